@@ -47,8 +47,9 @@ type Policy struct {
 	Trust Trust
 
 	// Repeat reports whether calls of a tool may be sent again when their outcome is unknown, even
-	// if its hints do not say so; see [Tool.Repeatable]. If it panics, the tool is left out.
-	// Default: only the hints count.
+	// if its hints do not say so; see [Tool.Repeatable]. False forbids nothing: then the hints
+	// decide, as far as Trust believes them. If it panics, the tool is left out. Default: only the
+	// hints count.
 	Repeat func(*mcp.Tool) bool
 
 	// Pin keeps every tool at its first definition: one that differs when it is listed again is

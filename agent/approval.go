@@ -2,19 +2,14 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/doubttext"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // ErrAsk is returned, possibly wrapped, by an [approval.Func] to ask a person: the run opens a
@@ -148,61 +143,3 @@ var scopeNames = map[approval.Scope]string{
 func isUndecided(err error) bool {
 	return errors.Is(err, adapter.ErrUndecided) && !errors.Is(err, adapter.ErrArguments)
 }
-
-// isLost reports whether the connection to a server has ended.
-func isLost(err error) bool { return errors.Is(err, mcpclient.ErrClosed) }
-
-// recordPause records that a server needs input to continue a call, and opens its questions. If the
-// run cannot keep them, or one of them cannot be answered, the call ends.
-func (s *sender) recordPause(c *ledger.Call, j *job, result *adapter.Result) error {
-	round := result.InputRequired
-	data, err := json.Marshal(round)
-	if err != nil {
-		return fmt.Errorf("keep the questions of server %q: %w", c.Server, err)
-	}
-	if kept := s.rec.roundBytes(); len(data) > maxRound || kept+int64(len(data)) > maxRounds {
-		text := "Error: the tool asked for input with more data than a run keeps. " +
-			"The call was given up; it " + doubttext.MayHaveRun + "."
-		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, "+
-			"and keeps %d at once and %d in all",
-			c.Server, len(data), kept, maxRound, maxRounds)
-		return s.recordOutcome(j, j.errorResult(text, err), 0)
-	}
-	questions, ok := s.roundQuestions(c, round)
-	if !ok {
-		text := "Error: the tool asked something that cannot be answered. The call was given up."
-		return s.recordOutcome(j, j.errorResult(text, result.Err), 0)
-	}
-	paused := &ledger.Paused{Call: c.ID, Round: data, Replies: round.Answers}
-	return s.questions.addAll([]ledger.Change{paused}, questions)
-}
-
-// roundQuestions returns the questions to a person for a round. ok is false if one of its requests
-// cannot be answered.
-func (s *sender) roundQuestions(c *ledger.Call, round *mcp.InputRequired) (questions []*run.Question, ok bool) {
-	var expires time.Time
-	s.rec.read(func(s *ledger.State) {
-		if task := s.Call(c.ID).Task; task != nil {
-			expires = task.Expires // the server may discard the task
-		}
-	})
-	for _, key := range requestKeys(round) {
-		if _, answered := round.Answers[key]; answered {
-			continue
-		}
-		q := s.servers.newQuestion(c.ID, round, key)
-		if q == nil {
-			return nil, false
-		}
-		q.Call, q.Server, q.Tool, q.Survives, q.Expires = c.ID, c.Server, c.Name, true, expires
-		questions = append(questions, q)
-	}
-	return questions, true
-}
-
-// Bounds of a server's questions and the state that it sends with them, in bytes. The run
-// stores both.
-const (
-	maxRound  = 4 << 20  // bytes of one round
-	maxRounds = 64 << 20 // since the last input, of all servers and sub-agents
-)

@@ -13,6 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // sendReady sends a call that is ready, once there is room for it.
@@ -26,14 +28,6 @@ func sendReady(t *turn, c *ledger.Call) (func() error, error) {
 	}
 	return t.recordIntent(c, j, (*job).run)
 }
-
-// run sends the call.
-func (j *job) run(ctx context.Context, opts callOptions) *adapter.Result {
-	return j.call.Run(ctx, opts...)
-}
-
-// sendFunc sends a call, for the first time or again.
-type sendFunc func(*job, context.Context, callOptions) *adapter.Result
 
 // recordIntent records that a call is about to be sent, and returns the function that sends it. See
 // [turn.start], which commits the record.
@@ -49,6 +43,16 @@ func (t *turn) recordIntent(c *ledger.Call, j *job, send sendFunc) (func() error
 		t.sched.holdLane(c.Server, c.ID)
 	}
 	return func() error { return t.sender.perform(c, j, send) }, nil
+}
+
+// sendFunc sends a call, for the first time or again.
+type sendFunc func(*job, context.Context, callOptions) *adapter.Result
+
+type callOptions = []mcpclient.CallOption
+
+// run sends the call.
+func (j *job) run(ctx context.Context, opts callOptions) *adapter.Result {
+	return j.call.Run(ctx, opts...)
 }
 
 // sender sends the calls of a turn and records their outcomes.
@@ -71,10 +75,44 @@ func (s *sender) perform(c *ledger.Call, j *job, send sendFunc) error {
 	return s.execute(ctx, j, func(ctx context.Context) error { return s.sendCall(ctx, c, j, send) })
 }
 
+// callContext returns the context of a call. If the run is stored, the end of the context
+// leaves tasks running for the next process. The caller must call release.
+func (s *sender) callContext(j *job) (_ context.Context, release func()) {
+	ctx := context.WithValue(s.scope.ctx, callKey{}, &j.about)
+	if j.call.Tool() == s.agent.finder.search.Tool() {
+		ctx = context.WithValue(ctx, searchKey{}, s.searcher)
+	}
+	if s.agent.reader.isReader(j.call.Tool()) {
+		ctx = context.WithValue(ctx, keptKey{}, s.results)
+	}
+	if s.rec.writer.hold == nil || j.call.Tool().Local() { // functions create no tasks
+		return ctx, func() {}
+	}
+	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { cancel(errors.Join(mcpclient.ErrDetach, context.Cause(ctx))) })
+	return detached, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// options returns the options of a call to a server: the lease is confirmed before it is sent, its
+// progress is shown, and its task is recorded.
+func (s *sender) options(c *ledger.Call, j *job) callOptions {
+	if j.call.Tool().Local() {
+		return nil // a function of this program
+	}
+	return callOptions{
+		mcpclient.WithSendCheck(s.rec.writer.confirm),
+		mcpclient.WithProgress(func(p mcp.Progress) { s.rec.show(&ToolProgress{Call: j.about, Progress: p}) }),
+		mcpclient.WithTaskStarted(func(t mcp.TaskState) error { return s.recordTask(c, t) }),
+	}
+}
+
 // sendCall sends a call and records its outcome: a result, a question, or that it has to be sent
 // again.
 func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send sendFunc) error {
-	start := s.rec.writer.now()
+	start := time.Now()
 	if j.call.Tool().Local() { // options make the connection check requests
 		if err := s.rec.writer.confirm(ctx); err != nil {
 			return err
@@ -101,32 +139,17 @@ func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send send
 		j.failure = result.Err
 		return nil // it is sent again, see resolveDoubt
 	}
-	return s.recordOutcome(j, result, s.rec.writer.since(start))
+	return s.recordOutcome(j, result, time.Since(start))
 }
 
-// withheldResult replaces a result for which a hook has failed, as the hook may be there to keep the
-// text from the model.
-const withheldResult = "Error: the call of %s ended, and its result is withheld: a check of it failed."
-
-// maxResult bounds the JSON of a result that is stored with its run.
-const maxResult = 32 << 20
-
-// maxEscape is how many bytes of JSON a byte of text has at most.
-const maxEscape = 6
-
-// notKeptResult replaces a result that is too large.
-const notKeptResult = "Error: the call of %s ended, and its result is left out: " +
-	"it has %d MiB, and at most %d are kept with a run."
-
-// oversize returns the size in bytes of a result that is too large to be stored, 0 for others.
-func (s *sender) oversize(p *run.Part) int {
-	if s.rec.writer.hold == nil || partSize(p) <= maxResult/maxEscape {
-		return 0
-	}
-	if data, err := p.MarshalJSON(); err == nil && len(data) > maxResult {
-		return len(data)
-	}
-	return 0
+// isParked reports whether a call was parked while it was in progress. The call may even have
+// ended, because a question of it could not be answered.
+func (s *sender) isParked(call string) (ok bool) {
+	s.rec.read(func(s *ledger.State) {
+		at := s.Call(call).At
+		ok = at == ledger.CallParked || at == ledger.CallDone
+	})
+	return ok
 }
 
 // recordOutcome records the result of a call.
@@ -161,9 +184,32 @@ func (s *sender) recordOutcome(j *job, result *adapter.Result, d time.Duration) 
 	return err
 }
 
-// noForms is the advice for a server that may not ask.
-const noForms = "it asks the user, and its client has no handler for that: connect with adapter.WithOrigin, " +
-	"for questions that come to Options.Person.Reply, or set Elicitation of mcpclient.Options"
+// Results of calls whose own result the model does not get.
+const (
+	// withheldResult replaces a result for which a hook has failed, as the hook may be there to keep the
+	// text from the model.
+	withheldResult = "Error: the call of %s ended, and its result is withheld: a check of it failed."
+
+	// notKeptResult replaces a result that is too large.
+	notKeptResult = "Error: the call of %s ended, and its result is left out: " +
+		"it has %d MiB, and at most %d are kept with a run."
+)
+
+const (
+	maxResult = 32 << 20 // bytes of the JSON of a result that is stored with its run
+	maxEscape = 6        // bytes of JSON that a byte of text has at most
+)
+
+// oversize returns the size in bytes of a result that is too large to be stored, 0 for others.
+func (s *sender) oversize(p *run.Part) int {
+	if s.rec.writer.hold == nil || partSize(p) <= maxResult/maxEscape {
+		return 0
+	}
+	if data, err := p.MarshalJSON(); err == nil && len(data) > maxResult {
+		return len(data)
+	}
+	return 0
+}
 
 // adviceOf returns what the host can do about a call that failed because its server could not
 // ask, "" if unknown.
@@ -189,6 +235,10 @@ func adviceOf(result *adapter.Result) string {
 	}
 	return ""
 }
+
+// noForms is the advice for a server that may not ask.
+const noForms = "it asks the user, and its client has no handler for that: connect with adapter.WithOrigin, " +
+	"for questions that come to Options.Person.Reply, or set Elicitation of mcpclient.Options"
 
 // recordRefusal records why a call does not run, for the model.
 func (s *sender) recordRefusal(j *job, err error) error {
@@ -223,24 +273,3 @@ func (s *sender) refusalResult(j *job, err error) *adapter.Result {
 	result.Call = j.asked
 	return result
 }
-
-// recordStop records that a hook has ended the run instead of making a call.
-func (s *sender) recordStop(j *job, answer *string) error {
-	result := j.errorResult(notMade, nil)
-	part := s.tools.part(j, result)
-	end := &ToolEnd{Call: s.tools.about(j), Part: part, Result: result}
-	return s.rec.record([]Event{end}, &ledger.Outcome{Call: j.about.ID, Result: part, Stop: answer})
-}
-
-// isParked reports whether a call was parked while it was in progress. The call may even have
-// ended, because a question of it could not be answered.
-func (s *sender) isParked(call string) (ok bool) {
-	s.rec.read(func(s *ledger.State) {
-		at := s.Call(call).At
-		ok = at == ledger.CallParked || at == ledger.CallDone
-	})
-	return ok
-}
-
-// notMade is the result of a call that was not sent because a hook ended the run.
-const notMade = "The call was not made: the run was stopped."

@@ -12,6 +12,32 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
+// Cancel cancels a run of [Durable.Store] and returns its status. A run that has ended stays as
+// it is. If another process holds the run, the error matches [record.ErrHeld]: that process is
+// told and ends the run within about a second; [record.CancelRun] waits for it. A task that a
+// server runs for the run is not stopped.
+func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
+	l, err := a.hold(ctx, key)
+	if errors.Is(err, record.ErrHeld) {
+		if requestErr := a.recipe.opts.Durable.Store.RequestCancel(ctx, key); requestErr != nil {
+			err = errors.Join(err, requestErr)
+		}
+		a.recipe.renewals.checkCancelsNow()
+	}
+	if err != nil {
+		return "", fmt.Errorf("cancel: %w", err)
+	}
+	defer l.hold.release()
+	if l.state.Status.Ended() {
+		return l.state.Status, nil
+	}
+	l.first = []ledger.Change{ledger.Cancellation()}
+	if err := (&session{agent: a}).recordFirst(ctx, l); err != nil {
+		return "", fmt.Errorf("cancel run %q: %w", key.ID, err)
+	}
+	return l.state.Status, nil
+}
+
 // cancelInterval is how often a process looks for runs to cancel.
 const cancelInterval = time.Second
 
@@ -42,6 +68,28 @@ func (r *renewer) checkCancels(ctx context.Context) {
 			r.stop(h, errCancelRequested)
 		}
 	}
+}
+
+// checkCancelsNow makes the renewer's goroutine look for runs to cancel, without waiting for that.
+func (r *renewer) checkCancelsNow() {
+	select {
+	case r.checkNow <- struct{}{}:
+	default:
+	}
+}
+
+// hasCancelRequest reports whether a run that this process acquires is to be cancelled.
+func (h *hold) hasCancelRequest(ctx context.Context) bool {
+	requests, err := h.store.CancelRequests(ctx)
+	if err != nil {
+		return false // the renewer checks again
+	}
+	for _, c := range requests {
+		if c.Key == h.lease.Key {
+			return h.hasToCancel(ctx, c)
+		}
+	}
+	return false
 }
 
 // hasToCancel reports whether a request applies to this process's work on the run. It may be void,
@@ -81,43 +129,21 @@ func mayHaveEnded(records []run.Record, seq uint64) bool {
 	})
 }
 
-// hasCancelRequest reports whether a run that this process acquires is to be cancelled.
-func (h *hold) hasCancelRequest(ctx context.Context) bool {
-	requests, err := h.store.CancelRequests(ctx)
-	if err != nil {
-		return false // the renewer checks again
-	}
-	for _, c := range requests {
-		if c.Key == h.lease.Key {
-			return h.hasToCancel(ctx, c)
-		}
-	}
-	return false
-}
-
 // endAsRequested records the cancellation of a run that this process holds, within lastWrite. The
 // error is [ErrCancelled], [ErrFailed] if the run has failed before, or nil if it was finished
 // before.
-func (d *session) endAsRequested(ctx context.Context, l *loadedRun) error {
+func (s *session) endAsRequested(ctx context.Context, l *loadedRun) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancel()
 	stored := &loadedRun{hold: l.hold}
-	err := stored.load(ctx, d.agent, l.hold.lease.Key)
+	err := stored.load(ctx, s.agent, l.hold.lease.Key)
 	if err == nil && !stored.state.Status.Ended() {
 		stored.first = []ledger.Change{ledger.Cancellation()}
-		err = (&session{agent: d.agent}).recordFirst(ctx, stored)
+		err = (&session{agent: s.agent}).recordFirst(ctx, stored)
 	}
 	if err != nil {
 		return fmt.Errorf("cancel the run: %w", err)
 	}
 	l.state = stored.state
 	return outcomeError(l.state)
-}
-
-// checkCancelsNow makes the renewer's goroutine look for runs to cancel, without waiting for that.
-func (r *renewer) checkCancelsNow() {
-	select {
-	case r.checkNow <- struct{}{}:
-	default:
-	}
 }

@@ -19,66 +19,16 @@ type loadedRun struct {
 	isCancelled bool // its cancellation was requested before this process acquired it
 }
 
-// start returns the driver of a loaded run, bounded by Options.MaxDuration. The caller must call end,
-// which waits for handlers and tool calls. out gets the events; nil: nobody wants them.
-func (d *session) start(ctx context.Context, l *loadedRun, out func(Event) error) (r *driver, end func()) {
-	cancel := func() {}
-	if limit := d.agent.recipe.opts.MaxDuration; limit > 0 {
-		cause := fmt.Errorf("run takes longer than MaxDuration, %v: %w", limit, context.DeadlineExceeded)
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, cause)
-	}
-	rec := &recorder{writer: newWriter(ctx, l.state, l.hold, out), state: l.state}
-	rec.writer.observe, _ = d.agent.recipe.opts.Observer.(AppendObserver)
-	e := newEngine(ctx, d.agent.recipe, &openQuestions{rec: rec, agent: d.agent.recipe}, newWorkers())
-	e.drive = func(child *engine) error { return newDriver(child).proceed() }
-	return newDriver(e), func() {
-		e.handlers.end()
-		e.workers.end()
-		d.collect(rec.writer)
-		cancel()
-	}
-}
-
-// collect stores in the session the parts of a [Result] that the writer has.
-func (d *session) collect(w *writer) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	d.warnings = append(d.warnings, w.warnings...)
-	d.window = w.window
-	d.storedStatus = ""
-	if w.hold != nil && w.durable != w.root.Status {
-		d.storedStatus = w.durable
-	}
-}
-
-// wake gives a waiting run what it waits for: the replies that it was loaded with, or else those that
-// the store has got since. If the run continues, that is made durable with its next changes; until
-// then the store keeps the replies. Otherwise it is durable when wake returns.
-func (l *loadedRun) wake(r *driver) error {
-	replies := l.replies
-	l.replies = nil
-	if len(replies) == 0 && l.hold != nil && len(ledger.Open(r.rec.state)) > 0 {
-		var err error
-		if replies, err = l.hold.replies(r.engine.ctx); err != nil {
-			return err
-		}
-	}
-	if err := r.engine.questions.wake(replies); err != nil || r.isRunning() {
-		return err
-	}
-	return r.rec.commit()
-}
-
 // drive records the first changes of the run, and advances it until it has ended or waits. A run that
 // had ended or waits already only emits its last event.
-func (d *session) drive(ctx context.Context, l *loadedRun, out func(Event) error) error {
-	r, end := d.start(ctx, l, out)
+func (s *session) drive(ctx context.Context, l *loadedRun, out func(Event) error) error {
+	r, end := s.start(ctx, l, out)
 	defer end()
 	defer func() { _ = r.rec.writer.save() }() // what is lost is in doubt for a later process
 	if err := r.rec.record(nil, l.first...); err != nil {
 		return err
 	}
-	if err := r.engine.setOutput(d.output); err != nil {
+	if err := r.engine.setOutput(s.output); err != nil {
 		return err
 	}
 	if depth, limit := enclosingRuns(ctx), r.rec.state.Limits.Depth; depth > limit {
@@ -104,6 +54,38 @@ func (d *session) drive(ctx context.Context, l *loadedRun, out func(Event) error
 	return outcomeError(r.rec.state)
 }
 
+// start returns the driver of a loaded run, bounded by Options.MaxDuration. The caller must call end,
+// which waits for handlers and tool calls. out gets the events; nil: nobody wants them.
+func (s *session) start(ctx context.Context, l *loadedRun, out func(Event) error) (r *driver, end func()) {
+	cancel := func() {}
+	if limit := s.agent.recipe.opts.MaxDuration; limit > 0 {
+		cause := fmt.Errorf("run takes longer than MaxDuration, %v: %w", limit, context.DeadlineExceeded)
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, cause)
+	}
+	rec := &recorder{writer: newWriter(ctx, l.state, l.hold, out), state: l.state}
+	rec.writer.observe, _ = s.agent.recipe.opts.Observer.(AppendObserver)
+	e := newEngine(ctx, s.agent.recipe, &openQuestions{rec: rec, agent: s.agent.recipe}, newWorkers())
+	e.drive = func(child *engine) error { return newDriver(child).proceed() }
+	return newDriver(e), func() {
+		e.handlers.end()
+		e.workers.end()
+		s.collect(rec.writer)
+		cancel()
+	}
+}
+
+// collect stores in the session the parts of a [Result] that the writer has.
+func (s *session) collect(w *writer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s.warnings = append(s.warnings, w.warnings...)
+	s.window = w.window
+	s.storedStatus = ""
+	if w.hold != nil && w.durable != w.root.Status {
+		s.storedStatus = w.durable
+	}
+}
+
 // proceed advances a run until it waits or has ended.
 func (l *loadedRun) proceed(r *driver) error {
 	for r.isRunning() {
@@ -122,3 +104,73 @@ func (l *loadedRun) proceed(r *driver) error {
 	}
 	return r.rec.commit()
 }
+
+// wake gives a waiting run what it waits for: the replies that it was loaded with, or else those that
+// the store has got since. If the run continues, that is made durable with its next changes; until
+// then the store keeps the replies. Otherwise it is durable when wake returns.
+func (l *loadedRun) wake(r *driver) error {
+	replies := l.replies
+	l.replies = nil
+	if len(replies) == 0 && l.hold != nil && len(ledger.Open(r.rec.state)) > 0 {
+		var err error
+		if replies, err = l.hold.replies(r.engine.ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.engine.questions.wake(replies); err != nil || r.isRunning() {
+		return err
+	}
+	return r.rec.commit()
+}
+
+// driver advances a run: by calls of the model, and by the tool calls that it asks for.
+type driver struct {
+	engine      *engine
+	rec         *recorder // the engine's
+	account     account
+	dialog      dialog
+	lostCharged bool // the reservations of earlier processes are charged
+}
+
+func newDriver(e *engine) *driver {
+	a := e.account()
+	return &driver{engine: e, rec: e.rec, account: a, dialog: dialog{engine: e, rec: e.rec, account: a}}
+}
+
+// step advances the run by one turn, or as far as possible. Its changes are recorded but not
+// yet committed.
+func (d *driver) step() error {
+	if !d.lostCharged {
+		d.lostCharged = true
+		if err := d.account.chargeLost(); err != nil {
+			return err
+		}
+	}
+	if d.isRunning() && d.rec.state.Phase == ledger.PhaseModel {
+		if err := d.dialog.turn(); err != nil {
+			return err
+		}
+	}
+	if d.isRunning() && d.rec.state.Phase == ledger.PhaseCalls {
+		return d.engine.runCalls()
+	}
+	return nil
+}
+
+// proceed advances the run of a sub-agent until it waits or has ended. It is an error if agents are
+// nested deeper than the root run allows.
+func (d *driver) proceed() error {
+	limit := d.engine.root().rec.state.Limits.Depth
+	if depth := len(d.rec.path); depth > limit {
+		return fmt.Errorf("sub-agents are nested %d deep, and at most %d levels are allowed (Limits.Depth)", depth, limit)
+	}
+	for d.isRunning() {
+		if err := d.step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isRunning reports whether a step can advance the run.
+func (d *driver) isRunning() bool { return d.rec.state.Status == run.StatusRunning }

@@ -7,7 +7,10 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/bound"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // engine is one run in one process: its agent, context, records and events.
@@ -27,12 +30,6 @@ type engine struct {
 	lost map[string]bool // servers whose loss was reported
 }
 
-var (
-	errStopped = errors.New("caller left the run")
-	errGoexit  = errors.New("callback ended the goroutine of the run")
-	errOver    = errors.New("run is over")
-)
-
 // newEngine returns the engine of a run. Its handlers have to be ended.
 func newEngine(ctx context.Context, a *recipe, q *openQuestions, w *workers) *engine {
 	e := &engine{agent: a, ctx: ctx, rec: q.rec, questions: q, workers: w}
@@ -40,6 +37,31 @@ func newEngine(ctx context.Context, a *recipe, q *openQuestions, w *workers) *en
 	e.rec.endError = e.endError
 	return e
 }
+
+// root returns the engine of the root run.
+func (e *engine) root() *engine {
+	for e.parent != nil {
+		e = e.parent
+	}
+	return e
+}
+
+// offered returns the catalog that the model was offered, or the present one if another process
+// offered it.
+func (e *engine) offered() *adapter.Catalog {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.catalog == nil {
+		e.catalog = e.agent.tools.Catalog(e.agent.profile)
+	}
+	return e.catalog
+}
+
+var (
+	errStopped = errors.New("caller left the run")
+	errGoexit  = errors.New("callback ended the goroutine of the run")
+	errOver    = errors.New("run is over")
+)
 
 // endError returns why the run has ended in this process, nil if it has not.
 func (e *engine) endError() error {
@@ -51,15 +73,38 @@ func (e *engine) endError() error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// guard calls f and converts a panic into an error, which names what panicked.
-func guard(what string, f func() error) error { return bound.Run(what, f) }
+// fail records that the run has failed, unless it only ends in this process.
+func (e *engine) fail(err error) error { return e.failAt(StopOutput, err) }
 
-// workThenEnd calls work, and then end with its error, which is errGoexit if work ends its goroutine.
-func workThenEnd(work func() error, end func(error)) (err error) {
-	err = errGoexit
-	defer func() { end(err) }()
-	err = work()
-	return err
+// failAt records that the run has failed at a limit, [StopOutput] for none, unless it only ends in
+// this process. It returns an [ErrFailed] if the failure is durable; otherwise the error also says
+// why it is not.
+func (e *engine) failAt(stop StopReason, err error) error {
+	if e.ctx.Err() != nil {
+		return err
+	}
+	if limited, ok := errors.AsType[*limitError](err); ok {
+		stop = limited.stop
+	}
+	end := &ledger.Ended{Status: run.StatusFailed, Stop: finalReason(stop), Error: err.Error()}
+	if recordErr := e.rec.record(nil, end); recordErr != nil {
+		return recordErr
+	}
+	if commitErr := e.rec.commit(); commitErr != nil {
+		if cause := errors.Unwrap(commitErr); cause != nil && errors.Is(err, cause) {
+			return err // it is the reason of the failure already
+		}
+		return errors.Join(err, commitErr)
+	}
+	return &failure{ErrFailed, err}
+}
+
+// finalReason returns the limit that forces the model to answer, or "".
+func finalReason(stop StopReason) string {
+	if stop == StopOutput {
+		return ""
+	}
+	return string(stop)
 }
 
 // reportLost emits a [ServerLost] if a call failed because its connection has ended, once per server.
@@ -77,4 +122,18 @@ func (e *engine) reportLost(j *job, result *adapter.Result) {
 	if !wasReported {
 		e.rec.show(&ServerLost{Server: j.about.Server, Err: result.Err})
 	}
+}
+
+// isLost reports whether the connection to a server has ended.
+func isLost(err error) bool { return errors.Is(err, mcpclient.ErrClosed) }
+
+// guard calls f and converts a panic into an error, which names what panicked.
+func guard(what string, f func() error) error { return bound.Run(what, f) }
+
+// workThenEnd calls work, and then end with its error, which is errGoexit if work ends its goroutine.
+func workThenEnd(work func() error, end func(error)) (err error) {
+	err = errGoexit
+	defer func() { end(err) }()
+	err = work()
+	return err
 }

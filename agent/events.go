@@ -3,8 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -36,7 +34,7 @@ import (
 // An event that belongs to a record is emitted when the record is durable, and [EventInfo] has the
 // number of the record. [Agent.Replay] yields these events again, from the position of any event.
 //
-// Events share memory with the run: do not modify what they point to.
+// Events share memory with the run: do not modify what they point to, unless a field allows it.
 type Event interface {
 	kind() string
 
@@ -59,46 +57,6 @@ func (m *EventInfo) meta() *EventInfo { return m }
 
 // Position returns the place of the event in the run.
 func (m *EventInfo) Position() Position { return Position{m.Seq, m.More} }
-
-// Position is a place among the events of a run: after the event with this Seq and More. The
-// zero value is the beginning.
-type Position struct {
-	Seq  uint64 `json:"seq"`
-	More int    `json:"more,omitempty"`
-}
-
-// String returns the position as a word, such as "17" or "17.2", for use as the id of a
-// server-sent event.
-func (p Position) String() string {
-	if p.More == 0 {
-		return strconv.FormatUint(p.Seq, 10)
-	}
-	return fmt.Sprintf("%d.%d", p.Seq, p.More)
-}
-
-// ParsePosition parses the result of [Position.String], for example a Last-Event-ID. Empty text
-// is the beginning.
-func ParsePosition(text string) (Position, error) {
-	if text == "" {
-		return Position{}, nil
-	}
-	seqText, moreText, hasMore := strings.Cut(text, ".")
-	seq, err := strconv.ParseUint(seqText, 10, 64)
-	var more uint64
-	if err == nil && hasMore {
-		more, err = strconv.ParseUint(moreText, 10, 31)
-	}
-	p := Position{seq, int(more)}
-	if err != nil || p.String() != text { // such as 017 or 17.0
-		return Position{}, fmt.Errorf("position %.100q: want a text such as \"17\" or \"17.2\"", text)
-	}
-	return p, nil
-}
-
-// Before reports whether p comes before q.
-func (p Position) Before(q Position) bool {
-	return p.Seq < q.Seq || p.Seq == q.Seq && p.More > q.More
-}
 
 // EventType returns the type of an event in JSON, such as "tool_end".
 func EventType(e Event) string { return e.kind() }

@@ -52,7 +52,7 @@ func receive(
 	err = guard("model", func() error {
 		for delta, err := range m.Generate(ctx, q) {
 			if err == nil {
-				err = stream.handleDelta(delta)
+				err = stream.add(delta)
 			}
 			if err != nil {
 				return err
@@ -135,9 +135,9 @@ type streamedReply struct {
 	reasoningBytes int
 }
 
-// handleDelta adds a piece to the reply and emits it. It is an error if the reply becomes too long or
+// add adds a piece to the reply and emits it. It is an error if the reply becomes too long or
 // the run has ended.
-func (s *streamedReply) handleDelta(d model.Delta) error {
+func (s *streamedReply) add(d model.Delta) error {
 	if s.text.Len()+len(d.Text) > maxReply || s.reasoningBytes+len(d.Reasoning) > maxReply {
 		return errLongReply
 	}

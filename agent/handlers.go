@@ -48,29 +48,29 @@ type activeHandlers struct {
 
 // enter returns a context that also ends with the run, for a handler that must call leave. ok
 // is false if the run has ended; the context is then ctx itself.
-func (v *activeHandlers) enter(ctx context.Context) (_ context.Context, leave func(), ok bool) {
-	v.mu.Lock()
-	if v.over {
-		v.mu.Unlock()
+func (h *activeHandlers) enter(ctx context.Context) (_ context.Context, leave func(), ok bool) {
+	h.mu.Lock()
+	if h.over {
+		h.mu.Unlock()
 		return ctx, nil, false
 	}
-	v.wg.Add(1)
-	v.mu.Unlock()
-	visiting, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(v.ctx, func() { cancel(context.Cause(v.ctx)) })
-	return visiting, func() {
+	h.wg.Add(1)
+	h.mu.Unlock()
+	inner, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(h.ctx, func() { cancel(context.Cause(h.ctx)) })
+	return inner, func() {
 		stop()
 		cancel(nil)
-		v.wg.Done()
+		h.wg.Done()
 	}, true
 }
 
 // end refuses further handlers, cancels the contexts of current ones, and waits for them. It may be
 // called more than once.
-func (v *activeHandlers) end() {
-	v.mu.Lock()
-	v.over = true
-	v.mu.Unlock()
-	v.cancel(errOver)
-	v.wg.Wait()
+func (h *activeHandlers) end() {
+	h.mu.Lock()
+	h.over = true
+	h.mu.Unlock()
+	h.cancel(errOver)
+	h.wg.Wait()
 }

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,13 +63,13 @@ func WithVar(name string, value json.RawMessage) RunOption {
 
 // settings returns the options of a run, with the defaults of its limits, and gives it an id if it
 // has none. The error names the option that is wrong.
-func (a *Agent) settings(opts []RunOption) (*runOptions, error) {
-	o := &runOptions{limits: &a.recipe.opts.Limits}
+func (r *recipe) settings(opts []RunOption) (*runOptions, error) {
+	o := &runOptions{limits: &r.opts.Limits}
 	for _, set := range opts {
 		set(o)
 	}
 	switch {
-	case o.hasID && a.recipe.opts.Durable.Store == nil:
+	case o.hasID && r.opts.Durable.Store == nil:
 		return nil, errors.New("WithRun needs Options.Durable.Store")
 	case o.hasID && o.key.ID == "":
 		return nil, errors.New("WithRun: id is empty")
@@ -85,4 +87,11 @@ func (a *Agent) settings(opts []RunOption) (*runOptions, error) {
 	}
 	o.limits = &limits
 	return o, nil
+}
+
+// newKey returns a unique name.
+func newKey() string {
+	var random [16]byte
+	rand.Read(random[:])
+	return hex.EncodeToString(random[:])
 }

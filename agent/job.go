@@ -2,8 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"crypto/rand"
-	"encoding/hex"
 	"strings"
 	"sync"
 
@@ -13,8 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/kept"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // job is a call that this process runs.
@@ -29,24 +25,38 @@ type job struct {
 	failure error     // why there is no result from the tool, or nil
 }
 
-// newKey returns a unique name.
-func newKey() string {
-	var random [16]byte
-	rand.Read(random[:])
-	return hex.EncodeToString(random[:])
+// tool returns the tool of the call, nil if there is none.
+func (j *job) tool() *adapter.Tool {
+	if j.call == nil {
+		return nil
+	}
+	return j.call.Tool()
 }
 
-type callOptions = []mcpclient.CallOption
+// isNative reports whether the tool is a function of this program.
+func (j *job) isNative() bool { return j.call != nil && j.call.Tool().Local() }
 
-// offered returns the catalog that the model was offered, or the present one if another process
-// offered it.
-func (e *engine) offered() *adapter.Catalog {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.catalog == nil {
-		e.catalog = e.agent.tools.Catalog(e.agent.profile)
+// setCall sets the call that will run, nil if there is none, and describes it in about.
+func (j *job) setCall(call *adapter.Prepared) {
+	if call == nil {
+		return
 	}
-	return e.catalog
+	j.call = call
+	j.about.Name = call.Tool().Name()
+	if arguments := call.Arguments(); string(arguments) != j.about.Arguments {
+		j.about.Arguments = string(arguments)
+	}
+}
+
+// errorResult returns the result of a call to which no server returned one.
+func (j *job) errorResult(text string, err error) *adapter.Result {
+	return &adapter.Result{
+		Call:    j.asked,
+		Tool:    j.tool(),
+		Text:    text,
+		IsError: true,
+		Err:     err,
+	}
 }
 
 // tools finds the tools of a turn's calls, and prepares the calls.
@@ -95,64 +105,6 @@ func (t *tools) job(c *ledger.Call) *job {
 	return j
 }
 
-// aboutCall returns a call of the current turn as events describe it, both live and in a
-// replay.
-func aboutCall(s *ledger.State, id string) Call {
-	c := s.Call(id)
-	about := Call{
-		Turn:      s.Turn,
-		ID:        c.ID,
-		Name:      c.Name,
-		Arguments: c.Asked,
-		Server:    c.Server,
-		Tool:      c.Tool,
-	}
-	if c.Args != nil && string(c.Args) != c.Asked {
-		about.Arguments = string(c.Args)
-	}
-	return about
-}
-
-// about returns the call as it is recorded.
-func (t *tools) about(j *job) (about Call) {
-	t.rec.read(func(s *ledger.State) { about = aboutCall(s, j.about.ID) })
-	return about
-}
-
-// tool returns the tool of the call, nil if there is none.
-func (j *job) tool() *adapter.Tool {
-	if j.call == nil {
-		return nil
-	}
-	return j.call.Tool()
-}
-
-// isNative reports whether the tool is a function of this program.
-func (j *job) isNative() bool { return j.call != nil && j.call.Tool().Local() }
-
-// errorResult returns the result of a call to which no server returned one.
-func (j *job) errorResult(text string, err error) *adapter.Result {
-	return &adapter.Result{
-		Call:    j.asked,
-		Tool:    j.tool(),
-		Text:    text,
-		IsError: true,
-		Err:     err,
-	}
-}
-
-// setCall sets the call that will run, nil if there is none, and describes it in about.
-func (j *job) setCall(call *adapter.Prepared) {
-	if call == nil {
-		return
-	}
-	j.call = call
-	j.about.Name = call.Tool().Name()
-	if arguments := call.Arguments(); string(arguments) != j.about.Arguments {
-		j.about.Arguments = string(arguments)
-	}
-}
-
 // prepare prepares a call of the tool that the model was offered, with the arguments that the model
 // wrote or, once they are decided on, with those. A tool that has changed since is an error, and so
 // are a name that the model was not offered and arguments that do not fit.
@@ -197,17 +149,28 @@ func (t *tools) mayRefer(c *ledger.Call) bool {
 	return kept.Refers(cmp.Or(string(c.Args), c.Asked))
 }
 
-// options returns the options of a call to a server: the lease is confirmed before it is sent, its
-// progress is shown, and its task is recorded.
-func (s *sender) options(c *ledger.Call, j *job) callOptions {
-	if j.call.Tool().Local() {
-		return nil // a function of this program
+// about returns the call as it is recorded.
+func (t *tools) about(j *job) (about Call) {
+	t.rec.read(func(s *ledger.State) { about = aboutCall(s, j.about.ID) })
+	return about
+}
+
+// aboutCall returns a call of the current turn as events describe it, both live and in a
+// replay.
+func aboutCall(s *ledger.State, id string) Call {
+	c := s.Call(id)
+	about := Call{
+		Turn:      s.Turn,
+		ID:        c.ID,
+		Name:      c.Name,
+		Arguments: c.Asked,
+		Server:    c.Server,
+		Tool:      c.Tool,
 	}
-	return callOptions{
-		mcpclient.WithSendCheck(s.rec.writer.confirm),
-		mcpclient.WithProgress(func(p mcp.Progress) { s.rec.show(&ToolProgress{Call: j.about, Progress: p}) }),
-		mcpclient.WithTaskStarted(func(t mcp.TaskState) error { return s.recordTask(c, t) }),
+	if c.Args != nil && string(c.Args) != c.Asked {
+		about.Arguments = string(c.Args)
 	}
+	return about
 }
 
 // part returns a result as a part of the history. That of a search names the tools that it has added.

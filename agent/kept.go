@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -20,11 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/kept"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
-
-// A result above [Durable.ResultTokens] is stored beside the records of the run if the store
-// can do that, and the model gets its beginning and end with a handle. The blob is durable
-// before the outcome that names it. The handle is derived from the key of the call, so that a
-// repeated call stores its result under the same handle.
 
 // The tool by which a model reads stored results.
 const (
@@ -74,7 +68,10 @@ func (r *reader) isReader(t *adapter.Tool) bool { return t != nil && t == r.sour
 // isReaderEntry reports whether a tool that a run has added is the reader.
 func isReaderEntry(t *ledger.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }
 
-// results stores the long results of a run.
+// results stores the long results of a run, those above [Durable.ResultTokens], beside its records if
+// the store can do that. The model gets the beginning and the end of such a result, with a handle. The
+// blob is durable before the outcome that names it. The handle is derived from the key of the call, so
+// that a repeated call stores its result under the same handle.
 type results struct {
 	rec     *recorder
 	agent   *recipe
@@ -268,42 +265,4 @@ func (r *results) handles() (all []string) {
 // results in their places, for a person; sent has them.
 func (r *results) fill(arguments json.RawMessage) (shown, sent json.RawMessage, err error) {
 	return kept.Fill(arguments, func(handle string) ([]byte, error) { return r.load(r.scope.ctx, handle) })
-}
-
-// listKept adds to the summary of a compaction the newest stored results that the history no longer
-// mentions, so that the model knows about them. Without a summary it does nothing.
-func (d *dialog) listKept(c *ledger.Compacted) {
-	s := d.rec.state
-	isSummary := func(p run.Part) bool { return p.Type == run.PartSummary }
-	message := slices.IndexFunc(c.Messages, func(m run.Message) bool { return slices.ContainsFunc(m.Parts, isSummary) })
-	reader := slices.IndexFunc(s.Offered, func(t ledger.OfferedTool) bool { return isReaderEntry(&t) })
-	if message < 0 || reader < 0 {
-		return
-	}
-	after := slices.Concat(c.Messages, s.History[min(c.Replaced, len(s.History)):])
-	var lines []string
-	for _, entry := range slices.Backward(s.Kept) {
-		if len(lines) < maxHandles && !hasMention(after, entry.Handle) {
-			lines = append(lines, fmt.Sprintf("\n- %s: %d bytes of %s, %s %s",
-				entry.Handle, entry.Size, entry.Tool, entry.Kind, entry.Shape))
-		}
-	}
-	if len(lines) == 0 {
-		return
-	}
-	slices.Reverse(lines)
-	c.Messages = slices.Clone(c.Messages)
-	m := &c.Messages[message]
-	m.Parts = slices.Clone(m.Parts)
-	part := slices.IndexFunc(m.Parts, isSummary)
-	m.Parts[part].Text += fmt.Sprintf("\n\nResults that are kept, for %s:%s", s.Offered[reader].Name, strings.Join(lines, ""))
-}
-
-// hasMention reports whether messages mention a handle.
-func hasMention(messages []run.Message, handle string) bool {
-	return slices.ContainsFunc(messages, func(m run.Message) bool {
-		return slices.ContainsFunc(m.Parts, func(p run.Part) bool {
-			return strings.Contains(p.Text, handle) || strings.Contains(p.Arguments, handle)
-		})
-	})
 }

@@ -171,6 +171,9 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 // asks the store, unless it was asked within maxAge; the others use its last answer. With a maxAge
 // of 0 each asks the store: what it had before may lack the last replies.
 func (w *writer) storedReply(ctx context.Context, question string, maxAge time.Duration) *run.Reply {
+	if w.hold == nil {
+		return nil
+	}
 	w.mu.Lock()
 	if maxAge == 0 || !w.polling && time.Since(w.polled) >= maxAge {
 		w.polling, w.polled = true, time.Now()

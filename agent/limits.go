@@ -1,12 +1,33 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+)
+
+// StopReason says why a run ended. For a failed run it is the limit that was reached,
+// [record.StopParked] or empty.
+type StopReason string
+
+const (
+	// StopOutput means that the model replied without asking for tools.
+	StopOutput StopReason = "answer"
+
+	// StopHook means that a hook ended the run with [StopRun].
+	StopHook StopReason = "hook"
+
+	// The other reasons are limits. The model was asked for a final answer without tools.
+	StopMaxTurns     StopReason = "max_turns"
+	StopMaxToolCalls StopReason = "max_tool_calls"
+	StopMaxFailures  StopReason = "max_failures"
+	StopMaxTokens    StopReason = "max_tokens"
+	StopMaxCost      StopReason = "max_cost"
+	StopMaxActive    StopReason = "max_active"
 )
 
 // The default limits of a run.
@@ -23,17 +44,12 @@ const (
 // means no limit, except where a run needs one: that is an error, and so are a negative cost and a
 // depth that no run can have.
 func withDefaults(l run.Limits) (run.Limits, error) {
-	for _, limit := range []struct {
-		value *int
-		def   int
-	}{
-		{&l.Turns, defaultTurns}, {&l.Calls, defaultCalls}, {&l.Failures, defaultFailures},
-		{&l.Parallel, defaultParallel}, {&l.Questions, defaultQuestions}, {&l.Depth, defaultDepth},
-	} {
-		if *limit.value == 0 {
-			*limit.value = limit.def
-		}
-	}
+	l.Turns = cmp.Or(l.Turns, defaultTurns)
+	l.Calls = cmp.Or(l.Calls, defaultCalls)
+	l.Failures = cmp.Or(l.Failures, defaultFailures)
+	l.Parallel = cmp.Or(l.Parallel, defaultParallel)
+	l.Questions = cmp.Or(l.Questions, defaultQuestions)
+	l.Depth = cmp.Or(l.Depth, defaultDepth)
 	if l.Parallel < 0 || l.Depth < 0 {
 		return l, errors.New("Limits.Parallel and Limits.Depth must be positive, or 0 for their defaults")
 	}
@@ -69,7 +85,7 @@ func (a account) limit() StopReason {
 	s := a.rec.state
 	spent := s.Spent.Since(s.Before)
 	switch l := s.Limits; {
-	case l.Calls >= 0 && spent.Calls > l.Calls:
+	case exceedsCalls(s):
 		return StopMaxToolCalls
 	case isReached(s.Failures, l.Failures):
 		return StopMaxFailures
@@ -86,12 +102,16 @@ func (a account) limit() StopReason {
 func (a account) limitAbove() StopReason {
 	for above := a.engine.parent; above != nil; above = above.parent {
 		isOver := false
-		above.rec.read(func(s *ledger.State) {
-			isOver = s.Limits.Calls >= 0 && s.Spent.Since(s.Before).Calls > s.Limits.Calls
-		})
+		above.rec.read(func(s *ledger.State) { isOver = exceedsCalls(s) })
 		if isOver {
 			return StopMaxToolCalls
 		}
 	}
 	return StopOutput
+}
+
+// exceedsCalls reports whether the model has asked for more calls than Limits.Calls, so that some did
+// not run.
+func exceedsCalls(s *ledger.State) bool {
+	return s.Limits.Calls >= 0 && s.Spent.Since(s.Before).Calls > s.Limits.Calls
 }

@@ -14,12 +14,12 @@ import (
 
 // begin returns a session for an input.
 func (a *Agent) begin(in Input, opts []RunOption) *session {
-	d := &session{agent: a}
-	d.load = func(ctx context.Context) (*loadedRun, error) {
+	s := &session{agent: a}
+	s.load = func(ctx context.Context) (*loadedRun, error) {
 		if len(in) == 0 {
 			return nil, errors.New("there are no messages; give at least one")
 		}
-		o, err := a.settings(opts)
+		o, err := a.recipe.settings(opts)
 		if err != nil {
 			return nil, err
 		}
@@ -31,13 +31,13 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 		if o.output != nil {
 			begun.Schema = o.output.schema
 		}
-		d.output = o.output
+		s.output = o.output
 		if a.recipe.opts.Durable.Store == nil {
 			return &loadedRun{state: new(ledger.State), first: []ledger.Change{begun}}, nil
 		}
 		return a.create(ctx, o, begun, in)
 	}
-	return d
+	return s
 }
 
 // create creates a run in the store, or adds the input to the run with that name.
@@ -158,6 +158,8 @@ func (l *loadedRun) load(ctx context.Context, a *Agent, key run.Key) error {
 	}
 	return nil
 }
+
+var errNoStore = errors.New("agent has no Options.Durable.Store")
 
 // loadWith reads the run from the store and adds replies to it, see addReplies.
 func (l *loadedRun) loadWith(

@@ -145,8 +145,8 @@ type ModelSettings struct {
 	Temperature *float64 // some models accept none
 	Effort      string   // how much to reason: "none", "minimal", "low", "medium", "high", …
 
-	// NoStreaming asks for complete replies, so that nobody sees any of one before the AfterModel
-	// hooks. Default: the text comes as [TextDelta] if the model streams.
+	// NoStreaming asks for complete replies, so that nothing of a reply is shown before its
+	// AfterModel hooks. Default: the text comes as [TextDelta] if the model streams.
 	NoStreaming bool
 
 	// Retries is how often a failed model call is repeated: after a rate limit, a timeout or an
@@ -160,26 +160,6 @@ type ModelSettings struct {
 	// Default: unknown.
 	Prices *price.Table
 }
-
-// StopReason says why a run ended. Of a failed run it is the limit that it reached,
-// [record.StopParked], or empty.
-type StopReason string
-
-const (
-	// StopOutput means that the model replied without asking for tools.
-	StopOutput StopReason = "answer"
-
-	// StopHook means that a hook ended the run with [StopRun].
-	StopHook StopReason = "hook"
-
-	// The other reasons are limits. The model was asked for a final answer without tools.
-	StopMaxTurns     StopReason = "max_turns"
-	StopMaxToolCalls StopReason = "max_tool_calls"
-	StopMaxFailures  StopReason = "max_failures"
-	StopMaxTokens    StopReason = "max_tokens"
-	StopMaxCost      StopReason = "max_cost"
-	StopMaxActive    StopReason = "max_active"
-)
 
 // The defaults of options.
 const (

@@ -56,22 +56,23 @@ func RunAs[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T
 
 // ResumeAs is [Agent.Resume] for a run begun by [RunAs]. A finished run returns its output
 // again. The schema of T must be the one the run began with, except for descriptions: otherwise
-// ResumeAs fails immediately, stores no reply, and leaves the run as it is.
+// ResumeAs fails immediately, stores no reply, and leaves the run as it is. A program whose type has
+// changed continues such a run by Resume, and decodes [Result.Output].
 func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, replies ...run.Reply) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
 		return *new(T), newResult(new(ledger.State)), err
 	}
-	d := a.resume(key, replies)
-	d.output = wanted
-	load := d.load
-	d.load = func(ctx context.Context) (*loadedRun, error) {
+	s := a.resume(key, replies)
+	s.output = wanted
+	load := s.load
+	s.load = func(ctx context.Context) (*loadedRun, error) {
 		if err := a.checkSchema(ctx, key, wanted); err != nil {
 			return nil, err
 		}
 		return load(ctx)
 	}
-	result, err := d.outcome(ctx)
+	result, err := s.outcome(ctx)
 	return decodeOutput[T](result, err)
 }
 
@@ -87,7 +88,7 @@ func (a *Agent) checkSchema(ctx context.Context, key run.Key, wanted *output) er
 		return nil
 	}
 	return fmt.Errorf("run %q was begun for an answer with another schema than that of type %v: "+
-		"give ResumeAs the type of the beginning, or use Resume", s.ID, wanted.goType)
+		"use the type of the beginning, or Resume, and decode Result.Output", s.ID, wanted.goType)
 }
 
 // sameForm reports whether two schemas differ only in descriptions.

@@ -3,6 +3,8 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -180,6 +182,44 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.C
 	d.tally.forgetHistory()
 	d.truncation = truncation{reported: d.truncation.reported}
 	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced, Replacements: len(change.Messages)}}, change)
+}
+
+// listKept adds to the summary of a compaction the newest stored results that the history no longer
+// mentions, so that the model knows about them. Without a summary it does nothing.
+func (d *dialog) listKept(c *ledger.Compacted) {
+	s := d.rec.state
+	isSummary := func(p run.Part) bool { return p.Type == run.PartSummary }
+	message := slices.IndexFunc(c.Messages, func(m run.Message) bool { return slices.ContainsFunc(m.Parts, isSummary) })
+	reader := slices.IndexFunc(s.Offered, func(t ledger.OfferedTool) bool { return isReaderEntry(&t) })
+	if message < 0 || reader < 0 {
+		return
+	}
+	after := slices.Concat(c.Messages, s.History[min(c.Replaced, len(s.History)):])
+	var lines []string
+	for _, entry := range slices.Backward(s.Kept) {
+		if len(lines) < maxHandles && !hasMention(after, entry.Handle) {
+			lines = append(lines, fmt.Sprintf("\n- %s: %d bytes of %s, %s %s",
+				entry.Handle, entry.Size, entry.Tool, entry.Kind, entry.Shape))
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	slices.Reverse(lines)
+	c.Messages = slices.Clone(c.Messages)
+	m := &c.Messages[message]
+	m.Parts = slices.Clone(m.Parts)
+	part := slices.IndexFunc(m.Parts, isSummary)
+	m.Parts[part].Text += fmt.Sprintf("\n\nResults that are kept, for %s:%s", s.Offered[reader].Name, strings.Join(lines, ""))
+}
+
+// hasMention reports whether messages mention a handle.
+func hasMention(messages []run.Message, handle string) bool {
+	return slices.ContainsFunc(messages, func(m run.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p run.Part) bool {
+			return strings.Contains(p.Text, handle) || strings.Contains(p.Arguments, handle)
+		})
+	})
 }
 
 // meanTokenBytes is the estimate for a whole call, and for data that goes back to the model's host.

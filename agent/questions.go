@@ -99,29 +99,28 @@ func (o *openQuestions) askPerson(ctx context.Context, q *run.Question) (*run.Re
 	if reply.At.IsZero() {
 		reply.At = time.Now().UTC().Truncate(time.Millisecond)
 	}
-	err = run.CheckReply(q, reply, time.Now())
-	if first := o.rec.writer.otherReply(ctx, q, reply, err == nil); first != nil {
-		return first, nil
-	}
-	if err != nil {
+	if err := run.CheckReply(q, reply, time.Now()); err != nil {
+		if first := o.rec.writer.storedReply(ctx, q.ID, 0); first != nil {
+			return first, nil
+		}
 		return nil, err
 	}
-	return &reply, nil
+	return o.rec.writer.storeReply(ctx, &reply), nil
 }
 
-// otherReply returns the reply that the store has got to a question before this one, nil if there
-// is none. Then it stores this one if it is valid, so that no other can be the first.
-func (w *writer) otherReply(ctx context.Context, q *run.Question, reply run.Reply, isValid bool) *run.Reply {
+// storeReply stores the reply to an open question, so that no other can be the first, and returns the
+// reply that counts: this one, or the first one that the store has.
+func (w *writer) storeReply(ctx context.Context, reply *run.Reply) *run.Reply {
 	if w.hold == nil {
-		return nil
+		return reply
 	}
-	if isValid {
-		err := guard("the store", func() error { return w.hold.store.Reply(ctx, w.hold.lease.Key, []run.Reply{reply}) })
-		if !errors.Is(err, record.ErrReplied) {
-			return nil
+	err := guard("the store", func() error { return w.hold.store.Reply(ctx, w.hold.lease.Key, []run.Reply{*reply}) })
+	if errors.Is(err, record.ErrReplied) {
+		if first := w.storedReply(ctx, reply.Question, 0); first != nil {
+			return first
 		}
 	}
-	return w.storedReply(ctx, q.ID, 0)
+	return reply
 }
 
 // close records the reply to a question of this run or its sub-agents, if it is still open. Otherwise

@@ -127,21 +127,6 @@ type recovery struct {
 	damaged map[string]bool // errors of unreadable runs that were logged; used by the goroutine of Recover
 }
 
-// collectTime is how long ends of runs are collected before other runs take their place.
-const collectTime = 20 * time.Millisecond
-
-// collectEnds waits while other runs may end, because one pass lists everything due.
-func (r *recovery) collectEnds(ctx context.Context) error {
-	if err := backoff.Sleep(ctx, min(r.opts.PollInterval, collectTime)); err != nil {
-		return ctx.Err()
-	}
-	select {
-	case <-r.gate.freed:
-	default:
-	}
-	return nil
-}
-
 // loop starts what is due until the context ends, or nothing is due with UntilIdle.
 func (r *recovery) loop(ctx context.Context) error {
 	wake := r.opts.Wake
@@ -174,6 +159,21 @@ func (r *recovery) loop(ctx context.Context) error {
 		}
 	}
 }
+
+// collectEnds waits while other runs may end, because one pass lists everything due.
+func (r *recovery) collectEnds(ctx context.Context) error {
+	if err := backoff.Sleep(ctx, min(r.opts.PollInterval, collectTime)); err != nil {
+		return ctx.Err()
+	}
+	select {
+	case <-r.gate.freed:
+	default:
+	}
+	return nil
+}
+
+// collectTime is how long ends of runs are collected before other runs take their place.
+const collectTime = 20 * time.Millisecond
 
 // logOutage logs the first list that fails, and the first one that succeeds again.
 func (r *recovery) logOutage(hadFailed bool, err error) {
@@ -211,7 +211,7 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 			_ = workThenEnd(func() error {
 				return guard("driving the run", func() error { return r.drive(ctx, a, head.Key) })
 			}, func(err error) {
-				r.handleEnd(head.Key, err)
+				r.finish(head.Key, err)
 				<-r.room
 			})
 		})
@@ -244,9 +244,9 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 		}
 	}()
 	var l *loadedRun
-	d := a.resume(key, nil)
-	load := d.load
-	d.load = func(ctx context.Context) (*loadedRun, error) {
+	s := a.resume(key, nil)
+	load := s.load
+	s.load = func(ctx context.Context) (*loadedRun, error) {
 		due, err := load(ctx)
 		if err != nil {
 			return nil, err
@@ -259,10 +259,10 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 		r.logTakeover(l.state)
 		return l, nil
 	}
-	err = r.forward(key, d.events(ctx))
+	err = r.forward(key, s.events(ctx))
 	if r.opts.OnEnd != nil && l != nil {
 		result := newResult(l.state)
-		result.Warnings, result.Window = d.warnings, d.window
+		result.Warnings, result.Window = s.warnings, s.window
 		r.opts.OnEnd(key, result, err)
 	}
 	return err
@@ -305,9 +305,9 @@ type interruptedError struct{ err error }
 func (e *interruptedError) Error() string { return e.err.Error() }
 func (e *interruptedError) Unwrap() error { return e.err }
 
-// handleEnd logs how the work on a run has ended, and lets the run be tried again later if it could
+// finish logs how the work on a run has ended, and lets the run be tried again later if it could
 // not be driven.
-func (r *recovery) handleEnd(key run.Key, err error) {
+func (r *recovery) finish(key run.Key, err error) {
 	failed := err != nil && !isSettled(err)
 	switch _, interrupted := errors.AsType[*interruptedError](err); {
 	case errors.Is(err, ErrFailed):

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -36,6 +38,46 @@ func (a *Agent) Replay(ctx context.Context, key run.Key, after Position) iter.Se
 
 // ErrPosition is the error of [Agent.Replay] for a position that the run does not have.
 var ErrPosition = errors.New("run has no such position")
+
+// Position is a place among the events of a run: after the event with this Seq and More. The
+// zero value is the beginning.
+type Position struct {
+	Seq  uint64 `json:"seq"`
+	More int    `json:"more,omitempty"`
+}
+
+// String returns the position as a word, such as "17" or "17.2", for use as the id of a
+// server-sent event.
+func (p Position) String() string {
+	if p.More == 0 {
+		return strconv.FormatUint(p.Seq, 10)
+	}
+	return fmt.Sprintf("%d.%d", p.Seq, p.More)
+}
+
+// ParsePosition parses the result of [Position.String], for example a Last-Event-ID. Empty text
+// is the beginning.
+func ParsePosition(text string) (Position, error) {
+	if text == "" {
+		return Position{}, nil
+	}
+	seqText, moreText, hasMore := strings.Cut(text, ".")
+	seq, err := strconv.ParseUint(seqText, 10, 64)
+	var more uint64
+	if err == nil && hasMore {
+		more, err = strconv.ParseUint(moreText, 10, 31)
+	}
+	p := Position{seq, int(more)}
+	if err != nil || p.String() != text { // such as 017 or 17.0
+		return Position{}, fmt.Errorf("position %.100q: want a text such as \"17\" or \"17.2\"", text)
+	}
+	return p, nil
+}
+
+// Before reports whether p comes before q.
+func (p Position) Before(q Position) bool {
+	return p.Seq < q.Seq || p.Seq == q.Seq && p.More > q.More
+}
 
 // replay folds the records of a run, and yields the events of each that come after a position, until
 // yield returns false.

@@ -84,7 +84,8 @@ func (c *callIDs) assign(parts []run.Part, history []run.Message) []run.Part {
 
 // fresh returns an id that no call has.
 func (c *callIDs) fresh(parts []run.Part) string {
-	for c.number = max(c.number, len(c.known)); ; {
+	c.number = max(c.number, len(c.known))
+	for {
 		c.number++
 		id := "call_" + strconv.Itoa(c.number)
 		if !c.known[id] && !slices.ContainsFunc(parts, func(p run.Part) bool { return p.ID == id }) {

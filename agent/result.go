@@ -127,15 +127,15 @@ func (a *Agent) Events(ctx context.Context, in Input, opts ...RunOption) iter.Se
 }
 
 // outcome drives the session and returns its result.
-func (d *session) outcome(ctx context.Context) (*Result, error) {
-	s, err := d.run(ctx)
-	if s == nil {
-		s = new(ledger.State)
+func (s *session) outcome(ctx context.Context) (*Result, error) {
+	state, err := s.run(ctx)
+	if state == nil {
+		state = new(ledger.State)
 	}
-	r := newResult(s)
-	r.Warnings, r.Window = d.warnings, d.window
-	if d.storedStatus != "" {
-		r.Status, r.StopReason, r.Output, r.Failure = d.storedStatus, "", "", ""
+	r := newResult(state)
+	r.Warnings, r.Window = s.warnings, s.window
+	if s.storedStatus != "" {
+		r.Status, r.StopReason, r.Output, r.Failure = s.storedStatus, "", "", ""
 	}
 	return r, err
 }
@@ -157,9 +157,8 @@ func appendWarning(all []*Warning, w *Warning) []*Warning {
 }
 
 // Add adds an event to the result. Adding all events of [Agent.Events] to a Result that has the
-// input as its Messages makes what [Agent.Run] returns, except for State and for what no event has:
-// the messages that replace others in a compaction, and in Usage that of the compaction, Active and
-// what was lost.
+// input as its Messages makes what [Agent.Run] returns, except for what no event has: State, the
+// messages that a compaction inserts and its usage, and Active, Rounds and the lost calls of Usage.
 func (r *Result) Add(e Event) {
 	switch e := e.(type) {
 	case *Warning:

@@ -56,7 +56,7 @@ func newScheduler(w *workers, n, limit int, linger time.Duration) *scheduler {
 	}
 }
 
-// run starts the work items that start returns, and handles their reports, until there are none. It
+// run starts the work items that start returns, and takes their reports, until there are none. It
 // calls commit after tool calls have ended, and fail with each error. After an error nothing
 // starts.
 func (s *scheduler) run(start func() ([]workItem, error), commit func() error, fail func(error)) error {
@@ -91,7 +91,7 @@ func (s *scheduler) proceed() (err error) {
 		select {
 		case r := <-s.reports:
 			var callEnded bool
-			callEnded, err = s.handleReports(r, err)
+			callEnded, err = s.takeReports(r, err)
 			switch {
 			case err != nil || !callEnded:
 			case s.linger == 0:
@@ -111,9 +111,9 @@ func (s *scheduler) proceed() (err error) {
 	}
 }
 
-// handleReports handles a report and those that are queued behind it. It returns err, or else the
+// takeReports takes a report and those that are queued behind it. It returns err, or else the
 // first error of a report.
-func (s *scheduler) handleReports(r report, err error) (callEnded bool, _ error) {
+func (s *scheduler) takeReports(r report, err error) (callEnded bool, _ error) {
 	for {
 		if r.err != nil && err == nil {
 			err = r.err

@@ -29,8 +29,8 @@ type session struct {
 }
 
 // run drives the session and returns the state.
-func (d *session) run(ctx context.Context) (*ledger.State, error) {
-	l, err := d.load(ctx)
+func (s *session) run(ctx context.Context) (*ledger.State, error) {
+	l, err := s.load(ctx)
 	if err != nil {
 		err = fmt.Errorf("run agent: %w", err)
 		if waiting, ok := errors.AsType[*waitingError](err); ok {
@@ -38,22 +38,22 @@ func (d *session) run(ctx context.Context) (*ledger.State, error) {
 		}
 		return nil, err
 	}
-	if err := d.runWork(ctx, l, nil, d.drive); err != nil {
+	if err := s.runWork(ctx, l, nil, s.drive); err != nil {
 		return l.state, fmt.Errorf("run agent: %w", err)
 	}
 	return l.state, nil
 }
 
 // events drives the session and yields the events of the run.
-func (d *session) events(ctx context.Context) iter.Seq2[Event, error] {
+func (s *session) events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		l, err := d.load(ctx)
+		l, err := s.load(ctx)
 		left := false
 		if err == nil {
-			err = d.runWork(ctx, l, func(e Event) bool {
+			err = s.runWork(ctx, l, func(e Event) bool {
 				left = !yield(e, nil)
 				return !left
-			}, d.drive)
+			}, s.drive)
 		}
 		if err != nil && !left {
 			yield(nil, fmt.Errorf("run agent: %w", err))
@@ -68,7 +68,7 @@ type work func(ctx context.Context, l *loadedRun, out func(Event) error) error
 // callback that ends its goroutine does not end the caller's. yield gets the events on the caller's
 // goroutine, with their positions, unless it is nil; when it returns false the work is cancelled,
 // and the error is errStopped. runWork returns when the work has ended.
-func (d *session) runWork(ctx context.Context, l *loadedRun, yield func(Event) bool, do work) error {
+func (s *session) runWork(ctx context.Context, l *loadedRun, yield func(Event) bool, do work) error {
 	last := Position{Seq: l.state.Seq}
 	ctx, cancel := context.WithCancelCause(ctx)
 	events := make(chan Event) // never closed: a model may call back too late
@@ -76,7 +76,7 @@ func (d *session) runWork(ctx context.Context, l *loadedRun, yield func(Event) b
 	err := errGoexit
 	go func() {
 		defer close(done)
-		err = d.withHold(ctx, l, func(ctx context.Context) error {
+		err = s.withHold(ctx, l, func(ctx context.Context) error {
 			var out func(Event) error
 			if yield != nil {
 				out = func(e Event) error { return sendEvent(ctx, events, e) }
@@ -117,17 +117,17 @@ func sendEvent(ctx context.Context, events chan<- Event, e Event) error {
 
 // withHold calls f while this process holds the run. It repeats that if a reply came before the run
 // was released, because its sender was told that the holder handles it.
-func (d *session) withHold(ctx context.Context, l *loadedRun, f func(context.Context) error) error {
+func (s *session) withHold(ctx context.Context, l *loadedRun, f func(context.Context) error) error {
 	if l.hold == nil {
 		return f(ctx)
 	}
 	for {
-		if err := d.withRenewal(ctx, l, f); err != nil {
+		if err := s.withRenewal(ctx, l, f); err != nil {
 			return err
 		}
 		reacquired := false
 		err := guard("the store", func() error {
-			reacquired = d.reacquire(ctx, l)
+			reacquired = s.reacquire(ctx, l)
 			return nil
 		})
 		if err != nil || !reacquired {
@@ -137,11 +137,11 @@ func (d *session) withHold(ctx context.Context, l *loadedRun, f func(context.Con
 }
 
 // reacquire acquires a waiting run again if it has a reply, unless another process has acquired it.
-func (d *session) reacquire(ctx context.Context, l *loadedRun) (ok bool) {
+func (s *session) reacquire(ctx context.Context, l *loadedRun) (ok bool) {
 	if l.state.Status != run.StatusWaiting {
 		return false
 	}
-	log, err := record.LoadCurrent(ctx, d.agent.runs(), l.hold.lease.Key)
+	log, err := record.LoadCurrent(ctx, s.agent.runs(), l.hold.lease.Key)
 	if err != nil || log.Head.Status != run.StatusWaiting {
 		return false
 	}
@@ -149,7 +149,7 @@ func (d *session) reacquire(ctx context.Context, l *loadedRun) (ok bool) {
 	if !slices.ContainsFunc(log.Replies, isOpen) {
 		return false
 	}
-	next, err := d.agent.hold(ctx, l.hold.lease.Key)
+	next, err := s.agent.hold(ctx, l.hold.lease.Key)
 	if err != nil {
 		return false
 	}
@@ -160,14 +160,14 @@ func (d *session) reacquire(ctx context.Context, l *loadedRun) (ok bool) {
 // withRenewal calls f while the lease of the run is renewed, unless the run is to be cancelled. The
 // context of f ends if the renewal fails, or once the run is to be cancelled. Afterwards the run is
 // released.
-func (d *session) withRenewal(ctx context.Context, l *loadedRun, f func(context.Context) error) error {
+func (s *session) withRenewal(ctx context.Context, l *loadedRun, f func(context.Context) error) error {
 	defer l.hold.release()
 	if l.isCancelled {
-		return d.endAsRequested(ctx, l)
+		return s.endAsRequested(ctx, l)
 	}
 	l.hold.host = ctx
 	ctx, cancel := context.WithCancelCause(ctx)
-	r := d.agent.recipe.renewals
+	r := s.agent.recipe.renewals
 	defer r.add(l.hold, cancel)()
 	if r.batch != nil {
 		l.hold.all = r
@@ -182,7 +182,7 @@ func (d *session) withRenewal(ctx context.Context, l *loadedRun, f func(context.
 		err = errors.Join(err, storeErr)
 	}
 	if errors.Is(context.Cause(ctx), errCancelRequested) {
-		return d.endAsRequested(ctx, l)
+		return s.endAsRequested(ctx, l)
 	}
 	return err
 }

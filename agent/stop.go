@@ -57,6 +57,17 @@ func (t *turn) endUnsent() error {
 	return nil
 }
 
+// recordStop records that a hook has ended the run instead of making a call.
+func (s *sender) recordStop(j *job, answer *string) error {
+	result := j.errorResult(notMade, nil)
+	part := s.tools.part(j, result)
+	end := &ToolEnd{Call: s.tools.about(j), Part: part, Result: result}
+	return s.rec.record([]Event{end}, &ledger.Outcome{Call: j.about.ID, Result: part, Stop: answer})
+}
+
+// notMade is the result of a call that was not sent because a hook ended the run.
+const notMade = "The call was not made: the run was stopped."
+
 // finishFor ends the run with an answer that did not come from the model.
 func (e *engine) finishFor(answer string, why StopReason) error {
 	e.handlers.end()

@@ -193,14 +193,6 @@ func (t *turn) recordChildOutcome(j *job, e *engine, err error) error {
 	return t.sender.recordOutcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: e.rec.state.Output}, 0)
 }
 
-// root returns the engine of the root run.
-func (e *engine) root() *engine {
-	for e.parent != nil {
-		e = e.parent
-	}
-	return e
-}
-
 // handoffAnswer returns the answer of an agent that has taken over the run, if there is one.
 func (e *engine) handoffAnswer() (answer string, ok bool) {
 	for _, c := range e.rec.state.Calls {

@@ -2,12 +2,10 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -41,25 +39,4 @@ func awaitTask(t *turn, c *ledger.Call) (func() error, error) {
 		return j.call.Resume(ctx, c.Task.ID, round, answers, opts...)
 	}
 	return func() error { return t.sender.perform(c, j, resume) }, nil
-}
-
-// callContext returns the context of a call. If the run is stored, the end of the context
-// leaves tasks running for the next process. The caller must call release.
-func (s *sender) callContext(j *job) (_ context.Context, release func()) {
-	ctx := context.WithValue(s.scope.ctx, callKey{}, &j.about)
-	if j.call.Tool() == s.agent.finder.search.Tool() {
-		ctx = context.WithValue(ctx, searchKey{}, s.searcher)
-	}
-	if s.agent.reader.isReader(j.call.Tool()) {
-		ctx = context.WithValue(ctx, keptKey{}, s.results)
-	}
-	if s.rec.writer.hold == nil || j.call.Tool().Local() { // functions create no tasks
-		return ctx, func() {}
-	}
-	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { cancel(errors.Join(mcpclient.ErrDetach, context.Cause(ctx))) })
-	return detached, func() {
-		stop()
-		cancel(nil)
-	}
 }

@@ -82,8 +82,12 @@ func newTurn(e *engine) *turn {
 	return t
 }
 
-// workOn works on the calls of a turn. At the end it ends the turn or suspends the run.
-func workOn(e *engine) error {
+// linger is how long the outcome of a call waits for others to share a write.
+const linger = 250 * time.Millisecond
+
+// runCalls takes the calls of the turn to their outcomes. Then it ends the turn, or suspends the run
+// if questions are open.
+func (e *engine) runCalls() error {
 	t := newTurn(e)
 	defer t.scope.cancel(nil)
 	err := t.sched.run(t.start, e.rec.commit, t.scope.cancel)
@@ -104,8 +108,13 @@ func workOn(e *engine) error {
 	if len(ledger.Open(e.rec.state)) > 0 {
 		return e.questions.suspend()
 	}
-	output := e.callOutput()
-	stop := e.rec.stopAnswer()
+	return e.endTurn()
+}
+
+// endTurn ends a turn whose calls all have outcomes. It ends the run, too, if one of them gave the
+// structured output, the answer of a hook, or that of an agent that has taken over.
+func (e *engine) endTurn() error {
+	output, stop := e.callOutput(), e.rec.stopAnswer()
 	if output == nil && stop == nil && e.agent.output != nil && e.rec.state.Final != "" {
 		return e.failAt(StopReason(e.rec.state.Final), e.noOutputError(e.rec.state.Output))
 	}
@@ -123,12 +132,6 @@ func workOn(e *engine) error {
 	}
 	return nil
 }
-
-// linger is how long the outcome of a call waits for others to share a write.
-const linger = 250 * time.Millisecond
-
-// deciding is the key of the work item that decides on proposed calls in order.
-const deciding = ""
 
 // start returns the work items that can begin, and records what is decided without one. The intents
 // of all calls are durable before the first is sent, and questions before anyone is asked.
@@ -155,9 +158,9 @@ func (t *turn) start() (launch []workItem, err error) {
 			if launch == nil {
 				launch = make([]workItem, 0, max(1, min(len(t.buffer), t.sched.limit-t.sched.running)))
 			}
-			e := t.sched.newCall(c.ID, do)
-			e.isBrief = c.At == ledger.CallReady && c.Server != subServer && t.tools.job(c).isNative()
-			launch = append(launch, e)
+			item := t.sched.newCall(c.ID, do)
+			item.isBrief = c.At == ledger.CallReady && c.Server != subServer && t.tools.job(c).isNative()
+			launch = append(launch, item)
 		}
 	}
 	intents, starts := t.intents, t.starts
@@ -173,11 +176,6 @@ func (t *turn) start() (launch []workItem, err error) {
 		return nil, err
 	}
 	return launch, nil
-}
-
-// canAdvance reports whether a step may advance a call now.
-func (t *turn) canAdvance(c *ledger.Call, room bool) bool {
-	return !t.sched.busy[c.ID] && steps[c.At] != nil && (room || c.At != ledger.CallReady)
 }
 
 // advanceable returns the calls that a step may advance. The slice is valid until it is called
@@ -196,6 +194,11 @@ func (t *turn) advanceable() []*ledger.Call {
 	return t.buffer
 }
 
+// canAdvance reports whether a step may advance a call now.
+func (t *turn) canAdvance(c *ledger.Call, room bool) bool {
+	return !t.sched.busy[c.ID] && steps[c.At] != nil && (room || c.At != ledger.CallReady)
+}
+
 // current returns a copy of a call as it is now, nil if the call has to wait for room or for
 // another call to its server.
 func (t *turn) current(c *ledger.Call) (copied *ledger.Call) {
@@ -207,6 +210,29 @@ func (t *turn) current(c *ledger.Call) (copied *ledger.Call) {
 		}
 	})
 	return copied
+}
+
+// mustWait reports whether a call has to wait for another call to its server: calls that may
+// change something are made one after the other, see [Options.ParallelWrites].
+func (t *turn) mustWait(c *ledger.Call, j *job) bool {
+	return t.sched.isLaneTaken(c.Server) && t.isOrdered(j)
+}
+
+// isKnownToWait is mustWait for a call that may have no job yet: then it returns false. It reads only
+// constant fields of the call.
+func (t *turn) isKnownToWait(c *ledger.Call) bool {
+	if !t.sched.isLaneTaken(c.Server) {
+		return false
+	}
+	t.tools.mu.Lock()
+	j := t.tools.jobs[c.ID]
+	t.tools.mu.Unlock()
+	return j != nil && j.call != nil && t.isOrdered(j)
+}
+
+// isOrdered reports whether a call may change something, so that others to its server wait for it.
+func (t *turn) isOrdered(j *job) bool {
+	return !t.agent.opts.ParallelWrites && !j.call.Tool().ReadOnly()
 }
 
 // startDeciding decides on proposed calls: in a work item if a person may be asked or calls are
@@ -231,10 +257,12 @@ func (t *turn) startDeciding() error {
 		return guard("tool call", func() error { return t.decide(calls) })
 	}
 	calls = t.rec.pending(isProposed)
-	decide := func() error { return t.decide(calls) }
-	t.sched.startDecision(deciding, decide)
+	t.sched.startDecision(deciding, func() error { return t.decide(calls) })
 	return nil
 }
+
+// deciding is the key of the work item that decides on proposed calls in order.
+const deciding = ""
 
 func isProposed(c *ledger.Call) bool { return c.At == ledger.CallProposed }
 
@@ -309,27 +337,4 @@ func (s *slab[T]) one() *T {
 	v := &s.spare[0]
 	s.spare = s.spare[1:]
 	return v
-}
-
-// mustWait reports whether a call has to wait for another call to its server: calls that may
-// change something are made one after the other, see [Options.ParallelWrites].
-func (t *turn) mustWait(c *ledger.Call, j *job) bool {
-	return t.sched.isLaneTaken(c.Server) && t.isOrdered(j)
-}
-
-// isKnownToWait is mustWait for a call that may have no job yet: then it returns false. It reads only
-// constant fields of the call.
-func (t *turn) isKnownToWait(c *ledger.Call) bool {
-	if !t.sched.isLaneTaken(c.Server) {
-		return false
-	}
-	t.tools.mu.Lock()
-	j := t.tools.jobs[c.ID]
-	t.tools.mu.Unlock()
-	return j != nil && j.call != nil && t.isOrdered(j)
-}
-
-// isOrdered reports whether a call may change something, so that others to its server wait for it.
-func (t *turn) isOrdered(j *job) bool {
-	return !t.agent.opts.ParallelWrites && !j.call.Tool().ReadOnly()
 }

@@ -128,11 +128,11 @@ func (u *WindowUse) scale(usage *run.Usage, estimated bool) {
 	rest := usage.Input
 	largest := parts[0]
 	for _, n := range parts {
+		*n = int64(float64(*n) * share)
+		rest -= *n
 		if *n > *largest {
 			largest = n
 		}
-		*n = int64(float64(*n) * share)
-		rest -= *n
 	}
 	*largest += rest
 	u.Input, u.Cached, u.Estimated = usage.Input, usage.Cached, false

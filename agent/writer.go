@@ -187,23 +187,6 @@ func (w *writer) emit(e Event) error {
 	return w.out(e)
 }
 
-// now returns the time for the duration of an event, zero if events are not wanted, because
-// calls are frequent.
-func (w *writer) now() (t time.Time) {
-	if w.out != nil {
-		t = time.Now()
-	}
-	return t
-}
-
-// since returns the time that has passed since a result of now.
-func (w *writer) since(t time.Time) (d time.Duration) {
-	if w.out != nil {
-		d = time.Since(t)
-	}
-	return d
-}
-
 // confirm returns an error if another process may have acquired the run. Then nothing is sent
 // or written any more.
 func (w *writer) confirm(ctx context.Context) error {

@@ -39,7 +39,7 @@ type Tool struct {
 type Call struct {
 	Arguments json.RawMessage
 
-	serving *serving
+	conn *connection
 }
 
 // Decode decodes the arguments.
@@ -55,7 +55,7 @@ func (c *Call) Decode(into any) error {
 func (c *Call) Elicit(ctx context.Context, message, schema string) (*mcp.ElicitResult, error) {
 	var result mcp.ElicitResult
 	params := map[string]any{"mode": "form", "message": message, "requestedSchema": json.RawMessage(schema)}
-	err := c.serving.ask(ctx, "elicitation/create", params, &result)
+	err := c.conn.ask(ctx, "elicitation/create", params, &result)
 	return &result, err
 }
 
@@ -66,7 +66,7 @@ func (c *Call) Sample(ctx context.Context, question string, maxTokens int) (stri
 	content := map[string]any{"type": "text", "text": question}
 	params := map[string]any{"maxTokens": maxTokens, "messages": []any{map[string]any{"role": "user", "content": content}}}
 	var result struct{ Content struct{ Text string } }
-	err := c.serving.ask(ctx, "sampling/createMessage", params, &result)
+	err := c.conn.ask(ctx, "sampling/createMessage", params, &result)
 	return result.Content.Text, err
 }
 
@@ -86,19 +86,19 @@ func (s *Server) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &serving{server: s, conn: conn, waiting: make(map[string]chan message), running: make(map[string]context.CancelFunc)}
+	c := &connection{server: s, conn: conn, waiting: make(map[string]chan message), running: make(map[string]context.CancelFunc)}
 	go func() {
 		ctx, end := context.WithCancel(context.Background())
 		defer conn.Close()
-		defer v.calls.Wait()
+		defer c.calls.Wait()
 		defer end()
-		v.receive(ctx)
+		c.receive(ctx)
 	}()
 	return client, nil
 }
 
-// serving is one connection.
-type serving struct {
+// connection is a connection of a client to a server.
+type connection struct {
 	server *Server
 	conn   mcpclient.Conn
 	calls  sync.WaitGroup
@@ -133,9 +133,9 @@ type failure struct {
 }
 
 // receive reads messages until the connection ends.
-func (v *serving) receive(ctx context.Context) {
+func (c *connection) receive(ctx context.Context) {
 	for {
-		data, err := v.conn.Recv()
+		data, err := c.conn.Recv()
 		if err != nil {
 			return
 		}
@@ -144,55 +144,55 @@ func (v *serving) receive(ctx context.Context) {
 		case err != nil:
 			return // the client of this module does not send this
 		case m.Method == "":
-			v.answered(m)
+			c.deliver(m)
 		case m.ID != nil:
-			ctx := v.begin(ctx, string(m.ID))
-			v.calls.Go(func() { v.serve(ctx, m) })
+			ctx := c.begin(ctx, string(m.ID))
+			c.calls.Go(func() { c.serve(ctx, m) })
 		case m.Method == "notifications/cancelled":
 			var params struct{ RequestID json.RawMessage }
 			if json.Unmarshal(m.Params, &params) == nil {
-				v.end(string(params.RequestID))
+				c.end(string(params.RequestID))
 			}
 		}
 	}
 }
 
 // begin returns the context of a request, which ends with end or with the connection.
-func (v *serving) begin(ctx context.Context, id string) context.Context {
+func (c *connection) begin(ctx context.Context, id string) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.running[id] = cancel
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running[id] = cancel
 	return ctx
 }
 
 // end ends the context of a request that is served.
-func (v *serving) end(id string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if cancel := v.running[id]; cancel != nil {
+func (c *connection) end(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel := c.running[id]; cancel != nil {
 		cancel()
-		delete(v.running, id)
+		delete(c.running, id)
 	}
 }
 
 // serve answers a request with its result or a JSON-RPC error.
-func (v *serving) serve(ctx context.Context, m message) {
-	defer v.end(string(m.ID))
-	result, err := v.result(ctx, m)
+func (c *connection) serve(ctx context.Context, m message) {
+	defer c.end(string(m.ID))
+	result, err := c.result(ctx, m)
 	reply := message{Version: "2.0", ID: m.ID}
 	if f, ok := errors.AsType[*failure](err); ok {
 		reply.Error = f
 	} else if reply.Result, err = json.Marshal(result); err != nil {
 		reply.Error = &failure{codeInternalError, err.Error()}
 	}
-	v.send(ctx, reply)
+	c.send(ctx, reply)
 }
 
 func (f *failure) Error() string { return f.Message }
 
 // result returns the result of a request, or a failure.
-func (v *serving) result(ctx context.Context, m message) (any, error) {
+func (c *connection) result(ctx context.Context, m message) (any, error) {
 	switch m.Method {
 	case "initialize":
 		return map[string]any{
@@ -202,9 +202,9 @@ func (v *serving) result(ctx context.Context, m message) (any, error) {
 	case "ping":
 		return struct{}{}, nil
 	case "tools/list":
-		return map[string]any{"tools": v.server.list()}, nil
+		return map[string]any{"tools": c.server.list()}, nil
 	case "tools/call":
-		return v.call(ctx, m.Params)
+		return c.call(ctx, m.Params)
 	}
 	return nil, &failure{codeMethodNotFound, "unknown method " + m.Method}
 }
@@ -222,7 +222,7 @@ func (s *Server) list() []any {
 }
 
 // call calls a tool. Its error becomes a result, as models read it.
-func (v *serving) call(ctx context.Context, raw json.RawMessage) (any, error) {
+func (c *connection) call(ctx context.Context, raw json.RawMessage) (any, error) {
 	var params struct {
 		Name      string
 		Arguments json.RawMessage
@@ -230,11 +230,11 @@ func (v *serving) call(ctx context.Context, raw json.RawMessage) (any, error) {
 	if err := json.Unmarshal(raw, &params); err != nil {
 		return nil, &failure{codeInvalidParams, err.Error()}
 	}
-	i := slices.IndexFunc(v.server.Tools, func(t Tool) bool { return t.Name == params.Name })
+	i := slices.IndexFunc(c.server.Tools, func(t Tool) bool { return t.Name == params.Name })
 	if i < 0 {
 		return nil, &failure{codeInvalidParams, "unknown tool " + params.Name}
 	}
-	text, err := v.server.Tools[i].Run(ctx, &Call{params.Arguments, v})
+	text, err := c.server.Tools[i].Run(ctx, &Call{params.Arguments, c})
 	if err != nil {
 		text = err.Error()
 	}
@@ -243,18 +243,18 @@ func (v *serving) call(ctx context.Context, raw json.RawMessage) (any, error) {
 
 // ask sends a request to the client and decodes its answer. The error is the client's, or the cause
 // of the context if that ends first.
-func (v *serving) ask(ctx context.Context, method string, params, into any) error {
+func (c *connection) ask(ctx context.Context, method string, params, into any) error {
 	encoded, err := json.Marshal(params)
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
-	v.mu.Lock()
-	v.asked++
-	id := fmt.Sprintf(`"q%d"`, v.asked)
+	c.mu.Lock()
+	c.asked++
+	id := fmt.Sprintf(`"q%d"`, c.asked)
 	answer := make(chan message, 1)
-	v.waiting[id] = answer
-	v.mu.Unlock()
-	v.send(ctx, message{Version: "2.0", ID: json.RawMessage(id), Method: method, Params: encoded})
+	c.waiting[id] = answer
+	c.mu.Unlock()
+	c.send(ctx, message{Version: "2.0", ID: json.RawMessage(id), Method: method, Params: encoded})
 	select {
 	case m := <-answer:
 		if m.Error != nil {
@@ -266,19 +266,19 @@ func (v *serving) ask(ctx context.Context, method string, params, into any) erro
 	}
 }
 
-// answered passes an answer of the client to the request that waits for it.
-func (v *serving) answered(m message) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if answer := v.waiting[string(m.ID)]; answer != nil {
+// deliver passes an answer of the client to the request that waits for it.
+func (c *connection) deliver(m message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if answer := c.waiting[string(m.ID)]; answer != nil {
 		answer <- m
-		delete(v.waiting, string(m.ID))
+		delete(c.waiting, string(m.ID))
 	}
 }
 
 // send sends a message. It ignores errors: if the connection has ended, receive ends the server.
-func (v *serving) send(ctx context.Context, m message) {
+func (c *connection) send(ctx context.Context, m message) {
 	if data, err := json.Marshal(m); err == nil {
-		_ = v.conn.Send(ctx, data)
+		_ = c.conn.Send(ctx, data)
 	}
 }

@@ -55,9 +55,9 @@ const (
 // changes: open another set to list the skills again. It may be used concurrently.
 type Set struct {
 	adapter.Source
-	skills []*entry
-	names  map[string]*entry
-	left   []error
+	skills  []*entry
+	byName  map[string]*entry
+	skipped []error
 }
 
 // entry is a skill of a set.
@@ -77,7 +77,7 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, opts *Optio
 	if opts != nil {
 		o = *opts
 	}
-	s := &Set{names: map[string]*entry{}}
+	s := &Set{byName: map[string]*entry{}}
 	for _, server := range slices.Sorted(maps.Keys(servers)) {
 		if servers[server] == nil {
 			return nil, fmt.Errorf("client of server %q is nil: connect it first", server)
@@ -87,18 +87,11 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, opts *Optio
 		}
 	}
 	s.name()
-	serves := make(map[string]string, len(s.skills))
-	for _, e := range s.skills {
-		serves[e.name] = e.description()
-	}
-	s.Source = adapter.Merge(
-		adapter.Func("load_skill", "Reads the instructions of a skill.", s.load, &adapter.FuncOptions{Server: "skills", ReadOnly: true, AlwaysOffered: true, Topics: serves}),
-		adapter.Func("read_skill_file", "Reads a text file of a skill that was loaded.", s.read, &adapter.FuncOptions{Server: "skills", ReadOnly: true, AlwaysOffered: true}),
-	)
+	s.Source = s.tools()
 	return s, nil
 }
 
-// list adds the skills of a server, up to the bound of the set. What it leaves out is in left, except
+// list adds the skills of a server, up to the bound of the set. What it leaves out is in skipped, except
 // for skills that the host does not allow.
 func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client, o *Options) error {
 	for skill, err := range skills.List(ctx, client) {
@@ -109,11 +102,11 @@ func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client,
 			return err
 		}
 		if err := skill.Check(); err != nil {
-			s.left = append(s.left, err)
+			s.skipped = append(s.skipped, err)
 			continue
 		}
 		if len(s.skills) >= maxSkills {
-			s.left = append(s.left, fmt.Errorf("server %q has more skills than a set takes, %d: choose some with Options.Allow", server, maxSkills))
+			s.skipped = append(s.skipped, fmt.Errorf("server %q has more skills than a set takes, %d: choose some with Options.Allow", server, maxSkills))
 			return nil
 		}
 		if o.Allow != nil && !o.Allow(server, skill) {
@@ -134,15 +127,31 @@ func (s *Set) name() {
 		if count[e.name] > 1 {
 			e.name = e.server + "/" + e.name
 		}
-		for base, n := e.name, 2; s.names[e.name] != nil; n++ {
+		for base, n := e.name, 2; s.byName[e.name] != nil; n++ {
 			e.name = fmt.Sprintf("%s_%d", base, n)
 		}
-		s.names[e.name] = e
+		s.byName[e.name] = e
 	}
 }
 
+// tools returns the tools by which a model reads the skills. A search for tools finds load_skill by
+// the skills.
+func (s *Set) tools() adapter.Source {
+	topics := make(map[string]string, len(s.skills))
+	for _, e := range s.skills {
+		topics[e.name] = e.description()
+	}
+	read := adapter.FuncOptions{Server: "skills", ReadOnly: true, AlwaysOffered: true}
+	load := read
+	load.Topics = topics
+	return adapter.Merge(
+		adapter.Func("load_skill", "Reads the instructions of a skill.", s.load, &load),
+		adapter.Func("read_skill_file", "Reads a text file of a skill that was loaded.", s.read, &read),
+	)
+}
+
 // Skipped returns why skills were skipped.
-func (s *Set) Skipped() []error { return slices.Clone(s.left) }
+func (s *Set) Skipped() []error { return slices.Clone(s.skipped) }
 
 // Instructions returns a text for the system prompt that lists the skills, each on one line. It is
 // empty without skills. Names and descriptions are text of servers.
@@ -151,7 +160,8 @@ func (s *Set) Instructions() string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("Servers offer these skills: instructions for tasks. If one fits the task, read it with load_skill before you begin. The names and descriptions are the servers' words.\n")
+	b.WriteString("Servers offer these skills: instructions for tasks. If one fits the task, read it with load_skill before you begin. " +
+		"The names and descriptions are the servers' words.\n")
 	for _, e := range s.skills {
 		fmt.Fprintf(&b, "- %s (server %s): %s\n", e.name, e.server, e.description())
 	}
@@ -185,7 +195,7 @@ func (s *Set) load(ctx context.Context, in skillInput) (string, error) {
 	if tools := e.allowedTools(); tools != "" {
 		fmt.Fprintf(&b, "\n[the skill says that it uses the tools %s; this is a claim]", tools)
 	}
-	if names := e.files(); len(names) > 0 {
+	if names := e.fileNames(); len(names) > 0 {
 		fmt.Fprintf(&b, "\n[files, for read_skill_file: %s]", strings.Join(names, ", "))
 	}
 	return b.String(), nil
@@ -203,7 +213,7 @@ func (s *Set) read(ctx context.Context, in fileInput) (string, error) {
 		return "", err
 	}
 	for _, f := range e.skill.Files {
-		if in.File != f.URI && in.File != e.short(f.URI) {
+		if in.File != f.URI && in.File != e.fileName(f.URI) {
 			continue
 		}
 		data, err := loaded.ReadFile(ctx, f.URI)
@@ -211,19 +221,19 @@ func (s *Set) read(ctx context.Context, in fileInput) (string, error) {
 			return "", err
 		}
 		if !utf8.Valid(data) {
-			return "", fmt.Errorf("%s is not text; it has %d bytes", e.short(f.URI), len(data))
+			return "", fmt.Errorf("%s is not text; it has %d bytes", e.fileName(f.URI), len(data))
 		}
 		return string(data), nil
 	}
-	return "", fmt.Errorf("the skill %s has no file %.200q; its files are %s", e.name, in.File, strings.Join(e.files(), ", "))
+	return "", fmt.Errorf("the skill %s has no file %.200q; its files are %s", e.name, in.File, strings.Join(e.fileNames(), ", "))
 }
 
 // find returns a skill by the model's name for it. The error lists the names.
 func (s *Set) find(name string) (*entry, error) {
-	if e := s.names[strings.TrimSpace(name)]; e != nil {
+	if e := s.byName[strings.TrimSpace(name)]; e != nil {
 		return e, nil
 	}
-	return nil, fmt.Errorf("there is no skill %.200q; the skills are %s", name, strings.Join(slices.Sorted(maps.Keys(s.names)), ", "))
+	return nil, fmt.Errorf("there is no skill %.200q; the skills are %s", name, strings.Join(slices.Sorted(maps.Keys(s.byName)), ", "))
 }
 
 // load loads the skill the first time, and returns it. After an error it tries again.
@@ -241,16 +251,16 @@ func (e *entry) load(ctx context.Context) (*skills.LoadedSkill, error) {
 // description returns the skill's description on one line.
 func (e *entry) description() string { return excerpt.Line(e.skill.Description, maxDescription) }
 
-// short returns the model's name for a file: its path within the skill.
-func (e *entry) short(uri string) string {
+// fileName returns the model's name for a file: its path within the skill.
+func (e *entry) fileName(uri string) string {
 	return excerpt.Line(strings.TrimPrefix(uri, strings.TrimSuffix(e.skill.URI, "SKILL.md")), maxName)
 }
 
-// files returns the names of the files other than SKILL.md.
-func (e *entry) files() (names []string) {
+// fileNames returns the names of the files other than SKILL.md.
+func (e *entry) fileNames() (names []string) {
 	for _, f := range e.skill.Files {
 		if f.URI != e.skill.URI {
-			names = append(names, e.short(f.URI))
+			names = append(names, e.fileName(f.URI))
 		}
 	}
 	return names

@@ -1,0 +1,253 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/internal/billing"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+)
+
+// ErrNoAnswer is the error of a run whose model replied with neither text nor tool calls, or
+// asked for tools where it had to answer. The messages of the run remain valid: asking again
+// may help.
+var ErrNoAnswer = errors.New("model gave no answer")
+
+// dialog is the conversation of a run with its model.
+type dialog struct {
+	engine  *engine
+	rec     *recorder // the engine's
+	account account
+
+	scratch        any  // see model.Request.Scratch
+	ownCall        bool // the current model call was made by this process
+	hasReservation bool // a model call with a reservation is in progress
+
+	truncation truncation
+	warned     map[string]bool // texts of warnings that were shown, see warnOnce
+
+	// What earlier calls have computed:
+	tally         tally
+	tools         toolCache
+	key           string           // the result of cacheKey
+	prompt        string           // the system prompt, with the instructions of servers
+	promptCatalog *adapter.Catalog // the catalog for which prompt was made
+	discoveredFor *adapter.Catalog // the catalog from which the tools that need no search were added
+}
+
+// tally holds the counts of a history that only grows.
+type tally struct {
+	window   window
+	ids      callIDs
+	estimate estimate
+}
+
+// forgetHistory resets the counts, for a history that has become shorter.
+func (t *tally) forgetHistory() {
+	t.estimate, t.ids = estimate{}, callIDs{}
+	t.window.messages, t.window.history, t.window.results = 0, 0, 0
+}
+
+// turn calls the model and records its reply: calls, with which the run continues, a text that has
+// to be repeated, or the end of the run. An error means that the run has failed, or ends in this
+// process.
+func (d *dialog) turn() error {
+	defer d.endModelCall()
+	if err := d.rec.commitReplies(); err != nil {
+		return err
+	}
+	if err := d.compact(); err != nil {
+		return d.engine.fail(err)
+	}
+	reply, stop, err := d.askFitting()
+	if answer := hookAnswer(err); answer != nil {
+		return d.engine.finishFor(*answer, StopHook)
+	}
+	if err != nil {
+		return d.engine.failAt(stop, err)
+	}
+	if reply.stop != nil {
+		stop = StopHook
+	}
+	switch {
+	case len(reply.calls) > 0 || reply.repair:
+		return nil // the run continues with the calls, or asks again
+	case strings.TrimSpace(reply.text) == "" && reply.stop == nil:
+		return d.engine.failAt(stop, fmt.Errorf("turn %d: %w", d.rec.state.Turn, reply.noAnswerError(stop)))
+	case d.engine.agent.output != nil && reply.output == nil:
+		return d.engine.failAt(stop, d.engine.noOutputError(reply.text))
+	}
+	d.engine.handlers.end()
+	return d.rec.record([]Event{
+		&TurnEnd{Turn: d.rec.state.Turn, Messages: d.rec.state.History[len(d.rec.state.History)-1:]},
+		&Output{Text: reply.text, StopReason: stop, FinishReason: reply.finish},
+	}, &ledger.Ended{Status: run.StatusFinished, Stop: string(stop), Output: reply.text, Structured: reply.output})
+}
+
+// askFitting calls ask at the limit that the run has reached, if any. A call that is too long for the
+// model's window is made once more, with a shorter history.
+func (d *dialog) askFitting() (*reply, StopReason, error) {
+	r, stop, err := d.ask(d.account.limit())
+	long, ok := errors.AsType[*overflowError](err)
+	if !ok {
+		return r, stop, err
+	}
+	if err := d.refit(long); err != nil {
+		return nil, stop, err
+	}
+	r, stop, err = d.ask(d.account.limit())
+	if long, ok := errors.AsType[*overflowError](err); ok {
+		err = long.finalError()
+	}
+	return r, stop, err
+}
+
+// ask calls the model once, and records the call and its reply. At a limit, or if the limits
+// leave no room for another call, the call is the last one: stop is the limit.
+func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
+	c, stop, err := d.prepare(at)
+	if err != nil {
+		return nil, stop, err
+	}
+	final := stop != StopOutput
+	start := &ModelStart{
+		Turn: d.rec.state.Turn, Model: d.engine.agent.info.Name, Final: final, Messages: len(d.rec.state.History),
+	}
+	output, err := d.recordModelCall(c, stop, start)
+	if err != nil {
+		return nil, stop, err
+	}
+	if err := d.rec.commit(); err != nil {
+		return nil, stop, err
+	}
+	d.ownCall = true
+	lowerMaxTokens(c.Request, output)
+	use := d.windowUse(c.Request)
+	began := time.Now()
+	stream := &streamedReply{engine: d.engine, turn: d.rec.state.Turn}
+	r, err = d.infer(c, stream, func(ctx context.Context) (*reply, error) {
+		return d.generateReply(ctx, c, stream, output)
+	})
+	if err != nil {
+		if failure := d.chargeRefused(r); failure != nil {
+			return nil, stop, failure
+		}
+		return nil, stop, d.wrapOverflow(c, stream, err)
+	}
+	if final {
+		r.keepCalls(d.engine.answerTool()) // the model may call no other tool
+	}
+	use.scale(&r.usage, r.estimated)
+	d.rec.setWindow(use)
+	end := r.event(d.rec.state.Turn, stream.hasAll(r.text), time.Since(began))
+	end.Window = use
+	if d.rec.writer.out != nil {
+		end.ToolCalls = slices.Clone(end.ToolCalls) // the history shares them
+	}
+	return r, stop, d.recordReply(c, r, end, final)
+}
+
+// generateReply returns the reply to a model call, counted and changed by the hooks. With an error it
+// returns the reply, too, if there is one: it has to be paid for.
+func (d *dialog) generateReply(ctx context.Context, c *ModelCall, stream *streamedReply, output int64) (*reply, error) {
+	began := time.Now()
+	response, err := d.generate(ctx, c.Request, stream)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(callParts(response.Message.Parts)); n > maxReplyCalls {
+		paid := *response
+		paid.Message.Parts = nil
+		return d.newReply(&paid), fmt.Errorf("reply of the model has %d calls, and may have %d", n, maxReplyCalls)
+	}
+	r := d.newReply(response)
+	if r.size() > maxReply {
+		return r, errLongReply
+	}
+	d.warnOfTruncation(c, r.usage)
+	d.warnOnce(response.Warning)
+	if first := d.rec.state.Endpoint; first != "" && r.endpoint != "" && r.endpoint != first {
+		d.warnOnce(fmt.Sprintf("the run began at the API %q of its model's host, and continues at %q: "+
+			"what the model thought before stays behind", first, r.endpoint))
+	}
+	if err := d.estimateUsage(r, c, output); err != nil {
+		return r, err
+	}
+	if d.rec.state.Limits.Active > 0 {
+		r.usage.Active = time.Since(began)
+	}
+	err = hooks(d.engine.agent.opts.Hooks).afterModel(d.engine.ctx, d.rec.state, r)
+	if answer := hookAnswer(err); answer != nil {
+		r.setStop(*answer)
+		return r, nil
+	}
+	return r, err
+}
+
+// newReply converts a model's response. If it names no model, the requested one counts.
+func (d *dialog) newReply(got *model.Response) *reply {
+	m := got.Message
+	m.Role = run.RoleAssistant
+	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.engine.agent.info.Name), maxWord)
+	m.At = time.Now().UTC().Truncate(time.Millisecond)
+	m.Parts = d.tally.ids.assign(m.Parts, d.rec.state.History)
+	r := &reply{
+		message:  m,
+		id:       excerpt.CutAt(got.ID, maxWord),
+		text:     m.Text(),
+		calls:    callParts(m.Parts),
+		finish:   excerpt.CutAt(got.Finish, maxWord),
+		usage:    clampUsage(got.Usage),
+		endpoint: excerpt.CutAt(cmp.Or(got.Endpoint, d.engine.agent.info.Endpoint), maxWord),
+	}
+	r.usage.Turns = 1
+	r.usage.Cost = billing.Cost(d.engine.agent.opts.Model.Prices, d.engine.agent.model, d.scratch, m.Model, r.usage)
+	return r
+}
+
+// chargeRefused charges a reply that a check or a hook has refused, nil if there is none. With
+// limits, its reservation counts instead.
+func (d *dialog) chargeRefused(r *reply) error {
+	if r == nil || d.engine.hasLimit(isSpendingLimited) {
+		return nil
+	}
+	return d.rec.record(nil, &ledger.Charged{Spent: r.usage})
+}
+
+// recordReply records a reply, and releases what was reserved for it.
+func (d *dialog) recordReply(c *ModelCall, r *reply, end *ModelEnd, final bool) error {
+	defer d.endModelCall()
+	if d.engine.agent.outputFormat != nil && len(r.calls) == 0 || d.engine.agent.output != nil && r.stop != nil {
+		r.output, _ = d.engine.parseOutput(r.text) // complaint tells the model the error
+	}
+	r.repair = !final && r.stop == nil && d.engine.needsRepair(r)
+	change := &ledger.Responded{
+		Message: r.message, Calls: d.newCalls(r.calls), Finish: r.finish, Endpoint: r.endpoint,
+		Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
+	}
+	if d.engine.hasLimit(isSpendingLimited) {
+		change.Size = d.callSize(c)
+	}
+	return d.rec.record([]Event{end}, change)
+}
+
+// warnOnce emits a warning about the model, unless it is empty or was emitted before.
+func (d *dialog) warnOnce(text string) {
+	if text == "" || d.warned[text] {
+		return
+	}
+	if d.warned == nil {
+		d.warned = map[string]bool{}
+	}
+	d.warned[text] = true
+	d.rec.show(&Warning{Text: text})
+}

@@ -1,0 +1,198 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/internal/reminder"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+)
+
+// prepare prepares a model call. The call is the last one if stop is a limit, or if the limits leave
+// no room for another: then the returned reason is that limit.
+func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
+	a := d.engine.agent
+	d.engine.catalog = a.tools.Catalog(a.profile)
+	if err := d.discover(); err != nil {
+		return nil, stop, err
+	}
+	if err := d.account.checkPrices(); err != nil {
+		return nil, stop, err
+	}
+	system, err := d.system()
+	if err != nil {
+		return nil, stop, err
+	}
+	c := &ModelCall{Request: d.request(system)}
+	d.forceAnswer(c.Request, stop != StopOutput)
+	if stop == StopOutput {
+		if stop, err = d.spendingLimit(c); err != nil {
+			return nil, stop, err
+		}
+		if stop != StopOutput {
+			c.Request = d.request(system)
+			d.forceAnswer(c.Request, true)
+		}
+	}
+	return c, stop, hooks(a.opts.Hooks).beforeModel(d.engine.ctx, d.rec.state, c)
+}
+
+// request returns the request to the model, before limits and hooks change it.
+func (d *dialog) request(system string) *model.Request {
+	a, settings := d.engine.agent, &d.engine.agent.opts.Model
+	return &model.Request{
+		System: system, Messages: slices.Clip(d.rec.state.History), Tools: d.requestTools(), Format: a.outputFormat,
+		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
+		Stream: !a.info.NoStreaming && !settings.NoStreaming, Endpoint: d.rec.state.Endpoint, CacheKey: d.cacheKey(), Scratch: &d.scratch,
+	}
+}
+
+// cacheKey returns a key that is the same for all requests of the run, and for no other run. It
+// does not reveal the run's name.
+func (d *dialog) cacheKey() string {
+	if d.key == "" {
+		root := d.rec.writer.root
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %q", root.Tenant, root.ID, root.Created.UnixMilli(), d.rec.path))
+		d.key = hex.EncodeToString(sum[:16])
+	}
+	return d.key
+}
+
+// forceAnswer changes a request, if it is the final one or output has to be repaired, so that the
+// model has to answer: without calls, or by the tool of a structured output.
+func (d *dialog) forceAnswer(q *model.Request, final bool) {
+	tool := d.engine.answerTool()
+	text := ""
+	switch {
+	case tool != nil && (final || d.rec.state.Repairs > 0):
+		text = d.engine.outputReminder(tool)
+	case final:
+		text = reminder.Last
+	}
+	if d.engine.agent.outputFormat != nil {
+		text = strings.TrimSpace(text + "\n" + d.engine.complaint())
+	}
+	if text != "" {
+		q.Messages = append(q.Messages, run.Text(run.RoleUser, text))
+	}
+	switch {
+	case final && tool != nil:
+		q.Tools = slices.DeleteFunc(slices.Clone(q.Tools), func(t model.Tool) bool { return t.Name != tool.Name() })
+	case final && len(q.Tools) > 0:
+		q.ToolChoice = model.ChoiceNone
+	}
+}
+
+// lowerMaxTokens lowers the bound of a reply to a limit; 0: there is none.
+func lowerMaxTokens(q *model.Request, limit int64) {
+	if limit > 0 && (q.MaxTokens <= 0 || limit < int64(q.MaxTokens)) {
+		q.MaxTokens = int(limit)
+	}
+}
+
+// requestTools returns the tools of a request. Those that the run has added follow the others, in the
+// order of their addition, under their names of the run; those that are gone are left out. If the
+// model searches, the others are the search tools and the tool of a structured output.
+func (d *dialog) requestTools() []model.Tool {
+	s, cache := d.rec.state, &d.tools
+	all := cache.all(d.engine.catalog)
+	if s.Discovery == ledger.DiscoveryNone && len(s.Offered) == 0 {
+		return all
+	}
+	if cache.offering == d.offering() {
+		return slices.Clip(cache.requested)
+	}
+	var tools []model.Tool
+	added, isAdded := d.addedTools(all)
+	searches := s.Discovery != ledger.DiscoveryNone
+	if searches {
+		tools = d.engine.agent.finder.definitions(s.Discovery)
+	}
+	for i, t := range d.engine.catalog.Tools() {
+		if searches && isAnswer(t) || !searches && !isAdded[t] {
+			tools = append(tools, all[i])
+		}
+	}
+	cache.offering = d.offering()
+	cache.requested = append(tools, added...)
+	return slices.Clip(cache.requested)
+}
+
+// addedTools returns the tools that the run has added, without those that the model has to call
+// through call_tool. all are the tools of the catalog. isAdded has all that the run has added.
+func (d *dialog) addedTools(all []model.Tool) (added []model.Tool, isAdded map[*adapter.Tool]bool) {
+	index := map[*adapter.Tool]int{}
+	for i, t := range d.engine.catalog.Tools() {
+		index[t] = i
+	}
+	isAdded = map[*adapter.Tool]bool{}
+	s := d.rec.state
+	for i := range s.Offered {
+		tool, err := d.currentTool(&s.Offered[i])
+		if err != nil {
+			continue
+		}
+		isAdded[tool] = true
+		if s.Discovery == ledger.DiscoveryCall && !s.Offered[i].Listed {
+			continue
+		}
+		named := d.engine.agent.reader.definition // which is in no catalog
+		if at, ok := index[tool]; ok {
+			named = all[at]
+		}
+		named.Name = s.Offered[i].Name
+		added = append(added, named)
+	}
+	return added, isAdded
+}
+
+// toolCache holds the tools of a catalog and of the next request, as the model gets them.
+type toolCache struct {
+	catalog *adapter.Catalog // the source of tools
+	tools   []model.Tool     // all
+
+	offering  offering // the one for which requested was made
+	requested []model.Tool
+}
+
+// all returns the tools of a catalog, in its order. The caller must not modify them.
+func (t *toolCache) all(c *adapter.Catalog) []model.Tool {
+	if t.catalog != c {
+		t.catalog, t.tools = c, definitions(c)
+	}
+	return slices.Clip(t.tools)
+}
+
+// offering determines the tools of a request: while it stays the same, so do they.
+type offering struct {
+	catalog *adapter.Catalog
+	by      ledger.Discovery
+	added   int // number of tools that the run has added
+}
+
+// offering returns the offering of the next request.
+func (d *dialog) offering() offering {
+	return offering{d.engine.catalog, d.rec.state.Discovery, len(d.rec.state.Offered)}
+}
+
+// definitions returns the tools of a catalog as a model gets them.
+func definitions(c *adapter.Catalog) []model.Tool {
+	all := c.Definitions()
+	out := make([]model.Tool, len(all))
+	for i, t := range all {
+		schema, ok := t.Function.Parameters.(json.RawMessage)
+		if !ok {
+			schema, _ = jsonrpc.Marshal(t.Function.Parameters) // a decoded value always marshals
+		}
+		out[i] = model.Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: schema, Strict: t.Function.Strict}
+	}
+	return out
+}
