@@ -49,7 +49,11 @@ const (
 func (p *person) answerDuringCall(ctx context.Context, q *Elicitation) (*mcp.ElicitResult, error) {
 	ask := p.questions.fromServer(q.Server, q.Call)
 	ask.Kind, ask.Elicit = questionKind(q.Params), q.Params
-	if p.mayPark(q.Call) {
+	mayPark, err := p.mayPark(q.Call)
+	if err != nil {
+		return nil, p.scope.fail(err)
+	}
+	if mayPark {
 		return p.park(ask)
 	}
 	reply, err := p.askDuringCall(ctx, ask)

@@ -95,7 +95,7 @@ func TestHeldQuestion(t *testing.T) {
 			if got.err != nil || time.Since(start) != tt.after {
 				t.Fatalf("got %v after %v, want an answer after %v", got.err, time.Since(start), tt.after)
 			}
-			diff(t, "result of the call", lines(history(got.Result))[2], fmt.Sprintf("tool: 1/quiz→%q", tt.want))
+			diff(t, "result of the call", lines(got.Result.Messages)[2], fmt.Sprintf("tool: 1/quiz→%q", tt.want))
 		})
 	}
 }
@@ -133,7 +133,7 @@ func TestHeldQuestionsEndTogether(t *testing.T) {
 		check(t, second.Reply(t.Context(), theRun, answers...))
 		got := <-ended
 		check(t, got.err)
-		for _, said := range results(history(got.Result)) {
+		for _, said := range results(got.Result.Messages) {
 			if said != "accept Ann" {
 				t.Errorf("a server got %q, want the answer", said)
 			}
@@ -260,7 +260,17 @@ func TestParkedCall(t *testing.T) {
 	check(t, err)
 	diff(t, "questions", asked, []string{"question 1", "question 2"})
 	diff(t, "calls", made, int32(3))
-	diff(t, "history", lines(history(got))[1:], []string{`ai: 1=quiz({"questions":2})`, `tool: 1/quiz→"accept Ann, accept Bob"`, `ai: "done"`})
+	diff(t, "history", lines(got.Messages)[1:], []string{`ai: 1=quiz({"questions":2})`, `tool: 1/quiz→"accept Ann, accept Bob"`, `ai: "done"`})
+}
+
+// A Park that panics fails the run, as any callback does; the server is told that the person cancelled.
+func TestParkPanics(t *testing.T) {
+	park := func(string, string) bool { panic("oh no") }
+	a, _ := legacyProcess(t, nil, play(quiz(1), says("done")), agent.Options{Person: agent.Person{Reply: atHand("Ann"), Legacy: agent.LegacyQuestions{Park: park}}})
+	got, err := a.Run(t.Context(), human("go"))
+	if !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "Legacy.Park panicked: oh no") || got.Usage.Turns != 1 {
+		t.Errorf("got %v after %d turns, want the panic to fail the run", err, got.Usage.Turns)
+	}
 }
 
 // A person at hand answers a parked call's questions without a store.
@@ -275,7 +285,7 @@ func TestParkedCallAtHand(t *testing.T) {
 	got := mustRun(t, a, human("go"))
 	diff(t, "questions", asked, []string{"question 1", "question 2"})
 	diff(t, "calls", calls.Load(), int32(3))
-	diff(t, "result", lines(history(got))[2], `tool: 1/quiz→"accept Ann, accept Ann"`)
+	diff(t, "result", lines(got.Messages)[2], `tool: 1/quiz→"accept Ann, accept Ann"`)
 }
 
 // A question that outlives its calls is closed with them, and does not keep the run.
@@ -322,7 +332,7 @@ func TestHeldQuestionOverHTTP(t *testing.T) {
 		if got.err != nil {
 			t.Fatal(got.err)
 		}
-		diff(t, "result", lines(history(got.Result))[2], `tool: 1/pay→"{\"action\":\"accept\",\"content\":{\"name\":\"Ann\"}}"`)
+		diff(t, "result", lines(got.Result.Messages)[2], `tool: 1/pay→"{\"action\":\"accept\",\"content\":{\"name\":\"Ann\"}}"`)
 	})
 }
 

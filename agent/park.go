@@ -13,16 +13,24 @@ import (
 )
 
 // mayPark reports whether a call may be abandoned for a question, to be made again: the host allows
-// that for its tool, and the call is in progress.
-func (p *person) mayPark(c *Call) (ok bool) {
-	if c == nil || p.agent.opts.Person.Legacy.Park == nil || !p.agent.opts.Person.Legacy.Park(c.Server, c.Tool) {
-		return false
+// that for its tool, and the call is in progress. The error is a panic of the host.
+func (p *person) mayPark(c *Call) (ok bool, err error) {
+	allows := p.agent.opts.Person.Legacy.Park
+	if c == nil || allows == nil {
+		return false, nil
+	}
+	err = guard("Legacy.Park", func() error {
+		ok = allows(c.Server, c.Tool)
+		return nil
+	})
+	if err != nil || !ok {
+		return false, err
 	}
 	p.rec.read(func(s *ledger.State) {
 		call := s.Call(c.ID)
 		ok = call != nil && (call.At == ledger.CallSent || call.At == ledger.CallParked)
 	})
-	return ok
+	return ok, nil
 }
 
 // park answers a question with the person's reply to the same question of an earlier call. Otherwise
