@@ -29,7 +29,7 @@ func TestSystemMessages(t *testing.T) {
 		`system: "Be brief."`, `system: "Speak French."`,
 		`human: "hi"`,
 	})
-	diff(t, "history", lines(history(got)), []string{`system: "Speak French."`, `human: "hi"`, `ai: "hello"`})
+	diff(t, "history", lines(got.Messages), []string{`system: "Speak French."`, `human: "hi"`, `ai: "hello"`})
 }
 
 func TestEventsOfATurn(t *testing.T) {
@@ -202,7 +202,7 @@ func TestCancelDuringModelCall(t *testing.T) {
 			t.Errorf("error %v, want context.Canceled", err)
 		}
 		// The turn before is kept: call and result.
-		if len(history(got)) != 3 || got.Usage.Turns != 1 || got.StopReason != "" {
+		if len(got.Messages) != 3 || got.Usage.Turns != 1 || got.StopReason != "" {
 			t.Errorf("partial result %+v, want one turn of 3 messages and no stop reason", got)
 		}
 	})

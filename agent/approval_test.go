@@ -89,7 +89,7 @@ func TestApproval(t *testing.T) {
 		`turn 1: tool echo (4) ends: Error: the call of echo was denied. Nothing was done.`,
 		`turn 1: tool nothing (5) ends: Error: there is no tool named "nothing". The tools are: ask, count, die, echo, fail, picture, sample, sleep`,
 	})
-	diff(t, "messages", lines(history(result)), []string{
+	diff(t, "messages", lines(result.Messages), []string{
 		`ai: 1=echo({"x":1}) 2=echo({"x":2}) 3=echo({"x":3}) 4=echo({"x":4}) 5=nothing({})`,
 		`tool: 1/echo→"{\"x\":1}"`,
 		`tool: 2/echo→"Error: the call of echo was denied: too early. Nothing was done."`,
@@ -117,7 +117,7 @@ func TestApprovalOfSloppyName(t *testing.T) {
 		t.Errorf("asked %d times, want once", asked)
 	}
 	// The history goes by the name that the model wrote.
-	diff(t, "messages", lines(history(got)[1:3]), []string{`ai: 1= ECHO({"x":1})`, `tool: 1/ ECHO→"{\"x\":1}"`})
+	diff(t, "messages", lines(got.Messages[1:3]), []string{`ai: 1= ECHO({"x":1})`, `tool: 1/ ECHO→"{\"x\":1}"`})
 }
 
 // The person sees what is sent, not what the model wrote.
@@ -137,7 +137,7 @@ func TestApprovalShowsRepairedArguments(t *testing.T) {
 		return approval.Allow(), nil
 	}
 	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}}), human("go"))
-	told := results(history(got))
+	told := results(got.Messages)
 	ran = told[:2]
 	diff(t, "asked", asked, []string{`{"x":1}`, `{"path":"/etc"}`})
 	diff(t, "ran", ran, asked)

@@ -80,7 +80,7 @@ func TestNamesMeanWhatTheModelWasOffered(t *testing.T) {
 	)
 	got := mustRun(t, withTools(t, model, toolset, nil), human("go"))
 	diff(t, "ran", l.ran, []string{`evil/save {"text":"for evil"}`, `evil/save {"text":"for evil, too"}`})
-	diff(t, "messages", lines(history(got)[2:3]), []string{
+	diff(t, "messages", lines(got.Messages[2:3]), []string{
 		`tool: 1/save→"Error: server \"vault\" does not offer the tool save any more. Nothing was done. Go by the tools that you are offered next."`,
 	})
 }
@@ -160,7 +160,7 @@ func TestEditedArgumentsAreSentAsTheyAre(t *testing.T) {
 			return approval.Decision{Allow: true, Arguments: json.RawMessage(edit)}, nil
 		}
 		got := mustRun(t, withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}}), human("go"))
-		if told := results(history(got))[0]; !strings.HasPrefix(told, want) {
+		if told := results(got.Messages)[0]; !strings.HasPrefix(told, want) {
 			t.Errorf("%s: the model was told %q, want %q", edit, told, want)
 		}
 	}

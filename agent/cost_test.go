@@ -128,7 +128,7 @@ func TestSamplingIsCharged(t *testing.T) {
 				added.Add(e)
 			}
 			diff(t, "usage by events", added.Usage, got.Usage)
-			text := lines(history(got))[2]
+			text := lines(got.Messages)[2]
 			if refused := !strings.Contains(text, "roses"); refused != (limit == 8000) {
 				t.Errorf("limit %d: the model is told %s", limit, text)
 			}
@@ -145,7 +145,7 @@ func TestUnpricedSubAgent(t *testing.T) {
 	helper := newAgent(t, model, &agent.Options{Limits: run.Limits{Cost: map[string]int64{"USD": 400}}})
 	a := boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, helper, agent.NewSubAgent), agent.Options{Model: agent.ModelSettings{Prices: prices}})
 	got := mustRun(t, a, human("go"))
-	if text := lines(history(got))[2]; len(model.prompts()) > 0 || !strings.Contains(text, "failed") {
+	if text := lines(got.Messages)[2]; len(model.prompts()) > 0 || !strings.Contains(text, "failed") {
 		t.Errorf("the model is told %s after %d calls of the helper's model", text, len(model.prompts()))
 	}
 }
@@ -178,7 +178,7 @@ func TestSubAgentsShareTheLimit(t *testing.T) {
 			if got.Output != "enough" || got.Usage.Total > 30_000 || got.Usage.Cost["USD"] > 60_000 || got.Usage.Lost > 0 {
 				t.Errorf("stopped with %q: got %+v, want at most the limit", got.StopReason, got.Usage)
 			}
-			if text := lines(history(got))[2]; !strings.Contains(text, "helped") || got.Usage.Total < 20_000 {
+			if text := lines(got.Messages)[2]; !strings.Contains(text, "helped") || got.Usage.Total < 20_000 {
 				t.Errorf("got %+v, the model is told %s, want the helpers to use what there is", got.Usage, text)
 			}
 		})

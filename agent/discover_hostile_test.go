@@ -166,7 +166,7 @@ func TestHostileDescriptions(t *testing.T) {
 		}
 		mu.Unlock()
 		line := regexp.MustCompile(`^(- [\w-]+( \((liar|honest)\d+\): .*)?|\{"name":"[\w-]+","server":"(liar|honest)\d+","description":".*\}|- list_files|You have these (tools now:|already: .*)|Call these by call_tool:|Its tools are these; .*|No tool fits\..*|There is no such server\.|[\w-]+ is too long to be shown here: .*)$`)
-		for _, msg := range history(result) {
+		for _, msg := range result.Messages {
 			for _, p := range msg.Parts {
 				if p.Type != run.PartResult || !strings.HasPrefix(p.ID, "s") {
 					continue

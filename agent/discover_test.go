@@ -91,7 +91,7 @@ func TestDiscovery(t *testing.T) {
 			t.Errorf("turn %d has other instructions", i+1)
 		}
 	}
-	diff(t, "results", results(history(result)), []string{
+	diff(t, "results", results(result.Messages), []string{
 		"You have these tools now:\n- pay_invoice (bank): Pays an invoice.", "did pay_invoice",
 		"You have these tools now:\n- forecast (weather): Tells the weather of a city.", "You have these already: pay_invoice", "did forecast",
 	})
@@ -136,7 +136,7 @@ func TestDiscoveryByCalling(t *testing.T) {
 	for i, p := range m.prompts() {
 		diff(t, fmt.Sprint("tools of turn ", i+1), offered(p), []string{"search_tools", "call_tool", "send_letter"})
 	}
-	said := results(history(result))
+	said := results(result.Messages)
 	for i, want := range []string{
 		"Call these by call_tool:\n{\"name\":\"pay_invoice\",\"server\":\"bank\",\"description\":\"Pays an invoice.\",\"parameters\":{", "did pay_invoice", "did pay_invoice",
 		`Error: you have no tool "forecast"; find it by search_tools first`, `Error: you have no tool "call_tool"`, `Error: you have no tool "call_tool"`, "Error: ",
@@ -145,7 +145,7 @@ func TestDiscoveryByCalling(t *testing.T) {
 			t.Errorf("result %d: got %q, want %q", i+1, said[i], want)
 		}
 	}
-	for _, m := range history(result) {
+	for _, m := range result.Messages {
 		for _, p := range m.Parts {
 			if p.Type == run.PartResult && p.ID != "1" && p.Name != "call_tool" {
 				t.Errorf("the result %s is of %q, want call_tool, which was called", p.ID, p.Name)
@@ -162,7 +162,7 @@ func TestDiscoveryShowsText(t *testing.T) {
 	})
 	result, err := a.Run(t.Context(), human("go"))
 	check(t, err)
-	if said := results(history(result))[0]; !strings.Contains(said, "Swaps a & b if a < b.") {
+	if said := results(result.Messages)[0]; !strings.Contains(said, "Swaps a & b if a < b.") {
 		t.Errorf("got %s", said)
 	}
 }
@@ -209,7 +209,7 @@ func TestUnfoundTool(t *testing.T) {
 		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{Mode: by}})
 		result := mustRun(t, a, human("go"))
 		diff(t, "calls", calls, []string(nil))
-		for _, text := range results(history(result)) {
+		for _, text := range results(result.Messages) {
 			if !strings.Contains(text, "find it by search_tools first") || strings.Contains(text, "valve_8") {
 				t.Errorf("got %q", text)
 			}
@@ -266,7 +266,7 @@ func TestSearches(t *testing.T) {
 	} {
 		m := play(uses(toolCall("1", "search_tools", query)), says("done"))
 		result := mustRun(t, newAgent(t, m, &agent.Options{Tools: all}), human("go"))
-		if got := results(history(result))[0]; !strings.HasPrefix(got, want) {
+		if got := results(result.Messages)[0]; !strings.HasPrefix(got, want) {
 			t.Errorf("%s: got %q, want %q", query, got, want)
 		}
 	}
@@ -285,7 +285,7 @@ func TestOfferedBound(t *testing.T) {
 	if got := len(offered(prompts[len(prompts)-1])); got != 1+ledger.MaxOffered {
 		t.Errorf("got %d tools", got)
 	}
-	if got := results(history(result))[10]; !strings.Contains(got, "no more than 100 tools") {
+	if got := results(result.Messages)[10]; !strings.Contains(got, "no more than 100 tools") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -318,7 +318,7 @@ func TestRank(t *testing.T) {
 		m := play(uses(toolCall("1", "search_tools", `{"query":"invoices","limit":2}`)), says("done"))
 		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{Rank: tt.rank}})
 		result := mustRun(t, a, human("go"))
-		if got := results(history(result))[0]; !strings.Contains(got, tt.want) || strings.Contains(got, "wipe") {
+		if got := results(result.Messages)[0]; !strings.Contains(got, tt.want) || strings.Contains(got, "wipe") {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
 		if got := len(result.Warnings) > 0; got != tt.warning {
@@ -363,7 +363,7 @@ func TestSubAgentFinds(t *testing.T) {
 	diff(t, "calls", calls, []string{"bank.pay_invoice "})
 	diff(t, "tools below", offered(below.prompts()[2]), []string{"search_tools", "pay_invoice"})
 	diff(t, "tools above", offered(m.prompts()[2]), []string{"search_tools", "payer"})
-	if got := results(history(result)); got[1] != "paid" || !strings.Contains(got[2], "find it by search_tools") {
+	if got := results(result.Messages); got[1] != "paid" || !strings.Contains(got[2], "find it by search_tools") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -520,7 +520,7 @@ func TestFoundToolThatChanges(t *testing.T) {
 	if o := agent.Inside(result.State).Offered[2]; o.Server != "crook" || o.Name == "pay_invoice" {
 		t.Errorf("got %+v", o)
 	}
-	if said := results(history(result))[4]; !strings.Contains(said, "Error: ") {
+	if said := results(result.Messages)[4]; !strings.Contains(said, "Error: ") {
 		t.Errorf("a tool that is gone gave %q", said)
 	}
 }

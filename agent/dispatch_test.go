@@ -39,7 +39,7 @@ func TestResultsAreInCallOrder(t *testing.T) {
 			result.Add(e)
 		}
 		diff(t, "ended", ended, []string{"b after 1s", "c after 2s", "a after 3s"})
-		diff(t, "messages", lines(history(result)), []string{
+		diff(t, "messages", lines(result.Messages), []string{
 			`ai: a=sleep({"seconds":3}) b=sleep({"seconds":1}) c=sleep({"seconds":2})`,
 			`tool: a/sleep→"slept 3 s"`, `tool: b/sleep→"slept 1 s"`, `tool: c/sleep→"slept 2 s"`,
 			`ai: "done"`,
@@ -112,7 +112,7 @@ func TestTroubleIsToldToTheModel(t *testing.T) {
 		got := mustRun(t, withTools(t, model, toolset, nil), human("go"))
 		want := []string{"disk full", `there is no tool named "ecko". The tools are: ask, count,`, "JSON", "no answer within 5s", `{"x":1}`}
 		for i, text := range want {
-			content := results(history(got))[i]
+			content := results(got.Messages)[i]
 			if !strings.Contains(content, text) {
 				t.Errorf("call %d: the model was told %q, want %q", i+1, content, text)
 			}
@@ -127,7 +127,7 @@ func TestListOfToolsIsBounded(t *testing.T) {
 	}
 	toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
 	got := mustRun(t, withTools(t, play(uses(toolCall("1", "x", "{}")), says("done")), toolset, &agent.Options{Discover: agent.Discover{Threshold: -1}}), human("go"))
-	content := results(history(got))[0]
+	content := results(got.Messages)[0]
 	if len(content) > 2100 || !strings.HasSuffix(content, "…") {
 		t.Errorf("the model was told %d bytes: %q; want at most 2,100 and that there are more", len(content), content)
 	}
@@ -190,8 +190,8 @@ func TestCancelDuringToolCalls(t *testing.T) {
 			t.Errorf("ended after %v, want 2s", d)
 		}
 		// A turn that is not complete is not part of the history.
-		if len(history(got)) != 1 {
-			t.Errorf("history %q, want the question only", lines(history(got)))
+		if len(got.Messages) != 1 {
+			t.Errorf("history %q, want the question only", lines(got.Messages))
 		}
 	})
 }

@@ -468,7 +468,7 @@ func TestWarningOfAQuestionThatIsNotAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, _ := legacyProcess(t, tt.store, play(quiz(1), says("done")), tt.opts)
 			got := mustRun(t, a, human("go"))
-			diff(t, "result of the call", lines(history(got))[2], fmt.Sprintf("tool: 1/quiz→%q", failed(unasked)))
+			diff(t, "result of the call", lines(got.Messages)[2], fmt.Sprintf("tool: 1/quiz→%q", failed(unasked)))
 			diff(t, "warnings", warningsOf(got), tt.want)
 		})
 	}
@@ -515,7 +515,7 @@ func TestFirstReplyCounts(t *testing.T) {
 				}},
 			})
 			got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-			if said := results(history(got)); err != nil || calls > 0 || !strings.Contains(said[0], "too expensive") {
+			if said := results(got.Messages); err != nil || calls > 0 || !strings.Contains(said[0], "too expensive") {
 				t.Errorf("got %v, %d calls and %q, want that the call is denied", err, calls, said)
 			}
 		})

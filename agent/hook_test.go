@@ -55,7 +55,7 @@ func TestHooks(t *testing.T) {
 		return approval.Allow(), nil
 	}
 	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Hooks: []agent.Hook{hook}, Person: agent.Person{Approve: approve}}), human("go"))
-	diff(t, "history", lines(history(got))[2:], []string{
+	diff(t, "history", lines(got.Messages)[2:], []string{
 		`tool: 1/echo→"{\"x\":2}"`, `tool: 2/fail→"Error: d*** full"`, `tool: 3/sleep→"Error: the call of sleep was denied: no time. Nothing was done."`, `ai: "done, ****"`,
 	})
 	if got.Output != "done, ****" || asked || s.most.Load() > 0 {
@@ -260,7 +260,7 @@ func TestHookAtTheEnd(t *testing.T) {
 				t.Error("the run has ended with its process")
 			}
 			got := resumed(t, worker(t, model, func() {}, agent.Options{Durable: agent.Durable{Store: store}}))
-			diff(t, "what the model reads", lines(history(got))[2], fmt.Sprintf("tool: 0/work→%q", test.want))
+			diff(t, "what the model reads", lines(got.Messages)[2], fmt.Sprintf("tool: 0/work→%q", test.want))
 		})
 	}
 }
@@ -306,12 +306,12 @@ func TestStop(t *testing.T) {
 			if got.Status != run.StatusFinished || got.StopReason != agent.StopHook || got.Output != "enough" || len(model.prompts()) != 1 {
 				t.Errorf("got %+v after %d model calls", got, len(model.prompts()))
 			}
-			diff(t, "history", lines(history(got)), tt.want)
+			diff(t, "history", lines(got.Messages), tt.want)
 			again := &agent.Result{Messages: human("go")}
 			for e := range each(t, a.Replay(t.Context(), run.Key{ID: agent.Inside(got.State).ID}, agent.Position{})) {
 				again.Add(e)
 			}
-			diff(t, "history of the replay", lines(history(again)), tt.want)
+			diff(t, "history of the replay", lines(again.Messages), tt.want)
 		})
 	}
 }
@@ -340,7 +340,7 @@ func TestStopIsKept(t *testing.T) {
 	if err != nil || got.StopReason != agent.StopHook {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	diff(t, "history", lines(history(got))[2:], []string{
+	diff(t, "history", lines(got.Messages)[2:], []string{
 		`tool: 1/ask→"accept Ann"`, `tool: 2/echo→"{\"x\":1}"`, `tool: 3/echo→"The call was not made: the run was stopped."`, `ai: "{\"x\":1}"`,
 	})
 }
@@ -365,7 +365,7 @@ func TestStopEndsSignIn(t *testing.T) {
 				}
 			}
 			got := mustRun(t, g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}"), toolCall("2", "local", "{}"))), opts), human("go"))
-			diff(t, "history", lines(history(got))[2:], []string{
+			diff(t, "history", lines(got.Messages)[2:], []string{
 				`tool: 1/echo→"The call was not made: the run was stopped."`, `tool: 2/local→"ok"`, `ai: "enough"`,
 			})
 			if g.ran != 0 {

@@ -63,7 +63,7 @@ func TestLimits(t *testing.T) {
 			}
 			counters := agent.Result{Usage: run.Usage{Turns: got.Usage.Turns, Calls: got.Usage.Calls}, StopReason: got.StopReason}
 			diff(t, "counters", counters, test.want)
-			for _, line := range lines(history(got)) {
+			for _, line := range lines(got.Messages) {
 				if strings.Contains(line, "No more tool calls") {
 					t.Errorf("the history has the words of the last call: %s", line)
 				}
@@ -82,7 +82,7 @@ func TestDefaultToolCalls(t *testing.T) {
 		t.Errorf("stop reason %q, want %q", got.StopReason, agent.StopMaxToolCalls)
 	}
 	// Every call has its answer, the last one that it is one too many.
-	answers := results(history(got))
+	answers := results(got.Messages)
 	if len(answers) != len(calls) {
 		t.Fatalf("%d answers, want %d", len(answers), len(calls))
 	}
@@ -102,7 +102,7 @@ func TestStubbornModel(t *testing.T) {
 	if got.Output != "hm" || got.StopReason != agent.StopMaxTurns || len(model.prompts()) != 2 {
 		t.Errorf("answer %q, reason %q after %d model calls", got.Output, got.StopReason, len(model.prompts()))
 	}
-	diff(t, "last message", lines(history(got)[len(history(got))-1:]), []string{`ai: "hm"`})
+	diff(t, "last message", lines(got.Messages[len(got.Messages)-1:]), []string{`ai: "hm"`})
 }
 
 // The time of a sub-agent counts once for the run that it works for.
@@ -160,7 +160,7 @@ func TestCallLimits(t *testing.T) {
 			if took := time.Since(start); took != tt.want {
 				t.Errorf("took %v, want %v", took, tt.want)
 			}
-			if content := results(history(got))[0]; !strings.Contains(content, tt.text) {
+			if content := results(got.Messages)[0]; !strings.Contains(content, tt.text) {
 				t.Errorf("the model was told %q, want %q", content, tt.text)
 			}
 		})

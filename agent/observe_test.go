@@ -269,5 +269,5 @@ func TestCallsOfAnEventAreACopy(t *testing.T) {
 		result.Add(e)
 	}
 	diff(t, "argument", got, "mine")
-	diff(t, "history", lines(history(result)), []string{`ai: 1=work({"X":"mine"})`, `tool: 1/work→"ok"`, `ai: "done"`})
+	diff(t, "history", lines(result.Messages), []string{`ai: 1=work({"X":"mine"})`, `tool: 1/work→"ok"`, `ai: "done"`})
 }

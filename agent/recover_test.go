@@ -254,7 +254,7 @@ func TestKnownOutcomeIsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			second, _ := process(t, store, play(says("done")), agent.Options{})
-			if text := lines(history(resumed(t, second)))[2]; text != `tool: 1/echo→"{\"x\":1}"` {
+			if text := lines(resumed(t, second).Messages)[2]; text != `tool: 1/echo→"{\"x\":1}"` {
 				t.Errorf("the model is told %s", text)
 			}
 		})

@@ -64,7 +64,7 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 			diff(t, "the person is asked about", string(got.Questions[0].Arguments), asked)
 			second, _ := process(t, store, play(says("done")), opts)
 			got = resumed(t, second, tt.answer(got.Questions[0]))
-			diff(t, "result", lines(history(got))[2], tt.want)
+			diff(t, "result", lines(got.Messages)[2], tt.want)
 		})
 	}
 }
@@ -99,7 +99,7 @@ func TestCallInDoubt(t *testing.T) {
 				got, err = second.Resume(t.Context(), theRun, tt.answer(got.Questions[0]))
 			}
 			check(t, err)
-			if text := lines(history(got))[2]; !strings.Contains(text, tt.want) {
+			if text := lines(got.Messages)[2]; !strings.Contains(text, tt.want) {
 				t.Errorf("the model is told %s, want %q", text, tt.want)
 			}
 			if again := s.most.Load() > 0; again != (name == "it has not run") {

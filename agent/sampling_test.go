@@ -78,7 +78,7 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 			}
 			second := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
 			got = resumed(t, second, tt.answer(q))
-			diff(t, "result", lines(history(got))[2], tt.want)
+			diff(t, "result", lines(got.Messages)[2], tt.want)
 			if asked := strings.Join(host.requests, "\n"); strings.Count(asked, `"messages"`) > 1 || !strings.Contains(asked, tt.asked) {
 				t.Errorf("the model was asked %s, want %s once", asked, tt.asked)
 			}
@@ -109,7 +109,7 @@ func TestSamplingReviewAtHand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := new(poet).reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: tt.answer}})
 			result, want := mustRun(t, a, human("go")), run.SamplingUsage{}
-			if got := lines(history(result))[2]; !strings.Contains(got, tt.want) {
+			if got := lines(result.Messages)[2]; !strings.Contains(got, tt.want) {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 			if name == "allow" {
@@ -154,7 +154,7 @@ func TestHeldSamplingReview(t *testing.T) {
 			if got.err != nil {
 				t.Fatal(got.err)
 			}
-			if line := lines(history(got.Result))[2]; !strings.Contains(line, tt.want) {
+			if line := lines(got.Result.Messages)[2]; !strings.Contains(line, tt.want) {
 				t.Errorf("got %s, want %s", line, tt.want)
 			}
 			if asked := strings.Join(host.requests, ""); (asked != "") != (tt.asked != "") || !strings.Contains(asked, tt.asked) {
@@ -181,7 +181,7 @@ func TestCompletionIsKept(t *testing.T) {
 	}
 	third := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
 	got = resumed(t, third)
-	diff(t, "result", lines(history(got))[2], `tool: 1/sample→"roses"`)
+	diff(t, "result", lines(got.Messages)[2], `tool: 1/sample→"roses"`)
 	if len(host.requests) != 1 {
 		t.Errorf("the model was asked %d times, want once", len(host.requests))
 	}

@@ -210,9 +210,6 @@ func synctestRun(t *testing.T, name string, f func(*testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
-// history is the history of a result.
-func history(r *agent.Result) []run.Message { return r.Messages }
-
 // asked are the instructions and the messages of a request, see lines.
 func asked(p prompt) []string {
 	out := lines(p.Request.Messages)

@@ -92,7 +92,7 @@ func TestSignIn(t *testing.T) {
 			g.sign(true)
 			answer := accepted(t, q, nil)
 			got = resumed(t, g.process(t, revision, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), answer)
-			diff(t, "results", lines(history(got))[2:], []string{`tool: 1/echo→"{\"x\":1}"`, `tool: 2/echo→"{\"x\":2}"`, `ai: "done"`})
+			diff(t, "results", lines(got.Messages)[2:], []string{`tool: 1/echo→"{\"x\":1}"`, `tool: 2/echo→"{\"x\":2}"`, `ai: "done"`})
 			if g.ran != 2 {
 				t.Errorf("%d calls ran, want each once", g.ran)
 			}
@@ -113,7 +113,7 @@ func TestSignInDeclinedForOneCall(t *testing.T) {
 			yes := accepted(t, got.Questions[0], nil)
 			answers := []run.Reply{yes, got.Questions[1].Decline()}
 			got = resumed(t, a, answers[order[0]], answers[order[1]])
-			diff(t, "results", lines(history(got))[2:], []string{
+			diff(t, "results", lines(got.Messages)[2:], []string{
 				`tool: 1/echo→"{\"x\":1}"`, `tool: 2/echo→"Error: the user did not sign in at the tool's server. Nothing was done."`, `tool: 3/echo→"{\"x\":3}"`, `ai: "done"`,
 			})
 			if g.ran != 2 {
@@ -138,14 +138,14 @@ func TestSignInMidway(t *testing.T) {
 	g.sign(true)
 	signed := accepted(t, got.Questions[0], nil)
 	got = resumed(t, a, signed)
-	diff(t, "result", lines(history(got))[2], `tool: 1/ask→"accept Ann"`)
+	diff(t, "result", lines(got.Messages)[2], `tool: 1/ask→"accept Ann"`)
 }
 
 func TestSignInIsRefused(t *testing.T) {
 	g := newGate(t)
 	no := func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Decline(), nil }
 	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: no}})
-	diff(t, "result", lines(history(mustRun(t, a, human("go"))))[2], `tool: 1/echo→"Error: the user did not sign in at the tool's server. Nothing was done."`)
+	diff(t, "result", lines(mustRun(t, a, human("go")).Messages)[2], `tool: 1/echo→"Error: the user did not sign in at the tool's server. Nothing was done."`)
 }
 
 // A person who says to have signed in, and has not, is not asked without end.
@@ -156,7 +156,7 @@ func TestSignInThatDoesNotHelp(t *testing.T) {
 		return q.Accept(nil)
 	}
 	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: yes}})
-	got := lines(history(mustRun(t, a, human("go"))))[2]
+	got := lines(mustRun(t, a, human("go")).Messages)[2]
 	diff(t, "result", got, `tool: 1/echo→"Error: the user has to sign in at the tool's server first. Nothing was done."`)
 	if asked < 2 || asked > 32 {
 		t.Errorf("the person was asked %d times", asked)
@@ -205,7 +205,7 @@ func TestSignInIsPutOnce(t *testing.T) {
 				}
 				return
 			}
-			diff(t, "results", lines(history(got))[2:], tt.want)
+			diff(t, "results", lines(got.Messages)[2:], tt.want)
 		})
 	}
 }
@@ -240,7 +240,7 @@ func TestSignInIsForTheTree(t *testing.T) {
 				t.Errorf("the person was asked %d times, and %d calls ran, want %d and %d", n, g.ran, 1+refusals, 3-refusals)
 			}
 			if refusals == 0 {
-				diff(t, "results", lines(history(got))[2:], want)
+				diff(t, "results", lines(got.Messages)[2:], want)
 			}
 		})
 	}
@@ -250,7 +250,7 @@ func TestSignInIsForTheTree(t *testing.T) {
 		g.sign(true)
 		answer := accepted(t, got.Questions[1], nil)
 		got = resumed(t, tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}), answer)
-		diff(t, "results", lines(history(got))[2:], want)
+		diff(t, "results", lines(got.Messages)[2:], want)
 		if g.ran != 3 {
 			t.Errorf("%d calls ran, want each once", g.ran)
 		}
@@ -286,7 +286,7 @@ func TestSettledQuestionIsWithdrawn(t *testing.T) {
 			model := play(uses(toolCall("1", "echo", "{}"), toolCall("2", "local", "{}")))
 			opts := agent.Options{Person: agent.Person{Reply: answer}, Tools: []adapter.Source{local}, Hooks: []agent.Hook{stop}}
 			got := mustRun(t, newGate(t).process(t, eras[1], model, opts), human("go"))
-			diff(t, "results", lines(history(got))[2:], []string{
+			diff(t, "results", lines(got.Messages)[2:], []string{
 				`tool: 1/echo→"The call was not made: the run was stopped."`, `tool: 2/local→"ok"`, `ai: "enough"`,
 			})
 		})

@@ -46,7 +46,7 @@ func TestSubAgent(t *testing.T) {
 		}
 		result.Add(e)
 	}
-	diff(t, "history", lines(history(result)), []string{
+	diff(t, "history", lines(result.Messages), []string{
 		`ai: a=helper({"task":"help"}) b=helper({"task":"help"})`, `tool: a/helper→"helped"`, `tool: b/helper→"helped"`, `ai: "done"`,
 	})
 	if n := strings.Count(strings.Join(paths, " "), "helper:echo"); n != 2 {
@@ -126,7 +126,7 @@ func TestHandoff(t *testing.T) {
 			t.Errorf("got %q after %d calls of the first model", got.Output, len(model.prompts()))
 		}
 		diff(t, "the expert's prompt", lines(expert.prompts()[0].Request.Messages), want)
-		diff(t, "history", lines(history(got)), []string{
+		diff(t, "history", lines(got.Messages), []string{
 			`human: "go"`, fmt.Sprintf("ai: a=helper(%s)", arguments), `tool: a/helper→"expert's answer"`, `ai: "expert's answer"`,
 		})
 	}
@@ -136,13 +136,13 @@ func TestHandoff(t *testing.T) {
 func TestSubAgentFails(t *testing.T) {
 	broken := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { return nil, errors.New("secret") }), nil)
 	got := mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, broken, agent.NewSubAgent), agent.Options{}), human("go"))
-	if text := lines(history(got))[2]; !strings.Contains(text, "failed") || strings.Contains(text, "secret") {
+	if text := lines(got.Messages)[2]; !strings.Contains(text, "failed") || strings.Contains(text, "secret") {
 		t.Errorf("the model is told %s", text)
 	}
 	busy := newAgent(t, play(untilFinal(toolCall("", "x", "{}"))), &agent.Options{Limits: run.Limits{Failures: -1, Calls: -1, Turns: -1}})
 	got = mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, busy, agent.NewSubAgent),
 		agent.Options{Limits: run.Limits{Calls: 3}}), human("go"))
-	if text := lines(history(got))[2]; !strings.Contains(text, "enough") {
+	if text := lines(got.Messages)[2]; !strings.Contains(text, "enough") {
 		t.Errorf("the model is told %s, want the helper's answer at the limit", text)
 	}
 }

@@ -106,7 +106,7 @@ func TestTaskAsksInAnotherProcess(t *testing.T) {
 			t.Fatalf("got %+v, %v, want a review", got, err)
 		}
 		got = resumed(t, s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), got.Questions[0].Allow())
-		diff(t, "result", lines(history(got))[2], `tool: 1/slow→"paid"`)
+		diff(t, "result", lines(got.Messages)[2], `tool: 1/slow→"paid"`)
 		diff(t, "answers", s.updates, []string{
 			`{"pay":{"action":"accept","content":{"name":"Ann"}}}`,
 			`{"poem":{"role":"assistant","content":{"type":"text","text":"roses"},"model":"m"}}`,
@@ -140,7 +140,7 @@ func TestTaskAnswerIsToldOnce(t *testing.T) {
 			if err != nil || got.Status != run.StatusFinished {
 				t.Fatalf("the run is %s: %v", got.Status, err)
 			}
-			diff(t, "result", lines(history(got))[2], `tool: 1/slow→"paid"`)
+			diff(t, "result", lines(got.Messages)[2], `tool: 1/slow→"paid"`)
 			if len(s.updates) != 2 || s.calls != 1 || s.cancels != 0 {
 				t.Errorf("%d calls, and the answers %q; want one call and each answer once", s.calls, s.updates)
 			}
@@ -163,6 +163,6 @@ func TestTaskAsksAtHand(t *testing.T) {
 			return a, nil
 		}
 		got := mustRun(t, s.process(t, play(uses(toolCall("1", "slow", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: answer}}), human("go"))
-		diff(t, "result", lines(history(got))[2], `tool: 1/slow→"paid"`)
+		diff(t, "result", lines(got.Messages)[2], `tool: 1/slow→"paid"`)
 	})
 }

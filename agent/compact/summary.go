@@ -10,19 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// summarizer returns a summary of messages and its own usage, also with an error. The messages
-// may include earlier summaries, which the new one replaces. It may be called concurrently, and
-// does not modify the messages.
-type summarizer func(ctx context.Context, messages []run.Message) (string, run.Usage, error)
-
-const (
-	summaryTokens = 1500     // expected length of a summary
-	maxSummary    = 16 << 10 // bytes
-)
-
-// summaryHead begins a summary, so that the model recognizes it.
-const summaryHead = "[Summary of older messages]\n"
-
 // Summarize returns a compactor that shortens results as [Trim] does, and if that is not enough
 // replaces the oldest turns and earlier summaries by a summary of a model, in one call without
 // tools. The model gets the conversation as one text of at most 200,000 bytes, about 50,000 tokens:
@@ -63,6 +50,19 @@ func summarize(s summarizer, opts Options) Compactor {
 		return c, nil
 	}
 }
+
+// summarizer returns a summary of messages and its own usage, also with an error. The messages
+// may include earlier summaries, which the new one replaces. It may be called concurrently, and
+// does not modify the messages.
+type summarizer func(ctx context.Context, messages []run.Message) (string, run.Usage, error)
+
+const (
+	summaryTokens = 1500     // expected length of a summary
+	maxSummary    = 16 << 10 // bytes
+)
+
+// summaryHead begins a summary, so that the model recognizes it.
+const summaryHead = "[Summary of older messages]\n"
 
 func summaryOf(text string) run.Message {
 	return run.Message{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartSummary, Text: summaryHead + shorten(text, maxSummary)}}}

@@ -53,7 +53,7 @@ type maker struct {
 	err   error
 }
 
-// addError notes that an instrument could not be made, unless err is nil.
+// addError adds the error of an instrument, unless it is nil.
 func (m *maker) addError(name string, err error) {
 	if err != nil {
 		m.err = errors.Join(m.err, fmt.Errorf("%s: %w", name, err))
@@ -74,6 +74,20 @@ func (m *maker) numbers(name, unit, description string, boundaries []float64) me
 		metric.WithExplicitBucketBoundaries(boundaries...))
 	m.addError(name, err)
 	return h
+}
+
+// gauge makes a gauge that is read by a callback.
+func (m *maker) gauge(name, unit, description string) metric.Int64ObservableGauge {
+	g, err := m.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
+	m.addError(name, err)
+	return g
+}
+
+// secondsGauge makes a gauge of a duration.
+func (m *maker) secondsGauge(name, description string) metric.Float64ObservableGauge {
+	g, err := m.meter.Float64ObservableGauge(name, metric.WithUnit("s"), metric.WithDescription(description))
+	m.addError(name, err)
+	return g
 }
 
 // newMetrics makes the instruments. The error joins those of all instruments that could not be made.

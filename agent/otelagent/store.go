@@ -14,17 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// counts are the measurements of a store at one time, in runs unless they say otherwise.
-type counts struct {
-	status    map[run.Status]int64
-	due       int64
-	lag       time.Duration // for how long the first due run has been due
-	held      int64
-	parked    int64
-	takeovers int64 // processes that ended while they worked on runs that have not ended, since their last progress
-	damaged   int64
-}
-
 // ObserveStore measures a store of runs whenever the meters are read: how many runs there are by
 // status, how many are due, held, parked or damaged, and how long the run that has been due the
 // longest has waited ([run.Head.DueSince]). Each time it lists all runs of the query that are
@@ -38,22 +27,14 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 		provider = opts.MeterProvider
 	}
 	in := &maker{meter: provider.Meter(scope)}
-	var all []metric.Observable
-	gauge := func(name, unit, description string) metric.Int64ObservableGauge {
-		g, err := in.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
-		in.addError(name, err)
-		all = append(all, g)
-		return g
+	runs := in.gauge("mcpchain.runs", "{run}", "Runs of the store that are running, waiting or failed.")
+	lag := in.secondsGauge("mcpchain.runs.lag", "For how long the first due run has been due.")
+	all := []metric.Observable{runs, lag}
+	var gauges []metric.Int64ObservableGauge
+	for _, g := range storeGauges {
+		gauge := in.gauge(g.name, g.unit, g.description)
+		gauges, all = append(gauges, gauge), append(all, gauge)
 	}
-	runs := gauge("mcpchain.runs", "{run}", "Runs of the store that are running, waiting or failed.")
-	due := gauge("mcpchain.runs.due", "{run}", "Runs that can continue and that no process holds.")
-	held := gauge("mcpchain.runs.held", "{run}", "Runs that a process holds.")
-	parked := gauge("mcpchain.runs.parked", "{run}", "Runs that failed because their processes ended repeatedly.")
-	takeovers := gauge("mcpchain.runs.takeovers", "{process}", "Consecutive processes that ended without progress while they worked on unfinished runs.")
-	damaged := gauge("mcpchain.runs.damaged", "{run}", "Runs that cannot be read.")
-	const lagName = "mcpchain.runs.lag"
-	lag, err := in.meter.Float64ObservableGauge(lagName, metric.WithUnit("s"), metric.WithDescription("For how long the first due run has been due."))
-	in.addError(lagName, err)
 	if in.err != nil {
 		return nil, fmt.Errorf("observe a store: %w", in.err)
 	}
@@ -65,18 +46,39 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 		for _, status := range observedStatuses {
 			o.ObserveInt64(runs, c.status[status], metric.WithAttributes(attribute.String("mcpchain.run.status", string(status))))
 		}
-		o.ObserveInt64(due, c.due)
-		o.ObserveInt64(held, c.held)
-		o.ObserveInt64(parked, c.parked)
-		o.ObserveInt64(takeovers, c.takeovers)
-		o.ObserveInt64(damaged, c.damaged)
+		for i, g := range storeGauges {
+			o.ObserveInt64(gauges[i], g.of(&c))
+		}
 		o.ObserveFloat64(lag, c.lag.Seconds())
 		return nil
-	}, append(all, lag)...)
+	}, all...)
 	if err != nil {
 		return nil, fmt.Errorf("observe a store: %w", err)
 	}
 	return registration.Unregister, nil
+}
+
+// storeGauges are the gauges of a store without attributes.
+var storeGauges = []struct {
+	name, unit, description string
+	of                      func(*counts) int64
+}{
+	{"mcpchain.runs.due", "{run}", "Runs that can continue and that no process holds.", func(c *counts) int64 { return c.due }},
+	{"mcpchain.runs.held", "{run}", "Runs that a process holds.", func(c *counts) int64 { return c.held }},
+	{"mcpchain.runs.parked", "{run}", "Runs that failed because their processes ended repeatedly.", func(c *counts) int64 { return c.parked }},
+	{"mcpchain.runs.takeovers", "{process}", "Consecutive processes that ended without progress while they worked on unfinished runs.", func(c *counts) int64 { return c.takeovers }},
+	{"mcpchain.runs.damaged", "{run}", "Runs that cannot be read.", func(c *counts) int64 { return c.damaged }},
+}
+
+// counts are the measurements of a store at one time, in runs unless they say otherwise.
+type counts struct {
+	status    map[run.Status]int64
+	due       int64
+	lag       time.Duration // for how long the first due run has been due
+	held      int64
+	parked    int64
+	takeovers int64 // processes that ended while they worked on runs that have not ended, since their last progress
+	damaged   int64
 }
 
 // observedStatuses are the statuses of runs that may need attention.

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Elicitation reads a question of a round as a question to a person. ok is false if it is of another
-// kind, with nil params, or if it has a URL that is not [Visitable].
+// Elicitation reads a question of a round as a question to a person. ok is false for a question of
+// another kind, with nil params, and for a URL that is not [Visitable].
 func Elicitation(r *mcp.InputRequest) (params *mcp.ElicitParams, ok bool) {
 	params = new(mcp.ElicitParams)
 	if r.Method != "elicitation/create" || json.Unmarshal(r.Params, params) != nil {
@@ -24,7 +24,7 @@ func Elicitation(r *mcp.InputRequest) (params *mcp.ElicitParams, ok bool) {
 	return params, params.Mode != mcp.ElicitURL || Visitable(params.URL)
 }
 
-// Sampling reads a question of a round as one to a model. ok is false if it is of another kind.
+// Sampling reads a question of a round as a question to a model. ok is false for another kind.
 func Sampling(r *mcp.InputRequest) (params *mcp.CreateMessageParams, ok bool) {
 	params = new(mcp.CreateMessageParams)
 	if r.Method != "sampling/createMessage" || json.Unmarshal(r.Params, params) != nil {
