@@ -13,17 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// The account of a run is part of its state: what was used, and what is reserved for current
-// model calls and completions, sub-agents included. The writer is locked while a reservation is
-// made.
-
-// Bounds of a reply if tokens or costs are limited.
-const (
-	defaultOutput = 8192
-	leastOutput   = 64  // with less, no call is made
-	lastAnswer    = 512 // reserved for the last answer, beyond what the call before it used
-)
-
 // ErrLimit is the error of a run that cannot afford an answer: Limits.Tokens or Limits.Cost
 // leave too little for another model call. The text names the limit, what was used, what the call
 // needs, and the option to raise.
@@ -33,41 +22,9 @@ var ErrLimit = errors.New("too little of a limit is left for an answer")
 // (model.Response.Usage). Limits.Tokens needs no report: an estimate counts.
 var ErrUncounted = errors.New("model reports no token usage, so Limits.Cost cannot be enforced; set Limits.Tokens instead")
 
-// limitError is an [ErrLimit] with the limit that was reached.
-type limitError struct {
-	stop StopReason
-	text string
-}
-
-func (e *limitError) Error() string { return fmt.Sprintf("%v: %s", ErrLimit, e.text) }
-func (e *limitError) Unwrap() error { return ErrLimit }
-
-// newLimitError returns the error of a run whose limits leave too little for a model call with so
-// much input.
-func (a account) newLimitError(allowed allowance, input int64) error {
-	limiting := allowed.limiting
-	taken, limits := limiting.rec.state.Taken(), limiting.rec.state.Limits
-	limit, used, least := fmt.Sprint(limits.Tokens), fmt.Sprint(taken.Tokens), fmt.Sprint(input+leastOutput)
-	if allowed.stop == StopMaxCost {
-		p := a.price()
-		money := func(micro int64) string { return cost.Money{Currency: p.Currency, Micro: micro}.String() }
-		limit, used = money(limits.Cost[p.Currency]), money(taken.Cost[p.Currency])
-		least = money(cost.Most(p, input, leastOutput).Micro)
-	}
-	kept := ""
-	name, option := limitNames[allowed.stop], "Options.Limits or WithLimits"
-	if limiting.parent != nil {
-		option = fmt.Sprintf("Options.Limits of the sub-agent %q", limiting.agent.opts.Name)
-	}
-	if limiting != a.engine {
-		kept = ", some is kept for the answer of the agent above"
-	}
-	return &limitError{allowed.stop, fmt.Sprintf("%s is %s, %s is used or reserved%s, "+
-		"and a call with about %d tokens of input takes %s at least: raise %s in %s",
-		name, limit, used, kept, input, least, name, option)}
-}
-
-// account computes what a run may still use, together with the runs that it works for.
+// account computes what a run may still use, together with the runs that it works for. It reads their
+// states, which have what was used, and what is reserved for current model calls and completions,
+// sub-agents included. The writer is locked while a reservation is made.
 type account struct {
 	engine *engine
 	rec    *recorder // the engine's
@@ -87,6 +44,13 @@ func (e *engine) hasLimit(isLimit func(run.Limits) bool) bool {
 
 func isCostLimited(l run.Limits) bool     { return len(l.Cost) > 0 }
 func isSpendingLimited(l run.Limits) bool { return l.Tokens > 0 || len(l.Cost) > 0 }
+
+// Bounds of a reply if tokens or costs are limited.
+const (
+	defaultOutput = 8192
+	leastOutput   = 64  // with less, no call is made
+	lastAnswer    = 512 // reserved for the last answer, beyond what the call before it used
+)
 
 // allowance is what the limits leave for the output of a model call.
 type allowance struct {
@@ -270,6 +234,52 @@ func checkCostShare(costs, taken, limits map[string]int64, share int64) error {
 	return nil
 }
 
+// chargeLost charges the reservations of completions whose process died: they may have used all that
+// was reserved.
+func (a account) chargeLost() error {
+	var changes []ledger.Change
+	for _, key := range slices.Sorted(maps.Keys(a.rec.state.Sampling)) {
+		reserved := a.rec.state.Sampling[key]
+		lost := run.Usage{Lost: 1, LostTokens: reserved.Tokens, LostCost: reserved.Cost}
+		changes = append(changes, &ledger.Charged{Spent: lost, Settles: &key})
+	}
+	return a.rec.record(nil, changes...)
+}
+
+// limitError is an [ErrLimit] with the limit that was reached.
+type limitError struct {
+	stop StopReason
+	text string
+}
+
+func (e *limitError) Error() string { return fmt.Sprintf("%v: %s", ErrLimit, e.text) }
+func (e *limitError) Unwrap() error { return ErrLimit }
+
+// newLimitError returns the error of a run whose limits leave too little for a model call with so
+// much input.
+func (a account) newLimitError(allowed allowance, input int64) error {
+	limiting := allowed.limiting
+	taken, limits := limiting.rec.state.Taken(), limiting.rec.state.Limits
+	limit, used, least := fmt.Sprint(limits.Tokens), fmt.Sprint(taken.Tokens), fmt.Sprint(input+leastOutput)
+	if allowed.stop == StopMaxCost {
+		p := a.price()
+		money := func(micro int64) string { return cost.Money{Currency: p.Currency, Micro: micro}.String() }
+		limit, used = money(limits.Cost[p.Currency]), money(taken.Cost[p.Currency])
+		least = money(cost.Most(p, input, leastOutput).Micro)
+	}
+	kept := ""
+	name, option := limitNames[allowed.stop], "Options.Limits or WithLimits"
+	if limiting.parent != nil {
+		option = fmt.Sprintf("Options.Limits of the sub-agent %q", limiting.agent.opts.Name)
+	}
+	if limiting != a.engine {
+		kept = ", some is kept for the answer of the agent above"
+	}
+	return &limitError{allowed.stop, fmt.Sprintf("%s is %s, %s is used or reserved%s, "+
+		"and a call with about %d tokens of input takes %s at least: raise %s in %s",
+		name, limit, used, kept, input, least, name, option)}
+}
+
 // estimateUsage estimates the tokens of a reply if the model did not report them. Limits.Tokens
 // accepts an estimate; Limits.Cost does not.
 func (d *dialog) estimateUsage(r *reply, c *ModelCall, output int64) error {
@@ -352,16 +362,4 @@ func (d *dialog) contentSize(p *run.Part) (size int64) {
 		}
 	}
 	return size
-}
-
-// chargeLost charges the reservations of completions whose process died: they may have used all that
-// was reserved.
-func (a account) chargeLost() error {
-	var changes []ledger.Change
-	for _, key := range slices.Sorted(maps.Keys(a.rec.state.Sampling)) {
-		reserved := a.rec.state.Sampling[key]
-		lost := run.Usage{Lost: 1, LostTokens: reserved.Tokens, LostCost: reserved.Cost}
-		changes = append(changes, &ledger.Charged{Spent: lost, Settles: &key})
-	}
-	return a.rec.record(nil, changes...)
 }

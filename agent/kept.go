@@ -20,12 +20,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// The tool by which a model reads stored results.
-const (
-	readResult = kept.Reader
-	keptServer = "run" // in place of a server's label
-)
-
 // Tokens of one result. Each later turn reads a result again: over 20 turns 8,000 tokens cost
 // as much as a full window, and the omitted part is only one call away.
 const (
@@ -38,36 +32,6 @@ const (
 // and the shape has to fit.
 const leastResult = 1 << 10
 
-// reader is the tool by which a model reads stored results. It is offered once there is one.
-type reader struct {
-	source     *adapter.FuncTool
-	definition model.Tool // as models get it
-}
-
-func newReader(p profile.Profile) *reader {
-	source := adapter.Func(readResult, kept.Description+" "+
-		"In the arguments of other tools {\"$result\": handle} stands for the text of a result, and {\"$result\": handle, \"pointer\": \"/a/0\"} for a value of its JSON: "+
-		"so it need not be read to be passed on.",
-		func(ctx context.Context, q kept.Query) (string, error) {
-			all, ok := ctx.Value(keptKey{}).(*results)
-			if !ok {
-				return "", errors.New("results are kept only within a run")
-			}
-			data, err := all.load(ctx, q.Handle)
-			if err != nil {
-				return "", err
-			}
-			return kept.Read(ctx, data, q, max(all.agent.resultTokens()*readBytes, leastResult))
-		}, &adapter.FuncOptions{Server: keptServer, ReadOnly: true, Trusted: true})
-	return &reader{source, definitions(source.Catalog(p))[0]}
-}
-
-// isReader reports whether a tool is the reader.
-func (r *reader) isReader(t *adapter.Tool) bool { return t != nil && t == r.source.Tool() }
-
-// isReaderEntry reports whether a tool that a run has added is the reader.
-func isReaderEntry(t *ledger.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }
-
 // results stores the long results of a run, those above [Durable.ResultTokens], beside its records if
 // the store can do that. The model gets the beginning and the end of such a result, with a handle. The
 // blob is durable before the outcome that names it. The handle is derived from the key of the call, so
@@ -78,35 +42,6 @@ type results struct {
 	scope   *scope
 	offered func() *adapter.Catalog
 }
-
-// readerName returns the model's name for the reader. change offers it from now on; it has no tools
-// if the reader is offered already.
-func (r *results) readerName() (name string, change *ledger.Offered, err error) {
-	change = &ledger.Offered{}
-	catalog := r.offered()
-	r.rec.read(func(s *ledger.State) {
-		if i := slices.IndexFunc(s.Offered, func(t ledger.OfferedTool) bool { return isReaderEntry(&t) }); i >= 0 {
-			name = s.Offered[i].Name
-			return
-		}
-		n := newNamer(s)
-		if _, taken := catalog.Lookup(readResult); taken {
-			n.taken[readResult] = true
-		}
-		_, err = n.add(change, r.agent.reader.source.Tool())
-		if err == nil {
-			change.Tools[0].Listed = true
-			name = change.Tools[0].Name
-		}
-	})
-	return name, change, err
-}
-
-// readBytes is the most bytes that read_result returns for each token of Durable.ResultTokens.
-const readBytes = 3
-
-// keptKey is the context key of the run's results, for a call of read_result.
-type keptKey struct{}
 
 // resultTokens returns the bound of one result: Durable.ResultTokens, or its default by the window,
 // which counts as 80,000 tokens if it is unknown.
@@ -125,12 +60,6 @@ func (r *results) blobStore() (record.BlobStore, record.Lease) {
 		return record.BlobsOf(h.store), h.lease
 	}
 	return nil, record.Lease{}
-}
-
-// resultHandle returns the handle for the result of a call.
-func resultHandle(key string) string {
-	sum := sha256.Sum256([]byte("result\x00" + key))
-	return "r" + hex.EncodeToString(sum[:8])
 }
 
 // longResult is a result that is stored.
@@ -188,6 +117,35 @@ func bytesForTokens(text string, tokens int) int {
 	sample := text[:min(len(text), sampleBytes)]
 	n := model.Tokens(&model.Request{System: sample}, &model.Info{})
 	return int(float64(tokens) * float64(len(sample)) / float64(max(n, 1)))
+}
+
+// resultHandle returns the handle for the result of a call.
+func resultHandle(key string) string {
+	sum := sha256.Sum256([]byte("result\x00" + key))
+	return "r" + hex.EncodeToString(sum[:8])
+}
+
+// readerName returns the model's name for the reader. change offers it from now on; it has no tools
+// if the reader is offered already.
+func (r *results) readerName() (name string, change *ledger.Offered, err error) {
+	change = &ledger.Offered{}
+	catalog := r.offered()
+	r.rec.read(func(s *ledger.State) {
+		if i := slices.IndexFunc(s.Offered, func(t ledger.OfferedTool) bool { return isReaderEntry(&t) }); i >= 0 {
+			name = s.Offered[i].Name
+			return
+		}
+		n := newNamer(s)
+		if _, taken := catalog.Lookup(readResult); taken {
+			n.taken[readResult] = true
+		}
+		_, err = n.add(change, r.agent.reader.source.Tool())
+		if err == nil {
+			change.Tools[0].Listed = true
+			name = change.Tools[0].Name
+		}
+	})
+	return name, change, err
 }
 
 // store stores the full result before its outcome is recorded, unless a hook has changed the text,
@@ -266,3 +224,45 @@ func (r *results) handles() (all []string) {
 func (r *results) fill(arguments json.RawMessage) (shown, sent json.RawMessage, err error) {
 	return kept.Fill(arguments, func(handle string) ([]byte, error) { return r.load(r.scope.ctx, handle) })
 }
+
+// The tool by which a model reads stored results.
+const (
+	readResult = kept.Reader
+	keptServer = "run" // in place of a server's label
+)
+
+// reader is the tool by which a model reads stored results. It is offered once there is one.
+type reader struct {
+	source     *adapter.FuncTool
+	definition model.Tool // as models get it
+}
+
+func newReader(p profile.Profile) *reader {
+	source := adapter.Func(readResult, kept.Description+" "+
+		"In the arguments of other tools {\"$result\": handle} stands for the text of a result, and {\"$result\": handle, \"pointer\": \"/a/0\"} for a value of its JSON: "+
+		"so it need not be read to be passed on.",
+		func(ctx context.Context, q kept.Query) (string, error) {
+			all, ok := ctx.Value(keptKey{}).(*results)
+			if !ok {
+				return "", errors.New("results are kept only within a run")
+			}
+			data, err := all.load(ctx, q.Handle)
+			if err != nil {
+				return "", err
+			}
+			return kept.Read(ctx, data, q, max(all.agent.resultTokens()*readBytes, leastResult))
+		}, &adapter.FuncOptions{Server: keptServer, ReadOnly: true, Trusted: true})
+	return &reader{source, definitions(source.Catalog(p))[0]}
+}
+
+// keptKey is the context key of the run's results, for a call of read_result.
+type keptKey struct{}
+
+// readBytes is the most bytes that read_result returns for each token of Durable.ResultTokens.
+const readBytes = 3
+
+// isReader reports whether a tool is the reader.
+func (r *reader) isReader(t *adapter.Tool) bool { return t != nil && t == r.source.Tool() }
+
+// isReaderEntry reports whether a tool that a run has added is the reader.
+func isReaderEntry(t *ledger.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }

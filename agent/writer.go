@@ -58,16 +58,6 @@ func newWriter(ctx context.Context, s *ledger.State, h *hold, out func(Event) er
 	return w
 }
 
-// cut is a place in the next records: those before it are a separate write.
-type cut struct {
-	at   int      // number of the records before it
-	head run.Head // head after those records
-}
-
-// maxCommit bounds the results of calls in one write, unless a single one is larger: stores
-// bound what they write at once.
-const maxCommit = 16 << 20
-
 // addLocked applies a change to the state, and queues its record and events.
 func (w *writer) addLocked(r ledger.Entry, events []Event) error {
 	if err := ledger.Apply(w.root, r); err != nil {
@@ -85,12 +75,15 @@ func (w *writer) addLocked(r ledger.Entry, events []Event) error {
 	return nil
 }
 
-// writeError returns why nothing more can be written, or nil.
-func (w *writer) writeError() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.err
+// cut is a place in the next records: those before it are a separate write.
+type cut struct {
+	at   int      // number of the records before it
+	head run.Head // head after those records
 }
+
+// maxCommit bounds the results of calls in one write, unless a single one is larger: stores
+// bound what they write at once.
+const maxCommit = 16 << 20
 
 // commit returns when all records are durable and their events were emitted, or with the error that
 // ends all writing. Records that are added meanwhile belong to the next write.
@@ -108,24 +101,6 @@ func (w *writer) commit() error {
 		w.snapshotLocked()
 	}
 	return w.err
-}
-
-// maxSnapshot bounds a snapshot in bytes: stores bound what they write at once.
-const maxSnapshot = 16 << 20
-
-// snapshotLocked records the state, so that a process that takes over the run reads only later
-// records.
-func (w *writer) snapshotLocked() {
-	c, err := ledger.NewSnapshot(w.root)
-	if err != nil || len(c.Snapshot) > maxSnapshot {
-		w.retryAt = 2 * w.root.Seq // it may be smaller by then
-		return
-	}
-	if err := w.addLocked(ledger.Entry{Seq: w.root.Seq + 1, At: w.root.Updated, Change: c}, nil); err != nil {
-		w.err = err
-		return
-	}
-	w.writeLocked()
 }
 
 // writeLocked writes what was recorded, and emits its events. Meanwhile it unlocks the writer. It sets
@@ -149,13 +124,6 @@ func (w *writer) writeLocked() {
 	w.wrote.Broadcast()
 }
 
-// batch is the records of one commit.
-type batch struct {
-	records []ledger.Entry
-	cuts    []cut
-	head    run.Head // after all records
-}
-
 // takeRecordsLocked returns the records that are not yet written, and leaves none.
 func (w *writer) takeRecordsLocked() (b batch) {
 	if len(w.records) > 0 {
@@ -163,6 +131,13 @@ func (w *writer) takeRecordsLocked() (b batch) {
 	}
 	w.records, w.cuts, w.size = nil, nil, 0
 	return b
+}
+
+// batch is the records of one commit.
+type batch struct {
+	records []ledger.Entry
+	cuts    []cut
+	head    run.Head // after all records
 }
 
 // put makes records durable, and emits their events.
@@ -176,49 +151,6 @@ func (w *writer) put(b batch, events []Event) error {
 		}
 	}
 	return nil
-}
-
-// emit gives an event to the caller, who may take long. If nobody wants events, it only returns why
-// the run has ended, nil if it has not.
-func (w *writer) emit(e Event) error {
-	if w.out == nil {
-		return context.Cause(w.ctx)
-	}
-	return w.out(e)
-}
-
-// confirm returns an error if another process may have acquired the run. Then nothing is sent
-// or written any more.
-func (w *writer) confirm(ctx context.Context) error {
-	if w.hold == nil {
-		return nil
-	}
-	err := guard("the store", func() error { return w.hold.confirm(ctx) })
-	if err == nil || ctx.Err() != nil {
-		return err // the end of the caller's context says nothing about the lease
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err == nil {
-		w.err = err
-	}
-	w.refused = true
-	return err
-}
-
-// lastWrite bounds the writes after the end of a context: known outcomes must not become doubts.
-const lastWrite = 5 * time.Second
-
-// outlive returns a context that ends lastWrite after ctx, with its cause, or when it is cancelled.
-func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
-	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		time.AfterFunc(lastWrite, func() { cancel(context.Cause(ctx)) })
-	})
-	return late, func() {
-		stop()
-		cancel(nil)
-	}
 }
 
 // appendAll makes records durable, in one write for each cut.
@@ -276,6 +208,33 @@ func (w *writer) recordFailure(err error) error {
 	return err
 }
 
+// emit gives an event to the caller, who may take long. If nobody wants events, it only returns why
+// the run has ended, nil if it has not.
+func (w *writer) emit(e Event) error {
+	if w.out == nil {
+		return context.Cause(w.ctx)
+	}
+	return w.out(e)
+}
+
+// snapshotLocked records the state, so that a process that takes over the run reads only later
+// records.
+func (w *writer) snapshotLocked() {
+	c, err := ledger.NewSnapshot(w.root)
+	if err != nil || len(c.Snapshot) > maxSnapshot {
+		w.retryAt = 2 * w.root.Seq // it may be smaller by then
+		return
+	}
+	if err := w.addLocked(ledger.Entry{Seq: w.root.Seq + 1, At: w.root.Updated, Change: c}, nil); err != nil {
+		w.err = err
+		return
+	}
+	w.writeLocked()
+}
+
+// maxSnapshot bounds a snapshot in bytes: stores bound what they write at once.
+const maxSnapshot = 16 << 20
+
 // save makes the last records durable, even if nobody takes their events any more. It does nothing
 // after the store has failed.
 func (w *writer) save() error {
@@ -290,6 +249,47 @@ func (w *writer) save() error {
 		return nil
 	}
 	return guard("the store", func() error { return w.appendAll(last) })
+}
+
+// confirm returns an error if another process may have acquired the run. Then nothing is sent
+// or written any more.
+func (w *writer) confirm(ctx context.Context) error {
+	if w.hold == nil {
+		return nil
+	}
+	err := guard("the store", func() error { return w.hold.confirm(ctx) })
+	if err == nil || ctx.Err() != nil {
+		return err // the end of the caller's context says nothing about the lease
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
+	}
+	w.refused = true
+	return err
+}
+
+// writeError returns why nothing more can be written, or nil.
+func (w *writer) writeError() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// lastWrite bounds the writes after the end of a context: known outcomes must not become doubts.
+const lastWrite = 5 * time.Second
+
+// outlive returns a context that ends lastWrite after ctx, with its cause, or when it is cancelled.
+func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(lastWrite, func() { cancel(context.Cause(ctx)) })
+	})
+	return late, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 // resultSize estimates the bytes of the result in a change, 0 for other changes.
