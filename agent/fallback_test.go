@@ -1,0 +1,162 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/price"
+)
+
+// The next model is asked if one cannot answer, and only if nothing was shown.
+func TestFallback(t *testing.T) {
+	fails := func(kind model.ErrorKind, shown string) step {
+		return func(_ context.Context, p prompt) (*model.Response, error) {
+			if err := p.Stream(model.Delta{Text: shown}); err != nil {
+				return nil, err
+			}
+			return nil, &model.Error{Kind: kind, Retried: true, Err: errors.New("sorry")}
+		}
+	}
+	for name, tt := range map[string]struct {
+		first step
+		next  bool
+	}{
+		"overloaded":      {fails(model.ErrorRateLimit, ""), true},
+		"unreachable":     {fails(model.ErrorUnavailable, ""), true},
+		"key refused":     {fails(model.ErrorAuth, ""), true},
+		"no such model":   {fails(model.ErrorNotFound, ""), true},
+		"after a text":    {fails(model.ErrorUnavailable, "He"), false},
+		"too late":        {fails(model.ErrorTimeout, ""), false},
+		"refused content": {fails(model.ErrorRefused, ""), false},
+		"invalid":         {fails(model.ErrorInvalid, ""), false},
+		"it answers":      {says("hello"), false},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			first, second := play(tt.first).as(model.Info{Name: "a"}), play(uses(toolCall("1", "x", "{}")), says("hello")).as(model.Info{Name: "b"})
+			got, err := newAgent(t, agent.Fallback(first, second), nil).Run(t.Context(), human("go"))
+			if !tt.next {
+				if answered := name == "it answers"; answered != (err == nil) || len(second.prompts()) > 0 || answered && len(got.Warnings) > 0 {
+					t.Errorf("got %v after %d calls of the second model", err, len(second.prompts()))
+				}
+				return
+			}
+			if err != nil || got.Output != "hello" || len(first.prompts()) != 1 || len(second.prompts()) != 2 {
+				t.Fatalf("got %q, %v after %d and %d calls: the run stays with the model that answers", got.Output, err, len(first.prompts()), len(second.prompts()))
+			}
+			if told := warningsOf(got); len(told) != 1 || !strings.Contains(told[0], "a failed and b is asked: sorry") {
+				t.Errorf("got the warnings %q", told)
+			}
+			if by := got.Messages[1].Model; by != "b" {
+				t.Errorf("the reply is said to be of %q", by)
+			}
+		})
+	}
+}
+
+// If all fail, the run's error has each failure. The model that has answered before is asked first the next time.
+func TestFallbackOfAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := func(why string) step {
+			return func(context.Context, prompt) (*model.Response, error) {
+				return nil, &model.Error{Kind: model.ErrorUnavailable, Retried: true, Err: errors.New(why)}
+			}
+		}
+		a, b := play(down("a is down"), says("a is back")).called("a"), play(uses(toolCall("1", "x", "{}")), down("b is down")).called("b")
+		got, err := newAgent(t, agent.Fallback(a, b), nil).Run(t.Context(), human("go"))
+		if err != nil || got.Output != "a is back" || len(warningsOf(got)) != 2 {
+			t.Errorf("got %q, %v, %q", got.Output, err, warningsOf(got))
+		}
+		_, err = newAgent(t, agent.Fallback(play(down("a is down")), play(down("b is down"))), nil).Run(t.Context(), human("go"))
+		if err == nil || !strings.Contains(err.Error(), "b is down; before that, the model 1 failed and 2 is asked: a is down") {
+			t.Errorf("got %v, want both failures", err)
+		}
+	})
+}
+
+// Each change of the model is reported, with what the model itself reports.
+func TestFallbackReportsAll(t *testing.T) {
+	down := func(why string) *script {
+		return play(func(context.Context, prompt) (*model.Response, error) {
+			return nil, &model.Error{Kind: model.ErrorAuth, Retried: true, Err: errors.New(why)}
+		})
+	}
+	last := play(func(ctx context.Context, p prompt) (*model.Response, error) {
+		reply, err := says("hello")(ctx, p)
+		reply.Warning = "an option was left out"
+		return reply, err
+	})
+	got := mustRun(t, newAgent(t, agent.Fallback(down("no key").called("a"), down("no money").called("b"), last.called("c")), nil), human("go"))
+	told := strings.Join(warningsOf(got), "\n")
+	for _, want := range []string{"a failed and b is asked: no key", "b failed and c is asked: no money", "an option was left out"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("got %q, want %q in it", told, want)
+		}
+	}
+}
+
+// Several models are described by what all of them take, and each needs a price.
+func TestFallbackInfo(t *testing.T) {
+	yes, images := func(bool) bool { return true }, func(mime string) bool { return mime == "image/png" }
+	first := play(says("x")).as(model.Info{Name: "m-1", Profile: "anthropic", Window: 200, MaxTokens: 5, Formats: yes})
+	second := play(says("x")).as(model.Info{Name: "other", Profile: "openai", Window: 100, MaxTokens: 7, Media: images, ToolsErr: errors.New("no tools")})
+	got := agent.Fallback(first, second).Info()
+	if got.Name != "m-1" || got.Profile != "anthropic" || got.Window != 100 || got.MaxTokens != 7 || got.ToolsErr == nil ||
+		!slices.Equal(got.OtherNames, []string{"other"}) || got.Formats(false) || !got.Accepts("image/png") || got.Accepts("image/gif") {
+		t.Errorf("got %+v", got)
+	}
+	func() {
+		defer func() {
+			if got := fmt.Sprint(recover()); !strings.Contains(got, "model 2 is a nil *openaimodel.Model") {
+				t.Errorf("got the panic %s, want the model that is nil", got)
+			}
+		}()
+		agent.Fallback(first, (*openaimodel.Model)(nil))
+	}()
+	limits := run.Limits{Cost: map[string]int64{"USD": 1000}}
+	if _, err := agent.New(agent.Fallback(first, second), &agent.Options{Model: agent.ModelSettings{Prices: prices}, Limits: limits}); err == nil || !strings.Contains(err.Error(), `"other" has no price`) {
+		t.Errorf("got %v, want the model without a price", err)
+	}
+}
+
+// A reply costs what its own model costs, also if the host gives it a dated name or another one, and whatever the order
+// of the models.
+func TestFallbackCost(t *testing.T) {
+	table := &price.Table{Date: "2026-11-22", Models: []price.Price{
+		{Model: "m", Currency: "USD", Input: 9_000_000, Output: 9_000_000}, {Model: "m-small", Currency: "USD", Input: 1_000_000, Output: 2_000_000},
+	}}
+	down := play(func(context.Context, prompt) (*model.Response, error) {
+		return nil, &model.Error{Kind: model.ErrorAuth, Err: errors.New("no key")}
+	}).called("m")
+	small := func(replies string) agent.Model {
+		return play(func(ctx context.Context, p prompt) (*model.Response, error) {
+			reply, err := counted(says("hello"))(ctx, p)
+			reply.Message.Model = replies
+			return reply, err
+		}).called("m-small")
+	}
+	dated, deployed := small("m-small-2026-10-01"), small("vendor-9b")
+	for _, models := range [][]agent.Model{{down, dated}, {dated, down}, {down, deployed}, {down, agent.Fallback(down, deployed)}} {
+		got := mustRun(t, newAgent(t, agent.Fallback(models...), &agent.Options{Model: agent.ModelSettings{Prices: table}, Limits: run.Limits{Cost: map[string]int64{"USD": 1_000_000}}}), human("go"))
+		if got.Usage.Cost["USD"] != 200 {
+			t.Errorf("got the cost %v, want that of the small model", got.Usage.Cost)
+		}
+		compactor := compact.Summarize(agent.Fallback(models...), &compact.Options{Window: 1000, KeepTurns: 1, Prices: table})
+		history := []run.Message{run.Text(run.RoleUser, "go")}
+		for range 10 {
+			history = append(history, run.Text(run.RoleAssistant, strings.Repeat("x", 1000)))
+		}
+		if short, err := compactor(t.Context(), history, compact.Budget{}); err != nil || short.Usage.Cost["USD"] != 200 {
+			t.Errorf("got a summary for %+v, %v, want the cost of the small model", short, err)
+		}
+	}
+}
