@@ -71,7 +71,7 @@ func TestBudgets(t *testing.T) {
 				round(tt.first)
 				time.Sleep(time.Hour)
 				round(tt.more)
-				check.Equal(t, "at the model", h.asked(), tt.first+tt.more)
+				check.Equal(t, "at the model", h.Asked(), tt.first+tt.more)
 			})
 		})
 	}
@@ -177,8 +177,8 @@ func TestSecondChanceIsCharged(t *testing.T) {
 		})
 		s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Tokens: tt.tokens}, Share: 1}})
 		check.Text(t, check.Err(s.CreateMessage(t.Context(), question(t, params))), "", tt.name)
-		if used := s.governor.allServers.charges[0].spent.tokens(); h.asked() != tt.asked || used != tt.used {
-			t.Errorf("%s: asked %d times for %d tokens, want %d, %d", tt.name, h.asked(), used, tt.asked, tt.used)
+		if used := s.governor.allServers.charges[0].spent.tokens(); h.Asked() != tt.asked || used != tt.used {
+			t.Errorf("%s: asked %d times for %d tokens, want %d, %d", tt.name, h.Asked(), used, tt.asked, tt.used)
 		}
 	}
 }
@@ -194,8 +194,8 @@ func TestCheaperModel(t *testing.T) {
 		Limits: Limits{Total: Budget{Cost: map[string]int64{"USD": 136}}, Share: 1},
 	})
 	for _, want := range []string{`"gpt-4.1"`, `"gpt-4.1-nano"`} {
-		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.last(), want) {
-			t.Errorf("got %v, asked %s, want %s", err, h.last(), want)
+		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.Last(), want) {
+			t.Errorf("got %v, asked %s, want %s", err, h.Last(), want)
 		}
 	}
 	wantRefusal(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), kindCost)
@@ -234,8 +234,8 @@ func TestDepth(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantRefusal(t, deepest, kindDepth)
-		if len(records) != 3 || h.asked() != 2 {
-			t.Fatalf("got %d records, %d asked, want 3, 2", len(records), h.asked())
+		if len(records) != 3 || h.Asked() != 2 {
+			t.Fatalf("got %d records, %d asked, want 3, 2", len(records), h.Asked())
 		}
 		for i, r := range records {
 			if r.Depth != 3-i || r.Call != "outer" {

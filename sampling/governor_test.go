@@ -48,12 +48,12 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if h.asked() != 50 || answered.Load() != 50 || refused.Load() != 150 {
-			t.Errorf("200 requests: got %d at the model, %d answered, %d refused, want 50, 50, 150", h.asked(), answered.Load(), refused.Load())
+		if h.Asked() != 50 || answered.Load() != 50 || refused.Load() != 150 {
+			t.Errorf("200 requests: got %d at the model, %d answered, %d refused, want 50, 50, 150", h.Asked(), answered.Load(), refused.Load())
 		}
 		check.Equal(t, "at the same time", most.Load(), 7)
-		if !strings.Contains(h.last(), `"max_completion_tokens":4096`) {
-			t.Errorf("the reviewer went over the limit of tokens: %s", h.last())
+		if !strings.Contains(h.Last(), `"max_completion_tokens":4096`) {
+			t.Errorf("the reviewer went over the limit of tokens: %s", h.Last())
 		}
 	})
 }

@@ -57,7 +57,7 @@ func TestHostExtraTravelsWithTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sent struct{ Messages []json.RawMessage }
-	check.Must(t, json.Unmarshal([]byte(other.last()), &sent))
+	check.Must(t, json.Unmarshal([]byte(other.Last()), &sent))
 	equalJSON(t, string(sent.Messages[1]), `{"role":"assistant","tool_calls":[{"id":"a","type":"function",
 		"function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s<g"}}}]}`)
 }
@@ -84,5 +84,5 @@ func TestMetadataOfHosts(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{Extra: stored, Metadata: []string{"user"}})
 	answered(t, s, `{"maxTokens":5,"metadata":{"user":"x","store":false},"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`)
-	equalJSON(t, h.last(), `{"model":"gpt-4.1","max_completion_tokens":5,"stream":false,"store":true,"metadata":{"user":"x"},"messages":[{"role":"user","content":"Hi"}]}`)
+	equalJSON(t, h.Last(), `{"model":"gpt-4.1","max_completion_tokens":5,"stream":false,"store":true,"metadata":{"user":"x"},"messages":[{"role":"user","content":"Hi"}]}`)
 }

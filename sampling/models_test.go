@@ -97,15 +97,15 @@ func TestChosenModelIsAsked(t *testing.T) {
 		Audit:  func(_ context.Context, r *Record) { record = *r.all },
 	})
 	answered(t, s, cheap)
-	if !strings.Contains(h.last(), `"model":"gpt-5-mini"`) || seen != "gpt-5-mini" || record.Model != "gpt-5-mini" {
-		t.Errorf("asked %s, the reviewer saw %s, the record has %s, want gpt-5-mini", h.last(), seen, record.Model)
+	if !strings.Contains(h.Last(), `"model":"gpt-5-mini"`) || seen != "gpt-5-mini" || record.Model != "gpt-5-mini" {
+		t.Errorf("asked %s, the reviewer saw %s, the record has %s, want gpt-5-mini", h.Last(), seen, record.Model)
 	}
 	if !strings.Contains(reason, "cost 1") || record.Reason != reason {
 		t.Errorf("the reviewer was told %q, the record has %q, want the priority of the cost", reason, record.Reason)
 	}
 	answered(t, s, hi)
-	if !strings.Contains(h.last(), `"max_completion_tokens":50`) {
-		t.Errorf("the model's own bound of a reply was not kept: %s", h.last())
+	if !strings.Contains(h.Last(), `"max_completion_tokens":50`) {
+		t.Errorf("the model's own bound of a reply was not kept: %s", h.Last())
 	}
 }
 
@@ -119,8 +119,8 @@ func TestRoomForTheReply(t *testing.T) {
 		s, err := New(cfg, "small", &Options{Models: []Model{{ID: "small", Context: 1000}, {ID: "large", Context: 10_000}}})
 		check.Must(t, err)
 		_, err = s.CreateMessage(t.Context(), question(t, `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":`+maxTokens+`}`))
-		if err != nil || !strings.Contains(h.last(), want) {
-			t.Errorf("%s tokens: got %v, asked %s, want %s", maxTokens, err, h.last(), want)
+		if err != nil || !strings.Contains(h.Last(), want) {
+			t.Errorf("%s tokens: got %v, asked %s, want %s", maxTokens, err, h.Last(), want)
 		}
 	}
 }
@@ -150,8 +150,8 @@ func TestHostCannotTakeIt(t *testing.T) {
 		return nil
 	}}})
 	wantRPC(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), mcp.CodeInternalError, `{"reason":"unsupported","retryable":false}`)
-	if used := s.governor.allServers.charges[0].spent; h.asked() != 0 || used.tokens() != 0 {
-		t.Errorf("asked the model %d times for %+v, want nothing", h.asked(), used)
+	if used := s.governor.allServers.charges[0].spent; h.Asked() != 0 || used.tokens() != 0 {
+		t.Errorf("asked the model %d times for %+v, want nothing", h.Asked(), used)
 	}
 }
 
@@ -165,8 +165,8 @@ func TestReviewersModel(t *testing.T) {
 		_, err := s.CreateMessage(t.Context(), question(t, hi))
 		return err
 	}
-	if err := choose("gpt-5"); err != nil || !strings.Contains(h.last(), `"model":"gpt-5"`) {
-		t.Errorf("got %v, asked %s, want gpt-5 to be asked", err, h.last())
+	if err := choose("gpt-5"); err != nil || !strings.Contains(h.Last(), `"model":"gpt-5"`) {
+		t.Errorf("got %v, asked %s, want gpt-5 to be asked", err, h.Last())
 	}
 	wantRPC(t, choose("gpt-9"), mcp.CodeInternalError, `{"reason":"no_model","retryable":false}`)
 }

@@ -88,8 +88,8 @@ func TestModes(t *testing.T) {
 					wantRefusal(t, err, kindPolicy)
 				}
 			}
-			if reviewed != tt.reviewed || replies != tt.replies || h.asked() != tt.asked {
-				t.Errorf("got %d requests and %d replies reviewed, %d asked, want %d, %d, %d", reviewed, replies, h.asked(), tt.reviewed, tt.replies, tt.asked)
+			if reviewed != tt.reviewed || replies != tt.replies || h.Asked() != tt.asked {
+				t.Errorf("got %d requests and %d replies reviewed, %d asked, want %d, %d, %d", reviewed, replies, h.Asked(), tt.reviewed, tt.replies, tt.asked)
 			}
 		})
 	}
@@ -104,8 +104,8 @@ func TestServers(t *testing.T) {
 		Servers: map[string]Policy{"none": {OutsideCalls: ModeDeny}},
 	})
 	wantRefusal(t, check.Err(s.ForServer("none").CreateMessage(t.Context(), question(t, hi))), kindPolicy)
-	if _, err := s.ForServer("other").CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.last(), `"gpt-4.1"`) {
-		t.Errorf("other: got %v, asked %s, want the default", err, h.last())
+	if _, err := s.ForServer("other").CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.Last(), `"gpt-4.1"`) {
+		t.Errorf("other: got %v, asked %s, want the default", err, h.Last())
 	}
 	wantRefusal(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), kindPolicy)
 	if got, ok := s.ForServer("x").(interface {
@@ -129,8 +129,8 @@ func TestNotNowStaysRefused(t *testing.T) {
 	for range 10 {
 		wantRefusal(t, check.Err(files.CreateMessage(t.Context(), question(t, hi))), kindReview)
 	}
-	if reviews != 1 || h.asked() != 0 {
-		t.Errorf("got %d reviews, %d asked, want 1, 0", reviews, h.asked())
+	if reviews != 1 || h.Asked() != 0 {
+		t.Errorf("got %d reviews, %d asked, want 1, 0", reviews, h.Asked())
 	}
 	check.NoError(t, check.Err(s.ForServer("mail").CreateMessage(t.Context(), question(t, hi))), "another server")
 	s.Forget("files")

@@ -45,8 +45,8 @@ func TestRecallIsOfOneServer(t *testing.T) {
 		s := h.sampler(t, &Options{Host: "moonshot"})
 		answered(t, tt.first(s), head+user+`]}`)
 		answered(t, tt.second(s), head+tt.history+tail)
-		if strings.Contains(h.last(), "Secret of clinic.") != tt.found {
-			t.Errorf("%s: got %s, want the reasoning in it: %t", tt.name, h.last(), tt.found)
+		if strings.Contains(h.Last(), "Secret of clinic.") != tt.found {
+			t.Errorf("%s: got %s, want the reasoning in it: %t", tt.name, h.Last(), tt.found)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestRequestMapping(t *testing.T) {
 			if _, err := s.CreateMessage(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}
-			equalJSON(t, h.last(), string(tt.Want))
+			equalJSON(t, h.Last(), string(tt.Want))
 			after, err := json.Marshal(p)
 			check.Must(t, err)
 			equalJSON(t, string(after), string(before))

@@ -33,7 +33,7 @@ func TestReviewEdits(t *testing.T) {
 	got, err := s.CreateMessage(t.Context(), p)
 	check.Must(t, err)
 	check.Equal(t, "reply", got.Content[0].(*mcp.TextContent).Text, "Hello!")
-	equalJSON(t, h.last(), `{"model":"gpt-4.1-mini","max_completion_tokens":100,"stream":false,
+	equalJSON(t, h.Last(), `{"model":"gpt-4.1-mini","max_completion_tokens":100,"stream":false,
 		"messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"Good day"}]}`)
 	check.Equal(t, "the server's own request was changed to", p.Messages[0].Content[0].(*mcp.TextContent).Text, "Hi")
 }
@@ -182,7 +182,7 @@ func TestReviewLater(t *testing.T) {
 	p := question(t, hi)
 	_, err := s.CreateMessage(t.Context(), p)
 	later, ok := errors.AsType[*inquiry.ReviewLaterError](err)
-	if !ok || !errors.Is(err, mcp.ErrAnswerLater) || later.Model == "" || later.Params.MaxTokens != 5 || h.asked() != 0 {
+	if !ok || !errors.Is(err, mcp.ErrAnswerLater) || later.Model == "" || later.Params.MaxTokens != 5 || h.Asked() != 0 {
 		t.Fatalf("got %v (%+v), want a request that waits", err, later)
 	}
 	if _, err := s.CreateMessage(inquiry.WithApproved(t.Context(), p, later.Model), later.Params); !errors.Is(err, mcp.ErrAnswerLater) {
@@ -191,7 +191,7 @@ func TestReviewLater(t *testing.T) {
 	if _, err := s.CreateMessage(inquiry.WithApproved(t.Context(), later.Params, "gpt-4.1-mini"), later.Params); err != nil {
 		t.Fatal(err)
 	}
-	equalJSON(t, h.last(), `{"model":"gpt-4.1-mini","max_completion_tokens":5,"stream":false,"messages":[{"role":"user","content":"Hi"}]}`)
+	equalJSON(t, h.Last(), `{"model":"gpt-4.1-mini","max_completion_tokens":5,"stream":false,"messages":[{"role":"user","content":"Hi"}]}`)
 	if got, want := fmt.Sprint(outcomes), "[waiting waiting answered]"; got != want {
 		t.Errorf("got the outcomes %s, want %s", got, want)
 	}
@@ -211,7 +211,7 @@ func TestApprovalWithinTheLimits(t *testing.T) {
 	} {
 		h, p := newHost(t, answering(plainAnswer)), question(t, hi)
 		_, err := h.sampler(t, opts).CreateMessage(inquiry.WithApproved(t.Context(), p, ""), p)
-		if !errors.Is(err, mcp.ErrRejected) || h.asked() != 0 {
+		if !errors.Is(err, mcp.ErrRejected) || h.Asked() != 0 {
 			t.Errorf("%s: got %v, want a refusal", name, err)
 		}
 	}

@@ -205,7 +205,7 @@ func (c *conversation) play(t *testing.T, kind string) {
 	var calls []made
 	h = newHost(t, func(rw http.ResponseWriter, _ *http.Request) {
 		var w chatWire
-		if err := json.Unmarshal([]byte(h.last()), &w); err != nil {
+		if err := json.Unmarshal([]byte(h.Last()), &w); err != nil {
 			t.Errorf("what the host got: %v", err)
 			return
 		}
@@ -323,7 +323,7 @@ func TestInvalidSequences(t *testing.T) {
 		wantCode(t, err, mcp.CodeInvalidParams)
 	}
 	check.Equal(t, "ways tried", len(tried), 15)
-	if h.asked() != 0 || len(s.governor.allServers.charges) != 0 {
-		t.Errorf("asked the model %d times, %d requests are charged, want 0", h.asked(), len(s.governor.allServers.charges))
+	if h.Asked() != 0 || len(s.governor.allServers.charges) != 0 {
+		t.Errorf("asked the model %d times, %d requests are charged, want 0", h.Asked(), len(s.governor.allServers.charges))
 	}
 }

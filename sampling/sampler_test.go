@@ -30,14 +30,10 @@ func (s *host) sampler(t testing.TB, opts *Options) *Sampler {
 	return sampler
 }
 
-func (s *host) asked() int { return len(s.Requests()) }
-
-func (s *host) last() string { return s.Requests()[s.asked()-1] }
-
 // wantAsked checks how many requests have reached the host.
 func (s *host) wantAsked(t testing.TB, want int) {
 	t.Helper()
-	if n := s.asked(); n != want {
+	if n := s.Asked(); n != want {
 		t.Errorf("the model was asked %d times, want %d", n, want)
 	}
 }
@@ -75,7 +71,7 @@ func TestCreateMessage(t *testing.T) {
 	raw, err := json.Marshal(got)
 	check.Must(t, err)
 	equalJSON(t, string(raw), `{"role":"assistant","content":{"type":"text","text":"Hello"},"model":"gpt-4.1-2025-04-14","stopReason":"endTurn"}`)
-	equalJSON(t, h.last(), `{"model":"gpt-4.1","messages":[{"role":"user","content":"Hi"}],"max_completion_tokens":100,"stream":false}`)
+	equalJSON(t, h.Last(), `{"model":"gpt-4.1","messages":[{"role":"user","content":"Hi"}],"max_completion_tokens":100,"stream":false}`)
 	if got, want := h.sampler(t, nil).SamplingCapability(), (mcp.SamplingCapability{Tools: true}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -132,7 +132,7 @@ func TestServerOfTheOfficialSDK(t *testing.T) {
 			got, err := client.CallTool(t.Context(), "poem", nil)
 			check.Must(t, err)
 			check.Equal(t, "", got.Text(), `gpt-4.1-2025-04-14 says "Hello" and stops for endTurn`)
-			equalJSON(t, h.last(), `{"model":"gpt-4.1","max_completion_tokens":10,"stream":false,
+			equalJSON(t, h.Last(), `{"model":"gpt-4.1","max_completion_tokens":10,"stream":false,
 				"messages":[{"role":"system","content":"Rhyme."},{"role":"user","content":"A poem, please"}]}`)
 			if origin.Server.Info.Name != "poet" || origin.Call == nil || origin.Call.Name != "poem" {
 				t.Errorf("the reviewer was told of %+v in %+v, want poet in poem", origin.Server.Info, origin.Call)

@@ -59,10 +59,10 @@ func TestToolsAreWrittenForTheHost(t *testing.T) {
 			if use == nil || string(use.Input) != tt.taken {
 				t.Fatalf("got the tool use %+v, want %s", use, tt.taken)
 			}
-			equalJSON(t, encodedAt(t, h.last(), "tools", 0, "function", "parameters"), tt.sent)
+			equalJSON(t, encodedAt(t, h.Last(), "tools", 0, "function", "parameters"), tt.sent)
 			ask(first + `,{"role":"assistant","content":{"type":"tool_use","id":"c1","name":"f","input":` + tt.taken + `}},` +
 				`{"role":"user","content":{"type":"tool_result","toolUseId":"c1","content":[{"type":"text","text":"done"}]}}`)
-			arguments, _ := at(t, h.last(), "messages", 1, "tool_calls", 0, "function", "arguments").(string)
+			arguments, _ := at(t, h.Last(), "messages", 1, "tool_calls", 0, "function", "arguments").(string)
 			equalJSON(t, arguments, tt.replayed)
 		})
 	}
@@ -110,13 +110,13 @@ func TestToolsThatGrow(t *testing.T) {
 			s := h.sampler(t, &Options{Host: tt.host, Limits: tt.limits})
 			_, err := s.CreateMessage(t.Context(), question(t, params))
 			if tt.kind != "" {
-				if wantRefusal(t, err, tt.kind); h.asked() != 0 {
+				if wantRefusal(t, err, tt.kind); h.Asked() != 0 {
 					t.Error("the model was asked")
 				}
 				return
 			}
 			check.Must(t, err)
-			sent := len(encodedAt(t, h.last(), "tools"))
+			sent := len(encodedAt(t, h.Last(), "tools"))
 			if got := s.governor.allServers.charges[0].spent.Input; got < int64(sent/5) || got > int64(sent/3) {
 				t.Errorf("got %d tokens for tools of %d bytes, want about a quarter", got, sent)
 			}

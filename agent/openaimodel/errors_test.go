@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 )
 
 func TestErrors(t *testing.T) {
@@ -95,7 +96,7 @@ func TestFailuresOfStreams(t *testing.T) {
 		"rate":        {"responses", `{"type":"error","code":"rate_limit_exceeded","message":"slow down"}`, model.ErrorRateLimit},
 	} {
 		asked := 0
-		m, _ := newModel(t, func(w http.ResponseWriter, r *http.Request) { asked++; streaming(tt.event)(w, r) }, &Options{API: tt.api})
+		m, _ := newModel(t, func(w http.ResponseWriter, r *http.Request) { asked++; fakehost.Streaming("data: "+tt.event)(w, r) }, &Options{API: tt.api})
 		for _, err := range m.Generate(t.Context(), &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}, Stream: true}) {
 			got, ok := errors.AsType[*model.Error](err)
 			if !ok || got.Kind != tt.want || got.Retried || asked != 1 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -26,19 +25,7 @@ func newModel(t testing.TB, h http.HandlerFunc, opts *Options) (m *Model, sent f
 	cfg.HTTPClient = s.Client()
 	m, err := New(cfg, "gpt-4.1", opts)
 	check.Must(t, err)
-	return m, func() string {
-		all := s.Requests()
-		return all[len(all)-1]
-	}
-}
-
-func streaming(lines ...string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		for _, line := range lines {
-			io.WriteString(w, "data: "+line+"\n\n")
-		}
-	}
+	return m, s.Last
 }
 
 const plainAnswer = `{"model":"gpt-4.1-2025-04-14","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},` +
@@ -77,15 +64,15 @@ func TestCall(t *testing.T) {
 }
 
 func TestStreaming(t *testing.T) {
-	m, sent := newModel(t, streaming(
-		`{"model":"m","choices":[{"index":0,"delta":{"reasoning_content":"Hm."}}]}`,
-		`{"choices":[{"index":0,"delta":{"content":"One "}}]}`,
-		`{"choices":[{"index":0,"delta":{"content":"moment."}}]}`,
-		`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}},{"index":1,"id":"b","type":"function","function":{"name":"f","arguments":""}}]}}]}`,
-		`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"type":"function","function":{"arguments":"{\"x\":2}"}}]}}]}`,
-		`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"type":"function","function":{"arguments":"{\"x\":1}"}}]}}]}`,
-		`{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`,
-		`[DONE]`,
+	m, sent := newModel(t, fakehost.Streaming(
+		`data: {"model":"m","choices":[{"index":0,"delta":{"reasoning_content":"Hm."}}]}`,
+		`data: {"choices":[{"index":0,"delta":{"content":"One "}}]}`,
+		`data: {"choices":[{"index":0,"delta":{"content":"moment."}}]}`,
+		`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}},{"index":1,"id":"b","type":"function","function":{"name":"f","arguments":""}}]}}]}`,
+		`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"type":"function","function":{"arguments":"{\"x\":2}"}}]}}]}`,
+		`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"type":"function","function":{"arguments":"{\"x\":1}"}}]}}]}`,
+		`data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`,
+		`data: [DONE]`,
 	), nil)
 	var text, reasoning []string
 	got, err := m.GenerateContent(t.Context(), human("Hi"),
@@ -116,7 +103,7 @@ func TestStreaming(t *testing.T) {
 }
 
 func TestStreamingFuncEndsTheCall(t *testing.T) {
-	m, _ := newModel(t, streaming(`{"choices":[{"index":0,"delta":{"content":"a"}}]}`, `[DONE]`), nil)
+	m, _ := newModel(t, fakehost.Streaming(`data: {"choices":[{"index":0,"delta":{"content":"a"}}]}`, `data: [DONE]`), nil)
 	enough := errors.New("enough")
 	_, err := m.GenerateContent(t.Context(), human("Hi"),
 		llms.WithStreamingFunc(func(context.Context, []byte) error { return enough }))

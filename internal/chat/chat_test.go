@@ -35,11 +35,6 @@ func newClient(t testing.TB, baseURL string, doer openai.HTTPDoer, opts *Options
 	return c
 }
 
-func (s *host) asked() int { return len(s.Requests()) }
-
-// last is the latest request.
-func (s *host) last() string { return s.Requests()[s.asked()-1] }
-
 var (
 	answering = fakehost.Answering
 	streaming = fakehost.Streaming

@@ -22,7 +22,7 @@ func TestComplete(t *testing.T) {
 	check.Must(t, err)
 	want := &Reply{ID: "1", Model: "m-2026", Text: "Hello", Finish: FinishStop, Usage: &Usage{Prompt: 3, Completion: 2, Total: 5}, Size: 5}
 	check.Same(t, "", got, want)
-	equalJSON(t, h.last(), `{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":false}`)
+	equalJSON(t, h.Last(), `{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":false}`)
 }
 
 // go-openai makes the addresses and credentials.
@@ -92,8 +92,8 @@ func TestRetry(t *testing.T) {
 				defer h.Close()
 				start := time.Now()
 				_, err := h.client(t, openAI, &tt.opts).Complete(t.Context(), hello())
-				if (err == nil) != tt.ok || h.asked() != tt.asked {
-					t.Errorf("got %v after %d attempts, want success %t after %d", err, h.asked(), tt.ok, tt.asked)
+				if (err == nil) != tt.ok || h.Asked() != tt.asked {
+					t.Errorf("got %v after %d attempts, want success %t after %d", err, h.Asked(), tt.ok, tt.asked)
 				}
 				if wait := time.Since(start); wait < tt.waitMin || wait > tt.waitMax {
 					t.Errorf("waited %v, want %v to %v", wait, tt.waitMin, tt.waitMax)
@@ -121,8 +121,8 @@ func TestLoadingModel(t *testing.T) {
 			})
 			defer h.Close()
 			_, err := h.client(t, openAI, &Options{Retries: test.retries}).Complete(t.Context(), hello())
-			if took := time.Since(began); (err == nil) != test.ok || took > maxLoading || h.asked() > 20 {
-				t.Errorf("ready after %v: got %v after %v and %d requests, want success %t", test.ready, err, took, h.asked(), test.ok)
+			if took := time.Since(began); (err == nil) != test.ok || took > maxLoading || h.Asked() > 20 {
+				t.Errorf("ready after %v: got %v after %v and %d requests, want success %t", test.ready, err, took, h.Asked(), test.ok)
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func TestRetryRepeatsTheWholeRequest(t *testing.T) {
 		h := newHost(t, failing(500, "", ""))
 		defer h.Close()
 		r := hello()
-		r.Temperature = ptr(0.0)
+		r.Temperature = new(0.0)
 		h.client(t, openAI, nil).Complete(t.Context(), r)
 		for i, got := range h.Requests() {
 			if got != h.Requests()[0] || !strings.Contains(got, `"temperature":0`) {
@@ -170,15 +170,15 @@ func TestRequiredCall(t *testing.T) {
 	if want := (Usage{Prompt: 6, Completion: 6, Total: 12}); *reply.Usage != want {
 		t.Errorf("called at the second time: got the usage %+v, want %+v, that of both replies", reply.Usage, want)
 	}
-	if !strings.Contains(h.last(), "Answer by calling at least one of the tools.") || strings.Contains(h.last(), "tool_choice") {
-		t.Errorf("got %s, want an instruction instead of tool_choice", h.last())
+	if !strings.Contains(h.Last(), "Answer by calling at least one of the tools.") || strings.Contains(h.Last(), "tool_choice") {
+		t.Errorf("got %s, want an instruction instead of tool_choice", h.Last())
 	}
 
 	h = hosts(plainAnswer, plainAnswer)
 	_, err = h.client(t, openAI, nil).Complete(t.Context(), r)
 	failure := wantCode(t, err, CodeNoToolCall)
-	if want := (Usage{Prompt: 6, Completion: 4, Total: 10}); h.asked() != 2 || *failure.Usage != want {
-		t.Errorf("never called: asked %d times, want 2; got the usage %+v, want %+v", h.asked(), failure.Usage, want)
+	if want := (Usage{Prompt: 6, Completion: 4, Total: 10}); h.Asked() != 2 || *failure.Usage != want {
+		t.Errorf("never called: asked %d times, want 2; got the usage %+v, want %+v", h.Asked(), failure.Usage, want)
 	}
 
 	h = newHost(t, inTurn(answering(plainAnswer), failing(400, "", `{"error":{"message":"no"}}`)))
@@ -197,8 +197,8 @@ func TestRequiredCall(t *testing.T) {
 	h = hosts(plainAnswer, called)
 	_, err = h.client(t, openAI, nil).Complete(t.Context(), &once)
 	failure = wantCode(t, err, CodeNoToolCall)
-	if diff := cmp.Diff(&Usage{Prompt: 3, Completion: 2, Total: 5}, failure.Usage); diff != "" || h.asked() != 1 {
-		t.Errorf("one chance: asked %d times, want 1; usage (-want +got):\n%s", h.asked(), diff)
+	if diff := cmp.Diff(&Usage{Prompt: 3, Completion: 2, Total: 5}, failure.Usage); diff != "" || h.Asked() != 1 {
+		t.Errorf("one chance: asked %d times, want 1; usage (-want +got):\n%s", h.Asked(), diff)
 	}
 
 	h = hosts(`{"choices":[{"message":{"content":"a"},"finish_reason":"length"}]}`, called)
@@ -314,7 +314,7 @@ func BenchmarkComplete(b *testing.B) {
 
 // conversation is a request with tools and n rounds of their use.
 func conversation(n int) *Request {
-	r := &Request{Model: "gpt-4.1", MaxTokens: 1000, Temperature: ptr(0.0)}
+	r := &Request{Model: "gpt-4.1", MaxTokens: 1000, Temperature: new(0.0)}
 	for i := range 20 {
 		r.Tools = append(r.Tools, Tool{Name: "tool" + string(rune('a'+i)), Description: strings.Repeat("Does things. ", 20),
 			Parameters: []byte(`{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer"}},"required":["path"]}`)})
@@ -359,7 +359,7 @@ func TestRefusedFields(t *testing.T) {
 		var h *host
 		h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
 			for field, message := range tt.refused {
-				if strings.Contains(h.last(), field) {
+				if strings.Contains(h.Last(), field) {
 					failing(400, "", `{"error":{"message":"`+message+`"}}`)(w, r)
 					return
 				}
@@ -368,7 +368,7 @@ func TestRefusedFields(t *testing.T) {
 		})
 		c := h.client(t, "http://memhttp.test/v1", &Options{Retries: -1})
 		for i, want := range tt.asked {
-			r := &Request{Model: "m", Recorded: true, Stop: []string{", you"}, PresencePenalty: ptr(0.5), FrequencyPenalty: ptr(0.0),
+			r := &Request{Model: "m", Recorded: true, Stop: []string{", you"}, PresencePenalty: new(0.5), FrequencyPenalty: new(0.0),
 				Messages: []Message{Text(User, "Hi"), {Role: Assistant, Reasoning: "Hm.", Parts: []Part{{Text: "a"}}}, Text(User, "b")}}
 			got, err := c.Complete(t.Context(), r)
 			if name == "another refusal" {
@@ -376,8 +376,8 @@ func TestRefusedFields(t *testing.T) {
 			} else if err != nil || got.Text != "Hello" || (got.Note != "") != (name == "xAI") {
 				t.Errorf("%s: got %+v, %v", name, got, err)
 			}
-			if h.asked() != want || !strings.Contains(h.last(), tt.last) {
-				t.Errorf("%s: request %d: asked %d times, want %d; the last one was %s, want %s in it", name, i, h.asked(), want, h.last(), tt.last)
+			if h.Asked() != want || !strings.Contains(h.Last(), tt.last) {
+				t.Errorf("%s: request %d: asked %d times, want %d; the last one was %s, want %s in it", name, i, h.Asked(), want, h.Last(), tt.last)
 			}
 		}
 	}
@@ -396,7 +396,7 @@ func TestRefusedChoice(t *testing.T) {
 	} {
 		var h *host
 		h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
-			if strings.Contains(h.last(), tt.refused) {
+			if strings.Contains(h.Last(), tt.refused) {
 				failing(400, "", `{"error":{"message":"Thinking mode does not support this tool_choice","type":"invalid_request_error"}}`)(w, r)
 				return
 			}
@@ -405,11 +405,11 @@ func TestRefusedChoice(t *testing.T) {
 		c := h.client(t, "https://api.deepseek.com", nil)
 		for _, want := range []int{2, 3} {
 			got, err := c.Complete(t.Context(), &Request{Model: "m", Messages: hello().Messages, ToolChoice: tt.choice, Tools: []Tool{{Name: "f"}, {Name: "g"}}})
-			if err != nil || len(got.ToolCalls) != 1 || h.asked() != want || !strings.Contains(h.last(), tt.last) {
-				t.Errorf("choice %d: got %+v, %v after %d requests, want a call after %d; the last request was %s, want %s in it", i, got, err, h.asked(), want, h.last(), tt.last)
+			if err != nil || len(got.ToolCalls) != 1 || h.Asked() != want || !strings.Contains(h.Last(), tt.last) {
+				t.Errorf("choice %d: got %+v, %v after %d requests, want a call after %d; the last request was %s, want %s in it", i, got, err, h.Asked(), want, h.Last(), tt.last)
 			}
 		}
-		if offersBoth := strings.Contains(h.last(), `"name":"g"`); offersBoth != (tt.choice.Choice == Required) {
+		if offersBoth := strings.Contains(h.Last(), `"name":"g"`); offersBoth != (tt.choice.Choice == Required) {
 			t.Errorf("choice %d: the other tool is offered: %v", i, offersBoth)
 		}
 	}
@@ -420,7 +420,7 @@ func TestBoundForTheUpstream(t *testing.T) {
 	var h *host
 	refuse := failing(400, "", `{"error":{"message":"anthropic error: max_tokens: Field required","type":"invalid_request_error"}}`)
 	h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
-		if h.asked() <= 5 && strings.Contains(h.last(), `"max_tokens":8192`) {
+		if h.Asked() <= 5 && strings.Contains(h.Last(), `"max_tokens":8192`) {
 			answering(plainAnswer)(w, r)
 			return
 		}
@@ -429,16 +429,16 @@ func TestBoundForTheUpstream(t *testing.T) {
 	c := h.client(t, "http://memhttp.test/v1", &Options{Retries: -1})
 	for i, r := range []*Request{hello(), hello(), {Model: "other", Messages: hello().Messages}} {
 		check.Must(t, check.Err(c.Complete(t.Context(), r)))
-		if want := []int{2, 3, 5}[i]; h.asked() != want {
-			t.Errorf("call %d: the host was asked %d times, want %d", i, h.asked(), want)
+		if want := []int{2, 3, 5}[i]; h.Asked() != want {
+			t.Errorf("call %d: the host was asked %d times, want %d", i, h.Asked(), want)
 		}
 	}
 	own, third := hello(), &Request{Model: "third", Messages: hello().Messages}
 	own.MaxTokens = 5
 	for i, r := range []*Request{own, third, third} { // a bound that does not help is not kept
-		before := h.asked()
-		if _, err := c.Complete(t.Context(), r); err == nil || h.asked()-before != min(i+1, 2) {
-			t.Errorf("call %d: got %v after %d requests, want the host's error", i, err, h.asked()-before)
+		before := h.Asked()
+		if _, err := c.Complete(t.Context(), r); err == nil || h.Asked()-before != min(i+1, 2) {
+			t.Errorf("call %d: got %v after %d requests, want the host's error", i, err, h.Asked()-before)
 		}
 	}
 }

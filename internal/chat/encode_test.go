@@ -8,8 +8,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 // sent asks a host under a base URL and returns the request to it, without the
 // fields of every request.
 func sent(t *testing.T, baseURL string, opts *Options, r *Request) map[string]json.RawMessage {
@@ -17,7 +15,7 @@ func sent(t *testing.T, baseURL string, opts *Options, r *Request) map[string]js
 	h := newHost(t, answering(`{"choices":[{"message":{"content":"x","tool_calls":[{"id":"z","function":{"name":"f"}}]}}]}`))
 	check.Must(t, check.Err(h.client(t, baseURL, opts).Complete(t.Context(), r)))
 	var got map[string]json.RawMessage
-	check.Must(t, json.Unmarshal([]byte(h.last()), &got))
+	check.Must(t, json.Unmarshal([]byte(h.Last()), &got))
 	return got
 }
 
@@ -44,22 +42,22 @@ func TestEncodeParameters(t *testing.T) {
 		request          Request
 		want             string // JSON without model, messages and stream
 	}{
-		{"temperature 0", openAI, "gpt-4.1", Request{Temperature: ptr(0.0)}, `{"temperature":0}`},
-		{"temperature as written", openAI, "gpt-4.1", Request{Temperature: ptr(0.7)}, `{"temperature":0.7}`},
+		{"temperature 0", openAI, "gpt-4.1", Request{Temperature: new(0.0)}, `{"temperature":0}`},
+		{"temperature as written", openAI, "gpt-4.1", Request{Temperature: new(0.7)}, `{"temperature":0.7}`},
 		{"no temperature", openAI, "gpt-4.1", Request{}, `{}`},
-		{"zeros", local, "m", Request{TopP: ptr(0.0), PresencePenalty: ptr(0.0), FrequencyPenalty: ptr(0.0), Seed: ptr(0)},
+		{"zeros", local, "m", Request{TopP: new(0.0), PresencePenalty: new(0.0), FrequencyPenalty: new(0.0), Seed: new(0)},
 			`{"top_p":0,"presence_penalty":0,"frequency_penalty":0,"seed":0}`},
-		{"temperature of a reasoning model", openAI, "gpt-5-mini", Request{Temperature: ptr(0.7), TopP: ptr(0.5)}, `{}`},
-		{"temperature of o3", openAI, "o3", Request{Temperature: ptr(0.7)}, `{}`},
-		{"temperature of gpt-5-chat", openAI, "gpt-5-chat-latest", Request{Temperature: ptr(0.7)}, `{"temperature":0.7}`},
-		{"temperature of gpt-5.1", openAI, "gpt-5.1", Request{Temperature: ptr(0.7)}, `{"temperature":0.7}`},
-		{"temperature of gpt-5.1 when it reasons", openAI, "gpt-5.1", Request{Temperature: ptr(0.7), ReasoningEffort: "low"}, `{"reasoning_effort":"low"}`},
-		{"temperature of gpt-5.1-codex", openAI, "gpt-5.1-codex-max", Request{Temperature: ptr(0.7)}, `{}`},
-		{"temperature of gpt-5.5", openAI, "gpt-5.5", Request{Temperature: ptr(0.7)}, `{}`},
-		{"temperature of gpt-5.5 when it does not reason", openAI, "gpt-5.5", Request{Temperature: ptr(0.7), ReasoningEffort: "none"},
+		{"temperature of a reasoning model", openAI, "gpt-5-mini", Request{Temperature: new(0.7), TopP: new(0.5)}, `{}`},
+		{"temperature of o3", openAI, "o3", Request{Temperature: new(0.7)}, `{}`},
+		{"temperature of gpt-5-chat", openAI, "gpt-5-chat-latest", Request{Temperature: new(0.7)}, `{"temperature":0.7}`},
+		{"temperature of gpt-5.1", openAI, "gpt-5.1", Request{Temperature: new(0.7)}, `{"temperature":0.7}`},
+		{"temperature of gpt-5.1 when it reasons", openAI, "gpt-5.1", Request{Temperature: new(0.7), ReasoningEffort: "low"}, `{"reasoning_effort":"low"}`},
+		{"temperature of gpt-5.1-codex", openAI, "gpt-5.1-codex-max", Request{Temperature: new(0.7)}, `{}`},
+		{"temperature of gpt-5.5", openAI, "gpt-5.5", Request{Temperature: new(0.7)}, `{}`},
+		{"temperature of gpt-5.5 when it does not reason", openAI, "gpt-5.5", Request{Temperature: new(0.7), ReasoningEffort: "none"},
 			`{"temperature":0.7,"reasoning_effort":"none"}`},
-		{"temperature at OpenRouter", "https://openrouter.ai/api/v1", "openai/gpt-5", Request{Temperature: ptr(0.7)}, `{}`},
-		{"temperature of a local gpt-5", local, "gpt-5-nano-gguf", Request{Temperature: ptr(1.0)}, `{"temperature":1}`},
+		{"temperature at OpenRouter", "https://openrouter.ai/api/v1", "openai/gpt-5", Request{Temperature: new(0.7)}, `{}`},
+		{"temperature of a local gpt-5", local, "gpt-5-nano-gguf", Request{Temperature: new(1.0)}, `{"temperature":1}`},
 
 		{"tokens at OpenAI", openAI, "gpt-4.1", Request{MaxTokens: 7}, `{"max_completion_tokens":7}`},
 		{"tokens at Ollama", ollama, "llama", Request{MaxTokens: 7}, `{"max_tokens":7}`},
@@ -69,7 +67,7 @@ func TestEncodeParameters(t *testing.T) {
 		{"stops of a reasoning model", openAI, "o4-mini", Request{Stop: stops}, `{}`},
 		{"empty stops", openAI, "gpt-4.1", Request{Stop: []string{"", ""}}, `{}`},
 
-		{"seed at Mistral", mistral, "mistral-small", Request{Seed: ptr(3)}, `{"random_seed":3}`},
+		{"seed at Mistral", mistral, "mistral-small", Request{Seed: new(3)}, `{"random_seed":3}`},
 		{"JSON", openAI, "gpt-4.1", Request{JSON: true}, `{"response_format":{"type":"json_object"}}`},
 		{"format", openAI, "gpt-4.1", Request{JSON: true, Format: &Format{Name: "f", Schema: json.RawMessage(`{"type":"object"}`)}},
 			`{"response_format":{"type":"json_schema","json_schema":{"name":"f","schema":{"type":"object"},"strict":true}}}`},
@@ -190,8 +188,8 @@ func TestEncodeErrors(t *testing.T) {
 		_, err := c.Complete(t.Context(), &tt.request)
 		check.Text(t, err, tt.want, tt.name)
 	}
-	if h.asked() != 0 {
-		t.Errorf("asked the host %d times, want 0", h.asked())
+	if h.Asked() != 0 {
+		t.Errorf("asked the host %d times, want 0", h.Asked())
 	}
 }
 
@@ -224,14 +222,14 @@ func TestToolsOfOpenAI(t *testing.T) {
 		reply, err := h.client(t, tt.url, &Options{API: Chat}).Complete(t.Context(), r)
 		if tt.want == "!" {
 			wantCode(t, err, CodeRequest)
-			if h.asked() != 0 || !strings.Contains(err.Error(), "set API to responses") {
-				t.Errorf("%s: got %v after %d requests, want a way out before any", tt.model, err, h.asked())
+			if h.Asked() != 0 || !strings.Contains(err.Error(), "set API to responses") {
+				t.Errorf("%s: got %v after %d requests, want a way out before any", tt.model, err, h.Asked())
 			}
 			continue
 		}
 		check.Must(t, err)
 		var sent struct{ Reasoning_Effort string }
-		check.Must(t, json.Unmarshal([]byte(h.last()), &sent))
+		check.Must(t, json.Unmarshal([]byte(h.Last()), &sent))
 		if sent.Reasoning_Effort != tt.want || (reply.Note != "") != tt.note {
 			t.Errorf("%s with effort %q: got %q, note %q, want %q", tt.model, tt.effort, sent.Reasoning_Effort, reply.Note, tt.want)
 		}
@@ -291,14 +289,14 @@ func TestHostsThatDoNotTakeIt(t *testing.T) {
 		h := newHost(t, answering(plainAnswer))
 		_, err := h.client(t, local, &Options{Host: tt.host, Extra: tt.extra}).Complete(t.Context(), &tt.request)
 		if tt.want == "" {
-			if err != nil || h.asked() != 1 {
-				t.Errorf("%s at %s: got %v, asked %d times, want it sent", tt.name, tt.host, err, h.asked())
+			if err != nil || h.Asked() != 1 {
+				t.Errorf("%s at %s: got %v, asked %d times, want it sent", tt.name, tt.host, err, h.Asked())
 			}
 			continue
 		}
 		wantCode(t, err, CodeRequest)
-		if !strings.Contains(err.Error(), tt.want) || h.asked() != 0 {
-			t.Errorf("%s at %s: got %v, asked %d times, want an error with %q and no request", tt.name, tt.host, err, h.asked(), tt.want)
+		if !strings.Contains(err.Error(), tt.want) || h.Asked() != 0 {
+			t.Errorf("%s at %s: got %v, asked %d times, want an error with %q and no request", tt.name, tt.host, err, h.Asked(), tt.want)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func TestRedirects(t *testing.T) {
 	for api, answer := range helloAnswers {
 		redirects(t, api, answer, stranger)
 	}
-	if n := stranger.asked(); n > 0 {
+	if n := stranger.Asked(); n > 0 {
 		t.Errorf("the other host was asked %d times", n)
 	}
 }

@@ -330,8 +330,8 @@ func TestTimeouts(t *testing.T) {
 				_, err := c.Stream(t.Context(), hello(), Deltas{})
 				wantCode(t, err, tt.code)
 				check.Equal(t, "the error came after", time.Since(start), tt.after)
-				if h.asked() != 1 {
-					t.Errorf("asked %d times, want 1", h.asked())
+				if h.Asked() != 1 {
+					t.Errorf("asked %d times, want 1", h.Asked())
 				}
 			})
 		})

@@ -30,7 +30,7 @@ func TestRefusedGrammar(t *testing.T) {
 		var h *host
 		h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
 			asked++
-			if strings.Contains(h.last(), fmt.Sprintf(`"name":"t%d"`, tt.bad)) {
+			if strings.Contains(h.Last(), fmt.Sprintf(`"name":"t%d"`, tt.bad)) {
 				failing(tt.status, "", `{"error":{"code":400,"message":"`+cmp.Or(tt.message, "Failed to initialize samplers: failed to parse grammar")+`"}}`)(w, r)
 				return
 			}

@@ -27,7 +27,7 @@ func replayed(t *testing.T, url string, second func(calls []ToolCall) *Request) 
 	}
 	check.Must(t, check.Err(c.Complete(t.Context(), second(reply.ToolCalls))))
 	var got struct{ Messages []json.RawMessage }
-	check.Must(t, json.Unmarshal([]byte(h.last()), &got))
+	check.Must(t, json.Unmarshal([]byte(h.Last()), &got))
 	return string(got.Messages[len(got.Messages)-1])
 }
 
@@ -113,8 +113,8 @@ func TestRecallAfterOtherCalls(t *testing.T) {
 		r := after(arguments)
 		r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: reply.ToolCalls})
 		check.Must(t, check.Err(c.Complete(t.Context(), r)))
-		if strings.Contains(h.last(), "Hm.") != found {
-			t.Errorf("%s: got %s, want the reasoning in it: %t", arguments, h.last(), found)
+		if strings.Contains(h.Last(), "Hm.") != found {
+			t.Errorf("%s: got %s, want the reasoning in it: %t", arguments, h.Last(), found)
 		}
 	}
 }
@@ -133,8 +133,8 @@ func TestRecallOfTheLatestReply(t *testing.T) {
 			check.Must(t, err)
 		}
 		check.Must(t, check.Err(c.Complete(t.Context(), continued(reply.ToolCalls[:1]))))
-		if strings.Contains(h.last(), "Hm.") != found {
-			t.Errorf("got %s, want a thought in it: %t", h.last(), found)
+		if strings.Contains(h.Last(), "Hm.") != found {
+			t.Errorf("got %s, want a thought in it: %t", h.Last(), found)
 		}
 	}
 }

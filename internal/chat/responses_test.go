@@ -109,7 +109,7 @@ func TestResponses(t *testing.T) {
 				t.Fatal(err)
 			}
 			var sent struct{ Input []json.RawMessage }
-			check.Must(t, json.Unmarshal([]byte(host.last()), &sent))
+			check.Must(t, json.Unmarshal([]byte(host.Last()), &sent))
 			want := []string{
 				`{"type":"message","role":"user","content":[{"type":"input_text","text":"Weather in Rome and Oslo?"}]}`, thoughtItem,
 				`{"type":"message","role":"assistant","content":"Let me see.","phase":"commentary"}`,
@@ -137,8 +137,8 @@ func TestResponsesRemembered(t *testing.T) {
 	check.Must(t, err)
 	r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: reply.ToolCalls}, Message{Role: ToolRole, ToolCallID: "call_1", Parts: []Part{{Text: "sun"}}})
 	check.Must(t, check.Err(c.Complete(t.Context(), r)))
-	if !strings.Contains(host.last(), thoughtItem+`,{"type":"function_call"`) {
-		t.Errorf("the thought did not go back before its call: %s", host.last())
+	if !strings.Contains(host.Last(), thoughtItem+`,{"type":"function_call"`) {
+		t.Errorf("the thought did not go back before its call: %s", host.Last())
 	}
 }
 
@@ -151,7 +151,7 @@ func TestResponsesEmptyTexts(t *testing.T) {
 		Message{Role: ToolRole, ToolCallID: "c", Parts: []Part{{}}})
 	check.Must(t, check.Err(host.client(t, openAI, nil).Complete(t.Context(), r)))
 	var sent struct{ Input []json.RawMessage }
-	check.Must(t, json.Unmarshal([]byte(host.last()), &sent))
+	check.Must(t, json.Unmarshal([]byte(host.Last()), &sent))
 	check.Equal(t, "", string(sent.Input[2]), `{"type":"function_call_output","call_id":"c","output":""}`)
 }
 
@@ -163,7 +163,7 @@ func TestResponsesLastThought(t *testing.T) {
 		{Raw: json.RawMessage(thoughtItem)}, {Text: &ItemText{Text: "Let me see."}}, {Raw: json.RawMessage(lateThought)},
 	}}, Text(User, "Go on."))
 	check.Must(t, check.Err(host.client(t, openAI, nil).Complete(t.Context(), r)))
-	if sent := host.last(); !strings.Contains(sent, "rs_1") || strings.Contains(sent, "rs_2") {
+	if sent := host.Last(); !strings.Contains(sent, "rs_1") || strings.Contains(sent, "rs_2") {
 		t.Errorf("sent %s, want only the thought before the text", sent)
 	}
 }
@@ -177,9 +177,9 @@ func TestResponsesRequests(t *testing.T) {
 		want    string // without model, input and store
 	}{
 		"plain":       {"gpt-6-sol", Request{CacheKey: strings.Repeat("k", 70)}, `{"include":["reasoning.encrypted_content"],"prompt_cache_key":"` + digest(strings.Repeat("k", 70), 40) + `"}`},
-		"temperature": {"gpt-6-astra", Request{Temperature: ptr(0.5), MaxTokens: 9, Stop: []string{"x"}}, `{"include":["reasoning.encrypted_content"],"max_output_tokens":16}`},
+		"temperature": {"gpt-6-astra", Request{Temperature: new(0.5), MaxTokens: 9, Stop: []string{"x"}}, `{"include":["reasoning.encrypted_content"],"max_output_tokens":16}`},
 		"effort":      {"gpt-5.6-sol", Request{ReasoningEffort: "high"}, `{"include":["reasoning.encrypted_content"],"reasoning":{"effort":"high"}}`},
-		"no effort":   {"gpt-5.6-sol", Request{ReasoningEffort: "none", Temperature: ptr(0.5)}, `{"include":["reasoning.encrypted_content"],"reasoning":{"effort":"none"},"temperature":0.5}`},
+		"no effort":   {"gpt-5.6-sol", Request{ReasoningEffort: "none", Temperature: new(0.5)}, `{"include":["reasoning.encrypted_content"],"reasoning":{"effort":"none"},"temperature":0.5}`},
 		"tools": {"gpt-6-astra", Request{Tools: []Tool{{Name: "f"}, {Name: "g.h", Strict: true, Parameters: json.RawMessage(`{"type":"object"}`)}}, ToolChoice: ToolChoice{Named, "f"}},
 			`{"include":["reasoning.encrypted_content"],"tools":[` + loose + `,{"type":"function","name":"g_h_` + digest("g.h0", 8) + `","parameters":{"type":"object"},"strict":true}],"tool_choice":{"type":"function","name":"f"}}`},
 		"none":   {"gpt-6-astra", Request{Tools: []Tool{{Name: "f"}}, ToolChoice: ToolChoice{Choice: None}}, `{"include":["reasoning.encrypted_content"],"tools":[` + loose + `],"tool_choice":"none"}`},
@@ -195,9 +195,9 @@ func TestResponsesRequests(t *testing.T) {
 			}
 			check.Must(t, check.Err(host.client(t, openAI, nil).Complete(t.Context(), &r)))
 			var got map[string]json.RawMessage
-			check.Must(t, json.Unmarshal([]byte(host.last()), &got))
+			check.Must(t, json.Unmarshal([]byte(host.Last()), &got))
 			if string(got["store"]) != "false" || string(got["instructions"]) != `"Be brief."` || !strings.Contains(string(got["input"]), `"developer"`) || !strings.Contains(string(got["input"]), `"{\"malformed\":\"{\"}"`) {
-				t.Errorf("got %s", host.last())
+				t.Errorf("got %s", host.Last())
 			}
 			for _, key := range []string{"model", "input", "store", "instructions"} {
 				delete(got, key)

@@ -74,7 +74,7 @@ func TestStreamRequest(t *testing.T) {
 	} {
 		h := newHost(t, streaming(chunk(`{"content":"x"}`, "stop")))
 		check.Must(t, check.Err(h.client(t, url, nil).Stream(t.Context(), hello(), Deltas{})))
-		equalJSON(t, h.last(), want)
+		equalJSON(t, h.Last(), want)
 	}
 }
 
@@ -121,8 +121,8 @@ func TestStreamFaults(t *testing.T) {
 			if failure.Message != tt.want.Message || failure.Status != tt.want.Status {
 				t.Errorf("got %+v, want %+v", *failure, tt.want)
 			}
-			if h.asked() != 1 {
-				t.Errorf("asked %d times, want 1: a stream is not repeated", h.asked())
+			if h.Asked() != 1 {
+				t.Errorf("asked %d times, want 1: a stream is not repeated", h.Asked())
 			}
 		})
 	}

@@ -36,6 +36,12 @@ func Prepare(t testing.TB, h http.HandlerFunc) *Prepared {
 	return p
 }
 
+// Asked counts the requests so far.
+func (p *Prepared) Asked() int { return len(p.Requests()) }
+
+// Last returns the latest request.
+func (p *Prepared) Last() string { return p.Requests()[p.Asked()-1] }
+
 // Answering answers requests with these JSON bodies in turn, and repeats the last one.
 func Answering(bodies ...string) http.HandlerFunc {
 	var mu sync.Mutex
