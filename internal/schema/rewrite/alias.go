@@ -98,7 +98,7 @@ func newAliases(root any) aliases {
 
 // write replaces the names that the keywords of a subschema mention, but not the keywords of its own
 // subschemas. The rules for names that only fit the names of the server are left to validation.
-func (a aliases) write(out map[string]any, at string, doc *tree.Document, r *Report) {
+func (a aliases) write(out map[string]any, at string, doc *tree.Document, r *report) {
 	var odd []string
 	EachName(out, func(name string) {
 		if _, ok := a[name]; ok {
@@ -118,7 +118,7 @@ func (a aliases) write(out map[string]any, at string, doc *tree.Document, r *Rep
 	}
 	patterns := tree.Object(out["patternProperties"])
 	if slices.ContainsFunc(odd, func(name string) bool { return matchesMore(doc, patterns, name, a[name]) }) {
-		r.Note(at, "patternProperties", profile.Narrower, "a pattern also applies to a renamed property")
+		r.record(at, "patternProperties", profile.Narrower, "a pattern also applies to a renamed property")
 	}
 	matched := slices.ContainsFunc(tree.Keys(patterns), func(pattern string) bool {
 		return slices.ContainsFunc(odd, func(name string) bool {
@@ -127,16 +127,16 @@ func (a aliases) write(out map[string]any, at string, doc *tree.Document, r *Rep
 		})
 	})
 	if matched {
-		r.Note(at, "patternProperties", profile.Wider, "left to validation for renamed properties")
+		r.record(at, "patternProperties", profile.Wider, "left to validation for renamed properties")
 	}
 	if _, ok := out["propertyNames"]; ok { // an alias may not fit
-		r.Note(at, "propertyNames", profile.Wider, "left to validation, because properties are renamed")
+		r.record(at, "propertyNames", profile.Wider, "left to validation, because properties are renamed")
 		delete(out, "propertyNames")
 	}
 }
 
 // members gives the members of an object their aliases.
-func (a aliases) members(named map[string]any, at string, r *Report) map[string]any {
+func (a aliases) members(named map[string]any, at string, r *report) map[string]any {
 	out := make(map[string]any, len(named))
 	for _, name := range tree.Keys(named) {
 		says := named[name]
@@ -145,7 +145,7 @@ func (a aliases) members(named map[string]any, at string, r *Report) map[string]
 		}
 		alias, odd := a[name]
 		if odd {
-			r.Note(tree.Join(at, name), "", profile.Same, "the property is called "+strconv.Quote(alias))
+			r.record(tree.Join(at, name), "", profile.Same, "the property is called "+strconv.Quote(alias))
 			name = alias
 		}
 		out[name] = says

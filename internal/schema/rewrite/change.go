@@ -8,20 +8,19 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
-// Report lists the changes of one result, each once.
-type Report struct {
-	Changes []profile.Change
-	Silent  bool // something was changed that matters to nobody, and is not listed
-	Full    int  // the number of changes that are listed one by one; of the rest, only the first of each keyword and effect
-
-	seen map[profile.Change]bool
+// report lists the changes of one result, each once.
+type report struct {
+	changes []profile.Change
+	seen    map[profile.Change]bool
+	full    int  // the number of changes that are listed one by one; of the rest, only the first of each keyword and effect
+	silent  bool // something was changed that matters to nobody, and is not listed
 }
 
-// Note records a change.
-func (r *Report) Note(at, keyword string, effect profile.Effect, text string) {
+// record adds a change to the list.
+func (r *report) record(at, keyword string, effect profile.Effect, text string) {
 	c := profile.Change{Path: at, Keyword: keyword, Effect: effect, Note: text}
 	key := c
-	if len(r.Changes) >= r.Full {
+	if len(r.changes) >= r.full {
 		key = profile.Change{Keyword: keyword, Effect: effect}
 		c.Note += "; and more of this kind"
 	}
@@ -32,22 +31,22 @@ func (r *Report) Note(at, keyword string, effect profile.Effect, text string) {
 		r.seen = map[profile.Change]bool{}
 	}
 	r.seen[key] = true
-	r.Changes = append(r.Changes, c)
+	r.changes = append(r.changes, c)
 }
 
-// Reset drops all changes.
-func (r *Report) Reset() { *r = Report{Full: r.Full} }
+// reset drops all changes.
+func (r *report) reset() { *r = report{full: r.full} }
 
-// Clone returns a copy, from which an attempt can be undone.
-func (r *Report) Clone() Report {
-	return Report{slices.Clone(r.Changes), r.Silent, r.Full, maps.Clone(r.seen)}
+// clone returns a copy, from which an attempt can be undone.
+func (r *report) clone() report {
+	return report{slices.Clone(r.changes), maps.Clone(r.seen), r.full, r.silent}
 }
 
-// Unwrap removes a prefix from the paths of the changes below it.
-func (r *Report) Unwrap(prefix string) {
-	for i, c := range r.Changes {
+// unwrap removes a prefix from the paths of the changes below it.
+func (r *report) unwrap(prefix string) {
+	for i, c := range r.changes {
 		if rest, ok := strings.CutPrefix(c.Path, prefix); ok && (rest == "" || rest[0] == '/') {
-			r.Changes[i].Path = rest
+			r.changes[i].Path = rest
 		}
 	}
 }

@@ -24,14 +24,14 @@ var unrolled = []int{3, 2, 1, 0}
 const maxUnrolled = 500
 
 // writeGemini writes a root in Gemini's subset of OpenAPI.
-func writeGemini(target profile.Profile, root map[string]any, r *Report, room *Room) map[string]any {
+func writeGemini(target profile.Profile, root map[string]any, r *report, room *Room) map[string]any {
 	d := modernize(root, modernOptions{inline: true}, r)
 	in := maps.Clone(d.Root) // references lead to the root as it was
 	objectRoot(in, false, r)
-	before := r.Clone()
+	before := r.clone()
 	var out map[string]any
 	for _, levels := range unrolled {
-		*r = before.Clone()
+		*r = before.clone()
 		whole := room.budget()
 		b := *whole
 		if levels > 0 {
@@ -48,22 +48,22 @@ func writeGemini(target profile.Profile, root map[string]any, r *Report, room *R
 }
 
 // geminiRoot turns a written root into an object with at least one property, which Gemini requires.
-func geminiRoot(out map[string]any, name string, target profile.Profile, r *Report) map[string]any {
+func geminiRoot(out map[string]any, name string, target profile.Profile, r *report) map[string]any {
 	switch {
 	case out == nil:
-		r.Note("", "", profile.Wider, "left to validation, because it allows no arguments")
+		r.record("", "", profile.Wider, "left to validation, because it allows no arguments")
 		out = map[string]any{"type": "object"}
 	case out["type"] != "object" && name != "":
-		r.Note("", "", profile.Same, wrapNote(name))
+		r.record("", "", profile.Same, wrapNote(name))
 		return wrapperObject(name, out)
 	case out["properties"] != nil:
 		return out
 	}
 	if _, ok := out["minProperties"]; ok {
 		delete(out, "minProperties")
-		r.Note("", "minProperties", profile.Wider, "left to validation, because no properties are described")
+		r.record("", "minProperties", profile.Wider, "left to validation, because no properties are described")
 	}
-	r.Note("", "properties", profile.Same, "a placeholder, because an object without properties is refused")
+	r.record("", "properties", profile.Same, "a placeholder, because an object without properties is refused")
 	placeholder := map[string]any{"type": "boolean", "description": "Leave it out: there are no parameters."}
 	if target == profile.Gemini {
 		placeholder["nullable"] = true
@@ -107,7 +107,7 @@ func (g *gemini) schema(v any, at string, via []hop) map[string]any {
 	}
 	switch {
 	case tree.Never(v):
-		g.Note(at, "", profile.Same, "left out, because it allows no value")
+		g.record(at, "", profile.Same, "left out, because it allows no value")
 		return nil
 	case !ok:
 		return g.anything(at, nil)
@@ -145,14 +145,14 @@ func (g *gemini) resolveAll(s map[string]any, at string, via []hop) (map[string]
 			case !found, g.levels == 0 && times > 0:
 				return nil, via, false
 			case g.levels > 0 && times >= g.levels:
-				g.Note(at, "$ref", profile.Narrower, "left out: a recursive schema is written "+strconv.Itoa(g.levels)+" levels deep")
+				g.record(at, "$ref", profile.Narrower, "left out: a recursive schema is written "+strconv.Itoa(g.levels)+" levels deep")
 				return tree.Nothing, via, true
 			}
-			g.Note(at, "$ref", profile.Same, "the reference is replaced by what it refers to")
+			g.record(at, "$ref", profile.Same, "the reference is replaced by what it refers to")
 			via = append(slices.Clip(via), hop{ref, g.places[tree.Address(tree.Object(target))], at})
 			s, parts = tree.Without(s, "$ref"), []any{target}
 		case len(parts) > 0:
-			g.Note(at, "allOf", profile.Same, "the parts are merged")
+			g.record(at, "allOf", profile.Same, "the parts are merged")
 			s = tree.Without(s, "allOf")
 		default:
 			return s, via, true
@@ -188,7 +188,7 @@ func (g *gemini) mergeAndReport(a, b map[string]any, at string) map[string]any {
 		if contradicts(key) {
 			return tree.Nothing
 		}
-		g.Note(at, key, profile.Wider, "one of two demands is left to validation")
+		g.record(at, key, profile.Wider, "one of two demands is left to validation")
 	}
 	return out
 }

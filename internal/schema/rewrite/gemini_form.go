@@ -9,14 +9,14 @@ import (
 
 // forms writes subschemas that have no subschemas of their own.
 type forms struct {
-	*Report
+	*report
 	*budget
 	googleAI bool
 }
 
 // asText writes a string that holds the value as JSON text. what names the value for the model.
 func (f *forms) asText(at, what string, s map[string]any) map[string]any {
-	f.Note(at, "", profile.Wider, what+" is asked for as JSON text")
+	f.record(at, "", profile.Wider, what+" is asked for as JSON text")
 	out := map[string]any{"type": "string"}
 	if about := tree.Text(s["description"]); about != "" && f.write(len(about)) {
 		out["description"] = about
@@ -37,10 +37,10 @@ func (f *forms) anything(at string, s map[string]any) map[string]any {
 	first := map[string]any{"type": "string"}
 	tree.CopyKeys(first, s, "description")
 	if room := f.write(256 + size(first)); f.googleAI || !room {
-		f.Note(at, "", profile.Narrower, "for a value without a type, only strings are offered")
+		f.record(at, "", profile.Narrower, "for a value without a type, only strings are offered")
 		return first
 	}
-	f.Note(at, "", profile.Narrower, "for a value without a type, no objects are offered")
+	f.record(at, "", profile.Narrower, "for a value without a type, no objects are offered")
 	out := map[string]any{"anyOf": append([]any{first}, append(scalarForms()[1:], map[string]any{
 		"type": "array", "items": map[string]any{"anyOf": scalarForms()},
 	})...)}
@@ -106,7 +106,7 @@ func (f *forms) withoutEntries(written map[string]any, at string) map[string]any
 	if len(left) == len(all) {
 		return written
 	}
-	f.Note(at, "type", profile.Narrower, "objects are not offered beside lists")
+	f.record(at, "type", profile.Narrower, "objects are not offered beside lists")
 	return anyOf(left)
 }
 
@@ -137,7 +137,7 @@ func (f *forms) onlyStrings(s map[string]any, at string) map[string]any {
 	if len(left) == len(values) {
 		return s
 	}
-	f.Note(at, sourceKeyword(s, "enum"), profile.Narrower, "values that are not strings are not offered beside strings")
+	f.record(at, sourceKeyword(s, "enum"), profile.Narrower, "values that are not strings are not offered beside strings")
 	s = tree.Without(s, "const")
 	s["enum"] = left
 	return s
@@ -146,7 +146,7 @@ func (f *forms) onlyStrings(s map[string]any, at string) map[string]any {
 // enumeration writes values as strings, because Gemini enumerates only strings.
 func (f *forms) enumeration(values []any, s map[string]any, at string) map[string]any {
 	if len(values) == 0 {
-		f.Note(at, "", profile.Same, "left out, because it allows no value")
+		f.record(at, "", profile.Same, "left out, because it allows no value")
 		return nil
 	}
 	var spelled, kinds []any
@@ -171,13 +171,13 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 	case f.googleAI && kind != "": // the description lists the values
 		out["type"] = kind
 	case odd:
-		f.Note(at, "enum", profile.Same, "the values are written as strings")
+		f.record(at, "enum", profile.Same, "the values are written as strings")
 	}
 	switch {
 	case empty && len(spelled) > 0:
-		f.Note(at, "enum", profile.Narrower, "the empty value is not offered")
+		f.record(at, "enum", profile.Narrower, "the empty value is not offered")
 	case empty:
-		f.Note(at, "enum", profile.Same, "the empty string is written as a maximum length of 0")
+		f.record(at, "enum", profile.Same, "the empty string is written as a maximum length of 0")
 		out = map[string]any{"type": "string", "maxLength": number(0)}
 		tree.CopyKeys(out, s, "title", "description")
 	case len(spelled) == 0:
@@ -209,7 +209,7 @@ func (f *forms) tellUnwritable(out, s map[string]any, at string, keywords ...str
 			if key == "uniqueItems" {
 				effect = looseness(s, key)
 			}
-			f.Note(at, key, effect, "told in the description")
+			f.record(at, key, effect, "told in the description")
 			describe(out, "("+key+": "+tree.Show(value)+")")
 		}
 	}

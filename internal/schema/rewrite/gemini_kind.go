@@ -40,11 +40,11 @@ func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
 	all = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "null" })
 	switch {
 	case nullable:
-		g.Note(at, "type", profile.Same, "null is written as nullable")
+		g.record(at, "type", profile.Same, "null is written as nullable")
 	case len(all) == 0:
 		for _, k := range geminiKinds {
 			if i := slices.IndexFunc(k.implies, func(key string) bool { _, ok := s[key]; return ok }); i >= 0 && all == nil {
-				g.Note(at, "type", profile.Narrower, "the type is taken from "+k.implies[i])
+				g.record(at, "type", profile.Narrower, "the type is taken from "+k.implies[i])
 				all = []string{k.name}
 			}
 		}
@@ -55,9 +55,9 @@ func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
 	switch {
 	case len(all) < 2:
 	case g.googleAI:
-		g.Note(at, "type", profile.Narrower, "only the first type is offered")
+		g.record(at, "type", profile.Narrower, "only the first type is offered")
 	default:
-		g.Note(at, "type", profile.Same, "the types are written as alternatives")
+		g.record(at, "type", profile.Same, "the types are written as alternatives")
 	}
 	var written []any
 	for _, name := range all {
@@ -99,7 +99,7 @@ func (g *gemini) kind(k geminiKind, s map[string]any, at string, via []hop) map[
 		if format := tree.Text(s["format"]); format == "date-time" {
 			out["format"] = format
 		} else if format != "" {
-			g.Note(at, "format", profile.Same, "the format is told in the description")
+			g.record(at, "format", profile.Same, "the format is told in the description")
 			describe(out, "(format: "+format+")")
 		}
 	case "number", "integer":
@@ -110,12 +110,12 @@ func (g *gemini) kind(k geminiKind, s map[string]any, at string, via []hop) map[
 	}
 	for _, key := range append([]string{"not", "if"}, k.lacks...) {
 		if _, ok := s[key]; ok {
-			g.Note(at, key, profile.Wider, "left to validation")
+			g.record(at, key, profile.Wider, "left to validation")
 		}
 	}
 	for _, key := range tree.Keys(s) {
 		if _, kept := out[key]; !kept && (key == "discriminator" || slices.Contains(strings.Fields(annotations), key)) {
-			g.Note(at, key, profile.Same, "left out")
+			g.record(at, key, profile.Same, "left out")
 		}
 	}
 	return g.finish(out, s, at)
@@ -155,10 +155,10 @@ func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 		out["items"] = map[string]any{"type": "string"}
 		return true
 	case len(tuple) > 0 && len(all) == 1:
-		g.Note(at, "prefixItems", profile.Same, "all items are of one kind")
+		g.record(at, "prefixItems", profile.Same, "all items are of one kind")
 	case len(tuple) > 0:
 		for _, key := range []string{"prefixItems", "items"}[:1+min(len(all)-kinds, 1)] {
-			g.Note(at, key, profile.Wider, "the order of the items is left to validation")
+			g.record(at, key, profile.Wider, "the order of the items is left to validation")
 		}
 		if g.write(size(tuple)) {
 			describe(out, "The items in order: "+tree.Show(tuple))
@@ -181,7 +181,7 @@ func (g *gemini) limitItems(out, s map[string]any, n int, at string) bool {
 		out["maxItems"] = number(n)
 	}
 	if g.googleAI {
-		g.Note(at, "items", profile.Wider, "told in the description")
+		g.record(at, "items", profile.Wider, "told in the description")
 	}
 	return true
 }

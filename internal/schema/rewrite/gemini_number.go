@@ -15,7 +15,7 @@ func (f *forms) numbers(out, s map[string]any, at string) {
 	if step, ok := tree.Rational(s["multipleOf"]); ok && step.IsInt() {
 		out["type"] = "integer"
 		if step.Cmp(big.NewRat(1, 1)) == 0 {
-			f.Note(at, "multipleOf", profile.Same, "written as integer")
+			f.record(at, "multipleOf", profile.Same, "written as integer")
 			s = tree.Without(s, "multipleOf")
 		}
 	}
@@ -28,7 +28,7 @@ func (f *forms) numbers(out, s map[string]any, at string) {
 			continue
 		}
 		if inclusive, ok := tree.Rational(s[b.to]); ok && inclusive.Cmp(limit)*b.sign > 0 {
-			f.Note(at, b.from, profile.Same, "left out, because "+b.to+" is stricter")
+			f.record(at, b.from, profile.Same, "left out, because "+b.to+" is stricter")
 			continue
 		}
 		next, ok := beyond(limit, b.sign, out["type"] == "integer")
@@ -37,7 +37,7 @@ func (f *forms) numbers(out, s map[string]any, at string) {
 			continue
 		}
 		out[b.to] = next
-		f.Note(at, b.from, profile.Same, "written as "+b.to)
+		f.record(at, b.from, profile.Same, "written as "+b.to)
 		if out["type"] != "integer" {
 			describe(out, "("+b.from+": "+tree.Show(s[b.from])+")")
 		}

@@ -42,12 +42,12 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	}
 	for _, key := range []string{"additionalProperties", "unevaluatedProperties"} {
 		if rest, ok := s[key]; ok && rest != false {
-			g.Note(at, key, profile.Narrower, "only the properties that are described are offered")
+			g.record(at, key, profile.Narrower, "only the properties that are described are offered")
 		}
 	}
 	for _, key := range []string{"patternProperties", "propertyNames"} {
 		if _, ok := s[key]; ok {
-			g.Note(at, key, profile.Wider, "left to validation, beside properties that are described")
+			g.record(at, key, profile.Wider, "left to validation, beside properties that are described")
 		}
 	}
 	out["properties"] = properties
@@ -87,7 +87,7 @@ func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any 
 	name := any(map[string]any{"type": "string"})
 	for pattern, says := range patterns { // the only one
 		if value != false {
-			g.Note(at, "additionalProperties", profile.Narrower, "only names that fit the pattern are offered")
+			g.record(at, "additionalProperties", profile.Narrower, "only names that fit the pattern are offered")
 		}
 		name, value, path = map[string]any{"type": "string", "pattern": pattern}, says, tree.Join(at, "patternProperties", pattern)
 	}
@@ -117,9 +117,9 @@ func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any 
 		}
 	}
 	if least, _ := decodeLimit(s["minProperties"]); least > 1 {
-		g.Note(at, "minProperties", profile.Wider, "left to validation, because a name may occur twice")
+		g.record(at, "minProperties", profile.Wider, "left to validation, because a name may occur twice")
 	}
-	g.Note(at, "", profile.Same, "the object is asked for as a list of names and values")
+	g.record(at, "", profile.Same, "the object is asked for as a list of names and values")
 	return out
 }
 
@@ -138,7 +138,7 @@ func (g *gemini) anyValue() map[string]any {
 // empty writes an object that must not have properties.
 func (g *gemini) empty(s map[string]any, at string) map[string]any {
 	if least, _ := decodeLimit(s["minProperties"]); least > 0 {
-		g.Note(at, "minProperties", profile.Same, "left out, because it allows no value")
+		g.record(at, "minProperties", profile.Same, "left out, because it allows no value")
 		return nil
 	}
 	if g.googleAI {
@@ -150,6 +150,6 @@ func (g *gemini) empty(s map[string]any, at string) map[string]any {
 	}
 	out := map[string]any{"type": "string", "format": "enum", "enum": []any{"{}"}}
 	tree.CopyKeys(out, s, "title", "description")
-	g.Note(at, "", effect, "the empty object is asked for as JSON text")
+	g.record(at, "", effect, "the empty object is asked for as JSON text")
 	return out
 }

@@ -21,7 +21,7 @@ type alternative struct {
 func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]any {
 	all, nullable := g.alternatives(s, key, at, via)
 	if nullable {
-		g.Note(at, key, profile.Same, "null is written as nullable")
+		g.record(at, key, profile.Same, "null is written as nullable")
 	}
 	var written map[string]any
 	if slices.ContainsFunc(all, func(a alternative) bool { return tree.Constants(a.s) == nil }) {
@@ -60,7 +60,7 @@ func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all 
 			continue
 		}
 		for _, key := range lost {
-			g.Note(at, key, profile.Wider, "one of two demands is left to validation")
+			g.record(at, key, profile.Wider, "one of two demands is left to validation")
 		}
 		tree.CopyKeys(merged, s, "unevaluatedProperties")
 		all = append(all, alternative{merged, path, from, inner})
@@ -77,7 +77,7 @@ func (g *gemini) exclusive(all []alternative, at string) []alternative {
 	}
 	lacks, effect, ok := exclusive(g.document.Document, branches)
 	if !ok {
-		g.Note(at, "oneOf", profile.Wider, "written as anyOf")
+		g.record(at, "oneOf", profile.Wider, "written as anyOf")
 		return all
 	}
 	what := "written as anyOf"
@@ -87,7 +87,7 @@ func (g *gemini) exclusive(all []alternative, at string) []alternative {
 			all[i].s, _ = merge(all[i].s, lacking(names))
 		}
 	}
-	g.Note(at, "oneOf", effect, what)
+	g.record(at, "oneOf", effect, what)
 	return all
 }
 
@@ -106,7 +106,7 @@ func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 	var out []any
 	for i, a := range all {
 		if g.googleAI && len(out) > 0 {
-			g.Note(at, key, profile.Narrower, "only the first alternative is offered")
+			g.record(at, key, profile.Narrower, "only the first alternative is offered")
 			break
 		}
 		if a.s == nil {
@@ -172,7 +172,7 @@ func (g *gemini) enumerations(all []alternative, s map[string]any, key, at strin
 	}
 	if key == "oneOf" {
 		values = slices.DeleteFunc(values, func(v any) bool { return times[tree.Identity(v)] > 1 })
-		g.Note(at, key, profile.Same, "written as an enumeration")
+		g.record(at, key, profile.Same, "written as an enumeration")
 	}
 	about := maps.Clone(s)
 	tree.CopyKeys(about, all[0].from, "title", "description")
@@ -183,14 +183,14 @@ func (g *gemini) enumerations(all []alternative, s map[string]any, key, at strin
 // enum writes enumerated values, or a constant.
 func (g *gemini) enum(s map[string]any, at string) map[string]any {
 	if _, ok := s["const"]; ok {
-		g.Note(at, "const", profile.Same, "the constant is written as an enumeration")
+		g.record(at, "const", profile.Same, "the constant is written as an enumeration")
 	}
 	if !g.work(len(tree.Constants(s))) {
 		return g.asText(at, "the value", s)
 	}
 	for _, key := range []string{"not", "if"} {
 		if says, ok := s[key]; ok && (key == "if" || tree.Constants(tree.Object(says)) == nil) {
-			g.Note(at, key, profile.Wider, "left to validation")
+			g.record(at, key, profile.Wider, "left to validation")
 		}
 	}
 	return g.enumeration(satisfyingValues(s), s, at)

@@ -28,7 +28,7 @@ func (f *forms) keepForwarded(out, s map[string]any, at string) map[string]any {
 			facts = append(facts, "one of: "+strings.Join(tree.Strings(out[key]), ", "))
 			for _, other := range scalarKeywords {
 				if _, ok := s[other]; ok && googleTreatments[other] == inDescription {
-					f.Note(at, other, profile.Wider, "applied to the enumerated values")
+					f.record(at, other, profile.Wider, "applied to the enumerated values")
 				}
 			}
 		case key == "format" && out[key] == "enum", key != "format" && treatment == drop:
@@ -38,7 +38,7 @@ func (f *forms) keepForwarded(out, s map[string]any, at string) map[string]any {
 			facts = append(facts, key+": "+tree.Show(out[key]))
 		}
 		if treatment == inDescription {
-			f.Note(at, sourceKeyword(s, key), profile.Wider, "told in the description")
+			f.record(at, sourceKeyword(s, key), profile.Wider, "told in the description")
 		}
 		delete(out, key)
 	}

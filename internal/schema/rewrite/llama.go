@@ -21,7 +21,7 @@ const (
 
 // llama removes what llama.cpp cannot turn into a grammar, and tells it in the description.
 type llama struct {
-	*Report
+	*report
 	doc *tree.Document
 }
 
@@ -90,13 +90,13 @@ func (l *llama) alternatives(out map[string]any, at string) {
 	}
 	if changed {
 		out[key] = all
-		l.Note(at, key, profile.Same, "the keywords beside the alternatives are copied into each")
+		l.record(at, key, profile.Same, "the keywords beside the alternatives are copied into each")
 	}
 }
 
 func (l *llama) drop(out map[string]any, keyword, at, why string) {
 	delete(out, keyword)
-	l.Note(at, keyword, profile.Wider, why+"; the description has it")
+	l.record(at, keyword, profile.Wider, why+"; the description has it")
 }
 
 // manyTimes matches a repetition of four digits or more.
@@ -125,7 +125,7 @@ func (l *llama) tuple(out map[string]any, at string) {
 	case hasItems && !closed:
 		delete(out, "prefixItems")
 		out["items"] = map[string]any{"anyOf": append(append([]any{}, first...), rest)}
-		l.Note(at, "prefixItems", profile.Wider, "each item may match any of them")
+		l.record(at, "prefixItems", profile.Wider, "each item may match any of them")
 		return
 	}
 	least, _ := decodeLimit(out["minItems"])
@@ -142,7 +142,7 @@ func (l *llama) tuple(out map[string]any, at string) {
 		}
 	}
 	if closed || effect != profile.Same {
-		l.Note(at, keyword, effect, "the list has exactly the prefix items")
+		l.record(at, keyword, effect, "the list has exactly the prefix items")
 	}
 }
 
@@ -174,5 +174,5 @@ func (l *llama) nameRoot(root map[string]any) {
 	}
 	defs[name] = tree.Without(root, "$defs", "definitions", "$schema", "$id", "$anchor")
 	root["$defs"] = defs
-	l.Note("", "$ref", profile.Same, "the root is written as a definition, too")
+	l.record("", "$ref", profile.Same, "the root is written as a definition, too")
 }

@@ -27,9 +27,9 @@ type document struct {
 }
 
 // modernize returns a copy of a schema with the keywords of 2020-12.
-func modernize(root map[string]any, o modernOptions, r *Report) *document {
+func modernize(root map[string]any, o modernOptions, r *report) *document {
 	m := modernizer{
-		Report:            r,
+		report:            r,
 		modernOptions:     o,
 		original:          &tree.Document{Root: root, Left: maxSteps},
 		out:               &document{&tree.Document{Left: maxSteps}, map[uintptr]string{}},
@@ -43,7 +43,7 @@ func modernize(root map[string]any, o modernOptions, r *Report) *document {
 }
 
 type modernizer struct {
-	*Report
+	*report
 	modernOptions
 	original          *tree.Document
 	out               *document
@@ -61,7 +61,7 @@ func (m modernizer) schema(v any, at string) any {
 	}
 	m.foreign = m.foreign || m.original.MovesBase(s)
 	if _, ok := s["$schema"]; ok && at != "" { // the result has one dialect
-		m.ignoresBesideRefs, m.Silent = ignoresBesideRefs(s), true
+		m.ignoresBesideRefs, m.silent = ignoresBesideRefs(s), true
 		s = tree.Without(s, "$schema")
 	}
 	out := tree.Map(m.dropBesideRef(s, at), func(p tree.Place, sub any) any {
@@ -74,7 +74,7 @@ func (m modernizer) schema(v any, at string) any {
 	m.updateReference(out)
 	m.upgradeKeywords(out, at)
 	m.writeItems(out, at)
-	m.aliases.write(out, at, m.original, m.Report)
+	m.aliases.write(out, at, m.original, m.report)
 	m.out.places[tree.Address(out)] = at
 	return out
 }
@@ -96,7 +96,7 @@ func (m *modernizer) dropBesideRef(s map[string]any, at string) map[string]any {
 		case key == "$ref", key == "definitions", key == "$defs", slices.Contains(tree.Remarks, key), strings.HasPrefix(key, "x-"):
 		default:
 			delete(out, key)
-			m.Note(at, key, profile.Same, "left out, because its draft ignores it beside $ref")
+			m.record(at, key, profile.Same, "left out, because its draft ignores it beside $ref")
 		}
 	}
 	return out
@@ -188,7 +188,7 @@ func (m *modernizer) expandBool(v any, at string) any {
 	if !ok {
 		return v
 	}
-	m.Note(at, "", profile.Same, "the schema "+strconv.FormatBool(allowed)+" is written as an object")
+	m.record(at, "", profile.Same, "the schema "+strconv.FormatBool(allowed)+" is written as an object")
 	if allowed {
 		return map[string]any{}
 	}
@@ -207,10 +207,10 @@ func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 	if values, ok := out["enum"].([]any); ok && len(values) == 0 {
 		delete(out, "enum")
 		out["not"] = map[string]any{}
-		m.Note(at, "enum", profile.Same, "an empty enum is written as not")
+		m.record(at, "enum", profile.Same, "an empty enum is written as not")
 	}
 	if tuple, ok := out["items"].([]any); ok {
-		m.Note(at, "items", profile.Same, "the list of items is written as prefixItems")
+		m.record(at, "items", profile.Same, "the list of items is written as prefixItems")
 		out["prefixItems"] = tuple
 		delete(out, "items")
 		if rest, ok := out["additionalItems"]; ok {
@@ -228,13 +228,13 @@ func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 			out[bound.exclusive] = limit
 			delete(out, bound.inclusive)
 		}
-		m.Note(at, bound.exclusive, profile.Same, "the boolean is written as a number")
+		m.record(at, bound.exclusive, profile.Same, "the boolean is written as a number")
 	}
 	m.splitDependencies(out, at)
 	for _, key := range []string{"required", "properties"} {
 		if v, ok := out[key]; ok && v == nil {
 			delete(out, key)
-			m.Note(at, key, profile.Same, "null was removed")
+			m.record(at, key, profile.Same, "null was removed")
 		}
 	}
 }
@@ -260,7 +260,7 @@ func (m *modernizer) splitDependencies(out map[string]any, at string) {
 			out[keyword], _ = mergeValues(keyword, tree.Object(out[keyword]), dependencies)
 		}
 	}
-	m.Note(at, "dependencies", profile.Same, "written as dependentRequired and dependentSchemas")
+	m.record(at, "dependencies", profile.Same, "written as dependentRequired and dependentSchemas")
 }
 
 // itemApplicators are the keywords whose subschemas may evaluate items.
@@ -282,16 +282,16 @@ func (m *modernizer) writeItems(s map[string]any, at string) {
 		}
 		s["items"] = unevaluated
 		delete(s, "unevaluatedItems")
-		m.Note(at, "unevaluatedItems", effect, "written as items")
+		m.record(at, "unevaluatedItems", effect, "written as items")
 	case closed && m.inline:
 		effect := profile.Same // items describes all of them
 		if !described {
 			effect = profile.Wider
 		}
 		delete(s, "unevaluatedItems")
-		m.Note(at, "unevaluatedItems", effect, "left to validation")
+		m.record(at, "unevaluatedItems", effect, "left to validation")
 	case m.addItems && isArray && !described:
 		s["items"] = map[string]any{}
-		m.Note(at, "items", profile.Same, "items of any kind are allowed explicitly")
+		m.record(at, "items", profile.Same, "items of any kind are allowed explicitly")
 	}
 }

@@ -27,7 +27,7 @@ import (
 // Result is a rewritten schema. It shares nothing that is changed with the original.
 type Result struct {
 	Root    map[string]any
-	Changes []profile.Change // changes that matter to somebody; see Report.Silent
+	Changes []profile.Change // changes that matter to somebody; see report.silent
 	Changed bool             // Root differs from the original
 	Strict  bool             // Root is within the subset of [profile.OpenAIStrict]
 }
@@ -42,31 +42,31 @@ func For(target profile.Profile, root map[string]any, room *Room) Result {
 	if room == nil {
 		room = &Room{}
 	}
-	r := &Report{Full: min(maxChanges, max(maxListed-room.changes, 0))}
+	r := &report{full: min(maxChanges, max(maxListed-room.changes, 0))}
 	result := Result{Changed: true}
 	switch target {
 	case profile.Gemini, profile.GoogleAI:
 		result.Root = writeGemini(target, root, r, room)
 	case profile.OpenAIStrict:
 		if result.Root, result.Strict = writeStrict(root, r, room); result.Strict {
-			result.Changed = r.Silent || len(r.Changes) > 0
+			result.Changed = r.silent || len(r.changes) > 0
 			break
 		}
-		why := r.Changes[len(r.Changes)-1]
+		why := r.changes[len(r.changes)-1]
 		result = For(profile.OpenAI, root, room)
 		result.Changes = append([]profile.Change{why}, result.Changes...)
 		return result
 	default:
 		result.Root = writeStandard(target, root, r)
-		result.Changed = len(r.Changes) > 0
+		result.Changed = len(r.changes) > 0
 	}
-	result.Changes = r.Changes
-	room.changes += len(r.Changes)
+	result.Changes = r.changes
+	room.changes += len(r.changes)
 	return result
 }
 
 // writeStandard writes JSON Schema 2020-12 with a root that OpenAI and Anthropic accept.
-func writeStandard(target profile.Profile, root map[string]any, r *Report) map[string]any {
+func writeStandard(target profile.Profile, root map[string]any, r *report) map[string]any {
 	name := WrapperName(root)
 	source := followRoot(root, r)
 	refused := refusedByOpenAI
@@ -75,8 +75,8 @@ func writeStandard(target profile.Profile, root map[string]any, r *Report) map[s
 	}
 	wraps := name != "" && tree.HasAny(source, refused)
 	if wraps {
-		r.Reset()
-		r.Note("", "", profile.Same, wrapNote(name))
+		r.reset()
+		r.record("", "", profile.Same, wrapNote(name))
 		source = wrapRoot(root, name)
 	}
 	doc := modernize(source, modernOptions{addItems: target == profile.OpenAI, plainNames: target == profile.Anthropic}, r)
@@ -87,11 +87,11 @@ func writeStandard(target profile.Profile, root map[string]any, r *Report) map[s
 		l.nameRoot(out)
 	}
 	if wraps {
-		r.Unwrap(tree.Join("", "properties", name))
+		r.unwrap(tree.Join("", "properties", name))
 	} else {
 		objectRoot(out, tree.RefersToRoot(root), r)
 	}
-	if len(r.Changes) > 0 {
+	if len(r.changes) > 0 {
 		delete(out, "$schema")
 	}
 	return out
@@ -99,13 +99,13 @@ func writeStandard(target profile.Profile, root map[string]any, r *Report) map[s
 
 // objectRoot gives a root the type object, and properties. referred says that a reference leads to
 // the root.
-func objectRoot(out map[string]any, referred bool, r *Report) {
+func objectRoot(out map[string]any, referred bool, r *report) {
 	if len(tree.Types(out)) > 1 {
 		effect := profile.Same
 		if referred {
 			effect = profile.Narrower
 		}
-		r.Note("", "type", effect, "arguments are always an object")
+		r.record("", "type", effect, "arguments are always an object")
 	}
 	out["type"] = "object"
 	if tree.Object(out["properties"]) == nil {

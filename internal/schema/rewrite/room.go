@@ -44,10 +44,10 @@ func (r *Room) budget() *budget {
 }
 
 // spend counts the written bytes. It adds a change to the report if the room was too small.
-func (r *Room) spend(before, left budget, to *Report) {
+func (r *Room) spend(before, left budget, to *report) {
 	r.written += before.bytes - left.bytes
 	if left.isExhausted() && before.bytes < maxWritten {
-		to.Note("", "", profile.Wider, "the schemas of one server are too large together")
+		to.record("", "", profile.Wider, "the schemas of one server are too large together")
 	}
 }
 

@@ -23,16 +23,16 @@ const (
 // strict writes subschemas in the strict subset. If that is impossible, its methods record why and
 // return nil or false.
 type strict struct {
-	*Report
+	*report
 	doc                    *tree.Document
 	budget                 *budget
 	properties, enum, text int
 }
 
 // writeStrict writes a schema. If it returns false, the last change says why.
-func writeStrict(root map[string]any, r *Report, room *Room) (map[string]any, bool) {
+func writeStrict(root map[string]any, r *report, room *Room) (map[string]any, bool) {
 	d := modernize(followRoot(root, r), modernOptions{addItems: true}, r)
-	s := &strict{Report: r, doc: d.Document, budget: room.budget()}
+	s := &strict{report: r, doc: d.Document, budget: room.budget()}
 	defer func() { room.written += room.budget().bytes - s.budget.bytes }()
 	in := d.Root
 	objectRoot(in, tree.RefersToRoot(root), r)
@@ -51,14 +51,14 @@ func writeStrict(root map[string]any, r *Report, room *Room) (map[string]any, bo
 		if there {
 			out["$defs"] = defs
 		}
-		r.Changes = slices.Insert(r.Changes, 0, profile.Change{Effect: profile.Same, Note: wrapNote(name)})
+		r.changes = slices.Insert(r.changes, 0, profile.Change{Effect: profile.Same, Note: wrapNote(name)})
 	}
 	return out, true
 }
 
 // fail records why a schema cannot be strict, and returns false.
 func (s *strict) fail(at, keyword, why string) bool {
-	s.Note(at, keyword, profile.Same, "not strict: "+why)
+	s.record(at, keyword, profile.Same, "not strict: "+why)
 	return false
 }
 
@@ -133,7 +133,7 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 		}
 		branches = append(branches, merged)
 	}
-	s.Note(at, key, profile.Same, "the keywords beside the alternatives are copied into each")
+	s.record(at, key, profile.Same, "the keywords beside the alternatives are copied into each")
 	return branches, key, true
 }
 
@@ -184,7 +184,7 @@ func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 		}
 		_, name, _ := strings.Cut(ref[2:], "/")
 		if plain := "#/$defs/" + name; ref != plain {
-			s.Note(at, "$ref", profile.Same, "definitions are called $defs")
+			s.record(at, "$ref", profile.Same, "definitions are called $defs")
 			ref = plain
 		}
 	}
@@ -198,7 +198,7 @@ func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 		return true
 	}
 	out["anyOf"] = []any{map[string]any{"$ref": ref}}
-	s.Note(at, "$ref", profile.Same, "the reference is moved into anyOf, beside its description")
+	s.record(at, "$ref", profile.Same, "the reference is moved into anyOf, beside its description")
 	return true
 }
 
@@ -240,12 +240,12 @@ func (s *strict) oneOf(branches []any, at string) [][]string {
 	referred := slices.ContainsFunc(branches, func(b any) bool { return tree.Object(b)["$ref"] != nil })
 	switch {
 	case !ok, changed && referred: // a target cannot be written in two ways
-		s.Note(at, "oneOf", profile.Wider, "written as anyOf")
+		s.record(at, "oneOf", profile.Wider, "written as anyOf")
 		return none
 	case !changed:
-		s.Note(at, "oneOf", profile.Same, "written as anyOf")
+		s.record(at, "oneOf", profile.Same, "written as anyOf")
 	default:
-		s.Note(at, "oneOf", effect, "written as anyOf, each alternative without what others allow")
+		s.record(at, "oneOf", effect, "written as anyOf, each alternative without what others allow")
 	}
 	return lacks
 }

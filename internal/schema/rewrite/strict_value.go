@@ -15,7 +15,7 @@ func (s *strict) values(in, out map[string]any, at string) bool {
 		return true
 	}
 	if _, ok := in["const"]; ok {
-		s.Note(at, "const", profile.Same, "the constant is written as an enumeration")
+		s.record(at, "const", profile.Same, "the constant is written as an enumeration")
 	}
 	values := satisfyingValues(in)
 	if len(values) == 0 {
@@ -39,7 +39,7 @@ func (s *strict) values(in, out map[string]any, at string) bool {
 	out["enum"] = values
 	if len(tree.Types(in)) == 0 {
 		out["type"] = oneOrAll(kinds)
-		s.Note(at, "type", profile.Same, "the type of the values is added")
+		s.record(at, "type", profile.Same, "the type of the values is added")
 	}
 	return true
 }
@@ -95,9 +95,9 @@ func (s *strict) object(in, out map[string]any, at string, depth int) bool {
 	properties := tree.Object(in["properties"])
 	switch rest, limited := in["additionalProperties"]; {
 	case limited && rest != false:
-		s.Note(at, "additionalProperties", profile.Narrower, "other properties are not offered")
+		s.record(at, "additionalProperties", profile.Narrower, "other properties are not offered")
 	case !limited: // not reported: strict output always closes objects
-		s.Silent = true
+		s.silent = true
 	}
 	if s.properties += len(properties); s.properties > maxStrictProperties {
 		return s.fail(at, "properties", "there are too many properties")
@@ -115,7 +115,7 @@ func (s *strict) object(in, out map[string]any, at string, depth int) bool {
 		}
 		if !required.Has(name) {
 			p = s.optional(p)
-			s.Note(path, "required", profile.Same, "null stands for a missing property")
+			s.record(path, "required", profile.Same, "null stands for a missing property")
 		}
 		written[name] = p
 		s.text += utf8.RuneCountInString(name)

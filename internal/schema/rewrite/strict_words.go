@@ -60,15 +60,15 @@ func (s *strict) keywords(in, out map[string]any, at string) bool {
 		case treatment == keep, key == "format" && slices.Contains(strictFormats, tree.Text(in[key])):
 			out[key] = in[key]
 		case key == "format":
-			s.Note(at, key, profile.Same, "the format is told in the description")
+			s.record(at, key, profile.Same, "the format is told in the description")
 		case treatment == forget, strings.HasPrefix(key, "x-"):
-			s.Silent = true
+			s.silent = true
 		case treatment == drop:
-			s.Note(at, key, profile.Same, "the annotation was removed")
+			s.record(at, key, profile.Same, "the annotation was removed")
 		case key == "default":
-			s.Note(at, key, profile.Same, "the default is told in the description")
+			s.record(at, key, profile.Same, "the default is told in the description")
 		case treatment == inDescription:
-			s.Note(at, key, looseness(in, key), "told in the description")
+			s.record(at, key, looseness(in, key), "told in the description")
 		case !known:
 			return s.fail(at, key, "the keyword is not known there")
 		}
@@ -104,12 +104,12 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 	case hasMost && most < least:
 		return s.fail(at, "maxLength", "no string is long enough")
 	case len(all) > 0 && !slices.Contains(all, "string"), tree.Constants(in) != nil:
-		s.Note(at, "minLength", profile.Same, "left out, because it says nothing more")
+		s.record(at, "minLength", profile.Same, "left out, because it says nothing more")
 		return true
 	}
 	_, patterned := out["pattern"]
 	if least == 1 && out["format"] != nil { // no strict format allows the empty string
-		s.Note(at, "minLength", profile.Same, "the format says it")
+		s.record(at, "minLength", profile.Same, "the format says it")
 		least, hasLeast = 0, false
 	}
 	for _, bound := range []struct {
@@ -119,9 +119,9 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 		switch {
 		case bound.limit == 0 && (bound.keyword == "minLength" || !hasMost):
 		case patterned:
-			s.Note(at, bound.keyword, profile.Wider, "told in the description, because there is a pattern")
+			s.record(at, bound.keyword, profile.Wider, "told in the description, because there is a pattern")
 		case bound.limit > maxPatternLength:
-			s.Note(at, bound.keyword, profile.Wider, "told in the description, because it is over "+strconv.Itoa(maxPatternLength))
+			s.record(at, bound.keyword, profile.Wider, "told in the description, because it is over "+strconv.Itoa(maxPatternLength))
 		}
 	}
 	hasLeast, hasMost = hasLeast && least > 0 && least <= maxPatternLength, hasMost && most <= maxPatternLength
@@ -130,7 +130,7 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 	}
 	if out["format"] != nil {
 		delete(out, "format")
-		s.Note(at, "format", profile.Same, "the format is told in the description, because a pattern says the length")
+		s.record(at, "format", profile.Same, "the format is told in the description, because a pattern says the length")
 	}
 	upper, key := "", "minLength"
 	if hasMost {
@@ -141,7 +141,7 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 		quantifier = "+"
 	}
 	out["pattern"] = `^[\s\S]` + quantifier + "$"
-	s.Note(at, key, profile.Same, "written as a pattern")
+	s.record(at, key, profile.Same, "written as a pattern")
 	return true
 }
 

@@ -57,7 +57,7 @@ func wrapRoot(root map[string]any, name string) map[string]any {
 
 // followRoot replaces a root that is only a reference by its target, if the target can be copied. It follows up to 16
 // references, and returns other roots as they are. A root that refers to itself loses the reference.
-func followRoot(root map[string]any, r *Report) map[string]any {
+func followRoot(root map[string]any, r *report) map[string]any {
 	doc := &tree.Document{Root: root, Left: 1 << 20}
 	out := root
 	for range 16 {
@@ -68,14 +68,14 @@ func followRoot(root map[string]any, r *Report) map[string]any {
 		found, _ := doc.Resolve(ref)
 		target := tree.Object(found)
 		if tree.Same(target, root) {
-			r.Note("", "$ref", profile.Same, "a reference to itself was removed from the root")
+			r.record("", "$ref", profile.Same, "a reference to itself was removed from the root")
 			return tree.Without(out, "$ref")
 		}
 		alone := tree.HasOnly(out, "$ref", "$defs", "definitions", "type") && len(tree.Types(out)) < 2 || ignoresBesideRefs(root)
 		if !alone || target == nil || uncopyable(target) || tree.HasAny(target, []string{"$defs", "definitions"}) {
 			return root
 		}
-		r.Note("", "$ref", profile.Same, "the reference is replaced by what it refers to")
+		r.record("", "$ref", profile.Same, "the reference is replaced by what it refers to")
 		out = tree.Without(target, "$anchor", "$id", "id")
 		tree.CopyKeys(out, root, "$schema", "$id", "id", "$defs", "definitions", "description", "title")
 	}
