@@ -157,8 +157,8 @@ func (s *Sampler) checkDenied(q *requester) error {
 	switch {
 	case q.mode() == ModeDeny:
 		return newRefusal(kindPolicy, "the host's policy does not allow the request")
-	case q.mode() == ModeReview && s.options.Review != nil && s.decisions.recall(q.decisionScope(false)) == ModeDeny:
-		return notApprovedError(q.decisionScope(false), nil)
+	case q.mode() == ModeReview && s.options.Review != nil && s.decisions.recall(q.requestScope()) == ModeDeny:
+		return notApprovedError(q.requestScope(), nil)
 	}
 	return nil
 }
@@ -178,8 +178,14 @@ func (s decisionScope) what() string {
 	return "request"
 }
 
-func (q *requester) decisionScope(reply bool) decisionScope {
-	return decisionScope{q.key, !q.duringCall, reply}
+// requestScope returns the scope of decisions about requests like this one.
+func (q *requester) requestScope() decisionScope {
+	return decisionScope{server: q.key, outside: !q.duringCall}
+}
+
+// replyScope returns the scope of decisions about replies to such requests.
+func (q *requester) replyScope() decisionScope {
+	return decisionScope{server: q.key, outside: !q.duringCall, reply: true}
 }
 
 // decisionMemory holds a reviewer's remembered decisions.

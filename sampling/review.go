@@ -75,7 +75,7 @@ func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
 		}
 		return nil
 	})
-	by, err := s.decide(ctx, r.request, false, r.requester.mode(), ask)
+	by, err := s.decide(ctx, r.request, r.requester.requestScope(), r.requester.mode(), ask)
 	r.record.Decision = by
 	if err != nil || by != byReviewer {
 		return err
@@ -94,7 +94,7 @@ func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMess
 		}
 		return nil
 	})
-	by, err := s.decide(ctx, r.request, true, ModeReview, ask)
+	by, err := s.decide(ctx, r.request, r.requester.replyScope(), ModeReview, ask)
 	r.record.ReplyDecision = by
 	if err != nil || by != byReviewer {
 		return err
@@ -121,8 +121,7 @@ func (r *run) timedReview(seen func() any, edited *bool, ask func() error) func(
 var errReplyWaits = errors.New("review of a reply cannot wait")
 
 // decide returns who decided, and an error for a refusal. ask asks the reviewer.
-func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mode, ask func() error) (string, error) {
-	scope := req.requester.decisionScope(reply)
+func (s *Sampler) decide(ctx context.Context, req *Request, scope decisionScope, mode Mode, ask func() error) (string, error) {
 	switch {
 	case mode == ModeDeny:
 		return byPolicy, newRefusal(kindPolicy, fmt.Sprintf("the host's policy does not allow the %s", scope.what()))
@@ -142,7 +141,7 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return byReviewer, ctx.Err()
-	case errors.Is(err, mcp.ErrAnswerLater) && !reply:
+	case errors.Is(err, mcp.ErrAnswerLater) && !scope.reply:
 		return byReviewer, &inquiry.ReviewLaterError{Model: req.Model, Params: req.Params}
 	case errors.Is(err, mcp.ErrAnswerLater):
 		err = errReplyWaits

@@ -262,8 +262,8 @@ func (s *Sampler) completeOnce(ctx context.Context, r *run, question *chat.Reque
 	if err != nil {
 		return nil, err
 	}
-	if reply.Note != "" {
-		s.log.Warn("sampling: " + reply.Note)
+	if reply.Warning != "" {
+		s.log.Warn("sampling: " + reply.Warning)
 	}
 	result, err := samplingResult(reply, r.request.Params, tools)
 	if err == nil {

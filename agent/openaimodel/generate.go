@@ -3,7 +3,6 @@ package openaimodel
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"strings"
 
@@ -129,30 +128,16 @@ func (m *Model) chatRequest(r *model.Request, o *llms.CallOptions) (*chat.Reques
 	if o != nil {
 		setOptions(q, o)
 	}
-	isResponses := q.Recorded && m.chat.EndpointOf(q) == chat.Responses
-	q.Messages = make([]chat.Message, 0, len(r.Messages)+8)
+	c := &conversation{
+		model: m, responses: q.Recorded && m.chat.EndpointOf(q) == chat.Responses,
+		messages: make([]chat.Message, 0, len(r.Messages)+8),
+	}
 	if r.System != "" {
-		q.Messages = append(q.Messages, chat.Text(chat.System, r.System))
+		c.messages = append(c.messages, chat.Text(chat.System, r.System))
 	}
-	for rest := r.Messages; len(rest) > 0; {
-		n := groupLen(rest)
-		var err error
-		if q.Messages, err = m.appendMessages(q.Messages, rest[:n], isResponses); err != nil {
-			return nil, fmt.Errorf("message %d: %w", len(r.Messages)-len(rest), err)
-		}
-		rest = rest[n:]
-	}
-	return q, nil
-}
-
-// groupLen returns how many of the first messages belong together: the results of a turn, or one
-// message.
-func groupLen(messages []run.Message) int {
-	n := 0
-	for n < len(messages) && messages[n].Role == run.RoleTool {
-		n++
-	}
-	return max(n, 1)
+	err := c.add(r.Messages)
+	q.Messages = c.messages
+	return q, err
 }
 
 // choices translates which tools the model may or must call.

@@ -10,51 +10,82 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// appendMessages adds one message, or the results of a turn. responses says that the request is for
-// the Responses API.
-func (m *Model) appendMessages(out []chat.Message, group []run.Message, responses bool) ([]chat.Message, error) {
-	switch first := &group[0]; first.Role {
-	case run.RoleSystem, run.RoleUser:
-		role := chat.User
-		if first.Role == run.RoleSystem {
-			role = chat.System
+// conversation translates the messages of a run for an API of the provider.
+type conversation struct {
+	model     *Model
+	responses bool // the API is Responses, and not Chat Completions
+	messages  []chat.Message
+}
+
+// add adds messages.
+func (c *conversation) add(messages []run.Message) error {
+	for rest := messages; len(rest) > 0; {
+		n := groupLen(rest)
+		if err := c.addGroup(rest[:n]); err != nil {
+			return fmt.Errorf("message %d: %w", len(messages)-len(rest), err)
 		}
-		parts, err := contentOf(first.Parts, responses)
-		return append(out, chat.Message{Role: role, Parts: parts}), err
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// groupLen returns how many of the first messages belong together: the results of a turn, or one
+// message.
+func groupLen(messages []run.Message) int {
+	n := 0
+	for n < len(messages) && messages[n].Role == run.RoleTool {
+		n++
+	}
+	return max(n, 1)
+}
+
+// addGroup adds one message, or the results of a turn.
+func (c *conversation) addGroup(group []run.Message) error {
+	switch first := &group[0]; first.Role {
+	case run.RoleSystem:
+		return c.addContent(chat.System, first.Parts)
+	case run.RoleUser:
+		return c.addContent(chat.User, first.Parts)
 	case run.RoleAssistant:
-		return m.appendAssistant(out, first, responses)
+		return c.addAssistant(first)
 	case run.RoleTool:
-		return m.appendResults(out, group, responses), nil
+		c.addResults(group)
+		return nil
 	default:
-		return nil, fmt.Errorf("role %q is unknown", first.Role)
+		return fmt.Errorf("role %q is unknown", first.Role)
 	}
 }
 
-// contentOf translates the parts of a message of the user or the program. files says that the API
-// accepts documents.
-func contentOf(parts []run.Part, files bool) ([]chat.Part, error) {
+// addContent adds a message of the user or the program.
+func (c *conversation) addContent(role chat.Role, parts []run.Part) error {
 	out := make([]chat.Part, 0, len(parts))
 	for i := range parts {
 		switch p := &parts[i]; p.Type {
 		case run.PartText, run.PartSummary:
 			out = append(out, chat.Part{Text: p.Text})
 		case run.PartImage, run.PartAudio, run.PartFile:
-			part, err := mediaPart(p, files)
+			part, err := c.userMedia(p)
 			if err != nil {
-				return nil, fmt.Errorf("part %d: %w", i, err)
+				return fmt.Errorf("part %d: %w", i, err)
 			}
 			out = append(out, part)
 		}
 	}
-	return out, nil
+	c.messages = append(c.messages, chat.Message{Role: role, Parts: out})
+	return nil
 }
 
-// mediaPart translates an image, a sound or a file. Only the Responses API accepts documents. A
-// medium with only a URL is sent if it is an image; otherwise its URL becomes text.
-func mediaPart(p *run.Part, files bool) (chat.Part, error) {
-	if mimeType := chat.BareType(p.MIMEType); files && mimeType == "application/pdf" {
+// userMedia translates media of the user, from whom the Responses API also accepts documents.
+func (c *conversation) userMedia(p *run.Part) (chat.Part, error) {
+	if mimeType := chat.BareType(p.MIMEType); c.responses && mimeType == "application/pdf" {
 		return chat.Part{File: &chat.File{Name: "document.pdf", MIMEType: mimeType, Data: p.Data, URL: p.URL}}, nil
 	}
+	return media(p)
+}
+
+// media translates an image, a sound or a file. A medium with only a URL is sent if it is an image;
+// otherwise its URL becomes text.
+func media(p *run.Part) (chat.Part, error) {
 	if p.Data != nil || p.URL == "" {
 		return binary(p.MIMEType, p.Data)
 	}
@@ -68,22 +99,22 @@ func mediaPart(p *run.Part, files bool) (chat.Part, error) {
 	return chat.Part{Image: image}, nil
 }
 
-// appendAssistant adds a message of the model, with the data that this provider wants back. It
-// omits a message without text, calls and media.
-func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses bool) ([]chat.Message, error) {
+// addAssistant adds a message of the model, with the data that this provider wants back. It omits a
+// message without text, calls and media.
+func (c *conversation) addAssistant(in *run.Message) error {
 	calls := make([]chat.ToolCall, 0, countCalls(in.Parts)) // allocated once: items point into it
 	msg := chat.Message{Role: chat.Assistant, ToolCalls: calls}
 	for i := range in.Parts {
 		p := &in.Parts[i]
-		data, isOurs := m.hostDataOf(p)
+		data, isOurs := c.model.hostDataOf(p)
 		switch p.Type {
 		case run.PartText, run.PartSummary:
 			msg.Parts = append(msg.Parts, chat.Part{Text: p.Text})
-			if responses {
+			if c.responses {
 				msg.Items = append(msg.Items, chat.Item{Text: &chat.ItemText{Text: p.Text, Phase: data.Phase}})
 			}
 		case run.PartReasoning:
-			if responses && data.Item != nil {
+			if c.responses && data.Item != nil {
 				msg.Items = append(msg.Items, chat.Item{Raw: data.Item})
 			}
 			if isOurs && msg.Reasoning == "" {
@@ -96,21 +127,22 @@ func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses b
 			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{
 				ID: p.ID, Name: cmp.Or(p.Name, "unknown"), Arguments: p.Arguments, Extra: data.Extra,
 			})
-			if responses {
+			if c.responses {
 				msg.Items = append(msg.Items, chat.Item{Call: &msg.ToolCalls[len(msg.ToolCalls)-1]})
 			}
 		case run.PartImage, run.PartAudio, run.PartFile:
-			part, err := mediaPart(p, false)
+			part, err := media(p)
 			if err != nil {
-				return nil, fmt.Errorf("part %d: %w", i, err)
+				return fmt.Errorf("part %d: %w", i, err)
 			}
 			msg.Parts = append(msg.Parts, part)
 		}
 	}
 	if len(msg.Parts) == 0 && len(msg.ToolCalls) == 0 {
-		return out, nil
+		return nil
 	}
-	return append(out, msg), nil
+	c.messages = append(c.messages, msg)
+	return nil
 }
 
 // countCalls returns the number of calls among parts.
@@ -123,41 +155,40 @@ func countCalls(parts []run.Part) (n int) {
 	return n
 }
 
-// appendResults adds the results of a turn with the media that the provider accepts. Chat
+// addResults adds the results of a turn with the media that the provider accepts. Chat
 // Completions accepts media only from the user, so there they follow the results in a message of
 // the user.
-func (m *Model) appendResults(out []chat.Message, group []run.Message, responses bool) []chat.Message {
-	var media []chat.Part
+func (c *conversation) addResults(group []run.Message) {
+	var attached []chat.Part
 	for i := range group {
 		for j := range group[i].Parts {
 			p := &group[i].Parts[j]
 			if p.Type != run.PartResult {
 				continue
 			}
-			out = append(out, chat.Message{Role: chat.ToolRole, ToolCallID: p.ID, Parts: []chat.Part{{Text: p.Text}}, Tools: p.Tools})
+			c.messages = append(c.messages, chat.Message{Role: chat.ToolRole, ToolCallID: p.ID, Parts: []chat.Part{{Text: p.Text}}, Tools: p.Tools})
 			hasTitle := false
 			for k := range p.Media {
 				part, err := binary(p.Media[k].MIMEType, p.Media[k].Data)
-				if err != nil || p.Media[k].Data == nil || !m.isAccepted(p.Media[k].MIMEType) {
+				if err != nil || p.Media[k].Data == nil || !c.model.isAccepted(p.Media[k].MIMEType) {
 					continue
 				}
-				if responses {
-					last := &out[len(out)-1]
+				if c.responses {
+					last := &c.messages[len(c.messages)-1]
 					last.Parts = append(last.Parts, part)
 					continue
 				}
 				if !hasTitle {
 					hasTitle = true
-					media = append(media, chat.Part{Text: fmt.Sprintf("From the result of %s (call %s):", p.Name, p.ID)})
+					attached = append(attached, chat.Part{Text: fmt.Sprintf("From the result of %s (call %s):", p.Name, p.ID)})
 				}
-				media = append(media, part)
+				attached = append(attached, part)
 			}
 		}
 	}
-	if len(media) > 0 {
-		out = append(out, chat.Message{Role: chat.User, Parts: media})
+	if len(attached) > 0 {
+		c.messages = append(c.messages, chat.Message{Role: chat.User, Parts: attached})
 	}
-	return out
 }
 
 // binary translates media. It returns an error for a type that the API does not accept.

@@ -39,7 +39,7 @@ func (m *Model) modelResponse(r *chat.Reply) *model.Response {
 	}
 	out := &model.Response{
 		Message: run.Message{Role: run.RoleAssistant, Parts: slices.Clip(parts), Model: r.Model},
-		ID:      r.ID, Endpoint: endpointOf(r), Finish: r.Finish, Warning: r.Note,
+		ID:      r.ID, Endpoint: endpointOf(r), Finish: r.Finish, Warning: r.Warning,
 	}
 	if u := r.Usage; u != nil {
 		out.Usage = run.Usage{

@@ -373,7 +373,7 @@ func TestRefusedFields(t *testing.T) {
 			got, err := c.Complete(t.Context(), r)
 			if name == "another refusal" {
 				wantCode(t, err, "")
-			} else if err != nil || got.Text != "Hello" || (got.Note != "") != (name == "xAI") {
+			} else if err != nil || got.Text != "Hello" || (got.Warning != "") != (name == "xAI") {
 				t.Errorf("%s: got %+v, %v", name, got, err)
 			}
 			if h.Asked() != want || !strings.Contains(h.Last(), tt.last) {

@@ -64,7 +64,7 @@ type draft struct {
 	readToEnd bool   // see Request.ReadToEnd
 	streams   bool   // the reply comes in pieces
 	textBytes int    // bytes of text in the messages
-	note      string // note for the person, with the reply
+	warning   string // see Reply.Warning
 
 	profile      *Profile // of the host for the model
 	hasReasoning bool     // a message has reasoning
@@ -152,7 +152,7 @@ func (c *Client) encodeChat(d *draft, r *Request, rule modelRule) error {
 	effort := r.ReasoningEffort
 	if len(r.Tools) > 0 {
 		var err error
-		if effort, d.note, err = c.profile.withTools(r.Model, rule, effort); err != nil {
+		if effort, d.warning, err = c.profile.withTools(r.Model, rule, effort); err != nil {
 			return err
 		}
 	}
@@ -194,7 +194,7 @@ func (d *draft) encodeSampling(r *Request, rule modelRule, effort string) {
 			set(d, "presence_penalty", r.PresencePenalty)
 			set(d, "frequency_penalty", r.FrequencyPenalty)
 		} else if r.PresencePenalty != nil || r.FrequencyPenalty != nil {
-			d.note = fmt.Sprintf("the model %s takes no penalties: they are left out", excerpt.Cut(r.Model))
+			d.warning = fmt.Sprintf("the model %s takes no penalties: they are left out", excerpt.Cut(r.Model))
 		}
 	}
 	set(d, "reasoning_effort", effort)

@@ -200,7 +200,7 @@ func TestToolsOfOpenAI(t *testing.T) {
 		tools         bool
 		url           string
 		want          string // the effort that is sent; "!" for a refusal
-		note          bool
+		warns         bool
 	}{
 		{"gpt-5.4", "", true, openAI, "", false},
 		{"gpt-5-mini", "", true, openAI, "", false},
@@ -230,8 +230,8 @@ func TestToolsOfOpenAI(t *testing.T) {
 		check.Must(t, err)
 		var sent struct{ Reasoning_Effort string }
 		check.Must(t, json.Unmarshal([]byte(h.Last()), &sent))
-		if sent.Reasoning_Effort != tt.want || (reply.Note != "") != tt.note {
-			t.Errorf("%s with effort %q: got %q, note %q, want %q", tt.model, tt.effort, sent.Reasoning_Effort, reply.Note, tt.want)
+		if sent.Reasoning_Effort != tt.want || (reply.Warning != "") != tt.warns {
+			t.Errorf("%s with effort %q: got %q, warning %q, want %q", tt.model, tt.effort, sent.Reasoning_Effort, reply.Warning, tt.want)
 		}
 	}
 }

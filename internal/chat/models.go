@@ -85,8 +85,8 @@ func needsResponses(model string) bool {
 	return slices.ContainsFunc(responsesOnlyModels(), func(prefix string) bool { return strings.HasPrefix(model, prefix) })
 }
 
-// withTools returns the effort for a request with tools. If it must differ from the model's default, a note says why.
-func (p *Profile) withTools(model string, r modelRule, effort string) (set, note string, err error) {
+// withTools returns the effort for a request with tools. If it must differ from the model's default, a warning says why.
+func (p *Profile) withTools(model string, r modelRule, effort string) (set, warning string, err error) {
 	if !p.Developer || effort != "" && effort != "none" {
 		return effort, "", nil
 	}
@@ -95,8 +95,8 @@ func (p *Profile) withTools(model string, r modelRule, effort string) (set, note
 		return "", "", fmt.Errorf("model %s takes tools only at the Responses API, and this is Chat Completions: "+
 			"set API to responses, or leave it empty", excerpt.Cut(model))
 	case effort == "" && r.reasons && r.effortNone:
-		note = fmt.Sprintf("the model %s takes tools at Chat Completions only without reasoning: the effort is none", excerpt.Cut(model))
-		return "none", note, nil
+		warning = fmt.Sprintf("the model %s takes tools at Chat Completions only without reasoning: the effort is none", excerpt.Cut(model))
+		return "none", warning, nil
 	}
 	return effort, "", nil
 }

@@ -31,7 +31,7 @@ type Reply struct {
 
 	Usage *Usage // nil if unknown
 
-	Note string // what a person should know about how the model was asked; may be empty
+	Warning string // what a person should know about how the model was asked; may be empty
 
 	// Size is the number of bytes that the model wrote: text, reasoning and calls, with
 	// the parts that a stop sequence or the end of the tokens cut off.
@@ -150,7 +150,7 @@ func (d *draft) newReply(x *exchange, a *answer) (*Reply, error) {
 		Reasoning: a.reasoning,
 		Details:   a.details,
 		Finish:    finishWord(a.finish),
-		Note:      d.note,
+		Warning:   d.warning,
 		Usage:     a.usage.plausible(d.textBytes, size),
 		Size:      size,
 	}
