@@ -122,18 +122,6 @@ func (f *codeFlow) configuredClient(s *site) *Credentials {
 	return &own
 }
 
-// client returns the configured client, or the one of a stored registration, nil if there is none.
-func (f *codeFlow) client(ctx context.Context, t *Transport, s *site) (*Credentials, error) {
-	if c := f.configuredClient(s); c != nil {
-		return c, nil
-	}
-	r, err := t.registrar.stored(ctx, s.issuer())
-	if err != nil || r == nil {
-		return nil, err
-	}
-	return r.credentials(s.issuer()), nil
-}
-
 // identify returns the configured client for a sign-in, or registers one.
 func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirectURI string) (*Credentials, error) {
 	if c := f.configuredClient(s); c != nil {
@@ -253,7 +241,7 @@ func (s *signIn) code(answer url.Values) (string, error) {
 		}
 	}
 	if answer.Get("state") != s.state {
-		return "", untrustedError("the answer of the sign-in has another state than the request, and so belongs to another one")
+		return "", untrustedError("the answer of the sign-in has another state than the request: it belongs to another sign-in")
 	}
 	// RFC 9207: iss is compared byte by byte, even if the metadata does not announce it. It may be
 	// missing only then.
@@ -263,7 +251,7 @@ func (s *signIn) code(answer url.Values) (string, error) {
 	case present && iss != s.site.issuer():
 		return "", untrustedError("the answer of the sign-in comes from another issuer than %s", safeURL(s.site.issuer()))
 	case !present && s.site.meta.AuthorizationResponseIssuerIsSupported:
-		return "", untrustedError("the answer of the sign-in does not say its issuer, as that of %s does", safeURL(s.site.issuer()))
+		return "", untrustedError("the answer of the sign-in does not name its issuer, which %s promises in its metadata", safeURL(s.site.issuer()))
 	}
 	if answer.Has("error") {
 		return "", &ServerError{

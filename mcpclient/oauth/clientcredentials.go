@@ -31,7 +31,8 @@ func (g *ClientCredentials) flow() (flow, error) {
 	return &clientFlow{registeredFlow{slices.Clone(g.Clients)}}, nil
 }
 
-// registeredFlow is the common part of flows with registered credentials.
+// registeredFlow is the common part of flows with registered credentials. choose returns only issuers
+// that it has credentials for.
 type registeredFlow struct{ clients []Credentials }
 
 func (f *registeredFlow) interactive() bool { return false }
@@ -44,21 +45,11 @@ func (f *registeredFlow) configuredClient(s *site) *Credentials {
 	return credentialsFor(f.clients, s.issuer())
 }
 
-func (f *registeredFlow) client(_ context.Context, _ *Transport, s *site) (*Credentials, error) {
-	if c := f.configuredClient(s); c != nil {
-		return c, nil
-	}
-	return nil, untrustedError("no credentials for authorization server %s", safeURL(s.issuer()))
-}
-
 type clientFlow struct{ registeredFlow }
 
 func (f *clientFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error) {
-	client, err := f.client(ctx, t, s)
-	if err != nil {
-		return nil, err
-	}
 	return t.grant(ctx, s, scopes, &tokenRequest{
-		doing: "get a token for the service", client: client, scopes: scopes, form: url.Values{"grant_type": {"client_credentials"}},
+		doing: "get a token for the service", client: f.configuredClient(s), scopes: scopes,
+		form: url.Values{"grant_type": {"client_credentials"}},
 	})
 }

@@ -39,7 +39,7 @@
 //
 // # Checks
 //
-// A server that an attacker controls can name any URL as its authorization server. Every such URL
+// A server that an attacker controls can name any URL as its authorization server. Each such URL
 // must be https, and must not lead to a private, a link-local or a loopback address, not even by a
 // redirect or a change of DNS; only a server on loopback may name other servers there. The issuer
 // of metadata, the resource, the state and the issuer of a redirect are compared exactly. The error

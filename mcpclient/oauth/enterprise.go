@@ -62,16 +62,12 @@ type enterpriseFlow struct {
 
 // acquire gets a new assertion each time, as an assertion can be used once.
 func (f *enterpriseFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error) {
-	client, err := f.client(ctx, t, s)
-	if err != nil {
-		return nil, err
-	}
 	assertion, err := f.exchange(ctx, t, s, scopes)
 	if err != nil {
 		return nil, err
 	}
 	return t.grant(ctx, s, scopes, &tokenRequest{
-		doing: "get a token for the identity provider's assertion", client: client, scopes: scopes,
+		doing: "get a token for the identity provider's assertion", client: f.configuredClient(s), scopes: scopes,
 		form: url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}}, secretKeys: []string{"assertion"},
 	})
 }

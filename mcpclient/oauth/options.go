@@ -92,9 +92,6 @@ type flow interface {
 	// none. Of the metadata, the site may have only the issuer.
 	configuredClient(s *site) *Credentials
 
-	// client returns our identity at a site, nil if it is not known yet.
-	client(ctx context.Context, t *Transport, s *site) (*Credentials, error)
-
 	// acquire gets a token without an older one.
 	acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error)
 }

@@ -30,9 +30,22 @@ func (t *token) margin(longest, part time.Duration) time.Duration {
 	return min(longest, t.Expiry.Sub(t.Issued)/part)
 }
 
+// client returns our identity at a site: the configured client, or the one of a stored
+// registration; nil if there is none.
+func (t *Transport) client(ctx context.Context, s *site) (*Credentials, error) {
+	if c := t.flow.configuredClient(s); c != nil {
+		return c, nil
+	}
+	r, err := t.registrar.stored(ctx, s.issuer())
+	if err != nil || r == nil {
+		return nil, err
+	}
+	return r.credentials(s.issuer()), nil
+}
+
 // refresh gets a new token for the refresh token of old, nil if the refresh token is not valid.
 func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, error) {
-	client, err := t.flow.client(ctx, t, s)
+	client, err := t.client(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -53,10 +53,6 @@ func (f *workloadFlow) configuredClient(s *site) *Credentials {
 	return &Credentials{Issuer: s.issuer(), ID: f.ClientID}
 }
 
-func (f *workloadFlow) client(_ context.Context, _ *Transport, s *site) (*Credentials, error) {
-	return f.configuredClient(s), nil
-}
-
 // acquire never presents a refused assertion again: until the platform has another one, it fails
 // without a request.
 func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error) {
@@ -72,9 +68,8 @@ func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scope
 	if f.refused.Load() == sum {
 		return nil, fmt.Errorf("%s: authorization server %s refused this very assertion before, which is not sent again", doing, safeURL(s.issuer()))
 	}
-	client, _ := f.client(ctx, t, s)
 	got, err := t.grant(ctx, s, scopes, &tokenRequest{
-		doing: doing, client: client, scopes: scopes,
+		doing: doing, client: f.configuredClient(s), scopes: scopes,
 		form: url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}}, secretKeys: []string{"assertion"},
 	})
 	if refused, ok := errors.AsType[*ServerError](err); ok && isFinal(refused.status) {
