@@ -65,9 +65,9 @@ func (c *recordingConn) Unwrap() mcpclient.Conn { return c.Conn }
 
 // Send implements [mcpclient.Conn].
 func (c *recordingConn) Send(ctx context.Context, message []byte) error {
-	if method(message) == "ping" {
+	if e := envelopeOf(message); e.Method == "ping" {
 		c.mu.Lock()
-		c.pings[id(message)] = true
+		c.pings[string(e.ID)] = true
 		c.mu.Unlock()
 	} else if err := c.record(true, message); err != nil {
 		return err
@@ -81,8 +81,9 @@ func (c *recordingConn) Recv() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	e := envelopeOf(message)
 	c.mu.Lock()
-	pong := method(message) == "" && c.pings[id(message)]
+	pong := e.Method == "" && c.pings[string(e.ID)]
 	c.mu.Unlock()
 	if pong {
 		return message, nil
@@ -132,30 +133,31 @@ func (c *playingConn) Send(_ context.Context, message []byte) error {
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()
 	defer c.more.Broadcast()
-	m := method(message)
-	if m == "ping" {
-		c.pongs = append(c.pongs, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, id(message)))
+	e := envelopeOf(message)
+	switch {
+	case e.Method == "ping":
+		c.pongs = append(c.pongs, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, e.ID))
 		return nil
-	}
-	if m != "" && id(message) == "" {
+	case e.Method != "" && e.ID == nil:
 		return nil // a notification has no answer
 	}
 	asked := stable(c.tape.filter.JSON(message))
 	var near json.RawMessage
 	for _, i := range c.lines {
 		l := c.tape.lines[i].Message
-		if !l.Sent || c.tape.taken[i] || method(l.Body) != m {
+		recorded := envelopeOf(l.Body)
+		if !l.Sent || c.tape.taken[i] || recorded.Method != e.Method {
 			continue
 		}
 		if sent := stable(l.Body); !sameJSON(sent, asked) {
 			near = sent
 			continue
 		}
-		c.ids[id(l.Body)] = json.RawMessage(id(message))
+		c.ids[string(recorded.ID)] = e.ID
 		c.tape.taken[i] = true
 		return nil
 	}
-	return c.tape.missErrorLocked(fmt.Sprintf("server %q, connection %d, %s", c.server, c.n, m), near, asked)
+	return c.tape.missErrorLocked(fmt.Sprintf("server %q, connection %d, %s", c.server, c.n, e.Method), near, asked)
 }
 
 // Recv implements [mcpclient.Conn].
@@ -178,7 +180,7 @@ func (c *playingConn) Recv() ([]byte, error) {
 				c.at++
 				return c.now(l.Body), nil
 			}
-			if id(l.Body) != "" && !c.tape.taken[i] {
+			if envelopeOf(l.Body).ID != nil && !c.tape.taken[i] {
 				break // the client has not sent it yet
 			}
 		}
@@ -231,16 +233,9 @@ type envelope struct {
 	Method string          `json:"method"`
 }
 
-func method(message []byte) string {
-	var e envelope
-	_ = json.Unmarshal(message, &e) // what is not a message has no method
-	return e.Method
-}
-
-func id(message []byte) string {
-	var e envelope
-	_ = json.Unmarshal(message, &e)
-	return string(e.ID)
+func envelopeOf(message []byte) (e envelope) {
+	_ = json.Unmarshal(message, &e) // what is not a message has none of the members
+	return e
 }
 
 // stable returns a request without what differs in each connection: its id, and the tokens and

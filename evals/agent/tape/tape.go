@@ -153,7 +153,7 @@ func (t *Tape) Files() (map[string]string, error) {
 		if l.Files != nil {
 			files = l.Files
 		}
-		if m := l.Message; m != nil && m.Sent && method(m.Body) == "tools/call" && !t.taken[i] {
+		if m := l.Message; m != nil && m.Sent && envelopeOf(m.Body).Method == "tools/call" && !t.taken[i] {
 			return nil, t.missErrorLocked("server "+strconv.Quote(m.Server)+": a recorded call was not made", m.Body, json.RawMessage("null"))
 		}
 	}
