@@ -26,16 +26,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestUnknownTransport refuses a transport that no responder has.
-func TestUnknownTransport(t *testing.T) {
-	l, err := newLab("http://127.0.0.1:1")
-	check.Must(t, err)
-	for _, name := range []string{"jsn", "-default", "pipe-default", ""} {
-		_, _, err := l.newEndpoint(name, legacy)
-		check.Text(t, err, "unknown transport")
-	}
-}
-
 // TestEveryCell runs every client through every cell once and checks each
 // answer. It asserts no time and no size.
 func TestEveryCell(t *testing.T) {

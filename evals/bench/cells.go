@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
@@ -23,8 +22,8 @@ func (c cell) String() string {
 	return c.transport + "/" + c.name + "/" + era
 }
 
-// overHTTP reports whether the transport is HTTP.
-func (c cell) overHTTP() bool { return c.transport != "pipe" && c.transport != "stdio" }
+// overHTTP reports whether a transport of a cell is HTTP.
+func overHTTP(transport string) bool { return transport != "pipe" && transport != "stdio" }
 
 // workload is what happens in a cell. Either do or weigh is set.
 type workload struct {
@@ -57,7 +56,7 @@ func cells() (all []cell) {
 		for i := range workloads {
 			w := &workloads[i]
 			names := []string{transport}
-			if w.defaults && slices.Contains(httpTransports, transport) {
+			if w.defaults && overHTTP(transport) {
 				names = append(names, transport+ownClientSuffix)
 			}
 			for _, name := range names {
@@ -69,16 +68,6 @@ func cells() (all []cell) {
 		}
 	}
 	return all
-}
-
-// findCell finds a cell by its name.
-func findCell(name string) (cell, error) {
-	all := cells()
-	i := slices.IndexFunc(all, func(c cell) bool { return c.String() == name })
-	if i < 0 {
-		return cell{}, fmt.Errorf("unknown cell %q", name)
-	}
-	return all[i], nil
 }
 
 // callTool calls a tool and checks the result.

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"slices"
 )
 
 // The eras are compared at one revision each.
@@ -50,15 +48,6 @@ const (
 	goSDKName = "go-sdk"
 	mcpGoName = "mcp-go"
 )
-
-// findClient finds a client by its name.
-func findClient(name string) (client, error) {
-	i := slices.IndexFunc(clients, func(c client) bool { return c.name == name })
-	if i < 0 {
-		return client{}, fmt.Errorf("unknown client %q", name)
-	}
-	return clients[i], nil
-}
 
 // session is a connected client.
 type session interface {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -109,28 +108,22 @@ func (l *lab) connections() (n int, err error) {
 // client instead of the shared one.
 const ownClientSuffix = "-default"
 
-// httpTransports are the paths of the HTTP responder.
-var httpTransports = []string{"json", "sse"}
-
 // newEndpoint returns an endpoint for one connection. release ends it.
-func (l *lab) newEndpoint(transport, revision string) (e endpoint, release func(), err error) {
+func (l *lab) newEndpoint(transport, revision string) (e endpoint, release func()) {
 	e.revision = revision
-	kind, ownClient := strings.CutSuffix(transport, ownClientSuffix)
-	switch {
-	case transport == "pipe":
-		e, release = l.pipeEndpoint(e)
-		return e, release, nil
-	case transport == "stdio":
+	switch transport {
+	case "pipe":
+		return l.pipeEndpoint(e)
+	case "stdio":
 		e.command = []string{l.self, respondStdio, revision}
-	case slices.Contains(httpTransports, kind):
-		e.url = l.address + "/" + kind + "/" + revision
+	default:
+		path, ownClient := strings.CutSuffix(transport, ownClientSuffix)
+		e.url = l.address + "/" + path + "/" + revision
 		if !ownClient {
 			e.httpClient = sharedClient
 		}
-	default:
-		return endpoint{}, nil, fmt.Errorf("unknown transport %q", transport)
 	}
-	return e, func() {}, nil
+	return e, func() {}
 }
 
 // pipeEndpoint starts a responder in this process, and adds its pipes to an endpoint. release ends both.
@@ -158,10 +151,7 @@ type connection struct {
 
 // connect opens a session over a new endpoint.
 func (l *lab) connect(ctx context.Context, c client, transport, revision string) (*connection, error) {
-	e, release, err := l.newEndpoint(transport, revision)
-	if err != nil {
-		return nil, err
-	}
+	e, release := l.newEndpoint(transport, revision)
 	s, err := c.dial(ctx, e)
 	if err != nil {
 		release()

@@ -54,10 +54,7 @@ func weighHere(what []byte, out io.Writer) error {
 		return err
 	}
 	l.sessions = w.Sessions
-	s, err := l.subject(w.Cell, w.Client)
-	if err != nil {
-		return err
-	}
+	s := l.subject(w.Cell, w.Client)
 	ctx := context.Background()
 	if s.connection, err = s.another(ctx); err != nil {
 		return err
@@ -108,19 +105,16 @@ func weighNow() weight {
 // before, so that they do not count.
 func weighIdle(ctx context.Context, s *subject) (_ rig.Sample, err error) {
 	n := s.lab.sessions
-	if s.cell.overHTTP() {
+	if overHTTP(s.cell.transport) {
 		n *= 10 // a session is as small as the noise of pooled buffers
 	}
 	places, open := make([]endpoint, n), make([]session, 0, n) // both live until the end, and so do not count
 	defer runtime.KeepAlive(places)
 	for i := range places {
-		e, release, err := s.lab.newEndpoint(s.cell.transport, s.cell.revision)
-		if err != nil {
-			return nil, err
-		}
+		e, release := s.lab.newEndpoint(s.cell.transport, s.cell.revision)
 		defer release()
 		places[i] = e
-		if err := askOnce(places[i]); err != nil {
+		if err := askOnce(e); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -22,11 +23,8 @@ type subject struct {
 const eachDoes = 8
 
 // open prepares a client for a cell.
-func (l *lab) open(ctx context.Context, cellName, clientName string) (*rig.Subject, error) {
-	s, err := l.subject(cellName, clientName)
-	if err != nil {
-		return nil, err
-	}
+func (l *lab) open(ctx context.Context, cellName, clientName string) (_ *rig.Subject, err error) {
+	s := l.subject(cellName, clientName)
 	if s.cell.weigh != nil {
 		return &rig.Subject{Weigh: s.weighInChild}, nil
 	}
@@ -39,17 +37,12 @@ func (l *lab) open(ctx context.Context, cellName, clientName string) (*rig.Subje
 	return &rig.Subject{Do: s.inTurn, Close: s.close}, nil
 }
 
-// subject returns a client in a cell, without a session.
-func (l *lab) subject(cellName, clientName string) (*subject, error) {
-	at, err := findCell(cellName)
-	if err != nil {
-		return nil, err
-	}
-	c, err := findClient(clientName)
-	if err != nil {
-		return nil, err
-	}
-	return &subject{lab: l, client: c, cell: at}, nil
+// subject returns a client in a cell, without a session. Both exist.
+func (l *lab) subject(cellName, clientName string) *subject {
+	all := cells()
+	at := slices.IndexFunc(all, func(c cell) bool { return c.String() == cellName })
+	i := slices.IndexFunc(clients, func(c client) bool { return c.name == clientName })
+	return &subject{lab: l, client: clients[i], cell: all[at]}
 }
 
 // another opens another session of the same kind.
@@ -60,7 +53,7 @@ func (s *subject) another(ctx context.Context) (*connection, error) {
 // measure runs f between start and stop of the meter.
 func (s *subject) measure(m *rig.Meter, f func() error) error {
 	opened := func() (int, error) { return 0, nil }
-	if s.cell.overHTTP() {
+	if overHTTP(s.cell.transport) {
 		opened = s.lab.connections
 	}
 	before, err := opened()

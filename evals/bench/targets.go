@@ -118,9 +118,8 @@ func sessionParts(c *rig.Cell, peer string) float64 {
 		parts = 3.1 * 1024
 		meta  = 0.4 * 1024
 	)
-	overHTTP := strings.HasPrefix(c.Name, "json/") || strings.HasPrefix(c.Name, "sse/")
 	switch {
-	case peer != mcpGoName || !overHTTP:
+	case peer != mcpGoName || !strings.HasPrefix(c.Name, "json/") && !strings.HasPrefix(c.Name, "sse/"):
 		return 0
 	case strings.HasSuffix(c.Name, "/modern"):
 		return parts + meta

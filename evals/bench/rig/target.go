@@ -73,7 +73,7 @@ func (v *Verdicts) targets(targets []Target, c *Cell) {
 			continue
 		}
 		m := Median(values)
-		got := t.Show(Median(values))
+		got := t.Show(m)
 		if len(values) > 1 {
 			got += " ±" + Percent(Spread(values))
 		}
