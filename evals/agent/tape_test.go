@@ -218,7 +218,7 @@ func TestRecordedServers(t *testing.T) {
 	}
 }
 
-// A model with a price has a cost, also when it is played; without prices there is none.
+// A model with a price has a cost, also when it is played. Without prices there is no cost.
 func TestCost(t *testing.T) {
 	live := endpoint(t, taped)
 	live.Cassette, live.Record = t.TempDir(), true

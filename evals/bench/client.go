@@ -14,7 +14,7 @@ const (
 	modern = "2026-07-28"
 )
 
-// endpoint is the address of a responder: a pipe, a child process, or a URL, whichever is set.
+// endpoint is the address of a responder: exactly one of a pipe, a child process and a URL is set.
 type endpoint struct {
 	revision string // the era is forced
 

@@ -16,7 +16,7 @@
 //
 // In the code, a cell is a workload over a transport in an era, a subject is one client in one
 // cell, a responder is the server of all clients, and a lab makes the endpoints at which clients
-// reach responders. To weigh is to measure memory.
+// reach responders. Weighing means measuring memory.
 //
 // All talk to the same responder, which finds id and method as text and answers with prepared bytes, with the id put
 // in. Over streams it allocates nothing for a request; over HTTP, net/http does, in the child process. Every answer is
@@ -31,7 +31,7 @@
 //     Content-Length, or with a chunked event stream. All clients share one HTTP client there with
 //     enough idle connections; in json-default and sse-default each library has its own default
 //     instead, and the floor keeps the shared one.
-//   - small: a call with a result of 102 bytes. 64, 512: so many such calls concurrently. 1mib,
+//   - small: a call with a result of 102 bytes. 64, 512: that many such calls concurrently. 1mib,
 //     10mib: a text of that length, with escapes as prose has them. tools: 1,000 tools of about 1.6
 //     kB in 20 pages. connect: a session from the handshake to Close. The era is always forced, so
 //     no client probes, and none opens a standalone stream.

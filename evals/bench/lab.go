@@ -80,7 +80,7 @@ type lab struct {
 func newLab(address string) (*lab, error) {
 	self, err := os.Executable()
 	return &lab{
-		sessions: 99, // so many that the noise of a heap hardly matters
+		sessions: 99, // enough for the noise of a heap to hardly matter
 		self:     self,
 		pipe:     map[string]*answers{legacy: newAnswers(legacy), modern: newAnswers(modern)},
 		address:  address,

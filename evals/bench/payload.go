@@ -100,7 +100,7 @@ func newAnswers(revision string) *answers {
 		}
 		raw, err := json.Marshal(result)
 		if err != nil {
-			panic(err) // it is of our own making
+			panic(err) // the values are our own
 		}
 		return append(append([]byte(`,"result":`), raw...), "}\n"...)
 	}

@@ -68,7 +68,7 @@ var comparisons = []struct {
 	{"copies", copies, noSlack, rig.Ratio},
 }
 
-// judgePeers compares ours with its peers. It leaves out what was not measured, by -run or -only.
+// judgePeers compares ours with its peers. It skips what -run or -only excluded.
 func judgePeers(cells []*rig.Cell, v *rig.Verdicts) {
 	for _, c := range cells {
 		for _, peer := range peers {

@@ -25,7 +25,7 @@ type script struct {
 	at  int
 }
 
-// newScript returns a script with so many turns, and so many calls in each.
+// newScript returns a script with the given number of turns, and of calls in each.
 func newScript(turns, calls int) *script {
 	s := &script{ids: make([][]string, turns)}
 	for turn := range s.ids {
@@ -50,7 +50,7 @@ func (s *script) next() []string {
 // historyText is the text of messages of a history.
 const historyText = "The weather in the mountains is fine, and the roads that lead there are dry."
 
-// history returns so many messages, which repeat four: one of the user, a call, its result, and one
+// history returns n messages, which repeat four: one of the user, a call, its result, and one
 // of the model. exchange makes a call and its result, with this id.
 func history[M any](n int, user, model M, exchange func(id string) (call, result M)) (messages []M) {
 	for i := 0; len(messages) < n; i++ {

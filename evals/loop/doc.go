@@ -27,8 +27,8 @@
 //     has none: its tool gets text.
 //   - static: an MCP server at a pipe that answers with prepared bytes. It speaks 2025-11-25. eino
 //     has the MCP component of eino-ext, with the newest mcp-go; ours is mcpclient.
-//   - history: a run of ten turns, one native call in each, behind so many messages: text, calls and results in turn.
-//   - answer: a run that is one model call behind so many messages.
+//   - history: a run of ten turns, one native call in each, after that many messages: text, calls and results in turn.
+//   - answer: a run of one model call after that many messages.
 //
 // # Figures
 //

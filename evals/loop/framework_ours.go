@@ -21,7 +21,7 @@ type ours struct {
 	input agent.Input
 }
 
-// openOurs opens our agent for a cell, with a history of so many messages.
+// openOurs opens our agent for a cell, with a history of that many messages.
 func openOurs(ctx context.Context, p *place, messages int, store record.Store) (_ loop, err error) {
 	o := &ours{store: store, input: agent.Messages(append(ourHistory(messages), run.Text(run.RoleUser, question))...)}
 	defer func() {

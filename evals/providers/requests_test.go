@@ -126,7 +126,7 @@ var refusals = []refusal{
 		}
 		return nil
 	})},
-	{"null in the place of a keyword", everywhere, ofSchemas(func(s map[string]any) error {
+	{"null as the value of a keyword", everywhere, ofSchemas(func(s map[string]any) error {
 		for key, v := range s {
 			if v == nil && key != "const" && key != "default" {
 				return fmt.Errorf("%s is null", key)

@@ -112,7 +112,7 @@ func readCatalog(file string) (*adapter.Catalog, error) {
 		for _, label := range slices.Sorted(maps.Keys(s.Tools)) {
 			for _, def := range s.Tools[label].Tools {
 				tool, err := adapter.NewFuncTool(def, nothing, &adapter.FuncOptions{Server: label})
-				if err != nil { // its schema is none: the words of its parameters are missing
+				if err != nil { // its schema is invalid: the words of its parameters are not indexed
 					def.InputSchema = json.RawMessage(`{"type":"object"}`)
 					tool, err = adapter.NewFuncTool(def, nothing, &adapter.FuncOptions{Server: label})
 				}

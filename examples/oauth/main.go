@@ -84,7 +84,7 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 	if s.signOut {
 		return auth.SignOut(ctx)
 	}
-	// Connect does not wait long enough for a person, so SignIn comes first.
+	// Connect would ask the person, too. SignIn lets the program choose the moment.
 	if err := auth.SignIn(ctx); err != nil {
 		return err
 	}

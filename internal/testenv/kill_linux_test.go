@@ -22,7 +22,7 @@ func TestKillChildren(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- one.Wait() }()
 	check.Equal(t, "killed", KillChildren(t, "the-one"), 1)
-	check.Fails(t, <-ended, "it ended by itself")
+	check.Fails(t, <-ended, "the process ended without being killed")
 	if !Runs(other.Process.Pid) {
 		t.Error("the other was killed, too")
 	}

@@ -25,7 +25,7 @@ type Postgres struct {
 }
 
 // postgresScript makes a cluster in its folder, runs a server there until its input ends, and removes the cluster. The
-// input also ends when the process is killed. A line of the input stops the server for so many seconds.
+// input also ends when the process is killed. A line of the input stops the server for that number of seconds.
 const postgresScript = `
 initdb -D "$1/data" -U test -A trust -E UTF8 --locale=C.UTF-8 --no-sync >"$1/log" 2>&1 || exit
 begin() { pg_ctl -D "$1/data" -l "$1/log" -w -o "-k $1 -c listen_addresses=''" start >>"$1/log" 2>&1 || exit; echo ready; }

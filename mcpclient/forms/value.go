@@ -54,7 +54,7 @@ func (f *Field) fitsString(s string) bool {
 	return err == nil && (re.Work(s) > maxWork || re.MatchString(s))
 }
 
-// within reports whether n is in bounds, where nil is none.
+// within reports whether n is in bounds; nil means no bound.
 func within(n int, least, most *int) bool {
 	return (least == nil || n >= *least) && (most == nil || n <= *most)
 }

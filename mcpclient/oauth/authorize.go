@@ -27,8 +27,8 @@ type AuthorizationCode struct {
 	// Client, Document or RegisterAs is set, too.
 	Clients []Credentials
 
-	// Client is registered by hand with the authorization server of this MCP server, whichever that
-	// is: the Issuer is left empty. Its secret goes to the server that the MCP server names.
+	// Client is registered by hand with the authorization server of this MCP server. Its Issuer is
+	// left empty: any authorization server is accepted. Its secret goes to the server that the MCP server names.
 	Client *Credentials
 
 	// Document is the client of a client id metadata document: its ID is the document's URL, and

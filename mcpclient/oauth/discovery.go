@@ -110,7 +110,7 @@ func (t *Transport) resourceMetadataAt(ctx context.Context, place string) (*reso
 		return nil, err
 	}
 	if !t.isResource(prm.Resource) {
-		return nil, untrustedError("the metadata at %s is of resource %q, which is not the server %s", safeURL(place), safeURL(prm.Resource), t.name)
+		return nil, untrustedError("the metadata at %s describes the resource %q instead of the server %s", safeURL(place), safeURL(prm.Resource), t.name)
 	}
 	prm.Servers = slices.DeleteFunc(prm.Servers, func(s string) bool { return s == "" })
 	if len(prm.Servers) == 0 {

@@ -89,10 +89,10 @@ func TestMetadataIsChecked(t *testing.T) {
 		arrange func(w *world)
 		want    string
 	}{
-		{"issuer differs", func(w *world) { w.meta["issuer"] = "https://evil.test" }, `of issuer "https://evil.test"`},
+		{"issuer differs", func(w *world) { w.meta["issuer"] = "https://evil.test" }, `from issuer "https://evil.test"`},
 		{"issuer has a slash more", func(w *world) { w.meta["issuer"] = issuerOne + "/" }, "exactly"},
 		{"resource differs", func(w *world) { w.resource = "https://evil.test/mcp" }, `resource "https://evil.test/mcp"`},
-		{"resource is a sibling", func(w *world) { w.resource = "https://mcp.test/mc" }, "is not the server"},
+		{"resource is a sibling", func(w *world) { w.resource = "https://mcp.test/mc" }, "instead of the server"},
 		{"no PKCE", func(w *world) { w.meta["code_challenge_methods_supported"] = nil }, "PKCE"},
 		{"plain PKCE", func(w *world) { w.meta["code_challenge_methods_supported"] = []string{"plain"} }, "PKCE"},
 		{"no authorization server", func(w *world) { w.issuers = []string{} }, "names no authorization server"},

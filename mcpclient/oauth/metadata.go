@@ -83,7 +83,7 @@ func (f *fetcher) metadataAt(ctx context.Context, place string, header http.Head
 	}
 	// 2026-07-28: "MUST NOT use the metadata if they differ".
 	if !slices.Contains(issuers, m.Issuer) {
-		return nil, untrustedError("the metadata at %s is of issuer %q, not of %q, exactly", safeURL(place), safeURL(m.Issuer), safeURL(issuers[0]))
+		return nil, untrustedError("the metadata at %s is from issuer %q, want exactly %q", safeURL(place), safeURL(m.Issuer), safeURL(issuers[0]))
 	}
 	return m, nil
 }

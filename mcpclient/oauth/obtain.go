@@ -26,7 +26,7 @@ func (t *Transport) storedLink(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// restore returns the session of an earlier process, nil if there is none of use to this transport.
+// restore returns the session of an earlier process, nil if this transport cannot use one.
 func (t *Transport) restore(ctx context.Context) (*session, error) {
 	l, err := t.storedLink(ctx)
 	if err != nil || l == nil {
@@ -113,7 +113,7 @@ func (t *Transport) locate(ctx context.Context, r *renewal) (*site, error) {
 
 // reuseOrRefresh serves a renewal with a stored token of another process, or refreshes the stored
 // one. Only one process at a time refreshes a token, because most servers accept a refresh token
-// once. Without a session it returns the stored token as before, nil if there is none.
+// once. Without a session it returns the stored token, or nil, as before.
 func (t *Transport) reuseOrRefresh(ctx context.Context, r *renewal, s *site) (before *token, next *session, err error) {
 	key := t.tokenKey(s.resource, s.issuer())
 	err = t.opts.Store.Update(ctx, key, func(ctx context.Context, old []byte) ([]byte, error) {

@@ -50,7 +50,7 @@ func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, e
 		return nil, err
 	}
 	if client == nil || client.ID != old.ClientID || old.Thumbprint != "" && !t.dpop.isBoundTo(old) {
-		return nil, nil // it belongs to another client or another key
+		return nil, nil // the token belongs to another client or key
 	}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}}
 	tok, err := t.grant(ctx, s, old.Granted, &tokenRequest{

@@ -142,7 +142,7 @@ func TestNobodyIsBotheredEarly(t *testing.T) {
 	})
 }
 
-// TestUnattended: a program that reaches a server again by itself has no person sign in.
+// TestUnattended: a client that reconnects in the background asks no person to sign in.
 func TestUnattended(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		auth := w.transport(w.options())

@@ -200,8 +200,7 @@ func (g *registrar) isKnown(ctx context.Context, s *site, r *registration) bool 
 }
 
 // removeUnknown removes the registration of a client from the store if err says that the server
-// does not know it any more, so that the next attempt registers again. It returns true if it did
-// so.
+// does not know it any more, so that the next attempt registers again. It reports whether it did.
 func (g *registrar) removeUnknown(ctx context.Context, client *Credentials, err error) bool {
 	refused, ok := errors.AsType[*ServerError](err)
 	if !ok {
@@ -231,7 +230,7 @@ func (g *registrar) markUnanswered(ctx context.Context, client *Credentials, err
 const markTimeout = 5 * time.Second
 
 // replace replaces the stored registration of a client by what change returns; nil deletes it. It
-// returns false if there is none, or meanwhile one of another client.
+// returns false if there is no registration, or it now belongs to another client.
 func (g *registrar) replace(ctx context.Context, client *Credentials, change func(*registration) *registration) bool {
 	known, err := g.stored(ctx, client.Issuer)
 	if err != nil || known == nil || known.ID != client.ID {

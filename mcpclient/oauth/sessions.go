@@ -30,9 +30,10 @@ type flight struct {
 	result *session
 	err    error
 
-	waiters   int         // guarded by the mu of sessions
-	idleTimer *time.Timer // ends a flight without waiters; guarded likewise
-	signedOut bool        // a SignOut ends it; guarded likewise
+	// The mu of sessions guards the fields below.
+	waiters   int
+	idleTimer *time.Timer // ends a flight without waiters
+	signedOut bool        // a SignOut ends it
 }
 
 // sessions holds the current session of a transport, and the flight that gets the next one.

@@ -230,7 +230,7 @@ func TestSkillsOfHostileServers(t *testing.T) {
 	check.Text(t, check.Err(skills.Load(t.Context(), c, nil)), "no skill (nil)")
 }
 
-// The front matter of an entry is as bounded as that of the document.
+// The front matter of an entry is bounded like the front matter of a document.
 func TestSkillEntryIsBounded(t *testing.T) {
 	for size, want := range map[int]bool{1 << 10: true, 128 << 10: false} {
 		var s skills.Entry

@@ -69,7 +69,7 @@ func hasWords(text, phrase string) bool {
 
 var number = regexp.MustCompile(`-?\d+(,\d{3})*(\.\d+)?`)
 
-// lastNumber returns the last number in a text, false if there is none. A comma before three digits is a part of it.
+// lastNumber returns the last number in a text, false if there is none. A comma before three digits belongs to the number.
 func lastNumber(text string) (float64, bool) {
 	all := number.FindAllString(text, -1)
 	if len(all) == 0 {

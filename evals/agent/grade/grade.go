@@ -71,7 +71,7 @@ func Grade(want *suite.Expect, got *Evidence) (scores []results.Score, err error
 	return scores, nil
 }
 
-// share returns the score of a grader: the part of all that is as wanted, 1 if there is nothing to want.
+// share returns the score of a grader: part of all, 1 if all is 0.
 func share(grader string, part float64, all int, why string) results.Score {
 	if all == 0 {
 		return results.Score{Grader: grader, Value: 1}
@@ -157,7 +157,7 @@ func forbidden(patterns []string, ledger []world.Entry) results.Score {
 	return results.Score{Grader: "forbidden", Value: 1}
 }
 
-// budget scores the share of the limits that hold. A limit of 0 is none.
+// budget scores the share of the limits that hold. 0 means no limit.
 func budget(want *suite.Budget, got *run.Usage) results.Score {
 	var c claims
 	limit := func(what string, want, spent int64) {

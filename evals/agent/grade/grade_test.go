@@ -55,7 +55,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// An agent that puts something else in the place of a file fails; the grader can still tell.
+// An agent that replaces a file by something else fails; the grader can still decide.
 func TestState(t *testing.T) {
 	dir := t.TempDir()
 	for _, err := range []error{

@@ -62,7 +62,7 @@ func (f *File) load() error {
 	return err
 }
 
-// putLocked notes the line of a trial, in the place of an earlier one.
+// putLocked stores the line of a trial, and replaces an earlier one.
 func (f *File) putLocked(l *Line) {
 	delete(f.again, l.Key())
 	if i, ok := f.at[l.Key()]; ok {

@@ -102,7 +102,7 @@ func (s *Summary) causes() string {
 func (s *Summary) notes(out io.Writer) {
 	if s.Void > 0 {
 		fmt.Fprintf(out, "%s: the rate leaves out void trials; it is %s if they had failed, %s if they had passed\n", s.Suite, percent(s.WorstRate), percent(s.BestRate))
-		fmt.Fprintf(out, "%s: a void trial says nothing of the agent (%s); mend the reason that was told with it, and run the command again\n", s.Suite, s.causes())
+		fmt.Fprintf(out, "%s: a void trial says nothing about the agent (%s); correct the reason shown with it, and run the command again\n", s.Suite, s.causes())
 	}
 	var ks []string
 	for _, k := range slices.Sorted(maps.Keys(s.PassAt)) {

@@ -98,7 +98,7 @@ func (a *Answer) claims() error {
 func (s *State) claims() error {
 	switch {
 	case s.File == "" || !filepath.IsLocal(s.File):
-		return fmt.Errorf("state: %q is no file below the directory of the trial", s.File)
+		return fmt.Errorf("state: %q is not a file below the directory of the trial", s.File)
 	case (s.Pointer == nil) != (len(s.Equals) == 0):
 		return fmt.Errorf("state %s: pointer and equals go together, for a file of JSON; text is the whole content of any file, match a regular expression for it", s.File)
 	case s.Absent && (s.Text != nil || s.Match != "" || s.Pointer != nil):

@@ -57,7 +57,7 @@ type Fault struct {
 	Tool string `json:"tool" jsonschema:"the tool's name, * for all"`
 	Kind string `json:"kind" enum:"fail,error,slow,huge,inject,change,remove" jsonschema:"fail: the result is a failure; error: the request is refused; slow: the result comes late; huge: the result is long; inject: the result has Text at its end; change, remove: the tool has another schema or is gone after the call"`
 
-	Times  int    `json:"times,omitempty" minimum:"0" jsonschema:"how many calls it befalls, from the first; by default all"`
+	Times  int    `json:"times,omitempty" minimum:"0" jsonschema:"how many calls fail in this way, from the first; by default all"`
 	Millis int    `json:"millis,omitempty" minimum:"0" jsonschema:"how late a slow result comes"`
 	Bytes  int    `json:"bytes,omitempty" minimum:"0" jsonschema:"how long a huge result is"`
 	Text   string `json:"text,omitempty" jsonschema:"of the failure, or what is injected"`
@@ -195,7 +195,7 @@ func (s *Suite) Check() error {
 		case t.ID == "":
 			return &placeError{place, fmt.Errorf("tasks[%d] has no id", i)}
 		case seen[t.ID]:
-			return &placeError{place, fmt.Errorf("task %q: the id is used twice; each task has one of its own", t.ID)}
+			return &placeError{place, fmt.Errorf("task %q: the id is used twice; each task needs its own", t.ID)}
 		}
 		seen[t.ID] = true
 		if err := s.checkTask(t); err != nil {
@@ -244,7 +244,7 @@ func (s *Suite) checkTask(t *Task) error {
 	if t.Suspend || len(t.Kills) > 0 {
 		for label, server := range s.Servers {
 			if server.InProcess == "" {
-				return fmt.Errorf("suspend and kills are for suites with servers in process, and %q is none", label)
+				return fmt.Errorf("suspend and kills are for suites whose servers run in process, and server %q does not", label)
 			}
 		}
 	}
@@ -265,12 +265,12 @@ func (s *Suite) checkLedger(e *Expect, labels []string) error {
 			continue
 		}
 		if e.Effects != nil {
-			return fmt.Errorf("effects: only servers in process count them, and %q is another one: use state or calls", label)
+			return fmt.Errorf("effects: only servers in process count them, and server %q does not run in process: use state or calls", label)
 		}
 		for _, pattern := range e.Forbidden {
 			of, _, _ := strings.Cut(pattern, ".")
 			if reaches, err := path.Match(of, label); reaches || err != nil {
-				return fmt.Errorf("forbidden %q: only servers in process count what is reached, and %q is another one: use deny of the task", pattern, label)
+				return fmt.Errorf("forbidden %q: only servers in process record the calls that reach them, and server %q does not run in process: use deny of the task", pattern, label)
 			}
 		}
 	}

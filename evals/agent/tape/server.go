@@ -234,7 +234,7 @@ type envelope struct {
 }
 
 func envelopeOf(message []byte) (e envelope) {
-	_ = json.Unmarshal(message, &e) // what is not a message has none of the members
+	_ = json.Unmarshal(message, &e) // without an error: other text has neither member
 	return e
 }
 
@@ -258,7 +258,7 @@ func stable(message json.RawMessage) json.RawMessage {
 	return encode(m)
 }
 
-// decode decodes an object, with its numbers as they are. What is none has no members.
+// decode decodes an object and keeps the text of its numbers. It returns nil for other text.
 func decode(object []byte) (m map[string]any) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	d.UseNumber()

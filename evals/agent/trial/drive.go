@@ -168,7 +168,7 @@ func (d *driver) sources(ctx context.Context, labels []string) (all []adapter.So
 func (d *driver) server(ctx context.Context, label string) (*adapter.Server, error) {
 	s := d.Suite.Servers[label]
 	if s == nil {
-		return nil, errors.New("there is none")
+		return nil, errors.New("suite has no such server")
 	}
 	as := s.As
 	as.Name, as.Prefix = label, s.Prefix

@@ -54,7 +54,7 @@ func (e *harnessError) Unwrap() []error { return []error{errHarness, e.error} }
 
 func harness(format string, args ...any) error { return &harnessError{fmt.Errorf(format, args...)} }
 
-// Run runs the trial. Failures are in the line; there is none if the context ends.
+// Run runs the trial. Failures are in the line. It returns nil if the context ends.
 func (t *Trial) Run(ctx context.Context) *results.Line {
 	began := time.Now()
 	l := &results.Line{

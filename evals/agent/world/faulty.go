@@ -119,7 +119,7 @@ func (f *faultyServer) run(ctx context.Context, t tool, r *sdk.CallToolRequest) 
 	return res, true, nil
 }
 
-// fault returns the fault of this call of a tool; the zero value is none. first is false for the
+// fault returns the fault of this call of a tool, the zero value for no fault. first is false for the
 // second part of a call, which has the answers to questions.
 func (f *faultyServer) fault(name string, first bool) suite.Fault {
 	f.mu.Lock()

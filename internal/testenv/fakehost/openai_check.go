@@ -154,7 +154,7 @@ func (h *OpenAI) checkInput(input []json.RawMessage, tools []string, adds bool) 
 			more, err = checkTools(o["tools"])
 			for _, name := range more {
 				if !adds || slices.Contains(tools, name) {
-					err = Refuse("Invalid '%s': the tool %s is there already, or the model takes none here", at, name)
+					err = Refuse("Invalid '%s': the tool %s is defined already, or the model accepts no tools here", at, name)
 				}
 			}
 			tools = append(tools, more...)

@@ -205,7 +205,7 @@ func TestVoid(t *testing.T) {
 	}
 	for _, want := range []string{
 		"v: the rate leaves out void trials; it is 50.0% if they had failed, 100.0% if they had passed\n",
-		"v: a void trial says nothing of the agent (1 × harness: a server, a cassette or the program itself failed)",
+		"v: a void trial says nothing about the agent (1 × harness: a server, a cassette or the program itself failed)",
 	} {
 		check.Contains(t, "", out, want)
 	}
