@@ -79,6 +79,32 @@ func WriteError(w http.ResponseWriter, status int, text string) {
 	WriteJSON(w, status, map[string]string{"error": text})
 }
 
+// Routes returns a handler with the routes of a mux. Other requests get an error of [WriteError]
+// instead of the text of the mux.
+func Routes(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern == "" {
+			w = unrouted{w}
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// unrouted is a response to a request without a route.
+type unrouted struct{ http.ResponseWriter }
+
+// WriteHeader implements [http.ResponseWriter]: it writes the whole response.
+func (w unrouted) WriteHeader(status int) {
+	text := "there is no such path"
+	if status == http.StatusMethodNotAllowed {
+		text = "the path has no such method"
+	}
+	WriteError(w.ResponseWriter, status, text)
+}
+
+// Write drops the text of the mux.
+func (w unrouted) Write(p []byte) (int, error) { return len(p), nil }
+
 // Allow counts a request of a sender, and returns a [Refusal] if there were too many. The response
 // then says when to try again.
 func (r *Rates) Allow(w http.ResponseWriter, who string) error {

@@ -34,31 +34,14 @@ func (s *service) routes() http.Handler {
 	mux.Handle("GET /runs/{run}/events", s.as(s.events))
 	mux.Handle("POST /runs/{run}/answers", s.as(s.answer))
 	mux.Handle("DELETE /runs/{run}", s.as(s.remove))
+	routes := hosting.Routes(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.proxies.HasSender(r) && r.Header.Get("X-Forwarded-Proto") == "https" {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 		}
-		if _, pattern := mux.Handler(r); pattern == "" {
-			w = unrouted{w}
-		}
-		mux.ServeHTTP(w, r)
+		routes.ServeHTTP(w, r)
 	})
 }
-
-// unrouted is a response to a request without a route. It has JSON instead of the text of the mux.
-type unrouted struct{ http.ResponseWriter }
-
-// WriteHeader implements [http.ResponseWriter]: it writes the whole response.
-func (w unrouted) WriteHeader(code int) {
-	text := "there is no such path"
-	if code == http.StatusMethodNotAllowed {
-		text = "the path has no such method"
-	}
-	hosting.WriteError(w.ResponseWriter, code, text)
-}
-
-// Write drops the text of the mux.
-func (w unrouted) Write(p []byte) (int, error) { return len(p), nil }
 
 // health answers with the health of the service: it works if the store answers.
 func (s *service) health(w http.ResponseWriter, r *http.Request) {

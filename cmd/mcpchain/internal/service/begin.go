@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -24,7 +25,7 @@ func (s *service) begin(w http.ResponseWriter, r *http.Request, c caller) error 
 	if err := hosting.ReadJSON(w, r, maxInput, &body); err != nil {
 		return err
 	}
-	if body.Input == "" {
+	if strings.TrimSpace(body.Input) == "" {
 		return hosting.Refuse(http.StatusBadRequest, "the input is empty")
 	}
 	id, err := identity(r.Header)

@@ -244,7 +244,7 @@ func TestNavigations(t *testing.T) {
 	}{
 		{"127.0.0.1:8080", "/servers/callback?state=x", "<h1>You are not signed in</h1><p>The page says: sign in first.</p>", 401},
 		{"localhost:8080", "/servers/callback?error=<script>", "You are not signed in", 401},
-		{"127.0.0.1:8080", "/none", "404 page not found", 404},
+		{"127.0.0.1:8080", "/none", "there is no such path", 404},
 		{"127.0.0.1:8080", "/sign-in", "there is no such page", 404},
 		{"127.0.0.1:8080", "/api/conversations", "sign in first", 401},
 		{"evil.example", "/", "this host is not served here", 421},

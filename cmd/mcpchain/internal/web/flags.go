@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -165,6 +166,8 @@ func (o *options) complete() error {
 		return errors.New("-keep is below 0")
 	case len(o.demoUsers) == 0:
 		return errors.New("-demo-users names no user")
+	case len(slices.Compact(slices.Sorted(slices.Values(o.demoUsers)))) < len(o.demoUsers):
+		return errors.New("-demo-users names a user twice")
 	case database.IsPostgres(o.store):
 		return errors.New("-store: the page keeps conversations in a SQLite file; serve -api takes Postgres")
 	}

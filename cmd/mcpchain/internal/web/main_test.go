@@ -23,6 +23,7 @@ func TestFlags(t *testing.T) {
 		"none":                  {[]string{"-store", "x.db"}, ""},
 		"argument":              {[]string{"x"}, "unexpected"},
 		"no user":               {[]string{"-demo-users", " ,"}, "names no user"},
+		"one user twice":        {[]string{"-demo-users", "Ada, Ada"}, "names a user twice"},
 		"no rate":               {[]string{"-rate", "0"}, "-rate has to be above 0"},
 		"no origin":             {[]string{"-origin", "agent.example"}, "want a URL"},
 		"no origin of views":    {[]string{"-views-origin", "views"}, "want a URL"},

@@ -16,8 +16,7 @@ const maxBody = 1 << 20
 // sandbox of views may be framed if there is one.
 func guarded(o *Options, next http.Handler) http.Handler {
 	policy := viewframe.Policy(o.FrameOrigin, "img-src 'self'; media-src 'self'")
-	// Sec-Fetch-Site and Origin reveal forms and scripts of other sites.
-	next = http.NewCrossOriginProtection().Handler(next)
+	protection := http.NewCrossOriginProtection() // by Sec-Fetch-Site and Origin, for requests that change something
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		viewframe.Protect(h, policy)
@@ -38,7 +37,7 @@ func guarded(o *Options, next http.Handler) http.Handler {
 			http.Redirect(w, r, o.Canonical+"/", http.StatusTemporaryRedirect) // a cookie belongs to one name
 		case !known && r.URL.Path != healthPath:
 			hosting.WriteError(w, http.StatusMisdirectedRequest, "this host is not served here; see the flag -origin")
-		case api && isForeign(r):
+		case api && isForeign(r), protection.Check(r) != nil:
 			hosting.WriteError(w, http.StatusForbidden, "the request comes from another site")
 		case r.Method == http.MethodPost && !viewframe.IsJSON(r):
 			hosting.WriteError(w, http.StatusUnsupportedMediaType, "send application/json")

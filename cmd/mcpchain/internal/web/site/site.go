@@ -161,7 +161,7 @@ func New(o Options) http.Handler {
 	if o.Views != nil {
 		s.viewRoutes(mux)
 	}
-	return guarded(&o, mux)
+	return guarded(&o, hosting.Routes(mux))
 }
 
 // healthPath is for probes, which know neither a host name nor a user.

@@ -47,6 +47,8 @@ func TestForeignRequests(t *testing.T) {
 		"position":                   {"Ada", "GET", "/api/events?after=-1", "", nil, 400},
 		"no conversation":            {"Ada", "POST", "/api/conversations/none/messages", `{"text":"x"}`, nil, 404},
 		"no route":                   {"Ada", "GET", "/api/none", "", nil, 404},
+		"no method":                  {"Ada", "PUT", "/api/conversations", "", nil, 405},
+		"blank":                      {"Ada", "POST", "/api/conversations", `{"text":" \n"}`, nil, 422},
 		"of the page":                {"Ada", "POST", "/api/conversations", `{"text":"x"}`, header("Sec-Fetch-Site", "same-origin"), 202},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,8 +57,8 @@ func TestForeignRequests(t *testing.T) {
 				change = func(*http.Request) {}
 			}
 			status, h, body := w.do(t, tt.user, tt.method, tt.path, tt.body, change)
-			if status != tt.want {
-				t.Errorf("got %d %s, want %d", status, body, tt.want)
+			if status != tt.want || h.Get("Content-Type") != "application/json" {
+				t.Errorf("got %d %s %s, want %d and JSON", status, h.Get("Content-Type"), body, tt.want)
 			}
 			for name, want := range map[string]string{
 				"Content-Security-Policy": "default-src 'none'; script-src 'self'", "X-Content-Type-Options": "nosniff",

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -159,7 +160,7 @@ func (s *Service) Close() {
 }
 
 // Begin starts a conversation with a question, and returns its id. The error matches ErrUnfit for
-// an empty or too long text, ErrFull if there is no room, or ErrTooMany.
+// a blank or too long text, ErrFull if there is no room, or ErrTooMany.
 func (s *Service) Begin(ctx context.Context, user, text string) (string, error) {
 	return s.begin(ctx, user, run.Text(run.RoleUser, text))
 }
@@ -246,8 +247,8 @@ func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) er
 // reserveWork returns an error if the user may not ask now. Otherwise it counts the conversation as
 // at work, until the work ends.
 func (s *Service) reserveWork(ctx context.Context, user, text string, begins bool) error {
-	if text == "" || len(text) > maxMessage {
-		return fmt.Errorf("%w: a question has 1 to %d bytes", ErrUnfit, maxMessage)
+	if strings.TrimSpace(text) == "" || len(text) > maxMessage {
+		return fmt.Errorf("%w: a question has text, of at most %d bytes", ErrUnfit, maxMessage)
 	}
 	if s.o.Room != nil {
 		if err := s.o.Room(ctx, user, begins); err != nil {
