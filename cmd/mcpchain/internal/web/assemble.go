@@ -135,7 +135,7 @@ func (a *app) converse(o *options, p *parts) (*talk.Service, error) {
 		System:   "You help the user with the tools that you have. Answer in Markdown.",
 		Limits:   run.Limits{Tokens: int64(o.tokens)},
 		Shared:   func() any { return p.servers.shown(p.model.Name, o.config) },
-		Room:     func(ctx context.Context, user string, begins bool) error { return o.room(ctx, p.db.DB, user, begins) },
+		Room:     func(ctx context.Context, user string, begins bool) error { return o.room(ctx, p.db, user, begins) },
 		Logger:   o.logger,
 	}
 	if a.frames != nil {

@@ -138,16 +138,14 @@ func (s *site) media(w http.ResponseWriter, r *http.Request, user string) error 
 	return nil
 }
 
-// fail answers with an error. Details that are not the user's fault are only logged. If the browser
-// is gone, there is no answer.
+// fail answers with an error. Details that are not the user's fault are only logged.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if form, ok := errors.AsType[*talk.FormError](err); ok {
 		hosting.WriteJSON(w, http.StatusUnprocessableEntity, map[string]any{"error": form.Error(), "fields": form.Fields})
 		return
 	}
-	if status, text := s.describe(r, err); status != 0 {
-		hosting.WriteError(w, status, text)
-	}
+	status, text := s.describe(r, err)
+	hosting.WriteError(w, status, text)
 }
 
 // statuses are the statuses of errors whose texts are for the user.
@@ -169,7 +167,7 @@ var statuses = []struct {
 }
 
 // describe returns the status for an error, and its text for the user. It logs an error that the
-// user cannot know. Status 0 means that the browser is gone.
+// user cannot know.
 func (s *site) describe(r *http.Request, err error) (status int, text string) {
 	if refused, ok := errors.AsType[hosting.Refusal](err); ok {
 		return refused.Status, refused.Text
@@ -179,8 +177,8 @@ func (s *site) describe(r *http.Request, err error) (status int, text string) {
 			return known.status, err.Error()
 		}
 	}
-	if errors.Is(err, context.Canceled) {
-		return 0, ""
+	if errors.Is(err, context.Canceled) { // the program ends, or the browser is gone
+		return http.StatusServiceUnavailable, "the program ends; try again"
 	}
 	s.opts.Logger.Error("a request has failed", "path", r.URL.Path, "error", err)
 	return http.StatusInternalServerError, "something went wrong; the log of the server says what"

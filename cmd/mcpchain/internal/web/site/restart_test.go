@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -46,6 +47,19 @@ func TestLeftAlone(t *testing.T) {
 	second := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Say("Here I am.")))
 	events := second.watch(t, "Ada", id, "").until(t, "ended")
 	check.Equal(t, "the question, the reply and the end", kinds(events), "said reply ended")
+}
+
+// TestRequestAtTheEnd begins a conversation while the program ends: the page is told that it did not begin, and keeps the question.
+func TestRequestAtTheEnd(t *testing.T) {
+	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequestWithContext(ctx, "POST", w.URL+"/api/conversations", strings.NewReader(`{"text":"x"}`))
+	r.Header.Set("X-Test-User", "Ada")
+	r.Header.Set("Content-Type", "application/json")
+	answer := httptest.NewRecorder()
+	w.Config.Handler.ServeHTTP(answer, r)
+	check.Equal(t, answer.Body.String(), answer.Code, http.StatusServiceUnavailable)
 }
 
 // TestStop ends a turn whose model hangs. The conversation takes another question then, and the first question can be

@@ -72,7 +72,7 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	var errs []error
 	// Calls of views use the servers that all users share, so they never wait for a sign-in.
-	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}}), nil) {
+	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{AgentName}}), nil) {
 		if err != nil {
 			return errors.Join(append(errs, err)...)
 		}

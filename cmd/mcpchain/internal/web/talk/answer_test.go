@@ -26,7 +26,7 @@ import (
 func keep(t *testing.T, store record.Store, id string, at time.Time, changes ...ledger.Change) {
 	t.Helper()
 	begun := &ledger.Begun{
-		ID: id, Tenant: "Ada", Agent: ledger.AgentName{Name: agentName},
+		ID: id, Tenant: "Ada", Agent: ledger.AgentName{Name: AgentName},
 		Messages: []run.Message{run.Text(run.RoleUser, "hello")},
 	}
 	ledgertest.Keep(t, store, ledgertest.Since(at, begun, changes...))

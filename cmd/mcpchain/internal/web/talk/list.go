@@ -25,7 +25,7 @@ type Summary struct {
 // List returns the latest conversations of a user, maxListed at most. It leaves out those that cannot be read.
 func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 	out := []Summary{}
-	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}, Limit: maxListed}), nil) {
+	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{AgentName}, Limit: maxListed}), nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -38,7 +38,7 @@ func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 // changed at a given time. more reports whether others follow.
 func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (page []Summary, more bool, err error) {
 	page = []Summary{}
-	q := record.Query{Tenant: user, Agents: []string{agentName}, After: &run.Head{Key: run.Key{Tenant: user, ID: after}, Updated: at}}
+	q := record.Query{Tenant: user, Agents: []string{AgentName}, After: &run.Head{Key: run.Key{Tenant: user, ID: after}, Updated: at}}
 	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, q), nil) {
 		switch {
 		case err != nil:

@@ -13,7 +13,7 @@ import (
 // The list does not count a question whose answer the run has not read yet.
 func TestAnsweredQuestionInTheList(t *testing.T) {
 	store := record.NewMemory()
-	begun := &ledger.Begun{ID: "c", Tenant: "Ada", Agent: ledger.AgentName{Name: agentName}}
+	begun := &ledger.Begun{ID: "c", Tenant: "Ada", Agent: ledger.AgentName{Name: AgentName}}
 	lease := ledgertest.Keep(t, store, ledgertest.Since(ledgertest.Start, begun, ledgertest.Question("q"), &ledger.Suspended{}))
 	check.Must(t, store.Release(t.Context(), lease))
 	s := &Service{o: Options{Store: store}, titles: map[run.Key]string{}}

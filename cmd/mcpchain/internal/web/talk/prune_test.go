@@ -17,7 +17,7 @@ func TestPrunedConversation(t *testing.T) {
 	store := record.NewMemory()
 	question := func(text string) []run.Message { return []run.Message{run.Text(run.RoleUser, text)} }
 	end := &ledger.Ended{Status: run.StatusFailed, Error: "x"}
-	draft := ledgertest.Since(time.Now(), &ledger.Begun{ID: "c", Tenant: "Ada", Agent: ledger.AgentName{Name: agentName}, Messages: question("first")}, end)
+	draft := ledgertest.Since(time.Now(), &ledger.Begun{ID: "c", Tenant: "Ada", Agent: ledger.AgentName{Name: AgentName}, Messages: question("first")}, end)
 	snapshot, err := ledger.NewSnapshot(draft.State)
 	check.Must(t, err)
 	draft.Add(snapshot, &ledger.Said{Messages: question("second")}, end, &ledger.Said{Messages: question("third")}, end)

@@ -29,8 +29,8 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// agentName is the name of the agent of conversations in the store.
-const agentName = "web"
+// AgentName is the name of the agent of conversations in the store.
+const AgentName = "web"
 
 // leaseTTL is how long a killed process still holds its conversations.
 const leaseTTL = 5 * time.Second
@@ -66,8 +66,8 @@ type Options struct {
 	// Shared returns what windows show about the model and the shared servers; it is encoded as JSON. Default: nothing.
 	Shared func() any
 
-	// Room returns an error, for the user to read, if the user may not store more. begins says that
-	// a conversation would be added. Default nil: there is always room.
+	// Room returns an error that matches ErrFull if the user may not store more. begins says that a
+	// conversation would be added. Default: there is always room.
 	Room func(ctx context.Context, user string, begins bool) error
 
 	// Personal has the tools of servers that each user signs in to. Default: all users have the same tools.
@@ -117,7 +117,7 @@ func New(o Options) (*Service, error) {
 	}
 	s.feed = eventfeed.New(&eventfeed.Options{Items: s.items, RunBytes: maxRecent})
 	s.opts = agent.Options{
-		Name:    agentName,
+		Name:    AgentName,
 		System:  o.System,
 		Tools:   o.Tools,
 		Model:   agent.ModelSettings{Prices: o.Prices},
@@ -252,7 +252,7 @@ func (s *Service) reserveWork(ctx context.Context, user, text string, begins boo
 	}
 	if s.o.Room != nil {
 		if err := s.o.Room(ctx, user, begins); err != nil {
-			return fmt.Errorf("%w: %w", ErrFull, err)
+			return err
 		}
 	}
 	s.mu.Lock()

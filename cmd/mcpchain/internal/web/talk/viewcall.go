@@ -152,7 +152,7 @@ func (s *Service) agentOf(key run.Key) *agent.Agent {
 // due yields the due runs: conversations, and calls of views.
 func (s *Service) due() iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
-		for _, name := range []string{agentName, viewAgentName} {
+		for _, name := range []string{AgentName, viewAgentName} {
 			for head, err := range record.SkipDamaged(s.o.Store.List(s.ctx, record.Query{AllTenants: true, Agents: []string{name}, DueAt: time.Now(), Limit: 4 * maxRecovered}), nil) {
 				if !yield(head, err) {
 					return
