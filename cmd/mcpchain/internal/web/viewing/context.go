@@ -17,11 +17,18 @@ const (
 // reloaded page tears its views down, and in the specification only another context replaces
 // one.
 type told struct {
-	conversation string
-	turn         int // and the call whose result the view shows
-	call         string
-	text         string
+	at   place
+	text string
 }
+
+// place is the call whose result a view shows.
+type place struct {
+	conversation string
+	turn         int
+	call         string
+}
+
+func (v *view) place() place { return place{v.call.Conversation, v.call.Turn, v.call.Call} }
 
 // takeContext returns a function that replaces what a view wants the model to know. If there is too much, the oldest is
 // forgotten.
@@ -31,37 +38,41 @@ func (s *Service) takeContext(user string, v *view) func(*host.ModelContext) err
 		if err != nil {
 			return err
 		}
-		now := &told{v.call.Conversation, v.call.Turn, v.call.Call, viewframe.From(v.call.Server) + text}
-		isBeside := func(t *told) bool { return t.conversation == now.conversation }
+		at := v.place()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		all := slices.DeleteFunc(s.told[user], func(t *told) bool {
-			return isBeside(t) && t.turn == now.turn && t.call == now.call
-		})
+		all := slices.DeleteFunc(s.told[user], func(t *told) bool { return t.at == at })
 		if text != "" {
-			all = append(all, now)
+			all = append(all, &told{at, viewframe.From(v.call.Server) + text})
 		}
-		if others := slices.DeleteFunc(slices.Clone(all), isBeside); len(all)-len(others) > maxTold {
-			oldest := slices.IndexFunc(all, isBeside)
-			all = slices.Delete(all, oldest, oldest+1)
+		if beside := toldIn(at.conversation, all); len(beside) > maxTold {
+			all = slices.DeleteFunc(all, func(t *told) bool { return t == beside[0] })
 		}
 		s.keepLocked(user, all[max(0, len(all)-maxToldAll):])
 		return nil
 	}
 }
 
+// toldIn returns what the views of a conversation want the model to know.
+func toldIn(conversation string, all []*told) (out []*told) {
+	for _, t := range all {
+		if t.at.conversation == conversation {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // Ask asks a user's question by say, preceded by what the views of the conversation want the
 // model to know. The model is told once; if say fails, it is told with the next question.
 func (s *Service) Ask(user, conversation string, say func(before ...string) error) error {
-	var telling []*told
-	var texts []string
 	s.mu.Lock()
-	for _, t := range s.told[user] {
-		if t.conversation == conversation {
-			telling, texts = append(telling, t), append(texts, t.text)
-		}
-	}
+	telling := toldIn(conversation, s.told[user])
 	s.mu.Unlock()
+	var texts []string
+	for _, t := range telling {
+		texts = append(texts, t.text)
+	}
 	if err := say(texts...); err != nil {
 		return err
 	}

@@ -264,22 +264,22 @@ func (s *Service) End(ctx context.Context, user, id, reason string) error {
 // EndConversation ends the views of a deleted conversation, and forgets what they want models to know.
 func (s *Service) EndConversation(user, conversation string) {
 	s.closeAll("the conversation is deleted", func(v *view) bool { return v.window.key.user == user && v.call.Conversation == conversation })
-	s.forget(user, func(t *told) bool { return t.conversation == conversation })
+	s.forget(user, func(t *told) bool { return t.at.conversation == conversation })
 }
 
 // EndSession ends the views of a user in the windows of one session that has ended. Other
 // devices keep theirs.
 func (s *Service) EndSession(user, session string) {
-	var calls []string
+	var ended []place
 	s.closeAll("the user has signed out", func(v *view) bool {
 		_, _, latest := v.window.look()
 		ends := v.window.key.user == user && latest == session
 		if ends {
-			calls = append(calls, v.call.Call)
+			ended = append(ended, v.place())
 		}
 		return ends
 	})
-	s.forget(user, func(t *told) bool { return slices.Contains(calls, t.call) })
+	s.forget(user, func(t *told) bool { return slices.Contains(ended, t.at) })
 }
 
 // closeAll ends views. A view whose window has a stream is asked to end first.

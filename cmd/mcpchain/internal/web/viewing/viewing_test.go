@@ -1,6 +1,7 @@
 package viewing_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
@@ -191,6 +193,26 @@ func TestSignOutOfOneDevice(t *testing.T) {
 	<-over
 	phone.isGone("phone")
 	check.Contains(t, "the view at the desk", desk.ask("ping", `{}`), "result")
+}
+
+// TestSignOutKeepsOtherConversations has a view of another conversation want the model to know something. Its call has the id of
+// one whose view ends with the session.
+func TestSignOutKeepsOtherConversations(t *testing.T) {
+	call := func(context.Context, agenttest.Turn) (*model.Response, error) {
+		part := run.Part{Type: run.PartCall, ID: "call", Name: show.Tool, Arguments: show.Arguments}
+		return &model.Response{Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{part}}}, nil
+	}
+	w := newWorld(t, call, agenttest.Say("There."), call, agenttest.Say("There."))
+	id, calls := w.converse("Ada")
+	other, others := w.converse("Ada")
+	w.show("Ada", "desk", other, others[0]).knows("row 1 is selected")
+	phone := w.show("Ada", "phone", id, calls[0])
+	go phone.agrees()
+	w.views.EndSession("Ada", sessionOf("phone"))
+	_ = w.views.Ask("Ada", other, func(before ...string) error {
+		check.Same(t, "the model is told", before, []string{from + "row 1 is selected"})
+		return nil
+	})
 }
 
 // agrees has the view agree to its end.

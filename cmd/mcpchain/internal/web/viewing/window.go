@@ -20,7 +20,7 @@ type window struct {
 
 	mu      sync.Mutex    // guards the following fields
 	changed chan struct{} // has a value if there may be more to send; room for one
-	room    chan struct{} // has a value if messages were received; room for one
+	room    chan struct{} // has a value if there may be room for messages; room for one
 	last    uint64        // last number assigned
 	sent    uint64        // last number sent to the latest stream
 	waiting []numbered    // sent and not acknowledged, or not sent
@@ -157,6 +157,7 @@ func (w *window) put(v *view, kind string, value any) bool {
 		case len(w.waiting) < maxWaiting && w.bytes < 2*maxOutgoing || v.host.Err() != nil:
 			w.addLocked(kind, data)
 			w.mu.Unlock()
+			wake(w.room) // another view may wait, and there may be room for more
 			return true
 		}
 		w.mu.Unlock()
