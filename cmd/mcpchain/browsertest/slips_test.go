@@ -4,6 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
@@ -45,6 +49,24 @@ func TestDoubleClickAllowsNoServer(t *testing.T) {
 	ada.see(".card.form h3", "asks you")
 }
 
+// TestHeldKeyAllowsNoServer holds Enter on a button that asks once more.
+func TestHeldKeyAllowsNoServer(t *testing.T) {
+	ada := enter(t)
+	ada.ask("Book a table for 4 at Luigi.")
+	ada.see(".card.approval button", "Allow")
+	ada.fill("Allow", "all tools of this server")
+	eval[bool](ada, "([...document.querySelectorAll('.card button')].find(n => n.innerText === 'Allow').focus(), true)")
+	for _, again := range []bool{false, true, true, true} {
+		check.Must(t, check.Err(chromedp.Call(ada.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{
+			Type: "keyDown", Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13, AutoRepeat: &again,
+		})))
+	}
+	ada.see(".card .wrong", "Press Allow again")
+	check.Equal(t, "answers", eval[int](ada, "document.querySelectorAll('.note').length"), 0)
+	ada.press(kb.Enter)
+	ada.see(".card.form h3", "asks you")
+}
+
 // TestNextPerson shows the next person nothing of the one before.
 func TestNextPerson(t *testing.T) {
 	ada := enter(t)
@@ -66,7 +88,7 @@ func TestLongQuestion(t *testing.T) {
 	ada := enter(t)
 	ada.expectErrors("413", "422")
 	for text, want := range map[string]string{
-		strings.Repeat("x", 70_000): "a question has 1 to 65536 bytes",
+		strings.Repeat("x", 70_000): "a question has text, of at most 65536 bytes",
 		strings.Repeat("y", 2<<20):  "the body has more than 1048576 bytes",
 	} {
 		eval[bool](ada, "(() => { const q = document.querySelector('#question'); q.focus(); q.select(); return document.execCommand('insertText', false, %s); })()", text)

@@ -3,6 +3,7 @@ package browsertest_test
 import (
 	"context"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -131,6 +132,28 @@ func TestViewAfterItsStream(t *testing.T) {
 	ada.see("#list", "What is 17 plus 25?")
 	ada.click(".view-bar button", "Show")
 	ada.sees("Visitors on Friday")
+}
+
+// TestViewReadsMuch has a view read more than the queue of its window holds.
+func TestViewReadsMuch(t *testing.T) {
+	const reader = `<!doctype html><title>Reader</title><output id="reader"></output><script>
+		const say = (message) => parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
+		const read = (id) => say({ id, method: "resources/read", params: { uri: "ui://much" } });
+		addEventListener("message", ({ data: m }) => {
+			if (m.id === 0) { say({ method: "ui/notifications/initialized" }); read(1); }
+			if (!m.result?.contents) return;
+			document.querySelector("#reader").textContent = m.id;
+			if (m.id < 5) read(m.id + 1);
+		});
+		say({ id: 0, method: "ui/initialize", params: { protocolVersion: "2026-01-26", appInfo: { name: "reader", version: "1" }, appCapabilities: {} } });
+	</script>`
+	s := newServer("much").view("read", reader)
+	s.AddResource(&sdk.Resource{URI: "ui://much", Name: "much"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "ui://much", Text: strings.Repeat("x", 3<<20)}}}, nil
+	})
+	ada := enter(t, serving(t, "much", s)...)
+	ada.allow("call read {}")
+	ada.inView("document.querySelector('#reader')?.textContent === '5'")
 }
 
 // till is the view of the bank.

@@ -40,12 +40,12 @@ function control(field) {
   const message = el("p", { class: "wrong", id: ids.wrong, hidden: true });
   const help = [field.description, bounds(field)].filter(Boolean).join(" · ");
   const described = [help ? ids.help : "", ids.wrong].filter(Boolean).join(" ");
-  c.input.setAttribute("aria-describedby", described);
   const label = [field.title || field.name, field.required ? el("span", { class: "required" }, " (required)") : ""];
   const shown = c.node ?? c.input;
   const node = c.group
     ? el("fieldset", { class: "field" }, el("legend", {}, ...label), help ? el("p", { class: "help", id: ids.help }, help) : null, shown, message)
     : el("div", { class: "field" }, el("label", { for: ids.input }, ...label), help ? el("p", { class: "help", id: ids.help }, help) : null, shown, message);
+  (c.group ? node : c.input).setAttribute("aria-describedby", described);
   return {
     field, node,
     value: c.value,
@@ -192,7 +192,7 @@ function choices(field) {
     const box = el("input", { type: "checkbox", id, checked: field.default?.includes(o.value) });
     return { value: o.value, box, node: el("div", { class: "check" }, box, el("label", { for: id }, o.title || o.value)) };
   });
-  const input = el("div", { role: "group" }, ...boxes.map((b) => b.node));
+  const input = el("div", {}, ...boxes.map((b) => b.node));
   return {
     input, group: true,
     value() {

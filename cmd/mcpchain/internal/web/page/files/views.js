@@ -11,7 +11,8 @@ import { Frame, heightOf, size } from "./frame.js";
 // viewEvents are the events of views in the stream. They have numbers: the page says which it has.
 export const viewEvents = ["view-life", "viewed", "view", "view-size", "view-mode", "view-close", "view-closed", "view-ask", "view-asked"];
 
-const acknowledge = 24; // messages between two notes of what the page has
+const acknowledge = 24; // messages between two notes of what the page has; a few large ones fill the server's queue, too
+const noteAfter = 500; // milliseconds from a message to such a note
 
 // Views are the views of a conversation. on has the functions of the page: ask(e) shows a question about a view's call, and
 // show(node, title) a card; both return what removes it. complain(text) tells of a failure.
@@ -26,6 +27,8 @@ export class Views {
   #life; // of the stream's numbers
   #seen = 0; // the number of the last event
   #noted = 0; // the number that the server knows of
+  #soon; // timer of the next note
+  #over = false; // no view is shown any more
   #sight = new IntersectionObserver((entries) => {
     for (const e of entries) {
       if (!e.isIntersecting) continue;
@@ -99,6 +102,7 @@ export class Views {
     if (n <= this.#seen) return;
     this.#seen = n;
     if (n - this.#noted >= acknowledge) this.note();
+    else this.#soon ??= setTimeout(() => this.note(), noteAfter);
     if (kind === "viewed") return this.viewed(data);
     const figure = this.#sessions.get(data.session);
     switch (kind) {
@@ -115,6 +119,8 @@ export class Views {
 
   // note tells the server what the page has, so that it forgets it. If that fails, a later note says more.
   note() {
+    clearTimeout(this.#soon);
+    this.#soon = undefined;
     if (this.#seen === this.#noted) return;
     this.#noted = this.#seen;
     api.viewSeen(this.#window, this.#seen).catch(() => {});
@@ -141,12 +147,16 @@ export class Views {
     for (const key of [...this.#cards.keys()]) if (key.startsWith(`${session} `)) this.#drop(key);
   }
 
-  // open begins a session for a figure, with the view of a call.
+  // open begins a session for a figure, with the view of a call. It fails if no view is shown any more by then.
   async open(figure, e) {
     const opened = await api.openView({
       window: this.#window, host: location.origin, conversation: this.#conversation, turn: e.turn, call: e.id,
       theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light", width: Math.round(figure.node.clientWidth),
     });
+    if (this.#over) {
+      await api.endView(opened.session).catch(() => {});
+      throw new Error("the view is not shown any more");
+    }
     this.#sessions.set(opened.session, figure);
     return opened;
   }
@@ -186,10 +196,12 @@ export class Views {
 
   // end tears all views down.
   async end() {
+    this.#over = true;
     removeEventListener("pagehide", this.#leave);
     this.#sight.disconnect();
     await Promise.all([...this.#sessions.values()].map((f) => f.end()));
     removeEventListener("message", this.#message);
+    clearTimeout(this.#soon);
     for (const key of [...this.#cards.keys()]) this.#drop(key);
   }
 }
