@@ -87,39 +87,43 @@ func New(o Options) *Access {
 	a := &Access{opts: o, none: adapter.Merge(), grants: map[[2]string]*grant{}, waiting: map[string]*reception{}}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.work.Go(func() {
-		hosting.Every(a.ctx, idleAfter/4, func() { a.endIdle(time.Now().Add(-idleAfter)) })
+		hosting.Every(a.ctx, idleAfter/4, func() { a.endIdle(idleAfter) })
 	})
 	return a
 }
 
-// endIdle closes what has been unused since a time, except for sign-ins in progress.
-func (a *Access) endIdle(since time.Time) {
+// endIdle closes what has been unused for a time, except for sign-ins in progress.
+func (a *Access) endIdle(unused time.Duration) {
+	since := time.Now().Add(-unused)
+	if err := a.end(func(g *grant) bool { return g.idle(since) }); err != nil {
+		a.opts.Logger.Warn("a connection did not end well", "error", err)
+	}
+}
+
+// end forgets grants, and closes their connections.
+func (a *Access) end(which func(*grant) bool) (err error) {
 	a.mu.Lock()
-	var idle []*grant
+	var ended []*grant
 	for key, g := range a.grants {
-		if g.idle(since) {
-			idle = append(idle, g)
+		if which(g) {
+			ended = append(ended, g)
 			delete(a.grants, key)
 		}
 	}
 	a.mu.Unlock()
-	for _, g := range idle {
-		if err := errors.Join(g.disconnect(), g.auth.Close()); err != nil {
-			a.opts.Logger.Warn("a connection did not end well", "server", g.server.Name, "error", err)
+	for _, g := range ended {
+		if failed := errors.Join(g.disconnect(), g.auth.Close()); failed != nil {
+			err = errors.Join(err, fmt.Errorf("server %q: %w", g.server.Name, failed))
 		}
 	}
+	return err
 }
 
 // Close ends sign-ins and connections, and waits for them. Tokens stay in the store.
-func (a *Access) Close() (err error) {
+func (a *Access) Close() error {
 	a.stop()
 	a.work.Wait()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, g := range a.grants {
-		err = errors.Join(err, g.disconnect(), g.auth.Close())
-	}
-	return err
+	return a.end(func(*grant) bool { return true })
 }
 
 // Sources returns a source of tools for each server. It has tools while the user is connected to the server.
@@ -233,7 +237,7 @@ func (a *Access) SignOut(ctx context.Context, user, server string) error {
 func (a *Access) grant(user, server string) (*grant, error) {
 	g, err := a.take(user, server)
 	if errors.Is(err, ErrFull) {
-		a.endIdle(time.Now().Add(-idleIfFull))
+		a.endIdle(idleIfFull)
 		g, err = a.take(user, server)
 	}
 	return g, err

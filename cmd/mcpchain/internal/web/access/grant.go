@@ -43,7 +43,7 @@ type grant struct {
 // attempt is a sign-in in progress.
 type attempt struct {
 	shown   chan struct{} // closed when there is an address
-	address string        // to sign in at; set before shown is closed
+	address string        // to sign in at; set before shown is closed, and guarded by Access.mu until then
 	done    chan struct{} // closed when the sign-in has ended
 	err     error         // set before done is closed
 }

@@ -45,27 +45,34 @@ func (r *reception) Receive(ctx context.Context, address string) (url.Values, er
 		u.RawQuery = query.Encode()
 	}
 	a, state := r.grant.access, query.Get("state")
-	a.mu.Lock()
-	a.waiting[state] = r
-	a.mu.Unlock()
+	if !a.show(r, u.String(), state) {
+		return nil, ErrNoSignIn
+	}
 	defer func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		delete(a.waiting, state)
 	}()
 	select {
-	case <-r.attempt.shown: // the user already has another address
-		return nil, ErrNoSignIn
-	default:
-		r.attempt.address = u.String()
-		close(r.attempt.shown)
-	}
-	select {
 	case answer := <-r.answer:
 		return answer, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// show gives the user the address of a sign-in, and expects its answer. It reports false if the user
+// already has another address.
+func (a *Access) show(r *reception, address, state string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r.attempt.address != "" {
+		return false
+	}
+	r.attempt.address = address
+	close(r.attempt.shown)
+	a.waiting[state] = r
+	return true
 }
 
 // Close implements [oauth.Listener].
