@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -274,5 +275,47 @@ func cancelOutlivesTheWait(t *testing.T, store record.Store) {
 	next, err := a.Advance(t.Context(), key, nil)
 	if !errors.Is(err, agent.ErrCancelled) || next.Status != run.StatusCancelled {
 		t.Errorf("advanced: got %+v, %v, want a cancelled run", next, err)
+	}
+}
+
+// TestUnfinishedReply cancels a run whose model writes. What it has written is the output of the run, in the store, too.
+func TestUnfinishedReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := record.NewMemory()
+		written := make(halfWritten)
+		a := newAgent(t, written, &agent.Options{Durable: agent.Durable{Store: store}})
+		key := run.Key{ID: "half"}
+		go func() {
+			<-written
+			if _, err := a.Cancel(t.Context(), key); !errors.Is(err, record.ErrHeld) { // it is told
+				t.Errorf("got %v, want that the run is held", err)
+			}
+		}()
+		got, err := a.Run(t.Context(), human("go"), agent.WithRun(key.ID))
+		log, loadErr := store.Load(t.Context(), key)
+		check(t, loadErr)
+		kept, resultErr := agent.ResultOf(log.Records)
+		check(t, resultErr)
+		if !errors.Is(err, agent.ErrCancelled) || got.Output != "Half an \ufffd" || kept.Output != got.Output {
+			t.Errorf("got %q, %v and %q in the store, want what the model has written", got.Output, err, kept.Output)
+		}
+	})
+}
+
+// halfWritten is a model that never finishes its reply. It closes written after the first half.
+type halfWritten chan struct{}
+
+// Info implements [agent.Model].
+func (halfWritten) Info() model.Info { return model.Info{} }
+
+// Generate implements [agent.Model].
+func (written halfWritten) Generate(ctx context.Context, _ *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		if !yield(model.Delta{Text: "Half an \xff"}, nil) {
+			return
+		}
+		close(written)
+		<-ctx.Done()
+		yield(model.Delta{}, context.Cause(ctx))
 	}
 }

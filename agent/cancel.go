@@ -14,8 +14,9 @@ import (
 
 // Cancel cancels a run of [Durable.Store] and returns its status. A run that has ended stays as
 // it is. If another process holds the run, the error matches [record.ErrHeld]: that process is
-// told and ends the run within about a second; [record.CancelRun] waits for it. A task that a
-// server runs for the run is not stopped.
+// told and ends the run within about a second; [record.CancelRun] waits for it. What the model had
+// written of its reply is then the output of the run. A task that a server runs for the run is not
+// stopped.
 func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	l, err := a.hold(ctx, key)
 	if errors.Is(err, record.ErrHeld) {
@@ -129,16 +130,18 @@ func mayHaveEnded(records []run.Record, seq uint64) bool {
 	})
 }
 
-// endAsRequested records the cancellation of a run that this process holds, within lastWrite. The
-// error is [ErrCancelled], [ErrFailed] if the run has failed before, or nil if it was finished
-// before.
+// endAsRequested records the cancellation of a run that this process holds, within lastWrite, and
+// what the model has written of its reply. The error is [ErrCancelled], [ErrFailed] if the run has
+// failed before, or nil if it was finished before.
 func (s *session) endAsRequested(ctx context.Context, l *loadedRun) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancel()
 	stored := &loadedRun{hold: l.hold}
 	err := stored.load(ctx, s.agent, l.hold.lease.Key)
 	if err == nil && !stored.state.Status.Ended() {
-		stored.first = []ledger.Change{ledger.Cancellation()}
+		end := ledger.Cancellation()
+		end.Output = s.unfinished
+		stored.first = []ledger.Change{end}
 		err = (&session{agent: s.agent}).recordFirst(ctx, stored)
 	}
 	if err != nil {

@@ -79,7 +79,7 @@ func (s *session) collect(w *writer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s.warnings = append(s.warnings, w.warnings...)
-	s.window = w.window
+	s.window, s.unfinished = w.window, w.unfinished
 	s.storedStatus = ""
 	if w.hold != nil && w.durable != w.root.Status {
 		s.storedStatus = w.durable

@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -174,6 +175,17 @@ func (r *recorder) setWindow(use *WindowUse) {
 	r.writer.mu.Lock()
 	defer r.writer.mu.Unlock()
 	r.writer.window = use
+}
+
+// setUnfinished keeps what the model has written of a reply that was broken off, unless it is a
+// sub-agent's.
+func (r *recorder) setUnfinished(text string) {
+	if r.parent != nil {
+		return
+	}
+	r.writer.mu.Lock()
+	defer r.writer.mu.Unlock()
+	r.writer.unfinished = strings.ToValidUTF8(text, "\ufffd")
 }
 
 // stopAnswer returns the answer with which a call of the turn ends the run, or nil.

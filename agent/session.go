@@ -22,6 +22,8 @@ type session struct {
 	// session is driven.
 	load func(context.Context) (*loadedRun, error)
 
+	unfinished string // text of a reply that was broken off; recorded if the run is cancelled
+
 	// For the result:
 	warnings     []*Warning
 	window       *WindowUse // use of the window in the last model call

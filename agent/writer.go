@@ -40,6 +40,8 @@ type writer struct {
 	warnings []*Warning // the warnings that were emitted, at most as many as a result has
 	window   *WindowUse // use of the window in the last model call of the root run
 
+	unfinished string // text of a reply to the root run that was broken off
+
 	reservedCalls int           // current model calls with a reservation
 	callEnded     chan struct{} // closed when one of them ends
 }

@@ -45,7 +45,7 @@ func (s *Service) start(key run.Key, counted bool) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.working || t.barred > 0 || s.ctx.Err() != nil {
+	if t.working || s.ctx.Err() != nil {
 		t.again = true
 		s.release(t)
 		return false
@@ -84,9 +84,6 @@ func (s *Service) drive(t *topic) {
 		ctx, cancel := context.WithCancelCause(context.WithValue(hosting.WithUser(s.ctx, t.key.Tenant), topicKey{}, t))
 		t.mu.Lock()
 		t.cancel, t.again = cancel, false
-		if t.barred > 0 {
-			cancel(errStopped)
-		}
 		t.changed.fire()
 		t.mu.Unlock()
 		err := s.resumeRun(ctx, t)
@@ -106,7 +103,7 @@ func (t *topic) driveAgain() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.clearLocked()
-	if t.again && t.barred == 0 {
+	if t.again {
 		return true
 	}
 	t.working, t.cancel, t.given, t.asked = false, nil, nil, nil

@@ -73,7 +73,10 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 func saidIn(key run.Key, r run.Record) (out []entry) {
 	change := ledger.ChangeOf(r)
 	if end, ok := change.(*ledger.Ended); ok && end.Status != run.StatusFinished {
-		return []entry{{agent.Position{Seq: r.Seq}, "ended", ended{Status: string(end.Status), Error: ShownError(end.Error)}}}
+		if end.Output != "" { // what the model had written when the user stopped it
+			out = append(out, entry{kind: "reply", view: replyOf(end.Output, "", "")})
+		}
+		out = append(out, entry{kind: "ended", view: ended{Status: string(end.Status), Error: ShownError(end.Error)}})
 	}
 	_, isLater := change.(*ledger.Said)
 	calls := map[string]agent.Call{}

@@ -1,15 +1,71 @@
 package talk
 
 import (
+	"context"
+	"iter"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
 )
+
+// stoppable is a model whose first reply never ends.
+type stoppable struct {
+	*agenttest.Model
+	written bool
+}
+
+// Info implements [agent.Model].
+func (*stoppable) Info() model.Info { return model.Info{} }
+
+// Generate implements [agent.Model].
+func (m *stoppable) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	if m.written {
+		return m.Model.Generate(ctx, r)
+	}
+	m.written = true
+	return func(yield func(model.Delta, error) bool) {
+		if yield(model.Delta{Text: "Half an"}, nil) {
+			<-ctx.Done()
+			yield(model.Delta{}, context.Cause(ctx))
+		}
+	}
+}
+
+// TestStopKeepsTheText stops a reply in its middle. Windows keep what was written, and the model reads it with the next question.
+func TestStopKeepsTheText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := &stoppable{Model: agenttest.Play(agenttest.Say("Yes?"))}
+		s, err := New(Options{Model: model, Store: record.NewMemory()})
+		check.Must(t, err)
+		defer s.Close()
+		id, err := s.Begin(t.Context(), "Ada", "hello")
+		check.Must(t, err)
+		synctest.Wait()
+		check.Must(t, s.Stop(t.Context(), "Ada", id))
+		entries, err := s.history(t.Context(), run.Key{Tenant: "Ada", ID: id}, agent.Position{})
+		check.Must(t, err)
+		var kinds []string
+		for _, e := range entries {
+			kinds = append(kinds, e.kind)
+		}
+		check.Same(t, "entries", kinds, []string{"said", "", "reply", "ended"}) // the second one is the call of the model
+		check.Contains(t, "the reply", string(entries[2].item().Data), "Half an")
+		check.Must(t, s.Say(t.Context(), "Ada", id, "and?"))
+		synctest.Wait()
+		var texts []string
+		for _, m := range model.Turns()[0].Request.Messages {
+			texts = append(texts, m.Text())
+		}
+		check.Same(t, "messages", texts, []string{"hello", "Half an\n\n(the user stopped the answer here)", "and?"})
+	})
+}
 
 // TestStopWhileHeld stops, deletes or continues a conversation that another process holds: one that
 // was killed for as long as its lease lasts, and one that never ends.

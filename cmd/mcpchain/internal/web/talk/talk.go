@@ -214,7 +214,7 @@ func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) er
 	}
 	var input agent.Input
 	if state.Status == run.StatusCancelled || state.Status == run.StatusFailed {
-		input = agent.Messages(run.Text(run.RoleAssistant, "(no answer: the turn ended early)"))
+		input = agent.Messages(run.Text(run.RoleAssistant, earlyEnd(state.Output)))
 	}
 	for _, text := range texts {
 		input = append(input, agent.Text(text)...)
@@ -242,6 +242,14 @@ func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) er
 		return fmt.Errorf("ask: %w", err)
 	}
 	return nil
+}
+
+// earlyEnd returns what the model reads of its answer in a turn that ended early: what it had written.
+func earlyEnd(written string) string {
+	if written == "" {
+		return "(no answer: the turn ended early)"
+	}
+	return written + "\n\n(the user stopped the answer here)"
 }
 
 // reserveWork returns an error if the user may not ask now. Otherwise it counts the conversation as
@@ -309,24 +317,22 @@ func inputOf(c ledger.Change) []run.Message {
 	return nil
 }
 
-// Stop cancels the turn of a conversation and the calls of its views. A conversation that has ended
-// stays as it is. The error matches ErrElsewhere if another process does not let go of the
+// Stop cancels the turn of a conversation and the calls of its views. What the model has written of its
+// answer stays. A conversation that has ended stays as it is. The error matches ErrElsewhere if another process does not let go of the
 // conversation.
 func (s *Service) Stop(ctx context.Context, user, id string) error {
 	key := run.Key{Tenant: user, ID: id}
-	if _, err := s.load(ctx, key); err != nil {
-		return err
-	}
 	t, err := s.acquire(ctx, key)
 	if err != nil {
 		return err
 	}
 	defer s.release(t)
-	if err := t.interrupt(ctx); err != nil {
+	interrupt, idle := t.driver()
+	if err := s.cancel(ctx, key); err != nil { // which ends the work on the run, with what the model has written
 		return err
 	}
-	defer t.resume()
-	if err := s.cancel(ctx, key); err != nil {
+	interrupt() // other work, such as connecting to servers
+	if err := wait(ctx, idle); err != nil {
 		return err
 	}
 	s.Changed(user)
@@ -334,17 +340,17 @@ func (s *Service) Stop(ctx context.Context, user, id string) error {
 	return errors.Join(err, s.stopViews(ctx, key))
 }
 
-// cancel cancels a run, also one that a killed process holds.
+// cancel cancels a run, also one that this process drives or a killed process holds.
 func (s *Service) cancel(ctx context.Context, key run.Key) error {
 	return s.retryWhileHeld(ctx, func() error {
 		if _, err := s.agentOf(key).Cancel(ctx, key); err != nil {
-			return fmt.Errorf("stop: %w", err)
+			return goneError(fmt.Errorf("stop: %w", err))
 		}
 		return nil
 	})
 }
 
-// retryWhileHeld calls do again while another process holds the run. A killed process holds a run until its lease ends:
+// retryWhileHeld calls do again while a process holds the run. A killed process holds a run until its lease ends:
 // retryWhileHeld waits a second longer, and then returns ErrElsewhere.
 func (s *Service) retryWhileHeld(ctx context.Context, do func() error) error {
 	for end := time.Now().Add(leaseTTL + time.Second); ; {

@@ -41,7 +41,6 @@ type topic struct {
 
 	working bool                    // a goroutine drives the run
 	again   bool                    // and has to look once more
-	barred  int                     // number of callers that keep it from being driven
 	cancel  context.CancelCauseFunc // ends the present attempt; nil unless the run is driven
 	idle    chan struct{}           // closed when the run is no longer driven
 
@@ -133,14 +132,25 @@ func (s *Service) settled(ctx context.Context, key run.Key) error {
 	if t == nil {
 		return nil
 	}
-	return t.wait(ctx)
+	_, idle := t.driver()
+	return wait(ctx, idle)
 }
 
-// wait waits until nothing drives the conversation.
-func (t *topic) wait(ctx context.Context) error {
+// driver returns a function that ends the present attempt to drive the run, and a channel that is closed when the run is no
+// longer driven.
+func (t *topic) driver() (interrupt func(), idle <-chan struct{}) {
 	t.mu.Lock()
-	idle := t.idle
-	t.mu.Unlock()
+	defer t.mu.Unlock()
+	cancel := t.cancel
+	return func() {
+		if cancel != nil {
+			cancel(errStopped)
+		}
+	}, t.idle
+}
+
+// wait waits until a channel is closed.
+func wait(ctx context.Context, idle <-chan struct{}) error {
 	select {
 	case <-idle:
 		return nil
@@ -149,35 +159,12 @@ func (t *topic) wait(ctx context.Context) error {
 	}
 }
 
-// interrupt ends the work on the conversation, and prevents more until resume. After an error there
-// is nothing to resume.
-func (t *topic) interrupt(ctx context.Context) error {
-	t.mu.Lock()
-	t.barred++
-	if t.cancel != nil {
-		t.cancel(errStopped)
-	}
-	t.mu.Unlock()
-	err := t.wait(ctx)
-	if err != nil {
-		t.resume()
-	}
-	return err
-}
-
 // endWindows tells the windows that the conversation is deleted.
 func (t *topic) endWindows() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.deleted = true
 	t.changed.fire()
-}
-
-// resume takes back an interrupt. It does not begin work.
-func (t *topic) resume() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.barred--
 }
 
 // signal tells any number of waiters that something has changed. The zero value is ready.
