@@ -26,53 +26,16 @@ type offers struct {
 	exact json.RawMessage // declared instead, or nil
 }
 
-// handlerOffers returns the capabilities of the installed handlers.
-func (o *Options) handlerOffers() offers {
-	out := offers{roots: o.givesRoots(), tasks: true}
-	if o.Sampling != nil {
-		c := inquiry.SamplingCapabilityOf(o.Sampling)
-		out.sampling = &c
-	}
-	if o.Elicitation != nil {
-		c := inquiry.ElicitationCapabilityOf(o.Elicitation)
-		out.elicitation = &c
-	}
-	return out
-}
-
-// check returns an error for a handler whose capability is empty.
-func (f *offers) check() error {
-	if f.elicitation != nil && !f.elicitation.Form && !f.elicitation.URL {
-		return errors.New("Options.Elicitation: its capability has no mode: want forms, URLs or both")
-	}
-	return nil
-}
-
-// declared holds the parts of Options.Protocol.Capabilities that handlers answer, and the
-// extensions.
-type declared struct {
-	Sampling *struct {
-		Tools   *struct{} `json:"tools"`
-		Context *struct{} `json:"context"`
-	} `json:"sampling"`
-	Elicitation *struct {
-		Form *struct{} `json:"form"`
-		URL  *struct{} `json:"url"`
-	} `json:"elicitation"`
-	Roots *struct {
-		ListChanged bool `json:"listChanged"`
-	} `json:"roots"`
-
-	Extensions map[string]json.RawMessage `json:"extensions"`
-}
-
 // offers returns the client's capabilities: the installed handlers' with the additions of
 // Options.Protocol.Capabilities, or with ExactCapabilities only the latter. The error says where
 // they and the handlers disagree.
 func (o *Options) offers() (offers, error) {
 	out := o.handlerOffers()
+	if e := out.elicitation; e != nil && !e.Form && !e.URL {
+		return out, errors.New("Options.Elicitation: its capability has no mode: want forms, URLs or both")
+	}
 	if o.Protocol.Capabilities == nil {
-		return out, out.check()
+		return out, nil
 	}
 	given, err := jsonrpc.EncodeParams(o.Protocol.Capabilities)
 	if err != nil {
@@ -113,6 +76,38 @@ func (o *Options) offers() (offers, error) {
 		out.elicitation = &mcp.ElicitationCapability{Form: form, URL: d.Elicitation.URL != nil}
 	}
 	return out, err
+}
+
+// declared holds the parts of Options.Protocol.Capabilities that handlers answer, and the
+// extensions.
+type declared struct {
+	Sampling *struct {
+		Tools   *struct{} `json:"tools"`
+		Context *struct{} `json:"context"`
+	} `json:"sampling"`
+	Elicitation *struct {
+		Form *struct{} `json:"form"`
+		URL  *struct{} `json:"url"`
+	} `json:"elicitation"`
+	Roots *struct {
+		ListChanged bool `json:"listChanged"`
+	} `json:"roots"`
+
+	Extensions map[string]json.RawMessage `json:"extensions"`
+}
+
+// handlerOffers returns the capabilities of the installed handlers.
+func (o *Options) handlerOffers() offers {
+	out := offers{roots: o.givesRoots(), tasks: true}
+	if o.Sampling != nil {
+		c := inquiry.SamplingCapabilityOf(o.Sampling)
+		out.sampling = &c
+	}
+	if o.Elicitation != nil {
+		c := inquiry.ElicitationCapabilityOf(o.Elicitation)
+		out.elicitation = &c
+	}
+	return out
 }
 
 // checkExtension returns an error for an invalid name of an extension. Unlike in keys of _meta,

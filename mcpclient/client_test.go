@@ -37,6 +37,7 @@ func TestOptionsRefused(t *testing.T) {
 		"Options.LogLevel":          {LogLevel: "loud"},
 		"file://":                   {Roots: []mcp.Root{{URI: "/tmp"}}},
 		"Options.Elicitation":       {Elicitation: elicitationModes{}},
+		"capability has no mode":    {Elicitation: elicitationModes{}, Protocol: mcpclient.Protocol{Capabilities: json.RawMessage(`{}`)}},
 
 		`Options.Handlers["com.example/x"] is nil`: handler("com.example/x", nil),
 		"ping itself":                              handler("ping", roots),
