@@ -24,7 +24,7 @@ const noRequests = "this revision has no requests of the server"
 
 // cannotAsk reports whether a tool failed because its server may not send requests.
 func (p *peer) cannotAsk(text string) bool {
-	if p.current().hasServerRequests() {
+	if p.current().has(serverRequests) {
 		return false
 	}
 	for _, words := range askRefusals {

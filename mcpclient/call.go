@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -17,7 +16,7 @@ type request struct {
 	target          string       // the tool, prompt or resource that the request names
 	params          []byte       // a JSON object without _meta, or nil
 	answers         []byte       // members that answer an input round, each followed by a comma
-	call            mcp.CallInfo // the call that it belongs to; without a Method the request itself, without an ID not known yet
+	call            mcp.CallInfo // the call that it belongs to; without a Method, that is the request itself
 	task            bool         // the result may be a task, or the request is about one
 	resent          bool         // it was sent again in a new session or on a new connection
 	revisionRetried bool         // it was sent again after the server refused its revision
@@ -121,59 +120,15 @@ func (c *caller) callOptions(opts []CallOption) (*callOptions, error) {
 	return &o, nil
 }
 
-// forMiddleware converts a request or notification for Options.Middleware.
-func (c *caller) forMiddleware(r *request, o *callOptions) *Request {
-	q := &Request{
-		Client:     c.client,
-		Method:     r.method,
-		Name:       r.target,
-		CallID:     r.call.ID,
-		Params:     r.paramsWithAnswers(),
-		Meta:       map[string]json.RawMessage{},
-		invocation: new(invocation),
-	}
-	maps.Copy(q.Meta, o.meta)
-	return q
-}
-
-// throughNotify sends a notification through Options.Middleware.
-func (c *caller) throughNotify(ctx context.Context, l *link, method string, params []byte) (err error) {
-	defer recoverPanic(c.log, method, errMiddlewarePanicked, &err)
-	r, meta, err := customRequest(method, json.RawMessage(params))
-	if err != nil {
-		return err
-	}
-	o := new(callOptions)
-	o.apply(meta)
-	q := c.forMiddleware(r, o)
-	q.Notification = true
-	q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
-		params, err := jsonrpc.EncodeParams(q.Params)
-		if err != nil {
-			return nil, fmt.Errorf("middleware: params: %w", err)
-		}
-		if len(q.Meta) > 0 {
-			meta, err := jsonrpc.Marshal(q.Meta)
-			if err != nil {
-				return nil, fmt.Errorf("middleware: _meta: %w", err)
-			}
-			params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, params), "_meta", meta))
-		}
-		return nil, l.postNotification(ctx, method, params)
-	}
-	_, err = c.sending(ctx, q)
-	return err
-}
-
-// retries returns the policy of Options.Limits.Retries for requests that are safe to repeat.
-func (c *caller) retries(mayRepeat func(method string, err error) bool) retries {
-	return retries{max: c.opts.Limits.Retries, mayRepeat: mayRepeat, sleep: c.life.Sleep, log: c.log}
-}
-
 // notifyOn sends a notification over a connection, through Options.Middleware.
 func (c *caller) notifyOn(ctx context.Context, l *link, method string, params []byte) error {
 	if c.sending != nil {
 		return c.throughNotify(ctx, l, method, params)
 	}
 	return l.postNotification(ctx, method, params)
+}
+
+// retries returns the policy of Options.Limits.Retries for requests that are safe to repeat.
+func (c *caller) retries(mayRepeat func(method string, err error) bool) retries {
+	return retries{max: c.opts.Limits.Retries, mayRepeat: mayRepeat, sleep: c.life.Sleep, log: c.log}
 }

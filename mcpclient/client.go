@@ -56,7 +56,7 @@ func (c *Client) Transport() Transport {
 // server on a shared connection, such as stdio, does not.
 func (c *Client) SeparatesCalls() bool {
 	l := c.link.Load()
-	return !c.current().hasServerRequests() || l != nil && l.exchange != nil
+	return !c.current().has(serverRequests) || l != nil && l.exchange != nil
 }
 
 // Ping returns nil if the server responds: to ping in the legacy era, to server/discover in the
@@ -163,7 +163,7 @@ func (c *Client) SetRoots(ctx context.Context, roots []mcp.Root) error {
 		}
 	}
 	c.answerer.storeRoots(roots)
-	if !c.current().hasServerRequests() || c.offers.quietRoots {
+	if !c.current().has(serverRequests) || c.offers.quietRoots {
 		return nil
 	}
 	return c.Notify(ctx, "notifications/roots/list_changed", nil)

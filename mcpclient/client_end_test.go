@@ -262,7 +262,7 @@ func TestKeepAliveOfTheMute(t *testing.T) {
 			start := time.Now()
 			<-c.Done()
 			check.Equal(t, "it took", time.Since(start), time.Minute)
-			wantBoth(t, c.Err(), mcpclient.ErrClosed, "no sign of life: no answer to")
+			wantBoth(t, c.Err(), mcpclient.ErrClosed, "server does not respond: no answer to")
 			_ = p.next() // the ping
 			p.expect("")
 			check.Is(t, c.Ping(t.Context()), mcpclient.ErrClosed, "call afterwards")

@@ -99,7 +99,7 @@ func (c *connector) endSession(within time.Duration) {
 func (c *connector) disconnect() (err error) {
 	if l := c.link.Load(); l != nil {
 		l.calls.Close(c.life.Cause())
-		err = l.end()
+		err = l.close()
 	}
 	c.cache.clear()
 	return err

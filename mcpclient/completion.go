@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -13,6 +12,37 @@ import (
 
 // maxCompletions is the protocol's bound: "Maximum 100 items per response".
 const maxCompletions = 100
+
+// complete is [Client.Complete] without the operation in its error.
+func complete(ctx context.Context, c *caller, p *mcp.CompleteParams, opts []CallOption) (*mcp.Completion, error) {
+	params, err := completeParams(p, c.current().has(completionContext))
+	if err != nil {
+		return nil, err
+	}
+	var result struct {
+		Completion *struct {
+			Values  []string    `json:"values"`
+			Total   json.Number `json:"total"`
+			HasMore bool        `json:"hasMore"`
+		} `json:"completion"`
+	}
+	if err := c.call(ctx, c.calls, &request{method: "completion/complete", params: params}, &result, opts); err != nil {
+		return nil, err
+	}
+	if result.Completion == nil {
+		return nil, fmt.Errorf("%w: no member %q", mcp.ErrInvalidResult, "completion")
+	}
+	out := &mcp.Completion{Values: result.Completion.Values, HasMore: result.Completion.HasMore}
+	if n, err := result.Completion.Total.Int64(); err == nil && n >= 0 {
+		total := int(n)
+		out.Total = &total
+	}
+	if len(out.Values) > maxCompletions {
+		c.logViolation("the server completes with more values than are allowed", "got", len(out.Values), "want", maxCompletions)
+		out.Values, out.HasMore = out.Values[:maxCompletions], true
+	}
+	return out, nil
+}
 
 // completeParams returns the params of a request for a completion. withFilled includes the filled
 // values.
@@ -41,38 +71,7 @@ func completeParams(p *mcp.CompleteParams, withFilled bool) (json.RawMessage, er
 		wire.Ref = reference{Type: "ref/resource", URI: p.Template}
 	}
 	if len(p.Filled) > 0 && withFilled {
-		wire.Context = &filled{maps.Clone(p.Filled)}
+		wire.Context = &filled{p.Filled}
 	}
 	return jsonrpc.EncodeParams(wire)
-}
-
-// complete is [Client.Complete] without the operation in its error.
-func complete(ctx context.Context, c *caller, p *mcp.CompleteParams, opts []CallOption) (*mcp.Completion, error) {
-	params, err := completeParams(p, c.current().has(completionContext))
-	if err != nil {
-		return nil, err
-	}
-	var result struct {
-		Completion *struct {
-			Values  []string    `json:"values"`
-			Total   json.Number `json:"total"`
-			HasMore bool        `json:"hasMore"`
-		} `json:"completion"`
-	}
-	if err := c.call(ctx, c.calls, &request{method: "completion/complete", params: params}, &result, opts); err != nil {
-		return nil, err
-	}
-	if result.Completion == nil {
-		return nil, fmt.Errorf("%w: no member %q", mcp.ErrInvalidResult, "completion")
-	}
-	out := &mcp.Completion{Values: result.Completion.Values, HasMore: result.Completion.HasMore}
-	if n, err := result.Completion.Total.Int64(); err == nil && n >= 0 {
-		total := int(n)
-		out.Total = &total
-	}
-	if len(out.Values) > maxCompletions {
-		c.log.Warn("the server completes with more values than are allowed", "got", len(out.Values), "want", maxCompletions)
-		out.Values, out.HasMore = out.Values[:maxCompletions], true
-	}
-	return out, nil
 }

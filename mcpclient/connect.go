@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -42,20 +43,23 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 
 // newClient returns a client with checked options. Its goroutines get the values of ctx.
 func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) {
-	introduction, introductionErr := encodeImplementation(&opts.ClientInfo)
 	offers, offersErr := opts.offers()
-	if err := errors.Join(introductionErr, opts.check(), offersErr, missing(t)); err != nil {
+	if err := errors.Join(opts.check(), offersErr, missingTransportError(t)); err != nil {
 		return nil, err
 	}
-	sending, sendingErr := compose("Options.Middleware", opts.Middleware, innermost)
-	answering, answeringErr := compose("Options.ServerMiddleware", opts.ServerMiddleware, innermost)
+	introduction, err := jsonrpc.Marshal(opts.ClientInfo)
+	if err != nil {
+		return nil, fmt.Errorf("Options.ClientInfo: %w", err)
+	}
+	sending, sendingErr := compose("Options.Middleware", opts.Middleware)
+	answering, answeringErr := compose("Options.ServerMiddleware", opts.ServerMiddleware)
 	if err := errors.Join(sendingErr, answeringErr); err != nil {
 		return nil, err
 	}
 	c := &Client{opts: opts}
 	c.log = opts.Logger
 	c.undeclared = opts.Protocol.AllowUndeclared
-	c.introduction = introduction
+	c.introduction = string(introduction)
 	c.offers = offers
 	c.caller.sending = sending
 	c.answerer.middleware = answering
@@ -68,15 +72,15 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 
 // withConnectTimeout bounds the context of a Connect, unless it has a deadline.
 func (c *connector) withConnectTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, bounded := ctx.Deadline(); bounded {
+		return ctx, func() {}
+	}
 	limit := 10 * time.Minute
 	switch t := c.negotiator.transport.(type) {
 	case *Command: // no person has to sign in
 		limit = time.Minute
 	case wire.Bounded:
 		limit = t.ConnectTimeout()
-	}
-	if _, bounded := ctx.Deadline(); bounded {
-		return ctx, func() {}
 	}
 	return context.WithTimeoutCause(ctx, limit, connectTimeoutError(limit))
 }
@@ -110,7 +114,7 @@ func (c *connector) dialAndNegotiate(ctx context.Context) error {
 	if err := c.negotiator.negotiate(ctx); err != nil {
 		return err
 	}
-	c.standalone.handshake.Store(int64(time.Since(start)))
+	c.standalone.handshakeTime.Store(int64(time.Since(start)))
 	return c.finishHandshake(ctx)
 }
 

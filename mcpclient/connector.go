@@ -79,7 +79,7 @@ func (c *connector) beginSession(ctx context.Context) error {
 	switch {
 	case err == nil:
 		c.server.Store(server)
-		c.standalone.handshake.Store(int64(time.Since(start)))
+		c.standalone.handshakeTime.Store(int64(time.Since(start)))
 	case c.opts.Protocol.Revision == "" && disprovesLegacy(err) && c.negotiator.renegotiate(ctx) == nil:
 		return c.adaptToEra(ctx, before)
 	default:
@@ -130,7 +130,7 @@ func (c *connector) reopen(ctx context.Context) (err error) {
 			if ctx.Err() != nil {
 				err = l.explain(err)
 			}
-			_ = l.end()
+			_ = l.close()
 		}
 	}()
 	if err := c.dialAndNegotiate(ctx); err != nil {

@@ -196,7 +196,7 @@ func (v *urlElicitations) validElicitations(rpc *mcp.RPCError) (valid []*mcp.Eli
 		case err != nil || seen[p.ElicitationID] || !isValidURLElicitation(p):
 			v.peer.logViolation("skipped a malformed elicitation in an error", "index", i)
 		case len(valid) == v.limit:
-			v.log.Warn("skipped elicitations in an error: too many", "got", len(data.Elicitations), "want", len(valid))
+			v.peer.logViolation("skipped elicitations in an error: too many", "got", len(data.Elicitations), "want", len(valid))
 			return valid
 		default:
 			seen[p.ElicitationID] = true

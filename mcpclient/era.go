@@ -48,9 +48,6 @@ type era interface {
 	decodePolled(result json.RawMessage) (polledTask, error)
 
 	pingMethod() string
-	mirrorsParams() bool       // over HTTP, headers repeat arguments of tool calls
-	hasServerRequests() bool   // the server sends requests
-	allowsSeveralBlocks() bool // a sampling result may have several blocks
 	has(feature) bool
 }
 
@@ -58,11 +55,14 @@ type era interface {
 type feature int
 
 const (
-	standaloneStreams    feature = iota // over HTTP the server sends everything but responses on a separate stream
+	serverRequests       feature = iota // the server sends requests
+	standaloneStreams                   // over HTTP the server sends everything but responses on a separate stream
 	listenStreams                       // a subscription is a stream of its own
+	paramHeaders                        // over HTTP, headers repeat arguments of tool calls
 	completionCapability                // servers declare completions
 	completionContext                   // a completion request has the other arguments
 	audioContent                        // a block may be audio
+	severalBlocks                       // a sampling result may have several blocks
 	cacheHints                          // results say how long they may be cached
 	coreTasks                           // tasks belong to the core protocol
 	sessionCursors                      // a cursor belongs to its session

@@ -75,21 +75,15 @@ func (e *legacyEra) hasCancelNotice(r *request, _ bool) bool {
 
 func (e *legacyEra) pingMethod() string { return "ping" }
 
-func (e *legacyEra) mirrorsParams() bool { return false }
-
-func (e *legacyEra) hasServerRequests() bool { return true }
-
-func (e *legacyEra) allowsSeveralBlocks() bool { return e.revision >= mcp.Revision20251125 }
-
 func (e *legacyEra) has(f feature) bool {
 	switch f {
-	case standaloneStreams, sessionLevel, sessionCursors:
+	case serverRequests, standaloneStreams, sessionLevel, sessionCursors:
 		return true
 	case completionCapability, audioContent:
 		return e.revision >= mcp.Revision20250326
 	case completionContext:
 		return e.revision >= mcp.Revision20250618
-	case urlElicitationErrors, coreTasks:
+	case urlElicitationErrors, coreTasks, severalBlocks:
 		return e.revision == mcp.Revision20251125
 	}
 	return false

@@ -140,15 +140,9 @@ func (e modernEra) hasCancelNotice(_ *request, overHTTP bool) bool { return !ove
 
 func (e modernEra) pingMethod() string { return "server/discover" }
 
-func (e modernEra) mirrorsParams() bool { return true }
-
-func (e modernEra) hasServerRequests() bool { return false }
-
-func (e modernEra) allowsSeveralBlocks() bool { return true }
-
 func (e modernEra) has(f feature) bool {
 	switch f {
-	case listenStreams, completionCapability, completionContext, audioContent, cacheHints:
+	case listenStreams, paramHeaders, completionCapability, completionContext, audioContent, severalBlocks, cacheHints:
 		return true
 	}
 	return false

@@ -19,7 +19,7 @@ import (
 const eraPause = 5 * time.Second
 
 // errEraBound is the error of a request that has no meaning outside the era in which it began.
-var errEraBound = errors.New("request continues what began in the era before: begin again")
+var errEraBound = errors.New("request continues what began in the previous era: begin again")
 
 // eras probes a server over HTTP again when a request fails as it would in another era: its
 // operator may have updated it, or rolled it back. "Clients SHOULD cache the result …,

@@ -109,11 +109,3 @@ func (e *unsentError) Unwrap() error { return e.error }
 type begunError struct{ error }
 
 func (e *begunError) Unwrap() error { return e.error }
-
-// newBegunError returns err as a [*begunError], nil for nil.
-func newBegunError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &begunError{err}
-}

@@ -26,14 +26,15 @@ func (n *negotiator) handshake(ctx context.Context, e era) (*mcp.Server, error) 
 // initialize introduces the client to a legacy server and requests a revision. The server may
 // choose another, unless the host has forced one.
 func (n *negotiator) initialize(ctx context.Context, e *legacyEra) (*mcp.Server, error) {
-	b := append(append(make([]byte, 0, envelope+len(n.introduction)), `{"protocolVersion":"`...), e.revision...)
-	b = n.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
-	params := append(append(append(b, `,"clientInfo":`...), n.introduction...), '}')
+	params := []byte(`{"protocolVersion":"` + e.revision + `","capabilities":`)
+	params = n.offers.appendTo(params, `{"listChanged":true}`)
+	params = append(params, `,"clientInfo":`+n.introduction+`}`...)
 	l := n.link.Load()
 	got, err := n.send(ctx, &request{method: "initialize", params: params, era: e}, new(callOptions))
-	if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && len(supportedRevisions(rpc)) > 0 {
-		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, excerpt.Cut(strings.Join(supportedRevisions(rpc), ", ")))
-	} else if err != nil {
+	if err != nil {
+		if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && len(supportedRevisions(rpc)) > 0 {
+			return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, excerpt.Cut(strings.Join(supportedRevisions(rpc), ", ")))
+		}
 		return nil, fmt.Errorf("initialize: %w", l.handshakeError(err))
 	}
 	var g results.Greeting
@@ -110,34 +111,4 @@ func suggestsNoServer(status int) bool {
 		return true
 	}
 	return false
-}
-
-// encodeImplementation returns the JSON of the client's name and version.
-func encodeImplementation(i *mcp.Implementation) (string, error) {
-	var buf [256]byte
-	b := appendText(append(buf[:0], '{'), "name", i.Name)
-	if i.Title != "" {
-		b = appendText(b, "title", i.Title)
-	}
-	b = appendText(b, "version", i.Version)
-	if i.Description != "" {
-		b = appendText(b, "description", i.Description)
-	}
-	if i.WebsiteURL != "" {
-		b = appendText(b, "websiteUrl", i.WebsiteURL)
-	}
-	if len(i.Icons) > 0 {
-		icons, err := jsonrpc.Marshal(i.Icons)
-		if err != nil {
-			return "", fmt.Errorf("Options.ClientInfo.Icons: %w", err)
-		}
-		b = jsonrpc.AppendMember(b, "icons", icons)
-	}
-	return string(jsonrpc.CloseObject(b)), nil
-}
-
-// appendText appends a member that is a string, followed by a comma.
-func appendText(b []byte, key, text string) []byte {
-	b = append(jsonrpc.AppendString(b, key), ':')
-	return append(jsonrpc.AppendString(b, text), ',')
 }

@@ -25,14 +25,6 @@ func targetMember(method string) string {
 	return ""
 }
 
-// ownHeader returns a header for a connection that may modify it.
-func ownHeader(shared http.Header) http.Header {
-	if shared == nil {
-		return http.Header{}
-	}
-	return shared.Clone()
-}
-
 // withParamHeaders repeats arguments of a tool call in headers if the tool wants that. If the
 // server finds the headers wrong, the definition of the tool is fetched again and the request
 // is sent once more.
@@ -64,7 +56,7 @@ func withParamHeaders(next sender, tools *toolRegistry) sender {
 // mirrorsParams reports whether headers repeat arguments of tool calls.
 func (p *peer) mirrorsParams() bool {
 	l := p.link.Load()
-	return (l.exchange != nil || l.headed != nil) && p.current().mirrorsParams()
+	return (l.exchange != nil || l.headed != nil) && p.current().has(paramHeaders)
 }
 
 // relearn lists the tools up to this one, and returns its headers.

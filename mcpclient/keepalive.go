@@ -13,7 +13,7 @@ import (
 const shortestKeepAlive = time.Second
 
 // errUnresponsive is the error of a connection whose server does not respond.
-var errUnresponsive = errors.New("server gave no sign of life")
+var errUnresponsive = errors.New("server does not respond")
 
 // keepAlive pings the current connection at intervals while it is idle, until ctx ends. The server
 // has as long to answer; otherwise the connection ends.

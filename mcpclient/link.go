@@ -100,52 +100,6 @@ type source struct {
 	quoted  bool          // it was found within other text, such as a log
 }
 
-// kill ends the connection immediately.
-func (l *link) kill() {
-	if conn, ok := wire.As[wire.Killer](l.conn); ok {
-		conn.Kill()
-	}
-}
-
-// explain adds to the error of an unresponsive server what the connection knows about it. l is nil
-// before the first connection.
-func (l *link) explain(err error) error {
-	if l == nil {
-		return err
-	}
-	if conn, ok := wire.As[wire.Explainer](l.conn); ok {
-		return conn.Explain(err)
-	}
-	return err
-}
-
-// endErr returns why the connection ended by itself, nil if it has not.
-func (l *link) endErr() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err == nil {
-		return nil
-	}
-	return closedError(l.err)
-}
-
-// endCalls fails the calls that wait on the connection, and every later one. Messages to the
-// server are still sent.
-func (l *link) endCalls() {
-	l.calls.Close(ErrClosed)
-	if l.exchange != nil {
-		l.exchange.EndCalls()
-	}
-}
-
-// end closes the connection, fails its calls, and cancels the handling of the server's requests.
-func (l *link) end() error {
-	l.calls.Close(ErrClosed)
-	err := l.conn.Close()
-	l.dispatcher.abandon(nil)
-	return err
-}
-
 // read passes every message of the connection to the client until the connection ends.
 func (l *link) read() {
 	for {
@@ -159,7 +113,7 @@ func (l *link) read() {
 			l.onEnd(err)
 			return
 		}
-		l.handleUnreadable(bad)
+		l.onUnreadable(bad)
 	}
 }
 
@@ -196,19 +150,68 @@ func closedError(err error) error {
 	return fmt.Errorf("%w: %w", ErrClosed, err)
 }
 
-// loseSession marks the session over HTTP as ended, and cancels the handlers for it. restore
-// revives it, unless there is another by then.
-func (l *link) loseSession() (restore func()) {
-	lost := l.exchange.Session()
-	if lost != nil {
-		lost.SetOver(true)
+// endErr returns why the connection ended by itself, nil if it has not.
+func (l *link) endErr() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		return nil
 	}
-	l.dispatcher.abandon(lost)
-	return func() {
-		if lost != nil && l.exchange.Session() == lost {
-			lost.SetOver(false)
+	return closedError(l.err)
+}
+
+// endCalls fails the calls that wait on the connection, and every later one. Messages to the
+// server are still sent.
+func (l *link) endCalls() {
+	l.calls.Close(ErrClosed)
+	if l.exchange != nil {
+		l.exchange.EndCalls()
+	}
+}
+
+// failCalls fails the calls that wait on the connection, and every later one, and cancels the
+// handling of the server's requests.
+func (l *link) failCalls(err error) {
+	l.calls.Close(err)
+	l.dispatcher.abandon(nil)
+}
+
+// close closes the connection, fails its calls, and cancels the handling of the server's requests.
+func (l *link) close() error {
+	l.calls.Close(ErrClosed)
+	err := l.conn.Close()
+	l.dispatcher.abandon(nil)
+	return err
+}
+
+// kill ends the connection immediately.
+func (l *link) kill() {
+	if conn, ok := wire.As[wire.Killer](l.conn); ok {
+		conn.Kill()
+	}
+}
+
+// explain adds to the error of an unresponsive server what the connection knows about it. l is nil
+// before the first connection.
+func (l *link) explain(err error) error {
+	if l == nil {
+		return err
+	}
+	if conn, ok := wire.As[wire.Explainer](l.conn); ok {
+		return conn.Explain(err)
+	}
+	return err
+}
+
+// isBusy reports whether calls, except for subscriptions, or requests of the server are in
+// progress.
+func (l *link) isBusy() bool {
+	for _, call := range l.calls.Pending() {
+		if call.Value.(*inFlight).listening == nil {
+			return true
 		}
 	}
+	return l.dispatcher.isBusy()
 }
 
 // sessionRef is a connection, and over HTTP a session on it.
@@ -241,24 +244,21 @@ func (f *inFlight) session(l *link) sessionRef {
 	return sessionRef{l.number, f.sent.Session()}
 }
 
-// errLostCursor is the error of a request whose cursor the server has forgotten: "clients MUST
-// NOT persist cursors across sessions". Without sessions cursors outlive the connection.
-var errLostCursor = fmt.Errorf("%w: its cursor is of the session before: list again from the first page", ErrSessionLost)
-
-// isBusy reports whether calls, except for subscriptions, or requests of the server are in
-// progress.
-func (l *link) isBusy() bool {
-	for _, call := range l.calls.Pending() {
-		if call.Value.(*inFlight).listening == nil {
-			return true
+// loseSession marks the session over HTTP as ended, and cancels the handlers for it. restore
+// revives it, unless there is another by then.
+func (l *link) loseSession() (restore func()) {
+	lost := l.exchange.Session()
+	if lost != nil {
+		lost.SetOver(true)
+	}
+	l.dispatcher.abandon(lost)
+	return func() {
+		if lost != nil && l.exchange.Session() == lost {
+			lost.SetOver(false)
 		}
 	}
-	return l.dispatcher.isBusy()
 }
 
-// failCalls fails the calls that wait on the connection, and every later one, and cancels the
-// handling of the server's requests.
-func (l *link) failCalls(err error) {
-	l.calls.Close(err)
-	l.dispatcher.abandon(nil)
-}
+// errLostCursor is the error of a request whose cursor the server has forgotten: "clients MUST
+// NOT persist cursors across sessions". Without sessions cursors outlive the connection.
+var errLostCursor = fmt.Errorf("%w: its cursor belongs to the previous session: list again from the first page", ErrSessionLost)

@@ -31,7 +31,10 @@ func (l *link) postNotification(ctx context.Context, method string, params []byt
 func (l *link) send(ctx context.Context, body []byte, header http.Header) (number int64, err error) {
 	switch {
 	case l.headed != nil:
-		return 0, l.headed.SendWithHeader(ctx, body, ownHeader(header))
+		if header == nil {
+			header = http.Header{}
+		}
+		return 0, l.headed.SendWithHeader(ctx, body, header.Clone()) // the connection may modify its copy
 	case l.numbered != nil:
 		return l.numbered.SendNumbered(ctx, body)
 	}

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -93,23 +94,25 @@ func (q *Request) ID() int64 {
 	return q.id
 }
 
-// compose wraps the innermost handler in middleware. The first is outermost.
-func compose(option string, all []Middleware, innermost Handler) (Handler, error) {
+// compose wraps the innermost handler in middleware. The first is outermost. It returns nil if there
+// is none.
+func compose(option string, all []Middleware) (Handler, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	h := innermost
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i] == nil {
+	h := Handler(innermost)
+	for i, m := range slices.Backward(all) {
+		if m == nil {
 			return nil, fmt.Errorf("%s[%d] is nil", option, i)
 		}
-		if h = all[i](h); h == nil {
+		if h = m(h); h == nil {
 			return nil, fmt.Errorf("%s[%d] returned nil", option, i)
 		}
 	}
 	return h, nil
 }
 
+// innermost calls the innermost handler of a request.
 func innermost(ctx context.Context, r *Request) (json.RawMessage, error) {
 	if r.invocation == nil {
 		return nil, errors.New("middleware: its request is neither the one it got nor a copy")
@@ -143,6 +146,21 @@ func withMiddleware(next sender, c *caller) sender {
 		got.result, err = middlewareResult(raw, got.result)
 		return got, err
 	}
+}
+
+// forMiddleware converts a request or notification for Options.Middleware.
+func (c *caller) forMiddleware(r *request, o *callOptions) *Request {
+	q := &Request{
+		Client:     c.client,
+		Method:     r.method,
+		Name:       r.target,
+		CallID:     r.call.ID,
+		Params:     r.paramsWithAnswers(),
+		Meta:       map[string]json.RawMessage{},
+		invocation: new(invocation),
+	}
+	maps.Copy(q.Meta, o.meta)
+	return q
 }
 
 // applyTo returns the request with the changes of middleware. given are the original params.
@@ -195,34 +213,33 @@ func sameBytes(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// paramsWithAnswers returns the params of a request with the answers to an input round.
-func (r *request) paramsWithAnswers() json.RawMessage {
-	if len(r.answers) == 0 {
-		return r.params
+// throughNotify sends a notification through Options.Middleware.
+func (c *caller) throughNotify(ctx context.Context, l *link, method string, params []byte) (err error) {
+	defer recoverPanic(c.log, method, errMiddlewarePanicked, &err)
+	r, meta, err := customRequest(method, json.RawMessage(params))
+	if err != nil {
+		return err
 	}
-	return jsonrpc.CloseObject(append(jsonrpc.AppendMembers([]byte{'{'}, r.params), r.answers...))
-}
-
-// checkMeta checks and compacts entries of _meta. who names their author in errors.
-func checkMeta(who string, meta map[string]json.RawMessage) (map[string]json.RawMessage, error) {
-	if len(meta) == 0 {
-		return nil, nil
-	}
-	checked := make(map[string]json.RawMessage, len(meta))
-	for key, value := range meta {
-		if key == "progressToken" || metakey.Reserved(key) {
-			return nil, fmt.Errorf("%s: %q belongs to the protocol", who, key)
-		}
-		if _, err := metakey.Check(key); err != nil {
-			return nil, fmt.Errorf("%s: key %q: %w", who, excerpt.Cut(key), err)
-		}
-		compact, err := jsonrpc.OneLine(value)
+	o := new(callOptions)
+	o.apply(meta)
+	q := c.forMiddleware(r, o)
+	q.Notification = true
+	q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
+		params, err := jsonrpc.EncodeParams(q.Params)
 		if err != nil {
-			return nil, fmt.Errorf("%s: value of %q: %w", who, key, err)
+			return nil, fmt.Errorf("middleware: params: %w", err)
 		}
-		checked[key] = compact
+		if len(q.Meta) > 0 {
+			meta, err := jsonrpc.Marshal(q.Meta)
+			if err != nil {
+				return nil, fmt.Errorf("middleware: _meta: %w", err)
+			}
+			params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, params), "_meta", meta))
+		}
+		return nil, l.postNotification(ctx, method, params)
 	}
-	return checked, nil
+	_, err = c.sending(ctx, q)
+	return err
 }
 
 var errMiddlewarePanicked = errors.New("middleware panicked; the log has its stack")

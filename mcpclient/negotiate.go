@@ -57,10 +57,10 @@ func (n *negotiator) negotiate(ctx context.Context) error {
 		}
 		return err
 	}
-	recipe := n.transport
+	given := n.transport
 	err := n.negotiateRemembered(ctx)
 	if err == nil {
-		n.protocol.EraCache.keep(recipe, n.server.Load().Revision)
+		n.protocol.EraCache.keep(given, n.server.Load().Revision)
 	}
 	return err
 }
@@ -72,7 +72,7 @@ func (n *negotiator) negotiateRemembered(ctx context.Context) error {
 	if !ok {
 		return n.identify(ctx)
 	}
-	recipe := n.transport
+	given := n.transport
 	err := n.adoptLegacy(ctx, known)
 	if err == nil || !disprovesLegacy(err) {
 		return err
@@ -80,7 +80,7 @@ func (n *negotiator) negotiateRemembered(ctx context.Context) error {
 	n.log.Debug("not the legacy server that is remembered, asking again", "error", err)
 	n.era.Store(&eraBox{n.modern(modernRevisions[0])})
 	if _, tried := errors.AsType[*olderError](err); tried || n.link.Load().endErr() != nil { // or initialize ended the connection
-		n.transport = recipe
+		n.transport = given
 		if again := n.redial(ctx); again != nil {
 			return fmt.Errorf("%w (and before that, %w)", again, err)
 		}
@@ -121,7 +121,7 @@ func (n *negotiator) identify(ctx context.Context) error {
 	}
 	n.log.Debug("no modern server, falling back to initialize", "error", probeErr)
 	silent := errors.Is(probeErr, errSilent)
-	redial = redial || n.link.Load().endErr() != nil // some servers die of a request before initialize
+	redial = redial || n.link.Load().endErr() != nil // some servers exit on a request before initialize
 	if redial {
 		if err := n.replace(ctx, probeErr); err != nil {
 			return err
@@ -134,17 +134,23 @@ func (n *negotiator) identify(ctx context.Context) error {
 	if legacyErr == nil || !silent && !redial {
 		return legacyErr
 	}
-	_, refused := errors.AsType[*mcp.RPCError](legacyErr)
-	_, mismatch := errors.AsType[*RevisionError](legacyErr)
-	if silent && (refused || mismatch) {
-		// A modern server that was slow to start refuses initialize, and is ready now.
-		again, cancel := context.WithTimeout(ctx, n.probeTimeout)
-		defer cancel()
-		if n.adopt(again, n.modern(modernRevisions[0])) == nil {
-			return nil
-		}
+	if silent && n.adoptLate(ctx, legacyErr) {
+		return nil
 	}
 	return secondError(legacyErr, probeErr)
+}
+
+// adoptLate greets a server as modern again after a silent probe, if it has refused initialize: a
+// modern server that was slow to start is ready now.
+func (n *negotiator) adoptLate(ctx context.Context, legacyErr error) bool {
+	_, refused := errors.AsType[*mcp.RPCError](legacyErr)
+	_, mismatch := errors.AsType[*RevisionError](legacyErr)
+	if !refused && !mismatch {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.probeTimeout)
+	defer cancel()
+	return n.adopt(ctx, n.modern(modernRevisions[0])) == nil
 }
 
 // errSilent is the error of a probe without an answer in time.

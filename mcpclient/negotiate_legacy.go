@@ -80,7 +80,7 @@ func (n *negotiator) adoptLegacy(ctx context.Context, e era) error {
 		return err
 	}
 	n.log.Debug("the server refused initialize, falling back to another transport", "to", "HTTP+SSE", "error", err)
-	_ = n.link.Load().end()
+	_ = n.link.Load().close()
 	n.transport = older
 	olderErr := n.dial(ctx, n.transport)
 	if olderErr == nil {
@@ -150,7 +150,7 @@ func (n *negotiator) redial(ctx context.Context) error {
 	gone := make(chan struct{})
 	if !n.life.Start(func() {
 		defer close(gone)
-		_ = old.end()
+		_ = old.close()
 	}) {
 		return n.life.Cause()
 	}

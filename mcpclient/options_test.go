@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/version"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -75,27 +74,6 @@ func TestBoundsAreDocumented(t *testing.T) {
 			if want := defaults[field.Name]; row == nil || want == "" || !strings.HasPrefix(string(row[1]), want) {
 				t.Errorf("%s: got %q, want a row that begins with its default %q", name, row, want)
 			}
-		}
-	}
-}
-
-// The introduction equals the JSON of the Implementation.
-func TestIntroduction(t *testing.T) {
-	for _, i := range []mcp.Implementation{
-		{Name: "a"},
-		{Name: "a <b> & \"c\"", Version: "1\n2"},
-		{Name: "a", Title: "A", Version: "1", Description: "d é", WebsiteURL: "https://a.test/?b&c", Icons: []mcp.Icon{{Src: "data:,", Sizes: []string{"48x48"}}}},
-	} {
-		got, err := encodeImplementation(&i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := jsonrpc.Marshal(i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }

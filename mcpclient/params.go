@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 )
 
 // customRequest returns a request with params, and options for their _meta. It removes members that
@@ -75,4 +77,34 @@ func encodeArguments(name string, args any) ([]byte, error) {
 		return nil, fmt.Errorf("arguments: %w", jsonrpc.NotObject(args, value))
 	}
 	return append(b, '}'), nil
+}
+
+// paramsWithAnswers returns the params of a request with the answers to an input round.
+func (r *request) paramsWithAnswers() json.RawMessage {
+	if len(r.answers) == 0 {
+		return r.params
+	}
+	return jsonrpc.CloseObject(append(jsonrpc.AppendMembers([]byte{'{'}, r.params), r.answers...))
+}
+
+// checkMeta checks and compacts entries of _meta. who names their author in errors.
+func checkMeta(who string, meta map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	if len(meta) == 0 {
+		return nil, nil
+	}
+	checked := make(map[string]json.RawMessage, len(meta))
+	for key, value := range meta {
+		if key == "progressToken" || metakey.Reserved(key) {
+			return nil, fmt.Errorf("%s: %q belongs to the protocol", who, key)
+		}
+		if _, err := metakey.Check(key); err != nil {
+			return nil, fmt.Errorf("%s: key %q: %w", who, excerpt.Cut(key), err)
+		}
+		compact, err := jsonrpc.OneLine(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: value of %q: %w", who, key, err)
+		}
+		checked[key] = compact
+	}
+	return checked, nil
 }

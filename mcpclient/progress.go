@@ -14,10 +14,10 @@ import (
 // maxProgress bounds a progress notification for [WithProgress] in bytes, because many may wait.
 const maxProgress = 16 << 10
 
-// handleProgress passes a progress notification to its call, or to the follower of the task that
+// onProgress passes a progress notification to its call, or to the follower of the task that
 // the call became. The token of a call is its id. Notifications with other tokens are ignored,
 // as the call may have ended.
-func (l *link) handleProgress(params json.RawMessage) {
+func (l *link) onProgress(params json.RawMessage) {
 	if len(params) > maxProgress {
 		l.warnings.logViolation("ignored a progress notice that is too large", "bytes", len(params))
 		return
@@ -56,19 +56,14 @@ type follower struct {
 	jsonrpc.Call // waits for the end of the task
 	calls        jsonrpc.Calls
 
-	ctx context.Context // the context of the call
-
-	stop func() // removes it from the followers of a connection; nil before the call is sent
+	ctx  context.Context // the context of the call
+	stop func()          // removes it from the followers of a connection; nil before the call is sent
 }
 
 // newFollower returns a follower for a call with this context. It keeps up to maxNotes
 // notifications.
-func (s *taskStarter) newFollower(ctx context.Context, told bool) *follower {
+func newFollower(ctx context.Context, maxNotes int) *follower {
 	f := &follower{ctx: ctx}
-	maxNotes := 0
-	if told {
-		maxNotes = s.limits.Notifications
-	}
 	_ = f.calls.Start(&f.Call, maxNotes) // these calls are not closed
 	return f
 }

@@ -25,9 +25,9 @@ func (l *link) receive(data []byte, from source) (satisfied bool) {
 	case errors.Is(err, jsonrpc.ErrBatch):
 		return l.receiveBatch(data, from)
 	case err != nil:
-		return l.handleMalformed(data, err, from)
+		return l.onMalformed(data, err, from)
 	case m.IsResponse():
-		return l.handleResponse(m, from)
+		return l.onResponse(m, from)
 	case from.quoted:
 		l.warnings.logViolation("ignored a message among other text: only answers are looked for there", "method", l.texts.cut(m.Method))
 	case m.IsRequest():
@@ -36,7 +36,7 @@ func (l *link) receive(data []byte, from source) (satisfied bool) {
 		}
 		l.dispatcher.serve(m, from)
 	default:
-		l.handleNotification(m, from)
+		l.onNotification(m, from)
 	}
 	return false
 }
@@ -69,7 +69,7 @@ func (l *link) echoedRequest(m jsonrpc.Message, data []byte) (id int64, ok bool)
 func (l *link) receiveBatch(data []byte, from source) (satisfied bool) {
 	batch, err := jsonrpc.Batch(data, maxBatch)
 	if err != nil {
-		return l.handleMalformed(data, err, from)
+		return l.onMalformed(data, err, from)
 	}
 	for _, data := range batch {
 		if data[0] != '{' {
@@ -81,8 +81,8 @@ func (l *link) receiveBatch(data []byte, from source) (satisfied bool) {
 	return satisfied
 }
 
-// handleResponse passes a response to its call.
-func (l *link) handleResponse(m jsonrpc.Message, from source) bool {
+// onResponse passes a response to its call.
+func (l *link) onResponse(m jsonrpc.Message, from source) bool {
 	if !m.HasID() {
 		if from.call != nil { // an error without id belongs to the exchange in which it came
 			return l.calls.Resolve(from.call.ID, m.Response())
@@ -107,13 +107,13 @@ func (l *link) handleResponse(m jsonrpc.Message, from source) bool {
 	return true
 }
 
-// handleNotification passes a notification to its call or subscription, and to the observer.
-func (l *link) handleNotification(m jsonrpc.Message, from source) {
+// onNotification passes a notification to its call or subscription, and to the observer.
+func (l *link) onNotification(m jsonrpc.Message, from source) {
 	switch m.Method {
 	case "notifications/progress":
-		l.handleProgress(m.Params)
+		l.onProgress(m.Params)
 	case "notifications/cancelled":
-		l.dispatcher.handleCancelled(from.session, m.Params)
+		l.dispatcher.onCancelled(from.session, m.Params)
 	}
 	n := &mcp.Notification{Method: m.Method, Params: m.Params}
 	if change, ok := n.Change(); ok {
@@ -134,9 +134,9 @@ func rpcError(raw json.RawMessage, scrub func(string) string) error {
 	return e
 }
 
-// handleMalformed looks for messages in malformed text, and fails the call to which the rest
+// onMalformed looks for messages in malformed text, and fails the call to which the rest
 // belongs. Text in the response to a call belongs to that call.
-func (l *link) handleMalformed(data []byte, err error, from source) (satisfied bool) {
+func (l *link) onMalformed(data []byte, err error, from source) (satisfied bool) {
 	err = fmt.Errorf("%w: message of the server: %w: %s", mcp.ErrInvalidResult, redact.Error(l.texts.cut(err.Error()), err), l.texts.quote(data))
 	if from.call != nil {
 		return l.calls.Fail(from.call.ID, err)
@@ -155,17 +155,17 @@ func (l *link) handleMalformed(data []byte, err error, from source) (satisfied b
 			l.receive(rest, from) // if it is malformed, then for its own reason
 		}
 	case len(rest) > 0 && !from.quoted:
-		l.handleUnreadable(&transport.MessageError{Prefix: rest, Err: err})
+		l.onUnreadable(&transport.MessageError{Prefix: rest, Err: err})
 	default:
 		l.warnings.logViolation("unreadable message from the server", "error", l.texts.scrub(err.Error()))
 	}
 	return false
 }
 
-// handleUnreadable fails the call to which a message belongs. If a message that is too large does
+// onUnreadable fails the call to which a message belongs. If a message that is too large does
 // not name its call, it belongs to the only waiting call, unless that is a probe of the server's
 // era. Other messages are only logged, as some servers print text.
-func (l *link) handleUnreadable(bad *transport.MessageError) {
+func (l *link) onUnreadable(bad *transport.MessageError) {
 	l.warnings.logViolation("unreadable message from the server", "error", l.texts.scrub(bad.Err.Error()))
 	large := errors.Is(bad.Err, transport.ErrMessageTooLarge) || errors.Is(bad.Err, jsonrpc.ErrLargeBatch)
 	call, named := l.answeredCall(bad.Prefix, large)

@@ -294,7 +294,7 @@ func TestSkippedLinesAreLogged(t *testing.T) {
 		}
 		synctest.Wait()
 		text := log.String()
-		if got := strings.Count(text, "\n"); got != 100 || !strings.Contains(text, "later ones are not logged") {
+		if got := strings.Count(text, "\n"); got != 100 || !strings.Contains(text, "later ones on this connection are logged at Debug") {
 			t.Errorf("got %d lines, want 100, of which the last says so:\n%s", got, text)
 		}
 	})

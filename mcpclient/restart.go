@@ -47,17 +47,16 @@ type Restart struct {
 	Notify func(attempt int, err error)
 }
 
-// restartTimeout bounds one attempt, including the handshake.
-const restartTimeout = time.Minute
+const (
+	// restartTimeout bounds one attempt, including the handshake.
+	restartTimeout = time.Minute
 
-// longestRestart bounds the wait before an attempt, unless [Restart.InitialWait] is longer.
-const longestRestart = 30 * time.Second
+	// longestRestartWait bounds the wait before an attempt, unless [Restart.InitialWait] is longer.
+	longestRestartWait = 30 * time.Second
 
-// restartReset is how long a connection must last for earlier attempts to be forgotten.
-const restartReset = time.Minute
-
-// errOtherEra ends the subscriptions of a server that has changed its era.
-var errOtherEra = fmt.Errorf("%w: the server speaks another era of the protocol now: subscribe again", ErrSubscriptionEnded)
+	// restartReset is how long a connection must last for earlier attempts to be forgotten.
+	restartReset = time.Minute
+)
 
 func (r *Restart) withDefaults() *Restart {
 	if r == nil {
@@ -97,7 +96,7 @@ func (s *restarts) begin(l *link, err error) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		l.failCalls(lost) // before end, which fails calls as Close does
+		l.failCalls(lost) // before close, which fails calls as Close does
 		return s.restart(ctx)
 	}) {
 		return nil
@@ -109,11 +108,11 @@ func (s *restarts) begin(l *link, err error) error {
 func (s *restarts) restart(ctx context.Context) error {
 	old := s.current()
 	reason := old.endErr()
-	_ = old.end()
+	_ = old.close()
 	if time.Since(s.connectedAt) >= restartReset {
 		s.attempts = 0
 	}
-	policy := backoff.Policy{First: s.InitialWait, Max: max(s.InitialWait, longestRestart)}
+	policy := backoff.Policy{First: s.InitialWait, Max: max(s.InitialWait, longestRestartWait)}
 	lost := reason // the failure before the first attempt
 	err := backoff.Loop(ctx, policy, func() error {
 		if err := lost; err != nil {

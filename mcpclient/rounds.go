@@ -29,7 +29,7 @@ func withRounds(next sender, limit int, g *gatherer) sender {
 			got, err := next(ctx, r, o)
 			if err != nil {
 				if rounds.deferrals > 0 || rounds.asked > o.rounds {
-					err = newBegunError(err)
+					err = &begunError{err}
 				}
 				return response{}, err
 			}
@@ -68,7 +68,7 @@ func (s *inputRounds) answer(ctx context.Context, r *request, round *inputRound)
 		s.asked++
 	}
 	if s.asked > s.limit {
-		return nil, tooManyRounds("server", s.limit)
+		return nil, tooManyRoundsError("server", s.limit)
 	}
 	questions, err := s.questions(round.questions, 0)
 	switch {
@@ -103,8 +103,8 @@ func (s *inputRounds) answer(ctx context.Context, r *request, round *inputRound)
 	return &again, nil
 }
 
-// tooManyRounds returns the error of a call for which its server or task asks for more input.
-func tooManyRounds(who string, limit int) error {
+// tooManyRoundsError returns the error of a call for which its server or task asks for more input.
+func tooManyRoundsError(who string, limit int) error {
 	return fmt.Errorf("%w: the %s asked for input more than %d times (Options.Limits.Rounds)", ErrTooManyRounds, who, limit)
 }
 

@@ -96,7 +96,7 @@ func (l *link) start(ctx context.Context, e era, r *request, o *callOptions) (*i
 	flight := &inFlight{ctx: ctx, request: r, listening: o.listening}
 	if l.exchange != nil {
 		flight.sent = new(wire.Message)
-		if l.observed && mayCauseQuestions(r) && e.hasServerRequests() {
+		if l.observed && mayCauseQuestions(r) && e.has(serverRequests) {
 			flight.ctx, flight.stop = context.WithCancel(ctx)
 		}
 	}
@@ -113,14 +113,6 @@ func (l *link) start(ctx context.Context, e era, r *request, o *callOptions) (*i
 		l.followers.follow(o.follower, flight.ID)
 	}
 	return flight, err
-}
-
-// fail ends a call whose answer can no longer arrive, even while its response is being read.
-func (l *link) fail(call *jsonrpc.Call, err error) {
-	l.calls.Fail(call.ID, err)
-	if stop := call.Value.(*inFlight).stop; stop != nil {
-		stop()
-	}
 }
 
 // bodies are buffers for messages. Connections do not keep them.
@@ -246,6 +238,14 @@ func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 	}
 	if flight.mayHaveAsked.Load() {
 		l.dispatcher.onCallEnd(call, gaveUp)
+	}
+}
+
+// fail ends a call whose answer can no longer arrive, even while its response is being read.
+func (l *link) fail(call *jsonrpc.Call, err error) {
+	l.calls.Fail(call.ID, err)
+	if stop := call.Value.(*inFlight).stop; stop != nil {
+		stop()
 	}
 }
 

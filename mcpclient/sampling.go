@@ -45,7 +45,7 @@ func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json
 		return nil, errors.New("sampling handler returned neither a result nor an error")
 	}
 	e := a.peer.current()
-	if e.allowsSeveralBlocks() {
+	if e.has(severalBlocks) {
 		return jsonrpc.Marshal(result)
 	}
 	single, err := singleBlock(result, e.has(audioContent))

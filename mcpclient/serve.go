@@ -33,7 +33,7 @@ type dispatcher struct {
 
 // serve answers a server's request, on a goroutine of its own if that needs a handler.
 func (d *dispatcher) serve(m jsonrpc.Message, from source) {
-	allowed := d.client.current().hasServerRequests()
+	allowed := d.client.current().has(serverRequests)
 	switch {
 	case from.session != nil && from.session.Over():
 		d.log.Debug("ignored a request of the server: its session has ended", "method", d.texts.cut(m.Method))
@@ -152,22 +152,27 @@ func (d *dispatcher) sendAnswer(method string, r *serverRequest, body []byte) {
 	}
 }
 
-// decodeCancelled decodes the server's notification that it cancelled a request. It ignores a
-// reason that is not a string. "Invalid cancellation notifications SHOULD be ignored."
-func (d *dispatcher) decodeCancelled(params json.RawMessage) (id json.RawMessage, reason string) {
-	var p struct {
-		RequestID json.RawMessage `json:"requestId"`
-		Reason    json.RawMessage `json:"reason"`
+// reply sends the answer to a server's request, in the session of the request. After a temporary
+// failure it sends it again, up to Limits.Retries times, as the server waits for it.
+func (d *dispatcher) reply(ctx context.Context, body []byte, s wire.Session) error {
+	err := backoff.Loop(ctx, backoff.Policy{}, func() error {
+		return d.link.post(ctx, body, d.client.current().header(nil), s)
+	}, func(f *backoff.Failure) error {
+		wait, ok := retryWait(ctx, f.Err, f.Count)
+		if f.Count >= d.retries || !ok {
+			return f.Err
+		}
+		f.Wait = wait
+		return nil
+	})
+	if over, ok := err.(*backoff.Interrupted); ok {
+		return over.Last
 	}
-	if json.Unmarshal(params, &p) != nil {
-		return nil, ""
-	}
-	reason, _ = jsonrpc.String(p.Reason)
-	return p.RequestID, d.texts.cut(reason)
+	return err
 }
 
-// handleCancelled ends the handler of a request that the server cancelled.
-func (d *dispatcher) handleCancelled(s wire.Session, params json.RawMessage) {
+// onCancelled ends the handler of a request that the server cancelled.
+func (d *dispatcher) onCancelled(s wire.Session, params json.RawMessage) {
 	id, reason := d.decodeCancelled(params)
 	d.mu.Lock()
 	r, ok := d.serving[serverRequestID{s, string(id)}]
@@ -180,6 +185,20 @@ func (d *dispatcher) handleCancelled(s wire.Session, params json.RawMessage) {
 	if ok {
 		d.log.Debug("the server gave up a request", "id", d.texts.quote(id), "reason", reason)
 	}
+}
+
+// decodeCancelled decodes the server's notification that it cancelled a request. It ignores a
+// reason that is not a string. "Invalid cancellation notifications SHOULD be ignored."
+func (d *dispatcher) decodeCancelled(params json.RawMessage) (id json.RawMessage, reason string) {
+	var p struct {
+		RequestID json.RawMessage `json:"requestId"`
+		Reason    json.RawMessage `json:"reason"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return nil, ""
+	}
+	reason, _ = jsonrpc.String(p.Reason)
+	return p.RequestID, d.texts.cut(reason)
 }
 
 // abandon ends the handlers for a session, or with nil all: the server no longer waits for them.
@@ -212,25 +231,6 @@ func (d *dispatcher) onCallEnd(call *jsonrpc.Call, gaveUp bool) {
 			r.cancel()
 		}
 	}
-}
-
-// reply sends the answer to a server's request, in the session of the request. After a temporary
-// failure it sends it again, up to Limits.Retries times, as the server waits for it.
-func (d *dispatcher) reply(ctx context.Context, body []byte, s wire.Session) error {
-	err := backoff.Loop(ctx, backoff.Policy{}, func() error {
-		return d.link.post(ctx, body, d.client.current().header(nil), s)
-	}, func(f *backoff.Failure) error {
-		wait, ok := retryWait(ctx, f.Err, f.Count)
-		if f.Count >= d.retries || !ok {
-			return f.Err
-		}
-		f.Wait = wait
-		return nil
-	})
-	if over, ok := err.(*backoff.Interrupted); ok {
-		return over.Last
-	}
-	return err
 }
 
 const relatedTask = metakey.Prefix + "related-task"

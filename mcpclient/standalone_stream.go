@@ -24,7 +24,7 @@ type standaloneStream struct {
 	sessions *sessions
 	stale    func() // messages of the server may have been lost
 
-	handshake atomic.Int64 // nanoseconds that the latest one took
+	handshakeTime atomic.Int64 // nanoseconds that the latest handshake took
 
 	mu     sync.Mutex
 	wanted bool
@@ -104,7 +104,7 @@ func (s *standaloneStream) read(ctx context.Context) {
 	if !started {
 		return
 	}
-	wait := min(max(minStreamGrace, 4*time.Duration(s.handshake.Load())), maxStreamGrace)
+	wait := min(max(minStreamGrace, 4*time.Duration(s.handshakeTime.Load())), maxStreamGrace)
 	grace, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	select {

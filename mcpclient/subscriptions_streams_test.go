@@ -149,7 +149,7 @@ func TestKeepAliveOfASubscription(t *testing.T) {
 		}()
 		s := subscribed(t, t.Context(), c, onTools)
 		time.Sleep(2 * time.Minute)
-		check.Text(t, c.Err(), "no sign of life")
+		check.Text(t, c.Err(), "server does not respond")
 		_ = end(s)
 	})
 }

@@ -240,8 +240,8 @@ func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResul
 	w.Task = t
 	result, err := w.result(ctx)
 	if err != nil {
-		if o.task != nil && !isDetached(ctx) && !isResumable(err) {
-			t.giveUp(ctx)
+		if o.task != nil {
+			t.giveUp(ctx, err)
 		}
 		return nil, t.failure(err)
 	}

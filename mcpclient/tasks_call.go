@@ -44,17 +44,6 @@ func WithTaskStarted(fn func(mcp.TaskState) error) CallOption {
 // for a task, and the task continues.
 var ErrDetach = errors.New("mcpclient: detached from the task")
 
-// isDetached reports whether a context ended with ErrDetach.
-func isDetached(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrDetach) }
-
-// isResumable reports whether a task continues after an error, because a person has to do
-// something first.
-func isResumable(err error) bool {
-	_, refused := errors.AsType[*mcp.SignInError](err)
-	_, asks := errors.AsType[*mcp.InputRequired](err)
-	return refused || asks
-}
-
 // callTask makes a tool call that may become a task, and waits for its end.
 func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOption) (_ *mcp.CallToolResult, err error) {
 	defer func() { err = s.scrubError(err) }()
@@ -62,7 +51,11 @@ func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOptio
 	ctx, w, bounds := newTaskWait(ctx, o, o.limitsOrDefault(), opts)
 	defer bounds.Stop()
 	progress := w.progress
-	follower := s.newFollower(ctx, progress != nil)
+	maxNotes := 0
+	if progress != nil {
+		maxNotes = s.limits.Notifications
+	}
+	follower := newFollower(ctx, maxNotes)
 	defer follower.unfollow()
 	followed := append(slices.Clip(w.opts), func(o *callOptions) { o.follower = follower })
 	if w.Task, err = s.startTask(ctx, r, 0, followed); err != nil {
@@ -70,7 +63,9 @@ func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOptio
 	}
 	w.progress = nil // the token of the call is valid until the task has ended
 	var result *mcp.CallToolResult
-	err = w.reportStarted(o.taskStarted)
+	if o.taskStarted != nil && w.id != "" { // it has no id if the server has answered at once
+		err = o.taskStarted(w.State())
+	}
 	switch {
 	case err != nil:
 	case progress == nil:
@@ -78,18 +73,11 @@ func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOptio
 	default:
 		result, err = w.follow(ctx, follower, progress)
 	}
-	if err != nil && !isDetached(ctx) && !isResumable(err) {
-		w.giveUp(ctx)
+	if err != nil {
+		w.giveUp(ctx, err)
+		return nil, &begunError{err}
 	}
-	return result, newBegunError(err)
-}
-
-// reportStarted reports a task that has started, unless the server has answered without one.
-func (t *Task) reportStarted(started func(mcp.TaskState) error) error {
-	if started == nil || t.id == "" {
-		return nil
-	}
-	return started(t.State())
+	return result, nil
 }
 
 // taskWait is one wait for the end of a task.
@@ -148,9 +136,13 @@ func (w *taskWait) follow(ctx context.Context, f *follower, tell func(mcp.Progre
 	return nil, err
 }
 
-// giveUp cancels the task at the server, unless it has ended.
-func (t *Task) giveUp(ctx context.Context) {
-	if !t.State().Status.Final() {
+// giveUp cancels the task at the server after a wait for it has failed with err. It does nothing if
+// the task has ended, or is to continue: see [WithTask].
+func (t *Task) giveUp(ctx context.Context, err error) {
+	_, refused := errors.AsType[*mcp.SignInError](err)
+	_, asks := errors.AsType[*mcp.InputRequired](err)
+	detached := errors.Is(context.Cause(ctx), ErrDetach)
+	if !refused && !asks && !detached && !t.State().Status.Final() {
 		t.wire.sendUnawaited(ctx, t.request("tasks/cancel"))
 	}
 }

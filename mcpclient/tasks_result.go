@@ -91,7 +91,7 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 		return fmt.Errorf("%w: the task asks %d questions at once, more than %d (Options.Limits.ServerRequests)",
 			mcp.ErrInvalidResult, len(input), t.limits.ServerRequests)
 	case rounds > t.limits.Rounds:
-		return tooManyRounds("task", t.limits.Rounds)
+		return tooManyRoundsError("task", t.limits.Rounds)
 	}
 	answers, err := t.gather(ctx, input, t.info())
 	if errors.Is(err, mcp.ErrAnswerLater) {

@@ -48,7 +48,7 @@ type IO struct {
 // Dial starts reading.
 func (t *IO) Dial(ctx context.Context) (Conn, error) {
 	if t == nil {
-		return nil, missing(t)
+		return nil, missingTransportError(t)
 	}
 	return (&stdio.IO{Reader: t.Reader, Writer: t.Writer, MaxMessage: t.MaxMessage, Dialed: &t.dialed}).Dial(ctx)
 }
@@ -64,8 +64,8 @@ func Pipe() (Transport, Conn) { return pipe.New() }
 // ErrClosed is the error of calls on a client that was closed, or whose connection has ended.
 var ErrClosed = transport.ErrClosed
 
-// missing returns the error for a nil transport or nil pointer, nil for other transports.
-func missing(t Transport) error {
+// missingTransportError returns the error of a transport that is nil or a nil pointer, otherwise nil.
+func missingTransportError(t Transport) error {
 	if t == nil {
 		return errors.New("no transport (nil): a disabled server of a config has none")
 	}

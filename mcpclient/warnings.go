@@ -42,7 +42,7 @@ func (w *warnings) warn(ctx context.Context, count *int, message string, args []
 	case n < maxWarnings:
 		w.log.WarnContext(ctx, message, args...)
 	case n == maxWarnings:
-		w.log.WarnContext(ctx, message+"; the connection brought many such things: later ones are not logged", args...)
+		w.log.WarnContext(ctx, message+"; later ones on this connection are logged at Debug", args...)
 	default:
 		w.log.DebugContext(ctx, message, args...)
 	}
