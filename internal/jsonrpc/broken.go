@@ -95,9 +95,9 @@ func Split(text []byte, max int) (messages []json.RawMessage, rest []byte, noisy
 	return messages, rest, noisy
 }
 
-// Behind returns the part of a line that begins with a response, behind other
-// text. It is nil if there is no response.
-func Behind(line []byte) []byte {
+// TrailingResponse returns the part of a line that begins with a response, after other text; nil if
+// there is no response.
+func TrailingResponse(line []byte) []byte {
 	s := scanner{data: line}
 	if _, ok := s.toMessage(); !ok {
 		return nil

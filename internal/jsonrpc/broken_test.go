@@ -88,7 +88,7 @@ func TestBehind(t *testing.T) {
 		{"Listening", ""},
 	}
 	for _, tt := range tests {
-		check.Equal(t, tt.line, string(Behind([]byte(tt.line))), tt.want)
+		check.Equal(t, tt.line, string(TrailingResponse([]byte(tt.line))), tt.want)
 	}
 }
 
@@ -119,7 +119,7 @@ func FuzzSplit(f *testing.F) {
 		if !bytes.HasSuffix(left, rest) {
 			t.Errorf("%q: got the rest %q, want the end of %q", data, rest, left)
 		}
-		if behind := Behind(data); behind != nil && !bytes.HasSuffix(data, behind) {
+		if behind := TrailingResponse(data); behind != nil && !bytes.HasSuffix(data, behind) {
 			t.Errorf("%q: got %q, want its end", data, behind)
 		}
 		BrokenMembers(data, func(_, value []byte) {

@@ -174,10 +174,10 @@ func (c *Call) isDone() bool {
 func (c *Call) AddNote(note json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.notes) >= c.maxNotes && len(c.notes) > 0 {
-		c.notes = c.notes[1:]
-	}
 	if c.maxNotes > 0 {
+		if len(c.notes) == c.maxNotes {
+			c.notes = c.notes[1:]
+		}
 		c.notes = append(c.notes, note)
 	}
 	c.signalLocked()

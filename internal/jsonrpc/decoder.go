@@ -25,11 +25,11 @@ type Decoder struct {
 	err  error
 }
 
-// inAll is how many times as many elements all arrays together may have as one of them.
+// inAll is the ratio of the bounds for all arrays together and for one of them.
 const inAll = 10
 
-// NewDecoder makes a decoder of text. An array may have at most max elements,
-// all arrays together ten times as many; skipped and raw arrays do not count.
+// NewDecoder returns a decoder of JSON text. An array may have at most max elements, and all arrays
+// together ten times as many; skipped and raw arrays do not count.
 func NewDecoder(data []byte, max int) Decoder {
 	return Decoder{s: scanner{data: data}, max: max}
 }

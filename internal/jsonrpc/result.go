@@ -8,10 +8,10 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// DecodeResult decodes a result, which is valid JSON, into a *json.RawMessage as a copy, into a
-// [json.Unmarshaler], which has bounds of its own, or into another pointer. Then it is an error
-// if the result is not an object, or has too many elements: see [LimitArrays]. Structured content
-// has no bound here. With nil nothing is decoded.
+// DecodeResult decodes a result, which is valid JSON. It copies the text into a *json.RawMessage, and
+// leaves the bounds to a [json.Unmarshaler]. For any other pointer, the result must be an object and
+// have no more elements than [LimitArrays] allows; structured content does not count. It decodes
+// nothing into nil.
 func DecodeResult(raw json.RawMessage, into any) error {
 	switch into := into.(type) {
 	case nil:
@@ -28,8 +28,8 @@ func DecodeResult(raw json.RawMessage, into any) error {
 	return Unmarshal(raw, into)
 }
 
-// Unmarshal is json.Unmarshal with an error of at most 1 KiB: the text of one quotes a number that
-// does not fit, of any length.
+// Unmarshal is json.Unmarshal with an error of at most 1 KiB: encoding/json quotes a number that does
+// not fit, however long it is.
 func Unmarshal(raw []byte, into any) error {
 	err := json.Unmarshal(raw, into)
 	if err == nil || len(err.Error()) <= excerpt.Max {

@@ -54,7 +54,7 @@ func (l *lineReader) next() ([]byte, error) {
 				return message, err
 			}
 		case !beginsMessage(text):
-			answer := jsonrpc.Behind(text)
+			answer := jsonrpc.TrailingResponse(text)
 			l.skipped.add(text[:len(text)-len(answer)])
 			if answer != nil {
 				return bytes.Clone(answer), nil

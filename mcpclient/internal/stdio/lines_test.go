@@ -247,7 +247,7 @@ func reference(in []byte, limit int) (r received) {
 			over = over && open > 0
 		case !begins:
 			r.Skipped++
-			if answer := jsonrpc.Behind([]byte(text)); answer != nil {
+			if answer := jsonrpc.TrailingResponse([]byte(text)); answer != nil {
 				r.Lines = append(r.Lines, string(answer))
 			}
 		default:
