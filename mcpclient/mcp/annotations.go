@@ -6,8 +6,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// Annotations say for whom a block is and how much it matters. They are hints. An audience of one
-// string and a priority in a string are read, too; a value in any other form is left out.
+// Annotations are hints about a block: for whom it is meant, and how important it is. An audience of
+// one string and a priority in a string are read, too; a value in any other form is left out.
 type Annotations struct {
 	Audience     []string `json:"audience,omitempty"` // "user", "assistant"; a single string is accepted
 	Priority     *float64 `json:"priority,omitempty"` // 0 to 1; it may come as a string

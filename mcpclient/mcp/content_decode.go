@@ -54,7 +54,7 @@ func decodeContent(d *jsonrpc.Decoder, depth int) Content {
 	return &UnknownContent{Type: string(kind), Raw: bytes.Clone(raw)}
 }
 
-// field is where the member called key belongs, nil for one that is unknown.
+// field returns where the member with this name belongs, nil for an unknown one.
 func (b *block) field(key []byte) *[]byte {
 	switch string(key) {
 	case "type":
@@ -158,8 +158,11 @@ func (b *block) toolResult(d *jsonrpc.Decoder, depth int) Content {
 		}
 	}
 	return &ToolResultContent{
-		ToolUseID: id, Content: blocks, StructuredContent: bytes.Clone(b.structuredContent),
-		IsError: failed, Meta: bytes.Clone(b.meta),
+		ToolUseID:         id,
+		Content:           blocks,
+		StructuredContent: bytes.Clone(b.structuredContent),
+		IsError:           failed,
+		Meta:              bytes.Clone(b.meta),
 	}
 }
 
@@ -196,4 +199,34 @@ func readContents(d *jsonrpc.Decoder, depth int) []Content {
 		blocks = append(blocks, decodeContent(d, depth))
 	}
 	return blocks
+}
+
+// decode reads the contents of a resource.
+func (r *ResourceContents) decode(d *jsonrpc.Decoder) {
+	var uri, mimeType, text, blob, meta []byte
+	for key := range d.Members {
+		switch string(key) {
+		case "uri":
+			uri = d.Raw()
+		case "mimeType":
+			mimeType = d.Raw()
+		case "text":
+			text = d.Raw()
+		case "blob":
+			blob = d.Raw()
+		case "_meta":
+			meta = d.Raw()
+		}
+	}
+	*r = ResourceContents{Meta: bytes.Clone(meta)}
+	r.URI = jsonrpc.StringMember(d, "uri", uri)
+	r.MIMEType = jsonrpc.StringMember(d, "mimeType", mimeType)
+	if blob == nil || string(blob) == "null" {
+		r.Text = jsonrpc.StringMember(d, "text", text)
+		return
+	}
+	var ok bool
+	if r.Blob, ok = jsonrpc.Base64(blob); !ok {
+		d.Fail(fmt.Errorf("resource %q: blob is not base64: %s", excerpt.Cut(r.URI), excerpt.Quote(blob)))
+	}
 }

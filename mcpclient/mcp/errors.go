@@ -22,8 +22,8 @@ var ErrRejected = errors.New("mcp: rejected by the user")
 // it gets an error.
 var ErrAnswerLater = errors.New("mcp: the question is answered later")
 
-// ErrInvalidResult is the error of an answer that breaks the protocol: not JSON, not of the shape
-// its method demands, or of a result type that is not allowed there.
+// ErrInvalidResult is the error of an answer that violates the protocol: it is not JSON, does not have
+// the members that its method requires, or has a result type that is not allowed there.
 var ErrInvalidResult = errors.New("mcp: invalid result")
 
 // Error codes of JSON-RPC and of the protocol.
@@ -41,8 +41,8 @@ const (
 	CodeURLElicitationNeeded = -32042 // revision 2025-11-25 only
 )
 
-// RPCError is an error that the server answered with. A handler that returns
-// one, not wrapped, answers the server with its code, message and data.
+// RPCError is an error with which the server answered. A handler that returns one, not wrapped,
+// answers the server with its code, message and data.
 type RPCError struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -54,7 +54,7 @@ func (e *RPCError) Error() string {
 	return fmt.Sprintf("server error %d: %s", e.Code, excerpt.Cut(e.Message))
 }
 
-// ToolError is a tool's own failure: the call went well, the tool did not.
+// ToolError is the failure of a tool that ran: the call itself succeeded.
 type ToolError struct {
 	Result *CallToolResult
 }

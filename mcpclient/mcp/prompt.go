@@ -18,7 +18,7 @@ type Prompt struct {
 	Meta        json.RawMessage  `json:"_meta,omitempty"`
 }
 
-// PromptArgument is one blank of a [Prompt].
+// PromptArgument is one argument of a [Prompt].
 type PromptArgument struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitempty"`

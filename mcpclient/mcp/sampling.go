@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// SamplingHandler lets a server borrow the client's model. mcpclient.Options.Sampling installs it
+// SamplingHandler lets a server use the client's model. mcpclient.Options.Sampling installs it
 // and declares the capability.
 //
 // CreateMessage is called concurrently, at most mcpclient.Limits.ServerRequests calls at once. Its
@@ -135,7 +135,7 @@ func (r *CreateMessageResult) MarshalJSON() ([]byte, error) {
 	return jsonrpc.Marshal(struct {
 		Role       string          `json:"role"`
 		Content    json.RawMessage `json:"content"`
-		Model      string          `json:"model"` // which every revision demands
+		Model      string          `json:"model"` // every revision requires it
 		StopReason string          `json:"stopReason,omitempty"`
 		Meta       json.RawMessage `json:"_meta,omitempty"`
 	}{cmp.Or(r.Role, "assistant"), content, r.Model, r.StopReason, r.Meta})

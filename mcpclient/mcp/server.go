@@ -12,11 +12,11 @@ type Implementation struct {
 	Icons       []Icon `json:"icons,omitempty"`
 }
 
-// Server is what is known of the server after connecting. Info is the server's
-// own claim: show it, but decide nothing by it.
+// Server describes the server of a connection. Info is the server's own claim: show it, but base no
+// decision on it.
 type Server struct {
 	Revision     string   // the protocol revision in use
-	Revisions    []string // that a modern server says it speaks; nil for a legacy one
+	Revisions    []string // the revisions that a modern server lists; nil for a legacy one
 	Info         Implementation
 	Capabilities ServerCapabilities
 	Instructions string          // a hint for the model on how to use the server

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// CallToolResult is what a tool answered.
+// CallToolResult is the result of a tool call.
 type CallToolResult struct {
 	Content []Content
 
@@ -18,7 +18,7 @@ type CallToolResult struct {
 	// revision 2025-11-25 and any JSON value, null included, since 2026-07-28.
 	StructuredContent json.RawMessage
 
-	// IsError says that the tool ran and failed; Content tells why.
+	// IsError reports whether the tool ran and failed; Content then says why.
 	IsError bool
 
 	Meta json.RawMessage
@@ -87,5 +87,5 @@ func (r *CallToolResult) MarshalJSON() ([]byte, error) {
 		StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
 		IsError           bool            `json:"isError,omitempty"`
 		Meta              json.RawMessage `json:"_meta,omitempty"`
-	}{list(r.Content), r.StructuredContent, r.IsError, r.Meta})
+	}{nonNil(r.Content), r.StructuredContent, r.IsError, r.Meta})
 }
