@@ -102,8 +102,9 @@ func (s *eventStream) readAnswer(x *exchange, body io.ReadCloser, deliver func([
 }
 
 // readConnections calls read with the connections of the stream, first with body if there is one,
-// until read succeeds or ctx ends. After a failure to open or to read one, final decides: keep
-// returns its error, or opens the next connection after a wait if it is nil.
+// until read succeeds or ctx ends. When a connection could not be opened or read, final gets the
+// failure: readConnections returns the error of final or, if that is nil, waits and opens the next
+// connection.
 func (s *eventStream) readConnections(ctx context.Context, body io.ReadCloser, read func(io.ReadCloser) error, final func(error) error) error {
 	return backoff.Loop(ctx, backoff.Policy{}, func() (err error) {
 		if body == nil {

@@ -22,6 +22,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
@@ -42,13 +43,13 @@ type HTTP struct {
 	MaxMessage    int
 }
 
-// Dial is what mcpclient.HTTP says. It fails if URL is not an http or
-// https URL with a host, or if WrapTransport returns nil.
+// Dial implements [transport.Transport]. It fails if URL is not an http or https URL with a host, or
+// if WrapTransport returns nil.
 func (t *HTTP) Dial(ctx context.Context) (transport.Conn, error) {
 	if t == nil {
 		return nil, errors.New("no transport (a nil *mcpclient.HTTP)")
 	}
-	c, err := t.conn()
+	c, err := t.newConn()
 	switch {
 	case err != nil:
 		return nil, err
@@ -58,8 +59,8 @@ func (t *HTTP) Dial(ctx context.Context) (transport.Conn, error) {
 	return c, nil
 }
 
-// conn prepares a connection and makes no request yet.
-func (t *HTTP) conn() (*conn, error) {
+// newConn returns a connection that has not sent a request.
+func (t *HTTP) newConn() (*conn, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redact.RawURL(t.URL))
@@ -92,16 +93,6 @@ func (t *HTTP) conn() (*conn, error) {
 		c.client.CheckRedirect = redirect.SameOrigin
 	}
 	return c, nil
-}
-
-// Explain implements [wire.Explainer].
-func (c *conn) Explain(err error) error {
-	return &transport.ServerError{Err: err, Server: c.safeURL()}
-}
-
-// safeURL returns the URL without secrets.
-func (c *conn) safeURL() string {
-	return redact.RawURL(c.url)
 }
 
 // maxIdle is how many connections of the default client may wait for calls.
@@ -158,7 +149,7 @@ func (c *conn) Exchange(ctx context.Context, sent *wire.Message, deliver func([]
 		return s.exchange(x, m.withReadHook(resp.Body), deliver)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return c.handleSingle(resp, m, deliver)
+	return c.deliverSingle(resp, m, deliver)
 }
 
 // Post implements [wire.Exchanger].
@@ -207,4 +198,22 @@ func (c *conn) Close() error {
 		c.idle.CloseIdleConnections()
 	}
 	return nil
+}
+
+// Explain implements [wire.Explainer].
+func (c *conn) Explain(err error) error {
+	return &transport.ServerError{Err: err, Server: c.safeURL()}
+}
+
+// safeURL returns the URL without secrets.
+func (c *conn) safeURL() string {
+	return redact.RawURL(c.url)
+}
+
+// Redact implements [wire.Redactor].
+func (c *conn) Redact(text string) string {
+	if s := c.session.Load(); s != nil && len(s.id) >= redact.Min {
+		text = strings.ReplaceAll(text, s.id, "[session]")
+	}
+	return c.secrets.Redact(text)
 }

@@ -21,11 +21,10 @@ const (
 	keepAliveMargin = time.Second     // before the end, at most half of the time
 )
 
-// keepAlive is the time in nanoseconds after which the server closes an idle connection; 0 if it
-// did not say so.
+// keepAlive is what the responses of a server say about its connections.
 type keepAlive struct {
-	atomic.Int64
-	cleartextHTTP2 atomic.Bool // the last response came over HTTP/2 without TLS
+	timeout        atomic.Int64 // nanoseconds after which it closes an idle connection; 0 if unknown
+	cleartextHTTP2 atomic.Bool  // the last response came over HTTP/2 without TLS
 }
 
 // observe reads the protocol of a response, and its field Keep-Alive, such as "timeout=5, max=100".
@@ -36,7 +35,7 @@ func (k *keepAlive) observe(resp *http.Response) {
 			name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
 			seconds, err := strconv.ParseUint(value, 10, 31)
 			if err == nil && strings.EqualFold(name, "timeout") {
-				k.Store(int64(time.Duration(seconds) * time.Second))
+				k.timeout.Store(int64(time.Duration(seconds) * time.Second))
 			}
 		}
 	}
@@ -48,7 +47,7 @@ func (k *keepAlive) avoidStale(ctx context.Context) (context.Context, *avoidance
 	a := new(avoidance)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) {
-			kept := cmp.Or(time.Duration(k.Load()), usualKeepAlive)
+			kept := cmp.Or(time.Duration(k.timeout.Load()), usualKeepAlive)
 			stale := got.IdleTime >= kept-min(kept/2, keepAliveMargin) && !k.cleartextHTTP2.Load() && !isShared(got.Conn)
 			a.closed.Store(stale)
 			if stale {

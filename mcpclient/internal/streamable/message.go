@@ -3,9 +3,7 @@ package streamable
 import (
 	"io"
 	"net/http"
-	"strings"
 
-	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -64,12 +62,4 @@ func (b *hookedBody) Read(p []byte) (int, error) {
 		b.onRead()
 	}
 	return n, err
-}
-
-// Redact implements [wire.Redactor].
-func (c *conn) Redact(text string) string {
-	if s := c.session.Load(); s != nil && len(s.id) >= redact.Min {
-		text = strings.ReplaceAll(text, s.id, "[session]")
-	}
-	return c.secrets.Redact(text)
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// handleSingle handles a response that is one message or none.
-func (c *conn) handleSingle(resp *http.Response, m *message, deliver func([]byte) bool) error {
+// deliverSingle passes a response that is a single message to deliver.
+func (c *conn) deliverSingle(resp *http.Response, m *message, deliver func([]byte) bool) error {
 	if resp.StatusCode/100 != 2 {
-		return c.handleFailure(resp, m, deliver)
+		return c.deliverFailure(resp, m, deliver)
 	}
 	if mediaType(resp) != mediaJSON {
 		return c.contentTypeError(resp)
@@ -54,9 +54,9 @@ func (c *conn) noBodyError(resp *http.Response) error {
 // beginning returns the excerpt of a body that an error quotes.
 func beginning(text string) string { return strings.ToValidUTF8(text[:min(len(text), 200)], "") }
 
-// handleFailure handles a failure status. A JSON-RPC error in the body is the server's answer,
-// unless the status is about more than this request.
-func (c *conn) handleFailure(resp *http.Response, m *message, deliver func([]byte) bool) error {
+// deliverFailure passes the JSON-RPC error in a failed response to deliver: it is the server's answer,
+// unless the status is about more than this request. Otherwise the failure is the error.
+func (c *conn) deliverFailure(resp *http.Response, m *message, deliver func([]byte) bool) error {
 	failure := c.statusError(resp)
 	answer, err := jsonrpc.Parse(failure.raw)
 	if err != nil || answer.Error == nil {

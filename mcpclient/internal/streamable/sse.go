@@ -28,7 +28,7 @@ const (
 // which must be on the same origin. The error is an [*transport.HTTPError] if the status
 // explains it, and matches [mcp.ErrInvalidResult] if the response is not such a stream.
 func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, err error) {
-	c := &sseConn{recipe: t, stream: stream}
+	c := &sseConn{dialed: t, stream: stream}
 	defer func() {
 		if err != nil {
 			_ = c.Close()
@@ -58,7 +58,7 @@ func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, 
 
 // sseConn is a shared connection over an event stream and an endpoint.
 type sseConn struct {
-	recipe *HTTP
+	dialed *HTTP
 	stream *conn     // receives the stream
 	posts  *conn     // posts to the endpoint
 	life   *exchange // the exchange of the stream
@@ -102,10 +102,10 @@ func (c *sseConn) setEndpoint(base *url.URL, raw string) error {
 		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%s://%s)", mcp.ErrInvalidResult, c.stream.safeURL(), excerpt.Cut(u.Scheme), excerpt.Cut(u.Host))
 	}
 	u.User, u.Fragment = base.User, ""
-	recipe := *c.recipe
-	recipe.URL = u.String()
-	recipe.Client, recipe.WrapTransport = &c.stream.client, nil // the client includes it
-	if c.posts, err = recipe.conn(); err != nil {
+	endpoint := *c.dialed
+	endpoint.URL = u.String()
+	endpoint.Client, endpoint.WrapTransport = &c.stream.client, nil // the client includes it
+	if c.posts, err = endpoint.newConn(); err != nil {
 		return fmt.Errorf("%w: endpoint: %w", mcp.ErrInvalidResult, err)
 	}
 	return nil
