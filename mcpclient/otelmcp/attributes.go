@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -179,7 +180,7 @@ var kinds = []struct {
 }
 
 // newFailure returns the failure of a request, by its result or its error. An answer that is given
-// later, and the end of a subscription, are no failures.
+// later and the end of a subscription are not failures.
 func newFailure(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 	if err == nil {
 		if r.Method == "tools/call" && toolFailed(raw) {
@@ -254,9 +255,5 @@ func (c carrier) Set(key, value string) {
 
 // Keys lists the keys.
 func (c carrier) Keys() []string {
-	keys := make([]string, 0, len(c))
-	for key := range c {
-		keys = append(keys, key)
-	}
-	return keys
+	return slices.Collect(maps.Keys(c))
 }

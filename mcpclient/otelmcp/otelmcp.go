@@ -180,10 +180,13 @@ type operation struct {
 	failure    failure
 }
 
-// begin notes the start of a request. The caller sets the span.
+// begin returns the operation of a request that starts now. The caller sets the span.
 func (t *Telemetry) begin(r *mcpclient.Request, duration metric.Float64Histogram, about []attribute.KeyValue) *operation {
 	return &operation{
-		telemetry: t, request: r, duration: duration, start: time.Now(),
+		telemetry:  t,
+		request:    r,
+		duration:   duration,
+		start:      time.Now(),
 		attributes: append(about, connectionAttributes(r.Client)...),
 		failure:    failure{kind: "panic"}, // unless it ends without a panic
 	}
@@ -224,8 +227,8 @@ type sessions struct {
 	began time.Time
 }
 
-// onHandshake notes that a session has begun, if the request was a handshake. A later handshake
-// ends the session before; the end of the connection ends the last one.
+// onHandshake records that a session has begun, if the request was a handshake. A later handshake
+// ends the previous session; the end of the connection ends the last one.
 func (s *sessions) onHandshake(ctx context.Context, r *mcpclient.Request) {
 	if r.Method != "initialize" && r.Method != "server/discover" {
 		return
@@ -246,7 +249,7 @@ func (s *sessions) onHandshake(ctx context.Context, r *mcpclient.Request) {
 			s.mu.Unlock()
 			s.record(ctx, r.Client, time.Since(began), sessionFailure(err))
 		})
-	case r.Method == "initialize": // the server had forgotten the session before
+	case r.Method == "initialize": // the server had forgotten the previous session
 		s.record(ctx, r.Client, now.Sub(before), failure{kind: "session_lost"})
 	}
 }

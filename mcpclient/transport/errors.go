@@ -71,7 +71,7 @@ func onStderr(said string) string { return " wrote to stderr:\n" + said }
 // has ended.
 type ServerError struct {
 	Err    error
-	Server string // that gave no answer: its command or URL, without secrets; "" if it has no name, or has ended
+	Server string // the command or URL, without secrets, of a server that gave no answer; otherwise ""
 	Stderr string // end of its standard error, as in a [ProcessError]
 
 	// Skipped is the last line of its output that is not a message, at most 1 KiB, or "". Often

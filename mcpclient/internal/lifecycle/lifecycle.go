@@ -37,33 +37,6 @@ type Lifecycle struct {
 	closeErr error // the error of disconnecting, set when stopped is closed
 }
 
-// event happens once. It has a channel only if someone waits for it, which is rare.
-type event struct {
-	happened bool
-	wake     chan struct{}
-}
-
-// wait returns a channel that is closed when the event has happened.
-func (l *Lifecycle) wait(m *event) <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if m.wake == nil {
-		m.wake = make(chan struct{})
-		if m.happened {
-			close(m.wake)
-		}
-	}
-	return m.wake
-}
-
-// fireLocked marks the event as happened. The lock of its lifecycle is held.
-func (m *event) fireLocked() {
-	if !m.happened && m.wake != nil {
-		close(m.wake)
-	}
-	m.happened = true
-}
-
 // Options configure a lifecycle.
 type Options struct {
 	Closed     error                       // why the state is closed after Close
@@ -307,4 +280,31 @@ func (l *Lifecycle) Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return l.Ended(ctx)
 	}
+}
+
+// event happens once. It has a channel only if someone waits for it, which is rare.
+type event struct {
+	happened bool
+	wake     chan struct{}
+}
+
+// wait returns a channel that is closed when the event has happened.
+func (l *Lifecycle) wait(m *event) <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if m.wake == nil {
+		m.wake = make(chan struct{})
+		if m.happened {
+			close(m.wake)
+		}
+	}
+	return m.wake
+}
+
+// fireLocked marks the event as happened. The lock of its lifecycle is held.
+func (m *event) fireLocked() {
+	if !m.happened && m.wake != nil {
+		close(m.wake)
+	}
+	m.happened = true
 }

@@ -43,10 +43,10 @@ func (s *Script) Dial(ctx context.Context) (transport.Conn, error) {
 // serve plays to one connection.
 func (s *Script) serve(c transport.Conn) {
 	s.running.Go(func() {
-		goesOn := s.arrive(&arrival{conn: c, dialed: true})
-		for goesOn {
+		open := s.arrive(&arrival{conn: c, dialed: true})
+		for open {
 			m, err := c.Recv()
-			goesOn = s.arrive(&arrival{body: m, conn: c, err: err}) && err == nil
+			open = s.arrive(&arrival{body: m, conn: c, err: err}) && err == nil
 		}
 	})
 }

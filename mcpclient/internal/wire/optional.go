@@ -1,6 +1,6 @@
 // Package wire defines what a client uses of connections beyond sending and receiving. The
-// interfaces are optional: a client looks for the first ones in each transport and for the
-// others in each connection, and works without them.
+// interfaces are optional: a client looks for [Identifier] and [Bounded] in each transport and for
+// the others in each connection, and works without them.
 package wire
 
 import (
@@ -77,25 +77,6 @@ type Skipper interface {
 	OnSkip(skipped func(line string))
 }
 
-// As looks up an optional interface in a Conn, or in a Conn that it wraps.
-func As[T any](c transport.Conn) (T, bool) {
-	for range maxWrapped {
-		if found, ok := c.(T); ok {
-			return found, true
-		}
-		w, ok := c.(Unwrapper)
-		if !ok {
-			break
-		}
-		c = w.Unwrap()
-	}
-	var none T
-	return none, false
-}
-
-// maxWrapped bounds a chain of Unwrap.
-const maxWrapped = 100
-
 // Numberer is a [transport.Conn] that knows which messages it had not begun to write when it
 // ended by itself. A client calls SendNumbered instead of Send.
 type Numberer interface {
@@ -118,3 +99,22 @@ type HeaderConn interface {
 	// the Mcp-Param-* that the input schema of a tool requires. The callee owns header.
 	SendWithHeader(ctx context.Context, message []byte, header http.Header) error
 }
+
+// As looks up an optional interface in a Conn, or in a Conn that it wraps.
+func As[T any](c transport.Conn) (T, bool) {
+	for range maxWrapped {
+		if found, ok := c.(T); ok {
+			return found, true
+		}
+		w, ok := c.(Unwrapper)
+		if !ok {
+			break
+		}
+		c = w.Unwrap()
+	}
+	var none T
+	return none, false
+}
+
+// maxWrapped bounds a chain of Unwrap.
+const maxWrapped = 100
