@@ -27,7 +27,7 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 		transport:    t,
 		protocol:     &c.opts.Protocol,
 		probeTimeout: c.opts.Timeouts.Probe,
-		send:         c.caller.direct,
+		send:         c.caller.direct.send,
 		dial:         c.connector.dial,
 		notify:       c.caller.notifyOn,
 	}
@@ -88,38 +88,33 @@ func (c *Client) assembleConnector() {
 func (c *Client) assembleCalling() {
 	c.wire.peer = &c.peer
 	c.wire.standalone = &c.standalone
-	by := &c.caller
-	by.peer = &c.peer
-	by.client = c
-	by.opts = &c.opts
-	by.wire = &c.wire
-	by.levels = &c.levels
-	by.cache = &c.cache
-	by.pipelines = c.newPipelines()
+	c.caller.peer = &c.peer
+	c.caller.client = c
+	c.caller.opts = &c.opts
+	c.caller.wire = &c.wire
+	c.caller.levels = &c.levels
+	c.caller.cache = &c.cache
+	c.caller.pipelines = c.newPipelines()
 }
 
 // assembleFeatures creates the parts behind single methods of the client.
 func (c *Client) assembleFeatures() {
-	opts, by := &c.opts, &c.caller
+	opts := &c.opts
 	c.lists = &pageReader{
 		peer:  &c.peer,
 		cache: &c.cache,
 		limit: opts.Limits.Pages,
-		read: func(ctx context.Context, r *request, page any, opts []CallOption) error {
-			return by.call(ctx, by.reads, r, page, opts)
-		},
+		read:  c.caller.reads.do,
 	}
 	c.tools.peer = &c.peer
 	c.tools.schemas = opts.Schemas
 	c.tools.lists = c.lists
 	c.levels.peer = &c.peer
-	c.levels.call = by.call
 	c.levels.initial = opts.LogLevel
 	c.tasks = taskStarter{
 		taskParts: taskParts{
 			gatherer: c.gatherer,
-			call:     by.call,
-			by:       by.calls,
+			call:     c.caller.calls.do,
 			wire:     &c.wire,
 			tools:    &c.tools,
 			limits:   &opts.Limits,
@@ -130,8 +125,8 @@ func (c *Client) assembleFeatures() {
 		life:           c.life,
 		log:            c.log,
 		sessions:       c.sessions,
-		send:           by.direct,
-		listen:         by.listen,
+		send:           c.caller.direct.send,
+		listen:         c.caller.listen,
 		silence:        c.streamSilence(opts.Timeouts.SubscriptionIdle),
 		onAcknowledged: c.cache.clear,
 		maxChanges:     opts.Limits.Notifications,
@@ -145,10 +140,12 @@ func (c *Client) newPipelines() (p pipelines) {
 	s = withParamHeaders(s, &c.tools)
 	s = withURLVisits(s, &c.visits)
 	s = withRounds(s, c.opts.Limits.Rounds, c.gatherer)
-	p.calls = withMiddleware(s, &c.caller)
-	p.reads = withCache(p.calls, &c.cache, c.opts.Limits.Cache, c)
+	s = withMiddleware(s, &c.caller)
+	p.calls = pipeline{&c.caller, s}
+	p.reads = pipeline{&c.caller, withCache(s, &c.cache, c.opts.Limits.Cache, c)}
 
-	p.direct = withMiddleware(withRetry(c.wire.roundTrip, c.caller.retries(repeatableInHandshake), noSessions{}), &c.caller)
+	s = withRetry(c.wire.roundTrip, c.caller.retries(repeatableInHandshake), noSessions{})
+	p.direct = pipeline{&c.caller, withMiddleware(s, &c.caller)}
 	p.listen = withMiddleware(c.wire.listen, &c.caller)
 	return p
 }

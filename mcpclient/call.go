@@ -50,12 +50,18 @@ type response struct {
 // call the next one.
 type sender func(ctx context.Context, r *request, o *callOptions) (response, error)
 
-// pipelines are the sequences of stages that requests pass.
+// pipeline is a sequence of stages that requests of a caller pass.
+type pipeline struct {
+	caller *caller
+	send   sender // the first stage
+}
+
+// pipelines are the pipelines of a client.
 type pipelines struct {
-	calls  sender
-	reads  sender // may answer from the cache
-	direct sender // for the renewal of a session, and for callers that wait for one themselves
-	listen sender // for subscriptions/listen
+	calls  pipeline
+	reads  pipeline // may answer from the cache
+	direct pipeline // for the renewal of a session, and for callers that wait for one themselves
+	listen sender   // for subscriptions/listen
 }
 
 // caller makes the calls of a client.
@@ -70,9 +76,10 @@ type caller struct {
 	cache   *cache
 }
 
-// call sends a request through a pipeline and decodes the result: see [jsonrpc.DecodeResult]. A
-// result that cannot be decoded is an [mcp.ErrInvalidResult], and does not stay in the cache.
-func (c *caller) call(ctx context.Context, by sender, r *request, result any, opts []CallOption) (err error) {
+// do sends a request and decodes the result: see [jsonrpc.DecodeResult]. A result that cannot be
+// decoded is an [mcp.ErrInvalidResult], and does not stay in the cache.
+func (p pipeline) do(ctx context.Context, r *request, result any, opts []CallOption) (err error) {
+	c := p.caller
 	defer func() { err = c.scrubError(err) }()
 	o, err := c.callOptions(opts)
 	if err != nil {
@@ -89,7 +96,7 @@ func (c *caller) call(ctx context.Context, by sender, r *request, result any, op
 	defer bounds.Stop()
 	o.token = o.progress != nil || o.countsProgress || r.method == "tools/call" && bounds.Bounded()
 	c.wire.assignCallID(r)
-	got, err := by(ctx, r, o)
+	got, err := p.send(ctx, r, o)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (c *Client) SeparatesCalls() bool {
 // Ping returns nil if the server responds: to ping in the legacy era, to server/discover in the
 // modern one, which has no ping. An error from the server is an error.
 func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
-	if err := c.caller.call(ctx, c.caller.calls, &request{method: c.current().pingMethod()}, nil, opts); err != nil {
+	if err := c.caller.calls.do(ctx, &request{method: c.current().pingMethod()}, nil, opts); err != nil {
 		return fmt.Errorf("ping: %w", err)
 	}
 	return nil
@@ -76,12 +76,12 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
-	pipeline := c.caller.calls
+	p := c.caller.calls
 	if method == "skills/get" { // its result may be cached, like a list
-		pipeline = c.caller.reads
+		p = c.caller.reads
 	}
 	var raw json.RawMessage
-	if err := c.caller.call(ctx, pipeline, r, &raw, append(meta, opts...)); err != nil {
+	if err := p.do(ctx, r, &raw, append(meta, opts...)); err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	return raw, nil

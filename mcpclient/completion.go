@@ -26,7 +26,7 @@ func complete(ctx context.Context, c *caller, p *mcp.CompleteParams, opts []Call
 			HasMore bool        `json:"hasMore"`
 		} `json:"completion"`
 	}
-	if err := c.call(ctx, c.calls, &request{method: "completion/complete", params: params}, &result, opts); err != nil {
+	if err := c.calls.do(ctx, &request{method: "completion/complete", params: params}, &result, opts); err != nil {
 		return nil, err
 	}
 	if result.Completion == nil {

@@ -21,7 +21,7 @@ type connector struct {
 
 	negotiator  negotiator
 	connections atomic.Int64 // number of connections dialed
-	direct      sender
+	direct      pipeline
 	wire        *roundTripper // sends pings, which middleware must not delay
 
 	sessions      *sessions

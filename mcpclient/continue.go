@@ -37,7 +37,7 @@ func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResul
 	if called, ok := any(&result).(**mcp.CallToolResult); ok {
 		*called, err = c.callTool(ctx, r, opts)
 	} else {
-		err = c.caller.call(ctx, c.caller.calls, r, result, opts)
+		err = c.caller.calls.do(ctx, r, result, opts)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("continue %s %q: %w", what, r.target, err)

@@ -12,7 +12,6 @@ import (
 // logLevels are the level that the host wants, and the one that a legacy server was told.
 type logLevels struct {
 	*peer
-	call    func(ctx context.Context, by sender, r *request, result any, opts []CallOption) error
 	initial mcp.LogLevel // Options.LogLevel
 
 	level      atomic.Pointer[mcp.LogLevel] // set while connected; nil: the initial one
@@ -20,8 +19,8 @@ type logLevels struct {
 }
 
 // setLevel sets a valid level, and names it in the error.
-func (l *logLevels) setLevel(ctx context.Context, by sender, level mcp.LogLevel) error {
-	if err := l.trySet(ctx, by, level); err != nil {
+func (l *logLevels) setLevel(ctx context.Context, p pipeline, level mcp.LogLevel) error {
+	if err := l.trySet(ctx, p, level); err != nil {
 		return fmt.Errorf("set log level %q: %w", level, err)
 	}
 	return nil
@@ -30,7 +29,7 @@ func (l *logLevels) setLevel(ctx context.Context, by sender, level mcp.LogLevel)
 // trySet records the level, and tells it to a legacy server. "" asks for no messages: a legacy
 // server, which cannot be told to be silent, is then told the highest level if it was told one
 // before.
-func (l *logLevels) trySet(ctx context.Context, by sender, level mcp.LogLevel) error {
+func (l *logLevels) trySet(ctx context.Context, p pipeline, level mcp.LogLevel) error {
 	const method = "logging/setLevel"
 	if !l.peer.current().has(sessionLevel) {
 		if level != "" && !l.peer.provides(requirement(method)) {
@@ -45,10 +44,10 @@ func (l *logLevels) trySet(ctx context.Context, by sender, level mcp.LogLevel) e
 	}
 	if level != "" || l.serverLevel() != "" {
 		params := []byte(`{"level":"` + string(told) + `"}`)
-		err := l.call(ctx, by, &request{method: method, params: params}, nil, nil)
+		err := p.do(ctx, &request{method: method, params: params}, nil, nil)
 		switch {
 		case errors.Is(err, errEraBound):
-			return l.trySet(ctx, by, level)
+			return l.trySet(ctx, p, level)
 		case err != nil:
 			return err
 		}

@@ -31,7 +31,7 @@ func (c *Client) GetPrompt(ctx context.Context, name string, args any, opts ...C
 		return nil, fmt.Errorf("get prompt %q: %w", name, err)
 	}
 	result := new(mcp.GetPromptResult)
-	err = c.caller.call(ctx, c.caller.calls, &request{method: "prompts/get", target: name, params: params}, result, opts)
+	err = c.caller.calls.do(ctx, &request{method: "prompts/get", target: name, params: params}, result, opts)
 	if err != nil {
 		return nil, fmt.Errorf("get prompt %q: %w", name, err)
 	}

@@ -30,7 +30,7 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOptio
 		return nil, fmt.Errorf("read resource %q: %w", uri, err)
 	}
 	result := new(mcp.ReadResourceResult)
-	err = c.caller.call(ctx, c.caller.reads, &request{method: "resources/read", target: uri, params: params}, result, opts)
+	err = c.caller.reads.do(ctx, &request{method: "resources/read", target: uri, params: params}, result, opts)
 	if err != nil {
 		return nil, fmt.Errorf("read resource %q: %w", uri, err)
 	}

@@ -40,8 +40,7 @@ type Task struct {
 // taskParts are the parts of a client that its tasks share.
 type taskParts struct {
 	*gatherer
-	call   func(ctx context.Context, by sender, r *request, result any, opts []CallOption) error
-	by     sender // sends the requests about tasks
+	call   func(ctx context.Context, r *request, result any, opts []CallOption) error
 	wire   *roundTripper
 	tools  *toolRegistry
 	limits *Limits
@@ -100,7 +99,7 @@ func (s *taskStarter) startTask(ctx context.Context, r *request, ttl time.Durati
 	r.task = true
 	r = s.current().taskRequest(r, ttl)
 	var raw json.RawMessage
-	if err := s.call(ctx, s.by, r, &raw, opts); err != nil {
+	if err := s.call(ctx, r, &raw, opts); err != nil {
 		return nil, err
 	}
 	t := s.newTask("", r.target, r.call.ID)
@@ -182,7 +181,7 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 	_, learned := t.snapshot()
 	var raw json.RawMessage
 	r := t.request("tasks/get")
-	if err := t.call(ctx, t.by, r, &raw, opts); err != nil {
+	if err := t.call(ctx, r, &raw, opts); err != nil {
 		return polledTask{}, err
 	}
 	task, err := t.eraOf(r).decodePolled(raw)
@@ -313,7 +312,7 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	_, learned := t.snapshot()
 	var raw json.RawMessage
 	r := t.request("tasks/cancel")
-	if err := t.call(ctx, t.by, r, &raw, opts); err != nil {
+	if err := t.call(ctx, r, &raw, opts); err != nil {
 		return fmt.Errorf("cancel: %w", t.failure(err))
 	}
 	task, err := t.eraOf(r).decodePolled(raw)

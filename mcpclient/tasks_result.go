@@ -39,7 +39,7 @@ func (w *taskWait) fetch(ctx context.Context) (json.RawMessage, error) {
 	defer bound.From(ctx).Hold()()
 	var raw json.RawMessage
 	opts := append(slices.Clip(w.opts), func(o *callOptions) { o.noDefaultLimits = true })
-	err := w.call(ctx, w.by, w.request("tasks/result"), &raw, opts)
+	err := w.call(ctx, w.request("tasks/result"), &raw, opts)
 	return raw, err
 }
 
@@ -120,7 +120,7 @@ func (t *Task) update(ctx context.Context, answers map[string]json.RawMessage, o
 	}
 	r := t.request(taskInput)
 	r.params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, r.params), "inputResponses", raw))
-	if err := t.call(ctx, t.by, r, nil, opts); err != nil {
+	if err := t.call(ctx, r, nil, opts); err != nil {
 		return fmt.Errorf("answer: %w", err)
 	}
 	return nil

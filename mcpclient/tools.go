@@ -53,7 +53,7 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 		result, err = c.tasks.callTask(ctx, r, opts)
 	} else {
 		result = &mcp.CallToolResult{Tool: r.target}
-		err = c.addAdvice(r, &o, c.caller.call(ctx, c.caller.calls, r, result, opts))
+		err = c.addAdvice(r, &o, c.caller.calls.do(ctx, r, result, opts))
 	}
 	if err != nil {
 		return nil, err
