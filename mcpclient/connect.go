@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func (l connectTimeoutError) Error() string {
 	return fmt.Sprintf("no connection within %v (give the context of Connect a deadline to wait longer)", time.Duration(l))
 }
 
-// open does everything that precedes the first call. With an error the connection stays open.
+// open does everything that precedes the first call. After an error the connection is still open.
 func (c *connector) open(ctx context.Context) error {
 	if err := c.dialAndNegotiate(ctx); err != nil {
 		return err
@@ -149,10 +150,7 @@ func (c *connector) finishHandshake(ctx context.Context) error {
 	if !e.has(sessionLevel) {
 		return nil
 	}
-	level := c.levels.serverLevel()
-	if level == "" {
-		level = c.levels.requestedLevel()
-	}
+	level := cmp.Or(c.levels.serverLevel(), c.levels.requestedLevel())
 	if level == "" || c.server.Load().Capabilities.Logging == nil {
 		return nil
 	}

@@ -99,9 +99,10 @@ func (g *gatherer) question(ctx context.Context, key string, q mcp.InputRequest,
 	return nil
 }
 
-// unansweredError returns the error of a call whose question has no answer: "no error encoding
-// exists". It hides the handler's error, which is not the outcome of the call: another
-// connection that is closed, a deadline of its own. Only a rejection is recognizable.
+// unansweredError returns the error of a call whose question got no answer. The server cannot be
+// told: "no error encoding exists". It hides the handler's error, which is not the outcome of the
+// call: the handler may use another connection that is closed, or have a deadline of its own. Only a
+// rejection is recognizable.
 func unansweredError(method string, err error) error {
 	question := cmp.Or(excerpt.Cut(method), "a question")
 	var r *refusal

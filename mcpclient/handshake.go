@@ -52,13 +52,8 @@ func (n *negotiator) initialize(ctx context.Context, e *legacyEra) (*mcp.Server,
 	return g.Server, nil
 }
 
-var (
-	// errNotDiscovered marks a malformed result of server/discover.
-	errNotDiscovered = errors.New("not a result of server/discover")
-
-	// errIncomplete marks a result whose type is not complete.
-	errIncomplete = errors.New("resultType is not complete")
-)
+// errIncomplete marks a result whose type is not complete.
+var errIncomplete = errors.New("resultType is not complete")
 
 // discover identifies a modern server. The error is a [*RevisionError] with the server's
 // revisions if e is not among them.
@@ -71,7 +66,7 @@ func (n *negotiator) discover(ctx context.Context, e era) (*mcp.Server, error) {
 	raw := got.result
 	g := results.Greeting{Modern: true}
 	if err := jsonrpc.DecodeResult(raw, &g); err != nil || len(g.Revisions) == 0 {
-		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errNotDiscovered, n.quote(raw))
+		return nil, fmt.Errorf("server/discover: %w: want a list supportedVersions: %s", mcp.ErrInvalidResult, n.quote(raw))
 	}
 	if len(g.ResultType) > 0 && string(g.ResultType) != `"complete"` {
 		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errIncomplete, n.quoteJSON(g.ResultType))

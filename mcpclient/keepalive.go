@@ -2,7 +2,6 @@ package mcpclient
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,9 +10,6 @@ import (
 
 // shortestKeepAlive is the least Options.Timeouts.KeepAlive.
 const shortestKeepAlive = time.Second
-
-// errUnresponsive is the error of a connection whose server does not respond.
-var errUnresponsive = errors.New("server does not respond")
 
 // keepAlive pings the current connection at intervals while it is idle, until ctx ends. The server
 // has as long to answer; otherwise the connection ends.
@@ -24,7 +20,7 @@ func (c *connector) keepAlive(ctx context.Context, every time.Duration) {
 			continue
 		}
 		l.kill() // a process that does not answer is not asked to end
-		l.onEnd(fmt.Errorf("%w: no answer to %s within %v (Options.Timeouts.KeepAlive)", errUnresponsive, c.current().pingMethod(), every))
+		l.onEnd(fmt.Errorf("server does not respond: no answer to %s within %v (Options.Timeouts.KeepAlive)", c.current().pingMethod(), every))
 	}
 }
 

@@ -176,8 +176,8 @@ func (n *negotiator) probe(ctx context.Context, e era) error {
 	return n.adopt(probe, n.modern(revision))
 }
 
-// adopt does the handshake of an era, and sets it. A connection without calls gets it before the
-// handshake, for what the server sends meanwhile.
+// adopt does the handshake of an era, which becomes the current one. Without calls on the connection
+// it does so before the handshake, for what the server sends meanwhile.
 func (n *negotiator) adopt(ctx context.Context, e era) error {
 	inUse := n.isReady() && n.link.Load().exchange != nil
 	if !inUse {

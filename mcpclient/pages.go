@@ -61,25 +61,25 @@ type pageWalk[T any] struct {
 	method string
 	yield  func(*T, error) bool
 
-	page    int                        // number of the next page, from 1
-	cursor  *string                    // cursor of the next page
-	session sessionRef                 // session of the cursor; zero while all pages came from the cache
-	held    []*T                       // items of pages from the cache
-	seen    map[[sha256.Size]byte]bool // hashes of the cursors, which some servers make large
-	again   bool                       // the walk has started over
+	page      int                        // number of the next page, from 1
+	cursor    *string                    // cursor of the next page
+	session   sessionRef                 // session of the cursor; zero while all pages came from the cache
+	held      []*T                       // items of pages from the cache
+	seen      map[[sha256.Size]byte]bool // hashes of the cursors, which some servers make large
+	restarted bool                       // the walk has started over
 }
 
 func (w *pageWalk[T]) fromCache() bool { return w.session == (sessionRef{}) }
 
 // startOver begins again, once, if the cursor of a cached page is no longer valid.
 func (w *pageWalk[T]) startOver(err error) bool {
-	if !w.fromCache() || w.again || !isLostCursor(err, w.cursor) {
+	if !w.fromCache() || w.restarted || !isLostCursor(err, w.cursor) {
 		return false
 	}
 	w.page = 1
 	w.cursor = nil
 	w.held = nil
-	w.again = true
+	w.restarted = true
 	clear(w.seen)
 	return true
 }

@@ -17,7 +17,7 @@ func customRequest(method string, params any) (*request, []CallOption, error) {
 	if err != nil || encoded == nil {
 		return r, nil, err
 	}
-	names := targetMember(method)
+	target := targetMember(method)
 	var meta map[string]json.RawMessage
 	var metaErr error
 	rest := []byte{'{'}
@@ -27,7 +27,7 @@ func customRequest(method string, params any) (*request, []CallOption, error) {
 			metaErr = json.Unmarshal(value, &meta)
 		case "inputResponses", "requestState":
 			r.answers = jsonrpc.AppendMember(r.answers, string(key), value)
-		case names:
+		case target:
 			_ = json.Unmarshal(value, &r.target) // the server refuses other values
 			fallthrough
 		default:
@@ -51,30 +51,14 @@ func customRequest(method string, params any) (*request, []CallOption, error) {
 // encodeArguments returns the params of a request with a name and arguments, which are left out if
 // they are nil or null.
 func encodeArguments(name string, args any) ([]byte, error) {
-	const names, arguments = `{"name":`, `,"arguments":`
-	raw, isRaw := args.(json.RawMessage)
-	b := make([]byte, 0, len(name)+len(raw)+128)
-	b = jsonrpc.AppendString(append(b, names...), name)
-	if args == nil {
-		return append(b, '}'), nil
-	}
-	end := len(b)
-	b = append(b, arguments...)
-	start := len(b)
-	var err error
-	if isRaw {
-		raw, err = jsonrpc.EncodeParams(args)
-		b = append(b, raw...)
-	} else {
-		b, err = jsonrpc.AppendValue(b, args)
-	}
-	switch value := b[start:]; {
-	case err != nil:
+	raw, err := jsonrpc.EncodeParams(args)
+	if err != nil {
 		return nil, fmt.Errorf("arguments: %w", err)
-	case len(value) == 0 || string(value) == "null":
-		b = b[:end]
-	case value[0] != '{':
-		return nil, fmt.Errorf("arguments: %w", jsonrpc.NotObject(args, value))
+	}
+	b := make([]byte, 0, len(name)+len(raw)+32)
+	b = jsonrpc.AppendString(append(b, `{"name":`...), name)
+	if raw != nil {
+		b = append(append(b, `,"arguments":`...), raw...)
 	}
 	return append(b, '}'), nil
 }

@@ -74,8 +74,8 @@ func (s *standaloneStream) open(ctx context.Context) {
 	}
 }
 
-// read starts to read the stream, if the connection can have one, and returns when it is open,
-// since the server drops earlier messages, when it has ended, or after the grace.
+// read starts to read the stream, if the connection can have one. It returns when the stream is
+// open, because the server drops earlier messages, when it has ended, or after the grace.
 func (s *standaloneStream) read(ctx context.Context) {
 	l := s.peer.link.Load()
 	if l.exchange == nil {

@@ -24,8 +24,6 @@ var relisten = backoff.Policy{First: time.Second, Max: 30 * time.Second}
 // errIdle ends a stream after Options.Timeouts.SubscriptionIdle of silence.
 var errIdle = errors.New("stream of the subscription was silent for too long")
 
-var errNotAcknowledged = errors.New("server did not acknowledge the subscription")
-
 // listenFor opens the stream of a subscription to a modern server and waits for the
 // acknowledgement.
 func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callOptions) error {
@@ -126,7 +124,7 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions, in *eraBox) 
 	}
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
-	unanswered := time.AfterFunc(o.whole.Duration, func() { cancel(fmt.Errorf("%w within %v", errNotAcknowledged, o.whole)) })
+	unanswered := time.AfterFunc(o.whole.Duration, func() { cancel(fmt.Errorf("server did not acknowledge the subscription within %v", o.whole)) })
 	defer unanswered.Stop()
 	options := *o
 	options.listening = &listening{cancel: cancel, change: s.push, acknowledge: func(granted *mcp.SubscriptionFilter) {

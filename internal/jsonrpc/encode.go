@@ -12,16 +12,13 @@ import (
 )
 
 // Marshal is json.Marshal without HTML escaping, and with valid UTF-8 in raw messages, too.
-func Marshal(v any) ([]byte, error) { return AppendValue(nil, v) }
-
-// AppendValue appends the encoding of v: see [Marshal].
-func AppendValue(b []byte, v any) ([]byte, error) {
+func Marshal(v any) ([]byte, error) {
 	e := encoders.Get().(*encoder)
 	defer e.release()
 	if err := e.json.Encode(v); err != nil {
-		return b, err
+		return nil, err
 	}
-	return append(b, validUTF8(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n")))...), nil
+	return bytes.Clone(validUTF8(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n")))), nil
 }
 
 // validUTF8 replaces invalid UTF-8 by U+FFFD. encoding/json does so in strings,

@@ -14,7 +14,7 @@ import (
 const MaxElements = 10_000
 
 // EncodeParams returns v as a JSON object on one line. It is nil for nil, an empty
-// json.RawMessage and what encodes as null. The error of any other value is [NotObject].
+// json.RawMessage and what encodes as null. Any other value is an error.
 func EncodeParams(v any) ([]byte, error) {
 	var raw json.RawMessage
 	var err error
@@ -37,13 +37,13 @@ func EncodeParams(v any) ([]byte, error) {
 	case string(raw) == "null":
 		return nil, nil
 	case raw[0] != '{':
-		return nil, NotObject(v, raw)
+		return nil, notObjectError(v, raw)
 	}
 	return raw, nil
 }
 
-// NotObject returns the error of a value v that must be a JSON object, and is encoded as another.
-func NotObject(v any, encoded []byte) error {
+// notObjectError returns the error of a value v that is not encoded as a JSON object.
+func notObjectError(v any, encoded []byte) error {
 	if _, ok := v.([]byte); ok {
 		return errors.New("want a JSON object, got a []byte, which is encoded as base64: make it a json.RawMessage")
 	}

@@ -12,17 +12,6 @@ import (
 // maxContentDepth bounds tool results inside tool results.
 const maxContentDepth = 4
 
-// readBlock reads one content block. A block of an unknown type, or one that does not fit its type,
-// becomes an [*UnknownContent]; only text that is not a JSON object is an error.
-func readBlock(raw json.RawMessage) (Content, error) {
-	if err := jsonrpc.Check(raw); err != nil {
-		return nil, fmt.Errorf("content block: %w: %s", err, excerpt.Quote(raw))
-	}
-	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
-	c := decodeContent(&d, maxContentDepth)
-	return c, d.Err()
-}
-
 // block is a content block whose members are still as they came.
 type block struct {
 	kind, mimeType, text, data, resource                            []byte

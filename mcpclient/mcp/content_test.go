@@ -333,3 +333,13 @@ func TestSizesOfIconsAreBounded(t *testing.T) {
 		t.Errorf("got %d sizes of 1,000, %v, want %d", len(icon.Sizes), err, maxSizes)
 	}
 }
+
+// readBlock reads one content block.
+func readBlock(raw json.RawMessage) (Content, error) {
+	if err := jsonrpc.Check(raw); err != nil {
+		return nil, err
+	}
+	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
+	c := decodeContent(&d, maxContentDepth)
+	return c, d.Err()
+}
