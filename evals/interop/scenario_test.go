@@ -65,6 +65,7 @@ func scenario(t *testing.T, p peer, transport mcpclient.Transport, force, want s
 		Sampling:    mcp.SamplingFunc(sample),
 		Elicitation: person{},
 		Roots:       []mcp.Root{{URI: workspace, Name: "workspace"}},
+		Timeouts:    mcpclient.Timeouts{Probe: testenv.Patience / 2}, // its process may be slow to start
 		Logger:      slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	check.Must(t, err)
