@@ -137,31 +137,13 @@ func (s *directory) Blobs(ctx context.Context, key run.Key) (names []string, err
 	if err := ctx.Err(); err != nil {
 		return nil, wrap("list the blobs of", key, err)
 	}
-	entries, err := s.blobEntries(s.blobDir(key))
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
+	names, err = s.dirNames(s.blobDir(key))
 	return names, wrap("list the blobs of", key, err)
-}
-
-// blobEntries reads a directory of blobs, which may be absent.
-func (s *directory) blobEntries(dir string) ([]fs.DirEntry, error) {
-	if _, err := os.Stat(dir); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return nil, err
-	}
-	entries, err := s.files.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) { // deleted meanwhile
-		return nil, nil
-	}
-	return entries, err
 }
 
 // blobSizes returns the size of all blobs in a directory, and of the one with that name.
 func (s *directory) blobSizes(dir, name string) (all, one int64, err error) {
-	entries, err := s.blobEntries(dir)
+	entries, err := s.readDir(dir)
 	for _, e := range entries {
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
@@ -189,9 +171,12 @@ func (s *directory) tenantSize(key run.Key) (size int64, err error) {
 		return c.size, nil
 	}
 	dir := s.tenantDir(key)
-	runs, err := s.blobEntries(dir)
-	for _, r := range runs {
-		n, _, err := s.blobSizes(filepath.Join(dir, r.Name()), "")
+	runs, err := s.dirNames(dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range runs {
+		n, _, err := s.blobSizes(filepath.Join(dir, name), "")
 		if err != nil {
 			return 0, err
 		}
@@ -203,7 +188,7 @@ func (s *directory) tenantSize(key run.Key) (size int64, err error) {
 		clear(s.tenants)
 	}
 	s.tenants[key.Tenant] = cachedSize{size, time.Now()}
-	return size, err
+	return size, nil
 }
 
 // maxTenants bounds the tenants whose size is cached.
@@ -226,12 +211,12 @@ func (s *directory) removeBlobs(key run.Key) error {
 	if err != nil {
 		return err
 	}
-	entries, err := s.blobEntries(dir)
-	if err != nil || entries == nil {
+	names, err := s.dirNames(dir)
+	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if err := s.files.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, name := range names {
+		if err := s.files.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

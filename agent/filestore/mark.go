@@ -157,13 +157,13 @@ func (s *directory) createMarks(want, have []mark) error {
 // walk visits the marks of a shelf up to a time, the latest first, until visit returns false.
 func (s *directory) walk(shelf string, upTo int64, visit func(mark) (more bool, err error)) error {
 	last := mark{shelf: shelf, at: upTo}.dir() // names of directories have equal lengths
-	outers, err := s.dirNames(shelf)
+	outers, err := s.dirNames(s.path(shelf))
 	for _, outer := range slices.Backward(outers) {
 		outer = filepath.Join(shelf, outer)
 		if outer > filepath.Dir(last) {
 			continue
 		}
-		inners, err := s.dirNames(outer)
+		inners, err := s.dirNames(s.path(outer))
 		if err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (s *directory) walk(shelf string, upTo int64, visit func(mark) (more bool, 
 func (s *directory) walkDir(
 	shelf, dir string, upTo int64, visit func(mark) (more bool, err error),
 ) (more bool, err error) {
-	names, err := s.dirNames(dir)
+	names, err := s.dirNames(s.path(dir))
 	if err != nil {
 		return false, err
 	}
@@ -205,14 +205,20 @@ func (s *directory) walkDir(
 	return true, nil
 }
 
-// dirNames returns the sorted names in a directory of the store, none if it is absent.
-func (s *directory) dirNames(dir string) (names []string, err error) {
-	entries, err := s.files.ReadDir(s.path(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+// dirNames returns the sorted names in a directory, none if it is absent.
+func (s *directory) dirNames(path string) (names []string, err error) {
+	entries, err := s.readDir(path)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
 	return names, err
+}
+
+// readDir reads a directory, which may be absent.
+func (s *directory) readDir(path string) ([]fs.DirEntry, error) {
+	entries, err := s.files.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
 }

@@ -224,7 +224,7 @@ func isName(name string) bool {
 
 // runNames returns the sorted names of runs in a directory.
 func (s *directory) runNames(dir string) ([]string, error) {
-	names, err := s.dirNames(dir)
+	names, err := s.dirNames(s.path(dir))
 	return slices.DeleteFunc(names, func(name string) bool { return !isName(name) }), err
 }
 

@@ -75,7 +75,7 @@ func (s *directory) remark(ctx context.Context) error {
 
 // allMarks returns the marks of all shelves, by the name of the run's file.
 func (s *directory) allMarks() (map[string][]mark, error) {
-	shelves, err := s.dirNames(waitingShelves)
+	shelves, err := s.dirNames(s.path(waitingShelves))
 	if err != nil {
 		return nil, err
 	}

@@ -142,7 +142,7 @@ func configureSQLite(ctx context.Context, q querier) (settings, error) {
 	if err := whileLocked(ctx, func() error {
 		return one(ctx, q, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA auto_vacuum", nil, new(int))
 	}); err != nil {
-		return settings{}, fmt.Errorf("have the file shrink: %w", err) // has an effect on a file without tables
+		return settings{}, fmt.Errorf("set auto_vacuum: %w", err) // has an effect on a file without tables
 	}
 	if err := setWAL(ctx, q); err != nil {
 		return settings{}, err

@@ -98,7 +98,7 @@ func (i *insertion) text(n int) string {
 // because compiling takes longer than running. database/sql closes them with their connection.
 type compiled map[string]*sql.Stmt
 
-// compile compiles the statements.
+// compile compiles the statements, unless the driver does that.
 func (s *database) compile(ctx context.Context) error {
 	if s.d.remote {
 		return nil

@@ -113,7 +113,8 @@ func (c *Client) Drive(ctx context.Context, key run.Key) error {
 // in that time may be dead.
 const taskTimeout = 3 * time.Second
 
-// drive starts the workflow of a run or signals it, so that none ends while it is wanted.
+// drive starts the workflow of a run. If it is running, it gets a signal and takes another step before
+// it ends.
 func (c *Client) drive(ctx context.Context, t target) error {
 	o := client.StartWorkflowOptions{ID: WorkflowID(t.key()), TaskQueue: c.opts.Queue, WorkflowTaskTimeout: taskTimeout}
 	if err := checkWorkflowID(o.ID); err != nil {

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestFlags refuses flags that would divide by zero, or be left out in silence.
+// TestFlags refuses flags that would divide by zero, or be ignored.
 func TestFlags(t *testing.T) {
 	good := options{Store: witness.Store{Kind: "file"}, Runs: 1, slow: time.Second}
 	check.NoError(t, good.check())

@@ -74,8 +74,8 @@ func (o *options) openFailing(ctx context.Context) (_ record.Store, fill func(fu
 	}, err
 }
 
-// fullStore is a store of files whose disk can be full. It then makes every second change, and says
-// that it failed: after such an error nobody may rely on either.
+// fullStore is a store of files whose disk can be full. Then each change fails, and every second one is
+// made nevertheless: after such an error it is unknown whether a change was made.
 type fullStore struct {
 	filestore.Store
 	full    atomic.Bool

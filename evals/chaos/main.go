@@ -45,7 +45,7 @@ type options struct {
 	slow  time.Duration
 }
 
-// check refuses flags that make no sense. None of them may be left out in silence.
+// check refuses flags that make no sense, and those that would be ignored.
 func (o *options) check() error {
 	switch {
 	case o.Runs < 1, o.kills < 0, o.slow <= 0:

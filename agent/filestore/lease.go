@@ -1,0 +1,93 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+)
+
+// Acquire implements [record.Store].
+func (s *directory) Acquire(ctx context.Context, key run.Key, h record.Holder) (lease record.Lease, err error) {
+	err = s.change(ctx, key, func(f file, t tip) error {
+		now := s.now()
+		if t.head.HeldAt(now) {
+			return &record.HeldError{Holder: t.head.Holder, Until: t.head.HeldUntil}
+		}
+		// The line may be lost in a power cut. The clock prevents that its epoch is used again.
+		t.head.Epoch = max(t.head.Epoch+1, record.FirstEpoch(now))
+		t.head.HeldUntil, t.head.TTL, t.head.Holder = now.Add(h.TTL), h.TTL, h.Name
+		lease = record.Lease{Key: key, Epoch: t.head.Epoch, Seq: t.head.Seq, Created: t.head.Created}
+		return s.write(f, t, &line{Head: t.head}, false)
+	})
+	if err != nil {
+		return record.Lease{}, wrap("acquire", key, err)
+	}
+	return lease, nil
+}
+
+// Renew implements [record.Store].
+func (s *directory) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
+	return wrap("renew the lease of", lease.Key, s.setLease(ctx, lease, s.now().Add(ttl), ttl))
+}
+
+// Release implements [record.Store].
+func (s *directory) Release(ctx context.Context, lease record.Lease) error {
+	err := s.setLease(ctx, lease, time.Time{}, 0)
+	if errors.Is(err, record.ErrConflict) {
+		return nil
+	}
+	return wrap("release", lease.Key, err)
+}
+
+// setLease sets the end of a lease. It writes nothing if the lease has that end already.
+func (s *directory) setLease(ctx context.Context, lease record.Lease, until time.Time, ttl time.Duration) error {
+	return s.changeAs(ctx, lease, func(f file, t tip) error {
+		if t.head.HeldUntil.Equal(until) {
+			return nil
+		}
+		t.head.HeldUntil, t.head.TTL = until, ttl
+		return s.write(f, t, &line{Head: t.head}, false)
+	})
+}
+
+// Delete implements [record.Store].
+func (s *directory) Delete(ctx context.Context, key run.Key) error {
+	name := nameOf(key)
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
+		return wrap("delete", key, err)
+	}
+	defer unlock()
+	last, _ := s.lastHead(name)
+	if err := s.removeBlobs(key); err != nil { // first, so that no blob remains without its run
+		return wrap("delete", key, err)
+	}
+	err = s.files.Remove(s.path(name))
+	if err == nil {
+		s.awaitClock(last.Epoch)
+		s.removeMarks(marksOf(last), nil)
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) { // also if another process ended before its sync
+		err = s.syncDir(s.dir)
+	}
+	return wrap("delete", key, err)
+}
+
+// maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted run.
+// Clocks of some systems stand still for 16 ms.
+const maxTicks = 20
+
+// awaitClock returns once a new run would get a higher epoch, or after maxTicks. It does not wait for
+// a clock that was set back further.
+func (s *directory) awaitClock(epoch uint64) {
+	for range maxTicks {
+		if next := record.FirstEpoch(s.now()); next > epoch || epoch-next > maxTicks*1000 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
