@@ -33,16 +33,6 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkLoad loads a run of 8 kB in 15 records.
-func BenchmarkLoad(b *testing.B) {
-	s := open(b, b.TempDir(), nil)
-	suspended(b, s, key)
-	b.ReportAllocs()
-	for b.Loop() {
-		check.Must(b, check.Err(s.Load(ctx, key)))
-	}
-}
-
 // suspended creates a run of about 8 kB that waits for a person.
 func suspended(t testing.TB, s record.Store, key run.Key) {
 	changes := ledgertest.Notes(strings.Repeat("x", 500), 12)

@@ -3,8 +3,8 @@
 package sqlstore_test
 
 import (
-	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -133,11 +133,7 @@ func BenchmarkSuspended(b *testing.B) {
 		b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "µs-p99")
 		for name, q := range map[string]record.Query{"due": {AllTenants: true, DueAt: time.Now()}, "50-newest": {Limit: 50}, "all": {AllTenants: true}} {
 			began := time.Now()
-			n := 0
-			for _, err := range store.List(context.Background(), q) {
-				check.Must(b, err)
-				n++
-			}
+			count(b, store.List(b.Context(), q))
 			b.ReportMetric(float64(time.Since(began).Microseconds()), "µs-"+name)
 		}
 	})
@@ -158,45 +154,40 @@ func BenchmarkLists(b *testing.B) {
 			})
 		}
 		wg.Wait()
+		heads := func(q record.Query) func() int { return func() int { return count(b, store.List(b.Context(), q)) } }
+		questions := func(q record.Query) func() int {
+			return func() int { return count(b, record.OpenQuestions(b.Context(), store, q)) }
+		}
 		for _, c := range []struct {
 			name string
-			q    record.Query
+			list func() int
 			want int
 		}{
-			{"due", record.Query{AllTenants: true, DueAt: time.Now()}, 0},
-			{"done", record.Query{AllTenants: true, Status: run.StatusFinished, Limit: 50}, 0},
-			{"50 newest", record.Query{AllTenants: true, Limit: 50}, 50},
+			{"due", heads(record.Query{AllTenants: true, DueAt: time.Now()}), 0},
+			{"done", heads(record.Query{AllTenants: true, Status: run.StatusFinished, Limit: 50}), 0},
+			{"50 newest", heads(record.Query{AllTenants: true, Limit: 50}), 50},
+			{"50 questions", questions(record.Query{AllTenants: true, Limit: 50}), 50},
+			{"50 questions of a tenant", questions(record.Query{Tenant: "tenant_7", Limit: 50}), 50},
 		} {
 			b.Run(c.name, func(b *testing.B) {
 				for b.Loop() {
-					n := 0
-					for _, err := range store.List(b.Context(), c.q) {
-						check.Must(b, err)
-						n++
-					}
-					if n != c.want {
-						b.Fatalf("got %d runs, want %d", n, c.want)
-					}
-				}
-			})
-		}
-		for name, q := range map[string]record.Query{"50 questions": {AllTenants: true, Limit: 50}, "50 questions of a tenant": {Tenant: "tenant_7", Limit: 50}} {
-			b.Run(name, func(b *testing.B) {
-				for b.Loop() {
-					n := 0
-					for open, err := range record.OpenQuestions(b.Context(), store, q) {
-						if err != nil || open.Err != nil {
-							b.Fatal(err, open.Err)
-						}
-						n++
-					}
-					if n != 50 {
-						b.Fatalf("got %d questions, want 50", n)
+					if n := c.list(); n != c.want {
+						b.Fatalf("got %d in the list, want %d", n, c.want)
 					}
 				}
 			})
 		}
 	})
+}
+
+// count returns the length of a list.
+func count[T any](b *testing.B, list iter.Seq2[T, error]) (n int) {
+	b.Helper()
+	for _, err := range list {
+		check.Must(b, err)
+		n++
+	}
+	return n
 }
 
 // suspended creates a run of 8 kB that waits.

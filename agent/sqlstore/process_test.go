@@ -276,25 +276,14 @@ func TestBesideAnotherProgram(t *testing.T) {
 			}
 		})
 		for range 10 {
-			changeInAllWays(t, store)
+			d, lease := create(t, store, key, ledgertest.Question("a"))
+			check.NoError(t, store.PutBlob(t.Context(), lease, "blob", []byte("data")))
+			check.NoError(t, store.RequestCancel(t.Context(), key))
+			check.NoError(t, store.Prune(t.Context(), lease))
+			records := d.Add(notes("x", 1)...)
+			check.NoError(t, store.Append(t.Context(), lease, d.Head(), records, run.Reply{Question: "a", Action: run.ActionCancel}))
+			live(t, store, run.Key{ID: "another"})
+			check.NoError(t, store.Delete(t.Context(), key))
 		}
 	})
-}
-
-// changeInAllWays makes each change of a run, from its beginning to its end.
-func changeInAllWays(t *testing.T, store sqlstore.Store) {
-	t.Helper()
-	ctx := t.Context()
-	d, lease := create(t, store, key, ledgertest.Question("a"), ledgertest.Question("b"))
-	reply := func(question string) run.Reply { return run.Reply{Question: question, Action: run.ActionCancel} }
-	check.NoError(t, store.PutBlob(ctx, lease, "blob", []byte("data")))
-	check.NoError(t, store.Reply(ctx, key, []run.Reply{reply("a")}))
-	records := d.Add(notes("x", 1)...)
-	check.NoError(t, store.Append(ctx, lease, d.Head(), records, reply("b")))
-	check.NoError(t, store.RequestCancel(ctx, key))
-	check.NoError(t, store.Prune(ctx, lease))
-	check.NoError(t, store.Renew(ctx, lease, time.Hour))
-	check.NoError(t, store.Release(ctx, lease))
-	check.NoError(t, check.Err(store.Acquire(ctx, key, record.Holder{})))
-	check.NoError(t, store.Delete(ctx, key))
 }

@@ -166,12 +166,12 @@ func (r *Reader) poll(ctx context.Context) error {
 	return r.look(ctx)
 }
 
-// least is how many bytes a reader may always hold.
-const least = 16 << 10
+// minRoom is how many bytes a reader may always read at a time.
+const minRoom = 16 << 10
 
 // roomLocked returns how many bytes a reader may read at a time.
 func (f *Feed) roomLocked() int {
-	return min(f.opts.RunBytes, max(f.opts.TotalBytes-f.held, least))
+	return min(f.opts.RunBytes, max(f.opts.TotalBytes-f.held, minRoom))
 }
 
 // fill makes the available events ready, as many as may be held: from memory or, if they are older,

@@ -21,7 +21,7 @@ type (
 	plainQuestion run.Question
 	plainReply    run.Reply
 	plainLimits   run.Limits
-	plainSpent    run.Usage
+	plainUsage    run.Usage
 	plainSampling run.SamplingUsage
 	plainKept     run.Kept
 )
@@ -36,7 +36,7 @@ var format = newFormat(
 	plain(func(q *run.Question) *plainQuestion { return (*plainQuestion)(q) }),
 	plain(func(r *run.Reply) *plainReply { return (*plainReply)(r) }),
 	plain(func(l *run.Limits) *plainLimits { return (*plainLimits)(l) }),
-	plain(func(s *run.Usage) *plainSpent { return (*plainSpent)(s) }),
+	plain(func(s *run.Usage) *plainUsage { return (*plainUsage)(s) }),
 	plain(func(s *run.SamplingUsage) *plainSampling { return (*plainSampling)(s) }),
 	plain(func(k *run.Kept) *plainKept { return (*plainKept)(k) }),
 	plain(func(d *Decision) *plainDecision { return (*plainDecision)(d) }),

@@ -122,31 +122,31 @@ func verifyBlobs(ctx context.Context, store Store, s *ledger.State) error {
 
 // PutBlob implements [BlobStore].
 func (m *memory) PutBlob(ctx context.Context, lease Lease, name string, data []byte) error {
-	return m.withLease(ctx, fmt.Sprintf("keep blob %.100q of", name), lease, func(k *kept) error {
+	return m.withLease(ctx, fmt.Sprintf("keep blob %.100q of", name), lease, func(r *memoryRun) error {
 		var ofTenant int64
 		for key, other := range m.runs {
 			if key.Tenant == lease.Key.Tenant {
 				ofTenant += other.blobSize
 			}
 		}
-		old := int64(len(k.blobs[name]))
-		if err := CheckBlob(lease.Key, name, int64(len(data)), k.blobSize-old, ofTenant-old); err != nil {
+		old := int64(len(r.blobs[name]))
+		if err := CheckBlob(lease.Key, name, int64(len(data)), r.blobSize-old, ofTenant-old); err != nil {
 			return err
 		}
-		if k.blobs == nil {
-			k.blobs = map[string][]byte{}
+		if r.blobs == nil {
+			r.blobs = map[string][]byte{}
 		}
-		k.blobs[name] = slices.Clone(data)
-		k.blobSize += int64(len(data)) - old
+		r.blobs[name] = slices.Clone(data)
+		r.blobSize += int64(len(data)) - old
 		return nil
 	})
 }
 
 // Blob implements [BlobStore].
 func (m *memory) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
-	err = m.with(ctx, fmt.Sprintf("load blob %.100q of", name), key, func(k *kept) (err error) {
+	err = m.with(ctx, fmt.Sprintf("load blob %.100q of", name), key, func(r *memoryRun) (err error) {
 		var ok bool
-		if data, ok = k.blobs[name]; !ok {
+		if data, ok = r.blobs[name]; !ok {
 			err = ErrNoBlob
 		}
 		return err
@@ -159,8 +159,8 @@ func (m *memory) Blob(ctx context.Context, key run.Key, name string) (data []byt
 
 // Blobs implements [BlobStore].
 func (m *memory) Blobs(ctx context.Context, key run.Key) (names []string, err error) {
-	err = m.with(ctx, "list the blobs of", key, func(k *kept) error {
-		names = slices.Sorted(maps.Keys(k.blobs))
+	err = m.with(ctx, "list the blobs of", key, func(r *memoryRun) error {
+		names = slices.Sorted(maps.Keys(r.blobs))
 		return nil
 	})
 	if errors.Is(err, ErrNotFound) {

@@ -15,17 +15,17 @@ import (
 
 // NewMemory returns a store that keeps runs in memory. It is unbounded: delete runs that have
 // ended.
-func NewMemory() Store { return &memory{runs: map[run.Key]*kept{}} }
+func NewMemory() Store { return &memory{runs: map[run.Key]*memoryRun{}} }
 
 // memory is the [Store] of [NewMemory]. It shares only immutable values with its callers.
 type memory struct {
 	mu    sync.Mutex // guards the fields below, and the runs
-	runs  map[run.Key]*kept
+	runs  map[run.Key]*memoryRun
 	epoch uint64 // the latest epoch of any run
 }
 
-// kept is a run in memory.
-type kept struct {
+// memoryRun is a run in memory.
+type memoryRun struct {
 	head    run.Head
 	holder  string // the holder of the latest lease
 	records []run.Record
@@ -51,13 +51,13 @@ func (m *memory) Create(ctx context.Context, h Holder, head run.Head, records []
 	}
 	m.epoch++
 	head.Epoch, head.HeldUntil, head.TTL, head.QuestionIDs = m.epoch, time.Now().Add(h.TTL), h.TTL, slices.Clone(head.QuestionIDs)
-	m.runs[head.Key] = &kept{head: head, holder: h.Name, records: slices.Clone(records), replies: map[string]run.Reply{}}
+	m.runs[head.Key] = &memoryRun{head: head, holder: h.Name, records: slices.Clone(records), replies: map[string]run.Reply{}}
 	return Lease{Key: head.Key, Epoch: head.Epoch, Seq: head.Seq, Created: head.Created}, nil
 }
 
 func (m *memory) Load(ctx context.Context, key run.Key) (log *Log, err error) {
-	err = m.with(ctx, "load", key, func(k *kept) error {
-		log = &Log{Head: k.current(), Records: slices.Clone(k.records), Replies: k.pending()}
+	err = m.with(ctx, "load", key, func(r *memoryRun) error {
+		log = &Log{Head: r.current(), Records: slices.Clone(r.records), Replies: r.pending()}
 		return nil
 	})
 	return log, err
@@ -72,40 +72,40 @@ func (m *memory) LoadCurrent(ctx context.Context, key run.Key) (*Log, error) {
 }
 
 func (m *memory) Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
-	return m.withLease(ctx, "append to", lease, func(k *kept) error {
-		if err := CheckAppend(k.head, lease, head, records); err != nil {
+	return m.withLease(ctx, "append to", lease, func(r *memoryRun) error {
+		if err := CheckAppend(r.head, lease, head, records); err != nil {
 			return err
 		}
-		if err := k.reply(replies); err != nil {
+		if err := r.reply(replies); err != nil {
 			return err
 		}
-		head.Epoch, head.HeldUntil, head.TTL, head.QuestionIDs = k.head.Epoch, k.head.HeldUntil, k.head.TTL, slices.Clone(head.QuestionIDs)
-		k.head, k.records = head, append(k.records, records...)
+		head.Epoch, head.HeldUntil, head.TTL, head.QuestionIDs = r.head.Epoch, r.head.HeldUntil, r.head.TTL, slices.Clone(head.QuestionIDs)
+		r.head, r.records = head, append(r.records, records...)
 		return nil
 	})
 }
 
 func (m *memory) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
-	return m.with(ctx, "answer", key, func(k *kept) error { return k.reply(replies) })
+	return m.with(ctx, "answer", key, func(r *memoryRun) error { return r.reply(replies) })
 }
 
 func (m *memory) Acquire(ctx context.Context, key run.Key, h Holder) (lease Lease, err error) {
-	err = m.with(ctx, "acquire", key, func(k *kept) error {
+	err = m.with(ctx, "acquire", key, func(r *memoryRun) error {
 		now := time.Now()
-		if k.head.HeldAt(now) {
-			return &HeldError{k.holder, k.head.HeldUntil}
+		if r.head.HeldAt(now) {
+			return &HeldError{r.holder, r.head.HeldUntil}
 		}
 		m.epoch++
-		k.head.Epoch, k.head.HeldUntil, k.head.TTL, k.holder = m.epoch, now.Add(h.TTL), h.TTL, h.Name
-		lease = Lease{Key: key, Epoch: k.head.Epoch, Seq: k.head.Seq, Created: k.head.Created}
+		r.head.Epoch, r.head.HeldUntil, r.head.TTL, r.holder = m.epoch, now.Add(h.TTL), h.TTL, h.Name
+		lease = Lease{Key: key, Epoch: r.head.Epoch, Seq: r.head.Seq, Created: r.head.Created}
 		return nil
 	})
 	return lease, err
 }
 
 func (m *memory) Renew(ctx context.Context, lease Lease, ttl time.Duration) error {
-	return m.withLease(ctx, "renew the lease of", lease, func(k *kept) error {
-		k.head.HeldUntil, k.head.TTL = time.Now().Add(ttl), ttl
+	return m.withLease(ctx, "renew the lease of", lease, func(r *memoryRun) error {
+		r.head.HeldUntil, r.head.TTL = time.Now().Add(ttl), ttl
 		return nil
 	})
 }
@@ -124,8 +124,8 @@ func (m *memory) RenewAll(ctx context.Context, leases []Lease, ttl time.Duration
 }
 
 func (m *memory) Release(ctx context.Context, lease Lease) error {
-	err := m.withLease(ctx, "release", lease, func(k *kept) error {
-		k.head.HeldUntil = time.Time{}
+	err := m.withLease(ctx, "release", lease, func(r *memoryRun) error {
+		r.head.HeldUntil = time.Time{}
 		return nil
 	})
 	if errors.Is(err, ErrConflict) {
@@ -151,8 +151,8 @@ func (m *memory) List(ctx context.Context, q Query) iter.Seq2[run.Head, error] {
 func (m *memory) list(q Query) (heads []run.Head) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, k := range m.runs {
-		if h := k.current(); q.Matches(h) {
+	for _, r := range m.runs {
+		if h := r.current(); q.Matches(h) {
 			heads = append(heads, h)
 		}
 	}
@@ -165,17 +165,17 @@ func (m *memory) list(q Query) (heads []run.Head) {
 
 // Prune implements [Pruner].
 func (m *memory) Prune(ctx context.Context, lease Lease) error {
-	return m.withLease(ctx, "prune", lease, func(k *kept) error {
-		current := (&Log{Head: k.head, Records: k.records}).Current()
-		k.records = slices.Clone(current.Records) // without the memory of those before
+	return m.withLease(ctx, "prune", lease, func(r *memoryRun) error {
+		current := (&Log{Head: r.head, Records: r.records}).Current()
+		r.records = slices.Clone(current.Records) // without the memory of those before
 		return nil
 	})
 }
 
 func (m *memory) RequestCancel(ctx context.Context, key run.Key) error {
-	return m.with(ctx, "request to cancel", key, func(k *kept) error {
-		if !k.head.Status.Ended() {
-			k.cancel = k.head.Seq
+	return m.with(ctx, "request to cancel", key, func(r *memoryRun) error {
+		if !r.head.Status.Ended() {
+			r.cancel = r.head.Seq
 		}
 		return nil
 	})
@@ -187,9 +187,9 @@ func (m *memory) CancelRequests(ctx context.Context) (requests []CancelRequest, 
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key, k := range m.runs {
-		if k.cancel > 0 && !k.head.Status.Ended() {
-			requests = append(requests, CancelRequest{key, k.cancel})
+	for key, r := range m.runs {
+		if r.cancel > 0 && !r.head.Status.Ended() {
+			requests = append(requests, CancelRequest{key, r.cancel})
 		}
 	}
 	return requests, nil
@@ -206,28 +206,28 @@ func (m *memory) Delete(ctx context.Context, key run.Key) error {
 }
 
 // with calls do with a run, under the lock. The error names the run and the operation.
-func (m *memory) with(ctx context.Context, what string, key run.Key, do func(*kept) error) error {
+func (m *memory) with(ctx context.Context, what string, key run.Key, do func(*memoryRun) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, err := m.runs[key], ctx.Err()
+	r, err := m.runs[key], ctx.Err()
 	switch {
 	case err != nil:
-	case k == nil:
+	case r == nil:
 		err = ErrNotFound
 	default:
-		err = do(k)
+		err = do(r)
 	}
 	return subject.Wrap(err, "%s run %q", what, key.ID)
 }
 
 // withLease is with for the holder of a lease. The error matches [ErrConflict] unless its lease is
 // the latest.
-func (m *memory) withLease(ctx context.Context, what string, lease Lease, do func(*kept) error) error {
-	err := m.with(ctx, what, lease.Key, func(k *kept) error {
-		if k.head.Epoch != lease.Epoch {
+func (m *memory) withLease(ctx context.Context, what string, lease Lease, do func(*memoryRun) error) error {
+	err := m.with(ctx, what, lease.Key, func(r *memoryRun) error {
+		if r.head.Epoch != lease.Epoch {
 			return ErrConflict
 		}
-		return do(k)
+		return do(r)
 	})
 	if errors.Is(err, ErrNotFound) {
 		return subject.Wrap(ErrConflict, "%s run %q", what, lease.Key.ID)
@@ -236,26 +236,26 @@ func (m *memory) withLease(ctx context.Context, what string, lease Lease, do fun
 }
 
 // reply stores all replies or none.
-func (k *kept) reply(replies []run.Reply) error {
-	fresh, err := CheckReplies(k.head, k.replies, replies)
+func (r *memoryRun) reply(replies []run.Reply) error {
+	fresh, err := CheckReplies(r.head, r.replies, replies)
 	for _, a := range fresh {
-		k.replies[a.Question] = a
+		r.replies[a.Question] = a
 	}
 	return err
 }
 
 // current returns the head with the number of replies to open questions.
-func (k *kept) current() run.Head {
-	h := k.head
+func (r *memoryRun) current() run.Head {
+	h := r.head
 	h.QuestionIDs = slices.Clone(h.QuestionIDs)
-	h.ReplyCount = len(k.pending())
+	h.ReplyCount = len(r.pending())
 	return h
 }
 
 // pending returns the replies to open questions, in the order of the questions.
-func (k *kept) pending() (replies []run.Reply) {
-	for _, id := range k.head.QuestionIDs {
-		if a, ok := k.replies[id]; ok {
+func (r *memoryRun) pending() (replies []run.Reply) {
+	for _, id := range r.head.QuestionIDs {
+		if a, ok := r.replies[id]; ok {
 			replies = append(replies, a)
 		}
 	}

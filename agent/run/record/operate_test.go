@@ -137,32 +137,26 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// TestImportBesideOthers imports runs of several chunks, with blobs, beside processes that continue
-// what is due: nobody else can take such a run before it is whole, also if the import is killed.
+// TestImportBesideOthers imports runs with a blob, of one chunk and of several, beside processes that
+// continue what is due: nobody takes a run before it is whole, also if the import is killed.
 func TestImportBesideOthers(t *testing.T) {
 	key := run.Key{ID: "one"}
-	keys, err := record.NewKeys(record.Secret{Name: "k", Key: []byte("0123456789abcdef0123456789abcdef")})
-	check(t, err)
-	for name, size := range map[string]int{"small": 1, "large": 5 << 20} {
-		for _, sealed := range []bool{false, true} {
-			inner := record.NewMemory()
-			store := inner
-			if sealed {
-				store = record.Sealed(inner, keys)
-			}
-			d, lease := ledgertest.Create(t, store, key, ledgertest.Notes(strings.Repeat("x", size), 3)...)
-			check(t, record.BlobsOf(store).PutBlob(t.Context(), lease, "blob", []byte("data")))
+	for _, size := range []int{1, 5 << 20} {
+		for _, open := range []func(record.Store) record.Store{
+			func(s record.Store) record.Store { return s },
+			func(s record.Store) record.Store { return record.Sealed(s, keys(t, "a")) },
+		} {
+			from := record.NewMemory()
+			d, lease := ledgertest.Create(t, open(from), key, ledgertest.Notes(strings.Repeat("x", size), 3)...)
+			check(t, record.BlobsOf(from).PutBlob(t.Context(), lease, "blob", []byte("data")))
 			var out bytes.Buffer
-			check(t, record.Export(t.Context(), inner, key, &out))
+			check(t, record.Export(t.Context(), from, key, &out))
 			into := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
 				if c.Method == "append" || c.Method == "put" {
-					if _, err := c.Store.Acquire(t.Context(), key, record.Holder{}); !errors.Is(err, record.ErrHeld) {
-						t.Errorf("%s, %s: got %v, want a run that is held", name, c.Method, err)
-					}
-					log, err := c.Store.Load(t.Context(), key)
-					check(t, err)
-					if log.Head.HeldUntil = (time.Time{}); log.Head.Due(time.Now()) {
-						t.Errorf("%s, %s: the part that was imported is due", name, c.Method)
+					_, err := c.Store.Acquire(t.Context(), key, record.Holder{})
+					log, _ := c.Store.Load(t.Context(), key)
+					if log.Head.HeldUntil = (time.Time{}); !errors.Is(err, record.ErrHeld) || log.Head.Due(time.Now()) {
+						t.Errorf("%s: got %v, and due %t after the lease, want a run that is held, and not due", c.Method, err, log.Head.Due(time.Now()))
 					}
 				}
 				return c.Do()
@@ -171,7 +165,7 @@ func TestImportBesideOthers(t *testing.T) {
 			check(t, err)
 			log, err := into.Load(t.Context(), key)
 			if err != nil || !log.Head.Due(time.Now()) || log.Head.Seq != d.State.Seq || len(log.Records) != len(d.Records) {
-				t.Errorf("%s: got %+v, %v, want the run, held by nobody", name, log.Head, err)
+				t.Errorf("got %+v, %v, want the run, held by nobody", log.Head, err)
 			}
 		}
 	}
@@ -180,10 +174,8 @@ func TestImportBesideOthers(t *testing.T) {
 // TestImportOfSealed imports an encrypted run whose head has another number than its last record,
 // with a right checksum: nobody can compare more of it without the keys.
 func TestImportOfSealed(t *testing.T) {
-	secret, err := record.NewKeys(record.Secret{Name: "k", Key: []byte("0123456789abcdef0123456789abcdef")})
-	check(t, err)
 	store := record.NewMemory()
-	keep(t, record.Sealed(store, secret), run.Key{ID: "one"}, "a", &ledger.Suspended{})
+	keep(t, record.Sealed(store, keys(t, "k")), run.Key{ID: "one"}, "a", &ledger.Suspended{})
 	var out bytes.Buffer
 	check(t, record.Export(t.Context(), store, run.Key{ID: "one"}, &out))
 	lines := strings.SplitAfter(out.String(), "\n")
