@@ -14,7 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
-	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
@@ -84,64 +83,30 @@ func TestCallbacksOfFailures(t *testing.T) {
 	check.Same(t, "events", types, wantTypes)
 }
 
-// A model call of a sub-agent that failed is over, so a later error of the run is not one of a model.
-func TestCallbacksAfterASubAgentFailed(t *testing.T) {
-	h := &handler{}
-	events := func(yield func(agent.Event, error) bool) {
-		call := agent.Call{ID: "1", Name: "helper"}
-		for _, e := range []agent.Event{
-			&agent.ToolStart{Call: call},
-			&agent.ModelStart{EventInfo: agent.EventInfo{Path: []string{"helper"}}},
-			&agent.ModelStart{EventInfo: agent.EventInfo{Path: []string{"helper", "digger"}}},
-			&agent.ToolEnd{Call: call, Part: run.Part{Type: run.PartResult, IsError: true, Text: "no key"}},
-		} {
-			if !yield(e, nil) {
-				return
-			}
-		}
-		yield(nil, errors.New("the hook says no"))
-	}
-	for range lc.Callbacks(t.Context(), h, events) {
-	}
-	check.Same(t, "handler", h.lines, []string{"tool start ", "model start", "model start", "tool error no key"})
-}
-
-// Two calls of a sub-agent overlap. One of them failed while the other one, or neither, waited for the model.
-func TestCallbacksOfOverlappingCalls(t *testing.T) {
-	first, second := agent.Call{ID: "1", Name: "helper"}, agent.Call{ID: "2", Name: "helper"}
-	inner, deep := agent.EventInfo{Path: []string{"helper"}}, agent.EventInfo{Path: []string{"helper", "expert"}}
-	expert := &agent.ToolStart{EventInfo: inner, Call: agent.Call{ID: "x", Name: "expert"}}
-	failed := run.Part{Type: run.PartResult, IsError: true, Text: "no key"}
-	start, asks, replies := []agent.Event{&agent.ToolStart{Call: first}, &agent.ToolStart{Call: second}}, &agent.ModelStart{EventInfo: inner}, &agent.ModelEnd{EventInfo: inner}
+// Only an error during a call of the agent's own model is one of a model.
+func TestCallbacksOfErrors(t *testing.T) {
+	inner := agent.EventInfo{Path: []string{"helper"}}
 	for name, tt := range map[string]struct {
 		events []agent.Event
-		want   bool // the error is one of a model
+		want   bool
 	}{
-		"the other one replied":   {[]agent.Event{asks, asks, replies}, true},
-		"both replied":            {[]agent.Event{asks, asks, replies, replies}, false},
-		"the other one failed":    {[]agent.Event{asks, asks, &agent.ToolEnd{Call: first, Part: failed}}, true},
-		"both failed":             {[]agent.Event{asks, asks, &agent.ToolEnd{Call: first, Part: failed}, &agent.ToolEnd{Call: second, Part: failed}}, false},
-		"another one was not run": {[]agent.Event{asks, &agent.ToolEnd{Call: agent.Call{ID: "3", Name: "helper"}, Part: failed}}, true},
-		"both failed below, and a third one asked again": {[]agent.Event{
-			expert, &agent.ToolEnd{Call: first, Part: failed}, &agent.ToolEnd{Call: second, Part: failed},
-			&agent.ToolStart{Call: agent.Call{ID: "3", Name: "helper"}}, expert, &agent.ModelStart{EventInfo: deep}, &agent.ModelStart{EventInfo: deep}, &agent.ModelEnd{EventInfo: deep},
-		}, false},
-		"one asked again, then replied": {[]agent.Event{&agent.ToolEnd{Call: first, Part: failed}, asks, asks, replies}, false},
+		"its model is asked again":         {[]agent.Event{&agent.ModelStart{}, &agent.ModelStart{}}, true},
+		"its model has replied":            {[]agent.Event{&agent.ModelStart{}, &agent.ModelEnd{}}, false},
+		"the model of a sub-agent":         {[]agent.Event{&agent.ModelStart{}, &agent.ModelEnd{}, &agent.ModelStart{EventInfo: inner}}, false},
+		"the reply of a sub-agent's model": {[]agent.Event{&agent.ModelStart{}, &agent.ModelEnd{EventInfo: inner}}, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			h := &handler{}
-			events := func(yield func(agent.Event, error) bool) {
-				for _, e := range append(start, tt.events...) {
-					if !yield(e, nil) {
-						return
-					}
+		h := &handler{}
+		events := func(yield func(agent.Event, error) bool) {
+			for _, e := range tt.events {
+				if !yield(e, nil) {
+					return
 				}
-				yield(nil, errors.New("over"))
 			}
-			for range lc.Callbacks(t.Context(), h, events) {
-			}
-			check.Equal(t, "an error of a model", h.lines[len(h.lines)-1] == "model error over", tt.want)
-		})
+			yield(nil, errors.New("over"))
+		}
+		for range lc.Callbacks(t.Context(), h, events) {
+		}
+		check.Equal(t, name+": an error of a model", h.lines[len(h.lines)-1] == "model error over", tt.want)
 	}
 }
 
