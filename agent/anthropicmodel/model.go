@@ -194,9 +194,6 @@ func (m *Model) Info() model.Info {
 	}
 }
 
-// maxParts bounds the requests for one reply, which the provider may pause.
-const maxParts = 5
-
 // Generate implements [model.Model]. Requests to the provider are always streamed, even without
 // [model.Request.Stream].
 func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
@@ -208,26 +205,11 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 	}, failure)
 }
 
-// generate asks until the reply is complete: the provider may pause it.
+// generate asks for a reply, again without thoughts that the provider refuses.
 func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Response, error) {
-	var reply *model.Response
-	asked := *r
-	for range maxParts {
-		next, err := thoughts.Ask(&asked, func(r *model.Request) (*model.Response, error) { return m.post(ctx, r, show) })
-		if err != nil {
-			return nil, err
-		}
-		if reply == nil {
-			reply = next
-		} else {
-			reply.Message.Parts = append(reply.Message.Parts, next.Message.Parts...)
-			reply.Finish = next.Finish
-			reply.Usage.Add(next.Usage)
-		}
-		if reply.Finish != "pause_turn" {
-			break
-		}
-		asked.Messages = append(slices.Clip(r.Messages), reply.Message)
+	reply, err := thoughts.Ask(r, func(r *model.Request) (*model.Response, error) { return m.post(ctx, r, show) })
+	if err != nil {
+		return nil, err
 	}
 	makeIDsUnique(r.Messages, reply.Message.Parts)
 	return reply, nil
@@ -249,9 +231,6 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	w, warning, err := m.encode(r)
 	if err != nil {
 		return nil, &invalidError{err}
-	}
-	if n := len(r.Messages); n > 0 && len(w.Messages) > 1 && isPaused(&r.Messages[n-1]) {
-		w.Messages = w.Messages[:len(w.Messages)-1] // the provider continues its own message
 	}
 	if m.vertex {
 		w.Version = vertexVersion
@@ -281,10 +260,4 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 		Message: run.Message{Role: run.RoleAssistant, Parts: parts, Model: cmp.Or(a.model, m.name)},
 		ID:      a.id, Finish: finish(a.stop), Usage: a.usage.spent(sent, textSize(parts)), Warning: warning,
 	}, nil
-}
-
-// isPaused reports whether a message of the model ends with a tool of the provider.
-func isPaused(message *run.Message) bool {
-	n := len(message.Parts)
-	return message.Role == run.RoleAssistant && n > 0 && message.Parts[n-1].Provider[blockKey] != nil
 }

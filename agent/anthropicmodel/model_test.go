@@ -430,23 +430,6 @@ func TestInputOfAnotherTool(t *testing.T) {
 	fakehost.EqualJSON(t, string(reply.Message.Parts[0].Provider["block"]), `{"type":"server_tool_use","id":"s","name":"web_search","text":"Searching","input":{"query":"Oslo"}}`)
 }
 
-// TestPausedReply continues a reply that the host pauses, a bounded number of times.
-func TestPausedReply(t *testing.T) {
-	asked := 0
-	m := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked++
-		var request struct{ Messages []json.RawMessage }
-		if err := json.NewDecoder(r.Body).Decode(&request); err != nil || len(request.Messages) != min(asked, 2) {
-			t.Errorf("request %d has %d messages: %v", asked, len(request.Messages), err)
-		}
-		fmt.Fprint(w, `{"type":"message","stop_reason":"pause_turn","content":[{"type":"server_tool_use","id":"s","name":"web_search","input":{}}],"usage":{"output_tokens":1}}`)
-	}), "claude-opus-4-8", anthropicmodel.Options{})
-	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
-	if err != nil || asked != 5 || len(reply.Message.Parts) != 5 || reply.Usage.Output != 5 || reply.Finish != "pause_turn" {
-		t.Errorf("got %d requests, %+v, %v", asked, reply, err)
-	}
-}
-
 // TestVertex asks as Google's Vertex AI wants it.
 func TestVertex(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
