@@ -15,41 +15,25 @@ type Policy struct {
 	First time.Duration // the longest wait after the first failure; default 500 ms
 	Max   time.Duration // the longest wait of all; default 30 s
 
-	// Jitter is the random share of a wait, so that clients that failed together do not retry
-	// together. Default 0.5, at most 1; negative: none.
-	Jitter float64
-
 	// Sleep waits in [Loop]. Default: the function Sleep.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
 // Delay returns the wait after failure n, counted from 0: min(Max, First·2ⁿ), less a random part of
-// it, up to the share Jitter.
+// up to half of it, so that clients that failed together do not retry together.
 func (p Policy) Delay(n int) time.Duration {
-	limit := p.limit(n)
-	chance := limit / 2
-	switch {
-	case p.Jitter < 0:
-		return limit
-	case p.Jitter > 0:
-		chance = time.Duration(min(p.Jitter, 1) * float64(limit))
-	}
-	return limit - rand.N(chance+1)
-}
-
-// limit is the longest wait after failure n.
-func (p Policy) limit(n int) time.Duration {
-	first, longest := p.First, p.Max
-	if first <= 0 {
-		first = 500 * time.Millisecond
+	wait, longest := p.First, p.Max
+	if wait <= 0 {
+		wait = 500 * time.Millisecond
 	}
 	if longest <= 0 {
 		longest = 30 * time.Second
 	}
-	for ; n > 0 && first < longest; n-- {
-		first *= 2
+	for ; n > 0 && wait < longest; n-- {
+		wait *= 2
 	}
-	return min(first, longest)
+	wait = min(wait, longest)
+	return wait - rand.N(wait/2+1)
 }
 
 // longestSpread bounds what [Spread] adds.

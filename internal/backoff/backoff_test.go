@@ -14,21 +14,14 @@ func TestDelayGrowsToTheMaximum(t *testing.T) {
 	p := Policy{First: 100 * time.Millisecond, Max: time.Second}
 	for n, limit := range []time.Duration{100, 200, 400, 800, 1000, 1000} {
 		limit *= time.Millisecond
-		for range 200 {
-			if got := p.Delay(n); got < limit/2 || got > limit {
-				t.Fatalf("Delay(%d): got %v, want %v to %v", n, got, limit/2, limit)
-			}
+		low, high := limit, time.Duration(0)
+		for range 1000 {
+			got := p.Delay(n)
+			low, high = min(low, got), max(high, got)
 		}
-	}
-}
-
-func TestDelayVaries(t *testing.T) {
-	seen := map[time.Duration]bool{}
-	for range 50 {
-		seen[Policy{}.Delay(0)] = true
-	}
-	if len(seen) < 2 {
-		t.Errorf("50 delays: got %d different ones, want several", len(seen))
+		if low < limit/2 || high > limit || high-low < limit*9/20 {
+			t.Errorf("Delay(%d): got %v to %v, want %v to %v", n, low, high, limit/2, limit)
+		}
 	}
 }
 
@@ -118,23 +111,6 @@ func TestRetryAfterByTheServersClock(t *testing.T) {
 		now, _ := http.ParseTime(when)
 		if got, ok := RetryAfter(h, now.Add(-time.Hour)); got != want || !ok {
 			t.Errorf("sent %s: got %v, %t, want %v", date, got, ok, want)
-		}
-	}
-}
-
-func TestJitter(t *testing.T) {
-	for jitter, least := range map[float64]time.Duration{-1: time.Second, 0: 500 * time.Millisecond, 0.1: 900 * time.Millisecond, 7: 0} {
-		p := Policy{First: time.Second, Jitter: jitter}
-		low, high := time.Hour, time.Duration(0)
-		for range 10_000 {
-			d := p.Delay(0)
-			low, high = min(low, d), max(high, d)
-		}
-		if low < least || high > time.Second {
-			t.Errorf("jitter %v: got %v to %v, want %v to 1s", jitter, low, high, least)
-		}
-		if jitter >= 0 && high-low < (time.Second-least)*9/10 {
-			t.Errorf("jitter %v: got %v to %v, which leaves little to chance", jitter, low, high)
 		}
 	}
 }

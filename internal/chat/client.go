@@ -18,31 +18,23 @@ import (
 
 // Options configure a client. Nil and the zero value are valid.
 type Options struct {
-	// Host names the kind of server behind the base URL: openai, azure, ollama,
-	// vllm, llamacpp, lmstudio, openrouter, groq, together, gemini, mistral,
-	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
+	// Host names the kind of server behind the base URL, see [Hosts]. Default: by the base URL.
 	Host string
 
 	// Retries bounds the retries after temporary failures: an unreachable host and
-	// the statuses 408, 429 and 5xx. Default 2; negative: none. While a host says that it is
-	// loading the model, it is asked again for up to 2 minutes.
+	// the statuses 408, 429 and 5xx. Default 2; negative: none. There is none if the host asks for
+	// a wait of more than 30 s. While a host says that it is loading the model, it is asked again
+	// for up to 2 minutes.
 	Retries int
 
 	// Retrying is called before the wait for another attempt. Default nil.
 	Retrying func(err error, wait time.Duration)
-
-	// MaxRetryWait is the longest wait between two attempts. If the host asks for
-	// a longer wait, the call fails immediately. Default 30 s.
-	MaxRetryWait time.Duration
 
 	// Timeout bounds one attempt, its whole answer included. Default 10 min.
 	Timeout time.Duration
 
 	// IdleTimeout bounds the silence within a stream. Default 2 min.
 	IdleTimeout time.Duration
-
-	// MaxReply bounds an answer, in bytes. Default 32 MiB, at most 1 GiB.
-	MaxReply int64
 
 	// API selects an API, [Chat] or [Responses]. Default: by the host and the model.
 	API string

@@ -154,8 +154,7 @@ func (d *decoder) message() (m messageWire) {
 	if !d.opens('{') {
 		return m
 	}
-	var older []toolCallWire // function_call, which tool_calls replaced
-	var content string       // reasoning_content of DeepSeek and older vLLM; others send reasoning
+	var content string // reasoning_content of DeepSeek and older vLLM; others send reasoning
 	for key := range d.Members {
 		switch string(key) {
 		case "content":
@@ -172,19 +171,10 @@ func (d *decoder) message() (m messageWire) {
 			}
 		case "tool_calls":
 			m.calls = d.toolCalls()
-		case "function_call":
-			if d.opens('{') {
-				var call toolCallWire
-				d.function(&call)
-				older = []toolCallWire{call}
-			}
 		}
 	}
 	if content != "" {
 		m.reasoning = content
-	}
-	if len(m.calls) == 0 {
-		m.calls = older
 	}
 	return m
 }

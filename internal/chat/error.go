@@ -21,7 +21,7 @@ const (
 	CodeTimeout       = "timeout"        // no answer within Options.Timeout
 	CodeIdle          = "idle"           // a stream fell silent for Options.IdleTimeout
 	CodeTruncated     = "truncated"      // the answer broke off
-	CodeTooLarge      = "too_large"      // the answer is over Options.MaxReply
+	CodeTooLarge      = "too_large"      // the answer is over 32 MiB
 	CodeMalformed     = "malformed"      // the answer breaks the API's format
 	CodeEmpty         = "empty"          // the answer has no choice or no output, or the host broke off before the model said anything
 	CodeContentFilter = "content_filter" // the host withheld the answer

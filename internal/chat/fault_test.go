@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -270,7 +269,8 @@ func TestReplyIsBounded(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, tt.host)
-			c := h.client(t, openAI, &Options{MaxReply: 1 << 20, Retries: -1})
+			c := h.client(t, openAI, &Options{Retries: -1})
+			c.maxReply = 1 << 20
 			_, err := c.Complete(t.Context(), hello())
 			wantCode(t, err, tt.code)
 			_, err = c.Stream(t.Context(), hello(), Deltas{})
@@ -280,15 +280,11 @@ func TestReplyIsBounded(t *testing.T) {
 }
 
 func TestAnswerJustWithinTheBound(t *testing.T) {
-	h := newHost(t, answering(plainAnswer))
-	check.NoError(t, check.Err(h.client(t, openAI, &Options{MaxReply: int64(len(plainAnswer))}).Complete(t.Context(), hello())), "as long as the bound")
-	_, err := h.client(t, openAI, &Options{MaxReply: int64(len(plainAnswer)) - 1}).Complete(t.Context(), hello())
-	wantCode(t, err, CodeTooLarge)
-}
-
-func TestHugeBound(t *testing.T) {
-	h := newHost(t, streaming(chunk(`{"content":"x"}`, "stop")))
-	check.NoError(t, check.Err(h.client(t, openAI, &Options{MaxReply: math.MaxInt64}).Stream(t.Context(), hello(), Deltas{})))
+	c := newHost(t, answering(plainAnswer)).client(t, openAI, nil)
+	c.maxReply = int64(len(plainAnswer))
+	check.NoError(t, check.Err(c.Complete(t.Context(), hello())), "as long as the bound")
+	c.maxReply--
+	wantCode(t, check.Err(c.Complete(t.Context(), hello())), CodeTooLarge)
 }
 
 func TestAnswerCutByTheNetwork(t *testing.T) {

@@ -232,7 +232,7 @@ func finishWord(s string) string {
 		return FinishStop
 	case "length", "max_tokens", "model_length":
 		return FinishLength
-	case "tool_calls", "function_call", "tool_use":
+	case "tool_calls", "tool_use":
 		return FinishToolCalls
 	case "content_filter", "safety":
 		return FinishContentFilter

@@ -14,7 +14,9 @@ import (
 )
 
 const (
-	maxLoading   = 2 * time.Minute // sum of the waits for a host that loads the model
+	maxReply     = 32 << 20         // bytes of an answer
+	maxRetryWait = 30 * time.Second // between two attempts
+	maxLoading   = 2 * time.Minute  // sum of the waits for a host that loads the model
 	maxRedirects = 5
 )
 
@@ -39,15 +41,15 @@ func newSender(next openai.HTTPDoer, o *Options) sender {
 	return sender{
 		http:        withinOrigin(next),
 		retries:     max(0, orDefault(o.Retries, 2)),
-		backoff:     backoff.Policy{Max: orDefault(max(0, o.MaxRetryWait), 30*time.Second)},
+		backoff:     backoff.Policy{Max: maxRetryWait},
 		retrying:    o.Retrying,
 		timeout:     orDefault(max(0, o.Timeout), 10*time.Minute),
 		idleTimeout: orDefault(max(0, o.IdleTimeout), 2*time.Minute),
-		maxReply:    min(orDefault(max(0, o.MaxReply), 32<<20), 1<<30),
+		maxReply:    maxReply,
 	}
 }
 
-func orDefault[T int | int64 | time.Duration](v, def T) T {
+func orDefault[T int | time.Duration](v, def T) T {
 	if v == 0 {
 		return def
 	}
