@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"time"
 
 	"github.com/sashabaranov/go-openai"
@@ -137,6 +138,30 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 		return nil, fmt.Errorf("new model: %w", err)
 	}
 	return &Model{chat: client, host: cfg, model: name, options: o}, nil
+}
+
+// FromEnv returns the model OPENAI_MODEL with the key OPENAI_API_KEY, at OPENAI_BASE_URL if that is
+// set, otherwise at OpenAI. It returns an error if OPENAI_MODEL is not set, or if neither
+// OPENAI_API_KEY nor OPENAI_BASE_URL is.
+func FromEnv() (*Model, error) {
+	name, key, base := os.Getenv("OPENAI_MODEL"), os.Getenv("OPENAI_API_KEY"), os.Getenv("OPENAI_BASE_URL")
+	switch {
+	case name == "":
+		return nil, errors.New("OPENAI_MODEL is not set: it names the model")
+	case key == "" && base == "":
+		return nil, errors.New("neither OPENAI_API_KEY nor OPENAI_BASE_URL is set: the model needs a key, or another provider")
+	}
+	config := openai.DefaultConfig(key)
+	config.BaseURL = cmp.Or(base, config.BaseURL)
+	return New(config, name, nil)
+}
+
+// Probe asks an endpoint for its kind of provider, for [Options.Host], and for the context window
+// of a model in tokens, for [Options.Window]. It waits for at most 5 s. What it does not learn is
+// "" or 0. For Ollama and LM Studio it returns the window with which the model is loaded, because
+// they silently drop what exceeds it.
+func Probe(ctx context.Context, cfg openai.ClientConfig, model string) (host string, window int64) {
+	return chat.Discover(ctx, cfg, model)
 }
 
 // GenerateContent asks the model. The response has one choice, with the text
