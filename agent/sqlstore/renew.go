@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -42,16 +41,20 @@ func (s *database) RenewAll(
 // renewals have a connection of their own, because behind the work of a thousand runs they
 // would be late.
 type renewals struct {
-	mu   sync.Mutex  // held while the connection is used
-	conn *sql.Conn   // nil if there is none
-	end  *time.Timer // releases the connection
+	turn chan struct{} // has a buffer of one: who uses the following fields fills it
+	conn *sql.Conn     // nil if there is none
+	end  *time.Timer   // releases the connection
 }
 
 // do makes a change of leases on the connection, and keeps it for another one. After an error the
 // connection is closed, and the next change gets another.
 func (r *renewals) do(ctx context.Context, s *database, ttl time.Duration, c change) (err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if r.end != nil {
 		r.end.Stop()
 	}
@@ -63,19 +66,19 @@ func (r *renewals) do(ctx context.Context, s *database, ttl time.Duration, c cha
 	}
 	if err := r.transact(ctx, s.d, c); err != nil {
 		_ = r.conn.Raw(func(any) error { return driver.ErrBadConn }) // its state is unknown
-		r.releaseLocked()
+		r.release()
 		return err
 	}
 	r.end = time.AfterFunc(2*max(ttl, time.Second), func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.releaseLocked()
+		r.turn <- struct{}{}
+		defer func() { <-r.turn }()
+		r.release()
 	})
 	return nil
 }
 
-// releaseLocked returns the connection to the pool.
-func (r *renewals) releaseLocked() {
+// release returns the connection to the pool.
+func (r *renewals) release() {
 	if r.conn != nil {
 		_ = r.conn.Close()
 		r.conn = nil

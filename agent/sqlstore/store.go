@@ -45,7 +45,7 @@ func Open(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 	if d == nil {
 		return nil, fmt.Errorf("open SQL store: there is no dialect %d", dialect)
 	}
-	s := &database{db: db, d: d, pageSize: maxPage}
+	s := &database{db: db, d: d, renewals: renewals{turn: make(chan struct{}, 1)}, pageSize: maxPage}
 	s.group.commit = s.commit
 	if err := s.readSettings(ctx); err != nil {
 		return nil, fmt.Errorf("open SQL store in %s: %w", d.name, err)

@@ -18,7 +18,8 @@ import (
 )
 
 // TestRenewalsHaveAConnection lets more work wait for a row than there are connections. Leases
-// are renewed meanwhile, and a caller that stops waiting takes no connection.
+// are renewed meanwhile, and a caller that stops waiting takes no connection: neither one of the pool
+// nor that of renewals.
 func TestRenewalsHaveAConnection(t *testing.T) {
 	dsn := server.dsn(t)
 	store, db := opened(t, "pgx", dsn, sqlstore.DialectPostgres)
@@ -47,17 +48,23 @@ func TestRenewalsHaveAConnection(t *testing.T) {
 			}
 		})
 	}
-	for waits := 0; waits < 2; {
-		if err := program.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid)) OR
-			EXISTS (SELECT FROM pg_locks l WHERE l.pid = pg_stat_activity.pid AND NOT l.granted)`, pid).Scan(&waits); err != nil {
-			t.Fatal(err)
+	awaitWaiting := func(n int) {
+		for waits := 0; waits < n; {
+			check.Must(t, program.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid)) OR
+				EXISTS (SELECT FROM pg_locks l WHERE l.pid = pg_stat_activity.pid AND NOT l.granted)`, pid).Scan(&waits))
 		}
 	}
+	awaitWaiting(2)
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	if lost, err := store.RenewAll(ctx, []record.Lease{free}, time.Minute); err != nil || len(lost) > 0 {
 		t.Errorf("got %v, %v, want the lease renewed", lost, err)
 	}
+	group.Go(func() { check.Fails(t, check.Err(store.RenewAll(impatient, []record.Lease{locked}, time.Minute))) })
+	awaitWaiting(3)
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	check.Is(t, check.Err(store.RenewAll(short, []record.Lease{free}, time.Minute)), context.DeadlineExceeded, "behind another renewal")
 	stop()
 	check.Must(t, other.Rollback())
 	group.Wait()
