@@ -31,6 +31,7 @@
 package filestore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -79,24 +80,22 @@ type Options struct {
 	AllowNetwork bool
 }
 
-// withDefaults returns a copy of the options with their defaults. No bound is the largest number.
+// withDefaults returns a copy of the options with their defaults.
 func (o *Options) withDefaults() Options {
 	var out Options
 	if o != nil {
 		out = *o
 	}
-	for _, bound := range []struct {
-		value *int64
-		def   int64
-	}{{&out.MaxLine, 64 << 20}, {&out.MaxFile, 1 << 30}} {
-		switch {
-		case *bound.value == 0:
-			*bound.value = bound.def
-		case *bound.value < 0:
-			*bound.value = math.MaxInt64
-		}
-	}
+	out.MaxLine, out.MaxFile = bound(out.MaxLine, 64<<20), bound(out.MaxFile, 1<<30)
 	return out
+}
+
+// bound returns a bound of the options: the largest number if it is negative, the default if it is 0.
+func bound(n, byDefault int64) int64 {
+	if n < 0 {
+		return math.MaxInt64
+	}
+	return cmp.Or(n, byDefault)
 }
 
 // Store is a [record.Store] in a directory. It keeps no file open and has no goroutine, so

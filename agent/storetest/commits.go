@@ -126,8 +126,7 @@ func appendConflict(t *trial) {
 	tries("as it should", lease, records, nil)
 	tries("again", lease, records, record.ErrConflict)
 	t.wantLog(d)
-	ahead := *d
-	ahead.State = must(ledger.StateOf(d.Records))
+	ahead := ledgertest.Of(d.Records)
 	ahead.Add(ledgertest.Note("2"))
 	last := ahead.Add(ledgertest.Note("3"))
 	t.wantError("ahead", t.store.Append(t.Context(), lease, ahead.Head(), last), record.ErrConflict)
@@ -211,11 +210,4 @@ func appendOwnMembers(t *trial) {
 	if got := t.load(one).Head; got.Epoch != lease.Epoch || !got.HeldUntil.Equal(before.HeldUntil) || !got.HeldUntil.After(time.Now()) {
 		t.Errorf("got epoch %d, held until %s, want %d, %s", got.Epoch, got.HeldUntil, lease.Epoch, before.HeldUntil)
 	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

@@ -78,20 +78,20 @@ func inOrder(seq uint64, head run.Head, records []run.Record) error {
 // which names the run and matches [ErrReplied] or [run.ErrNotAsked], nothing may be stored.
 func CheckReplies(head run.Head, stored map[string]run.Reply, replies []run.Reply) (fresh []run.Reply, err error) {
 	seen := map[string]run.Reply{}
-	for _, a := range replies {
-		old, ok := stored[a.Question]
-		first, twice := seen[a.Question]
+	for _, reply := range replies {
+		old, ok := stored[reply.Question]
+		first, twice := seen[reply.Question]
 		switch {
-		case ok && old.Equal(a), twice && first.Equal(a):
+		case ok && old.Equal(reply), twice && first.Equal(reply):
 		case twice:
-			return nil, subject.Errorf("answer question %q of run %q twice: %w", a.Question, head.Key.ID, ErrReplied)
+			return nil, subject.Errorf("answer question %q of run %q twice: %w", reply.Question, head.Key.ID, ErrReplied)
 		case ok:
-			return nil, subject.Errorf("answer question %q of run %q: %w", a.Question, head.Key.ID, ErrReplied)
-		case !slices.Contains(head.QuestionIDs, a.Question):
-			return nil, subject.Errorf("answer question %q of run %q: %w", a.Question, head.Key.ID, run.ErrNotAsked)
+			return nil, subject.Errorf("answer question %q of run %q: %w", reply.Question, head.Key.ID, ErrReplied)
+		case !slices.Contains(head.QuestionIDs, reply.Question):
+			return nil, subject.Errorf("answer question %q of run %q: %w", reply.Question, head.Key.ID, run.ErrNotAsked)
 		default:
-			fresh = append(fresh, a)
-			seen[a.Question] = a
+			fresh = append(fresh, reply)
+			seen[reply.Question] = reply
 		}
 	}
 	return fresh, nil

@@ -238,8 +238,8 @@ func (m *memory) withLease(ctx context.Context, what string, lease Lease, do fun
 // reply stores all replies or none.
 func (r *memoryRun) reply(replies []run.Reply) error {
 	fresh, err := CheckReplies(r.head, r.replies, replies)
-	for _, a := range fresh {
-		r.replies[a.Question] = a
+	for _, reply := range fresh {
+		r.replies[reply.Question] = reply
 	}
 	return err
 }
@@ -255,8 +255,8 @@ func (r *memoryRun) current() run.Head {
 // pending returns the replies to open questions, in the order of the questions.
 func (r *memoryRun) pending() (replies []run.Reply) {
 	for _, id := range r.head.QuestionIDs {
-		if a, ok := r.replies[id]; ok {
-			replies = append(replies, a)
+		if reply, ok := r.replies[id]; ok {
+			replies = append(replies, reply)
 		}
 	}
 	return replies

@@ -217,7 +217,7 @@ func (l *Log) Questions() ([]*run.Question, error) {
 		return nil, fmt.Errorf("run %q: %w", l.Head.Key.ID, err)
 	}
 	answered := func(q *run.Question) bool {
-		return slices.ContainsFunc(l.Replies, func(a run.Reply) bool { return a.Question == q.ID })
+		return slices.ContainsFunc(l.Replies, func(r run.Reply) bool { return r.Question == q.ID })
 	}
 	return slices.DeleteFunc(ledger.Open(s), answered), nil
 }

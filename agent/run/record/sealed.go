@@ -103,11 +103,11 @@ func (s *sealedStore) open(key run.Key, log *Log, err error) (*Log, error) {
 			return nil, fmt.Errorf("load run %q: record %d: %w", key.ID, first+uint64(i), corruptError(err))
 		}
 	}
-	for _, a := range log.Replies {
-		if a, err = keys.openReply(a); err != nil {
-			return nil, fmt.Errorf("load run %q: answer to %q: %w", key.ID, a.Question, corruptError(err))
+	for _, reply := range log.Replies {
+		if reply, err = keys.openReply(reply); err != nil {
+			return nil, fmt.Errorf("load run %q: answer to %q: %w", key.ID, reply.Question, corruptError(err))
 		}
-		opened.Replies = append(opened.Replies, a)
+		opened.Replies = append(opened.Replies, reply)
 	}
 	if !ledger.Begins(opened.Records[0]) {
 		return nil, fmt.Errorf("load run %q: record %d stands where record 1 should: %w", key.ID, first, ErrCorrupt)
@@ -134,9 +134,9 @@ func (s *sealedStore) Reply(ctx context.Context, key run.Key, replies []run.Repl
 func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []run.Reply, keep func([]run.Reply) error) error {
 	keys := s.keys.forRun(key)
 	sealed := make([]run.Reply, len(replies))
-	for i, a := range replies {
+	for i, reply := range replies {
 		var err error
-		if sealed[i], err = keys.sealReply(s.keys.current, a); err != nil {
+		if sealed[i], err = keys.sealReply(s.keys.current, reply); err != nil {
 			return err
 		}
 	}
@@ -145,9 +145,9 @@ func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []ru
 		return answered
 	}
 	log, err := LoadCurrent(ctx, s.Store, key)
-	for i, a := range replies {
-		if err == nil && !isFresh(log, a.Question) {
-			sealed[i], err = s.sealAsStored(ctx, keys, a)
+	for i, reply := range replies {
+		if err == nil && !isFresh(log, reply.Question) {
+			sealed[i], err = s.sealAsStored(ctx, keys, reply)
 		}
 	}
 	if err != nil {
@@ -159,14 +159,14 @@ func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []ru
 // isFresh reports whether a question is open and has no reply.
 func isFresh(log *Log, question string) bool {
 	return slices.Contains(log.Head.QuestionIDs, question) &&
-		!slices.ContainsFunc(log.Replies, func(a run.Reply) bool { return a.Question == question })
+		!slices.ContainsFunc(log.Replies, func(reply run.Reply) bool { return reply.Question == question })
 }
 
 // sealAsStored encrypts a reply to a question that has one already: by the secret with which it
 // equals that one, if there is such a secret.
-func (s *sealedStore) sealAsStored(ctx context.Context, keys *runKeys, a run.Reply) (sealed run.Reply, err error) {
+func (s *sealedStore) sealAsStored(ctx context.Context, keys *runKeys, reply run.Reply) (sealed run.Reply, err error) {
 	for _, secret := range slices.Sorted(maps.Keys(s.keys.secrets)) {
-		if sealed, err = keys.sealReply(secret, a); err != nil {
+		if sealed, err = keys.sealReply(secret, reply); err != nil {
 			return sealed, err
 		}
 		err = s.Store.Reply(ctx, keys.run, []run.Reply{sealed}) // it stores nothing
@@ -178,17 +178,17 @@ func (s *sealedStore) sealAsStored(ctx context.Context, keys *runKeys, a run.Rep
 }
 
 // sealReply encrypts a reply with a secret. Only its question and time stay readable.
-func (k *runKeys) sealReply(secret string, a run.Reply) (run.Reply, error) {
-	said := a
-	said.At = time.Time{} // equal replies are equal at any time
-	data, err := said.MarshalJSON()
+func (k *runKeys) sealReply(secret string, reply run.Reply) (run.Reply, error) {
+	undated := reply
+	undated.At = time.Time{} // equal replies are equal at any time
+	data, err := undated.MarshalJSON()
 	if err == nil {
-		data, err = json.Marshal(&ledger.Sealed{Box: k.seal(secret, "answer", a.Question, data, "")})
+		data, err = json.Marshal(&ledger.Sealed{Box: k.seal(secret, "answer", reply.Question, data, "")})
 	}
 	if err != nil {
-		return run.Reply{}, fmt.Errorf("answer question %q of run %q: %w", a.Question, k.run.ID, err)
+		return run.Reply{}, fmt.Errorf("answer question %q of run %q: %w", reply.Question, k.run.ID, err)
 	}
-	return run.Reply{Question: a.Question, Action: actionSealed, Content: data, At: a.At}, nil
+	return run.Reply{Question: reply.Question, Action: actionSealed, Content: data, At: reply.At}, nil
 }
 
 // actionSealed is the action of an encrypted reply.
@@ -197,21 +197,21 @@ const actionSealed run.Action = "sealed"
 var errUnsealed = errors.New("not sealed")
 
 // openReply decrypts a reply of sealReply.
-func (k *runKeys) openReply(a run.Reply) (run.Reply, error) {
+func (k *runKeys) openReply(reply run.Reply) (run.Reply, error) {
 	var in ledger.Sealed
-	if a.Action != actionSealed || json.Unmarshal(a.Content, &in) != nil {
-		return a, errUnsealed
+	if reply.Action != actionSealed || json.Unmarshal(reply.Content, &in) != nil {
+		return reply, errUnsealed
 	}
-	data, err := k.unseal("answer", a.Question, in.Box)
+	data, err := k.unseal("answer", reply.Question, in.Box)
 	if err != nil {
-		return a, err
+		return reply, err
 	}
-	said := run.Reply{}
-	if err := said.UnmarshalJSON(data); err != nil {
-		return a, err
+	opened := run.Reply{}
+	if err := opened.UnmarshalJSON(data); err != nil {
+		return reply, err
 	}
-	said.At = a.At
-	return said, nil
+	opened.At = reply.At
+	return opened, nil
 }
 
 // sealAll encrypts records. Only their numbers and times stay readable.
