@@ -176,7 +176,6 @@ func TestRefreshTokenThatIsNotRotated(t *testing.T) {
 func TestMigration(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
-	opts.Store = NewMemoryStore()
 	auth := w.transport(opts)
 	w.mustCall(auth)
 	w.set(func() { w.issuers = []string{issuerTwo} })
@@ -191,7 +190,6 @@ func TestMigration(t *testing.T) {
 func TestRestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		opts := w.options()
-		opts.Store = NewMemoryStore()
 		w.mustCall(w.transport(opts))
 		before := len(w.paths)
 		w.mustCall(w.transport(opts))
@@ -214,7 +212,6 @@ func TestRestart(t *testing.T) {
 func TestTokenOfADamagedStore(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
-	opts.Store = NewMemoryStore()
 	auth := w.transport(opts)
 	w.mustCall(auth)
 	kept, err := auth.storedLink(t.Context())

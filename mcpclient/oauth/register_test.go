@@ -45,7 +45,6 @@ func TestRegistrationRequest(t *testing.T) {
 func TestRegistrationIsKept(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
-	opts.Store = NewMemoryStore()
 	auth := w.transport(opts)
 	w.mustCall(auth)
 	check.Must(t, save(t.Context(), opts.Store, auth.tokenKey(serverURL, issuerOne), nil))
@@ -126,7 +125,6 @@ func registered(method, secret string) map[string]any {
 func TestStoredMethodUnusable(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
-	opts.Store = NewMemoryStore()
 	auth := w.transport(opts)
 	redirectURI := (&person{w: w}).RedirectURI()
 	check.Must(t, save(t.Context(), opts.Store, auth.registrar.key(issuerOne), &registration{ID: "x", Method: methodPrivateKeyJWT, RedirectURI: redirectURI}))
@@ -157,7 +155,6 @@ func TestRegistrationIsNotStored(t *testing.T) {
 func TestClientsOfOneIssuer(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
-	opts.Store = NewMemoryStore()
 	for i, grant := range []AuthorizationCode{{}, {Client: &Credentials{ID: "one", Secret: "s"}}, {Client: &Credentials{ID: "two"}}, {RegisterAs: "Test"}} {
 		grant.Receiver = &person{w: w}
 		opts.Grant = &grant
@@ -172,7 +169,6 @@ func TestClientsOfOneIssuer(t *testing.T) {
 func TestTokenOfAnotherClient(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
-	opts.Store = NewMemoryStore()
 	for i, grant := range []AuthorizationCode{
 		{}, {Client: &Credentials{ID: "one"}}, {Clients: []Credentials{{Issuer: issuerOne, ID: "two"}}}, {Clients: []Credentials{{Issuer: issuerOne, ID: "two", Secret: "s"}}},
 	} {
@@ -349,7 +345,6 @@ func TestSignOutAgain(t *testing.T) {
 func TestSignInOnAnotherPage(t *testing.T) {
 	w := newWorld(t)
 	worker := w.options()
-	worker.Store = NewMemoryStore()
 	worker.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(context.Context) error { return &mcp.SignInError{URL: "https://host.test"} }}}
 	for range 2 {
 		check.Fails(t, call(t.Context(), w.transport(worker)), "no person")

@@ -55,9 +55,7 @@ func inBubble(t *testing.T, f func(t *testing.T, w *world)) {
 func TestManyCallsShareOneSignIn(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		proceed := make(chan struct{})
-		opts := w.options()
-		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(context.Context) error { <-proceed; return nil }}}
-		auth := w.transport(opts)
+		auth := w.transportAfter(func(context.Context) error { <-proceed; return nil })
 		var calls sync.WaitGroup
 		for range 20 {
 			calls.Go(func() {
@@ -76,13 +74,10 @@ func TestManyCallsShareOneSignIn(t *testing.T) {
 // The time of a person's sign-in does not count as the server's silence.
 func TestSignInIsNoSilence(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		opts := w.options()
-		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(context.Context) error { time.Sleep(time.Minute); return nil }}}
+		auth := w.transportAfter(func(context.Context) error { time.Sleep(time.Minute); return nil })
 		ctx := bound.Within(t.Context(), bound.Limits{Idle: time.Second})
 		defer ctx.Stop()
-		if err := call(ctx, w.transport(opts)); err != nil {
-			t.Errorf("got %v of a call in which a person signs in", err)
-		}
+		check.NoError(t, call(ctx, auth))
 	})
 }
 
@@ -101,9 +96,8 @@ func TestConnectWaitsForSignIn(t *testing.T) {
 				"resultType": "complete", "supportedVersions": []string{"2026-07-28"}, "capabilities": map[string]any{},
 			}})
 		}
-		opts := w.options()
-		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(context.Context) error { time.Sleep(2 * time.Minute); return nil }}}
-		client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: serverURL, Client: w.transport(opts).Client()}, nil)
+		auth := w.transportAfter(func(context.Context) error { time.Sleep(2 * time.Minute); return nil })
+		client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: serverURL, Client: auth.Client()}, nil)
 		check.Must(t, err)
 		defer client.Close()
 		if got := client.Server().Revision; got != "2026-07-28" || len(w.asked) != 1 {
@@ -115,15 +109,13 @@ func TestConnectWaitsForSignIn(t *testing.T) {
 func TestFirstCallerGivesUp(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		proceed := make(chan struct{})
-		opts := w.options()
-		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(ctx context.Context) error {
+		auth := w.transportAfter(func(ctx context.Context) error {
 			select {
 			case <-proceed:
 			case <-ctx.Done():
 			}
 			return ctx.Err()
-		}}}
-		auth := w.transport(opts)
+		})
 		first, giveUp := context.WithCancel(t.Context())
 		gone, second := make(chan error, 1), make(chan error, 1)
 		go func() { gone <- call(first, auth) }()
@@ -144,13 +136,11 @@ func TestFirstCallerGivesUp(t *testing.T) {
 func TestAbandonedSignInEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ended := make(chan error, 1)
-		opts := w.options()
-		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(ctx context.Context) error {
+		auth := w.transportAfter(func(ctx context.Context) error {
 			<-ctx.Done()
 			ended <- ctx.Err()
 			return ctx.Err()
-		}}}
-		auth := w.transport(opts)
+		})
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		start := time.Now()
@@ -164,10 +154,9 @@ func TestAbandonedSignInEnds(t *testing.T) {
 
 func TestSignInTimeout(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		opts := w.options()
-		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(ctx context.Context) error { <-ctx.Done(); return errors.New("the receiver's reason") }}}
+		auth := w.transportAfter(func(ctx context.Context) error { <-ctx.Done(); return errors.New("the receiver's reason") })
 		start := time.Now()
-		err := call(t.Context(), w.transport(opts))
+		err := call(t.Context(), auth)
 		if err == nil || !strings.Contains(err.Error(), "person did not sign in within 5m0s: the receiver's reason") || time.Since(start) != 5*time.Minute {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}
@@ -176,9 +165,7 @@ func TestSignInTimeout(t *testing.T) {
 
 func TestCloseEndsWhatWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		opts := w.options()
-		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}}
-		auth := w.transport(opts)
+		auth := w.transportAfter(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
 		got := make(chan error, 1)
 		go func() { got <- call(t.Context(), auth) }()
 		synctest.Wait()
@@ -192,15 +179,14 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 func TestSignOutMeanwhile(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		for name, deaf := range map[string]bool{"cancelled": false, "too late to cancel": true} {
-			opts, allowed := w.options(), make(chan struct{})
-			opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(ctx context.Context) error {
+			allowed := make(chan struct{})
+			auth := w.transportAfter(func(ctx context.Context) error {
 				<-allowed
 				if deaf {
 					return nil
 				}
 				return ctx.Err()
-			}}}
-			auth := w.transport(opts)
+			})
 			got, out := make(chan error, 1), make(chan error, 1)
 			go func() { got <- call(t.Context(), auth) }()
 			synctest.Wait()
@@ -375,11 +361,10 @@ func clientWith(c Credentials) Grant {
 // TestHostEndsItsGoroutine: a runtime.Goexit of the host's code fails the request.
 func TestHostEndsItsGoroutine(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		opts := w.options()
-		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(context.Context) error { runtime.Goexit(); return nil }}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		check.Text(t, call(ctx, w.transport(opts)), "runtime.Goexit")
+		auth := w.transportAfter(func(context.Context) error { runtime.Goexit(); return nil })
+		check.Text(t, call(ctx, auth), "runtime.Goexit")
 	})
 }
 

@@ -74,10 +74,10 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// options are for a person who signs in at once.
+// options are for a person who signs in at once. Transports with the same options share a store.
 func (w *world) options() *Options {
 	return &Options{
-		Grant:     &AuthorizationCode{Receiver: &person{w: w}},
+		Grant: &AuthorizationCode{Receiver: &person{w: w}}, Store: NewMemoryStore(),
 		Transport: w.http.Transport(), AuthTransport: w.http.Transport(),
 	}
 }
@@ -88,6 +88,13 @@ func (w *world) transport(opts *Options) *Transport {
 	check.Must(w.t, err)
 	w.t.Cleanup(func() { _ = t.Close() })
 	return t
+}
+
+// transportAfter is the transport of a person who does something before the sign-in.
+func (w *world) transportAfter(before func(ctx context.Context) error) *Transport {
+	opts := w.options()
+	opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: before}}
+	return w.transport(opts)
 }
 
 // call makes one request like the MCP transport.
