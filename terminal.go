@@ -1,7 +1,6 @@
 package mcpchain
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +8,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-
-	"golang.org/x/term"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -36,16 +33,9 @@ type Terminal struct {
 	In  io.Reader // default: standard input
 	Out io.Writer // default: standard error
 
-	mu       sync.Mutex // guards the fields below, and is held while a question is asked: one at a time
-	buffered *bufio.Reader
-	pending  chan input // gets the line that is being read
-	nobody   bool       // a question met the end of the input
-}
-
-// input is a line, or with ok false the end of the input.
-type input struct {
-	line string
-	ok   bool
+	mu     sync.Mutex    // guards the fields below, and is held while a question is asked: one at a time
+	lines  *signin.Lines // made at the first question
+	nobody bool          // a question met the end of the input
 }
 
 // maxShown bounds an error and the text of a question, in characters.
@@ -94,76 +84,36 @@ func (t *Terminal) ReadLine(ctx context.Context, prompt string) (string, error) 
 
 // askLocked asks a question, and returns the typed line.
 func (t *Terminal) askLocked(ctx context.Context, format string, args ...any) (string, error) {
-	return t.readLocked(ctx, fmt.Sprintf(format, args...), false)
+	line, err := t.linesLocked().Ask(ctx, fmt.Sprintf(format, args...)+" ")
+	return strings.TrimSpace(line), t.answerErrorLocked(err)
 }
 
-// readLocked asks a question, and returns the typed line. A terminal does not show a secret while
-// it is typed.
-func (t *Terminal) readLocked(ctx context.Context, question string, secret bool) (string, error) {
-	fmt.Fprint(t.out(), question+" ")
-	if t.pending == nil {
-		read, show := t.lineReader(secret)
-		defer show()
-		line := make(chan input, 1)
-		go func() { line <- read() }() // ends with the line
-		t.pending = line
-	}
-	select {
-	case a := <-t.pending:
-		t.pending = nil
-		if a.ok {
-			return strings.TrimSpace(a.line), nil
+// linesLocked returns what reads the answers.
+func (t *Terminal) linesLocked() *signin.Lines {
+	if t.lines == nil {
+		t.lines = &signin.Lines{In: t.In, Out: t.out()}
+		if t.In == nil {
+			t.lines.In = os.Stdin
 		}
+	}
+	return t.lines
+}
+
+// answerErrorLocked returns the error of a question, and remembers the end of the input.
+func (t *Terminal) answerErrorLocked(err error) error {
+	if errors.Is(err, signin.ErrNoAnswer) {
 		t.nobody = true
-		fmt.Fprintln(t.out())
-		return "", ErrInputEnded
-	case <-ctx.Done():
-		fmt.Fprintln(t.out())
-		return "", context.Cause(ctx)
+		return ErrInputEnded
 	}
-}
-
-// lineReader returns a function that reads one line, however long, with its line break. A secret
-// comes from the terminal itself, if the input is one: show makes it show again what is typed, also
-// if nothing was, and begins a new line.
-func (t *Terminal) lineReader(secret bool) (read func() input, show func()) {
-	in := t.In
-	if in == nil {
-		in = os.Stdin
-	}
-	if file, ok := in.(*os.File); secret && ok {
-		fd := int(file.Fd())
-		if state, err := term.GetState(fd); err == nil {
-			read = func() input {
-				line, err := term.ReadPassword(fd)
-				return input{string(line), err == nil}
-			}
-			show = func() {
-				_ = term.Restore(fd, state)
-				fmt.Fprintln(t.out())
-			}
-			return read, show
-		}
-	}
-	if t.buffered == nil {
-		t.buffered = bufio.NewReader(in)
-	}
-	read = func() input {
-		line, err := t.buffered.ReadString('\n')
-		return input{line, err == nil || line != ""}
-	}
-	return read, func() {}
+	return err
 }
 
 // askInput asks for a value that the file refers to as an input.
 func (t *Terminal) askInput(ctx context.Context, in *config.Input) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i, c := range in.Choices {
-		fmt.Fprintf(t.out(), "  %d) %s\n", i+1, hosttext.Line(c, maxShown))
-	}
-	line, err := t.readLocked(ctx, signin.Question(in), in.Password)
-	return signin.Value(in, line), err
+	value, err := t.linesLocked().Input(ctx, in)
+	return value, t.answerErrorLocked(err)
 }
 
 // visit asks the person to open the page of a sign-in. It returns the address that the person
@@ -174,7 +124,7 @@ func (t *Terminal) visit(ctx context.Context, server string, v *signin.Visit) (s
 	if v.Mistake != nil {
 		fmt.Fprintln(t.out(), hosttext.Line(v.Mistake.Error(), maxShown))
 	} else {
-		t.showLinkLocked(fmt.Sprintf("The server %s wants you to sign in at", hosttext.Quote(server)), v.Link)
+		t.linesLocked().ShowLink(fmt.Sprintf("The server %s wants you to sign in at", hosttext.Quote(server)), v.Link)
 		key, err := t.chooseLocked(ctx, []string{"y", "n", "s"}, "Open it in your browser? y, n, or s to stop:")
 		switch {
 		case err != nil:
@@ -192,12 +142,4 @@ func (t *Terminal) visit(ctx context.Context, server string, v *signin.Visit) (s
 		err = signin.ErrDeclined
 	}
 	return line, err
-}
-
-// showLinkLocked shows the host of a page, its whole address, and warnings.
-func (t *Terminal) showLinkLocked(what string, link *hosttext.Link) {
-	fmt.Fprintf(t.out(), "%s %s:\n\n  %s\n\n", what, link.Host, link.URL)
-	for _, warning := range link.Warnings {
-		fmt.Fprintf(t.out(), "Warning: %s.\n", warning)
-	}
 }

@@ -56,7 +56,7 @@ var words = map[string]string{"y": "yes", "n": "no", "a": "always", "s": "stop"}
 func (t *Terminal) chooseLocked(ctx context.Context, keys []string, format string, args ...any) (string, error) {
 	question := fmt.Sprintf(format, args...)
 	for {
-		line, err := t.readLocked(ctx, question, false)
+		line, err := t.askLocked(ctx, "%s", question)
 		if err != nil {
 			return "", err
 		}
@@ -192,7 +192,7 @@ func (t *Terminal) openLocked(ctx context.Context, q *run.Question) (run.Reply, 
 		fmt.Fprintf(t.out(), "declined: %s\n", hosttext.Line(err.Error(), maxShown))
 		return q.Decline(), nil
 	}
-	t.showLinkLocked(fmt.Sprintf("%s %s\nat", hosttext.Quote(q.Server), reason), link)
+	t.linesLocked().ShowLink(fmt.Sprintf("%s %s\nat", hosttext.Quote(q.Server), reason), link)
 	key, err := t.chooseLocked(ctx, []string{"y", "n"}, "Say y when you have done it there, or n:")
 	a := q.Decline()
 	if key == "y" {

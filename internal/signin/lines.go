@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 
@@ -19,59 +20,100 @@ import (
 // maxShown bounds a shown text of a file, in characters.
 const maxShown = 300
 
-// Lines asks a person line by line.
+// Lines asks a person line by line, one question at a time. Its methods may be called concurrently.
+// It reads ahead of the line.
 type Lines struct {
-	In   *bufio.Reader
+	In   io.Reader
 	Out  io.Writer
 	Open func(ctx context.Context, url string) error // opens a URL in a browser
 
-	// Secret reads a line without showing it. Nil: there is no terminal.
-	Secret func() (string, error)
+	mu       sync.Mutex // guards the fields below, and is held while a question is asked
+	buffered *bufio.Reader
+	pending  chan line // gets the line that is being read
 }
 
-// NewLines asks at in, which may be a terminal, and shows the questions on out.
-func NewLines(in *os.File, out io.Writer) *Lines {
-	l := &Lines{In: bufio.NewReader(in), Out: out, Open: oauth.OpenBrowser}
-	if fd := int(in.Fd()); term.IsTerminal(fd) {
-		l.Secret = func() (string, error) {
-			line, err := term.ReadPassword(fd)
-			_, _ = fmt.Fprintln(out)
-			return string(line), err
-		}
-	}
-	return l
+// line is a line with its line break, or with ok false the end of the input.
+type line struct {
+	text string
+	ok   bool
 }
 
 // ErrNoAnswer means that the input has ended.
 var ErrNoAnswer = errors.New("there is no answer")
 
-func (l *Lines) ask(question string) (string, error) {
-	_, _ = fmt.Fprint(l.Out, question)
-	line, err := l.In.ReadString('\n')
-	if err != nil && line == "" {
-		return "", ErrNoAnswer
+// Ask asks a question, and returns the line, however long. If the context ends before a line is
+// read, the next question gets the next line. The error is [ErrNoAnswer] at the end of the input,
+// and the cause of ctx if that ends first.
+func (l *Lines) Ask(ctx context.Context, question string) (string, error) {
+	return l.ask(ctx, question, func() line {
+		text, err := l.buffered.ReadString('\n')
+		return line{text, err == nil || text != ""}
+	})
+}
+
+// AskSecret is Ask for a secret: a terminal does not show it while it is typed.
+func (l *Lines) AskSecret(ctx context.Context, question string) (string, error) {
+	file, ok := l.In.(*os.File)
+	if !ok {
+		return l.Ask(ctx, question)
 	}
-	return strings.TrimRight(line, "\r\n"), nil
+	terminal := int(file.Fd())
+	state, err := term.GetState(terminal)
+	if err != nil { // it is not a terminal
+		return l.Ask(ctx, question)
+	}
+	defer func() {
+		_ = term.Restore(terminal, state) // for a question that ended without a line
+		_, _ = fmt.Fprintln(l.Out)
+	}()
+	return l.ask(ctx, question, func() line {
+		text, err := term.ReadPassword(terminal)
+		return line{string(text), err == nil}
+	})
+}
+
+// ask asks a question. Unless a line is being read already, it calls read for the answer.
+func (l *Lines) ask(ctx context.Context, question string, read func() line) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _ = fmt.Fprint(l.Out, question)
+	if l.buffered == nil {
+		l.buffered = bufio.NewReader(l.In)
+	}
+	if l.pending == nil {
+		pending := make(chan line, 1)
+		go func() { pending <- read() }() // ends with the line
+		l.pending = pending
+	}
+	err := ErrNoAnswer
+	select {
+	case answer := <-l.pending:
+		l.pending = nil
+		if answer.ok {
+			return strings.TrimRight(answer.text, "\r\n"), nil
+		}
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	_, _ = fmt.Fprintln(l.Out)
+	return "", err
 }
 
 // Input asks for a value that a file leaves open, see [config.Loader]. An empty answer is the
 // default. The texts come from the file, and files come from strangers.
-func (l *Lines) Input(_ context.Context, in *config.Input) (string, error) {
+func (l *Lines) Input(ctx context.Context, in *config.Input) (string, error) {
 	for i, c := range in.Choices {
 		_, _ = fmt.Fprintf(l.Out, "  %d) %s\n", i+1, hosttext.Line(c, maxShown))
 	}
-	var answer string
-	var err error
-	if in.Password && l.Secret != nil {
-		_, _ = fmt.Fprint(l.Out, Question(in)+" ")
-		answer, err = l.Secret()
-	} else {
-		answer, err = l.ask(Question(in) + " ")
+	ask := l.Ask
+	if in.Password {
+		ask = l.AskSecret
 	}
+	answer, err := ask(ctx, Question(in)+" ")
 	if errors.Is(err, ErrNoAnswer) {
 		err = fmt.Errorf("%w: standard input has ended; give it a line for each input, or write ${NAME} for a variable of the environment", err)
 	}
-	return Value(in, answer), err
+	return Value(in, strings.TrimSpace(answer)), err
 }
 
 // Question asks for an input on one line.
@@ -110,10 +152,10 @@ func (l *Lines) Paste() oauth.Receiver { return &oauth.Paste{Ask: l.askForAddres
 
 // offerToOpen shows the URL before anything opens it.
 func (l *Lines) offerToOpen(ctx context.Context, url string) error {
-	if err := l.showLink("The server wants you to sign in at", url); err != nil {
+	if err := l.showAddress("The server wants you to sign in at", url); err != nil {
 		return err
 	}
-	answer, err := l.ask("Open it in the browser? [Y/n] ")
+	answer, err := l.Ask(ctx, "Open it in the browser? [Y/n] ")
 	if errors.Is(err, ErrNoAnswer) || strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "n") {
 		_, _ = fmt.Fprintln(l.Out, "\nOpen it yourself. Waiting …")
 		return nil
@@ -121,22 +163,27 @@ func (l *Lines) offerToOpen(ctx context.Context, url string) error {
 	return l.Open(ctx, url)
 }
 
-func (l *Lines) askForAddress(_ context.Context, url string) (string, error) {
-	if err := l.showLink("On a device with a browser, sign in at", url); err != nil {
+func (l *Lines) askForAddress(ctx context.Context, url string) (string, error) {
+	if err := l.showAddress("On a device with a browser, sign in at", url); err != nil {
 		return "", err
 	}
-	return l.ask("The last page will not load. Copy its whole address to here: ")
+	return l.Ask(ctx, "The last page will not load. Copy its whole address to here: ")
 }
 
-// showLink shows the host of a page, its whole address, and warnings.
-func (l *Lines) showLink(what, url string) error {
+// showAddress shows an address that a browser would open.
+func (l *Lines) showAddress(what, url string) error {
 	link, err := hosttext.ParseLink(url)
 	if err != nil {
 		return err
 	}
+	l.ShowLink(what, link)
+	return nil
+}
+
+// ShowLink shows the host of a page, its whole address, and warnings.
+func (l *Lines) ShowLink(what string, link *hosttext.Link) {
 	_, _ = fmt.Fprintf(l.Out, "%s %s:\n\n  %s\n\n", what, link.Host, link.URL)
 	for _, warning := range link.Warnings {
 		_, _ = fmt.Fprintf(l.Out, "Warning: %s.\n", warning)
 	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package signin
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -22,7 +21,7 @@ func TestShowLink(t *testing.T) {
 	} {
 		var out strings.Builder
 		l := &Lines{Out: &out}
-		if err := l.showLink("Sign in at", url); err != nil || out.String() != want {
+		if err := l.showAddress("Sign in at", url); err != nil || out.String() != want {
 			t.Errorf("%s: got %v and %q, want %q", url, err, &out, want)
 		}
 	}
@@ -30,7 +29,7 @@ func TestShowLink(t *testing.T) {
 	check.Fails(t, l.offerToOpen(t.Context(), "file:///etc/passwd"), "what is not a web page")
 }
 
-// Inputs are asked for at standard input, a password without showing it.
+// Inputs are asked for at standard input. The default of a password is not shown.
 func TestInput(t *testing.T) {
 	choice := config.Input{ID: "place", Default: "Bee", Choices: []string{"Ann\x1b[2J", "Bee"}}
 	for name, tt := range map[string]struct {
@@ -43,10 +42,10 @@ func TestInput(t *testing.T) {
 		"by its number": {choice, "1\n", "Ann\x1b[2J", "  1) Ann\\x1b[2J\n  2) Bee\nplace [Bee]: "},
 		"by its label":  {choice, "Bee\n", "Bee", "place [Bee]: "},
 		"the default":   {choice, "\n", "Bee", "place [Bee]: "},
-		"password":      {config.Input{ID: "key", Password: true, Default: "d"}, "ignored\n", "hidden", "key: "},
+		"password":      {config.Input{ID: "key", Password: true, Default: "d"}, "k\n", "k", "key: "},
 	} {
 		var out bytes.Buffer
-		l := &Lines{In: bufio.NewReader(strings.NewReader(tt.typed)), Out: &out, Secret: func() (string, error) { return "hidden", nil }}
+		l := &Lines{In: strings.NewReader(tt.typed), Out: &out}
 		if got, err := l.Input(t.Context(), &tt.in); err != nil || got != tt.want || !strings.HasSuffix(out.String(), tt.shown) {
 			t.Errorf("%s: got %q, %v and %q, want %q and %q", name, got, err, &out, tt.want, tt.shown)
 		}

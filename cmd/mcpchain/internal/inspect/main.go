@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/signin"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
 const about = `
@@ -64,7 +65,7 @@ var statuses = map[int]string{
 // Main runs the program, and returns its exit status.
 func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	p := &program{you: signin.NewLines(os.Stdin, os.Stderr), out: os.Stdout, err: os.Stderr}
+	p := &program{you: &signin.Lines{In: os.Stdin, Out: os.Stderr, Open: oauth.OpenBrowser}, out: os.Stdout, err: os.Stderr}
 	defer stop()
 	return p.run(ctx, args)
 }

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -46,7 +45,7 @@ func TestSignIn(t *testing.T) {
 			}
 			return notes.Browse(ctx, address)
 		}
-		p := &program{you: &signin.Lines{In: bufio.NewReader(strings.NewReader("y\n")), Out: &out, Open: open}, out: &out, err: &out}
+		p := &program{you: &signin.Lines{In: strings.NewReader("y\n"), Out: &out, Open: open}, out: &out, err: &out}
 		status := p.run(t.Context(), append([]string{path, "-tokens", filepath.Join(dir, "tokens")}, step.flags...))
 		if status != step.status || !strings.Contains(out.String(), step.want) || signIns != step.signIns {
 			t.Fatalf("%v: got %d and %d sign-ins, want %d and %d; output:\n%s\nwant %q", step.flags, status, signIns, step.status, step.signIns, &out, step.want)
@@ -108,7 +107,7 @@ func TestInputsInAScript(t *testing.T) {
 		{"k1\n", "", `input "region": there is no answer`},
 		{"k1\nasia\n", "", `input "region"`},
 	} {
-		you := &signin.Lines{In: bufio.NewReader(strings.NewReader(tt.lines)), Out: io.Discard}
+		you := &signin.Lines{In: strings.NewReader(tt.lines), Out: io.Discard}
 		cfg, err := (&options{file: path}).load(t.Context(), you)
 		if err != nil || len(cfg.Servers) != 1 {
 			t.Fatalf("%q: got %+v, %v", tt.lines, cfg, err)

@@ -1,4 +1,4 @@
-package mcpchain
+package signin
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// TestSecretThatEnds: the terminal shows again what is typed after a cancelled question for a secret.
-func TestSecretThatEnds(t *testing.T) {
+// TestSecret: a terminal shows no secret, and shows again what is typed after a cancelled question.
+func TestSecret(t *testing.T) {
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	check.Must(t, err)
 	defer person.Close()
@@ -30,19 +30,29 @@ func TestSecretThatEnds(t *testing.T) {
 		check.Must(t, err)
 		return mode.Lflag&unix.ECHO != 0
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
+	hidden := func(then func()) {
 		for shows() {
 			time.Sleep(time.Millisecond)
 		}
-		cancel()
-	}()
-	you := &Terminal{In: tty, Out: io.Discard}
-	check.Is(t, check.Err(you.askInput(ctx, &config.Input{ID: "key", Password: true})), context.Canceled, "the end of the question")
+		then()
+	}
+	typed := func(text string) {
+		_, err := io.WriteString(person, text)
+		check.Must(t, err)
+	}
+	you := &Lines{In: tty, Out: io.Discard}
+	key := &config.Input{ID: "key", Password: true}
+	go hidden(func() { typed("secret\n") })
+	answer, err := you.Input(t.Context(), key)
+	check.NoError(t, err)
+	check.Equal(t, "the secret", answer, "secret")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	go hidden(cancel)
+	check.Is(t, check.Err(you.Input(ctx, key)), context.Canceled, "the end of the question")
 	check.Equal(t, "the terminal shows what is typed", shows(), true)
-	_, err = io.WriteString(person, "line\n")
-	check.Must(t, err)
-	line, err := you.ReadLine(t.Context(), "next:")
+	typed("line\n")
+	line, err := you.Ask(t.Context(), "next: ")
 	check.NoError(t, err)
 	check.Equal(t, "the line", line, "line")
 }
