@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -54,7 +55,7 @@ type callIDs struct {
 	number   int // in the last id that was made here
 }
 
-// assign gives a new id to each call of a reply that has none, or one that is taken.
+// assign gives a new id to each call of a reply that has none, or one that is taken or not UTF-8.
 func (c *callIDs) assign(parts []run.Part, history []run.Message) []run.Part {
 	if c.known == nil {
 		c.known = make(map[string]bool, 8)
@@ -71,7 +72,7 @@ func (c *callIDs) assign(parts []run.Part, history []run.Message) []run.Part {
 		if parts[i].Type != run.PartCall {
 			continue
 		}
-		if id := parts[i].ID; id == "" || c.known[id] {
+		if id := parts[i].ID; id == "" || c.known[id] || !utf8.ValidString(id) {
 			if !copied {
 				parts, copied = slices.Clone(parts), true
 			}

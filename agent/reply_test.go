@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Ids may be missing, repeat in the reply, or repeat one of the history, among them ids that might be made here.
+// Ids may be missing or no text, repeat in the reply, or repeat one of the history, among them ids that might be made here.
 func TestCallIDs(t *testing.T) {
 	call := func(id string) run.Part { return run.Part{Type: run.PartCall, ID: id} }
 	var ids callIDs
@@ -19,13 +19,13 @@ func TestCallIDs(t *testing.T) {
 	for turn := range 3 {
 		good := []string{fmt.Sprintf("a%d", turn), fmt.Sprintf("call_%d", 4+10*turn)}
 		given := []run.Part{{Type: run.PartText}}
-		for _, id := range []string{"", good[0], good[0], "old", good[1], ""} {
+		for _, id := range []string{"", good[0], good[0], "old", good[1], "", "\xff"} {
 			given = append(given, call(id))
 		}
 		got := ids.assign(given, history)
 		for i, p := range got[1:] {
-			if taken[p.ID] {
-				t.Errorf("turn %d, call %d: id %q is empty or taken", turn, i, p.ID)
+			if taken[p.ID] || p.ID == "\xff" {
+				t.Errorf("turn %d, call %d: id %q is empty, taken or no text", turn, i, p.ID)
 			}
 			taken[p.ID] = true
 		}
