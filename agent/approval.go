@@ -79,7 +79,7 @@ func (t *turn) admit(c *ledger.Call) error {
 	}
 	if t.exceedsCalls(c) {
 		text := fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", t.rec.state.Limits.Calls)
-		return t.sender.recordOutcome(j, &adapter.Result{Call: j.asked, Text: text, IsError: true}, 0)
+		return t.sender.recordOutcome(j, j.errorResult(text, nil), 0)
 	}
 	if j.err != nil {
 		return t.sender.recordRefusal(j, j.err)

@@ -31,23 +31,15 @@ func (r *recorder) callKeys(asked []run.Part) []string {
 	})
 	text := appendPrefixed(nil, subject...)
 	prefix := len(text)
-	all := make([]byte, 0, len(asked)*callKeySize) // one allocation for the keys of a turn
+	keys := make([]string, len(asked))
 	for i := range asked {
 		text = appendPrefixed(text[:prefix], asked[i].Name, asked[i].Arguments)
 		text = binary.AppendUvarint(binary.AppendUvarint(text, uint64(replies)), uint64(i))
 		sum := sha256.Sum256(text)
-		all = hex.AppendEncode(all, sum[:callKeySize/2])
-	}
-	rest := string(all)
-	keys := make([]string, len(asked))
-	for i := range keys {
-		keys[i], rest = rest[:callKeySize], rest[callKeySize:]
+		keys[i] = hex.EncodeToString(sum[:16])
 	}
 	return keys
 }
-
-// callKeySize is the length of a key: 16 bytes in hexadecimal.
-const callKeySize = 32
 
 // appendPrefixed appends texts, each preceded by its length.
 func appendPrefixed(to []byte, texts ...string) []byte {

@@ -31,7 +31,7 @@ func resolveDoubt(t *turn, c *ledger.Call) (func() error, error) {
 			Arguments: c.Args, Tries: c.Tries, Sent: c.Sent, Survives: true,
 		})
 	}
-	return nil, t.sender.recordOutcome(j, doubtResult(j, unknownOutcome), 0)
+	return nil, t.sender.recordOutcome(j, j.errorResult(unknownOutcome, nil), 0)
 }
 
 // isRepeatable reports whether the call can be sent again without doing anything twice.
@@ -57,10 +57,5 @@ func applyDoubtReply(t *turn, c *ledger.Call) (func() error, error) {
 	if c.Reply.By == "" && c.Reply.Reason == noReplyInTime {
 		text = unknownOutcome
 	}
-	return nil, t.sender.recordOutcome(j, doubtResult(j, text), 0)
-}
-
-// doubtResult returns a result that only says what is known about a call.
-func doubtResult(j *job, text string) *adapter.Result {
-	return &adapter.Result{Call: j.asked, Text: text, IsError: true}
+	return nil, t.sender.recordOutcome(j, j.errorResult(text, nil), 0)
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
@@ -63,44 +62,32 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// If all fail, the run's error has each failure. The model that has answered before is asked first the next time.
+// Each change of the model is reported, with what the model itself reports; if all fail, the run's error has each
+// failure. The model that has answered before is asked first the next time.
 func TestFallbackOfAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		down := func(why string) step {
-			return func(context.Context, prompt) (*model.Response, error) {
-				return nil, &model.Error{Kind: model.ErrorUnavailable, Retried: true, Err: errors.New(why)}
-			}
+	down := func(why string) step {
+		return func(context.Context, prompt) (*model.Response, error) {
+			return nil, &model.Error{Kind: model.ErrorUnavailable, Retried: true, Err: errors.New(why)}
 		}
-		a, b := play(down("a is down"), says("a is back")).called("a"), play(uses(toolCall("1", "x", "{}")), down("b is down")).called("b")
-		got, err := newAgent(t, agent.Fallback(a, b), nil).Run(t.Context(), human("go"))
-		if err != nil || got.Output != "a is back" || len(warningsOf(got)) != 2 {
-			t.Errorf("got %q, %v, %q", got.Output, err, warningsOf(got))
-		}
-		_, err = newAgent(t, agent.Fallback(play(down("a is down")), play(down("b is down"))), nil).Run(t.Context(), human("go"))
-		if err == nil || !strings.Contains(err.Error(), "b is down; before that, the model 1 failed and 2 is asked: a is down") {
-			t.Errorf("got %v, want both failures", err)
-		}
-	})
-}
-
-// Each change of the model is reported, with what the model itself reports.
-func TestFallbackReportsAll(t *testing.T) {
-	down := func(why string) *script {
-		return play(func(context.Context, prompt) (*model.Response, error) {
-			return nil, &model.Error{Kind: model.ErrorAuth, Retried: true, Err: errors.New(why)}
-		})
 	}
-	last := play(func(ctx context.Context, p prompt) (*model.Response, error) {
+	warns := func(ctx context.Context, p prompt) (*model.Response, error) {
 		reply, err := says("hello")(ctx, p)
 		reply.Warning = "an option was left out"
 		return reply, err
+	}
+	a, b := play(down("a is down"), says("a is back")).called("a"), play(uses(toolCall("1", "x", "{}")), down("b is down")).called("b")
+	got := mustRun(t, newAgent(t, agent.Fallback(a, b), nil), human("go"))
+	if got.Output != "a is back" || len(warningsOf(got)) != 2 {
+		t.Errorf("got %q, %q", got.Output, warningsOf(got))
+	}
+	none, poor := play(down("no key")).called("a"), play(down("no money")).called("b")
+	diff(t, "warnings", warningsOf(mustRun(t, newAgent(t, agent.Fallback(none, poor, play(warns).called("c")), nil), human("go"))), []string{
+		"the model a failed and b is asked: no key; the model b failed and c is asked: no money; an option was left out",
 	})
-	got := mustRun(t, newAgent(t, agent.Fallback(down("no key").called("a"), down("no money").called("b"), last.called("c")), nil), human("go"))
-	told := strings.Join(warningsOf(got), "\n")
-	for _, want := range []string{"a failed and b is asked: no key", "b failed and c is asked: no money", "an option was left out"} {
-		if !strings.Contains(told, want) {
-			t.Errorf("got %q, want %q in it", told, want)
-		}
+	_, err := newAgent(t, agent.Fallback(none, poor, play(down("no network"))), nil).Run(t.Context(), human("go"))
+	const want = "no network; before that, the model a failed and b is asked: no key; the model b failed and 3 is asked: no money"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want each failure", err)
 	}
 }
 

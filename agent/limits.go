@@ -79,8 +79,9 @@ var limitNames = map[StopReason]string{
 	StopMaxActive:    "Limits.Active",
 }
 
-// limit returns the limit that the run, or a run above it, has reached, or [StopOutput]. Tokens and
-// costs are not checked here: they depend on the size of the call, see spendingLimit.
+// limit returns the limit that the run has reached, or [StopOutput]. Of the runs above it, only
+// Limits.Calls counts: their turns and failures do not include a sub-agent's. Tokens and costs depend
+// on the size of the next call, see spendingLimit.
 func (a account) limit() StopReason {
 	s := a.rec.state
 	spent := s.Spent.Since(s.Before)
@@ -94,12 +95,6 @@ func (a account) limit() StopReason {
 	case l.Active > 0 && spent.Active >= l.Active:
 		return StopMaxActive
 	}
-	return a.limitAbove()
-}
-
-// limitAbove returns the limit that a run above the sub-agent has reached, or [StopOutput]. Here only
-// Limits.Calls is checked: turns and failures of a run do not include its sub-agents'.
-func (a account) limitAbove() StopReason {
 	for above := a.engine.parent; above != nil; above = above.parent {
 		isOver := false
 		above.rec.read(func(s *ledger.State) { isOver = exceedsCalls(s) })

@@ -234,38 +234,20 @@ func (r *recorder) roundBytes() int64 {
 // state.
 func (r *recorder) pending(want func(*ledger.Call) bool) (calls []*ledger.Call) {
 	r.read(func(s *ledger.State) {
-		calls = filterCalls(s.Calls, want)
-		copies := make([]ledger.Call, len(calls))
-		for i, c := range calls {
-			copies[i] = *c
-			calls[i] = &copies[i]
+		n := 0
+		for _, c := range s.Calls {
+			if want(c) {
+				n++
+			}
+		}
+		copies := make([]ledger.Call, 0, n)
+		calls = make([]*ledger.Call, 0, n)
+		for _, c := range s.Calls {
+			if want(c) {
+				copies = append(copies, *c)
+				calls = append(calls, &copies[len(copies)-1])
+			}
 		}
 	})
 	return calls
-}
-
-// calls returns the turn's calls for which want is true. They change with the state.
-func (r *recorder) calls(want func(*ledger.Call) bool) (calls []*ledger.Call) {
-	r.read(func(s *ledger.State) { calls = filterCalls(s.Calls, want) })
-	return calls
-}
-
-// filterCalls returns the calls for which want is true, in a slice of just their number.
-func filterCalls(all []*ledger.Call, want func(*ledger.Call) bool) []*ledger.Call {
-	n := 0
-	for _, c := range all {
-		if want(c) {
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	matching := make([]*ledger.Call, 0, n)
-	for _, c := range all {
-		if want(c) {
-			matching = append(matching, c)
-		}
-	}
-	return matching
 }

@@ -241,7 +241,7 @@ func (t *turn) startDeciding() error {
 	if t.sched.busy[deciding] {
 		return nil
 	}
-	calls := t.rec.calls(isProposed)
+	calls := t.rec.pending(isProposed)
 	t.sched.decided = len(calls) == 0
 	if t.sched.decided {
 		return nil
@@ -256,7 +256,6 @@ func (t *turn) startDeciding() error {
 		t.sched.decided = true
 		return guard("tool call", func() error { return t.decide(calls) })
 	}
-	calls = t.rec.pending(isProposed)
 	t.sched.startDecision(deciding, func() error { return t.decide(calls) })
 	return nil
 }

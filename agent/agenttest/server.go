@@ -116,20 +116,7 @@ type message struct {
 	Method  string          `json:"method,omitempty"`
 	Params  json.RawMessage `json:"params,omitempty"`
 	Result  json.RawMessage `json:"result,omitempty"`
-	Error   *failure        `json:"error,omitempty"`
-}
-
-// Codes of JSON-RPC errors.
-const (
-	codeMethodNotFound = -32601
-	codeInvalidParams  = -32602
-	codeInternalError  = -32603
-)
-
-// failure is a JSON-RPC error.
-type failure struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
+	Error   *mcp.RPCError   `json:"error,omitempty"`
 }
 
 // receive reads messages until the connection ends.
@@ -181,17 +168,15 @@ func (c *connection) serve(ctx context.Context, m message) {
 	defer c.end(string(m.ID))
 	result, err := c.result(ctx, m)
 	reply := message{Version: "2.0", ID: m.ID}
-	if f, ok := errors.AsType[*failure](err); ok {
+	if f, ok := errors.AsType[*mcp.RPCError](err); ok {
 		reply.Error = f
 	} else if reply.Result, err = json.Marshal(result); err != nil {
-		reply.Error = &failure{codeInternalError, err.Error()}
+		reply.Error = &mcp.RPCError{Code: mcp.CodeInternalError, Message: err.Error()}
 	}
 	c.send(ctx, reply)
 }
 
-func (f *failure) Error() string { return f.Message }
-
-// result returns the result of a request, or a failure.
+// result returns the result of a request, or an [*mcp.RPCError].
 func (c *connection) result(ctx context.Context, m message) (any, error) {
 	switch m.Method {
 	case "initialize":
@@ -206,7 +191,7 @@ func (c *connection) result(ctx context.Context, m message) (any, error) {
 	case "tools/call":
 		return c.call(ctx, m.Params)
 	}
-	return nil, &failure{codeMethodNotFound, "unknown method " + m.Method}
+	return nil, &mcp.RPCError{Code: mcp.CodeMethodNotFound, Message: "unknown method " + m.Method}
 }
 
 // list returns the tools as tools/list has them.
@@ -228,11 +213,11 @@ func (c *connection) call(ctx context.Context, raw json.RawMessage) (any, error)
 		Arguments json.RawMessage
 	}
 	if err := json.Unmarshal(raw, &params); err != nil {
-		return nil, &failure{codeInvalidParams, err.Error()}
+		return nil, &mcp.RPCError{Code: mcp.CodeInvalidParams, Message: err.Error()}
 	}
 	i := slices.IndexFunc(c.server.Tools, func(t Tool) bool { return t.Name == params.Name })
 	if i < 0 {
-		return nil, &failure{codeInvalidParams, "unknown tool " + params.Name}
+		return nil, &mcp.RPCError{Code: mcp.CodeInvalidParams, Message: "unknown tool " + params.Name}
 	}
 	text, err := c.server.Tools[i].Run(ctx, &Call{params.Arguments, c})
 	if err != nil {
@@ -258,7 +243,7 @@ func (c *connection) ask(ctx context.Context, method string, params, into any) e
 	select {
 	case m := <-answer:
 		if m.Error != nil {
-			return fmt.Errorf("%s: %w", method, m.Error)
+			return fmt.Errorf("%s: %s", method, m.Error.Message)
 		}
 		return json.Unmarshal(m.Result, into)
 	case <-ctx.Done():

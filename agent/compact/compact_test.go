@@ -48,7 +48,8 @@ func turns(n, bytes int) []run.Message {
 	return h
 }
 
-// TestStart holds when something is done, by the count of the provider.
+// TestStart holds when something is done, by the count of the provider or the estimate of the caller, which does not
+// change what is done.
 func TestStart(t *testing.T) {
 	h := turns(20, 2000) // about 10,000 tokens by their bytes
 	for name, test := range map[string]struct {
@@ -68,10 +69,18 @@ func TestStart(t *testing.T) {
 		"a count of another history":  {nil, compact.Budget{Tokens: 1_000_000, Messages: len(h) + 1}, false},
 		"an earlier start":            {&compact.Options{Start: 0.01}, compact.Budget{}, true},
 		"a start out of range":        {&compact.Options{Start: 7}, compact.Budget{}, false},
+		"estimated as short":          {nil, compact.Budget{Window: 14_000, Estimate: 5000}, false},
+		"estimated as long":           {nil, compact.Budget{Window: 14_000, Estimate: compact.Estimate(h)}, true},
+		"an estimate below zero":      {nil, compact.Budget{Window: 14_000, Estimate: -1}, true},
+		"a short estimate of a count": {nil, compact.Budget{Estimate: 5000, Tokens: 89_601, Messages: len(h)}, true},
 	} {
 		got, err := compact.Trim(test.options)(t.Context(), h, test.budget)
 		if err != nil || (got != nil) != test.want {
 			t.Errorf("%s: got %v, %v, want a compaction: %t", name, got != nil, err, test.want)
+		}
+		if test.want && test.budget.Estimate != 0 {
+			test.budget.Estimate = 0
+			check.Same(t, name, got, shortened(t, test.options, h, test.budget))
 		}
 	}
 }
@@ -130,37 +139,6 @@ func TestMediaAreDropped(t *testing.T) {
 	want := []run.Part{result("0", "Look.\n[2 media of this result were left out to save room.]", ref)}
 	if got.Replaced != 3 || !reflect.DeepEqual(got.Messages[2].Parts, want) {
 		t.Errorf("got %d replaced, (-want +got):\n%s", got.Replaced, cmp.Diff(want, got.Messages[2].Parts))
-	}
-}
-
-// A caller's estimate is taken as it is, unless the provider has counted.
-func TestEstimateOfTheCaller(t *testing.T) {
-	h := turns(200, 1000)
-	whole := compact.Estimate(h)
-	for _, tt := range []struct {
-		name   string
-		window int64
-		known  compact.Budget
-		want   bool
-	}{
-		{"short", 2 * whole, compact.Budget{Estimate: whole}, false},
-		{"long", whole, compact.Budget{Estimate: whole}, true},
-		{"long, and the caller says short", whole, compact.Budget{Estimate: whole / 2}, false},
-		{"counted as long", whole, compact.Budget{Estimate: whole / 2, Tokens: whole, Messages: len(h)}, true},
-		{"below zero", whole, compact.Budget{Estimate: -1}, true},
-	} {
-		tt.known.Window = tt.window
-		got, err := compact.Trim(nil)(t.Context(), h, tt.known)
-		if err != nil || (got != nil) != tt.want {
-			t.Errorf("%s: got %v, %v, want a shorter history: %t", tt.name, got, err, tt.want)
-		}
-		if !tt.want || tt.known.Tokens > 0 {
-			continue
-		}
-		alone, err := compact.Trim(nil)(t.Context(), h, compact.Budget{Window: tt.window})
-		if diff := cmp.Diff(got, alone); err != nil || diff != "" {
-			t.Errorf("%s: got (-) want (+), as without the estimate: %v\n%s", tt.name, err, diff)
-		}
 	}
 }
 

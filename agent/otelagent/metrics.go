@@ -83,13 +83,6 @@ func (m *maker) gauge(name, unit, description string) metric.Int64ObservableGaug
 	return g
 }
 
-// secondsGauge makes a gauge of a duration.
-func (m *maker) secondsGauge(name, description string) metric.Float64ObservableGauge {
-	g, err := m.meter.Float64ObservableGauge(name, metric.WithUnit("s"), metric.WithDescription(description))
-	m.addError(name, err)
-	return g
-}
-
 // newMetrics makes the instruments. The error joins those of all instruments that could not be made.
 func newMetrics(meter metric.Meter) (*metrics, error) {
 	in := &maker{meter: meter}

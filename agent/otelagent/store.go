@@ -28,7 +28,9 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 	}
 	in := &maker{meter: provider.Meter(scope)}
 	runs := in.gauge("mcpchain.runs", "{run}", "Runs of the store that are running, waiting or failed.")
-	lag := in.secondsGauge("mcpchain.runs.lag", "For how long the first due run has been due.")
+	const lagName = "mcpchain.runs.lag"
+	lag, err := in.meter.Float64ObservableGauge(lagName, metric.WithUnit("s"), metric.WithDescription("For how long the first due run has been due."))
+	in.addError(lagName, err)
 	all := []metric.Observable{runs, lag}
 	var gauges []metric.Int64ObservableGauge
 	for _, g := range storeGauges {

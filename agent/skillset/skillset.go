@@ -21,6 +21,7 @@
 package skillset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,16 +74,13 @@ type entry struct {
 // has at most 100 skills; later ones are skipped. Servers without skills are ignored. Open fails if
 // a server's list cannot be read, or a client is nil.
 func Open(ctx context.Context, servers map[string]*mcpclient.Client, opts *Options) (*Set, error) {
-	o := Options{}
-	if opts != nil {
-		o = *opts
-	}
+	opts = cmp.Or(opts, new(Options))
 	s := &Set{byName: map[string]*entry{}}
 	for _, server := range slices.Sorted(maps.Keys(servers)) {
 		if servers[server] == nil {
 			return nil, fmt.Errorf("client of server %q is nil: connect it first", server)
 		}
-		if err := s.list(ctx, server, servers[server], &o); err != nil {
+		if err := s.list(ctx, server, servers[server], opts); err != nil {
 			return nil, fmt.Errorf("list the skills of server %q: %w", server, err)
 		}
 	}
@@ -93,7 +91,7 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, opts *Optio
 
 // list adds the skills of a server, up to the bound of the set. What it leaves out is in skipped, except
 // for skills that the host does not allow.
-func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client, o *Options) error {
+func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client, opts *Options) error {
 	for skill, err := range skills.List(ctx, client) {
 		if _, none := errors.AsType[*mcpclient.CapabilityError](err); none {
 			return nil
@@ -109,7 +107,7 @@ func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client,
 			s.skipped = append(s.skipped, fmt.Errorf("server %q has more skills than a set takes, %d: choose some with Options.Allow", server, maxSkills))
 			return nil
 		}
-		if o.Allow != nil && !o.Allow(server, skill) {
+		if opts.Allow != nil && !opts.Allow(server, skill) {
 			continue
 		}
 		s.skills = append(s.skills, &entry{name: excerpt.Line(skill.Name, maxName), server: server, client: client, skill: skill})
