@@ -204,7 +204,7 @@ func (o *options) run(ctx context.Context, logger *slog.Logger) error {
 		return err
 	}
 	defer s.close()
-	defer tokens.OnHangup(logger, s.again)()
+	defer tokens.OnHangup(logger, s.reloadUsers)()
 	if listener == nil {
 		logger.Info("the worker drives runs", "temporal", o.temporal)
 		return over(s.work(ctx))

@@ -29,19 +29,19 @@ import (
 
 // service has the parts of a process.
 type service struct {
-	agent   *agent.Agent
-	store   sqlstore.Store
-	db      *database.DB
-	feed    *eventfeed.Feed
-	engine  engine
-	servers func() []adapter.ServerStatus // nil at a front, whose workers have them
-	watch   *hosting.Watch                // watches these servers
-	users   identify
-	again   func() (users int, err error) // reads the users again; nil for demo users
-	limits  *limits
-	proxies bounded.Addresses // whose connections carry requests of many users
-	kept    time.Duration     // how long ended runs are kept
-	logger  *slog.Logger
+	agent       *agent.Agent
+	store       sqlstore.Store
+	db          *database.DB
+	feed        *eventfeed.Feed
+	engine      engine
+	servers     func() []adapter.ServerStatus // nil at a front, whose workers have them
+	watch       *hosting.Watch                // watches these servers
+	users       identify
+	reloadUsers func() (users int, err error) // from the file of -users; nil for demo users
+	limits      *limits
+	proxies     bounded.Addresses // whose connections carry requests of many users
+	kept        time.Duration     // how long ended runs are kept
+	logger      *slog.Logger
 
 	closing context.Context // ends event streams
 	silence context.CancelFunc
@@ -68,7 +68,7 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 		if known, err = tokens.Read(o.Users); err != nil {
 			return nil, &cli.FileError{Err: fmt.Errorf("-users: %w", err)}
 		}
-		s.again = known.Reload
+		s.reloadUsers = known.Reload
 	}
 	s.users = bearer(known)
 	if err := s.open(ctx, o); err != nil {

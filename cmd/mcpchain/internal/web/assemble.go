@@ -37,14 +37,14 @@ import (
 
 // app is the program without its listener.
 type app struct {
-	handler http.Handler
-	frames  *views                        // nil without views
-	again   func() (users int, err error) // reads the users again; nil without a file
-	closers []func() error                // called in reverse order
+	handler     http.Handler
+	frames      *views                        // nil without views
+	reloadUsers func() (users int, err error) // from the file of -users; nil without one
+	closers     []func() error                // called in reverse order
 }
 
-// later has close called when the program ends.
-func (a *app) later(close func() error) { a.closers = append(a.closers, close) }
+// onClose has close called when the program ends.
+func (a *app) onClose(close func() error) { a.closers = append(a.closers, close) }
 
 // close closes the parts, the latest first, also after an error.
 func (a *app) close() (err error) {
@@ -78,7 +78,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	if err != nil {
 		return nil, err
 	}
-	service, err := a.converse(o, p)
+	service, err := a.newTalk(o, p)
 	if err != nil {
 		return nil, err
 	}
@@ -92,10 +92,10 @@ func (a *app) open(ctx context.Context, o *options, address net.Addr) (p *parts,
 	if p.db, err = database.Open(ctx, o.store); err != nil {
 		return nil, err
 	}
-	a.later(p.db.Close)
+	a.onClose(p.db.Close)
 	if o.kept > 0 {
 		stop := hosting.Tidy(p.db.Runs, o.kept, o.logger)
-		a.later(func() error { stop(); return nil })
+		a.onClose(func() error { stop(); return nil })
 	}
 	if p.users, err = a.signIn(ctx, o, p.db.DB); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (a *app) open(ctx context.Context, o *options, address net.Addr) (p *parts,
 	if p.model, err = hosting.OpenModel(ctx, o.model, false, o.logger); err != nil {
 		return nil, err
 	}
-	a.later(p.model.Close)
+	a.onClose(p.model.Close)
 	if o.model.Model.Name == "" {
 		p.prices = demoPrices
 	}
@@ -123,8 +123,8 @@ func (a *app) open(ctx context.Context, o *options, address net.Addr) (p *parts,
 	return p, err
 }
 
-// converse returns the service of conversations. From now on, windows are told of changes.
-func (a *app) converse(o *options, p *parts) (*talk.Service, error) {
+// newTalk returns the service of conversations. From now on, windows are told of changes.
+func (a *app) newTalk(o *options, p *parts) (*talk.Service, error) {
 	opts := talk.Options{
 		Model:    p.model.LLM,
 		Store:    p.db.Runs,
@@ -134,7 +134,7 @@ func (a *app) converse(o *options, p *parts) (*talk.Service, error) {
 		Prices:   p.prices,
 		System:   "You help the user with the tools that you have. Answer in Markdown.",
 		Limits:   run.Limits{Tokens: int64(o.tokens)},
-		Shared:   func() any { return p.servers.shown(p.model.Name, o.config) },
+		Shared:   func() any { return p.servers.panel(p.model.Name, o.config) },
 		Room:     func(ctx context.Context, user string, begins bool) error { return o.room(ctx, p.db, user, begins) },
 		Logger:   o.logger,
 	}
@@ -147,7 +147,7 @@ func (a *app) converse(o *options, p *parts) (*talk.Service, error) {
 		return nil, err
 	}
 	p.changes.service.Store(service)
-	a.later(func() error { service.Close(); return nil })
+	a.onClose(func() error { service.Close(); return nil })
 	return service, nil
 }
 
@@ -169,7 +169,7 @@ func (a *app) site(o *options, address net.Addr, p *parts, service *talk.Service
 	}
 	if a.frames != nil {
 		opts.Views = viewing.New(viewing.Options{Talk: service, Tools: p.servers.tools, Sandbox: a.frames.box, Logger: o.logger})
-		a.later(func() error { opts.Views.Close(); return nil })
+		a.onClose(func() error { opts.Views.Close(); return nil })
 		opts.FrameOrigin = a.frames.origin
 	}
 	return site.New(opts)
@@ -219,7 +219,7 @@ func (a *app) signIn(ctx context.Context, o *options, db *sql.DB) (site.SignIn, 
 		if err != nil {
 			return nil, &cli.FileError{Err: fmt.Errorf("-users: %w", err)}
 		}
-		users, a.again = signin.Users{Tokens: table}, table.Reload
+		users, a.reloadUsers = signin.Users{Tokens: table}, table.Reload
 	}
 	return signin.New(ctx, db, users, o.isSecure())
 }
@@ -235,7 +235,7 @@ func (a *app) personal(o *options, address net.Addr, opts *adapter.Options, serv
 		Servers: servers, Store: tokens, Tools: opts, Logger: o.logger, Changed: changed,
 		Callback: o.base(address) + site.CallbackPath,
 	})
-	a.later(personal.Close)
+	a.onClose(personal.Close)
 	return personal, nil
 }
 

@@ -58,7 +58,7 @@ func listen(ctx context.Context, o *options) (err error) {
 	for _, w := range o.warnings(listener.Addr()) {
 		fmt.Fprintln(os.Stderr, "Warning:", w)
 	}
-	defer tokens.OnHangup(o.logger, a.again)()
+	defer tokens.OnHangup(o.logger, a.reloadUsers)()
 	fmt.Fprintf(os.Stderr, "The page is at http://%s/ until Ctrl-C. It keeps conversations in %s\n", listener.Addr(), o.store)
 	both, ctx := errgroup.WithContext(ctx)
 	serve := func(l net.Listener, s hosting.Server) {

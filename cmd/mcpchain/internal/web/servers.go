@@ -32,7 +32,7 @@ func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, ch
 	if err != nil {
 		return nil, err
 	}
-	a.later(entries.Close)
+	a.onClose(entries.Close)
 	shared := *opts
 	shared.Policy.Start, shared.OnChange = adapter.StartAvailable, changed
 	if len(entries.File) == 0 { // otherwise the start has to find out who requires a sign-in
@@ -48,7 +48,7 @@ func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, ch
 	if err != nil {
 		return nil, err
 	}
-	a.later(tools.Close)
+	a.onClose(tools.Close)
 	s := &servers{tools: tools, refused: entries.Wrong}
 	for _, entry := range entries.File {
 		wants := slices.ContainsFunc(tools.Servers(), func(t adapter.ServerStatus) bool { return t.Name == entry.Name && wantsSignIn(t.Err) })
@@ -75,9 +75,9 @@ type shared struct {
 	Troubles []trouble `json:"troubles"`
 }
 
-// shown returns what windows show about the servers of a file, or of the demo if file is "". A
+// panel returns what windows show about the servers of a file, or of the demo if file is "". A
 // mistake in the file has its line; how to reach a server is only in the log.
-func (s *servers) shown(model, file string) shared {
+func (s *servers) panel(model, file string) shared {
 	out := shared{Model: model, Demo: file == "", Servers: []string{}, Troubles: []trouble{}}
 	folder := strings.TrimSuffix(file, filepath.Base(file)) // the part of the file's path to hide
 	for _, status := range slices.Concat(s.refused, s.tools.Servers()) {
@@ -102,7 +102,7 @@ func troubleOf(status adapter.ServerStatus, folder string) string {
 	switch {
 	case errors.Is(status.Err, config.ErrEntry):
 		text := strings.Replace(status.Err.Error(), fmt.Sprintf("server %q: ", status.Name), "", 1)
-		return talk.ShownError(strings.TrimPrefix(text, folder))
+		return talk.ErrorText(strings.TrimPrefix(text, folder))
 	case errors.Is(status.Err, adapter.ErrConnecting):
 		return "is slow, and joins when it is ready"
 	case status.Err != nil:

@@ -45,7 +45,7 @@ func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the sandbox of views: %w; -views names another address, or none", err)
 	}
-	a.later(func() error { _ = listener.Close(); return nil }) // the server may have closed it
+	a.onClose(func() error { _ = listener.Close(); return nil }) // the server may have closed it
 	origin := cmp.Or(o.viewsFrom, "http://"+listener.Addr().String())
 	var hosts []string
 	for _, name := range o.allowedHosts(page) {

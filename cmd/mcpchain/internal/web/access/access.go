@@ -143,7 +143,7 @@ type source struct {
 // Catalog implements [adapter.Source].
 func (s *source) Catalog(p profile.Profile) *adapter.Catalog {
 	if g, err := s.access.grant(s.user, s.server); err == nil {
-		if tools := g.connected(); tools != nil {
+		if tools := g.toolset(); tools != nil {
 			return tools.Catalog(p)
 		}
 	}

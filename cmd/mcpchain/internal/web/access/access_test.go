@@ -84,7 +84,7 @@ func TestSignOutWhileConnecting(t *testing.T) {
 	check.Equal(t, "state", a.Status("Ada")[0].State, Needed)
 	g, err := a.grant("Ada", "mail")
 	check.Must(t, err)
-	if g.connected() != nil {
+	if g.toolset() != nil {
 		t.Error("the user is connected")
 	}
 }

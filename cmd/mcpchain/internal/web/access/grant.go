@@ -114,8 +114,8 @@ func (g *grant) set(state State, err error) {
 	g.state, g.err = state, err
 }
 
-// connected returns the tools of the connection, nil if there is none.
-func (g *grant) connected() *adapter.Toolset {
+// toolset returns the tools of the connection, nil if there is none.
+func (g *grant) toolset() *adapter.Toolset {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.tools
@@ -139,7 +139,7 @@ func (g *grant) disconnect() error {
 func (g *grant) connect(ctx context.Context) {
 	g.connecting.Lock()
 	defer g.connecting.Unlock()
-	if g.connected() != nil {
+	if g.toolset() != nil {
 		g.set(Ready, nil)
 		return
 	}
@@ -235,8 +235,8 @@ func (g *grant) want(scope string) {
 	}
 }
 
-// widened returns the scopes of a sign-in, with those that refused calls need.
-func (g *grant) widened(scope string) string {
+// allScopes returns the scopes of a sign-in, with those that refused calls need.
+func (g *grant) allScopes(scope string) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	all := append(strings.Fields(scope), g.scopes...)

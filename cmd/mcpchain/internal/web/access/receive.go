@@ -40,7 +40,7 @@ func (r *reception) Receive(ctx context.Context, address string) (url.Values, er
 		r.grant.want(query.Get("scope"))
 		return nil, &mcp.SignInError{URL: r.RedirectURI()}
 	}
-	if scope := r.grant.widened(query.Get("scope")); scope != "" {
+	if scope := r.grant.allScopes(query.Get("scope")); scope != "" {
 		query.Set("scope", scope)
 		u.RawQuery = query.Encode()
 	}

@@ -17,7 +17,7 @@ import (
 // route serves requests of signed-in users, with their body of type T. A nil answer has the status 204, the id of a
 // conversation 202, and any other answer 200.
 func route[T any](s *site, rates *hosting.Rates, serve func(r *http.Request, user string, body T) (answer any, err error)) http.HandlerFunc {
-	return s.signed(rates, func(w http.ResponseWriter, r *http.Request, user string) error {
+	return s.asUser(rates, func(w http.ResponseWriter, r *http.Request, user string) error {
 		var body T
 		if _, isNone := any(body).(none); !isNone {
 			if err := hosting.ReadJSON(w, r, maxBody, &body); err != nil {
@@ -43,8 +43,8 @@ func route[T any](s *site, rates *hosting.Rates, serve func(r *http.Request, use
 // conversation is an id of a conversation.
 type conversation string
 
-// answered returns the conversation of a request as its answer.
-func answered(r *http.Request, err error) (any, error) { return conversation(r.PathValue("id")), err }
+// idOf returns the conversation of a request as its answer.
+func idOf(r *http.Request, err error) (any, error) { return conversation(r.PathValue("id")), err }
 
 type (
 	none     struct{} // for a request whose body does not matter
@@ -69,9 +69,9 @@ func (s *site) say(r *http.Request, user string, q question) (any, error) {
 	id := r.PathValue("id")
 	say := func(before ...string) error { return s.opts.Talk.Say(r.Context(), user, id, q.Text, before...) }
 	if s.opts.Views != nil {
-		return answered(r, s.opts.Views.Ask(user, id, say))
+		return idOf(r, s.opts.Views.Ask(user, id, say))
 	}
-	return answered(r, say())
+	return idOf(r, say())
 }
 
 // edit begins a conversation with another question instead of one.
@@ -82,12 +82,12 @@ func (s *site) edit(r *http.Request, user string, q edit) (any, error) {
 
 // answer answers a question of the model's host or of a server.
 func (s *site) answer(r *http.Request, user string, a talk.Answer) (any, error) {
-	return answered(r, s.opts.Talk.Answer(r.Context(), user, r.PathValue("id"), a))
+	return idOf(r, s.opts.Talk.Answer(r.Context(), user, r.PathValue("id"), a))
 }
 
 // stop ends the turn.
 func (s *site) stop(r *http.Request, user string, _ none) (any, error) {
-	return answered(r, s.opts.Talk.Stop(r.Context(), user, r.PathValue("id")))
+	return idOf(r, s.opts.Talk.Stop(r.Context(), user, r.PathValue("id")))
 }
 
 // delete deletes a conversation, and ends its views first.
@@ -95,7 +95,7 @@ func (s *site) delete(r *http.Request, user string, _ none) (any, error) {
 	if s.opts.Views != nil {
 		s.opts.Views.EndConversation(user, r.PathValue("id"))
 	}
-	return answered(r, s.opts.Talk.Delete(r.Context(), user, r.PathValue("id")))
+	return idOf(r, s.opts.Talk.Delete(r.Context(), user, r.PathValue("id")))
 }
 
 // older answers with the conversations after the one in the query, which names the id and the time

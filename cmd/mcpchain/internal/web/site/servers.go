@@ -33,14 +33,14 @@ func (s *site) signInError(r *http.Request, err error) error {
 		return err
 	}
 	s.opts.Logger.Warn("a sign-in to a server has failed", "server", r.PathValue("server"), "error", err)
-	return hosting.Refuse(http.StatusBadGateway, "%s", talk.ShownError(err.Error()))
+	return hosting.Refuse(http.StatusBadGateway, "%s", talk.ErrorText(err.Error()))
 }
 
 // callback handles the answer of an authorization server, which the browser delivers.
 func (s *site) callback(w http.ResponseWriter, r *http.Request, user string) error {
 	server, err := s.opts.Access.Callback(r.Context(), user, r.URL.Query())
 	if err != nil {
-		WritePage(w, http.StatusForbidden, "You are not signed in", talk.ShownError(err.Error())+".")
+		WritePage(w, http.StatusForbidden, "You are not signed in", talk.ErrorText(err.Error())+".")
 		return nil
 	}
 	WritePage(w, http.StatusOK, "You are signed in to "+server, "You can close this window, and go on in the other one.")

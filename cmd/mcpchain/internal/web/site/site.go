@@ -149,14 +149,14 @@ func New(o Options) http.Handler {
 	mux.Handle("POST /api/conversations/{id}/answers", route(s, s.changes, s.answer))
 	mux.Handle("POST /api/conversations/{id}/stop", route(s, s.changes, s.stop))
 	mux.Handle("DELETE /api/conversations/{id}", route(s, s.changes, s.delete))
-	mux.Handle("GET /api/conversations/{id}/media/{seq}/{index}/{call}/{n}", s.signed(s.changes, s.media))
+	mux.Handle("GET /api/conversations/{id}/media/{seq}/{index}/{call}/{n}", s.asUser(s.changes, s.media))
 	if o.Rules != nil {
 		mux.Handle("DELETE /api/rules/{rule}", route(s, s.changes, s.drop))
 	}
 	if o.Access != nil {
 		mux.Handle("POST /api/servers/{server}/sign-in", route(s, s.changes, s.beginServer))
 		mux.Handle("POST /api/servers/{server}/sign-out", route(s, s.changes, s.leaveServer))
-		mux.Handle("GET "+CallbackPath, s.signed(s.changes, s.callback))
+		mux.Handle("GET "+CallbackPath, s.asUser(s.changes, s.callback))
 	}
 	if o.Views != nil {
 		s.viewRoutes(mux)
@@ -224,9 +224,9 @@ func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
 	endViews() // those that began meanwhile
 }
 
-// signed passes on requests of signed-in users, and answers with the error of next. changes is the
+// asUser passes on requests of signed-in users, and answers with the error of next. changes is the
 // rate of requests that change something.
-func (s *site) signed(changes *hosting.Rates, next func(w http.ResponseWriter, r *http.Request, user string) error) http.HandlerFunc {
+func (s *site) asUser(changes *hosting.Rates, next func(w http.ResponseWriter, r *http.Request, user string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		person, err := s.person(w, r, changes)
 		if err == nil {

@@ -142,7 +142,7 @@ func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
 		v, err := valueOf(f, a.Fields[f.Name])
 		switch {
 		case err != nil:
-			wrong[f.Name] = ShownError(err.Error())
+			wrong[f.Name] = ErrorText(err.Error())
 		case v != nil:
 			values[f.Name] = v
 		}

@@ -98,7 +98,7 @@ func askOf(q *run.Question) ask {
 		a.Path = append(a.Path, hosttext.Line(name, 100))
 	}
 	if len(q.Arguments) > 0 {
-		a.Arguments = shownJSON(string(q.Arguments), maxWhole)
+		a.Arguments = prettyJSON(string(q.Arguments), maxWhole)
 		if q.Kind == run.QuestionApproval {
 			a.Wrong = tooLong(len(q.Arguments))
 		}
@@ -132,7 +132,7 @@ func tooLong(size int) string {
 func fieldsOf(params *mcp.ElicitParams) (out []field, wrong string) {
 	fields, err := forms.Fields(params)
 	if err != nil {
-		return nil, "the form cannot be shown: " + ShownError(err.Error())
+		return nil, "the form cannot be shown: " + ErrorText(err.Error())
 	}
 	for _, f := range fields {
 		v := field{
@@ -154,9 +154,9 @@ func samplingOf(q *run.Question) (s *sampled, wrong string) {
 	s = &sampled{Model: hosttext.Line(q.Model, 100), MaxTokens: int64(q.Sampling.MaxTokens), Text: hosttext.SamplingRequest(q.Sampling)}
 	data, err := json.Marshal(q.Sampling)
 	if err != nil {
-		return s, "The request cannot be shown: " + ShownError(err.Error())
+		return s, "The request cannot be shown: " + ErrorText(err.Error())
 	}
-	s.Whole = shownJSON(string(data), maxWhole)
+	s.Whole = prettyJSON(string(data), maxWhole)
 	return s, tooLong(len(data))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 	"time"
 
@@ -59,7 +60,7 @@ func (s *Service) start(key run.Key, counted bool) bool {
 		defer s.release(t)
 		s.drive(t)
 		if isViewCall(key) {
-			s.viewEnded(key)
+			s.recordEnd(key)
 		} else {
 			s.count(key.Tenant, -1)
 		}
@@ -265,4 +266,17 @@ func (s *Service) startDue(last map[run.Key]time.Time) error {
 		s.startDriving(head.Key)
 	}
 	return nil
+}
+
+// due yields the due runs: conversations, and calls of views.
+func (s *Service) due() iter.Seq2[run.Head, error] {
+	return func(yield func(run.Head, error) bool) {
+		for _, name := range []string{AgentName, viewAgentName} {
+			for head, err := range record.SkipDamaged(s.o.Store.List(s.ctx, record.Query{AllTenants: true, Agents: []string{name}, DueAt: time.Now(), Limit: 4 * maxRecovered}), nil) {
+				if !yield(head, err) {
+					return
+				}
+			}
+		}
+	}
 }

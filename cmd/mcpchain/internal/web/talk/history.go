@@ -76,7 +76,7 @@ func saidIn(key run.Key, r run.Record) (out []entry) {
 		if end.Output != "" { // what the model had written when the user stopped it
 			out = append(out, entry{kind: "reply", view: replyOf(end.Output, "", "")})
 		}
-		out = append(out, entry{kind: "ended", view: ended{Status: string(end.Status), Error: ShownError(end.Error)}})
+		out = append(out, entry{kind: "ended", view: ended{Status: string(end.Status), Error: ErrorText(end.Error)}})
 	}
 	_, isLater := change.(*ledger.Said)
 	calls := map[string]agent.Call{}
@@ -98,7 +98,7 @@ func saidIn(key run.Key, r run.Record) (out []entry) {
 func messageEntries(key run.Key, at kept, m run.Message, calls map[string]agent.Call) (out []entry) {
 	switch m.Role {
 	case run.RoleUser:
-		return []entry{{kind: "said", view: said{Seq: at.seq, Index: at.index, Text: shownText(m.Text(), maxMessage)}}}
+		return []entry{{kind: "said", view: said{Seq: at.seq, Index: at.index, Text: proseText(m.Text(), maxMessage)}}}
 	case run.RoleAssistant:
 		reasoning := ""
 		for _, p := range m.Parts {

@@ -23,7 +23,7 @@ func Link(address string) (any, error) {
 func linkOf(address string) (_ *link, wrong string) {
 	read, err := hosttext.ParseLink(address)
 	if err != nil {
-		return nil, ShownError(err.Error())
+		return nil, ErrorText(err.Error())
 	}
 	u, err := url.Parse(address)
 	if err != nil {

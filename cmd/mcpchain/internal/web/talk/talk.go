@@ -92,7 +92,7 @@ type Service struct {
 	atWork map[string]int     // number of a user's conversations that are driven here
 	lists  map[string]*listed // by user, in use
 	titles map[run.Key]string // at most maxTitles
-	viewing
+	views  viewCalls
 }
 
 // The errors of actions of a user.
@@ -112,7 +112,7 @@ var (
 func New(o Options) (*Service, error) {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	s := &Service{
-		o: o, viewing: newViewing(),
+		o: o, views: newViewCalls(),
 		topics: map[run.Key]*topic{}, atWork: map[string]int{}, lists: map[string]*listed{}, titles: map[run.Key]string{},
 	}
 	s.feed = eventfeed.New(&eventfeed.Options{Items: s.items, RunBytes: maxRecent})
@@ -167,7 +167,7 @@ func (s *Service) Begin(ctx context.Context, user, text string) (string, error) 
 
 // begin starts a conversation with messages. The last one is the question.
 func (s *Service) begin(ctx context.Context, user string, messages ...run.Message) (string, error) {
-	return s.work(ctx, user, messages[len(messages)-1].Text(), true, func() (string, error) {
+	return s.work(ctx, user, "", messages[len(messages)-1].Text(), func() (string, error) {
 		key, err := s.agent.Begin(ctx, agent.Messages(messages...), agent.WithTenant(user))
 		if err != nil {
 			return "", fmt.Errorf("begin a conversation: %w", err)
@@ -180,7 +180,7 @@ func (s *Service) begin(ctx context.Context, user string, messages ...run.Messag
 // The error matches ErrBusy, ErrWaiting or ErrElsewhere if the conversation is not over, or an
 // error of Begin.
 func (s *Service) Say(ctx context.Context, user, id, text string, before ...string) error {
-	_, err := s.work(ctx, user, text, false, func() (string, error) {
+	_, err := s.work(ctx, user, id, text, func() (string, error) {
 		key := run.Key{Tenant: user, ID: id}
 		if isViewCall(key) {
 			return "", ErrGone
@@ -190,13 +190,14 @@ func (s *Service) Say(ctx context.Context, user, id, text string, before ...stri
 	return err
 }
 
-// work has a user's question recorded, if the user may ask now, and starts to work on it. begins
-// says that record begins a conversation. After an error nothing is recorded or counted.
-func (s *Service) work(ctx context.Context, user, text string, begins bool, record func() (id string, err error)) (id string, err error) {
-	if err := s.reserveWork(ctx, user, text, begins); err != nil {
+// work has a user's question in a conversation recorded by ask, if the user may ask now, and starts to
+// work on it. The id of a new conversation is "" before ask. After an error nothing is recorded or
+// counted.
+func (s *Service) work(ctx context.Context, user, id, text string, ask func() (id string, err error)) (string, error) {
+	if err := s.reserveWork(ctx, user, id, text); err != nil {
 		return "", err
 	}
-	id, err = record()
+	id, err := ask()
 	if err != nil || !s.start(run.Key{Tenant: user, ID: id}, true) {
 		s.count(user, -1)
 	}
@@ -252,14 +253,14 @@ func earlyEnd(written string) string {
 	return written + "\n\n(the user stopped the answer here)"
 }
 
-// reserveWork returns an error if the user may not ask now. Otherwise it counts the conversation as
-// at work, until the work ends.
-func (s *Service) reserveWork(ctx context.Context, user, text string, begins bool) error {
+// reserveWork returns an error if the user may not ask now. Otherwise it counts the conversation, which
+// is new if the id is "", as at work until the work ends.
+func (s *Service) reserveWork(ctx context.Context, user, id, text string) error {
 	if strings.TrimSpace(text) == "" || len(text) > maxMessage {
 		return fmt.Errorf("%w: a question has text, of at most %d bytes", ErrUnfit, maxMessage)
 	}
 	if s.o.Room != nil {
-		if err := s.o.Room(ctx, user, begins); err != nil {
+		if err := s.o.Room(ctx, user, id == ""); err != nil {
 			return err
 		}
 	}

@@ -138,7 +138,7 @@ func (s *Service) viewURI(server, tool string) string {
 // answeredOf returns the view of an answer. A page that the user agrees to visit comes with it,
 // unless its address is refused.
 func answeredOf(e *agent.Replied) answered {
-	a := answered{Ask: e.Question.ID, Action: string(e.Reply.Action), Reason: shownText(e.Reply.Reason, maxError), What: subject(e.Question)}
+	a := answered{Ask: e.Question.ID, Action: string(e.Reply.Action), Reason: proseText(e.Reply.Reason, maxError), What: subject(e.Question)}
 	if e.Question.Kind == run.QuestionURL && e.Reply.Action == run.ActionAccept {
 		a.Link, _ = linkOf(e.Question.Elicit.URL)
 	}
@@ -147,7 +147,7 @@ func answeredOf(e *agent.Replied) answered {
 
 // replyOf returns the view of the model's reply.
 func replyOf(text, reasoning, model string) reply {
-	r := reply{Reasoning: shownText(reasoning, maxReasoning), Model: hosttext.Line(model, 100)}
+	r := reply{Reasoning: proseText(reasoning, maxReasoning), Model: hosttext.Line(model, 100)}
 	if strings.TrimSpace(text) != "" {
 		r.Text = prose.Tree(text)
 	}
@@ -161,7 +161,7 @@ func callOf(c agent.Call) call {
 		Turn:      c.Turn,
 		Server:    hosttext.Line(c.Server, 100),
 		Name:      hosttext.Line(c.Name, 200),
-		Arguments: shownJSON(c.Arguments, maxArguments),
+		Arguments: prettyJSON(c.Arguments, maxArguments),
 	}
 }
 
@@ -174,7 +174,7 @@ type kept struct {
 
 // resultOf returns the view of a result. The page loads pictures and sound by their URLs, see [Service.Media].
 func resultOf(key run.Key, at kept, e *agent.ToolEnd) result {
-	r := result{call: callOf(e.Call), Text: shownText(e.Part.Text, maxResult), Error: e.Part.IsError, Took: int64(e.Duration / time.Millisecond)}
+	r := result{call: callOf(e.Call), Text: proseText(e.Part.Text, maxResult), Error: e.Part.IsError, Took: int64(e.Duration / time.Millisecond)}
 	for i, p := range e.Part.Media {
 		if !isShown(p) {
 			continue
@@ -197,8 +197,8 @@ var shownTypes = map[string]bool{
 
 func isShown(p run.Part) bool { return shownTypes[p.MIMEType] && len(p.Data) > 0 }
 
-// shownText returns text that a person only reads, cut to most bytes before escaping.
-func shownText(text string, most int) string { return cut(text, most, hosttext.Prose) }
+// proseText returns text that a person only reads, cut to most bytes before escaping.
+func proseText(text string, most int) string { return cut(text, most, hosttext.Prose) }
 
 // exactText returns text that a person decides on, cut to most bytes before escaping.
 func exactText(text string, most int) string { return cut(text, most, hosttext.Escape) }
@@ -212,9 +212,9 @@ func cut(text string, most int, shown func(string) string) string {
 	return shown(strings.ToValidUTF8(text, "\ufffd")) + note
 }
 
-// shownJSON returns indented JSON with invisible characters escaped. Text that is not JSON, is
+// prettyJSON returns indented JSON with invisible characters escaped. Text that is not JSON, is
 // longer than most bytes, or would be mostly indentation, is returned as by exactText.
-func shownJSON(text string, most int) string {
+func prettyJSON(text string, most int) string {
 	if len(text) > most {
 		return exactText(text, most)
 	}
@@ -225,5 +225,5 @@ func shownJSON(text string, most int) string {
 	return hosttext.EscapeJSON(indented)
 }
 
-// ShownError returns the text of an error as the page shows it: on one line, cut to maxError characters.
-func ShownError(text string) string { return hosttext.Line(text, maxError) }
+// ErrorText returns the text of an error as the page shows it: on one line, cut to maxError characters.
+func ErrorText(text string) string { return hosttext.Line(text, maxError) }

@@ -68,8 +68,8 @@ func canonical(raw json.RawMessage) json.RawMessage {
 	return sorted
 }
 
-// viewing has the state of the calls of views. Service.mu guards it.
-type viewing struct {
+// viewCalls has the state of the calls of views. Service.mu guards it.
+type viewCalls struct {
 	awaited  map[run.Key]int     // number of views that wait for a call
 	reserved map[run.Key]int     // number of calls that are about to begin, by conversation
 	ended    map[run.Key]viewEnd // calls that have ended in this process, for keptFor
@@ -81,8 +81,8 @@ type viewEnd struct {
 	told bool // a view got the result
 }
 
-func newViewing() viewing {
-	return viewing{awaited: map[run.Key]int{}, reserved: map[run.Key]int{}, ended: map[run.Key]viewEnd{}}
+func newViewCalls() viewCalls {
+	return viewCalls{awaited: map[run.Key]int{}, reserved: map[run.Key]int{}, ended: map[run.Key]viewEnd{}}
 }
 
 // viewPrefix begins the ids of runs that are calls of views.
@@ -149,19 +149,6 @@ func (s *Service) agentOf(key run.Key) *agent.Agent {
 	return s.agent
 }
 
-// due yields the due runs: conversations, and calls of views.
-func (s *Service) due() iter.Seq2[run.Head, error] {
-	return func(yield func(run.Head, error) bool) {
-		for _, name := range []string{AgentName, viewAgentName} {
-			for head, err := range record.SkipDamaged(s.o.Store.List(s.ctx, record.Query{AllTenants: true, Agents: []string{name}, DueAt: time.Now(), Limit: 4 * maxRecovered}), nil) {
-				if !yield(head, err) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // asView returns the context of a run; for a call of a view, it has the view.
 func (s *Service) asView(ctx context.Context, key run.Key) context.Context {
 	if !isViewCall(key) {
@@ -212,7 +199,7 @@ func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mc
 			return nil, goneError(err)
 		}
 		if log.Head.Status.Ended() {
-			s.viewTold(key)
+			s.recordDelivery(key)
 			return viewResult(log.Records)
 		}
 		select {
@@ -229,7 +216,7 @@ func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mc
 // beginViewCall begins a run, or joins one whose view is gone. leave ends the wait for it. It also
 // deletes runs that no window shows any more.
 func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c ViewCall) (key run.Key, leave func(), err error) {
-	beginning, done := s.hold(s.reserved, conversation)
+	beginning, done := s.hold(s.views.reserved, conversation)
 	defer done()
 	runs, err := s.viewRuns(ctx, conversation)
 	if err != nil {
@@ -256,7 +243,7 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 		return key, nil, err
 	}
 	key = run.Key{Tenant: conversation.Tenant, ID: prefixOf(conversation) + strings.ToLower(rand.Text())}
-	_, leave = s.hold(s.awaited, key)
+	_, leave = s.hold(s.views.awaited, key)
 	_, err = s.calls.Begin(ctx, agent.Text(string(encoded)), agent.WithRun(key.ID), agent.WithNewRun(), agent.WithTenant(key.Tenant), agent.WithVar("view", encoded))
 	if err != nil {
 		leave()
@@ -266,7 +253,7 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 	return key, leave, nil
 }
 
-// hold counts a use of a run until leave is called, in one of the maps of viewing. uses is the
+// hold counts a use of a run until leave is called, in one of the maps of viewCalls. uses is the
 // number of uses with this one.
 func (s *Service) hold(counts map[run.Key]int, key run.Key) (uses int, leave func()) {
 	s.mu.Lock()
@@ -291,11 +278,11 @@ func (s *Service) holdLocked(counts map[run.Key]int, key run.Key) (uses int, lea
 // view was there. Otherwise leave is nil.
 func (s *Service) join(ctx context.Context, head run.Head, c ViewCall) (leave func()) {
 	s.mu.Lock()
-	end, known := s.ended[head.Key]
+	end, known := s.views.ended[head.Key]
 	missed := known && !end.told && time.Since(end.at) < keptFor
-	free := s.awaited[head.Key] == 0 && (!head.Status.Ended() || missed)
+	free := s.views.awaited[head.Key] == 0 && (!head.Status.Ended() || missed)
 	if free {
-		_, leave = s.holdLocked(s.awaited, head.Key) // so that no other view joins it
+		_, leave = s.holdLocked(s.views.awaited, head.Key) // so that no other view joins it
 	}
 	s.mu.Unlock()
 	if !free {
@@ -309,21 +296,21 @@ func (s *Service) join(ctx context.Context, head run.Head, c ViewCall) (leave fu
 	return leave
 }
 
-// viewEnded records that a run has ended, if no view waits for it. It forgets the ends that are too old to matter.
-func (s *Service) viewEnded(key run.Key) {
+// recordEnd records that a run has ended, if no view waits for it. It forgets the ends that are too old to matter.
+func (s *Service) recordEnd(key run.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.ended, func(_ run.Key, end viewEnd) bool { return time.Since(end.at) >= keptFor })
-	if !s.ended[key].told && s.awaited[key] == 0 && len(s.ended) < maxMissed {
-		s.ended[key] = viewEnd{at: time.Now()}
+	maps.DeleteFunc(s.views.ended, func(_ run.Key, end viewEnd) bool { return time.Since(end.at) >= keptFor })
+	if !s.views.ended[key].told && s.views.awaited[key] == 0 && len(s.views.ended) < maxMissed {
+		s.views.ended[key] = viewEnd{at: time.Now()}
 	}
 }
 
-// viewTold records that a view gets the result of a run.
-func (s *Service) viewTold(key run.Key) {
+// recordDelivery records that a view gets the result of a run.
+func (s *Service) recordDelivery(key run.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended[key] = viewEnd{time.Now(), true}
+	s.views.ended[key] = viewEnd{time.Now(), true}
 }
 
 // cancelViewCall cancels a run whose view has cancelled its call, unless the call was sent.

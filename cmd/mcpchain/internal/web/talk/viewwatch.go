@@ -26,7 +26,7 @@ type viewed struct {
 func ViewedEvent(c ViewCall, text string, failed bool, took time.Duration) Event {
 	event := result{
 		call: callOf(agent.Call{ID: c.Tool, Server: c.Server, Name: c.Tool, Arguments: string(c.Arguments)}),
-		Text: shownText(text, maxResult), Error: failed, Took: int64(took / time.Millisecond),
+		Text: proseText(text, maxResult), Error: failed, Took: int64(took / time.Millisecond),
 	}
 	return momentary("viewed", viewed{
 		Turn:   c.Turn,
