@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // patience is how long a test waits for what has to come.
@@ -58,17 +60,20 @@ var address = regexp.MustCompile(`http://\S+:\d+`)
 // start runs the program with a new database until the test ends.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
-	p := &program{log: make(chan string, 1000), args: append([]string{"-store", filepath.Join(t.TempDir(), "web.db"), "-demo-users", "Ada,Grace", "-views", "127.0.0.1:0"}, args...)}
+	p := &program{log: make(chan string, 1000), args: []string{
+		"serve", "-listen", testenv.FreeAddress(t), "-store", filepath.Join(t.TempDir(), "web.db"), "-demo-users", "Ada,Grace", "-views", "127.0.0.1:0",
+	}}
+	p.args = append(p.args, args...)
 	t.Cleanup(func() { p.end(t, syscall.SIGTERM) })
-	p.run(t, "127.0.0.1:0") // the only IPv4 address that some providers of sign-ins redirect to
+	p.run(t)
 	return p
 }
 
-func (p *program) run(t *testing.T, listen string) {
+func (p *program) run(t *testing.T, more ...string) {
 	t.Helper()
 	binary, err := built()
 	check.Must(t, err)
-	p.cmd = exec.Command(binary, append([]string{"serve", "-listen", listen}, p.args...)...)
+	p.cmd = exec.Command(binary, append(slices.Clip(p.args), more...)...)
 	p.cmd.Env = append(os.Environ(), "OPENAI_BASE_URL=", "OPENAI_MODEL=", "OPENAI_API_KEY=none")
 	stderr, err := p.cmd.StderrPipe()
 	check.Must(t, err)
@@ -125,7 +130,7 @@ func (p *program) logs(t *testing.T, text string) {
 // again starts the program at the same address.
 func (p *program) again(t *testing.T) {
 	t.Helper()
-	p.run(t, strings.TrimPrefix(p.url, "http://"))
+	p.run(t, "-listen", strings.TrimPrefix(p.url, "http://"))
 }
 
 func (p *program) end(t *testing.T, how syscall.Signal) {

@@ -24,7 +24,8 @@ func notes(t *testing.T) (*peer.Protected, []string) {
 		})
 	}
 	protected := peer.StartProtected(t, s.Server, time.Hour)
-	return protected, configured(t, "notes", map[string]any{"type": "http", "url": protected.URL})
+	args := configured(t, "notes", map[string]any{"type": "http", "url": protected.URL})
+	return protected, append(args, "-listen", "127.0.0.1:0") // the only IPv4 address that some providers redirect to
 }
 
 // signInAt goes through the pages of the provider, from the card that is open, and returns the last

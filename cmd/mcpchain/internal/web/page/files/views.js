@@ -179,19 +179,27 @@ export class Views {
     for (const session of this.#sessions.keys()) api.endView(session, true).catch(() => {});
   };
 
-  // leave tears all views down while another conversation is shown. They have a stream of their own until then.
+  // leave tears all views down while another conversation is shown. They have a stream of their own until then: they end once
+  // that is there, because the server waits only briefly for the answer of a view.
   async leave(after) {
+    this.#over = true;
     for (const key of [...this.#cards.keys()]) this.#drop(key);
     const places = [...this.#sessions.values()].map((f) => f.node.closest("#log > *"));
     const stop = new AbortController();
-    if (places.length > 0) {
-      read(this.#window, [{ conversation: this.#conversation, after, views: this.#window }], stop.signal, () => {}, (_, type, id, data) => {
-        if (["view-life", "view", "view-closed"].includes(type)) this.take(type, data);
-      }).catch(() => {}); // the views end without a word then
-    }
+    if (places.length > 0) await this.#listen(after, stop.signal);
     await this.end();
     stop.abort();
     for (const place of places) place?.remove();
+  }
+
+  // #listen reads a stream of the views alone. It returns once that is there, or fails: then the views end without a word.
+  #listen(after, signal) {
+    const windows = [{ conversation: this.#conversation, after, views: this.#window }];
+    return new Promise((done) => {
+      read(this.#window, windows, signal, done, (_, type, id, data) => {
+        if (["view-life", "view", "view-closed"].includes(type)) this.take(type, data);
+      }).catch(done);
+    });
   }
 
   // end tears all views down.
