@@ -37,23 +37,21 @@ type pane struct {
 // least. A parameter that has fewer values than there are conversations counts as empty.
 func panesOf(r *http.Request) ([]pane, error) {
 	query := r.URL.Query()
-	ids, after, names := query["conversation"], query["after"], query["window"]
-	windows := make([]pane, max(1, len(ids)))
-	for i := range windows {
-		if i < len(ids) {
-			windows[i].conversation = ids[i]
+	value := func(name string, i int) string {
+		if values := query[name]; i < len(values) {
+			return values[i]
 		}
-		if i < len(after) {
-			var err error
-			if windows[i].after, err = agent.ParsePosition(after[i]); err != nil {
-				return nil, err
-			}
-		}
-		if i < len(names) {
-			windows[i].window = names[i]
-		}
+		return ""
 	}
-	return windows, nil
+	panes := make([]pane, max(1, len(query["conversation"])))
+	for i := range panes {
+		after, err := agent.ParsePosition(value("after", i))
+		if err != nil {
+			return nil, err
+		}
+		panes[i] = pane{value("conversation", i), after, value("window", i)}
+	}
+	return panes, nil
 }
 
 // events streams to the windows of a browser over one connection: each window gets its

@@ -1,6 +1,7 @@
 package talk
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -58,13 +59,7 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 	}
 	out = slices.DeleteFunc(out, func(e entry) bool { return !after.Before(e.at) })
 	slices.SortStableFunc(out, func(a, b entry) int {
-		switch {
-		case a.at.Before(b.at):
-			return -1
-		case b.at.Before(a.at):
-			return 1
-		}
-		return 0
+		return cmp.Or(cmp.Compare(a.at.Seq, b.at.Seq), cmp.Compare(b.at.More, a.at.More)) // as Position.Before
 	})
 	return out, nil
 }

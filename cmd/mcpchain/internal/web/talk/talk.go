@@ -224,10 +224,7 @@ func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) er
 		_, err := s.agent.Begin(ctx, input, agent.WithRun(key.ID), agent.WithTenant(key.Tenant))
 		return err
 	}
-	if state.Status.Ended() {
-		if err := s.settled(ctx, key); err != nil {
-			return err
-		}
+	if state.Status.Ended() { // this process may still hold it for a moment
 		err = s.retryWhileHeld(ctx, begin)
 	} else {
 		err = begin()
@@ -328,12 +325,11 @@ func (s *Service) Stop(ctx context.Context, user, id string) error {
 		return err
 	}
 	defer s.release(t)
-	interrupt, idle := t.driver()
+	interrupt := t.interrupter()
 	if err := s.cancel(ctx, key); err != nil { // which ends the work on the run, with what the model has written
 		return err
 	}
-	interrupt() // other work, such as connecting to servers
-	if err := wait(ctx, idle); err != nil {
+	if err := interrupt(ctx); err != nil { // other work, such as connecting to servers
 		return err
 	}
 	s.Changed(user)

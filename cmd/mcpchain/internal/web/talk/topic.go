@@ -124,38 +124,21 @@ var (
 	errEnded   = errors.New("the turn has ended")
 )
 
-// settled waits until this process has released a run that has ended.
-func (s *Service) settled(ctx context.Context, key run.Key) error {
-	s.mu.Lock()
-	t := s.topics[key]
-	s.mu.Unlock()
-	if t == nil {
-		return nil
-	}
-	_, idle := t.driver()
-	return wait(ctx, idle)
-}
-
-// driver returns a function that ends the present attempt to drive the run, and a channel that is closed when the run is no
-// longer driven.
-func (t *topic) driver() (interrupt func(), idle <-chan struct{}) {
+// interrupter returns a function that ends the present work on the run, and waits for its end. It spares work that begins later.
+func (t *topic) interrupter() func(context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	cancel := t.cancel
-	return func() {
+	cancel, idle := t.cancel, t.idle
+	return func(ctx context.Context) error {
 		if cancel != nil {
 			cancel(errStopped)
 		}
-	}, t.idle
-}
-
-// wait waits until a channel is closed.
-func wait(ctx context.Context, idle <-chan struct{}) error {
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+		select {
+		case <-idle:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 
