@@ -278,12 +278,19 @@ func cancelOutlivesTheWait(t *testing.T, store record.Store) {
 	}
 }
 
-// TestUnfinishedReply cancels a run whose model writes. What it has written is the output of the run, in the store, too.
+// TestUnfinishedReply cancels a run whose model writes. What it has written is the output of the run, in the store, too, unless a
+// hook reads the replies.
 func TestUnfinishedReply(t *testing.T) {
+	t.Run("no hook", func(t *testing.T) { unfinishedReply(t, nil, "Half an \ufffd") })
+	guard := agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return nil }}
+	t.Run("a guard", func(t *testing.T) { unfinishedReply(t, []agent.Hook{guard}, "") })
+}
+
+func unfinishedReply(t *testing.T, hooks []agent.Hook, want string) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
 		written := make(halfWritten)
-		a := newAgent(t, written, &agent.Options{Durable: agent.Durable{Store: store}})
+		a := newAgent(t, written, &agent.Options{Hooks: hooks, Durable: agent.Durable{Store: store}})
 		key := run.Key{ID: "half"}
 		go func() {
 			<-written
@@ -296,8 +303,8 @@ func TestUnfinishedReply(t *testing.T) {
 		check(t, loadErr)
 		kept, resultErr := agent.ResultOf(log.Records)
 		check(t, resultErr)
-		if !errors.Is(err, agent.ErrCancelled) || got.Output != "Half an \ufffd" || kept.Output != got.Output {
-			t.Errorf("got %q, %v and %q in the store, want what the model has written", got.Output, err, kept.Output)
+		if !errors.Is(err, agent.ErrCancelled) || got.Output != want || kept.Output != got.Output {
+			t.Errorf("got %q, %v and %q in the store, want %q", got.Output, err, kept.Output, want)
 		}
 	})
 }

@@ -15,8 +15,8 @@ import (
 // Cancel cancels a run of [Durable.Store] and returns its status. A run that has ended stays as
 // it is. If another process holds the run, the error matches [record.ErrHeld]: that process is
 // told and ends the run within about a second; [record.CancelRun] waits for it. What the model had
-// written of its reply is then the output of the run. A task that a server runs for the run is not
-// stopped.
+// written of its reply is then the output of the run, unless a hook with AfterModel would have read
+// the reply. A task that a server runs for the run is not stopped.
 func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	l, err := a.hold(ctx, key)
 	if errors.Is(err, record.ErrHeld) {

@@ -138,7 +138,9 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return d.generateReply(ctx, c, stream, output)
 	})
 	if err != nil {
-		d.rec.setUnfinished(stream.text.String())
+		if !hooks(d.engine.agent.opts.Hooks).readReplies() { // which have not seen it
+			d.rec.setUnfinished(stream.text.String())
+		}
 		if failure := d.chargeRefused(r); failure != nil {
 			return nil, stop, failure
 		}

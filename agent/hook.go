@@ -79,9 +79,14 @@ func (all hooks) beforeModel(ctx context.Context, s *ledger.State, c *ModelCall)
 	return nil
 }
 
+// readReplies reports whether a hook may change replies, or withhold them.
+func (all hooks) readReplies() bool {
+	return slices.ContainsFunc(all, func(h Hook) bool { return h.AfterModel != nil })
+}
+
 // afterModel calls the hooks for a reply.
 func (all hooks) afterModel(ctx context.Context, s *ledger.State, r *reply) error {
-	if slices.ContainsFunc(all, func(h Hook) bool { return h.AfterModel != nil }) {
+	if all.readReplies() {
 		r.calls = slices.Clone(r.calls) // a hook may modify the parts
 	}
 	for i, h := range all {
