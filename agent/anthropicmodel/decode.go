@@ -2,14 +2,12 @@ package anthropicmodel
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/model"
-	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -173,30 +171,6 @@ func (a *answer) start(m *message) error {
 	return d.Err()
 }
 
-// spent returns the counts as a run has them, for a request and a reply of so many bytes of text.
-// The API counts cached tokens apart from the input.
-func (u *usage) spent(sent, received int) (s run.Usage) {
-	if input := u.Input + u.Cached + u.Written; !chat.TooFew(int(input), sent) {
-		s.Input, s.Cached, s.CacheWrite = int64(input), int64(u.Cached), int64(u.Written)
-	}
-	if !chat.TooFew(int(u.Output), received) {
-		s.Output, s.Reasoning = int64(u.Output), int64(min(u.Details.Thoughts, u.Output))
-	}
-	s.Total = s.Input + s.Output
-	return s
-}
-
-// textSize returns the bytes of texts and calls in parts, without thoughts, as the provider drops
-// earlier ones.
-func textSize(parts []run.Part) (size int) {
-	for i := range parts {
-		if parts[i].Type != run.PartReasoning {
-			size += len(parts[i].Text) + len(parts[i].Arguments)
-		}
-	}
-	return size
-}
-
 // startBlock adds a block with its first content.
 func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	if index != len(a.blocks) || index == maxBlocks {
@@ -273,99 +247,4 @@ func (a *answer) emit(kind, piece string) error {
 		return &chat.Stopped{Err: err}
 	}
 	return nil
-}
-
-// parts returns the blocks as parts of a run. It leaves out the calls of a refused reply, and a
-// call that the bound of the reply has cut off, also before its arguments.
-func (a *answer) parts() ([]run.Part, error) {
-	var out []run.Part
-	calls := 0
-	for i, b := range a.blocks {
-		p := run.Part{Type: run.PartReasoning}
-		switch b.kind {
-		case "text":
-			p = run.Part{Type: run.PartText, Text: b.text.String()}
-			if p.Text == "" {
-				continue
-			}
-		case "thinking":
-			p.Text = b.text.String()
-			p.Provider = textMember(signatureKey, b.signature.String())
-		case "redacted_thinking":
-			p.Provider = textMember(redactedKey, b.signature.String())
-		case "tool_use":
-			calls++
-			if calls > maxCalls {
-				return nil, fmt.Errorf("more than %d calls", maxCalls)
-			}
-			input := cmp.Or(strings.TrimSpace(b.input.String()), string(b.begun))
-			switch {
-			case finish(a.stop) == model.FinishRefusal:
-				continue // the model took back what it began
-			case finish(a.stop) == model.FinishLength && i == len(a.blocks)-1 && !json.Valid([]byte(input)):
-				continue
-			case input == "":
-				input = "{}"
-			}
-			p = run.Part{Type: run.PartCall, ID: b.id, Name: b.name, Arguments: input}
-		default:
-			p.Provider = map[string]json.RawMessage{blockKey: b.whole()}
-		}
-		out = append(out, p)
-	}
-	return out, nil
-}
-
-// whole returns a block of an unknown type, with the input that came in pieces.
-func (b *replyBlock) whole() json.RawMessage {
-	var members map[string]json.RawMessage
-	input := b.input.Bytes()
-	if len(input) == 0 || !json.Valid(input) || json.Unmarshal(b.raw, &members) != nil {
-		return b.raw
-	}
-	members["input"] = input
-	raw, _ := jsonrpc.Marshal(members) // the members are valid JSON
-	return raw
-}
-
-// textMember returns an object with one member, a text.
-func textMember(key, text string) map[string]json.RawMessage {
-	raw, _ := json.Marshal(text) // a string always marshals
-	return map[string]json.RawMessage{key: raw}
-}
-
-// finish translates the reason for the end of a reply to a word of package model.
-func finish(stop string) string {
-	switch stop {
-	case "end_turn", "stop_sequence":
-		return model.FinishStop
-	case "tool_use":
-		return model.FinishCalls
-	case "max_tokens", "model_context_window_exceeded":
-		return model.FinishLength
-	case "refusal":
-		return model.FinishRefusal
-	}
-	return stop
-}
-
-// makeIDsUnique replaces the ids of calls that are empty or occur in the conversation.
-func makeIDsUnique(history []run.Message, parts []run.Part) {
-	taken := map[string]bool{}
-	for i := range history {
-		for j := range history[i].Parts {
-			if p := &history[i].Parts[j]; p.Type == run.PartCall {
-				taken[p.ID] = true
-			}
-		}
-	}
-	for i := range parts {
-		if parts[i].Type != run.PartCall {
-			continue
-		}
-		for n := len(taken); parts[i].ID == "" || taken[parts[i].ID]; n++ {
-			parts[i].ID = fmt.Sprintf("call_%d", n)
-		}
-		taken[parts[i].ID] = true
-	}
 }

@@ -10,17 +10,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// invalidError means that a request cannot be expressed in the API.
-type invalidError struct{ error }
-
-func (e *invalidError) Unwrap() error { return e.error }
-
 // failure converts a failure of the provider to a [*model.Error]. It returns other errors
 // unchanged, such as a context's.
 func failure(err error) error {
-	if invalid, ok := errors.AsType[*invalidError](err); ok {
-		return &model.Error{Kind: model.ErrorInvalid, Err: invalid.error}
-	}
 	e, ok := errors.AsType[*chat.Error](err)
 	if !ok {
 		return err

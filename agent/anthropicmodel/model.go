@@ -201,18 +201,8 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 		if !r.Stream {
 			show = nil
 		}
-		return m.generate(ctx, r, show)
+		return thoughts.Ask(r, func(r *model.Request) (*model.Response, error) { return m.post(ctx, r, show) })
 	}, failure)
-}
-
-// generate asks for a reply, again without thoughts that the provider refuses.
-func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Response, error) {
-	reply, err := thoughts.Ask(r, func(r *model.Request) (*model.Response, error) { return m.post(ctx, r, show) })
-	if err != nil {
-		return nil, err
-	}
-	makeIDsUnique(r.Messages, reply.Message.Parts)
-	return reply, nil
 }
 
 // thoughts are known by their signatures.
@@ -230,7 +220,7 @@ var thoughts = hostfail.Thoughts{
 func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Response, error) {
 	w, warning, err := m.encode(r)
 	if err != nil {
-		return nil, &invalidError{err}
+		return nil, &model.Error{Kind: model.ErrorInvalid, Err: err}
 	}
 	if m.vertex {
 		w.Version = vertexVersion
@@ -238,7 +228,7 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	}
 	body, err := jsonrpc.Marshal(w)
 	if err != nil {
-		return nil, &invalidError{err}
+		return nil, &model.Error{Kind: model.ErrorInvalid, Err: err}
 	}
 	var a *answer
 	err = m.wire.Post(ctx, m.url, m.header, body, func() chat.Answer {
@@ -248,16 +238,5 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	if err != nil {
 		return nil, err
 	}
-	parts, err := a.parts()
-	if err != nil {
-		return nil, &chat.Error{Code: chat.CodeMalformed, Message: err.Error()}
-	}
-	sent := len(r.System)
-	for i := range r.Messages {
-		sent += textSize(r.Messages[i].Parts)
-	}
-	return &model.Response{
-		Message: run.Message{Role: run.RoleAssistant, Parts: parts, Model: cmp.Or(a.model, m.name)},
-		ID:      a.id, Finish: finish(a.stop), Usage: a.usage.spent(sent, textSize(parts)), Warning: warning,
-	}, nil
+	return a.response(r, m.name, warning)
 }
