@@ -52,10 +52,12 @@ type (
 
 // draft is a request as it is sent, with the data that is needed to read the reply.
 type draft struct {
-	model     string
-	fields    map[string]any
-	messages  []chatMessage // messages for Chat Completions
-	responses bool          // the request is for Responses
+	profile      *Profile // of the host for the model
+	model        string
+	fields       map[string]any
+	messages     []chatMessage // messages for Chat Completions
+	hasReasoning bool          // a message has reasoning
+	responses    bool          // the request is for Responses
 
 	names     *names
 	ids       map[string]bool // tool call ids of the conversation
@@ -65,9 +67,6 @@ type draft struct {
 	streams   bool   // the reply comes in pieces
 	textBytes int    // bytes of text in the messages
 	warning   string // see Reply.Warning
-
-	profile      *Profile // of the host for the model
-	hasReasoning bool     // a message has reasoning
 
 	memory       *Memory // nil if the host wants no data back, or the messages have it
 	conversation conversationHash
@@ -81,6 +80,7 @@ func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 // encodeBy writes a request by a profile of the host.
 func (c *Client) encodeBy(profile *Profile, r *Request, streams bool) (*draft, error) {
 	d := &draft{
+		profile:   profile,
 		model:     r.Model,
 		fields:    map[string]any{"model": r.Model},
 		names:     newNames(r),
@@ -89,7 +89,6 @@ func (c *Client) encodeBy(profile *Profile, r *Request, streams bool) (*draft, e
 		streams:   streams,
 		textBytes: textSize(r.Messages),
 		stops:     slices.DeleteFunc(slices.Clone(r.Stop), func(s string) bool { return s == "" }),
-		profile:   profile,
 	}
 	if len(r.Metadata) > 0 {
 		if err := c.CheckMetadata(); err != nil {
@@ -105,15 +104,14 @@ func (c *Client) encodeBy(profile *Profile, r *Request, streams bool) (*draft, e
 		d.memory = cmp.Or(r.Memory, c.memory)
 	}
 	rule := modelRule{sampling: always}
-	if c.profile.OpenAIModels {
+	if profile.OpenAIModels {
 		rule = findRule(r.Model)
 	}
-	encode := c.encodeChat
-	d.responses = endpoint == Responses
-	if d.responses {
-		encode = c.encodeResponses
+	encode := d.encodeChat
+	if d.responses = endpoint == Responses; d.responses {
+		encode = d.encodeResponses
 	}
-	if err := encode(d, r, rule); err != nil {
+	if err := encode(r, rule); err != nil {
 		return nil, err
 	}
 	for key, value := range c.extra {
@@ -148,17 +146,17 @@ func findTool(tools []Tool, name string) int {
 }
 
 // encodeChat writes a request for Chat Completions.
-func (c *Client) encodeChat(d *draft, r *Request, rule modelRule) error {
+func (d *draft) encodeChat(r *Request, rule modelRule) error {
 	effort := r.ReasoningEffort
 	if len(r.Tools) > 0 {
 		var err error
-		if effort, d.warning, err = c.profile.withTools(r.Model, rule, effort); err != nil {
+		if effort, d.warning, err = d.profile.withTools(r.Model, rule, effort); err != nil {
 			return err
 		}
 	}
 	d.encodeSampling(r, rule, effort)
 	d.encodeTools(r)
-	if c.profile.Developer && r.CacheKey != "" {
+	if d.profile.Developer && r.CacheKey != "" {
 		d.fields["prompt_cache_key"] = cacheKey(r.CacheKey)
 	}
 	err := d.encodeMessages(r, rule)

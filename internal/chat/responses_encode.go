@@ -65,7 +65,7 @@ type (
 )
 
 // encodeResponses writes a request for the Responses API. It has no field for stop sequences: the reply is cut here.
-func (c *Client) encodeResponses(d *draft, r *Request, rule modelRule) error {
+func (d *draft) encodeResponses(r *Request, rule modelRule) error {
 	d.fields["store"] = false // the caller keeps the conversation
 	set(d, "stream", d.streams)
 	if r.MaxTokens > 0 {
@@ -81,7 +81,7 @@ func (c *Client) encodeResponses(d *draft, r *Request, rule modelRule) error {
 	if len(r.Metadata) > 0 {
 		d.fields["metadata"] = r.Metadata
 	}
-	if c.profile.Developer {
+	if d.profile.Developer {
 		set(d, "prompt_cache_key", cacheKey(r.CacheKey))
 		if rule.reasons || rule.effortNone {
 			d.fields["include"] = []string{"reasoning.encrypted_content"}
@@ -94,15 +94,15 @@ func (c *Client) encodeResponses(d *draft, r *Request, rule modelRule) error {
 		d.fields["text"] = map[string]any{"format": map[string]string{"type": "json_object"}}
 	}
 	later := map[string]responsesTool{}
-	if c.profile.Developer && rule.addsTools {
+	if d.profile.Developer && rule.addsTools {
 		for i := range r.Messages {
 			for _, name := range r.Messages[i].Tools {
 				later[name] = responsesTool{}
 			}
 		}
 	}
-	c.responsesTools(d, r, later)
-	return c.responsesInput(d, r, later)
+	d.responsesTools(r, later)
+	return d.responsesInput(r, later)
 }
 
 const (
@@ -119,7 +119,7 @@ func cacheKey(key string) string {
 }
 
 // responsesTools sets the tools, except those that come later in the conversation: their definitions go to later.
-func (c *Client) responsesTools(d *draft, r *Request, later map[string]responsesTool) {
+func (d *draft) responsesTools(r *Request, later map[string]responsesTool) {
 	if len(r.Tools) == 0 {
 		return
 	}
@@ -127,7 +127,7 @@ func (c *Client) responsesTools(d *draft, r *Request, later map[string]responses
 	for _, t := range r.Tools {
 		tool := responsesTool{
 			Type: "function", Name: d.names.outgoing(t.Name), Description: t.Description,
-			Parameters: parameters(t.Parameters), Strict: t.Strict && c.profile.Strict,
+			Parameters: parameters(t.Parameters), Strict: t.Strict && d.profile.Strict,
 		}
 		if _, ok := later[t.Name]; ok {
 			later[t.Name] = tool
@@ -149,7 +149,7 @@ func (c *Client) responsesTools(d *draft, r *Request, later map[string]responses
 }
 
 // responsesInput sets the conversation as items. Tools that come later follow the results that name them.
-func (c *Client) responsesInput(d *draft, r *Request, later map[string]responsesTool) error {
+func (d *draft) responsesInput(r *Request, later map[string]responsesTool) error {
 	system, rest := leadingSystem(r.Messages)
 	set(d, "instructions", strings.Join(system, "\n\n"))
 	leading := len(r.Messages) - len(rest)
@@ -158,7 +158,7 @@ func (c *Client) responsesInput(d *draft, r *Request, later map[string]responses
 	var added []responsesTool
 	input := []any{}
 	for i := range rest {
-		items, err := c.responsesItems(d, ids, &rest[i])
+		items, err := d.responsesItems(ids, &rest[i])
 		if err != nil {
 			return fmt.Errorf("message %d: %w", leading+i, err)
 		}
@@ -182,16 +182,16 @@ func (c *Client) responsesInput(d *draft, r *Request, later map[string]responses
 }
 
 // responsesItems returns the items of a message.
-func (c *Client) responsesItems(d *draft, ids *ids, m *Message) ([]any, error) {
+func (d *draft) responsesItems(ids *ids, m *Message) ([]any, error) {
 	switch m.Role {
 	case System:
 		role := "system"
-		if c.profile.Developer {
+		if d.profile.Developer {
 			role = "developer"
 		}
 		return []any{responsesMessage{Type: "message", Role: role, Content: joinText(m.Parts)}}, nil
 	case User:
-		parts, err := c.responsesParts(m.Parts)
+		parts, err := d.responsesParts(m.Parts)
 		if len(parts) == 0 {
 			parts = []responsesPart{{Type: "input_text", Text: " "}}
 		}
@@ -207,7 +207,7 @@ func (c *Client) responsesItems(d *draft, ids *ids, m *Message) ([]any, error) {
 		if !slices.ContainsFunc(m.Parts, Part.isMedia) {
 			return []any{result}, nil
 		}
-		parts, err := c.responsesParts(m.Parts)
+		parts, err := d.responsesParts(m.Parts)
 		result.Output = parts
 		return []any{result}, err
 	}
@@ -262,10 +262,10 @@ func (d *draft) reconstructItems(m *Message) (items []Item) {
 }
 
 // responsesParts returns the parts of a user's message or of a tool's result.
-func (c *Client) responsesParts(parts []Part) (out []responsesPart, err error) {
+func (d *draft) responsesParts(parts []Part) (out []responsesPart, err error) {
 	for i := range parts {
 		p := &parts[i]
-		if err := c.profile.checkPart(p); err != nil {
+		if err := d.profile.checkPart(p); err != nil {
 			return nil, err
 		}
 		switch {
