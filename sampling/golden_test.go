@@ -22,6 +22,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 	"golang.org/x/tools/txtar"
 
+	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -105,11 +106,6 @@ func note(seen map[string]map[string]bool, text, by string) {
 	seen[text][by] = true
 }
 
-func knownHosts() []string {
-	return []string{"compatible", "openai", "azure", "ollama", "vllm", "llamacpp", "lmstudio", "openrouter", "groq",
-		"together", "gemini", "mistral", "deepseek", "moonshot"}
-}
-
 func knownRevisions() []string {
 	return []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618,
 		mcp.Revision20251125, mcp.Revision20260728}
@@ -129,7 +125,7 @@ func TestWire(t *testing.T) {
 	}
 	host := newWireHost(t)
 	for model, rows := range byModel {
-		for _, kind := range knownHosts() {
+		for _, kind := range chat.Hosts() {
 			for _, revision := range knownRevisions() {
 				p := newWirePeer(t, revision, host.sampler(t, kind, model))
 				for _, r := range rows {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -186,7 +187,7 @@ func (c *conversation) reply(w *chatWire, names map[string]string) (string, []ma
 // and every kind of host. With any ids and any names of tools, calls and
 // results stay together, in order, with their arguments.
 func TestRoundTrip(t *testing.T) {
-	for _, kind := range knownHosts() {
+	for _, kind := range chat.Hosts() {
 		t.Run(kind, func(t *testing.T) {
 			for seed := range uint64(15) {
 				newConversation(seed).play(t, kind)
