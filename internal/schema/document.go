@@ -7,6 +7,7 @@ import (
 
 	"github.com/kaptinlin/jsonschema"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -64,7 +65,7 @@ func (d *document) keywords(s map[string]any, at string) error {
 	}
 	for _, name := range tree.Types(s) {
 		if !slices.Contains(knownTypes, name) {
-			return fmt.Errorf("at %q: unknown type %q", at, clip(name, 40))
+			return fmt.Errorf("at %q: unknown type %q", at, excerpt.CutAt(name, 40))
 		}
 	}
 	if err := d.identity(s, at); err != nil {
@@ -100,5 +101,5 @@ func checkReferences(s *jsonschema.Schema) error {
 	if len(refs) == 0 {
 		return nil
 	}
-	return fmt.Errorf("$ref %q: not in the schema itself, and others are never fetched", clip(refs[0], 200))
+	return fmt.Errorf("$ref %q: not in the schema itself, and others are never fetched", excerpt.CutAt(refs[0], 200))
 }

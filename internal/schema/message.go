@@ -10,6 +10,7 @@ import (
 
 	"github.com/kaptinlin/jsonschema"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -59,7 +60,7 @@ func (p location) message(e *jsonschema.EvaluationError) string {
 	case "minItems", "maxItems":
 		return fmt.Sprintf("want %s %v items, got %v", bound(e.Keyword), e.Params[snake(e.Keyword)], e.Params["count"])
 	case "pattern":
-		return fmt.Sprintf("want text that matches the regular expression %s, got %s", clip(fmt.Sprint(e.Params["pattern"]), maxListed), got)
+		return fmt.Sprintf("want text that matches the regular expression %s, got %s", excerpt.CutAt(fmt.Sprint(e.Params["pattern"]), maxListed), got)
 	case "not":
 		if p.schema != nil && p.schema.Enum != nil && len(p.schema.Enum) == 0 { // see keywords
 			return "no value is allowed here, got " + got
@@ -68,14 +69,14 @@ func (p location) message(e *jsonschema.EvaluationError) string {
 	case "uniqueItems":
 		return fmt.Sprintf("want distinct items, but those at %v and %v are equal", e.Params["index1"], e.Params["index2"])
 	}
-	return clip(lowerFirst(e.Error()), maxListed)
+	return excerpt.CutAt(lowerFirst(e.Error()), maxListed)
 }
 
 // missing names the missing required properties.
 func (p location) missing(e *jsonschema.EvaluationError) string {
 	object, isObject := p.value.(map[string]any)
 	if p.schema == nil || !isObject {
-		return clip(lowerFirst(e.Error()), maxListed)
+		return excerpt.CutAt(lowerFirst(e.Error()), maxListed)
 	}
 	var names []string
 	for _, name := range p.schema.Required {
@@ -84,18 +85,18 @@ func (p location) missing(e *jsonschema.EvaluationError) string {
 		}
 	}
 	if len(names) == 1 {
-		return "missing required property " + clip(names[0], maxListed)
+		return "missing required property " + excerpt.CutAt(names[0], maxListed)
 	}
-	return "missing required properties " + clip(strings.Join(names, ", "), maxListed)
+	return "missing required properties " + excerpt.CutAt(strings.Join(names, ", "), maxListed)
 }
 
 // unknownProperty reports a forbidden property, with the allowed names.
 func (p location) unknownProperty(d detail) *Violation {
-	message := "unknown property " + strconv.Quote(clip(d.key, 100))
+	message := "unknown property " + strconv.Quote(excerpt.CutAt(d.key, 100))
 	var known []string
 	if p.schema != nil && p.schema.Properties != nil && len(*p.schema.Properties) > 0 {
 		known = slices.Sorted(maps.Keys(*p.schema.Properties))
-		message += "; known are " + clip(`"`+strings.Join(known, `", "`)+`"`, maxListed)
+		message += "; known are " + excerpt.CutAt(`"`+strings.Join(known, `", "`)+`"`, maxListed)
 	}
 	return &Violation{
 		Path:    p.path,
@@ -122,7 +123,7 @@ func (p location) alternatives(keyword string, e *jsonschema.EvaluationError) st
 		}
 		inner := p.step(r, keyword).violation()
 		inner.Path = strings.TrimPrefix(inner.Path, p.path)
-		reasons = append(reasons, fmt.Sprintf("(%d) %s", count, clip(inner.Error(), maxListed)))
+		reasons = append(reasons, fmt.Sprintf("(%d) %s", count, excerpt.CutAt(inner.Error(), maxListed)))
 	}
 	if count > maxAlternatives {
 		reasons = append(reasons, "…")
@@ -155,7 +156,7 @@ func show(v any) string {
 	if err != nil {
 		return fmt.Sprintf("%T", v)
 	}
-	return clip(string(b), maxShown)
+	return excerpt.CutAt(string(b), maxShown)
 }
 
 // showAll writes values as JSON, separated by commas.

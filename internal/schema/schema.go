@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/kaptinlin/jsonschema"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // Bounds of a schema, beside [MaxDepth].
@@ -76,7 +78,7 @@ func compile(doc any) (_ *jsonschema.Schema, err error) {
 	}
 	compiled, err := newCompiler().Compile(raw)
 	if err != nil {
-		return nil, errors.New(clip(err.Error(), 500))
+		return nil, errors.New(excerpt.CutAt(err.Error(), 500))
 	}
 	if err := checkReferences(compiled); err != nil {
 		return nil, err

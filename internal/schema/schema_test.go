@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 func mustCompile(t testing.TB, raw string) *Schema {
 	t.Helper()
 	s, err := Compile([]byte(raw))
 	if err != nil {
-		t.Fatalf("compile %s: %v", clip(raw, 200), err)
+		t.Fatalf("compile %s: %v", excerpt.CutAt(raw, 200), err)
 	}
 	return s
 }
@@ -213,7 +214,7 @@ func TestDecodeBounds(t *testing.T) {
 	}
 	for _, value := range []string{`1e1000`, `[1E-1000]`, strings.Repeat("1", 1000)} {
 		if _, err := Decode([]byte(value)); err != nil {
-			t.Errorf("got %v, want %s read", err, clip(value, 20))
+			t.Errorf("got %v, want %s read", err, excerpt.CutAt(value, 20))
 		}
 	}
 	v, err := Decode([]byte(`{"a":12345678901234567890,"a":1e2}`))

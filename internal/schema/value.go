@@ -8,6 +8,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // MaxDepth bounds the nesting of arrays and objects, in a schema and in a value.
@@ -83,15 +85,7 @@ func checkNumber(text string) error {
 		return nil
 	}
 	if n, err := strconv.Atoi(exponent); err != nil || n > maxExponent || n < -maxExponent {
-		return fmt.Errorf("number %s: want an exponent between -%d and %d", clip(text, 40), maxExponent, maxExponent)
+		return fmt.Errorf("number %s: want an exponent between -%d and %d", excerpt.CutAt(text, 40), maxExponent, maxExponent)
 	}
 	return nil
-}
-
-// clip cuts text to about n bytes, on a rune's boundary.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kaptinlin/jsonschema"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -72,7 +73,7 @@ func (p location) violationBelow(d detail) *Violation {
 			return p.unknownProperty(d)
 		}
 	case "propertyNames":
-		message := fmt.Sprintf("property name %q: %s", clip(d.key, 100), d.violation().Message)
+		message := fmt.Sprintf("property name %q: %s", excerpt.CutAt(d.key, 100), d.violation().Message)
 		return &Violation{Path: p.path, Keyword: d.keyword, Message: message}
 	}
 	return d.violation()
@@ -88,7 +89,7 @@ func (p location) otherViolation() *Violation {
 		return &Violation{Path: p.path, Message: "does not fit the schema"}
 	}
 	keyword := slices.Min(keywords)
-	return &Violation{Path: p.path, Keyword: keyword, Message: clip(p.result.Errors[keyword].Error(), 300)}
+	return &Violation{Path: p.path, Keyword: keyword, Message: excerpt.CutAt(p.result.Errors[keyword].Error(), 300)}
 }
 
 // detail is a place one step further, and the keyword that led there.

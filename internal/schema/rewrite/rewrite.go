@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -122,9 +123,7 @@ const maxDescription = 1000
 
 // describe adds a sentence to a description.
 func describe(s map[string]any, sentence string) {
-	if len(sentence) > maxDescription {
-		sentence = strings.ToValidUTF8(sentence[:maxDescription], "") + "…"
-	}
+	sentence = excerpt.CutAt(sentence, maxDescription)
 	if old := tree.Text(s["description"]); old != "" {
 		sentence = old + "\n" + sentence
 	}
