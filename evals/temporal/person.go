@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // person replies to the questions of runs.
@@ -37,11 +37,11 @@ func (p *person) print(out io.Writer) {
 func (p *person) attend(ctx context.Context) {
 	for ctx.Err() == nil {
 		var all sync.WaitGroup
-		for head, err := range p.store.List(ctx, record.Query{AllTenants: true, Status: run.StatusWaiting}) {
-			if err != nil {
+		for q, err := range record.OpenQuestions(ctx, p.store, record.Query{AllTenants: true}) {
+			if err = cmp.Or(err, q.Err); err != nil {
 				p.fail(ctx, err)
-			} else if len(head.QuestionIDs) > head.ReplyCount {
-				all.Go(func() { p.answer(ctx, head.Key) })
+			} else {
+				all.Go(func() { p.fail(ctx, p.reply(ctx, q.Key, q.Question)) })
 			}
 		}
 		all.Wait()
@@ -50,25 +50,6 @@ func (p *person) attend(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-}
-
-// answer replies to all questions of a run.
-func (p *person) answer(ctx context.Context, key run.Key) {
-	log, err := p.store.Load(ctx, key)
-	if err != nil {
-		p.fail(ctx, err)
-		return
-	}
-	s, err := ledger.StateOf(log.Records)
-	if err != nil {
-		p.fail(ctx, err)
-		return
-	}
-	var all sync.WaitGroup
-	for _, q := range ledger.Open(s) {
-		all.Go(func() { p.fail(ctx, p.reply(ctx, key, q)) })
-	}
-	all.Wait()
 }
 
 // reply replies to a question, and to every third one twice at once and then differently: equal

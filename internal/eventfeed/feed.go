@@ -18,39 +18,21 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Options configure a [Feed]. Nil and the zero value are valid. A negative bound means no limit.
+// Options configure a [Feed]. Nil and the zero value are valid. A negative bound means no limit. Options
+// of package agent/feed describes the fields without a comment; Fail is HandleError there.
 type Options struct {
-	// Replay yields the events of a run after a position that have a record, as
-	// [agent.Agent.Replay] does. Default: events that are not in memory are lost.
 	Replay func(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[agent.Event, error]
+	Head   func(ctx context.Context, key run.Key) (run.Head, error)
+	Poll   time.Duration
 
 	// Items is used instead of Replay by a program that gives its readers items of its own with
 	// [Feed.Put], not the events of the agent. Default: the events of Replay.
 	Items func(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[Item, error]
 
-	// Head returns the head of a run. With it, Replay is called only if there are records that
-	// the reader has not seen, and a reader that has read all of a run that has ended gets one
-	// refresh event: runs that failed or were cancelled have no last event. Default: Replay is
-	// called each time, and readers learn only of the end of work in this process.
-	Head func(ctx context.Context, key run.Key) (run.Head, error)
+	RunBytes   int // bound of the events of one run in memory; default 256 KiB
+	TotalBytes int
+	Readers    int
 
-	// Poll is how often a reader looks in the store for events of other processes, while this
-	// process does not work on the run. If there are none, the interval doubles, up to 8 times
-	// Poll, until [Feed.Expect] is called. Default 0: never, because this process drives all
-	// runs.
-	Poll time.Duration
-
-	// RunBytes bounds the events of one run in memory, and TotalBytes the events of all runs; the
-	// oldest are dropped. Events that readers have read but not yet returned use up to TotalBytes
-	// more, or 16 KiB per reader if that is more. Default 256 KiB and 64 MiB.
-	RunBytes, TotalBytes int
-
-	// Readers bounds the number of concurrent readers. Default 4096.
-	Readers int
-
-	// Fail writes the response to a request that gets no stream. The error may match
-	// [record.ErrNotFound], [ErrReaders], or [agent.ErrPosition] for an invalid position.
-	// Default: [http.Error] with the status and its text.
 	Fail func(w http.ResponseWriter, r *http.Request, err error)
 }
 
