@@ -118,7 +118,7 @@ func (s *directory) remarkRun(ctx context.Context, name string, have []mark) (ha
 // stopped while it held the lock.
 const lockWait = time.Second
 
-// removeWrong removes the wrong ones of a run's marks. If the lock cannot be had, it leaves them for
+// removeWrong removes the wrong ones of a run's marks. If it cannot take the lock, it leaves them for
 // the next comparison.
 func (s *directory) removeWrong(ctx context.Context, name string, marks []mark) error {
 	waiting, cancel := context.WithTimeout(ctx, lockWait)

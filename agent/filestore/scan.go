@@ -21,8 +21,8 @@ type tip struct {
 // scan visits the lines of data, which begins with a line at an offset of its file, without their
 // line breaks. It ignores what a crash has left at the end. The error names the line, counted
 // from the beginning of data. It matches [record.ErrCorrupt] if a line is damaged in another way,
-// and is otherwise an error of visit or of the last head. After an error the tip comes from the
-// lines before it, as far as they have one: they say whose run it is.
+// and is otherwise an error of visit or of the last head. After an error the tip is that of the lines
+// before, if there are any: it says whose run it is.
 func scan(data []byte, at int64, visit func(raw []byte) error) (tip, error) {
 	t, last, err := scanLines(data, at, visit)
 	if last == nil {
@@ -84,8 +84,8 @@ func isTorn(rest []byte, at int64) bool {
 	return true
 }
 
-// hasHole reports whether a sector of a line at that offset is zero, which JSON never is. The
-// last sector has the line break, too.
+// hasHole reports whether a sector of a line, which begins at an offset, has only zero bytes, as JSON
+// never has. The last sector has the line break, too.
 func hasHole(line []byte, at int64) bool {
 	for {
 		n := sector - int(at%sector)

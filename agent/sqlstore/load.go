@@ -48,18 +48,18 @@ func (s *database) loadBy(ctx context.Context, key run.Key, statement string) (*
 func (s *database) load(ctx context.Context, key run.Key, statement string, l *loading) error {
 	tenant, id := names(key)
 	args := []any{tenant, id, tenant, id, tenant, id}
-	read := func(rows *sql.Rows, err error) error {
+	if stmt := s.compiled[statement]; stmt != nil {
+		if rows, err := stmt.QueryContext(ctx, args...); err == nil && l.read(key, rows) == nil {
+			return l.check()
+		}
+	}
+	err := s.withReader(ctx, func(q querier) error {
+		rows, err := q.QueryContext(ctx, s.d.statement(statement), args...)
 		if err != nil {
 			return err
 		}
-		defer func() { _ = rows.Close() }()
-		*l = loading{replies: map[string]run.Reply{}}
 		return l.read(key, rows)
-	}
-	if stmt := s.compiled[statement]; stmt != nil && read(stmt.QueryContext(ctx, args...)) == nil {
-		return l.check()
-	}
-	err := s.withReader(ctx, func(q querier) error { return read(q.QueryContext(ctx, s.d.statement(statement), args...)) })
+	})
 	if err != nil {
 		return err
 	}
@@ -73,8 +73,10 @@ type loading struct {
 	replies map[string]run.Reply
 }
 
-// read adds all rows.
+// read reads all rows, and closes them. It forgets what it has read before.
 func (l *loading) read(key run.Key, rows *sql.Rows) error {
+	defer func() { _ = rows.Close() }()
+	*l = loading{replies: map[string]run.Reply{}}
 	for rows.Next() {
 		var part, first, second, ttl int64
 		var replies int

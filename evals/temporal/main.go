@@ -48,7 +48,7 @@ type options struct {
 	every   time.Duration // between kills
 }
 
-// check refuses flags that make no sense: the program would divide by zero, or wait for ever.
+// check refuses flags with which the program would divide by zero, or wait forever.
 func (o *options) check() error {
 	if o.runs < 1 || o.workers < 1 || o.every <= 0 || o.Lease <= 0 || o.length < 0 {
 		return errors.New("-runs, -workers, -every and -lease have to be above 0, and -time may not be negative")

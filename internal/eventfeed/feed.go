@@ -61,7 +61,7 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// replayItems is Options.Items by means of Options.Replay.
+// replayItems implements Options.Items with Options.Replay.
 func (o *Options) replayItems(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[Item, error] {
 	replay := o.Replay
 	return func(yield func(Item, error) bool) {

@@ -114,8 +114,8 @@ func askedFrom(q *run.Question) []CallAt {
 	return []CallAt{CallProposed, CallReady, CallSent, CallInRound, CallTasked, CallOfChild}
 }
 
-// markAsked updates the call that a question is about. It is an error if the call is in another state
-// than those of askedFrom.
+// markAsked updates the call that a question is about. It is an error if the call is not in a state of
+// askedFrom.
 func (s *State) markAsked(q *run.Question) error {
 	if q.Call == "" && q.ServerKey == "" && q.Kind != run.QuestionApproval && q.Kind != run.QuestionDoubt {
 		return nil // the server does not say which call it is about
