@@ -233,29 +233,15 @@ func TestOperateOnDamagedRuns(t *testing.T) {
 }
 
 // interfering is a store in which another process changes runs before this one has acquired them.
-type interfering struct {
-	record.Store
-	change func(run.Key)
-}
-
-func (s interfering) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
-	s.change(key)
-	return s.Store.Acquire(ctx, key, h)
-}
-
-// addInput gives a run that has ended another input.
-func addInput(t *testing.T, store record.Store, key run.Key) {
-	t.Helper()
-	lease, err := store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
-	check(t, err)
-	log, err := store.Load(t.Context(), key)
-	check(t, err)
-	s, err := ledger.StateOf(log.Records)
-	check(t, err)
-	records, err := s.Add(time.Now(), &ledger.Said{Messages: []run.Message{run.Text(run.RoleUser, "go on")}})
-	check(t, err)
-	check(t, store.Append(t.Context(), lease, ledger.HeadOf(s), records))
-	check(t, store.Release(t.Context(), lease))
+func interfering(store record.Store, change func(run.Key) error) record.Store {
+	return ledgertest.Watch(store, func(c *ledgertest.Call) error {
+		if c.Method == "acquire" {
+			if err := change(c.Key); err != nil {
+				return err
+			}
+		}
+		return c.Do()
+	})
 }
 
 // A run that gets another input after it was listed is not deleted, nor one that a process holds.
@@ -264,17 +250,16 @@ func TestDeleteEndedBesideOthers(t *testing.T) {
 	for _, id := range []string{"one", "two", "three"} {
 		keep(t, inner, run.Key{ID: id}, "a", &ledger.Ended{Status: run.StatusFinished})
 	}
-	store := interfering{inner, func(key run.Key) {
-		if key.ID == "three" {
-			return
+	store := interfering(inner, func(key run.Key) error {
+		switch key.ID {
+		case "one":
+			extend(t, inner, key, &ledger.Said{})
+		case "two":
+			_, err := inner.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
+			check(t, err)
 		}
-		if key.ID == "one" {
-			addInput(t, inner, key)
-			return
-		}
-		_, err := inner.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
-		check(t, err)
-	}}
+		return nil
+	})
 	if n, err := record.DeleteEnded(t.Context(), store, record.Query{}); n != 1 || err != nil {
 		t.Errorf("got %d deleted, %v, want one", n, err)
 	}
@@ -285,24 +270,18 @@ func TestDeleteEndedBesideOthers(t *testing.T) {
 	}
 }
 
-// fullStore is a store on a disk without room for a lease.
-type fullStore struct{ record.Store }
-
-func (fullStore) Acquire(context.Context, run.Key, record.Holder) (record.Lease, error) {
-	return record.Lease{}, errors.New("no space left on device")
-}
-
 // Old runs can be deleted from a disk that is full, but not those that have got another input.
 func TestDeleteEndedOnAFullDisk(t *testing.T) {
 	inner := record.NewMemory()
 	for _, id := range []string{"one", "two"} {
 		keep(t, inner, run.Key{ID: id}, "a", &ledger.Ended{Status: run.StatusFinished})
 	}
-	store := interfering{fullStore{inner}, func(key run.Key) {
+	store := interfering(inner, func(key run.Key) error {
 		if key.ID == "two" {
-			addInput(t, inner, key)
+			extend(t, inner, key, &ledger.Said{})
 		}
-	}}
+		return errors.New("no space left on device") // for the lease
+	})
 	if n, err := record.DeleteEnded(t.Context(), store, record.Query{}); n != 1 || err != nil {
 		t.Errorf("got %d deleted, %v, want one", n, err)
 	}
@@ -315,12 +294,13 @@ func TestCancelOfADeletedRun(t *testing.T) {
 	inner, key := record.NewMemory(), run.Key{ID: "run_1"}
 	check(t, suspended(t.Context(), inner, key))
 	times := 0
-	store := interfering{inner, func(key run.Key) {
+	store := interfering(inner, func(key run.Key) error {
 		if times++; times == 1 {
 			check(t, inner.Delete(t.Context(), key))
 			check(t, suspended(t.Context(), inner, key))
 		}
-	}}
+		return nil
+	})
 	check(t, record.CancelRun(t.Context(), store, key))
 	log, err := inner.Load(t.Context(), key)
 	check(t, err)

@@ -1,10 +1,9 @@
 package record_test
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -48,37 +47,29 @@ func questionIDs(t *testing.T, store record.Store, q record.Query) (ids []string
 	return ids
 }
 
-// faulty is a store that fails to load some runs, whose heads lack their questions.
-type faulty struct {
-	record.Store
-	errs  map[string]error // by run
-	loads *int
-}
-
-func (f faulty) Load(ctx context.Context, key run.Key) (*record.Log, error) {
-	if f.loads != nil {
-		*f.loads++
-	}
-	if err := f.errs[key.ID]; err != nil {
-		return nil, err
-	}
-	return f.Store.Load(ctx, key)
-}
-
-func (f faulty) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
-	if err := f.errs["list"]; err != nil {
-		return func(yield func(run.Head, error) bool) { yield(run.Head{}, err) }
-	}
-	return func(yield func(run.Head, error) bool) {
-		for head, err := range f.Store.List(ctx, q) {
-			if f.errs[head.Key.ID] != nil {
-				head.Questions = nil
-			}
-			if !yield(head, err) {
-				return
+// faulty is a store that fails to load some runs, whose heads lack their questions. It counts loads.
+func faulty(store record.Store, errs map[string]error, loads *int) record.Store {
+	return ledgertest.Watch(store, func(c *ledgertest.Call) error {
+		if c.Method == "load" {
+			*loads++
+			return cmp.Or(errs[c.Key.ID], c.Do())
+		}
+		if err := cmp.Or(errs[c.Method], c.Do()); err != nil || c.Method != "list" {
+			return err
+		}
+		heads := c.Heads
+		c.Heads = func(yield func(run.Head, error) bool) {
+			for head, err := range heads {
+				if errs[head.Key.ID] != nil {
+					head.Questions = nil
+				}
+				if !yield(head, err) {
+					return
+				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // TestOpenAsks lists open questions: of a tenant, of sub-agents, without those that have a
@@ -111,7 +102,7 @@ func TestOpenAsks(t *testing.T) {
 		{"a damaged run", record.Query{Tenant: "acme"}, map[string]error{"nested": record.ErrCorrupt}, []string{"nested: " + record.ErrCorrupt.Error(), "two: a", "two: b", "held: d", "other: g"}},
 		{"a run that was deleted", record.Query{Tenant: "acme"}, map[string]error{"nested": record.ErrNotFound}, []string{"two: a", "two: b", "held: d", "other: g"}},
 	} {
-		if got := questionIDs(t, faulty{store, tt.errs, nil}, tt.query); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+		if got := questionIDs(t, faulty(store, tt.errs, new(int)), tt.query); fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -120,7 +111,7 @@ func TestOpenAsks(t *testing.T) {
 		t.Errorf("after one of two answers: got %q", got)
 	}
 	broken := errors.New("disk")
-	for _, err := range record.OpenQuestions(t.Context(), faulty{store, map[string]error{"list": broken}, nil}, record.Query{}) {
+	for _, err := range record.OpenQuestions(t.Context(), faulty(store, map[string]error{"list": broken}, new(int)), record.Query{}) {
 		if !errors.Is(err, broken) {
 			t.Errorf("a store that fails: got %v, want %v", err, broken)
 		}
@@ -194,7 +185,7 @@ func TestOpenAsksAreBounded(t *testing.T) {
 		keep(t, store, run.Key{ID: fmt.Sprint(i)}, "", opens(fmt.Sprint("ask ", i), run.QuestionApproval), &ledger.Suspended{})
 	}
 	loads := 0
-	if n := len(questionIDs(t, faulty{store, nil, &loads}, record.Query{})); n != 1000 || loads != 0 {
+	if n := len(questionIDs(t, faulty(store, nil, &loads), record.Query{})); n != 1000 || loads != 0 {
 		t.Errorf("got %d questions, and %d runs were loaded, want 1000 and none", n, loads)
 	}
 }
@@ -208,7 +199,7 @@ func TestOpenAsksOfHeads(t *testing.T) {
 	keep(t, store, run.Key{ID: "long"}, "", &ledger.Opened{Question: long}, &ledger.Suspended{})
 	keep(t, store, run.Key{ID: "nested"}, "", &ledger.Opened{Question: whole}, nested(1, begun[0]), nested(2, &ledger.Opened{Question: run.Question{ID: "c", Kind: run.QuestionSignIn, URL: "https://a.example"}}), &ledger.Suspended{})
 	loads, n := 0, 0
-	for open, err := range record.OpenQuestions(t.Context(), faulty{store, nil, &loads}, record.Query{}) {
+	for open, err := range record.OpenQuestions(t.Context(), faulty(store, nil, &loads), record.Query{}) {
 		check(t, err)
 		n++
 		log, err := store.Load(t.Context(), open.Key)
@@ -315,7 +306,13 @@ func TestSubmitAfterProcess(t *testing.T) {
 
 // Two damaged runs that do not say whose they are are both reported, once.
 func TestQuestionsOfDamagedRuns(t *testing.T) {
-	store := nameless{record.NewMemory()}
+	store := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
+		c.Heads = func(yield func(run.Head, error) bool) {
+			for i := 0; i < 2 && yield(run.Head{}, &record.DamagedError{Err: fmt.Errorf("file %d is damaged", i)}); i++ {
+			}
+		}
+		return nil
+	})
 	var got []string
 	for q, err := range record.OpenQuestions(t.Context(), store, record.Query{AllTenants: true}) {
 		check(t, err)
@@ -323,18 +320,5 @@ func TestQuestionsOfDamagedRuns(t *testing.T) {
 	}
 	if want := []string{"file 0 is damaged", "file 1 is damaged"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-// nameless is a store with two files whose runs are unknown.
-type nameless struct{ record.Store }
-
-func (nameless) List(context.Context, record.Query) iter.Seq2[run.Head, error] {
-	return func(yield func(run.Head, error) bool) {
-		for i := range 2 {
-			if !yield(run.Head{}, &record.DamagedError{Err: fmt.Errorf("file %d is damaged", i)}) {
-				return
-			}
-		}
 	}
 }
