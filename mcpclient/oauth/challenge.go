@@ -41,9 +41,8 @@ type challengeParser struct {
 	challenge challenge
 }
 
-// next reads one challenge: a scheme, then either a token68 or parameters. A comma separates
-// parameters and also challenges; the next part is a parameter if it has a "=". It is false if
-// there is no further challenge. A malformed parameter ends the field.
+// next reads one challenge: a scheme, then a token68 or parameters. It is false if there is no
+// further challenge.
 func (p *challengeParser) next() bool {
 	p.skip(", \t")
 	scheme := p.token()
@@ -51,63 +50,54 @@ func (p *challengeParser) next() bool {
 		return false
 	}
 	p.challenge = challenge{scheme: strings.ToLower(scheme), params: map[string]string{}}
-	if p.rest == "" || p.rest[0] == ',' {
+	switch {
+	case p.rest == "" || p.rest[0] == ',':
 		return true
-	}
-	if p.rest[0] != ' ' && p.rest[0] != '\t' {
+	case p.rest[0] != ' ' && p.rest[0] != '\t':
 		return false
 	}
-	for read := 0; ; read++ {
-		before := p.rest
-		p.skip(", \t")
-		name := p.token()
-		p.skip(" \t")
-		switch {
-		case name == "" && p.rest == "":
-			return true
-		case name == "" || !strings.HasPrefix(p.rest, "="):
-			if read == 0 && p.token68(before) {
-				continue
-			}
-			p.rest = before // the next challenge, or a malformed part
-			return true
-		}
-		afterName := p.rest
-		p.rest = p.rest[1:]
-		p.skip(" \t")
-		value, ok := p.value()
-		if !ok {
-			if p.rest = afterName; read == 0 && p.token68(before) {
-				continue
-			}
-			p.rest = ""
-			return true
-		}
-		name = strings.ToLower(name)
-		if _, twice := p.challenge.params[name]; !twice && read < maxChallengeParams {
-			p.challenge.params[name] = value
-		}
+	p.token68()
+	for p.param() {
 	}
+	return true
 }
 
-// token68 skips the single argument of schemes such as Negotiate, if text begins with one.
-func (p *challengeParser) token68(text string) bool {
-	text = strings.TrimLeft(text, " \t")
+// token68 skips the single argument of schemes such as Negotiate, if that is next.
+func (p *challengeParser) token68() {
+	text := strings.TrimLeft(p.rest, " \t")
 	end := strings.IndexAny(text, ", \t")
 	if end < 0 {
 		end = len(text)
 	}
 	word := strings.TrimRight(text[:end], "=")
-	for _, r := range word {
-		if !httptoken.Char(r) && r != '/' {
-			return false
-		}
-	}
+	isOther := func(r rune) bool { return !httptoken.Char(r) && r != '/' }
 	rest := strings.TrimLeft(text[end:], " \t")
-	if word == "" || rest != "" && rest[0] != ',' {
+	if word != "" && !strings.ContainsFunc(word, isOther) && (rest == "" || rest[0] == ',') {
+		p.rest = rest
+	}
+}
+
+// param reads a parameter. It is false if the next part is another challenge, which has no "=" behind
+// its first word: a comma separates both. A malformed value ends the field.
+func (p *challengeParser) param() bool {
+	before := p.rest
+	p.skip(", \t")
+	name := strings.ToLower(p.token())
+	p.skip(" \t")
+	if name == "" || !strings.HasPrefix(p.rest, "=") {
+		p.rest = before
 		return false
 	}
-	p.rest = rest
+	p.rest = p.rest[1:]
+	p.skip(" \t")
+	value, ok := p.value()
+	if !ok {
+		p.rest = ""
+		return false
+	}
+	if _, twice := p.challenge.params[name]; !twice && len(p.challenge.params) < maxChallengeParams {
+		p.challenge.params[name] = value
+	}
 	return true
 }
 
