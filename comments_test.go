@@ -2,16 +2,12 @@ package mcpchain_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"unicode"
-
-	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestNamesInComments checks that words such as "serverOrigin" in comments are names in their
@@ -24,15 +20,11 @@ func TestNamesInComments(t *testing.T) {
 		}
 	}
 	note("", "kB macOS gRPC xAI xUnit")
-	check.Must(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if d.IsDir() && d.Name() == "testdata" {
-			return filepath.SkipDir
-		}
+	for _, path := range sources(t) {
 		if filepath.Ext(path) != ".go" {
-			return err
+			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		check.Must(t, err)
+		file := parseFile(t, token.NewFileSet(), path)
 		for _, group := range file.Comments {
 			comments[path] += group.Text() + "\n"
 		}
@@ -43,8 +35,7 @@ func TestNamesInComments(t *testing.T) {
 				known[filepath.Dir(path)+" "+name.Name] = true
 			}
 		}
-		return nil
-	}))
+	}
 	example, name := regexp.MustCompile(`(?m)^\t.*$`), regexp.MustCompile(`(?:^|[\s(])([a-z][a-z0-9]*[A-Z]\w*)`)
 	for path, text := range comments {
 		for _, m := range name.FindAllStringSubmatch(withoutQuotes(example.ReplaceAllString(text, "")), -1) {

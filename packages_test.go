@@ -64,11 +64,16 @@ func filesOf(t *testing.T, set *token.FileSet, folder string) (files []*ast.File
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		check.Must(t, err)
-		files = append(files, file)
+		files = append(files, parseFile(t, set, path))
 	}
 	return files
+}
+
+func parseFile(t *testing.T, set *token.FileSet, path string) *ast.File {
+	t.Helper()
+	file, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+	check.Must(t, err)
+	return file
 }
 
 // maxLesson bounds the lines of a lesson, without its tests.

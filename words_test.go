@@ -2,7 +2,6 @@ package mcpchain_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"io/fs"
 	"path/filepath"
@@ -29,39 +28,33 @@ var idiom = regexp.MustCompile(`(?i) no (longer|more|less|use|need|reason|such)\
 // Folders without phrases of bentPhrase.
 var idiomaticFolders = []string{"docs", "hosttext", "sampling", "internal", "mcpclient", "adapter", "agent", "examples", "cmd"}
 
-// Folders without phrases of hardPhrase.
-var plainFolders = []string{".ci", "docs", "sampling", "internal", "examples", "cmd", "evals", "mcpclient",
-	"agent/compact", "adapter", "agent", "agent/run", "agent/filestore", "agent/sqlstore", "agent/storetest"}
-
 // TestPlainWords looks for hard phrases in documents and comments, and in the strings of programs.
 func TestPlainWords(t *testing.T) {
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == ".git") {
-			return filepath.SkipDir
-		}
-		path = filepath.ToSlash(path)
-		if !d.IsDir() && keepsPlainWords(path) {
-			for _, text := range prose(t, path) {
-				text = withoutQuotes(text)
-				if found := bent(path, text); found != "" {
-					t.Errorf("%s: %q in %q", path, found, text)
-				}
-				if at := hardPhrase.FindStringIndex(text); at != nil {
-					t.Errorf("%s: %q in %q", path, text[at[0]:at[1]], text[max(0, at[0]-60):min(len(text), at[1]+60)])
-				}
+	for _, path := range sources(t) {
+		for _, text := range prose(t, path) {
+			text = withoutQuotes(text)
+			if found := bent(path, text); found != "" {
+				t.Errorf("%s: %q in %q", path, found, text)
+			}
+			if at := hardPhrase.FindStringIndex(text); at != nil {
+				t.Errorf("%s: %q in %q", path, text[at[0]:at[1]], text[max(0, at[0]-60):min(len(text), at[1]+60)])
 			}
 		}
-		return nil
-	})
-	check.Must(t, err)
+	}
 }
 
-func keepsPlainWords(path string) bool {
-	in := func(folder string) bool { return within(path, folder) }
-	return !strings.Contains(path, "/") || slices.ContainsFunc(plainFolders, in)
+// sources returns the files of the repository without test data and installed packages.
+func sources(t *testing.T) (paths []string) {
+	check.Must(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if d.IsDir() && slices.Contains([]string{"testdata", "node_modules", ".git"}, d.Name()) {
+			return filepath.SkipDir
+		}
+		if !d.IsDir() {
+			paths = append(paths, filepath.ToSlash(path))
+		}
+		return err
+	}))
+	return paths
 }
 
 // bent returns the first match of bentPhrase in a text of such a folder, or "".
@@ -98,9 +91,9 @@ func paragraphs(document string) []string {
 	return out
 }
 
+// textsOf returns the comments of a file of Go, and its strings unless it is a test.
 func textsOf(t *testing.T, path string) []string {
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
-	check.Must(t, err)
+	file := parseFile(t, token.NewFileSet(), path)
 	var out []string
 	for _, group := range file.Comments {
 		out = append(out, strings.Join(strings.Fields(group.Text()), " "))
