@@ -156,9 +156,12 @@ func (l *Lines) offerToOpen(ctx context.Context, url string) error {
 		return err
 	}
 	answer, err := l.Ask(ctx, "Open it in the browser? [Y/n] ")
-	if errors.Is(err, ErrNoAnswer) || strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "n") {
+	switch {
+	case errors.Is(err, ErrNoAnswer), strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "n"):
 		_, _ = fmt.Fprintln(l.Out, "\nOpen it yourself. Waiting …")
 		return nil
+	case err != nil:
+		return err
 	}
 	return l.Open(ctx, url)
 }

@@ -51,3 +51,17 @@ func TestInput(t *testing.T) {
 		}
 	}
 }
+
+// TestOverdueQuestion: a sign-in that is over opens no browser, and its question does not take the next answer.
+func TestOverdueQuestion(t *testing.T) {
+	in, typed := io.Pipe()
+	defer typed.Close()
+	l := &Lines{In: in, Out: io.Discard, Open: func(context.Context, string) error { t.Error("opened"); return nil }}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	check.Is(t, l.offerToOpen(over, "https://auth.example.com/"), context.Canceled)
+	go func() { _, _ = io.WriteString(typed, "line\n") }()
+	got, err := l.Ask(t.Context(), "next: ")
+	check.NoError(t, err)
+	check.Equal(t, "the answer", got, "line")
+}
