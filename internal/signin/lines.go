@@ -51,7 +51,8 @@ func (l *Lines) Ask(ctx context.Context, question string) (string, error) {
 	})
 }
 
-// AskSecret is Ask for a secret: a terminal does not show it while it is typed.
+// AskSecret is Ask for a secret: a terminal does not show it while it is typed, unless the line of an
+// earlier question is still being read.
 func (l *Lines) AskSecret(ctx context.Context, question string) (string, error) {
 	file, ok := l.In.(*os.File)
 	if !ok {
