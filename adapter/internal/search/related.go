@@ -267,9 +267,9 @@ topic subject theme
 // line ask for.
 const actions = `
 get fetch retrieve obtain tell give know read view show check query search find look lookup list display browse inspect see discover locate inquire
-create make add insert new generate build book reserve register post place
-update edit modify change set rename reschedule
-delete remove erase clear drop cancel
+create make add insert new generate build book booking reserve reservation register registration post place buy purchase order
+update edit modify modification change set rename reschedule
+delete deletion remove removal erase clear drop cancel cancellation
 send
 stop kill terminate end close
 start run execute launch begin

@@ -45,8 +45,10 @@ const (
 	prefixWeight  = 0.6 // a word with the same beginning
 	pairWeight    = 0.5 // two words that are adjacent in both query and document
 	joinedWeight  = 0.7 // two words of the query that documents write as one
-	vagueWeight   = 0.3 // a word of vagueWords
+	hintWeight    = 0.8 // a word of hints
+	vagueWeight   = 0.3 // a word of vagueWords, or of a value
 	numberWeight  = 0.5 // a number
+	repeatWeight  = 0.3 // added, times the logarithm of how often the query has a word
 	nameWeight    = 0.2 // all words of a document's name
 
 	unaskedWeight = 0.12 // deducted for a word of a document's name that the query does not have
@@ -140,63 +142,18 @@ func (x *Index) add(stem string, doc, field int) {
 // It uses the first 64 words of the query. It replaces a word that no document has by one that
 // differs by one letter.
 func (x *Index) Search(query string, limit int) []int {
-	asked, joined := x.read(query)
+	asked, terms := x.read(query)
 	r := ranking{index: x, asked: asked, scores: make([]float64, len(x.lengths)), word: make([]float64, len(x.lengths))}
-	for i, stem := range asked {
-		if !slices.Contains(asked[:i], stem) {
-			r.add(stem, shareOf(stem))
-		}
-	}
-	for i, stem := range joined {
-		if !slices.Contains(asked, stem) && !slices.Contains(joined[:i], stem) {
-			r.add(stem, joinedWeight)
-		}
+	for _, t := range terms {
+		r.add(t.stem, t.share)
 	}
 	r.sort(r.found)
 	best := r.found[:min(maxPairs, len(r.found))]
 	r.pairs(best)
-	r.names(joined, best)
+	r.names(terms, best)
 	r.actions(best)
 	r.sort(best)
 	return r.found[:min(max(limit, 0), len(r.found))]
-}
-
-// shareOf returns how much a word of a query counts.
-func shareOf(stem string) float64 {
-	switch {
-	case vagueWords[stem]:
-		return vagueWeight
-	case stem[0] >= '0' && stem[0] <= '9':
-		return numberWeight
-	}
-	return 1
-}
-
-// read returns the stems of a query in order, with typing mistakes corrected. joined are the stems
-// of two words that documents write as one, such as "login" for "log in".
-func (x *Index) read(query string) (asked, joined []string) {
-	known := stems{}
-	before := ""
-	for word := range words(query) {
-		if before != "" && len(before)+len(word) >= minJoined {
-			if stem := known.of(before + word); x.has(stem) {
-				joined = append(joined, stem)
-			}
-		}
-		before = word
-		stem := known.of(word)
-		if stem == "" {
-			continue
-		}
-		if !x.has(stem) {
-			stem = cmp.Or(x.near(stem), stem)
-		}
-		asked = append(asked, stem)
-		if len(asked) == maxQuery {
-			break
-		}
-	}
-	return asked, joined
 }
 
 // textOf returns the words of a document's name, title and description.
@@ -287,15 +244,15 @@ func (r *ranking) pairs(docs []int) {
 // names scores the names of documents. A name gains if the query has all its words, or words with
 // the same beginning. Otherwise it loses for each word to which no word of the query is related:
 // "a price" asks for get_price rather than get_price_history.
-func (r *ranking) names(joined []string, docs []int) {
+func (r *ranking) names(terms []term, docs []int) {
 	asked, near := map[uint32]bool{}, map[uint32]bool{}
-	for _, stem := range slices.Concat(r.asked, joined) {
-		for _, form := range slices.AppendSeq([]string{stem}, r.index.prefixed(stem)) {
+	for _, t := range terms {
+		for _, form := range slices.AppendSeq([]string{t.stem}, r.index.prefixed(t.stem)) {
 			if id, ok := r.index.terms[form]; ok {
 				asked[id] = true
 			}
 		}
-		for other := range related()[stem] {
+		for other := range related()[t.stem] {
 			if id, ok := r.index.terms[other]; ok {
 				near[id] = true
 			}
@@ -403,41 +360,4 @@ func (x *Index) prefixed(stem string) iter.Seq[string] {
 			}
 		}
 	}
-}
-
-// near returns the term that differs from a mistyped word by one letter, the most frequent of
-// several, or "".
-func (x *Index) near(word string) (best string) {
-	if len(word) < 5 {
-		return ""
-	}
-	most := 0
-	for known, id := range x.terms {
-		if d := len(known) - len(word); d < -1 || d > 1 || known[0] != word[0] || !oneOff(known, word) {
-			continue
-		}
-		if n := len(x.docs[id]); n > most || n == most && known < best {
-			best, most = known, n
-		}
-	}
-	return best
-}
-
-// oneOff reports whether two words differ by one missing or changed letter, or by two adjacent
-// letters that are swapped.
-func oneOff(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
-	}
-	switch {
-	case len(a) < len(b):
-		return a[i:] == b[i+1:]
-	case i == len(a) || a[i+1:] == b[i+1:]:
-		return true
-	}
-	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }

@@ -106,6 +106,24 @@ func TestRanking(t *testing.T) {
 			{Name: "a", Description: "Shows the wind."},
 			{Name: "b", Description: "Shows the air.", Params: "humidity pressure"},
 		}, map[string][]int{"wind humidity and pressure": {1, 0}}},
+		"a query names things that it does not call by their names": {[]Doc{
+			{Name: "distance", Description: "Gives the distance between two towns."},
+			{Name: "clock", Description: "Gives the time."},
+			{Name: "translate", Description: "Translates a text."},
+			{Name: "open_file", Description: "Shows a file."},
+			{Name: "open_paper", Description: "Shows a publication."},
+		}, map[string][]int{
+			"How far is it from Rome to Paris?": {0}, "at 5 PM": {1}, "at 17:30": {1}, "thank you in German": {2},
+			"open /data/paper_list.bib": {3, 4}, "open C:\\papers\\list.txt": {3, 4}, "open the paper": {4, 3},
+		}},
+		"words of values count less than words outside them": {[]Doc{
+			{Name: "stars", Description: "Shows the stars."},
+			{Name: "notes", Description: "Writes a note."},
+		}, map[string][]int{`note "look at the stars"`: {1, 0}, "note look at the stars": {0, 1}, "note user's friends' stars": {0, 1}}},
+		"a word that a query repeats counts more": {[]Doc{
+			{Name: "rivers", Description: "Shows rivers."},
+			{Name: "lakes", Description: "Shows lakes."},
+		}, map[string][]int{"a lake or a river": {0, 1}, "a river or a lake, and a lake": {1, 0}}},
 		"a number counts less than a word": {[]Doc{
 			{Name: "a", Description: "Limits texts to 30."},
 			{Name: "b", Description: "Limits texts to minutes."},
