@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,20 +41,13 @@ type sender struct {
 func newSender(next openai.HTTPDoer, o *Options) sender {
 	return sender{
 		http:        withinOrigin(next),
-		retries:     max(0, orDefault(o.Retries, 2)),
+		retries:     max(0, cmp.Or(o.Retries, 2)),
 		backoff:     backoff.Policy{Max: maxRetryWait},
 		retrying:    o.Retrying,
-		timeout:     orDefault(max(0, o.Timeout), 10*time.Minute),
-		idleTimeout: orDefault(max(0, o.IdleTimeout), 2*time.Minute),
+		timeout:     cmp.Or(max(0, o.Timeout), 10*time.Minute),
+		idleTimeout: cmp.Or(max(0, o.IdleTimeout), 2*time.Minute),
 		maxReply:    maxReply,
 	}
-}
-
-func orDefault[T int | time.Duration](v, def T) T {
-	if v == 0 {
-		return def
-	}
-	return v
 }
 
 // withinOrigin returns a client that follows redirects only within the origin, unless next has its own CheckRedirect.

@@ -12,12 +12,17 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// The bounds of llama.cpp's grammars. It refuses a request if one schema of its tools exceeds them.
-const (
-	maxLlamaLength = 1000    // characters, exclusive
-	maxLlamaItems  = 100     // exclusive
-	maxLlamaNumber = 1 << 53 // a bound of a number
-)
+// llamaBounds are the largest bounds that llama.cpp writes into a grammar. It refuses a request if one schema of its
+// tools exceeds them.
+var llamaBounds = []struct {
+	keywords []string
+	most     float64
+	why      string
+}{
+	{[]string{"minLength", "maxLength"}, 999, "too long for a grammar"},
+	{[]string{"minItems", "maxItems"}, 99, "too many for a grammar"},
+	{[]string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}, 1 << 53, "too large for a grammar"},
+}
 
 // llama removes what llama.cpp cannot turn into a grammar, and tells it in the description.
 type llama struct {
@@ -33,31 +38,34 @@ func (l *llama) schema(v any, at string) any {
 	}
 	out := tree.Map(in, func(p tree.Place, sub any) any { return l.schema(sub, p.Join(at)) })
 	l.tuple(out, at)
-	for _, bound := range []struct {
-		keywords []string
-		most     float64
-		why      string
-	}{
-		{[]string{"minLength", "maxLength"}, maxLlamaLength - 1, "too long for a grammar"},
-		{[]string{"minItems", "maxItems"}, maxLlamaItems - 1, "too many for a grammar"},
-		{[]string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}, maxLlamaNumber, "too large for a grammar"},
-	} {
-		for _, key := range bound.keywords {
-			if n, ok := tree.Rational(in[key]); ok {
+	l.dropBounds(out, at)
+	l.alternatives(out, at)
+	return out
+}
+
+// dropBounds moves the bounds and the pattern that a grammar cannot express to the description.
+func (l *llama) dropBounds(out map[string]any, at string) {
+	dropped := map[string]any{}
+	drop := func(keyword, why string) {
+		dropped[keyword] = out[keyword]
+		delete(out, keyword)
+		l.record(at, keyword, profile.Wider, why+"; the description has it")
+	}
+	for _, bound := range llamaBounds {
+		for _, keyword := range bound.keywords {
+			if n, ok := tree.Rational(out[keyword]); ok {
 				if f, _ := n.Float64(); f > bound.most || f < -bound.most {
-					l.drop(out, key, at, bound.why)
+					drop(keyword, bound.why)
 				}
 			}
 		}
 	}
-	if expr, ok := in["pattern"].(string); ok {
+	if expr, ok := out["pattern"].(string); ok {
 		if why := l.whyRefused(expr); why != "" {
-			l.drop(out, "pattern", at, why)
+			drop("pattern", why)
 		}
 	}
-	tellDropped(out, in, "minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "pattern")
-	l.alternatives(out, at)
-	return out
+	tellDropped(out, dropped, tree.Keys(dropped)...)
 }
 
 // maxCopies bounds the keywords that are copied into alternatives, in bytes.
@@ -92,11 +100,6 @@ func (l *llama) alternatives(out map[string]any, at string) {
 		out[key] = all
 		l.record(at, key, profile.Same, "the keywords beside the alternatives are copied into each")
 	}
-}
-
-func (l *llama) drop(out map[string]any, keyword, at, why string) {
-	delete(out, keyword)
-	l.record(at, keyword, profile.Wider, why+"; the description has it")
 }
 
 // manyTimes matches a repetition of four digits or more.
