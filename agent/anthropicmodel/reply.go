@@ -12,7 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// response translates an answer of the model with this name to the response to a request.
+// response returns the answer as the response to r. name is the requested model: not every answer
+// names its own.
 func (a *answer) response(r *model.Request, name, warning string) (*model.Response, error) {
 	parts, err := a.parts()
 	if err != nil {

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,10 +70,7 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Host == "" {
-		o.Host = detected
-	}
-	profile, err := findProfile(o.Host)
+	profile, err := findProfile(cmp.Or(o.Host, detected))
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +186,7 @@ func (c *Client) retry(ctx context.Context, r *Request, d *draft, deltas *Deltas
 		if begun {
 			return nil, failure
 		}
-		if profile := d.adaptedTo(failure); profile != nil {
+		if profile := d.adapt(failure); profile != nil {
 			next, err := c.encodeBy(profile, r, d.streams)
 			if err != nil {
 				return nil, failure

@@ -18,9 +18,9 @@ var (
 	choiceName    = regexp.MustCompile(`\btool_choice\b`)
 )
 
-// adaptedTo returns the profile with which the host does not refuse the request again for the same reason, nil for a
-// reason that it does not know. Hosts have no codes for these reasons, only texts.
-func (d *draft) adaptedTo(failure *Error) *Profile {
+// adapt returns a profile by which the request is written without what the host refused, nil if the reason of the
+// failure is unknown. Hosts have no codes for these reasons, only texts.
+func (d *draft) adapt(failure *Error) *Profile {
 	sent := func(field string) bool { return d.fields[field] != nil }
 	isRefused := func(name *regexp.Regexp) bool {
 		return refusal.MatchString(failure.Message) && name.MatchString(failure.Message)
