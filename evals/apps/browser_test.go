@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -250,7 +251,7 @@ func (s *shown) errors() []string {
 	_, _ = inFrames[bool](s, "undefined") // hears the frames that it has not heard yet, from their beginning
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]string(nil), s.console...)
+	return slices.Clone(s.console)
 }
 
 // eval is the value of an expression in the host's page.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -30,7 +31,7 @@ func inView[T any](s *shown, mark, expression string) T {
 // inFrames is the value of an expression in the first frame that has one.
 func inFrames[T any](s *shown, expression string) (out T, ok bool) {
 	s.mu.Lock()
-	contexts := append([]runtime.ExecutionContextID(nil), s.contexts...)
+	contexts := slices.Clone(s.contexts)
 	s.mu.Unlock()
 	for _, id := range contexts {
 		if out, ok = evaluate[T](s.ctx, expression, id); ok {

@@ -1,4 +1,4 @@
 package apps
 
 // OfResource is for tests.
-var OfResource = ofResource
+var OfResource = readResourceMeta

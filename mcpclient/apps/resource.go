@@ -96,9 +96,9 @@ func (p Permissions) And(q Permissions) Permissions {
 	return Permissions{p.Camera && q.Camera, p.Microphone && q.Microphone, p.Geolocation && q.Geolocation, p.ClipboardWrite && q.ClipboardWrite}
 }
 
-// ofResource decodes a resource's metadata about a view. said is false if there is no member
+// readResourceMeta decodes a resource's metadata about a view. said is false if there is no member
 // ui. Invalid parts count as absent, so that a view never gets more than was declared.
-func ofResource(meta json.RawMessage) (about ResourceMeta, said bool) {
+func readResourceMeta(meta json.RawMessage) (about ResourceMeta, said bool) {
 	ui := jsonrpc.Lookup(meta, "ui")
 	if !jsonrpc.IsObject(ui) {
 		return ResourceMeta{}, false
@@ -132,20 +132,20 @@ func Load(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclien
 	if i < 0 {
 		return nil, fmt.Errorf("load view %q: %w: no contents with this URI", excerpt.Cut(uri), mcp.ErrInvalidResult)
 	}
-	view, err := read(&res.Contents[i])
+	view, err := decodeView(&res.Contents[i])
 	if err != nil {
 		return nil, fmt.Errorf("load view %q: %w: %w", excerpt.Cut(uri), mcp.ErrInvalidResult, err)
 	}
-	about, said := ofResource(res.Contents[i].Meta)
+	about, said := readResourceMeta(res.Contents[i].Meta)
 	if !said {
-		about = resourceInList(ctx, c, uri, opts)
+		about = listedMeta(ctx, c, uri, opts)
 	}
 	view.Meta = about
 	return view, nil
 }
 
-// read checks that the contents of a resource are a view.
-func read(r *mcp.ResourceContents) (*View, error) {
+// decodeView returns the view in the contents of a resource, without its metadata.
+func decodeView(r *mcp.ResourceContents) (*View, error) {
 	html := []byte(r.Text)
 	if r.Blob != nil {
 		html = r.Blob
@@ -164,9 +164,9 @@ func read(r *mcp.ResourceContents) (*View, error) {
 	return &View{URI: r.URI, HTML: html}, nil
 }
 
-// resourceInList returns the metadata in the server's list of resources, the zero value if the view
+// listedMeta returns the metadata in the server's list of resources, the zero value if the view
 // is not among the first maxListed, or the list fails. A server need not list a view.
-func resourceInList(ctx context.Context, c *mcpclient.Client, uri string, opts []mcpclient.CallOption) ResourceMeta {
+func listedMeta(ctx context.Context, c *mcpclient.Client, uri string, opts []mcpclient.CallOption) ResourceMeta {
 	left := maxListed
 	for r, err := range c.Resources(ctx, opts...) {
 		if err != nil || left == 0 {
@@ -174,7 +174,7 @@ func resourceInList(ctx context.Context, c *mcpclient.Client, uri string, opts [
 		}
 		left--
 		if r.URI == uri {
-			about, _ := ofResource(r.Meta)
+			about, _ := readResourceMeta(r.Meta)
 			return about
 		}
 	}

@@ -32,7 +32,7 @@ func ReadToolMeta(tool *mcp.Tool) (ToolMeta, error) {
 	}
 	var errs []error
 	if raw := jsonrpc.Lookup(tool.Meta, "ui", "visibility"); raw != nil && string(raw) != "null" {
-		if err := about.see(raw); err != nil {
+		if err := about.readVisibility(raw); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -55,8 +55,8 @@ func ReadToolMeta(tool *mcp.Tool) (ToolMeta, error) {
 	return about, errors.Join(errs...)
 }
 
-// see sets the tool's visibility.
-func (t *ToolMeta) see(raw []byte) error {
+// readVisibility sets the tool's visibility.
+func (t *ToolMeta) readVisibility(raw []byte) error {
 	t.ForModel, t.ForViews = false, false
 	var seen ToolMeta
 	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)

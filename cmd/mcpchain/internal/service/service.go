@@ -43,9 +43,9 @@ type service struct {
 	kept        time.Duration     // how long ended runs are kept
 	logger      *slog.Logger
 
-	closing context.Context // ends event streams
-	silence context.CancelFunc
-	ends    []func() // in the order of creation
+	closing    context.Context // ends event streams
+	endStreams context.CancelFunc
+	ends       []func() // in the order of creation
 }
 
 // close closes the parts, the latest first.
@@ -116,8 +116,8 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 	if err != nil {
 		return err
 	}
-	s.closing, s.silence = context.WithCancel(context.Background())
-	s.ends = append(s.ends, s.silence)
+	s.closing, s.endStreams = context.WithCancel(context.Background())
+	s.ends = append(s.ends, s.endStreams)
 	s.feed = eventfeed.New(&eventfeed.Options{
 		Replay:     s.agent.Replay,
 		Head:       s.head,
@@ -183,7 +183,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, connections 
 		LogLevel:    slog.LevelDebug,
 	}
 	both, ctx := errgroup.WithContext(ctx)
-	defer context.AfterFunc(ctx, s.silence)()
+	defer context.AfterFunc(ctx, s.endStreams)()
 	both.Go(func() error { return server.Serve(ctx, listener) })
 	both.Go(func() error { return over(s.work(ctx)) })
 	return both.Wait()

@@ -57,33 +57,33 @@ func New(ctx context.Context, db *sql.DB, users Users, secure bool) (*Sessions, 
 }
 
 // Choices implements site.SignIn.
-func (d *Sessions) Choices() site.Choices {
-	return site.Choices{Names: d.users.Names, Token: d.users.Tokens != nil}
+func (s *Sessions) Choices() site.Choices {
+	return site.Choices{Names: s.users.Names, Token: s.users.Tokens != nil}
 }
 
 // holds reports whether a session with the hash of a token still belongs to the user.
-func (d *Sessions) holds(user, token string) bool {
-	if d.users.Tokens != nil {
-		return d.users.Tokens.Holds(user, token)
+func (s *Sessions) holds(user, token string) bool {
+	if s.users.Tokens != nil {
+		return s.users.Tokens.Holds(user, token)
 	}
-	return token == "" && slices.Contains(d.users.Names, user)
+	return token == "" && slices.Contains(s.users.Names, user)
 }
 
 // Person returns the user of a request. An error of the database counts as nobody.
-func (d *Sessions) Person(r *http.Request) (p site.Person, ok bool) {
-	cookie, err := r.Cookie(d.cookieName())
+func (s *Sessions) Person(r *http.Request) (p site.Person, ok bool) {
+	cookie, err := r.Cookie(s.cookieName())
 	if err != nil {
 		return site.Person{}, false
 	}
 	p.Session = hashOf(cookie.Value)
 	var token string
-	err = d.db.QueryRowContext(r.Context(), `SELECT name, token FROM web_sign_ins WHERE hash = ? AND expires > ?`,
+	err = s.db.QueryRowContext(r.Context(), `SELECT name, token FROM web_sign_ins WHERE hash = ? AND expires > ?`,
 		p.Session, time.Now().Unix()).Scan(&p.User, &token)
-	return p, err == nil && d.holds(p.User, token)
+	return p, err == nil && s.holds(p.User, token)
 }
 
 // ServeHTTP begins a session for {"name": "…"} or {"token": "…"}.
-func (d *Sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost || r.URL.Path != "/sign-in" {
 		hosting.WriteError(w, http.StatusNotFound, "there is no such page")
 		return
@@ -98,24 +98,24 @@ func (d *Sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	token := ""
-	if d.users.Tokens != nil {
-		in.Name, token, _ = d.users.Tokens.Find(strings.TrimSpace(in.Token))
+	if s.users.Tokens != nil {
+		in.Name, token, _ = s.users.Tokens.Find(strings.TrimSpace(in.Token))
 	}
-	if !d.holds(in.Name, token) {
+	if !s.holds(in.Name, token) {
 		hosting.WriteError(w, http.StatusBadRequest, "no user has that name or token")
 		return
 	}
 	secret := rand.Text()
-	if err := d.keep(r.Context(), hashOf(secret), in.Name, token); err != nil {
+	if err := s.keep(r.Context(), hashOf(secret), in.Name, token); err != nil {
 		hosting.WriteError(w, http.StatusInternalServerError, "the session cannot be kept")
 		return
 	}
-	http.SetCookie(w, d.cookie(secret, lifetime))
+	http.SetCookie(w, s.cookie(secret, lifetime))
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // keep keeps a session, and deletes those that have expired or are too many.
-func (d *Sessions) keep(ctx context.Context, hash, name, token string) error {
+func (s *Sessions) keep(ctx context.Context, hash, name, token string) error {
 	now := time.Now()
 	for _, change := range []struct {
 		query string
@@ -126,7 +126,7 @@ func (d *Sessions) keep(ctx context.Context, hash, name, token string) error {
 		{`DELETE FROM web_sign_ins WHERE name = ? AND rowid NOT IN (SELECT rowid FROM web_sign_ins WHERE name = ? ORDER BY rowid DESC LIMIT ?)`,
 			[]any{name, name, MaxSessions}},
 	} {
-		if _, err := d.db.ExecContext(ctx, change.query, change.args...); err != nil {
+		if _, err := s.db.ExecContext(ctx, change.query, change.args...); err != nil {
 			return err
 		}
 	}
@@ -134,32 +134,32 @@ func (d *Sessions) keep(ctx context.Context, hash, name, token string) error {
 }
 
 // SignOut ends the session. Without one it only deletes the cookie.
-func (d *Sessions) SignOut(w http.ResponseWriter, r *http.Request) {
-	if cookie, err := r.Cookie(d.cookieName()); err == nil {
-		if _, err := d.db.ExecContext(r.Context(), `DELETE FROM web_sign_ins WHERE hash = ?`, hashOf(cookie.Value)); err != nil {
+func (s *Sessions) SignOut(w http.ResponseWriter, r *http.Request) {
+	if cookie, err := r.Cookie(s.cookieName()); err == nil {
+		if _, err := s.db.ExecContext(r.Context(), `DELETE FROM web_sign_ins WHERE hash = ?`, hashOf(cookie.Value)); err != nil {
 			hosting.WriteError(w, http.StatusInternalServerError, "the session cannot be ended")
 			return
 		}
 	}
-	http.SetCookie(w, d.cookie("", -time.Second))
+	http.SetCookie(w, s.cookie("", -time.Second))
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // cookie returns the session's cookie. It is not Strict, because the browser has to send it
 // when a server's sign-in redirects back here. A changing request from another site does not
 // get it.
-func (d *Sessions) cookie(value string, life time.Duration) *http.Cookie {
+func (s *Sessions) cookie(value string, life time.Duration) *http.Cookie {
 	return &http.Cookie{
-		Name: d.cookieName(), Value: value, Path: "/", MaxAge: int(life / time.Second),
-		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: d.secure,
+		Name: s.cookieName(), Value: value, Path: "/", MaxAge: int(life / time.Second),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.secure,
 	}
 }
 
 // cookieName returns the name of the cookie. It is this program's own, because the ports of a
 // machine share cookies. The prefix of a secure one has the browser refuse it from other hosts and
 // without HTTPS.
-func (d *Sessions) cookieName() string {
-	if d.secure {
+func (s *Sessions) cookieName() string {
+	if s.secure {
 		return "__Host-mcpchain-web"
 	}
 	return "mcpchain-web"

@@ -31,7 +31,8 @@ func WritePage(w http.ResponseWriter, status int, title, text string) {
 // inWords converts the errors of a navigation to pages of text, because a person reads them.
 type inWords struct {
 	http.ResponseWriter
-	failed int // status of an error whose text has not come; -1: it has; 0: no error
+	failed int  // status of an error, 0 without one
+	over   bool // its page is written
 }
 
 // Unwrap is for [http.ResponseController].
@@ -52,7 +53,7 @@ func (w *inWords) Write(p []byte) (int, error) {
 	if w.failed == 0 {
 		return w.ResponseWriter.Write(p)
 	}
-	if w.failed > 0 {
+	if !w.over {
 		var said struct{ Error string }
 		if json.Unmarshal(p, &said) != nil {
 			said.Error = strings.TrimSpace(string(p))
@@ -62,7 +63,7 @@ func (w *inWords) Write(p []byte) (int, error) {
 			title = "You are not signed in"
 		}
 		WritePage(w.ResponseWriter, w.failed, title, "The page says: "+said.Error+".")
-		w.failed = -1
+		w.over = true
 	}
 	return len(p), nil
 }

@@ -272,8 +272,7 @@ func (s *Service) EndConversation(user, conversation string) {
 func (s *Service) EndSession(user, session string) {
 	var ended []place
 	s.closeAll("the user has signed out", func(v *view) bool {
-		_, _, latest := v.window.look()
-		ends := v.window.key.user == user && latest == session
+		ends := v.window.key.user == user && v.window.session == session
 		if ends {
 			ended = append(ended, v.place())
 		}
@@ -282,26 +281,26 @@ func (s *Service) EndSession(user, session string) {
 	s.forget(user, func(t *told) bool { return slices.Contains(ended, t.at) })
 }
 
-// closeAll ends views. A view whose window has a stream is asked to end first.
+// closeAll ends views. A view whose window has a stream is asked to end first. which is called with the mutex held.
 func (s *Service) closeAll(reason string, which func(*view) bool) {
 	s.mu.Lock()
-	var all []*view
+	all := map[*view]bool{} // whether its window has a stream
 	for _, v := range s.views {
 		switch {
 		case !which(v):
 		case v.host == nil:
 			v.ended = true
 		default:
-			all = append(all, v)
+			all[v] = v.window.streams > 0
 		}
 	}
 	s.mu.Unlock()
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	var wg sync.WaitGroup
-	for _, v := range all {
+	for v, read := range all {
 		ctx := ended
-		if _, read, _ := v.window.look(); read {
+		if read {
 			ctx = context.Background() // host.Limits.Teardown bounds it
 		}
 		wg.Go(func() { _ = v.host.Close(ctx, reason) })

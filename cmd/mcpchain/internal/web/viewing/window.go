@@ -16,20 +16,21 @@ type window struct {
 	key  windowKey
 	life string // numbers restart with another life
 
-	views int // guarded by Service.mu
+	// guarded by Service.mu
+	views   int
+	streams int         // open ones
+	session string      // the session of the latest stream
+	away    *time.Timer // runs while there is no stream
 
-	mu      sync.Mutex    // guards the following fields
+	mu      sync.Mutex    // guards the following fields; locked after Service.mu
 	changed chan struct{} // has a value if there may be more to send; room for one
 	room    chan struct{} // has a value if there may be room for messages; room for one
 	last    uint64        // last number assigned
 	sent    uint64        // last number sent to the latest stream
 	waiting []numbered    // sent and not acknowledged, or not sent
 	bytes   int           // the size of the waiting messages
-	streams int           // open ones
-	session string        // the session of the latest stream
 	latest  int           // number of the latest stream
-	away    *time.Timer   // runs while there is no stream
-	gone    bool          // nothing waits for the window any more
+	gone    bool          // nothing waits for the window any more, and the service has forgotten it
 }
 
 // numbered is a message for a window, with its number.
@@ -66,14 +67,10 @@ func (s *Service) leave(v *view) {
 	s.dropLocked(v.window)
 }
 
-// windowLocked returns a window, which is new if there is none or it is gone.
+// windowLocked returns a window, which is new if there is none.
 func (s *Service) windowLocked(key windowKey) *window {
 	w := s.windows[key]
-	gone := w == nil
-	if w != nil {
-		gone, _, _ = w.look()
-	}
-	if gone {
+	if w == nil {
 		w = &window{key: key, life: rand.Text(), changed: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 		w.away = time.AfterFunc(awayFor, func() { s.lost(w) })
 		s.windows[key] = w
@@ -83,35 +80,34 @@ func (s *Service) windowLocked(key windowKey) *window {
 
 // dropLocked removes a window without views or streams.
 func (s *Service) dropLocked(w *window) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.views == 0 && w.streams == 0 {
 		w.away.Stop()
-		w.gone = true
-		if s.windows[w.key] == w {
-			delete(s.windows, w.key)
-		}
+		s.forgetLocked(w)
+	}
+}
+
+// forgetLocked forgets a window that is gone.
+func (s *Service) forgetLocked(w *window) {
+	w.mu.Lock()
+	w.gone = true
+	w.mu.Unlock()
+	if s.windows[w.key] == w { // and not a later one
+		delete(s.windows, w.key)
 	}
 }
 
 // lost ends the views of a window whose stream has not come back.
 func (s *Service) lost(w *window) {
-	w.mu.Lock()
+	s.mu.Lock()
 	here := w.streams > 0
-	w.gone = w.gone || !here
-	w.mu.Unlock()
+	if !here {
+		s.forgetLocked(w)
+	}
+	s.mu.Unlock()
 	if !here {
 		wake(w.room)
 		s.closeAll("the page is gone", func(v *view) bool { return v.window == w })
 	}
-}
-
-// look returns whether nothing waits for the window any more, whether it has a stream, and the
-// session of the latest one.
-func (w *window) look() (gone, read bool, session string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.gone, w.streams > 0, w.session
 }
 
 // wake puts a value into a channel with room for one, unless there is one.
@@ -206,13 +202,13 @@ func (s *Service) openStream(key windowKey, session string) (w *window, stream i
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w = s.windowLocked(key)
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.streams++
 	w.session = session
+	w.away.Stop()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.latest++
 	w.sent = 0 // the window acknowledges what it has
-	w.away.Stop()
 	return w, w.latest
 }
 
@@ -221,12 +217,9 @@ func (s *Service) openStream(key windowKey, session string) (w *window, stream i
 func (s *Service) closeStream(w *window) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w.mu.Lock()
-	w.streams--
-	if w.streams == 0 && !w.gone {
+	if w.streams--; w.streams == 0 {
 		w.away.Reset(awayFor)
 	}
-	w.mu.Unlock()
 	s.dropLocked(w)
 }
 
