@@ -7,41 +7,46 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
 // Acquire implements [record.Store].
 func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	lease := record.Lease{Key: key}
-	tenant, id := names(key)
 	err := s.changeLease(ctx, func(ctx context.Context, t *tx) error {
 		now, err := t.d.now(ctx, t)
 		if err != nil {
 			return err
 		}
-		// A lease may be lost in a power cut. The clock prevents that its epoch is used again.
-		first := int64(record.FirstEpoch(now))
-		var epoch, seq int64
-		var data []byte
-		for {
-			err = one(ctx, t, acquireRun, []any{
-				first, first, until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name,
-				tenant, id, until(now), until(now.Add(run.MaxLead)),
-			}, &epoch, &seq, &data)
-			if !isNone(err) {
-				break
-			}
-			if err := t.heldError(ctx, key, now); err != nil {
-				return err
+		err = t.acquire(ctx, &lease, h, now)
+		for isNone(err) { // again only if another process has released the run meanwhile
+			if err = t.heldError(ctx, key, now); err == nil {
+				err = t.acquire(ctx, &lease, h, now)
 			}
 		}
-		if err != nil {
-			return err
-		}
-		head, err := decodeHead(key, data, epoch, 0, 0, 0)
-		lease.Epoch, lease.Seq, lease.Created = uint64(epoch), uint64(seq), head.Created
-		return err // not a refusal: the run is acquired, and the transaction must be rolled back
+		return err
 	})
 	return subject.Result(lease, err, "acquire run %q", key.ID)
+}
+
+// acquire takes a lease on the run of lease, and completes lease. The error matches [sql.ErrNoRows] if
+// the run is held or there is none.
+func (t *tx) acquire(ctx context.Context, lease *record.Lease, h record.Holder, now time.Time) error {
+	// A lease may be lost in a power cut. The clock prevents that its epoch is used again.
+	first := int64(record.FirstEpoch(now))
+	tenant, id := names(lease.Key)
+	var epoch, seq int64
+	var data []byte
+	err := one(ctx, t, acquireRun, []any{
+		first, first, until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name,
+		tenant, id, until(now), until(now.Add(run.MaxLead)),
+	}, &epoch, &seq, &data)
+	if err != nil {
+		return err
+	}
+	head, err := decodeHead(lease.Key, data, epoch, 0, 0, 0)
+	lease.Epoch, lease.Seq, lease.Created = uint64(epoch), uint64(seq), head.Created
+	return err // not a refusal: the run is acquired, and the transaction must be rolled back
 }
 
 // heldError returns the reason why a run cannot be acquired. It is nil if the holder has released the
@@ -124,7 +129,9 @@ func (t *tx) awaitClock(ctx context.Context, epoch uint64) error {
 		if next := record.FirstEpoch(now); next > epoch || epoch-next > maxTicks*1000 {
 			return nil
 		}
-		time.Sleep(time.Millisecond)
+		if err := backoff.Sleep(ctx, time.Millisecond); err != nil {
+			return err
+		}
 	}
 	return nil
 }
