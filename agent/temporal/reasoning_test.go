@@ -18,12 +18,13 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// dying is a store whose process dies once at a write, before or after it. The next attempt of
+// dying is a process that dies once at a write to its store, before or after it. The next attempt of
 // an activity is another process.
 type dying struct {
-	record.Store
+	store      record.Store
 	at, writes int
 	keep       bool
 	dead       atomic.Bool
@@ -36,53 +37,30 @@ func (d *dying) revive(*activity.Info, context.Context, converter.EncodedValues)
 	if !d.dead.Swap(false) {
 		return
 	}
-	if log, err := d.Load(context.Background(), key); err == nil {
-		_ = d.Release(context.Background(), record.Lease{Key: key, Epoch: log.Head.Epoch}) // otherwise the next process waits for its end
+	if log, err := d.store.Load(context.Background(), key); err == nil {
+		_ = d.store.Release(context.Background(), record.Lease{Key: key, Epoch: log.Head.Epoch}) // otherwise the next process waits for its end
 	}
 }
 
-func (d *dying) write(f func() error) error {
-	if d.dead.Load() {
-		return errDead
+// call makes a call of the store, unless the process dies before it or has died.
+func (d *dying) call(c *ledgertest.Call) error {
+	switch c.Method {
+	case "append", "put", "acquire", "renew":
+		if d.dead.Load() {
+			return errDead
+		}
+	}
+	if c.Method != "append" && c.Method != "put" {
+		return c.Do()
 	}
 	if d.writes++; d.writes != d.at {
-		return f()
+		return c.Do()
 	}
 	d.dead.Store(true)
 	if d.keep {
-		return errors.Join(errDead, f())
+		return errors.Join(errDead, c.Do())
 	}
 	return errDead
-}
-
-func (d *dying) Append(ctx context.Context, l record.Lease, h run.Head, all []run.Record, given ...run.Reply) error {
-	return d.write(func() error { return d.Store.Append(ctx, l, h, all, given...) })
-}
-
-func (d *dying) PutBlob(ctx context.Context, l record.Lease, name string, data []byte) error {
-	return d.write(func() error { return record.BlobsOf(d.Store).PutBlob(ctx, l, name, data) })
-}
-
-func (d *dying) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
-	return record.BlobsOf(d.Store).Blob(ctx, key, name)
-}
-
-func (d *dying) Blobs(ctx context.Context, key run.Key) ([]string, error) {
-	return record.BlobsOf(d.Store).Blobs(ctx, key)
-}
-
-func (d *dying) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
-	if d.dead.Load() {
-		return record.Lease{}, errDead
-	}
-	return d.Store.Acquire(ctx, key, h)
-}
-
-func (d *dying) Renew(ctx context.Context, l record.Lease, ttl time.Duration) error {
-	if d.dead.Load() {
-		return errDead
-	}
-	return d.Store.Renew(ctx, l, ttl)
 }
 
 // dieAtEachWrite drives a run of an agent with a tool, whose worker dies before or after any of at
@@ -91,8 +69,9 @@ func dieAtEachWrite(t *testing.T, m agent.Model, tools adapter.Source, least int
 	t.Helper()
 	play := func(d *dying) {
 		w := newWorld()
-		d.Store, w.store = w.store, d
-		a, err := agent.New(m, &agent.Options{Name: "helper", Durable: agent.Durable{Store: d, LeaseTTL: time.Second}, Tools: []adapter.Source{tools}})
+		d.store = ledgertest.Watch(w.store, d.call)
+		w.store = d.store
+		a, err := agent.New(m, &agent.Options{Name: "helper", Durable: agent.Durable{Store: d.store, LeaseTTL: time.Second}, Tools: []adapter.Source{tools}})
 		check(t, err)
 		env := begin(t, a, nil)
 		env.SetOnActivityStartedListener(d.revive)

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -104,22 +105,32 @@ func TestRunCannotGoOn(t *testing.T) {
 			t.Errorf("got %v, want record.ErrNotFound", err)
 		}
 	})
-	for name, hold := range map[string]func(*testing.T, *heldStore){
-		"held by a dead worker": func(_ *testing.T, s *heldStore) { s.left = 3 },
-		"held for a time": func(t *testing.T, s *heldStore) {
-			check(t, errorOf(s.Acquire(t.Context(), key, record.Holder{Name: "dead", TTL: 800 * time.Millisecond})))
-		},
+	for name, tt := range map[string]struct {
+		refusals int
+		lease    time.Duration // of a dead worker
+	}{
+		"held by a dead worker": {refusals: 3},
+		"held for a time":       {lease: 800 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
-			store := &heldStore{Store: w.store}
-			w.store = store
+			tries, inner := 0, w.store
+			w.store = ledgertest.Watch(inner, func(c *ledgertest.Call) error {
+				if c.Method == "acquire" {
+					if tries++; tries <= tt.refusals {
+						return record.ErrHeld
+					}
+				}
+				return c.Do()
+			})
 			env := begin(t, w.agent(t, script{{text: "done"}}, agent.Options{}), nil)
-			hold(t, store)
-			store.tries = 0
+			tries = 0
+			if tt.lease > 0 {
+				check(t, errorOf(inner.Acquire(t.Context(), key, record.Holder{Name: "dead", TTL: tt.lease})))
+			}
 			env.ExecuteWorkflow("mcpchain.Run", theJob())
-			if finished(t, env); store.left != 0 || store.tries > 15 {
-				t.Errorf("the run was done after %d tries, want few, and %d refusals too early", store.tries, store.left)
+			if finished(t, env); tries <= tt.refusals || tries > 15 {
+				t.Errorf("the run was done after %d tries, want few", tries)
 			}
 		})
 	}
@@ -134,21 +145,6 @@ func TestRunCannotGoOn(t *testing.T) {
 			t.Errorf("got %v, want that another worker may go on", err)
 		}
 	})
-}
-
-// heldStore refuses to acquire a run some times, as if another process held it.
-type heldStore struct {
-	record.Store
-	left, tries int
-}
-
-func (s *heldStore) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
-	s.tries++
-	if s.left > 0 {
-		s.left--
-		return record.Lease{}, record.ErrHeld
-	}
-	return s.Store.Acquire(ctx, key, h)
 }
 
 // TestContinueAsNew checks that a workflow that continues as new keeps what it needs.
