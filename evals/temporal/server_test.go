@@ -29,7 +29,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 var update = flag.Bool("update", false, "write the histories of workflows into the test data of agent/temporal")
@@ -169,9 +168,9 @@ func (s *service) waits(t *testing.T, key run.Key) []*run.Question {
 		if err == nil && value.Get(&state) == nil && state.Status == run.StatusWaiting {
 			log, err := s.store.Load(t.Context(), key)
 			check.Must(t, err)
-			r, err := ledger.StateOf(log.Records)
+			questions, err := log.Questions()
 			check.Must(t, err)
-			return ledger.Open(r)
+			return questions
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -163,6 +164,7 @@ func TestCheckAnswer(t *testing.T) {
 		{run.Reply{Question: "doubt", Action: run.ActionRan, Scope: "tool"}, start, run.ErrUnfit, `scope "tool"`},
 		{run.Reply{Question: "approval", Action: run.ActionAllow, Scope: "tool"}, start, nil, ""},
 		{run.Reply{Question: "approval", Action: run.ActionDeny, Reason: long}, start, run.ErrUnfit, "more than 1048576 bytes"},
+		{run.Reply{Question: "approval", Action: run.ActionDeny, Unknown: jsontext.Value(`{"mood":"` + long + `"}`)}, start, run.ErrUnfit, "more than 1048576 bytes"},
 
 		{run.Reply{Question: "form", Action: run.ActionAccept}, start, run.ErrUnfit, `field "city"`},
 		{run.Reply{Question: "form", Action: run.ActionAccept, Content: raw(`{"city":1}`)}, start, run.ErrUnfit, `field "city"`},

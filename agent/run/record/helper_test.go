@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
@@ -54,31 +55,22 @@ func everything(t testing.TB) (changes []ledger.Change) {
 }
 
 // draft applies changes, a second apart, and returns the state and the records.
-func draft(t testing.TB, changes ...ledger.Change) (*ledger.State, []run.Record) {
-	t.Helper()
-	s, all := new(ledger.State), []run.Record(nil)
-	for i, c := range changes {
-		records, err := s.Add(start.Add(time.Duration(i)*time.Second), c)
-		check(t, err)
-		all = append(all, records...)
-	}
-	return s, all
+func draft(changes ...ledger.Change) (*ledger.State, []run.Record) {
+	d := &ledgertest.Draft{State: new(ledger.State), Begin: start, Pace: time.Second}
+	d.Add(changes...)
+	return d.State, d.Records
 }
 
 // suspended stores a run that asks whether a call may run.
 func suspended(ctx context.Context, store record.Store, key run.Key) error {
-	state := new(ledger.State)
-	records, err := state.Add(time.Now(),
-		&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant, Messages: []run.Message{run.Text(run.RoleUser, "Note it.")}},
+	d := ledgertest.Since(time.Now(),
+		&ledger.Begun{ID: key.ID, Tenant: key.Tenant, Messages: []run.Message{run.Text(run.RoleUser, "Note it.")}},
 		&ledger.Called{},
 		&ledger.Responded{Calls: []ledger.Call{{ID: "call_1", Key: "k", Name: "write", Asked: `{"path":"/etc/passwd"}`, At: ledger.CallProposed}}},
 		&ledger.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionApproval, Call: "call_1", Tool: "write", Arguments: json.RawMessage(`{"path":"/etc/passwd"}`), Survives: true}},
 		&ledger.Suspended{},
 	)
-	if err != nil {
-		return err
-	}
-	lease, err := store.Create(ctx, record.Holder{Name: "worker 1", TTL: time.Minute}, ledger.HeadOf(state), records)
+	lease, err := store.Create(ctx, record.Holder{Name: "worker 1", TTL: time.Minute}, d.Head(), d.Records)
 	if err != nil {
 		return err
 	}

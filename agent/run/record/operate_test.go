@@ -69,7 +69,7 @@ func changed(store record.Store, change func(*record.Log)) record.Store {
 func TestVerify(t *testing.T) {
 	store := record.NewMemory()
 	keep(t, store, run.Key{ID: "one"}, "a", opens("q", run.QuestionApproval), &ledger.Suspended{})
-	s, _ := draft(t, begun...)
+	s, _ := draft(begun...)
 	snapshot, err := ledger.NewSnapshot(s)
 	check(t, err)
 	for name, tt := range map[string]struct {

@@ -21,7 +21,7 @@ func keep(t *testing.T, store record.Store, key run.Key, agent string, more ...l
 	t.Helper()
 	first := &ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant, Agent: ledger.AgentName{Name: agent}, Messages: []run.Message{run.Text(run.RoleUser, "go")}}
 	changes := with([]ledger.Change{first, &ledger.Called{}, &ledger.Responded{Calls: []ledger.Call{call("1"), call("2")}}}, more...)
-	s, log := draft(t, changes...)
+	s, log := draft(changes...)
 	lease, err := store.Create(t.Context(), record.Holder{Name: "h", TTL: time.Minute}, ledger.HeadOf(s), log)
 	check(t, err)
 	check(t, store.Release(t.Context(), lease))
@@ -138,11 +138,9 @@ func extendAt(t *testing.T, store record.Store, key run.Key, at time.Time, c led
 	check(t, err)
 	log, err := store.Load(t.Context(), key)
 	check(t, err)
-	s, err := ledger.StateOf(log.Records)
-	check(t, err)
-	r, err := s.Add(at, c)
-	check(t, err)
-	check(t, store.Append(t.Context(), lease, ledger.HeadOf(s), r))
+	d := ledgertest.Of(log.Records)
+	d.Begin, d.Pace = at, 0
+	check(t, d.Append(t.Context(), store, lease, c))
 }
 
 // TestOpenAsksOnce lists the questions of a run once that begins to wait meanwhile.

@@ -157,7 +157,7 @@ func kept(t *testing.T, store record.Store, key run.Key) record.Lease {
 	first := *changes[0].(*ledger.Begun)
 	first.Tenant, first.ID = key.Tenant, key.ID
 	changes[0] = &first
-	s, records := draft(t, changes...)
+	s, records := draft(changes...)
 	lease, err := store.Create(t.Context(), record.Holder{Name: "me", TTL: time.Hour}, ledger.HeadOf(s), records)
 	check(t, err)
 	check(t, store.Reply(t.Context(), key, []run.Reply{{Question: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`)}}))
@@ -186,7 +186,7 @@ func TestSealedStoreHides(t *testing.T) {
 	check(t, err)
 	s, err := ledger.StateOf(opened.Records)
 	check(t, err)
-	want, _ := draft(t, everything(t)...)
+	want, _ := draft(everything(t)...)
 	if diff := cmp.Diff(textOf(t, want), textOf(t, s)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
@@ -240,7 +240,7 @@ func TestTamperedStore(t *testing.T) {
 		check(t, err)
 		others[name] = log
 	}
-	_, plain := draft(t, everything(t)...)
+	_, plain := draft(everything(t)...)
 	for _, tt := range []struct {
 		name string
 		with func(*record.Log)
@@ -279,7 +279,7 @@ func TestTamperedStore(t *testing.T) {
 func TestRecordAsAnswer(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{ID: "run_1"}
 	changes := with(begun, &ledger.Opened{Question: run.Question{ID: "1", Kind: run.QuestionURL}})
-	s, records := draft(t, changes...)
+	s, records := draft(changes...)
 	if _, err := record.Sealed(below, keys(t, "a")).Create(t.Context(), record.Holder{TTL: time.Hour}, ledger.HeadOf(s), records); err != nil {
 		t.Fatal(err)
 	}
