@@ -76,22 +76,28 @@ func (e *messageEncoder) encode(m *Message) error {
 	case Assistant:
 		return e.addAssistant(m)
 	case ToolRole:
-		if m.ToolCallID == "" {
-			return errors.New("tool result has no call id")
-		}
-		text := joinText(m.Parts)
-		if text == "" { // some hosts refuse empty results
-			text = "(no output)"
-		}
-		e.draft.ids[m.ToolCallID] = true
-		answer := chatMessage{Role: "tool", Content: text, CallID: e.ids.outgoing(m.ToolCallID)}
-		if !e.draft.profile.Nameless {
-			answer.Name = e.toolNames[m.ToolCallID]
-		}
-		e.add(answer)
+		return e.addResult(m)
 	default:
 		return fmt.Errorf("role %q is not one of system, user, assistant, tool", excerpt.Cut(string(m.Role)))
 	}
+	return nil
+}
+
+// addResult adds the result of a tool.
+func (e *messageEncoder) addResult(m *Message) error {
+	if m.ToolCallID == "" {
+		return errors.New("tool result has no call id")
+	}
+	text := joinText(m.Parts)
+	if text == "" { // some hosts refuse empty results
+		text = "(no output)"
+	}
+	e.draft.ids[m.ToolCallID] = true
+	result := chatMessage{Role: "tool", Content: text, CallID: e.ids.outgoing(m.ToolCallID)}
+	if !e.draft.profile.Nameless {
+		result.Name = e.toolNames[m.ToolCallID]
+	}
+	e.add(result)
 	return nil
 }
 

@@ -17,7 +17,7 @@ func cutAtStop(text string, stops []string) (string, bool) {
 	return text[:at], true
 }
 
-// stopFilter does the same to a text in pieces. It holds back text that may begin a stop sequence.
+// stopFilter cuts a text that comes in pieces in the same way. It holds back text that may begin a stop sequence.
 type stopFilter struct {
 	stops []stopMatcher
 	held  string

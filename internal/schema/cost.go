@@ -47,8 +47,8 @@ func (w *work) countKeywords(s *jsonschema.Schema, v any) bool {
 // locationSteps returns the steps for naming the location of s.
 func locationSteps(s *jsonschema.Schema) int { return len(s.SchemaURI()) / textPerStep }
 
-// evaluatedMembers returns the steps for remembering which members or items s, or a subschema that
-// it applies to the same value, evaluates.
+// evaluatedMembers returns the steps for noting the members or items of a value that s evaluates. The
+// validator notes them once more for each subschema that s applies to the same value.
 func (w *work) evaluatedMembers(s *jsonschema.Schema, members int) int {
 	if s.Boolean != nil || s.ResolvedRef != nil || s.ResolvedDynamicRef != nil || s.If != nil || s.Not != nil ||
 		len(s.AllOf)+len(s.AnyOf)+len(s.OneOf)+len(s.DependentSchemas)+len(s.PrefixItems) > 0 || hasItemRules(s) || hasMemberRules(s) {

@@ -28,10 +28,10 @@ func ToLLMS(rules Rules, media func(mimeType string) bool, system string, messag
 			n++
 		}
 		if n > 0 {
-			e.turn(messages[:n])
+			e.addTurn(messages[:n])
 		} else {
 			n = 1
-			e.message(&messages[0])
+			e.addMessage(&messages[0])
 		}
 	}
 	return e.out
@@ -57,8 +57,8 @@ func appendTexts(texts []string, parts []run.Part) []string {
 // the results and the provider allows no human message after them.
 const interrupted = "(The conversation was interrupted here.)"
 
-// message converts a message without results.
-func (e *encoder) message(m *run.Message) {
+// addMessage adds a message without results.
+func (e *encoder) addMessage(m *run.Message) {
 	role := llmsRole(m.Role)
 	if n := len(e.out); role == llms.ChatMessageTypeHuman && e.rules.ResultsLast && n > 0 && e.out[n-1].Role == llms.ChatMessageTypeTool {
 		e.out = append(e.out, llms.TextParts(llms.ChatMessageTypeAI, interrupted))
@@ -76,21 +76,21 @@ func (e *encoder) message(m *run.Message) {
 		}
 	}
 	if m.Role == run.RoleAssistant && e.rules.SingleParts {
-		e.single(role, parts)
+		e.addSingly(role, parts)
 	} else if len(parts) > 0 { // providers index the first part
 		e.out = append(e.out, llms.MessageContent{Role: role, Parts: parts})
 	}
 }
 
-// single adds a message for each part.
-func (e *encoder) single(role llms.ChatMessageType, parts []llms.ContentPart) {
+// addSingly adds a message for each part.
+func (e *encoder) addSingly(role llms.ChatMessageType, parts []llms.ContentPart) {
 	for i := range parts {
 		e.out = append(e.out, llms.MessageContent{Role: role, Parts: parts[i : i+1 : i+1]})
 	}
 }
 
-// turn converts the results of a turn, followed by the media that the model accepts.
-func (e *encoder) turn(messages []run.Message) {
+// addTurn adds the results of a turn, followed by the media that the model accepts.
+func (e *encoder) addTurn(messages []run.Message) {
 	var media, results []llms.ContentPart
 	for i := range messages {
 		for j := range messages[i].Parts {
@@ -106,7 +106,7 @@ func (e *encoder) turn(messages []run.Message) {
 	if e.rules.MergedResults && len(results) > 0 {
 		e.out = append(e.out, llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: results})
 	} else {
-		e.single(llms.ChatMessageTypeTool, results)
+		e.addSingly(llms.ChatMessageTypeTool, results)
 	}
 	if len(media) > 0 {
 		e.out = append(e.out, llms.MessageContent{Role: llms.ChatMessageTypeHuman, Parts: media})
