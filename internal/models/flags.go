@@ -179,42 +179,50 @@ func (f *Flags) models() map[string]Model {
 	return f.File.Models
 }
 
-// find looks up the model in the file. It returns false if it is not there. Settings of the command
-// line override settings of the file.
-func (f *Flags) find(given map[string]bool) (bool, error) {
+// readFile reads the file of -models, or else the one in the configuration folder, which may be missing.
+func (f *Flags) readFile() error {
 	path := f.path
 	if path == "" {
 		folder, err := os.UserConfigDir()
 		if err != nil {
-			return false, nil
+			return nil
 		}
 		path = filepath.Join(folder, "mcpchain", "models.json")
-	} else if _, err := os.Stat(path); err != nil { // the other file may be missing
-		return false, fmt.Errorf("-models: %w", err)
+	} else if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("-models: %w", err)
 	}
 	file, err := Read(path)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if f.path != "" && len(file.Models) == 0 {
-		return false, fmt.Errorf("-models: there are no models in %s", hosttext.Line(path, 400))
+		return fmt.Errorf("-models: there are no models in %s", hosttext.Line(path, 400))
 	}
 	f.File = file
+	return nil
+}
+
+// find looks up the model in the file. It returns false if it is not there. Settings of the command
+// line override settings of the file.
+func (f *Flags) find(given map[string]bool) (bool, error) {
+	if err := f.readFile(); err != nil || f.File == nil {
+		return false, err
+	}
 	asked := f.Model
 	if given["base-url"] || asked.Name == "" && asked.BaseURL != "" {
 		return false, nil
 	}
-	found, ok, err := file.Find(asked.Name, f.getenv)
+	found, ok, err := f.File.Find(asked.Name, f.getenv)
 	switch {
 	case err != nil:
 		return false, err
 	case !ok && given["models"] && given["model"] && asked.API != Messages:
-		return false, file.missing(asked.Name)
+		return false, f.File.missing(asked.Name)
 	case !ok:
 		return false, nil
 	case asked.BaseURL != "" && found.API != Messages && strings.TrimRight(asked.BaseURL, "/") != found.BaseURL:
 		return false, fmt.Errorf("the model %s has an endpoint in %s, and OPENAI_BASE_URL names another one: unset that, or give -base-url",
-			hosttext.Line(asked.Name, 80), hosttext.Line(path, 400))
+			hosttext.Line(asked.Name, 80), hosttext.Line(f.File.path, 400))
 	}
 	f.Model = found
 	for name, override := range map[string]func(){
@@ -230,7 +238,7 @@ func (f *Flags) find(given map[string]bool) (bool, error) {
 		}
 	}
 	if found.Price != nil && f.Prices == nil {
-		f.Prices = filePrices(file)
+		f.Prices = filePrices(f.File)
 	}
 	return true, nil
 }
