@@ -97,6 +97,7 @@ const maxPatternLength = 256
 func (s *strict) lengths(in, out map[string]any, at string) bool {
 	least, hasLeast := decodeLimit(in["minLength"])
 	most, hasMost := decodeLimit(in["maxLength"])
+	least = max(least, 0)
 	all := tree.Types(in)
 	switch {
 	case !hasLeast && !hasMost:
@@ -145,12 +146,12 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 	return true
 }
 
-// decodeLimit reads a limit. Limits above 1<<30 become 1<<30, which is beyond any pattern.
+// decodeLimit reads a limit. Limits above 1<<30 become 1<<30, which is beyond any pattern, and negative ones -1.
 func decodeLimit(v any) (n int, ok bool) {
 	limit, ok := tree.Rational(v)
 	if !ok {
 		return 0, false
 	}
 	f, _ := limit.Float64()
-	return int(min(f, 1<<30)), true
+	return int(min(max(f, -1), 1<<30)), true
 }
