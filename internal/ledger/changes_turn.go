@@ -158,6 +158,18 @@ func (c *TurnEnded) apply(s *State, at time.Time) error {
 	return nil
 }
 
+// results returns the message with the results of the current turn.
+func (s *State) results(at time.Time) (run.Message, error) {
+	m := run.Message{Role: run.RoleTool, At: at, Parts: make([]run.Part, len(s.Calls))}
+	for i, c := range s.Calls {
+		if c.At != CallDone || c.Result == nil {
+			return run.Message{}, fmt.Errorf("call %q is %s and not done", c.ID, c.At)
+		}
+		m.Parts[i] = *c.Result
+	}
+	return m, nil
+}
+
 // Compacted replaces the oldest messages.
 type Compacted struct {
 	Replaced int           `json:"replaced"` // number of messages

@@ -13,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/doubttext"
 )
 
 // Version is the version of the JSON of states and records. A reader accepts every version up
@@ -192,47 +191,12 @@ func checkVersion(v int) error {
 	return nil
 }
 
-// results returns the message with the results of the current turn.
-func (s *State) results(at time.Time) (run.Message, error) {
-	m := run.Message{Role: run.RoleTool, At: at, Parts: make([]run.Part, len(s.Calls))}
-	for i, c := range s.Calls {
-		if c.At != CallDone || c.Result == nil {
-			return run.Message{}, fmt.Errorf("call %q is %s and not done", c.ID, c.At)
-		}
-		m.Parts[i] = *c.Result
-	}
-	return m, nil
-}
-
 // drop removes the matching open questions. It modifies a copy of the slice, because callers may hold
 // the slice.
 func (s *State) drop(isMatch func(*run.Question) bool) {
 	if slices.ContainsFunc(s.Questions, isMatch) {
 		s.Questions = slices.DeleteFunc(slices.Clone(s.Questions), isMatch)
 	}
-}
-
-// earlyResults returns the message with the results of a turn that ends early, so that each call in
-// the history has a result.
-func (s *State) earlyResults(at time.Time) run.Message {
-	m := run.Message{Role: run.RoleTool, At: at, Parts: make([]run.Part, len(s.Calls))}
-	for i, c := range s.Calls {
-		text := "The run ended before the call was made."
-		if c.Tries > 0 {
-			text = "The run ended before the call had a result. It " + doubttext.MayHaveRun + "."
-		}
-		m.Parts[i] = run.Part{
-			Type:    run.PartResult,
-			ID:      c.ID,
-			Name:    s.CalledAs(c.ID, c.Name),
-			Text:    text,
-			IsError: true,
-		}
-		if c.Result != nil {
-			m.Parts[i] = *c.Result
-		}
-	}
-	return m
 }
 
 // check refuses a state that no sequence of records produces. ids are the questions of the runs
