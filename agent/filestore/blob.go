@@ -216,11 +216,19 @@ func (s *directory) removeBlobs(key run.Key) error {
 		return err
 	}
 	for _, name := range names {
-		if err := s.files.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.remove(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
 	s.addSize(key, -size)
 	_ = os.Remove(dir) // an empty directory does no harm
+	return nil
+}
+
+// remove removes a file, which may be absent.
+func (s *directory) remove(path string) error {
+	if err := s.files.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	return nil
 }

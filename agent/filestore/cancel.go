@@ -40,7 +40,7 @@ func (s *directory) writeCancel(c cancelRequest) error {
 	if err != nil {
 		return err
 	}
-	return s.writeChecked(filepath.Join(s.dir, cancelDir, nameOf(c.Key)), data)
+	return s.writeChecked(s.path(filepath.Join(cancelDir, nameOf(c.Key))), data)
 }
 
 // CancelRequests implements [record.Store]. It removes requests for runs that
@@ -60,7 +60,7 @@ func (s *directory) CancelRequests(ctx context.Context) (open []record.CancelReq
 
 // readCancel returns the request in a file, or nil after removing one that no longer applies.
 func (s *directory) readCancel(ctx context.Context, name string) (*cancelRequest, error) {
-	path := filepath.Join(s.dir, cancelDir, name)
+	path := s.path(filepath.Join(cancelDir, name))
 	data, err := s.readChecked(path)
 	if err != nil {
 		return nil, err

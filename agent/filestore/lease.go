@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -56,15 +57,23 @@ func (s *directory) setLease(ctx context.Context, lease record.Lease, until time
 
 // Delete implements [record.Store].
 func (s *directory) Delete(ctx context.Context, key run.Key) error {
+	return wrap("delete", key, s.delete(ctx, key))
+}
+
+// delete removes all files of a run.
+func (s *directory) delete(ctx context.Context, key run.Key) error {
 	name := nameOf(key)
 	unlock, err := s.lock(ctx, name)
 	if err != nil {
-		return wrap("delete", key, err)
+		return err
 	}
 	defer unlock()
 	last, _ := s.lastHead(name)
 	if err := s.removeBlobs(key); err != nil { // first, so that no blob remains without its run
-		return wrap("delete", key, err)
+		return err
+	}
+	if err := s.remove(s.path(filepath.Join(cancelDir, name))); err != nil { // a later run may have the same time of creation
+		return err
 	}
 	err = s.files.Remove(s.path(name))
 	if err == nil {
@@ -72,9 +81,9 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 		s.removeMarks(marksOf(last), nil)
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) { // also if another process ended before its sync
-		err = s.syncDir(s.dir)
+		return s.syncDir(s.dir)
 	}
-	return wrap("delete", key, err)
+	return err
 }
 
 // maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted run.
