@@ -25,21 +25,31 @@ import (
 
 // manyCalls is an agent whose model makes so many calls of a function in one turn, which go side by side or one after
 // the other.
-func manyCalls(t testing.TB, n int, reads bool) *agent.Agent {
+func manyCalls(t testing.TB, n int, reads bool, hooks ...agent.Hook) *agent.Agent {
 	work := adapter.Func("work", "", func(context.Context, struct{}) (string, error) { return "ok", nil }, &adapter.FuncOptions{ReadOnly: reads})
 	var calls []run.Part
 	for i := range n {
 		calls = append(calls, toolCall(fmt.Sprint(i), "work", `{}`))
 	}
 	ask, answer := uses(calls...), says("done")
-	return newAgent(t, instant{onInput(ask, answer)}, &agent.Options{Tools: []adapter.Source{work}, Limits: run.Limits{Calls: -1}})
+	return newAgent(t, instant{onInput(ask, answer)}, &agent.Options{Tools: []adapter.Source{work}, Hooks: hooks, Limits: run.Limits{Calls: -1}})
 }
 
-// A call of a turn takes as much memory however many there are.
+// A call of a turn takes as much memory however many there are, also with hooks that read the state of the run.
 func TestManyCallsTakeMemoryEach(t *testing.T) {
-	for name, reads := range map[string]bool{"reads": true, "writes": false} {
+	hook := agent.Hook{
+		BeforeTool: func(_ context.Context, s *agent.State, _ *agent.ToolCall) error { _ = s.Usage(); return nil },
+		AfterTool: func(_ context.Context, s *agent.State, _ *agent.ToolCall, _ *run.Part) error {
+			_ = s.Turn()
+			return nil
+		},
+	}
+	for name, tt := range map[string]struct {
+		reads bool
+		hooks []agent.Hook
+	}{"reads": {true, nil}, "writes": {false, nil}, "hooks": {true, []agent.Hook{hook}}} {
 		perCall := func(n int) uint64 {
-			a := manyCalls(t, n, reads)
+			a := manyCalls(t, n, tt.reads, tt.hooks...)
 			least := uint64(math.MaxUint64)
 			for range 3 { // other tests may allocate meanwhile
 				var before, after runtime.MemStats

@@ -15,8 +15,8 @@ import (
 
 // Hook takes part in runs at four points. A nil function does nothing. The hooks of
 // [Options.Hooks] are called in order. A hook must only read the state, and only during its
-// call. Hooks may be called concurrently: for different runs, and AfterTool for the calls of
-// one turn.
+// call; other calls of the turn may change it meanwhile. Hooks may be called concurrently: for
+// different runs, and AfterTool for the calls of one turn.
 //
 // A guardrail is a hook that returns an error: [DenyCall] refuses a tool call, and the model reads
 // the reason; [StopRun] ends the run with an answer; any other error fails the run. BeforeTool is
@@ -69,7 +69,7 @@ func (all hooks) beforeModel(ctx context.Context, s *ledger.State, c *ModelCall)
 		if h.BeforeModel == nil {
 			continue
 		}
-		if err := guard("BeforeModel hook", func() error { return h.BeforeModel(ctx, &State{s}, c) }); err != nil {
+		if err := guard("BeforeModel hook", func() error { return h.BeforeModel(ctx, &State{state: s}, c) }); err != nil {
 			return fmt.Errorf("hook %d, before the model: %w", i, err)
 		}
 		if c.Request == nil {
@@ -93,7 +93,7 @@ func (all hooks) afterModel(ctx context.Context, s *ledger.State, r *reply) erro
 		if h.AfterModel == nil {
 			continue
 		}
-		if err := guard("AfterModel hook", func() error { return h.AfterModel(ctx, &State{s}, &r.message) }); err != nil {
+		if err := guard("AfterModel hook", func() error { return h.AfterModel(ctx, &State{state: s}, &r.message) }); err != nil {
 			return fmt.Errorf("hook %d, after the model: %w", i, err)
 		}
 		if err := r.checkCalls(); err != nil {
@@ -135,7 +135,7 @@ func (all hooks) beforeTool(ctx context.Context, rec *recorder, j *job) error {
 		if h.BeforeTool == nil {
 			continue
 		}
-		if err := guard("BeforeTool hook", func() error { return h.BeforeTool(ctx, &State{rec.view()}, c) }); err != nil {
+		if err := guard("BeforeTool hook", func() error { return h.BeforeTool(ctx, &State{&rec.writer.mu, rec.state}, c) }); err != nil {
 			return fmt.Errorf("hook %d, before tool %q: %w", i, j.about.Name, err)
 		}
 		if string(c.Arguments) == j.about.Arguments {
@@ -164,7 +164,7 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 			continue
 		}
 		c := &ToolCall{Call: j.about, Arguments: json.RawMessage(j.about.Arguments)}
-		err := guard("AfterTool hook", func() error { return h.AfterTool(late, &State{rec.view()}, c, result) })
+		err := guard("AfterTool hook", func() error { return h.AfterTool(late, &State{&rec.writer.mu, rec.state}, c, result) })
 		switch answer := hookAnswer(err); {
 		case answer == nil && err != nil:
 			return nil, fmt.Errorf("hook %d, after tool %q: %w", i, j.about.Name, err)

@@ -102,25 +102,29 @@ func (e *engine) observe(work func() error) error {
 		}
 		return work()
 	}, func(err error) {
-		s := e.rec.view()
-		v.Status, v.Finish = s.Status, s.Finish
-		if n := len(s.History); s.Status == run.StatusFinished && n > 0 {
-			v.Output = &s.History[n-1]
-		}
+		e.rec.read(func(s *ledger.State) {
+			v.Status, v.Finish = s.Status, s.Finish
+			if n := len(s.History); s.Status == run.StatusFinished && n > 0 {
+				v.Output = &s.History[n-1]
+			}
+		})
 		done(err)
 	})
 }
 
 // invocation describes the work that begins.
 func (e *engine) invocation() *Invocation {
-	s := e.rec.view()
 	v := &Invocation{
 		Run: e.rec.writer.root.ID, Path: e.rec.path, Agent: e.agent.givenName, Version: e.agent.opts.Version,
-		Model: e.agent.info.Name, System: e.agent.opts.System, History: slices.Clip(s.History),
+		Model: e.agent.info.Name, System: e.agent.opts.System,
 	}
-	if e.parent == nil {
-		v.Before = s.Trace
-	} else if v.Agent == "" {
+	e.rec.read(func(s *ledger.State) {
+		v.History = slices.Clip(s.History)
+		if e.parent == nil {
+			v.Before = s.Trace
+		}
+	})
+	if e.parent != nil && v.Agent == "" {
 		v.Agent = e.rec.path[len(e.rec.path)-1]
 	}
 	return v

@@ -145,22 +145,6 @@ func (r *recorder) read(f func(s *ledger.State)) {
 	f(r.state)
 }
 
-// view returns a copy of the state, for a hook that runs beside other calls. It has no runs of
-// sub-agents.
-func (r *recorder) view() *ledger.State {
-	var v ledger.State
-	r.read(func(s *ledger.State) {
-		v = *s
-		v.Calls = make([]*ledger.Call, len(s.Calls))
-		for i, c := range s.Calls {
-			copied := *c
-			copied.Child = nil
-			v.Calls[i] = &copied
-		}
-	})
-	return &v
-}
-
 // question returns an open question of the run, nil if it is closed.
 func (r *recorder) question(id string) (q *run.Question) {
 	r.read(func(s *ledger.State) { q = s.Question(id) })

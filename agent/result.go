@@ -71,7 +71,7 @@ func newResult(s *ledger.State) *Result {
 		StopReason:   StopReason(s.Stop),
 		FinishReason: s.Finish,
 		Failure:      s.Error,
-		State:        &State{s},
+		State:        &State{state: s},
 	}
 }
 

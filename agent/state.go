@@ -4,40 +4,53 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// State is the state of a run at one moment. Hooks read it, and [Agent.ResumeStateEvents] continues
-// a run from it. It can be sent to another process as JSON. It contains secrets of servers, such as
-// request states and task ids: encrypt the JSON with [record.Keys.Seal] before it leaves the
-// process.
-type State struct{ state *ledger.State }
+// State is the state of a run. Hooks read it, and [Agent.ResumeStateEvents] continues a run from it. It
+// can be sent to another process as JSON. It contains secrets of servers, such as request states and
+// task ids: encrypt the JSON with [record.Keys.Seal] before it leaves the process.
+type State struct {
+	mu    *sync.Mutex // guards state while calls of its run change it; nil if nothing does
+	state *ledger.State
+}
 
 // Key returns the key of the run.
 func (s *State) Key() run.Key {
-	in := s.inner()
-	return run.Key{Tenant: in.Tenant, ID: in.ID}
+	return readState(s, func(in *ledger.State) run.Key { return run.Key{Tenant: in.Tenant, ID: in.ID} })
 }
 
 // Turn returns the number of the current turn, which starts at 1 with each input.
-func (s *State) Turn() int { return s.inner().Turn }
+func (s *State) Turn() int { return readState(s, func(in *ledger.State) int { return in.Turn }) }
 
 // Failures returns the number of consecutive turns in which every call failed.
-func (s *State) Failures() int { return s.inner().Failures }
+func (s *State) Failures() int {
+	return readState(s, func(in *ledger.State) int { return in.Failures })
+}
 
 // Usage returns the usage of the run, by all inputs.
-func (s *State) Usage() run.Usage { return s.inner().Spent }
+func (s *State) Usage() run.Usage {
+	return readState(s, func(in *ledger.State) run.Usage { return in.Spent })
+}
 
 // Vars returns a copy of the run's variables ([WithVar]).
-func (s *State) Vars() map[string]json.RawMessage { return maps.Clone(s.inner().Vars) }
+func (s *State) Vars() map[string]json.RawMessage {
+	return readState(s, func(in *ledger.State) map[string]json.RawMessage { return maps.Clone(in.Vars) })
+}
 
 // History returns the messages, including those of the current turn. Do not modify them.
-func (s *State) History() []run.Message { return slices.Clip(s.inner().History) }
+func (s *State) History() []run.Message {
+	return readState(s, func(in *ledger.State) []run.Message { return slices.Clip(in.History) })
+}
 
 // MarshalJSON implements [json.Marshaler]. Equal states have equal bytes.
-func (s *State) MarshalJSON() ([]byte, error) { return s.inner().MarshalJSON() }
+func (s *State) MarshalJSON() (data []byte, err error) {
+	err = readState(s, func(in *ledger.State) (err error) { data, err = in.MarshalJSON(); return err })
+	return data, err
+}
 
 // UnmarshalJSON implements [json.Unmarshaler]. It refuses a state of a later version, and one
 // that no run can have.
@@ -46,14 +59,23 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	if err := in.UnmarshalJSON(data); err != nil {
 		return err
 	}
-	s.state = in
+	*s = State{state: in}
 	return nil
 }
 
-// inner returns the wrapped state, an empty one if s is nil or zero.
-func (s *State) inner() *ledger.State {
+// readState returns what get returns for the state, an empty one if s is nil or zero.
+func readState[T any](s *State, get func(*ledger.State) T) T {
 	if s == nil || s.state == nil {
-		return new(ledger.State)
+		return get(new(ledger.State))
 	}
-	return s.state
+	if s.mu != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+	}
+	return get(s.state)
+}
+
+// inner returns the state of a run that nothing changes, an empty one if s is nil or zero.
+func (s *State) inner() *ledger.State {
+	return readState(s, func(in *ledger.State) *ledger.State { return in })
 }

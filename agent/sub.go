@@ -35,9 +35,9 @@ const handoffSchema = `{"type":"object","properties":{` +
 // NewSubAgent returns an agent as a tool, for Options.Tools of another agent. The model gives it a
 // task and reads its answer; name and description are for the model. The sub-agent's run is part of
 // the run that it works for: it is stored with it, its questions are questions of that run, and its
-// usage counts there. The other agent's Hooks apply, too, and its Approve, Prices and Observer
-// where the sub-agent has none. The sub-agent's own Options.Durable.Store is not used. It is an
-// error if a is nil or name is empty.
+// usage counts there. The other agent's Hooks apply, too, and its Approve, Reply, Legacy, Prices and
+// Observer where the sub-agent has none. The sub-agent's own Options.Durable.Store is not used. It is
+// an error if a is nil or name is empty.
 func NewSubAgent(a *Agent, name, description string) (*SubAgent, error) {
 	return newSub(a, name, description, false)
 }
@@ -71,8 +71,8 @@ func newSub(a *Agent, name, description string, handoff bool) (*SubAgent, error)
 	return &SubAgent{FuncTool: tool, agent: a.recipe, handoff: handoff}, nil
 }
 
-// inherit returns the sub-agent as it works for another agent, whose approval, hooks, prices and
-// observer apply.
+// inherit returns the sub-agent as it works for another agent, whose hooks apply, too, and whose
+// approval, legacy questions, prices and observer replace those that the sub-agent does not have.
 func (s *SubAgent) inherit(parent *recipe) *recipe {
 	a, o := *s.agent, *s.agent.opts
 	if o.Person.Approve == nil {
