@@ -58,7 +58,7 @@ type callIDs struct {
 // assign gives a new id to each call of a reply that has none, or one that is taken or not UTF-8.
 func (c *callIDs) assign(parts []run.Part, history []run.Message) []run.Part {
 	if c.known == nil {
-		c.known = make(map[string]bool, 8)
+		c.known = map[string]bool{}
 	}
 	for ; c.messages < len(history); c.messages++ {
 		for i := range history[c.messages].Parts {
@@ -67,29 +67,33 @@ func (c *callIDs) assign(parts []run.Part, history []run.Message) []run.Part {
 			}
 		}
 	}
-	copied := false
+	var unnamed []int // indexes of calls
 	for i := range parts {
-		if parts[i].Type != run.PartCall {
-			continue
+		switch p := &parts[i]; {
+		case p.Type != run.PartCall:
+		case p.ID == "" || c.known[p.ID] || !utf8.ValidString(p.ID):
+			unnamed = append(unnamed, i)
+		default:
+			c.known[p.ID] = true
 		}
-		if id := parts[i].ID; id == "" || c.known[id] || !utf8.ValidString(id) {
-			if !copied {
-				parts, copied = slices.Clone(parts), true
-			}
-			parts[i].ID = c.fresh(parts)
-		}
-		c.known[parts[i].ID] = true
+	}
+	if len(unnamed) == 0 {
+		return parts
+	}
+	parts = slices.Clone(parts)
+	for _, i := range unnamed {
+		parts[i].ID = c.fresh()
 	}
 	return parts
 }
 
 // fresh returns an id that no call has.
-func (c *callIDs) fresh(parts []run.Part) string {
+func (c *callIDs) fresh() string {
 	c.number = max(c.number, len(c.known))
 	for {
 		c.number++
-		id := "call_" + strconv.Itoa(c.number)
-		if !c.known[id] && !slices.ContainsFunc(parts, func(p run.Part) bool { return p.ID == id }) {
+		if id := "call_" + strconv.Itoa(c.number); !c.known[id] {
+			c.known[id] = true
 			return id
 		}
 	}
