@@ -205,7 +205,7 @@ func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *
 	x := c.begin(ctx, chatCompletion)
 	defer x.close()
 	x.query = c.query
-	answer, err := c.exchange(x, d, deltas)
+	answer, err := c.send(x, d, deltas)
 	if err != nil {
 		return nil, x.stream != nil, x.explain(err)
 	}
@@ -216,8 +216,8 @@ func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *
 	return reply, x.stream != nil, err
 }
 
-// exchange sends the request and reads the answer.
-func (c *Client) exchange(x *exchange, d *draft, deltas *Deltas) (*answer, error) {
+// send sends the request and reads the answer.
+func (c *Client) send(x *exchange, d *draft, deltas *Deltas) (*answer, error) {
 	var err error
 	if x.requestJSON, err = jsonrpc.Marshal(d.fields); err != nil {
 		return nil, err

@@ -183,11 +183,11 @@ func (x *exchange) decodeResponse() (*answer, error) {
 	if err := d.End(); err != nil {
 		return nil, x.malformedError("response", err)
 	}
-	return x.response(&w)
+	return x.answerOf(&w)
 }
 
-// response turns a response into an answer. Its call items are completed by setItems.
-func (x *exchange) response(w *responseWire) (*answer, error) {
+// answerOf turns a response into an answer. setItems completes its call items.
+func (x *exchange) answerOf(w *responseWire) (*answer, error) {
 	switch {
 	case hasError(w.error):
 		return nil, x.bodyError(append(append([]byte(`{"error":`), w.error...), '}'))

@@ -100,7 +100,7 @@ func (s *responseStream) finish() (*answer, error) {
 		}
 		s.final.hasOutput = true
 	}
-	a, err := s.exchange.response(s.final)
+	a, err := s.exchange.answerOf(s.final)
 	if err != nil {
 		return nil, err
 	}
