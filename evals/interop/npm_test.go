@@ -29,7 +29,7 @@ func TestServerEverything(t *testing.T) {
 	t.Parallel()
 	set := npmServers(t)
 	t.Run("stdio", func(t *testing.T) {
-		everything(t, &mcpclient.Command{Path: set.Node(), Args: []string{set.Module(everythingProgram), "stdio"}})
+		everything(t, referenceServer(t, "server-everything", "stdio"))
 	})
 	t.Run("http", func(t *testing.T) {
 		everything(t, &mcpclient.HTTP{URL: everythingAt(t, set, "streamableHttp", "/mcp")})

@@ -29,10 +29,9 @@ type reference struct {
 // connectReference starts one of the reference servers.
 func connectReference(t *testing.T, name string, env []string, args []string, opts mcpclient.Options) *reference {
 	t.Helper()
-	set := npmServers(t)
-	ctx, c := connect(t, &mcpclient.Command{
-		Path: set.Node(), Args: append([]string{set.Module("@modelcontextprotocol/" + name + "/dist/index.js")}, args...), Env: env,
-	}, opts)
+	server := referenceServer(t, name, args...)
+	server.Env = env
+	ctx, c := connect(t, server, opts)
 	return &reference{c, toolsOf(t, ctx, c)}
 }
 

@@ -89,7 +89,7 @@ func toolServers(t *testing.T) map[string]mcpclient.Transport {
 	}
 }
 
-func referenceServer(t *testing.T, name string, args ...string) mcpclient.Transport {
+func referenceServer(t *testing.T, name string, args ...string) *mcpclient.Command {
 	set := npmServers(t)
 	return &mcpclient.Command{Path: set.Node(), Args: append([]string{set.Module("@modelcontextprotocol/" + name + "/dist/index.js")}, args...)}
 }
