@@ -30,7 +30,7 @@ type driver struct {
 
 // drive gives the run its inputs until it has finished the last one or waits.
 func (d *driver) drive(ctx context.Context) error {
-	a, err := d.agent(ctx, nil)
+	a, err := d.agent(ctx)
 	if err != nil {
 		return err
 	}
@@ -76,54 +76,38 @@ func (d *driver) progress(ctx context.Context) (inputs int, status run.Status, e
 	return inputs, log.Head.Status, nil
 }
 
-// agent returns one of the task's sub-agents, or the task's own agent if of is nil.
-func (d *driver) agent(ctx context.Context, of *suite.Agent) (*agent.Agent, error) {
-	t := d.Task
-	labels, system := t.Servers, t.System
-	if of != nil {
-		labels, system = of.Servers, of.System
-	} else if labels == nil {
+// agent returns the task's agent, with its sub-agents among its tools.
+func (d *driver) agent(ctx context.Context) (*agent.Agent, error) {
+	labels := d.Task.Servers
+	if labels == nil {
 		labels = slices.Sorted(maps.Keys(d.Suite.Servers))
 	}
-	sources, err := d.sources(ctx, labels)
+	tools, err := d.sources(ctx, labels)
 	if err != nil {
 		return nil, err
 	}
-	if of == nil {
-		for i := range t.Agents {
-			sub, err := d.worker(ctx, &t.Agents[i])
-			if err != nil {
-				return nil, err
-			}
-			sources = append(sources, sub)
+	for i := range d.Task.Agents {
+		sub, err := d.subAgent(ctx, &d.Task.Agents[i])
+		if err != nil {
+			return nil, err
 		}
+		tools = append(tools, sub)
 	}
-	m, err := d.models.Model(of)
+	a, err := d.newAgent(nil, d.Task.System, tools)
 	if err != nil {
-		return nil, &harnessError{err}
+		return nil, err
 	}
-	opts := &agent.Options{
-		System: system, Tools: sources, Durable: agent.Durable{Store: d.store}, Model: agent.ModelSettings{Retries: -1, Prices: d.Prices}, // a live model tries again itself
-		Discover: agent.Discover{Threshold: -1}, // tasks measure how a model chooses among all tools
-		Limits:   run.Limits{Turns: t.Limits.Turns, Calls: t.Limits.Calls, Failures: t.Limits.Failures},
-	}
-	if of != nil {
-		opts.Name = of.Name
-	}
-	d.people(opts)
-	a, err := agent.New(m, opts)
-	if err != nil {
-		return nil, &harnessError{err}
-	}
-	if of == nil {
-		d.line.ToolsHash = toolsHash(sources, a.Profile())
-	}
+	d.line.ToolsHash = toolsHash(tools, a.Profile())
 	return a, nil
 }
 
-// worker returns a sub-agent as a tool of the task's agent, or as one that takes over.
-func (d *driver) worker(ctx context.Context, of *suite.Agent) (*agent.SubAgent, error) {
-	a, err := d.agent(ctx, of)
+// subAgent returns a sub-agent as a tool of the task's agent, or as one that takes over.
+func (d *driver) subAgent(ctx context.Context, of *suite.Agent) (*agent.SubAgent, error) {
+	tools, err := d.sources(ctx, of.Servers)
+	if err != nil {
+		return nil, err
+	}
+	a, err := d.newAgent(of, of.System, tools)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +120,32 @@ func (d *driver) worker(ctx context.Context, of *suite.Agent) (*agent.SubAgent, 
 		return nil, &harnessError{err}
 	}
 	return sub, nil
+}
+
+// newAgent returns a sub-agent, or the task's own agent if of is nil.
+func (d *driver) newAgent(of *suite.Agent, system string, tools []adapter.Source) (*agent.Agent, error) {
+	m, err := d.models.Model(of)
+	if err != nil {
+		return nil, &harnessError{err}
+	}
+	limits := &d.Task.Limits
+	opts := &agent.Options{
+		System:   system,
+		Tools:    tools,
+		Durable:  agent.Durable{Store: d.store},
+		Model:    agent.ModelSettings{Retries: -1, Prices: d.Prices}, // a live model tries again itself
+		Discover: agent.Discover{Threshold: -1},                      // tasks measure how a model chooses among all tools
+		Limits:   run.Limits{Turns: limits.Turns, Calls: limits.Calls, Failures: limits.Failures},
+	}
+	if of != nil {
+		opts.Name = of.Name
+	}
+	d.people(opts)
+	a, err := agent.New(m, opts)
+	if err != nil {
+		return nil, &harnessError{err}
+	}
+	return a, nil
 }
 
 // sources opens servers. Each of them has to work.
