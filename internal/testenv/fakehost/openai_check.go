@@ -2,7 +2,6 @@ package fakehost
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -129,63 +128,90 @@ func checkChoice(raw json.RawMessage, names []string) error {
 	return nil
 }
 
+// inputCheck is an input of Responses that is being checked, item by item.
+type inputCheck struct {
+	host    *OpenAI
+	tools   []string        // names
+	adds    bool            // the model accepts tools in a conversation
+	thought string          // the latest one, encrypted
+	calls   map[string]bool // by id, whether the call has an output
+}
+
 // checkInput checks the items: messages, calls with the thoughts before them, and the outputs of calls.
 func (h *OpenAI) checkInput(input []json.RawMessage, tools []string, adds bool) error {
-	calls, outputs := map[string]bool{}, map[string]bool{}
-	thought := "" // the latest one
+	c := &inputCheck{host: h, tools: tools, adds: adds, calls: map[string]bool{}}
 	for i, raw := range input {
 		var o object
 		if err := json.Unmarshal(raw, &o); err != nil {
 			return err
 		}
-		at := fmt.Sprintf("input[%d]", i)
 		var err error
 		switch text(o["type"]) {
 		case "reasoning":
-			thought = text(o["encrypted_content"])
-			switch {
-			case !h.isOurs(thought):
-				err = Refuse("The encrypted content for item %s could not be verified.", o["id"])
-			case i+1 == len(input) || strings.Contains(string(input[i+1]), `"function_call_output"`):
-				err = Refuse("Item '%s' of type 'reasoning' was provided without its required following item.", text(o["id"]))
-			}
+			c.thought = text(o["encrypted_content"])
+			followed := i+1 < len(input) && !strings.Contains(string(input[i+1]), `"function_call_output"`)
+			err = c.checkThought(text(o["id"]), followed)
 		case "additional_tools":
-			var more []string
-			more, err = checkTools(o["tools"])
-			for _, name := range more {
-				if !adds || slices.Contains(tools, name) {
-					err = Refuse("Invalid '%s': the tool %s is defined already, or the model accepts no tools here", at, name)
-				}
-			}
-			tools = append(tools, more...)
+			err = c.addTools(i, o)
 		case "function_call":
-			id := text(o["call_id"])
-			h.mu.Lock()
-			want, issued := h.thoughts[id]
-			h.mu.Unlock()
-			switch {
-			case calls[id] || !json.Valid([]byte(text(o["arguments"]))):
-				err = Refuse("Invalid '%s': %s", at, raw)
-			case issued && want != "" && want != thought:
-				err = Refuse("Item 'function_call' %s was provided without its required 'reasoning' item.", id)
-			}
-			calls[id] = true
+			err = c.addCall(i, o)
 		case "function_call_output":
-			id := text(o["call_id"])
-			if !calls[id] {
-				err = Refuse("No tool call found for function call output with call_id %s.", id)
-			}
-			outputs[id] = true
+			err = c.addOutput(text(o["call_id"]))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	for id := range calls {
-		if !outputs[id] {
+	for id, answered := range c.calls {
+		if !answered {
 			return Refuse("No tool output found for function call %s.", id)
 		}
 	}
+	return nil
+}
+
+func (c *inputCheck) checkThought(id string, followed bool) error {
+	switch {
+	case !c.host.isOurs(c.thought):
+		return Refuse("The encrypted content for item %s could not be verified.", id)
+	case !followed:
+		return Refuse("Item '%s' of type 'reasoning' was provided without its required following item.", id)
+	}
+	return nil
+}
+
+func (c *inputCheck) addTools(at int, o object) error {
+	more, err := checkTools(o["tools"])
+	for _, name := range more {
+		if !c.adds || slices.Contains(c.tools, name) {
+			return Refuse("Invalid 'input[%d]': the tool %s is defined already, or the model accepts no tools here", at, name)
+		}
+	}
+	c.tools = append(c.tools, more...)
+	return err
+}
+
+func (c *inputCheck) addCall(at int, o object) error {
+	id := text(o["call_id"])
+	c.host.mu.Lock()
+	thought := c.host.thoughts[id]
+	c.host.mu.Unlock()
+	_, twice := c.calls[id]
+	switch {
+	case twice || !json.Valid([]byte(text(o["arguments"]))):
+		return Refuse("Invalid 'input[%d]': the function call %s", at, id)
+	case thought != "" && thought != c.thought:
+		return Refuse("Item 'function_call' %s was provided without its required 'reasoning' item.", id)
+	}
+	c.calls[id] = false
+	return nil
+}
+
+func (c *inputCheck) addOutput(id string) error {
+	if _, ok := c.calls[id]; !ok {
+		return Refuse("No tool call found for function call output with call_id %s.", id)
+	}
+	c.calls[id] = true
 	return nil
 }
 
