@@ -1,3 +1,6 @@
+// Package agenteval runs suites of tasks with an agent, and keeps the result of each trial.
+//
+//	err := agenteval.Run(ctx, []*suite.Suite{s}, &agenteval.Options{Model: model.Spec{Mode: results.Scripted}, Results: file})
 package agenteval
 
 import (
@@ -47,8 +50,8 @@ type Options struct {
 	Prices   *price.Table
 }
 
-// Run runs the trials that have no line yet, or a void one, and returns when all have ended. What
-// they come to is in their lines. The error says that the suites or the model cannot be used, that
+// Run runs the trials that have no line yet, or a void one, and returns when all have ended. Their
+// results are in their lines. The error says that the suites or the model cannot be used, that
 // a line could not be kept, or that the context has ended; trials that were under way then have no
 // line.
 func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {

@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -77,9 +76,7 @@ func (g *guard) control(_, address string, _ syscall.RawConn) error {
 func (g *guard) transport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: g.control}
 	return &http.Transport{
-		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return dialer.DialContext(ctx, network, addr)
-		},
+		DialContext:            dialer.DialContext,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    10 * time.Second,
 		IdleConnTimeout:        30 * time.Second,

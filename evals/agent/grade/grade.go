@@ -1,3 +1,4 @@
+// Package grade scores the outcome of a trial.
 package grade
 
 import (

@@ -1,3 +1,4 @@
+// Package model has the models that trials use: scripted, recorded, and live.
 package model
 
 import (

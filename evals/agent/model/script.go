@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	llm "github.com/mcpchain/mcpchain/agent/model"
@@ -16,7 +17,7 @@ import (
 // any agent can continue a run.
 type script struct {
 	steps []suite.Step
-	after string // its history begins after a call of this tool
+	after string // its history begins after a call of this tool; "": with the first message
 }
 
 // Info implements [agent.Model].
@@ -55,7 +56,7 @@ func (s *script) position(history []run.Message) (replies int, seen string) {
 		if m.Role == run.RoleAssistant {
 			replies++
 			since.Reset()
-			if s.after != "" && calls(m, s.after) {
+			if slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type == run.PartCall && p.Name == s.after }) {
 				replies = 0
 			}
 			continue
@@ -65,15 +66,6 @@ func (s *script) position(history []run.Message) (replies int, seen string) {
 		}
 	}
 	return replies, since.String()
-}
-
-func calls(m run.Message, tool string) bool {
-	for _, p := range m.Parts {
-		if p.Type == run.PartCall && p.Name == tool {
-			return true
-		}
-	}
-	return false
 }
 
 // reply returns the reply of a step.

@@ -3,6 +3,7 @@ package fakehost
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -95,13 +96,7 @@ var claudeRules = map[string]claudeRule{
 }
 
 // ClaudeModels lists the models that the host knows.
-func ClaudeModels() (names []string) {
-	for name := range claudeRules {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func ClaudeModels() []string { return slices.Sorted(maps.Keys(claudeRules)) }
 
 // checkClaude reads a request and refuses it as Anthropic would. sign signs thoughts as the host does.
 func checkClaude(body []byte, sign func(string) string) (*ClaudeRequest, error) {

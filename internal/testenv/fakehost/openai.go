@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -228,13 +229,7 @@ var openaiRules = map[string]openaiRule{
 }
 
 // OpenAIModels lists the models that the host knows.
-func OpenAIModels() (names []string) {
-	for name := range openaiRules {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func OpenAIModels() []string { return slices.Sorted(maps.Keys(openaiRules)) }
 
 // OpenAIEfforts lists the efforts that a model accepts.
 func OpenAIEfforts(model string) []string { return strings.Fields(openaiRules[model].efforts) }

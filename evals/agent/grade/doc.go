@@ -1,2 +1,0 @@
-// Package grade scores the outcome of a trial.
-package grade

@@ -1,2 +1,0 @@
-// Package model has the models that trials use: scripted, recorded, and live.
-package model
