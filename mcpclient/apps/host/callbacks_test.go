@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -156,26 +155,6 @@ func TestWaitingBytesAreBounded(t *testing.T) {
 			t.Errorf("got %d results, refused %v, want two results", large, refused)
 		}
 	})
-}
-
-// Open ends the connection if it begins no session.
-func TestOpenRefuses(t *testing.T) {
-	bad := &host.Options{Context: host.HostContext{ToolInfo: &host.ToolInfo{ID: json.RawMessage(`{`)}}}
-	for name, open := range map[string]func(conn mcpclient.Conn) (*host.Session, error){
-		"a context that is no JSON": func(conn mcpclient.Conn) (*host.Session, error) {
-			return host.Open(t.Context(), conn, &scripted{}, bad)
-		},
-		"no server": func(conn mcpclient.Conn) (*host.Session, error) { return host.Open(t.Context(), conn, nil, nil) },
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			transport, conn := mcpclient.Pipe()
-			end, err := transport.Dial(t.Context())
-			check.Must(t, err)
-			check.Fails(t, check.Err(open(conn)), name)
-			check.Fails(t, check.Err(end.Recv()), "the connection is open")
-		})
-	}
-	check.Fails(t, check.Err(host.Open(t.Context(), nil, &scripted{}, nil)), "no connection")
 }
 
 // A context with a theme alone leaves the mode, and the modes, as they are.

@@ -306,17 +306,25 @@ func TestSandboxIsLogged(t *testing.T) {
 	}
 }
 
-// A negative limit is a mistake, and ends the connection as every error of Open.
-func TestNegativeLimits(t *testing.T) {
-	for _, limits := range []host.Limits{{Rate: -1}, {Incoming: -1}, {RequestTimeout: -time.Second}} {
-		transport, conn := mcpclient.Pipe()
-		view, err := transport.Dial(t.Context())
-		check.Must(t, err)
-		if _, err := host.Open(t.Context(), conn, &scripted{}, &host.Options{Limits: limits}); err == nil || !strings.Contains(err.Error(), "negative") {
-			t.Errorf("got %v, want an error that a limit is negative", err)
+// Open ends the connection if it begins no session.
+func TestOpenRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for want, tt := range map[string]struct {
+			server host.Server
+			opts   host.Options
+		}{
+			"encode the context of the host": {&scripted{}, host.Options{Context: host.HostContext{ToolInfo: &host.ToolInfo{ID: json.RawMessage(`{`)}}}},
+			"Open needs a server":            {nil, host.Options{}},
+			"Rate:-1":                        {&scripted{}, host.Options{Limits: host.Limits{Rate: -1}}},
+			"Incoming:-1":                    {&scripted{}, host.Options{Limits: host.Limits{Incoming: -1}}},
+			"RequestTimeout:-1s":             {&scripted{}, host.Options{Limits: host.Limits{RequestTimeout: -time.Second}}},
+		} {
+			transport, conn := mcpclient.Pipe()
+			end, err := transport.Dial(t.Context())
+			check.Must(t, err)
+			check.Text(t, check.Err(host.Open(t.Context(), conn, tt.server, &tt.opts)), want)
+			check.Fails(t, check.Err(end.Recv()), "the connection is open")
 		}
-		if _, err := view.Recv(); err == nil {
-			t.Error("the connection is still open")
-		}
-	}
+		check.Fails(t, check.Err(host.Open(t.Context(), nil, &scripted{}, nil)), "no connection")
+	})
 }

@@ -51,7 +51,7 @@ func (s *Service) start(key run.Key, counted bool) bool {
 		s.release(t)
 		return false
 	}
-	t.working, t.again, t.idle = true, false, make(chan struct{})
+	t.working, t.again = true, false
 	t.given, t.asked = map[string]run.Reply{}, map[string]bool{}
 	if !counted && !isViewCall(key) {
 		s.count(key.Tenant, 1)
@@ -108,7 +108,6 @@ func (t *topic) driveAgain() bool {
 		return true
 	}
 	t.working, t.cancel, t.given, t.asked = false, nil, nil, nil
-	close(t.idle)
 	t.changed.fire()
 	return false
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// stoppable is a model whose first reply never ends.
+// stoppable is a model whose first replies never end.
 type stoppable struct {
 	*agenttest.Model
-	written bool
+	endless int // how many of them are still to come
 }
 
 // Info implements [agent.Model].
@@ -26,10 +26,10 @@ func (*stoppable) Info() model.Info { return model.Info{} }
 
 // Generate implements [agent.Model].
 func (m *stoppable) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
-	if m.written {
+	if m.endless == 0 {
 		return m.Model.Generate(ctx, r)
 	}
-	m.written = true
+	m.endless--
 	return func(yield func(model.Delta, error) bool) {
 		if yield(model.Delta{Text: "Half an"}, nil) {
 			<-ctx.Done()
@@ -41,7 +41,7 @@ func (m *stoppable) Generate(ctx context.Context, r *model.Request) iter.Seq2[mo
 // TestStopKeepsTheText stops a reply in its middle. Windows keep what was written, and the model reads it with the next question.
 func TestStopKeepsTheText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := &stoppable{Model: agenttest.Play(agenttest.Say("Yes?"))}
+		model := &stoppable{agenttest.Play(agenttest.Say("Yes?")), 1}
 		s, err := New(Options{Model: model, Store: record.NewMemory()})
 		check.Must(t, err)
 		defer s.Close()
@@ -64,6 +64,27 @@ func TestStopKeepsTheText(t *testing.T) {
 			texts = append(texts, m.Text())
 		}
 		check.Same(t, "messages", texts, []string{"hello", "Half an\n\n(the user stopped the answer here)", "and?"})
+	})
+}
+
+// TestStopSparesTheNextTurn asks the next question when the turn has ended that is to be stopped, and before Stop has seen that.
+func TestStopSparesTheNextTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(Options{Model: &stoppable{endless: 2}, Store: record.NewMemory()})
+		check.Must(t, err)
+		defer s.Close()
+		id, err := s.Begin(t.Context(), "Ada", "hello")
+		check.Must(t, err)
+		synctest.Wait()
+		stopped := make(chan error)
+		go func() { stopped <- s.Stop(t.Context(), "Ada", id) }()
+		synctest.Wait()
+		check.Must(t, s.Say(t.Context(), "Ada", id, "and?"))
+		check.NoError(t, <-stopped)
+		time.Sleep(leaseTTL)
+		state, err := s.load(t.Context(), run.Key{Tenant: "Ada", ID: id})
+		check.Must(t, err)
+		check.Equal(t, "the next turn", state.Status, run.StatusRunning)
 	})
 }
 

@@ -304,6 +304,16 @@ func recordAt(log *record.Log, seq uint64) int {
 	return slices.IndexFunc(log.Records, func(r run.Record) bool { return r.Seq == seq })
 }
 
+// lastInput returns the number of the record that began the present turn, 0 if it was pruned.
+func lastInput(log *record.Log) uint64 {
+	for _, r := range slices.Backward(log.Records) {
+		if inputOf(ledger.ChangeOf(r)) != nil {
+			return r.Seq
+		}
+	}
+	return 0
+}
+
 // inputOf returns the messages that a record adds as input, nil if it adds none.
 func inputOf(c ledger.Change) []run.Message {
 	switch c := c.(type) {
@@ -325,21 +335,34 @@ func (s *Service) Stop(ctx context.Context, user, id string) error {
 		return err
 	}
 	defer s.release(t)
-	interrupt := t.interrupter()
+	t.mu.Lock()
+	interrupt := t.cancel // of the turn, and not of a later one
+	t.mu.Unlock()
 	if err := s.cancel(ctx, key); err != nil { // which ends the work on the run, with what the model has written
 		return err
 	}
-	if err := interrupt(ctx); err != nil { // other work, such as connecting to servers
-		return err
+	if interrupt != nil {
+		interrupt(errStopped) // what else this process does for the turn, such as connecting to servers
 	}
 	s.Changed(user)
 	_, err = s.catchUp(ctx, t)
 	return errors.Join(err, s.stopViews(ctx, key))
 }
 
-// cancel cancels a run, also one that this process drives or a killed process holds.
+// cancel cancels the present turn of a run, also one that this process drives or a killed process holds. A turn
+// that begins meanwhile is spared.
 func (s *Service) cancel(ctx context.Context, key run.Key) error {
+	turn := uint64(0)
 	return s.retryWhileHeld(ctx, func() error {
+		log, err := s.o.Store.Load(ctx, key)
+		if err != nil {
+			return goneError(err)
+		}
+		at := lastInput(log)
+		if turn > 0 && at != turn {
+			return nil
+		}
+		turn = at
 		if _, err := s.agentOf(key).Cancel(ctx, key); err != nil {
 			return goneError(fmt.Errorf("stop: %w", err))
 		}

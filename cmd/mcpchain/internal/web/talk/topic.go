@@ -42,7 +42,6 @@ type topic struct {
 	working bool                    // a goroutine drives the run
 	again   bool                    // and has to look once more
 	cancel  context.CancelCauseFunc // ends the present attempt; nil unless the run is driven
-	idle    chan struct{}           // closed when the run is no longer driven
 
 	given map[string]run.Reply // the replies of the user that have arrived, by question; nil unless the run is driven
 	asked map[string]bool      // questions whose replies the run waits for
@@ -73,8 +72,7 @@ func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 	defer s.mu.Unlock()
 	t := s.topics[key]
 	if t == nil {
-		t = &topic{key: key, at: agent.Position{Seq: log.Head.Seq}, spent: state.Spent, idle: make(chan struct{})}
-		close(t.idle)
+		t = &topic{key: key, at: agent.Position{Seq: log.Head.Seq}, spent: state.Spent}
 		s.topics[key] = t
 	}
 	t.refs++
@@ -123,24 +121,6 @@ var (
 	errStopped = errors.New("the user stopped the turn")
 	errEnded   = errors.New("the turn has ended")
 )
-
-// interrupter returns a function that ends the present work on the run, and waits for its end. It spares work that begins later.
-func (t *topic) interrupter() func(context.Context) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	cancel, idle := t.cancel, t.idle
-	return func(ctx context.Context) error {
-		if cancel != nil {
-			cancel(errStopped)
-		}
-		select {
-		case <-idle:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
 
 // endWindows tells the windows that the conversation is deleted.
 func (t *topic) endWindows() {
