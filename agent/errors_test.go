@@ -52,6 +52,8 @@ func errorTexts(t *testing.T, store record.Store) {
 		{"silent model", errorOf(newAgent(t, play(says("")), nil).Run(ctx, human("go"))),
 			`run agent: turn 1: model gave no answer: neither text nor tool calls (it stopped with "stop", the run with "answer")`},
 		{"no messages", errorOf(unkept.Run(ctx, nil)), `run agent: there are no messages; give at least one`},
+		{"id without a store", errorOf(unkept.Run(ctx, human("go"), agent.WithRun("r"))), `run agent: WithRun needs Options.Durable.Store`},
+		{"empty id", errorOf(a.Run(ctx, human("go"), agent.WithRun(""))), `run agent: WithRun: id is empty`},
 		{"failing model", errorOf(newAgent(t, play(fails), nil).Run(ctx, human("go"))), `run agent: call model: no key`},
 		{"no struct", errorOf3(agent.RunAs[int](ctx, unkept, human("go"))),
 			`run agent: a structured answer is a struct or a map, not int: make it a field of a struct`},

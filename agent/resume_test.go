@@ -302,22 +302,6 @@ func TestResumeWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// A name without a store, or an empty one, is refused: the conversation would be forgotten.
-func TestInIsRefused(t *testing.T) {
-	for want, tt := range map[string]struct {
-		store record.Store
-		id    string
-	}{
-		"WithRun needs Options.Durable.Store": {nil, "r"},
-		"WithRun: id is empty":                {record.NewMemory(), ""},
-	} {
-		a := newAgent(t, play(says("x")), &agent.Options{Durable: agent.Durable{Store: tt.store}})
-		if _, err := a.Run(t.Context(), human("go"), agent.WithRun(tt.id)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-	}
-}
-
 // A run that has its answer gives it again, at the place where it was given, and calls no model.
 func TestResumeAfterTheAnswer(t *testing.T) {
 	store := record.NewMemory()
