@@ -44,11 +44,8 @@ func (d *dying) revive(*activity.Info, context.Context, converter.EncodedValues)
 
 // call makes a call of the store, unless the process dies before it or has died.
 func (d *dying) call(c *ledgertest.Call) error {
-	switch c.Method {
-	case "append", "put", "acquire", "renew":
-		if d.dead.Load() {
-			return errDead
-		}
+	if d.dead.Load() {
+		return errDead
 	}
 	if c.Method != "append" && c.Method != "put" {
 		return c.Do()

@@ -37,7 +37,7 @@ func replayed(t *testing.T, file string) error {
 	a := newWorld().agent(t, script{{text: "another answer"}}, agent.Options{System: "Another prompt."})
 	o := &temporal.WorkerOptions{Steps: 1, StepTimeout: time.Hour, Grace: time.Minute}
 	check(t, temporal.Register(r, []*agent.Agent{a}, o))
-	return r.ReplayWorkflowHistoryFromJSONFile(silent{}, file)
+	return r.ReplayWorkflowHistoryFromJSONFile(silent, file)
 }
 
 // TestCancelBeforeContinueAsNew replays the history of a cancelled workflow whose step ended all the same,

@@ -45,7 +45,7 @@ func (s steps) take(i int, tenant, id string) error {
 func workerOf(t *testing.T, a *agent.Agent, stop chan struct{}, o *temporal.WorkerOptions) steps {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(silent{})
+	suite.SetLogger(silent)
 	var s steps
 	for range 3 {
 		env := suite.NewTestActivityEnvironment()

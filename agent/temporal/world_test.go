@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/log"
 	temporalsdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -148,7 +150,7 @@ func begin(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *testsuite.T
 func environment(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(silent{})
+	suite.SetLogger(silent)
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(time.Minute)
 	env.SetWorkerOptions(worker.Options{MaxHeartbeatThrottleInterval: 10 * time.Millisecond, DeadlockDetectionTimeout: time.Minute})
@@ -220,12 +222,7 @@ func update(t *testing.T, env *testsuite.TestWorkflowEnvironment, id string, rep
 }
 
 // silent is a logger that discards everything.
-type silent struct{}
-
-func (silent) Debug(string, ...any) {}
-func (silent) Info(string, ...any)  {}
-func (silent) Warn(string, ...any)  {}
-func (silent) Error(string, ...any) {}
+var silent = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 
 // check ends the test at an error.
 func check(t testing.TB, err error) {
