@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// TestDatabasesThatLose checks that New refuses a database that does not keep its commits.
+// TestDatabasesThatLose checks that Open refuses a database that does not keep its commits.
 func TestDatabasesThatLose(t *testing.T) {
 	for name, c := range map[string]struct {
 		job  job

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // TestErrorsOfAChange reads the errors of CancelRun and Revive: each names the run once.
@@ -34,12 +33,9 @@ func TestErrorsOfAChange(t *testing.T) {
 func TestCancelWithoutRequest(t *testing.T) {
 	key := run.Key{ID: "run_1"}
 	ctx, cancel := context.WithCancel(t.Context())
-	store := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
-		if c.Method == "acquire" {
-			cancel()
-			return record.ErrHeld
-		}
-		return c.Do()
+	store := interfering(record.NewMemory(), func(run.Key) error {
+		cancel()
+		return record.ErrHeld
 	})
 	check(t, suspended(t.Context(), store, key))
 	if err := record.CancelRun(ctx, store, key); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "requested") {
