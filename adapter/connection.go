@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -38,7 +39,7 @@ type server struct {
 	// Only for the connection of one user, see pool.
 	user       string
 	lastCaller *Caller       // the caller of the last call
-	idleCount  int           // how often it became idle
+	idle       *time.Timer   // closes it when it has been idle for long
 	replaces   *server       // the connection to close before this one is opened
 	ready      chan struct{} // closed when it is open, or err is set
 }

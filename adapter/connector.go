@@ -42,15 +42,27 @@ func (c *connector) add(ctx context.Context, added *Server) error {
 		return err
 	}
 	s := c.newServer(added, newServerState(c.opts, added))
-	err := c.openOrRecall(ctx, s)
-	tools := s.tools // once the server has joined, the lock of the roster guards them
-	if err := c.roster.add(s, err); err != nil {
-		_ = s.close()
+	tools, err := c.join(ctx, s)
+	if err != nil {
 		return err
 	}
 	c.watchServer(s)
 	c.notifyHost(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(tools)})
 	return nil
+}
+
+// join opens a server whose name is reserved, and adds it to the roster.
+func (c *connector) join(ctx context.Context, s *server) ([]*Tool, error) {
+	defer c.roster.background.Done() // see reserve
+	ctx, cancel := c.roster.withLife(ctx)
+	defer cancel()
+	err := c.openOrRecall(ctx, s)
+	tools := s.tools // once the server has joined, the lock of the roster guards them
+	if err := c.roster.add(s, err); err != nil {
+		_ = s.close()
+		return nil, err
+	}
+	return tools, nil
 }
 
 // watchServer starts to watch a server that has joined the toolset.

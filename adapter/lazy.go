@@ -61,7 +61,7 @@ func (c *connector) connectIdle(ctx context.Context, state *serverState) error {
 	if s == nil || s.client != nil {
 		return nil
 	}
-	err := c.changeServer(ctx, s, func() (*Event, error) {
+	err := c.changeServer(ctx, s, func(ctx context.Context) (*Event, error) {
 		e, err := c.reconnect(ctx, s)
 		if e == nil || err != nil || e.empty() {
 			return nil, err
@@ -78,7 +78,7 @@ func (c *connector) connectIdle(ctx context.Context, state *serverState) error {
 // disconnectIdleLocked disconnects a lazy server, unless it is used again meanwhile.
 func (c *connector) disconnectIdleLocked(s *server) {
 	c.roster.startLocked(func() {
-		if err := c.changeServer(c.roster.life, s, func() (*Event, error) { return nil, c.disconnect(s) }); err != nil {
+		if err := c.changeServer(c.roster.life, s, func(context.Context) (*Event, error) { return nil, c.disconnect(s) }); err != nil {
 			c.opts.Logger.Debug("a server stays open without calls", "server", s.label, "error", err)
 		}
 	})

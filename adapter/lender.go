@@ -135,7 +135,7 @@ func (l *lender) release(s *server, by *Caller) {
 	case s.retired:
 		r.retired = slices.DeleteFunc(r.retired, func(other *server) bool { return other == s })
 		r.startLocked(func() { _ = s.close() })
-	case s.ready != nil || s.isLazy():
+	case !r.closed && (s.ready != nil || s.isLazy()):
 		l.closeWhenIdleLocked(s)
 	}
 	l.pools[s.state].wakeLocked()
@@ -147,20 +147,29 @@ const idleStop = 10 * time.Minute
 // closeWhenIdleLocked closes a connection that the next call can open again, after idleStop without
 // calls.
 func (l *lender) closeWhenIdleLocked(s *server) {
-	s.idleCount++
-	n := s.idleCount
 	r := l.roster
-	time.AfterFunc(idleStop, func() {
+	s.stopIdleLocked()
+	var timer *time.Timer
+	timer = time.AfterFunc(idleStop, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		switch {
-		case s.uses > 0 || s.idleCount != n || s.retired: // it was used again, or is closed already
+		case s.uses > 0 || s.idle != timer || s.retired: // it was used again, or is closed already
 		case s.ready != nil:
 			l.stopLocked(s)
 		case r.findLocked(s.state) == s:
 			l.disconnectIdle(s)
 		}
 	})
+	s.idle = timer
+}
+
+// stopIdleLocked ends the wait of closeWhenIdleLocked.
+func (s *server) stopIdleLocked() {
+	if s.idle != nil {
+		s.idle.Stop()
+		s.idle = nil
+	}
 }
 
 // retire closes a replaced connection after its last call.

@@ -72,7 +72,7 @@ func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) b
 	if s == nil || !c.mayChooseRevision(s) {
 		return false
 	}
-	err := c.changeServer(ctx, s, func() (*Event, error) {
+	err := c.changeServer(ctx, s, func(ctx context.Context) (*Event, error) {
 		tool.server.useOlder.Store(true)
 		e, err := c.reconnect(ctx, s)
 		if err != nil {

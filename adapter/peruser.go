@@ -105,7 +105,7 @@ func (l *lender) userConn(ctx context.Context, state *serverState) (_ *server, r
 // loan is a connection for a call, or the reason why the call has to wait, and until when.
 type loan struct {
 	conn     *server // nil if the call has to wait
-	unopened bool    // the call opens it
+	unopened bool    // the call opens it by openFor
 
 	reason  string
 	changed <-chan struct{}
@@ -157,6 +157,7 @@ func (l *lender) chooseLocked(state *serverState, user string, by *Caller) (loan
 	s.user, s.ready, s.pins, s.replaces = user, make(chan struct{}), base.pins, replaced
 	u.conns = append(u.conns, s)
 	u.countCallLocked(s, by)
+	l.roster.background.Add(1) // until the end of openFor
 	return loan{conn: s, unopened: true}, nil
 }
 
@@ -192,21 +193,21 @@ func (e *abandonedError) Unwrap() error { return e.error }
 // openFor opens the connection of a user for all calls that wait for it. When it ends, the pool loses
 // it, and the next call opens another. If the toolset is closed meanwhile, openFor closes it.
 func (l *lender) openFor(ctx context.Context, s *server) {
+	defer l.roster.background.Done()
 	if s.replaces != nil { // closed first, because the bound counts processes
 		_ = s.replaces.close()
 		s.replaces = nil
 	}
 	r := l.roster
-	opening, cancel := context.WithCancel(ctx)
+	opening, cancel := r.withLife(ctx)
 	defer cancel()
-	defer context.AfterFunc(r.life, cancel)()
 	err := l.open(opening, s)
 	if err != nil && ctx.Err() != nil {
 		err = &abandonedError{err}
 	}
 	r.mu.Lock()
 	late := err == nil && r.closed
-	if late {
+	if r.closed {
 		err = errToolsetClosed
 	}
 	s.err = err

@@ -301,6 +301,57 @@ func TestOpeningOutlivesItsFirstCall(t *testing.T) {
 	})
 }
 
+// TestCloseAwaitsConnections checks that Close cancels the connections that calls and Add are making,
+// and waits for them.
+func TestCloseAwaitsConnections(t *testing.T) {
+	for name, connect := range map[string]func(*Toolset, mcpclient.Transport) error{
+		"of a user": func(ts *Toolset, _ mcpclient.Transport) error {
+			return ts.Catalog(profile.Plain).Call(context.Background(), call("1", "p__count", "")).Err
+		},
+		"of a lazy server": func(ts *Toolset, _ mcpclient.Transport) error {
+			return ts.Catalog(profile.Plain).Call(context.Background(), call("1", "z__count", "")).Err
+		},
+		"of an added server": func(ts *Toolset, way mcpclient.Transport) error {
+			return ts.Add(context.Background(), Server{Name: "added", Transport: way})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var dialing atomic.Int32
+				slow := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
+					dialing.Add(1)
+					defer dialing.Add(-1)
+					<-ctx.Done()
+					time.Sleep(time.Second) // the end of a process
+					return nil, ctx.Err()
+				})
+				once := func() mcpclient.Transport {
+					d := &dialed{t: t, make: formServer}
+					return inTurn(d, slow)
+				}
+				ts := open(t, &Options{ClientOptions: &legacy, AlwaysPrefix: true},
+					Server{Name: "p", Transport: once(), PerUser: 1}, Server{Name: "z", Transport: once(), Policy: Policy{Start: StartLazy}})
+				check.NoError(t, ts.Catalog(profile.Plain).Call(t.Context(), call("0", "z__count", "")).Err)
+				time.Sleep(time.Hour) // the lazy server becomes idle
+				connected := make(chan error, 1)
+				go func() { connected <- connect(ts, slow) }()
+				synctest.Wait()
+				check.Equal(t, "connections being made", dialing.Load(), 1)
+				check.NoError(t, ts.Close())
+				check.Equal(t, "connections being made after Close", dialing.Load(), 0)
+				ts.roster.mu.Lock()
+				for _, s := range append(ts.lender.connsLocked(), ts.roster.servers...) {
+					check.Equal(t, "idle timer of "+s.label, s.idle, nil)
+				}
+				ts.roster.mu.Unlock()
+				if err := <-connected; !errors.Is(err, errToolsetClosed) {
+					t.Errorf("got %v, want %v", err, errToolsetClosed)
+				}
+			})
+		})
+	}
+}
+
 // A toolset may be closed while a call opens the connection of its user.
 func TestCloseWhileAConnectionOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

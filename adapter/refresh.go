@@ -95,7 +95,7 @@ func (c *connector) refresh(ctx context.Context, s *server) error {
 	if s.watch.ended.Load() && !c.mustReplace(s) {
 		s.watch.awaitSubscription(ctx)
 	}
-	return c.changeServer(ctx, s, func() (*Event, error) {
+	return c.changeServer(ctx, s, func(ctx context.Context) (*Event, error) {
 		if c.mustReplace(s) {
 			return c.reconnect(ctx, s)
 		}
@@ -105,12 +105,12 @@ func (c *connector) refresh(ctx context.Context, s *server) error {
 
 // relist lists the tools of one server again because it announced a change.
 func (c *connector) relist(ctx context.Context, s *server) error {
-	return c.changeServer(ctx, s, func() (*Event, error) { return c.relistTools(ctx, s) })
+	return c.changeServer(ctx, s, func(ctx context.Context) (*Event, error) { return c.relistTools(ctx, s) })
 }
 
 // changeServer calls do exclusively for the server, and reports the event to the host, unless it is
 // nil. It does nothing if the server was removed or replaced.
-func (c *connector) changeServer(ctx context.Context, s *server, do func() (*Event, error)) error {
+func (c *connector) changeServer(ctx context.Context, s *server, do func(context.Context) (*Event, error)) error {
 	e, err := c.runExclusively(ctx, s, do)
 	if e != nil { // OnChange may list again
 		c.notifyHost(*e)
@@ -118,18 +118,26 @@ func (c *connector) changeServer(ctx context.Context, s *server, do func() (*Eve
 	return err
 }
 
-// runExclusively calls do while nothing else lists the tools of the server.
-func (c *connector) runExclusively(ctx context.Context, s *server, do func() (*Event, error)) (*Event, error) {
+// runExclusively calls do while nothing else lists the tools of the server. The context of do also
+// ends with the toolset, and Close waits for do.
+func (c *connector) runExclusively(ctx context.Context, s *server, do func(context.Context) (*Event, error)) (*Event, error) {
 	select {
 	case s.changing <- struct{}{}:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("server %q: %w", s.label, ctx.Err())
 	}
 	defer func() { <-s.changing }()
-	if !c.roster.has(s) {
+	if !c.roster.enter(s) {
 		return nil, nil
 	}
-	return do()
+	defer c.roster.background.Done()
+	ctx, cancel := c.roster.withLife(ctx)
+	defer cancel()
+	e, err := do(ctx)
+	if err != nil && c.roster.life.Err() != nil {
+		return nil, errToolsetClosed
+	}
+	return e, err
 }
 
 // mustReplace reports whether a server has to be replaced: it could not be opened, or its

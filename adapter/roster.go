@@ -16,7 +16,7 @@ type roster struct {
 
 	life       context.Context // context of the goroutines of servers; ends with the toolset
 	end        context.CancelFunc
-	background sync.WaitGroup // the goroutines of servers
+	background sync.WaitGroup // the goroutines of servers, and what else Close waits for
 
 	mu       sync.Mutex // also guards fields of servers that say so
 	servers  []*server
@@ -45,6 +45,16 @@ func (r *roster) startLocked(f func()) bool {
 	}
 	r.background.Go(f)
 	return true
+}
+
+// withLife returns a context that also ends with the toolset.
+func (r *roster) withLife(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(r.life, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // current returns the present version of a tool, whose name and connection may differ. The
@@ -108,11 +118,16 @@ func (r *roster) findLocked(state *serverState) *server {
 	return r.servers[i]
 }
 
-// has reports whether the toolset is open and has the server.
-func (r *roster) has(s *server) bool {
+// enter reports whether the toolset is open and has the server. If so, Close waits until the caller
+// calls background.Done.
+func (r *roster) enter(s *server) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return !r.closed && slices.Contains(r.servers, s)
+	if r.closed || !slices.Contains(r.servers, s) {
+		return false
+	}
+	r.background.Add(1)
+	return true
 }
 
 // fill sets the first servers.
@@ -157,7 +172,7 @@ func (r *roster) listNamed(names []string) ([]*server, error) {
 }
 
 // reserve reserves the name of a server that is being opened, until add. The error says that it is
-// taken.
+// taken. Without an error, Close waits until the caller calls background.Done.
 func (r *roster) reserve(label string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,6 +183,7 @@ func (r *roster) reserve(label string) error {
 		return fmt.Errorf("server %q is there already: remove it first, or give it another name", label)
 	}
 	r.reserved[label] = true
+	r.background.Add(1)
 	return nil
 }
 
@@ -177,10 +193,10 @@ func (r *roster) add(s *server, failed error) error {
 	defer r.mu.Unlock()
 	delete(r.reserved, s.label)
 	switch {
-	case failed != nil:
-		return failed
 	case r.closed:
 		return errToolsetClosed
+	case failed != nil:
+		return failed
 	}
 	r.servers = append(r.servers, s)
 	r.buildLocked()

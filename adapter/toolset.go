@@ -126,15 +126,18 @@ func (t *Toolset) Forget(ctx context.Context, server string) error {
 	return t.calls.approvals.forget(ctx, server)
 }
 
-// Close closes the connections that the toolset opened, concurrently, and waits until they have
-// ended. Current calls fail. Like [mcpclient.Client.Close] it does not wait for the host's
-// handlers. It may be called more than once, but not from OnChange.
+// Close closes the connections that the toolset opened or is opening, concurrently, and waits until
+// they have ended. Current calls fail. Like [mcpclient.Client.Close] it does not wait for the host's
+// handlers. It may be called more than once, but not from OnChange or from a hook of a transport.
 func (t *Toolset) Close() error {
 	r := t.roster
 	r.mu.Lock()
 	r.closed = true
 	servers := slices.Concat(r.servers, r.retired, t.lender.connsLocked())
 	servers = slices.DeleteFunc(servers, func(s *server) bool { return s == nil || !s.isOpened() }) // see openFor
+	for _, s := range servers {
+		s.stopIdleLocked()
+	}
 	r.mu.Unlock()
 	r.end()
 	err := concurrently(servers, func(s *server) error {
