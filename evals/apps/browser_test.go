@@ -79,7 +79,7 @@ func show(t *testing.T, view *apps.View, server host.Server, opts *host.Options,
 	return s
 }
 
-// begin begins a session with a view, and opens the host's page. loose is a page in the place of the sandbox, see
+// begin begins a session with a view, and opens the host's page. loose is a page instead of the sandbox, see
 // [showLoose].
 func (s *shown) begin(page net.Listener, frame sandbox.Frame, loose string, view *apps.View, server host.Server, opts *host.Options) {
 	t := s.t
@@ -183,7 +183,7 @@ func (s *shown) hostPage(frame sandbox.Frame, loose string, view *apps.View, toV
 	return mux
 }
 
-// fill writes a page, with values in JSON in the place of words.
+// fill writes a page, with values in JSON instead of words.
 func (s *shown) fill(w io.Writer, page string, words ...any) {
 	source, err := os.ReadFile(page)
 	check.NoError(s.t, err)

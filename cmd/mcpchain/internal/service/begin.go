@@ -32,7 +32,7 @@ func (s *service) begin(w http.ResponseWriter, r *http.Request, c caller) error 
 	if err != nil {
 		return err
 	}
-	key, err := s.started(r.Context(), c, id, body.Input)
+	key, err := s.startOnce(r.Context(), c, id, body.Input)
 	if err != nil {
 		return err
 	}
@@ -61,12 +61,12 @@ func identity(h http.Header) (string, error) {
 // startWait is how long a run may take to begin. At Temporal a stored run begins later.
 const startWait = 10 * time.Second
 
-// started begins a run, or finds the run that the same request began before. It waits for other
+// startOnce begins a run, or finds the run that the same request began before. It waits for other
 // runs of the user that are beginning only if there may be no room for more.
-func (s *service) started(ctx context.Context, c caller, id, input string) (run.Key, error) {
+func (s *service) startOnce(ctx context.Context, c caller, id, input string) (run.Key, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	before, end := s.limits.beginning(c.tenant)
+	before, end := s.limits.registerStart(c.tenant)
 	defer end()
 	for {
 		before = slices.DeleteFunc(before, isClosed)
@@ -100,7 +100,7 @@ var errUnclear = errors.New("other runs begin")
 func (s *service) tryToStart(ctx context.Context, user, id, input string, others int) (run.Key, error) {
 	if id != "" {
 		key := run.Key{Tenant: user, ID: id}
-		if err := s.same(ctx, key, input); !errors.Is(err, record.ErrNotFound) {
+		if err := s.checkInput(ctx, key, input); !errors.Is(err, record.ErrNotFound) {
 			return key, err
 		}
 	}
@@ -110,13 +110,13 @@ func (s *service) tryToStart(ctx context.Context, user, id, input string, others
 	key, err := s.engine.start(ctx, user, id, input)
 	if errors.Is(err, record.ErrExists) { // by a concurrent request or process
 		key = run.Key{Tenant: user, ID: id}
-		err = s.same(ctx, key, input)
+		err = s.checkInput(ctx, key, input)
 	}
 	return key, err
 }
 
-// same returns an error if a run was begun with another input, or there is none.
-func (s *service) same(ctx context.Context, key run.Key, input string) error {
+// checkInput returns an error if a run was begun with another input, or there is none.
+func (s *service) checkInput(ctx context.Context, key run.Key, input string) error {
 	state, err := database.LoadState(ctx, s.store, key)
 	if err != nil {
 		return err

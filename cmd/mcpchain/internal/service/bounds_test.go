@@ -91,7 +91,7 @@ func (p person) allow(id string) {
 	}
 }
 
-// TestAnswersAreBounded answers more runs of a user than may go on. Others do not wait for them.
+// TestAnswersAreBounded answers more runs of a user than may be active. Others do not wait for them.
 func TestAnswersAreBounded(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	tool := adapter.Func("note", "Notes a text.", g.note, &adapter.FuncOptions{Options: &adapter.Options{User: hosting.User}})
@@ -203,7 +203,7 @@ func TestForgetGoesOn(t *testing.T) {
 	s, _ := assembled(t, settings(t))
 	const stuck = hosting.MaxReasons + 3
 	for n := range stuck + 1 { // the last ones are listed first
-		key, err := s.agent.Begin(t.Context(), agent.Text("go"), named("ada", fmt.Sprint("run", n), "go")...)
+		key, err := s.agent.Begin(t.Context(), agent.Text("go"), runOptions("ada", fmt.Sprint("run", n), "go")...)
 		if err == nil {
 			_, err = s.agent.Cancel(t.Context(), key)
 		}

@@ -30,8 +30,8 @@ func hashOf(input string) json.RawMessage {
 	return fmt.Appendf(nil, "\"%x\"", sha256.Sum256([]byte(input)))
 }
 
-// named returns the options of a user's run.
-func named(user, id, input string) []agent.RunOption {
+// runOptions returns the options of a user's run.
+func runOptions(user, id, input string) []agent.RunOption {
 	options := []agent.RunOption{agent.WithTenant(user), agent.WithNewRun()}
 	if id != "" {
 		options = append(options, agent.WithRun(id), agent.WithVar(inputVar, hashOf(input)))

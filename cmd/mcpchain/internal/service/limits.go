@@ -68,9 +68,9 @@ func (l *limits) stream(t *tenant) (end func(), ok bool) {
 	}, true
 }
 
-// beginning registers a beginning run of a user, and returns the earlier ones that have not begun
+// registerStart registers a beginning run of a user, and returns the earlier ones that have not begun
 // yet: the store may or may not have them. The caller calls end.
-func (l *limits) beginning(t *tenant) (before []chan struct{}, end func()) {
+func (l *limits) registerStart(t *tenant) (before []chan struct{}, end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	one := make(chan struct{})

@@ -32,7 +32,7 @@ type local struct {
 
 // start implements [engine].
 func (l *local) start(ctx context.Context, user, id, input string) (run.Key, error) {
-	key, err := l.agent.Begin(ctx, agent.Text(input), named(user, id, input)...)
+	key, err := l.agent.Begin(ctx, agent.Text(input), runOptions(user, id, input)...)
 	l.due()
 	return key, err
 }

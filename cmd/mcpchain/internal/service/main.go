@@ -1,5 +1,5 @@
-// Package service runs agents for many users over HTTP: one toolset, one store, and for each user runs of
-// their own, which go on after a restart. From the top of a clone:
+// Package service runs agents for many users over HTTP: one toolset, one store, and runs for each user
+// that continue after a restart. From the top of a clone:
 //
 //	go run ./cmd/mcpchain serve -api
 //
@@ -207,7 +207,7 @@ func (o *options) run(ctx context.Context, logger *slog.Logger) error {
 	defer tokens.OnHangup(logger, s.reloadUsers)()
 	if listener == nil {
 		logger.Info("the worker drives runs", "temporal", o.temporal)
-		return over(s.work(ctx))
+		return workError(s.work(ctx))
 	}
 	logger.Info("the service listens", "url", "http://"+listener.Addr().String(), "store", storeName(o.store))
 	if o.Users == "" {
@@ -228,8 +228,8 @@ func storeName(place string) string {
 	return place
 }
 
-// over returns the error of work that has ended, nil if its context has ended it.
-func over(err error) error {
+// workError returns the error of work that has ended, nil if its context has ended it.
+func workError(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}

@@ -49,7 +49,7 @@ func (o *options) forWorker(logger *slog.Logger) *temporal.WorkerOptions {
 // start implements [engine]. A run that Temporal does not get is stored, and no error: it begins
 // when Temporal can be reached.
 func (r *remote) start(ctx context.Context, user, id, input string) (run.Key, error) {
-	key, err := r.client.Start(ctx, r.agent, agent.Text(input), named(user, id, input)...)
+	key, err := r.client.Start(ctx, r.agent, agent.Text(input), runOptions(user, id, input)...)
 	if err != nil && key.ID != "" {
 		r.logger.Warn("a run waits for Temporal", "run", key.ID, "tenant", user, "error", err)
 		return key, nil
@@ -74,7 +74,7 @@ func (r *remote) work(ctx context.Context) error {
 	defer sweeping.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer r.logger.Info("the process stops, and others go on with its runs")
+	defer r.logger.Info("the process stops, and others continue its runs")
 	if r.worker == nil {
 		<-ctx.Done()
 		return ctx.Err()

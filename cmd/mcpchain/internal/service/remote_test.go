@@ -102,7 +102,7 @@ func TestWorkerOfTemporal(t *testing.T) {
 	o := settings(t, "-temporal", "t:1")
 	s, _ := assembled(t, settings(t))
 	for _, user := range []string{"ada", "bob"} {
-		key, err := s.agent.Begin(t.Context(), agent.Text("call whoami"), named(user, "", "")...)
+		key, err := s.agent.Begin(t.Context(), agent.Text("call whoami"), runOptions(user, "", "")...)
 		check.Must(t, err)
 		var suite testsuite.WorkflowTestSuite
 		suite.SetLogger(log.NewStructuredLogger(s.logger))
@@ -130,7 +130,7 @@ func TestResume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, _ := assembled(t, settings(t))
 			for _, id := range []string{"damaged", "one", "two"} {
-				check.Must(t, check.Err(s.agent.Begin(t.Context(), agent.Text("hi"), named("ada", id, "hi")...)))
+				check.Must(t, check.Err(s.agent.Begin(t.Context(), agent.Text("hi"), runOptions("ada", id, "hi")...)))
 			}
 			check.Must(t, check.Err(s.db.ExecContext(t.Context(), `UPDATE mcpchain_records SET sum = sum + 1 WHERE run = (SELECT num FROM mcpchain_runs WHERE id = 'damaged')`)))
 			c := newOrders(t, test.err)

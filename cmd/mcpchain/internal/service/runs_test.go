@@ -233,8 +233,8 @@ func TestIdempotencyKeyAfterPrune(t *testing.T) {
 		t.Fatalf("got %d pruned, %v", n, err)
 	}
 	key := run.Key{Tenant: "ada", ID: "key_1"}
-	check.NoError(t, s.same(t.Context(), key, "hi"), "the same input")
-	if refused, ok := errors.AsType[hosting.Refusal](s.same(t.Context(), key, "another")); !ok || refused.Status != http.StatusUnprocessableEntity {
+	check.NoError(t, s.checkInput(t.Context(), key, "hi"), "the same input")
+	if refused, ok := errors.AsType[hosting.Refusal](s.checkInput(t.Context(), key, "another")); !ok || refused.Status != http.StatusUnprocessableEntity {
 		t.Errorf("another input: got %v", refused)
 	}
 }

@@ -185,6 +185,6 @@ func (s *service) serve(ctx context.Context, listener net.Listener, connections 
 	both, ctx := errgroup.WithContext(ctx)
 	defer context.AfterFunc(ctx, s.endStreams)()
 	both.Go(func() error { return server.Serve(ctx, listener) })
-	both.Go(func() error { return over(s.work(ctx)) })
+	both.Go(func() error { return workError(s.work(ctx)) })
 	return both.Wait()
 }

@@ -43,6 +43,6 @@ func (s *site) callback(w http.ResponseWriter, r *http.Request, user string) err
 		WritePage(w, http.StatusForbidden, "You are not signed in", talk.ErrorText(err.Error())+".")
 		return nil
 	}
-	WritePage(w, http.StatusOK, "You are signed in to "+server, "You can close this window, and go on in the other one.")
+	WritePage(w, http.StatusOK, "You are signed in to "+server, "You can close this window, and continue in the other one.")
 	return nil
 }

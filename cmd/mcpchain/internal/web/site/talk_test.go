@@ -24,7 +24,7 @@ func paying() adapter.Source {
 	}, nil)
 }
 
-// TestStreamResumes has a window go on at each event where its stream may have stopped.
+// TestStreamResumes has a window continue at each event where its stream may have stopped.
 func TestStreamResumes(t *testing.T) {
 	model := agenttest.Play(
 		agenttest.CallTools(agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`}, agenttest.ToolCall{Tool: "pay", Arguments: `{"number":2}`}),

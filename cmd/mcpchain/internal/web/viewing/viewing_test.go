@@ -182,7 +182,7 @@ func TestTeardown(t *testing.T) {
 	}
 }
 
-// TestSignOutOfOneDevice ends the views of that device; those of another one of the same user go on.
+// TestSignOutOfOneDevice ends the views of that device; those of another one of the same user stay.
 func TestSignOutOfOneDevice(t *testing.T) {
 	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
 	id, calls := w.converse("Ada")

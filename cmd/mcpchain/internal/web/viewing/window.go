@@ -126,9 +126,9 @@ func (w *window) addLocked(kind string, data json.RawMessage) {
 	wake(w.changed)
 }
 
-// note adds an event for the window, as put does. It drops the event if the queue is half full,
+// offer adds an event for the window, as put does. It drops the event if the queue is half full,
 // because nobody waits for it.
-func (w *window) note(e talk.Event) {
+func (w *window) offer(e talk.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.gone || len(w.waiting) >= maxWaiting/2 || w.bytes >= maxOutgoing {

@@ -69,7 +69,7 @@ const hub = new Hub({
     else if (status === 0) notice("The connection is lost; trying again …", 2000);
     else notice(`The server refuses: ${text}. Trying again …`);
   },
-  back: () => { notice(""); views?.note(); },
+  back: () => { notice(""); views?.acknowledge(); },
 });
 
 // show opens a conversation. Its stream begins with all that was said. The views of the one before are torn

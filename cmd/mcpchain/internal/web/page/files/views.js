@@ -11,8 +11,9 @@ import { Frame, heightOf, size } from "./frame.js";
 // viewEvents are the events of views in the stream. They have numbers: the page says which it has.
 export const viewEvents = ["view-life", "viewed", "view", "view-size", "view-mode", "view-close", "view-closed", "view-ask", "view-asked"];
 
-const acknowledge = 24; // messages between two notes of what the page has; a few large ones fill the server's queue, too
-const noteAfter = 500; // milliseconds from a message to such a note
+// The server has a queue of messages until the page has acknowledged them.
+const maxUnacknowledged = 24; // messages
+const acknowledgeAfter = 500; // milliseconds, because a few large messages fill the queue, too
 
 // Views are the views of a conversation. on has the functions of the page: ask(e) shows a question about a view's call, and
 // show(node, title) a card; both return what removes it. complain(text) tells of a failure.
@@ -26,8 +27,8 @@ export class Views {
   #cards = new Map(); // what removes the card of a question, by session or run and the question's id
   #life; // of the stream's numbers
   #seen = 0; // the number of the last event
-  #noted = 0; // the number that the server knows of
-  #soon; // timer of the next note
+  #acknowledged = 0; // the number that the server knows of
+  #soon; // timer of the next acknowledgement
   #over = false; // no view is shown any more
   #sight = new IntersectionObserver((entries) => {
     for (const e of entries) {
@@ -88,7 +89,7 @@ export class Views {
   #live(life) {
     if (life === this.#life) return;
     this.#life = life;
-    this.#seen = this.#noted = 0;
+    this.#seen = this.#acknowledged = 0;
     for (const figure of new Set(this.#sessions.values())) {
       if (!figure.life || figure.life === life) continue;
       figure.closed();
@@ -101,8 +102,8 @@ export class Views {
     if (kind === "view-life") return this.#live(life);
     if (n <= this.#seen) return;
     this.#seen = n;
-    if (n - this.#noted >= acknowledge) this.note();
-    else this.#soon ??= setTimeout(() => this.note(), noteAfter);
+    if (n - this.#acknowledged >= maxUnacknowledged) this.acknowledge();
+    else this.#soon ??= setTimeout(() => this.acknowledge(), acknowledgeAfter);
     if (kind === "viewed") return this.viewed(data);
     const figure = this.#sessions.get(data.session);
     switch (kind) {
@@ -117,12 +118,12 @@ export class Views {
     return undefined;
   }
 
-  // note tells the server what the page has, so that it forgets it. If that fails, a later note says more.
-  note() {
+  // acknowledge tells the server what the page has, so that it forgets that. If it fails, a later one says more.
+  acknowledge() {
     clearTimeout(this.#soon);
     this.#soon = undefined;
-    if (this.#seen === this.#noted) return;
-    this.#noted = this.#seen;
+    if (this.#seen === this.#acknowledged) return;
+    this.#acknowledged = this.#seen;
     api.viewSeen(this.#window, this.#seen).catch(() => {});
   }
 
