@@ -202,7 +202,11 @@ var exclusiveBounds = []struct{ exclusive, inclusive string }{
 	{"exclusiveMaximum", "maximum"},
 }
 
-// upgradeKeywords replaces the keywords of older drafts by keywords of 2020-12.
+// leastCounts are the keywords for the least number of parts. A negative one says nothing, and hosts refuse a request
+// with one.
+var leastCounts = strings.Fields("minLength minItems minProperties minContains")
+
+// upgradeKeywords replaces the keywords of older drafts, and values that 2020-12 does not allow.
 func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 	if values, ok := out["enum"].([]any); ok && len(values) == 0 {
 		delete(out, "enum")
@@ -229,6 +233,12 @@ func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 			delete(out, bound.inclusive)
 		}
 		m.record(at, bound.exclusive, profile.Same, "the boolean is written as a number")
+	}
+	for _, key := range leastCounts {
+		if n, ok := tree.Rational(out[key]); ok && n.Sign() < 0 {
+			delete(out, key)
+			m.record(at, key, profile.Same, "left out, because it is negative")
+		}
 	}
 	m.splitDependencies(out, at)
 	for _, key := range []string{"required", "properties"} {

@@ -97,7 +97,6 @@ const maxPatternLength = 256
 func (s *strict) lengths(in, out map[string]any, at string) bool {
 	least, hasLeast := decodeLimit(in["minLength"])
 	most, hasMost := decodeLimit(in["maxLength"])
-	least = max(least, 0)
 	all := tree.Types(in)
 	switch {
 	case !hasLeast && !hasMost:
