@@ -32,6 +32,7 @@ import (
 // Bounds of sessions.
 const (
 	maxOfWindow = 8                // views
+	maxOfUser   = 96               // views; a user has 12 windows
 	maxOfAll    = 500              // views
 	maxIncoming = 1 << 20          // bytes of a view's message, as of a request of the page
 	maxOutgoing = 4 << 20          // bytes of a message for a view

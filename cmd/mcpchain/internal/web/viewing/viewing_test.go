@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
@@ -168,6 +169,21 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 		}
 	}
 	check.Equal(t, "runs: the last ones", runs(), 51)
+}
+
+// A user who names many windows leaves room for the views of others.
+func TestViewsOfAUser(t *testing.T) {
+	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."), agenttest.CallTools(show), agenttest.Say("There."))
+	id, calls := w.converse("Ada")
+	other, others := w.converse("Grace")
+	const most = 96
+	for n := range most + 1 {
+		err := check.Err(w.open("Ada", fmt.Sprint("window ", n), id, calls[0]))
+		if (err == nil) != (n < most) || n == most && !errors.Is(err, viewing.ErrTooMany) {
+			t.Fatalf("view %d: got %v, want %d views", n, err, most)
+		}
+	}
+	check.NoError(t, check.Err(w.open("Grace", "w", other, others[0])), "another user")
 }
 
 // "Host MUST send this notification before tearing down the UI resource, for any reason."

@@ -44,8 +44,13 @@ type numbered struct {
 func (s *Service) enter(key windowKey, v *view) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := s.windowLocked(key)
-	if s.closed || w.views >= maxOfWindow || len(s.views) >= maxOfAll {
+	w, own := s.windowLocked(key), 0
+	for _, other := range s.views {
+		if other.window.key.user == key.user {
+			own++
+		}
+	}
+	if s.closed || w.views >= maxOfWindow || own >= maxOfUser || len(s.views) >= maxOfAll {
 		s.dropLocked(w)
 		return ErrTooMany
 	}
