@@ -123,16 +123,7 @@ func (k *cache) get(r *request, owner string) (result json.RawMessage, generatio
 // put stores a result, unless something was invalidated since generation. limit bounds the
 // cache in bytes; the least recently used results are removed.
 func (k *cache) put(r *request, result json.RawMessage, generation, limit int) {
-	var ttl json.RawMessage
-	err := jsonrpc.Members(result, func(key, value []byte) {
-		if string(key) == "ttlMs" {
-			ttl = value
-		}
-	})
-	if err != nil {
-		return
-	}
-	lifetime := jsonrpc.TTL(ttl)
+	lifetime := jsonrpc.TTL(jsonrpc.Lookup(result, "ttlMs"))
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if generation != k.changes {

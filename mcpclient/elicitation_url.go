@@ -46,22 +46,6 @@ func (e *URLElicitationError) Error() string {
 // Unwrap returns the server's error.
 func (e *URLElicitationError) Unwrap() error { return e.rpc }
 
-// ElicitationDone returns a channel that is closed when the server says that the interaction at
-// the URL of this elicitation is complete. It is nil, and so never closed, for forms and in
-// revisions other than 2025-11-25, where a server cannot say so. Servers need not say it: let
-// the person continue by hand as well.
-func ElicitationDone(ctx context.Context) <-chan struct{} {
-	done, _ := ctx.Value(doneKey{}).(<-chan struct{})
-	return done
-}
-
-type doneKey struct{}
-
-// withDone returns a context for the handler of an elicitation. See [ElicitationDone].
-func (v *urlElicitations) withDone(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, doneKey{}, v.expect(id))
-}
-
 const (
 	maxVisits       = 256     // URLs whose completion is awaited
 	maxElicitID     = 1 << 10 // bytes
@@ -79,44 +63,6 @@ type urlElicitations struct {
 	mu   sync.Mutex
 	done map[string]chan struct{}
 	ids  []string // oldest first
-}
-
-// expect returns a channel that is closed when the elicitation is complete. Beyond the bound
-// the oldest is forgotten.
-func (v *urlElicitations) expect(id string) <-chan struct{} {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if done, ok := v.done[id]; ok {
-		return done
-	}
-	if len(v.ids) >= maxVisits {
-		delete(v.done, v.ids[0])
-		v.ids = slices.Delete(v.ids, 0, 1)
-	}
-	if v.done == nil {
-		v.done = map[string]chan struct{}{}
-	}
-	done := make(chan struct{})
-	v.done[id], v.ids = done, append(v.ids, id)
-	return done
-}
-
-// complete closes the channel of the elicitation: "clients MUST ignore notifications
-// referencing unknown or already-completed IDs".
-func (v *urlElicitations) complete(params json.RawMessage) {
-	var p struct {
-		ID string `json:"elicitationId"`
-	}
-	if json.Unmarshal(params, &p) != nil {
-		return
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if done, ok := v.done[p.ID]; ok {
-		close(done)
-		delete(v.done, p.ID)
-		v.ids = slices.DeleteFunc(v.ids, func(id string) bool { return id == p.ID })
-	}
 }
 
 // withURLVisits sends a request once more after a person has visited the URLs of the server's
@@ -241,4 +187,58 @@ func (v *urlElicitations) awaitVisits(ctx context.Context, waits []<-chan struct
 		}
 	}
 	return nil
+}
+
+// ElicitationDone returns a channel that is closed when the server says that the interaction at
+// the URL of this elicitation is complete. It is nil, and so never closed, for forms and in
+// revisions other than 2025-11-25, where a server cannot say so. Servers need not say it: let
+// the person continue by hand as well.
+func ElicitationDone(ctx context.Context) <-chan struct{} {
+	done, _ := ctx.Value(doneKey{}).(<-chan struct{})
+	return done
+}
+
+type doneKey struct{}
+
+// withDone returns a context for the handler of an elicitation. See [ElicitationDone].
+func (v *urlElicitations) withDone(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, doneKey{}, v.expect(id))
+}
+
+// expect returns a channel that is closed when the elicitation is complete. Beyond the bound
+// the oldest is forgotten.
+func (v *urlElicitations) expect(id string) <-chan struct{} {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if done, ok := v.done[id]; ok {
+		return done
+	}
+	if len(v.ids) >= maxVisits {
+		delete(v.done, v.ids[0])
+		v.ids = slices.Delete(v.ids, 0, 1)
+	}
+	if v.done == nil {
+		v.done = map[string]chan struct{}{}
+	}
+	done := make(chan struct{})
+	v.done[id], v.ids = done, append(v.ids, id)
+	return done
+}
+
+// complete closes the channel of the elicitation: "clients MUST ignore notifications
+// referencing unknown or already-completed IDs".
+func (v *urlElicitations) complete(params json.RawMessage) {
+	var p struct {
+		ID string `json:"elicitationId"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if done, ok := v.done[p.ID]; ok {
+		close(done)
+		delete(v.done, p.ID)
+		v.ids = slices.DeleteFunc(v.ids, func(id string) bool { return id == p.ID })
+	}
 }

@@ -81,14 +81,9 @@ func (r *request) mirror(params []paramheader.Param) error {
 	if len(params) == 0 {
 		return nil
 	}
-	var arguments []byte
-	err := jsonrpc.Members(r.params, func(key, value []byte) {
-		if string(key) == "arguments" {
-			arguments = value
-		}
-	})
-	if err != nil || arguments == nil {
-		return err
+	arguments := jsonrpc.Lookup(r.params, "arguments")
+	if arguments == nil {
+		return nil
 	}
 	r.header = make(http.Header, len(params))
 	return paramheader.Mirror(params, arguments, func(header, value string) {

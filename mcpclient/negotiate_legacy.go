@@ -20,22 +20,14 @@ func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision str
 		return "", false, probeErr
 	}
 	if named, ok := namedRevisions(probeErr); ok {
-		if _, modern := firstCommon(modernRevisions[:], named); modern {
-			return "", false, probeErr
-		}
-		if revision, ok := firstCommon(legacyRevisions[:], named); ok {
-			return revision, false, nil
-		}
-		if _, said := errors.AsType[*RevisionError](probeErr); said {
-			return "", false, probeErr
-		}
-		return "", false, fmt.Errorf("%w: %w", probeErr, &RevisionError{ClientRevisions: Revisions(), ServerRevisions: named})
+		revision, err = legacyAmong(named, probeErr)
+		return revision, false, err
 	}
 	var rpc *mcp.RPCError
 	var status *transport.HTTPError
 	switch {
 	case errors.As(probeErr, &status):
-		if backoff.IsTransient(status.Status) || status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
+		if !concernsRevision(status) {
 			return "", false, probeErr
 		}
 		return newest, false, nil
@@ -56,11 +48,32 @@ func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision str
 	return newest, true, nil
 }
 
+// legacyAmong returns the legacy revision to try with a server that has named its revisions after a
+// probe failed with probeErr.
+func legacyAmong(named []string, probeErr error) (string, error) {
+	if _, modern := firstCommon(modernRevisions[:], named); modern {
+		return "", probeErr
+	}
+	if revision, ok := firstCommon(legacyRevisions[:], named); ok {
+		return revision, nil
+	}
+	if _, said := errors.AsType[*RevisionError](probeErr); said {
+		return "", probeErr
+	}
+	return "", fmt.Errorf("%w: %w", probeErr, &RevisionError{ClientRevisions: Revisions(), ServerRevisions: named})
+}
+
+// concernsRevision reports whether a status may depend on the revision of a request. Load and
+// authorization do not.
+func concernsRevision(status *transport.HTTPError) bool {
+	return !backoff.IsTransient(status.Status) && status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
+}
+
 // disprovesLegacy reports whether err, the answer to initialize, may come from a server that is not
 // legacy. An unreachable server proves nothing.
 func disprovesLegacy(err error) bool {
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
-		return !backoff.IsTransient(status.Status) && status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
+		return concernsRevision(status)
 	}
 	_, answered := errors.AsType[*mcp.RPCError](err)
 	_, mismatch := errors.AsType[*RevisionError](err)
