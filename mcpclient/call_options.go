@@ -83,7 +83,7 @@ func WithLogLevel(level mcp.LogLevel) CallOption {
 // WithSendCheck calls fn just before each request of the call is sent, including repetitions. After
 // an error the request is not sent, and the call fails with an error that matches it. [Unsent] is
 // true for that error if no earlier request of the call was sent. fn runs on the goroutine of the
-// call.
+// call, and while a call [WithTask] that reports progress waits for its task, on another one.
 func WithSendCheck(fn func(context.Context) error) CallOption {
 	return func(o *callOptions) { o.check = fn }
 }

@@ -242,7 +242,10 @@ func (c *caller) throughNotify(ctx context.Context, l *link, method string, para
 	return err
 }
 
-var errMiddlewarePanicked = errors.New("middleware panicked; the log has its stack")
+var (
+	errMiddlewarePanicked = errors.New("middleware panicked; the log has its stack")
+	errCheckPanicked      = errors.New("function of WithSendCheck panicked; the log has its stack")
+)
 
 // recoverPanic is deferred: it converts a panic of the host's code to an error.
 func recoverPanic(log *slog.Logger, method string, as error, err *error) {

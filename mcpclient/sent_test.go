@@ -134,6 +134,21 @@ func TestSendCheck(t *testing.T) {
 	}
 }
 
+// While a call that reports progress waits for its task, the function runs on a goroutine of the client.
+func TestSendCheckPanicsDuringATask(t *testing.T) {
+	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
+		requests := 0
+		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithProgress(func(mcp.Progress) {}),
+			mcpclient.WithSendCheck(func(context.Context) error {
+				if requests++; requests > 1 {
+					panic("checked")
+				}
+				return nil
+			}))
+		check.Text(t, err, "function of WithSendCheck panicked")
+	})
+}
+
 // The connection knows whether part of a call was written to a server that has just died: a
 // call that was not is made on the next connection, if there is one.
 func TestUnsentToADyingServer(t *testing.T) {

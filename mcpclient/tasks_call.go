@@ -115,12 +115,11 @@ func (w *taskWait) follow(ctx context.Context, f *follower, tell func(mcp.Progre
 	defer cancel() // even if tell panics
 	var result *mcp.CallToolResult
 	started := w.life.StartSending(func() {
-		got, err := w.result(ctx)
-		if err != nil {
+		var err error
+		if result, err = w.recoveredResult(ctx); err != nil {
 			f.calls.Fail(f.ID, err)
 			return
 		}
-		result = got
 		f.calls.Resolve(f.ID, jsonrpc.Response{})
 	})
 	if !started {
@@ -134,6 +133,12 @@ func (w *taskWait) follow(ctx context.Context, f *follower, tell func(mcp.Progre
 		return nil, contextError(ctx)
 	}
 	return nil, err
+}
+
+// recoveredResult is [taskWait.result] for a goroutine of the client.
+func (w *taskWait) recoveredResult(ctx context.Context) (_ *mcp.CallToolResult, err error) {
+	defer recoverPanic(w.log, "tools/call", errCheckPanicked, &err)
+	return w.result(ctx)
 }
 
 // giveUp cancels the task at the server after a wait for it has failed with err. It does nothing if
