@@ -2,6 +2,7 @@ package mcpclient_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -194,6 +195,11 @@ func TestPanics(t *testing.T) {
 		})
 		opts.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { panic("oops") })
 		opts.OnNotification = func(*mcp.Notification) { panic("oops") }
+		opts.Handlers = map[string]mcpclient.Handler{"x/exit": func(context.Context, *mcpclient.Request) (json.RawMessage, error) {
+			runtime.Goexit() // as t.FailNow does
+			return nil, nil
+		}}
+		why := map[string]string{"x/exit": "the handler ended its goroutine (runtime.Goexit, as t.FailNow calls it)"}
 		for _, probe := range []struct {
 			name, says string // during a call, whose id is $ID
 			asks       string // the method of the server's question, or ""
@@ -201,6 +207,7 @@ func TestPanics(t *testing.T) {
 		}{
 			{"sampling", question(era, "sampling/createMessage", samplingParams), "sampling/createMessage", "<nil>"},
 			{"elicitation", question(era, "elicitation/create", form), "elicitation/create", "<nil>"},
+			{"exit", question(era, "x/exit", `{}`), "x/exit", "<nil>"},
 			{"notification", `{"jsonrpc":"2.0","method":"n"}`, "", "<nil>"},
 			{"progress", progressed, "", "panic: oops"},
 		} {
@@ -208,7 +215,7 @@ func TestPanics(t *testing.T) {
 				inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 					want := probe.want
 					if era == "modern" && probe.asks != "" {
-						want = fmt.Sprintf(`call tool "first": %s of the server: the handler panicked`, probe.asks)
+						want = fmt.Sprintf(`call tool "first": %s of the server: %s`, probe.asks, cmp.Or(why[probe.asks], "the handler panicked"))
 					}
 					done := make(chan string, 1)
 					go func() {

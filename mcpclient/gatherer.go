@@ -89,8 +89,9 @@ func (g *gatherer) question(ctx context.Context, key string, q mcp.InputRequest,
 	}
 	started := g.life.StartHost(func() {
 		defer leave()
-		answer, err := g.handle(ctx, q.Method, q.Params, mcp.Origin{Call: call, Key: key})
-		replies <- reply{key, answer, err}
+		r := reply{key: key, err: errExited}
+		defer func() { replies <- r }()
+		r.answer, r.err = g.handle(ctx, q.Method, q.Params, mcp.Origin{Call: call, Key: key})
 	})
 	if !started {
 		leave()

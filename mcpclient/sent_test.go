@@ -146,6 +146,7 @@ func TestSendCheckPanicsDuringATask(t *testing.T) {
 				return nil
 			}))
 		check.Text(t, err, "function of WithSendCheck panicked")
+		w.cancelled(t, true)
 	})
 }
 

@@ -97,11 +97,17 @@ func (d *dispatcher) register(r *serverRequest) bool {
 	return true
 }
 
-// answer runs the handler and sends its result, unless the server wants none or the client is
-// closed.
+// answer runs the handler and responds with its outcome.
 func (d *dispatcher) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) {
 	defer d.slots.Release()
-	result, err := d.handle(ctx, m.Method, m.Params, mcp.Origin{ID: m.ID, Call: r.info()})
+	result, err := json.RawMessage(nil), errExited
+	defer func() { d.respond(ctx, m, r, result, err) }()
+	result, err = d.handle(ctx, m.Method, m.Params, mcp.Origin{ID: m.ID, Call: r.info()})
+}
+
+// respond sends the result or the error of a handler, unless the server wants no answer or the
+// client is closed.
+func (d *dispatcher) respond(ctx context.Context, m jsonrpc.Message, r *serverRequest, result json.RawMessage, err error) {
 	if err == nil {
 		result = withRelatedTask(result, m.Params)
 	}

@@ -29,6 +29,9 @@ func uninstalledError(message, option string) error {
 	return &refusal{&mcp.RPCError{Code: mcp.CodeMethodNotFound, Message: message}, " (" + option + " is not set)"}
 }
 
+// errExited is the error of a handler that did not return.
+var errExited = errors.New("the handler ended its goroutine (runtime.Goexit, as t.FailNow calls it)")
+
 // errPanicked is the answer of a handler that panicked.
 var errPanicked error = panickedError{}
 

@@ -53,6 +53,7 @@ func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callO
 func (l *subscriptions) listenUntilClosed(s *Subscription, o *callOptions) {
 	stop := context.AfterFunc(l.life.Context(), s.cancel)
 	defer stop()
+	defer s.end(errExited) // without effect after the last line
 	var began time.Time
 	asked := &request{method: "subscriptions/listen"} // records which refusals were handled
 	err := backoff.Loop(s.ctx, relisten, func() error {

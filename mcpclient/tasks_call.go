@@ -115,6 +115,7 @@ func (w *taskWait) follow(ctx context.Context, f *follower, tell func(mcp.Progre
 	defer cancel() // even if tell panics
 	var result *mcp.CallToolResult
 	started := w.life.StartSending(func() {
+		defer f.calls.Fail(f.ID, errExited) // without effect after the lines below
 		var err error
 		if result, err = w.recoveredResult(ctx); err != nil {
 			f.calls.Fail(f.ID, err)

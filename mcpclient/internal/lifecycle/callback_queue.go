@@ -85,14 +85,19 @@ func (q *CallbackQueue) next() (run func(), dropped int) {
 	return q.dequeueLocked(), dropped
 }
 
-// call runs a callback. A panic is logged.
+// call runs a callback. A panic is logged. If the callback ends its goroutine, by runtime.Goexit,
+// another one continues.
 func (q *CallbackQueue) call(run func()) {
+	returned := false
 	defer func() {
 		if p := recover(); p != nil {
 			q.log.Error("a callback panicked", "panic", p, "stack", string(debug.Stack()))
+		} else if !returned {
+			q.life.StartHost(q.runAll)
 		}
 	}()
 	run()
+	returned = true
 }
 
 // dropCount counts what a queue has dropped. The count is logged at the first drop and again when

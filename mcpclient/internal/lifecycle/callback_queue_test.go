@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -29,6 +30,9 @@ func TestCallbackQueue(t *testing.T) {
 					q.Add(func() {
 						got = append(got, i)
 						time.Sleep(time.Second)
+						if i%2 == 1 {
+							runtime.Goexit() // as t.FailNow does
+						}
 						panic("oops")
 					}, test.size)
 					if i == 0 {
