@@ -96,19 +96,23 @@ func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]b
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v: %s", mcp.ErrInvalidResult, err, quote(raw))
 	}
-	switch string(resultType) {
-	case "", `"complete"`:
+	kind := jsonrpc.Plain(resultType)
+	switch string(kind) {
+	case "complete":
 		return nil, nil
-	case `"input_required"`:
+	case "input_required":
 		round := found // only a round takes an allocation
 		return &round, round.check(r.method)
-	case `"task"`:
+	case "task":
 		if r.task && (r.method == "tools/call" || r.method == "tasks/get") { // some servers repeat it there
 			return nil, nil
 		}
 	}
-	if text, ok := jsonrpc.String(resultType); ok {
-		resultType = []byte(text)
+	switch {
+	case resultType == nil:
+		return nil, nil
+	case kind != nil:
+		resultType = kind
 	}
 	return nil, fmt.Errorf("%w: resultType %s is not known", mcp.ErrInvalidResult, quote(resultType))
 }

@@ -311,7 +311,8 @@ func TestWordsAboutResults(t *testing.T) {
 	for result, want := range map[string]string{
 		`{"resultType":"future"}`: `invalid result: resultType "future" is not known`,
 		`{"resultType":7}`:        `invalid result: resultType "7" is not known`,
-		`{"resultType":"input_required","inputRequests":{"1":{}}}`: `invalid result: a question of the server: method "" is not available`,
+		`{"resultType":"input_required","inputRequests":{"1":{}}}`:      `invalid result: a question of the server: method "" is not available`,
+		`{"resultType":"input\u005frequired","inputRequests":{"1":{}}}`: `invalid result: a question of the server: method "" is not available`,
 	} {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			call := goCall(t.Context(), c, "a")

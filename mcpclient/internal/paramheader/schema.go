@@ -163,8 +163,8 @@ func (w *schemaWalk) add(raw, kind []byte, path []string) error {
 	case len(w.found) == maxParams:
 		return fmt.Errorf("%s: more than %d parameters have %s", where, maxParams, annotation)
 	}
-	switch string(kind) {
-	case `"string"`, `"integer"`, `"boolean"`:
+	switch string(jsonrpc.Plain(kind)) {
+	case "string", "integer", "boolean":
 	default:
 		return fmt.Errorf("%s: %s %q needs the type string, integer or boolean, and has %s", where, annotation, name, orNone(kind))
 	}

@@ -27,6 +27,7 @@ func TestOf(t *testing.T) {
 		{"all of a token", "{\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"!#$%&'*+-.^_`|~09azAZ\"}}}", ok},
 		{"a property of that name", `{"properties":{"x-mcp-header":{"type":"array"}}}`, ok},
 		{"only text", `{"properties":{"a":{"enum":["x-mcp-header"],"const":{"x-mcp-header":""},"default":{"x-mcp-header":1},"examples":[{"x-mcp-header":1}]}}}`, ok},
+		{"escaped type", `{"properties":{"a":{"type":"str\u0069ng","x-mcp-header":"A"}}}`, ok},
 		{"no schema", `true`, ok},
 
 		{"empty", `{"properties":{"a":{"type":"string","x-mcp-header":""}}}`, "not empty"},
