@@ -172,7 +172,7 @@ func TestListsTeachHeaders(t *testing.T) {
 				check.Equal(t, "header", r.Header.Get("Mcp-Param-S"), test.header)
 				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 			})
-			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, test.opts)
+			c := connectTo(t, s, test.opts)
 			got, err := test.list(t.Context(), c)
 			diff := cmp.Diff(test.listed, got)
 			wrong(t, err != nil || diff != "", "%v; got +, want -:\n%s", err, diff)

@@ -27,16 +27,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// connectBy connects with a host's HTTP client.
-func connectBy(t *testing.T, url string, client *http.Client, o mcpclient.Options) (*mcpclient.Client, error) {
-	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: url, Client: client}, &o)
-	if err == nil {
-		t.Cleanup(func() { _ = c.Close() })
-	}
-	return c, err
-}
-
-// connectedBy is connectBy that must succeed.
+// connectedBy connects with a host's HTTP client.
 func connectedBy(t *testing.T, url string, client *http.Client, o mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	return connected(t, &mcpclient.HTTP{URL: url, Client: client}, o)
@@ -88,7 +79,7 @@ func TestErrorsOfTheTransport(t *testing.T) {
 			client := &http.Client{Timeout: timeout, Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 				return nil, &tunnelError{&url.Error{Op: "Get", URL: "http://broker.test", Err: errors.New("503")}}
 			}}}
-			_, err := connectBy(t, "http://a.test/mcp?key=secret-query", client, legacy())
+			err := connectError(t, &mcpclient.HTTP{URL: "http://a.test/mcp?key=secret-query", Client: client}, legacy())
 			if _, ok := errors.AsType[*tunnelError](err); !ok || !strings.Contains(err.Error(), "tunnel: ") || strings.Contains(err.Error(), "secret-query") {
 				t.Errorf("got %v, want what the transport said", err)
 			}
@@ -114,7 +105,7 @@ func TestHalfResponses(t *testing.T) {
 				_ = r.Body.Close()
 				return test.resp, nil
 			}))
-			_, err := connectBy(t, "http://a.test", &http.Client{Transport: transport}, modern())
+			err := connectError(t, &mcpclient.HTTP{URL: "http://a.test", Client: &http.Client{Transport: transport}}, modern())
 			check.Text(t, err, test.want)
 		})
 	}
@@ -125,12 +116,12 @@ func TestHTTPSToAPlainServer(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
 	address := strings.Replace(s.URL, "http://", "https://", 1)
-	_, err := connectBy(t, address, nil, legacy())
+	err := connectError(t, &mcpclient.HTTP{URL: address, Client: nil}, legacy())
 	check.Is(t, err, http.ErrSchemeMismatch)
 	proxy, err := url.Parse(address)
 	check.Must(t, err)
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
-	_, err = connectBy(t, "http://a.test", client, legacy())
+	err = connectError(t, &mcpclient.HTTP{URL: "http://a.test", Client: client}, legacy())
 	_, ok := errors.AsType[tls.RecordHeaderError](err)
 	wrong(t, !ok || errors.Is(err, http.ErrSchemeMismatch), "got %v, want the error of the proxy", err)
 }
@@ -273,7 +264,7 @@ func TestConnectionsAboutToCloseByTransport(t *testing.T) {
 func TestNotifyInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() })
-		c := connectedBy(t, s.URL(), s.Client(), modern())
+		c := connectTo(t, s, modern())
 		ctx := withTimeout(t, time.Second)
 		check.Is(t, c.Notify(ctx, "x/slow", nil), context.DeadlineExceeded)
 	})
@@ -304,7 +295,7 @@ func TestConnectionAfterHandshake(t *testing.T) {
 				}
 			})
 			start := time.Now()
-			c := connectedBy(t, s.URL(), s.Client(), modern())
+			c := connectTo(t, s, modern())
 			check.Equal(t, "Connect took", time.Since(start), tt.took)
 			var reused bool
 			trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }}
@@ -336,7 +327,7 @@ func TestCompressedAnswers(t *testing.T) {
 				w.Header().Set("Content-Encoding", "gzip")
 				zipped(w, c.answer(m))
 			})
-			conn := connectedBy(t, s.URL(), s.Client(), modern())
+			conn := connectTo(t, s, modern())
 			callText(t, t.Context(), conn, "a", "a")
 			callText(t, t.Context(), conn, "moved", "moved")
 			want := "gzip gzip"
@@ -493,7 +484,7 @@ func TestGoAway(t *testing.T) {
 					serving.Go(func() { leave(conn, end) })
 				}
 			})
-			_, err = connectBy(t, "https://"+l.Addr().String(), tlsOnly.Client(), modern())
+			err = connectError(t, &mcpclient.HTTP{URL: "https://" + l.Addr().String(), Client: tlsOnly.Client()}, modern())
 			wantError[*transport.BrokenError](t, err)
 			wrong(t, mcpclient.Unsent(err), "got %v as of a request that was not sent", err)
 		})

@@ -257,8 +257,7 @@ func tea() *mcp.CreateMessageResult {
 // connectTo connects to a server over HTTP.
 func connectTo(t *testing.T, server *memhttp.Server, opts mcpclient.Options) *mcpclient.Client {
 	t.Helper()
-	c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, opts)
-	return c
+	return connectedBy(t, server.URL(), server.Client(), opts)
 }
 
 // watched returns a RoundTripper that calls before for each HTTP request.

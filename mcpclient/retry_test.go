@@ -168,7 +168,7 @@ func TestStreamsWaitAsAsked(t *testing.T) {
 						<-r.Context().Done()
 					}
 				})
-				c := connectedBy(t, s.URL(), s.Client(), opts)
+				c := connectTo(t, s, opts)
 				switch name {
 				case "subscription":
 					subscribed(t, t.Context(), c, onTools)
@@ -219,7 +219,7 @@ func TestAnswersAreSentAgain(t *testing.T) {
 				}
 				w.WriteHeader(http.StatusAccepted)
 			})
-			c := connectedBy(t, s.URL(), s.Client(), samples(legacy(), answersTea))
+			c := connectTo(t, s, samples(legacy(), answersTea))
 			start := time.Now()
 			ctx := withTimeout(t, time.Minute)
 			_, _ = c.CallTool(ctx, "a", nil)

@@ -94,7 +94,7 @@ func TestResumptionIsRefused(t *testing.T) {
 					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
 				}
 			})
-			c := connectedBy(t, s.URL(), s.Client(), legacy())
+			c := connectTo(t, s, legacy())
 			_, err := c.CallTool(t.Context(), "a", nil)
 			wrong(t, err == nil || mcpclient.Unsent(err), "status %d: got %v, unsent %v, want that it was sent", status, err, mcpclient.Unsent(err))
 		})
@@ -119,7 +119,7 @@ func TestSendCheck(t *testing.T) {
 				sent++
 				_, _ = io.WriteString(jsonWriter(w), `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"resultType":"input_required","requestState":"s"}}`)
 			})
-			c := connectedBy(t, s.URL(), s.Client(), undeclared(modern()))
+			c := connectTo(t, s, undeclared(modern()))
 			asked := 0
 			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithSendCheck(func(context.Context) error {
 				if asked++; asked > allowed {

@@ -152,7 +152,7 @@ func TestFloodOfRequestsInAResponse(t *testing.T) {
 			}
 			say(answerTo(m))
 		})
-		c := connectedBy(t, s.URL(), s.Client(), opts)
+		c := connectTo(t, s, opts)
 		callText(t, t.Context(), c, "a", "a")
 		synctest.Wait()
 		check.Equal(t, "handlers after the call", running.Load(), 0)

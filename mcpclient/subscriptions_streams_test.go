@@ -290,7 +290,7 @@ func TestSubscriptionThatIsCutRegularly(t *testing.T) {
 			time.Sleep(31 * time.Second)
 			ended = time.Now()
 		})
-		c := connectedBy(t, s.URL(), s.Client(), modern())
+		c := connectTo(t, s, modern())
 		err := end(subscribed(t, t.Context(), c, onTools))
 		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeMethodNotFound || opened != cuts+1 {
 			t.Errorf("got %v after %d streams, want the answer to the %d. request", err, opened, cuts+1)

@@ -299,7 +299,7 @@ func TestReopenedSubscriptionForgets(t *testing.T) {
 			case <-r.Context().Done():
 			}
 		})
-		c := connectedBy(t, s.URL(), s.Client(), modern())
+		c := connectTo(t, s, modern())
 		sub := subscribed(t, t.Context(), c, onTools)
 		for range 2 {
 			wantTools(t, t.Context(), c, "")

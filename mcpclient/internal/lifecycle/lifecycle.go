@@ -289,22 +289,22 @@ type event struct {
 }
 
 // wait returns a channel that is closed when the event has happened.
-func (l *Lifecycle) wait(m *event) <-chan struct{} {
+func (l *Lifecycle) wait(e *event) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if m.wake == nil {
-		m.wake = make(chan struct{})
-		if m.happened {
-			close(m.wake)
+	if e.wake == nil {
+		e.wake = make(chan struct{})
+		if e.happened {
+			close(e.wake)
 		}
 	}
-	return m.wake
+	return e.wake
 }
 
 // fireLocked marks the event as happened. The lock of its lifecycle is held.
-func (m *event) fireLocked() {
-	if !m.happened && m.wake != nil {
-		close(m.wake)
+func (e *event) fireLocked() {
+	if !e.happened && e.wake != nil {
+		close(e.wake)
 	}
-	m.happened = true
+	e.happened = true
 }

@@ -1,4 +1,4 @@
-// Package renewal replaces a lost session or connection, once for all who wait for it.
+// Package renewal replaces a lost session or connection, once for all calls that wait for it.
 package renewal
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 )
 
-// Group replaces lost sessions or connections, one at a time, for everyone who waits.
+// Group replaces lost sessions or connections, one at a time, for all calls that wait.
 type Group struct {
 	life *lifecycle.Lifecycle
 	dead func() bool

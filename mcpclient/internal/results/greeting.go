@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Greeting is what a server says of itself: the result of initialize or of server/discover.
+// Greeting is how a server describes itself: the result of initialize or of server/discover.
 type Greeting struct {
 	Modern     bool        // the result is of server/discover: set it before the JSON is decoded
 	ResultType []byte      // server/discover: raw; nil for none
@@ -57,8 +57,8 @@ func (g *Greeting) decode(d *jsonrpc.Decoder) {
 // not know, in bytes.
 const maxKeptMeta = 64 << 10
 
-// meta keeps _meta, unless it is larger than the bound, and decodes from it who the server is. In
-// the legacy era a _meta that cannot be decoded is ignored.
+// meta keeps _meta, unless it is larger than the bound, and decodes the server's name from it into
+// info. In the legacy era it ignores a _meta that cannot be decoded.
 func (g *Greeting) meta(d *jsonrpc.Decoder, info *mcp.Implementation) {
 	raw := d.Raw()
 	g.Server.Meta = nil

@@ -1,5 +1,5 @@
-// Package results decodes results of a server that only a client needs: pages of lists, and what
-// the server says of itself.
+// Package results decodes results of a server that only a client needs: pages of lists, errors, and
+// how the server describes itself.
 package results
 
 import (

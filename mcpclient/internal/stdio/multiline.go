@@ -65,9 +65,9 @@ func (l *lineReader) extend(line []byte) (message []byte, err error) {
 	return message, err
 }
 
-// lineError returns the error to report when reading a line failed, in view of the current
-// message: it is cut off at the end of the input, and over the bound if the line was one of it. It
-// is nil if the message was reported before.
+// lineError returns the error to report after a line could not be read. The current message, if there
+// is one, is cut off at the end of the input, or over the bound if the line belongs to it. The error
+// is nil if that was reported before.
 func (l *lineReader) lineError(err error) error {
 	s := &l.multiline
 	long, isLong := errors.AsType[*transport.MessageError](err)

@@ -32,7 +32,7 @@ type writer struct {
 	queued  int           // bytes in next and in what is being written
 	count   int64         // messages that were queued so far
 	started int64         // messages that may have been written, at least in part
-	stopped bool          // the others are not written any more
+	stopped bool          // the queued messages are not written any more
 	waiting []*waiter     // messages that wait for room, oldest first
 	running bool          // the writing goroutine exists
 	idle    chan struct{} // closed when that ends; nil while wait has no caller

@@ -23,7 +23,7 @@ import (
 type eventStream struct {
 	conn        *conn
 	header      http.Header
-	session     *session      // the session of the stream, even after another has begun; nil for none
+	session     *session      // the stream belongs to it, even after another has begun; nil for none
 	lastID      string        // the id of the last event that had one
 	retry       time.Duration // the wait that the server's events ask for
 	retryAfter  time.Duration // the wait that the last refusal asks for
@@ -40,7 +40,7 @@ const (
 	maxResumeDelay = 30 * time.Second
 )
 
-// errLost marks a request whose response began and did not arrive in whole.
+// errLost marks a request whose response began and did not arrive completely.
 var errLost = errors.New("answer to the request did not come")
 
 // errEnded marks a connection of the standalone stream that ended: there is a next one.

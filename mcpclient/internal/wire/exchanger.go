@@ -25,9 +25,9 @@ type Exchanger interface {
 	// Post sends a message that has no response. The errors are like Exchange's.
 	Post(ctx context.Context, m *Message) error
 
-	// Listen gives deliver the messages of the server's standalone stream until ctx ends or the
-	// server has none. It calls open whenever the stream is open; resumed says that the server was
-	// asked to continue where the stream had ended.
+	// Listen passes the messages of the server's standalone stream to deliver, until ctx ends. It
+	// returns nil if the server has no such stream. It calls open whenever the stream is open;
+	// resumed says that the server was asked to continue where the stream had ended.
 	Listen(ctx context.Context, m *Message, open func(resumed bool), deliver func(message []byte)) error
 
 	// EndCalls ends all calls of Exchange, and later ones at once.
@@ -104,14 +104,14 @@ func (m *Message) SetSession(s Session) {
 // ErrSessionOver is the error of a message whose session has ended.
 var ErrSessionOver = errors.New("session has ended")
 
-// OwnerError is the error of a message that was not sent: its token is of another user than
-// the session, whose id is Session. A client begins a session for the user of the token.
+// OwnerError is the error of a message that was not sent: its token belongs to another user than the
+// session, whose id is Session. A client begins a session for the user of the token.
 type OwnerError struct{ Session string }
 
 // Error does not show the id of the session, which may be a secret.
 func (e *OwnerError) Error() string { return "the token is for another user than the session" }
 
-// LostSessionError is an error with which the server says that it does not know the session.
+// LostSessionError is the error of a message whose session the server does not know.
 type LostSessionError interface {
 	error
 
