@@ -35,8 +35,8 @@ type Restart struct {
 	Attempts int
 
 	// InitialWait is the wait before the first attempt; it doubles up to 30 s. Up to half of a wait
-	// is random, so that clients that lost a server together do not return together. Default 500
-	// ms, at most 1 h.
+	// is random, so that clients that lost a server together do not return together. Default
+	// 500 ms, at most 1 h.
 	InitialWait time.Duration
 
 	// Notify is called before the wait for each attempt with the reason, and after a successful

@@ -50,9 +50,9 @@ type Subscription struct {
 	over  chan struct{} // closed when nothing more arrives
 }
 
-// Subscribe subscribes to changes. It returns when the server has agreed, for which it waits 30
-// s unless [WithTimeout] or [Timeouts.Call] sets another limit. ctx bounds only that wait; the
-// subscription lasts until it is closed.
+// Subscribe subscribes to changes. It returns when the server has agreed. It waits for that for
+// 30 s, unless [WithTimeout] or [Timeouts.Call] sets another limit, and ctx bounds only this wait:
+// the subscription lasts until it is closed.
 //
 // Changes that the server does not declare to announce are left out of the filter, and a server
 // may agree to less than it was asked: [Subscription.Filter] returns what applies. If nothing
@@ -175,8 +175,8 @@ func (s *Subscription) Next() (change mcp.Change, ok bool, err error) {
 	return change, ok, err
 }
 
-// dequeue returns the oldest change. over means that there is none and none can arrive; err is
-// final then.
+// dequeue returns the oldest change. over means that there is none and none can arrive. From then on
+// err does not change.
 func (s *Subscription) dequeue() (change mcp.Change, ok, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

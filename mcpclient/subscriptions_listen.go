@@ -47,9 +47,9 @@ func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callO
 	return nil // even if it ended right afterwards
 }
 
-// listenUntilClosed listens until the subscription is closed or the server ends it. It does not
-// reopen a stream without an acknowledgement. After a lost connection it reopens the stream on the
-// next one.
+// listenUntilClosed listens until the subscription is closed or the server ends it. It reopens a
+// stream that breaks, after a lost connection on the next one, but not before the server has
+// acknowledged the subscription.
 func (l *subscriptions) listenUntilClosed(s *Subscription, o *callOptions) {
 	stop := context.AfterFunc(l.life.Context(), s.cancel)
 	defer stop()

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// MaxElements bounds the items of a page, the blocks of a result and the messages of a prompt: 32
-// MiB of "{},{},…" would be gigabytes of Go values.
+// MaxElements bounds the items of a page, the blocks of a result and the messages of a prompt:
+// 32 MiB of "{},{},…" would be gigabytes of Go values.
 const MaxElements = 10_000
 
 // EncodeParams returns v as a JSON object on one line. It is nil for nil, an empty

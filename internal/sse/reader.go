@@ -18,8 +18,8 @@ type Reader struct {
 // NewReader returns a reader of r. maxEvent, in bytes and above 0, bounds the data of one event and
 // each of its lines. Comments are not kept and have no bound.
 //
-// A reader reads up to 64 KiB beyond the returned event, and between two events it holds at most 4
-// KiB. NewReader panics if maxEvent is not above 0.
+// A reader reads up to 64 KiB beyond the returned event, and between two events it holds at most
+// 4 KiB. NewReader panics if maxEvent is not above 0.
 func NewReader(r io.Reader, maxEvent int) *Reader {
 	if maxEvent <= 0 {
 		panic("sse: maxEvent is not positive")
