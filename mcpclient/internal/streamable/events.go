@@ -43,36 +43,41 @@ const (
 // errLost marks a request whose response began and did not arrive completely.
 var errLost = errors.New("answer to the request did not come")
 
-// errEnded marks a connection of the standalone stream that ended: there is a next one.
-var errEnded = errors.New("event stream ended")
-
+// errNoStream marks a response to GET that is not an event stream.
 var errNoStream = errors.New("response is not an event stream")
 
 // exchange reads the response to a request until deliver is satisfied; x drains the rest. A legacy
-// stream that ends before that, but after an event with an id, is resumed where it ended, until
-// maxResumes consecutive attempts have brought nothing. The error begins with how the last
-// connection ended.
+// stream that ends before that, but after an event with an id, is resumed where it ended. The error
+// begins with how the last connection ended.
 func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]byte) bool) error {
 	s.connections, s.failures, s.openedAt, s.polling = 1, 1, time.Now(), true
-	var lost error // how the last connection ended
-	err := s.readConnections(x, body, func(body io.ReadCloser) error {
-		lost = s.readAnswer(x, body, deliver)
-		return lost
-	}, func(err error) error {
-		switch {
-		case err == lost && (x.Err() != nil || !s.isResumable(err)):
-			return err
-		case err != lost && (isPermanent(err) || x.Err() != nil):
-			return fmt.Errorf("%w; and the stream could not be resumed: %w", lost, err)
-		case s.failures >= maxResumes:
-			return fmt.Errorf("%w; and the stream could not be resumed: %d attempts brought nothing", lost, s.failures)
+	for {
+		lost := s.readAnswer(x, body, deliver)
+		if lost == nil || x.Err() != nil || !s.isResumable(lost) {
+			return lost
 		}
-		return nil
-	})
-	if _, ok := err.(*backoff.Interrupted); ok {
-		return fmt.Errorf("%w; and the stream could not be resumed: %w", lost, bound.Ended(x))
+		var err error
+		if body, err = s.resume(x); err != nil {
+			return fmt.Errorf("%w; and the stream could not be resumed: %w", lost, err)
+		}
 	}
-	return err
+}
+
+// resume opens the next connection of a response after a wait. It tries again until maxResumes
+// consecutive attempts have brought nothing.
+func (s *eventStream) resume(ctx context.Context) (io.ReadCloser, error) {
+	for {
+		if s.failures >= maxResumes {
+			return nil, fmt.Errorf("%d attempts brought nothing", s.failures)
+		}
+		if backoff.Sleep(ctx, s.delay()) != nil {
+			return nil, bound.Ended(ctx)
+		}
+		body, err := s.open(ctx)
+		if err == nil || isPermanent(err) || ctx.Err() != nil {
+			return body, err
+		}
+	}
 }
 
 // isResumable reports whether a stream that ended with err can be resumed: in the legacy era after
@@ -94,36 +99,11 @@ func (s *eventStream) readAnswer(x *exchange, body io.ReadCloser, deliver func([
 	case satisfied:
 		return nil
 	case err == nil:
-		err = errEnded
+		err = errors.New("event stream ended")
 	case errors.Is(err, transport.ErrMessageTooLarge):
 		return fmt.Errorf("%w: %w", errLost, err)
 	}
 	return &transport.BrokenError{Err: fmt.Errorf("%w: %w", errLost, err), ResponseBegun: true}
-}
-
-// readConnections calls read with the connections of the stream, first with body if there is one,
-// until read succeeds or ctx ends. When a connection could not be opened or read, final gets the
-// failure: readConnections returns the error of final or, if that is nil, waits and opens the next
-// connection.
-func (s *eventStream) readConnections(ctx context.Context, body io.ReadCloser, read func(io.ReadCloser) error, final func(error) error) error {
-	return backoff.Loop(ctx, backoff.Policy{}, func() (err error) {
-		if body == nil {
-			if body, err = s.open(ctx); err != nil {
-				return err
-			}
-		}
-		defer func() { body = nil }()
-		return read(body)
-	}, func(f *backoff.Failure) error {
-		if err := final(f.Err); err != nil {
-			return err
-		}
-		f.Wait = s.delay()
-		if f.Wait == 0 {
-			f.Wait = -1
-		}
-		return nil
-	})
 }
 
 // readConnection reads one connection of the stream until deliver is satisfied.
@@ -263,23 +243,25 @@ func (c *conn) Listen(ctx context.Context, sent *wire.Message, open func(resumed
 	defer x.end()
 	s := &eventStream{conn: c, header: m.header, session: m.session}
 	wasOpen := false
-	err := s.readConnections(x, nil, func(body io.ReadCloser) error {
-		open(s.lastID != "")
-		wasOpen = true
-		s.listen(body, deliver)
-		s.resetIfLasted()
-		return errEnded
-	}, func(err error) error {
-		if isPermanent(err) || x.Err() != nil {
+	for x.Err() == nil {
+		body, err := s.open(x)
+		switch {
+		case err == nil:
+			open(s.lastID != "")
+			wasOpen = true
+			s.listen(body, deliver)
+			s.resetIfLasted()
+		case isPermanent(err) && x.Err() == nil:
+			if status, ok := errors.AsType[*statusError](err); ok && status.meansNoStream(wasOpen) {
+				return nil
+			}
 			return err
 		}
-		return nil
-	})
-	status, ok := errors.AsType[*statusError](err)
-	if x.Err() != nil || ok && status.meansNoStream(wasOpen) {
-		return nil
+		if backoff.Sleep(x, s.delay()) != nil {
+			break
+		}
 	}
-	return err
+	return nil
 }
 
 // listen reads one connection of the standalone stream. An event over the bound
