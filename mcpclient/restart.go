@@ -113,30 +113,23 @@ func (s *restarts) restart(ctx context.Context) error {
 		s.attempts = 0
 	}
 	policy := backoff.Policy{First: s.InitialWait, Max: max(s.InitialWait, longestRestartWait)}
-	lost := reason // the failure before the first attempt
-	err := backoff.Loop(ctx, policy, func() error {
-		if err := lost; err != nil {
-			lost = nil
-			return err
-		}
-		return s.reopen(ctx)
-	}, func(f *backoff.Failure) error {
+	for failure := reason; failure != nil; failure = s.reopen(ctx) {
 		switch {
 		case ctx.Err() != nil:
-			return f.Err
-		case s.attempts >= s.Attempts || errors.Is(f.Err, transport.ErrDialedOnce):
-			return s.fail(reason, f.Err)
+			return failure
+		case s.attempts >= s.Attempts || errors.Is(failure, transport.ErrDialedOnce):
+			return s.fail(reason, failure)
 		}
-		f.Wait = policy.Delay(s.attempts)
+		wait := policy.Delay(s.attempts)
 		s.attempts++
-		s.report(f.Wait, s.scrub(f.Err))
-		return nil
-	})
-	if err == nil {
-		s.connectedAt = time.Now()
-		s.report(0, nil)
+		s.report(wait, s.scrub(failure))
+		if backoff.Sleep(ctx, wait) != nil {
+			return failure
+		}
 	}
-	return err
+	s.connectedAt = time.Now()
+	s.report(0, nil)
+	return nil
 }
 
 // fail ends the client.
