@@ -29,6 +29,7 @@ type answer struct {
 
 	id, model string
 	blocks    []*replyBlock
+	calls     int // among the blocks
 	stop      string
 	usage     usage
 }
@@ -202,6 +203,9 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 		return a.emit(b.kind, b.text.String())
 	case "redacted_thinking":
 	case "tool_use":
+		if a.calls++; a.calls > maxCalls {
+			return fmt.Errorf("more than %d calls", maxCalls)
+		}
 		// In a stream, the input follows in pieces. It begins as {}, or as null or "" at some
 		// gateways.
 		if s := string(bytes.Trim(begun.Input, "{}\" \t\r\n")); s != "" && s != "null" {

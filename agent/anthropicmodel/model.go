@@ -238,5 +238,5 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	if err != nil {
 		return nil, err
 	}
-	return a.response(r, m.name, warning)
+	return a.response(r, m.name, warning), nil
 }

@@ -522,10 +522,14 @@ func TestStop(t *testing.T) {
 func TestBombs(t *testing.T) {
 	deep := strings.Repeat("[", 1<<20)
 	many := `{"type":"message","content":[` + strings.Repeat("{},", 1<<20) + `{}]}`
-	for name, body := range map[string]string{"depth": `{"type":"message","content":` + deep, "elements": many, "name": `{"type":"message","content":[{"type":"tool_use","name":"` + strings.Repeat("x", 1<<20) + `"}]}`} {
+	calls := `{"type":"message","content":[` + strings.Repeat(`{"type":"tool_use","name":"f"},`, 256) + `{"type":"tool_use","name":"f"}]}`
+	for name, body := range map[string]string{
+		"depth": `{"type":"message","content":` + deep, "elements": many, "calls": calls,
+		"name": `{"type":"message","content":[{"type":"tool_use","name":"` + strings.Repeat("x", 1<<20) + `"}]}`,
+	} {
 		m := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }), "claude-opus-4-8", anthropicmodel.Options{})
 		_, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
-		if err == nil || len(err.Error()) > 4<<10 {
+		if err == nil || len(err.Error()) > 4<<10 || !strings.HasPrefix(err.Error(), "messages at ") {
 			t.Errorf("%s: got %.200v", name, err)
 		}
 	}

@@ -14,11 +14,8 @@ import (
 
 // response returns the answer as the response to r. name is the requested model: not every answer
 // names its own.
-func (a *answer) response(r *model.Request, name, warning string) (*model.Response, error) {
-	parts, err := a.parts()
-	if err != nil {
-		return nil, &chat.Error{Code: chat.CodeMalformed, Message: err.Error()}
-	}
+func (a *answer) response(r *model.Request, name, warning string) *model.Response {
+	parts := a.parts()
 	makeIDsUnique(r.Messages, parts)
 	sent := len(r.System)
 	for i := range r.Messages {
@@ -27,14 +24,12 @@ func (a *answer) response(r *model.Request, name, warning string) (*model.Respon
 	return &model.Response{
 		Message: run.Message{Role: run.RoleAssistant, Parts: parts, Model: cmp.Or(a.model, name)},
 		ID:      a.id, Finish: finish(a.stop), Usage: a.usage.spent(sent, textSize(parts)), Warning: warning,
-	}, nil
+	}
 }
 
 // parts returns the blocks as parts of a run. It leaves out the calls of a refused reply, and a
 // call that the bound of the reply has cut off, also before its arguments.
-func (a *answer) parts() ([]run.Part, error) {
-	var out []run.Part
-	calls := 0
+func (a *answer) parts() (out []run.Part) {
 	for i, b := range a.blocks {
 		p := run.Part{Type: run.PartReasoning}
 		switch b.kind {
@@ -49,10 +44,6 @@ func (a *answer) parts() ([]run.Part, error) {
 		case "redacted_thinking":
 			p.Provider = textMember(redactedKey, b.signature.String())
 		case "tool_use":
-			calls++
-			if calls > maxCalls {
-				return nil, fmt.Errorf("more than %d calls", maxCalls)
-			}
 			input := cmp.Or(strings.TrimSpace(b.input.String()), string(b.begun))
 			switch {
 			case finish(a.stop) == model.FinishRefusal:
@@ -68,7 +59,7 @@ func (a *answer) parts() ([]run.Part, error) {
 		}
 		out = append(out, p)
 	}
-	return out, nil
+	return out
 }
 
 // whole returns a block of an unknown type, with the input that came in pieces.
