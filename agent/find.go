@@ -192,7 +192,7 @@ func (f *searcher) search(ctx context.Context, q *query) (text string, added []s
 	if len(found) == 0 {
 		return "No tool fits. Other words may find one, or the name of a server lists its tools.", nil, nil
 	}
-	text, added, err = f.load(catalog, found)
+	text, added, err = f.offer(catalog, found)
 	if !selects && err == nil {
 		text += describeServed(found, words, limit)
 	}

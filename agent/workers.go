@@ -48,16 +48,16 @@ func (w *workers) start(all []workItem, reports chan<- report) {
 	for _, e := range all {
 		w.queue = append(w.queue, queuedItem{e, reports})
 	}
-	mustCall := !w.coming
+	mustWake := !w.coming
 	w.coming = true
 	w.mu.Unlock()
-	if mustCall {
-		w.call()
+	if mustWake {
+		w.wake()
 	}
 }
 
-// call makes a goroutine take from the queue.
-func (w *workers) call() {
+// wake makes a goroutine take from the queue: one without a work item, or a new one.
+func (w *workers) wake() {
 	select {
 	case w.idle <- struct{}{}:
 	default:
@@ -65,11 +65,11 @@ func (w *workers) call() {
 	}
 }
 
-// next takes a queued item. called means that the goroutine was called for it. If there are more, it
-// calls another goroutine.
-func (w *workers) next(called bool) (c queuedItem, ok bool) {
+// next takes a queued item. woken means that the goroutine was woken for it. If there are more, it
+// wakes another goroutine.
+func (w *workers) next(woken bool) (c queuedItem, ok bool) {
 	w.mu.Lock()
-	if called {
+	if woken {
 		w.coming = false
 	}
 	if w.taken == len(w.queue) {
@@ -82,26 +82,26 @@ func (w *workers) next(called bool) (c queuedItem, ok bool) {
 	if !hasMore {
 		w.queue, w.taken = w.queue[:0], 0
 	}
-	mustCall := hasMore && !w.coming
-	w.coming = w.coming || mustCall
+	mustWake := hasMore && !w.coming
+	w.coming = w.coming || mustWake
 	w.mu.Unlock()
-	if mustCall {
-		w.call()
+	if mustWake {
+		w.wake()
 	}
 	return c, true
 }
 
 // work runs queued items until the workers end.
 func (w *workers) work() {
-	for called := true; ; {
-		if c, ok := w.next(called); ok {
-			called = false
+	for woken := true; ; {
+		if c, ok := w.next(woken); ok {
+			woken = false
 			c.run()
 			continue
 		}
 		select {
 		case <-w.idle:
-			called = true
+			woken = true
 		case <-w.over:
 			return
 		}

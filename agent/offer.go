@@ -23,9 +23,9 @@ type hit struct {
 	fresh bool // the model did not have it before
 }
 
-// load adds tools to the model's tools, and describes them. It is recorded before the result, so that
+// offer adds tools to the model's tools, and describes them. It is recorded before the result, so that
 // no result names a tool that the run does not have.
-func (f *searcher) load(c *adapter.Catalog, found []*adapter.Tool) (text string, added []string, err error) {
+func (f *searcher) offer(c *adapter.Catalog, found []*adapter.Tool) (text string, added []string, err error) {
 	hits, full, err := f.recordOffered(found)
 	if err != nil {
 		return "", nil, err
