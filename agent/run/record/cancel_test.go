@@ -5,9 +5,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // TestErrorsOfAChange reads the errors of CancelRun and Revive: each names the run once.
@@ -41,4 +43,19 @@ func TestCancelWithoutRequest(t *testing.T) {
 	if err := record.CancelRun(ctx, store, key); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "requested") {
 		t.Errorf("got %v, want no claim of a request", err)
 	}
+}
+
+// TestCancelDoesNotHang has a store that does not respond to a release: the caller gets its result.
+func TestCancelDoesNotHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner, key := record.NewMemory(), run.Key{ID: "run_1"}
+		check(t, suspended(t.Context(), inner, key))
+		check(t, record.CancelRun(t.Context(), ledgertest.Watch(inner, func(c *ledgertest.Call) error {
+			if c.Method != "release" {
+				return c.Do()
+			}
+			<-c.Ctx.Done()
+			return c.Ctx.Err()
+		}), key))
+	})
 }

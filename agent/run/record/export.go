@@ -247,7 +247,7 @@ func (in *imported) store(ctx context.Context, store Store) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = store.Release(context.WithoutCancel(ctx), lease) }()
+	defer release(ctx, store, lease)
 	for _, b := range in.blobs {
 		if err := blobs.PutBlob(ctx, lease, b.Name, b.Data); err != nil {
 			return err

@@ -76,11 +76,21 @@ func holding(ctx context.Context, store Store, what string, head run.Head, do fu
 	if err != nil {
 		return err
 	}
-	defer func() { _ = store.Release(context.WithoutCancel(ctx), lease) }()
+	defer release(ctx, store, lease)
 	if lease.Seq != head.Seq || !lease.Created.Equal(head.Created) {
 		return fmt.Errorf("%s run %q: %w", what, head.Key.ID, ErrConflict)
 	}
 	return do(lease)
+}
+
+// releaseTime bounds the release of a lease.
+const releaseTime = 5 * time.Second
+
+// release releases a lease, even if the context has ended. If that fails, the lease expires.
+func release(ctx context.Context, store Store, lease Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	_ = store.Release(ctx, lease)
 }
 
 // isBusy reports whether an error means that another process works on a run or has deleted it.
