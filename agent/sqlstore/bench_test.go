@@ -80,31 +80,7 @@ func BenchmarkAppendOfManyRuns(b *testing.B) {
 	})
 }
 
-// BenchmarkActiveRuns has 1,000 runs of 10 turns, with a model that takes 1 s, a tool that
-// takes 100 ms, and three commits for each turn.
-func BenchmarkActiveRuns(b *testing.B) {
-	benchmarks(b, func(b *testing.B, store record.Store) {
-		const runs, turns = 1000, 10
-		for b.Loop() {
-			var wg sync.WaitGroup
-			for i := range runs {
-				wg.Go(func() {
-					d, lease := create(b, store, run.Key{ID: fmt.Sprintf("%d-%d", b.Elapsed(), i)})
-					for range turns {
-						for _, wait := range []time.Duration{time.Second, 0, 100 * time.Millisecond} {
-							time.Sleep(wait)
-							check.NoError(b, d.Append(b.Context(), store, lease, notes(strings.Repeat("x", 300), 2)...))
-						}
-					}
-				})
-			}
-			wg.Wait()
-		}
-		b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/(turns*1.1), "×ideal")
-	})
-}
-
-// BenchmarkSuspended stores 10,000 runs of 8 kB, and loads, finds and lists them.
+// BenchmarkSuspended stores 10,000 runs of 8 kB, and loads them.
 func BenchmarkSuspended(b *testing.B) {
 	benchmarks(b, func(b *testing.B, store record.Store) {
 		const runs = 10_000
@@ -131,11 +107,6 @@ func BenchmarkSuspended(b *testing.B) {
 		slices.Sort(times)
 		b.ReportMetric(written.Seconds(), "s-to-write")
 		b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "µs-p99")
-		for name, q := range map[string]record.Query{"due": {AllTenants: true, DueAt: time.Now()}, "50-newest": {Limit: 50}, "all": {AllTenants: true}} {
-			began := time.Now()
-			count(b, store.List(b.Context(), q))
-			b.ReportMetric(float64(time.Since(began).Microseconds()), "µs-"+name)
-		}
 	})
 }
 
