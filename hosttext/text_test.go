@@ -2,6 +2,7 @@ package hosttext
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -64,9 +65,7 @@ func TestLine(t *testing.T) {
 		{"", 5, ""},
 		{" \n ", 5, ""},
 	} {
-		if got := Line(tt.in, tt.n); got != tt.want {
-			t.Errorf("%q, %d: got %q, want %q", tt.in, tt.n, got, tt.want)
-		}
+		check.Equal(t, fmt.Sprintf("%q, %d", tt.in, tt.n), Line(tt.in, tt.n), tt.want)
 	}
 }
 

@@ -16,9 +16,7 @@ func TestToolsAreOfTheSizeTheySay(t *testing.T) {
 	for _, page := range a.pages() {
 		total += len(page)
 	}
-	if total != rawList {
-		t.Errorf("got %d bytes of tools, want rawList, %d", total, int(rawList))
-	}
+	check.Equal(t, "bytes of tools", total, rawList)
 	if got := total / toolCount; got < 1500 || got > 1700 {
 		t.Errorf("got %d bytes a tool, want about 1600", got)
 	}

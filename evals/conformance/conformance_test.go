@@ -49,9 +49,7 @@ func TestConformance(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			outcomes, verdict := s.run(ctx, client, t.TempDir(), sel.args...)
-			if verdict != nil {
-				t.Errorf("the suite's verdict: %v", verdict)
-			}
+			check.NoError(t, verdict, "the suite's verdict")
 			if sel.args[0] == "--requirements" {
 				wantAll(t, outcomes, s.required(t, sel.name))
 			}

@@ -91,9 +91,7 @@ func everythingTools(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			images++
 		}
 	}
-	if images != 1 {
-		t.Errorf("get-tiny-image: got %d images in %d blocks, want 1", images, len(res.Content))
-	}
+	check.Equal(t, "images", images, 1)
 	var last mcp.Progress
 	res, err = c.CallTool(ctx, "trigger-long-running-operation", map[string]any{"duration": 0.2, "steps": 4},
 		mcpclient.WithProgress(func(p mcp.Progress) { last = p }))

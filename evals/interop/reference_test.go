@@ -93,13 +93,9 @@ func TestFilesystem(t *testing.T) {
 		t.Errorf("got %q, %v in the file, want what was written", data, err)
 	}
 	r.must(t, "read_text_file", map[string]string{"path": file}, &said)
-	if said.Content != "buy milk\n" {
-		t.Errorf("got %q, want what was written", said.Content)
-	}
+	check.Equal(t, "what was written", said.Content, "buy milk\n")
 	r.must(t, "list_directory", map[string]string{"path": inside}, &said)
-	if said.Content != "[FILE] notes.txt" {
-		t.Errorf("got the list %q, want the one file", said.Content)
-	}
+	check.Equal(t, "the list", said.Content, "[FILE] notes.txt")
 	_, err := r.call(t, "write_file", map[string]string{"path": filepath.Join(outside, "x"), "content": ""})
 	if failed, ok := errors.AsType[*mcp.ToolError](err); !ok || !strings.Contains(failed.Error(), "Access denied") {
 		t.Errorf("outside of the root: got %v, want a ToolError that access is denied", err)
@@ -135,9 +131,7 @@ func TestMemory(t *testing.T) {
 	r.must(t, "create_entities", graph{Entities: []entity{
 		{"Ada", "person", []string{"writes programs"}}, {"Engine", "machine", []string{"is not built"}},
 	}}, &got)
-	if len(got.Entities) != 2 {
-		t.Errorf("got %+v, want both entities", got)
-	}
+	check.Equal(t, "entities", len(got.Entities), 2)
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	for change, err := range sub.Changes(ctx) {

@@ -27,9 +27,7 @@ func TestMeasure(t *testing.T) {
 	check.Must(t, measure(tools, tasks, &out))
 	want := "2 tools\nodd tasks, 2 steps: @1 1.000, @3 1.000, @5 1.000, @10 1.000, MRR@10 1.000\n" +
 		"even tasks, 1 steps: @1 0.000, @3 0.000, @5 0.000, @10 0.000, MRR@10 0.000\n"
-	if out.String() != want {
-		t.Errorf("got %s, want %s", out.String(), want)
-	}
+	check.Equal(t, "the output", out.String(), want)
 	if err := measure(tools, filepath.Join(dir, "none"), &out); err == nil {
 		t.Error("got no error for a file that is not there")
 	}

@@ -155,9 +155,7 @@ func refused(t *testing.T, b *bench) {
 		_, err := b.call(t.Context(), t, c, "a question")
 		b.wantRefused(t, err, "the request was not approved")
 	}
-	if reviews != 1 {
-		t.Errorf("the reviewer was asked %d times, want 1", reviews)
-	}
+	check.Equal(t, "reviews", reviews, 1)
 	b.check(t, "refused", "refused")
 }
 
@@ -177,9 +175,7 @@ func overBudget(t *testing.T, b *bench) {
 	about := "a day in Berlin" // takes two requests
 	if !b.tools {
 		about = "a question"
-		if _, err := b.call(t.Context(), t, c, about); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, check.Err(b.call(t.Context(), t, c, about)))
 	}
 	_, err := b.call(t.Context(), t, c, about)
 	b.wantRefused(t, err, "the limit of 1 requests in 1h0m0s for one server is used up")

@@ -62,9 +62,7 @@ func TestFlagsThatExcludeEachOther(t *testing.T) {
 		var out bytes.Buffer
 		p := &program{you: personAt(strings.NewReader(""), &out, nil), out: &out}
 		err := p.run(t.Context(), args)
-		if err == nil || !strings.Contains(err.Error(), " without ") {
-			t.Errorf("%q: got %v", args, err)
-		}
+		check.Text(t, err, " without ", args)
 	}
 }
 
@@ -263,9 +261,7 @@ func TestCommandsOfTheGuide(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/authorization.md")
 	check.Must(t, err)
 	commands := regexp.MustCompile(`(?m)^go run \./examples/oauth (.*)$`).FindAllStringSubmatch(string(guide), -1)
-	if len(commands) != 3 {
-		t.Errorf("got %q, want three commands", commands)
-	}
+	check.Equal(t, "commands", len(commands), 3)
 	for _, c := range commands {
 		p := &program{out: io.Discard}
 		if _, err := p.parse(append([]string{"-store", "x"}, strings.Fields(c[1])...)); err != nil {

@@ -39,9 +39,7 @@ func TestPage(t *testing.T) {
 			t.Error("an event came twice")
 		}
 		if e.Type == "answer" {
-			if e.Text != "The result: 17 + 25 = 42." {
-				t.Errorf("got %q, want the sum", e.Text)
-			}
+			check.Equal(t, "the answer", e.Text, "The result: 17 + 25 = 42.")
 			return
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 const programVariable = "MCPCHAIN_RESUME_PROGRAM"
@@ -21,9 +23,7 @@ func TestMain(m *testing.M) {
 func lesson(t *testing.T, runs string, args ...string) string {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Env = append(os.Environ(), programVariable+"=1", "RUNS="+runs)
 	out, _ := cmd.CombinedOutput() // the text tells more than the status
@@ -38,12 +38,8 @@ func TestResume(t *testing.T) {
 		{"no", "the model reads: Error: the call of pay was denied: not this month. Nothing was done.\nThat is settled."},
 	} {
 		runs := t.TempDir()
-		if got := lesson(t, runs); got != asks {
-			t.Errorf("got %q, want %q", got, asks)
-		}
-		if got := lesson(t, runs, test.answer); got != test.want {
-			t.Errorf("%s: got %q, want %q", test.answer, got, test.want)
-		}
+		check.Equal(t, "the first process", lesson(t, runs), asks)
+		check.Equal(t, test.answer, lesson(t, runs, test.answer), test.want)
 		if got := lesson(t, runs, test.answer); !strings.HasSuffix(got, "no question is open") {
 			t.Errorf("the second answer: got %q", got)
 		}

@@ -3,6 +3,7 @@ package oauth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -132,12 +133,8 @@ func TestLegacyServers(t *testing.T) {
 	for _, withMetadata := range []bool{true, false} {
 		w := legacyWorld(t, withMetadata)
 		w.mustCall(w.transport(w.options()))
-		if got := w.forms[0].Get("resource"); got != serverURL {
-			t.Errorf("metadata %v: got resource %q, want %q", withMetadata, got, serverURL)
-		}
-		if got := query(t, w.asked[0], "code_challenge_method"); got != "S256" {
-			t.Errorf("metadata %v: got code_challenge_method %q, want S256", withMetadata, got)
-		}
+		check.Equal(t, fmt.Sprint("resource, metadata ", withMetadata), w.forms[0].Get("resource"), serverURL)
+		check.Equal(t, fmt.Sprint("method, metadata ", withMetadata), query(t, w.asked[0], "code_challenge_method"), "S256")
 	}
 }
 

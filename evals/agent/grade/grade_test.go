@@ -90,9 +90,7 @@ func TestState(t *testing.T) {
 		{"no JSON", suite.State{File: "file", Pointer: &root, Equals: []byte(`"text"`)}, 0},
 	} {
 		got, err := state([]suite.State{c.want}, dir)
-		if err != nil {
-			t.Errorf("%s: %v", c.what, err)
-		}
+		check.NoError(t, err, c.what)
 		near(t, c.what, got.Value, c.is)
 	}
 	if _, err := state([]suite.State{{File: "a"}}, filepath.Join(dir, "gone")); err == nil {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Nothing that looks like a secret, and no secret that is known, stays in a text or in JSON, wherever
@@ -36,13 +38,9 @@ func TestFilter(t *testing.T) {
 
 func filtered(t *testing.T, f *Filter, text, want string) {
 	t.Helper()
-	if got := f.Text(text); got != want {
-		t.Errorf("%q became %q, want %q", text, got, want)
-	}
+	check.Equal(t, text, f.Text(text), want)
 	data, err := json.Marshal(map[string]string{"text": text})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	var back map[string]string
 	if err := json.Unmarshal(f.JSON(data), &back); err != nil || back["text"] != want {
 		t.Errorf("%s became %s, %v", data, f.JSON(data), err)
