@@ -321,37 +321,6 @@ func (d *decoder) json() string {
 	return b.String()
 }
 
-// decodeScalar returns the string or the text of the number in raw, "" for another value.
-func decodeScalar(raw []byte) string {
-	if text, ok := decodeString(raw); ok {
-		return wellFormed(text)
-	}
-	if len(raw) > 0 && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
-		return string(raw)
-	}
-	return ""
-}
-
-// decodeString returns a JSON string, which a host may have cut within a character. ok is false for another value.
-func decodeString(data []byte) (text string, ok bool) {
-	if len(data) < 2 || data[0] != '"' {
-		return "", false
-	}
-	return unquote(data), true
-}
-
-// decodeCount returns a count, 0 for a negative or absurd one.
-func decodeCount(data []byte) int64 {
-	if len(data) > 32 {
-		return 0
-	}
-	f, err := strconv.ParseFloat(string(data), 64)
-	if err != nil || !(f >= 0 && f < 1<<40) {
-		return 0
-	}
-	return int64(f)
-}
-
 // empty reports whether the message has no content.
 func (m *messageWire) empty() bool { return m.size() == 0 && len(m.calls) == 0 && m.details == nil }
 
