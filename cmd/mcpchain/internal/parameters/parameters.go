@@ -14,7 +14,7 @@ import (
 // Bounds of a description.
 const (
 	maxLines  = 60
-	maxDepth  = 4    // of nested objects
+	maxDepth  = 4    // of nested objects, and of nested lists
 	maxJSON   = 2000 // characters of a schema that cannot be described
 	maxValues = 20   // in an enum
 	maxTypes  = 8    // for a member
@@ -77,7 +77,7 @@ func (n *node) members(indent string, depth int) (lines []string) {
 
 // line returns the line for a member: its name, its type, and the server's description.
 func (n *node) line(name string, required bool) string {
-	kind := n.kind()
+	kind := n.kind(0)
 	if required {
 		kind += ", required"
 	}
@@ -89,8 +89,8 @@ func (n *node) line(name string, required bool) string {
 	return strings.TrimRight(strings.Replace(text, " ()", "", 1), " ")
 }
 
-// kind returns the type of a value, "" if it is not known.
-func (n *node) kind() string {
+// kind returns the type of a value, "" if it is not known. depth counts the lists around the value.
+func (n *node) kind(depth int) string {
 	if len(n.Enum) > 0 {
 		var values []string
 		for _, v := range n.Enum[:min(len(n.Enum), maxValues)] {
@@ -104,8 +104,10 @@ func (n *node) kind() string {
 	switch t := n.Type.(type) {
 	case string:
 		var items node
-		if t == "array" && json.Unmarshal(n.Items, &items) == nil && items.kind() != "" {
-			return "list of " + items.kind()
+		if t == "array" && depth < maxDepth && json.Unmarshal(n.Items, &items) == nil {
+			if kind := items.kind(depth + 1); kind != "" {
+				return "list of " + kind
+			}
 		}
 		return hosttext.Line(t, 40)
 	case []any:

@@ -15,6 +15,11 @@ func TestLines(t *testing.T) {
 		"of":{"type":"array","items":{"type":"object","properties":{"d":{"type":"boolean"}}}}}}`
 	const want = "z (string, required) last\\x1b[2J\na (integer or null)\nb (one of x | 1, default 1)\nc\nof (list of object)\n  d (boolean)"
 	check.Equal(t, "", strings.Join(Lines(json.RawMessage(schema)), "\n"), want)
+	deep := `{"type":"string"}`
+	for range 60 {
+		deep = `{"type":"array","items":` + deep + `}`
+	}
+	check.Equal(t, "deep", strings.Join(Lines(json.RawMessage(`{"properties":{"a":`+deep+`}}`)), "\n"), "a (list of list of list of list of array)")
 	many := map[string]any{}
 	for n := range 70 {
 		many[fmt.Sprint("x", n)] = map[string]any{}
