@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	case os.Getenv(asServer) != "":
 		serveBadly(os.Getenv(asServer))
 	case len(os.Args) > 1 && os.Args[1] == demo.Name: // a server does not get the environment
-		os.Exit(demo.Main(os.Args[2:]))
+		os.Exit(demo.Command().Main(os.Args[2:]))
 	case os.Getenv(asProgram) != "":
 		os.Exit(Main(os.Args[1:]))
 	default:

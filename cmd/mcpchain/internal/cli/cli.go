@@ -6,16 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/mcpchain/mcpchain/hosttext"
-	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/internal/spelling"
 )
 
@@ -72,44 +67,6 @@ func (c *Command) Given(name string) (given bool) {
 	c.Visit(func(f *flag.Flag) { given = given || f.Name == name })
 	return given
 }
-
-// Error is a mistake on the command line of a command, or in the name of the command if Command is "".
-type Error struct{ Command, Reason string }
-
-// Error implements error.
-func (e *Error) Error() string {
-	if e.Command == "" {
-		return e.Reason + "; mcpchain help lists the commands"
-	}
-	return e.Reason + "; mcpchain " + e.Command + " -help lists the flags"
-}
-
-// Wrong returns an [*Error].
-func (c *Command) Wrong(format string, args ...any) error {
-	return &Error{c.Name, fmt.Sprintf(format, args...)}
-}
-
-// Refuse returns an error about the value of a flag. An error of a file or the environment stays a
-// [*FileError]: the list of flags does not help.
-func (c *Command) Refuse(err error) error {
-	if _, ok := errors.AsType[*models.SettingError](err); ok {
-		return &FileError{err}
-	}
-	if _, ok := errors.AsType[*FileError](err); ok {
-		return err
-	}
-	return c.Wrong("%v", err)
-}
-
-// FileError means that a file that the command line names, or the environment, cannot be used. It
-// has the exit status of a wrong command line.
-type FileError struct{ Err error }
-
-// Error implements error.
-func (e *FileError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the reason.
-func (e *FileError) Unwrap() error { return e.Err }
 
 // Arguments parses a command line, and returns the arguments that are not flags. Flags may follow
 // them. The error is [flag.ErrHelp] after the help was written to out, why that was not possible, or
@@ -177,30 +134,6 @@ func (c *Command) NoWords(args []string, out io.Writer) error {
 	return err
 }
 
-// The exit statuses of all commands.
-const (
-	StatusFine   = 0
-	StatusFailed = 1
-	StatusUsage  = 2
-)
-
-// maxErrorText bounds a shown error, in characters.
-const maxErrorText = 4000
-
-// Status writes an error to errs, and returns the exit status for it.
-func Status(err error, errs io.Writer) int {
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return StatusFine
-	}
-	fmt.Fprintln(errs, "mcpchain:", hosttext.Line(err.Error(), maxErrorText))
-	_, isUsage := errors.AsType[*Error](err)
-	_, isFile := errors.AsType[*FileError](err)
-	if isUsage || isFile {
-		return StatusUsage
-	}
-	return StatusFailed
-}
-
 // Complete returns the completions of the last word. words follow the name of the command.
 func (c *Command) Complete(words []string) (found []string) {
 	last := words[len(words)-1]
@@ -213,29 +146,4 @@ func (c *Command) Complete(words []string) (found []string) {
 	return slices.DeleteFunc(slices.Clone(found), func(word string) bool {
 		return !strings.HasPrefix(word, last)
 	})
-}
-
-// Place returns the path of a file in the program's configuration folder, "" if there is no such folder.
-func Place(names ...string) string {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(slices.Concat([]string{dir, "mcpchain"}, names)...)
-}
-
-// Statuses returns the section on exit statuses. own has the command's statuses, which replace
-// general ones.
-func Statuses(own map[int]string) Section {
-	all := map[int]string{
-		StatusFine:   "no failure",
-		StatusFailed: "a failure",
-		StatusUsage:  "the command line, or a file that it names, is invalid",
-	}
-	maps.Copy(all, own)
-	var b strings.Builder
-	for _, status := range slices.Sorted(maps.Keys(all)) {
-		fmt.Fprintf(&b, "%-4d %s\n", status, all[status])
-	}
-	return Section{"Exit status", b.String()}
 }

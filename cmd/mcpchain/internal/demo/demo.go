@@ -34,26 +34,25 @@ func Command() *cli.Command {
 	c := cli.New(Name, "run the demo server, or with \"model\" serve the demo model")
 	c.Synopsis, c.About, c.Words = []string{"demo", "demo model"}, about, []string{"model"}
 	c.Sections = []cli.Section{cli.Statuses(nil), {Title: "Examples", Text: examples}}
-	c.Main = Main
+	c.Main = func(args []string) int { return cli.Status(run(c, args), os.Stderr) }
 	return c
 }
 
-// Main runs the command, and returns its exit status.
-func Main(args []string) int {
-	c := Command()
+// run runs the server or the model.
+func run(c *cli.Command, args []string) error {
 	words, err := c.Arguments(args, os.Stdout)
 	switch {
 	case err != nil:
+		return err
 	case len(words) == 0:
-		if err = tryout.RunServer(context.Background()); errors.Is(err, io.EOF) {
-			err = nil
+		if err := tryout.RunServer(context.Background()); !errors.Is(err, io.EOF) {
+			return err
 		}
+		return nil
 	case len(words) == 1 && words[0] == "model":
-		err = serveModel()
-	default:
-		err = c.Wrong("unexpected argument %q", words[len(words)-1])
+		return serveModel()
 	}
-	return cli.Status(err, os.Stderr)
+	return c.Wrong("unexpected argument %q", words[len(words)-1])
 }
 
 // serveModel prints the variables by which programs find the model, and serves it until a signal.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -16,31 +15,6 @@ import (
 // kept, from a second to an hour.
 func tidyInterval(kept time.Duration) time.Duration {
 	return min(max(kept/10, time.Second), time.Hour)
-}
-
-// Every calls do at intervals, the first time immediately, until the context ends. An interval
-// begins when do has returned.
-func Every(ctx context.Context, interval time.Duration, do func()) {
-	for {
-		do()
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(interval):
-		}
-	}
-}
-
-// startLoop calls do at intervals, as Every does, on a goroutine of its own, until stop is called.
-// stop ends the context of do, and waits for it.
-func startLoop(interval time.Duration, do func(context.Context)) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var work sync.WaitGroup
-	work.Go(func() { Every(ctx, interval, func() { do(ctx) }) })
-	return func() {
-		cancel()
-		work.Wait()
-	}
 }
 
 // Tidy deletes runs that ended longer ago than kept, until stop is called. It logs what it could not delete.

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/templates"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -199,6 +200,15 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 		s.Resources = listed(s, "resources", status.Client.Resources(ctx), func(r *mcp.Resource) string { return r.URI })
 		s.Templates = listed(s, "templates of resources", templates.List(ctx, status.Client), func(t *mcp.ResourceTemplate) string { return t.URITemplate })
 	}
+}
+
+// why returns why a server cannot be used, with a remedy if one is known, and its place in the
+// file.
+func (s *serverReport) why(err error) error { return s.entry.Annotate(s.explain(err)) }
+
+// explain returns the error of a server or a call, with a remedy if one is known.
+func (s *serverReport) explain(err error) error {
+	return reason.Server{Transport: s.entry.Transport, Timeout: s.timeout}.Explain(err)
 }
 
 // maxName is the greatest length of a tool's name by the specification.

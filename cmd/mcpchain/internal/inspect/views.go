@@ -32,7 +32,7 @@ func (s *serverReport) fillViews(ctx context.Context, status adapter.ServerStatu
 	for _, t := range status.Tools {
 		models[t.Definition().Name] = true
 	}
-	for _, t := range append(status.Tools[:len(status.Tools):len(status.Tools)], status.AppTools...) {
+	for _, t := range slices.Concat(status.Tools, status.AppTools) {
 		name, uri := t.Definition().Name, t.ViewURI()
 		if !models[name] {
 			s.ViewTools = append(s.ViewTools, name)

@@ -50,13 +50,6 @@ func textOf(content []mcp.Content) string {
 	return strings.Join(parts, "\n")
 }
 
-// Context keeps what a view wants models to know. The zero value is ready. It is safe for
-// concurrent use.
-type Context struct {
-	mu   sync.Mutex // guards the following field
-	text string
-}
-
 // Told returns the text of what a view wants models to know, or "". The error is
 // apps.ErrInvalid if it is too long.
 func Told(m *host.ModelContext) (string, error) {
@@ -68,6 +61,13 @@ func Told(m *host.ModelContext) (string, error) {
 		return "", apps.ErrInvalid
 	}
 	return strings.TrimSpace(text), nil
+}
+
+// Context keeps what a view wants models to know. The zero value is ready. It is safe for
+// concurrent use.
+type Context struct {
+	mu   sync.Mutex // guards the following field
+	text string
 }
 
 // Set replaces what is kept. The error is apps.ErrInvalid if it is too long.

@@ -52,15 +52,6 @@ type Person interface {
 	TakeMessage(ctx context.Context, server, text string) error
 }
 
-// Call is a tool call of a view. Result or Err, and Duration, are set when it has ended.
-type Call struct {
-	Server, Tool string
-	Arguments    json.RawMessage
-	Result       *mcp.CallToolResult
-	Err          error
-	Duration     time.Duration // without the time of a question to the person
-}
-
 // Options configure a [Service]. All are required.
 type Options struct {
 	Tools  *adapter.Toolset
