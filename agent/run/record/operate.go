@@ -16,7 +16,8 @@ import (
 // DeleteEnded deletes the runs of a query that have ended, for example those whose last change is
 // long ago ([Query.ChangedBefore]), and returns how many. It can be interrupted and repeated.
 // Query.Limit bounds the number of deleted runs; 0 deletes all. Runs that cannot be read stay, and
-// so do runs that a process holds, or that get another input meanwhile.
+// so do runs that a process holds, or that get another input meanwhile. DeleteEnded continues after a
+// run that it cannot delete; its error has the first 10 reasons, and how many more there are.
 func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 	if q.Status != "" && !q.Status.Ended() {
 		return 0, fmt.Errorf("delete runs: status %q is not that of an ended run", q.Status)
@@ -27,25 +28,48 @@ func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 	}
 	limit := q.Limit
 	q.Limit = 0 // a store may count runs that cannot be read
+	var failures failures
 	for _, status := range statuses {
 		q.Status = status
 		for head, err := range SkipDamaged(store.List(ctx, q), nil) {
 			if limit > 0 && n == limit {
-				return n, nil
+				return n, failures.err()
 			}
-			if err == nil {
-				err = deleteEnded(ctx, store, head)
+			if err != nil { // of the list
+				return n, errors.Join(failures.err(), fmt.Errorf("delete runs: %w", err))
 			}
-			switch {
-			case isBusy(err):
-			case err != nil:
-				return n, fmt.Errorf("delete runs: %w", err)
-			default:
+			switch err := deleteEnded(ctx, store, head); {
+			case err == nil:
 				n++
+			case ctx.Err() != nil:
+				return n, fmt.Errorf("delete runs: %w", err)
+			case !isBusy(err):
+				failures.add(fmt.Errorf("delete runs: %w", err))
 			}
 		}
 	}
-	return n, nil
+	return n, failures.err()
+}
+
+// failures keeps the first errors of work that continues after them.
+type failures struct {
+	first []error
+	more  int
+}
+
+func (f *failures) add(err error) {
+	if len(f.first) < 10 {
+		f.first = append(f.first, err)
+	} else {
+		f.more++
+	}
+}
+
+func (f *failures) err() error {
+	if f.more > 0 {
+		return errors.Join(append(f.first, fmt.Errorf("and %d more", f.more))...)
+	}
+	return errors.Join(f.first...)
 }
 
 // deleteEnded deletes a run that has not changed since head was read.

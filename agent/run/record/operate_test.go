@@ -270,6 +270,24 @@ func TestDeleteEndedBesideOthers(t *testing.T) {
 	}
 }
 
+// Runs that cannot be deleted keep no other run, whatever their number.
+func TestDeleteEndedGoesOn(t *testing.T) {
+	inner := record.NewMemory()
+	for _, id := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "deletable"} {
+		keep(t, inner, run.Key{ID: id}, "a", &ledger.Ended{Status: run.StatusFinished})
+	}
+	store := ledgertest.Watch(inner, func(c *ledgertest.Call) error {
+		if c.Method == "delete" && c.Key.ID != "deletable" {
+			return errors.New("this one is stuck")
+		}
+		return c.Do()
+	})
+	n, err := record.DeleteEnded(t.Context(), store, record.Query{})
+	if n != 1 || err == nil || strings.Count(err.Error(), "this one is stuck") != 10 || !strings.HasSuffix(err.Error(), "and 3 more") {
+		t.Errorf("got %d deleted, %v, want 1, ten reasons and the number of others", n, err)
+	}
+}
+
 // Old runs can be deleted from a disk that is full, but not those that have got another input.
 func TestDeleteEndedOnAFullDisk(t *testing.T) {
 	inner := record.NewMemory()

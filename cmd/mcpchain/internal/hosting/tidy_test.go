@@ -1,6 +1,8 @@
 package hosting
 
 import (
+	"context"
+	"iter"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -23,24 +25,50 @@ func TestTidyEvery(t *testing.T) {
 	}
 }
 
-// TestTidy deletes runs whose last change is long ago, and no others.
+// listed is a store whose list is older than its runs.
+type listed struct {
+	record.Store
+	heads []run.Head
+}
+
+func (s listed) List(_ context.Context, q record.Query) iter.Seq2[run.Head, error] {
+	q.ChangedBefore = time.Time{} // as asked for when they were listed
+	return func(yield func(run.Head, error) bool) {
+		for _, head := range s.heads {
+			if q.Matches(head) && !yield(head, nil) {
+				return
+			}
+		}
+	}
+}
+
+// TestTidy deletes runs whose last change is long ago, and no others: neither a newer one, nor one
+// that gets another input after it was listed.
 func TestTidy(t *testing.T) {
 	db, err := database.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"))
 	check.Must(t, err)
 	defer db.Close()
-	a, err := agent.New(agenttest.Play(agenttest.Say("done"), agenttest.Say("done")), &agent.Options{Durable: agent.Durable{Store: db.Runs}})
+	a, err := agent.New(agenttest.Play(agenttest.Say("done"), agenttest.Say("done"), agenttest.Say("done"), agenttest.Say("done again")), &agent.Options{Durable: agent.Durable{Store: db.Runs}})
 	check.Must(t, err)
-	for _, id := range []string{"old", "new"} {
+	for _, id := range []string{"old", "new", "continued"} {
 		check.Must(t, check.Err(a.Run(t.Context(), agent.Text("hi"), agent.WithRun(id), agent.WithTenant("Ada"))))
 	}
-	check.Must(t, check.Err(db.ExecContext(t.Context(), `UPDATE mcpchain_runs SET updated = updated - ? WHERE id = 'old'`, (3*time.Hour).Nanoseconds())))
+	check.Must(t, check.Err(db.ExecContext(t.Context(), `UPDATE mcpchain_runs SET updated = updated - ? WHERE id <> 'new'`, (3*time.Hour).Nanoseconds())))
+	store := listed{Store: db.Runs}
+	for head, err := range db.Runs.List(t.Context(), record.Query{AllTenants: true, ChangedBefore: time.Now().Add(-2 * time.Hour)}) {
+		check.Must(t, err)
+		store.heads = append(store.heads, head)
+	}
+	check.Must(t, check.Err(a.Run(t.Context(), agent.Text("go on"), agent.WithRun("continued"), agent.WithTenant("Ada"))))
 	log := &told{lines: make(chan string, 10)}
-	stop := Tidy(db.Runs, 2*time.Hour, slog.New(slog.NewTextHandler(log, nil)))
+	stop := Tidy(store, 2*time.Hour, slog.New(slog.NewTextHandler(log, nil)))
 	check.Contains(t, "the log", <-log.lines, `"runs were deleted" runs=1`)
 	stop()
 	check.Is(t, check.Err(db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: "old"})), record.ErrNotFound)
-	if _, err := db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: "new"}); err != nil {
-		t.Errorf("the new one: %v", err)
+	for _, id := range []string{"new", "continued"} {
+		if _, err := db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: id}); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
 	}
 }
 

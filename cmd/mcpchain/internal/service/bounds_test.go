@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demoservers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
@@ -189,35 +190,10 @@ func TestStoredRuns(t *testing.T) {
 	check.Equal(t, "a run that is forgotten", code("GET", "/runs/"+over, ""), http.StatusNotFound)
 	ended := bob.run("hi")
 	bob.follow(ended, "", is("answer"))
-	if n, err := hosting.Forget(t.Context(), s.store, time.Now().Add(-time.Hour)); err != nil || n != 0 {
-		t.Errorf("got %d, %v, want that runs of this hour are kept", n, err)
-	}
-	if n, err := hosting.Forget(t.Context(), s.store, time.Now().Add(time.Hour)); err != nil || n != 1 {
+	if n, err := record.DeleteEnded(t.Context(), s.store, record.Query{AllTenants: true}); err != nil || n != 1 {
 		t.Errorf("got %d, %v, want that bob's run is deleted", n, err)
 	}
 	check.Equal(t, "a run that waits", ada.state(asking).Status, run.StatusWaiting)
-}
-
-// TestForgetGoesOn has runs that cannot be deleted before one that can.
-func TestForgetGoesOn(t *testing.T) {
-	s, _ := assembled(t, settings(t))
-	const stuck = hosting.MaxReasons + 3
-	for n := range stuck + 1 { // the last ones are listed first
-		key, err := s.agent.Begin(t.Context(), agent.Text("go"), runOptions("ada", fmt.Sprint("run", n), "go")...)
-		if err == nil {
-			_, err = s.agent.Cancel(t.Context(), key)
-		}
-		check.Must(t, err)
-	}
-	_, err := s.db.ExecContext(t.Context(), `CREATE TRIGGER stuck BEFORE DELETE ON mcpchain_runs WHEN old.id <> 'run0' BEGIN SELECT RAISE(ABORT, 'this one is stuck'); END`)
-	check.Must(t, err)
-	n, err := hosting.Forget(t.Context(), s.store, time.Now().Add(time.Hour))
-	if n != 1 || err == nil {
-		t.Fatalf("got %d, %v, want that one is deleted", n, err)
-	}
-	if got := strings.Count(err.Error(), "this one is stuck"); got != hosting.MaxReasons || !strings.HasSuffix(err.Error(), "and 3 more") {
-		t.Errorf("got %d reasons of %v, want %d and the number of others", got, err, hosting.MaxReasons)
-	}
 }
 
 // slowStart is an engine that keeps one input waiting.
