@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
@@ -33,22 +33,11 @@ type questions struct {
 // options declares every capability, because some servers list tools only for these.
 func (q *questions) options() *mcpclient.Options {
 	return &mcpclient.Options{
-		Logger:      warnings(q.w),
+		Logger:      cli.Warnings(func(line string) { _, _ = fmt.Fprintln(q.w, line) }),
 		Roots:       []mcp.Root{},
 		Elicitation: mcp.ElicitationFunc(q.elicit),
 		Sampling:    mcp.SamplingFunc(q.sample),
 	}
-}
-
-// warnings returns a logger that writes what clients tolerate of servers, such as lines that are
-// not messages.
-func warnings(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
 }
 
 // elicit answers a form if -answer completes it, and declines other questions.

@@ -3,17 +3,16 @@ package talk
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/setup"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demo"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -24,9 +23,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
-
-// maxWarnings is the most warnings about a server that are shown.
-const maxWarnings = 20
 
 // Servers are the servers of a conversation.
 type Servers struct {
@@ -172,7 +168,7 @@ func (l *Servers) Configure(
 		server.ClientOptions = &mcpclient.Options{
 			Sampling:    lent,
 			Elicitation: p.Elicitation(),
-			Logger:      warningLogger(s, server.Name),
+			Logger:      cli.Warnings(func(line string) { s.Note(screen.Warn, "%s", line) }).With("server", server.Name),
 			Restart:     l.restartOptions(server.Name, s),
 			Timeouts:    timeouts,
 		}
@@ -212,35 +208,4 @@ func (l *Servers) explain(s *adapter.ServerStatus) error {
 		return err // which names the server
 	}
 	return fmt.Errorf("server %q: %w", s.Name, err)
-}
-
-// warningLogger returns a logger that shows at most maxWarnings warnings about a server.
-func warningLogger(ui screen.Screen, server string) *slog.Logger {
-	w := &noteWriter{screen: ui}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
-		Level: slog.LevelWarn,
-		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-			if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
-				return slog.Attr{}
-			}
-			return a
-		},
-	})).With("server", server)
-}
-
-// noteWriter shows lines of a log as notes.
-type noteWriter struct {
-	screen screen.Screen
-	count  atomic.Int64
-}
-
-// Write implements [io.Writer]. It gets one line of the log at a time.
-func (w *noteWriter) Write(line []byte) (int, error) {
-	switch n := w.count.Add(1); {
-	case n <= maxWarnings:
-		w.screen.Note(screen.Warn, "warning: %s", hosttext.Line(string(line), 500))
-	case n == maxWarnings+1:
-		w.screen.Note(screen.Warn, "warning: more of this is not shown")
-	}
-	return len(line), nil
 }

@@ -19,17 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-func TestWarnings(t *testing.T) {
-	s := typist.New(t)
-	log := warningLogger(s, "loud")
-	log.Info("not shown")
-	for range maxWarnings + 5 {
-		log.Warn("odd", "text", "a\x1b[31m\nb")
-	}
-	want := strings.Repeat(`warning: msg=odd server=loud text="a\x1b[31m\nb"`+"\n", maxWarnings) + "warning: more of this is not shown\n"
-	s.Check(t, want)
-}
-
 // A server that is left out is reported with advice, and with its name and line once.
 func TestLeftOut(t *testing.T) {
 	servers, err := DemoServer()
