@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/parameters"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/spelling"
@@ -96,7 +96,7 @@ func checkBlanks(ctx context.Context, c *mcpclient.Client, o *options, limits []
 			break
 		}
 		if prompt.Name == o.prompt {
-			return cmp.Or(parameters.CheckNames(prompt, o.blanks), parameters.CheckRequired(prompt, o.blanks))
+			return cmp.Or(offering.CheckNames(prompt, o.blanks), offering.CheckRequired(prompt, o.blanks))
 		}
 	}
 	return nil

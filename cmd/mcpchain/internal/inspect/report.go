@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/templates"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
@@ -198,7 +198,7 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 	}
 	if server.Capabilities.Resources != nil {
 		s.Resources = listed(s, "resources", status.Client.Resources(ctx), func(r *mcp.Resource) string { return r.URI })
-		s.Templates = listed(s, "templates of resources", templates.List(ctx, status.Client), func(t *mcp.ResourceTemplate) string { return t.URITemplate })
+		s.Templates = listed(s, "templates of resources", offering.Templates(ctx, status.Client), func(t *mcp.ResourceTemplate) string { return t.URITemplate })
 	}
 }
 

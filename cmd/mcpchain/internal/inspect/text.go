@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/parameters"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -184,7 +184,7 @@ func (t *toolReport) write(p *printer) {
 	if t.Name != t.ServerName {
 		p.line("    the server calls it %s", line(t.ServerName))
 	}
-	for _, parameter := range parameters.Lines(t.InputSchema) {
+	for _, parameter := range offering.Parameters(t.InputSchema) {
 		p.line("    %s", parameter)
 	}
 	for _, profile := range t.Profiles {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/templates"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -164,7 +164,7 @@ func resourceEntries(ctx context.Context, c *mcpclient.Client) ([]entry, error) 
 	if err != nil {
 		return all, err
 	}
-	more, err := collectEntries(templates.List(ctx, c), func(t *mcp.ResourceTemplate) entry {
+	more, err := collectEntries(offering.Templates(ctx, c), func(t *mcp.ResourceTemplate) entry {
 		begin, _, _ := strings.Cut(t.URITemplate, "{")
 		return entry{begin: begin, usage: t.URITemplate, about: "template: " + cmp.Or(t.Title, t.Name)}
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/parameters"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
@@ -99,7 +99,7 @@ func (o *offers) fillArguments(
 	if err != nil || prompt == nil {
 		return given, err
 	}
-	if err := parameters.CheckNames(prompt, given); err != nil {
+	if err := offering.CheckNames(prompt, given); err != nil {
 		return nil, err
 	}
 	form := &screen.Form{
@@ -109,7 +109,7 @@ func (o *offers) fillArguments(
 		Heading: fmt.Sprintf("The prompt %s of the server %s takes these arguments:",
 			hosttext.Line(prompt.Name, 80), server.Name),
 	}
-	missing := parameters.CheckRequired(prompt, given)
+	missing := offering.CheckRequired(prompt, given)
 	for _, a := range prompt.Arguments {
 		if _, done := given[a.Name]; done {
 			continue

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/parameters"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
@@ -134,5 +134,5 @@ func (b *toolbox) complete(context.Context, string) (c screen.Completion) {
 
 // schemaText describes the members of an object, one on each line.
 func schemaText(schema json.RawMessage) string {
-	return cmp.Or(strings.Join(parameters.Lines(schema), "\n"), "(none)")
+	return cmp.Or(strings.Join(offering.Parameters(schema), "\n"), "(none)")
 }

@@ -1,4 +1,4 @@
-package parameters
+package offering
 
 import (
 	"encoding/json"
@@ -9,24 +9,24 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-func TestLines(t *testing.T) {
+func TestParameters(t *testing.T) {
 	const schema = `{"type":"object","required":["z"],"properties":{
 		"z":{"type":"string","description":"last\u001b[2J"},"a":{"type":["integer","null"]},"b":{"enum":["x",1],"default":1},"c":{},
 		"of":{"type":"array","items":{"type":"object","properties":{"d":{"type":"boolean"}}}}}}`
 	const want = "z (string, required) last\\x1b[2J\na (integer or null)\nb (one of x | 1, default 1)\nc\nof (list of object)\n  d (boolean)"
-	check.Equal(t, "", strings.Join(Lines(json.RawMessage(schema)), "\n"), want)
+	check.Equal(t, "", strings.Join(Parameters(json.RawMessage(schema)), "\n"), want)
 	deep := `{"type":"string"}`
 	for range 60 {
 		deep = `{"type":"array","items":` + deep + `}`
 	}
-	check.Equal(t, "deep", strings.Join(Lines(json.RawMessage(`{"properties":{"a":`+deep+`}}`)), "\n"), "a (list of list of list of list of array)")
+	check.Equal(t, "deep", strings.Join(Parameters(json.RawMessage(`{"properties":{"a":`+deep+`}}`)), "\n"), "a (list of list of list of list of array)")
 	many := map[string]any{}
 	for n := range 70 {
 		many[fmt.Sprint("x", n)] = map[string]any{}
 	}
 	raw, err := json.Marshal(map[string]any{"properties": many})
 	check.Must(t, err)
-	if got := Lines(raw); len(got) != maxLines+1 || got[maxLines] != "… (10 more lines)" {
+	if got := Parameters(raw); len(got) != maxLines+1 || got[maxLines] != "… (10 more lines)" {
 		t.Errorf("got %d lines, want %d", len(got), maxLines+1)
 	}
 }

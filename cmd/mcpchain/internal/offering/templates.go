@@ -1,5 +1,4 @@
-// Package templates lists the resource templates of servers. Many servers with resources do not have the method.
-package templates
+package offering
 
 import (
 	"context"
@@ -10,8 +9,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// List is like [mcpclient.Client.ResourceTemplates], but empty if the server does not have the method.
-func List(ctx context.Context, c *mcpclient.Client) iter.Seq2[*mcp.ResourceTemplate, error] {
+// Templates is like [mcpclient.Client.ResourceTemplates], but empty if the server does not have the
+// method, as many servers with resources.
+func Templates(ctx context.Context, c *mcpclient.Client) iter.Seq2[*mcp.ResourceTemplate, error] {
 	return ignoreUnknownMethod(c.ResourceTemplates(ctx))
 }
 

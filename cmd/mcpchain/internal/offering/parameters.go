@@ -1,5 +1,5 @@
-// Package parameters describes the JSON Schema of a tool's arguments or result to people.
-package parameters
+// Package offering reads what servers offer, for the commands that show it to people.
+package offering
 
 import (
 	"bytes"
@@ -35,9 +35,10 @@ type node struct {
 	OneOf       []any           `json:"oneOf"`
 }
 
-// Lines describes the members of an object, one on each line, up to maxLines; other values have no
-// lines. A schema that cannot be read is returned as it is, cut to maxJSON characters.
-func Lines(schema json.RawMessage) []string {
+// Parameters describes the JSON Schema of a tool's arguments or result: the members of an object, one
+// on each line, up to maxLines. Other values have no lines. A schema that cannot be read is returned as
+// it is, cut to maxJSON characters.
+func Parameters(schema json.RawMessage) []string {
 	var n node
 	if json.Unmarshal(schema, &n) != nil {
 		return []string{hosttext.Line(hosttext.JSONLine(string(schema)), maxJSON)}
