@@ -21,8 +21,8 @@ export function size(selector, box) {
 }
 
 // Frame carries messages between the frame of a view and its session. shown is what the program says of the view, and on has the
-// functions of the page: say(texts) sends messages of the view, and fails with a status: 404 is the end of the session, 429 and 0
-// are tried again after a second. flooded() hears that the view sends too much, gone() that the session has ended, and
+// functions of the page: say(texts, first) sends messages of the view, of which first is the number of the first one, and fails with
+// a status: 404 is the end of the session, 429 and 0 are tried again after a second, when the messages may have arrived. flooded() hears that the view sends too much, gone() that the session has ended, and
 // complain(text) another failure, after which the messages of that batch are lost.
 export class Frame {
   node = document.createElement("iframe");
@@ -32,6 +32,7 @@ export class Frame {
   #over = false; // no more messages are taken
   #queue = []; // texts of messages to say
   #waiting = 0; // characters of these
+  #said = 0; // messages before these
   #sending = false;
 
   constructor(shown, on) {
@@ -82,7 +83,8 @@ export class Frame {
     while (this.#queue.length > 0 && !this.#over) {
       const batch = this.#next();
       try {
-        await this.#on.say(batch);
+        await this.#on.say(batch, this.#said);
+        this.#said += batch.length;
       } catch (failure) {
         await this.#failed(failure, batch);
       }
@@ -110,6 +112,7 @@ export class Frame {
       return;
     }
     if (failure.status !== 429 && failure.status !== 0) {
+      this.#said += batch.length;
       this.#on.complain(failure.message);
       return;
     }

@@ -2,6 +2,7 @@ package viewing_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -109,7 +110,7 @@ func TestUsersAreApart(t *testing.T) {
 
 	ada.knows("Ada's secret")
 	for name, err := range map[string]error{
-		"say":    w.views.Say(t.Context(), "Grace", ada.opened.Session, nil),
+		"say":    w.views.Say(t.Context(), "Grace", ada.opened.Session, 0, nil),
 		"end":    w.views.End(t.Context(), "Grace", ada.opened.Session, "x"),
 		"mode":   w.views.Mode("Grace", ada.opened.Session, "fullscreen"),
 		"answer": w.views.Answer("Grace", ada.opened.Session, "1", true),
@@ -169,6 +170,24 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 		}
 	}
 	check.Equal(t, "runs: the last ones", runs(), 51)
+}
+
+// A page that has lost the answer says the messages again, and others with them: the view's session gets each once.
+func TestSaidAgain(t *testing.T) {
+	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
+	id, calls := w.converse("Ada")
+	v := w.show("Ada", "w", id, calls[0])
+	var batch []json.RawMessage
+	for n := range 3 {
+		batch = append(batch, json.RawMessage(fmt.Sprintf(`{"jsonrpc":"2.0","id":"ping %d","method":"ping"}`, n)))
+		check.Must(t, w.views.Say(t.Context(), "Ada", v.opened.Session, v.said, batch))
+	}
+	v.said += len(batch)
+	v.request("ping", "{}")
+	for _, want := range []string{`"ping 0"`, `"ping 1"`, `"ping 2"`, fmt.Sprint(v.lastID)} {
+		_, got, _ := v.message()
+		check.Equal(t, "the answer to", got, want)
+	}
 }
 
 // A user who names many windows leaves room for the views of others.
@@ -241,7 +260,7 @@ func (v *shown) isGone(name string) {
 	v.t.Helper()
 	for e := v.stream.next(v.t); e.kind != "view-closed"; e = v.stream.next(v.t) {
 	}
-	if err := v.views.Say(v.t.Context(), v.user, v.opened.Session, nil); !errors.Is(err, talk.ErrGone) {
+	if err := v.views.Say(v.t.Context(), v.user, v.opened.Session, v.said, nil); !errors.Is(err, talk.ErrGone) {
 		v.t.Errorf("%s: got %v, want the view gone", name, err)
 	}
 }

@@ -163,6 +163,7 @@ type shown struct {
 	opened  *viewing.Opened
 	stream  *stream
 	lastID  int
+	said    int               // messages
 	answers map[string]string // by id
 }
 
@@ -242,7 +243,8 @@ func (w *world) show(user, window, conversation string, at place) *shown {
 
 func (v *shown) send(message string) {
 	v.t.Helper()
-	check.Must(v.t, v.views.Say(v.t.Context(), v.user, v.opened.Session, []json.RawMessage{json.RawMessage(message)}))
+	check.Must(v.t, v.views.Say(v.t.Context(), v.user, v.opened.Session, v.said, []json.RawMessage{json.RawMessage(message)}))
+	v.said++
 }
 
 // message is the next message for the view. Events of another session fail the test.

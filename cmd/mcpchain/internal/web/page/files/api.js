@@ -59,7 +59,7 @@ export const remove = (id) => request("DELETE", conversation(id));
 const view = (session) => `/api/views/${encodeURIComponent(session)}`;
 
 export const openView = (body) => request("POST", "/api/views", body);
-export const viewSays = (session, messages) => request("POST", `${view(session)}/messages`, { messages: messages.map((text) => JSON.parse(text)) });
+export const viewSays = (session, first, messages) => request("POST", `${view(session)}/messages`, { first, messages: messages.map((text) => JSON.parse(text)) });
 export const answerView = (session, ask, yes) => request("POST", `${view(session)}/answers`, { ask, yes });
 export const viewMode = (session, mode) => request("POST", `${view(session)}/mode`, { mode });
 export const viewSeen = (window, n) => request("POST", "/api/views/seen", { window, n });

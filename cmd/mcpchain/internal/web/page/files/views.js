@@ -276,7 +276,7 @@ class Figure {
   #load() {
     const { session, server, bordered } = this.#opened;
     this.#frame = new Frame(this.#opened, {
-      say: (texts) => api.viewSays(session, texts),
+      say: (texts, first) => api.viewSays(session, first, texts),
       flooded: () => {
         this.#views.complain(`The view of ${server} was closed: it sends too much.`);
         this.end();
