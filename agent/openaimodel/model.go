@@ -30,6 +30,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/sampling"
 )
 
 // Options configure a model. Nil and the zero value are valid.
@@ -162,6 +163,25 @@ func FromEnv() (*Model, error) {
 // they silently drop what exceeds it.
 func Probe(ctx context.Context, cfg openai.ClientConfig, model string) (host string, window int64) {
 	return chat.Discover(ctx, cfg, model)
+}
+
+// Sampler returns a sampler that answers the sampling requests of MCP servers with this model at
+// the same provider. These options of the model apply where opts leave them zero: API, Host,
+// Effort, Extra, Retries, Timeout and IdleTimeout. opts may be nil.
+func (m *Model) Sampler(opts *sampling.Options) (*sampling.Sampler, error) {
+	var o sampling.Options
+	if opts != nil {
+		o = *opts
+	}
+	own := &m.options
+	o.API, o.Host = cmp.Or(o.API, own.API), cmp.Or(o.Host, own.Host)
+	o.Effort = cmp.Or(o.Effort, own.Effort)
+	o.Retries = cmp.Or(o.Retries, own.Retries)
+	o.Timeout, o.IdleTimeout = cmp.Or(o.Timeout, own.Timeout), cmp.Or(o.IdleTimeout, own.IdleTimeout)
+	if o.Extra == nil {
+		o.Extra = own.Extra
+	}
+	return sampling.New(m.host, m.model, &o)
 }
 
 // GenerateContent asks the model. The response has one choice, with the text
