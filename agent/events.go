@@ -124,7 +124,7 @@ type ModelStart struct {
 
 // ReasoningDelta is a piece of the reasoning of a streaming model, as far as its provider shows
 // it. The pieces of a turn make up Reasoning of its [ModelEnd], which may have more. The
-// history keeps it.
+// history keeps the reasoning.
 type ReasoningDelta struct {
 	EventInfo
 	Turn int    `json:"turn"`

@@ -38,7 +38,7 @@ const (
 // time, and then starts alone, so that no other run dies with it.
 const (
 	suspicious   = 2                // takeovers without progress
-	maxSuspicion = 5 * time.Minute  // the longest time that it is ignored
+	maxSuspicion = 5 * time.Minute  // the longest time for which it is ignored
 	aloneTime    = 30 * time.Second // how long no other run starts beside it
 	aloneWait    = time.Minute      // how long it waits for this process to have no other work
 	maxDoublings = 20               // of a second, so that the shift does not overflow

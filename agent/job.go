@@ -173,7 +173,8 @@ func aboutCall(s *ledger.State, id string) Call {
 	return about
 }
 
-// part returns a result as a part of the history. That of a search names the tools that it has added.
+// part returns a result as a part of the history. The part of a search names the tools that the search
+// has added.
 func (t *tools) part(j *job, r *adapter.Result) run.Part {
 	p := run.Part{
 		Type:    run.PartResult,

@@ -24,8 +24,8 @@ type LegacyQuestions struct {
 	// process, if [Person.Reply] returns none. Meanwhile it is a question of the run (with
 	// run.Question.Survives false). After Hold, or QuestionTTL if that is shorter, the server is
 	// told that the person cancelled. Default 5 min; negative: the server is told immediately that
-	// nobody was asked ([adapter.ErrUserNotAsked]). So it is in a run without a store, which emits
-	// a [Warning].
+	// nobody was asked ([adapter.ErrUserNotAsked]). A run without a store never waits; if
+	// it has no Person.Reply either, it emits a [Warning].
 	Hold time.Duration
 
 	// Park reports whether a tool asks before it does anything, so that it can safely be called

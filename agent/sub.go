@@ -43,7 +43,7 @@ func NewSubAgent(a *Agent, name, description string) (*SubAgent, error) {
 }
 
 // NewHandoff is like [NewSubAgent], but the other agent takes over: it gets the history, and its
-// answer is the output of the run, and has the form that [RunAs] asks for if that began the run.
+// answer is the output of the run, in the form that [RunAs] asks for if RunAs began the run.
 // The model may give it a task, which is a message after the history. The next input of a
 // conversation goes to the first agent again.
 func NewHandoff(a *Agent, name, description string) (*SubAgent, error) {
