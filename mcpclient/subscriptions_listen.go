@@ -47,50 +47,51 @@ func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callO
 	return nil // even if it ended right afterwards
 }
 
-// listenUntilClosed listens until the subscription is closed or the server ends it. It reopens a
-// stream that breaks, after a lost connection on the next one, but not before the server has
-// acknowledged the subscription.
+// listenUntilClosed listens until the subscription is closed or the server ends it.
 func (l *subscriptions) listenUntilClosed(s *Subscription, o *callOptions) {
 	stop := context.AfterFunc(l.life.Context(), s.cancel)
 	defer stop()
 	defer s.end(errExited) // without effect after the last line
-	var began time.Time
-	asked := &request{method: "subscriptions/listen"} // records which refusals were handled
-	err := backoff.Loop(s.ctx, relisten, func() error {
-		var err error
-		if asked.sentEra, err = l.sessions.awaitSession(s.ctx); err != nil {
-			return err
-		}
-		began = time.Now()
-		return l.listenOnce(s, o, asked.sentEra)
-	}, func(f *backoff.Failure) error {
-		switch temporary := isTemporary(f.Err); {
-		case s.ctx.Err() != nil || !l.life.IsOpen() || temporary && !s.isAcknowledged():
-			return f.Err
-		case !temporary:
-			again, err := l.sessions.resend(s.ctx, asked, f.Err, 0)
-			if !again {
-				return err
-			}
-			f.Count, f.Wait = -1, -1
-			return nil
-		case errors.Is(f.Err, ErrConnectionLost):
-			f.Count, f.Wait = -1, -1
-			return nil
-		case time.Since(began) > relisten.Max:
-			f.Count = 0
-		}
-		l.log.Debug("the stream of a subscription broke", "error", f.Err)
-		f.Wait = max(relisten.Delay(f.Count), backoff.Spread(streamable.RetryAfter(f.Err)))
-		return nil
-	})
-	if interrupted, ok := errors.AsType[*backoff.Interrupted](err); ok {
-		err = interrupted.Last
-	}
+	err := l.listenAgain(s, o)
 	if !l.life.IsOpen() {
 		err = l.life.Cause()
 	}
 	s.end(err)
+}
+
+// listenAgain opens the stream of a subscription, and opens it again when it breaks, after a lost
+// connection on the next one, but not before the server has acknowledged the subscription. It
+// returns why it gave up.
+func (l *subscriptions) listenAgain(s *Subscription, o *callOptions) error {
+	asked := &request{method: "subscriptions/listen"} // records which refusals were handled
+	for failures := 0; ; failures++ {
+		var err error
+		if asked.sentEra, err = l.sessions.awaitSession(s.ctx); err != nil {
+			return err
+		}
+		began := time.Now()
+		err = l.listenOnce(s, o, asked.sentEra)
+		switch temporary := isTemporary(err); {
+		case s.ctx.Err() != nil || !l.life.IsOpen() || temporary && !s.isAcknowledged():
+			return err
+		case !temporary:
+			if again, err := l.sessions.resend(s.ctx, asked, err, 0); !again {
+				return err
+			}
+			failures = -1
+			continue
+		case errors.Is(err, ErrConnectionLost):
+			failures = -1
+			continue
+		case time.Since(began) > relisten.Max:
+			failures = 0
+		}
+		l.log.Debug("the stream of a subscription broke", "error", err)
+		wait := max(relisten.Delay(failures), backoff.Spread(streamable.RetryAfter(err)))
+		if backoff.Sleep(s.ctx, wait) != nil {
+			return err
+		}
+	}
 }
 
 func (s *Subscription) isAcknowledged() bool {
