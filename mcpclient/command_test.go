@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -75,9 +76,7 @@ func connectTools(t *testing.T) *Client {
 	command := &Command{Path: os.Args[0], Env: []string{testenv.Role("tools")}, StopTimeout: 200 * time.Millisecond}
 	c, err := Connect(ctx, command, &Options{Protocol: Protocol{Revision: mcp.Revision20251125}})
 	cancel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() {
 		began := time.Now()
 		_ = c.Close()
@@ -136,9 +135,7 @@ func TestCommandRestarts(t *testing.T) {
 		Protocol: Protocol{Revision: mcp.Revision20251125},
 		Restart:  &Restart{InitialWait: time.Millisecond},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
 	defer c.Close()
 	for range 2 {
@@ -210,9 +207,7 @@ func TestCommandIdentityByDirectory(t *testing.T) {
 			}
 			seen[id] = true
 			absolute, err := filepath.Abs(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			if other := (&Command{Path: "python3", Args: []string{"server.py"}, Dir: absolute}).Identity(); other != id {
 				t.Errorf("got %q and %q for the same directory", id, other)
 			}

@@ -23,8 +23,7 @@ import (
 func overModernHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m message), f func(t *testing.T, c *mcpclient.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := connectTo(t, httpServer(t, h), modern())
-		f(t, c)
+		f(t, connectTo(t, httpServer(t, h), modern()))
 	})
 }
 

@@ -25,8 +25,7 @@ func overLegacyHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request,
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, h)
-		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1000}, heeding(legacy()))
-		f(t, c)
+		f(t, connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1000}, heeding(legacy())))
 	})
 }
 

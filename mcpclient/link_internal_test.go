@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -28,14 +29,10 @@ func served(t *testing.T, opts *Options, answer func(m *testenv.Message) string)
 	t.Cleanup(func() { _ = conn.Close() })
 	go testenv.Answer(conn, answer)
 	pipe, err := transport.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	e := &ending{Conn: pipe}
 	c, err := Connect(t.Context(), e, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c, e
 }
@@ -210,9 +207,7 @@ func TestRewatch(t *testing.T) {
 		var all []*Subscription
 		for _, uris := range [][]string{{"file:///a"}, {"file:///b", "file:///a"}} {
 			s, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{Resources: uris})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			all = append(all, s)
 		}
 		synctest.Wait()

@@ -60,9 +60,7 @@ func TestOptionsAreFew(t *testing.T) {
 // docs/bounds.md lists each limit and timeout with its default.
 func TestBoundsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/bounds.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defaults := map[string]string{
 		"Retries": "3", "ServerRequests": "16", "Notifications": "1,024", "Rounds": "10", "Pages": "1,000", "Cache": "4 MiB",
 		"Idle": "5 min", "Call": "24 h", "Connect": "1 min", "Probe": "5 s", "Close": "5 s", "KeepAlive": "off", "SubscriptionIdle": "5 min", "URLElicitation": "5 min",

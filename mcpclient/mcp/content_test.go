@@ -336,10 +336,6 @@ func TestSizesOfIconsAreBounded(t *testing.T) {
 
 // readBlock reads one content block.
 func readBlock(raw json.RawMessage) (Content, error) {
-	if err := jsonrpc.Check(raw); err != nil {
-		return nil, err
-	}
 	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
-	c := decodeContent(&d, maxContentDepth)
-	return c, d.Err()
+	return decodeContent(&d, maxContentDepth), d.End()
 }
