@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -182,9 +181,8 @@ func TestCookbookOwnTools(t *testing.T) {
 	if err != nil || got.Output != "Pay today." || got.Usage.Turns != 4 || got.Usage.Calls != 2 {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if third := model.Turns()[2]; !slices.Equal(third.Results(), []string{"It wants money."}) {
-		t.Errorf("the model was told %q", third.Results())
-	}
+	third := model.Turns()[2]
+	check.Same(t, "the model was told", third.Results(), []string{"It wants money."})
 }
 
 func lends(ctx context.Context, host openai.ClientConfig, servers []adapter.Server) *adapter.Toolset {
@@ -213,7 +211,6 @@ func TestCookbookSampling(t *testing.T) {
 	if _, err := a.Run(t.Context(), agent.Text("Sum up my notes.")); err != nil {
 		t.Fatal(err)
 	}
-	if last := model.Turns()[1]; !strings.Contains(strings.Join(last.Results(), " "), "In short.") {
-		t.Errorf("the model was told %q", last.Results())
-	}
+	last := model.Turns()[1]
+	check.Contains(t, "the model was told", strings.Join(last.Results(), " "), "In short.")
 }

@@ -85,9 +85,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("got %v", left)
 	}
 	for _, want := range []string{`comand: unknown key`, `no-such-program-here`, `server "good" has no tool "ad"`, "wants you to sign in at"} {
-		if !strings.Contains(shown.String(), want) {
-			t.Errorf("the person saw %q, want %q in it", &shown, want)
-		}
+		check.Contains(t, "the person saw", shown.String(), want)
 	}
 }
 

@@ -76,9 +76,7 @@ func TestFormShowsWhatIsMeant(t *testing.T) {
   "Size" 1="Small" 2="Large" ["Large"]:   "With" 1="Salt" 2="Oil" ["Salt, Oil"]:   "Note" ["nothing"]: ` +
 		`  "A gift", yes or no ["yes"]:   want yes or no
   "A gift", yes or no ["yes"]:   "How many" ["1"]: `
-	if diff := cmp.Diff(want, shown.String()); diff != "" {
-		t.Errorf("the person saw, -want +got\n%s", diff)
-	}
+	check.Same(t, "the person saw", shown.String(), want)
 }
 
 // TestLongMessage bounds what a server shows, so that it cannot push earlier lines off the screen.
@@ -146,9 +144,7 @@ func TestVisit(t *testing.T) {
 	if got, err := you.visit(t.Context(), "mail", link); got != "http://127.0.0.1/?code=c" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if !strings.Contains(shown.String(), "The server \"mail\" wants you to sign in at auth.example.com:\n\n  https://auth.example.com/a\n") {
-		t.Errorf("the person saw %q", &shown)
-	}
+	check.Contains(t, "the person saw", shown.String(), "The server \"mail\" wants you to sign in at auth.example.com:\n\n  https://auth.example.com/a\n")
 	for _, when := range []string{"before", "after"} {
 		if _, err := you.visit(t.Context(), "mail", link); err != signin.ErrDeclined {
 			t.Errorf("%s the page is open: got %v, want that the person stopped", when, err)

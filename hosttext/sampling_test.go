@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -91,9 +89,7 @@ temperature:
   0.5
 ends before any of:
   ["END","\u200b"]`
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	check.Same(t, "", got, want)
 }
 
 func TestReply(t *testing.T) {

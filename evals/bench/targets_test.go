@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestLeads: ours must not take more than a peer, beyond the ± of both.
@@ -37,8 +38,6 @@ func wantVerdicts(t *testing.T, c *rig.Cell, lines ...string) {
 	var out strings.Builder
 	judgePeers([]*rig.Cell{c}, rig.NewVerdicts(&out))
 	for _, want := range lines {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("got no line %q in\n%s", want, &out)
-		}
+		check.Contains(t, "verdicts", out.String(), want)
 	}
 }

@@ -128,9 +128,7 @@ func answerAll(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	if p.visits {
 		answers["visit"] = "accept"
 	}
-	if err := c.SetRoots(ctx, []mcp.Root{{URI: workspace, Name: "workspace"}}); err != nil {
-		t.Errorf("set roots: %v", err)
-	}
+	check.NoError(t, c.SetRoots(ctx, []mcp.Root{{URI: workspace, Name: "workspace"}}), "set roots")
 	for tool, want := range answers {
 		res, err := c.CallTool(ctx, tool, nil)
 		if err != nil || res.Err() != nil || !strings.Contains(res.Text(), want) {
@@ -162,9 +160,7 @@ func progress(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 		slices.Sort(notices)
 		want = slices.DeleteFunc(want, func(n float64) bool { return !slices.Contains(notices, n) })
 	}
-	if !slices.Equal(notices, want) {
-		t.Errorf("count: got progress %v, want %v", notices, want)
-	}
+	check.Same(t, "progress of count", notices, want)
 }
 
 func readAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -250,7 +246,5 @@ func cancelOne(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	if !p.ignoresCancel {
 		hear("cancelled")
 	}
-	if _, err := c.CallTool(ctx, "add", addArgs{1, 1}); err != nil {
-		t.Errorf("add after a cancelled call: %v", err)
-	}
+	check.NoError(t, check.Err(c.CallTool(ctx, "add", addArgs{1, 1})), "add after a cancelled call")
 }

@@ -88,9 +88,7 @@ func TestServerEverythingForgetsSession(t *testing.T) {
 	if _, err := c.CallTool(ctx, "echo", map[string]any{"message": "x"}); !errors.Is(err, mcpclient.ErrSessionLost) {
 		t.Errorf("got %v, want a lost session", err)
 	}
-	if _, err := c.CallTool(ctx, "echo", map[string]any{"message": "x"}); err != nil {
-		t.Errorf("in the new session: %v", err)
-	}
+	check.NoError(t, check.Err(c.CallTool(ctx, "echo", map[string]any{"message": "x"})), "in the new session")
 	if after := c.SessionID(); before == "" || after == "" || after == before {
 		t.Errorf("got sessions %q and %q, want two", before, after)
 	}

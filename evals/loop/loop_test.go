@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -69,9 +68,7 @@ func TestScript(t *testing.T) {
 	for range 4 {
 		got = append(got, strings.Join(s.next(), " "))
 	}
-	if want := []string{"call_0_0 call_0_1", "call_1_0 call_1_1", "", "call_0_0 call_0_1"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Same(t, "replies", got, []string{"call_0_0 call_0_1", "call_1_0 call_1_1", "", "call_0_0 call_0_1"})
 }
 
 // TestRunsAreChecked: what ends with another answer, or without the calls of the

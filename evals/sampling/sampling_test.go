@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -72,9 +71,7 @@ func (b *bench) check(t *testing.T, want ...string) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !slices.Equal(b.outcomes, want) {
-		t.Errorf("got the outcomes %q, want %q", b.outcomes, want)
-	}
+	check.Same(t, "outcomes", b.outcomes, want)
 }
 
 // wantRefused checks a refusal from the server's side: error -1 in the legacy
@@ -190,9 +187,7 @@ func cancelled(t *testing.T, b *bench) {
 	if _, err := b.call(ctx, t, c, "an endless story"); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
-	if err := c.Close(); err != nil {
-		t.Errorf("close: %v", err)
-	}
+	check.NoError(t, c.Close(), "close")
 	<-c.Done() // the handler has returned
 	b.check(t, "cancelled")
 }

@@ -106,9 +106,7 @@ func TestUse(t *testing.T) {
 			if !strings.Contains(out.String(), tt.want) && !strings.Contains(got, tt.want) {
 				t.Errorf("got %q and %s, want %q", out.String(), got, tt.want)
 			}
-			if !strings.Contains(shown.String(), tt.shown) {
-				t.Errorf("the person saw %q, want %q in it", &shown, tt.shown)
-			}
+			check.Contains(t, "the person saw", shown.String(), tt.shown)
 		})
 	}
 }

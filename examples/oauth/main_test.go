@@ -264,8 +264,6 @@ func TestCommandsOfTheGuide(t *testing.T) {
 	check.Equal(t, "commands", len(commands), 3)
 	for _, c := range commands {
 		p := &program{out: io.Discard}
-		if _, err := p.parse(append([]string{"-store", "x"}, strings.Fields(c[1])...)); err != nil {
-			t.Errorf("%s: %v", c[0], err)
-		}
+		check.NoError(t, check.Err(p.parse(append([]string{"-store", "x"}, strings.Fields(c[1])...))), c[0])
 	}
 }

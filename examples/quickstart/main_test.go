@@ -67,9 +67,7 @@ func TestAsk(t *testing.T) {
 			if got := shown.String(); !strings.HasPrefix(got, `left out: `) || !strings.Contains(got, left) {
 				t.Errorf("the person saw %q, want the mistake in the file first", got)
 			}
-			if !strings.Contains(shown.String(), tt.shown) {
-				t.Errorf("the person saw %q, want %q in it", &shown, tt.shown)
-			}
+			check.Contains(t, "the person saw", shown.String(), tt.shown)
 		})
 	}
 }

@@ -108,9 +108,7 @@ func TestSummaries(t *testing.T) {
 			h := newHost(t)
 			stdout, stderr, status := example(t, h, tt.input, tt.files...)
 			for _, want := range tt.want {
-				if !strings.Contains(stdout, want) {
-					t.Errorf("no %q in the output:\n%s", want, stdout)
-				}
+				check.Contains(t, "output", stdout, want)
 			}
 			if strings.Contains(stdout, "\x1b") {
 				t.Errorf("control characters in the output: %q", stdout)
@@ -118,9 +116,7 @@ func TestSummaries(t *testing.T) {
 			if (status != 0) != (tt.failure != "") || !strings.Contains(stderr, tt.failure) {
 				t.Errorf("got status %d and errors %q, want %q", status, stderr, tt.failure)
 			}
-			if !slices.Equal(h.systems, tt.systems) {
-				t.Errorf("the host was instructed %q, want %q", h.systems, tt.systems)
-			}
+			check.Same(t, "instructions of the host", h.systems, tt.systems)
 		})
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestNoSecretIsShown makes each step fail in each way, with servers that echo
@@ -87,9 +89,7 @@ func TestNoSecretIsShown(t *testing.T) {
 			opts.Logger, opts.Store, opts.Grant = logger, NewMemoryStore(), newGrant(w)
 			auth := w.transport(opts)
 			err := call(t.Context(), auth)
-			if err == nil {
-				t.Errorf("%s, %s: no error", grant, page)
-			}
+			check.Fails(t, err, grant, page)
 			failures++
 			see(err, auth)
 			for e := err; e != nil; e = errors.Unwrap(e) {

@@ -82,9 +82,7 @@ func TestParse(t *testing.T) {
 		"name: a\nservers: {s: {command: [x]}}\ntasks: [{id: t, prompt: p, kills: [1], expect: {}}]",
 		"name: a\nservers: {s: {command: [x]}}\ntasks: [{id: t, prompt: p, suspend: true, expect: {}}]",
 	} {
-		if _, err := Parse([]byte(bad)); err == nil {
-			t.Errorf("%q: got no error", bad)
-		}
+		check.Fails(t, check.Err(Parse([]byte(bad))), bad)
 	}
 }
 

@@ -26,9 +26,7 @@ func TestQuantile(t *testing.T) {
 	} {
 		before := slices.Clone(test.values)
 		check.Equal(t, fmt.Sprint(test.values, test.q), Quantile(test.values, test.q), test.want)
-		if !slices.Equal(test.values, before) {
-			t.Errorf("quantile changed %v to %v", before, test.values)
-		}
+		check.Same(t, "values after a quantile", test.values, before)
 	}
 }
 

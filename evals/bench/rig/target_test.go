@@ -54,16 +54,12 @@ func TestVerdicts(t *testing.T) {
 	}
 	v.targets(halfOf(), measured("x", 40, 50, 60))
 	v.targets(halfOf(), measured("y", 40, 50, 60))
-	if err := v.err(); err != nil {
-		t.Errorf("got %v, want no missed target", err)
-	}
+	check.NoError(t, v.err(), "no missed target")
 	v.targets(halfOf(), measured("x", 51))
 	if err := v.err(); err == nil || err.Error() != "1 of 2 targets missed" {
 		t.Errorf("got %v, want 1 of 2 targets missed", err)
 	}
 	for _, want := range []string{"0.50 ±10% ≤ 0.50       ok\n", "0.51 ≤ 0.50       MISSED\n"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("got no %q in\n%s", want, &out)
-		}
+		check.Contains(t, "verdicts", out.String(), want)
 	}
 }
