@@ -3,11 +3,27 @@ package adapter
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
+
+// TestRepeatedMembers checks that a model reads only what the fingerprint covers: of members with the same
+// name the last.
+func TestRepeatedMembers(t *testing.T) {
+	once := toolWith(t, `{"type":"object","properties":{"a":{"type":"string","description":"one"}}}`)
+	twice := toolWith(t, `{"type":"object","properties":{"a":{"type":"string","description":"hidden","description":"one"}}}`)
+	check.Equal(t, "fingerprint", twice.Fingerprint(), once.Fingerprint())
+	for _, p := range profile.All() {
+		shown, err := json.Marshal(newCatalog([]*Tool{twice}, p, minResult).Definitions()[0].Function.Parameters)
+		if err != nil || strings.Contains(string(shown), "hidden") {
+			t.Errorf("%s: got %s, %v, want only the last description", p, shown, err)
+		}
+	}
+}
 
 func TestFingerprint(t *testing.T) {
 	yes := true

@@ -63,14 +63,15 @@ func (w *Written) noteCompletion(root map[string]any, target profile.Profile) {
 }
 
 // withProperties adds keywords that providers need to the root of a schema, and removes null, as
-// some servers write it for an absent value. The rest stays the same, byte for byte.
+// some servers write it for an absent value. Of members with the same name only the last stays: a
+// fingerprint does not cover the others. The rest stays the same, byte for byte.
 func withProperties(raw []byte, root map[string]any) json.RawMessage {
-	if isNull(root, "properties") || isNull(root, "required") {
-		root = maps.Clone(root)
-		maps.DeleteFunc(root, func(key string, v any) bool { return v == nil && (key == "properties" || key == "required") })
-		if written, err := jsonrpc.Marshal(root); err == nil { // it came from JSON
-			raw = bytes.TrimSpace(written)
-		}
+	root = maps.Clone(root)
+	given := len(root)
+	maps.DeleteFunc(root, func(key string, v any) bool { return v == nil && (key == "properties" || key == "required") })
+	written, err := jsonrpc.Marshal(root)
+	if err == nil && (len(root) < given || countMembers(written) < countMembers(raw)) { // err is nil, as root came from JSON
+		raw = bytes.TrimSpace(written)
 	}
 	var add []string
 	if _, ok := root["type"]; !ok {
@@ -93,4 +94,22 @@ func withProperties(raw []byte, root map[string]any) json.RawMessage {
 func isNull(s map[string]any, key string) bool {
 	v, ok := s[key]
 	return ok && v == nil
+}
+
+// countMembers counts the members of all objects in valid JSON, by their colons.
+func countMembers(raw []byte) (n int) {
+	inString := false
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			inString = !inString
+		case ':':
+			if !inString {
+				n++
+			}
+		}
+	}
+	return n
 }
