@@ -3,13 +3,14 @@ package adapter
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // SetLogLevel asks all servers with logging for messages of this level and above, "" for none, as
-// [mcpclient.Client.SetLogLevel] does, and later added servers, too. The messages arrive at
+// [mcpclient.Client.SetLogLevel] does, on present and later connections. The messages arrive at
 // OnNotification of the connection's options. The error joins the errors of the servers that
 // refused.
 func (t *Toolset) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
@@ -17,12 +18,15 @@ func (t *Toolset) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)
 	}
 	t.connector.level.Store(&level)
-	return concurrently(t.Servers(), func(s ServerStatus) error {
-		if s.Client == nil {
-			return nil
-		}
-		if err := setLogLevel(ctx, s.Client, level); err != nil {
-			return fmt.Errorf("server %q: %w", s.Name, err)
+	r := t.roster
+	r.mu.Lock()
+	connected := slices.DeleteFunc(slices.Concat(r.servers, t.lender.connsLocked()), func(s *server) bool {
+		return !s.isOpened() || s.err != nil || s.client == nil
+	})
+	r.mu.Unlock()
+	return concurrently(connected, func(s *server) error {
+		if err := setLogLevel(ctx, s.client, level); err != nil {
+			return fmt.Errorf("server %q: %w", s.label, err)
 		}
 		return nil
 	})

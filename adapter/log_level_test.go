@@ -24,6 +24,7 @@ func newLevelPeer() *peer {
 func TestLogLevelWhileRunning(t *testing.T) {
 	ts := open(t, &Options{ClientOptions: &mcpclient.Options{LogLevel: mcp.LogError}, AlwaysPrefix: true},
 		Server{Name: "a", Transport: newLevelPeer().transport(t)},
+		Server{Name: "user", Transport: &dialed{t: t, make: newLevelPeer}, PerUser: 1},
 		Server{Name: "mute", Transport: scripted(t, map[string]string{"tools/list": `{"tools":[]}`})})
 	asked := func(server, want string) {
 		t.Helper()
@@ -32,8 +33,10 @@ func TestLogLevelWhileRunning(t *testing.T) {
 		}
 	}
 	asked("a", "error")
+	asked("user", "error")
 	check.Must(t, ts.SetLogLevel(t.Context(), mcp.LogDebug))
 	asked("a", "debug")
+	asked("user", "debug")
 	check.Must(t, ts.Add(t.Context(), Server{Name: "b", Transport: newLevelPeer().transport(t)}))
 	asked("b", "debug")
 	own, err := mcpclient.Connect(t.Context(), newLevelPeer().transport(t), nil)
