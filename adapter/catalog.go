@@ -3,6 +3,7 @@ package adapter
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -115,11 +116,11 @@ func (c *Catalog) Definitions() []llms.Tool {
 // keywords and unused definitions, and objects that were closed to other properties because the
 // provider requires it, if their schemas say nothing about those.
 func (c *Catalog) Changes() []profile.Change {
-	return append([]profile.Change(nil), c.changes...)
+	return slices.Clone(c.changes)
 }
 
 // Tools returns the tools, in the order of the definitions.
-func (c *Catalog) Tools() []*Tool { return append([]*Tool(nil), c.tools...) }
+func (c *Catalog) Tools() []*Tool { return slices.Clone(c.tools) }
 
 // Lookup returns the tool for a name that a model wrote, and whether there is one. It ignores case
 // and surrounding spaces.

@@ -35,13 +35,13 @@ type server struct {
 	dormant       bool              // not connected before its first call, see StartLazy
 	openQuestions int               // questions of the server that are being answered
 	callers       map[*Caller]int   // how many current calls each has
+	lastCaller    *Caller           // the caller of the last call
+	idle          *time.Timer       // closes it when it has been idle for long
 
 	// Only for the connection of one user, see pool.
-	user       string
-	lastCaller *Caller       // the caller of the last call
-	idle       *time.Timer   // closes it when it has been idle for long
-	replaces   *server       // the connection to close before this one is opened
-	ready      chan struct{} // closed when it is open, or err is set
+	user     string
+	replaces *server       // the connection to close before this one is opened
+	ready    chan struct{} // closed when it is open, or err is set
 }
 
 // open connects to a server that is to join the toolset, and lists its tools. If it fails, it

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
@@ -102,6 +103,6 @@ func (o *Options) withDefaults() *Options {
 	if out.Logger == nil {
 		out.Logger = slog.New(slog.DiscardHandler)
 	}
-	out.Intercept = append([]Interceptor(nil), out.Intercept...)
+	out.Intercept = slices.Clone(out.Intercept)
 	return &out
 }

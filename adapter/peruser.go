@@ -130,33 +130,33 @@ func (l *lender) chooseLocked(state *serverState, user string, by *Caller) (loan
 	case base == nil:
 		return loan{}, fmt.Errorf("server %q was removed", state.label)
 	}
-	u := l.pools[state]
-	if u == nil {
-		u = &pool{changed: make(chan struct{})}
-		l.pools[state] = u
+	p := l.pools[state]
+	if p == nil {
+		p = &pool{changed: make(chan struct{})}
+		l.pools[state] = p
 	}
-	s, busy := u.findLocked(user, by)
+	s, busy := p.findLocked(user, by)
 	switch {
 	case s != nil:
-		u.countCallLocked(s, by)
+		p.countCallLocked(s, by)
 		return loan{conn: s}, nil
 	case busy:
-		return loan{reason: fmt.Sprintf(waitsForCall, state.label), changed: u.changed}, nil
+		return loan{reason: fmt.Sprintf(waitsForCall, state.label), changed: p.changed}, nil
 	}
 	var replaced *server
-	if len(u.conns) >= state.maxUsers {
-		i := slices.IndexFunc(u.conns, func(s *server) bool { return s.uses == 0 })
+	if len(p.conns) >= state.maxUsers {
+		i := slices.IndexFunc(p.conns, func(s *server) bool { return s.uses == 0 })
 		if i < 0 {
-			return loan{reason: fmt.Sprintf(waitsForRoom, state.label, state.maxUsers), changed: u.changed}, nil
+			return loan{reason: fmt.Sprintf(waitsForRoom, state.label, state.maxUsers), changed: p.changed}, nil
 		}
-		replaced = u.conns[i]
-		u.removeLocked(replaced)
+		replaced = p.conns[i]
+		p.removeLocked(replaced)
 		replaced.retired = true
 	}
 	s = l.newServer(base.recipe, state)
 	s.user, s.ready, s.pins, s.replaces = user, make(chan struct{}), base.pins, replaced
-	u.conns = append(u.conns, s)
-	u.countCallLocked(s, by)
+	p.conns = append(p.conns, s)
+	p.countCallLocked(s, by)
 	l.roster.background.Add(1) // until the end of openFor
 	return loan{conn: s, unopened: true}, nil
 }
@@ -236,7 +236,7 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 	})
 }
 
-// removeLocked removes a connection, if it is there. u may be nil.
+// removeLocked removes a connection, if it is there. p may be nil.
 func (p *pool) removeLocked(s *server) {
 	if p != nil {
 		p.conns = slices.DeleteFunc(p.conns, func(c *server) bool { return c == s })
@@ -245,8 +245,8 @@ func (p *pool) removeLocked(s *server) {
 
 // connsLocked returns the connections of all users.
 func (l *lender) connsLocked() (all []*server) {
-	for _, u := range l.pools {
-		all = append(all, u.conns...)
+	for _, p := range l.pools {
+		all = append(all, p.conns...)
 	}
 	return all
 }
@@ -268,14 +268,14 @@ func (l *lender) stopUsers(state *serverState) {
 	r := l.roster
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	u := l.pools[state]
-	if u == nil {
+	p := l.pools[state]
+	if p == nil {
 		return
 	}
-	for _, s := range slices.Clone(u.conns) {
+	for _, s := range slices.Clone(p.conns) {
 		l.stopLocked(s)
 	}
-	u.wakeLocked()
+	p.wakeLocked()
 	if r.findLocked(state) == nil {
 		delete(l.pools, state)
 	}

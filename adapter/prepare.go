@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -84,7 +85,7 @@ func newPrepared(call llms.ToolCall, value Prepared) *Prepared {
 func (p *Prepared) Tool() *Tool { return p.tool }
 
 // Arguments returns a copy of the arguments to send.
-func (p *Prepared) Arguments() json.RawMessage { return append(json.RawMessage(nil), p.arguments...) }
+func (p *Prepared) Arguments() json.RawMessage { return slices.Clone(p.arguments) }
 
 // WithArguments returns the call with the program's arguments, a JSON object that fits the tool's
 // schema and is sent as it is. The call needs another approval. The error matches [ErrArguments].
