@@ -38,10 +38,10 @@ func (o *Options) offers() (offers, error) {
 		return out, nil
 	}
 	given, err := jsonrpc.EncodeParams(o.Protocol.Capabilities)
-	if err != nil {
+	switch {
+	case err != nil:
 		return out, fmt.Errorf("Options.Protocol.Capabilities: %w", err)
-	}
-	if given == nil {
+	case given == nil:
 		return out, errors.New("Options.Protocol.Capabilities: want a JSON object")
 	}
 	given = bytes.Clone(given)
@@ -56,26 +56,8 @@ func (o *Options) offers() (offers, error) {
 	if err := json.Unmarshal(all, &d); err != nil {
 		return out, fmt.Errorf("Options.Protocol.Capabilities: %w", err)
 	}
-	if !o.Protocol.AllowUndeclared {
-		err = errors.Join(
-			checkAgreement("sampling", d.Sampling != nil, "Options.Sampling", o.Sampling != nil),
-			checkAgreement("elicitation", d.Elicitation != nil, "Options.Elicitation", o.Elicitation != nil),
-			checkAgreement("roots", d.Roots != nil, "Options.Roots", o.givesRoots()),
-		)
-	}
-	for name := range d.Extensions {
-		err = errors.Join(err, checkExtension(name))
-	}
-	out.quietRoots = d.Roots == nil || !d.Roots.ListChanged
-	_, out.tasks = d.Extensions[metakey.Tasks]
-	if out.sampling != nil && d.Sampling != nil {
-		out.sampling = &mcp.SamplingCapability{Tools: d.Sampling.Tools != nil, Context: d.Sampling.Context != nil}
-	}
-	if out.elicitation != nil && d.Elicitation != nil {
-		form := d.Elicitation.Form != nil || d.Elicitation.URL == nil // {} means form
-		out.elicitation = &mcp.ElicitationCapability{Form: form, URL: d.Elicitation.URL != nil}
-	}
-	return out, err
+	out.adopt(&d)
+	return out, o.checkDeclared(&d)
 }
 
 // declared holds the parts of Options.Protocol.Capabilities that handlers answer, and the
@@ -96,6 +78,19 @@ type declared struct {
 	Extensions map[string]json.RawMessage `json:"extensions"`
 }
 
+// adopt makes the offers those that were declared.
+func (f *offers) adopt(d *declared) {
+	f.quietRoots = d.Roots == nil || !d.Roots.ListChanged
+	_, f.tasks = d.Extensions[metakey.Tasks]
+	if f.sampling != nil && d.Sampling != nil {
+		f.sampling = &mcp.SamplingCapability{Tools: d.Sampling.Tools != nil, Context: d.Sampling.Context != nil}
+	}
+	if f.elicitation != nil && d.Elicitation != nil {
+		form := d.Elicitation.Form != nil || d.Elicitation.URL == nil // {} means form
+		f.elicitation = &mcp.ElicitationCapability{Form: form, URL: d.Elicitation.URL != nil}
+	}
+}
+
 // handlerOffers returns the capabilities of the installed handlers.
 func (o *Options) handlerOffers() offers {
 	out := offers{roots: o.givesRoots(), tasks: true}
@@ -108,6 +103,22 @@ func (o *Options) handlerOffers() offers {
 		out.elicitation = &c
 	}
 	return out
+}
+
+// checkDeclared returns an error for what is declared without a handler, for a handler that is not
+// declared, and for invalid names of extensions.
+func (o *Options) checkDeclared(d *declared) (err error) {
+	if !o.Protocol.AllowUndeclared {
+		err = errors.Join(
+			checkAgreement("sampling", d.Sampling != nil, "Options.Sampling", o.Sampling != nil),
+			checkAgreement("elicitation", d.Elicitation != nil, "Options.Elicitation", o.Elicitation != nil),
+			checkAgreement("roots", d.Roots != nil, "Options.Roots", o.givesRoots()),
+		)
+	}
+	for name := range d.Extensions {
+		err = errors.Join(err, checkExtension(name))
+	}
+	return err
 }
 
 // checkExtension returns an error for an invalid name of an extension. Unlike in keys of _meta,

@@ -69,11 +69,8 @@ func (t *HTTP) newConn() (*conn, error) {
 		url:     u.String(),
 		secrets: redact.Of(u, t.Header),
 		own:     canonical(t.Header),
-		max:     t.MaxMessage,
+		max:     cmp.Or(max(t.MaxMessage, 0), wire.DefaultMaxMessage),
 		source:  t.Token,
-	}
-	if c.max <= 0 {
-		c.max = wire.DefaultMaxMessage
 	}
 	c.accept.setValues(c.own["Accept"])
 	c.exchanges.done = make(chan struct{})
