@@ -19,8 +19,8 @@ const (
 // CancelRun cancels a run from any process, without its agent. A run that has ended stays as it
 // is. If a process holds the run, the store keeps a request: the holder stops its work
 // within about a second, and CancelRun waits until the run has ended. If the context ends
-// meanwhile, the error matches [ErrHeld] and the request stays, so that a later holder cancels the
-// run. A task that a server runs for the run is not stopped.
+// meanwhile, the error matches [ErrHeld] and says if the request stays, so that a later holder cancels
+// the run. A task that a server runs for the run is not stopped.
 func CancelRun(ctx context.Context, store Store, key run.Key) error {
 	cancel := func() error {
 		return change(ctx, store, key, "cancel", func(s *ledger.State) (ledger.Change, error) {
@@ -31,19 +31,21 @@ func CancelRun(ctx context.Context, store Store, key run.Key) error {
 		})
 	}
 	err := cancel()
-	requested := false
 	for wait := firstLook; errors.Is(err, ErrHeld) || errors.Is(err, ErrConflict); wait = min(2*wait, lastLook) {
-		held := err
+		held, note := err, "its cancellation may be requested"
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", held, ctx.Err())
+		}
 		if err = store.RequestCancel(ctx, key); err == nil {
-			requested = true
+			note = "its cancellation stays requested"
 			select {
 			case <-time.After(wait):
 			case <-ctx.Done():
 			}
 			err = cancel()
 		}
-		if requested && err != nil && ctx.Err() != nil {
-			return fmt.Errorf("%w; its cancellation stays requested: %w", held, ctx.Err())
+		if err != nil && ctx.Err() != nil {
+			return fmt.Errorf("%w; %s: %w", held, note, ctx.Err())
 		}
 	}
 	return err

@@ -59,3 +59,31 @@ func TestCancelDoesNotHang(t *testing.T) {
 		}), key))
 	})
 }
+
+// TestCancelInDoubt ends the context while a request is stored, so that nobody knows whether it is.
+func TestCancelInDoubt(t *testing.T) {
+	key := run.Key{ID: "run_1"}
+	ctx, cancel := context.WithCancel(t.Context())
+	store := interrupted{record.NewMemory(), cancel}
+	check(t, suspended(t.Context(), store, key))
+	err := record.CancelRun(ctx, store, key)
+	if !errors.Is(err, record.ErrHeld) || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "may be requested") {
+		t.Errorf("got %v, want a run that is held", err)
+	}
+}
+
+// interrupted is a store whose runs are held, and whose caller leaves while a request is stored.
+type interrupted struct {
+	record.Store
+	leave context.CancelFunc
+}
+
+func (interrupted) Acquire(context.Context, run.Key, record.Holder) (record.Lease, error) {
+	return record.Lease{}, record.ErrHeld
+}
+
+func (s interrupted) RequestCancel(ctx context.Context, key run.Key) error {
+	err := s.Store.RequestCancel(ctx, key)
+	s.leave()
+	return errors.Join(err, ctx.Err())
+}
