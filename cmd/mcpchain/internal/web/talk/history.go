@@ -14,8 +14,8 @@ import (
 )
 
 // history returns what the store has after a position: the events of the agent, and what the user
-// has said and early ends of turns, which have no event there. If windows get nothing for the last
-// record, an entry without a kind takes its place.
+// has said and early ends of turns, which have no event there. An event that windows do not show is
+// an entry without a kind, so that the position moves on.
 func (s *Service) history(ctx context.Context, key run.Key, after agent.Position) ([]entry, error) {
 	log, err := s.o.Store.Load(ctx, key)
 	if err != nil {
@@ -57,7 +57,8 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 		}
 		out = append(out, s.entryOf(key, e))
 	}
-	out = slices.DeleteFunc(out, func(e entry) bool { return !after.Before(e.at) })
+	// Replay may have read later records than log has.
+	out = slices.DeleteFunc(out, func(e entry) bool { return !after.Before(e.at) || e.at.Seq > log.Head.Seq })
 	slices.SortStableFunc(out, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.at.Seq, b.at.Seq), cmp.Compare(b.at.More, a.at.More)) // as Position.Before
 	})
@@ -134,7 +135,7 @@ func (s *Service) Media(ctx context.Context, user, id string, seq uint64, index 
 		return run.Part{}, ErrGone
 	}
 	change := ledger.ChangeOf(log.Records[at])
-	parts := []run.Part{}
+	var parts []run.Part
 	if said := inputOf(change); index >= 0 && index < len(said) {
 		parts = said[index].Parts
 	} else if outcome, ok := change.(*ledger.Outcome); ok && index == 0 {
