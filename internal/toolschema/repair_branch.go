@@ -9,8 +9,8 @@ import (
 )
 
 // branch repairs v by the likeliest alternative: the first that v fits, directly or as the value
-// that its text spells; else the first that v fits after a repair; else the one with the constants
-// that v has.
+// that its text spells; else the first that v fits after a repair; else the first of v's type whose
+// constants v does not contradict.
 func (r *repair) branch(branches []any, v any) any {
 	for _, v := range r.meanings(v) {
 		for _, b := range branches {
@@ -25,7 +25,7 @@ func (r *repair) branch(branches []any, v any) any {
 		}
 	}
 	for _, b := range branches {
-		if sub := r.resolve(b); sub != nil && fitsAny(allowedTypes(sub), v) && r.hasConstants(sub, v) {
+		if sub := r.resolve(b); sub != nil && fitsAny(allowedTypes(sub), v) && !r.contradictsConstants(sub, v) {
 			return r.value(b, v)
 		}
 	}
@@ -43,8 +43,8 @@ func (r *repair) meanings(v any) []any {
 }
 
 // fits reports whether v has the shape of the subschema s: types, enumerated values, patterns and
-// present properties. It distinguishes alternatives and does not validate. For null it also checks
-// not, because null has no other shape.
+// lengths of texts, and required and present properties. It distinguishes alternatives and does not
+// validate. For null it also checks not, because null has no other shape.
 func (r *repair) fits(s, v any) bool {
 	if s == false {
 		return false
@@ -138,7 +138,7 @@ func (r *repair) fitsObject(sub, v map[string]any) bool {
 	return true
 }
 
-// fitsText reports whether a text has the pattern and the length of sub.
+// fitsText reports whether a text matches the pattern of sub and fits its bounds of the length.
 func (r *repair) fitsText(sub map[string]any, text string) bool {
 	length := big.NewRat(int64(utf8.RuneCountInString(text)), 1)
 	if least, ok := tree.Rational(sub["minLength"]); ok && length.Cmp(least) < 0 {
@@ -161,20 +161,17 @@ func (r *repair) isAmong(sub map[string]any, v any) bool {
 	return values == nil || slices.ContainsFunc(values, func(w any) bool { return r.same(v, w) })
 }
 
-// hasConstants reports whether v does not contradict the constant properties of sub, which
-// distinguish alternatives.
-func (r *repair) hasConstants(sub map[string]any, v any) bool {
-	object, ok := v.(map[string]any)
-	if !ok {
-		return true
-	}
+// contradictsConstants reports whether v has another value than a constant property of sub.
+// Constants distinguish alternatives.
+func (r *repair) contradictsConstants(sub map[string]any, v any) bool {
+	object, _ := v.(map[string]any)
 	for name, property := range tree.Object(sub["properties"]) {
 		want, ok := constant(r.resolve(property))
 		if got, present := object[name]; ok && present && got != want {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // constant returns the only allowed value of a subschema, if that is a string.

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Expect specifies what counts as done. Each field that is set is a grader with a score from 0 to 1.
+// Expect specifies what counts as done. Each field except Gates has a grader with a score from 0 to 1,
+// and Calls has three.
 type Expect struct {
 	Status    string          `json:"status,omitempty" enum:"done,failed,waiting,cancelled" jsonschema:"of the run, by default done"`
 	Answer    *Answer         `json:"answer,omitempty" jsonschema:"grader answer"`
@@ -18,9 +19,9 @@ type Expect struct {
 	Effects   map[string]int  `json:"effects,omitempty" jsonschema:"grader effects: how often tools that change something had their effect, by server.tool, and none other"`
 	Calls     []Call          `json:"calls,omitempty" jsonschema:"graders calls, arguments and order: the calls of a good run"`
 	Forbidden []string        `json:"forbidden,omitempty" jsonschema:"grader forbidden: tools that must not be reached, by server.tool; * stands for any text"`
-	Questions map[string]int  `json:"questions,omitempty" jsonschema:"grader questions: how many of each kind the run had; an approval at hand is none"`
+	Questions map[string]int  `json:"questions,omitempty" jsonschema:"grader questions: how many of each kind the run had; approvals that are answered at once do not count"`
 	Budget    *Budget         `json:"budget,omitempty" jsonschema:"grader budget"`
-	Schema    json.RawMessage `json:"schema,omitempty" jsonschema:"grader schema: of an answer that is JSON"`
+	Schema    json.RawMessage `json:"schema,omitempty" jsonschema:"grader schema: the schema of an answer in JSON"`
 	Gates     []string        `json:"gates,omitempty" jsonschema:"the graders that must be 1 for the trial to pass, besides status; by default answer, state, effects, questions, forbidden and schema"`
 }
 
@@ -28,8 +29,8 @@ type Expect struct {
 type Answer struct {
 	Exact     *string  `json:"exact,omitempty" jsonschema:"the whole answer, without the white space around it"`
 	Regex     []string `json:"regex,omitempty" jsonschema:"regular expressions, each of which the answer matches"`
-	Contains  []string `json:"contains,omitempty" jsonschema:"words or phrases in any case; a part of a word or of a number is none"`
-	Lacks     []string `json:"lacks,omitempty" jsonschema:"texts in any case, also as a part of a word"`
+	Contains  []string `json:"contains,omitempty" jsonschema:"whole words or phrases, in any case"`
+	Lacks     []string `json:"lacks,omitempty" jsonschema:"texts that must not occur, in any case, not even within a word"`
 	Number    *float64 `json:"number,omitempty" jsonschema:"the last number of the answer"`
 	Tolerance float64  `json:"tolerance,omitempty" minimum:"0"`
 	Set       []string `json:"set,omitempty" jsonschema:"the lines or comma-separated words of the answer, in any order"`
@@ -59,7 +60,7 @@ type Budget struct {
 	Tokens int64 `json:"tokens,omitempty" minimum:"0"`
 }
 
-// The names of graders.
+// graders are the names of all graders.
 var graders = []string{"status", "answer", "state", "effects", "calls", "arguments", "order", "forbidden", "questions", "budget", "schema"}
 
 // gates are the graders that decide by default.
@@ -76,10 +77,13 @@ func (e *Expect) Gate(grader string) bool {
 	return slices.Contains(gates, grader)
 }
 
-// claims returns an error for a claim about an answer that always holds because it says nothing.
-func (a *Answer) claims() error {
+// check returns an error for a claim that says nothing and so always holds.
+func (a *Answer) check() error {
 	if a.Exact == nil && len(a.Regex)+len(a.Contains)+len(a.Lacks)+len(a.Set)+len(a.JSON) == 0 && a.Number == nil {
-		return errors.New("answer: it claims nothing")
+		return errors.New("answer: nothing is claimed")
+	}
+	if a.Tolerance != 0 && a.Number == nil {
+		return errors.New("answer: tolerance is for number, which is missing")
 	}
 	for _, text := range slices.Concat(a.Regex, a.Contains, a.Lacks) {
 		if strings.TrimSpace(text) == "" {
@@ -94,15 +98,15 @@ func (a *Answer) claims() error {
 	return nil
 }
 
-// claims returns an error for a claim about nothing, or one that can never hold.
-func (s *State) claims() error {
+// check returns an error for a claim about nothing, or one that can never hold.
+func (s *State) check() error {
 	switch {
 	case s.File == "" || !filepath.IsLocal(s.File):
 		return fmt.Errorf("state: %q is not a file below the directory of the trial", s.File)
 	case (s.Pointer == nil) != (len(s.Equals) == 0):
-		return fmt.Errorf("state %s: pointer and equals go together, for a file of JSON; text is the whole content of any file, match a regular expression for it", s.File)
+		return fmt.Errorf("state %s: pointer and equals go together; text and match are for a file of any kind", s.File)
 	case s.Absent && (s.Text != nil || s.Match != "" || s.Pointer != nil):
-		return fmt.Errorf("state %s: what is absent has no content", s.File)
+		return fmt.Errorf("state %s: absent goes without text, match and pointer", s.File)
 	}
 	return nil
 }
@@ -114,22 +118,25 @@ func (e *Expect) check() error {
 			return fmt.Errorf("there is no grader %q", g)
 		}
 	}
-	var patterns []string
+	if e.Budget != nil && *e.Budget == (Budget{}) {
+		return errors.New("budget: nothing is bounded")
+	}
 	if e.Answer != nil {
-		if err := e.Answer.claims(); err != nil {
+		if err := e.Answer.check(); err != nil {
 			return err
 		}
-		patterns = append(patterns, e.Answer.Regex...)
+		for _, pattern := range e.Answer.Regex {
+			if _, err := regexp.Compile(pattern); err != nil {
+				return fmt.Errorf("answer: regex: %w", err)
+			}
+		}
 	}
 	for _, s := range e.State {
-		patterns = append(patterns, s.Match)
-		if err := s.claims(); err != nil {
+		if err := s.check(); err != nil {
 			return err
 		}
-	}
-	for _, p := range patterns {
-		if _, err := regexp.Compile(p); err != nil {
-			return err
+		if _, err := regexp.Compile(s.Match); err != nil {
+			return fmt.Errorf("state %s: match: %w", s.File, err)
 		}
 	}
 	return nil

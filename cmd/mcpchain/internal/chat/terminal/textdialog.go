@@ -17,21 +17,21 @@ const inputPrompt = "› "
 
 // Bounds of a dialog, in characters.
 const (
-	maxProblem = 400 // bytes of what is said about a text that is refused
+	maxProblem = 400 // of the text that says why an input is refused
 	maxSecret  = 16 << 10
 )
 
 // Write implements [screen.Screen].
 func (t *Terminal) Write(ctx context.Context, draft *screen.Draft) (string, error) {
 	d := newTextDialog(t.paint, draft)
-	err := t.ask(ctx, d)
-	switch {
-	case err != nil:
+	if err := t.ask(ctx, d); err != nil {
 		return "", err
-	case d.left:
-		err = screen.ErrLeft
 	}
-	return screen.CleanInput(d.input.Value()), err
+	text := screen.CleanInput(d.input.Value())
+	if d.left {
+		return text, screen.ErrLeft
+	}
+	return text, nil
 }
 
 // Secret implements [screen.Screen].
@@ -43,7 +43,7 @@ func (t *Terminal) Secret(ctx context.Context, prompt string) (string, error) {
 	return screen.CleanInput(d.input.Value()), nil
 }
 
-// textDialog asks for a text of several lines, or for one line that is not shown.
+// textDialog is the dialog for a text of several lines, or for one line that is not shown.
 type textDialog struct {
 	ending
 
