@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// forms writes subschemas that have no subschemas of their own.
+// forms writes what the forms of schemas for Gemini and GoogleAI share, within the budget.
 type forms struct {
 	*report
 	*budget
@@ -48,6 +48,7 @@ func (f *forms) anything(at string, s map[string]any) map[string]any {
 	return out
 }
 
+// setNullable allows null, too, in each alternative.
 func setNullable(s map[string]any) {
 	if branches := tree.List(s["anyOf"]); branches != nil {
 		for _, b := range branches {
@@ -56,6 +57,15 @@ func setNullable(s map[string]any) {
 		return
 	}
 	s["nullable"] = true
+}
+
+// reportNull reports how null is written, which is allowed by a keyword.
+func (f *forms) reportNull(at, key string) {
+	if f.googleAI {
+		f.record(at, key, profile.Narrower, "null is not offered")
+		return
+	}
+	f.record(at, key, profile.Same, "null is written as nullable")
 }
 
 // orNull allows null, too; if out is nil, only null. GoogleAI has no way to say so.
@@ -172,6 +182,9 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 		out["type"] = kind
 	case odd:
 		f.record(at, "enum", profile.Same, "the values are written as strings")
+	}
+	if null && f.googleAI {
+		f.reportNull(at, "enum")
 	}
 	switch {
 	case empty && len(spelled) > 0:

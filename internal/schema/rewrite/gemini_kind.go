@@ -40,7 +40,7 @@ func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
 	all = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "null" })
 	switch {
 	case nullable:
-		g.record(at, "type", profile.Same, "null is written as nullable")
+		g.reportNull(at, "type")
 	case len(all) == 0:
 		for _, k := range geminiKinds {
 			if i := slices.IndexFunc(k.implies, func(key string) bool { _, ok := s[key]; return ok }); i >= 0 && all == nil {

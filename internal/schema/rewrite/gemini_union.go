@@ -21,7 +21,7 @@ type alternative struct {
 func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]any {
 	all, nullable := g.alternatives(s, key, at, via)
 	if nullable {
-		g.record(at, key, profile.Same, "null is written as nullable")
+		g.reportNull(at, key)
 	}
 	var written map[string]any
 	if slices.ContainsFunc(all, func(a alternative) bool { return tree.Constants(a.s) == nil }) {

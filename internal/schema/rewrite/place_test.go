@@ -58,3 +58,20 @@ func TestChangesAreDistinct(t *testing.T) {
 		}
 	}
 }
+
+// GoogleAI has no way to write that null is allowed, so each null is a loss there.
+func TestNullAtGoogleAI(t *testing.T) {
+	for in, keyword := range map[string]string{
+		`{"properties":{"a":{"type":["string","null"]}}}`:                     "type",
+		`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`:  "anyOf",
+		`{"properties":{"a":{"enum":["x",null]}}}`:                            "enum",
+		`{"properties":{"a":{"enum":[null]}}}`:                                "enum",
+		`{"properties":{"a":{"type":["string","null"],"enum":["x",null]}}}`:   "enum",
+		`{"properties":{"a":{"oneOf":[{"type":"integer"},{"type":"null"}]}}}`: "oneOf",
+	} {
+		loss := profile.Change{Path: "/properties/a", Keyword: keyword, Effect: profile.Narrower, Note: "null is not offered"}
+		if got := For(profile.GoogleAI, decode(t, in), nil).Changes; !slices.Contains(got, loss) {
+			t.Errorf("%s: got %v, want %v", in, got, loss)
+		}
+	}
+}
