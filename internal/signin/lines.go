@@ -45,10 +45,9 @@ var ErrNoAnswer = errors.New("there is no answer")
 // read, the next question gets the next line. The error is [ErrNoAnswer] at the end of the input,
 // and the cause of ctx if that ends first.
 func (l *Lines) Ask(ctx context.Context, question string) (string, error) {
-	return l.ask(ctx, question, func() line {
-		text, err := l.buffered.ReadString('\n')
-		return line{text, err == nil || text != ""}
-	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.askLocked(ctx, question, l.readLine)
 }
 
 // AskSecret is Ask for a secret: a terminal does not show it while it is typed, unless the line of an
@@ -59,29 +58,35 @@ func (l *Lines) AskSecret(ctx context.Context, question string) (string, error) 
 		return l.Ask(ctx, question)
 	}
 	terminal := int(file.Fd())
+	l.mu.Lock() // first, as another question may hide what is typed
+	defer l.mu.Unlock()
 	state, err := term.GetState(terminal)
 	if err != nil { // it is not a terminal
-		return l.Ask(ctx, question)
+		return l.askLocked(ctx, question, l.readLine)
 	}
 	defer func() {
 		_ = term.Restore(terminal, state) // for a question that ended without a line
 		_, _ = fmt.Fprintln(l.Out)
 	}()
-	return l.ask(ctx, question, func() line {
+	return l.askLocked(ctx, question, func() line {
 		text, err := term.ReadPassword(terminal)
 		return line{string(text), err == nil}
 	})
 }
 
-// ask asks a question. Unless a line is being read already, it calls read for the answer.
-func (l *Lines) ask(ctx context.Context, question string, read func() line) (string, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// readLine reads a line that is shown.
+func (l *Lines) readLine() line {
+	text, err := l.buffered.ReadString('\n')
+	return line{text, err == nil || text != ""}
+}
+
+// askLocked asks a question. Unless a line is being read already, it calls read for the answer.
+func (l *Lines) askLocked(ctx context.Context, question string, read func() line) (string, error) {
 	_, _ = fmt.Fprint(l.Out, question)
 	if l.buffered == nil {
 		l.buffered = bufio.NewReader(l.In)
 	}
-	if l.pending == nil {
+	if l.pending == nil && ctx.Err() == nil {
 		pending := make(chan line, 1)
 		go func() { pending <- read() }() // ends with the line
 		l.pending = pending

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// TestSecret: a terminal shows no secret, and shows again what is typed after a cancelled question.
+// TestSecret: a terminal shows no secret, and shows what is typed after a cancelled question, and after two at once.
 func TestSecret(t *testing.T) {
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	check.Must(t, err)
@@ -55,4 +56,14 @@ func TestSecret(t *testing.T) {
 	line, err := you.Ask(t.Context(), "next: ")
 	check.NoError(t, err)
 	check.Equal(t, "the line", line, "line")
+
+	var questions sync.WaitGroup
+	for range 2 { // the second comes while the first hides what is typed
+		questions.Go(func() { check.NoError(t, check.Err(you.Input(t.Context(), key))) })
+		hidden(func() { time.Sleep(10 * time.Millisecond) })
+	}
+	typed("secret\n")
+	hidden(func() { typed("secret\n") })
+	questions.Wait()
+	check.Equal(t, "the terminal shows what is typed", shows(), true)
 }
