@@ -75,7 +75,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestBehind(t *testing.T) {
+func TestTrailingResponse(t *testing.T) {
 	const answer = `{"id":1,"result":{}}`
 	tests := []struct{ line, want string }{
 		{"Loading… " + answer, answer},
@@ -119,8 +119,8 @@ func FuzzSplit(f *testing.F) {
 		if !bytes.HasSuffix(left, rest) {
 			t.Errorf("%q: got the rest %q, want the end of %q", data, rest, left)
 		}
-		if behind := TrailingResponse(data); behind != nil && !bytes.HasSuffix(data, behind) {
-			t.Errorf("%q: got %q, want its end", data, behind)
+		if response := TrailingResponse(data); response != nil && !bytes.HasSuffix(data, response) {
+			t.Errorf("%q: got %q, want its end", data, response)
 		}
 		BrokenMembers(data, func(_, value []byte) {
 			if !bytes.Contains(data, value) {
