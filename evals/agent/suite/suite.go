@@ -61,7 +61,7 @@ type Fault struct {
 	Tool string `json:"tool" jsonschema:"the tool's name, * for all"`
 	Kind string `json:"kind" enum:"fail,error,slow,huge,inject,change,remove" jsonschema:"fail: the result is a failure; error: the request is refused; slow: the result comes late; huge: the result is long; inject: the result has Text at its end; change, remove: the tool has another schema or is gone after the call"`
 
-	Times  int    `json:"times,omitempty" minimum:"0" jsonschema:"how many calls fail in this way, from the first; by default all"`
+	Times  int    `json:"times,omitempty" minimum:"0" jsonschema:"how many calls have the fault, from the first; by default all"`
 	Millis int    `json:"millis,omitempty" minimum:"0" jsonschema:"how late a slow result comes"`
 	Bytes  int    `json:"bytes,omitempty" minimum:"0" jsonschema:"how long a huge result is"`
 	Text   string `json:"text,omitempty" jsonschema:"of the failure, or what is injected"`
