@@ -28,7 +28,8 @@ type AuthorizationCode struct {
 	Clients []Credentials
 
 	// Client is registered by hand with the authorization server of this MCP server. Its Issuer is
-	// left empty: any authorization server is accepted. Its secret goes to the server that the MCP server names.
+	// left empty: any authorization server is accepted. Its secret goes to the one that the MCP
+	// server names.
 	Client *Credentials
 
 	// Document is the client of a client id metadata document: its ID is the document's URL, and
