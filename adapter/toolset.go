@@ -128,7 +128,8 @@ func (t *Toolset) Forget(ctx context.Context, server string) error {
 
 // Close closes the connections that the toolset opened or is opening, concurrently, and waits until
 // they have ended. Current calls fail. Like [mcpclient.Client.Close] it does not wait for the host's
-// handlers. It may be called more than once, but not from OnChange or from a hook of a transport.
+// handlers. It may be called more than once, but not from a function that runs while a server is
+// connected or listed, for which it waits: OnChange, middleware, or a hook of a transport.
 func (t *Toolset) Close() error {
 	r := t.roster
 	r.mu.Lock()
