@@ -380,6 +380,24 @@ func TestRefusedFields(t *testing.T) {
 	}
 }
 
+// A reply has all warnings about its request.
+func TestWarnings(t *testing.T) {
+	var h *host
+	h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(h.Last(), "presence_penalty") {
+			failing(400, "", `{"error":{"message":"Unsupported parameter: 'presence_penalty' is not supported with this model."}}`)(w, r)
+			return
+		}
+		answering(plainAnswer)(w, r)
+	})
+	got, err := h.client(t, openAI, &Options{API: Chat}).Complete(t.Context(), &Request{
+		Model: "gpt-5.6-sol", Messages: hello().Messages, Tools: []Tool{{Name: "f"}}, PresencePenalty: new(0.5),
+	})
+	check.Must(t, err)
+	check.Contains(t, "effort", got.Warning, "without reasoning: the effort is none; ")
+	check.Contains(t, "penalties", got.Warning, "takes no penalties: they are left out")
+}
+
 // DeepSeek cannot be forced to call a tool while it thinks: an instruction asks for the call.
 func TestRefusedChoice(t *testing.T) {
 	for i, tt := range []struct {

@@ -149,10 +149,12 @@ func findTool(tools []Tool, name string) int {
 func (d *draft) encodeChat(r *Request, rule modelRule) error {
 	effort := r.ReasoningEffort
 	if len(r.Tools) > 0 {
-		var err error
-		if effort, d.warning, err = d.profile.withTools(r.Model, rule, effort); err != nil {
+		possible, warning, err := d.profile.withTools(r.Model, rule, effort)
+		if err != nil {
 			return err
 		}
+		effort = possible
+		d.warn(warning)
 	}
 	d.encodeSampling(r, rule, effort)
 	d.encodeTools(r)
@@ -177,6 +179,14 @@ func textSize(messages []Message) (n int) {
 	return n
 }
 
+// warn adds a warning, if it is not "".
+func (d *draft) warn(text string) {
+	if d.warning != "" && text != "" {
+		text = d.warning + "; " + text
+	}
+	d.warning = cmp.Or(text, d.warning)
+}
+
 // encodeSampling sets the parameters of the generation.
 func (d *draft) encodeSampling(r *Request, rule modelRule, effort string) {
 	p := d.profile
@@ -192,7 +202,7 @@ func (d *draft) encodeSampling(r *Request, rule modelRule, effort string) {
 			set(d, "presence_penalty", r.PresencePenalty)
 			set(d, "frequency_penalty", r.FrequencyPenalty)
 		} else if r.PresencePenalty != nil || r.FrequencyPenalty != nil {
-			d.warning = fmt.Sprintf("the model %s takes no penalties: they are left out", excerpt.Cut(r.Model))
+			d.warn(fmt.Sprintf("the model %s takes no penalties: they are left out", excerpt.Cut(r.Model)))
 		}
 	}
 	set(d, "reasoning_effort", effort)
