@@ -96,8 +96,8 @@ var exclusiveBounds = []struct{ exclusive, inclusive string }{
 	{"exclusiveMaximum", "maximum"},
 }
 
-// leastCounts are the keywords for the least number of parts. A negative one says nothing, and hosts refuse a request
-// with one.
+// leastCounts are the keywords for the least number of parts. A negative one means 0, and hosts refuse a request with
+// one.
 var leastCounts = strings.Fields("minLength minItems minProperties minContains")
 
 // upgradeKeywords replaces the keywords of older drafts, and values that 2020-12 does not allow.
@@ -129,7 +129,12 @@ func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 		m.record(at, bound.exclusive, profile.Same, "the boolean is written as a number")
 	}
 	for _, key := range leastCounts {
-		if n, ok := tree.Rational(out[key]); ok && n.Sign() < 0 {
+		switch n, ok := tree.Rational(out[key]); {
+		case !ok || n.Sign() >= 0:
+		case key == "minContains": // without it, one is required
+			out[key] = number(0)
+			m.record(at, key, profile.Same, "written as 0, because it is negative")
+		default:
 			delete(out, key)
 			m.record(at, key, profile.Same, "left out, because it is negative")
 		}
