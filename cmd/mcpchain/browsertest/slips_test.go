@@ -49,22 +49,30 @@ func TestDoubleClickAllowsNoServer(t *testing.T) {
 	ada.see(".card.form h3", "asks you")
 }
 
-// TestHeldKeyAllowsNoServer holds Enter on a button that asks once more.
+// hold presses a key, and holds it for a moment.
+func (w *person) hold(event input.DispatchKeyEventParams) {
+	w.t.Helper()
+	for _, again := range []bool{false, true, true, true} {
+		event.AutoRepeat = &again
+		check.Must(w.t, check.Err(chromedp.Call(w.ctx, input.DispatchKeyEvent, event)))
+	}
+}
+
+// TestHeldKeyAllowsNoServer holds Enter on a button that asks once more. Tab, held, moves the focus.
 func TestHeldKeyAllowsNoServer(t *testing.T) {
 	ada := enter(t)
 	ada.ask("Book a table for 4 at Luigi.")
 	ada.see(".card.approval button", "Allow")
 	ada.fill("Allow", "all tools of this server")
 	eval[bool](ada, "([...document.querySelectorAll('.card button')].find(n => n.innerText === 'Allow').focus(), true)")
-	for _, again := range []bool{false, true, true, true} {
-		check.Must(t, check.Err(chromedp.Call(ada.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{
-			Type: "keyDown", Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13, AutoRepeat: &again,
-		})))
-	}
+	ada.hold(input.DispatchKeyEventParams{Type: "keyDown", Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13})
 	ada.see(".card .wrong", "Press Allow again")
 	check.Equal(t, "answers", eval[int](ada, "document.querySelectorAll('.note').length"), 0)
 	ada.press(kb.Enter)
 	ada.see(".card.form h3", "asks you")
+	eval[bool](ada, "(document.querySelector('#new').focus(), window.focused = 0, addEventListener('focusin', () => { window.focused++; }), true)")
+	ada.hold(input.DispatchKeyEventParams{Type: "rawKeyDown", Key: "Tab", Code: "Tab", WindowsVirtualKeyCode: 9})
+	ada.await("window.focused === 4")
 }
 
 // TestNextPerson shows the next person nothing of the one before.

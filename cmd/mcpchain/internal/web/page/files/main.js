@@ -284,8 +284,8 @@ const isNarrow = () => byId("menu").getAttribute("aria-expanded") === "true";
 
 // wire has the controls of the page do something.
 function wire() {
-  // A key that is held presses a button once: the person saw no question in between.
-  addEventListener("keydown", (e) => { if (e.repeat && e.target.matches?.("button, a")) e.preventDefault(); });
+  // Enter that is held presses a button once: the person saw no question in between. Other keys move the focus, or scroll.
+  addEventListener("keydown", (e) => { if (e.repeat && e.key === "Enter" && e.target.matches?.("button, a")) e.preventDefault(); });
   byId("composer").addEventListener("submit", (e) => { e.preventDefault(); send(); });
   question.addEventListener("input", grow);
   question.addEventListener("keydown", (e) => {
