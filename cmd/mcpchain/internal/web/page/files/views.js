@@ -118,13 +118,18 @@ export class Views {
     return undefined;
   }
 
-  // acknowledge tells the server what the page has, so that it forgets that. If it fails, a later one says more.
+  // acknowledge tells the server what the page has, so that it forgets that. It is done again if that fails: no event may come
+  // any more, because the queue is full.
   acknowledge() {
     clearTimeout(this.#soon);
     this.#soon = undefined;
     if (this.#seen === this.#acknowledged) return;
+    const before = this.#acknowledged;
     this.#acknowledged = this.#seen;
-    api.viewSeen(this.#window, this.#seen).catch(() => {});
+    api.viewSeen(this.#window, this.#seen).catch(() => {
+      this.#acknowledged = Math.min(this.#acknowledged, before);
+      if (!this.#over) this.#soon ??= setTimeout(() => this.acknowledge(), acknowledgeAfter);
+    });
   }
 
   // #question shows a question of a view itself. A link opens in the click of the person, since browsers block other windows.
