@@ -326,8 +326,8 @@ func inputOf(c ledger.Change) []run.Message {
 }
 
 // Stop cancels the turn of a conversation and the calls of its views. What the model has written of its
-// answer stays. A conversation that has ended stays as it is. The error matches ErrElsewhere if another process does not let go of the
-// conversation.
+// answer stays. A conversation that has ended stays as it is. The error matches ErrElsewhere if another
+// process does not let go of the conversation.
 func (s *Service) Stop(ctx context.Context, user, id string) error {
 	key := run.Key{Tenant: user, ID: id}
 	t, err := s.acquire(ctx, key)
