@@ -20,6 +20,7 @@ type viewPage struct {
 	t                *testing.T
 	address, session string
 	lines            *bufio.Scanner
+	said             int // messages
 }
 
 // openView opens the page whose address was shown last.
@@ -63,7 +64,8 @@ func (p *viewPage) post(path, body string) *http.Response {
 
 func (p *viewPage) say(message string) {
 	p.t.Helper()
-	p.post("messages/"+p.session, `{"messages":[`+message+`]}`)
+	p.post("messages/"+p.session, fmt.Sprintf(`{"first":%d,"messages":[%s]}`, p.said, message))
+	p.said++
 }
 
 func (p *viewPage) asks(id int, method, params string) {

@@ -21,9 +21,10 @@ export function size(selector, box) {
 }
 
 // Frame carries messages between the frame of a view and its session. shown is what the program says of the view, and on has the
-// functions of the page: say(texts, first) sends messages of the view, of which first is the number of the first one, and fails with
-// a status: 404 is the end of the session, 429 and 0 are tried again after a second, when the messages may have arrived. flooded() hears that the view sends too much, gone() that the session has ended, and
-// complain(text) another failure, after which the messages of that batch are lost.
+// functions of the page: say(texts, first) sends messages of the view, and first is the number of the first one. It fails with a
+// status: 404 is the end of the session, 429 and 0 are tried again after a second, though the messages may have arrived.
+// flooded() hears that the view sends too much, gone() that the session has ended, and complain(text) another failure, after
+// which the messages of that batch are lost.
 export class Frame {
   node = document.createElement("iframe");
   #shown;

@@ -29,6 +29,7 @@ type session struct {
 	view    *view
 	id      string
 	conn    mcpclient.Conn // to the view, by way of its page
+	sender  *viewframe.Sender
 	host    *host.Session
 	wishes  wishes
 	refused int // the person's refusals in succession; guarded by Service.mu
@@ -118,6 +119,7 @@ func (t *site) openSession(ctx context.Context, v *view, page *openRequest) (*se
 	if n.conn, err = transport.Dial(context.WithoutCancel(ctx)); err != nil {
 		return nil, nil, err
 	}
+	n.sender = viewframe.NewSender(n.conn)
 	server := &viewServer{session: n, direct: t.service.opts.Tools.ViewAccess(v.server, document.URI)}
 	if n.host, err = host.Open(ctx, conn, server, n.hostOptions(page, tool, &frame)); err != nil {
 		_ = n.conn.Close()

@@ -187,8 +187,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
 	return true
 }
 
-// handleMessages passes messages of the view to the session. It stops at the first one that the
-// session does not take.
+// handleMessages passes messages of the view to the session, as [viewframe.Sender.Send] does.
 func (t *site) handleMessages(w http.ResponseWriter, r *http.Request, v *view) {
 	n := t.service.session(v, r.PathValue("session"))
 	if n == nil {
@@ -196,16 +195,15 @@ func (t *site) handleMessages(w http.ResponseWriter, r *http.Request, v *view) {
 		return
 	}
 	var body struct {
+		First    int               `json:"first"` // the number of the first message
 		Messages []json.RawMessage `json:"messages"`
 	}
 	if !readJSON(w, r, &body) {
 		return
 	}
-	for _, m := range body.Messages {
-		if err := n.conn.Send(r.Context(), m); err != nil {
-			http.Error(w, "The session is over.", http.StatusNotFound)
-			return
-		}
+	if err := n.sender.Send(r.Context(), body.First, body.Messages); err != nil {
+		http.Error(w, "The session is over.", http.StatusNotFound)
+		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }

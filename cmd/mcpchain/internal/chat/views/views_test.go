@@ -145,6 +145,7 @@ type page struct {
 	lines   *bufio.Reader
 	opened  openedSession
 	id      int
+	said    int // messages
 }
 
 func post(t *testing.T, address, body string) *http.Response {
@@ -194,7 +195,14 @@ func (p *page) next() (l responseLine) {
 
 func (p *page) say(message string) {
 	p.t.Helper()
-	if res := post(p.t, p.address+"messages/"+p.opened.Session, `{"messages":[`+message+`]}`); res.StatusCode != http.StatusNoContent {
+	p.sayFrom(p.said, message)
+	p.said++
+}
+
+// sayFrom says messages. first is the number of the first one.
+func (p *page) sayFrom(first int, messages string) {
+	p.t.Helper()
+	if res := post(p.t, p.address+"messages/"+p.opened.Session, fmt.Sprintf(`{"first":%d,"messages":[%s]}`, first, messages)); res.StatusCode != http.StatusNoContent {
 		p.t.Fatalf("got %s", res.Status)
 	}
 }
@@ -265,6 +273,27 @@ func TestView(t *testing.T) {
 	if len(calls) != 2 || calls[0] != "board pin {} <nil>" {
 		t.Errorf("heard of the calls %q", calls)
 	}
+}
+
+// A page that has lost the answer says a message again: the session gets it once.
+func TestSaidAgain(t *testing.T) {
+	_, address := offered(t, &asked{}, nil)
+	p := load(t, address)
+	p.begin()
+	for range 2 {
+		p.sayFrom(p.said, `{"jsonrpc":"2.0","id":"again","method":"ping"}`)
+	}
+	p.said++
+	answers := 0
+	p.id++
+	p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, p.id))
+	p.until(func(m map[string]any) bool {
+		if m["id"] == "again" {
+			answers++
+		}
+		return m["id"] == float64(p.id) && m["method"] == nil
+	})
+	check.Equal(t, "answers", answers, 1)
 }
 
 // The person is asked what a view wants, until the person has refused several times.

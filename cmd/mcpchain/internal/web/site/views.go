@@ -34,7 +34,7 @@ func (s *site) viewRoutes(mux *http.ServeMux) {
 		First    int               `json:"first"` // the number of the first message
 		Messages []json.RawMessage `json:"messages"`
 	}) (any, error) {
-		return nil, views.Say(r.Context(), user, r.PathValue("session"), max(0, body.First), body.Messages)
+		return nil, views.Say(r.Context(), user, r.PathValue("session"), body.First, body.Messages)
 	}))
 	mux.Handle("POST /api/views/{session}/answers", route(s, rates, func(r *http.Request, user string, body struct {
 		Ask string `json:"ask"`

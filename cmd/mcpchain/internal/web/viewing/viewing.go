@@ -107,11 +107,9 @@ type view struct {
 	window *window
 	call   talk.ViewCall  // without a tool
 	conn   mcpclient.Conn // to the host's side of the session
-	host   *host.Session  // guarded by Service.mu until the view has begun
-	ended  bool           // before it has begun; guarded by Service.mu
-
-	saying chan struct{} // has a value while messages of the frame are passed; room for one
-	said   int           // how many were passed; guarded by saying
+	sender *viewframe.Sender
+	host   *host.Session // guarded by Service.mu until the view has begun
+	ended  bool          // before it has begun; guarded by Service.mu
 
 	mu    sync.Mutex           // guards the following field
 	asked map[string]chan bool // open questions to the user, by id; each has room for the answer
@@ -145,7 +143,7 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 		return nil, err
 	}
 	v := &view{
-		id: rand.Text(), saying: make(chan struct{}, 1), asked: map[string]chan bool{},
+		id: rand.Text(), asked: map[string]chan bool{},
 		call: talk.ViewCall{
 			Conversation: r.Conversation,
 			Turn:         r.Turn,
@@ -167,6 +165,7 @@ func (s *Service) begin(ctx context.Context, user string, r Request, v *view, fr
 	if v.conn, err = transport.Dial(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
+	v.sender = viewframe.NewSender(v.conn)
 	defer func() {
 		if err != nil {
 			_ = v.conn.Close()
@@ -241,27 +240,17 @@ func (s *Service) carry(v *view) {
 	v.window.put(v, "view-closed", map[string]string{"session": v.id})
 }
 
-// Say passes messages of a frame to the session. first is the number of the first one, from 0. The page says messages again if
-// it has no answer: those that have been passed are left out.
+// Say passes messages of a frame to the session, as [viewframe.Sender.Send] does.
 func (s *Service) Say(ctx context.Context, user, id string, first int, messages []json.RawMessage) error {
 	v, err := s.viewOf(user, id)
 	if err != nil {
 		return err
 	}
-	select {
-	case v.saying <- struct{}{}:
-		defer func() { <-v.saying }()
-	case <-ctx.Done():
-		return ctx.Err()
+	err = v.sender.Send(ctx, first, messages)
+	if err != nil && ctx.Err() == nil {
+		return talk.ErrGone
 	}
-	v.said = max(v.said, first) // the page may have given up messages between
-	for _, m := range messages[min(v.said-first, len(messages)):] {
-		if err := v.conn.Send(ctx, m); err != nil {
-			return talk.ErrGone
-		}
-		v.said++
-	}
-	return nil
+	return err
 }
 
 // End ends a view: the page then removes its frame. The view is asked first, and has closeTime to answer.

@@ -40,7 +40,7 @@ function load() {
   byId("show").hidden = true;
   byId("close").hidden = false;
   frame = new Frame(opened, {
-    say: (texts) => post(`messages/${opened.session}`, `{"messages":[${texts.join()}]}`),
+    say: (texts, first) => post(`messages/${opened.session}`, `{"first":${first},"messages":[${texts.join()}]}`),
     flooded: () => { say("closed: the view sends too much"); close(); },
     gone: () => {},
     complain: say,
