@@ -248,13 +248,19 @@ func (in *imported) store(ctx context.Context, store Store) error {
 		return err
 	}
 	defer release(ctx, store, lease)
+	renew := func(err error) error { // after each write, because all of them may take longer than a lease
+		if err == nil {
+			err = store.Renew(ctx, lease, importTTL)
+		}
+		return err
+	}
 	for _, b := range in.blobs {
-		if err := blobs.PutBlob(ctx, lease, b.Name, b.Data); err != nil {
+		if err := renew(blobs.PutBlob(ctx, lease, b.Name, b.Data)); err != nil {
 			return err
 		}
 	}
 	for _, records := range chunks[1:] {
-		if err := store.Append(ctx, lease, in.headAfter(records), records); err != nil {
+		if err := renew(store.Append(ctx, lease, in.headAfter(records), records)); err != nil {
 			return err
 		}
 	}

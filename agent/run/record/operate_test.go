@@ -9,6 +9,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -137,9 +138,11 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// TestImportBesideOthers imports runs with a blob, of one chunk and of several, beside processes that
+// TestImportBesideOthers imports runs with a blob, of one chunk and of several, to a slow store, beside processes that
 // continue what is due: nobody takes a run before it is whole, also if the import is killed.
-func TestImportBesideOthers(t *testing.T) {
+func TestImportBesideOthers(t *testing.T) { synctest.Test(t, importBesideOthers) }
+
+func importBesideOthers(t *testing.T) {
 	key := run.Key{ID: "one"}
 	for _, size := range []int{1, 5 << 20} {
 		for _, open := range []func(record.Store) record.Store{
@@ -153,6 +156,7 @@ func TestImportBesideOthers(t *testing.T) {
 			check(t, record.Export(t.Context(), from, key, &out))
 			into := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
 				if c.Method == "append" || c.Method == "put" {
+					time.Sleep(50 * time.Second)
 					_, err := c.Store.Acquire(t.Context(), key, record.Holder{})
 					log, _ := c.Store.Load(t.Context(), key)
 					if log.Head.HeldUntil = (time.Time{}); !errors.Is(err, record.ErrHeld) || log.Head.Due(time.Now()) {
