@@ -19,7 +19,8 @@ type Result struct {
 	// be stored is run.StatusRunning.
 	Status run.Status
 
-	// Output is the text of the model's last message, even if the run waits or has failed.
+	// Output is the text of the model's last message, even if the run waits. A run that has failed
+	// has none, and that of a cancelled run is what the model had written, see [Agent.Cancel].
 	Output string
 
 	// Questions are the open questions of a waiting run. [Agent.Resume] takes the replies.
@@ -158,7 +159,8 @@ func appendWarning(all []*Warning, w *Warning) []*Warning {
 
 // Add adds an event to the result. Adding all events of [Agent.Events] to a Result that has the
 // input as its Messages makes what [Agent.Run] returns, except for what no event has: State, the
-// messages that a compaction inserts and its usage, and Active, Rounds and the lost calls of Usage.
+// output of a cancelled run, the messages that a compaction inserts and its usage, and Active, Rounds
+// and the lost calls of Usage.
 func (r *Result) Add(e Event) {
 	switch e := e.(type) {
 	case *Warning:
