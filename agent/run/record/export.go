@@ -114,8 +114,8 @@ func (p plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.v) }
 // Import reads a run that [Export] has written, and stores it under its original key, with no
 // holder. Before it stores anything it verifies the checksum, and that the records produce the
 // head. The error matches [ErrExists] if there is a run with that key. If the import ends halfway,
-// the store may have a part of the run, as one that has failed, so that nobody continues it: delete
-// it.
+// the store may have a part of the run: delete it. The part looks failed, so that nobody continues
+// it, unless the run has a single record or only its replies are missing.
 func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 	in, err := readExport(r)
 	if err != nil {
