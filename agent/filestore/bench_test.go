@@ -118,7 +118,9 @@ func BenchmarkLists(b *testing.B) {
 					b.Fatalf("got %d in the list, want %d", n, c.want)
 				}
 			}
-			b.ReportMetric(first.Seconds(), "s/first")
+			if c.name == "due" {
+				b.ReportMetric(first.Seconds(), "s/first")
+			}
 		})
 	}
 }
