@@ -150,11 +150,14 @@ func (o *options) load(ctx context.Context, you *signin.Lines) (*config.Config, 
 
 // connect connects to the servers and lists their tools.
 func connect(ctx context.Context, servers []adapter.Server, asked *questions, o *options) (*adapter.Toolset, error) {
-	client, err := apps.Declare(asked.options()) // so that servers list their views
-	if err != nil {
-		return nil, err
+	for i := range servers {
+		client, err := apps.Declare(asked.options(servers[i].Name)) // so that servers list their views
+		if err != nil {
+			return nil, err
+		}
+		servers[i].ClientOptions = client
 	}
 	return adapter.Open(ctx, servers, &adapter.Options{
-		Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeouts.Connect}, ClientOptions: client,
+		Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeouts.Connect},
 	})
 }

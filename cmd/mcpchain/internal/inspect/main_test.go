@@ -49,6 +49,13 @@ func TestMain(m *testing.M) {
 		fmt.Println("listening")
 		fmt.Fprintln(os.Stderr, "waiting for the database")
 		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "loud":
+		for n := range 60 {
+			fmt.Println("line", n)
+		}
+		if err := tryout.RunServer(context.Background()); err != nil {
+			os.Exit(1)
+		}
 	case "banner":
 		fmt.Println("welcome to the demo")
 		if err := tryout.RunServer(context.Background()); err != nil {

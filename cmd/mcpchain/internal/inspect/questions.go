@@ -24,20 +24,28 @@ const maxQuestions = 20
 type questions struct {
 	given map[string]answers.Answers // by server
 
-	mu       sync.Mutex // guards the following fields, and is held while a question is written
+	mu       sync.Mutex // guards the following fields, and is held while a question or a warning is written
 	w        io.Writer
 	shown    int // questions
 	declines int
 }
 
-// options declares every capability, because some servers list tools only for these.
-func (q *questions) options() *mcpclient.Options {
+// options returns the options for the connection to a server. They declare every capability, because
+// some servers list tools only for these.
+func (q *questions) options(server string) *mcpclient.Options {
 	return &mcpclient.Options{
-		Logger:      cli.Warnings(func(line string) { _, _ = fmt.Fprintln(q.w, line) }),
+		Logger:      cli.Warnings(q.warn).With("server", server),
 		Roots:       []mcp.Root{},
 		Elicitation: mcp.ElicitationFunc(q.elicit),
 		Sampling:    mcp.SamplingFunc(q.sample),
 	}
+}
+
+// warn shows a warning.
+func (q *questions) warn(line string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, _ = fmt.Fprintln(q.w, line)
 }
 
 // elicit answers a form if -answer completes it, and declines other questions.

@@ -96,6 +96,16 @@ func TestLogOnStandardOutput(t *testing.T) {
 	}
 }
 
+// Many lines of one server leave room for those of another.
+func TestLoudServers(t *testing.T) {
+	t.Parallel()
+	const loud = `{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"loud"}}`
+	_, _, stderr := inspectFile(t, servers(`"a":`+loud+`,"b":`+loud))
+	for _, name := range []string{"a", "b"} {
+		check.Equal(t, "warnings of "+name, strings.Count(stderr, " server="+name+" "), 50)
+	}
+}
+
 // A line before the messages is tolerated, and reported.
 func TestBanner(t *testing.T) {
 	t.Parallel()
