@@ -217,8 +217,8 @@ func (d *dialog) newReply(got *model.Response) *reply {
 	return r
 }
 
-// chargeRefused charges a reply that a check or a hook has refused, nil if there is none. With
-// limits, its reservation counts instead.
+// chargeRefused charges a reply that a check or a hook has refused, if there is one. With limits, its
+// reservation counts instead.
 func (d *dialog) chargeRefused(r *reply) error {
 	if r == nil || d.engine.hasLimit(isSpendingLimited) {
 		return nil

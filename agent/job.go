@@ -36,7 +36,7 @@ func (j *job) tool() *adapter.Tool {
 // isNative reports whether the tool is a function of this program.
 func (j *job) isNative() bool { return j.call != nil && j.call.Tool().Local() }
 
-// setCall sets the call that will run, nil if there is none, and describes it in about.
+// setCall sets the call that will run, if there is one, and describes it in about.
 func (j *job) setCall(call *adapter.Prepared) {
 	if call == nil {
 		return

@@ -66,12 +66,12 @@ func (w *Written) noteCompletion(root map[string]any, target profile.Profile) {
 // some servers write it for an absent value. Of members with the same name only the last stays: a
 // fingerprint does not cover the others. The rest stays the same, byte for byte.
 func withProperties(raw []byte, root map[string]any) json.RawMessage {
-	root = maps.Clone(root)
-	given := len(root)
-	maps.DeleteFunc(root, func(key string, v any) bool { return v == nil && (key == "properties" || key == "required") })
-	written, err := jsonrpc.Marshal(root)
-	if err == nil && (len(root) < given || countMembers(written) < countMembers(raw)) { // err is nil, as root came from JSON
-		raw = bytes.TrimSpace(written)
+	if isNull(root, "properties") || isNull(root, "required") || writtenMembers(raw) > members(root) {
+		root = maps.Clone(root)
+		maps.DeleteFunc(root, func(key string, v any) bool { return v == nil && (key == "properties" || key == "required") })
+		if written, err := jsonrpc.Marshal(root); err == nil { // it came from JSON
+			raw = bytes.TrimSpace(written)
+		}
 	}
 	var add []string
 	if _, ok := root["type"]; !ok {
@@ -96,8 +96,24 @@ func isNull(s map[string]any, key string) bool {
 	return ok && v == nil
 }
 
-// countMembers counts the members of all objects in valid JSON, by their colons.
-func countMembers(raw []byte) (n int) {
+// members counts the members of all objects in a decoded value.
+func members(v any) (n int) {
+	switch v := v.(type) {
+	case map[string]any:
+		n = len(v)
+		for _, member := range v {
+			n += members(member)
+		}
+	case []any:
+		for _, item := range v {
+			n += members(item)
+		}
+	}
+	return n
+}
+
+// writtenMembers counts the members of all objects in valid JSON, by their colons.
+func writtenMembers(raw []byte) (n int) {
 	inString := false
 	for i := 0; i < len(raw); i++ {
 		switch raw[i] {
