@@ -62,7 +62,7 @@ type Options struct {
 }
 
 // ErrTooManyReaders is the error of a request beyond [Options.Readers].
-var ErrTooManyReaders = eventfeed.ErrReaders
+var ErrTooManyReaders = eventfeed.ErrTooManyReaders
 
 // Feed holds the latest events of runs. Its methods may be called concurrently. It owns no goroutine
 // and needs no Close.
@@ -74,12 +74,12 @@ func New(opts *Options) *Feed {
 		opts = &Options{}
 	}
 	return &Feed{eventfeed.New(&eventfeed.Options{
-		Replay:     opts.Replay,
-		Head:       opts.Head,
-		Poll:       opts.Poll,
-		TotalBytes: opts.TotalBytes,
-		Readers:    opts.Readers,
-		Fail:       opts.HandleError,
+		Replay:      opts.Replay,
+		Head:        opts.Head,
+		Poll:        opts.Poll,
+		TotalBytes:  opts.TotalBytes,
+		Readers:     opts.Readers,
+		HandleError: opts.HandleError,
 	})}
 }
 
@@ -89,11 +89,11 @@ func (f *Feed) Publish(key run.Key, e agent.Event) { f.events.Publish(key, e) }
 
 // Wake makes readers look in the store for events soon, because another process may continue the
 // run, for example after a reply.
-func (f *Feed) Wake(key run.Key) { f.events.Expect(key) }
+func (f *Feed) Wake(key run.Key) { f.events.Wake(key) }
 
 // Stopped tells the readers that this process has stopped working on a run, for whatever reason.
 // Call it from OnEnd of [agent.RecoverOptions].
-func (f *Feed) Stopped(key run.Key) { f.events.Leave(key) }
+func (f *Feed) Stopped(key run.Key) { f.events.Stopped(key) }
 
 // Serve writes the events of a run as server-sent events until the request ends. The caller must
 // have checked that the user may read the run. The stream begins after the event that the header

@@ -37,6 +37,6 @@ func TestServe(t *testing.T) {
 	check.Must(t, err)
 	check.Must(t, resp.Body.Close())
 	if resp.StatusCode != http.StatusTeapot || !errors.Is(refused, agent.ErrPosition) {
-		t.Errorf("got the status %d and %v, want %v passed to Fail", resp.StatusCode, refused, agent.ErrPosition)
+		t.Errorf("got the status %d and %v, want %v passed to HandleError", resp.StatusCode, refused, agent.ErrPosition)
 	}
 }

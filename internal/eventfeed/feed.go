@@ -19,7 +19,7 @@ import (
 )
 
 // Options configure a [Feed]. Nil and the zero value are valid. A negative bound means no limit. Options
-// of package agent/feed describes the fields without a comment; Fail is HandleError there.
+// of package agent/feed describes the fields without a comment.
 type Options struct {
 	Replay func(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[agent.Event, error]
 	Head   func(ctx context.Context, key run.Key) (run.Head, error)
@@ -33,7 +33,7 @@ type Options struct {
 	TotalBytes int
 	Readers    int
 
-	Fail func(w http.ResponseWriter, r *http.Request, err error)
+	HandleError func(w http.ResponseWriter, r *http.Request, err error)
 }
 
 // maxReplays bounds the number of concurrent replays.
@@ -52,8 +52,8 @@ func (o *Options) withDefaults() Options {
 			*bound = math.MaxInt
 		}
 	}
-	if out.Fail == nil {
-		out.Fail = fail
+	if out.HandleError == nil {
+		out.HandleError = handleError
 	}
 	if out.Items == nil && out.Replay != nil {
 		out.Items = out.replayItems
@@ -114,18 +114,20 @@ type Item struct {
 type stream struct {
 	key     run.Key
 	events  []positionedEvent
-	first   uint64         // number of events[0] since the stream began
-	floor   agent.Position // all events after it are in memory
-	last    agent.Position // position of the last event
-	known   bool           // floor and last are known
-	left    bool           // another process may have continued the run
-	visits  int            // number of hints that the store may have more
-	leaves  int            // number of times that this process stopped working on the run
+	first   uint64 // number of events[0] since the stream began
 	size    int
 	element *list.Element // element of Feed.recent, nil without events
 
+	known bool           // floor and last are known
+	floor agent.Position // all events after it are in memory
+	last  agent.Position // position of the last event
+
+	stopped bool // this process has stopped working on the run: another one may have continued it
+	stops   int  // number of times that this process has stopped
+	hints   int  // number of hints that the store may have more events
+
 	readers int
-	news    chan struct{} // closed at the next change, nil if no reader waits
+	changed chan struct{} // closed at the next change, nil if no reader waits
 }
 
 // positionedEvent is an event with its position.
@@ -176,7 +178,7 @@ func (f *Feed) Put(key run.Key, i Item) {
 // restartIfFirstLocked restarts the stream if an event is the first since this process began to work
 // on the run, and then returns true.
 func (f *Feed) restartIfFirstLocked(s *stream, at agent.Position) bool {
-	fresh := s.left || !s.known
+	fresh := s.stopped || !s.known
 	if fresh {
 		f.restartLocked(s, at)
 	}
@@ -193,9 +195,9 @@ func hasRecord(e agent.Event) bool {
 	return false
 }
 
-// Leave tells the readers that this process has stopped working on a run, for whatever reason. Call
+// Stopped tells the readers that this process has stopped working on a run, for whatever reason. Call
 // it from OnEnd of [agent.RecoverOptions].
-func (f *Feed) Leave(key run.Key) {
+func (f *Feed) Stopped(key run.Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.streams[key]
@@ -203,21 +205,21 @@ func (f *Feed) Leave(key run.Key) {
 	case s == nil:
 	case s.known:
 		f.addLocked(s, positionedEvent{refresh(key), s.last})
-		s.left = true
-		s.leaves++
+		s.stopped = true
+		s.stops++
 	default:
-		s.visits++
+		s.hints++
 		s.wakeLocked()
 	}
 }
 
-// Expect makes readers look in the store for events soon, because another process may continue the
+// Wake makes readers look in the store for events soon, because another process may continue the
 // run, for example after a reply.
-func (f *Feed) Expect(key run.Key) {
+func (f *Feed) Wake(key run.Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s := f.streams[key]; s != nil {
-		s.visits++
+		s.hints++
 		s.wakeLocked()
 	}
 }
@@ -249,7 +251,7 @@ func (f *Feed) restartLocked(s *stream, at agent.Position) {
 	if f.opts.Items == nil && !s.known {
 		s.floor = agent.Position{}
 	}
-	s.last, s.known, s.left = s.floor, true, false
+	s.last, s.known, s.stopped = s.floor, true, false
 }
 
 // addLocked adds an event and wakes the readers.
@@ -275,18 +277,18 @@ func (f *Feed) addLocked(s *stream, e positionedEvent) {
 
 // wakeLocked wakes waiting readers.
 func (s *stream) wakeLocked() {
-	if s.news != nil {
-		close(s.news)
-		s.news = nil
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
 	}
 }
 
-// newsLocked returns a channel that is closed at the next change.
-func (s *stream) newsLocked() <-chan struct{} {
-	if s.news == nil {
-		s.news = make(chan struct{})
+// changeLocked returns a channel that is closed at the next change.
+func (s *stream) changeLocked() <-chan struct{} {
+	if s.changed == nil {
+		s.changed = make(chan struct{})
 	}
-	return s.news
+	return s.changed
 }
 
 // dropLocked drops the first n events.
@@ -331,5 +333,5 @@ func (f *Feed) Usage() Usage {
 	return Usage{Readers: f.readers, Bytes: f.size, Held: f.held}
 }
 
-// ErrReaders means that [Options.Readers] is reached.
-var ErrReaders = errors.New("feed: too many readers")
+// ErrTooManyReaders means that [Options.Readers] is reached.
+var ErrTooManyReaders = errors.New("feed: too many readers")

@@ -213,7 +213,7 @@ func TestOtherProcess(t *testing.T) {
 		r := read(t, f, "")
 		f.Publish(key, k.turn(1, 0))
 		f.Publish(key, delta(1, "a"))
-		f.Leave(key)
+		f.Stopped(key)
 		wantRest(t, r, "1 a refresh")
 		k.turn(2, 0)
 		if e, err := r.Next(t.Context()); err != nil || e.ID != "2" {
@@ -223,7 +223,7 @@ func TestOtherProcess(t *testing.T) {
 		f.Publish(key, k.turn(4, 0))
 		wantRest(t, r, "3 4")
 		wantRest(t, read(t, f, "1"), "2 3 4")
-		f.Leave(key)
+		f.Stopped(key)
 		wantRest(t, r, "refresh")
 		k.mu.Lock()
 		k.over = true
@@ -239,7 +239,7 @@ func TestOtherProcess(t *testing.T) {
 		if k.heads > 25 || k.looks > 10 {
 			t.Errorf("got %d heads and %d replays, want few of a run that does not move", k.heads, k.looks)
 		}
-		f.Expect(key)
+		f.Wake(key)
 		began := time.Now()
 		k.turn(5, 0)
 		if e, err := r.Next(t.Context()); err != nil || e.ID != "5" || time.Since(began) > time.Second {
@@ -278,14 +278,14 @@ func TestReadersAreBounded(t *testing.T) {
 	f := eventfeed.New(&eventfeed.Options{Readers: 2})
 	read(t, f, "")
 	second := read(t, f, "")
-	if _, err := f.Read(t.Context(), key, agent.Position{}); !errors.Is(err, eventfeed.ErrReaders) {
-		t.Errorf("got error %v, want %v", err, eventfeed.ErrReaders)
+	if _, err := f.Read(t.Context(), key, agent.Position{}); !errors.Is(err, eventfeed.ErrTooManyReaders) {
+		t.Errorf("got error %v, want %v", err, eventfeed.ErrTooManyReaders)
 	}
 	second.Close()
 	second.Close()
 	read(t, f, "")
-	if _, err := f.Read(t.Context(), key, agent.Position{}); !errors.Is(err, eventfeed.ErrReaders) {
-		t.Errorf("got error %v after a reader was closed twice, want %v", err, eventfeed.ErrReaders)
+	if _, err := f.Read(t.Context(), key, agent.Position{}); !errors.Is(err, eventfeed.ErrTooManyReaders) {
+		t.Errorf("got error %v after a reader was closed twice, want %v", err, eventfeed.ErrTooManyReaders)
 	}
 }
 
@@ -331,7 +331,7 @@ func TestReadersComeAndGo(t *testing.T) {
 		e := k.turn(seq, 0)
 		switch n := random.IntN(20); {
 		case n == 0:
-			f.Leave(key)
+			f.Stopped(key)
 			for range random.IntN(10) { // of another process
 				if seq < last {
 					seq++
@@ -345,7 +345,7 @@ func TestReadersComeAndGo(t *testing.T) {
 			f.Publish(key, e)
 		}
 	}
-	f.Leave(key)
+	f.Stopped(key)
 	readers.Wait()
 	if _, size := f.Size(); size > 3000 || f.Usage().Held != 0 {
 		t.Errorf("got %d bytes in memory and %d held by readers, want at most 3000 and none", size, f.Usage().Held)
@@ -392,11 +392,11 @@ func TestLostEvent(t *testing.T) {
 			f := eventfeed.New(o(k))
 			r := read(t, f, "")
 			f.Publish(key, k.turn(1, 0))
-			f.Leave(key)
+			f.Stopped(key)
 			wantRest(t, r, "1 refresh")
 			f.Publish(key, k.turn(2, 0))
 			k.turn(3, 0)
-			f.Leave(key)
+			f.Stopped(key)
 			if got, want := rest(t, r), "2 refresh 3"; !strings.HasSuffix(got, want) {
 				t.Errorf("got %q, want %q", got, want)
 			}
@@ -421,15 +421,15 @@ func TestReaderWaitsMeanwhile(t *testing.T) {
 		}()
 		synctest.Wait()
 		k.turn(2, 0)
-		f.Leave(key)
+		f.Stopped(key)
 		if e := <-next; e.ID != "2" {
 			t.Errorf("got %+v, want event 2: work on the run has ended", e)
 		}
 		k.turn(3, 0)
-		f.Leave(key) // while the reader is busy
+		f.Stopped(key) // while the reader is busy
 		wantRest(t, r, "3")
 		f.Publish(key, k.turn(4, 0))
-		f.Leave(key)
+		f.Stopped(key)
 		wantRest(t, r, "4 refresh")
 		k.turn(5, 0)
 		f.Publish(key, k.turn(6, 0))

@@ -21,12 +21,12 @@ func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, key run.Key) {
 	}
 	after, err := agent.ParsePosition(last)
 	if err != nil {
-		f.opts.Fail(w, r, fmt.Errorf("%w: %w", agent.ErrPosition, err))
+		f.opts.HandleError(w, r, fmt.Errorf("%w: %w", agent.ErrPosition, err))
 		return
 	}
 	reader, err := f.Read(r.Context(), key, after)
 	if err != nil {
-		f.opts.Fail(w, r, err)
+		f.opts.HandleError(w, r, err)
 		return
 	}
 	defer reader.Close()
@@ -81,15 +81,15 @@ func (s *response) write(format string, args ...any) error {
 	return s.control.Flush()
 }
 
-// fail writes the default response to a request that gets no stream.
-func fail(w http.ResponseWriter, _ *http.Request, err error) {
+// handleError writes the default response to a request that gets no stream.
+func handleError(w http.ResponseWriter, _ *http.Request, err error) {
 	code := http.StatusInternalServerError
 	switch {
 	case errors.Is(err, record.ErrNotFound):
 		code = http.StatusNotFound
 	case errors.Is(err, agent.ErrPosition):
 		code = http.StatusBadRequest
-	case errors.Is(err, ErrReaders):
+	case errors.Is(err, ErrTooManyReaders):
 		code = http.StatusServiceUnavailable
 	}
 	http.Error(w, http.StatusText(code), code)

@@ -8,25 +8,27 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Reader reads the events of a run. It is for one goroutine.
+// Reader reads the events of a run. It is for one goroutine. A live reader reads from memory, which has
+// all events after the last one that it has read. The others look in the store.
 type Reader struct {
 	feed   *Feed
 	stream *stream
 	closed bool
 
-	position    agent.Position // position of the last event that has a record
-	next        uint64         // number of the next event in memory, if live
-	live        bool           // everything before next is read
-	caughtUp    bool           // the last look in the store found nothing after position
-	visits      int            // stream.visits at that look
-	leaves      int            // stream.leaves at that look
-	endReported bool           // the reader was told that the run has ended
-	whole       bool           // the store was read up to the record seen
-	seen        uint64
-	ready       []Event   // read but not yet returned
-	held        int       // the part of Feed.held for ready
-	lastLook    time.Time // last look in the store
-	idleLooks   int       // number of looks since the run last changed
+	position    agent.Position // of the last event that has a record
+	live        bool
+	next        uint64 // number of the next event in memory, if live
+	caughtUp    bool   // the last look in the store found nothing after position
+	endReported bool   // the reader was told that the run has ended
+
+	lastLook  time.Time // last look in the store
+	seen      uint64    // number of records at that look, if all their events were read
+	idleLooks int       // number of looks since the run last changed
+	hints     int       // those of the stream that were followed
+	stops     int       // those of the stream after which the store was looked in
+
+	ready []Event // read but not yet returned
+	held  int     // the part of Feed.held for ready
 }
 
 // Read returns a reader of the events after a position, which the caller must close. The zero
@@ -36,7 +38,7 @@ func (f *Feed) Read(ctx context.Context, key run.Key, after agent.Position) (*Re
 	f.mu.Lock()
 	if f.readers >= f.opts.Readers {
 		f.mu.Unlock()
-		return nil, ErrReaders
+		return nil, ErrTooManyReaders
 	}
 	f.readers++
 	r := &Reader{feed: f, stream: f.streamLocked(key), position: after, lastLook: time.Now()}
@@ -65,7 +67,7 @@ func (r *Reader) Close() {
 		return
 	}
 	r.closed = true
-	r.dropLocked()
+	r.releaseLocked()
 	r.feed.readers--
 	r.stream.readers--
 	r.feed.forgetLocked(r.stream)
@@ -75,11 +77,11 @@ func (r *Reader) Close() {
 // another error is from the store, and the reader may be asked again.
 func (r *Reader) Next(ctx context.Context) (Event, error) {
 	for len(r.ready) == 0 {
-		news := r.wait()
+		changed := r.changed()
 		if err := r.fill(ctx); err != nil {
 			return Event{}, err
 		}
-		if len(r.ready) == 0 && r.isLeft() {
+		if len(r.ready) == 0 && r.hasStopped() {
 			if err := r.look(ctx); err != nil {
 				return Event{}, err
 			}
@@ -87,7 +89,7 @@ func (r *Reader) Next(ctx context.Context) (Event, error) {
 		if len(r.ready) > 0 {
 			break
 		}
-		if err := r.sleep(ctx, news); err != nil {
+		if err := r.sleep(ctx, changed); err != nil {
 			return Event{}, err
 		}
 	}
@@ -100,7 +102,7 @@ func (r *Reader) Next(ctx context.Context) (Event, error) {
 // does not wait.
 func (r *Reader) Ready(ctx context.Context) ([]Event, error) {
 	if len(r.ready) == 0 {
-		r.wait()
+		r.changed()
 		if err := r.fill(ctx); err != nil {
 			return nil, err
 		}
@@ -110,33 +112,33 @@ func (r *Reader) Ready(ctx context.Context) ([]Event, error) {
 	return ready, nil
 }
 
-// dropLocked forgets the events that are ready.
-func (r *Reader) dropLocked() {
+// changed returns a channel that is closed at the next change of the stream. All that was read has been
+// returned.
+func (r *Reader) changed() <-chan struct{} {
+	r.feed.mu.Lock()
+	defer r.feed.mu.Unlock()
+	r.releaseLocked()
+	return r.stream.changeLocked()
+}
+
+// releaseLocked drops the events that are ready, and no longer counts them as held.
+func (r *Reader) releaseLocked() {
 	r.feed.held -= r.held
 	r.held, r.ready = 0, nil
 }
 
-// wait returns a channel that is closed at the next change of the stream. It is called when all that
-// was read is returned.
-func (r *Reader) wait() <-chan struct{} {
-	r.feed.mu.Lock()
-	defer r.feed.mu.Unlock()
-	r.dropLocked()
-	return r.stream.newsLocked()
-}
-
-// isLeft reports whether the process has stopped working on the run since the last look in the
+// hasStopped reports whether the process has stopped working on the run since the last look in the
 // store: its last records may not have been published as events.
-func (r *Reader) isLeft() bool {
+func (r *Reader) hasStopped() bool {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
-	left := r.live && r.stream.left && r.leaves != r.stream.leaves && r.feed.opts.Items != nil
-	r.leaves = r.stream.leaves
-	return left
+	stopped := r.live && r.stream.stopped && r.stops != r.stream.stops && r.feed.opts.Items != nil
+	r.stops = r.stream.stops
+	return stopped
 }
 
-// sleep waits for news or for the next poll.
-func (r *Reader) sleep(ctx context.Context, news <-chan struct{}) error {
+// sleep waits for a change or for the next poll.
+func (r *Reader) sleep(ctx context.Context, changed <-chan struct{}) error {
 	var poll <-chan time.Time
 	if every := r.feed.opts.Poll; every > 0 {
 		timer := time.NewTimer(every<<min(r.idleLooks, 3) - time.Since(r.lastLook))
@@ -146,7 +148,7 @@ func (r *Reader) sleep(ctx context.Context, news <-chan struct{}) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-news:
+	case <-changed:
 		r.idleLooks = 0
 		return nil
 	case <-poll:
@@ -157,7 +159,7 @@ func (r *Reader) sleep(ctx context.Context, news <-chan struct{}) error {
 // poll looks in the store, unless this process works on the run: then memory has everything.
 func (r *Reader) poll(ctx context.Context) error {
 	r.feed.mu.Lock()
-	here := r.live && !r.stream.left
+	here := r.live && !r.stream.stopped
 	r.feed.mu.Unlock()
 	if here {
 		r.lastLook = time.Now()
@@ -203,8 +205,8 @@ func (r *Reader) readMemory() (floor agent.Position, begun bool) {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
 	s := r.stream
-	if r.visits != s.visits {
-		r.visits, r.caughtUp, r.idleLooks = s.visits, false, 0
+	if r.hints != s.hints {
+		r.hints, r.caughtUp, r.idleLooks = s.hints, false, 0
 	}
 	if r.live && r.next < s.first { // the reader is too slow, or another process worked on the run
 		r.live, r.caughtUp = false, false
@@ -283,7 +285,7 @@ func (r *Reader) look(ctx context.Context) error {
 		}
 	}
 	r.idleLooks++
-	moved := r.feed.opts.Head == nil || !r.whole || r.seen != head.Seq
+	moved := r.feed.opts.Head == nil || r.seen != head.Seq
 	if moved {
 		r.idleLooks = 0
 	}
@@ -292,7 +294,7 @@ func (r *Reader) look(ctx context.Context) error {
 			return err
 		}
 	}
-	r.caughtUp, r.whole, r.seen = true, true, head.Seq // there may be more by now
+	r.caughtUp, r.seen = true, head.Seq // there may be more by now
 	if moved && head.Status.Ended() && !r.endReported {
 		r.endReported = true
 		r.ready = append(r.ready, refresh(r.stream.key))

@@ -208,7 +208,7 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request, c caller) error
 	if err := s.engine.answer(r.Context(), c.key(r), answers); err != nil {
 		return err
 	}
-	s.feed.Expect(c.key(r))
+	s.feed.Wake(c.key(r))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -233,7 +233,7 @@ func (s *service) stop(w http.ResponseWriter, r *http.Request, c caller) error {
 	if err := s.engine.stop(r.Context(), key); err != nil {
 		return err
 	}
-	s.feed.Expect(key)
+	s.feed.Wake(key)
 	w.WriteHeader(http.StatusAccepted) // Temporal ends it a moment later
 	return nil
 }
@@ -269,7 +269,7 @@ var codes = []struct {
 	{run.ErrUnfit, http.StatusUnprocessableEntity, ""}, // it names the field
 	{record.ErrHeld, http.StatusServiceUnavailable, "the run is busy; try again"},
 	{agent.ErrPosition, http.StatusBadRequest, "the run has no such event"},
-	{eventfeed.ErrReaders, http.StatusServiceUnavailable, "there are too many event streams; try again"},
+	{eventfeed.ErrTooManyReaders, http.StatusServiceUnavailable, "there are too many event streams; try again"},
 }
 
 // fail answers with the error of a request. Details that the user must not see are only logged.

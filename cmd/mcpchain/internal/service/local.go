@@ -73,7 +73,7 @@ func (l *local) work(ctx context.Context) error {
 		Context:   l.begin,
 		OnEvent:   l.event,
 		Logger:    l.logger,
-		OnEnd:     func(key run.Key, _ *agent.Result, _ error) { l.feed.Leave(key) },
+		OnEnd:     func(key run.Key, _ *agent.Result, _ error) { l.feed.Stopped(key) },
 	})
 }
 
@@ -128,7 +128,7 @@ func (l *local) stop(ctx context.Context, key run.Key) error {
 		}
 	}
 	if !errors.Is(err, record.ErrHeld) {
-		l.feed.Leave(key)
+		l.feed.Stopped(key)
 	}
 	return err
 }

@@ -119,12 +119,12 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 	s.closing, s.endStreams = context.WithCancel(context.Background())
 	s.ends = append(s.ends, s.endStreams)
 	s.feed = eventfeed.New(&eventfeed.Options{
-		Replay:     s.agent.Replay,
-		Head:       s.head,
-		Poll:       poll,
-		Readers:    o.connections,
-		TotalBytes: o.memory,
-		Fail:       s.fail,
+		Replay:      s.agent.Replay,
+		Head:        s.head,
+		Poll:        poll,
+		Readers:     o.connections,
+		TotalBytes:  o.memory,
+		HandleError: s.fail,
 	})
 	if o.temporal == "" { // this process drives runs, together with others that share the database
 		s.engine = &local{
