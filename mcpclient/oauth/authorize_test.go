@@ -12,18 +12,16 @@ import (
 
 // answering is a person with an answer that an attacker changes.
 func answering(w *world, change func(answer url.Values)) *Options {
-	opts := w.options()
-	opts.Grant = &AuthorizationCode{Receiver: &person{w: w, answer: func(_ string, answer url.Values) url.Values {
+	return w.granted(&AuthorizationCode{Receiver: &person{w: w, answer: func(_ string, answer url.Values) url.Values {
 		change(answer)
 		return answer
-	}}}
-	return opts
+	}}})
 }
 
 // TestAnswerIsChecked: unless an answer is surely the right server's, its code
 // is not used and its words are not shown.
 func TestAnswerIsChecked(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name      string
 		supported any // authorization_response_iss_parameter_supported
 		change    func(url.Values)
@@ -51,8 +49,7 @@ func TestAnswerIsChecked(t *testing.T) {
 			a.Set("error", "call-this-number")
 			a.Set("error_description", "call-this-number")
 		}, "another issuer"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.meta["authorization_response_iss_parameter_supported"] = tt.supported
@@ -103,14 +100,12 @@ func TestStolenCode(t *testing.T) {
 func TestReplayedAnswer(t *testing.T) {
 	w := newWorld(t)
 	var first url.Values
-	opts := w.options()
-	opts.Grant = &AuthorizationCode{Receiver: &person{w: w, answer: func(_ string, answer url.Values) url.Values {
+	auth := w.transport(w.granted(&AuthorizationCode{Receiver: &person{w: w, answer: func(_ string, answer url.Values) url.Values {
 		if first == nil {
 			first = answer
 		}
 		return first
-	}}}
-	auth := w.transport(opts)
+	}}}))
 	w.mustCall(auth)
 	w.revoke()
 	w.set(func() { clear(w.refreshes) })
@@ -126,7 +121,7 @@ func TestReplayedAnswer(t *testing.T) {
 func TestClientIdentityOrder(t *testing.T) {
 	registered := Credentials{Issuer: issuerOne, ID: "by-hand", Secret: "secret-of-hand"}
 	doc := &Credentials{ID: "https://host.test/client.json"}
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		grant AuthorizationCode
 		meta  map[string]any
@@ -139,17 +134,14 @@ func TestClientIdentityOrder(t *testing.T) {
 		{"by hand before that", AuthorizationCode{Clients: []Credentials{registered}, Client: &Credentials{ID: "given"}}, nil, "by-hand"},
 		{"where no server of a client is named", AuthorizationCode{Clients: []Credentials{{Issuer: issuerTwo, ID: "other"}}, Client: &Credentials{ID: "given"}}, nil, "given"},
 		{"credentials of another server are not used", AuthorizationCode{Clients: []Credentials{{Issuer: issuerTwo, ID: "other"}}, RegisterAs: "Test"}, nil, "client-1-of-as.test"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			for k, v := range tt.meta {
 				w.meta[k] = v
 			}
-			opts := w.options()
 			tt.grant.Receiver = &person{w: w}
-			opts.Grant = &tt.grant
-			w.mustCall(w.transport(opts))
+			w.mustCall(w.transport(w.granted(&tt.grant)))
 			check.Equal(t, "client_id", query(t, w.asked[0], "client_id"), tt.want)
 		})
 	}
@@ -167,9 +159,7 @@ func TestConfiguredClientsAreCopied(t *testing.T) {
 			c := &Credentials{ID: "https://host.test/client.json"}
 			g := grant(c)
 			g.Receiver = &person{w: w}
-			opts := w.options()
-			opts.Grant = &g
-			auth := w.transport(opts)
+			auth := w.transport(w.granted(&g))
 			c.ID = "changed"
 			w.mustCall(auth)
 			check.Equal(t, "client_id", query(t, w.asked[0], "client_id"), "https://host.test/client.json")
@@ -179,8 +169,7 @@ func TestConfiguredClientsAreCopied(t *testing.T) {
 
 func TestCredentialsOfAnotherServer(t *testing.T) {
 	w := newWorld(t)
-	opts := w.options()
-	opts.Grant = &AuthorizationCode{Receiver: &person{w: w}, Clients: []Credentials{{Issuer: issuerTwo, ID: "x", Secret: "y"}}}
+	opts := w.granted(&AuthorizationCode{Receiver: &person{w: w}, Clients: []Credentials{{Issuer: issuerTwo, ID: "x", Secret: "y"}}})
 	wantUntrusted(t, call(t.Context(), w.transport(opts)), "register with the new one")
 	if slices.Contains(w.paths, "GET "+issuerOne+"/.well-known/oauth-authorization-server") {
 		t.Error("continued with a server without credentials for it")

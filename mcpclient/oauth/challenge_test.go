@@ -15,7 +15,7 @@ import (
 
 func TestParseChallenges(t *testing.T) {
 	type p = map[string]string
-	tests := []struct {
+	for _, tt := range []struct {
 		fields []string
 		want   []challenge
 	}{
@@ -33,8 +33,7 @@ func TestParseChallenges(t *testing.T) {
 		{[]string{`Bearer a=1, b="open, Basic realm="x"`}, []challenge{{"bearer", p{"a": "1", "b": "open, Basic realm="}}}},
 		{[]string{", ,Bearer ,a=1"}, []challenge{{"bearer", p{"a": "1"}}}},
 		{[]string{`@`}, nil},
-	}
-	for _, tt := range tests {
+	} {
 		check.Same(t, tt.fields, parseChallenges(tt.fields), tt.want, cmp.AllowUnexported(challenge{}))
 	}
 }
@@ -92,7 +91,7 @@ func FuzzParseChallenges(f *testing.F) {
 }
 
 func TestDemandOf(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		fields []string
 		dpop   bool
 		want   *demand
@@ -104,8 +103,7 @@ func TestDemandOf(t *testing.T) {
 		{[]string{`Bearer scope="a"`, `Bearer resource_metadata="https://h"`}, false, &demand{scheme: "bearer", metadata: "https://h"}, true},
 		{[]string{`Bearer scope="a", DPoP algs="ES256", resource_metadata="https://h"`}, false, &demand{scheme: "bearer", metadata: "https://h", scopes: []string{"a"}}, true},
 		{[]string{`Bearer scope="a", DPoP scope="d"`}, true, &demand{scheme: "dpop", scopes: []string{"d"}}, true},
-	}
-	for _, tt := range tests {
+	} {
 		got, ours := parseDemand(http.Header{"Www-Authenticate": tt.fields}, tt.dpop)
 		if ours != tt.ours || !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%q: got %+v, %v, want %+v, %v", tt.fields, got, ours, tt.want, tt.ours)

@@ -9,6 +9,7 @@ import (
 	"crypto/rsa"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -30,7 +31,7 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 
 func TestTokenEndpointAuthentication(t *testing.T) {
 	const id, secret = "the client:1", "s%crét+&"
-	tests := []struct {
+	for _, tt := range []struct {
 		name      string
 		c         Credentials
 		supported []string
@@ -43,8 +44,7 @@ func TestTokenEndpointAuthentication(t *testing.T) {
 		{"none with a secret", Credentials{ID: id, Secret: secret}, []string{"none"}, methodNone},
 		{"as told", Credentials{ID: id, Secret: secret, Method: methodPost}, []string{"client_secret_basic"}, methodPost},
 		{"key", Credentials{ID: id, Key: newKey(t)}, []string{"private_key_jwt"}, methodPrivateKeyJWT},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			form, header := url.Values{}, http.Header{}
 			m := &issuerMetadata{Issuer: issuerOne, TokenEndpointAuthMethodsSupported: tt.supported}
@@ -111,18 +111,11 @@ func TestAssertion(t *testing.T) {
 	}
 }
 
-// service is a world for a service as the client.
-func service(w *world, grant Grant) *Options {
-	opts := w.options()
-	opts.Grant = grant
-	return opts
-}
-
 func TestClientCredentials(t *testing.T) {
 	for _, c := range []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}, {Issuer: issuerOne, ID: "svc", Key: newKey(t)}} {
 		inBubble(t, func(t *testing.T, w *world) {
 			w.challenge, w.noRefresh = `scope="jobs"`, true
-			auth := w.transport(service(w, &ClientCredentials{Clients: []Credentials{c}}))
+			auth := w.transport(w.granted(&ClientCredentials{Clients: []Credentials{c}}))
 			w.mustCall(auth)
 			time.Sleep(2 * time.Hour)
 			w.mustCall(auth)
@@ -141,15 +134,14 @@ func TestClientCredentials(t *testing.T) {
 // TestServiceSecretsGoNowhereElse: if a server names another authorization server, it gets nothing.
 func TestServiceSecretsGoNowhereElse(t *testing.T) {
 	c := Credentials{Issuer: issuerTwo, ID: "svc", Secret: "the-secret-of-svc"}
-	grants := map[string]Grant{
+	for name, grant := range map[string]Grant{
 		"client credentials": &ClientCredentials{Clients: []Credentials{c}},
 		"enterprise":         enterprise(t, []Credentials{c}),
 		"workload":           &Workload{Issuers: []string{issuerTwo}, Assertion: assertion("the-assertion")},
-	}
-	for name, grant := range grants {
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			wantUntrusted(t, call(t.Context(), w.transport(service(w, grant))), issuerTwo)
+			wantUntrusted(t, call(t.Context(), w.transport(w.granted(grant))), issuerTwo)
 			if len(w.forms) > 0 {
 				t.Errorf("got %v", w.forms)
 			}
@@ -162,7 +154,7 @@ func TestServiceRefused(t *testing.T) {
 	w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) {
 		reply(rw, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
 	}
-	err := call(t.Context(), w.transport(service(w, &ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}}})))
+	err := call(t.Context(), w.transport(w.granted(&ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}}})))
 	if refused, ok := errors.AsType[*ServerError](err); !ok || refused.status != http.StatusUnauthorized || !strings.Contains(err.Error(), "check the client id") {
 		t.Errorf("got %v, want what to do", err)
 	}
@@ -170,7 +162,7 @@ func TestServiceRefused(t *testing.T) {
 
 // TestTokensThatCannotBeUsed: unusable tokens are refused when they arrive.
 func TestTokensThatCannotBeUsed(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		answer map[string]any
 		want   string
 	}{
@@ -183,14 +175,11 @@ func TestTokensThatCannotBeUsed(t *testing.T) {
 		{map[string]any{"access_token": "x"}, `type ""`},
 		{map[string]any{"access_token": "x", "token_type": "DPoP"}, "set Options.DPoP"},
 		{map[string]any{"access_token": "x", "token_type": "Bearer", "expires_in": "soon"}, "expires_in"},
-	}
-	for _, tt := range tests {
+	} {
 		w := newWorld(t)
 		w.pages["as.test/token"] = document(tt.answer)
-		err := call(t.Context(), w.transport(w.options()))
-		if err == nil || !strings.Contains(err.Error(), tt.want) || len(w.seen) != 1 {
-			t.Errorf("%.60v: got %v, want %q", tt.answer, err, tt.want)
-		}
+		check.Text(t, call(t.Context(), w.transport(w.options())), tt.want)
+		check.Equal(t, fmt.Sprintf("requests, %.60v", tt.answer), len(w.seen), 1)
 	}
 }
 

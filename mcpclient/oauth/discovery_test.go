@@ -2,25 +2,22 @@ package oauth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestMetadataURLs(t *testing.T) {
-	tests := map[string][]string{
+	for issuer, want := range map[string][]string{
 		"https://as.test":       {"https://as.test/.well-known/oauth-authorization-server", "https://as.test/.well-known/openid-configuration"},
 		"https://as.test/":      {"https://as.test/.well-known/oauth-authorization-server", "https://as.test/.well-known/openid-configuration"},
 		"https://as.test/a/b":   {"https://as.test/.well-known/oauth-authorization-server/a/b", "https://as.test/.well-known/openid-configuration/a/b", "https://as.test/a/b/.well-known/openid-configuration"},
 		"https://as.test/a%2Fb": {"https://as.test/.well-known/oauth-authorization-server/a%2Fb", "https://as.test/.well-known/openid-configuration/a%2Fb", "https://as.test/a%2Fb/.well-known/openid-configuration"},
-	}
-	for issuer, want := range tests {
+	} {
 		u, err := url.Parse(issuer)
 		check.Must(t, err)
 		check.Same(t, issuer, metadataURLs(u), want)
@@ -46,7 +43,7 @@ func TestCanonical(t *testing.T) {
 func TestDiscoveryOrder(t *testing.T) {
 	const prm, root, as, oidc = "GET https://mcp.test/.well-known/oauth-protected-resource/mcp", "GET https://mcp.test/.well-known/oauth-protected-resource",
 		"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		arrange func(w *world)
 		want    []string // requests up to the metadata
@@ -65,8 +62,7 @@ func TestDiscoveryOrder(t *testing.T) {
 			w.issuers = []string{issuerOne + "/tenant"}
 			w.pages["as.test/tenant"+oidc] = document(map[string]any{"issuer": issuerOne + "/tenant", "token_endpoint": issuerOne + "/token"})
 		}, []string{prm, "GET " + issuerOne + as + "/tenant", "GET " + issuerOne + oidc + "/tenant", "GET " + issuerOne + "/tenant" + oidc}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			tt.arrange(w)
@@ -85,7 +81,8 @@ func document(v any) http.HandlerFunc {
 
 // TestMetadataIsChecked has one mistake in each row: no request may follow the metadata.
 func TestMetadataIsChecked(t *testing.T) {
-	tests := []struct {
+	const inner = "https://169.254.169.254/x"
+	for _, tt := range []struct {
 		name    string
 		arrange func(w *world)
 		want    string
@@ -98,8 +95,15 @@ func TestMetadataIsChecked(t *testing.T) {
 		{"plain PKCE", func(w *world) { w.meta["code_challenge_methods_supported"] = []string{"plain"} }, "PKCE"},
 		{"no authorization server", func(w *world) { w.issuers = []string{} }, "names no authorization server"},
 		{"issuer with query", func(w *world) { w.issuers = []string{issuerOne + "?a=b"} }, "query"},
-	}
-	for _, tt := range tests {
+		// a bad URL in each field
+		{"URL of metadata", func(w *world) { w.challenge = `resource_metadata="` + inner + `"` }, ""},
+		{"URL of issuer", func(w *world) { w.issuers = []string{"https://10.0.0.1"} }, ""},
+		{"URL of authorization", func(w *world) { w.meta["authorization_endpoint"] = inner }, ""},
+		{"javascript", func(w *world) { w.meta["authorization_endpoint"] = "javascript:alert(document.cookie)" }, ""},
+		{"URL of token", func(w *world) { w.meta["token_endpoint"] = inner }, ""},
+		{"plain URL of token", func(w *world) { w.meta["token_endpoint"] = "http://as.test/token" }, ""},
+		{"URL of registration", func(w *world) { w.meta["registration_endpoint"] = "https://[::1]/register" }, ""},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			tt.arrange(w)
@@ -148,9 +152,8 @@ func TestLegacyIssuer(t *testing.T) {
 
 	w = legacyWorld(t, true)
 	w.meta["issuer"] = "https://evil.test/"
-	if err := call(t.Context(), w.transport(w.options())); !errors.Is(err, ErrUntrusted) || len(w.asked) > 0 {
-		t.Errorf("got %v, %q, want ErrUntrusted and no sign-in", err, w.asked)
-	}
+	check.Is(t, call(t.Context(), w.transport(w.options())), ErrUntrusted)
+	check.Equal(t, "sign-ins", len(w.asked), 0)
 }
 
 // TestLegacyOnlyWithoutMetadata: a failing server is not a legacy server.
@@ -159,28 +162,23 @@ func TestLegacyOnlyWithoutMetadata(t *testing.T) {
 	w.pages["mcp.test/.well-known/oauth-protected-resource/mcp"] = func(rw http.ResponseWriter, _ *http.Request) {
 		rw.WriteHeader(http.StatusBadGateway)
 	}
-	if err := call(t.Context(), w.transport(w.options())); err == nil || !strings.Contains(err.Error(), "502") || len(w.asked) > 0 {
-		t.Errorf("got %v, %q, want the status 502 and no sign-in", err, w.asked)
-	}
+	check.Text(t, call(t.Context(), w.transport(w.options())), "502")
+	check.Equal(t, "sign-ins", len(w.asked), 0)
 }
 
 // TestNamedMetadataMustExist: a server that names metadata is not a legacy server.
 func TestNamedMetadataMustExist(t *testing.T) {
 	w := legacyWorld(t, true)
 	w.challenge = `resource_metadata="https://mcp.test/nowhere"`
-	err := call(t.Context(), w.transport(w.options()))
-	if err == nil || !strings.Contains(err.Error(), "that the server names") || len(w.asked) > 0 {
-		t.Errorf("got %v, %q, want an error and no sign-in", err, w.asked)
-	}
+	check.Text(t, call(t.Context(), w.transport(w.options())), "that the server names")
+	check.Equal(t, "sign-ins", len(w.asked), 0)
 }
 
 func TestOtherAuthenticationIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	w.scheme, w.challenge = "Basic", `realm="x"`
-	err := call(t.Context(), w.transport(w.options()))
-	if err == nil || !strings.Contains(err.Error(), "HTTP status 401") || len(w.paths) > 0 {
-		t.Errorf("got %v after %q, want the server's 401 and no requests", err, w.paths)
-	}
+	check.Text(t, call(t.Context(), w.transport(w.options())), "HTTP status 401")
+	check.Equal(t, "requests", len(w.paths), 0)
 }
 
 func TestDiscover(t *testing.T) {

@@ -91,12 +91,17 @@ func boundTo(w *world, asNonce, rsNonce string) {
 	}
 }
 
+// bound is a transport that binds its tokens to a key.
+func (w *world) bound(d *DPoP) *Transport {
+	opts := w.options()
+	opts.DPoP = d
+	return w.transport(opts)
+}
+
 func TestDPoP(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		boundTo(w, "", "")
-		opts := w.options()
-		opts.DPoP = &DPoP{Require: true}
-		auth := w.transport(opts)
+		auth := w.bound(&DPoP{Require: true})
 		w.mustCall(auth)
 		check.NoError(t, callAs(t.Context(), auth, http.MethodPost, serverURL+"?query=1"))
 		if len(w.heads) != 2 || w.heads[0].Get("Jti") == w.heads[1].Get("Jti") {
@@ -108,9 +113,7 @@ func TestDPoP(t *testing.T) {
 func TestDPoPNonces(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		boundTo(w, "nonce-of-as", "nonce-of-rs")
-		opts := w.options()
-		opts.DPoP = &DPoP{}
-		auth := w.transport(opts)
+		auth := w.bound(&DPoP{})
 		w.mustCall(auth)
 		w.mustCall(auth)
 		if len(w.forms) != 2 || len(w.asked) != 1 || w.forms[0].Get("code") != w.forms[1].Get("code") {
@@ -150,9 +153,7 @@ func TestDPoPNonceNeverRight(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		boundTo(w, "", "")
 		n := 0
-		opts := w.options()
-		opts.DPoP = &DPoP{}
-		auth := w.transport(opts)
+		auth := w.bound(&DPoP{})
 		w.mustCall(auth)
 		w.set(func() {
 			w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) {
@@ -170,14 +171,10 @@ func TestDPoPNonceNeverRight(t *testing.T) {
 
 func TestDPoPIsNotSilentlyDropped(t *testing.T) {
 	w := newWorld(t)
-	opts := w.options()
-	opts.DPoP = &DPoP{Require: true}
-	wantUntrusted(t, call(t.Context(), w.transport(opts)), "DPoP.Require")
+	wantUntrusted(t, call(t.Context(), w.bound(&DPoP{Require: true})), "DPoP.Require")
 
 	w = newWorld(t)
-	opts = w.options()
-	opts.DPoP = &DPoP{}
-	w.mustCall(w.transport(opts))
+	w.mustCall(w.bound(&DPoP{}))
 
 	w = newWorld(t)
 	w.scheme = "DPoP"
@@ -216,9 +213,7 @@ func TestThumbprint(t *testing.T) {
 
 func TestNoncesAreBounded(t *testing.T) {
 	w := newWorld(t)
-	opts := w.options()
-	opts.DPoP = &DPoP{}
-	auth := w.transport(opts)
+	auth := w.bound(&DPoP{})
 	for i := range 10 * maxNonces {
 		auth.dpop.storeNonce("https://h"+strings.Repeat("x", i)+".test/", http.Header{"Dpop-Nonce": {"n"}})
 	}

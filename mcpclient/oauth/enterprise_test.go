@@ -42,7 +42,7 @@ func TestEnterprise(t *testing.T) {
 				"access_token": fmt.Sprintf("id-jag-%d", len(exchanges)), "issued_token_type": tokenTypeIDJAG, "token_type": "N_A", "expires_in": 300,
 			})
 		}
-		auth := w.transport(service(w, enterprise(t, []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}})))
+		auth := w.transport(w.granted(enterprise(t, []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}})))
 		w.mustCall(auth)
 		time.Sleep(2 * time.Hour)
 		w.mustCall(auth)
@@ -71,15 +71,14 @@ func TestEnterprise(t *testing.T) {
 
 // TestEnterpriseWrongAnswer: the provider's answer is not an assertion.
 func TestEnterpriseWrongAnswer(t *testing.T) {
-	answers := map[string]map[string]any{
+	for name, answer := range map[string]map[string]any{
 		"an access token": {"access_token": "x", "issued_token_type": "urn:ietf:params:oauth:token-type:access_token", "token_type": "Bearer"},
 		"a bearer":        {"access_token": "x", "issued_token_type": tokenTypeIDJAG, "token_type": "Bearer"},
 		"nothing":         {"issued_token_type": tokenTypeIDJAG, "token_type": "N_A"},
-	}
-	for name, answer := range answers {
+	} {
 		w := newWorld(t)
 		w.pages["idp.test/token"] = document(answer)
-		err := call(t.Context(), w.transport(service(w, enterprise(t, []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}}))))
+		err := call(t.Context(), w.transport(w.granted(enterprise(t, []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}}))))
 		if err == nil || !strings.Contains(err.Error(), "not an assertion") || len(w.forms) > 0 {
 			t.Errorf("%s: got %v, want a refusal", name, err)
 		}
@@ -94,7 +93,7 @@ func TestWorkload(t *testing.T) {
 			n++
 			return fmt.Sprintf("assertion-%d-for-%s", n, issuer), nil
 		}}
-		auth := w.transport(service(w, grant))
+		auth := w.transport(w.granted(grant))
 		w.mustCall(auth)
 		time.Sleep(2 * time.Hour)
 		w.mustCall(auth)
@@ -117,7 +116,7 @@ func TestWorkloadRefused(t *testing.T) {
 		reply(rw, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
 	}
 	text := "assertion-1"
-	auth := w.transport(service(w, &Workload{Issuers: []string{issuerOne}, Assertion: func(context.Context, string) (string, error) { return text, nil }}))
+	auth := w.transport(w.granted(&Workload{Issuers: []string{issuerOne}, Assertion: func(context.Context, string) (string, error) { return text, nil }}))
 	if refused, ok := errors.AsType[*ServerError](call(t.Context(), auth)); !ok || refused.Code != "invalid_grant" {
 		t.Errorf("got %v, want invalid_grant", refused)
 	}
@@ -136,7 +135,7 @@ func TestWorkloadRefused(t *testing.T) {
 // TestWorkloadAskedTooOften: an answer that says nothing about the assertion.
 func TestWorkloadAskedTooOften(t *testing.T) {
 	w := newWorld(t)
-	auth := w.transport(service(w, &Workload{Issuers: []string{issuerOne}, Assertion: assertion("assertion-1")}))
+	auth := w.transport(w.granted(&Workload{Issuers: []string{issuerOne}, Assertion: assertion("assertion-1")}))
 	w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusTooManyRequests) }
 	check.Text(t, call(t.Context(), auth), "HTTP status 429")
 	w.set(func() { delete(w.pages, "as.test/token") })

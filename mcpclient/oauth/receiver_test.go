@@ -125,7 +125,7 @@ func TestLoopbackDoesNotWaitForOpen(t *testing.T) {
 
 func TestPaste(t *testing.T) {
 	const uri = "http://127.0.0.1/callback"
-	tests := []struct {
+	for _, tt := range []struct {
 		pasted string
 		code   string // empty if it is refused
 	}{
@@ -136,8 +136,7 @@ func TestPaste(t *testing.T) {
 		{"https://evil.test/callback?code=c&state=s", ""},
 		{uri + "/other?code=c", ""},
 		{uri + "?code=%zz", ""},
-	}
-	for _, tt := range tests {
+	} {
 		r, err := (&Paste{Ask: func(_ context.Context, url string) (string, error) {
 			check.Equal(t, "shown", url, "https://as.test/authorize?x=y")
 			return tt.pasted, nil

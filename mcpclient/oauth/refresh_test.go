@@ -226,14 +226,13 @@ func TestTokenOfADamagedStore(t *testing.T) {
 }
 
 func TestLifetime(t *testing.T) {
-	tests := map[string]struct {
+	for raw, want := range map[string]struct {
 		want time.Duration
 		ok   bool
 	}{
 		``: {0, true}, `null`: {0, true}, `60`: {time.Minute, true}, `"60"`: {time.Minute, true}, `60.9`: {time.Minute, true},
 		`-1`: {0, false}, `"x"`: {0, false}, `{}`: {0, false}, `1e300`: {10 * 365 * 24 * time.Hour, true},
-	}
-	for raw, want := range tests {
+	} {
 		if got, err := lifetime(json.RawMessage(raw)); got != want.want || (err == nil) != want.ok {
 			t.Errorf("%s: got %v, %v, want %v, %v", raw, got, err, want.want, want.ok)
 		}
@@ -264,7 +263,7 @@ func TestShortLives(t *testing.T) {
 func TestMigrationDuringARenewal(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.noRefresh = true
-		auth := w.transport(service(w, &ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "one", Secret: "s"}, {Issuer: issuerTwo, ID: "two", Secret: "s"}}}))
+		auth := w.transport(w.granted(&ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "one", Secret: "s"}, {Issuer: issuerTwo, ID: "two", Secret: "s"}}}))
 		w.mustCall(auth)
 		time.Sleep(time.Hour - earlyRenewal/2)
 		moved := make(chan struct{})

@@ -18,19 +18,11 @@ import (
 )
 
 func TestRegistrationRequest(t *testing.T) {
-	tests := []struct {
-		redirectURI, want string
-	}{
-		{"http://127.0.0.1:7777/callback", "native"},
-		{"com.example.app:/callback", "native"},
-		{"https://localhost/callback", "native"},
-		{"https://host.test/callback", "web"},
-	}
-	for _, tt := range tests {
+	for _, tt := range []struct{ redirectURI, want string }{
+		{"http://127.0.0.1:7777/callback", "native"}, {"com.example.app:/callback", "native"}, {"https://localhost/callback", "native"}, {"https://host.test/callback", "web"},
+	} {
 		w := newWorld(t)
-		opts := w.options()
-		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, uri: tt.redirectURI}, RegisterAs: "Test"}
-		w.mustCall(w.transport(opts))
+		w.mustCall(w.transport(w.granted(&AuthorizationCode{Receiver: &person{w: w, uri: tt.redirectURI}, RegisterAs: "Test"})))
 		var got clientMetadata
 		check.Must(t, json.Unmarshal([]byte(w.clients["client-1-of-as.test"].Get("metadata")), &got))
 		if got.ApplicationType != tt.want || got.ClientName != "Test" || !slices.Equal(got.RedirectURIs, []string{tt.redirectURI}) ||
@@ -181,7 +173,7 @@ func TestTokenOfAnotherClient(t *testing.T) {
 		got = append(got, query(t, asked, "client_id")+" "+query(t, asked, "scope"))
 	}
 	check.Same(t, "sign-ins", got, []string{"client-1-of-as.test scope-0", "one scope-1", "two scope-2"})
-	robot := service(w, &ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "robot", Secret: "s"}}})
+	robot := w.granted(&ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "robot", Secret: "s"}}})
 	robot.Store = opts.Store
 	w.mustCall(w.transport(robot))
 	if grants := w.grants(); len(grants) != 4 || grants[3] != "client_credentials" {
@@ -193,9 +185,8 @@ func TestNobodyRegisters(t *testing.T) {
 	w := newWorld(t)
 	w.meta["registration_endpoint"] = nil
 	err := call(t.Context(), w.transport(w.options()))
-	if err == nil || !strings.Contains(err.Error(), "AuthorizationCode.Clients") || !strings.Contains(err.Error(), "127.0.0.1:7777") {
-		t.Errorf("got %v, want what to do", err)
-	}
+	check.Text(t, err, "AuthorizationCode.Clients")
+	check.Text(t, err, "127.0.0.1:7777")
 }
 
 // TestForgottenClient: the server has forgotten the registration when the token is refreshed. The person signs in with
@@ -344,8 +335,8 @@ func TestSignOutAgain(t *testing.T) {
 // TestSignInOnAnotherPage: a receiver that only refers to a page casts no doubt on the registration.
 func TestSignInOnAnotherPage(t *testing.T) {
 	w := newWorld(t)
-	worker := w.options()
-	worker.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(context.Context) error { return &mcp.SignInError{URL: "https://host.test"} }}}
+	elsewhere := &person{w: w, before: func(context.Context) error { return &mcp.SignInError{URL: "https://host.test"} }}
+	worker := w.granted(&AuthorizationCode{Receiver: elsewhere})
 	for range 2 {
 		check.Fails(t, call(t.Context(), w.transport(worker)), "no person")
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestScopeSelection(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name       string
 		challenge  string
 		supported  []string
@@ -27,8 +27,7 @@ func TestScopeSelection(t *testing.T) {
 		{name: "offline access", supported: []string{"x"}, server: []string{"x", "offline_access"}, want: "x offline_access"},
 		{name: "offline access alone would be another default", server: []string{"offline_access"}, want: ""},
 		{name: "no offline access", supported: []string{"x"}, server: []string{"x"}, want: "x"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.challenge, w.supported = tt.challenge, tt.supported
@@ -97,10 +96,8 @@ func TestStepUpsAreBounded(t *testing.T) {
 		rw.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer error="insufficient_scope", scope="s%d"`, n))
 		rw.WriteHeader(http.StatusForbidden)
 	}
-	err := call(t.Context(), w.transport(w.options()))
-	if err == nil || !strings.Contains(err.Error(), "gave up after 3 requests") || len(w.asked) != 4 {
-		t.Errorf("got %v after %d sign-ins, want to give up after 4", err, len(w.asked))
-	}
+	check.Text(t, call(t.Context(), w.transport(w.options())), "gave up after 3 requests")
+	check.Equal(t, "sign-ins", len(w.asked), 4)
 }
 
 func TestScopesAreBounded(t *testing.T) {
@@ -123,9 +120,8 @@ func TestScopesAreBounded(t *testing.T) {
 func TestForbiddenIsPassedOn(t *testing.T) {
 	w := newWorld(t)
 	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusForbidden) }
-	if err := call(t.Context(), w.transport(w.options())); err == nil || !strings.Contains(err.Error(), "403") || len(w.paths) > 0 {
-		t.Errorf("got %v after %q, want the 403", err, w.paths)
-	}
+	check.Text(t, call(t.Context(), w.transport(w.options())), "403")
+	check.Equal(t, "requests", len(w.paths), 0)
 }
 
 // TestStepUpWithoutErrorCode: servers of the official Go SDK name the scopes, but not the error.

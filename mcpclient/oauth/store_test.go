@@ -144,7 +144,7 @@ func TestFileStoreRefuses(t *testing.T) {
 	chmod := func(mode os.FileMode) func(dir, path string) error {
 		return func(_, path string) error { return os.Chmod(path, mode) }
 	}
-	tests := map[string]struct {
+	for name, tt := range map[string]struct {
 		arrange func(dir, path string) error
 		want    string // part of the error
 		onUnix  bool
@@ -164,8 +164,7 @@ func TestFileStoreRefuses(t *testing.T) {
 		"link to the directory": {func(dir, _ string) error {
 			return errors.Join(os.Rename(dir, dir+"2"), os.Symlink(dir+"2", dir))
 		}, "symbolic link", false, true},
-	}
-	for name, tt := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if tt.onUnix && runtime.GOOS == "windows" {
 				t.Skip("Windows has no permissions of Unix")

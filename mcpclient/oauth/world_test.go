@@ -90,11 +90,16 @@ func (w *world) transport(opts *Options) *Transport {
 	return t
 }
 
+// granted is options with another grant.
+func (w *world) granted(grant Grant) *Options {
+	opts := w.options()
+	opts.Grant = grant
+	return opts
+}
+
 // transportAfter is the transport of a person who does something before the sign-in.
 func (w *world) transportAfter(before func(ctx context.Context) error) *Transport {
-	opts := w.options()
-	opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: before}}
-	return w.transport(opts)
+	return w.transport(w.granted(&AuthorizationCode{Receiver: &person{w: w, before: before}}))
 }
 
 // call makes one request like the MCP transport.
