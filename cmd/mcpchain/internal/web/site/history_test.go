@@ -110,9 +110,7 @@ func TestMediaKeepTheirPlace(t *testing.T) {
 	other := w.post(t, "Ada", "/api/conversations/"+id+"/messages", map[string]string{"text": "Paint three."})
 	window = w.watch(t, "Ada", other, "")
 	w.painted(t, window.resultsUntil(t, 4), 1, 2, 3)
-	if status, _, _ := w.do(t, "Grace", "GET", results[0].Media[0].URL, ""); status != 404 {
-		t.Errorf("the picture of another user: got %d, want 404", status)
-	}
+	check.Equal(t, "the picture of another user", w.status(t, "Grace", "GET", results[0].Media[0].URL, ""), 404)
 }
 
 // TestEditKeepsCalls asks a question again after two calls with one id: the new conversation has their arguments and
@@ -227,7 +225,5 @@ func TestOlder(t *testing.T) {
 	if len(seen) != all || !seen["c0"] {
 		t.Errorf("got %d conversations, want the %d of the user", len(seen), all)
 	}
-	if status, _, _ := w.do(t, "Ada", "GET", "/api/conversations?after=c1&updated=yesterday", ""); status != 400 {
-		t.Errorf("no time: got %d, want 400", status)
-	}
+	check.Equal(t, "no time", w.status(t, "Ada", "GET", "/api/conversations?after=c1&updated=yesterday", ""), 400)
 }

@@ -32,8 +32,8 @@ func TestRestart(t *testing.T) {
 	if got := kinds(rest); !strings.HasPrefix(got, "answered") || !strings.HasSuffix(got, "result reply ended") {
 		t.Errorf("got %q after the restart, want the answer, the result, the reply and the end", got)
 	}
-	status, _, _ := second.do(t, "Ada", "POST", "/api/conversations/"+id+"/answers", `{"ask":"`+last.member(t, "id")+`","action":"deny"}`)
-	check.Equal(t, "a second answer", status, http.StatusNotFound)
+	answer := `{"ask":"` + last.member(t, "id") + `","action":"deny"}`
+	check.Equal(t, "a second answer", second.status(t, "Ada", "POST", "/api/conversations/"+id+"/answers", answer), http.StatusNotFound)
 }
 
 // TestLeftAlone ends the process in the middle of a model's reply. The next one continues without being
@@ -76,9 +76,7 @@ func TestStop(t *testing.T) {
 	window := w.watch(t, "Ada", id, "")
 	window.works(t)
 	<-asked // a stop before would leave the first step to the next question
-	if status, _, body := w.do(t, "Ada", "POST", "/api/conversations/"+id+"/messages", `{"text":"too early"}`); status != http.StatusConflict {
-		t.Errorf("a question meanwhile: got %d %s, want 409", status, body)
-	}
+	check.Equal(t, "a question meanwhile", w.status(t, "Ada", "POST", "/api/conversations/"+id+"/messages", `{"text":"too early"}`), http.StatusConflict)
 	w.post(t, "Ada", "/api/conversations/"+id+"/stop", struct{}{})
 	check.Equal(t, "status", window.last(t, "ended").member(t, "status"), "cancelled")
 	w.post(t, "Ada", "/api/conversations/"+id+"/messages", map[string]string{"text": "And now?"})
@@ -89,9 +87,7 @@ func TestStop(t *testing.T) {
 		t.Errorf("got %q in %s, want a question, a reply and the end in another conversation", kinds(events), other)
 	}
 	check.Equal(t, "messages to the model: the question alone", len(model.Turns()[2].Request.Messages), 1)
-	if status, _, _ := w.do(t, "Ada", "DELETE", "/api/conversations/"+id, ""); status != http.StatusAccepted {
-		t.Errorf("DELETE: got %d", status)
-	}
+	check.Equal(t, "DELETE", w.status(t, "Ada", "DELETE", "/api/conversations/"+id, ""), http.StatusAccepted)
 	if got := w.watch(t, "Ada", id, "").next(t); got.Type != "refused" || got.member(t, "status") != "404" {
 		t.Errorf("a deleted conversation: got %s %s, want a refusal with 404", got.Type, got.Data)
 	}
@@ -141,13 +137,10 @@ func TestFormIsChecked(t *testing.T) {
 			}
 		}
 	}
-	if status, _, _ := w.do(t, "Ada", "POST", "/api/conversations/"+id+"/answers", `{"ask":"`+ask+`","action":"ran"}`); status != 422 {
-		t.Errorf("an action that a form does not have: got %d, want 422", status)
-	}
+	status := w.status(t, "Ada", "POST", "/api/conversations/"+id+"/answers", `{"ask":"`+ask+`","action":"ran"}`)
+	check.Equal(t, "an action that a form does not have", status, 422)
 	w.answer(t, "Ada", id, map[string]any{"ask": ask, "action": "accept", "fields": map[string]any{"day": "2026-12-24", "people": "12"}})
-	if text := window.last(t, "result").member(t, "text"); text != `accept {"day":"2026-12-24","people":12}` {
-		t.Errorf("the server got %s", text)
-	}
+	check.Equal(t, "the server", window.last(t, "result").member(t, "text"), `accept {"day":"2026-12-24","people":12}`)
 }
 
 // TestMedia serves pictures that can have no script, and nothing else.
@@ -181,8 +174,6 @@ func TestMedia(t *testing.T) {
 		t.Errorf("got %d %v %q", status, h, body)
 	}
 	for _, n := range []string{"1", "2", "3", "-1", "x"} {
-		if status, _, _ := w.do(t, "Ada", "GET", strings.TrimSuffix(view.Media[0].URL, "0")+n, ""); status != 404 {
-			t.Errorf("media %s: got %d, want 404", n, status)
-		}
+		check.Equal(t, "media "+n, w.status(t, "Ada", "GET", strings.TrimSuffix(view.Media[0].URL, "0")+n, ""), 404)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"strings"
 	"sync"
 	"testing"
 
@@ -80,24 +79,17 @@ func TestSignInByProvider(t *testing.T) {
 	check.Must(t, err)
 	w.Client().Jar = jar
 	t.Cleanup(func() { w.Client().Jar = nil })
-	if _, _, body := w.do(t, "", "GET", "/api/me", ""); body != `{"names":null}`+"\n" {
-		t.Errorf("before: got %s, want no user, and none to choose from", body)
+	get := func(path string, change ...func(*http.Request)) string {
+		_, _, body := w.do(t, "", "GET", path, "", change...)
+		return body
 	}
+	check.Equal(t, "before: no user, and none to choose from", get("/api/me"), `{"names":null}`+"\n")
 	foreign := func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }
-	if status, _, body := w.do(t, "", "GET", "/sign-in/callback?code=Eve&state=x", "", foreign); status != 403 {
-		t.Errorf("an answer that was not asked for: got %d %s, want 403", status, body)
-	}
-	if status, _, body := w.do(t, "", "GET", "/sign-in", "", foreign); status != 200 || !strings.Contains(body, "<!doctype html>") {
-		t.Errorf("got %d %.100s, want the page", status, body)
-	}
-	if _, _, body := w.do(t, "", "GET", "/api/me", ""); !strings.Contains(body, `"user":"Ada"`) {
-		t.Errorf("after: got %s, want Ada", body)
-	}
+	check.Equal(t, "an answer that was not asked for", w.status(t, "", "GET", "/sign-in/callback?code=Eve&state=x", "", foreign), 403)
+	check.Contains(t, "the page", get("/sign-in", foreign), "<!doctype html>")
+	check.Contains(t, "after", get("/api/me"), `"user":"Ada"`)
 	w.begin(t, "", "hello")
-	if _, _, body := w.do(t, "", "POST", "/api/sign-out", `{}`); !strings.Contains(body, provider.URL) {
-		t.Errorf("got %s, want the provider's page", body)
-	}
-	if status, _, _ := w.do(t, "", "POST", "/api/conversations", `{"text":"hello"}`); status != 401 {
-		t.Errorf("after the sign-out: got %d, want 401", status)
-	}
+	_, _, body := w.do(t, "", "POST", "/api/sign-out", `{}`)
+	check.Contains(t, "the provider's page", body, provider.URL)
+	check.Equal(t, "after the sign-out", w.status(t, "", "POST", "/api/conversations", `{"text":"hello"}`), 401)
 }

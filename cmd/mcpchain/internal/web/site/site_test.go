@@ -82,9 +82,7 @@ func TestUsersAreApart(t *testing.T) {
 		base + "/messages": `{"text":"x"}`, base + "/edits": `{"seq":1,"index":0,"text":"x"}`,
 		base + "/answers": `{"ask":"x","action":"allow"}`, base + "/stop": `{}`,
 	} {
-		if status, _, answer := w.do(t, "Grace", "POST", path, body); status != 404 {
-			t.Errorf("POST %s: got %d %s, want 404", path, status, answer)
-		}
+		check.Equal(t, path, w.status(t, "Grace", "POST", path, body), 404)
 	}
 	if status, _, answer := w.do(t, "Grace", "GET", base+"/media/1/0/call/0", ""); status != 404 || strings.Contains(answer, "secret") {
 		t.Errorf("GET %s: got %d %s, want 404", base, status, answer)
@@ -92,9 +90,7 @@ func TestUsersAreApart(t *testing.T) {
 	if got := w.watch(t, "Grace", id, "").next(t); got.Type != "refused" || got.member(t, "status") != "404" {
 		t.Errorf("stream: got %s %s, want a refusal with 404", got.Type, got.Data)
 	}
-	if status, _, _ := w.do(t, "Grace", "DELETE", base, ""); status != 404 {
-		t.Errorf("DELETE: got %d, want 404", status)
-	}
+	check.Equal(t, "DELETE", w.status(t, "Grace", "DELETE", base, ""), 404)
 	check.Equal(t, "Grace's list", string(w.watch(t, "Grace", "", "").until(t, "list")[0].Data), "[]")
 	later := "/api/conversations?after=&updated=" + url.QueryEscape(time.Now().Add(time.Hour).Format(time.RFC3339Nano))
 	for user, want := range map[string]bool{"Ada": true, "Grace": false} {
@@ -118,14 +114,10 @@ func TestRate(t *testing.T) {
 	for range 2 {
 		w.do(t, "", "POST", "/sign-in", `{"name":"Ada"}`)
 	}
-	if status, _, _ := w.do(t, "", "POST", "/sign-in", `{"name":"Ada"}`); status != 429 {
-		t.Errorf("third sign-in of an address: got %d, want 429", status)
-	}
+	check.Equal(t, "third sign-in of an address", w.status(t, "", "POST", "/sign-in", `{"name":"Ada"}`), 429)
 	first := w.watch(t, "Ada", "", "")
 	w.watch(t, "Ada", "", "").until(t, "list")
-	if status, _, _ := w.do(t, "Ada", "GET", "/api/events", ""); status != 429 {
-		t.Errorf("third window: got %d, want 429", status)
-	}
+	check.Equal(t, "third window", w.status(t, "Ada", "GET", "/api/events", ""), 429)
 	w.watch(t, "Grace", "", "").until(t, "list")
 	first.close()
 	w.watchOnce(t, "Ada", "") // there is room when the first window is gone

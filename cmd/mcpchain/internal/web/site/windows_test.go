@@ -2,6 +2,7 @@ package site_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestOneStreamForAllWindows has one connection serve windows with different conversations, one of
@@ -31,15 +33,10 @@ func TestOneStreamForAllWindows(t *testing.T) {
 			got[e.Window] += " " + e.Type
 		}
 	}
-	want := map[string]string{"0": " said reply ended", "1": " said reply ended", "2": " refused"}
-	for window, kinds := range want {
-		if got[window] != kinds {
-			t.Errorf("window %s: got%s, want%s", window, got[window], kinds)
-		}
+	for window, kinds := range map[string]string{"0": " said reply ended", "1": " said reply ended", "2": " refused"} {
+		check.Equal(t, "window "+window, got[window], kinds)
 	}
-	if status, _, _ := w.do(t, "Ada", "GET", "/api/events?conversation=", ""); status != 429 {
-		t.Errorf("a fifth window: got %d, want 429", status)
-	}
+	check.Equal(t, "a fifth window", w.status(t, "Ada", "GET", "/api/events?conversation=", ""), 429)
 	all.close()
 	browser := "&reader=all"
 	first := w.watch(t, "Grace", "&conversation=&conversation="+browser, "")
@@ -90,8 +87,7 @@ func TestAtWork(t *testing.T) {
 	var wg sync.WaitGroup
 	for range cap(statuses) {
 		wg.Go(func() {
-			status, _, _ := w.do(t, "Ada", "POST", "/api/conversations", `{"text":"hello"}`)
-			statuses <- status
+			statuses <- w.status(t, "Ada", "POST", "/api/conversations", `{"text":"hello"}`)
 		})
 	}
 	wg.Wait()
@@ -112,9 +108,7 @@ func TestSignOut(t *testing.T) {
 	ada, grace := w.watch(t, "Ada", "", ""), w.watch(t, "Grace", "", "")
 	ada.until(t, "list")
 	grace.until(t, "list")
-	if status, _, _ := w.do(t, "Ada", "POST", "/api/sign-out", `{}`); status != http.StatusNoContent {
-		t.Fatalf("got %d, want 204", status)
-	}
+	check.Equal(t, "", w.status(t, "Ada", "POST", "/api/sign-out", `{}`), http.StatusNoContent)
 	ada.ends(t)
 	w.begin(t, "Grace", "hello")
 	grace.until(t, "list")
@@ -127,23 +121,16 @@ func TestOtherUserSignedIn(t *testing.T) {
 		return func(r *http.Request) { r.Header.Set("Page-User", name) }
 	}
 	for name, want := range map[string]int{"Ada": 401, "Gr%C3%A4ce": 202, "": 202, "%": 401} {
-		status, _, body := w.do(t, "Gräce", "POST", "/api/conversations", `{"text":"hello"}`, shows(name))
-		if status != want {
-			t.Errorf("the page shows %q: got %d %s, want %d", name, status, body, want)
-		}
+		check.Equal(t, "the page shows "+name, w.status(t, "Gräce", "POST", "/api/conversations", `{"text":"hello"}`, shows(name)), want)
 	}
-	if status, _, _ := w.do(t, "Gräce", "GET", "/api/events", "", shows("Ada")); status != 401 {
-		t.Errorf("stream: got %d, want 401", status)
-	}
+	check.Equal(t, "stream", w.status(t, "Gräce", "GET", "/api/events", "", shows("Ada")), 401)
 }
 
 // TestReadsAreRated bounds what only reads, apart from what changes something.
 func TestReadsAreRated(t *testing.T) {
 	w := serve(t, site.Limits{ReadsPerMinute: 1, ReadBurst: 2}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
 	for i, want := range []int{404, 404, 429} {
-		if status, _, _ := w.do(t, "Ada", "GET", "/api/conversations/none/media/1/0/1/0", ""); status != want {
-			t.Errorf("read %d: got %d, want %d", i+1, status, want)
-		}
+		check.Equal(t, fmt.Sprint("read ", i+1), w.status(t, "Ada", "GET", "/api/conversations/none/media/1/0/1/0", ""), want)
 	}
 	w.begin(t, "Ada", "hello")
 }

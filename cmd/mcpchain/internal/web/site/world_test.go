@@ -88,6 +88,13 @@ func (w *world) do(t testing.TB, user, method, path, body string, change ...func
 	return res.StatusCode, res.Header, string(data)
 }
 
+// status is that of the response to a request.
+func (w *world) status(t testing.TB, user, method, path, body string, change ...func(*http.Request)) int {
+	t.Helper()
+	status, _, _ := w.do(t, user, method, path, body, change...)
+	return status
+}
+
 // post sends a request that has to succeed, and returns the id of the conversation.
 func (w *world) post(t testing.TB, user, path string, body any) string {
 	t.Helper()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -21,6 +20,24 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
+
+// opened is a service, which is closed at the end of the test.
+func opened(t *testing.T, o Options) *Service {
+	t.Helper()
+	s, err := New(o)
+	check.Must(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// begun is opened with a conversation of Ada.
+func begun(t *testing.T, o Options) (s *Service, id string) {
+	t.Helper()
+	s = opened(t, o)
+	id, err := s.Begin(t.Context(), "Ada", "hello")
+	check.Must(t, err)
+	return s, id
+}
 
 // keep stores a conversation of Ada.
 func keep(t *testing.T, store record.Store, id string, at time.Time, changes ...ledger.Change) {
@@ -41,9 +58,7 @@ func TestSignedInOfAnOldConversation(t *testing.T) {
 		for i := range maxListed {
 			keep(t, store, fmt.Sprint("new", i), time.Now().Add(time.Second), &ledger.Ended{Status: run.StatusFinished, Stop: "answer"})
 		}
-		s, err := New(Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
-		check.Must(t, err)
-		defer s.Close()
+		s := opened(t, Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
 		check.Must(t, s.SignedIn(t.Context(), "Ada", "notes"))
 		synctest.Wait()
 		state, err := s.load(t.Context(), run.Key{Tenant: "Ada", ID: "old"})
@@ -76,13 +91,10 @@ func TestErrorsOfSignedIn(t *testing.T) {
 	store := record.NewMemory()
 	question := run.Question{ID: "q", Kind: run.QuestionSignIn, Server: "notes", URL: "https://page.test/", Survives: true}
 	keep(t, store, "a", time.Now(), &ledger.Opened{Question: question}, &ledger.Suspended{})
-	s, err := New(Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: brokenStore{store}})
-	check.Must(t, err)
-	defer s.Close()
-	err = s.SignedIn(t.Context(), "Ada", "notes")
-	if !errors.Is(err, errRead) || !errors.Is(err, errListed) {
-		t.Errorf("got %v, want both errors", err)
-	}
+	s := opened(t, Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: brokenStore{store}})
+	err := s.SignedIn(t.Context(), "Ada", "notes")
+	check.Is(t, err, errRead)
+	check.Is(t, err, errListed)
 }
 
 // TestLargeForm answers a form with more text than a reply may have. The user can mend that.
@@ -91,9 +103,7 @@ func TestLargeForm(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)
 	form := run.Question{ID: "q", Kind: run.QuestionForm, Elicit: &mcp.ElicitParams{Message: "Which text?", RequestedSchema: schema}, Survives: true}
 	keep(t, store, "a", time.Now(), &ledger.Opened{Question: form}, &ledger.Suspended{})
-	s, err := New(Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
-	check.Must(t, err)
-	defer s.Close()
+	s := opened(t, Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
 	fields := map[string]any{"text": strings.Repeat("<p>", 1<<19)}
 	check.Is(t, s.Answer(t.Context(), "Ada", "a", Answer{Ask: "q", Action: run.ActionAccept, Fields: fields}), ErrUnfit)
 }
@@ -117,12 +127,8 @@ func TestGrace(t *testing.T) {
 			shown.show(step.windows)
 			time.Sleep(step.wait)
 		}
-		if got, want := <-replied, (run.Reply{}); !reflect.DeepEqual(got, want) {
-			t.Errorf("got %+v, want no answer", got)
-		}
-		if got, want := time.Since(begun), 2*time.Hour+reloadGrace-time.Second+reloadGrace; got != want { // by the clock of the bubble
-			t.Errorf("the wait took %v, want %v", got, want)
-		}
+		check.Same(t, "no answer", <-replied, run.Reply{})
+		check.Equal(t, "the wait, by the clock of the bubble", time.Since(begun), 2*time.Hour+reloadGrace-time.Second+reloadGrace)
 		if shown.asked["q"] {
 			t.Error("the question is awaited after the end of the wait")
 		}

@@ -17,15 +17,8 @@ import (
 func TestLogOfTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		s, err := New(Options{
-			Model:  agenttest.Play(agenttest.Fail(errors.New("no luck")), agenttest.Hang()),
-			Store:  record.NewMemory(),
-			Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		})
-		check.Must(t, err)
-		defer s.Close()
-		failed, err := s.Begin(t.Context(), "Ada", "hello")
-		check.Must(t, err)
+		model := agenttest.Play(agenttest.Fail(errors.New("no luck")), agenttest.Hang())
+		s, failed := begun(t, Options{Model: model, Store: record.NewMemory(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		synctest.Wait()
 		stopped, err := s.Begin(t.Context(), "Ada", "hello")
 		check.Must(t, err)

@@ -25,11 +25,7 @@ func TestHistoryBesideATurn(t *testing.T) {
 			}
 			return err
 		})
-		s, err := New(Options{Model: agenttest.Play(agenttest.Say("one"), agenttest.Say("two")), Store: store})
-		check.Must(t, err)
-		defer s.Close()
-		id, err := s.Begin(t.Context(), "Ada", "first")
-		check.Must(t, err)
+		s, id := begun(t, Options{Model: agenttest.Play(agenttest.Say("one"), agenttest.Say("two")), Store: store})
 		synctest.Wait()
 		key := run.Key{Tenant: "Ada", ID: id}
 		afterLoad = func() {

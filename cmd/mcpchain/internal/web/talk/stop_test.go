@@ -42,11 +42,7 @@ func (m *stoppable) Generate(ctx context.Context, r *model.Request) iter.Seq2[mo
 func TestStopKeepsTheText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := &stoppable{agenttest.Play(agenttest.Say("Yes?")), 1}
-		s, err := New(Options{Model: model, Store: record.NewMemory()})
-		check.Must(t, err)
-		defer s.Close()
-		id, err := s.Begin(t.Context(), "Ada", "hello")
-		check.Must(t, err)
+		s, id := begun(t, Options{Model: model, Store: record.NewMemory()})
 		synctest.Wait()
 		check.Must(t, s.Stop(t.Context(), "Ada", id))
 		entries, err := s.history(t.Context(), run.Key{Tenant: "Ada", ID: id}, agent.Position{})
@@ -70,11 +66,7 @@ func TestStopKeepsTheText(t *testing.T) {
 // TestStopSparesTheNextTurn asks the next question when the turn has ended that is to be stopped, and before Stop has seen that.
 func TestStopSparesTheNextTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Options{Model: &stoppable{endless: 2}, Store: record.NewMemory()})
-		check.Must(t, err)
-		defer s.Close()
-		id, err := s.Begin(t.Context(), "Ada", "hello")
-		check.Must(t, err)
+		s, id := begun(t, Options{Model: &stoppable{endless: 2}, Store: record.NewMemory()})
 		synctest.Wait()
 		stopped := make(chan error)
 		go func() { stopped <- s.Stop(t.Context(), "Ada", id) }()
@@ -110,11 +102,7 @@ func TestStopWhileHeld(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := record.NewMemory()
-				s, err := New(Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
-				check.Must(t, err)
-				defer s.Close()
-				id, err := s.Begin(t.Context(), "Ada", "hello")
-				check.Must(t, err)
+				s, id := begun(t, Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
 				synctest.Wait() // the turn is over, and the run is let go
 				key := run.Key{Tenant: "Ada", ID: id}
 				check.Must(t, check.Err(store.Acquire(t.Context(), key, record.Holder{TTL: tt.held})))

@@ -10,7 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // listsToo is a store that still lists a run that was just deleted.
@@ -30,16 +29,12 @@ func (s *listsToo) List(ctx context.Context, q record.Query) iter.Seq2[run.Head,
 func TestWindowWithADroppedCallOfAView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &listsToo{Store: record.NewMemory()}
-		s, err := New(Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
-		check.Must(t, err)
-		defer s.Close()
-		id, err := s.Begin(t.Context(), "Ada", "hello")
-		check.Must(t, err)
+		s, id := begun(t, Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
 		synctest.Wait() // the turn is over
 		store.deleted = run.Head{Key: run.Key{Tenant: "Ada", ID: prefixOf(run.Key{Tenant: "Ada", ID: id}) + "dropped"}, Agent: viewAgentName, Seq: 1, Status: run.StatusFinished}
 		ctx, cancel := context.WithCancel(t.Context())
 		listed := false
-		err = s.Watch(ctx, "Ada", id, agent.Position{}, func(batch []Event) error {
+		err := s.Watch(ctx, "Ada", id, agent.Position{}, func(batch []Event) error {
 			for _, e := range batch {
 				listed = listed || e.Type == "list"
 			}

@@ -14,11 +14,7 @@ import (
 // TestWatchDeleted tells a window that its conversation is deleted in another one.
 func TestWatchDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Options{Model: agenttest.Play(agenttest.Say("hello")), Store: record.NewMemory()})
-		check.Must(t, err)
-		defer s.Close()
-		id, err := s.Begin(t.Context(), "Ada", "hello")
-		check.Must(t, err)
+		s, id := begun(t, Options{Model: agenttest.Play(agenttest.Say("hello")), Store: record.NewMemory()})
 		ended := make(chan error, 1)
 		go func() {
 			ended <- s.Watch(t.Context(), "Ada", id, agent.Position{}, func([]Event) error { return nil })

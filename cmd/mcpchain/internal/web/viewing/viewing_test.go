@@ -30,9 +30,7 @@ func TestModelContext(t *testing.T) {
 	id, calls := w.converse("Ada")
 	v := w.show("Ada", "w", id, calls[0])
 	for _, text := range []string{"row 1 is selected", "row 2 is selected"} {
-		if got := v.knows(text); !strings.Contains(got, `"result":{}`) {
-			t.Fatalf("got %s", got)
-		}
+		check.Contains(t, "", v.knows(text), `"result":{}`)
 	}
 	check.Contains(t, "a context over 16 KiB", v.knows(strings.Repeat("x", 16<<10+1)), "-32602")
 	refused := errors.New("refused")
@@ -46,9 +44,7 @@ func TestModelContext(t *testing.T) {
 	}
 	want("What is selected?", from+"row 2 is selected")
 	want("And again?")
-	if got := v.ask("ui/update-model-context", `{"structuredContent":{"row":3}}`); !strings.Contains(got, `"result":{}`) {
-		t.Fatalf("got %s", got)
-	}
+	check.Contains(t, "", v.ask("ui/update-model-context", `{"structuredContent":{"row":3}}`), `"result":{}`)
 	go v.agrees()
 	check.NoError(t, w.views.End(t.Context(), "Ada", v.opened.Session, "the end"))
 	want("What now?", from+`{"row":3}`)
@@ -99,13 +95,10 @@ func TestUsersAreApart(t *testing.T) {
 	first, err := ledger.Decode(log.Records[0])
 	check.Must(t, err)
 	first.Change.(*ledger.Begun).Tenant = "Grace"
-	if log.Records[0], err = first.Encode(); err != nil {
-		t.Fatal(err)
-	}
+	log.Records[0], err = first.Encode()
+	check.Must(t, err)
 	check.Must(t, check.Err(w.store.Create(t.Context(), record.Holder{Name: "test"}, log.Head, log.Records)))
-	if _, err := w.open("Mallory", "w", id, calls[0]); !errors.Is(err, talk.ErrGone) {
-		t.Errorf("a view of a conversation of others: got %v", err)
-	}
+	check.Is(t, check.Err(w.open("Mallory", "w", id, calls[0])), talk.ErrGone, "a view of a conversation of others")
 	ada, grace := w.show("Ada", "w", id, calls[0]), w.show("Grace", "w", id, calls[0]) // a message of the other fails the test
 
 	ada.knows("Ada's secret")
@@ -115,9 +108,7 @@ func TestUsersAreApart(t *testing.T) {
 		"mode":   w.views.Mode("Grace", ada.opened.Session, "fullscreen"),
 		"answer": w.views.Answer("Grace", ada.opened.Session, "1", true),
 	} {
-		if !errors.Is(err, talk.ErrGone) {
-			t.Errorf("%s at the view of another user: got %v, want none there", name, err)
-		}
+		check.Is(t, err, talk.ErrGone, name, "at the view of another user")
 	}
 	w.views.Seen("Grace", "w", 1000) // drops nothing of Ada's
 
@@ -135,9 +126,7 @@ func TestUsersAreApart(t *testing.T) {
 	w.views.EndSession("Grace", sessionOf("w"))
 	check.Contains(t, "after Grace has signed out", ada.ask("ping", `{}`), "result")
 	_ = w.views.Ask("Ada", id, func(before ...string) error {
-		if !slices.Equal(before, []string{from + "Ada's secret"}) {
-			t.Errorf("Ada's model is told %q", before)
-		}
+		check.Same(t, "Ada's model is told", before, []string{from + "Ada's secret"})
 		return nil
 	})
 }
@@ -165,9 +154,7 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 		t.Errorf("got %s and %d runs, want one", got, runs())
 	}
 	for i := range 55 {
-		if got, want := v.ask("tools/call", `{"name":"pay","arguments":{}}`), fmt.Sprintf("receipt %d", i+2); !strings.Contains(got, want) {
-			t.Fatalf("got %s, want %s", got, want)
-		}
+		check.Contains(t, "", v.ask("tools/call", `{"name":"pay","arguments":{}}`), fmt.Sprintf("receipt %d", i+2))
 	}
 	check.Equal(t, "runs: the last ones", runs(), 51)
 }
@@ -212,9 +199,7 @@ func TestTeardown(t *testing.T) {
 	testTeardown(t, w, "conversation", id, calls[0], func() { w.views.EndConversation("Ada", id) })
 	testTeardown(t, w, "session", id, calls[0], func() { w.views.EndSession("Ada", sessionOf("window session")) })
 	testTeardown(t, w, "program", id, calls[0], w.views.Close)
-	if _, err := w.open("Ada", "w", id, calls[0]); err == nil {
-		t.Error("a view after the end: got no error")
-	}
+	check.Fails(t, check.Err(w.open("Ada", "w", id, calls[0])), "a view after the end")
 }
 
 // TestSignOutOfOneDevice ends the views of that device; those of another one of the same user stay.
@@ -260,9 +245,7 @@ func (v *shown) isGone(name string) {
 	v.t.Helper()
 	for e := v.stream.next(v.t); e.kind != "view-closed"; e = v.stream.next(v.t) {
 	}
-	if err := v.views.Say(v.t.Context(), v.user, v.opened.Session, v.said, nil); !errors.Is(err, talk.ErrGone) {
-		v.t.Errorf("%s: got %v, want the view gone", name, err)
-	}
+	check.Is(v.t, v.views.Say(v.t.Context(), v.user, v.opened.Session, v.said, nil), talk.ErrGone, name)
 }
 
 func testTeardown(t *testing.T, w *world, name, id string, at place, end func()) {
@@ -296,17 +279,11 @@ func TestStreams(t *testing.T) {
 	v := w.show("Ada", "w", id, calls[0])
 	first := v.stream
 	v.stream = w.watch("Ada", "w")
-	if e := v.stream.next(t); e.kind != "view-life" {
-		t.Errorf("got %s %s, want the life", e.kind, e.data)
-	}
-	if e := v.stream.next(t); e.n != 1 {
-		t.Errorf("got message %d first, want all those that the window has not seen", e.n)
-	}
+	check.Equal(t, "", v.stream.next(t).kind, "view-life")
+	check.Equal(t, "the first message: all that the window has not seen", v.stream.next(t).n, 1)
 	v.hears("ui/notifications/tool-result")
 	for range 20 {
-		if got := v.ask("ping", `{}`); !strings.Contains(got, "result") {
-			t.Fatalf("got %s", got)
-		}
+		check.Contains(t, "", v.ask("ping", `{}`), "result")
 	}
 	<-first.over
 	w.views.Seen("Ada", "w", 10)
@@ -314,9 +291,7 @@ func TestStreams(t *testing.T) {
 	<-v.stream.over
 	v.stream = w.watch("Ada", "w")
 	check.Contains(t, "the same life", string(v.stream.next(t).data), v.opened.Life)
-	if e := v.stream.next(t); e.n != 11 {
-		t.Errorf("got message %d first, want the one that was not seen", e.n)
-	}
+	check.Equal(t, "the first message: the one that was not seen", v.stream.next(t).n, 11)
 	go v.agrees()
 	check.NoError(t, w.views.End(t.Context(), "Ada", v.opened.Session, "x"))
 	v.isGone("ended")
