@@ -3,6 +3,7 @@ package rewrite
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -15,49 +16,63 @@ import (
 // maxPropertyName is the longest name of a property that Anthropic accepts, in bytes.
 const maxPropertyName = 64
 
-// plainName is the pattern in the error of Anthropic for the name of a property, at any depth.
-var plainName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+// acceptedName is the pattern in the error of Anthropic for the name of a property, at any depth.
+var acceptedName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
-var oddRune = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
+// refusedRune matches what no name may contain.
+var refusedRune = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 
 // Aliases returns an alias for the name of every property that Anthropic refuses. The result maps aliases to names;
 // it is nil if all names are accepted. An alias differs from the names that the schema mentions, and matches no pattern
 // for names that its name does not match, if there is such an alias.
 func Aliases(root any) map[string]string {
-	mentioned, odd, patterns := map[string]bool{}, map[string]bool{}, map[string]any{}
+	mentioned, refused, patterns := map[string]bool{}, map[string]bool{}, map[string]any{}
 	for s := range tree.All(root) {
 		maps.Copy(patterns, tree.Object(s["patternProperties"]))
 		EachName(s, func(name string) { mentioned[name] = true })
 		for name := range tree.Object(s["properties"]) {
-			if !plainName.MatchString(name) {
-				odd[name] = true
+			if !acceptedName.MatchString(name) {
+				refused[name] = true
 			}
 		}
 	}
-	var out map[string]string
+	if len(refused) == 0 {
+		return nil
+	}
+	out := map[string]string{}
 	doc := &tree.Document{Left: maxSteps}
-	for _, name := range slices.Sorted(maps.Keys(odd)) {
-		taken := func(alias string) bool {
+	for _, name := range slices.Sorted(maps.Keys(refused)) {
+		var alias string
+		for alias = range candidates(name) {
 			_, isAlias := out[alias]
-			return mentioned[alias] || isAlias || alias == "" || matchesMore(doc, patterns, name, alias)
-		}
-		hash := sha256.Sum256([]byte(name))
-		sum := hex.EncodeToString(hash[:])
-		alias := ""
-		for try := 0; taken(alias) && try < 12; try++ {
-			between, suffix := "_.-"[try/4:][:1], ""
-			if digits := try % 4 * 8; digits > 0 {
-				suffix = between + sum[:digits]
+			if !mentioned[alias] && !isAlias && alias != "" && !matchesMore(doc, patterns, name, alias) {
+				break
 			}
-			plain := oddRune.ReplaceAllString(name, between)
-			alias = plain[:min(len(plain), maxPropertyName-len(suffix))] + suffix
-		}
-		if out == nil {
-			out = map[string]string{}
 		}
 		out[alias] = name
 	}
 	return out
+}
+
+// candidates yields possible aliases of a name, the best one first: the name with "_", "." or "-"
+// instead of each refused character, then with a part of its hash, which makes it unique.
+func candidates(name string) iter.Seq[string] {
+	sum := sha256.Sum256([]byte(name))
+	hash := hex.EncodeToString(sum[:])
+	return func(yield func(string) bool) {
+		for _, separator := range []string{"_", ".", "-"} {
+			plain := refusedRune.ReplaceAllString(name, separator)
+			for _, digits := range []int{0, 8, 16, 24} {
+				suffix := ""
+				if digits > 0 {
+					suffix = separator + hash[:digits]
+				}
+				if !yield(plain[:min(len(plain), maxPropertyName-len(suffix))] + suffix) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // matchesMore reports whether an alias matches one of the patterns that its name does not match.
@@ -73,9 +88,9 @@ func matchesMore(doc *tree.Document, patterns map[string]any, name, alias string
 // keywords of its own subschemas. It may visit a name more than once.
 func EachName(s map[string]any, visit func(name string)) {
 	for _, key := range []string{"properties", "dependentRequired", "dependentSchemas", "dependencies"} {
-		for name, says := range tree.Object(s[key]) {
+		for name, value := range tree.Object(s[key]) {
 			visit(name)
-			for _, other := range tree.Strings(says) {
+			for _, other := range tree.Strings(value) { // the names that a property depends on
 				visit(other)
 			}
 		}
@@ -97,15 +112,15 @@ func newAliases(root any) aliases {
 }
 
 // write replaces the names that the keywords of a subschema mention, but not the keywords of its own
-// subschemas. The rules for names that only fit the names of the server are left to validation.
+// subschemas. Rules for names that fit only the server's names are left to validation.
 func (a aliases) write(out map[string]any, at string, doc *tree.Document, r *report) {
-	var odd []string
+	var renamed []string
 	EachName(out, func(name string) {
 		if _, ok := a[name]; ok {
-			odd = append(odd, name)
+			renamed = append(renamed, name)
 		}
 	})
-	if odd == nil {
+	if renamed == nil {
 		return
 	}
 	for _, key := range []string{"properties", "dependentSchemas", "dependentRequired"} {
@@ -117,11 +132,11 @@ func (a aliases) write(out map[string]any, at string, doc *tree.Document, r *rep
 		out["required"] = a.list(required)
 	}
 	patterns := tree.Object(out["patternProperties"])
-	if slices.ContainsFunc(odd, func(name string) bool { return matchesMore(doc, patterns, name, a[name]) }) {
+	if slices.ContainsFunc(renamed, func(name string) bool { return matchesMore(doc, patterns, name, a[name]) }) {
 		r.record(at, "patternProperties", profile.Narrower, "a pattern also applies to a renamed property")
 	}
 	matched := slices.ContainsFunc(tree.Keys(patterns), func(pattern string) bool {
-		return slices.ContainsFunc(odd, func(name string) bool {
+		return slices.ContainsFunc(renamed, func(name string) bool {
 			matches, known := doc.Matches(pattern, name)
 			return matches || !known
 		})
@@ -139,16 +154,15 @@ func (a aliases) write(out map[string]any, at string, doc *tree.Document, r *rep
 func (a aliases) members(named map[string]any, at string, r *report) map[string]any {
 	out := make(map[string]any, len(named))
 	for _, name := range tree.Keys(named) {
-		says := named[name]
-		if others, ok := says.([]any); ok {
-			says = a.list(others)
+		value := named[name]
+		if others, ok := value.([]any); ok {
+			value = a.list(others)
 		}
-		alias, odd := a[name]
-		if odd {
+		if alias, ok := a[name]; ok {
 			r.record(tree.Join(at, name), "", profile.Same, "the property is called "+strconv.Quote(alias))
 			name = alias
 		}
-		out[name] = says
+		out[name] = value
 	}
 	return out
 }
@@ -158,7 +172,7 @@ func (a aliases) list(all []any) []any {
 	out := slices.Clone(all)
 	for i, name := range out {
 		text, isText := name.(string)
-		if alias, odd := a[text]; odd && isText {
+		if alias, ok := a[text]; ok && isText {
 			out[i] = alias
 		}
 	}

@@ -21,7 +21,7 @@ func TestAliases(t *testing.T) {
 	aliases := Aliases(root)
 	check.Equal(t, "one for each of 5 odd names", len(aliases), 5)
 	for alias, name := range aliases {
-		if _, taken := properties[alias]; taken || !plainName.MatchString(alias) {
+		if _, taken := properties[alias]; taken || !acceptedName.MatchString(alias) {
 			t.Errorf("got the alias %q of %q, want a plain name of its own", alias, name)
 		}
 	}

@@ -12,35 +12,36 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// pipeQueue is how many messages may be unread at one end of a pipe.
-const pipeQueue = 64
+// maxUnread is how many messages may be unread at one end of a pipe.
+const maxUnread = 64
 
 // New returns the two ends of a pipe: see mcpclient.Pipe.
 func New() (transport.Transport, transport.Conn) {
-	there, back := make(chan []byte, pipeQueue), make(chan []byte, pipeQueue)
+	toServer, toClient := make(chan []byte, maxUnread), make(chan []byte, maxUnread)
 	clientClosed, serverClosed := make(chan struct{}), make(chan struct{})
-	client := &pipeEnd{in: back, out: there, closed: clientClosed, peerClosed: serverClosed}
-	server := &pipeEnd{in: there, out: back, closed: serverClosed, peerClosed: clientClosed}
-	return &pipeTransport{end: client}, server
+	client := &end{in: toClient, out: toServer, closed: clientClosed, peerClosed: serverClosed}
+	server := &end{in: toServer, out: toClient, closed: serverClosed, peerClosed: clientClosed}
+	return &dialer{end: client}, server
 }
 
-type pipeTransport struct {
-	end    *pipeEnd
+// dialer is a [transport.Transport] whose only connection is an end of a pipe.
+type dialer struct {
+	end    *end
 	dialed atomic.Bool
 }
 
-func (t *pipeTransport) Dial(ctx context.Context) (transport.Conn, error) {
+func (d *dialer) Dial(ctx context.Context) (transport.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if t.dialed.Swap(true) {
+	if d.dialed.Swap(true) {
 		return nil, fmt.Errorf("dial a pipe: %w: make a new one", transport.ErrDialedOnce)
 	}
-	return t.end, nil
+	return d.end, nil
 }
 
-// pipeEnd is a [transport.Conn].
-type pipeEnd struct {
+// end is a [transport.Conn].
+type end struct {
 	in         <-chan []byte
 	out        chan<- []byte
 	once       sync.Once // closes closed
@@ -48,7 +49,7 @@ type pipeEnd struct {
 	peerClosed <-chan struct{}
 }
 
-func (e *pipeEnd) Send(ctx context.Context, message []byte) error {
+func (e *end) Send(ctx context.Context, message []byte) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
@@ -72,7 +73,7 @@ func (e *pipeEnd) Send(ctx context.Context, message []byte) error {
 }
 
 // Err returns why the end is closed, or nil.
-func (e *pipeEnd) Err() error {
+func (e *end) Err() error {
 	select {
 	case <-e.closed:
 		return transport.ErrClosed
@@ -84,9 +85,9 @@ func (e *pipeEnd) Err() error {
 }
 
 // Acknowledged reports that Send does not wait for the other end to read.
-func (e *pipeEnd) Acknowledged() bool { return false }
+func (e *end) Acknowledged() bool { return false }
 
-func (e *pipeEnd) Recv() ([]byte, error) {
+func (e *end) Recv() ([]byte, error) {
 	select {
 	case <-e.closed:
 		return nil, transport.ErrClosed
@@ -107,7 +108,7 @@ func (e *pipeEnd) Recv() ([]byte, error) {
 	}
 }
 
-func (e *pipeEnd) Close() error {
+func (e *end) Close() error {
 	e.once.Do(func() { close(e.closed) })
 	return nil
 }
