@@ -75,8 +75,8 @@ func TestPipeBound(t *testing.T) {
 				sent++
 			}
 		}
-		if !errors.Is(err, context.DeadlineExceeded) || sent != pipeQueue {
-			t.Errorf("got %v after %d messages, want the deadline after %d", err, sent, pipeQueue)
+		if !errors.Is(err, context.DeadlineExceeded) || sent != maxUnread {
+			t.Errorf("got %v after %d messages, want the deadline after %d", err, sent, maxUnread)
 		}
 		client.Close()
 		for i := range sent {
@@ -96,7 +96,7 @@ func TestPipeBound(t *testing.T) {
 func TestPipeCloseUnblocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := dialPipe(t)
-		for range pipeQueue {
+		for range maxUnread {
 			if err := client.Send(t.Context(), []byte("{}")); err != nil {
 				t.Fatal(err)
 			}

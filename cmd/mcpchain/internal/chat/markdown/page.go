@@ -23,7 +23,8 @@ type page struct{ width int }
 // maxExcess is the number of columns by which package glamour may make a line too long.
 const maxExcess = 3
 
-// render renders a block that has no code fences, without blank lines around it.
+// render renders a block that has no code fences, without blank lines around it. If lines are too
+// wide, it tries smaller widths, and returns the last try.
 func (p page) render(source string) (drawn string) {
 	if strings.TrimSpace(source) == "" {
 		return ""
@@ -31,15 +32,15 @@ func (p page) render(source string) (drawn string) {
 	width := p.renderWidth(source)
 	for narrower := range maxExcess + 1 {
 		drawn = renderAt(width-narrower, source)
-		if columns(drawn) <= p.width {
+		if widestLine(drawn) <= p.width {
 			break
 		}
 	}
 	return drawn
 }
 
-// columns returns the width of the widest line.
-func columns(drawn string) (widest int) {
+// widestLine returns the width of the widest line.
+func widestLine(drawn string) (widest int) {
 	for line := range strings.SplitSeq(drawn, "\n") {
 		widest = max(widest, term.StringWidth(line))
 	}
@@ -72,16 +73,16 @@ func (p page) renderWidth(source string) int {
 	widest := 0       // width of the widest line that is not a row
 	var columns []int // their widths
 	for line := range strings.SplitSeq(source, "\n") {
-		cells := splitCells(line)
+		cells := cellWidths(line)
 		if len(cells) < 2 && !strings.HasPrefix(strings.TrimSpace(line), "|") {
 			widest = max(widest, term.StringWidth(line))
 			continue
 		}
-		for i, cell := range cells {
+		for i, width := range cells {
 			if i == len(columns) {
 				columns = append(columns, 0)
 			}
-			columns[i] = max(columns[i], term.StringWidth(strings.TrimSpace(cell)))
+			columns[i] = max(columns[i], width)
 		}
 	}
 	table := len(columns) - 1 // separators
@@ -91,16 +92,22 @@ func (p page) renderWidth(source string) int {
 	return min(p.width, max(widest, table))
 }
 
-// splitCells splits a row of a table. An escaped bar is part of its cell.
-func splitCells(line string) []string {
-	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|")
-	return strings.Split(strings.ReplaceAll(line, `\|`, "/"), "|")
+// cellWidths returns the widths of the cells of a row. An escaped bar is part of its cell, one
+// column wide.
+func cellWidths(line string) (widths []int) {
+	line = strings.ReplaceAll(strings.TrimSpace(line), `\|`, "/")
+	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
+	for cell := range strings.SplitSeq(line, "|") {
+		widths = append(widths, term.StringWidth(strings.TrimSpace(cell)))
+	}
+	return widths
 }
 
 // entity matches an entity of HTML.
 var entity = regexp.MustCompile(`&(#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z0-9]+);`)
 
-// escapeEntities escapes the entities of invisible characters, so that they are shown as written.
+// escapeEntities escapes the entities of invisible characters, so that they are shown as written. It
+// does so in code, too, where package glamour also decodes entities.
 func escapeEntities(source string) string {
 	return entity.ReplaceAllStringFunc(source, func(e string) string {
 		if plain := html.UnescapeString(e); hosttext.Escape(plain) != plain || strings.ContainsAny(plain, "\n\t") {
@@ -111,16 +118,16 @@ func escapeEntities(source string) string {
 }
 
 var (
-	colour = regexp.MustCompile(`\x1b\[[0-9;:]*m`)                 // SGR
-	link   = regexp.MustCompile(`\x1b\][^\x07\x1b]*(\x07|\x1b\\)`) // OSC
+	sgr = regexp.MustCompile(`\x1b\[[0-9;:]*m`)                 // colours and weights
+	osc = regexp.MustCompile(`\x1b\][^\x07\x1b]*(\x07|\x1b\\)`) // links, for example
 )
 
 // keepColours removes all escape sequences except SGR, and control characters except line breaks.
 func keepColours(drawn string) string {
-	drawn = strings.ReplaceAll(link.ReplaceAllString(drawn, ""), "\t", "    ")
+	drawn = strings.ReplaceAll(osc.ReplaceAllString(drawn, ""), "\t", "    ")
 	var b strings.Builder
 	at := 0
-	for _, m := range colour.FindAllStringIndex(drawn, -1) {
+	for _, m := range sgr.FindAllStringIndex(drawn, -1) {
 		b.WriteString(hosttext.Prose(drawn[at:m[0]]) + drawn[m[0]:m[1]])
 		at = m[1]
 	}

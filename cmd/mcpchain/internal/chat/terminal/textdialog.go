@@ -43,7 +43,7 @@ func (t *Terminal) Secret(ctx context.Context, prompt string) (string, error) {
 	return screen.CleanInput(d.input.Value()), nil
 }
 
-// textDialog is the dialog for a text of several lines, or for one line that is not shown.
+// textDialog is the [dialog] for a text of several lines, or for one line that is not shown.
 type textDialog struct {
 	ending
 
@@ -52,13 +52,13 @@ type textDialog struct {
 	hint    string // beside the prompt
 	input   textInput
 	forward func(tea.Msg) tea.Cmd // passes a message to input
-	frame   int                   // columns that input takes in addition to its width
+	frame   int                   // columns that input occupies beyond the width of its text
 	secret  bool
 	problem string // why the last text that was sent was refused
 	left    bool   // the person went back with Esc
 }
 
-// textInput is what areas and lines of the library have in common.
+// textInput is implemented by [textarea.Model] and [textinput.Model].
 type textInput interface {
 	Value() string
 	Reset()
