@@ -31,7 +31,7 @@ func benchAnswer(b, request []byte) []byte {
 	return append(b, `,"result":{"content":[{"type":"text","text":"Sunny, 21 degrees"}]}}`...)
 }
 
-func benchPipe() mcpclient.Transport {
+func benchPipe(answer func(b, request []byte) []byte) mcpclient.Transport {
 	transport, conn := mcpclient.Pipe()
 	go func() {
 		var out []byte
@@ -40,7 +40,7 @@ func benchPipe() mcpclient.Transport {
 			if err != nil {
 				return
 			}
-			if out = benchAnswer(out[:0], m); out != nil {
+			if out = answer(out[:0], m); out != nil {
 				_ = conn.Send(context.Background(), out)
 			}
 		}
@@ -88,7 +88,7 @@ func BenchmarkCallTool(b *testing.B) {
 		name string
 		make func(*testing.B) mcpclient.Transport
 	}{
-		{"pipe", func(*testing.B) mcpclient.Transport { return benchPipe() }},
+		{"pipe", func(*testing.B) mcpclient.Transport { return benchPipe(benchAnswer) }},
 		{"io", func(*testing.B) mcpclient.Transport { return benchIO() }},
 		{"http-json", func(b *testing.B) mcpclient.Transport { return benchHTTP(b, false) }},
 		{"http-stream", func(b *testing.B) mcpclient.Transport { return benchHTTP(b, true) }},
@@ -121,7 +121,7 @@ func BenchmarkConnect(b *testing.B) {
 		b.Run("pipe/"+revision, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				connect(b, benchPipe())
+				connect(b, benchPipe(benchAnswer))
 			}
 		})
 		b.Run("http/"+revision, func(b *testing.B) {
@@ -138,22 +138,14 @@ func BenchmarkConnect(b *testing.B) {
 func BenchmarkTools(b *testing.B) {
 	tool := `{"name":"tool","description":"does what tools do","inputSchema":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"]}}`
 	tools := bytes.TrimSuffix(bytes.Repeat([]byte(tool+","), 1000), []byte(","))
-	transport, conn := mcpclient.Pipe()
-	go func() {
-		for {
-			m, err := conn.Recv()
-			if err != nil {
-				return
-			}
-			out := benchAnswer(nil, m)
-			if bytes.Contains(m, []byte("tools/list")) {
-				out = append(bytes.ReplaceAll(out, []byte(`"content":[{"type":"text","text":"Sunny, 21 degrees"}]}}`), []byte(`"tools":[`)), tools...)
-				out = append(out, "]}}"...)
-			}
-			_ = conn.Send(context.Background(), out)
+	c := connected(b, benchPipe(func(out, m []byte) []byte {
+		out = benchAnswer(out, m)
+		if bytes.Contains(m, []byte("tools/list")) {
+			out = append(bytes.ReplaceAll(out, []byte(`"content":[{"type":"text","text":"Sunny, 21 degrees"}]}}`), []byte(`"tools":[`)), tools...)
+			out = append(out, "]}}"...)
 		}
-	}()
-	c := connected(b, transport, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
+		return out
+	}), modern())
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -23,11 +22,8 @@ import (
 // wantTools lists the tools.
 func wantTools(t *testing.T, ctx context.Context, c *mcpclient.Client, want string, opts ...mcpclient.CallOption) {
 	t.Helper()
-	var names []string
-	for tool, err := range c.Tools(ctx, opts...) {
-		check.Must(t, err)
-		names = append(names, tool.Name)
-	}
+	names, err := collect(c.Tools(ctx, opts...), toolName)
+	check.Must(t, err)
 	check.Equal(t, "tools", strings.Join(names, " "), want)
 }
 
@@ -56,15 +52,10 @@ func TestCache(t *testing.T) {
 			wantTools(t, ctx, c, "a3 b3", mcpclient.WithoutCache())
 			wantTools(t, ctx, c, "a3 b3")
 			wantTools(t, ctx, c, "a4", mcpclient.WithMeta("k", json.RawMessage("1")))
-			for _, err := range c.Prompts(ctx) {
-				check.Is(t, err, mcp.ErrInvalidResult)
-			}
-			for _, err := range c.Prompts(ctx) {
-				check.NoError(t, err)
-			}
-			if raw, err := c.Call(ctx, "tools/list", nil); err != nil || !strings.Contains(string(raw), "raw") {
-				t.Errorf("a custom call: got %s, %v", raw, err)
-			}
+			check.Is(t, check.Err(collect(c.Prompts(ctx), promptName)), mcp.ErrInvalidResult)
+			check.NoError(t, check.Err(collect(c.Prompts(ctx), promptName)))
+			raw, err := c.Call(ctx, "tools/list", nil)
+			wrong(t, err != nil || !strings.Contains(string(raw), "raw"), "a custom call: got %s, %v", raw, err)
 		}},
 		{name: "cache_cursor_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantTools(t, ctx, c, "a b")
@@ -86,11 +77,7 @@ func TestCache(t *testing.T) {
 		}},
 		{name: "cache_changed_modern", way: "pipe", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantTools(t, ctx, c, "a")
-			templates := func() {
-				for _, err := range c.ResourceTemplates(ctx) {
-					t.Error(err)
-				}
-			}
+			templates := func() { check.NoError(t, check.Err(collect(c.ResourceTemplates(ctx), templateURI))) }
 			templates()
 			wantRead(t, ctx, c, "4 5 6", "file:///a", "file:///b", "file:///c")
 			templates()
@@ -128,21 +115,15 @@ func TestPages(t *testing.T) {
 		first, err := mcpclient.ListPage[mcp.Tool](ctx, c, nil)
 		check.Must(t, err)
 		next := "c"
-		want := &mcp.Page[mcp.Tool]{
-			Items:      []*mcp.Tool{{Name: "a", InputSchema: json.RawMessage("{}")}},
-			NextCursor: &next,
-			TTL:        time.Minute,
-		}
-		check.Same(t, "page", first, want)
+		check.Same(t, "page", first, &mcp.Page[mcp.Tool]{Items: []*mcp.Tool{tool("a", "{}")}, NextCursor: &next, TTL: time.Minute})
 		second, err := mcpclient.ListPage[mcp.Tool](ctx, c, first.NextCursor)
 		wrong(t, err != nil || second.NextCursor != nil || second.Items[0].Name != "b", "got %+v, %v", second, err)
 		time.Sleep(time.Second)
 		_, err = mcpclient.ListPage[mcp.Tool](ctx, c, first.NextCursor)
 		e := wantError[*mcp.RPCError](t, err)
 		wrong(t, e.Code != mcp.CodeInvalidParams || !strings.Contains(err.Error(), "tools/list: "), "got %v", err)
-		if again, err := mcpclient.ListPage[mcp.Tool](ctx, c, nil); err != nil || again.Items[0].Name != "new" {
-			t.Errorf("got %+v, %v", again, err)
-		}
+		again, err := mcpclient.ListPage[mcp.Tool](ctx, c, nil)
+		wrong(t, err != nil || again.Items[0].Name != "new", "got %+v, %v", again, err)
 	}}})
 }
 
@@ -202,25 +183,20 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 		}
 		check.Equal(t, "asked times", *asked, want)
 	}
-	answer := func(m message) string {
-		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"ttlMs":3600000}}`, m.ID)
-	}
-	t.Run("token", func(t *testing.T) {
+	const answer = `{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"ttlMs":3600000}}`
+	bubble(t, "token", func(t *testing.T) {
 		asked := 0
-		synctest.Test(t, func(t *testing.T) {
-			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-				asked++
-				_, _ = io.WriteString(jsonWriter(w), answer(m))
-			})
-			token := new(transport.Bearer)
-			c := connectWith(t, s, token, modern())
-			for i, next := range []string{"one", "one", "two"} {
-				check.Must(t, token.ChangeUser(next))
-				list(t, c, &asked, []int{1, 1, 2}[i])
-			}
-			_ = token.Renew("two-b")
-			list(t, c, &asked, 2)
-		})
+		token := new(transport.Bearer)
+		c := connectWith(t, httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+			asked++
+			fmt.Fprintf(jsonWriter(w), answer, m.ID)
+		}), token, modern())
+		for i, next := range []string{"one", "one", "two"} {
+			check.Must(t, token.ChangeUser(next))
+			list(t, c, &asked, []int{1, 1, 2}[i])
+		}
+		_ = token.Renew("two-b")
+		list(t, c, &asked, 2)
 	})
 	t.Run("connection", func(t *testing.T) {
 		restarting(t, modern(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
@@ -228,7 +204,7 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 			for range 2 {
 				go p.each(func(m message) {
 					asked++
-					p.send("%s", answer(m))
+					p.send(answer, m.ID)
 				})
 				list(t, c, &asked, 1)
 				asked = 0

@@ -3,8 +3,6 @@ package mcpclient_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,15 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
-
-// function is a function of the client and its file.
-type function struct{ name, file string }
 
 // TestPathOfACall compares the list on the architecture page with the stack on which a
 // connection gets a tool call.
@@ -31,31 +24,27 @@ func TestPathOfACall(t *testing.T) {
 	if n := len(documented); n == 0 || n > 10 {
 		t.Fatalf("got a list of %d functions, want 1 to 10", n)
 	}
-	middleware := func(next mcpclient.Handler) mcpclient.Handler {
-		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) { return next(ctx, r) }
-	}
-	for name, over := range map[string]func(t *testing.T, o mcpclient.Options) []function{"a pipe": pathOverPipe, "HTTP": pathOverHTTP} {
+	middleware := handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		return next(ctx, r)
+	})
+	for name, over := range map[string]func(t *testing.T, o mcpclient.Options) []string{"a pipe": pathOverPipe, "HTTP": pathOverHTTP} {
 		bubble(t, name, func(t *testing.T) {
-			if diff := cmp.Diff(documented, over(t, mcpclient.Options{Middleware: []mcpclient.Middleware{middleware}}), cmp.AllowUnexported(function{})); diff != "" {
-				t.Errorf("functions on the stack (+), of the list (-):\n%s", diff)
-			}
-			without := slices.DeleteFunc(slices.Clone(documented), func(f function) bool { return f.name == "withMiddleware" })
-			if diff := cmp.Diff(without, over(t, mcpclient.Options{}), cmp.AllowUnexported(function{})); diff != "" {
-				t.Errorf("without middleware: functions on the stack (+), of the list (-):\n%s", diff)
-			}
+			check.Same(t, "functions on the stack", over(t, mcpclient.Options{Middleware: []mcpclient.Middleware{middleware}}), documented)
+			without := slices.DeleteFunc(slices.Clone(documented), func(f string) bool { return strings.HasPrefix(f, "withMiddleware ") })
+			check.Same(t, "functions on the stack without middleware", over(t, mcpclient.Options{}), without)
 		})
 	}
 }
 
-// documentedPath reads the list.
-func documentedPath(t *testing.T) (all []function) {
+// documentedPath reads the list: functions and their files.
+func documentedPath(t *testing.T) (all []string) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/architecture.md")
 	check.Must(t, err)
 	_, section, _ := strings.Cut(string(page), "### The path of a call\n")
 	section, _, _ = strings.Cut(section, "\n### ")
 	for _, m := range regexp.MustCompile("(?m)^[0-9]+\\. `(\\w+)` \\(`([\\w.]+)`\\)").FindAllStringSubmatch(section, -1) {
-		all = append(all, function{m[1], m[2]})
+		all = append(all, m[1]+" "+m[2])
 	}
 	return all
 }
@@ -63,7 +52,7 @@ func documentedPath(t *testing.T) (all []function) {
 // callers returns the functions of the client on this stack, the outermost first, down to exchange:
 // those below it depend on the connection. Functions between two occurrences of the same function
 // are left out: it passes them as callbacks.
-func callers() (all []function) {
+func callers() (all []string) {
 	const client = "github.com/mcpchain/mcpchain/mcpclient."
 	var pcs [100]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
@@ -74,14 +63,14 @@ func callers() (all []function) {
 		if !ours || strings.HasSuffix(frame.File, "_test.go") {
 			continue
 		}
-		f := function{declared(name), filepath.Base(frame.File)}
+		f := declared(name) + " " + filepath.Base(frame.File)
 		if i := slices.Index(all, f); i >= 0 {
 			all = all[:i]
 		}
 		all = append(all, f)
 	}
 	slices.Reverse(all)
-	last := slices.IndexFunc(all, func(f function) bool { return f.name == "exchange" })
+	last := slices.IndexFunc(all, func(f string) bool { return strings.HasPrefix(f, "exchange ") })
 	return all[:last+1]
 }
 
@@ -91,57 +80,26 @@ func declared(name string) string {
 	return parts[len(parts)-1]
 }
 
-// tapped is a transport whose connection reports what it sends.
-type tapped struct {
-	mcpclient.Transport
-	mcpclient.Conn
-	send func(message []byte)
-}
-
-func (o *tapped) Dial(ctx context.Context) (conn mcpclient.Conn, err error) {
-	o.Conn, err = o.Transport.Dial(ctx)
-	return o, err
-}
-
-func (o *tapped) Send(ctx context.Context, message []byte) error {
-	o.send(message)
-	return o.Conn.Send(ctx, message)
-}
-
-func pathOverPipe(t *testing.T, o mcpclient.Options) (got []function) {
+func pathOverPipe(t *testing.T, o mcpclient.Options) (got []string) {
 	transport, p := newPeer(t)
-	go func() {
-		p.handshake()
-		p.send(emptyAnswer(p.next()))
-	}()
-	callSum(t, &tapped{Transport: transport, send: func(message []byte) {
+	go func() { p.handshake(); p.echo() }()
+	callText(t, t.Context(), connected(t, &hooked{Transport: transport, send: func(ctx context.Context, conn mcpclient.Conn, message []byte) error {
 		if strings.Contains(string(message), `"tools/call"`) {
 			got = callers()
 		}
-	}}, o)
+		return conn.Send(ctx, message)
+	}}, o), "sum", "sum")
 	return got
 }
 
-func pathOverHTTP(t *testing.T, o mcpclient.Options) (got []function) {
-	server := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-		_, _ = io.WriteString(jsonWriter(w), emptyAnswer(m))
-	})
-	callSum(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), WrapTransport: watched(func(r *http.Request) {
+func pathOverHTTP(t *testing.T, o mcpclient.Options) (got []string) {
+	server := httpServer(t, answerCall)
+	callText(t, t.Context(), connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), WrapTransport: watched(func(r *http.Request) {
 		if r.Header.Get("Mcp-Method") == "tools/call" {
 			got = callers()
 		}
-	})}, o)
+	})}, o), "sum", "sum")
 	return got
-}
-
-func emptyAnswer(m message) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, m.ID)
-}
-
-func callSum(t *testing.T, transport mcpclient.Transport, o mcpclient.Options) {
-	t.Helper()
-	c := connected(t, transport, o)
-	check.Must(t, check.Err(c.CallTool(t.Context(), "sum", nil)))
 }
 
 func TestUndeclaredCapabilities(t *testing.T) {
@@ -175,14 +133,9 @@ const exact = `{"sampling":{"tools":{}}, "elicitation":{"url":{}}, "roots":{},
 func TestExactCapabilities(t *testing.T) {
 	play := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		callText(t, ctx, c, "ask", "done")
-		if err := c.SetRoots(ctx, nil); err != nil { // not announced, as listChanged is not declared
-			t.Error(err)
-		}
-		if _, err := c.StartTask(ctx, &mcp.Tool{Name: "t"}, nil, 0); err == nil {
-			t.Error("a task without the extension: got no error")
-		} else if c.Server().Revision == mcp.Revision20260728 && !strings.Contains(err.Error(), "Options.Protocol.Capabilities does not declare the extension io.modelcontextprotocol/tasks") {
-			t.Errorf("got %v", err)
-		}
+		check.NoError(t, c.SetRoots(ctx, nil)) // not announced, as listChanged is not declared
+		want := map[string]string{mcp.Revision20260728: "Options.Protocol.Capabilities does not declare the extension io.modelcontextprotocol/tasks"}
+		check.Text(t, check.Err(c.StartTask(ctx, &mcp.Tool{Name: "t"}, nil, 0)), want[c.Server().Revision], "a task without the extension")
 	}
 	for suffix, opts := range eras() {
 		opts := asks(opts)
@@ -237,13 +190,10 @@ func TestAllowUndeclared(t *testing.T) {
 		opts.Protocol.AllowUndeclared = true
 		playAll(t, []conversation{{name: "capabilities_relaxed_" + suffix, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			callText(t, ctx, c, "ask", "done")
-			if prompts, err := collect(c.Prompts(ctx), func(p *mcp.Prompt) string { return p.Name }); err != nil || len(prompts) != 0 {
-				t.Errorf("got %v, %v", prompts, err)
-			}
+			prompts, err := collect(c.Prompts(ctx), promptName)
+			wrong(t, err != nil || len(prompts) != 0, "got %v, %v", prompts, err)
 			if suffix == "legacy" {
-				s, err := c.Subscribe(ctx, mcp.SubscriptionFilter{Resources: []string{"file:///r", "file:///r"}})
-				check.Must(t, err)
-				check.NoError(t, s.Close())
+				check.NoError(t, subscribed(t, ctx, c, onResources("file:///r", "file:///r")).Close())
 				return
 			}
 			task, err := c.StartTask(ctx, &mcp.Tool{Name: "ask"}, nil, 0)

@@ -38,16 +38,11 @@ func TestCustomMessages(t *testing.T) {
 		raw, err := c.Call(ctx, "acme/do", params, mcpclient.WithMeta("b", json.RawMessage("2")), mcpclient.WithProgress(func(mcp.Progress) {}))
 		wrong(t, err != nil || string(raw) != `{"y":1}`, "got %s, %v", raw, err)
 		for _, key := range []string{"progressToken", "io.modelcontextprotocol/clientInfo", "com.mcp.tools/x", "a b", "example-/x"} {
-			if _, err := c.Call(ctx, "acme/do", nil, mcpclient.WithMeta(key, json.RawMessage("1"))); err == nil || !strings.Contains(err.Error(), key) {
-				t.Errorf("WithMeta(%q): got %v", key, err)
-			}
-			if _, err := c.Call(ctx, "acme/do", map[string]any{"_meta": map[string]any{key: 1}}); err == nil || !strings.Contains(err.Error(), key) {
-				t.Errorf("_meta with %q: got %v", key, err)
-			}
+			check.Text(t, check.Err(c.Call(ctx, "acme/do", nil, mcpclient.WithMeta(key, json.RawMessage("1")))), key, "WithMeta")
+			check.Text(t, check.Err(c.Call(ctx, "acme/do", map[string]any{"_meta": map[string]any{key: 1}})), key, "_meta")
 		}
 		for name, params := range map[string]any{"_meta that is not an object": map[string]any{"_meta": 1}, "array": []int{1}, "broken": json.RawMessage("{")} {
-			_, err := c.Call(ctx, "acme/do", params)
-			wrong(t, err == nil, "%s: got no error", name)
+			check.Fails(t, check.Err(c.Call(ctx, "acme/do", params)), name)
 		}
 		check.Fails(t, check.Err(c.Call(ctx, "acme/do", nil, mcpclient.WithMeta("a", json.RawMessage("{")))), "broken value of WithMeta")
 		check.Fails(t, check.Err(c.Call(ctx, "acme/do", nil, mcpclient.WithLogLevel("loud"))), "unknown log level")
@@ -62,8 +57,7 @@ func TestCustomMessages(t *testing.T) {
 		}},
 		{name: "custom_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			do(t, ctx, c)
-			_, err := c.Call(ctx, "tools/call", map[string]any{"name": "t", "requestState": "mine", "inputResponses": map[string]any{"k": struct{}{}}})
-			check.NoError(t, err)
+			check.NoError(t, check.Err(c.Call(ctx, "tools/call", map[string]any{"name": "t", "requestState": "mine", "inputResponses": map[string]any{"k": struct{}{}}})))
 		}},
 	})
 }
@@ -107,10 +101,8 @@ func TestCancel(t *testing.T) {
 func TestCancelledBefore(t *testing.T) {
 	playAll(t, []conversation{{name: "capabilities", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		over, cancel := context.WithCancelCause(ctx)
-		cause := errors.New("the user left")
-		cancel(cause)
-		_, err := c.Call(over, "acme/do", nil)
-		wantBoth(t, err, context.Canceled, cause.Error())
+		cancel(errors.New("the user left"))
+		wantBoth(t, check.Err(c.Call(over, "acme/do", nil)), context.Canceled, "the user left")
 		ping(t, ctx, c)
 	}}})
 }
@@ -145,8 +137,7 @@ func TestNilArguments(t *testing.T) {
 		} {
 			check.Text(t, call(), want+" (nil)")
 		}
-		_, err := c.CallTool(t.Context(), "a", nil, nil)
-		wrong(t, err != nil, "an option that is nil: got %v", err)
+		check.NoError(t, check.Err(c.CallTool(t.Context(), "a", nil, nil)), "an option that is nil")
 	})
 }
 
@@ -189,8 +180,7 @@ func TestToolThatMayNotAsk(t *testing.T) {
 func TestErrorTexts(t *testing.T) {
 	long := strings.Repeat("ä", 2000)
 	failed := func(text string) error {
-		r := result(text)
-		r.Tool = "t"
+		r := &mcp.CallToolResult{Tool: "t", IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 		return &mcp.ToolError{Result: r}
 	}
 	for want, err := range map[string]error{
@@ -211,7 +201,7 @@ func TestErrorTexts(t *testing.T) {
 		check.Equal(t, "", err.Error(), want)
 	}
 	for _, err := range []error{
-		&mcp.RPCError{Message: long}, &mcp.ToolError{Result: result(long)},
+		&mcp.RPCError{Message: long}, failed(long),
 		&transport.HTTPError{Body: strings.Repeat("\x00", 1000)}, &mcpclient.RevisionError{ServerRevisions: []string{long}},
 	} {
 		got := err.Error()
@@ -269,30 +259,20 @@ func TestErrorsSayItOnce(t *testing.T) {
 			t.Run(fmt.Sprint(era, undeclared), func(t *testing.T) {
 				o.Protocol.AllowUndeclared = undeclared
 				inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
-					go func() {
-						for m := p.next(); m.Method != ""; m = p.next() {
-							if m.ID != nil {
-								p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"broken"}}`, m.ID)
-							}
+					go p.each(func(m message) {
+						if m.ID != nil {
+							p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"broken"}}`, m.ID)
 						}
-					}()
+					})
 					once(t, c)
 				})
 			})
 		}
-		t.Run(era+"OverHTTP", func(t *testing.T) {
-			o.Protocol.AllowUndeclared = true
-			synctest.Test(t, func(t *testing.T) {
-				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) { w.WriteHeader(http.StatusForbidden) })
-				c := connectTo(t, s, o)
-				once(t, c)
-			})
+		bubble(t, era+"OverHTTP", func(t *testing.T) {
+			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) { w.WriteHeader(http.StatusForbidden) })
+			once(t, connectTo(t, s, undeclared(o)))
 		})
 	}
-}
-
-func result(text string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
 func TestDisplayName(t *testing.T) {

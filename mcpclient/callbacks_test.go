@@ -83,16 +83,12 @@ func TestFloodOfNotifications(t *testing.T) {
 			}()
 			callText(t, t.Context(), c, "a", "a")
 			within(t, "the call", start, flood/1000*time.Millisecond)
-			if got := inUse() - before; got > 2<<20 {
-				t.Errorf("%d notices keep %d bytes, want at most 2 MiB", flood, got)
-			}
+			kept := inUse() - before
+			wrong(t, kept > 2<<20, "%d notices keep %d bytes, want at most 2 MiB", flood, kept)
 			time.Sleep(time.Minute)
-			if got := seen.Load(); got < 1024 || got > 1024+2*flood/1000 {
-				t.Errorf("the handler got %d notices, want those of 200 ms and 1,024 more", got)
-			}
-			if text := log.String(); !strings.Contains(text, "dropped notifications") || strings.Count(text, "\n") > 2 {
-				t.Errorf("got the log %q, want two lines about what was dropped", text)
-			}
+			got, text := seen.Load(), log.String()
+			wrong(t, got < 1024 || got > 1024+2*flood/1000, "the handler got %d notices, want those of 200 ms and 1,024 more", got)
+			wrong(t, !strings.Contains(text, "dropped notifications") || strings.Count(text, "\n") > 2, "got the log %q, want two lines about what was dropped", text)
 		})
 	})
 }
@@ -123,19 +119,15 @@ func TestServerStopsReading(t *testing.T) {
 			p.conn.(lines).tap.shut.Store(true)
 			args := map[string]string{"a": strings.Repeat("x", 4<<20)}
 			for i := range 3 {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				start := time.Now()
-				_, err := c.CallTool(ctx, "a", args)
-				cancel()
-				wrong(t, !errors.Is(err, context.DeadlineExceeded), "call %d: got %v, want %v", i, err, context.DeadlineExceeded)
+				check.Is(t, check.Err(c.CallTool(withTimeout(t, time.Second), "a", args)), context.DeadlineExceeded, "call", i)
 				within(t, "the call", start, time.Second)
 			}
 			pending := goCall(t.Context(), c, "b")
 			synctest.Wait()
 			start := time.Now()
 			check.NoError(t, c.Close())
-			got := <-pending
-			wrong(t, !errors.Is(got.err, mcpclient.ErrClosed), "a call under way: got %v, want %v", got.err, mcpclient.ErrClosed)
+			check.Is(t, (<-pending).err, mcpclient.ErrClosed, "a call under way")
 			within(t, "Close", start, time.Second)
 		})
 	})
@@ -151,9 +143,7 @@ func TestLateAnswers(t *testing.T) {
 			defer cancel()
 			check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
 			m := p.next()
-			notice := p.next()
-			wrong(t, notice.Method != "notifications/cancelled", "got %s, want the notice that the call is cancelled", notice.Method)
-			if answered {
+			if p.expect("notifications/cancelled"); answered {
 				p.answer(m)
 			}
 		}
@@ -187,12 +177,9 @@ func TestFloodOfCancellations(t *testing.T) {
 // The connection survives a panic of any callback. A callback on the caller's goroutine panics
 // to the caller.
 func TestPanics(t *testing.T) {
-	const form = `{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}`
 	const progressed = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$ID,"progress":1}}`
 	for era, opts := range eras() {
-		opts.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			panic("oops")
-		})
+		opts.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) { panic("oops") })
 		opts.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { panic("oops") })
 		opts.OnNotification = func(*mcp.Notification) { panic("oops") }
 		opts.Handlers = map[string]mcpclient.Handler{"x/exit": func(context.Context, *mcpclient.Request) (json.RawMessage, error) {
@@ -206,7 +193,7 @@ func TestPanics(t *testing.T) {
 			want       string // how the call ends
 		}{
 			{"sampling", question(era, "sampling/createMessage", samplingParams), "sampling/createMessage", "<nil>"},
-			{"elicitation", question(era, "elicitation/create", form), "elicitation/create", "<nil>"},
+			{"elicitation", question(era, "elicitation/create", askedForm), "elicitation/create", "<nil>"},
 			{"exit", question(era, "x/exit", `{}`), "x/exit", "<nil>"},
 			{"notification", `{"jsonrpc":"2.0","method":"n"}`, "", "<nil>"},
 			{"progress", progressed, "", "panic: oops"},
@@ -245,6 +232,11 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+// askIn sends a question in a call.
+func (p *peer) askIn(call message, era, method, params string) {
+	p.send("%s", strings.Replace(question(era, method, params), "$ID", string(call.ID), 1))
+}
+
 // question returns the server's question in the call with the id $ID.
 func question(era, method, params string) string {
 	if era == "modern" {
@@ -258,10 +250,7 @@ func TestExactIntegers(t *testing.T) {
 	const exact = `{"n":9007199254740993,"m":-9223372036854775807,"f":1.10}`
 	eachEra(t, func(t *testing.T, era string, opts mcpclient.Options) {
 		overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go func() {
-				m := p.next()
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":%s}}`, m.ID, exact)
-			}()
+			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":%s}}`, exact)
 			res, err := c.CallTool(t.Context(), "a", json.RawMessage(exact))
 			wrong(t, err != nil || string(res.StructuredContent) != exact, "got %+v, %v, want %s", res, err, exact)
 		})
@@ -296,22 +285,17 @@ func TestCheckMessages(t *testing.T) {
 		{"no result at the end", []mcp.SamplingMessage{model(use("a"))}, "1 tool uses have no result"},
 	} {
 		err := inquiry.CheckMessages(test.messages)
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
-			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
-		}
+		wrong(t, !strings.HasPrefix(fmt.Sprint(err), cmp.Or(test.want, "<nil>")), "%s: got %v, want %q", test.name, err, test.want)
 	}
 }
 
-// An encoded message can be decoded again, and a single block is not in an array.
+// What was encoded can be decoded again.
 func TestMessagesRoundTrip(t *testing.T) {
 	one, two := 1.0, &mcp.TextContent{Text: "<b>"}
 	for _, test := range []struct {
 		value, into any
 		want        string
 	}{
-		{&mcp.SamplingMessage{Role: "user", Content: []mcp.Content{two}}, new(mcp.SamplingMessage), `{"role":"user","content":{"type":"text","text":"<b>"}}`},
-		{&mcp.SamplingMessage{Role: "user", Content: []mcp.Content{two, two}, Meta: json.RawMessage(`{"m":1}`)}, new(mcp.SamplingMessage),
-			`{"role":"user","content":[{"type":"text","text":"<b>"},{"type":"text","text":"<b>"}],"_meta":{"m":1}}`},
 		{&mcp.PromptMessage{Role: "user", Content: two}, new(mcp.PromptMessage), `{"role":"user","content":{"type":"text","text":"<b>"}}`},
 		{&mcp.CallToolResult{Content: []mcp.Content{}}, new(mcp.CallToolResult), `{"content":[]}`},
 		{&mcp.CallToolResult{Content: []mcp.Content{two}, IsError: true, StructuredContent: json.RawMessage(`{"a":9007199254740993}`), Meta: json.RawMessage(`{}`)},
@@ -321,9 +305,8 @@ func TestMessagesRoundTrip(t *testing.T) {
 		var raw strings.Builder
 		e := json.NewEncoder(&raw)
 		e.SetEscapeHTML(false)
-		if err := e.Encode(test.value); err != nil || strings.TrimSpace(raw.String()) != test.want {
-			t.Errorf("got %s, %v, want %s", raw.String(), err, test.want)
-		}
+		check.NoError(t, e.Encode(test.value))
+		check.Equal(t, "encoded", strings.TrimSpace(raw.String()), test.want)
 		check.NoError(t, json.Unmarshal([]byte(test.want), test.into), test.want)
 		check.Same(t, test.want, test.into, test.value, cmpopts.IgnoreUnexported(mcp.CallToolResult{}))
 	}
@@ -335,6 +318,7 @@ func TestAnswersOfRevisions(t *testing.T) {
 	image, audio := &mcp.ImageContent{MIMEType: "image/png"}, &mcp.AudioContent{MIMEType: "audio/wav"}
 	use := &mcp.ToolUseContent{ID: "1", Name: "n"}
 	const (
+		empty      = `"content":{"type":"text","text":""}`
 		one, two   = `"content":{"type":"text","text":"a"}`, `"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]`
 		joined     = `"content":{"type":"text","text":"a\nb"}`
 		asImage    = `"content":{"type":"image","data":"","mimeType":"image/png"}`
@@ -346,7 +330,7 @@ func TestAnswersOfRevisions(t *testing.T) {
 		content []mcp.Content
 		want    [4]string // for the legacy revisions, oldest first
 	}{
-		{nil, [4]string{`"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`}},
+		{nil, [4]string{empty, empty, empty, empty}},
 		{[]mcp.Content{text}, [4]string{one, one, one, one}},
 		{[]mcp.Content{text, other}, [4]string{joined, joined, joined, two}},
 		{[]mcp.Content{text, image}, [4]string{unreadable, unreadable, unreadable, `"content":[{"type":"text","text":"a"},{"type":"image","data":"","mimeType":"image/png"}]`}},
@@ -373,12 +357,10 @@ func TestAnswersOfRevisions(t *testing.T) {
 				if test.want[i] != unreadable {
 					want = `{"role":"assistant",` + test.want[i] + `,"model":""}`
 				}
-				if string(m.Result) != want || (want == "") != (m.Error != nil && m.Error.Code == mcp.CodeInternalError) {
-					t.Errorf("%s: got %s, %v, want %s", revision, m.Result, m.Error, want)
-				}
-				if text := log.String(); (want == "") != regexp.MustCompile(`of type \\"(audio|image|tool_use)`).MatchString(text) {
-					t.Errorf("%s: got the log %s, want the type that the server cannot read", revision, text)
-				}
+				refused := m.Error != nil && m.Error.Code == mcp.CodeInternalError
+				wrong(t, string(m.Result) != want || (want == "") != refused, "%s: got %s, %v, want %s", revision, m.Result, m.Error, want)
+				named := regexp.MustCompile(`of type \\"(audio|image|tool_use)`).MatchString(log.String())
+				wrong(t, (want == "") != named, "%s: got the log %s, want the type that the server cannot read", revision, log.String())
 			})
 		}
 	}
@@ -399,17 +381,12 @@ func (v *visitor) Elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitR
 	v.seen = append(v.seen, p.URL)
 	v.done = append(v.done, mcpclient.ElicitationDone(ctx))
 	if v.wait {
-		select {
-		case <-mcpclient.ElicitationDone(ctx):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+		<-mcpclient.ElicitationDone(ctx)
 	}
-	action := mcp.ElicitAccept
 	if path.Base(p.URL) == "decline" {
-		action = mcp.ElicitDecline
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	}
-	return &mcp.ElicitResult{Action: action}, nil
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 }
 
 func visiting(o mcpclient.Options, v *visitor) mcpclient.Options {
@@ -422,9 +399,8 @@ func wantVisits(t *testing.T, err error, action string, urls int) {
 	t.Helper()
 	e := wantError[*mcpclient.URLElicitationError](t, err)
 	rpc := wantError[*mcp.RPCError](t, err)
-	if e.Action != action || len(e.Elicitations) != urls || rpc.Code != mcp.CodeURLElicitationNeeded {
-		t.Errorf("got %q with %d URLs (%v), want %q with %d", e.Action, len(e.Elicitations), err, action, urls)
-	}
+	wrong(t, e.Action != action || len(e.Elicitations) != urls || rpc.Code != mcp.CodeURLElicitationNeeded,
+		"got %q with %d URLs (%v), want %q with %d", e.Action, len(e.Elicitations), err, action, urls)
 }
 
 func TestURLElicitationError(t *testing.T) {
@@ -442,11 +418,10 @@ func TestURLElicitationError(t *testing.T) {
 		_, err = c.CallTool(ctx, "t", nil)
 		wantVisits(t, err, "", 0)
 		callText(t, ctx, c, "t", "done")
-		want := []string{"one", "two", "decline", "silent", "one"}
 		for i := range person.seen {
 			person.seen[i] = path.Base(person.seen[i])
 		}
-		check.Same(t, "visits", person.seen, want)
+		check.Same(t, "visits", person.seen, []string{"one", "two", "decline", "silent", "one"})
 	}}})
 	form := asks(legacy())
 	form.Sampling, form.Roots = nil, nil
@@ -479,11 +454,9 @@ func TestURLsThatNobodyVisits(t *testing.T) {
 		inBubble(t, visiting(modern(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.replyAll(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":%s}}}}`, params)
 			check.Is(t, check.Err(c.CallTool(t.Context(), "t", nil)), mcp.ErrInvalidResult, url)
-			_, err := c.CallTool(t.Context(), "t", nil, mcpclient.WithManualInput())
-			question := round(t, err).Requests["k"]
-			if params, ok := inquiry.Elicitation(&question); ok {
-				t.Errorf("%q: by hand: got %+v, want none", url, params)
-			}
+			question := round(t, check.Err(c.CallTool(t.Context(), "t", nil, mcpclient.WithManualInput()))).Requests["k"]
+			params, ok := inquiry.Elicitation(&question)
+			wrong(t, ok, "%q: by hand: got %+v, want none", url, params)
 		})
 		wrong(t, len(person.seen) > 0, "%q: the person was asked about %q", url, person.seen)
 	}
@@ -547,15 +520,15 @@ func TestVisitsBound(t *testing.T) {
 		p.send(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"0"}}`)
 		p.send(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"1"}}`)
 		synctest.Wait()
-		isDone := func(i int) bool {
+		for i, want := range []bool{false, true, false} {
+			got := false
 			select {
 			case <-person.done[i]:
-				return true
+				got = true
 			default:
-				return false
 			}
+			check.Equal(t, i, got, want)
 		}
-		wrong(t, isDone(0) || !isDone(1) || isDone(2), "got %v, %v, %v, want the second alone to be done", isDone(0), isDone(1), isDone(2))
 	})
 }
 

@@ -16,24 +16,29 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// AfterEnd runs at once, even if the transport closes slowly. Close and Done wait for the
-// transport.
+// AfterEnd runs at once, even if the transport closes slowly. Done waits for the transport, which is
+// closed even without Close, and so does Close.
 func TestDoneAfterTheConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		transport := newPeerTransport(t)
-		c := connected(t, slowToClose(transport), legacy())
-		start := time.Now()
-		after, closed := make(chan time.Duration, 1), make(chan time.Duration, 1)
-		c.AfterEnd(func(error) { after <- time.Since(start) })
-		go func() {
-			_ = c.Close()
-			closed <- time.Since(start)
-		}()
-		<-c.Done()
-		check.Equal(t, "Done after", time.Since(start), time.Minute)
-		check.Equal(t, "Close took", <-closed, time.Minute)
-		check.Equal(t, "AfterEnd after", <-after, 0)
-	})
+	for _, byItself := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			transport := newPeerTransport(t)
+			c := connected(t, slowToClose(transport), legacy())
+			start := time.Now()
+			after, closed := make(chan time.Duration, 1), make(chan time.Duration, 1)
+			c.AfterEnd(func(error) { after <- time.Since(start) })
+			if byItself {
+				_ = (<-transport.peers).conn.Close()
+			} else {
+				go func() { _ = c.Close(); closed <- time.Since(start) }()
+			}
+			<-c.Done()
+			check.Equal(t, "Done after", time.Since(start), time.Minute)
+			if !byItself {
+				check.Equal(t, "Close took", <-closed, time.Minute)
+			}
+			check.Equal(t, "AfterEnd after", <-after, 0)
+		})
+	}
 }
 
 // While a handler does not return, only Done does not report the end of the connection.
@@ -51,9 +56,8 @@ func TestEndIsToldDespiteHandlers(t *testing.T) {
 			synctest.Wait()
 			start := time.Now()
 			end(c, p)
-			if err := <-told; !errors.Is(err, mcpclient.ErrClosed) || err != c.Err() {
-				t.Errorf("told %v, want %v", err, c.Err())
-			}
+			err := <-told
+			wrong(t, !errors.Is(err, mcpclient.ErrClosed) || err != c.Err(), "told %v, want %v", err, c.Err())
 			check.NoError(t, c.Close())
 			within(t, "the end", start, 0)
 			time.Sleep(time.Hour)
@@ -62,50 +66,6 @@ func TestEndIsToldDespiteHandlers(t *testing.T) {
 			<-c.Done()
 		})
 	}
-}
-
-// A client that has ended by itself has closed its connection, even without Close.
-func TestEndedClientClosesItsConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		transport := newPeerTransport(t)
-		c := connected(t, slowToClose(transport), legacy())
-		start := time.Now()
-		_ = (<-transport.peers).conn.Close()
-		<-c.Done()
-		check.Equal(t, "Done after", time.Since(start), time.Minute)
-	})
-}
-
-// Close ends the wait before a retry at once, even if messages to the server are pending.
-func TestCloseEndsTheWaitForARetry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			switch m.Method {
-			case "initialize":
-				_, _ = jsonWriter(w).Write([]byte(handshakeAnswer(m)))
-			case "tools/call", "notifications/cancelled":
-				<-r.Context().Done()
-			case "tools/list":
-				w.Header().Set("Retry-After", "20")
-				w.WriteHeader(http.StatusServiceUnavailable)
-			default:
-				w.WriteHeader(http.StatusAccepted)
-			}
-		})
-		c := connectTo(t, server, legacy())
-		waiting := background(func() error { return listOnce(t.Context(), c) })
-		ctx, cancel := context.WithCancel(t.Context())
-		held := goCall(ctx, c, "held")
-		synctest.Wait()
-		cancel()
-		<-held
-		synctest.Wait() // the cancellation is being sent, and does not finish
-		start := time.Now()
-		closed := background(func() error { return c.Close() })
-		check.Is(t, <-waiting, mcpclient.ErrClosed)
-		within(t, "the wait", start, 0)
-		<-closed
-	})
 }
 
 // The end of the connection ends the wait between two polls of a task, whether that has begun
@@ -129,8 +89,7 @@ func TestConnectionEndsTheWaitForATask(t *testing.T) {
 			synctest.Wait()
 			start := time.Now()
 			_ = p.conn.Close()
-			err := <-waiting
-			wrong(t, !errors.Is(err, mcpclient.ErrClosed), "late %t: got %v, want ErrClosed", late, err)
+			check.Is(t, <-waiting, mcpclient.ErrClosed, "late", late)
 			within(t, "the wait", start, 0)
 		})
 	}
@@ -168,13 +127,10 @@ func TestConnectionEndsAsConnectReturns(t *testing.T) {
 				_ = p.conn.Close()
 			}()
 			o := modern()
-			c, err := mcpclient.Connect(t.Context(), transport, &o)
-			if err != nil {
-				return
+			if c, err := mcpclient.Connect(t.Context(), transport, &o); err == nil {
+				synctest.Wait()
+				check.Equal(t, "done", isDone(c), true)
 			}
-			synctest.Wait()
-			check.Equal(t, "done", isDone(c), true)
-			_ = c.Close()
 		})
 	}
 }
@@ -209,13 +165,11 @@ func TestConnectionEndsBeforeConnectReturns(t *testing.T) {
 			}
 			return data, err
 		}}
-		c, err := mcpclient.Connect(t.Context(), transport, &o)
-		if err != nil {
-			return
+		if c, err := mcpclient.Connect(t.Context(), transport, &o); err == nil {
+			time.Sleep(time.Minute)
+			wrong(t, c.Err() == nil, "the connection has ended, and the client has not")
+			_ = c.Close()
 		}
-		defer func() { _ = c.Close() }()
-		time.Sleep(time.Minute)
-		wrong(t, c.Err() == nil, "the connection has ended, and the client has not")
 	})
 }
 
@@ -231,16 +185,11 @@ func TestKeepAlive(t *testing.T) {
 			var asked atomic.Int32
 			called := make(chan message, 1)
 			go p.each(func(m message) {
-				switch n := asked.Load(); {
-				case m.Method == "tools/call":
+				if m.Method == "tools/call" {
 					called <- m
 					return
-				case n%2 == 0:
-					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`, m.ID)
-				default:
-					p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
 				}
-				asked.Add(1)
+				p.send(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, []string{`"result":{}`, `"error":{"code":-32601,"message":"what?"}`}[asked.Add(1)%2])
 			})
 			time.Sleep(10*time.Minute + time.Second)
 			wrong(t, asked.Load() != 20 || c.Err() != nil, "asked %d times in 10 min, and then %v", asked.Load(), c.Err())

@@ -96,15 +96,12 @@ func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call fu
 	}
 	synctest.Wait()
 	start := time.Now()
-	closed := make(chan error, 2)
-	for range 2 { // concurrently
-		go func() { closed <- c.Close() }()
-	}
+	closed, again := background(c.Close), background(c.Close)
 	for range calls {
 		check.Is(t, <-failed, mcpclient.ErrClosed)
 	}
 	within(t, "failing the calls", start, 0)
-	check.NoError(t, errors.Join(<-closed, <-closed, c.Close()))
+	check.NoError(t, errors.Join(<-closed, <-again, c.Close()))
 	within(t, "Close", start, bound)
 	synctest.Wait() // the end of the session ran in host code
 	check.Equal(t, "done", isDone(c), true)
@@ -126,15 +123,12 @@ func TestCloseFailsCallsOverHTTP(t *testing.T) {
 			}
 			<-r.Context().Done()
 		})
-		h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
-		h.Client.Transport = sessionID(h.Client.Transport, "s-1")
-		c := connected(t, h, opts)
-		bound := time.Duration(0)
-		if name == "legacy" {
-			bound = 5 * time.Second
-		}
-		closeWithin(t, c, bound, func(ctx context.Context) error { return check.Err(c.CallTool(ctx, "a", nil)) })
-		check.Equal(t, "the session was ended times", deleted.Load(), int32(bound/(5*time.Second)))
+		client := s.Client()
+		client.Transport = sessionID(client.Transport, "s-1")
+		c := connectedBy(t, s.URL(), client, opts)
+		sessions := map[string]int32{"legacy": 1}[name]
+		closeWithin(t, c, time.Duration(sessions)*5*time.Second, func(ctx context.Context) error { return check.Err(c.CallTool(ctx, "a", nil)) })
+		check.Equal(t, "the session was ended times", deleted.Load(), sessions)
 	})
 }
 
@@ -143,10 +137,7 @@ func TestConnectionDies(t *testing.T) {
 		wrong(t, c.Err() != nil, "got Err %v of a connection that works", c.Err())
 		failed := make(chan error, 10)
 		for range cap(failed) {
-			go func() {
-				_, err := c.CallTool(t.Context(), "a", nil)
-				failed <- err
-			}()
+			go func() { failed <- check.Err(c.CallTool(t.Context(), "a", nil)) }()
 		}
 		synctest.Wait()
 		start := time.Now()
@@ -170,35 +161,16 @@ func TestConnectAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			if m.Method == "tools/call" {
-				_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
+				answerCall(w, r, m)
 			}
 		})
 		transport := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
-		var clients []*mcpclient.Client
-		for range 3 {
-			c := connected(t, transport, mcpclient.Options{})
-			clients = append(clients, c)
-			if len(clients) == 2 {
-				_ = clients[0].Close()
-			}
-		}
-		for _, c := range clients[1:] {
+		first, second := connected(t, transport, mcpclient.Options{}), connected(t, transport, mcpclient.Options{})
+		_ = first.Close()
+		for _, c := range []*mcpclient.Client{second, connected(t, transport, mcpclient.Options{})} {
 			callText(t, t.Context(), c, "a", "a")
 			_ = c.Close()
 		}
-	})
-}
-
-func TestConnectContextBoundsConnectingOnly(t *testing.T) {
-	inEras(t, func(t *testing.T, name string, opts mcpclient.Options) {
-		ctx, cancel := context.WithCancel(t.Context())
-		transport, p := newPeer(t)
-		go p.handshake()
-		c := connectedIn(t, ctx, transport, opts)
-		cancel()
-		synctest.Wait()
-		go p.echo()
-		callText(t, t.Context(), c, "a", "a")
 	})
 }
 
@@ -254,11 +226,7 @@ func TestHandlerCallsClient(t *testing.T) {
 		go func() {
 			outer := p.next()
 			p.send(`{"method":"n"}`)
-			if name == "legacy" {
-				p.ask("1")
-			} else {
-				p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, outer.ID, samplingQuestion)
-			}
+			p.askIn(outer, name, "sampling/createMessage", samplingParams)
 			for m := range p.inbox {
 				switch {
 				case m.Method == "tools/call":
@@ -287,19 +255,13 @@ func TestStubbornHandlers(t *testing.T) {
 		start := time.Now()
 		p.send(`{"method":"n"}`)
 		ctx, cancel := context.WithCancel(t.Context())
-		var asked sync.WaitGroup
-		asked.Go(func() { check.Is(t, check.Err(c.CallTool(ctx, "asks", nil)), context.Canceled) })
-		m := p.next()
-		if name == "legacy" {
-			p.ask("1")
-		} else {
-			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, m.ID, samplingQuestion)
-		}
+		asked := background(func() error { return check.Err(c.CallTool(ctx, "asks", nil)) })
+		p.askIn(p.next(), name, "sampling/createMessage", samplingParams)
 		synctest.Wait()
 		go p.echo()
 		callText(t, t.Context(), c, "a", "a")
 		cancel()
-		asked.Wait() // although the handler is still running
+		check.Is(t, <-asked, context.Canceled) // although the handler is still running
 		within(t, "the calls", start, 0)
 		check.NoError(t, c.Close())
 		within(t, "Close", start, 0)
@@ -325,12 +287,9 @@ func TestConcurrentUse(t *testing.T) {
 					stream(w)(answerTo(m))
 					return
 				}
-				w.Header().Set("Content-Type", "application/json")
-				_, _ = w.Write([]byte(answerTo(m)))
+				answerCall(w, r, m)
 			})
-			o := asks(opts)
-			c := connectTo(t, s, o)
-			useConcurrently(t, c)
+			useConcurrently(t, connectTo(t, s, asks(opts)))
 		})
 	}
 }
@@ -366,9 +325,8 @@ func TestAfterEnd(t *testing.T) {
 			t.Error("got false before the end")
 		}
 		check.NoError(t, c.Close())
-		if <-c.Done(); ended != mcpclient.ErrClosed {
-			t.Errorf("told %v, want %v", ended, mcpclient.ErrClosed)
-		}
+		<-c.Done()
+		check.Equal(t, "told", ended, mcpclient.ErrClosed)
 		wrong(t, c.AfterEnd(func(error) { t.Error("called after the end") }), "got true after the end")
 	})
 }
@@ -403,11 +361,8 @@ func TestConnectWithoutTransport(t *testing.T) {
 			_, err := mcpclient.Connect(t.Context(), transport, opts)
 			wrong(t, err == nil || !strings.HasPrefix(err.Error(), want), "%T, %s: got %v, want %q", transport, name, err, want)
 		}
-		if transport == nil {
-			continue
-		}
-		if _, err := transport.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "no transport") {
-			t.Errorf("dial %T: got %v, want an error that there is no transport", transport, err)
+		if transport != nil {
+			check.Text(t, check.Err(transport.Dial(t.Context())), "no transport", "dial")
 		}
 	}
 }
@@ -418,8 +373,7 @@ type nowhere struct{}
 func (nowhere) Dial(context.Context) (mcpclient.Conn, error) { return nil, nil }
 
 func TestConnectWithoutConnection(t *testing.T) {
-	const want = "nowhere.Dial returned no connection"
-	check.Text(t, check.Err(mcpclient.Connect(t.Context(), nowhere{}, nil)), want)
+	check.Text(t, check.Err(mcpclient.Connect(t.Context(), nowhere{}, nil)), "nowhere.Dial returned no connection")
 }
 
 func TestServerIsKeptWhole(t *testing.T) {
@@ -427,11 +381,8 @@ func TestServerIsKeptWhole(t *testing.T) {
 		mcp.Revision20260728: `{"supportedVersions":["2026-07-28","2027-01-01"],"capabilities":{"com.example/x":{"y":1}},"_meta":{"k":1}}`,
 		mcp.Revision20251125: `{"protocolVersion":"2025-11-25","capabilities":{"com.example/x":{"y":1}},"serverInfo":{"name":"s","version":"1"},"_meta":{"k":1}}`,
 	} {
-		c := connected(t, library(map[string]string{"server/discover": answer, "initialize": answer}), mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
-		got := c.Server()
-		if string(got.Meta) != `{"k":1}` || string(got.Capabilities.Others["com.example/x"]) != `{"y":1}` {
-			t.Errorf("%s: got %+v, want _meta and the unknown capability", revision, got)
-		}
+		got := connected(t, library(map[string]string{"server/discover": answer, "initialize": answer}), mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}).Server()
+		check.Equal(t, revision, string(got.Meta)+string(got.Capabilities.Others["com.example/x"]), `{"k":1}{"y":1}`)
 		modern := revision == mcp.Revision20260728
 		wrong(t, modern != slices.Equal(got.Revisions, []string{"2026-07-28", "2027-01-01"}), "%s: got the revisions %q", revision, got.Revisions)
 	}

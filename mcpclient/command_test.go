@@ -83,13 +83,13 @@ func connectTools(t *testing.T) *Client {
 		if took := time.Since(began); took > testenv.Patience {
 			t.Errorf("Close took %v", took)
 		}
-		testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
-		buf := make([]byte, 1<<20)
-		if stacks := string(buf[:runtime.Stack(buf, true)]); strings.Contains(stacks, "mcpclient.(*Client)") || strings.Contains(stacks, "mcpclient.(*link)") {
-			t.Errorf("goroutines are left:\n%s", stacks)
-		}
+		testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)", "mcpclient.(*Client)", "mcpclient.(*link)")
 	})
 	return c
+}
+
+func callTool(t *testing.T, c *Client, name string) error {
+	return check.Err(c.CallTool(t.Context(), name, nil))
 }
 
 // The end of a process fails all its calls at once, with the reason.
@@ -112,10 +112,7 @@ func TestProcessDiesInCall(t *testing.T) {
 			var calls sync.WaitGroup
 			began := time.Now()
 			for _, name := range []string{"hang", "hang", tool} {
-				calls.Go(func() {
-					_, err := c.CallTool(t.Context(), name, nil)
-					check(err)
-				})
+				calls.Go(func() { check(callTool(t, c, name)) })
 			}
 			calls.Wait()
 			<-c.Done()
@@ -123,8 +120,7 @@ func TestProcessDiesInCall(t *testing.T) {
 				t.Errorf("the calls took %v", took)
 			}
 			check(c.Err())
-			_, err := c.CallTool(t.Context(), "late", nil)
-			check(err)
+			check(callTool(t, c, "late"))
 		})
 	}
 }
@@ -140,14 +136,12 @@ func TestCommandRestarts(t *testing.T) {
 	defer c.Close()
 	for range 2 {
 		before := c.Server().Instructions
-		_, err := c.CallTool(t.Context(), "exit", nil)
+		err := callTool(t, c, "exit")
 		e, ok := errors.AsType[*transport.ProcessError](err)
 		if !ok || !errors.Is(err, ErrConnectionLost) || e.Status != "exit status 3" || e.Stderr != "fatal: out of cheese" {
 			t.Errorf("got %v, want a lost connection with a ProcessError", err)
 		}
-		if err := c.Ping(t.Context()); err != nil {
-			t.Errorf("afterwards: %v", err)
-		}
+		check.NoError(t, c.Ping(t.Context()), "afterwards")
 		if after := c.Server().Instructions; after == before {
 			t.Errorf("process %s continues, want another one", after)
 		}
@@ -167,8 +161,7 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 		cancel()
 		_, _ = io.Copy(io.Discard, said)
 	}()
-	const step = time.Hour
-	_, err := Connect(ctx, &Command{Path: os.Args[0], Env: []string{testenv.Role("mulish")}, StopTimeout: step, Stderr: stderr}, nil)
+	_, err := Connect(ctx, &Command{Path: os.Args[0], Env: []string{testenv.Role("mulish")}, StopTimeout: time.Hour, Stderr: stderr}, nil)
 	server := <-pid
 	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), fmt.Sprintf("the server wrote to stderr:\n%d", server)) {
 		t.Errorf("got %v, want %v and what the server said", err, context.Canceled)

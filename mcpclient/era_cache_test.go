@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // changeable is a transport whose server may change its era between connections.
@@ -62,27 +60,41 @@ func (s *changeable) answer(p *peer) {
 	}
 }
 
+// remembering returns options with a cache of eras.
+func remembering(v *mcpclient.EraCache) mcpclient.Options {
+	return mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}}
+}
+
 // connects connects a client and checks which requests it needed to find the era.
 func (s *changeable) connects(t *testing.T, v *mcpclient.EraCache, want ...string) {
 	t.Helper()
-	c := connected(t, s, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
+	c := connected(t, s, remembering(v))
 	_ = c.Close()
-	legacy := c.Server().Revision != mcp.Revision20260728
-	wrong(t, legacy != (s.era == "legacy"), "got revision %s of a %s server", c.Server().Revision, s.era)
+	check.Equal(t, s.era+" server speaks", c.Server().Revision, map[string]string{"legacy": mcp.Revision20251125, "modern": mcp.Revision20260728}[s.era])
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	check.Same(t, "asked", s.asked, want)
 	s.asked = nil
 }
 
-// stored returns the cache as another process reads it.
-func stored(t *testing.T, v *mcpclient.EraCache) *mcpclient.EraCache {
+// stored is an entry of a stored cache.
+type stored struct {
+	Revision string    `json:"revision"`
+	Since    time.Time `json:"since"`
+}
+
+// reread returns the entries of a cache, and the cache that has read them from JSON.
+func reread(t *testing.T, from any) (map[string]stored, *mcpclient.EraCache) {
 	t.Helper()
-	data, err := json.Marshal(v)
-	check.Must(t, err)
-	out := new(mcpclient.EraCache)
-	check.Must(t, json.Unmarshal(data, out))
-	return out
+	v := new(mcpclient.EraCache)
+	var entries map[string]stored
+	for _, to := range []any{v, &entries} {
+		data, err := json.Marshal(from)
+		check.Must(t, err)
+		check.Must(t, json.Unmarshal(data, to))
+		from = v
+	}
+	return entries, v
 }
 
 const discover, initialize = "server/discover", "initialize"
@@ -96,7 +108,7 @@ func TestEraCache(t *testing.T) {
 		s.connects(t, v, initialize)
 		s.connects(t, nil, discover, initialize)
 		newChangeable(t, "b", "legacy").connects(t, v, discover, initialize)
-		v = stored(t, v)
+		_, v = reread(t, v)
 		s.connects(t, v, initialize)
 
 		s.era = "modern" // upgraded
@@ -131,15 +143,14 @@ func TestEraCacheOutlivesTrouble(t *testing.T) {
 				s.ServeHTTP(w, r)
 			})
 			connect := func() error {
-				return connectError(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
+				return connectError(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, remembering(v))
 			}
 			check.Must(t, connect())
 			s.broken = status
-			e := wantError[*transport.HTTPError](t, connect())
-			wrong(t, e.Status != status, "got %v, want status %d", e, status)
+			wantStatus(t, connect(), status)
 			s.broken = 0
 			check.NoError(t, connect())
-			wrong(t, !slices.Equal(asked, []string{discover}), "status %d: asked %q, want one server/discover", status, asked)
+			check.Same(t, status, asked, []string{discover})
 		})
 	}
 }
@@ -152,7 +163,7 @@ func TestEraCacheOfTheDead(t *testing.T) {
 		s.connects(t, v, discover, initialize)
 		s.greet = func(p *peer) { p.next(); _ = p.conn.Close() }
 		before := s.dialed()
-		check.Is(t, check.Err(mcpclient.Connect(t.Context(), s, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})), mcpclient.ErrClosed)
+		check.Is(t, connectError(t, s, remembering(v)), mcpclient.ErrClosed)
 		check.Equal(t, "dials", s.dialed()-before, 1)
 	})
 }
@@ -166,17 +177,15 @@ func TestEraCacheAreBounded(t *testing.T) {
 		}
 		newChangeable(t, "1029", "legacy").connects(t, v, initialize)
 		newChangeable(t, "5", "legacy").connects(t, v, discover, initialize)
-		var kept map[string]json.RawMessage
-		data, err := json.Marshal(v)
-		wrong(t, err != nil || json.Unmarshal(data, &kept) != nil || len(kept) != 1024, "got %d entries, %v, want 1,024", len(kept), err)
+		kept, _ := reread(t, v)
+		check.Equal(t, "entries", len(kept), 1024)
 	})
 }
 
 // Stored data may come from another version or another clock, or be arbitrary.
 func TestEraCacheRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		key := strings.Repeat("0", 32)
-		now := time.Now()
+		key, now := strings.Repeat("0", 32), time.Now()
 		for name, test := range map[string]struct {
 			data string
 			want int
@@ -189,33 +198,14 @@ func TestEraCacheRead(t *testing.T) {
 			"nothing":          {`{}`, 0},
 			"null":             {`null`, 0},
 		} {
-			v := new(mcpclient.EraCache)
-			var kept map[string]json.RawMessage
-			if err := json.Unmarshal([]byte(test.data), v); err != nil {
-				t.Errorf("%s: %v", name, err)
-			} else if data, err := json.Marshal(v); err != nil || json.Unmarshal(data, &kept) != nil || len(kept) != test.want {
-				t.Errorf("%s: got %d entries, %v, want %d", name, len(kept), err, test.want)
-			}
+			kept, _ := reread(t, json.RawMessage(test.data))
+			check.Equal(t, name, len(kept), test.want)
 		}
 		check.Fails(t, json.Unmarshal([]byte(`[1]`), new(mcpclient.EraCache)), "for what is not an object")
 	})
 }
 
-// A stored entry reveals nothing of a command line or a URL.
-func TestEraCacheTellNoSecret(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		v := new(mcpclient.EraCache)
-		server := serve(t, new(sessionServer))
-		c := connected(t, &mcpclient.HTTP{URL: server.URL() + "/mcp?key=s3cr3t", Client: server.Client()}, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
-		_ = c.Close()
-		data, err := json.Marshal(v)
-		if err != nil || len(data) < 50 || strings.Contains(string(data), "s3cr3t") || strings.Contains(string(data), "mcp?") {
-			t.Errorf("got %s, %v", data, err)
-		}
-	})
-}
-
-// Two paths of one origin may be different servers.
+// Two paths of one origin may be different servers. A stored entry reveals nothing of a URL.
 func TestEraCacheAreOfURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
@@ -230,10 +220,11 @@ func TestEraCacheAreOfURLs(t *testing.T) {
 		})
 		v := new(mcpclient.EraCache)
 		for _, path := range []string{"/a", "/b", "/a", "/b"} {
-			c := connected(t, &mcpclient.HTTP{URL: server.URL() + path, Client: server.Client()}, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
-			_ = c.Close()
+			connected(t, &mcpclient.HTTP{URL: server.URL() + path + "?key=s3cr3t", Client: server.Client()}, remembering(v))
 		}
 		check.Same(t, "probed", asked, []string{"/a", "/b"})
+		data, err := json.Marshal(v)
+		wrong(t, err != nil || len(data) < 50 || strings.Contains(string(data), "s3cr3t") || strings.Contains(string(data), "a?"), "got %s, %v", data, err)
 	})
 }
 
@@ -257,7 +248,7 @@ func TestEraCacheOfAnUpgradedHTTPServer(t *testing.T) {
 		transport := &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}
 		for _, want := range []string{mcp.Revision20251125, mcp.Revision20260728, mcp.Revision20260728} {
 			modern = want == mcp.Revision20260728
-			c := connected(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
+			c := connected(t, transport, remembering(v))
 			check.Equal(t, "revision", c.Server().Revision, want)
 			check.Equal(t, "transport", c.Transport(), mcpclient.Transport(transport))
 			_ = c.Close()
@@ -268,26 +259,15 @@ func TestEraCacheOfAnUpgradedHTTPServer(t *testing.T) {
 // A large stored cache is trimmed in one pass.
 func TestEraCacheReadMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const stored = 100_000
-		now := time.Now()
-		type entry struct {
-			Revision string    `json:"revision"`
-			Since    time.Time `json:"since"`
+		const count = 100_000
+		all := map[string]stored{}
+		for i := range count {
+			all[fmt.Sprintf("%032d", i)] = stored{mcp.Revision20251125, time.Now().Add(-time.Duration(count-i) * time.Millisecond)}
 		}
-		all := map[string]entry{}
-		for i := range stored {
-			all[fmt.Sprintf("%032d", i)] = entry{mcp.Revision20251125, now.Add(-time.Duration(stored-i) * time.Millisecond)}
-		}
-		data, err := json.Marshal(all)
-		check.Must(t, err)
-		v := new(mcpclient.EraCache)
-		var kept map[string]entry
-		check.Must(t, json.Unmarshal(data, v))
-		if data, err := json.Marshal(v); err != nil || json.Unmarshal(data, &kept) != nil || len(kept) != 1024 {
-			t.Fatalf("got %d entries, %v, want 1,024", len(kept), err)
-		}
+		kept, _ := reread(t, all)
+		check.Equal(t, "entries", len(kept), 1024)
 		for key := range kept {
-			wrong(t, key < fmt.Sprintf("%032d", stored-1024), "kept %s, which is among the oldest", key)
+			wrong(t, key < fmt.Sprintf("%032d", count-1024), "kept %s, which is among the oldest", key)
 		}
 	})
 }

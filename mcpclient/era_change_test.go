@@ -119,12 +119,7 @@ func (a *changingServer) become(revision string) {
 func (a *changingServer) seen(method string) (asked, ran int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, got := range a.got {
-		if got == "POST "+method {
-			asked++
-		}
-	}
-	return asked, a.ran
+	return strings.Count(strings.Join(a.got, "\n")+"\n", "POST "+method+"\n"), a.ran
 }
 
 // withChangingServer runs f with a client, once with JSON and once with streams.
@@ -165,6 +160,14 @@ func wantUse(t *testing.T, c *mcpclient.Client, a *changingServer, revision stri
 	ping(t, t.Context(), c)
 	_, all := a.seen("")
 	wrong(t, all != ran || c.Server().Revision != revision, "%d calls ran, by %s; want %d by %s", all, c.Server().Revision, ran, revision)
+}
+
+// wantEnded checks that a subscription has no change but its end.
+func wantEnded(t *testing.T, s *mcpclient.Subscription) {
+	t.Helper()
+	for change, err := range s.Changes(withTimeout(t, time.Minute)) {
+		wrong(t, !errors.Is(err, mcpclient.ErrSubscriptionEnded), "got %v, %v, want the end of the subscription", change, err)
+	}
 }
 
 // A server that was rolled back is probed again, once, however it refuses; then the call that
@@ -211,9 +214,8 @@ func TestUpdatedServer(t *testing.T) {
 				wantUse(t, c, a, mcp.Revision20251125, 1)
 				a.become(mcp.Revision20260728)
 				wantUse(t, c, a, mcp.Revision20260728, 2)
-				if discovered, _ := a.seen("server/discover"); discovered != 3 || c.SessionID() != "" || a.stray {
-					t.Errorf("discovered %d times, the session is %q, named to the modern server: %v", discovered, c.SessionID(), a.stray)
-				}
+				discovered, _ := a.seen("server/discover")
+				wrong(t, discovered != 3 || c.SessionID() != "" || a.stray, "discovered %d times, the session is %q, named to the modern server: %v", discovered, c.SessionID(), a.stray)
 			})
 		})
 	}
@@ -233,9 +235,7 @@ func TestServerThatChangesOften(t *testing.T) {
 				time.Sleep(time.Minute) // the subscription notices
 			}
 			wantUse(t, c, a, now, i+1)
-			for change, err := range s.Changes(t.Context()) {
-				wrong(t, !errors.Is(err, mcpclient.ErrSubscriptionEnded), "%d: got %v, %v, want the end of the subscription", i, change, err)
-			}
+			wantEnded(t, s)
 			got, want := notices.read(), "notifications/tools/list_changed"
 			wrong(t, len(got) != 3 || got[0] != want, "%d: got the notifications %v, want %s first of three", i, got, want)
 			time.Sleep(10 * time.Second)
@@ -249,9 +249,8 @@ func TestRolledBackUnderManyCalls(t *testing.T) {
 		a.become(mcp.Revision20251125)
 		together(20, func() { callText(t, t.Context(), c, "a", "a") })
 		initialized, ran := a.seen("initialize")
-		if discovered, _ := a.seen("server/discover"); initialized != 1 || discovered != 2 || ran != 20 {
-			t.Errorf("initialized %d times, discovered %d times, %d calls ran; want 1, 2 and 20", initialized, discovered, ran)
-		}
+		discovered, _ := a.seen("server/discover")
+		check.Same(t, "times initialized, discovered and called", []int{initialized, discovered, ran}, []int{1, 2, 20})
 	})
 }
 
@@ -297,9 +296,7 @@ func TestNotRolledBack(t *testing.T) {
 		}
 		odd := func() {
 			for range 10 {
-				_, err := c.CallTool(t.Context(), "odd", nil)
-				e := wantError[*mcp.RPCError](t, err)
-				wrong(t, e.Message != "odd", "got %v", err)
+				check.Equal(t, "", wantError[*mcp.RPCError](t, check.Err(c.CallTool(t.Context(), "odd", nil))).Message, "odd")
 			}
 		}
 		odd()
@@ -348,11 +345,12 @@ func TestRefusedRevisionThatIsSpoken(t *testing.T) {
 					a.answer(w, http.StatusBadRequest, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"v","data":{"supported":%s}}}`, m.ID, test.supported)
 					return true
 				}
-				_, err := c.CallTool(t.Context(), "a", nil)
-				if asked, ran := a.seen("tools/call"); asked != test.ask || ran == 1 != test.works || err == nil != test.works {
-					t.Errorf("got %v after %d requests, %d tool calls; want success %v after %d", err, asked, ran, test.works, test.ask)
-				}
-				if !test.works {
+				err := check.Err(c.CallTool(t.Context(), "a", nil))
+				asked, ran := a.seen("tools/call")
+				wrong(t, asked != test.ask || ran == 1 != test.works, "%d requests, %d tool calls; want success %v after %d", asked, ran, test.works, test.ask)
+				if test.works {
+					check.NoError(t, err)
+				} else {
 					wantCode(t, err, mcp.CodeUnsupportedRevision)
 				}
 			})
@@ -424,9 +422,7 @@ func TestSubscriptionRefusedAsTheEraChanges(t *testing.T) {
 		synctest.Wait()
 		close(begin)
 		check.Must(t, <-called)
-		for change, err := range s.Changes(t.Context()) {
-			wrong(t, !errors.Is(err, mcpclient.ErrSubscriptionEnded), "got %v, %v, want the end of the subscription", change, err)
-		}
+		wantEnded(t, s)
 	})
 }
 
@@ -529,9 +525,7 @@ func TestSubscriptionOfAServerRolledBackInPart(t *testing.T) {
 		}
 		a.become(mcp.Revision20251125)
 		check.Fails(t, check.Err(c.CallTool(t.Context(), "a", nil)), "the call succeeded")
-		for change, err := range s.Changes(withTimeout(t, time.Minute)) {
-			wrong(t, !errors.Is(err, mcpclient.ErrSubscriptionEnded), "got %v, %v, want the end of the subscription", change, err)
-		}
+		wantEnded(t, s)
 	})
 }
 

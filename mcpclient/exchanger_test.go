@@ -74,16 +74,8 @@ func (c *courier) note(what, session string) {
 	c.seen = append(c.seen, what+" "+session)
 }
 
-// letter has the members of a client's message.
-type letter struct {
-	ID     json.RawMessage
-	Method string
-	Params struct{ Name string }
-	Result json.RawMessage
-}
-
 // take delivers a message to the server, in its session.
-func (c *courier) take(m *wire.Message) (r letter, err error) {
+func (c *courier) take(m *wire.Message) (r message, err error) {
 	if err := json.Unmarshal(m.Body, &r); err != nil {
 		return r, err
 	}
@@ -163,32 +155,25 @@ func TestExchangerOfAHost(t *testing.T) {
 		o.Roots = []mcp.Root{{URI: "file:///a"}}
 		o.OnNotification = func(n *mcp.Notification) { noticed <- n.Method }
 		c := connected(t, server, o)
-		if r, err := c.CallTool(t.Context(), "ask", nil); err != nil || string(r.StructuredContent) != `{"roots":[{"uri":"file:///a"}]}` {
-			t.Errorf("ask: got %+v, %v, want the roots", r, err)
-		}
+		r, err := c.CallTool(t.Context(), "ask", nil)
+		wrong(t, err != nil || string(r.StructuredContent) != `{"roots":[{"uri":"file:///a"}]}`, "ask: got %+v, %v, want the roots", r, err)
 		server.notices <- "notifications/acme"
 		check.Equal(t, "notification", <-noticed, "notifications/acme")
-		var broken *transport.BrokenError
-		if _, err := c.CallTool(t.Context(), "cut", nil); !errors.As(err, &broken) {
-			t.Errorf("cut: got %v, want a BrokenError", err)
-		}
+		wantError[*transport.BrokenError](t, check.Err(c.CallTool(t.Context(), "cut", nil)))
 		server.mu.Lock()
 		server.forgetful = true
 		server.mu.Unlock()
-		if _, err := listTools(t.Context(), c); err != nil || c.SessionID() != "s-2" {
-			t.Errorf("got session %q, %v, want s-2", c.SessionID(), err)
-		}
-		ctx := withTimeout(t, time.Second)
-		check.Is(t, check.Err(c.CallTool(ctx, "hang", nil)), context.DeadlineExceeded, "hang")
+		check.NoError(t, listOnce(t.Context(), c))
+		check.Equal(t, "session", c.SessionID(), "s-2")
+		check.Is(t, check.Err(c.CallTool(withTimeout(t, time.Second), "hang", nil)), context.DeadlineExceeded, "hang")
 		synctest.Wait()
 		check.NoError(t, c.Close())
 		<-c.Done()
-		want := []string{
+		check.Same(t, "", server.seen, []string{
 			"initialize s-1", "notifications/initialized s-1", "tools/callask s-1", " s-1", "tools/callcut s-1",
 			"tools/list s-1", "initialize s-2", "notifications/initialized s-2", "tools/list s-2",
 			"tools/callhang s-2", "notifications/cancelled s-2", "end s-2",
-		}
-		check.Same(t, "", server.seen, want)
+		})
 	})
 }
 
@@ -261,26 +246,19 @@ func (c *droppingConn) Send(ctx context.Context, message []byte) error {
 
 func (c *droppingConn) Acknowledged() bool { return c.acknowledged }
 
-// vagueConn returns an error of its own if the context of a message ends.
-type vagueConn struct{ plain }
-
-func (c vagueConn) Send(ctx context.Context, message []byte) error {
-	if bytes.Contains(message, []byte("x/slow")) {
-		<-ctx.Done()
-		return errors.New("not sent")
-	}
-	return c.plain.Send(ctx, message)
-}
-
 // A notification that is given up has the error of its context and the cause, whatever the
 // connection returns.
 func TestNotifyGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipe, p := newPeer(t)
-		conn, err := pipe.Dial(t.Context())
-		check.Must(t, err)
 		go p.handshake()
-		c := connected(t, &foreign{vagueConn{plain{conn}}}, legacy())
+		c := connected(t, &hooked{Transport: pipe, send: func(ctx context.Context, conn mcpclient.Conn, message []byte) error {
+			if bytes.Contains(message, []byte("x/slow")) {
+				<-ctx.Done()
+				return errors.New("not sent")
+			}
+			return conn.Send(ctx, message)
+		}}, legacy())
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(errors.New("the person left")) })
 		wantBoth(t, c.Notify(ctx, "x/slow", nil), context.Canceled, "the person left")
@@ -309,16 +287,10 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 		return connected(a, &foreign{conn}, o)
 	}
 	call := func(a *attempt, c *mcpclient.Client) error {
-		ctx, cancel := context.WithTimeout(a.Context(), time.Second)
-		defer cancel()
-		_, err := c.CallTool(ctx, "a", nil)
-		return err
+		return check.Err(c.CallTool(withTimeout(a.T, time.Second), "a", nil))
 	}
 	silence := func(a *attempt, conn transport.Conn) error {
-		ctx, cancel := context.WithTimeout(a.Context(), time.Second)
-		defer cancel()
-		_, err := mcpclient.Connect(ctx, &foreign{conn}, nil)
-		return err
+		return check.Err(mcpclient.Connect(withTimeout(a.T, time.Second), &foreign{conn}, nil))
 	}
 	for name, test := range map[string]struct {
 		conn func(plain) transport.Conn
@@ -354,15 +326,9 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 		"Acknowledged: what was not confirmed is cancelled": {
 			func(p plain) transport.Conn { return &droppingConn{p, "tools/call", true} },
 			func(a *attempt, conn, _ transport.Conn) bool {
-				c := connect(a, conn)
-				_ = call(a, c)
+				_ = call(a, connect(a, conn))
 				synctest.Wait()
-				select {
-				case m := <-a.peer.inbox:
-					return m.Method == "notifications/cancelled"
-				default:
-					return false
-				}
+				return len(a.peer.inbox) > 0 && a.peer.next().Method == "notifications/cancelled"
 			},
 		},
 		"not Acknowledged: Close waits for no server that does not read": {
@@ -379,9 +345,7 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 			func(p plain) transport.Conn { return redacting{p} },
 			func(a *attempt, conn, _ transport.Conn) bool {
 				c := connect(a, conn)
-				go func() {
-					a.peer.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"wrong: hunter2"}}`, a.peer.next().ID)
-				}()
+				go a.peer.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"wrong: hunter2"}}`)
 				return strings.HasSuffix(call(a, c).Error(), "wrong: [secret]")
 			},
 		},
@@ -399,10 +363,8 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 			"none":    func(c transport.Conn) transport.Conn { return plain{c} },
 		} {
 			bubble(t, name+"/"+form, func(t *testing.T) {
-				pipe, server := mcpclient.Pipe()
-				defer func() { _ = server.Close() }()
-				a := &attempt{T: t, peer: &peer{t: t, conn: server, inbox: make(chan message, 100)}}
-				go a.peer.read()
+				pipe, p := newPeer(t)
+				a := &attempt{T: t, peer: p}
 				client, err := pipe.Dial(t.Context())
 				check.Must(t, err)
 				inner := test.conn(plain{client})
@@ -424,13 +386,10 @@ func TestTransportBoundsConnecting(t *testing.T) {
 		"no connection within 10m0s (": func(c transport.Conn) transport.Transport { return &foreign{c} },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			pipe, server := mcpclient.Pipe()
-			defer func() { _ = server.Close() }()
+			pipe, _ := newPeer(t)
 			conn, err := pipe.Dial(t.Context())
 			check.Must(t, err)
-			o := legacy()
-			o.Protocol.Revision = mcp.Revision20251125
-			check.Text(t, check.Err(mcpclient.Connect(t.Context(), form(conn), &o)), want)
+			check.Text(t, connectError(t, form(conn), legacy()), want)
 		})
 	}
 }

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -22,9 +20,18 @@ import (
 // overModernHTTP runs f with a client whose tool calls are answered by h.
 func overModernHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m message), f func(t *testing.T, c *mcpclient.Client)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		f(t, connectTo(t, httpServer(t, h), modern()))
-	})
+	overHTTP(t, modern(), h, f)
+}
+
+// overHTTP is overModernHTTP with options.
+func overHTTP(t *testing.T, o mcpclient.Options, h func(w http.ResponseWriter, r *http.Request, m message), f func(t *testing.T, c *mcpclient.Client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { f(t, connectTo(t, httpServer(t, h), o)) })
+}
+
+// answerCall answers a tool call over HTTP.
+func answerCall(w http.ResponseWriter, _ *http.Request, m message) {
+	_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 }
 
 func tool(name, schema string) *mcp.Tool {
@@ -39,9 +46,9 @@ func TestAddToolDefinitions(t *testing.T) {
 			"invalid header": {`{"properties":{"a":{"type":"string","x-mcp-header":""}}}`, "not empty"},
 		} {
 			err := c.AddToolDefinitions(tool("t", test.schema), tool("u", `{}`), nil)
-			if err == nil || !strings.Contains(err.Error(), `tool "t": `) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), `"u"`) {
-				t.Errorf("%s: got %v, want %q", name, err, test.want)
-			}
+			check.Text(t, err, `tool "t": `, name)
+			check.Text(t, err, test.want, name)
+			wrong(t, strings.Contains(fmt.Sprint(err), `"u"`), "%s: got %v", name, err)
 		}
 	})
 }
@@ -61,17 +68,19 @@ func TestParamHeaders(t *testing.T) {
 				got[name] = strings.Join(values, "|")
 			}
 		}
-		_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+		answerCall(w, r, m)
 	}
 	overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
 		call := func(args string) error {
 			got = nil
-			_, err := c.CallTool(t.Context(), "t", json.RawMessage(args))
-			return err
+			return check.Err(c.CallTool(t.Context(), "t", json.RawMessage(args)))
 		}
-		if err := call(`{"s":"unknown"}`); err != nil || len(got) != 0 {
-			t.Errorf("before the schema is known: got %v, %v", got, err)
+		sends := func(args string, want map[string]string) {
+			t.Helper()
+			check.NoError(t, call(args), args)
+			check.Same(t, args, got, want)
 		}
+		sends(`{"s":"unknown"}`, map[string]string{})
 		check.Must(t, c.AddToolDefinitions(tool("t", schema)))
 		for args, want := range map[string]map[string]string{
 			`{"s":"us west 1","n":42,"b":true,"plain":"x"}`:        {"S": "us west 1", "N": "42", "B": "true"},
@@ -96,21 +105,16 @@ func TestParamHeaders(t *testing.T) {
 			`{"n":-9007199254740991}`:                              {"N": "-9007199254740991"},
 			`{}`:                                                   {},
 		} {
-			err := call(args)
-			wrong(t, err != nil, "%s: %v", args, err)
-			check.Same(t, args, got, want)
+			sends(args, want)
 		}
 		for _, n := range []string{"9007199254740992", "-9007199254740992", "1e400", "9007199254740993.0", "99999999999999999999"} {
 			err := call(`{"n":` + n + `}`)
 			wrong(t, err == nil || !strings.Contains(err.Error(), "2^53-1") || got != nil, "%s: got %v, and the server %v", n, err, got)
 		}
-		if _, err := c.Call(t.Context(), "tools/call", json.RawMessage(`{"name":"t","arguments":{"s":"custom"}}`)); err != nil || got["S"] != "custom" {
-			t.Errorf("custom request: got %v, %v", got, err)
-		}
+		check.NoError(t, check.Err(c.Call(t.Context(), "tools/call", json.RawMessage(`{"name":"t","arguments":{"s":"custom"}}`))))
+		check.Equal(t, "custom request", got["S"], "custom")
 		check.Must(t, c.AddToolDefinitions(tool("t", `{"type":"object"}`)))
-		if err := call(`{"s":"forgotten"}`); err != nil || len(got) != 0 {
-			t.Errorf("after the schema changed: got %v, %v", got, err)
-		}
+		sends(`{"s":"forgotten"}`, map[string]string{})
 	})
 }
 
@@ -136,8 +140,8 @@ func TestInvalidToolsLeftOut(t *testing.T) {
 		{name: "invalid_tools_modern", way: "json", opts: o, play: play([]string{"bad"}, []string{"good", "plain"})},
 		{name: "invalid_tools_modern", way: "pipe", opts: o, play: play(nil, []string{"good", "bad", "plain"})},
 	})
-	if got := log.String(); strings.Count(got, "left a tool out") != 1 || !strings.Contains(got, "tool=bad") || !strings.Contains(got, "is not a header name") {
-		t.Errorf("got the log %q, want the tool and the reason once", got)
+	for _, text := range []string{"left a tool out", "tool=bad", "is not a header name"} {
+		check.Equal(t, text+" in the log", strings.Count(log.String(), text), 1)
 	}
 }
 
@@ -162,20 +166,18 @@ func TestListsTeachHeaders(t *testing.T) {
 			return names, err
 		}, []string{"t"}, "v"},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-				if m.Method == "tools/list" {
-					fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}`, m.ID, tools)
-					return
-				}
-				check.Equal(t, "header", r.Header.Get("Mcp-Param-S"), test.header)
-				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
-			})
-			c := connectTo(t, s, test.opts)
+		overHTTP(t, test.opts, func(w http.ResponseWriter, r *http.Request, m message) {
+			if m.Method == "tools/list" {
+				fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}`, m.ID, tools)
+				return
+			}
+			check.Equal(t, name, r.Header.Get("Mcp-Param-S"), test.header)
+			answerCall(w, r, m)
+		}, func(t *testing.T, c *mcpclient.Client) {
 			got, err := test.list(t.Context(), c)
-			diff := cmp.Diff(test.listed, got)
-			wrong(t, err != nil || diff != "", "%v; got +, want -:\n%s", err, diff)
-			check.NoError(t, check.Err(c.CallTool(t.Context(), "t", map[string]string{"s": "v"})))
+			check.NoError(t, err, name)
+			check.Same(t, name, got, test.listed)
+			check.NoError(t, check.Err(c.CallTool(t.Context(), "t", map[string]string{"s": "v"})), name)
 		})
 	}
 }
@@ -194,8 +196,7 @@ func TestHeaderMismatch(t *testing.T) {
 			e := wantError[*mcp.RPCError](t, err)
 			wrong(t, e.Code != mcp.CodeHeaderMismatch || !strings.Contains(err.Error(), want), "call %d: got %v, want %q", i, err, want)
 		}
-		_, err := c.GetPrompt(ctx, "p", nil)
-		wantError[*mcp.RPCError](t, err)
+		wantError[*mcp.RPCError](t, check.Err(c.GetPrompt(ctx, "p", nil)))
 	}}})
 }
 
@@ -212,7 +213,7 @@ func TestParamHeadersForgotten(t *testing.T) {
 			missing++
 			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":{"code":-32020,"message":"S is missing"}}`, m.ID)
 		default:
-			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+			answerCall(w, r, m)
 		}
 	}
 	overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
@@ -243,7 +244,7 @@ func TestParamHeadersOfDeepSiblings(t *testing.T) {
 		var got string
 		overModernHTTP(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			got = r.Header.Get("Mcp-Param-D") + r.Header.Get("Mcp-Param-E") + r.Header.Get("Mcp-Param-F")
-			_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
+			answerCall(w, r, m)
 		}, func(t *testing.T, c *mcpclient.Client) {
 			check.Must(t, c.AddToolDefinitions(tool("t", schema)))
 			check.Must(t, check.Err(c.CallTool(t.Context(), "t", json.RawMessage(args))))

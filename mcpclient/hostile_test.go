@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -39,19 +38,13 @@ func TestHostilePeers(t *testing.T) {
 			goroutines, start := runtime.NumGoroutine(), time.Now()
 			got := check.Allocated(func() { h.meet(t) })
 			within(t, "the client", start, h.lasts)
-			if got > h.memory {
-				t.Errorf("got %d MiB of memory, want at most %d", got>>20, h.memory>>20)
-			}
+			wrong(t, got > h.memory, "got %d MiB of memory, want at most %d", got>>20, h.memory>>20)
 			synctest.Wait()
-			for range 10_000_000 { // a goroutine that has returned counts until its thread gets a processor
-				if runtime.NumGoroutine() <= goroutines {
-					break
-				}
-				runtime.Gosched()
+			for i := 0; i < 10_000_000 && runtime.NumGoroutine() > goroutines; i++ {
+				runtime.Gosched() // a goroutine that has returned counts until its thread gets a processor
 			}
-			if got := runtime.NumGoroutine(); got > goroutines {
-				t.Errorf("got %d goroutines after Close, want %d", got, goroutines)
-			}
+			left := runtime.NumGoroutine()
+			wrong(t, left > goroutines, "got %d goroutines after Close, want %d", left, goroutines)
 		})
 	}
 }
@@ -69,11 +62,7 @@ func hostilities() []hostility {
 		{"a server with a million capabilities", 0, 192 << 20, millionCapabilities},
 		{"a question with a million entries in _meta", 0, 192 << 20, millionEntries},
 		{"an error that asks for a million visits", 0, 192 << 20, millionVisits},
-		{"a server that settles on a revision which was not forced", 0, 1 << 20, otherRevision},
-		{"a proxy that cuts connections", 10 * 500 * time.Millisecond, 16 << 20, cutConnections},
-		{"answers that do not stand alone on their lines", 0, 16 << 20, answersAmongText},
 		{"a server that sends 50 clients away for the same time", 2 * time.Second, 32 << 20, sentAway},
-		{"lists with holes", 0, 16 << 20, listsWithHoles},
 	}
 }
 
@@ -120,14 +109,15 @@ func (l slowToEnd) Close() error {
 }
 
 func (d *halfClosedTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	d.dials++
+	first := d.dials == 1
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
-	d.dials++
 	var reader io.Reader = fromServer
-	if d.dials == 1 {
+	if first {
 		reader = slowToEnd{fromServer}
 	}
-	go func(first bool) {
+	go func() {
 		for in := bufio.NewScanner(fromClient); in.Scan(); {
 			var m message
 			_ = json.Unmarshal(in.Bytes(), &m)
@@ -141,7 +131,7 @@ func (d *halfClosedTransport) Dial(ctx context.Context) (mcpclient.Conn, error) 
 				return
 			}
 		}
-	}(d.dials == 1)
+	}()
 	return (&mcpclient.IO{Reader: reader, Writer: toServer}).Dial(ctx)
 }
 
@@ -158,21 +148,13 @@ func closedInput(restart *mcpclient.Restart) func(t *testing.T) {
 		next := goCall(t.Context(), c, "next")
 		synctest.Wait()
 		if restart == nil {
-			if len(next) == 0 {
-				t.Fatal("the next call waits")
-			}
-			if got := <-next; !errors.Is(got.err, mcpclient.ErrClosed) {
-				t.Errorf("got %v for the next call, want ErrClosed", got.err)
-			}
+			check.Equal(t, "next calls that have ended", len(next), 1)
+			check.Is(t, (<-next).err, mcpclient.ErrClosed, "next call")
 			check.Is(t, c.Notify(t.Context(), "x", nil), mcpclient.ErrClosed)
-		} else if got := <-next; got.err != nil || got.text != "next" {
-			t.Errorf("got %+v for the next call, want its answer", got)
-		}
-		switch got := <-first; {
-		case restart == nil && !errors.Is(got.err, mcpclient.ErrClosed):
-			t.Errorf("got %v for the first call, want ErrClosed", got.err)
-		case restart != nil && (got.err != nil || got.text != "first"): // nothing of it was written
-			t.Errorf("got %+v for the first call, want its answer", got)
+			check.Is(t, (<-first).err, mcpclient.ErrClosed, "first call")
+		} else { // nothing of the first call was written
+			check.Equal(t, "next call", <-next, outcome{text: "next"})
+			check.Equal(t, "first call", <-first, outcome{text: "first"})
 		}
 		check.NoError(t, c.Close())
 	}
@@ -196,9 +178,8 @@ func millionCapabilities(t *testing.T) {
 		}
 		opts := legacy()
 		c, err := mcpclient.Connect(t.Context(), transport, &opts)
-		if !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), "more than 10000 members") {
-			t.Errorf("%s: got %v, %.200v, want an error about the members", kind, c, err)
-		}
+		wrong(t, c != nil, "%s: got a client", kind)
+		wantBoth(t, err, mcp.ErrInvalidResult, "more than 10000 members", kind)
 	}
 }
 
@@ -217,48 +198,7 @@ func millionVisits(t *testing.T) {
 	metBy(t, opts, func(c *mcpclient.Client, p *peer) {
 		call := goCall(t.Context(), c, "a")
 		p.send("%s", `{"id":`+string(p.next().ID)+`,"error":{"code":-32042,"message":"visit","data":{"elicitations":[`+strings.Repeat("{},", 4e6)+`{}]}}}`)
-		got := <-call
-		wrong(t, got.err == nil, "got no error")
-	})
-}
-
-func otherRevision(t *testing.T) {
-	transport := newPeerTransport(t)
-	transport.greet = func(p *peer) { p.send(strings.ReplaceAll(handshakeAnswer(p.next()), "2025-11-25", "2024-11-05")) }
-	opts := legacy()
-	c, err := mcpclient.Connect(t.Context(), transport, &opts)
-	e := wantError[*mcpclient.RevisionError](t, err)
-	wrong(t, c != nil || !slices.Equal(e.ClientRevisions, []string{mcp.Revision20251125}), "got %v, %v, want an error that names the revision", c, err)
-}
-
-// Each call ends when its answer arrives; no deadline is needed.
-func answersAmongText(t *testing.T) {
-	forms := []string{"Loading… %s", "\x00%s", "\x1b[0m%s\x1b[0m", "\x1e%s", "{\"id\":99,\"result\":{}}%s", "[[%s]]", "[INFO] %s done"}
-	n := 0
-	transport, _ := program(func(m message) string {
-		switch m.Method {
-		case "initialize":
-			return handshakeAnswer(m)
-		case "tools/call":
-			n++
-			return fmt.Sprintf(forms[n-1], answerTo(m))
-		}
-		return ""
-	})
-	c := connected(t, transport, legacy())
-	for range forms {
-		callText(t, t.Context(), c, "a", "a")
-	}
-	check.NoError(t, c.Close())
-}
-
-func listsWithHoles(t *testing.T) {
-	metBy(t, legacy(), func(c *mcpclient.Client, p *peer) {
-		for _, page := range []string{`{"tools":[null,{"name":"a","inputSchema":{}}]}`, `{}`} {
-			go p.reply(`{"id":%s,"result":%s}`, page)
-			_, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)
-			wrong(t, err != nil, "%s: got %v", page, err)
-		}
+		check.Fails(t, (<-call).err)
 	})
 }
 
@@ -352,40 +292,16 @@ func sentAway(t *testing.T) {
 	})
 	defer s.Close()
 	const clients = 50
-	var lists sync.WaitGroup
-	start, opts := time.Now(), modern()
-	for i := range clients {
-		lists.Go(func() {
-			header := http.Header{"X-Client": {fmt.Sprint(i)}}
-			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: header}, &opts)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
-			check.NoError(t, c.Close())
-		})
-	}
-	lists.Wait()
+	start := time.Now()
+	var next atomic.Int32
+	together(clients, func() {
+		header := http.Header{"X-Client": {fmt.Sprint(next.Add(1))}}
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: header}, modern())
+		check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
+		check.NoError(t, c.Close())
+	})
 	slices.SortFunc(back, time.Time.Compare)
 	if len(back) != clients || back[0].Sub(start) < time.Second || back[clients-1].Sub(back[0]) < 250*time.Millisecond {
 		t.Errorf("got %d clients back from %v to %v, want %d over more than 250 ms after 1 s", len(back), back[0].Sub(start), back[len(back)-1].Sub(start), clients)
 	}
-}
-
-// Every other request finds its connection cut: lists succeed nevertheless, and tool calls are
-// not repeated.
-func cutConnections(t *testing.T) {
-	server := &cutter{cut: func(_ *http.Request, got int) bool { return got%2 == 1 }}
-	s := httpServer(t, server.serve)
-	defer s.Close()
-	s.Transport().DisableKeepAlives = true
-	c := connectTo(t, s, modern())
-	const lists = 10
-	for range lists {
-		check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
-	}
-	check.Fails(t, check.Err(c.CallTool(t.Context(), "a", nil)), "tool call")
-	check.Equal(t, "requests", len(server.got), 2*lists+1)
-	check.NoError(t, c.Close())
 }

@@ -22,8 +22,8 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -40,14 +40,14 @@ func TestCookies(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			got = append(got, r.Header.Get("Cookie"))
 			http.SetCookie(w, &http.Cookie{Name: "replica", Value: "7"})
-			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+			answerCall(w, r, m)
 		})
 		client := s.Client()
 		client.Jar, _ = cookiejar.New(nil)
 		c := connectedBy(t, s.URL(), client, modern())
 		callText(t, t.Context(), c, "a", "a")
 		callText(t, t.Context(), c, "b", "b")
-		wrong(t, len(got) != 2 || got[0] != "" || got[1] != "replica=7", "got cookies %q, want that of the first answer in the second request", got)
+		check.Same(t, "cookies", got, []string{"", "replica=7"})
 	})
 }
 
@@ -80,9 +80,9 @@ func TestErrorsOfTheTransport(t *testing.T) {
 				return nil, &tunnelError{&url.Error{Op: "Get", URL: "http://broker.test", Err: errors.New("503")}}
 			}}}
 			err := connectError(t, &mcpclient.HTTP{URL: "http://a.test/mcp?key=secret-query", Client: client}, legacy())
-			if _, ok := errors.AsType[*tunnelError](err); !ok || !strings.Contains(err.Error(), "tunnel: ") || strings.Contains(err.Error(), "secret-query") {
-				t.Errorf("got %v, want what the transport said", err)
-			}
+			wantError[*tunnelError](t, err)
+			check.Text(t, err, "tunnel: ")
+			wrong(t, strings.Contains(err.Error(), "secret-query"), "got %v", err)
 		})
 	}
 }
@@ -105,8 +105,7 @@ func TestHalfResponses(t *testing.T) {
 				_ = r.Body.Close()
 				return test.resp, nil
 			}))
-			err := connectError(t, &mcpclient.HTTP{URL: "http://a.test", Client: &http.Client{Transport: transport}}, modern())
-			check.Text(t, err, test.want)
+			check.Text(t, connectError(t, &mcpclient.HTTP{URL: "http://a.test", Client: &http.Client{Transport: transport}}, modern()), test.want)
 		})
 	}
 }
@@ -129,9 +128,7 @@ func TestHTTPSToAPlainServer(t *testing.T) {
 // A replaced http.DefaultTransport is used.
 func TestDefaultTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
-		})
+		s := httpServer(t, answerCall)
 		before := http.DefaultTransport
 		defer func() { http.DefaultTransport = before }()
 		http.DefaultTransport = s.Transport()
@@ -161,10 +158,7 @@ func TestNotificationsShareConnections(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) { answer(w) })
-			client := s.Client()
-			dialed := dials(client, 1024)
-			defer client.CloseIdleConnections()
-			c := connectedBy(t, s.URL(), client, modern())
+			c, dialed := counted(t, s, nil)
 			for i := range 100 {
 				ctx, cancel := context.WithCancel(t.Context())
 				check.Must(t, c.Notify(ctx, fmt.Sprintf("x/%d", i), nil))
@@ -176,28 +170,57 @@ func TestNotificationsShareConnections(t *testing.T) {
 	}
 }
 
+// counted connects over HTTP and counts the connections. change may change the HTTP client.
+func counted(t *testing.T, s *memhttp.Server, change func(client *http.Client)) (*mcpclient.Client, *atomic.Int32) {
+	client := s.Client()
+	dialed := dials(client, 1024)
+	t.Cleanup(client.CloseIdleConnections)
+	if change != nil {
+		change(client)
+	}
+	return connectedBy(t, s.URL(), client, modern()), dialed
+}
+
 // A tool call uses no connection that the server may be about to close; a list may, as it can be sent
-// again.
+// again. A connection of HTTP/2 is not closed for a call: others may be using it. Without TLS only a
+// response tells the protocol. A transport of the host may send a request whose body net/http cannot
+// read again.
 func TestConnectionsAboutToClose(t *testing.T) {
+	http2 := func(client *http.Client) {
+		protocols := new(http.Protocols)
+		protocols.SetUnencryptedHTTP2(true)
+		client.Transport.(*http.Transport).Protocols = protocols
+	}
+	bodiesOnce := func(client *http.Client) {
+		next := client.Transport
+		client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			r = r.Clone(r.Context())
+			r.GetBody = nil
+			return next.RoundTrip(r)
+		})
+	}
 	for name, test := range map[string]struct {
-		keeps string // Keep-Alive of the server
-		rest  time.Duration
-		call  string
-		dials int32
+		keeps  string // Keep-Alive of the server
+		rest   time.Duration
+		call   string
+		change func(client *http.Client)
+		dials  int32 // for three calls
 	}{
-		"about to close":    {"timeout=5, max=100", 4 * time.Second, "tools/call", 2},
-		"in two fields":     {"max=100, Timeout=5", time.Minute, "tools/call", 2},
-		"not yet":           {"timeout=5", 3900 * time.Millisecond, "tools/call", 1},
-		"kept for long":     {"timeout=65", time.Minute, "tools/call", 1},
-		"kept for a second": {"timeout=1", 400 * time.Millisecond, "tools/call", 1},
-		"kept for no time":  {"timeout=0", 3 * time.Second, "tools/call", 1},
-		"not a number":      {"timeout=soon", 4 * time.Second, "tools/call", 2},
-		"not said":          {"", 4 * time.Second, "tools/call", 2},
-		"not said, yet":     {"", 3900 * time.Millisecond, "tools/call", 1},
-		"a list":            {"timeout=5", time.Minute, "tools/list", 1},
+		"about to close":     {"timeout=5, max=100", 4 * time.Second, "tools/call", nil, 3},
+		"in two fields":      {"max=100, Timeout=5", time.Minute, "tools/call", nil, 3},
+		"not yet":            {"timeout=5", 3900 * time.Millisecond, "tools/call", nil, 1},
+		"kept for long":      {"timeout=65", time.Minute, "tools/call", nil, 1},
+		"kept for a second":  {"timeout=1", 400 * time.Millisecond, "tools/call", nil, 1},
+		"kept for no time":   {"timeout=0", 3 * time.Second, "tools/call", nil, 1},
+		"not a number":       {"timeout=soon", 4 * time.Second, "tools/call", nil, 3},
+		"not said":           {"", 4 * time.Second, "tools/call", nil, 3},
+		"not said, yet":      {"", 3900 * time.Millisecond, "tools/call", nil, 1},
+		"a list":             {"timeout=5", time.Minute, "tools/list", nil, 1},
+		"HTTP/2 without TLS": {"", time.Minute, "tools/call", http2, 1},
+		"bodies once":        {"", time.Minute, "tools/call", bodiesOnce, 3},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 				if test.keeps != "" {
 					w.Header().Set("Keep-Alive", test.keeps)
 				}
@@ -205,55 +228,12 @@ func TestConnectionsAboutToClose(t *testing.T) {
 					_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
 					return
 				}
-				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+				answerCall(w, r, m)
 			})
-			client := s.Client()
-			dialed := dials(client, 1024)
-			defer client.CloseIdleConnections()
-			c := connectedBy(t, s.URL(), client, modern())
-			for range 2 {
+			c, dialed := counted(t, s, test.change)
+			for range 3 {
 				check.Must(t, check.Err(c.Call(t.Context(), test.call, nil)))
 				time.Sleep(test.rest)
-			}
-			check.Equal(t, "connections", dialed.Load(), test.dials)
-		})
-	}
-}
-
-// A connection of HTTP/2 is not closed for a call: others may be using it. Without TLS only a
-// response tells the protocol. A transport of the host may send a request whose body net/http
-// cannot read again.
-func TestConnectionsAboutToCloseByTransport(t *testing.T) {
-	for name, test := range map[string]struct {
-		change func(client *http.Client)
-		dials  int32
-	}{
-		"HTTP/2 without TLS": {func(client *http.Client) {
-			protocols := new(http.Protocols)
-			protocols.SetUnencryptedHTTP2(true)
-			client.Transport.(*http.Transport).Protocols = protocols
-		}, 1},
-		"bodies once": {func(client *http.Client) {
-			base := client.Transport
-			client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
-				r = r.Clone(r.Context())
-				r.GetBody = nil
-				return base.RoundTrip(r)
-			})
-		}, 3},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
-			})
-			client := s.Client()
-			dialed := dials(client, 1024)
-			defer client.CloseIdleConnections()
-			test.change(client)
-			c := connectedBy(t, s.URL(), client, modern())
-			for range 3 {
-				check.Must(t, check.Err(c.Call(t.Context(), "tools/call", nil)))
-				time.Sleep(time.Minute)
 			}
 			check.Equal(t, "connections", dialed.Load(), test.dials)
 		})
@@ -285,7 +265,7 @@ func TestConnectionAfterHandshake(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 				if m.Method != "server/discover" {
-					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+					answerCall(w, r, m)
 					return
 				}
 				stream(w)(handshakeAnswer(m))
@@ -322,7 +302,7 @@ func TestCompressedAnswers(t *testing.T) {
 					http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
 					return
 				}
-				asked = append(asked, strings.Join(r.Header.Values("Accept-Encoding"), "|"))
+				asked = append(asked, r.Header.Values("Accept-Encoding")...)
 				w.Header().Set("Content-Type", c.media)
 				w.Header().Set("Content-Encoding", "gzip")
 				zipped(w, c.answer(m))
@@ -330,8 +310,7 @@ func TestCompressedAnswers(t *testing.T) {
 			conn := connectTo(t, s, modern())
 			callText(t, t.Context(), conn, "a", "a")
 			callText(t, t.Context(), conn, "moved", "moved")
-			want := "gzip gzip"
-			wrong(t, strings.Join(asked, " ") != want, "got requests that accept %q, want %q", asked, want)
+			check.Same(t, "requests accept", asked, []string{"gzip", "gzip"})
 		})
 	}
 }
@@ -346,12 +325,9 @@ func TestCompressedBomb(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = jsonWriter(w).Write(bomb)
 		})
-		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1 << 20}, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
-		var used error
-		n := check.Allocated(func() { _, used = c.CallTool(t.Context(), "a", nil) })
-		if !errors.Is(used, transport.ErrMessageTooLarge) || n > 8<<20 {
-			t.Errorf("got %v and %d bytes allocated, want %v and a few MiB", used, n, transport.ErrMessageTooLarge)
-		}
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1 << 20}, modern())
+		n := check.Allocated(func() { check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), transport.ErrMessageTooLarge) })
+		wrong(t, n > 8<<20, "got %d bytes allocated, want a few MiB", n)
 	})
 }
 
@@ -363,20 +339,17 @@ func TestCompressionAsWanted(t *testing.T) {
 	}{
 		"disabled": {func(h *mcpclient.HTTP) { h.Client.Transport.(*http.Transport).DisableCompression = true }, ""},
 		"another":  {func(h *mcpclient.HTTP) { h.Header = http.Header{"accept-encoding": {"br"}} }, "br"},
-		"wrapped": {func(h *mcpclient.HTTP) {
-			h.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return roundTripper(next.RoundTrip) }
-		}, "gzip"}, // by net/http
+		"wrapped":  {func(h *mcpclient.HTTP) { h.WrapTransport = watched(func(*http.Request) {}) }, "gzip"}, // by net/http
 	} {
 		bubble(t, name, func(t *testing.T) {
 			var asked string
 			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 				asked = r.Header.Get("Accept-Encoding")
-				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+				answerCall(w, r, m)
 			})
 			h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
 			c.transport(h)
-			conn := connected(t, h, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
-			callText(t, t.Context(), conn, "a", "a")
+			callText(t, t.Context(), connected(t, h, modern()), "a", "a")
 			check.Equal(t, "a request that accepts", asked, c.want)
 		})
 	}
@@ -407,7 +380,10 @@ func TestClosedNewConnection(t *testing.T) {
 			return end, nil
 		}
 		client := s.Client()
-		client.Transport = watchedConns(s.Transport(), synctest.Wait) // until net/http has noticed the end
+		client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { synctest.Wait() }} // until net/http has noticed the end
+			return s.Transport().RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+		})
 		closed := func() net.Conn {
 			ours, theirs := net.Pipe()
 			_ = theirs.Close()
@@ -416,22 +392,11 @@ func TestClosedNewConnection(t *testing.T) {
 		c := connectedBy(t, s.URL(), client, modern())
 		ends = []net.Conn{closed(), closed()}
 		start := time.Now()
-		if _, err := c.Call(t.Context(), "tools/list", nil); err != nil || time.Since(start) < 250*time.Millisecond {
-			t.Errorf("got %v after %v, want an answer to the third request", err, time.Since(start))
-		}
+		check.NoError(t, check.Err(c.Call(t.Context(), "tools/list", nil)))
+		wrong(t, time.Since(start) < 250*time.Millisecond, "got it after %v, want an answer to the third request", time.Since(start))
 		ends = []net.Conn{closed()}
-		_, err := c.Call(t.Context(), "tools/call", nil)
-		if wantError[*transport.BrokenError](t, err); len(server.got) != 1 {
-			t.Errorf("got the requests %q after %v", server.got, err)
-		}
-	})
-}
-
-// watchedConns calls got when a request has its connection.
-func watchedConns(next http.RoundTripper, got func()) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { got() }}
-		return next.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+		wantError[*transport.BrokenError](t, check.Err(c.Call(t.Context(), "tools/call", nil)))
+		check.Same(t, "requests", server.got, []string{"tools/list"})
 	})
 }
 
@@ -450,12 +415,10 @@ func TestResetOverHTTP2(t *testing.T) {
 	defer s.Close()
 	c := connectedBy(t, s.URL, s.Client(), modern())
 	resets.Store(1)
-	if _, err := c.Call(t.Context(), "tools/list", nil); err != nil || resets.Load() >= 0 {
-		t.Errorf("got %v with %d resets left", err, resets.Load())
-	}
+	check.NoError(t, check.Err(c.Call(t.Context(), "tools/list", nil)))
+	wrong(t, resets.Load() >= 0, "got %d resets left", resets.Load())
 	resets.Store(1)
-	_, err := c.Call(t.Context(), "tools/call", nil)
-	wantError[*transport.BrokenError](t, err)
+	wantError[*transport.BrokenError](t, check.Err(c.Call(t.Context(), "tools/call", nil)))
 }
 
 // The error for a connection that an HTTP/2 server leaves says that the request may have had an

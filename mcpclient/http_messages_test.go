@@ -49,7 +49,7 @@ func TestNameHeader(t *testing.T) {
 		var got []string
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			got = r.Header["Mcp-Name"]
-			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+			answerCall(w, r, m)
 		})
 		c := connectTo(t, s, undeclared(modern()))
 		params := map[string]string{"name": "n", "uri": "u", "taskId": "ä"}
@@ -58,8 +58,7 @@ func TestNameHeader(t *testing.T) {
 			"tasks/get": {"=?base64?w6Q=?="}, "tasks/update": {"=?base64?w6Q=?="}, "tasks/cancel": {"=?base64?w6Q=?="},
 			"tools/list": nil, "completion/complete": nil, "resources/subscribe": nil,
 		} {
-			_, err := c.Call(t.Context(), method, params)
-			wrong(t, err != nil, "%s: %v", method, err)
+			check.NoError(t, check.Err(c.Call(t.Context(), method, params)), method)
 			check.Same(t, method, got, want)
 		}
 	})
@@ -79,14 +78,13 @@ func TestVersionHeader(t *testing.T) {
 					w.Header().Set("Mcp-Session-Id", "s-1")
 					_, _ = io.WriteString(jsonWriter(w), strings.Replace(handshakeAnswer(m), "2025-11-25", revision, 1))
 				} else if m.Method == "tools/call" {
-					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+					answerCall(w, r, m)
 				}
 			})
 			c := connectTo(t, s, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
 			callText(t, t.Context(), c, "a", "a")
 			_ = c.Close()
-			all := []string{"", want, want, want} // initialize, initialized, tools/call, DELETE
-			check.Same(t, revision, got, all)
+			check.Same(t, revision, got, []string{"", want, want, want}) // initialize, initialized, tools/call, DELETE
 		})
 	}
 }
@@ -117,15 +115,13 @@ func TestHTTPResume(t *testing.T) {
 			start := time.Now()
 			callText(t, ctx, c, "slow", "done")
 			// 1.5 s, then 2 s after an event, 2 s after the failure, and 2 s as requested.
-			waited, want := time.Since(start), 1500*time.Millisecond+2*time.Second+2*time.Second+2*time.Second
-			wrong(t, waited != want, "got waits of %v, want %v", waited, want)
+			check.Equal(t, "waits", time.Since(start), 1500*time.Millisecond+2*time.Second+2*time.Second+2*time.Second)
 		}},
 		{name: "http_resume_fails", way: overJSON, opts: heeding(legacy()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			for i, want := range []string{"HTTP status 400", "5 attempts brought nothing", "event stream broke", "event stream ended"} {
-				_, err := c.CallTool(ctx, "slow", nil)
-				if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, mcpclient.ErrClosed) {
-					t.Errorf("call %d: got %v, want %q in it", i, err, want)
-				}
+				err := check.Err(c.CallTool(ctx, "slow", nil))
+				check.Text(t, err, want, "call", i)
+				wrong(t, errors.Is(err, mcpclient.ErrClosed), "call %d: got %v", i, err)
 			}
 			callText(t, ctx, c, "a", "done")
 		}},
@@ -150,32 +146,27 @@ func TestHTTPBodies(t *testing.T) {
 			mcp.ErrInvalidResult, mcp.ErrInvalidResult, mcp.ErrInvalidResult, mcp.ErrInvalidResult,
 			mcp.ErrInvalidResult, mcp.ErrInvalidResult,
 		} {
-			_, err := c.CallTool(ctx, "a", nil)
-			wrong(t, !errors.Is(err, want), "call %d: got %v, want %v", i, err, want)
+			check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), want, "call", i)
 		}
 		check.Text(t, check.Err(c.CallTool(ctx, "a", nil)), "event stream ended", "stream with the answer to another request")
 		for _, status := range []int{http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable} {
-			_, err := c.CallTool(ctx, "a", nil)
-			e := wantError[*transport.HTTPError](t, err)
-			wrong(t, e.Status != status, "got %v, want status %d", err, status)
+			err := check.Err(c.CallTool(ctx, "a", nil))
+			wantStatus(t, err, status)
 			if status == http.StatusServiceUnavailable {
-				rpc := wantError[*mcp.RPCError](t, err)
+				e, rpc := wantError[*transport.HTTPError](t, err), wantError[*mcp.RPCError](t, err)
 				wrong(t, e.RetryAfter != 7*time.Second || rpc.Message != "overloaded", "got %v", err)
 			}
 		}
 		callText(t, ctx, c, "a", "done")
 		callText(t, ctx, c, "a", "done")
-		_, err := c.CallTool(ctx, "a", nil)
-		wantCode(t, err, mcp.CodeInvalidParams)
+		wantCode(t, check.Err(c.CallTool(ctx, "a", nil)), mcp.CodeInvalidParams)
 		check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), transport.ErrMessageTooLarge, "body of unknown length")
 	}}})
 }
 
 func TestHTTPPosts(t *testing.T) {
 	playAll(t, []conversation{
-		{name: "http_initialized_refused", way: overJSON, opts: legacy(), refused: func(t *testing.T, err error) {
-			wantStatus(t, err, 400)
-		}},
+		{name: "http_initialized_refused", way: overJSON, opts: legacy(), refused: func(t *testing.T, err error) { wantStatus(t, err, 400) }},
 		{name: "http_answer_refused", way: overJSON, opts: heeding(legacy()), play: calls("ask")},
 		{name: "http_stream_kept_open", way: overJSON, opts: heeding(legacy()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			start := time.Now()
@@ -199,13 +190,8 @@ func TestHTTPConn(t *testing.T) {
 		conn, err := (&mcpclient.HTTP{URL: s.URL(), Client: s.Client()}).Dial(t.Context())
 		check.Must(t, err)
 		check.NoError(t, conn.Send(t.Context(), []byte(`{"method":"taken"}`)))
-		e := wantError[*transport.HTTPError](t, conn.Send(t.Context(), []byte(`{"method":"refused"}`)))
-		wrong(t, e.Status != http.StatusBadRequest, "got %v", e)
-		received := make(chan error)
-		go func() {
-			_, err := conn.Recv()
-			received <- err
-		}()
+		wantStatus(t, conn.Send(t.Context(), []byte(`{"method":"refused"}`)), http.StatusBadRequest)
+		received := background(func() error { return check.Err(conn.Recv()) })
 		synctest.Wait()
 		check.NoError(t, errors.Join(conn.Close(), conn.Close()))
 		check.Equal(t, "from Recv", <-received, io.EOF)
@@ -215,24 +201,24 @@ func TestHTTPConn(t *testing.T) {
 
 // If Connect fails, a session that had begun is ended, even after Connect has returned.
 func TestConnectFailsInSession(t *testing.T) {
+	accepts := func(http.ResponseWriter, *http.Request) {}
+	refuses := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }
+	hangs := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	for name, test := range map[string]struct {
 		initialized, deleted http.HandlerFunc
 		want                 time.Duration
 	}{
-		"refused": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }, nil, 0},
-		"silent":  {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, nil, time.Second},
-		"silent to the end": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-			func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 1500 * time.Millisecond},
+		"refused":           {refuses, accepts, 0},
+		"silent":            {hangs, accepts, time.Second},
+		"silent to the end": {hangs, hangs, 1500 * time.Millisecond},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			ended := make(chan string, 10)
+			var ended diary
 			s := serve(t, &sessionServer{instead: func(w http.ResponseWriter, r *http.Request, m message) bool {
 				switch {
 				case r.Method == http.MethodDelete:
-					ended <- r.Header.Get("Mcp-Session-Id")
-					if test.deleted != nil {
-						test.deleted(w, r)
-					}
+					ended.write("%s", r.Header.Get("Mcp-Session-Id"))
+					test.deleted(w, r)
 				case m.Method == "initialize":
 					return false
 				default:
@@ -240,17 +226,11 @@ func TestConnectFailsInSession(t *testing.T) {
 				}
 				return true
 			}})
-			ctx := withTimeout(t, time.Second)
 			o := legacy()
 			start := time.Now()
-			check.Fails(t, check.Err(mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)), "")
+			check.Fails(t, check.Err(mcpclient.Connect(withTimeout(t, time.Second), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)), "")
 			check.Equal(t, "Connect took", time.Since(start), test.want)
-			select {
-			case id := <-ended:
-				wrong(t, id != "s-1" || len(ended) > 0, "the session %q was ended, want s-1, once", id)
-			default:
-				t.Error("the session was not ended")
-			}
+			check.Same(t, "ended sessions", ended.read(), []string{"s-1"})
 		})
 	}
 }

@@ -15,8 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -45,12 +43,11 @@ func TestAccept(t *testing.T) {
 			bubble(t, fmt.Sprint(takes, own), func(t *testing.T) {
 				var got []string
 				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					got = append(got, r.Header.Get("Accept"))
-					if r.Header.Get("Accept") != takes {
+					if got = append(got, r.Header.Get("Accept")); r.Header.Get("Accept") != takes {
 						w.WriteHeader(http.StatusNotAcceptable)
 						return
 					}
-					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+					answerCall(w, r, m)
 				})
 				c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: own}, modern())
 				for range 2 {
@@ -81,23 +78,21 @@ func TestHTTPHooks(t *testing.T) {
 				w.Header().Set("Www-Authenticate", `Bearer scope="all"`)
 				http.Error(w, "who is secret-key?", http.StatusUnauthorized)
 			default:
-				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+				answerCall(w, r, m)
 			}
 		})
 		var log []string
 		asked := 0
 		c := connected(t, &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}},
-			WrapTransport: func(next http.RoundTripper) http.RoundTripper {
-				return roundTripper(func(r *http.Request) (*http.Response, error) {
-					log = append(log, r.Method+" "+r.Header.Get("Mcp-Method"))
-					resp, err := next.RoundTrip(r)
-					if err == nil {
-						log = append(log, fmt.Sprint(r.Header.Get("Mcp-Method"), " ", resp.StatusCode))
-					}
-					return resp, err
-				})
-			},
+			WrapTransport: wrapped(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+				log = append(log, r.Method+" "+r.Header.Get("Mcp-Method"))
+				resp, err := next.RoundTrip(r)
+				if err == nil {
+					log = append(log, fmt.Sprint(r.Header.Get("Mcp-Method"), " ", resp.StatusCode))
+				}
+				return resp, err
+			}),
 			Token: tokenFunc(func(_ context.Context, r *transport.Refusal) (transport.Token, error) {
 				if r == nil {
 					return transport.Token{Value: "first"}, nil
@@ -110,18 +105,16 @@ func TestHTTPHooks(t *testing.T) {
 		log = nil
 		callText(t, t.Context(), c, "json", "json")
 		callText(t, t.Context(), c, "stream", "stream")
-		_, err := c.CallTool(t.Context(), "private", nil)
-		e := wantError[*transport.HTTPError](t, err)
-		wrong(t, e.Status != http.StatusUnauthorized || e.Body != "who is [secret]?", "got %v", err)
+		e := wantError[*transport.HTTPError](t, check.Err(c.CallTool(t.Context(), "private", nil)))
+		wrong(t, e.Status != http.StatusUnauthorized || e.Body != "who is [secret]?", "got %v", e)
 		check.NoError(t, c.Notify(t.Context(), "notifications/acme", nil))
-		want := []string{
+		check.Same(t, "round trips", log, []string{
 			"POST tools/call", "tools/call 200",
 			"POST tools/call", "tools/call 200",
 			"POST tools/call", "tools/call 401", "POST tools/call", "tools/call 401",
 			"POST notifications/acme", "notifications/acme 202",
-		}
-		diff := cmp.Diff(want, log)
-		wrong(t, diff != "" || asked != 1, "asked %d times; got +, want -:\n%s", asked, diff)
+		})
+		check.Equal(t, "times asked", asked, 1)
 		wrong(t, !strings.HasPrefix(agent, "mcpchain"), "got user agent %q", agent)
 	})
 }
@@ -143,8 +136,7 @@ func TestTokenRefusedInRenewal(t *testing.T) {
 		c := connectWith(t, serve(t, s), token, legacy())
 		s.forget()
 		valid = "Bearer new"
-		names, err := collect(c.Tools(t.Context()), toolName)
-		wrong(t, err != nil || len(names) != 1, "got %q, %v", names, err)
+		wantTools(t, t.Context(), c, "a")
 	})
 }
 
@@ -156,7 +148,7 @@ func TestTokenRefused(t *testing.T) {
 				w.WriteHeader(http.StatusUnauthorized)
 				return
 			}
-			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+			answerCall(w, r, m)
 		})
 		token := renews("new")
 		h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}
@@ -178,47 +170,44 @@ func TestResponseWithoutRequest(t *testing.T) {
 			}
 			stream(w)(answerTo(m))
 		})
-		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), WrapTransport: func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
-				resp, err := next.RoundTrip(r)
-				if err == nil {
-					resp.Request = nil
-				}
-				return resp, err
-			})
-		}}, legacy())
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), WrapTransport: wrapped(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			if err == nil {
+				resp.Request = nil
+			}
+			return resp, err
+		})}, legacy())
 		callText(t, t.Context(), c, "a", "a")
-		_, err := c.CallTool(t.Context(), "missing", nil)
-		e := wantError[*transport.HTTPError](t, err)
-		wrong(t, e.Method != http.MethodPost || e.Status != http.StatusNotFound, "got %v", err)
+		e := wantError[*transport.HTTPError](t, check.Err(c.CallTool(t.Context(), "missing", nil)))
+		wrong(t, e.Method != http.MethodPost || e.Status != http.StatusNotFound, "got %v", e)
 	})
 }
 
-// dialError is a host's own error.
-type dialError struct{ said string }
-
-func (e *dialError) Error() string { return "dial: " + e.said }
+// wrapped returns a WrapTransport that consists of one function.
+func wrapped(f func(next http.RoundTripper, r *http.Request) (*http.Response, error)) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) { return f(next, r) })
+	}
+}
 
 // An error of the host's RoundTripper can be found even if its text has a secret, which the
 // text of the call's error does not have.
 func TestSecretInErrorOfRoundTripper(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, nil)
-		cause := &dialError{"the proxy refused secret-key"}
+		cause := &tunnelError{errors.New("the proxy refused secret-key")}
 		c := connected(t, &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}},
-			WrapTransport: func(next http.RoundTripper) http.RoundTripper {
-				return roundTripper(func(r *http.Request) (*http.Response, error) {
-					if r.Header.Get("Mcp-Method") == "tools/call" {
-						return nil, cause
-					}
-					return next.RoundTrip(r)
-				})
-			},
+			WrapTransport: wrapped(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+				if r.Header.Get("Mcp-Method") == "tools/call" {
+					return nil, cause
+				}
+				return next.RoundTrip(r)
+			}),
 		}, modern())
-		_, err := c.CallTool(t.Context(), "a", nil)
-		check.Equal(t, "", wantError[*dialError](t, err), cause)
-		wrong(t, !strings.Contains(err.Error(), "the proxy refused [secret]"), "got %v, want its text without the secret", err)
+		err := check.Err(c.CallTool(t.Context(), "a", nil))
+		check.Equal(t, "", wantError[*tunnelError](t, err), cause)
+		check.Text(t, err, "the proxy refused [secret]")
 	})
 }
 
@@ -228,7 +217,7 @@ func TestHeaderNames(t *testing.T) {
 		var got http.Header
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			got = r.Header.Clone()
-			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+			answerCall(w, r, m)
 		})
 		token := new(transport.Bearer)
 		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token, Header: http.Header{
@@ -262,16 +251,14 @@ func TestCloseWithEndlessBody(t *testing.T) {
 		s := httpServer(t, nil)
 		body := make(endless)
 		defer close(body)
-		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), WrapTransport: func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
-				resp, err := next.RoundTrip(r)
-				if err == nil && resp.StatusCode == http.StatusAccepted {
-					_ = resp.Body.Close()
-					resp.Body = body
-				}
-				return resp, err
-			})
-		}}, modern())
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), WrapTransport: wrapped(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			if err == nil && resp.StatusCode == http.StatusAccepted {
+				_ = resp.Body.Close()
+				resp.Body = body
+			}
+			return resp, err
+		})}, modern())
 		check.NoError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		start := time.Now()
 		check.NoError(t, c.Close())
@@ -281,10 +268,10 @@ func TestCloseWithEndlessBody(t *testing.T) {
 
 // Some responses to the probe mean that a server is legacy, and others mean nothing.
 func TestProbeStatus(t *testing.T) {
-	const rpc = `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no"}}`
-	const missing = `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`
-	const draftCode = `{"jsonrpc":"2.0","id":1,"error":{"code":-3200%d,"message":"no meaning may be assumed"}}`
-	const modernCode = `{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"header"}}`
+	code := func(n int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"error":{"code":%d,"message":"no"}}`, n)
+	}
+	rpc, missing, modernCode := code(-32600), code(-32601), code(mcp.CodeHeaderMismatch)
 	for _, test := range []struct {
 		status int
 		body   string
@@ -293,7 +280,7 @@ func TestProbeStatus(t *testing.T) {
 		{400, "", true}, {400, "Bad Request: Server not initialized", true}, {400, rpc, true},
 		{404, "", true}, {404, rpc, true}, {405, "", true}, {406, "", true}, {415, rpc, true}, {422, "{}", true},
 		{404, missing, true}, {200, missing, true},
-		{400, fmt.Sprintf(draftCode, 1), true}, {400, fmt.Sprintf(draftCode, 3), true}, {400, fmt.Sprintf(draftCode, 4), true},
+		{400, code(-32001), true}, {400, code(-32003), true}, {400, code(-32004), true}, // no meaning may be assumed
 		{200, rpc, true}, {202, "", true}, {200, "<html>", true}, {501, "", false},
 		{400, modernCode, false}, {200, modernCode, false}, {500, modernCode, false},
 		{401, "", false}, {401, rpc, false}, {403, "", false}, {403, rpc, false},
@@ -302,23 +289,17 @@ func TestProbeStatus(t *testing.T) {
 		bubble(t, fmt.Sprint(test.status, test.body), func(t *testing.T) {
 			var methods []string
 			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
-				method := "initialize"
-				if strings.Contains(m.raw, "server/discover") {
-					method = "server/discover"
-				}
-				methods = append(methods, method)
+				methods = append(methods, m.Method)
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(test.status)
 				_, _ = io.WriteString(w, test.body)
 			})
-			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}})
-			if err == nil {
-				t.Fatal("got a connection")
+			err := connectError(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}})
+			check.Fails(t, err)
+			wrong(t, (len(methods) > 1) != test.legacy, "got requests %q and %v", methods, err)
+			if test.status/100 != 2 && test.body == "" {
+				wantStatus(t, err, test.status)
 			}
-			legacy := len(methods) > 1
-			wrong(t, legacy != test.legacy, "got requests %q and %v", methods, err)
-			status, ok := errors.AsType[*transport.HTTPError](err)
-			wrong(t, test.status/100 != 2 && test.body == "" && (!ok || status.Status != test.status), "got %v, want the status", err)
 		})
 	}
 }
@@ -328,8 +309,7 @@ func TestProbeUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, http.NotFoundHandler())
 		s.Refuse(true)
-		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, nil)
-		check.Text(t, err, "server/discover")
+		check.Text(t, connectError(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, mcpclient.Options{}), "server/discover")
 	})
 }
 
@@ -357,14 +337,8 @@ func TestRedirects(t *testing.T) {
 				http.Redirect(w, r, location, status)
 			})
 			h := &mcpclient.HTTP{URL: s.URL() + "/mcp", Client: s.Client(), Header: http.Header{"X-Api-Key": {"secret-key"}}}
-			opts := modern()
-			c, err := mcpclient.Connect(t.Context(), h, &opts)
-			switch {
-			case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-				t.Errorf("got %v, want %q", err, want)
-			case c != nil:
-				_ = c.Close()
-			}
+			err := connectError(t, h, modern())
+			wrong(t, (want == "") != (err == nil) || !strings.Contains(fmt.Sprint(err), want), "got %v, want %q", err, want)
 			wrong(t, len(hosts) != 1, "the request reached %v", hosts)
 			wrong(t, h.Client.CheckRedirect != nil, "the caller's client was changed")
 		})
@@ -433,13 +407,11 @@ func TestErrorsHideSecrets(t *testing.T) {
 				Header: http.Header{"X-Key": {"header-key"}, "Authorization": {"Bearer bearer-token"}},
 				Client: client,
 			}, o)
-			_, err := c.CallTool(t.Context(), "a", nil)
-			if err == nil {
-				t.Fatal("got no error")
-			}
+			err := check.Err(c.CallTool(t.Context(), "a", nil))
+			check.Fails(t, err)
 			s.Drop()
 			s.Refuse(true)
-			_, refused := c.CallTool(t.Context(), "a", nil)
+			refused := check.Err(c.CallTool(t.Context(), "a", nil))
 			_ = c.Close()
 			text := fmt.Sprintf("%v\n%v\n%+v\n%s", err, refused, c.Err(), log.String())
 			if status, ok := errors.AsType[*transport.HTTPError](err); ok {
@@ -454,10 +426,8 @@ func TestErrorsHideSecrets(t *testing.T) {
 		})
 	}
 	for _, url := range []string{"http://u:pass-word@[::1/mcp", "ftp://u:pass-word@h/mcp?query-token", "pass-word"} {
-		_, err := (&mcpclient.HTTP{URL: url}).Dial(context.Background())
-		if err == nil || strings.Contains(err.Error(), "pass-word") && url != "pass-word" || strings.Contains(err.Error(), "query-token") {
-			t.Errorf("%s: got %v", url, err)
-		}
+		err := check.Err((&mcpclient.HTTP{URL: url}).Dial(t.Context()))
+		wrong(t, err == nil || strings.Contains(err.Error(), "pass-word") && url != "pass-word" || strings.Contains(err.Error(), "query-token"), "%s: got %v", url, err)
 	}
 }
 
@@ -469,11 +439,10 @@ func TestDiscoveryHidesSecrets(t *testing.T) {
 			auth := r.Header.Get("Authorization")
 			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":[%q],"protocolVersion":%q}}`, m.ID, auth, auth)
 		})
-		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: "http://user-token:pass-word@memhttp.test/mcp", Client: s.Client()}, nil)
+		err := connectError(t, &mcpclient.HTTP{URL: "http://user-token:pass-word@memhttp.test/mcp", Client: s.Client()}, mcpclient.Options{})
+		check.Text(t, err, "[secret]")
 		encoded := base64.StdEncoding.EncodeToString([]byte("user-token:pass-word"))
-		if err == nil || strings.Contains(err.Error(), encoded) || !strings.Contains(err.Error(), "[secret]") {
-			t.Errorf("got %v, want an error without %s", err, encoded)
-		}
+		wrong(t, strings.Contains(fmt.Sprint(err), encoded), "got %v, want an error without %s", err, encoded)
 	})
 }
 
@@ -506,9 +475,8 @@ func TestRetryAfter(t *testing.T) {
 			time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat):  0,
 		} {
 			after = value
-			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}})
-			e := wantError[*transport.HTTPError](t, err)
-			wrong(t, e.RetryAfter != want, "%q: got %v, want %v", value, e.RetryAfter, want)
+			err := connectError(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}})
+			check.Equal(t, value, wantError[*transport.HTTPError](t, err).RetryAfter, want)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package mcpclient_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,20 +28,28 @@ func overLegacyHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request,
 	})
 }
 
+// resuming is overLegacyHTTP for a server without a standalone stream. h gets the id of the last event, "" for a call.
+func resuming(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m message, last string), f func(t *testing.T, c *mcpclient.Client)) {
+	t.Helper()
+	overLegacyHTTP(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		last := r.Header.Get("Last-Event-Id")
+		if r.Method == http.MethodGet && last == "" {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		h(w, r, m, last)
+	}, f)
+}
+
 // A server may close the stream before the answer any number of times: each connection has a
 // new event id, and the client waits as long as the server says.
 func TestHTTPPolling(t *testing.T) {
 	const polls = 20
 	var call message
-	h := func(w http.ResponseWriter, r *http.Request, m message) {
-		last := r.Header.Get("Last-Event-Id")
-		if r.Method == http.MethodGet && last == "" {
-			w.WriteHeader(http.StatusMethodNotAllowed) // no standalone stream
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
+	resuming(t, func(w http.ResponseWriter, _ *http.Request, m message, last string) {
 		n, _ := strconv.Atoi(last)
-		if r.Method == http.MethodPost {
+		if last == "" {
 			call = m
 		}
 		if n == polls {
@@ -50,8 +57,7 @@ func TestHTTPPolling(t *testing.T) {
 			return
 		}
 		fmt.Fprintf(w, "id: %d\nretry: 3000\ndata:\n\n", n+1)
-	}
-	overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+	}, func(t *testing.T, c *mcpclient.Client) {
 		start := time.Now()
 		callText(t, t.Context(), c, "a", "a")
 		got, least := time.Since(start), polls*3*time.Second
@@ -83,14 +89,12 @@ func TestHTTPEventTooLarge(t *testing.T) {
 	overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
-		if len(resumed) != 2 || resumed[1] != "seen" || opened[1].Sub(opened[0]) < 7*time.Second {
-			t.Errorf("got connections after %q at %v", resumed, opened)
-		}
-		_, err := c.CallTool(t.Context(), "a", nil)
-		check.Text(t, err, "an event is over 1000 bytes")
+		check.Same(t, "connections after", resumed, []string{"", "seen"})
+		wrong(t, opened[len(opened)-1].Sub(opened[0]) < 7*time.Second, "got connections at %v", opened)
+		check.Text(t, check.Err(c.CallTool(t.Context(), "a", nil)), "an event is over 1000 bytes")
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
-		wrong(t, len(resumed) != 2, "got connections after %q: the call was resumed", resumed)
+		check.Same(t, "connections after the call, which is not resumed, after", resumed, []string{"", "seen"})
 	})
 }
 
@@ -99,16 +103,10 @@ func TestHTTPEventTooLarge(t *testing.T) {
 func TestHTTPQuietConnectionsLive(t *testing.T) {
 	var call message
 	var start time.Time
-	h := func(w http.ResponseWriter, r *http.Request, m message) {
-		last := r.Header.Get("Last-Event-Id")
-		switch {
-		case r.Method == http.MethodPost:
+	resuming(t, func(w http.ResponseWriter, r *http.Request, m message, last string) {
+		if last == "" {
 			call, start = m, time.Now()
-			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprint(w, "id: 1\nretry: 1000\ndata:\n\n")
-			return
-		case last == "":
-			w.WriteHeader(http.StatusMethodNotAllowed) // no standalone stream
 			return
 		}
 		say := stream(w)
@@ -125,8 +123,7 @@ func TestHTTPQuietConnectionsLive(t *testing.T) {
 				return
 			}
 		}
-	}
-	overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+	}, func(t *testing.T, c *mcpclient.Client) {
 		callText(t, t.Context(), c, "a", "a", mcpclient.WithTimeout(0))
 	})
 }
@@ -134,20 +131,12 @@ func TestHTTPQuietConnectionsLive(t *testing.T) {
 // Connections that end at once are failures: the waits grow, and the client gives up in the end.
 func TestHTTPResumeGivesUp(t *testing.T) {
 	var opened []time.Time
-	h := func(w http.ResponseWriter, r *http.Request, m message) {
-		if r.Method == http.MethodGet && r.Header.Get("Last-Event-Id") == "" {
-			w.WriteHeader(http.StatusMethodNotAllowed) // no standalone stream
-			return
-		}
-		opened = append(opened, time.Now())
-		w.Header().Set("Content-Type", "text/event-stream")
-		if r.Method == http.MethodPost {
+	resuming(t, func(w http.ResponseWriter, _ *http.Request, _ message, last string) {
+		if opened = append(opened, time.Now()); last == "" {
 			fmt.Fprint(w, "id: 1\ndata:\n\n")
 		}
-	}
-	overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
-		_, err := c.CallTool(t.Context(), "a", nil)
-		check.Text(t, err, "5 attempts brought nothing")
+	}, func(t *testing.T, c *mcpclient.Client) {
+		check.Text(t, check.Err(c.CallTool(t.Context(), "a", nil)), "5 attempts brought nothing")
 		if len(opened) != 6 {
 			t.Fatalf("got %d connections, want 6", len(opened))
 		}
@@ -187,31 +176,12 @@ func TestHTTPInitializeResumed(t *testing.T) {
 func TestHTTPResumeInOwnSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const calls = 3
-		var mu sync.Mutex
-		var known string
-		var resumed []string
-		sessions := 0
+		var resumed diary
 		cut := make(chan struct{})
-		s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			mu.Lock()
-			session := r.Header.Get("Mcp-Session-Id")
-			lost := session != known
+		s := &sessionServer{instead: func(w http.ResponseWriter, r *http.Request, m message) bool {
 			switch {
-			case m.Method == "initialize":
-				sessions++
-				known = fmt.Sprint("session-", sessions)
-				w.Header().Set("Mcp-Session-Id", known)
-			case r.Method == http.MethodGet:
-				resumed = append(resumed, session)
-				lost = true // the server does not know an event of another session
-			}
-			mu.Unlock()
-			switch {
-			case m.Method == "initialize":
-				_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
-			case strings.HasPrefix(m.Method, "notifications/"), r.Method == http.MethodDelete:
-				w.WriteHeader(http.StatusAccepted)
-			case lost:
+			case r.Method == http.MethodGet: // the server does not know an event of another session
+				resumed.write("%s", r.Header.Get("Mcp-Session-Id"))
 				w.WriteHeader(http.StatusNotFound)
 			case m.Method == "tools/call":
 				w.Header().Set("Content-Type", "text/event-stream")
@@ -219,25 +189,23 @@ func TestHTTPResumeInOwnSession(t *testing.T) {
 				w.(http.Flusher).Flush()
 				<-cut
 			default:
-				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+				return false
 			}
-		})
-		c := connectTo(t, s, legacy())
+			return true
+		}}
+		c := connectTo(t, serve(t, s), legacy())
 		var streaming sync.WaitGroup
 		for range calls {
 			streaming.Go(func() { check.Is(t, check.Err(c.CallTool(t.Context(), "slow", nil)), mcpclient.ErrSessionLost) })
 		}
 		synctest.Wait()
-		mu.Lock()
-		known = ""
-		mu.Unlock()
+		s.forget()
 		check.Must(t, c.Ping(t.Context()))
 		close(cut)
 		streaming.Wait()
-		want := slices.Repeat([]string{"session-1"}, calls)
-		check.Same(t, "sessions of resumed streams", resumed, want)
-		got := c.SessionID()
-		wrong(t, sessions != 2 || got != "session-2", "got %d sessions, now %q, want a second one only", sessions, got)
+		check.Same(t, "sessions of resumed streams", resumed.read(), slices.Repeat([]string{"s-1"}, calls))
+		check.Equal(t, "sessions", s.times("initialize"), 2)
+		check.Equal(t, "session", c.SessionID(), "s-2")
 	})
 }
 
@@ -261,26 +229,20 @@ func newOldServer(t *testing.T) *oldServer {
 }
 
 func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("X-Key") != "k" {
-		s.t.Errorf("%s without the header of the transport", r.Method)
-	}
+	check.Equal(s.t, r.Method+": header of the transport", r.Header.Get("X-Key"), "k")
 	switch {
 	case r.Method == http.MethodPost && r.URL.Path == "/messages":
-		raw, _ := io.ReadAll(r.Body)
-		var m message
-		_ = json.Unmarshal(raw, &m)
-		if m.Params.Name == "held" {
+		switch m := readMessage(r); m.Params.Name {
+		case "held":
 			s.got <- m
 			<-r.Context().Done()
-			return
-		}
-		if m.Params.Name == "refused" {
+		case "refused":
 			http.Error(w, "no such session: secret-session", http.StatusGone)
-			return
+		default:
+			w.WriteHeader(http.StatusAccepted)
+			_, _ = io.WriteString(w, "Accepted")
+			s.got <- m
 		}
-		w.WriteHeader(http.StatusAccepted)
-		_, _ = io.WriteString(w, "Accepted")
-		s.got <- m
 	case r.Method == http.MethodPost:
 		w.WriteHeader(s.posted)
 	default:
@@ -322,11 +284,7 @@ func (s *oldServer) shake() {
 // withOldServer runs f with a client that is connected to s.
 func withOldServer(t *testing.T, s *oldServer, transport func(url string, client *http.Client) *mcpclient.HTTP, f func(t *testing.T, c *mcpclient.Client)) {
 	server := serve(t, s)
-	shaken := make(chan struct{})
-	go func() {
-		defer close(shaken)
-		s.shake()
-	}()
+	shaken := background(func() error { s.shake(); return nil })
 	o := samples(mcpclient.Options{}, answersTea)
 	if transport("", nil).SSE {
 		o.Protocol.Revision = mcp.Revision20241105
@@ -343,7 +301,9 @@ func direct(url string, client *http.Client) *mcpclient.HTTP {
 }
 
 func fallingBack(url string, client *http.Client) *mcpclient.HTTP {
-	return &mcpclient.HTTP{URL: url, Client: client, Header: http.Header{"X-Key": {"k"}}, MaxMessage: 1000}
+	h := direct(url, client)
+	h.SSE = false
+	return h
 }
 
 func TestSSE(t *testing.T) {
@@ -363,9 +323,9 @@ func TestSSE(t *testing.T) {
 						s.say <- answerTo(call)
 					}()
 					callText(t, t.Context(), c, "a", "a")
-					_, err := c.CallTool(t.Context(), "refused", nil)
-					e := wantError[*transport.HTTPError](t, err)
-					wrong(t, e.Status != http.StatusGone || strings.Contains(err.Error(), "secret-session"), "got %v", err)
+					err := check.Err(c.CallTool(t.Context(), "refused", nil))
+					wantStatus(t, err, http.StatusGone)
+					wrong(t, strings.Contains(err.Error(), "secret-session"), "got %v", err)
 					check.NoError(t, c.Close())
 					<-s.left
 				})
@@ -382,10 +342,7 @@ func TestSSEStreamLost(t *testing.T) {
 			start := time.Now()
 			failed := make(chan error)
 			for range 3 {
-				go func() {
-					_, err := c.CallTool(t.Context(), "a", nil)
-					failed <- err
-				}()
+				go func() { failed <- check.Err(c.CallTool(t.Context(), "a", nil)) }()
 			}
 			synctest.Wait()
 			close(s.say)
@@ -404,11 +361,9 @@ func TestSSECancel(t *testing.T) {
 		bubble(t, tool, func(t *testing.T) {
 			s := newOldServer(t)
 			withOldServer(t, s, direct, func(t *testing.T, c *mcpclient.Client) {
-				ctx := withTimeout(t, time.Second)
-				check.Is(t, check.Err(c.CallTool(ctx, tool, nil)), context.DeadlineExceeded)
+				check.Is(t, check.Err(c.CallTool(withTimeout(t, time.Second), tool, nil)), context.DeadlineExceeded)
 				<-s.got
-				m := <-s.got
-				wrong(t, m.Method != "notifications/cancelled", "got %+v, want the notice that the call is cancelled", m)
+				check.Equal(t, "then the server got", (<-s.got).Method, "notifications/cancelled")
 			})
 		})
 	}
@@ -452,16 +407,16 @@ func TestSSEEndpoint(t *testing.T) {
 			s := newOldServer(t)
 			test.change(s)
 			server := serve(t, s)
-			transport := &mcpclient.HTTP{URL: server.URL() + "/sse", SSE: true, Client: server.Client(), Header: http.Header{"X-Key": {"k"}}}
-			c, err := transport.Dial(t.Context())
+			h := direct(server.URL()+"/sse", server.Client())
+			h.MaxMessage = 0
+			c, err := h.Dial(t.Context())
 			if test.want != ok {
 				check.Text(t, err, test.want)
 				return
 			}
 			check.Must(t, err)
 			check.NoError(t, c.Send(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"a"}`)))
-			m := <-s.got
-			wrong(t, m.Method != "a", "got %+v", m)
+			check.Equal(t, "method", (<-s.got).Method, "a")
 			_ = c.Close()
 		})
 	}
@@ -470,15 +425,13 @@ func TestSSEEndpoint(t *testing.T) {
 // The wait for the endpoint does not count the time in which a person signs in.
 func TestSSEEndpointWaitsForToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newOldServer(t)
-		server := serve(t, s)
-		c, err := (&mcpclient.HTTP{
-			URL: server.URL() + "/sse", SSE: true, Client: server.Client(), Header: http.Header{"X-Key": {"k"}},
-			Token: tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
-				time.Sleep(time.Minute)
-				return transport.Token{Value: "t"}, nil
-			}),
-		}).Dial(t.Context())
+		server := serve(t, newOldServer(t))
+		h := direct(server.URL()+"/sse", server.Client())
+		h.Token = tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
+			time.Sleep(time.Minute)
+			return transport.Token{Value: "t"}, nil
+		})
+		c, err := h.Dial(t.Context())
 		check.Must(t, err)
 		_ = c.Close()
 	})
@@ -507,12 +460,12 @@ func TestSSEFallback(t *testing.T) {
 					fmt.Fprintf(w, rpc, test.code)
 				}
 			})
-			o := legacy()
-			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-			if fell := len(got) == 2; err == nil || fell != test.falls || fell && got[1] != http.MethodGet {
-				t.Errorf("%d, %d: got %v after %q, want a fallback: %t", test.status, test.code, err, got, test.falls)
+			err := connectError(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, legacy())
+			fell := len(got) == 2
+			wrong(t, err == nil || fell != test.falls || fell && got[1] != http.MethodGet, "%+v: got %v after %q", test, err, got)
+			if test.code != 0 {
+				wantCode(t, err, test.code)
 			}
-			wrong(t, test.code != 0 && wantError[*mcp.RPCError](t, err).Code != test.code, "%d: got %v, want code %d", test.status, err, test.code)
 		})
 	}
 }
@@ -527,7 +480,7 @@ func TestSSEFallbackFails(t *testing.T) {
 			}
 			http.Error(w, "nothing to post here", http.StatusMethodNotAllowed)
 		})
-		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, nil)
+		err := connectError(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, mcpclient.Options{})
 		for _, want := range []string{"initialize: ", "HTTP status 405", "nothing to post here", "over HTTP+SSE: ", `content type "text/html; charset=utf-8"`} {
 			check.Text(t, err, want)
 		}

@@ -52,21 +52,13 @@ const (
 // A strange response fails at most its own call, at once and with the reason, and the call is
 // not repeated. The next call succeeds.
 func TestStrangeResponses(t *testing.T) {
-	for name, test := range map[string]struct {
+	type response struct {
 		answer func(http.ResponseWriter, message)
 		want   string // in the error; "" for the right answer
 		status int    // of the *HTTPError
 		after  time.Duration
-	}{
-		"400":                         {answer: status(400), want: "the reason", status: 400},
-		"401":                         {answer: status(401), want: "the reason", status: 401},
-		"403":                         {answer: status(403), want: "the reason", status: 403},
-		"404":                         {answer: status(404), want: "the reason", status: 404},
-		"405":                         {answer: status(405), want: "the reason", status: 405},
-		"408":                         {answer: status(408), want: "the reason", status: 408},
-		"413":                         {answer: status(413), want: "the reason", status: 413},
-		"415":                         {answer: status(415), want: "the reason", status: 415},
-		"431":                         {answer: status(431), want: "the reason", status: 431},
+	}
+	all := map[string]response{
 		"429":                         {answer: status(429, "Retry-After", "3"), want: "retry after 3s", status: 429, after: 3 * time.Second},
 		"500":                         {answer: status(500, "Retry-After", "3"), want: "retry after 3s", status: 500, after: 3 * time.Second},
 		"503":                         {answer: status(503, "Retry-After", "3"), want: "retry after 3s", status: 503, after: 3 * time.Second},
@@ -104,7 +96,11 @@ func TestStrangeResponses(t *testing.T) {
 		"empty data":       {answer: body(asStream, "data\n\ndata:\n\ndata: ANSWER\n\n")},
 		"answer of others": {answer: body(asStream, otherID("data: ANSWER\n\n")+"data: ANSWER\n\n")},
 		"answer twice":     {answer: body(asStream, "data: ANSWER\n\ndata: ANSWER\n\n")},
-	} {
+	}
+	for _, code := range []int{400, 401, 403, 404, 405, 408, 413, 415, 431} {
+		all[fmt.Sprint(code)] = response{answer: status(code), want: "the reason", status: code}
+	}
+	for name, test := range all {
 		for era, opts := range eras() {
 			bubble(t, name+"/"+era, func(t *testing.T) {
 				var strange, elsewhere atomic.Int32
@@ -119,18 +115,18 @@ func TestStrangeResponses(t *testing.T) {
 						strange.Add(1)
 						test.answer(w, m)
 					default:
-						_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+						answerCall(w, r, m)
 					}
 				})
 				c := connectTo(t, s, opts)
 				start := time.Now()
 				res, err := c.CallTool(t.Context(), "strange", nil)
-				switch {
-				case test.want == "" && (err != nil || res.Text() != "strange"):
-					t.Errorf("got %v, %v, want the answer", res, err)
-				case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
-					t.Errorf("got %v, want %q in it", err, test.want)
-				case test.status != 0:
+				if test.want == "" {
+					check.Equal(t, "answer", textOf(res, err), "strange")
+				} else {
+					check.Text(t, err, test.want)
+				}
+				if test.status != 0 {
 					e := wantError[*transport.HTTPError](t, err)
 					wrong(t, e.Status != test.status || e.RetryAfter != test.after || e.Body != "the reason", "got %+v", e)
 				}
@@ -163,9 +159,9 @@ func TestHugeResponses(t *testing.T) {
 		"event":                {asStream, "data: ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := func(w http.ResponseWriter, _ *http.Request, m message) {
+			h := func(w http.ResponseWriter, r *http.Request, m message) {
 				if m.Params.Name != "huge" {
-					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+					answerCall(w, r, m)
 					return
 				}
 				w.Header().Set("Content-Type", head.media)
@@ -181,9 +177,7 @@ func TestHugeResponses(t *testing.T) {
 				var err error
 				used := check.Allocated(func() { _, err = c.CallTool(t.Context(), "huge", nil) })
 				wantBoth(t, err, transport.ErrMessageTooLarge, "HTTP.MaxMessage")
-				if got := used >> 20; got > 5*32 { // the race detector doubles it
-					t.Errorf("got %d MiB allocated, want five times the bound of 32 MiB at most", got)
-				}
+				wrong(t, used>>20 > 5*32, "got %d MiB allocated, want five times the bound of 32 MiB at most", used>>20) // the race detector doubles it
 				callText(t, t.Context(), c, "next", "next")
 			})
 		})
@@ -200,9 +194,8 @@ func TestBlackHole(t *testing.T) {
 			ended.Add(1)
 		}
 		c := connectTo(t, httpServer(t, silent), opts)
-		ctx := withTimeout(t, time.Second)
 		start := time.Now()
-		check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
+		check.Is(t, check.Err(c.CallTool(withTimeout(t, time.Second), "a", nil)), context.DeadlineExceeded)
 		within(t, "the call", start, time.Second)
 		synctest.Wait()
 		wrong(t, ended.Load() == 0, "the request continues")
@@ -212,9 +205,8 @@ func TestBlackHole(t *testing.T) {
 			_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the connection is not noticed
 			<-r.Context().Done()
 		})
-		ctx = withTimeout(t, time.Second)
 		start = time.Now()
-		err := check.Err(mcpclient.Connect(ctx, &mcpclient.HTTP{URL: all.URL() + "?key=hidden", Client: all.Client()}, &opts))
+		err := check.Err(mcpclient.Connect(withTimeout(t, time.Second), &mcpclient.HTTP{URL: all.URL() + "?key=hidden", Client: all.Client()}, &opts))
 		wantBoth(t, err, context.DeadlineExceeded, "("+all.URL()+" gave no answer)", "connect")
 		within(t, "connecting", start, time.Second)
 	})
@@ -279,10 +271,7 @@ func TestCallsShareConnections(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) { answer(w, m) })
-			client := s.Client()
-			dialed := dials(client, 1024)
-			defer client.CloseIdleConnections()
-			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: client}, modern())
+			c, dialed := counted(t, s, nil)
 			call := func(n int) {
 				for range n {
 					ctx, cancel := context.WithCancel(t.Context())
@@ -300,9 +289,8 @@ func TestCallsShareConnections(t *testing.T) {
 					time.Sleep(time.Millisecond) // until all responses have ended
 				}
 			})
-			if n := dialed.Load(); n > callers+1 {
-				t.Errorf("got %d connections for %d calls of %d callers, want at most %d", n, callers*calls, callers, callers+1)
-			}
+			n := dialed.Load()
+			wrong(t, n > callers+1, "got %d connections for %d calls of %d callers, want at most %d", n, callers*calls, callers, callers+1)
 		})
 	}
 }
@@ -391,7 +379,7 @@ func TestRoundTripperChangesRequests(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			got := r.Header.Values("X-Key")
 			wrong(t, len(got) != 2 || r.URL.RawQuery != "a=b&c=d", "got X-Key %q and query %q", got, r.URL.RawQuery)
-			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+			answerCall(w, r, m)
 		})
 		client := s.Client()
 		next := client.Transport

@@ -70,8 +70,7 @@ func TestCallLimits(t *testing.T) {
 					err := limited(t, c, tt.want, tt.opts...)
 					close(ended)
 					advancing.Wait()
-					text := strings.ReplaceAll(tt.text, "%v", tt.want.String())
-					wrong(t, !strings.Contains(fmt.Sprint(err), text), "got %v, want %q", err, text)
+					check.Text(t, err, strings.ReplaceAll(tt.text, "%v", tt.want.String()))
 				})
 			})
 		}
@@ -80,14 +79,10 @@ func TestCallLimits(t *testing.T) {
 
 // The error names the limit also if it ends a call between two requests.
 func TestLimitInAPause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := connected(t, library(map[string]string{
-			"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
-			"tools/call":      `{"resultType":"input_required","requestState":"busy"}`,
-		}), mcpclient.Options{})
+	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go p.replyAll(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","requestState":"busy"}}`)
 		err := limited(t, c, time.Second, mcpclient.WithTimeout(time.Second))
-		limit, ok := errors.AsType[*mcpclient.TimeoutError](err)
-		wrong(t, !ok || limit.Limit != time.Second, "got %v, want a TimeoutError of 1 s", err)
+		check.Equal(t, "limit", wantError[*mcpclient.TimeoutError](t, err).Limit, time.Second)
 	})
 }
 
@@ -96,9 +91,9 @@ func limited(t *testing.T, c *mcpclient.Client, want time.Duration, opts ...mcpc
 	t.Helper()
 	ctx := withTimeout(t, 99*time.Hour)
 	start := time.Now()
-	_, err := c.CallTool(ctx, "silent", nil, opts...)
-	took := time.Since(start)
-	wrong(t, !errors.Is(err, context.DeadlineExceeded) || took != want, "got %v after %v, want the deadline after %v", err, took, want)
+	err := check.Err(c.CallTool(ctx, "silent", nil, opts...))
+	check.Is(t, err, context.DeadlineExceeded)
+	check.Equal(t, "the call took", time.Since(start), want)
 	return err
 }
 
@@ -138,13 +133,11 @@ func TestProgressIsAskedFor(t *testing.T) {
 					wrong(t, got != tt.want, "got _meta %s, want a token: %v", m.Params.Meta, tt.want)
 					p.answer(m)
 				}()
-				var err error
 				if tt.tool {
-					_, err = c.CallTool(t.Context(), "t", nil, tt.opts...)
+					callText(t, t.Context(), c, "t", "t", tt.opts...)
 				} else {
-					_, err = c.Call(t.Context(), "acme/do", nil, tt.opts...)
+					check.NoError(t, check.Err(c.Call(t.Context(), "acme/do", nil, tt.opts...)))
 				}
-				check.NoError(t, err)
 			})
 		})
 	}
@@ -200,13 +193,10 @@ const askedForm = `{"message":"?","requestedSchema":{"type":"object","properties
 func TestIdleTimeoutWaitsForPeople(t *testing.T) {
 	t.Run("legacy", func(t *testing.T) {
 		inBubble(t, slowly(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			done := make(chan struct{})
-			for _, tool := range []string{"a", "b"} {
-				go func() {
-					callText(t, t.Context(), c, tool, tool)
-					done <- struct{}{}
-				}()
-			}
+			done := background(func() error {
+				together(2, func() { callText(t, t.Context(), c, "a", "a") })
+				return nil
+			})
 			first, second := p.next(), p.next()
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":%s}`, askedForm)
 			start := time.Now()
@@ -216,14 +206,13 @@ func TestIdleTimeoutWaitsForPeople(t *testing.T) {
 			p.answer(first)
 			p.answer(second)
 			<-done
-			<-done
 			_ = limited(t, c, time.Minute)
 		})
 	})
 	t.Run("modern", func(t *testing.T) {
 		inBubble(t, slowly(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go func() {
-				p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":%s}}}}`, askedForm)
+				p.askIn(p.next(), "modern", "elicitation/create", askedForm)
 				again := p.next()
 				time.Sleep(59 * time.Second)
 				p.answer(again)
@@ -274,24 +263,21 @@ func TestPauseIdleTimeout(t *testing.T) {
 
 // A person may log in while HTTP.Token runs.
 func TestIdleTimeoutWaitsForToken(t *testing.T) {
-	eachEra(t, func(t *testing.T, era string, opts mcpclient.Options) {
+	inEras(t, func(t *testing.T, era string, opts mcpclient.Options) {
 		opts.Timeouts.Idle = time.Minute
-		synctest.Test(t, func(t *testing.T) {
-			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-				if r.Header.Get("Authorization") == "" {
-					w.WriteHeader(http.StatusUnauthorized)
-					return
-				}
-				_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
-			})
-			token := new(transport.Bearer)
-			token.Refused = func(context.Context, *transport.Refusal) error {
-				time.Sleep(30 * time.Minute)
-				return token.Renew("new")
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if r.Header.Get("Authorization") == "" {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
 			}
-			c := connectWith(t, s, token, opts)
-			callText(t, t.Context(), c, "a", "a")
+			answerCall(w, r, m)
 		})
+		token := new(transport.Bearer)
+		token.Refused = func(context.Context, *transport.Refusal) error {
+			time.Sleep(30 * time.Minute)
+			return token.Renew("new")
+		}
+		callText(t, t.Context(), connectWith(t, s, token, opts), "a", "a")
 	})
 }
 

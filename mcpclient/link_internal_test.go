@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,10 +62,7 @@ func (e *ending) Err() error {
 // call calls a tool on a goroutine.
 func call(ctx context.Context, c *Client, tool string) <-chan error {
 	called := make(chan error, 1)
-	go func() {
-		_, err := c.CallTool(ctx, tool, nil)
-		called <- err
-	}()
+	go func() { called <- check.Err(c.CallTool(ctx, tool, nil)) }()
 	return called
 }
 
@@ -135,9 +131,7 @@ func TestEndingConnectionBringsAnswers(t *testing.T) {
 			t.Fatalf("got %v before the connection ended", <-called)
 		}
 		close(release)
-		if err := <-called; err != nil {
-			t.Errorf("got %v, want the answer", err)
-		}
+		check.NoError(t, <-called)
 		cancel()
 	})
 }
@@ -157,16 +151,13 @@ func TestFollowersLeave(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "slow", nil, WithTask(&mcp.Tool{Name: "slow"}), WithTimeout(time.Minute), WithProgress(func(mcp.Progress) {
 			t.Error("got progress that nobody sent")
 		}))
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want the deadline", err)
-		}
+		check.Is(t, err, context.DeadlineExceeded)
 		synctest.Wait()
 		l := c.link.Load()
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if n, waiting := len(l.followers.byID), len(l.calls.Pending()); n != 0 || waiting != 0 {
-			t.Errorf("got %d followers and %d requests that wait after the call, want none", n, waiting)
-		}
+		check.Equal(t, "followers", len(l.followers.byID), 0)
+		check.Equal(t, "requests that wait", len(l.calls.Pending()), 0)
 	})
 }
 
@@ -212,14 +203,9 @@ func TestRewatch(t *testing.T) {
 		}
 		synctest.Wait()
 		methods, gone = nil, "file:///a"
-		if err := c.subscriptions.watchAgain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, c.subscriptions.watchAgain(t.Context()))
 		synctest.Wait()
-		want := []string{"resources/subscribe file:///a", "resources/subscribe file:///b"}
-		if !slices.Equal(methods, want) {
-			t.Errorf("got %q, want %q", methods, want)
-		}
+		check.Same(t, "requests", methods, []string{"resources/subscribe file:///a", "resources/subscribe file:///b"})
 		for i, s := range all {
 			for change, err := range s.Changes(t.Context()) {
 				if err != nil || change.Kind != mcp.Stale {
