@@ -64,6 +64,19 @@ func handlerOf(fn func(ctx context.Context, r *mcpclient.Request, next mcpclient
 	}
 }
 
+// changing returns middleware that changes requests.
+func changing(change func(r *mcpclient.Request)) mcpclient.Middleware {
+	return handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		change(r)
+		return next(ctx, r)
+	})
+}
+
+// gives returns middleware that answers itself.
+func gives(raw json.RawMessage, err error) mcpclient.Middleware {
+	return handlerOf(func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { return raw, err })
+}
+
 // answers answers all requests after the handshake, and calls of the tool "ask" only after a
 // sampling request was answered, in the era's way.
 func (p *peer) answers() {
@@ -209,91 +222,61 @@ func TestMiddlewareChangesRequest(t *testing.T) {
 func TestMiddlewareAnswers(t *testing.T) {
 	boom := errors.New("boom")
 	made := json.RawMessage(`{"content":[{"type":"text","text":"made"}]}`)
-	tests := map[string]struct {
-		middleware func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error)
+	for name, test := range map[string]struct {
+		middleware mcpclient.Middleware
 		sent       int
 		text       string
 		err        error
 		says       string
 	}{
-		"without the server": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) {
-			return made, nil
-		}, 0, "made", nil, ""},
-		"another answer": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		"without the server": {gives(made, nil), 0, "made", nil, ""},
+		"another answer": {handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			_, err := next(ctx, r)
 			return made, err
-		}, 1, "made", nil, ""},
-		"again": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		}), 1, "made", nil, ""},
+		"again": {handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			first, err := next(ctx, r)
 			if err != nil || !strings.Contains(string(first), `"a"`) {
 				return nil, err
 			}
 			r.Params = json.RawMessage(`{"name":"b"}`)
 			return next(ctx, r)
-		}, 2, "b", nil, ""},
-		"an error": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		}), 2, "b", nil, ""},
+		"an error": {handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			_, _ = next(ctx, r)
 			return nil, fmt.Errorf("not today: %w", boom)
-		}, 1, "", boom, `call tool "a": not today: boom`},
-		"nothing": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { return nil, nil }, 0, "", mcp.ErrInvalidResult, "want a JSON object"},
-		"no object": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) {
-			return json.RawMessage("[1]"), nil
-		}, 0, "", mcp.ErrInvalidResult, "want a JSON object"},
-		"broken": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) {
-			return json.RawMessage("{"), nil
-		}, 0, "", mcp.ErrInvalidResult, "not valid JSON"},
-		"a key of the protocol": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-			r.Meta["progressToken"] = json.RawMessage("1")
-			return next(ctx, r)
-		}, 0, "", nil, `"progressToken" belongs to the protocol`},
-		"a broken entry": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-			r.Meta["k"] = json.RawMessage("{")
-			return next(ctx, r)
-		}, 0, "", nil, `value of "k"`},
-		"broken params": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-			r.Params = json.RawMessage("[]")
-			return next(ctx, r)
-		}, 0, "", nil, "want a JSON object"},
-		"_meta in the wrong place": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-			r.Params = json.RawMessage(`{"name":"a","_meta":{"k":1}}`)
-			return next(ctx, r)
-		}, 0, "", nil, "Request.Meta"},
-		"a request from nowhere": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		}), 1, "", boom, `call tool "a": not today: boom`},
+		"nothing":                  {gives(nil, nil), 0, "", mcp.ErrInvalidResult, "want a JSON object"},
+		"no object":                {gives(json.RawMessage("[1]"), nil), 0, "", mcp.ErrInvalidResult, "want a JSON object"},
+		"broken":                   {gives(json.RawMessage("{"), nil), 0, "", mcp.ErrInvalidResult, "not valid JSON"},
+		"a key of the protocol":    {changing(func(r *mcpclient.Request) { r.Meta["progressToken"] = json.RawMessage("1") }), 0, "", nil, `"progressToken" belongs to the protocol`},
+		"a broken entry":           {changing(func(r *mcpclient.Request) { r.Meta["k"] = json.RawMessage("{") }), 0, "", nil, `value of "k"`},
+		"broken params":            {changing(func(r *mcpclient.Request) { r.Params = json.RawMessage("[]") }), 0, "", nil, "want a JSON object"},
+		"_meta in the wrong place": {changing(func(r *mcpclient.Request) { r.Params = json.RawMessage(`{"name":"a","_meta":{"k":1}}`) }), 0, "", nil, "Request.Meta"},
+		"a request from nowhere": {handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			return next(ctx, &mcpclient.Request{Method: r.Method})
-		}, 0, "", nil, "nor a copy"},
-		"a panic": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { panic("oops") }, 0, "", nil, "middleware panicked"},
-	}
-	for name, test := range tests {
+		}), 0, "", nil, "nor a copy"},
+		"a panic": {changing(func(*mcpclient.Request) { panic("oops") }), 0, "", nil, "middleware panicked"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			for _, opts := range []mcpclient.Options{legacy(), modern()} {
 				opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 					if r.Method != "tools/call" {
 						return next(ctx, r)
 					}
-					return test.middleware(ctx, r, next)
+					return test.middleware(next)(ctx, r)
 				})}
 				inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 					sent := 0
-					over := make(chan bool)
-					go func() {
-						for m := range p.inbox {
-							sent++
-							p.answer(m)
-						}
-						close(over)
-					}()
+					go p.each(func(m message) { sent++; p.answer(m) })
 					res, err := c.CallTool(t.Context(), "a", nil)
-					switch {
-					case test.text != "" && (err != nil || res.Text() != test.text):
-						t.Errorf("got %+v, %v, want %q", res, err, test.text)
-					case test.text == "" && (err == nil || !strings.Contains(err.Error(), test.says) || !errors.Is(err, test.err) && test.err != nil):
-						t.Errorf("got %v, want %q", err, test.says)
+					if test.text != "" {
+						check.Equal(t, "answer", textOf(res, err), test.text)
+					} else if check.Text(t, err, test.says); test.err != nil {
+						check.Is(t, err, test.err)
 					}
-					_ = c.Close()
-					_ = p.conn.Close()
-					if <-over; sent != test.sent {
-						t.Errorf("the server got %d requests, want %d", sent, test.sent)
-					}
+					synctest.Wait()
+					check.Equal(t, "requests to the server", sent, test.sent)
 				})
 			}
 		})
@@ -350,8 +333,7 @@ func TestMiddlewareOfSubscription(t *testing.T) {
 	var d diary
 	opts := modern()
 	opts.Middleware = []mcpclient.Middleware{d.middleware("m")}
-	synctest.Test(t, func(t *testing.T) {
-		c, p := connectedPeer(t, opts)
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		d.read()
 		for _, ended := range []bool{false, true} {
 			first := make(chan message, 1)
@@ -380,33 +362,28 @@ func TestMiddlewareOfSubscription(t *testing.T) {
 
 // Server middleware may change the question and the answer, and answer itself.
 func TestServerMiddleware(t *testing.T) {
-	tests := map[string]struct {
-		middleware func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error)
+	ask := func(r *mcpclient.Request, text string) {
+		r.Params = json.RawMessage(strings.Replace(string(r.Params), `"text":"?"`, `"text":"`+text+`"`, 1))
+	}
+	for name, test := range map[string]struct {
+		middleware mcpclient.Middleware
 		result     string // part of it
 		code       int
 	}{
-		"another question": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-			r.Params = json.RawMessage(strings.Replace(string(r.Params), `"text":"?"`, `"text":"changed"`, 1))
-			return next(ctx, r)
-		}, `"changed"`, 0},
-		"another answer": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		"another question": {changing(func(r *mcpclient.Request) { ask(r, "changed") }), `"changed"`, 0},
+		"another answer": {handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			raw, err := next(ctx, r)
 			return json.RawMessage("{\n\"was\": " + string(raw) + "}"), err
-		}, `"was":{`, 0},
-		"a refusal": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) {
-			return nil, &mcp.RPCError{Code: -32000, Message: "not today"}
-		}, "", -32000},
-		"no object": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) {
-			return json.RawMessage("1"), nil
-		}, "", mcp.CodeInternalError},
-		"a panic": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { panic("oops") }, "", mcp.CodeInternalError},
-		"a handler's panic": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-			r.Params = json.RawMessage(strings.Replace(string(r.Params), `"text":"?"`, `"text":"panic"`, 1))
+		}), `"was":{`, 0},
+		"a refusal": {gives(nil, &mcp.RPCError{Code: -32000, Message: "not today"}), "", -32000},
+		"no object": {gives(json.RawMessage("1"), nil), "", mcp.CodeInternalError},
+		"a panic":   {changing(func(*mcpclient.Request) { panic("oops") }), "", mcp.CodeInternalError},
+		"a handler's panic": {handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			ask(r, "panic")
 			check.Fails(t, check.Err(next(ctx, r)), "a panic")
 			return json.RawMessage(`{"made":1}`), nil
-		}, `"made"`, 0},
-	}
-	for name, test := range tests {
+		}), `"made"`, 0},
+	} {
 		t.Run(name, func(t *testing.T) {
 			opts := samples(legacy(), func(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 				text := p.Messages[0].Content[0].(*mcp.TextContent).Text
@@ -415,103 +392,74 @@ func TestServerMiddleware(t *testing.T) {
 				}
 				return &mcp.CreateMessageResult{Model: text, Content: []mcp.Content{&mcp.TextContent{Text: "tea"}}}, nil
 			})
-			opts.ServerMiddleware = []mcpclient.Middleware{handlerOf(test.middleware)}
+			opts.ServerMiddleware = []mcpclient.Middleware{test.middleware}
 			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				p.ask("1")
-				m := p.next()
-				switch {
-				case test.code == 0 && !strings.Contains(strings.ReplaceAll(string(m.Result), " ", ""), test.result):
-					t.Errorf("got %s, %v, want %s", m.Result, m.Error, test.result)
-				case test.code != 0 && (m.Error == nil || m.Error.Code != test.code):
-					t.Errorf("got %s, %v, want code %d", m.Result, m.Error, test.code)
+				if p.ask("1"); test.code != 0 {
+					p.refused(test.code)
+				} else {
+					check.Contains(t, "", strings.ReplaceAll(string(p.next().Result), " ", ""), test.result)
 				}
 			})
 		})
 	}
 }
 
-// tripper counts the requests by method and passes them on.
-type tripper struct {
-	next http.RoundTripper
-	mu   *sync.Mutex
-	seen *[]string
-}
-
-func (r tripper) RoundTrip(req *http.Request) (*http.Response, error) {
-	r.mu.Lock()
-	*r.seen = append(*r.seen, req.Method)
-	r.mu.Unlock()
-	req = req.Clone(req.Context())
-	req.Header.Set("X-Key", "k")
-	return r.next.RoundTrip(req)
-}
-
 // HTTP.WrapTransport wraps the caller's client once, without modifying it, over both transports.
 func TestHTTPRoundTripper(t *testing.T) {
-	for _, name := range []string{"HTTP", "SSE", "fallback"} {
+	for name, want := range map[string]struct {
+		wraps int
+		seen  string // methods, sorted
+	}{
+		"HTTP":     {1, "GET POST POST POST"}, // initialize, initialized, stream, call
+		"SSE":      {1, "GET POST POST POST"},
+		"fallback": {2, "GET POST POST POST POST"},
+	} {
 		bubble(t, name, func(t *testing.T) {
-			var mu sync.Mutex
-			var seen []string
-			wraps := 0
-			around := func(next http.RoundTripper) http.RoundTripper {
-				wraps++
-				return tripper{next, &mu, &seen}
-			}
-			var client *http.Client
-			var transport mcpclient.Transport
-			if name == "HTTP" {
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					check.Equal(t, "a request went past the round tripper", r.Header.Get("X-Key"), "k")
-					if r.Method == http.MethodGet {
-						w.WriteHeader(http.StatusMethodNotAllowed)
-						return
-					}
-					_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
-				})
-				client = s.Client()
-				transport = &mcpclient.HTTP{URL: s.URL(), Client: client, WrapTransport: around}
-			} else {
+			handler := httpHandler(func(w http.ResponseWriter, r *http.Request, m message) {
+				check.Equal(t, "a request went past the round tripper", r.Header.Get("X-Key"), "k")
+				if r.Method == http.MethodGet {
+					w.WriteHeader(http.StatusMethodNotAllowed)
+					return
+				}
+				_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
+			})
+			opts := heeding(legacy())
+			if name != "HTTP" {
 				old := newOldServer(t) // which requires the key, too
-				s := serve(t, old)
 				go func() {
 					old.shake()
 					old.say <- answerTo(<-old.got)
 				}()
-				client = s.Client()
-				transport = &mcpclient.HTTP{URL: s.URL(), SSE: true, Client: client, WrapTransport: around}
-				if name == "fallback" {
-					transport = &mcpclient.HTTP{URL: s.URL(), Client: client, WrapTransport: around}
-				}
-			}
-			before := client.Transport
-			opts := heeding(legacy())
-			if name != "HTTP" {
+				handler = old
 				opts.Protocol.Revision = mcp.Revision20241105 // its server's revision
 			}
-			c := connected(t, transport, opts)
+			var seen diary
+			wraps := 0
+			s := serve(t, handler)
+			client := s.Client()
+			before := client.Transport
+			c := connected(t, &mcpclient.HTTP{URL: s.URL(), SSE: name == "SSE", Client: client, WrapTransport: func(next http.RoundTripper) http.RoundTripper {
+				wraps++
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					seen.write("%s", r.Method)
+					r = r.Clone(r.Context())
+					r.Header.Set("X-Key", "k")
+					return next.RoundTrip(r)
+				})
+			}}, opts)
 			callText(t, t.Context(), c, "a", "a")
 			time.Sleep(time.Second) // the standalone stream is refused meanwhile
-			isSSE := c.Transport().(*mcpclient.HTTP).SSE
+			check.Equal(t, "SSE", c.Transport().(*mcpclient.HTTP).SSE, name != "HTTP")
 			check.NoError(t, c.Close())
 			check.Equal(t, "the caller's client was changed", client.Transport, before)
-			wantWraps, want := 1, []string{"POST", "POST", "GET", "POST"} // initialize, initialized, stream, call
-			switch name {
-			case "SSE":
-				want = []string{"GET", "POST", "POST", "POST"}
-			case "fallback":
-				wantWraps, want = 2, []string{"POST", "GET", "POST", "POST", "POST"}
-			}
-			slices.Sort(seen)
-			slices.Sort(want)
-			if diff := cmp.Diff(seen, want); diff != "" || wraps != wantWraps || isSSE != (name != "HTTP") {
-				t.Errorf("wrapped %d times, SSE: %v; got -, want +:\n%s", wraps, isSSE, diff)
-			}
+			methods := seen.read()
+			slices.Sort(methods)
+			check.Equal(t, "requests", strings.Join(methods, " "), want.seen)
+			check.Equal(t, "wrapped times", wraps, want.wraps)
 		})
 	}
-	for _, transport := range []mcpclient.Transport{
-		&mcpclient.HTTP{URL: "http://example.com", WrapTransport: func(http.RoundTripper) http.RoundTripper { return nil }},
-		&mcpclient.HTTP{URL: "http://example.com", SSE: true, WrapTransport: func(http.RoundTripper) http.RoundTripper { return nil }},
-	} {
+	for _, sse := range []bool{false, true} {
+		transport := &mcpclient.HTTP{URL: "http://example.com", SSE: sse, WrapTransport: func(http.RoundTripper) http.RoundTripper { return nil }}
 		_, err := transport.Dial(t.Context())
 		wrong(t, err == nil || !strings.HasSuffix(err.Error(), ".WrapTransport returned nil"), "got %v", err)
 	}
@@ -519,25 +467,22 @@ func TestHTTPRoundTripper(t *testing.T) {
 
 // Headers describe the request after middleware has changed it.
 func TestMiddlewareRenamesTarget(t *testing.T) {
-	var names []string
-	server := func(w http.ResponseWriter, r *http.Request, m message) {
-		names = append(names, r.Header.Get("Mcp-Name"))
-		result := `{"resultType":"complete","content":[],"contents":[],"messages":[]}`
-		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
-	}
 	synctest.Test(t, func(t *testing.T) {
+		var names diary
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			names.write("%s", r.Header.Get("Mcp-Name"))
+			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[],"contents":[],"messages":[]}}`, m.ID)
+		})
 		o := undeclared(modern())
-		o.Middleware = append(o.Middleware, handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		o.Middleware = []mcpclient.Middleware{changing(func(r *mcpclient.Request) {
 			r.Params = json.RawMessage(strings.ReplaceAll(string(r.Params), "old:it", "new:it"))
-			return next(ctx, r)
-		}))
-		c := connectTo(t, httpServer(t, server), o)
-		_, toolErr := c.CallTool(t.Context(), "old:it", nil)
-		_, readErr := c.ReadResource(t.Context(), "old:it")
-		_, promptErr := c.GetPrompt(t.Context(), "old:it", nil)
-		check.NoError(t, errors.Join(toolErr, readErr, promptErr))
+		})}
+		c := connectTo(t, s, o)
+		check.NoError(t, check.Err(c.CallTool(t.Context(), "old:it", nil)))
+		check.NoError(t, check.Err(c.ReadResource(t.Context(), "old:it")))
+		check.NoError(t, check.Err(c.GetPrompt(t.Context(), "old:it", nil)))
+		check.Same(t, "Mcp-Name", names.read(), []string{"new:it", "new:it", "new:it"})
 	})
-	check.Equal(t, "Mcp-Name", strings.Join(names, " "), "new:it new:it new:it")
 }
 
 // The first next of a middleware does not use up the second: each may be sent again in a new

@@ -14,8 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -74,10 +72,8 @@ func TestForcedRevisionIsNotSpoken(t *testing.T) {
 		bubble(t, forced, func(t *testing.T) {
 			transport := newPeerTransport(t)
 			transport.greet = func(p *peer) { p.reply(`{"jsonrpc":"2.0","id":%s,"result":%s}`, tt.result) }
-			_, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: forced}})
-			e := wantError[*mcpclient.RevisionError](t, err)
-			diff := cmp.Diff(&mcpclient.RevisionError{ClientRevisions: []string{forced}, ServerRevisions: []string{tt.server}}, e)
-			wrong(t, diff != "", "got %v, -want +got\n%s", err, diff)
+			e := wantError[*mcpclient.RevisionError](t, connectError(t, transport, speaking(forced)))
+			check.Same(t, "", e, &mcpclient.RevisionError{ClientRevisions: []string{forced}, ServerRevisions: []string{tt.server}})
 		})
 	}
 }
@@ -125,7 +121,7 @@ func TestNothingAtTheURL(t *testing.T) {
 			bubble(t, fmt.Sprint(status, era), func(t *testing.T) {
 				server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 				for _, transport := range transportsTo(server) {
-					_, err := mcpclient.Connect(t.Context(), transport, &opts)
+					err := connectError(t, transport, opts)
 					n := strings.Count(fmt.Sprint(err), "is this the URL of an MCP server?")
 					wrong(t, n != want, "%T: got %v, want the hint %d times", transport, err, want)
 				}
@@ -161,7 +157,7 @@ func TestForcedRevision(t *testing.T) {
 	}
 	for _, r := range []string{mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105} {
 		all = append(all,
-			conversation{name: "forced_" + r, opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: r}}, play: speaks(r)},
+			conversation{name: "forced_" + r, opts: speaking(r), play: speaks(r)},
 			conversation{name: "initialize_" + r, play: speaks(r)})
 	}
 	playAll(t, all)
@@ -256,7 +252,7 @@ func TestNotAnMCPServer(t *testing.T) {
 			bubble(t, name+"/"+era, func(t *testing.T) {
 				server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, message{}) }))
 				for _, transport := range transportsTo(server) {
-					_, err := mcpclient.Connect(t.Context(), transport, &opts)
+					err := connectError(t, transport, opts)
 					_, refused := errors.AsType[*mcp.RPCError](err)
 					if !refused && !errors.Is(err, mcp.ErrInvalidResult) || strings.Count(fmt.Sprint(err), hint) != 1 {
 						t.Errorf("%T: got %v, want ErrInvalidResult and once %q", transport, err, hint)
@@ -275,12 +271,9 @@ func TestNotAnMCPServer(t *testing.T) {
 
 // An echo is recognized at once, by the request that returns, whatever middleware has added to it.
 func TestConnectToEcho(t *testing.T) {
-	meta := handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-		r.Meta["traceparent"] = json.RawMessage(`"00-1"`)
-		return next(ctx, r)
-	})
+	traced := changing(func(r *mcpclient.Request) { r.Meta["traceparent"] = json.RawMessage(`"00-1"`) })
 	for _, revision := range []string{"", mcp.Revision20260728, mcp.Revision20251125} {
-		for name, middleware := range map[string][]mcpclient.Middleware{"plain": nil, "middleware": {meta}} {
+		for name, middleware := range map[string][]mcpclient.Middleware{"plain": nil, "middleware": {traced}} {
 			for end, line := range map[string]string{"": "%s", "blanks": " %s\r"} {
 				bubble(t, fmt.Sprint(revision, name, end), func(t *testing.T) {
 					transport, conn := mcpclient.Pipe()
@@ -294,8 +287,9 @@ func TestConnectToEcho(t *testing.T) {
 						}
 					}()
 					start := time.Now()
-					c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Middleware: middleware})
-					wrong(t, err == nil || !strings.Contains(err.Error(), "echoes its input"), "got %v, %v, want an error that it echoes", c, err)
+					opts := speaking(revision)
+					opts.Middleware = middleware
+					check.Text(t, connectError(t, transport, opts), "echoes its input")
 					within(t, "Connect", start, 0)
 					_ = conn.Close()
 				})
@@ -321,8 +315,7 @@ func TestRequestDuringHandshakeIsNoEcho(t *testing.T) {
 					p.send(ask, first.ID)
 					p.send(handshakeAnswer(first))
 				}()
-				c := connected(t, transport, o)
-				_ = c.Close()
+				check.Must(t, connectError(t, transport, o))
 				_ = p.conn.Close()
 			})
 		}
@@ -376,25 +369,17 @@ func TestServersThatDieOfTheHandshake(t *testing.T) {
 // error has its refusal.
 func TestRememberedServerThatRefusesAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var eras mcpclient.EraCache
+		opts := mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: new(mcpclient.EraCache)}}
 		way := newChangeable(t, "s", "legacy")
-		c := connected(t, way, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
-		_ = c.Close()
+		check.Must(t, connectError(t, way, opts))
 		way.greet = func(p *peer) {
 			p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"the licence is over"}}`)
 			_ = p.conn.Close()
 		}
-		way.fails = func(dial int) error {
-			if dial > 2 {
-				return errors.New("no such program")
-			}
-			return nil
-		}
-		_, err := mcpclient.Connect(t.Context(), way, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
-		for _, want := range []string{"no such program (and before that, initialize: ", "the licence is over"} {
-			got := fmt.Sprint(err)
-			wrong(t, !strings.Contains(got, want), "got %q, want %q in it", got, want)
-		}
+		way.most = 2
+		err := connectError(t, way, opts)
+		check.Text(t, err, "no such program (and before that, initialize: ")
+		check.Text(t, err, "the licence is over")
 	})
 }
 
@@ -419,13 +404,11 @@ func TestServerThatDiesOnAPipe(t *testing.T) {
 						}
 					}
 				}()
-				return connectError(t, pipe, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
+				return connectError(t, pipe, speaking(revision))
 			}
 			err := dial("")
-			const advice = "make a new transport, and set Options.Protocol.Revision to " + mcp.Revision20251125
-			if errors.Is(err, transport.ErrDialedOnce) || !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(fmt.Sprint(err), advice) {
-				t.Errorf("got %v, want what the server did", err)
-			}
+			wantBoth(t, err, mcpclient.ErrClosed, "make a new transport, and set Options.Protocol.Revision to "+mcp.Revision20251125)
+			wrong(t, errors.Is(err, transport.ErrDialedOnce), "got %v, want what the server did", err)
 			check.NoError(t, dial(mcp.Revision20251125), "as advised")
 		})
 	}
@@ -438,20 +421,13 @@ func TestSilentServerThatDoesNotStartAgain(t *testing.T) {
 		way := newPeerTransport(t)
 		first := make(chan *peer, 1)
 		way.greet = func(p *peer) { p.next(); first <- p }
-		way.fails = func(dial int) error {
-			if dial > 1 {
-				return errors.New("no such program")
-			}
-			return nil
-		}
-		log := slog.New(onceSaid{slog.DiscardHandler, "no modern server", new(sync.Once), func() {
+		way.most = 1
+		err := connectError(t, way, mcpclient.Options{Logger: slog.New(onceSaid{slog.DiscardHandler, "no modern server", new(sync.Once), func() {
 			_ = (<-first).conn.Close()
 			synctest.Wait()
-		}})
-		_, err := mcpclient.Connect(t.Context(), way, &mcpclient.Options{Logger: log})
-		if got := fmt.Sprint(err); strings.Count(got, "no answer within") != 1 || !strings.Contains(got, "no such program (and before that, server/discover: ") {
-			t.Errorf("got %q, want both failures once", got)
-		}
+		}})})
+		check.Equal(t, "mentions of the silence", strings.Count(fmt.Sprint(err), "no answer within"), 1)
+		check.Text(t, err, "no such program (and before that, server/discover: ")
 	})
 }
 
@@ -470,8 +446,7 @@ func TestEraCacheOfSSEFallback(t *testing.T) {
 			})
 			go s.shake()
 			transport := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"X-Key": {"k"}}}
-			c := connected(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
-			_ = c.Close()
+			check.Must(t, connectError(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}}))
 			server.Close()
 		}
 		i := slices.Index(probes, "server/discover")

@@ -20,16 +20,11 @@ func TestDefaults(t *testing.T) {
 	timeouts := Timeouts{Probe: 5 * time.Second, Close: 5 * time.Second, SubscriptionIdle: 5 * time.Minute, URLElicitation: 5 * time.Minute}
 	for name, o := range map[string]*Options{"nil": nil, "zero": {}, "no pings": {Timeouts: Timeouts{KeepAlive: -1}}} {
 		got := o.withDefaults()
-		if got.Limits != limits || got.Timeouts != timeouts {
-			t.Errorf("%s: got %+v and %+v, want %+v and %+v", name, got.Limits, got.Timeouts, limits, timeouts)
-		}
-		if want := (mcp.Implementation{Name: "mcpchain", Version: version.Module()}); !reflect.DeepEqual(got.ClientInfo, want) {
-			t.Errorf("%s: got %+v, want %+v", name, got.ClientInfo, want)
-		}
+		check.Equal(t, name, got.Limits, limits)
+		check.Equal(t, name, got.Timeouts, timeouts)
+		check.Same(t, name, got.ClientInfo, mcp.Implementation{Name: "mcpchain", Version: version.Module()})
 	}
-	if got := (Timeouts{KeepAlive: 1}).withDefaults().KeepAlive; got != time.Second {
-		t.Errorf("got %v between two signs of life, want 1 s at least", got)
-	}
+	check.Equal(t, "least time between two signs of life", (Timeouts{KeepAlive: 1}).withDefaults().KeepAlive, time.Second)
 	off := Options{Limits: Limits{Retries: -1, Cache: -1}, Timeouts: Timeouts{SubscriptionIdle: -1, URLElicitation: -1}}
 	if got := off.withDefaults(); got.Limits.Retries >= 0 || got.Limits.Cache >= 0 || got.Timeouts.SubscriptionIdle >= 0 || got.Timeouts.URLElicitation >= 0 {
 		t.Errorf("got %+v and %+v for what is negative, want it negative", got.Limits, got.Timeouts)
@@ -45,8 +40,7 @@ func TestDefaults(t *testing.T) {
 		"Restart.InitialWait":   {Restart: &Restart{InitialWait: -1}},
 	} {
 		transport, _ := Pipe()
-		_, err := Connect(t.Context(), transport, &o)
-		check.Text(t, err, "Options."+name+" is negative")
+		check.Text(t, check.Err(Connect(t.Context(), transport, &o)), "Options."+name+" is negative")
 	}
 }
 

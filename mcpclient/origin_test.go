@@ -2,6 +2,7 @@ package mcpclient_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"testing"
@@ -61,7 +62,7 @@ func TestOriginOnSharedConnection(t *testing.T) {
 				t.Errorf("two calls: got %+v, %+v", a.origin.Call, a.values)
 			}
 		}
-		go p.echoAll(p.next(), p.next(), p.next(), p.next())
+		go p.echo()
 		calls.Wait()
 	})
 }
@@ -69,17 +70,16 @@ func TestOriginOnSharedConnection(t *testing.T) {
 // Background requests, such as lists, do not make it ambiguous which call a question belongs to.
 func TestOriginBesideLists(t *testing.T) {
 	seen := make(chan asking, 1)
-	o := undeclared(watches(legacy(), seen))
-	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		var background sync.WaitGroup
+	inBubble(t, undeclared(watches(legacy(), seen)), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		for _, ask := range []func(context.Context) error{
 			func(ctx context.Context) error { return listOnce(ctx, c) },
 			func(ctx context.Context) error { return c.Ping(ctx) },
 			func(ctx context.Context) error { return c.SetLogLevel(ctx, mcp.LogError) },
-			func(ctx context.Context) error { _, err := collect(c.Resources(ctx), resourceURI); return err },
+			func(ctx context.Context) error { return check.Err(collect(c.Resources(ctx), resourceURI)) },
 		} {
-			background.Go(func() { _ = ask(ctx) })
+			go func() { _ = ask(ctx) }()
 			p.next()
 		}
 		p.ask(`0`)
@@ -87,8 +87,7 @@ func TestOriginBesideLists(t *testing.T) {
 			t.Errorf("of several lists: got %+v, want no call", a.origin.Call)
 		}
 		p.next()
-		called := context.WithValue(t.Context(), contextKey("different"), "mine")
-		call := goCall(called, c, "one")
+		call := goCall(context.WithValue(t.Context(), contextKey("different"), "mine"), c, "one")
 		m := p.next()
 		p.ask(`1`)
 		if a := <-seen; a.origin.Call == nil || a.origin.Call.Name != "one" || a.values["different"] != "mine" {
@@ -97,22 +96,14 @@ func TestOriginBesideLists(t *testing.T) {
 		p.next()
 		p.answer(m)
 		<-call
-		cancel()
-		background.Wait()
 	})
 }
 
 // A question of a task belongs to the call of its tool.
 func TestOriginOfTask(t *testing.T) {
 	seen := make(chan asking, 1)
-	o := undeclared(watches(legacy(), seen))
-	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		task := c.Task("secret-id", "slow")
-		waited := make(chan error)
-		go func() {
-			_, err := task.Wait(t.Context())
-			waited <- err
-		}()
+	inBubble(t, undeclared(watches(legacy(), seen)), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		waited := background(func() error { return check.Err(c.Task("secret-id", "slow").Wait(t.Context())) })
 		p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"secret-id","status":"completed","ttl":null,"createdAt":"","lastUpdatedAt":""}}`)
 		result := p.next()
 		p.ask(`1`)
@@ -123,15 +114,6 @@ func TestOriginOfTask(t *testing.T) {
 		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, result.ID)
 		check.NoError(t, <-waited)
 	})
-}
-
-// echoAll answers those messages that are calls.
-func (p *peer) echoAll(all ...message) {
-	for _, m := range all {
-		if m.Method == "tools/call" {
-			p.answer(m)
-		}
-	}
 }
 
 // Over HTTP, and in the modern era, a question arrives in the response to its call.
@@ -151,21 +133,16 @@ func TestOriginInResponse(t *testing.T) {
 				say(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"method":"sampling/createMessage","params":` + samplingParams + `}`)
 				<-answered
 				say(answerTo(m))
-			case name == "modern" && m.Params.Answers == nil:
-				w.Header().Set("Content-Type", "application/json")
-				_, _ = w.Write([]byte(`{"id":` + string(m.ID) + `,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"sampling/createMessage","params":` + samplingParams + `}}}}`))
+			case m.Params.Answers == nil:
+				_, _ = fmt.Fprintf(jsonWriter(w), `{"id":%s,"result":{"resultType":"input_required","inputRequests":{"q":%s}}}`, m.ID, samplingQuestion)
 			default:
-				w.Header().Set("Content-Type", "application/json")
-				_, _ = w.Write([]byte(answerTo(m)))
+				_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
 			}
 		})
-		o := watches(opts, seen)
-		c := connectTo(t, s, o)
-		var calls sync.WaitGroup
+		c := connectTo(t, s, watches(opts, seen))
 		for _, tool := range []string{"one", "two"} {
-			calls.Go(func() { callText(t, context.WithValue(t.Context(), contextKey("different"), tool), c, tool, tool) })
+			go func() { callText(t, context.WithValue(t.Context(), contextKey("different"), tool), c, tool, tool) }()
 		}
-		calls.Wait()
 		names, ids := map[string]bool{}, map[int64]bool{}
 		for range 2 {
 			a := <-seen
@@ -176,6 +153,7 @@ func TestOriginInResponse(t *testing.T) {
 			names[a.origin.Call.Name], ids[a.origin.Call.ID] = true, true
 		}
 		wrong(t, len(names) != 2 || len(ids) != 2 || ids[0], "got calls %v with the ids %v, want both", names, ids)
+		synctest.Wait() // for the answers
 	})
 }
 
@@ -233,6 +211,6 @@ func TestHandlerEndsWithItsCall(t *testing.T) {
 		c := connectTo(t, s, opts)
 		callText(t, t.Context(), c, "a", "a")
 		synctest.Wait()
-		check.Equal(t, "the handler continues", len(ended), 1)
+		check.Equal(t, "handlers that ended", len(ended), 1)
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,6 +30,14 @@ func collect[T any](seq iter.Seq2[*T, error], name func(*T) string) (names []str
 	return names, nil
 }
 
+// wantList checks the names of a list and the error at its end.
+func wantList[T any](t *testing.T, seq iter.Seq2[*T, error], name func(*T) string, wantErr error, want ...string) {
+	t.Helper()
+	names, err := collect(seq, name)
+	check.Is(t, err, wantErr)
+	check.Same(t, "list", names, want)
+}
+
 func toolName(t *mcp.Tool) string                { return t.Name }
 func promptName(p *mcp.Prompt) string            { return p.Name }
 func resourceURI(r *mcp.Resource) string         { return r.URI }
@@ -38,42 +45,23 @@ func templateURI(r *mcp.ResourceTemplate) string { return r.URITemplate }
 
 func TestLists(t *testing.T) {
 	play := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		var tools []*mcp.Tool
-		for tool, err := range c.Tools(ctx) {
-			check.Must(t, err)
-			tools = append(tools, tool)
-		}
-		if len(tools) != 3 || tools[0].Name != "a" || string(tools[0].InputSchema) != `{"type":"object"}` && string(tools[0].InputSchema) != `{"type": "object"}` {
-			t.Errorf("got tools %+v", tools)
-		}
-		last := tools[2]
-		wrong(t, last.DisplayName() != "The C" || last.OutputSchema == nil || !*last.Annotations.ReadOnlyHint, "got tool %+v", last)
-		if got, err := collect(c.Prompts(ctx), promptName); err != nil || !slices.Equal(got, []string{"p"}) {
-			t.Errorf("got prompts %q, %v", got, err)
-		}
-		for r, err := range c.Resources(ctx) {
-			wrong(t, err != nil || r.URI != "file:///r" || *r.Size != 1<<53+1, "got resource %+v, %v", r, err)
-		}
-		if got, err := collect(c.ResourceTemplates(ctx), templateURI); err != nil || !slices.Equal(got, []string{"file:///{path}"}) {
-			t.Errorf("got templates %q, %v", got, err)
-		}
+		wantList(t, c.Tools(ctx), func(t *mcp.Tool) string {
+			schema := strings.ReplaceAll(string(t.InputSchema), " ", "")
+			return fmt.Sprint(t.DisplayName(), " ", schema, " ", t.OutputSchema != nil, " ", t.Annotations != nil && *t.Annotations.ReadOnlyHint)
+		}, nil, `a {"type":"object"} false false`, `b {} false false`, `The C {} true true`)
+		wantList(t, c.Prompts(ctx), promptName, nil, "p")
+		wantList(t, c.Resources(ctx), func(r *mcp.Resource) string { return fmt.Sprint(r.URI, " ", *r.Size) }, nil, "file:///r 9007199254740993")
+		wantList(t, c.ResourceTemplates(ctx), templateURI, nil, "file:///{path}")
 	}
 	broken := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		names, err := collect(c.Tools(ctx), toolName)
-		wrong(t, !errors.Is(err, mcpclient.ErrTooManyPages) || !slices.Equal(names, []string{"a", "b"}), "repeated cursor: got %q, %v", names, err)
-		if names, err := collect(c.Prompts(ctx), promptName); err != nil || !slices.Equal(names, []string{"p"}) {
-			t.Errorf("null for an item: got %q, %v, want the others", names, err)
-		}
-		if names, err := collect(c.Resources(ctx), resourceURI); err != nil || len(names) > 0 {
-			t.Errorf("no items: got %q, %v, want none", names, err)
-		}
+		wantList(t, c.Tools(ctx), toolName, mcpclient.ErrTooManyPages, "a", "b") // a repeated cursor
+		wantList(t, c.Prompts(ctx), promptName, nil, "p")                        // null for an item
+		wantList(t, c.Resources(ctx), resourceURI, nil)                          // no items
 		check.Is(t, check.Err(collect(c.ResourceTemplates(ctx), templateURI)), mcp.ErrInvalidResult, "an object for the items")
-		_, err = collect(c.Prompts(ctx), promptName)
-		wantCode(t, err, mcp.CodeInvalidParams)
+		wantCode(t, check.Err(collect(c.Prompts(ctx), promptName)), mcp.CodeInvalidParams)
 	}
 	endless := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		names, err := collect(c.Tools(ctx), toolName)
-		wrong(t, !errors.Is(err, mcpclient.ErrTooManyPages) || len(names) != 3, "got %q, %v, want 3 tools and the bound", names, err)
+		wantList(t, c.Tools(ctx), toolName, mcpclient.ErrTooManyPages, "t2", "t3", "t4")
 	}
 	playAll(t, bothEras(
 		conversation{name: "lists", play: play},
@@ -90,13 +78,10 @@ func TestListsWarn(t *testing.T) {
 		`{"tools":null}`: "",
 		`{"tools":[]}`:   "",
 	} {
-		var log logged
-		opts := legacy()
-		opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		opts, log := logs(legacy(), slog.LevelWarn)
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.reply(`{"id":%s,"result":%s}`, page)
-			_, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)
-			wrong(t, err != nil, "%s: got %v", page, err)
+			check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)), page)
 			text := log.String()
 			wrong(t, (text == "") != (want == "") || !strings.Contains(text, want), "%s: got the log %q, want %q", page, text, want)
 		})
@@ -116,32 +101,29 @@ func TestListIsLazy(t *testing.T) {
 	}}})
 }
 
+// toolPage is the page with one tool and the members behind its tools.
+const toolPage = `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%s","inputSchema":{}}]%s}}`
+
 // A cursor of a legacy server belongs to its session, and is not sent in the next session or to
 // the next server. The modern era has no sessions.
 func TestCursorsOfSessions(t *testing.T) {
-	const page = `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%s","inputSchema":{}}]%s}}`
 	for name, opts := range eras() {
 		t.Run("restart, "+name, func(t *testing.T) {
 			restarting(t, opts, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
-				go p.reply(page, "a", `,"nextCursor":"c"`)
-				var names []string
-				var last error
-				for tool, err := range c.Tools(t.Context()) {
-					if last = err; err != nil {
-						break
+				go p.reply(toolPage, "a", `,"nextCursor":"c"`)
+				dying := func(tool *mcp.Tool) string { // the server, after the first page
+					if tool.Name == "a" {
+						_ = p.conn.Close()
+						if p = <-transport.peers; name == "modern" {
+							go p.reply(toolPage, "b", "")
+						}
 					}
-					if names = append(names, tool.Name); len(names) > 1 {
-						continue
-					}
-					_ = p.conn.Close()
-					p = <-transport.peers
-					if name == "modern" {
-						go p.reply(page, "b", "")
-					}
+					return tool.Name
 				}
-				wrong(t, name == "modern" && (last != nil || !slices.Equal(names, []string{"a", "b"})), "got %q, %v, want both pages", names, last)
-				if name == "legacy" && (!errors.Is(last, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"})) {
-					t.Errorf("got %q, %v, want the first page and a lost session", names, last)
+				if name == "modern" {
+					wantList(t, c.Tools(t.Context()), dying, nil, "a", "b")
+				} else {
+					wantList(t, c.Tools(t.Context()), dying, mcpclient.ErrSessionLost, "a")
 				}
 				p.quiet()
 			})
@@ -156,16 +138,13 @@ func TestCursorsOfSessions(t *testing.T) {
 				cursors = append(cursors, session)
 				s.forget()
 			case strings.Contains(m.raw, "tools/list"):
-				_, _ = fmt.Fprintf(jsonWriter(w), page, m.ID, "a", `,"nextCursor":"c"`)
+				_, _ = fmt.Fprintf(jsonWriter(w), toolPage, m.ID, "a", `,"nextCursor":"c"`)
 				return
 			}
 			s.ServeHTTP(w, r)
 		})
 		c := connectTo(t, server, legacy())
-		names, err := collect(c.Tools(t.Context()), toolName)
-		if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
-			t.Errorf("got %q, %v, want the first page and a lost session", names, err)
-		}
+		wantList(t, c.Tools(t.Context()), toolName, mcpclient.ErrSessionLost, "a")
 		check.Is(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, new("c"))), mcpclient.ErrSessionLost, "a page")
 		check.Same(t, "cursors in the sessions", cursors, []string{"s-1", "s-2"})
 	})
@@ -191,10 +170,7 @@ func TestCursorOfSessionBefore(t *testing.T) {
 			})}
 			c := connectWith(t, serve(t, s), token, o)
 			s.read()
-			names, err := collect(c.Tools(t.Context()), toolName)
-			if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
-				t.Errorf("got %q, %v, want the first page and a lost session", names, err)
-			}
+			wantList(t, c.Tools(t.Context()), toolName, mcpclient.ErrSessionLost, "a")
 			seen := s.read()
 			has(t, seen, "tools/list s-1", true)
 			has(t, seen, "tools/list s-2 Bearer other", false)
@@ -207,22 +183,20 @@ func TestCursorOfSessionBefore(t *testing.T) {
 func TestCursorOfNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(sessionServer)
-		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			known := r.Header.Get("Mcp-Session-Id") == "s-2"
+		s.on("tools/list", func(w http.ResponseWriter, r *http.Request, m message) bool {
 			switch {
-			case m.Method == "tools/list" && known && strings.Contains(m.raw, "cursor"):
-				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"b","inputSchema":{}}]}}`, m.ID)
-				return
-			case m.Method == "tools/list" && known:
-				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":"c"}}`, m.ID)
-				return
+			case r.Header.Get("Mcp-Session-Id") != "s-2":
+				return false
+			case strings.Contains(m.raw, "cursor"):
+				_, _ = fmt.Fprintf(jsonWriter(w), toolPage, m.ID, "b", "")
+			default:
+				_, _ = fmt.Fprintf(jsonWriter(w), toolPage, m.ID, "a", `,"nextCursor":"c"`)
 			}
-			s.ServeHTTP(w, r)
+			return true
 		})
-		c := connectTo(t, server, legacy())
+		c := connectTo(t, serve(t, s), legacy())
 		s.forget()
-		names, err := collect(c.Tools(t.Context()), toolName)
-		wrong(t, err != nil || !slices.Equal(names, []string{"a", "b"}), "got %q, %v, want both pages", names, err)
+		wantList(t, c.Tools(t.Context()), toolName, nil, "a", "b")
 	})
 }
 
@@ -233,9 +207,10 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 		refused string   // part of the request that gets 401, once
 		in      []string // the sessions of the pages
 		names   []string
+		err     error
 	}{
-		"before the first page": {`"method":"tools/list"`, []string{"s-2", "s-2"}, []string{"a", "b"}},
-		"before the next page":  {`"cursor":"c"`, []string{"s-1"}, []string{"a"}},
+		"before the first page": {`"method":"tools/list"`, []string{"s-2", "s-2"}, []string{"a", "b"}, nil},
+		"before the next page":  {`"cursor":"c"`, []string{"s-1"}, []string{"a"}, mcpclient.ErrSessionLost},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s := newDiplomat()
@@ -251,7 +226,7 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 				case m.Method == "tools/list":
 					in = append(in, r.Header.Get("Mcp-Session-Id"))
 					if strings.Contains(m.raw, "cursor") {
-						_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"b","inputSchema":{}}]}}`, m.ID)
+						_, _ = fmt.Fprintf(jsonWriter(w), toolPage, m.ID, "b", "")
 						return
 					}
 				}
@@ -260,10 +235,7 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 			token := new(transport.Bearer)
 			token.Refused = func(context.Context, *transport.Refusal) error { return token.ChangeUser("other") }
 			c := connectWith(t, server, token, legacy())
-			names, err := collect(c.Tools(t.Context()), toolName)
-			if !slices.Equal(names, test.names) || errors.Is(err, mcpclient.ErrSessionLost) != (len(names) == 1) {
-				t.Errorf("got %q, %v, want %q and an error if that is not all", names, err, test.names)
-			}
+			wantList(t, c.Tools(t.Context()), toolName, test.err, test.names...)
 			check.Same(t, "pages in the sessions", in, test.in)
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -121,11 +122,7 @@ func connectError(t testing.TB, transport mcpclient.Transport, opts mcpclient.Op
 func connectedPeer(t *testing.T, opts mcpclient.Options) (*mcpclient.Client, *peer) {
 	t.Helper()
 	transport, p := newPeer(t)
-	done := make(chan bool)
-	go func() {
-		p.handshake()
-		close(done)
-	}()
+	done := background(func() error { p.handshake(); return nil })
 	c := connected(t, transport, opts)
 	<-done // the test reads the client's later messages
 	return c, p
@@ -156,12 +153,9 @@ func (p *peer) read() {
 // handshake answers the first request, and receives what follows from it.
 func (p *peer) handshake() {
 	m := p.next()
-	if m.Method == "initialize" {
-		p.send(handshakeAnswer(m))
+	if p.send(handshakeAnswer(m)); m.Method == "initialize" {
 		p.next()
-		return
 	}
-	p.send(handshakeAnswer(m))
 }
 
 func handshakeAnswer(m message) string {
@@ -415,11 +409,19 @@ func wantError[E error](t *testing.T, err error) E {
 	return e
 }
 
-func legacy() mcpclient.Options {
-	return mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}}
+// speaking returns options with a revision.
+func speaking(revision string) mcpclient.Options {
+	return mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}
 }
-func modern() mcpclient.Options {
-	return mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}
+
+func legacy() mcpclient.Options { return speaking(mcp.Revision20251125) }
+func modern() mcpclient.Options { return speaking(mcp.Revision20260728) }
+
+// logs adds a log from a level on.
+func logs(o mcpclient.Options, level slog.Level) (mcpclient.Options, *logged) {
+	log := new(logged)
+	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))
+	return o, log
 }
 
 // undeclared lets a client use what the server does not declare.
@@ -469,10 +471,8 @@ func samples(o mcpclient.Options, fn mcp.SamplingFunc) mcpclient.Options {
 func callText(t *testing.T, ctx context.Context, c *mcpclient.Client, tool, want string, opts ...mcpclient.CallOption) {
 	t.Helper()
 	res, err := c.CallTool(ctx, tool, nil, opts...)
-	if err != nil {
-		t.Errorf("%s: %v", tool, err)
-	} else if got := res.Text(); got != want {
-		t.Errorf("%s: got %q, want %q", tool, got, want)
+	if check.NoError(t, err, tool); err == nil {
+		check.Equal(t, tool, res.Text(), want)
 	}
 }
 

@@ -1,7 +1,6 @@
 package mcpclient_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,15 +20,12 @@ import (
 
 // observed collects notifications.
 type observed struct {
-	mu      sync.Mutex
-	methods []string
-	logs    []mcp.LogMessage
+	diary
+	logs []mcp.LogMessage
 }
 
 func (o *observed) add(n *mcp.Notification) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.methods = append(o.methods, n.Method)
+	o.write("%s", n.Method)
 	var m mcp.LogMessage
 	if n.Method == "notifications/message" && json.Unmarshal(n.Params, &m) == nil {
 		o.logs = append(o.logs, m)
@@ -38,16 +34,14 @@ func (o *observed) add(n *mcp.Notification) {
 
 func (o *observed) check(t *testing.T, want ...string) {
 	t.Helper()
-	synctest.Wait()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	check.Same(t, "notifications", o.methods, want)
+	check.Same(t, "notifications", o.read(), want)
 }
 
 func TestLogging(t *testing.T) {
 	talk := func(seen *observed) func(*testing.T, context.Context, *mcpclient.Client) {
 		return func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			seen.methods, seen.logs = nil, nil
+			seen.read()
+			seen.logs = nil
 			callText(t, ctx, c, "talk", "done")
 			seen.check(t, "notifications/message", "notifications/tools/list_changed")
 			wrong(t, len(seen.logs) != 1 || seen.logs[0].Level != mcp.LogError || seen.logs[0].Logger != "db", "got logs %+v", seen.logs)
@@ -78,12 +72,10 @@ func TestLogLevelForNobody(t *testing.T) {
 		check.NoError(t, c.SetLogLevel(t.Context(), ""), "none")
 		p.quiet()
 	})
-	for _, opts := range []mcpclient.Options{legacy(), modern()} {
-		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-			wantError[*mcpclient.CapabilityError](t, c.SetLogLevel(t.Context(), mcp.LogDebug))
-			p.quiet()
-		})
-	}
+	eachPeer(t, func(t *testing.T, _ string, c *mcpclient.Client, p *peer) {
+		wantError[*mcpclient.CapabilityError](t, c.SetLogLevel(t.Context(), mcp.LogDebug))
+		p.quiet()
+	})
 }
 
 func TestPingBothWays(t *testing.T) {
@@ -100,14 +92,13 @@ func TestIDs(t *testing.T) {
 
 func TestBatch(t *testing.T) {
 	var seen observed
-	opts := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250326}, OnNotification: seen.add}
+	opts := speaking(mcp.Revision20250326)
+	opts.OnNotification = seen.add
 	playAll(t, []conversation{{name: "batch", way: "pipe", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		var wg sync.WaitGroup
 		for _, tool := range []string{"a", "b"} {
-			wg.Go(func() { callText(t, ctx, c, tool, "for "+tool) })
+			go callText(t, ctx, c, tool, "for "+tool)
 			synctest.Wait()
 		}
-		wg.Wait()
 		seen.check(t, "notifications/tools/list_changed")
 	}}})
 }
@@ -129,27 +120,23 @@ func TestGarbage(t *testing.T) {
 func TestTooLargeMessage(t *testing.T) {
 	overLinesUpTo(t, 1000, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		long := strings.Repeat("x", 2000)
-
-		var calls sync.WaitGroup
-		calls.Go(func() { check.Is(t, check.Err(c.CallTool(t.Context(), "long", nil)), transport.ErrMessageTooLarge) })
-		first := p.next()
-		calls.Go(func() { callText(t, t.Context(), c, "short", "short") })
-		second := p.next()
+		first := goCall(t.Context(), c, "long")
+		cut := p.next()
+		second := goCall(t.Context(), c, "short")
+		whole := p.next()
 		p.send(`{"method":"notifications/message","params":{"data":%q}}`, long)
-		p.send(`{"method":"ping","id":%s,"params":{"data":%q}}`, second.ID, long)
-		p.send(`{"id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, first.ID, long)
-		synctest.Wait()
-		p.send(`{"id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, first.ID, long)
-		synctest.Wait()
-		p.answer(second)
-		calls.Wait()
+		p.send(`{"method":"ping","id":%s,"params":{"data":%q}}`, whole.ID, long)
+		for range 2 {
+			p.send(`{"id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, cut.ID, long)
+			synctest.Wait()
+		}
+		p.answer(whole)
+		check.Is(t, (<-first).err, transport.ErrMessageTooLarge)
+		check.Equal(t, "another call", <-second, outcome{text: "short"})
 
-		calls.Go(func() {
-			check.Is(t, check.Err(c.CallTool(t.Context(), "long", nil)), transport.ErrMessageTooLarge, "id at the end")
-		})
-		third := p.next()
-		p.send(`{"result":{"content":[{"type":"text","text":%q}]},"id":%s}`, long, third.ID) // the only call that waits
-		calls.Wait()
+		third := goCall(t.Context(), c, "long")
+		p.send(`{"result":{"content":[{"type":"text","text":%q}]},"id":%s}`, long, p.next().ID) // the only call that waits
+		check.Is(t, (<-third).err, transport.ErrMessageTooLarge, "id at the end")
 	})
 }
 
@@ -158,26 +145,20 @@ func TestBatchIsBounded(t *testing.T) {
 	opts := legacy()
 	opts.OnNotification = seen.add
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		var call sync.WaitGroup
-		call.Go(func() { check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), mcp.ErrInvalidResult) })
-		m := p.next()
-		p.send("[" + strings.Repeat(`{"method":"n"},`, 1000) + answerTo(m) + "]")
-		call.Wait()
+		call := goCall(t.Context(), c, "a")
+		p.send("[" + strings.Repeat(`{"method":"n"},`, 1000) + answerTo(p.next()) + "]")
+		check.Is(t, (<-call).err, mcp.ErrInvalidResult)
 		seen.check(t)
-		call.Go(func() { callText(t, t.Context(), c, "a", "a") })
-		m = p.next()
-		p.send("[" + strings.Repeat(`{"method":"n"},`, 999) + answerTo(m) + "]")
-		call.Wait()
-		synctest.Wait()
-		check.Equal(t, "notifications", len(seen.methods), 999)
+		call = goCall(t.Context(), c, "a")
+		p.send("[" + strings.Repeat(`{"method":"n"},`, 999) + answerTo(p.next()) + "]")
+		check.Equal(t, "call", <-call, outcome{text: "a"})
+		check.Equal(t, "notifications", len(seen.read()), 999)
 	})
 }
 
 // The log says that an answer was found among other text, but does not quote it.
 func TestAnswersAmongTextAreNotLogged(t *testing.T) {
-	var log bytes.Buffer
-	opts := modern()
-	opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	opts, log := logs(modern(), slog.LevelInfo)
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go p.reply(`Loading… {"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[{"type":"text","text":"private"}]}}`)
 		callText(t, t.Context(), c, "a", "private")
@@ -191,19 +172,17 @@ func TestAnswersAmongTextAreNotLogged(t *testing.T) {
 // other one.
 func TestBrokenAnswerBehindAnother(t *testing.T) {
 	overLines(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		var calls sync.WaitGroup
-		calls.Go(func() { callText(t, t.Context(), c, "a", "private") })
+		whole := goCall(t.Context(), c, "a")
 		first := p.next()
-		calls.Go(func() {
-			err := check.Err(c.CallTool(t.Context(), "b", nil))
-			wantBoth(t, err, mcp.ErrInvalidResult, "broken")
-			if text := fmt.Sprint(err); strings.Contains(text, "private") || strings.Contains(text, "text after the message") {
-				t.Errorf("got %s, want the reason and the text of the broken answer", text)
-			}
-		})
+		broken := goCall(t.Context(), c, "b")
 		second := p.next()
 		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"private"}]}}{"jsonrpc":"2.0","id":%s,"result":{"broken":}}`, first.ID, second.ID)
-		calls.Wait()
+		check.Equal(t, "the other one", <-whole, outcome{text: "private"})
+		err := (<-broken).err
+		wantBoth(t, err, mcp.ErrInvalidResult, "broken")
+		if text := fmt.Sprint(err); strings.Contains(text, "private") || strings.Contains(text, "text after the message") {
+			t.Errorf("got %s, want the reason and the text of the broken answer", text)
+		}
 	})
 }
 
@@ -211,10 +190,9 @@ func TestBrokenAnswerBehindAnother(t *testing.T) {
 func TestManyMessagesOnALine(t *testing.T) {
 	overLines(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for _, n := range []int{1000, 2000} {
-			var call sync.WaitGroup
-			call.Go(func() { callText(t, t.Context(), c, "a", "a") })
+			call := goCall(t.Context(), c, "a")
 			p.send("%s", strings.Repeat(`{"method":"n"}`, n)+answerTo(p.next()))
-			call.Wait()
+			check.Equal(t, n, <-call, outcome{text: "a"})
 		}
 	})
 }
@@ -222,8 +200,7 @@ func TestManyMessagesOnALine(t *testing.T) {
 // Text that a server prints between its messages answers nothing, even if only one call waits
 // and the text looks like the beginning of a message.
 func TestNoiseIsNoAnswer(t *testing.T) {
-	noise := []string{"[INFO] running tool", "{'debug': 1}", "[2026-01-01T00:00:00Z] x", `{"level":"info"`, `{"id":99,"x":}`}
-	for _, line := range noise {
+	for _, line := range []string{"[INFO] running tool", "{'debug': 1}", "[2026-01-01T00:00:00Z] x", `{"level":"info"`, `{"id":99,"x":}`} {
 		bubble(t, line, func(t *testing.T) {
 			transport, _ := program(func(m message) string {
 				if m.Method == "server/discover" {
@@ -281,9 +258,7 @@ func TestRequestsOnALine(t *testing.T) {
 func TestSkippedLinesAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, out := greeting("Starting…\n" + strings.Repeat("x", 10_000))
-		var log logged
-		o := legacy()
-		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		o, log := logs(legacy(), slog.LevelWarn)
 		connected(t, transport, o)
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		if len(lines) != 2 || !strings.Contains(lines[0], "Starting…") || len(lines[1]) < 1000 || len(lines[1]) > 1500 {
@@ -294,19 +269,16 @@ func TestSkippedLinesAreLogged(t *testing.T) {
 		}
 		synctest.Wait()
 		text := log.String()
-		if got := strings.Count(text, "\n"); got != 100 || !strings.Contains(text, "later ones on this connection are logged at Debug") {
-			t.Errorf("got %d lines, want 100, of which the last says so:\n%s", got, text)
-		}
+		check.Equal(t, "lines", strings.Count(text, "\n"), 100)
+		check.Contains(t, "the last one", text, "later ones on this connection are logged at Debug")
 	})
 }
 
 // The bound applies to each connection.
 func TestSkippedLinesOfNextConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
-		o := legacy()
+		o, log := logs(legacy(), slog.LevelWarn)
 		o.Restart = &mcpclient.Restart{}
-		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		ends := make(chan *io.PipeWriter, 2)
 		c := connected(t, dialer(func(ctx context.Context) (mcpclient.Conn, error) {
 			transport, out := greeting("hello")
@@ -316,8 +288,7 @@ func TestSkippedLinesOfNextConnection(t *testing.T) {
 		_ = (<-ends).Close()
 		synctest.Wait()
 		check.NoError(t, c.Ping(t.Context()))
-		got := strings.Count(log.String(), "hello count=1\n")
-		wrong(t, got != 2, "got %d greetings, want one from each connection:\n%s", got, log.String())
+		check.Equal(t, "greetings", strings.Count(log.String(), "hello count=1\n"), 2)
 	})
 }
 
@@ -337,15 +308,13 @@ func greeting(text string) (*mcpclient.IO, *io.PipeWriter) {
 // A host's own transport may read while it dials, before the client observes skipped lines.
 func TestSkippedLinesWhileDialing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
-		o := legacy()
-		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		in := "not ready\nready\n{}\n" // the whole input
-		check.Fails(t, check.Err(mcpclient.Connect(t.Context(), &awaited{&mcpclient.IO{Reader: strings.NewReader(in), Writer: io.Discard}}, &o)), "")
-		text := log.String()
-		wrong(t, !strings.Contains(text, `text=ready count=1`), "got the log %q, want what the server said last", text)
-		in = "not ready\n"
-		_, err := mcpclient.Connect(t.Context(), &awaited{&mcpclient.IO{Reader: strings.NewReader(in), Writer: io.Discard}}, &o)
+		o, log := logs(legacy(), slog.LevelWarn)
+		connect := func(input string) error {
+			return connectError(t, &awaited{&mcpclient.IO{Reader: strings.NewReader(input), Writer: io.Discard}}, o)
+		}
+		check.Fails(t, connect("not ready\nready\n{}\n"))
+		check.Contains(t, "what the server said last", log.String(), `text=ready count=1`)
+		err := connect("not ready\n")
 		wrong(t, err == nil || !strings.HasSuffix(err.Error(), `the last: "not ready"`), "got %v, want what the server said", err)
 	})
 }

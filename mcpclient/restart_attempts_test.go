@@ -34,7 +34,7 @@ func TestRestartRepeatsOnce(t *testing.T) {
 					}
 				}
 			}
-			go serve(p)
+			transport.peers <- p
 			go func() {
 				for p := range transport.peers {
 					go serve(p)
@@ -53,12 +53,12 @@ func TestRestartEndsFailedAttempts(t *testing.T) {
 	restarting(t, legacy(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		refused := make(chan *peer, 1)
 		transport.greet = func(p *peer) {
-			if len(refused) == 0 && transport.dialed() == 2 {
-				p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"not yet"}}`)
-				refused <- p
+			if transport.dialed() > 2 {
+				p.greetLogging()
 				return
 			}
-			p.greetLogging()
+			p.send("%s", refusal(p.next(), `-32603,"message":"not yet"`))
+			refused <- p
 		}
 		_ = p.conn.Close()
 		check.Fails(t, c.Ping(withTimeout(t, time.Minute)), "nobody answered, and the ping succeeded")

@@ -32,19 +32,18 @@ type peerTransport struct {
 
 	mu    sync.Mutex
 	dials int
-	fails func(dial int) error // by number of the dial, from 1
+	most  int // successful dials, 0 for any number
 }
 
 func newPeerTransport(t *testing.T) *peerTransport {
-	return &peerTransport{t: t, peers: make(chan *peer, 100), greet: (*peer).handshake, fails: func(int) error { return nil }}
+	return &peerTransport{t: t, peers: make(chan *peer, 100), greet: (*peer).handshake}
 }
 
 func (f *peerTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.dials++
-	if err := f.fails(f.dials); err != nil {
-		return nil, err
+	if f.dials++; f.most > 0 && f.dials > f.most {
+		return nil, fmt.Errorf("dial %d: no such program", f.dials)
 	}
 	transport, conn := mcpclient.Pipe()
 	p := &peer{t: f.t, conn: conn, inbox: make(chan message, 100)}
@@ -160,14 +159,11 @@ func TestRestart(t *testing.T) {
 				}
 				within(t, "the failure of the tool call", start, 0)
 			})
-			calls.Go(func() {
-				names, err := collect(c.Tools(t.Context()), toolName)
-				wrong(t, err != nil || len(names) != 1, "list under way: got %q, %v", names, err)
-			})
+			calls.Go(func() { wantTools(t, t.Context(), c, "a") })
 			synctest.Wait()
 			_ = p.conn.Close()
 			synctest.Wait()
-			wrong(t, c.Err() != nil, "got Err %v of a client that continues", c.Err())
+			check.NoError(t, c.Err(), "a client that continues")
 			calls.Go(func() {
 				callText(t, t.Context(), c, "b", "b")
 				took := time.Since(start)
@@ -184,13 +180,13 @@ func TestRestart(t *testing.T) {
 				m := p.next()
 				switch got[m.Method]++; m.Method {
 				case "tools/list":
-					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}]}}`, m.ID)
+					p.send(toolPage, m.ID, "a", "")
 				case "tools/call":
 					p.answer(m)
 				}
 			}
 			calls.Wait()
-			wrong(t, got["tools/list"] != 1 || got["tools/call"] != 1 || got["acme/later"] != 1, "the new connection got %v", got)
+			check.Same(t, "the new connection got", got, map[string]int{"tools/list": 1, "tools/call": 1, "acme/later": 1})
 			p.quiet()
 			wantEvents(t, &told, "1", "1+")
 		})
@@ -203,22 +199,19 @@ func TestRestartGivesUp(t *testing.T) {
 	r := mcpclient.Restart{Attempts: 4, InitialWait: 10 * time.Second, Notify: told.add}
 	restarting(t, legacy(), r, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		transport.mu.Lock()
-		transport.fails = func(dial int) error { return fmt.Errorf("dial %d: no such server", dial) }
+		transport.most = 1
 		transport.mu.Unlock()
 		start := time.Now()
-		waiting := make(chan error, 2)
 		_ = p.conn.Close()
 		synctest.Wait()
-		go func() { waiting <- c.Ping(t.Context()) }()
-		go func() { _, err := c.CallTool(t.Context(), "a", nil); waiting <- err }()
+		ping := background(func() error { return c.Ping(t.Context()) })
+		call := goCall(t.Context(), c, "a")
 		<-c.Done()
 		took, longest := time.Since(start), (10+20+30+30)*time.Second
 		wrong(t, took < longest/2 || took > longest, "gave up after %v, want %v to %v", took, longest/2, longest)
-		for _, err := range []error{<-waiting, <-waiting, c.Err(), c.Ping(t.Context())} {
-			if !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "server closed the connection; restarted 4 times in a row") ||
-				!strings.Contains(err.Error(), "dial 5: no such server") {
-				t.Errorf("got %v, want what ended the connection, and the last attempt", err)
-			}
+		for _, err := range []error{<-ping, (<-call).err, c.Err(), c.Ping(t.Context())} {
+			wantBoth(t, err, mcpclient.ErrClosed, "server closed the connection; restarted 4 times in a row")
+			check.Text(t, err, "dial 5: no such program")
 		}
 		wantEvents(t, &told, "1", "2", "3", "4")
 	})
@@ -239,8 +232,7 @@ func TestRestartCountsShortLives(t *testing.T) {
 		}
 		_ = p.conn.Close()
 		<-c.Done()
-		err := c.Err()
-		wrong(t, !strings.Contains(err.Error(), "the connection did not last after 2 restarts in a row"), "got %v", err)
+		check.Text(t, c.Err(), "the connection did not last after 2 restarts in a row")
 		wantEvents(t, &told, "1", "1+", "1", "1+", "2", "2+")
 	})
 }
@@ -313,16 +305,15 @@ func TestRestartFails(t *testing.T) {
 	}
 }
 
-// wordy is a transport whose second connection leads to a program that prints a line and waits.
-type wordy struct{ *peerTransport }
-
-func (m wordy) Dial(ctx context.Context) (mcpclient.Conn, error) {
-	if m.dialed() == 0 {
-		return m.peerTransport.Dial(ctx)
-	}
-	return listens(m.t).Dial(ctx)
+// slowToClose returns a transport whose connections take a minute to close.
+func slowToClose(transport mcpclient.Transport) mcpclient.Transport {
+	return &hooked{Transport: transport, close: func(conn mcpclient.Conn) error {
+		time.Sleep(time.Minute)
+		return conn.Close()
+	}}
 }
 
+// listens is a program that prints a line and waits.
 func listens(t *testing.T) *mcpclient.IO {
 	fromServer, said := io.Pipe()
 	t.Cleanup(func() { _ = said.Close() })
@@ -335,28 +326,23 @@ func listens(t *testing.T) *mcpclient.IO {
 func TestMuteServer(t *testing.T) {
 	said := `the last: "Listening on port 8080"`
 	synctest.Test(t, func(t *testing.T) {
-		ctx := withTimeout(t, time.Minute)
-		_, err := mcpclient.Connect(ctx, listens(t), nil)
+		_, err := mcpclient.Connect(withTimeout(t, time.Minute), listens(t), nil)
 		wantBoth(t, err, context.DeadlineExceeded, said)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		o := modern()
 		o.Restart = &mcpclient.Restart{Attempts: 1}
 		transport := newPeerTransport(t)
-		c := connected(t, wordy{transport}, o)
+		c := connected(t, dialer(func(ctx context.Context) (mcpclient.Conn, error) {
+			if transport.dialed() == 0 {
+				return transport.Dial(ctx)
+			}
+			return listens(t).Dial(ctx)
+		}), o)
 		_ = (<-transport.peers).conn.Close()
 		<-c.Done()
-		err := c.Err()
-		wrong(t, !strings.Contains(err.Error(), said), "got %v, want %s", err, said)
+		check.Text(t, c.Err(), said)
 	})
-}
-
-// slowToClose returns a transport whose connections take a minute to close.
-func slowToClose(transport mcpclient.Transport) mcpclient.Transport {
-	return &hooked{Transport: transport, close: func(conn mcpclient.Conn) error {
-		time.Sleep(time.Minute)
-		return conn.Close()
-	}}
 }
 
 // A call that waits for the restart returns at Close: during the wait before an attempt, while the old connection
@@ -364,23 +350,21 @@ func slowToClose(transport mcpclient.Transport) mcpclient.Transport {
 func TestRestartClosed(t *testing.T) {
 	for name, test := range map[string]struct {
 		first  time.Duration
-		over   func(mcpclient.Transport) mcpclient.Transport
-		begins bool // the handshake
-		took   time.Duration
+		begins bool          // the handshake
+		took   time.Duration // that the end of a connection takes
 	}{
-		"wait":           {time.Hour, nil, false, 0},
-		"old connection": {0, slowToClose, false, time.Minute},
-		"handshake":      {0, nil, true, 0},
+		"wait":           {time.Hour, false, 0},
+		"old connection": {0, false, time.Minute},
+		"handshake":      {0, true, 0},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			peers := newPeerTransport(t)
 			o := legacy()
 			o.Restart = &mcpclient.Restart{InitialWait: test.first}
-			transport := mcpclient.Transport(peers)
-			if test.over != nil {
-				transport = test.over(peers)
-			}
-			c := connected(t, transport, o)
+			c := connected(t, &hooked{Transport: peers, close: func(conn mcpclient.Conn) error {
+				time.Sleep(test.took)
+				return conn.Close()
+			}}, o)
 			peers.greet = func(p *peer) { p.next() }
 			_ = (<-peers.peers).conn.Close()
 			if test.begins {
@@ -449,8 +433,7 @@ func TestRestartCallbackCalls(t *testing.T) {
 		_ = p.conn.Close()
 		p = <-transport.peers
 		for range 2 {
-			m := p.next()
-			p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{}}`)
 			check.NoError(t, <-pinged)
 		}
 	})
@@ -459,29 +442,21 @@ func TestRestartCallbackCalls(t *testing.T) {
 // The log level and subscriptions are restored, and subscriptions report that changes may be
 // missing.
 func TestRestartRestores(t *testing.T) {
-	for _, era := range []string{"legacy", "modern"} {
-		bubble(t, era, func(t *testing.T) {
-			o := eras()[era]
-			o.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
-			o.Restart = &mcpclient.Restart{}
-			c := connected(t, mcptest.Read(t, "testdata/restart_"+era+".txtar"), o)
-			defer func() { synctest.Wait(); _ = c.Close() }()
-			if era == "legacy" {
-				check.Must(t, c.SetLogLevel(t.Context(), mcp.LogError))
-			}
-			s := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}})
-			read := func(want string) {
-				t.Helper()
-				got, err := c.ReadResource(t.Context(), "file:///a")
-				wrong(t, err != nil || len(got.Contents) != 1 || got.Contents[0].Text != want, "got %+v, %v, want %q", got, err, want)
-			}
-			read("one")
-			check.Is(t, check.Err(c.CallTool(t.Context(), "die", nil)), mcpclient.ErrConnectionLost)
-			wantChanges(t, s, stale)
-			read("two")
-			wantChanges(t, s, toolsChanged)
-		})
-	}
+	inEras(t, func(t *testing.T, era string, o mcpclient.Options) {
+		o.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
+		o.Restart = &mcpclient.Restart{}
+		c := connected(t, mcptest.Read(t, "testdata/restart_"+era+".txtar"), o)
+		defer func() { synctest.Wait(); _ = c.Close() }()
+		if era == "legacy" {
+			check.Must(t, c.SetLogLevel(t.Context(), mcp.LogError))
+		}
+		s := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}})
+		wantRead(t, t.Context(), c, "one", "file:///a")
+		check.Is(t, check.Err(c.CallTool(t.Context(), "die", nil)), mcpclient.ErrConnectionLost)
+		wantChanges(t, s, stale)
+		wantRead(t, t.Context(), c, "two", "file:///a")
+		wantChanges(t, s, toolsChanged)
+	})
 }
 
 // An event stream of HTTP+SSE that has ended is opened again, even if HTTP fell back to it, and

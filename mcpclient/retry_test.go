@@ -2,11 +2,9 @@ package mcpclient_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,10 +31,6 @@ func (b *busy) serve(w http.ResponseWriter, r *http.Request, m message) {
 		w.WriteHeader(b.status)
 		return
 	}
-	if m.Method == "tools/list" {
-		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
-		return
-	}
 	fmt.Fprint(jsonWriter(w), answerTo(m))
 }
 
@@ -58,12 +52,10 @@ func TestLostAnswers(t *testing.T) {
 				panic(http.ErrAbortHandler)
 			}
 			overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
-				if _, err := collect(c.Tools(t.Context()), toolName); err != nil || len(ids) != 3 || ids[0] == ids[1] {
-					t.Errorf("got %v after the requests %q", err, ids)
-				}
-				if _, err := c.CallTool(t.Context(), "a", nil); err == nil || len(ids) != 4 {
-					t.Errorf("tool call: got %v after the requests %q", err, ids)
-				}
+				check.NoError(t, listOnce(t.Context(), c))
+				wrong(t, len(ids) != 3 || ids[0] == ids[1], "got the requests %q", ids)
+				check.Fails(t, check.Err(c.CallTool(t.Context(), "a", nil)), "tool call")
+				check.Equal(t, "requests with the tool call", len(ids), 4)
 			})
 		})
 	}
@@ -103,10 +95,11 @@ func TestRetries(t *testing.T) {
 				ctx = withTimeout(t, test.deadline)
 			}
 			start := time.Now()
-			_, err := c.Call(ctx, test.method, nil)
-			ok := err == nil
-			wrong(t, ok != test.ok, "got %v", err)
-			wrong(t, err != nil && !strings.Contains(err.Error(), fmt.Sprint("HTTP status ", test.busy.status)), "got %v, want the status", err)
+			if err := check.Err(c.Call(ctx, test.method, nil)); test.ok {
+				check.NoError(t, err)
+			} else {
+				check.Text(t, err, fmt.Sprint("HTTP status ", test.busy.status))
+			}
 			check.Equal(t, "requests", test.busy.got, test.requests)
 			took := time.Since(start)
 			wrong(t, took < test.from || took > test.upTo, "it took %v, want %v to %v", took, test.from, test.upTo)
@@ -131,8 +124,8 @@ func TestRetriesInNextSession(t *testing.T) {
 		o.Limits.Retries = 1
 		c := connectTo(t, serve(t, sessions), o)
 		sessions.forget()
-		_, err := collect(c.Tools(t.Context()), toolName)
-		wrong(t, err != nil || busy, "got %v, busy %t, want the list after one refusal in the next session", err, busy)
+		wantTools(t, t.Context(), c, "a")
+		check.Equal(t, "still busy in the next session", busy, false)
 	})
 }
 
@@ -240,7 +233,7 @@ func TestRetryGivenUp(t *testing.T) {
 		c := connectTo(t, s, modern())
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		_, err := collect(c.Tools(ctx), toolName)
+		err := listOnce(ctx, c)
 		check.Is(t, err, context.Canceled)
 		wantStatus(t, err, http.StatusServiceUnavailable)
 	})
@@ -257,10 +250,6 @@ func (s *cutter) serve(w http.ResponseWriter, r *http.Request, m message) {
 	if s.cut(r, len(s.got)) {
 		conn, _, _ := w.(http.Hijacker).Hijack()
 		_ = conn.Close()
-		return
-	}
-	if m.Method == "tools/list" {
-		_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
 		return
 	}
 	_, _ = io.WriteString(jsonWriter(w), answerTo(m))
@@ -296,10 +285,9 @@ func TestCutConnections(t *testing.T) {
 			o.Limits.Retries = test.max
 			c := connectTo(t, s, o)
 			start := time.Now()
-			_, err := c.Call(t.Context(), test.method, nil)
-			ok := err == nil
-			wrong(t, ok != test.ok, "got %v", err)
+			err := check.Err(c.Call(t.Context(), test.method, nil))
 			got := time.Since(start)
+			wrong(t, (err == nil) != test.ok, "got %v", err)
 			wrong(t, got < test.from || got > test.upTo, "got the end after %v, want %v to %v", got, test.from, test.upTo)
 			wrong(t, len(server.got) != test.got, "got the requests %q, want %d", server.got, test.got)
 		})
@@ -340,24 +328,20 @@ func TestBusyHandshake(t *testing.T) {
 					}
 					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
 				})
-				opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+				opts.Middleware = []mcpclient.Middleware{changing(func(r *mcpclient.Request) {
 					if !r.Notification {
 						seen++
 					}
-					return next(ctx, r)
 				})}
 				if era == "modern" {
 					opts.Protocol.Revision = "" // probe
 				}
 				start := time.Now()
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
+				err := connectError(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, opts)
 				if took := time.Since(start); (err != nil) != tt.fails || posts != tt.posts || took < tt.want {
 					t.Errorf("got %v after %d requests and %v, want %d and at least %v", err, posts, took, tt.posts, tt.want)
 				}
 				check.Equal(t, "middleware saw handshakes", seen, 1)
-				if err == nil {
-					_ = c.Close()
-				}
 			})
 		}
 	}

@@ -38,6 +38,16 @@ func round(t *testing.T, err error) *mcp.InputRequired {
 	return wantError[*mcp.InputRequired](t, err)
 }
 
+// readAgain returns what a round is after it was stored.
+func readAgain(t *testing.T, r *mcp.InputRequired) *mcp.InputRequired {
+	t.Helper()
+	stored, err := json.Marshal(r)
+	check.Must(t, err)
+	restored := new(mcp.InputRequired)
+	check.Must(t, json.Unmarshal(stored, restored))
+	return restored
+}
+
 // A round survives JSON and can be continued by another client.
 func TestManualInput(t *testing.T) {
 	manual := mcpclient.WithManualInput()
@@ -47,30 +57,23 @@ func TestManualInput(t *testing.T) {
 		opts.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
 		first := connected(t, transport, opts)
 		_, err := first.CallTool(t.Context(), "ask", map[string]int{"a": 1}, manual)
+		check.Text(t, err, `"llm" (sampling/createMessage), "who" (elicitation/create), "ws" (roots/list)`)
 		r := round(t, err)
-		wrong(t, !strings.Contains(err.Error(), `"llm" (sampling/createMessage), "who" (elicitation/create), "ws" (roots/list)`), "got %v", err)
 		who, llm := r.Requests["who"], r.Requests["llm"]
 		form, ok := inquiry.Elicitation(&who)
 		wrong(t, !ok || form.Message != "Name?" || form.Mode != mcp.ElicitForm, "elicitation: got %+v, %v", form, ok)
-		if p, ok := inquiry.Sampling(&llm); !ok || p.MaxTokens != 50 {
-			t.Errorf("sampling: got %+v, %v", p, ok)
-		}
-		if _, ok := inquiry.Elicitation(&llm); ok {
-			t.Error("a sampling request was read as an elicitation")
-		}
+		completion, ok := inquiry.Sampling(&llm)
+		wrong(t, !ok || completion.MaxTokens != 50, "sampling: got %+v, %v", completion, ok)
+		_, ok = inquiry.Elicitation(&llm)
+		wrong(t, ok, "a sampling request was read as an elicitation")
 		answers := map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": "Ada"}}, "llm": tea()}
 		check.Text(t, check.Err(mcpclient.Continue[mcp.CallToolResult](t.Context(), first, r, answers)), `answer "ws": roots/list has no answer`, "one answer short")
 		answers["ws"] = json.RawMessage(`{"roots": []}`)
 		_, err = mcpclient.Continue[mcp.CallToolResult](t.Context(), first, r, answers, manual)
-		stored, err := json.Marshal(round(t, err))
-		check.Must(t, err)
+		restored := readAgain(t, round(t, err))
+		check.Equal(t, "rounds", restored.Rounds, 2)
 		check.NoError(t, first.Close())
-
 		second := connected(t, transport, opts)
-		restored := new(mcp.InputRequired)
-		if err := json.Unmarshal(stored, restored); err != nil || restored.Rounds != 2 {
-			t.Fatalf("got %+v, %v, want two rounds", restored, err)
-		}
 		check.Equal(t, "", textOf(mcpclient.Continue[mcp.CallToolResult](t.Context(), second, restored, nil)), "done")
 	})
 }
@@ -84,13 +87,8 @@ func TestAnswerLater(t *testing.T) {
 	})
 	opts.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
 	playAll(t, []conversation{{name: "later_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		_, err := c.CallTool(ctx, "ask", map[string]int{"a": 1})
-		stored, err := json.Marshal(round(t, err))
-		check.Must(t, err)
-		r := new(mcp.InputRequired)
-		if err := json.Unmarshal(stored, r); err != nil || len(r.Answers) != 2 {
-			t.Fatalf("got %s, %v, want two answers", stored, err)
-		}
+		r := readAgain(t, round(t, check.Err(c.CallTool(ctx, "ask", map[string]int{"a": 1}))))
+		check.Equal(t, "answers", len(r.Answers), 2)
 		for key, want := range r.Answers {
 			got, err := mcpclient.AnswerInput(ctx, c, r, key)
 			wrong(t, err != nil || string(got) != string(want), "the handlers answer %s: got %s, %v, want %s", key, got, err, want)
@@ -107,37 +105,29 @@ func TestManualInputOfOthers(t *testing.T) {
 	opts := unasked(t)
 	opts.Limits.Rounds = 2
 	playAll(t, []conversation{{name: "manual_others_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		_, err := c.GetPrompt(ctx, "p", map[string]string{"x": "y"}, manual)
-		r := round(t, err)
+		r := round(t, check.Err(c.GetPrompt(ctx, "p", map[string]string{"x": "y"}, manual)))
 		check.Text(t, check.Err(mcpclient.Continue[mcp.CallToolResult](ctx, c, r, nil)), "prompts/get", "the round of a prompt as that of a tool")
-		bad := &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": 7}}
 		for name, answers := range map[string]map[string]any{
 			"not asked":   {"who": &mcp.ElicitResult{Action: mcp.ElicitDecline}, "else": 1},
-			"wrong type":  {"who": bad},
+			"wrong type":  {"who": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": 7}}},
 			"no object":   {"who": 7},
 			"no answer":   nil,
 			"nil pointer": {"who": (*mcp.ElicitResult)(nil)},
 		} {
-			_, err := mcpclient.Continue[mcp.GetPromptResult](ctx, c, r, answers)
-			wrong(t, err == nil, "%s: got no error", name)
+			check.Fails(t, check.Err(mcpclient.Continue[mcp.GetPromptResult](ctx, c, r, answers)), name)
 		}
 		prompt, err := mcpclient.Continue[mcp.GetPromptResult](ctx, c, r, map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitDecline}})
 		wrong(t, err != nil || prompt.Description != "d", "prompt: got %+v, %v", prompt, err)
 
-		_, err = c.ReadResource(ctx, "file:///r", manual)
-		r = round(t, err)
+		r = round(t, check.Err(c.ReadResource(ctx, "file:///r", manual)))
 		wrong(t, r.Requests != nil, "got %+v, want no requests", r)
 		check.NoError(t, check.Err(mcpclient.Continue[mcp.ReadResourceResult](ctx, c, r, nil)))
-		if _, err := c.ReadResource(ctx, "file:///r"); err != nil { // not cached
-			t.Error(err)
-		}
+		check.NoError(t, check.Err(c.ReadResource(ctx, "file:///r")), "not cached")
 
 		roots := map[string]any{"ws": json.RawMessage(`{"roots":[]}`)}
 		_, err = c.CallTool(ctx, "t", nil, manual)
 		_, err = mcpclient.Continue[mcp.CallToolResult](ctx, c, round(t, err), roots, manual)
-		if _, err = mcpclient.Continue[mcp.CallToolResult](ctx, c, round(t, err), roots, manual); !errors.Is(err, mcpclient.ErrTooManyRounds) {
-			t.Errorf("third round of two: got %v, want ErrTooManyRounds", err)
-		}
+		check.Is(t, check.Err(mcpclient.Continue[mcp.CallToolResult](ctx, c, round(t, err), roots, manual)), mcpclient.ErrTooManyRounds, "third round of two")
 	}}})
 }
 
@@ -145,13 +135,11 @@ func TestManualInputOfOthers(t *testing.T) {
 func TestInvalidStateIsNotEchoed(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for _, state := range []string{`"\q"`, "\"a\tb\""} {
-			var call sync.WaitGroup
-			call.Go(func() { check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), mcp.ErrInvalidResult) })
+			call := goCall(t.Context(), c, "a")
 			p.reply(`{"id":%s,"result":{"resultType":"input_required","requestState":%s}}`, state)
-			synctest.Wait()
 			time.Sleep(time.Minute)
 			p.quiet()
-			call.Wait()
+			check.Is(t, (<-call).err, mcp.ErrInvalidResult)
 		}
 	})
 }
@@ -180,8 +168,7 @@ func TestDeferredCall(t *testing.T) {
 	playAll(t, []conversation{{name: "put_off_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		start := time.Now()
 		callText(t, ctx, c, "t", "done")
-		waited, want := time.Since(start), (250+500+1000)*time.Millisecond
-		wrong(t, waited != want, "got waits of %v, want %v", waited, want)
+		check.Equal(t, "waits", time.Since(start), (250+500+1000)*time.Millisecond)
 	}}})
 }
 
@@ -202,8 +189,7 @@ func TestDeferralsAreBounded(t *testing.T) {
 					p.send(`{"id":%s,"result":{"resultType":"input_required","requestState":"s"}}`, m.ID)
 				})
 				start := time.Now()
-				_, err := c.CallTool(t.Context(), "t", nil)
-				wantBoth(t, err, mcpclient.ErrTooManyRounds, test.text)
+				wantBoth(t, check.Err(c.CallTool(t.Context(), "t", nil)), mcpclient.ErrTooManyRounds, test.text)
 				check.Equal(t, "it took", time.Since(start), test.want)
 			})
 		})
@@ -258,7 +244,7 @@ func TestGivenUpBetweenRounds(t *testing.T) {
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
-			p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, samplingQuestion)
+			p.asksModern()
 			<-asked
 			cancel()
 		}()
@@ -299,8 +285,8 @@ func TestUninstalledHandlersAreNamed(t *testing.T) {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			call := goCall(t.Context(), c, "a")
 			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"%s","params":{}}}}}`, method)
-			got := <-call
-			wrong(t, got.err == nil || !strings.HasSuffix(got.err.Error(), want), "%s: got %v, want %q", method, got.err, want)
+			got := fmt.Sprint((<-call).err)
+			wrong(t, !strings.HasSuffix(got, want), "%s: got %s, want %q", method, got, want)
 			p.quiet()
 		})
 	}
@@ -317,8 +303,7 @@ func TestWordsAboutResults(t *testing.T) {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			call := goCall(t.Context(), c, "a")
 			p.reply(`{"id":%s,"result":%s}`, result)
-			got := <-call
-			wrong(t, got.err == nil || !strings.Contains(got.err.Error(), want), "%s: got %v, want %q in it", result, got.err, want)
+			check.Text(t, (<-call).err, want, result)
 		})
 	}
 }

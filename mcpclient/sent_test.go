@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -127,9 +126,9 @@ func TestSendCheck(t *testing.T) {
 				}
 				return nil
 			}))
-			if !errors.Is(err, refusal) || mcpclient.Unsent(err) != (allowed == 0) || sent != allowed {
-				t.Errorf("got %v, unsent %v, and %d requests, want %d", err, mcpclient.Unsent(err), sent, allowed)
-			}
+			check.Is(t, err, refusal)
+			check.Equal(t, "unsent", mcpclient.Unsent(err), allowed == 0)
+			check.Equal(t, "requests", sent, allowed)
 		})
 	}
 }
@@ -153,24 +152,17 @@ func TestSendCheckPanicsDuringATask(t *testing.T) {
 // The connection knows whether part of a call was written to a server that has just died: a
 // call that was not is made on the next connection, if there is one.
 func TestUnsentToADyingServer(t *testing.T) {
-	for name, test := range map[string]struct {
-		written int // bytes of the call
-		unsent  bool
-	}{
-		"nothing": {0, true},
-		"a part":  {1, false},
-	} {
+	for name, written := range map[string]int{"nothing": 0, "a part": 1} { // bytes of the call
 		for restarts, restart := range map[string]*mcpclient.Restart{"": nil, " restarting": {}} {
 			bubble(t, name+restarts, func(t *testing.T) {
 				opts := legacy()
 				opts.Restart = restart
-				c := connected(t, &dyingTransport{written: test.written}, opts)
+				c := connected(t, &dyingTransport{written: written}, opts)
 				result, err := c.CallTool(t.Context(), "a", nil)
-				switch {
-				case test.unsent && restart != nil:
-					wrong(t, err != nil || result.Text() != "a", "got %v, %v, want the answer of the next server", result, err)
-				case err == nil || mcpclient.Unsent(err) != test.unsent:
-					t.Errorf("got %v, unsent %t, want %t", err, mcpclient.Unsent(err), test.unsent)
+				if written == 0 && restart != nil {
+					check.Equal(t, "answer of the next server", textOf(result, err), "a")
+				} else {
+					wrong(t, err == nil || mcpclient.Unsent(err) != (written == 0), "got %v, unsent %t", err, mcpclient.Unsent(err))
 				}
 			})
 		}
@@ -178,10 +170,7 @@ func TestUnsentToADyingServer(t *testing.T) {
 }
 
 // dyingTransport is a transport whose first server accepts a number of bytes of a call and dies.
-type dyingTransport struct {
-	written int
-	dials   int
-}
+type dyingTransport struct{ written, dials int }
 
 func (d *dyingTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	server, output := program(func(m message) string {
@@ -213,27 +202,26 @@ func (d *dyingTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 // again.
 func TestDrainIsBounded(t *testing.T) {
 	for name, test := range map[string]struct {
-		more []byte
+		more int // comments behind the answer
 		want time.Duration
 	}{
-		"open":      {nil, time.Second},
-		"at most":   {bytes.Repeat([]byte(":\n"), 1<<10), time.Second},
-		"talkative": {bytes.Repeat([]byte(":\n"), 1<<20), 0},
+		"open":      {0, time.Second},
+		"at most":   {1 << 10, time.Second},
+		"talkative": {1 << 20, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lasted time.Duration
-			h := func(w http.ResponseWriter, r *http.Request, m message) {
+			overLegacyHTTP(t, func(w http.ResponseWriter, r *http.Request, m message) {
 				if r.Method == http.MethodGet {
 					w.WriteHeader(http.StatusMethodNotAllowed)
 					return
 				}
 				start := time.Now()
 				stream(w)(answerTo(m))
-				_, _ = w.Write(test.more)
+				_, _ = w.Write(bytes.Repeat([]byte(":\n"), test.more))
 				<-r.Context().Done()
 				lasted = time.Since(start)
-			}
-			overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+			}, func(t *testing.T, c *mcpclient.Client) {
 				callText(t, t.Context(), c, "a", "a")
 				time.Sleep(time.Minute)
 				synctest.Wait()
@@ -247,25 +235,22 @@ func TestDrainIsBounded(t *testing.T) {
 func TestNoStandaloneStream(t *testing.T) {
 	for _, status := range []int{http.StatusNotFound, http.StatusMethodNotAllowed} {
 		synctest.Test(t, func(t *testing.T) {
-			var asked atomic.Int32
+			asked := 0
 			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 				if r.Method == http.MethodGet {
-					asked.Add(1)
+					asked++
 					w.WriteHeader(status)
 					return
 				}
 				stream(w)(answerTo(m))
 			})
-			var log bytes.Buffer
-			opts := heeding(legacy())
-			opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			opts, log := logs(heeding(legacy()), slog.LevelWarn)
 			c := connectTo(t, s, opts)
 			time.Sleep(time.Hour)
 			callText(t, t.Context(), c, "a", "a")
 			_ = c.Close()
-			if asked.Load() != 1 || log.Len() > 0 {
-				t.Errorf("status %d: asked %d times and logged %q, want once and nothing", status, asked.Load(), log.String())
-			}
+			check.Equal(t, "asked for the stream", asked, 1)
+			check.Equal(t, status, log.String(), "")
 		})
 	}
 }
@@ -300,10 +285,8 @@ func TestUnsentIsNotCancelled(t *testing.T) {
 
 // An answer that cannot be sent is dropped after 30 s, and the log says so.
 func TestSendingAnAnswerIsBounded(t *testing.T) {
-	var log logged
+	opts, log := logs(samples(legacy(), answersTea), slog.LevelInfo)
 	lost := func() bool { return strings.Contains(log.String(), "answer to the server lost") }
-	opts := samples(legacy(), answersTea)
-	opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	stuckPeer(t, opts, `"tea"`, func(_ *mcpclient.Client, p *peer) {
 		p.ask("1")
 		time.Sleep(30*time.Second - time.Millisecond)
@@ -321,9 +304,7 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // A message without an answer is dropped after 5 s; at most 16 are being sent, and 1,024 wait.
 func TestTellingIsBounded(t *testing.T) {
-	var log logged
-	opts := legacy()
-	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	opts, log := logs(legacy(), slog.LevelWarn)
 	stuckPeer(t, opts, `"result":{}`, func(_ *mcpclient.Client, p *peer) {
 		lost := func(want int) {
 			p.t.Helper()
@@ -342,8 +323,7 @@ func TestTellingIsBounded(t *testing.T) {
 		lost(16)
 		time.Sleep(time.Hour)
 		lost(100) // the log has at most 100; later ones were dropped, too
-		if text := log.String(); !strings.Contains(text, "count=960") || strings.Count(text, "dropped messages") != 1 {
-			p.t.Errorf("the log does not say once that 960 messages were dropped")
-		}
+		text := log.String()
+		wrong(p.t, !strings.Contains(text, "count=960") || strings.Count(text, "dropped messages") != 1, "the log does not say once that 960 messages were dropped")
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,13 +19,8 @@ import (
 func TestMisfitIsNotTold(t *testing.T) {
 	p := &mcp.ElicitParams{Mode: mcp.ElicitForm, RequestedSchema: []byte(`{"type":"object","properties":{"age":{"type":"integer"}}}`)}
 	_, err := forms.Complete(p, &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"my-secret": 1}})
-	if err == nil || !strings.Contains(err.Error(), "my-secret") {
-		t.Fatalf("got %v, want the field", err)
-	}
-	wire := string(responseTo([]byte("1"), nil, err))
-	if want := `{"code":-32603,"message":"the answer does not fit the form"}`; !strings.Contains(wire, want) {
-		t.Errorf("got %s, want %s", wire, want)
-	}
+	check.Text(t, err, "my-secret")
+	check.Contains(t, "on the wire", string(responseTo([]byte("1"), nil, err)), `{"code":-32603,"message":"the answer does not fit the form"}`)
 }
 
 // The error of a handler does not look like the outcome of the call.
@@ -34,22 +28,18 @@ func TestAbandonedTellsRejectionOnly(t *testing.T) {
 	met := fmt.Errorf("look up: %w: %w: %w", ErrClosed, context.DeadlineExceeded, &mcp.RPCError{Code: 1})
 	for _, err := range []error{met, fmt.Errorf("%w: %w", mcp.ErrRejected, met)} {
 		got := unansweredError("sampling/createMessage", err)
-		var rpc *mcp.RPCError
-		if errors.Is(got, ErrClosed) || errors.Is(got, context.DeadlineExceeded) || errors.As(got, &rpc) {
+		if _, rpc := errors.AsType[*mcp.RPCError](got); rpc || errors.Is(got, ErrClosed) || errors.Is(got, context.DeadlineExceeded) {
 			t.Errorf("got %v, which is what the handler met", got)
 		}
-		if errors.Is(got, mcp.ErrRejected) != errors.Is(err, mcp.ErrRejected) || !strings.Contains(got.Error(), err.Error()) {
-			t.Errorf("got %v, want the text of %v", got, err)
-		}
+		check.Equal(t, "rejected", errors.Is(got, mcp.ErrRejected), errors.Is(err, mcp.ErrRejected))
+		check.Text(t, got, err.Error())
 	}
 }
 
 func TestNullToolIsRefused(t *testing.T) {
 	a := &answerer{peer: &peer{offers: offers{sampling: &mcp.SamplingCapability{Tools: true}}}}
 	_, err := a.createMessage(t.Context(), []byte(`{"maxTokens":1,"messages":[],"tools":[null]}`))
-	if e := wireError(err); e.Code != mcp.CodeInvalidParams {
-		t.Errorf("got %v, want code %d", err, mcp.CodeInvalidParams)
-	}
+	check.Equal(t, "code", wireError(err).Code, mcp.CodeInvalidParams)
 }
 
 // newLife returns a lifecycle with a timeout of a second.
@@ -64,9 +54,8 @@ func TestConnectTimeoutDefaults(t *testing.T) {
 		for want, transport := range map[time.Duration]Transport{time.Minute: new(Command), 10 * time.Minute: new(HTTP)} {
 			ctx, cancel := (&connector{opts: new(Options), negotiator: negotiator{transport: transport}}).withConnectTimeout(t.Context())
 			defer cancel()
-			if end, ok := ctx.Deadline(); !ok || time.Until(end) != want {
-				t.Errorf("%T: got %v, want %v", transport, time.Until(end), want)
-			}
+			end, _ := ctx.Deadline()
+			check.Equal(t, fmt.Sprintf("%T", transport), time.Until(end), want)
 		}
 	})
 }
@@ -76,9 +65,7 @@ func TestConnectTimeoutDefaults(t *testing.T) {
 func TestClockJumps(t *testing.T) {
 	c := new(Client)
 	c.cache.put(&request{method: "tools/list"}, []byte(`{"ttlMs":60000}`), 0, 1<<20)
-	if len(c.cache.entries) != 1 {
-		t.Fatal("the result was not kept")
-	}
+	check.Equal(t, "results that were kept", len(c.cache.entries), 1)
 	for _, e := range c.cache.entries {
 		wantSteady(t, "the end of a cached result", e.expires)
 	}
@@ -88,14 +75,10 @@ func TestClockJumps(t *testing.T) {
 	for _, found := range eras.known {
 		wantSteady(t, "the beginning of a remembered era", found.Since)
 	}
-	if got := eras.find(&HTTP{URL: "https://example.com"}); got != mcp.Revision20251125 {
-		t.Errorf("got the revision %q, want the one that was kept", got)
-	}
+	check.Equal(t, "revision", eras.find(&HTTP{URL: "https://example.com"}), mcp.Revision20251125)
 
 	rounds := inputRounds{gatherer: &gatherer{peer: &peer{life: newLife(t)}}}
-	if err := rounds.wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, rounds.wait(t.Context()))
 	wantSteady(t, "the first time that a call was deferred", rounds.deferred)
 }
 

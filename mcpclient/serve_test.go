@@ -20,11 +20,13 @@ func calls(tool string) func(*testing.T, context.Context, *mcpclient.Client) {
 	return func(t *testing.T, ctx context.Context, c *mcpclient.Client) { callText(t, ctx, c, tool, "done") }
 }
 
+// failing is a handler whose calls a server is told of.
+func failing(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	return nil, errors.New("the handler was called")
+}
+
 func TestLegacyServerAsks(t *testing.T) {
-	unreachable := mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		return nil, errors.New("the handler was called")
-	})
-	invalid := samples(asks(legacy()), unreachable)
+	invalid := samples(asks(legacy()), failing)
 	blocks := mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "a"}, &mcp.TextContent{Text: "b"}}}, nil
 	})
@@ -33,7 +35,7 @@ func TestLegacyServerAsks(t *testing.T) {
 		{name: "ask_uninstalled_legacy", opts: legacy(), play: calls("ask")},
 		{name: "ask_invalid_legacy", opts: invalid, play: calls("ask")},
 		{name: "sampling_blocks_legacy", opts: samples(legacy(), blocks), play: calls("ask")},
-		{name: "sampling_blocks_2025-06-18", opts: samples(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}}, blocks), play: calls("ask")},
+		{name: "sampling_blocks_2025-06-18", opts: samples(speaking(mcp.Revision20250618), blocks), play: calls("ask")},
 	})
 }
 
@@ -48,26 +50,18 @@ func (late) RPCError() *mcp.RPCError {
 
 // A server gets errors that were made for it, and none of other servers.
 func TestHandlerErrors(t *testing.T) {
+	mine, of := &mcp.RPCError{Code: -32000, Message: "mine", Data: json.RawMessage(`{"why": 1}`)}, &mcp.RPCError{Code: -32000, Message: "of another"}
+	errs := []error{
+		fmt.Errorf("not now: %w", mcp.ErrRejected), fmt.Errorf("wrapped: %w", mine), errors.New("no model"), errors.New("panic"), nil,
+		mine, late{}, fmt.Errorf("%w: %w", mcp.ErrRejected, of),
+	}
 	for _, way := range ways {
 		n := 0
 		fn := func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			switch n++; n {
-			case 1:
-				return nil, fmt.Errorf("not now: %w", mcp.ErrRejected)
-			case 2:
-				return nil, fmt.Errorf("wrapped: %w", &mcp.RPCError{Code: -32000, Message: "mine", Data: json.RawMessage(`{"why": 1}`)})
-			case 3:
-				return nil, errors.New("no model")
-			case 4:
+			if n++; n == 4 {
 				panic("oops")
-			case 6:
-				return nil, &mcp.RPCError{Code: -32000, Message: "mine", Data: json.RawMessage(`{"why": 1}`)}
-			case 7:
-				return nil, late{}
-			case 8:
-				return nil, fmt.Errorf("%w: %w", mcp.ErrRejected, &mcp.RPCError{Code: -32000, Message: "of another"})
 			}
-			return nil, nil
+			return nil, errs[n-1]
 		}
 		playAll(t, []conversation{{name: "reject_legacy", way: way, opts: samples(legacy(), fn), play: calls("ask")}})
 	}
@@ -75,23 +69,17 @@ func TestHandlerErrors(t *testing.T) {
 
 func TestServerCancelsItsRequest(t *testing.T) {
 	ended := make(chan error, len(ways))
-	opts := samples(legacy(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	opts, log := logs(samples(legacy(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		<-ctx.Done()
 		ended <- ctx.Err()
 		return nil, ctx.Err()
-	})
-	var log logged
-	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}), slog.LevelDebug)
 	playAll(t, []conversation{{name: "cancelled_by_server", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		callText(t, ctx, c, "ask", "done")
 		synctest.Wait()
-		wrong(t, !strings.Contains(log.String(), `reason="too slow"`), "the log does not have the reason: %s", log.String())
-		select {
-		case err := <-ended:
-			check.Equal(t, "", err, context.Canceled)
-		default:
-			t.Error("the handler continues")
-		}
+		check.Contains(t, "log", log.String(), `reason="too slow"`)
+		check.Equal(t, "handlers that ended", len(ended), 1)
+		check.Equal(t, "", <-ended, context.Canceled)
 	}}})
 }
 
@@ -173,11 +161,8 @@ func TestDecline(t *testing.T) {
 
 // Over HTTP a modern server's request cannot be answered.
 func TestModernServerSendsRequestsOverHTTP(t *testing.T) {
-	opts := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		return nil, errors.New("the handler was called")
-	})
 	for _, way := range []string{"json", "stream"} {
-		playAll(t, []conversation{{name: "request_modern", way: way, opts: opts, play: calls("t")}})
+		playAll(t, []conversation{{name: "request_modern", way: way, opts: samples(modern(), failing), play: calls("t")}})
 	}
 }
 
@@ -211,18 +196,12 @@ func TestDeclaredCapabilities(t *testing.T) {
 // A modern server must not send requests. The client refuses them, so that neither the server
 // nor the caller waits.
 func TestModernServerSendsRequests(t *testing.T) {
-	var log logged
-	opts := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	opts, log := logs(samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		t.Error("the handler was called")
 		return tea(), nil
-	})
-	opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	}), slog.LevelInfo)
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			callText(t, t.Context(), c, "asks", "asks")
-		}()
+		done := goCall(t.Context(), c, "asks")
 		call := p.next()
 		p.send(`{"jsonrpc":"2.0","id":"a","method":"ping"}`)
 		if m := p.next(); string(m.ID) != `"a"` || string(m.Result) != "{}" {
@@ -234,7 +213,7 @@ func TestModernServerSendsRequests(t *testing.T) {
 			wrong(t, string(m.ID) != "7" || m.Error == nil || m.Error.Code != mcp.CodeMethodNotFound, "%s: got %+v, want it refused", method, m)
 		}
 		p.answer(call)
-		<-done
+		check.Equal(t, "call", <-done, outcome{text: "asks"})
 		for range 200 {
 			p.send(`{"jsonrpc":"2.0","id":8,"method":"roots/list"}`)
 			p.next()
@@ -266,11 +245,10 @@ func inMind() map[string]mcpclient.Handler {
 }
 
 func TestHandlers(t *testing.T) {
-	through := handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-		same := *r
-		return next(ctx, &same)
+	copies := handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		return next(ctx, new(*r))
 	})
-	for _, around := range [][]mcpclient.Middleware{nil, {through}} {
+	for _, around := range [][]mcpclient.Middleware{nil, {copies}} {
 		opts := legacy()
 		opts.Handlers, opts.ServerMiddleware = inMind(), around
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {

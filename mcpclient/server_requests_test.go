@@ -107,15 +107,14 @@ func TestFloodOfRequests(t *testing.T) {
 	const flood = 10_000
 	opts, running := blocks(legacy(), nil)
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		var call sync.WaitGroup
-		call.Go(func() { callText(t, t.Context(), c, "a", "a") })
+		call := goCall(t.Context(), c, "a")
 		m := p.next()
 		before := runtime.NumGoroutine()
 		for i := range flood {
 			p.ask(fmt.Sprint(i))
 		}
 		p.answer(m)
-		call.Wait()
+		check.Equal(t, "call", <-call, outcome{text: "a"})
 		n := runtime.NumGoroutine() - before
 		wrong(t, n > 100, "got %d more goroutines", n)
 		synctest.Wait()
@@ -156,9 +155,7 @@ func TestFloodOfRequestsInAResponse(t *testing.T) {
 		callText(t, t.Context(), c, "a", "a")
 		synctest.Wait()
 		check.Equal(t, "handlers after the call", running.Load(), 0)
-		if n := most.Load(); n > 500 { // each of the 33 connections has goroutines at both ends
-			t.Errorf("got %d more goroutines", n)
-		}
+		wrong(t, most.Load() > 500, "got %d more goroutines", most.Load()) // each of the 33 connections has goroutines at both ends
 		wrong(t, refused.Load() == 0, "got no refusal of %d requests", flood)
 	})
 }
@@ -180,9 +177,8 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		synctest.Wait()
 		n := runtime.NumGoroutine() - before
 		wrong(t, n > 50, "got %d more goroutines", n)
-		short := withTimeout(t, time.Second)
 		start := time.Now()
-		check.Fails(t, c.Ping(short), "ping")
+		check.Fails(t, c.Ping(withTimeout(t, time.Second)), "ping")
 		within(t, "a call", start, time.Second)
 		check.NoError(t, c.Close())
 		within(t, "the call and Close", start, 1500*time.Millisecond)
@@ -274,31 +270,32 @@ func TestQuestionsAreBounded(t *testing.T) {
 
 // Questions that wait for a free slot end with the client, and with their call.
 func TestQuestionsThatWaitForOthersEnd(t *testing.T) {
-	for name, test := range map[string]struct {
-		end  func(c *mcpclient.Client, cancel context.CancelFunc)
-		want error
-	}{
-		"client": {func(c *mcpclient.Client, _ context.CancelFunc) { _ = c.Close() }, mcpclient.ErrClosed},
-		"call":   {func(_ *mcpclient.Client, cancel context.CancelFunc) { cancel() }, context.Canceled},
-	} {
-		t.Run(name, func(t *testing.T) {
-			opts, running := blocks(modern(), nil)
-			opts.Limits.ServerRequests = 1
-			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				go func() { _, _ = c.CallTool(t.Context(), "first", nil) }()
-				p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, samplingQuestion)
-				synctest.Wait()
-				second := goCall(ctx, c, "second")
-				p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, samplingQuestion)
-				synctest.Wait()
-				check.Equal(t, "handlers", running.Load(), 1)
-				test.end(c, cancel)
-				check.Is(t, (<-second).err, test.want)
-			})
+	for _, want := range []error{mcpclient.ErrClosed, context.Canceled} {
+		opts, running := blocks(modern(), nil)
+		opts.Limits.ServerRequests = 1
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			goCall(t.Context(), c, "first")
+			p.asksModern()
+			synctest.Wait()
+			second := goCall(ctx, c, "second")
+			p.asksModern()
+			synctest.Wait()
+			check.Equal(t, "handlers", running.Load(), 1)
+			if want == context.Canceled {
+				cancel()
+			} else {
+				_ = c.Close()
+			}
+			check.Is(t, (<-second).err, want)
 		})
 	}
+}
+
+// asksModern answers the next request with a question.
+func (p *peer) asksModern() {
+	p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, samplingQuestion)
 }
 
 const samplingQuestion = `{"method":"sampling/createMessage","params":` + samplingParams + `}`
@@ -320,7 +317,7 @@ func TestQuestionWithinQuestion(t *testing.T) {
 		client.Store(c)
 		go func() {
 			for range 3 {
-				p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, samplingQuestion)
+				p.asksModern()
 			}
 			p.echo()
 		}()
@@ -367,8 +364,7 @@ func TestEventIDIsBounded(t *testing.T) {
 		fmt.Fprintf(w, "id: %s\ndata:\n\nid: %s\ndata:\n\nid: c\x01\ndata:\n\n", strings.Repeat("a", 1<<10), strings.Repeat("b", 1<<10+1))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		server, opts := httpServer(t, h), legacy()
-		c := connectTo(t, server, opts)
+		c := connectTo(t, httpServer(t, h), legacy())
 		_, _ = c.CallTool(t.Context(), "a", nil)
 		if len(resumed) != 1 || resumed[0] != strings.Repeat("a", 1<<10) {
 			t.Errorf("got %d connections after %.20q, want one after the id that fits", len(resumed), resumed)
@@ -382,21 +378,17 @@ func TestQuestionWithinOtherClientIsBounded(t *testing.T) {
 		opts, running := blocks(modern(), nil)
 		opts.Limits.ServerRequests = 2
 		b, pb := connectedPeer(t, opts)
-		asksOther := samples(modern(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			_, err := b.CallTool(ctx, "b", nil)
-			return nil, err
-		})
-		a, pa := connectedPeer(t, asksOther)
-		var calls sync.WaitGroup
+		a, pa := connectedPeer(t, samples(modern(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			return nil, check.Err(b.CallTool(ctx, "b", nil))
+		}))
 		for range 4 {
-			calls.Go(func() { _, _ = a.CallTool(t.Context(), "a", nil) })
-			pa.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, pa.next().ID, samplingQuestion)
-			pb.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, pb.next().ID, samplingQuestion)
+			goCall(t.Context(), a, "a")
+			pa.asksModern()
+			pb.asksModern()
 		}
 		synctest.Wait()
 		check.Equal(t, "handlers", running.Load(), 2)
 		_, _ = a.Close(), b.Close()
-		calls.Wait()
 	})
 }
 
@@ -418,16 +410,14 @@ func TestNoQuestionsWait(t *testing.T) {
 
 // A stream that cannot be opened is requested again after 1 to 30 s.
 func TestWaitsForStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var tries []time.Time
-		server, opts := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			if tries = append(tries, time.Now()); len(tries) > 1 {
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-			stream(w)(acknowledgement(m, ""))
-		}), modern()
-		c := connectTo(t, server, opts)
+	var tries []time.Time
+	overModernHTTP(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		if tries = append(tries, time.Now()); len(tries) > 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		stream(w)(acknowledgement(m, ""))
+	}, func(t *testing.T, c *mcpclient.Client) {
 		s := subscribed(t, t.Context(), c, onTools)
 		time.Sleep(10 * time.Minute)
 		check.NoError(t, s.Close())
@@ -437,8 +427,7 @@ func TestWaitsForStream(t *testing.T) {
 			wrong(t, wait < longest/2 || wait > longest, "try %d came after %v, want half of %v to all of it", i, wait, longest)
 			longest = min(2*longest, 30*time.Second)
 		}
-		n := len(tries)
-		wrong(t, n < 20 || n > 50, "got %d tries in 10 min", n)
+		wrong(t, len(tries) < 20 || len(tries) > 50, "got %d tries in 10 min", len(tries))
 	})
 }
 
@@ -492,11 +481,7 @@ func TestBreachesInLog(t *testing.T) {
 		"a malformed form":     `"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"array"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			opts := asks(legacy())
-			opts.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-				return nil, errors.New("no model")
-			})
-			wantBoundedLog(t, opts, func(_ *testing.T, _ *mcpclient.Client, p *peer) {
+			wantBoundedLog(t, samples(asks(legacy()), failing), func(_ *testing.T, _ *mcpclient.Client, p *peer) {
 				for i := range 1000 {
 					p.send(`{"jsonrpc":"2.0","id":%d,%s}`, i, question)
 					p.next()
@@ -521,12 +506,8 @@ func TestInvalidToolsAreBounded(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, m.ID, strings.TrimSuffix(tools, ","))
 		})
-		var log logged
-		o := undeclared(modern())
-		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		c := connectTo(t, s, o)
-		names, err := collect(c.Tools(t.Context()), toolName)
-		wrong(t, err != nil || len(names) != 0, "got %d tools, %v", len(names), err)
+		o, log := logs(undeclared(modern()), slog.LevelWarn)
+		wantTools(t, t.Context(), connectTo(t, s, o), "")
 		check.Equal(t, "lines about 1,000 tools", strings.Count(log.String(), "\n"), 100)
 	})
 }
@@ -553,13 +534,12 @@ func TestSessionIDIsBounded(t *testing.T) {
 // no more follow.
 func wantBoundedLog(t *testing.T, opts mcpclient.Options, breaches func(t *testing.T, c *mcpclient.Client, p *peer)) {
 	t.Helper()
-	var log logged
-	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	opts, log := logs(opts, slog.LevelWarn)
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		breaches(t, c, p)
 		synctest.Wait()
 		check.Equal(t, "lines about 1,000 messages", strings.Count(log.String(), "\n"), 100)
-		wrong(t, !strings.Contains(log.String(), "later ones on this connection are logged at Debug"), "the log does not say that it ends")
+		check.Contains(t, "the end of the log", log.String(), "later ones on this connection are logged at Debug")
 	})
 }
 
@@ -573,7 +553,7 @@ func TestHandshakeIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			transport, p := newPeer(t)
 			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":%s}`, answer)
-			check.Is(t, connectError(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: name}}), mcp.ErrInvalidResult)
+			check.Is(t, connectError(t, transport, speaking(name)), mcp.ErrInvalidResult)
 		})
 	}
 }

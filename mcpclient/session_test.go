@@ -104,13 +104,9 @@ func (s *sessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Mcp-Session-Id", s.start())
 		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
 	case !known && s.vague:
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`)
+		refuse(w, http.StatusBadRequest, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`)
 	case !known:
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusNotFound)
-		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`)
+		refuse(w, http.StatusNotFound, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`)
 	case r.Method == http.MethodGet:
 		s.speak(w, r, id)
 	case m.ID == nil || m.Method == "":
@@ -118,12 +114,17 @@ func (s *sessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case m.Method == "tools/list":
 		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}]}}`, m.ID)
 	case m.Method == "acme/missing":
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusNotFound)
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+		refuse(w, http.StatusNotFound, refusal(m, `-32601,"message":"no such method"`))
 	default:
 		_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 	}
+}
+
+// refuse answers with a status and a message.
+func refuse(w http.ResponseWriter, status int, text string) {
+	to := jsonWriter(w)
+	w.WriteHeader(status)
+	_, _ = io.WriteString(to, text)
 }
 
 // start begins a session.
@@ -185,8 +186,7 @@ func inSessionWith(t *testing.T, o mcpclient.Options, f func(t *testing.T, c *mc
 
 func wantSeen(t *testing.T, s *sessionServer, want ...string) {
 	t.Helper()
-	got := s.seen()
-	check.Same(t, "requests of the client", got, want)
+	check.Same(t, "requests of the client", s.seen(), want)
 }
 
 func TestSessionLost(t *testing.T) {
@@ -194,20 +194,13 @@ func TestSessionLost(t *testing.T) {
 		check.Must(t, c.SetLogLevel(t.Context(), mcp.LogError))
 		s.seen()
 		s.forget()
-		names, err := collect(c.Tools(t.Context()), toolName)
-		wrong(t, err != nil || len(names) != 1, "got %q, %v", names, err)
+		wantTools(t, t.Context(), c, "a")
 		check.Equal(t, "session", c.SessionID(), "s-2")
 		got := s.seen()
-		if i := slices.Index(got, "GET s-2 2025-11-25"); i < 0 {
-			t.Errorf("no standalone stream among %q", got)
-		} else {
-			got = append(got[:i], got[i+1:]...) // the stream opens concurrently
-		}
+		has(t, got, "GET s-2 2025-11-25", true)
+		got = slices.DeleteFunc(got, func(one string) bool { return strings.HasPrefix(one, "GET") }) // the stream opens concurrently
 		want := []string{
-			"tools/list s-1 2025-11-25",
-			"initialize",
-			"notifications/initialized s-2 2025-11-25",
-			"logging/setLevel s-2 2025-11-25",
+			"tools/list s-1 2025-11-25", "initialize", "notifications/initialized s-2 2025-11-25", "logging/setLevel s-2 2025-11-25",
 			"tools/list s-2 2025-11-25",
 		}
 		check.Same(t, "", got, want)
@@ -219,8 +212,7 @@ func TestSessionLostVaguely(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.vague = true
 		s.forget()
-		names, err := collect(c.Tools(t.Context()), toolName)
-		wrong(t, err != nil || len(names) != 1, "got %q, %v", names, err)
+		wantTools(t, t.Context(), c, "a")
 		s.forget()
 		check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), mcpclient.ErrSessionLost)
 		check.Equal(t, "session", c.SessionID(), "s-3")
@@ -231,8 +223,8 @@ func TestSessionLostVaguely(t *testing.T) {
 func TestSessionLostInToolCall(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		for _, call := range []func() error{
-			func() error { _, err := c.CallTool(t.Context(), "a", nil); return err },
-			func() error { _, err := c.Call(t.Context(), "acme/do", nil); return err },
+			func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) },
+			func() error { return check.Err(c.Call(t.Context(), "acme/do", nil)) },
 		} {
 			s.forget()
 			err := call()
@@ -247,26 +239,22 @@ func TestSessionLostInToolCall(t *testing.T) {
 func TestSessionRenewedOnce(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.forget()
-		together(50, func() { check.NoError(t, check.Err(collect(c.Tools(t.Context()), toolName))) })
+		together(50, func() { check.NoError(t, listOnce(t.Context(), c)) })
 		check.Equal(t, "new sessions", s.times("initialize"), 1)
 	})
 }
 
 func TestSessionNotRenewed(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		_, err := c.Call(t.Context(), "acme/missing", nil)
-		wantCode(t, err, mcp.CodeMethodNotFound)
+		wantCode(t, check.Err(c.Call(t.Context(), "acme/missing", nil)), mcp.CodeMethodNotFound)
 		wantSeen(t, s, "acme/missing s-1 2025-11-25")
 
 		s.set(func() { s.known, s.broken = "", http.StatusBadRequest })
-		_, err = collect(c.Tools(t.Context()), toolName)
-		wantBoth(t, err, mcpclient.ErrSessionLost, "could not start a new session: initialize")
+		wantBoth(t, check.Err(collect(c.Tools(t.Context()), toolName)), mcpclient.ErrSessionLost, "could not start a new session: initialize")
 		wantSeen(t, s, "tools/list s-1 2025-11-25", "initialize")
 
 		s.set(func() { s.broken = 0 })
-		if _, err = collect(c.Tools(t.Context()), toolName); err != nil {
-			t.Errorf("after the server has recovered: %v", err)
-		}
+		check.NoError(t, listOnce(t.Context(), c), "after the server has recovered")
 	})
 }
 
@@ -274,8 +262,7 @@ func TestSessionNotRenewed(t *testing.T) {
 func TestSessionLostAgain(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.set(func() { s.known, s.lost = "", 1000 })
-		_, err := collect(c.Tools(t.Context()), toolName)
-		check.Is(t, err, mcpclient.ErrSessionLost)
+		check.Is(t, listOnce(t.Context(), c), mcpclient.ErrSessionLost)
 		got := s.seen()
 		wrong(t, len(got) > 10, "got %d requests: %q", len(got), got)
 	})
@@ -287,8 +274,7 @@ func TestSessionLostWhileIdle(t *testing.T) {
 		s.forget()
 		close(s.says("s-1"))
 		time.Sleep(10 * time.Second)
-		got := c.SessionID()
-		wrong(t, got != "s-2", "got session %q and requests %q", got, s.seen())
+		check.Equal(t, "session", c.SessionID(), "s-2")
 	})
 }
 
@@ -296,20 +282,14 @@ func TestSessionLostWhileIdle(t *testing.T) {
 func TestSessionRenewalOutlivesCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(sessionServer)
-		slow := false
-		server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
-			if r.Header.Get("Mcp-Session-Id") == "" && slow {
-				time.Sleep(2 * time.Second)
-			}
-			s.ServeHTTP(w, r)
-		})
-		c := connectTo(t, server, legacy())
+		c := connectTo(t, serve(t, s), legacy())
 		s.forget()
-		slow = true
-		ctx := withTimeout(t, time.Second)
-		check.Is(t, c.Ping(ctx), context.DeadlineExceeded)
-		_, err := c.CallTool(t.Context(), "a", nil)
-		wrong(t, err != nil, "a call that waited for the new session: %v", err)
+		s.on("initialize", func(http.ResponseWriter, *http.Request, message) bool {
+			time.Sleep(2 * time.Second)
+			return false
+		})
+		check.Is(t, c.Ping(withTimeout(t, time.Second)), context.DeadlineExceeded)
+		check.NoError(t, check.Err(c.CallTool(t.Context(), "a", nil)), "a call that waited for the new session")
 	})
 }
 
@@ -373,10 +353,7 @@ func TestQuestionEndsWithItsSession(t *testing.T) {
 // the old one.
 func TestSessionGoesOnWithoutRenewal(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		s.on("initialize", func(w http.ResponseWriter, _ *http.Request, _ message) bool {
-			w.WriteHeader(http.StatusForbidden)
-			return true
-		})
+		s.set(func() { s.broken = http.StatusForbidden })
 		s.once = true
 		s.forget()
 		check.Is(t, listOnce(t.Context(), c), mcpclient.ErrSessionLost)
@@ -429,11 +406,7 @@ func TestNotificationInLostSession(t *testing.T) {
 		for what, want := range map[string]int{"notifications/acme s-1": 1, "initialize": 1, "notifications/acme s-2": 1} {
 			check.Equal(t, what, s.times(what), want)
 		}
-		s.on("initialize", func(w http.ResponseWriter, _ *http.Request, _ message) bool {
-			w.WriteHeader(http.StatusForbidden)
-			return true
-		})
-		s.forget()
+		s.set(func() { s.known, s.broken = "", http.StatusForbidden })
 		check.Is(t, c.Notify(t.Context(), "notifications/acme", nil), mcpclient.ErrSessionLost)
 	})
 }
@@ -451,7 +424,7 @@ func TestNotificationInNoSession(t *testing.T) {
 // An answer whose session is lost is dropped. The call that it belongs to fails at once,
 // although its response stays open.
 func TestAnswerInLostSession(t *testing.T) {
-	for _, progress := range []bool{false, true} {
+	for _, opts := range [][]mcpclient.CallOption{nil, {mcpclient.WithProgress(func(mcp.Progress) {})}} {
 		var finish chan struct{}
 		sample := func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			<-finish
@@ -464,10 +437,6 @@ func TestAnswerInLostSession(t *testing.T) {
 				<-r.Context().Done()
 				return true
 			})
-			var opts []mcpclient.CallOption
-			if progress {
-				opts = append(opts, mcpclient.WithProgress(func(mcp.Progress) {}))
-			}
 			start := time.Now()
 			failed := background(func() error { return check.Err(c.CallTool(t.Context(), "acts", nil, opts...)) })
 			synctest.Wait() // until the handler waits
@@ -499,7 +468,7 @@ func TestCancellationInLostSession(t *testing.T) {
 		for what, want := range map[string]int{"notifications/cancelled s-1": 1, "initialize": 1, "notifications/cancelled s-2": 0} {
 			check.Equal(t, what, s.times(what), want)
 		}
-		err := listOnce(t.Context(), c)
-		wrong(t, err != nil || s.times("tools/list s-1") > 0, "got %v, and %d requests in the session before", err, s.times("tools/list s-1"))
+		check.NoError(t, listOnce(t.Context(), c))
+		check.Equal(t, "requests in the session before", s.times("tools/list s-1"), 0)
 	})
 }

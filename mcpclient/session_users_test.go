@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -32,6 +31,7 @@ type diplomat struct {
 	lax     bool
 	refused string
 
+	log      *logged           // of the client
 	sessions map[string]string // credentials by id
 	answers  chan struct{}     // one for each answer
 }
@@ -112,15 +112,15 @@ func has(t *testing.T, seen []string, one string, want bool) {
 	wrong(t, got != want, "%q seen is %t, want %t: %q", one, got, want, seen)
 }
 
-// withDiplomat runs f with a client that has the token "one". sample answers its questions.
-func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer)) {
+// withDiplomat runs f with a client that has the token "one", and answers questions after a while.
+func withDiplomat(t *testing.T, while time.Duration, f func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer)) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDiplomat()
-		o := samples(legacy(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			sample(ctx)
+		o := samples(legacy(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			time.Sleep(while)
 			return tea(), nil
 		})
-		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		o, d.log = logs(o, slog.LevelDebug)
 		o.Timeouts.Call = -1 // for calls that outlive sessions
 		token := bearer("one")
 		c := connectWith(t, serve(t, d), token, o)
@@ -138,7 +138,7 @@ func change(t *testing.T, c *mcpclient.Client, token *transport.Bearer, to strin
 // A call continues in its session when another user's token begins another: its questions,
 // answers and result stay there. Then the old session ends.
 func TestCallOutlivesToken(t *testing.T) {
-	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
+	withDiplomat(t, 0, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		call := goCall(t.Context(), c, "ask")
 		synctest.Wait()
 		change(t, c, token, "two")
@@ -150,23 +150,19 @@ func TestCallOutlivesToken(t *testing.T) {
 		d.asks <- struct{}{}
 		has(t, d.read(), "answer 1 s-1 Bearer one", true)
 		close(d.asks)
-		got := <-call
-		wrong(t, got.err != nil || got.text != "ask", "the call of the old session: got %+v, want its result", got)
+		check.Equal(t, "the call of the old session", <-call, outcome{text: "ask"})
 		check.Same(t, "after that", d.read(), []string{"DELETE s-1 Bearer one"})
 	})
 }
 
 // A session has the token of one user only. If the user changes while it begins, it ends.
 func TestTokenChangesWhileSessionBegins(t *testing.T) {
-	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, source *transport.Bearer) {
+	withDiplomat(t, 0, func(t *testing.T, c *mcpclient.Client, d *diplomat, source *transport.Bearer) {
 		d.slow = time.Second
 		var setting sync.WaitGroup
 		for _, token := range []string{"two", "three"} {
 			_ = source.ChangeUser(token)
-			setting.Go(func() {
-				err := c.Ping(t.Context())
-				wrong(t, err != nil, "%s: %v", token, err)
-			})
+			setting.Go(func() { check.NoError(t, c.Ping(t.Context()), token) })
 			synctest.Wait()
 		}
 		setting.Wait()
@@ -188,11 +184,11 @@ func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 			if r.Method == http.MethodPost {
 				got = append(got, strings.TrimSpace(m.Method+" "+credentials))
 			}
-			refused := m.Method != "initialize" && credentials == "Bearer two"
-			if refused {
-				w.WriteHeader(http.StatusUnauthorized)
+			if m.Method == "initialize" || credentials != "Bearer two" {
+				return false
 			}
-			return refused
+			w.WriteHeader(http.StatusUnauthorized)
+			return true
 		}})
 		token := renews("three")
 		c := connectWith(t, server, token, legacy())
@@ -207,7 +203,7 @@ func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 
 // Questions with the same id in two sessions are different.
 func TestSameIDInTwoSessions(t *testing.T) {
-	withDiplomat(t, io.Discard, func(context.Context) { time.Sleep(time.Minute) }, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
+	withDiplomat(t, time.Minute, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		first := goCall(t.Context(), c, "ask")
 		d.asks <- struct{}{}
 		synctest.Wait()
@@ -220,19 +216,14 @@ func TestSameIDInTwoSessions(t *testing.T) {
 		has(t, seen, "answer 1 s-1 Bearer one", true)
 		has(t, seen, "answer 1 s-2 Bearer two", true)
 		close(d.asks)
-		for _, call := range []<-chan outcome{first, second} {
-			if got := <-call; got.err != nil {
-				t.Error(got.err)
-			}
-		}
+		check.NoError(t, errors.Join((<-first).err, (<-second).err))
 	})
 }
 
 // An answer that is ready after its session has ended is dropped, because it means nothing in
 // the next one.
 func TestAnswerToEndedSession(t *testing.T) {
-	var log logged
-	withDiplomat(t, &log, func(context.Context) { time.Sleep(time.Minute) }, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
+	withDiplomat(t, time.Minute, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		d.says <- fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":%s}`, samplingParams)
 		synctest.Wait()
 		change(t, c, token, "two")
@@ -241,7 +232,7 @@ func TestAnswerToEndedSession(t *testing.T) {
 		for _, what := range d.read() {
 			wrong(t, strings.HasPrefix(what, "answer"), "got %q, want no answer", what)
 		}
-		if text := log.String(); strings.Count(text, `level=DEBUG msg="answer to the server dropped"`) != 1 || strings.Contains(text, "level=WARN") {
+		if text := d.log.String(); strings.Count(text, `level=DEBUG msg="answer to the server dropped"`) != 1 || strings.Contains(text, "level=WARN") {
 			t.Errorf("the log has no Debug of the answer, or a warning:\n%s", text)
 		}
 	})
@@ -249,7 +240,7 @@ func TestAnswerToEndedSession(t *testing.T) {
 
 // Close ends the current session, and the previous one whose calls are still running.
 func TestCloseEndsAllSessions(t *testing.T) {
-	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
+	withDiplomat(t, 0, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		call := goCall(t.Context(), c, "ask")
 		synctest.Wait()
 		change(t, c, token, "two")
@@ -257,8 +248,7 @@ func TestCloseEndsAllSessions(t *testing.T) {
 		start := time.Now()
 		check.NoError(t, c.Close())
 		within(t, "Close", start, 0)
-		got := <-call
-		wrong(t, got.err == nil, "the call continued")
+		check.Fails(t, (<-call).err, "the call continued")
 		seen := d.read()
 		has(t, seen, "DELETE s-1 Bearer one", true)
 		has(t, seen, "DELETE s-2 Bearer two", true)
@@ -322,12 +312,10 @@ func TestSessionOfAnImpatientCaller(t *testing.T) {
 			token := new(transport.Bearer)
 			c := connectWith(t, server, token, legacy())
 			slow = true
-			ctx := withTimeout(t, time.Millisecond)
 			_ = token.ChangeUser("two")
-			check.Fails(t, c.Ping(ctx), "it did not wait for the session")
+			check.Fails(t, c.Ping(withTimeout(t, time.Millisecond)), "it did not wait for the session")
 			time.Sleep(time.Minute)
-			err := c.Ping(t.Context())
-			wrong(t, (err != nil) != refused, "got %v, want an error: %t", err, refused)
+			check.Equal(t, "refused", c.Ping(t.Context()) != nil, refused)
 			seen := got.read()
 			has(t, seen, "DELETE s-1", !refused)
 			has(t, seen, "POST s-1 Bearer two", false)

@@ -2,7 +2,6 @@ package mcpclient_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,8 +10,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -79,11 +76,9 @@ func TestSubscribeModern(t *testing.T) {
 	opts.Timeouts.Call = time.Second // does not bound the stream
 	opts.OnNotification = func(n *mcp.Notification) { observed.write("%s", n.Method) }
 	playAll(t, []conversation{{name: "subscribe_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		s := subscribed(t, ctx, c, mcp.SubscriptionFilter{
-			ToolsListChanged: true, PromptsListChanged: true, Resources: []string{"file:///b", "file:///a", "file:///b"},
-		})
-		want := mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}}
-		check.Same(t, "filter", s.Filter(), want)
+		all := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, Resources: []string{"file:///b", "file:///a", "file:///b"}}
+		s := subscribed(t, ctx, c, all)
+		check.Same(t, "filter", s.Filter(), mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}})
 		synctest.Wait()
 		wantChanges(t, s, toolsChanged, updated("file:///a"), updated("file:///a/part"))
 		check.Is(t, end(s), mcpclient.ErrSubscriptionEnded)
@@ -121,24 +116,20 @@ func TestSubscribeRefused(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "subscribe_undeclared", play: undeclared}))
 	playAll(t, []conversation{
 		{name: "subscribe_refused_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			_, err := c.Subscribe(ctx, onTools)
-			wantCode(t, err, mcp.CodeMethodNotFound)
+			wantCode(t, check.Err(c.Subscribe(ctx, onTools)), mcp.CodeMethodNotFound)
 			check.Is(t, check.Err(c.Subscribe(ctx, onTools)), mcpclient.ErrSubscriptionEnded, "ended before it began")
 		}},
 		{name: "subscribe_silent_modern", way: "pipe", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			start := time.Now()
-			if _, err := c.Subscribe(ctx, onTools); err == nil || time.Since(start) != 30*time.Second {
-				t.Errorf("got %v after %v, want an error after 30 s", err, time.Since(start))
-			}
+			check.Fails(t, check.Err(c.Subscribe(ctx, onTools)))
+			check.Equal(t, "by default after", time.Since(start), 30*time.Second)
 			synctest.Wait()
 			start = time.Now()
-			if _, err := c.Subscribe(ctx, onTools, mcpclient.WithTimeout(time.Second)); err == nil || time.Since(start) != time.Second {
-				t.Errorf("got %v after %v, want an error after 1 s", err, time.Since(start))
-			}
+			check.Fails(t, check.Err(c.Subscribe(ctx, onTools, mcpclient.WithTimeout(time.Second))))
+			check.Equal(t, "after", time.Since(start), time.Second)
 		}},
 		{name: "subscribe_refused_legacy", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			_, err := c.Subscribe(ctx, onResources("file:///a", "file:///b"))
-			wantCode(t, err, mcp.CodeResourceNotFound)
+			wantCode(t, check.Err(c.Subscribe(ctx, onResources("file:///a", "file:///b"))), mcp.CodeResourceNotFound)
 			synctest.Wait()
 			check.Is(t, check.Err(c.Subscribe(ctx, onResources("file:///s"), mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded, "silent server")
 		}},
@@ -187,12 +178,10 @@ func TestSubscriptionReopened(t *testing.T) {
 			wantChanges(t, s, toolsChanged)
 			start := time.Now()
 			wantChanges(t, s, stale)
-			if waited := time.Since(start); waited < 1500*time.Millisecond || waited > 3*time.Second {
-				t.Errorf("got two waits of %v together, want one of about 1 s and one of about 2 s", waited)
-			}
+			waited := time.Since(start)
+			wrong(t, waited < 1500*time.Millisecond || waited > 3*time.Second, "got two waits of %v together, want one of about 1 s and one of about 2 s", waited)
 			wantChanges(t, s, toolsChanged, stale)
-			_, err := s.Filter(), end(s)
-			wantStatus(t, err, 404)
+			wantStatus(t, end(s), 404)
 		}},
 		{name: "http_subscribe_closed_modern", way: "json", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			check.NoError(t, subscribed(t, ctx, c, onTools).Close())
@@ -210,8 +199,7 @@ func acknowledgement(m message, notifications string) string {
 func TestAgreedToNothing(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() { p.send("%s", acknowledgement(p.next(), `,"notifications":{}`)) }()
-		_, err := c.Subscribe(t.Context(), onTools)
-		wantError[*mcpclient.CapabilityError](t, err)
+		wantError[*mcpclient.CapabilityError](t, check.Err(c.Subscribe(t.Context(), onTools)))
 		p.expect("notifications/cancelled")
 		go p.acknowledge()
 		check.Same(t, "filter", subscribed(t, t.Context(), c, onTools).Filter(), onTools)
@@ -274,8 +262,8 @@ func TestChangesInASelect(t *testing.T) {
 				got = append(got, change)
 			}
 		}
-		diff := cmp.Diff([]mcp.Change{updated("a"), updated("b")}, got)
-		wrong(t, diff != "" || !errors.Is(last, mcpclient.ErrSubscriptionEnded), "got %v at the end; changes: got +, want -:\n%s", last, diff)
+		check.Same(t, "changes", got, []mcp.Change{updated("a"), updated("b")})
+		check.Is(t, last, mcpclient.ErrSubscriptionEnded)
 	})
 }
 
@@ -328,14 +316,10 @@ func TestSubscribeInALostSession(t *testing.T) {
 		s.forget()
 		s.seen()
 		together(3, func() { check.NoError(t, check.Err(c.Subscribe(t.Context(), onResources("file:///a", "file:///b")))) })
-		var got []string
-		for _, what := range s.seen() {
-			if strings.HasPrefix(what, "resources/") {
-				got = append(got, strings.TrimSuffix(what, " 2025-11-25"))
-			}
-		}
-		got = slices.DeleteFunc(got, func(what string) bool { return what == "resources/subscribe s-1" })
-		if len(got) < 2 || !slices.Equal(slices.Compact(got), []string{"resources/subscribe s-2"}) {
+		got := slices.DeleteFunc(s.seen(), func(what string) bool {
+			return !strings.HasPrefix(what, "resources/") || what == "resources/subscribe s-1 2025-11-25"
+		})
+		if len(got) < 2 || !slices.Equal(slices.Compact(got), []string{"resources/subscribe s-2 2025-11-25"}) {
 			t.Errorf("in the new session: got %q, want both resources watched", got) // twice, if one came before the restoring
 		}
 	})
@@ -359,9 +343,7 @@ func TestSubscribeOnALostConnection(t *testing.T) {
 		p.expect("resources/subscribe")
 		_ = p.conn.Close()
 		p = <-transport.peers
-		m := p.next()
-		wrong(t, m.Method != "resources/subscribe", "on the next connection: got %+v", m)
-		p.answer(m)
+		p.answer(p.expect("resources/subscribe"))
 		check.NoError(t, <-subscribed)
 		p.quiet()
 	})
@@ -373,8 +355,7 @@ func TestSubscribeAfterSilence(t *testing.T) {
 	inBubble(t, undeclared(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var calls sync.WaitGroup
 		calls.Go(func() {
-			_, err := c.Subscribe(t.Context(), onResources("file:///a"), mcpclient.WithTimeout(time.Second))
-			check.Is(t, err, context.DeadlineExceeded)
+			check.Is(t, check.Err(c.Subscribe(t.Context(), onResources("file:///a"), mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
 		})
 		p.expect("resources/subscribe")
 		calls.Go(func() { check.NoError(t, check.Err(c.Subscribe(t.Context(), onResources("file:///a")))) })
@@ -395,8 +376,7 @@ func TestNewSessionWatches(t *testing.T) {
 		s.forget()
 		s.seen()
 		ping(t, t.Context(), c)
-		got := s.seen()
-		wrong(t, !slices.Contains(got, "resources/subscribe s-2 2025-11-25"), "got %q, want the resource watched in the new session", got)
+		has(t, s.seen(), "resources/subscribe s-2 2025-11-25", true)
 		wantChanges(t, sub, stale)
 	})
 }

@@ -111,18 +111,13 @@ func TestWithTask(t *testing.T) {
 		w.polls, w.progress = 3, true
 		start := time.Now()
 		var heard []float64
-		res, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow),
-			mcpclient.WithProgress(func(p mcp.Progress) { heard = append(heard, p.Progress) }))
-		if err != nil || res.Text() != "done" || time.Since(start) != 3*time.Second {
-			t.Errorf("got %+v, %v after %v, want the task's result after 3s", res, err, time.Since(start))
-		}
+		callText(t, t.Context(), c, "slow", "done", mcpclient.WithTask(slow), mcpclient.WithProgress(func(p mcp.Progress) { heard = append(heard, p.Progress) }))
+		check.Equal(t, "took", time.Since(start), 3*time.Second)
 		want := []float64{1, 2, 3, 4}
 		wrong(t, len(heard) < len(want) || !slices.Equal(heard[:len(want)], want), "got the progress %v, want at least %v", heard, want)
 		synctest.Wait()
 		for _, m := range w.seen[1:] {
-			if strings.Contains(string(m.Params.Meta), "progressToken") {
-				t.Errorf("got %s with the _meta %s, want one token for the whole", m.Method, m.Params.Meta)
-			}
+			wrong(t, strings.Contains(string(m.Params.Meta), "progressToken"), "got %s with the _meta %s, want one token for the whole", m.Method, m.Params.Meta)
 		}
 		w.cancelled(t, false) // which has waited
 
@@ -159,14 +154,12 @@ func TestWithTaskLimits(t *testing.T) {
 					ctx = withTimeout(t, limit)
 				}
 				start := time.Now()
-				var err error
 				if tt.wait {
-					_, err = c.Task("k", "slow").Wait(ctx, tt.opts...)
+					check.Is(t, check.Err(c.Task("k", "slow").Wait(ctx, tt.opts...)), context.DeadlineExceeded)
 				} else {
-					_, err = c.CallTool(ctx, "slow", nil, tt.opts...)
+					check.Is(t, check.Err(c.CallTool(ctx, "slow", nil, tt.opts...)), context.DeadlineExceeded)
 				}
-				took := time.Since(start)
-				wrong(t, !errors.Is(err, context.DeadlineExceeded) || took != limit, "got %v after %v, want the deadline after %v", err, took, limit)
+				check.Equal(t, "after", time.Since(start), limit)
 				w.cancelled(t, !tt.wait)
 			})
 		})
@@ -178,13 +171,14 @@ func TestWithTaskLimits(t *testing.T) {
 func TestWithTaskIdleTimeout(t *testing.T) {
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		limit := mcpclient.WithIdleTimeout(300 * time.Millisecond)
+		call := func() error {
+			return check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit))
+		}
 		w.polls = 5
-		check.NoError(t, check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit)))
-
+		check.NoError(t, call())
 		synctest.Wait()
 		w.polls, w.lag = 0, 200*time.Millisecond
-		check.NoError(t, check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit)))
-
+		check.NoError(t, call())
 		synctest.Wait()
 		w.silent, w.lag = true, 0
 		late := func(what string, want time.Duration, wait func() error) {
@@ -192,9 +186,6 @@ func TestWithTaskIdleTimeout(t *testing.T) {
 			start := time.Now()
 			check.Is(t, wait(), context.DeadlineExceeded, what)
 			check.Equal(t, what, time.Since(start), want)
-		}
-		call := func() error {
-			return check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit))
 		}
 		late("silence", 300*time.Millisecond, call)
 		w.cancelled(t, true)
@@ -232,33 +223,29 @@ func TestWithTaskIdleInPauses(t *testing.T) {
 // The result of a task is checked like any other.
 func TestWithTaskOutputCheck(t *testing.T) {
 	tool := &mcp.Tool{Name: "slow", Execution: slow.Execution, OutputSchema: json.RawMessage(`{"type":"object","required":["n"]}`)}
-	check := mcpclient.WithOutputCheck(tool, new(schemacheck.Validator))
+	checked := mcpclient.WithOutputCheck(tool, new(schemacheck.Validator))
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
-		call := func() (called, waited error) {
+		call := func() (errs [2]error) {
+			w.polls = 0
+			errs[0] = check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(tool), checked))
 			synctest.Wait()
 			w.polls = 0
-			_, called = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(tool), check)
-			synctest.Wait()
-			w.polls = 0
-			_, waited = c.Task("k", "slow").Wait(t.Context(), check)
-			return called, waited
+			errs[1] = check.Err(c.Task("k", "slow").Wait(t.Context(), checked))
+			return errs
 		}
-		if called, waited := call(); called != nil || waited != nil {
-			t.Errorf("got %v and %v for output that fits", called, waited)
+		for _, err := range call() {
+			check.NoError(t, err, "output that fits")
 		}
 		synctest.Wait()
 		w.output = `{}`
-		called, waited := call()
-		for _, err := range []error{called, waited} {
-			e := wantError[*mcpclient.OutputError](t, err)
-			wrong(t, e.Result.Text() != "done", "got the result %+v, want the task's", e.Result)
+		for _, err := range call() {
+			check.Equal(t, "the task's result", wantError[*mcpclient.OutputError](t, err).Result.Text(), "done")
 		}
 		synctest.Wait()
 		w.seen = nil
 		unusable := mcpclient.WithOutputCheck(&mcp.Tool{Name: "slow", OutputSchema: json.RawMessage(`7`)}, new(schemacheck.Validator))
-		if _, err := c.Task("k", "slow").Wait(t.Context(), unusable); err == nil || w.seen != nil {
-			t.Errorf("a schema that cannot be used: got %v after the requests %q, want an error before them", err, w.methods())
-		}
+		check.Fails(t, check.Err(c.Task("k", "slow").Wait(t.Context(), unusable)), "a schema that cannot be used")
+		check.Equal(t, "requests", len(w.seen), 0)
 	})
 }
 
@@ -286,43 +273,37 @@ func TestWithTaskLeavesAlone(t *testing.T) {
 func TestWithTaskElsewhere(t *testing.T) {
 	exact := modern()
 	exact.Protocol.Capabilities, exact.Protocol.ExactCapabilities = json.RawMessage(`{}`), true
-	forbidden := undeclared(legacy())
 	for name, tt := range map[string]struct {
 		opts mcpclient.Options
 		tool *mcp.Tool
 	}{
 		"legacy server":      {legacy(), slow},
 		"modern server":      {modern(), slow},
-		"legacy tool":        {forbidden, &mcp.Tool{Name: "slow"}},
+		"legacy tool":        {undeclared(legacy()), &mcp.Tool{Name: "slow"}},
 		"modern declaration": {exact, slow},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, tt.opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				go func() {
-					m := p.next()
-					wrong(t, strings.Contains(string(m.Params.Meta), "tasks"), "got the _meta %s, want no word of tasks", m.Params.Meta)
-					p.answer(m)
-				}()
-				callText(t, t.Context(), c, "slow", "slow", mcpclient.WithTask(tt.tool))
-				p.quiet()
-			})
+		bubble(t, name, func(t *testing.T) {
+			c, p := connectedPeer(t, tt.opts)
+			go func() {
+				m := p.next()
+				wrong(t, strings.Contains(string(m.Params.Meta), "tasks"), "got the _meta %s, want no word of tasks", m.Params.Meta)
+				p.answer(m)
+			}()
+			callText(t, t.Context(), c, "slow", "slow", mcpclient.WithTask(tt.tool))
+			p.quiet()
 		})
 	}
 }
 
 // A continued call may become a task, even if the caller answered its questions.
 func TestContinueWithTask(t *testing.T) {
-	opts := rooted(modern())
-	opts.Protocol.AllowUndeclared = true
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+	inBubble(t, undeclared(rooted(modern())), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"roots/list"}}}}`)
-			w := &worker{peer: p, output: `null`, end: "completed"}
-			w.work()
+			(&worker{peer: p, output: `null`, end: "completed"}).work()
 		}()
-		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithManualInput())
-		round := wantError[*mcp.InputRequired](t, err)
-		check.Equal(t, "", textOf(mcpclient.Continue[mcp.CallToolResult](t.Context(), c, round, map[string]any{"q": json.RawMessage(`{"roots":[]}`)}, mcpclient.WithTask(slow), mcpclient.WithManualInput())), "done")
+		r := round(t, check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithManualInput())))
+		check.Equal(t, "", textOf(mcpclient.Continue[mcp.CallToolResult](t.Context(), c, r, map[string]any{"q": json.RawMessage(`{"roots":[]}`)}, mcpclient.WithTask(slow), mcpclient.WithManualInput())), "done")
 	})
 }
 
@@ -330,10 +311,9 @@ func TestContinueWithTask(t *testing.T) {
 func TestTaskIsCancelledBeforeClose(t *testing.T) {
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		w.silent = true
-		ctx := withTimeout(t, 1500*time.Millisecond)
-		_, err := c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow))
-		closed := c.Close()
-		wrong(t, closed != nil || !errors.Is(err, context.DeadlineExceeded), "got %v, and %v of Close, want the deadline", err, closed)
+		err := check.Err(c.CallTool(withTimeout(t, 1500*time.Millisecond), "slow", nil, mcpclient.WithTask(slow)))
+		check.NoError(t, c.Close())
+		check.Is(t, err, context.DeadlineExceeded)
 		w.cancelled(t, true)
 	})
 }
@@ -356,19 +336,15 @@ func TestTaskIsCancelledOverHTTP(t *testing.T) {
 			}
 			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 		})
-		h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
-		next := h.Client.Transport
-		h.Client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), WrapTransport: watched(func(r *http.Request) {
 			name, _ := r.Context().Value(user{}).(string)
 			r.Header.Set("User", name)
-			return next.RoundTrip(r)
-		})
-		c := connected(t, h, undeclared(modern()))
+		})}, undeclared(modern()))
 		ctx := context.WithValue(t.Context(), user{}, "eve")
 		check.Is(t, check.Err(c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
 		got := <-cancelled
 		for name, want := range map[string]string{"Mcp-Method": "tasks/cancel", "Mcp-Name": "k", "User": "eve"} {
-			wrong(t, got.Get(name) != want, "got %s %q, want %q", name, got.Get(name), want)
+			check.Equal(t, name, got.Get(name), want)
 		}
 	})
 }
@@ -377,9 +353,7 @@ func TestTaskIsCancelledOverHTTP(t *testing.T) {
 func taskWithSecret(t *testing.T, server *memhttp.Server, opts mcpclient.Options) error {
 	opts.Protocol.AllowUndeclared = true
 	h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"X-Key": {"secret-key"}}}
-	c := connected(t, h, opts)
-	_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow))
-	return err
+	return check.Err(connected(t, h, opts).CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow)))
 }
 
 // If the server repeats a secret in an answer about a task, the error of the call does not
@@ -411,9 +385,8 @@ func TestWithTaskHidesSecrets(t *testing.T) {
 					_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, answer)
 				})
 				err := taskWithSecret(t, s, opts)
-				if err == nil || strings.Contains(err.Error(), "secret-key") || !strings.Contains(err.Error(), "who is [secret]?") {
-					t.Errorf("got %v, want what the server says without the secret", err)
-				}
+				check.Text(t, err, "who is [secret]?")
+				wrong(t, strings.Contains(fmt.Sprint(err), "secret-key"), "got %v, want what the server says without the secret", err)
 			})
 		}
 	}
@@ -429,9 +402,8 @@ func TestWithTaskHidesSecretAtTheCut(t *testing.T) {
 					_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 				})
 				err := taskWithSecret(t, s, opts)
-				if err == nil || !strings.Contains(err.Error(), "xxx") || strings.Contains(err.Error(), "xsecre") {
-					t.Errorf("%s, %s: got %v, want no part of the secret", era, form, err)
-				}
+				check.Text(t, err, "xxx", era, form)
+				wrong(t, strings.Contains(fmt.Sprint(err), "xsecre"), "%s, %s: got %v, want no part of the secret", era, form, err)
 			})
 		}
 	}
@@ -469,8 +441,7 @@ func TestOptionOfAnotherTool(t *testing.T) {
 // If a tool that requires a task is called without one, the error says what to do.
 func TestTaskDemanded(t *testing.T) {
 	const demand = `{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
-	declared, exact := modern(), modern()
-	declared.Protocol.AllowUndeclared = true
+	declared, exact := undeclared(modern()), modern()
 	exact.Protocol.Capabilities, exact.Protocol.ExactCapabilities = json.RawMessage(`{}`), true
 	for name, tt := range map[string]struct {
 		opts       mcpclient.Options
@@ -484,16 +455,19 @@ func TestTaskDemanded(t *testing.T) {
 		"another":     {declared, mcp.CodeMissingCapability, `{"requiredCapabilities":{"sampling":{}}}`, "server error -32021: no"},
 		"other code":  {declared, -32000, demand, "server error -32000: no"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, tt.opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				go p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, tt.code, tt.data)
-				_, err := c.CallTool(t.Context(), "slow", nil)
-				if wantError[*mcp.RPCError](t, err); !strings.HasSuffix(err.Error(), tt.want) {
-					t.Errorf("got %v, want %s at the end", err, tt.want)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			c, p := connectedPeer(t, tt.opts)
+			go p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, tt.code, tt.data)
+			refusedAtLast(t, check.Err(c.CallTool(t.Context(), "slow", nil)), tt.want)
 		})
 	}
+}
+
+// refusedAtLast checks that an error is the server's, and its end.
+func refusedAtLast(t *testing.T, err error, want string) {
+	t.Helper()
+	wantError[*mcp.RPCError](t, err)
+	wrong(t, !strings.HasSuffix(err.Error(), want), "got %v, want %s at the end", err, want)
 }
 
 // A server of 2025-11-25 that requires a task refuses with an unspecific code. The advice
@@ -521,11 +495,7 @@ func TestTaskOfAnotherRevision(t *testing.T) {
 				}
 				p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`)
 			}
-			c := connected(t, transport, tt.opts)
-			_, err := c.CallTool(t.Context(), "slow", nil, tt.call...)
-			if wantError[*mcp.RPCError](t, err); !strings.HasSuffix(err.Error(), tt.want) {
-				t.Errorf("got %v, want %s at the end", err, tt.want)
-			}
+			refusedAtLast(t, check.Err(connected(t, transport, tt.opts).CallTool(t.Context(), "slow", nil, tt.call...)), tt.want)
 		})
 	}
 }
@@ -563,8 +533,7 @@ func TestTaskThatIsLeft(t *testing.T) {
 						return tt.refuse
 					}))
 				}
-				want := cmp.Or(tt.refuse, context.Canceled)
-				wrong(t, !errors.Is(err, want), "got %v, want %v", err, want)
+				check.Is(t, err, cmp.Or(tt.refuse, context.Canceled))
 				w.cancelled(t, tt.cancels)
 			})
 		})

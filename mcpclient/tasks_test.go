@@ -6,15 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -34,40 +30,29 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	start := time.Now()
 	task, err := c.StartTask(ctx, slow, map[string]int{"a": 1}, time.Minute)
 	check.Must(t, err)
-	minute := time.Minute
-	want := mcp.TaskState{
-		ID: "k1", Status: mcp.TaskWorking, TTL: &minute, PollInterval: 5 * time.Second,
+	check.Same(t, "state", task.State(), mcp.TaskState{
+		ID: "k1", Status: mcp.TaskWorking, TTL: new(time.Minute), PollInterval: 5 * time.Second,
 		CreatedAt: "2026-01-01T00:00:00Z", UpdatedAt: "2026-01-01T00:00:01Z",
-	}
-	diff := cmp.Diff(want, task.State())
-	wrong(t, diff != "" || task.ID() != "k1", "state: got +, want -:\n%s", diff)
-	res, err := task.Wait(ctx)
-	if err != nil || res.Text() != "done" {
-		t.Fatalf("got %+v, %v", res, err)
-	}
+	})
+	check.Equal(t, "id", task.ID(), "k1")
+	check.Equal(t, "", textOf(task.Wait(ctx)), "done")
 	took := time.Since(start)
 	wrong(t, took%(5*time.Second) != 0 || took == 0, "polled for %v, want a multiple of 5 s", took)
 
 	old := c.Task("old", "slow") // like another process
-	_, err = old.Wait(ctx)
-	e := wantError[*mcp.RPCError](t, err)
-	wrong(t, e.Message != "broken", "failed: got %v", err)
-	ttl := old.State().TTL
-	wrong(t, ttl != nil, "forever: got %v, want nil", ttl)
+	check.Equal(t, "failed", wantError[*mcp.RPCError](t, check.Err(old.Wait(ctx))).Message, "broken")
+	check.Equal(t, "forever", old.State().TTL, nil)
 	check.NoError(t, old.Cancel(ctx))
-	if _, err := old.Wait(ctx); !errors.Is(err, mcpclient.ErrTaskCancelled) || !old.State().Status.Final() {
-		t.Errorf("cancelled: got %v", err)
-	}
-	_, err = old.Poll(ctx)
-	wantCode(t, err, mcp.CodeInvalidParams)
+	check.Is(t, check.Err(old.Wait(ctx)), mcpclient.ErrTaskCancelled)
+	check.Equal(t, "final", old.State().Status.Final(), true)
+	wantCode(t, check.Err(old.Poll(ctx)), mcp.CodeInvalidParams)
 	now, err := c.StartTask(ctx, slow, nil, 0)
-	if err != nil || now.ID() != "" {
-		t.Fatalf("at once: got %+v, %v", now, err)
-	}
-	state, pollErr := now.Poll(ctx)
-	if res, err := now.Wait(ctx); err != nil || res.Text() != "at once" || state.Status != mcp.TaskCompleted || pollErr != nil || now.Cancel(ctx) != nil {
-		t.Errorf("at once: got %+v in state %+v, %v, %v", res, state, err, pollErr)
-	}
+	check.Must(t, err)
+	check.Equal(t, "id of a task that ended at once", now.ID(), "")
+	state, err := now.Poll(ctx)
+	check.NoError(t, errors.Join(err, now.Cancel(ctx)))
+	check.Equal(t, "at once", state.Status, mcp.TaskCompleted)
+	check.Equal(t, "at once", textOf(now.Wait(ctx)), "at once")
 }
 
 func TestTasks(t *testing.T) {
@@ -79,8 +64,7 @@ func TestTasks(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			ping(t, ctx, c)
 			for _, support := range []string{``, `{}`, `{"taskSupport":"forbidden"}`, `7`} {
-				_, err := c.StartTask(ctx, &mcp.Tool{Name: "slow", Execution: json.RawMessage(support)}, nil, 0)
-				wantError[*mcpclient.CapabilityError](t, err)
+				wantError[*mcpclient.CapabilityError](t, check.Err(c.StartTask(ctx, &mcp.Tool{Name: "slow", Execution: json.RawMessage(support)}, nil, 0)))
 			}
 		}},
 		{name: "tasks_modern", opts: rooted(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -93,8 +77,7 @@ func TestTasks(t *testing.T) {
 		}},
 	})
 	playAll(t, bothEras(conversation{name: "tasks_undeclared", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		_, err := c.StartTask(ctx, slow, nil, 0)
-		wantError[*mcpclient.CapabilityError](t, err)
+		wantError[*mcpclient.CapabilityError](t, check.Err(c.StartTask(ctx, slow, nil, 0)))
 		check.Text(t, check.Err(c.StartTask(ctx, slow, nil, -1)), "ttl -1ns is negative")
 	}}))
 }
@@ -126,20 +109,13 @@ func TestListTasks(t *testing.T) {
 		describe := func(s *mcp.TaskState) string {
 			return fmt.Sprint(s.ID, " ", s.Status, " ", s.PollInterval, " ", s.TTL != nil && *s.TTL == time.Minute)
 		}
-		got, err := collect(c.Tasks(ctx), describe)
-		want := []string{"a working 5s true", "b completed 0s false"}
-		wrong(t, err != nil || !slices.Equal(got, want), "got %q, %v, want %q", got, err, want)
-		if got, err := collect(c.Tasks(ctx), describe); !errors.Is(err, mcp.ErrInvalidResult) {
-			t.Errorf("unknown status: got %q, %v, want ErrInvalidResult", got, err)
-		}
+		wantList(t, c.Tasks(ctx), describe, nil, "a working 5s true", "b completed 0s false")
+		check.Is(t, check.Err(collect(c.Tasks(ctx), describe)), mcp.ErrInvalidResult, "unknown status")
 	}}})
-	for _, opts := range []mcpclient.Options{legacy(), modern()} {
-		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-			_, err := collect(c.Tasks(t.Context()), func(*mcp.TaskState) string { return "" })
-			wantError[*mcpclient.CapabilityError](t, err)
-			p.quiet()
-		})
-	}
+	eachPeer(t, func(t *testing.T, _ string, c *mcpclient.Client, p *peer) {
+		wantError[*mcpclient.CapabilityError](t, check.Err(collect(c.Tasks(t.Context()), func(*mcp.TaskState) string { return "" })))
+		p.quiet()
+	})
 }
 
 // The number of a task's questions and rounds is bounded.
@@ -157,15 +133,12 @@ func TestTaskBounds(t *testing.T) {
 				return
 			}
 			gets++
-			status := "input_required"
-			if questions == "" {
-				status = "completed"
-			}
-			asked := questions
-			if asked == "new" {
+			status, asked := "input_required", questions
+			switch questions {
+			case "new":
 				asked = `{"q` + string(m.ID) + `":{"method":"roots/list"}}`
-			} else if asked == "" {
-				asked = `{}`
+			case "":
+				status, asked = "completed", `{}`
 			}
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":%q,"pollIntervalMs":%s,"inputRequests":%s,"result":{"content":[]}}}`, m.ID, status, poll, asked)
 		})
@@ -209,9 +182,8 @@ func TestNoTasksBefore20251125(t *testing.T) {
 		transport.greet = func(p *peer) {
 			p.greetWith(mcp.Revision20250618, `{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}`)
 		}
-		c := connected(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}})
-		_, err := c.StartTask(t.Context(), slow, nil, 0)
-		wantError[*mcpclient.CapabilityError](t, err)
+		c := connected(t, transport, speaking(mcp.Revision20250618))
+		wantError[*mcpclient.CapabilityError](t, check.Err(c.StartTask(t.Context(), slow, nil, 0)))
 		(<-transport.peers).quiet()
 	})
 }
@@ -235,20 +207,14 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 		})
 		task := c.Task("k", "slow")
 		check.Text(t, check.Err(task.Wait(t.Context())), "no model", "a question without an answer")
-		var waits sync.WaitGroup
-		for range 2 { // one answers, and the other continues to poll
-			waits.Go(func() {
-				for range 2 {
-					ctx := withTimeout(t, 5*time.Second)
-					check.Is(t, check.Err(task.Wait(ctx)), context.DeadlineExceeded)
-				}
-			})
-		}
-		waits.Wait()
+		together(2, func() { // one answers, and the other continues to poll
+			for range 2 {
+				check.Is(t, check.Err(task.Wait(withTimeout(t, 5*time.Second))), context.DeadlineExceeded)
+			}
+		})
 		synctest.Wait() // for the answer to the last poll
-		if asked, updates := asked.Load(), updates.Load(); asked != 2 || updates != 1 {
-			t.Errorf("asked %d times and told %d answers, want the failure, and then once", asked, updates)
-		}
+		check.Equal(t, "questions: the failure, and then once", asked.Load(), 2)
+		check.Equal(t, "answers", updates.Load(), 1)
 	})
 }
 
@@ -284,7 +250,7 @@ func TestTaskIsAnsweredLater(t *testing.T) {
 			"no question":  other.Answer(t.Context(), r, map[string]any{"z": tea()}),
 			"no id":        c.Task("", "slow").Answer(t.Context(), r, answer),
 		} {
-			wrong(t, err == nil, "%s is answered", name)
+			check.Fails(t, err, name)
 		}
 		for range 2 { // the second time after the end of the task
 			check.Must(t, other.Answer(t.Context(), r, answer))
@@ -310,16 +276,13 @@ func TestTaskResultElsewhere(t *testing.T) {
 		})
 		task := c.Task("k", "slow")
 		check.Is(t, task.Cancel(t.Context()), mcp.ErrInvalidResult, "tasks/cancel")
-		ctx := withTimeout(t, time.Minute)
-		wantBoth(t, check.Err(task.Wait(ctx)), mcp.ErrInvalidResult, "answer: ", "tasks/update")
+		wantBoth(t, check.Err(task.Wait(withTimeout(t, time.Minute))), mcp.ErrInvalidResult, "answer: ", "tasks/update")
 	})
 }
 
 // A server of revision 2025-11-25 may report a cancelled task at once, and then forget it.
 func TestCancelledTaskIsNotAskedFor(t *testing.T) {
-	var log logged
-	opts := undeclared(legacy())
-	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	opts, log := logs(undeclared(legacy()), slog.LevelDebug)
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		task := c.Task("secret-id", "slow")
 		go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"secret-id","status":"cancelled"}}`)
@@ -368,14 +331,9 @@ func TestLateAnswerTakesNothingBack(t *testing.T) {
 func TestTaskIsCancelledMeanwhile(t *testing.T) {
 	inBubble(t, undeclared(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		task := c.Task("k", "slow")
-		waited := make(chan error)
-		go func() {
-			_, err := task.Wait(t.Context())
-			waited <- err
-		}()
+		waited := background(func() error { return check.Err(task.Wait(t.Context())) })
 		poll := p.next()
-		cancelled := make(chan error)
-		go func() { cancelled <- task.Cancel(t.Context()) }()
+		cancelled := background(func() error { return task.Cancel(t.Context()) })
 		p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"cancelled"}}`)
 		check.NoError(t, <-cancelled)
 		p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such task"}}`, poll.ID)
@@ -445,8 +403,8 @@ func TestTaskResultTakesItsTime(t *testing.T) {
 				}()
 				start := time.Now()
 				_, err := c.Task("k", "slow").Wait(t.Context(), tt.opts...)
-				took := time.Since(start)
-				wrong(t, took != tt.want || (err == nil) != (tt.want == late), "got %v after %v, want the end after %v", err, took, tt.want)
+				check.Equal(t, "after", time.Since(start), tt.want)
+				check.Equal(t, "succeeds", err == nil, tt.want == late)
 				time.Sleep(late)
 			})
 		})
@@ -467,13 +425,9 @@ func TestTaskAnswerThatFailed(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","taskId":"k","status":"input_required","inputRequests":{"q":%s}}}`, m.ID, samplingQuestion)
 		})
 		task := c.Task("k", "slow")
-		_, err := task.Wait(t.Context())
-		if err := task.Answer(t.Context(), round(t, err), map[string]any{"q": tea()}); err == nil {
-			t.Fatal("the server refused the answer, and Answer returned no error")
-		}
-		ctx := withTimeout(t, time.Minute)
-		_, err = task.Wait(ctx)
-		r := round(t, err)
-		wrong(t, len(r.Requests) != 1, "got %+v, want the question again", r)
+		r := round(t, check.Err(task.Wait(t.Context())))
+		check.Fails(t, task.Answer(t.Context(), r, map[string]any{"q": tea()}), "the server refused the answer")
+		r = round(t, check.Err(task.Wait(withTimeout(t, time.Minute))))
+		check.Equal(t, "questions again", len(r.Requests), 1)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -101,10 +100,11 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 	for _, sse := range []bool{false, true} {
 		bubble(t, fmt.Sprint("SSE ", sse), func(t *testing.T) {
 			var server http.Handler = new(sessionServer)
+			revision := "" // probe
 			if sse {
 				old := newOldServer(t)
 				go old.shake()
-				server = old
+				server, revision = old, mcp.Revision20241105
 			}
 			s := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 				if r.Header.Get("Authorization") != "Bearer fresh" {
@@ -121,11 +121,7 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 			}
 			recipe := direct(s.URL()+"/sse", s.Client())
 			recipe.SSE, recipe.Token = sse, token
-			opts := mcpclient.Options{}
-			if sse {
-				opts.Protocol.Revision = mcp.Revision20241105
-			}
-			connected(t, recipe, opts)
+			connected(t, recipe, speaking(revision))
 			check.Equal(t, "times asked", asked, 1)
 		})
 	}
@@ -139,10 +135,9 @@ func TestUnauthorizedSaysWhatToDo(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
-			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header}, nil)
-			if wantError[*transport.HTTPError](t, err); !strings.Contains(err.Error(), want) {
-				t.Errorf("with the header %v: got %v, want %q", header, err, want)
-			}
+			err := connectError(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header}, mcpclient.Options{})
+			wantError[*transport.HTTPError](t, err)
+			check.Text(t, err, want, header)
 		})
 	}
 }
@@ -203,10 +198,9 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 			return token.Renew("new-token")
 		}
 		recipe.Token = token
-		c := connected(t, recipe, mcpclient.Options{
-			Protocol: mcpclient.Protocol{Revision: mcp.Revision20241105},
-			Restart:  &mcpclient.Restart{Attempts: 1},
-		})
+		opts := speaking(mcp.Revision20241105)
+		opts.Restart = &mcpclient.Restart{Attempts: 1}
+		c := connected(t, recipe, opts)
 		check.Must(t, token.ChangeUser("old-token"))
 		synctest.Wait()
 		current.Store(second)
@@ -216,13 +210,13 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 			second.say <- answerTo(<-second.got)
 		}()
 		synctest.Wait()
-		_, err := c.CallTool(t.Context(), "a", nil)
-		wrong(t, err != nil || asked != 1, "got %v after %d questions, want the result after 1", err, asked)
+		check.NoError(t, check.Err(c.CallTool(t.Context(), "a", nil)))
+		check.Equal(t, "asked", asked, 1)
 	})
 }
 
 func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer)) {
-	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
+	withDiplomat(t, 0, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		d.refused, d.slow = "Bearer two", time.Second
 		f(t, c, d, token)
 	})
@@ -257,8 +251,7 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 func TestTokenAfterError(t *testing.T) {
 	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		_ = token.ChangeUser("three")
-		soon := withTimeout(t, time.Millisecond)
-		check.Is(t, c.Ping(soon), context.DeadlineExceeded, "too late")
+		check.Is(t, c.Ping(withTimeout(t, time.Millisecond)), context.DeadlineExceeded, "too late")
 		check.NoError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		_ = token.ChangeUser("four")
 		check.NoError(t, c.Notify(t.Context(), "notifications/acme", nil))
@@ -316,12 +309,9 @@ func TestSameTokenIsNotRepeated(t *testing.T) {
 			calls++
 			w.WriteHeader(http.StatusForbidden)
 		})
-		token := bearer("token")
-		c := connectWith(t, s, token, modern())
-		_, err := c.CallTool(t.Context(), "a", nil)
-		if wantError[*transport.HTTPError](t, err); calls != 1 {
-			t.Errorf("got %d requests, want one", calls)
-		}
+		c := connectWith(t, s, bearer("token"), modern())
+		wantStatus(t, check.Err(c.CallTool(t.Context(), "a", nil)), http.StatusForbidden)
+		check.Equal(t, "requests", calls, 1)
 	})
 }
 
@@ -345,9 +335,8 @@ func TestStreamOfOtherUser(t *testing.T) {
 			}
 			return true
 		}})
-		token := new(transport.Bearer)
+		token := bearer("one")
 		token.Refused = func(context.Context, *transport.Refusal) error { return token.ChangeUser("other") }
-		_ = token.ChangeUser("one")
 		c := connectWith(t, server, token, legacy())
 		call := goCall(t.Context(), c, "a")
 		synctest.Wait()
@@ -369,10 +358,9 @@ func TestTokenSourceFails(t *testing.T) {
 			}
 			return transport.Token{Value: "token"}, nil
 		}), modern())
-		_, err := c.CallTool(t.Context(), "a", nil)
-		if wantError[*transport.HTTPError](t, err); !errors.Is(err, errSignedOut) {
-			t.Errorf("refused: got %v, want the error of the source", err)
-		}
+		err := check.Err(c.CallTool(t.Context(), "a", nil))
+		wantStatus(t, err, http.StatusUnauthorized)
+		check.Is(t, err, errSignedOut, "refused")
 		out = true
 		check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), errSignedOut, "asked")
 	})
@@ -435,13 +423,12 @@ func TestRefusedTokenIsRenewedOnce(t *testing.T) {
 			_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
 		})
 		var renewals atomic.Int32
-		token := new(transport.Bearer)
+		token := bearer("one")
 		token.Refused = func(context.Context, *transport.Refusal) error {
 			renewals.Add(1)
 			time.Sleep(time.Second)
 			return token.Renew("two")
 		}
-		_ = token.ChangeUser("one")
 		c := connectWith(t, s, token, modern())
 		now.Store("Bearer two")
 		var wg sync.WaitGroup
@@ -473,17 +460,14 @@ func TestTokenOfManyUsersIsRedacted(t *testing.T) {
 			return transport.Token{Value: "s3cret-of-" + user, Owner: user}, nil
 		}), modern())
 		call := func(user, tool string) error {
-			_, err := c.CallTool(context.WithValue(t.Context(), tokenUser{}, user), tool, nil)
-			return err
+			return check.Err(c.CallTool(context.WithValue(t.Context(), tokenUser{}, user), tool, nil))
 		}
-		var wg sync.WaitGroup
-		var err error
-		wg.Go(func() { err = call("alice", "slow") })
+		slow := background(func() error { return call("alice", "slow") })
 		synctest.Wait()
 		for i := range 20 {
 			check.NoError(t, call(fmt.Sprint("user", i), "quick"))
 		}
-		wg.Wait()
+		err := <-slow
 		wrong(t, err == nil || strings.Contains(err.Error(), "s3cret"), "got %v", err)
 	})
 }

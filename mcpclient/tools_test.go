@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -25,18 +23,14 @@ func TestCallTool(t *testing.T) {
 		got, err := mcpclient.CallToolAs[sum](ctx, c, "add", map[string]int{"a": 1, "b": 2})
 		wrong(t, err != nil || got.Sum != 3, "add: got %+v, %v", got, err)
 		_, err = mcpclient.CallToolAs[sum](ctx, c, "add", nil)
-		if e := wantError[*mcp.ToolError](t, err); e.Result.Tool != "add" || !strings.Contains(e.Error(), "a is missing") {
-			t.Errorf("add without arguments: got %v", e)
-		}
-		_, err = c.CallTool(ctx, "nope", nil)
-		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams || string(e.Data) != `{"name":"nope"}` {
-			t.Errorf("nope: got %v with data %s", e, e.Data)
-		}
+		failed := wantError[*mcp.ToolError](t, err)
+		wrong(t, failed.Result.Tool != "add" || !strings.Contains(failed.Error(), "a is missing"), "add without arguments: got %v", failed)
+		refused := wantError[*mcp.RPCError](t, check.Err(c.CallTool(ctx, "nope", nil)))
+		wrong(t, refused.Code != mcp.CodeInvalidParams || string(refused.Data) != `{"name":"nope"}`, "nope: got %v with data %s", refused, refused.Data)
 		res, err := c.CallTool(ctx, "add", json.RawMessage(`{"n":9007199254740993}`))
 		wrong(t, err != nil || !strings.Contains(string(res.StructuredContent), "9007199254740993"), "large number: got %+v, %v", res, err)
 		for _, broken := range []string{"content", "array", "null"} {
-			res, err := c.CallTool(ctx, "add", nil)
-			wrong(t, !errors.Is(err, mcp.ErrInvalidResult), "broken %s: got %+v, %v", broken, res, err)
+			check.Is(t, check.Err(c.CallTool(ctx, "add", nil)), mcp.ErrInvalidResult, broken)
 		}
 	}}))
 }
@@ -49,10 +43,9 @@ func TestUnusableSchemas(t *testing.T) {
 			`{"name":"odd","inputSchema":{},"outputSchema":` + schema + `}`,
 			`{"name":"odd","title":"no schema"}`,
 		} {
-			h := func(w http.ResponseWriter, _ *http.Request, m message) {
+			overModernHTTP(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s,{"name":"plain","inputSchema":{}}]}}`, m.ID, test)
-			}
-			overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+			}, func(t *testing.T, c *mcpclient.Client) {
 				p, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)
 				if err != nil || len(p.Items) != 2 {
 					t.Fatalf("%s: got %+v, %v, want both tools", test, p, err)
@@ -68,8 +61,7 @@ func TestUnusableSchemas(t *testing.T) {
 func TestBadArguments(t *testing.T) {
 	playAll(t, []conversation{{name: "capabilities", way: "pipe", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		for _, args := range []any{[]int{1}, "text", make(chan int), json.RawMessage(`{"a":`), json.RawMessage(`7`)} {
-			_, err := c.CallTool(ctx, "add", args)
-			check.Text(t, err, `call tool "add": arguments: `, fmt.Sprint(args))
+			check.Text(t, check.Err(c.CallTool(ctx, "add", args)), `call tool "add": arguments: `, fmt.Sprint(args))
 		}
 		check.Text(t, check.Err(c.CallTool(ctx, "add", []byte(`{"a":1}`))), "json.RawMessage", "bytes")
 		ping(t, ctx, c)
@@ -80,14 +72,10 @@ func TestPromptsAndResources(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "prompts_resources", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		p, err := c.GetPrompt(ctx, "greet", map[string]string{"who": "Ada"})
 		wrong(t, err != nil || p.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ada", "got prompt %+v, %v", p, err)
-		_, err = c.GetPrompt(ctx, "greet", nil)
-		wantError[*mcp.RPCError](t, err)
+		wantError[*mcp.RPCError](t, check.Err(c.GetPrompt(ctx, "greet", nil)))
 		r, err := c.ReadResource(ctx, "file:///a")
-		if err != nil || r.Contents[0].Text != "hi" || r.Contents[0].Blob != nil || string(r.Contents[1].Blob) != "\x00\x01" {
-			t.Errorf("got resource %+v, %v", r, err)
-		}
-		_, err = c.ReadResource(ctx, "file:///b")
-		wantCode(t, err, mcp.CodeResourceNotFound)
+		wrong(t, err != nil || r.Contents[0].Text != "hi" || r.Contents[0].Blob != nil || string(r.Contents[1].Blob) != "\x00\x01", "got resource %+v, %v", r, err)
+		wantCode(t, check.Err(c.ReadResource(ctx, "file:///b")), mcp.CodeResourceNotFound)
 	}}))
 }
 
@@ -150,9 +138,7 @@ func TestCallToolAs(t *testing.T) {
 			if err != nil {
 				text = "error"
 			}
-			if text != want || err != nil && !strings.Contains(err.Error(), `call tool "a": `) {
-				t.Errorf("%s: got %v, %v, want %s", result, got, err, want)
-			}
+			wrong(t, text != want || err != nil && !strings.Contains(err.Error(), `call tool "a": `), "%s: got %v, %v, want %s", result, got, err, want)
 		})
 	}
 }
@@ -162,37 +148,19 @@ func TestCallToolAs(t *testing.T) {
 func TestCallToolAsText(t *testing.T) {
 	for text, want := range map[string]string{`The sum is 3.`: "The sum is 3.", `\"quoted\"`: "quoted", ``: ""} {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go func() {
-				for range 2 {
-					p.reply(`{"id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, text)
-				}
-			}()
-			if got, err := mcpclient.CallToolAs[string](t.Context(), c, "a", nil); err != nil || got != want {
-				t.Errorf("%s: got %q, %v, want %q", text, got, err, want)
-			}
-			_, err := mcpclient.CallToolAs[int](t.Context(), c, "a", nil)
-			if err == nil || !strings.Contains(err.Error(), "text (there is no structured content) into int: ") || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s into a number: got %v, want an error that shows it", text, err)
-			}
+			go p.replyAll(`{"id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, text)
+			got, err := mcpclient.CallToolAs[string](t.Context(), c, "a", nil)
+			wrong(t, err != nil || got != want, "%s: got %q, %v, want %q", text, got, err, want)
+			err = check.Err(mcpclient.CallToolAs[int](t.Context(), c, "a", nil))
+			check.Text(t, err, "text (there is no structured content) into int: ")
+			check.Text(t, err, want)
 		})
 	}
 }
 
 func TestExpand(t *testing.T) {
-	for _, test := range []struct {
-		template string
-		values   map[string]string
-		want     string
-	}{
-		{"file:///{path}", map[string]string{"path": "a b/c"}, "file:///a%20b%2Fc"},
-		{"file:///{+path}{?q}", map[string]string{"path": "a/c", "q": "x&y"}, "file:///a/c?q=x%26y"},
-		{"file:///{path}", nil, "file:///"},
-		{"file:///{path}", map[string]string{"path": "käse"}, "file:///k%C3%A4se"},
-		{"file:///fixed", map[string]string{"unused": "x"}, "file:///fixed"},
-	} {
-		got, err := (&mcp.ResourceTemplate{URITemplate: test.template}).Expand(test.values)
-		wrong(t, err != nil || got != test.want, "%s: got %q, %v, want %q", test.template, got, err, test.want)
-	}
+	got, err := (&mcp.ResourceTemplate{URITemplate: "file:///{+path}{?q}"}).Expand(map[string]string{"path": "a/c", "q": "x&y", "unused": "x"})
+	wrong(t, err != nil || got != "file:///a/c?q=x%26y", "got %q, %v", got, err)
 	check.Text(t, check.Err((&mcp.ResourceTemplate{URITemplate: "{broken"}).Expand(nil)), `"{broken"`)
 }
 
@@ -200,60 +168,42 @@ func TestCompletion(t *testing.T) {
 	language := &mcp.CompleteParams{Prompt: "review", Argument: "language", Value: "py"}
 	any := &mcp.CompleteParams{Prompt: "p", Argument: "a"}
 	playAll(t, bothEras(conversation{name: "completion", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		got, err := c.Complete(ctx, language)
-		ten := 10
-		want := &mcp.Completion{Values: []string{"python", "pytorch"}, Total: &ten, HasMore: true}
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("prompt: got +, want -:\n%s%v", diff, err)
-		}
-		got, err = c.Complete(ctx, &mcp.CompleteParams{
-			Template: "file:///{dir}/{name}", Argument: "name", Filled: map[string]string{"dir": "src"},
-		})
-		if diff := cmp.Diff(&mcp.Completion{Values: []string{}}, got); diff != "" || err != nil {
-			t.Errorf("template: got +, want -:\n%s%v", diff, err)
-		}
-		got, err = c.Complete(ctx, any)
-		if err != nil || len(got.Values) != 100 || got.Values[99] != "99" || !got.HasMore {
-			t.Errorf("101 values: got %+v, %v, want the first 100 and HasMore", got, err)
-		}
-		if _, err = c.Complete(ctx, any); !errors.Is(err, mcp.ErrInvalidResult) {
-			t.Errorf("no completion in the result: got %v, want ErrInvalidResult", err)
-		}
-		_, err = c.Complete(ctx, any)
-		e := wantError[*mcp.RPCError](t, err)
-		wrong(t, e.Code != mcp.CodeInvalidParams || !strings.Contains(err.Error(), `argument "a" of "p"`), "refused: got %v", err)
-		if _, err = c.Complete(ctx, &mcp.CompleteParams{Argument: "a"}); err == nil || !strings.Contains(err.Error(), "Prompt or Template") {
-			t.Errorf("no reference: got %v", err)
-		}
+		wantCompletion(t, c, language, &mcp.Completion{Values: []string{"python", "pytorch"}, Total: new(10), HasMore: true})
+		wantCompletion(t, c, &mcp.CompleteParams{Template: "file:///{dir}/{name}", Argument: "name", Filled: map[string]string{"dir": "src"}}, &mcp.Completion{Values: []string{}})
+		got, err := c.Complete(ctx, any)
+		wrong(t, err != nil || len(got.Values) != 100 || got.Values[99] != "99" || !got.HasMore, "101 values: got %+v, %v, want the first 100 and HasMore", got, err)
+		check.Is(t, check.Err(c.Complete(ctx, any)), mcp.ErrInvalidResult, "no completion in the result")
+		err = check.Err(c.Complete(ctx, any))
+		wantCode(t, err, mcp.CodeInvalidParams)
+		check.Text(t, err, `argument "a" of "p"`)
+		check.Text(t, check.Err(c.Complete(ctx, &mcp.CompleteParams{Argument: "a"})), "Prompt or Template", "no reference")
 	}}))
 	playAll(t, []conversation{
-		{name: "completion_2024-11-05", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20241105}}, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		{name: "completion_2024-11-05", opts: speaking(mcp.Revision20241105), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			p := *language
 			p.Filled = map[string]string{"style": "terse"}
-			got, err := c.Complete(ctx, &p)
-			diff := cmp.Diff(&mcp.Completion{Values: []string{"python"}}, got)
-			wrong(t, diff != "" || err != nil, "got +, want -:\n%s%v", diff, err)
+			wantCompletion(t, c, &p, &mcp.Completion{Values: []string{"python"}})
 		}},
-		{name: "completion_undeclared", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250326}}, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			_, err := c.Complete(ctx, language)
-			e := wantError[*mcpclient.CapabilityError](t, err)
-			wrong(t, e.Capability != "completions", "got %v, want the capability completions", err)
+		{name: "completion_undeclared", opts: speaking(mcp.Revision20250326), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			err := wantError[*mcpclient.CapabilityError](t, check.Err(c.Complete(ctx, language)))
+			check.Equal(t, "capability", err.Capability, "completions")
 		}},
 	})
 }
 
+func wantCompletion(t *testing.T, c *mcpclient.Client, p *mcp.CompleteParams, want *mcp.Completion) {
+	t.Helper()
+	got, err := c.Complete(t.Context(), p)
+	check.NoError(t, err)
+	check.Same(t, "completion", got, want)
+}
+
 // An impossible total counts as absent.
 func TestCompletionTotal(t *testing.T) {
-	for total, want := range map[string]string{"-1": "<nil>", "1.5": "<nil>", "null": "<nil>", "0": "0", "7": "7"} {
+	for total, want := range map[string]*int{"-1": nil, "1.5": nil, "null": nil, "0": new(0), "7": new(7)} {
 		inBubble(t, undeclared(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"completion":{"values":[],"total":%s}}}`, total)
-			got, err := c.Complete(t.Context(), &mcp.CompleteParams{Prompt: "p", Argument: "a"})
-			check.Must(t, err)
-			text := "<nil>"
-			if got.Total != nil {
-				text = fmt.Sprint(*got.Total)
-			}
-			check.Equal(t, total, text, want)
+			wantCompletion(t, c, &mcp.CompleteParams{Prompt: "p", Argument: "a"}, &mcp.Completion{Values: []string{}, Total: want})
 		})
 	}
 }
@@ -274,15 +224,12 @@ func TestOutputCheck(t *testing.T) {
 		if res != nil || e.Result.Text() != "t" || !errors.Is(err, mcp.ErrInvalidResult) || bad.Path != "/degrees" || bad.Keyword != "type" {
 			t.Errorf("does not fit: got %+v, %v with %+v", res, err, bad)
 		}
+		wantError[*mcpclient.SchemaViolation](t, check.Err(c.CallTool(ctx, "forecast", nil, checked)))
+		res, err = c.CallTool(ctx, "forecast", nil, checked)
+		wrong(t, err != nil || !res.IsError, "failure of the tool: got %+v, %v", res, err)
 		_, err = c.CallTool(ctx, "forecast", nil, checked)
-		wantError[*mcpclient.SchemaViolation](t, err)
-		if res, err := c.CallTool(ctx, "forecast", nil, checked); err != nil || !res.IsError {
-			t.Errorf("failure of the tool: got %+v, %v", res, err)
-		}
-		_, err = c.CallTool(ctx, "forecast", nil, checked)
-		if bad := wantError[*mcpclient.SchemaViolation](t, err); bad.Path != "" || bad.Keyword != "type" {
-			t.Errorf("null: got %+v", bad)
-		}
+		bad = wantError[*mcpclient.SchemaViolation](t, err)
+		wrong(t, bad.Path != "" || bad.Keyword != "type", "null: got %+v", bad)
 		// A call that cannot be checked is not sent.
 		check.Text(t, check.Err(c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(forecast(`{"$schema":"urn:own"}`), new(schemacheck.Validator)))), "unsupported dialect", "unknown dialect")
 		check.NoError(t, check.Err(c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(&mcp.Tool{}, nil))), "no schema")
@@ -340,8 +287,7 @@ func TestCheckOutputsLeavesToolsIn(t *testing.T) {
 	opts.Schemas = mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[{"name":"odd","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"no name"}}}}]}}`)
-		names, err := collect(c.Tools(t.Context()), toolName)
-		wrong(t, err != nil || len(names) != 1, "got the tools %q, %v, want the one that there is", names, err)
+		wantTools(t, t.Context(), c, "odd")
 	})
 }
 
@@ -363,11 +309,11 @@ func TestCheckOutputsRemembers(t *testing.T) {
 	own[0] = 'x'
 	wrong(t, !held("own") || validator.compiled[0] != `{}`, "got the schema %q, want the one that was registered", validator.compiled)
 	large := fmt.Appendf(nil, `{"description":"%s"}`, strings.Repeat("a", 4<<20))
-	known := 0
 	for i := range 10 {
 		register(fmt.Sprint(i), large)
 		register(fmt.Sprint(i), large) // counts once
 	}
+	known := 0
 	for i := range 10 {
 		if held(fmt.Sprint(i)) {
 			known++
