@@ -55,6 +55,14 @@ func Text(t testing.TB, err error, want string, of ...any) {
 	}
 }
 
+// That reports a claim that does not hold, with a text in the form of [fmt.Sprintf].
+func That(t testing.TB, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf(format, args...)
+	}
+}
+
 // Equal reports two values that differ.
 func Equal[T comparable](t testing.TB, what any, got, want T) {
 	t.Helper()
