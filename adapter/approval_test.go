@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -28,27 +29,21 @@ func annotated() *peer {
 func TestApprovalByTrust(t *testing.T) {
 	for trust, want := range map[Trust]string{TrustNone: "read,write", TrustHints: "write", TrustFull: ""} {
 		var asked []string
-		p := annotated()
-		ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-			asked = append(asked, a.Name)
-			return approval.Decision{Allow: true}, nil
-		}}, Server{Name: "p", Transport: p.transport(t), Policy: Policy{Trust: trust}})
-		ts.Catalog(profile.Plain).Call(t.Context(), call("1", "read", ""))
-		check.Equal(t, "the call allowed", ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)).Text, `{"city":"Rome"}`)
-		if got := strings.Join(asked, ","); got != want {
-			t.Errorf("trust %d: got questions about %q, want %q", trust, got, want)
-		}
+		ts := open(t, &Options{Approve: allowing(func(a *approval.Request) { asked = append(asked, a.Name) })},
+			Server{Name: "p", Transport: annotated().transport(t), Policy: Policy{Trust: trust}})
+		callTool(t, ts, "read", "")
+		check.Equal(t, "the call allowed", callTool(t, ts, "write", `{"city":"Rome"}`).Text, `{"city":"Rome"}`)
+		check.Equal(t, fmt.Sprintf("trust %d: questions about", trust), strings.Join(asked, ","), want)
 	}
 }
 
 func TestApprovalDenies(t *testing.T) {
-	p := annotated()
-	ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+	ts := annotated().open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		if string(a.Arguments) != `{"city":"Rome","days":3}` || a.Call.ID != "7" || a.Server != "p" {
 			t.Errorf("got %s of call %q at %q, want what would be sent", a.Arguments, a.Call.ID, a.Server)
 		}
 		return approval.Decision{Reason: "not now"}, nil
-	}}, Server{Name: "p", Transport: p.transport(t)})
+	}})
 	r := ts.Catalog(profile.Plain).Call(t.Context(), call("7", "write", `{"city":"Rome","days":"3"}`))
 	var denied *deniedError
 	if !errors.As(r.Err, &denied) || denied.reason != "not now" || r.Fatal() != nil || !r.IsError || r.Raw != nil {
@@ -60,28 +55,24 @@ func TestApprovalDenies(t *testing.T) {
 // The host is not asked about an invalid call.
 func TestNoApprovalOfADeadServer(t *testing.T) {
 	p := annotated()
-	ts := open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
+	ts := p.open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
 		t.Error("asked about a call to a dead server")
 		return approval.Decision{}, nil
-	}}, Server{Name: "p", Transport: p.transport(t)})
+	}})
 	p.die()
 	<-ts.Servers()[0].Client.Done()
-	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
-	if !errors.Is(r.Fatal(), mcpclient.ErrClosed) {
-		t.Errorf("got %v, want a fatal error", r.Fatal())
-	}
-	if s := ts.Servers()[0]; !errors.Is(s.Ended, mcpclient.ErrClosed) || len(s.Tools) != 2 {
-		t.Errorf("got status %+v, want one that says that the connection has ended", s)
-	}
+	r := callTool(t, ts, "write", `{"city":"Rome"}`)
+	check.That(t, errors.Is(r.Fatal(), mcpclient.ErrClosed), "got %v, want a fatal error", r.Fatal())
+	s := ts.Servers()[0]
+	check.That(t, errors.Is(s.Ended, mcpclient.ErrClosed) && len(s.Tools) == 2, "got status %+v, want one that says that the connection has ended", s)
 }
 
 func TestApprovalEditsArguments(t *testing.T) {
 	edit := `{"days":2, "city":"Oslo"}`
-	p := annotated()
-	ts := open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
+	ts := annotated().open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
 		return approval.Decision{Allow: true, Arguments: json.RawMessage(edit)}, nil
-	}}, Server{Name: "p", Transport: p.transport(t)})
-	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	}})
+	r := callTool(t, ts, "write", `{"city":"Rome"}`)
 	const sent = `{"days":2,"city":"Oslo"}`
 	check.Equal(t, "", r.Text, "[the user changed the arguments to "+sent+"]\n"+sent)
 	for _, tt := range []struct{ edit, want string }{
@@ -91,7 +82,7 @@ func TestApprovalEditsArguments(t *testing.T) {
 		{`{"city":"Oslo"`, `not valid JSON`},
 	} {
 		edit = tt.edit
-		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+		r := callTool(t, ts, "write", `{"city":"Rome"}`)
 		if r.Fatal() == nil || !strings.Contains(r.Err.Error(), "edited arguments do not fit: "+tt.want) {
 			t.Errorf("%s: got %v, want %q", edit, r.Err, tt.want)
 		}
@@ -102,20 +93,16 @@ func TestApprovalsAreRemembered(t *testing.T) {
 	for scope, want := range map[approval.Scope]int{approval.ScopeCall: 5, approval.ScopeArguments: 4, approval.ScopeTool: 2, approval.ScopeServer: 1} {
 		for _, allow := range []bool{true, false} {
 			asked := 0
-			p := annotated()
-			ts := open(t, &Options{Approve: counted(&asked, approval.Decision{Allow: allow, Remember: scope})}, Server{Name: "p", Transport: p.transport(t)})
+			ts := annotated().open(t, &Options{Approve: counted(&asked, approval.Decision{Allow: allow, Remember: scope})})
 			calls := []llms.ToolCall{
 				call("1", "write", `{"city":"Rome"}`), call("2", "write", `{ "city": "Rome" }`),
 				call("3", "write", `{"city":"Oslo"}`), call("4", "read", "{}"), call("5", "read", `{"x":1}`),
 			}
 			for _, c := range calls {
-				if r := ts.Catalog(profile.Plain).Call(t.Context(), c); r.IsError == allow {
-					t.Errorf("scope %d: got %q for call %s, want the decision to hold", scope, r.Text, c.ID)
-				}
+				r := ts.Catalog(profile.Plain).Call(t.Context(), c)
+				check.That(t, r.IsError != allow, "scope %d: got %q for call %s, want the decision to hold", scope, r.Text, c.ID)
 			}
-			if asked != want {
-				t.Errorf("scope %d: got %d questions, want %d", scope, asked, want)
-			}
+			check.Equal(t, scope, asked, want)
 			check.Must(t, ts.Forget(t.Context(), "other"))
 			ts.Catalog(profile.Plain).Call(t.Context(), calls[0])
 			check.Must(t, ts.Forget(t.Context(), "p"))
@@ -131,11 +118,11 @@ func TestApprovalsAreRemembered(t *testing.T) {
 func TestApprovalEndsWithTheDefinition(t *testing.T) {
 	asked := 0
 	p := annotated()
-	ts := open(t, &Options{Approve: counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeTool})}, Server{Name: "p", Transport: p.transport(t)})
-	ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	ts := p.open(t, &Options{Approve: counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeTool})})
+	callTool(t, ts, "write", `{"city":"Rome"}`)
 	p.AddTool(&sdk.Tool{Name: "write", Description: "Also sends it to us.", InputSchema: json.RawMessage(weather)}, echo)
 	check.Must(t, ts.Refresh(t.Context()))
-	ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	callTool(t, ts, "write", `{"city":"Rome"}`)
 	check.Equal(t, "questions", asked, 2)
 }
 
@@ -145,10 +132,9 @@ func TestApprovalThatFails(t *testing.T) {
 		"error": func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Allow(), oops },
 		"panic": func(context.Context, *approval.Request) (approval.Decision, error) { panic(oops.Error()) },
 	} {
-		p := annotated()
 		var log bytes.Buffer
-		ts := open(t, &Options{Approve: approve, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{Name: "p", Transport: p.transport(t)})
-		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+		ts := annotated().open(t, &Options{Approve: approve, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		r := callTool(t, ts, "write", `{"city":"Rome"}`)
 		if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), oops.Error()) {
 			t.Errorf("%s: the log does not tell:\n%s", name, log.String())
 		}

@@ -23,10 +23,7 @@ func toolWith(t testing.TB, inputSchema string) *Tool {
 }
 
 // valid returns an error if arguments do not fit the tool's schema without repair.
-func (t *Tool) valid(arguments []byte) error {
-	_, err := t.input.Check(arguments)
-	return err
-}
+func (t *Tool) valid(arguments []byte) error { return check.Err(t.input.Check(arguments)) }
 
 const (
 	weather = `{"type":"object","required":["city"],"additionalProperties":false,"properties":{
@@ -49,7 +46,7 @@ const (
 )
 
 func TestArguments(t *testing.T) {
-	tests := []struct{ name, schema, input, want string }{
+	for _, tt := range []struct{ name, schema, input, want string }{
 		{"object", queried, `{"query":"x"}`, `{"query":"x"}`},
 		{"white space", queried, "\ufeff\n {\"query\": \"x\"} \n", `{"query":"x"}`},
 		{"empty", nothing, ``, `{}`},
@@ -131,15 +128,8 @@ func TestArguments(t *testing.T) {
 		{"another name beside the real one", odd, `{"weird name":1,"weird_name":2}`, `{"weird name":1,"weird_name":2}`},
 		{"another name in a list", odd, `{"list":[{"a_b":true}],"plain":1}`, `{"list":[{"a/b":true}],"plain":1}`},
 		{"what fits is left alone", `{"properties":{"v":{"anyOf":[{"type":"integer"},{"type":"string"}]}}}`, `{"v":"3"}`, `{"v":"3"}`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := toolWith(t, tt.schema).arguments(tt.input)
-			if err != nil {
-				t.Fatalf("got %v, want %s", err, tt.want)
-			}
-			check.Equal(t, tt.input, string(got), tt.want)
-		})
+	} {
+		t.Run(tt.name, func(t *testing.T) { toolWith(t, tt.schema).sends(t, tt.input, tt.want) })
 	}
 }
 
@@ -201,16 +191,11 @@ func FuzzArguments(f *testing.F) {
 			args, err := tool.arguments(input)
 			if err != nil {
 				var e *argumentError
-				if !errors.As(err, &e) || e.err == nil || e.Error() == "" {
-					t.Errorf("got %v, want an argumentError that says why", err)
-				}
+				check.That(t, errors.As(err, &e) && e.err != nil && e.Error() != "", "got %v, want an argumentError that says why", err)
 				continue
 			}
 			check.NoError(t, tool.valid(args), args, input, "which is not valid")
-			again, err := tool.arguments(string(args))
-			if err != nil || string(again) != string(args) {
-				t.Errorf("got %s, %v when read again, want %s", again, err, args)
-			}
+			tool.sends(t, string(args), string(args)) // when read again
 		}
 	})
 }

@@ -86,9 +86,8 @@ func TestLargeToolset(t *testing.T) {
 		check.Equal(t, p, ts.Catalog(p).Call(t.Context(), call("1", "_3__t7", benchArguments)).Text, "ok")
 	}
 	for method, want := range map[string]int64{"initialize": 20, "tools/list": 40, "tools/call": int64(len(profile.All()))} {
-		if got := counts[method].Load(); got != want {
-			t.Errorf("%s: got %d requests, want %d", method, got, want)
-		}
+		got := counts[method].Load()
+		check.That(t, got == want, "%s: got %d requests, want %d", method, got, want)
 	}
 }
 

@@ -14,30 +14,21 @@ import (
 
 // A catalog never changes. If its tools change, the toolset has a new one.
 func TestCatalogNeverChanges(t *testing.T) {
-	p := newPeer().tool("read", object, answer("p"))
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	ts := newPeer().tool("read", object, answer("p")).open(t, nil)
 	catalog, definitions := ts.Catalog(profile.Plain), ts.Catalog(profile.Plain).Definitions()
-	if err := ts.Refresh(t.Context()); err != nil || ts.Catalog(profile.Plain) == ts.Catalog(profile.OpenAI) {
-		t.Errorf("got %v, want a catalog for each profile", err)
-	}
+	err := ts.Refresh(t.Context())
+	check.That(t, err == nil && ts.Catalog(profile.Plain) != ts.Catalog(profile.OpenAI), "got %v, want a catalog for each profile", err)
 	q := newPeer().tool("read", object, answer("q")).tool("late", object, answer("q"))
 	check.Must(t, ts.Add(t.Context(), Server{Name: "q", Transport: q.transport(t)}))
-	names := func(c *Catalog) (out []string) {
-		for _, tool := range c.Tools() {
-			out = append(out, tool.Name())
-		}
-		return out
-	}
-	check.Same(t, "tools", names(catalog), []string{"read"})
+	check.Same(t, "tools", namesOf(catalog.Tools()), []string{"read"})
 	check.Same(t, "definitions", catalog.Definitions(), definitions)
-	check.Same(t, "in another one", names(ts.Catalog(profile.Plain)), []string{"p__read", "late", "q__read"})
+	check.Same(t, "in another one", toolNamesOf(ts), []string{"p__read", "late", "q__read"})
 	check.Equal(t, "the tool by its name of then", catalog.Call(t.Context(), call("1", "READ ", "")).Text, "p")
 	var unknown *unknownToolError
 	for _, name := range []string{"late", "q__read", "p__read"} {
 		r := catalog.Call(t.Context(), call("1", name, ""))
-		if want := `Error: there is no tool named "` + name + `". The tools are: read`; !errors.As(r.Err, &unknown) || r.Text != want {
-			t.Errorf("got %q, want %q: it was not offered", r.Text, want)
-		}
+		want := `Error: there is no tool named "` + name + `". The tools are: read`
+		check.That(t, errors.As(r.Err, &unknown) && r.Text == want, "got %q, want %q: it was not offered", r.Text, want)
 	}
 }
 
@@ -66,9 +57,7 @@ func TestCatalogsAreBounded(t *testing.T) {
 				t.Errorf("%s: got %s of another server", target, raw)
 			}
 		}
-		if size < bound/2 || size > bound+bound/4 {
-			t.Errorf("%s: got %d bytes of all schemas, want about %d at most", target, size, bound)
-		}
+		check.That(t, size >= bound/2 && size <= bound+bound/4, "%s: got %d bytes of all schemas, want about %d at most", target, size, bound)
 		if !slices.ContainsFunc(catalog.Changes(), func(c profile.Change) bool {
 			return c.Tool == "large9" && c.Path == "" && c.Effect == "wider" && strings.Contains(c.Note, "too large together")
 		}) {

@@ -37,9 +37,7 @@ func TestComplaintsAreAnswered(t *testing.T) {
 				tests[folder] = source(t, folder)
 			}
 			for name := range strings.SplitSeq(names, ", ") {
-				if !strings.Contains(tests[folder], "\nfunc "+name+"(") {
-					t.Errorf("%s: there is no test %q in %s", cells[0], name, folder)
-				}
+				check.That(t, strings.Contains(tests[folder], "\nfunc "+name+"("), "%s: there is no test %q in %s", cells[0], name, folder)
 			}
 		}
 	}
@@ -65,9 +63,8 @@ func TestToolsWithoutParameters(t *testing.T) {
 		tool := toolWith(t, s)
 		for _, p := range profile.All() {
 			root, strict, changes := parametersOf(t, tool, p)
-			if written := string(tool.input.Parameters) != s; written && len(changes) == 0 {
-				t.Errorf("%s for %s: got no change, want what was spelled out", s, p)
-			}
+			written := string(tool.input.Parameters) != s
+			check.That(t, !written || len(changes) != 0, "%s for %s: got no change, want what was spelled out", s, p)
 			if required, ok := root["required"]; ok && required == nil {
 				t.Errorf("%s for %s: got %s, want no null", s, p, show(root))
 			}
@@ -75,9 +72,7 @@ func TestToolsWithoutParameters(t *testing.T) {
 				t.Errorf("%s for %s: %v\n%s", s, p, err, show(root))
 			}
 		}
-		if got, err := tool.arguments(""); err != nil || string(got) != "{}" {
-			t.Errorf("%s: got %s, %v, want no arguments", s, got, err)
-		}
+		tool.sends(t, "", "{}")
 	}
 }
 
@@ -87,19 +82,17 @@ func TestSlowToolsAreWaitedFor(t *testing.T) {
 		p := newPeer().tool("slow", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			for i := range 20 {
 				time.Sleep(4 * time.Minute)
-				if err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i)}); err != nil {
-					return nil, err
-				}
+				check.NoError(t, req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i)}))
 			}
 			return say("done"), nil
 		})
 		p.tool("wedged", object, hang)
-		ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", "")); r.Text != "done" {
+		ts := p.open(t, nil)
+		if r := callTool(t, ts, "slow", ""); r.Text != "done" {
 			t.Errorf("got %q, %v, want the answer after 80 minutes", r.Text, r.Err)
 		}
 		start := time.Now()
-		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "wedged", ""))
+		r := callTool(t, ts, "wedged", "")
 		if took := time.Since(start); took != 5*time.Minute || !strings.Contains(r.Text, "neither an answer nor progress within 5m0s") {
 			t.Errorf("got %q after %v, want the end of its patience after 5 minutes", r.Text, took)
 		}

@@ -22,26 +22,19 @@ func TestPlaceOfADecision(t *testing.T) {
 		"serve in " + dir:       &mcpclient.Command{Path: "serve", Args: []string{"--token=hidden"}, Dir: dir},
 		"https://a.example/mcp": &mcpclient.HTTP{URL: "https://me:hidden@a.example/mcp?key=hidden"},
 	} {
-		tool := &Tool{server: newServerState(new(Options).withDefaults(), &Server{Name: "s", Transport: transport})}
-		check.Equal(t, "", newKey(approval.ScopeServer, "", tool, nil).Place, want)
+		check.Equal(t, "", serverKey(transport).Place, want)
 	}
 }
 
-// known is a transport of the host with an identity.
-type known struct {
-	transportFunc
-	identity string
+// serverKey is the key of a decision about a server.
+func serverKey(transport mcpclient.Transport) approval.Key {
+	tool := &Tool{server: newServerState(new(Options).withDefaults(), &Server{Name: "s", Transport: transport})}
+	return newKey(approval.ScopeServer, "", tool, nil)
 }
-
-func (k known) Identity() string { return k.identity }
 
 // A decision does not hold for another server with the same label.
 func TestDecisionsEndWithTheServer(t *testing.T) {
 	command := mcpclient.Command{Path: "server", Args: []string{"-a", "b"}}
-	key := func(transport mcpclient.Transport) approval.Key {
-		tool := &Tool{server: newServerState(new(Options).withDefaults(), &Server{Name: "s", Transport: transport})}
-		return newKey(approval.ScopeServer, "", tool, nil)
-	}
 	seen := map[approval.Key]bool{}
 	for _, transport := range []mcpclient.Transport{
 		&command,
@@ -52,20 +45,17 @@ func TestDecisionsEndWithTheServer(t *testing.T) {
 		&mcpclient.HTTP{URL: "https://b.example/mcp"},
 		&mcpclient.HTTP{URL: "https://a.example/mcp", SSE: true},
 		transportFunc(unreachable),
-		known{transportFunc(unreachable), "one"},
-		known{transportFunc(unreachable), "two"},
+		&reached{name: "one"},
+		&reached{name: "two"},
 	} {
-		k := key(transport)
-		if seen[k] {
-			t.Errorf("%+v: got the decisions of another server", transport)
-		}
+		k := serverKey(transport)
+		check.That(t, !seen[k], "%+v: got the decisions of another server", transport)
 		seen[k] = true
 	}
 	again := command
 	again.Env = []string{"TOKEN=new"}
-	if key(&command) != key(&again) || key(&mcpclient.HTTP{URL: "https://a.example/mcp"}) != key(&mcpclient.HTTP{URL: "https://me:new@a.example/mcp"}) {
-		t.Error("got decisions forgotten with a new token, want them kept")
-	}
+	check.Equal(t, "with a new token", serverKey(&again), serverKey(&command))
+	check.Equal(t, "with another password", serverKey(&mcpclient.HTTP{URL: "https://me:new@a.example/mcp"}), serverKey(&mcpclient.HTTP{URL: "https://a.example/mcp"}))
 }
 
 // Toolsets that share a directory know each other's decisions.
@@ -73,11 +63,9 @@ func TestDecisionsOutliveTheToolset(t *testing.T) {
 	dir := t.TempDir()
 	asked := 0
 	for range 2 {
-		ts := open(t, &Options{Decisions: approval.NewFiles(dir), Approve: counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeTool})}, Server{Name: "p", Transport: annotated().transport(t)})
+		ts := annotated().open(t, &Options{Decisions: approval.NewFiles(dir), Approve: counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeTool})})
 		for _, city := range []string{"Rome", "Oslo"} {
-			if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)); r.Err != nil {
-				t.Fatal(r.Err)
-			}
+			check.Must(t, callTool(t, ts, "write", `{"city":"`+city+`"}`).Err)
 		}
 		_ = ts.Close()
 	}
@@ -90,30 +78,24 @@ func TestDecisionsByOlderFingerprints(t *testing.T) {
 	dir := t.TempDir()
 	asked := map[string]int{}
 	var log bytes.Buffer
-	ts := open(t, &Options{
+	ts := viewPeer().open(t, &Options{
 		Decisions: approval.NewFiles(dir), Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked[a.Definition.Name]++
 			return approval.Decision{Allow: true, Remember: approval.ScopeTool}, nil
 		},
-	}, Server{Name: "p", Transport: viewPeer().transport(t)})
+	})
 	catalog := ts.Catalog(profile.Plain)
-	older := map[string]string{
+	for name, fingerprint := range map[string]string{
 		"both_tool":  "c53942dce9f8426a279a373d286221172f2c941157d3b98a91a799a3f403faac",
 		"model_tool": "d18d327d0a4ed13d5812a1bce660cad8d8d4554d29fe98dcdafd4b683fa13372",
-	}
-	for name, fingerprint := range older {
-		tool, ok := catalog.Lookup(name)
-		if !ok {
-			t.Fatalf("there is no %s", name)
-		}
+	} {
+		tool, _ := catalog.Lookup(name)
 		key := newKey(approval.ScopeTool, "", tool, nil)
 		key.Fingerprint = fingerprint
 		check.Must(t, approval.NewFiles(dir).Remember(t.Context(), key, approval.Allow()))
 		for range 2 {
-			if r := catalog.Call(t.Context(), call("1", name, "{}")); r.Err != nil {
-				t.Errorf("%s: %v", name, r.Err)
-			}
+			check.NoError(t, catalog.Call(t.Context(), call("1", name, "{}")).Err, name)
 		}
 	}
 	if asked["both_tool"] != 0 || asked["model_tool"] != 1 || strings.Contains(log.String(), "decision") {
@@ -135,15 +117,10 @@ func (failingDecisions) Forget(context.Context, string, string) error { return e
 func TestDecisionsThatCannotBeKept(t *testing.T) {
 	var log bytes.Buffer
 	asked := 0
-	ts := open(t, &Options{
-		Decisions: failingDecisions{},
-		Logger:    slog.New(slog.NewTextHandler(&log, nil)),
-		Approve:   counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeTool}),
-	}, Server{Name: "p", Transport: annotated().transport(t)})
+	ts := annotated().open(t, &Options{Decisions: failingDecisions{}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Approve: counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeTool})})
 	for range 2 {
-		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Err != nil {
-			t.Error(r.Err)
-		}
+		check.NoError(t, callTool(t, ts, "write", `{"city":"Rome"}`).Err)
 	}
 	if asked != 2 || !strings.Contains(log.String(), "could not recall") || !strings.Contains(log.String(), "could not remember") {
 		t.Errorf("got %d questions and the log %s, want every call asked about, and why", asked, log.String())

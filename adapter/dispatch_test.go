@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
@@ -25,18 +24,13 @@ import (
 func TestDispatchRunsInParallelAndAnswersInOrder(t *testing.T) {
 	// Each call waits for the other one: run one after the other they would not come to an end.
 	met := make(chan struct{})
-	meet := func(first bool) sdk.ToolHandler {
-		return func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			if first {
-				<-met
-				return say("first"), nil
-			}
-			close(met)
-			return say("second"), nil
-		}
-	}
-	p := newPeer().tool("first", object, meet(true)).tool("second", object, meet(false))
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	ts := newPeer().tool("first", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		<-met
+		return say("first"), nil
+	}).tool("second", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		close(met)
+		return say("second"), nil
+	}).open(t, nil)
 	got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{
 		call("1", "first", ""), call("2", "second", "{}"), call("3", "third", "{}"), {ID: "4"},
 	})
@@ -59,22 +53,19 @@ func TestDispatchRunsInParallelAndAnswersInOrder(t *testing.T) {
 
 func TestDispatchIsBounded(t *testing.T) {
 	var running, most atomic.Int32
-	p := newPeer().tool("x", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	ts := newPeer().tool("x", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		n := running.Add(1)
 		defer running.Add(-1)
 		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 		}
 		return say("ok"), nil
-	})
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	}).open(t, nil)
 	calls := make([]llms.ToolCall, 50)
 	for i := range calls {
 		calls[i] = call(fmt.Sprint(i), "x", "")
 	}
 	got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), calls)
-	if err != nil || len(got) != len(calls) {
-		t.Errorf("got %d messages, %v, want %d", len(got), err, len(calls))
-	}
+	check.That(t, err == nil && len(got) == len(calls), "got %d messages, %v, want %d", len(got), err, len(calls))
 	if n := most.Load(); n > parallelism {
 		t.Errorf("got %d at the same time, want at most %d", n, parallelism)
 	}
@@ -82,8 +73,7 @@ func TestDispatchIsBounded(t *testing.T) {
 
 func TestDispatchEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer().tool("x", object, hang)
-		ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+		ts := newPeer().tool("x", object, hang).open(t, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
@@ -100,9 +90,7 @@ func TestDispatchEndsWithTheContext(t *testing.T) {
 func TestCallTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const silence = "neither an answer nor progress"
-		hangs := func(name string) mcpclient.Transport {
-			return newPeer().tool(name, object, hang).transport(t)
-		}
+		hangs := func(name string) mcpclient.Transport { return newPeer().tool(name, object, hang).transport(t) }
 		ts := open(t, &Options{Policy: Policy{CallTimeout: 5 * time.Second}},
 			Server{Name: "p", Transport: hangs("x")},
 			Server{Name: "q", Transport: hangs("y"), Policy: Policy{CallTimeout: time.Minute}},
@@ -136,38 +124,27 @@ func TestCallTimesOut(t *testing.T) {
 }
 
 func TestCallFailures(t *testing.T) {
-	p := newPeer().tool("number", number, echo)
-	p.tool("fails", object, failing("disk full"))
-	p.tool("refuses", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	ts := newPeer().tool("number", number, echo).tool("fails", object, failing("disk full")).tool("refuses", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return nil, &jsonrpc.Error{Code: -32602, Message: "no such account"}
-	})
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-	tests := []struct{ tool, args, want string }{
+	}).open(t, nil)
+	for _, tt := range []struct{ tool, args, want string }{
 		{"fails", "", "Error: disk full"},
 		{"refuses", "", "Error: the server answered with an error: no such account (code -32602)"},
 		{"number", `{"n":"many"}`, `Error: arguments of number: at "/n": want integer, got string "many". Nothing was done. Correct the arguments and call the tool again.`},
-	}
-	for _, tt := range tests {
-		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", tt.tool, tt.args))
-		if r.Text != tt.want || !r.IsError || r.Fatal() != nil {
-			t.Errorf("%s: got %q, fatal %v, want %q", tt.tool, r.Text, r.Fatal(), tt.want)
-		}
-		// langchaingo's executor ends the run on an error.
-		tool, _ := ts.Catalog(profile.Plain).Lookup(tt.tool)
-		if text, err := callText(t.Context(), tool, tt.args); text != tt.want || err != nil {
-			t.Errorf("%s: got %q, %v, want text", tt.tool, text, err)
-		}
+	} {
+		r := callTool(t, ts, tt.tool, tt.args)
+		check.That(t, r.Text == tt.want && r.IsError && r.Fatal() == nil, "%s: got %q, fatal %v, want %q", tt.tool, r.Text, r.Fatal(), tt.want)
 	}
 	var toolErr *mcp.ToolError
-	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "fails", "")); r.Err != nil || !errors.As(r.Raw.Err(), &toolErr) {
+	if r := callTool(t, ts, "fails", ""); r.Err != nil || !errors.As(r.Raw.Err(), &toolErr) {
 		t.Errorf("got %v, %v, want the tool's failure with the raw result", r.Err, r.Raw.Err())
 	}
 	var rpc *mcp.RPCError
-	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "refuses", "")); !errors.As(r.Err, &rpc) || r.Raw != nil {
+	if r := callTool(t, ts, "refuses", ""); !errors.As(r.Err, &rpc) || r.Raw != nil {
 		t.Errorf("got %v, want the server's error", r.Err)
 	}
 	var unknown *unknownToolError
-	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "nope", "")); !errors.As(r.Err, &unknown) || r.Tool != nil {
+	if r := callTool(t, ts, "nope", ""); !errors.As(r.Err, &unknown) || r.Tool != nil {
 		t.Errorf("got %v, want an unknown tool", r.Err)
 	}
 }
@@ -179,75 +156,52 @@ func TestLostConnectionIsAnError(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-	go func() {
-		<-started
-		p.die()
-	}()
+	ts := p.open(t, nil)
+	go func() { <-started; p.die() }()
 	for _, want := range []string{"is lost; the tool may or may not have run", "cannot be reached. Nothing was done."} { // under way, and afterwards
 		got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{call("1", "x", "")})
 		if !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), `server "p": call tool "x"`) {
 			t.Errorf("got %v, want the lost connection of p", err)
 		}
-		if len(got) != 1 || !strings.Contains(fmt.Sprint(got[0].Parts[0]), want) {
-			t.Errorf("got %v, want an answer for the model all the same", got)
-		}
-	}
-	tool, _ := ts.Catalog(profile.Plain).Lookup("x")
-	if text, err := callText(t.Context(), tool, ""); !errors.Is(err, mcpclient.ErrClosed) || text != "" {
-		t.Errorf("got %q, %v, want an error", text, err)
+		check.That(t, len(got) == 1 && strings.Contains(fmt.Sprint(got[0].Parts[0]), want), "got %v, want an answer for the model all the same", got)
 	}
 }
 
 func TestResultOfACall(t *testing.T) {
-	p := newPeer().tool("x", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	ts := newPeer().tool("x", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{
 			Meta:              sdk.Meta{"k": "v"},
 			Content:           []sdk.Content{&sdk.TextContent{Text: strings.Repeat("x", 1000)}, &sdk.ImageContent{Data: []byte{1}, MIMEType: "image/png"}},
 			StructuredContent: map[string]any{"n": 1},
 		}, nil
-	})
-	ts := open(t, &Options{Policy: Policy{MaxResult: 300}}, Server{Name: "p", Transport: p.transport(t)})
+	}).open(t, &Options{Policy: Policy{MaxResult: 300}})
 	r := ts.Catalog(profile.Plain).Call(t.Context(), call("7", "x", ""))
-	if len(r.Text) > 300 || !strings.Contains(r.Text, "bytes were cut here") {
-		t.Errorf("got %d bytes %q, want at most 300", len(r.Text), r.Text)
-	}
+	check.That(t, len(r.Text) <= 300 && strings.Contains(r.Text, "bytes were cut here"), "got %d bytes %q, want at most 300", len(r.Text), r.Text)
 	check.Same(t, "media", r.Media, []llms.ContentPart{llms.BinaryContent{MIMEType: "image/png", Data: []byte{1}}})
 	if string(r.Raw.StructuredContent) != `{"n":1}` || !strings.Contains(string(r.Raw.Meta), `"k":"v"`) {
 		t.Errorf("got %s %s, want structured content and _meta", r.Raw.StructuredContent, r.Raw.Meta)
 	}
-	if tool, _ := ts.Catalog(profile.Plain).Lookup("x"); r.Tool != tool || r.Call.ID != "7" {
-		t.Errorf("got %v of %v, want the tool and the call", r.Call, r.Tool)
-	}
+	tool, _ := ts.Catalog(profile.Plain).Lookup("x")
+	check.That(t, r.Tool == tool && r.Call.ID == "7", "got %v of %v, want the tool and the call", r.Call, r.Tool)
 }
 
 func TestCallPassesProgressOn(t *testing.T) {
-	p := newPeer().tool("x", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
-			ProgressToken: req.Params.GetProgressToken(), Progress: 1, Total: 2, Message: "half",
-		})
-		return say("done"), err
-	})
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	ts := newPeer().tool("x", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		note := &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: 1, Total: 2, Message: "half"}
+		return say("done"), req.Session.NotifyProgress(ctx, note)
+	}).open(t, nil)
 	var got []string
 	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "x", ""), mcpclient.WithProgress(func(p mcp.Progress) { got = append(got, p.Message) }))
-	if diff := cmp.Diff(got, []string{"half"}); diff != "" || r.Text != "done" {
-		t.Errorf("got %q, progress (-) want (+):\n%s", r.Text, diff)
-	}
+	check.Same(t, "progress, result", append(got, r.Text), []string{"half", "done"})
 }
 
 func BenchmarkCallOverhead(b *testing.B) {
 	tool := toolWith(b, weather)
-	for name, input := range map[string]string{
-		"valid":    `{"city":"Rome","days":3,"tags":["a","b"]}`,
-		"repaired": `{"city":"Rome","days":"3","tags":"a"}`,
-	} {
+	for name, input := range map[string]string{"valid": `{"city":"Rome","days":3,"tags":["a","b"]}`, "repaired": `{"city":"Rome","days":"3","tags":"a"}`} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := tool.arguments(input); err != nil {
-					b.Fatal(err)
-				}
+				check.Must(b, check.Err(tool.arguments(input)))
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -65,9 +65,8 @@ func changeEras(t *testing.T, newServer func() *peer, json bool) {
 	ts := open(t, nil, Server{Name: "s", Transport: &mcpclient.HTTP{URL: web.URL(), Client: web.Client()}})
 	for i, tool := range []string{"second", "third", "fourth", "fifth"} {
 		become(tool, i%2 == 1)
-		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "echo", `{"x":1}`)); r.Text != `{"x":1}` || int(ran.Load()) != i+1 {
-			t.Errorf("%s: got %q, %v; %d calls ran, want %d", tool, r.Text, r.Err, ran.Load(), i+1)
-		}
+		r := callTool(t, ts, "echo", `{"x":1}`)
+		check.That(t, r.Text == `{"x":1}` && int(ran.Load()) == i+1, "%s: got %q, %v; %d calls ran, want %d", tool, r.Text, r.Err, ran.Load(), i+1)
 		time.Sleep(time.Minute)
 		wantTools(t, ts, "echo", tool)
 		status := ts.Servers()[0]

@@ -8,6 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -15,8 +16,7 @@ import (
 func TestErrorTexts(t *testing.T) {
 	ctx := t.Context()
 	with := func(policy Policy, servers ...Server) error {
-		_, err := Open(ctx, servers, &Options{Policy: policy})
-		return err
+		return check.Err(Open(ctx, servers, &Options{Policy: policy}))
 	}
 	opened := func(servers ...Server) error { return with(Policy{}, servers...) }
 	reach, own := transportFunc(unreachable), new(mcpclient.Client)
@@ -52,8 +52,6 @@ func TestErrorTexts(t *testing.T) {
 		{ts.Catalog(profile.Plain).Call(ctx, call("1", "none", "{}")).Err, `there is no tool named "none"`},
 		{ts.Catalog(profile.Plain).Call(ctx, call("1", "bad", "{")).Err, `arguments of bad: not valid JSON: it ends too early`},
 	} {
-		if tt.got == nil || tt.got.Error() != tt.want {
-			t.Errorf("got  %v\nwant %s", tt.got, tt.want)
-		}
+		check.That(t, tt.got != nil && tt.got.Error() == tt.want, "got  %v\nwant %s", tt.got, tt.want)
 	}
 }

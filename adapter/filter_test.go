@@ -23,13 +23,10 @@ func TestMatching(t *testing.T) {
 		{"a/*", "a/b/c", true}, {"[a]", "a", false}, {"[a]", "[a]", true}, {"**b", "ab", true},
 		{strings.Repeat("*a", 1000) + "b", strings.Repeat("a", 2000), false},
 	} {
-		if got := matchesAny([]string{tt.pattern}, tt.name); got != tt.want {
-			t.Errorf("%.20q and %.20q: got %v, want %v", tt.pattern, tt.name, got, tt.want)
-		}
+		got := matchesAny([]string{tt.pattern}, tt.name)
+		check.That(t, got == tt.want, "%.20q and %.20q: got %v, want %v", tt.pattern, tt.name, got, tt.want)
 	}
-	if matchesAny(nil, "") {
-		t.Error("got a match without patterns")
-	}
+	check.That(t, !matchesAny(nil, ""), "got a match without patterns")
 }
 
 func TestFilters(t *testing.T) {
@@ -47,9 +44,7 @@ func TestFilters(t *testing.T) {
 		{"destroys", &mcp.ToolAnnotations{DestructiveHint: &yes}, false},
 	} {
 		tool := &mcp.Tool{Annotations: tt.annotations}
-		if DeclaresReadOnly(tool) != tt.readOnly {
-			t.Errorf("%s: got %v, want %v", tt.name, !tt.readOnly, tt.readOnly)
-		}
+		check.That(t, DeclaresReadOnly(tool) == tt.readOnly, "%s: got %v, want %v", tt.name, !tt.readOnly, tt.readOnly)
 	}
 }
 

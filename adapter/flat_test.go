@@ -47,9 +47,8 @@ func FuzzFlat(f *testing.F) {
 		if !reads.read(data, reflect.ValueOf(&got).Elem()) {
 			return
 		}
-		if err := json.Unmarshal(data, &want); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%q: got %+v, want %+v, %v", data, got, want, err)
-		}
+		err := json.Unmarshal(data, &want)
+		check.That(t, err == nil && reflect.DeepEqual(got, want), "%q: got %+v, want %+v, %v", data, got, want, err)
 	})
 }
 
@@ -59,22 +58,16 @@ func TestFlat(t *testing.T) {
 	for _, text := range flatTexts {
 		var got, want flatInput
 		check.NoError(t, json.Unmarshal([]byte(text), &want))
-		if !reads.read([]byte(text), reflect.ValueOf(&got).Elem()) || got != want {
-			t.Errorf("%s: got %+v, want %+v in one pass", text, got, want)
-		}
+		check.That(t, reads.read([]byte(text), reflect.ValueOf(&got).Elem()) && got == want, "%s: got %+v, want %+v in one pass", text, got, want)
 	}
 	for _, text := range otherTexts {
-		if reads.read([]byte(text), reflect.ValueOf(new(flatInput)).Elem()) {
-			t.Errorf("%s: it is read in one pass", text)
-		}
+		check.That(t, !reads.read([]byte(text), reflect.ValueOf(new(flatInput)).Elem()), "%s: it is read in one pass", text)
 	}
 	for _, field := range []any{
 		"", false, 0, int8(0), int16(0), int32(0), int64(0), uint(0), uint8(0), uint16(0), uint32(0), uint64(0), float32(0), float64(0), time.Duration(0),
 	} {
 		input := reflect.StructOf([]reflect.StructField{{Name: "V", Type: reflect.TypeOf(field)}})
-		if len(newFlat(input)) != 1 {
-			t.Errorf("a field of type %T is not read in one pass", field)
-		}
+		check.That(t, len(newFlat(input)) == 1, "a field of type %T is not read in one pass", field)
 	}
 	for _, other := range []any{
 		struct{ At readItself }{}, struct{ N json.Number }{}, struct{ flatInput }{}, struct{ P *int }{}, struct{ L []string }{}, map[string]string{},
@@ -84,9 +77,7 @@ func TestFlat(t *testing.T) {
 			A int `json:"a b"`
 		}{},
 	} {
-		if newFlat(reflect.TypeOf(other)) != nil {
-			t.Errorf("%T is read in one pass", other)
-		}
+		check.That(t, newFlat(reflect.TypeOf(other)) == nil, "%T is read in one pass", other)
 	}
 }
 

@@ -31,8 +31,7 @@ func TestFromConfig(t *testing.T) {
 		t.Fatalf("got %v, want the servers with mistakes", left)
 	}
 	for i, want := range reasons {
-		if got := left[i].Err.Error(); !strings.HasPrefix(got, want) {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		got := left[i].Err.Error()
+		check.That(t, strings.HasPrefix(got, want), "got %s, want %s", got, want)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,12 +51,8 @@ func TestFunc(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := tt.tool.Catalog(profile.Plain).Call(t.Context(), call("1", "f", tt.input))
-			if r.Text != tt.want || r.IsError != tt.isError || r.Fatal() != nil {
-				t.Errorf("got %q, fatal %v, want %q", r.Text, r.Fatal(), tt.want)
-			}
-			if r.Raw != nil && string(r.Raw.StructuredContent) != tt.structured {
-				t.Errorf("got structured content %s, want %s", r.Raw.StructuredContent, tt.structured)
-			}
+			check.That(t, r.Text == tt.want && r.IsError == tt.isError && r.Fatal() == nil, "got %q, fatal %v, want %q", r.Text, r.Fatal(), tt.want)
+			check.That(t, r.Raw == nil || string(r.Raw.StructuredContent) == tt.structured, "got %+v, want structured content %s", r.Raw, tt.structured)
 		})
 	}
 	f := Func("f", "Does it.", same, nil)
@@ -102,16 +98,14 @@ func TestFuncOptions(t *testing.T) {
 		if tool.Name() == "write" {
 			want = "[the user changed the arguments to {\"city\":\"Oslo\"}]\nOsloK!"
 		}
-		if r := p.WithIdempotencyKey("K").Run(t.Context()); !strings.HasPrefix(r.Text, want) || len(r.Text) > 256 {
-			t.Errorf("%s: got %q", tool.Name(), r.Text)
-		}
+		r := p.WithIdempotencyKey("K").Run(t.Context())
+		check.That(t, strings.HasPrefix(r.Text, want) && len(r.Text) <= 256, "%s: got %q", tool.Name(), r.Text)
 		if tool.Repeatable() != (tool.Name() != "write") || tool.HonoursKeys() != (tool.Name() == "again") {
 			t.Errorf("%s: repeatable %v, honours keys %v", tool.Name(), tool.Repeatable(), tool.HonoursKeys())
 		}
 	}
-	if want := []string{"write", "read", "again"}; !slices.Equal(ran, want) || !slices.Equal(asked, []string{"local write"}) {
-		t.Errorf("got the calls %q and the approvals %q", ran, asked)
-	}
+	check.Same(t, "calls", ran, []string{"write", "read", "again"})
+	check.Same(t, "approvals", asked, []string{"local write"})
 	if tool, err := catalog.LookupStored("files", "read", ""); err != nil || tool.Name() != "read" {
 		t.Errorf("got %v, %v, want the function by its label", tool, err)
 	}
@@ -145,25 +139,20 @@ func TestFuncThatIsGivenUp(t *testing.T) {
 }
 
 func TestFuncThatIsNoTool(t *testing.T) {
-	panics := func(want string, f func()) {
-		t.Helper()
-		defer func() {
-			if got, _ := recover().(string); !strings.Contains(got, want) {
-				t.Errorf("got %q, want %q", got, want)
-			}
+	none := func(context.Context, struct{}) (int, error) { return 0, nil }
+	for want, f := range map[string]func(){
+		`adapter: function "f": schema of chan int: chan int has no JSON`: func() {
+			Func("f", "", func(context.Context, chan int) (int, error) { return 0, nil }, nil)
+		},
+		`adapter: function "f": the argument is int; want a struct or a map with string keys`: func() {
+			Func("f", "", func(context.Context, int) (int, error) { return 0, nil }, nil)
+		},
+		"adapter: function has no name": func() { Func("", "", none, nil) },
+		`unknown profile "x"`:           func() { Func("f", "", none, nil).Catalog("x") },
+	} {
+		func() {
+			defer func() { check.Contains(t, "panic", fmt.Sprint(recover()), want) }()
+			f()
 		}()
-		f()
 	}
-	panics(`adapter: function "f": schema of chan int: chan int has no JSON`, func() {
-		Func("f", "", func(context.Context, chan int) (int, error) { return 0, nil }, nil)
-	})
-	panics(`adapter: function "f": the argument is int; want a struct or a map with string keys`, func() {
-		Func("f", "", func(context.Context, int) (int, error) { return 0, nil }, nil)
-	})
-	panics("adapter: function has no name", func() {
-		Func("", "", func(context.Context, struct{}) (int, error) { return 0, nil }, nil)
-	})
-	panics(`unknown profile "x"`, func() {
-		Func("f", "", func(context.Context, struct{}) (int, error) { return 0, nil }, nil).Catalog("x")
-	})
 }

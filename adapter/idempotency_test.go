@@ -23,8 +23,7 @@ func keyed(t *testing.T, opts *Options, s Server) *Toolset {
 	p := newPeer().tool("pay", keyedSchema, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return say(fmt.Sprint(string(req.Params.Arguments), " ", req.Params.Meta[IdempotencyKeyMeta], " ", req.Params.Meta["k"])), nil
 	})
-	s.Name, s.Transport = "p", p.transport(t)
-	return open(t, opts, s)
+	return p.openAs(t, opts, s)
 }
 
 // The key of a call is sent where the server expects it. Models and approvers do not see it.
@@ -44,14 +43,9 @@ func TestKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			seen := ""
 			opts := &Options{
-				Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-					seen = string(a.Arguments)
-					return approval.Allow(), nil
-				},
+				Approve: allowing(func(a *approval.Request) { seen = string(a.Arguments) }),
 				Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
-					if IdempotencyKeyFrom(ctx) != "K" {
-						t.Errorf("got key %q in an interceptor", IdempotencyKeyFrom(ctx))
-					}
+					check.Equal(t, "key in an interceptor", IdempotencyKeyFrom(ctx), "K")
 					return next(ctx, r)
 				}),
 			}
@@ -61,9 +55,7 @@ func TestKey(t *testing.T) {
 			if r := p.WithIdempotencyKey("K").Run(t.Context()); r.Text != tt.want || seen != tt.input {
 				t.Errorf("got %q after a question about %s, want %q", r.Text, seen, tt.want)
 			}
-			if p.Tool().HonoursKeys() != tt.honours {
-				t.Errorf("honours keys: got %v", !tt.honours)
-			}
+			check.Equal(t, "honours keys", p.Tool().HonoursKeys(), tt.honours)
 			check.Same(t, "parameters", string(catalog.Definitions()[0].Function.Parameters.(json.RawMessage)), tt.asked)
 		})
 	}
@@ -79,22 +71,13 @@ func TestKeyIsNeverTheModels(t *testing.T) {
 		got = append(got, in.Key)
 		return say("paid"), err
 	})
-	catalog := openOne(t, Server{KeyInArgument: "key"}, p).Catalog(profile.Plain)
+	catalog := p.openAs(t, nil, Server{KeyInArgument: "key"}).Catalog(profile.Plain)
 	for range 2 {
 		check.Equal(t, "", catalog.Call(t.Context(), call("1", "pay", `{"city":"Rome","key":"mine"}`)).Text, "paid")
 	}
-	if len(got) != 2 || got[0] == got[1] || len(got[0]) < 20 || len(got[1]) < 20 {
-		t.Errorf("got the keys %q, want two of ours", got)
-	}
+	check.That(t, len(got) == 2 && got[0] != got[1] && len(got[0]) >= 20 && len(got[1]) >= 20, "got the keys %q, want two of ours", got)
 	prepared, err := catalog.Prepare(call("1", "pay", `{"city":"Rome","key":"mine"}`))
-	if err != nil || string(prepared.Arguments()) != `{"city":"Rome"}` {
-		t.Errorf("got %s, %v, want no key of the model", prepared.Arguments(), err)
-	}
-}
-
-func openOne(t *testing.T, s Server, p *peer) *Toolset {
-	s.Name, s.Transport = "p", p.transport(t)
-	return open(t, nil, s)
+	check.That(t, err == nil && string(prepared.Arguments()) == `{"city":"Rome"}`, "got %s, %v, want no key of the model", prepared.Arguments(), err)
 }
 
 // The continuation of a call has its own key, the same each time.
@@ -107,27 +90,19 @@ func TestKeyOfARound(t *testing.T) {
 				_ = json.Unmarshal(req.Params.Arguments, &in)
 				keys = append(keys, fmt.Sprint(req.Params.Meta[IdempotencyKeyMeta], in.Key))
 				if len(req.Params.InputResponses) == 0 {
-					return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{Mode: "form", Message: "?",
-						RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{}}}}}, nil
+					return forName, nil
 				}
 				return say("paid"), nil
 			})
-			ts := openOne(t, Server{KeyInArgument: place, ClientOptions: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)}}, p)
+			ts := p.openAs(t, nil, Server{KeyInArgument: place, ClientOptions: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)}})
 			input := `{"city":"Rome","key":"K"}`
 			if place != "" {
 				input = `{"city":"Rome"}`
 			}
-			prepared, err := ts.Catalog(profile.Plain).Prepare(call("1", "pay", input))
-			check.Must(t, err)
-			prepared = prepared.WithIdempotencyKey("K")
-			r := prepared.Run(t.Context(), mcpclient.WithManualInput())
-			if r.InputRequired == nil {
-				t.Fatalf("got %+v, want a round", r)
-			}
+			prepared := prepare(t, ts, "pay", input).WithIdempotencyKey("K")
+			round := roundOf(t, prepared)
 			for range 2 {
-				if r := prepared.Continue(t.Context(), r.InputRequired, map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitDecline}}); r.Text != "paid" {
-					t.Error(r.Text)
-				}
+				check.Equal(t, "", prepared.Continue(t.Context(), round, map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitDecline}}).Text, "paid")
 			}
 			if keys[1] != keys[2] || (keys[0] == keys[1]) != (place != "") || !strings.HasPrefix(keys[1], "K") && place == "" {
 				t.Errorf("got the keys %q", keys)
@@ -137,13 +112,12 @@ func TestKeyOfARound(t *testing.T) {
 }
 
 func TestRepeatable(t *testing.T) {
-	yes := true
 	hinted := func(a *sdk.ToolAnnotations) *peer {
 		p := newPeer()
 		p.AddTool(&sdk.Tool{Name: "x", InputSchema: json.RawMessage(object), Annotations: a}, answer("done"))
 		return p
 	}
-	reads, again := &sdk.ToolAnnotations{ReadOnlyHint: yes}, &sdk.ToolAnnotations{IdempotentHint: yes}
+	reads, again := &sdk.ToolAnnotations{ReadOnlyHint: true}, &sdk.ToolAnnotations{IdempotentHint: true}
 	always := func(tool *mcp.Tool) bool { return tool.Name == "x" }
 	for name, tt := range map[string]struct {
 		hints  *sdk.ToolAnnotations
@@ -158,26 +132,24 @@ func TestRepeatable(t *testing.T) {
 		"the host says so":  {nil, Server{Policy: Policy{Repeat: always}}, true},
 		"the host does not": {nil, Server{Policy: Policy{Repeat: func(*mcp.Tool) bool { return false }}}, false},
 	} {
-		tool, ok := openOne(t, tt.server, hinted(tt.hints)).Catalog(profile.Plain).Lookup("x")
-		if !ok || tool.Repeatable() != tt.want {
-			t.Errorf("%s: got %v", name, !tt.want)
-		}
+		tool, ok := hinted(tt.hints).openAs(t, nil, tt.server).Catalog(profile.Plain).Lookup("x")
+		check.That(t, ok && tool.Repeatable() == tt.want, "%s: got %v", name, !tt.want)
 	}
-	ts := openOne(t, Server{Policy: Policy{Repeat: func(*mcp.Tool) bool { panic("no") }}}, hinted(nil))
+	ts := hinted(nil).openAs(t, nil, Server{Policy: Policy{Repeat: func(*mcp.Tool) bool { panic("no") }}})
 	check.Equal(t, "the tool left out", len(ts.Servers()[0].Skipped), 1)
 }
 
 // A nested call does not use the key of the outer call: the server would take the two for one.
 func TestKeyIsOfItsCall(t *testing.T) {
 	var keys []string
-	inner := Func("inner", "", func(ctx context.Context, _ struct{}) (string, error) {
+	note := func(ctx context.Context, _ struct{}) (string, error) {
 		keys = append(keys, IdempotencyKeyFrom(ctx))
 		return "", nil
-	}, nil)
+	}
+	inner := Func("inner", "", note, nil)
 	outer := Func("outer", "", func(ctx context.Context, _ struct{}) (string, error) {
-		keys = append(keys, IdempotencyKeyFrom(ctx))
-		inner.Catalog(profile.Plain).Call(ctx, call("2", "inner", "{}"))
-		return "", nil
+		_, _ = note(ctx, struct{}{})
+		return inner.Catalog(profile.Plain).Call(ctx, call("2", "inner", "{}")).Text, nil
 	}, nil)
 	p, err := outer.Catalog(profile.Plain).Prepare(call("1", "outer", "{}"))
 	check.Must(t, err)

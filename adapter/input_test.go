@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -15,14 +16,36 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// nameForm asks for a name, and forName is a result that asks for it as "q".
+var (
+	nameForm = &sdk.ElicitParams{Mode: "form", Message: "name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)}
+	forName  = &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": nameForm}}
+)
+
+// prepare prepares a call of a tool by its plain name.
+func prepare(t *testing.T, ts *Toolset, name, arguments string) *Prepared {
+	t.Helper()
+	p, err := ts.Catalog(profile.Plain).Prepare(call("1", name, arguments))
+	check.Must(t, err)
+	return p
+}
+
+// roundOf runs a call up to its first question.
+func roundOf(t *testing.T, p *Prepared) *mcp.InputRequired {
+	t.Helper()
+	r := p.Run(t.Context(), mcpclient.WithManualInput())
+	if r.InputRequired == nil || r.Fatal() != nil || r.IsError || r.Text != "(the tool waits for input; it has not finished)" {
+		t.Fatalf("got %+v, want a round", r)
+	}
+	return r.InputRequired
+}
+
 // curious is a server with a tool that first asks for a name.
 func curious() *peer {
 	return newPeer().tool("asks", weather, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		answer, ok := req.Params.InputResponses["q"].(*sdk.ElicitResult)
 		if !ok {
-			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{
-				Mode: "form", Message: "name?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}},
-			}}}, nil
+			return forName, nil
 		}
 		return say(answer.Content["name"].(string) + " " + string(req.Params.Arguments)), nil
 	})
@@ -38,16 +61,8 @@ func TestInputRequired(t *testing.T) {
 			return nil, nil
 		})},
 	}
-	prepared := func(arguments string) *Prepared {
-		p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(profile.Plain).Prepare(call("1", "asks", arguments))
-		check.Must(t, err)
-		return p
-	}
-	r := prepared(`{"city":"Rome"}`).Run(t.Context(), mcpclient.WithManualInput())
-	if r.InputRequired == nil || r.Fatal() != nil || r.IsError || r.Text != "(the tool waits for input; it has not finished)" {
-		t.Fatalf("got %+v, want a round", r)
-	}
-	kept, err := json.Marshal(r.InputRequired)
+	prepared := func(arguments string) *Prepared { return prepare(t, curious().open(t, opts), "asks", arguments) }
+	kept, err := json.Marshal(roundOf(t, prepared(`{"city":"Rome"}`)))
 	check.Must(t, err)
 	answers := map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ann"}}}
 	for _, tt := range []struct{ arguments, change, to, want string }{
@@ -56,20 +71,14 @@ func TestInputRequired(t *testing.T) {
 		{`{"city":"Rome"}`, `"asks"`, `"drop"`, "Error: the call cannot be continued: the round is not of this tool. Nothing was done."},
 		{`{"city":"Rome"}`, "tools/call", "prompts/get", "Error: the call cannot be continued: the round is not of this tool. Nothing was done."},
 	} {
-		text := string(kept)
-		if tt.change != "" {
-			text = strings.ReplaceAll(text, tt.change, tt.to)
-		}
 		round := new(mcp.InputRequired)
-		check.Must(t, json.Unmarshal([]byte(text), round))
+		check.Must(t, json.Unmarshal(bytes.ReplaceAll(kept, []byte(tt.change), []byte(tt.to)), round))
 		r := prepared(tt.arguments).Continue(t.Context(), round, answers)
 		if r.Text != tt.want || (r.Err == nil) != strings.HasPrefix(tt.want, "Ann") {
 			t.Errorf("%s: got %q and %v, want %q", tt.arguments, r.Text, r.Err, tt.want)
 		}
 	}
-	if r := prepared(`{"city":"Rome"}`).Continue(t.Context(), nil, answers); r.Fatal() == nil {
-		t.Error("got no error, want that there is no round")
-	}
+	check.Fails(t, prepared(`{"city":"Rome"}`).Continue(t.Context(), nil, answers).Fatal(), "without a round")
 	check.Equal(t, "approvals", questions, 1)
 }
 
@@ -85,15 +94,11 @@ func TestInterceptedRound(t *testing.T) {
 			return next(ctx, r)
 		}),
 	}
-	p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(profile.Plain).Prepare(call("1", "asks", `{"city":"Rome"}`))
-	check.Must(t, err)
-	r := p.Run(t.Context(), mcpclient.WithManualInput())
-	if r.InputRequired == nil {
-		t.Fatalf("got %+v, want a round", r)
-	}
+	p := prepare(t, curious().open(t, opts), "asks", `{"city":"Rome"}`)
+	round := roundOf(t, p)
 	change = true
 	answers := map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ann"}}}
-	if r := p.Continue(t.Context(), r.InputRequired, answers); r.Fatal() == nil || !strings.Contains(r.Text, "the round has other arguments") {
+	if r := p.Continue(t.Context(), round, answers); r.Fatal() == nil || !strings.Contains(r.Text, "the round has other arguments") {
 		t.Errorf("got %q and %v, want that the arguments differ", r.Text, r.Fatal())
 	}
 }
@@ -105,21 +110,13 @@ func TestAnswerInputForAView(t *testing.T) {
 		views = append(views, ViewFrom(ctx)+" "+IdempotencyKeyFrom(ctx))
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	})}}
-	p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(profile.Plain).Prepare(call("1", "asks", `{"city":"Rome"}`))
-	check.Must(t, err)
-	p = p.WithIdempotencyKey("K")
-	r := p.Run(t.Context(), mcpclient.WithManualInput())
-	if r.InputRequired == nil {
-		t.Fatalf("got %+v, want a round", r)
-	}
+	p := prepare(t, curious().open(t, opts), "asks", `{"city":"Rome"}`).WithIdempotencyKey("K")
+	round := roundOf(t, p)
 	around := Func("around", "", func(ctx context.Context, _ struct{}) (string, error) {
-		_, err := p.AnswerInput(ctx, r.InputRequired, "q")
-		return "", err
+		return "", check.Err(p.AnswerInput(ctx, round, "q"))
 	}, nil)
 	ctx := WithView(t.Context(), "ui://p/v")
-	check.NoError(t, check.Err(p.AnswerInput(ctx, r.InputRequired, "q")))
-	if r := around.Catalog(profile.Plain).Call(ctx, call("2", "around", "{}")); r.IsError {
-		t.Error(r.Text)
-	}
+	check.NoError(t, check.Err(p.AnswerInput(ctx, round, "q")))
+	check.Equal(t, "an error", around.Catalog(profile.Plain).Call(ctx, call("2", "around", "{}")).IsError, false)
 	check.Same(t, "", views, []string{"ui://p/v K", " K"})
 }

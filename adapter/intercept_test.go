@@ -39,59 +39,39 @@ func TestInterceptors(t *testing.T) {
 		return res, err
 	})
 	var meta any
-	p := newPeer().tool("w", weather, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	ts := newPeer().tool("w", weather, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		meta = req.Params.Meta["tenant"]
 		return echo(ctx, req)
-	})
-	ts := open(t, &Options{Intercept: slices.Concat(around("a"), change, around("b"))}, Server{Name: "p", Transport: p.transport(t)})
-	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
+	}).open(t, &Options{Intercept: slices.Concat(around("a"), change, around("b"))})
+	r := callTool(t, ts, "w", `{"city":"Rome"}`)
 	check.Equal(t, "", r.Text, "{\"city\":\"Oslo\"}\nand more")
 	check.Same(t, "order", order, []string{`a {"city":"Rome"}`, `b {"city":"Oslo"}`, "b done", "a done"})
-	if meta != "t1" {
-		t.Errorf("got the meta %v, want what the interceptor added", meta)
-	}
+	check.That(t, meta == "t1", "got the meta %v, want what the interceptor added", meta)
 }
 
 // intercepted calls the tool w of a server through one interceptor.
-func intercepted(t *testing.T, opts Options, i func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error)) (*Result, int) {
+func intercepted(t *testing.T, i func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error)) (*Result, int) {
 	reached := 0
-	p := newPeer().tool("w", weather, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	ts := newPeer().tool("w", weather, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		reached++
 		return echo(ctx, req)
-	})
-	opts.Intercept = intercept(i)
-	ts := open(t, &opts, Server{Name: "p", Transport: p.transport(t)})
-	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
-	return r, reached
+	}).open(t, &Options{Intercept: intercept(i)})
+	return callTool(t, ts, "w", `{"city":"Rome"}`), reached
 }
 
 func TestInterceptorSkips(t *testing.T) {
 	cached := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "cached"}}}
-	r, reached := intercepted(t, Options{}, func(context.Context, *Request, Handler) (*mcp.CallToolResult, error) { return cached, nil })
-	if r.Text != "cached" || r.Raw != cached || reached != 0 {
-		t.Errorf("got %q after %d calls, want the server left alone", r.Text, reached)
-	}
+	r, reached := intercepted(t, func(context.Context, *Request, Handler) (*mcp.CallToolResult, error) { return cached, nil })
+	check.That(t, r.Text == "cached" && r.Raw == cached && reached == 0, "got %q after %d calls, want the server left alone", r.Text, reached)
 }
 
-// A repeated call is approved once.
+// A repeated call is approved once. Changed arguments are approved again, even if an interceptor writes them
+// over the approved ones, and in the form in which they are sent.
 func TestInterceptorRetries(t *testing.T) {
-	asked := 0
-	r, reached := intercepted(t, Options{Approve: counted(&asked, approval.Allow())}, func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
-		if _, err := next(ctx, r); err != nil {
-			return nil, err
-		}
-		return next(ctx, r)
-	})
-	if r.Err != nil || reached != 2 || asked != 1 {
-		t.Errorf("got %v, %d calls and %d questions, want 2 and 1", r.Err, reached, asked)
-	}
-}
-
-// Changed arguments are approved again, even if an interceptor writes them over the approved ones.
-func TestInterceptorRetriesWithOtherArguments(t *testing.T) {
 	const bari, oslo, rome = `{"city":"Bari"}`, `{"city":"Oslo"}`, `{"city":"Rome"}`
 	for name, other := range map[string]func(*Request){
 		"in their place": func(r *Request) { r.Arguments = json.RawMessage(oslo) },
+		"names twice":    func(r *Request) { r.Arguments = json.RawMessage(`{"city":"Rome", "city":"Oslo"}`) },
 		"over them":      func(r *Request) { copy(r.Arguments, oslo) },
 	} {
 		var asked, sent []string
@@ -100,27 +80,24 @@ func TestInterceptorRetriesWithOtherArguments(t *testing.T) {
 			return say("ok"), nil
 		})
 		again := intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
-			if _, err := next(ctx, r); err != nil {
-				return nil, err
+			for range 2 {
+				check.NoError(t, check.Err(next(ctx, r)), name)
 			}
 			other(r)
-			if _, err := next(ctx, r); err != nil {
-				return nil, err
-			}
+			check.NoError(t, check.Err(next(ctx, r)), name)
 			r.Arguments = json.RawMessage(bari)
 			return next(ctx, r)
 		})
-		ts := open(t, &Options{Intercept: again, Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+		ts := p.open(t, &Options{Intercept: again, Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, string(a.Arguments))
 			return approval.Decision{Allow: string(a.Arguments) != bari}, nil
-		}}, Server{Name: "p", Transport: p.transport(t)})
+		}})
 		var denied *deniedError
-		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "w", rome)); !errors.As(r.Err, &denied) {
+		if r := callTool(t, ts, "w", rome); !errors.As(r.Err, &denied) {
 			t.Errorf("%s: got %v, want the last call denied", name, r.Err)
 		}
-		if !slices.Equal(asked, []string{rome, oslo, bari}) || !slices.Equal(sent, []string{rome, oslo}) {
-			t.Errorf("%s: got %q approved and %q sent", name, asked, sent)
-		}
+		check.Same(t, name+": approved", asked, []string{rome, oslo, bari})
+		check.Same(t, name+": sent", sent, []string{rome, rome, oslo})
 	}
 }
 
@@ -151,10 +128,8 @@ func TestInterceptorFails(t *testing.T) {
 			return next(ctx, r)
 		}, `Error: arguments of w: missing required property "city". Nothing was done. Correct the arguments and call the tool again.`},
 	} {
-		r, reached := intercepted(t, Options{}, tt.i)
-		if r.Text != tt.want || r.Fatal() != nil || r.Err == nil || reached != 0 {
-			t.Errorf("%s: got %q, %v, want %q", name, r.Text, r.Err, tt.want)
-		}
+		r, reached := intercepted(t, tt.i)
+		check.That(t, r.Text == tt.want && r.Fatal() == nil && r.Err != nil && reached == 0, "%s: got %q, %v, want %q", name, r.Text, r.Err, tt.want)
 	}
 }
 
@@ -166,11 +141,9 @@ func TestHeadersFromTheContext(t *testing.T) {
 	server.AddTool(&sdk.Tool{Name: "who", InputSchema: json.RawMessage(object)}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return say(req.Extra.Header.Get("X-User") + " " + req.Extra.Header.Get("X-Trace")), nil
 	})
-	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
-	web := memhttp.New(handler)
+	web := memhttp.New(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
 	t.Cleanup(web.Close)
-	base := web.Client().Transport
-	headers := ContextHeaders(base, func(ctx context.Context) http.Header {
+	headers := ContextHeaders(web.Client().Transport, func(ctx context.Context) http.Header {
 		h := http.Header{}
 		if user, ok := ctx.Value(userKey{}).(string); ok {
 			h.Set("X-User", user)
@@ -184,17 +157,11 @@ func TestHeadersFromTheContext(t *testing.T) {
 		return next(context.WithValue(ctx, traceKey{}, r.Call.ID), r)
 	})
 	ts := open(t, &Options{Intercept: trace}, Server{Name: "s", Transport: &mcpclient.HTTP{URL: web.URL(), Client: &http.Client{Transport: headers}}})
-	users := []string{"ada", "bob", "eve"}
 	answers := make(chan string)
-	for _, user := range users {
-		go func() {
-			answers <- ts.Catalog(profile.Plain).Call(context.WithValue(t.Context(), userKey{}, user), call("call-of-"+user, "who", "")).Text
-		}()
+	for _, user := range []string{"ada", "bob", "eve"} {
+		go func() { answers <- ts.Catalog(profile.Plain).Call(as(t, user), call("call-of-"+user, "who", "")).Text }()
 	}
-	var got []string
-	for range users {
-		got = append(got, <-answers)
-	}
+	got := []string{<-answers, <-answers, <-answers}
 	slices.Sort(got)
 	check.Same(t, "result", got, []string{"ada call-of-ada", "bob call-of-bob", "eve call-of-eve"})
 }

@@ -41,6 +41,20 @@ func inTurn(ways ...mcpclient.Transport) *reached {
 	}}
 }
 
+// slowly makes each connection take a while.
+func (r *reached) slowly(d time.Duration) *reached {
+	dial := r.next
+	r.next = func(ctx context.Context, n int) (mcpclient.Conn, error) {
+		select {
+		case <-time.After(d):
+			return dial(ctx, n)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return r
+}
+
 // serving is inTurn for listeners.
 func serving(name string, all ...*listener) *reached {
 	var ways []mcpclient.Transport
@@ -50,6 +64,13 @@ func serving(name string, all ...*listener) *reached {
 	way := inTurn(ways...)
 	way.name = name
 	return way
+}
+
+// idle waits until idle servers rest.
+func idle() {
+	synctest.Wait()
+	time.Sleep(idleStop + time.Second)
+	synctest.Wait()
 }
 
 // TestLazyServers opens 25 servers whose tools an earlier program listed. One takes 8 s to connect.
@@ -64,29 +85,23 @@ func TestLazyServers(t *testing.T) {
 			for n := range 25 {
 				tool := fmt.Sprint("tool", n)
 				way := serving(fmt.Sprint("server ", n), newListener(t, tool), newListener(t, tool))
-				if dial := way.next; n == 7 {
-					way.next = func(ctx context.Context, n int) (mcpclient.Conn, error) {
-						time.Sleep(8 * time.Second)
-						return dial(ctx, n)
-					}
+				if n == 7 {
+					way.slowly(8 * time.Second)
 				}
 				ways = append(ways, way)
 				servers = append(servers, Server{Name: fmt.Sprint("s", n), Transport: way, Policy: Policy{Start: StartLazy}})
 			}
 			return open(t, &Options{Policy: Policy{Start: StartAvailable}, ListDir: lists}, servers...)
 		}
-		began := time.Now()
-		first := program()
-		if took := time.Since(began); took != 8*time.Second || ways[7].dials.Load() != 1 {
-			t.Errorf("the first program began after %v, want the slow server", took)
-		}
+		began, first := time.Now(), program()
+		took := time.Since(began)
+		check.That(t, took == 8*time.Second && ways[7].dials.Load() == 1, "the first program began after %v, want the slow server", took)
 		_ = first.Close()
 
 		began = time.Now()
 		next := program()
-		if took := time.Since(began); took != 0 || len(toolNamesOf(next)) != 25 {
-			t.Errorf("the next program began after %v with %v", took, toolNamesOf(next))
-		}
+		check.Equal(t, "until the next program begins", time.Since(began), 0)
+		check.Equal(t, "its tools", len(toolNamesOf(next)), 25)
 		for n, s := range next.Servers() {
 			if s.Client != nil || s.Err != nil || s.Ended != nil || ways[n].dials.Load() != 0 {
 				t.Errorf("%s: got %+v and %d connections", s.Name, s, ways[n].dials.Load())
@@ -95,15 +110,10 @@ func TestLazyServers(t *testing.T) {
 		if err := next.Refresh(t.Context()); err != nil || ways[3].dials.Load() != 0 {
 			t.Errorf("Refresh: got %v and %d connections, want that servers rest", err, ways[3].dials.Load())
 		}
-		if r := next.Catalog(profile.Plain).Call(t.Context(), call("1", "tool3", "")); r.IsError || ways[3].dials.Load() != 1 {
-			t.Errorf("got %+v after %d connections", r, ways[3].dials.Load())
-		}
-		if s := next.Servers()[3]; s.Client == nil {
-			t.Errorf("got %+v, want a connection", s)
-		}
-		synctest.Wait()
-		time.Sleep(idleStop + time.Second)
-		synctest.Wait()
+		r := next.Catalog(profile.Plain).Call(t.Context(), call("1", "tool3", ""))
+		check.That(t, !r.IsError && ways[3].dials.Load() == 1, "got %+v after %d connections", r, ways[3].dials.Load())
+		check.That(t, next.Servers()[3].Client != nil, "got no connection")
+		idle()
 		if s := next.Servers()[3]; s.Client != nil || s.Err != nil || len(s.Tools) != 1 {
 			t.Errorf("after %v without calls: got %+v, want that it rests", idleStop, s)
 		}
@@ -111,12 +121,8 @@ func TestLazyServers(t *testing.T) {
 		if _, unable := errors.AsType[*mcpclient.CapabilityError](read); !unable || next.Servers()[3].Client == nil {
 			t.Errorf("a view reads from a server that rests: got %v, want its answer over a connection", read)
 		}
-		synctest.Wait()
-		time.Sleep(idleStop + time.Second)
-		synctest.Wait()
-		if s := next.Servers()[3]; s.Client != nil {
-			t.Errorf("after the read: got %+v, want that it rests again", s)
-		}
+		idle()
+		check.That(t, next.Servers()[3].Client == nil, "after the read: got a connection, want that it rests again")
 	})
 }
 
@@ -124,31 +130,25 @@ func TestLazyServers(t *testing.T) {
 // not called, and the next catalog has the present tools.
 func TestLazyServerThatChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lists := t.TempDir()
-		first := open(t, &Options{ListDir: lists}, Server{Name: "p", Transport: serving("x", newListener(t, "a", "b")), Policy: Policy{Start: StartLazy}})
-		_ = first.Close()
-
 		var e events
-		next := open(t, &Options{ListDir: lists, OnChange: e.hear}, Server{Name: "p", Transport: serving("x", newListener(t, "b", "c")), Policy: Policy{Start: StartLazy}})
+		lists := t.TempDir()
+		program := func(l ...*listener) *Toolset {
+			return open(t, &Options{ListDir: lists, OnChange: e.hear}, Server{Name: "p", Transport: serving("x", l...), Policy: Policy{Start: StartLazy}})
+		}
+		_ = program(newListener(t, "a", "b")).Close()
+		e.take()
+		next := program(newListener(t, "b", "c"))
 		wantTools(t, next, "a", "b")
-		r := next.Catalog(profile.Plain).Call(t.Context(), call("1", "a", ""))
-		if stale, ok := errors.AsType[*staleToolError](r.Err); !ok || stale.reason != toolGone {
-			t.Errorf("got %+v, want that the tool is gone", r)
-		}
+		staleFor(t, callTool(t, next, "a", "").Err, &staleToolError{tool: "a", server: "p", reason: toolGone})
 		wantTools(t, next, "b", "c")
-		if got := e.take(); len(got) != 1 || got[0].Kind != ToolsChanged || len(got[0].Added) != 1 || len(got[0].Removed) != 1 {
-			t.Errorf("got the events %+v", got)
-		}
-		if r := next.Catalog(profile.Plain).Call(t.Context(), call("2", "c", "")); r.IsError {
-			t.Errorf("got %+v", r)
-		}
+		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"c"}, Removed: []string{"a"}})
+		check.Equal(t, "", callTool(t, next, "c", "").Text, "done")
 		_ = next.Close()
 
-		third := open(t, &Options{ListDir: lists}, Server{Name: "p", Transport: serving("x"), Policy: Policy{Start: StartLazy}})
+		third := program()
 		wantTools(t, third, "b", "c")
-		if r := third.Catalog(profile.Plain).Call(t.Context(), call("3", "b", "")); !r.Unsent() || !strings.Contains(r.Text, "Nothing was done") {
-			t.Errorf("a server that cannot be reached: got %+v", r)
-		}
+		r := callTool(t, third, "b", "")
+		check.That(t, r.Unsent() && strings.Contains(r.Text, "Nothing was done"), "a server that cannot be reached: got %+v", r)
 	})
 }
 
@@ -157,26 +157,20 @@ func TestLazyServerThatChanged(t *testing.T) {
 func TestLazyServerOfUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lists := t.TempDir()
-		user := func(ctx context.Context) string { s, _ := ctx.Value(lazyUser{}).(string); return s }
 		with := func(way *reached) *Toolset {
-			return open(t, &Options{ListDir: lists, User: user}, Server{Name: "p", Transport: way, Policy: Policy{Start: StartLazy}, PerUser: 2})
+			return open(t, &Options{ListDir: lists, User: userFrom}, Server{Name: "p", Transport: way, Policy: Policy{Start: StartLazy}, PerUser: 2})
 		}
 		_ = with(serving("x", newListener(t, "a"))).Close()
 		way := serving("x", newListener(t, "a"), newListener(t, "a"))
 		ts := with(way)
 		for n, name := range []string{"Ada", "Grace", "Ada"} {
-			ctx := context.WithValue(t.Context(), lazyUser{}, name)
-			if r := ts.Catalog(profile.Plain).Call(ctx, call("1", "a", "")); r.IsError || int(way.dials.Load()) != min(n+1, 2) {
-				t.Errorf("%s: got %+v after %d connections", name, r, way.dials.Load())
-			}
+			r := ts.Catalog(profile.Plain).Call(as(t, name), call("1", "a", ""))
+			check.That(t, !r.IsError && int(way.dials.Load()) == min(n+1, 2), "%s: got %+v after %d connections", name, r, way.dials.Load())
 		}
-		if s := ts.Servers()[0]; s.Client != nil || s.Err != nil {
-			t.Errorf("got %+v, want that nobody's connection was made", s)
-		}
+		s := ts.Servers()[0]
+		check.That(t, s.Client == nil && s.Err == nil, "got %+v, want that nobody's connection was made", s)
 	})
 }
-
-type lazyUser struct{}
 
 // TestListsThatCannotBeUsed connects at once if the kept list is damaged, and works if the list
 // cannot be kept.
@@ -192,9 +186,8 @@ func TestListsThatCannotBeUsed(t *testing.T) {
 		}
 		check.Must(t, os.WriteFile(filepath.Join(dir, files[0].Name()), []byte(`[{"name":`), 0o600))
 		ts := open(t, &Options{ListDir: dir}, server)
-		if s := ts.Servers()[0]; s.Client == nil || len(s.Tools) != 1 || way.dials.Load() != 2 {
-			t.Errorf("got %+v after %d connections", s, way.dials.Load())
-		}
+		s := ts.Servers()[0]
+		check.That(t, s.Client != nil && len(s.Tools) == 1 && way.dials.Load() == 2, "got %+v after %d connections", s, way.dials.Load())
 		_ = ts.Close()
 		check.Text(t, lists(dir).store("x", []*mcp.Tool{{Name: strings.Repeat("x", maxList)}}), "", "a list that is too large was kept")
 	})
@@ -208,11 +201,8 @@ func TestLazyServerThatHangs(t *testing.T) {
 		way := serving("x", newListener(t, "a"))
 		server := Server{Name: "p", Transport: way, Policy: Policy{Start: StartLazy, ConnectTimeout: 5 * time.Second}}
 		check.Must(t, open(t, &Options{ListDir: lists}, server).Close())
-		way.next = func(ctx context.Context, _ int) (mcpclient.Conn, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}
-		r := open(t, &Options{ListDir: lists}, server).Catalog(profile.Plain).Call(t.Context(), call("1", "a", ""))
+		way.slowly(time.Hour)
+		r := callTool(t, open(t, &Options{ListDir: lists}, server), "a", "")
 		if !r.Unsent() || !strings.Contains(r.Text, "cannot be reached. Nothing was done.") {
 			t.Errorf("got %q, unsent: %t, want that nothing was done", r.Text, r.Unsent())
 		}

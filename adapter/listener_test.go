@@ -3,12 +3,12 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/schema/tree"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -83,7 +83,11 @@ func (l *listener) answer(t *testing.T, m *testenv.Message) string {
 		if l.listless {
 			return `"error":{"code":-32603,"message":"not yet"}`
 		}
-		return `"result":{"resultType":"complete","ttlMs":3600000,"tools":` + tree.Show(definitionsOf(l.tools)) + `}`
+		list := []string{}
+		for _, name := range l.tools {
+			list = append(list, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name))
+		}
+		return `"result":{"resultType":"complete","ttlMs":3600000,"tools":[` + strings.Join(list, ",") + `]}`
 	case "tools/call":
 		return `"result":{"resultType":"complete","content":[{"type":"text","text":"done"}]}`
 	case "subscriptions/listen":
@@ -96,14 +100,6 @@ func (l *listener) answer(t *testing.T, m *testenv.Message) string {
 		}
 	}
 	return ""
-}
-
-func definitionsOf(names []string) []map[string]any {
-	list := []map[string]any{}
-	for _, name := range names {
-		list = append(list, map[string]any{"name": name, "inputSchema": map[string]any{"type": "object"}})
-	}
-	return list
 }
 
 func (l *listener) send(t *testing.T, format string, args ...any) error {
@@ -134,9 +130,7 @@ func (l *listener) agreeLocked(t *testing.T) error {
 // tell announces a change of a list.
 func (l *listener) tell(t *testing.T, list string) {
 	t.Helper()
-	if err := l.send(t, `{"jsonrpc":"2.0","method":"notifications/%s/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, list, l.subscription()); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, l.send(t, `{"jsonrpc":"2.0","method":"notifications/%s/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, list, l.subscription()))
 }
 
 // offer changes the tools without an announcement.

@@ -7,7 +7,6 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -28,9 +27,7 @@ func TestLogLevelWhileRunning(t *testing.T) {
 		Server{Name: "mute", Transport: scripted(t, map[string]string{"tools/list": `{"tools":[]}`})})
 	asked := func(server, want string) {
 		t.Helper()
-		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", server+"__level", "{}")); r.Text != want {
-			t.Errorf("%s: got the level %q, want %q", server, r.Text, want)
-		}
+		check.Equal(t, server, callTool(t, ts, server+"__level", "{}").Text, want)
 	}
 	asked("a", "error")
 	asked("user", "error")

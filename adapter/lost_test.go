@@ -3,15 +3,13 @@ package adapter
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -28,15 +26,11 @@ func TestServersComeBack(t *testing.T) {
 		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OnChange: e.hear, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{Name: "p", Transport: way})
 		_ = a.conn.Close()
 		synctest.Wait()
-		call := call("1", "a", "")
-		if r := ts.Catalog(profile.Plain).Call(t.Context(), call); !strings.Contains(r.Text, "Nothing was done") {
-			t.Errorf("got %q of a server that is lost", r.Text)
-		}
+		check.Contains(t, "a server that is lost", callTool(t, ts, "a", "").Text, "Nothing was done")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"b"}, toolNamesOf(ts)); diff != "" || ts.Servers()[0].Ended != nil {
-			t.Errorf("the server has not come back (-want +got):\n%s", diff)
-		}
+		wantTools(t, ts, "b")
+		check.NoError(t, ts.Servers()[0].Ended)
 		_ = b.conn.Close()
 		time.Sleep(10 * time.Minute) // 1, 2, 4, … 60 s, less up to a half
 		if n := way.dials.Load(); n < 14 || n > 32 {
@@ -49,9 +43,8 @@ func TestServersComeBack(t *testing.T) {
 			}
 		}
 		check.Same(t, "events", kinds, []EventKind{ServerLost, ServerReturned, ServerLost})
-		if text := log.String(); strings.Count(text, "a server is lost") != 2 || strings.Count(text, "a server is there again") != 1 {
-			t.Errorf("got the log:\n%s", text)
-		}
+		text := log.String()
+		check.That(t, strings.Count(text, "a server is lost") == 2 && strings.Count(text, "a server is there again") == 1, "got the log:\n%s", text)
 	})
 }
 
@@ -63,9 +56,7 @@ func TestServerThatComesLate(t *testing.T) {
 		dials, deaf, late := 0, newListener(t), newListener(t, "a")
 		deaf.listless = true
 		way := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
-			if asks := !backoff.IsUnattended(ctx); asks != (dials == 0) {
-				t.Errorf("dial %d: a person may be asked to sign in: %v", dials, asks)
-			}
+			check.Equal(t, fmt.Sprint("a person may be asked to sign in after dials: ", dials), !backoff.IsUnattended(ctx), dials == 0)
 			switch dials++; dials {
 			case 1, 2:
 				return nil, errNoDial

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -9,17 +8,13 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A merged catalog has the tools of all its sources. Each tool keeps the rules of its source.
 func TestMerge(t *testing.T) {
 	var asked []string
 	source := func(server, tool string) *Toolset {
-		return open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-			asked = append(asked, server+" "+a.Name)
-			return approval.Allow(), nil
-		}}, Server{Name: server, Transport: newPeer().tool(tool, object, answer(server)).transport(t)})
+		return open(t, &Options{Approve: allowing(func(a *approval.Request) { asked = append(asked, server+" "+a.Name) })}, Server{Name: server, Transport: newPeer().tool(tool, object, answer(server)).transport(t)})
 	}
 	a, b, c := source("a", "read"), source("b", "READ"), source("c", "write")
 	merged := Merge(a, nil, b, c)
@@ -51,9 +46,7 @@ func TestMergeOfTheSame(t *testing.T) {
 	}
 	catalog := Merge(source("1"+long), source("2"+long)).Catalog(profile.Gemini)
 	tools := catalog.Tools()
-	if len(tools) != 4 {
-		t.Fatalf("got %d tools, want 4", len(tools))
-	}
+	check.Equal(t, "tools", len(tools), 4)
 	for i, tool := range []*Tool{tools[0], tools[2]} {
 		r := catalog.Call(t.Context(), call("1", tool.Name(), ""))
 		_, after, _ := strings.Cut(r.Text, "call ")
@@ -63,8 +56,7 @@ func TestMergeOfTheSame(t *testing.T) {
 			t.Errorf("read on with %s: got %q", reader, got.Text)
 		}
 	}
-	_, err := catalog.LookupStored("s", "read", tools[0].Fingerprint())
-	staleFor(t, err, &staleToolError{tool: "read", server: "s", reason: toolAmbiguous})
+	staleFor(t, check.Err(catalog.LookupStored("s", "read", tools[0].Fingerprint())), &staleToolError{tool: "read", server: "s", reason: toolAmbiguous})
 }
 
 // The stored parts of a call are enough to continue it in another process.
@@ -72,9 +64,7 @@ func TestFind(t *testing.T) {
 	const edited = `{"city":"Oslo"}`
 	asked := 0
 	process := func(schema string) *Catalog {
-		p := newPeer().tool("asks", schema, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			return say(string(req.Params.Arguments)), nil
-		})
+		p := newPeer().tool("asks", schema, echo)
 		return open(t, &Options{Approve: counted(&asked, approval.Allow())},
 			Server{Name: "p", Transport: p.transport(t)}).Catalog(profile.Plain)
 	}
@@ -89,30 +79,24 @@ func TestFind(t *testing.T) {
 	if err != nil || string(p.Arguments()) != `{"city":"Rome"}` {
 		t.Fatalf("got %v, %v, want the arguments of the property", p, err)
 	}
-	if p, err = p.Decide(t.Context(), approval.Decision{Allow: true, Remember: approval.ScopeTool}); err != nil {
-		t.Fatal(err)
-	}
+	p, err = p.Decide(t.Context(), approval.Decision{Allow: true, Remember: approval.ScopeTool})
+	check.Must(t, err)
 	if r := p.Run(t.Context()); r.Text != `{"city":"Rome"}` || asked != 0 {
 		t.Errorf("got %q after %d questions, want none", r.Text, asked)
 	}
 	if r := now.Call(t.Context(), call("2", "asks", edited)); r.Text != edited || asked != 0 {
 		t.Errorf("got %q after %d questions, want that the decision holds", r.Text, asked)
 	}
-	if _, err := p.Decide(t.Context(), approval.Deny("no")); err == nil || err.Error() != "the call of asks was denied: no" {
-		t.Errorf("got %v, want a denial", err)
-	}
-	if p, err = tool.Restore(call("1", "asks", `{"city":"Rome"}`), json.RawMessage(edited), true); err != nil {
-		t.Fatal(err)
-	}
+	check.Text(t, check.Err(p.Decide(t.Context(), approval.Deny("no"))), "the call of asks was denied: no")
+	p, err = tool.Restore(call("1", "asks", `{"city":"Rome"}`), json.RawMessage(edited), true)
+	check.Must(t, err)
 	if r := p.Run(t.Context()); r.Text != "[the user changed the arguments to "+edited+"]\n"+edited || asked != 0 {
 		t.Errorf("got %q after %d questions", r.Text, asked)
 	}
 	check.Text(t, check.Err(tool.Restore(call("1", "asks", ""), json.RawMessage(`{"city":7}`), false)), "", "no error for arguments that do not fit")
-	_, err = process(object).LookupStored("p", "asks", tool.Fingerprint())
-	staleFor(t, err, &staleToolError{tool: "asks", server: "p", reason: toolChanged})
+	staleFor(t, check.Err(process(object).LookupStored("p", "asks", tool.Fingerprint())), &staleToolError{tool: "asks", server: "p", reason: toolChanged})
 	if same, err := now.LookupStored("p", "asks", ""); err != nil || same != tool {
 		t.Errorf("got %v, %v, want the tool by its name", same, err)
 	}
-	_, err = now.LookupStored("q", "asks", tool.Fingerprint())
-	staleFor(t, err, &staleToolError{tool: "asks", server: "q", reason: toolGone})
+	staleFor(t, check.Err(now.LookupStored("q", "asks", tool.Fingerprint())), &staleToolError{tool: "asks", server: "q", reason: toolGone})
 }

@@ -21,7 +21,7 @@ func TestAssignNames(t *testing.T) {
 		return out
 	}
 	long := strings.Repeat("n", 80)
-	tests := []struct {
+	for _, tt := range []struct {
 		name     string
 		prefixed bool
 		ids      []identity
@@ -39,11 +39,8 @@ func TestAssignNames(t *testing.T) {
 		{"long", false, ids("a|" + long), []string{long[:55] + "_c2a773f6"}},
 		{"empty", false, ids("a|"), []string{"_"}},
 		{"none", true, nil, []string{}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			check.Same(t, "names", assignNames(tt.ids, tt.prefixed), tt.want)
-		})
+	} {
+		check.Same(t, tt.name, assignNames(tt.ids, tt.prefixed), tt.want)
 	}
 }
 
@@ -57,9 +54,8 @@ func TestNamesCannotBeTaken(t *testing.T) {
 		name := assignNames(victims, false)[0]
 		for _, taken := range []string{name, strings.ToUpper(name)} {
 			names := assignNames(append(slices.Clone(victims), identity{server: "evil", tool: taken}), false)
-			if got := names[len(victims)]; strings.EqualFold(got, name) {
-				t.Errorf("got %q for a tool of evil, want the name of %v out of its reach", got, victims[0])
-			}
+			got := names[len(victims)]
+			check.That(t, !strings.EqualFold(got, name), "got %q for a tool of evil, want the name of %v out of its reach", got, victims[0])
 		}
 	}
 }
@@ -70,9 +66,7 @@ func TestShortenedNamesAreNotKept(t *testing.T) {
 	name := assignNames(ids, true)[0]
 	ids = append(ids, identity{server: "shop", prefix: "bank", tool: strings.TrimPrefix(name, "bank__")})
 	for i, got := range assignNames(ids, true) {
-		if got == name {
-			t.Errorf("tool of %s: got %q, want a name that tells the two apart", ids[i].server, got)
-		}
+		check.That(t, got != name, "tool of %s: got %q, want a name that tells the two apart", ids[i].server, got)
 	}
 }
 

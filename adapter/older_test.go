@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -47,15 +47,10 @@ func (d *dialed) count() int {
 }
 
 // alive counts the open connections.
-func (d *dialed) alive() (n int) {
+func (d *dialed) alive() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, p := range d.peers {
-		if !ended(p) {
-			n++
-		}
-	}
-	return n
+	return len(slices.DeleteFunc(slices.Clone(d.peers), ended))
 }
 
 // declines declines every form.
@@ -127,30 +122,23 @@ func TestToolThatAsksInTheOldWay(t *testing.T) {
 					tt.want, tt.unknown = strings.Replace(tt.want, "Error: "+errActedFirst.Error(), "decline", 1), false
 				}
 				release <- true
-				if r := <-waited; r.Text != "waited" {
-					t.Errorf("the call under way: got %q", r.Text)
-				}
+				check.Equal(t, "the call under way", (<-waited).Text, "waited")
 				revision, changes := mcp.Revision20260728, 0
 				if tt.dials == 2 {
 					revision, changes = mcp.Revision20251125, 1
 					synctest.Wait()
-					if d.peers[0].session == nil || !ended(d.peers[0]) {
-						t.Error("the first connection is not closed after its last call")
-					}
+					check.That(t, d.peers[0].session != nil && ended(d.peers[0]), "the first connection is not closed after its last call")
 				}
 				if got := ts.Servers()[0].Client.Server().Revision; got != revision || d.count() != tt.dials {
 					t.Errorf("got revision %s and %d connections, want %s and %d", got, d.count(), revision, tt.dials)
 				}
 				for _, event := range e.take() {
-					if event.Kind != RevisionChanged || event.Err == nil || changes == 0 {
-						t.Errorf("got the event %+v", event)
-					}
+					check.That(t, event.Kind == RevisionChanged && event.Err != nil && changes != 0, "got the event %+v", event)
 					changes--
 				}
 				kept, _ := cache.MarshalJSON()
-				if diff := cmp.Diff(strings.Contains(string(kept), mcp.Revision20251125), tt.dials == 2); diff != "" || changes > 0 {
-					t.Errorf("the cache has %s, %d events are missing", kept, changes)
-				}
+				check.Equal(t, "the older era kept", strings.Contains(string(kept), mcp.Revision20251125), tt.dials == 2)
+				check.That(t, changes <= 0, "%d events are missing", changes)
 			})
 		})
 	}
@@ -170,11 +158,11 @@ func ended(p *peer) bool {
 func TestToolThatAsksOfAServerWithOneConnection(t *testing.T) {
 	ts := open(t, &Options{ClientOptions: &mcpclient.Options{Elicitation: declines}}, Server{Name: "p", Transport: newPeer().tool("asks", object, asks).tool("echo", object, echo).transport(t)})
 	for range 2 {
-		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "asks", "")); !strings.Contains(r.Text, "cannot be sent while serving") || inquiry.Advice(r.Err) == "" || errors.Is(r.Err, errActedFirst) {
+		if r := callTool(t, ts, "asks", ""); !strings.Contains(r.Text, "cannot be sent while serving") || inquiry.Advice(r.Err) == "" || errors.Is(r.Err, errActedFirst) {
 			t.Errorf("got %q, %v, want the refusal, with advice for the host alone", r.Text, r.Err)
 		}
 	}
-	check.Equal(t, "the connection in use", ts.Catalog(profile.Plain).Call(t.Context(), call("2", "echo", "{}")).Text, "{}")
+	check.Equal(t, "the connection in use", callTool(t, ts, "echo", "{}").Text, "{}")
 }
 
 // A server that could not be reached for a moment is asked for the older revision again.
@@ -194,8 +182,7 @@ func TestToolThatAsksOfABusyServer(t *testing.T) {
 		})
 		ts := open(t, &Options{ClientOptions: &mcpclient.Options{Elicitation: declines}}, Server{Name: "p", Transport: busy})
 		for _, want := range []string{"cannot be sent while serving", "decline"} {
-			r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "asks", ""))
-			check.Contains(t, "the answer", r.Text, want)
+			check.Contains(t, "the answer", callTool(t, ts, "asks", "").Text, want)
 		}
 		check.Equal(t, "dials", dials, 3)
 	})

@@ -46,17 +46,17 @@ func TestOpen(t *testing.T) {
 	if _, ok := ts.Catalog(profile.Plain).Lookup("read"); ok {
 		t.Error("got a tool for a name that is not the model's")
 	}
-	for name, want := range map[string]string{"a__read": "a reads", "b__read": "b reads", "A__READ": "a reads"} {
-		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", name, `{"query":"x"}`)); r.Text != want || r.Err != nil {
-			t.Errorf("%s: got %q, %v, want %q", name, r.Text, r.Err, want)
-		}
+	for name, want := range map[string]string{"a__read": "a reads", "b__read": "b reads", " A__READ\n": "a reads"} {
+		tool, _ := ts.Catalog(profile.Plain).Lookup(name)
+		r := callTool(t, ts, name, `{"query":"x"}`)
+		check.That(t, r.Text == want && r.Err == nil && r.Tool == tool, "%s: got %q, %v of %v, want %q of %v", name, r.Text, r.Err, r.Tool, want, tool)
 	}
 }
 
 func TestDefinitions(t *testing.T) {
 	p := newPeer().tool("none", object, echo)
 	p.tool("search", `{"type":"object","properties":{"q":{"type":"string","description":"<what>"}},"required":["q"]}`, echo)
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	ts := p.open(t, nil)
 	defs := ts.Catalog(profile.Plain).Definitions()
 	got, err := json.Marshal(defs)
 	check.Must(t, err)
@@ -119,18 +119,6 @@ func TestOpenNamesEveryFailure(t *testing.T) {
 	}
 }
 
-// If the caller cancels Open, the error does not advise to change servers.
-func TestOpenIsGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := Open(ctx, []Server{{Name: "slow", Transport: transportFunc(silent)}}, nil)
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `server "slow": `) || strings.Contains(err.Error(), advice) {
-			t.Errorf("got %v, want the end of the context at slow, and no advice", err)
-		}
-	})
-}
-
 func TestOpenFailureClosesTheOthers(t *testing.T) {
 	p := newPeer().tool("x", object, echo)
 	listed := make(chan struct{})
@@ -151,27 +139,26 @@ func TestStartAvailable(t *testing.T) {
 	if len(s) != 2 || !errors.Is(s[0].Err, errNoDial) || s[0].Client != nil || s[1].Err != nil || len(s[1].Tools) != 1 {
 		t.Errorf("got %+v, want bad with its error and good with its tool", s)
 	}
-	if got := ts.Catalog(profile.Plain).Tools(); len(got) != 1 || got[0].Name() != "x" {
-		t.Errorf("got %v, want the tool of good", got)
-	}
-	if !strings.Contains(log.String(), "server=bad") {
-		t.Errorf("got the log %q, want bad in it", log.String())
-	}
+	wantTools(t, ts, "x")
+	check.Contains(t, "log", log.String(), "server=bad")
 }
 
+// If the caller cancels Open, the error does not advise to change servers.
 func TestOpenTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		_, err := Open(t.Context(), []Server{{Name: "slow", Transport: transportFunc(silent)}}, nil)
+		start, servers := time.Now(), []Server{{Name: "slow", Transport: transportFunc(silent)}}
+		_, err := Open(t.Context(), servers, nil)
 		if err == nil || !strings.Contains(err.Error(), `server "slow"`) || !strings.Contains(err.Error(), "ConnectTimeout") {
 			t.Errorf("got %v, want the timeout of slow", err)
 		}
 		check.Equal(t, "the default of 30 s", time.Since(start), 30*time.Second)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if _, err := Open(ctx, []Server{{Name: "slow", Transport: transportFunc(silent)}}, &Options{Policy: Policy{Start: StartAvailable}}); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, want the end of the caller's context", err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = Open(ctx, servers, nil)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `server "slow": `) || strings.Contains(err.Error(), advice) {
+			t.Errorf("got %v, want the end of the context at slow, and no advice", err)
 		}
+		check.Is(t, check.Err(Open(ctx, servers, &Options{Policy: Policy{Start: StartAvailable}})), context.DeadlineExceeded, "the end of the caller's context")
 	})
 }
 
@@ -182,11 +169,8 @@ func TestServerRevision(t *testing.T) {
 		Server{Name: "one", Transport: newPeer().transport(t), Revision: mcp.Revision20251125},
 		Server{Name: "other", Transport: newPeer().transport(t)},
 		Server{Name: "own", Transport: newPeer().transport(t), ClientOptions: &mcpclient.Options{}})
-	want := []string{mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20260728}
-	for i, s := range ts.Servers() {
-		if got := s.Client.Server().Revision; got != want[i] {
-			t.Errorf("%s: got revision %s, want %s", s.Name, got, want[i])
-		}
+	for i, want := range []string{mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20260728} {
+		check.Equal(t, i, ts.Servers()[i].Client.Server().Revision, want)
 	}
 	check.Equal(t, "in the caller's options", opts.Protocol.Revision, mcp.Revision20250618)
 }
@@ -225,9 +209,7 @@ func TestFilterThatPanics(t *testing.T) {
 	if len(skipped) != 2 || skipped["a"] == nil || skipped["a"].Error() != `filter at tool "a" panicked: oops` {
 		t.Errorf("got %v, want the panic as the reason why a is left out", skipped)
 	}
-	if !strings.Contains(log.String(), "TestFilterThatPanics") {
-		t.Errorf("got the log %s, want the stack in it", log.String())
-	}
+	check.Contains(t, "the stack in the log", log.String(), "TestFilterThatPanics")
 }
 
 // Servers that are late and servers that are added join at the same time.
@@ -249,8 +231,7 @@ func TestServersJoinTogether(t *testing.T) {
 		}
 		adding.Wait()
 		time.Sleep(time.Minute)
-		if got := e.take(); len(got) != 5 || len(ts.Catalog(profile.Plain).Tools()) != 6 {
-			t.Errorf("got the events %v, want 5 servers that joined", got)
-		}
+		got := e.take()
+		check.That(t, len(got) == 5 && len(ts.Catalog(profile.Plain).Tools()) == 6, "got the events %v, want 5 servers that joined", got)
 	})
 }

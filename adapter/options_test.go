@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // This table has every number of the options: the meaning of 0 and of a negative number.
@@ -35,9 +37,8 @@ func TestNumbersOfOptions(t *testing.T) {
 			}
 			delete(want, f.Name)
 			for given, want := range map[int64]int64{0: m.zero, -1: m.negative} {
-				if got := made(i, given).Field(i).Int(); got != want {
-					t.Errorf("%s: %d means %d, want %d", f.Name, given, got, want)
-				}
+				got := made(i, given).Field(i).Int()
+				check.That(t, got == want, "%s: %d means %d, want %d", f.Name, given, got, want)
 			}
 		}
 		for name := range want {

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -20,9 +21,8 @@ import (
 )
 
 // servingX returns a transport to a modern server with the tool x, whose calls it answers.
-func servingX(t *testing.T, answer func(conn mcpclient.Conn) string) mcpclient.Transport {
+func servingX(t *testing.T, answer func(conn mcpclient.Conn) string) (transport mcpclient.Transport) {
 	var conn mcpclient.Conn
-	var transport mcpclient.Transport
 	transport, conn = answeredBy(t, func(m *testenv.Message) string {
 		switch m.Method {
 		case "server/discover":
@@ -83,10 +83,7 @@ func TestOutcomes(t *testing.T) {
 				if tt.before != nil {
 					tt.before(ts)
 				}
-				if tt.tool == "" {
-					tt.tool = "x"
-				}
-				r := catalog.Call(t.Context(), call("1", tt.tool, ""), mcpclient.WithManualInput())
+				r := catalog.Call(t.Context(), call("1", cmp.Or(tt.tool, "x"), ""), mcpclient.WithManualInput())
 				if r.Unsent() != tt.unsent || r.Interrupted() != tt.interrupted {
 					t.Errorf("got unsent %v, interrupted %v for %v, want %v, %v", r.Unsent(), r.Interrupted(), r.Err, tt.unsent, tt.interrupted)
 				}
@@ -128,7 +125,6 @@ func TestOutcomeOfARefusal(t *testing.T) {
 	catalog := open(t, nil, Server{Name: "p", Transport: &mcpclient.HTTP{URL: web.URL(), Client: web.Client()}}).Catalog(profile.Plain)
 	refuses = true
 	r := catalog.Call(t.Context(), call("1", "x", ""))
-	if want := "Error: the tool's server refused the call (HTTP status 403). Nothing was done."; r.Text != want || !r.Unsent() || r.Fatal() == nil {
-		t.Errorf("got %q, unsent %v, fatal %v, want %q", r.Text, r.Unsent(), r.Fatal(), want)
-	}
+	want := "Error: the tool's server refused the call (HTTP status 403). Nothing was done."
+	check.That(t, r.Text == want && r.Unsent() && r.Fatal() != nil, "got %q, unsent %v, fatal %v, want %q", r.Text, r.Unsent(), r.Fatal(), want)
 }

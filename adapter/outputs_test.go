@@ -36,17 +36,15 @@ func TestOutputsAreChecked(t *testing.T) {
 			var log bytes.Buffer
 			test.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			ts := open(t, &test.opts, Server{Name: "s", Transport: scripted(t, map[string]string{"tools/list": test.tools, "tools/call": test.result})})
-			r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "forecast", "{}"))
+			r := callTool(t, ts, "forecast", "{}")
 			breach := test.want != ""
 			if !strings.Contains(r.Text, "very warm") || !strings.Contains(r.Text, test.want) || r.IsError != breach || r.Raw == nil {
 				t.Errorf("got %+v, want the result, and %q", r, test.want)
 			}
-			if _, ok := errors.AsType[*mcpclient.OutputError](r.Err); ok != breach || r.Fatal() != nil {
-				t.Errorf("got the error %v, fatal %v", r.Err, r.Fatal())
-			}
-			if logged := strings.Contains(log.String(), "does not fit the output schema"); logged != breach {
-				t.Errorf("got the log %q, want the breach in it: %t", &log, breach)
-			}
+			_, ok := errors.AsType[*mcpclient.OutputError](r.Err)
+			check.That(t, ok == breach && r.Fatal() == nil, "got the error %v, fatal %v", r.Err, r.Fatal())
+			logged := strings.Contains(log.String(), "does not fit the output schema")
+			check.That(t, logged == breach, "got the log %q, want the breach in it: %t", &log, breach)
 			if unusable := name == "no such schema"; unusable != strings.Contains(log.String(), "are not checked") {
 				t.Errorf("got the log %q, want that nothing is checked: %t", &log, unusable)
 			}
@@ -76,16 +74,13 @@ func TestValidatorOfArguments(t *testing.T) {
 		"tools/list": `{"tools":[{"name":"x","inputSchema":` + number + `},{"name":"y","inputSchema":{"title":"refused"}}]}`,
 		"tools/call": `{"content":[{"type":"text","text":"done"}]}`,
 	})})
-	if skipped := ts.Servers()[0].Skipped; len(skipped) != 1 || skipped["y"] == nil {
-		t.Errorf("got %+v left out, want the tool that the validator refuses", skipped)
-	}
+	skipped := ts.Servers()[0].Skipped
+	check.That(t, len(skipped) == 1 && skipped["y"] != nil, "got %+v left out, want the tool that the validator refuses", skipped)
 	tools := ts.Catalog(profile.Plain)
 	check.Equal(t, "the even one sent", tools.Call(t.Context(), call("1", "x", `{"n":"2"}`)).Text, "done")
 	r := tools.Call(t.Context(), call("1", "x", `{"n":"3"}`))
 	if bad, ok := errors.AsType[*argumentError](r.Err); !ok || !strings.Contains(bad.Error(), `"/n"`) || !strings.Contains(r.Text, "odd") {
 		t.Errorf("got %q with %v, want the odd one refused", r.Text, r.Err)
 	}
-	p, err := tools.Prepare(call("1", "x", `{"n":4}`))
-	check.Must(t, err)
-	check.Text(t, check.Err(p.WithArguments(json.RawMessage(`{"n":5}`))), "", "no error of odd arguments of the host")
+	check.Text(t, check.Err(prepare(t, ts, "x", `{"n":4}`).WithArguments(json.RawMessage(`{"n":5}`))), "", "no error of odd arguments of the host")
 }

@@ -57,10 +57,7 @@ func (q *quick) Recv() ([]byte, error) {
 	}
 }
 
-func (q *quick) Close() error {
-	q.once.Do(func() { close(q.closed) })
-	return nil
-}
+func (q *quick) Close() error { q.once.Do(func() { close(q.closed) }); return nil }
 
 // bothWays has a bare call with the necessary validation, and a call through the adapter.
 func bothWays(t testing.TB) (bare, through func()) {
@@ -69,17 +66,10 @@ func bothWays(t testing.TB) (bare, through func()) {
 	tool, _ := ts.Catalog(profile.Plain).Lookup("t0")
 	bare = func() {
 		check.Must(t, tool.valid([]byte(benchArguments)))
-		if _, err := tool.Client().CallTool(t.Context(), "t0", json.RawMessage(benchArguments)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, check.Err(tool.Client().CallTool(t.Context(), "t0", json.RawMessage(benchArguments))))
 	}
 	c := call("1", "t0", benchArguments)
-	through = func() {
-		if r := ts.Catalog(profile.Plain).Call(t.Context(), c); r.Err != nil {
-			t.Fatal(r.Err)
-		}
-	}
-	return bare, through
+	return bare, func() { check.Must(t, ts.Catalog(profile.Plain).Call(t.Context(), c).Err) }
 }
 
 // A call through the adapter needs few allocations more than a bare call with validation.
@@ -87,9 +77,7 @@ func TestOverhead(t *testing.T) {
 	bare, through := bothWays(t)
 	without, with := testing.AllocsPerRun(200, bare), testing.AllocsPerRun(200, through)
 	t.Logf("%.0f allocations of a bare call, %.0f through the adapter", without, with)
-	if with > 1.5*without {
-		t.Errorf("got %.0f allocations, want at most 1.5 times the %.0f of a bare call", with, without)
-	}
+	check.That(t, with <= 1.5*without, "got %.0f allocations, want at most 1.5 times the %.0f of a bare call", with, without)
 }
 
 // BenchmarkCall measures each kind of call.

@@ -10,6 +10,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -101,6 +102,14 @@ func counted(asked *int, decision approval.Decision) approval.Func {
 	}
 }
 
+// allowing returns an approval that allows all calls, after note.
+func allowing(note func(a *approval.Request)) approval.Func {
+	return func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+		note(a)
+		return approval.Allow(), nil
+	}
+}
+
 // intercept returns an interceptor that runs f around the next handler.
 func intercept(f func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error)) []Interceptor {
 	return []Interceptor{func(next Handler) Handler {
@@ -117,18 +126,27 @@ func open(t testing.TB, opts *Options, servers ...Server) *Toolset {
 	return ts
 }
 
+// open opens a toolset whose server "p" is this one.
+func (p *peer) open(t testing.TB, opts *Options) *Toolset {
+	t.Helper()
+	return p.openAs(t, opts, Server{})
+}
+
+// openAs is open with settings of the server.
+func (p *peer) openAs(t testing.TB, opts *Options, s Server) *Toolset {
+	t.Helper()
+	s.Name, s.Transport = "p", p.transport(t)
+	return open(t, opts, s)
+}
+
 // call returns a model's call of a tool.
 func call(id, name, arguments string) llms.ToolCall {
 	return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}}
 }
 
-// callText runs a call of a tool. It returns the text for the model, or the fatal error.
-func callText(ctx context.Context, tool *Tool, arguments string) (string, error) {
-	r := tool.calls.call(ctx, tool, call("", tool.name, arguments), nil)
-	if err := r.Fatal(); err != nil {
-		return "", err
-	}
-	return r.Text, nil
+// callTool runs a model's call of a tool by its plain name.
+func callTool(t testing.TB, ts *Toolset, name, arguments string) *Result {
+	return ts.Catalog(profile.Plain).Call(t.Context(), call("1", name, arguments))
 }
 
 // wantTools checks the names of tools that models know.

@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -32,11 +31,9 @@ func newConversation(user, name string) *conversation {
 	return &conversation{user: user, name: name, asked: make(chan bool, 9), answer: make(chan struct{})}
 }
 
-type userOfTest struct{}
-
 // run makes a call in the conversation.
 func (c *conversation) run(ctx context.Context, ts *Toolset, tool string) <-chan string {
-	ctx = WithCaller(context.WithValue(ctx, userOfTest{}, c.user), &Caller{
+	ctx = WithCaller(context.WithValue(ctx, userKey{}, c.user), &Caller{
 		Elicit: func(context.Context, *mcp.ElicitParams, mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
 			c.asked <- true
 			<-c.answer
@@ -62,9 +59,7 @@ func (c *conversation) waitsFor() string {
 func formServer() *peer {
 	n := 0
 	return newSilentPeer().tool("ask", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		answer, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Message: "name?", RequestedSchema: map[string]any{
-			"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
-		}})
+		answer, err := req.Session.Elicit(ctx, nameForm)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +78,7 @@ var notHere = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp
 func openPerUser(t *testing.T, n int) (*Toolset, *dialed) {
 	d := &dialed{t: t, make: formServer}
 	return open(t, &Options{
-		User:          func(ctx context.Context) string { user, _ := ctx.Value(userOfTest{}).(string); return user },
+		User:          userFrom,
 		ClientOptions: &mcpclient.Options{Elicitation: notHere, Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}},
 	}, Server{Name: "p", Transport: d, PerUser: n}), d
 }
@@ -103,9 +98,7 @@ func TestFormsOfSeveralPeople(t *testing.T) {
 		}
 		for i := len(all) - 1; i >= 0; i-- {
 			close(all[i].answer)
-			if got, want := <-answers[i], "accept "+all[i].name; got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			check.Equal(t, "", <-answers[i], "accept "+all[i].name)
 		}
 		check.Equal(t, "connections", d.count(), 5)
 		time.Sleep(2 * idleStop)
@@ -132,9 +125,7 @@ func TestManyUsersOfFewConnections(t *testing.T) {
 				waiting++
 			}
 		}
-		if waiting != 40 || d.count() != 11 {
-			t.Errorf("got %d who wait and %d connections, want 40 and 11", waiting, d.count())
-		}
+		check.That(t, waiting == 40 && d.count() == 11, "got %d who wait and %d connections, want 40 and 11", waiting, d.count())
 		most := 0
 		for range all {
 			synctest.Wait()
@@ -148,18 +139,13 @@ func TestManyUsersOfFewConnections(t *testing.T) {
 			most = max(most, d.alive())
 		}
 		for i, answer := range answers {
-			if got, want := <-answer, fmt.Sprint("accept ", i); got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			check.Equal(t, "", <-answer, fmt.Sprint("accept ", i))
 		}
-		if most > 11 {
-			t.Errorf("got %d connections at a time, want 11", most)
-		}
+		check.That(t, most <= 11, "got %d connections at a time, want 11", most)
 		for range 2 { // a process that had another user is not used again
 			c := newConversation("late", "late")
-			if got := <-c.run(t.Context(), ts, "count"); got != "1" && got != "2" {
-				t.Errorf("got %s calls, want those of the user alone", got)
-			}
+			got := <-c.run(t.Context(), ts, "count")
+			check.That(t, got == "1" || got == "2", "got %s calls, want those of the user alone", got)
 		}
 	})
 }
@@ -175,25 +161,21 @@ func TestConversationsTakeTurns(t *testing.T) {
 				return say("done"), nil
 			})
 		}}
-		ts := open(t, &Options{ClientOptions: &legacy, User: func(ctx context.Context) string { user, _ := ctx.Value(userOfTest{}).(string); return user }},
+		ts := open(t, &Options{ClientOptions: &legacy, User: userFrom},
 			Server{Name: "p", Transport: d, PerUser: 2})
 		first, second := newConversation("grace", "1"), newConversation("grace", "2")
 		a := first.run(t.Context(), ts, "slow")
 		synctest.Wait()
 		b := second.run(t.Context(), ts, "slow")
 		synctest.Wait()
-		if got, want := second.waitsFor(), fmt.Sprintf(waitsForCall, "p"); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.Equal(t, "", second.waitsFor(), fmt.Sprintf(waitsForCall, "p"))
 		release <- true
 		release <- true
 		if got := <-a + <-b; got != "donedone" || d.count() != 2 {
 			t.Errorf("got %q over %d connections", got, d.count())
 		}
-		r := ts.Catalog(profile.Plain).Call(t.Context(), call("x", "slow", ""))
-		if !r.Unsent() || !strings.Contains(r.Err.Error(), "Options.User") {
-			t.Errorf("got %v, want a call that was not sent", r.Err)
-		}
+		r := callTool(t, ts, "slow", "")
+		check.That(t, r.Unsent() && strings.Contains(r.Err.Error(), "Options.User"), "got %v, want a call that was not sent", r.Err)
 	})
 }
 
@@ -210,7 +192,7 @@ func TestQuestionThatMayBelongToSeveral(t *testing.T) {
 		})
 		opts := legacy
 		opts.Elicitation = notHere
-		ts := open(t, &Options{ClientOptions: &opts}, Server{Name: "p", Transport: p.transport(t)})
+		ts := p.open(t, &Options{ClientOptions: &opts})
 		all := []*conversation{newConversation("grace", "1"), newConversation("linus", "2")}
 		var answers []<-chan string
 		for _, c := range all {
@@ -223,9 +205,8 @@ func TestQuestionThatMayBelongToSeveral(t *testing.T) {
 				t.Errorf("got %q", got)
 			}
 		}
-		if n := all[0].refused.Load() + all[1].refused.Load(); n < 2 {
-			t.Errorf("%d conversations were told, want both", n)
-		}
+		n := all[0].refused.Load() + all[1].refused.Load()
+		check.That(t, n >= 2, "%d conversations were told, want both", n)
 	})
 }
 
@@ -237,10 +218,9 @@ func TestToolThatDiffersForAUser(t *testing.T) {
 		return newSilentPeer().tool("x", fmt.Sprintf(`{"type":"object","maxProperties":%d}`, n), answer("x"))
 	}}
 	ts := open(t, &Options{ClientOptions: &legacy}, Server{Name: "p", Transport: d, PerUser: 2})
-	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "x", ""))
-	if _, stale := errors.AsType[*staleToolError](r.Err); !stale || !r.Unsent() {
-		t.Errorf("got %v, want a stale tool", r.Err)
-	}
+	r := callTool(t, ts, "x", "")
+	staleFor(t, r.Err, &staleToolError{tool: "x", server: "p", reason: toolChanged})
+	check.That(t, r.Unsent(), "got %v, want nothing sent", r.Err)
 }
 
 // A call stops waiting for a connection if its server is removed or the toolset is closed.
@@ -256,14 +236,11 @@ func TestWaitEndsWithTheServer(t *testing.T) {
 			<-first.asked
 			waiting := second.run(t.Context(), ts, "count")
 			synctest.Wait()
-			if got, want := second.waitsFor(), `waits for a connection to the server "p": all 1 are in use`; got != want {
-				t.Fatalf("got %q, want %q", got, want)
-			}
+			check.Equal(t, "", second.waitsFor(), `waits for a connection to the server "p": all 1 are in use`)
 			began := time.Now()
 			check.NoError(t, end(ts))
-			if got, want := <-waiting, "Error: the tool's server cannot be reached. Nothing was done."; got != want || time.Since(began) > time.Minute {
-				t.Errorf("%s: got %q after %v, want at once: %q", name, got, time.Since(began), want)
-			}
+			check.Equal(t, name, <-waiting, "Error: the tool's server cannot be reached. Nothing was done.")
+			check.That(t, time.Since(began) <= time.Minute, "%s: got it after %v, want it at once", name, time.Since(began))
 			close(first.answer)
 		})
 	}
@@ -274,15 +251,7 @@ func TestWaitEndsWithTheServer(t *testing.T) {
 func TestOpeningOutlivesItsFirstCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &dialed{t: t, make: formServer}
-		dials := 0
-		way := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
-			dials++
-			if dials == 2 { // the first is that of the list
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
-			return d.Dial(ctx)
-		})
+		way := inTurn(d, transportFunc(silent), d) // the first is that of the list
 		ts := open(t, &Options{ClientOptions: &legacy}, Server{Name: "p", Transport: way, PerUser: 2})
 		catalog := ts.Catalog(profile.Plain)
 		first, cancel := context.WithCancel(t.Context())
@@ -292,11 +261,9 @@ func TestOpeningOutlivesItsFirstCall(t *testing.T) {
 		go func() { answered <- catalog.Call(t.Context(), call("2", "count", "")) }()
 		synctest.Wait()
 		cancel()
-		if r := <-cancelled; !errors.Is(r.Err, context.Canceled) {
-			t.Errorf("the call that gave up: got %v", r.Err)
-		}
-		if r := <-answered; r.Err != nil || r.Text != "1" || dials != 3 {
-			t.Errorf("the other call: got %q, %v after %d connections, want 1 after 3", r.Text, r.Err, dials)
+		check.Is(t, (<-cancelled).Err, context.Canceled, "the call that gave up")
+		if r := <-answered; r.Err != nil || r.Text != "1" || way.dials.Load() != 3 {
+			t.Errorf("the other call: got %q, %v after %d connections, want 1 after 3", r.Text, r.Err, way.dials.Load())
 		}
 	})
 }
@@ -304,13 +271,14 @@ func TestOpeningOutlivesItsFirstCall(t *testing.T) {
 // TestCloseAwaitsConnections checks that Close cancels the connections that calls and Add are making,
 // and waits for them.
 func TestCloseAwaitsConnections(t *testing.T) {
+	calls := func(tool string) func(*Toolset, mcpclient.Transport) error {
+		return func(ts *Toolset, _ mcpclient.Transport) error {
+			return ts.Catalog(profile.Plain).Call(context.Background(), call("1", tool, "")).Err
+		}
+	}
 	for name, connect := range map[string]func(*Toolset, mcpclient.Transport) error{
-		"of a user": func(ts *Toolset, _ mcpclient.Transport) error {
-			return ts.Catalog(profile.Plain).Call(context.Background(), call("1", "p__count", "")).Err
-		},
-		"of a lazy server": func(ts *Toolset, _ mcpclient.Transport) error {
-			return ts.Catalog(profile.Plain).Call(context.Background(), call("1", "z__count", "")).Err
-		},
+		"of a user":        calls("p__count"),
+		"of a lazy server": calls("z__count"),
 		"of an added server": func(ts *Toolset, way mcpclient.Transport) error {
 			return ts.Add(context.Background(), Server{Name: "added", Transport: way})
 		},
@@ -325,13 +293,10 @@ func TestCloseAwaitsConnections(t *testing.T) {
 					time.Sleep(time.Second) // the end of a process
 					return nil, ctx.Err()
 				})
-				once := func() mcpclient.Transport {
-					d := &dialed{t: t, make: formServer}
-					return inTurn(d, slow)
-				}
+				once := func() mcpclient.Transport { return inTurn(&dialed{t: t, make: formServer}, slow) }
 				ts := open(t, &Options{ClientOptions: &legacy, AlwaysPrefix: true},
 					Server{Name: "p", Transport: once(), PerUser: 1}, Server{Name: "z", Transport: once(), Policy: Policy{Start: StartLazy}})
-				check.NoError(t, ts.Catalog(profile.Plain).Call(t.Context(), call("0", "z__count", "")).Err)
+				check.NoError(t, callTool(t, ts, "z__count", "").Err)
 				time.Sleep(time.Hour) // the lazy server becomes idle
 				connected := make(chan error, 1)
 				go func() { connected <- connect(ts, slow) }()
@@ -344,9 +309,7 @@ func TestCloseAwaitsConnections(t *testing.T) {
 					check.Equal(t, "idle timer of "+s.label, s.idle, nil)
 				}
 				ts.roster.mu.Unlock()
-				if err := <-connected; !errors.Is(err, errToolsetClosed) {
-					t.Errorf("got %v, want %v", err, errToolsetClosed)
-				}
+				check.Is(t, <-connected, errToolsetClosed)
 			})
 		})
 	}
@@ -356,20 +319,13 @@ func TestCloseAwaitsConnections(t *testing.T) {
 func TestCloseWhileAConnectionOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &dialed{t: t, make: formServer}
-		dials := 0
-		way := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
-			if dials++; dials == 2 { // the first is that of the list
-				time.Sleep(time.Second)
-			}
-			return d.Dial(ctx)
-		})
+		way := inTurn(d, inTurn(d).slowly(time.Second)) // the first is that of the list
 		ts := open(t, &Options{ClientOptions: &legacy}, Server{Name: "p", Transport: way, PerUser: 1})
 		called := make(chan *Result)
-		go func() { called <- ts.Catalog(profile.Plain).Call(t.Context(), call("1", "count", "")) }()
+		go func() { called <- callTool(t, ts, "count", "") }()
 		time.Sleep(time.Second)
 		check.NoError(t, ts.Close())
-		if r := <-called; r.Err != nil && !r.Unsent() {
-			t.Errorf("got %q, want a result, or that nothing was done", r.Text)
-		}
+		r := <-called
+		check.That(t, r.Err == nil || r.Unsent(), "got %q, want a result, or that nothing was done", r.Text)
 	})
 }

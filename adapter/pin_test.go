@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -19,9 +20,7 @@ func TestRepeatedMembers(t *testing.T) {
 	check.Equal(t, "fingerprint", twice.Fingerprint(), once.Fingerprint())
 	for _, p := range profile.All() {
 		shown, err := json.Marshal(newCatalog([]*Tool{twice}, p, minResult).Definitions()[0].Function.Parameters)
-		if err != nil || strings.Contains(string(shown), "hidden") {
-			t.Errorf("%s: got %s, %v, want only the last description", p, shown, err)
-		}
+		check.That(t, err == nil && !strings.Contains(string(shown), "hidden"), "%s: got %s, %v, want only the last description", p, shown, err)
 	}
 }
 
@@ -33,13 +32,11 @@ func TestFingerprint(t *testing.T) {
 	same.Meta, same.Icons = json.RawMessage(`{"x":1,"ui":{"visibility":["app","model"]}}`), []mcp.Icon{{}}
 	check.Equal(t, "different fingerprints", Fingerprint(&tool), Fingerprint(&same))
 	for name, change := range map[string]func(*mcp.Tool){
-		"name":        func(t *mcp.Tool) { t.Name = "c" },
-		"shifted":     func(t *mcp.Tool) { t.Name, t.Description = "ab", "" },
-		"title":       func(t *mcp.Tool) { t.Title = "c" },
-		"description": func(t *mcp.Tool) { t.Description = "c" },
-		"schema": func(t *mcp.Tool) {
-			t.InputSchema = json.RawMessage(`{"type":"object","properties":{"x":{"maximum":9007199254740992}}}`)
-		},
+		"name":          func(t *mcp.Tool) { t.Name = "c" },
+		"shifted":       func(t *mcp.Tool) { t.Name, t.Description = "ab", "" },
+		"title":         func(t *mcp.Tool) { t.Title = "c" },
+		"description":   func(t *mcp.Tool) { t.Description = "c" },
+		"schema":        func(t *mcp.Tool) { t.InputSchema = bytes.Replace(t.InputSchema, []byte("740993"), []byte("740992"), 1) },
 		"output schema": func(t *mcp.Tool) { t.OutputSchema = json.RawMessage(`{}`) },
 		"visibility":    func(t *mcp.Tool) { t.Meta = json.RawMessage(`{"ui":{"visibility":["model"]}}`) },
 		"annotation":    func(t *mcp.Tool) { t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: &yes} },
@@ -57,33 +54,24 @@ func TestPins(t *testing.T) {
 	if len(pins) != 2 || pins["a"] != first.Servers()[0].Tools[0].Fingerprint() {
 		t.Fatalf("got %v, want the fingerprints of both tools", pins)
 	}
-	changed := func() Server {
-		p := newPeer().tool("a", queried, echo).tool("b", object, echo).tool("c", object, echo)
-		return Server{Name: "p", Transport: p.transport(t), Pins: pins}
-	}
-	ts := open(t, nil, changed())
+	ts := newPeer().tool("a", queried, echo).tool("b", object, echo).tool("c", object, echo).openAs(t, nil, Server{Pins: pins})
 	wantTools(t, ts, "b")
 	for _, name := range []string{"a", "c"} {
 		err := ts.Servers()[0].Skipped[name]
-		if drift, ok := errors.AsType[*driftError](err); !ok || drift.pinned != pins[name] {
-			t.Errorf("got %v, want the drift of %s", err, name)
-		}
+		drift, ok := errors.AsType[*driftError](err)
+		check.That(t, ok && drift.pinned == pins[name], "got %v, want the drift of %s", err, name)
 	}
-
 	check.Equal(t, "the caller's pins changed", len(pins), 2)
 }
 
 // With Pin the first definition holds: a server cannot swap a tool later.
 func TestPinAtFirstUse(t *testing.T) {
 	p := newPeer().tool("a", object, echo).tool("b", object, echo)
-	ts := open(t, &Options{Policy: Policy{Pin: true}}, Server{Name: "p", Transport: p.transport(t)})
-	for _, schema := range []string{queried, object} {
-		p.tool("a", schema, echo)
-		check.Must(t, ts.Refresh(t.Context()))
-		want := []string{"a", "b"}
-		if schema == queried {
-			want = []string{"b"}
-		}
-		wantTools(t, ts, want...)
-	}
+	ts := p.open(t, &Options{Policy: Policy{Pin: true}})
+	p.tool("a", queried, echo)
+	check.Must(t, ts.Refresh(t.Context()))
+	wantTools(t, ts, "b")
+	p.tool("a", object, echo)
+	check.Must(t, ts.Refresh(t.Context()))
+	wantTools(t, ts, "a", "b")
 }

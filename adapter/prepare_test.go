@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
@@ -55,19 +53,13 @@ func (s *pair) give(t *testing.T) {
 	s.refresh(t)
 }
 
-func (s *pair) refresh(t *testing.T) {
-	check.NoError(t, s.ts.Refresh(t.Context()))
-}
+func (s *pair) refresh(t *testing.T) { check.NoError(t, s.ts.Refresh(t.Context())) }
 
 // staleFor checks that a call was not sent, and the reason.
 func staleFor(t *testing.T, err error, want *staleToolError) {
 	t.Helper()
 	var stale *staleToolError
-	if !errors.As(err, &stale) {
-		t.Errorf("got %v, want %v", err, want)
-	} else if diff := cmp.Diff(stale, want, cmp.AllowUnexported(staleToolError{})); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	check.That(t, errors.As(err, &stale) && *stale == *want, "got %v, want %v", err, want)
 }
 
 // A name means the tool that was offered under it, whatever changes before the reply.
@@ -106,70 +98,57 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newPair(t, nil)
-			catalog, agents := s.ts.Catalog(profile.Plain), s.ts.Catalog(profile.Plain).Tools()
-			tool := agents[slices.IndexFunc(agents, func(tool *Tool) bool { return tool.Name() == "save" })]
+			catalog := s.ts.Catalog(profile.Plain)
 			tt.change(t, s)
 			r := catalog.Call(t.Context(), call("1", "save", secret))
 			check.Same(t, "calls", s.ran, tt.ran)
-			text, err := callText(t.Context(), tool, secret)
-			if text != r.Text || err != nil || len(s.ran) != 2*len(tt.ran) {
-				t.Errorf("got %q, %v after %v, want %q as well", text, err, s.ran, r.Text)
-			}
 			if tt.stale == nil {
-				if r.Err != nil {
-					t.Errorf("got %v, want the call to run", r.Err)
-				}
+				check.NoError(t, r.Err)
 				return
 			}
 			staleFor(t, r.Err, tt.stale)
 			if want := "Error: " + tt.stale.Error() + ". Nothing was done. Go by the tools that you are offered next."; r.Text != want || r.Fatal() != nil {
 				t.Errorf("got %q, fatal %v, want %q", r.Text, r.Fatal(), want)
 			}
-			if messages, err := catalog.Dispatch(t.Context(), []llms.ToolCall{call("1", "save", secret)}); err != nil || len(messages) != 1 {
-				t.Errorf("got %v, %v, want an answer to the call", messages, err)
-			}
-			check.Equal(t, "nothing to run", len(s.ran), 0)
+			messages, err := catalog.Dispatch(t.Context(), []llms.ToolCall{call("1", "save", secret)})
+			check.That(t, err == nil && len(messages) == 1, "got %v, %v, want an answer to the call", messages, err)
+			check.Equal(t, "calls that ran", len(s.ran), 0)
 		})
 	}
 }
 
 // A name may move to another tool while a person is asked.
 func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
-	for name, change := range map[string]func(*pair, *testing.T){"the name is taken": (*pair).take, "the name is given": (*pair).give} {
-		offered, want := "save", &staleToolError{tool: "save", server: "vault", reason: toolGone}
-		if name == "the name is given" {
-			offered, want = "vault__save", &staleToolError{tool: "vault__save", server: "evil", reason: toolGone}
-		}
-		t.Run(name+" during the approval", func(t *testing.T) {
-			var s *pair
-			s = newPair(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-				check.Equal(t, "a question about", a.Server, want.server)
-				change(s, t)
-				return approval.Decision{Allow: true}, nil
-			}})
-			staleFor(t, s.ts.Catalog(profile.Plain).Call(t.Context(), call("1", offered, "")).Err, want)
-			check.Equal(t, "nothing to run", len(s.ran), 0)
-		})
-		t.Run(name+" after the preparation", func(t *testing.T) {
+	for offered, tt := range map[string]struct {
+		change func(*pair, *testing.T)
+		want   *staleToolError
+	}{
+		"save":        {(*pair).take, &staleToolError{tool: "save", server: "vault", reason: toolGone}},
+		"vault__save": {(*pair).give, &staleToolError{tool: "vault__save", server: "evil", reason: toolGone}},
+	} {
+		t.Run(offered+" after the preparation", func(t *testing.T) {
 			s := newPair(t, nil)
-			catalog := s.ts.Catalog(profile.Plain)
-			p, err := catalog.Prepare(call("1", offered, ""))
-			check.Must(t, err)
-			change(s, t)
-			staleFor(t, p.Run(t.Context()).Err, want)
-			_, err = catalog.Prepare(call("1", offered, "")) // before anyone is asked
-			staleFor(t, err, want)
-			check.Equal(t, "nothing to run", len(s.ran), 0)
+			catalog, p := s.ts.Catalog(profile.Plain), prepare(t, s.ts, offered, "")
+			tt.change(s, t)
+			staleFor(t, p.Run(t.Context()).Err, tt.want)
+			staleFor(t, check.Err(catalog.Prepare(call("1", offered, ""))), tt.want) // before anyone is asked
+			check.Equal(t, "calls that ran", len(s.ran), 0)
 		})
-		t.Run(name+" in an interceptor", func(t *testing.T) {
-			var s *pair
-			s = newPair(t, &Options{Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
-				change(s, t)
+		var s *pair
+		for name, opts := range map[string]*Options{
+			"during the approval": {Approve: allowing(func(a *approval.Request) {
+				check.Equal(t, "a question about", a.Server, tt.want.server)
+				tt.change(s, t)
+			})},
+			"in an interceptor": {Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+				tt.change(s, t)
 				return next(ctx, r)
-			})})
-			staleFor(t, s.ts.Catalog(profile.Plain).Call(t.Context(), call("1", offered, "")).Err, want)
-			check.Equal(t, "nothing to run", len(s.ran), 0)
-		})
+			})},
+		} {
+			s = newPair(t, opts)
+			staleFor(t, callTool(t, s.ts, offered, "").Err, tt.want)
+			check.Equal(t, offered+" "+name+": calls that ran", len(s.ran), 0)
+		}
 	}
 }
 
@@ -190,14 +169,13 @@ func TestApprovedIsSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked, ask := "", false
-			p := newPeer().tool("w", anything, echo)
-			ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+			ts := newPeer().tool("w", anything, echo).open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 				asked = string(a.Arguments)
 				if tt.edit == "" || !ask {
 					return approval.Decision{Allow: true}, nil
 				}
 				return approval.Decision{Allow: true, Arguments: json.RawMessage(tt.edit)}, nil
-			}}, Server{Name: "p", Transport: p.transport(t)})
+			}})
 			_, other := ts.Catalog(profile.OpenAI), ts.Catalog(profile.Plain) // which another model was offered
 			if got, err := other.Prepare(call("1", "w", `{"input":{"x":{}}}`)); err != nil || string(got.Arguments()) != `{"input":{"x":{}}}` {
 				t.Errorf("got %v, want each catalog to read what it asked for", err)
@@ -205,9 +183,8 @@ func TestApprovedIsSent(t *testing.T) {
 			prepared, err := ts.Catalog(tt.profile).Prepare(call("1", "w", tt.input))
 			check.Must(t, err)
 			if tt.edit != "" {
-				if prepared, err = prepared.WithArguments(json.RawMessage(tt.edit)); err != nil {
-					t.Fatal(err)
-				}
+				prepared, err = prepared.WithArguments(json.RawMessage(tt.edit))
+				check.Must(t, err)
 			}
 			got := prepared.Run(t.Context())
 			if sent := got.Text; string(prepared.Arguments()) != tt.want || asked != tt.want || sent != tt.want {
@@ -223,56 +200,26 @@ func TestApprovedIsSent(t *testing.T) {
 			}
 		})
 	}
-	p := newPeer().tool("w", weather, echo)
-	prepared, err := open(t, nil, Server{Name: "p", Transport: p.transport(t)}).Catalog(profile.Plain).Prepare(call("1", "w", `{"city":"Rome"}`))
-	check.Must(t, err)
+	prepared := prepare(t, newPeer().tool("w", weather, echo).open(t, nil), "w", `{"city":"Rome"}`)
 	var wrong *argumentError
 	for _, edit := range []string{`{}`, `{"city":"Rome","days":"3"}`, `["Rome"]`, `null`, `{`, ``} {
-		if p, err := prepared.WithArguments(json.RawMessage(edit)); !errors.As(err, &wrong) || p != nil {
-			t.Errorf("%q: got %v, want arguments refused that do not fit", edit, err)
-		}
+		p, err := prepared.WithArguments(json.RawMessage(edit))
+		check.That(t, errors.As(err, &wrong) && p == nil, "%q: got %v, want arguments refused that do not fit", edit, err)
 	}
 	check.Equal(t, "the call unchanged by what was made of it", prepared.Run(t.Context()).Text, `{"city":"Rome"}`)
 }
 
-// New arguments of an interceptor are approved and sent in the same form, even with a duplicate
-// name.
-func TestInterceptedArgumentsAreApprovedAsTheyAreSent(t *testing.T) {
-	asked, sent := "", ""
-	p := newPeer().tool("w", weather, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		sent = string(req.Params.Arguments)
-		return say("ok"), nil
-	})
-	twice := intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
-		r.Arguments = json.RawMessage(`{"city":"Rome", "city":"Oslo"}`)
-		return next(ctx, r)
-	})
-	ts := open(t, &Options{Intercept: twice, Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-		asked = string(a.Arguments)
-		return approval.Decision{Allow: true}, nil
-	}}, Server{Name: "p", Transport: p.transport(t)})
-	ts.Catalog(profile.Plain).Call(t.Context(), call("1", "w", `{"city":"Bari"}`))
-	if want := `{"city":"Oslo"}`; asked != want || sent != want {
-		t.Errorf("got %s approved and %s sent, want %s", asked, sent, want)
-	}
-}
-
 // A prepared call shares no memory with its maker or its approver.
 func TestPreparedCallIsACopy(t *testing.T) {
-	p := newPeer().tool("w", weather, echo)
 	c := call("1", "w", `{"city":"Rome"}`)
-	scribble := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-		copy(a.Arguments, `{"city":"Paris"}`)
-		return approval.Decision{Allow: true}, nil
-	}
-	prepared, err := open(t, &Options{Approve: scribble}, Server{Name: "p", Transport: p.transport(t)}).Catalog(profile.Plain).Prepare(c)
+	scribble := allowing(func(a *approval.Request) { copy(a.Arguments, `{"city":"Paris"}`) })
+	prepared, err := newPeer().tool("w", weather, echo).open(t, &Options{Approve: scribble}).Catalog(profile.Plain).Prepare(c)
 	check.Must(t, err)
 	c.FunctionCall.Name, c.FunctionCall.Arguments = "x", `{"city":"Oslo"}`
 	copy(prepared.Arguments(), `{"city":"Bari"}`)
 	r := prepared.Run(t.Context())
-	if got := r.message().Parts[0].(llms.ToolCallResponse); got.Name != "w" || got.Content != `{"city":"Rome"}` {
-		t.Errorf("got %+v, want the call as it was prepared", got)
-	}
+	got := r.message().Parts[0].(llms.ToolCallResponse)
+	check.That(t, got.Name == "w" && got.Content == `{"city":"Rome"}`, "got %+v, want the call as it was prepared", got)
 }
 
 // An approved call needs no approval again, unless an interceptor changes it.
@@ -293,7 +240,7 @@ func TestApproveBeforeRun(t *testing.T) {
 			return next(ctx, r)
 		}),
 	}
-	catalog := open(t, opts, Server{Name: "p", Transport: annotated().transport(t)}).Catalog(profile.Plain)
+	catalog := annotated().open(t, opts).Catalog(profile.Plain)
 	for _, tt := range []struct {
 		decide approval.Decision
 		change bool
@@ -315,23 +262,17 @@ func TestApproveBeforeRun(t *testing.T) {
 		} else {
 			r = approved.Run(t.Context())
 		}
-		if diff := cmp.Diff(asked, tt.asked); diff != "" || r.Text != tt.text {
-			t.Errorf("got %q, want %q; asked (-) want (+):\n%s", r.Text, tt.text, diff)
-		}
+		check.Same(t, "approvals", asked, tt.asked)
+		check.Equal(t, "", r.Text, tt.text)
 	}
 }
 
 // The zero catalog answers calls of a model without tools.
 func TestCatalogOfNothing(t *testing.T) {
 	none := new(Catalog)
-	if got := none.Definitions(); got != nil || none.Tools() != nil || none.Changes() != nil {
-		t.Errorf("got %v, want nothing", got)
-	}
+	got := none.Definitions()
+	check.That(t, got == nil && none.Tools() == nil && none.Changes() == nil, "got %v, want nothing", got)
 	messages, err := none.Dispatch(t.Context(), []llms.ToolCall{call("1", "x", "{}")})
-	if err != nil || len(messages) != 1 {
-		t.Fatalf("got %v, %v, want one message", messages, err)
-	}
-	if got := messages[0].Parts[0].(llms.ToolCallResponse).Content; got != `Error: there is no tool named "x". There are no tools.` {
-		t.Errorf("got %q, want that there are no tools", got)
-	}
+	check.Must(t, err)
+	check.Equal(t, "", messages[0].Parts[0].(llms.ToolCallResponse).Content, `Error: there is no tool named "x". There are no tools.`)
 }

@@ -49,9 +49,7 @@ func publishedSchemas(t testing.TB) map[string]json.RawMessage {
 		data, err := os.ReadFile(file)
 		check.Must(t, err)
 		var tools map[string]json.RawMessage
-		if err := json.Unmarshal(data, &tools); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		check.Must(t, json.Unmarshal(data, &tools))
 		for name, raw := range tools {
 			out[strings.TrimSuffix(filepath.Base(file), ".json")+"/"+name] = raw
 		}
@@ -71,20 +69,53 @@ func parametersOf(t testing.TB, tool *Tool, p profile.Profile) (root map[string]
 	return v.(map[string]any), c.definitions[0].Function.Strict, c.changes
 }
 
-// offered returns the schema of a tool as written for a profile. It checks that the schema is
-// within the profile's subset, and that it loses only what is known.
-func offered(t *testing.T, tool *Tool, p profile.Profile) (rewritten *schema.Schema, root map[string]any) {
+// writtenFor is parametersOf, and checks that the schema is within the profile's subset, and that it loses only
+// what is known.
+func writtenFor(t *testing.T, tool *Tool, p profile.Profile) (root map[string]any, changes []profile.Change) {
 	t.Helper()
 	root, strict, changes := parametersOf(t, tool, p)
 	if err := subsets[p](root, strict); err != nil {
-		t.Fatalf("not what %s takes: %v\n%s", p, err, show(root))
+		t.Fatalf("not what %s takes: %v\n%s\nof\n%s", p, err, show(root), show(tool.input.Root()))
 	}
 	checkUnheld(t, p, changes)
+	return root, changes
+}
+
+// offer is the schema of a tool as a model gets it.
+type offer struct {
+	*schema.Schema
+	root map[string]any
+}
+
+func offered(t *testing.T, tool *Tool, p profile.Profile) offer {
+	t.Helper()
+	root, _ := writtenFor(t, tool, p)
 	rewritten, err := schema.Compile([]byte(show(dialect(p, root))))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, show(root))
 	}
-	return rewritten, root
+	return offer{rewritten, root}
+}
+
+func (o offer) fits(t *testing.T, arguments string) {
+	t.Helper()
+	if err := o.Validate([]byte(arguments)); err != nil {
+		t.Errorf("%s: got %v, want it to fit\n%s", arguments, err, show(o.root))
+	}
+}
+
+func (o offer) refuses(t *testing.T, arguments string) {
+	t.Helper()
+	if o.Validate([]byte(arguments)) == nil {
+		t.Errorf("%s: got it taken, want it refused\n%s", arguments, show(o.root))
+	}
+}
+
+// sends checks what a tool sends for arguments of a model.
+func (t *Tool) sends(test *testing.T, arguments, want string) {
+	test.Helper()
+	got, err := t.arguments(arguments)
+	check.That(test, err == nil && string(got) == want, "%s: got %s, %v, want %s", arguments, got, err, want)
 }
 
 // Every schema, for every profile, is within the subset that the provider documents. Arguments that
@@ -98,9 +129,7 @@ func TestProfiles(t *testing.T) {
 	}
 	published := 0
 	for file, p := range provenance {
-		if counts[file] != p.tools {
-			t.Errorf("%s.json: got %d schemas, want the %d of %s", file, counts[file], p.tools, p.source)
-		}
+		check.That(t, counts[file] == p.tools, "%s.json: got %d schemas, want the %d of %s", file, counts[file], p.tools, p.source)
 		if p.listed {
 			published += counts[file]
 		}
@@ -112,16 +141,11 @@ func TestProfiles(t *testing.T) {
 		tool := toolWith(t, string(all[name]))
 		for _, p := range profile.All() {
 			t.Run(name+"/"+string(p), func(t *testing.T) {
-				root, strict, changes := parametersOf(t, tool, p)
-				if err := subsets[p](root, strict); err != nil {
-					t.Fatalf("not what %s takes: %v\n%s", p, err, show(root))
-				}
-				checkUnheld(t, p, changes)
+				root, changes := writtenFor(t, tool, p)
 				again, _, _ := parametersOf(t, tool, p)
 				check.Same(t, "got another schema the second time", again, root)
-				if fit := checkArguments(t, tool, p, root, changes, 30); fit < 3 {
-					t.Errorf("got %d arguments of 30 that fit, want enough to tell something", fit)
-				}
+				fit := checkArguments(t, tool, p, root, changes, 30)
+				check.That(t, fit >= 3, "got %d arguments of 30 that fit, want enough to tell something", fit)
 			})
 		}
 	}
@@ -139,11 +163,7 @@ func TestProfilesOfRandomSchemas(t *testing.T) {
 		tool := toolWith(t, show(g.schemaOf()))
 		for _, p := range profile.All() {
 			ok := t.Run(fmt.Sprintf("%d/%s", seed, p), func(t *testing.T) {
-				root, strict, changes := parametersOf(t, tool, p)
-				if err := subsets[p](root, strict); err != nil {
-					t.Fatalf("not what %s takes: %v\n%s\nof\n%s", p, err, show(root), show(tool.input.Root()))
-				}
-				checkUnheld(t, p, changes)
+				root, changes := writtenFor(t, tool, p)
 				fit[p] += checkArguments(t, tool, p, root, changes, 10)
 			})
 			if !ok {
@@ -152,9 +172,7 @@ func TestProfilesOfRandomSchemas(t *testing.T) {
 		}
 	}
 	for _, p := range profile.All() {
-		if fit[p] < 4*schemas {
-			t.Errorf("%s: got %d arguments that fit of %d, want enough to tell something", p, fit[p], 10*schemas)
-		}
+		check.That(t, fit[p] >= 4*schemas, "%s: got %d arguments that fit of %d, want enough to tell something", p, fit[p], 10*schemas)
 	}
 }
 
@@ -209,9 +227,7 @@ func TestProfilesLoseNothingWithoutNeed(t *testing.T) {
 			c := newCatalog([]*Tool{tool}, p, 0)
 			*tool = *c.tools[0]
 			for _, change := range c.changes {
-				if change.Effect != "same" && !needed.MatchString(change.Note) {
-					t.Errorf("%s for %s: got %+v, want nothing lost", name, p, change)
-				}
+				check.That(t, change.Effect == "same" || needed.MatchString(change.Note), "%s for %s: got %+v, want nothing lost", name, p, change)
 			}
 			if got, _ := c.definitions[0].Function.Parameters.(json.RawMessage); len(c.changes) == 0 && string(got) != string(tool.input.Parameters) {
 				t.Errorf("%s for %s: got %s without a change, want %s", name, p, got, tool.input.Parameters)
@@ -245,9 +261,7 @@ func TestChangesThatAreListed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			catalog := newCatalog([]*Tool{toolWith(t, tt.schema)}, tt.p, 0)
 			raw, err := json.Marshal(catalog.definitions[0].Function.Parameters)
-			if err != nil || string(raw) != tt.want {
-				t.Errorf("got %s, %v, want %s", raw, err, tt.want)
-			}
+			check.That(t, err == nil && string(raw) == tt.want, "got %s, %v, want %s", raw, err, tt.want)
 			var changes []string
 			for _, c := range catalog.changes {
 				changes = append(changes, fmt.Sprintf("%s %s %s", c.Path, c.Keyword, c.Effect))
@@ -258,9 +272,8 @@ func TestChangesThatAreListed(t *testing.T) {
 }
 
 func TestCatalogForAProvider(t *testing.T) {
-	p := newPeer().tool("open", object, echo).tool("search", `{"type":"object","properties":{"q":{"type":"string"},"n":{"type":"integer"}},"required":["q"],"additionalProperties":false}`, echo)
-	p.tool("union", `{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}}}`, echo)
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	ts := newPeer().tool("open", object, echo).tool("search", `{"type":"object","properties":{"q":{"type":"string"},"n":{"type":"integer"}},"required":["q"],"additionalProperties":false}`, echo).
+		tool("union", `{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}}}`, echo).open(t, nil)
 	catalog := ts.Catalog(profile.OpenAIStrict)
 	defs, changes := catalog.Definitions(), catalog.Changes()
 	var strict []string
@@ -271,25 +284,17 @@ func TestCatalogForAProvider(t *testing.T) {
 	}
 	check.Same(t, "strict", strict, []string{"open", "search"})
 	want := profile.Change{Tool: "search", Path: "/properties/n", Keyword: "required", Effect: "same", Note: "null stands for a missing property"}
-	if !slices.Contains(changes, want) {
-		t.Errorf("got %v, want %v among them", changes, want)
-	}
-	check.Equal(t, "null turned back", ts.Catalog(profile.Plain).Call(t.Context(), call("1", "search", `{"q":"x","n":null}`)).Text, `{"q":"x"}`)
+	check.That(t, slices.Contains(changes, want), "got %v, want %v among them", changes, want)
+	check.Equal(t, "null turned back", callTool(t, ts, "search", `{"q":"x","n":null}`).Text, `{"q":"x"}`)
 	for _, target := range []profile.Profile{profile.Gemini, profile.GoogleAI} {
-		defs := ts.Catalog(target).Definitions()
-		for _, d := range defs {
-			if _, ok := d.Function.Parameters.(map[string]any); !ok {
-				t.Errorf("%s: got %T, want the map that langchaingo's providers insist on", target, d.Function.Parameters)
-			}
+		for _, d := range ts.Catalog(target).Definitions() {
+			_, ok := d.Function.Parameters.(map[string]any)
+			check.That(t, ok, "%s: got %T, want the map that langchaingo's providers insist on", target, d.Function.Parameters)
 		}
 	}
-	check.Equal(t, "the placeholder taken out", ts.Catalog(profile.Plain).Call(t.Context(), call("1", "open", `{"no_parameters":true}`)).Text, `{}`)
+	check.Equal(t, "the placeholder taken out", callTool(t, ts, "open", `{"no_parameters":true}`).Text, `{}`)
 	defs[0].Function.Name = "changed"
 	check.Equal(t, "the caller's change", ts.Catalog(profile.OpenAIStrict).Definitions()[0].Function.Name, "open")
-	defer func() {
-		if recover() == nil {
-			t.Error("got no panic for a target that there is not")
-		}
-	}()
+	defer func() { check.That(t, recover() != nil, "got no panic for a target that there is not") }()
 	ts.Catalog("none")
 }

@@ -30,8 +30,7 @@ func (r *recorder) Do(req *http.Request) (*http.Response, error) {
 // langchaingo's providers send the schema unchanged.
 func TestProvidersSendTheSchema(t *testing.T) {
 	const schema = `{"type":"object","properties":{"z":{"$ref":"#/$defs/n"},"a":{"maximum":9007199254740993}},"required":["z"],"$defs":{"n":{"type":"integer"}}}`
-	p := newPeer().tool("x", schema, echo)
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	ts := newPeer().tool("x", schema, echo).open(t, nil)
 	want, err := json.Marshal(json.RawMessage(ts.Servers()[0].Tools[0].Definition().InputSchema))
 	check.Must(t, err)
 	var sent recorder
@@ -45,8 +44,6 @@ func TestProvidersSendTheSchema(t *testing.T) {
 		if _, err := model.GenerateContent(t.Context(), messages, llms.WithTools(ts.Catalog(profile.Plain).Definitions()), llms.WithModel("m")); err == nil {
 			t.Fatalf("%s: got an answer from nobody", name)
 		}
-		if !bytes.Contains(sent.body, want) {
-			t.Errorf("%s: got the request %s\nwant it with %s", name, sent.body, want)
-		}
+		check.That(t, bytes.Contains(sent.body, want), "%s: got the request %s\nwant it with %s", name, sent.body, want)
 	}
 }

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,9 +29,7 @@ func TestRefreshOfAClientThatFailed(t *testing.T) {
 		check.Text(t, ts.Refresh(t.Context()), "")
 		l.offer("a")
 		check.Must(t, ts.Refresh(t.Context()))
-		if s := ts.Servers()[0]; s.Err != nil || len(s.Tools) != 1 {
-			t.Errorf("got %d tools and %v, want the server with its tool", len(s.Tools), s.Err)
-		}
+		check.NoError(t, ts.Servers()[0].Err)
 		wantEvents(t, &e, Event{Server: "p", Kind: ServerAdded, Added: []string{"a"}})
 		l.offer("a", "b")
 		l.tell(t, "tools")
@@ -61,8 +60,8 @@ func TestRefreshDespiteACallback(t *testing.T) {
 // Two refreshes of a lost server connect to it once.
 func TestRefreshTwiceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		first, second, third := newListener(t, "a"), newListener(t, "b"), newListener(t, "c")
-		way, gate := serving("x", first, second, third), make(chan struct{}, 2)
+		first := newListener(t, "a")
+		way, gate := serving("x", first, newListener(t, "b"), newListener(t, "c")), make(chan struct{}, 2)
 		gate <- struct{}{}
 		ts := open(t, nil, Server{Name: "p", Transport: transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
 			<-gate
@@ -70,15 +69,13 @@ func TestRefreshTwiceAtOnce(t *testing.T) {
 		})})
 		_ = first.conn.Close()
 		<-ts.Servers()[0].Client.Done()
-		errs := make(chan error)
+		var both sync.WaitGroup
 		for range 2 {
-			go func() { errs <- ts.Refresh(t.Context()) }()
+			both.Go(func() { check.NoError(t, ts.Refresh(t.Context())) })
 		}
 		synctest.Wait() // one of them dials, the other one waits for it
 		close(gate)
-		for range 2 {
-			check.Must(t, <-errs)
-		}
+		both.Wait()
 		wantTools(t, ts, "b")
 		check.Equal(t, "connections", way.dials.Load(), 2)
 	})
@@ -99,9 +96,8 @@ func TestRestartedServerIsListedAgain(t *testing.T) {
 		check.Must(t, ts.Refresh(t.Context())) // waits for the restart
 		synctest.Wait()
 		wantTools(t, ts, "b")
-		if n := way.dials.Load(); ts.Servers()[0].Client != client || n != 2 {
-			t.Errorf("got %d connections, want 2 of the same client", n)
-		}
+		n := way.dials.Load()
+		check.That(t, ts.Servers()[0].Client == client && n == 2, "got %d connections, want 2 of the same client", n)
 
 		_ = second.conn.Close()
 		time.Sleep(time.Minute) // the client gives up

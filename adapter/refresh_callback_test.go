@@ -5,14 +5,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // OnChange may use the toolset.
 func TestOnChangeRefreshes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ts *Toolset
-		errs := make(chan error, 10)
-		l := newListener(t, "a")
+		errs, l := make(chan error, 10), newListener(t, "a")
 		ts = open(t, &Options{OnChange: func(Event) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 			defer cancel()
@@ -21,8 +22,7 @@ func TestOnChangeRefreshes(t *testing.T) {
 		l.offer("a", "b")
 		l.tell(t, "tools")
 		start := time.Now()
-		if err := <-errs; err != nil || time.Since(start) > time.Minute {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
+		err := <-errs
+		check.That(t, err == nil && time.Since(start) <= time.Minute, "after %v: %v", time.Since(start), err)
 	})
 }

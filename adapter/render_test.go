@@ -91,23 +91,17 @@ func TestShorten(t *testing.T) {
 		}
 	}
 	got := shorten(strings.Repeat("a", 300)+strings.Repeat("z", 300), 256)
-	if want := "\n[… 386 of 600 bytes were cut here …]\n"; !strings.Contains(got, want) {
-		t.Errorf("got %q, want it with %q", got, want)
-	}
+	check.Contains(t, "", got, "\n[… 386 of 600 bytes were cut here …]\n")
 }
 
 func TestMediaIsBounded(t *testing.T) {
-	image := func(n int) mcp.Content {
-		return &mcp.ImageContent{Data: make([]byte, n), MIMEType: "image/png"}
-	}
+	image := func(n int) mcp.Content { return &mcp.ImageContent{Data: make([]byte, n), MIMEType: "image/png"} }
 	text, media := render(&mcp.CallToolResult{Content: []mcp.Content{image(60), image(50), image(40),
 		&mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "u", MIMEType: "image/png", Blob: []byte("x")}},
 	}}, 100)
 	want := "[image: image/png, 60 bytes]\n[image: image/png, 50 bytes, left out because it is too large]\n[image: image/png, 40 bytes]\n" +
 		"[resource u (image/png): 1 bytes of binary data, left out because it is too large]"
-	if text != want || len(media) != 2 {
-		t.Errorf("got %d parts and %q, want 2 and %q", len(media), text, want)
-	}
+	check.That(t, text == want && len(media) == 2, "got %d parts and %q, want 2 and %q", len(media), text, want)
 }
 
 func FuzzRender(f *testing.F) {
@@ -125,9 +119,8 @@ func FuzzRender(f *testing.F) {
 			t.Errorf("got %q, want text of at most %d bytes", text, minResult)
 		}
 		for _, part := range media {
-			if b, ok := part.(llms.BinaryContent); !ok || b.MIMEType == "" || len(b.Data) == 0 {
-				t.Errorf("got %#v, want data with a type", part)
-			}
+			b, ok := part.(llms.BinaryContent)
+			check.That(t, ok && b.MIMEType != "" && len(b.Data) != 0, "got %#v, want data with a type", part)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // What a profile makes models write differently is undone everywhere in a schema.
@@ -14,22 +15,18 @@ func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 		p                   profile.Profile
 		schema, input, want string
 	}{
-		{"then", profile.Plain, kind + `"then":{"properties":{"level":{"enum":[1,2]}},"required":["level"]}}`,
-			`{"kind":"a","level":"1"}`, `{"kind":"a","level":1}`},
-		{"else", profile.Plain, kind + `"then":{"required":["kind"]},"else":{"properties":{"level":{"enum":[1,2]}},"required":["level"]}}`,
-			`{"kind":"b","level":"1"}`, `{"kind":"b","level":1}`},
+		{"then", profile.Plain, kind + `"then":{"properties":{"level":{"enum":[1,2]}},"required":["level"]}}`, `{"kind":"a","level":"1"}`, `{"kind":"a","level":1}`},
+		{"else", profile.Plain, kind + `"then":{"required":["kind"]},"else":{"properties":{"level":{"enum":[1,2]}},"required":["level"]}}`, `{"kind":"b","level":"1"}`, `{"kind":"b","level":1}`},
 		{"entries in then", profile.Plain, kind + `"then":{"properties":{"env":{"type":"object","additionalProperties":{"type":"string"}}},"required":["env"]}}`,
 			`{"kind":"a","env":[{"key":"x","value":"y"}]}`, `{"env":{"x":"y"},"kind":"a"}`},
 		{"dependentSchemas", profile.Plain, `{"properties":{"a":{"type":"string"}},"required":["a"],"dependentSchemas":{"a":{"properties":{"n":{"enum":[1,2]}},"required":["n"]}}}`,
 			`{"a":"x","n":"1"}`, `{"a":"x","n":1}`},
 		{"unevaluatedItems", profile.Gemini, `{"properties":{"a":{"type":"array","unevaluatedItems":{"enum":[1,2]}}}}`, `{"a":["1"]}`, `{"a":[1]}`},
-		{"unevaluatedProperties", profile.Gemini, `{"properties":{"o":{"type":"object","unevaluatedProperties":{"enum":[1,2]}}}}`,
-			`{"o":[{"key":"x","value":"1"}]}`, `{"o":{"x":1}}`},
+		{"unevaluatedProperties", profile.Gemini, `{"properties":{"o":{"type":"object","unevaluatedProperties":{"enum":[1,2]}}}}`, `{"o":[{"key":"x","value":"1"}]}`, `{"o":{"x":1}}`},
 		{"what is evaluated", profile.Plain, `{"properties":{"o":{"type":"object","allOf":[{"properties":{"a":{"type":"string"}}}],"unevaluatedProperties":{"type":"integer"}}}}`,
 			`{"o":{"a":"1","b":"1"}}`, `{"o":{"a":"1","b":1}}`},
 		{"patternProperties of a property", profile.Gemini, `{"properties":{"x":{}},"patternProperties":{"^x":{"enum":[1,2]}}}`, `{"x":"1"}`, `{"x":1}`},
-		{"beside a reference", profile.Gemini, `{"properties":{"o":{"$ref":"#/$defs/b","properties":{"n":{"enum":[1,2]}}}},"$defs":{"b":{"type":"object"}}}`,
-			`{"o":{"n":"1"}}`, `{"o":{"n":1}}`},
+		{"beside a reference", profile.Gemini, `{"properties":{"o":{"$ref":"#/$defs/b","properties":{"n":{"enum":[1,2]}}}},"$defs":{"b":{"type":"object"}}}`, `{"o":{"n":"1"}}`, `{"o":{"n":1}}`},
 		{"a root beside a reference", profile.Plain, `{"$ref":"#/$defs/b","properties":{"n":{"type":"string"}},"unevaluatedProperties":false,"$defs":{"b":{"type":"object","properties":{"m":{"type":"string"}}}}}`,
 			`{"n":null,"m":null}`, `{}`},
 		{"another name beside a reference", profile.Anthropic, `{"properties":{"o":{"$ref":"#/$defs/b","properties":{"odd n":{"type":"integer"}},"additionalProperties":false}},"$defs":{"b":{"type":"object"}}}`,
@@ -66,13 +63,10 @@ func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tool := toolWith(t, tt.schema)
-			rewritten, root := offered(t, tool, tt.p)
-			if err := rewritten.Validate([]byte(tt.input)); err != nil && tt.p != profile.Plain {
-				t.Errorf("got %v, want %s to fit what the model is given\n%s", err, tt.input, show(root))
+			if o := offered(t, tool, tt.p); tt.p != profile.Plain {
+				o.fits(t, tt.input)
 			}
-			if got, err := tool.arguments(tt.input); err != nil || string(got) != tt.want {
-				t.Errorf("got %s, %v, want %s", got, err, tt.want)
-			}
+			tool.sends(t, tt.input, tt.want)
 		})
 	}
 }
@@ -105,12 +99,8 @@ func TestWrapperIsTakenOffOnce(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tool := toolWith(t, tt.schema)
 			parametersOf(t, tool, tt.p)
-			if got, err := tool.arguments(tt.input); err != nil || string(got) != tt.want {
-				t.Errorf("got %s, %v, want %s", got, err, tt.want)
-			}
-			if tt.p == profile.Plain && tool.valid([]byte(tt.input)) != nil {
-				t.Errorf("got %s refused, want it to fit as it is", tt.input)
-			}
+			tool.sends(t, tt.input, tt.want)
+			check.That(t, tt.p != profile.Plain || tool.valid([]byte(tt.input)) == nil, "got %s refused, want it to fit as it is", tt.input)
 		})
 	}
 }
@@ -124,12 +114,8 @@ func TestReferencesOfWrappedSchemas(t *testing.T) {
 		`{"properties":{"a":{"type":"string"},"b":{"$ref":"#/%70roperties/a"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
 		`{"properties":{"a":{"type":"string"},"b":{"$id":"https://e/s.json","$ref":"#/$defs/t","$defs":{"t":{"type":"string"}}}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
 	} {
-		rewritten, root := offered(t, toolWith(t, s), profile.OpenAI)
-		if err := rewritten.Validate([]byte(`{"input":{"b":"x"}}`)); err != nil {
-			t.Errorf("%s: got %v, want a text to fit\n%s", s, err, show(root))
-		}
-		if err := rewritten.Validate([]byte(`{"input":{"b":1}}`)); err == nil {
-			t.Errorf("%s: got a number taken, want it refused\n%s", s, show(root))
-		}
+		o := offered(t, toolWith(t, s), profile.OpenAI)
+		o.fits(t, `{"input":{"b":"x"}}`)
+		o.refuses(t, `{"input":{"b":1}}`)
 	}
 }

@@ -35,13 +35,9 @@ func TestResume(t *testing.T) {
 			withTasks(t, p, opts, func(t *testing.T, ts *Toolset) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(2500*time.Millisecond, func() { cancel(mcpclient.ErrDetach) })
-				prepared, err := ts.Catalog(profile.Plain).Prepare(call("1", "slow", `{"a":1}`))
-				check.Must(t, err)
-				id := ""
+				prepared, id := prepare(t, ts, "slow", `{"a":1}`), ""
 				r := prepared.Run(ctx, mcpclient.WithTaskStarted(func(s mcp.TaskState) error { id = s.ID; return nil }))
-				if !r.Interrupted() || r.Unsent() || id != "k" {
-					t.Errorf("got %q of task %q, want that it is interrupted", r.Text, id)
-				}
+				check.That(t, r.Interrupted() && !r.Unsent() && id == "k", "got %q of task %q, want that it is interrupted", r.Text, id)
 				again := open(t, opts, Server{Name: "p", Transport: p.transport(t)})
 				tool, err := again.Catalog(profile.Plain).LookupStored("p", "slow", prepared.Tool().Fingerprint())
 				check.Must(t, err)
@@ -50,9 +46,8 @@ func TestResume(t *testing.T) {
 				if r := restored.Resume(t.Context(), id, nil, nil); r.Text != "done" || r.Err != nil || ran != 2 || asked != 1 {
 					t.Errorf("got %q, %v, intercepted %d times and approved %d times", r.Text, r.Err, ran, asked)
 				}
-				if n := strings.Count(strings.Join(p.methods, " "), "tools/call"); n != 1 || p.asked("tasks/cancel") {
-					t.Errorf("got the requests %q, want one call and nothing cancelled", p.methods)
-				}
+				n := strings.Count(strings.Join(p.methods, " "), "tools/call")
+				check.That(t, n == 1 && !p.asked("tasks/cancel"), "got the requests %q, want one call and nothing cancelled", p.methods)
 			})
 		})
 	}
@@ -65,11 +60,8 @@ func TestResumeThatEnds(t *testing.T) {
 		p := eras()["2026-07-28"]
 		p.status = "working"
 		withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
-			prepared, err := ts.Catalog(profile.Plain).Prepare(call("1", "slow", ""))
-			check.Must(t, err)
-			if r := prepared.Resume(t.Context(), "", nil, nil); r.Text != "Error: the call cannot be continued: there is no task. Nothing was done." {
-				t.Errorf("got %q", r.Text)
-			}
+			prepared := prepare(t, ts, "slow", "")
+			check.Equal(t, "", prepared.Resume(t.Context(), "", nil, nil).Text, "Error: the call cannot be continued: there is no task. Nothing was done.")
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(2500*time.Millisecond, func() { cancel(cause) })
 			r := prepared.Resume(ctx, "k", nil, nil)

@@ -31,17 +31,12 @@ func TestSearch(t *testing.T) {
 	ts := open(t, nil, Server{Name: "office", Transport: p.transport(t), Deny: []string{"delete_*"}})
 	for query, want := range map[string][]string{
 		"letter": {"send_email"}, "emails": {"send_email"}, "search the web for pages": {"lookup"}, "account": {"pay"}, "IBAN": {"pay"},
-		"housekeping": {"wipe"}, "a dangerous thing": {"wipe"}, "office": {"lookup", "pay", "wipe", "send_email"}, "nothing": nil,
+		"housekeping": {"wipe"}, "a dangerous thing": {"wipe"}, "office": {"lookup", "pay", "wipe", "send_email"}, "nothing": {},
 	} {
-		var got []string
-		for _, tool := range ts.Catalog(profile.Plain).Search(query, 10) {
-			got = append(got, tool.Name())
-		}
-		check.Same(t, fmt.Sprintf("%q", query), got, want)
+		check.Same(t, query, namesOf(ts.Catalog(profile.Plain).Search(query, 10)), want)
 	}
-	if got := new(Catalog).Search("x", 3); len(got) > 0 {
-		t.Errorf("got %v in an empty catalog", got)
-	}
+	got := new(Catalog).Search("x", 3)
+	check.That(t, len(got) == 0, "got %v in an empty catalog", got)
 }
 
 // TestSearchOfWhatFunctionsServe finds a function once by its Serves, and the entries that match.

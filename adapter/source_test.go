@@ -18,9 +18,7 @@ import (
 
 // asks is a tool that asks the person during its call.
 func asks(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	answer, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Message: "name?", RequestedSchema: map[string]any{
-		"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
-	}})
+	answer, err := req.Session.Elicit(ctx, nameForm)
 	if err != nil {
 		return nil, err
 	}
@@ -62,17 +60,11 @@ func TestSourceInTheModernEra(t *testing.T) {
 		}
 		both.Done()
 		both.Wait()
-		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{
-			Mode: "form", Message: "name?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{}},
-		}}}, nil
+		return forName, nil
 	})
 	ts := open(t, &Options{ClientOptions: &opts}, Server{Name: "mine", Transport: p.transport(t)})
-	if got := ts.Servers()[0].Client.Server().Revision; got != "2026-07-28" {
-		t.Fatalf("got revision %s, want the modern one", got)
-	}
-	if _, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", "asks", "")}); err != nil {
-		t.Fatal(err)
-	}
+	check.Equal(t, "revision", ts.Servers()[0].Client.Server().Revision, mcp.Revision20260728)
+	check.Must(t, check.Err(ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", "asks", "")})))
 	check.Same(t, "result", got, map[seen]bool{{"mine", "asks", "c1"}: true, {"mine", "asks", "c2"}: true})
 }
 
@@ -115,9 +107,8 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 			check.Same(t, "source", <-asked, tt.want)
 			close(release)
 			for range tt.tools {
-				if text := <-texts; text != "decline" && text != "ok" {
-					t.Errorf("got %q, want the answer of the handler", text)
-				}
+				text := <-texts
+				check.That(t, text == "decline" || text == "ok", "got %q, want the answer of the handler", text)
 			}
 		})
 	}
@@ -130,9 +121,8 @@ func TestSourceInsideAHandler(t *testing.T) {
 	ctx := withRequestSource((&pendingCall{tool: outer, call: llms.ToolCall{ID: "1"}}).withContext(t.Context()), "a")
 	check.Same(t, "source", seenIn(ctx), seen{"a", "outer", "1"})
 	check.Same(t, "source", seenIn(withRequestSource(ctx, "b")), seen{Server: "b"})
-	if _, ok := OriginFrom(t.Context()); ok {
-		t.Error("got a source outside of a handler")
-	}
+	_, ok := OriginFrom(t.Context())
+	check.That(t, !ok, "got a source outside of a handler")
 }
 
 type ableSampler struct{ mcp.SamplingFunc }
@@ -155,12 +145,10 @@ func TestHandlersKeepTheirCapabilities(t *testing.T) {
 	got := WithOrigin(given, "s")
 	check.Equal(t, "another sampling capability", inquiry.SamplingCapabilityOf(got.Sampling), (mcp.SamplingCapability{Tools: true}))
 	check.Equal(t, "another elicitation capability", inquiry.ElicitationCapabilityOf(got.Elicitation), (mcp.ElicitationCapability{URL: true}))
-	if res, err := got.Sampling.CreateMessage(t.Context(), nil); err != nil || res.Model != "s" {
-		t.Errorf("got %v, %v, want a handler that knows its server", res, err)
-	}
-	if _, ok := given.Sampling.(ableSampler); !ok {
-		t.Error("got the caller's options changed")
-	}
+	res, err := got.Sampling.CreateMessage(t.Context(), nil)
+	check.That(t, err == nil && res.Model == "s", "got %v, %v, want a handler that knows its server", res, err)
+	_, ok := given.Sampling.(ableSampler)
+	check.That(t, ok, "got the caller's options changed")
 
 	plain := WithOrigin(&mcpclient.Options{Sampling: mcp.SamplingFunc(sample), Elicitation: mcp.ElicitationFunc(nil)}, "s")
 	check.Equal(t, "a sampling capability", inquiry.SamplingCapabilityOf(plain.Sampling), (mcp.SamplingCapability{}))

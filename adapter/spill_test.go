@@ -18,10 +18,10 @@ func TestSpill(t *testing.T) {
 		fmt.Fprintf(&all, "line %d é\n", i)
 	}
 	p := newPeer().tool("long", object, answer(all.String())).tool("short", object, answer("ok"))
-	ts := open(t, &Options{Policy: Policy{MaxResult: 1000}, KeepResults: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
+	ts := p.open(t, &Options{Policy: Policy{MaxResult: 1000}, KeepResults: 1 << 20})
 	wantTools(t, ts, "long", "short", "read_result")
-	check.Equal(t, "a short result as it is", ts.Catalog(profile.Plain).Call(t.Context(), call("1", "short", "")).Text, "ok")
-	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "long", ""))
+	check.Equal(t, "a short result as it is", callTool(t, ts, "short", "").Text, "ok")
+	r := callTool(t, ts, "long", "")
 	found := cutNotice.FindStringSubmatch(r.Text)
 	if found == nil || len(r.Text) > 1000 {
 		t.Fatalf("got %q, want at most 1000 bytes with a handle", r.Text)
@@ -29,7 +29,7 @@ func TestSpill(t *testing.T) {
 	head, _, _ := strings.Cut(r.Text, "\n[…")
 	got, args := head, found[2]
 	for range 20 {
-		page := ts.Catalog(profile.Plain).Call(t.Context(), call("2", found[1], args))
+		page := callTool(t, ts, found[1], args)
 		if page.IsError || len(page.Text) > 1000 {
 			t.Fatalf("got %q, want a page", page.Text)
 		}
@@ -45,7 +45,7 @@ func TestSpill(t *testing.T) {
 		args = fmt.Sprintf(`{"handle":%q,"offset":"%d"}`, found[3], next)
 	}
 	check.Same(t, "the whole result page by page", got, all.String())
-	if page := ts.Catalog(profile.Plain).Call(t.Context(), call("2", found[1], fmt.Sprintf(`{"handle":%q,"pattern":"^line 250 "}`, found[3]))); !strings.HasPrefix(page.Text, "[1 matches]\n[match 1 at byte ") {
+	if page := callTool(t, ts, found[1], fmt.Sprintf(`{"handle":%q,"pattern":"^line 250 "}`, found[3])); !strings.HasPrefix(page.Text, "[1 matches]\n[match 1 at byte ") {
 		t.Errorf("got %q, want a match", page.Text)
 	}
 	for args, want := range map[string]string{
@@ -53,9 +53,8 @@ func TestSpill(t *testing.T) {
 		`{"handle":"guess"}`: "no result with that handle",
 		`{}`:                 "missing required property",
 	} {
-		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("3", "read_result", args)); !r.IsError || !strings.Contains(r.Text, want) || r.Fatal() != nil {
-			t.Errorf("%s: got %q, want %q", args, r.Text, want)
-		}
+		r := callTool(t, ts, "read_result", args)
+		check.That(t, r.IsError && strings.Contains(r.Text, want) && r.Fatal() == nil, "%s: got %q, want %q", args, r.Text, want)
 	}
 	tool, _ := ts.Catalog(profile.Plain).Lookup("read_result")
 	if tool.Server() != "" || tool.Client() != nil || !DeclaresReadOnly(tool.Definition()) {
@@ -68,24 +67,16 @@ func TestSpillIsBounded(t *testing.T) {
 	first := p.store(strings.Repeat("a", 40))
 	second := p.store(strings.Repeat("b", 40))
 	third := p.store(strings.Repeat("c", 40))
-	if p.texts[first] != "" || p.texts[second] == "" || p.texts[third] == "" || p.used != 80 {
-		t.Errorf("got %d bytes, want the oldest gone", p.used)
-	}
-	if h := p.store(strings.Repeat("d", 101)); h != "" || p.used != 80 {
-		t.Error("got a text kept that is too long, or the others gone for it")
-	}
+	check.That(t, p.texts[first] == "" && p.texts[second] != "" && p.texts[third] != "" && p.used == 80, "got %d bytes, want the oldest gone", p.used)
+	h := p.store(strings.Repeat("d", 101))
+	check.That(t, h == "" && p.used == 80, "got a text kept that is too long, or the others gone for it")
 }
 
 func TestSpillKeepsItsName(t *testing.T) {
 	p := newPeer().tool("read_result", object, answer("mine")).tool("long", object, answer(strings.Repeat("x", 1000)))
-	ts := open(t, &Options{Policy: Policy{MaxResult: 400}, KeepResults: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
+	ts := p.open(t, &Options{Policy: Policy{MaxResult: 400}, KeepResults: 1 << 20})
 	wantTools(t, ts, "long", "p__read_result", "toolset__read_result")
-	if found := cutNotice.FindStringSubmatch(ts.Catalog(profile.Plain).Call(t.Context(), call("1", "long", "")).Text); found == nil || found[1] != "toolset__read_result" {
-		t.Errorf("got %v, want the name that the tool has here", found)
-	}
-	var kept []string
-	for _, tool := range open(t, &Options{KeepResults: 1}).Catalog(profile.Plain).Tools() {
-		kept = append(kept, tool.Name())
-	}
-	check.Equal(t, "the toolset's own tool without servers", len(kept), 1)
+	found := cutNotice.FindStringSubmatch(callTool(t, ts, "long", "").Text)
+	check.That(t, found != nil && found[1] == "toolset__read_result", "got %v, want the name that the tool has here", found)
+	check.Equal(t, "the toolset's own tool without servers", len(toolNamesOf(open(t, &Options{KeepResults: 1}))), 1)
 }

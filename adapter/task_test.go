@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -86,8 +87,7 @@ func (p *taskPeer) answer(method string) string {
 }
 
 // transport returns a transport to the server.
-func (p *taskPeer) transport(t *testing.T) mcpclient.Transport {
-	var transport mcpclient.Transport
+func (p *taskPeer) transport(t *testing.T) (transport mcpclient.Transport) {
 	var conn mcpclient.Conn
 	transport, conn = answeredBy(t, func(m *testenv.Message) string {
 		if m.ID == nil {
@@ -98,8 +98,7 @@ func (p *taskPeer) transport(t *testing.T) mcpclient.Transport {
 		if m.Method == "tools/call" {
 			p.token = m.ID
 		} else if p.progress && strings.HasPrefix(m.Method, "tasks/") {
-			note := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, p.token, len(p.methods))
-			_ = conn.Send(t.Context(), note)
+			_ = conn.Send(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, p.token, len(p.methods)))
 		}
 		return p.answer(m.Method)
 	})
@@ -135,13 +134,9 @@ func TestToolThatMustBeATask(t *testing.T) {
 		if r.Text != "done" || r.Err != nil || r.IsError || r.Raw == nil || time.Since(start) != 3*time.Second {
 			t.Errorf("got %q, %v after %v, want the task's result after 3s", r.Text, r.Err, time.Since(start))
 		}
-		if p.asked("tasks/cancel") {
-			t.Error("a task that ended was cancelled")
-		}
+		check.That(t, !p.asked("tasks/cancel"), "a task that ended was cancelled")
 		for _, want := range []string{`"name":"slow"`, `"arguments":{"a":1}`, `"example.com/k":7`} {
-			if !strings.Contains(p.params["tools/call"], want) {
-				t.Errorf("got the call %s, want %s in it", p.params["tools/call"], want)
-			}
+			check.Contains(t, "call", p.params["tools/call"], want)
 		}
 	})
 }
@@ -156,7 +151,7 @@ func TestTaskThatComesToNothing(t *testing.T) {
 				p := eras()[revision]
 				p.status, p.message = status, "no disk"
 				withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
-					r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", ""))
+					r := callTool(t, ts, "slow", "")
 					if r.Text != want || !r.IsError || r.Fatal() != nil || !strings.HasPrefix(r.Err.Error(), `server "p": `) {
 						t.Errorf("got %q, %v, fatal %v, want %q", r.Text, r.Err, r.Fatal(), want)
 					}
@@ -172,13 +167,13 @@ func TestTaskIsCancelled(t *testing.T) {
 		for name, tt := range map[string]struct {
 			opts  Options
 			limit time.Duration // of the context
-			call  time.Duration // limit of the call, 0 for none
+			call  []mcpclient.CallOption
 			want  string
 			fatal bool
 		}{
-			"context": {Options{}, 5500 * time.Millisecond, 0, "Error: the call was cancelled; the tool may or may not have run", true},
-			"timeout": {Options{Policy: Policy{CallTimeout: 5500 * time.Millisecond}}, time.Hour, 0, "Error: the tool gave no answer within 5.5s; it may still be running", false},
-			"option":  {Options{Policy: Policy{CallTimeout: time.Second}}, time.Hour, 5500 * time.Millisecond, "Error: the tool gave no answer within 5.5s; it may still be running", false},
+			"context": {Options{}, 5500 * time.Millisecond, nil, "Error: the call was cancelled; the tool may or may not have run", true},
+			"timeout": {Options{Policy: Policy{CallTimeout: 5500 * time.Millisecond}}, time.Hour, nil, "Error: the tool gave no answer within 5.5s; it may still be running", false},
+			"option":  {Options{Policy: Policy{CallTimeout: time.Second}}, time.Hour, []mcpclient.CallOption{mcpclient.WithTimeout(5500 * time.Millisecond)}, "Error: the tool gave no answer within 5.5s; it may still be running", false},
 		} {
 			t.Run(revision+" "+name, func(t *testing.T) {
 				p := eras()[revision]
@@ -186,22 +181,15 @@ func TestTaskIsCancelled(t *testing.T) {
 				withTasks(t, p, &tt.opts, func(t *testing.T, ts *Toolset) {
 					ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
 					defer cancel()
-					var opts []mcpclient.CallOption
-					if tt.call > 0 {
-						opts = append(opts, mcpclient.WithTimeout(tt.call))
-					}
 					start := time.Now()
-					r := ts.Catalog(profile.Plain).Call(ctx, call("1", "slow", ""), opts...)
-					if took := time.Since(start); r.Text != tt.want || took != 5500*time.Millisecond {
-						t.Errorf("got %q after %v, want %q after 5.5s", r.Text, took, tt.want)
-					}
+					r := ts.Catalog(profile.Plain).Call(ctx, call("1", "slow", ""), tt.call...)
+					took := time.Since(start)
+					check.That(t, r.Text == tt.want && took == 5500*time.Millisecond, "got %q after %v, want %q after 5.5s", r.Text, took, tt.want)
 					if !errors.Is(r.Err, context.DeadlineExceeded) || (r.Fatal() != nil) != tt.fatal {
 						t.Errorf("got %v, fatal %v, want a deadline", r.Err, r.Fatal())
 					}
 					synctest.Wait()
-					if !strings.Contains(p.params["tasks/cancel"], `"taskId":"k"`) {
-						t.Errorf("got the requests %q, want tasks/cancel at the end", p.methods)
-					}
+					check.Contains(t, "tasks/cancel", p.params["tasks/cancel"], `"taskId":"k"`)
 				})
 			})
 		}
@@ -214,7 +202,7 @@ func TestServerWithoutTasks(t *testing.T) {
 		p.plain = true
 		p.handshake = strings.NewReplacer(`"tasks":{`, `"experimental":{`, `"extensions":{`, `"experimental":{`).Replace(p.handshake)
 	}, func(t *testing.T, p *taskPeer, ts *Toolset) {
-		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", "")); r.Text != "done" || strings.Contains(p.params["tools/call"], `"task"`) {
+		if r := callTool(t, ts, "slow", ""); r.Text != "done" || strings.Contains(p.params["tools/call"], `"task"`) {
 			t.Errorf("got %q, %v for %s, want a call like any other", r.Text, r.Err, p.params["tools/call"])
 		}
 	})
@@ -225,9 +213,7 @@ func TestTaskProgress(t *testing.T) {
 	inBothEras(t, func(p *taskPeer) { p.status, p.polls, p.progress = "completed", 2, true }, func(t *testing.T, p *taskPeer, ts *Toolset) {
 		heard := 0
 		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", ""), mcpclient.WithProgress(func(mcp.Progress) { heard++ }))
-		if r.Text != "done" || heard < 3 {
-			t.Errorf("got %q, %v and %d notices, want one for each of 3 polls", r.Text, r.Err, heard)
-		}
+		check.That(t, r.Text == "done" && heard >= 3, "got %q, %v and %d notices, want one for each of 3 polls", r.Text, r.Err, heard)
 	})
 }
 
@@ -240,7 +226,7 @@ func TestToolThatMayBeATask(t *testing.T) {
 				p.status = "completed"
 				p.plain = revision == "2025-11-25"
 				withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
-					r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", ""))
+					r := callTool(t, ts, "slow", "")
 					if got := strings.Contains(p.params["tools/call"], "task"); r.Text != "done" || got == p.plain {
 						t.Errorf("got %q, %v for %s, want a task %v", r.Text, r.Err, p.params["tools/call"], !p.plain)
 					}

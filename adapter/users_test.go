@@ -9,8 +9,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -40,11 +38,11 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 			t.Run(fmt.Sprint(name, ", ", scope), func(t *testing.T) {
 				var asked []string
 				share := func() *Toolset {
-					return open(t, &Options{User: userFrom, Decisions: kept(), Approve: func(ctx context.Context, _ *approval.Request) (approval.Decision, error) {
+					return annotated().open(t, &Options{User: userFrom, Decisions: kept(), Approve: func(ctx context.Context, _ *approval.Request) (approval.Decision, error) {
 						user, _ := ctx.Value(userKey{}).(string)
 						asked = append(asked, user)
 						return approval.Decision{Allow: user != "bob", Remember: scope}, nil
-					}}, Server{Name: "p", Transport: annotated().transport(t)})
+					}})
 				}
 				ts := share()
 				calls := func(ts *Toolset, want ...string) {
@@ -52,9 +50,7 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 					asked = nil
 					for _, user := range []string{"ada", "bob", "ada", "bob", "", "", "mallory", "mallory"} {
 						r := ts.Catalog(profile.Plain).Call(as(t, user), call("1", "write", `{"city":"Rome"}`))
-						if r.IsError != (user == "bob") {
-							t.Errorf("got %q for %q, want each user's own decision", r.Text, user)
-						}
+						check.That(t, r.IsError == (user == "bob"), "got %q for %q, want each user's own decision", r.Text, user)
 					}
 					check.Same(t, "questions to", asked, want)
 				}
@@ -87,17 +83,15 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 func TestUnknownUsersShareNothing(t *testing.T) {
 	asked := 0
 	opts := Options{Decisions: approval.NewFiles(t.TempDir()), Approve: counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeServer})}
-	one := open(t, &opts, Server{Name: "p", Transport: annotated().transport(t)})
+	one := annotated().open(t, &opts)
 	opts.User = userFrom
-	many := open(t, &opts, Server{Name: "p", Transport: annotated().transport(t)})
+	many := annotated().open(t, &opts)
 	for i, step := range []struct {
 		ts    *Toolset
 		asked int
 	}{{many, 1}, {one, 2}, {one, 2}, {many, 3}} {
 		step.ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
-		if asked != step.asked {
-			t.Errorf("step %d: got %d questions, want %d", i, asked, step.asked)
-		}
+		check.That(t, asked == step.asked, "step %d: got %d questions, want %d", i, asked, step.asked)
 	}
 }
 
@@ -106,10 +100,10 @@ func TestUsersAreAskedSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asking := map[string]chan approval.Decision{"ada": make(chan approval.Decision), "bob": make(chan approval.Decision)}
 		questions := make(chan string, 10)
-		ts := open(t, &Options{User: userFrom, Approve: func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
+		ts := annotated().open(t, &Options{User: userFrom, Approve: func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 			questions <- userFrom(ctx) + " " + string(a.Arguments)
 			return <-asking[userFrom(ctx)], nil
-		}}, Server{Name: "p", Transport: annotated().transport(t)})
+		}})
 		ctx, leave := context.WithCancel(as(t, "ada"))
 		ends := make(chan error, 3)
 		catalog := ts.Catalog(profile.Plain)
@@ -118,9 +112,8 @@ func TestUsersAreAskedSideBySide(t *testing.T) {
 		go func() { ends <- catalog.Call(ctx, call("1", "write", `{"city":"Oslo"}`)).Err }()
 		go func() { ends <- catalog.Call(as(t, "bob"), call("1", "write", `{"city":"Bari"}`)).Err }()
 		synctest.Wait()
-		if got := []string{<-questions, <-questions}; len(questions) != 0 || !slices.Equal(got, []string{`ada {"city":"Rome"}`, `bob {"city":"Bari"}`}) {
-			t.Errorf("got the questions %q and %d more, want one for each user", got, len(questions))
-		}
+		check.Same(t, "questions", []string{<-questions, <-questions}, []string{`ada {"city":"Rome"}`, `bob {"city":"Bari"}`})
+		check.Equal(t, "more questions", len(questions), 0)
 		leave() // who waits for a turn need not
 		check.Equal(t, "the end of the context", <-ends, context.Canceled)
 		asking["bob"] <- approval.Decision{Allow: true}
@@ -136,10 +129,10 @@ func TestQuestionsComeInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
 		answers := make(chan approval.Decision)
-		ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+		ts := annotated().open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, a.Call.ID)
 			return <-answers, nil
-		}}, Server{Name: "p", Transport: annotated().transport(t)})
+		}})
 		ctx, leave := context.WithCancel(t.Context())
 		catalog, ends, want := ts.Catalog(profile.Plain), make(chan struct{}), []string(nil)
 		for i := range 20 {
@@ -169,24 +162,21 @@ func TestQuestionsComeInTheirOrder(t *testing.T) {
 func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, answer := make(chan struct{}, 2), make(chan approval.Decision, 2)
-		ts := open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
+		ts := annotated().open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
 			asked <- struct{}{}
 			return <-answer, nil
-		}}, Server{Name: "p", Transport: annotated().transport(t)})
+		}})
 		ends := make(chan string, 2)
 		for _, city := range []string{"Rome", "Oslo"} {
-			go func() {
-				ends <- ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)).Text
-			}()
+			go func() { ends <- callTool(t, ts, "write", `{"city":"`+city+`"}`).Text }()
 		}
 		synctest.Wait() // one is asked about, the other waits for its turn
 		answer <- approval.Decision{Allow: true, Remember: approval.ScopeTool}
 		answer <- approval.Decision{Reason: "asked twice"}
 		got := []string{<-ends, <-ends}
 		slices.Sort(got)
-		if diff := cmp.Diff(got, []string{`{"city":"Oslo"}`, `{"city":"Rome"}`}); diff != "" || len(asked) != 1 {
-			t.Errorf("got %d questions and (-) want (+):\n%s", len(asked), diff)
-		}
+		check.Same(t, "results", got, []string{`{"city":"Oslo"}`, `{"city":"Rome"}`})
+		check.Equal(t, "questions", len(asked), 1)
 	})
 }
 
@@ -194,13 +184,11 @@ func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {
 func TestEditedArgumentsAreNotRemembered(t *testing.T) {
 	for _, scope := range []approval.Scope{approval.ScopeArguments, approval.ScopeTool, approval.ScopeServer} {
 		asked := 0
-		ts := open(t, &Options{Approve: counted(&asked, approval.Decision{Allow: true, Arguments: json.RawMessage(`{"city":"Oslo"}`), Remember: scope})}, Server{Name: "p", Transport: annotated().transport(t)})
+		ts := annotated().open(t, &Options{Approve: counted(&asked, approval.Decision{Allow: true, Arguments: json.RawMessage(`{"city":"Oslo"}`), Remember: scope})})
 		for range 2 {
-			r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+			r := callTool(t, ts, "write", `{"city":"Rome"}`)
 			check.Equal(t, scope, r.Text, "[the user changed the arguments to {\"city\":\"Oslo\"}]\n{\"city\":\"Oslo\"}")
 		}
-		if asked != 2 {
-			t.Errorf("%v: got %d questions, want one for each call", scope, asked)
-		}
+		check.Equal(t, fmt.Sprint(scope, ": questions"), asked, 2)
 	}
 }

@@ -38,7 +38,7 @@ func viewPeer() *peer {
 // "Host MUST NOT include tools in the agent's tool list when their visibility does not
 // include model."
 func TestAppToolsAreHiddenFromModels(t *testing.T) {
-	ts := open(t, nil, Server{Name: "p", Transport: viewPeer().transport(t)})
+	ts := viewPeer().open(t, nil)
 	var sent recorder
 	model, err := openai.New(openai.WithToken("none"), openai.WithHTTPClient(&sent))
 	check.Must(t, err)
@@ -46,13 +46,9 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 	for _, p := range profile.All() {
 		_, _ = model.GenerateContent(t.Context(), messages, llms.WithTools(ts.Catalog(p).Definitions()), llms.WithModel("m"))
 		for _, name := range []string{"app_tool", "none_tool", "broken_tool"} {
-			if bytes.Contains(sent.body, []byte(name)) {
-				t.Errorf("%s: got a request with %s", p, name)
-			}
+			check.That(t, !bytes.Contains(sent.body, []byte(name)), "%s: got a request with %s", p, name)
 		}
-		if !bytes.Contains(sent.body, []byte("model_tool")) {
-			t.Errorf("%s: got the request %s\nwant it with model_tool", p, sent.body)
-		}
+		check.That(t, bytes.Contains(sent.body, []byte("model_tool")), "%s: got the request %s\nwant it with model_tool", p, sent.body)
 	}
 	want := []string{"both_tool", "model_tool", "plain"}
 	wantTools(t, ts, want...)
@@ -60,25 +56,35 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 	check.Same(t, "tools of the server", serverNames(s.Tools), want)
 	check.Same(t, "tools for views", serverNames(s.AppTools), []string{"app_tool", "both_tool", "plain"})
 	for _, name := range []string{"app_tool", "APP_TOOL", "p__app_tool"} {
-		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", name, "{}"))
-		if _, unknown := errors.AsType[*unknownToolError](r.Err); !unknown || strings.Contains(r.Text, "broken_tool") {
-			t.Errorf("a model calls %s: got %v, want an unknownToolError", name, r)
-		}
+		r := callTool(t, ts, name, "{}")
+		_, unknown := errors.AsType[*unknownToolError](r.Err)
+		check.That(t, unknown && !strings.Contains(r.Text, "broken_tool"), "a model calls %s: got %v, want an unknownToolError", name, r)
 	}
 }
 
-// openView opens a session of a view, and returns the end of the view.
-func openView(t *testing.T, ctx context.Context, ts *Toolset) mcpclient.Conn {
+// openView opens a session of a view, and returns a function that sends a message to it, and reads its answer
+// unless none is wanted.
+func openView(t *testing.T, ctx context.Context, ts *Toolset) (tell func(message, want string)) {
 	transport, conn := mcpclient.Pipe()
 	view, err := transport.Dial(t.Context())
 	check.Must(t, err)
 	s, err := host.Open(ctx, conn, ts.ViewAccess("p", "ui://p/v"), nil)
 	check.Must(t, err)
 	t.Cleanup(func() { _ = view.Close(); <-s.Done() })
-	return view
+	tell = func(message, want string) {
+		t.Helper()
+		check.Must(t, view.Send(t.Context(), []byte(message)))
+		if want != "" {
+			got, err := view.Recv()
+			check.Must(t, err)
+			check.Contains(t, message, string(got), want)
+		}
+	}
+	tell(`{"jsonrpc":"2.0","id":1,"method":"ui/initialize","params":{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}}`,
+		`"protocolVersion":"2026-01-26"`)
+	tell(`{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`, "")
+	return tell
 }
-
-const initializeView = `{"jsonrpc":"2.0","id":1,"method":"ui/initialize","params":{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}}`
 
 func serverNames(all []*Tool) []string {
 	var names []string
@@ -94,38 +100,22 @@ func TestAppToolsTakeNoNames(t *testing.T) {
 		Server{Name: "a", Transport: newPeer().visible("x", answer("hidden"), []string{"app"}).transport(t)},
 		Server{Name: "b", Transport: newPeer().tool("x", object, answer("shown")).transport(t)})
 	wantTools(t, ts, "x")
-	check.Equal(t, "the visible tool", ts.Catalog(profile.Plain).Call(t.Context(), call("1", "x", "{}")).Text, "shown")
+	check.Equal(t, "the visible tool", callTool(t, ts, "x", "{}").Text, "shown")
 }
 
 // A model cannot call an offered tool once it is only for views.
 func TestToolBecomesAppOnly(t *testing.T) {
 	p := newPeer().visible("x", answer("ran"), []string{"model", "app"})
 	events := make(chan Event, 4)
-	ts := open(t, &Options{OnChange: func(e Event) { events <- e }}, Server{Name: "p", Transport: p.transport(t)})
+	ts := p.open(t, &Options{OnChange: func(e Event) { events <- e }})
 	catalog := ts.Catalog(profile.Plain)
 	p.visible("x", answer("ran"), []string{"app"})
 	check.Must(t, ts.Refresh(t.Context()))
-	if e := <-events; !slices.Equal(e.Removed, []string{"x"}) || len(e.Added)+len(e.Changed) > 0 {
-		t.Errorf("got the event %+v, want x removed", e)
-	}
-	r := catalog.Call(t.Context(), call("1", "x", "{}"))
-	if stale, ok := errors.AsType[*staleToolError](r.Err); !ok || stale.reason != toolGone {
-		t.Errorf("got %v, want a staleToolError", r.Err)
-	}
-	if res, err := ts.ViewAccess("p", "ui://p/v").CallTool(t.Context(), "x", nil); err != nil || text(res) != "ran" {
-		t.Errorf("a view: got %v and %v", res, err)
-	}
-}
-
-func text(res *mcp.CallToolResult) string {
-	if res == nil || len(res.Content) == 0 {
-		return ""
-	}
-	content, _ := res.Content[0].(*mcp.TextContent)
-	if content == nil {
-		return ""
-	}
-	return content.Text
+	check.Same(t, "event", <-events, Event{Server: "p", Kind: ToolsChanged, Removed: []string{"x"}})
+	staleFor(t, catalog.Call(t.Context(), call("1", "x", "{}")).Err, &staleToolError{tool: "x", server: "p", reason: toolGone})
+	res, err := ts.ViewAccess("p", "ui://p/v").CallTool(t.Context(), "x", nil)
+	check.Must(t, err)
+	check.Equal(t, "a view", res.Text(), "ran")
 }
 
 func TestViewAccess(t *testing.T) {
@@ -146,26 +136,22 @@ func TestViewAccess(t *testing.T) {
 	}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "other", Transport: other.transport(t)})
 	access := ts.ViewAccess("p", "ui://p/v")
 	res, err := access.CallTool(t.Context(), "app_tool", json.RawMessage(`{"n": 1}`))
-	if err != nil || text(res) != `{"n":2}` {
-		t.Errorf("got %q and %v, want the result with the arguments of the approval", text(res), err)
-	}
+	check.Must(t, err)
+	check.Equal(t, "with the arguments of the approval", res.Text(), `{"n":2}`)
 	_, err = access.CallTool(t.Context(), "plain", nil)
-	if denied, ok := errors.AsType[*deniedError](err); !ok || denied.reason != "not now" {
-		t.Errorf("a denied call: got %v", err)
-	}
+	denied, ok := errors.AsType[*deniedError](err)
+	check.That(t, ok && denied.reason == "not now", "a denied call: got %v", err)
 	check.Same(t, "approvals", asked, []string{`p app_tool ui://p/v {"n":1}`, "p plain ui://p/v {}"})
 	check.Same(t, "interceptors", intercepted, []string{"ui://p/v app_tool", "ui://p/v plain"})
 	for _, name := range []string{"model_tool", "none_tool", "broken_tool", "other", "other_app", "other__other", "Plain", ""} {
 		_, err := access.CallTool(t.Context(), name, nil)
-		if _, unknown := errors.AsType[*unknownToolError](err); !unknown {
-			t.Errorf("%q: got %v, want an unknownToolError", name, err)
-		}
+		_, unknown := errors.AsType[*unknownToolError](err)
+		check.That(t, unknown, "%q: got %v, want an unknownToolError", name, err)
 	}
 	for _, arguments := range []string{"[]", `"x"`, "{", "null"} {
 		_, err := access.CallTool(t.Context(), "app_tool", json.RawMessage(arguments))
-		if _, bad := errors.AsType[*argumentError](err); !bad {
-			t.Errorf("arguments %s: got %v, want an argumentError", arguments, err)
-		}
+		_, bad := errors.AsType[*argumentError](err)
+		check.That(t, bad, "arguments %s: got %v, want an argumentError", arguments, err)
 	}
 }
 
@@ -189,9 +175,8 @@ func TestViewReads(t *testing.T) {
 	}}, Server{Name: "p", Transport: p.transport(t)}, Server{Name: "q", Transport: newPeer().tool("y", object, echo).transport(t)})
 	access := ts.ViewAccess("p", "ui://p/v")
 	res, err := access.ReadResource(t.Context(), "data://1")
-	if err != nil || res.Contents[0].Text != "one" {
-		t.Errorf("got %v and %v", res, err)
-	}
+	check.Must(t, err)
+	check.Equal(t, "", res.Contents[0].Text, "one")
 	if _, err := access.ReadResource(t.Context(), "data://2"); !errors.Is(err, apps.ErrDenied) || read != 1 {
 		t.Errorf("got %v, read %d times, want it denied", err, read)
 	}
@@ -207,23 +192,16 @@ func TestViewReads(t *testing.T) {
 // ViewTools has the tools for views of each server, and no others.
 func TestViewTools(t *testing.T) {
 	var views []string
-	ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-		views = append(views, a.View)
-		return approval.Allow(), nil
-	}}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "q", Transport: newPeer().visible("app_tool", answer("q's"), []string{"app"}).transport(t)})
+	ts := open(t, &Options{Approve: allowing(func(a *approval.Request) { views = append(views, a.View) })},
+		Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "q", Transport: newPeer().visible("app_tool", answer("q's"), []string{"app"}).transport(t)})
 	catalog := ts.ViewTools().Catalog(profile.Plain)
-	var names []string
-	for _, tool := range catalog.Tools() {
-		names = append(names, tool.Name())
-	}
+	names := namesOf(catalog.Tools())
 	slices.Sort(names)
 	check.Same(t, "names", names, []string{"p__app_tool", "p__both_tool", "p__plain", "q__app_tool"})
 	tool, err := catalog.LookupStored("q", "app_tool", "")
 	check.Must(t, err)
 	r := catalog.Call(WithView(t.Context(), "ui://q/v"), call("1", tool.Name(), "{}"))
-	if r.Text != "q's" || !slices.Equal(views, []string{"ui://q/v"}) {
-		t.Errorf("got %+v, approvals of %q", r, views)
-	}
+	check.That(t, r.Text == "q's" && slices.Equal(views, []string{"ui://q/v"}), "got %+v, approvals of %q", r, views)
 	check.Text(t, check.Err(catalog.LookupStored("q", "plain", "")), "", "a tool of another server was found")
 }
 
@@ -237,68 +215,38 @@ func TestViewSession(t *testing.T) {
 		}
 		return approval.Allow(), nil
 	}}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "q", Transport: newPeer().tool("y", object, echo).transport(t)})
-	view := openView(t, t.Context(), ts)
-	for _, tt := range [][2]string{
-		{initializeView, `"protocolVersion":"2026-01-26"`},
-		{`{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`, ``},
-		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"app_tool","arguments":{"n":1}}}`, `{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"{\"n\":1}"}]`},
-		{`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"plain"}}`, `{"jsonrpc":"2.0","id":3,"error":{"code":-32000,"message":"denied by the user"}}`},
-		{`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"model_tool"}}`, `"code":-32602`},
-		{`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"y"}}`, `"code":-32602`},
-		{`{"jsonrpc":"2.0","id":6,"method":"tools/list"}`, `"name":"app_tool"`},
-	} {
-		check.Must(t, view.Send(t.Context(), []byte(tt[0])))
-		if tt[1] == "" {
-			continue
-		}
-		got, err := view.Recv()
-		if err != nil || !bytes.Contains(got, []byte(tt[1])) {
-			t.Errorf("%s: got %s and %v, want %s", tt[0], got, err, tt[1])
-		}
-	}
-	if asked != 2 {
-		t.Errorf("asked %d times, want 2", asked)
-	}
+	tell := openView(t, t.Context(), ts)
+	tell(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"app_tool","arguments":{"n":1}}}`, `{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"{\"n\":1}"}]`)
+	tell(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"plain"}}`, `{"jsonrpc":"2.0","id":3,"error":{"code":-32000,"message":"denied by the user"}}`)
+	tell(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"model_tool"}}`, `"code":-32602`)
+	tell(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"y"}}`, `"code":-32602`)
+	tell(`{"jsonrpc":"2.0","id":6,"method":"tools/list"}`, `"name":"app_tool"`)
+	check.Equal(t, "questions", asked, 2)
 }
 
 // A view's calls keep the values of the context that the session was opened with, even after it has
 // ended: the user, the approver and the trace.
 func TestViewSessionIsTheUsers(t *testing.T) {
 	var users, asked []string
-	ts := open(t, &Options{
-		User: func(ctx context.Context) string {
-			user, _ := ctx.Value(userKey{}).(string)
-			users = append(users, user)
-			return user
-		},
+	ts := viewPeer().open(t, &Options{
+		User: func(ctx context.Context) string { users = append(users, userFrom(ctx)); return userFrom(ctx) },
 		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
 			check.Equal(t, "a call of a view has no trace of the host", ctx.Value(traceKey{}), "a trace")
 			return next(ctx, r)
 		}),
-	}, Server{Name: "p", Transport: viewPeer().transport(t)})
-	ctx, cancel := context.WithCancel(context.WithValue(context.WithValue(t.Context(), userKey{}, "Ada"), traceKey{}, "a trace"))
+	})
+	ctx, cancel := context.WithCancel(context.WithValue(as(t, "Ada"), traceKey{}, "a trace"))
 	ctx = WithCaller(ctx, &Caller{Approve: func(approval.Func) approval.Func {
 		return func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, a.Definition.Name+" for "+a.View)
 			return approval.Deny(""), nil
 		}
 	}})
-	view := openView(t, ctx, ts)
+	tell := openView(t, ctx, ts)
 	cancel()
-	var got []byte
-	for _, m := range []string{
-		initializeView, `{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"plain"}}`,
-	} {
-		check.Must(t, view.Send(t.Context(), []byte(m)))
-	}
-	for range 2 {
-		var err error
-		got, err = view.Recv()
-		check.Must(t, err)
-	}
-	if !bytes.Contains(got, []byte("denied by the user")) || !slices.Equal(asked, []string{"plain for ui://p/v"}) || !slices.Contains(users, "Ada") {
-		t.Errorf("got %s, asked %q of the users %q", got, asked, users)
-	}
+	tell(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"plain"}}`, "denied by the user")
+	check.Same(t, "approvals", asked, []string{"plain for ui://p/v"})
+	check.That(t, slices.Contains(users, "Ada"), "got the users %q, want Ada", users)
 }
 
 // A call within a call of a view is not made by the view.
@@ -317,16 +265,12 @@ func TestViewIsOfItsCall(t *testing.T) {
 	}, Server{Name: "inner", Transport: newPeer().tool("x", object, echo).transport(t)})
 	within := func(ctx context.Context) {
 		catalog := inner.Catalog(profile.Plain)
-		p, err := catalog.Prepare(call("1", "x", "{}"))
-		if err == nil {
-			_, err = p.Approve(ctx)
-		}
-		check.NoError(t, err)
+		check.NoError(t, check.Err(prepare(t, inner, "x", "{}").Approve(ctx)))
 		catalog.Call(ctx, call("2", "x", "{}"))
 		catalog.Call(WithView(ctx, "ui://other"), call("3", "x", "{}"))
 	}
 	want := []string{"approve  ", "intercept ", "approve  ", "intercept ui://other", "approve ui://other ui://other"}
-	outer := open(t, &Options{
+	outer := viewPeer().open(t, &Options{
 		ApproveRead: func(ctx context.Context, _, _ string) error {
 			note(ctx, "read")
 			within(ctx)
@@ -337,7 +281,7 @@ func TestViewIsOfItsCall(t *testing.T) {
 			within(ctx)
 			return next(ctx, r)
 		}),
-	}, Server{Name: "p", Transport: viewPeer().transport(t)})
+	})
 	access := outer.ViewAccess("p", "ui://p/v")
 	views := outer.ViewTools().Catalog(profile.Plain)
 	for name, do := range map[string]func(){

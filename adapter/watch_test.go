@@ -29,9 +29,7 @@ func TestListening(t *testing.T) {
 		l := newListener(t, "a")
 		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
 		check.Same(t, "requests", l.heard, []string{"server/discover", "subscriptions/listen", "tools/list"})
-		if want := `{"toolsListChanged":true,"promptsListChanged":true}`; l.filter != want {
-			t.Errorf("got the filter %s, want %s: what the server declares", l.filter, want)
-		}
+		check.Equal(t, "the filter, which is what the server declares", l.filter, `{"toolsListChanged":true,"promptsListChanged":true}`)
 		l.offer("a", "b")
 		l.tell(t, "tools")
 		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"b"}})
@@ -42,14 +40,10 @@ func TestListening(t *testing.T) {
 
 		time.Sleep(time.Second)
 		l.offer("c")
-		if err := l.agree(t); err != nil { // once more: something may have been missed
-			t.Fatal(err)
-		}
-		synctest.Wait()
+		check.Must(t, l.agree(t)) // once more: something may have been missed
 		got := e.take()
 		slices.SortFunc(got, func(a, b Event) int { return strings.Compare(string(a.Kind), string(b.Kind)) })
-		want := []Event{{Server: "p", Kind: PromptsChanged}, {Server: "p", Kind: ToolsChanged, Added: []string{"c"}, Removed: []string{"a", "b"}}}
-		check.Same(t, "events after a gap", got, want)
+		check.Same(t, "events after a gap", got, []Event{{Server: "p", Kind: PromptsChanged}, {Server: "p", Kind: ToolsChanged, Added: []string{"c"}, Removed: []string{"a", "b"}}})
 
 		check.Must(t, ts.Remove("p"))
 		wantEvents(t, &e, Event{Server: "p", Kind: ServerRemoved, Removed: []string{"c"}})
@@ -68,9 +62,7 @@ func TestListeningOnAClient(t *testing.T) {
 		synctest.Wait()
 		wantTools(t, ts, "b")
 		check.Must(t, ts.Close())
-		if n := l.count("notifications/cancelled" + string(l.subscription())); n != 1 {
-			t.Errorf("got the subscription cancelled %d times, want once", n)
-		}
+		check.Equal(t, "the subscription cancelled", l.count("notifications/cancelled"+string(l.subscription())), 1)
 		check.NoError(t, client.Close())
 	})
 }
@@ -86,15 +78,11 @@ func TestListeningAgain(t *testing.T) {
 			name := fmt.Sprint("t", i)
 			l.offer(name)
 			time.Sleep(time.Second << i)
-			if n := l.count("subscriptions/listen"); n != i+2 {
-				t.Fatalf("got %d subscriptions, want the next one after waits of 1 s, 2 s and 4 s", n)
-			}
+			check.Equal(t, "subscriptions after waits of 1 s, 2 s and 4 s", l.count("subscriptions/listen"), i+2)
 			wantTools(t, ts, name)
 		}
 		for _, event := range e.take() {
-			if event.Kind == WatchEnded {
-				t.Errorf("got %v, want nothing said of what was mended", event)
-			}
+			check.That(t, event.Kind != WatchEnded, "got %v, want nothing said of what was mended", event)
 		}
 	})
 }
@@ -110,9 +98,8 @@ func TestListeningRefused(t *testing.T) {
 		if len(got) != 1 || got[0].Kind != WatchEnded || got[0].Server != "p" {
 			t.Fatalf("got %v, want the end of listening", got)
 		}
-		if rpc, ok := errors.AsType[*mcp.RPCError](got[0].Err); !ok || rpc.Code != mcp.CodeMethodNotFound {
-			t.Errorf("got %v, want the server's answer", got[0].Err)
-		}
+		rpc, ok := errors.AsType[*mcp.RPCError](got[0].Err)
+		check.That(t, ok && rpc.Code == mcp.CodeMethodNotFound, "got %v, want the server's answer", got[0].Err)
 		l.mu.Lock()
 		l.refuse = false
 		l.mu.Unlock()
@@ -133,9 +120,7 @@ func TestListeningAgreedLate(t *testing.T) {
 		l.mute = true
 		start := time.Now()
 		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
-		if waited := time.Since(start); waited != acknowledgeWait {
-			t.Errorf("got the toolset after %v, want it after %v", waited, acknowledgeWait)
-		}
+		check.Equal(t, "until it is open", time.Since(start), acknowledgeWait)
 		l.offer("b")
 		check.Must(t, l.agree(t))
 		synctest.Wait()
@@ -151,9 +136,7 @@ func TestListeningEndsWithTheConnection(t *testing.T) {
 		ts := open(t, &Options{OnChange: e.hear, retryWait: -1}, Server{Name: "p", Transport: l.way})
 		_ = l.conn.Close()
 		got := e.take()
-		if len(got) != 1 || got[0].Kind != WatchEnded || got[0].Err == nil {
-			t.Errorf("got %v, want the end of listening", got)
-		}
+		check.That(t, len(got) == 1 && got[0].Kind == WatchEnded && got[0].Err != nil, "got %v, want the end of listening", got)
 		_ = ts.Close()
 		wantEvents(t, &e)
 	})
@@ -218,9 +201,7 @@ func TestListeningOverHTTP(t *testing.T) {
 		web := memhttp.New(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return p.Server }, &sdk.StreamableHTTPOptions{Stateless: true}))
 		defer web.Close()
 		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: &mcpclient.HTTP{URL: web.URL(), Client: web.Client()}})
-		if got := ts.Servers()[0].Client.Server().Revision; got != mcp.Revision20260728 {
-			t.Fatalf("got revision %s, want the modern era", got)
-		}
+		check.Equal(t, "revision", ts.Servers()[0].Client.Server().Revision, mcp.Revision20260728)
 		p.tool("b", object, echo)
 		time.Sleep(time.Second) // the SDK gathers changes before it tells
 		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"b"}})
@@ -262,9 +243,8 @@ func TestListeningToAServerThatWasAway(t *testing.T) {
 		s.l.refuse = true
 		s.shutdown <- struct{}{}
 		time.Sleep(maxResubscribe)
-		if got := e.take(); len(got) != 1 || got[0].Kind != WatchEnded {
-			t.Errorf("got %v, want the end of listening after a refusal", got)
-		}
+		got := e.take()
+		check.That(t, len(got) == 1 && got[0].Kind == WatchEnded, "got %v, want the end of listening after a refusal", got)
 	})
 }
 

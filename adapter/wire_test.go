@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -61,9 +60,7 @@ func TestToolsThatBreakTheRules(t *testing.T) {
 	wantTools(t, ts, "twice", "none", "_")
 	skipped := ts.Servers()[0].Skipped
 	check.Same(t, "skipped", slices.Sorted(maps.Keys(skipped)), []string{"broken", "dialect", "false", "foreign", "string", "twice"})
-	if err := skipped["foreign"]; err == nil || !strings.Contains(err.Error(), "never fetched") {
-		t.Errorf("foreign: got the reason %v", err)
-	}
+	check.Text(t, skipped["foreign"], "never fetched", "foreign")
 }
 
 func TestResultsThatBreakTheRules(t *testing.T) {
@@ -79,7 +76,7 @@ func TestResultsThatBreakTheRules(t *testing.T) {
 		`[]`:                                        "Error: the tool ran, but its result cannot be read",
 	} {
 		ts := open(t, nil, Server{Name: "s", Transport: scripted(t, map[string]string{"tools/list": list, "tools/call": result})})
-		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "x", ""))
+		r := callTool(t, ts, "x", "")
 		if r.Text != want || r.Fatal() != nil || r.IsError != strings.HasPrefix(want, "Error") {
 			t.Errorf("%s: got %q, %v, want %q", result, r.Text, r.Err, want)
 		}
