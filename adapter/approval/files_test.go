@@ -18,11 +18,37 @@ func sameTool(server, tool string) Key {
 	return Key{Scope: ScopeTool, Server: server, Tool: tool, Fingerprint: "f"}
 }
 
-func recalls(t *testing.T, s *Files, key Key) (allowed, found bool) {
+// wantRecall checks what was decided: "allowed", "denied", or "" for nothing.
+func wantRecall(t *testing.T, s *Files, key Key, want string) {
 	t.Helper()
 	d, found, err := s.Recall(t.Context(), key)
 	check.Must(t, err)
-	return d.Allow, found
+	got := ""
+	if found {
+		got = map[bool]string{true: "allowed", false: "denied"}[d.Allow]
+	}
+	check.Equal(t, key, got, want)
+}
+
+// pathOf returns the file of a decision.
+func pathOf(t *testing.T, s *Files, key Key) string {
+	t.Helper()
+	path, err := s.path(key)
+	check.Must(t, err)
+	return path
+}
+
+// wantList checks the keys of the stored decisions.
+func wantList(t *testing.T, s *Files, want ...Key) []StoredDecision {
+	t.Helper()
+	kept, err := s.List(t.Context())
+	check.Must(t, err)
+	var keys []Key
+	for _, k := range kept {
+		keys = append(keys, k.Key)
+	}
+	check.Same(t, "keys", keys, want)
+	return kept
 }
 
 func TestStore(t *testing.T) {
@@ -33,37 +59,24 @@ func TestStore(t *testing.T) {
 	for key, allow := range map[Key]bool{a: true, b: false, other: true} {
 		check.Must(t, s.Remember(t.Context(), key, Decision{Allow: allow, Reason: "so"}))
 	}
-	if allowed, found := recalls(t, s, a); !allowed || !found {
-		t.Errorf("got %t, %t, want what was allowed", allowed, found)
-	}
-	if d, found, err := s.Recall(t.Context(), b); d.Allow || d.Reason != "so" || !found || err != nil {
-		t.Errorf("got %v, %t, %v, want what was denied, and why", d, found, err)
-	}
-	if _, found := recalls(t, s, changed); found {
-		t.Error("got a decision about another definition")
-	}
+	wantRecall(t, s, a, "allowed")
+	d, found, err := s.Recall(t.Context(), b)
+	check.That(t, !d.Allow && d.Reason == "so" && found && err == nil, "got %v, %t, %v, want what was denied, and why", d, found, err)
+	wantRecall(t, s, changed, "")
 	check.Must(t, s.Remember(t.Context(), a, Decision{}))
-	if allowed, found := recalls(t, s, a); allowed || !found {
-		t.Errorf("got %t, %t, want the later decision", allowed, found)
-	}
+	wantRecall(t, s, a, "denied")
 	check.Must(t, s.Forget(t.Context(), "", "s"))
-	_, left := recalls(t, s, a)
-	if _, found := recalls(t, s, other); left || !found {
-		t.Errorf("got %t and %t, want one server forgotten", left, found)
-	}
+	wantRecall(t, s, a, "")
+	wantRecall(t, s, other, "allowed")
 	check.Must(t, s.Forget(t.Context(), "", ""))
-	if _, found := recalls(t, s, other); found {
-		t.Error("got a decision after all were forgotten")
-	}
+	wantRecall(t, s, other, "")
 }
 
 func TestFilesAreBounded(t *testing.T) {
 	s := NewFiles(t.TempDir())
 	check.Must(t, os.Chmod(s.dir, 0o700))
 	for i := range maxDecisions {
-		path, err := s.path(sameTool("s", fmt.Sprint(i)))
-		check.Must(t, err)
-		check.Must(t, os.WriteFile(path, nil, 0o600))
+		check.Must(t, os.WriteFile(pathOf(t, s, sameTool("s", fmt.Sprint(i))), nil, 0o600))
 	}
 	check.Is(t, s.Remember(t.Context(), sameTool("s", "one more"), Decision{}), errFull, "no room")
 	check.NoError(t, s.Remember(t.Context(), sameTool("s", "0"), Decision{}), "what is there replaced")
@@ -72,48 +85,30 @@ func TestFilesAreBounded(t *testing.T) {
 // List returns the oldest decision first, and Drop removes one.
 func TestListAndDrop(t *testing.T) {
 	s := NewFiles(filepath.Join(t.TempDir(), "kept"))
-	if kept, err := s.List(t.Context()); err != nil || len(kept) != 0 {
-		t.Errorf("got %v, %v, want nothing", kept, err)
-	}
+	wantList(t, s)
 	check.NoError(t, s.Drop(t.Context(), sameTool("s", "a")), "for nothing to drop")
 	keys := []Key{sameTool("s", "a"), sameTool("s", "b")}
 	for i, key := range keys {
 		check.Must(t, s.Remember(t.Context(), key, Decision{Allow: i == 0}))
-		path, err := s.path(key)
-		check.Must(t, err)
-		check.Must(t, os.Chtimes(path, time.Time{}, time.Unix(int64(i+1), 0)))
+		check.Must(t, os.Chtimes(pathOf(t, s, key), time.Time{}, time.Unix(int64(i+1), 0)))
 	}
-	kept, err := s.List(t.Context())
-	if err != nil || len(kept) != 2 {
-		t.Fatalf("got %v, %v, want both", kept, err)
-	}
-	for i, k := range kept {
-		if k.Key != keys[i] || k.Decision.Allow != (i == 0) || k.Stored.Unix() != int64(i+1) {
-			t.Errorf("got %+v", k)
-		}
+	for i, k := range wantList(t, s, keys...) {
+		check.That(t, k.Decision.Allow == (i == 0) && k.Stored.Unix() == int64(i+1), "got %+v", k)
 	}
 	check.Must(t, s.Drop(t.Context(), keys[0]))
-	if kept, err := s.List(t.Context()); err != nil || len(kept) != 1 || kept[0].Key != keys[1] {
-		t.Errorf("got %v, %v, want the other one", kept, err)
-	}
+	wantList(t, s, keys[1])
 }
 
 // A file under another name decides nothing, and so it is not in the list.
 func TestListWithoutCopies(t *testing.T) {
 	s, key := NewFiles(filepath.Join(t.TempDir(), "kept")), sameTool("s", "a")
 	check.Must(t, s.Remember(t.Context(), key, Decision{Allow: true}))
-	path, err := s.path(key)
-	check.Must(t, err)
-	raw, err := os.ReadFile(path)
+	raw, err := os.ReadFile(pathOf(t, s, key))
 	check.Must(t, err)
 	check.Must(t, os.WriteFile(filepath.Join(s.dir, "copy"+decisionSuffix), raw, 0o600))
-	if kept, err := s.List(t.Context()); err != nil || len(kept) != 1 {
-		t.Errorf("got %v, %v, want one decision", kept, err)
-	}
+	wantList(t, s, key)
 	check.Must(t, s.Drop(t.Context(), key))
-	if kept, err := s.List(t.Context()); err != nil || len(kept) != 0 {
-		t.Errorf("got %v, %v, want none", kept, err)
-	}
+	wantList(t, s)
 }
 
 // A decision that cannot be read now may belong to another user.
@@ -124,16 +119,13 @@ func TestForgetLeavesUnreadableDecisions(t *testing.T) {
 	for _, key := range []Key{ada, bob} {
 		check.Must(t, s.Remember(t.Context(), key, Decision{}))
 	}
-	path, err := s.path(bob)
-	check.Must(t, err)
+	path := pathOf(t, s, bob)
 	check.Must(t, os.Chmod(path, 0))
 	_, unreadable := os.ReadFile(path) // nil for root and on Windows
 	check.Equal(t, "an error", s.Forget(t.Context(), "ada", "s") != nil, unreadable != nil)
 	check.Must(t, os.Chmod(path, 0o600))
-	for key, want := range map[Key]bool{ada: false, bob: true} {
-		_, found := recalls(t, s, key)
-		check.Equal(t, key.User, found, want)
-	}
+	wantRecall(t, s, ada, "")
+	wantRecall(t, s, bob, "denied")
 }
 
 // The file of such a key would be that of another key.
@@ -144,9 +136,7 @@ func TestKeysAreUTF8(t *testing.T) {
 	_, _, err := s.Recall(t.Context(), key)
 	check.Text(t, err, "key is not valid UTF-8")
 	key.User = "jos\ufffd"
-	if _, found := recalls(t, s, key); found {
-		t.Error("got the decision of another user")
-	}
+	wantRecall(t, s, key, "")
 }
 
 // A directory or file that others can write to allows nothing.
@@ -157,23 +147,17 @@ func TestFilesWhereOthersWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	s, key := NewFiles(dir), sameTool("s", "a")
 	check.Must(t, s.Remember(t.Context(), key, Decision{Allow: true}))
-	path, err := s.path(key)
-	check.Must(t, err)
+	path := pathOf(t, s, key)
 	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o644: false, 0o620: true, 0o602: true, 0o666: true} {
 		check.Must(t, os.Chmod(path, mode))
-		if _, found, err := s.Recall(t.Context(), key); found == refused || (err != nil) != refused {
-			t.Errorf("file %#o: got %t, %v", mode, found, err)
-		}
+		_, found, err := s.Recall(t.Context(), key)
+		check.That(t, found != refused && (err != nil) == refused, "file %#o: got %t, %v", mode, found, err)
 	}
-	if err := s.Remember(t.Context(), key, Decision{Allow: true}); err != nil {
-		t.Fatalf("got %v, want the file replaced by a good one", err)
-	}
+	check.Must(t, s.Remember(t.Context(), key, Decision{Allow: true})) // replaces the file by a good one
 	for mode, refused := range map[os.FileMode]bool{0o700: false, 0o755: false, 0o770: true, 0o777: true} {
 		check.Must(t, os.Chmod(dir, mode))
 		_, found, err := s.Recall(t.Context(), key)
-		if found == refused || (err != nil) != refused {
-			t.Errorf("%#o: got %t, %v", mode, found, err)
-		}
+		check.That(t, found != refused && (err != nil) == refused, "%#o: got %t, %v", mode, found, err)
 		check.Equal(t, mode, s.Remember(t.Context(), key, Decision{Allow: true}) != nil, refused)
 		check.Equal(t, mode, s.Forget(t.Context(), "", "another server") != nil, refused)
 	}
@@ -193,13 +177,11 @@ func TestFilesBehindLinks(t *testing.T) {
 	}
 	for _, name := range []string{link, link + string(filepath.Separator)} {
 		s := NewFiles(name)
-		if _, found, err := s.Recall(t.Context(), key); found || err == nil {
-			t.Errorf("%s: got %t, %v from a directory behind a link", name, found, err)
-		}
+		_, found, err := s.Recall(t.Context(), key)
+		check.That(t, !found && err != nil, "%s: got %t, %v from a directory behind a link", name, found, err)
 		check.Text(t, s.Remember(t.Context(), sameTool("s", "b"), Decision{}), "", name, "remembered behind a link")
 	}
-	path, err := kept.path(key)
-	check.Must(t, err)
+	path := pathOf(t, kept, key)
 	other := filepath.Join(dir, "file")
 	check.Must(t, errors.Join(os.Rename(path, other), os.Symlink(other, path)))
 	if _, found, err := kept.Recall(t.Context(), key); found || err == nil {
@@ -209,9 +191,7 @@ func TestFilesBehindLinks(t *testing.T) {
 	if f, err := readDecision(other); err != nil || !f.Allow {
 		t.Errorf("got %+v, %v, want the file behind the link unchanged", f, err)
 	}
-	if allowed, found := recalls(t, kept, key); allowed || !found {
-		t.Errorf("got %t, %t, want the later decision instead of the link", allowed, found)
-	}
+	wantRecall(t, kept, key, "denied") // the later decision, instead of the link
 }
 
 // Temporary files of ended processes are removed after some time.
@@ -225,9 +205,8 @@ func TestFilesThatWereAbandoned(t *testing.T) {
 	}
 	check.Must(t, NewFiles(dir).Remember(t.Context(), sameTool("s", "a"), Decision{}))
 	for name, left := range map[string]bool{"new-old": false, "new-young": true, "else": true} {
-		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != left {
-			t.Errorf("%s: got %v, want it left: %t", name, err, left)
-		}
+		_, err := os.Stat(filepath.Join(dir, name))
+		check.That(t, (err == nil) == left, "%s: got %v, want it left: %t", name, err, left)
 	}
 }
 
@@ -240,20 +219,17 @@ func TestFilesConcurrently(t *testing.T) {
 			for j := range 10 {
 				check.NoError(t, s.Remember(t.Context(), sameTool("s", "same"), Decision{Allow: true}))
 				check.NoError(t, s.Remember(t.Context(), sameTool("s", fmt.Sprint(i, j)), Decision{Allow: true}))
-				if allowed, found := recalls(t, s, sameTool("s", "same")); !allowed || !found {
-					t.Errorf("got %t, %t, want a decision that is whole", allowed, found)
-				}
+				wantRecall(t, s, sameTool("s", "same"), "allowed")
 			}
 		})
 	}
 	wg.Wait()
-	if all, err := NewFiles(dir).paths(); err != nil || len(all) != 81 {
-		t.Errorf("got %d files, %v, want 81", len(all), err)
-	}
+	all, err := NewFiles(dir).paths()
+	check.NoError(t, err)
+	check.Equal(t, "files", len(all), 81)
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 81 {
-		t.Errorf("got %d entries, %v, want nothing left over", len(entries), err)
-	}
+	check.NoError(t, err)
+	check.Equal(t, "entries, with nothing left over", len(entries), 81)
 }
 
 func TestConstantsInWords(t *testing.T) {
@@ -266,18 +242,15 @@ func TestConstantsInWords(t *testing.T) {
 
 // A file with another key allows nothing.
 func TestFilesThatWereTamperedWith(t *testing.T) {
-	s := NewFiles(t.TempDir())
-	key := sameTool("s", "a")
-	path, err := s.path(key)
-	check.Must(t, err)
+	s, key := NewFiles(t.TempDir()), sameTool("s", "a")
+	path := pathOf(t, s, key)
 	for content, want := range map[string]string{
 		`{`: "unexpected end",
 		`{"key":{"scope":2,"server":"t","tool":"a","fingerprint":"f"},"allow":true}`: "about another call",
 		`{"allow":"` + strings.Repeat("x", maxDecisionFile) + `"}`:                   "over 65536 bytes",
 	} {
 		check.Must(t, os.WriteFile(path, []byte(content), 0o600))
-		if _, found, err := s.Recall(t.Context(), key); found || err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %t, %v, want nothing, and %q", found, err, want)
-		}
+		_, found, err := s.Recall(t.Context(), key)
+		check.That(t, !found && err != nil && strings.Contains(err.Error(), want), "got %t, %v, want nothing, and %q", found, err, want)
 	}
 }

@@ -15,9 +15,8 @@ func TestMemory(t *testing.T) {
 	check.Is(t, s.Remember(t.Context(), sameTool("t", "one more"), Decision{}), errFull, "no room")
 	check.NoError(t, s.Remember(t.Context(), sameTool("s", "0"), Decision{}), "what is there replaced")
 	for tool, allowed := range map[string]bool{"0": false, "1": true} {
-		if d, found, err := s.Recall(t.Context(), sameTool("s", tool)); d.Allow != allowed || !found || err != nil {
-			t.Errorf("%s: got %v, %t, %v, want the latest decision", tool, d, found, err)
-		}
+		d, found, err := s.Recall(t.Context(), sameTool("s", tool))
+		check.That(t, d.Allow == allowed && found && err == nil, "%s: got %v, %t, %v, want the latest decision", tool, d, found, err)
 	}
 	if err := s.Forget(t.Context(), "", "s"); err != nil || len(s.decisions) != 0 {
 		t.Errorf("got %v, and %d decisions", err, len(s.decisions))

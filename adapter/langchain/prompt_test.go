@@ -60,12 +60,8 @@ func TestMessages(t *testing.T) {
 		llms.TextParts(llms.ChatMessageTypeHuman, "[resource file:///a (text/plain)]\nbody"),
 	}
 	check.Same(t, "messages", got, want)
-	if _, err := PromptMessages(t.Context(), prompt.client, prompt.prompt, nil); err == nil || !strings.Contains(err.Error(), `prompt "review": missing the value of "code"`) {
-		t.Errorf("got %v, want what is missing", err)
-	}
-	if _, err := PromptMessages(t.Context(), prompt.client, prompt.prompt, map[string]any{"code": func() {}}); err == nil {
-		t.Error("got no error for a value that cannot be written")
-	}
+	check.Text(t, check.Err(PromptMessages(t.Context(), prompt.client, prompt.prompt, nil)), `prompt "review": missing the value of "code"`)
+	check.Fails(t, check.Err(PromptMessages(t.Context(), prompt.client, prompt.prompt, map[string]any{"code": func() {}})), "a value that cannot be written")
 }
 
 func TestPrompt(t *testing.T) {
@@ -81,8 +77,6 @@ func TestPrompt(t *testing.T) {
 	}
 	check.Same(t, "messages", value.Messages(), want)
 	text, err := prompt.Format(map[string]any{"code": "main.go"})
-	if err != nil || !strings.HasPrefix(text, "Human: Review main.go\nAI: Gladly.\n") {
-		t.Errorf("got %q, %v", text, err)
-	}
+	check.That(t, err == nil && strings.HasPrefix(text, "Human: Review main.go\nAI: Gladly.\n"), "got %q, %v", text, err)
 	check.Text(t, check.Err(prompt.Format(nil)), "", "no error for a missing value")
 }

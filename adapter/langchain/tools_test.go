@@ -97,22 +97,16 @@ func TestReActAgent(t *testing.T) {
 	}}
 	agent := agents.NewOneShotAgent(model, Tools(source))
 	got, err := chains.Run(t.Context(), agents.NewExecutor(agent, agents.WithMaxIterations(8)), "How is Rome?")
-	if err != nil || got != "sunny" {
-		t.Fatalf("got %q, %v, want the final answer", got, err)
-	}
+	check.Must(t, err)
+	check.Equal(t, "final answer", got, "sunny")
+	last := fmt.Sprint(model.told[len(model.told)-1])
 	for _, want := range []string{
-		"Observation: 30\n", "Observation: Error: no such city\n", "Observation: 10\n",
-		`Observation: {"city":"Rome","days":3}`,
-		`Observation: Error: arguments of forecast: missing required property "city"`,
-		`Observation: {"query":"notes.txt"}`,
+		"Observation: 30\n", "Observation: Error: no such city\n", "Observation: 10\n", `Observation: {"city":"Rome","days":3}`,
+		`Observation: Error: arguments of forecast: missing required property "city"`, `Observation: {"query":"notes.txt"}`,
 	} {
-		if last := fmt.Sprint(model.told[len(model.told)-1]); !strings.Contains(last, want) {
-			t.Errorf("got the prompt %s\nwant it with %s", last, want)
-		}
+		check.Contains(t, "the last prompt", last, want)
 	}
-	if first := fmt.Sprint(model.told[0]); !strings.Contains(first, "forecast: Does forecast.\nThe input is a JSON object") {
-		t.Errorf("got the prompt %s\nwant the input described", first)
-	}
+	check.Contains(t, "the first prompt", fmt.Sprint(model.told[0]), "forecast: Does forecast.\nThe input is a JSON object")
 }
 
 func TestOpenAIFunctionsAgent(t *testing.T) {
@@ -121,21 +115,15 @@ func TestOpenAIFunctionsAgent(t *testing.T) {
 		return &llms.ContentChoice{FuncCall: c.FunctionCall, ToolCalls: []llms.ToolCall{c}}
 	}
 	model := &script{replies: []*llms.ContentChoice{
-		calls(`{"__arg1":"{\"city\":\"Rome\",\"tags\":\"a\"}"}`),
-		calls(`{"__arg1":"Paris"}`),
-		calls(`{"city":"Oslo"}`),
-		{Content: "rainy"},
+		calls(`{"__arg1":"{\"city\":\"Rome\",\"tags\":\"a\"}"}`), calls(`{"__arg1":"Paris"}`), calls(`{"city":"Oslo"}`), {Content: "rainy"},
 	}}
 	agent := agents.NewOpenAIFunctionsAgent(model, Tools(echo(t, "forecast", weather)))
 	got, err := chains.Run(t.Context(), agents.NewExecutor(agent), "How is it?")
-	if err != nil || got != "rainy" {
-		t.Fatalf("got %q, %v, want the final answer", got, err)
-	}
+	check.Must(t, err)
+	check.Equal(t, "final answer", got, "rainy")
 	last := fmt.Sprint(model.told[len(model.told)-1])
 	for _, want := range []string{`{"city":"Rome","tags":["a"]}`, `{"city":"Paris"}`, `{"city":"Oslo"}`} {
-		if !strings.Contains(last, want) {
-			t.Errorf("got the messages %s\nwant them with %s", last, want)
-		}
+		check.Contains(t, "the last messages", last, want)
 	}
 }
 
@@ -162,9 +150,8 @@ func TestSource(t *testing.T) {
 		{"other", "1+2", "3"},
 		{"other", `{"input":"1-2"}`, `Error: cannot read "1-2"`},
 	} {
-		if r := catalog.Call(t.Context(), call(tt.name, tt.input)); r.Text != tt.want || r.Fatal() != nil {
-			t.Errorf("%s %s: got %q, want %q", tt.name, tt.input, r.Text, tt.want)
-		}
+		r := catalog.Call(t.Context(), call(tt.name, tt.input))
+		check.That(t, r.Text == tt.want && r.Fatal() == nil, "%s %s: got %q, want %q", tt.name, tt.input, r.Text, tt.want)
 	}
 	if tool, err := catalog.LookupStored("langchain", "my calculator", ""); err != nil || tool.Server() != "langchain" {
 		t.Errorf("got %v, %v, want the tool by its label", tool, err)
@@ -184,21 +171,15 @@ func TestDescription(t *testing.T) {
 		check.Must(t, err)
 		return Tools(f)[0].Description()
 	}
-	got := describe(&mcp.Tool{Description: "Does it."}, `{ "type": "object", "properties": {"n": {"type": "integer"}} }`)
-	if want := "Does it.\nThe input is a JSON object that fits this JSON Schema: " +
-		`{"type":"object","properties":{"n":{"type":"integer"}}}`; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Equal(t, "", describe(&mcp.Tool{Description: "Does it."}, `{ "type": "object", "properties": {"n": {"type": "integer"}} }`),
+		"Does it.\nThe input is a JSON object that fits this JSON Schema: "+`{"type":"object","properties":{"n":{"type":"integer"}}}`)
 	long := `{"type":"object","required":["b"],"properties":{
 		"a":{"type":["string","null"],"description":"the\n first"},"b":{"type":"integer"},"c":{"description":"` + strings.Repeat("x", 2000) + `"}}}`
-	got = describe(&mcp.Tool{Description: "Does it."}, long)
-	if want := "Does it.\nThe input is a JSON object with these properties:\n- b (integer, required)\n- a (string or null): the first\n- c: xxx"; !strings.HasPrefix(got, want) {
-		t.Errorf("got %q, want it to begin with %q", got, want)
-	}
-	if got := describe(&mcp.Tool{Description: strings.Repeat("é", 5000)}, long); len(got) > 1024 || !strings.Contains(got, "- b (integer, required)") {
-		t.Errorf("got %d bytes %q, want at most 1024 with the properties", len(got), got)
-	}
-	if got := describe(&mcp.Tool{Title: "A title"}, long); !strings.HasPrefix(got, "A title\n") {
-		t.Errorf("got %q, want the title without a description", got)
-	}
+	got := describe(&mcp.Tool{Description: "Does it."}, long)
+	const want = "Does it.\nThe input is a JSON object with these properties:\n- b (integer, required)\n- a (string or null): the first\n- c: xxx"
+	check.That(t, strings.HasPrefix(got, want), "got %q, want it to begin with %q", got, want)
+	got = describe(&mcp.Tool{Description: strings.Repeat("é", 5000)}, long)
+	check.That(t, len(got) <= 1024 && strings.Contains(got, "- b (integer, required)"), "got %d bytes %q, want at most 1024 with the properties", len(got), got)
+	got = describe(&mcp.Tool{Title: "A title"}, long)
+	check.That(t, strings.HasPrefix(got, "A title\n"), "got %q, want the title without a description", got)
 }
