@@ -55,18 +55,15 @@ func TestBudgets(t *testing.T) {
 					var wg sync.WaitGroup
 					for range 10 {
 						wg.Go(func() {
-							_, err := s.CreateMessage(inCall(t.Context(), "1"), question(t, hi))
-							if err == nil {
+							if _, err := s.CreateMessage(inCall(t.Context(), "1"), question(t, hi)); err != nil {
+								wantRefusal(t, err, tt.kind)
+							} else {
 								passed.Add(1)
-								return
 							}
-							wantRefusal(t, err, tt.kind)
 						})
 					}
 					wg.Wait()
-					if int(passed.Load()) != want {
-						t.Errorf("got %d answered, want %d", passed.Load(), want)
-					}
+					check.Equal(t, "answered", int(passed.Load()), want)
 				}
 				round(tt.first)
 				time.Sleep(time.Hour)
@@ -82,19 +79,14 @@ func TestBudgetOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, answering(plainAnswer))
 		s := h.sampler(t, &Options{Origin: duringCall, Limits: Limits{PerCall: Budget{Requests: 2}, Window: time.Hour}})
-		ask := func(call string) error {
-			_, err := s.CreateMessage(inCall(t.Context(), call), question(t, hi))
-			return err
-		}
+		ask := func(call string) error { return check.Err(s.CreateMessage(inCall(t.Context(), call), question(t, hi))) }
 		check.Must(t, errors.Join(ask("1"), ask("2"), ask("3")))
 		time.Sleep(50 * time.Minute)
 		check.Must(t, ask("1"))
 		time.Sleep(50 * time.Minute) // the first request of the call is out of the window
 		wantRefusal(t, ask("1"), kindBudget)
 		check.Must(t, ask("4"))
-		if n := len(s.governor.calls); n != 2 {
-			t.Errorf("got accounts of %d calls, want 2: the idle ones go", n)
-		}
+		check.Equal(t, "accounts of calls, without idle ones", len(s.governor.calls), 2)
 	})
 }
 
@@ -108,10 +100,8 @@ func TestServersHaveBudgetsOfTheirOwn(t *testing.T) {
 		server string
 		ok     bool
 	}{{"a", true}, {"a", false}, {"b", true}, {"trusted", true}, {"trusted", true}, {"trusted", false}} {
-		_, err := s.ForServer(want.server).CreateMessage(t.Context(), question(t, hi))
-		if (err == nil) != want.ok {
-			t.Errorf("%s: got %v, want answered: %t", want.server, err, want.ok)
-		}
+		err := ask(t, s.ForServer(want.server), hi)
+		check.That(t, (err == nil) == want.ok, "%s: got %v, want answered: %t", want.server, err, want.ok)
 	}
 }
 
@@ -140,7 +130,7 @@ func TestReservationsAreSettled(t *testing.T) {
 			h := newHost(t, tt.host)
 			var r record
 			s := h.sampler(t, &Options{Audit: func(_ context.Context, record *Record) { r = *record.all }})
-			_, _ = s.CreateMessage(t.Context(), question(t, hi)) // some fail
+			_ = ask(t, s, hi) // some fail
 			if got := r.InputTokens + r.OutputTokens; got != tt.used || r.Estimated != tt.estimated {
 				t.Errorf("got %d tokens, estimated %t, want %d, %t", got, r.Estimated, tt.used, tt.estimated)
 			}
@@ -176,7 +166,7 @@ func TestSecondChanceIsCharged(t *testing.T) {
 			answering(tt.answer)(w, r)
 		})
 		s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Tokens: tt.tokens}, Share: 1}})
-		check.Text(t, check.Err(s.CreateMessage(t.Context(), question(t, params))), "", tt.name)
+		check.Text(t, ask(t, s, params), "", tt.name)
 		if used := s.governor.allServers.charges[0].spent.tokens(); h.Asked() != tt.asked || used != tt.used {
 			t.Errorf("%s: asked %d times for %d tokens, want %d, %d", tt.name, h.Asked(), used, tt.asked, tt.used)
 		}
@@ -194,11 +184,10 @@ func TestCheaperModel(t *testing.T) {
 		Limits: Limits{Total: Budget{Cost: map[string]int64{"USD": 136}}, Share: 1},
 	})
 	for _, want := range []string{`"gpt-4.1"`, `"gpt-4.1-nano"`} {
-		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.Last(), want) {
-			t.Errorf("got %v, asked %s, want %s", err, h.Last(), want)
-		}
+		check.NoError(t, ask(t, s, hi))
+		check.Contains(t, "request", h.Last(), want)
 	}
-	wantRefusal(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), kindCost)
+	wantRefusal(t, ask(t, s, hi), kindCost)
 }
 
 // A reviewer cannot ask for more than the rest of the budget, and is told so.
@@ -208,7 +197,7 @@ func TestReviewerIsHeldToTheBudget(t *testing.T) {
 		r.Params.MaxTokens = 2000
 		return nil
 	}}})
-	wantRefusal(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), kindBudget)
+	wantRefusal(t, ask(t, s, hi), kindBudget)
 	h.wantAsked(t, 0)
 }
 
@@ -230,17 +219,12 @@ func TestDepth(t *testing.T) {
 				return nil
 			}},
 		})
-		if _, err := s.CreateMessage(inCall(t.Context(), "outer"), question(t, hi)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, check.Err(s.CreateMessage(inCall(t.Context(), "outer"), question(t, hi))))
 		wantRefusal(t, deepest, kindDepth)
-		if len(records) != 3 || h.Asked() != 2 {
-			t.Fatalf("got %d records, %d asked, want 3, 2", len(records), h.Asked())
-		}
+		check.Equal(t, "records", len(records), 3)
+		h.wantAsked(t, 2)
 		for i, r := range records {
-			if r.Depth != 3-i || r.Call != "outer" {
-				t.Errorf("got depth %d, charged to %q, want %d, the outer call", r.Depth, r.Call, 3-i)
-			}
+			check.That(t, r.Depth == 3-i && r.Call == "outer", "got depth %d, charged to %q, want %d, the outer call", r.Depth, r.Call, 3-i)
 		}
 	})
 }
@@ -262,9 +246,7 @@ func concurrencyOfAServer(t *testing.T, o *Options) {
 	s := h.sampler(t, o)
 	var wg sync.WaitGroup
 	for _, server := range []string{"a", "a", "a", "a", "b"} {
-		wg.Go(func() {
-			answered(t, s.ForServer(server), hi)
-		})
+		wg.Go(func() { answered(t, s.ForServer(server), hi) })
 	}
 	synctest.Wait()
 	h.wantAsked(t, 3)
@@ -279,26 +261,20 @@ func TestLongRequestsStayCharged(t *testing.T) {
 		answer := answering(plainAnswer)
 		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { time.Sleep(5 * time.Minute); answer(w, r) })
 		s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Requests: 1}, Window: time.Minute}})
-		ask := func() error {
-			_, err := s.CreateMessage(t.Context(), question(t, hi))
-			return err
-		}
 		first := make(chan error)
-		go func() { first <- ask() }()
+		go func() { first <- ask(t, s, hi) }()
 		time.Sleep(2 * time.Minute)
-		wantRefusal(t, ask(), kindBudget)
+		wantRefusal(t, ask(t, s, hi), kindBudget)
 		check.Must(t, <-first)
-		check.NoError(t, ask(), "after the first")
+		check.NoError(t, ask(t, s, hi), "after the first")
 	})
 }
 
 // The refusal of a large request tells its need and the rest of the budget.
 func TestWhatIsLeft(t *testing.T) {
 	g := newGovernor(Limits{Total: Budget{Tokens: 450}}.withDefaults())
-	_, err := g.admit(&requester{}, usage{Input: 200, Output: 100})
-	if want := "the request may take 300 tokens, and 225 of 225 in 1h0m0s are left for one server"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want %q", err, want)
-	}
+	err := check.Err(g.admit(&requester{}, usage{Input: 200, Output: 100}))
+	check.Text(t, err, "the request may take 300 tokens, and 225 of 225 in 1h0m0s are left for one server")
 }
 
 // Each currency has its own limit.
@@ -314,8 +290,7 @@ func TestCurrencies(t *testing.T) {
 		{cost.Money{Currency: "CHF"}, false},
 		{cost.Money{}, false},
 	} {
-		if _, err := g.admit(&requester{}, usage{Cost: step.cost}); (err == nil) != step.ok {
-			t.Errorf("step %d, %v: got %v, want admitted: %t", i, step.cost, err, step.ok)
-		}
+		_, err := g.admit(&requester{}, usage{Cost: step.cost})
+		check.That(t, (err == nil) == step.ok, "step %d, %v: got %v, want admitted: %t", i, step.cost, err, step.ok)
 	}
 }

@@ -2,7 +2,6 @@ package sampling
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -55,17 +54,12 @@ func TestAudit(t *testing.T) {
 			var records []record
 			tt.opts.Audit = func(ctx context.Context, r *Record) { records = append(records, *r.all) }
 			tt.want.Depth, tt.want.Server = 1, "files"
-			_, _ = h.sampler(t, &tt.opts).ForServer("files").CreateMessage(t.Context(), question(t, tt.params)) // some fail
-			if len(records) != 1 {
-				t.Fatalf("got %d records of a request", len(records))
-			}
+			_ = ask(t, h.sampler(t, &tt.opts).ForServer("files"), tt.params) // some fail
+			check.Equal(t, "records", len(records), 1)
 			volatile := cmpopts.IgnoreFields(record{}, "Time", "Waiting", "Reviewing", "Asking", "RequestHash", "ReplyHash")
 			check.Same(t, "record", records[0], tt.want, volatile)
-			raw, err := json.Marshal(records[0])
-			check.Must(t, err)
-			if strings.Contains(string(raw), "secret") || strings.Contains(string(raw), "Hello") {
-				t.Errorf("got the contents: %s", raw)
-			}
+			raw := asJSON(records[0])
+			check.That(t, !strings.Contains(raw, "secret") && !strings.Contains(raw, "Hello"), "got the contents: %s", raw)
 			if len(records[0].RequestHash) != 64 || (len(records[0].ReplyHash) == 64) != (tt.want.Outcome == outcomeAnswered) {
 				t.Errorf("got hashes %q and %q", records[0].RequestHash, records[0].ReplyHash)
 			}
@@ -82,10 +76,7 @@ func TestAuditOfTimes(t *testing.T) {
 			Audit: func(_ context.Context, record *Record) { r = *record.all },
 			Review: &Review{
 				Request: func(context.Context, *Request) error { time.Sleep(time.Second); return nil },
-				Reply: func(context.Context, *Request, *mcp.CreateMessageResult) error {
-					time.Sleep(time.Second)
-					return nil
-				},
+				Reply:   func(context.Context, *Request, *mcp.CreateMessageResult) error { time.Sleep(time.Second); return nil },
 			},
 		})
 		start := time.Now()
@@ -99,21 +90,12 @@ func TestAuditOfTimes(t *testing.T) {
 // A cancelled request is in the audit; the context of Audit is not cancelled.
 func TestAuditOfACancelledRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	h := newHost(t, func(_ http.ResponseWriter, r *http.Request) {
-		cancel()
-		<-r.Context().Done()
-	})
+	h := newHost(t, func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })
 	var r record
 	s := h.sampler(t, &Options{Audit: func(ctx context.Context, record *Record) {
-		if ctx.Err() != nil {
-			t.Error("the context of the audit has ended")
-		}
+		check.NoError(t, ctx.Err(), "the context of the audit")
 		r = *record.all
 	}})
-	if _, err := s.CreateMessage(ctx, question(t, hi)); !errors.Is(err, context.Canceled) {
-		t.Fatalf("got %v, want %v", err, context.Canceled)
-	}
-	if r.Outcome != outcomeCancelled || !r.Estimated || r.OutputTokens != 100 {
-		t.Errorf("got %+v, want cancelled with all of what was reserved", r)
-	}
+	check.Is(t, check.Err(s.CreateMessage(ctx, question(t, hi))), context.Canceled)
+	check.That(t, r.Outcome == outcomeCancelled && r.Estimated && r.OutputTokens == 100, "got %+v, want cancelled with all of what was reserved", r)
 }

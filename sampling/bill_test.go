@@ -3,13 +3,10 @@ package sampling
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/cost"
@@ -85,10 +82,9 @@ func TestAccount(t *testing.T) {
 		s := h.sampler(t, &Options{Prices: cents, Review: test.review, Retries: -1})
 		p := &purse{tokens: 1000, micro: 1000}
 		_, _ = s.CreateMessage(cost.WithAccount(t.Context(), p), question(t, hi)) // some fail
-		check.Same(t, fmt.Sprintf("%s: reserved", name), p.reserved, test.reserved)
-		if diff := cmp.Diff(test.settled, p.settled); diff != "" || p.twice {
-			t.Errorf("%s: settled twice: %t (-want +got):\n%s", name, p.twice, diff)
-		}
+		check.Same(t, name+": reserved", p.reserved, test.reserved)
+		check.Same(t, name+": settled", p.settled, test.settled)
+		check.Equal(t, name+": settled twice", p.twice, false)
 	}
 }
 
@@ -97,8 +93,7 @@ func TestAccountRefuses(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{Prices: cents, Models: []Model{{ID: "gpt-4.1"}, {ID: "gpt-4.1-nano"}}, Limits: Limits{Total: Budget{Requests: 2}, Share: 1}})
 	ask := func(p *purse) error {
-		_, err := s.CreateMessage(cost.WithAccount(t.Context(), p), question(t, hi))
-		return err
+		return check.Err(s.CreateMessage(cost.WithAccount(t.Context(), p), question(t, hi)))
 	}
 	for range 3 {
 		err := ask(&purse{tokens: 1000, micro: 13})
@@ -117,9 +112,8 @@ func TestAccountRefuses(t *testing.T) {
 	if full.tokens != 1000 || len(full.settled) != 1 {
 		t.Errorf("got %d tokens left after %d settlements, want all 1000 after one", full.tokens, len(full.settled))
 	}
-	unpriced := h.sampler(t, nil)
-	_, err := unpriced.CreateMessage(cost.WithAccount(t.Context(), &purse{tokens: 133}), question(t, hi))
-	wantRefusal(t, err, kindBudget)
+	s = h.sampler(t, nil) // without prices
+	wantRefusal(t, ask(&purse{tokens: 133}), kindBudget)
 }
 
 // TestReviewerChoosesAnUnpricedModel checks that a reviewer cannot avoid a limit of cost.
@@ -129,7 +123,6 @@ func TestReviewerChoosesAnUnpricedModel(t *testing.T) {
 		Prices: cents, Limits: Limits{Total: Budget{Cost: map[string]int64{"USD": 1_000_000}}},
 		Review: &Review{Request: func(_ context.Context, r *Request) error { r.Model = "gpt-9"; return nil }},
 	})
-	_, err := s.CreateMessage(t.Context(), question(t, hi))
-	wantRefusal(t, err, kindCost)
+	wantRefusal(t, ask(t, s, hi), kindCost)
 	h.wantAsked(t, 0)
 }

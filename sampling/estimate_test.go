@@ -64,9 +64,7 @@ func TestUsageThatCannotBeTrue(t *testing.T) {
 			h := newHost(t, answering(fmt.Sprintf(`{"choices":[{"message":{"content":%q},"finish_reason":"stop"}],"usage":%s}`, tt.reply, r.usage)))
 			s := h.sampler(t, nil)
 			answered(t, s, tt.question)
-			if got := s.governor.allServers.charges[0].spent; got != r.want {
-				t.Errorf("%s for a reply of %d bytes: got %+v, want %+v", r.usage, len(tt.reply), got, r.want)
-			}
+			check.Equal(t, fmt.Sprintf("%s for a reply of %d bytes", r.usage, len(tt.reply)), s.governor.allServers.charges[0].spent, r.want)
 		}
 	}
 }
@@ -85,7 +83,7 @@ func TestLostRequestsLeaveTheRest(t *testing.T) {
 	})
 	s := h.sampler(t, nil)
 	for lost := 0; ; lost++ {
-		_, err := s.ForServer("evil").CreateMessage(t.Context(), question(t, long))
+		err := ask(t, s.ForServer("evil"), long)
 		if errors.Is(err, mcp.ErrRejected) {
 			wantRefusal(t, err, kindBudget)
 			if used := s.governor.allServers.charges[0].spent; lost < 1 || used.Input != 400_032/4 || used.Output != 100 || !used.Estimated {
@@ -95,8 +93,8 @@ func TestLostRequestsLeaveTheRest(t *testing.T) {
 		}
 	}
 	broken = false
-	check.NoError(t, check.Err(s.ForServer("good").CreateMessage(t.Context(), question(t, hi))), "another server")
-	check.NoError(t, check.Err(s.ForServer("evil").CreateMessage(t.Context(), question(t, hi))), "a small request of the same server")
+	check.NoError(t, ask(t, s.ForServer("good"), hi), "another server")
+	check.NoError(t, ask(t, s.ForServer("evil"), hi), "a small request of the same server")
 }
 
 // The sampler ends the text at the server's stop sequence; the host's count comes after it.
@@ -127,7 +125,6 @@ func TestStopSequenceIsCounted(t *testing.T) {
 func TestHostExtraIsNoText(t *testing.T) {
 	const use = `{"maxTokens":1,"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f"%s}},{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[]}}]}`
 	without, with := question(t, fmt.Sprintf(use, "")), question(t, fmt.Sprintf(use, `,"_meta":{"io.github.mcpchain/host-extra":{"x":"y"}}`))
-	if got, want := newNeeds(with), newNeeds(without); got != want || inputSize(with) == inputSize(without) {
-		t.Errorf("got %+v, want %+v, and a larger request", got, want)
-	}
+	got, want := newNeeds(with), newNeeds(without)
+	check.That(t, got == want && inputSize(with) != inputSize(without), "got %+v, want %+v, and a larger request", got, want)
 }

@@ -3,7 +3,6 @@ package sampling
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -112,21 +111,16 @@ func checkFault(t *testing.T, fault http.HandlerFunc, streaming bool, data strin
 	check.Must(t, err)
 	start := time.Now()
 	_, err = s.CreateMessage(t.Context(), question(t, hi))
-	if took := time.Since(start); took > within {
-		t.Errorf("the error came after %v, want %v at most", took, within)
-	}
+	check.That(t, time.Since(start) <= within, "the error came after %v, want %v at most", time.Since(start), within)
 	wantRPC(t, err, mcp.CodeInternalError, data)
 	h.wantAsked(t, asked)
 	if n, most := read.bytes.Load(), int64(32<<20+1<<16); n > most {
 		t.Errorf("read %d bytes, want %d at most", n, most)
 	}
 	rpc, _ := errors.AsType[*mcp.RPCError](err)
-	wire, err := json.Marshal(rpc)
-	check.Must(t, err)
+	wire := asJSON(rpc)
 	for _, secret := range []string{testKey, urlSecret, "llm.example", "Bearer"} {
-		if strings.Contains(string(wire), secret) {
-			t.Errorf("the server would see %q in %s", secret, wire)
-		}
+		check.That(t, !strings.Contains(wire, secret), "the server would see %q in %s", secret, wire)
 	}
 	if text := log.String(); strings.Contains(text, testKey) || strings.Contains(text, urlSecret) || !strings.Contains(text, "level=WARN") {
 		t.Errorf("the log tells a secret, or nothing: %s", text)

@@ -61,9 +61,8 @@ func readRow(t *testing.T, path string) *row {
 		case "params":
 			r.params = text
 		case "status":
-			if r.status, err = strconv.Atoi(text); err != nil {
-				t.Fatal(err)
-			}
+			r.status, err = strconv.Atoi(text)
+			check.Must(t, err)
 		case "host":
 			r.host = text
 		}
@@ -107,8 +106,7 @@ func note(seen map[string]map[string]bool, text, by string) {
 }
 
 func knownRevisions() []string {
-	return []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618,
-		mcp.Revision20251125, mcp.Revision20260728}
+	return []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728}
 }
 
 // TestWire checks every row with every kind of host and every revision of the protocol, over a
@@ -202,9 +200,7 @@ func (h *wireHost) play(t *testing.T, p *wirePeer, r *row, kind, revision string
 func indented(t *testing.T, raw []byte) string {
 	t.Helper()
 	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatalf("no JSON: %v: %s", err, raw)
-	}
+	check.Must(t, json.Unmarshal(raw, &v))
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
@@ -241,13 +237,9 @@ func newWirePeer(t *testing.T, revision string, s *Sampler) *wirePeer {
 }
 
 type wireMessage struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params struct {
-		InputResponses map[string]json.RawMessage `json:"inputResponses"`
-	} `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  json.RawMessage `json:"error"`
+	ID, Result, Error json.RawMessage
+	Method            string
+	Params            struct{ InputResponses map[string]json.RawMessage }
 }
 
 // serve is the server's side of the protocol.

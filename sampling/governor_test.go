@@ -37,7 +37,7 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 200 {
 			wg.Go(func() {
-				switch _, err := s.CreateMessage(t.Context(), question(t, hi)); {
+				switch err := ask(t, s, hi); {
 				case err == nil:
 					answered.Add(1)
 				case errors.Is(err, mcp.ErrRejected):
@@ -48,13 +48,11 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if h.Asked() != 50 || answered.Load() != 50 || refused.Load() != 150 {
-			t.Errorf("200 requests: got %d at the model, %d answered, %d refused, want 50, 50, 150", h.Asked(), answered.Load(), refused.Load())
-		}
+		h.wantAsked(t, 50)
+		check.Equal(t, "answered", answered.Load(), 50)
+		check.Equal(t, "refused", refused.Load(), 150)
 		check.Equal(t, "at the same time", most.Load(), 7)
-		if !strings.Contains(h.Last(), `"max_completion_tokens":4096`) {
-			t.Errorf("the reviewer went over the limit of tokens: %s", h.Last())
-		}
+		check.Contains(t, "the limit, which a reviewer cannot exceed", h.Last(), `"max_completion_tokens":4096`)
 	})
 }
 
@@ -94,9 +92,8 @@ func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 		var tickets [2]*ticket
 		for i := range tickets {
 			var err error
-			if tickets[i], err = g.admit(&requester{}, usage{}); err != nil {
-				t.Fatal(err)
-			}
+			tickets[i], err = g.admit(&requester{}, usage{})
+			check.Must(t, err)
 			defer tickets[i].close()
 		}
 		check.Must(t, tickets[0].wait(t.Context()))
@@ -122,13 +119,8 @@ func TestInputBytes(t *testing.T) {
 		{"beside a tool use", `{"maxTokens":1,"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f","_meta":{"io.github.mcpchain/host-extra":{"x":"` + strings.Repeat("x", 50) + `"}}}},{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[]}}]}`, false},
 		{"results", `{"maxTokens":1,"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f"}},{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[{"type":"resource","resource":{"uri":"a:b","text":"` + strings.Repeat("x", 100) + `"}}]}}]}`, false},
 	} {
-		_, err := s.CreateMessage(t.Context(), question(t, tt.params))
-		if ok := err == nil; ok != tt.ok {
-			t.Errorf("%s: got %v, want accepted: %t", tt.name, err, tt.ok)
-		}
-		if err != nil && !errors.Is(err, mcp.ErrRejected) {
-			t.Errorf("%s: got %v, want %v", tt.name, err, mcp.ErrRejected)
-		}
+		err := ask(t, s, tt.params)
+		check.That(t, tt.ok && err == nil || !tt.ok && errors.Is(err, mcp.ErrRejected), "%s: got %v, want accepted: %t", tt.name, err, tt.ok)
 	}
 }
 
@@ -156,7 +148,7 @@ func TestShareOfAServer(t *testing.T) {
 		answered := map[string]int{}
 		for _, server := range []string{"first", "next"} {
 			for range 10 {
-				if _, err := s.ForServer(server).CreateMessage(t.Context(), question(t, hi)); err == nil {
+				if ask(t, s.ForServer(server), hi) == nil {
 					answered[server]++
 				}
 			}

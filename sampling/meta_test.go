@@ -19,9 +19,7 @@ func TestMetadata(t *testing.T) {
 		many[i] = strings.Repeat("k", i+1)
 		all[many[i]] = i
 	}
-	twenty, err := json.Marshal(all)
-	check.Must(t, err)
-	tests := []struct {
+	for _, tt := range []struct {
 		name, metadata string
 		allowed        []string
 		want           map[string]string
@@ -32,11 +30,10 @@ func TestMetadata(t *testing.T) {
 		{"other values", `{"a":[1],"b":{},"c":null}`, []string{"a", "b", "c", "d"}, map[string]string{}},
 		{"too long", `{"a":"` + long + `","b":"` + long[1:] + `"}`, []string{"a", "b"}, map[string]string{"b": long[1:]}},
 		{"no object", `[1]`, []string{"a"}, nil},
-	}
-	for _, tt := range tests {
+	} {
 		check.Same(t, tt.name, metadata(json.RawMessage(tt.metadata), tt.allowed), tt.want)
 	}
-	check.Equal(t, "keys", len(metadata(twenty, many)), maxMetadata)
+	check.Equal(t, "keys", len(metadata(encodeJSON(all), many)), maxMetadata)
 }
 
 // Gemini's extra data of a call comes back to it through the server, even if
@@ -53,9 +50,7 @@ func TestHostExtraTravelsWithTheServer(t *testing.T) {
 	p.Messages = append(p.Messages, mcp.SamplingMessage{Role: "assistant", Content: got.Content},
 		mcp.SamplingMessage{Role: "user", Content: []mcp.Content{&mcp.ToolResultContent{ToolUseID: use.ID}}})
 	other := newHost(t, answering(plainAnswer))
-	if _, err := other.sampler(t, &Options{Host: "gemini"}).CreateMessage(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, check.Err(other.sampler(t, &Options{Host: "gemini"}).CreateMessage(t.Context(), p)))
 	var sent struct{ Messages []json.RawMessage }
 	check.Must(t, json.Unmarshal([]byte(other.Last()), &sent))
 	equalJSON(t, string(sent.Messages[1]), `{"role":"assistant","tool_calls":[{"id":"a","type":"function",

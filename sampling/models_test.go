@@ -54,13 +54,9 @@ func TestModelChoice(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := choose(catalogue(), "gpt-5", question(t, tt.params))
-		if err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-			continue
-		}
-		if got.model.ID != tt.want || !strings.Contains(got.reason, tt.reason) {
-			t.Errorf("%s: got %s because of %q, want %s because of %q", tt.name, got.model.ID, got.reason, tt.want, tt.reason)
-		}
+		check.Must(t, err)
+		check.Equal(t, tt.name, got.model.ID, tt.want)
+		check.Contains(t, tt.name, got.reason, tt.reason)
 	}
 	nan := math.NaN()
 	p := question(t, hi)
@@ -78,11 +74,8 @@ func TestModelChoice(t *testing.T) {
 func TestModelChoiceWithoutMeasures(t *testing.T) {
 	models := []Model{{ID: "unknown"}, {ID: "known", price: &price.Price{Input: 1, Output: 1}, Speed: 1, Intelligence: 1}}
 	for _, prefs := range []string{`{"costPriority":1}`, `{"speedPriority":1}`, `{"intelligencePriority":1}`} {
-		got, err := choose(models, "unknown", question(t,
-			`{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"modelPreferences":`+prefs+`}`))
-		if err != nil || got.model.ID != "known" {
-			t.Errorf("%s: got %s, %v, want known", prefs, got.model.ID, err)
-		}
+		got, err := choose(models, "unknown", question(t, `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"modelPreferences":`+prefs+`}`))
+		check.That(t, err == nil && got.model.ID == "known", "%s: got %s, %v, want known", prefs, got.model.ID, err)
 	}
 }
 
@@ -104,9 +97,7 @@ func TestChosenModelIsAsked(t *testing.T) {
 		t.Errorf("the reviewer was told %q, the record has %q, want the priority of the cost", reason, record.Reason)
 	}
 	answered(t, s, hi)
-	if !strings.Contains(h.Last(), `"max_completion_tokens":50`) {
-		t.Errorf("the model's own bound of a reply was not kept: %s", h.Last())
-	}
+	check.Contains(t, "the model's own bound of a reply", h.Last(), `"max_completion_tokens":50`)
 }
 
 // A request without a number of tokens, or with too many, gets the limit before
@@ -118,10 +109,8 @@ func TestRoomForTheReply(t *testing.T) {
 		cfg.HTTPClient = h.Client()
 		s, err := New(cfg, "small", &Options{Models: []Model{{ID: "small", Context: 1000}, {ID: "large", Context: 10_000}}})
 		check.Must(t, err)
-		_, err = s.CreateMessage(t.Context(), question(t, `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":`+maxTokens+`}`))
-		if err != nil || !strings.Contains(h.Last(), want) {
-			t.Errorf("%s tokens: got %v, asked %s, want %s", maxTokens, err, h.Last(), want)
-		}
+		answered(t, s, `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":`+maxTokens+`}`)
+		check.Contains(t, maxTokens+" tokens", h.Last(), want)
 	}
 }
 
@@ -132,16 +121,12 @@ func TestHostCannotTakeIt(t *testing.T) {
 	catalogue := []Model{{ID: "gpt-4.1", Images: true, Audio: true}}
 	for _, opts := range []*Options{{Host: "ollama"}, {Host: "ollama", Models: catalogue}, {Models: []Model{{ID: "gpt-4.1"}}}} {
 		h := newHost(t, answering(plainAnswer))
-		_, err := h.sampler(t, opts).CreateMessage(t.Context(), question(t, sound))
+		err := ask(t, h.sampler(t, opts), sound)
 		wantRPC(t, err, mcp.CodeInternalError, `{"reason":"no_model","retryable":false}`)
-		if strings.Contains(err.Error(), "gpt-4.1") {
-			t.Errorf("the server would see the catalogue in %q", err)
-		}
+		check.That(t, !strings.Contains(err.Error(), "gpt-4.1"), "the server would see the catalogue in %q", err)
 		h.wantAsked(t, 0)
 	}
-	if !catalogue[0].Audio {
-		t.Error("the caller's catalogue was changed")
-	}
+	check.That(t, catalogue[0].Audio, "the caller's catalogue was changed")
 
 	// A reviewer can choose another model or add media after the choice.
 	h := newHost(t, answering(plainAnswer))
@@ -149,10 +134,9 @@ func TestHostCannotTakeIt(t *testing.T) {
 		r.Params.Messages[0].Content = question(t, sound).Messages[0].Content
 		return nil
 	}}})
-	wantRPC(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), mcp.CodeInternalError, `{"reason":"unsupported","retryable":false}`)
-	if used := s.governor.allServers.charges[0].spent; h.Asked() != 0 || used.tokens() != 0 {
-		t.Errorf("asked the model %d times for %+v, want nothing", h.Asked(), used)
-	}
+	wantRPC(t, ask(t, s, hi), mcp.CodeInternalError, `{"reason":"unsupported","retryable":false}`)
+	used := s.governor.allServers.charges[0].spent
+	check.That(t, h.Asked() == 0 && used.tokens() == 0, "asked the model %d times for %+v, want nothing", h.Asked(), used)
 }
 
 func TestReviewersModel(t *testing.T) {
@@ -162,12 +146,10 @@ func TestReviewersModel(t *testing.T) {
 			Models: append(catalogue(), Model{ID: "gpt-4.1"}),
 			Review: &Review{Request: func(_ context.Context, r *Request) error { r.Model = id; return nil }},
 		})
-		_, err := s.CreateMessage(t.Context(), question(t, hi))
-		return err
+		return ask(t, s, hi)
 	}
-	if err := choose("gpt-5"); err != nil || !strings.Contains(h.Last(), `"model":"gpt-5"`) {
-		t.Errorf("got %v, asked %s, want gpt-5 to be asked", err, h.Last())
-	}
+	err := choose("gpt-5")
+	check.That(t, err == nil && strings.Contains(h.Last(), `"model":"gpt-5"`), "got %v, asked %s, want gpt-5 to be asked", err, h.Last())
 	wantRPC(t, choose("gpt-9"), mcp.CodeInternalError, `{"reason":"no_model","retryable":false}`)
 }
 
@@ -203,9 +185,8 @@ func TestCatalogueErrors(t *testing.T) {
 		{"limit", Options{Limits: Limits{InputBytes: -1}}, `Options.Limits.InputBytes is negative; give a positive value, or 0 for the default`},
 	}
 	for _, tt := range tests {
-		if _, err := New(openai.DefaultConfig(testKey), "m", &tt.opts); err == nil || err.Error() != "new sampler: "+tt.want {
-			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
-		}
+		_, err := New(openai.DefaultConfig(testKey), "m", &tt.opts)
+		check.That(t, err != nil && err.Error() == "new sampler: "+tt.want, "%s: got %v, want %s", tt.name, err, tt.want)
 	}
 	check.Text(t, check.Err(New(openai.DefaultConfig(testKey), "", nil)), "", "no model: got no error")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -56,9 +57,8 @@ func TestModelsOfOpenAI(t *testing.T) {
 			}
 			asked += 3
 		}
-		if invalid := host.Invalid(); len(invalid) > 0 {
-			t.Errorf("%s: %s", name, invalid[0])
-		}
+		invalid := host.Invalid()
+		check.That(t, len(invalid) == 0, "%s: %q", name, invalid)
 	}
 	t.Logf("%d requests", asked)
 }

@@ -88,9 +88,7 @@ func TestModes(t *testing.T) {
 					wantRefusal(t, err, kindPolicy)
 				}
 			}
-			if reviewed != tt.reviewed || replies != tt.replies || h.Asked() != tt.asked {
-				t.Errorf("got %d requests and %d replies reviewed, %d asked, want %d, %d, %d", reviewed, replies, h.Asked(), tt.reviewed, tt.replies, tt.asked)
-			}
+			check.Equal(t, "requests and replies reviewed, asked", [3]int{reviewed, replies, h.Asked()}, [3]int{tt.reviewed, tt.replies, tt.asked})
 		})
 	}
 }
@@ -103,11 +101,10 @@ func TestServers(t *testing.T) {
 		Models:  append(catalogue(), Model{ID: "gpt-4.1"}),
 		Servers: map[string]Policy{"none": {OutsideCalls: ModeDeny}},
 	})
-	wantRefusal(t, check.Err(s.ForServer("none").CreateMessage(t.Context(), question(t, hi))), kindPolicy)
-	if _, err := s.ForServer("other").CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.Last(), `"gpt-4.1"`) {
-		t.Errorf("other: got %v, asked %s, want the default", err, h.Last())
-	}
-	wantRefusal(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), kindPolicy)
+	wantRefusal(t, ask(t, s.ForServer("none"), hi), kindPolicy)
+	_, err := s.ForServer("other").CreateMessage(t.Context(), question(t, hi))
+	check.That(t, err == nil && strings.Contains(h.Last(), `"gpt-4.1"`), "other: got %v, asked %s, want the default", err, h.Last())
+	wantRefusal(t, ask(t, s, hi), kindPolicy)
 	if got, ok := s.ForServer("x").(interface {
 		SamplingCapability() mcp.SamplingCapability
 	}); !ok || !got.SamplingCapability().Tools {
@@ -127,14 +124,13 @@ func TestNotNowStaysRefused(t *testing.T) {
 	}}})
 	files := s.ForServer("files")
 	for range 10 {
-		wantRefusal(t, check.Err(files.CreateMessage(t.Context(), question(t, hi))), kindReview)
+		wantRefusal(t, ask(t, files, hi), kindReview)
 	}
-	if reviews != 1 || h.Asked() != 0 {
-		t.Errorf("got %d reviews, %d asked, want 1, 0", reviews, h.Asked())
-	}
-	check.NoError(t, check.Err(s.ForServer("mail").CreateMessage(t.Context(), question(t, hi))), "another server")
+	check.Equal(t, "reviews", reviews, 1)
+	h.wantAsked(t, 0)
+	check.NoError(t, ask(t, s.ForServer("mail"), hi), "another server")
 	s.Forget("files")
-	check.NoError(t, check.Err(files.CreateMessage(t.Context(), question(t, hi))), "forgotten")
+	check.NoError(t, ask(t, files, hi), "forgotten")
 }
 
 // A consent loses to a concurrent refusal that is remembered.
@@ -153,15 +149,12 @@ func TestRefusalOverrulesConsent(t *testing.T) {
 		}}})
 		files := s.ForServer("files")
 		late := make(chan error)
-		go func() {
-			_, err := files.CreateMessage(t.Context(), question(t, hi))
-			late <- err
-		}()
+		go func() { late <- ask(t, files, hi) }()
 		synctest.Wait()
-		wantRefusal(t, check.Err(files.CreateMessage(t.Context(), question(t, hi))), kindReview)
+		wantRefusal(t, ask(t, files, hi), kindReview)
 		close(release)
 		wantRefusal(t, <-late, kindReview)
-		wantRefusal(t, check.Err(files.CreateMessage(t.Context(), question(t, hi))), kindReview)
+		wantRefusal(t, ask(t, files, hi), kindReview)
 		h.wantAsked(t, 0)
 	})
 }
@@ -172,35 +165,22 @@ func TestRememberedConsent(t *testing.T) {
 	s := h.sampler(t, &Options{Origin: duringCall, Review: &Review{
 		Request: func(_ context.Context, r *Request) error { requests++; r.Remember = true; return nil },
 		Reply: func(_ context.Context, r *Request, _ *mcp.CreateMessageResult) error {
-			if r.Remember {
-				t.Error("the request's Remember was there for the reply")
-			}
+			check.Equal(t, "the request's Remember for the reply", r.Remember, false)
 			replies++
 			return nil
 		},
 	}})
-	ask := func(ctx context.Context, handler mcp.SamplingHandler) {
+	asked := func(what string, ctx context.Context, handler mcp.SamplingHandler, wantRequests, wantReplies int) {
 		t.Helper()
-		if _, err := handler.CreateMessage(ctx, question(t, hi)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, check.Err(handler.CreateMessage(ctx, question(t, hi))))
+		check.Equal(t, what+": requests and replies reviewed", [2]int{requests, replies}, [2]int{wantRequests, wantReplies})
 	}
-	reviewed := func(what string, wantRequests, wantReplies int) {
-		t.Helper()
-		if requests != wantRequests || replies != wantReplies {
-			t.Errorf("%s: got %d requests and %d replies reviewed, want %d, %d", what, requests, replies, wantRequests, wantReplies)
-		}
-	}
-	ask(t.Context(), s.ForServer("files"))
-	ask(t.Context(), s.ForServer("files"))
-	reviewed("a second time", 1, 2)
-	ask(inCall(t.Context(), "1"), s.ForServer("files"))
-	reviewed("during a call for the first time", 2, 3)
-	ask(t.Context(), s.ForServer("mail"))
-	reviewed("another server", 3, 4)
-	ask(t.Context(), s)
-	ask(t.Context(), s)
-	reviewed("twice a server that the host has not named", 5, 6)
+	asked("the first time", t.Context(), s.ForServer("files"), 1, 1)
+	asked("a second time", t.Context(), s.ForServer("files"), 1, 2)
+	asked("during a call for the first time", inCall(t.Context(), "1"), s.ForServer("files"), 2, 3)
+	asked("another server", t.Context(), s.ForServer("mail"), 3, 4)
+	asked("a server that the host has not named", t.Context(), s, 4, 5)
+	asked("the same once more", t.Context(), s, 5, 6)
 }
 
 func TestMemoryIsBounded(t *testing.T) {

@@ -57,9 +57,7 @@ func TestRecallOfServersWithoutNames(t *testing.T) {
 	s := newHost(t, answering(plainAnswer)).sampler(t, nil)
 	first, second := connect(t, "2025-11-25", s), connect(t, "2025-11-25", s)
 	for _, c := range []*mcpclient.Client{first, second, first} {
-		if _, err := c.CallTool(t.Context(), "poem", nil); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, check.Err(c.CallTool(t.Context(), "poem", nil)))
 	}
 	check.Equal(t, "memories for two connections of servers with one name", len(s.memories.memories), 2)
 }

@@ -2,7 +2,6 @@ package sampling
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -48,10 +47,7 @@ func TestReplyMapping(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, answering(tt.answer))
-			got := answered(t, h.sampler(t, nil), tt.params)
-			raw, err := json.Marshal(got)
-			check.Must(t, err)
-			equalJSON(t, string(raw), tt.want)
+			equalJSON(t, asJSON(answered(t, h.sampler(t, nil), tt.params)), tt.want)
 		})
 	}
 }
@@ -65,10 +61,9 @@ func TestSecondChance(t *testing.T) {
 		`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"g","arguments":"{}"}}]}}]}`,
 	} {
 		h := newHost(t, answering(bad, plainAnswer))
-		check.NoError(t, check.Err(h.sampler(t, nil).CreateMessage(t.Context(), question(t, params))), "good at the second time")
+		check.NoError(t, ask(t, h.sampler(t, nil), params), "good at the second time")
 		h = newHost(t, answering(bad))
-		_, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t, params))
-		wantCode(t, err, mcp.CodeInternalError)
+		wantCode(t, ask(t, h.sampler(t, nil), params), mcp.CodeInternalError)
 		h.wantAsked(t, 2)
 	}
 }
@@ -89,6 +84,5 @@ func TestOnText(t *testing.T) {
 	check.Same(t, "pieces", pieces, []string{"gpt-4.1:Hel", "gpt-4.1:lo"})
 
 	h = newHost(t, events(""))
-	_, err := h.sampler(t, opts).CreateMessage(t.Context(), question(t, hi))
-	wantCode(t, err, mcp.CodeInternalError)
+	wantCode(t, ask(t, h.sampler(t, opts), hi), mcp.CodeInternalError)
 }

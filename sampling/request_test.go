@@ -24,16 +24,10 @@ func TestRequestMapping(t *testing.T) {
 		t.Run(tt.Name, func(t *testing.T) {
 			h := newHost(t, answering(plainAnswer, `{"choices":[{"message":{"content":"x"},"finish_reason":"length"}]}`))
 			p := question(t, string(tt.Params))
-			before, err := json.Marshal(p)
-			check.Must(t, err)
-			s := h.sampler(t, &Options{System: "House rules."})
-			if _, err := s.CreateMessage(t.Context(), p); err != nil {
-				t.Fatal(err)
-			}
+			before := asJSON(p)
+			check.Must(t, check.Err(h.sampler(t, &Options{System: "House rules."}).CreateMessage(t.Context(), p)))
 			equalJSON(t, h.Last(), string(tt.Want))
-			after, err := json.Marshal(p)
-			check.Must(t, err)
-			equalJSON(t, string(after), string(before))
+			equalJSON(t, asJSON(p), before)
 		})
 	}
 }
@@ -41,12 +35,9 @@ func TestRequestMapping(t *testing.T) {
 // A text of fences costs as much as any other.
 func TestFences(t *testing.T) {
 	text := strings.Repeat("`", 4<<20)
-	if got, want := fenced(text+"\na"), text+"`\n"+text+"\na\n`"+text; got != want {
-		t.Errorf("got %d bytes, want %d", len(got), len(want))
-	}
-	if got, want := fenced("a `b` ``\n"), "```\na `b` ``\n```"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	got, want := fenced(text+"\na"), text+"`\n"+text+"\na\n`"+text
+	check.That(t, got == want, "got %d bytes, want %d", len(got), len(want))
+	check.Equal(t, "", fenced("a `b` ``\n"), "```\na `b` ``\n```")
 }
 
 // What a host reads of a resource counts.
@@ -57,8 +48,7 @@ func TestSizeOfResources(t *testing.T) {
 		&mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "a:b", MIMEType: long, Blob: []byte("x")}},
 		&mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "a:b", Text: strings.Repeat("`", len(long)/2)}},
 	} {
-		if read, counted := len(blockText(c)), contentSize([]mcp.Content{c}); counted+64 < read {
-			t.Errorf("%T: %d bytes count as %d", c, read, counted)
-		}
+		read, counted := len(blockText(c)), contentSize([]mcp.Content{c})
+		check.That(t, counted+64 >= read, "%T: %d bytes count as %d", c, read, counted)
 	}
 }

@@ -40,25 +40,20 @@ func TestReviewEdits(t *testing.T) {
 
 func TestReviewRefuses(t *testing.T) {
 	secret := errors.New("the boss says no to " + testKey)
-	refuse := func() error { return secret }
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		review *Review
 		asked  int
 	}{
-		{"request", &Review{Request: func(context.Context, *Request) error { return refuse() }}, 0},
-		{"reply", &Review{Reply: func(context.Context, *Request, *mcp.CreateMessageResult) error { return refuse() }}, 1},
-	}
-	for _, tt := range tests {
+		{"request", &Review{Request: func(context.Context, *Request) error { return secret }}, 0},
+		{"reply", &Review{Reply: func(context.Context, *Request, *mcp.CreateMessageResult) error { return secret }}, 1},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, answering(plainAnswer))
-			_, err := h.sampler(t, &Options{Review: tt.review}).CreateMessage(t.Context(), question(t, hi))
-			if !errors.Is(err, mcp.ErrRejected) || !errors.Is(err, secret) {
-				t.Errorf("got %v, want %v because of the reviewer's error", err, mcp.ErrRejected)
-			}
-			if strings.Contains(err.Error(), testKey) {
-				t.Errorf("the server would see %q", err)
-			}
+			err := ask(t, h.sampler(t, &Options{Review: tt.review}), hi)
+			check.Is(t, err, mcp.ErrRejected)
+			check.Is(t, err, secret)
+			check.That(t, !strings.Contains(err.Error(), testKey), "the server would see %q", err)
 			h.wantAsked(t, tt.asked)
 		})
 	}
@@ -67,10 +62,9 @@ func TestReviewRefuses(t *testing.T) {
 func TestReviewEditsAreChecked(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	edit := func(f func(*mcp.CreateMessageParams)) error {
-		_, err := h.sampler(t, &Options{Limits: Limits{InputBytes: 100}, Review: &Review{
+		return ask(t, h.sampler(t, &Options{Limits: Limits{InputBytes: 100}, Review: &Review{
 			Request: func(_ context.Context, r *Request) error { f(r.Params); return nil },
-		}}).CreateMessage(t.Context(), question(t, hi))
-		return err
+		}}), hi)
 	}
 	check.Is(t, edit(func(p *mcp.CreateMessageParams) { p.SystemPrompt = strings.Repeat("x", 100) }), mcp.ErrRejected, "too long")
 	check.Text(t, edit(func(p *mcp.CreateMessageParams) { p.MaxTokens = -1 }), "", "no valid bound: got no error")
@@ -104,12 +98,8 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 		{"nil", func(r *mcp.CreateMessageResult) { r.Content = blocks{nil} }, "nil"},
 		{"a nil image", func(r *mcp.CreateMessageResult) { r.Content = blocks{(*mcp.ImageContent)(nil)} }, "nil"},
 		{"a nil text", func(r *mcp.CreateMessageResult) { r.Content = blocks{(*mcp.TextContent)(nil)} }, "nil"},
-		{"an empty image", func(r *mcp.CreateMessageResult) {
-			r.Content = blocks{&mcp.ImageContent{MIMEType: "image/png"}}
-		}, "without data"},
-		{"a tool result", func(r *mcp.CreateMessageResult) {
-			r.Content = blocks{&mcp.ToolResultContent{ToolUseID: "a"}}
-		}, "does not belong"},
+		{"an empty image", func(r *mcp.CreateMessageResult) { r.Content = blocks{&mcp.ImageContent{MIMEType: "image/png"}} }, "without data"},
+		{"a tool result", func(r *mcp.CreateMessageResult) { r.Content = blocks{&mcp.ToolResultContent{ToolUseID: "a"}} }, "does not belong"},
 		{"another tool", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("b", "g", "{}")} }, "not offered"},
 		{"no id", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("", "f", "{}")} }, "its id"},
 		{"an id twice", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("b", "f", "{}"), use("b", "f", "{}")} }, "its id"},
@@ -127,16 +117,11 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 		s := h.sampler(t, &Options{
 			Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			Audit:  func(_ context.Context, r *Record) { record = *r.all },
-			Review: &Review{Reply: func(_ context.Context, _ *Request, reply *mcp.CreateMessageResult) error {
-				tt.edit(reply)
-				return nil
-			}},
+			Review: &Review{Reply: func(_ context.Context, _ *Request, reply *mcp.CreateMessageResult) error { tt.edit(reply); return nil }},
 		})
 		got, err := s.CreateMessage(t.Context(), question(t, params))
 		if tt.want == "" {
-			if err != nil || record.Outcome != outcomeAnswered {
-				t.Errorf("%s: got %v, %s, want it answered", tt.name, err, record.Outcome)
-			}
+			check.That(t, err == nil && record.Outcome == outcomeAnswered, "%s: got %v, %s, want it answered", tt.name, err, record.Outcome)
 			continue
 		}
 		wantRPC(t, err, mcp.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
@@ -154,21 +139,16 @@ func TestReviewedReplyUsesNoTool(t *testing.T) {
 		return nil
 	}}})
 	const params = `{"maxTokens":9,"tools":[{"name":"f"}],%s"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`
-	check.NoError(t, check.Err(s.CreateMessage(t.Context(), question(t, fmt.Sprintf(params, "")))), "a tool that may be used")
-	_, err := s.CreateMessage(t.Context(), question(t, fmt.Sprintf(params, `"toolChoice":{"mode":"none"},`)))
-	wantRPC(t, err, mcp.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
+	check.NoError(t, ask(t, s, fmt.Sprintf(params, "")), "a tool that may be used")
+	wantRPC(t, ask(t, s, fmt.Sprintf(params, `"toolChoice":{"mode":"none"},`)), mcp.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
 }
 
 func TestReviewerIsCancelled(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	ctx, cancel := context.WithCancel(t.Context())
-	s := h.sampler(t, &Options{Review: &Review{Request: func(ctx context.Context, _ *Request) error {
-		cancel()
-		return ctx.Err()
-	}}})
-	if _, err := s.CreateMessage(ctx, question(t, hi)); !errors.Is(err, context.Canceled) || errors.Is(err, mcp.ErrRejected) {
-		t.Errorf("got %v, want %v alone", err, context.Canceled)
-	}
+	s := h.sampler(t, &Options{Review: &Review{Request: func(ctx context.Context, _ *Request) error { cancel(); return ctx.Err() }}})
+	_, err := s.CreateMessage(ctx, question(t, hi))
+	check.That(t, errors.Is(err, context.Canceled) && !errors.Is(err, mcp.ErrRejected), "got %v, want %v alone", err, context.Canceled)
 }
 
 // A request that a person reviews later asks no model, and is answered once it is approved:
@@ -176,28 +156,18 @@ func TestReviewerIsCancelled(t *testing.T) {
 func TestReviewLater(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	var outcomes []string
-	s := h.sampler(t, &Options{Review: AskLater(), Limits: Limits{MaxTokens: 5}, Audit: func(_ context.Context, r *Record) {
-		outcomes = append(outcomes, r.Outcome)
-	}})
+	s := h.sampler(t, &Options{Review: AskLater(), Limits: Limits{MaxTokens: 5}, Audit: func(_ context.Context, r *Record) { outcomes = append(outcomes, r.Outcome) }})
 	p := question(t, hi)
 	_, err := s.CreateMessage(t.Context(), p)
 	later, ok := errors.AsType[*inquiry.ReviewLaterError](err)
 	if !ok || !errors.Is(err, mcp.ErrAnswerLater) || later.Model == "" || later.Params.MaxTokens != 5 || h.Asked() != 0 {
 		t.Fatalf("got %v (%+v), want a request that waits", err, later)
 	}
-	if _, err := s.CreateMessage(inquiry.WithApproved(t.Context(), p, later.Model), later.Params); !errors.Is(err, mcp.ErrAnswerLater) {
-		t.Errorf("got %v for another request than the approved one, want that it waits", err)
-	}
-	if _, err := s.CreateMessage(inquiry.WithApproved(t.Context(), later.Params, "gpt-4.1-mini"), later.Params); err != nil {
-		t.Fatal(err)
-	}
+	check.Is(t, check.Err(s.CreateMessage(inquiry.WithApproved(t.Context(), p, later.Model), later.Params)), mcp.ErrAnswerLater, "another request than the approved one")
+	check.Must(t, check.Err(s.CreateMessage(inquiry.WithApproved(t.Context(), later.Params, "gpt-4.1-mini"), later.Params)))
 	equalJSON(t, h.Last(), `{"model":"gpt-4.1-mini","max_completion_tokens":5,"stream":false,"messages":[{"role":"user","content":"Hi"}]}`)
-	if got, want := fmt.Sprint(outcomes), "[waiting waiting answered]"; got != want {
-		t.Errorf("got the outcomes %s, want %s", got, want)
-	}
-	reply := h.sampler(t, &Options{Review: &Review{Reply: func(context.Context, *Request, *mcp.CreateMessageResult) error {
-		return mcp.ErrAnswerLater
-	}}})
+	check.Same(t, "outcomes", outcomes, []string{"waiting", "waiting", "answered"})
+	reply := h.sampler(t, &Options{Review: &Review{Reply: func(context.Context, *Request, *mcp.CreateMessageResult) error { return mcp.ErrAnswerLater }}})
 	if _, err := reply.CreateMessage(t.Context(), p); !errors.Is(err, mcp.ErrRejected) || errors.Is(err, mcp.ErrAnswerLater) {
 		t.Errorf("got %v for a reply that waits, want a refusal", err)
 	}
@@ -211,8 +181,6 @@ func TestApprovalWithinTheLimits(t *testing.T) {
 	} {
 		h, p := newHost(t, answering(plainAnswer)), question(t, hi)
 		_, err := h.sampler(t, opts).CreateMessage(inquiry.WithApproved(t.Context(), p, ""), p)
-		if !errors.Is(err, mcp.ErrRejected) || h.Asked() != 0 {
-			t.Errorf("%s: got %v, want a refusal", name, err)
-		}
+		check.That(t, errors.Is(err, mcp.ErrRejected) && h.Asked() == 0, "%s: got %v, want a refusal", name, err)
 	}
 }

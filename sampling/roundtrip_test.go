@@ -2,7 +2,6 @@ package sampling
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -33,8 +32,7 @@ type conversation struct {
 }
 
 func newConversation(seed uint64) *conversation {
-	c := &conversation{rand: rand.New(rand.NewPCG(seed, 0)), ids: map[string]bool{}}
-	c.params = &mcp.CreateMessageParams{MaxTokens: 100}
+	c := &conversation{rand: rand.New(rand.NewPCG(seed, 0)), ids: map[string]bool{}, params: &mcp.CreateMessageParams{MaxTokens: 100}}
 	for i := range 2 + c.rand.IntN(4) {
 		name := c.pick("f", "get.f", "get_f", "größe", strings.Repeat("x", 128)) + fmt.Sprint(i)
 		c.params.Tools = append(c.params.Tools, &mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)})
@@ -87,22 +85,14 @@ func (c *conversation) answer(uses []mcp.Content, calls []made) {
 
 type chatWire struct {
 	Messages []struct {
-		Role       string `json:"role"`
-		Content    string `json:"content"`
-		ToolCallID string `json:"tool_call_id"`
-		ToolCalls  []struct {
-			ID       string `json:"id"`
-			Function struct {
-				Name      string `json:"name"`
-				Arguments string `json:"arguments"`
-			} `json:"function"`
+		Role, Content string
+		ToolCallID    string `json:"tool_call_id"`
+		ToolCalls     []struct {
+			ID       string
+			Function struct{ Name, Arguments string }
 		} `json:"tool_calls"`
-	} `json:"messages"`
-	Tools []struct {
-		Function struct {
-			Name string `json:"name"`
-		} `json:"function"`
-	} `json:"tools"`
+	}
+	Tools []struct{ Function struct{ Name string } }
 }
 
 // wireNames maps the host's names of tools to the server's names.
@@ -113,9 +103,7 @@ func (c *conversation) wireNames(t *testing.T, w *chatWire) map[string]string {
 			names[tool.Function.Name] = c.params.Tools[i].Name
 		}
 	}
-	if len(names) != len(c.params.Tools) {
-		t.Errorf("got %d names of %d tools", len(names), len(c.params.Tools))
-	}
+	check.That(t, len(names) == len(c.params.Tools), "got %d names of %d tools", len(names), len(c.params.Tools))
 	return names
 }
 
@@ -143,9 +131,7 @@ func (c *conversation) checkWire(t *testing.T, w *chatWire) {
 		}
 		turn++
 	}
-	if turn != len(c.turns) {
-		t.Errorf("got %d turns with calls, want %d", turn, len(c.turns))
-	}
+	check.That(t, turn == len(c.turns), "got %d turns with calls, want %d", turn, len(c.turns))
 }
 
 func compacted(s string) string {
@@ -239,9 +225,8 @@ func (c *conversation) checkResult(t *testing.T, blocks []mcp.Content, calls []m
 	for i, b := range blocks {
 		use, ok := b.(*mcp.ToolUseContent)
 		if !ok {
-			if _, text := b.(*mcp.TextContent); !text || i > 0 {
-				t.Errorf("block %d is a %T", i, b)
-			}
+			_, text := b.(*mcp.TextContent)
+			check.That(t, text && i == 0, "block %d is a %T", i, b)
 			continue
 		}
 		if n == len(calls) {
@@ -251,15 +236,11 @@ func (c *conversation) checkResult(t *testing.T, blocks []mcp.Content, calls []m
 		if use.Name != calls[n].name || compacted(string(use.Input)) != compacted(calls[n].args) {
 			t.Errorf("use %d: got %s(%s), want %s(%s)", n, use.Name, use.Input, calls[n].name, calls[n].args)
 		}
-		if use.ID == "" || c.ids[use.ID] {
-			t.Errorf("use %d has the id %q, which is empty or taken", n, use.ID)
-		}
+		check.That(t, use.ID != "" && !c.ids[use.ID], "use %d has the id %q, which is empty or taken", n, use.ID)
 		c.ids[use.ID] = true
 		n++
 	}
-	if n != len(calls) {
-		t.Errorf("got %d uses of %d calls", n, len(calls))
-	}
+	check.That(t, n == len(calls), "got %d uses of %d calls", n, len(calls))
 }
 
 // spoil breaks the order of a conversation with tool uses, in a random way, and
@@ -284,10 +265,7 @@ func (c *conversation) spoil() string {
 		{"text before results", func() { m[at].Content = append([]mcp.Content{&mcp.TextContent{Text: "x"}}, results...) }},
 		{"text after results", func() { m[at].Content = append(results, &mcp.TextContent{Text: "x"}) }},
 		{"no results", func() { c.params.Messages = slices.Delete(m, at, at+1) }},
-		{"results late", func() {
-			m[at] = mcp.SamplingMessage{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "x"}}}
-			c.say("user", results...)
-		}},
+		{"results late", func() { m[at].Content = []mcp.Content{&mcp.TextContent{Text: "x"}}; c.say("user", results...) }},
 		{"results of the assistant", func() { m[at].Role = "assistant" }},
 		{"uses of the user", func() { m[at-1].Role = "user" }},
 		{"results before uses", func() { m[at-1], m[at] = m[at], m[at-1] }},
@@ -308,23 +286,17 @@ func (c *conversation) spoil() string {
 // the model is asked then.
 func TestInvalidSequences(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Requests: 1}}, Review: &Review{Request: func(context.Context, *Request) error {
-		t.Error("the reviewer was asked")
-		return nil
-	}}})
+	s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Requests: 1}}, Review: noReview(t)})
 	tried := map[string]int{}
 	for seed := range uint64(1000) {
 		c := newConversation(seed)
 		if len(c.turns) == 0 {
 			continue
 		}
-		way := c.spoil()
-		tried[way]++
-		_, err := s.CreateMessage(t.Context(), c.params)
-		wantCode(t, err, mcp.CodeInvalidParams)
+		tried[c.spoil()]++
+		wantCode(t, check.Err(s.CreateMessage(t.Context(), c.params)), mcp.CodeInvalidParams)
 	}
 	check.Equal(t, "ways tried", len(tried), 15)
-	if h.Asked() != 0 || len(s.governor.allServers.charges) != 0 {
-		t.Errorf("asked the model %d times, %d requests are charged, want 0", h.Asked(), len(s.governor.allServers.charges))
-	}
+	h.wantAsked(t, 0)
+	check.Equal(t, "requests charged", len(s.governor.allServers.charges), 0)
 }

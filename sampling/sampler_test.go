@@ -33,9 +33,7 @@ func (s *host) sampler(t testing.TB, opts *Options) *Sampler {
 // wantAsked checks how many requests have reached the host.
 func (s *host) wantAsked(t testing.TB, want int) {
 	t.Helper()
-	if n := s.Asked(); n != want {
-		t.Errorf("the model was asked %d times, want %d", n, want)
-	}
+	check.Equal(t, "requests to the model", s.Asked(), want)
 }
 
 // answered returns the answer to a request, which must not fail.
@@ -45,6 +43,20 @@ func answered(t testing.TB, h mcp.SamplingHandler, params string) *mcp.CreateMes
 	check.Must(t, err)
 	return got
 }
+
+// ask sends a request, and returns its error.
+func ask(t testing.TB, h mcp.SamplingHandler, params string) error {
+	t.Helper()
+	return check.Err(h.CreateMessage(t.Context(), question(t, params)))
+}
+
+// noReview is a reviewer that must not be asked.
+func noReview(t testing.TB) *Review {
+	return &Review{Request: func(context.Context, *Request) error { t.Error("the reviewer was asked"); return nil }}
+}
+
+// asJSON is JSON of a value.
+func asJSON(v any) string { return string(encodeJSON(v)) }
 
 var (
 	answering = fakehost.Answering
@@ -67,14 +79,9 @@ var _ mcp.SamplingHandler = (*Sampler)(nil)
 
 func TestCreateMessage(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	got := answered(t, h.sampler(t, nil), hi)
-	raw, err := json.Marshal(got)
-	check.Must(t, err)
-	equalJSON(t, string(raw), `{"role":"assistant","content":{"type":"text","text":"Hello"},"model":"gpt-4.1-2025-04-14","stopReason":"endTurn"}`)
+	equalJSON(t, asJSON(answered(t, h.sampler(t, nil), hi)), `{"role":"assistant","content":{"type":"text","text":"Hello"},"model":"gpt-4.1-2025-04-14","stopReason":"endTurn"}`)
 	equalJSON(t, h.Last(), `{"model":"gpt-4.1","messages":[{"role":"user","content":"Hi"}],"max_completion_tokens":100,"stream":false}`)
-	if got, want := h.sampler(t, nil).SamplingCapability(), (mcp.SamplingCapability{Tools: true}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	check.Equal(t, "", h.sampler(t, nil).SamplingCapability(), mcp.SamplingCapability{Tools: true})
 }
 
 // An invalid request costs nothing: no review, no place in the limits, no completion.
@@ -107,20 +114,16 @@ func TestInvalidRequests(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{
 		Limits: Limits{Total: Budget{Requests: 1}},
-		Review: &Review{Request: func(context.Context, *Request) error { t.Error("the reviewer was asked"); return nil }},
+		Review: noReview(t),
 	})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := s.CreateMessage(t.Context(), question(t, tt.params))
-			rpc := wantCode(t, err, mcp.CodeInvalidParams)
-			if !strings.Contains(rpc.Message, tt.want) {
-				t.Errorf("got %q, want a message with %q", rpc.Message, tt.want)
-			}
+			check.Contains(t, "", wantCode(t, ask(t, s, tt.params), mcp.CodeInvalidParams).Message, tt.want)
 		})
 	}
 	h.wantAsked(t, 0)
 	s.options.Review = nil
-	check.NoError(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), "the one request of the limit was gone")
+	check.NoError(t, ask(t, s, hi), "the one request of the limit was gone")
 }
 
 // A reviewer can put more into a request than a server's JSON can.

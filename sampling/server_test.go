@@ -37,10 +37,8 @@ func poem(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error
 	if !ok {
 		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"poem": poemPlease()}}, nil
 	}
-	text := answer.Content[0].(*sdk.TextContent).Text
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{
-		Text: fmt.Sprintf("%s says %q and stops for %s", answer.Model, text, answer.StopReason),
-	}}}, nil
+	text := fmt.Sprintf("%s says %q and stops for %s", answer.Model, answer.Content[0].(*sdk.TextContent).Text, answer.StopReason)
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
 }
 
 func poems(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -51,10 +49,8 @@ func poems(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, erro
 }
 
 func poemPlease() *sdk.CreateMessageParams {
-	return &sdk.CreateMessageParams{
-		MaxTokens: 10, SystemPrompt: "Rhyme.",
-		Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "A poem, please"}}},
-	}
+	messages := []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "A poem, please"}}}
+	return &sdk.CreateMessageParams{MaxTokens: 10, SystemPrompt: "Rhyme.", Messages: messages}
 }
 
 // Each call has its own budget without help of the host, even if calls of two
@@ -72,18 +68,13 @@ func TestBudgetOfACallByItsOrigin(t *testing.T) {
 			}})
 			first, second := connect(t, revision, s), connect(t, revision, s)
 			for _, c := range []*mcpclient.Client{first, first, second, second} {
-				if got, err := c.CallTool(t.Context(), "poems", nil); err != nil || got.Text() != "two poems" {
-					t.Errorf("got %+v, %v", got, err)
-				}
+				got, err := c.CallTool(t.Context(), "poems", nil)
+				check.That(t, err == nil && got.Text() == "two poems", "got %+v, %v", got, err)
 			}
 			for call, n := range calls { // both clients use the same ids
-				if call == "" || n != 4 {
-					t.Errorf("got %d requests of call %q, want 4", n, call)
-				}
+				check.That(t, call != "" && n == 4, "got %d requests of call %q, want 4", n, call)
 			}
-			if len(s.governor.calls) != 4 {
-				t.Errorf("got accounts of %d calls, want 4", len(s.governor.calls))
-			}
+			check.That(t, len(s.governor.calls) == 4, "got accounts of %d calls, want 4", len(s.governor.calls))
 
 			s = h.sampler(t, &Options{Limits: Limits{PerCall: Budget{Requests: 1}}})
 			if got, err := connect(t, revision, s).CallTool(t.Context(), "poems", nil); err == nil && !got.IsError {
@@ -109,14 +100,11 @@ func TestBudgetOfCallsWithOneID(t *testing.T) {
 			},
 		}))
 		for range 3 {
-			if got, err := client.CallTool(t.Context(), "poems", nil); err != nil || got.Text() != "two poems" {
-				t.Errorf("%s: got %+v, %v, want two poems in each call", revision, got, err)
-			}
+			got, err := client.CallTool(t.Context(), "poems", nil)
+			check.That(t, err == nil && got.Text() == "two poems", "%s: got %+v, %v, want two poems in each call", revision, got, err)
 		}
 		for _, call := range calls {
-			if call != "call_0" {
-				t.Errorf("%s: got a record of call %q, want the host's name for it", revision, call)
-			}
+			check.That(t, call == "call_0", "%s: got a record of call %q, want the host's name for it", revision, call)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package sampling
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -52,8 +51,7 @@ func TestToolsAreWrittenForTheHost(t *testing.T) {
 			first := `{"role":"user","content":{"type":"text","text":"Hi"}}`
 			ask := func(messages string) *mcp.CreateMessageResult {
 				t.Helper()
-				got := answered(t, s, `{"maxTokens":5,"tools":[{"name":"f","inputSchema":`+tt.schema+`}],"messages":[`+messages+`]}`)
-				return got
+				return answered(t, s, `{"maxTokens":5,"tools":[{"name":"f","inputSchema":`+tt.schema+`}],"messages":[`+messages+`]}`)
 			}
 			use, _ := ask(first).Content[0].(*mcp.ToolUseContent)
 			if use == nil || string(use.Input) != tt.taken {
@@ -76,11 +74,10 @@ func TestToolsThatCannotBeWritten(t *testing.T) {
 		`{"$schema":"https://example.com"}`: "unsupported dialect",
 	} {
 		h := newHost(t, answering(plainAnswer))
-		_, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t, `{"maxTokens":5,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"f","inputSchema":`+schema+`}]}`))
-		failure, ok := errors.AsType[*mcp.RPCError](err)
-		if !ok || failure.Code != -32602 || !strings.Contains(failure.Message, want) || !strings.Contains(failure.Message, `"f"`) {
-			t.Errorf("%s: got %v, want invalid params with %q", schema, err, want)
-		}
+		err := ask(t, h.sampler(t, nil), `{"maxTokens":5,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"f","inputSchema":`+schema+`}]}`)
+		failure := wantCode(t, err, mcp.CodeInvalidParams)
+		check.Contains(t, schema, failure.Message, want)
+		check.Contains(t, schema, failure.Message, `"f"`)
 		h.wantAsked(t, 0)
 	}
 }
@@ -108,18 +105,16 @@ func TestToolsThatGrow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, answering(plainAnswer))
 			s := h.sampler(t, &Options{Host: tt.host, Limits: tt.limits})
-			_, err := s.CreateMessage(t.Context(), question(t, params))
+			err := ask(t, s, params)
 			if tt.kind != "" {
-				if wantRefusal(t, err, tt.kind); h.Asked() != 0 {
-					t.Error("the model was asked")
-				}
+				wantRefusal(t, err, tt.kind)
+				h.wantAsked(t, 0)
 				return
 			}
 			check.Must(t, err)
 			sent := len(encodedAt(t, h.Last(), "tools"))
-			if got := s.governor.allServers.charges[0].spent.Input; got < int64(sent/5) || got > int64(sent/3) {
-				t.Errorf("got %d tokens for tools of %d bytes, want about a quarter", got, sent)
-			}
+			got := s.governor.allServers.charges[0].spent.Input
+			check.That(t, got >= int64(sent/5) && got <= int64(sent/3), "got %d tokens for tools of %d bytes, want about a quarter", got, sent)
 		})
 	}
 }
@@ -128,13 +123,9 @@ func TestToolsThatGrow(t *testing.T) {
 func TestToolsOfWhoHasGone(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	ctx, leave := context.WithCancel(t.Context())
-	s := h.sampler(t, &Options{Review: &Review{Request: func(context.Context, *Request) error {
-		leave()
-		return nil
-	}}})
-	const unusable = `{"type":"string"}`
-	_, err := s.CreateMessage(ctx, question(t, `{"maxTokens":5,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"f","inputSchema":`+unusable+`}]}`))
-	check.Is(t, err, context.Canceled, "the end of the context")
+	s := h.sampler(t, &Options{Review: &Review{Request: func(context.Context, *Request) error { leave(); return nil }}})
+	const unusable = `{"maxTokens":5,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"f","inputSchema":{"type":"string"}}]}`
+	check.Is(t, check.Err(s.CreateMessage(ctx, question(t, unusable))), context.Canceled, "the end of the context")
 }
 
 // at is the value at a path in JSON.
@@ -160,5 +151,5 @@ func at(t *testing.T, text string, path ...any) any {
 
 func encodedAt(t *testing.T, text string, path ...any) string {
 	t.Helper()
-	return string(encodeJSON(at(t, text, path...)))
+	return asJSON(at(t, text, path...))
 }
