@@ -19,9 +19,7 @@ func TestCacheCompilesOnce(t *testing.T) {
 	}
 	wg.Wait()
 	for i, s := range got {
-		if s == nil || s != got[0] {
-			t.Errorf("got schema %d %p, want all the same %p", i, s, got[0])
-		}
+		check.That(t, s != nil && s == got[0], "got schema %d %p, want all the same %p", i, s, got[0])
 	}
 	raw[9] = 'S' // the cache holds a copy
 	check.Text(t, check.Err(c.Compile(raw)), "")
@@ -31,9 +29,7 @@ func TestCacheRemembersErrors(t *testing.T) {
 	var c Cache
 	_, first := c.Compile([]byte(`{"type":"x"}`))
 	_, second := c.Compile([]byte(`{"type":"x"}`))
-	if first == nil || first != second {
-		t.Errorf("got %v then %v, want the same error", first, second)
-	}
+	check.That(t, first != nil && first == second, "got %v then %v, want the same error", first, second)
 }
 
 func TestCacheIsBounded(t *testing.T) {
@@ -48,8 +44,6 @@ func TestCacheIsBounded(t *testing.T) {
 	for i := range 100 {
 		c.entry(fmt.Appendf(nil, `%s{"const":%d}`, large, i))
 	}
-	if c.bytes > maxCachedBytes {
-		t.Errorf("got %d bytes, want at most %d", c.bytes, maxCachedBytes)
-	}
+	check.That(t, c.bytes <= maxCachedBytes, "got %d bytes, want at most %d", c.bytes, maxCachedBytes)
 	check.Text(t, check.Err(c.Compile(make([]byte, MaxSize+1))), "want at most", "a schema over the bound refused")
 }

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,24 +10,18 @@ import (
 
 func TestPatternsThatGoCannotSay(t *testing.T) {
 	s := mustCompile(t, `{"properties":{"a":{"type":"string","pattern":"^(?!x)"},"b":{"pattern":"^y"}}}`)
-	if got, want := s.Ignored(), []string{"/properties/a/pattern"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Same(t, "ignored", s.Ignored(), []string{"/properties/a/pattern"})
 	check.NoError(t, s.Validate([]byte(`{"a":"x","b":"y"}`)))
 	check.Text(t, s.Validate([]byte(`{"a":1}`)), "")
 	pattern := s.Root().(map[string]any)["properties"].(map[string]any)["a"].(map[string]any)["pattern"]
-	if pattern != "^(?!x)" {
-		t.Errorf("got pattern %v, want Root as the peer wrote it", pattern)
-	}
+	check.Equal(t, "the pattern in Root, as the peer wrote it", pattern, "^(?!x)")
 }
 
 // An ignored pattern demands nothing, wherever it is, and all other rules hold.
 func TestSchemasWithIgnoredPatterns(t *testing.T) {
 	for name, tt := range map[string]struct {
-		schema  string
-		ignored []string
-		fit     []string
-		refused []string
+		schema                string
+		ignored, fit, refused []string
 	}{
 		"names": {`{"patternProperties":{"^(?!x)/":{"type":"integer"},"^n":{"type":"integer"}},"properties":{"s":{"type":"string"}}}`,
 			[]string{"/patternProperties/^(?!x)~1"}, []string{`{"/":"a","n":1}`}, []string{`{"n":"a"}`, `{"s":1}`}},
@@ -64,9 +57,7 @@ func TestSchemasWithIgnoredPatterns(t *testing.T) {
 				check.NoError(t, s.Validate([]byte(value)), value)
 			}
 			for _, value := range tt.refused {
-				if s.Validate([]byte(value)) == nil {
-					t.Errorf("%s: got no error, want all else to hold", value)
-				}
+				check.Fails(t, s.Validate([]byte(value)), value)
 			}
 		})
 	}
@@ -76,9 +67,7 @@ func TestSchemasWithIgnoredPatterns(t *testing.T) {
 func TestIgnoresLargePatterns(t *testing.T) {
 	large := strings.Repeat("a{0,1000}", 1000)
 	s := mustCompile(t, `{"type":"string","pattern":"`+large+`"}`)
-	if got, want := s.Ignored(), []string{"/pattern"}; !slices.Equal(got, want) {
-		t.Errorf("ignored %q, want %q", got, want)
-	}
+	check.Same(t, "ignored", s.Ignored(), []string{"/pattern"})
 	check.NoError(t, s.Validate([]byte(`"b"`)))
 }
 
@@ -94,8 +83,7 @@ func TestPatternsAreBoundedTogether(t *testing.T) {
 		schema := func(n int) []byte { return fmt.Appendf(nil, document, many(n, part)) }
 		check.NoError(t, check.Err(Compile(schema(few))), name, "for few")
 		_, err := Compile(schema(tooMany))
-		if err == nil || !strings.Contains(err.Error(), `schema: at "/`) || !strings.Contains(err.Error(), "patterns up to here compile to more than 250000 instructions together") {
-			t.Errorf("%s: got %v, want the place from which on they are too many", name, err)
-		}
+		check.Text(t, err, `schema: at "/`, name)
+		check.Text(t, err, "patterns up to here compile to more than 250000 instructions together", name)
 	}
 }

@@ -3,8 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -100,9 +98,8 @@ func TestKeywordsOfDialects(t *testing.T) {
 				continue
 			}
 			err := mustCompile(t, "{"+name+test.keyword+"}").Validate([]byte(test.value))
-			if refused := err != nil; refused != (test.refused[i] == 'y') {
-				t.Errorf("{%s%s} of %s: got %v", name, test.keyword, test.value, err)
-			}
+			refused := err != nil
+			check.That(t, refused == (test.refused[i] == 'y'), "{%s%s} of %s: got %v", name, test.keyword, test.value, err)
 		}
 	}
 }
@@ -115,9 +112,7 @@ func TestRootIsUnderstood(t *testing.T) {
 		`{"$defs":{"a":{"$schema":"http://json-schema.org/draft-06/schema#","if":{}},"b":{"if":{}}}}`:                                                              `{"$defs":{"a":{"$schema":"http://json-schema.org/draft-06/schema#"},"b":{"if":{}}}}`,
 	} {
 		got, err := json.Marshal(mustCompile(t, in).Root())
-		if err != nil || string(got) != want {
-			t.Errorf("got  %s, %v\nwant %s", got, err, want)
-		}
+		check.That(t, err == nil && string(got) == want, "got  %s, %v\nwant %s", got, err, want)
 	}
 }
 
@@ -146,13 +141,9 @@ func TestValidate(t *testing.T) {
 }
 
 func TestNetworkIsNeverReached(t *testing.T) {
-	if loaders := newCompiler().Loaders; len(loaders) != 0 {
-		t.Errorf("got loaders for %v, want none", slices.Collect(maps.Keys(loaders)))
-	}
+	check.Equal(t, "loaders", len(newCompiler().Loaders), 0)
 	for _, schema := range []string{
-		`{"$ref":"http://127.0.0.1:1/s.json"}`,
-		`{"$id":"http://127.0.0.1:1/x","$ref":"y"}`,
-		`{"$dynamicRef":"http://127.0.0.1:1/s.json#a"}`,
+		`{"$ref":"http://127.0.0.1:1/s.json"}`, `{"$id":"http://127.0.0.1:1/x","$ref":"y"}`, `{"$dynamicRef":"http://127.0.0.1:1/s.json#a"}`,
 		`{"properties":{"p":{"$id":"http://127.0.0.1:1/","items":{"$ref":"other#/a"}}}}`,
 	} {
 		check.Text(t, check.Err(Compile([]byte(schema))), "", schema)
@@ -200,7 +191,7 @@ func TestDynamicAnchorDeclaredTwice(t *testing.T) {
 }
 
 func TestDecodeBounds(t *testing.T) {
-	tests := []struct{ name, value, want string }{
+	for _, tt := range []struct{ name, value, want string }{
 		{"deep", strings.Repeat("[", 65) + strings.Repeat("]", 65), "deeper than 64"},
 		{"digits", strings.Repeat("1", 1001), "digits"},
 		{"exponent", `[1e1001]`, "exponent"},
@@ -208,14 +199,11 @@ func TestDecodeBounds(t *testing.T) {
 		{"negative exponent", `[-1E-1001]`, "exponent"},
 		{"trailing", `{} {}`, "more text after the value"},
 		{"empty", ` `, "ends too early"},
-	}
-	for _, tt := range tests {
+	} {
 		check.Text(t, check.Err(Decode([]byte(tt.value))), tt.want, tt.name)
 	}
 	for _, value := range []string{`1e1000`, `[1E-1000]`, strings.Repeat("1", 1000)} {
-		if _, err := Decode([]byte(value)); err != nil {
-			t.Errorf("got %v, want %s read", err, excerpt.CutAt(value, 20))
-		}
+		check.NoError(t, check.Err(Decode([]byte(value))), excerpt.CutAt(value, 20))
 	}
 	v, err := Decode([]byte(`{"a":12345678901234567890,"a":1e2}`))
 	check.Must(t, err)
@@ -240,13 +228,10 @@ func FuzzCompileAndValidate(f *testing.F) {
 			t.Errorf("got an error of %d bytes", len(invalid.Error()))
 		}
 		again, err := Compile([]byte(schema))
-		if err != nil {
-			t.Fatalf("compiled again: %v", err)
-		}
+		check.Must(t, err)
 		for _, other := range []*Schema{s, again} {
-			if err := other.Validate([]byte(value)); (err == nil) != (invalid == nil) {
-				t.Errorf("got %v, and before that %v", err, invalid)
-			}
+			err := other.Validate([]byte(value))
+			check.That(t, (err == nil) == (invalid == nil), "got %v, and before that %v", err, invalid)
 		}
 	})
 }
@@ -256,8 +241,6 @@ func BenchmarkValidate(b *testing.B) {
 	value := []byte(`{"city":"Lisbon","days":3}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := s.Validate(value); err != nil {
-			b.Fatal(err)
-		}
+		check.Must(b, s.Validate(value))
 	}
 }

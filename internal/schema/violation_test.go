@@ -2,9 +2,11 @@ package schema
 
 import (
 	"errors"
-	"runtime"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestViolation(t *testing.T) {
@@ -21,10 +23,7 @@ func TestViolation(t *testing.T) {
 			"zip":{"type":"string","pattern":"^[0-9]{5}$"},
 			"parent":{"$ref":"#"}
 		}}`
-	tests := []struct {
-		name, schema, value string
-		path, message       string
-	}{
+	for _, tt := range []struct{ name, schema, value, path, message string }{
 		{"type", person, `{"name":7}`, "/name", `want string, got number 7`},
 		{"types", person, `{"name":"Al","a/b~c":"x"}`, "/a~1b~0c", `want boolean or null, got string "x"`},
 		{"root", person, `[]`, "", `want object, got array of 0`},
@@ -56,18 +55,14 @@ func TestViolation(t *testing.T) {
 		{"tuple", `{"prefixItems":[true,{"type":"string"}]}`, `[1,2]`, "/1", `want string, got number 2`},
 		{"draft 4 bound", `{"$schema":"http://json-schema.org/draft-04/schema#","minimum":3,"exclusiveMinimum":true}`, `3`, "", `want a number > 3, got number 3`},
 		{"draft 7 tuple", `{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"string"}]}`, `[1]`, "/0", `want string, got number 1`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := mustCompile(t, tt.schema)
 			// The validator walks maps in random order.
 			for range 20 {
 				var got *Violation
-				if err := s.Validate([]byte(tt.value)); !errors.As(err, &got) {
-					t.Fatalf("got %v, want a violation", err)
-				}
-				if got.Path != tt.path || got.Message != tt.message {
-					t.Fatalf("got %q %s\nwant %q %s", got.Path, got.Message, tt.path, tt.message)
+				if err := s.Validate([]byte(tt.value)); !errors.As(err, &got) || got.Path != tt.path || got.Message != tt.message {
+					t.Fatalf("got %v\nwant %q %s", err, tt.path, tt.message)
 				}
 			}
 		})
@@ -78,20 +73,16 @@ func TestViolation(t *testing.T) {
 func TestPlacesAreBounded(t *testing.T) {
 	const maxMemory = 100 << 20
 	long := strings.Repeat("x", 200_000)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	s := mustCompile(t, `{"properties":{"`+long+`":{"allOf":[`+strings.Repeat(`{"pattern":"(?!x)"},`, 3000)+`{"items":{"type":"string"}}]}}}`)
-	err := s.Validate([]byte(`{"` + long + `":[` + strings.Repeat("1,", 3000) + `1]}`))
-	runtime.ReadMemStats(&after)
-	if used := after.TotalAlloc - before.TotalAlloc; used > maxMemory {
-		t.Errorf("got %d bytes of memory, want at most %d", used, maxMemory)
-	}
-	if err == nil || err.Error() != `at "/…/0": want string, got number 1` {
-		t.Errorf("got %.1000v, want the place without the long name", err)
-	}
-	if got := s.Ignored(); len(got) != 3000 || got[0] != "/properties/…/allOf/0/pattern" {
-		t.Errorf("got %.10q, want places without the long name", got)
-	}
+	var s *Schema
+	var err error
+	used := check.Allocated(func() {
+		s = mustCompile(t, `{"properties":{"`+long+`":{"allOf":[`+strings.Repeat(`{"pattern":"(?!x)"},`, 3000)+`{"items":{"type":"string"}}]}}}`)
+		err = s.Validate([]byte(`{"` + long + `":[` + strings.Repeat("1,", 3000) + `1]}`))
+	})
+	check.That(t, used <= maxMemory, "got %d bytes of memory, want at most %d", used, maxMemory)
+	check.Equal(t, "the place without the long name", fmt.Sprint(err), `at "/…/0": want string, got number 1`)
+	got := s.Ignored()
+	check.That(t, len(got) == 3000 && got[0] == "/properties/…/allOf/0/pattern", "got %.10q, want places without the long name", got)
 }
 
 func TestViolationIsShort(t *testing.T) {
@@ -99,8 +90,6 @@ func TestViolationIsShort(t *testing.T) {
 	s := mustCompile(t, `{"enum":["`+long+`","b"],"required":["`+long+`"]}`)
 	for _, value := range []string{`"` + long + `x"`, `{}`, `{"` + long + `x":1}`} {
 		err := s.Validate([]byte(value))
-		if err == nil || len(err.Error()) > 1000 {
-			t.Errorf("got %.2000v, want an error of at most 1000 bytes", err)
-		}
+		check.That(t, err != nil && len(err.Error()) <= 1000, "got %.2000v, want an error of at most 1000 bytes", err)
 	}
 }

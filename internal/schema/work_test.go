@@ -53,9 +53,7 @@ func TestWorkBesidesSubschemasIsBounded(t *testing.T) {
 			check.Must(t, err)
 			s := mustCompile(t, tt.schema)
 			w := work{left: maxSteps, sizes: s.sizes}
-			if w.apply(s.compiled, v, nil) {
-				t.Errorf("got %d steps of %d, want it too large to be checked", maxSteps-w.left, maxSteps)
-			}
+			check.That(t, !w.apply(s.compiled, v, nil), "got %d steps of %d, want it too large to be checked", maxSteps-w.left, maxSteps)
 		})
 	}
 }

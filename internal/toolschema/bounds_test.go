@@ -35,9 +35,7 @@ func TestRepairIsBounded(t *testing.T) {
 	s := schemaOf(t, raw+`}}`)
 	r := newRepair(s.Root())
 	r.value(s.Root(), map[string]any{"v": "3"})
-	if r.left > 0 {
-		t.Errorf("got %d steps left, want the schema to use them up", r.left)
-	}
+	check.That(t, r.left <= 0, "got %d steps left, want the schema to use them up", r.left)
 	loop := schemaOf(t, `{"type":"object","properties":{"v":{"$ref":"#/properties/v"},"n":{"type":"integer"}}}`)
 	if got, err := loop.Arguments(`{"v":1,"n":"2"}`, false); err != nil || string(got) != `{"n":2,"v":1}` {
 		t.Errorf("got %s, %v, want the loop passed over", got, err)
@@ -64,18 +62,15 @@ func TestRepairIsBoundedByWhatItCompares(t *testing.T) {
 		r := newRepair(root)
 		before := r.doc.Left
 		r.value(root, map[string]any{"v": tt.value})
-		if spent := before - r.doc.Left; spent < tt.least {
-			t.Errorf("%s: got %d steps for 64,000 bytes, want at least %d", tt.schema, spent, tt.least)
-		}
+		spent := before - r.doc.Left
+		check.That(t, spent >= tt.least, "%s: got %d steps for 64,000 bytes, want at least %d", tt.schema, spent, tt.least)
 	}
 }
 
 func TestArgumentsDoNotChangeWhatTheyReadFrom(t *testing.T) {
 	args := map[string]any{"city": "Rome", "days": "3", "place": map[string]any{"lat": "1"}, "tags": []any{json.Number("1")}}
 	s := schemaOf(t, `{"type":"object","required":["city"],"properties":{"city":{"type":"string"},"days":{"type":"integer"},"place":{"type":"object","properties":{"lat":{"type":"number"}}},"tags":{"type":"array","items":{"type":"string"}}}}`)
-	if _, err := s.fit(args); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, check.Err(s.fit(args)))
 	if args["days"] != "3" || args["place"].(map[string]any)["lat"] != "1" || args["tags"].([]any)[0] != json.Number("1") {
 		t.Errorf("got %v, want it untouched", args)
 	}
@@ -93,9 +88,7 @@ func TestRepairOfEndlessSchemasIsBounded(t *testing.T) {
 		if r.nested != 0 || r.left == maxRepairs {
 			t.Errorf("%s: got %d levels and %d subschemas left, want all levels left again", s, r.nested, r.left)
 		}
-		if got == nil {
-			t.Errorf("%s: got nothing, want a value", s)
-		}
+		check.That(t, got != nil, "%s: got nothing, want a value", s)
 	}
 }
 
@@ -108,11 +101,7 @@ func TestRepairIsBoundedByPatterns(t *testing.T) {
 	s := map[string]any{"items": map[string]any{"patternProperties": patterns, "properties": map[string]any{"n": map[string]any{"type": "integer"}}}}
 	r := newRepair(s)
 	one, _ := r.value(s, []any{map[string]any{"n": "3"}}).([]any)
-	if len(one) != 1 || one[0].(map[string]any)["n"] != json.Number("3") {
-		t.Errorf("got %v, want it repaired", one)
-	}
+	check.That(t, len(one) == 1 && one[0].(map[string]any)["n"] == json.Number("3"), "got %v, want it repaired", one)
 	r.value(s, slices.Repeat([]any{map[string]any{"n": "3"}}, 2000))
-	if r.doc.Left > 0 {
-		t.Errorf("got %d left to compare, want the patterns to use it up", r.doc.Left)
-	}
+	check.That(t, r.doc.Left <= 0, "got %d left to compare, want the patterns to use it up", r.doc.Left)
 }

@@ -116,9 +116,7 @@ func TestFieldsOfOneName(t *testing.T) {
 		Z int
 	}
 	got, err := OfType(reflect.TypeFor[both]())
-	if err != nil || !strings.Contains(string(got), `"required":["Y","Z"]`) {
-		t.Errorf("got %s, %v, want Y and Z", got, err)
-	}
+	check.That(t, err == nil && strings.Contains(string(got), `"required":["Y","Z"]`), "got %s, %v, want Y and Z", got, err)
 	value := both{a: a{1, 2}, b: b{3, 4}, Z: 5}
 	if b, err := json.Marshal(value); err != nil || string(b) != `{"Y":4,"Z":5}` {
 		t.Errorf("encoding/json has %s, %v", b, err)

@@ -28,15 +28,12 @@ func TestUnaliasingTakesSteps(t *testing.T) {
 		root := compiled.Root().(map[string]any)
 		u := unaliaser{newRepair(root), rewrite.Aliases(root)}
 		out := u.value([]any{root}, v, schema.MaxDepth).(map[string]any)
-		if u.doc.Left > 0 {
-			t.Errorf("%s: got %d steps left of %d, want all taken", name, u.doc.Left, maxCompared)
-		}
+		check.That(t, u.doc.Left <= 0, "%s: got %d steps left of %d, want all taken", name, u.doc.Left, maxCompared)
 		if got, want := sizeOfValue(out["v"]), sizeOfValue(v.(map[string]any)["v"]); got != want {
 			t.Errorf("%s: got %d members or items, want all %d", name, got, want)
 		}
-		if _, ok := out["a b"]; !ok {
-			t.Errorf("%s: got %v, want the name of the member of the root", name, out)
-		}
+		_, ok := out["a b"]
+		check.That(t, ok, "%s: got %v, want the name of the member of the root", name, out)
 	}
 }
 
@@ -69,8 +66,6 @@ func TestMembersTakeSteps(t *testing.T) {
 		if got := sizeOfValue(r.value(root, tt.value)); got != n {
 			t.Errorf("%s: got %d members or items, want all %d", name, got, n)
 		}
-		if r.doc.Left > 0 {
-			t.Errorf("%s: got %d steps left of %d, want all taken", name, r.doc.Left, maxCompared)
-		}
+		check.That(t, r.doc.Left <= 0, "%s: got %d steps left of %d, want all taken", name, r.doc.Left, maxCompared)
 	}
 }

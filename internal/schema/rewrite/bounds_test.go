@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,6 +17,12 @@ func each(n int, format string) string {
 		all[i] = strings.ReplaceAll(format, "%d", fmt.Sprint(i))
 	}
 	return strings.Join(all, ",")
+}
+
+// atMost checks a bound.
+func atMost(t *testing.T, what any, got, most int) {
+	t.Helper()
+	check.That(t, got <= most, "%v: got %d, want at most %d", what, got, most)
 }
 
 // No schema, however small, makes a result larger than the bound, or needs more memory to write.
@@ -49,17 +54,10 @@ func TestResultsAreBounded(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s", name, target), func(t *testing.T) {
 				root := decode(t, in)
 				var out Result
-				if used := check.Allocated(func() { out = For(target, root, nil) }); used > maxMemory {
-					t.Errorf("got %d bytes of memory, want at most %d", used, maxMemory)
-				}
-				raw, err := json.Marshal(out.Root)
-				check.Must(t, err)
-				if most := maxWritten + maxWritten/4; len(raw) > most {
-					t.Errorf("got %d bytes, want at most %d", len(raw), most)
-				}
-				if len(out.Changes) > maxChanges+1000 {
-					t.Errorf("got %d changes, want at most %d and one of each kind", len(out.Changes), maxChanges)
-				}
+				used := check.Allocated(func() { out = For(target, root, nil) })
+				atMost(t, "bytes of memory", int(used), maxMemory)
+				atMost(t, "bytes", len(encoded(t, out.Root)), maxWritten+maxWritten/4)
+				atMost(t, "changes, with one of each kind", len(out.Changes), maxChanges+1000)
 			})
 		}
 	}
@@ -71,13 +69,10 @@ func TestPathsAreBounded(t *testing.T) {
 	in := decode(t, `{"type":"object","properties":{"`+strings.Repeat("x", 200_000)+`":{"allOf":[`+each(5000, `{"type":"array","maxItems":%d}`)+`]}}}`)
 	for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
 		var out Result
-		if used := check.Allocated(func() { out = For(target, in, nil) }); used > maxMemory {
-			t.Errorf("%s: got %d bytes of memory, want at most %d", target, used, maxMemory)
-		}
+		used := check.Allocated(func() { out = For(target, in, nil) })
+		atMost(t, target+": bytes of memory", int(used), maxMemory)
 		for _, c := range out.Changes {
-			if len(c.Path) > 2*tree.MaxPath {
-				t.Fatalf("%s: got a path of %d bytes, want about %d at most", target, len(c.Path), tree.MaxPath)
-			}
+			atMost(t, target+": bytes of a path", len(c.Path), 2*tree.MaxPath)
 		}
 	}
 }

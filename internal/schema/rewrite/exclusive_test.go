@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -18,8 +19,7 @@ func TestExclusive(t *testing.T) {
 		return out
 	}
 	for n, want := range map[int]bool{2: true, 300: true, 3000: false} {
-		if _, _, got := exclusive(&tree.Document{Left: 1 << 20}, branches(n)); got != want {
-			t.Errorf("%d alternatives: got %v, want %v", n, got, want)
-		}
+		_, _, got := exclusive(&tree.Document{Left: 1 << 20}, branches(n))
+		check.That(t, got == want, "%d alternatives: got %v, want %v", n, got, want)
 	}
 }

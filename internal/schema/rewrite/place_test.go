@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // The path of a change is that of the subschema in the original, with the keywords of its draft.
@@ -49,13 +50,9 @@ func TestChangesAreDistinct(t *testing.T) {
 		count[c]++
 	}
 	nullable := profile.Change{Path: "/properties/v/properties/a", Keyword: "type", Effect: profile.Same, Note: "null is written as nullable"}
-	if count[nullable] != 1 {
-		t.Errorf("got %v, want %v once", count, nullable)
-	}
+	check.That(t, count[nullable] == 1, "got %v, want %v once", count, nullable)
 	for c, n := range count {
-		if n > 1 {
-			t.Errorf("got %v %d times, want it once", c, n)
-		}
+		check.That(t, n <= 1, "got %v %d times, want it once", c, n)
 	}
 }
 
@@ -70,8 +67,7 @@ func TestNullAtGoogleAI(t *testing.T) {
 		`{"properties":{"a":{"oneOf":[{"type":"integer"},{"type":"null"}]}}}`: "oneOf",
 	} {
 		loss := profile.Change{Path: "/properties/a", Keyword: keyword, Effect: profile.Narrower, Note: "null is not offered"}
-		if got := For(profile.GoogleAI, decode(t, in), nil).Changes; !slices.Contains(got, loss) {
-			t.Errorf("%s: got %v, want %v", in, got, loss)
-		}
+		got := For(profile.GoogleAI, decode(t, in), nil).Changes
+		check.That(t, slices.Contains(got, loss), "%s: got %v, want %v", in, got, loss)
 	}
 }

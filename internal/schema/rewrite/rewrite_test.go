@@ -19,6 +19,14 @@ func decode(t *testing.T, raw string) map[string]any {
 	return v.(map[string]any)
 }
 
+// encoded returns JSON of a value.
+func encoded(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	check.Must(t, err)
+	return string(raw)
+}
+
 func TestFor(t *testing.T) {
 	var tests []struct {
 		Name     string
@@ -35,9 +43,7 @@ func TestFor(t *testing.T) {
 		t.Run(tt.Name, func(t *testing.T) {
 			in := decode(t, string(tt.In))
 			r := For(tt.Target, in, nil)
-			raw, err := json.Marshal(r.Root)
-			check.Must(t, err)
-			check.Same(t, "schema", decode(t, string(raw)), decode(t, string(tt.Want)))
+			check.Same(t, "schema", decode(t, encoded(t, r.Root)), decode(t, string(tt.Want)))
 			var changes []string
 			for _, c := range r.Changes {
 				changes = append(changes, fmt.Sprintf("%s %s %s", c.Path, c.Keyword, c.Effect))
@@ -56,11 +62,7 @@ func TestForIsBounded(t *testing.T) {
 	}
 	in := decode(t, `{"type":"object","properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{`+defs+`"d60":{}}}`)
 	for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
-		raw, err := json.Marshal(For(target, in, nil).Root)
-		check.Must(t, err)
-		if len(raw) > 4<<20 {
-			t.Errorf("target %s: got %d bytes", target, len(raw))
-		}
+		atMost(t, target+": bytes", len(encoded(t, For(target, in, nil).Root)), 4<<20)
 	}
 }
 
@@ -90,16 +92,10 @@ func TestForOfHostileSchemas(t *testing.T) {
 		"many parts with many properties":     fmt.Sprintf(object, `{"allOf":[`+each(4500, `{"properties":{"p%d":{}}}`)+`]}`, ""),
 	} {
 		s, err := schema.Compile([]byte(in))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		check.Must(t, err)
 		for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
 			t.Run(fmt.Sprint(name, " ", target), func(t *testing.T) {
-				raw, err := json.Marshal(For(target, s.Root().(map[string]any), nil).Root)
-				check.Must(t, err)
-				if len(raw) > 32<<20 {
-					t.Errorf("got %d bytes of %d", len(raw), len(in))
-				}
+				atMost(t, "bytes", len(encoded(t, For(target, s.Root().(map[string]any), nil).Root)), 32<<20)
 			})
 		}
 	}

@@ -27,9 +27,8 @@ func TestResolve(t *testing.T) {
 		"#/$defs/in/$defs/e": "", "#e": "", "#f": "", "#/$defs/%zz": "", "other": "", "elsewhere": "",
 	} {
 		v, ok := doc.Resolve(ref)
-		if got := Text(Object(v)["title"]); got != want || ok != (want != "") {
-			t.Errorf("%s: got %q, %v, want %q", ref, got, ok, want)
-		}
+		got := Text(Object(v)["title"])
+		check.That(t, got == want && ok == (want != ""), "%s: got %q, %v, want %q", ref, got, ok, want)
 	}
 	if v, ok := doc.Resolve("#"); !ok || !Same(v, doc.Root) {
 		t.Error("got another root")
@@ -40,25 +39,21 @@ func TestResolve(t *testing.T) {
 func TestMatches(t *testing.T) {
 	doc := &Document{Left: 1 << 20}
 	for text, want := range map[string]bool{"ab": true, "x": false} {
-		if matches, known := doc.Matches("^(a|b){1,50}$", text); matches != want || !known {
-			t.Errorf("%s: got %v, %v, want %v and that it is known", text, matches, known, want)
-		}
+		matches, known := doc.Matches("^(a|b){1,50}$", text)
+		check.That(t, matches == want && known, "%s: got %v, %v, want %v and that it is known", text, matches, known, want)
 	}
-	if n := testing.AllocsPerRun(10, func() { doc.Matches("^(a|b){1,50}$", "ab") }); n > 0 {
-		t.Errorf("got %v allocations for a pattern that was compiled, want none", n)
-	}
+	n := testing.AllocsPerRun(10, func() { doc.Matches("^(a|b){1,50}$", "ab") })
+	check.That(t, n <= 0, "got %v allocations for a pattern that was compiled, want none", n)
 	if _, known := doc.Matches("^(?!x)", "x"); known {
 		t.Error("got a pattern of another language known")
 	}
-	before := doc.Left
-	doc.Matches("^a", strings.Repeat("x", 64_000))
-	if spent := before - doc.Left; spent < 1000 {
-		t.Errorf("got %d steps for 64,000 bytes, want at least 1,000", spent)
-	}
-	before = doc.Left
-	doc.Matches("(a?){900}b", strings.Repeat("a", 6400))
-	if spent := before - doc.Left; spent < 90_000 {
-		t.Errorf("got %d steps for 6,400 bytes by about 2,000 instructions, want at least 90,000", spent)
+	for _, tt := range []struct {
+		pattern, text string
+		least         int
+	}{{"^a", strings.Repeat("x", 64_000), 1000}, {"(a?){900}b", strings.Repeat("a", 6400), 90_000}} { // about 2,000 instructions
+		before := doc.Left
+		doc.Matches(tt.pattern, tt.text)
+		check.That(t, before-doc.Left >= tt.least, "%s: got %d steps for %d bytes, want at least %d", tt.pattern, before-doc.Left, len(tt.text), tt.least)
 	}
 	doc.Left = 5
 	if _, known := doc.Matches("^a", "a"); known || doc.Left != 0 {
@@ -76,9 +71,7 @@ func TestLongReferencesTakeSteps(t *testing.T) {
 			found++
 		}
 	}
-	if found != 10 || doc.Left != 0 {
-		t.Errorf("got it found %d times with %d steps left, want 10 and none", found, doc.Left)
-	}
+	check.That(t, found == 10 && doc.Left == 0, "got it found %d times with %d steps left, want 10 and none", found, doc.Left)
 	if _, ok := doc.Resolve("#/$defs"); !ok {
 		t.Error("got no target of a short reference, which takes no steps")
 	}

@@ -2,6 +2,8 @@ package tree
 
 import (
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Numbers are equal by their value, and an exponent without end costs nothing.
@@ -17,8 +19,7 @@ func TestIdentity(t *testing.T) {
 		{`null`, `false`, false}, {`[]`, `{}`, false}, {`100000000000000000000`, `1e20`, true},
 	} {
 		pair := decode(t, `{"a":`+tt.a+`,"b":`+tt.b+`}`)
-		if got := Identity(pair["a"]) == Identity(pair["b"]); got != tt.want {
-			t.Errorf("%s and %s: got %v, want %v", tt.a, tt.b, got, tt.want)
-		}
+		got := Identity(pair["a"]) == Identity(pair["b"])
+		check.That(t, got == tt.want, "%s and %s: got %v, want %v", tt.a, tt.b, got, tt.want)
 	}
 }

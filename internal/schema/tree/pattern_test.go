@@ -15,9 +15,7 @@ func TestCompile(t *testing.T) {
 		"", "^[a-z]+$", `^\d{4}-\d{2}-\d{2}$`, "(?i)yes|no", "^(?s:.{0,256})$", "[a-z]{1,1000}", "(a{10}){100}", `\p{L}{3,}`,
 	} {
 		got, err := CompilePattern(expr)
-		if err != nil || got.String() != regexp.MustCompile(expr).String() {
-			t.Errorf("%q: got %v, %v", expr, got, err)
-		}
+		check.That(t, err == nil && got.String() == regexp.MustCompile(expr).String(), "%q: got %v, %v", expr, got, err)
 	}
 }
 
@@ -33,9 +31,7 @@ func TestCompileRefuses(t *testing.T) {
 	} {
 		var err error
 		n := check.Allocated(func() { _, err = CompilePattern(expr) })
-		if err == nil || n > 4<<20 {
-			t.Errorf("%s: got %v and %d bytes allocated, want an error and less than 4 MiB", name, err, n)
-		}
+		check.That(t, err != nil && n <= 4<<20, "%s: got %v and %d bytes allocated, want an error and less than 4 MiB", name, err, n)
 	}
 }
 
@@ -44,9 +40,8 @@ func TestSize(t *testing.T) {
 	for _, expr := range []string{"abc", "a{3,7}", "(a|bc)*d?", "[a-z]{10,}", "(x{5}y){4}", "(?:a{0,9}){0,9}"} {
 		check.Must(t, CheckPattern(expr))
 		re, prog := parsed(t, expr)
-		if n := size(re); 3*n < prog || n > 3*prog {
-			t.Errorf("%q: got %d, want about %d", expr, n, prog)
-		}
+		n := size(re)
+		check.That(t, 3*n >= prog && n <= 3*prog, "%q: got %d, want about %d", expr, n, prog)
 	}
 }
 
@@ -74,9 +69,7 @@ func FuzzCompile(f *testing.F) {
 			return
 		}
 		_, prog := parsed(t, expr)
-		if p.Size < 1 || prog > 4*(p.Size+4) {
-			t.Errorf("%q: got %d instructions, want at most about %d", expr, prog, p.Size)
-		}
+		check.That(t, p.Size >= 1 && prog <= 4*(p.Size+4), "%q: got %d instructions, want at most about %d", expr, prog, p.Size)
 	})
 }
 
@@ -104,9 +97,7 @@ func TestBudget(t *testing.T) {
 			}
 			taken++
 		}
-		if taken < tt.taken/2 || taken > tt.taken*3 {
-			t.Errorf("%s: got %d taken, want about %d", name, taken, tt.taken)
-		}
+		check.That(t, taken >= tt.taken/2 && taken <= tt.taken*3, "%s: got %d taken, want about %d", name, taken, tt.taken)
 	}
 }
 
