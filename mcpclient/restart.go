@@ -105,9 +105,15 @@ func (s *restarts) begin(l *link, err error) error {
 }
 
 // restart replaces a connection that has ended.
-func (s *restarts) restart(ctx context.Context) error {
+func (s *restarts) restart(ctx context.Context) (err error) {
 	old := s.current()
 	reason := old.endErr()
+	err = renewal.ErrExited // if reopen does not return: then nothing would replace the connection
+	defer func() {
+		if err == renewal.ErrExited {
+			s.giveUp(fmt.Errorf("%w; the restart: %w", reason, err))
+		}
+	}()
 	_ = old.close()
 	if time.Since(s.connectedAt) >= restartReset {
 		s.attempts = 0

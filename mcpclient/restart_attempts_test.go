@@ -2,10 +2,12 @@ package mcpclient_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -98,6 +100,29 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 		check.NoError(t, c.Ping(withTimeout(t, time.Minute)))
 		check.Equal(t, "dials", transport.dialed(), 3)
 	})
+}
+
+// Middleware that ends the goroutine of a restart ends the client.
+func TestRestartExits(t *testing.T) {
+	o := legacy()
+	o.Middleware = exitsOnSecond("initialize")
+	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+		transport.greet = func(*peer) {}
+		_ = p.conn.Close()
+		err := c.Ping(withTimeout(t, time.Hour))
+		wantBoth(t, err, mcpclient.ErrClosed, "server closed the connection; the restart: middleware")
+	})
+}
+
+// exitsOnSecond returns middleware that ends its goroutine on each request of a method but the first.
+func exitsOnSecond(method string) []mcpclient.Middleware {
+	var seen atomic.Bool
+	return []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		if r.Method == method && seen.Swap(true) {
+			runtime.Goexit() // as t.FailNow does
+		}
+		return next(ctx, r)
+	})}
 }
 
 // onceSaid is a log that calls fn once when a line contains the text.

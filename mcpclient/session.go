@@ -145,14 +145,16 @@ func (s *sessions) awaitReconnect(ctx context.Context, r *request, err error) (a
 
 // renewSession replaces the session with this id, which the server has forgotten.
 func (s *sessions) renewSession(ctx context.Context, id string) error {
-	return s.replace(ctx, id, func(ctx context.Context) error {
+	return s.replace(ctx, id, func(ctx context.Context) (err error) {
 		s.log.Debug("the server has forgotten the session: beginning a new one")
 		restore := s.link.Load().loseSession()
-		err := s.client.beginSession(ctx)
-		if err != nil {
-			restore() // the server may know it after all
-		}
-		return err
+		err = renewal.ErrExited
+		defer func() {
+			if err != nil {
+				restore() // the server may know it after all
+			}
+		}()
+		return s.client.beginSession(ctx)
 	})
 }
 

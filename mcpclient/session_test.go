@@ -258,6 +258,21 @@ func TestSessionNotRenewed(t *testing.T) {
 	})
 }
 
+// Middleware that ends the goroutine on which a session begins fails the calls that wait for it.
+func TestSessionExits(t *testing.T) {
+	o := legacy()
+	o.Middleware = exitsOnSecond("initialize")
+	inSessionWith(t, o, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
+		s.forget()
+		for range 2 {
+			err := c.Ping(withTimeout(t, time.Hour))
+			wantBoth(t, err, mcpclient.ErrSessionLost, "could not start a new session: middleware")
+		}
+		s.set(func() { s.known = "s-1" })
+		check.NoError(t, c.Ping(withTimeout(t, time.Hour)), "after the server knows the session again")
+	})
+}
+
 // There is an end to new sessions if the server forgets each at once.
 func TestSessionLostAgain(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {

@@ -3,12 +3,16 @@ package renewal
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 )
+
+// ErrExited is the error of a renewal in which the host's code, such as middleware, did not return.
+var ErrExited = errors.New("middleware or a hook of the transport ended its goroutine (runtime.Goexit)")
 
 // Group replaces lost sessions or connections, one at a time, for all calls that wait.
 type Group struct {
@@ -98,12 +102,11 @@ func (g *Group) startLocked(begin func(context.Context) error) *renewal {
 	g.current.Store(running)
 	started := g.life.StartSending(func() {
 		defer close(running.done)
+		defer g.finished(running) // if begin does not return
 		ctx := context.WithValue(g.life.Context(), renewing{g}, running)
-		for {
+		for ended := false; !ended; ended = g.finished(running) {
+			running.err = ErrExited
 			running.err = begin(ctx)
-			if g.finished(running) {
-				return
-			}
 		}
 	})
 	if !started {
@@ -113,15 +116,17 @@ func (g *Group) startLocked(begin func(context.Context) error) *renewal {
 	return running
 }
 
-// finished ends a renewal and reports that it has, unless its connection has ended already.
+// finished ends a renewal and reports that it has, unless its connection has ended already. For a
+// renewal that has ended it changes nothing.
 func (g *Group) finished(running *renewal) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if running.err == nil && g.dead() {
 		return false
 	}
-	g.current.Store(nil)
-	g.ended = time.Now()
+	if g.current.CompareAndSwap(running, nil) {
+		g.ended = time.Now()
+	}
 	return true
 }
 

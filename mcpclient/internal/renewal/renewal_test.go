@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -89,10 +90,26 @@ func TestRenewalEndsWithTheClient(t *testing.T) {
 	})
 }
 
+// A renewal whose begin ends its goroutine fails, and the next one begins.
+func TestRenewalExits(t *testing.T) {
+	renewingSlowly(t, func(t *testing.T, r *Group, begin func(context.Context) error, _ *int) {
+		needed := func() bool { return true }
+		err := r.Renew(t.Context(), needed, func(context.Context) error { runtime.Goexit(); return nil })
+		if !errors.Is(err, ErrExited) || r.UnderWay() {
+			t.Errorf("got %v, under way %t, want an end with %v", err, r.UnderWay(), ErrExited)
+		}
+		if err := r.Renew(t.Context(), needed, begin); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // The end of a renewal has the reading of a clock that is never set.
 func TestClockJumps(t *testing.T) {
 	r := New(nil, func() bool { return false })
-	if r.finished(new(renewal)); r.ended == r.ended.Round(0) { // which takes out that reading
+	running := new(renewal)
+	r.current.Store(running)
+	if r.finished(running); r.ended == r.ended.Round(0) { // which takes out that reading
 		t.Errorf("%v is of the clock on the wall only", r.ended)
 	}
 }
