@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
@@ -47,6 +48,7 @@ func (l *link) send(ctx context.Context, body []byte, header http.Header) (numbe
 func (l *link) post(ctx context.Context, body []byte, header http.Header, s wire.Session) (err error) {
 	if l.exchange != nil {
 		err = l.exchange.Post(ctx, &wire.Message{Body: body, Header: header, In: s})
+		l.logPanic(err)
 	} else if _, err = l.send(ctx, body, header); err != nil {
 		err = cmp.Or(l.client.onSendError(l), err)
 	}
@@ -54,6 +56,13 @@ func (l *link) post(ctx context.Context, body []byte, header http.Header, s wire
 		return contextError(ctx)
 	}
 	return err
+}
+
+// logPanic logs the stack of a panic of HTTP.Token, the error of an exchange.
+func (l *link) logPanic(err error) {
+	if p, ok := errors.AsType[*bound.PanicError](err); ok && p.What == wire.TokenSource {
+		l.log.Error("HTTP.Token panicked", "stack", string(p.Stack))
+	}
 }
 
 // asyncPost is a message without a response for which no caller waits.

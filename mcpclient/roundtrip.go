@@ -196,6 +196,7 @@ const strayTime = 100 * time.Millisecond
 // onExchangeEnd ends a call whose exchange over HTTP has ended with err, unless it has an answer.
 // wait waits for an answer that arrives in another way.
 func (w *roundTripper) onExchangeEnd(l *link, flight *inFlight, err error, wait func(late context.Context)) {
+	l.logPanic(err)
 	switch {
 	case flight.answered:
 		return

@@ -1,9 +1,11 @@
 package mcpclient_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -366,9 +368,12 @@ func TestTokenSourceFails(t *testing.T) {
 	})
 }
 
-// A panic of the source fails the request, also if the client itself makes it.
+// A panic of the source fails the request, also if the client itself makes it. The log has its stack.
 func TestTokenSourcePanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var logged bytes.Buffer
+		o := legacy()
+		o.Logger = slog.New(slog.NewTextHandler(&logged, nil))
 		var broken atomic.Bool
 		server := serve(t, &sessionServer{})
 		c := connectWith(t, server, tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
@@ -376,10 +381,11 @@ func TestTokenSourcePanics(t *testing.T) {
 				panic("no token today")
 			}
 			return transport.Token{Value: "token"}, nil
-		}), legacy())
+		}), o)
 		broken.Store(true)
 		check.Text(t, c.Ping(t.Context()), "HTTP.Token: source panicked: no token today")
 		check.NoError(t, c.Close()) // which ends the session
+		check.Contains(t, "log", logged.String(), "token_test.go")
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 func (c *conn) requestToken(ctx context.Context, refused *transport.Refusal) (transport.Token, error) {
 	defer bound.From(ctx).Hold()() // a person may sign in
 	var t transport.Token
-	err := bound.Run("source", func() (err error) { // not always on a goroutine of the host
+	err := bound.Run(wire.TokenSource, func() (err error) { // not always on a goroutine of the host
 		t, err = c.source.Token(ctx, refused)
 		return err
 	})

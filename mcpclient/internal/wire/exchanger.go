@@ -47,6 +47,10 @@ type Exchanger interface {
 	Owner(ctx context.Context) (string, error)
 }
 
+// TokenSource names the source of tokens in the bound.PanicError of an exchange whose source has
+// panicked. The client logs the stack.
+const TokenSource = "source"
+
 // Session is a session on the server. Two of them can be compared by ==. Its methods may be
 // called concurrently.
 type Session interface {
