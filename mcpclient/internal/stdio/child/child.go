@@ -70,7 +70,8 @@ type Process struct {
 	noWait     chan struct{} // closed to skip the waits of terminate
 	killOnce   sync.Once     // closes noWait
 	stopped    chan struct{} // closed when terminate has ended
-	stopErr    error         // set before stopped is closed
+	stopErr    error         // set before stopped is closed, as is groupErr
+	groupErr   error         // why descendants may still run although the process has ended
 	closeOnce  sync.Once     // closes the output
 	left       bool          // a Close of the output has not returned; set by closeOnce
 	wg         sync.WaitGroup
@@ -174,7 +175,8 @@ func (p *Process) StderrExcerpt() string { return p.excerpt.String() }
 //
 // [Process.Kill] goes straight to SIGKILL. Stop returns when all processes have ended, at the
 // latest 5 s after SIGKILL. All calls return the same: nil, or an error if the process or a
-// descendant survived, as a process can that waits inside the operating system.
+// descendant survived, as a process can that waits inside the operating system, or may have
+// survived because Windows gave the process no job.
 func (p *Process) Stop() error {
 	var reading sync.WaitGroup
 	reading.Add(1)
@@ -197,14 +199,15 @@ func (p *Process) Stop() error {
 		errClosed, _ := await.Close(p.stderr.file, drainTimeout)
 		p.left = !outClosed || !errClosed
 	})
+	err := cmp.Or(p.stopErr, p.groupErr)
 	if p.left {
-		return p.stopErr
+		return err
 	}
 	reading.Wait()
 	if p.stopErr == nil {
 		p.wg.Wait()
 	}
-	return p.stopErr
+	return err
 }
 
 // Kill makes Stop go straight to SIGKILL, and does not wait.

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"sync"
@@ -14,6 +15,7 @@ import (
 // with it, even if this process is killed.
 type group struct {
 	process *os.Process
+	joinErr error // why the process is in no job
 
 	mu  sync.Mutex
 	job windows.Handle // zero if the process is in no job, or after release
@@ -27,15 +29,14 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	// A process that has exited already cannot join a job: its end is reported
-	// by Wait, so this is not a failure.
-	job, _ := newJob(cmd.Process.Pid)
-	return &group{process: cmd.Process, job: job}, nil
+	job, err := newJob(cmd.Process)
+	return &group{process: cmd.Process, joinErr: err, job: job}, nil
 }
 
 // newJob makes a job and puts the process into it. Children that the process
-// started before, within some microseconds, are not in it.
-func newJob(pid int) (job windows.Handle, err error) {
+// started before, within some microseconds, are not in it. A process that has
+// exited already cannot join: newJob returns zero, as Wait reports its end.
+func newJob(p *os.Process) (job windows.Handle, err error) {
 	job, err = windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return 0, err
@@ -55,15 +56,24 @@ func newJob(pid int) (job windows.Handle, err error) {
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err != nil {
 		return job, err
 	}
-	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(pid))
-	if err != nil {
+	var joinErr error
+	exited := false
+	if err := p.WithHandle(func(handle uintptr) {
+		process := windows.Handle(handle)
+		joinErr = windows.AssignProcessToJobObject(job, process)
+		event, _ := windows.WaitForSingleObject(process, 0)
+		exited = event == windows.WAIT_OBJECT_0
+	}); err != nil {
 		return job, err
 	}
-	defer windows.CloseHandle(process)
-	return job, windows.AssignProcessToJobObject(job, process)
+	if joinErr != nil && exited {
+		windows.CloseHandle(job)
+		return 0, nil
+	}
+	return job, joinErr
 }
 
-// alive reports whether the job has running members.
+// alive reports whether the job has running members. If the system does not tell, it has.
 func (g *group) alive() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -73,7 +83,7 @@ func (g *group) alive() bool {
 	var info accounting
 	err := windows.QueryInformationJobObject(g.job, windows.JobObjectBasicAccountingInformation,
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
-	return err == nil && info.ActiveProcesses > 0
+	return err != nil || info.ActiveProcesses > 0
 }
 
 // accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION.
@@ -97,8 +107,9 @@ func (g *group) kill() {
 	}
 }
 
-// release closes the last handle to the job, which ends the remaining members.
-func (g *group) release() {
+// release closes the last handle to the job, which ends the remaining members. It returns an
+// error if descendants could not be ended because there was no job.
+func (g *group) release() error {
 	g.kill()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -106,4 +117,8 @@ func (g *group) release() {
 		windows.CloseHandle(g.job)
 		g.job = 0
 	}
+	if g.joinErr != nil {
+		return fmt.Errorf("descendants may still run, as the process was in no job object: %w", g.joinErr)
+	}
+	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"testing"
 
+	"golang.org/x/sys/windows"
+
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
@@ -17,7 +19,7 @@ func TestJobEnds(t *testing.T) {
 	check.Must(t, err)
 	group, err := startGroup(cmd)
 	check.Must(t, err)
-	defer group.release()
+	defer func() { check.NoError(t, group.release()) }()
 	if !group.alive() {
 		t.Error("got no member while the process runs")
 	}
@@ -28,4 +30,35 @@ func TestJobEnds(t *testing.T) {
 		close(exited)
 	}()
 	check.NoError(t, awaitEnd(exited, group.runs))
+}
+
+// Stop reports that descendants may still run if the process could not join a job.
+func TestNoJob(t *testing.T) {
+	p, err := Start(Spec{Path: os.Args[0], Env: append(os.Environ(), testenv.Role("echo"))})
+	check.Must(t, err)
+	p.group.joinErr = windows.ERROR_ACCESS_DENIED
+	err = p.Stop()
+	check.Is(t, err, windows.ERROR_ACCESS_DENIED)
+	check.Text(t, err, "descendants may still run")
+	if p.Status() == "" {
+		t.Error("Stop returned before the process had ended")
+	}
+}
+
+// A process that has exited needs no job.
+func TestJobOfExited(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), testenv.Role("echo"))
+	check.Must(t, cmd.Start()) // its input is empty
+	check.Must(t, cmd.Process.WithHandle(func(handle uintptr) {
+		_, err := windows.WaitForSingleObject(windows.Handle(handle), windows.INFINITE)
+		check.NoError(t, err)
+	}))
+	group := &group{process: cmd.Process}
+	group.job, group.joinErr = newJob(cmd.Process)
+	check.NoError(t, group.release())
+	_ = cmd.Wait()
+	if _, err := newJob(cmd.Process); err == nil {
+		t.Error("got no error for a process without a handle")
+	}
 }

@@ -21,7 +21,11 @@ func (p *Process) End() {
 // terminate ends the process and its group, step by step: see [Process.Stop].
 func (p *Process) terminate() {
 	defer close(p.stopped)
-	defer p.group.release()
+	defer func() {
+		if err := p.group.release(); err != nil {
+			p.groupErr = fmt.Errorf("process %d: %w", p.Pid(), err)
+		}
+	}()
 	_, _ = await.Close(p.stdin, drainTimeout)
 	if p.awaitGroup(p.stopTimeout, drainTimeout, p.noWait) {
 		return
