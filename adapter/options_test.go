@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // This table has every number of the options: the meaning of 0 and of a negative number.
@@ -63,5 +64,17 @@ func TestPolicyOfAServer(t *testing.T) {
 	got := newServerState(common.withDefaults(), &Server{Policy: Policy{CallTimeout: -1, Trust: TrustNone}}).policy
 	if got.CallTimeout != -1 || got.MaxResult != 1000 || got.Trust != TrustNone || got.Start != StartAvailable || got.ConnectTimeout != 30*time.Second {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// A toolset that starts its servers lazily may also have one that is connected already.
+func TestLazyToolsetWithAClient(t *testing.T) {
+	lazily := (&Options{Policy: Policy{Start: StartLazy}}).withDefaults()
+	for want, s := range map[Start]*Server{
+		StartLazy:      {Name: "s", Transport: transportFunc(unreachable)},
+		StartAvailable: {Name: "s", Client: new(mcpclient.Client)},
+		StartRequired:  {Name: "s", Client: new(mcpclient.Client), Policy: Policy{Start: StartRequired}},
+	} {
+		check.Equal(t, "start", newServerState(lazily, s).policy.Start, want)
 	}
 }

@@ -14,10 +14,12 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/doubttext"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // servingX returns a transport to a modern server with the tool x, whose calls it answers.
@@ -127,4 +129,41 @@ func TestOutcomeOfARefusal(t *testing.T) {
 	r := catalog.Call(t.Context(), call("1", "x", ""))
 	want := "Error: the tool's server refused the call (HTTP status 403). Nothing was done."
 	check.That(t, r.Text == want && r.Unsent() && r.Fatal() != nil, "got %q, unsent %v, fatal %v, want %q", r.Text, r.Unsent(), r.Fatal(), want)
+}
+
+// A program can tell from each text whether it leaves open that the call had an effect.
+func TestFailureInDoubt(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	lost := errors.New("connection lost")
+	for name, tt := range map[string]struct {
+		ctx  context.Context
+		err  error
+		sent bool
+		want bool
+	}{
+		"cancelled before":  {over, lost, false, false},
+		"cancelled":         {over, lost, true, true},
+		"argument":          {t.Context(), &argumentError{}, false, false},
+		"denied":            {t.Context(), &deniedError{}, false, false},
+		"not approved":      {t.Context(), &approvalError{}, false, false},
+		"rejected":          {t.Context(), mcp.ErrRejected, true, false},
+		"error":             {t.Context(), &mcp.RPCError{Code: 1, Message: "no"}, true, false},
+		"given up":          {t.Context(), mcpclient.ErrTaskCancelled, true, true},
+		"late":              {t.Context(), &mcpclient.TimeoutError{}, true, true},
+		"acted first":       {t.Context(), errActedFirst, true, true},
+		"deadline":          {t.Context(), context.DeadlineExceeded, true, true},
+		"too many rounds":   {t.Context(), mcpclient.ErrTooManyRounds, true, false},
+		"too large":         {t.Context(), transport.ErrMessageTooLarge, true, false},
+		"not a result":      {t.Context(), mcp.ErrInvalidResult, true, false},
+		"not reachable":     {t.Context(), lost, false, false},
+		"lost":              {t.Context(), lost, true, true},
+		"HTTP status":       {t.Context(), &transport.HTTPError{Status: 500}, false, false},
+		"sign-in is needed": {t.Context(), &mcp.SignInError{}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, _ := failure(tt.ctx, tt.err, tt.sent)
+			check.Equal(t, text, doubttext.In(text), tt.want)
+		})
+	}
 }

@@ -47,3 +47,18 @@ func TestCacheIsBounded(t *testing.T) {
 	check.That(t, c.bytes <= maxCachedBytes, "got %d bytes, want at most %d", c.bytes, maxCachedBytes)
 	check.Text(t, check.Err(c.Compile(make([]byte, MaxSize+1))), "want at most", "a schema over the bound refused")
 }
+
+// One schema may check many values at a time, even while its validator compiles patterns.
+func TestConcurrentChecks(t *testing.T) {
+	s := mustCompile(t, `{"patternProperties":{"^a":{"pattern":"^x+$"},"^b":{"type":"integer"}},"additionalProperties":false}`)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				check.NoError(t, s.Validate([]byte(`{"a":"xx","b":1}`)))
+				check.Text(t, s.Validate([]byte(`{"a":"y"}`)), "")
+			}
+		})
+	}
+	wg.Wait()
+}

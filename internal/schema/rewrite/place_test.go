@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -69,5 +70,21 @@ func TestNullAtGoogleAI(t *testing.T) {
 		loss := profile.Change{Path: "/properties/a", Keyword: keyword, Effect: profile.Narrower, Note: "null is not offered"}
 		got := For(profile.GoogleAI, decode(t, in), nil).Changes
 		check.That(t, slices.Contains(got, loss), "%s: got %v, want %v", in, got, loss)
+	}
+}
+
+// The changes of one schema are listed in the same order every time.
+func TestOrderOfChanges(t *testing.T) {
+	in := decode(t, `{"properties":{"n":{"type":"number","minimum":1,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":true}}}`)
+	var want []string
+	for i := range 50 {
+		var got []string
+		for _, c := range For(profile.OpenAI, in, nil).Changes {
+			got = append(got, c.Path+" "+c.Keyword)
+		}
+		if i == 0 {
+			want = got
+		}
+		check.Same(t, fmt.Sprintf("run %d", i), got, want)
 	}
 }
