@@ -149,27 +149,25 @@ func TestNotificationsInvalidate(t *testing.T) {
 		`{"method":"notifications/tasks","params":{"taskId":"k"}}`:                                               nil,
 		`{"method":"notifications/message","params":{"level":"info","data":"notifications/tools/list_changed"}}`: nil,
 	} {
-		t.Run(notice[:min(len(notice), 80)], func(t *testing.T) {
-			inBubble(t, undeclared(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
-				asked := map[string]int{}
-				go p.keeper(asked)
-				all := func() {
-					_, tools := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)
-					_, prompts := mcpclient.ListPage[mcp.Prompt](t.Context(), c, nil)
-					_, resources := mcpclient.ListPage[mcp.Resource](t.Context(), c, nil)
-					_, templates := mcpclient.ListPage[mcp.ResourceTemplate](t.Context(), c, nil)
-					_, skills := collect(mcpclient.List[struct{}](t.Context(), c, "skills/list", "skills"), func(*struct{}) string { return "" })
-					_, skill := c.Call(t.Context(), "skills/get", map[string]string{"uri": "u"})
-					_, read := c.ReadResource(t.Context(), "u")
-					check.NoError(t, errors.Join(tools, prompts, resources, templates, skills, skill, read))
-				}
-				all()
-				clear(asked)
-				p.send("%s", notice)
-				synctest.Wait()
-				all()
-				check.Same(t, "asked again for", slices.Sorted(maps.Keys(asked)), want)
-			})
+		peerBubble(t, notice[:min(len(notice), 80)], undeclared(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			asked := map[string]int{}
+			go p.keeper(asked)
+			all := func() {
+				_, tools := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)
+				_, prompts := mcpclient.ListPage[mcp.Prompt](t.Context(), c, nil)
+				_, resources := mcpclient.ListPage[mcp.Resource](t.Context(), c, nil)
+				_, templates := mcpclient.ListPage[mcp.ResourceTemplate](t.Context(), c, nil)
+				_, skills := collect(mcpclient.List[struct{}](t.Context(), c, "skills/list", "skills"), func(*struct{}) string { return "" })
+				_, skill := c.Call(t.Context(), "skills/get", map[string]string{"uri": "u"})
+				_, read := c.ReadResource(t.Context(), "u")
+				check.NoError(t, errors.Join(tools, prompts, resources, templates, skills, skill, read))
+			}
+			all()
+			clear(asked)
+			p.send("%s", notice)
+			synctest.Wait()
+			all()
+			check.Same(t, "asked again for", slices.Sorted(maps.Keys(asked)), want)
 		})
 	}
 }
@@ -230,13 +228,11 @@ func TestCacheEndsWithClient(t *testing.T) {
 
 // A result that must not be cached removes the cached one.
 func TestUncachedAnswerReplacesCached(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ttl, asked := []int{3600000, 0, 0}, 0
-		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[],"ttlMs":%d}}`, m.ID, ttl[asked])
-			asked++
-		})
-		c := connectTo(t, s, modern())
+	ttl, asked := []int{3600000, 0, 0}, 0
+	overModernHTTP(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[],"ttlMs":%d}}`, m.ID, ttl[asked])
+		asked++
+	}, func(t *testing.T, c *mcpclient.Client) {
 		wantTools(t, t.Context(), c, "")
 		wantTools(t, t.Context(), c, "", mcpclient.WithoutCache())
 		wantTools(t, t.Context(), c, "")

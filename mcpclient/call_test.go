@@ -159,18 +159,16 @@ func TestToolThatMayNotAsk(t *testing.T) {
 				"result": `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}],"isError":true}}`,
 				"error":  `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"%s"}}`,
 			} {
-				t.Run(name+"/"+era+"/"+kind, func(t *testing.T) {
-					inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-						go p.reply(answer, tt.text)
-						result, err := c.CallTool(t.Context(), "asks", nil)
-						if err == nil {
-							err = result.Err()
-						}
-						want := tt.known && era == "modern"
-						if got := inquiry.Advice(err); strings.Contains(got, advice) != want || strings.Contains(fmt.Sprint(err), advice) != want {
-							t.Errorf("got %v and the advice %q, want one: %v", err, got, want)
-						}
-					})
+				peerBubble(t, name+"/"+era+"/"+kind, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+					go p.reply(answer, tt.text)
+					result, err := c.CallTool(t.Context(), "asks", nil)
+					if err == nil {
+						err = result.Err()
+					}
+					want := tt.known && era == "modern"
+					if got := inquiry.Advice(err); strings.Contains(got, advice) != want || strings.Contains(fmt.Sprint(err), advice) != want {
+						t.Errorf("got %v and the advice %q, want one: %v", err, got, want)
+					}
 				})
 			}
 		}

@@ -139,9 +139,7 @@ func TestLateAnswers(t *testing.T) {
 	const calls = 2_000
 	eachPeer(t, func(t *testing.T, era string, c *mcpclient.Client, p *peer) {
 		giveUp := func(answered bool) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			defer cancel()
-			check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
+			check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil, mcpclient.WithTimeout(time.Millisecond))), context.DeadlineExceeded)
 			m := p.next()
 			if p.expect("notifications/cancelled"); answered {
 				p.answer(m)
@@ -152,8 +150,8 @@ func TestLateAnswers(t *testing.T) {
 		for i := range calls {
 			giveUp(i%2 == 0)
 		}
-		got := inUse() - before
-		wrong(t, got > 64<<10, "%d calls that were given up keep %d bytes, want at most 64 KiB", calls, got)
+		kept := inUse() - before
+		wrong(t, kept > 64<<10, "%d calls that were given up keep %d bytes, want at most 64 KiB", calls, kept)
 		go p.echo()
 		callText(t, t.Context(), c, "b", "b")
 	})
@@ -198,35 +196,33 @@ func TestPanics(t *testing.T) {
 			{"notification", `{"jsonrpc":"2.0","method":"n"}`, "", "<nil>"},
 			{"progress", progressed, "", "panic: oops"},
 		} {
-			t.Run(era+"/"+probe.name, func(t *testing.T) {
-				inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-					want := probe.want
-					if era == "modern" && probe.asks != "" {
-						want = fmt.Sprintf(`call tool "first": %s of the server: %s`, probe.asks, cmp.Or(why[probe.asks], "the handler panicked"))
-					}
-					done := make(chan string, 1)
-					go func() {
-						defer func() {
-							if p := recover(); p != nil {
-								done <- fmt.Sprint("panic: ", p)
-							}
-						}()
-						_, err := c.CallTool(t.Context(), "first", nil, mcpclient.WithProgress(func(mcp.Progress) { panic("oops") }))
-						done <- fmt.Sprint(err)
+			peerBubble(t, era+"/"+probe.name, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				want := probe.want
+				if era == "modern" && probe.asks != "" {
+					want = fmt.Sprintf(`call tool "first": %s of the server: %s`, probe.asks, cmp.Or(why[probe.asks], "the handler panicked"))
+				}
+				done := make(chan string, 1)
+				go func() {
+					defer func() {
+						if p := recover(); p != nil {
+							done <- fmt.Sprint("panic: ", p)
+						}
 					}()
-					m := p.next()
-					p.send("%s", strings.ReplaceAll(probe.says, "$ID", string(m.ID)))
-					synctest.Wait()
-					if len(done) == 0 {
-						p.answer(m)
-					}
-					check.Equal(t, "the call ended with", <-done, want)
-					if era == "legacy" && probe.asks != "" {
-						p.refused(mcp.CodeInternalError)
-					}
-					go p.echo()
-					callText(t, t.Context(), c, "second", "second")
-				})
+					_, err := c.CallTool(t.Context(), "first", nil, mcpclient.WithProgress(func(mcp.Progress) { panic("oops") }))
+					done <- fmt.Sprint(err)
+				}()
+				m := p.next()
+				p.send("%s", strings.ReplaceAll(probe.says, "$ID", string(m.ID)))
+				synctest.Wait()
+				if len(done) == 0 {
+					p.answer(m)
+				}
+				check.Equal(t, "the call ended with", <-done, want)
+				if era == "legacy" && probe.asks != "" {
+					p.refused(mcp.CodeInternalError)
+				}
+				go p.echo()
+				callText(t, t.Context(), c, "second", "second")
 			})
 		}
 	}
@@ -397,10 +393,9 @@ func visiting(o mcpclient.Options, v *visitor) mcpclient.Options {
 // wantVisits checks the error of a call that requires visits.
 func wantVisits(t *testing.T, err error, action string, urls int) {
 	t.Helper()
+	wantCode(t, err, mcp.CodeURLElicitationNeeded)
 	e := wantError[*mcpclient.URLElicitationError](t, err)
-	rpc := wantError[*mcp.RPCError](t, err)
-	wrong(t, e.Action != action || len(e.Elicitations) != urls || rpc.Code != mcp.CodeURLElicitationNeeded,
-		"got %q with %d URLs (%v), want %q with %d", e.Action, len(e.Elicitations), err, action, urls)
+	wrong(t, e.Action != action || len(e.Elicitations) != urls, "got %q with %d URLs (%v), want %q with %d", e.Action, len(e.Elicitations), err, action, urls)
 }
 
 func TestURLElicitationError(t *testing.T) {
@@ -409,14 +404,11 @@ func TestURLElicitationError(t *testing.T) {
 		start := time.Now()
 		callText(t, ctx, c, "t", "done")
 		check.Equal(t, "completed visits: took", time.Since(start), 2*time.Second)
-		_, err := c.CallTool(ctx, "t", nil)
-		wantVisits(t, err, mcp.ElicitDecline, 2)
+		wantVisits(t, check.Err(c.CallTool(ctx, "t", nil)), mcp.ElicitDecline, 2)
 		start = time.Now()
-		_, err = c.CallTool(ctx, "t", nil)
-		wantVisits(t, err, mcp.ElicitAccept, 1)
+		wantVisits(t, check.Err(c.CallTool(ctx, "t", nil)), mcp.ElicitAccept, 1)
 		check.Equal(t, "no word of completion: took", time.Since(start), 5*time.Minute)
-		_, err = c.CallTool(ctx, "t", nil)
-		wantVisits(t, err, "", 0)
+		wantVisits(t, check.Err(c.CallTool(ctx, "t", nil)), "", 0)
 		callText(t, ctx, c, "t", "done")
 		for i := range person.seen {
 			person.seen[i] = path.Base(person.seen[i])
@@ -427,15 +419,14 @@ func TestURLElicitationError(t *testing.T) {
 	form.Sampling, form.Roots = nil, nil
 	other := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}}
 	plain := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		_, err := c.CallTool(ctx, "t", nil)
+		err := check.Err(c.CallTool(ctx, "t", nil))
 		visits, ok := errors.AsType[*mcpclient.URLElicitationError](err)
 		wrong(t, ok, "got %v, want the server's error alone", visits)
 		wantError[*mcp.RPCError](t, err)
 	}
 	playAll(t, []conversation{
 		{name: "url_unhandled_legacy", opts: form, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			_, err := c.CallTool(ctx, "t", nil)
-			wantVisits(t, err, "", 1)
+			wantVisits(t, check.Err(c.CallTool(ctx, "t", nil)), "", 1)
 		}},
 		{name: "url_2025-06-18", opts: visiting(other, new(visitor)), play: plain},
 		{name: "url_modern", opts: visiting(modern(), new(visitor)), play: plain},
@@ -478,9 +469,7 @@ func TestRefusedVisitsDoNotFillTheLog(t *testing.T) {
 
 // A handler can wait for the completion itself.
 func TestElicitationDone(t *testing.T) {
-	playAll(t, []conversation{{name: "url_request_legacy", way: "pipe", opts: visiting(legacy(), &visitor{wait: true}), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		callText(t, ctx, c, "t", "done")
-	}}})
+	playAll(t, []conversation{{name: "url_request_legacy", way: "pipe", opts: visiting(legacy(), &visitor{wait: true}), play: calls("t")}})
 	wrong(t, mcpclient.ElicitationDone(t.Context()) != nil, "outside a handler: got a channel, want nil")
 	person := new(visitor)
 	inBubble(t, visiting(modern(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -493,9 +482,10 @@ func TestElicitationDone(t *testing.T) {
 	})
 }
 
+const visit = `{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com/e","message":"m"}]}}}`
+
 // A call that waits for a visit ends with its context and with the client.
 func TestVisitGivenUp(t *testing.T) {
-	const visit = `{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com/e","message":"m"}]}}}`
 	inBubble(t, visiting(legacy(), new(visitor)), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go p.each(func(m message) {
 			if m.Method == "tools/call" {
@@ -540,7 +530,7 @@ func TestVisitsWithoutAWait(t *testing.T) {
 	opts.Timeouts.URLElicitation = -1
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
-			p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com/e","message":"m"}]}}}`)
+			p.reply(visit)
 			p.answer(p.next())
 		}()
 		start := time.Now()

@@ -23,6 +23,11 @@ func eras() map[string]mcpclient.Options {
 	return map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()}
 }
 
+// peerBubble is inBubble as a subtest.
+func peerBubble(t *testing.T, name string, opts mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, p *peer)) {
+	t.Run(name, func(t *testing.T) { inBubble(t, opts, f) })
+}
+
 func TestOptionsRefused(t *testing.T) {
 	roots := inMind()["roots/list"]
 	nothing := func(mcpclient.Handler) mcpclient.Handler { return nil }
@@ -81,18 +86,17 @@ func (m elicitationModes) ElicitationCapability() mcp.ElicitationCapability {
 }
 
 func TestCloseFailsCalls(t *testing.T) {
-	eachPeer(t, func(t *testing.T, name string, c *mcpclient.Client, p *peer) {
-		closeWithin(t, c, 0, func(ctx context.Context) error { return check.Err(c.CallTool(ctx, "a", nil)) })
-	})
+	eachPeer(t, func(t *testing.T, _ string, c *mcpclient.Client, _ *peer) { closeWithin(t, c, 0) })
 }
 
 // closeWithin closes a client during many calls.
-func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call func(context.Context) error) {
+func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration) {
 	t.Helper()
 	const calls = 100
 	failed := make(chan error, calls)
+	call := func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) }
 	for range calls {
-		go func() { failed <- call(t.Context()) }()
+		go func() { failed <- call() }()
 	}
 	synctest.Wait()
 	start := time.Now()
@@ -106,7 +110,7 @@ func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call fu
 	synctest.Wait() // the end of the session ran in host code
 	check.Equal(t, "done", isDone(c), true)
 	check.Equal(t, "Err", c.Err(), mcpclient.ErrClosed)
-	check.Is(t, call(t.Context()), mcpclient.ErrClosed, "call after Close")
+	check.Is(t, call(), mcpclient.ErrClosed, "call after Close")
 	check.Is(t, c.Notify(t.Context(), "n", nil), mcpclient.ErrClosed, "notification after Close")
 }
 
@@ -127,7 +131,7 @@ func TestCloseFailsCallsOverHTTP(t *testing.T) {
 		client.Transport = sessionID(client.Transport, "s-1")
 		c := connectedBy(t, s.URL(), client, opts)
 		sessions := map[string]int32{"legacy": 1}[name]
-		closeWithin(t, c, time.Duration(sessions)*5*time.Second, func(ctx context.Context) error { return check.Err(c.CallTool(ctx, "a", nil)) })
+		closeWithin(t, c, time.Duration(sessions)*5*time.Second)
 		check.Equal(t, "the session was ended times", deleted.Load(), sessions)
 	})
 }
@@ -271,11 +275,9 @@ func TestStubbornHandlers(t *testing.T) {
 
 func TestConcurrentUse(t *testing.T) {
 	for name, opts := range eras() {
-		t.Run(name+" pipe", func(t *testing.T) {
-			inBubble(t, asks(opts), func(t *testing.T, c *mcpclient.Client, p *peer) {
-				go p.echo()
-				useConcurrently(t, c)
-			})
+		peerBubble(t, name+" pipe", asks(opts), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go p.echo()
+			useConcurrently(t, c)
 		})
 		bubble(t, name+" http", func(t *testing.T) {
 			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {

@@ -115,15 +115,13 @@ func closingElicitor(o mcpclient.Options, f func()) mcpclient.Options {
 
 // A callback that runs on the caller's goroutine may close the client, too.
 func TestCallbackOfACallCloses(t *testing.T) {
-	t.Run("progress", func(t *testing.T) {
-		inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			k := newCloser(t)
-			k.client.Store(c)
-			go p.reply(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`)
-			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithProgress(func(mcp.Progress) { k.callback() }))
-			check.Is(t, err, mcpclient.ErrClosed)
-			k.ended(c, false, 0)
-		})
+	peerBubble(t, "progress", legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		k := newCloser(t)
+		k.client.Store(c)
+		go p.reply(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`)
+		_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithProgress(func(mcp.Progress) { k.callback() }))
+		check.Is(t, err, mcpclient.ErrClosed)
+		k.ended(c, false, 0)
 	})
 	bubble(t, "subscription", func(t *testing.T) {
 		transport := newPeerTransport(t)
@@ -248,17 +246,13 @@ func endsAtOnce(t *testing.T, c *mcpclient.Client, wait func() error) {
 
 // Waiting for a task or a deferred request involves no pending request: Close ends these waits, too.
 func TestCloseEndsPauses(t *testing.T) {
-	t.Run("task", func(t *testing.T) {
-		inBubble(t, undeclared(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"1","status":"working","pollIntervalMs":3600000}}`)
-			endsAtOnce(t, c, func() error { return check.Err(c.Task("1", "a").Wait(t.Context())) })
-		})
+	peerBubble(t, "task", undeclared(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"1","status":"working","pollIntervalMs":3600000}}`)
+		endsAtOnce(t, c, func() error { return check.Err(c.Task("1", "a").Wait(t.Context())) })
 	})
-	t.Run("put off", func(t *testing.T) {
-		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","requestState":"s"}}`)
-			endsAtOnce(t, c, func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) })
-		})
+	peerBubble(t, "put off", modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","requestState":"s"}}`)
+		endsAtOnce(t, c, func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) })
 	})
 }
 

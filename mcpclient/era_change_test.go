@@ -54,7 +54,7 @@ func (a *changingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case modern && !isModern && m.Method != "" && a.outdated != nil:
 		a.outdated(a, w, m)
 	case modern && !isModern:
-		a.answer(w, http.StatusBadRequest, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"v","data":{"supported":["2026-07-28"]}}}`, m.ID)
+		a.answer(w, http.StatusBadRequest, "%s", refusal(m, `-32022,"message":"v","data":{"supported":["2026-07-28"]}`))
 	case !modern && m.Method == "initialize":
 		a.mu.Lock()
 		a.sessions++
@@ -122,29 +122,31 @@ func (a *changingServer) seen(method string) (asked, ran int) {
 	return strings.Count(strings.Join(a.got, "\n")+"\n", "POST "+method+"\n"), a.ran
 }
 
+// on sets before for one method, or for calls of one tool.
+func (a *changingServer) on(what string, before func(w http.ResponseWriter, r *http.Request, m message) (done bool)) {
+	a.before = func(w http.ResponseWriter, r *http.Request, m message) bool {
+		return (m.Method == what || m.Params.Name == what) && before(w, r, m)
+	}
+}
+
 // withChangingServer runs f with a client, once with JSON and once with streams.
 func withChangingServer(t *testing.T, speaks string, opts mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, a *changingServer)) {
 	t.Helper()
 	for _, sse := range []bool{false, true} {
 		bubble(t, fmt.Sprint("sse=", sse), func(t *testing.T) {
 			a := &changingServer{sse: sse, speaks: speaks, refuses: refusals["400"]}
-			c := connectTo(t, serve(t, a), opts)
-			f(t, c, a)
+			f(t, connectTo(t, serve(t, a), opts), a)
 		})
 	}
 }
 
 // refusals are how legacy servers refuse modern requests.
 var refusals = map[string]func(m message) (status int, answer string){
-	"400": func(message) (int, string) {
-		return http.StatusBadRequest, "Bad Request: Mcp-Session-Id header is required"
-	},
-	"-32000": func(m message) (int, string) {
-		return http.StatusBadRequest, refusal(m, `-32000,"message":"Bad Request: Mcp-Session-Id header is required"`)
-	},
-	"-32601": func(m message) (int, string) { return http.StatusOK, refusal(m, `-32601,"message":"no"`) },
+	"400":    func(message) (int, string) { return 400, "Bad Request: Mcp-Session-Id header is required" },
+	"-32000": func(m message) (int, string) { return 400, refusal(m, `-32000,"message":"Mcp-Session-Id is required"`) },
+	"-32601": func(m message) (int, string) { return 200, refusal(m, `-32601,"message":"no"`) },
 	"-32022": func(m message) (int, string) {
-		return http.StatusBadRequest, refusal(m, `-32022,"message":"v","data":{"supported":["2025-11-25"]}`)
+		return 400, refusal(m, `-32022,"message":"v","data":{"supported":["2025-11-25"]}`)
 	},
 }
 
@@ -196,7 +198,7 @@ func TestRolledBackServer(t *testing.T) {
 func TestUpdatedServer(t *testing.T) {
 	for name, refuse := range map[string]func(a *changingServer, w http.ResponseWriter, m message){
 		"-32022": nil,
-		"404":    func(_ *changingServer, w http.ResponseWriter, m message) { w.WriteHeader(http.StatusNotFound) },
+		"404":    func(_ *changingServer, w http.ResponseWriter, _ message) { w.WriteHeader(http.StatusNotFound) },
 		"404, and -32601": func(a *changingServer, w http.ResponseWriter, m message) {
 			if m.Method == "initialize" {
 				a.answer(w, http.StatusOK, "%s", refusal(m, `-32601,"message":"no"`))
@@ -259,22 +261,19 @@ func TestRolledBackDuringACall(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		cut := make(chan struct{})
 		began := 0
-		a.before = func(_ http.ResponseWriter, _ *http.Request, m message) bool {
-			if m.Params.Name == "slow" {
-				began++
-				<-cut
-				panic(http.ErrAbortHandler)
-			}
-			return false
-		}
+		a.on("slow", func(http.ResponseWriter, *http.Request, message) bool {
+			began++
+			<-cut
+			panic(http.ErrAbortHandler)
+		})
 		failed := background(func() error { return check.Err(c.CallTool(t.Context(), "slow", nil)) })
 		synctest.Wait()
 		a.become(mcp.Revision20251125)
 		wantUse(t, c, a, mcp.Revision20251125, 1)
 		close(cut)
-		if err := <-failed; !errors.As(err, new(*transport.BrokenError)) || mcpclient.Unsent(err) || began != 1 {
-			t.Errorf("got %v after %d calls, want one in doubt", err, began)
-		}
+		err := <-failed
+		wantError[*transport.BrokenError](t, err)
+		wrong(t, mcpclient.Unsent(err) || began != 1, "got %v after %d calls, want one in doubt", err, began)
 	})
 }
 
@@ -315,9 +314,9 @@ func TestNotRolledBack(t *testing.T) {
 func TestRolledBackFromAForcedRevision(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, modern(), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		a.become(mcp.Revision20251125)
-		check.Fails(t, check.Err(c.CallTool(t.Context(), "a", nil)), "the call succeeded")
+		check.Fails(t, check.Err(c.CallTool(t.Context(), "a", nil)))
 		asked, _ := a.seen("initialize")
-		wrong(t, asked != 0, "initialized %d times", asked)
+		check.Equal(t, "times initialized", asked, 0)
 	})
 }
 
@@ -337,14 +336,12 @@ func TestRefusedRevisionThatIsSpoken(t *testing.T) {
 		t.Run(fmt.Sprint(test.supported, test.refusals), func(t *testing.T) {
 			withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 				left := test.refusals
-				a.before = func(w http.ResponseWriter, _ *http.Request, m message) bool {
-					if m.Method != "tools/call" || left == 0 {
-						return false
+				a.on("tools/call", func(w http.ResponseWriter, _ *http.Request, m message) bool {
+					if left--; left >= 0 {
+						a.answer(w, http.StatusBadRequest, "%s", refusal(m, `-32022,"message":"v","data":{"supported":`+test.supported+`}`))
 					}
-					left--
-					a.answer(w, http.StatusBadRequest, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"v","data":{"supported":%s}}}`, m.ID, test.supported)
-					return true
-				}
+					return left >= 0
+				})
 				err := check.Err(c.CallTool(t.Context(), "a", nil))
 				asked, ran := a.seen("tools/call")
 				wrong(t, asked != test.ask || ran == 1 != test.works, "%d requests, %d tool calls; want success %v after %d", asked, ran, test.works, test.ask)
@@ -416,12 +413,12 @@ func TestSubscriptionRefusedAsTheEraChanges(t *testing.T) {
 		}
 		a.become(mcp.Revision20251125)
 		time.Sleep(10 * time.Second) // the subscription asks again
-		called := background(func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) })
+		called := goCall(t.Context(), c, "a")
 		synctest.Wait()
 		close(refuse)
 		synctest.Wait()
 		close(begin)
-		check.Must(t, <-called)
+		check.Must(t, (<-called).err)
 		wantEnded(t, s)
 	})
 }
@@ -435,10 +432,10 @@ func TestSubscribeToAnUpdatedServer(t *testing.T) {
 		check.Must(t, before.Close())
 		check.Must(t, after.Close())
 		synctest.Wait()
-		listening, _ := a.seen("subscriptions/listen")
-		watching, _ := a.seen("resources/subscribe")
-		left, _ := a.seen("resources/unsubscribe")
-		check.Same(t, "requests", []int{listening, watching, left}, []int{1, 2, 0})
+		for method, want := range map[string]int{"subscriptions/listen": 1, "resources/subscribe": 2, "resources/unsubscribe": 0} {
+			asked, _ := a.seen(method)
+			check.Equal(t, method, asked, want)
+		}
 	})
 }
 
@@ -467,14 +464,11 @@ func TestTaskAnsweredAsTheEraChanges(t *testing.T) {
 	opts := mcpclient.Options{Protocol: mcpclient.Protocol{AllowUndeclared: true}}
 	withChangingServer(t, mcp.Revision20260728, opts, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		rolledBack := make(chan struct{})
-		a.before = func(w http.ResponseWriter, _ *http.Request, m message) bool {
-			if m.Method != "tasks/get" {
-				return false
-			}
+		a.on("tasks/get", func(w http.ResponseWriter, _ *http.Request, m message) bool {
 			<-rolledBack
 			a.answer(w, http.StatusOK, `{"jsonrpc":"2.0","id":%s,"result":{"taskId":"t","status":"completed","result":{"content":[]},"createdAt":"2027-01-01T00:00:00Z","lastUpdatedAt":"2027-01-01T00:00:00Z","ttlMs":null}}`, m.ID)
 			return true
-		}
+		})
 		waited := background(func() error { return check.Err(c.Task("t", "a").Wait(t.Context())) })
 		synctest.Wait()
 		a.become(mcp.Revision20251125)
@@ -533,12 +527,7 @@ func TestSubscriptionOfAServerRolledBackInPart(t *testing.T) {
 func TestCallThatGivesUpDuringAProbe(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		probed := make(chan struct{})
-		a.before = func(_ http.ResponseWriter, _ *http.Request, m message) bool {
-			if m.Method == "initialize" {
-				<-probed
-			}
-			return false
-		}
+		a.on("initialize", func(http.ResponseWriter, *http.Request, message) bool { <-probed; return false })
 		a.become(mcp.Revision20251125)
 		noticed := background(func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) })
 		synctest.Wait()

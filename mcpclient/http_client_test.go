@@ -59,9 +59,8 @@ func TestClientTimeout(t *testing.T) {
 		client.Timeout = 3 * time.Second
 		c := connectedBy(t, s.URL(), client, modern())
 		start := time.Now()
-		_, err := c.CallTool(t.Context(), "a", nil)
-		var timeout net.Error
-		wrong(t, !errors.As(err, &timeout) || !timeout.Timeout(), "got %v, want a timeout", err)
+		err := check.Err(c.CallTool(t.Context(), "a", nil))
+		wrong(t, !wantError[net.Error](t, err).Timeout(), "got %v, want a timeout", err)
 		within(t, "the call", start, 3*time.Second)
 	})
 }
@@ -238,16 +237,6 @@ func TestConnectionsAboutToClose(t *testing.T) {
 			check.Equal(t, "connections", dialed.Load(), test.dials)
 		})
 	}
-}
-
-// A notification that is not accepted in time returns the error of the context.
-func TestNotifyInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() })
-		c := connectTo(t, s, modern())
-		ctx := withTimeout(t, time.Second)
-		check.Is(t, c.Notify(ctx, "x/slow", nil), context.DeadlineExceeded)
-	})
 }
 
 // If the server ends its stream soon after the answer, the first call reuses the connection of

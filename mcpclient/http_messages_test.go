@@ -45,13 +45,11 @@ func TestHTTPHeaders(t *testing.T) {
 
 // The Mcp-Name header names the target of a request.
 func TestNameHeader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var got []string
-		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			got = r.Header["Mcp-Name"]
-			answerCall(w, r, m)
-		})
-		c := connectTo(t, s, undeclared(modern()))
+	var got []string
+	overHTTP(t, undeclared(modern()), func(w http.ResponseWriter, r *http.Request, m message) {
+		got = r.Header["Mcp-Name"]
+		answerCall(w, r, m)
+	}, func(t *testing.T, c *mcpclient.Client) {
 		params := map[string]string{"name": "n", "uri": "u", "taskId": "ä"}
 		for method, want := range map[string][]string{
 			"tools/call": {"n"}, "prompts/get": {"n"}, "resources/read": {"u"},
@@ -74,10 +72,11 @@ func TestVersionHeader(t *testing.T) {
 			var got []string
 			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 				got = append(got, r.Header.Get("Mcp-Protocol-Version"))
-				if m.Method == "initialize" {
+				switch m.Method {
+				case "initialize":
 					w.Header().Set("Mcp-Session-Id", "s-1")
 					_, _ = io.WriteString(jsonWriter(w), strings.Replace(handshakeAnswer(m), "2025-11-25", revision, 1))
-				} else if m.Method == "tools/call" {
+				case "tools/call":
 					answerCall(w, r, m)
 				}
 			})
@@ -257,25 +256,21 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 				}
 				return
 			}
-			for i := 1; i <= 6; i++ {
+			for i := 1; i <= 9; i++ { // from 7 after everything that the call waits for
 				notice := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, m.ID, i)
-				if i%2 == 0 {
+				if i%2 == 0 || i > 6 {
 					say(notice)
 				} else {
 					standalone <- notice
 				}
-				got := <-told
-				wrong(t, got != float64(i), "got progress %v, want %d before the answer", got, i)
-			}
-			for i := 7; i <= 9; i++ { // after everything that the call waits for
-				say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, m.ID, i))
+				if i <= 6 {
+					check.Equal(t, "progress before the answer", <-told, float64(i))
+				}
 			}
 			say(answerTo(m))
 		})
 		defer close(standalone)
-		o := legacy()
-		o.OnNotification = func(*mcp.Notification) {} // so that Connect waits for the stream
-		c := connectTo(t, s, o)
+		c := connectTo(t, s, heeding(legacy())) // Connect waits for the stream
 		var got []float64
 		callHere(t, c, func(p mcp.Progress, stack string) {
 			got = append(got, p.Progress)
@@ -290,17 +285,13 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 
 // A request whose answer was over the limit is not sent again.
 func TestLargeAnswerIsNotAskedForAgain(t *testing.T) {
-	for _, media := range []string{"text/event-stream", "application/json"} {
+	for media, begin := range map[string]string{"text/event-stream": "data: ", "application/json": ""} {
 		synctest.Test(t, func(t *testing.T) {
 			var asked atomic.Int32
 			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 				asked.Add(1)
-				answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"x":%q}}`, m.ID, strings.Repeat("x", 5000))
-				if media == "text/event-stream" {
-					stream(w)(answer)
-				} else {
-					_, _ = jsonWriter(w).Write([]byte(answer))
-				}
+				w.Header().Set("Content-Type", media)
+				fmt.Fprintf(w, "%s"+`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"x":%q}}`+"\n\n", begin, m.ID, strings.Repeat("x", 5000))
 			})
 			o := modern()
 			o.Limits.Retries = 3

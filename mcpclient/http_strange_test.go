@@ -184,8 +184,8 @@ func TestHugeResponses(t *testing.T) {
 	}
 }
 
-// A server that accepts everything and sends nothing delays a call only until its deadline, and Connect, whose error
-// names the server.
+// A server that accepts everything and sends nothing delays a call or a notification only until its deadline, and
+// Connect, whose error names the server.
 func TestBlackHole(t *testing.T) {
 	inEras(t, func(t *testing.T, era string, opts mcpclient.Options) {
 		var ended atomic.Int32
@@ -199,6 +199,7 @@ func TestBlackHole(t *testing.T) {
 		within(t, "the call", start, time.Second)
 		synctest.Wait()
 		wrong(t, ended.Load() == 0, "the request continues")
+		check.Is(t, c.Notify(withTimeout(t, time.Second), "x/slow", nil), context.DeadlineExceeded)
 		_ = c.Close()
 
 		all := served(t, func(_ http.ResponseWriter, r *http.Request, _ message) {
@@ -315,15 +316,14 @@ func TestSlowHumanOverHTTP(t *testing.T) {
 				case m.Method == "":
 					w.WriteHeader(http.StatusAccepted)
 					answered <- string(m.Result)
-				case standalone:
-					ask <- true
-					<-answered
-					stream(w)(answerTo(m))
 				default:
 					say := stream(w)
-					say(question)
-					got := <-answered
-					wrong(t, !strings.Contains(got, "tea"), "got the answer %s", got)
+					if standalone {
+						ask <- true
+					} else {
+						say(question)
+					}
+					check.Contains(t, "answer", <-answered, "tea")
 					say(answerTo(m))
 				}
 			})
@@ -331,9 +331,8 @@ func TestSlowHumanOverHTTP(t *testing.T) {
 				time.Sleep(10 * time.Minute)
 				return tea(), nil
 			})
-			c := connectTo(t, s, o)
 			start := time.Now()
-			callText(t, t.Context(), c, "a", "a")
+			callText(t, t.Context(), connectTo(t, s, o), "a", "a")
 			within(t, "the call", start, 10*time.Minute)
 		})
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
@@ -125,20 +124,17 @@ func TestProgressIsAskedFor(t *testing.T) {
 		"request with idle":     {opts: []mcpclient.CallOption{mcpclient.WithIdleTimeout(time.Hour)}, want: true},
 		"request with progress": {opts: []mcpclient.CallOption{mcpclient.WithProgress(func(mcp.Progress) {})}, want: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-				go func() {
-					m := p.next()
-					got := strings.Contains(string(m.Params.Meta), `"progressToken":`+string(m.ID))
-					wrong(t, got != tt.want, "got _meta %s, want a token: %v", m.Params.Meta, tt.want)
-					p.answer(m)
-				}()
-				if tt.tool {
-					callText(t, t.Context(), c, "t", "t", tt.opts...)
-				} else {
-					check.NoError(t, check.Err(c.Call(t.Context(), "acme/do", nil, tt.opts...)))
-				}
-			})
+		peerBubble(t, name, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go func() {
+				m := p.next()
+				check.Equal(t, "a token in "+string(m.Params.Meta), strings.Contains(string(m.Params.Meta), `"progressToken":`+string(m.ID)), tt.want)
+				p.answer(m)
+			}()
+			if tt.tool {
+				callText(t, t.Context(), c, "t", "t", tt.opts...)
+			} else {
+				check.NoError(t, check.Err(c.Call(t.Context(), "acme/do", nil, tt.opts...)))
+			}
 		})
 	}
 }
@@ -148,7 +144,7 @@ func TestIdleTimeoutCancelled(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		_, err := c.CallTool(ctx, "silent", nil, mcpclient.WithIdleTimeout(time.Minute))
+		err := check.Err(c.CallTool(ctx, "silent", nil, mcpclient.WithIdleTimeout(time.Minute)))
 		wrong(t, !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded), "got %v, want that the context was canceled", err)
 	})
 }
@@ -191,35 +187,31 @@ const askedForm = `{"message":"?","requestedSchema":{"type":"object","properties
 // The time that a person takes is not the server's silence. On a shared connection it is
 // unknown which of several calls asks.
 func TestIdleTimeoutWaitsForPeople(t *testing.T) {
-	t.Run("legacy", func(t *testing.T) {
-		inBubble(t, slowly(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			done := background(func() error {
-				together(2, func() { callText(t, t.Context(), c, "a", "a") })
-				return nil
-			})
-			first, second := p.next(), p.next()
-			p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":%s}`, askedForm)
-			start := time.Now()
-			m := p.next()
-			wrong(t, string(m.ID) != "1" || time.Since(start) != 2*time.Hour, "got %+v after %v, want the answer", m, time.Since(start))
-			time.Sleep(59 * time.Second)
-			p.answer(first)
-			p.answer(second)
-			<-done
-			_ = limited(t, c, time.Minute)
+	peerBubble(t, "legacy", slowly(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		done := background(func() error {
+			together(2, func() { callText(t, t.Context(), c, "a", "a") })
+			return nil
 		})
+		first, second := p.next(), p.next()
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":%s}`, askedForm)
+		start := time.Now()
+		check.Equal(t, "answer to", string(p.next().ID), "1")
+		check.Equal(t, "it took", time.Since(start), 2*time.Hour)
+		time.Sleep(59 * time.Second)
+		p.answer(first)
+		p.answer(second)
+		<-done
+		_ = limited(t, c, time.Minute)
 	})
-	t.Run("modern", func(t *testing.T) {
-		inBubble(t, slowly(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go func() {
-				p.askIn(p.next(), "modern", "elicitation/create", askedForm)
-				again := p.next()
-				time.Sleep(59 * time.Second)
-				p.answer(again)
-			}()
-			callText(t, t.Context(), c, "a", "a")
-			_ = limited(t, c, time.Minute)
-		})
+	peerBubble(t, "modern", slowly(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			p.askIn(p.next(), "modern", "elicitation/create", askedForm)
+			again := p.next()
+			time.Sleep(59 * time.Second)
+			p.answer(again)
+		}()
+		callText(t, t.Context(), c, "a", "a")
+		_ = limited(t, c, time.Minute)
 	})
 }
 
@@ -283,30 +275,18 @@ func TestIdleTimeoutWaitsForToken(t *testing.T) {
 
 // With WithIdleTimeout, progress counts even outside of the response.
 func TestIdleTimeoutOverStandaloneStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		standalone := make(chan string)
-		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			say := stream(w)
-			for r.Method == http.MethodGet {
-				select {
-				case notice := <-standalone:
-					say(notice)
-				case <-r.Context().Done():
-					return
-				}
-			}
+	inSessionWith(t, legacy(), func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
+		s.on("tools/call", func(w http.ResponseWriter, r *http.Request, m message) bool {
 			for range 3 {
 				time.Sleep(59 * time.Second)
 				select {
-				case standalone <- fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, m.ID):
+				case s.says("s-1") <- fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, m.ID):
 				case <-r.Context().Done():
-					return
 				}
 			}
 			time.Sleep(59 * time.Second)
-			say(answerTo(m))
+			return false
 		})
-		c := connectTo(t, s, legacy())
 		callText(t, t.Context(), c, "a", "a", mcpclient.WithIdleTimeout(time.Minute))
 	})
 }

@@ -71,10 +71,7 @@ func call(ctx context.Context, c *Client, tool string) <-chan error {
 func TestCallsOfLostConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := served(t, &Options{Restart: new(Restart)}, func(m *testenv.Message) string {
-			if m.Method == "server/discover" {
-				return discovered
-			}
-			return ""
+			return map[string]string{"server/discover": discovered}[m.Method]
 		})
 		called := call(t.Context(), c, "a")
 		synctest.Wait()
@@ -84,9 +81,9 @@ func TestCallsOfLostConnection(t *testing.T) {
 		close(l.gone)
 		l.mu.Unlock()
 		_ = c.connector.onLinkEnd(l, io.ErrUnexpectedEOF) // the reader stops here
-		if err := <-called; !errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrClosed) {
-			t.Errorf("got %v, want ErrConnectionLost", err)
-		}
+		err := <-called
+		check.Is(t, err, ErrConnectionLost)
+		check.Equal(t, "as of a closed client", errors.Is(err, ErrClosed), false)
 	})
 }
 
@@ -140,18 +137,11 @@ func TestEndingConnectionBringsAnswers(t *testing.T) {
 func TestFollowersLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := served(t, nil, func(m *testenv.Message) string {
-			switch m.Method {
-			case "server/discover":
-				return discovered
-			case "tasks/cancel":
-				return "" // nothing waits for it
-			}
-			return `"result":{"resultType":"task","taskId":"k","status":"working"}`
+			const working = `"result":{"resultType":"task","taskId":"k","status":"working"}`
+			return map[string]string{"server/discover": discovered, "tools/call": working, "tasks/get": working}[m.Method] // nothing waits for tasks/cancel
 		})
-		_, err := c.CallTool(t.Context(), "slow", nil, WithTask(&mcp.Tool{Name: "slow"}), WithTimeout(time.Minute), WithProgress(func(mcp.Progress) {
-			t.Error("got progress that nobody sent")
-		}))
-		check.Is(t, err, context.DeadlineExceeded)
+		progress := WithProgress(func(mcp.Progress) { t.Error("got progress that nobody sent") })
+		check.Is(t, check.Err(c.CallTool(t.Context(), "slow", nil, WithTask(&mcp.Tool{Name: "slow"}), WithTimeout(time.Minute), progress)), context.DeadlineExceeded)
 		synctest.Wait()
 		l := c.link.Load()
 		l.mu.Lock()
