@@ -14,26 +14,22 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// Begin keeps a run, and Advance moves it on, turn by turn and in any process, until it
-// waits and until it is over.
+// Begin keeps a run, and Advance moves it on, turn by turn and in any process, until it waits and until it is over.
 func TestAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
 		opts := agent.Options{Person: agent.Person{QuestionTTL: time.Hour}}
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), uses(toolCall("2", "ask", "{}"))), opts)
-		key, err := first.Begin(t.Context(), human("go"), agent.WithRun("r"), agent.WithTenant("acme"))
-		if want := (run.Key{Tenant: "acme", ID: "r"}); err != nil || key != want {
-			t.Fatalf("got %v, %v, want %v", key, err, want)
-		}
+		key := begun(t, first, agent.WithRun("r"), agent.WithTenant("acme"))
+		check.Equal(t, "key", key, run.Key{Tenant: "acme", ID: "r"})
 		var seen []string
 		advance := func(a *agent.Agent, want run.Status) agent.Progress {
 			t.Helper()
 			next, err := a.Advance(t.Context(), key, func(e agent.Event) { seen = append(seen, agent.EventType(e)) })
-			if err != nil || next.Status != want {
-				t.Fatalf("got %+v, %v, want %s", next, err, want)
-			}
+			check.Same(t, "status", []any{next.Status, err}, []any{want, nil})
 			return next
 		}
 		advance(first, run.StatusRunning)
@@ -42,15 +38,11 @@ func TestAdvance(t *testing.T) {
 			t.Fatalf("got %+v, want one question, open for an hour", next)
 		}
 		advance(first, run.StatusWaiting)
-		answer, err := next.Questions[0].Accept(map[string]any{"name": "Ann"})
-		if err == nil {
-			err = record.Submit(t.Context(), store, key, answer)
-		}
-		check(t, err)
+		check.Must(t, record.Submit(t.Context(), store, key, accepted(t, next.Questions[0], map[string]any{"name": "Ann"})))
 		second, _ := process(t, store, play(says("done")), opts)
 		advance(second, run.StatusRunning)
 		advance(second, run.StatusFinished)
-		diff(t, "events", seen, []string{
+		check.Same(t, "events", seen, []string{
 			"model_start", "model_end", "tool_start", "tool_end", "turn_end",
 			"model_start", "model_end", "tool_start", "asked", "suspended",
 			"answered", "tool_start", "tool_end", "turn_end",
@@ -58,9 +50,7 @@ func TestAdvance(t *testing.T) {
 		})
 		log := load(t, store, key)
 		got, err := agent.ResultOf(log.Records)
-		if err != nil || got.Output != "done" || !log.Head.HeldUntil.IsZero() {
-			t.Errorf("got %+v, %v, held until %v, want an answer and no holder", got, err, log.Head.HeldUntil)
-		}
+		check.Same(t, "answer, and no holder", []any{got.Output, err, log.Head.HeldUntil.IsZero()}, []any{"done", nil, true})
 	})
 }
 
@@ -71,10 +61,9 @@ func TestAdvanceEvents(t *testing.T) {
 		a, _ := process(t, record.NewMemory(), play(uses(toolCall("1", "count", "{}"), toolCall("2", "count", "{}"), toolCall("3", "count", "{}"))), opts)
 		key := begun(t, a)
 		inside, progress, at := 0, 0, agent.Position{}
-		if _, err := a.Advance(t.Context(), key, func(e agent.Event) {
-			if inside++; inside > 1 {
-				t.Error("onEvent is called while it is called")
-			}
+		_, err := a.Advance(t.Context(), key, func(e agent.Event) {
+			inside++
+			check.Equal(t, "events at once", inside, 1)
 			time.Sleep(time.Second)
 			inside--
 			if agent.EventType(e) == "tool_progress" {
@@ -84,12 +73,9 @@ func TestAdvanceEvents(t *testing.T) {
 				t.Errorf("%s has the position %+v after %+v", agent.EventType(e), p, at)
 			}
 			at = e.Position()
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if progress == 0 {
-			t.Error("the tools show no progress")
-		}
+		})
+		check.Must(t, err)
+		check.Equal(t, "the tools show progress", progress > 0, true)
 	})
 }
 
@@ -98,50 +84,34 @@ func TestAdvanceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
 		gone := errors.New("no credit")
-		a, _ := process(t, store, play(func(context.Context, prompt) (*model.Response, error) { return nil, gone }), agent.Options{})
+		a, _ := process(t, store, play(breaks(gone)), agent.Options{})
 		key := begun(t, a)
 		lease, err := store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
-		check(t, err)
-		if _, err := a.Advance(t.Context(), key, nil); !errors.Is(err, record.ErrHeld) {
-			t.Errorf("got %v, want that it is held", err)
-		}
-		check(t, store.Release(t.Context(), lease))
-		if next, err := a.Advance(t.Context(), key, nil); !errors.Is(err, gone) || next.Status != run.StatusFailed {
-			t.Errorf("got %+v, %v, want a run that has failed", next, err)
-		}
-		if next, err := a.Advance(t.Context(), key, nil); err != nil || next.Status != run.StatusFailed {
-			t.Errorf("got %+v, %v, want a run that has failed before", next, err)
-		}
+		check.Must(t, err)
+		check.Is(t, check.Err(a.Advance(t.Context(), key, nil)), record.ErrHeld)
+		check.Must(t, store.Release(t.Context(), lease))
+		next, err := a.Advance(t.Context(), key, nil)
+		check.Same(t, "the step that fails", []any{errors.Is(err, gone), next.Status}, []any{true, run.StatusFailed})
+		next, err = a.Advance(t.Context(), key, nil)
+		check.Same(t, "a step after it", []any{err, next.Status}, []any{nil, run.StatusFailed})
 	})
 }
 
-// A run is cancelled once, with its questions; one that is over stays as it is, and takes
-// another input.
+// A run is cancelled once, with its questions; one that is over stays as it is, and takes another input.
 func TestCancelRun(t *testing.T) {
-	store := record.NewMemory()
-	a, _ := process(t, store, play(uses(toolCall("1", "ask", "{}")), says("done")), agent.Options{})
-	got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-	if err != nil || got.Status != run.StatusWaiting {
-		t.Fatalf("got %+v, %v", got, err)
-	}
+	a, _ := process(t, record.NewMemory(), play(uses(toolCall("1", "ask", "{}")), says("done")), agent.Options{})
+	got := asks(t, a, 1, run.QuestionForm)
 	for range 2 {
-		if status, err := a.Cancel(t.Context(), theRun); err != nil || status != run.StatusCancelled {
-			t.Fatalf("got %s, %v, want a cancelled run", status, err)
-		}
+		status, err := a.Cancel(t.Context(), theRun)
+		check.Same(t, "cancelled", []any{status, err}, []any{run.StatusCancelled, nil})
 	}
-	if err := a.Reply(t.Context(), theRun, got.Questions[0].Decline()); !errors.Is(err, run.ErrNotAsked) {
-		t.Errorf("got %v, want that it is not asked", err)
-	}
-	if _, err := a.Begin(t.Context(), human("again"), agent.WithRun(theRun.ID), agent.WithNewRun()); !errors.Is(err, record.ErrExists) {
-		t.Errorf("got %v, want that there is such a run", err)
-	}
-	check(t, errorOf(a.Begin(t.Context(), human("again"), agent.WithRun(theRun.ID))))
-	if next, err := a.Advance(t.Context(), theRun, nil); err != nil || next.Status != run.StatusFinished {
-		t.Fatalf("got %+v, %v", next, err)
-	}
-	if status, err := a.Cancel(t.Context(), theRun); err != nil || status != run.StatusFinished {
-		t.Errorf("got %s, %v, want that it is over already", status, err)
-	}
+	check.Is(t, a.Reply(t.Context(), theRun, got.Questions[0].Decline()), run.ErrNotAsked)
+	check.Is(t, check.Err(a.Begin(t.Context(), human("again"), agent.WithRun(theRun.ID), agent.WithNewRun())), record.ErrExists)
+	check.Must(t, check.Err(a.Begin(t.Context(), human("again"), agent.WithRun(theRun.ID))))
+	next, err := a.Advance(t.Context(), theRun, nil)
+	check.Same(t, "the next input", []any{err, next.Status}, []any{nil, run.StatusFinished})
+	status, err := a.Cancel(t.Context(), theRun)
+	check.Same(t, "cancelled when it is over", []any{status, err}, []any{run.StatusFinished, nil})
 }
 
 // A run whose failure could not be kept has not failed: another process continues it.
@@ -150,9 +120,8 @@ func TestAdvanceWithoutStore(t *testing.T) {
 	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
 	key := begun(t, a)
 	store.at = int(store.writes.Load()) + 1
-	if next, err := a.Advance(t.Context(), key, nil); !errors.Is(err, errDead) || next.Status.Ended() {
-		t.Errorf("got %+v, %v, want a run that has not ended", next, err)
-	}
+	next, err := a.Advance(t.Context(), key, nil)
+	check.Same(t, "died, and has not ended", []any{errors.Is(err, errDead), next.Status.Ended()}, []any{true, false})
 }
 
 // TestCancelFromAnywhere has an operator, who has the store alone, cancel a run that a process
@@ -165,49 +134,27 @@ func TestCancelFromAnywhere(t *testing.T) {
 
 func cancelFromAnywhere(t *testing.T, store record.Store) {
 	a := slowAgent(t, store, time.Minute)
-	type outcome struct {
-		result *agent.Result
-		err    error
-	}
-	drive := func() <-chan outcome {
-		done := make(chan outcome, 1)
-		go func() {
-			r, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-			done <- outcome{r, err}
-		}()
-		return done
-	}
-	isCancelled := func(who string, got outcome) {
+	isCancelled := func(who string, got runEnd) {
 		t.Helper()
-		if !errors.Is(got.err, agent.ErrCancelled) || got.result.Status != run.StatusCancelled {
-			t.Errorf("%s: got %s, %v, want a cancelled run", who, got.result.Status, got.err)
-		}
-		if log, err := store.Load(t.Context(), theRun); err != nil || log.Head.Status != run.StatusCancelled || !log.Head.HeldUntil.IsZero() {
-			t.Errorf("%s: the store has %+v, %v, want a cancelled run that is free", who, log.Head, err)
-		}
+		check.Is(t, got.err, agent.ErrCancelled, who)
+		head := load(t, store, theRun).Head
+		check.Same(t, who+": status, in the store, and free", []any{got.Status, head.Status, head.HeldUntil.IsZero()}, []any{run.StatusCancelled, run.StatusCancelled, true})
 	}
-	first := drive()
+	first := begin(t.Context(), a)
 	time.Sleep(5 * time.Second)
 	asked := time.Now()
-	check(t, record.CancelRun(t.Context(), store, theRun))
-	if took := time.Since(asked); took > 3*time.Second {
-		t.Errorf("the process heard of it after %v", took)
-	}
+	check.Must(t, record.CancelRun(t.Context(), store, theRun))
+	within(t, "until the process heard of it", time.Since(asked), 0, 3*time.Second)
 	isCancelled("an operator", <-first)
 
-	second := drive() // whose turns the old request does not end
+	second := begin(t.Context(), a) // whose turns the old request does not end
 	time.Sleep(30 * time.Second)
 	asked = time.Now()
-	if _, err := a.Cancel(t.Context(), theRun); !errors.Is(err, record.ErrHeld) {
-		t.Errorf("got %v, want that the run is held", err)
-	}
+	check.Is(t, check.Err(a.Cancel(t.Context(), theRun)), record.ErrHeld)
 	isCancelled("the process itself", <-second)
-	if took := time.Since(asked); took > 0 {
-		t.Errorf("the process itself heard of it after %v", took)
-	}
-	if got := <-drive(); got.err != nil || got.result.Status != run.StatusFinished {
-		t.Errorf("a later input: got %s, %v, want an answer", got.result.Status, got.err)
-	}
+	check.Equal(t, "the process itself heard of it after", time.Since(asked), 0)
+	later := <-begin(t.Context(), a)
+	check.Same(t, "a later input", []any{later.err, later.Status}, []any{nil, run.StatusFinished})
 }
 
 // TestCancelOutlivesTheHolder has the process of a run end before it hears that the run is to end:
@@ -222,13 +169,13 @@ func cancelOutlives(t *testing.T, store record.Store) {
 	a, _ := process(t, store, play(), agent.Options{})
 	key := begun(t, a)
 	lease, err := store.Acquire(t.Context(), key, record.Holder{Name: "stopped", TTL: time.Minute})
-	check(t, err)
+	check.Must(t, err)
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 	defer stop()
-	if err := record.CancelRun(ctx, store, key); !errors.Is(err, record.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("got %v, want that the run is held", err)
-	}
-	check(t, store.Release(t.Context(), lease))
+	err = record.CancelRun(ctx, store, key)
+	check.Is(t, err, record.ErrHeld)
+	check.Is(t, err, context.DeadlineExceeded)
+	check.Must(t, store.Release(t.Context(), lease))
 	var ended error
 	ctx, stop = context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
@@ -237,9 +184,7 @@ func cancelOutlives(t *testing.T, store record.Store) {
 		stop()
 	}}
 	_ = agent.Recover(ctx, store, []*agent.Agent{a}, options)
-	if !errors.Is(ended, agent.ErrCancelled) {
-		t.Errorf("got %v, want a cancelled run", ended)
-	}
+	check.Is(t, ended, agent.ErrCancelled)
 }
 
 // TestCancelOutlivesTheWait requests the end of a run that waits, or that is between two steps: who
@@ -252,30 +197,19 @@ func TestCancelOutlivesTheWait(t *testing.T) {
 
 func cancelOutlivesTheWait(t *testing.T, store record.Store) {
 	calls := 0
-	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) {
-		calls++
-		return "paid", nil
-	}, nil)
 	a := newAgent(t, play(uses(toolCall("1", "pay", "{}")), says("done")), &agent.Options{
-		Tools: []adapter.Source{pay}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: store},
+		Tools: []adapter.Source{paying(&calls)}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: store},
 	})
-	got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-	if err != nil || got.Status != run.StatusWaiting {
-		t.Fatalf("got %+v, %v, want a run that waits", got, err)
-	}
-	check(t, store.RequestCancel(t.Context(), theRun))
-	got, err = a.Resume(t.Context(), theRun, got.Questions[0].Allow())
-	if !errors.Is(err, agent.ErrCancelled) || got.Status != run.StatusCancelled || got.Failure != agent.ErrCancelled.Error() || calls > 0 {
-		t.Errorf("resumed: got %s, %v and %d calls, want a cancelled run without calls", got.Status, err, calls)
-	}
+	got := asks(t, a, 1, run.QuestionApproval)
+	check.Must(t, store.RequestCancel(t.Context(), theRun))
+	got, err := a.Resume(t.Context(), theRun, got.Questions[0].Allow())
+	check.Is(t, err, agent.ErrCancelled)
+	check.Same(t, "status, failure and calls", []any{got.Status, got.Failure, calls}, []any{run.StatusCancelled, agent.ErrCancelled.Error(), 0})
 
-	key := run.Key{ID: "steps"}
-	check(t, errorOf(a.Begin(t.Context(), human("go"), agent.WithRun(key.ID))))
-	check(t, store.RequestCancel(t.Context(), key))
+	key := begun(t, a, agent.WithRun("steps"))
+	check.Must(t, store.RequestCancel(t.Context(), key))
 	next, err := a.Advance(t.Context(), key, nil)
-	if !errors.Is(err, agent.ErrCancelled) || next.Status != run.StatusCancelled {
-		t.Errorf("advanced: got %+v, %v, want a cancelled run", next, err)
-	}
+	check.Same(t, "advanced", []any{errors.Is(err, agent.ErrCancelled), next.Status}, []any{true, run.StatusCancelled})
 }
 
 // TestUnfinishedReply cancels a run whose model writes. What it has written is the output of the run, in the store, too, unless a
@@ -294,18 +228,13 @@ func unfinishedReply(t *testing.T, hooks []agent.Hook, want string) {
 		key := run.Key{ID: "half"}
 		go func() {
 			<-written
-			if _, err := a.Cancel(t.Context(), key); !errors.Is(err, record.ErrHeld) { // it is told
-				t.Errorf("got %v, want that the run is held", err)
-			}
+			check.Is(t, check.Err(a.Cancel(t.Context(), key)), record.ErrHeld) // it is told
 		}()
 		got, err := a.Run(t.Context(), human("go"), agent.WithRun(key.ID))
-		log, loadErr := store.Load(t.Context(), key)
-		check(t, loadErr)
-		kept, resultErr := agent.ResultOf(log.Records)
-		check(t, resultErr)
-		if !errors.Is(err, agent.ErrCancelled) || got.Output != want || kept.Output != got.Output {
-			t.Errorf("got %q, %v and %q in the store, want %q", got.Output, err, kept.Output, want)
-		}
+		kept, resultErr := agent.ResultOf(load(t, store, key).Records)
+		check.Must(t, resultErr)
+		check.Is(t, err, agent.ErrCancelled)
+		check.Same(t, "output, and that in the store", []string{got.Output, kept.Output}, []string{want, want})
 	})
 }
 

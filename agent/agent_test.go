@@ -19,27 +19,20 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/bound"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestSystemMessages(t *testing.T) {
 	model := play(says("hello"))
 	messages := agent.Messages(append([]run.Message{run.Text(run.RoleSystem, "Speak French.")}, human("hi")...)...)
 	got := mustRun(t, newAgent(t, model, &agent.Options{System: "Be brief."}), messages)
-	diff(t, "prompt", asked(model.prompts()[0]), []string{
-		`system: "Be brief."`, `system: "Speak French."`,
-		`human: "hi"`,
-	})
-	diff(t, "history", lines(got.Messages), []string{`system: "Speak French."`, `human: "hi"`, `ai: "hello"`})
+	check.Same(t, "prompt", asked(model.prompts()[0]), []string{`system: "Be brief."`, `system: "Speak French."`, `human: "hi"`})
+	check.Same(t, "history", lines(got.Messages), []string{`system: "Speak French."`, `human: "hi"`, `ai: "hello"`})
 }
 
 func TestEventsOfATurn(t *testing.T) {
-	model := play(uses(toolCall("a", "nothing", `{"x":1}`)), says("sorry"))
-	a := newAgent(t, model.called("m-1"), nil)
-	var got []string
-	for e := range each(t, a.Events(t.Context(), human("go"))) {
-		got = append(got, describe(e))
-	}
-	diff(t, "events", got, []string{
+	a := newAgent(t, play(uses(toolCall("a", "nothing", `{"x":1}`)), says("sorry")).called("m-1"), nil)
+	check.Same(t, "events", happenings(t, a, func(agent.Event) bool { return true }), []string{
 		"turn 1: model m-1 starts with 1 messages",
 		"turn 1: model m-1 ends: , 1 calls, tool_calls",
 		`turn 1: tool nothing (a) ends: Error: there is no tool named "nothing". There are no tools.`,
@@ -55,8 +48,6 @@ func describe(e agent.Event) string {
 	switch e := e.(type) {
 	case *agent.ModelStart:
 		return fmt.Sprintf("turn %d: model %s starts with %d messages", e.Turn, e.Model, e.Messages)
-	case *agent.TextDelta:
-		return fmt.Sprintf("turn %d: text %s", e.Turn, e.Text)
 	case *agent.ModelEnd:
 		return fmt.Sprintf("turn %d: model %s ends: %s, %d calls, %s", e.Turn, e.Model, e.Text, len(e.ToolCalls), e.FinishReason)
 	case *agent.ApprovalAsked:
@@ -79,7 +70,10 @@ func describe(e agent.Event) string {
 			return "no answer yet"
 		}
 		r, err := e.Question.ElicitResult(*e.Reply)
-		return fmt.Sprintf("%s was answered: %s %v%v", e.Question.Server, r.Action, r.Content, or(err))
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprintf("%s was answered: %s %v", e.Question.Server, r.Action, r.Content)
 	case *agent.Suspended:
 		return fmt.Sprintf("waits for %d answers", len(e.Questions))
 	case *agent.ElicitationStart:
@@ -106,14 +100,6 @@ func describe(e agent.Event) string {
 	return fmt.Sprintf("%T", e)
 }
 
-// or is an error in words, if there is one.
-func or(err error) string {
-	if err == nil {
-		return ""
-	}
-	return " " + err.Error()
-}
-
 func name(c *agent.Call) string {
 	if c == nil {
 		return "an unknown call"
@@ -127,17 +113,15 @@ func TestAddingEventsGivesTheResult(t *testing.T) {
 	for name, opts := range map[string]*agent.Options{"output": nil, "stopped": {Tools: []adapter.Source{look}, Hooks: []agent.Hook{stop}}} {
 		fresh := func() *agent.Agent { return newAgent(t, play(uses(toolCall("a", "look", "{}")), says("done")), opts) }
 		want := mustRun(t, fresh(), human("go"))
-		got := &agent.Result{Messages: human("go")}
-		for e := range each(t, fresh().Events(t.Context(), human("go"))) {
-			got.Add(e)
-		}
+		_, got := played(t, fresh().Events(t.Context(), human("go")))
+		got.Messages = append(human("go"), got.Messages...)
 		for _, r := range []*agent.Result{got, want} {
 			r.State = nil
 			for i := range r.Messages {
 				r.Messages[i].At = time.Time{}
 			}
 		}
-		diff(t, name, got, want)
+		check.Same(t, name, got, want)
 	}
 }
 
@@ -148,24 +132,17 @@ func TestEveryRangeIsARun(t *testing.T) {
 		for range each(t, events) {
 		}
 	}
-	if got := len(model.prompts()); got != 2 {
-		t.Errorf("model was called %d times, want 2", got)
-	}
+	check.Equal(t, "calls of the model", len(model.prompts()), 2)
 }
 
 func TestLeavingTheRangeEndsTheRun(t *testing.T) {
 	for stage, steps := range map[string][]step{
 		"*agent.ModelStart": {says("x")},
-		"*agent.TextDelta": {func(ctx context.Context, p prompt) (*model.Response, error) {
-			if err := p.Stream(model.Delta{Text: "a"}); err != nil {
-				return nil, err
-			}
-			return nil, p.Stream(model.Delta{Text: "b"})
-		}},
-		"*agent.ModelEnd": {says("x")},
-		"*agent.ToolEnd":  {uses(toolCall("a", "x", "{}"), toolCall("b", "x", "{}"))},
-		"*agent.TurnEnd":  {uses(toolCall("a", "x", "{}"))},
-		"*agent.Output":   {says("x")},
+		"*agent.TextDelta":  {shows("a", shows("b", breaks(nil)))},
+		"*agent.ModelEnd":   {says("x")},
+		"*agent.ToolEnd":    {uses(toolCall("a", "x", "{}"), toolCall("b", "x", "{}"))},
+		"*agent.TurnEnd":    {uses(toolCall("a", "x", "{}"))},
+		"*agent.Output":     {says("x")},
 	} {
 		synctestRun(t, stage, func(t *testing.T) { // fails when a goroutine is left
 			for e := range each(t, newAgent(t, play(steps...).streaming(), nil).Events(t.Context(), human("go"))) {
@@ -180,11 +157,7 @@ func TestLeavingTheRangeEndsTheRun(t *testing.T) {
 
 func TestPanicInTheBodyEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		defer func() {
-			if got := recover(); got != "mine" {
-				t.Errorf("recovered %v, want the panic of the body", got)
-			}
-		}()
+		defer func() { check.Equal[any](t, "the panic of the body", recover(), "mine") }()
 		for range newAgent(t, play(says("x")), nil).Events(t.Context(), human("go")) {
 			panic("mine")
 		}
@@ -196,29 +169,20 @@ func TestCancelDuringModelCall(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		started := make(chan struct{})
 		go func() { <-started; cancel() }()
-		model := play(uses(toolCall("a", "x", "{}")), hangs(started))
-		got, err := newAgent(t, model, nil).Run(ctx, human("go"))
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v, want context.Canceled", err)
-		}
+		got, err := newAgent(t, play(uses(toolCall("a", "x", "{}")), hangs(started)), nil).Run(ctx, human("go"))
+		check.Is(t, err, context.Canceled)
 		// The turn before is kept: call and result.
-		if len(got.Messages) != 3 || got.Usage.Turns != 1 || got.StopReason != "" {
-			t.Errorf("partial result %+v, want one turn of 3 messages and no stop reason", got)
-		}
+		check.Same(t, "messages, turns and stop reason", []any{len(got.Messages), got.Usage.Turns, got.StopReason}, []any{3, 1, agent.StopReason("")})
 	})
 }
 
 func TestMaxDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		a := newAgent(t, play(hangs(make(chan struct{}))), &agent.Options{MaxDuration: 3 * time.Second})
-		_, err := a.Run(t.Context(), human("go"))
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "MaxDuration, 3s") {
-			t.Errorf("error %v, want context.DeadlineExceeded that names MaxDuration", err)
-		}
-		if d := time.Since(start); d != 3*time.Second {
-			t.Errorf("ended after %v, want 3s", d)
-		}
+		_, err := newAgent(t, play(hangs(make(chan struct{}))), &agent.Options{MaxDuration: 3 * time.Second}).Run(t.Context(), human("go"))
+		check.Is(t, err, context.DeadlineExceeded)
+		check.Text(t, err, "MaxDuration, 3s")
+		check.Equal(t, "ended after", time.Since(start), 3*time.Second)
 	})
 }
 
@@ -229,35 +193,15 @@ func TestModelErrors(t *testing.T) {
 		is   error
 		text string
 	}{
-		"error": {
-			func(context.Context, prompt) (*model.Response, error) { return nil, down },
-			down, "run agent: call model: quota used up",
-		},
-		"nil response": {
-			func(context.Context, prompt) (*model.Response, error) { return nil, nil },
-			agent.ErrNoAnswer, "ended without a reply",
-		},
-		"nothing": {
-			func(context.Context, prompt) (*model.Response, error) { return new(model.Response), nil },
-			agent.ErrNoAnswer, `stopped with ""`,
-		},
-		"nothing said": {
-			func(context.Context, prompt) (*model.Response, error) {
-				return &model.Response{Message: run.Text(run.RoleAssistant, " \n"), Finish: model.FinishLength}, nil
-			},
-			agent.ErrNoAnswer, `stopped with "length"`,
-		},
-		"goexit": {
-			func(context.Context, prompt) (*model.Response, error) { runtime.Goexit(); return nil, nil },
-			nil, "ended the goroutine of the run",
-		},
+		"error":        {breaks(down), down, "run agent: call model: quota used up"},
+		"nil response": {breaks(nil), agent.ErrNoAnswer, "ended without a reply"},
+		"nothing":      {changed(says(""), func(r *model.Response) { *r = model.Response{} }), agent.ErrNoAnswer, `stopped with ""`},
+		"nothing said": {changed(says(" \n"), func(r *model.Response) { r.Finish = model.FinishLength }), agent.ErrNoAnswer, `stopped with "length"`},
+		"goexit":       {changed(says(""), func(*model.Response) { runtime.Goexit() }), nil, "ended the goroutine of the run"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := newAgent(t, play(test.step), nil).Run(t.Context(), human("go"))
-			if err == nil || test.is != nil && !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.text) {
-				t.Errorf("error %v, want one with %q that is %v", err, test.text, test.is)
-			}
-		})
+		_, err := newAgent(t, play(test.step), nil).Run(t.Context(), human("go"))
+		check.Text(t, err, test.text, name)
+		check.Equal(t, name+": is the error of the model", test.is == nil || errors.Is(err, test.is), true)
 	}
 }
 
@@ -282,17 +226,11 @@ func TestRunRefusesMistakes(t *testing.T) {
 	} {
 		model := play(says("x"))
 		a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: store}})
-		if err := errorOf(a.Run(t.Context(), human("go"), agent.WithRun("chat"), option)); err == nil || err.Error() != want || len(model.prompts()) > 0 {
-			t.Errorf("got %v after %d model calls, want %s", err, len(model.prompts()), want)
-		}
+		check.Equal(t, "error", fmt.Sprint(check.Err(a.Run(t.Context(), human("go"), agent.WithRun("chat"), option))), want)
+		check.Equal(t, "calls of the model", len(model.prompts()), 0)
 	}
-	if _, err := store.Load(t.Context(), run.Key{ID: "chat"}); !errors.Is(err, record.ErrNotFound) {
-		t.Errorf("got %v, want no run", err)
-	}
-	a := newAgent(t, play(says("x")), nil)
-	if _, err := a.Run(t.Context(), human("go"), agent.WithVar("unset", nil)); err != nil {
-		t.Errorf("a variable without a value: %v", err)
-	}
+	check.Is(t, check.Err(store.Load(t.Context(), run.Key{ID: "chat"})), record.ErrNotFound)
+	mustRun(t, newAgent(t, play(says("x")), nil), human("go"), agent.WithVar("unset", nil))
 }
 
 func TestNewRefusesMistakes(t *testing.T) {
@@ -305,25 +243,17 @@ func TestNewRefusesMistakes(t *testing.T) {
 		"Discover.Threshold": {Discover: agent.Discover{Threshold: 1.5}},
 		"Tools[1]":           {Tools: []adapter.Source{new(adapter.Toolset), (*adapter.Toolset)(nil)}},
 	} {
-		if _, err := agent.New(play(says("x")), opts); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: error %v, want one that names it", name, err)
-		}
+		check.Text(t, check.Err(agent.New(play(says("x")), opts)), name)
 	}
-	if _, err := agent.New(nil, nil); err == nil {
-		t.Error("no error for a nil model")
-	}
+	check.Fails(t, check.Err(agent.New(nil, nil)), "a nil model")
 	const want = "new agent: model is a nil *openaimodel.Model: check the error of its constructor"
-	if _, err := agent.New((*openaimodel.Model)(nil), nil); err == nil || err.Error() != want {
-		t.Errorf("nil pointer: error %v, want %q", err, want)
-	}
+	check.Equal(t, "a nil pointer", fmt.Sprint(check.Err(agent.New((*openaimodel.Model)(nil), nil))), want)
 }
 
 func TestCallerKeepsItsMessages(t *testing.T) {
 	messages := slices.Grow(human("go"), 10)
 	mustRun(t, newAgent(t, play(says("x")), nil), messages)
-	if got := messages[:2][1]; got.Role != "" {
-		t.Errorf("the run wrote %v into the caller's array", got)
-	}
+	check.Equal(t, "what the run wrote into the caller's array", messages[:2][1].Role, "")
 }
 
 func TestAgentKeepsItsOptions(t *testing.T) {
@@ -333,9 +263,7 @@ func TestAgentKeepsItsOptions(t *testing.T) {
 	a := newAgent(t, model, opts)
 	opts.Model.Effort, opts.Hooks[0] = "high", fails
 	mustRun(t, a, human("go"))
-	if got := model.prompts()[0].Request.Effort; got != "low" {
-		t.Errorf("effort %q, want that of the options at the time of New", got)
-	}
+	check.Equal(t, "effort", model.prompts()[0].Request.Effort, "low")
 }
 
 func TestRunKeepsItsLimits(t *testing.T) {
@@ -345,7 +273,5 @@ func TestRunKeepsItsLimits(t *testing.T) {
 		return costly(ctx, p)
 	}, counted(says("done"))).called("m-1")
 	a := newAgent(t, model, &agent.Options{Model: agent.ModelSettings{Prices: prices}})
-	if got := mustRun(t, a, human("go"), agent.WithLimits(limits)); got.StopReason != agent.StopOutput {
-		t.Errorf("stopped with %q, want the limits at the beginning of the run", got.StopReason)
-	}
+	check.Equal(t, "stop reason", mustRun(t, a, human("go"), agent.WithLimits(limits)).StopReason, agent.StopOutput)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -30,23 +31,12 @@ func TestAskingLogsNothing(t *testing.T) {
 	opts := &adapter.FuncOptions{Options: &adapter.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
 	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, opts)
 	a := newAgent(t, play(uses(toolCall("1", "pay", "{}"))), &agent.Options{Tools: []adapter.Source{pay}, Person: agent.Person{Approve: agent.AskPerson}})
-	if got := mustRun(t, a, human("go")); len(got.Questions) != 1 || log.Len() > 0 {
-		t.Errorf("got the questions %v and the log %q, want one question and no line", got.Questions, log.String())
-	}
+	check.Same(t, "questions, and what is logged", []any{len(mustRun(t, a, human("go")).Questions), log.String()}, []any{1, ""})
 }
 
 func TestApproval(t *testing.T) {
-	toolset, _ := open(t, nil)
-	model := play(
-		uses(
-			toolCall("1", "echo", `{"x":1}`),
-			toolCall("2", "echo", `{"x":2}`),
-			toolCall("3", "echo", `{"x":3}`),
-			toolCall("4", "echo", `{"x":4}`),
-			toolCall("5", "nothing", `{}`),
-		),
-		says("done"),
-	)
+	model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`), toolCall("3", "echo", `{"x":3}`), toolCall("4", "echo", `{"x":4}`),
+		toolCall("5", "nothing", `{}`)), says("done"))
 	decisions := map[string]approval.Decision{
 		"1": approval.Allow(),
 		"2": approval.Deny("too early"),
@@ -54,23 +44,20 @@ func TestApproval(t *testing.T) {
 		// 4: the zero value
 	}
 	approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-		if a.Server != "box" || a.Name != "echo" || a.Definition.Description != "echo" {
-			t.Errorf("asked about %+v, want echo of box", a)
-		}
+		check.Equal(t, "asked about", a.Server+"."+a.Name+": "+a.Definition.Description, "box.echo: echo")
 		return decisions[a.Call.ID], nil
 	}
-	a := withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}, Limits: run.Limits{Parallel: 1}})
-	result := &agent.Result{}
+	a := boxed(t, model, &agent.Options{Person: agent.Person{Approve: approve}, Limits: run.Limits{Parallel: 1}})
+	events, result := played(t, a.Events(t.Context(), human("go")))
 	var got []string
-	for e := range each(t, a.Events(t.Context(), human("go"))) {
-		result.Add(e)
+	for _, e := range events {
 		switch e.(type) {
 		case *agent.ApprovalAsked, *agent.ApprovalDecided, *agent.ToolStart, *agent.ToolEnd:
 			got = append(got, describe(e))
 		}
 	}
 	// Calls that are allowed run while a person decides on the next ones.
-	diff(t, "decisions", only(got, "about"), []string{
+	check.Same(t, "decisions", only(got, "about"), []string{
 		`turn 1: asked about echo (1) {"x":1}`,
 		`turn 1: decided about echo (1): true `,
 		`turn 1: asked about echo (2) {"x":2}`,
@@ -82,14 +69,14 @@ func TestApproval(t *testing.T) {
 	})
 	ends := only(got, "ends:")
 	slices.Sort(ends)
-	diff(t, "ends", ends, []string{
+	check.Same(t, "ends", ends, []string{
 		`turn 1: tool echo (1) ends: {"x":1}`,
 		`turn 1: tool echo (2) ends: Error: the call of echo was denied: too early. Nothing was done.`,
 		"turn 1: tool echo (3) ends: [the user changed the arguments to {\"x\":30}]\n{\"x\":30}",
 		`turn 1: tool echo (4) ends: Error: the call of echo was denied. Nothing was done.`,
 		`turn 1: tool nothing (5) ends: Error: there is no tool named "nothing". The tools are: ask, count, die, echo, fail, picture, sample, sleep`,
 	})
-	diff(t, "messages", lines(result.Messages), []string{
+	check.Same(t, "messages", lines(result.Messages), []string{
 		`ai: 1=echo({"x":1}) 2=echo({"x":2}) 3=echo({"x":3}) 4=echo({"x":4}) 5=nothing({})`,
 		`tool: 1/echo→"{\"x\":1}"`,
 		`tool: 2/echo→"Error: the call of echo was denied: too early. Nothing was done."`,
@@ -102,48 +89,30 @@ func TestApproval(t *testing.T) {
 
 // A name that is off in case only must not get around the approval.
 func TestApprovalOfSloppyName(t *testing.T) {
-	toolset, _ := open(t, nil)
 	model := play(uses(toolCall("1", " ECHO", `{"x":1}`)), says("done"))
-	asked := 0
+	var asked []string
 	approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-		asked++
-		if a.Name != "echo" {
-			t.Errorf("asked about %q, want echo", a.Name)
-		}
+		asked = append(asked, a.Name)
 		return approval.Allow(), nil
 	}
-	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}}), human("go"))
-	if asked != 1 {
-		t.Errorf("asked %d times, want once", asked)
-	}
+	got := mustRun(t, boxed(t, model, &agent.Options{Person: agent.Person{Approve: approve}}), human("go"))
+	check.Same(t, "asked about", asked, []string{"echo"})
 	// The history goes by the name that the model wrote.
-	diff(t, "messages", lines(got.Messages[1:3]), []string{`ai: 1= ECHO({"x":1})`, `tool: 1/ ECHO→"{\"x\":1}"`})
+	check.Same(t, "messages", lines(got.Messages[1:3]), []string{`ai: 1= ECHO({"x":1})`, `tool: 1/ ECHO→"{\"x\":1}"`})
 }
 
 // The person sees what is sent, not what the model wrote.
 func TestApprovalShowsRepairedArguments(t *testing.T) {
-	toolset, _ := open(t, nil)
-	model := play(
-		uses(
-			toolCall("1", "echo", `"{\"x\":1}"`),
-			toolCall("2", "echo", `{"path":"/tmp","path":"/etc"}`),
-			toolCall("3", "echo", `[1]`),
-		),
-		says("done"),
-	)
-	var asked, ran []string
+	model := play(uses(toolCall("1", "echo", `"{\"x\":1}"`), toolCall("2", "echo", `{"path":"/tmp","path":"/etc"}`), toolCall("3", "echo", `[1]`)), says("done"))
+	var asked []string
 	approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		asked = append(asked, string(a.Arguments))
 		return approval.Allow(), nil
 	}
-	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}}), human("go"))
-	told := results(got.Messages)
-	ran = told[:2]
-	diff(t, "asked", asked, []string{`{"x":1}`, `{"path":"/etc"}`})
-	diff(t, "ran", ran, asked)
-	if content := told[2]; !strings.Contains(content, "arguments of echo") {
-		t.Errorf("the model was told %q, want what is wrong with the arguments", content)
-	}
+	told := results(mustRun(t, boxed(t, model, &agent.Options{Person: agent.Person{Approve: approve}}), human("go")).Messages)
+	check.Same(t, "asked", asked, []string{`{"x":1}`, `{"path":"/etc"}`})
+	check.Same(t, "ran", told[:2], asked)
+	check.Contains(t, "what the model was told of the third", told[2], "arguments of echo")
 }
 
 // An approval that fails ends the run before the call, whether it is the agent's or the toolset's.
@@ -163,50 +132,33 @@ func TestApprovalFails(t *testing.T) {
 			toolset, _ := open(t, &adapter.Options{Approve: tt.ofToolset})
 			a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Person: agent.Person{Approve: tt.ofAgent}})
 			result, err := a.Run(t.Context(), human("go"))
-			if err == nil || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.text) {
-				t.Errorf("error %v, want one with %q that is %v", err, tt.text, tt.is)
-			}
-			if result.Usage.Calls != 0 {
-				t.Error("the tool was called all the same")
-			}
+			check.Text(t, err, tt.text)
+			check.Same(t, "calls, and the error of the approval", []any{result.Usage.Calls, tt.is == nil || errors.Is(err, tt.is)}, []any{0, true})
 		})
 	}
 }
 
 func TestLeavingTheRangeEndsTheApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		toolset, _ := open(t, nil)
 		returned := false
 		approve := func(ctx context.Context, _ *approval.Request) (approval.Decision, error) {
 			<-ctx.Done()
 			returned = true
 			return approval.Decision{}, ctx.Err()
 		}
-		a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Person: agent.Person{Approve: approve}})
-		for e := range each(t, a.Events(t.Context(), human("go"))) {
-			if _, ok := e.(*agent.ApprovalAsked); ok {
-				synctest.Wait()
-				break
-			}
-		}
-		if !returned {
-			t.Error("the range was over before the callback returned")
-		}
+		leaves(t, boxed(t, play(uses(toolCall("1", "echo", "{}"))), &agent.Options{Person: agent.Person{Approve: approve}}), typed("approval_asked"))
+		check.Equal(t, "the callback returned before the range was over", returned, true)
 	})
 }
 
 func TestDeniedTurnsCount(t *testing.T) {
-	toolset, _ := open(t, nil)
 	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Deny(""), nil }
 	model := play(untilFinal(toolCall("", "echo", "")))
-	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: deny}, Limits: run.Limits{Failures: 2}}), human("go"))
-	if got.StopReason != agent.StopMaxFailures || got.Usage.Turns != 3 {
-		t.Errorf("stopped with %q after %d turns, want %q after 3", got.StopReason, got.Usage.Turns, agent.StopMaxFailures)
-	}
+	got := mustRun(t, boxed(t, model, &agent.Options{Person: agent.Person{Approve: deny}, Limits: run.Limits{Failures: 2}}), human("go"))
+	check.Same(t, "stopped with", []any{got.StopReason, got.Usage.Turns}, []any{agent.StopMaxFailures, 3})
 }
 
-// A call is asked about in one place, once: trust and memory are the toolset's,
-// whoever decides.
+// A call is asked about in one place, once: trust and memory are the toolset's, whoever decides.
 func TestOneApproval(t *testing.T) {
 	for name, test := range map[string]struct {
 		ofAgent, ofToolset bool
@@ -243,15 +195,11 @@ func TestOneApproval(t *testing.T) {
 				case *agent.ApprovalAsked, *agent.ApprovalDecided:
 					events++
 				case *agent.ToolEnd:
-					if e.Result.IsError {
-						t.Errorf("got %q, want the call allowed", e.Result.Text)
-					}
+					check.Equal(t, e.Result.Text, e.Result.IsError, false)
 				}
 			}
-			diff(t, "asked", asked, test.want)
-			if events != 2*len(test.want) {
-				t.Errorf("got %d events, want two for each question", events)
-			}
+			check.Same(t, "asked", asked, test.want)
+			check.Equal(t, "events, two for each question", events, 2*len(test.want))
 		})
 	}
 }
@@ -278,7 +226,7 @@ func TestApprovalInTheCourseOfACall(t *testing.T) {
 		}
 		a := withTools(t, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), toolset, &agent.Options{Person: agent.Person{Approve: approve}})
 		result, err := a.Run(t.Context(), human("go"))
-		diff(t, "asked", asked, []string{`{"x":1}`, `{"x":2}`})
+		check.Same(t, "asked", asked, []string{`{"x":1}`, `{"x":2}`})
 		if errors.Is(err, closed) != fails || !fails && (err != nil || result.Output != "done") {
 			t.Errorf("fails %t: got %v and %q", fails, err, result.Output)
 		}
@@ -288,7 +236,7 @@ func TestApprovalInTheCourseOfACall(t *testing.T) {
 // A call that is allowed starts while the form of another one is open.
 func TestCallBesideAnOpenForm(t *testing.T) {
 	toolset, err := adapter.Open(t.Context(), []adapter.Server{{Name: "weather", Transport: weather()}}, nil)
-	check(t, err)
+	check.Must(t, err)
 	defer toolset.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
@@ -297,33 +245,30 @@ func TestCallBesideAnOpenForm(t *testing.T) {
 		close(started)
 		return "noon", nil
 	}, nil)
+	wait := func(ctx context.Context, what <-chan struct{}) error {
+		select {
+		case <-what:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	a := newAgent(t, play(uses(toolCall("1", "forecast", `{}`), toolCall("2", "now", `{}`)), says("done")), &agent.Options{
-		Tools: []adapter.Source{toolset, now}, Person: agent.Person{
-			Approve: agent.AskPerson,
-			Reply: func(ctx context.Context, q *run.Question) (run.Reply, error) {
-				answer := q.Allow()
-				switch {
-				case q.Kind == run.QuestionForm:
-					close(open)
-					select {
-					case <-started:
-					case <-ctx.Done():
-						return run.Reply{}, context.Cause(ctx)
-					}
-					return q.Accept(map[string]any{"city": "Oslo"})
-				case q.Tool == "now":
-					select {
-					case <-open:
-					case <-ctx.Done():
-						return run.Reply{}, context.Cause(ctx)
-					}
+		Tools: []adapter.Source{toolset, now}, Person: agent.Person{Approve: agent.AskPerson, Reply: func(ctx context.Context, q *run.Question) (run.Reply, error) {
+			switch {
+			case q.Kind == run.QuestionForm:
+				close(open)
+				if err := wait(ctx, started); err != nil {
+					return run.Reply{}, err
 				}
-				return answer, nil
-			},
-		},
+				return q.Accept(map[string]any{"city": "Oslo"})
+			case q.Tool == "now":
+				return q.Allow(), wait(ctx, open)
+			}
+			return q.Allow(), nil
+		}},
 	})
 	got, err := a.Run(ctx, human("go"))
-	if err != nil || got.Output != "done" {
-		t.Fatalf("got %+v, %v", got, err)
-	}
+	check.Must(t, err)
+	check.Equal(t, "answer", got.Output, "done")
 }

@@ -21,31 +21,26 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // backups open a store, and return how to open a backup of it as it is then.
 var backups = map[string]func(*testing.T) (record.Store, func() record.Store){
 	"files": func(t *testing.T) (record.Store, func() record.Store) {
-		opened := func(dir string) record.Store {
-			store, err := filestore.Open(dir, nil)
-			check(t, err)
-			return store
-		}
 		dir, copied := t.TempDir(), filepath.Join(t.TempDir(), "copied")
-		return opened(dir), func() record.Store {
-			check(t, os.CopyFS(copied, os.DirFS(dir)))
-			check(t, os.Chmod(copied, 0o700))
-			return opened(copied)
+		return filesIn(t, dir), func() record.Store {
+			check.Must(t, os.CopyFS(copied, os.DirFS(dir)))
+			check.Must(t, os.Chmod(copied, 0o700))
+			return filesIn(t, copied)
 		}
 	},
 	"SQLite": func(t *testing.T) (record.Store, func() record.Store) {
-		opened := func(file string) (record.Store, *sql.DB) { return openSQL(t, "sqlite", file, sqlstore.DialectSQLite) }
-		store, db := opened(filepath.Join(t.TempDir(), "runs.db"))
+		store, db := sqliteIn(t, filepath.Join(t.TempDir(), "runs.db"))
 		return store, func() record.Store {
 			copied := filepath.Join(t.TempDir(), "copied.db")
-			check(t, errorOf(db.ExecContext(t.Context(), "VACUUM INTO ?", copied)))
-			store, _ := opened(copied)
+			check.Must(t, check.Err(db.ExecContext(t.Context(), "VACUUM INTO ?", copied)))
+			store, _ := sqliteIn(t, copied)
 			return store
 		}
 	},
@@ -54,29 +49,40 @@ var backups = map[string]func(*testing.T) (record.Store, func() record.Store){
 		if errors.Is(err, testenv.ErrNoPostgres) && os.Getenv("CI") == "" {
 			t.Skip(err)
 		}
-		check(t, err)
+		check.Must(t, err)
 		t.Cleanup(server.Stop)
 		store, db := openSQL(t, "pgx", server.DSN("postgres"), sqlstore.DialectPostgres)
 		db.SetMaxOpenConns(1) // none is kept for renewals
 		return store, func() record.Store {
 			db.SetMaxIdleConns(0) // a database that is copied has no users
 			admin, err := sql.Open("pgx", server.DSN("template1"))
-			check(t, err)
+			check.Must(t, err)
 			defer func() { _ = admin.Close() }()
-			check(t, errorOf(admin.ExecContext(t.Context(), "CREATE DATABASE copied TEMPLATE postgres")))
+			check.Must(t, check.Err(admin.ExecContext(t.Context(), "CREATE DATABASE copied TEMPLATE postgres")))
 			store, _ := openSQL(t, "pgx", server.DSN("copied"), sqlstore.DialectPostgres)
 			return store
 		}
 	},
 }
 
-func openSQL(t *testing.T, driver, dsn string, dialect sqlstore.Dialect) (record.Store, *sql.DB) {
+// sqliteIn is a store in a file, and filesIn one in a directory.
+func sqliteIn(t testing.TB, file string) (record.Store, *sql.DB) {
+	return openSQL(t, "sqlite", file, sqlstore.DialectSQLite)
+}
+
+func filesIn(t testing.TB, dir string) record.Store {
+	t.Helper()
+	store, err := filestore.Open(dir, nil)
+	check.Must(t, err)
+	return store
+}
+func openSQL(t testing.TB, driver, dsn string, dialect sqlstore.Dialect) (sqlstore.Store, *sql.DB) {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
-	check(t, err)
+	check.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	store, err := sqlstore.Open(t.Context(), db, dialect)
-	check(t, err)
+	check.Must(t, err)
 	return store, db
 }
 
@@ -114,9 +120,8 @@ func (k *keyedServer) agent(t *testing.T, store record.Store, steps ...step) *ag
 	return boss(t, play(steps...), sub(t, helper, agent.NewSubAgent), agent.Options{Durable: agent.Durable{Store: store}, Tools: tools})
 }
 
-// A backup is taken while the model is asked for the second time. The run continues to its end;
-// then the backup is restored and continued: each call has the key that it had, and no effect is
-// doubled.
+// A backup is taken while the model is asked for the second time. The run continues to its end; then the backup is
+// restored and continued: each call has the key that it had, and no effect is doubled.
 func TestRestoredBackup(t *testing.T) {
 	for name, open := range backups {
 		t.Run(name, func(t *testing.T) {
@@ -128,20 +133,16 @@ func TestRestoredBackup(t *testing.T) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			if _, err := k.agent(t, store, twice, ends).Run(ctx, human("go"), agent.WithRun(theRun.ID)); err == nil {
-				t.Fatal("got no error, want that of the context")
-			}
+			check.Fails(t, check.Err(k.agent(t, store, twice, ends).Run(ctx, human("go"), agent.WithRun(theRun.ID))))
 			restored, again := backup(), 0
 			resumed(t, k.agent(t, store, helps, twice, says("done")))
 			first := maps.Clone(k.effects)
 			resumed(t, k.agent(t, restored, helps, twice, says("done")))
-			diff(t, "keys", slices.Sorted(maps.Keys(k.effects)), slices.Sorted(maps.Keys(first)))
+			check.Same(t, "keys", slices.Sorted(maps.Keys(k.effects)), slices.Sorted(maps.Keys(first)))
 			for _, n := range k.effects {
 				again += n - 1
 			}
-			if len(first) != 6 || again != 4 {
-				t.Errorf("got %d keys and %d calls again, want 6, and the 4 after the backup", len(first), again)
-			}
+			check.Same(t, "keys, and calls again after the backup", []int{len(first), again}, []int{6, 4})
 		})
 	}
 }
@@ -151,9 +152,7 @@ func TestKeysOfANewRun(t *testing.T) {
 	store, k := record.NewMemory(), newKeyedServer(t)
 	for _, tenant := range []string{"", "", "acme"} {
 		mustRun(t, k.agent(t, store, twice, helps, twice, says("done")), human("go"), agent.WithRun("one"), agent.WithTenant(tenant))
-		check(t, store.Delete(t.Context(), run.Key{Tenant: tenant, ID: "one"}))
+		check.Must(t, store.Delete(t.Context(), run.Key{Tenant: tenant, ID: "one"}))
 	}
-	if len(k.effects) != 18 || slices.Max(slices.Collect(maps.Values(k.effects))) != 1 {
-		t.Errorf("got %d keys, want 18 and each once: %v", len(k.effects), k.effects)
-	}
+	check.Same(t, "keys, each once", []int{len(k.effects), slices.Max(slices.Collect(maps.Values(k.effects)))}, []int{18, 1})
 }

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"math"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // manyCalls is an agent whose model makes so many calls of a function in one turn, which go side by side or one after
@@ -52,17 +52,11 @@ func TestManyCallsTakeMemoryEach(t *testing.T) {
 			a := manyCalls(t, n, tt.reads, tt.hooks...)
 			least := uint64(math.MaxUint64)
 			for range 3 { // other tests may allocate meanwhile
-				var before, after runtime.MemStats
-				runtime.ReadMemStats(&before)
-				mustRun(t, a, human("go"))
-				runtime.ReadMemStats(&after)
-				least = min(least, (after.TotalAlloc-before.TotalAlloc)/uint64(n))
+				least = min(least, check.Allocated(func() { mustRun(t, a, human("go")) })/uint64(n))
 			}
 			return least
 		}
-		if few, many := perCall(100), perCall(1000); many > 2*few {
-			t.Errorf("%s: got %d bytes for each of 1000 calls, and %d for each of 100", name, many, few)
-		}
+		within(t, name+": bytes for each of 1000 calls", perCall(1000), 0, 2*perCall(100))
 	}
 }
 
@@ -120,19 +114,14 @@ func BenchmarkDurableTurn(b *testing.B) {
 // seen it, and moves a run on by a turn after so many. The young and the old one take turns: a
 // ratio is of what was measured at the same time.
 func BenchmarkOldRun(b *testing.B) {
-	for _, s := range []struct {
-		name string
-		open func(testing.TB) record.Store
-	}{
-		{"files", func(t testing.TB) record.Store { return inFiles(t, filestore.SyncNever) }}, {"SQLite", inSQLite}, {"Postgres", inPostgres},
-	} {
+	for _, kind := range []string{"files", "SQLite", "Postgres"} {
 		for _, work := range []struct {
 			name       string
 			young, old int
 			on         func(testing.TB, record.Store, string) func()
 		}{{"input", 400, 10_000, inputsTo}, {"step", 100, 1000, stepsOf}} {
-			b.Run(s.name+"/"+work.name, func(b *testing.B) {
-				store := s.open(b)
+			b.Run(kind+"/"+work.name, func(b *testing.B) {
+				store := everyStore[kind](b)
 				young, old := work.on(b, store, "young"), work.on(b, store, "old")
 				for range work.young {
 					young()
@@ -141,7 +130,7 @@ func BenchmarkOldRun(b *testing.B) {
 					old()
 				}
 				if pg, ok := store.(analyzed); ok {
-					check(b, pg.analyze())
+					check.Must(b, pg.analyze())
 				}
 				compare(b, young, old)
 			})

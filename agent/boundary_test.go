@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,37 +23,31 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// A run whose process is killed before or after any of its writes ends as an undisturbed one
-// does: in another process, with each effect once, and each question put once. The run has
-// each feature: approval, edit, form, URL, sampling with and without a review, task, parallel
-// calls, sub-agent, stop, parked call, sign-in, compaction, handoff, structured answer. Only a
-// call of a tool without keys that was under way may be in doubt: the history says so, or the
-// person is asked and knows.
+// A run whose process is killed before or after any of its writes ends as an undisturbed one does: in another process,
+// with each effect once, and each question put once. The run has each feature: approval, edit, form, URL, sampling with
+// and without a review, task, parallel calls, sub-agent, stop, parked call, sign-in, compaction, handoff, structured
+// answer. Only a call of a tool without keys that was under way may be in doubt: the history says so, or the person is
+// asked and knows.
 func TestEveryBoundary(t *testing.T) {
-	all := &worlds{all: map[string]*world{}}
-	server := httptest.NewServer(all)
-	defer server.Close()
-	all.url = server.URL
+	all := newWorlds(t)
 	want := all.run(t, "undisturbed", life{}, life{})
 	if t.Failed() {
 		return
 	}
-	diff(t, "calls in doubt of the undisturbed run", len(want.doubts)+want.doubted, 0)
+	check.Same(t, "calls in doubt of the undisturbed run", len(want.doubts)+want.doubted, 0)
 	for _, said := range []string{
 		`\"by\":\"Ann\"`, "name:", "pay:", "roses", "helped: ", "stopped: did", "quiz: accept", `"archived":`, `"output":{"city":"Oslo","degree":7}`,
 	} {
-		if !strings.Contains(want.state, said) {
-			t.Errorf("the undisturbed run has no %s: %s", said, want.state)
-		}
+		check.Contains(t, "the undisturbed run", want.state, said)
 	}
-	diff(t, "questions of the undisturbed run", len(want.questions), 10)
-	diff(t, "effects of the undisturbed run", slices.Sorted(maps.Values(want.effects)), slices.Repeat([]int{1}, 17))
+	check.Same(t, "questions of the undisturbed run", len(want.questions), 10)
+	check.Same(t, "effects of the undisturbed run", slices.Sorted(maps.Values(want.effects)), slices.Repeat([]int{1}, 17))
 	step := testenv.Step(11)
 	boundaries := make([]bool, 2*maxWrites)
 	var doubts, doubted atomic.Int64
@@ -76,18 +69,15 @@ func TestEveryBoundary(t *testing.T) {
 		}
 		doubts.Add(int64(len(got.doubts)))
 		doubted.Add(int64(got.doubted))
-		diff(t, name+": state", got.state, want.state)
-		diff(t, name+": effects", got.effects, want.effects)
-		diff(t, name+": questions", got.questions, want.questions)
+		check.Same(t, name+": state", got.state, want.state)
+		check.Same(t, name+": effects", got.effects, want.effects)
+		check.Same(t, name+": questions", got.questions, want.questions)
 	})
 	n := len(slices.DeleteFunc(boundaries, func(killed bool) bool { return !killed }))
-	if n < 180/step || n == 2*maxWrites {
-		t.Errorf("the run was killed at %d boundaries, want %d or more, and less than %d", n, 180/step, 2*maxWrites)
-	}
+	within(t, "boundaries at which the run was killed", n, 180/step, 2*maxWrites-1)
 	if step == 1 && (doubts.Load() == 0 || doubted.Load() == 0) {
 		t.Errorf("the model was told of %d calls in doubt, and the person asked about %d; want both", doubts.Load(), doubted.Load())
 	}
-
 }
 
 // sixAtATime calls body with 0 to n-1.
@@ -108,10 +98,7 @@ func sixAtATime(n int, body func(i int)) {
 // killed. A model call that was lost with its process may have used what was reserved for it:
 // the limit is reached earlier then, perhaps with nothing left for an answer, and never exceeded.
 func TestEveryBoundaryAtALimit(t *testing.T) {
-	all := &worlds{all: map[string]*world{}}
-	server := httptest.NewServer(all)
-	defer server.Close()
-	all.url = server.URL
+	all := newWorlds(t)
 	limited := life{Limit: 4000}
 	want := all.run(t, "undisturbed", limited, limited)
 	if t.Failed() {
@@ -135,8 +122,8 @@ func TestEveryBoundaryAtALimit(t *testing.T) {
 		}
 		killed.Add(int64(got.lives - 1))
 		if got.last.Spent.Lost == 0 {
-			diff(t, name+": state", got.state, want.state)
-			diff(t, name+": effects", got.effects, want.effects)
+			check.Same(t, name+": state", got.state, want.state)
+			check.Same(t, name+": effects", got.effects, want.effects)
 			return
 		}
 		lost.Add(1)
@@ -152,9 +139,8 @@ func TestEveryBoundaryAtALimit(t *testing.T) {
 			}
 		}
 	})
-	if n := int(killed.Load()); n < 30/step || n == most || lost.Load() == 0 {
-		t.Errorf("the run was killed at %d boundaries, and %d model calls were lost; want 30 or more, and some", n, lost.Load())
-	}
+	within(t, "boundaries at which the run was killed", int(killed.Load()), 30/step, most-1)
+	within(t, "model calls that were lost", lost.Load(), 1, most)
 }
 
 // maxWrites is more than a run writes.
@@ -171,8 +157,7 @@ type ending struct {
 	last      *ledger.State
 }
 
-// run has a process work on a run of its own, and others when it has been killed, until the
-// run is over.
+// run has a process work on a run of its own, and others when it has been killed, until the run is over.
 func (s *worlds) run(t *testing.T, name string, first, next life) *ending {
 	id, _, _ := strings.Cut(name, ":")
 	w, dir := s.of(id), t.TempDir()
@@ -286,54 +271,41 @@ func masked(ctx context.Context, store record.Store) (string, int, error) {
 	return strings.ReplaceAll(string(data), unknown, noted), strings.Count(string(data), unknown), err
 }
 
-// A form is answered by another program, with another prompt, another model and other code of
-// the same tools: the run comes to the state of one that nothing has disturbed, and the server
-// asks once.
+// A form is answered by another program, with another prompt, another model and other code of the same tools: the run
+// comes to the state of one that nothing has disturbed, and the server asks once.
 func TestFormAnsweredByAnotherProgram(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "successor")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/successor").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v: %s", err, out)
-	}
-	all := &worlds{all: map[string]*world{}}
-	server := httptest.NewServer(all)
-	defer server.Close()
-	dir := t.TempDir()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/successor").CombinedOutput()
+	check.NoError(t, err, "build:", string(out))
+	all, dir := newWorlds(t), t.TempDir()
 	for name, tt := range map[string]struct {
 		flag, path string
-		open       func(context.Context, string) (record.Store, func() error, error)
+		open       func(testing.TB, string) (record.Store, *sql.DB)
 	}{
-		"files":  {"-files", dir, openFiles},
-		"SQLite": {"-sqlite", filepath.Join(dir, "runs.db"), openSQLite},
+		"files":  {"-files", dir, func(t testing.TB, dir string) (record.Store, *sql.DB) { return filesIn(t, dir), nil }},
+		"SQLite": {"-sqlite", filepath.Join(dir, "runs.db"), sqliteIn},
 	} {
 		t.Run(name, func(t *testing.T) {
 			memory := record.NewMemory()
-			registers(t, server.URL+"/"+name+"-undisturbed/office", agent.Options{Durable: agent.Durable{Store: memory}, Person: agent.Person{Reply: atHand("Ann")}}, run.StatusFinished)
+			registers(t, all.url+"/"+name+"-undisturbed/office", agent.Options{Durable: agent.Durable{Store: memory}, Person: agent.Person{Reply: atHand("Ann")}}, run.StatusFinished)
 			want, _, err := masked(t.Context(), memory)
-			check(t, err)
+			check.Must(t, err)
 
-			store, closeStore, err := tt.open(t.Context(), tt.path)
-			check(t, err)
-			url := server.URL + "/" + name + "/office"
+			store, db := tt.open(t, tt.path)
+			url := all.url + "/" + name + "/office"
 			registers(t, url, agent.Options{Durable: agent.Durable{Store: store}}, run.StatusWaiting)
-			check(t, closeStore())
+			if db != nil {
+				check.Must(t, db.Close())
+			}
 			out, err := exec.CommandContext(t.Context(), program, tt.flag, tt.path, "-server", url, "-run", theRun.ID).CombinedOutput()
-			if err != nil {
-				t.Fatalf("the other program: %v: %s", err, out)
-			}
-			if store, closeStore, err = tt.open(t.Context(), tt.path); err != nil {
-				t.Fatal(err)
-			}
-			defer closeStore()
+			check.NoError(t, err, "the other program:", string(out))
+			store, _ = tt.open(t, tt.path)
 			got, _, err := masked(t.Context(), store)
-			check(t, err)
-			diff(t, "state", got, want)
-			last, err := folded(t.Context(), store)
-			check(t, err)
-			diff(t, "answer", string(out), last.Output)
+			check.Must(t, err)
+			check.Same(t, "state", got, want)
+			check.Same(t, "answer", string(out), stateOf(t, store, theRun).Output)
 			w := all.of(name)
-			if w.put != 1 || w.effects["7"] != 1 || len(w.wrong) > 0 {
-				t.Errorf("the server has asked %d times and registered %d times, want once: %v", w.put, w.effects["7"], w.wrong)
-			}
+			check.Same(t, "how often the server has asked and registered, and what was wrong", []int{w.put, w.effects["7"], len(w.wrong)}, []int{1, 1, 0})
 		})
 	}
 }
@@ -341,35 +313,17 @@ func TestFormAnsweredByAnotherProgram(t *testing.T) {
 // registers begins the run in this program. Its server asks for a form.
 func registers(t *testing.T, url string, opts agent.Options, want run.Status) {
 	t.Helper()
-	toolset := openAll(t, nil,
-		adapter.Server{Name: "office", Transport: &mcpclient.HTTP{URL: url}})
+	toolset := openAll(t, nil, adapter.Server{Name: "office", Transport: &mcpclient.HTTP{URL: url}})
 	type name struct {
 		Name string `json:"name"`
 	}
 	stamp := adapter.Func("stamp", "Stamps a name.", func(_ context.Context, n name) (string, error) { return n.Name + ", stamped", nil }, nil)
 	opts.Name, opts.Version, opts.System, opts.Tools = "clerk", "1", "Be brief.", []adapter.Source{toolset, stamp}
 	model := play(uses(toolCall("1", "form", `{"n":"7"}`)), uses(toolCall("2", "stamp", `{"name":"Ann"}`)), tellsResults)
-	got, err := newAgent(t, model, &opts).Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-	if err != nil || got.Status != want {
-		t.Fatalf("got %s, %v, want %s", got.Status, err, want)
-	}
+	check.Equal(t, "status", mustRun(t, newAgent(t, model, &opts), human("go"), agent.WithRun(theRun.ID)).Status, want)
 }
 
 // tellsResults answers with all results.
 func tellsResults(ctx context.Context, p prompt) (*model.Response, error) {
 	return says(fmt.Sprintf("%q", results(p.Request.Messages)))(ctx, p)
-}
-
-func openFiles(_ context.Context, dir string) (record.Store, func() error, error) {
-	store, err := filestore.Open(dir, nil)
-	return store, func() error { return nil }, err
-}
-
-func openSQLite(ctx context.Context, file string) (record.Store, func() error, error) {
-	db, err := sql.Open("sqlite", file)
-	if err != nil {
-		return nil, nil, err
-	}
-	store, err := sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
-	return store, db.Close, err
 }

@@ -2,12 +2,12 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // hanging is a store that renews leases until it is told to stop.
@@ -23,19 +23,13 @@ func TestConfirmAfterTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRenewer(hanging{}, time.Hour)
 		h := &hold{all: r, ttl: time.Hour}
-		if err := h.confirm(t.Context()); !errors.Is(err, errNotRenewed) {
-			t.Errorf("before the work: got %v, want %v", err, errNotRenewed)
-		}
+		check.Is(t, h.confirm(t.Context()), errNotRenewed, "before the work")
 		remove := r.add(h, func(error) {})
 		confirmed := make(chan error, 1)
 		go func() { confirmed <- h.confirm(t.Context()) }()
 		synctest.Wait()
 		remove()
-		if err := <-confirmed; err == nil {
-			t.Error("at the end of the work: got no error")
-		}
-		if err := h.confirm(t.Context()); !errors.Is(err, errNotRenewed) {
-			t.Errorf("after the work: got %v, want %v", err, errNotRenewed)
-		}
+		check.Fails(t, <-confirmed, "at the end of the work")
+		check.Is(t, h.confirm(t.Context()), errNotRenewed, "after the work")
 	})
 }

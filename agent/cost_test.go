@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -28,9 +29,7 @@ var prices = &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m-*
 
 // costly asks for a tool until it may not any more; each reply takes 100 and 50 tokens of
 // the model m-1, which is 200 millionths.
-func costly(ctx context.Context, p prompt) (*model.Response, error) {
-	return counted(untilFinal(toolCall("", "x", "{}")))(ctx, p)
-}
+var costly = counted(untilFinal(toolCall("", "x", "{}")))
 
 func TestSpendingLimits(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -46,32 +45,21 @@ func TestSpendingLimits(t *testing.T) {
 			model := play(costly).called("m-1")
 			got := mustRun(t, newAgent(t, model, opts), human("go"))
 			turns := int64(got.Usage.Turns)
-			if got.StopReason != tt.want || got.Output != "enough" || turns < 3 || got.Usage.Total != 150*turns || got.Usage.Cost["USD"] != 200*turns {
-				t.Errorf("stopped with %q: got %+v", got.StopReason, got.Usage)
-			}
-			if over := got.Usage.Total > 1500 || got.Usage.Cost["USD"] > 2000; over || got.Usage.Lost > 0 {
-				t.Errorf("got %+v, more than the limit", got.Usage)
-			}
+			check.Same(t, "end", []any{got.StopReason, got.Output, got.Usage.Total, got.Usage.Cost["USD"], got.Usage.Lost}, []any{tt.want, "enough", 150 * turns, 200 * turns, 0})
+			within(t, "turns, of 150 tokens and 200 millionths", turns, 3, 10)
 			for i, p := range model.prompts() {
-				if n := p.Request.MaxTokens; n < 64 || n > 1500 {
-					t.Errorf("call %d may have %d tokens of output", i, n)
-				}
+				within(t, fmt.Sprint("tokens of output for call ", i), p.Request.MaxTokens, 64, 1500)
 			}
 		})
 	}
 	synctestRun(t, "active time", func(t *testing.T) {
-		toolset, _ := open(t, nil)
-		model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
-			return untilFinal(sleep("", 10))(ctx, p)
-		})
+		model := play(untilFinal(sleep("", 10)))
 		slow := func(context.Context, *approval.Request) (approval.Decision, error) {
 			time.Sleep(time.Hour) // the time of a person does not count
 			return approval.Allow(), nil
 		}
-		got := mustRun(t, withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Active: 25 * time.Second}, Person: agent.Person{Approve: slow}}), human("go"))
-		if got.StopReason != agent.StopMaxActive || got.Usage.Active != 30*time.Second {
-			t.Errorf("stopped with %q after %v", got.StopReason, got.Usage.Active)
-		}
+		got := mustRun(t, boxed(t, model, &agent.Options{Limits: run.Limits{Active: 25 * time.Second}, Person: agent.Person{Approve: slow}}), human("go"))
+		check.Same(t, "stopped with", []any{got.StopReason, got.Usage.Active}, []any{agent.StopMaxActive, 30 * time.Second})
 	})
 }
 
@@ -96,18 +84,17 @@ func TestUnpricedModel(t *testing.T) {
 			model := play(says("x")).called(tt.model)
 			a, err := agent.New(model, &agent.Options{Limits: run.Limits{Cost: tt.limits}, Model: agent.ModelSettings{Prices: tt.prices}})
 			if tt.atStart {
-				check(t, err)
+				check.Must(t, err)
 				_, err = a.Run(t.Context(), human("go"), agent.WithLimits(limits))
 			}
-			if !errors.Is(err, price.ErrUnpriced) || !strings.Contains(err.Error(), tt.want) || len(model.prompts()) > 0 {
-				t.Errorf("got %v after %d calls, want %q before the first", err, len(model.prompts()), tt.want)
-			}
+			check.Is(t, err, price.ErrUnpriced)
+			check.Text(t, err, tt.want)
+			check.Equal(t, "calls of the model", len(model.prompts()), 0)
 		})
 	}
 }
 
-// What a server samples during a call is charged to the run, and refused if it is more
-// than the run has left.
+// What a server samples during a call is charged to the run, and refused if it is more than the run has left.
 func TestSamplingIsCharged(t *testing.T) {
 	most := cost.Charge{Model: "m-1", Tokens: cost.Tokens{Input: 4000, Output: 1000}, Cost: cost.Money{Currency: "USD", Micro: 6000}}
 	poet := mcp.SamplingFunc(func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -123,15 +110,11 @@ func TestSamplingIsCharged(t *testing.T) {
 			poem := func() *agent.Agent {
 				return withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, &agent.Options{Limits: run.Limits{Tokens: limit}})
 			}
-			got, added := mustRun(t, poem(), human("go")), agent.Result{}
-			for e := range each(t, poem().Events(t.Context(), human("go"))) {
-				added.Add(e)
-			}
-			diff(t, "usage by events", added.Usage, got.Usage)
+			got := mustRun(t, poem(), human("go"))
+			_, added := played(t, poem().Events(t.Context(), human("go")))
+			check.Same(t, "usage by events", added.Usage, got.Usage)
 			text := lines(got.Messages)[2]
-			if refused := !strings.Contains(text, "roses"); refused != (limit == 8000) {
-				t.Errorf("limit %d: the model is told %s", limit, text)
-			}
+			check.Equal(t, text+": refused", !strings.Contains(text, "roses"), limit == 8000)
 			if want := map[int64]int64{0: 5000, 8000: 0, 80_000: 5000}[limit]; got.Usage.Total < want || got.Usage.Sampling.Tokens != want || got.Usage.Lost > 0 {
 				t.Errorf("limit %d: got %+v, want %d tokens", limit, got.Usage, want)
 			}
@@ -144,10 +127,8 @@ func TestUnpricedSubAgent(t *testing.T) {
 	model := play(says("x")).called("other")
 	helper := newAgent(t, model, &agent.Options{Limits: run.Limits{Cost: map[string]int64{"USD": 400}}})
 	a := boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, helper, agent.NewSubAgent), agent.Options{Model: agent.ModelSettings{Prices: prices}})
-	got := mustRun(t, a, human("go"))
-	if text := lines(got.Messages)[2]; len(model.prompts()) > 0 || !strings.Contains(text, "failed") {
-		t.Errorf("the model is told %s after %d calls of the helper's model", text, len(model.prompts()))
-	}
+	check.Contains(t, "what the model is told", lines(mustRun(t, a, human("go")).Messages)[2], "failed")
+	check.Equal(t, "calls of the helper's model", len(model.prompts()), 0)
 }
 
 // greedy answers after a second, with as many tokens as it may.
@@ -158,13 +139,9 @@ func greedy(s step) step {
 	}
 }
 
-// Sub-agents that work at the same time spend no more than the run may, whatever the model
-// uses of what it is given.
+// Sub-agents that work at the same time spend no more than the run may, whatever the model uses of what it is given.
 func TestSubAgentsShareTheLimit(t *testing.T) {
-	for name, limits := range map[string]run.Limits{
-		"tokens": {Tokens: 30_000},
-		"cost":   {Cost: map[string]int64{"USD": 60_000}},
-	} {
+	for name, limits := range map[string]run.Limits{"tokens": {Tokens: 30_000}, "cost": {Cost: map[string]int64{"USD": 60_000}}} {
 		synctestRun(t, name, func(t *testing.T) {
 			opts := agent.Options{Model: agent.ModelSettings{Prices: prices}}
 			helper := newAgent(t, play(greedy(says("helped"))).called("m-1"), &opts)
@@ -175,12 +152,10 @@ func TestSubAgentsShareTheLimit(t *testing.T) {
 			lead := play(using(untilFinal(calls...), 100, 50)).called("m-1")
 			opts.Limits = limits
 			got := mustRun(t, boss(t, lead, sub(t, helper, agent.NewSubAgent), opts), human("go"))
-			if got.Output != "enough" || got.Usage.Total > 30_000 || got.Usage.Cost["USD"] > 60_000 || got.Usage.Lost > 0 {
-				t.Errorf("stopped with %q: got %+v, want at most the limit", got.StopReason, got.Usage)
-			}
-			if text := lines(got.Messages)[2]; !strings.Contains(text, "helped") || got.Usage.Total < 20_000 {
-				t.Errorf("got %+v, the model is told %s, want the helpers to use what there is", got.Usage, text)
-			}
+			check.Same(t, "answer, and lost calls", []any{got.Output, got.Usage.Lost}, []any{"enough", 0})
+			within(t, "tokens", got.Usage.Total, 20_000, 30_000)
+			within(t, "cost", got.Usage.Cost["USD"], 0, 60_000)
+			check.Contains(t, "what the model is told", lines(got.Messages)[2], "helped")
 		})
 	}
 }
@@ -198,10 +173,8 @@ func TestCallsWaitForRoom(t *testing.T) {
 		start := time.Now()
 		got := mustRun(t, boss(t, play(counted(calls), counted(says("done"))), sub(t, helper, agent.NewSubAgent),
 			agent.Options{Limits: run.Limits{Tokens: 20_000}}), human("go"))
-		if took := time.Since(start); took != 2*time.Second || got.Output != "done" {
-			t.Errorf("got %q after %v, want one helper after the other", got.Output, took)
-		}
-		diff(t, "bounds of the output", most, []int{8192, 8192})
+		check.Same(t, "answer, one helper after the other", []any{got.Output, time.Since(start)}, []any{"done", 2 * time.Second})
+		check.Same(t, "bounds of the output", most, []int{8192, 8192})
 	})
 }
 
@@ -237,9 +210,7 @@ func TestReservationsOfAnotherProcess(t *testing.T) {
 			})
 			toolset, _ := open(t, &adapter.Options{ClientOptions: &mcpclient.Options{Sampling: poet}})
 			a := withTools(t, tt.first(cancel), toolset, &agent.Options{Durable: agent.Durable{Store: store}, Limits: limits})
-			if _, err := a.Run(ctx, human("go"), agent.WithRun(theRun.ID)); !errors.Is(err, context.Canceled) {
-				t.Fatal(err)
-			}
+			check.Is(t, check.Err(a.Run(ctx, human("go"), agent.WithRun(theRun.ID))), context.Canceled)
 			second, _ := process(t, store, play(counted(says("done"))), agent.Options{Limits: limits})
 			got := resumed(t, second)
 			if s := got.Usage; s.Lost != 1 || !tt.tokens(s.LostTokens) || agent.Inside(got.State).Taken().Tokens != s.Total+s.LostTokens {
@@ -251,22 +222,16 @@ func TestReservationsOfAnotherProcess(t *testing.T) {
 
 // A call of the model that is made again after a timeout may be paid for twice.
 func TestTimeoutsCount(t *testing.T) {
-	late := func(context.Context, prompt) (*model.Response, error) {
-		return nil, &model.Error{Kind: model.ErrorTimeout, Err: errors.New("too late")}
-	}
-	for limit, want := range map[int64]int{0: 0, 40_000: 2, 10_000: 0} {
+	late := breaks(&model.Error{Kind: model.ErrorTimeout, Err: errors.New("too late")})
+	for limit, want := range map[int64]int{0: 0, 40_000: 2} {
 		synctestRun(t, fmt.Sprint("limit ", limit), func(t *testing.T) {
-			got, err := newAgent(t, play(late, late, counted(says("done"))), &agent.Options{Limits: run.Limits{Tokens: limit}}).Run(t.Context(), human("go"))
-			if refused := limit == 10_000; refused != (err != nil) {
-				t.Fatalf("got %v", err)
-			} else if refused {
-				return
-			}
-			if got.Usage.Lost != want || (got.Usage.LostTokens > 0) != (want > 0) {
-				t.Errorf("got %+v, want %d lost calls", got.Usage, want)
-			}
+			got := mustRun(t, newAgent(t, play(late, late, counted(says("done"))), &agent.Options{Limits: run.Limits{Tokens: limit}}), human("go"))
+			check.Same(t, "lost calls", []any{got.Usage.Lost, got.Usage.LostTokens > 0}, []any{want, want > 0})
 		})
 	}
+	synctestRun(t, "nothing left", func(t *testing.T) {
+		check.Fails(t, check.Err(newAgent(t, play(late, late, counted(says("done"))), &agent.Options{Limits: run.Limits{Tokens: 10_000}}).Run(t.Context(), human("go"))))
+	})
 }
 
 // A model that does not report its tokens has no known cost, and an estimate of tokens.
@@ -345,34 +310,23 @@ func TestCompactionCounts(t *testing.T) {
 			if tt.err == nil {
 				want += 150
 			}
-			if !errors.Is(err, tt.err) || got.Usage.Total != want {
-				t.Errorf("got %v and %d tokens, want %v and %d", err, got.Usage.Total, tt.err, want)
-			}
+			check.Same(t, "tokens, and the error", []any{got.Usage.Total, errors.Is(err, tt.err)}, []any{want, true})
 		})
 	}
 }
 
-// A host that counts too few tokens lifts no limit: counts that cannot be true are estimated, and
-// the run says so.
+// A host that counts too few tokens lifts no limit: counts that cannot be true are estimated, and the run says so.
 func TestCountsThatCannotBeTrue(t *testing.T) {
 	reply := `{"model":"` + strings.Repeat("m", 1<<20) + `","choices":[{"finish_reason":"tool_calls","message":{"content":"` + strings.Repeat("word ", 800) +
 		`","tool_calls":[{"id":"1","type":"function","function":{"name":"echo","arguments":"{}"}}]}}],` +
 		`"usage":{"prompt_tokens":1,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":99999999}}}`
 	toolset, _ := open(t, nil)
-	w := &memhttp.Wire{Replies: slices.Repeat([]string{reply}, 30)}
-	got, _ := newAgent(t, at(t, "compatible", "m", w), &agent.Options{
+	got, _ := newAgent(t, at(t, "compatible", "m", &memhttp.Wire{Replies: slices.Repeat([]string{reply}, 30)}), &agent.Options{
 		Tools: []adapter.Source{toolset}, Limits: run.Limits{Tokens: 20_000, Turns: 25},
 	}).Run(t.Context(), human("go"))
-	if got == nil || got.StopReason != agent.StopMaxTokens || got.Usage.Total < 5000 || got.Usage.Turns > 10 {
-		t.Fatalf("got %+v, want an end at the limit of tokens", got)
-	}
-	if got.Usage.Cached > got.Usage.Input {
-		t.Errorf("%d of %d tokens were in the cache", got.Usage.Cached, got.Usage.Input)
-	}
-	if n := len(got.Messages[1].Model); n > 300 {
-		t.Errorf("%d bytes of the model's name are kept", n)
-	}
-	if !slices.ContainsFunc(got.Warnings, func(w *agent.Warning) bool { return strings.Contains(w.Text, "estimate") }) {
-		t.Errorf("got the warnings %q, want one about the counts", got.Warnings)
-	}
+	check.Equal(t, "stop reason", got.StopReason, agent.StopMaxTokens)
+	within(t, "tokens", got.Usage.Total, 5000, 1<<40)
+	within(t, "turns", got.Usage.Turns, 1, 10)
+	check.Same(t, "cached tokens and the name are bounded", []bool{got.Usage.Cached <= got.Usage.Input, len(got.Messages[1].Model) <= 300}, []bool{true, true})
+	check.Contains(t, "warnings", fmt.Sprint(got.Warnings), "estimate")
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
@@ -51,9 +52,7 @@ var dialects = map[string]func(*testing.T, []move) *host{
 func (h *host) watch(t *testing.T, api http.Handler) *http.Client {
 	server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, err)
 		h.bodies = append(h.bodies, body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		api.ServeHTTP(w, r)
@@ -98,7 +97,7 @@ func claudeHost(t *testing.T, name string, moves []move) *host {
 		return sum
 	}}
 	m, err := anthropicmodel.New("k", name, &anthropicmodel.Options{HTTPClient: h.watch(t, api)})
-	check(t, err)
+	check.Must(t, err)
 	h.model = m
 	return h
 }
@@ -121,15 +120,14 @@ var (
 func member(t *testing.T, body []byte, name string) string {
 	t.Helper()
 	var all map[string]json.RawMessage
-	check(t, json.Unmarshal(marks.ReplaceAll(body, nil), &all))
+	check.Must(t, json.Unmarshal(marks.ReplaceAll(body, nil), &all))
 	return strings.TrimSuffix(string(all[name]), "]")
 }
 
-// Over 20 turns with five searches each request begins as the one before it: its instructions are
-// the same, its messages and its tools go on from those before, byte for byte. If found tools are
-// called by one tool, all tools are the same, and so is all that Claude's cache looks at before the
-// messages. If the host takes what was found in a conversation, it is there, and nothing else costs
-// less.
+// Over 20 turns with five searches each request begins as the one before it: its instructions are the same, its
+// messages and its tools go on from those before, byte for byte. If found tools are called by one tool, all tools are
+// the same, and so is all that Claude's cache looks at before the messages. If the host takes what was found in a
+// conversation, it is there, and nothing else costs less.
 func TestPrefixOfDiscovery(t *testing.T) {
 	for name, open := range dialects {
 		prices := map[agent.DiscoveryMode]float64{}
@@ -148,18 +146,14 @@ func TestPrefixOfDiscovery(t *testing.T) {
 				var calls []string
 				a := newAgent(t, h.model, &agent.Options{System: "Be brief.", Tools: manyTools(&calls), Discover: agent.Discover{Mode: by, Threshold: 1e-3}, Limits: run.Limits{Turns: 30}})
 				mustRun(t, a, human("go"))
-				if len(calls) != 14 || len(h.bodies) != 20 || len(h.invalid()) > 0 {
-					t.Fatalf("got %d calls and %d requests; refused: %q", len(calls), len(h.bodies), h.invalid())
-				}
+				check.Same(t, "calls, requests and what is refused", []int{len(calls), len(h.bodies), len(h.invalid())}, []int{14, 20, 0})
 				grown, grows := 0, 5
 				if by == agent.DiscoveryCall || by == agent.DiscoveryHost && name == "responses" {
 					grows = 0
 				}
 				for i, body := range h.bodies[1:] {
 					before := h.bodies[i]
-					if h.system != "" && member(t, body, h.system) != member(t, before, h.system) {
-						t.Errorf("turn %d has other instructions than the one before", i+2)
-					}
+					check.Equal(t, fmt.Sprint("instructions of turn ", i+2), member(t, body, h.system), member(t, before, h.system))
 					if got, was := member(t, body, h.messages), member(t, before, h.messages); !strings.HasPrefix(got, was) || len(got) == len(was) {
 						t.Errorf("turn %d has the messages\n%s\nafter\n%s", i+2, got, was)
 					}
@@ -171,9 +165,7 @@ func TestPrefixOfDiscovery(t *testing.T) {
 						grown++
 					}
 				}
-				if grown != grows {
-					t.Errorf("tools were added %d times, want %d", grown, grows)
-				}
+				check.Equal(t, "how often tools were added", grown, grows)
 				if h.price != nil {
 					prices[by] = h.price()
 				}
@@ -201,26 +193,23 @@ func TestRequestsOfDiscovery(t *testing.T) {
 				{"search_tools", `{"query":"weather"}`, ""}, calling(how, "forecast", `{"text":"Rome"}`),
 				{"search_tools", `{"query":"select:pay_invoice"}`, ""}, {text: "done"},
 			})
-			var calls []string
 			few := []adapter.Source{}
 			for _, t := range tasks {
-				few = append(few, function(t, &calls))
+				few = append(few, function(t, new([]string)))
 			}
 			a := newAgent(t, h.model, &agent.Options{System: "Be brief.", Tools: few, Discover: agent.Discover{Threshold: 1e-6, Mode: by}})
 			mustRun(t, a, human("go"))
-			if len(h.invalid()) > 0 || len(h.bodies) != 4 {
-				t.Fatalf("got %d requests, and wrong ones: %q", len(h.bodies), h.invalid())
-			}
+			check.Same(t, "requests, and what the host refuses", []any{len(h.bodies), len(h.invalid())}, []any{4, 0})
 			var got bytes.Buffer
-			check(t, json.Indent(&got, keys.ReplaceAll(h.bodies[3], []byte(`"prompt_cache_key":"k"`)), "", " "))
+			check.Must(t, json.Indent(&got, keys.ReplaceAll(h.bodies[3], []byte(`"prompt_cache_key":"k"`)), "", " "))
 			got.WriteByte('\n')
 			file := "testdata/discovery_" + name + ".json"
 			if *update {
-				check(t, os.WriteFile(file, got.Bytes(), 0o644))
+				check.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(file)
-			check(t, err)
-			diff(t, "request", got.String(), string(want))
+			check.Must(t, err)
+			check.Same(t, "request", got.String(), string(want))
 		})
 	}
 }
@@ -236,17 +225,16 @@ func TestToolsOutsideTheConversation(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		open    func(*testing.T, []move) *host
-		compact agent.Options
+		compact compact.Compactor
 	}{
-		"an early GPT":          {func(t *testing.T, m []move) *host { return openaiHost(t, "gpt-5.1", "input", m) }, agent.Options{}},
-		"an early Claude":       {func(t *testing.T, m []move) *host { return claudeHost(t, "claude-opus-4-0", m) }, agent.Options{}},
-		"compacted at OpenAI":   {dialects["responses"], agent.Options{Compact: shorten}},
-		"compacted at Claude's": {dialects["messages"], agent.Options{Compact: shorten}},
+		"an early GPT":          {func(t *testing.T, m []move) *host { return openaiHost(t, "gpt-5.1", "input", m) }, nil},
+		"an early Claude":       {func(t *testing.T, m []move) *host { return claudeHost(t, "claude-opus-4-0", m) }, nil},
+		"compacted at OpenAI":   {dialects["responses"], shorten},
+		"compacted at Claude's": {dialects["messages"], shorten},
 	} {
 		h := tt.open(t, []move{{"search_tools", `{"query":"weather"}`, ""}, {"forecast", `{"text":"Rome"}`, ""}, {text: "done"}})
-		var calls []string
-		opts := tt.compact
-		opts.Tools, opts.Discover = []adapter.Source{function(tasks[2], &calls), function(tasks[3], &calls)}, agent.Discover{Threshold: 1e-6, Mode: agent.DiscoveryHost}
+		found := []adapter.Source{function(tasks[2], new([]string)), function(tasks[3], new([]string))}
+		opts := agent.Options{Compact: tt.compact, Tools: found, Discover: agent.Discover{Threshold: 1e-6, Mode: agent.DiscoveryHost}}
 		mustRun(t, newAgent(t, h.model, &opts), human("go"))
 		last := string(h.bodies[2])
 		if len(h.invalid()) > 0 || !strings.Contains(member(t, h.bodies[2], "tools"), "forecast") || strings.Contains(last, "additional_tools") || strings.Contains(last, "defer_loading") {
@@ -260,11 +248,10 @@ func TestToolsOutsideTheConversation(t *testing.T) {
 
 // TestDefinitionsOfManyTools holds what 527 tools at 70 servers cost before the first question.
 func TestDefinitionsOfManyTools(t *testing.T) {
-	var calls []string
 	var all []adapter.Source
 	for i := range 527 {
 		about := fmt.Sprintf("Reads the pressure at valve %d of the plant. %s", i, strings.Repeat("It tells the time of the reading, its unit and how far it can be trusted. ", 8))
-		all = append(all, function(task{fmt.Sprintf("a-server-of-valves-%d", i/8), fmt.Sprint("read_valve_", i), about}, &calls))
+		all = append(all, function(task{fmt.Sprintf("a-server-of-valves-%d", i/8), fmt.Sprint("read_valve_", i), about}, new([]string)))
 	}
 	for _, info := range []model.Info{{}, {Provider: "anthropic", ToolsFirst: true}} {
 		m := play(says("done")).as(info)
@@ -273,9 +260,8 @@ func TestDefinitionsOfManyTools(t *testing.T) {
 		before := model.Tokens(&model.Request{Tools: definitionsOf(all)}, &info)
 		got := model.Tokens(&model.Request{System: q.System, Tools: q.Tools}, &info)
 		t.Logf("%+v: %d tokens instead of %d", info, got, before)
-		if got > 3_000 || before < 50_000 {
-			t.Errorf("%+v: got %d tokens instead of %d, want at most 3,000", info, got, before)
-		}
+		within(t, "tokens", got, 1, 3_000)
+		within(t, "tokens of all", before, 50_000, 1<<30)
 	}
 }
 

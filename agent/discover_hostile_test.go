@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -49,7 +50,6 @@ func hunt(t *testing.T, by agent.DiscoveryMode, query func(string) string, pick 
 			}
 			all = append(all, valve(i, &calls))
 		}
-		name := ""
 		m := play(uses(toolCall("1", "search_tools", fmt.Sprintf(`{"query":%q}`, query(e.asked)))),
 			func(ctx context.Context, p prompt) (*model.Response, error) {
 				told := results(p.Request.Messages)[0]
@@ -57,8 +57,7 @@ func hunt(t *testing.T, by agent.DiscoveryMode, query func(string) string, pick 
 				for _, m := range regexp.MustCompile(`(?m)^- (\w+) \(|"name":"(\w+)"`).FindAllStringSubmatch(told, -1) {
 					names = append(names, m[1]+m[2])
 				}
-				name = pick(names)
-				call := calling(by, name, `{}`)
+				call := calling(by, pick(names), `{}`)
 				return uses(toolCall("2", call.tool, call.arguments))(ctx, p)
 			}, says("done"))
 		mustRun(t, newAgent(t, m, &agent.Options{Tools: all, Discover: agent.Discover{Mode: by}}), human(e.asked))
@@ -76,16 +75,13 @@ func TestErrandsAmongDistractors(t *testing.T) {
 	asked := func(q string) string { return q }
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall} {
-		if got, want := hunt(t, by, asked, first); got != want {
-			t.Errorf("%s: the searcher passes %d errands of %d", by, got, want)
-		}
-		if got, _ := hunt(t, by, func(string) string { return "valve" }, first); got != 0 {
-			t.Errorf("%s: without words of the person %d errands pass", by, got)
-		}
+		passed, tried := hunt(t, by, asked, first)
+		check.Equal(t, string(by)+": errands that the searcher passes", passed, tried)
+		passed, _ = hunt(t, by, func(string) string { return "valve" }, first)
+		check.Equal(t, string(by)+": errands that pass without words of the person", passed, 0)
 		anything := func([]string) string { return errands[r.IntN(len(errands))].tool }
-		if got, _ := hunt(t, by, func(string) string { return fmt.Sprint("pressure ", r.IntN(300)) }, anything); got != 0 {
-			t.Errorf("%s: names that are guessed pass %d errands", by, got)
-		}
+		passed, _ = hunt(t, by, func(string) string { return fmt.Sprint("pressure ", r.IntN(300)) }, anything)
+		check.Equal(t, string(by)+": errands that names pass which are guessed", passed, 0)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
@@ -81,25 +82,19 @@ func TestDiscovery(t *testing.T) {
 		uses(find("1", "pay an invoice")), uses(toolCall("2", "pay_invoice", `{"text":"7"}`)),
 		uses(find("3", "weather"), find("4", "invoices")), uses(toolCall("5", "Forecast", `{}`)), says("done"),
 	)
-	a := newAgent(t, m, &agent.Options{System: "Be brief.", Tools: manyTools(&calls)})
-	result := mustRun(t, a, human("go"))
-	diff(t, "calls", calls, []string{"bank.pay_invoice 7", "weather.forecast "})
+	result := mustRun(t, newAgent(t, m, &agent.Options{System: "Be brief.", Tools: manyTools(&calls)}), human("go"))
+	check.Same(t, "calls", calls, []string{"bank.pay_invoice 7", "weather.forecast "})
 	want := [][]string{{"search_tools"}, {"search_tools", "pay_invoice"}, {"search_tools", "pay_invoice"}, {"search_tools", "pay_invoice", "forecast"}, {"search_tools", "pay_invoice", "forecast"}}
 	for i, p := range m.prompts() {
-		diff(t, fmt.Sprint("tools of turn ", i+1), offered(p), want[i])
-		if p.Request.System != m.prompts()[0].Request.System {
-			t.Errorf("turn %d has other instructions", i+1)
-		}
+		check.Same(t, fmt.Sprint("tools of turn ", i+1), offered(p), want[i])
+		check.Equal(t, fmt.Sprint("instructions of turn ", i+1), p.Request.System, m.prompts()[0].Request.System)
 	}
-	diff(t, "results", results(result.Messages), []string{
+	check.Same(t, "results", results(result.Messages), []string{
 		"You have these tools now:\n- pay_invoice (bank): Pays an invoice.", "did pay_invoice",
 		"You have these tools now:\n- forecast (weather): Tells the weather of a city.", "You have these already: pay_invoice", "did forecast",
 	})
-	system := m.prompts()[0].Request.System
 	for _, want := range []string{"Be brief.\n\nYou have more tools", "\n- bank (1)", "\n- plant29 (10)"} {
-		if !strings.Contains(system, want) {
-			t.Errorf("the instructions lack %q:\n%s", want, system)
-		}
+		check.Contains(t, "instructions", m.prompts()[0].Request.System, want)
 	}
 }
 
@@ -121,29 +116,24 @@ func TestDiscoveryByCalling(t *testing.T) {
 			return approval.Decision{Allow: true}, nil
 		}},
 	})
-	result := &agent.Result{}
-	for e := range each(t, a.Events(t.Context(), human("go"))) {
-		if e, ok := e.(*agent.ToolStart); ok {
-			events = append(events, e.Name+" "+e.Server+"."+e.Tool+" "+e.Arguments)
-		}
-		result.Add(e)
+	all, result := played(t, a.Events(t.Context(), human("go")))
+	for _, e := range of[*agent.ToolStart](all) {
+		events = append(events, e.Name+" "+e.Server+"."+e.Tool+" "+e.Arguments)
 	}
-	diff(t, "calls", calls, []string{"bank.pay_invoice 7", "bank.pay_invoice 8"})
-	diff(t, "asked", asked, []string{`bank pay_invoice {"text":"7"}`, `bank pay_invoice {"text":"8"}`})
-	diff(t, "events", events, []string{
+	check.Same(t, "calls", calls, []string{"bank.pay_invoice 7", "bank.pay_invoice 8"})
+	check.Same(t, "asked", asked, []string{`bank pay_invoice {"text":"7"}`, `bank pay_invoice {"text":"8"}`})
+	check.Same(t, "events", events, []string{
 		`search_tools discovery.search_tools {"query":"pay an invoice","limit":1}`, `pay_invoice bank.pay_invoice {"text":"7"}`, `pay_invoice bank.pay_invoice {"text":"8"}`,
 	})
 	for i, p := range m.prompts() {
-		diff(t, fmt.Sprint("tools of turn ", i+1), offered(p), []string{"search_tools", "call_tool", "send_letter"})
+		check.Same(t, fmt.Sprint("tools of turn ", i+1), offered(p), []string{"search_tools", "call_tool", "send_letter"})
 	}
 	said := results(result.Messages)
 	for i, want := range []string{
 		"Call these by call_tool:\n{\"name\":\"pay_invoice\",\"server\":\"bank\",\"description\":\"Pays an invoice.\",\"parameters\":{", "did pay_invoice", "did pay_invoice",
 		`Error: you have no tool "forecast"; find it by search_tools first`, `Error: you have no tool "call_tool"`, `Error: you have no tool "call_tool"`, "Error: ",
 	} {
-		if !strings.HasPrefix(said[i], want) {
-			t.Errorf("result %d: got %q, want %q", i+1, said[i], want)
-		}
+		check.Equal(t, fmt.Sprint("result ", i+1), said[i][:min(len(said[i]), len(want))], want)
 	}
 	for _, m := range result.Messages {
 		for _, p := range m.Parts {
@@ -160,16 +150,11 @@ func TestDiscoveryShowsText(t *testing.T) {
 	a := newAgent(t, play(uses(find("1", "swap")), says("done")).as(model.Info{ToolsFirst: true}), &agent.Options{
 		Tools: []adapter.Source{swap}, Discover: agent.Discover{Threshold: 1e-9},
 	})
-	result, err := a.Run(t.Context(), human("go"))
-	check(t, err)
-	if said := results(result.Messages)[0]; !strings.Contains(said, "Swaps a & b if a < b.") {
-		t.Errorf("got %s", said)
-	}
+	check.Contains(t, "result", results(mustRun(t, a, human("go")).Messages)[0], "Swaps a & b if a < b.")
 }
 
 // TestListedTools holds that functions that say so are offered from the beginning, and a host decides otherwise.
 func TestListedTools(t *testing.T) {
-	var calls []string
 	listed := adapter.Func("load_skill", "Reads a skill.", func(context.Context, struct{}) (string, error) { return "", nil }, &adapter.FuncOptions{AlwaysOffered: true})
 	for _, tt := range []struct {
 		always func(*adapter.Tool) bool
@@ -179,8 +164,8 @@ func TestListedTools(t *testing.T) {
 		{func(t *adapter.Tool) bool { return t.Server() == "bank" }, []string{"search_tools", "pay_invoice"}},
 	} {
 		m := play(says("done"))
-		mustRun(t, newAgent(t, m, &agent.Options{Tools: append(manyTools(&calls), listed), Discover: agent.Discover{Always: tt.always}}), human("go"))
-		diff(t, "tools", offered(m.prompts()[0]), tt.want)
+		mustRun(t, newAgent(t, m, &agent.Options{Tools: append(manyTools(new([]string)), listed), Discover: agent.Discover{Always: tt.always}}), human("go"))
+		check.Same(t, "tools", offered(m.prompts()[0]), tt.want)
 	}
 }
 
@@ -191,13 +176,10 @@ func TestDirectory(t *testing.T) {
 		shop.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`), Meta: sdk.Meta{"io.modelcontextprotocol/groups": []any{"buying \"tea\"", name}}}, count)
 	}
 	toolset := openAll(t, nil, adapter.Server{Name: "shop", Transport: shop.connect(t)})
-	var calls []string
 	m := play(says("done"))
-	mustRun(t, newAgent(t, m, &agent.Options{Tools: []adapter.Source{toolset, function(tasks[2], &calls)}, Discover: agent.Discover{Threshold: 1e-6}}), human("go"))
+	mustRun(t, newAgent(t, m, &agent.Options{Tools: []adapter.Source{toolset, function(tasks[2], new([]string))}, Discover: agent.Discover{Threshold: 1e-6}}), human("go"))
 	_, got, _ := strings.Cut(m.prompts()[0].Request.System, "gives no permission):")
-	diff(t, "directory", got, `
-- shop (2): "Orders - bank (9)"; groups "buying \"tea\"", "cancel", "order"
-- bank (1)`)
+	check.Same(t, "directory", got, "\n- shop (2): \"Orders - bank (9)\"; groups \"buying \\\"tea\\\"\", \"cancel\", \"order\"\n- bank (1)")
 }
 
 // TestUnfoundTool holds that a tool that was not found cannot be called, whatever its name, and
@@ -206,9 +188,8 @@ func TestUnfoundTool(t *testing.T) {
 	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
 		var calls []string
 		m := play(uses(toolCall("1", "pay_invoice", `{}`), toolCall("2", "no_such_tool", `{}`), toolCall("3", " PAY_INVOICE", `{}`), toolCall("4", "read_valve_7", `{}`)), says("done"))
-		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{Mode: by}})
-		result := mustRun(t, a, human("go"))
-		diff(t, "calls", calls, []string(nil))
+		result := mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{Mode: by}}), human("go"))
+		check.Same(t, "calls", calls, []string(nil))
 		for _, text := range results(result.Messages) {
 			if !strings.Contains(text, "find it by search_tools first") || strings.Contains(text, "valve_8") {
 				t.Errorf("got %q", text)
@@ -235,24 +216,18 @@ func TestFewTools(t *testing.T) {
 		{300, agent.Discover{Threshold: 1}, 0, false},
 		{8, agent.Discover{Threshold: 1e-6}, 0, true},
 	} {
-		var calls []string
 		m := play(says("done")).as(model.Info{Window: tt.window})
-		mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(&calls)[:tt.tools], Discover: tt.discover}), human("go"))
-		if got := slices.Contains(offered(m.prompts()[0]), "search_tools"); got != tt.searches {
-			t.Errorf("%+v: searches: got %v", tt, got)
-		}
+		mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(new([]string))[:tt.tools], Discover: tt.discover}), human("go"))
+		check.Equal(t, fmt.Sprintf("%+v: searches", tt), slices.Contains(offered(m.prompts()[0]), "search_tools"), tt.searches)
 	}
 	for _, bad := range []agent.Discover{{Threshold: 2}, {Mode: "magic"}} {
-		if _, err := agent.New(play(says("")), &agent.Options{Discover: bad}); err == nil || !strings.Contains(err.Error(), "Discover") {
-			t.Errorf("%+v: got %v", bad, err)
-		}
+		check.Text(t, check.Err(agent.New(play(says("")), &agent.Options{Discover: bad})), "Discover", bad)
 	}
 }
 
 // TestSearches holds what a search answers.
 func TestSearches(t *testing.T) {
-	var calls []string
-	all := append(manyTools(&calls), function(task{"shop", "Search_Tools", "Finds hammers in the shop."}, &calls))
+	all := append(manyTools(new([]string)), function(task{"shop", "Search_Tools", "Finds hammers in the shop."}, new([]string)))
 	for query, want := range map[string]string{
 		`{"query":"hammers"}`:                              "You have these tools now:\n- Search_Tools_2 (shop): Finds hammers in the shop.",
 		`{"query":"select:pay_invoice, FORECAST,nothing"}`: "You have these tools now:\n- pay_invoice (bank): Pays an invoice.\n- forecast (weather): Tells the weather of a city.",
@@ -265,50 +240,37 @@ func TestSearches(t *testing.T) {
 		`{"query":"valve","limit":11}`:                     "Error: ",
 	} {
 		m := play(uses(toolCall("1", "search_tools", query)), says("done"))
-		result := mustRun(t, newAgent(t, m, &agent.Options{Tools: all}), human("go"))
-		if got := results(result.Messages)[0]; !strings.HasPrefix(got, want) {
-			t.Errorf("%s: got %q, want %q", query, got, want)
-		}
+		got := results(mustRun(t, newAgent(t, m, &agent.Options{Tools: all}), human("go")).Messages)[0]
+		check.Equal(t, query, got[:min(len(got), len(want))], want)
 	}
 }
 
 // TestOfferedBound holds that a conversation takes 100 tools, and says so.
 func TestOfferedBound(t *testing.T) {
-	var calls []string
 	var steps []step
 	for i := range 11 {
 		steps = append(steps, uses(toolCall(fmt.Sprint(i), "search_tools", fmt.Sprintf(`{"query":"valve","server":"plant%d","limit":10}`, i))))
 	}
 	m := play(append(steps, says("done"))...)
-	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(&calls)}), human("go"))
-	prompts := m.prompts()
-	if got := len(offered(prompts[len(prompts)-1])); got != 1+ledger.MaxOffered {
-		t.Errorf("got %d tools", got)
-	}
-	if got := results(result.Messages)[10]; !strings.Contains(got, "no more than 100 tools") {
-		t.Errorf("got %q", got)
-	}
+	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(new([]string))}), human("go"))
+	check.Equal(t, "tools", len(offered(m.prompts()[11])), 1+ledger.MaxOffered)
+	check.Contains(t, "the last search", results(result.Messages)[10], "no more than 100 tools")
 }
 
 // TestRank holds that the order of a host is merged with ours, and never adds a tool.
 func TestRank(t *testing.T) {
-	var calls []string
-	var stranger *adapter.Tool
-	for _, s := range []adapter.Source{function(task{"evil", "wipe", "Wipes."}, &calls)} {
-		stranger = s.Catalog(profile.OpenAI).Tools()[0]
-	}
-	by := func(name string) func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error) {
-		return func(_ context.Context, _ string, all []*adapter.Tool) ([]*adapter.Tool, error) {
-			i := slices.IndexFunc(all, func(t *adapter.Tool) bool { return t.Name() == name })
-			return []*adapter.Tool{stranger, all[i], all[i], stranger}, nil
-		}
+	stranger := function(task{"evil", "wipe", "Wipes."}, new([]string)).Catalog(profile.OpenAI).Tools()[0]
+	type ranking = func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error)
+	letters := func(_ context.Context, _ string, all []*adapter.Tool) ([]*adapter.Tool, error) {
+		i := slices.IndexFunc(all, func(t *adapter.Tool) bool { return t.Name() == "send_letter" })
+		return []*adapter.Tool{stranger, all[i], all[i], stranger}, nil
 	}
 	for name, tt := range map[string]struct {
-		rank    func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error)
+		rank    ranking
 		want    string
 		warning bool
 	}{
-		"its own": {by("send_letter"), "- send_letter (mail)", false},
+		"its own": {letters, "- send_letter (mail)", false},
 		"an error": {func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error) {
 			return nil, errors.New("down")
 		}, "- pay_invoice (bank)", true},
@@ -316,40 +278,32 @@ func TestRank(t *testing.T) {
 		"no result": {func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error) { return nil, nil }, "- pay_invoice (bank)", false},
 	} {
 		m := play(uses(toolCall("1", "search_tools", `{"query":"invoices","limit":2}`)), says("done"))
-		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{Rank: tt.rank}})
-		result := mustRun(t, a, human("go"))
+		result := mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(new([]string)), Discover: agent.Discover{Rank: tt.rank}}), human("go"))
 		if got := results(result.Messages)[0]; !strings.Contains(got, tt.want) || strings.Contains(got, "wipe") {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
-		if got := len(result.Warnings) > 0; got != tt.warning {
-			t.Errorf("%s: got the warnings %v", name, result.Warnings)
-		}
+		check.Equal(t, name+": warned", len(result.Warnings) > 0, tt.warning)
 	}
 }
 
 // TestDiscoveryStays holds that a run continues as it began: after a compaction, with another
 // window, and with a new input.
 func TestDiscoveryStays(t *testing.T) {
-	var calls []string
 	m := play(uses(find("1", "invoices")), says("done"), says("done again"))
-	store := record.NewMemory()
 	shorten := func(_ context.Context, messages []run.Message, _ compact.Budget) (*compact.Result, error) {
 		if len(messages) < 3 {
 			return nil, nil
 		}
 		return &compact.Result{Replaced: len(messages), Messages: []run.Message{run.Text(run.RoleUser, "All was said.")}}, nil
 	}
-	opts := agent.Options{Tools: manyTools(&calls), Durable: agent.Durable{Store: store}, Compact: shorten}
+	opts := agent.Options{Tools: manyTools(new([]string)), Durable: agent.Durable{Store: record.NewMemory()}, Compact: shorten}
 	result := mustRun(t, newAgent(t, m, &opts), human("go"), agent.WithRun("r"))
 	opts.Discover.Threshold = -1
 	mustRun(t, newAgent(t, m, &opts), human("again"), agent.WithRun("r"))
-	prompts := m.prompts()
 	for i, want := range [][]string{{"search_tools"}, {"search_tools", "pay_invoice"}, {"search_tools", "pay_invoice"}} {
-		diff(t, fmt.Sprint("tools of turn ", i+1), offered(prompts[i]), want)
+		check.Same(t, fmt.Sprint("tools of turn ", i+1), offered(m.prompts()[i]), want)
 	}
-	if agent.Inside(result.State).Archived == 0 {
-		t.Error("nothing was compacted")
-	}
+	check.Equal(t, "something was compacted", agent.Inside(result.State).Archived > 0, true)
 }
 
 // TestSubAgentFinds holds that a sub-agent has a set of its own.
@@ -357,15 +311,14 @@ func TestSubAgentFinds(t *testing.T) {
 	var calls []string
 	below := play(uses(find("1", "invoices")), uses(toolCall("2", "pay_invoice", `{}`)), says("paid"))
 	sub, err := agent.NewSubAgent(newAgent(t, below, &agent.Options{Tools: manyTools(&calls)}), "payer", "Pays what is to be paid.")
-	check(t, err)
+	check.Must(t, err)
 	m := play(uses(find("1", "a payer")), uses(toolCall("2", "payer", `{"task":"pay"}`), toolCall("3", "pay_invoice", `{}`)), says("done"))
 	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: append(manyTools(new([]string)), sub)}), human("go"))
-	diff(t, "calls", calls, []string{"bank.pay_invoice "})
-	diff(t, "tools below", offered(below.prompts()[2]), []string{"search_tools", "pay_invoice"})
-	diff(t, "tools above", offered(m.prompts()[2]), []string{"search_tools", "payer"})
-	if got := results(result.Messages); got[1] != "paid" || !strings.Contains(got[2], "find it by search_tools") {
-		t.Errorf("got %q", got)
-	}
+	check.Same(t, "calls", calls, []string{"bank.pay_invoice "})
+	check.Same(t, "tools below", offered(below.prompts()[2]), []string{"search_tools", "pay_invoice"})
+	check.Same(t, "tools above", offered(m.prompts()[2]), []string{"search_tools", "payer"})
+	check.Equal(t, "result of the sub-agent", results(result.Messages)[1], "paid")
+	check.Contains(t, "result of its tool above", results(result.Messages)[2], "find it by search_tools")
 }
 
 // searching is a model that searches twice, calls what it finds, has a long result kept and reads
@@ -415,7 +368,7 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 					for _, keep := range []bool{false, true} {
 						t.Run(fmt.Sprintf("%s/%d/%v", by, at, keep), func(t *testing.T) { // which closes its store
 							got, _ := searched(t, open(t), &dying{at: at, keep: keep}, by, tools)
-							diff(t, "the last request", got, want)
+							check.Same(t, "the last request", got, want)
 						})
 					}
 				}
@@ -429,46 +382,25 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 func searched(t *testing.T, store record.Store, first *dying, by agent.DiscoveryMode, tools adapter.Source) (request string, writes int) {
 	t.Helper()
 	var seen []prompt
-	first.in(store)
-	process := func(store record.Store, above float64) *agent.Agent {
-		return newAgent(t, searching(&seen), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{tools}, Discover: agent.Discover{Mode: by, Threshold: above}})
-	}
-	_, err := process(first, 0).Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-	if dead := first.at > 0; dead != errors.Is(err, errDead) {
-		t.Fatalf("the first process: got %v", err)
-	}
-	if err != nil {
-		log, err := store.Load(t.Context(), theRun)
-		switch {
-		case errors.Is(err, record.ErrNotFound):
-			_, err = process(store, 0).Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-		case err == nil:
-			above := 0.0
-			if len(changesOf[*ledger.Called](log.Records)) > 0 {
-				above = -1
-			}
-			if err = store.Release(t.Context(), record.Lease{Key: theRun, Epoch: log.Head.Epoch}); err == nil && !log.Head.Status.Ended() {
-				_, err = process(store, above).Resume(t.Context(), theRun)
-			}
+	survives(t, store, first, func(store record.Store, log *record.Log) *agent.Agent {
+		opts := &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{tools}, Discover: agent.Discover{Mode: by}}
+		if log != nil && len(changesOf[*ledger.Called](log.Records)) > 0 {
+			opts.Discover.Threshold = -1
 		}
-		if err != nil {
-			t.Fatalf("the next process after write %d, kept %v: %v", first.at, first.keep, err)
-		}
-	}
+		return newAgent(t, searching(&seen), opts)
+	})
 	last := seen[len(seen)-1].Request
 	for i := range last.Messages {
 		last.Messages[i].At = time.Time{}
 	}
 	blobs := record.BlobsOf(store)
 	names, err := blobs.Blobs(t.Context(), theRun)
-	if err != nil || len(names) != 1 {
-		t.Fatalf("died at write %d, kept %v: got the blobs %q, %v", first.at, first.keep, names, err)
-	}
-	if data, err := blobs.Blob(t.Context(), theRun, names[0]); err != nil || string(data) != itemsOf(1000) {
-		t.Errorf("died at write %d, kept %v: got other bytes of the result, %v", first.at, first.keep, err)
-	}
-	data, err := json.Marshal([]any{last.System, last.Tools, last.Messages})
-	check(t, err)
+	check.Must(t, err)
+	check.Equal(t, fmt.Sprintf("blobs, died at write %d, kept %v", first.at, first.keep), len(names), 1)
+	data, err := blobs.Blob(t.Context(), theRun, names[0])
+	check.Same(t, fmt.Sprintf("the bytes of the result, died at write %d, kept %v", first.at, first.keep), []any{string(data) == itemsOf(1000), err}, []any{true, nil})
+	data, err = json.Marshal([]any{last.System, last.Tools, last.Messages})
+	check.Must(t, err)
 	return strings.ReplaceAll(string(data), names[0], "the-handle"), int(first.writes.Load()) // it is of the run
 }
 
@@ -477,9 +409,8 @@ type changing struct{ now adapter.Source }
 
 func (c *changing) Catalog(p profile.Profile) *adapter.Catalog { return c.now.Catalog(p) }
 
-// TestFoundToolThatChanges holds that a tool that was found is offered as it is now, is left out
-// while it is gone, and keeps its name and its place when a server joins whose tool is called
-// alike.
+// TestFoundToolThatChanges holds that a tool that was found is offered as it is now, is left out while it is gone, and
+// keeps its name and its place when a server joins whose tool is called alike.
 func TestFoundToolThatChanges(t *testing.T) {
 	var calls []string
 	invoice := func(server, about string) adapter.Source { return function(task{server, "pay_invoice", about}, &calls) }
@@ -502,7 +433,7 @@ func TestFoundToolThatChanges(t *testing.T) {
 		says("done"),
 	)
 	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: []adapter.Source{source}, Discover: agent.Discover{Threshold: 1e-6}}), human("go"))
-	diff(t, "calls", calls, []string{"bank.pay_invoice "})
+	check.Same(t, "calls", calls, []string{"bank.pay_invoice "})
 	var got []string
 	for _, p := range m.prompts() {
 		line := ""
@@ -512,7 +443,7 @@ func TestFoundToolThatChanges(t *testing.T) {
 		got = append(got, strings.TrimSpace(line))
 	}
 	const rain = "forecast: Tells the weather of a city."
-	diff(t, "tools", got, []string{
+	check.Same(t, "tools", got, []string{
 		"", "pay_invoice: Pays an invoice. " + rain, "pay_invoice: Pays an invoice now. " + rain, "pay_invoice: Pays an invoice now. " + rain,
 		rain, "pay_invoice: Pays an invoice now. " + rain,
 		"pay_invoice: Pays an invoice now. " + rain + " " + agent.Inside(result.State).Offered[2].Name + ": Pays an invoice. Better than any other.",
@@ -520,27 +451,20 @@ func TestFoundToolThatChanges(t *testing.T) {
 	if o := agent.Inside(result.State).Offered[2]; o.Server != "crook" || o.Name == "pay_invoice" {
 		t.Errorf("got %+v", o)
 	}
-	if said := results(result.Messages)[4]; !strings.Contains(said, "Error: ") {
-		t.Errorf("a tool that is gone gave %q", said)
-	}
+	check.Contains(t, "what a tool that is gone gave", results(result.Messages)[4], "Error: ")
 }
 
 // TestOutputAmongManyTools holds that the tool of a structured answer is there without a search, also at a limit.
 func TestOutputAmongManyTools(t *testing.T) {
 	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall} {
-		var calls []string
 		m := play(uses(find("1", "weather")), uses(toolCall("2", "final_answer", `{"city":"Rome"}`)))
-		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{Mode: by}, Limits: run.Limits{Turns: 1}})
+		a := newAgent(t, m, &agent.Options{Tools: manyTools(new([]string)), Discover: agent.Discover{Mode: by}, Limits: run.Limits{Turns: 1}})
 		type answer struct {
 			City string `json:"city"`
 		}
 		got, _, err := agent.RunAs[answer](t.Context(), a, human("go"))
-		if err != nil || got.City != "Rome" {
-			t.Errorf("%s: got %+v, %v", by, got, err)
-		}
-		if first := offered(m.prompts()[0]); !slices.Contains(first, "final_answer") {
-			t.Errorf("%s: got the tools %v", by, first)
-		}
-		diff(t, string(by)+": tools at the limit", offered(m.prompts()[1]), []string{"final_answer"})
+		check.Same(t, string(by)+": answer", []any{got.City, err}, []any{"Rome", nil})
+		check.Equal(t, string(by)+": it may answer at first", slices.Contains(offered(m.prompts()[0]), "final_answer"), true)
+		check.Same(t, string(by)+": tools at the limit", offered(m.prompts()[1]), []string{"final_answer"})
 	}
 }

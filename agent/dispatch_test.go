@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -27,26 +28,19 @@ func sleep(id string, seconds int) run.Part {
 func TestResultsAreInCallOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		toolset, _ := open(t, nil)
-		model := play(uses(sleep("a", 3), sleep("b", 1), sleep("c", 2)), says("done"))
-		a := withTools(t, model, toolset, &agent.Options{ParallelWrites: true})
+		a := boxed(t, play(uses(sleep("a", 3), sleep("b", 1), sleep("c", 2)), says("done")), &agent.Options{ParallelWrites: true})
 		var ended []string
-		result := &agent.Result{}
-		for e := range each(t, a.Events(t.Context(), human("go"))) {
-			if e, ok := e.(*agent.ToolEnd); ok {
-				ended = append(ended, fmt.Sprintf("%s after %v", e.ID, e.Duration))
-			}
-			result.Add(e)
+		events, result := played(t, a.Events(t.Context(), human("go")))
+		for _, e := range of[*agent.ToolEnd](events) {
+			ended = append(ended, fmt.Sprintf("%s after %v", e.ID, e.Duration))
 		}
-		diff(t, "ended", ended, []string{"b after 1s", "c after 2s", "a after 3s"})
-		diff(t, "messages", lines(result.Messages), []string{
+		check.Same(t, "ended", ended, []string{"b after 1s", "c after 2s", "a after 3s"})
+		check.Same(t, "messages", lines(result.Messages), []string{
 			`ai: a=sleep({"seconds":3}) b=sleep({"seconds":1}) c=sleep({"seconds":2})`,
 			`tool: a/sleep→"slept 3 s"`, `tool: b/sleep→"slept 1 s"`, `tool: c/sleep→"slept 2 s"`,
 			`ai: "done"`,
 		})
-		if d := time.Since(start); d != 3*time.Second {
-			t.Errorf("took %v, want the 3s of the longest call", d)
-		}
+		check.Equal(t, "took the time of the longest call", time.Since(start), 3*time.Second)
 	})
 }
 
@@ -59,12 +53,7 @@ func TestParallelism(t *testing.T) {
 				calls = append(calls, sleep(fmt.Sprint(i), 1))
 			}
 			got := mustRun(t, withTools(t, play(uses(calls...), says("done")), toolset, &agent.Options{Limits: run.Limits{Parallel: limit}, ParallelWrites: true}), human("go"))
-			if most := server.most.Load(); most != want {
-				t.Errorf("%d calls at the same time, want %d", most, want)
-			}
-			if got.Usage.Calls != 20 {
-				t.Errorf("%d calls, want 20", got.Usage.Calls)
-			}
+			check.Same(t, "calls at the same time, and all", []any{server.most.Load(), got.Usage.Calls}, []any{want, 20})
 		})
 	}
 }
@@ -74,48 +63,25 @@ func TestModelGetsTheTools(t *testing.T) {
 	m := play(untilFinal(toolCall("", "echo", "{}")))
 	mustRun(t, withTools(t, m, toolset, &agent.Options{Limits: run.Limits{Turns: 1}}), human("go"))
 	first, last := m.prompts()[0].Request, m.prompts()[1].Request
-	if want := len(toolset.Catalog(profile.Plain).Definitions()); len(first.Tools) != want {
-		t.Errorf("got %d tools, want %d", len(first.Tools), want)
-	}
-	diff(t, "tools at the end", last.Tools, first.Tools)
-	if first.ToolChoice != model.ChoiceAuto || last.ToolChoice != model.ChoiceNone {
-		t.Errorf("tool choice %v, then %v; want auto, then none", first.ToolChoice, last.ToolChoice)
-	}
+	check.Equal(t, "tools", len(first.Tools), len(toolset.Catalog(profile.Plain).Definitions()))
+	check.Same(t, "tools at the end", last.Tools, first.Tools)
+	check.Same(t, "tool choice", []model.Choice{first.ToolChoice, last.ToolChoice}, []model.Choice{model.ChoiceAuto, model.ChoiceNone})
 }
 
 func TestProgress(t *testing.T) {
-	toolset, _ := open(t, nil)
-	a := withTools(t, play(uses(toolCall("c", "count", "{}")), says("done")), toolset, nil)
-	got := happenings(t, a, typed("tool_start", "tool_progress", "tool_end"))
-	diff(t, "events", got, []string{
-		"turn 1: tool count (c) starts",
-		"turn 1: tool count (c) at 1",
-		"turn 1: tool count (c) at 2",
-		"turn 1: tool count (c) at 3",
-		"turn 1: tool count (c) ends: counted",
+	a := boxed(t, play(uses(toolCall("c", "count", "{}")), says("done")), nil)
+	check.Same(t, "events", happenings(t, a, typed("tool_start", "tool_progress", "tool_end")), []string{
+		"turn 1: tool count (c) starts", "turn 1: tool count (c) at 1", "turn 1: tool count (c) at 2", "turn 1: tool count (c) at 3", "turn 1: tool count (c) ends: counted",
 	})
 }
 
 func TestTroubleIsToldToTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		toolset, _ := open(t, &adapter.Options{Policy: adapter.Policy{CallTimeout: 5 * time.Second}})
-		model := play(
-			uses(
-				toolCall("1", "fail", "{}"),
-				toolCall("2", "ecko", "{}"),
-				toolCall("3", "echo", `{"x":`),
-				sleep("4", 3600),
-				toolCall("5", "echo", `{"x":1}`),
-			),
-			says("done"),
-		)
-		got := mustRun(t, withTools(t, model, toolset, nil), human("go"))
-		want := []string{"disk full", `there is no tool named "ecko". The tools are: ask, count,`, "JSON", "no answer within 5s", `{"x":1}`}
-		for i, text := range want {
-			content := results(got.Messages)[i]
-			if !strings.Contains(content, text) {
-				t.Errorf("call %d: the model was told %q, want %q", i+1, content, text)
-			}
+		model := play(uses(toolCall("1", "fail", "{}"), toolCall("2", "ecko", "{}"), toolCall("3", "echo", `{"x":`), sleep("4", 3600), toolCall("5", "echo", `{"x":1}`)), says("done"))
+		told := results(mustRun(t, withTools(t, model, toolset, nil), human("go")).Messages)
+		for i, want := range []string{"disk full", `there is no tool named "ecko". The tools are: ask, count,`, "JSON", "no answer within 5s", `{"x":1}`} {
+			check.Contains(t, fmt.Sprint("what the model was told of call ", i+1), told[i], want)
 		}
 	})
 }
@@ -128,34 +94,23 @@ func TestListOfToolsIsBounded(t *testing.T) {
 	toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
 	got := mustRun(t, withTools(t, play(uses(toolCall("1", "x", "{}")), says("done")), toolset, &agent.Options{Discover: agent.Discover{Threshold: -1}}), human("go"))
 	content := results(got.Messages)[0]
-	if len(content) > 2100 || !strings.HasSuffix(content, "…") {
-		t.Errorf("the model was told %d bytes: %q; want at most 2,100 and that there are more", len(content), content)
-	}
+	within(t, "bytes that the model was told", len(content), 0, 2100)
+	check.Equal(t, content+": says that there are more", strings.HasSuffix(content, "…"), true)
 }
 
 func TestSuccessForgivesFailures(t *testing.T) {
-	toolset, _ := open(t, nil)
 	fails, works := uses(toolCall("", "fail", "{}")), uses(toolCall("", "fail", "{}"), toolCall("", "echo", "{}"))
-	model := play(fails, works, fails, works, fails, says("done"))
-	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Failures: 2}}), human("go"))
-	if got.StopReason != agent.StopOutput || got.Usage.Turns != 6 {
-		t.Errorf("stopped with %q after %d turns, want an answer after 6", got.StopReason, got.Usage.Turns)
-	}
+	got := mustRun(t, boxed(t, play(fails, works, fails, works, fails, says("done")), &agent.Options{Limits: run.Limits{Failures: 2}}), human("go"))
+	check.Same(t, "stopped with", []any{got.StopReason, got.Usage.Turns}, []any{agent.StopOutput, 6})
 }
 
 func TestLostServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := newServer(), newServer()
 		toolset := openAll(t, &adapter.Options{AlwaysPrefix: true},
-			adapter.Server{Name: "one", Transport: one.connect(t)},
-			adapter.Server{Name: "two", Transport: two.connect(t)})
-		model := play(
-			uses(toolCall("1", "one__die", "{}")),
-			uses(toolCall("2", "one__echo", "{}"), toolCall("3", "two__echo", "{}")),
-			says("done"),
-		)
-		a := withTools(t, model, toolset, nil)
-		got := happenings(t, a, func(e agent.Event) bool {
+			adapter.Server{Name: "one", Transport: one.connect(t)}, adapter.Server{Name: "two", Transport: two.connect(t)})
+		model := play(uses(toolCall("1", "one__die", "{}")), uses(toolCall("2", "one__echo", "{}"), toolCall("3", "two__echo", "{}")), says("done"))
+		got := happenings(t, withTools(t, model, toolset, nil), func(e agent.Event) bool {
 			switch e := e.(type) {
 			case *agent.ServerLost:
 				return errors.Is(e.Err, mcpclient.ErrClosed)
@@ -166,11 +121,7 @@ func TestLostServer(t *testing.T) {
 			}
 			return false
 		})
-		diff(t, "events", got, []string{
-			"one is lost",
-			"turn 2: tool two__echo (3) ends: {}",
-			"answer: done (answer)",
-		})
+		check.Same(t, "events", got, []string{"one is lost", "turn 2: tool two__echo (3) ends: {}", "answer: done (answer)"})
 	})
 }
 
@@ -179,20 +130,14 @@ func TestCancelDuringToolCalls(t *testing.T) {
 		why := errors.New("the user has left")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(2*time.Second, func() { cancel(why) })
-		toolset, _ := open(t, nil)
 		model := play(uses(sleep("a", 1), sleep("b", 60), sleep("c", 60)))
 		start := time.Now()
-		got, err := withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Parallel: 2}}).Run(ctx, human("go"))
-		if !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
-			t.Errorf("error %v, want context.Canceled and its cause", err)
-		}
-		if d := time.Since(start); d != 2*time.Second {
-			t.Errorf("ended after %v, want 2s", d)
-		}
+		got, err := boxed(t, model, &agent.Options{Limits: run.Limits{Parallel: 2}}).Run(ctx, human("go"))
+		check.Is(t, err, context.Canceled)
+		check.Is(t, err, why)
+		check.Equal(t, "ended after", time.Since(start), 2*time.Second)
 		// A turn that is not complete is not part of the history.
-		if len(got.Messages) != 1 {
-			t.Errorf("history %q, want the question only", lines(got.Messages))
-		}
+		check.Equal(t, "messages", len(got.Messages), 1)
 	})
 }
 
@@ -200,20 +145,9 @@ func TestLeavingTheRangeCancelsToolCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		toolset, server := open(t, nil)
 		start := time.Now()
-		a := withTools(t, play(uses(sleep("a", 60), sleep("b", 60))), toolset, nil)
-		for e := range each(t, a.Events(t.Context(), human("go"))) {
-			if _, ok := e.(*agent.ToolStart); ok {
-				synctest.Wait()
-				break
-			}
-		}
+		leaves(t, withTools(t, play(uses(sleep("a", 60), sleep("b", 60))), toolset, nil), typed("tool_start"))
 		synctest.Wait()
-		if n := server.running.Load(); n != 0 {
-			t.Errorf("%d calls still run at the server", n)
-		}
-		if d := time.Since(start); d != 0 {
-			t.Errorf("waited %v for the calls", d)
-		}
+		check.Same(t, "calls that still run, and the wait", []any{server.running.Load(), time.Since(start)}, []any{int32(0), time.Duration(0)})
 	})
 }
 
@@ -242,12 +176,8 @@ func TestPanicInATransportEndsTheRun(t *testing.T) {
 		model := play(uses(toolCall("1", "bad__echo", "{}"), toolCall("2", "good__sleep", `{"seconds":60}`)))
 		start := time.Now()
 		_, err := withTools(t, model, toolset, nil).Run(t.Context(), human("go"))
-		if err == nil || !strings.Contains(err.Error(), "tool call panicked: oh no") {
-			t.Errorf("error %v, want the panic", err)
-		}
-		if d := time.Since(start); d != 0 {
-			t.Errorf("ended after %v, want at once", d)
-		}
+		check.Text(t, err, "tool call panicked: oh no")
+		check.Equal(t, "ended after", time.Since(start), 0)
 	})
 }
 
@@ -270,9 +200,7 @@ func TestWritesAreInOrder(t *testing.T) {
 		synctestRun(t, name, func(t *testing.T) {
 			server := func(label string) adapter.Server {
 				s := newServer()
-				s.AddTool(&sdk.Tool{
-					Name: "look", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true},
-				}, s.sleep)
+				s.AddTool(&sdk.Tool{Name: "look", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, s.sleep)
 				return adapter.Server{Name: label, Transport: s.connect(t), Policy: adapter.Policy{Trust: tt.trust}}
 			}
 			var asked []run.Part
@@ -283,18 +211,15 @@ func TestWritesAreInOrder(t *testing.T) {
 			a := withTools(t, model, openAll(t, nil, server("a"), server("b")), &agent.Options{ParallelWrites: tt.parallel})
 			start := time.Now()
 			var got, results []string
-			for e := range each(t, a.Events(t.Context(), human("go"))) {
-				switch e := e.(type) {
-				case *agent.ToolStart:
-					got = append(got, fmt.Sprintf("%s at %v", e.ID, e.Time.Sub(start)))
-				case *agent.TurnEnd:
-					for _, part := range e.Messages[len(e.Messages)-1].Parts {
-						results = append(results, part.ID)
-					}
-				}
+			events, _ := played(t, a.Events(t.Context(), human("go")))
+			for _, e := range of[*agent.ToolStart](events) {
+				got = append(got, fmt.Sprintf("%s at %v", e.ID, e.Time.Sub(start)))
 			}
-			diff(t, "sent", got, tt.want)
-			diff(t, "results", results[:len(calls)], []string{"1", "2", "3", "4", "5", "6"})
+			for _, part := range of[*agent.TurnEnd](events)[0].Messages[1].Parts {
+				results = append(results, part.ID)
+			}
+			check.Same(t, "sent", got, tt.want)
+			check.Same(t, "results", results, []string{"1", "2", "3", "4", "5", "6"})
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package agent_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,18 +9,15 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/filestore"
-	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/price"
 )
 
 // The errors that a user meets first say each thing once, whichever store has the run.
 func TestErrorTexts(t *testing.T) {
-	files, err := filestore.Open(t.TempDir(), nil)
-	check(t, err)
-	for name, store := range map[string]record.Store{"memory": record.NewMemory(), "files": files} {
+	for name, store := range map[string]record.Store{"memory": record.NewMemory(), "files": filesIn(t, t.TempDir())} {
 		t.Run(name, func(t *testing.T) { errorTexts(t, store) })
 	}
 }
@@ -29,14 +25,11 @@ func TestErrorTexts(t *testing.T) {
 func errorTexts(t *testing.T, store record.Store) {
 	ctx := t.Context()
 	a, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
-	waiting, err := a.Run(ctx, human("go"), agent.WithRun(theRun.ID))
-	if err != nil || len(waiting.Questions) != 1 {
-		t.Fatalf("got %+v, %v, want a run with one question", waiting, err)
-	}
-	ask := waiting.Questions[0]
-	check(t, a.Reply(ctx, theRun, ask.Allow()))
-	check(t, errorOf(a.Begin(ctx, human("go"), agent.WithRun("begun"))))
+	ask := asks(t, a, 1, run.QuestionApproval).Questions[0]
 	none, other := run.Key{ID: "none"}, newAgent(t, play(says("x")), &agent.Options{Name: "other", Durable: agent.Durable{Store: store}})
+	otherReply, otherResume := other.Reply(ctx, theRun, ask.Deny("")), check.Err(other.Resume(ctx, theRun, ask.Deny("")))
+	check.Must(t, a.Reply(ctx, theRun, ask.Allow())) // it is the first
+	begun(t, a, agent.WithRun("begun"))
 	unkept := newAgent(t, play(says("x")), nil)
 	type answer struct{ N int }
 	for _, tt := range []struct {
@@ -44,94 +37,92 @@ func errorTexts(t *testing.T, store record.Store) {
 		got  error
 		want string
 	}{
-		{"prices", errorOf(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Models: []price.Price{{Model: "m"}}}}})),
+		{"prices", check.Err(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Models: []price.Price{{Model: "m"}}}}})),
 			`new agent: options: Model.Prices: date is "", want a day such as "2026-11-22": prices change`},
-		{"price", errorOf(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m"}}}}})),
+		{"price", check.Err(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m"}}}}})),
 			`new agent: options: Model.Prices: model 0, "m": currency is "", want a code of three letters such as "USD"`},
 
-		{"silent model", errorOf(newAgent(t, play(says("")), nil).Run(ctx, human("go"))),
+		{"silent model", check.Err(newAgent(t, play(says("")), nil).Run(ctx, human("go"))),
 			`run agent: turn 1: model gave no answer: neither text nor tool calls (it stopped with "stop", the run with "answer")`},
-		{"no messages", errorOf(unkept.Run(ctx, nil)), `run agent: there are no messages; give at least one`},
-		{"id without a store", errorOf(unkept.Run(ctx, human("go"), agent.WithRun("r"))), `run agent: WithRun needs Options.Durable.Store`},
-		{"empty id", errorOf(a.Run(ctx, human("go"), agent.WithRun(""))), `run agent: WithRun: id is empty`},
-		{"failing model", errorOf(newAgent(t, play(fails), nil).Run(ctx, human("go"))), `run agent: call model: no key`},
+		{"no messages", check.Err(unkept.Run(ctx, nil)), `run agent: there are no messages; give at least one`},
+		{"id without a store", check.Err(unkept.Run(ctx, human("go"), agent.WithRun("r"))), `run agent: WithRun needs Options.Durable.Store`},
+		{"empty id", check.Err(a.Run(ctx, human("go"), agent.WithRun(""))), `run agent: WithRun: id is empty`},
+		{"failing model", check.Err(newAgent(t, play(breaks(errors.New("no key"))), nil).Run(ctx, human("go"))), `run agent: call model: no key`},
 		{"no struct", errorOf3(agent.RunAs[int](ctx, unkept, human("go"))),
 			`run agent: a structured answer is a struct or a map, not int: make it a field of a struct`},
 		{"no schema", errorOf3(agent.RunAs[struct{ C chan int }](ctx, unkept, human("go"))),
 			`run agent: a structured answer: schema of struct { C chan int }: field C: chan int has no JSON`},
 
-		{"Run, waiting", errorOf(a.Run(ctx, human("go"), agent.WithRun(theRun.ID))), `run agent: "r" waits for answers to its questions`},
-		{"Run, running", errorOf(a.Run(ctx, human("go"), agent.WithRun("begun"))),
-			`run agent: "begun" has no answer yet; continue it by Resume or Recover`},
-		{"Run, once", errorOf(a.Run(ctx, human("go"), agent.WithRun(theRun.ID), agent.WithNewRun())),
-			`run agent: create run "r": run already exists`},
+		{"Run, waiting", check.Err(a.Run(ctx, human("go"), agent.WithRun(theRun.ID))), `run agent: "r" waits for answers to its questions`},
+		{"Run, running", check.Err(a.Run(ctx, human("go"), agent.WithRun("begun"))), `run agent: "begun" has no answer yet; continue it by Resume or Recover`},
+		{"Run, once", check.Err(a.Run(ctx, human("go"), agent.WithRun(theRun.ID), agent.WithNewRun())), `run agent: create run "r": run already exists`},
 
-		{"Resume, none", errorOf(a.Resume(ctx, none)), `run agent: load run "none": run not found`},
+		{"Resume, none", check.Err(a.Resume(ctx, none)), `run agent: load run "none": run not found`},
 		{"ResumeAs, none", errorOf3(agent.ResumeAs[answer](ctx, a, none)), `run agent: load run "none": run not found`},
-		{"Cancel, none", errorOf(a.Cancel(ctx, none)), `cancel: load run "none": run not found`},
-		{"Advance, none", errorOf(a.Advance(ctx, none, nil)), `advance: load run "none": run not found`},
-		{"Asks, none", errorOf(a.Questions(ctx, none)), `read questions: load run "none": run not found`},
+		{"Cancel, none", check.Err(a.Cancel(ctx, none)), `cancel: load run "none": run not found`},
+		{"Advance, none", check.Err(a.Advance(ctx, none, nil)), `advance: load run "none": run not found`},
+		{"Asks, none", check.Err(a.Questions(ctx, none)), `read questions: load run "none": run not found`},
 		{"Answer, none", a.Reply(ctx, none, ask.Allow()), `load run "none": run not found`},
-		{"Replay, none", replayed(ctx, a, none), `replay: load run "none": run not found`},
+		{"Replay, none", replayed(t, a, none), `replay: load run "none": run not found`},
 
-		{"Resume, other", errorOf(other.Resume(ctx, theRun)), `run agent: load run "r": it belongs to agent "agent", and this is "other"`},
-		{"Cancel, other", errorOf(other.Cancel(ctx, theRun)), `cancel: load run "r": it belongs to agent "agent", and this is "other"`},
-		{"Replay, other", replayed(ctx, other, theRun), `replay: load run "r": it belongs to agent "agent", and this is "other"`},
+		{"Resume, other", otherResume, `run agent: load run "r": it belongs to agent "agent", and this is "other"`},
+		{"Cancel, other", check.Err(other.Cancel(ctx, theRun)), `cancel: load run "r": it belongs to agent "agent", and this is "other"`},
+		{"Replay, other", replayed(t, other, theRun), `replay: load run "r": it belongs to agent "agent", and this is "other"`},
+		{"Asks, other", check.Err(other.Questions(ctx, theRun)), `read questions: load run "r": it belongs to agent "agent", and this is "other"`},
+		{"Answer, other", otherReply, `load run "r": it belongs to agent "agent", and this is "other"`},
 
-		{"Resume, no store", errorOf(unkept.Resume(ctx, theRun)), `run agent: agent has no Options.Durable.Store`},
+		{"Resume, no store", check.Err(unkept.Resume(ctx, theRun)), `run agent: agent has no Options.Durable.Store`},
 		{"Answer, no store", unkept.Reply(ctx, theRun, ask.Allow()), `answer questions: agent has no Options.Durable.Store`},
+		{"Replay, no store", replayed(t, unkept, theRun), `replay: agent has no Options.Durable.Store`},
 
 		{"not asked", a.Reply(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow}),
 			`answer question "x" of run "r": question is not open`},
-		{"not asked, Resume", errorOf(a.Resume(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow})),
+		{"not asked, Resume", check.Err(a.Resume(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow})),
 			`run agent: answer question "x" of run "r": question is not open`},
 		{"unfit", a.Reply(ctx, theRun, run.Reply{Question: ask.ID, Action: run.ActionAccept}),
 			`answer question "` + ask.ID + `": a question of kind "approval" takes ["allow" "deny"] and not "accept": answer does not fit`},
 		{"answered", a.Reply(ctx, theRun, ask.Deny("")),
 			`answer question "` + ask.ID + `" of run "r": question already has another answer`},
-		{"answered, Resume", errorOf(a.Resume(ctx, theRun, ask.Deny(""))),
+		{"answered, Resume", check.Err(a.Resume(ctx, theRun, ask.Deny(""))),
 			`run agent: answer question "` + ask.ID + `" of run "r": question already has another answer`},
 	} {
-		if tt.got == nil || tt.got.Error() != tt.want {
-			t.Errorf("%s:\ngot  %v\nwant %s", tt.name, tt.got, tt.want)
-		}
+		check.Equal(t, tt.name, fmt.Sprint(tt.got), tt.want)
 	}
-	if err := errorOf(a.Run(ctx, human("go"), agent.WithRun("begun"))); !errors.Is(err, agent.ErrUnfinished) {
-		t.Errorf("got %v, want %v", err, agent.ErrUnfinished)
-	}
+	check.Is(t, check.Err(a.Run(ctx, human("go"), agent.WithRun("begun"))), agent.ErrUnfinished)
+	check.Is(t, replayed(t, a, none), record.ErrNotFound)
 }
 
-func fails(context.Context, prompt) (*model.Response, error) { return nil, errors.New("no key") }
-
-func replayed(ctx context.Context, a *agent.Agent, key run.Key) (err error) {
-	for _, err = range a.Replay(ctx, key, agent.Position{}) {
+// replayed is the error of a replay that has nothing else.
+func replayed(t *testing.T, a *agent.Agent, key run.Key) (failed error) {
+	t.Helper()
+	n := 0
+	for e, err := range a.Replay(t.Context(), key, agent.Position{}) {
+		check.Equal(t, "event", e, nil)
+		n, failed = n+1, err
 	}
-	return err
+	check.Equal(t, "errors", n, 1)
+	return failed
 }
 
 // A run that cannot pay for an answer says which limit stops it, how much was used, and what to raise.
 func TestLimitText(t *testing.T) {
 	ctx := t.Context()
 	helper := func(o *agent.Options) adapter.Source {
-		sub, err := agent.NewSubAgent(newAgent(t, play(counted(says("found"))), o), "helper", "Helps.")
-		check(t, err)
-		return sub
+		return sub(t, newAgent(t, play(counted(says("found"))), o), agent.NewSubAgent)
 	}
 	asksHelper := counted(uses(toolCall("1", "helper", `{"task":"`+strings.Repeat("find it ", 300)+`"}`)))
 	ofHelper := func(lead *agent.Options, sub *agent.Options) string {
 		lead.Tools = []adapter.Source{helper(sub)}
 		got, _ := newAgent(t, play(asksHelper, counted(says("done"))), lead).Run(ctx, human("go"))
-		if len(got.Warnings) != 1 {
-			t.Fatalf("got the warnings %v, want one about the helper", got.Warnings)
-		}
+		check.Equal(t, "warnings", len(got.Warnings), 1)
 		return got.Warnings[0].Text
 	}
 	for _, tt := range []struct {
 		name, got, want string
 	}{
-		{"tokens", errorOf(newAgent(t, play(says("x")), &agent.Options{Limits: run.Limits{Tokens: 50}}).Run(ctx, human("go"))).Error(),
+		{"tokens", check.Err(newAgent(t, play(says("x")), &agent.Options{Limits: run.Limits{Tokens: 50}}).Run(ctx, human("go"))).Error(),
 			`run agent: too little of a limit is left for an answer: Limits.Tokens is 50, 0 is used or reserved, and a call with about 35 tokens of input takes 99 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
-		{"cost", errorOf(newAgent(t, play(costly).called("m-1"), &agent.Options{
+		{"cost", check.Err(newAgent(t, play(costly).called("m-1"), &agent.Options{
 			Limits: run.Limits{Cost: map[string]int64{"USD": 100}}, Model: agent.ModelSettings{Prices: prices},
 		}).Run(ctx, human("go"))).Error(),
 			`run agent: too little of a limit is left for an answer: Limits.Cost is 0.0001 USD, 0 USD is used or reserved, and a call with about 35 tokens of input takes 0.000163 USD at least: raise Limits.Cost in Options.Limits or WithLimits`},
@@ -140,24 +131,18 @@ func TestLimitText(t *testing.T) {
 		{"that of the agent above", ofHelper(&agent.Options{Limits: run.Limits{Tokens: 1250}}, nil),
 			`the agent helper failed: too little of a limit is left for an answer: Limits.Tokens is 1250, 150 is used or reserved, some is kept for the answer of the agent above, and a call with about 793 tokens of input takes 857 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
 	} {
-		if tt.got != tt.want {
-			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, tt.got, tt.want)
-		}
+		check.Equal(t, tt.name, tt.got, tt.want)
 	}
 }
 
 // A warning prints as its text, also among others.
 func TestWarningAsText(t *testing.T) {
 	got := &agent.Result{Warnings: []*agent.Warning{{Text: "one"}, {EventInfo: agent.EventInfo{Path: []string{"helper"}}, Text: "the agent helper failed"}}}
-	if text := fmt.Sprint(got.Warnings[1], got.Warnings); text != "the agent helper failed [one the agent helper failed]" {
-		t.Errorf("got %s, want the texts", text)
-	}
+	check.Equal(t, "texts", fmt.Sprint(got.Warnings[1], got.Warnings), "the agent helper failed [one the agent helper failed]")
 }
 
 // A run that is held says by which process, until when, and what helps.
 func TestHeldText(t *testing.T) {
-	files, err := filestore.Open(t.TempDir(), nil)
-	check(t, err)
 	// A store that does not say which process holds a run.
 	bare := watch(record.NewMemory(), func(c *storeCall) error {
 		err := c.Do()
@@ -171,14 +156,14 @@ func TestHeldText(t *testing.T) {
 		who   string
 	}{
 		"memory": {record.NewMemory(), `the process "host/17"`},
-		"files":  {files, `the process "host/17"`},
+		"files":  {filesIn(t, t.TempDir()), `the process "host/17"`},
 		"bare":   {bare, `another process`},
 	} {
 		a := newAgent(t, play(says("x")), &agent.Options{Durable: agent.Durable{Store: tt.store}})
 		key := begun(t, a)
 		begun := time.Now()
-		check(t, errorOf(tt.store.Acquire(t.Context(), key, record.Holder{Name: "host/17", TTL: time.Hour})))
-		_, err = a.Resume(t.Context(), key)
+		check.Must(t, check.Err(tt.store.Acquire(t.Context(), key, record.Holder{Name: "host/17", TTL: time.Hour})))
+		_, err := a.Resume(t.Context(), key)
 		held, ok := errors.AsType[*record.HeldError](err)
 		if !ok || !errors.Is(err, record.ErrHeld) || held.Until.Before(begun.Add(time.Hour)) {
 			t.Errorf("%s: got %v, want a HeldError for an hour", name, err)
@@ -186,8 +171,6 @@ func TestHeldText(t *testing.T) {
 		}
 		want := fmt.Sprintf(`run agent: acquire run %q: %s holds the run until %s, and longer while it works on it: try again then, or have agent.Recover continue the run`,
 			key.ID, tt.who, held.Until.UTC().Format(time.RFC3339))
-		if err.Error() != want {
-			t.Errorf("%s:\ngot  %v\nwant %s", name, err, want)
-		}
+		check.Equal(t, name, err.Error(), want)
 	}
 }

@@ -1,7 +1,6 @@
 package agent_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,18 +12,14 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/price"
 )
 
 // The next model is asked if one cannot answer, and only if nothing was shown.
 func TestFallback(t *testing.T) {
 	fails := func(kind model.ErrorKind, shown string) step {
-		return func(_ context.Context, p prompt) (*model.Response, error) {
-			if err := p.Stream(model.Delta{Text: shown}); err != nil {
-				return nil, err
-			}
-			return nil, &model.Error{Kind: kind, Retried: true, Err: errors.New("sorry")}
-		}
+		return shows(shown, breaks(&model.Error{Kind: kind, Retried: true, Err: errors.New("sorry")}))
 	}
 	for name, tt := range map[string]struct {
 		first step
@@ -49,14 +44,11 @@ func TestFallback(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || got.Output != "hello" || len(first.prompts()) != 1 || len(second.prompts()) != 2 {
-				t.Fatalf("got %q, %v after %d and %d calls: the run stays with the model that answers", got.Output, err, len(first.prompts()), len(second.prompts()))
-			}
+			check.Must(t, err)
+			// The run stays with the model that answers.
+			check.Same(t, "answer, whose it is, and the calls of both", []any{got.Output, got.Messages[1].Model, len(first.prompts()), len(second.prompts())}, []any{"hello", "b", 1, 2})
 			if told := warningsOf(got); len(told) != 1 || !strings.Contains(told[0], "a failed and b is asked: sorry") {
 				t.Errorf("got the warnings %q", told)
-			}
-			if by := got.Messages[1].Model; by != "b" {
-				t.Errorf("the reply is said to be of %q", by)
 			}
 		})
 	}
@@ -66,29 +58,18 @@ func TestFallback(t *testing.T) {
 // failure. The model that has answered before is asked first the next time.
 func TestFallbackOfAll(t *testing.T) {
 	down := func(why string) step {
-		return func(context.Context, prompt) (*model.Response, error) {
-			return nil, &model.Error{Kind: model.ErrorUnavailable, Retried: true, Err: errors.New(why)}
-		}
+		return breaks(&model.Error{Kind: model.ErrorUnavailable, Retried: true, Err: errors.New(why)})
 	}
-	warns := func(ctx context.Context, p prompt) (*model.Response, error) {
-		reply, err := says("hello")(ctx, p)
-		reply.Warning = "an option was left out"
-		return reply, err
-	}
+	warns := changed(says("hello"), func(r *model.Response) { r.Warning = "an option was left out" })
 	a, b := play(down("a is down"), says("a is back")).called("a"), play(uses(toolCall("1", "x", "{}")), down("b is down")).called("b")
 	got := mustRun(t, newAgent(t, agent.Fallback(a, b), nil), human("go"))
-	if got.Output != "a is back" || len(warningsOf(got)) != 2 {
-		t.Errorf("got %q, %q", got.Output, warningsOf(got))
-	}
+	check.Same(t, "answer, and warnings", []any{got.Output, len(warningsOf(got))}, []any{"a is back", 2})
 	none, poor := play(down("no key")).called("a"), play(down("no money")).called("b")
-	diff(t, "warnings", warningsOf(mustRun(t, newAgent(t, agent.Fallback(none, poor, play(warns).called("c")), nil), human("go"))), []string{
+	check.Same(t, "warnings", warningsOf(mustRun(t, newAgent(t, agent.Fallback(none, poor, play(warns).called("c")), nil), human("go"))), []string{
 		"the model a failed and b is asked: no key; the model b failed and c is asked: no money; an option was left out",
 	})
 	_, err := newAgent(t, agent.Fallback(none, poor, play(down("no network"))), nil).Run(t.Context(), human("go"))
-	const want = "no network; before that, the model a failed and b is asked: no key; the model b failed and 3 is asked: no money"
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want each failure", err)
-	}
+	check.Text(t, err, "no network; before that, the model a failed and b is asked: no key; the model b failed and 3 is asked: no money")
 }
 
 // Several models are described by what all of them take, and each needs a price.
@@ -102,17 +83,11 @@ func TestFallbackInfo(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	func() {
-		defer func() {
-			if got := fmt.Sprint(recover()); !strings.Contains(got, "model 2 is a nil *openaimodel.Model") {
-				t.Errorf("got the panic %s, want the model that is nil", got)
-			}
-		}()
+		defer func() { check.Contains(t, "the panic", fmt.Sprint(recover()), "model 2 is a nil *openaimodel.Model") }()
 		agent.Fallback(first, (*openaimodel.Model)(nil))
 	}()
 	limits := run.Limits{Cost: map[string]int64{"USD": 1000}}
-	if _, err := agent.New(agent.Fallback(first, second), &agent.Options{Model: agent.ModelSettings{Prices: prices}, Limits: limits}); err == nil || !strings.Contains(err.Error(), `"other" has no price`) {
-		t.Errorf("got %v, want the model without a price", err)
-	}
+	check.Text(t, check.Err(agent.New(agent.Fallback(first, second), &agent.Options{Model: agent.ModelSettings{Prices: prices}, Limits: limits})), `"other" has no price`)
 }
 
 // A reply costs what its own model costs, also if the host gives it a dated name or another one, and whatever the order
@@ -121,22 +96,14 @@ func TestFallbackCost(t *testing.T) {
 	table := &price.Table{Date: "2026-11-22", Models: []price.Price{
 		{Model: "m", Currency: "USD", Input: 9_000_000, Output: 9_000_000}, {Model: "m-small", Currency: "USD", Input: 1_000_000, Output: 2_000_000},
 	}}
-	down := play(func(context.Context, prompt) (*model.Response, error) {
-		return nil, &model.Error{Kind: model.ErrorAuth, Err: errors.New("no key")}
-	}).called("m")
+	down := play(breaks(&model.Error{Kind: model.ErrorAuth, Err: errors.New("no key")})).called("m")
 	small := func(replies string) agent.Model {
-		return play(func(ctx context.Context, p prompt) (*model.Response, error) {
-			reply, err := counted(says("hello"))(ctx, p)
-			reply.Message.Model = replies
-			return reply, err
-		}).called("m-small")
+		return play(changed(counted(says("hello")), func(r *model.Response) { r.Message.Model = replies })).called("m-small")
 	}
 	dated, deployed := small("m-small-2026-10-01"), small("vendor-9b")
 	for _, models := range [][]agent.Model{{down, dated}, {dated, down}, {down, deployed}, {down, agent.Fallback(down, deployed)}} {
 		got := mustRun(t, newAgent(t, agent.Fallback(models...), &agent.Options{Model: agent.ModelSettings{Prices: table}, Limits: run.Limits{Cost: map[string]int64{"USD": 1_000_000}}}), human("go"))
-		if got.Usage.Cost["USD"] != 200 {
-			t.Errorf("got the cost %v, want that of the small model", got.Usage.Cost)
-		}
+		check.Equal(t, "cost, that of the small model", got.Usage.Cost["USD"], 200)
 		compactor := compact.Summarize(agent.Fallback(models...), &compact.Options{Window: 1000, KeepTurns: 1, Prices: table})
 		history := []run.Message{run.Text(run.RoleUser, "go")}
 		for range 10 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // A run with which processes have died, of a tenant that has its share, keeps no other run waiting.
@@ -17,8 +18,6 @@ func TestSuspectBeyondItsShare(t *testing.T) {
 		head run.Head
 		want bool
 	}{{head("acme", "1", 0), true}, {head("acme", "2", 5), false}, {head("other", "3", 0), true}} {
-		if got := g.start(tt.head); got != tt.want {
-			t.Errorf("%v: got %t, want %t", tt.head.Key, got, tt.want)
-		}
+		check.Equal(t, tt.head.Key, g.start(tt.head), tt.want)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -37,6 +38,11 @@ func atHand(name string) func(context.Context, *run.Question) (run.Reply, error)
 	}
 }
 
+// nameForm is a form for a name, which need not be given.
+func nameForm(message string) *sdk.ElicitParams {
+	return &sdk.ElicitParams{Message: message, RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)}
+}
+
 // eachEra runs the test with a toolset of each era.
 func eachEra(t *testing.T, client mcpclient.Options, test func(t *testing.T, toolset *adapter.Toolset)) {
 	for _, revision := range eras {
@@ -54,26 +60,18 @@ func TestElicitation(t *testing.T) {
 	for name, test := range map[string]struct {
 		next   mcp.ElicitationHandler
 		answer func(context.Context, *run.Question) (run.Reply, error)
-		want   []string
+		want   string
 	}{
-		"person at hand": {
-			nil, atHand("Ann"),
-			[]string{"box was answered: accept map[name:Ann]", "turn 1: tool ask (1) ends: accept Ann"},
-		},
-		"handler": {
-			answering("next"), nil,
-			[]string{"box was answered: accept map[name:next]", "turn 1: tool ask (1) ends: accept next"},
-		},
-		"handler that answers itself": {
-			answering("next"), atHand("Ann"),
-			[]string{"box was answered: accept map[name:next]", "turn 1: tool ask (1) ends: accept next"},
-		},
+		"person at hand":              {nil, atHand("Ann"), "Ann"},
+		"handler":                     {answering("next"), nil, "next"},
+		"handler that answers itself": {answering("next"), atHand("Ann"), "next"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachEra(t, mcpclient.Options{Elicitation: test.next}, func(t *testing.T, toolset *adapter.Toolset) {
 				a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: test.answer}})
-				got := happenings(t, a, isQuestion)
-				diff(t, "events", got, append([]string{"box asks in ask: who are you?"}, test.want...))
+				check.Same(t, "events", happenings(t, a, isQuestion), []string{
+					"box asks in ask: who are you?", "box was answered: accept map[name:" + test.want + "]", "turn 1: tool ask (1) ends: accept " + test.want,
+				})
 				if got := toolset.Catalog(profile.Plain).Call(t.Context(), lcCall("1", "ask", "{}")).Text; test.next != nil && got != "accept next" {
 					t.Errorf("outside of a run the tool says %q, want that next was asked", got)
 				}
@@ -88,9 +86,8 @@ func TestElicitationWithoutAPerson(t *testing.T) {
 		eras[0]: {"box asks in ask: who are you?", "box was answered: server error -32603: " + unasked, "turn 1: tool ask (1) ends: " + strings.Replace(failed(unasked), "calling", `multi-round-trip: fulfilling input request "name": calling`, 1)},
 		eras[1]: {"waits for 1 answers"},
 	} {
-		toolset, _ := open(t, &adapter.Options{ClientOptions: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}})
-		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, nil)
-		diff(t, revision, happenings(t, a, isQuestion), want)
+		toolset, _ := open(t, inEra(revision))
+		check.Same(t, revision, happenings(t, withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, nil), isQuestion), want)
 	}
 }
 
@@ -104,18 +101,10 @@ func TestElicitationByError(t *testing.T) {
 		}
 		return text("signed"), nil
 	})
-	toolset := openAll(t, &adapter.Options{ClientOptions: &mcpclient.Options{
-		Protocol: mcpclient.Protocol{Revision: eras[0]},
-		Timeouts: mcpclient.Timeouts{URLElicitation: -1},
-	}}, adapter.Server{Name: "box", Transport: s.connect(t)})
-	a := withTools(t, play(uses(toolCall("1", "sign", "{}")), says("done")), toolset, &agent.Options{
-		Person: agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
-			return q.Accept(nil)
-		}},
-	})
-	diff(t, "events", happenings(t, a, isQuestion), []string{
-		"box asks in sign: sign", "box was answered: accept map[]", "turn 1: tool sign (1) ends: signed",
-	})
+	toolset := s.box(t, &adapter.Options{ClientOptions: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}, Timeouts: mcpclient.Timeouts{URLElicitation: -1}}})
+	visits := func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Accept(nil) }
+	a := withTools(t, play(uses(toolCall("1", "sign", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: visits}})
+	check.Same(t, "events", happenings(t, a, isQuestion), []string{"box asks in sign: sign", "box was answered: accept map[]", "turn 1: tool sign (1) ends: signed"})
 }
 
 // With two calls under way over one pipe, the legacy era does not tell which one
@@ -131,12 +120,10 @@ func TestElicitationInParallelCalls(t *testing.T) {
 				time.Sleep(time.Second) // until both calls are here
 				return ask(ctx, r)
 			})
-			toolset := openAll(t, &adapter.Options{ClientOptions: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}},
-				adapter.Server{Name: "box", Transport: s.connect(t)})
+			toolset := s.box(t, inEra(revision))
 			model := play(uses(toolCall("1", "askLater", "{}"), toolCall("2", "askLater", "{}")), says("done"))
 			a := withTools(t, model, toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}, ParallelWrites: true})
-			got := happenings(t, a, typed("elicitation_start", "answer_start"))
-			diff(t, "questions", got, []string{want, want})
+			check.Same(t, "questions", happenings(t, a, typed("elicitation_start", "answer_start")), []string{want, want})
 		})
 	}
 }
@@ -147,14 +134,8 @@ func TestSampling(t *testing.T) {
 	})
 	eachEra(t, mcpclient.Options{Sampling: poet}, func(t *testing.T, toolset *adapter.Toolset) {
 		a := withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, nil)
-		diff(t, "events", happenings(t, a, isQuestion), []string{
-			"box samples in sample",
-			"box got a completion of poet-1",
-			"turn 1: tool sample (1) ends: roses",
-		})
-		if got := toolset.Catalog(profile.Plain).Call(t.Context(), lcCall("1", "sample", "{}")).Text; got != "roses" {
-			t.Errorf("outside of a run the tool says %q, want roses", got)
-		}
+		check.Same(t, "events", happenings(t, a, isQuestion), []string{"box samples in sample", "box got a completion of poet-1", "turn 1: tool sample (1) ends: roses"})
+		check.Equal(t, "what the tool says outside of a run", toolset.Catalog(profile.Plain).Call(t.Context(), lcCall("1", "sample", "{}")).Text, "roses")
 	})
 }
 
@@ -166,16 +147,11 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 		poem := toolset.Catalog(profile.Plain).Call(ctx, lcCall("x", "two__ask", "{}")).Text
 		return &mcp.CreateMessageResult{Model: "poet-1", Content: []mcp.Content{&mcp.TextContent{Text: poem}}}, nil
 	})
-	toolset = openAll(t, &adapter.Options{
-		AlwaysPrefix:  true,
-		ClientOptions: &mcpclient.Options{Sampling: poet},
-	}, adapter.Server{Name: "one", Transport: newServer().connect(t)}, adapter.Server{Name: "two", Transport: newServer().connect(t)})
+	toolset = openAll(t, &adapter.Options{AlwaysPrefix: true, ClientOptions: &mcpclient.Options{Sampling: poet}},
+		adapter.Server{Name: "one", Transport: newServer().connect(t)}, adapter.Server{Name: "two", Transport: newServer().connect(t)})
 	a := withTools(t, play(uses(toolCall("1", "one__sample", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
-	diff(t, "events", happenings(t, a, isQuestion), []string{
-		"one samples in sample",
-		"two asks in an unknown call: who are you?",
-		"two was answered: accept map[name:Ann]",
-		"one got a completion of poet-1",
+	check.Same(t, "events", happenings(t, a, isQuestion), []string{
+		"one samples in sample", "two asks in an unknown call: who are you?", "two was answered: accept map[name:Ann]", "one got a completion of poet-1",
 		"turn 1: tool one__sample (1) ends: accept Ann",
 	})
 }
@@ -187,10 +163,8 @@ func TestErrorOfAnswerEndsTheRun(t *testing.T) {
 		answer func(*run.Question) (run.Reply, error)
 		want   string
 	}{
-		"error": {func(*run.Question) (run.Reply, error) { return run.Reply{}, errors.New("database is down") }, "database is down"},
-		"misspelled field": {func(q *run.Question) (run.Reply, error) {
-			return q.Accept(map[string]any{"nam": "Ann"})
-		}, `field "nam`},
+		"error":            {func(*run.Question) (run.Reply, error) { return run.Reply{}, errors.New("database is down") }, "database is down"},
+		"misspelled field": {func(q *run.Question) (run.Reply, error) { return q.Accept(map[string]any{"nam": "Ann"}) }, `field "nam`},
 		"unfit": {func(q *run.Question) (run.Reply, error) {
 			return run.Reply{Question: q.ID, Action: run.ActionAccept, Content: json.RawMessage(`{"name":12.5}`)}, nil
 		}, `field "name"`},
@@ -198,9 +172,7 @@ func TestErrorOfAnswerEndsTheRun(t *testing.T) {
 	} {
 		for _, era := range eras {
 			for _, store := range []record.Store{nil, record.NewMemory()} {
-				t.Run(fmt.Sprintf("%s, %s, store %t", name, era, store != nil), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) { failsToAnswer(t, era, store, test.answer, test.want) })
-				})
+				synctestRun(t, fmt.Sprintf("%s, %s, store %t", name, era, store != nil), func(t *testing.T) { failsToAnswer(t, era, store, test.answer, test.want) })
 			}
 		}
 	}
@@ -210,9 +182,7 @@ func failsToAnswer(t *testing.T, era string, store record.Store, answer func(*ru
 	s, told := newServer(), make(chan string, 1)
 	if era == eras[0] {
 		s.addTool("ask", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			result, err := r.Session.Elicit(context.WithoutCancel(ctx), &sdk.ElicitParams{
-				Message: "who are you?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`),
-			})
+			result, err := r.Session.Elicit(context.WithoutCancel(ctx), nameForm("who are you?"))
 			if err != nil {
 				told <- err.Error()
 				return nil, err
@@ -221,27 +191,23 @@ func failsToAnswer(t *testing.T, era string, store record.Store, answer func(*ru
 			return text(result.Action), nil
 		})
 	}
-	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: era}}
-	toolset := openAll(t, &adapter.Options{ClientOptions: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
+	toolset := s.box(t, inEra(era))
 	asked := 0
 	a := withTools(t, play(uses(toolCall("1", "ask", "{}"))), toolset, &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 		asked++
 		return answer(q)
 	}}})
 	got, err := a.Run(t.Context(), human("ask me"))
-	if !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "turn 1: answer the question about ask: ") || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want the end of the run with %q", err, want)
-	}
-	if got.Status != run.StatusFailed || got.Usage.Turns != 1 || asked != 1 {
-		t.Errorf("the run is %s after %d turns and %d questions, want it failed after one", got.Status, got.Usage.Turns, asked)
-	}
+	check.Is(t, err, agent.ErrFailed)
+	check.Text(t, err, "turn 1: answer the question about ask: ")
+	check.Text(t, err, want)
+	check.Same(t, "status, turns and questions", []any{got.Status, got.Usage.Turns, asked}, []any{run.StatusFailed, 1, 1})
 	if era == eras[0] {
-		diff(t, "the server is told", <-told, "cancel")
+		check.Same(t, "the server is told", <-told, "cancel")
 	}
 }
 
-// The host is warned if a server cannot ask: by a request in the modern era, and where the client
-// has no handler.
+// The host is warned if a server cannot ask: by a request in the modern era, and where the client has no handler.
 func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 	for _, test := range []struct {
 		era, tool string
@@ -258,9 +224,7 @@ func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 		t.Run(fmt.Sprintf("%s by %s, own %t", test.era, test.tool, test.own), func(t *testing.T) {
 			s := newServer()
 			s.addTool("elicit", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				result, err := r.Session.Elicit(ctx, &sdk.ElicitParams{
-					Message: "who?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`),
-				})
+				result, err := r.Session.Elicit(ctx, nameForm("who?"))
 				if err != nil {
 					failed := new(sdk.CallToolResult)
 					failed.SetError(err)
@@ -272,52 +236,42 @@ func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 			server := adapter.Server{Name: "box", Transport: s.connect(t)}
 			if test.own {
 				client, err := mcpclient.Connect(t.Context(), server.Transport, o)
-				check(t, err)
+				check.Must(t, err)
 				defer client.Close()
 				server.Transport, server.Client = nil, client
 			}
 			toolset := openAll(t, &adapter.Options{ClientOptions: o}, server)
 			a := withTools(t, play(uses(toolCall("1", test.tool, "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
-			var got []string
-			for event := range each(t, a.Events(t.Context(), human("go"))) {
-				if warning, ok := event.(*agent.Warning); ok {
-					got = append(got, warning.Text)
-				}
-			}
-			ok := len(got) == len(test.want)
-			for i := range got {
-				ok = ok && strings.HasPrefix(got[i], fmt.Sprintf(`the tool %s of server "box" failed: `, test.tool)) && strings.Contains(got[i], test.want[i])
-			}
-			if !ok {
-				t.Errorf("got the warnings %q, want them to name %q", got, test.want)
+			got := warningsOf(mustRun(t, a, human("go")))
+			check.Equal(t, fmt.Sprintf("number of the warnings %q", got), len(got), len(test.want))
+			for i, want := range test.want {
+				prefix := fmt.Sprintf(`the tool %s of server "box" failed: `, test.tool)
+				check.Equal(t, "beginning of the warning", got[i][:min(len(got[i]), len(prefix))], prefix)
+				check.Contains(t, "warning", got[i], want)
 			}
 		})
 	}
 }
 
 func TestPanicInSamplingHandlerIsAnError(t *testing.T) {
-	poet := mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		panic("oh no")
-	})
+	poet := mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) { panic("oh no") })
 	eachEra(t, mcpclient.Options{Sampling: poet}, func(t *testing.T, toolset *adapter.Toolset) {
-		a := withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, nil)
-		got := happenings(t, a, isQuestion)
-		if len(got) != 3 || !strings.Contains(got[1], "sampling handler panicked: oh no") || strings.Contains(got[2], "goroutine") {
-			t.Errorf("events %q, want the panic in the second and no stack in the third", got)
-		}
+		got := happenings(t, withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, nil), isQuestion)
+		check.Equal(t, "events", len(got), 3)
+		check.Contains(t, "the second event", got[1], "sampling handler panicked: oh no")
+		check.Equal(t, got[2]+": has a stack", strings.Contains(got[2], "goroutine"), false)
 	})
 }
 
 func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 	for _, revision := range eras {
-		// Alone, the question belongs to its call; beside another call, the legacy
-		// era leaves open to which one.
+		// Alone, the question belongs to its call; beside another call, the legacy era leaves open to which one.
 		for name, calls := range map[string][]run.Part{
 			"alone":  {toolCall("1", "ask", "{}")},
 			"beside": {sleep("0", 60), toolCall("1", "ask", "{}")},
 		} {
 			synctestRun(t, revision+" "+name, func(t *testing.T) {
-				toolset, _ := open(t, &adapter.Options{ClientOptions: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}})
+				toolset, _ := open(t, inEra(revision))
 				returned := false
 				slow := func(ctx context.Context, _ *run.Question) (run.Reply, error) {
 					<-ctx.Done()
@@ -326,16 +280,8 @@ func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 					return run.Reply{}, ctx.Err()
 				}
 				a := withTools(t, play(uses(calls...)), toolset, &agent.Options{Person: agent.Person{Reply: slow}})
-				for e := range each(t, a.Events(t.Context(), human("go"))) {
-					_, legacy := e.(*agent.ElicitationStart)
-					if _, modern := e.(*agent.ReplyStart); legacy || modern {
-						synctest.Wait()
-						break
-					}
-				}
-				if !returned {
-					t.Error("the range was over before the callback returned")
-				}
+				leaves(t, a, typed("elicitation_start", "answer_start"))
+				check.Equal(t, "the callback returned before the range was over", returned, true)
 			})
 		}
 	}
@@ -351,8 +297,9 @@ func hasty(t *testing.T, asking <-chan struct{}) *adapter.Toolset {
 		<-asking
 		return text("never mind"), nil
 	})
-	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
-	return openAll(t, &adapter.Options{ClientOptions: client, Policy: adapter.Policy{IdleTimeout: 2 * time.Minute}}, adapter.Server{Name: "box", Transport: s.connect(t)}) // a held question does not count
+	opts := inEra(eras[0])
+	opts.Policy.IdleTimeout = 2 * time.Minute // a held question does not count
+	return s.box(t, opts)
 }
 
 // A server may ask, and answer its calls before it has an answer itself. Here
@@ -372,12 +319,9 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 			_, answer := e.(*agent.Output)
 			return answer || isQuestion(e)
 		})
-		diff(t, "events", got, []string{
-			"box asks in an unknown call: who?",
-			"turn 1: tool hasty (1) ends: never mind",
-			"turn 1: tool sleep (2) ends: slept 5 s",
-			"box was answered: cancel map[]",
-			"answer: done (answer)",
+		check.Same(t, "events", got, []string{
+			"box asks in an unknown call: who?", "turn 1: tool hasty (1) ends: never mind", "turn 1: tool sleep (2) ends: slept 5 s",
+			"box was answered: cancel map[]", "answer: done (answer)",
 		})
 	})
 }
@@ -385,11 +329,11 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 // A connection of the host's own brings its questions into the run as well.
 func TestElicitationOverAClientOfTheHost(t *testing.T) {
 	client, err := mcpclient.Connect(t.Context(), newServer().connect(t), adapter.WithOrigin(nil, "box"))
-	check(t, err)
+	check.Must(t, err)
 	defer client.Close()
 	toolset := openAll(t, nil, adapter.Server{Name: "box", Client: client})
 	a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
-	diff(t, "events", happenings(t, a, isQuestion), []string{
+	check.Same(t, "events", happenings(t, a, isQuestion), []string{
 		"box asks in ask: who are you?", "box was answered: accept map[name:Ann]", "turn 1: tool ask (1) ends: accept Ann",
 	})
 }
@@ -420,15 +364,13 @@ func TestErrorOfAnswerInARound(t *testing.T) {
 	for name, round := range map[string]sdk.InputRequestMap{"two forms": {"a": form, "b": form}, "a form and a completion": {"a": form, "b": poem}} {
 		synctestRun(t, name, func(t *testing.T) {
 			s := newServer()
-			s.addTool("two", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				return &sdk.CallToolResult{InputRequests: round}, nil
-			})
+			s.addTool("two", gives(&sdk.CallToolResult{InputRequests: round}))
 			client := &mcpclient.Options{Sampling: writes, Protocol: mcpclient.Protocol{Revision: eras[1]}}
-			toolset := openAll(t, &adapter.Options{ClientOptions: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
+			toolset := s.box(t, &adapter.Options{ClientOptions: client})
 			a := withTools(t, play(uses(toolCall("1", "two", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{slow}, Person: agent.Person{Reply: person}})
-			if _, err := a.Run(t.Context(), human("go")); !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "the UI is gone") {
-				t.Errorf("got %v, want the end of the run with the error of the person", err)
-			}
+			err := check.Err(a.Run(t.Context(), human("go")))
+			check.Is(t, err, agent.ErrFailed)
+			check.Text(t, err, "the UI is gone")
 		})
 	}
 }
@@ -468,15 +410,14 @@ func TestWarningOfAQuestionThatIsNotAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, _ := legacyProcess(t, tt.store, play(quiz(1), says("done")), tt.opts)
 			got := mustRun(t, a, human("go"))
-			diff(t, "result of the call", lines(got.Messages)[2], fmt.Sprintf("tool: 1/quiz→%q", failed(unasked)))
-			diff(t, "warnings", warningsOf(got), tt.want)
+			check.Same(t, "result of the call", lines(got.Messages)[2], fmt.Sprintf("tool: 1/quiz→%q", failed(unasked)))
+			check.Same(t, "warnings", warningsOf(got), tt.want)
 		})
 	}
 }
 
 // The host is warned if a run waits, and only the caller's result can go on.
 func TestWarningOfAWaitThatIsNotKept(t *testing.T) {
-	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
 	for name, tt := range map[string]struct {
 		opts agent.Options
 		want []string
@@ -486,12 +427,10 @@ func TestWarningOfAWaitThatIsNotKept(t *testing.T) {
 		"a host that answers later": {agent.Options{Person: agent.Person{Reply: notNow}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tt.opts.Tools, tt.opts.Person.Approve = []adapter.Source{pay}, agent.AskPerson
-			got, err := newAgent(t, play(uses(toolCall("1", "pay", "{}"))), &tt.opts).Run(t.Context(), human("go"))
-			if err != nil || got.Status != run.StatusWaiting {
-				t.Fatalf("got %s, %v, want a run that waits", got.Status, err)
-			}
-			diff(t, "warnings", warningsOf(got), tt.want)
+			tt.opts.Tools, tt.opts.Person.Approve = []adapter.Source{paying(new(int))}, agent.AskPerson
+			got := mustRun(t, newAgent(t, play(uses(toolCall("1", "pay", "{}"))), &tt.opts), human("go"))
+			check.Equal(t, "status", got.Status, run.StatusWaiting)
+			check.Same(t, "warnings", warningsOf(got), tt.want)
 		})
 	}
 }
@@ -502,56 +441,35 @@ func TestFirstReplyCounts(t *testing.T) {
 	for name, open := range everyStore {
 		synctestRun(t, name, func(t *testing.T) {
 			store, calls := open(t), 0
-			pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) {
-				calls++
-				return "paid", nil
-			}, nil)
 			other := newAgent(t, play(says("no")), &agent.Options{Durable: agent.Durable{Store: store}})
 			a := newAgent(t, play(uses(toolCall("1", "pay", "{}")), says("done")), &agent.Options{
-				Tools: []adapter.Source{pay}, Durable: agent.Durable{Store: store},
+				Tools: []adapter.Source{paying(&calls)}, Durable: agent.Durable{Store: store},
 				Person: agent.Person{Approve: agent.AskPerson, Reply: func(ctx context.Context, q *run.Question) (run.Reply, error) {
-					check(t, other.Reply(ctx, theRun, q.Deny("too expensive")))
+					check.Must(t, other.Reply(ctx, theRun, q.Deny("too expensive")))
 					return q.Allow(), nil
 				}},
 			})
-			got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-			if said := results(got.Messages); err != nil || calls > 0 || !strings.Contains(said[0], "too expensive") {
-				t.Errorf("got %v, %d calls and %q, want that the call is denied", err, calls, said)
-			}
+			got := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
+			check.Equal(t, "calls", calls, 0)
+			check.Contains(t, "result", results(got.Messages)[0], "too expensive")
 		})
 	}
 }
 
-// lateLoads is a store that another process replies to after each load.
-type lateLoads struct {
-	record.Store
-	reply func(context.Context)
-}
-
-func (s lateLoads) Load(ctx context.Context, key run.Key) (*record.Log, error) {
-	log, err := s.Store.Load(ctx, key)
-	s.reply(ctx)
-	return log, err
-}
-
 // A reply that the store accepts when Person.Reply has returned is refused, or counts.
 func TestFirstReplyCountsToTheEnd(t *testing.T) {
-	calls := 0
-	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) {
-		calls++
-		return "paid", nil
-	}, nil)
+	calls, accepted := 0, false
 	var denial *run.Reply
-	accepted := false
-	store := lateLoads{record.NewMemory(), nil}
-	inner := store.Store
-	store.reply = func(ctx context.Context) {
-		if denial != nil {
-			accepted = accepted || inner.Reply(ctx, theRun, []run.Reply{*denial}) == nil
+	inner := record.NewMemory()
+	store := watch(inner, func(c *storeCall) error {
+		err := c.Do()
+		if c.Method == "load" && denial != nil { // another process replies after each load
+			accepted = accepted || inner.Reply(c.Ctx, theRun, []run.Reply{*denial}) == nil
 		}
-	}
+		return err
+	})
 	a := newAgent(t, play(uses(toolCall("1", "pay", "{}")), says("done")), &agent.Options{
-		Tools: []adapter.Source{pay}, Durable: agent.Durable{Store: store},
+		Tools: []adapter.Source{paying(&calls)}, Durable: agent.Durable{Store: store},
 		Person: agent.Person{Approve: agent.AskPerson, Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 			no := q.Deny("too expensive")
 			no.At = time.Now().UTC()
@@ -559,8 +477,6 @@ func TestFirstReplyCountsToTheEnd(t *testing.T) {
 			return q.Allow(), nil
 		}},
 	})
-	_, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-	if err != nil || (calls > 0) == accepted {
-		t.Errorf("got %v and %d calls, and a denial that was accepted: %v", err, calls, accepted)
-	}
+	mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
+	check.Equal(t, "the call was made if the denial was not accepted", calls > 0, !accepted)
 }

@@ -17,14 +17,12 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestHooks(t *testing.T) {
 	toolset, s := open(t, nil)
-	model := play(
-		uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "fail", `{}`), toolCall("3", "sleep", `{"seconds":1}`)),
-		says("done, 4111 1111"),
-	)
+	model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "fail", `{}`), toolCall("3", "sleep", `{"seconds":1}`)), says("done, 4111 1111"))
 	asked := false
 	hook := agent.Hook{
 		BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error {
@@ -56,22 +54,17 @@ func TestHooks(t *testing.T) {
 		return approval.Allow(), nil
 	}
 	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Hooks: []agent.Hook{hook}, Person: agent.Person{Approve: approve}}), human("go"))
-	diff(t, "history", lines(got.Messages)[2:], []string{
+	check.Same(t, "history", lines(got.Messages)[2:], []string{
 		`tool: 1/echo→"{\"x\":2}"`, `tool: 2/fail→"Error: d*** full"`, `tool: 3/sleep→"Error: the call of sleep was denied: no time. Nothing was done."`, `ai: "done, ****"`,
 	})
-	if got.Output != "done, ****" || asked || s.most.Load() > 0 {
-		t.Errorf("got %q; asked about the denied call: %v; it ran: %v", got.Output, asked, s.most.Load() > 0)
-	}
+	check.Same(t, "answer, and whether the denied call was asked about and ran", []any{got.Output, asked, s.most.Load()}, []any{"done, ****", false, int32(0)})
 	for _, p := range model.prompts() {
-		if last := lines(p.Request.Messages[len(p.Request.Messages)-1:])[0]; last != `human: "(be kind)"` {
-			t.Errorf("the model got %s last", last)
-		}
+		check.Equal(t, "the last message", lines(p.Request.Messages[len(p.Request.Messages)-1:])[0], `human: "(be kind)"`)
 	}
 }
 
-// A hook that fails ends the run, and so does one that leaves what cannot be used: no request,
-// calls in another form than the history has them, or arguments that do not fit. The model has not
-// written them.
+// A hook that fails ends the run, and so does one that leaves what cannot be used: no request, calls in another form
+// than the history has them, or arguments that do not fit. The model has not written them.
 func TestHookFails(t *testing.T) {
 	stop := errors.New("too risky")
 	after := func(change func(*run.Message)) agent.Hook {
@@ -86,8 +79,7 @@ func TestHookFails(t *testing.T) {
 		"after the model":  {agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return stop }}, "after the model: too risky", false},
 		"before tool":      {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return stop }}, `before tool "echo": too risky`, false},
 		"after tool":       {agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return stop }}, `after tool "echo": too risky`, true},
-		"no request": {agent.Hook{BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error { c.Request = nil; return nil }},
-			"before the model: the request is missing", false},
+		"no request":       {agent.Hook{BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error { c.Request = nil; return nil }}, "before the model: the request is missing", false},
 		"bad arguments": {agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
 			c.Arguments = json.RawMessage(`{"x":"all"}`)
 			return nil
@@ -108,26 +100,18 @@ func TestHookFails(t *testing.T) {
 		}, nil)
 		a := newAgent(t, play(uses(toolCall("1", "echo", `{"x":300}`))), &agent.Options{Tools: []adapter.Source{echo}, Hooks: []agent.Hook{tt.hook}})
 		got, err := a.Run(t.Context(), human("go"))
-		if err == nil || !strings.Contains(err.Error(), "hook 0, "+tt.want) || got.Status != run.StatusFailed || ran != tt.ran {
-			t.Errorf("%s: got %v and %+v, the call ran: %v; want %q", name, err, got, ran, tt.want)
-		}
+		check.Text(t, err, "hook 0, "+tt.want, name)
+		check.Same(t, name+": status, and whether the call ran", []any{got.Status, ran}, []any{run.StatusFailed, tt.ran})
 	}
 }
 
-// A model call that fails for a passing reason is made again, unless something of its
-// reply was shown.
+// A model call that fails for a passing reason is made again, unless something of its reply was shown.
 func TestModelRetries(t *testing.T) {
 	fails := func(e model.Error) step {
 		e.Err = errors.New("busy")
-		return func(context.Context, prompt) (*model.Response, error) { return nil, &e }
+		return breaks(&e)
 	}
 	busy := fails(model.Error{Kind: model.ErrorRateLimit})
-	shown := func(ctx context.Context, p prompt) (*model.Response, error) {
-		if err := p.Stream(model.Delta{Text: "He"}); err != nil {
-			return nil, err
-		}
-		return busy(ctx, p)
-	}
 	for name, tt := range map[string]struct {
 		steps   []step
 		retries int
@@ -141,8 +125,8 @@ func TestModelRetries(t *testing.T) {
 		"as asked":    {[]step{fails(model.Error{Kind: model.ErrorRateLimit, RetryAfter: 20 * time.Second}), says("hi")}, 0, 2, true},
 		"too long":    {[]step{fails(model.Error{Kind: model.ErrorUnavailable, RetryAfter: time.Minute})}, 0, 1, false},
 		"no key":      {[]step{fails(model.Error{Kind: model.ErrorAuth})}, 0, 1, false},
-		"shown":       {[]step{shown, says("hi")}, 0, 1, false},
-		"not passing": {[]step{func(context.Context, prompt) (*model.Response, error) { return nil, errors.New("no key") }}, 0, 1, false},
+		"shown":       {[]step{shows("He", busy), says("hi")}, 0, 1, false},
+		"not passing": {[]step{breaks(errors.New("no key"))}, 0, 1, false},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			model, began := play(tt.steps...).streaming(), time.Now()
@@ -150,9 +134,7 @@ func TestModelRetries(t *testing.T) {
 			if waited := time.Since(began); (waited > 0) != (tt.calls > 1) || tt.calls > 2 && waited < 1500*time.Millisecond {
 				t.Errorf("waited %v for %d calls, want longer after each failure", waited, tt.calls)
 			}
-			if (err == nil) != tt.ok || len(model.prompts()) != tt.calls {
-				t.Errorf("got %v after %d calls, want ok %v after %d", err, len(model.prompts()), tt.ok, tt.calls)
-			}
+			check.Same(t, "success, and calls of the model", []any{err == nil, len(model.prompts())}, []any{tt.ok, tt.calls})
 		})
 	}
 }
@@ -168,7 +150,6 @@ func TestCompaction(t *testing.T) {
 
 // A hook reads the state while other calls change it.
 func TestHookReadsTheState(t *testing.T) {
-	toolset, _ := open(t, nil)
 	calls := make([]run.Part, 8)
 	for i := range calls {
 		calls[i] = toolCall(string(rune('a'+i)), "echo", `{}`)
@@ -177,7 +158,7 @@ func TestHookReadsTheState(t *testing.T) {
 		_, err := s.MarshalJSON() // reads all of it, while other calls come to their ends
 		return err
 	}}
-	mustRun(t, withTools(t, play(uses(calls...), says("done")), toolset, &agent.Options{Hooks: []agent.Hook{hook}}), human("go"))
+	mustRun(t, boxed(t, play(uses(calls...), says("done")), &agent.Options{Hooks: []agent.Hook{hook}}), human("go"))
 }
 
 // A result on which a hook fails is withheld: from the events, and from the model of the next
@@ -206,14 +187,12 @@ func TestHookFailsAfterTool(t *testing.T) {
 			}
 			model := play(says("done"))
 			second, _ := process(t, store, model, agent.Options{})
-			var err error
 			if ends {
-				_, err = second.Resume(t.Context(), theRun)
+				resumed(t, second)
 			} else {
-				_, err = second.Run(t.Context(), human("and?"), agent.WithRun(theRun.ID))
+				mustRun(t, second, human("and?"), agent.WithRun(theRun.ID))
 			}
-			check(t, err)
-			diff(t, "what the model reads", lines(model.prompts()[0].Request.Messages)[2], `tool: 1/echo→"Error: the call of echo ended, and its result is withheld: a check of it failed."`)
+			check.Same(t, "what the model reads", lines(model.prompts()[0].Request.Messages)[2], `tool: 1/echo→"Error: the call of echo ended, and its result is withheld: a check of it failed."`)
 		})
 	}
 }
@@ -240,17 +219,14 @@ func TestHookAtTheEnd(t *testing.T) {
 			}}
 			store, model := record.NewMemory(), turnsOf{turns: 1}
 			first := worker(t, model, func() {}, agent.Options{Durable: agent.Durable{Store: store}, Hooks: []agent.Hook{guard}})
-			if _, err := first.Run(ctx, human("go"), agent.WithRun(theRun.ID)); err == nil {
-				t.Error("the run has ended with its process")
-			}
+			check.Fails(t, check.Err(first.Run(ctx, human("go"), agent.WithRun(theRun.ID))), "the run")
 			got := resumed(t, worker(t, model, func() {}, agent.Options{Durable: agent.Durable{Store: store}}))
-			diff(t, "what the model reads", lines(got.Messages)[2], fmt.Sprintf("tool: 0/work→%q", test.want))
+			check.Same(t, "what the model reads", lines(got.Messages)[2], fmt.Sprintf("tool: 0/work→%q", test.want))
 		})
 	}
 }
 
-// A hook ends the run with an answer, at each of the four points, and the history stays
-// one that providers take.
+// A hook ends the run with an answer, at each of the four points, and the history stays one that providers take.
 func TestStop(t *testing.T) {
 	stop := agent.StopRun("enough")
 	for name, tt := range map[string]struct {
@@ -282,27 +258,20 @@ func TestStop(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			toolset, _ := open(t, nil)
 			model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)))
-			store := record.NewMemory()
-			a := withTools(t, model, toolset, &agent.Options{Hooks: []agent.Hook{tt.hook}, Durable: agent.Durable{Store: store}, Limits: run.Limits{Parallel: 1}})
+			opts := &agent.Options{Hooks: []agent.Hook{tt.hook}, Durable: agent.Durable{Store: record.NewMemory()}, Limits: run.Limits{Parallel: 1}}
+			a := boxed(t, model, opts)
 			got := mustRun(t, a, human("go"))
-			if got.Status != run.StatusFinished || got.StopReason != agent.StopHook || got.Output != "enough" || len(model.prompts()) != 1 {
-				t.Errorf("got %+v after %d model calls", got, len(model.prompts()))
-			}
-			diff(t, "history", lines(got.Messages), tt.want)
-			again := &agent.Result{Messages: human("go")}
-			for e := range each(t, a.Replay(t.Context(), run.Key{ID: agent.Inside(got.State).ID}, agent.Position{})) {
-				again.Add(e)
-			}
-			diff(t, "history of the replay", lines(again.Messages), tt.want)
+			check.Same(t, "end", []any{got.Status, got.StopReason, got.Output, len(model.prompts())}, []any{run.StatusFinished, agent.StopHook, "enough", 1})
+			check.Same(t, "history", lines(got.Messages), tt.want)
+			_, again := played(t, a.Replay(t.Context(), run.Key{ID: agent.Inside(got.State).ID}, agent.Position{}))
+			check.Same(t, "history of the replay", append([]string{`human: "go"`}, lines(again.Messages)...), tt.want)
 		})
 	}
 }
 
-// What a hook has decided is kept with the outcome of the call: another process, without
-// the hook, ends the run in the same way once a call that was sent has its result. A call
-// that will not be made is not asked about.
+// What a hook has decided is kept with the outcome of the call: another process, without the hook, ends the run in the
+// same way once a call that was sent has its result. A call that will not be made is not asked about.
 func TestStopIsKept(t *testing.T) {
 	store := record.NewMemory()
 	opts := agent.Options{Person: agent.Person{Approve: func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
@@ -318,45 +287,12 @@ func TestStopIsKept(t *testing.T) {
 	model := play(uses(toolCall("1", "ask", "{}"), toolCall("2", "echo", `{"x":1}`), toolCall("3", "echo", `{"x":2}`)))
 	first, _ := process(t, store, model, stopping)
 	got := asks(t, first, 1, run.QuestionForm)
-	answer := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
 	second, _ := process(t, store, play(says("never asked")), opts)
-	got, err := second.Resume(t.Context(), theRun, answer)
-	if err != nil || got.StopReason != agent.StopHook {
-		t.Fatalf("got %+v, %v", got, err)
-	}
-	diff(t, "history", lines(got.Messages)[2:], []string{
+	got = resumed(t, second, accepted(t, got.Questions[0], map[string]any{"name": "Ann"}))
+	check.Equal(t, "stop reason", got.StopReason, agent.StopHook)
+	check.Same(t, "history", lines(got.Messages)[2:], []string{
 		`tool: 1/ask→"accept Ann"`, `tool: 2/echo→"{\"x\":1}"`, `tool: 3/echo→"The call was not made: the run was stopped."`, `ai: "{\"x\":1}"`,
 	})
-}
-
-// A call that waits for a sign-in is not made after a stop, and the person is not waited for.
-func TestStopEndsSignIn(t *testing.T) {
-	for _, prompted := range []bool{false, true} {
-		synctestRun(t, fmt.Sprint("a person is asked: ", prompted), func(t *testing.T) {
-			g := newGate(t)
-			local := adapter.Func("local", "x", func(context.Context, struct{}) (string, error) {
-				time.Sleep(time.Second) // until the sign-in is asked for
-				return "ok", nil
-			}, nil)
-			opts := agent.Options{Tools: []adapter.Source{local}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall, _ *run.Part) error {
-				return agent.StopRun("enough")
-			}}}}
-			if prompted {
-				opts.Person.Reply = func(ctx context.Context, q *run.Question) (run.Reply, error) {
-					<-ctx.Done()
-					g.sign(true)
-					return q.Accept(nil)
-				}
-			}
-			got := mustRun(t, g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}"), toolCall("2", "local", "{}"))), opts), human("go"))
-			diff(t, "history", lines(got.Messages)[2:], []string{
-				`tool: 1/echo→"The call was not made: the run was stopped."`, `tool: 2/local→"ok"`, `ai: "enough"`,
-			})
-			if g.ran != 0 {
-				t.Errorf("%d calls were sent after the stop", g.ran)
-			}
-		})
-	}
 }
 
 // The answer of a hook to As is its JSON.

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // hostile is a run among hostile tools, servers, models and stores.
@@ -102,13 +103,11 @@ var hostiles = map[string]hostile{
 	"a tool that floods":            {slow: true, tool: gives(text(strings.Repeat("flood ", 1<<17))), opts: fewTurns, stop: agent.StopMaxTurns, told: "bytes were cut"},
 	"a tool of thousands of parts":  {slow: true, tool: gives(parts(10_000, &sdk.TextContent{Text: "part"})), opts: fewTurns, stop: agent.StopMaxTurns},
 	"a tool of thousands of images": {slow: true, tool: gives(parts(1_000, &sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 100)})), opts: fewTurns, stop: agent.StopMaxTurns},
-	"a tool that hangs": {
-		tool: func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		},
-		stop: agent.StopMaxFailures, told: "neither an answer nor progress",
+	"a tool that hangs": {tool: func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
 	},
+		stop: agent.StopMaxFailures, told: "neither an answer nor progress"},
 	"endless progress": {tool: func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		for i := 0; ctx.Err() == nil; i++ {
 			p := &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i), Message: strings.Repeat("x", 1000)}
@@ -168,9 +167,8 @@ var hostiles = map[string]hostile{
 	"a store that panics": {store: panics, err: "the store panicked: hostile"},
 }
 
-// TestHostile has each run end within its limits and say why, in a bubble that notices
-// goroutines that are left. Its history is valid for each provider, and it takes another
-// input.
+// TestHostile has each run end within its limits and say why, in a bubble that notices goroutines that are left. Its
+// history is valid for each provider, and it takes another input.
 func TestHostile(t *testing.T) {
 	for name, tt := range hostiles {
 		t.Run(name, func(t *testing.T) {
@@ -220,8 +218,7 @@ func (h *hostile) agent(t *testing.T, model *script, opts agent.Options) *agent.
 		h.tool = gives(text("ok"))
 	}
 	s.addTool("x", h.tool)
-	toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
-	return withTools(t, model, toolset, &opts)
+	return withTools(t, model, s.box(t, nil), &opts)
 }
 
 // A run keeps 64 MiB of what servers ask since the last input, in whatever process.
@@ -233,16 +230,13 @@ func TestRoundsOfARun(t *testing.T) {
 			model := play(uses(toolCall("", "x", "{}")), says("done"))
 			got := mustRun(t, h.agent(t, model, agent.Options{}), human("go"))
 			kept := agent.Inside(got.State).Spent.Rounds
-			if got.Status != run.StatusWaiting || kept < 1000 {
-				t.Fatalf("got a run that is %s with %d bytes kept", got.Status, kept)
-			}
+			check.Equal(t, "status", got.Status, run.StatusWaiting)
+			within(t, "bytes that are kept", kept, 1000, bound)
 			if name == "over" {
 				agent.Inside(got.State).Spent.Rounds = bound - kept + 1
 			}
-			answer := accepted(t, got.Questions[0], map[string]any{})
-			state := got.State
-			for range each(t, h.agent(t, model, agent.Options{Person: agent.Person{Reply: accepts}}).ResumeStateEvents(t.Context(), state, answer)) {
-			}
+			state, answer := got.State, accepted(t, got.Questions[0], map[string]any{})
+			played(t, h.agent(t, model, agent.Options{Person: agent.Person{Reply: accepts}}).ResumeStateEvents(t.Context(), state, answer))
 			if said := last(state.History()[:len(state.History())-1]); !strings.Contains(said, told) || state.Usage().Rounds > bound {
 				t.Errorf("the model is told %.300q, and %d bytes are kept", said, state.Usage().Rounds)
 			}
@@ -250,33 +244,20 @@ func TestRoundsOfARun(t *testing.T) {
 	}
 }
 
-// goOn gives the run another input, with a model that answers. A run that is not over comes
-// to its end before.
+// goOn gives the run another input, with a model that answers. A run that is not over comes to its end before.
 func (h *hostile) goOn(t *testing.T, opts agent.Options) {
 	model := play(says("fine"))
 	a := h.agent(t, model, opts)
-	if log, err := opts.Durable.Store.Load(t.Context(), theRun); err != nil {
-		t.Fatal(err)
-	} else if !log.Head.Status.Ended() {
-		if _, err := a.Resume(t.Context(), theRun); err != nil {
-			t.Fatalf("resume: %v", err)
-		}
+	if !load(t, opts.Durable.Store, theRun).Head.Status.Ended() {
+		resumed(t, a)
 	}
-	got, err := a.Run(t.Context(), human("and?"), agent.WithRun(theRun.ID))
-	if err != nil || got.Output != "fine" {
-		t.Fatalf("got %q, %v, want an answer to the next input", got.Output, err)
-	}
+	check.Equal(t, "answer to the next input", mustRun(t, a, human("and?"), agent.WithRun(theRun.ID)).Output, "fine")
 	h.valid(t, model)
 }
 
 // last is the text of the last result.
 func last(messages []run.Message) (text string) {
-	for _, m := range messages {
-		for _, p := range m.Parts {
-			if p.Type == run.PartResult {
-				text = p.Text
-			}
-		}
+	for _, text = range results(messages) {
 	}
 	return text
 }
@@ -316,8 +297,7 @@ func encoded(t *testing.T, dialect string, r model.Request) []llms.MessageConten
 	return k.messages
 }
 
-// valid checks for calls without their results, results without calls, empty messages, and bad names and
-// arguments.
+// valid checks for calls without their results, results without calls, empty messages, and bad names and arguments.
 func valid(t *testing.T, dialect string, messages []llms.MessageContent) {
 	t.Helper()
 	open := map[string]bool{}
@@ -351,9 +331,7 @@ func valid(t *testing.T, dialect string, messages []llms.MessageContent) {
 			}
 		}
 	}
-	if len(open) > 0 {
-		t.Fatalf("%d calls at the end have no results", len(open))
-	}
+	check.Equal(t, "calls at the end without results", len(open), 0)
 }
 
 func isObject(text string) bool {
@@ -376,9 +354,7 @@ func TestAgentCallsItself(t *testing.T) {
 		}, nil)
 		model := play(onInput(uses(toolCall("1", "self", `{"Task":"again"}`)), says("enough")))
 		a = newAgent(t, model, &agent.Options{Tools: []adapter.Source{self}})
-		got := mustRun(t, a, human("go"))
-		if got.Output != "enough" || len(model.prompts()) != 10 || deepest == nil || !strings.Contains(deepest.Error(), "Limits.Depth") {
-			t.Errorf("got %q after %d calls of the model, and %v", got.Output, len(model.prompts()), deepest)
-		}
+		check.Same(t, "answer, and calls of the model", []any{mustRun(t, a, human("go")).Output, len(model.prompts())}, []any{"enough", 10})
+		check.Text(t, deepest, "Limits.Depth")
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
@@ -49,12 +50,8 @@ func handleIn(result string) string {
 
 // finder exports all items, looks for the one with its id, reads its third field, and answers with that. It goes by the
 // history alone, and so continues in another process.
-type finder struct {
-	*agenttest.Model
-}
-
-func newFinder() finder {
-	return finder{agenttest.PlayRepeating(func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
+func newFinder() *agenttest.Model {
+	return agenttest.PlayRepeating(func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 		results := results(p.Request.Messages)
 		read := func(arguments string) agenttest.Step {
 			return agenttest.CallTools(agenttest.ToolCall{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,%s}`, handleIn(results[0]), arguments)})
@@ -73,7 +70,7 @@ func newFinder() finder {
 			next = agenttest.Say(results[2])
 		}
 		return next(ctx, p)
-	})}
+	})
 }
 
 const foundNote = `{"note":"the answer"}`
@@ -88,26 +85,16 @@ func TestKeptResult(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, m := open(t), newFinder()
 			a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{exporting(items)}})
-			got, err := a.Run(t.Context(), human("go"), agent.WithRun("r"))
-			if err != nil || got.Output != foundNote {
-				t.Fatalf("got %q, %v", got.Output, err)
-			}
+			got := answers(t, a, foundNote, agent.WithRun("r"))
 			said := results(agent.Inside(got.State).History)
-			if n := len(said[1]) + len(said[2]); len(said) != 3 || n > 4<<10 {
-				t.Errorf("got %d results, and %d bytes for the field", len(said), n)
-			}
-			if tokens := model.Tokens(&model.Request{System: said[0]}, &model.Info{}); tokens > 4400 {
-				t.Errorf("the shortened result has about %d tokens, want 4,000", tokens)
-			}
-			if want := fmt.Sprintf(`; the whole is json: {"items":[%d objects],"next":string} …]`, items); !strings.Contains(said[0], want) {
-				t.Errorf("the shortened result does not say %q: %.300q", want, said[0][len(said[0])/2:])
-			}
-			prompts := m.Turns()
-			diff(t, "tools before", prompts[0].Tools(), []string{"export"})
-			diff(t, "tools after", prompts[1].Tools(), []string{"export", "read_result"})
-			if len(agent.Inside(got.State).Kept) != 1 || agent.Inside(got.State).Kept[0].Handle != handleIn(said[0]) {
-				t.Errorf("got the kept results %+v", agent.Inside(got.State).Kept)
-			}
+			check.Equal(t, "results", len(said), 3)
+			within(t, "bytes for the field", len(said[1])+len(said[2]), 0, 4<<10)
+			within(t, "tokens of the shortened result", model.Tokens(&model.Request{System: said[0]}, &model.Info{}), 0, 4400)
+			check.Contains(t, "the shortened result", said[0], fmt.Sprintf(`; the whole is json: {"items":[%d objects],"next":string} …]`, items))
+			check.Same(t, "tools before", m.Turns()[0].Tools(), []string{"export"})
+			check.Same(t, "tools after", m.Turns()[1].Tools(), []string{"export", "read_result"})
+			kept := agent.Inside(got.State).Kept
+			check.Same(t, "kept results, and the handle", []any{len(kept), kept[0].Handle}, []any{1, handleIn(said[0])})
 			for _, err := range record.Verify(t.Context(), store, record.Query{AllTenants: true}) {
 				t.Error(err)
 			}
@@ -119,20 +106,24 @@ func TestKeptResult(t *testing.T) {
 func TestSmallResultTokens(t *testing.T) {
 	for _, tokens := range []int{1, 50, 200} {
 		opts := &agent.Options{Durable: agent.Durable{Store: record.NewMemory(), ResultTokens: tokens}, Tools: []adapter.Source{exporting(1000)}}
-		m := newFinder()
-		got := mustRun(t, newAgent(t, m, opts), human("go"))
-		if said := results(agent.Inside(got.State).History); got.Output != foundNote || len(said[0]) > 1<<10 {
-			t.Errorf("%d tokens: got %q, and results %.1200q", tokens, got.Output, said)
-		}
+		got := answers(t, newAgent(t, newFinder(), opts), foundNote)
+		within(t, fmt.Sprint("bytes of a result of tokens: ", tokens), len(results(agent.Inside(got.State).History)[0]), 0, 1<<10)
 	}
 }
 
-// TestNotKept has results that are cut, or given as they are.
+// TestNotKept has results that are cut, or given as they are, also by a store that does not take a blob.
 func TestNotKept(t *testing.T) {
+	refuses := func(c *storeCall) error {
+		if c.Method == "put" {
+			return record.ErrTooLarge
+		}
+		return c.Do()
+	}
 	for name, opts := range map[string]*agent.Options{
 		"without a store":       {},
 		"negative":              {Durable: agent.Durable{Store: record.NewMemory(), ResultTokens: -1}},
 		"a store without blobs": {Durable: agent.Durable{Store: plainStore{record.NewMemory()}}},
+		"a store that refuses":  {Durable: agent.Durable{Store: watch(record.NewMemory(), refuses)}},
 		"a hook that withholds": {Durable: agent.Durable{Store: record.NewMemory()}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, _ *agent.ToolCall, r *run.Part) error {
 			r.Text = "withheld"
 			return nil
@@ -144,17 +135,15 @@ func TestNotKept(t *testing.T) {
 		if opts.Durable.Store != nil {
 			in = append(in, agent.WithRun("r"))
 		}
-		got, err := newAgent(t, m, opts).Run(t.Context(), human("go"), in...)
-		if err != nil || got.Output != "done" || len(agent.Inside(got.State).Kept) > 0 {
-			t.Errorf("%s: got %q, %v, kept %v", name, got.Output, err, agent.Inside(got.State).Kept)
-		}
-		if said := results(agent.Inside(got.State).History)[0]; len(said) > 64<<10 || strings.Contains(said, "read_result") {
+		got := answers(t, newAgent(t, m, opts), "done", in...)
+		check.Equal(t, name+": kept results", len(agent.Inside(got.State).Kept), 0)
+		check.Equal(t, name+": a warning", len(got.Warnings) == 1, name == "a store that refuses")
+		if said := results(agent.Inside(got.State).History)[0]; len(said) > 64<<10 || strings.Contains(said, "read_result") || strings.Contains(said, "handle") {
 			t.Errorf("%s: got a result of %d bytes, or one with a handle", name, len(said))
 		}
 		if opts.Durable.Store != nil && record.BlobsOf(opts.Durable.Store) != nil {
-			if all, err := record.BlobsOf(opts.Durable.Store).Blobs(t.Context(), theRun); err != nil || len(all) > 0 {
-				t.Errorf("%s: got the blobs %q, %v", name, all, err)
-			}
+			all, err := record.BlobsOf(opts.Durable.Store).Blobs(t.Context(), theRun)
+			check.Same(t, name+": blobs", []any{len(all), err}, []any{0, nil})
 		}
 	}
 }
@@ -162,47 +151,17 @@ func TestNotKept(t *testing.T) {
 // plainStore keeps no blobs.
 type plainStore struct{ record.Store }
 
-// TestKeptResultRefused has a store that does not take a blob: the result is cut for good, and the run continues.
-func TestKeptResultRefused(t *testing.T) {
-	store := watch(record.NewMemory(), func(c *storeCall) error {
-		if c.Method == "put" {
-			return record.ErrTooLarge
-		}
-		return c.Do()
-	})
-	m := play(uses(toolCall("c", "export", `{}`)), says("done"))
-	got, err := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
-	if err != nil || got.Output != "done" || len(agent.Inside(got.State).Kept) > 0 || len(got.Warnings) != 1 {
-		t.Fatalf("got %q, %v, kept %v, warnings %v", got.Output, err, agent.Inside(got.State).Kept, got.Warnings)
-	}
-	if said := results(agent.Inside(got.State).History)[0]; strings.Contains(said, "handle") || len(said) > 64<<10 {
-		t.Errorf("got a result of %d bytes, or one with a handle", len(said))
-	}
-}
-
 // TestReadResultMistakes has read_result called with what does not fit.
 func TestReadResultMistakes(t *testing.T) {
-	m := play(uses(toolCall("c", "export", `{}`)), uses(
-		toolCall("a", "read_result", `{"handle":"nothing"}`),
-		toolCall("b", "read_result", `{"handle":"../x","offset":-1}`),
-	), says("done"))
+	m := play(uses(toolCall("c", "export", `{}`)), uses(toolCall("a", "read_result", `{"handle":"nothing"}`), toolCall("b", "read_result", `{"handle":"../x","offset":-1}`)), says("done"))
 	got := mustRun(t, newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)}}), human("go"))
 	said := results(agent.Inside(got.State).History)
-	if want := fmt.Sprintf("Error: there is no result with the handle \"nothing\": the handles are [%q]", handleIn(said[0])); said[1] != want {
-		t.Errorf("got %q, want %q", said[1], want)
-	}
-	if !strings.Contains(said[2], "offset") {
-		t.Errorf("got %q", said[2])
-	}
-	var kept []*run.Kept
+	check.Equal(t, "an unknown handle", said[1], fmt.Sprintf("Error: there is no result with the handle \"nothing\": the handles are [%q]", handleIn(said[0])))
+	check.Contains(t, "a bad offset", said[2], "offset")
 	data, err := json.Marshal(got.State)
 	var state ledger.State
-	if err = errors.Join(err, json.Unmarshal(data, &state)); err == nil {
-		kept = state.Kept
-	}
-	if err != nil || len(kept) != 1 || kept[0].Size != len(itemsOf(1000)) {
-		t.Errorf("after its JSON was read: got %v, %v", kept, err)
-	}
+	check.Must(t, errors.Join(err, json.Unmarshal(data, &state)))
+	check.Same(t, "kept results after its JSON was read, and the size", []int{len(state.Kept), state.Kept[0].Size}, []int{1, len(itemsOf(1000))})
 }
 
 // TestSummaryNamesKeptResults replaces all that was said with a summary: the model still knows the handle.
@@ -227,24 +186,18 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 	opts := &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)}, Compact: summary}
 	got := mustRun(t, newAgent(t, m, opts), human("go"))
 	k := agent.Inside(got.State).Kept[0]
-	diff(t, "summary", told, fmt.Sprintf("The user wants the note of x-answer.\n\nResults that are kept, for read_result:\n- %s: %d bytes of export, json %s", k.Handle, k.Size, k.Shape))
-	if said := results(agent.Inside(got.State).History); len(said) != 1 || said[0] != `"the answer"` {
-		t.Errorf("got %q", said)
-	}
+	check.Same(t, "summary", told, fmt.Sprintf("The user wants the note of x-answer.\n\nResults that are kept, for read_result:\n- %s: %d bytes of export, json %s", k.Handle, k.Size, k.Shape))
+	check.Same(t, "results", results(agent.Inside(got.State).History), []string{`"the answer"`})
 }
 
 // TestTrimKeepsHandles has a shortened result shortened once more: it still says by what handle the
 // whole is read, and what that is.
 func TestTrimKeepsHandles(t *testing.T) {
-	m := newFinder()
 	opts := &agent.Options{
 		Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)},
 		Compact: compact.Trim(&compact.Options{Window: 2000, KeepTurns: 1, MaxResult: 600}),
 	}
-	got, err := newAgent(t, m, opts).Run(t.Context(), human("go"))
-	if err != nil || got.Output != foundNote {
-		t.Fatalf("got %q, %v", got.Output, err)
-	}
+	got := answers(t, newAgent(t, newFinder(), opts), foundNote)
 	said := results(agent.Inside(got.State).History)[0]
 	if k := agent.Inside(got.State).Kept[0]; len(said) > 600 || handleIn(said) != k.Handle || !strings.Contains(said, "the whole is json: "+k.Shape) {
 		t.Errorf("got %d bytes: %s", len(said), said)
@@ -264,12 +217,9 @@ func TestKeptResultByAdvance(t *testing.T) {
 			for next := (agent.Progress{Status: run.StatusRunning}); err == nil && next.Status == run.StatusRunning; {
 				next, err = step().Advance(t.Context(), key, nil)
 			}
-			check(t, err)
-			log := load(t, store, key)
-			s, err := ledger.StateOf(log.Records)
-			if err != nil || s.Output != foundNote || len(s.Kept) != 1 || s.Kept[0].Digest != ledger.DigestOf([]byte(itemsOf(1000))) {
-				t.Errorf("got %q, %v, %+v", s.Output, err, s.Kept)
-			}
+			check.Must(t, err)
+			s := stateOf(t, store, key)
+			check.Same(t, "answer, and the kept result", []any{s.Output, len(s.Kept), s.Kept[0].Digest}, []any{foundNote, 1, ledger.DigestOf([]byte(itemsOf(1000)))})
 		})
 	}
 }
@@ -293,7 +243,7 @@ func passing(t *testing.T, taken *[]string) adapter.Source {
 			return fmt.Sprintf("wrote %d bytes", len(in.Content)), nil
 		}}}}
 	toolset, err := adapter.Open(t.Context(), []adapter.Server{{Name: "a", Transport: source}, {Name: "b", Transport: target}}, nil)
-	check(t, err)
+	check.Must(t, err)
 	t.Cleanup(func() { _ = toolset.Close() })
 	return toolset
 }
@@ -315,9 +265,8 @@ func passer(reference string) *agenttest.Model {
 	})
 }
 
-// TestPassedResult has a file go from one server to another by its handle: the person reads what it
-// stands for, allows it, and another process sends it. Nothing of it goes to the model or into a
-// record but its head and tail.
+// TestPassedResult has a file go from one server to another by its handle: the person reads what it stands for, allows
+// it, and another process sends it. Nothing of it goes to the model or into a record but its head and tail.
 func TestPassedResult(t *testing.T) {
 	for name, open := range everyStore {
 		t.Run(name, func(t *testing.T) {
@@ -334,28 +283,20 @@ func TestPassedResult(t *testing.T) {
 			}
 			k := agent.Inside(got.State).Kept[0]
 			want := fmt.Sprintf(`{"path":"copy","content":{"$result":%q,"size":%d,"kind":"text","shape":"3 lines","sha256":%q}}`, k.Handle, k.Size, k.Digest)
-			if asked := string(got.Questions[0].Arguments); asked != want {
-				t.Errorf("the person was asked about\n%s\nwant\n%s", asked, want)
-			}
+			check.Equal(t, "the person is asked about", string(got.Questions[0].Arguments), want)
 			second := passer(`{"$result":%q}`)
-			got, err = newAgent(t, second, opts).Resume(t.Context(), theRun, got.Questions[0].Allow())
-			if err != nil || got.Output != fmt.Sprintf("wrote %d bytes", k.Size) {
-				t.Fatalf("got %q, %v", got.Output, err)
-			}
-			if len(taken) != 1 || ledger.DigestOf([]byte(taken[0])) != k.Digest {
-				t.Errorf("the server got %d files, and not the one that was read", len(taken))
-			}
+			got = resumed(t, newAgent(t, second, opts), got.Questions[0].Allow())
+			check.Equal(t, "answer", got.Output, fmt.Sprintf("wrote %d bytes", k.Size))
+			check.Same(t, "files that the server got, and the digest", []any{len(taken), ledger.DigestOf([]byte(taken[0]))}, []any{1, k.Digest})
 			for _, p := range append(first.Turns(), second.Turns()...) {
 				data, err := json.Marshal(p.Request.Messages)
-				if err != nil || len(data) > 40<<10 {
-					t.Errorf("the model got %d bytes, %v", len(data), err)
-				}
+				check.Must(t, err)
+				within(t, "bytes that the model got", len(data), 0, 40<<10)
 			}
-			log := load(t, opts.Durable.Store, theRun)
-			for _, r := range log.Records {
-				if data, err := r.MarshalJSON(); err != nil || len(data) > 64<<10 {
-					t.Errorf("record %d has %d bytes, %v", r.Seq, len(data), err)
-				}
+			for _, r := range load(t, opts.Durable.Store, theRun).Records {
+				data, err := r.MarshalJSON()
+				check.Must(t, err)
+				within(t, fmt.Sprint("bytes of record ", r.Seq), len(data), 0, 64<<10)
 			}
 		})
 	}
@@ -372,8 +313,8 @@ func TestPassedResultThatDoesNotFit(t *testing.T) {
 		var taken []string
 		m := passer(reference)
 		got, err := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{passing(t, &taken)}}).Run(t.Context(), human("go"))
-		if err != nil || len(taken) > 0 || !strings.Contains(got.Output, want) || !strings.Contains(got.Output, "Nothing was done") {
-			t.Errorf("%s: got %q, %v, and %d calls", reference, got.Output, err, len(taken))
-		}
+		check.Same(t, reference+": error, and calls", []any{err, len(taken)}, []any{nil, 0})
+		check.Contains(t, reference, got.Output, want)
+		check.Contains(t, reference, got.Output, "Nothing was done")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -35,10 +37,7 @@ func legacyProcess(t *testing.T, store record.Store, model *script, opts agent.O
 		}
 		var said []string
 		for i := range args.Questions {
-			answer, err := r.Session.Elicit(ctx, &sdk.ElicitParams{
-				Message:         fmt.Sprint("question ", i+1),
-				RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`),
-			})
+			answer, err := r.Session.Elicit(ctx, nameForm(fmt.Sprint("question ", i+1)))
 			if err != nil {
 				return nil, err
 			}
@@ -48,10 +47,10 @@ func legacyProcess(t *testing.T, store record.Store, model *script, opts agent.O
 		}
 		return text(strings.Join(said, ", ")), nil
 	})
-	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
-	toolset := openAll(t, &adapter.Options{ClientOptions: client, Policy: adapter.Policy{IdleTimeout: 2 * time.Minute}}, adapter.Server{Name: "box", Transport: s.connect(t)}) // a held question does not count
+	o := inEra(eras[0])
+	o.Policy.IdleTimeout = 2 * time.Minute // a held question does not count
 	opts.Durable.Store = store
-	return withTools(t, model, toolset, &opts), calls
+	return withTools(t, model, s.box(t, o), &opts), calls
 }
 
 func quiz(questions int) step {
@@ -68,7 +67,7 @@ func TestHeldQuestion(t *testing.T) {
 		after  time.Duration // that the run ends
 	}{
 		"answered":       {agent.Options{}, signs("Ann"), "accept Ann", 10 * time.Second},
-		"declined":       {agent.Options{}, func(q *run.Question) run.Reply { return q.Decline() }, "decline <nil>", 10 * time.Second},
+		"declined":       {agent.Options{}, (*run.Question).Decline, "decline <nil>", 10 * time.Second},
 		"expires":        {agent.Options{}, nil, "cancel <nil>", 5 * time.Minute},
 		"told how long":  {agent.Options{Person: agent.Person{Legacy: agent.LegacyQuestions{Hold: time.Hour}}}, nil, "cancel <nil>", time.Hour},
 		"QuestionTTL":    {agent.Options{Person: agent.Person{QuestionTTL: time.Minute}}, nil, "cancel <nil>", time.Minute},
@@ -85,34 +84,27 @@ func TestHeldQuestion(t *testing.T) {
 			if tt.answer != nil {
 				time.Sleep(9500 * time.Millisecond)
 				second, _ := legacyProcess(t, store, play(says("no")), agent.Options{})
-				asks, err := second.Questions(t.Context(), theRun)
-				if err != nil || len(asks) != 1 || asks[0].Survives || asks[0].Tool != "quiz" {
-					t.Fatalf("got %+v, %v, want a question that does not survive", asks, err)
-				}
-				check(t, second.Reply(t.Context(), theRun, tt.answer(asks[0])))
+				q := openQuestions(t, second, 1)[0]
+				check.Same(t, "whether it survives, and its tool", []any{q.Survives, q.Tool}, []any{false, "quiz"})
+				check.Must(t, second.Reply(t.Context(), theRun, tt.answer(q)))
 			}
 			got := <-ended
-			if got.err != nil || time.Since(start) != tt.after {
-				t.Fatalf("got %v after %v, want an answer after %v", got.err, time.Since(start), tt.after)
-			}
-			diff(t, "result of the call", lines(got.Result.Messages)[2], fmt.Sprintf("tool: 1/quiz→%q", tt.want))
+			check.Same(t, "error, and the time", []any{got.err, time.Since(start)}, []any{nil, tt.after})
+			check.Same(t, "result of the call", lines(got.Result.Messages)[2], fmt.Sprintf("tool: 1/quiz→%q", tt.want))
 		})
 	}
-}
-
-// slowLoads is a store whose loads take a moment.
-type slowLoads struct{ record.Store }
-
-func (s slowLoads) Load(ctx context.Context, key run.Key) (*record.Log, error) {
-	log, err := s.Store.Load(ctx, key)
-	time.Sleep(50 * time.Millisecond)
-	return log, err
 }
 
 // Answers to several questions that end together are all found, also if they come at the last moment.
 func TestHeldQuestionsEndTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := slowLoads{record.NewMemory()}
+		store := watch(record.NewMemory(), func(c *storeCall) error {
+			err := c.Do()
+			if c.Method == "load" {
+				time.Sleep(50 * time.Millisecond)
+			}
+			return err
+		})
 		var calls []run.Part
 		for i := range 4 {
 			calls = append(calls, toolCall(fmt.Sprint(i), "quiz", `{"questions":1}`))
@@ -122,22 +114,14 @@ func TestHeldQuestionsEndTogether(t *testing.T) {
 		ended := begin(t.Context(), first)
 		time.Sleep(9500 * time.Millisecond)
 		second, _ := legacyProcess(t, store, play(says("no")), agent.Options{})
-		asks, err := second.Questions(t.Context(), theRun)
-		if err != nil || len(asks) != len(calls) {
-			t.Fatalf("got %+v, %v, want %d questions", asks, err, len(calls))
-		}
 		var answers []run.Reply
-		for _, q := range asks {
+		for _, q := range openQuestions(t, second, len(calls)) {
 			answers = append(answers, signs("Ann")(q))
 		}
-		check(t, second.Reply(t.Context(), theRun, answers...))
+		check.Must(t, second.Reply(t.Context(), theRun, answers...))
 		got := <-ended
-		check(t, got.err)
-		for _, said := range results(got.Result.Messages) {
-			if said != "accept Ann" {
-				t.Errorf("a server got %q, want the answer", said)
-			}
-		}
+		check.Must(t, got.err)
+		check.Same(t, "results", results(got.Result.Messages), slices.Repeat([]string{"accept Ann"}, len(calls)))
 	})
 }
 
@@ -165,9 +149,8 @@ func begin(ctx context.Context, a *agent.Agent) <-chan runEnd {
 	return ended
 }
 
-// The next process closes a question whose process has ended, and takes no answer to it. One that
-// the store has from the time when the lease did not tell yet that the process is gone is not lost
-// without a word.
+// The next process closes a question whose process has ended, and takes no answer to it. One that the store has from
+// the time when the lease did not tell yet that the process is gone is not lost without a word.
 func TestProcessEndsWhileAQuestionIsHeld(t *testing.T) {
 	synctestRun(t, "unanswered", func(t *testing.T) { endWhileHeld(t, false) })
 	synctestRun(t, "answered too late", func(t *testing.T) { endWhileHeld(t, true) })
@@ -179,18 +162,13 @@ func endWhileHeld(t *testing.T, answered bool) {
 	killed(t, first, time.Second, agent.WithRun(theRun.ID))
 	var closed []*agent.Replied
 	second, calls := legacyProcess(t, store, play(says("done")), agent.Options{})
-	asks, err := second.Questions(t.Context(), theRun)
-	if err != nil || len(asks) != 1 {
-		t.Fatalf("got %+v, %v, want the question of the first process", asks, err)
-	}
-	if err := second.Reply(t.Context(), theRun, signs("Ann")(asks[0])); !errors.Is(err, run.ErrNotAsked) {
-		t.Errorf("before the run continues: got %v, want %v", err, run.ErrNotAsked)
-	}
+	asked := openQuestions(t, second, 1)[0]
+	check.Is(t, second.Reply(t.Context(), theRun, signs("Ann")(asked)), run.ErrNotAsked, "before the run continues")
 	var answer string
 	var warnings, want []string
 	if answered {
-		check(t, store.Reply(t.Context(), theRun, []run.Reply{signs("Ann")(asks[0])}))
-		want = []string{"the answer to the question " + asks[0].ID + " about quiz was not used: the call that asked ended with its process"}
+		check.Must(t, store.Reply(t.Context(), theRun, []run.Reply{signs("Ann")(asked)}))
+		want = []string{"the answer to the question " + asked.ID + " about quiz was not used: the call that asked ended with its process"}
 	}
 	for e := range each(t, second.ResumeEvents(t.Context(), theRun)) {
 		switch e := e.(type) {
@@ -202,14 +180,12 @@ func endWhileHeld(t *testing.T, answered bool) {
 			answer = e.Text
 		}
 	}
-	diff(t, "warnings", warnings, want)
+	check.Same(t, "warnings", warnings, want)
 	if len(closed) != 1 || !answered && (closed[0].Reply.Action != run.ActionCancel || closed[0].Reply.Reason != "the process that asked has ended") {
 		t.Errorf("got %+v, want the end of the question", closed)
 	}
-	if answer != "done" || calls.Load() != 0 {
-		t.Errorf("got %q and %d calls, want the answer of the model, told of the doubt", answer, calls.Load())
-	}
-	if err := second.Reply(t.Context(), theRun, signs("Ann")(asks[0])); !answered && !errors.Is(err, run.ErrNotAsked) {
+	check.Same(t, "answer of the model, told of the doubt, and calls", []any{answer, calls.Load()}, []any{"done", int32(0)})
+	if err := second.Reply(t.Context(), theRun, signs("Ann")(asked)); !answered && !errors.Is(err, run.ErrNotAsked) {
 		t.Errorf("got %v, want %v", err, run.ErrNotAsked)
 	}
 }
@@ -220,10 +196,7 @@ func TestLegacyQuestionsAreBounded(t *testing.T) {
 		for name, tt := range map[string]struct {
 			store record.Store
 			limit int
-		}{
-			"at hand":             {nil, 0},
-			"at hand, and stored": {record.NewMemory(), 7},
-		} {
+		}{"at hand": {nil, 0}, "at hand, and stored": {record.NewMemory(), 7}} {
 			asked := 0
 			counting := func(ctx context.Context, q *run.Question) (run.Reply, error) {
 				asked++
@@ -232,10 +205,8 @@ func TestLegacyQuestionsAreBounded(t *testing.T) {
 			a, calls := legacyProcess(t, tt.store, play(quiz(10_000), says("done")), agent.Options{Person: agent.Person{Reply: counting}, Limits: run.Limits{Questions: tt.limit}})
 			_, err := a.Run(t.Context(), human("go"))
 			want := max(tt.limit, 100*(1-min(tt.limit, 1)))
-			text := fmt.Sprintf(`turn 1: servers have asked more than %d questions in open calls of a turn, server "box" the last one (Limits.Questions)`, want)
-			if err == nil || !strings.Contains(err.Error(), text) || asked != want || calls.Load() != 1 {
-				t.Errorf("%s: got %v after %d questions, want %q after %d", name, err, asked, text, want)
-			}
+			check.Text(t, err, fmt.Sprintf(`turn 1: servers have asked more than %d questions in open calls of a turn, server "box" the last one (Limits.Questions)`, want), name)
+			check.Same(t, name+": questions and calls", []any{asked, calls.Load()}, []any{want, int32(1)})
 		}
 	})
 }
@@ -257,10 +228,10 @@ func TestParkedCall(t *testing.T) {
 		got, err = next.Resume(t.Context(), theRun, signs(name)(got.Questions[0]))
 		made += calls.Load()
 	}
-	check(t, err)
-	diff(t, "questions", asked, []string{"question 1", "question 2"})
-	diff(t, "calls", made, int32(3))
-	diff(t, "history", lines(got.Messages)[1:], []string{`ai: 1=quiz({"questions":2})`, `tool: 1/quiz→"accept Ann, accept Bob"`, `ai: "done"`})
+	check.Must(t, err)
+	check.Same(t, "questions", asked, []string{"question 1", "question 2"})
+	check.Same(t, "calls", made, int32(3))
+	check.Same(t, "history", lines(got.Messages)[1:], []string{`ai: 1=quiz({"questions":2})`, `tool: 1/quiz→"accept Ann, accept Bob"`, `ai: "done"`})
 }
 
 // A Park that panics fails the run, as any callback does; the server is told that the person cancelled.
@@ -268,9 +239,9 @@ func TestParkPanics(t *testing.T) {
 	park := func(string, string) bool { panic("oh no") }
 	a, _ := legacyProcess(t, nil, play(quiz(1), says("done")), agent.Options{Person: agent.Person{Reply: atHand("Ann"), Legacy: agent.LegacyQuestions{Park: park}}})
 	got, err := a.Run(t.Context(), human("go"))
-	if !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "Legacy.Park panicked: oh no") || got.Usage.Turns != 1 {
-		t.Errorf("got %v after %d turns, want the panic to fail the run", err, got.Usage.Turns)
-	}
+	check.Is(t, err, agent.ErrFailed)
+	check.Text(t, err, "Legacy.Park panicked: oh no")
+	check.Equal(t, "turns", got.Usage.Turns, 1)
 }
 
 // A person at hand answers a parked call's questions without a store.
@@ -283,9 +254,9 @@ func TestParkedCallAtHand(t *testing.T) {
 	park := func(string, string) bool { return true }
 	a, calls := legacyProcess(t, nil, play(quiz(2), says("done")), agent.Options{Person: agent.Person{Reply: answer, Legacy: agent.LegacyQuestions{Park: park}}})
 	got := mustRun(t, a, human("go"))
-	diff(t, "questions", asked, []string{"question 1", "question 2"})
-	diff(t, "calls", calls.Load(), int32(3))
-	diff(t, "result", lines(got.Messages)[2], `tool: 1/quiz→"accept Ann, accept Ann"`)
+	check.Same(t, "questions", asked, []string{"question 1", "question 2"})
+	check.Same(t, "calls", calls.Load(), int32(3))
+	check.Same(t, "result", lines(got.Messages)[2], `tool: 1/quiz→"accept Ann, accept Ann"`)
 }
 
 // A question that outlives its calls is closed with them, and does not keep the run.
@@ -306,33 +277,27 @@ func TestHeldQuestionThatOutlivesItsCall(t *testing.T) {
 				why = append(why, e.Text)
 			}
 		}
-		diff(t, "answers", why, []string{"the call that asked is over", "done"})
+		check.Same(t, "answers", why, []string{"the call that asked is over", "done"})
 	})
 }
 
-// A scripted server over HTTP asks on the stream of its call, and gets the answer that another
-// process has given.
+// A scripted server over HTTP asks on the stream of its call, and gets the answer that another process has given.
 func TestHeldQuestionOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := make(chan string, 1)
 		host := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { askOverHTTP(w, r, answers) }))
 		defer host.Close()
-		client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
-		toolset := openAll(t, &adapter.Options{ClientOptions: client}, adapter.Server{Name: "box", Transport: &mcpclient.HTTP{URL: host.URL(), Client: host.Client()}})
+		toolset := openAll(t, inEra(eras[0]), adapter.Server{Name: "box", Transport: &mcpclient.HTTP{URL: host.URL(), Client: host.Client()}})
 		store := record.NewMemory()
 		ended := begin(t.Context(), withTools(t, play(uses(toolCall("1", "pay", "{}")), says("done")), toolset, &agent.Options{Durable: agent.Durable{Store: store}}))
 		time.Sleep(time.Minute)
 		second := newAgent(t, play(says("no")), &agent.Options{Durable: agent.Durable{Store: store}})
-		asks, err := second.Questions(t.Context(), theRun)
-		if err != nil || len(asks) != 1 || asks[0].Kind != run.QuestionForm {
-			t.Fatalf("got %+v, %v, want the form of the server", asks, err)
-		}
-		check(t, second.Reply(t.Context(), theRun, signs("Ann")(asks[0])))
+		q := openQuestions(t, second, 1)[0]
+		check.Equal(t, "kind of the question", q.Kind, run.QuestionForm)
+		check.Must(t, second.Reply(t.Context(), theRun, signs("Ann")(q)))
 		got := <-ended
-		if got.err != nil {
-			t.Fatal(got.err)
-		}
-		diff(t, "result", lines(got.Result.Messages)[2], `tool: 1/pay→"{\"action\":\"accept\",\"content\":{\"name\":\"Ann\"}}"`)
+		check.Must(t, got.err)
+		check.Same(t, "result", lines(got.Result.Messages)[2], `tool: 1/pay→"{\"action\":\"accept\",\"content\":{\"name\":\"Ann\"}}"`)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"os"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/testenv"
@@ -31,20 +33,16 @@ import (
 func TestMain(m *testing.M) {
 	testenv.Main(m, map[string]func() int{"life": func() int {
 		l := new(life)
-		if err := json.Unmarshal([]byte(os.Getenv(lifeVariable)), l); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+		err := json.Unmarshal([]byte(os.Getenv(lifeVariable)), l)
+		if err == nil {
+			err = l.live(context.Background())
 		}
-		if err := l.live(context.Background()); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
+		must(0, err)
 		return 0
 	}})
 }
 
-// life is a process that begins a run or continues it, until it kills itself at a write
-// or the run is over.
+// life is a process that begins a run or continues it, until it kills itself at a write or the run is over.
 type life struct {
 	Dir   string // of the store
 	URL   string // of the world
@@ -61,36 +59,22 @@ const lifeVariable = "MCPCHAIN_TEST_LIFE"
 
 // live drives the run to its end.
 func (l *life) live(ctx context.Context) error {
-	files, err := filestore.Open(l.Dir, &filestore.Options{Sync: filestore.SyncNever})
-	if err != nil {
-		return err
-	}
-	l.store = (&dying{at: l.At, keep: l.Keep, die: die}).in(files)
-	toolset, err := l.open(ctx)
-	if err != nil {
-		return err
-	}
+	l.store = (&dying{at: l.At, keep: l.Keep, die: die}).in(must(filestore.Open(l.Dir, &filestore.Options{Sync: filestore.SyncNever})))
 	if l.Limit > 0 {
-		l.agent, err = l.newSpender(toolset)
+		l.agent = l.newSpender(l.open(ctx))
 	} else {
-		l.agent, err = l.newAgent(toolset)
+		l.agent = l.newAgent(l.open(ctx))
 	}
-	if err != nil {
-		return err
-	}
-	var answers []run.Reply
 	for {
-		log, err := l.store.Load(ctx, theRun)
+		kept, err := l.store.Load(ctx, theRun)
 		switch {
 		case errors.Is(err, record.ErrNotFound):
 			err = l.begin(ctx)
 		case err != nil:
-		case log.Head.Status.Ended():
+		case kept.Head.Status.Ended():
 			return nil
 		default:
-			if answers, err = l.answers(ctx, log.Records); err == nil {
-				err = l.resume(ctx, answers)
-			}
+			err = l.resume(ctx, l.answers(ctx, kept.Records))
 		}
 		if err != nil && !errors.Is(err, agent.ErrWaiting) && !errors.Is(err, agent.ErrLimit) {
 			return err
@@ -99,24 +83,20 @@ func (l *life) live(ctx context.Context) error {
 }
 
 // begin begins the run, and continues it until it is over or waits.
-func (l *life) begin(ctx context.Context) (err error) {
+func (l *life) begin(ctx context.Context) error {
 	if l.Limit > 0 {
-		_, err = l.agent.Run(ctx, human("go"), agent.WithRun(theRun.ID))
-		return err
+		return check.Err(l.agent.Run(ctx, human("go"), agent.WithRun(theRun.ID)))
 	}
-	_, _, err = agent.RunAs[weatherReport](ctx, l.agent, human("go"), agent.WithRun(theRun.ID))
-	return err
+	return errorOf3(agent.RunAs[weatherReport](ctx, l.agent, human("go"), agent.WithRun(theRun.ID)))
 }
 
 // resume continues the run until it is over or waits.
 func (l *life) resume(ctx context.Context, answers []run.Reply) error {
 	if l.Limit > 0 {
-		_, err := l.agent.Resume(ctx, theRun, answers...)
-		return err
+		return check.Err(l.agent.Resume(ctx, theRun, answers...))
 	}
 	if l.By == "" {
-		_, _, err := agent.ResumeAs[weatherReport](ctx, l.agent, theRun, answers...)
-		return err
+		return errorOf3(agent.ResumeAs[weatherReport](ctx, l.agent, theRun, answers...))
 	}
 	if err := l.agent.Reply(ctx, theRun, answers...); err != nil {
 		return err
@@ -133,65 +113,44 @@ func (l *life) resume(ctx context.Context, answers []run.Reply) error {
 }
 
 // answers are the person's answers to the open questions.
-func (l *life) answers(ctx context.Context, records []run.Record) (answers []run.Reply, err error) {
-	s, err := ledger.StateOf(records)
-	if err != nil {
-		return nil, err
-	}
-	for _, q := range ledger.Open(s) {
+func (l *life) answers(ctx context.Context, records []run.Record) (answers []run.Reply) {
+	for _, q := range ledger.Open(must(ledger.StateOf(records))) {
+		if q.Kind == run.QuestionDoubt {
+			answers = append(answers, l.doubt(ctx, q))
+			continue
+		}
 		answer := q.Allow()
 		switch {
-		case q.Kind == run.QuestionDoubt:
-			answer, err = l.doubt(ctx, q)
-			answers = append(answers, answer)
-			continue
 		case q.Kind == run.QuestionForm:
-			answer, err = q.Accept(map[string]any{"name": "Ann"})
+			answer = must(q.Accept(map[string]any{"name": "Ann"}))
 		case q.Kind == run.QuestionURL || q.Kind == run.QuestionSignIn:
-			answer, err = q.Accept(nil)
+			answer = must(q.Accept(nil))
 		case strings.Contains(string(q.Arguments), "edit"):
 			answer = q.AllowWith(fmt.Appendf(nil, `{"n":%q,"by":"Ann"}`, number(q.Arguments)))
 		}
-		if err == nil {
-			_, err = l.tell(ctx, fmt.Sprint(q.Path, q.Call, q.Kind), q.ID)
-		}
-		if err != nil {
-			return nil, err
-		}
+		l.tell(ctx, fmt.Sprint(q.Path, q.Call, q.Kind), q.ID)
 		answers = append(answers, answer)
 	}
-	return answers, nil
+	return answers
 }
 
 // doubt is what the person says who looks whether a call has run.
-func (l *life) doubt(ctx context.Context, q *run.Question) (run.Reply, error) {
-	ran, err := l.tell(ctx, number(q.Arguments), "")
-	if err == nil && (q.Tries == 0 || q.Sent.IsZero()) {
-		err = fmt.Errorf("got the doubt %+v, want how often and when the call was sent", q)
+func (l *life) doubt(ctx context.Context, q *run.Question) run.Reply {
+	if q.Tries == 0 || q.Sent.IsZero() {
+		log.Fatalf("got the doubt %+v, want how often and when the call was sent", q)
 	}
-	if ran == "0" {
-		return q.NotRun(), err
+	if l.tell(ctx, number(q.Arguments), "") == "0" {
+		return q.NotRun()
 	}
-	return q.RanWith(noted), err
+	return q.RanWith(noted)
 }
 
 // tell tells the world of a question, and returns how often the world has done what it is about.
-func (l *life) tell(ctx context.Context, about, ask string) (done string, err error) {
-	body, err := json.Marshal(map[string]string{"about": about, "ask": ask})
-	if err != nil {
-		return "", err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.URL+"/asked", bytes.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return "", err
-	}
+func (l *life) tell(ctx context.Context, about, ask string) (done string) {
+	body := must(json.Marshal(map[string]string{"about": about, "ask": ask}))
+	response := must(http.DefaultClient.Do(must(http.NewRequestWithContext(ctx, http.MethodPost, l.URL+"/asked", bytes.NewReader(body)))))
 	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	return string(data), err
+	return string(must(io.ReadAll(response.Body)))
 }
 
 // locked sends requests to a server at which a person has to sign in.
@@ -206,23 +165,23 @@ func (locked) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // open connects to the servers of the world.
-func (l *life) open(ctx context.Context) (*adapter.Toolset, error) {
+func (l *life) open(ctx context.Context) *adapter.Toolset {
 	poet := mcp.SamplingFunc(func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		if _, approved := inquiry.Approved(ctx, p); p.SystemPrompt == "review" && !approved {
 			return nil, &inquiry.ReviewLaterError{Model: "poet-1", Params: p}
 		}
 		return &mcp.CreateMessageResult{Model: "poet-1", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 	})
-	return adapter.Open(ctx, []adapter.Server{
+	return must(adapter.Open(ctx, []adapter.Server{
 		{Name: "plain", Transport: &mcpclient.HTTP{URL: l.URL + "/plain"}},
 		{Name: "keyed", Transport: &mcpclient.HTTP{URL: l.URL + "/keyed"}, KeyInMeta: adapter.IdempotencyKeyMeta},
 		{Name: "locked", Transport: &mcpclient.HTTP{URL: l.URL + "/locked", Client: &http.Client{Transport: locked{}}}, KeyInMeta: adapter.IdempotencyKeyMeta},
 		{Name: "legacy", Transport: &mcpclient.HTTP{URL: l.URL + "/legacy"}, KeyInMeta: adapter.IdempotencyKeyMeta},
-	}, &adapter.Options{ClientOptions: &mcpclient.Options{Sampling: poet}})
+	}, &adapter.Options{ClientOptions: &mcpclient.Options{Sampling: poet}}))
 }
 
 // newAgent makes an agent with others, one for each feature.
-func (l *life) newAgent(toolset *adapter.Toolset) (*agent.Agent, error) {
+func (l *life) newAgent(toolset *adapter.Toolset) *agent.Agent {
 	opts := agent.Options{Tools: []adapter.Source{toolset}, Person: agent.Person{Approve: byWord}}
 	all := []adapter.Source{toolset}
 	for _, other := range []struct {
@@ -237,45 +196,33 @@ func (l *life) newAgent(toolset *adapter.Toolset) (*agent.Agent, error) {
 		{"closer", closing, false, nil, agent.NewHandoff},
 	} {
 		opts.Durable.AskInDoubt, opts.Hooks = other.ask, other.hooks
-		a, err := agent.New(play(other.model), &opts)
-		if err != nil {
-			return nil, err
-		}
-		tool, err := other.make(a, other.name, "Helps.")
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, tool)
+		all = append(all, must(other.make(must(agent.New(play(other.model), &opts)), other.name, "Helps.")))
 	}
 	park := agent.LegacyQuestions{Park: func(string, string) bool { return true }}
-	return agent.New(play(lead), &agent.Options{Durable: agent.Durable{Store: l.store}, Tools: all, Person: agent.Person{Approve: byWord, Legacy: park}, Compact: shorten})
+	return must(agent.New(play(lead), &agent.Options{
+		Durable: agent.Durable{Store: l.store}, Tools: all, Person: agent.Person{Approve: byWord, Legacy: park}, Compact: shorten,
+	}))
 }
 
 // newSpender makes an agent with a sub-agent, which spend tokens until the limit.
-func (l *life) newSpender(toolset *adapter.Toolset) (*agent.Agent, error) {
+func (l *life) newSpender(toolset *adapter.Toolset) *agent.Agent {
 	opts := agent.Options{Tools: []adapter.Source{toolset}, Model: agent.ModelSettings{MaxTokens: 500}}
-	helper, err := agent.New(play(spends(func(ctx context.Context, p prompt) (*model.Response, error) {
+	helper := must(agent.New(play(spends(func(ctx context.Context, p prompt) (*model.Response, error) {
 		if len(p.Request.Messages) > 1 {
 			return says("helped")(ctx, p)
 		}
 		id := p.Request.Messages[0].Text()
 		return uses(toolCall("h"+id, "write", fmt.Sprintf(`{"n":"h%s"}`, id)))(ctx, p)
-	})), &opts)
-	if err != nil {
-		return nil, err
-	}
-	tool, err := agent.NewSubAgent(helper, "helper", "Helps.")
-	if err != nil {
-		return nil, err
-	}
-	opts.Tools, opts.Durable.Store, opts.Limits = append(opts.Tools, tool), l.store, run.Limits{Tokens: l.Limit}
-	return agent.New(play(spends(func(ctx context.Context, p prompt) (*model.Response, error) {
+	})), &opts))
+	opts.Tools = append(opts.Tools, must(agent.NewSubAgent(helper, "helper", "Helps.")))
+	opts.Durable.Store, opts.Limits = l.store, run.Limits{Tokens: l.Limit}
+	return must(agent.New(play(spends(func(ctx context.Context, p prompt) (*model.Response, error) {
 		n := fmt.Sprint(after(p.Request.Messages))
 		if after(p.Request.Messages)%2 == 1 {
 			return untilFinal(toolCall(n, "helper", fmt.Sprintf(`{"task":%q}`, n)))(ctx, p)
 		}
 		return untilFinal(toolCall(n, "write", fmt.Sprintf(`{"n":%q}`, n)))(ctx, p)
-	})), &opts)
+	})), &opts))
 }
 
 // spends has a step report its tokens.
@@ -305,40 +252,22 @@ func die(context.Context) error {
 	select {}
 }
 
-// lead is the model: it continues after the last call of its history, through each feature
-// once.
+// lead is the model: it continues after the last call of its history, through each feature once.
 func lead(ctx context.Context, p prompt) (*model.Response, error) {
 	next := after(p.Request.Messages)
 	n := fmt.Sprint(next)
-	arguments := fmt.Sprintf(`{"n":%q}`, n)
-	switch next {
-	case 0:
-		return uses(toolCall(n, "note", fmt.Sprintf(`{"n":%q,"approval":"allow"}`, n)))(ctx, p)
-	case 1:
-		return uses(toolCall(n, "write", fmt.Sprintf(`{"n":%q,"approval":"edit"}`, n)))(ctx, p)
-	case 2:
-		return uses(toolCall(n, "form", arguments))(ctx, p)
-	case 3:
-		return uses(toolCall(n, "url", arguments))(ctx, p)
-	case 4:
-		return uses(toolCall(n, "sample", arguments))(ctx, p)
-	case 5:
-		return uses(toolCall(n, "review", arguments))(ctx, p)
-	case 6:
-		return uses(toolCall(n, "task", arguments))(ctx, p)
-	case 7:
-		return uses(toolCall("w"+n, "write", fmt.Sprintf(`{"n":"w%s"}`, n)), toolCall("f"+n, "form", fmt.Sprintf(`{"n":"f%s"}`, n)), toolCall(n, "note", arguments))(ctx, p)
-	case 8:
-		return uses(toolCall(n, "helper", fmt.Sprintf(`{"task":%q}`, n)))(ctx, p)
-	case 9:
-		return uses(toolCall(n, "stopper", fmt.Sprintf(`{"task":%q}`, n)))(ctx, p)
-	case 10:
-		return uses(toolCall(n, "quiz", arguments))(ctx, p)
-	case 11:
-		return uses(toolCall(n, "enter", arguments))(ctx, p)
-	case 12:
-		return uses(toolCall(n, "final_answer", `{"city":"Oslo","degree":"cold"}`))(ctx, p)
-	case 13:
+	arguments, task := fmt.Sprintf(`{"n":%q}`, n), fmt.Sprintf(`{"task":%q}`, n)
+	steps := [][]run.Part{
+		{toolCall(n, "note", fmt.Sprintf(`{"n":%q,"approval":"allow"}`, n))}, {toolCall(n, "write", fmt.Sprintf(`{"n":%q,"approval":"edit"}`, n))},
+		{toolCall(n, "form", arguments)}, {toolCall(n, "url", arguments)}, {toolCall(n, "sample", arguments)}, {toolCall(n, "review", arguments)}, {toolCall(n, "task", arguments)},
+		{toolCall("w"+n, "write", fmt.Sprintf(`{"n":"w%s"}`, n)), toolCall("f"+n, "form", fmt.Sprintf(`{"n":"f%s"}`, n)), toolCall(n, "note", arguments)},
+		{toolCall(n, "helper", task)}, {toolCall(n, "stopper", task)}, {toolCall(n, "quiz", arguments)}, {toolCall(n, "enter", arguments)},
+		{toolCall(n, "final_answer", `{"city":"Oslo","degree":"cold"}`)},
+	}
+	switch {
+	case next < len(steps):
+		return uses(steps[next]...)(ctx, p)
+	case next == len(steps):
 		return says("cold")(ctx, p)
 	}
 	return uses(toolCall(n, "closer", `{}`))(ctx, p)

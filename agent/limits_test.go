@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -31,65 +33,34 @@ func untilFinal(calls ...run.Part) step {
 func TestLimits(t *testing.T) {
 	one := toolCall("", "x", "{}")
 	for name, test := range map[string]struct {
-		opts  agent.Options
-		calls []run.Part
-		want  agent.Result // counters and reason
+		limits run.Limits
+		calls  []run.Part
+		want   []any // turns, calls and reason
 	}{
-		"turns": {
-			agent.Options{Limits: run.Limits{Turns: 3}}, []run.Part{one},
-			agent.Result{Usage: run.Usage{Turns: 4, Calls: 3}, StopReason: agent.StopMaxTurns},
-		},
-		"default turns": {
-			agent.Options{Limits: run.Limits{Failures: 100}}, []run.Part{one},
-			agent.Result{Usage: run.Usage{Turns: 21, Calls: 20}, StopReason: agent.StopMaxTurns},
-		},
-		"tool calls": {
-			agent.Options{Limits: run.Limits{Calls: 3}}, []run.Part{one, one},
-			agent.Result{Usage: run.Usage{Turns: 3, Calls: 4}, StopReason: agent.StopMaxToolCalls},
-		},
-		"failures": {
-			agent.Options{Limits: run.Limits{Failures: 2}}, []run.Part{one, one, one},
-			agent.Result{Usage: run.Usage{Turns: 3, Calls: 6}, StopReason: agent.StopMaxFailures},
-		},
-		"default failures": {
-			agent.Options{}, []run.Part{one},
-			agent.Result{Usage: run.Usage{Turns: 6, Calls: 5}, StopReason: agent.StopMaxFailures},
-		},
+		"turns":            {run.Limits{Turns: 3}, []run.Part{one}, []any{4, 3, agent.StopMaxTurns}},
+		"default turns":    {run.Limits{Failures: 100}, []run.Part{one}, []any{21, 20, agent.StopMaxTurns}},
+		"tool calls":       {run.Limits{Calls: 3}, []run.Part{one, one}, []any{3, 4, agent.StopMaxToolCalls}},
+		"failures":         {run.Limits{Failures: 2}, []run.Part{one, one, one}, []any{3, 6, agent.StopMaxFailures}},
+		"default failures": {run.Limits{}, []run.Part{one}, []any{6, 5, agent.StopMaxFailures}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := mustRun(t, newAgent(t, play(untilFinal(test.calls...)), &test.opts), human("go"))
-			if got.Output != "enough" {
-				t.Errorf("answer %q, want that of the last call", got.Output)
-			}
-			counters := agent.Result{Usage: run.Usage{Turns: got.Usage.Turns, Calls: got.Usage.Calls}, StopReason: got.StopReason}
-			diff(t, "counters", counters, test.want)
+			got := answers(t, newAgent(t, play(untilFinal(test.calls...)), &agent.Options{Limits: test.limits}), "enough") // the answer of the last call
+			check.Same(t, "turns, calls and reason", []any{got.Usage.Turns, got.Usage.Calls, got.StopReason}, test.want)
 			for _, line := range lines(got.Messages) {
-				if strings.Contains(line, "No more tool calls") {
-					t.Errorf("the history has the words of the last call: %s", line)
-				}
+				check.Equal(t, line+": has the words of the last call", strings.Contains(line, "No more tool calls"), false)
 			}
 		})
 	}
 }
 
 func TestDefaultToolCalls(t *testing.T) {
-	calls := make([]run.Part, 101)
-	for i := range calls {
-		calls[i] = toolCall("", "x", "{}")
-	}
+	calls := slices.Repeat([]run.Part{toolCall("", "x", "{}")}, 101)
 	got := mustRun(t, newAgent(t, play(untilFinal(calls...)), nil), human("go"))
-	if got.StopReason != agent.StopMaxToolCalls {
-		t.Errorf("stop reason %q, want %q", got.StopReason, agent.StopMaxToolCalls)
-	}
 	// Every call has its answer, the last one that it is one too many.
-	answers := results(got.Messages)
-	if len(answers) != len(calls) {
-		t.Fatalf("%d answers, want %d", len(answers), len(calls))
-	}
-	for i, content := range answers {
-		if refused := strings.Contains(content, "limit of 100 tool calls"); refused != (i == 100) {
-			t.Errorf("call %d: the model was told %q", i+1, content)
-		}
+	told := results(got.Messages)
+	check.Same(t, "stop reason, and results", []any{got.StopReason, len(told)}, []any{agent.StopMaxToolCalls, len(calls)})
+	for i, content := range told {
+		check.Equal(t, content+": refused", strings.Contains(content, "limit of 100 tool calls"), i == 100)
 	}
 }
 
@@ -99,28 +70,26 @@ func TestStubbornModel(t *testing.T) {
 		return replied(textPart("hm"), toolCall("", "x", "{}")), nil
 	})
 	got := mustRun(t, newAgent(t, model, &agent.Options{Limits: run.Limits{Turns: 1}}), human("go"))
-	if got.Output != "hm" || got.StopReason != agent.StopMaxTurns || len(model.prompts()) != 2 {
-		t.Errorf("answer %q, reason %q after %d model calls", got.Output, got.StopReason, len(model.prompts()))
+	check.Same(t, "answer, reason and calls of the model", []any{got.Output, got.StopReason, len(model.prompts())}, []any{"hm", agent.StopMaxTurns, 2})
+	check.Same(t, "last message", lines(got.Messages[len(got.Messages)-1:]), []string{`ai: "hm"`})
+}
+
+// slowly takes a step after a second.
+func slowly(s step) step {
+	return func(ctx context.Context, p prompt) (*model.Response, error) {
+		time.Sleep(time.Second)
+		return s(ctx, p)
 	}
-	diff(t, "last message", lines(got.Messages[len(got.Messages)-1:]), []string{`ai: "hm"`})
 }
 
 // The time of a sub-agent counts once for the run that it works for.
 func TestActiveOfSubAgents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := func(s step) step {
-			return func(ctx context.Context, p prompt) (*model.Response, error) {
-				time.Sleep(time.Second)
-				return s(ctx, p)
-			}
-		}
 		limits := run.Limits{Active: time.Hour}
-		helper := newAgent(t, play(slow(says("ok"))), &agent.Options{Limits: limits})
-		lead := play(slow(uses(toolCall("1", "helper", `{"task":"x"}`))), slow(says("done")))
+		helper := newAgent(t, play(slowly(says("ok"))), &agent.Options{Limits: limits})
+		lead := play(slowly(uses(toolCall("1", "helper", `{"task":"x"}`))), slowly(says("done")))
 		got := mustRun(t, boss(t, lead, sub(t, helper, agent.NewSubAgent), agent.Options{Limits: limits}), human("go"))
-		if got.Usage.Active != 3*time.Second {
-			t.Errorf("got %v at work, want 3s", got.Usage.Active)
-		}
+		check.Equal(t, "time at work", got.Usage.Active, 3*time.Second)
 	})
 }
 
@@ -157,12 +126,8 @@ func TestCallLimits(t *testing.T) {
 		synctestRun(t, name, func(t *testing.T) {
 			start := time.Now()
 			got := mustRun(t, newAgent(t, play(uses(sleep("1", 1<<20)), says("done")), &agent.Options{Tools: []adapter.Source{tt.open(t)}}), human("go"))
-			if took := time.Since(start); took != tt.want {
-				t.Errorf("took %v, want %v", took, tt.want)
-			}
-			if content := results(got.Messages)[0]; !strings.Contains(content, tt.text) {
-				t.Errorf("the model was told %q, want %q", content, tt.text)
-			}
+			check.Equal(t, "took", time.Since(start), tt.want)
+			check.Contains(t, "what the model is told", results(got.Messages)[0], tt.text)
 		})
 	}
 }
@@ -186,8 +151,7 @@ func (r *reader) agent(t *testing.T, opts agent.Options) *agent.Agent {
 	return boss(t, play(r.step(6, "read", "helper")), sub(t, helper, agent.NewSubAgent), opts)
 }
 
-// step calls one tool after the other in so many turns, and reports fewer tokens than there are
-// bytes for two.
+// step calls one tool after the other in so many turns, and reports fewer tokens than there are bytes for two.
 func (r *reader) step(turns int, tools ...string) step {
 	return func(ctx context.Context, p prompt) (*model.Response, error) {
 		text := lines(p.Request.Messages)
@@ -221,11 +185,10 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 	for limit := step; limit <= 120_000; limit += step {
 		limits := run.Limits{Tokens: limit}
 		one, others := &reader{limits: limits}, &reader{limits: limits}
-		got, err := one.agent(t, agent.Options{Person: agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
-			return q.Allow(), nil
-		}}}).Run(t.Context(), human("go"))
+		allows := func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Allow(), nil }
+		got, err := one.agent(t, agent.Options{Person: agent.Person{Reply: allows}}).Run(t.Context(), human("go"))
 		if limit == 30_000 {
-			diff(t, "a run by what was counted", one.notes, []string{
+			check.Same(t, "a run by what was counted", one.notes, []string{
 				"0 tokens for 0 messages", "at most 8192", // lead reads
 				"296 tokens for 2 messages", "at most 8192", // and calls the helper
 				"0 tokens for 0 messages", "at most 8192",
@@ -243,17 +206,15 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 		for err == nil && got.Status == run.StatusWaiting {
 			got, err = others.agent(t, store).Resume(t.Context(), theRun, got.Questions[0].Allow())
 		}
-		diff(t, fmt.Sprint("limit ", limit), fmt.Sprint(got.StopReason, got.Usage.Total, err), want)
-		diff(t, fmt.Sprint("limit ", limit), others.notes, one.notes)
+		check.Same(t, fmt.Sprint("limit ", limit), fmt.Sprint(got.StopReason, got.Usage.Total, err), want)
+		check.Same(t, fmt.Sprint("limit ", limit), others.notes, one.notes)
 		if errors.Is(err, agent.ErrLimit) {
 			ends["no answer fits"] = true
 		}
 		ends[string(got.StopReason)] = true
 	}
 	for _, end := range []string{"answer", "max_tokens", "no answer fits"} {
-		if !ends[end] {
-			t.Errorf("no run ended so: %s", end)
-		}
+		check.Equal(t, "a run ended so: "+end, ends[end], true)
 	}
 }
 
@@ -271,8 +232,7 @@ func TestBudgetOfAnUncountedModel(t *testing.T) {
 	}
 	opts := &agent.Options{Limits: run.Limits{Tokens: 50_000, Turns: 4}, Compact: note}
 	mustRun(t, newAgent(t, play(untilFinal(toolCall("", "x", "{}"))), opts), human("go"))
-	diff(t, "budgets", told, want)
-	if len(told) != 5 || told[2].Estimate < 75 {
-		t.Errorf("got %v, want 5 budgets, from the third on with what the compactor has put in", told)
-	}
+	check.Same(t, "budgets", told, want)
+	check.Equal(t, "budgets", len(told), 5)
+	within(t, "estimate with what the compactor has put in", told[2].Estimate, 75, 1<<40)
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
@@ -35,19 +37,12 @@ import (
 var keptStores = []struct {
 	name string
 	open func(testing.TB) record.Store
-}{
-	{"SQLite", inSQLite},
-	{"files", func(t testing.TB) record.Store { return inFiles(t, filestore.SyncEveryEffect) }},
-}
+}{{"SQLite", inSQLite}, {"files", func(t testing.TB) record.Store { return inFiles(t, filestore.SyncEveryEffect) }}}
 
 func inSQLite(t testing.TB) record.Store {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "runs.db"))
-	check(t, err)
-	t.Cleanup(func() { _ = db.Close() })
+	store, db := sqliteIn(t, filepath.Join(t.TempDir(), "runs.db"))
 	db.SetMaxOpenConns(8)
-	store, err := sqlstore.Open(t.Context(), db, sqlstore.DialectSQLite)
-	check(t, err)
 	return store
 }
 
@@ -67,11 +62,11 @@ func inPostgres(t testing.TB) record.Store {
 	}
 	schema := fmt.Sprintf("s%d", schemas.Add(1))
 	db, err := sql.Open("pgx", server.DSN("postgres")+" search_path="+schema)
-	check(t, err)
+	check.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	check(t, errorOf(db.ExecContext(t.Context(), "CREATE SCHEMA "+schema)))
+	check.Must(t, check.Err(db.ExecContext(t.Context(), "CREATE SCHEMA "+schema)))
 	store, err := sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres)
-	check(t, err)
+	check.Must(t, err)
 	return analyzed{store, db}
 }
 
@@ -89,12 +84,11 @@ func (a analyzed) analyze() error {
 func inFiles(t testing.TB, sync filestore.Sync) record.Store {
 	t.Helper()
 	store, err := filestore.Open(t.TempDir(), &filestore.Options{Sync: sync})
-	check(t, err)
+	check.Must(t, err)
 	return store
 }
 
-// turnsOf is a model that calls the tool in so many turns and then answers. It keeps nothing of its
-// runs.
+// turnsOf is a model that calls the tool in so many turns and then answers. It keeps nothing of its runs.
 type turnsOf struct {
 	turns int
 	takes time.Duration
@@ -133,8 +127,7 @@ func suspend(t testing.TB, a *agent.Agent, from, to int) {
 	for part := range side {
 		wg.Go(func() {
 			for i := from + part; i < to; i += side {
-				ctx := context.WithValue(context.Background(), userKey{}, fmt.Sprint(i))
-				got, err := a.Run(ctx, human("go"), agent.WithRun(fmt.Sprint(i)))
+				got, err := a.Run(context.WithValue(context.Background(), userKey{}, fmt.Sprint(i)), human("go"), agent.WithRun(fmt.Sprint(i)))
 				if err != nil || got.Status != run.StatusWaiting {
 					t.Errorf("run %d: got %s, %v, want it to wait", i, got.Status, err)
 					return
@@ -155,9 +148,8 @@ func resume(t testing.TB, store record.Store, a *agent.Agent, id string) {
 func question(t testing.TB, store record.Store, id string) string {
 	t.Helper()
 	log, err := store.Load(t.Context(), run.Key{ID: id})
-	if err != nil || len(log.Head.QuestionIDs) != 1 {
-		t.Fatalf("run %s: got %v, want one question", id, err)
-	}
+	check.Must(t, err)
+	check.Equal(t, "questions of run "+id, len(log.Head.QuestionIDs), 1)
 	return log.Head.QuestionIDs[0]
 }
 
@@ -165,9 +157,8 @@ func question(t testing.TB, store record.Store, id string) string {
 func allow(t testing.TB, a *agent.Agent, id, ask string) {
 	t.Helper()
 	got, err := a.Resume(t.Context(), run.Key{ID: id}, run.Reply{Question: ask, Action: run.ActionAllow})
-	if err != nil || got.Output != "done" {
-		t.Fatalf("run %s: got %q, %v, want its answer", id, got.Output, err)
-	}
+	check.Must(t, err)
+	check.Equal(t, "answer of run "+id, got.Output, "done")
 }
 
 // A run that waits for a person is in the store alone: it has no goroutine and no memory.
@@ -175,28 +166,19 @@ func TestManySuspendedRuns(t *testing.T) {
 	suspended := testenv.Pick(1000, 10_000)
 	// A store may start and end goroutines of its own, and keeps some memory for all runs together.
 	most, few := min(uint64(2<<20), uint64(suspended)*800), suspended/100
-	for _, s := range []struct {
-		name string
-		open func(testing.TB) record.Store
-	}{{"SQLite", inSQLite}, {"files", func(t testing.TB) record.Store { return inFiles(t, filestore.SyncNever) }}} {
-		t.Run(s.name, func(t *testing.T) {
-			store := s.open(t)
+	for _, kind := range []string{"SQLite", "files"} {
+		t.Run(kind, func(t *testing.T) {
+			store := everyStore[kind](t)
 			var worked atomic.Int64
 			a := worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 			suspend(t, a, 0, 8) // what is made once
 			resume(t, store, a, "0")
 			goroutines, heap := runtime.NumGoroutine(), live()
 			suspend(t, a, 8, 8+suspended)
-			if n := settled(goroutines + few); n > goroutines+few {
-				t.Errorf("got %d goroutines after %d runs were suspended, want about the %d before", n, suspended, goroutines)
-			}
-			if now := settledHeap(heap + most); now > heap+most {
-				t.Errorf("the heap has %d KiB more after %d runs were suspended, want at most %d", (now-heap)>>10, suspended, most>>10)
-			}
+			within(t, fmt.Sprintf("goroutines after %d runs were suspended", suspended), settled(goroutines+few), 0, goroutines+few)
+			within(t, fmt.Sprintf("bytes of the heap after %d runs were suspended", suspended), settledHeap(heap+most), 0, heap+most)
 			resume(t, store, a, fmt.Sprint(7+suspended))
-			if n := worked.Load(); n != 2 {
-				t.Errorf("the tool has run %d times, want it to run in the runs that continued", n)
-			}
+			check.Equal(t, "calls, in the runs that continued", worked.Load(), 2)
 		})
 	}
 }
@@ -228,9 +210,8 @@ func live() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkResume is the time from an answer to the tool call that it allows, for one of 10,000
-// suspended runs: the run is loaded and taken, and the answer is kept with the intent. Its CPU time is
-// that of the whole rest of the run.
+// BenchmarkResume is the time from an answer to the tool call that it allows, for one of 10,000 suspended runs: the run
+// is loaded and taken, and the answer is kept with the intent. Its CPU time is that of the whole rest of the run.
 func BenchmarkResume(b *testing.B) {
 	for _, s := range keptStores {
 		b.Run(s.name, func(b *testing.B) {
@@ -257,8 +238,7 @@ func BenchmarkResume(b *testing.B) {
 	}
 }
 
-// BenchmarkActiveRuns is 1,000 runs of 10 turns, with a model that takes 1 s and a tool that
-// takes 100 ms.
+// BenchmarkActiveRuns is 1,000 runs of 10 turns, with a model that takes 1 s and a tool that takes 100 ms.
 func BenchmarkActiveRuns(b *testing.B) {
 	const runs, turns, model, tool = 1000, 10, time.Second, 100 * time.Millisecond
 	for _, s := range keptStores {
@@ -299,31 +279,16 @@ func largeAgent(t *testing.T, store record.Store, n int, text string) *agent.Age
 func TestTurnLargerThanACommit(t *testing.T) {
 	store := inFiles(t, filestore.SyncNever)
 	a := largeAgent(t, store, 8, strings.Repeat("much", 5<<18)) // 40 MiB
-	got, err := a.Run(t.Context(), human("go"), agent.WithRun("r"))
-	if err != nil || got.Output != "so much" {
-		t.Fatalf("got %q, %v", got.Output, err)
-	}
-	log := load(t, store, theRun)
-	kept := 0
-	for _, o := range changesOf[*ledger.Outcome](log.Records) {
-		if len(o.Result.Text) == 5<<20 {
-			kept++
-		}
-	}
-	if kept != 8 {
-		t.Errorf("got %d results that are whole, want 8", kept)
-	}
+	answers(t, a, "so much", agent.WithRun("r"))
+	kept := slices.DeleteFunc(changesOf[*ledger.Outcome](load(t, store, theRun).Records), func(o *ledger.Outcome) bool { return len(o.Result.Text) != 5<<20 })
+	check.Equal(t, "results that are whole", len(kept), 8)
 }
 
 // TestResultTooLargeToKeep has a result that no store would keep: the model is told, and the run goes its way.
 func TestResultTooLargeToKeep(t *testing.T) {
 	for _, store := range []record.Store{inFiles(t, filestore.SyncNever), nil} {
 		a := largeAgent(t, store, 1, strings.Repeat("\x01", 6<<20)) // 36 MiB as JSON
-		got, err := a.Run(t.Context(), human("go"))
-		if err != nil || got.Output != "so much" {
-			t.Fatalf("got %q, %v", got.Output, err)
-		}
-		kept := results(agent.Inside(got.State).History)[0]
+		kept := results(agent.Inside(answers(t, a, "so much").State).History)[0]
 		if left := strings.Contains(kept, "is left out: it has 36 MiB, and at most 32 are kept with a run"); left != (store != nil) {
 			t.Errorf("with a store %v: got a result of %d bytes: %.200q", store != nil, len(kept), kept)
 		}
@@ -342,8 +307,7 @@ type meeting struct {
 	N int `json:"n"`
 }
 
-// Functions that wait for each other run at once, turn after turn, among functions that
-// return immediately.
+// Functions that wait for each other run at once, turn after turn, among functions that return immediately.
 func TestFunctionsRunAtOnce(t *testing.T) {
 	for name, store := range map[string]func() record.Store{
 		"without a store": func() record.Store { return nil }, "with a store": func() record.Store { return record.NewMemory() },
@@ -366,13 +330,11 @@ func meetTwice(t *testing.T, store record.Store) {
 		}
 		return "met", nil
 	}
-	got := mustRun(t, newAgent(t, play(uses(numbered(n)...), uses(numbered(n)...), says("done")), &agent.Options{
+	got := answers(t, newAgent(t, play(uses(numbered(n)...), uses(numbered(n)...), says("done")), &agent.Options{
 		Tools:  []adapter.Source{adapter.Func("meet", "Meets another call.", meet, &adapter.FuncOptions{ReadOnly: true})},
 		Limits: run.Limits{Parallel: n, Calls: -1}, Durable: agent.Durable{Store: store},
-	}), human("go"))
-	if agent.Inside(got.State).Spent.Calls != 2*n || got.Output != "done" {
-		t.Errorf("got %d calls and %q, want %d and done", agent.Inside(got.State).Spent.Calls, got.Output, 2*n)
-	}
+	}), "done")
+	check.Equal(t, "calls", agent.Inside(got.State).Spent.Calls, 2*n)
 }
 
 // A function that ends its goroutine fails the run, and the other calls of the turn end: at once, or after others have
@@ -390,9 +352,7 @@ func TestFunctionEndsItsGoroutine(t *testing.T) {
 			_, err := newAgent(t, play(uses(numbered(8)...)), &agent.Options{
 				Tools: []adapter.Source{adapter.Func("meet", "Meets another call.", meet, &adapter.FuncOptions{ReadOnly: true})},
 			}).Run(t.Context(), human("go"))
-			if err == nil || !strings.Contains(err.Error(), "ended the goroutine") {
-				t.Errorf("after %v: got %v, want the end of a goroutine", after, err)
-			}
+			check.Text(t, err, "ended the goroutine", after)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // streams answers in pieces when it is asked to stream.
@@ -41,14 +42,10 @@ func TestStreaming(t *testing.T) {
 				case *agent.TextDelta:
 					got += e.Text + "|"
 				case *agent.ModelEnd:
-					if e.Text != "ab" || e.Streamed != (test.want != "") {
-						t.Errorf("model end: text %q, streamed %v", e.Text, e.Streamed)
-					}
+					check.Same(t, "model end", []any{e.Text, e.Streamed}, []any{"ab", test.want != ""})
 				}
 			}
-			if got != test.want {
-				t.Errorf("streamed %q, want %q", got, test.want)
-			}
+			check.Equal(t, "streamed", got, test.want)
 		})
 	}
 }
@@ -81,13 +78,12 @@ func TestReasoningDelta(t *testing.T) {
 			got = append(got, "kept: "+e.Messages[0].Parts[0].Text)
 		}
 	}
-	diff(t, "reasoning", got, []string{"I ", "think", "end: I think", "kept: I think"})
+	check.Same(t, "reasoning", got, []string{"I ", "think", "end: I think", "kept: I think"})
 
 	calls = 0
 	_, err := newAgent(t, model, &agent.Options{System: "fail"}).Run(t.Context(), human("go"))
-	if !errors.Is(err, busy) || calls != 1 {
-		t.Errorf("got %v after %d calls, want one call that fails", err, calls)
-	}
+	check.Is(t, err, busy)
+	check.Equal(t, "calls", calls, 1)
 }
 
 func TestModelSettings(t *testing.T) {
@@ -101,15 +97,6 @@ func TestModelSettings(t *testing.T) {
 }
 
 func TestModelNamesItself(t *testing.T) {
-	model := play(func(context.Context, prompt) (*model.Response, error) {
-		reply := replied(textPart("x"))
-		reply.Message.Model = "m-1-2026"
-		return reply, nil
-	}).called("m-1")
-	a := newAgent(t, model, nil)
-	for e := range each(t, a.Events(t.Context(), human("go"))) {
-		if e, ok := e.(*agent.ModelEnd); ok && e.Model != "m-1-2026" {
-			t.Errorf("model %q, want the name in the response", e.Model)
-		}
-	}
+	model := play(changed(says("x"), func(r *model.Response) { r.Message.Model = "m-1-2026" })).called("m-1")
+	check.Equal(t, "model", eventOf[*agent.ModelEnd](t, newAgent(t, model, nil)).Model, "m-1-2026")
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -73,17 +74,14 @@ func TestObserver(t *testing.T) {
 		return "ok", nil
 	}, nil)
 	o := &observer{trace: map[string]string{"traceparent": "x"}}
-	store := record.NewMemory()
 	a := newAgent(t, play(wrap(uses(toolCall("1", "tool", `{}`))), wrap(says("done"))).as(model.Info{Name: "m", Provider: "acme", NoStreaming: true}), &agent.Options{
-		Name: "boss", Version: "v7", System: "Be brief.", Durable: agent.Durable{Store: store}, Observer: o, Tools: []adapter.Source{tool},
+		Name: "boss", Version: "v7", System: "Be brief.", Durable: agent.Durable{Store: record.NewMemory()}, Observer: o, Tools: []adapter.Source{tool},
 		Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall) error { where(ctx); return nil }}},
 	})
 	result := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
-	diff(t, "contexts", contexts, []string{"/invoke/infer", "/invoke", "/invoke/execute", "/invoke/infer"})
-	diff(t, "the run's trace and revision", []any{agent.Inside(result.State).Trace, agent.Inside(result.State).Agent.Rev}, []any{o.trace, "v7"})
-	if len(o.invocations) != 1 || len(o.inferences) != 2 || len(o.executions) != 1 || len(o.errs) != 4 {
-		t.Fatalf("got %+v", o)
-	}
+	check.Same(t, "contexts", contexts, []string{"/invoke/infer", "/invoke", "/invoke/execute", "/invoke/infer"})
+	check.Same(t, "the run's trace and revision", []any{agent.Inside(result.State).Trace, agent.Inside(result.State).Agent.Rev}, []any{o.trace, "v7"})
+	check.Same(t, "invocations, inferences, executions and ends", []int{len(o.invocations), len(o.inferences), len(o.executions), len(o.errs)}, []int{1, 2, 1, 4})
 	v := o.invocations[0]
 	if v.Run != theRun.ID || v.Agent != "boss" || v.Version != "v7" || v.Model != "m" || v.System != "Be brief." || len(v.History) != 1 ||
 		v.Before != nil || v.Status != run.StatusFinished || v.Output == nil || v.Output.Text() != "done" || v.Finish != "stop" {
@@ -94,9 +92,7 @@ func TestObserver(t *testing.T) {
 		t.Errorf("got the inference %+v", i)
 	}
 	e := o.executions[0]
-	if e.ID != "1" || e.Name != "tool" || e.Description != "Does it." || e.Result == nil || e.Result.Text != "ok" {
-		t.Errorf("got the execution %+v", e)
-	}
+	check.Same(t, "execution", []any{e.ID, e.Name, e.Description, e.Result.Text}, []any{"1", "tool", "Does it.", "ok"})
 }
 
 // An observer gets a reply as the AfterModel hooks leave it, and none that a hook refuses.
@@ -117,16 +113,12 @@ func TestObserverGetsTheReplyOfHooks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := &observer{}
 			a := newAgent(t, play(counted(says("secret"))), &agent.Options{Hooks: []agent.Hook{{AfterModel: tt.hook}}, Observer: o})
-			if _, err := a.Run(t.Context(), human("go")); (err != nil) != tt.fails {
-				t.Fatalf("got %v", err)
-			}
+			check.Equal(t, "the run fails", check.Err(a.Run(t.Context(), human("go"))) != nil, tt.fails)
 			i := o.inferences[0]
 			if (i.Response == nil) != tt.fails || i.Response != nil && i.Response.Text() != tt.want {
 				t.Errorf("got the reply %+v, want %q", i.Response, tt.want)
 			}
-			if failed := o.errs[0] != nil; failed != tt.fails || i.Usage.Total != 150 {
-				t.Errorf("got %v and %+v, want 150 tokens", o.errs[0], i.Usage)
-			}
+			check.Same(t, "failure and tokens", []any{o.errs[0] != nil, i.Usage.Total}, []any{tt.fails, int64(150)})
 		})
 	}
 }
@@ -135,12 +127,8 @@ func TestObserverGetsTheReplyOfHooks(t *testing.T) {
 func TestObserverOfAPanic(t *testing.T) {
 	o := &observer{}
 	a := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { panic("boom") }), &agent.Options{Observer: o})
-	if _, err := a.Run(t.Context(), human("go")); err == nil {
-		t.Fatal("the run has no error")
-	}
-	if len(o.errs) != 2 || o.errs[0] == nil || o.errs[1] == nil {
-		t.Errorf("got the ends %v, want two errors", o.errs)
-	}
+	check.Fails(t, check.Err(a.Run(t.Context(), human("go"))))
+	check.Same(t, "the ends, both with errors", []bool{len(o.errs) == 2, o.errs[0] != nil, o.errs[1] != nil}, []bool{true, true, true})
 }
 
 // A provider has the name of OpenTelemetry's conventions, by the model's host.
@@ -155,16 +143,12 @@ func TestProvider(t *testing.T) {
 		"https://models.example.com/v1":                           "openai",
 	} {
 		m, err := openaimodel.New(openai.ClientConfig{BaseURL: url}, "m", nil)
-		check(t, err)
-		if got := m.Info().Provider; got != want {
-			t.Errorf("%s: got the provider %q, want %q", url, got, want)
-		}
+		check.Must(t, err)
+		check.Equal(t, url, m.Info().Provider, want)
 	}
 	o := &observer{}
 	mustRun(t, newAgent(t, play(says("x")), &agent.Options{Observer: o}), human("go"))
-	if got := o.inferences[0].Provider; got != "unknown" {
-		t.Errorf("got the provider %q of a model that names none", got)
-	}
+	check.Equal(t, "provider of a model that names none", o.inferences[0].Provider, "unknown")
 }
 
 //lint:file-ignore SA1019 sampling is deprecated, but servers use it
@@ -229,26 +213,24 @@ func TestEventsAsJSON(t *testing.T) {
 	var types []string
 	for _, e := range everyEvent() {
 		data, err := agent.MarshalEvent(e)
-		check(t, err)
-		if !json.Valid(data) {
-			t.Fatalf("%s is no JSON: %s", agent.EventType(e), data)
-		}
+		check.Must(t, err)
+		check.Equal(t, string(data)+" is JSON", json.Valid(data), true)
 		got.Write(append(data, '\n'))
 		types = append(types, agent.EventType(e))
 	}
 	want, err := os.ReadFile("testdata/events.jsonl")
-	check(t, err)
-	diff(t, "events", got.String(), string(want))
+	check.Must(t, err)
+	check.Same(t, "events", got.String(), string(want))
 
 	source, err := os.ReadFile("events.go")
-	check(t, err)
+	check.Must(t, err)
 	var declared []string
 	for _, m := range regexp.MustCompile(`kind\(\) string +{ return "(\w+)" }`).FindAllStringSubmatch(string(source), -1) {
 		declared = append(declared, m[1])
 	}
 	slices.Sort(types)
 	slices.Sort(declared)
-	diff(t, "types of events", types, declared)
+	check.Same(t, "types of events", types, declared)
 }
 
 // What a caller does to the calls of a ModelEnd changes neither the calls nor the history.
@@ -268,6 +250,6 @@ func TestCallsOfAnEventAreACopy(t *testing.T) {
 		}
 		result.Add(e)
 	}
-	diff(t, "argument", got, "mine")
-	diff(t, "history", lines(result.Messages), []string{`ai: 1=work({"X":"mine"})`, `tool: 1/work→"ok"`, `ai: "done"`})
+	check.Same(t, "argument", got, "mine")
+	check.Same(t, "history", lines(result.Messages), []string{`ai: 1=work({"X":"mine"})`, `tool: 1/work→"ok"`, `ai: "done"`})
 }

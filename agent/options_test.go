@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // A number that is 0 has its default, and a negative one is no limit, or none of what the option is
@@ -39,13 +40,8 @@ func TestNumbers(t *testing.T) {
 			fast := adapter.Func("fast", "", func(context.Context, struct{}) (string, error) { return "ok", nil }, nil)
 			for kind, opts := range map[string]*agent.Options{"0": &tt.zero, "negative": &tt.negative} {
 				opts.Tools = []adapter.Source{fast}
-				want := tt.stop
-				if kind == "negative" {
-					want = agent.StopOutput
-				}
-				if got := mustRun(t, newAgent(t, play(asks), opts), human("go")); got.StopReason != want {
-					t.Errorf("%s: the run stops for %q, want %q", kind, got.StopReason, want)
-				}
+				want := map[string]agent.StopReason{"0": tt.stop, "negative": agent.StopOutput}[kind]
+				check.Equal(t, kind+": the run stops for", mustRun(t, newAgent(t, play(asks), opts), human("go")).StopReason, want)
 			}
 		})
 	}

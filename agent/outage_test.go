@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -58,19 +59,12 @@ func TestResultDuringAnOutage(t *testing.T) {
 			gone.Store(true)
 			time.Sleep(14 * time.Second)
 			if tt.taken {
-				check(t, errorOf(memory.Acquire(t.Context(), theRun, record.Holder{TTL: time.Second})))
+				check.Must(t, check.Err(memory.Acquire(t.Context(), theRun, record.Holder{TTL: time.Second})))
 			}
 			gone.Store(false)
 			time.Sleep(2 * time.Minute)
-			log, err := memory.Load(t.Context(), theRun)
-			if err != nil || log.Head.Status != run.StatusFinished {
-				t.Fatalf("got %+v, %v, want the end of the run", log, err)
-			}
-			state, err := ledger.StateOf(log.Records)
-			check(t, err)
-			if got := state.History[2].Parts[0].Text; !strings.Contains(got, tt.want) {
-				t.Errorf("the model reads %q, want %q", got, tt.want)
-			}
+			check.Equal(t, "status", load(t, memory, theRun).Head.Status, run.StatusFinished)
+			check.Contains(t, "what the model reads", stateOf(t, memory, theRun).History[2].Parts[0].Text, tt.want)
 			stop()
 			<-ended
 		})
@@ -83,19 +77,14 @@ func TestStopDuringAnOutage(t *testing.T) {
 		store, gone := away(record.NewMemory())
 		a := slowAgent(t, store, 3*time.Second)
 		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() {
-			_, err := a.Run(ctx, human("go"), agent.WithRun(theRun.ID))
-			ended <- err
-		}()
+		ended := begin(ctx, a)
 		time.Sleep(2 * time.Second)
 		gone.Store(true)
 		time.Sleep(14 * time.Second) // longer than the lease
 		stop()
 		began := time.Now()
-		if err := <-ended; err == nil || time.Since(began) > 6*time.Second {
-			t.Errorf("got %v after %v, want an error within the time for last writes", err, time.Since(began))
-		}
+		check.Fails(t, (<-ended).err)
+		within(t, "the time for last writes", time.Since(began), 0, 6*time.Second)
 	})
 }
 
@@ -116,10 +105,7 @@ func TestCancelledAppendThatWasStored(t *testing.T) {
 		})
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 1))), agent.Options{ParallelWrites: true})
 		killed(t, first, 5*time.Second, agent.WithRun(theRun.ID))
-		log := load(t, memory, theRun)
-		if n := len(changesOf[*ledger.Outcome](log.Records)); n != 2 {
-			t.Errorf("got %d outcomes, want 2", n)
-		}
+		check.Equal(t, "outcomes", len(changesOf[*ledger.Outcome](load(t, memory, theRun).Records)), 2)
 	})
 }
 
@@ -132,11 +118,9 @@ func TestRecoverLogsTakeovers(t *testing.T) {
 		second, _ := process(t, store, play(says("done")), agent.Options{})
 		var log bytes.Buffer
 		opts := &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}
-		check(t, agent.Recover(t.Context(), store, []*agent.Agent{second}, opts))
-		want := fmt.Sprintf(`level=INFO msg="a run was taken over" run=%s tenant=ann turn=1 calls=1`, theRun.ID)
-		if !strings.Contains(log.String(), want) || strings.Count(log.String(), "taken over") != 1 {
-			t.Errorf("got\n%s\nwant one line with %s", &log, want)
-		}
+		check.Must(t, agent.Recover(t.Context(), store, []*agent.Agent{second}, opts))
+		check.Contains(t, "log", log.String(), fmt.Sprintf(`level=INFO msg="a run was taken over" run=%s tenant=ann turn=1 calls=1`, theRun.ID))
+		check.Equal(t, "takeovers in the log", strings.Count(log.String(), "taken over"), 1)
 	})
 }
 
@@ -155,9 +139,7 @@ func TestRecoverPassesOverEndedRuns(t *testing.T) {
 		begun(t, a, agent.WithRun(theRun.ID))
 		listed = load(t, store, theRun).Head
 		resumed(t, a)
-		ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
-		defer stop()
-		_ = agent.Recover(ctx, store, []*agent.Agent{a}, &agent.RecoverOptions{
+		recovers(t, store, a, 3*time.Second, &agent.RecoverOptions{
 			OnEvent: func(_ run.Key, e agent.Event) { t.Errorf("got the event %T", e) },
 			OnEnd:   func(_ run.Key, r *agent.Result, err error) { t.Errorf("got the end %s, %v", r.Status, err) },
 		})
@@ -173,9 +155,7 @@ func TestReleasePanics(t *testing.T) {
 		return c.Do()
 	})
 	a, _ := process(t, store, play(says("done")), agent.Options{})
-	if got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID)); err != nil || got.Output != "done" {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	answers(t, a, "done", agent.WithRun(theRun.ID))
 }
 
 // A store that fails for a while loses no outcome that the process knows, also if it has kept it and
@@ -211,25 +191,15 @@ func TestStoreThatFails(t *testing.T) {
 				a, _ := process(t, store, play(uses(sleep("1", 1)), says("done")), agent.Options{})
 				began := time.Now()
 				got, err := a.Run(t.Context(), human("go"), agent.WithRun("r"))
-				if took := time.Since(began); took > 70*time.Second {
-					t.Errorf("it took %v", took)
-				}
-				log, failure := store.Load(t.Context(), run.Key{ID: "r"})
-				if failure != nil {
-					t.Fatal(failure)
-				}
+				within(t, "took", time.Since(began), 0, 70*time.Second)
+				status := load(t, store, theRun).Head.Status
 				if test.ok {
-					if err != nil || got.Status != run.StatusFinished || log.Head.Status != run.StatusFinished {
-						t.Errorf("got %s, %v, and %s in the store", got.Status, err, log.Head.Status)
-					}
+					check.Same(t, "end", []any{err, got.Status, status}, []any{nil, run.StatusFinished, run.StatusFinished})
 					return
 				}
-				if err == nil || got.Status != run.StatusRunning || log.Head.Status != run.StatusRunning || got.Output != "" {
-					t.Errorf("got %s %q, %v, and %s in the store, want what the store has", got.Status, got.Output, err, log.Head.Status)
-				}
-				if said, _, _ := strings.Cut(err.Error(), "\n"); strings.Count(err.Error(), said) != 1 {
-					t.Errorf("the error says the same twice: %v", err)
-				}
+				check.Same(t, "error, and what the store has", []any{err != nil, got.Status, status, got.Output}, []any{true, run.StatusRunning, run.StatusRunning, ""})
+				said, _, _ := strings.Cut(err.Error(), "\n")
+				check.Equal(t, "how often the error says "+said, strings.Count(err.Error(), said), 1)
 				synctest.Wait()
 			})
 		}

@@ -2,13 +2,11 @@ package agent_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -17,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
 
@@ -42,16 +41,14 @@ func TestAs(t *testing.T) {
 		"at a limit":    {[]step{uses(toolCall("", "nothing", "{}")), good}, agent.Options{Limits: run.Limits{Turns: 1}}, 2, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			toolset, _ := open(t, nil)
 			model := play(tt.steps...)
-			got, result, err := agent.RunAs[weatherReport](t.Context(), withTools(t, model, toolset, &tt.opts), human("go"))
+			got, result, err := agent.RunAs[weatherReport](t.Context(), boxed(t, model, &tt.opts), human("go"))
 			if !errors.Is(err, tt.err) || tt.err == nil && got != (weatherReport{"Oslo", 7}) || result.Usage.Turns != tt.turns {
 				t.Errorf("got %+v, %v after %d turns", got, err, result.Usage.Turns)
 			}
 			if name == "in words" {
-				if p := lines(model.prompts()[1].Request.Messages); !strings.Contains(p[len(p)-1], "final_answer") {
-					t.Errorf("the model is asked again with %s", p[len(p)-1])
-				}
+				p := lines(model.prompts()[1].Request.Messages)
+				check.Contains(t, "how the model is asked again", p[len(p)-1], "final_answer")
 			}
 		})
 	}
@@ -67,49 +64,33 @@ func TestAsInWords(t *testing.T) {
 	} {
 		model := play(says(words), good)
 		got, _, err := agent.RunAs[weatherReport](t.Context(), newAgent(t, model, nil), human("go"))
-		if err != nil || got.City != "Oslo" {
-			t.Fatalf("%s: got %+v, %v", name, got, err)
-		}
+		check.Same(t, name, []any{got, err}, []any{weatherReport{"Oslo", 7}, nil})
 		told := lines(model.prompts()[1].Request.Messages)
 		want := `human: "Your last message was text, which is not read, also if it has JSON in it. Give your answer now, by calling the tool final_answer."`
-		diff(t, name, told[len(told)-1], want)
+		check.Same(t, name, told[len(told)-1], want)
 	}
 }
 
 // A type that no model can write is an error before the model is called.
 func TestAsOfOtherTypes(t *testing.T) {
-	model := play(says("x"))
+	model, ctx := play(says("x")), t.Context()
 	a := newAgent(t, model, nil)
-	as := map[string]func() error{
-		"int":     func() error { _, _, err := agent.RunAs[int](t.Context(), a, human("go")); return err },
-		"string":  func() error { _, _, err := agent.RunAs[string](t.Context(), a, human("go")); return err },
-		"[]int":   func() error { _, _, err := agent.RunAs[[]int](t.Context(), a, human("go")); return err },
-		"resumed": func() error { _, _, err := agent.ResumeAs[int](t.Context(), a, theRun); return err },
-		"field": func() error {
-			_, r, err := agent.RunAs[struct{ C chan int }](t.Context(), a, human("go"))
-			if r == nil {
-				t.Error("the result is nil")
-			}
-			return err
-		},
+	_, result, noField := agent.RunAs[struct{ C chan int }](ctx, a, human("go"))
+	for name, err := range map[string]error{
+		"int": errorOf3(agent.RunAs[int](ctx, a, human("go"))), "string": errorOf3(agent.RunAs[string](ctx, a, human("go"))),
+		"[]int": errorOf3(agent.RunAs[[]int](ctx, a, human("go"))), "resumed": errorOf3(agent.ResumeAs[int](ctx, a, theRun)), "field": noField,
+	} {
+		check.Text(t, err, "structured answer", name)
 	}
-	for name, f := range as {
-		if err := f(); err == nil || !strings.Contains(err.Error(), "structured answer") {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-	if n := len(model.prompts()); n > 0 {
-		t.Errorf("the model was called %d times", n)
-	}
+	check.Same(t, "calls of the model, and whether there is a result", []any{len(model.prompts()), result != nil}, []any{0, true})
 }
 
-// A tool of the host may have the name of the tool by which the model answers, and its server
-// the label of ours.
+// A tool of the host may have the name of the tool by which the model answers, and its server the label of ours.
 func TestAsBesideAnotherFinalAnswer(t *testing.T) {
 	for label, theirs := range map[string]string{"box": "box__final_answer", "answer": "final_answer"} {
 		t.Run(label, func(t *testing.T) {
 			s := newServer()
-			s.addTool("final_answer", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("theirs"), nil })
+			s.addTool("final_answer", gives(text("theirs")))
 			toolset := openAll(t, nil, adapter.Server{Name: label, Transport: s.connect(t)})
 			var ours string
 			model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
@@ -129,15 +110,12 @@ func TestAsBesideAnotherFinalAnswer(t *testing.T) {
 				return uses(toolCall("2", ours, `{"city":"Oslo","degree":7}`))(ctx, p)
 			})
 			got, _, err := agent.RunAs[weatherReport](t.Context(), withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Turns: 2}}), human("go"))
-			if err != nil || got.City != "Oslo" {
-				t.Errorf("got %+v, %v", got, err)
-			}
+			check.Same(t, "answer", []any{got, err}, []any{weatherReport{"Oslo", 7}, nil})
 		})
 	}
 }
 
-// A type that has changed since is an error at once: the model is not called, and the run waits
-// as before.
+// A type that has changed since is an error at once: the model is not called, and the run waits as before.
 func TestResumeAsAnotherType(t *testing.T) {
 	type described struct {
 		City   string `json:"city" jsonschema:"The name of the city"`
@@ -151,25 +129,15 @@ func TestResumeAsAnotherType(t *testing.T) {
 	opts := agent.Options{Person: agent.Person{Approve: agent.AskPerson}}
 	first, _ := process(t, store, play(uses(toolCall("1", "echo", "{}"))), opts)
 	_, got, err := agent.RunAs[weatherReport](t.Context(), first, human("go"), agent.WithRun(theRun.ID))
-	if !errors.Is(err, agent.ErrWaiting) {
-		t.Fatalf("got %+v, %v", got, err)
-	}
+	check.Is(t, err, agent.ErrWaiting)
 	second, _ := process(t, store, play(uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`))), opts)
 	_, _, err = agent.ResumeAs[changed](t.Context(), second, theRun, got.Questions[0].Allow())
-	if err == nil || !strings.Contains(err.Error(), "another schema than that of type agent_test.changed") {
-		t.Errorf("got %v, want an error about the type", err)
-	}
-	if asks, err := second.Questions(t.Context(), theRun); err != nil || len(asks) != 1 {
-		t.Errorf("got %v, %v, want the question open", asks, err)
-	}
+	check.Text(t, err, "another schema than that of type agent_test.changed")
+	openQuestions(t, second, 1)
 	report, _, err := agent.ResumeAs[described](t.Context(), second, theRun, got.Questions[0].Deny("no"))
-	if err != nil || report.City != "Oslo" {
-		t.Errorf("with other descriptions: got %+v, %v", report, err)
-	}
+	check.Same(t, "with other descriptions", []any{report.City, err}, []any{"Oslo", nil})
 	type other struct{ Price int }
-	if got, _, err := agent.ResumeAs[other](t.Context(), second, theRun); err == nil || !strings.Contains(err.Error(), "another schema than that of type agent_test.other") {
-		t.Errorf("of a finished run: got %+v, %v, want an error about the type", got, err)
-	}
+	check.Text(t, errorOf3(agent.ResumeAs[other](t.Context(), second, theRun)), "another schema than that of type agent_test.other")
 }
 
 // The schema is of one input: the next one may ask for words, which are not a structured answer.
@@ -177,18 +145,11 @@ func TestAsInASession(t *testing.T) {
 	store := record.NewMemory()
 	good := uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`))
 	a, _ := process(t, store, play(says("hello"), good, says("in words")), agent.Options{})
-	if got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID)); err != nil || got.Output != "hello" {
-		t.Fatalf("got %+v, %v", got, err)
-	}
-	if report, _, err := agent.RunAs[weatherReport](t.Context(), a, human("go"), agent.WithRun(theRun.ID)); err != nil || report.City != "Oslo" {
-		t.Fatalf("got %+v, %v", report, err)
-	}
-	if got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID)); err != nil || got.Output != "in words" {
-		t.Fatalf("got %+v, %v", got, err)
-	}
-	if _, _, err := agent.ResumeAs[weatherReport](t.Context(), a, theRun); err == nil || !strings.Contains(err.Error(), "RunAs did not begin it") {
-		t.Errorf("got %v", err)
-	}
+	answers(t, a, "hello", agent.WithRun(theRun.ID))
+	report, _, err := agent.RunAs[weatherReport](t.Context(), a, human("go"), agent.WithRun(theRun.ID))
+	check.Same(t, "structured answer", []any{report.City, err}, []any{"Oslo", nil})
+	answers(t, a, "in words", agent.WithRun(theRun.ID))
+	check.Text(t, errorOf3(agent.ResumeAs[weatherReport](t.Context(), a, theRun)), "RunAs did not begin it")
 }
 
 // birthday fits more than its schema says.
@@ -200,9 +161,7 @@ type birthday struct {
 func TestAsFitsTheType(t *testing.T) {
 	model := play(uses(toolCall("1", "final_answer", `{"day":"soon"}`)), uses(toolCall("2", "final_answer", `{"day":"2026-11-01T00:00:00Z"}`)))
 	got, _, err := agent.RunAs[birthday](t.Context(), newAgent(t, model, nil), human("go"))
-	if err != nil || got.Day.Year() != 2026 {
-		t.Errorf("got %v, %v", got, err)
-	}
+	check.Same(t, "year", []any{got.Day.Year(), err}, []any{2026, nil})
 }
 
 // at makes a model at a host, behind a client.
@@ -216,7 +175,7 @@ func atHost(t testing.TB, key string, w openai.HTTPDoer, name string, opts opena
 	cfg := openai.DefaultConfig(key)
 	cfg.HTTPClient = w
 	m, err := openaimodel.New(cfg, name, &opts)
-	check(t, err)
+	check.Must(t, err)
 	return m
 }
 
@@ -255,23 +214,18 @@ func TestAsByFormat(t *testing.T) {
 			for _, r := range tt.replies {
 				w.Replies = append(w.Replies, replying(r))
 			}
-			toolset, _ := open(t, nil)
-			a := withTools(t, at(t, "openai", "gpt-4.1", w), toolset, &agent.Options{Limits: tt.limits})
+			a := boxed(t, at(t, "openai", "gpt-4.1", w), &agent.Options{Limits: tt.limits})
 			got, result, err := agent.RunAs[forecast](t.Context(), a, human("go"))
 			if !errors.Is(err, tt.err) || tt.err == nil && got != (forecast{City: "Oslo"}) || result.StopReason != tt.stop {
 				t.Errorf("got %+v, stop %q, %v", got, result.StopReason, err)
 			}
-			diff(t, "format", w.Requests[0]["response_format"], decode(t, `{"type":"json_schema","json_schema":{"name":"final_answer","strict":true,
+			check.Same(t, "format", w.Requests[0]["response_format"], decode(t, `{"type":"json_schema","json_schema":{"name":"final_answer","strict":true,
 				"schema":{"type":"object","properties":{"city":{"type":"string"},"wind":{"type":["integer","null"]}},"required":["city","wind"],"additionalProperties":false}}}`))
-			if tools, _ := json.Marshal(w.Requests[0]["tools"]); strings.Contains(string(tools), "final_answer") {
-				t.Errorf("the tools are %s, want no final_answer", tools)
-			}
-			last := w.Requests[len(w.Requests)-1]
-			if said, _ := json.Marshal(last["messages"].([]any)[len(last["messages"].([]any))-1]); !strings.Contains(string(said), tt.last) {
-				t.Errorf("the model is told %s, want %q in it", said, tt.last)
-			}
-			if name == "only in words" && len(w.Requests) != 3 {
-				t.Errorf("got %d requests, want two repairs", len(w.Requests))
+			check.Equal(t, "there is a tool for the answer", strings.Contains(jsonOf(w.Requests[0]["tools"]), "final_answer"), false)
+			messages := w.Requests[len(w.Requests)-1]["messages"].([]any)
+			check.Contains(t, "what the model is told", jsonOf(messages[len(messages)-1]), tt.last)
+			if name == "only in words" {
+				check.Equal(t, "requests, two of them repairs", len(w.Requests), 3)
 			}
 		})
 	}
@@ -309,9 +263,8 @@ func TestAsByToolWhereThereIsNoFormat(t *testing.T) {
 		} else {
 			err = errorOf3(agent.RunAs[forecast](t.Context(), a, human("go")))
 		}
-		request := w.Requests[0]
-		tools, _ := json.Marshal(request["tools"])
-		if err != nil || (request["response_format"] != nil) != tt.byFormat || strings.Contains(string(tools), "final_answer") == tt.byFormat {
+		request, tools := w.Requests[0], jsonOf(w.Requests[0]["tools"])
+		if err != nil || (request["response_format"] != nil) != tt.byFormat || strings.Contains(tools, "final_answer") == tt.byFormat {
 			t.Errorf("%+v: got %v, the format %v and the tools %s", tt, err, request["response_format"], tools)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // A window is a host whose model has few tokens, of four bytes each. To each question it first asks for
@@ -100,23 +101,14 @@ func TestFourTimesTheWindow(t *testing.T) {
 				})
 				for i := range 10 {
 					question := fmt.Sprintf("question %d of %d", i, process)
-					r, err := a.Run(t.Context(), human(question), agent.WithRun(theRun.ID))
-					if err != nil || r.Output != "Read." {
-						t.Fatalf("%s: got %v, %v", question, r, err)
-					}
-					if last := w.asked[len(w.asked)-1]; !strings.Contains(last, question) {
-						t.Errorf("%s is not in %s", question, last)
-					}
+					check.Equal(t, question, mustRun(t, a, human(question), agent.WithRun(theRun.ID)).Output, "Read.")
+					check.Contains(t, "request", w.asked[len(w.asked)-1], question)
 				}
 				long := strings.Repeat("too long ", theWindow)
-				if _, err := a.Run(t.Context(), human(long), agent.WithRun(theRun.ID)); err == nil || !strings.Contains(err.Error(), "larger window") {
-					t.Errorf("a question that is too long: got %v, want a remedy", err)
-				}
+				check.Text(t, check.Err(a.Run(t.Context(), human(long), agent.WithRun(theRun.ID))), "larger window", "a question that is too long")
 			}
-			if _, err := newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{aLibrary()}}).
-				Run(t.Context(), human("last"), agent.WithRun(theRun.ID)); err != nil {
-				t.Errorf("after all: got %v", err)
-			}
+			last := &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{aLibrary()}}
+			mustRun(t, newAgent(t, at(t, host, "gpt-4.1", w), last), human("last"), agent.WithRun(theRun.ID))
 			if most := 8 * processes; host != "openai" && w.refused > most {
 				t.Errorf("got %d refusals, want at most %d: the window is learned", w.refused, most)
 			}
@@ -133,26 +125,17 @@ func TestOverflowWithoutSummary(t *testing.T) {
 			return nil, errors.New("no model")
 		},
 	})
-	for i := range 6 {
-		r, err := a.Run(t.Context(), human(fmt.Sprint("question ", i)), agent.WithRun(theRun.ID))
-		if err != nil || r.Output != "Read." {
-			t.Fatalf("question %d: got %v, %v", i, r, err)
-		}
+	for range 6 {
+		answers(t, a, "Read.", agent.WithRun(theRun.ID))
 	}
-	if w.refused == 0 {
-		t.Error("no call was too long")
-	}
+	check.Equal(t, "a call was too long", w.refused > 0, true)
 }
 
 // A host that leaves out the beginning of a call counts too few tokens: the person is told once.
 func TestSilentTruncation(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		window int
-		want   int // warnings
-	}{{"a small window", 1500, 1}, {"a large one", 100_000, 0}} {
-		t.Run(tt.name, func(t *testing.T) {
-			a := newAgent(t, at(t, "ollama", "m", &window{tokens: tt.window}), &agent.Options{
+	for name, size := range map[string]int{"a small window": 1500, "a large one": 100_000} {
+		t.Run(name, func(t *testing.T) {
+			a := newAgent(t, at(t, "ollama", "m", &window{tokens: size}), &agent.Options{
 				Durable: agent.Durable{Store: inFiles(t, filestore.SyncNever)}, Tools: []adapter.Source{aLibrary()},
 			})
 			told := 0
@@ -160,9 +143,7 @@ func TestSilentTruncation(t *testing.T) {
 				r := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
 				told += len(slices.DeleteFunc(warningsOf(r), func(s string) bool { return !strings.Contains(s, "OLLAMA_CONTEXT_LENGTH") }))
 			}
-			if (told > 0) != (tt.want > 0) {
-				t.Errorf("got %d warnings, want some: %t", told, tt.want > 0)
-			}
+			check.Equal(t, "the person is told", told > 0, name == "a small window")
 		})
 	}
 }
@@ -170,20 +151,12 @@ func TestSilentTruncation(t *testing.T) {
 // The person is told once what a model says of how it was asked.
 func TestWarningOfAModel(t *testing.T) {
 	warns := func(s step) step {
-		return func(ctx context.Context, p prompt) (*model.Response, error) {
-			reply, err := s(ctx, p)
-			reply.Warning = "it does not reason with tools"
-			return reply, err
-		}
+		return changed(s, func(r *model.Response) { r.Warning = "it does not reason with tools" })
 	}
 	m := play(warns(uses(toolCall("1", "read", "{}"))), warns(says("Read."))).called("m-1")
 	a := newAgent(t, m, &agent.Options{Tools: []adapter.Source{aLibrary()}})
-	if got := warningsOf(mustRun(t, a, human("go"))); len(got) != 1 || got[0] != "it does not reason with tools" {
-		t.Errorf("got the warnings %q", got)
-	}
-	if start := eventOf[*agent.ModelStart](t, a); start.Model != "m-1" {
-		t.Errorf("got the model %q", start.Model)
-	}
+	check.Same(t, "warnings", warningsOf(mustRun(t, a, human("go"))), []string{"it does not reason with tools"})
+	check.Equal(t, "model", eventOf[*agent.ModelStart](t, a).Model, "m-1")
 }
 
 // eventOf is the first event of a type in a run.
@@ -221,12 +194,9 @@ func TestWindowUse(t *testing.T) {
 					serverTool("north", "tides", "Tells the tides."),
 				}})
 				var uses []*agent.WindowUse
-				var result agent.Result
-				for e := range each(t, a.Events(t.Context(), human("How is it?"))) {
-					if end, ok := e.(*agent.ModelEnd); ok {
-						uses = append(uses, end.Window)
-					}
-					result.Add(e)
+				events, result := played(t, a.Events(t.Context(), human("How is it?")))
+				for _, end := range of[*agent.ModelEnd](events) {
+					uses = append(uses, end.Window)
 				}
 				if len(uses) != 3 || result.Window != uses[2] {
 					t.Fatalf("got %d accounts, and %p in the result", len(uses), result.Window)
@@ -257,14 +227,9 @@ func TestWindowUse(t *testing.T) {
 
 // TestWindowUseOfAResult has the account of the last call in a result, and none without a call.
 func TestWindowUseOfAResult(t *testing.T) {
-	store := record.NewMemory()
-	a := newAgent(t, play(says("hi")), &agent.Options{Durable: agent.Durable{Store: store}})
-	got, err := a.Run(t.Context(), human("hello"), agent.WithRun("r"))
-	if err != nil || got.Window == nil || got.Window.Input == 0 {
-		t.Errorf("got %+v, %v", got.Window, err)
+	a := newAgent(t, play(says("hi")), &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
+	if got := mustRun(t, a, human("hello"), agent.WithRun("r")); got.Window == nil || got.Window.Input == 0 {
+		t.Errorf("got %+v", got.Window)
 	}
-	again, err := a.Resume(t.Context(), theRun)
-	if err != nil || again.Window != nil {
-		t.Errorf("got %+v, %v", again.Window, err)
-	}
+	check.Equal(t, "account of a result without a call", resumed(t, a).Window, nil)
 }

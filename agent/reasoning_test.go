@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
@@ -53,11 +53,7 @@ var looking = adapter.Func("look", "Looks.", func(_ context.Context, in struct {
 // What a model thought goes back byte for byte, with the calls that it led to, from whatever process: the first one
 // dies before or after each of its writes.
 func TestReasoningAtEveryBoundary(t *testing.T) {
-	for name, open := range map[string]func(testing.TB) record.Store{
-		"memory": func(testing.TB) record.Store { return record.NewMemory() },
-		"files":  func(t testing.TB) record.Store { return inFiles(t, filestore.SyncNever) },
-		"SQLite": inSQLite, "Postgres": inPostgres,
-	} {
+	for name, open := range everyStore {
 		t.Run(name, func(t *testing.T) {
 			want, writes := thoughts(t, open(t), &dying{})
 			if !strings.Contains(want, `"encrypted_content"`) || writes < 4 {
@@ -66,7 +62,7 @@ func TestReasoningAtEveryBoundary(t *testing.T) {
 			for at := 1; at <= writes; at++ {
 				for _, keep := range []bool{false, true} {
 					got, _ := thoughts(t, open(t), &dying{at: at, keep: keep})
-					diff(t, fmt.Sprintf("the last request, died at write %d, kept %v", at, keep), got, want)
+					check.Same(t, fmt.Sprintf("the last request, died at write %d, kept %v", at, keep), got, want)
 				}
 			}
 		})
@@ -77,34 +73,15 @@ func TestReasoningAtEveryBoundary(t *testing.T) {
 func thoughts(t *testing.T, store record.Store, first *dying) (input string, writes int) {
 	t.Helper()
 	host := thinker("k")
-	first.in(store)
-	process := func(store record.Store) *agent.Agent {
+	got := survives(t, store, first, func(store record.Store, _ *record.Log) *agent.Agent {
 		return newAgent(t, thinking(t, host, "gpt-6-astra"), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{looking}})
-	}
-	got, err := process(first).Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-	if dead := first.at > 0; dead != errors.Is(err, errDead) {
-		t.Fatalf("the first process: got %v", err)
-	}
-	if err != nil {
-		log, err := store.Load(t.Context(), theRun)
-		switch next := process(store); {
-		case errors.Is(err, record.ErrNotFound):
-			got, err = next.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-		case err == nil:
-			if err = store.Release(t.Context(), record.Lease{Key: theRun, Epoch: log.Head.Epoch}); err == nil && !log.Head.Status.Ended() {
-				got, err = next.Resume(t.Context(), theRun)
-			}
-		}
-		if err != nil {
-			t.Fatalf("the next process after write %d, kept %v: %v", first.at, first.keep, err)
-		}
-	}
+	})
 	if invalid := host.Invalid(); len(invalid) > 0 || agent.Inside(got.State).Endpoint != "responses" && got.Status == run.StatusFinished {
 		t.Errorf("got a run at %q; the host refused %q", agent.Inside(got.State).Endpoint, invalid)
 	}
 	all := host.Requests()
 	data, err := json.Marshal(all[len(all)-1].Input)
-	check(t, err)
+	check.Must(t, err)
 	return string(data), int(first.writes.Load())
 }
 
@@ -115,13 +92,10 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 		return newAgent(t, thinking(t, h, "gpt-6-sol"), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{looking}})
 	}
 	mustRun(t, process(thinker("old")), human("go"), agent.WithRun(theRun.ID))
-	host := thinker("new")
-	next := process(host)
+	next := process(thinker("new"))
 	for range 2 {
-		got, err := next.Run(t.Context(), human("and?"), agent.WithRun(theRun.ID))
-		if err != nil || got.Output != "done" {
-			t.Fatalf("got %v, %v", got, err)
-		}
+		got := mustRun(t, next, human("and?"), agent.WithRun(theRun.ID))
+		check.Equal(t, "answer", got.Output, "done")
 		if told := warningsOf(got); len(told) != 1 || !strings.Contains(told[0], "earlier thoughts") {
 			t.Errorf("got the warnings %q", told)
 		}
@@ -169,23 +143,18 @@ func TestPromptsBeginAlike(t *testing.T) {
 		}
 	}}
 	a := newAgent(t, thinking(t, host, "gpt-6-sol"), &agent.Options{System: "Be brief.", Tools: []adapter.Source{looking}, Limits: run.Limits{Turns: 30}})
-	if got, err := a.Run(t.Context(), human("go")); err != nil || got.Output != "done" {
-		t.Fatalf("got %+v, %v", got, err)
-	}
+	answers(t, a, "done")
 	requests := host.Requests()
-	if len(requests) != 20 {
-		t.Fatalf("got %d requests, want 20", len(requests))
-	}
+	check.Equal(t, "requests", len(requests), 20)
 	prompt := func(r *fakehost.OpenAIRequest) (head, input string) {
 		var all map[string]json.RawMessage
-		check(t, json.Unmarshal(r.Body, &all))
+		check.Must(t, json.Unmarshal(r.Body, &all))
 		input = strings.TrimSuffix(string(all["input"]), "]")
 		return fmt.Sprintf("%s %s %s", all["instructions"], all["tools"], all["prompt_cache_key"]), input
 	}
 	head, input := prompt(requests[0])
-	if !strings.Contains(head, "Be brief.") || !strings.Contains(head, "look") {
-		t.Fatalf("got %s", head)
-	}
+	check.Contains(t, "prompt", head, "Be brief.")
+	check.Contains(t, "prompt", head, "look")
 	for i, r := range requests[1:] {
 		nextHead, next := prompt(r)
 		if nextHead != head || !strings.HasPrefix(next, input) || len(next) == len(input) {
@@ -195,37 +164,31 @@ func TestPromptsBeginAlike(t *testing.T) {
 	}
 }
 
-// A host gets back what it has sent with its calls, also from the process that continues the
-// run: Gemini refuses a call without its thought signature, DeepSeek and Moonshot want their reasoning.
-// Another host gets none of it.
+// A host gets back what it has sent with its calls, also from the process that continues the run: Gemini refuses a call
+// without its thought signature, DeepSeek and Moonshot want their reasoning. Another host gets none of it.
 func TestCallsGoBackToTheirHost(t *testing.T) {
 	reply := replying(`{"role":"assistant","reasoning_content":"Hm.","tool_calls":[
 		{"id":"1","type":"function","function":{"name":"pay","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig"}}},
 		{"id":"2","type":"function","function":{"name":"pay","arguments":"{}"}}]}`)
 	signed, thought := `{"google":{"thought_signature":"sig"}}`, `"Hm."`
 	for _, tt := range []struct{ first, second, extra, reasoning string }{
-		{"gemini", "gemini", signed, "null"},
-		{"deepseek", "deepseek", "null", thought},
-		{"moonshot", "moonshot", "null", thought},
-		{"moonshot", "deepseek", "null", "null"},
-		{"gemini", "openai", "null", "null"},
+		{"gemini", "gemini", signed, "null"}, {"deepseek", "deepseek", "null", thought}, {"moonshot", "moonshot", "null", thought},
+		{"moonshot", "deepseek", "null", "null"}, {"gemini", "openai", "null", "null"},
 	} {
 		t.Run(tt.first+" "+tt.second, func(t *testing.T) {
 			store := inFiles(t, filestore.SyncNever)
 			process := func(host string, w *memhttp.Wire) *agent.Agent {
-				pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
-				opts := &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}, Tools: []adapter.Source{pay}}
+				opts := &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}, Tools: []adapter.Source{paying(new(int))}}
 				return newAgent(t, at(t, host, "m", w), opts)
 			}
 			got := asks(t, process(tt.first, &memhttp.Wire{Replies: []string{reply}}), 2, run.QuestionApproval)
 			w := &memhttp.Wire{Replies: []string{replying(`{"role":"assistant","content":"done"}`)}}
-			answers := []run.Reply{got.Questions[0].Allow(), got.Questions[1].Allow()}
-			resumed(t, process(tt.second, w), answers...)
+			resumed(t, process(tt.second, w), got.Questions[0].Allow(), got.Questions[1].Allow())
 			called := messageOf(t, w.Requests[0], "assistant")
 			calls := called["tool_calls"].([]any)
-			diff(t, "extra data of the first call", jsonOf(calls[0].(map[string]any)["extra_content"]), tt.extra)
-			diff(t, "extra data of the second call", jsonOf(calls[1].(map[string]any)["extra_content"]), "null")
-			diff(t, "reasoning", jsonOf(called["reasoning_content"]), tt.reasoning)
+			check.Same(t, "extra data of the first call", jsonOf(calls[0].(map[string]any)["extra_content"]), tt.extra)
+			check.Same(t, "extra data of the second call", jsonOf(calls[1].(map[string]any)["extra_content"]), "null")
+			check.Same(t, "reasoning", jsonOf(called["reasoning_content"]), tt.reasoning)
 		})
 	}
 }
@@ -264,15 +227,14 @@ func TestReasoningGoesBack(t *testing.T) {
 		t.Run(host, func(t *testing.T) {
 			store := inFiles(t, filestore.SyncNever)
 			process := func(w *memhttp.Wire) *agent.Agent {
-				pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
-				return newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{pay}})
+				return newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{paying(new(int))}})
 			}
 			first := replies()
 			mustRun(t, process(first), human("go"), agent.WithRun(theRun.ID))
 			second := &memhttp.Wire{Replies: []string{replying(`{"role":"assistant","content":"bye"}`)}}
 			mustRun(t, process(second), human("thanks"), agent.WithRun(theRun.ID))
-			diff(t, "the loop", reasoningOf(first.Requests[2]), want[host][:2])
-			diff(t, "the next process", reasoningOf(second.Requests[0]), want[host])
+			check.Same(t, "the loop", reasoningOf(first.Requests[2]), want[host][:2])
+			check.Same(t, "the next process", reasoningOf(second.Requests[0]), want[host])
 		})
 	}
 }
@@ -313,8 +275,7 @@ func jsonOf(v any) string {
 	return string(data)
 }
 
-// What goes back to the host is input of the next call: the limit of tokens counts it, and so does
-// compaction.
+// What goes back to the host is input of the next call: the limit of tokens counts it, and so does compaction.
 func TestWhatGoesBackCounts(t *testing.T) {
 	const limit, thought = 200_000, 20_000 // tokens
 	reply := func(usage string) string {
@@ -330,10 +291,8 @@ func TestWhatGoesBackCounts(t *testing.T) {
 		t.Run(tt.host, func(t *testing.T) {
 			var told []compact.Budget
 			w := &memhttp.Wire{Replies: []string{reply(counted), replying(`{"role":"assistant","content":"done"}`)}}
-			pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
 			a := newAgent(t, at(t, tt.host, "m", w), &agent.Options{
-				Tools: []adapter.Source{pay}, Limits: run.Limits{Tokens: limit},
-				Model: agent.ModelSettings{MaxTokens: limit},
+				Tools: []adapter.Source{paying(new(int))}, Limits: run.Limits{Tokens: limit}, Model: agent.ModelSettings{MaxTokens: limit},
 				Compact: func(_ context.Context, _ []run.Message, b compact.Budget) (*compact.Result, error) {
 					told = append(told, b)
 					return nil, nil
@@ -346,9 +305,7 @@ func TestWhatGoesBackCounts(t *testing.T) {
 				most, _ = second["max_completion_tokens"].(float64)
 			}
 			room[tt.host] = int64(most)
-			if got := told[1].Tokens; got < 150+tt.back || got > 250+tt.back+tt.back/10 {
-				t.Errorf("compaction is told %d tokens, want about %d", got, 150+tt.back)
-			}
+			within(t, "tokens that compaction is told", told[1].Tokens, 150+tt.back, 250+tt.back+tt.back/10)
 		})
 	}
 	if less := room["openai"] - room["deepseek"]; room["deepseek"] <= 0 || less < thought {

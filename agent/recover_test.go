@@ -19,12 +19,19 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
+
+// recovers has a process recover runs for a while.
+func recovers(t *testing.T, store record.Store, a *agent.Agent, limit time.Duration, opts *agent.RecoverOptions) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), limit)
+	defer stop()
+	check.Is(t, agent.Recover(ctx, store, []*agent.Agent{a}, opts), context.DeadlineExceeded)
+}
 
 // Recover continues a run whose process has ended once its lease is over, and with one
 // that waits once its answer is there.
@@ -33,7 +40,7 @@ func TestRecover(t *testing.T) {
 		store := record.NewMemory()
 		first, _ := process(t, store, play(uses(sleep("1", 60))), agent.Options{})
 		killed(t, first, time.Second, agent.WithRun("killed"))
-		check(t, errorOf(store.Acquire(t.Context(), run.Key{ID: "killed"}, record.Holder{Name: "dead", TTL: time.Minute})))
+		check.Must(t, check.Err(store.Acquire(t.Context(), run.Key{ID: "killed"}, record.Holder{Name: "dead", TTL: time.Minute})))
 		asking, _ := process(t, store, play(uses(toolCall("1", "ask", "{}"))), agent.Options{})
 		waiting := mustRun(t, asking, human("go"), agent.WithRun("waiting"))
 
@@ -41,24 +48,16 @@ func TestRecover(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- agent.Recover(ctx, store, []*agent.Agent{second}, nil) }()
-		status := func(id string) run.Status {
-			log := load(t, store, run.Key{ID: id})
-			return log.Head.Status
+		statuses := func() []run.Status {
+			return []run.Status{load(t, store, run.Key{ID: "killed"}).Head.Status, load(t, store, run.Key{ID: "waiting"}).Head.Status}
 		}
 		time.Sleep(30 * time.Second)
-		if a, b := status("killed"), status("waiting"); a != run.StatusRunning || b != run.StatusWaiting {
-			t.Errorf("got %s and %s, want both to wait", a, b)
-		}
-		answer := accepted(t, waiting.Questions[0], map[string]any{"name": "Ann"})
-		check(t, first.Reply(t.Context(), run.Key{ID: "waiting"}, answer))
+		check.Same(t, "while both wait", statuses(), []run.Status{run.StatusRunning, run.StatusWaiting})
+		check.Must(t, first.Reply(t.Context(), run.Key{ID: "waiting"}, accepted(t, waiting.Questions[0], map[string]any{"name": "Ann"})))
 		time.Sleep(time.Minute)
-		if a, b := status("killed"), status("waiting"); a != run.StatusFinished || b != run.StatusFinished {
-			t.Errorf("got %s and %s, want both over", a, b)
-		}
+		check.Same(t, "in the end", statuses(), []run.Status{run.StatusFinished, run.StatusFinished})
 		stop()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, want the end of the context", err)
-		}
+		check.Is(t, <-ended, context.Canceled)
 	})
 }
 
@@ -92,13 +91,9 @@ func TestRecoverForUsers(t *testing.T) {
 			begun(t, a, agent.WithTenant(user))
 			wake <- struct{}{}
 			result := <-ended
-			if got, want := result.Messages[2].Parts[0].Text, "of "+user; got != want || time.Since(began) > 0 {
-				t.Errorf("got %q after %v, want %q at once", got, time.Since(began), want)
-			}
+			check.Same(t, "result, at once", []any{result.Messages[2].Parts[0].Text, time.Since(began)}, []any{"of " + user, time.Duration(0)})
 			synctest.Wait()
-			if works[len(works)-1].Err() == nil {
-				t.Errorf("the context of %s's run has not ended with it", user)
-			}
+			check.Equal(t, "the context of "+user+"'s run has ended with it", works[len(works)-1].Err() != nil, true)
 		}
 		stop()
 		<-done
@@ -130,28 +125,20 @@ func TestRecoverShares(t *testing.T) {
 		for _, user := range []string{"ada", "ada", "ada", "ada", "ada", "bob"} {
 			begun(t, a, agent.WithTenant(user))
 		}
-		ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
-		defer stop()
-		_ = agent.Recover(ctx, store, []*agent.Agent{a}, &agent.RecoverOptions{
+		recovers(t, store, a, 10*time.Minute, &agent.RecoverOptions{
 			PerTenant: 2, PollInterval: time.Hour,
 			Context: func(ctx context.Context, key run.Key) context.Context {
 				return context.WithValue(ctx, userKey{}, key.Tenant)
 			},
 			OnEnd: func(key run.Key, result *agent.Result, err error) {
-				if err != nil || result.Status != run.StatusFinished {
-					t.Errorf("got %+v, %v", result, err)
-				}
+				check.Same(t, key.Tenant, []any{err, result.Status}, []any{nil, run.StatusFinished})
 				mu.Lock()
 				defer mu.Unlock()
 				ended[key.Tenant] = time.Since(began).Round(time.Second)
 			},
 		})
-		if most["ada"] != 2 || most["bob"] != 1 {
-			t.Errorf("got %v runs at the same time, want 2 of ada at most", most)
-		}
-		if ended["ada"] != 3*time.Minute || ended["bob"] != time.Minute {
-			t.Errorf("got %v, want bob's after a minute and ada's after three", ended)
-		}
+		check.Same(t, "runs at the same time", most, map[string]int{"ada": 2, "bob": 1})
+		check.Same(t, "ends", ended, map[string]time.Duration{"ada": 3 * time.Minute, "bob": time.Minute})
 	})
 }
 
@@ -160,7 +147,7 @@ func TestRecoverShares(t *testing.T) {
 func TestRecoverListsForRunsThatWait(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tenants, each, share, most int
-		model                      func(context.Context, prompt) (*model.Response, error)
+		model                      step
 	}{
 		"none waits":     {100, 1, 1, 1, says("done")},
 		"they wait":      {2, 20, 5, 4, says("done")},
@@ -175,27 +162,17 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 				}
 				return c.Do()
 			})
-			model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
-				time.Sleep(time.Second)
-				return tc.model(ctx, p)
-			})
-			a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: store}})
+			a := newAgent(t, play(slowly(tc.model)), &agent.Options{Durable: agent.Durable{Store: store}})
 			for i := range tc.tenants * tc.each {
 				begun(t, a, agent.WithTenant(fmt.Sprint(i%tc.tenants)))
 			}
-			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-			defer stop()
 			var ended atomic.Int64
-			_ = agent.Recover(ctx, store, []*agent.Agent{a}, &agent.RecoverOptions{
+			recovers(t, store, a, time.Minute, &agent.RecoverOptions{
 				PerTenant: tc.share, PollInterval: time.Hour, Logger: slog.New(slog.DiscardHandler),
 				OnEnd: func(run.Key, *agent.Result, error) { ended.Add(1) },
 			})
-			if got := int(ended.Load()); got != tc.tenants*tc.each {
-				t.Errorf("got %d ends, want %d", got, tc.tenants*tc.each)
-			}
-			if lists > tc.most {
-				t.Errorf("got %d lists, want %d at most", lists, tc.most)
-			}
+			check.Equal(t, "ends", int(ended.Load()), tc.tenants*tc.each)
+			within(t, "lists", lists, 0, tc.most)
 		})
 	}
 }
@@ -211,23 +188,12 @@ func TestWokenProcessIsRefused(t *testing.T) {
 			return c.Do()
 		})
 		first, _ := process(t, stalled, play(uses(sleep("1", 60)), says("late")), agent.Options{Durable: agent.Durable{LeaseTTL: 10 * time.Second}})
-		late := make(chan error)
-		go func() {
-			_, err := first.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-			late <- err
-		}()
+		late := begin(t.Context(), first)
 		time.Sleep(20 * time.Second) // the lease is over
 		second, _ := process(t, store, play(says("done")), agent.Options{})
-		got, err := second.Resume(t.Context(), theRun)
-		if err != nil || got.Output != "done" {
-			t.Fatalf("got %+v, %v", got, err)
-		}
-		if err := <-late; !errors.Is(err, record.ErrConflict) {
-			t.Errorf("got %v, want a conflict", err)
-		}
-		if _, err := store.Load(t.Context(), theRun); err != nil {
-			t.Error(err)
-		}
+		check.Equal(t, "answer", resumed(t, second).Output, "done")
+		check.Is(t, (<-late).err, record.ErrConflict)
+		load(t, store, theRun)
 	})
 }
 
@@ -235,13 +201,11 @@ func TestWokenProcessIsRefused(t *testing.T) {
 func TestKnownOutcomeIsKept(t *testing.T) {
 	for name, work := range map[string]func(*testing.T, context.Context, *agent.Agent) error{
 		"a process": func(_ *testing.T, ctx context.Context, a *agent.Agent) error {
-			return errorOf(a.Run(ctx, human("go"), agent.WithRun(theRun.ID)))
+			return check.Err(a.Run(ctx, human("go"), agent.WithRun(theRun.ID)))
 		},
 		"a step": func(t *testing.T, ctx context.Context, a *agent.Agent) error {
 			next, err := a.Advance(ctx, begun(t, a, agent.WithRun(theRun.ID)), nil)
-			if next.Status != run.StatusRunning {
-				t.Errorf("got %+v, want a run that continues", next)
-			}
+			check.Equal(t, "status", next.Status, run.StatusRunning)
 			return err
 		},
 	} {
@@ -250,13 +214,9 @@ func TestKnownOutcomeIsKept(t *testing.T) {
 			ctx, kill := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer kill()
 			first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 60))), agent.Options{})
-			if err := work(t, ctx, first); !errors.Is(err, context.DeadlineExceeded) {
-				t.Fatal(err)
-			}
+			check.Is(t, work(t, ctx, first), context.DeadlineExceeded)
 			second, _ := process(t, store, play(says("done")), agent.Options{})
-			if text := lines(resumed(t, second).Messages)[2]; text != `tool: 1/echo→"{\"x\":1}"` {
-				t.Errorf("the model is told %s", text)
-			}
+			check.Equal(t, "what the model is told", lines(resumed(t, second).Messages)[2], `tool: 1/echo→"{\"x\":1}"`)
 		})
 	}
 }
@@ -273,9 +233,8 @@ func TestStoreFails(t *testing.T) {
 			}}).in(record.NewMemory())
 			a, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 3600))), agent.Options{})
 			start := time.Now()
-			if _, err := a.Run(t.Context(), human("go")); err == nil || time.Since(start) > time.Minute {
-				t.Errorf("got %v after %v, want the failure of the store at once", err, time.Since(start))
-			}
+			check.Fails(t, check.Err(a.Run(t.Context(), human("go"))))
+			within(t, "took", time.Since(start), 0, time.Minute)
 		})
 	}
 }
@@ -285,30 +244,15 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
 		a, _ := process(t, store, play(uses(toolCall("1", "ask", "{}"), sleep("2", 60)), says("done")), agent.Options{})
-		ended := make(chan *agent.Result)
-		go func() {
-			got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-			if err != nil {
-				t.Error(err)
-			}
-			ended <- got
-		}()
+		ended := begin(t.Context(), a)
 		time.Sleep(10 * time.Second)
-		log := load(t, store, theRun)
-		state, err := ledger.StateOf(log.Records)
-		if err != nil || len(state.Questions) != 1 {
-			t.Fatalf("got %+v, %v", state, err)
-		}
-		answer := accepted(t, state.Questions[0], map[string]any{"name": "Ann"})
-		check(t, a.Reply(t.Context(), theRun, answer))
-		if got := <-ended; got.Output != "done" {
-			t.Errorf("got %+v, want the run to go on", got)
-		}
+		check.Must(t, a.Reply(t.Context(), theRun, accepted(t, stateOf(t, store, theRun).Questions[0], map[string]any{"name": "Ann"})))
+		got := <-ended
+		check.Same(t, "answer", []any{got.err, got.Output}, []any{nil, "done"})
 	})
 }
 
-// A callback that panics, or ends its goroutine, keeps its run from being driven for a while,
-// and no other run.
+// A callback that panics, or ends its goroutine, keeps its run from being driven for a while, and no other run.
 func TestRecoverFromOnEvent(t *testing.T) {
 	for name, fails := range map[string]func(){"panic": func() { panic("boom") }, "goexit": runtime.Goexit} {
 		synctestRun(t, name, func(t *testing.T) {
@@ -325,18 +269,10 @@ func TestRecoverFromOnEvent(t *testing.T) {
 					fails()
 				}
 			}}
-			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-			defer stop()
-			if err := agent.Recover(ctx, store, []*agent.Agent{a}, opts); !errors.Is(err, context.DeadlineExceeded) {
-				t.Fatal(err)
-			}
-			if !strings.Contains(log.String(), "a run cannot continue") {
-				t.Errorf("got the log %q", log.String())
-			}
+			recovers(t, store, a, time.Minute, opts)
+			check.Contains(t, "log", log.String(), "a run cannot continue")
 			for _, id := range []string{theRun.ID, "other"} {
-				if kept, err := store.Load(t.Context(), run.Key{ID: id}); err != nil || kept.Head.Status != run.StatusFinished {
-					t.Errorf("run %s: got %+v, %v, want that it is done", id, kept.Head, err)
-				}
+				check.Equal(t, "status of "+id, load(t, store, run.Key{ID: id}).Head.Status, run.StatusFinished)
 			}
 		})
 	}
@@ -374,7 +310,7 @@ func TestRecoverForgetsWaits(t *testing.T) {
 				next := <-tries
 				waits, last = append(waits, int(next.Sub(last)/time.Second)), next
 			}
-			diff(t, "seconds between tries", waits, []int{1, 2, 4, 8, 16, 32, 60, 60})
+			check.Same(t, "seconds between tries", waits, []int{1, 2, 4, 8, 16, 32, 60, 60})
 			due.Store(false)
 			time.Sleep(3 * time.Minute)
 		}
@@ -386,17 +322,16 @@ func TestRecoverForgetsWaits(t *testing.T) {
 // A run that cannot be read holds up no other one, and is logged once.
 func TestRecoverBesideADamagedRun(t *testing.T) {
 	dir := t.TempDir()
-	store, err := filestore.Open(dir, nil)
-	check(t, err)
+	store := filesIn(t, dir)
 	var worked atomic.Int64
 	a := worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	suspend(t, a, 0, 10)
 	for i := range 10 {
 		id := fmt.Sprint(i)
-		check(t, store.Reply(t.Context(), run.Key{ID: id}, []run.Reply{{Question: question(t, store, id), Action: run.ActionAllow}}))
+		check.Must(t, store.Reply(t.Context(), run.Key{ID: id}, []run.Reply{{Question: question(t, store, id), Action: run.ActionAllow}}))
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	check(t, err)
+	check.Must(t, err)
 	damaged := 0
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -405,16 +340,12 @@ func TestRecoverBesideADamagedRun(t *testing.T) {
 			damaged++
 			err = os.WriteFile(file, data, 0o600)
 		}
-		check(t, err)
+		check.Must(t, err)
 	}
 	var log bytes.Buffer
 	err = agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if n := worked.Load(); n != 9 || damaged != 1 || err != nil {
-		t.Errorf("%d runs continued beside %d damaged ones, %v, want 9 beside 1", n, damaged, err)
-	}
-	if n := strings.Count(log.String(), "a run cannot be read"); n != 1 {
-		t.Errorf("the damage was logged %d times:\n%s", n, log.String())
-	}
+	check.Same(t, "runs that continued, damaged ones, and the error", []any{worked.Load(), damaged, err}, []any{int64(9), 1, nil})
+	check.Equal(t, log.String(), strings.Count(log.String(), "a run cannot be read"), 1)
 }
 
 // An outage of the store is logged once, and its end, too.
@@ -432,11 +363,9 @@ func TestRecoverLogsAnOutage(t *testing.T) {
 		a, _ := process(t, store, play(), agent.Options{})
 		var log bytes.Buffer
 		opts := &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}
-		check(t, agent.Recover(t.Context(), store, []*agent.Agent{a}, opts))
+		check.Must(t, agent.Recover(t.Context(), store, []*agent.Agent{a}, opts))
 		for _, want := range []string{`cannot be listed" error="store away"`, "can be listed again"} {
-			if n := strings.Count(log.String(), want); n != 1 {
-				t.Errorf("got %d lines with %s, want 1:\n%s", n, want, &log)
-			}
+			check.Equal(t, log.String()+want, strings.Count(log.String(), want), 1)
 		}
 	})
 }
@@ -472,39 +401,23 @@ func parkedRun(t *testing.T, open func(testing.TB) record.Store) {
 	synctest.Test(t, func(t *testing.T) {
 		store, key := open(t), theRun
 		calls := dies(t, store, key.ID, 11)
-		log, err := store.Load(t.Context(), key)
-		if err != nil || log.Head.Status != run.StatusRunning || log.Head.Takeovers != 10 || calls != 11 {
-			t.Fatalf("got %s after %d takeovers and %d calls, %v", log.Head.Status, log.Head.Takeovers, calls, err)
-		}
+		head := load(t, store, key).Head
+		check.Same(t, "status, takeovers and calls", []any{head.Status, head.Takeovers, calls}, []any{run.StatusRunning, 10, 11})
 		var told error
 		healthy, _ := process(t, store, play(says("done")), agent.Options{})
 		options := &agent.RecoverOptions{Logger: slog.New(slog.DiscardHandler), OnEnd: func(_ run.Key, r *agent.Result, err error) { told = err }}
-		recovers := func(limit time.Duration) {
-			ctx, stop := context.WithTimeout(t.Context(), limit)
-			defer stop()
-			if err := agent.Recover(ctx, store, []*agent.Agent{healthy}, options); !errors.Is(err, context.DeadlineExceeded) {
-				t.Fatal(err)
-			}
-		}
-		recovers(30 * time.Second)
-		if told != nil {
-			t.Fatalf("the run was taken up too soon: %v", told)
-		}
-		recovers(10 * time.Minute)
-		log, err = store.Load(t.Context(), key)
-		if err != nil || log.Head.Status != run.StatusFailed || !errors.Is(told, agent.ErrFailed) || !strings.Contains(told.Error(), "10 processes in a row") {
-			t.Fatalf("got %s, %v, %v, want a parked run", log.Head.Status, told, err)
-		}
-		check(t, record.Revive(t.Context(), store, key))
-		if err := record.Revive(t.Context(), store, key); err == nil {
-			t.Error("a run that is not parked was revived")
-		}
+		recovers(t, store, healthy, 30*time.Second, options)
+		check.Must(t, told) // the run is not taken up so soon
+		recovers(t, store, healthy, 10*time.Minute, options)
+		check.Equal(t, "status", load(t, store, key).Head.Status, run.StatusFailed)
+		check.Is(t, told, agent.ErrFailed)
+		check.Text(t, told, "10 processes in a row")
+		check.Must(t, record.Revive(t.Context(), store, key))
+		check.Fails(t, record.Revive(t.Context(), store, key), "a run that is not parked")
 		told = nil
-		recovers(time.Minute)
-		log, err = store.Load(t.Context(), key)
-		if err != nil || log.Head.Status != run.StatusFinished || log.Head.Takeovers != 0 || told != nil {
-			t.Errorf("got %s after %d takeovers, %v, %v, want an answer", log.Head.Status, log.Head.Takeovers, told, err)
-		}
+		recovers(t, store, healthy, time.Minute, options)
+		head = load(t, store, key).Head
+		check.Same(t, "status, takeovers and error", []any{head.Status, head.Takeovers, told}, []any{run.StatusFinished, 0, nil})
 	})
 }
 
@@ -517,23 +430,18 @@ func TestSuspiciousRunBeginsAlone(t *testing.T) {
 		time.Sleep(time.Minute)
 		var together, most int
 		slow := func(ctx context.Context, p prompt) (*model.Response, error) {
-			if together++; together > most {
-				most = together
-			}
+			together++
+			most = max(most, together)
 			time.Sleep(5 * time.Second)
 			together--
 			return says("done")(ctx, p)
 		}
 		a, _ := process(t, store, play(slow), agent.Options{})
-		check(t, agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.DiscardHandler)}))
+		check.Must(t, agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.DiscardHandler)}))
 		for _, id := range []string{"bad", "good"} {
-			if log, err := store.Load(t.Context(), run.Key{ID: id}); err != nil || log.Head.Status != run.StatusFinished {
-				t.Errorf("%s is %s, %v", id, log.Head.Status, err)
-			}
+			check.Equal(t, id, load(t, store, run.Key{ID: id}).Head.Status, run.StatusFinished)
 		}
-		if most != 1 {
-			t.Errorf("%d runs were under way together, want one after the other", most)
-		}
+		check.Equal(t, "runs that were under way together", most, 1)
 	})
 }
 
@@ -560,9 +468,7 @@ func TestReplyIsKeptFirst(t *testing.T) {
 				}
 			})
 			mustRun(t, newAgent(t, play(uses(toolCall("1", "echo", "{}")), says("done")), opts), human("go"), agent.WithRun(theRun.ID))
-			if kept != 1 {
-				t.Error("the store does not have the reply")
-			}
+			check.Equal(t, "how often the store had the reply", kept, 1)
 		})
 	}
 }

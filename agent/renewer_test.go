@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
@@ -65,15 +66,13 @@ func TestLeasesAreRenewedTogether(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 1000 {
 			group.Go(func() {
-				if got, err := a.Run(t.Context(), human("go"), agent.WithRun(fmt.Sprint("r", i))); err != nil || got.Output != "so be it" {
-					t.Errorf("run %d: got %q, %v", i, got.Output, err)
-				}
+				got, err := a.Run(t.Context(), human("go"), agent.WithRun(fmt.Sprint("r", i)))
+				check.Same(t, i, []any{got.Output, err}, []any{"so be it", nil})
 			})
 		}
 		group.Wait()
-		if n, alone := all.Load(), alone.Load(); n < 25 || n > 35 || alone > 0 {
-			t.Errorf("got %d renewals of all and %d of one run in a minute, want one each 2 s", n, alone)
-		}
+		within(t, "renewals of all in a minute, one each 2 s", all.Load(), 25, 35)
+		check.Equal(t, "renewals of one run", alone.Load(), 0)
 	})
 }
 
@@ -92,21 +91,17 @@ func TestLeaseThatIsLate(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		key := run.Key{ID: "taken"}
-		log := load(t, store, key)
-		check(t, store.Release(t.Context(), record.Lease{Key: key, Epoch: log.Head.Epoch}))
-		check(t, errorOf(store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour})))
-		if err := <-failed; !errors.Is(err, record.ErrConflict) || !strings.Contains(err.Error(), "held by another process") {
-			t.Errorf("taken: got %v", err)
-		}
+		check.Must(t, store.Release(t.Context(), record.Lease{Key: key, Epoch: load(t, store, key).Head.Epoch}))
+		check.Must(t, check.Err(store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour})))
+		err := <-failed
+		check.Is(t, err, record.ErrConflict, "taken")
+		check.Text(t, err, "held by another process", "taken")
 		fails.Store(true)
 		start := time.Now()
-		if err := <-failed; err == nil || !strings.Contains(err.Error(), "could not be renewed for 6s") || !strings.Contains(err.Error(), "no connection is free") {
-			t.Errorf("late: got %v", err)
-		}
-		within := time.Since(start)
-		if within < 4*time.Second || within > 10*time.Second {
-			t.Errorf("the work was stopped after %v, want the time of the lease", within)
-		}
+		err = <-failed
+		check.Text(t, err, "could not be renewed for 6s", "late")
+		check.Text(t, err, "no connection is free", "late")
+		within(t, "the time of the lease, after which the work is stopped", time.Since(start), 4*time.Second, 10*time.Second)
 	})
 }
 
@@ -133,17 +128,13 @@ func TestBusyDatabase(t *testing.T) {
 		}()
 	}
 	var group sync.WaitGroup
-	var lost atomic.Int64
 	for i := range runs {
 		group.Go(func() {
-			if got, err := a.Run(t.Context(), human("go"), agent.WithRun(fmt.Sprint("r", i))); err != nil || got.Output != "so be it" {
-				lost.Add(1)
-				t.Errorf("run %d: got %q, %v", i, got.Output, err)
-			}
+			got, err := a.Run(t.Context(), human("go"), agent.WithRun(fmt.Sprint("r", i)))
+			check.Same(t, fmt.Sprint("run ", i), []any{got.Output, err}, []any{"so be it", nil})
 		})
 	}
 	group.Wait()
-	t.Logf("%d runs, %d lost", runs, lost.Load())
 }
 
 // leaseTTL is that of the tests' processes.
@@ -198,7 +189,7 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 					effects++
 					return text("done"), nil
 				})
-				toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
+				toolset := s.box(t, nil)
 				local := adapter.Func("local", "", func(context.Context, struct{}) (string, error) { effects++; return "done", nil }, nil)
 				store := record.NewMemory()
 				halted := record.Store(halting(store, tt.renewal))
@@ -208,22 +199,14 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 				a := withTools(t, play(uses(toolCall("1", tool, "{}")), says("done")), toolset, &agent.Options{
 					Durable: agent.Durable{Store: halted, LeaseTTL: leaseTTL}, Tools: []adapter.Source{local},
 				})
-				ended := make(chan error)
-				go func() {
-					_, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-					ended <- err
-				}()
+				ended := begin(t.Context(), a)
 				time.Sleep(leaseTTL + leaseTTL/2)
 				if tt.taken {
-					check(t, errorOf(store.Acquire(t.Context(), theRun, record.Holder{Name: "other", TTL: time.Hour})))
+					check.Must(t, check.Err(store.Acquire(t.Context(), theRun, record.Holder{Name: "other", TTL: time.Hour})))
 				}
-				if err := <-ended; !errors.Is(err, tt.err) || effects != tt.effects {
-					t.Errorf("got %v and %d effects, want %v and %d", err, effects, tt.err, tt.effects)
-				}
-				log, err := store.Load(t.Context(), theRun)
-				if err != nil || log.Head.Status.Ended() != (tt.err == nil) {
-					t.Errorf("got %+v, %v", log.Head, err)
-				}
+				end := <-ended
+				check.Is(t, end.err, tt.err)
+				check.Same(t, "effects, and whether the run has ended", []any{effects, load(t, store, theRun).Head.Status.Ended()}, []any{tt.effects, tt.err == nil})
 			})
 		}
 	}

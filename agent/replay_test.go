@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // replayable are the types of events that have a record.
@@ -41,32 +42,31 @@ func write(t *testing.T, events iter.Seq2[agent.Event, error]) (out []written, a
 			asked = q.Question
 		}
 		data, err := agent.MarshalEvent(e)
-		check(t, err)
+		check.Must(t, err)
 		var members map[string]any
-		check(t, json.Unmarshal(data, &members))
+		check.Must(t, json.Unmarshal(data, &members))
 		delete(members, "duration_ns")
 		delete(members, "streamed")
 		delete(members, "window")
-		if data, err = json.Marshal(members); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, written{e.Position(), string(data), replayable[agent.EventType(e)]})
+		out = append(out, written{e.Position(), jsonOf(members), replayable[agent.EventType(e)]})
 	}
 	return out, asked
 }
 
-// resumes checks that a replay from the position of each event gives what came after it
-// and is replayable, and no more.
+// resumes checks that a replay from the position of each event gives what came after it and is replayable, and no more.
 func resumes(t *testing.T, a *agent.Agent, live []written) {
 	t.Helper()
 	rest := func(from int) []written {
 		return slices.DeleteFunc(slices.Clone(live[from:]), func(w written) bool { return !w.Record })
 	}
 	replayed, _ := write(t, a.Replay(t.Context(), theRun, agent.Position{}))
-	diff(t, "from the beginning", replayed, rest(0))
+	check.Same(t, "from the beginning", replayed, rest(0))
 	for i, w := range live {
 		replayed, _ := write(t, a.Replay(t.Context(), theRun, w.At))
-		diff(t, fmt.Sprintf("after event %d, at %+v: %s", i, w.At, w.JSON), replayed, rest(i+1))
+		check.Same(t, fmt.Sprintf("after event %d, at %+v: %s", i, w.At, w.JSON), replayed, rest(i+1))
+	}
+	for range a.Replay(t.Context(), theRun, agent.Position{}) {
+		break // the range may be left
 	}
 }
 
@@ -93,22 +93,17 @@ func TestReplay(t *testing.T) {
 		"limit": {[]step{uses(toolCall("a", "ask", `{}`)), says("done")}, agent.NewSubAgent, agent.Options{Limits: run.Limits{Turns: 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := record.NewMemory()
 			toolset, _ := open(t, nil)
 			helper := withTools(t, play(asks).as(model.Info{Name: "small"}), toolset, nil)
-			tt.opts.Durable.Store, tt.opts.Tools = store, []adapter.Source{toolset}
+			tt.opts.Durable.Store, tt.opts.Tools = record.NewMemory(), []adapter.Source{toolset}
 			a := boss(t, play(tt.model...).streaming(), sub(t, helper, tt.make), tt.opts)
 			live, q := write(t, a.Events(t.Context(), human("go"), agent.WithRun(theRun.ID)))
 			if q == nil {
 				t.Fatal("the run asks nothing")
 			}
-			answer := accepted(t, q, map[string]any{"name": "Ann"})
-			rest, _ := write(t, a.ResumeEvents(t.Context(), theRun, answer))
+			rest, _ := write(t, a.ResumeEvents(t.Context(), theRun, accepted(t, q, map[string]any{"name": "Ann"})))
 			live = append(live, rest...)
-			log := load(t, store, theRun)
-			if log.Head.Status != run.StatusFinished {
-				t.Fatalf("the run is %s", log.Head.Status)
-			}
+			check.Equal(t, "status", load(t, tt.opts.Durable.Store, theRun).Head.Status, run.StatusFinished)
 			resumes(t, a, live)
 		})
 	}
@@ -116,9 +111,7 @@ func TestReplay(t *testing.T) {
 
 // Sub-agents that work side by side do not mix up the positions of each other's events.
 func TestReplayOfSubAgentsSideBySide(t *testing.T) {
-	toolset, _ := open(t, nil)
-	works := onInput(uses(toolCall("1", "echo", `{}`)), says("helped"))
-	helper := withTools(t, play(works), toolset, nil)
+	helper := boxed(t, play(onInput(uses(toolCall("1", "echo", `{}`)), says("helped"))), nil)
 	var calls []run.Part
 	for i := range 8 {
 		calls = append(calls, toolCall(fmt.Sprint("c", i), "helper", `{"task":"help"}`))
@@ -132,18 +125,15 @@ func TestReplayOfSubAgentsSideBySide(t *testing.T) {
 // whoever refused it and wherever.
 func TestReplayOfDenials(t *testing.T) {
 	const spaced = `{ "x": 1 }`
-	deny := func(context.Context, *approval.Request) (approval.Decision, error) {
-		return approval.Decision{Reason: "no"}, nil
-	}
+	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Deny("no"), nil }
 	hook := agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.DenyCall("no") }}
 	for name, opts := range map[string]agent.Options{
 		"approval": {Person: agent.Person{Approve: deny}}, "hook": {Hooks: []agent.Hook{hook}}, "limit": {Limits: run.Limits{Calls: -1, Turns: 1}},
 		"person": {Person: agent.Person{Approve: agent.AskPerson}}, "allowed": {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			toolset, _ := open(t, nil)
 			opts.Durable.Store = record.NewMemory()
-			a := withTools(t, play(uses(toolCall("1", "echo", spaced), toolCall("2", "none", spaced)), says("done")), toolset, &opts)
+			a := boxed(t, play(uses(toolCall("1", "echo", spaced), toolCall("2", "none", spaced)), says("done")), &opts)
 			live, q := write(t, a.Events(t.Context(), human("go"), agent.WithRun(theRun.ID)))
 			if q != nil {
 				again, _ := write(t, a.ResumeEvents(t.Context(), theRun))
@@ -190,9 +180,7 @@ func TestReplayOfStop(t *testing.T) {
 				live, stop = append(live, events...), true
 			}
 			for _, e := range live {
-				if strings.Contains(e.JSON, secret) {
-					t.Errorf("the event has what was stopped: %s", e.JSON)
-				}
+				check.Equal(t, e.JSON+": has what was stopped", strings.Contains(e.JSON, secret), false)
 			}
 			resumes(t, a, live)
 		})
@@ -201,48 +189,13 @@ func TestReplayOfStop(t *testing.T) {
 
 // A structured answer is replayed without a turn of its own.
 func TestReplayOfOutput(t *testing.T) {
-	store := record.NewMemory()
-	a := newAgent(t, play(uses(toolCall("1", "final_answer", `{"n":7}`))), &agent.Options{Durable: agent.Durable{Store: store}})
-	if _, _, err := agent.RunAs[struct {
-		N int `json:"n"`
-	}](t.Context(), a, human("go"), agent.WithRun(theRun.ID)); err != nil {
-		t.Fatal(err)
-	}
+	a := newAgent(t, play(uses(toolCall("1", "final_answer", `{"city":"Oslo","degree":7}`))), &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
+	check.Must(t, errorOf3(agent.RunAs[weatherReport](t.Context(), a, human("go"), agent.WithRun(theRun.ID))))
 	var types []string
 	for e := range each(t, a.Replay(t.Context(), theRun, agent.Position{})) {
 		types = append(types, agent.EventType(e))
 	}
-	diff(t, "events", types, []string{"model_start", "model_end", "tool_start", "tool_end", "turn_end", "answer"})
-}
-
-// A run that cannot be read is an error, and leaving the range ends the replay.
-func TestReplayErrors(t *testing.T) {
-	store := record.NewMemory()
-	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
-	mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
-	for name, tt := range map[string]struct {
-		agent *agent.Agent
-		key   run.Key
-		want  error // nil: any
-	}{
-		"no run":        {a, run.Key{ID: "other"}, record.ErrNotFound},
-		"no store":      {newAgent(t, play(says("")), nil), theRun, nil},
-		"another agent": {newAgent(t, play(says("")), &agent.Options{Name: "other", Durable: agent.Durable{Store: store}}), theRun, nil},
-	} {
-		var got []error
-		for e, err := range tt.agent.Replay(t.Context(), tt.key, agent.Position{}) {
-			if e != nil {
-				t.Errorf("%s: got the event %s", name, agent.EventType(e))
-			}
-			got = append(got, err)
-		}
-		if len(got) != 1 || got[0] == nil || tt.want != nil && !errors.Is(got[0], tt.want) {
-			t.Errorf("%s: got %v, want %v", name, got, tt.want)
-		}
-	}
-	for range a.Replay(t.Context(), theRun, agent.Position{}) {
-		break
-	}
+	check.Same(t, "events", types, []string{"model_start", "model_end", "tool_start", "tool_end", "turn_end", "answer"})
 }
 
 // A position that the run has not come to is an error, not a page without events.
@@ -252,12 +205,9 @@ func TestReplayBehindTheEnd(t *testing.T) {
 	for behind := range uint64(2) {
 		var failed error
 		for e, err := range a.Replay(t.Context(), theRun, agent.Position{Seq: agent.Inside(got.State).Seq + behind}) {
-			if failed = err; e != nil {
-				t.Errorf("got %s, want no event", agent.EventType(e))
-			}
+			check.Equal(t, "event", e, nil)
+			failed = err
 		}
-		if errors.Is(failed, agent.ErrPosition) != (behind > 0) {
-			t.Errorf("%d records behind the end: got %v", behind, failed)
-		}
+		check.Equal(t, fmt.Sprint(behind, " records behind the end"), errors.Is(failed, agent.ErrPosition), behind > 0)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Ids may be missing or no text, repeat in the reply, or repeat one of the history, among them ids that might be made here.
@@ -44,8 +45,6 @@ func TestCounted(t *testing.T) {
 		{run.Usage{Input: 10, Cached: 8, CacheWrite: 8, Total: 100}, run.Usage{Input: 10, Total: 100, Cached: 8, CacheWrite: 2}},
 		{run.Usage{Input: 1 << 60, Output: 1 << 62}, run.Usage{Input: maxCount, Output: maxCount, Total: 2 * maxCount}},
 	} {
-		if got := clampUsage(tt.told); fmt.Sprint(got) != fmt.Sprint(tt.want) {
-			t.Errorf("%+v: got %+v, want %+v", tt.told, got, tt.want)
-		}
+		check.Same(t, fmt.Sprintf("%+v", tt.told), clampUsage(tt.told), tt.want)
 	}
 }

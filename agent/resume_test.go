@@ -19,9 +19,9 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/filestore"
-	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // process is an agent with a toolset of its own, as another process would have it.
@@ -37,7 +37,6 @@ var theRun = run.Key{ID: "r"}
 // An approval is answered in another process, and what was approved is what runs: also what a hook
 // made of the arguments.
 func TestApprovalInAnotherProcess(t *testing.T) {
-	allow := func(q *run.Question) run.Reply { return q.Allow() }
 	hook := agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
 		c.Arguments = json.RawMessage(`{"x":3}`)
 		return nil
@@ -46,8 +45,8 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 		answer func(*run.Question) run.Reply
 		want   string
 	}{
-		"allow":        {allow, `tool: 1/echo→"{\"x\":1}"`},
-		"after a hook": {allow, `tool: 1/echo→"{\"x\":3}"`},
+		"allow":        {(*run.Question).Allow, `tool: 1/echo→"{\"x\":1}"`},
+		"after a hook": {(*run.Question).Allow, `tool: 1/echo→"{\"x\":3}"`},
 		"edit": {func(q *run.Question) run.Reply { return q.AllowWith([]byte(`{"x":2}`)) },
 			`tool: 1/echo→"[the user changed the arguments to {\"x\":2}]\n{\"x\":2}"`},
 		"deny": {func(q *run.Question) run.Reply { return q.Deny("not on Fridays") },
@@ -61,10 +60,10 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 			}
 			first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), opts)
 			got := asks(t, first, 1, run.QuestionApproval)
-			diff(t, "the person is asked about", string(got.Questions[0].Arguments), asked)
+			check.Same(t, "the person is asked about", string(got.Questions[0].Arguments), asked)
 			second, _ := process(t, store, play(says("done")), opts)
 			got = resumed(t, second, tt.answer(got.Questions[0]))
-			diff(t, "result", lines(got.Messages)[2], tt.want)
+			check.Same(t, "result", lines(got.Messages)[2], tt.want)
 		})
 	}
 }
@@ -77,9 +76,9 @@ func TestCallInDoubt(t *testing.T) {
 		want   string
 	}{
 		"tell the model": {nil, "It is unknown whether the call ran"},
-		"it ran":         {func(q *run.Question) run.Reply { return q.Ran() }, "The user says that the call ran"},
+		"it ran":         {(*run.Question).Ran, "The user says that the call ran"},
 		"it has run so":  {func(q *run.Question) run.Reply { return q.RanWith("7 lines") }, "7 lines"},
-		"it has not run": {func(q *run.Question) run.Reply { return q.NotRun() }, "slept 1 s"},
+		"it has not run": {(*run.Question).NotRun, "slept 1 s"},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			store := record.NewMemory()
@@ -88,23 +87,14 @@ func TestCallInDoubt(t *testing.T) {
 			sent := time.Now()
 			killed(t, first, time.Millisecond, agent.WithRun(theRun.ID))
 			second, s := process(t, store, play(says("done")), opts)
-			got, err := second.Resume(t.Context(), theRun)
+			got := resumed(t, second)
 			if tt.answer != nil {
-				if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionDoubt {
-					t.Fatalf("got %+v, %v, want a question about the call", got, err)
-				}
-				if q := got.Questions[0]; q.Tries != 1 || !q.Sent.Equal(sent) {
-					t.Errorf("the question says that the call was sent %d times, last at %v, want once, at %v", q.Tries, q.Sent, sent)
-				}
-				got, err = second.Resume(t.Context(), theRun, tt.answer(got.Questions[0]))
+				q := got.Questions[0]
+				check.Same(t, "kind, and how often and when the call was sent", []any{q.Kind, q.Tries, q.Sent.Equal(sent)}, []any{run.QuestionDoubt, 1, true})
+				got = resumed(t, second, tt.answer(q))
 			}
-			check(t, err)
-			if text := lines(got.Messages)[2]; !strings.Contains(text, tt.want) {
-				t.Errorf("the model is told %s, want %q", text, tt.want)
-			}
-			if again := s.most.Load() > 0; again != (name == "it has not run") {
-				t.Errorf("the call was sent again: %v", again)
-			}
+			check.Contains(t, "what the model is told", lines(got.Messages)[2], tt.want)
+			check.Equal(t, "the call was sent again", s.most.Load() > 0, name == "it has not run")
 		})
 	}
 }
@@ -114,10 +104,7 @@ func TestConversation(t *testing.T) {
 	for name, store := range map[string]record.Store{"memory": record.NewMemory(), "file": inFiles(t, filestore.SyncEveryEffect), "SQLite": inSQLite(t)} {
 		for i := range 3 {
 			a, _ := process(t, store, play(says(fmt.Sprint("answer ", i))), agent.Options{})
-			got, err := a.Run(t.Context(), human(fmt.Sprint("question ", i)), agent.WithRun(theRun.ID))
-			if err != nil || len(got.Messages) != 2*(i+1) {
-				t.Fatalf("%s: got %+v, %v, want all messages", name, got, err)
-			}
+			check.Equal(t, name+": messages", len(mustRun(t, a, human(fmt.Sprint("question ", i)), agent.WithRun(theRun.ID)).Messages), 2*(i+1))
 		}
 	}
 }
@@ -125,12 +112,9 @@ func TestConversation(t *testing.T) {
 // What a caller appends to the messages of a result reaches neither the run, which has the model's calls behind them,
 // nor another history that begins with them.
 func TestMessagesAreOfTheCaller(t *testing.T) {
-	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
-	a := newAgent(t, play(uses(toolCall("1", "pay", `{}`))), &agent.Options{Tools: []adapter.Source{pay}, Person: agent.Person{Approve: agent.AskPerson}})
-	got, err := a.Run(t.Context(), human("go"))
-	if err != nil || got.Status != run.StatusWaiting || len(got.Messages) != 1 || len(agent.Inside(got.State).History) != 2 {
-		t.Fatalf("got %+v, %v, want a run that waits", got, err)
-	}
+	a := newAgent(t, play(uses(toolCall("1", "pay", `{}`))), &agent.Options{Tools: []adapter.Source{paying(new(int))}, Person: agent.Person{Approve: agent.AskPerson}})
+	got := mustRun(t, a, human("go"))
+	check.Same(t, "messages of the caller, and of the run", []int{len(got.Messages), len(agent.Inside(got.State).History)}, []int{1, 2})
 	one := append(got.Messages, run.Text(run.RoleUser, "one"))
 	_ = append(got.Messages, run.Text(run.RoleUser, "two"))
 	if last := agent.Inside(got.State).History[1]; last.Role != run.RoleAssistant || one[1].Parts[0].Text != "one" {
@@ -149,16 +133,14 @@ func TestResumeState(t *testing.T) {
 		}, nil)
 		return newAgent(t, model, &agent.Options{Tools: []adapter.Source{pay}, Person: agent.Person{Approve: agent.AskPerson}})
 	}
-	got, err := process(play(uses(toolCall("1", "pay", `{"Bill":"17"}`), toolCall("2", "pay", `{"Bill":18}`)))).Run(t.Context(), human("go"))
-	if err != nil || got.Status != run.StatusWaiting || len(got.Questions) != 2 || ran != "" {
-		t.Fatalf("got %+v, %v, want two questions and no call", got, err)
-	}
+	got := mustRun(t, process(play(uses(toolCall("1", "pay", `{"Bill":"17"}`), toolCall("2", "pay", `{"Bill":18}`)))), human("go"))
+	check.Same(t, "status, questions and calls", []any{got.Status, len(got.Questions), ran}, []any{run.StatusWaiting, 2, ""})
 	data, err := json.Marshal(got.State)
-	check(t, err)
+	check.Must(t, err)
 	before := time.Now().Truncate(time.Millisecond)
 	resume := func(answers ...run.Reply) (*agent.Result, error) {
 		state := new(agent.State)
-		check(t, json.Unmarshal(data, state))
+		check.Must(t, json.Unmarshal(data, state))
 		r := &agent.Result{}
 		for e, err := range process(play(says("done"))).ResumeStateEvents(t.Context(), state, answers...) {
 			if err != nil {
@@ -180,26 +162,20 @@ func TestResumeState(t *testing.T) {
 		{run.Reply{Question: "ask_forged", Action: run.ActionAllow}, run.ErrNotAsked}, {run.Reply{Question: one.ID, Action: run.ActionAccept}, run.ErrUnfit},
 		{one.AllowWith(json.RawMessage(`{"Bill":"x"}`)), run.ErrUnfit},
 	} {
-		if _, err := resume(c.answer); !errors.Is(err, c.want) || ran != "" {
-			t.Errorf("%+v: got %v and the calls %q, want %v", c.answer, err, ran, c.want)
-		}
+		check.Is(t, check.Err(resume(c.answer)), c.want, c.answer)
 	}
-	if _, err := resume(two.Allow(), one.Allow(), one.Deny("")); !errors.Is(err, record.ErrReplied) || !strings.Contains(err.Error(), fmt.Sprintf("answer question %q of run %q twice", one.ID, got.State.Key().ID)) || ran != "" {
-		t.Errorf("two answers to a question: got %v and the calls %q, want an error with the question", err, ran)
-	}
+	_, err = resume(two.Allow(), one.Allow(), one.Deny(""))
+	check.Is(t, err, record.ErrReplied)
+	check.Text(t, err, fmt.Sprintf("answer question %q of run %q twice", one.ID, got.State.Key().ID))
+	check.Equal(t, "calls after what is refused", ran, "")
 	if r, err := resume(one.Allow()); err != nil || r.Status != run.StatusWaiting || len(r.Questions) != 1 || r.Questions[0].ID != two.ID || ran != "17 " {
 		t.Fatalf("got %+v, %v and the calls %q, want the other question", r, err, ran)
 	}
-	if _, err := resume(one.Allow()); !errors.Is(err, run.ErrNotAsked) || ran != "17 " {
-		t.Errorf("the first answer again: got %v and the calls %q, want %v", err, ran, run.ErrNotAsked)
-	}
-	if r, err := resume(two.AllowWith(json.RawMessage(`{"Bill":19}`))); err != nil || r.Output != "done" || ran != "17 19 " {
-		t.Errorf("got %+v, %v and the calls %q, want the answer", r, err, ran)
-	}
+	check.Is(t, check.Err(resume(one.Allow())), run.ErrNotAsked, "the first answer again")
+	r, err := resume(two.AllowWith(json.RawMessage(`{"Bill":19}`)))
+	check.Same(t, "answer and calls", []any{r.Output, err, ran}, []any{"done", nil, "17 19 "})
 	for _, err := range process(play(says("done"))).ResumeStateEvents(t.Context(), nil) {
-		if err == nil {
-			t.Error("got no error for no state")
-		}
+		check.Fails(t, err, "no state")
 	}
 }
 
@@ -209,79 +185,46 @@ func TestAnswersAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
 		s := emptyServer()
-		s.AddTool(&sdk.Tool{Name: "pay", InputSchema: json.RawMessage(`{"type":"object","properties":{"bill":{"type":"integer"}},"required":["bill"]}`)},
-			func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("paid"), nil })
+		s.AddTool(&sdk.Tool{Name: "pay", InputSchema: json.RawMessage(`{"type":"object","properties":{"bill":{"type":"integer"}},"required":["bill"]}`)}, gives(text("paid")))
 		toolset := openAll(t, nil, adapter.Server{Name: "bank", Transport: s.connect(t)})
 		model := play(uses(toolCall("1", "pay", `{"bill":17}`), toolCall("2", "pay", `{"bill":18}`)), says("done"))
 		a := withTools(t, model, toolset, &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson, QuestionTTL: time.Hour}})
 		got := asks(t, a, 2, run.QuestionApproval)
 		again, err := a.Run(t.Context(), human("and?"), agent.WithRun(theRun.ID))
-		if !errors.Is(err, agent.ErrWaiting) || err.Error() != `run agent: "r" waits for answers to its questions` {
-			t.Errorf("an input to a run that waits: got %v, want %v", err, agent.ErrWaiting)
-		}
-		if _, result, err := agent.RunAs[weatherReport](t.Context(), a, human("and?"), agent.WithRun(theRun.ID)); !errors.Is(err, agent.ErrWaiting) || result.Status != run.StatusWaiting {
-			t.Errorf("As with a run that waits: got %+v, %v", result, err)
-		}
-		if again.Status != run.StatusWaiting || len(again.Questions) != 2 {
-			t.Errorf("an input to a run that waits: the result is %s with %d questions, want it waiting with 2", again.Status, len(again.Questions))
-		}
+		check.Is(t, err, agent.ErrWaiting)
+		check.Same(t, "an input to a run that waits", []any{again.Status, len(again.Questions)}, []any{run.StatusWaiting, 2})
+		_, again, err = agent.RunAs[weatherReport](t.Context(), a, human("and?"), agent.WithRun(theRun.ID))
+		check.Is(t, err, agent.ErrWaiting)
+		check.Equal(t, "As with a run that waits", again.Status, run.StatusWaiting)
 		one, two := got.Questions[0], got.Questions[1]
 		refused := func(name string, key run.Key, answer run.Reply, want error) {
 			t.Helper()
 			err := a.Reply(t.Context(), key, answer)
-			if !errors.Is(err, want) || strings.Count(err.Error(), "answer question") > 1 {
-				t.Errorf("%s: got %v, want %v", name, err, want)
-			}
+			check.Is(t, err, want, name)
+			check.Equal(t, err.Error()+": says once what failed", strings.Count(err.Error(), "answer question") <= 1, true)
 		}
 		refused("arguments that do not fit", theRun, one.AllowWith(json.RawMessage(`{"bill":"all"}`)), run.ErrUnfit)
 		refused("another tenant", run.Key{Tenant: "other", ID: theRun.ID}, one.Allow(), record.ErrNotFound)
 		refused("a question that was never asked", theRun, run.Reply{Question: "ask_forged", Action: run.ActionAllow}, run.ErrNotAsked)
 		for range 2 { // an equal answer changes nothing
-			check(t, a.Reply(t.Context(), theRun, one.AllowWith(json.RawMessage(`{"bill":19}`))))
+			check.Must(t, a.Reply(t.Context(), theRun, one.AllowWith(json.RawMessage(`{"bill":19}`))))
 		}
 		refused("a second answer", theRun, one.Deny("no"), record.ErrReplied)
-		if open, err := a.Questions(t.Context(), theRun); err != nil || len(open) != 1 || open[0].ID != two.ID {
-			t.Errorf("got %+v, %v, want the second question", open, err)
-		}
+		check.Equal(t, "the open question", openQuestions(t, a, 1)[0].ID, two.ID)
 		time.Sleep(2 * time.Hour)
 		refused("a late answer", theRun, two.Allow(), run.ErrExpired)
-		if _, err := a.Questions(t.Context(), run.Key{ID: "other"}); !errors.Is(err, record.ErrNotFound) {
-			t.Errorf("the questions of another run: got %v, want %v", err, record.ErrNotFound)
-		}
+		check.Is(t, check.Err(a.Questions(t.Context(), run.Key{ID: "other"})), record.ErrNotFound)
 	})
-}
-
-// Another agent neither reads the questions of a run nor answers them.
-func TestAnswerThroughAnotherAgent(t *testing.T) {
-	store := record.NewMemory()
-	opts := agent.Options{Name: "clerk", Person: agent.Person{Approve: agent.AskPerson}}
-	clerk, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), opts)
-	got := asks(t, clerk, 1, run.QuestionApproval)
-	other, _ := process(t, store, play(says("never")), agent.Options{Name: "other"})
-	yes, no := got.Questions[0].Allow(), got.Questions[0].Deny("no")
-	_, asked := other.Questions(t.Context(), theRun)
-	_, resumed := other.Resume(t.Context(), theRun, yes)
-	for name, err := range map[string]error{"Asks": asked, "Resume": resumed, "Answer": other.Reply(t.Context(), theRun, yes)} {
-		if err == nil || !strings.Contains(err.Error(), `it belongs to agent "clerk", and this is "other"`) {
-			t.Errorf("%s: got %v, want the names of both agents", name, err)
-		}
-	}
-	if err := clerk.Reply(t.Context(), theRun, no); err != nil {
-		t.Errorf("the answer through the right agent: got %v, want it to be the first", err)
-	}
 }
 
 // A run that is over without an answer gives its error each time, from any process.
 func TestResumeWithoutAnAnswer(t *testing.T) {
 	store := record.NewMemory()
-	broken := func(context.Context, prompt) (*model.Response, error) { return nil, errors.New("no key") }
-	a, _ := process(t, store, play(broken), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
+	a, _ := process(t, store, play(breaks(errors.New("no key"))), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
 	_, live := a.Run(t.Context(), human("go"), agent.WithRun("failed"))
 	b, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
-	if got, err := b.Run(t.Context(), human("go"), agent.WithRun("cancelled")); err != nil || got.Status != run.StatusWaiting {
-		t.Fatalf("got %+v, %v, want a run that waits", got, err)
-	}
-	check(t, errorOf(b.Cancel(t.Context(), run.Key{ID: "cancelled"})))
+	mustRun(t, b, human("go"), agent.WithRun("cancelled"))
+	check.Must(t, check.Err(b.Cancel(t.Context(), run.Key{ID: "cancelled"})))
 	failed, again := b.Resume(t.Context(), run.Key{ID: "failed"})
 	cancelled, end := b.Resume(t.Context(), run.Key{ID: "cancelled"})
 	for name, tt := range map[string]struct {
@@ -293,35 +236,24 @@ func TestResumeWithoutAnAnswer(t *testing.T) {
 		"afterwards":    {again, agent.ErrFailed, "no key"},
 		"once it ended": {end, agent.ErrCancelled, `run "cancelled" was cancelled`},
 	} {
-		if !errors.Is(tt.got, tt.want) || !strings.Contains(tt.got.Error(), tt.text) {
-			t.Errorf("%s: got %v, want %v with %q", name, tt.got, tt.want, tt.text)
-		}
+		check.Is(t, tt.got, tt.want, name)
+		check.Text(t, tt.got, tt.text, name)
 	}
-	if failed.Status != run.StatusFailed || cancelled.Status != run.StatusCancelled {
-		t.Errorf("got the results %+v and %+v, want them with the errors", failed, cancelled)
-	}
+	check.Same(t, "status with the errors", []run.Status{failed.Status, cancelled.Status}, []run.Status{run.StatusFailed, run.StatusCancelled})
 }
 
 // A run that has its answer gives it again, at the place where it was given, and calls no model.
 func TestResumeAfterTheAnswer(t *testing.T) {
 	store := record.NewMemory()
 	first, _ := process(t, store, play(says("42")), agent.Options{})
-	var live *agent.Output
-	for e := range each(t, first.Events(t.Context(), human("go"), agent.WithRun(theRun.ID))) {
-		live, _ = e.(*agent.Output)
-	}
+	live, _ := played(t, first.Events(t.Context(), human("go"), agent.WithRun(theRun.ID)))
 	model := play(says("another"))
 	second, _ := process(t, store, model, agent.Options{})
 	for range 2 {
-		var got []agent.Event
-		for e := range each(t, second.ResumeEvents(t.Context(), theRun)) {
-			got = append(got, e)
-		}
-		diff(t, "events", got, []agent.Event{live})
+		got, _ := played(t, second.ResumeEvents(t.Context(), theRun))
+		check.Same(t, "events", got, live[len(live)-1:])
 	}
-	if got, err := second.Resume(t.Context(), theRun); err != nil || got.Output != "42" || len(model.prompts()) > 0 {
-		t.Errorf("got %+v, %v after %d model calls, want the answer and none", got, err, len(model.prompts()))
-	}
+	check.Same(t, "answer, and calls of the model", []any{resumed(t, second).Output, len(model.prompts())}, []any{"42", 0})
 }
 
 // listed notes the methods of a store that are called.
@@ -376,11 +308,9 @@ func TestResumeWritesOnce(t *testing.T) {
 		store.calls = nil
 		clear(seen)
 		got, err := a.Resume(t.Context(), run.Key{ID: "0"}, run.Reply{Question: question, Action: action})
-		if err != nil || got.Output != "done" {
-			t.Fatalf("got %q, %v, want the answer", got.Output, err)
-		}
-		diff(t, "who works", slices.Sorted(maps.Keys(seen)), slices.Sorted(slices.Values(want)))
-		diff(t, "calls of the store before "+want[0], seen[want[0]], []string{"load", "acquire", "append"})
+		check.Same(t, "answer", []any{got.Output, err}, []any{"done", nil})
+		check.Same(t, "who works", slices.Sorted(maps.Keys(seen)), slices.Sorted(slices.Values(want)))
+		check.Same(t, "calls of the store before "+want[0], seen[want[0]], []string{"load", "acquire", "append"})
 	}
 }
 
@@ -396,46 +326,30 @@ func TestReplyBeforeRelease(t *testing.T) {
 		return c.Do()
 	})
 	a := worker(t, turnsOf{turns: 2}, func() { worked++ }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
-	key := run.Key{ID: "0"}
 	allow := func() {
-		questions, err := a.Questions(t.Context(), key)
-		if err != nil || len(questions) != 1 {
-			t.Fatalf("got %d questions, %v, want one", len(questions), err)
-		}
-		if _, err := a.Resume(t.Context(), key, run.Reply{Question: questions[0].ID, Action: run.ActionAllow}); !errors.Is(err, record.ErrHeld) {
-			t.Errorf("got %v, want %v", err, record.ErrHeld)
-		}
+		check.Is(t, check.Err(a.Resume(t.Context(), theRun, openQuestions(t, a, 1)[0].Allow())), record.ErrHeld)
 	}
 	release = func() {
 		release = allow // at the next wait, too
 		allow()
 	}
-	got, err := a.Run(t.Context(), agent.Text("go"), agent.WithRun(key.ID))
-	if err != nil || got.Output != "done" || worked != 2 {
-		t.Errorf("got %q, %v after %d calls, want the answer after 2", got.Output, err, worked)
-	}
+	answers(t, a, "done", agent.WithRun(theRun.ID))
+	check.Equal(t, "calls", worked, 2)
 }
 
 // waitingRun is a run that waits for an approval, in a store that is watched. worked counts the calls.
-func waitingRun(t *testing.T) (store *listed, a *agent.Agent, ask string, worked *atomic.Int64) {
-	t.Helper()
-	return waitingRunIn(t, record.NewMemory())
-}
-
-func waitingRunIn(t *testing.T, kept record.Store) (store *listed, a *agent.Agent, ask string, worked *atomic.Int64) {
+func waitingRun(t *testing.T, kept record.Store) (store *listed, a *agent.Agent, ask string, worked *atomic.Int64) {
 	t.Helper()
 	store, worked = new(listed).in(kept), new(atomic.Int64)
 	a = worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	suspend(t, a, 0, 1)
-	log := load(t, store.Store, run.Key{ID: "0"})
 	store.calls = nil
-	return store, a, log.Head.QuestionIDs[0], worked
+	return store, a, load(t, kept, run.Key{ID: "0"}).Head.QuestionIDs[0], worked
 }
 
-// An answer that is refused leaves the run to whoever holds it: a process whose lease has expired may
-// still append.
+// An answer that is refused leaves the run to whoever holds it: a process whose lease has expired may still append.
 func TestRefusedAnswerTakesNoLease(t *testing.T) {
-	store, a, ask, _ := waitingRun(t)
+	store, a, ask, _ := waitingRun(t, record.NewMemory())
 	yes := run.Reply{Question: ask, Action: run.ActionAllow}
 	for _, c := range []struct {
 		name    string
@@ -446,31 +360,24 @@ func TestRefusedAnswerTakesNoLease(t *testing.T) {
 		{"unfit", []run.Reply{{Question: ask, Action: run.ActionAccept}}, run.ErrUnfit},
 		{"two", []run.Reply{yes, {Question: ask, Action: run.ActionDeny}}, record.ErrReplied},
 	} {
-		if _, err := a.Resume(t.Context(), run.Key{ID: "0"}, c.answers...); !errors.Is(err, c.want) {
-			t.Errorf("%s: got %v, want %v", c.name, err, c.want)
-		}
+		check.Is(t, check.Err(a.Resume(t.Context(), run.Key{ID: "0"}, c.answers...)), c.want, c.name)
 	}
-	if slices.Contains(store.calls, "acquire") {
-		t.Errorf("got the calls %q, want the run left alone", store.calls)
-	}
+	check.Equal(t, "the run was taken", slices.Contains(store.calls, "acquire"), false)
 }
 
-// An answer is kept with the first records of the run, or without them if it cannot go on. One that
-// the store has already need not be durable, since who gave it may have ended before, and is given
-// to it again.
+// An answer is kept with the first records of the run, or without them if it cannot go on. One that the store has
+// already need not be durable, since who gave it may have ended before, and is given to it again.
 func TestEqualAnswerIsMadeDurable(t *testing.T) {
 	key := run.Key{ID: "0"}
 	for name, broken := range map[string]error{"appended": nil, "the run cannot go on": errFull, "the run cannot go on, and the store has none": errFull} {
 		t.Run(name, func(t *testing.T) {
-			store, a, ask, worked := waitingRun(t)
+			store, a, ask, worked := waitingRun(t, record.NewMemory())
 			yes := run.Reply{Question: ask, Action: run.ActionAllow}
 			if !strings.Contains(name, "has none") {
-				check(t, store.Store.Reply(t.Context(), key, []run.Reply{yes}))
+				check.Must(t, store.Store.Reply(t.Context(), key, []run.Reply{yes}))
 			}
 			store.broken = broken
-			if _, err := a.Resume(t.Context(), key, yes); !errors.Is(err, broken) {
-				t.Errorf("got %v, want %v", err, broken)
-			}
+			check.Is(t, check.Err(a.Resume(t.Context(), key, yes)), broken)
 			if len(store.given) == 0 || store.given[0].Question != ask {
 				t.Errorf("got the answers %v in %q, want the one that was given", store.given, store.calls)
 			}
@@ -484,62 +391,42 @@ func TestEqualAnswerIsMadeDurable(t *testing.T) {
 
 // Another process may answer, or go on with the run, between the load of a run and its lease.
 func TestResumeBesideOthers(t *testing.T) {
+	key := run.Key{ID: "0"}
+	yes := func(ask string) run.Reply { return run.Reply{Question: ask, Action: run.ActionAllow} }
 	t.Run("another answer", func(t *testing.T) {
-		store, a, ask, worked := waitingRun(t)
+		store, a, ask, worked := waitingRun(t, record.NewMemory())
 		store.before = func() {
-			if err := store.Store.Reply(t.Context(), run.Key{ID: "0"}, []run.Reply{{Question: ask, Action: run.ActionDeny}}); err != nil {
-				t.Error(err)
-			}
+			check.Must(t, store.Store.Reply(t.Context(), key, []run.Reply{{Question: ask, Action: run.ActionDeny}}))
 		}
-		_, err := a.Resume(t.Context(), run.Key{ID: "0"}, run.Reply{Question: ask, Action: run.ActionAllow})
-		if !errors.Is(err, record.ErrReplied) || worked.Load() != 0 {
-			t.Errorf("got %v after %d calls, want %v and no call", err, worked.Load(), record.ErrReplied)
-		}
-		if got, err := a.Resume(t.Context(), run.Key{ID: "0"}); err != nil || got.Output != "done" || worked.Load() != 0 {
-			t.Errorf("got %q, %v after %d calls, want the first answer to count", got.Output, err, worked.Load())
-		}
+		check.Is(t, check.Err(a.Resume(t.Context(), key, yes(ask))), record.ErrReplied)
+		got, err := a.Resume(t.Context(), key)
+		check.Same(t, "answer and calls: the first answer counts", []any{got.Output, err, worked.Load()}, []any{"done", nil, int64(0)})
 	})
 	t.Run("another run of the name", func(t *testing.T) {
-		theRun := run.Key{ID: "0"}
 		for name, kept := range map[string]record.Store{"memory": record.NewMemory(), "file": inFiles(t, filestore.SyncEveryEffect), "SQLite": inSQLite(t)} {
-			store, a, ask, worked := waitingRunIn(t, kept)
-			old := load(t, store, theRun)
+			store, a, ask, worked := waitingRun(t, kept)
+			old := load(t, store, key)
 			store.before = func() {
-				if err := store.Delete(t.Context(), theRun); err != nil {
-					t.Error(err)
-				}
+				check.Must(t, store.Delete(t.Context(), key))
 				suspend(t, a, 0, 1)
 			}
-			check(t, store.Store.Reply(t.Context(), theRun, []run.Reply{{Question: ask, Action: run.ActionAllow}}))
-			if got, err := a.Resume(t.Context(), theRun); err != nil || got.Status != run.StatusWaiting || worked.Load() != 0 {
-				t.Errorf("%s: got %+v, %v after %d calls, want the new run to wait", name, got, err, worked.Load())
+			check.Must(t, store.Store.Reply(t.Context(), key, []run.Reply{yes(ask)}))
+			got, err := a.Resume(t.Context(), key)
+			check.Same(t, name+": the new run waits", []any{got.Status, err, worked.Load()}, []any{run.StatusWaiting, nil, int64(0)})
+			log := load(t, store, key)
+			if log.Head.Seq != old.Head.Seq || log.Head.QuestionIDs[0] == ask || len(log.Replies) > 0 {
+				t.Fatalf("%s: got %+v, want the new run at record %d with its own question", name, log, old.Head.Seq)
 			}
-			log, err := store.Load(t.Context(), theRun)
-			if err != nil || log.Head.Seq != old.Head.Seq || log.Head.QuestionIDs[0] == ask || len(log.Replies) > 0 {
-				t.Fatalf("%s: got %+v, %v, want the new run at record %d with its own question", name, log, err, old.Head.Seq)
-			}
-			if _, err := a.Resume(t.Context(), theRun, run.Reply{Question: ask, Action: run.ActionAllow}); !errors.Is(err, run.ErrNotAsked) {
-				t.Errorf("%s: got %v for the answer to the old run, want %v", name, err, run.ErrNotAsked)
-			}
-			err = record.Submit(t.Context(), store, theRun, run.Reply{Question: ask, Action: run.ActionAllow})
-			if !errors.Is(err, run.ErrNotAsked) {
-				t.Errorf("%s: got %v for the answer to the old run, want %v", name, err, run.ErrNotAsked)
-			}
-			if _, err := a.Resume(t.Context(), theRun, run.Reply{Question: log.Head.QuestionIDs[0], Action: run.ActionAllow}); err != nil || worked.Load() != 1 {
-				t.Errorf("%s: got %v after %d calls, want the new run to go on", name, err, worked.Load())
-			}
+			check.Is(t, check.Err(a.Resume(t.Context(), key, yes(ask))), run.ErrNotAsked, name, "the answer to the old run")
+			check.Is(t, record.Submit(t.Context(), store, key, yes(ask)), run.ErrNotAsked, name, "the answer to the old run")
+			check.Must(t, check.Err(a.Resume(t.Context(), key, yes(log.Head.QuestionIDs[0]))))
+			check.Equal(t, name+": calls, once the new run goes on", worked.Load(), 1)
 		}
 	})
 	t.Run("the end", func(t *testing.T) {
-		store, a, ask, worked := waitingRun(t)
-		yes := run.Reply{Question: ask, Action: run.ActionAllow}
-		store.before = func() {
-			if _, err := a.Resume(t.Context(), run.Key{ID: "0"}, yes); err != nil {
-				t.Error(err)
-			}
-		}
-		if got, err := a.Resume(t.Context(), run.Key{ID: "0"}, yes); err != nil || got.Output != "done" || worked.Load() != 1 {
-			t.Errorf("got %q, %v after %d calls, want the answer of the run that continued, and one call", got.Output, err, worked.Load())
-		}
+		store, a, ask, worked := waitingRun(t, record.NewMemory())
+		store.before = func() { check.Must(t, check.Err(a.Resume(t.Context(), key, yes(ask)))) }
+		got, err := a.Resume(t.Context(), key, yes(ask))
+		check.Same(t, "answer of the run that continued, and one call", []any{got.Output, err, worked.Load()}, []any{"done", nil, int64(1)})
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -41,29 +42,32 @@ func (p *poet) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(bytes.NewReader([]byte(reply))), Request: r}, nil
 }
 
-// reviewed is an agent with a toolset of its own, whose server may use the poet's model if
-// a person allows it.
+// reviewed is an agent with a toolset of its own, whose server may use the poet's model if a person allows it.
 func (p *poet) reviewed(t *testing.T, revision string, model *script, opts agent.Options) *agent.Agent {
 	t.Helper()
 	config := openai.DefaultConfig("key")
 	config.BaseURL, config.HTTPClient = "http://poet.test/v1", p
 	sampler, err := sampling.New(config, "poet-1", &sampling.Options{Review: sampling.AskLater(), Limits: sampling.Limits{MaxTokens: 7}})
-	check(t, err)
-	client := &mcpclient.Options{Sampling: sampler, Protocol: mcpclient.Protocol{Revision: revision}}
-	toolset, _ := open(t, &adapter.Options{ClientOptions: client})
+	check.Must(t, err)
+	toolset, _ := open(t, &adapter.Options{ClientOptions: &mcpclient.Options{Sampling: sampler, Protocol: mcpclient.Protocol{Revision: revision}}})
 	return withTools(t, model, toolset, &opts)
 }
+
+// edited is what a person makes of a request for a poem, and took what servers take for one.
+var (
+	edited = json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"a short poem"}}],"maxTokens":5}`)
+	took   = map[bool]run.SamplingUsage{true: {Requests: 1, Tokens: 5}}
+)
 
 // A sampling request waits for a person, who sees what goes to the model, and may edit it. The
 // answer comes in another process, and the model is asked once.
 func TestSamplingReviewInAnotherProcess(t *testing.T) {
-	edited := json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"a short poem"}}],"maxTokens":5}`)
 	for name, tt := range map[string]struct {
 		answer func(*run.Question) run.Reply
 		asked  string // of the poet
 		want   string
 	}{
-		"allow": {func(q *run.Question) run.Reply { return q.Allow() }, `"a poem"`, `tool: 1/sample→"roses"`},
+		"allow": {(*run.Question).Allow, `"a poem"`, `tool: 1/sample→"roses"`},
 		"edit":  {func(q *run.Question) run.Reply { return q.AllowWith(edited) }, `"a short poem"`, `tool: 1/sample→"roses"`},
 		"deny": {func(q *run.Question) run.Reply { return q.Deny("no poems here") }, "",
 			`tool: 1/sample→"Error: the user did not let the tool's server use the model: no poems here. The call was given up."`},
@@ -73,20 +77,13 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 			first := host.reviewed(t, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Durable: agent.Durable{Store: store}})
 			got := asks(t, first, 1, run.QuestionSampling)
 			q := got.Questions[0]
-			if q.Model != "poet-1" || q.Sampling.MaxTokens != 7 || len(q.Sampling.Messages) != 1 || q.Server != "box" || len(host.requests) != 0 {
-				t.Errorf("the person sees %+v of model %q, after %d requests; want what goes to the model", q.Sampling, q.Model, len(host.requests))
-			}
-			second := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
-			got = resumed(t, second, tt.answer(q))
-			diff(t, "result", lines(got.Messages)[2], tt.want)
+			check.Same(t, "what the person sees, and the requests", []any{q.Model, q.Sampling.MaxTokens, len(q.Sampling.Messages), q.Server, len(host.requests)}, []any{"poet-1", int64(7), 1, "box", 0})
+			got = resumed(t, host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), tt.answer(q))
+			check.Same(t, "result", lines(got.Messages)[2], tt.want)
 			if asked := strings.Join(host.requests, "\n"); strings.Count(asked, `"messages"`) > 1 || !strings.Contains(asked, tt.asked) {
 				t.Errorf("the model was asked %s, want %s once", asked, tt.asked)
 			}
-			want := run.SamplingUsage{}
-			if tt.asked != "" {
-				want = run.SamplingUsage{Requests: 1, Tokens: 5}
-			}
-			diff(t, "what servers took", got.Usage.Sampling, want)
+			check.Same(t, "what servers took", got.Usage.Sampling, took[tt.asked != ""])
 		})
 	}
 }
@@ -98,9 +95,7 @@ func TestSamplingReviewAtHand(t *testing.T) {
 		want   string
 	}{
 		"allow": {func(_ context.Context, q *run.Question) (run.Reply, error) {
-			if q.Survives || q.Kind != run.QuestionSampling || q.Model != "poet-1" {
-				t.Errorf("got the question %+v, want a review that ends with the process", q)
-			}
+			check.Same(t, "a review that ends with the process", []any{q.Survives, q.Kind, q.Model}, []any{false, run.QuestionSampling, "poet-1"})
 			return q.Allow(), nil
 		}, "roses"},
 		"deny":      {func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Deny("no"), nil }, "not approved"},
@@ -108,14 +103,9 @@ func TestSamplingReviewAtHand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := new(poet).reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: tt.answer}})
-			result, want := mustRun(t, a, human("go")), run.SamplingUsage{}
-			if got := lines(result.Messages)[2]; !strings.Contains(got, tt.want) {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
-			if name == "allow" {
-				want = run.SamplingUsage{Requests: 1, Tokens: 5}
-			}
-			diff(t, "what servers took", result.Usage.Sampling, want)
+			result := mustRun(t, a, human("go"))
+			check.Contains(t, "result", lines(result.Messages)[2], tt.want)
+			check.Same(t, "what servers took", result.Usage.Sampling, took[name == "allow"])
 		})
 	}
 }
@@ -123,13 +113,12 @@ func TestSamplingReviewAtHand(t *testing.T) {
 // The request of a legacy server is a question of a run that is kept, which the program can show, and another process
 // answers it while the call is held.
 func TestHeldSamplingReview(t *testing.T) {
-	edited := json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"a short poem"}}],"maxTokens":5}`)
 	for name, tt := range map[string]struct {
 		answer func(*run.Question) run.Reply // nil: none
 		asked  string                        // of the poet
 		want   string
 	}{
-		"allow":   {func(q *run.Question) run.Reply { return q.Allow() }, `"a poem"`, "roses"},
+		"allow":   {(*run.Question).Allow, `"a poem"`, "roses"},
 		"edit":    {func(q *run.Question) run.Reply { return q.AllowWith(edited) }, `"a short poem"`, "roses"},
 		"deny":    {func(q *run.Question) run.Reply { return q.Deny("no") }, "", "not approved"},
 		"expires": {nil, "", "not approved"},
@@ -140,23 +129,14 @@ func TestHeldSamplingReview(t *testing.T) {
 			ended := begin(t.Context(), first)
 			synctest.Wait()
 			second := host.reviewed(t, eras[0], play(says("no")), agent.Options{Durable: agent.Durable{Store: store}})
-			asks, err := second.Questions(t.Context(), theRun)
-			if err != nil || len(asks) != 1 {
-				t.Fatalf("got the questions %v, %v, want the review", asks, err)
-			}
-			if q := asks[0]; q.Kind != run.QuestionSampling || q.Survives || q.Model != "poet-1" || q.Sampling == nil {
-				t.Errorf("got %+v, want the request that goes to the model", q)
-			}
+			q := openQuestions(t, second, 1)[0]
+			check.Same(t, "the request that goes to the model", []any{q.Kind, q.Survives, q.Model, q.Sampling != nil}, []any{run.QuestionSampling, false, "poet-1", true})
 			if tt.answer != nil {
-				check(t, second.Reply(t.Context(), theRun, tt.answer(asks[0])))
+				check.Must(t, second.Reply(t.Context(), theRun, tt.answer(q)))
 			}
 			got := <-ended
-			if got.err != nil {
-				t.Fatal(got.err)
-			}
-			if line := lines(got.Result.Messages)[2]; !strings.Contains(line, tt.want) {
-				t.Errorf("got %s, want %s", line, tt.want)
-			}
+			check.Must(t, got.err)
+			check.Contains(t, "result", lines(got.Result.Messages)[2], tt.want)
 			if asked := strings.Join(host.requests, ""); (asked != "") != (tt.asked != "") || !strings.Contains(asked, tt.asked) {
 				t.Errorf("the model was asked %q, want %q", asked, tt.asked)
 			}
@@ -171,18 +151,13 @@ func TestCompletionIsKept(t *testing.T) {
 	got := mustRun(t, first, human("go"), agent.WithRun(theRun.ID))
 	dying := (&dying{at: 2, keep: true}).in(store) // the review with the answer, the completion
 	second := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: dying, LeaseTTL: 1}})
-	if _, err := second.Resume(t.Context(), theRun, got.Questions[0].Allow()); err == nil {
-		t.Fatal("the process did not end")
-	}
+	check.Fails(t, check.Err(second.Resume(t.Context(), theRun, got.Questions[0].Allow())), "the process")
 	log := load(t, store, theRun)
 	last := ledger.ChangeOf(log.Records[len(log.Records)-1])
 	if _, ok := last.(*ledger.Sampled); !ok {
 		t.Fatalf("the last record is a %T, want the completion", last)
 	}
-	third := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
-	got = resumed(t, third)
-	diff(t, "result", lines(got.Messages)[2], `tool: 1/sample→"roses"`)
-	if len(host.requests) != 1 {
-		t.Errorf("the model was asked %d times, want once", len(host.requests))
-	}
+	got = resumed(t, host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}))
+	check.Same(t, "result", lines(got.Messages)[2], `tool: 1/sample→"roses"`)
+	check.Equal(t, "calls of the model", len(host.requests), 1)
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // playCalls runs tool calls of a second each, in their order as far as the scheduler has room. lane
@@ -62,11 +64,10 @@ func TestSchedulerCalls(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began, commits, worked, err := playCalls(t, tt.calls, tt.limit, tt.lane, tt.do)
 				slices.Sort(began) // lanes are free at the same time
-				if !slices.Equal(began, tt.began) || !errors.Is(err, tt.err) || !slices.Equal(commits, tt.commits) {
-					t.Errorf("got %q, commits at %q and %v, want %q, %q and %v", began, commits, err, tt.began, tt.commits, tt.err)
-				}
-				if name == "a limit" && worked != 3*time.Second {
-					t.Errorf("got %v of work, want 3s", worked)
+				check.Is(t, err, tt.err)
+				check.Same(t, "begun calls, and commits", [][]string{began, commits}, [][]string{tt.began, tt.commits})
+				if name == "a limit" {
+					check.Equal(t, "work", worked, 3*time.Second)
 				}
 			})
 		})
@@ -91,9 +92,8 @@ func TestSchedulerPasses(t *testing.T) {
 			}
 			return nil, nil
 		}
-		if err := s.run(start, func() error { return nil }, func(error) {}); err != nil || called != time.Second {
-			t.Errorf("the call began after %v with %v, want 1s", called, err)
-		}
+		err := s.run(start, func() error { return nil }, func(error) {})
+		check.Same(t, "when the call began", []any{called, err}, []any{time.Second, nil})
 	})
 }
 
@@ -136,9 +136,7 @@ func TestSchedulerRelieves(t *testing.T) {
 				want = "[0s 1s]"
 			}
 			err := s.run(start, commit, func(error) {})
-			if got := fmt.Sprint(commits); err != nil || got != want {
-				t.Errorf("turn %d: all calls but one, and then that one, were committed at %s with %v, want %s", turn, got, err, want)
-			}
+			check.Same(t, fmt.Sprintf("turn %d: when all calls but one, and then that one, were committed", turn), []any{fmt.Sprint(commits), err}, []any{want, nil})
 		}
 	})
 }

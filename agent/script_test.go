@@ -1,9 +1,9 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -11,17 +11,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// script is a model that plays one step for every call, the last one again and
-// again, and keeps what it was given.
+// script is a model that plays one step for every call, the last one again and again, and keeps what it was given.
 type script struct{ *agenttest.Model }
 
 type (
@@ -47,15 +47,35 @@ func replied(parts ...run.Part) *model.Response {
 	return &model.Response{Message: run.Message{Role: run.RoleAssistant, Parts: parts}}
 }
 
-// using has a step report tokens, of the model m-1.
-func using(s step, input, output int64) step {
+// changed is a step whose reply is changed.
+func changed(s step, change func(*model.Response)) step {
 	return func(ctx context.Context, p prompt) (*model.Response, error) {
 		reply, err := s(ctx, p)
 		if err == nil {
-			reply.Usage, reply.Message.Model = run.Usage{Input: input, Output: output}, "m-1"
+			change(reply)
 		}
 		return reply, err
 	}
+}
+
+// using has a step report tokens, of the model m-1.
+func using(s step, input, output int64) step {
+	return changed(s, func(r *model.Response) { r.Usage, r.Message.Model = run.Usage{Input: input, Output: output}, "m-1" })
+}
+
+// shows is a step that streams a text first.
+func shows(text string, then step) step {
+	return func(ctx context.Context, p prompt) (*model.Response, error) {
+		if err := p.Stream(model.Delta{Text: text}); err != nil {
+			return nil, err
+		}
+		return then(ctx, p)
+	}
+}
+
+// breaks fails.
+func breaks(err error) step {
+	return func(context.Context, prompt) (*model.Response, error) { return nil, err }
 }
 
 // results are the texts of all results.
@@ -116,22 +136,38 @@ func human(text string) agent.Input { return agent.Text(text) }
 func newAgent(t testing.TB, model agent.Model, opts *agent.Options) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(model, opts)
-	check(t, err)
+	check.Must(t, err)
 	return a
 }
 
 func mustRun(t testing.TB, a *agent.Agent, in agent.Input, opts ...agent.RunOption) *agent.Result {
 	t.Helper()
 	result, err := a.Run(t.Context(), in, opts...)
-	check(t, err)
+	check.Must(t, err)
 	return result
+}
+
+// paying is a tool that counts its calls.
+func paying(calls *int) adapter.Source {
+	return adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) {
+		*calls++
+		return "paid", nil
+	}, nil)
+}
+
+// answers has the agent answer so.
+func answers(t testing.TB, a *agent.Agent, want string, opts ...agent.RunOption) *agent.Result {
+	t.Helper()
+	got := mustRun(t, a, human("go"), opts...)
+	check.Equal(t, "answer", got.Output, want)
+	return got
 }
 
 // begun begins a run.
 func begun(t testing.TB, a *agent.Agent, opts ...agent.RunOption) run.Key {
 	t.Helper()
 	key, err := a.Begin(t.Context(), human("go"), opts...)
-	check(t, err)
+	check.Must(t, err)
 	return key
 }
 
@@ -140,9 +176,7 @@ func killed(t testing.TB, a *agent.Agent, after time.Duration, opts ...agent.Run
 	t.Helper()
 	ctx, kill := context.WithTimeout(t.Context(), after)
 	defer kill()
-	if _, err := a.Run(ctx, human("go"), opts...); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("got %v, want the end of the process", err)
-	}
+	check.Is(t, check.Err(a.Run(ctx, human("go"), opts...)), context.DeadlineExceeded)
 }
 
 // asks begins [theRun], which waits for replies to n questions of a kind, in whatever process.
@@ -160,7 +194,7 @@ func asks(t testing.TB, a *agent.Agent, n int, kind run.QuestionKind) *agent.Res
 func resumed(t testing.TB, a *agent.Agent, replies ...run.Reply) *agent.Result {
 	t.Helper()
 	result, err := a.Resume(t.Context(), theRun, replies...)
-	check(t, err)
+	check.Must(t, err)
 	return result
 }
 
@@ -168,7 +202,7 @@ func resumed(t testing.TB, a *agent.Agent, replies ...run.Reply) *agent.Result {
 func accepted(t testing.TB, q *run.Question, content map[string]any) run.Reply {
 	t.Helper()
 	reply, err := q.Accept(content)
-	check(t, err)
+	check.Must(t, err)
 	return reply
 }
 
@@ -176,20 +210,28 @@ func accepted(t testing.TB, q *run.Question, content map[string]any) run.Reply {
 func load(t testing.TB, store record.Store, key run.Key) *record.Log {
 	t.Helper()
 	log, err := store.Load(t.Context(), key)
-	check(t, err)
+	check.Must(t, err)
 	return log
 }
 
-// check ends a test that cannot go on.
-func check(t testing.TB, err error) {
+// stateOf is the state of a run in a store.
+func stateOf(t testing.TB, store record.Store, key run.Key) *ledger.State {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, err := ledger.StateOf(load(t, store, key).Records)
+	check.Must(t, err)
+	return s
 }
 
-// errorOf is the error of a call that returns something else, too, and errorOf3 that of one that returns two things.
-func errorOf[T any](_ T, err error) error          { return err }
+// openQuestions are the questions of [theRun] to any process, which are n.
+func openQuestions(t testing.TB, a *agent.Agent, n int) []*run.Question {
+	t.Helper()
+	open, err := a.Questions(t.Context(), theRun)
+	check.Must(t, err)
+	check.Equal(t, "questions", len(open), n)
+	return open
+}
+
+// errorOf3 is the error of a call that returns two other things, too.
 func errorOf3[T, U any](_ T, _ U, err error) error { return err }
 
 // each are the events of a run, or what else comes without an error.
@@ -197,7 +239,7 @@ func each[T any](t testing.TB, all iter.Seq2[T, error]) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		t.Helper()
 		for e, err := range all {
-			check(t, err)
+			check.Must(t, err)
 			if !yield(e) {
 				return
 			}
@@ -219,8 +261,7 @@ func asked(p prompt) []string {
 	return out
 }
 
-// lines are the messages in a form that is easy to compare: the role and the
-// parts of each. Each result is a line.
+// lines are the messages in a form that is easy to compare: the role and the parts of each. Each result is a line.
 func lines(messages []run.Message) []string {
 	var out []string
 	for _, m := range messages {
@@ -248,11 +289,33 @@ func lines(messages []run.Message) []string {
 	return out
 }
 
-func diff(t testing.TB, what string, got, want any) {
+// within reports a number that is less than least or more than most.
+func within[T cmp.Ordered](t testing.TB, what any, got, least, most T) {
 	t.Helper()
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", what, d)
+	if got < least || got > most {
+		t.Errorf("%v: got %v, want %v to %v", what, got, least, most)
 	}
+}
+
+// played are the events of a run, and the result that they make.
+func played(t testing.TB, events iter.Seq2[agent.Event, error]) (all []agent.Event, result *agent.Result) {
+	t.Helper()
+	result = new(agent.Result)
+	for e := range each(t, events) {
+		result.Add(e)
+		all = append(all, e)
+	}
+	return all, result
+}
+
+// of are the events of a type.
+func of[E agent.Event](events []agent.Event) (all []E) {
+	for _, event := range events {
+		if e, ok := event.(E); ok {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 const (
@@ -265,6 +328,6 @@ const (
 func decode(t *testing.T, text string) any {
 	t.Helper()
 	var v any
-	check(t, json.Unmarshal([]byte(text), &v))
+	check.Must(t, json.Unmarshal([]byte(text), &v))
 	return v
 }

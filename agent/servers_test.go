@@ -11,14 +11,15 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -43,12 +44,15 @@ func text(s string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
 }
 
+// echo returns its arguments.
+func echo(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	return text(string(r.Params.Arguments)), nil
+}
+
 // newServer has the tools that the tests use.
 func newServer() *server {
 	s := &server{Server: sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)}
-	s.addTool("echo", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return text(string(r.Params.Arguments)), nil
-	})
+	s.addTool("echo", echo)
 	s.addTool("fail", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		out := text("disk full")
 		out.IsError = true
@@ -88,9 +92,7 @@ func (s *server) sleep(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallTo
 // count reports progress three times.
 func count(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	for i := 1; i <= 3; i++ {
-		err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
-			ProgressToken: r.Params.GetProgressToken(), Progress: float64(i), Total: 3,
-		})
+		err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i), Total: 3})
 		if err != nil {
 			return nil, err
 		}
@@ -142,23 +144,33 @@ func (s *server) connect(t testing.TB) mcpclient.Transport {
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	session, err := s.Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil)
-	check(t, err)
+	check.Must(t, err)
 	s.hangUp = func() { toClient.Close(); toServer.Close() }
 	t.Cleanup(func() { session.Close(); session.Wait() })
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
 }
 
-// open makes a toolset of one server, called "box".
+// inEra are options for servers of a revision.
+func inEra(revision string) *adapter.Options {
+	return &adapter.Options{ClientOptions: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}}
+}
+
+// box makes a toolset of the server, called "box", and open one of a new server.
+func (s *server) box(t testing.TB, opts *adapter.Options) *adapter.Toolset {
+	t.Helper()
+	return openAll(t, opts, adapter.Server{Name: "box", Transport: s.connect(t)})
+}
+
 func open(t testing.TB, opts *adapter.Options) (*adapter.Toolset, *server) {
 	t.Helper()
 	s := newServer()
-	return openAll(t, opts, adapter.Server{Name: "box", Transport: s.connect(t)}), s
+	return s.box(t, opts), s
 }
 
 func openAll(t testing.TB, opts *adapter.Options, servers ...adapter.Server) *adapter.Toolset {
 	t.Helper()
 	toolset, err := adapter.Open(context.Background(), servers, opts)
-	check(t, err)
+	check.Must(t, err)
 	t.Cleanup(func() {
 		if err := toolset.Close(); err != nil && !errors.Is(err, mcpclient.ErrClosed) {
 			t.Errorf("close: %v", err)
@@ -174,9 +186,14 @@ func withTools(t testing.TB, model agent.Model, toolset *adapter.Toolset, opts *
 		set = *opts
 	}
 	set.Tools = append(set.Tools, toolset)
-	a, err := agent.New(model, &set)
-	check(t, err)
-	return a
+	return newAgent(t, model, &set)
+}
+
+// boxed is an agent with the tools of a new server.
+func boxed(t testing.TB, model agent.Model, opts *agent.Options) *agent.Agent {
+	t.Helper()
+	toolset, _ := open(t, nil)
+	return withTools(t, model, toolset, opts)
 }
 
 // typed selects events by their types.
@@ -196,13 +213,24 @@ func happenings(t testing.TB, a *agent.Agent, want func(agent.Event) bool) []str
 	return out
 }
 
+// leaves leaves the range over the events of a run at one of them.
+func leaves(t testing.TB, a *agent.Agent, at func(agent.Event) bool) {
+	t.Helper()
+	for e := range each(t, a.Events(t.Context(), human("go"))) {
+		if at(e) {
+			synctest.Wait()
+			break
+		}
+	}
+}
+
 // The log level of the toolset can be changed in the course of a run.
 func TestLogLevelInARun(t *testing.T) {
 	s := newServer()
 	s.addTool("level", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return text(fmt.Sprint(r.Params.Meta["io.modelcontextprotocol/logLevel"])), nil
 	})
-	ts := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
+	ts := s.box(t, nil)
 	asks := func(level mcp.LogLevel) step {
 		return func(ctx context.Context, p prompt) (*model.Response, error) {
 			if err := ts.SetLogLevel(ctx, level); err != nil {
@@ -213,8 +241,7 @@ func TestLogLevelInARun(t *testing.T) {
 	}
 	model := play(asks(mcp.LogDebug), asks(""), says("done"))
 	mustRun(t, withTools(t, model, ts, nil), human("go"))
-	want := []string{`human: "go"`, "ai: of debug=level({})", `tool: of debug/level→"debug"`, "ai: of =level({})", `tool: of /level→"<nil>"`}
-	if diff := cmp.Diff(want, lines(model.prompts()[2].Request.Messages)); diff != "" {
-		t.Errorf("got +, want -:\n%s", diff)
-	}
+	check.Same(t, "messages", lines(model.prompts()[2].Request.Messages), []string{
+		`human: "go"`, "ai: of debug=level({})", `tool: of debug/level→"debug"`, "ai: of =level({})", `tool: of /level→"<nil>"`,
+	})
 }

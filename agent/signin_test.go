@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -71,10 +72,8 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 // process is an agent with a connection of its own, as another process would have it.
 func (g *gate) process(t *testing.T, revision string, model *script, opts agent.Options) *agent.Agent {
 	t.Helper()
-	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}
 	transport := &mcpclient.HTTP{URL: g.web.URL(), Client: &http.Client{Transport: g}}
-	toolset := openAll(t, &adapter.Options{ClientOptions: client}, adapter.Server{Name: "drive", Transport: transport})
-	return withTools(t, model, toolset, &opts)
+	return withTools(t, model, openAll(t, inEra(revision), adapter.Server{Name: "drive", Transport: transport}), &opts)
 }
 
 // Calls that need a sign-in wait for it, in any process, and are sent once after it. One
@@ -86,22 +85,16 @@ func TestSignIn(t *testing.T) {
 			first := g.process(t, revision, play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`))), agent.Options{Durable: agent.Durable{Store: store}})
 			got := asks(t, first, 2, run.QuestionSignIn)
 			q := got.Questions[0]
-			if q.Kind != run.QuestionSignIn || q.Server != "drive" || q.URL != "https://host.test/sign-in" || !q.Survives {
-				t.Errorf("got the question %+v, want a sign-in that survives", q)
-			}
+			check.Same(t, "server and URL", []string{q.Server, q.URL}, []string{"drive", "https://host.test/sign-in"})
 			g.sign(true)
-			answer := accepted(t, q, nil)
-			got = resumed(t, g.process(t, revision, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), answer)
-			diff(t, "results", lines(got.Messages)[2:], []string{`tool: 1/echo→"{\"x\":1}"`, `tool: 2/echo→"{\"x\":2}"`, `ai: "done"`})
-			if g.ran != 2 {
-				t.Errorf("%d calls ran, want each once", g.ran)
-			}
+			got = resumed(t, g.process(t, revision, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), accepted(t, q, nil))
+			check.Same(t, "results", lines(got.Messages)[2:], []string{`tool: 1/echo→"{\"x\":1}"`, `tool: 2/echo→"{\"x\":2}"`, `ai: "done"`})
+			check.Equal(t, "calls that ran", g.ran, 2)
 		})
 	}
 }
 
-// A call whose sign-in is declined is not sent, whatever is answered for another call, and
-// in every order.
+// A call whose sign-in is declined is not sent, whatever is answered for another call, and in every order.
 func TestSignInDeclinedForOneCall(t *testing.T) {
 	for name, order := range map[string][]int{"declined first": {1, 0}, "accepted first": {0, 1}} {
 		t.Run(name, func(t *testing.T) {
@@ -110,15 +103,12 @@ func TestSignInDeclinedForOneCall(t *testing.T) {
 			a := g.process(t, eras[1], model, agent.Options{Durable: agent.Durable{Store: store}})
 			got := asks(t, a, 3, run.QuestionSignIn)
 			g.sign(true)
-			yes := accepted(t, got.Questions[0], nil)
-			answers := []run.Reply{yes, got.Questions[1].Decline()}
+			answers := []run.Reply{accepted(t, got.Questions[0], nil), got.Questions[1].Decline()}
 			got = resumed(t, a, answers[order[0]], answers[order[1]])
-			diff(t, "results", lines(got.Messages)[2:], []string{
+			check.Same(t, "results", lines(got.Messages)[2:], []string{
 				`tool: 1/echo→"{\"x\":1}"`, `tool: 2/echo→"Error: the user did not sign in at the tool's server. Nothing was done."`, `tool: 3/echo→"{\"x\":3}"`, `ai: "done"`,
 			})
-			if g.ran != 2 {
-				t.Errorf("%d calls ran, want all but the one that was declined", g.ran)
-			}
+			check.Equal(t, "calls that ran, all but the one that was declined", g.ran, 2)
 		})
 	}
 }
@@ -130,22 +120,18 @@ func TestSignInMidway(t *testing.T) {
 	a := g.process(t, eras[1], play(uses(toolCall("1", "ask", "{}")), says("done")), agent.Options{Durable: agent.Durable{Store: store}})
 	got := asks(t, a, 1, run.QuestionForm)
 	g.sign(false)
-	name := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
-	got, err := a.Resume(t.Context(), theRun, name)
-	if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionSignIn {
-		t.Fatalf("got %+v, %v, want a sign-in", got, err)
-	}
+	got = resumed(t, a, accepted(t, got.Questions[0], map[string]any{"name": "Ann"}))
+	check.Same(t, "questions, and the kind", []any{len(got.Questions), got.Questions[0].Kind}, []any{1, run.QuestionSignIn})
 	g.sign(true)
-	signed := accepted(t, got.Questions[0], nil)
-	got = resumed(t, a, signed)
-	diff(t, "result", lines(got.Messages)[2], `tool: 1/ask→"accept Ann"`)
+	got = resumed(t, a, accepted(t, got.Questions[0], nil))
+	check.Same(t, "result", lines(got.Messages)[2], `tool: 1/ask→"accept Ann"`)
 }
 
 func TestSignInIsRefused(t *testing.T) {
 	g := newGate(t)
 	no := func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Decline(), nil }
 	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: no}})
-	diff(t, "result", lines(mustRun(t, a, human("go")).Messages)[2], `tool: 1/echo→"Error: the user did not sign in at the tool's server. Nothing was done."`)
+	check.Same(t, "result", lines(mustRun(t, a, human("go")).Messages)[2], `tool: 1/echo→"Error: the user did not sign in at the tool's server. Nothing was done."`)
 }
 
 // A person who says to have signed in, and has not, is not asked without end.
@@ -157,10 +143,8 @@ func TestSignInThatDoesNotHelp(t *testing.T) {
 	}
 	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: yes}})
 	got := lines(mustRun(t, a, human("go")).Messages)[2]
-	diff(t, "result", got, `tool: 1/echo→"Error: the user has to sign in at the tool's server first. Nothing was done."`)
-	if asked < 2 || asked > 32 {
-		t.Errorf("the person was asked %d times", asked)
-	}
+	check.Same(t, "result", got, `tool: 1/echo→"Error: the user has to sign in at the tool's server first. Nothing was done."`)
+	within(t, "how often the person was asked", asked, 2, 32)
 }
 
 // The person at hand is asked once for a sign-in that several calls need. A refusal is for one
@@ -182,9 +166,7 @@ func TestSignInIsPutOnce(t *testing.T) {
 			var asked, together atomic.Int32
 			answer := func(_ context.Context, q *run.Question) (run.Reply, error) {
 				asked.Add(1)
-				if together.Add(1) > 1 {
-					t.Error("the person is asked twice at the same time")
-				}
+				check.Equal(t, "how often the person is asked at the same time", together.Add(1), 1)
 				defer together.Add(-1)
 				time.Sleep(time.Second) // until both calls wait
 				if tt.answer == nil {
@@ -196,16 +178,12 @@ func TestSignInIsPutOnce(t *testing.T) {
 			}
 			model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)), says("done"))
 			got := mustRun(t, g.process(t, eras[1], model, agent.Options{Person: agent.Person{Reply: answer}, ParallelWrites: true}), human("go"))
-			if n := asked.Load(); n != tt.asked {
-				t.Errorf("the person was asked %d times, want %d", n, tt.asked)
-			}
+			check.Equal(t, "how often the person was asked", asked.Load(), tt.asked)
 			if tt.want == nil {
-				if got.Status != run.StatusWaiting || len(got.Questions) != 2 {
-					t.Errorf("got %s with the questions %+v, want a question for each call", got.Status, got.Questions)
-				}
+				check.Same(t, "a question for each call", []any{got.Status, len(got.Questions)}, []any{run.StatusWaiting, 2})
 				return
 			}
-			diff(t, "results", lines(got.Messages)[2:], tt.want)
+			check.Same(t, "results", lines(got.Messages)[2:], tt.want)
 		})
 	}
 }
@@ -224,9 +202,7 @@ func TestSignInIsForTheTree(t *testing.T) {
 			g := newGate(t)
 			var asked, together atomic.Int32
 			answer := func(_ context.Context, q *run.Question) (run.Reply, error) {
-				if together.Add(1) > 1 {
-					t.Error("the person is asked twice at the same time")
-				}
+				check.Equal(t, "how often the person is asked at the same time", together.Add(1), 1)
 				defer together.Add(-1)
 				time.Sleep(time.Second) // until all calls wait
 				if asked.Add(1) <= refusals {
@@ -236,11 +212,9 @@ func TestSignInIsForTheTree(t *testing.T) {
 				return run.Reply{Action: run.ActionAccept}, nil
 			}
 			got := mustRun(t, tree(t, g, agent.Options{Person: agent.Person{Reply: answer}, ParallelWrites: true}), human("go"))
-			if n := asked.Load(); n != 1+refusals || g.ran != 3-int(refusals) {
-				t.Errorf("the person was asked %d times, and %d calls ran, want %d and %d", n, g.ran, 1+refusals, 3-refusals)
-			}
+			check.Same(t, "how often the person was asked, and calls that ran", []int{int(asked.Load()), g.ran}, []int{1 + int(refusals), 3 - int(refusals)})
 			if refusals == 0 {
-				diff(t, "results", lines(got.Messages)[2:], want)
+				check.Same(t, "results", lines(got.Messages)[2:], want)
 			}
 		})
 	}
@@ -248,30 +222,27 @@ func TestSignInIsForTheTree(t *testing.T) {
 		store, g := record.NewMemory(), newGate(t)
 		got := asks(t, tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}), 3, run.QuestionSignIn)
 		g.sign(true)
-		answer := accepted(t, got.Questions[1], nil)
-		got = resumed(t, tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}), answer)
-		diff(t, "results", lines(got.Messages)[2:], want)
-		if g.ran != 3 {
-			t.Errorf("%d calls ran, want each once", g.ran)
-		}
+		got = resumed(t, tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}), accepted(t, got.Questions[1], nil))
+		check.Same(t, "results", lines(got.Messages)[2:], want)
+		check.Equal(t, "calls that ran", g.ran, 3)
 	})
 	t.Run("refused elsewhere", func(t *testing.T) {
 		store, g := record.NewMemory(), newGate(t)
 		got := asks(t, tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}), 3, run.QuestionSignIn)
-		got, err := tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}).Resume(t.Context(), theRun, got.Questions[1].Decline())
-		if err != nil || len(got.Questions) != 2 || g.ran > 0 {
-			t.Errorf("got %+v, %v after %d calls, want two questions", got.Questions, err, g.ran)
-		}
+		got = resumed(t, tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}), got.Questions[1].Decline())
+		check.Same(t, "questions, and calls that ran", []int{len(got.Questions), g.ran}, []int{2, 0})
 	})
 }
 
-// A question may be settled in another way: the wait for its answer ends, and what comes of it
-// does not count.
+// A question may be settled in another way, such as a stop: its call is not made, the wait for its answer
+// ends, and what comes of it does not count.
 func TestSettledQuestionIsWithdrawn(t *testing.T) {
-	for name, late := range map[string]func(*run.Question) (run.Reply, error){
-		"no answer": func(*run.Question) (run.Reply, error) { return run.Reply{}, nil },
-		"an answer": func(q *run.Question) (run.Reply, error) { a := q.Decline(); return a, nil },
-		"an error":  func(*run.Question) (run.Reply, error) { return run.Reply{}, context.Canceled },
+	for name, late := range map[string]func(*gate, *run.Question) (run.Reply, error){
+		"nobody is asked": nil,
+		"no answer":       func(*gate, *run.Question) (run.Reply, error) { return run.Reply{}, nil },
+		"an answer":       func(_ *gate, q *run.Question) (run.Reply, error) { return q.Decline(), nil },
+		"a sign-in":       func(g *gate, q *run.Question) (run.Reply, error) { g.sign(true); return q.Accept(nil) },
+		"an error":        func(*gate, *run.Question) (run.Reply, error) { return run.Reply{}, context.Canceled },
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			local := adapter.Func("local", "x", func(context.Context, struct{}) (string, error) {
@@ -279,16 +250,18 @@ func TestSettledQuestionIsWithdrawn(t *testing.T) {
 				return "ok", nil
 			}, nil)
 			stop := agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return agent.StopRun("enough") }}
-			answer := func(ctx context.Context, q *run.Question) (run.Reply, error) {
-				<-ctx.Done()
-				return late(q)
+			g, opts := newGate(t), agent.Options{Tools: []adapter.Source{local}, Hooks: []agent.Hook{stop}}
+			if late != nil {
+				opts.Person.Reply = func(ctx context.Context, q *run.Question) (run.Reply, error) {
+					<-ctx.Done()
+					return late(g, q)
+				}
 			}
-			model := play(uses(toolCall("1", "echo", "{}"), toolCall("2", "local", "{}")))
-			opts := agent.Options{Person: agent.Person{Reply: answer}, Tools: []adapter.Source{local}, Hooks: []agent.Hook{stop}}
-			got := mustRun(t, newGate(t).process(t, eras[1], model, opts), human("go"))
-			diff(t, "results", lines(got.Messages)[2:], []string{
+			got := mustRun(t, g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}"), toolCall("2", "local", "{}"))), opts), human("go"))
+			check.Same(t, "results", lines(got.Messages)[2:], []string{
 				`tool: 1/echo→"The call was not made: the run was stopped."`, `tool: 2/local→"ok"`, `ai: "enough"`,
 			})
+			check.Equal(t, "calls that were sent after the stop", g.ran, 0)
 		})
 	}
 }

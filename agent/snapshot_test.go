@@ -2,7 +2,9 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -36,7 +39,7 @@ var everyStore = map[string]func(testing.TB) record.Store{
 	"memory": func(testing.TB) record.Store { return record.NewMemory() },
 	"sealed": func(t testing.TB) record.Store {
 		keys, err := record.NewKeys(record.Secret{Name: "a", Key: []byte("a key of 32 bytes, for the tests")})
-		check(t, err)
+		check.Must(t, err)
 		return record.Sealed(inSQLite(t), keys)
 	},
 	"files":  func(t testing.TB) record.Store { return inFiles(t, filestore.SyncNever) },
@@ -62,33 +65,21 @@ func TestSnapshots(t *testing.T) {
 			for i := range inputs {
 				a := chatty(t, store) // a process of its own
 				store.records = 0
-				got, err := a.Run(t.Context(), human(fmt.Sprint("input ", i)), agent.WithRun("r"))
-				if err != nil || got.Output != "so be it" {
-					t.Fatalf("input %d: got %q, %v", i, got.Output, err)
-				}
-				if n := store.records; n > 200 {
-					t.Fatalf("input %d: got %d records to begin with, want fewer than 200", i, n)
-				}
+				check.Equal(t, "answer", mustRun(t, a, human(fmt.Sprint("input ", i)), agent.WithRun("r")).Output, "so be it")
+				within(t, fmt.Sprintf("records to begin with at input %d", i), store.records, 0, 200)
 			}
 			whole := load(t, store, run.Key{ID: "r"})
 			current, err := record.LoadCurrent(t.Context(), store, run.Key{ID: "r"})
-			check(t, err)
-			if whole.Head.Snapshot == 0 || len(whole.Records) < 300 || len(current.Records) > 200 {
-				t.Fatalf("got a snapshot in record %d of %d, and %d to load", whole.Head.Snapshot, len(whole.Records), len(current.Records))
-			}
+			check.Must(t, err)
+			within(t, "record of the snapshot", whole.Head.Snapshot, 1, math.MaxUint64)
+			within(t, "records", len(whole.Records), 300, 10_000)
+			within(t, "records to load", len(current.Records), 0, 200)
 			a, errA := ledger.StateOf(whole.Records)
 			b, errB := ledger.StateOf(current.Records)
-			if errA != nil || errB != nil {
-				t.Fatal(errA, errB)
-			}
-			diff(t, "the state from the snapshot", asJSON(t, b), asJSON(t, a))
-			answers := 0
-			for e := range each(t, chatty(t, store).Replay(t.Context(), run.Key{ID: "r"}, agent.Position{})) {
-				if _, ok := e.(*agent.Output); ok {
-					answers++
-				}
-			}
-			diff(t, "answers from the beginning", answers, inputs)
+			check.Must(t, errors.Join(errA, errB))
+			check.Same(t, "the state from the snapshot", jsonOf(b), jsonOf(a))
+			events, _ := played(t, chatty(t, store).Replay(t.Context(), run.Key{ID: "r"}, agent.Position{}))
+			check.Same(t, "answers from the beginning", len(of[*agent.Output](events)), inputs)
 		})
 	}
 }
@@ -115,18 +106,10 @@ func TestAdvanceKeepsTheState(t *testing.T) {
 	}{{first, 1}, {first, 0}, {first, 0}, {second, 1}, {first, 1}, {first, 0}, {second, 1}, {second, 0}, {second, 0}} {
 		before := store.loads
 		next, err := step.by.Advance(t.Context(), key, nil)
-		if err != nil || next.Status.Ended() != (i == 8) {
-			t.Fatalf("step %d: got %+v, %v", i, next, err)
-		}
-		if n := store.loads - before; n != step.loads {
-			t.Errorf("step %d: got %d loads, want %d", i, n, step.loads)
-		}
+		check.Same(t, fmt.Sprintf("step %d: error, end and loads", i), []any{err, next.Status.Ended(), store.loads - before}, []any{nil, i == 8, step.loads})
 	}
-	log := load(t, store, key)
-	s, err := ledger.StateOf(log.Records)
-	if err != nil || s.Output != "done" || len(s.History) != 18 {
-		t.Errorf("got %q after %d messages, %v", s.Output, len(s.History), err)
-	}
+	s := stateOf(t, store, key)
+	check.Same(t, "answer, and messages", []any{s.Output, len(s.History)}, []any{"done", 18})
 }
 
 // TestPrunedRun has a conversation continue whose old records are gone: the model reads the same
@@ -150,37 +133,18 @@ func prunedRun(t *testing.T, store record.Store) {
 		inputs++
 		mustRun(t, a, human(fmt.Sprint("input ", inputs)), agent.WithRun(theRun.ID))
 	}
-	for {
-		input()
-		if log, err := store.Load(t.Context(), theRun); err != nil {
-			t.Fatal(err)
-		} else if log.Head.Snapshot > 0 {
-			break
-		}
+	for input(); load(t, store, theRun).Head.Snapshot == 0; input() {
 	}
-	if n, err := record.Prune(t.Context(), store, record.Query{}); err != nil || n != 1 {
-		t.Fatalf("got %d, %v, want a run that is pruned", n, err)
-	}
+	n, err := record.Prune(t.Context(), store, record.Query{})
+	check.Same(t, "runs that are pruned", []any{n, err}, []any{1, nil})
 	input()
-	if read != 2*inputs-1 {
-		t.Errorf("the model read %d messages, want %d", read, 2*inputs-1)
+	check.Equal(t, "messages that the model read", read, 2*inputs-1)
+	events, _ := played(t, a.Replay(t.Context(), theRun, agent.Position{}))
+	if w, ok := events[0].(*agent.Warning); !ok || !strings.Contains(w.Text, "are gone") {
+		t.Errorf("the replay begins with %T, want a warning", events[0])
 	}
-	var first agent.Event
-	var last string
-	for e := range each(t, a.Replay(t.Context(), theRun, agent.Position{})) {
-		if first == nil {
-			first = e
-		}
-		if answer, ok := e.(*agent.Output); ok {
-			last = answer.Text
-		}
-	}
-	if w, ok := first.(*agent.Warning); !ok || !strings.Contains(w.Text, "are gone") {
-		t.Errorf("the replay begins with %T, want a warning", first)
-	}
-	if want := fmt.Sprint("answer ", read); last != want {
-		t.Errorf("the replay ends with %q, want %q", last, want)
-	}
+	outputs := of[*agent.Output](events)
+	check.Equal(t, "the last answer of the replay", outputs[len(outputs)-1].Text, fmt.Sprint("answer ", read))
 	for key, err := range record.Verify(t.Context(), store, record.Query{}) {
 		t.Errorf("verify: got %v, %v", key, err)
 	}

@@ -2,12 +2,16 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
+	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
@@ -87,4 +91,25 @@ func (d *dying) write(c *storeCall) error {
 		return d.die(c.Ctx)
 	}
 	return errDead
+}
+
+// survives is a run whose first process dies, perhaps. process makes the agents of both: that of the
+// next process by what the store has.
+func survives(t *testing.T, store record.Store, first *dying, process func(record.Store, *record.Log) *agent.Agent) *agent.Result {
+	t.Helper()
+	got, err := process(first.in(store), nil).Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
+	check.Equal(t, "the first process has died", errors.Is(err, errDead), first.at > 0)
+	if err == nil {
+		return got
+	}
+	log, err := store.Load(t.Context(), theRun)
+	if errors.Is(err, record.ErrNotFound) {
+		return mustRun(t, process(store, nil), human("go"), agent.WithRun(theRun.ID))
+	}
+	check.Must(t, err)
+	check.Must(t, store.Release(t.Context(), record.Lease{Key: theRun, Epoch: log.Head.Epoch}))
+	if log.Head.Status.Ended() {
+		return got
+	}
+	return resumed(t, process(store, log))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,9 +15,9 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // boss is an agent with a sub-agent named "helper".
@@ -29,104 +30,74 @@ func boss(t *testing.T, model *script, helper *agent.SubAgent, opts agent.Option
 func sub(t *testing.T, a *agent.Agent, make func(*agent.Agent, string, string) (*agent.SubAgent, error)) *agent.SubAgent {
 	t.Helper()
 	s, err := make(a, "helper", "Helps.")
-	check(t, err)
+	check.Must(t, err)
 	return s
 }
 
 func TestSubAgent(t *testing.T) {
-	toolset, _ := open(t, nil)
-	helper := withTools(t, play(onInput(uses(toolCall("1", "echo", `{"x":1}`)), says("helped"))), toolset, nil)
+	helper := boxed(t, play(onInput(uses(toolCall("1", "echo", `{"x":1}`)), says("helped"))), nil)
 	steps := []step{uses(toolCall("a", "helper", `{"task":"help"}`), toolCall("b", "helper", `{"task":"help"}`)), says("done")}
 	a := boss(t, play(steps...), sub(t, helper, agent.NewSubAgent), agent.Options{})
 	var paths []string
-	result := &agent.Result{}
-	for e := range each(t, a.Events(t.Context(), human("go"))) {
-		if end, ok := e.(*agent.ToolEnd); ok {
-			paths = append(paths, strings.Join(end.Path, "/")+":"+end.Name)
-		}
-		result.Add(e)
+	events, result := played(t, a.Events(t.Context(), human("go")))
+	for _, end := range of[*agent.ToolEnd](events) {
+		paths = append(paths, strings.Join(end.Path, "/")+":"+end.Name)
 	}
-	diff(t, "history", lines(result.Messages), []string{
+	check.Same(t, "history", lines(result.Messages), []string{
 		`ai: a=helper({"task":"help"}) b=helper({"task":"help"})`, `tool: a/helper→"helped"`, `tool: b/helper→"helped"`, `ai: "done"`,
 	})
-	if n := strings.Count(strings.Join(paths, " "), "helper:echo"); n != 2 {
-		t.Errorf("got the tools %q, want echo in each run of the helper", paths)
-	}
+	check.Equal(t, fmt.Sprint("echo in each run of the helper: ", paths), strings.Count(strings.Join(paths, " "), "helper:echo"), 2)
 	got := mustRun(t, boss(t, play(steps...), sub(t, helper, agent.NewSubAgent), agent.Options{}), human("go"))
-	diff(t, "spent", []run.Usage{got.Usage, result.Usage}, []run.Usage{{Turns: 6, Calls: 4}, {Turns: 6, Calls: 4}})
+	check.Same(t, "spent", []run.Usage{got.Usage, result.Usage}, []run.Usage{{Turns: 6, Calls: 4}, {Turns: 6, Calls: 4}})
 }
 
 func TestSubAgentWithoutAName(t *testing.T) {
-	if _, err := agent.NewSubAgent(newAgent(t, play(says("x")), nil), "", "Helps."); err == nil || err.Error() != "sub-agent: the name is empty" {
-		t.Errorf("got %v, want an error about the name", err)
-	}
+	check.Equal(t, "error", fmt.Sprint(check.Err(agent.NewSubAgent(newAgent(t, play(says("x")), nil), "", "Helps."))), "sub-agent: the name is empty")
 }
 
 // The calls of two such sub-agents or functions could not be told apart.
 func TestSubAgentTwice(t *testing.T) {
-	same := func() adapter.Source {
-		return adapter.Func("now", "Tells the time.", func(context.Context, struct{}) (string, error) { return "noon", nil }, nil)
-	}
-	_, err := agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{same(), same()}})
-	if err == nil || err.Error() != `new agent: options: Tools[1] is a second "now" with the same definition: give it another name` {
-		t.Errorf("two functions: got %v, want an error that names them", err)
-	}
-
+	err := check.Err(agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{paying(new(int)), paying(new(int))}}))
+	check.Equal(t, "two functions", fmt.Sprint(err), `new agent: options: Tools[1] is a second "pay" with the same definition: give it another name`)
 	named := func(description string) *agent.SubAgent {
 		s, err := agent.NewSubAgent(newAgent(t, play(says("x")), nil), "expert", description)
-		check(t, err)
+		check.Must(t, err)
 		return s
 	}
 	expert := named("Knows.")
 	for want, second := range map[string]*agent.SubAgent{"the same": expert, "an equal one": named("Knows.")} {
-		_, err := agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{named("Knows more."), expert, second}})
-		if err == nil || err.Error() != `new agent: options: Tools[2] is a second "expert" with the same definition: give it another name` {
-			t.Errorf("%s: got %v, want an error that names it", want, err)
-		}
+		err := check.Err(agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{named("Knows more."), expert, second}}))
+		check.Equal(t, want, fmt.Sprint(err), `new agent: options: Tools[2] is a second "expert" with the same definition: give it another name`)
 	}
 	newAgent(t, play(says("x")), &agent.Options{Tools: []adapter.Source{expert, named("Knows more.")}})
 }
 
-// A question that a sub-agent's server asks is one of the run, and is answered in another
-// process.
+// A question that a sub-agent's server asks is one of the run, and is answered in another process.
 func TestSubAgentAsks(t *testing.T) {
 	store := record.NewMemory()
 	build := func(bossModel, helperModel *script) *agent.Agent {
-		toolset, _ := open(t, nil)
-		return boss(t, bossModel, sub(t, withTools(t, helperModel, toolset, nil), agent.NewSubAgent), agent.Options{Durable: agent.Durable{Store: store}})
+		return boss(t, bossModel, sub(t, boxed(t, helperModel, nil), agent.NewSubAgent), agent.Options{Durable: agent.Durable{Store: store}})
 	}
 	asking := uses(toolCall("1", "ask", `{}`))
 	first := build(play(uses(toolCall("a", "helper", `{"task":"one"}`), toolCall("b", "helper", `{"task":"two"}`))), play(asking))
-	got, err := first.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-	if err != nil || len(got.Questions) != 2 || got.Questions[0].Path[0] != "helper" {
-		t.Fatalf("got %+v, %v, want two questions of the helper", got, err)
-	}
-	answer := func(i int, name string) run.Reply {
-		a := accepted(t, got.Questions[i], map[string]any{"name": name})
-		return a
-	}
+	got := asks(t, first, 2, run.QuestionForm)
+	check.Equal(t, "who asks", got.Questions[0].Path[0], "helper")
+	answer := func(i int, name string) run.Reply { return accepted(t, got.Questions[i], map[string]any{"name": name}) }
 	bob, ann := answer(1, "Bob"), answer(0, "Ann")
 	second := build(play(says("done")), play(says("helped")))
-	got, err = second.Resume(t.Context(), theRun, bob)
-	if err != nil || got.Status != run.StatusWaiting || len(got.Questions) != 1 {
-		t.Fatalf("got %+v, %v, want one question left", got, err)
-	}
-	got, err = second.Resume(t.Context(), theRun, ann)
-	if err != nil || got.Output != "done" {
-		t.Fatalf("got %+v, %v", got, err)
-	}
+	got = resumed(t, second, bob)
+	check.Same(t, "status, and questions that are left", []any{got.Status, len(got.Questions)}, []any{run.StatusWaiting, 1})
+	check.Equal(t, "answer", resumed(t, second, ann).Output, "done")
 }
 
 // Another agent takes over with the history, and a task if the model gives it one.
 func TestHandoff(t *testing.T) {
 	for arguments, want := range map[string][]string{`{"task":"take it"}`: {`human: "go"`, `human: "take it"`}, `{}`: {`human: "go"`}} {
 		expert, model := play(says("expert's answer")), play(uses(toolCall("a", "helper", arguments)))
-		got := mustRun(t, boss(t, model, sub(t, newAgent(t, expert, nil), agent.NewHandoff), agent.Options{}), human("go"))
-		if got.Output != "expert's answer" || len(model.prompts()) != 1 {
-			t.Errorf("got %q after %d calls of the first model", got.Output, len(model.prompts()))
-		}
-		diff(t, "the expert's prompt", lines(expert.prompts()[0].Request.Messages), want)
-		diff(t, "history", lines(got.Messages), []string{
+		got := answers(t, boss(t, model, sub(t, newAgent(t, expert, nil), agent.NewHandoff), agent.Options{}), "expert's answer")
+		check.Equal(t, "calls of the first model", len(model.prompts()), 1)
+		check.Same(t, "the expert's prompt", lines(expert.prompts()[0].Request.Messages), want)
+		check.Same(t, "history", lines(got.Messages), []string{
 			`human: "go"`, fmt.Sprintf("ai: a=helper(%s)", arguments), `tool: a/helper→"expert's answer"`, `ai: "expert's answer"`,
 		})
 	}
@@ -134,7 +105,7 @@ func TestHandoff(t *testing.T) {
 
 // A sub-agent that fails is a failed call, and its limits are the limits of the run.
 func TestSubAgentFails(t *testing.T) {
-	broken := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { return nil, errors.New("secret") }), nil)
+	broken := newAgent(t, play(breaks(errors.New("secret"))), nil)
 	got := mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, broken, agent.NewSubAgent), agent.Options{}), human("go"))
 	if text := lines(got.Messages)[2]; !strings.Contains(text, "failed") || strings.Contains(text, "secret") {
 		t.Errorf("the model is told %s", text)
@@ -142,9 +113,7 @@ func TestSubAgentFails(t *testing.T) {
 	busy := newAgent(t, play(untilFinal(toolCall("", "x", "{}"))), &agent.Options{Limits: run.Limits{Failures: -1, Calls: -1, Turns: -1}})
 	got = mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, busy, agent.NewSubAgent),
 		agent.Options{Limits: run.Limits{Calls: 3}}), human("go"))
-	if text := lines(got.Messages)[2]; !strings.Contains(text, "enough") {
-		t.Errorf("the model is told %s, want the helper's answer at the limit", text)
-	}
+	check.Contains(t, "what the model is told: the helper's answer at the limit", lines(got.Messages)[2], "enough")
 }
 
 // A panic of what approves is told, wherever the call is from: by an event, by the error of the call, and with its
@@ -186,29 +155,20 @@ func TestApprovalPanicsBelow(t *testing.T) {
 // A caller of Run alone gets the warnings, of sub-agents as well: so many, and of bounded length.
 func TestWarningsOfARun(t *testing.T) {
 	long := strings.Repeat("é", 4<<10)
-	broken := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { return nil, errors.New(long) }), nil)
+	broken := newAgent(t, play(breaks(errors.New(long))), nil)
 	var calls []run.Part
 	for i := range 150 {
 		calls = append(calls, toolCall(fmt.Sprint(i), "helper", `{"task":"x"}`))
 	}
-	a := boss(t, play(uses(calls...), says("done")), sub(t, broken, agent.NewSubAgent), agent.Options{Limits: run.Limits{Calls: -1}})
-	got := mustRun(t, a, human("go"))
-	added := &agent.Result{}
-	shown := 0
-	a = boss(t, play(uses(calls...), says("done")), sub(t, broken, agent.NewSubAgent), agent.Options{Limits: run.Limits{Calls: -1}})
-	for e := range each(t, a.Events(t.Context(), human("go"))) {
-		if w, ok := e.(*agent.Warning); ok && len(w.Text) > len(long) {
-			shown++
-		}
-		added.Add(e)
+	fresh := func() *agent.Agent {
+		return boss(t, play(uses(calls...), says("done")), sub(t, broken, agent.NewSubAgent), agent.Options{Limits: run.Limits{Calls: -1}})
 	}
-	if shown != 150 {
-		t.Errorf("got %d warnings as events, want each as it is", shown)
-	}
+	got := mustRun(t, fresh(), human("go"))
+	events, added := played(t, fresh().Events(t.Context(), human("go")))
+	shown := slices.DeleteFunc(of[*agent.Warning](events), func(w *agent.Warning) bool { return len(w.Text) <= len(long) })
+	check.Equal(t, "warnings as events, each as it is", len(shown), 150)
 	for name, r := range map[string]*agent.Result{"Run": got, "Add": added} {
-		if len(r.Warnings) != 100 {
-			t.Fatalf("%s: got %d warnings, want 100", name, len(r.Warnings))
-		}
+		check.Equal(t, name+": warnings", len(r.Warnings), 100)
 		for _, w := range r.Warnings {
 			if !strings.HasPrefix(w.Text, "the agent helper failed: ") || len(w.Text) > 1100 || !utf8.ValidString(w.Text) || len(w.Path) != 1 {
 				t.Fatalf("%s: got the warning %.200q of %d bytes at %q", name, w.Text, len(w.Text), w.Path)
@@ -223,15 +183,12 @@ func TestSubAgentsAreDeep(t *testing.T) {
 	for range 3 {
 		a = boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("level")), sub(t, a, agent.NewSubAgent), agent.Options{Limits: run.Limits{Depth: 2}})
 	}
-	var refused bool
-	for e := range each(t, a.Events(t.Context(), human("go"))) {
-		if end, ok := e.(*agent.ToolEnd); ok && end.Part.IsError {
-			refused = strings.Contains(end.Result.Err.Error(), "Limits.Depth") && len(end.Path) == 2
-		}
+	refused := false
+	events, _ := played(t, a.Events(t.Context(), human("go")))
+	for _, end := range of[*agent.ToolEnd](events) {
+		refused = refused || end.Part.IsError && strings.Contains(end.Result.Err.Error(), "Limits.Depth") && len(end.Path) == 2
 	}
-	if !refused {
-		t.Error("the third level was not refused")
-	}
+	check.Equal(t, "the third level is refused", refused, true)
 }
 
 // What guards the calls of an agent guards the calls of its sub-agents.
@@ -241,9 +198,7 @@ func TestSubAgentIsGuarded(t *testing.T) {
 	steps := []step{uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")}
 	a := boss(t, play(steps...), sub(t, helper, agent.NewSubAgent), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
 	got := mustRun(t, a, human("go"))
-	if got.Status != run.StatusWaiting || len(got.Questions) != 1 || got.Questions[0].Tool != "sleep" || s.most.Load() > 0 {
-		t.Errorf("got %+v, want a question about the helper's call", got)
-	}
+	check.Same(t, "a question about the helper's call", []any{got.Status, len(got.Questions), got.Questions[0].Tool, s.most.Load()}, []any{run.StatusWaiting, 1, "sleep", int32(0)})
 	deny := agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
 		if c.Name == "sleep" {
 			return agent.DenyCall("no")
@@ -252,9 +207,7 @@ func TestSubAgentIsGuarded(t *testing.T) {
 	}}
 	helper = withTools(t, play(uses(toolCall("1", "sleep", `{"seconds":1}`)), says("helped")), toolset, nil)
 	mustRun(t, boss(t, play(steps...), sub(t, helper, agent.NewSubAgent), agent.Options{Hooks: []agent.Hook{deny}}), human("go"))
-	if s.most.Load() > 0 {
-		t.Error("the call ran although the hook denies it")
-	}
+	check.Equal(t, "calls that the hook denies", s.most.Load(), 0)
 }
 
 // A run on behalf of a view makes calls of the view. The model of its sub-agent makes its own.
@@ -272,6 +225,6 @@ func TestSubAgentOfAView(t *testing.T) {
 	helper := newAgent(t, play(uses(toolCall("1", "below", "{}")), says("helped")), &agent.Options{Tools: []adapter.Source{tool("below")}})
 	a := boss(t, play(uses(toolCall("a", "above", "{}"), toolCall("b", "helper", `{"task":"help"}`)), says("done")),
 		sub(t, helper, agent.NewSubAgent), agent.Options{Tools: []adapter.Source{tool("above")}})
-	check(t, errorOf(a.Run(adapter.WithView(t.Context(), "ui://p/v"), human("go"))))
-	diff(t, "views", views, map[string]string{"above": "ui://p/v", "below": ""})
+	check.Must(t, check.Err(a.Run(adapter.WithView(t.Context(), "ui://p/v"), human("go"))))
+	check.Same(t, "views", views, map[string]string{"above": "ui://p/v", "below": ""})
 }

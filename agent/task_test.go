@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -85,8 +86,7 @@ func (s *tasker) process(t *testing.T, model *script, opts agent.Options) *agent
 		}
 		return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 	})
-	client := &mcpclient.Options{Sampling: sampler}
-	toolset := openAll(t, &adapter.Options{ClientOptions: client}, adapter.Server{Name: "shop", Transport: transport})
+	toolset := openAll(t, &adapter.Options{ClientOptions: &mcpclient.Options{Sampling: sampler}}, adapter.Server{Name: "shop", Transport: transport})
 	return withTools(t, model, toolset, &opts)
 }
 
@@ -96,29 +96,22 @@ func TestTaskAsksInAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := record.NewMemory(), &tasker{t: t}
 		got := asks(t, s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Durable: agent.Durable{Store: store}}), 1, run.QuestionForm)
-		if left := time.Until(got.Questions[0].Expires); left <= 0 || left > 24*time.Hour {
-			t.Errorf("the question is open for %v, want at most as long as the server keeps the task", left)
-		}
+		within(t, "how long the question is open, as long as the server keeps the task", time.Until(got.Questions[0].Expires), 1, 24*time.Hour)
 		ann := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
 		time.Sleep(time.Hour)
-		got, err := s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}).Resume(t.Context(), theRun, ann)
-		if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionSampling || got.Questions[0].Sampling.MaxTokens != 9 {
-			t.Fatalf("got %+v, %v, want a review", got, err)
-		}
+		got = resumed(t, s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), ann)
+		check.Same(t, "the review", []any{len(got.Questions), got.Questions[0].Kind, got.Questions[0].Sampling.MaxTokens}, []any{1, run.QuestionSampling, int64(9)})
 		got = resumed(t, s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), got.Questions[0].Allow())
-		diff(t, "result", lines(got.Messages)[2], `tool: 1/slow→"paid"`)
-		diff(t, "answers", s.updates, []string{
+		check.Same(t, "result", lines(got.Messages)[2], `tool: 1/slow→"paid"`)
+		check.Same(t, "answers", s.updates, []string{
 			`{"pay":{"action":"accept","content":{"name":"Ann"}}}`,
 			`{"poem":{"role":"assistant","content":{"type":"text","text":"roses"},"model":"m"}}`,
 		})
-		if s.calls != 1 || s.cancels != 0 {
-			t.Errorf("%d calls and %d cancellations, want one call", s.calls, s.cancels)
-		}
+		check.Same(t, "calls and cancellations", []int{s.calls, s.cancels}, []int{1, 0})
 	})
 }
 
-// A process that ends while it tells the answers leaves them to the next one, which tells the
-// server nothing twice.
+// A process that ends while it tells the answers leaves them to the next one, which tells the server nothing twice.
 func TestTaskAnswerIsToldOnce(t *testing.T) {
 	for n := range 10 {
 		at, keep := 1+n/2, n%2 == 0
@@ -133,17 +126,13 @@ func TestTaskAnswerIsToldOnce(t *testing.T) {
 			_, _ = s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: dying}}).Resume(t.Context(), theRun, ann)
 			time.Sleep(time.Hour)
 			third := s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
-			got, err := third.Resume(t.Context(), theRun)
-			if err == nil && got.Status == run.StatusWaiting {
-				got, err = third.Resume(t.Context(), theRun, got.Questions[0].Allow())
+			got = resumed(t, third)
+			if got.Status == run.StatusWaiting {
+				got = resumed(t, third, got.Questions[0].Allow())
 			}
-			if err != nil || got.Status != run.StatusFinished {
-				t.Fatalf("the run is %s: %v", got.Status, err)
-			}
-			diff(t, "result", lines(got.Messages)[2], `tool: 1/slow→"paid"`)
-			if len(s.updates) != 2 || s.calls != 1 || s.cancels != 0 {
-				t.Errorf("%d calls, and the answers %q; want one call and each answer once", s.calls, s.updates)
-			}
+			check.Equal(t, "status", got.Status, run.StatusFinished)
+			check.Same(t, "result", lines(got.Messages)[2], `tool: 1/slow→"paid"`)
+			check.Same(t, "answers, each once, calls and cancellations", []int{len(s.updates), s.calls, s.cancels}, []int{2, 1, 0})
 		})
 	}
 }
@@ -153,16 +142,12 @@ func TestTaskAsksAtHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tasker{t: t}
 		answer := func(_ context.Context, q *run.Question) (run.Reply, error) {
-			a := q.Allow()
 			if q.Kind == run.QuestionForm {
-				var err error
-				if a, err = q.Accept(map[string]any{"name": "Ann"}); err != nil {
-					return run.Reply{}, err
-				}
+				return q.Accept(map[string]any{"name": "Ann"})
 			}
-			return a, nil
+			return q.Allow(), nil
 		}
 		got := mustRun(t, s.process(t, play(uses(toolCall("1", "slow", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: answer}}), human("go"))
-		diff(t, "result", lines(got.Messages)[2], `tool: 1/slow→"paid"`)
+		check.Same(t, "result", lines(got.Messages)[2], `tool: 1/slow→"paid"`)
 	})
 }

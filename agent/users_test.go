@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 type userKey struct{}
@@ -25,8 +26,7 @@ func userOf(ctx context.Context) string {
 	return user
 }
 
-// crowd is two servers that fight for the name of a tool while two users work
-// with them by one toolset and one model.
+// crowd is two servers that fight for the name of a tool while two users work with them by one toolset and one model.
 type crowd struct {
 	t       *testing.T
 	toolset *adapter.Toolset
@@ -50,9 +50,7 @@ func (c *crowd) save(s *server, owner, name string) {
 	s.AddTool(&sdk.Tool{Name: name, Description: owner, InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			var args struct{ User, For string }
-			if err := json.Unmarshal(r.Params.Arguments, &args); err != nil {
-				c.t.Error(err)
-			}
+			check.NoError(c.t, json.Unmarshal(r.Params.Arguments, &args))
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			switch {
@@ -83,14 +81,11 @@ func (c *crowd) change() {
 		c.files.RemoveTools("vault__save", "save")
 		c.save(c.vault, "vault", "save")
 	}
-	if err := c.toolset.Refresh(c.t.Context()); err != nil {
-		c.t.Error(err)
-	}
+	check.NoError(c.t, c.toolset.Refresh(c.t.Context()))
 }
 
-// answer is the model: it calls every tool that it is offered, for the server that
-// the tool says it is of, with the same ids in every turn. Lists change while it
-// thinks.
+// answer is the model: it calls every tool that it is offered, for the server that the tool says it is of, with the
+// same ids in every turn. Lists change while it thinks.
 func (c *crowd) answer(ctx context.Context, p prompt) (*model.Response, error) {
 	user := userOf(ctx)
 	for _, told := range results(p.Request.Messages) {
@@ -157,17 +152,13 @@ func TestUsersDoNotMeet(t *testing.T) {
 					return
 				}
 				result.Add(e)
-				if e, ok := e.(*agent.ToolEnd); ok {
-					if errors.Is(e.Result.Err, adapter.ErrStale) {
-						c.mu.Lock()
-						c.stale++
-						c.mu.Unlock()
-					}
+				if e, ok := e.(*agent.ToolEnd); ok && errors.Is(e.Result.Err, adapter.ErrStale) {
+					c.mu.Lock()
+					c.stale++
+					c.mu.Unlock()
 				}
 			}
-			if result.Output != user {
-				t.Errorf("%s was told %q", user, result.Output)
-			}
+			check.Equal(t, user+" was told", result.Output, user)
 		})
 	}
 	users.Wait()

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter"
 )
@@ -18,6 +20,15 @@ type worlds struct {
 	all map[string]*world
 }
 
+// newWorlds serves worlds until the test ends.
+func newWorlds(t *testing.T) *worlds {
+	all := &worlds{all: map[string]*world{}}
+	server := httptest.NewServer(all)
+	t.Cleanup(server.Close)
+	all.url = server.URL
+	return all
+}
+
 func (s *worlds) of(name string) *world {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,8 +38,7 @@ func (s *worlds) of(name string) *world {
 	return s.all[name]
 }
 
-// world is what outlives the processes of a run: what the servers have done, and what the
-// person was asked.
+// world is what outlives the processes of a run: what the servers have done, and what the person was asked.
 type world struct {
 	mu      sync.Mutex             // guards the fields below
 	effects map[string]int         // by the "n" of a call's arguments
@@ -56,8 +66,7 @@ type request struct {
 	About, Ask string
 }
 
-// ServeHTTP serves the servers "plain", "keyed", "locked" and "legacy", and "asked", of each
-// world.
+// ServeHTTP serves the servers "plain", "keyed", "locked" and "legacy", and "asked", of each world.
 func (s *worlds) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	name, server, _ := strings.Cut(r.URL.Path[1:], "/")
 	var q request
@@ -159,8 +168,7 @@ func (w *world) call(server string, q *request) string {
 	return w.results[key]
 }
 
-// quiz asks for a form in its open call, and does something if the person accepts: once for
-// each key.
+// quiz asks for a form in its open call, and does something if the person accepts: once for each key.
 func (w *world) quiz(out http.ResponseWriter, r *http.Request, q *request) {
 	key := string(q.Params.EventInfo[adapter.IdempotencyKeyMeta])
 	w.mu.Lock()
