@@ -39,16 +39,14 @@ func TestApprovalByTrust(t *testing.T) {
 
 func TestApprovalDenies(t *testing.T) {
 	ts := annotated().open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-		if string(a.Arguments) != `{"city":"Rome","days":3}` || a.Call.ID != "7" || a.Server != "p" {
-			t.Errorf("got %s of call %q at %q, want what would be sent", a.Arguments, a.Call.ID, a.Server)
-		}
+		check.That(t, string(a.Arguments) == `{"city":"Rome","days":3}` && a.Call.ID == "7" && a.Server == "p",
+			"got %s of call %q at %q, want what would be sent", a.Arguments, a.Call.ID, a.Server)
 		return approval.Decision{Reason: "not now"}, nil
 	}})
 	r := ts.Catalog(profile.Plain).Call(t.Context(), call("7", "write", `{"city":"Rome","days":"3"}`))
 	var denied *deniedError
-	if !errors.As(r.Err, &denied) || denied.reason != "not now" || r.Fatal() != nil || !r.IsError || r.Raw != nil {
-		t.Errorf("got %+v, want a denial that is not fatal", r)
-	}
+	check.That(t, errors.As(r.Err, &denied) && denied.reason == "not now" && r.Fatal() == nil && r.IsError && r.Raw == nil,
+		"got %+v, want a denial that is not fatal", r)
 	check.Equal(t, "", r.Text, "Error: the call of write was denied: not now. Nothing was done.")
 }
 
@@ -83,9 +81,8 @@ func TestApprovalEditsArguments(t *testing.T) {
 	} {
 		edit = tt.edit
 		r := callTool(t, ts, "write", `{"city":"Rome"}`)
-		if r.Fatal() == nil || !strings.Contains(r.Err.Error(), "edited arguments do not fit: "+tt.want) {
-			t.Errorf("%s: got %v, want %q", edit, r.Err, tt.want)
-		}
+		check.That(t, r.Fatal() != nil && strings.Contains(r.Err.Error(), "edited arguments do not fit: "+tt.want),
+			"%s: got %v, want %q", edit, r.Err, tt.want)
 	}
 }
 
@@ -107,9 +104,8 @@ func TestApprovalsAreRemembered(t *testing.T) {
 			ts.Catalog(profile.Plain).Call(t.Context(), calls[0])
 			check.Must(t, ts.Forget(t.Context(), "p"))
 			before := asked
-			if ts.Catalog(profile.Plain).Call(t.Context(), calls[0]); asked != before+1 {
-				t.Errorf("scope %d: got no question after Forget", scope)
-			}
+			ts.Catalog(profile.Plain).Call(t.Context(), calls[0])
+			check.Equal(t, fmt.Sprint(scope, ": questions after Forget"), asked, before+1)
 		}
 	}
 }
@@ -135,11 +131,9 @@ func TestApprovalThatFails(t *testing.T) {
 		var log bytes.Buffer
 		ts := annotated().open(t, &Options{Approve: approve, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		r := callTool(t, ts, "write", `{"city":"Rome"}`)
-		if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), oops.Error()) {
-			t.Errorf("%s: the log does not tell:\n%s", name, log.String())
-		}
-		if r.Fatal() == nil || !strings.Contains(r.Err.Error(), oops.Error()) || strings.Contains(r.Text, "terminal") {
-			t.Errorf("%s: got %v and %q, want a fatal error that the model is not told", name, r.Err, r.Text)
-		}
+		check.That(t, strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), oops.Error()),
+			"%s: the log does not tell:\n%s", name, log.String())
+		check.That(t, r.Fatal() != nil && strings.Contains(r.Err.Error(), oops.Error()) && !strings.Contains(r.Text, "terminal"),
+			"%s: got %v and %q, want a fatal error that the model is not told", name, r.Err, r.Text)
 	}
 }

@@ -120,8 +120,7 @@ func BenchmarkFunc(b *testing.B) {
 	}
 }
 
-// quick is a server with one tool, t0, that costs nothing but its answer, so that the client is
-// measured.
+// quick is a server with one tool, t0, that costs nothing but its answer, so that the client is measured.
 type quick struct {
 	answers chan []byte
 	closed  chan struct{}

@@ -75,8 +75,7 @@ func TestCatalogsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSearch checks that a search uses all texts of tools, and finds no tool that models must not
-// call.
+// TestSearch checks that a search uses all texts of tools, and finds no tool that models must not call.
 func TestSearch(t *testing.T) {
 	p := newPeer().visible("app_pages", echo, []string{"app"})
 	for _, tool := range []sdk.Tool{

@@ -56,8 +56,7 @@ func source(t *testing.T, folder string) string {
 	return all.String()
 }
 
-// Tools without parameters were refused: "object schema missing properties", or
-// null where a list belongs.
+// Tools without parameters were refused: "object schema missing properties", or null where a list belongs.
 func TestToolsWithoutParameters(t *testing.T) {
 	for _, s := range []string{`{}`, `{"type":"object"}`, `{"type":"object","properties":{},"required":[]}`, `{"type":"object","properties":{},"required":null}`, `{"type":"object","properties":null}`} {
 		tool := toolWith(t, s)
@@ -65,12 +64,9 @@ func TestToolsWithoutParameters(t *testing.T) {
 			root, strict, changes := parametersOf(t, tool, p)
 			written := string(tool.input.Parameters) != s
 			check.That(t, !written || len(changes) != 0, "%s for %s: got no change, want what was spelled out", s, p)
-			if required, ok := root["required"]; ok && required == nil {
-				t.Errorf("%s for %s: got %s, want no null", s, p, show(root))
-			}
-			if err := subsets[p](root, strict); err != nil {
-				t.Errorf("%s for %s: %v\n%s", s, p, err, show(root))
-			}
+			required, ok := root["required"]
+			check.That(t, !ok || required != nil, "%s for %s: got %v, want no null", s, p, root)
+			check.NoError(t, subsets[p](root, strict), s, "for", p)
 		}
 		tool.sends(t, "", "{}")
 	}
@@ -88,13 +84,9 @@ func TestSlowToolsAreWaitedFor(t *testing.T) {
 		})
 		p.tool("wedged", object, hang)
 		ts := p.open(t, nil)
-		if r := callTool(t, ts, "slow", ""); r.Text != "done" {
-			t.Errorf("got %q, %v, want the answer after 80 minutes", r.Text, r.Err)
-		}
+		check.Equal(t, "the answer after 80 minutes", callTool(t, ts, "slow", "").Text, "done")
 		start := time.Now()
-		r := callTool(t, ts, "wedged", "")
-		if took := time.Since(start); took != 5*time.Minute || !strings.Contains(r.Text, "neither an answer nor progress within 5m0s") {
-			t.Errorf("got %q after %v, want the end of its patience after 5 minutes", r.Text, took)
-		}
+		check.Contains(t, "the end of its patience", callTool(t, ts, "wedged", "").Text, "neither an answer nor progress within 5m0s")
+		check.Equal(t, "until then", time.Since(start), 5*time.Minute)
 	})
 }

@@ -98,9 +98,8 @@ func TestDecisionsByOlderFingerprints(t *testing.T) {
 			check.NoError(t, catalog.Call(t.Context(), call("1", name, "{}")).Err, name)
 		}
 	}
-	if asked["both_tool"] != 0 || asked["model_tool"] != 1 || strings.Contains(log.String(), "decision") {
-		t.Errorf("got the questions %v and the log %q, want one question about model_tool", asked, &log)
-	}
+	check.That(t, asked["both_tool"] == 0 && asked["model_tool"] == 1 && !strings.Contains(log.String(), "decision"),
+		"got the questions %v and the log %q, want one question about model_tool", asked, &log)
 }
 
 // failingDecisions is a store whose methods fail.
@@ -122,8 +121,7 @@ func TestDecisionsThatCannotBeKept(t *testing.T) {
 	for range 2 {
 		check.NoError(t, callTool(t, ts, "write", `{"city":"Rome"}`).Err)
 	}
-	if asked != 2 || !strings.Contains(log.String(), "could not recall") || !strings.Contains(log.String(), "could not remember") {
-		t.Errorf("got %d questions and the log %s, want every call asked about, and why", asked, log.String())
-	}
+	check.That(t, asked == 2 && strings.Contains(log.String(), "could not recall") && strings.Contains(log.String(), "could not remember"),
+		"got %d questions and the log %s, want every call asked about, and why", asked, log.String())
 	check.Text(t, ts.Forget(t.Context(), ""), "", "no error from a store that cannot forget")
 }

@@ -46,9 +46,8 @@ func TestDispatchRunsInParallelAndAnswersInOrder(t *testing.T) {
 		tool("4", "", `Error: there is no tool named "". The tools are: first, second`),
 	}
 	check.Same(t, "result", got, want)
-	if got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), nil); len(got) != 0 || err != nil {
-		t.Errorf("got %v, %v for no calls, want nothing", got, err)
-	}
+	got, err = ts.Catalog(profile.Plain).Dispatch(t.Context(), nil)
+	check.That(t, len(got) == 0 && err == nil, "got %v, %v for no calls, want nothing", got, err)
 }
 
 func TestDispatchIsBounded(t *testing.T) {
@@ -66,9 +65,7 @@ func TestDispatchIsBounded(t *testing.T) {
 	}
 	got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), calls)
 	check.That(t, err == nil && len(got) == len(calls), "got %d messages, %v, want %d", len(got), err, len(calls))
-	if n := most.Load(); n > parallelism {
-		t.Errorf("got %d at the same time, want at most %d", n, parallelism)
-	}
+	check.That(t, most.Load() <= parallelism, "got %d at the same time, want at most %d", most.Load(), parallelism)
 }
 
 func TestDispatchEndsWithTheContext(t *testing.T) {
@@ -78,12 +75,10 @@ func TestDispatchEndsWithTheContext(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		got, err := ts.Catalog(profile.Plain).Dispatch(ctx, slices.Repeat([]llms.ToolCall{call("1", "x", "")}, parallelism+1))
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
-			t.Errorf("got %v after %v, want the end of the context at once", err, time.Since(start))
-		}
-		if len(got) != parallelism+1 || !strings.Contains(fmt.Sprint(got[parallelism].Parts[0]), "was cancelled") {
-			t.Errorf("got %v, want an answer to each call", got)
-		}
+		check.That(t, errors.Is(err, context.DeadlineExceeded) && time.Since(start) == time.Second,
+			"got %v after %v, want the end of the context at once", err, time.Since(start))
+		check.That(t, len(got) == parallelism+1 && strings.Contains(fmt.Sprint(got[parallelism].Parts[0]), "was cancelled"),
+			"got %v, want an answer to each call", got)
 	})
 }
 
@@ -110,15 +105,10 @@ func TestCallTimesOut(t *testing.T) {
 		} {
 			start := time.Now()
 			r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", tt.tool, ""), tt.opts...)
-			if got := time.Since(start); got != tt.want {
-				t.Errorf("%s: got an answer after %v, want %v", tt.tool, got, tt.want)
-			}
-			if want := fmt.Sprintf("Error: the tool gave %s within %v; it may still be running", tt.gave, tt.want); r.Text != want || !r.IsError {
-				t.Errorf("got %q, want %q", r.Text, want)
-			}
-			if !errors.Is(r.Err, context.DeadlineExceeded) || r.Fatal() != nil {
-				t.Errorf("got %v, fatal %v, want a deadline that is not fatal", r.Err, r.Fatal())
-			}
+			check.Equal(t, tt.tool+": until its answer", time.Since(start), tt.want)
+			check.Equal(t, tt.tool, r.Text, fmt.Sprintf("Error: the tool gave %s within %v; it may still be running", tt.gave, tt.want))
+			check.That(t, errors.Is(r.Err, context.DeadlineExceeded) && r.Fatal() == nil,
+				"got %v, fatal %v, want a deadline that is not fatal", r.Err, r.Fatal())
 		}
 	})
 }
@@ -136,17 +126,14 @@ func TestCallFailures(t *testing.T) {
 		check.That(t, r.Text == tt.want && r.IsError && r.Fatal() == nil, "%s: got %q, fatal %v, want %q", tt.tool, r.Text, r.Fatal(), tt.want)
 	}
 	var toolErr *mcp.ToolError
-	if r := callTool(t, ts, "fails", ""); r.Err != nil || !errors.As(r.Raw.Err(), &toolErr) {
-		t.Errorf("got %v, %v, want the tool's failure with the raw result", r.Err, r.Raw.Err())
-	}
+	r := callTool(t, ts, "fails", "")
+	check.That(t, r.Err == nil && errors.As(r.Raw.Err(), &toolErr), "got %v, %v, want the tool's failure with the raw result", r.Err, r.Raw.Err())
 	var rpc *mcp.RPCError
-	if r := callTool(t, ts, "refuses", ""); !errors.As(r.Err, &rpc) || r.Raw != nil {
-		t.Errorf("got %v, want the server's error", r.Err)
-	}
+	r = callTool(t, ts, "refuses", "")
+	check.That(t, errors.As(r.Err, &rpc) && r.Raw == nil, "got %v, want the server's error", r.Err)
 	var unknown *unknownToolError
-	if r := callTool(t, ts, "nope", ""); !errors.As(r.Err, &unknown) || r.Tool != nil {
-		t.Errorf("got %v, want an unknown tool", r.Err)
-	}
+	r = callTool(t, ts, "nope", "")
+	check.That(t, errors.As(r.Err, &unknown) && r.Tool == nil, "got %v, want an unknown tool", r.Err)
 }
 
 func TestLostConnectionIsAnError(t *testing.T) {
@@ -160,9 +147,8 @@ func TestLostConnectionIsAnError(t *testing.T) {
 	go func() { <-started; p.die() }()
 	for _, want := range []string{"is lost; the tool may or may not have run", "cannot be reached. Nothing was done."} { // under way, and afterwards
 		got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{call("1", "x", "")})
-		if !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), `server "p": call tool "x"`) {
-			t.Errorf("got %v, want the lost connection of p", err)
-		}
+		check.That(t, errors.Is(err, mcpclient.ErrClosed) && strings.Contains(err.Error(), `server "p": call tool "x"`),
+			"got %v, want the lost connection of p", err)
 		check.That(t, len(got) == 1 && strings.Contains(fmt.Sprint(got[0].Parts[0]), want), "got %v, want an answer for the model all the same", got)
 	}
 }
@@ -178,9 +164,8 @@ func TestResultOfACall(t *testing.T) {
 	r := ts.Catalog(profile.Plain).Call(t.Context(), call("7", "x", ""))
 	check.That(t, len(r.Text) <= 300 && strings.Contains(r.Text, "bytes were cut here"), "got %d bytes %q, want at most 300", len(r.Text), r.Text)
 	check.Same(t, "media", r.Media, []llms.ContentPart{llms.BinaryContent{MIMEType: "image/png", Data: []byte{1}}})
-	if string(r.Raw.StructuredContent) != `{"n":1}` || !strings.Contains(string(r.Raw.Meta), `"k":"v"`) {
-		t.Errorf("got %s %s, want structured content and _meta", r.Raw.StructuredContent, r.Raw.Meta)
-	}
+	check.That(t, string(r.Raw.StructuredContent) == `{"n":1}` && strings.Contains(string(r.Raw.Meta), `"k":"v"`),
+		"got %s %s, want structured content and _meta", r.Raw.StructuredContent, r.Raw.Meta)
 	tool, _ := ts.Catalog(profile.Plain).Lookup("x")
 	check.That(t, r.Tool == tool && r.Call.ID == "7", "got %v of %v, want the tool and the call", r.Call, r.Tool)
 }

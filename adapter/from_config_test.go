@@ -9,8 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// TestFromConfig checks that each setting of a file is kept, and that a mistake leaves out only its
-// server.
+// TestFromConfig checks that each setting of a file is kept, and that a mistake leaves out only its server.
 func TestFromConfig(t *testing.T) {
 	const file = `{"mcpServers": {
 		"good": {"command": "x", "timeout": "90s", "revision": "2025-11-25", "includeTools": ["a*"], "excludeTools": ["ab"]},

@@ -102,19 +102,15 @@ func TestFuncOptions(t *testing.T) {
 		}
 		r := p.WithIdempotencyKey("K").Run(t.Context())
 		check.That(t, strings.HasPrefix(r.Text, want) && len(r.Text) <= 256, "%s: got %q", tool.Name(), r.Text)
-		if tool.Repeatable() != (tool.Name() != "write") || tool.HonoursKeys() != (tool.Name() == "again") {
-			t.Errorf("%s: repeatable %v, honours keys %v", tool.Name(), tool.Repeatable(), tool.HonoursKeys())
-		}
+		check.That(t, tool.Repeatable() == (tool.Name() != "write") && tool.HonoursKeys() == (tool.Name() == "again"),
+			"%s: repeatable %v, honours keys %v", tool.Name(), tool.Repeatable(), tool.HonoursKeys())
 	}
 	check.Same(t, "calls", ran, []string{"write", "read", "again"})
 	check.Same(t, "approvals", asked, []string{"local write"})
-	if tool, err := catalog.LookupStored("files", "read", ""); err != nil || tool.Name() != "read" {
-		t.Errorf("got %v, %v, want the function by its label", tool, err)
-	}
+	check.NoError(t, check.Err(catalog.LookupStored("files", "read", "")), "the function by its label")
 	catalog.Call(t.Context(), call("1", "read", `{"city":"nowhere"}`))
-	if !strings.Contains(log.String(), "panicked: lost") || !strings.Contains(log.String(), "TestFuncOptions") {
-		t.Errorf("got the log %s, want the stack of the panic", log.String())
-	}
+	check.That(t, strings.Contains(log.String(), "panicked: lost") && strings.Contains(log.String(), "TestFuncOptions"),
+		"got the log %s, want the stack of the panic", log.String())
 }
 
 // The end of the context and a timeout are not failures of the function.
@@ -133,9 +129,8 @@ func TestFuncThatIsGivenUp(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
 			r := Func("waits", "", waits, tt.opts).Catalog(profile.Plain).Call(ctx, call("1", "waits", ""))
 			cancel()
-			if r.Text != want || (r.Fatal() != nil) != tt.fatal || r.Interrupted() == r.Unsent() {
-				t.Errorf("got %q, fatal %v, want %q", r.Text, r.Fatal(), want)
-			}
+			check.That(t, r.Text == want && (r.Fatal() != nil) == tt.fatal && r.Interrupted() != r.Unsent(),
+				"got %q, fatal %v, want %q", r.Text, r.Fatal(), want)
 		}
 	})
 }

@@ -52,9 +52,8 @@ func TestKey(t *testing.T) {
 			catalog := keyed(t, opts, tt.server).Catalog(profile.Plain)
 			p, err := catalog.Prepare(call("1", "pay", tt.input))
 			check.Must(t, err)
-			if r := p.WithIdempotencyKey("K").Run(t.Context()); r.Text != tt.want || seen != tt.input {
-				t.Errorf("got %q after a question about %s, want %q", r.Text, seen, tt.want)
-			}
+			check.Equal(t, "", p.WithIdempotencyKey("K").Run(t.Context()).Text, tt.want)
+			check.Equal(t, "a question about", seen, tt.input)
 			check.Equal(t, "honours keys", p.Tool().HonoursKeys(), tt.honours)
 			check.Same(t, "parameters", string(catalog.Definitions()[0].Function.Parameters.(json.RawMessage)), tt.asked)
 		})
@@ -104,9 +103,8 @@ func TestKeyOfARound(t *testing.T) {
 			for range 2 {
 				check.Equal(t, "", prepared.Continue(t.Context(), round, map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitDecline}}).Text, "paid")
 			}
-			if keys[1] != keys[2] || (keys[0] == keys[1]) != (place != "") || !strings.HasPrefix(keys[1], "K") && place == "" {
-				t.Errorf("got the keys %q", keys)
-			}
+			check.That(t, keys[1] == keys[2] && (keys[0] == keys[1]) == (place != "") && (strings.HasPrefix(keys[1], "K") || place != ""),
+				"got the keys %q", keys)
 		})
 	}
 }

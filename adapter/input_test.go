@@ -74,9 +74,8 @@ func TestInputRequired(t *testing.T) {
 		round := new(mcp.InputRequired)
 		check.Must(t, json.Unmarshal(bytes.ReplaceAll(kept, []byte(tt.change), []byte(tt.to)), round))
 		r := prepared(tt.arguments).Continue(t.Context(), round, answers)
-		if r.Text != tt.want || (r.Err == nil) != strings.HasPrefix(tt.want, "Ann") {
-			t.Errorf("%s: got %q and %v, want %q", tt.arguments, r.Text, r.Err, tt.want)
-		}
+		check.That(t, r.Text == tt.want && (r.Err == nil) == strings.HasPrefix(tt.want, "Ann"),
+			"%s: got %q and %v, want %q", tt.arguments, r.Text, r.Err, tt.want)
 	}
 	check.Fails(t, prepared(`{"city":"Rome"}`).Continue(t.Context(), nil, answers).Fatal(), "without a round")
 	check.Equal(t, "approvals", questions, 1)
@@ -98,9 +97,9 @@ func TestInterceptedRound(t *testing.T) {
 	round := roundOf(t, p)
 	change = true
 	answers := map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ann"}}}
-	if r := p.Continue(t.Context(), round, answers); r.Fatal() == nil || !strings.Contains(r.Text, "the round has other arguments") {
-		t.Errorf("got %q and %v, want that the arguments differ", r.Text, r.Fatal())
-	}
+	r := p.Continue(t.Context(), round, answers)
+	check.Fails(t, r.Fatal())
+	check.Contains(t, "", r.Text, "the round has other arguments")
 }
 
 // The handler of a round's question sees the view of the call, not that of an outer call.

@@ -103,24 +103,20 @@ func TestLazyServers(t *testing.T) {
 		check.Equal(t, "until the next program begins", time.Since(began), 0)
 		check.Equal(t, "its tools", len(toolNamesOf(next)), 25)
 		for n, s := range next.Servers() {
-			if s.Client != nil || s.Err != nil || s.Ended != nil || ways[n].dials.Load() != 0 {
-				t.Errorf("%s: got %+v and %d connections", s.Name, s, ways[n].dials.Load())
-			}
+			check.That(t, s.Client == nil && s.Err == nil && s.Ended == nil && ways[n].dials.Load() == 0,
+				"%s: got %+v and %d connections", s.Name, s, ways[n].dials.Load())
 		}
-		if err := next.Refresh(t.Context()); err != nil || ways[3].dials.Load() != 0 {
-			t.Errorf("Refresh: got %v and %d connections, want that servers rest", err, ways[3].dials.Load())
-		}
+		check.NoError(t, next.Refresh(t.Context()))
+		check.Equal(t, "connections of servers that rest", ways[3].dials.Load(), 0)
 		r := next.Catalog(profile.Plain).Call(t.Context(), call("1", "tool3", ""))
 		check.That(t, !r.IsError && ways[3].dials.Load() == 1, "got %+v after %d connections", r, ways[3].dials.Load())
 		check.That(t, next.Servers()[3].Client != nil, "got no connection")
 		idle()
-		if s := next.Servers()[3]; s.Client != nil || s.Err != nil || len(s.Tools) != 1 {
-			t.Errorf("after %v without calls: got %+v, want that it rests", idleStop, s)
-		}
+		s := next.Servers()[3]
+		check.That(t, s.Client == nil && s.Err == nil && len(s.Tools) == 1, "after %v without calls: got %+v, want that it rests", idleStop, s)
 		read := check.Err(next.ViewAccess("s3", "ui://v").ReadResource(t.Context(), "data://1"))
-		if _, unable := errors.AsType[*mcpclient.CapabilityError](read); !unable || next.Servers()[3].Client == nil {
-			t.Errorf("a view reads from a server that rests: got %v, want its answer over a connection", read)
-		}
+		_, unable := errors.AsType[*mcpclient.CapabilityError](read)
+		check.That(t, unable && next.Servers()[3].Client != nil, "a view reads: got %v, want its answer over a connection", read)
 		idle()
 		check.That(t, next.Servers()[3].Client == nil, "after the read: got a connection, want that it rests again")
 	})
@@ -152,8 +148,7 @@ func TestLazyServerThatChanged(t *testing.T) {
 	})
 }
 
-// TestLazyServerOfUsers checks that each user gets a connection at their first call, and none
-// before.
+// TestLazyServerOfUsers checks that each user gets a connection at their first call, and none before.
 func TestLazyServerOfUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lists := t.TempDir()
@@ -172,8 +167,7 @@ func TestLazyServerOfUsers(t *testing.T) {
 	})
 }
 
-// TestListsThatCannotBeUsed connects at once if the kept list is damaged, and works if the list
-// cannot be kept.
+// TestListsThatCannotBeUsed connects at once if the kept list is damaged, and works if the list cannot be kept.
 func TestListsThatCannotBeUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -203,8 +197,7 @@ func TestLazyServerThatHangs(t *testing.T) {
 		check.Must(t, open(t, &Options{ListDir: lists}, server).Close())
 		way.slowly(time.Hour)
 		r := callTool(t, open(t, &Options{ListDir: lists}, server), "a", "")
-		if !r.Unsent() || !strings.Contains(r.Text, "cannot be reached. Nothing was done.") {
-			t.Errorf("got %q, unsent: %t, want that nothing was done", r.Text, r.Unsent())
-		}
+		check.That(t, r.Unsent() && strings.Contains(r.Text, "cannot be reached. Nothing was done."),
+			"got %q, unsent: %t, want that nothing was done", r.Text, r.Unsent())
 	})
 }

@@ -25,8 +25,7 @@ func (e *events) hear(event Event) {
 	e.all = append(e.all, event)
 }
 
-// take returns the events since its last call. It must be called in a bubble, and waits until that
-// is idle.
+// take returns the events since its last call. It must be called in a bubble, and waits until that is idle.
 func (e *events) take() []Event {
 	synctest.Wait()
 	e.mu.Lock()
@@ -41,8 +40,7 @@ func wantEvents(t *testing.T, e *events, want ...Event) {
 	check.Same(t, "events", e.take(), want)
 }
 
-// listener is a modern server whose announcements a test controls. It declares changes of its tools
-// and prompts.
+// listener is a modern server whose announcements a test controls. It declares changes of its tools and prompts.
 type listener struct {
 	conn mcpclient.Conn
 	way  mcpclient.Transport

@@ -24,20 +24,17 @@ func TestMerge(t *testing.T) {
 	var names []string
 	for i, def := range catalog.Definitions() {
 		names = append(names, def.Function.Name)
-		if r := catalog.Call(t.Context(), call("1", def.Function.Name, "")); r.Text != string('a'+rune(i)) || r.Tool.Server() != r.Text {
-			t.Errorf("%s: got %q of %q, want source %d", def.Function.Name, r.Text, r.Tool.Server(), i)
-		}
+		r := catalog.Call(t.Context(), call("1", def.Function.Name, ""))
+		check.Equal(t, def.Function.Name, r.Text+" of "+r.Tool.Server(), []string{"a of a", "b of b", "c of c"}[i])
 	}
-	if len(names) != 3 || !strings.HasPrefix(names[0], "read_") || !strings.HasPrefix(names[1], "READ_") || names[2] != "write" {
-		t.Errorf("got the names %q, want two with a suffix", names)
-	}
+	check.That(t, len(names) == 3 && strings.HasPrefix(names[0], "read_") && strings.HasPrefix(names[1], "READ_") && names[2] == "write",
+		"got the names %q, want two with a suffix", names)
 	check.Same(t, "the approvals", asked, []string{"a " + names[0], "b " + names[1], "c write"})
 	check.Must(t, c.Remove("c"))
 	check.Equal(t, "tools", len(merged.Catalog(profile.Plain).Tools()), 2)
 }
 
-// Tools of different sources with the same server label get different names, and Find refuses to
-// choose between them.
+// Tools of different sources with the same server label get different names, and Find refuses to choose between them.
 func TestMergeOfTheSame(t *testing.T) {
 	long := strings.Repeat("a long line\n", 100)
 	source := func(text string) *Toolset {
@@ -76,27 +73,20 @@ func TestFind(t *testing.T) {
 	check.Must(t, err)
 	// The call of a model that was offered the schema inside of a property.
 	p, err := tool.Prepare(call("1", "other name", `{"input":{"city":"Rome"}}`), true)
-	if err != nil || string(p.Arguments()) != `{"city":"Rome"}` {
-		t.Fatalf("got %v, %v, want the arguments of the property", p, err)
-	}
+	check.Must(t, err)
+	check.Equal(t, "the arguments of the property", string(p.Arguments()), `{"city":"Rome"}`)
 	p, err = p.Decide(t.Context(), approval.Decision{Allow: true, Remember: approval.ScopeTool})
 	check.Must(t, err)
-	if r := p.Run(t.Context()); r.Text != `{"city":"Rome"}` || asked != 0 {
-		t.Errorf("got %q after %d questions, want none", r.Text, asked)
-	}
-	if r := now.Call(t.Context(), call("2", "asks", edited)); r.Text != edited || asked != 0 {
-		t.Errorf("got %q after %d questions, want that the decision holds", r.Text, asked)
-	}
+	check.Equal(t, "as it was decided", p.Run(t.Context()).Text, `{"city":"Rome"}`)
+	check.Equal(t, "by the same decision", now.Call(t.Context(), call("2", "asks", edited)).Text, edited)
 	check.Text(t, check.Err(p.Decide(t.Context(), approval.Deny("no"))), "the call of asks was denied: no")
 	p, err = tool.Restore(call("1", "asks", `{"city":"Rome"}`), json.RawMessage(edited), true)
 	check.Must(t, err)
-	if r := p.Run(t.Context()); r.Text != "[the user changed the arguments to "+edited+"]\n"+edited || asked != 0 {
-		t.Errorf("got %q after %d questions", r.Text, asked)
-	}
+	check.Equal(t, "", p.Run(t.Context()).Text, "[the user changed the arguments to "+edited+"]\n"+edited)
+	check.Equal(t, "questions", asked, 0)
 	check.Text(t, check.Err(tool.Restore(call("1", "asks", ""), json.RawMessage(`{"city":7}`), false)), "", "no error for arguments that do not fit")
 	staleFor(t, check.Err(process(object).LookupStored("p", "asks", tool.Fingerprint())), &staleToolError{tool: "asks", server: "p", reason: toolChanged})
-	if same, err := now.LookupStored("p", "asks", ""); err != nil || same != tool {
-		t.Errorf("got %v, %v, want the tool by its name", same, err)
-	}
+	same, err := now.LookupStored("p", "asks", "")
+	check.That(t, err == nil && same == tool, "got %v, %v, want the tool by its name", same, err)
 	staleFor(t, check.Err(now.LookupStored("q", "asks", tool.Fingerprint())), &staleToolError{tool: "asks", server: "q", reason: toolGone})
 }

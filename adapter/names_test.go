@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -87,30 +88,19 @@ func TestNamesAreLegalUniqueAndIndependentOfOrder(t *testing.T) {
 		for range 1 + rng.IntN(30) {
 			set[identity{server: fmt.Sprintf("s%d%s", rng.IntN(3), word()), tool: word()}] = true
 		}
-		var ids []identity
-		for id := range set {
-			ids = append(ids, id)
-		}
+		ids := slices.Collect(maps.Keys(set))
 		for _, prefixed := range []bool{false, true} {
 			names := assignNames(ids, prefixed)
-			byID := map[identity]string{}
-			seen := map[string]identity{}
+			byID, seen := map[identity]string{}, map[string]identity{}
 			for i, name := range names {
-				if !legal.MatchString(name) {
-					t.Fatalf("got the name %q for %v, want it legal", name, ids[i])
-				}
-				folded := strings.ToUpper(name)
-				if other, ok := seen[folded]; ok {
-					t.Fatalf("got the name %q for %v and %v", name, ids[i], other)
-				}
-				seen[folded], byID[ids[i]] = ids[i], name
+				other, taken := seen[strings.ToUpper(name)]
+				check.That(t, legal.MatchString(name) && !taken, "got the name %q for %v and %v, want it legal, and for one", name, ids[i], other)
+				seen[strings.ToUpper(name)], byID[ids[i]] = ids[i], name
 			}
 			shuffled := slices.Clone(ids)
 			rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 			for i, name := range assignNames(shuffled, prefixed) {
-				if byID[shuffled[i]] != name {
-					t.Fatalf("got %q for %v in another order, want %q", name, shuffled[i], byID[shuffled[i]])
-				}
+				check.Equal(t, "in another order", name, byID[shuffled[i]])
 			}
 		}
 	}

@@ -63,9 +63,8 @@ var declines = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mc
 	return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 })
 
-// A tool asks by a request, which its SDK refuses in the modern era. It is called again in the
-// older era if repeating it is harmless. Current calls keep their connection, and the revision is
-// remembered.
+// A tool asks by a request, which its SDK refuses in the modern era. It is called again in the older era if repeating
+// it is harmless. Current calls keep their connection, and the revision is remembered.
 func TestToolThatAsksInTheOldWay(t *testing.T) {
 	yes, no := true, false
 	for name, tt := range map[string]struct {
@@ -121,9 +120,8 @@ func TestToolThatAsksInTheOldWay(t *testing.T) {
 				<-waiting
 				for range 2 { // the second call needs no other connection
 					r := catalog.Call(t.Context(), call("1", "asks", ""))
-					if !strings.Contains(r.Text, tt.want) || strings.Contains(r.Text, "adapter.Server") || r.Interrupted() != tt.unknown {
-						t.Errorf("got %q, unknown %v, want %q, %v, and no remedy", r.Text, r.Interrupted(), tt.want, tt.unknown)
-					}
+					check.That(t, strings.Contains(r.Text, tt.want) && !strings.Contains(r.Text, "adapter.Server") && r.Interrupted() == tt.unknown,
+						"got %q, unknown %v, want %q, %v, and no remedy", r.Text, r.Interrupted(), tt.want, tt.unknown)
 					tt.want, tt.unknown = strings.Replace(tt.want, "Error: "+errActedFirst.Error(), "decline", 1), false
 				}
 				release <- true
@@ -134,9 +132,8 @@ func TestToolThatAsksInTheOldWay(t *testing.T) {
 					synctest.Wait()
 					check.That(t, d.peers[0].session != nil && ended(d.peers[0]), "the first connection is not closed after its last call")
 				}
-				if got := ts.Servers()[0].Client.Server().Revision; got != revision || d.count() != tt.dials {
-					t.Errorf("got revision %s and %d connections, want %s and %d", got, d.count(), revision, tt.dials)
-				}
+				check.Equal(t, "revision", ts.Servers()[0].Client.Server().Revision, revision)
+				check.Equal(t, "connections", d.count(), tt.dials)
 				for _, event := range e.take() {
 					check.That(t, event.Kind == RevisionChanged && event.Err != nil && changes != 0, "got the event %+v", event)
 					changes--
@@ -158,8 +155,7 @@ func ended(p *peer) bool {
 	}
 }
 
-// A server that cannot be reached in the older revision keeps its connection, and is tried only
-// once.
+// A server that cannot be reached in the older revision keeps its connection, and is tried only once.
 func TestToolThatAsksOfAServerWithOneConnection(t *testing.T) {
 	ts := open(t, &Options{ClientOptions: &mcpclient.Options{Elicitation: declines}}, Server{Name: "p", Transport: newPeer().tool("asks", object, asks).tool("echo", object, echo).transport(t)})
 	for range 2 {
@@ -193,9 +189,8 @@ func TestToolThatAsksOfABusyServer(t *testing.T) {
 	})
 }
 
-// A server over HTTP is rolled back and updated while a toolset uses it. Each call works and runs
-// once, and the toolset follows the server's tools. The servers use the official SDK, which has its
-// own errors for unknown revisions.
+// A server over HTTP is rolled back and updated while a toolset uses it. Each call works and runs once, and the toolset
+// follows the server's tools. The servers use the official SDK, which has its own errors for unknown revisions.
 func TestServerThatChangesItsEra(t *testing.T) {
 	for name, newServer := range map[string]func() *peer{"announces changes": newPeer, "does not": newSilentPeer} {
 		for _, json := range []bool{true, false} {
@@ -246,9 +241,8 @@ func changeEras(t *testing.T, newServer func() *peer, json bool) {
 		time.Sleep(time.Minute)
 		wantTools(t, ts, "echo", tool)
 		status := ts.Servers()[0]
-		if want := i%2 == 1; (status.Client.Server().Revision == mcp.Revision20260728) != want || status.Err != nil || status.Ended != nil {
-			t.Errorf("%s: speaks %s, %v, %v", tool, status.Client.Server().Revision, status.Err, status.Ended)
-		}
+		check.Equal(t, tool+": speaks the modern revision", status.Client.Server().Revision == mcp.Revision20260728, i%2 == 1)
+		check.NoError(t, errors.Join(status.Err, status.Ended), tool)
 	}
 	_ = ts.Close()
 	stop()

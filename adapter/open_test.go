@@ -40,12 +40,10 @@ func TestOpen(t *testing.T) {
 
 	wantTools(t, ts, "a_only", "a__read", "b__read")
 	tool, ok := ts.Catalog(profile.Plain).Lookup("b__read")
-	if !ok || tool.Server() != "b" || tool.Definition().Name != "read" || tool.Client() != ts.Servers()[1].Client {
-		t.Errorf("got %+v, want the tool read of b", tool)
-	}
-	if _, ok := ts.Catalog(profile.Plain).Lookup("read"); ok {
-		t.Error("got a tool for a name that is not the model's")
-	}
+	check.That(t, ok && tool.Server() == "b" && tool.Definition().Name == "read" && tool.Client() == ts.Servers()[1].Client,
+		"got %+v, want the tool read of b", tool)
+	_, ok = ts.Catalog(profile.Plain).Lookup("read")
+	check.That(t, !ok, "got a tool for a name that is not the model's")
 	for name, want := range map[string]string{"a__read": "a reads", "b__read": "b reads", " A__READ\n": "a reads"} {
 		tool, _ := ts.Catalog(profile.Plain).Lookup(name)
 		r := callTool(t, ts, name, `{"query":"x"}`)
@@ -136,9 +134,8 @@ func TestStartAvailable(t *testing.T) {
 	ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, Logger: slog.New(slog.NewTextHandler(&log, nil))},
 		Server{Name: "bad", Transport: transportFunc(unreachable)}, Server{Name: "good", Transport: p.transport(t)})
 	s := ts.Servers()
-	if len(s) != 2 || !errors.Is(s[0].Err, errNoDial) || s[0].Client != nil || s[1].Err != nil || len(s[1].Tools) != 1 {
-		t.Errorf("got %+v, want bad with its error and good with its tool", s)
-	}
+	check.That(t, len(s) == 2 && errors.Is(s[0].Err, errNoDial) && s[0].Client == nil && s[1].Err == nil && len(s[1].Tools) == 1,
+		"got %+v, want bad with its error and good with its tool", s)
 	wantTools(t, ts, "x")
 	check.Contains(t, "log", log.String(), "server=bad")
 }
@@ -148,16 +145,14 @@ func TestOpenTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, servers := time.Now(), []Server{{Name: "slow", Transport: transportFunc(silent)}}
 		_, err := Open(t.Context(), servers, nil)
-		if err == nil || !strings.Contains(err.Error(), `server "slow"`) || !strings.Contains(err.Error(), "ConnectTimeout") {
-			t.Errorf("got %v, want the timeout of slow", err)
-		}
+		check.That(t, err != nil && strings.Contains(err.Error(), `server "slow"`) && strings.Contains(err.Error(), "ConnectTimeout"),
+			"got %v, want the timeout of slow", err)
 		check.Equal(t, "the default of 30 s", time.Since(start), 30*time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err = Open(ctx, servers, nil)
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `server "slow": `) || strings.Contains(err.Error(), advice) {
-			t.Errorf("got %v, want the end of the context at slow, and no advice", err)
-		}
+		check.Is(t, err, context.DeadlineExceeded)
+		check.That(t, strings.Contains(err.Error(), `server "slow": `) && !strings.Contains(err.Error(), advice), "got %v, want slow, and no advice", err)
 		check.Is(t, check.Err(Open(ctx, servers, &Options{Policy: Policy{Start: StartAvailable}})), context.DeadlineExceeded, "the end of the caller's context")
 	})
 }
@@ -206,9 +201,8 @@ func TestFilterThatPanics(t *testing.T) {
 	})
 	wantTools(t, ts, "d")
 	skipped := ts.Servers()[0].Skipped
-	if len(skipped) != 2 || skipped["a"] == nil || skipped["a"].Error() != `filter at tool "a" panicked: oops` {
-		t.Errorf("got %v, want the panic as the reason why a is left out", skipped)
-	}
+	check.That(t, len(skipped) == 2 && skipped["a"] != nil && skipped["a"].Error() == `filter at tool "a" panicked: oops`,
+		"got %v, want the panic as the reason why a is left out", skipped)
 	check.Contains(t, "the stack in the log", log.String(), "TestFilterThatPanics")
 }
 

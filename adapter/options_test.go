@@ -62,9 +62,7 @@ func TestNumbersOfOptions(t *testing.T) {
 func TestPolicyOfAServer(t *testing.T) {
 	common := &Options{Policy: Policy{CallTimeout: time.Minute, MaxResult: 1000, Trust: TrustFull, Start: StartAvailable}}
 	got := newServerState(common.withDefaults(), &Server{Policy: Policy{CallTimeout: -1, Trust: TrustNone}}).policy
-	if got.CallTimeout != -1 || got.MaxResult != 1000 || got.Trust != TrustNone || got.Start != StartAvailable || got.ConnectTimeout != 30*time.Second {
-		t.Errorf("got %+v", got)
-	}
+	check.Same(t, "policy", got, Policy{CallTimeout: -1, MaxResult: 1000, Trust: TrustNone, Start: StartAvailable, ConnectTimeout: 30 * time.Second})
 }
 
 // A toolset that starts its servers lazily may also have one that is connected already.

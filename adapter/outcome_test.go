@@ -39,8 +39,7 @@ func servingX(t *testing.T, answer func(conn mcpclient.Conn) string) (transport 
 	return transport
 }
 
-// Results distinguish a call that certainly had no effect, a call in doubt, and a call with an
-// outcome.
+// Results distinguish a call that certainly had no effect, a call in doubt, and a call with an outcome.
 func TestOutcomes(t *testing.T) {
 	again := intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
 		if res, err := next(ctx, r); err == nil {
@@ -86,9 +85,8 @@ func TestOutcomes(t *testing.T) {
 					tt.before(ts)
 				}
 				r := catalog.Call(t.Context(), call("1", cmp.Or(tt.tool, "x"), ""), mcpclient.WithManualInput())
-				if r.Unsent() != tt.unsent || r.Interrupted() != tt.interrupted {
-					t.Errorf("got unsent %v, interrupted %v for %v, want %v, %v", r.Unsent(), r.Interrupted(), r.Err, tt.unsent, tt.interrupted)
-				}
+				check.That(t, r.Unsent() == tt.unsent && r.Interrupted() == tt.interrupted,
+					"got unsent %v, interrupted %v for %v, want %v, %v", r.Unsent(), r.Interrupted(), r.Err, tt.unsent, tt.interrupted)
 			})
 		})
 	}
@@ -103,9 +101,8 @@ func TestOutcomeOfACancelledCall(t *testing.T) {
 		defer cancel()
 		for _, want := range []bool{false, true} {
 			r := catalog.Call(ctx, call("1", "x", ""))
-			if r.Unsent() != want || r.Interrupted() == want || !errors.Is(r.Err, context.DeadlineExceeded) {
-				t.Errorf("got unsent %v, interrupted %v for %v", r.Unsent(), r.Interrupted(), r.Err)
-			}
+			check.That(t, r.Unsent() == want && r.Interrupted() != want && errors.Is(r.Err, context.DeadlineExceeded),
+				"got unsent %v, interrupted %v for %v", r.Unsent(), r.Interrupted(), r.Err)
 			check.Equal(t, r.Text, r.Text == "Error: the call was cancelled before it was sent. Nothing was done.", want)
 		}
 	})

@@ -16,8 +16,7 @@ import (
 
 const forecasts = `{"tools":[{"name":"forecast","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"degrees":{"type":"number"}}}}]}`
 
-// The model and the log learn of a result that violates its output schema, whichever option checks
-// it.
+// The model and the log learn of a result that violates its output schema, whichever option checks it.
 func TestOutputsAreChecked(t *testing.T) {
 	const bad = `{"content":[{"type":"text","text":"very warm"}],"structuredContent":{"degrees":"warm"}}`
 	for name, test := range map[string]struct {
@@ -38,16 +37,12 @@ func TestOutputsAreChecked(t *testing.T) {
 			ts := open(t, &test.opts, Server{Name: "s", Transport: scripted(t, map[string]string{"tools/list": test.tools, "tools/call": test.result})})
 			r := callTool(t, ts, "forecast", "{}")
 			breach := test.want != ""
-			if !strings.Contains(r.Text, "very warm") || !strings.Contains(r.Text, test.want) || r.IsError != breach || r.Raw == nil {
-				t.Errorf("got %+v, want the result, and %q", r, test.want)
-			}
+			check.That(t, strings.Contains(r.Text, "very warm") && strings.Contains(r.Text, test.want) && r.IsError == breach && r.Raw != nil,
+				"got %+v, want the result, and %q", r, test.want)
 			_, ok := errors.AsType[*mcpclient.OutputError](r.Err)
 			check.That(t, ok == breach && r.Fatal() == nil, "got the error %v, fatal %v", r.Err, r.Fatal())
-			logged := strings.Contains(log.String(), "does not fit the output schema")
-			check.That(t, logged == breach, "got the log %q, want the breach in it: %t", &log, breach)
-			if unusable := name == "no such schema"; unusable != strings.Contains(log.String(), "are not checked") {
-				t.Errorf("got the log %q, want that nothing is checked: %t", &log, unusable)
-			}
+			check.Equal(t, "the log has the breach", strings.Contains(log.String(), "does not fit the output schema"), breach)
+			check.Equal(t, "the log says that nothing is checked", strings.Contains(log.String(), "are not checked"), name == "no such schema")
 		})
 	}
 }
@@ -79,8 +74,7 @@ func TestValidatorOfArguments(t *testing.T) {
 	tools := ts.Catalog(profile.Plain)
 	check.Equal(t, "the even one sent", tools.Call(t.Context(), call("1", "x", `{"n":"2"}`)).Text, "done")
 	r := tools.Call(t.Context(), call("1", "x", `{"n":"3"}`))
-	if bad, ok := errors.AsType[*argumentError](r.Err); !ok || !strings.Contains(bad.Error(), `"/n"`) || !strings.Contains(r.Text, "odd") {
-		t.Errorf("got %q with %v, want the odd one refused", r.Text, r.Err)
-	}
+	_, bad := errors.AsType[*argumentError](r.Err)
+	check.That(t, bad && strings.Contains(r.Err.Error(), `"/n"`) && strings.Contains(r.Text, "odd"), "got %q with %v, want the odd one refused", r.Text, r.Err)
 	check.Text(t, check.Err(prepare(t, ts, "x", `{"n":4}`).WithArguments(json.RawMessage(`{"n":5}`))), "", "no error of odd arguments of the host")
 }

@@ -54,8 +54,7 @@ func (c *conversation) waitsFor() string {
 	return ""
 }
 
-// formServer returns a server whose tool "ask" asks for a name, and whose tool "count" counts its
-// calls.
+// formServer returns a server whose tool "ask" asks for a name, and whose tool "count" counts its calls.
 func formServer() *peer {
 	n := 0
 	return newSilentPeer().tool("ask", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -107,8 +106,7 @@ func TestFormsOfSeveralPeople(t *testing.T) {
 	})
 }
 
-// Fifty users share ten connections. Each waits for a turn, is told why, and has state of their
-// own.
+// Fifty users share ten connections. Each waits for a turn, is told why, and has state of their own.
 func TestManyUsersOfFewConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, d := openPerUser(t, 10)
@@ -171,9 +169,8 @@ func TestConversationsTakeTurns(t *testing.T) {
 		check.Equal(t, "", second.waitsFor(), fmt.Sprintf(waitsForCall, "p"))
 		release <- true
 		release <- true
-		if got := <-a + <-b; got != "donedone" || d.count() != 2 {
-			t.Errorf("got %q over %d connections", got, d.count())
-		}
+		check.Equal(t, "", <-a+<-b, "donedone")
+		check.Equal(t, "connections", d.count(), 2)
 		r := callTool(t, ts, "slow", "")
 		check.That(t, r.Unsent() && strings.Contains(r.Err.Error(), "Options.User"), "got %v, want a call that was not sent", r.Err)
 	})
@@ -201,9 +198,8 @@ func TestQuestionThatMayBelongToSeveral(t *testing.T) {
 		}
 		for i, c := range all {
 			got := <-answers[i]
-			if strings.Contains(got, "decline") || !strings.Contains(got, "the user was not asked") && c.refused.Load() == 0 {
-				t.Errorf("got %q", got)
-			}
+			check.That(t, !strings.Contains(got, "decline") && (strings.Contains(got, "the user was not asked") || c.refused.Load() != 0),
+				"got %q", got)
 		}
 		n := all[0].refused.Load() + all[1].refused.Load()
 		check.That(t, n >= 2, "%d conversations were told, want both", n)
@@ -262,9 +258,8 @@ func TestOpeningOutlivesItsFirstCall(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		check.Is(t, (<-cancelled).Err, context.Canceled, "the call that gave up")
-		if r := <-answered; r.Err != nil || r.Text != "1" || way.dials.Load() != 3 {
-			t.Errorf("the other call: got %q, %v after %d connections, want 1 after 3", r.Text, r.Err, way.dials.Load())
-		}
+		check.Equal(t, "the other call", (<-answered).Text, "1")
+		check.Equal(t, "connections", way.dials.Load(), 3)
 	})
 }
 

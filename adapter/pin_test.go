@@ -43,18 +43,16 @@ func TestFingerprint(t *testing.T) {
 		"annotation":    func(t *mcp.Tool) { t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: &yes} },
 	} {
 		changed := tool
-		if change(&changed); Fingerprint(&tool) == Fingerprint(&changed) {
-			t.Errorf("%s: got the same fingerprint, want another", name)
-		}
+		change(&changed)
+		check.That(t, Fingerprint(&tool) != Fingerprint(&changed), "%s: got the same fingerprint, want another", name)
 	}
 }
 
 func TestPins(t *testing.T) {
 	first := open(t, nil, Server{Name: "p", Transport: newPeer().tool("a", object, echo).tool("b", object, echo).transport(t)})
 	pins := first.Pins()["p"]
-	if len(pins) != 2 || pins["a"] != first.Servers()[0].Tools[0].Fingerprint() {
-		t.Fatalf("got %v, want the fingerprints of both tools", pins)
-	}
+	tools := first.Servers()[0].Tools
+	check.Same(t, "pins", pins, map[string]string{"a": tools[0].Fingerprint(), "b": tools[1].Fingerprint()})
 	ts := newPeer().tool("a", queried, echo).tool("b", object, echo).tool("c", object, echo).openAs(t, nil, Server{Pins: pins})
 	wantTools(t, ts, "b")
 	for _, name := range []string{"a", "c"} {
@@ -103,8 +101,7 @@ func TestTextsOfToolsAreUnchanged(t *testing.T) {
 		check.Must(t, json.Unmarshal([]byte(encode(got.Parameters)), &schema))
 		a := schema.Properties.A
 		enum := target == profile.GoogleAI || len(a.Enum) == 1 && a.Enum[0] == text // GoogleAI has it in the description
-		if got.Description != text || !strings.HasPrefix(a.Description, text) || !enum {
-			t.Errorf("%s: got %q and %q, want the texts as they were", target, got.Description, a)
-		}
+		check.That(t, got.Description == text && strings.HasPrefix(a.Description, text) && enum,
+			"%s: got %q and %q, want the texts as they were", target, got.Description, a)
 	}
 }

@@ -107,9 +107,8 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 				return
 			}
 			staleFor(t, r.Err, tt.stale)
-			if want := "Error: " + tt.stale.Error() + ". Nothing was done. Go by the tools that you are offered next."; r.Text != want || r.Fatal() != nil {
-				t.Errorf("got %q, fatal %v, want %q", r.Text, r.Fatal(), want)
-			}
+			check.Equal(t, "", r.Text, "Error: "+tt.stale.Error()+". Nothing was done. Go by the tools that you are offered next.")
+			check.NoError(t, r.Fatal())
 			messages, err := catalog.Dispatch(t.Context(), []llms.ToolCall{call("1", "save", secret)})
 			check.That(t, err == nil && len(messages) == 1, "got %v, %v, want an answer to the call", messages, err)
 			check.Equal(t, "calls that ran", len(s.ran), 0)
@@ -152,8 +151,7 @@ func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 	}
 }
 
-// Arguments are parsed once: the wrapper of a profile is removed once, and never from what a person
-// wrote or approved.
+// Arguments are parsed once: the wrapper of a profile is removed once, and never from what a person wrote or approved.
 func TestApprovedIsSent(t *testing.T) {
 	const anything = `{"type":"object","additionalProperties":{"type":"object"},"not":{"required":["root"]}}`
 	for name, tt := range map[string]struct {
@@ -176,28 +174,23 @@ func TestApprovedIsSent(t *testing.T) {
 				}
 				return approval.Decision{Allow: true, Arguments: json.RawMessage(tt.edit)}, nil
 			}})
-			_, other := ts.Catalog(profile.OpenAI), ts.Catalog(profile.Plain) // which another model was offered
-			if got, err := other.Prepare(call("1", "w", `{"input":{"x":{}}}`)); err != nil || string(got.Arguments()) != `{"input":{"x":{}}}` {
-				t.Errorf("got %v, want each catalog to read what it asked for", err)
-			}
+			_ = ts.Catalog(profile.OpenAI) // another model was offered the plain one
+			check.Equal(t, "", string(prepare(t, ts, "w", `{"input":{"x":{}}}`).Arguments()), `{"input":{"x":{}}}`)
 			prepared, err := ts.Catalog(tt.profile).Prepare(call("1", "w", tt.input))
 			check.Must(t, err)
 			if tt.edit != "" {
 				prepared, err = prepared.WithArguments(json.RawMessage(tt.edit))
 				check.Must(t, err)
 			}
-			got := prepared.Run(t.Context())
-			if sent := got.Text; string(prepared.Arguments()) != tt.want || asked != tt.want || sent != tt.want {
-				t.Errorf("got %s prepared, %s approved, %s sent, want %s", prepared.Arguments(), asked, sent, tt.want)
-			}
+			sent := prepared.Run(t.Context()).Text
+			check.Same(t, "prepared, approved, sent", []string{string(prepared.Arguments()), asked, sent}, []string{tt.want, tt.want, tt.want})
 			if tt.edit == "" {
 				return
 			}
 			ask = true
-			got = ts.Catalog(tt.profile).Call(t.Context(), call("1", "w", tt.input))
-			if want := "[the user changed the arguments to " + tt.want + "]\n" + tt.want; got.Text != want || asked != tt.asked {
-				t.Errorf("got %q, approved as %s, want %q", got.Text, asked, want)
-			}
+			sent = ts.Catalog(tt.profile).Call(t.Context(), call("1", "w", tt.input)).Text
+			check.Equal(t, "", sent, "[the user changed the arguments to "+tt.want+"]\n"+tt.want)
+			check.Equal(t, "approved", asked, tt.asked)
 		})
 	}
 	prepared := prepare(t, newPeer().tool("w", weather, echo).open(t, nil), "w", `{"city":"Rome"}`)

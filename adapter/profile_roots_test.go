@@ -156,9 +156,8 @@ func TestNotStrict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tool := toolWith(t, `{"properties":{"a":`+c.schema+`},"required":["a"],"additionalProperties":false}`)
 			_, strict, changes := parametersOf(t, tool, profile.OpenAIStrict)
-			if strict || !slices.ContainsFunc(changes, func(got profile.Change) bool { return got.Note == c.why }) {
-				t.Errorf("got strict %t and %v, want it not strict: %s", strict, changes, c.why)
-			}
+			check.That(t, !strict && slices.ContainsFunc(changes, func(got profile.Change) bool { return got.Note == c.why }),
+				"got strict %t and %v, want it not strict: %s", strict, changes, c.why)
 		})
 	}
 	tool := toolWith(t, `{"properties":{"a":{"type":"string","enum":[`+strings.Join(values[:250], ",")+`]}},"required":["a"],"additionalProperties":false}`)

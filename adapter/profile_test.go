@@ -134,9 +134,8 @@ func TestProfiles(t *testing.T) {
 			published += counts[file]
 		}
 	}
-	if len(counts) != len(provenance) || published < 60 {
-		t.Errorf("got %d schemas that servers listed in %d files, want at least 60, and the source of every file", published, len(counts))
-	}
+	check.That(t, len(counts) == len(provenance) && published >= 60,
+		"got %d schemas that servers listed in %d files, want at least 60, and the source of every file", published, len(counts))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		tool := toolWith(t, string(all[name]))
 		for _, p := range profile.All() {

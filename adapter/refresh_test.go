@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -23,9 +22,7 @@ func TestRefreshOfAClientThatFailed(t *testing.T) {
 		check.Must(t, err)
 		defer client.Close()
 		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OnChange: e.hear}, Server{Name: "p", Client: client})
-		if ts.Servers()[0].Err == nil {
-			t.Fatal("got a server that lists nothing")
-		}
+		check.Fails(t, ts.Servers()[0].Err, "a server that lists nothing")
 		check.Text(t, ts.Refresh(t.Context()), "")
 		l.offer("a")
 		check.Must(t, ts.Refresh(t.Context()))
@@ -81,8 +78,7 @@ func TestRefreshTwiceAtOnce(t *testing.T) {
 	})
 }
 
-// A client that restarts its server is left alone until it gives up. The toolset then lists the
-// server's tools.
+// A client that restarts its server is left alone until it gives up. The toolset then lists the server's tools.
 func TestRestartedServerIsListedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
@@ -102,9 +98,8 @@ func TestRestartedServerIsListedAgain(t *testing.T) {
 		_ = second.conn.Close()
 		time.Sleep(time.Minute) // the client gives up
 		tried := way.dials.Load()
-		if err := ts.Refresh(t.Context()); !errors.Is(err, errNoDial) || way.dials.Load() != tried+1 {
-			t.Errorf("got %v and %d connections more, want another try", err, way.dials.Load()-tried)
-		}
+		check.Is(t, ts.Refresh(t.Context()), errNoDial)
+		check.Equal(t, "connections with another try", way.dials.Load(), tried+1)
 	})
 }
 

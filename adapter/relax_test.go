@@ -67,8 +67,7 @@ func fromGemini(s map[string]any) {
 // maxHops bounds the references from one subschema to the next.
 const maxHops = 16
 
-// relaxed returns a copy of a schema without the keywords that the changes call wider, each removed
-// at its path.
+// relaxed returns a copy of a schema without the keywords that the changes call wider, each removed at its path.
 func relaxed(root map[string]any, changes []profile.Change) map[string]any {
 	r := relaxer{root}
 	out := any(root)

@@ -115,9 +115,8 @@ func FuzzRender(f *testing.F) {
 		}
 		text, media := render(&res, 1<<20)
 		text = shorten(text, minResult)
-		if strings.TrimSpace(text) == "" || len(text) > minResult || !utf8.ValidString(text) {
-			t.Errorf("got %q, want text of at most %d bytes", text, minResult)
-		}
+		check.That(t, strings.TrimSpace(text) != "" && len(text) <= minResult && utf8.ValidString(text),
+			"got %q, want text of at most %d bytes", text, minResult)
 		for _, part := range media {
 			b, ok := part.(llms.BinaryContent)
 			check.That(t, ok && b.MIMEType != "" && len(b.Data) != 0, "got %#v, want data with a type", part)

@@ -68,8 +68,7 @@ func TestSourceInTheModernEra(t *testing.T) {
 	check.Same(t, "result", got, map[seen]bool{{"mine", "asks", "c1"}: true, {"mine", "asks", "c2"}: true})
 }
 
-// A handler knows the server, the tool and the call. If several current calls differ in a value, it
-// stays unknown.
+// A handler knows the server, the tool and the call. If several current calls differ in a value, it stays unknown.
 func TestSourceOfSeveralCalls(t *testing.T) {
 	for _, tt := range []struct {
 		tools []string
@@ -114,8 +113,7 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 	}
 }
 
-// A sampling handler may call tools of other servers. Their requests do not belong to the tool of
-// the first call.
+// A sampling handler may call tools of other servers. Their requests do not belong to the tool of the first call.
 func TestSourceInsideAHandler(t *testing.T) {
 	outer := &Tool{name: "outer", server: &serverState{label: "a"}}
 	ctx := withRequestSource((&pendingCall{tool: outer, call: llms.ToolCall{ID: "1"}}).withContext(t.Context()), "a")
@@ -154,8 +152,7 @@ func TestHandlersKeepTheirCapabilities(t *testing.T) {
 	check.Equal(t, "a sampling capability", inquiry.SamplingCapabilityOf(plain.Sampling), (mcp.SamplingCapability{}))
 	check.Equal(t, "no forms", inquiry.ElicitationCapabilityOf(plain.Elicitation), (mcp.ElicitationCapability{Form: true}))
 	none := WithOrigin(nil, "s")
-	if none.Sampling != nil || inquiry.ElicitationCapabilityOf(none.Elicitation) != (mcp.ElicitationCapability{Form: true, URL: true}) {
-		t.Error("got other handlers than one of questions, which callers answer")
-	}
+	check.That(t, none.Sampling == nil && inquiry.ElicitationCapabilityOf(none.Elicitation) == (mcp.ElicitationCapability{Form: true, URL: true}),
+		"got other handlers than one of questions, which callers answer")
 	check.Is(t, check.Err(none.Elicitation.Elicit(t.Context(), &mcp.ElicitParams{Message: "who?"})), ErrUserNotAsked, "without a caller")
 }

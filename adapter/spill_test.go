@@ -45,9 +45,8 @@ func TestSpill(t *testing.T) {
 		args = fmt.Sprintf(`{"handle":%q,"offset":"%d"}`, found[3], next)
 	}
 	check.Same(t, "the whole result page by page", got, all.String())
-	if page := callTool(t, ts, found[1], fmt.Sprintf(`{"handle":%q,"pattern":"^line 250 "}`, found[3])); !strings.HasPrefix(page.Text, "[1 matches]\n[match 1 at byte ") {
-		t.Errorf("got %q, want a match", page.Text)
-	}
+	page := callTool(t, ts, found[1], fmt.Sprintf(`{"handle":%q,"pattern":"^line 250 "}`, found[3]))
+	check.Contains(t, "a match", page.Text, "[1 matches]\n[match 1 at byte ")
 	for args, want := range map[string]string{
 		fmt.Sprintf(`{"handle":%q,"offset":1e9}`, found[3]): "beyond the text",
 		`{"handle":"guess"}`: "no result with that handle",
@@ -57,9 +56,8 @@ func TestSpill(t *testing.T) {
 		check.That(t, r.IsError && strings.Contains(r.Text, want) && r.Fatal() == nil, "%s: got %q, want %q", args, r.Text, want)
 	}
 	tool, _ := ts.Catalog(profile.Plain).Lookup("read_result")
-	if tool.Server() != "" || tool.Client() != nil || !DeclaresReadOnly(tool.Definition()) {
-		t.Error("got a tool of some server, want the toolset's own")
-	}
+	check.That(t, tool.Server() == "" && tool.Client() == nil && DeclaresReadOnly(tool.Definition()),
+		"got a tool of some server, want the toolset's own")
 }
 
 func TestSpillIsBounded(t *testing.T) {

@@ -11,8 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// These functions check the subsets of JSON Schema that providers document. Each returns the first
-// mistake, or nil.
+// These functions check the subsets of JSON Schema that providers document. Each returns the first mistake, or nil.
 var subsets = map[profile.Profile]func(root map[string]any, strict bool) error{
 	profile.Plain:        func(root map[string]any, _ bool) error { return checkRoot(root) },
 	profile.OpenAI:       func(root map[string]any, _ bool) error { return checkOpenAI(root) },

@@ -116,8 +116,7 @@ func inBothEras(t *testing.T, set func(p *taskPeer), f func(t *testing.T, p *tas
 	}
 }
 
-// withTasks runs f in a bubble with a toolset on the peer. The peer's fields may be used while no
-// request is under way.
+// withTasks runs f in a bubble with a toolset on the peer. The peer's fields may be used while no request is under way.
 func withTasks(t *testing.T, p *taskPeer, opts *Options, f func(t *testing.T, ts *Toolset)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -132,9 +131,8 @@ func TestToolThatMustBeATask(t *testing.T) {
 	inBothEras(t, func(p *taskPeer) { p.status, p.polls = "completed", 3 }, func(t *testing.T, p *taskPeer, ts *Toolset) {
 		start := time.Now()
 		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", `{"a":1}`), mcpclient.WithMeta("example.com/k", json.RawMessage(`7`)))
-		if r.Text != "done" || r.Err != nil || r.IsError || r.Raw == nil || time.Since(start) != 3*time.Second {
-			t.Errorf("got %q, %v after %v, want the task's result after 3s", r.Text, r.Err, time.Since(start))
-		}
+		check.That(t, r.Text == "done" && r.Err == nil && !r.IsError && r.Raw != nil && time.Since(start) == 3*time.Second,
+			"got %q, %v after %v, want the task's result after 3s", r.Text, r.Err, time.Since(start))
 		check.That(t, !p.asked("tasks/cancel"), "a task that ended was cancelled")
 		for _, want := range []string{`"name":"slow"`, `"arguments":{"a":1}`, `"example.com/k":7`} {
 			check.Contains(t, "call", p.params["tools/call"], want)
@@ -153,9 +151,8 @@ func TestTaskThatComesToNothing(t *testing.T) {
 				p.status, p.message = status, "no disk"
 				withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
 					r := callTool(t, ts, "slow", "")
-					if r.Text != want || !r.IsError || r.Fatal() != nil || !strings.HasPrefix(r.Err.Error(), `server "p": `) {
-						t.Errorf("got %q, %v, fatal %v, want %q", r.Text, r.Err, r.Fatal(), want)
-					}
+					check.That(t, r.Text == want && r.IsError && r.Fatal() == nil && strings.HasPrefix(r.Err.Error(), `server "p": `),
+						"got %q, %v, fatal %v, want %q", r.Text, r.Err, r.Fatal(), want)
 				})
 			})
 		}
@@ -186,9 +183,8 @@ func TestTaskIsCancelled(t *testing.T) {
 					r := ts.Catalog(profile.Plain).Call(ctx, call("1", "slow", ""), tt.call...)
 					took := time.Since(start)
 					check.That(t, r.Text == tt.want && took == 5500*time.Millisecond, "got %q after %v, want %q after 5.5s", r.Text, took, tt.want)
-					if !errors.Is(r.Err, context.DeadlineExceeded) || (r.Fatal() != nil) != tt.fatal {
-						t.Errorf("got %v, fatal %v, want a deadline", r.Err, r.Fatal())
-					}
+					check.That(t, errors.Is(r.Err, context.DeadlineExceeded) && (r.Fatal() != nil) == tt.fatal,
+						"got %v, fatal %v, want a deadline", r.Err, r.Fatal())
 					synctest.Wait()
 					check.Contains(t, "tasks/cancel", p.params["tasks/cancel"], `"taskId":"k"`)
 				})
@@ -203,9 +199,8 @@ func TestServerWithoutTasks(t *testing.T) {
 		p.plain = true
 		p.handshake = strings.NewReplacer(`"tasks":{`, `"experimental":{`, `"extensions":{`, `"experimental":{`).Replace(p.handshake)
 	}, func(t *testing.T, p *taskPeer, ts *Toolset) {
-		if r := callTool(t, ts, "slow", ""); r.Text != "done" || strings.Contains(p.params["tools/call"], `"task"`) {
-			t.Errorf("got %q, %v for %s, want a call like any other", r.Text, r.Err, p.params["tools/call"])
-		}
+		check.Equal(t, "", callTool(t, ts, "slow", "").Text, "done")
+		check.That(t, !strings.Contains(p.params["tools/call"], `"task"`), "got %s, want a call like any other", p.params["tools/call"])
 	})
 }
 
@@ -227,18 +222,15 @@ func TestToolThatMayBeATask(t *testing.T) {
 				p.status = "completed"
 				p.plain = revision == "2025-11-25"
 				withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
-					r := callTool(t, ts, "slow", "")
-					if got := strings.Contains(p.params["tools/call"], "task"); r.Text != "done" || got == p.plain {
-						t.Errorf("got %q, %v for %s, want a task %v", r.Text, r.Err, p.params["tools/call"], !p.plain)
-					}
+					check.Equal(t, "", callTool(t, ts, "slow", "").Text, "done")
+					check.Equal(t, p.params["tools/call"], strings.Contains(p.params["tools/call"], "task"), !p.plain)
 				})
 			})
 		}
 	}
 }
 
-// A call that has become a task continues in another process, through the interceptors and without
-// another approval.
+// A call that has become a task continues in another process, through the interceptors and without another approval.
 func TestResume(t *testing.T) {
 	for revision, p := range eras() {
 		t.Run(revision, func(t *testing.T) {
@@ -264,9 +256,8 @@ func TestResume(t *testing.T) {
 				check.Must(t, err)
 				restored, err := tool.Restore(call("1", "slow", ""), prepared.Arguments(), false)
 				check.Must(t, err)
-				if r := restored.Resume(t.Context(), id, nil, nil); r.Text != "done" || r.Err != nil || ran != 2 || asked != 1 {
-					t.Errorf("got %q, %v, intercepted %d times and approved %d times", r.Text, r.Err, ran, asked)
-				}
+				check.Equal(t, "", restored.Resume(t.Context(), id, nil, nil).Text, "done")
+				check.Equal(t, "intercepted, approved", [2]int{ran, asked}, [2]int{2, 1})
 				n := strings.Count(strings.Join(p.methods, " "), "tools/call")
 				check.That(t, n == 1 && !p.asked("tasks/cancel"), "got the requests %q, want one call and nothing cancelled", p.methods)
 			})
@@ -291,9 +282,8 @@ func TestResumeThatEnds(t *testing.T) {
 				t.Errorf("%v: got %v and the requests %q", cause, r.Err, p.methods)
 			}
 			_ = ts.Servers()[0].Client.Close()
-			if r := prepared.Resume(t.Context(), "k", nil, nil); !r.Interrupted() || r.Unsent() {
-				t.Errorf("got %q, want that it is not known what the task comes to", r.Text)
-			}
+			r = prepared.Resume(t.Context(), "k", nil, nil)
+			check.That(t, r.Interrupted() && !r.Unsent(), "got %q, want that it is not known what the task comes to", r.Text)
 		})
 	}
 }

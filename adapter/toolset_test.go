@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -77,9 +76,9 @@ func TestRefreshThatFails(t *testing.T) {
 	transport, _ := scriptedBy(t, func(method string) string { return map[string]string{"tools/list": `{"tools":` + list + `}`}[method] })
 	ts := open(t, &Options{ClientOptions: &legacy}, Server{Name: "p", Transport: transport})
 	list = `"?"`
-	if err := ts.Refresh(t.Context()); !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), `refresh toolset: server "p"`) {
-		t.Errorf("got %v, want what went wrong and where", err)
-	}
+	err := ts.Refresh(t.Context())
+	check.Is(t, err, mcp.ErrInvalidResult)
+	check.Text(t, err, `refresh toolset: server "p"`)
 	wantTools(t, ts, "a")
 }
 
@@ -115,8 +114,7 @@ func TestServerOptions(t *testing.T) {
 	check.Equal(t, "the tool by its other name", callTool(t, ts, "short__ails", "").Text, "Error: broken")
 }
 
-// newLevelPeer returns a server whose tool answers with the log level that the server was asked
-// for.
+// newLevelPeer returns a server whose tool answers with the log level that the server was asked for.
 func newLevelPeer() *peer {
 	return newPeer().tool("level", object, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return say(fmt.Sprint(r.Params.Meta["io.modelcontextprotocol/logLevel"])), nil

@@ -20,9 +20,8 @@ var (
 	llama, strict, google = []profile.Profile{profile.LlamaCpp}, []profile.Profile{profile.OpenAIStrict}, []profile.Profile{profile.Gemini, profile.GoogleAI}
 )
 
-// unheld lists what a provider's dialect cannot express, or langchaingo drops. Only for these
-// keywords may arguments that fit the written schema be refused. Each row has a schema and
-// arguments that show it.
+// unheld lists what a provider's dialect cannot express, or langchaingo drops. Only for these keywords may arguments
+// that fit the written schema be refused. Each row has a schema and arguments that show it.
 var unheld = []struct {
 	keyword                string // "" for a subschema as a whole
 	profiles               []profile.Profile
@@ -104,9 +103,8 @@ func checkUnheld(t *testing.T, p profile.Profile, changes []profile.Change) {
 		}
 		check.That(t, c.Effect != "wider" || known, "%s: got %+v, want the model held to it, or a reason", p, c)
 		renamed := p == profile.Anthropic && known
-		if c.Effect == "wider" && (p == profile.Plain || p == profile.OpenAI || p == profile.Anthropic) && !renamed {
-			t.Errorf("%s: got %+v, want nothing lost", p, c)
-		}
+		check.That(t, c.Effect != "wider" || p != profile.Plain && p != profile.OpenAI && p != profile.Anthropic || renamed,
+			"%s: got %+v, want nothing lost", p, c)
 	}
 }
 
@@ -117,9 +115,8 @@ func TestUnheld(t *testing.T) {
 		for _, p := range u.profiles {
 			t.Run(fmt.Sprintf("%d/%s/%s", i, p, u.keyword), func(t *testing.T) {
 				root, _, changes := parametersOf(t, tool, p)
-				if !slices.ContainsFunc(changes, func(c profile.Change) bool { return c.Effect == "wider" && c.Keyword == u.keyword }) {
-					t.Errorf("got %v, want one that is wider for %q", changes, u.keyword)
-				}
+				check.That(t, slices.ContainsFunc(changes, func(c profile.Change) bool { return c.Effect == "wider" && c.Keyword == u.keyword }),
+					"got %v, want one that is wider for %q", changes, u.keyword)
 				rewritten, err := schema.Compile([]byte(show(dialect(p, root))))
 				check.Must(t, err)
 				offer{rewritten, root}.fits(t, u.arguments)

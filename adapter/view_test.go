@@ -35,8 +35,7 @@ func viewPeer() *peer {
 		visible("app_tool", echo, []string{"app"}).visible("none_tool", echo, []string{}).visible("broken_tool", echo, "app")
 }
 
-// "Host MUST NOT include tools in the agent's tool list when their visibility does not
-// include model."
+// "Host MUST NOT include tools in the agent's tool list when their visibility does not include model."
 func TestAppToolsAreHiddenFromModels(t *testing.T) {
 	ts := viewPeer().open(t, nil)
 	var sent recorder
@@ -177,9 +176,8 @@ func TestViewReads(t *testing.T) {
 	res, err := access.ReadResource(t.Context(), "data://1")
 	check.Must(t, err)
 	check.Equal(t, "", res.Contents[0].Text, "one")
-	if _, err := access.ReadResource(t.Context(), "data://2"); !errors.Is(err, apps.ErrDenied) || read != 1 {
-		t.Errorf("got %v, read %d times, want it denied", err, read)
-	}
+	check.Is(t, check.Err(access.ReadResource(t.Context(), "data://2")), apps.ErrDenied)
+	check.Equal(t, "reads", read, 1)
 	check.Same(t, "approvals", asked, []string{"p data://1 for ui://p/v", "p data://2 for ui://p/v"})
 	for _, server := range []string{"q", "gone"} {
 		check.Text(t, check.Err(ts.ViewAccess(server, "").ReadResource(t.Context(), "data://1")), "", server)

@@ -95,11 +95,9 @@ func TestListeningRefused(t *testing.T) {
 		l.refuse = true
 		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
 		got := e.take()
-		if len(got) != 1 || got[0].Kind != WatchEnded || got[0].Server != "p" {
-			t.Fatalf("got %v, want the end of listening", got)
-		}
+		check.Equal(t, "events", len(got), 1)
 		rpc, ok := errors.AsType[*mcp.RPCError](got[0].Err)
-		check.That(t, ok && rpc.Code == mcp.CodeMethodNotFound, "got %v, want the server's answer", got[0].Err)
+		check.That(t, got[0].Kind == WatchEnded && ok && rpc.Code == mcp.CodeMethodNotFound, "got %+v, want the end of listening, and the server's answer", got[0])
 		l.mu.Lock()
 		l.refuse = false
 		l.mu.Unlock()
@@ -111,8 +109,7 @@ func TestListeningRefused(t *testing.T) {
 	})
 }
 
-// A server that acknowledges late delays the opening by a second. Changes in the meantime are
-// reported.
+// A server that acknowledges late delays the opening by a second. Changes in the meantime are reported.
 func TestListeningAgreedLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
@@ -142,8 +139,7 @@ func TestListeningEndsWithTheConnection(t *testing.T) {
 	})
 }
 
-// The removal of a server is its last event. Neither the end of its connection nor pending changes
-// are reported.
+// The removal of a server is its last event. Neither the end of its connection nor pending changes are reported.
 func TestRemovalIsTheLastEvent(t *testing.T) {
 	for range 20 { // the goroutine of the server finds both ends, in any order
 		synctest.Test(t, func(t *testing.T) {
@@ -184,11 +180,8 @@ func TestListeningIsBounded(t *testing.T) {
 			l.tell(t, "tools")
 			time.Sleep(10 * time.Millisecond)
 		}
-		if n := len(e.take()); n < 5 || n > 11 {
-			t.Errorf("got %d events in 10 s, want at most one a second", n)
-		}
-		if n := l.count("tools/list") - 1; n < 5 || n > 11 {
-			t.Errorf("got %d lists in 10 s after that of the opening, want at most one a second", n)
+		for what, n := range map[string]int{"events": len(e.take()), "lists after that of the opening": l.count("tools/list") - 1} {
+			check.That(t, n >= 5 && n <= 11, "got %d %s in 10 s, want at most one a second", n, what)
 		}
 	})
 }

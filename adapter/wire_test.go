@@ -77,8 +77,7 @@ func TestResultsThatBreakTheRules(t *testing.T) {
 	} {
 		ts := open(t, nil, Server{Name: "s", Transport: scripted(t, map[string]string{"tools/list": list, "tools/call": result})})
 		r := callTool(t, ts, "x", "")
-		if r.Text != want || r.Fatal() != nil || r.IsError != strings.HasPrefix(want, "Error") {
-			t.Errorf("%s: got %q, %v, want %q", result, r.Text, r.Err, want)
-		}
+		check.That(t, r.Text == want && r.Fatal() == nil && r.IsError == strings.HasPrefix(want, "Error"),
+			"%s: got %q, %v, want %q", result, r.Text, r.Err, want)
 	}
 }

@@ -105,8 +105,7 @@ func TestServersHaveBudgetsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// The unspent part of a reservation is free for other requests. The host counts
-// the spent part, or it is estimated.
+// The unspent part of a reservation is free for other requests. The host counts the spent part, or it is estimated.
 func TestReservationsAreSettled(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -131,13 +130,11 @@ func TestReservationsAreSettled(t *testing.T) {
 			var r record
 			s := h.sampler(t, &Options{Audit: func(_ context.Context, record *Record) { r = *record.all }})
 			_ = ask(t, s, hi) // some fail
-			if got := r.InputTokens + r.OutputTokens; got != tt.used || r.Estimated != tt.estimated {
-				t.Errorf("got %d tokens, estimated %t, want %d, %t", got, r.Estimated, tt.used, tt.estimated)
-			}
+			check.Equal(t, "tokens", r.InputTokens+r.OutputTokens, tt.used)
+			check.Equal(t, "estimated", r.Estimated, tt.estimated)
 			c := s.governor.allServers.charges[0]
-			if c.open || c.reserved != (usage{}) || c.spent.tokens() != tt.used {
-				t.Errorf("got the charge %+v, want %d tokens and nothing reserved", c, tt.used)
-			}
+			check.That(t, !c.open && c.reserved == (usage{}) && c.spent.tokens() == tt.used,
+				"got the charge %+v, want %d tokens and nothing reserved", c, tt.used)
 		})
 	}
 }
@@ -167,9 +164,8 @@ func TestSecondChanceIsCharged(t *testing.T) {
 		})
 		s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Tokens: tt.tokens}, Share: 1}})
 		check.Text(t, ask(t, s, params), "", tt.name)
-		if used := s.governor.allServers.charges[0].spent.tokens(); h.Asked() != tt.asked || used != tt.used {
-			t.Errorf("%s: asked %d times for %d tokens, want %d, %d", tt.name, h.Asked(), used, tt.asked, tt.used)
-		}
+		h.wantAsked(t, tt.asked)
+		check.Equal(t, tt.name+": tokens", s.governor.allServers.charges[0].spent.tokens(), tt.used)
 	}
 }
 

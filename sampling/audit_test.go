@@ -60,9 +60,8 @@ func TestAudit(t *testing.T) {
 			check.Same(t, "record", records[0], tt.want, volatile)
 			raw := asJSON(records[0])
 			check.That(t, !strings.Contains(raw, "secret") && !strings.Contains(raw, "Hello"), "got the contents: %s", raw)
-			if len(records[0].RequestHash) != 64 || (len(records[0].ReplyHash) == 64) != (tt.want.Outcome == outcomeAnswered) {
-				t.Errorf("got hashes %q and %q", records[0].RequestHash, records[0].ReplyHash)
-			}
+			check.That(t, len(records[0].RequestHash) == 64 && (len(records[0].ReplyHash) == 64) == (tt.want.Outcome == outcomeAnswered),
+				"got hashes %q and %q", records[0].RequestHash, records[0].ReplyHash)
 		})
 	}
 }
@@ -81,9 +80,8 @@ func TestAuditOfTimes(t *testing.T) {
 		})
 		start := time.Now()
 		answered(t, s, hi)
-		if !r.Time.Equal(start) || r.Waiting != 0 || r.Reviewing != 2*time.Second || r.Asking != 3*time.Second {
-			t.Errorf("got %v, waiting %v, reviewing %v, asking %v, want %v, 0, 2s, 3s", r.Time, r.Waiting, r.Reviewing, r.Asking, start)
-		}
+		check.That(t, r.Time.Equal(start) && r.Waiting == 0 && r.Reviewing == 2*time.Second && r.Asking == 3*time.Second,
+			"got %v, waiting %v, reviewing %v, asking %v, want %v, 0, 2s, 3s", r.Time, r.Waiting, r.Reviewing, r.Asking, start)
 	})
 }
 

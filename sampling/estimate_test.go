@@ -89,9 +89,8 @@ func TestLostRequestsLeaveTheRest(t *testing.T) {
 		err := ask(t, s.ForServer("evil"), long)
 		if errors.Is(err, mcp.ErrRejected) {
 			wantRefusal(t, err, kindBudget)
-			if used := s.governor.allServers.charges[0].spent; lost < 1 || used.Input != 400_032/4 || used.Output != 100 || !used.Estimated {
-				t.Errorf("got %+v for each of %d, want the estimated input and the longest reply", used, lost)
-			}
+			check.Equal(t, "for each that was lost", s.governor.allServers.charges[0].spent, usage{Input: 400_032 / 4, Output: 100, Estimated: true})
+			check.That(t, lost > 0, "got none lost")
 			break
 		}
 	}
@@ -117,9 +116,8 @@ func TestStopSequenceIsCounted(t *testing.T) {
 		shown := ""
 		s := h.sampler(t, &Options{OnText: func(_ context.Context, _ *Request, piece string) { shown += piece }})
 		got := answered(t, s, params)
-		if text := got.Content[0].(*mcp.TextContent).Text; text != "so " || shown != "so " || got.StopReason != "stopSequence" {
-			t.Errorf("got %q, shown %q, stopped for %s, want the text before the stop sequence", text, shown, got.StopReason)
-		}
+		texts := []string{got.Content[0].(*mcp.TextContent).Text, shown, got.StopReason}
+		check.Same(t, "text, shown, stopped for", texts, []string{"so ", "so ", "stopSequence"})
 		check.Equal(t, usage, s.governor.allServers.charges[0].spent, want)
 	}
 }
@@ -222,15 +220,13 @@ func TestAccountRefuses(t *testing.T) {
 	wantRefusal(t, ask(&purse{tokens: 133, micro: 1000}), kindCost)
 	h.wantAsked(t, 0)
 	cheap := &purse{tokens: 1000, micro: 14} // enough for the cheaper model
-	if err := ask(cheap); err != nil || cheap.reserved[0].Model != "gpt-4.1-nano" {
-		t.Errorf("got %v after %+v, want an answer of gpt-4.1-nano", err, cheap.reserved)
-	}
+	check.Must(t, ask(cheap))
+	check.Equal(t, "model", cheap.reserved[0].Model, "gpt-4.1-nano")
 	check.NoError(t, ask(&purse{tokens: 1000, micro: 1000}), "an answer: the refused ones take no place")
 	full := &purse{tokens: 1000, micro: 1000}
 	wantRefusal(t, ask(full), kindBudget)
-	if full.tokens != 1000 || len(full.settled) != 1 {
-		t.Errorf("got %d tokens left after %d settlements, want all 1000 after one", full.tokens, len(full.settled))
-	}
+	check.That(t, full.tokens == 1000 && len(full.settled) == 1,
+		"got %d tokens left after %d settlements, want all 1000 after one", full.tokens, len(full.settled))
 	s = h.sampler(t, nil) // without prices
 	wantRefusal(t, ask(&purse{tokens: 133}), kindBudget)
 }

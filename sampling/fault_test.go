@@ -27,9 +27,8 @@ func echo(r *http.Request) string {
 	return fmt.Sprintf("%s with %s at https://tenant:%s@%s%s?key=%s", r.Method, r.Header.Get("Authorization"), urlSecret, r.Host, r.URL.Path, urlSecret)
 }
 
-// TestFaults makes the host fail in every way, with a whole reply and with a
-// stream. Each failure is a clear error within its bound. The server learns
-// neither the host's organisation nor the key, and the log has no secret.
+// TestFaults makes the host fail in every way, with a whole reply and with a stream. Each failure is a clear error
+// within its bound. The server learns neither the host's organisation nor the key, and the log has no secret.
 func TestFaults(t *testing.T) {
 	failing := func(status int, header, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -114,17 +113,15 @@ func checkFault(t *testing.T, fault http.HandlerFunc, streaming bool, data strin
 	check.That(t, time.Since(start) <= within, "the error came after %v, want %v at most", time.Since(start), within)
 	wantRPC(t, err, mcp.CodeInternalError, data)
 	h.wantAsked(t, asked)
-	if n, most := read.bytes.Load(), int64(32<<20+1<<16); n > most {
-		t.Errorf("read %d bytes, want %d at most", n, most)
-	}
+	const most = 32<<20 + 1<<16
+	check.That(t, read.bytes.Load() <= most, "read %d bytes, want %d at most", read.bytes.Load(), most)
 	rpc, _ := errors.AsType[*mcp.RPCError](err)
 	wire := asJSON(rpc)
 	for _, secret := range []string{testKey, urlSecret, "llm.example", "Bearer"} {
 		check.That(t, !strings.Contains(wire, secret), "the server would see %q in %s", secret, wire)
 	}
-	if text := log.String(); strings.Contains(text, testKey) || strings.Contains(text, urlSecret) || !strings.Contains(text, "level=WARN") {
-		t.Errorf("the log tells a secret, or nothing: %s", text)
-	}
+	told := strings.Contains(log.String(), testKey) || strings.Contains(log.String(), urlSecret)
+	check.That(t, !told && strings.Contains(log.String(), "level=WARN"), "the log tells a secret, or nothing: %s", &log)
 }
 
 // meter counts the bytes read from replies.

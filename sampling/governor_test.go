@@ -153,8 +153,7 @@ func TestShareOfAServer(t *testing.T) {
 				}
 			}
 		}
-		if answered["first"] != tt.first || answered["next"] != tt.next {
-			t.Errorf("%s: got %v, want %d and %d", tt.name, answered, tt.first, tt.next)
-		}
+		check.That(t, answered["first"] == tt.first && answered["next"] == tt.next,
+			"%s: got %v, want %d and %d", tt.name, answered, tt.first, tt.next)
 	}
 }

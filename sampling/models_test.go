@@ -61,13 +61,10 @@ func TestModelChoice(t *testing.T) {
 	nan := math.NaN()
 	p := question(t, hi)
 	p.ModelPreferences = &mcp.ModelPreferences{CostPriority: &nan}
-	if got, err := choose(catalogue(), "gpt-5", p); err != nil || got.model.ID != "gpt-5" {
-		t.Errorf("NaN: got %s, %v, want the default", got.model.ID, err)
-	}
+	got, err := choose(catalogue(), "gpt-5", p)
+	check.That(t, err == nil && got.model.ID == "gpt-5", "NaN: got %+v, %v, want the default", got, err)
 	both := `{"maxTokens":10,"messages":[{"role":"user","content":[{"type":"audio","data":"AAAA","mimeType":"audio/wav"},{"type":"image","data":"AAAA","mimeType":"image/png"}]}]}`
-	if got, err := choose(catalogue(), "gpt-5", question(t, both)); err == nil {
-		t.Errorf("image and sound: got %s, want an error", got.model.ID)
-	}
+	check.Fails(t, check.Err(choose(catalogue(), "gpt-5", question(t, both))), "image and sound")
 }
 
 // An unknown value of a model never counts in its favour.
@@ -90,18 +87,15 @@ func TestChosenModelIsAsked(t *testing.T) {
 		Audit:  func(_ context.Context, r *Record) { record = *r.all },
 	})
 	answered(t, s, cheap)
-	if !strings.Contains(h.Last(), `"model":"gpt-5-mini"`) || seen != "gpt-5-mini" || record.Model != "gpt-5-mini" {
-		t.Errorf("asked %s, the reviewer saw %s, the record has %s, want gpt-5-mini", h.Last(), seen, record.Model)
-	}
-	if !strings.Contains(reason, "cost 1") || record.Reason != reason {
-		t.Errorf("the reviewer was told %q, the record has %q, want the priority of the cost", reason, record.Reason)
-	}
+	check.That(t, strings.Contains(h.Last(), `"model":"gpt-5-mini"`) && seen == "gpt-5-mini" && record.Model == "gpt-5-mini",
+		"asked %s, the reviewer saw %s, the record has %s, want gpt-5-mini", h.Last(), seen, record.Model)
+	check.That(t, strings.Contains(reason, "cost 1") && record.Reason == reason,
+		"the reviewer was told %q, the record has %q, want the priority of the cost", reason, record.Reason)
 	answered(t, s, hi)
 	check.Contains(t, "the model's own bound of a reply", h.Last(), `"max_completion_tokens":50`)
 }
 
-// A request without a number of tokens, or with too many, gets the limit before
-// a model with enough room is chosen.
+// A request without a number of tokens, or with too many, gets the limit before a model with enough room is chosen.
 func TestRoomForTheReply(t *testing.T) {
 	for maxTokens, want := range map[string]string{"0": `"large"`, "1000000000": `"large"`, "100": `"small"`} {
 		h := newHost(t, answering(plainAnswer))

@@ -80,9 +80,8 @@ func TestModes(t *testing.T) {
 			}})
 			_, during := s.CreateMessage(inCall(t.Context(), "1"), question(t, hi))
 			_, outside := s.CreateMessage(t.Context(), question(t, hi))
-			if (during == nil) != tt.during || (outside == nil) != tt.outside {
-				t.Errorf("got %v during a call, %v outside, want allowed: %t, %t", during, outside, tt.during, tt.outside)
-			}
+			check.That(t, (during == nil) == tt.during && (outside == nil) == tt.outside,
+				"got %v during a call, %v outside, want allowed: %t, %t", during, outside, tt.during, tt.outside)
 			for _, err := range []error{during, outside} {
 				if err != nil {
 					wantRefusal(t, err, kindPolicy)
@@ -93,8 +92,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// A server's policy depends on the host's name for it. A server without such a
-// name gets no policy of another server.
+// A server's policy depends on the host's name for it. A server without such a name gets no policy of another server.
 func TestServers(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{
@@ -188,7 +186,6 @@ func TestMemoryIsBounded(t *testing.T) {
 	for i := range 2 * maxRemembered {
 		m.remember(decisionScope{server: fmt.Sprint(i)}, ModeDeny)
 	}
-	if len(m.decision) != maxRemembered || m.recall(decisionScope{server: "0"}) != ModeDeny {
-		t.Errorf("got %d decisions, want the first %d", len(m.decision), maxRemembered)
-	}
+	check.That(t, len(m.decision) == maxRemembered && m.recall(decisionScope{server: "0"}) == ModeDeny,
+		"got %d decisions, want the first %d", len(m.decision), maxRemembered)
 }

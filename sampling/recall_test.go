@@ -45,14 +45,12 @@ func TestRecallIsOfOneServer(t *testing.T) {
 		s := h.sampler(t, &Options{Host: "moonshot"})
 		answered(t, tt.first(s), head+user+`]}`)
 		answered(t, tt.second(s), head+tt.history+tail)
-		if strings.Contains(h.Last(), "Secret of clinic.") != tt.found {
-			t.Errorf("%s: got %s, want the reasoning in it: %t", tt.name, h.Last(), tt.found)
-		}
+		check.That(t, strings.Contains(h.Last(), "Secret of clinic.") == tt.found,
+			"%s: got %s, want the reasoning in it: %t", tt.name, h.Last(), tt.found)
 	}
 }
 
-// Servers without a host's name are told apart by their connections, since two
-// servers can use the same name.
+// Servers without a host's name are told apart by their connections, since two servers can use the same name.
 func TestRecallOfServersWithoutNames(t *testing.T) {
 	s := newHost(t, answering(plainAnswer)).sampler(t, nil)
 	first, second := connect(t, "2025-11-25", s), connect(t, "2025-11-25", s)
@@ -71,21 +69,18 @@ func TestRecallIsBounded(t *testing.T) {
 			t.Fatal("a memory that is in use was forgotten")
 		}
 	}
-	if len(r.memories) != maxServers || len(r.order) != maxServers {
-		t.Errorf("got %d memories, %d in order, want %d", len(r.memories), len(r.order), maxServers)
-	}
+	check.That(t, len(r.memories) == maxServers && len(r.order) == maxServers,
+		"got %d memories, %d in order, want %d", len(r.memories), len(r.order), maxServers)
 }
 
-// Two servers have conversations with the same ids at the same time: in each
-// the host gets its own thoughts back.
+// Two servers have conversations with the same ids at the same time: in each the host gets its own thoughts back.
 func TestRecallAtOnce(t *testing.T) {
 	h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
 		var asked struct{ Messages []thought }
 		check.NoError(t, json.NewDecoder(r.Body).Decode(&asked))
 		for _, m := range asked.Messages[1:] {
-			if m.Role == "assistant" && m.Reasoning != "of "+asked.Messages[0].Content {
-				t.Errorf("%q was sent the thought %q", asked.Messages[0].Content, m.Reasoning)
-			}
+			check.That(t, m.Role != "assistant" || m.Reasoning == "of "+asked.Messages[0].Content,
+				"%q was sent the thought %q", asked.Messages[0].Content, m.Reasoning)
 		}
 		answering(fmt.Sprintf(`{"choices":[{"message":{"reasoning_content":%q,"tool_calls":[`+
 			`{"id":"functions.f:0","function":{"name":"f","arguments":"{}"}}]}}]}`, "of "+asked.Messages[0].Content))(w, r)

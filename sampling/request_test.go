@@ -80,8 +80,7 @@ func TestMetadata(t *testing.T) {
 	check.Equal(t, "keys", len(metadata(encodeJSON(all), many)), maxMetadata)
 }
 
-// Gemini's extra data of a call comes back to it through the server, even if
-// another process made the call.
+// Gemini's extra data of a call comes back to it through the server, even if another process made the call.
 func TestHostExtraTravelsWithTheServer(t *testing.T) {
 	const made = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s<g"}}}]}}]}`
 	asking := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"tools":[{"name":"f"}]}`
@@ -116,9 +115,8 @@ func TestMetadataOfHosts(t *testing.T) {
 		{"compatible", nil, ""},
 	} {
 		_, err := New(openai.DefaultConfig(testKey), "m", &Options{Host: tt.host, Extra: tt.extra, Metadata: []string{"user"}})
-		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s with %s: got %v, want an error with %q", tt.host, tt.extra, err, tt.want)
-		}
+		check.That(t, (err == nil) == (tt.want == "") && (err == nil || strings.Contains(err.Error(), tt.want)),
+			"%s with %s: got %v, want an error with %q", tt.host, tt.extra, err, tt.want)
 	}
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{Extra: stored, Metadata: []string{"user"}})

@@ -125,9 +125,8 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 			continue
 		}
 		wantRPC(t, err, mcp.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
-		if got != nil || record.Outcome != outcomeFailed || !strings.Contains(log.String(), tt.want) {
-			t.Errorf("%s: got %+v, %s, log %s, want it failed for %q", tt.name, got, record.Outcome, log.String(), tt.want)
-		}
+		check.That(t, got == nil && record.Outcome == outcomeFailed && strings.Contains(log.String(), tt.want),
+			"%s: got %+v, %s, log %s, want it failed for %q", tt.name, got, record.Outcome, log.String(), tt.want)
 	}
 }
 
@@ -168,9 +167,8 @@ func TestReviewLater(t *testing.T) {
 	equalJSON(t, h.Last(), `{"model":"gpt-4.1-mini","max_completion_tokens":5,"stream":false,"messages":[{"role":"user","content":"Hi"}]}`)
 	check.Same(t, "outcomes", outcomes, []string{"waiting", "waiting", "answered"})
 	reply := h.sampler(t, &Options{Review: &Review{Reply: func(context.Context, *Request, *mcp.CreateMessageResult) error { return mcp.ErrAnswerLater }}})
-	if _, err := reply.CreateMessage(t.Context(), p); !errors.Is(err, mcp.ErrRejected) || errors.Is(err, mcp.ErrAnswerLater) {
-		t.Errorf("got %v for a reply that waits, want a refusal", err)
-	}
+	_, err = reply.CreateMessage(t.Context(), p)
+	check.That(t, errors.Is(err, mcp.ErrRejected) && !errors.Is(err, mcp.ErrAnswerLater), "got %v for a reply that waits, want a refusal", err)
 }
 
 // An approval does not overrule the host's policy and limits.

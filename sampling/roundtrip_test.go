@@ -122,12 +122,10 @@ func (c *conversation) checkWire(t *testing.T, w *chatWire) {
 		}
 		for k, call := range calls {
 			want, result := c.turns[turn][k], w.Messages[i+1+k]
-			if names[call.Function.Name] != want.name || compacted(call.Function.Arguments) != compacted(want.args) {
-				t.Errorf("turn %d, call %d: got %s(%s), want %s(%s)", turn, k, call.Function.Name, call.Function.Arguments, want.name, want.args)
-			}
-			if result.Role != "tool" || result.ToolCallID != call.ID || result.Content != want.text {
-				t.Errorf("turn %d, call %d: got the result %+v, want %q for %q", turn, k, result, want.text, call.ID)
-			}
+			check.That(t, names[call.Function.Name] == want.name && compacted(call.Function.Arguments) == compacted(want.args),
+				"turn %d, call %d: got %s(%s), want %s(%s)", turn, k, call.Function.Name, call.Function.Arguments, want.name, want.args)
+			check.That(t, result.Role == "tool" && result.ToolCallID == call.ID && result.Content == want.text,
+				"turn %d, call %d: got the result %+v, want %q for %q", turn, k, result, want.text, call.ID)
 		}
 		turn++
 	}
@@ -169,9 +167,8 @@ func (c *conversation) reply(w *chatWire, names map[string]string) (string, []ma
 	return string(raw), calls
 }
 
-// TestRoundTrip lets random conversations go back and forth between a server
-// and every kind of host. With any ids and any names of tools, calls and
-// results stay together, in order, with their arguments.
+// TestRoundTrip lets random conversations go back and forth between a server and every kind of host. With any ids and
+// any names of tools, calls and results stay together, in order, with their arguments.
 func TestRoundTrip(t *testing.T) {
 	for _, kind := range chat.Hosts() {
 		t.Run(kind, func(t *testing.T) {
@@ -233,9 +230,8 @@ func (c *conversation) checkResult(t *testing.T, blocks []mcp.Content, calls []m
 			t.Errorf("got more uses than the %d calls", n)
 			return
 		}
-		if use.Name != calls[n].name || compacted(string(use.Input)) != compacted(calls[n].args) {
-			t.Errorf("use %d: got %s(%s), want %s(%s)", n, use.Name, use.Input, calls[n].name, calls[n].args)
-		}
+		check.That(t, use.Name == calls[n].name && compacted(string(use.Input)) == compacted(calls[n].args),
+			"use %d: got %s(%s), want %s(%s)", n, use.Name, use.Input, calls[n].name, calls[n].args)
 		check.That(t, use.ID != "" && !c.ids[use.ID], "use %d has the id %q, which is empty or taken", n, use.ID)
 		c.ids[use.ID] = true
 		n++
@@ -243,8 +239,7 @@ func (c *conversation) checkResult(t *testing.T, blocks []mcp.Content, calls []m
 	check.That(t, n == len(calls), "got %d uses of %d calls", n, len(calls))
 }
 
-// spoil breaks the order of a conversation with tool uses, in a random way, and
-// returns the name of that way.
+// spoil breaks the order of a conversation with tool uses, in a random way, and returns the name of that way.
 func (c *conversation) spoil() string {
 	m := c.params.Messages
 	at := 0 // index of a message with results
@@ -282,8 +277,7 @@ func (c *conversation) spoil() string {
 	return way.name
 }
 
-// TestInvalidSequences breaks random conversations. Neither the reviewer nor
-// the model is asked then.
+// TestInvalidSequences breaks random conversations. Neither the reviewer nor the model is asked then.
 func TestInvalidSequences(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Requests: 1}}, Review: noReview(t)})

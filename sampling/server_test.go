@@ -53,8 +53,7 @@ func poemPlease() *sdk.CreateMessageParams {
 	return &sdk.CreateMessageParams{MaxTokens: 10, SystemPrompt: "Rhyme.", Messages: messages}
 }
 
-// Each call has its own budget without help of the host, even if calls of two
-// clients have the same ids.
+// Each call has its own budget without help of the host, even if calls of two clients have the same ids.
 func TestBudgetOfACallByItsOrigin(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
@@ -77,9 +76,8 @@ func TestBudgetOfACallByItsOrigin(t *testing.T) {
 			check.That(t, len(s.governor.calls) == 4, "got accounts of %d calls, want 4", len(s.governor.calls))
 
 			s = h.sampler(t, &Options{Limits: Limits{PerCall: Budget{Requests: 1}}})
-			if got, err := connect(t, revision, s).CallTool(t.Context(), "poems", nil); err == nil && !got.IsError {
-				t.Errorf("got %+v, want the second request of the call refused", got)
-			}
+			got, err := connect(t, revision, s).CallTool(t.Context(), "poems", nil)
+			check.That(t, err != nil || got.IsError, "got %+v, want the second request of the call refused", got)
 		})
 	}
 }
@@ -122,9 +120,8 @@ func TestServerOfTheOfficialSDK(t *testing.T) {
 			check.Equal(t, "", got.Text(), `gpt-4.1-2025-04-14 says "Hello" and stops for endTurn`)
 			equalJSON(t, h.Last(), `{"model":"gpt-4.1","max_completion_tokens":10,"stream":false,
 				"messages":[{"role":"system","content":"Rhyme."},{"role":"user","content":"A poem, please"}]}`)
-			if origin.Server.Info.Name != "poet" || origin.Call == nil || origin.Call.Name != "poem" {
-				t.Errorf("the reviewer was told of %+v in %+v, want poet in poem", origin.Server.Info, origin.Call)
-			}
+			check.That(t, origin.Server.Info.Name == "poet" && origin.Call != nil && origin.Call.Name == "poem",
+				"the reviewer was told of %+v in %+v, want poet in poem", origin.Server.Info, origin.Call)
 		})
 	}
 }
@@ -139,8 +136,7 @@ func TestRefusalReachesTheServer(t *testing.T) {
 	if err == nil {
 		text = got.Text()
 	}
-	if !strings.Contains(text, "the request was not approved") || strings.Contains(text, testKey) {
-		t.Errorf("the server learned %q, want that the request was not approved", text)
-	}
+	check.That(t, strings.Contains(text, "the request was not approved") && !strings.Contains(text, testKey),
+		"the server learned %q, want that the request was not approved", text)
 	h.wantAsked(t, 0)
 }

@@ -82,8 +82,7 @@ func TestToolsThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A short schema can become long if its references are resolved. The limits
-// hold for the model's schema.
+// A short schema can become long if its references are resolved. The limits hold for the model's schema.
 func TestToolsThatGrow(t *testing.T) {
 	var defs []string
 	for i := range 8 {

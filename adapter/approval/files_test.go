@@ -184,13 +184,11 @@ func TestFilesBehindLinks(t *testing.T) {
 	path := pathOf(t, kept, key)
 	other := filepath.Join(dir, "file")
 	check.Must(t, errors.Join(os.Rename(path, other), os.Symlink(other, path)))
-	if _, found, err := kept.Recall(t.Context(), key); found || err == nil {
-		t.Errorf("got %t, %v from a file behind a link", found, err)
-	}
+	_, found, err := kept.Recall(t.Context(), key)
+	check.That(t, !found && err != nil, "got %t, %v from a file behind a link", found, err)
 	check.Must(t, kept.Remember(t.Context(), key, Decision{}))
-	if f, err := readDecision(other); err != nil || !f.Allow {
-		t.Errorf("got %+v, %v, want the file behind the link unchanged", f, err)
-	}
+	f, err := readDecision(other)
+	check.That(t, err == nil && f.Allow, "got %+v, %v, want the file behind the link unchanged", f, err)
 	wantRecall(t, kept, key, "denied") // the later decision, instead of the link
 }
 

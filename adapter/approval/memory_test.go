@@ -18,7 +18,6 @@ func TestMemory(t *testing.T) {
 		d, found, err := s.Recall(t.Context(), sameTool("s", tool))
 		check.That(t, d.Allow == allowed && found && err == nil, "%s: got %v, %t, %v, want the latest decision", tool, d, found, err)
 	}
-	if err := s.Forget(t.Context(), "", "s"); err != nil || len(s.decisions) != 0 {
-		t.Errorf("got %v, and %d decisions", err, len(s.decisions))
-	}
+	check.NoError(t, s.Forget(t.Context(), "", "s"))
+	check.Equal(t, "decisions", len(s.decisions), 0)
 }

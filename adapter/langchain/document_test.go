@@ -77,21 +77,19 @@ func TestLoad(t *testing.T) {
 		{Metadata: map[string]any{"source": "a:3", "uri": "a:3", "mime_type": "image/png", "data": []byte{0x89, 'P'}}},
 	}
 	check.Same(t, "documents", got, want)
-	if got, err := (&Loader{Client: client, URIs: []string{"a:2"}}).Load(t.Context()); err != nil || len(got) != 1 || got[0].PageContent != `{"a":1}` {
-		t.Errorf("got %v, %v, want the resource that was named", got, err)
-	}
+	got, err = (&Loader{Client: client, URIs: []string{"a:2"}}).Load(t.Context())
+	check.Must(t, err)
+	check.Same(t, "the resource that was named", got, want[1:2])
 }
 
 func TestLoadAndSplit(t *testing.T) {
 	got, err := (&Loader{Client: three(t)}).LoadAndSplit(t.Context(), wordsSplitter(10))
 	check.Must(t, err)
-	if len(got) != 4 || got[0].Metadata["source"] != "a:1" || got[3].PageContent != `{"a":1}` {
-		t.Errorf("got %v, want three pieces of the first and one of the second", got)
-	}
+	check.That(t, len(got) == 4 && got[0].Metadata["source"] == "a:1" && got[3].PageContent == `{"a":1}`,
+		"got %v, want three pieces of the first and one of the second", got)
 	theirs := textsplitter.NewRecursiveCharacter(textsplitter.WithChunkSize(60), textsplitter.WithChunkOverlap(0))
-	if got, err := (&Loader{Client: three(t)}).LoadAndSplit(t.Context(), theirs); err != nil || len(got) != 4 {
-		t.Errorf("got %v, %v, want three pieces and one from langchaingo's splitter", got, err)
-	}
+	got, err = (&Loader{Client: three(t)}).LoadAndSplit(t.Context(), theirs)
+	check.That(t, err == nil && len(got) == 4, "got %v, %v, want three pieces and one from langchaingo's splitter", got, err)
 	check.Text(t, check.Err((&Loader{Client: three(t)}).LoadAndSplit(t.Context(), wordsSplitter(0))), `split resource "a:1": no words`)
 }
 
@@ -111,7 +109,6 @@ func TestLoadIsBounded(t *testing.T) {
 
 func TestTextThatIsNone(t *testing.T) {
 	got := Documents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "u", MIMEType: "text/plain", Blob: []byte{0xff}}, {URI: "v", Blob: []byte{}}}})
-	if got[0].PageContent != "" || got[0].Metadata["data"] == nil || got[1].Metadata["data"] == nil {
-		t.Errorf("got %v, want bytes that are not text kept as they are", got)
-	}
+	check.That(t, got[0].PageContent == "" && got[0].Metadata["data"] != nil && got[1].Metadata["data"] != nil,
+		"got %v, want bytes that are not text kept as they are", got)
 }

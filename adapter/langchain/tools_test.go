@@ -61,8 +61,7 @@ func call(name, arguments string) llms.ToolCall {
 	return llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}}
 }
 
-// thermometers are the tools of two servers of the official SDK, which have one name. A third server
-// cannot be reached.
+// thermometers are the tools of two servers of the official SDK, which have one name. A third server cannot be reached.
 func thermometers(t *testing.T) *adapter.Toolset {
 	t.Helper()
 	server := func(name, city, degrees string) adapter.Server {
@@ -153,9 +152,7 @@ func TestSource(t *testing.T) {
 		r := catalog.Call(t.Context(), call(tt.name, tt.input))
 		check.That(t, r.Text == tt.want && r.Fatal() == nil, "%s %s: got %q, want %q", tt.name, tt.input, r.Text, tt.want)
 	}
-	if tool, err := catalog.LookupStored("langchain", "my calculator", ""); err != nil || tool.Server() != "langchain" {
-		t.Errorf("got %v, %v, want the tool by its label", tool, err)
-	}
+	check.NoError(t, check.Err(catalog.LookupStored("langchain", "my calculator", "")), "the tool by its label")
 	for want, tool := range map[string]tools.Tool{"langchain: tool 0 is nil": nil, "langchain: function has no name": calculator{}} {
 		func() {
 			defer func() { check.Equal(t, "panic", recover(), any(want)) }()

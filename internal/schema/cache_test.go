@@ -37,9 +37,8 @@ func TestCacheIsBounded(t *testing.T) {
 	for i := range maxCached + 10 {
 		c.entry(fmt.Appendf(nil, `{"const":%d}`, i))
 	}
-	if got := c.recent.Len(); got != maxCached || len(c.entries) != got {
-		t.Errorf("got %d entries (%d keys), want %d", got, len(c.entries), maxCached)
-	}
+	check.Equal(t, "entries", c.recent.Len(), maxCached)
+	check.Equal(t, "keys", len(c.entries), maxCached)
 	large := strings.Repeat(" ", MaxSize-20)
 	for i := range 100 {
 		c.entry(fmt.Appendf(nil, `%s{"const":%d}`, large, i))

@@ -78,8 +78,7 @@ func FuzzPlainly(f *testing.F) {
 		}
 		check.NoError(t, s.Validate([]byte(value)), schema, "takes", value)
 		var before, after any
-		if json.Unmarshal([]byte(value), &before) != nil || json.Unmarshal(got, &after) != nil || !reflect.DeepEqual(before, after) {
-			t.Errorf("%s became %s", value, got)
-		}
+		check.That(t, json.Unmarshal([]byte(value), &before) == nil && json.Unmarshal(got, &after) == nil && reflect.DeepEqual(before, after),
+			"%s became %s", value, got)
 	})
 }

@@ -39,18 +39,16 @@ func TestRepairIsBounded(t *testing.T) {
 	r.value(s.Root(), map[string]any{"v": "3"})
 	check.That(t, r.left <= 0, "got %d steps left, want the schema to use them up", r.left)
 	loop := schemaOf(t, `{"type":"object","properties":{"v":{"$ref":"#/properties/v"},"n":{"type":"integer"}}}`)
-	if got, err := loop.Arguments(`{"v":1,"n":"2"}`, false); err != nil || string(got) != `{"n":2,"v":1}` {
-		t.Errorf("got %s, %v, want the loop passed over", got, err)
-	}
+	got, err := loop.Arguments(`{"v":1,"n":"2"}`, false)
+	check.That(t, err == nil && string(got) == `{"n":2,"v":1}`, "got %s, %v, want the loop passed over", got, err)
 }
 
 // The search through values and patterns has a bound.
 func TestRepairIsBoundedByWhatItCompares(t *testing.T) {
 	s := schemaOf(t, `{"properties":{"v":{"items":{"anyOf":[{"enum":[`+many(20_000, `"n%d"`)+`]},{"type":"integer"}]}}}}`)
 	check.Text(t, check.Err(s.Arguments(`{"v":[`+many(5000, `"x"`)+`,"3"]}`, false)), "")
-	if got, err := s.Arguments(`{"v":["n19999","3"]}`, false); err != nil || string(got) != `{"v":["n19999",3]}` {
-		t.Errorf("got %s, %v, want a short list repaired", got, err)
-	}
+	got, err := s.Arguments(`{"v":["n19999","3"]}`, false)
+	check.That(t, err == nil && string(got) == `{"v":["n19999",3]}`, "got %s, %v, want a short list repaired", got, err)
 
 	for _, tt := range []struct {
 		schema string
@@ -73,9 +71,8 @@ func TestArgumentsDoNotChangeWhatTheyReadFrom(t *testing.T) {
 	args := map[string]any{"city": "Rome", "days": "3", "place": map[string]any{"lat": "1"}, "tags": []any{json.Number("1")}}
 	s := schemaOf(t, `{"type":"object","required":["city"],"properties":{"city":{"type":"string"},"days":{"type":"integer"},"place":{"type":"object","properties":{"lat":{"type":"number"}}},"tags":{"type":"array","items":{"type":"string"}}}}`)
 	check.Must(t, check.Err(s.fit(args)))
-	if args["days"] != "3" || args["place"].(map[string]any)["lat"] != "1" || args["tags"].([]any)[0] != json.Number("1") {
-		t.Errorf("got %v, want it untouched", args)
-	}
+	check.That(t, args["days"] == "3" && args["place"].(map[string]any)["lat"] == "1" && args["tags"].([]any)[0] == json.Number("1"),
+		"got %v, want it untouched", args)
 }
 
 // The walk through recursive subschemas has a bound, for any form of recursion.
@@ -87,9 +84,8 @@ func TestRepairOfEndlessSchemasIsBounded(t *testing.T) {
 	} {
 		r := newRepair(schemaOf(t, s).Root())
 		got := r.value(r.doc.Root, map[string]any{"n": "3", "m": "x"})
-		if r.nested != 0 || r.left == maxRepairs {
-			t.Errorf("%s: got %d levels and %d subschemas left, want all levels left again", s, r.nested, r.left)
-		}
+		check.That(t, r.nested == 0 && r.left != maxRepairs,
+			"%s: got %d levels and %d subschemas left, want all levels left again", s, r.nested, r.left)
 		check.That(t, got != nil, "%s: got nothing, want a value", s)
 	}
 }
@@ -125,9 +121,7 @@ func TestUnaliasingTakesSteps(t *testing.T) {
 		u := unaliaser{newRepair(root), rewrite.Aliases(root)}
 		out := u.value([]any{root}, v, schema.MaxDepth).(map[string]any)
 		check.That(t, u.doc.Left <= 0, "%s: got %d steps left of %d, want all taken", name, u.doc.Left, maxCompared)
-		if got, want := sizeOfValue(out["v"]), sizeOfValue(v.(map[string]any)["v"]); got != want {
-			t.Errorf("%s: got %d members or items, want all %d", name, got, want)
-		}
+		check.Equal(t, name+": members or items", sizeOfValue(out["v"]), sizeOfValue(v.(map[string]any)["v"]))
 		_, ok := out["a b"]
 		check.That(t, ok, "%s: got %v, want the name of the member of the root", name, out)
 	}
@@ -159,9 +153,7 @@ func TestMembersTakeSteps(t *testing.T) {
 		check.Must(t, err)
 		root := map[string]any{tt.keyword: slices.Repeat([]any{part}, n)}
 		r := newRepair(root)
-		if got := sizeOfValue(r.value(root, tt.value)); got != n {
-			t.Errorf("%s: got %d members or items, want all %d", name, got, n)
-		}
+		check.Equal(t, name+": members or items", sizeOfValue(r.value(root, tt.value)), n)
 		check.That(t, r.doc.Left <= 0, "%s: got %d steps left of %d, want all taken", name, r.doc.Left, maxCompared)
 	}
 }

@@ -102,8 +102,7 @@ func TestOfType(t *testing.T) {
 	}
 }
 
-// Values that fit a type's schema are decoded by encoding/json. Of fields with one name the
-// outermost counts.
+// Values that fit a type's schema are decoded by encoding/json. Of fields with one name the outermost counts.
 func TestFieldsOfOneName(t *testing.T) {
 	type a struct{ X, Y int }
 	type b struct {

@@ -89,9 +89,8 @@ func TestChangesAreBounded(t *testing.T) {
 		}
 	}
 	check.Equal(t, "changes of multipleOf", wider, 1)
-	if len(out.Changes) < maxChanges || len(out.Changes) > maxChanges+10 {
-		t.Errorf("got %d changes, want %d and one of each kind", len(out.Changes), maxChanges)
-	}
+	check.That(t, len(out.Changes) >= maxChanges && len(out.Changes) <= maxChanges+10,
+		"got %d changes, want %d and one of each kind", len(out.Changes), maxChanges)
 }
 
 // Alternatives are compared until that takes too many steps.

@@ -30,9 +30,8 @@ func TestResolve(t *testing.T) {
 		got := Text(Object(v)["title"])
 		check.That(t, got == want && ok == (want != ""), "%s: got %q, %v, want %q", ref, got, ok, want)
 	}
-	if v, ok := doc.Resolve("#"); !ok || !Same(v, doc.Root) {
-		t.Error("got another root")
-	}
+	v, ok := doc.Resolve("#")
+	check.That(t, ok && Same(v, doc.Root), "got another root")
 }
 
 // A pattern is compiled once, and matching costs steps by the length of the text.
@@ -44,9 +43,8 @@ func TestMatches(t *testing.T) {
 	}
 	n := testing.AllocsPerRun(10, func() { doc.Matches("^(a|b){1,50}$", "ab") })
 	check.That(t, n <= 0, "got %v allocations for a pattern that was compiled, want none", n)
-	if _, known := doc.Matches("^(?!x)", "x"); known {
-		t.Error("got a pattern of another language known")
-	}
+	_, known := doc.Matches("^(?!x)", "x")
+	check.That(t, !known, "got a pattern of another language known")
 	for _, tt := range []struct {
 		pattern, text string
 		least         int
@@ -56,9 +54,8 @@ func TestMatches(t *testing.T) {
 		check.That(t, before-doc.Left >= tt.least, "%s: got %d steps for %d bytes, want at least %d", tt.pattern, before-doc.Left, len(tt.text), tt.least)
 	}
 	doc.Left = 5
-	if _, known := doc.Matches("^a", "a"); known || doc.Left != 0 {
-		t.Errorf("got it known, and %d steps left, want nothing left where there is not enough", doc.Left)
-	}
+	_, known = doc.Matches("^a", "a")
+	check.That(t, !known && doc.Left == 0, "got it known: %t, and %d steps left, want nothing left where there is not enough", known, doc.Left)
 }
 
 // The search for a reference's target ends with the steps.
@@ -72,9 +69,8 @@ func TestLongReferencesTakeSteps(t *testing.T) {
 		}
 	}
 	check.That(t, found == 10 && doc.Left == 0, "got it found %d times with %d steps left, want 10 and none", found, doc.Left)
-	if _, ok := doc.Resolve("#/$defs"); !ok {
-		t.Error("got no target of a short reference, which takes no steps")
-	}
+	_, ok := doc.Resolve("#/$defs")
+	check.That(t, ok, "got no target of a short reference, which takes no steps")
 }
 
 // Numbers are equal by their value, and an exponent without end costs nothing.
