@@ -139,16 +139,11 @@ func TestCloseFailsCallsOverHTTP(t *testing.T) {
 func TestConnectionDies(t *testing.T) {
 	eachPeer(t, func(t *testing.T, name string, c *mcpclient.Client, p *peer) {
 		wrong(t, c.Err() != nil, "got Err %v of a connection that works", c.Err())
-		failed := make(chan error, 10)
-		for range cap(failed) {
-			go func() { failed <- check.Err(c.CallTool(t.Context(), "a", nil)) }()
-		}
-		synctest.Wait()
 		start := time.Now()
-		_ = p.conn.Close()
-		for range cap(failed) {
-			wantBoth(t, <-failed, mcpclient.ErrClosed, "server closed the connection")
-		}
+		go func() { synctest.Wait(); _ = p.conn.Close() }()
+		together(10, func() {
+			wantBoth(t, check.Err(c.CallTool(t.Context(), "a", nil)), mcpclient.ErrClosed, "server closed the connection")
+		})
 		<-c.Done()
 		within(t, "all that", start, 0)
 		err := c.Err()
@@ -182,32 +177,26 @@ func TestConnectAgain(t *testing.T) {
 func TestServerSpeaksFirst(t *testing.T) {
 	for name, opts := range map[string]mcpclient.Options{"probed": {}, "legacy": legacy(), "modern": modern()} {
 		bubble(t, name, func(t *testing.T) {
-			transport, conn := mcpclient.Pipe()
-			p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
+			transport, p := newPeer(t)
 			for _, method := range []string{"ping", "roots/list", "sampling/createMessage", "notifications/tools/list_changed"} {
 				p.send(`{"id":%q,"method":%[1]q}`, method)
 			}
 			p.send(`{"method":"notifications/tools/list_changed"}`)
-			go p.read()
-			o := asks(opts)
-			o.OnNotification = func(*mcp.Notification) {}
-			go func() {
-				var first message
-				ponged := name != "legacy" // where ping is answered before initialize
-				for m := range p.inbox {
-					switch {
-					case m.Method == "initialize" || m.Method == "server/discover":
-						first = m
-					case string(m.ID) == `"ping"`:
-						ponged = string(m.Result) == "{}"
-					}
-					if ponged && first.Method != "" {
-						p.send(handshakeAnswer(first))
-						first = message{}
-					}
+			var first message
+			ponged := name != "legacy" // where ping is answered before initialize
+			go p.each(func(m message) {
+				switch {
+				case m.Method == "initialize" || m.Method == "server/discover":
+					first = m
+				case string(m.ID) == `"ping"`:
+					ponged = string(m.Result) == "{}"
 				}
-			}()
-			connected(t, transport, o)
+				if ponged && first.Method != "" {
+					p.send(handshakeAnswer(first))
+					first = message{}
+				}
+			})
+			connected(t, transport, heeding(asks(opts)))
 		})
 	}
 }
@@ -344,10 +333,8 @@ func TestConnectRefusedAfterSilence(t *testing.T) {
 			}
 		})
 		start := time.Now()
-		_, err := mcpclient.Connect(t.Context(), transport, nil)
-		check.Text(t, err, "API_KEY is missing")
+		check.Text(t, connectError(t, transport, mcpclient.Options{}), "API_KEY is missing")
 		within(t, "Connect", start, 11*time.Second)
-		_ = p.conn.Close()
 	})
 }
 

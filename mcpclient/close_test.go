@@ -56,13 +56,13 @@ func (k *closer) ended(c *mcpclient.Client, onClient bool, want time.Duration) {
 
 // A handler or callback that runs on a goroutine of the client may close it.
 func TestHandlerCloses(t *testing.T) {
-	askIn := func(era, method, params string) func(p *peer, m message) {
-		return func(p *peer, m message) { p.askIn(m, era, method, params) }
+	askIn := func(era, method, params string) func(_ *mcpclient.Client, p *peer, m message) {
+		return func(_ *mcpclient.Client, p *peer, m message) { p.askIn(m, era, method, params) }
 	}
 	sampling, form := "sampling/createMessage", "elicitation/create"
 	for name, test := range map[string]struct {
 		opts    func(close func()) mcpclient.Options
-		provoke func(p *peer, m message)
+		provoke func(c *mcpclient.Client, p *peer, m message)
 	}{
 		"sampling, legacy":    {func(f func()) mcpclient.Options { return closingSampler(legacy(), f) }, askIn("legacy", sampling, samplingParams)},
 		"sampling, modern":    {func(f func()) mcpclient.Options { return closingSampler(modern(), f) }, askIn("modern", sampling, samplingParams)},
@@ -72,13 +72,28 @@ func TestHandlerCloses(t *testing.T) {
 			func(f func()) mcpclient.Options {
 				return mcpclient.Options{OnNotification: func(*mcp.Notification) { f() }, Protocol: legacy().Protocol}
 			},
-			func(p *peer, _ message) { p.send(`{"method":"n"}`) },
+			func(_ *mcpclient.Client, p *peer, _ message) { p.send(`{"method":"n"}`) },
+		},
+		"middleware of a subscription": {
+			func(f func()) mcpclient.Options {
+				o := modern()
+				o.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+					if r.Method == "subscriptions/listen" {
+						f()
+					}
+					return next(ctx, r)
+				})}
+				return o
+			},
+			func(c *mcpclient.Client, p *peer, _ message) {
+				go func() { _, _ = c.Subscribe(p.t.Context(), onTools) }()
+			},
 		},
 		"Restart.Notify": {
 			func(f func()) mcpclient.Options {
 				return mcpclient.Options{Restart: &mcpclient.Restart{Notify: func(int, error) { f() }}, Protocol: legacy().Protocol}
 			},
-			func(p *peer, _ message) { _ = p.conn.Close() },
+			func(_ *mcpclient.Client, p *peer, _ message) { _ = p.conn.Close() },
 		},
 	} {
 		bubble(t, name, func(t *testing.T) {
@@ -89,7 +104,7 @@ func TestHandlerCloses(t *testing.T) {
 			start := time.Now()
 			called := background(func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) })
 			p := <-transport.peers
-			test.provoke(p, p.next())
+			test.provoke(c, p, p.next())
 			err := <-called
 			wrong(t, !errors.Is(err, mcpclient.ErrClosed) && !errors.Is(err, mcpclient.ErrConnectionLost), "the call under way: got %v", err)
 			within(t, "the call under way", start, 0)
@@ -282,26 +297,6 @@ func TestCloseEndsCallsBeforeTelling(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Close may be called from anywhere, also from middleware around a subscription.
-func TestMiddlewareCloses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		took := make(chan time.Duration, 1)
-		o := modern()
-		o.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-			if r.Method == "subscriptions/listen" {
-				start := time.Now()
-				_ = r.Client.Close()
-				took <- time.Since(start)
-			}
-			return next(ctx, r)
-		})}
-		c, _ := connectedPeer(t, o)
-		_, _ = c.Subscribe(t.Context(), onTools)
-		d := <-took
-		wrong(t, d > time.Second, "Close took %v", d)
-	})
 }
 
 // Current calls fail at once, even one whose handler is running, while an answer to a ping is

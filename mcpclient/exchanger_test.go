@@ -192,17 +192,13 @@ func (w wrapping) Unwrap() transport.Conn { return w.Conn }
 
 type killable struct {
 	plain
-	killed chan struct{}
-	once   sync.Once
+	killed atomic.Bool
 }
 
-func (c *killable) Kill() { c.once.Do(func() { close(c.killed) }) }
+func (c *killable) Kill() { c.killed.Store(true) }
 
 func (c *killable) Close() error {
-	select {
-	case <-c.killed:
-	case <-time.After(time.Hour):
-	}
+	time.Sleep(time.Hour)
 	return c.plain.Close()
 }
 
@@ -297,16 +293,11 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 		used func(a *attempt, conn, inner transport.Conn) bool
 	}{
 		"Kill": {
-			func(p plain) transport.Conn { return &killable{plain: p, killed: make(chan struct{})} },
+			func(p plain) transport.Conn { return &killable{plain: p} },
 			func(a *attempt, conn, inner transport.Conn) bool {
 				_ = silence(a, conn)
 				defer time.Sleep(time.Hour) // for the Close that waits
-				select {
-				case <-inner.(*killable).killed:
-					return true
-				default:
-					return false
-				}
+				return inner.(*killable).killed.Load()
 			},
 		},
 		"Explain": {

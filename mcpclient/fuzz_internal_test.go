@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -23,9 +25,7 @@ func addResults(f *testing.F) {
 	}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		check.Must(f, err)
 		for _, section := range txtar.Parse(data).Files {
 			for line := range bytes.Lines(section.Data) {
 				var m struct{ Result json.RawMessage }
@@ -38,23 +38,9 @@ func addResults(f *testing.F) {
 }
 
 // object decodes an object with encoding/json.
-func object(raw []byte) map[string]json.RawMessage {
-	var m map[string]json.RawMessage
-	_ = json.Unmarshal(raw, &m)
-	return m
-}
-
-func array(raw []byte) []json.RawMessage {
-	var a []json.RawMessage
-	_ = json.Unmarshal(raw, &a)
-	return a
-}
-
-func text(raw []byte) string {
-	var s string
-	_ = json.Unmarshal(raw, &s)
-	return s
-}
+func object(raw []byte) (m map[string]json.RawMessage) { _ = json.Unmarshal(raw, &m); return m }
+func array(raw []byte) (a []json.RawMessage)           { _ = json.Unmarshal(raw, &a); return a }
+func text(raw []byte) (s string)                       { _ = json.Unmarshal(raw, &s); return s }
 
 // Hand-written decoders agree with encoding/json: they take the last of equal members, every
 // item, and raw parts byte for byte.
@@ -68,7 +54,7 @@ func FuzzDecodeResult(f *testing.F) {
 			return
 		}
 		want := object(raw)
-		check := func(what string, got any, err error, same bool) {
+		verify := func(what string, got any, err error, same bool) {
 			switch {
 			case err != nil && len(err.Error()) > 8<<10:
 				t.Errorf("%s: got an error of %d bytes", what, len(err.Error()))
@@ -78,12 +64,12 @@ func FuzzDecodeResult(f *testing.F) {
 		}
 		tools := &results.Page[mcp.Tool]{Key: "tools"}
 		err := jsonrpc.DecodeResult(raw, tools)
-		check("tools", tools.Items, err, sameItems(tools.Items, want["tools"], func(tool *mcp.Tool, m map[string]json.RawMessage) bool {
+		verify("tools", tools.Items, err, sameItems(tools.Items, want["tools"], func(tool *mcp.Tool, m map[string]json.RawMessage) bool {
 			return tool.Name == text(m["name"]) && tool.Description == text(m["description"]) && bytes.Equal(tool.InputSchema, m["inputSchema"]) && bytes.Equal(tool.OutputSchema, m["outputSchema"])
 		}))
 		resources := &results.Page[mcp.Resource]{Key: "resources"}
 		err = jsonrpc.DecodeResult(raw, resources)
-		check("resources", resources.Items, err, len(resources.Items) == len(array(want["resources"])))
+		verify("resources", resources.Items, err, len(resources.Items) == len(array(want["resources"])))
 		for _, r := range resources.Items {
 			if once, again := encodedTwice(r); err == nil && !bytes.Equal(once, again) {
 				t.Errorf("resource: got %s the second time, want %s", again, once)
@@ -95,21 +81,21 @@ func FuzzDecodeResult(f *testing.F) {
 		if bytes.HasPrefix(want["content"], []byte("{")) {
 			blocks = 1
 		}
-		check("tool result", called, err, len(called.Content) == blocks && bytes.Equal(called.StructuredContent, want["structuredContent"]) &&
+		verify("tool result", called, err, len(called.Content) == blocks && bytes.Equal(called.StructuredContent, want["structuredContent"]) &&
 			called.IsError == (string(want["isError"]) == "true") && bytes.Equal(called.Meta, want["_meta"]))
 		var prompt mcp.GetPromptResult
 		err = jsonrpc.DecodeResult(raw, &prompt)
-		check("prompt", prompt, err, prompt.Description == text(want["description"]) && len(prompt.Messages) == len(array(want["messages"])))
+		verify("prompt", prompt, err, prompt.Description == text(want["description"]) && len(prompt.Messages) == len(array(want["messages"])))
 		var legacy results.Greeting
 		err = jsonrpc.DecodeResult(raw, &legacy)
-		check("initialize", legacy, err, legacy.Revision == text(want["protocolVersion"]) && legacy.Server.Instructions == text(want["instructions"]))
+		verify("initialize", legacy, err, legacy.Revision == text(want["protocolVersion"]) && legacy.Server.Instructions == text(want["instructions"]))
 		modern := results.Greeting{Modern: true}
 		err = jsonrpc.DecodeResult(raw, &modern)
-		check("server/discover", modern, err, len(modern.Revisions) == len(array(want["supportedVersions"])) && modern.Server.Instructions == text(want["instructions"]))
+		verify("server/discover", modern, err, len(modern.Revisions) == len(array(want["supportedVersions"])) && modern.Server.Instructions == text(want["instructions"]))
 		var read mcp.ReadResourceResult
 		err = jsonrpc.DecodeResult(raw, &read)
 		parts := array(want["contents"])
-		check("resource", read, err, err != nil || len(read.Contents) == len(parts))
+		verify("resource", read, err, err != nil || len(read.Contents) == len(parts))
 		for i, part := range parts {
 			if m := object(part); err == nil && (read.Contents[i].URI != text(m["uri"]) || m["blob"] == nil && read.Contents[i].Text != text(m["text"])) {
 				t.Errorf("resource: got part %+v of %s", read.Contents[i], part)
@@ -129,16 +115,7 @@ func encodedTwice(r *mcp.Resource) (once, again []byte) {
 }
 
 func sameItems[T any](got []*T, raw []byte, same func(*T, map[string]json.RawMessage) bool) bool {
-	want := array(raw)
-	if len(got) != len(want) {
-		return false
-	}
-	for i := range got {
-		if !same(got[i], object(want[i])) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(got, array(raw), func(item *T, want json.RawMessage) bool { return same(item, object(want)) })
 }
 
 // A decoded task has an id, a known status, and times within bounds.

@@ -35,34 +35,26 @@ func connectedBy(t *testing.T, url string, client *http.Client, o mcpclient.Opti
 
 // The cookies of the host's HTTP client are used.
 func TestCookies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var got []string
-		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			got = append(got, r.Header.Get("Cookie"))
-			http.SetCookie(w, &http.Cookie{Name: "replica", Value: "7"})
-			answerCall(w, r, m)
-		})
-		client := s.Client()
-		client.Jar, _ = cookiejar.New(nil)
-		c := connectedBy(t, s.URL(), client, modern())
+	var got []string
+	overHTTP(t, modern(), func(w http.ResponseWriter, r *http.Request, m message) {
+		got = append(got, r.Header.Get("Cookie"))
+		http.SetCookie(w, &http.Cookie{Name: "replica", Value: "7"})
+		answerCall(w, r, m)
+	}, func(t *testing.T, c *mcpclient.Client) {
 		callText(t, t.Context(), c, "a", "a")
 		callText(t, t.Context(), c, "b", "b")
-		check.Same(t, "cookies", got, []string{"", "replica=7"})
-	})
+	}, func(h *mcpclient.HTTP) { h.Client.Jar, _ = cookiejar.New(nil) })
+	check.Same(t, "cookies", got, []string{"", "replica=7"})
 }
 
 // The timeout of the host's HTTP client applies.
 func TestClientTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() })
-		client := s.Client()
-		client.Timeout = 3 * time.Second
-		c := connectedBy(t, s.URL(), client, modern())
+	overHTTP(t, modern(), func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() }, func(t *testing.T, c *mcpclient.Client) {
 		start := time.Now()
 		err := check.Err(c.CallTool(t.Context(), "a", nil))
 		wrong(t, !wantError[net.Error](t, err).Timeout(), "got %v, want a timeout", err)
 		within(t, "the call", start, 3*time.Second)
-	})
+	}, func(h *mcpclient.HTTP) { h.Client.Timeout = 3 * time.Second })
 }
 
 // tunnelError is a host's own error with a cause.
@@ -71,17 +63,23 @@ type tunnelError struct{ cause error }
 func (e *tunnelError) Error() string { return "tunnel: " + e.cause.Error() }
 func (e *tunnelError) Unwrap() error { return e.cause }
 
-// The error of a host's RoundTripper can be found in the error of a call.
+// The error of a host's RoundTripper can be found in the error of a call, even if its text has a secret, which the text
+// of the call's error does not have.
 func TestErrorsOfTheTransport(t *testing.T) {
-	for name, timeout := range map[string]time.Duration{"direct": 0, "by the client": time.Minute} {
+	cause := &tunnelError{&url.Error{Op: "Get", URL: "http://broker.test", Err: errors.New("no secret-key")}}
+	broken := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, cause }}
+	for name, h := range map[string]*mcpclient.HTTP{
+		"direct":        {Client: &http.Client{Transport: broken}},
+		"by the client": {Client: &http.Client{Transport: broken, Timeout: time.Minute}},
+		"wrapped":       {WrapTransport: wrapped(func(http.RoundTripper, *http.Request) (*http.Response, error) { return nil, cause })},
+	} {
 		t.Run(name, func(t *testing.T) {
-			client := &http.Client{Timeout: timeout, Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-				return nil, &tunnelError{&url.Error{Op: "Get", URL: "http://broker.test", Err: errors.New("503")}}
-			}}}
-			err := connectError(t, &mcpclient.HTTP{URL: "http://a.test/mcp?key=secret-query", Client: client}, legacy())
-			wantError[*tunnelError](t, err)
+			h.URL, h.Header = "http://a.test/mcp?key=secret-query", http.Header{"X-Key": {"secret-key"}}
+			err := connectError(t, h, legacy())
+			check.Equal(t, "", wantError[*tunnelError](t, err), cause)
 			check.Text(t, err, "tunnel: ")
-			wrong(t, strings.Contains(err.Error(), "secret-query"), "got %v", err)
+			check.Text(t, err, "no [secret]")
+			wrong(t, strings.Contains(err.Error(), "secret-"), "got %v", err)
 		})
 	}
 }
@@ -132,13 +130,10 @@ func TestDefaultTransport(t *testing.T) {
 		defer func() { http.DefaultTransport = before }()
 		http.DefaultTransport = s.Transport()
 		c := connectedBy(t, s.URL(), &http.Client{}, modern())
-		called := false
-		http.DefaultTransport = roundTripper(func(r *http.Request) (*http.Response, error) {
-			called = true
-			return s.Transport().RoundTrip(r)
-		})
+		used := 0
+		http.DefaultTransport = watched(func(*http.Request) { used++ })(s.Transport())
 		callText(t, t.Context(), c, "a", "a")
-		wrong(t, !called, "the new default transport was not used")
+		check.Equal(t, "the new default transport was used times", used, 1)
 	})
 }
 
@@ -150,17 +145,14 @@ func TestNotificationsShareConnections(t *testing.T) {
 		"204":    func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) },
 		"chunks": func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted); w.(http.Flusher).Flush() },
 		"null":   func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted); _, _ = io.WriteString(w, "null") },
-		"words": func(w http.ResponseWriter) {
-			w.WriteHeader(http.StatusAccepted)
-			_, _ = io.WriteString(w, "Accepted\n")
-		},
+		"words":  func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted); _, _ = io.WriteString(w, "done\n") },
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) { answer(w) })
 			c, dialed := counted(t, s, nil)
-			for i := range 100 {
+			for range 100 {
 				ctx, cancel := context.WithCancel(t.Context())
-				check.Must(t, c.Notify(ctx, fmt.Sprintf("x/%d", i), nil))
+				check.Must(t, c.Notify(ctx, "x/y", nil))
 				cancel()
 				synctest.Wait()
 			}
@@ -277,14 +269,8 @@ func TestConnectionAfterHandshake(t *testing.T) {
 // A server may compress JSON responses and event streams, also after a redirect, and error
 // responses.
 func TestCompressedAnswers(t *testing.T) {
-	for name, c := range map[string]struct {
-		media  string
-		answer func(m message) string
-	}{
-		"json":   {"application/json", answerTo},
-		"stream": {"text/event-stream", func(m message) string { return "data: " + answerTo(m) + "\n\n" }},
-	} {
-		bubble(t, name, func(t *testing.T) {
+	for media, begin := range map[string]string{"application/json": "", "text/event-stream": "data: "} {
+		bubble(t, media, func(t *testing.T) {
 			var asked []string
 			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 				if m.Params.Name == "moved" && r.URL.Path == "/" {
@@ -292,13 +278,13 @@ func TestCompressedAnswers(t *testing.T) {
 					return
 				}
 				asked = append(asked, r.Header.Values("Accept-Encoding")...)
-				w.Header().Set("Content-Type", c.media)
+				w.Header().Set("Content-Type", media)
 				w.Header().Set("Content-Encoding", "gzip")
-				zipped(w, c.answer(m))
+				zipped(w, begin+answerTo(m)+"\n\n")
 			})
-			conn := connectTo(t, s, modern())
-			callText(t, t.Context(), conn, "a", "a")
-			callText(t, t.Context(), conn, "moved", "moved")
+			c := connectTo(t, s, modern())
+			callText(t, t.Context(), c, "a", "a")
+			callText(t, t.Context(), c, "moved", "moved")
 			check.Same(t, "requests accept", asked, []string{"gzip", "gzip"})
 		})
 	}
@@ -309,20 +295,18 @@ func TestCompressedBomb(t *testing.T) {
 	var spaces bytes.Buffer
 	zipped(&spaces, strings.Repeat(" ", 1<<20))
 	bomb := bytes.Repeat(spaces.Bytes(), 64)
-	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
-			w.Header().Set("Content-Encoding", "gzip")
-			_, _ = jsonWriter(w).Write(bomb)
-		})
-		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1 << 20}, modern())
+	overHTTP(t, modern(), func(w http.ResponseWriter, _ *http.Request, _ message) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = jsonWriter(w).Write(bomb)
+	}, func(t *testing.T, c *mcpclient.Client) {
 		n := check.Allocated(func() { check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), transport.ErrMessageTooLarge) })
 		wrong(t, n > 8<<20, "got %d bytes allocated, want a few MiB", n)
-	})
+	}, func(h *mcpclient.HTTP) { h.MaxMessage = 1 << 20 })
 }
 
 // The host's own choice of compression is respected.
 func TestCompressionAsWanted(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, test := range map[string]struct {
 		transport func(*mcpclient.HTTP)
 		want      string
 	}{
@@ -330,17 +314,12 @@ func TestCompressionAsWanted(t *testing.T) {
 		"another":  {func(h *mcpclient.HTTP) { h.Header = http.Header{"accept-encoding": {"br"}} }, "br"},
 		"wrapped":  {func(h *mcpclient.HTTP) { h.WrapTransport = watched(func(*http.Request) {}) }, "gzip"}, // by net/http
 	} {
-		bubble(t, name, func(t *testing.T) {
-			var asked string
-			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-				asked = r.Header.Get("Accept-Encoding")
-				answerCall(w, r, m)
-			})
-			h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
-			c.transport(h)
-			callText(t, t.Context(), connected(t, h, modern()), "a", "a")
-			check.Equal(t, "a request that accepts", asked, c.want)
-		})
+		var asked string
+		overHTTP(t, modern(), func(w http.ResponseWriter, r *http.Request, m message) {
+			asked = r.Header.Get("Accept-Encoding")
+			answerCall(w, r, m)
+		}, func(t *testing.T, c *mcpclient.Client) { callText(t, t.Context(), c, "a", "a") }, test.transport)
+		check.Equal(t, name, asked, test.want)
 	}
 }
 

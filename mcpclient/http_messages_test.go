@@ -293,9 +293,7 @@ func TestLargeAnswerIsNotAskedForAgain(t *testing.T) {
 				w.Header().Set("Content-Type", media)
 				fmt.Fprintf(w, "%s"+`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"x":%q}}`+"\n\n", begin, m.ID, strings.Repeat("x", 5000))
 			})
-			o := modern()
-			o.Limits.Retries = 3
-			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 4000}, o)
+			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 4000}, modern())
 			check.Is(t, listOnce(t.Context(), c), transport.ErrMessageTooLarge, media)
 			check.Equal(t, media, asked.Load(), 1)
 		})

@@ -1,6 +1,7 @@
 package mcpclient_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -162,24 +163,24 @@ func TestTokenRefused(t *testing.T) {
 
 // A host's RoundTripper may omit the request of its response.
 func TestResponseWithoutRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-			if m.Params.Name == "missing" {
-				w.WriteHeader(http.StatusNotFound)
-				return
-			}
-			stream(w)(answerTo(m))
-		})
-		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), WrapTransport: wrapped(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	overHTTP(t, legacy(), func(w http.ResponseWriter, _ *http.Request, m message) {
+		if m.Params.Name == "missing" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		stream(w)(answerTo(m))
+	}, func(t *testing.T, c *mcpclient.Client) {
+		callText(t, t.Context(), c, "a", "a")
+		e := wantError[*transport.HTTPError](t, check.Err(c.CallTool(t.Context(), "missing", nil)))
+		wrong(t, e.Method != http.MethodPost || e.Status != http.StatusNotFound, "got %v", e)
+	}, func(h *mcpclient.HTTP) {
+		h.WrapTransport = wrapped(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(r)
 			if err == nil {
 				resp.Request = nil
 			}
 			return resp, err
-		})}, legacy())
-		callText(t, t.Context(), c, "a", "a")
-		e := wantError[*transport.HTTPError](t, check.Err(c.CallTool(t.Context(), "missing", nil)))
-		wrong(t, e.Method != http.MethodPost || e.Status != http.StatusNotFound, "got %v", e)
+		})
 	})
 }
 
@@ -190,52 +191,26 @@ func wrapped(f func(next http.RoundTripper, r *http.Request) (*http.Response, er
 	}
 }
 
-// An error of the host's RoundTripper can be found even if its text has a secret, which the
-// text of the call's error does not have.
-func TestSecretInErrorOfRoundTripper(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, nil)
-		cause := &tunnelError{errors.New("the proxy refused secret-key")}
-		c := connected(t, &mcpclient.HTTP{
-			URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}},
-			WrapTransport: wrapped(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-				if r.Header.Get("Mcp-Method") == "tools/call" {
-					return nil, cause
-				}
-				return next.RoundTrip(r)
-			}),
-		}, modern())
-		err := check.Err(c.CallTool(t.Context(), "a", nil))
-		check.Equal(t, "", wantError[*tunnelError](t, err), cause)
-		check.Text(t, err, "the proxy refused [secret]")
-	})
-}
-
 // Each header field is sent once, however the host spells its name.
 func TestHeaderNames(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var got http.Header
-		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			got = r.Header.Clone()
-			answerCall(w, r, m)
-		})
-		token := new(transport.Bearer)
-		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token, Header: http.Header{
-			"authorization": {"Bearer fixed"}, "user-agent": {"host/1"}, "ACCEPT": {"text/html"},
-			"X-Key": {"1"}, "x-key": {"2", "3"},
-		}}, modern())
-		sends := func(authorization string) {
-			t.Helper()
+	var got http.Header
+	token := new(transport.Bearer)
+	overHTTP(t, modern(), func(w http.ResponseWriter, r *http.Request, m message) {
+		got = r.Header.Clone()
+		answerCall(w, r, m)
+	}, func(t *testing.T, c *mcpclient.Client) {
+		for _, next := range []string{"", "token"} {
+			check.Must(t, token.ChangeUser(next))
 			callText(t, t.Context(), c, "a", "a")
 			for key, want := range map[string][]string{
-				"Authorization": {authorization}, "User-Agent": {"host/1"}, "Accept": {"text/html"}, "X-Key": {"1", "2", "3"},
+				"Authorization": {"Bearer " + cmp.Or(next, "fixed")}, "User-Agent": {"host/1"}, "Accept": {"text/html"}, "X-Key": {"1", "2", "3"},
 			} {
 				check.Same(t, key, got[key], want)
 			}
 		}
-		sends("Bearer fixed")
-		check.Must(t, token.ChangeUser("token"))
-		sends("Bearer token")
+	}, func(h *mcpclient.HTTP) {
+		h.Token = token
+		h.Header = http.Header{"authorization": {"Bearer fixed"}, "user-agent": {"host/1"}, "ACCEPT": {"text/html"}, "X-Key": {"1"}, "x-key": {"2", "3"}}
 	})
 }
 
@@ -324,17 +299,15 @@ func TestRedirects(t *testing.T) {
 		bubble(t, location, func(t *testing.T) {
 			hosts := map[string]bool{}
 			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
-				hosts[r.Host] = true
-				if r.URL.Path == "/moved" {
+				switch hosts[r.Host] = true; {
+				case r.URL.Path == "/moved":
 					check.Equal(t, "after the redirect", m.Method, "server/discover")
-					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(message{ID: []byte("1")}))
-					return
+					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
+				case location == "/found":
+					http.Redirect(w, r, location, http.StatusFound)
+				default:
+					http.Redirect(w, r, location, http.StatusTemporaryRedirect)
 				}
-				status := http.StatusTemporaryRedirect
-				if location == "/found" {
-					status = http.StatusFound
-				}
-				http.Redirect(w, r, location, status)
 			})
 			h := &mcpclient.HTTP{URL: s.URL() + "/mcp", Client: s.Client(), Header: http.Header{"X-Api-Key": {"secret-key"}}}
 			err := connectError(t, h, modern())
@@ -355,6 +328,13 @@ func jsonWriter(w http.ResponseWriter) io.Writer {
 func TestErrorsHideSecrets(t *testing.T) {
 	secrets := []string{"user-token", "pass-word", "query-token", "header-key", "bearer-token", "session-id"}
 	echo := strings.Join(secrets, " ")
+	replies := func(status int, text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_, _ = strings.NewReplacer("$ID", r.Header.Get("Test-Id"), "$ECHO", echo).WriteString(w, text)
+		}
+	}
 	for name, answer := range map[string]http.HandlerFunc{
 		"401":  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, echo, http.StatusUnauthorized) },
 		"404":  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, echo, http.StatusNotFound) },
@@ -371,26 +351,13 @@ func TestErrorsHideSecrets(t *testing.T) {
 		"echo": func(w http.ResponseWriter, r *http.Request) {
 			_ = json.NewEncoder(jsonWriter(w)).Encode(map[string]any{"headers": r.Header})
 		},
-		"no object": func(w http.ResponseWriter, r *http.Request) {
-			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":%q}`, r.Header.Get("Test-Id"), echo)
-		},
-		"content": func(w http.ResponseWriter, r *http.Request) {
-			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"content":[],"isError":%q}}`, r.Header.Get("Test-Id"), echo)
-		},
-		"error": func(w http.ResponseWriter, r *http.Request) {
-			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q,"data":{"echo":[%q],%q:1}}}`, r.Header.Get("Test-Id"), echo, echo, echo)
-		},
-		"error object": func(w http.ResponseWriter, r *http.Request) {
-			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":%q}`, r.Header.Get("Test-Id"), echo)
-		},
-		"error and status": func(w http.ResponseWriter, r *http.Request) {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q}}`, r.Header.Get("Test-Id"), echo)
-		},
-		"other id": func(w http.ResponseWriter, r *http.Request) {
-			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%q,"result":{}}`, echo)
-		},
-		"stream": func(w http.ResponseWriter, _ *http.Request) { stream(w) },
+		"no object":        replies(200, `{"jsonrpc":"2.0","id":$ID,"result":"$ECHO"}`),
+		"content":          replies(200, `{"jsonrpc":"2.0","id":$ID,"result":{"content":[],"isError":"$ECHO"}}`),
+		"error":            replies(200, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"$ECHO","data":{"echo":["$ECHO"],"$ECHO":1}}}`),
+		"error object":     replies(200, `{"jsonrpc":"2.0","id":$ID,"error":"$ECHO"}`),
+		"error and status": replies(503, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"$ECHO"}}`),
+		"other id":         replies(200, `{"jsonrpc":"2.0","id":"$ECHO","result":{}}`),
+		"stream":           func(w http.ResponseWriter, _ *http.Request) { stream(w) },
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
@@ -415,7 +382,7 @@ func TestErrorsHideSecrets(t *testing.T) {
 			_ = c.Close()
 			text := fmt.Sprintf("%v\n%v\n%+v\n%s", err, refused, c.Err(), log.String())
 			if status, ok := errors.AsType[*transport.HTTPError](err); ok {
-				text += fmt.Sprintf("\n%+v", status.Body+status.URL)
+				text += "\n" + status.Body + status.URL
 			}
 			if rpc, ok := errors.AsType[*mcp.RPCError](err); ok {
 				text += "\n" + rpc.Message + string(rpc.Data)
@@ -441,8 +408,7 @@ func TestDiscoveryHidesSecrets(t *testing.T) {
 		})
 		err := connectError(t, &mcpclient.HTTP{URL: "http://user-token:pass-word@memhttp.test/mcp", Client: s.Client()}, mcpclient.Options{})
 		check.Text(t, err, "[secret]")
-		encoded := base64.StdEncoding.EncodeToString([]byte("user-token:pass-word"))
-		wrong(t, strings.Contains(fmt.Sprint(err), encoded), "got %v, want an error without %s", err, encoded)
+		wrong(t, strings.Contains(fmt.Sprint(err), base64.StdEncoding.EncodeToString([]byte("user-token:pass-word"))), "got %v, which has them", err)
 	})
 }
 
@@ -483,20 +449,18 @@ func TestRetryAfter(t *testing.T) {
 
 // Short session ids and tokens are not redacted, because that would spoil ordinary text.
 func TestShortSecretsStay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const data = `{"retryAfter":10,"fields":["a","name"]}`
-		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"1 name","data":%s}}`, m.ID, data)
-		})
-		client := s.Client()
-		client.Transport = sessionID(client.Transport, "1")
-		token := new(transport.Bearer)
-		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: client, Token: token}, legacy())
+	const data = `{"retryAfter":10,"fields":["a","name"]}`
+	token := new(transport.Bearer)
+	overHTTP(t, legacy(), func(w http.ResponseWriter, _ *http.Request, m message) {
+		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"1 name","data":%s}}`, m.ID, data)
+	}, func(t *testing.T, c *mcpclient.Client) {
 		for _, next := range []string{"name", "a"} {
 			check.Must(t, errors.Join(token.ChangeUser(next), c.Notify(t.Context(), "notifications/acme", nil)))
 		}
-		_, err := c.CallTool(t.Context(), "a", nil)
-		e := wantError[*mcp.RPCError](t, err)
+		e := wantError[*mcp.RPCError](t, check.Err(c.CallTool(t.Context(), "a", nil)))
 		wrong(t, e.Message != "1 name" || string(e.Data) != data, "got %q with %s, want it as the server sent it", e.Message, e.Data)
+	}, func(h *mcpclient.HTTP) {
+		h.Token = token
+		h.Client.Transport = sessionID(h.Client.Transport, "1")
 	})
 }

@@ -22,10 +22,7 @@ import (
 // overLegacyHTTP runs f with a client whose requests after the handshake go to h.
 func overLegacyHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m message), f func(t *testing.T, c *mcpclient.Client)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, h)
-		f(t, connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1000}, heeding(legacy())))
-	})
+	overHTTP(t, heeding(legacy()), h, f, func(h *mcpclient.HTTP) { h.MaxMessage = 1000 })
 }
 
 // resuming is overLegacyHTTP for a server without a standalone stream. h gets the id of the last event, "" for a call.
@@ -340,15 +337,10 @@ func TestSSEStreamLost(t *testing.T) {
 		s := newOldServer(t)
 		withOldServer(t, s, direct, func(t *testing.T, c *mcpclient.Client) {
 			start := time.Now()
-			failed := make(chan error)
-			for range 3 {
-				go func() { failed <- check.Err(c.CallTool(t.Context(), "a", nil)) }()
-			}
-			synctest.Wait()
-			close(s.say)
-			for range 3 {
-				wantBoth(t, <-failed, mcpclient.ErrClosed, "server closed the connection")
-			}
+			go func() { synctest.Wait(); close(s.say) }()
+			together(3, func() {
+				wantBoth(t, check.Err(c.CallTool(t.Context(), "a", nil)), mcpclient.ErrClosed, "server closed the connection")
+			})
 			<-c.Done()
 			within(t, "failing the calls", start, 0)
 		})

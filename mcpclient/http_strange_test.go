@@ -343,18 +343,13 @@ func TestConnectContextEndsOverHTTP(t *testing.T) {
 	inEras(t, func(t *testing.T, era string, opts mcpclient.Options) {
 		say := make(chan string)
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			write := stream(w)
 			if r.Method == http.MethodGet {
-				write := stream(w)
-				for {
-					select {
-					case text := <-say:
-						write(text)
-					case <-r.Context().Done():
-						return
-					}
-				}
+				write(<-say)
+				<-r.Context().Done()
+				return
 			}
-			stream(w)(answerTo(m))
+			write(answerTo(m))
 		})
 		var seen observed
 		opts.OnNotification = seen.add
@@ -365,7 +360,6 @@ func TestConnectContextEndsOverHTTP(t *testing.T) {
 		callText(t, t.Context(), c, "a", "a")
 		if era == "legacy" {
 			say <- `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
-			synctest.Wait()
 			seen.check(t, "notifications/tools/list_changed")
 		}
 	})
@@ -381,13 +375,11 @@ func TestRoundTripperChangesRequests(t *testing.T) {
 			answerCall(w, r, m)
 		})
 		client := s.Client()
-		next := client.Transport
-		client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+		client.Transport = watched(func(r *http.Request) {
 			r.Header.Add("X-Key", "added")
 			r.Header.Set("Accept", "nothing")
 			r.URL.RawQuery += "&c=d"
-			return next.RoundTrip(r)
-		})
+		})(client.Transport)
 		c := connected(t, &mcpclient.HTTP{URL: s.URL() + "?a=b", Client: client, Header: http.Header{"X-Key": {"mine"}}}, modern())
 		together(20, func() { callText(t, t.Context(), c, "a", "a") })
 	})
