@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -99,41 +98,33 @@ func TestParse(t *testing.T) {
 		{Field{Kind: "object"}, "x", nil},
 	} {
 		got, err := tt.field.Parse(tt.text)
-		if tt.want == nil && err == nil {
-			t.Errorf("%s %q: got %v, want an error", tt.field.Kind, tt.text, got)
+		if tt.want == nil {
+			check.Fails(t, err, tt.field.Kind, tt.text)
+			continue
 		}
-		if tt.want != nil && (err != nil || !reflect.DeepEqual(got, tt.want)) {
-			t.Errorf("%s %q: got %#v, %v, want %#v", tt.field.Kind, tt.text, got, err, tt.want)
-		}
-		if err == nil {
-			check.NoError(t, tt.field.Check(got), tt.field.Kind, tt.text)
-			text := tt.field.Text(got)
-			if again, err := tt.field.Parse(text); err != nil || !reflect.DeepEqual(again, got) {
-				t.Errorf("%s %q: its text %q is read as %#v, %v", tt.field.Kind, tt.text, text, again, err)
-			}
-		}
+		check.NoError(t, err, tt.field.Kind, tt.text)
+		check.Same(t, tt.text, got, tt.want)
+		check.NoError(t, tt.field.Check(got), tt.field.Kind, tt.text)
+		again, err := tt.field.Parse(tt.field.Text(got))
+		check.NoError(t, err, "the text of", tt.text)
+		check.Same(t, "the text of "+tt.text, again, got)
 	}
 }
 
 func TestParseOfNothing(t *testing.T) {
 	for _, kind := range []Kind{KindString, KindNumber, KindInteger, KindBoolean, KindChoice, KindChoices} {
 		f := Field{Kind: kind}
-		if got, err := f.Parse(""); got != nil || err != nil {
-			t.Errorf("%s: got %v, %v, want nil", kind, got, err)
-		}
-		f.Required = true
-		if got, err := f.Parse(""); err == nil {
-			t.Errorf("%s, required: got %v, want an error", kind, got)
-		}
-		f.Default = []string{"d"}
 		got, err := f.Parse("")
-		if want := []string{"d"}; err != nil || !reflect.DeepEqual(got, any(want)) {
-			t.Fatalf("%s with default: got %v, %v, want %v", kind, got, err, want)
-		}
+		check.NoError(t, err, kind)
+		check.Equal(t, kind, got, nil)
+		f.Required = true
+		check.Fails(t, check.Err(f.Parse("")), kind, "required")
+		f.Default = []string{"d"}
+		got, err = f.Parse("")
+		check.Must(t, err)
+		check.Same(t, kind, got, any([]string{"d"}))
 		got.([]string)[0] = "changed"
-		if want := []string{"d"}; !reflect.DeepEqual(f.Default, any(want)) {
-			t.Errorf("%s: got default %v after a change of the value, want %v", kind, f.Default, want)
-		}
+		check.Same(t, "the default after a change of the value", f.Default, any([]string{"d"}))
 	}
 }
 
@@ -166,9 +157,7 @@ func TestCheck(t *testing.T) {
 		{choices, []string{"red", "red"}, false}, {choices, "red", false},
 		{Field{Kind: "object"}, "x", false},
 	} {
-		if err := tt.field.Check(tt.value); (err == nil) != tt.ok {
-			t.Errorf("%s %#v: got %v, want ok %v", tt.field.Kind, tt.value, err, tt.ok)
-		}
+		check.Equal(t, fmt.Sprintf("%s %#v fits", tt.field.Kind, tt.value), tt.field.Check(tt.value) == nil, tt.ok)
 	}
 }
 
@@ -201,10 +190,7 @@ func TestErrorsSayWhatIsExpected(t *testing.T) {
 		{Field{Kind: "object"}, `field "f": want a kind that fields have, not "object"`},
 	} {
 		tt.field.Name = "f"
-		err := tt.field.Check(struct{}{})
-		if err == nil || err.Error() != tt.want {
-			t.Errorf("got  %v\nwant %s", err, tt.want)
-		}
+		check.Equal(t, "", fmt.Sprint(tt.field.Check(struct{}{})), tt.want)
 	}
 }
 
@@ -244,8 +230,7 @@ func TestErrorsKeepTheAnswer(t *testing.T) {
 		{Kind: KindChoice, Options: colors}, {Kind: KindChoices, Options: colors},
 		{Kind: KindChoice, Options: []Option{{"1", "Hunter2"}, {"2", "HUNTER2"}}},
 	} {
-		_, err := f.Parse(secret)
-		if err == nil || strings.Contains(err.Error(), secret) {
+		if err := check.Err(f.Parse(secret)); err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: got %v, want an error without the answer", f.Kind, err)
 		}
 	}
@@ -257,10 +242,9 @@ func TestComplete(t *testing.T) {
 		"tags":{"type":"array","items":{"enum":["a","b"]},"default":["a"]},
 		"ok":{"type":"boolean","default":false}`, "age")
 	for _, tt := range []struct {
-		name    string
-		content map[string]any
-		want    map[string]any // an error when nil
-		wantErr string
+		name          string
+		content, want map[string]any // an error when nil
+		wantErr       string
 	}{
 		{"defaults are filled in", map[string]any{"age": 5}, map[string]any{"name": "anonymous", "age": int64(5), "tags": []string{"a"}, "ok": false}, ""},
 		{"answers come before defaults", map[string]any{"name": "", "age": 5.0, "tags": []any{}, "ok": true},
@@ -278,9 +262,7 @@ func TestComplete(t *testing.T) {
 			got, err := Complete(p, given)
 			check.Equal(t, "the caller's result changed to", fmt.Sprintf("%#v", *given), before)
 			if tt.want == nil {
-				if err == nil || err.Error() != tt.wantErr {
-					t.Errorf("got %v, want %s", err, tt.wantErr)
-				}
+				check.Equal(t, "error", fmt.Sprint(err), tt.wantErr)
 				return
 			}
 			check.Must(t, err)
@@ -310,10 +292,7 @@ func TestCompleteDropsContent(t *testing.T) {
 		{link, mcp.ElicitAccept}, {link, mcp.ElicitDecline}, {link, mcp.ElicitCancel},
 	} {
 		got, err := Complete(tt.params, &mcp.ElicitResult{Action: tt.action, Content: content})
-		if err != nil {
-			t.Errorf("%s %s: %v", tt.params.Mode, tt.action, err)
-			continue
-		}
+		check.NoError(t, err, tt.params.Mode, tt.action)
 		check.Same(t, tt.params.Mode, got, &mcp.ElicitResult{Action: tt.action})
 	}
 }
@@ -328,9 +307,7 @@ func TestCompleteRefuses(t *testing.T) {
 		{&mcp.ElicitParams{Mode: mcp.ElicitURL}, "ok", `elicitation answer: action "ok", want accept, decline or cancel`},
 		{&mcp.ElicitParams{Mode: mcp.ElicitForm}, mcp.ElicitAccept, `requested schema: want a JSON object`},
 	} {
-		got, err := Complete(tt.params, &mcp.ElicitResult{Action: tt.action})
-		if err == nil || err.Error() != tt.want {
-			t.Errorf("%q: got %v, %v, want %s", tt.action, got, err, tt.want)
-		}
+		_, err := Complete(tt.params, &mcp.ElicitResult{Action: tt.action})
+		check.Equal(t, tt.action, fmt.Sprint(err), tt.want)
 	}
 }

@@ -2,10 +2,9 @@ package mcp
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -82,9 +81,7 @@ func TestContent(t *testing.T) {
 			}
 			encoded, err := jsonrpc.Marshal(tt.want)
 			check.Must(t, err)
-			if string(encoded) != want {
-				t.Errorf("got encoded  %s\nwant encoded %s", encoded, want)
-			}
+			check.Equal(t, "encoded", string(encoded), want)
 		})
 	}
 }
@@ -127,9 +124,8 @@ func TestUnknownContent(t *testing.T) {
 			raw[0] = 'X' // a block does not share memory with what it was read from
 			check.Same(t, "", got, Content(&UnknownContent{Type: tt.typ, Raw: json.RawMessage(tt.wire)}))
 			encoded, err := jsonrpc.Marshal(got)
-			if err != nil || string(encoded) != tt.wire {
-				t.Errorf("got encoded %s, %v, want %s", encoded, err, tt.wire)
-			}
+			check.Must(t, err)
+			check.Equal(t, "encoded", string(encoded), tt.wire)
 		})
 	}
 }
@@ -140,19 +136,14 @@ func TestDecodeContentSkipsSpace(t *testing.T) {
 		" {\"type\":5}": &UnknownContent{Raw: json.RawMessage(`{"type":5}`)},
 	} {
 		got, err := readBlock(json.RawMessage(in))
-		if err != nil {
-			t.Errorf("%q: %v", in, err)
-		} else if diff := cmp.Diff(got, want); diff != "" {
-			t.Errorf("%q: got -, want +:\n%s", in, diff)
-		}
+		check.NoError(t, err, in)
+		check.Same(t, in, got, want)
 	}
 }
 
 func TestDecodeContentRefuses(t *testing.T) {
 	for _, in := range []string{``, `{`, `[]`, `"text"`, `5`, `true`, `null`, `{"type":"text","text":"hi"} 5`} {
-		if got, err := readBlock(json.RawMessage(in)); err == nil {
-			t.Errorf("%s: got %#v, want an error", in, got)
-		}
+		check.Fails(t, check.Err(readBlock(json.RawMessage(in))), in)
 	}
 }
 
@@ -184,25 +175,16 @@ func TestContentDepth(t *testing.T) {
 		c, err := readBlock(json.RawMessage(nestedResults(n)))
 		check.Must(t, err)
 		encoded, err := jsonrpc.Marshal(c)
-		if err != nil || string(encoded) != nestedResults(n) {
-			t.Errorf("%d levels: got another block back, %v", n, err)
-		}
+		check.Must(t, err)
+		check.Equal(t, "encoded", string(encoded), nestedResults(n))
 		depth := 0
-		for {
-			r, ok := c.(*ToolResultContent)
-			if !ok {
-				break
-			}
+		for r, ok := c.(*ToolResultContent); ok; r, ok = c.(*ToolResultContent) {
 			depth++
 			c = r.Content[0]
 		}
-		if want := min(n, maxContentDepth); depth != want {
-			t.Errorf("%d levels: got %d read, want %d", n, depth, want)
-		}
+		check.Equal(t, "levels that were read", depth, min(n, maxContentDepth))
 		_, cut := c.(*UnknownContent)
-		if want := n > maxContentDepth; cut != want {
-			t.Errorf("%d levels: got a %T at the end", n, c)
-		}
+		check.Equal(t, fmt.Sprint("cut ", n), cut, n > maxContentDepth)
 	}
 }
 
@@ -228,15 +210,13 @@ func TestSamplingMessageContent(t *testing.T) {
 			if want == "" {
 				want = tt.wire
 			}
-			if got, err := m.MarshalJSON(); err != nil || string(got) != want {
-				t.Errorf("got encoded %s, %v, want %s", got, err, want)
-			}
+			got, err := m.MarshalJSON()
+			check.Must(t, err)
+			check.Equal(t, "encoded", string(got), want)
 		})
 	}
 	for _, wire := range []string{`{"role":"user","content":"hi"}`, `{"role":"user","content":[5]}`, `{"role":"user","content":5}`, `{"role":5}`} {
-		if err := json.Unmarshal([]byte(wire), new(SamplingMessage)); err == nil {
-			t.Errorf("%s: got no error, want one", wire)
-		}
+		check.Fails(t, json.Unmarshal([]byte(wire), new(SamplingMessage)), wire)
 	}
 }
 
@@ -253,17 +233,12 @@ func FuzzDecodeContent(f *testing.F) {
 			return
 		}
 		once, err := jsonrpc.Marshal(first)
-		if err != nil {
-			t.Fatalf("encode %#v: %v", first, err)
-		}
+		check.Must(t, err)
 		second, err := readBlock(once)
-		if err != nil {
-			t.Fatalf("decode %s: %v", once, err)
-		}
+		check.Must(t, err)
 		twice, err := jsonrpc.Marshal(second)
-		if err != nil || string(twice) != string(once) {
-			t.Errorf("got %s, %v the second time, want %s", twice, err, once)
-		}
+		check.Must(t, err)
+		check.Equal(t, "the second time", string(twice), string(once))
 		third, err := readBlock(twice)
 		check.Must(t, err)
 		check.Same(t, "", third, second)
@@ -291,9 +266,7 @@ func TestContentIsBoundedInParts(t *testing.T) {
 			return new(SamplingMessage).UnmarshalJSON([]byte(`{"role":"user","content":` + many("{}") + `}`))
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			check.Text(t, decode(), "more than 10000 elements")
-		})
+		check.Text(t, decode(), "more than 10000 elements", name)
 	}
 	structured := `{"content":[],"structuredContent":` + many("1") + `}`
 	check.NoError(t, jsonrpc.DecodeResult(json.RawMessage(structured), new(CallToolResult)), "structured content stays raw and has no such bound")
@@ -303,11 +276,7 @@ func TestContentIsBoundedInParts(t *testing.T) {
 func TestContentIsBoundedInAll(t *testing.T) {
 	many := func(part string, n int) string { return "[" + strings.Repeat(part+",", n-1) + part + "]" }
 	nested := `{"type":"tool_result","toolUseId":"a","content":` + many("{}", jsonrpc.MaxElements/2) + `}`
-	completion := func() any {
-		return &struct {
-			Completion struct{ Values []string }
-		}{}
-	}
+	type completion struct{ Completion struct{ Values []string } }
 	for name, test := range map[string]struct {
 		before, part, after string
 		into                func() any
@@ -316,7 +285,7 @@ func TestContentIsBoundedInAll(t *testing.T) {
 		"audience":     {`{"content":[{"type":"text","text":"","annotations":{"audience":`, `""`, `}}]}`, func() any { return new(CallToolResult) }, 1},
 		"links":        {`{"content":[{"type":"resource_link","uri":"a","icons":`, `{}`, `}]}`, func() any { return new(CallToolResult) }, 1},
 		"tool results": {`{"content":`, nested, `}`, func() any { return new(CallToolResult) }, jsonrpc.MaxElements / 2},
-		"completion":   {`{"completion":{"values":`, `""`, `}}`, completion, 1},
+		"completion":   {`{"completion":{"values":`, `""`, `}}`, func() any { return new(completion) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fits := (10*jsonrpc.MaxElements - 100) / test.parts
@@ -329,9 +298,8 @@ func TestContentIsBoundedInAll(t *testing.T) {
 
 func TestSizesOfIconsAreBounded(t *testing.T) {
 	var icon Icon
-	if err := json.Unmarshal([]byte(`{"src":"a","sizes":"`+strings.Repeat("1x1 ", 1000)+`"}`), &icon); err != nil || len(icon.Sizes) != maxSizes {
-		t.Errorf("got %d sizes of 1,000, %v, want %d", len(icon.Sizes), err, maxSizes)
-	}
+	check.Must(t, json.Unmarshal([]byte(`{"src":"a","sizes":"`+strings.Repeat("1x1 ", 1000)+`"}`), &icon))
+	check.Equal(t, "sizes of 1,000", len(icon.Sizes), maxSizes)
 }
 
 // readBlock reads one content block.

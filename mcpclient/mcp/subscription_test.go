@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -31,8 +30,7 @@ func TestChange(t *testing.T) {
 	} {
 		n := &mcp.Notification{Method: "notifications/" + test.method, Params: []byte(test.params)}
 		got, ok := n.Change()
-		if diff := cmp.Diff(test.want, got); diff != "" || ok != (test.want != mcp.Change{}) {
-			t.Errorf("%s: got ok %t and +, want -:\n%s", name, ok, diff)
-		}
+		check.Equal(t, name, got, test.want)
+		check.Equal(t, name, ok, test.want != mcp.Change{})
 	}
 }

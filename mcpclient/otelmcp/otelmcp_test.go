@@ -1,6 +1,7 @@
 package otelmcp_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,11 +98,8 @@ func TestTrace(t *testing.T) {
 			if call.SpanKind != trace.SpanKindClient || call.Parent.SpanID() != app.SpanContext().SpanID() || call.Status.Code != codes.Unset {
 				t.Errorf("call: got kind %v, parent %v, status %v", call.SpanKind, call.Parent, call.Status)
 			}
-			want := map[string]string{
-				"traceparent": fmt.Sprintf("00-%s-%s-01", call.SpanContext.TraceID(), call.SpanContext.SpanID()),
-				"tracestate":  "vendor=x", "baggage": "user=ada",
-			}
-			check.Same(t, "_meta", wire, want)
+			parent := fmt.Sprintf("00-%s-%s-01", call.SpanContext.TraceID(), call.SpanContext.SpanID())
+			check.Same(t, "_meta", wire, map[string]string{"traceparent": parent, "tracestate": "vendor=x", "baggage": "user=ada"})
 			asked := r.span("sampling/createMessage")
 			if asked.SpanKind != trace.SpanKindServer || asked.Parent.SpanID().String() != serverSpan || !asked.Parent.IsRemote() ||
 				asked.Parent.TraceID() != call.SpanContext.TraceID() {
@@ -110,28 +108,19 @@ func TestTrace(t *testing.T) {
 			if len(asked.Links) != 1 || asked.Links[0].SpanContext.SpanID() != call.SpanContext.SpanID() {
 				t.Errorf("question: got links %v, want the call", asked.Links)
 			}
-			if handler.SpanID() != asked.SpanContext.SpanID() || member != "server" {
-				t.Errorf("handler: got %v with the baggage %q", handler, member)
-			}
+			check.Equal(t, "span of the handler", handler.SpanID(), asked.SpanContext.SpanID())
+			check.Equal(t, "baggage of the handler", member, "server")
 
-			id, question := "2", "jsonrpc.request.id=q-1 "
-			if name == "modern" {
-				id, question = "3", "" // the second round; questions have no id
-			}
-			revision := map[string]string{"legacy": "2025-11-25", "modern": "2026-07-28"}[name]
-			if got, want := text(call.Attributes), "gen_ai.operation.name=execute_tool gen_ai.tool.name=ask jsonrpc.request.id="+id+
-				" mcp.method.name=tools/call mcp.protocol.version="+revision; got != want {
-				t.Errorf("call: got %s\nwant %s", got, want)
-			}
-			check.Equal(t, "question", text(asked.Attributes), question+"mcp.method.name=sampling/createMessage mcp.protocol.version="+revision)
-			first := map[string]string{"legacy": "initialize", "modern": "server/discover"}[name]
-			if got := text(r.span(first).Attributes); !strings.Contains(got, "mcp.method.name="+first) ||
-				name == "legacy" && !strings.Contains(got, "mcp.protocol.version=2025-11-25") {
-				t.Errorf("handshake: got %s", got)
-			}
+			id, question, first := "3", "", "server/discover" // the second round; questions have no id
 			if name == "legacy" {
+				id, question, first = "2", "jsonrpc.request.id=q-1 ", "initialize"
+				check.Contains(t, first, text(r.span(first).Attributes), "mcp.protocol.version=2025-11-25")
 				r.span("notifications/initialized")
 			}
+			revision := " mcp.protocol.version=" + opts.Protocol.Revision
+			check.Equal(t, "call", text(call.Attributes), "gen_ai.operation.name=execute_tool gen_ai.tool.name=ask jsonrpc.request.id="+id+" mcp.method.name=tools/call"+revision)
+			check.Equal(t, "question", text(asked.Attributes), question+"mcp.method.name=sampling/createMessage"+revision)
+			check.Contains(t, "handshake", text(r.span(first).Attributes), "mcp.method.name="+first)
 		})
 	}
 }
@@ -167,12 +156,10 @@ func TestNamesAndResources(t *testing.T) {
 	})
 	check.NoError(t, check.Err(c.GetPrompt(t.Context(), "greet", nil)))
 	check.NoError(t, check.Err(c.ReadResource(t.Context(), "file:///r")))
-	if got, want := text(r.span("prompts/get greet").Attributes), "gen_ai.prompt.name=greet jsonrpc.request.id=2 mcp.method.name=prompts/get mcp.protocol.version=2025-11-25"; got != want {
-		t.Errorf("prompt: got %s\nwant %s", got, want)
-	}
-	if got, want := text(r.span("resources/read").Attributes), "jsonrpc.request.id=3 mcp.method.name=resources/read mcp.protocol.version=2025-11-25 mcp.resource.uri=file:///r"; got != want {
-		t.Errorf("resource: got %s\nwant %s", got, want)
-	}
+	const prompt = "gen_ai.prompt.name=greet jsonrpc.request.id=2 mcp.method.name=prompts/get mcp.protocol.version=2025-11-25"
+	check.Equal(t, "prompt", text(r.span("prompts/get greet").Attributes), prompt)
+	const resource = "jsonrpc.request.id=3 mcp.method.name=resources/read mcp.protocol.version=2025-11-25 mcp.resource.uri=file:///r"
+	check.Equal(t, "resource", text(r.span("resources/read").Attributes), resource)
 	want := map[string]uint64{
 		"mcp.method.name=initialize mcp.protocol.version=2025-11-25":                           1,
 		"mcp.method.name=notifications/initialized":                                            1,
@@ -183,14 +170,10 @@ func TestNamesAndResources(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	tests := map[string]struct {
-		answer string
-		kind   string
-		code   string
-		// measured is the error.type of the duration, kind if it is "".
-		measured string
-		// failed is set if the call failed, too, and not only the tool.
-		failed bool
+	for name, test := range map[string]struct {
+		answer, kind, code string
+		measured           string // the error.type of the duration, kind if it is ""
+		failed             bool   // the call failed, too, and not only the tool
 	}{
 		"tool":             {`{"content":[], "isError" : true}`, "tool_error", "", "", false},
 		"not isError":      {`{"content":[{"type":"text","text":"\"isError\":true"}],"isError":false,"structuredContent":{"isError":true}}`, "", "", "", false},
@@ -199,8 +182,7 @@ func TestFailures(t *testing.T) {
 		"not the protocol": {`{"id":%s,"result":{"resultType":"secret"}}`, "invalid_result", "", "", true},
 		"silence":          {"", "timeout", "", "", true},
 		"hung up":          {"hang up", "connection_closed", "", "", true},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRecorder(t)
@@ -217,9 +199,7 @@ func TestFailures(t *testing.T) {
 				})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				if _, err := c.CallTool(ctx, "a", nil); (err != nil) != test.failed {
-					t.Errorf("got %v", err)
-				}
+				check.Equal(t, "failed", check.Err(c.CallTool(ctx, "a", nil)) != nil, test.failed)
 				span := r.span("tools/call a")
 				got := text(span.Attributes)
 				for key, want := range map[string]string{"error.type": test.kind, "rpc.response.status_code": test.code} {
@@ -227,25 +207,18 @@ func TestFailures(t *testing.T) {
 						t.Errorf("got %s, want %s=%s", got, key, want)
 					}
 				}
-				if (span.Status.Code == codes.Error) != (test.kind != "") {
-					t.Errorf("got status %v, want an error: %v", span.Status, test.kind != "")
-				}
+				check.Equal(t, "status of a failure", span.Status.Code == codes.Error, test.kind != "")
 				if said := fmt.Sprint(span.Status, span.Events, got); span.Status.Description != "" || strings.Contains(said, "secret") {
 					t.Errorf("got %s, want nothing that the server said", said)
 				}
 				want := "gen_ai.operation.name=execute_tool gen_ai.tool.name=a mcp.method.name=tools/call mcp.protocol.version=2026-07-28"
-				switch {
-				case test.measured != "":
-					want = "error.type=" + test.measured + " " + want
-				case test.kind != "":
-					want = "error.type=" + test.kind + " " + want
+				if kind := cmp.Or(test.measured, test.kind); kind != "" {
+					want = "error.type=" + kind + " " + want
 				}
 				if test.code != "" && test.measured == "" {
 					want += " rpc.response.status_code=" + test.code
 				}
-				if points := r.points("mcp.client.operation.duration"); points[want] != 1 {
-					t.Errorf("got the durations %v, want one of %s", points, want)
-				}
+				check.Equal(t, want, r.points("mcp.client.operation.duration")[want], 1)
 				_ = c.Close()
 				_ = conn.Close()
 			})
@@ -279,9 +252,7 @@ func TestHandlerFails(t *testing.T) {
 		check.Must(t, conn.Send(t.Context(), []byte(`{"id":1,"method":"sampling/createMessage","params":`+fmt.Sprintf(question, "{}")+`}`)))
 		<-answered
 		check.Same(t, err, r.points("mcp.server.operation.duration"), map[string]uint64{want: 1})
-		if span := r.span("sampling/createMessage"); span.Status.Code != codes.Error {
-			t.Errorf("%v: got status %v", err, span.Status)
-		}
+		check.Equal(t, err, r.span("sampling/createMessage").Status.Code, codes.Error)
 	}
 }
 
@@ -293,13 +264,9 @@ func TestQuestionWaits(t *testing.T) {
 		return nil, fmt.Errorf("ask Ann: %w", mcp.ErrAnswerLater)
 	})
 	client, _ := connect(t, t.Context(), r.install(opts), asker(func(map[string]json.RawMessage) string { return "{}" }))
-	if _, err := client.CallTool(t.Context(), "sum", nil); err == nil {
-		t.Fatal("got a result, want a call that waits")
-	}
+	check.Fails(t, check.Err(client.CallTool(t.Context(), "sum", nil)), "a call that waits")
 	for _, name := range []string{"sampling/createMessage", "tools/call sum"} {
-		if span := r.span(name); span.Status.Code != codes.Unset {
-			t.Errorf("%s: got status %v, want none", name, span.Status)
-		}
+		check.Equal(t, name, r.span(name).Status.Code, codes.Unset)
 	}
 }
 
@@ -320,9 +287,7 @@ func TestUnknownMethods(t *testing.T) {
 	want := map[string]uint64{"error.type=-32601 mcp.method.name=_OTHER mcp.protocol.version=2025-11-25 rpc.response.status_code=-32601": 3}
 	check.Same(t, "", r.points("mcp.server.operation.duration"), want)
 	for _, span := range r.spans.GetSpans() {
-		if strings.HasPrefix(span.Name, "acme") {
-			t.Errorf("got a span %q", span.Name)
-		}
+		check.Equal(t, span.Name, strings.HasPrefix(span.Name, "acme"), false)
 	}
 }
 
@@ -347,16 +312,13 @@ func TestPanic(t *testing.T) {
 func TestSessions(t *testing.T) {
 	for name, opts := range eras {
 		t.Run(name, func(t *testing.T) {
-			revision := map[string]string{"legacy": "2025-11-25", "modern": "2026-07-28"}[name]
 			for _, lost := range []bool{false, true} {
 				synctest.Test(t, func(t *testing.T) {
 					r := newRecorder(t)
 					c, conn := connect(t, t.Context(), r.install(opts), func(m message) string { return "{}" })
 					check.NoError(t, c.Ping(t.Context()))
-					if got := r.points("mcp.client.session.duration"); len(got) != 0 {
-						t.Errorf("got %v of a session that continues", got)
-					}
-					want := "mcp.protocol.version=" + revision
+					check.Equal(t, "sessions that ended", len(r.points("mcp.client.session.duration")), 0)
+					want := "mcp.protocol.version=" + opts.Protocol.Revision
 					if lost {
 						want = "error.type=connection_closed " + want
 						_ = conn.Close()
@@ -498,14 +460,11 @@ func TestSubscription(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	telemetry, err := otelmcp.New(nil)
 	check.Must(t, err)
-	opts := eras["modern"]
+	opts := sampler(eras["modern"], func(context.Context) {})
 	opts.Middleware = []mcpclient.Middleware{telemetry.ClientMiddleware}
 	opts.ServerMiddleware = []mcpclient.Middleware{telemetry.ServerMiddleware}
 	var meta map[string]json.RawMessage
-	opts = sampler(opts, func(context.Context) {})
 	c, _ := connect(t, t.Context(), &opts, asker(func(of map[string]json.RawMessage) string { meta = of; return "{}" }))
 	check.NoError(t, check.Err(c.CallTool(t.Context(), "ask", nil)))
-	if meta["traceparent"] != nil {
-		t.Errorf("got %s, want no trace context", meta["traceparent"])
-	}
+	check.Equal(t, "trace context", string(meta["traceparent"]), "")
 }

@@ -52,16 +52,9 @@ func (r *recorder) install(o mcpclient.Options) *mcpclient.Options {
 // span returns the only span with this name.
 func (r *recorder) span(name string) tracetest.SpanStub {
 	r.t.Helper()
-	var found []tracetest.SpanStub
-	var names []string
-	for _, s := range r.spans.GetSpans() {
-		names = append(names, s.Name)
-		if s.Name == name {
-			found = append(found, s)
-		}
-	}
+	found := slices.DeleteFunc(r.spans.GetSpans(), func(s tracetest.SpanStub) bool { return s.Name != name })
 	if len(found) != 1 {
-		r.t.Fatalf("got %d spans %q among %q, want 1", len(found), name, names)
+		r.t.Fatalf("got %d spans %q, want 1", len(found), name)
 	}
 	return found[0]
 }

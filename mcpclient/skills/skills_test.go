@@ -52,9 +52,7 @@ func connect(t *testing.T, transport mcpclient.Transport, revision string) *mcpc
 		Protocol:   mcpclient.Protocol{Revision: revision},
 	})
 	check.Must(t, err)
-	t.Cleanup(func() {
-		check.NoError(t, c.Close())
-	})
+	t.Cleanup(func() { check.NoError(t, c.Close()) })
 	return c
 }
 
@@ -90,35 +88,25 @@ func TestSkills(t *testing.T) {
 		if len(all) != 3 || all[0].Name != "pdf" || all[0].Description != "Extract and fill" || all[0].Check() != nil {
 			t.Fatalf("got %+v", all)
 		}
-		for i, want := range []string{1: "neither a list", 2: "dynamic"} {
-			if want == "" {
-				continue
-			}
-			_, err := skills.Load(ctx, c, all[i])
-			if e := wantError[*skills.Error](t, err); e.File != "" || !strings.Contains(err.Error(), want) {
-				t.Errorf("entry %d: got %v, want %q", i, err, want)
-			}
+		for i, want := range map[int]string{1: "neither a list", 2: "dynamic"} {
+			wantFault(t, check.Err(skills.Load(ctx, c, all[i])), "", want)
 		}
 		loaded, err := skills.Load(ctx, c, all[0])
-		if err != nil || loaded.Instructions != "Skill body.\n" {
-			t.Fatalf("got %+v, %v", loaded, err)
-		}
-		if forms, err := loaded.ReadFile(ctx, pdfForms); err != nil || string(forms) != "\x00forms" {
-			t.Errorf("got %q, %v", forms, err)
-		}
-		_, err = loaded.ReadFile(ctx, "skill://pdf/../secret")
-		wantError[*skills.Error](t, err)
+		check.Must(t, err)
+		check.Equal(t, "instructions", loaded.Instructions, "Skill body.\n")
+		forms, err := loaded.ReadFile(ctx, pdfForms)
+		check.NoError(t, err)
+		check.Equal(t, pdfForms, string(forms), "\x00forms")
+		wantError[*skills.Error](t, check.Err(loaded.ReadFile(ctx, "skill://pdf/../secret")))
 		again, err := skills.Get(ctx, c, pdfSkill)
 		if err != nil || again.Fingerprint() != all[0].Fingerprint() || again.Fingerprint() == "" || all[2].Fingerprint() != "" {
 			t.Errorf("got %+v, %v", again, err)
 		}
 		check.Text(t, check.Err(skills.Get(ctx, c, "skill://other/SKILL.md")), "another skill", "another skill")
-		_, err = skills.Get(ctx, c, "skill://none/SKILL.md")
-		wantError[*mcp.RPCError](t, err)
+		wantError[*mcp.RPCError](t, check.Err(skills.Get(ctx, c, "skill://none/SKILL.md")))
 	})
 	play(t, "undeclared_", func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		_, err := skills.Get(ctx, c, pdfSkill)
-		wantError[*mcpclient.CapabilityError](t, err)
+		wantError[*mcpclient.CapabilityError](t, check.Err(skills.Get(ctx, c, pdfSkill)))
 		for _, err := range skills.List(ctx, c) {
 			wantError[*mcpclient.CapabilityError](t, err)
 		}
@@ -128,28 +116,26 @@ func TestSkills(t *testing.T) {
 func TestSkillsTampered(t *testing.T) {
 	play(t, "tampered_", func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		for _, want := range []string{
-			"SHA-256 differs from the entry",
-			"bytes, want",
-			`differs from the entry in "description"`,
-			`has "allowed-tools", which the entry does not`,
-			"no front matter",
-			"other contents",
+			"SHA-256 differs from the entry", "bytes, want", `differs from the entry in "description"`,
+			`has "allowed-tools", which the entry does not`, "no front matter", "other contents",
 		} {
 			s, err := skills.Get(ctx, c, pdfSkill)
 			check.Must(t, err)
-			_, err = skills.Load(ctx, c, s)
-			if e := wantError[*skills.Error](t, err); e.File != pdfSkill || !strings.Contains(err.Error(), want) {
-				t.Errorf("got %v, want %q", err, want)
+			wantFault(t, check.Err(skills.Load(ctx, c, s)), pdfSkill, want)
+			if want == "other contents" {
+				loaded, err := skills.Load(ctx, c, s, mcpclient.WithoutCache())
+				check.Must(t, err)
+				wantError[*skills.Error](t, check.Err(loaded.ReadFile(ctx, pdfForms)))
 			}
-			if want != "other contents" {
-				continue
-			}
-			loaded, err := skills.Load(ctx, c, s, mcpclient.WithoutCache())
-			check.Must(t, err)
-			_, err = loaded.ReadFile(ctx, pdfForms)
-			wantError[*skills.Error](t, err)
 		}
 	})
+}
+
+// wantFault checks an error about a skill.
+func wantFault(t *testing.T, err error, file, want string) {
+	t.Helper()
+	check.Equal(t, want, wantError[*skills.Error](t, err).File, file)
+	check.Text(t, err, want)
 }
 
 // What a file shows to be out of date is not taken from the cache again, however
@@ -165,18 +151,15 @@ func TestSkillsTamperedAreForgotten(t *testing.T) {
 			entry := fmt.Sprintf(`{"uri":%q,"frontmatter":%s,"resources":[{"uri":%[1]q,"digest":"sha256:%[3]x","size":%[4]d}]}`, pdfSkill, test.frontmatter, sum, len(md))
 			c, asked := serve(t, fmt.Sprintf(`{"skill":%s,"skills":[%[1]s],"contents":[{"uri":%q,"text":%q}],"ttlMs":60000}`, entry, pdfSkill, test.text))
 			for range 2 {
-				var s *skills.Skill
 				for range 2 { // the second from the cache
-					var err error
-					if s, err = skills.Get(t.Context(), c, pdfSkill); err != nil {
-						t.Fatal(err)
-					}
+					check.Must(t, check.Err(skills.Get(t.Context(), c, pdfSkill)))
 					for _, err := range skills.List(t.Context(), c) {
 						check.Must(t, err)
 					}
 				}
-				_, err := skills.Load(t.Context(), c, s)
-				wantError[*skills.Error](t, err)
+				s, err := skills.Get(t.Context(), c, pdfSkill)
+				check.Must(t, err)
+				wantError[*skills.Error](t, check.Err(skills.Load(t.Context(), c, s)))
 			}
 			delete(asked, "server/discover")
 			check.Same(t, "requests", asked, map[string]int{"skills/get": 2, "skills/list": 2, "resources/read": 2})
@@ -217,8 +200,7 @@ func TestSkillCheck(t *testing.T) {
 // Errors quote at most 1 KiB of a URI.
 func TestErrorsOfLongURIs(t *testing.T) {
 	s := &skills.Skill{URI: "skill://" + strings.Repeat("x", 1<<20)}
-	_, err := skills.Load(t.Context(), nil, s)
-	if err == nil || len(err.Error()) > 4<<10 {
+	if err := check.Err(skills.Load(t.Context(), nil, s)); err == nil || len(err.Error()) > 4<<10 {
 		t.Errorf("got an error of %d bytes, want one of at most 4 KiB", len(fmt.Sprint(err)))
 	}
 }
@@ -236,8 +218,6 @@ func TestSkillEntryIsBounded(t *testing.T) {
 		var s skills.Entry
 		entry := fmt.Sprintf(`{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf","description":"d","x":%q},"resources":[]}`, strings.Repeat("x", size))
 		check.Must(t, json.Unmarshal([]byte(entry), &s))
-		if err := s.Check(); (err == nil || !strings.Contains(err.Error(), "front matter")) != want {
-			t.Errorf("%d bytes: got %v, want that it can be loaded: %t", size, err, want)
-		}
+		check.Equal(t, fmt.Sprint("bytes refused: ", size), strings.Contains(fmt.Sprint(s.Check()), "front matter"), !want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
@@ -31,9 +32,8 @@ func TestClosed(t *testing.T) {
 				}
 				start := time.Now()
 				got := await.Closed(c, test.limit)
-				if took := time.Since(start); got != test.want || took != test.took {
-					t.Errorf("got %t after %v, want %t after %v", got, took, test.want, test.took)
-				}
+				check.Equal(t, "took", time.Since(start), test.took)
+				check.Equal(t, "", got, test.want)
 			})
 		})
 	}

@@ -2,9 +2,10 @@ package lifecycle
 
 import (
 	"runtime"
-	"slices"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Callbacks run in their order. Beyond the bounds the oldest is dropped, a panic ends no
@@ -44,9 +45,7 @@ func TestCallbackQueue(t *testing.T) {
 				}
 				l.Close(func() {}, func() error { return nil })
 				<-l.Done()
-				if !slices.Equal(got, test.want) {
-					t.Errorf("got %v, want %v", got, test.want)
-				}
+				check.Same(t, "", got, test.want)
 			})
 		})
 	}
@@ -59,8 +58,5 @@ func TestDropCount(t *testing.T) {
 	d.count = 5
 	got = append(got, d.report(false), d.report(true), d.report(true))
 	d.count = 2
-	got = append(got, d.report(false))
-	if want := []int{1, 0, 5, 0, 2}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	check.Same(t, "", append(got, d.report(false)), []int{1, 0, 5, 0, 2})
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 var (
@@ -40,13 +40,8 @@ func closed(c <-chan struct{}) bool {
 
 func TestLifecycleOrder(t *testing.T) {
 	inLife(t, func(t *testing.T, l *Lifecycle) {
-		var mu sync.Mutex
-		var order []string
-		note := func(what string) {
-			mu.Lock()
-			defer mu.Unlock()
-			order = append(order, what)
-		}
+		notes := make(chan string, 5)
+		note := func(what string) { notes <- what }
 		l.Start(func() {
 			<-l.Closing()
 			note("closing")
@@ -76,18 +71,12 @@ func TestLifecycleOrder(t *testing.T) {
 		})
 		l.Close(func() { t.Error("closed twice") }, nil)
 		l.Fail(broken, nil)
-		if err := l.Wait(); err != broken {
-			t.Errorf("got %v, want the error of disconnecting", err)
-		}
-		if closed(l.Done()) {
-			t.Error("done before the host's code has returned")
-		}
-		if l.Start(func() {}) || l.StartHost(func() {}) {
-			t.Error("a goroutine started after the end")
-		}
+		check.Equal(t, "error of disconnecting", l.Wait(), broken)
+		check.Equal(t, "done before the host's code has returned", closed(l.Done()), false)
+		check.Equal(t, "started after the end", l.Start(func() {}) || l.StartHost(func() {}), false)
 		<-l.Done()
-		if want := []string{"closing", "goodbye", "disconnect", "ours", "host"}; !slices.Equal(order, want) {
-			t.Errorf("got %q, want %q", order, want)
+		for _, want := range []string{"closing", "goodbye", "disconnect", "ours", "host"} {
+			check.Equal(t, "next", <-notes, want)
 		}
 	})
 }
@@ -113,12 +102,10 @@ func TestLifecycleWaitIsBounded(t *testing.T) {
 		l.Start(func() { time.Sleep(time.Minute) })
 		start := time.Now()
 		l.Close(func() {}, func() error { return nil })
-		if _ = l.Wait(); time.Since(start) != time.Second {
-			t.Errorf("it took %v, want 1 s", time.Since(start))
-		}
-		if <-l.Done(); time.Since(start) != time.Minute {
-			t.Errorf("done after %v, want 1 m", time.Since(start))
-		}
+		_ = l.Wait()
+		check.Equal(t, "waited", time.Since(start), time.Second)
+		<-l.Done()
+		check.Equal(t, "done after", time.Since(start), time.Minute)
 	})
 }
 
@@ -129,45 +116,35 @@ func TestLifecycleClosesAlone(t *testing.T) {
 		if err := l.CloseAndWait(func() {}, func() error { return why }); err != why || !closed(l.Done()) || l.Reason() != errClosed {
 			t.Errorf("got %v, and the reason %v", err, l.Reason())
 		}
-		if l.Start(func() {}) {
-			t.Error("a goroutine was started after the end")
-		}
+		check.Equal(t, "started after the end", l.Start(func() {}), false)
 	})
-	inLife(t, func(t *testing.T, l *Lifecycle) {
-		start := time.Now()
-		goodbye := func() { l.Start(func() { time.Sleep(time.Minute) }) }
-		if err := l.CloseAndWait(goodbye, func() error { return nil }); err != nil || time.Since(start) != time.Second {
-			t.Errorf("got %v after %v, want 1 s", err, time.Since(start))
-		}
-		<-l.Done()
-	})
-	inLife(t, func(t *testing.T, l *Lifecycle) {
-		start := time.Now()
-		goodbye := func() { l.StartHost(func() { time.Sleep(time.Minute) }) }
-		if err := l.CloseAndWait(goodbye, func() error { return nil }); err != nil || time.Since(start) != 0 || closed(l.Done()) {
-			t.Errorf("got %v after %v, want no wait for the host's", err, time.Since(start))
-		}
-		<-l.Done()
-	})
+	for name, want := range map[string]time.Duration{"ours": time.Second, "the host's": 0} {
+		inLife(t, func(t *testing.T, l *Lifecycle) {
+			start := time.Now()
+			check.NoError(t, l.CloseAndWait(func() {
+				run := map[string]func(func()) bool{"ours": l.Start, "the host's": l.StartHost}[name]
+				run(func() { time.Sleep(time.Minute) })
+			}, func() error { return nil }))
+			check.Equal(t, "waited for "+name, time.Since(start), want)
+			check.Equal(t, "done", closed(l.Done()), false)
+			<-l.Done()
+		})
+	}
 }
 
 func TestSleep(t *testing.T) {
 	inLife(t, func(t *testing.T, l *Lifecycle) {
 		start := time.Now()
-		if err := l.Sleep(t.Context(), time.Second); err != nil || time.Since(start) != time.Second {
-			t.Errorf("got %v after %v, want 1 s", err, time.Since(start))
-		}
+		check.NoError(t, l.Sleep(t.Context(), time.Second))
+		check.Equal(t, "slept", time.Since(start), time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := l.Sleep(ctx, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want the end of the context", err)
-		}
+		check.Is(t, l.Sleep(ctx, time.Minute), context.DeadlineExceeded)
 		time.AfterFunc(time.Second, func() {
 			l.Close(func() { time.Sleep(time.Minute) }, func() error { return nil })
 		})
 		start = time.Now()
-		if err := l.Sleep(t.Context(), time.Minute); err != errClosed || time.Since(start) != time.Second {
-			t.Errorf("got %v after %v, want errClosed after 1 s", err, time.Since(start))
-		}
+		check.Equal(t, "at the end", l.Sleep(t.Context(), time.Minute), errClosed)
+		check.Equal(t, "slept", time.Since(start), time.Second)
 	})
 }

@@ -2,12 +2,13 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // So many messages are sent at the same time, each within its time, and no more than
@@ -29,19 +30,15 @@ func TestSendQueue(t *testing.T) {
 					return []error{nil, errClosed, fmt.Errorf("send: %w", errClosed), ctx.Err()}[i%4]
 				},
 				OnError: func(err error) {
-					if failed.Add(1); !errors.Is(err, context.DeadlineExceeded) {
-						t.Errorf("got %v, want the time-out", err)
-					}
+					failed.Add(1)
+					check.Is(t, err, context.DeadlineExceeded)
 				},
 			})
 		}
 		s.Finish(time.Hour)
-		if took, want := time.Since(start), SendTimeout*all/maxSending; took != want {
-			t.Errorf("it took %v, want %v", took, want)
-		}
-		if sent, failed := sent.Load(), failed.Load(); sent != all || failed != all/4 {
-			t.Errorf("got %d sent and %d failed, want %d and %d", sent, failed, all, all/4)
-		}
+		check.Equal(t, "it took", time.Since(start), SendTimeout*all/maxSending)
+		check.Equal(t, "sent", sent.Load(), all)
+		check.Equal(t, "failed", failed.Load(), all/4)
 		s.Add(Message{Send: func(context.Context) error { t.Error("sent after the last"); return nil }})
 		time.Sleep(time.Second)
 	})
@@ -57,13 +54,10 @@ func TestSendQueueEnds(t *testing.T) {
 			OnError: func(err error) { ended <- err },
 		})
 		start := time.Now()
-		if s.Finish(time.Second); time.Since(start) != time.Second {
-			t.Errorf("finish took %v, want 1 s", time.Since(start))
-		}
+		s.Finish(time.Second)
 		l.Close(func() {}, func() error { return nil })
-		if err := <-ended; !errors.Is(err, context.Canceled) || time.Since(start) != time.Second {
-			t.Errorf("got %v after %v, want the end of the client", err, time.Since(start))
-		}
+		check.Is(t, <-ended, context.Canceled)
+		check.Equal(t, "Finish and the end of the message took", time.Since(start), time.Second)
 	})
 }
 
@@ -71,11 +65,7 @@ func TestSlots(t *testing.T) {
 	s := NewSlots(1)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if !s.TryAcquire() || s.TryAcquire() || s.Acquire(over, nil) {
-		t.Error("want one slot and no more")
-	}
+	check.Equal(t, "slots", [3]bool{s.TryAcquire(), s.TryAcquire(), s.Acquire(over, nil)}, [3]bool{true, false, false})
 	s.Release()
-	if !s.Acquire(t.Context(), nil) {
-		t.Error("want the slot that was released")
-	}
+	check.Equal(t, "slot that was released", s.Acquire(t.Context(), nil), true)
 }

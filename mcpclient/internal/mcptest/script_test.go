@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
 
@@ -26,9 +27,8 @@ type recorder struct {
 func (r *recorder) Helper()           {}
 func (r *recorder) Cleanup(f func())  { r.cleanups = append(r.cleanups, f) }
 func (r *recorder) Error(args ...any) { r.failures = append(r.failures, fmt.Sprint(args...)) }
-func (r *recorder) Errorf(format string, a ...any) {
-	r.failures = append(r.failures, fmt.Sprintf(format, a...))
-}
+
+func (r *recorder) Errorf(format string, a ...any) { r.Error(fmt.Sprintf(format, a...)) }
 
 func (r *recorder) end() {
 	for _, f := range slices.Backward(r.cleanups) {
@@ -61,9 +61,7 @@ func (c *channel) Recv() ([]byte, error) {
 func play(t *testing.T, text string, update bool, says ...string) (got []string, failures []string, after string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "script.txtar")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{TB: t}
 		c := newChannel()
@@ -81,9 +79,7 @@ func play(t *testing.T, text string, update bool, says ...string) (got []string,
 		}
 	})
 	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return got, failures, string(raw)
 }
 
@@ -119,14 +115,10 @@ func TestPlay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, failures, after := play(t, talk, false, test.says...)
-			switch {
-			case test.want == "" && len(failures) > 0, test.want != "" && (len(failures) != 1 || !containsLoosely(failures[0], test.want)):
-				t.Errorf("got failures %q, want %q", failures, test.want)
-			case test.want == "" && !slices.Equal(got, []string{`{"id":1,"result":{"n":1}}`, "no JSON"}):
-				t.Errorf("the client got %q", got)
-			case after != talk:
-				t.Errorf("the file was changed to %s", after)
+			if wantFailure(t, failures, test.want); test.want == "" {
+				check.Same(t, "the client got", got, []string{`{"id":1,"result":{"n":1}}`, "no JSON"})
 			}
+			check.Equal(t, "the file afterwards", after, talk)
 		})
 	}
 }
@@ -152,28 +144,27 @@ func TestProgressTokens(t *testing.T) {
 	}
 }
 
-// containsLoosely ignores the blanks that go-cmp varies.
-func containsLoosely(text, part string) bool {
+// wantFailure checks that there is one failure with this part, "" for none. It ignores the blanks that go-cmp varies.
+func wantFailure(t *testing.T, failures []string, part string) {
+	t.Helper()
 	flat := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, "\u00a0", " ")), " ") }
-	return strings.Contains(flat(text), flat(part))
+	if part == "" && len(failures) > 0 || part != "" && (len(failures) != 1 || !strings.Contains(flat(failures[0]), flat(part))) {
+		t.Errorf("got the failures %q, want %q", failures, part)
+	}
 }
 
 func TestUpdate(t *testing.T) {
 	a, b := `{"id":1,"method":"a","params":{"_meta":{"who":"me"}}}`, `{"id":2,"method":"b","params":{"_meta":{"who":"me","y":1},"x":5}}`
 	_, failures, after := play(t, talk, true, a, b, `{"method":"ciao"}`)
-	if want := strings.Replace(talk, `{"method": "bye"}`, `{"method":"ciao"}`, 1); after != want || len(failures) > 0 {
-		t.Errorf("got %s and %q, want %s", after, failures, want)
-	}
-	if _, _, after := play(t, talk, true, a); after != talk {
-		t.Errorf("a script that was not played to its end was changed to %s", after)
-	}
+	wantFailure(t, failures, "")
+	check.Equal(t, "the file", after, strings.Replace(talk, `{"method": "bye"}`, `{"method":"ciao"}`, 1))
+	_, _, after = play(t, talk, true, a)
+	check.Equal(t, "the file of a script that was not played to its end", after, talk)
 }
 
 func TestSilenceIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "script.txtar")
-	if err := os.WriteFile(path, []byte("-- client --\n{}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte("-- client --\n{}\n"), 0o600))
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{TB: t}
 		c := newChannel()
@@ -181,9 +172,7 @@ func TestSilenceIsReported(t *testing.T) {
 		<-c.closed // the script fails and closes the connection
 		close(c.toServer)
 		r.end()
-		if len(r.failures) != 1 || !strings.Contains(r.failures[0], "section 1 (client): the client sent nothing") {
-			t.Errorf("got %q", r.failures)
-		}
+		wantFailure(t, r.failures, "section 1 (client): the client sent nothing")
 	})
 }
 
@@ -224,9 +213,7 @@ func TestExchanges(t *testing.T) {
 	} {
 		t.Run(change, func(t *testing.T) {
 			from, to, _ := strings.Cut(change, "=")
-			if err := os.WriteFile(path, []byte(strings.Replace(exchanges, from, to, 1)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, os.WriteFile(path, []byte(strings.Replace(exchanges, from, to, 1)), 0o600))
 			synctest.Test(t, func(t *testing.T) {
 				r := &recorder{TB: t}
 				s := memhttp.New(Read(r, path))
@@ -234,23 +221,19 @@ func TestExchanges(t *testing.T) {
 				synctest.Wait()
 				r.end()
 				s.Close()
-				if want == "" && len(r.failures) > 0 || want != "" && (len(r.failures) != 1 || !containsLoosely(r.failures[0], want)) {
-					t.Errorf("got %q, want %q", r.failures, want)
-				}
+				wantFailure(t, r.failures, want)
 			})
 		})
 	}
 }
 
 // converse is the client of TestExchanges.
-func converse(t *testing.T, s *memhttp.Server, check bool) {
+func converse(t *testing.T, s *memhttp.Server, asWritten bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	send := func(method, body string, header ...string) *http.Response {
 		req, err := http.NewRequestWithContext(ctx, method, s.URL(), strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		for i := 0; i < len(header); i += 2 {
 			req.Header.Set(header[i], header[i+1])
 		}
@@ -266,7 +249,7 @@ func converse(t *testing.T, s *memhttp.Server, check bool) {
 	get := send(http.MethodGet, "", "Accept", "text/event-stream")
 	_ = get.Body.Close()
 	body, err := io.ReadAll(first.Body)
-	if check && (string(body) != "data: 1\n\ndata: 2\n\n" || !errors.Is(err, io.ErrUnexpectedEOF) || first.Header.Get("X-More") != "yes" || get.StatusCode != 405) {
+	if asWritten && (string(body) != "data: 1\n\ndata: 2\n\n" || !errors.Is(err, io.ErrUnexpectedEOF) || first.Header.Get("X-More") != "yes" || get.StatusCode != 405) {
 		t.Errorf("got %q, %v, %v and %s", body, err, first.Header, get.Status)
 	}
 	_ = send(http.MethodPost, `{"id":2,"method":"b"}`, post...).Body.Close()

@@ -3,7 +3,6 @@ package paramheader_test
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -65,10 +64,10 @@ func TestOf(t *testing.T) {
 		tests = append(tests, struct{ name, schema, want string }{keyword, `{"` + keyword + `":{"a":` + annotated + `}}`, keyword + ".a"})
 	}
 	for _, test := range tests {
-		_, err := paramheader.Of(json.RawMessage(test.schema))
-		switch {
-		case test.want == ok && err != nil, test.want != ok && (err == nil || !strings.Contains(err.Error(), test.want)):
-			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
+		if err := check.Err(paramheader.Of(json.RawMessage(test.schema))); test.want == ok {
+			check.NoError(t, err, test.name)
+		} else {
+			check.Text(t, err, test.want, test.name)
 		}
 	}
 }
@@ -81,12 +80,8 @@ func TestOfIsLinear(t *testing.T) {
 		fmt.Fprintf(&b, `,"p%d":{}`, i)
 	}
 	b.WriteString(`}}}}`)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	_, err := paramheader.Of(json.RawMessage(b.String()))
-	runtime.ReadMemStats(&after)
-	check.Must(t, err)
-	if got, want := after.TotalAlloc-before.TotalAlloc, uint64(20<<20); got > want {
+	got := check.Allocated(func() { check.Must(t, check.Err(paramheader.Of(json.RawMessage(b.String())))) })
+	if want := uint64(20 << 20); got > want {
 		t.Errorf("a schema of %d bytes: got %d bytes allocated, want at most %d", b.Len(), got, want)
 	}
 }

@@ -2,14 +2,13 @@ package pipe
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -17,11 +16,16 @@ func dialPipe(t *testing.T) (client, server transport.Conn) {
 	t.Helper()
 	recipe, server := New()
 	client, err := recipe.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { client.Close(); server.Close() })
 	return client, server
+}
+
+func wantMessage(t *testing.T, conn transport.Conn, want string) {
+	t.Helper()
+	got, err := conn.Recv()
+	check.Must(t, err)
+	check.Equal(t, "message", string(got), want)
 }
 
 func TestPipe(t *testing.T) {
@@ -29,22 +33,14 @@ func TestPipe(t *testing.T) {
 		client, server := dialPipe(t)
 		message := []byte("{\n}")
 		for range 2 {
-			if err := client.Send(t.Context(), message); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, client.Send(t.Context(), message))
 		}
 		message[0] = 'x'
 		for range 2 {
-			if got, err := server.Recv(); err != nil || string(got) != "{\n}" {
-				t.Errorf("server: got %q and error %v, want the message as it was sent", got, err)
-			}
+			wantMessage(t, server, "{\n}") // as it was sent
 		}
-		if err := server.Send(t.Context(), []byte("[]")); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := client.Recv(); err != nil || string(got) != "[]" {
-			t.Errorf("client: got %q and error %v, want []", got, err)
-		}
+		check.Must(t, server.Send(t.Context(), []byte("[]")))
+		wantMessage(t, client, "[]")
 	})
 }
 
@@ -52,15 +48,9 @@ func TestPipeDial(t *testing.T) {
 	recipe, _ := New()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := recipe.Dial(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("with a context that has ended: got %v, want %v", err, context.Canceled)
-	}
-	if _, err := recipe.Dial(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := recipe.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "once") {
-		t.Errorf("second Dial: got %v, want that it can be dialed once", err)
-	}
+	check.Is(t, check.Err(recipe.Dial(ended)), context.Canceled, "with a context that has ended")
+	check.Must(t, check.Err(recipe.Dial(t.Context())))
+	check.Text(t, check.Err(recipe.Dial(t.Context())), "once", "second Dial")
 }
 
 func TestPipeBound(t *testing.T) {
@@ -75,21 +65,14 @@ func TestPipeBound(t *testing.T) {
 				sent++
 			}
 		}
-		if !errors.Is(err, context.DeadlineExceeded) || sent != maxUnread {
-			t.Errorf("got %v after %d messages, want the deadline after %d", err, sent, maxUnread)
-		}
+		check.Is(t, err, context.DeadlineExceeded)
+		check.Equal(t, "messages", sent, maxUnread)
 		client.Close()
 		for i := range sent {
-			if got, err := server.Recv(); err != nil || string(got) != fmt.Sprint(i) {
-				t.Fatalf("got %q and error %v, want %d", got, err, i)
-			}
+			wantMessage(t, server, fmt.Sprint(i))
 		}
-		if _, err := server.Recv(); err != io.EOF {
-			t.Errorf("got %v, want EOF", err)
-		}
-		if err := server.Send(t.Context(), []byte("{}")); !errors.Is(err, io.ErrClosedPipe) {
-			t.Errorf("to an end that is closed: got %v, want %v", err, io.ErrClosedPipe)
-		}
+		check.Equal(t, "at the end", check.Err(server.Recv()), io.EOF)
+		check.Is(t, server.Send(t.Context(), []byte("{}")), io.ErrClosedPipe, "to an end that is closed")
 	})
 }
 
@@ -97,11 +80,9 @@ func TestPipeCloseUnblocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := dialPipe(t)
 		for range maxUnread {
-			if err := client.Send(t.Context(), []byte("{}")); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, client.Send(t.Context(), []byte("{}")))
 		}
-		own, other := make(chan error, 3), make(chan error, 1)
+		own := make(chan error, 3)
 		go func() { own <- client.Send(t.Context(), []byte("{}")) }()
 		go func() { _, err := client.Recv(); own <- err }()
 		synctest.Wait()
@@ -109,21 +90,13 @@ func TestPipeCloseUnblocks(t *testing.T) {
 		client.Close()
 		own <- client.Send(t.Context(), []byte("{}"))
 		for range 3 {
-			if err := <-own; !errors.Is(err, transport.ErrClosed) {
-				t.Errorf("got %v, want %v", err, transport.ErrClosed)
-			}
+			check.Is(t, <-own, transport.ErrClosed)
 		}
-		go func() {
-			for {
-				if _, err := server.Recv(); err != nil {
-					other <- err
-					return
-				}
-			}
-		}()
-		if err := <-other; err != io.EOF {
-			t.Errorf("the other end: got %v, want EOF", err)
+		var err error
+		for err == nil {
+			err = check.Err(server.Recv())
 		}
+		check.Equal(t, "the other end", err, io.EOF)
 	})
 }
 

@@ -10,10 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 )
 
 var errClosed = errors.New("closed")
+
+func always() bool { return true }
 
 // renewingSlowly runs f with renewals whose begin takes a second, and counts its runs.
 func renewingSlowly(t *testing.T, f func(t *testing.T, r *Group, begin func(context.Context) error, runs *int)) {
@@ -38,21 +41,15 @@ func TestRenewalIsOneForAll(t *testing.T) {
 		needed := func() bool { return *runs == 0 }
 		var all sync.WaitGroup
 		for range 5 {
-			all.Go(func() {
-				if err := r.Renew(t.Context(), needed, begin); err != nil {
-					t.Error(err)
-				}
-			})
+			all.Go(func() { check.NoError(t, r.Renew(t.Context(), needed, begin)) })
 		}
 		synctest.Wait()
 		start := time.Now()
-		if err := r.Settle(t.Context()); err != nil || time.Since(start) != time.Second || r.UnderWay() {
-			t.Errorf("settled with %v after %v, want nil after 1s", err, time.Since(start))
-		}
+		check.NoError(t, r.Settle(t.Context()))
+		check.Equal(t, "settled after", time.Since(start), time.Second)
+		check.Equal(t, "under way", r.UnderWay(), false)
 		all.Wait()
-		if *runs != 1 {
-			t.Errorf("begun %d times, want once", *runs)
-		}
+		check.Equal(t, "begun times", *runs, 1)
 	})
 }
 
@@ -60,33 +57,26 @@ func TestRenewalIsOneForAll(t *testing.T) {
 func TestRenewalLasts(t *testing.T) {
 	renewingSlowly(t, func(t *testing.T, r *Group, begin func(context.Context) error, runs *int) {
 		r.dead = func() bool { return *runs < 3 }
-		err := r.Renew(t.Context(), func() bool { return true }, begin)
-		if err != nil || *runs != 3 || !r.Recent(time.Minute) {
-			t.Errorf("got %v after %d runs, want nil after 3", err, *runs)
-		}
+		check.NoError(t, r.Renew(t.Context(), always, begin))
+		check.Equal(t, "runs", *runs, 3)
+		check.Equal(t, "recent", r.Recent(time.Minute), true)
 	})
 }
 
 // Code of the host that a renewal runs does not wait for that renewal.
 func TestRenewalDoesNotWaitForItself(t *testing.T) {
 	renewingSlowly(t, func(t *testing.T, r *Group, _ func(context.Context) error, _ *int) {
-		err := r.Renew(t.Context(), func() bool { return true }, func(ctx context.Context) error { return r.Settle(ctx) })
-		if err != nil || !r.Within(context.WithValue(t.Context(), renewing{r}, r)) {
-			t.Errorf("got %v, want nil", err)
-		}
+		check.NoError(t, r.Renew(t.Context(), always, func(ctx context.Context) error { return r.Settle(ctx) }))
+		check.Equal(t, "within", r.Within(context.WithValue(t.Context(), renewing{r}, r)), true)
 	})
 }
 
 func TestRenewalEndsWithTheClient(t *testing.T) {
 	renewingSlowly(t, func(t *testing.T, r *Group, begin func(context.Context) error, _ *int) {
 		time.AfterFunc(time.Millisecond, func() { r.life.Close(func() {}, func() error { return nil }) })
-		if err := r.Renew(t.Context(), func() bool { return true }, begin); !errors.Is(err, errClosed) {
-			t.Errorf("got %v, want %v", err, errClosed)
-		}
+		check.Is(t, r.Renew(t.Context(), always, begin), errClosed)
 		_ = r.life.Wait()
-		if r.Start(begin) {
-			t.Error("begun after the end")
-		}
+		check.Equal(t, "begun after the end", r.Start(begin), false)
 	})
 }
 
@@ -121,15 +111,11 @@ func TestWithValuesOf(t *testing.T) {
 	renewingSlowly(t, func(t *testing.T, r *Group, _ func(context.Context) error, _ *int) {
 		asker, cancel := context.WithCancel(context.WithValue(t.Context(), valueKey{}, "user"))
 		cancel()
-		err := r.Renew(t.Context(), func() bool { return true }, func(ctx context.Context) error {
+		check.NoError(t, r.Renew(t.Context(), always, func(ctx context.Context) error {
 			ctx = WithValuesOf(asker, ctx)
-			if got := ctx.Value(valueKey{}); got != "user" || !r.Within(ctx) {
-				t.Errorf("got %v, within %t, want the user in the renewal", got, r.Within(ctx))
-			}
+			check.Equal(t, "value", ctx.Value(valueKey{}), any("user"))
+			check.Equal(t, "within", r.Within(ctx), true)
 			return ctx.Err()
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}))
 	})
 }

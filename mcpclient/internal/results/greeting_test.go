@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -72,26 +73,13 @@ func TestGreeting(t *testing.T) {
 
 // PHP writes an empty object as an empty list.
 func TestGreetingOfPHP(t *testing.T) {
-	var got Greeting
-	err := jsonrpc.DecodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":{"tools":[],"prompts":[ ],"resources":[],"completions":[],"logging":[],"tasks":[],"extensions":[],"experimental":[]},"serverInfo":{"name":"s"}}`), &got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := mcp.ServerCapabilities{
+	wantCapabilities(t, `{"tools":[],"prompts":[ ],"resources":[],"completions":[],"logging":[],"tasks":[],"extensions":[],"experimental":[]}`, mcp.ServerCapabilities{
 		Tools: new(mcp.ListCapability), Prompts: new(mcp.ListCapability), Resources: new(mcp.ListCapability),
 		Completions: new(struct{}), Logging: new(struct{}), Tasks: new(mcp.TaskCapability),
-	}
-	if !reflect.DeepEqual(got.Server.Capabilities, want) {
-		t.Errorf("got %+v, want %+v", got.Server.Capabilities, want)
-	}
-	got = Greeting{}
-	if err := jsonrpc.DecodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":[]}`), &got); err != nil || !reflect.DeepEqual(got.Server.Capabilities, mcp.ServerCapabilities{}) {
-		t.Errorf("got %+v, %v, want nothing", got.Server.Capabilities, err)
-	}
+	})
+	wantCapabilities(t, `[]`, mcp.ServerCapabilities{})
 	for _, wrong := range []string{`{"tools":[1]}`, `{"logging":[{}]}`, `{"experimental":[1]}`, `{"resources":["subscribe"]}`, `["tools"]`} {
-		if err := jsonrpc.DecodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":`+wrong+`}`), new(Greeting)); err == nil {
-			t.Errorf("%s: got no error", wrong)
-		}
+		check.Fails(t, jsonrpc.DecodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":`+wrong+`}`), new(Greeting)), wrong)
 	}
 }
 
@@ -101,17 +89,16 @@ func TestGreetingSubscribesToResourcesOnly(t *testing.T) {
 		`{"tools":{"subscribe":"yes","listChanged":true},"prompts":{"subscribe":{},"listChanged":true},"resources":{"subscribe":true}}`: true,
 		`{"tools":{"subscribe":true,"listChanged":true},"prompts":{"subscribe":true,"listChanged":true},"resources":{}}`:                false,
 	} {
-		var got Greeting
-		if err := jsonrpc.DecodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":`+raw+`}`), &got); err != nil {
-			t.Errorf("%s: %v", raw, err)
-			continue
-		}
 		list := &mcp.ListCapability{ListChanged: true}
-		wanted := mcp.ServerCapabilities{Tools: list, Prompts: list, Resources: &mcp.ListCapability{Subscribe: want}}
-		if !reflect.DeepEqual(got.Server.Capabilities, wanted) {
-			t.Errorf("%s: got %+v, want %+v", raw, got.Server.Capabilities, wanted)
-		}
+		wantCapabilities(t, raw, mcp.ServerCapabilities{Tools: list, Prompts: list, Resources: &mcp.ListCapability{Subscribe: want}})
 	}
+}
+
+func wantCapabilities(t *testing.T, raw string, want mcp.ServerCapabilities) {
+	t.Helper()
+	var got Greeting
+	check.Must(t, jsonrpc.DecodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":`+raw+`,"serverInfo":{"name":"s"}}`), &got))
+	check.Same(t, raw, got.Server.Capabilities, want)
 }
 
 // What is not known is kept within bounds.
@@ -130,12 +117,9 @@ func TestGreetingKeepsWhatIsUnknown(t *testing.T) {
 	} {
 		for _, modern := range []bool{false, true} {
 			got := Greeting{Modern: modern}
-			if err := jsonrpc.DecodeResult([]byte(test.raw), &got); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			if others, meta := got.Server.Capabilities.Others, got.Server.Meta; len(others) != test.others || len(meta) != test.meta {
-				t.Errorf("%s: got %d capabilities and %d bytes of _meta, want %d and %d", name, len(others), len(meta), test.others, test.meta)
-			}
+			check.Must(t, jsonrpc.DecodeResult([]byte(test.raw), &got))
+			check.Equal(t, name+": capabilities", len(got.Server.Capabilities.Others), test.others)
+			check.Equal(t, name+": bytes of _meta", len(got.Server.Meta), test.meta)
 		}
 	}
 }

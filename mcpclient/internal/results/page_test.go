@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -21,29 +20,37 @@ func TestItemsAreWhole(t *testing.T) {
 		meta        = `"_meta":{"k":1}`
 		named       = `"name":"n","title":"t","description":"d"`
 	)
-	checkItem(t, &Page[mcp.Tool]{Key: "tools"}, `{`+named+`,"inputSchema":{"type":"object"},"outputSchema":{"type":"array"},`+
+	checkItem[mcp.Tool](t, "tools", `{`+named+`,"inputSchema":{"type":"object"},"outputSchema":{"type":"array"},`+
 		`"annotations":{"title":"a","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false},`+icons+`,"execution":{"taskSupport":"optional"},`+meta+`}`)
-	checkItem(t, &Page[mcp.Resource]{Key: "resources"}, `{"uri":"file:///a",`+named+`,"mimeType":"text/plain","size":0,`+icons+`,`+annotations+`,`+meta+`}`)
-	checkItem(t, &Page[mcp.ResourceTemplate]{Key: "resourceTemplates"}, `{"uriTemplate":"file:///{a}",`+named+`,"mimeType":"text/plain",`+icons+`,`+annotations+`,`+meta+`}`)
-	checkItem(t, &Page[mcp.Prompt]{Key: "prompts"}, `{`+named+`,"arguments":[{`+named+`,"required":true}],`+icons+`,`+meta+`}`)
+	checkItem[mcp.Resource](t, "resources", `{"uri":"file:///a",`+named+`,"mimeType":"text/plain","size":0,`+icons+`,`+annotations+`,`+meta+`}`)
+	checkItem[mcp.ResourceTemplate](t, "resourceTemplates", `{"uriTemplate":"file:///{a}",`+named+`,"mimeType":"text/plain",`+icons+`,`+annotations+`,`+meta+`}`)
+	checkItem[mcp.Prompt](t, "prompts", `{`+named+`,"arguments":[{`+named+`,"required":true}],`+icons+`,`+meta+`}`)
 }
 
-func checkItem[T any](t *testing.T, p *Page[T], item string) {
+func checkItem[T any](t *testing.T, key, item string) {
 	t.Helper()
-	if err := jsonrpc.DecodeResult([]byte(`{"`+p.Key+`":[`+item+`]}`), p); err != nil {
-		t.Fatal(err)
-	}
-	got, err := jsonrpc.Marshal(p.Items[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	items, err := readItems[T](key, item)
+	check.Must(t, err)
+	got, err := jsonrpc.Marshal(items[0])
+	check.Must(t, err)
 	var want, read any
-	if err := errors.Join(json.Unmarshal([]byte(item), &want), json.Unmarshal(got, &read)); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, read); diff != "" {
-		t.Errorf("%s: got +, want -:\n%s", p.Key, diff)
-	}
+	check.Must(t, errors.Join(json.Unmarshal([]byte(item), &want), json.Unmarshal(got, &read)))
+	check.Same(t, key, read, want)
+}
+
+// readItems reads the items of a list.
+func readItems[T any](key, items string) ([]*T, error) {
+	p := Page[T]{Key: key}
+	err := jsonrpc.DecodeResult([]byte(`{"`+key+`":[`+items+`]}`), &p)
+	return p.Items, err
+}
+
+// wantItems checks the items of a list.
+func wantItems[T any](t *testing.T, key, items string, want ...*T) {
+	t.Helper()
+	got, err := readItems[T](key, items)
+	check.Must(t, err)
+	check.Same(t, key, got, want)
 }
 
 // What some servers write in another form than the protocol has does not cost the
@@ -52,36 +59,13 @@ func checkItem[T any](t *testing.T, p *Page[T], item string) {
 func TestItemsInOtherForms(t *testing.T) {
 	const icons = `"icons":[{"src":"a","sizes":"48x48 96x96"},{"src":"b","sizes":"any"},{"src":"c","sizes":null},{"src":"d","sizes":["1x1"]}]`
 	want := []mcp.Icon{{Src: "a", Sizes: []string{"48x48", "96x96"}}, {Src: "b", Sizes: []string{"any"}}, {Src: "c"}, {Src: "d", Sizes: []string{"1x1"}}}
-	tools := Page[mcp.Tool]{Key: "tools"}
-	if err := jsonrpc.DecodeResult([]byte(`{"tools":[{"name":"t","inputSchema":{},"annotations":[],`+icons+`}]}`), &tools); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(&mcp.Tool{Name: "t", InputSchema: json.RawMessage("{}"), Annotations: new(mcp.ToolAnnotations), Icons: want}, tools.Items[0]); diff != "" {
-		t.Errorf("tools, got +, want -:\n%s", diff)
-	}
-	resources := Page[mcp.Resource]{Key: "resources"}
-	if err := jsonrpc.DecodeResult([]byte(`{"resources":[{"uri":"u","name":"r","annotations":[ ],`+icons+`}]}`), &resources); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(&mcp.Resource{URI: "u", Name: "r", Annotations: new(mcp.Annotations), Icons: want}, resources.Items[0]); diff != "" {
-		t.Errorf("resources, got +, want -:\n%s", diff)
-	}
-	prompts := Page[mcp.Prompt]{Key: "prompts"}
-	if err := jsonrpc.DecodeResult([]byte(`{"prompts":[{"name":"p",`+icons+`}]}`), &prompts); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(&mcp.Prompt{Name: "p", Icons: want}, prompts.Items[0]); diff != "" {
-		t.Errorf("prompts, got +, want -:\n%s", diff)
-	}
+	wantItems(t, "tools", `{"name":"t","inputSchema":{},"annotations":[],`+icons+`}`,
+		&mcp.Tool{Name: "t", InputSchema: json.RawMessage("{}"), Annotations: new(mcp.ToolAnnotations), Icons: want})
+	wantItems(t, "resources", `{"uri":"u","name":"r","annotations":[ ],`+icons+`}`, &mcp.Resource{URI: "u", Name: "r", Annotations: new(mcp.Annotations), Icons: want})
+	wantItems(t, "prompts", `{"name":"p",`+icons+`}`, &mcp.Prompt{Name: "p", Icons: want})
 	for _, wrong := range []string{`"icons":[{"src":"a","sizes":5}]`, `"icons":[{"src":"a","sizes":[5]}]`, `"annotations":[1]`, `"annotations":"x"`} {
-		if err := jsonrpc.DecodeResult([]byte(`{"tools":[{"name":"t","inputSchema":{},`+wrong+`}]}`), &Page[mcp.Tool]{Key: "tools"}); err == nil {
-			t.Errorf("%s: got no error", wrong)
-		}
-	}
-	for _, wrong := range []string{`"annotations":[1]`, `"annotations":"x"`} {
-		if err := jsonrpc.DecodeResult([]byte(`{"resources":[{"uri":"u",`+wrong+`}]}`), &Page[mcp.Resource]{Key: "resources"}); err == nil {
-			t.Errorf("%s: got no error", wrong)
-		}
+		check.Fails(t, check.Err(readItems[mcp.Tool]("tools", `{"name":"t","inputSchema":{},`+wrong+`}`)), wrong)
+		check.Fails(t, check.Err(readItems[mcp.Resource]("resources", `{"uri":"u",`+wrong+`}`)), wrong)
 	}
 }
 
@@ -134,27 +118,13 @@ func TestHintsInOtherForms(t *testing.T) {
 			if want.Annotations != nil && !strings.HasPrefix(member, `"annotations"`) {
 				member = `"annotations":{` + member + `}`
 			}
-			resources := Page[mcp.Resource]{Key: "resources"}
-			if err := jsonrpc.DecodeResult([]byte(`{"resources":[{"uri":"a",`+member+`},{"uri":"b","name":"n"}]}`), &resources); err != nil {
-				t.Fatal(err)
-			}
 			want.URI = "a"
-			if diff := cmp.Diff([]*mcp.Resource{&want, {URI: "b", Name: "n"}}, resources.Items); diff != "" {
-				t.Errorf("resources, got +, want -:\n%s", diff)
-			}
-			templates := Page[mcp.ResourceTemplate]{Key: "resourceTemplates"}
-			if err := jsonrpc.DecodeResult([]byte(`{"resourceTemplates":[{"uriTemplate":"a",`+member+`}]}`), &templates); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(&mcp.ResourceTemplate{URITemplate: "a", Annotations: want.Annotations}, templates.Items[0]); diff != "" {
-				t.Errorf("templates, got +, want -:\n%s", diff)
-			}
+			wantItems(t, "resources", `{"uri":"a",`+member+`},{"uri":"b","name":"n"}`, &want, &mcp.Resource{URI: "b", Name: "n"})
+			wantItems(t, "resourceTemplates", `{"uriTemplate":"a",`+member+`}`, &mcp.ResourceTemplate{URITemplate: "a", Annotations: want.Annotations})
 		})
 	}
 	for _, wrong := range []string{`"uri":5`, `"uri":"a","name":5`, `"uri":"a","annotations":{"lastModified":5}`} {
-		if err := jsonrpc.DecodeResult([]byte(`{"resources":[{`+wrong+`}]}`), &Page[mcp.Resource]{Key: "resources"}); err == nil {
-			t.Errorf("%s: got no error", wrong)
-		}
+		check.Fails(t, check.Err(readItems[mcp.Resource]("resources", `{`+wrong+`}`)), wrong)
 	}
 }
 
@@ -162,16 +132,13 @@ func TestHintsInOtherForms(t *testing.T) {
 func TestPagesAreBounded(t *testing.T) {
 	many := func(part string, n int) string { return "[" + strings.Repeat(part+",", n-1) + part + "]" }
 	for name, test := range map[string]struct {
-		page any
-		text string
-		want string
+		page       any
+		text, want string
 	}{
 		"items":     {&Page[mcp.Tool]{Key: "tools"}, `{"tools":` + many("{}", jsonrpc.MaxElements+1) + `}`, "more than 10000 elements"},
 		"icons":     {&Page[mcp.Tool]{Key: "tools"}, `{"tools":[{"name":"a","icons":` + many("{}", 10*jsonrpc.MaxElements+1) + `}]}`, "more than 100000 elements in all"},
 		"arguments": {&Page[mcp.Prompt]{Key: "prompts"}, `{"prompts":[{"name":"a","arguments":` + many("{}", 10*jsonrpc.MaxElements+1) + `}]}`, "more than 100000 elements in all"},
 	} {
-		if err := jsonrpc.DecodeResult(json.RawMessage(test.text), test.page); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want %q", name, err, test.want)
-		}
+		check.Text(t, jsonrpc.DecodeResult(json.RawMessage(test.text), test.page), test.want, name)
 	}
 }

@@ -15,9 +15,7 @@ import (
 func TestCommandEnvironment(t *testing.T) {
 	own := []string{"PATH=/bin", "OPENAI_API_KEY=sk-1", "AWS_SECRET_ACCESS_KEY=x", "SHELL=() { evil; }"}
 	check.Same(t, "", (&Command{Env: []string{"TOKEN=t", "PATH=/usr/bin"}}).environment(own), []string{"PATH=/bin", "TOKEN=t", "PATH=/usr/bin"})
-	if got := (&Command{InheritEnv: true, Env: []string{"A=b"}}).environment(own); len(got) != len(own)+1 {
-		t.Errorf("with InheritEnv: got %q, want everything", got)
-	}
+	check.Same(t, "with InheritEnv", (&Command{InheritEnv: true, Env: []string{"A=b"}}).environment(own), append(own, "A=b"))
 	if got := new(Command).environment([]string{"A=b"}); got == nil || len(got) != 0 {
 		t.Errorf("got %#v, want an empty environment and not nil, which means all", got)
 	}
@@ -37,9 +35,7 @@ func TestHarmless(t *testing.T) {
 		{"windows", "SHELL", "sh", false},
 		{"windows", "OPENAI_API_KEY", "sk-1", false},
 	} {
-		if got := isHarmless(test.system, test.name, test.value); got != test.want {
-			t.Errorf("%s on %s: got %t, want %t", test.name, test.system, got, test.want)
-		}
+		check.Equal(t, test.name+" on "+test.system, isHarmless(test.system, test.name, test.value), test.want)
 	}
 }
 

@@ -107,21 +107,27 @@ func dialCommand(t *testing.T, role string, change ...func(*Command)) transport.
 	cancel() // the connection outlives it
 	check.Must(t, err)
 	t.Cleanup(func() {
-		began := time.Now()
-		check.NoError(t, conn.Close(), "close")
-		if took := time.Since(began); took > testenv.Patience {
-			t.Errorf("Close took %v", took)
-		}
+		soon(t, "Close", func() { check.NoError(t, conn.Close(), "close") })
 		testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
 	})
 	return conn
 }
 
+// soon runs f and fails if it takes long.
+func soon(t *testing.T, what string, f func()) {
+	t.Helper()
+	began := time.Now()
+	f()
+	if took := time.Since(began); took > testenv.Patience {
+		t.Errorf("%s took %v", what, took)
+	}
+}
+
 func recv(t *testing.T, conn transport.Conn, want string) {
 	t.Helper()
-	if got, err := conn.Recv(); err != nil || string(got) != want {
-		t.Fatalf("got %q and error %v, want %q", got, err, want)
-	}
+	got, err := conn.Recv()
+	check.Must(t, err)
+	check.Equal(t, "message", string(got), want)
 }
 
 func send(t *testing.T, conn transport.Conn, message string) {
@@ -132,11 +138,8 @@ func send(t *testing.T, conn transport.Conn, message string) {
 // recvEnd expects the end of a process, soon.
 func recvEnd(t *testing.T, conn transport.Conn, status string) *transport.ProcessError {
 	t.Helper()
-	began := time.Now()
-	_, err := conn.Recv()
-	if took := time.Since(began); took > testenv.Patience {
-		t.Errorf("the end of the process was reported after %v", took)
-	}
+	var err error
+	soon(t, "the report of the end of the process", func() { _, err = conn.Recv() })
 	e, ok := errors.AsType[*transport.ProcessError](err)
 	if !ok || e.Status != status || e.Command != os.Args[0] {
 		t.Fatalf("got %v, want a ProcessError with status %q", err, status)
@@ -175,9 +178,7 @@ func TestCommandDies(t *testing.T) {
 	}
 	recv(t, conn, `{"last":true}`)
 	e := recvEnd(t, conn, "exit status 3")
-	if want := "fatal: out of cheese"; e.Stderr != want {
-		t.Errorf("got stderr %q, want %q", e.Stderr, want)
-	}
+	check.Equal(t, "stderr", e.Stderr, "fatal: out of cheese")
 	check.Equal(t, "second Recv", recvEnd(t, conn, "exit status 3"), e)
 	check.Is(t, conn.Send(t.Context(), []byte("{}")), e, "Send")
 }
@@ -234,18 +235,14 @@ func TestCommandDeaf(t *testing.T) {
 	check.Must(t, conn.Send(t.Context(), big))
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	began := time.Now()
-	check.Is(t, conn.Send(ctx, big), context.DeadlineExceeded)
-	if took := time.Since(began); took > testenv.Patience {
-		t.Errorf("Send took %v with a deadline of 200ms", took)
-	}
+	soon(t, "Send with a deadline of 200ms", func() { check.Is(t, conn.Send(ctx, big), context.DeadlineExceeded) })
 }
 
 func TestCommandCloseUnblocksRecv(t *testing.T) {
 	conn := dialCommand(t, "stubborn")
 	recv(t, conn, "{}")
 	got := make(chan error, 1)
-	go func() { _, err := conn.Recv(); got <- err }()
+	go func() { got <- check.Err(conn.Recv()) }()
 	conn.Close()
 	check.Is(t, <-got, transport.ErrClosed)
 }
@@ -262,9 +259,7 @@ func TestCommandDescendantHoldsPipes(t *testing.T) {
 			check.NoError(t, conn.Close())
 			pid, err := strconv.Atoi(strings.Trim(string(message), "[]"))
 			check.Must(t, err)
-			if testenv.Runs(pid) {
-				t.Errorf("process %d survived", pid)
-			}
+			check.Equal(t, "the descendant survived", testenv.Runs(pid), false)
 		})
 	}
 }
@@ -304,26 +299,13 @@ func TestBundledPathOf(t *testing.T) {
 	for _, file := range []string{"host", "server", "tool.exe", "both", "both.exe", "folder/server"} {
 		writeProgram(t, filepath.Join(dir, filepath.FromSlash(file)))
 	}
-	for _, test := range []struct{ name, want string }{
-		{"server", filepath.Join(dir, "server")},
-		{"tool", filepath.Join(dir, "tool.exe")},
-		{"both", filepath.Join(dir, "both")},
-		{"folder", ""},
-		{"missing", ""},
-		{"", ""},
-		{".", ""},
-		{"..", ""},
-		{"../" + filepath.Base(dir) + "/server", ""},
-		{filepath.Join("folder", "server"), ""},
-		{filepath.Join(dir, "server"), ""},
-	} {
-		got, err := bundledPath(filepath.Join(dir, "host"), test.name)
-		if got != test.want || (err == nil) != (test.want != "") {
-			t.Errorf("%q: got %q and error %v, want %q", test.name, got, err, test.want)
-		}
-		if err != nil && !strings.Contains(err.Error(), strconv.Quote(test.name)) {
-			t.Errorf("error %q does not name %q", err, test.name)
-		}
+	for name, want := range map[string]string{"server": "server", "tool": "tool.exe", "both": "both"} {
+		got, err := bundledPath(filepath.Join(dir, "host"), name)
+		check.NoError(t, err)
+		check.Equal(t, name, got, filepath.Join(dir, want))
+	}
+	for _, name := range []string{"folder", "missing", "", ".", "..", "../" + filepath.Base(dir) + "/server", filepath.Join("folder", "server"), filepath.Join(dir, "server")} {
+		check.Text(t, check.Err(bundledPath(filepath.Join(dir, "host"), name)), strconv.Quote(name))
 	}
 }
 
@@ -342,9 +324,9 @@ func TestSiblingOfLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"server": at("real/server"), "both": at("links/both")} {
-		if got, err := bundledPath(at("links/host"), name); got != want || err != nil {
-			t.Errorf("%s: got %q and error %v, want %q", name, got, err, want)
-		}
+		got, err := bundledPath(at("links/host"), name)
+		check.NoError(t, err)
+		check.Equal(t, name, got, want)
 	}
 }
 
@@ -357,7 +339,6 @@ func TestBundledPath(t *testing.T) {
 	executable, err := os.Executable()
 	check.Must(t, err)
 	got, err := BundledPath(filepath.Base(executable))
-	if err != nil || got != executable {
-		t.Errorf("got %q and error %v, want %q", got, err, executable)
-	}
+	check.NoError(t, err)
+	check.Equal(t, "", got, executable)
 }

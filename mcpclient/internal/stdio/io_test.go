@@ -29,6 +29,15 @@ func TestIODial(t *testing.T) {
 	check.Text(t, check.Err((&IO{Reader: strings.NewReader("")}).Dial(t.Context())), "Writer", "without a writer")
 }
 
+// dialReader returns a connection that receives what a reader has.
+func dialReader(t *testing.T, r io.Reader) transport.Conn {
+	t.Helper()
+	conn, err := (&IO{Reader: r, Writer: io.Discard}).Dial(t.Context())
+	check.Must(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
 func TestIOEnd(t *testing.T) {
 	reset := errors.New("reset")
 	for _, test := range []struct {
@@ -44,16 +53,12 @@ func TestIOEnd(t *testing.T) {
 			"EOF; it wrote a line that is not a JSON-RPC message, the last: \"usage: server\\x1b [flags]\""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			conn, err := (&IO{Reader: test.reader, Writer: io.Discard}).Dial(t.Context())
-			check.Must(t, err)
-			defer conn.Close()
-			if m, err := conn.Recv(); err != nil || string(m) != "{}" {
-				t.Errorf("got %q and error %v, want {}", m, err)
-			}
+			conn := dialReader(t, test.reader)
+			recv(t, conn, "{}")
 			for range 2 {
-				if _, err := conn.Recv(); !errors.Is(err, test.is) || err.Error() != test.text {
-					t.Errorf("got %q, want %q", err, test.text)
-				}
+				err := check.Err(conn.Recv())
+				check.Is(t, err, test.is)
+				check.Equal(t, "", err.Error(), test.text)
 			}
 			check.Is(t, conn.Send(t.Context(), []byte("{}")), test.is, "Send")
 		})
@@ -61,9 +66,7 @@ func TestIOEnd(t *testing.T) {
 }
 
 func TestIOSkippedLines(t *testing.T) {
-	conn, err := (&IO{Reader: strings.NewReader("one\n" + strings.Repeat("two", 1<<10) + "\n{}\n"), Writer: io.Discard}).Dial(t.Context())
-	check.Must(t, err)
-	defer conn.Close()
+	conn := dialReader(t, strings.NewReader("one\n"+strings.Repeat("two", 1<<10)+"\n{}\n"))
 	check.Must(t, check.Err(conn.Recv()))
 	skipped := &conn.(*stream).lines.skipped
 	if last := skipped.last(); !strings.HasPrefix(last, "twotwo") || len(last) > excerpt.Max+len("…") {
@@ -87,10 +90,9 @@ func TestIOCloseUnblocksRecv(t *testing.T) {
 		"stuck":   readerFunc(func([]byte) (int, error) { <-release; return 0, io.EOF }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn, err := (&IO{Reader: reader, Writer: io.Discard}).Dial(t.Context())
-			check.Must(t, err)
+			conn := dialReader(t, reader)
 			got := make(chan error)
-			go func() { _, err := conn.Recv(); got <- err }()
+			go func() { got <- check.Err(conn.Recv()) }()
 			check.NoError(t, conn.Close())
 			check.Is(t, <-got, transport.ErrClosed)
 		})
@@ -150,12 +152,8 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 // A reader that only a goroutine can wait for gives all that it has.
 func TestIOPump(t *testing.T) {
 	in := "{}\n[" + strings.Repeat("1", 100<<10) + "]\n"
-	conn, err := (&IO{Reader: io.MultiReader(strings.NewReader(in)), Writer: io.Discard}).Dial(t.Context())
-	check.Must(t, err)
-	defer conn.Close()
+	conn := dialReader(t, io.MultiReader(strings.NewReader(in)))
 	for _, want := range strings.Fields(in) {
-		if got, err := conn.Recv(); err != nil || string(got) != want {
-			t.Errorf("got %d bytes and error %v, want %d bytes", len(got), err, len(want))
-		}
+		recv(t, conn, want)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -86,11 +85,7 @@ func TestLineReaderBound(t *testing.T) {
 			fits := "{" + strings.Repeat("x", limit-1)
 			in := fits + "\n" + fits + "x\n" + fits + "xx\n{}\n" + strings.Repeat("[", 5*limit) + "\n{}\n"
 			l := &lineReader{src: strings.NewReader(in), max: limit}
-			want := received{
-				Lines: []string{fits, "too long: {", "too long: {", "{}", "too long: [", "{}"},
-				End:   "EOF",
-			}
-			check.Same(t, "", receiveAll(l), want)
+			check.Same(t, "", receiveAll(l), received{Lines: []string{fits, "too long: {", "too long: {", "{}", "too long: [", "{}"}, End: "EOF"})
 		})
 	}
 }
@@ -146,50 +141,50 @@ func TestLineReaderEndlessLine(t *testing.T) {
 	const limit, size = 8 << 20, 100 << 20
 	endless := &repeat{'[', size}
 	l := &lineReader{src: io.MultiReader(endless, strings.NewReader("\n{}\n")), max: limit}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	_, err := l.next()
-	e, ok := errors.AsType[*transport.MessageError](err)
-	if !ok || !errors.Is(err, transport.ErrMessageTooLarge) || len(e.Prefix) != readBuffer {
-		t.Fatalf("got error %v, want a MessageError with %d bytes", err, readBuffer)
-	}
-	if !strings.Contains(err.Error(), "8388608 bytes") || !strings.Contains(err.Error(), "MaxMessage") {
-		t.Errorf("error %q names neither the limit nor the field", err)
-	}
-	if read := size - endless.left; read > limit+maxChunk {
-		t.Errorf("reported after %d bytes, want about %d", read, limit)
-	}
-	if message, err := l.next(); err != nil || string(message) != "{}" {
-		t.Errorf("behind the long line: got %q and error %v, want {}", message, err)
-	}
-	runtime.ReadMemStats(&after)
-	if got := after.TotalAlloc - before.TotalAlloc; got > 2*limit {
+	got := check.Allocated(func() {
+		_, err := l.next()
+		e, ok := errors.AsType[*transport.MessageError](err)
+		if !ok || !errors.Is(err, transport.ErrMessageTooLarge) || len(e.Prefix) != readBuffer {
+			t.Fatalf("got error %v, want a MessageError with %d bytes", err, readBuffer)
+		}
+		check.Text(t, err, "8388608 bytes")
+		check.Text(t, err, "MaxMessage")
+		if read := size - endless.left; read > limit+maxChunk {
+			t.Errorf("reported after %d bytes, want about %d", read, limit)
+		}
+		wantNext(t, l, "{}")
+	})
+	if got > 2*limit {
 		t.Errorf("allocated %d bytes in all, want at most %d", got, 2*limit)
 	}
+}
+
+func wantNext(t *testing.T, l *lineReader, want string) {
+	t.Helper()
+	message, err := l.next()
+	check.NoError(t, err)
+	check.Equal(t, "message", string(message), want)
 }
 
 // What was read for a long message is not kept, and the message has no room to spare.
 func TestLineReaderKeepsNothing(t *testing.T) {
 	l := &lineReader{max: 1 << 30}
 	idle := 0
-	check := func([]byte) (int, error) {
+	pause := func([]byte) (int, error) {
 		idle++
 		if len(l.buffer) != readBuffer || len(l.data) > 0 && &l.data[0] != &l.buffer[0] {
 			t.Errorf("while nothing comes, %d bytes are kept beside the buffer of %d", len(l.data), len(l.buffer))
 		}
 		return 0, io.EOF
 	}
-	l.src = io.MultiReader(strings.NewReader("["+strings.Repeat("x", 5<<20)+"\n{"), readerFunc(check), strings.NewReader("}\n"), readerFunc(check))
+	l.src = io.MultiReader(strings.NewReader("["+strings.Repeat("x", 5<<20)+"\n{"), readerFunc(pause), strings.NewReader("}\n"), readerFunc(pause))
 	message, err := l.next()
 	if err != nil || len(message) != 5<<20+1 || cap(message) > len(message)+len(message)/8 {
 		t.Fatalf("got %d bytes of %d and error %v, want %d", len(message), cap(message), err, 5<<20+1)
 	}
-	if message, err := l.next(); err != nil || string(message) != "{}" {
-		t.Errorf("got %q and error %v, want {}", message, err)
-	}
-	if _, err := l.next(); err != io.EOF || idle != 2 {
-		t.Errorf("got %v, want %v after a read", err, io.EOF)
-	}
+	wantNext(t, l, "{}")
+	check.Equal(t, "at the end", check.Err(l.next()), io.EOF)
+	check.Equal(t, "reads", idle, 2)
 }
 
 func TestLineReaderNoProgress(t *testing.T) {

@@ -38,9 +38,7 @@ func TestSendDeadline(t *testing.T) {
 		big := "{" + strings.Repeat("x", 4<<20) + "}"
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := conn.Send(ctx, []byte(big)); err != nil {
-			t.Fatalf("first message: %v", err)
-		}
+		check.Must(t, conn.Send(ctx, []byte(big)))
 		began := time.Now()
 		check.Is(t, conn.Send(ctx, []byte(`{"lost":true}`)), context.DeadlineExceeded)
 		check.Equal(t, "Send took", time.Since(began), time.Second)
@@ -49,9 +47,7 @@ func TestSendDeadline(t *testing.T) {
 		go func() { sent <- conn.Send(t.Context(), []byte(`{"after":true}`)) }()
 		l := &lineReader{src: server, max: 8 << 20}
 		for _, want := range []string{big, `{"after":true}`} {
-			if got, err := l.next(); err != nil || string(got) != want {
-				t.Errorf("got %.20q… and error %v, want %.20q…", got, err, want)
-			}
+			wantNext(t, l, want)
 		}
 		check.NoError(t, <-sent)
 	})
@@ -113,7 +109,7 @@ func TestStreamCloseUnblocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, _, _ := newTestStream(t)
 		results := make(chan error, 3)
-		go func() { _, err := conn.Recv(); results <- err }()
+		go func() { results <- check.Err(conn.Recv()) }()
 		check.Must(t, conn.Send(t.Context(), bytes.Repeat([]byte("x"), maxQueued)))
 		go func() { results <- conn.Send(t.Context(), []byte("{}")) }()
 		synctest.Wait()

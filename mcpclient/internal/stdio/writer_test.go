@@ -3,6 +3,7 @@ package stdio
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -43,11 +44,8 @@ func TestSendCoalesces(t *testing.T) {
 		}
 		close(g.pass)
 		synctest.Wait()
-		want := []string{"first\n", strings.Repeat("{}\n", 64)}
-		check.Same(t, "", g.writes, want)
-		if w.running {
-			t.Error("the writing goroutine is still there")
-		}
+		check.Same(t, "", g.writes, []string{"first\n", strings.Repeat("{}\n", 64)})
+		check.Equal(t, "the writing goroutine is still there", w.running, false)
 		if kept := cap(w.next) + cap(w.spare); kept > 2*maxSpare {
 			t.Errorf("%d bytes of buffers are kept", kept)
 		}
@@ -129,9 +127,7 @@ func TestSendQueueBound(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
-		if n := len(w.waiting); n != 2 {
-			t.Fatalf("%d messages wait, want 2: the big one, and the one behind it", n)
-		}
+		check.Equal(t, "messages that wait", len(w.waiting), 2) // the big one, and the one behind it
 		close(g.pass)
 		synctest.Wait()
 		all := strings.Join(g.writes, "")
@@ -173,15 +169,11 @@ func TestSendUnwritten(t *testing.T) {
 					_, _ = w.send(t.Context(), []byte("{}"))
 					synctest.Wait()
 				}
-				if w.unwritten(4) {
-					t.Error("a message is unwritten that waits to be written")
-				}
+				check.Equal(t, "a message is unwritten that waits to be written", w.unwritten(4), false)
 				close(pass)
 				synctest.Wait()
 				for i, want := range test.want {
-					if got := w.unwritten(int64(i + 1)); got != want {
-						t.Errorf("message %d: got unwritten %t, want %t", i+1, got, want)
-					}
+					check.Equal(t, fmt.Sprint("unwritten ", i+1), w.unwritten(int64(i+1)), want)
 				}
 			})
 		})

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // An exchange has the values of its caller, and ends with it.
@@ -14,14 +16,11 @@ func TestExchangeIsItsContext(t *testing.T) {
 	e := &exchanges{done: make(chan struct{})}
 	x := e.begin(caller, false, false)
 	defer x.end()
-	if v := x.Value(key{}); v != "a" || x.Err() != nil {
-		t.Errorf("got value %v and %v, want a and no error", v, x.Err())
-	}
+	check.Equal(t, "value", x.Value(key{}), any("a"))
+	check.NoError(t, x.Err())
 	leave()
 	<-x.Done()
-	if late := e.begin(caller, false, false); late.Err() == nil {
-		t.Error("an exchange of a caller who has left continues")
-	}
+	check.Fails(t, e.begin(caller, false, false).Err(), "an exchange of a caller who has left")
 }
 
 // An exchange that begins too late is over at once, and one that ends twice ends once.
@@ -34,16 +33,11 @@ func TestLateExchanges(t *testing.T) {
 	}
 	e := &exchanges{done: make(chan struct{})}
 	e.endCalls()
-	if tells, asks := late(e, false), late(e, true); tells != nil || asks == nil {
-		t.Errorf("after the calls: got %v for one that tells and %v for one that asks", tells, asks)
-	}
+	check.NoError(t, late(e, false), "one that tells, after the calls")
+	check.Fails(t, late(e, true), "one that asks, after the calls")
 	e.close()
-	if tells := late(e, false); tells == nil {
-		t.Error("after the end: got an exchange that continues")
-	}
-	if n := len(e.open); n != 0 {
-		t.Errorf("got %d exchanges, want none", n)
-	}
+	check.Fails(t, late(e, false), "after the end")
+	check.Equal(t, "exchanges", len(e.open), 0)
 }
 
 // Exchanges end in any order; the end of the connection ends what is left.
@@ -57,19 +51,13 @@ func TestExchangesEndInAnyOrder(t *testing.T) {
 		}
 		all[first].end()
 		all[(first+2)%n].end()
-		if n := len(e.open); n != 2 {
-			t.Errorf("got %d exchanges, want 2", n)
-		}
+		check.Equal(t, "exchanges", len(e.open), n-2)
 		e.endCalls()
 		for i, x := range all {
-			if x.Err() == nil {
-				t.Errorf("exchange %d continues, after the end of %d", i, first)
-			}
+			check.Fails(t, x.Err(), "exchange", i, "after the end of", first)
 			x.end()
 		}
-		if n := len(e.open); n != 0 {
-			t.Errorf("got %d exchanges, want none", n)
-		}
+		check.Equal(t, "exchanges", len(e.open), 0)
 	}
 }
 
@@ -97,19 +85,11 @@ func TestDrainOutlivesCalls(t *testing.T) {
 		e.endCalls()
 		start := time.Now()
 		e.close()
-		if x.Err() != nil {
-			t.Errorf("got %v, want a drain that continues", x.Err())
-		}
-		if late.startDrain(&stuck{late}) {
-			t.Error("a drain began after the end")
-		}
+		check.NoError(t, x.Err(), "a drain that continues")
+		check.Equal(t, "a drain began after the end", late.startDrain(&stuck{late}), false)
 		late.end()
 		e.drains.wait(time.Minute)
-		if took := time.Since(start); took != drainGrace {
-			t.Errorf("the drain ended after %v, want %v", took, drainGrace)
-		}
-		if n := len(e.open); n != 0 {
-			t.Errorf("got %d exchanges, want none", n)
-		}
+		check.Equal(t, "the drain ended after", time.Since(start), drainGrace)
+		check.Equal(t, "exchanges", len(e.open), 0)
 	})
 }

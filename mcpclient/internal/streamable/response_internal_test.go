@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestReadSized(t *testing.T) {
@@ -23,23 +24,19 @@ func TestReadSized(t *testing.T) {
 			}
 		}
 	}
-	if _, err := readSized(strings.NewReader("0123456789"), 9); err == nil || !strings.Contains(err.Error(), "Content-Length of 9") {
-		t.Errorf("more than claimed: got %v", err)
-	}
+	check.Text(t, check.Err(readSized(strings.NewReader("0123456789"), 9)), "Content-Length of 9", "more than claimed")
 }
 
 // What a server claims costs no memory that it does not fill.
 func TestClaimedSizeIsNotTrusted(t *testing.T) {
 	cut := errors.New("cut")
 	for _, sent := range []int{10, trustedSize + 1} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		got, err := readSized(io.MultiReader(bytes.NewReader(make([]byte, sent)), iotest.ErrReader(cut)), 1<<30)
-		runtime.ReadMemStats(&after)
-		if err != cut || len(got) != sent {
-			t.Errorf("got %d bytes, %v, want %d and %v", len(got), err, sent, cut)
-		}
-		if n := after.TotalAlloc - before.TotalAlloc; n > uint64(trustedSize+trustedRatio*sent+sent+1<<18) {
+		n := check.Allocated(func() {
+			got, err := readSized(io.MultiReader(bytes.NewReader(make([]byte, sent)), iotest.ErrReader(cut)), 1<<30)
+			check.Equal(t, sent, err, cut)
+			check.Equal(t, "bytes", len(got), sent)
+		})
+		if n > uint64(trustedSize+trustedRatio*sent+sent+1<<18) {
 			t.Errorf("got %d bytes allocated for %d that came", n, sent)
 		}
 	}

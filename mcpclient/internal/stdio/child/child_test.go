@@ -3,7 +3,6 @@ package child
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -116,17 +115,21 @@ func within(t *testing.T, d time.Duration, what string, f func()) {
 func readLine(t *testing.T, r io.Reader) string {
 	t.Helper()
 	line, err := bufio.NewReader(r).ReadString('\n')
-	if err != nil {
-		t.Fatalf("read the first line: %v", err)
-	}
+	check.Must(t, err)
 	return strings.TrimSpace(line)
+}
+
+// readAll returns the output of a process.
+func readAll(t *testing.T, p *Process) string {
+	t.Helper()
+	all, err := io.ReadAll(p.Stdout())
+	check.Must(t, err)
+	return string(all)
 }
 
 func TestExitByItself(t *testing.T) {
 	p := start(t, "fail")
-	if got, err := io.ReadAll(p.Stdout()); err != nil || len(got) > 0 {
-		t.Errorf("got output %q and error %v, want neither", got, err)
-	}
+	check.Equal(t, "output", readAll(t, p), "")
 	<-p.Done()
 	check.Equal(t, "status", p.Status(), "exit status 3")
 	check.Equal(t, "stderr", p.StderrExcerpt(), "config.json: no such file")
@@ -160,14 +163,15 @@ func TestStopSteps(t *testing.T) {
 
 func TestKill(t *testing.T) {
 	for name, kill := range map[string]func(*Process){
-		"before Stop": func(p *Process) { p.Kill() },
-		"during Stop": func(p *Process) { go p.Kill() },
+		"before Stop":  func(p *Process) { p.Kill() },
+		"during Stop":  func(p *Process) { go p.Kill() },
+		"without Stop": func(p *Process) { p.Kill(); <-p.Done() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, "stubborn", func(s *Spec) { s.StopTimeout = time.Hour })
 			readLine(t, p.Stdout())
-			kill(p)
-			within(t, testenv.Patience, "Stop", func() {
+			within(t, testenv.Patience, "the end", func() {
+				kill(p)
 				check.NoError(t, p.Stop())
 			})
 			if got, want := p.Status(), "signal: killed"; runtime.GOOS != "windows" && got != want {
@@ -175,13 +179,6 @@ func TestKill(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestKillWithoutStop(t *testing.T) {
-	p := start(t, "stubborn", func(s *Spec) { s.StopTimeout = time.Hour })
-	readLine(t, p.Stdout())
-	p.Kill()
-	within(t, testenv.Patience, "the end of the process", func() { <-p.Done() })
 }
 
 func TestStopConcurrently(t *testing.T) {
@@ -201,8 +198,7 @@ func TestStopConcurrently(t *testing.T) {
 // A server with a full output pipe reads its input only after its output is read.
 func TestStopReadsOutput(t *testing.T) {
 	p := start(t, "chatty")
-	buf := make([]byte, 6)
-	check.Must(t, check.Err(io.ReadFull(p.Stdout(), buf)))
+	check.Must(t, check.Err(io.ReadFull(p.Stdout(), make([]byte, 6))))
 	check.Must(t, p.Stop())
 	check.Equal(t, "status", p.Status(), "exit status 5")
 }
@@ -235,10 +231,7 @@ func TestLateReader(t *testing.T) {
 	if err := p.stdout.file.SetReadDeadline(time.Now().Add(-time.Second)); err != nil && runtime.GOOS != "windows" {
 		t.Fatal(err)
 	}
-	got, err := io.ReadAll(p.Stdout())
-	if err != nil || len(got) != burst() {
-		t.Errorf("got %d bytes and error %v, want %d bytes", len(got), err, burst())
-	}
+	check.Equal(t, "bytes of output", len(readAll(t, p)), burst())
 }
 
 // lockedBuffer is a bytes.Buffer for several goroutines.
@@ -296,9 +289,7 @@ func TestStderrWriterStuck(t *testing.T) {
 		s.Stderr = writerFunc(func(b []byte) (int, error) { <-release; return len(b), nil })
 	})
 	within(t, testenv.Patience, "the end of the process", func() { <-p.exited })
-	within(t, testenv.Patience, "Stop", func() {
-		check.NoError(t, p.Stop())
-	})
+	within(t, testenv.Patience, "Stop", func() { check.NoError(t, p.Stop()) })
 	check.Equal(t, "status", p.Status(), "exit status 0")
 }
 
@@ -311,11 +302,7 @@ func TestEnvironmentDirectoryArguments(t *testing.T) {
 		s.Dir = dir
 		s.Env = append(s.Env, "A=first", "A=last")
 	})
-	got, err := io.ReadAll(p.Stdout())
-	check.Must(t, err)
-	if want := "last " + filepath.Base(dir) + " [one two words]"; string(got) != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Equal(t, "", readAll(t, p), "last "+filepath.Base(dir)+" [one two words]")
 }
 
 func TestStartErrors(t *testing.T) {
@@ -353,9 +340,8 @@ func TestStartErrors(t *testing.T) {
 				_ = p.Stop()
 				t.Fatal("the program started")
 			}
-			check.Contains(t, "", err.Error(), test.want)
-			if test.is != nil && !errors.Is(err, test.is) {
-				t.Errorf("%q is not %q", err, test.is)
+			if check.Contains(t, "", err.Error(), test.want); test.is != nil {
+				check.Is(t, err, test.is)
 			}
 		})
 	}

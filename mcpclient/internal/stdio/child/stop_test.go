@@ -1,6 +1,7 @@
 package child
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -19,8 +20,8 @@ func TestAwaitEnd(t *testing.T) {
 		runs  time.Duration
 		want  string
 	}{
-		"all has ended":      {true, 0, ""},
-		"a slow descendant":  {true, killTimeout - time.Second, ""},
+		"all has ended":      {true, 0, "<nil>"},
+		"a slow descendant":  {true, killTimeout - time.Second, "<nil>"},
 		"a descendant stays": {true, time.Hour, "descendant did not end within 5s of being killed"},
 		"the process stays":  {false, 0, "did not end within 5s of being killed"},
 	} {
@@ -30,37 +31,20 @@ func TestAwaitEnd(t *testing.T) {
 				if test.exits {
 					close(exited)
 				}
-				start, got := time.Now(), ""
+				start := time.Now()
 				err := awaitEnd(exited, func() bool { return time.Since(start) < test.runs })
-				if err != nil {
-					got = err.Error()
-				}
-				check.Equal(t, "", got, test.want)
+				check.Equal(t, "", fmt.Sprint(err), test.want)
 			})
 		})
 	}
 }
 
 // stuck is our end of a pipe of Windows, whose Close waits for a Read or Write that began at the same time.
-type stuck struct {
-	release chan struct{}
-}
+type stuck struct{ release chan struct{} }
 
-func (s stuck) Read([]byte) (int, error) {
-	<-s.release
-	return 0, io.EOF
-}
-
-func (s stuck) Write([]byte) (int, error) {
-	<-s.release
-	return 0, io.ErrClosedPipe
-}
-
-func (s stuck) Close() error {
-	<-s.release
-	return nil
-}
-
+func (s stuck) Read([]byte) (int, error)        { <-s.release; return 0, io.EOF }
+func (s stuck) Write([]byte) (int, error)       { <-s.release; return 0, io.ErrClosedPipe }
+func (s stuck) Close() error                    { <-s.release; return nil }
 func (s stuck) SetReadDeadline(time.Time) error { return os.ErrNoDeadline }
 
 // A pipe that cannot be closed keeps no process alive, and holds up no caller of Stop.
@@ -76,9 +60,7 @@ func TestStopLeavesStuckPipes(t *testing.T) {
 	p.wg.Go(func() { p.drain(nil, make(chan struct{})) })
 	var all sync.WaitGroup
 	for range 2 {
-		all.Go(func() {
-			check.NoError(t, p.Stop())
-		})
+		all.Go(func() { check.NoError(t, p.Stop()) })
 	}
 	within(t, testenv.Patience, "Stop", all.Wait)
 	if real.Status() == "" {
@@ -99,9 +81,7 @@ func TestStopWhileWriting(t *testing.T) {
 				}
 			}
 		}()
-		within(t, testenv.Patience, "Stop", func() {
-			check.NoError(t, p.Stop())
-		})
+		within(t, testenv.Patience, "Stop", func() { check.NoError(t, p.Stop()) })
 		within(t, testenv.Patience, "Write", func() { <-wrote })
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // values are the string values of RFC 6570, section 3.2.
@@ -77,9 +79,9 @@ func TestExpand(t *testing.T) {
 		"{broken}":            "a%FF",
 		"käse %zz%20 |":       "k%C3%A4se%20%25zz%20%20%7C",
 	} {
-		if got, err := Expand(template, values); err != nil || got != want {
-			t.Errorf("%s: got %q, %v, want %q", template, got, err, want)
-		}
+		got, err := Expand(template, values)
+		check.NoError(t, err, template)
+		check.Equal(t, template, got, want)
 	}
 }
 
@@ -103,20 +105,16 @@ func TestExpandRefuses(t *testing.T) {
 		"{a:10000}":                        "1 to 9999",
 		strings.Repeat("x", MaxTemplate+1): "8193 bytes, more than 8192",
 	} {
-		if got, err := Expand(template, nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.20s: got %q, %v, want an error with %q", template, got, err, want)
-		}
+		check.Text(t, check.Err(Expand(template, nil)), want)
 	}
 }
 
 func TestExpandIsBounded(t *testing.T) {
 	half := map[string]string{"a": strings.Repeat("x", MaxExpansion/2)}
-	if got, err := Expand("{a}{a}", half); err != nil || len(got) != MaxExpansion {
-		t.Errorf("at the bound: got %d bytes, %v", len(got), err)
-	}
-	if got, err := Expand("{a}{a"+strings.Repeat(",a", 4000)+"}", half); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
-		t.Errorf("over the bound: got %d bytes, %v", len(got), err)
-	}
+	got, err := Expand("{a}{a}", half)
+	check.NoError(t, err)
+	check.Equal(t, "bytes at the bound", len(got), MaxExpansion)
+	check.Text(t, check.Err(Expand("{a}{a"+strings.Repeat(",a", 4000)+"}", half)), "more than 1048576 bytes")
 }
 
 // An expansion has only characters of a URI, and the length of its parts; a

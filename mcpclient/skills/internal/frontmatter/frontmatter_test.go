@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
@@ -30,14 +28,12 @@ func TestParse(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			fields, body, err := Parse([]byte(tt.document))
 			if tt.want == nil {
-				if err == nil {
-					t.Errorf("got %v, want an error", fields)
-				}
+				check.Fails(t, err)
 				return
 			}
-			if diff := cmp.Diff(tt.want, fields); diff != "" || err != nil || string(body) != tt.body {
-				t.Errorf("fields: got +, want -:\n%sbody %q, want %q, %v", diff, body, tt.body, err)
-			}
+			check.NoError(t, err)
+			check.Same(t, "fields", fields, tt.want)
+			check.Equal(t, "body", string(body), tt.body)
 		})
 	}
 }
