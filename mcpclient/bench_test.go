@@ -97,7 +97,7 @@ func BenchmarkCallTool(b *testing.B) {
 	for _, transport := range transports {
 		for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
 			b.Run(transport.name+"/"+revision, func(b *testing.B) {
-				c := connected(b, transport.make(b), mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
+				c := connected(b, transport.make(b), speaking(revision))
 				b.ReportAllocs()
 				for b.Loop() {
 					if res, err := c.CallTool(b.Context(), "forecast", args); err != nil || res.IsError {
@@ -112,23 +112,17 @@ func BenchmarkCallTool(b *testing.B) {
 // BenchmarkConnect measures connecting, including the handshake, and closing.
 func BenchmarkConnect(b *testing.B) {
 	for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
-		opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}
-		connect := func(b *testing.B, t mcpclient.Transport) {
-			c, err := mcpclient.Connect(b.Context(), t, opts)
-			check.Must(b, err)
-			check.Must(b, c.Close())
-		}
 		b.Run("pipe/"+revision, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				connect(b, benchPipe(benchAnswer))
+				check.Must(b, connectError(b, benchPipe(benchAnswer), speaking(revision)))
 			}
 		})
 		b.Run("http/"+revision, func(b *testing.B) {
 			t := benchHTTP(b, false)
 			b.ReportAllocs()
 			for b.Loop() {
-				connect(b, t)
+				check.Must(b, connectError(b, t, speaking(revision)))
 			}
 		})
 	}

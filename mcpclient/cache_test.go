@@ -127,8 +127,7 @@ func TestPages(t *testing.T) {
 	}}})
 }
 
-// keeper answers every request with a result that may be cached for an hour, and counts the
-// requests.
+// keeper answers every request with a result that may be cached for an hour, and counts the requests.
 func (p *peer) keeper(asked map[string]int) {
 	for m := range p.inbox {
 		asked[m.Method]++

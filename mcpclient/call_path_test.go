@@ -17,16 +17,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// TestPathOfACall compares the list on the architecture page with the stack on which a
-// connection gets a tool call.
+// TestPathOfACall compares the list on the architecture page with the stack on which a connection gets a tool call.
 func TestPathOfACall(t *testing.T) {
 	documented := documentedPath(t)
 	if n := len(documented); n == 0 || n > 10 {
 		t.Fatalf("got a list of %d functions, want 1 to 10", n)
 	}
-	middleware := handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-		return next(ctx, r)
-	})
+	middleware := changing(func(*mcpclient.Request) {})
 	for name, over := range map[string]func(t *testing.T, o mcpclient.Options) []string{"a pipe": pathOverPipe, "HTTP": pathOverHTTP} {
 		bubble(t, name, func(t *testing.T) {
 			check.Same(t, "functions on the stack", over(t, mcpclient.Options{Middleware: []mcpclient.Middleware{middleware}}), documented)
@@ -131,30 +128,29 @@ const exact = `{"sampling":{"tools":{}}, "elicitation":{"url":{}}, "roots":{},
 	"extensions":{"com.example/x":{"n":1}}, "experimental":{"e":{}}}`
 
 func TestExactCapabilities(t *testing.T) {
-	play := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	opts := declaring(exact)
+	opts.Protocol.ExactCapabilities = true
+	playAll(t, bothEras(conversation{name: "capabilities_exact", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		callText(t, ctx, c, "ask", "done")
 		check.NoError(t, c.SetRoots(ctx, nil)) // not announced, as listChanged is not declared
 		want := map[string]string{mcp.Revision20260728: "Options.Protocol.Capabilities does not declare the extension io.modelcontextprotocol/tasks"}
 		check.Text(t, check.Err(c.StartTask(ctx, &mcp.Tool{Name: "t"}, nil, 0)), want[c.Server().Revision], "a task without the extension")
-	}
-	for suffix, opts := range eras() {
-		opts := asks(opts)
-		opts.Protocol.Capabilities, opts.Protocol.ExactCapabilities = json.RawMessage(exact), true
-		playAll(t, []conversation{{name: "capabilities_exact_" + suffix, opts: opts, play: play}})
-	}
+	}}))
+}
+
+// declaring returns handlers and what they are declared to do.
+func declaring(capabilities string) mcpclient.Options {
+	return asks(mcpclient.Options{Protocol: mcpclient.Protocol{Capabilities: json.RawMessage(capabilities)}})
 }
 
 // Handlers add to the declared capabilities: changed roots are announced and calls become tasks
 // although the host declared neither.
 func TestCapabilitiesAreAdded(t *testing.T) {
-	for suffix, opts := range eras() {
-		opts := asks(opts)
-		opts.Protocol.Capabilities = json.RawMessage(`{"sampling":{"tools":{}},"roots":null,"extensions":{"com.example/x":{"n":1}},"experimental":{"e":{}}}`)
-		playAll(t, []conversation{{name: "capabilities_added_" + suffix, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			check.NoError(t, c.SetRoots(ctx, nil))
-			callText(t, ctx, c, "ask", "done", mcpclient.WithTask(&mcp.Tool{Name: "ask"}))
-		}}})
-	}
+	opts := declaring(`{"sampling":{"tools":{}},"roots":null,"extensions":{"com.example/x":{"n":1}},"experimental":{"e":{}}}`)
+	playAll(t, bothEras(conversation{name: "capabilities_added", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		check.NoError(t, c.SetRoots(ctx, nil))
+		callText(t, ctx, c, "ask", "done", mcpclient.WithTask(&mcp.Tool{Name: "ask"}))
+	}}))
 }
 
 // Declared capabilities and installed handlers must agree.
@@ -184,21 +180,17 @@ func TestCapabilitiesRefused(t *testing.T) {
 
 // With AllowUndeclared, requests are sent and questions answered regardless of what was declared.
 func TestAllowUndeclared(t *testing.T) {
-	for suffix, opts := range eras() {
-		opts := asks(opts)
-		opts.Protocol.Capabilities, opts.Protocol.ExactCapabilities = json.RawMessage("{}"), true
-		opts.Protocol.AllowUndeclared = true
-		playAll(t, []conversation{{name: "capabilities_relaxed_" + suffix, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			callText(t, ctx, c, "ask", "done")
-			prompts, err := collect(c.Prompts(ctx), promptName)
-			wrong(t, err != nil || len(prompts) != 0, "got %v, %v", prompts, err)
-			if suffix == "legacy" {
-				check.NoError(t, subscribed(t, ctx, c, onResources("file:///r", "file:///r")).Close())
-				return
-			}
-			task, err := c.StartTask(ctx, &mcp.Tool{Name: "ask"}, nil, 0)
-			check.Must(t, err)
-			check.Equal(t, "", textOf(task.Wait(ctx)), "done")
-		}}})
-	}
+	opts := undeclared(declaring("{}"))
+	opts.Protocol.ExactCapabilities = true
+	playAll(t, bothEras(conversation{name: "capabilities_relaxed", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		callText(t, ctx, c, "ask", "done")
+		wantList(t, c.Prompts(ctx), promptName, nil)
+		if c.Server().Revision == mcp.Revision20251125 {
+			check.NoError(t, subscribed(t, ctx, c, onResources("file:///r", "file:///r")).Close())
+			return
+		}
+		task, err := c.StartTask(ctx, &mcp.Tool{Name: "ask"}, nil, 0)
+		check.Must(t, err)
+		check.Equal(t, "", textOf(task.Wait(ctx)), "done")
+	}}))
 }

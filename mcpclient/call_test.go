@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -26,8 +25,7 @@ func TestProgress(t *testing.T) {
 		callText(t, ctx, c, "slow", "done", mcpclient.WithMeta("trace", json.RawMessage(`"t"`)),
 			mcpclient.WithProgress(func(p mcp.Progress) { got = append(got, p) }))
 		three := 3.0
-		want := []mcp.Progress{{Progress: 1, Total: &three, Message: "one"}, {Progress: 2.5}, {Progress: 3}}
-		wrong(t, !reflect.DeepEqual(got, want), "got %+v, want %+v", got, want)
+		check.Same(t, "", got, []mcp.Progress{{Progress: 1, Total: &three, Message: "one"}, {Progress: 2.5}, {Progress: 3}})
 		callText(t, ctx, c, "slow", "done", mcpclient.WithProgress(func(p mcp.Progress) { t.Errorf("got %+v of a call that is over", p) }))
 	}}))
 }
@@ -141,8 +139,7 @@ func TestNilArguments(t *testing.T) {
 	})
 }
 
-// Server SDKs refuse with texts of their own to send requests in the modern era. The caller of
-// such a tool gets advice.
+// Server SDKs refuse with texts of their own to send requests in the modern era. The caller of such a tool gets advice.
 func TestToolThatMayNotAsk(t *testing.T) {
 	const advice = "connect with 2025-11-25, by Options.Protocol.Revision"
 	for name, tt := range map[string]struct {
@@ -254,16 +251,14 @@ func TestErrorsSayItOnce(t *testing.T) {
 	}
 	for era, o := range eras() {
 		for _, undeclared := range []bool{false, true} {
-			t.Run(fmt.Sprint(era, undeclared), func(t *testing.T) {
-				o.Protocol.AllowUndeclared = undeclared
-				inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
-					go p.each(func(m message) {
-						if m.ID != nil {
-							p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"broken"}}`, m.ID)
-						}
-					})
-					once(t, c)
+			o.Protocol.AllowUndeclared = undeclared
+			peerBubble(t, fmt.Sprint(era, undeclared), o, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				go p.each(func(m message) {
+					if m.ID != nil {
+						p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"broken"}}`, m.ID)
+					}
 				})
+				once(t, c)
 			})
 		}
 		bubble(t, era+"OverHTTP", func(t *testing.T) {

@@ -64,8 +64,7 @@ func TestFloodOfNotifications(t *testing.T) {
 	const flood = 200_000
 	eachEra(t, func(t *testing.T, era string, opts mcpclient.Options) {
 		var seen atomic.Int64
-		var log logged
-		opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		opts, log := logs(opts, slog.LevelWarn)
 		opts.OnNotification = func(*mcp.Notification) {
 			seen.Add(1)
 			time.Sleep(time.Millisecond)
@@ -133,8 +132,7 @@ func TestServerStopsReading(t *testing.T) {
 	})
 }
 
-// A late answer is dropped. Cancelled calls leave no memory behind, whether they are answered
-// or not.
+// A late answer is dropped. Cancelled calls leave no memory behind, whether they are answered or not.
 func TestLateAnswers(t *testing.T) {
 	const calls = 2_000
 	eachPeer(t, func(t *testing.T, era string, c *mcpclient.Client, p *peer) {
@@ -172,8 +170,7 @@ func TestFloodOfCancellations(t *testing.T) {
 	})
 }
 
-// The connection survives a panic of any callback. A callback on the caller's goroutine panics
-// to the caller.
+// The connection survives a panic of any callback. A callback on the caller's goroutine panics to the caller.
 func TestPanics(t *testing.T) {
 	const progressed = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$ID,"progress":1}}`
 	for era, opts := range eras() {
@@ -337,15 +334,11 @@ func TestAnswersOfRevisions(t *testing.T) {
 		for i, revision := range []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20251125} {
 			synctest.Test(t, func(t *testing.T) {
 				transport := newPeerTransport(t)
-				transport.greet = func(p *peer) {
-					p.send("%s", strings.Replace(handshakeAnswer(p.next()), mcp.Revision20251125, revision, 1))
-					p.next()
-				}
-				var log logged
-				o := samples(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+				transport.greet = func(p *peer) { p.greetWith(revision, `{}`) }
+				o, log := logs(speaking(revision), slog.LevelInfo)
+				connected(t, transport, samples(o, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 					return &mcp.CreateMessageResult{Content: test.content}, nil
-				})
-				connected(t, transport, o)
+				}))
 				p := <-transport.peers
 				p.ask("1")
 				m := p.next()
@@ -417,7 +410,6 @@ func TestURLElicitationError(t *testing.T) {
 	}}})
 	form := asks(legacy())
 	form.Sampling, form.Roots = nil, nil
-	other := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}}
 	plain := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		err := check.Err(c.CallTool(ctx, "t", nil))
 		visits, ok := errors.AsType[*mcpclient.URLElicitationError](err)
@@ -428,7 +420,7 @@ func TestURLElicitationError(t *testing.T) {
 		{name: "url_unhandled_legacy", opts: form, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantVisits(t, check.Err(c.CallTool(ctx, "t", nil)), "", 1)
 		}},
-		{name: "url_2025-06-18", opts: visiting(other, new(visitor)), play: plain},
+		{name: "url_2025-06-18", opts: visiting(speaking(mcp.Revision20250618), new(visitor)), play: plain},
 		{name: "url_modern", opts: visiting(modern(), new(visitor)), play: plain},
 	})
 }
@@ -455,16 +447,12 @@ func TestURLsThatNobodyVisits(t *testing.T) {
 
 // A server that asks for such visits without end does not fill the log.
 func TestRefusedVisitsDoNotFillTheLog(t *testing.T) {
-	var log logged
-	opts := visiting(legacy(), new(visitor))
-	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		for id := range 150 {
+	wantBoundedLog(t, visiting(legacy(), new(visitor)), func(_ *testing.T, _ *mcpclient.Client, p *peer) {
+		for id := range 1000 {
 			p.send(`{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":{"mode":"url","elicitationId":"e","url":"javascript:x","message":"m"}}`, id)
 			p.refused(mcp.CodeInvalidParams)
 		}
 	})
-	check.Equal(t, "warnings", strings.Count(log.String(), "level=WARN"), 100)
 }
 
 // A handler can wait for the completion itself.
@@ -498,8 +486,7 @@ func TestVisitGivenUp(t *testing.T) {
 	})
 }
 
-// The number of elicitations that the server may report as complete is bounded: the oldest is
-// forgotten.
+// The number of elicitations that the server may report as complete is bounded: the oldest is forgotten.
 func TestVisitsBound(t *testing.T) {
 	person := new(visitor)
 	inBubble(t, visiting(legacy(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {

@@ -68,8 +68,7 @@ func TestEndIsToldDespiteHandlers(t *testing.T) {
 	}
 }
 
-// The end of the connection ends the wait between two polls of a task, whether that has begun
-// or not.
+// The end of the connection ends the wait between two polls of a task, whether that has begun or not.
 func TestConnectionEndsTheWaitForATask(t *testing.T) {
 	const working = `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","taskId":"k","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":null,"pollIntervalMs":3000000}}`
 	for _, late := range []bool{false, true} {
@@ -227,8 +226,7 @@ func TestKeepAliveOfTheMute(t *testing.T) {
 	})
 }
 
-// If the ping was sent just before a call, a server that processes requests in sequence is not
-// considered dead.
+// If the ping was sent just before a call, a server that processes requests in sequence is not considered dead.
 func TestKeepAliveOfTheBusy(t *testing.T) {
 	inBubble(t, kept(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {

@@ -322,8 +322,7 @@ func TestAfterEnd(t *testing.T) {
 	})
 }
 
-// A legacy server that ignores server/discover and then refuses initialize has refused the
-// connection.
+// A legacy server that ignores server/discover and then refuses initialize has refused the connection.
 func TestConnectRefusedAfterSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, p := newPeer(t)
@@ -370,7 +369,7 @@ func TestServerIsKeptWhole(t *testing.T) {
 		mcp.Revision20260728: `{"supportedVersions":["2026-07-28","2027-01-01"],"capabilities":{"com.example/x":{"y":1}},"_meta":{"k":1}}`,
 		mcp.Revision20251125: `{"protocolVersion":"2025-11-25","capabilities":{"com.example/x":{"y":1}},"serverInfo":{"name":"s","version":"1"},"_meta":{"k":1}}`,
 	} {
-		got := connected(t, library(map[string]string{"server/discover": answer, "initialize": answer}), mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}).Server()
+		got := connected(t, library(map[string]string{"server/discover": answer, "initialize": answer}), speaking(revision)).Server()
 		check.Equal(t, revision, string(got.Meta)+string(got.Capabilities.Others["com.example/x"]), `{"k":1}{"y":1}`)
 		modern := revision == mcp.Revision20260728
 		wrong(t, modern != slices.Equal(got.Revisions, []string{"2026-07-28", "2027-01-01"}), "%s: got the revisions %q", revision, got.Revisions)

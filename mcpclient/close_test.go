@@ -2,7 +2,6 @@ package mcpclient_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -76,14 +75,11 @@ func TestHandlerCloses(t *testing.T) {
 		},
 		"middleware of a subscription": {
 			func(f func()) mcpclient.Options {
-				o := modern()
-				o.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+				return mcpclient.Options{Protocol: modern().Protocol, Middleware: []mcpclient.Middleware{changing(func(r *mcpclient.Request) {
 					if r.Method == "subscriptions/listen" {
 						f()
 					}
-					return next(ctx, r)
-				})}
-				return o
+				})}}
 			},
 			func(c *mcpclient.Client, p *peer, _ message) {
 				go func() { _, _ = c.Subscribe(p.t.Context(), onTools) }()
@@ -314,7 +310,7 @@ func TestCloseFailsCallsThatAsk(t *testing.T) {
 			return nil, ctx.Err()
 		}))
 		failed := background(func() error { return check.Err(c.CallTool(t.Context(), "asks", nil)) })
-		p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"a":%s}}}`, samplingQuestion)
+		p.asksModern()
 		<-asked
 		for range 200 { // more than a pipe takes
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
@@ -391,8 +387,7 @@ func TestCloseAfterCancelHTTP(t *testing.T) {
 	})
 }
 
-// A server that takes no more messages delays Close by half of Options.Timeouts.Close, whatever
-// it sends meanwhile.
+// A server that takes no more messages delays Close by half of Options.Timeouts.Close, whatever it sends meanwhile.
 func TestCloseWithStuckPeer(t *testing.T) {
 	o := legacy()
 	o.Timeouts.Close = 6 * time.Second

@@ -187,8 +187,7 @@ func TestCommandIdentity(t *testing.T) {
 	}
 }
 
-// The same command in another directory is another server, even if the directory is the current
-// one or relative.
+// The same command in another directory is another server, even if the directory is the current one or relative.
 func TestCommandIdentityByDirectory(t *testing.T) {
 	seen := map[string]bool{}
 	for range 2 {

@@ -17,8 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// changingServer is a server over HTTP that a test updates and rolls back. It has one tool,
-// named like its revision.
+// changingServer is a server over HTTP that a test updates and rolls back. It has one tool, named like its revision.
 type changingServer struct {
 	sse      bool                                                                // answers with streams
 	refuses  func(m message) (status int, answer string)                         // answers requests of another era
@@ -425,7 +424,7 @@ func TestSubscriptionRefusedAsTheEraChanges(t *testing.T) {
 
 // A modern server is not asked to watch a resource, nor to stop that.
 func TestSubscribeToAnUpdatedServer(t *testing.T) {
-	withChangingServer(t, mcp.Revision20251125, mcpclient.Options{Protocol: mcpclient.Protocol{AllowUndeclared: true}}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+	withChangingServer(t, mcp.Revision20251125, undeclared(mcpclient.Options{}), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		before := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{Resources: []string{"file:///a"}})
 		a.become(mcp.Revision20260728)
 		after := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{Resources: []string{"file:///b"}})
@@ -461,8 +460,7 @@ func TestParamHeadersOfAnUpdatedServer(t *testing.T) {
 
 // An answer is read by the revision of its request, even if the server was rolled back meanwhile.
 func TestTaskAnsweredAsTheEraChanges(t *testing.T) {
-	opts := mcpclient.Options{Protocol: mcpclient.Protocol{AllowUndeclared: true}}
-	withChangingServer(t, mcp.Revision20260728, opts, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+	withChangingServer(t, mcp.Revision20260728, undeclared(mcpclient.Options{}), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		rolledBack := make(chan struct{})
 		a.on("tasks/get", func(w http.ResponseWriter, _ *http.Request, m message) bool {
 			<-rolledBack
@@ -480,8 +478,7 @@ func TestTaskAnsweredAsTheEraChanges(t *testing.T) {
 
 // A modern server is told the log level with each request.
 func TestLogLevelOfAnUpdatedServer(t *testing.T) {
-	opts := mcpclient.Options{Protocol: mcpclient.Protocol{AllowUndeclared: true}}
-	withChangingServer(t, mcp.Revision20251125, opts, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+	withChangingServer(t, mcp.Revision20251125, undeclared(mcpclient.Options{}), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		var told string
 		a.before = func(w http.ResponseWriter, r *http.Request, m message) bool {
 			told = string(m.Params.Meta)
@@ -531,8 +528,7 @@ func TestCallThatGivesUpDuringAProbe(t *testing.T) {
 		a.become(mcp.Revision20251125)
 		noticed := background(func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) })
 		synctest.Wait()
-		gaveUp := background(func() error { return check.Err(c.CallTool(withTimeout(t, time.Second), "a", nil)) })
-		check.Is(t, <-gaveUp, context.DeadlineExceeded)
+		check.Is(t, check.Err(c.CallTool(withTimeout(t, time.Second), "a", nil)), context.DeadlineExceeded)
 		close(probed)
 		check.Must(t, <-noticed)
 	})

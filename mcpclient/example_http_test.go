@@ -109,8 +109,7 @@ func ExampleBearer() {
 	// tools/list 200
 }
 
-// logging prints the status of each message. The message comes from GetBody; the client reads the
-// body of the response.
+// logging prints the status of each message. The message comes from GetBody; the client reads the body of the response.
 type logging struct{ next http.RoundTripper }
 
 func (l logging) RoundTrip(r *http.Request) (*http.Response, error) {

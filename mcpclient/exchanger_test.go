@@ -144,9 +144,8 @@ func (c *courier) Listen(ctx context.Context, m *wire.Message, open func(resumed
 	}
 }
 
-// A client uses a host's own Exchanger like HTTP: questions are answered in their session, a
-// lost session is replaced, only requests that are safe to repeat are sent again, and Close
-// ends the session.
+// A client uses a host's own Exchanger like HTTP: questions are answered in their session, a lost session is replaced,
+// only requests that are safe to repeat are sent again, and Close ends the session.
 func TestExchangerOfAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &courier{notices: make(chan string), answers: make(chan string, 1)}
@@ -242,8 +241,7 @@ func (c *droppingConn) Send(ctx context.Context, message []byte) error {
 
 func (c *droppingConn) Acknowledged() bool { return c.acknowledged }
 
-// A notification that is given up has the error of its context and the cause, whatever the
-// connection returns.
+// A notification that is given up has the error of its context and the cause, whatever the connection returns.
 func TestNotifyGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipe, p := newPeer(t)
@@ -274,12 +272,12 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 	type attempt struct {
 		*testing.T
 		peer *peer
-		log  logged
+		log  *logged
 	}
-	connect := func(a *attempt, conn transport.Conn) *mcpclient.Client {
+	connect := func(a *attempt, conn transport.Conn) (c *mcpclient.Client) {
 		go a.peer.handshake()
-		o := legacy()
-		o.Logger = slog.New(slog.NewTextHandler(&a.log, nil))
+		o, log := logs(legacy(), slog.LevelInfo)
+		a.log = log
 		return connected(a, &foreign{conn}, o)
 	}
 	call := func(a *attempt, c *mcpclient.Client) error {

@@ -128,9 +128,7 @@ func TestParamHeaders(t *testing.T) {
 
 func TestInvalidToolsLeftOut(t *testing.T) {
 	var left []string
-	var log logged
-	o := modern()
-	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	o, log := logs(modern(), slog.LevelInfo)
 	o.Schemas.OnInvalidTool = func(tool *mcp.Tool, reason error) {
 		wrong(t, !errors.Is(reason, mcp.ErrInvalidResult), "got reason %v", reason)
 		left = append(left, tool.Name)
@@ -138,9 +136,7 @@ func TestInvalidToolsLeftOut(t *testing.T) {
 	play := func(invalid, listed []string) func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		return func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			left = nil
-			names, err := collect(c.Tools(ctx), toolName)
-			check.Must(t, err)
-			check.Same(t, "", names, listed)
+			wantList(t, c.Tools(ctx), toolName, nil, listed...)
 			check.Same(t, "left out", left, invalid)
 		}
 	}
@@ -153,9 +149,8 @@ func TestInvalidToolsLeftOut(t *testing.T) {
 	}
 }
 
-// In the legacy era x-mcp-header has no effect: no header repeats an argument, and no tool is
-// left out. In the modern era a single page leaves out invalid tools as the list does, and both
-// teach the headers of tools.
+// In the legacy era x-mcp-header has no effect: no header repeats an argument, and no tool is left out. In the modern
+// era a single page leaves out invalid tools as the list does, and both teach the headers of tools.
 func TestListsTeachHeaders(t *testing.T) {
 	const tools = `[{"name":"t","inputSchema":{"properties":{"s":{"type":"string","x-mcp-header":"S"}}}},{"name":"bad","inputSchema":{"x-mcp-header":""}}]`
 	for name, test := range map[string]struct {
@@ -308,7 +303,7 @@ func TestHeaderConn(t *testing.T) {
 			transport, p := newPeer(t)
 			go booking(p)
 			sent := &tunnel{Transport: transport}
-			c := connected(t, sent, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
+			c := connected(t, sent, speaking(revision))
 			check.NoError(t, listOnce(t.Context(), c))
 			check.NoError(t, check.Err(c.CallTool(t.Context(), "book", map[string]string{"region": "eu"})))
 			check.NoError(t, c.Notify(t.Context(), "notifications/x", nil))

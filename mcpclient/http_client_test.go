@@ -137,8 +137,7 @@ func TestDefaultTransport(t *testing.T) {
 	})
 }
 
-// Messages without an answer share connections, whatever the server responds and however soon
-// their senders leave.
+// Messages without an answer share connections, whatever the server responds and however soon their senders leave.
 func TestNotificationsShareConnections(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter){
 		"empty":  func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted) },
@@ -172,10 +171,9 @@ func counted(t *testing.T, s *memhttp.Server, change func(client *http.Client)) 
 	return connectedBy(t, s.URL(), client, modern()), dialed
 }
 
-// A tool call uses no connection that the server may be about to close; a list may, as it can be sent
-// again. A connection of HTTP/2 is not closed for a call: others may be using it. Without TLS only a
-// response tells the protocol. A transport of the host may send a request whose body net/http cannot
-// read again.
+// A tool call uses no connection that the server may be about to close; a list may, as it can be sent again. A
+// connection of HTTP/2 is not closed for a call: others may be using it. Without TLS only a response tells the
+// protocol. A transport of the host may send a request whose body net/http cannot read again.
 func TestConnectionsAboutToClose(t *testing.T) {
 	http2 := func(client *http.Client) {
 		protocols := new(http.Protocols)
@@ -266,8 +264,7 @@ func TestConnectionAfterHandshake(t *testing.T) {
 	}
 }
 
-// A server may compress JSON responses and event streams, also after a redirect, and error
-// responses.
+// A server may compress JSON responses and event streams, also after a redirect, and error responses.
 func TestCompressedAnswers(t *testing.T) {
 	for media, begin := range map[string]string{"application/json": "", "text/event-stream": "data: "} {
 		bubble(t, media, func(t *testing.T) {
@@ -330,8 +327,7 @@ func zipped(w io.Writer, text string) {
 	_ = z.Close()
 }
 
-// If the server closes a new connection at once, a request that is safe to repeat is sent on
-// another one.
+// If the server closes a new connection at once, a request that is safe to repeat is sent on another one.
 func TestClosedNewConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &cutter{cut: func(*http.Request, int) bool { return false }}
@@ -389,8 +385,7 @@ func TestResetOverHTTP2(t *testing.T) {
 	wantError[*transport.BrokenError](t, check.Err(c.Call(t.Context(), "tools/call", nil)))
 }
 
-// The error for a connection that an HTTP/2 server leaves says that the request may have had an
-// effect.
+// The error for a connection that an HTTP/2 server leaves says that the request may have had an effect.
 func TestGoAway(t *testing.T) {
 	for name, end := range map[string]string{
 		"goaway": "\x00\x00\x08\x07\x00\x00\x00\x00\x00" + "\x00\x00\x00\x01" + "\x00\x00\x00\x02", // it processed stream 1; INTERNAL_ERROR

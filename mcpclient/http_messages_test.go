@@ -28,7 +28,7 @@ func TestHTTPHeaders(t *testing.T) {
 	}
 	playAll(t, []conversation{
 		{name: "http_legacy", way: overJSON, opts: heeding(legacy()), play: inSession},
-		{name: "http_2025-03-26", way: overJSON, opts: heeding(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250326}}), play: inSession},
+		{name: "http_2025-03-26", way: overJSON, opts: heeding(speaking(mcp.Revision20250326)), play: inSession},
 		{name: "http_modern", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			check.Equal(t, "session", c.SessionID(), "")
 			for _, name := range []string{"us west 1", "Hello, 世界", " padded ", "line1\nline2", "\tindented", "=?base64?literal?=", "日本語", ""} {
@@ -80,7 +80,7 @@ func TestVersionHeader(t *testing.T) {
 					answerCall(w, r, m)
 				}
 			})
-			c := connectTo(t, s, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
+			c := connectTo(t, s, speaking(revision))
 			callText(t, t.Context(), c, "a", "a")
 			_ = c.Close()
 			check.Same(t, revision, got, []string{"", want, want, want}) // initialize, initialized, tools/call, DELETE

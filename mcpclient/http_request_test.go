@@ -120,8 +120,7 @@ func TestHTTPHooks(t *testing.T) {
 	})
 }
 
-// If the server forgets the session and refuses the old token, the new session begins with the
-// renewed token.
+// If the server forgets the session and refuses the old token, the new session begins with the renewed token.
 func TestTokenRefusedInRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		valid := "Bearer old"
@@ -323,8 +322,7 @@ func jsonWriter(w http.ResponseWriter) io.Writer {
 	return w
 }
 
-// Neither the caller's secrets nor the session appear in an error or the log, whatever the
-// server does.
+// Neither the caller's secrets nor the session appear in an error or the log, whatever the server does.
 func TestErrorsHideSecrets(t *testing.T) {
 	secrets := []string{"user-token", "pass-word", "query-token", "header-key", "bearer-token", "session-id"}
 	echo := strings.Join(secrets, " ")
@@ -364,9 +362,7 @@ func TestErrorsHideSecrets(t *testing.T) {
 				r.Header.Set("Test-Id", string(m.ID))
 				answer(w, r)
 			})
-			var log strings.Builder
-			o := legacy()
-			o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			o, log := logs(legacy(), slog.LevelDebug)
 			client := s.Client()
 			client.Transport = sessionID(client.Transport, "session-id")
 			c := connected(t, &mcpclient.HTTP{

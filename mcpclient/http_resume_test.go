@@ -168,8 +168,7 @@ func TestHTTPInitializeResumed(t *testing.T) {
 	})
 }
 
-// Streams are resumed in their own session. If the server has forgotten that session, a newer
-// one remains.
+// Streams are resumed in their own session. If the server has forgotten that session, a newer one remains.
 func TestHTTPResumeInOwnSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const calls = 3

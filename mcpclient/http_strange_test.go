@@ -148,8 +148,7 @@ func cutBody(w http.ResponseWriter, _ message) {
 	panic(http.ErrAbortHandler)
 }
 
-// A body or an event of 64 MiB fails at the limit, and takes no more memory than a message
-// within it.
+// A body or an event of 64 MiB fails at the limit, and takes no more memory than a message within it.
 func TestHugeResponses(t *testing.T) {
 	const size = 64 << 20
 	block := bytes.Repeat([]byte("x"), 64<<10)
@@ -296,8 +295,7 @@ func TestCallsShareConnections(t *testing.T) {
 	}
 }
 
-// A person may take ten minutes to answer a question that arrives in a response or on the
-// standalone stream.
+// A person may take ten minutes to answer a question that arrives in a response or on the standalone stream.
 func TestSlowHumanOverHTTP(t *testing.T) {
 	for _, standalone := range []bool{false, true} {
 		bubble(t, fmt.Sprint("standalone ", standalone), func(t *testing.T) {
@@ -365,8 +363,7 @@ func TestConnectContextEndsOverHTTP(t *testing.T) {
 	})
 }
 
-// A caller's RoundTripper may modify a request, although it should not, without effects on
-// other requests.
+// A caller's RoundTripper may modify a request, although it should not, without effects on other requests.
 func TestRoundTripperChangesRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {

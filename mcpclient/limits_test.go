@@ -109,8 +109,7 @@ func (p *peer) advance(every time.Duration, ended <-chan struct{}) {
 	}
 }
 
-// Tool calls ask for progress, which extends their time; other requests do so only with certain
-// options.
+// Tool calls ask for progress, which extends their time; other requests do so only with certain options.
 func TestProgressIsAskedFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		opts []mcpclient.CallOption

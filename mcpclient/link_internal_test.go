@@ -20,8 +20,7 @@ import (
 // discovered is the result of server/discover.
 const discovered = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 
-// served connects to a server that answers with [testenv.Answer], over a connection that can be made
-// to end.
+// served connects to a server that answers with [testenv.Answer], over a connection that can be made to end.
 func served(t *testing.T, opts *Options, answer func(m *testenv.Message) string) (*Client, *ending) {
 	t.Helper()
 	transport, conn := Pipe()
@@ -106,8 +105,7 @@ func TestRefusedByEndingConnection(t *testing.T) {
 	}
 }
 
-// A connection that refuses messages may still deliver answers, and a restart does not prevent
-// that.
+// A connection that refuses messages may still deliver answers, and a restart does not prevent that.
 func TestEndingConnectionBringsAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
@@ -166,9 +164,8 @@ func TestFollowersMove(t *testing.T) {
 	}
 }
 
-// A server that has forgotten everything is asked again to watch the resources, once for all
-// subscriptions, which report that changes may be missing. A resource that no longer exists
-// does not affect the others.
+// A server that has forgotten everything is asked again to watch the resources, once for all subscriptions, which
+// report that changes may be missing. A resource that no longer exists does not affect the others.
 func TestRewatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var methods []string
