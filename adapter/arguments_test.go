@@ -134,7 +134,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestArgumentsRefused(t *testing.T) {
-	tests := []struct{ name, schema, input, path, want string }{
+	for _, tt := range []struct{ name, schema, input, path, want string }{
 		{"half an object", queried, `{"query":"x"`, "", "not valid JSON: it ends too early"},
 		{"half an object in a fence", queried, "```json\n{\"query\":\n```", "", "not valid JSON"},
 		{"inside of an item", edits, `{"edits":[{"line":1},{"mode":"a"}]}`, "/edits/1", `missing required property "line"`},
@@ -156,8 +156,7 @@ func TestArgumentsRefused(t *testing.T) {
 		{"too deep", queried, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), "", "nested deeper"},
 		{"too large", queried, `{"query":"` + strings.Repeat("x", 4<<20) + `"}`, "", "want at most 4194304"},
 		{"too many digits", number, `{"n":` + strings.Repeat("9", 2000) + `}`, "", "digits"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := toolWith(t, tt.schema).arguments(tt.input)
 			var e *argumentError

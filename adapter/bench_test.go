@@ -171,10 +171,16 @@ func bothWays(t testing.TB) (bare, through func()) {
 	tool, _ := ts.Catalog(profile.Plain).Lookup("t0")
 	bare = func() {
 		check.Must(t, tool.valid([]byte(benchArguments)))
-		check.Must(t, check.Err(tool.Client().CallTool(t.Context(), "t0", json.RawMessage(benchArguments))))
+		if _, err := tool.Client().CallTool(t.Context(), "t0", json.RawMessage(benchArguments)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	c := call("1", "t0", benchArguments)
-	return bare, func() { check.Must(t, ts.Catalog(profile.Plain).Call(t.Context(), c).Err) }
+	return bare, func() {
+		if r := ts.Catalog(profile.Plain).Call(t.Context(), c); r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
 }
 
 // A call through the adapter needs few allocations more than a bare call with validation.

@@ -31,10 +31,9 @@ func TestFunc(t *testing.T) {
 	same := func(_ context.Context, in trip) (trip, error) { return in, nil }
 	text := func(_ context.Context, in trip) (string, error) { return in.City, nil }
 	for name, tt := range map[string]struct {
-		tool             *FuncTool
-		input            string
-		want, structured string
-		isError          bool
+		tool                    *FuncTool
+		input, want, structured string
+		isError                 bool
 	}{
 		"text":       {Func("f", "Does it.", text, nil), `{"city":"Rome"}`, "Rome", "", false},
 		"JSON":       {Func("f", "Does it.", same, nil), `{"city":"<Rome>","days":"3"}`, `{"city":"<Rome>","days":3}`, `{"city":"<Rome>","days":3}`, false},
@@ -76,10 +75,7 @@ func TestFuncOptions(t *testing.T) {
 			asked = append(asked, a.Server+" "+a.Name)
 			return approval.Decision{Allow: true, Arguments: json.RawMessage(`{"city":"Oslo"}`)}, nil
 		},
-		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
-			ran = append(ran, r.Tool.Name())
-			return next(ctx, r)
-		}),
+		Intercept: before(func(_ context.Context, r *Request) { ran = append(ran, r.Tool.Name()) }),
 	}
 	where := func(ctx context.Context, in trip) (string, error) {
 		if in.City == "nowhere" {

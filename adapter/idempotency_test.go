@@ -20,20 +20,18 @@ const keyedSchema = `{"type":"object","properties":{"city":{"type":"string"},"ke
 
 // keyed is a server that answers with the arguments and keys of each call.
 func keyed(t *testing.T, opts *Options, s Server) *Toolset {
-	p := newPeer().tool("pay", keyedSchema, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return say(fmt.Sprint(string(req.Params.Arguments), " ", req.Params.Meta[IdempotencyKeyMeta], " ", req.Params.Meta["k"])), nil
-	})
-	return p.openAs(t, opts, s)
+	return newPeer().tool("pay", keyedSchema, saying(func(req *sdk.CallToolRequest) string {
+		return fmt.Sprint(string(req.Params.Arguments), " ", req.Params.Meta[IdempotencyKeyMeta], " ", req.Params.Meta["k"])
+	})).openAs(t, opts, s)
 }
 
 // The key of a call is sent where the server expects it. Models and approvers do not see it.
 func TestKey(t *testing.T) {
 	for name, tt := range map[string]struct {
-		server  Server
-		input   string
-		want    string
-		asked   string // of the model
-		honours bool
+		server      Server
+		input, want string
+		asked       string // of the model
+		honours     bool
 	}{
 		"by default":    {Server{}, `{"city":"Rome","key":"mine"}`, `{"city":"Rome","key":"mine"} K <nil>`, keyedSchema, false},
 		"in _meta":      {Server{KeyInMeta: "k"}, `{"city":"Rome","key":"mine"}`, `{"city":"Rome","key":"mine"} <nil> K`, keyedSchema, true},
@@ -44,9 +42,8 @@ func TestKey(t *testing.T) {
 			seen := ""
 			opts := &Options{
 				Approve: allowing(func(a *approval.Request) { seen = string(a.Arguments) }),
-				Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+				Intercept: before(func(ctx context.Context, _ *Request) {
 					check.Equal(t, "key in an interceptor", IdempotencyKeyFrom(ctx), "K")
-					return next(ctx, r)
 				}),
 			}
 			catalog := keyed(t, opts, tt.server).Catalog(profile.Plain)

@@ -86,11 +86,10 @@ func TestInterceptedRound(t *testing.T) {
 	change := false
 	opts := &Options{
 		ClientOptions: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)},
-		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+		Intercept: before(func(_ context.Context, r *Request) {
 			if change {
 				r.Arguments = json.RawMessage(`{"city":"Oslo"}`)
 			}
-			return next(ctx, r)
 		}),
 	}
 	p := prepare(t, curious().open(t, opts), "asks", `{"city":"Rome"}`)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -38,24 +39,19 @@ func TestInterceptors(t *testing.T) {
 		}
 		return res, err
 	})
-	var meta any
-	ts := newPeer().tool("w", weather, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		meta = req.Params.Meta["tenant"]
-		return echo(ctx, req)
-	}).open(t, &Options{Intercept: slices.Concat(around("a"), change, around("b"))})
-	r := callTool(t, ts, "w", `{"city":"Rome"}`)
-	check.Equal(t, "", r.Text, "{\"city\":\"Oslo\"}\nand more")
+	w := saying(func(req *sdk.CallToolRequest) string {
+		return fmt.Sprint(string(req.Params.Arguments), " of ", req.Params.Meta["tenant"])
+	})
+	ts := newPeer().tool("w", weather, w).open(t, &Options{Intercept: slices.Concat(around("a"), change, around("b"))})
+	check.Equal(t, "", callTool(t, ts, "w", `{"city":"Rome"}`).Text, "{\"city\":\"Oslo\"} of t1\nand more")
 	check.Same(t, "order", order, []string{`a {"city":"Rome"}`, `b {"city":"Oslo"}`, "b done", "a done"})
-	check.That(t, meta == "t1", "got the meta %v, want what the interceptor added", meta)
 }
 
 // intercepted calls the tool w of a server through one interceptor.
 func intercepted(t *testing.T, i func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error)) (*Result, int) {
 	reached := 0
-	ts := newPeer().tool("w", weather, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		reached++
-		return echo(ctx, req)
-	}).open(t, &Options{Intercept: intercept(i)})
+	w := saying(func(req *sdk.CallToolRequest) string { reached++; return string(req.Params.Arguments) })
+	ts := newPeer().tool("w", weather, w).open(t, &Options{Intercept: intercept(i)})
 	return callTool(t, ts, "w", `{"city":"Rome"}`), reached
 }
 
@@ -75,10 +71,7 @@ func TestInterceptorRetries(t *testing.T) {
 		"over them":      func(r *Request) { copy(r.Arguments, oslo) },
 	} {
 		var asked, sent []string
-		p := newPeer().tool("w", weather, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			sent = append(sent, string(req.Params.Arguments))
-			return say("ok"), nil
-		})
+		p := newPeer().tool("w", weather, saying(func(req *sdk.CallToolRequest) string { sent = append(sent, string(req.Params.Arguments)); return "ok" }))
 		again := intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
 			for range 2 {
 				check.NoError(t, check.Err(next(ctx, r)), name)
@@ -134,11 +127,10 @@ type userKey struct{}
 
 // If users share a toolset, each request has the headers of its user.
 func TestHeadersFromTheContext(t *testing.T) {
-	server := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, nil)
-	server.AddTool(&sdk.Tool{Name: "who", InputSchema: json.RawMessage(object)}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return say(req.Extra.Header.Get("X-User") + " " + req.Extra.Header.Get("X-Trace")), nil
-	})
-	web := memhttp.New(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+	p := newPeer().tool("who", object, saying(func(req *sdk.CallToolRequest) string {
+		return req.Extra.Header.Get("X-User") + " " + req.Extra.Header.Get("X-Trace")
+	}))
+	web := memhttp.New(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return p.Server }, nil))
 	t.Cleanup(web.Close)
 	headers := ContextHeaders(web.Client().Transport, func(ctx context.Context) http.Header {
 		h := http.Header{}

@@ -92,11 +92,7 @@ func TestToolThatAsksInTheOldWay(t *testing.T) {
 				var cache mcpclient.EraCache
 				release, waiting := make(chan bool), make(chan bool, 1)
 				d := &dialed{t: t, make: func() *peer {
-					p := newSilentPeer().tool("waits", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-						waiting <- true
-						<-release
-						return say("waited"), nil
-					})
+					p := newSilentPeer().tool("waits", object, saying(func(*sdk.CallToolRequest) string { waiting <- true; <-release; return "waited" }))
 					tool := tt.tool
 					tool.Name, tool.InputSchema = "asks", json.RawMessage(object)
 					p.AddTool(&tool, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -207,10 +203,7 @@ func changeEras(t *testing.T, newServer func() *peer, json bool) {
 	defer web.Close()
 	stop := func() {}
 	var ran atomic.Int32
-	run := func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		ran.Add(1)
-		return echo(ctx, r)
-	}
+	run := saying(func(r *sdk.CallToolRequest) string { ran.Add(1); return string(r.Params.Arguments) })
 	become := func(tool string, modern bool) {
 		s := newServer().tool("echo", object, run).tool(tool, object, echo)
 		sessions := &sdk.StreamableHTTPOptions{Stateless: modern, JSONResponse: json}

@@ -134,10 +134,9 @@ func TestFailureInDoubt(t *testing.T) {
 	cancel()
 	lost := errors.New("connection lost")
 	for name, tt := range map[string]struct {
-		ctx  context.Context
-		err  error
-		sent bool
-		want bool
+		ctx        context.Context
+		err        error
+		sent, want bool
 	}{
 		"cancelled before":  {over, lost, false, false},
 		"cancelled":         {over, lost, true, true},

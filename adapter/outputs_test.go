@@ -20,10 +20,9 @@ const forecasts = `{"tools":[{"name":"forecast","inputSchema":{"type":"object"},
 func TestOutputsAreChecked(t *testing.T) {
 	const bad = `{"content":[{"type":"text","text":"very warm"}],"structuredContent":{"degrees":"warm"}}`
 	for name, test := range map[string]struct {
-		opts   Options
-		tools  string
-		result string
-		want   string // in the model's text besides the result's
+		opts          Options
+		tools, result string
+		want          string // in the model's text besides the result's
 	}{
 		"off":            {Options{}, forecasts, bad, ""},
 		"on":             {Options{Policy: Policy{CheckOutputs: true}}, forecasts, bad, `does not fit the output schema that it declares: at "/degrees"`},

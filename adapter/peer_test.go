@@ -67,8 +67,13 @@ func (p *peer) transport(t testing.TB) mcpclient.Transport {
 
 // answer returns a tool that always gives the same answer.
 func answer(text string) sdk.ToolHandler {
-	return func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return say(text), nil
+	return saying(func(*sdk.CallToolRequest) string { return text })
+}
+
+// saying returns a tool that answers with a text.
+func saying(text func(*sdk.CallToolRequest) string) sdk.ToolHandler {
+	return func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return say(text(req)), nil
 	}
 }
 
@@ -115,6 +120,14 @@ func intercept(f func(ctx context.Context, r *Request, next Handler) (*mcp.CallT
 	return []Interceptor{func(next Handler) Handler {
 		return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) { return f(ctx, r, next) }
 	}}
+}
+
+// before returns an interceptor that runs f first.
+func before(f func(ctx context.Context, r *Request)) []Interceptor {
+	return intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+		f(ctx, r)
+		return next(ctx, r)
+	})
 }
 
 // open opens a toolset that is closed with the test.

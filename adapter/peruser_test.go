@@ -63,10 +63,7 @@ func formServer() *peer {
 			return nil, err
 		}
 		return say(fmt.Sprint(answer.Action, " ", answer.Content["name"])), nil
-	}).tool("count", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		n++
-		return say(fmt.Sprint(n)), nil
-	})
+	}).tool("count", object, saying(func(*sdk.CallToolRequest) string { n++; return fmt.Sprint(n) }))
 }
 
 // notHere is the elicitation handler of a host that answers questions only in runs.
@@ -154,10 +151,7 @@ func TestConversationsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
 		d := &dialed{t: t, make: func() *peer {
-			return newSilentPeer().tool("slow", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				<-release
-				return say("done"), nil
-			})
+			return newSilentPeer().tool("slow", object, saying(func(*sdk.CallToolRequest) string { <-release; return "done" }))
 		}}
 		ts := open(t, &Options{ClientOptions: &legacy, User: userFrom},
 			Server{Name: "p", Transport: d, PerUser: 2})

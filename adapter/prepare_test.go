@@ -12,7 +12,6 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // pair is a toolset of two servers that records what ran at them.
@@ -33,10 +32,10 @@ func newPair(t *testing.T, opts *Options) *pair {
 
 // runs returns a tool that records its calls.
 func (s *pair) runs(name string) sdk.ToolHandler {
-	return func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	return saying(func(req *sdk.CallToolRequest) string {
 		s.ran = append(s.ran, name+" "+string(req.Params.Arguments))
-		return say("done"), nil
-	}
+		return "done"
+	})
 }
 
 // take makes evil swap its tool for one with the name of the vault's.
@@ -139,10 +138,7 @@ func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 				check.Equal(t, "a question about", a.Server, tt.want.server)
 				tt.change(s, t)
 			})},
-			"in an interceptor": {Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
-				tt.change(s, t)
-				return next(ctx, r)
-			})},
+			"in an interceptor": {Intercept: before(func(context.Context, *Request) { tt.change(s, t) })},
 		} {
 			s = newPair(t, opts)
 			staleFor(t, callTool(t, s.ts, offered, "").Err, tt.want)
@@ -226,11 +222,10 @@ func TestApproveBeforeRun(t *testing.T) {
 			asked = append(asked, string(a.Arguments))
 			return decide, nil
 		},
-		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+		Intercept: before(func(_ context.Context, r *Request) {
 			if change {
 				r.Arguments = json.RawMessage(`{"city":"Bari"}`)
 			}
-			return next(ctx, r)
 		}),
 	}
 	catalog := annotated().open(t, opts).Catalog(profile.Plain)

@@ -14,6 +14,8 @@ import (
 // Arguments that fit a merged root are accepted. Arguments that the server's schema refuses do not
 // fit it, or a change says so.
 func TestMergedRoots(t *testing.T) {
+	all := []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI}
+	wrapping := []profile.Profile{profile.OpenAI, profile.Anthropic}
 	for _, tt := range []struct {
 		name, schema string
 		profiles     []profile.Profile
@@ -21,30 +23,27 @@ func TestMergedRoots(t *testing.T) {
 		want         string // "" for fits
 		refused      string // arguments that neither the original nor the rewritten schema takes
 	}{
-		{"an escaped reference", `{"$ref":"#/$defs/Page%3CItem%3E","$defs":{"Page<Item>":{"type":"object","properties":{"q":{"type":"integer"}},"required":["q"]}}}`,
-			[]profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI}, `{"q":1}`, "", `{"q":"x"}`},
-		{"an anchor", `{"$ref":"#a","$defs":{"x":{"$anchor":"a","type":"object","properties":{"q":{"type":"integer"}},"required":["q"]}}}`,
-			[]profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI}, `{"q":1}`, "", `{"q":"x"}`},
+		{"an escaped reference", `{"$ref":"#/$defs/Page%3CItem%3E","$defs":{"Page<Item>":{"type":"object","properties":{"q":{"type":"integer"}},"required":["q"]}}}`, all, `{"q":1}`, "", `{"q":"x"}`},
+		{"an anchor", `{"$ref":"#a","$defs":{"x":{"$anchor":"a","type":"object","properties":{"q":{"type":"integer"}},"required":["q"]}}}`, all, `{"q":1}`, "", `{"q":"x"}`},
 		{"an anchor of a property", `{"properties":{"p":{"$ref":"#a"}},"required":["p"],"$defs":{"x":{"$anchor":"a","type":"integer"}}}`,
 			[]profile.Profile{profile.OpenAI, profile.Anthropic, profile.Gemini, profile.GoogleAI}, `{"p":1}`, "", `{"p":"x"}`},
 		{"a part with an anchor", `{"allOf":[{"$anchor":"a","type":"object","properties":{"q":{"type":"integer"}}},{"properties":{"r":{"$ref":"#a"}},"required":["r"]}]}`,
-			[]profile.Profile{profile.OpenAI, profile.Anthropic}, `{"input":{"r":{"q":1}}}`, `{"r":{"q":1}}`, `{"input":{"r":{"q":"x"}}}`},
+			wrapping, `{"input":{"r":{"q":1}}}`, `{"r":{"q":1}}`, `{"input":{"r":{"q":"x"}}}`},
 		{"a target with anchors inside", `{"$ref":"#/$defs/x","$defs":{"x":{"type":"object","properties":{"q":{"$anchor":"a","type":"integer"},"r":{"$ref":"#a"}},"required":["r"]}}}`,
-			[]profile.Profile{profile.OpenAI, profile.Anthropic}, `{"input":{"r":1}}`, `{"r":1}`, `{"input":{"r":"x"}}`},
+			wrapping, `{"input":{"r":1}}`, `{"r":1}`, `{"input":{"r":"x"}}`},
 		{"a document inside", `{"$ref":"#/$defs/x","$defs":{"x":{"$id":"https://example.com/x","type":"object","properties":{"q":{"$ref":"#/$defs/y"}},"$defs":{"y":{"type":"integer"}}},"y":{"type":"string"}}}`,
-			[]profile.Profile{profile.OpenAI, profile.Anthropic}, `{"input":{"q":1}}`, `{"q":1}`, `{"input":{"q":"x"}}`},
+			wrapping, `{"input":{"q":1}}`, `{"q":1}`, `{"input":{"q":"x"}}`},
 		{"a closed part beside patterns", `{"allOf":[{"properties":{"p":{"type":"string"}},"additionalProperties":false},{"properties":{"x1":{"type":"string"}},"patternProperties":{"^x":{}}}]}`,
-			[]profile.Profile{profile.OpenAI, profile.Anthropic}, `{"input":{"p":"q"}}`, `{"p":"q"}`, `{"input":{"x1":"q"}}`},
+			wrapping, `{"input":{"p":"q"}}`, `{"p":"q"}`, `{"input":{"x1":"q"}}`},
 		{"patterns beside a closed part", `{"allOf":[{"properties":{"x1":{"type":"string"}},"patternProperties":{"^x":{}}},{"properties":{"p":{"type":"string"}},"additionalProperties":false}]}`,
-			[]profile.Profile{profile.OpenAI, profile.Anthropic}, `{"input":{"p":"q"}}`, `{"p":"q"}`, `{"input":{"x1":"q"}}`},
+			wrapping, `{"input":{"p":"q"}}`, `{"p":"q"}`, `{"input":{"x1":"q"}}`},
 		{"a closed part that has all patterns", `{"allOf":[{"properties":{"p":{"type":"string"}}},{"properties":{"p":{}},"patternProperties":{"^x":{"type":"integer"}},"additionalProperties":false}]}`,
-			[]profile.Profile{profile.OpenAI, profile.Anthropic}, `{"input":{"x1":1}}`, `{"x1":1}`, `{"input":{"y":1}}`},
+			wrapping, `{"input":{"x1":1}}`, `{"x1":1}`, `{"input":{"y":1}}`},
 		{"one number in two spellings", `{"properties":{"a":{"oneOf":[{"type":"number","const":1},{"type":"number","const":1.0},{"type":"number","const":2}]}},"required":["a"],"additionalProperties":false}`,
-			[]profile.Profile{profile.Gemini}, `{"a":"2"}`, `{"a":2}`, `{"a":"1"}`},
-		{"enumerations that share a number", `{"properties":{"a":{"oneOf":[{"enum":[1,2]},{"enum":[1.0,3]}]}},"required":["a"]}`, []profile.Profile{profile.Gemini}, `{"a":"3"}`, `{"a":3}`, `{"a":"1.0"}`},
-		{"a number that is ruled out in another spelling", `{"properties":{"a":{"enum":[1.0,2],"not":{"const":1}}},"required":["a"]}`,
-			[]profile.Profile{profile.Gemini}, `{"a":"2"}`, `{"a":2}`, `{"a":"1.0"}`},
-		{"a fraction that is not an integer", `{"properties":{"a":{"type":"integer","enum":[1.5,2.0]}},"required":["a"]}`, []profile.Profile{profile.Gemini}, `{"a":"2.0"}`, `{"a":2.0}`, `{"a":"1.5"}`},
+			gemini, `{"a":"2"}`, `{"a":2}`, `{"a":"1"}`},
+		{"enumerations that share a number", `{"properties":{"a":{"oneOf":[{"enum":[1,2]},{"enum":[1.0,3]}]}},"required":["a"]}`, gemini, `{"a":"3"}`, `{"a":3}`, `{"a":"1.0"}`},
+		{"a number that is ruled out in another spelling", `{"properties":{"a":{"enum":[1.0,2],"not":{"const":1}}},"required":["a"]}`, gemini, `{"a":"2"}`, `{"a":2}`, `{"a":"1.0"}`},
+		{"a fraction that is not an integer", `{"properties":{"a":{"type":"integer","enum":[1.5,2.0]}},"required":["a"]}`, gemini, `{"a":"2.0"}`, `{"a":2.0}`, `{"a":"1.5"}`},
 	} {
 		for _, p := range tt.profiles {
 			t.Run(fmt.Sprintf("%s/%s", tt.name, p), func(t *testing.T) {

@@ -5,25 +5,19 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // schemaOf returns a random object schema with common and rare keywords.
 func (g *generator) schemaOf() map[string]any {
 	root := g.objectSchema(4)
-	recursive := map[string]any{"type": "object", "properties": map[string]any{
-		"value": g.scalar(), "next": map[string]any{"$ref": "#/$defs/d1"},
-		"all": map[string]any{"type": "array", "items": map[string]any{"$ref": "#/$defs/d1"}},
-	}}
+	recursive := parsed(`{"type":"object","properties":{"next":{"$ref":"#/$defs/d1"},"all":{"type":"array","items":{"$ref":"#/$defs/d1"}}}}`)
+	tree.Object(recursive["properties"])["value"] = g.scalar()
 	endless := func(name string) map[string]any {
-		return map[string]any{
-			"type": "object", "properties": map[string]any{"x": map[string]any{"$ref": "#/$defs/" + name}},
-			"required": []any{"x"}, "additionalProperties": false,
-		}
+		return parsed(`{"type":"object","properties":{"x":{"$ref":"#/$defs/` + name + `"}},"required":["x"],"additionalProperties":false}`)
 	}
-	g.may(4, tree.Object(recursive["properties"]), "either", map[string]any{"oneOf": []any{
-		map[string]any{"$ref": "#/$defs/d2"}, map[string]any{"$ref": "#/$defs/d3"},
-	}})
+	g.may(4, tree.Object(recursive["properties"]), "either", parsed(`{"oneOf":[{"$ref":"#/$defs/d2"},{"$ref":"#/$defs/d3"}]}`))
 	root["$defs"] = map[string]any{"d0": g.scalar(), "d1": recursive, "d2": endless("d2"), "d3": endless("d3")}
 	if root["properties"] == nil {
 		root["properties"] = map[string]any{}
@@ -68,6 +62,12 @@ func (g *generator) schemaOf() map[string]any {
 	return root
 }
 
+// parsed returns a schema that is written in JSON.
+func parsed(text string) map[string]any {
+	v, _ := schema.Decode([]byte(text))
+	return v.(map[string]any)
+}
+
 // may sets a keyword once in n times.
 func (g *generator) may(n int, s map[string]any, key string, value any) {
 	if g.IntN(n) == 0 {
@@ -83,9 +83,7 @@ func (g *generator) condition(name, needs string) map[string]any {
 }
 
 // numbers are values that not all providers can express.
-func (g *generator) numbers() map[string]any {
-	return map[string]any{"enum": []any{count(1), count(2)}}
-}
+func (g *generator) numbers() map[string]any { return parsed(`{"enum":[1,2]}`) }
 
 func count(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 

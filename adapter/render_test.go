@@ -16,7 +16,7 @@ func TestRender(t *testing.T) {
 	text := func(s string) mcp.Content { return &mcp.TextContent{Text: s} }
 	bytes := int64(2048)
 	png := []byte("\x89PNG\r\n\x1a\n")
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		res   mcp.CallToolResult
 		want  string
@@ -66,8 +66,7 @@ func TestRender(t *testing.T) {
 		{"tool use", mcp.CallToolResult{Content: []mcp.Content{&mcp.ToolUseContent{ID: "1", Name: "n"}}},
 			`[content of type "tool_use": {"type":"tool_use","id":"1","name":"n","input":{}}]`, nil},
 		{"no block", mcp.CallToolResult{Content: []mcp.Content{nil}}, "(the tool returned no content)", nil},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, media := render(&tt.res, 1<<20)
 			check.Equal(t, "", got, tt.want)

@@ -10,7 +10,7 @@ import (
 // What a profile makes models write differently is undone everywhere in a schema.
 func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 	const kind = `{"properties":{"kind":{"enum":["a","b"]}},"required":["kind"],"if":{"properties":{"kind":{"const":"a"}},"required":["kind"]},`
-	tests := []struct {
+	for _, tt := range []struct {
 		name                string
 		p                   profile.Profile
 		schema, input, want string
@@ -59,8 +59,7 @@ func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 			`{"a":[1,1.0,10e-1,-0,0,0.10,1e-1,100,1e2,-1]}`, `{"a":[1,-0,0.10,100,-1]}`},
 		{"equal numbers inside", profile.Plain, `{"properties":{"a":{"uniqueItems":true}}}`, `{"a":[{"v":[1]},{"v":[1.0]}]}`, `{"a":[{"v":[1]}]}`},
 		{"an enumerated object", profile.Gemini, `{"properties":{"a":{"enum":["auto",{"mode":1}]}}}`, `{"a":"{\"mode\":1}"}`, `{"a":{"mode":1}}`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tool := toolWith(t, tt.schema)
 			if o := offered(t, tool, tt.p); tt.p != profile.Plain {
@@ -78,7 +77,7 @@ func TestWrapperIsTakenOffOnce(t *testing.T) {
 		names  = `{"patternProperties":{"^[a-z]+$":{"type":["object","null"]}},"not":{"required":["x","y"]}}`
 		closed = `{"patternProperties":{"^[a-z]+[0-9]*$":{"type":"object"}},"additionalProperties":false,"not":{"required":["x","y"]}}`
 	)
-	tests := []struct {
+	for _, tt := range []struct {
 		name                string
 		p                   profile.Profile
 		schema, input, want string
@@ -94,8 +93,7 @@ func TestWrapperIsTakenOffOnce(t *testing.T) {
 		{"the wrapper of agents as given", profile.Plain, `{"additionalProperties":{"type":"object"}}`, `{"__arg1":{"x":1}}`, `{"__arg1":{"x":1}}`},
 		{"both wrappers", profile.OpenAI, choice, `{"__arg1":"{\"input\":{\"a\":\"3\"}}"}`, `{"a":3}`},
 		{"names and values in the wrapper", profile.Gemini, choice, `{"input":[{"key":"a","value":"3"}]}`, `{"a":3}`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tool := toolWith(t, tt.schema)
 			parametersOf(t, tool, tt.p)

@@ -92,11 +92,7 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 				all.Done()
 				all.Wait()
 				return asks(ctx, req)
-			}).tool("waits", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				all.Done()
-				<-release
-				return say("ok"), nil
-			})
+			}).tool("waits", object, saying(func(*sdk.CallToolRequest) string { all.Done(); <-release; return "ok" }))
 			catalog := open(t, &Options{ClientOptions: &opts}, Server{Name: "mine", Transport: p.transport(t)}).Catalog(profile.Plain)
 			texts := make(chan string)
 			all.Add(len(tt.tools))

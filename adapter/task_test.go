@@ -237,11 +237,10 @@ func TestResume(t *testing.T) {
 			var ran, asked int
 			opts := &Options{
 				Approve: counted(&asked, approval.Allow()),
-				Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+				Intercept: before(func(_ context.Context, r *Request) {
 					if ran++; ran == 2 {
 						r.Arguments = []byte(`{"a":2}`) // of a call that was sent long ago
 					}
-					return next(ctx, r)
 				}),
 			}
 			p.status, p.polls = "completed", 5

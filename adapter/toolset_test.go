@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -116,9 +115,9 @@ func TestServerOptions(t *testing.T) {
 
 // newLevelPeer returns a server whose tool answers with the log level that the server was asked for.
 func newLevelPeer() *peer {
-	return newPeer().tool("level", object, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return say(fmt.Sprint(r.Params.Meta["io.modelcontextprotocol/logLevel"])), nil
-	})
+	return newPeer().tool("level", object, saying(func(r *sdk.CallToolRequest) string {
+		return fmt.Sprint(r.Params.Meta["io.modelcontextprotocol/logLevel"])
+	}))
 }
 
 func TestLogLevelWhileRunning(t *testing.T) {

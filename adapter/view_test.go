@@ -19,7 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // visible adds a tool with a visibility.
@@ -128,9 +127,8 @@ func TestViewAccess(t *testing.T) {
 			}
 			return approval.Decision{Allow: true, Arguments: json.RawMessage(`{"n":2}`)}, nil
 		},
-		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+		Intercept: before(func(ctx context.Context, r *Request) {
 			intercepted = append(intercepted, ViewFrom(ctx)+" "+r.Tool.Definition().Name)
-			return next(ctx, r)
 		}),
 	}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "other", Transport: other.transport(t)})
 	access := ts.ViewAccess("p", "ui://p/v")
@@ -143,14 +141,12 @@ func TestViewAccess(t *testing.T) {
 	check.Same(t, "approvals", asked, []string{`p app_tool ui://p/v {"n":1}`, "p plain ui://p/v {}"})
 	check.Same(t, "interceptors", intercepted, []string{"ui://p/v app_tool", "ui://p/v plain"})
 	for _, name := range []string{"model_tool", "none_tool", "broken_tool", "other", "other_app", "other__other", "Plain", ""} {
-		_, err := access.CallTool(t.Context(), name, nil)
-		_, unknown := errors.AsType[*unknownToolError](err)
-		check.That(t, unknown, "%q: got %v, want an unknownToolError", name, err)
+		err := check.Err(access.CallTool(t.Context(), name, nil))
+		check.That(t, errors.As(err, new(*unknownToolError)), "%q: got %v, want an unknownToolError", name, err)
 	}
 	for _, arguments := range []string{"[]", `"x"`, "{", "null"} {
-		_, err := access.CallTool(t.Context(), "app_tool", json.RawMessage(arguments))
-		_, bad := errors.AsType[*argumentError](err)
-		check.That(t, bad, "arguments %s: got %v, want an argumentError", arguments, err)
+		err := check.Err(access.CallTool(t.Context(), "app_tool", json.RawMessage(arguments)))
+		check.That(t, errors.As(err, new(*argumentError)), "arguments %s: got %v, want an argumentError", arguments, err)
 	}
 }
 
@@ -228,9 +224,8 @@ func TestViewSessionIsTheUsers(t *testing.T) {
 	var users, asked []string
 	ts := viewPeer().open(t, &Options{
 		User: func(ctx context.Context) string { users = append(users, userFrom(ctx)); return userFrom(ctx) },
-		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+		Intercept: before(func(ctx context.Context, _ *Request) {
 			check.Equal(t, "a call of a view has no trace of the host", ctx.Value(traceKey{}), "a trace")
-			return next(ctx, r)
 		}),
 	})
 	ctx, cancel := context.WithCancel(context.WithValue(as(t, "Ada"), traceKey{}, "a trace"))
@@ -256,10 +251,7 @@ func TestViewIsOfItsCall(t *testing.T) {
 			note(ctx, "approve "+a.View)
 			return approval.Allow(), nil
 		},
-		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
-			note(ctx, "intercept")
-			return next(ctx, r)
-		}),
+		Intercept: before(func(ctx context.Context, _ *Request) { note(ctx, "intercept") }),
 	}, Server{Name: "inner", Transport: newPeer().tool("x", object, echo).transport(t)})
 	within := func(ctx context.Context) {
 		catalog := inner.Catalog(profile.Plain)
@@ -274,10 +266,9 @@ func TestViewIsOfItsCall(t *testing.T) {
 			within(ctx)
 			return errors.New("no")
 		},
-		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+		Intercept: before(func(ctx context.Context, _ *Request) {
 			note(ctx, "outer")
 			within(ctx)
-			return next(ctx, r)
 		}),
 	})
 	access := outer.ViewAccess("p", "ui://p/v")

@@ -27,7 +27,7 @@ func usageAnswer(prompt, completion int) string {
 // after an hour. A request has at most 2+16+16 tokens of text, and 100 of its reply.
 func TestBudgets(t *testing.T) {
 	prices := &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}}}
-	tests := []struct {
+	for _, tt := range []struct {
 		name        string
 		limits      Limits
 		kind        string
@@ -41,8 +41,7 @@ func TestBudgets(t *testing.T) {
 		{"tokens of a server", Limits{PerServer: Budget{Tokens: 134 * 5}}, kindBudget, 5, 5},
 		{"requests of a call", Limits{PerCall: Budget{Requests: 3}}, kindBudget, 3, 3},
 		{"cost of a call", Limits{PerCall: Budget{Cost: map[string]int64{"USD": 134 * 2}}}, kindCost, 2, 2},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				// The whole reservation is spent.
@@ -107,7 +106,7 @@ func TestServersHaveBudgetsOfTheirOwn(t *testing.T) {
 
 // The unspent part of a reservation is free for other requests. The host counts the spent part, or it is estimated.
 func TestReservationsAreSettled(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name      string
 		host      http.HandlerFunc
 		used      int64 // tokens of 134 reserved
@@ -123,8 +122,7 @@ func TestReservationsAreSettled(t *testing.T) {
 		{"no use", answering(`{"choices":[]}`), 34/4 + 100, true},
 		{"no use, and counted", answering(`{"choices":[{"finish_reason":"error"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`), 5, false},
 		{"no use, and counted in part", answering(`{"choices":[{"finish_reason":"error"}],"usage":{"prompt_tokens":3}}`), 103, true},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, tt.host)
 			var r record

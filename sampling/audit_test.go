@@ -19,12 +19,11 @@ const secretQuestion = `{"messages":[{"role":"user","content":{"type":"text","te
 
 func TestAudit(t *testing.T) {
 	no := errors.New("no")
-	tests := []struct {
-		name   string
-		params string
-		host   http.HandlerFunc
-		opts   Options
-		want   record
+	for _, tt := range []struct {
+		name, params string
+		host         http.HandlerFunc
+		opts         Options
+		want         record
 	}{
 		{"answered", secretQuestion, answering(usageAnswer(3, 2)), Options{}, record{
 			Outcome: outcomeAnswered, Decision: byLimits, ReplyDecision: byLimits, Model: "gpt-4.1", Reason: "the only one", AnsweredBy: "gpt-4.1",
@@ -47,8 +46,7 @@ func TestAudit(t *testing.T) {
 		{"invalid", `{"messages":[],"maxTokens":-1}`, answering(plainAnswer), Options{}, record{Outcome: outcomeInvalid}},
 		{"failed", secretQuestion, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, Options{}, record{
 			Outcome: outcomeFailed, Status: 401, Decision: byLimits, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer", Completions: 1}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, tt.host)
 			var records []record

@@ -132,11 +132,10 @@ func TestHostExtraIsNoText(t *testing.T) {
 
 // purse is an account with so many tokens and millionths of a dollar.
 type purse struct {
-	mu            sync.Mutex
-	tokens, micro int64
-	reserved      []cost.Charge
-	settled       []cost.Charge
-	twice         bool // a reservation was settled again
+	mu                sync.Mutex
+	tokens, micro     int64
+	reserved, settled []cost.Charge
+	twice             bool // a reservation was settled again
 }
 
 var errEmpty = errors.New("the purse is empty")
@@ -177,10 +176,9 @@ func TestAccount(t *testing.T) {
 	const counted = `{"choices":[{"message":{"content":"Hello"},"finish_reason":"stop"}],
 		"usage":{"prompt_tokens":20,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":10,"cache_write_tokens":4},"completion_tokens_details":{"reasoning_tokens":4}}}`
 	for name, test := range map[string]struct {
-		host     http.HandlerFunc
-		review   *Review
-		reserved []cost.Charge
-		settled  []cost.Charge
+		host              http.HandlerFunc
+		review            *Review
+		reserved, settled []cost.Charge
 	}{
 		"answered": {answering(counted), nil, []cost.Charge{most}, []cost.Charge{
 			{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 20, Cached: 10, CacheWrite: 4, Output: 10, Reasoning: 4}, Cost: dollars(6 + 1 + 6 + 20)}}},

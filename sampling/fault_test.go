@@ -40,7 +40,7 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	const chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\n"
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		host   http.HandlerFunc
 		data   string
@@ -82,8 +82,7 @@ func TestFaults(t *testing.T) {
 		}, `{"reason":"timeout","retryable":false}`, 1, 2 * time.Minute},
 		{"connection cut", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			`{"reason":"unreachable","retryable":true}`, 3, 2 * time.Second},
-	}
-	for _, tt := range tests {
+	} {
 		for _, streaming := range []bool{false, true} {
 			if strings.Contains(tt.name, "stream") && !streaming {
 				continue

@@ -33,13 +33,12 @@ var update = flag.Bool("update", false, "write the requests to the host and the 
 // A row is a file of testdata/wire: a request of a server and the host's answer, then the requests
 // to each kind of host and the answers to a server of each revision.
 type row struct {
-	path   string
-	file   *txtar.Archive
-	since  string // the first revision with the row's feature
-	model  string
-	params string
-	status int
-	host   string // its answer
+	path          string
+	file          *txtar.Archive
+	since         string // the first revision with the row's feature
+	model, params string
+	status        int
+	host          string // its answer
 
 	asked    map[string]map[string]bool // JSON of a request to its hosts
 	answered map[string]map[string]bool // JSON of an answer to its revisions

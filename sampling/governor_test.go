@@ -127,7 +127,7 @@ func TestInputBytes(t *testing.T) {
 // One server cannot use up the limits for all servers, unless the host allows it.
 func TestShareOfAServer(t *testing.T) {
 	prices := &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}}}
-	tests := []struct {
+	for _, tt := range []struct {
 		name        string
 		limits      Limits
 		first, next int // answered requests of ten, for each of two servers
@@ -141,8 +141,7 @@ func TestShareOfAServer(t *testing.T) {
 		{"everything", Limits{Total: Budget{Requests: 6}, Share: 1}, 6, 0},
 		{"its own limit", Limits{Total: Budget{Requests: 6}, PerServer: Budget{Requests: 5}}, 5, 1},
 		{"its own limit of something else", Limits{Total: Budget{Requests: 6}, PerServer: Budget{Tokens: 1e6}}, 3, 3},
-	}
-	for _, tt := range tests {
+	} {
 		h := newHost(t, answering(usageAnswer(34, 100)))
 		s := h.sampler(t, &Options{Prices: prices, Limits: tt.limits})
 		answered := map[string]int{}

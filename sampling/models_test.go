@@ -30,7 +30,7 @@ func TestModelChoice(t *testing.T) {
 		return `{"maxTokens":10,"messages":[{"role":"user","content":` + content + `}]` + rest + `}`
 	}
 	prefer := func(prefs string) string { return asking(text, `,"modelPreferences":`+prefs) }
-	tests := []struct{ name, params, want, reason string }{
+	for _, tt := range []struct{ name, params, want, reason string }{
 		{"nothing preferred", asking(text, ""), "gpt-5", "the default"},
 		{"exact hint", prefer(`{"hints":[{"name":"gpt-5"}]}`), "gpt-5", `the hint "gpt-5"`},
 		{"part of a name", prefer(`{"hints":[{"name":"MINI"}]}`), "gpt-5-mini", `the hint "MINI"`},
@@ -51,8 +51,7 @@ func TestModelChoice(t *testing.T) {
 		{"images within results", `{"maxTokens":10,"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f"}},
 			{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}}],
 			"modelPreferences":{"hints":[{"name":"audio"}]}}`, "gpt-5", "gpt-audio (no images)"},
-	}
-	for _, tt := range tests {
+	} {
 		got, err := choose(catalogue(), "gpt-5", question(t, tt.params))
 		check.Must(t, err)
 		check.Equal(t, tt.name, got.model.ID, tt.want)
@@ -152,7 +151,7 @@ func TestCatalogueErrors(t *testing.T) {
 	onlyM := func(currency string, input int64) *price.Table {
 		return &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m", Currency: currency, Input: input}}}
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		opts Options
 		want string
@@ -177,8 +176,7 @@ func TestCatalogueErrors(t *testing.T) {
 		{"date", Options{Prices: &price.Table{Models: []price.Price{{Model: "m", Currency: "USD"}}}}, `Options.Prices: date is "", want a day such as "2026-11-22": prices change`},
 		{"share", Options{Limits: Limits{Share: 2}}, `Options.Limits.Share is 2; give 0 to 1`},
 		{"limit", Options{Limits: Limits{InputBytes: -1}}, `Options.Limits.InputBytes is negative; give a positive value, or 0 for the default`},
-	}
-	for _, tt := range tests {
+	} {
 		_, err := New(openai.DefaultConfig(testKey), "m", &tt.opts)
 		check.That(t, err != nil && err.Error() == "new sampler: "+tt.want, "%s: got %v, want %s", tt.name, err, tt.want)
 	}

@@ -57,7 +57,7 @@ func wantRPC(t testing.TB, err error, code int, data string) {
 }
 
 func TestModes(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name            string
 		policy          Policy
 		during, outside bool // allowed
@@ -69,8 +69,7 @@ func TestModes(t *testing.T) {
 		{"allow during a call", Policy{DuringCalls: ModeAllow}, true, true, 1, 2, 2},
 		{"deny outside", Policy{OutsideCalls: ModeDeny}, true, false, 1, 1, 1},
 		{"allow during and deny outside", Policy{DuringCalls: ModeAllow, OutsideCalls: ModeDeny}, true, false, 0, 1, 1},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, answering(plainAnswer))
 			reviewed, replies := 0, 0

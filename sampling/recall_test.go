@@ -28,7 +28,7 @@ func TestRecallIsOfOneServer(t *testing.T) {
 	named := func(name string) func(s *Sampler) mcp.SamplingHandler {
 		return func(s *Sampler) mcp.SamplingHandler { return s.ForServer(name) }
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name          string
 		first, second func(*Sampler) mcp.SamplingHandler
 		history       string
@@ -39,8 +39,7 @@ func TestRecallIsOfOneServer(t *testing.T) {
 		{"another server", named("clinic"), named("evil"), user, false},
 		{"one without a name", named("clinic"), unnamed, user, false},
 		{"after one without a name", unnamed, named(""), user, true},
-	}
-	for _, tt := range tests {
+	} {
 		h := newHost(t, answering(thoughtful, plainAnswer))
 		s := h.sampler(t, &Options{Host: "moonshot"})
 		answered(t, tt.first(s), head+user+`]}`)

@@ -23,7 +23,7 @@ func TestReplyMapping(t *testing.T) {
 		return fmt.Sprintf(`{"role":"assistant","model":"m","content":{"type":"text","text":%q},"stopReason":%q}`, s, stop)
 	}
 	used := `{"role":"assistant","model":"m","content":[{"type":"text","text":"Let me."},{"type":"tool_use","id":"a","name":"f","input":{"x":1}}],"stopReason":"toolUse"}`
-	tests := []struct{ name, params, answer, want string }{
+	for _, tt := range []struct{ name, params, answer, want string }{
 		{"text", plain, choice(`{"content":"Hello"}`, `"stop"`), text("Hello", "endTurn")},
 		{"length", plain, choice(`{"content":"Hel"}`, `"length"`), text("Hel", "maxTokens")},
 		{"Mistral's length", plain, choice(`{"content":"Hel"}`, `"model_length"`), text("Hel", "maxTokens")},
@@ -43,8 +43,7 @@ func TestReplyMapping(t *testing.T) {
 		{"tool use cut off", tools, choice(calls(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), `"length"`), text("Let me.", "maxTokens")},
 		{"announced but absent", tools, choice(calls(``), `"tool_calls"`), text("Let me.", "endTurn")},
 		{"call without tools", plain, choice(calls(f), `"tool_calls"`), text("Let me.", "endTurn")},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, answering(tt.answer))
 			equalJSON(t, asJSON(answered(t, h.sampler(t, nil), tt.params)), tt.want)

@@ -12,9 +12,8 @@ import (
 // The path of a change is that of the subschema in the original, with the keywords of its draft.
 func TestPlacesOfChanges(t *testing.T) {
 	for name, tt := range map[string]struct {
-		target        profile.Profile
-		in            string
-		path, keyword string
+		target            profile.Profile
+		in, path, keyword string
 	}{
 		"unevaluatedItems":                   {profile.GoogleAI, `{"properties":{"a":{"type":"array","unevaluatedItems":{"enum":[1]}}}}`, "/properties/a/unevaluatedItems", "enum"},
 		"unevaluatedItems of an alternative": {profile.GoogleAI, `{"properties":{"a":{"anyOf":[{"type":"array","unevaluatedItems":{"enum":[1]}},{"type":"null"}]}}}`, "/properties/a/anyOf/0/unevaluatedItems", "enum"},
