@@ -63,6 +63,14 @@ func That(t testing.TB, holds bool, format string, args ...any) {
 	}
 }
 
+// Require is That, and ends the test.
+func Require(t testing.TB, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatalf(format, args...)
+	}
+}
+
 // Equal reports two values that differ.
 func Equal[T comparable](t testing.TB, what any, got, want T) {
 	t.Helper()
