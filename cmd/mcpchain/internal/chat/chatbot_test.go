@@ -43,9 +43,7 @@ Before that you asked: Show me a picture
 
 	var got []string
 	for _, r := range readTrace(t, path) {
-		if r["time"] == "" {
-			t.Errorf("no time: %v", r)
-		}
+		check.That(t, r["time"] != "", "no time: %v", r)
 		switch r["type"] {
 		case "tool_start":
 			got = append(got, fmt.Sprint("tool_start ", r["server"], " ", r["tool"]))
@@ -94,9 +92,8 @@ func readTrace(t *testing.T, path string) []map[string]any {
 	var records []map[string]any
 	for line := range strings.Lines(string(data)) {
 		var r map[string]any
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
+		err := json.Unmarshal([]byte(line), &r)
+		check.Require(t, err == nil, "%v: %s", err, line)
 		records = append(records, r)
 	}
 	return records
@@ -107,9 +104,8 @@ func TestTraceIsAppended(t *testing.T) {
 	path := write(t, "trace.jsonl", `{"type":"old"}`+"\n")
 	converse(t, "", "-trace", path, "-prompt", "hello")
 	records := readTrace(t, path)
-	if len(records) < 3 || records[0]["type"] != "old" || records[len(records)-1]["type"] != "answer" {
-		t.Errorf("got %v, want the old record, new ones, and the answer at the end", records)
-	}
+	check.That(t, len(records) >= 3 && records[0]["type"] == "old" && records[len(records)-1]["type"] == "answer",
+		"got %v, want the old record, new ones, and the answer at the end", records)
 }
 
 func TestDenied(t *testing.T) {
@@ -118,9 +114,7 @@ func TestDenied(t *testing.T) {
 	o.check(t, o.stdout, 1,
 		"denied demo: tool call add: there is no terminal to ask on; start with -yes to allow it",
 		"\nmcpchain: no tool ran: 1 call denied, because no person could be asked; start with -yes to allow them\n")
-	if !strings.HasPrefix(o.stdout, "Error: the call of add was denied: ") {
-		t.Errorf("got the answer %q, want one that says that nothing was run", o.stdout)
-	}
+	check.That(t, strings.HasPrefix(o.stdout, "Error: the call of add was denied: "), "got the answer %q, want one that says that nothing was run", o.stdout)
 }
 
 func TestDeclinedForm(t *testing.T) {
@@ -130,24 +124,16 @@ func TestDeclinedForm(t *testing.T) {
 	converse(t, "Book a table\n", "-yes").check(t, declined, 1, failed,
 		"declined demo: When should the table at Chez Démo be booked?\n  there is no terminal to ask on; give -answer demo/key=value for the fields date, time, people, seating, children, note")
 	o := converse(t, "Book a table for 4\n", "-yes", "-answer", "date=2030-05-01", "-answer", "tme=19:30")
-	o.check(t, declined, 1, "\n  -answer: no field \"tme\"; did you mean \"time\"?\n",
-		failed)
-	if strings.Contains(o.stderr, "an answer is required") {
-		t.Errorf("one mistake is reported twice:\n%s", o.stderr)
-	}
+	o.check(t, declined, 1, "\n  -answer: no field \"tme\"; did you mean \"time\"?\n", failed)
+	check.That(t, !strings.Contains(o.stderr, "an answer is required"), "one mistake is reported twice:\n%s", o.stderr)
 }
 
 func TestPipedCommands(t *testing.T) {
 	t.Parallel()
 	o := converse(t, "/tools\n/read demo://menu\n/etc/hosts, what is it?\n")
 	o.check(t, o.stdout, 0, "\ndemo://menu of the server demo:\n")
-	for _, want := range []string{"add (demo) Adds two numbers.\n", "Lemon tart", "I am a demo model"} {
-		if !strings.Contains(o.stdout, want) {
-			t.Errorf("got\n%swant %q in it", o.stdout, want)
-		}
-	}
-	o = converse(t, "", "-prompt", "/prompts")
-	o.check(t, "evening city=… [people=…] (demo) Looks at the weather and books a table.\n", 0)
+	holds(t, o.stdout, "add (demo) Adds two numbers.\n", "Lemon tart", "I am a demo model")
+	converse(t, "", "-prompt", "/prompts").check(t, "evening city=… [people=…] (demo) Looks at the weather and books a table.\n", 0)
 	converse(t, "/resources\n/read demo://dish/Lemon%20tart\n").check(t,
 		"demo://menu (demo) Menu of the restaurant\ndemo://dish/{name} (demo) template: A dish\nLemon tart is on the menu.\n", 0)
 	converse(t, "/read\n/nonsense\n/promt\n").check(t, "", 1,
@@ -167,9 +153,8 @@ func TestWrongUsage(t *testing.T) {
 	t.Parallel()
 	converse(t, "", "-nonsense").check(t, "", 2, "mcpchain: there is no flag -nonsense; mcpchain chat -help lists the flags\n")
 	converse(t, "hello\n", "-store", "x.db").check(t, "", 2, "mcpchain: -store is for a conversation on a terminal: that of a script is not stored; ")
-	if o := converse(t, "", "-help"); o.status != 0 || !strings.Contains(o.stdout, "-trace file") {
-		t.Errorf("help: got %+v", o)
-	}
+	o := converse(t, "", "-help")
+	check.That(t, o.status == 0 && strings.Contains(o.stdout, "-trace file"), "help: got %+v", o)
 }
 
 // A file that cannot be read has the exit status of a wrong command line. A trace that cannot be written does not.
@@ -178,9 +163,7 @@ func TestBadConfig(t *testing.T) {
 	path := write(t, "mcp.json", "{\n  \"mcpServers\": {\n    \"files\": {\n  }\n}")
 	o := converse(t, "hello\n", "-config", path)
 	o.check(t, "", 2)
-	if want := "mcpchain: " + path + ":5: the file ends, want a comma or } for what begins on line 1\n"; o.stderr != want {
-		t.Errorf("got %s\nwant %s", o.stderr, want)
-	}
+	check.Equal(t, "", o.stderr, "mcpchain: "+path+":5: the file ends, want a comma or } for what begins on line 1\n")
 	converse(t, "", "-config", path+"x").check(t, "", 2, "mcpchain: read server configuration: open "+path+"x: no such file or directory\n")
 	project := command(t, "-base-url", "http://127.0.0.1:1", "-model", "m")
 	project.Dir = filepath.Dir(path)
@@ -202,9 +185,7 @@ func TestServersThatAreWrittenWrong(t *testing.T) {
 		`left out: `+path+`:3: server "unset": command: environment variable NO_SUCH_VARIABLE_HERE is not set`,
 		`left out: `+path+`:4: server "line": command: there is no such program; arguments belong in "args"`,
 		`left out: `+path+`:5: server "": a server needs a name`)
-	if strings.Contains(o.stderr, "off") {
-		t.Errorf("a disabled server is reported:\n%s", o.stderr)
-	}
+	check.That(t, !strings.Contains(o.stderr, "off"), "a disabled server is reported:\n%s", o.stderr)
 
 	converse(t, "hello\n", "-config", configure(t, wrong...)).check(t, converse(t, "hello\n", "-config", configure(t)).stdout, 1,
 		"there are no tools", "\nmcpchain: no server could be reached, of 4 servers\n")
@@ -223,20 +204,17 @@ func TestServersThatDoNotStart(t *testing.T) {
 		"\nmcpchain: no server could be reached, of 1 server\n")
 
 	path = configure(t, "slow=mute")
-	converse(t, "", "-config", path, "-connect-timeout", "10ms").check(t, "", 1,
-		"left out: "+path+`:2: server "slow": the program "`, `" runs, but gave no answer within 10ms (-connect-timeout); is it an MCP server, `)
+	converse(t, "", "-config", path, "-connect-timeout", "10ms").check(t, "", 1, "left out: "+path+`:2: server "slow": the program "`, `" runs, but gave no answer within 10ms (-connect-timeout); is it an MCP server, `)
 }
 
 func TestNoisyServer(t *testing.T) {
 	t.Parallel()
-	path := configure(t, "loud=noise")
-	converse(t, "What is 1 plus 2?\n", "-yes", "-config", path).check(t, "The result: 1 + 2 = 3.\n", 0)
+	converse(t, "What is 1 plus 2?\n", "-yes", "-config", configure(t, "loud=noise")).check(t, "The result: 1 + 2 = 3.\n", 0)
 }
 
 func TestHugeResult(t *testing.T) {
 	t.Parallel()
-	path := configure(t, "big=huge")
-	converse(t, "call huge\nWhat is 1 plus 2?\n", "-yes", "-config", path).check(t,
+	converse(t, "call huge\nWhat is 1 plus 2?\n", "-yes", "-config", configure(t, "big=huge")).check(t,
 		"The tool huge says: Error: the tool ran, but its result is too large to be received\nThe result: 1 + 2 = 3.\n", 0,
 		"✗ big huge: ", "message too large")
 }
@@ -288,9 +266,7 @@ func TestWedgedServer(t *testing.T) {
 			t.Parallel()
 			o := converse(t, "", "-config", path, "-yes", "-prompt", tt.prompt, tt.flag, "3s")
 			o.check(t, o.stdout, tt.status, tt.want)
-			if tt.status == 0 && o.stdout == "" {
-				t.Error("the model did not learn of it")
-			}
+			check.That(t, tt.status != 0 || o.stdout != "", "the model did not learn of it")
 		})
 	}
 }
@@ -299,11 +275,7 @@ func TestWrongArguments(t *testing.T) {
 	t.Parallel()
 	o := converse(t, `call add {"a": [], "c": 3}`+"\ncall nothing {}\nWhat is 1 plus 2?\n", "-yes")
 	o.check(t, o.stdout, 0, "✗ demo add: ")
-	for _, want := range []string{`"b"`, `there is no tool named "nothing".`, "1 + 2 = 3"} {
-		if !strings.Contains(o.stdout, want) {
-			t.Errorf("the answers lack %s:\n%s", want, o.stdout)
-		}
-	}
+	holds(t, o.stdout, `"b"`, `there is no tool named "nothing".`, "1 + 2 = 3")
 }
 
 func TestEndpoint(t *testing.T) {
@@ -312,9 +284,7 @@ func TestEndpoint(t *testing.T) {
 	defer server.Close()
 	o := converse(t, "What is 1 plus 2?\n", "-demo", "-yes", "-base-url", server.URL+"/v1/", "-model", "some-model")
 	o.check(t, "The result: 1 + 2 = 3.\n", 0, "model: some-model at "+server.URL+"/v1\n", "server demo: 7 tools")
-	if strings.Contains(o.stderr, "demo model") {
-		t.Errorf("the demo model is used although one was named:\n%s", o.stderr)
-	}
+	check.That(t, !strings.Contains(o.stderr, "demo model"), "the demo model is used although one was named:\n%s", o.stderr)
 }
 
 // A script continues after a failed turn, and fails at the end.
@@ -323,9 +293,8 @@ func TestEndpointThatRefuses(t *testing.T) {
 	const url = "http://127.0.0.1:1/v1" // no other test can get this port
 	o := converse(t, "one\ntwo\n", "-base-url", url, "-model", "m")
 	o.check(t, "", 1, "connection refused")
-	if got := errorLines(o.stderr); len(got) != 2 || !strings.Contains(got[0], "127.0.0.1:1") {
-		t.Errorf("got %q, want an error for each turn that names the endpoint", got)
-	}
+	got := errorLines(o.stderr)
+	check.That(t, len(got) == 2 && strings.Contains(got[0], "127.0.0.1:1"), "got %q, want an error for each turn that names the endpoint", got)
 	converse(t, "", "-base-url", url, "-model", "m", "-prompt", "one").check(t, "", 1, "connection refused")
 }
 
@@ -369,12 +338,9 @@ func TestEndpointThatTalksGarbage(t *testing.T) {
 			cmd.Env = append(cmd.Env, "OPENAI_API_KEY=sk-hunter2")
 			o := finish(t, cmd, "")
 			o.check(t, "", 1)
-			if got := errorLines(o.stderr); len(got) != 1 {
-				t.Errorf("got %q, want one line", got)
-			}
-			if strings.Contains(o.stderr, "hunter2") {
-				t.Errorf("a secret is shown:\n%s", o.stderr)
-			}
+			got := errorLines(o.stderr)
+			check.That(t, len(got) == 1, "got %q, want one line", got)
+			check.That(t, !strings.Contains(o.stderr, "hunter2"), "a secret is shown:\n%s", o.stderr)
 		})
 	}
 }
@@ -400,9 +366,8 @@ func TestModelsOfToday(t *testing.T) {
 		cmd := command(t, strings.Fields(args+" -host openai -demo -yes -base-url "+server.URL+"/v1")...)
 		cmd.Env = append(cmd.Env, "OPENAI_API_KEY=key-1")
 		o := finish(t, cmd, "What is 17 plus 25?\n")
-		if o.status != 0 || o.stdout != "It is 42.\n" || len(host.Invalid()) > 0 || len(host.Requests()) != 2 {
-			t.Fatalf("%s: got %+v, refused %q", args, o, host.Invalid())
-		}
+		check.Require(t, o.status == 0 && o.stdout == "It is 42.\n" && len(host.Invalid()) == 0 && len(host.Requests()) == 2,
+			"%s: got %+v, refused %q", args, o, host.Invalid())
 		want := "/v1/responses"
 		if strings.HasSuffix(args, "chat") {
 			want = "/v1/chat/completions"

@@ -19,9 +19,7 @@ import (
 func holds(t *testing.T, got string, want ...string) {
 	t.Helper()
 	for _, text := range want {
-		if !strings.Contains(got, text) {
-			t.Errorf("got\n%s\nwant %q in it", got, text)
-		}
+		check.That(t, strings.Contains(got, text), "got\n%s\nwant %q in it", got, text)
 	}
 }
 
@@ -29,13 +27,9 @@ func TestHelpIsOneScreen(t *testing.T) {
 	t.Parallel()
 	o := converse(t, "/help\n")
 	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
-	if len(lines) > 23 {
-		t.Errorf("got %d lines, want one screen", len(lines))
-	}
+	check.That(t, len(lines) <= 23, "got %d lines, want one screen", len(lines))
 	for _, line := range lines {
-		if len([]rune(line)) > 79 {
-			t.Errorf("got %d columns: %s", len([]rune(line)), line)
-		}
+		check.That(t, len([]rune(line)) <= 79, "got %d columns: %s", len([]rune(line)), line)
 	}
 }
 
@@ -59,16 +53,13 @@ Arguments:
   restaurant (string) the name of the restaurant; default: the demo's own
   people (integer) the number of people, from 1 to 12; default: the guest is asked
 `, 0)
-	o = converse(t, "/tools Demo\n", "-yes")
-	holds(t, o.stdout, "add (demo) Adds", "weather (demo) Tells")
+	holds(t, converse(t, "/tools Demo\n", "-yes").stdout, "add (demo) Adds", "weather (demo) Tells")
 	path := configure(t, "one=good", "two=good")
 	o = converse(t, "/tools TWO\n/tools nothing\n/tool add\n/tool @two add\n/tool\n/tool nothing\n", "-config", path)
 	o.check(t, o.stdout, 1, "error: no tool fits nothing; there are 14\n", "error: several servers have it; say which, as in /tool @one add\n",
 		"error: usage: /tool NAME; /tools lists them\n", "error: no tool nothing; /tools lists them\n")
 	holds(t, o.stdout, "two__add (two) Adds two numbers.\n", "add of the server two, for the model two__add\n")
-	if strings.Contains(o.stdout, "one__") {
-		t.Errorf("got %s\nwant the tools of two alone", o.stdout)
-	}
+	check.That(t, !strings.Contains(o.stdout, "one__"), "got %s\nwant the tools of two alone", o.stdout)
 }
 
 // Servers are listed with their address and what is wrong with them, and can be restarted.
@@ -79,9 +70,7 @@ func TestServersCommand(t *testing.T) {
 	o.check(t, o.stdout, 1, "error: "+path+":3: server \"broken\": the program \"", "no database at /var/db",
 		"error: no server other to restart; there are ", "error: usage: /servers, or /servers restart NAME\n", "\nserver fine: 7 tools, protocol revision 2026-07-28\n")
 	for _, line := range []string{": ready, revision 2026-07-28, 7 tools\n", ": left out: "} {
-		if strings.Count(o.stdout, line) != 2 {
-			t.Errorf("got %s\nwant %q twice", o.stdout, line)
-		}
+		check.That(t, strings.Count(o.stdout, line) == 2, "got %s\nwant %q twice", o.stdout, line)
 	}
 	holds(t, o.stdout, "fine (stdio, ", "broken (stdio, ", "The result: 1 + 2 = 3.")
 }
@@ -119,8 +108,7 @@ func TestModelCommand(t *testing.T) {
 		"model: large, from the next question on\n", "error: the endpoint has no model \"medium\"; /model lists its models\n")
 	check.Equal(t, "models that were asked", fmt.Sprint(asked()), "[small large large]")
 	url, _ = severalModels(t, `{"data":[{"id":"small"},{"id":"large","max_model_len":5000}]}`)
-	o = converse(t, "/model large\nhello\n/context\n", "-base-url", url, "-model", "small")
-	holds(t, o.stdout, "1000 tokens, 20% of a window of 5000\n")
+	holds(t, converse(t, "/model large\nhello\n/context\n", "-base-url", url, "-model", "small").stdout, "1000 tokens, 20% of a window of 5000\n")
 	url, _ = severalModels(t, "no list")
 	converse(t, "/model other\nhello\n", "-base-url", url, "-model", "small").check(t, "I am other.\n", 0)
 }
@@ -149,10 +137,8 @@ the conversation: 2 model calls, 2000 tokens in, 200 out; 0.006 USD
 the last turn:    0 model calls, 0 tokens in, 0 out
 the conversation: 0 model calls, 0 tokens in, 0 out
 `, 0)
-	o := converse(t, "Summarize: Go is a language. It is small.\n/usage\n", "-yes")
-	holds(t, o.stdout, "; for servers: 1 completion, ")
-	o = converse(t, "/usage\n", "-base-url", url, "-model", "large", "-prices", prices)
-	holds(t, o.stdout, "the price of large is not known; -prices names a file with prices\n")
+	holds(t, converse(t, "Summarize: Go is a language. It is small.\n/usage\n", "-yes").stdout, "; for servers: 1 completion, ")
+	holds(t, converse(t, "/usage\n", "-base-url", url, "-model", "large", "-prices", prices).stdout, "the price of large is not known; -prices names a file with prices\n")
 	converse(t, "", "-prices", write(t, "bad.json", `{"models":[{"input":-1}]}`)).check(t, "", 2, "-prices")
 }
 
@@ -171,12 +157,10 @@ func TestSaveCommand(t *testing.T) {
 		Model    string
 		Messages []map[string]any
 	}
-	if err != nil || json.Unmarshal(text, &saved) != nil || len(saved.Messages) != 4 || saved.Model != "demo" {
-		t.Errorf("got %s, %v; want the model, and four messages", text, err)
-	}
-	if info, err := os.Stat(md); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("got %v, %v; want a file of the owner alone", info.Mode(), err)
-	}
+	check.That(t, err == nil && json.Unmarshal(text, &saved) == nil && len(saved.Messages) == 4 && saved.Model == "demo",
+		"got %s, %v; want the model, and four messages", text, err)
+	info, err := os.Stat(md)
+	check.That(t, err == nil && info.Mode().Perm() == 0o600, "got %v, %v; want a file of the owner alone", info.Mode(), err)
 }
 
 // The model sees neither a question that is undone nor what followed it.
@@ -191,9 +175,8 @@ func TestUndoCommand(t *testing.T) {
 	converse(t, "hello\n/undo\nhello again\n/save "+raw+"\n", "-base-url", url, "-model", "small").check(t, "I am small.\nI am small.\n", 0)
 	text, err := os.ReadFile(raw)
 	var saved struct{ Messages []any }
-	if err != nil || json.Unmarshal(text, &saved) != nil || len(saved.Messages) != 2 {
-		t.Errorf("got %s, %v; want the second question and its answer", text, err)
-	}
+	check.That(t, err == nil && json.Unmarshal(text, &saved) == nil && len(saved.Messages) == 2,
+		"got %s, %v; want the second question and its answer", text, err)
 }
 
 // The skills of a server are listed, and told to the model.
@@ -237,9 +220,8 @@ func TestWhoseResource(t *testing.T) {
 		"\ndemo://menu of the server my files:\n",
 		"error: no server with resources is called nobody demo://menu\n",
 		"\ndemo://evil of the server evil:\n")
-	if !strings.Contains(o.stdout, "Lemon tart") || strings.Count(o.stdout, "evil word") != 1 {
-		t.Errorf("got %s\nwant the menu of the server that was named, and one answer of the other", o.stdout)
-	}
+	check.That(t, strings.Contains(o.stdout, "Lemon tart") && strings.Count(o.stdout, "evil word") == 1,
+		"got %s\nwant the menu of the server that was named, and one answer of the other", o.stdout)
 }
 
 func TestWhosePrompt(t *testing.T) {

@@ -21,43 +21,21 @@ func TestCompletion(t *testing.T) {
 		put(t, filepath.Join(cmd.Dir, name), text, 0o600)
 	}
 	m := openScreenOf(t, cmd)
-	m.enter("you ›", "/pr"+tab)
-	m.await("› /prompts")
-	m.typed(arrowDown)
-	m.await("› /prompt ")
+	m.enter("you ›", "/pr"+tab, "› /prompts", arrowDown, "› /prompt ")
 	m.golden("completion")
-	m.typed("\r" + tab)
-	m.await("you › /prompt evening")
-	m.typed(tab)
-	m.await("› city=")
-	m.typed("\r" + tab)
-	m.await("› Berlin")
-	m.typed("L" + arrowDown)
-	m.await("› Lisbon")
-	m.typed("\r\r")
+	m.typed("\r"+tab, "you › /prompt evening", tab, "› city=", "\r"+tab, "› Berlin", "L"+arrowDown, "› Lisbon", "\r\r")
 	m.await("Lisbon: 26 °C")
-	m.enter("Enter continues", ctrlC)
-	m.await("interrupted")
+	m.enter("Enter continues", ctrlC, "interrupted")
 
-	m.enter("you ›\n", "Look at @pl"+tab)
-	m.await("› \"plan one.md\"")
-	m.typed(tab + "\r")
-	m.await(`you › Look at @"plan two.md"`)
-	m.typed("and @menu" + tab)
-	m.await("@demo:demo://menu")
-	m.typed("\r")
-	m.await("attached: plan two.md, 29 B")
+	m.enter("you ›\n", "Look at @pl"+tab, "› \"plan one.md\"", tab+"\r", `you › Look at @"plan two.md"`, "and @menu"+tab)
+	m.enter("@demo:demo://menu", "\r", "attached: plan two.md, 29 B")
 	m.await("attached: demo:demo://menu, 79 B")
 	m.await("The result: 17 + 25 = 42.") // as the file says
 	m.await("you ›\n")
 
-	m.typed("@plan" + tab)
-	m.await("Tab next")
-	m.typed(esc)
+	m.typed("@plan"+tab, "Tab next", esc)
 	m.until("the list is closed", func(s string) bool { return !strings.Contains(s, "Tab next") })
-	m.typed(ctrlC + "/nothing" + tab)
-	m.await("nothing fits")
-	m.typed(ctrlC + ctrlD)
+	m.typed(ctrlC+"/nothing"+tab, "nothing fits", ctrlC+ctrlD)
 	m.ended(0)
 }
 
@@ -78,9 +56,7 @@ func TestCompletionOfCommands(t *testing.T) {
 		"/model lar": "you › /model large", "/model fa": "you › /model far", "/resume ": "you › /resume 1", "/save k": "you › /save kept/",
 		"look at @ke": "you › look at @kept/",
 	} {
-		m.typed(typed + tab)
-		m.await(want)
-		m.typed(ctrlC)
+		m.typed(typed+tab, want, ctrlC)
 		m.until("the line is empty", func(s string) bool { return strings.Contains(s, "you ›\n") })
 	}
 	m.leave()
@@ -90,18 +66,11 @@ func TestCompletionOfCommands(t *testing.T) {
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t, "-yes")
-	m.ask("What is 1 plus 2?", "1 + 2 = 3")
-	m.ask("What is 3 plus 4?", "3 + 4 = 7")
-	m.enter("you ›\n", "a draft"+ctrlR+"what is")
-	m.await("you › What is 3 plus 4?\n      search: what is ")
-	m.typed(ctrlR)
-	m.await("you › What is 1 plus 2?\n      search: what is ")
-	m.typed("\r")
+	m.ask("What is 1 plus 2?", "1 + 2 = 3", "What is 3 plus 4?", "3 + 4 = 7")
+	m.enter("you ›\n", "a draft"+ctrlR+"what is", "you › What is 3 plus 4?\n      search: what is ", ctrlR)
+	m.enter("you › What is 1 plus 2?\n      search: what is ", "\r")
 	m.until("the search is over", func(s string) bool { return !strings.Contains(s, "search:") })
-	m.typed("\x7f!" + ctrlR + "4")
-	m.await("you › What is 3 plus 4?\n      search: 4 ")
-	m.typed(esc)
-	m.await("you › What is 1 plus 2!\n")
+	m.typed("\x7f!"+ctrlR+"4", "you › What is 3 plus 4?\n      search: 4 ", esc, "you › What is 1 plus 2!\n")
 	m.typed("?" + ctrlR + "4" + esc + ctrlC) // Esc and Ctrl-C come at once
 	m.await("you ›\n")
 	m.leave()
@@ -117,24 +86,18 @@ func TestEditor(t *testing.T) {
 	cmd := command(t, "-yes", "-trace", path)
 	cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR=sh "+script+" -w")
 	m := openScreenOf(t, cmd)
-	m.enter("you ›", "draft\x07")
-	m.await("and why?")
-	m.typed("\r")
-	m.await("The result: 1 + 2 = 3.")
+	m.enter("you ›", "draft\x07", "and why?", "\r", "The result: 1 + 2 = 3.")
 	m.leave()
 	for _, r := range readTrace(t, path) {
-		if got := r["text"]; r["type"] == "question" && got != "What is 1 plus 2?[2J\nand why?" {
-			t.Errorf("got the question %q", got)
-		}
+		got := r["text"]
+		check.That(t, r["type"] != "question" || got == "What is 1 plus 2?[2J\nand why?", "got the question %q", got)
 	}
 
 	cmd = command(t)
 	cmd.Env = append(cmd.Env, "EDITOR=no-such-editor")
 	m = openScreenOf(t, cmd)
-	m.enter("you ›", "draft\x07")
-	m.await(`nothing was written: exec: "no-such-editor": executable file not found`)
-	m.await("you › draft")
-	m.typed(ctrlC + ctrlD)
+	m.enter("you ›", "draft\x07", `nothing was written: exec: "no-such-editor": executable file not found`)
+	m.enter("you › draft", ctrlC+ctrlD)
 	m.ended(0)
 }
 
@@ -147,11 +110,9 @@ func TestEditorEndsWithTheProgram(t *testing.T) {
 	cmd := command(t)
 	cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR=sh "+script, "TMPDIR="+drafts)
 	m := openScreenOf(t, cmd)
-	m.enter("you ›", "draft\x07")
-	m.await("has the terminal")
+	m.enter("you ›", "draft\x07", "has the terminal")
 	check.Must(t, cmd.Process.Signal(syscall.SIGTERM))
 	m.ended(128 + int(syscall.SIGTERM))
-	if left, err := os.ReadDir(drafts); err != nil || len(left) > 0 {
-		t.Errorf("left %v, %v", left, err)
-	}
+	left, err := os.ReadDir(drafts)
+	check.That(t, err == nil && len(left) == 0, "left %v, %v", left, err)
 }

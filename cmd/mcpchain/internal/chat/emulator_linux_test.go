@@ -123,10 +123,12 @@ func (m *emulator) screen() string {
 	return saved.ReplaceAllString(text, "TIME")
 }
 
-// await waits until the screen has the text.
-func (m *emulator) await(text string) {
+// await waits until the screen has each of the texts, one after the other.
+func (m *emulator) await(texts ...string) {
 	m.t.Helper()
-	m.until("the screen has "+text, func(screen string) bool { return strings.Contains(screen, text) })
+	for _, text := range texts {
+		m.until("the screen has "+text, func(screen string) bool { return strings.Contains(screen, text) })
+	}
 }
 
 // until waits until the screen is as a function wants it. what names that in errors.
@@ -146,23 +148,27 @@ func (m *emulator) until(what string, ok func(screen string) bool) {
 	}
 }
 
-// enter types keys when the screen has the text.
-func (m *emulator) enter(when, typed string) {
+// enter has pairs of a text and keys, which are typed when the screen has the text. A last text alone is awaited.
+func (m *emulator) enter(steps ...string) {
 	m.t.Helper()
-	m.await(when)
-	m.typed(typed)
+	for step := range slices.Chunk(steps, 2) {
+		m.await(step[0])
+		check.Must(m.t, check.Err(io.WriteString(m.file, strings.Join(step[1:], ""))))
+	}
 }
 
-func (m *emulator) typed(keys string) {
+// typed types keys at once, and continues as enter does.
+func (m *emulator) typed(keys string, steps ...string) {
 	m.t.Helper()
-	check.Must(m.t, check.Err(io.WriteString(m.file, keys)))
+	m.enter(append([]string{"", keys}, steps...)...)
 }
 
-// ask enters a line at the prompt, and waits until the screen has a text.
-func (m *emulator) ask(line, shown string) {
+// ask has pairs of a line, which is entered at the prompt, and a text, which the screen has to show then.
+func (m *emulator) ask(pairs ...string) {
 	m.t.Helper()
-	m.enter("you ›\n", line+"\r")
-	m.await(shown)
+	for pair := range slices.Chunk(pairs, 2) {
+		m.enter("you ›\n", pair[0]+"\r", pair[1])
+	}
 }
 
 // golden waits until the screen equals a file of testdata/screens.
@@ -248,9 +254,7 @@ func (m *emulator) onlyForThePerson(names ...string) {
 	m.t.Helper()
 	for _, name := range names {
 		info, err := os.Stat(filepath.Join(m.home(), ".config", "mcpchain", "chatbot", name))
-		if err != nil || info.Mode().Perm() != 0o600 {
-			m.t.Errorf("%s: got %v, %v, want mode 0600", name, info, err)
-		}
+		check.That(m.t, err == nil && info.Mode().Perm() == 0o600, "%s: got %v, %v, want mode 0600", name, info, err)
 	}
 }
 

@@ -221,9 +221,7 @@ func FuzzEscapes(f *testing.F) {
 			"The model wants to run echo on the server box:", "The server box wants to put this to the model", "The server box would get this reply", "asks you to open a page of box.example",
 			"Waiting for the page of box", "fail: ", "attached: box:x://y", "nothing is decided|decisions end with the program",
 		} {
-			if !regexp.MustCompile(want).MatchString(s.Text()) {
-				t.Errorf("want %s in\n%s", want, s.Text())
-			}
+			check.That(t, regexp.MustCompile(want).MatchString(s.Text()), "want %s in\n%s", want, s.Text())
 		}
 		if shown := strings.ReplaceAll(s.Text(), "\r\x1b[K", ""); control(shown) >= 0 {
 			t.Errorf("the screen got %q", shown[control(shown):])
@@ -246,9 +244,7 @@ func FuzzEscapes(f *testing.F) {
 			}
 			check.Must(t, json.Unmarshal([]byte(line), &request))
 			for _, m := range request.Messages { // without tools they are a server's
-				if m.Role == "user" && len(request.Tools) > 0 && control(textsOf(m.Content)) >= 0 {
-					t.Errorf("the model got %q of what was typed", m.Content)
-				}
+				check.That(t, m.Role != "user" || len(request.Tools) == 0 || control(textsOf(m.Content)) < 0, "the model got %q of what was typed", m.Content)
 			}
 		}
 	})

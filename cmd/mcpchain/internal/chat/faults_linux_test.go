@@ -6,18 +6,17 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // The person opens a page, and says when it is done.
 func TestPageOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, []string{"page"}, "-yes"))
-	m.enter("you ›", "call visit\r")
-	m.enter("[y]es", "y")
-	m.await("[d]one")
+	m.enter("you ›", "call visit\r", "[y]es", "y", "[d]one")
 	m.golden("url")
-	m.typed("d")
-	m.await("the answer: accept")
+	m.typed("d", "the answer: accept")
 	m.leave()
 }
 
@@ -25,10 +24,7 @@ func TestPageOnScreen(t *testing.T) {
 func TestPageOfAnErrorOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, []string{"page"}, "-yes", "-revision", "2025-11-25"))
-	m.enter("you ›", "call contract\r")
-	m.enter("[y]es", "y")
-	m.enter("[d]one", "d")
-	m.await("it is signed")
+	m.enter("you ›", "call contract\r", "[y]es", "y", "[d]one", "d", "it is signed")
 	m.leave()
 }
 
@@ -36,14 +32,10 @@ func TestPageOfAnErrorOnScreen(t *testing.T) {
 func TestSamplingOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t)
-	m.enter("you ›", "Summarize: Go is small. It is fun.\r")
-	m.enter("Allow it?  [y]es", "y")
-	m.enter("with its reply?  [y]es", "s")
-	m.await("would get this reply")
-	m.await("Allow it?  [y]es")
+	m.enter("you ›", "Summarize: Go is small. It is fun.\r", "Allow it?  [y]es", "y", "with its reply?  [y]es", "s")
+	m.await("would get this reply", "Allow it?  [y]es")
 	m.golden("sampling")
-	m.typed("y")
-	m.await("Summary: Go is small.")
+	m.typed("y", "Summary: Go is small.")
 	m.leave()
 }
 
@@ -53,12 +45,9 @@ func TestNarrow(t *testing.T) {
 	m := openScreenSized(t, 60, 60, command(t))
 	m.ask("Book a table for 4 at The Restaurant At The End Of The Universe", "Allow it?  [y]es")
 	m.golden("narrow-approval")
-	m.typed("y")
-	m.await("Enter continues")
+	m.typed("y", "Enter continues")
 	m.golden("narrow-form")
-	m.typed(esc)
-	m.enter("[b]ack", "n")
-	m.await("No table was booked")
+	m.typed(esc, "[b]ack", "n", "No table was booked")
 	m.leave()
 }
 
@@ -76,16 +65,14 @@ func TestNarrowMarkdown(t *testing.T) {
 func TestDeathOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, []string{"vanish"}, "-yes"))
-	m.ask("call vanish", "the server vanish is back")
-	m.ask("/servers", "ready, revision")
+	m.ask("call vanish", "the server vanish is back", "/servers", "ready, revision")
 	unbroken := strings.Join(strings.Fields(m.screen()), " ")
 	for want, n := range map[string]int{
 		`lost the server vanish, and start it again: the program "/proc/self/exe" came to its end: exit status 9; it wrote to stderr: out of memory`: 1,
 		"exit status 9": 2, "out of memory": 2, "✗ vanish vanish: ": 1, "is back": 1, "warning": 0,
 	} {
-		if got := strings.Count(unbroken, want); got != n {
-			t.Errorf("the screen has %q %d times, want %d:\n%s", want, got, n, m.screen())
-		}
+		got := strings.Count(unbroken, want)
+		check.That(t, got == n, "the screen has %q %d times, want %d:\n%s", want, got, n, m.screen())
 	}
 	m.leave()
 }
@@ -95,9 +82,7 @@ func TestBigResult(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, []string{"big"}, "-yes"))
 	m.enter("you ›", "call big\r")
-	m.until("the result is there", func(string) bool {
-		return strings.Contains(string(m.whole), "← big big:")
-	})
+	m.until("the result is there", func(string) bool { return strings.Contains(string(m.whole), "← big big:") })
 	m.ask("What is 1 plus 2?", "The result: 1 + 2 = 3.")
 	m.leave()
 }
@@ -111,8 +96,7 @@ func TestManyServers(t *testing.T) {
 	}, "-yes")
 	m := openScreenOf(t, cmd)
 	m.golden("many")
-	m.typed("/tools extra_5\r")
-	m.await("thirteen3__extra_5 (thirteen3)")
+	m.typed("/tools extra_5\r", "thirteen3__extra_5 (thirteen3)")
 	m.ask("call thirteen2__extra_0", "← thirteen2 extra_0: extra")
 	m.leave()
 }
@@ -122,8 +106,7 @@ func TestReasoningOnScreen(t *testing.T) {
 	t.Parallel()
 	args := streaming(t, `{"reasoning_content":"First I add.\nThen "}`, `{"reasoning_content":"I stop.\u001b[2J"}`, `{"content":"It is 42."}`)
 	m := openScreen(t, args...)
-	m.ask("How much?", "It is 42.")
-	m.ask("/reasoning", `Then I stop.\x1b[2J`)
+	m.ask("How much?", "It is 42.", "/reasoning", `Then I stop.\x1b[2J`)
 	m.golden("reasoning")
 	m.leave()
 	converse(t, "/reasoning\nHow much?\n/reasoning\n", args...).check(t, "It is 42.\n  First I add.\n  Then I stop.\\x1b[2J\n", 1,
@@ -136,18 +119,11 @@ func TestPromptAsksForArguments(t *testing.T) {
 	m := openScreen(t)
 	m.ask("/prompt evening", "The prompt evening of the server demo takes these arguments:")
 	m.await("┃ city")
-	m.enter("Enter continues", "Oslo\r")
-	m.enter("┃ people", "\r")
-	m.enter("Send this to demo?  [y]es", "y")
-	m.await("What is the weather in Oslo?")
-	m.enter("Allow it?  [y]es", ctrlC)
-	m.await("interrupted")
+	m.enter("Enter continues", "Oslo\r", "┃ people", "\r", "Send this to demo?  [y]es", "y", "What is the weather in Oslo?")
+	m.enter("Allow it?  [y]es", ctrlC, "interrupted")
 	m.leave()
 	p := openPlain(t)
-	p.enter("you › ", "/prompt evening\n")
-	p.enter("city (where to go out):", "Lima\n")
-	p.enter("[nothing]:", "3\n")
-	p.enter("[c]ancel: ", "y\n")
+	p.enter("you › ", "/prompt evening\n", "city (where to go out):", "Lima\n", "[nothing]:", "3\n", "[c]ancel: ", "y\n")
 	p.await("What is the weather in Lima? Then book a table for 3.")
 	p.enter("[?]: ", ctrlC)
 	p.leave()
@@ -171,8 +147,6 @@ func TestFailuresOfClaude(t *testing.T) {
 	o := converse(t, "", append(model("gone"), "-prompt", "one")...)
 	o.check(t, "", 1, "error: messages at ", ": HTTP status 404", "; the base URL is "+server.URL+"\n")
 	m := openScreen(t, model("busy")...)
-	m.enter("you ›", "hello\r")
-	m.enter("429 Too Many Requests, again in ", ctrlC)
-	m.await("interrupted")
+	m.enter("you ›", "hello\r", "429 Too Many Requests, again in ", ctrlC, "interrupted")
 	m.leave()
 }

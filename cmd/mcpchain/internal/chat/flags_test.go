@@ -48,22 +48,10 @@ func TestFlags(t *testing.T) {
 				revisions: cli.Revisions{"a": "2025-11-25"}, noInstructions: true},
 			models.Model{BaseURL: "http://h/v1", Name: "m", Key: "k"}, "",
 		},
-		"environment": {
-			nil, env("OPENAI_BASE_URL", "https://h/v1", "OPENAI_MODEL", "m"),
-			options{}, models.Model{BaseURL: "https://h/v1", Name: "m"}, "",
-		},
-		"openai": {
-			[]string{"-model", "m"}, env("OPENAI_API_KEY", "k"),
-			options{}, models.Model{BaseURL: "https://api.openai.com/v1", Name: "m", Key: "k"}, "",
-		},
-		"key alone": {
-			nil, env("OPENAI_API_KEY", "k"),
-			options{}, models.Model{Key: "k"}, "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL",
-		},
-		"endpoint alone": {
-			nil, env("OPENAI_BASE_URL", "http://h"),
-			options{}, models.Model{BaseURL: "http://h"}, "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL",
-		},
+		"environment":    {nil, env("OPENAI_BASE_URL", "https://h/v1", "OPENAI_MODEL", "m"), options{}, models.Model{BaseURL: "https://h/v1", Name: "m"}, ""},
+		"openai":         {[]string{"-model", "m"}, env("OPENAI_API_KEY", "k"), options{}, models.Model{BaseURL: "https://api.openai.com/v1", Name: "m", Key: "k"}, ""},
+		"key alone":      {nil, env("OPENAI_API_KEY", "k"), options{}, models.Model{Key: "k"}, "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL"},
+		"endpoint alone": {nil, env("OPENAI_BASE_URL", "http://h"), options{}, models.Model{BaseURL: "http://h"}, "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := parseFlags(tt.args, tt.env, io.Discard)
@@ -72,23 +60,16 @@ func TestFlags(t *testing.T) {
 			tt.want.timeouts.Idle = cmp.Or(tt.want.timeouts.Idle, 5*time.Minute)
 			tt.want.timeouts.Call = cmp.Or(tt.want.timeouts.Call, time.Hour)
 			check.Equal(t, "hint", got.model.Hint, tt.hint)
-			if diff := gocmp.Diff(tt.at, got.model.Model, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("model (-want +got)\n%s", diff)
-			}
+			check.Same(t, "model", got.model.Model, tt.at, cmpopts.EquateEmpty())
 			got.model = nil
-			if diff := gocmp.Diff(tt.want, *got, gocmp.AllowUnexported(options{}), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			check.Same(t, "", *got, tt.want, gocmp.AllowUnexported(options{}), cmpopts.EquateEmpty())
 		})
 	}
 }
 
 func TestUsageErrors(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		args string
-		want string
-	}{
+	for _, tt := range []struct{ args, want string }{
 		{"-nonsense", "there is no flag -nonsense"},
 		{"-modle x", `there is no flag -modle (did you mean "-model"?)`},
 		{"hello", `unexpected argument "hello"; a question goes into -prompt`},
@@ -112,9 +93,8 @@ func TestUsageErrors(t *testing.T) {
 		{"-model m", "a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for https://api.openai.com/v1; Claude needs -model-api messages and an ANTHROPIC_API_KEY"},
 	} {
 		_, err := parseFlags(strings.Fields(tt.args), env(), io.Discard)
-		if _, ok := errors.AsType[*cli.Error](err); !ok || err.Error() != tt.want+"; mcpchain chat -help lists the flags" {
-			t.Errorf("%s: got %v, want %s", tt.args, err, tt.want)
-		}
+		_, ok := errors.AsType[*cli.Error](err)
+		check.That(t, ok && err.Error() == tt.want+"; mcpchain chat -help lists the flags", "%s: got %v, want %s", tt.args, err, tt.want)
 	}
 }
 
@@ -145,24 +125,17 @@ func TestModelOfTheFile(t *testing.T) {
 		"gateway":     {nil, env("OPENAI_MODEL", "gpt", "OPENAI_BASE_URL", "http://g/v1"), "http://g/v1 gpt "},
 	} {
 		o, err := parseFlags(append([]string{"-models", path}, tt.args...), tt.env, io.Discard)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		} else if got := o.model.Model.BaseURL + " " + o.model.Model.Name + " " + o.model.Model.Key; got != tt.want {
-			t.Errorf("%s: got %s, want %s", name, got, tt.want)
-		}
+		check.Must(t, err)
+		check.Equal(t, name, o.model.Model.BaseURL+" "+o.model.Model.Name+" "+o.model.Model.Key, tt.want)
 	}
 	_, err := parseFlags([]string{"-models", path}, env("OPENAI_MODEL", "small", "OPENAI_BASE_URL", "http://g/v1"), io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "the model small has an endpoint in "+path+", and OPENAI_BASE_URL names another one") {
-		t.Errorf("got %v, want both endpoints named", err)
-	}
+	check.Text(t, err, "the model small has an endpoint in "+path+", and OPENAI_BASE_URL names another one")
 	empty := write(t, "empty.json", "{}")
 	for args, want := range map[string]string{
 		"-model big -models " + path: "environment variable BIG is not set",
 		"-models /nonexistent":       "-models: stat /nonexistent: ",
 		"-models " + empty:           "-models: there are no models in " + empty,
 	} {
-		if _, err := parseFlags(strings.Fields(args), env(), io.Discard); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", args, err, want)
-		}
+		check.Text(t, check.Err(parseFlags(strings.Fields(args), env(), io.Discard)), want, args)
 	}
 }

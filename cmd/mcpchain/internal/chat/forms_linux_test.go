@@ -8,6 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/terminal"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -17,30 +18,17 @@ import (
 func TestFormKeepsWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t)
-	m.enter("you ›", "Book a table for 4\r")
-	m.enter("[y]es", "y")
-	m.enter("Enter continues", "2030-05-01\r25:00\r")
-	m.await("✗ 25:00 does not fit\n")
-	m.typed("\x15" + "19:00\r")
-	m.await("┃ Number")
+	m.enter("you ›", "Book a table for 4\r", "[y]es", "y", "Enter continues", "2030-05-01\r25:00\r")
+	m.enter("✗ 25:00 does not fit\n", "\x15"+"19:00\r", "┃ Number")
 	m.golden("form-default")
-	m.typed("\r")
-	m.enter("┃ Where", "\x1b")
-	m.enter("Leave the form?  [b]ack", "b")
-	m.await("Leave the form? back to it\n")
+	m.typed("\r", "┃ Where", "\x1b", "Leave the form?  [b]ack", "b", "Leave the form? back to it\n")
 	m.await("┃ Where")
-	m.enter("Esc leaves the form", "\r\rquiet\r")
-	m.enter("Send this to demo?  [y]es", "e")
-	m.await("Send this to demo? edit\n")
-	m.enter("Enter continues", "\x7f2\r")
-	m.await("› 2030-05-02\n")
+	m.enter("Esc leaves the form", "\r\rquiet\r", "Send this to demo?  [y]es", "e", "Send this to demo? edit\n")
+	m.enter("Enter continues", "\x7f2\r", "› 2030-05-02\n")
 	m.await("┃ Time\n")
-	m.await("› 19:00\n")
-	m.typed("\r\r\r\r\r")
-	m.await("Date: 2030-05-02\n")
+	m.enter("› 19:00\n", "\r\r\r\r\r", "Date: 2030-05-02\n")
 	m.await("Note to the kitchen: quiet\n")
-	m.enter("Send this to demo?  [y]es", "y")
-	m.await("Booked: a table")
+	m.enter("Send this to demo?  [y]es", "y", "Booked: a table")
 	m.leave()
 }
 
@@ -53,29 +41,16 @@ func TestFormWithoutItsDefaults(t *testing.T) {
 		{Name: "time", Title: "Time", Kind: forms.KindString, Default: "19:00"},
 	}}
 	m := onScreen(t, 60, "", func(ctx context.Context, s *terminal.Terminal, _ *talk.Interrupts) {
-		if action, err := s.Fill(ctx, form); action != mcp.ElicitAccept || err != nil {
-			t.Errorf("got %v, %v, want an accepted form", action, err)
-		}
+		action, err := s.Fill(ctx, form)
+		check.That(t, action == mcp.ElicitAccept && err == nil, "got %v, %v, want an accepted form", action, err)
 	})
 	m.await("Enter continues")
-	m.enter("┃ › quiet\n", "\x15\r")
-	m.enter("┃ › 4\n", ctrlC)
-	m.await("┃ ›\n")
-	m.typed("\r")
-	m.await("┃ Seat")
-	m.enter("> At the bar\n", "\x1b[B")
-	m.enter("> (nothing)\n", "\r")
-	m.enter("┃ › 19:00\n", "\r")
-	m.enter("Send this to box?  [y]es", "e")
-	m.await("Send this to box? edit\n")
-	m.await("Enter continues")
-	m.enter("┃ Note (optional)\n┃ ›\n", "\r")
-	m.enter("┃ People (optional)\n┃ ›\n", "\r")
-	m.enter("> (nothing)\n", "\r")
-	m.enter("┃ › 19:00\n", "\r")
+	m.enter("┃ › quiet\n", "\x15\r", "┃ › 4\n", ctrlC, "┃ ›\n", "\r", "┃ Seat")
+	m.enter("> At the bar\n", "\x1b[B", "> (nothing)\n", "\r", "┃ › 19:00\n", "\r", "Send this to box?  [y]es", "e")
+	m.await("Send this to box? edit\n", "Enter continues")
+	m.enter("┃ Note (optional)\n┃ ›\n", "\r", "┃ People (optional)\n┃ ›\n", "\r", "> (nothing)\n", "\r", "┃ › 19:00\n", "\r")
 	m.enter("Send this to box?  [y]es", "y")
 	m.ended(0)
-	if want := map[string]any{"time": "19:00"}; !reflect.DeepEqual(form.Values, want) {
-		t.Errorf("got %v, want %v", form.Values, want)
-	}
+	want := map[string]any{"time": "19:00"}
+	check.That(t, reflect.DeepEqual(form.Values, want), "got %v, want %v", form.Values, want)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/guide"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -17,13 +18,9 @@ import (
 func TestGuide(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../../docs/chatbot.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	model, err := tryout.StartModel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = model.Close() }()
 	const endpoint = "http://localhost:11434/v1"
 	bin, dir, servers := t.TempDir(), t.TempDir(), t.TempDir()
@@ -50,7 +47,5 @@ func TestGuide(t *testing.T) {
 			t.Errorf("%s: got %v and %q, want %q", c.Text, err, got, c.Output)
 		}
 	}
-	if len(commands) < 10 {
-		t.Errorf("got %d commands, want the ones of the guide", len(commands))
-	}
+	check.That(t, len(commands) >= 10, "got %d commands, want the ones of the guide", len(commands))
 }

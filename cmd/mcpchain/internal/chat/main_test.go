@@ -169,13 +169,10 @@ func finish(t *testing.T, cmd *exec.Cmd, input string) outcome {
 // check compares the answers and the status, and looks for texts on stderr.
 func (o outcome) check(t *testing.T, stdout string, status int, stderr ...string) {
 	t.Helper()
-	if o.stdout != stdout || o.status != status {
-		t.Errorf("got status %d and\n%swant status %d and\n%sstandard error:\n%s", o.status, o.stdout, status, stdout, o.stderr)
-	}
+	check.That(t, o.stdout == stdout && o.status == status,
+		"got status %d and\n%swant status %d and\n%sstandard error:\n%s", o.status, o.stdout, status, stdout, o.stderr)
 	for _, want := range stderr {
-		if !strings.Contains(o.stderr, want) {
-			t.Errorf("standard error lacks %q:\n%s", want, o.stderr)
-		}
+		check.That(t, strings.Contains(o.stderr, want), "standard error lacks %q:\n%s", want, o.stderr)
 	}
 }
 

@@ -13,11 +13,8 @@ import (
 func allowed(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	m := openScreenOf(t, cmd)
-	m.enter("you ›", "What is 1 plus 2?\r")
-	m.enter("[y]es", "a")
-	m.await("1 + 2 = 3")
-	m.ask("/permissions", " always add of ")
-	m.ask("/permissions forget all", "Forget 1 decision, also those for other folders?")
+	m.enter("you ›", "What is 1 plus 2?\r", "[y]es", "a", "1 + 2 = 3")
+	m.ask("/permissions", " always add of ", "/permissions forget all", "Forget 1 decision, also those for other folders?")
 	m.enter("[n]o", "n")
 	m.leave()
 }

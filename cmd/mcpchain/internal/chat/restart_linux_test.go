@@ -21,9 +21,8 @@ import (
 func TestRestartReadsTheFile(t *testing.T) {
 	t.Parallel()
 	path := configure(t, "mine=good", `typo=!{"comand": "x"}`, "gone=good")
-	if o := converse(t, "/servers restart mine\n", "-config", path); o.status != 0 || strings.Contains(o.stderr, "read again") {
-		t.Errorf("got %d and %s, want no word of a file that is as it was", o.status, o.stderr)
-	}
+	o := converse(t, "/servers restart mine\n", "-config", path)
+	check.That(t, o.status == 0 && !strings.Contains(o.stderr, "read again"), "got %d and %s, want no word of a file that is as it was", o.status, o.stderr)
 	p := start(t, "-config", path, "-yes")
 	p.await(p.stderr, "server gone: 7 tools")
 
@@ -57,15 +56,11 @@ func TestRestartAsksAgain(t *testing.T) {
 	path := filepath.Join(cmd.Dir, "mcp.json")
 	put(t, path, entries(t, "mine=good"), 0o600)
 	m := openScreenOf(t, cmd)
-	m.enter("[y]es", "o")
-	m.await("server mine: 7 tools")
+	m.enter("[y]es", "o", "server mine: 7 tools")
 	put(t, path, entries(t, "mine=thirteen", "more=good"), 0o600)
 	m.ask("/servers restart mine", "with CHATBOT_TEST_SERVER=thirteen")
-	m.enter("[y]es", "n")
-	m.await("error: you did not allow what the file says: mine is left as it was")
-	m.enter("you ›\n", "What is 1 plus 2?\r")
-	m.enter("[y]es", "y")
-	m.await("1 + 2 = 3")
+	m.enter("[y]es", "n", "error: you did not allow what the file says: mine is left as it was")
+	m.enter("you ›\n", "What is 1 plus 2?\r", "[y]es", "y", "1 + 2 = 3")
 
 	m.enter("you ›\n", "/servers restart mine\r")
 	m.until("the question is there again", func(s string) bool {
@@ -75,8 +70,7 @@ func TestRestartAsksAgain(t *testing.T) {
 	m.typed("y")
 	m.await("server mine: 13 tools") // not the 12 of the workshop
 	m.ask("/servers restart mine", "has changed since you allowed it. It names:")
-	m.enter("[y]es", "y")
-	m.await("server mine: 12 tools")
+	m.enter("[y]es", "y", "server mine: 12 tools")
 	m.leave()
 }
 
@@ -93,14 +87,11 @@ func TestFileBesideTheDemoModel(t *testing.T) {
 	script.Args = append(script.Args, "-json", "-prompt", "hello")
 	o := finish(t, script, "")
 	o.check(t, o.stdout, 0, word)
-	if strings.Contains(o.stdout, "mcp.json") || !strings.Contains(o.stdout, `"problems":[]`) {
-		t.Errorf("got %s, want the word on stderr alone", o.stdout)
-	}
+	check.That(t, !strings.Contains(o.stdout, "mcp.json") && strings.Contains(o.stdout, `"problems":[]`), "got %s, want the word on stderr alone", o.stdout)
 	demo := again(t, cmd)
 	demo.Args = append(demo.Args, "-demo")
-	if o := finish(t, demo, "hello\n"); strings.Contains(o.stderr, "mcp.json") {
-		t.Errorf("got %s, want no word if the demo server was asked for", o.stderr)
-	}
+	o = finish(t, demo, "hello\n")
+	check.That(t, !strings.Contains(o.stderr, "mcp.json"), "got %s, want no word if the demo server was asked for", o.stderr)
 	m := openScreenOf(t, again(t, cmd))
 	m.golden("demo-file")
 	m.leave()

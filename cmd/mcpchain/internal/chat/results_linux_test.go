@@ -30,22 +30,17 @@ func TestShow(t *testing.T) {
 	t.Parallel()
 	cmd := here(t, []string{"workshop"}, "-yes")
 	m := openScreenOf(t, cmd)
-	m.ask("/show", "no tool was called yet")
-	m.ask("call lines", "(/show has all)")
-	m.ask("What is 1 plus 2?", "1 + 2 = 3")
+	m.ask("/show", "no tool was called yet", "call lines", "(/show has all)", "What is 1 plus 2?", "1 + 2 = 3")
 	m.ask("/show 2", "44% of it.  [m]ore  [q]uit")
 	m.goldenEnd("show", 34)
 	m.atTheBottom()
-	m.typed("m")
-	m.await(`line 108\x1b[2J`)
-	m.enter("89% of it.  [m]ore", "m")
-	m.await(`line 120\x1b[2J`)
+	m.typed("m", `line 108\x1b[2J`)
+	m.enter("89% of it.  [m]ore", "m", `line 120\x1b[2J`)
 	m.ask("/show 3", "no result 3; there are 2, and 1 is the newest")
 	m.leave()
 	o := converse(t, "call lines\n/show\n", "-config", filepath.Join(cmd.Dir, "servers.json"), "-yes")
-	if o.status != 0 || !strings.Contains(o.stdout, `line 119\x1b[2J`+"\n"+`line 120\x1b[2J`+"\n") {
-		t.Errorf("got status %d and %q, want the whole result", o.status, o.stdout)
-	}
+	check.That(t, o.status == 0 && strings.Contains(o.stdout, `line 119\x1b[2J`+"\n"+`line 120\x1b[2J`+"\n"),
+		"got status %d and %q, want the whole result", o.status, o.stdout)
 }
 
 // A paragraph almost as long as the screen is printed completely, above the prompt in the last rows.
@@ -81,25 +76,19 @@ func TestPictures(t *testing.T) {
 			m := openScreenOf(t, cmd)
 			m.enter("you ›", "call paint\r")
 			m.until("the terminal is asked", func(string) bool { return bytes.Contains(m.whole, []byte("\x1b[16t\x1b[c")) })
-			m.typed(tt.answer)
-			m.await("bot ›")
+			m.typed(tt.answer, "bot ›")
 			m.await("you ›\n")
 			if tt.protocol != picture.None {
 				_, sequence, _ := strings.Cut(string(m.whole), tt.begin)
 				sequence, _, found := strings.Cut(sequence, tt.end)
-				if !found {
-					t.Fatalf("there is no picture in %q", m.whole)
-				}
-				if size := picturetest.Read(t, tt.protocol, tt.begin+sequence+tt.end).Bounds().Size(); size.X != 96 || size.Y != 64 {
-					t.Errorf("got %v, want the whole picture", size)
-				}
+				check.Require(t, found, "there is no picture in %q", m.whole)
+				size := picturetest.Read(t, tt.protocol, tt.begin+sequence+tt.end).Bounds().Size()
+				check.That(t, size.X == 96 && size.Y == 64, "got %v, want the whole picture", size)
 			}
 			m.golden("picture-" + name)
 			m.leave()
 			files, err := filepath.Glob(filepath.Join(m.home(), ".config/mcpchain/chatbot/media/*-workshop-paint.png"))
-			if err != nil || len(files) != 1 {
-				t.Fatalf("got %v, %v, want a file", files, err)
-			}
+			check.Require(t, err == nil && len(files) == 1, "got %v, %v, want a file", files, err)
 			data, err := os.ReadFile(files[0])
 			check.Must(t, err)
 			if tail := data[len(data)-22:]; bytes.Contains(m.whole, tail) || bytes.Contains(m.whole, []byte(base64.StdEncoding.EncodeToString(data))) {
@@ -117,12 +106,10 @@ func TestProgressOnScreen(t *testing.T) {
 	m.await("5/10 one")
 	m.golden("progress")
 	resize(t, m.file, 60, 60)
-	m.typed("a text that is longer than sixty columns and so takes two rows")
-	m.await("takes\n      two rows")
+	m.typed("a text that is longer than sixty columns and so takes two rows", "takes\n      two rows")
 	m.vt.Resize(60, 60) // what was drawn for the wider screen has been read
 	m.golden("resized")
-	m.typed(ctrlC + ctrlC)
-	m.await("interrupted")
+	m.typed(ctrlC+ctrlC, "interrupted")
 	m.leave()
 }
 
@@ -146,8 +133,7 @@ func TestContinueInACall(t *testing.T) {
 func TestServersAndToolsOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, []string{"workshop", "crash"}))
-	m.ask("/servers", "workshop (stdio")
-	m.ask("/tool hold", "The server claims")
+	m.ask("/servers", "workshop (stdio", "/tool hold", "The server claims")
 	m.golden("servers")
 	m.leave()
 }
@@ -161,8 +147,7 @@ func TestToolsOnScreen(t *testing.T) {
 	m.leave()
 	p := openPlain(t)
 	resize(t, p.file, 60, 24)
-	p.enter("you › ", "/tools *b*k*\n")
-	p.await("book_table (demo) Books a table at a restaurant. It asks t…\r\n")
+	p.enter("you › ", "/tools *b*k*\n", "book_table (demo) Books a table at a restaurant. It asks t…\r\n")
 	p.leave()
 }
 
@@ -173,7 +158,5 @@ func TestSounds(t *testing.T) {
 	m.ask("call sounds", "saved, 12 B:")
 	m.await("workshop-sounds.wav")
 	m.leave()
-	if regexp.MustCompile("\x1b\\[16t|<script>").Match(m.whole) {
-		t.Errorf("got %q, want no question and no file", m.whole)
-	}
+	check.That(t, !regexp.MustCompile("\x1b\\[16t|<script>").Match(m.whole), "got %q, want no question and no file", m.whole)
 }

@@ -20,26 +20,18 @@ func TestEditing(t *testing.T) {
 	cmd := command(t)
 	m := openScreenOf(t, cmd)
 	m.enter("you ›", "hat is 17 plus X"+arrowLeft+arrowLeft+ctrlW+"plus "+"\x7f\x7f\x7f\x7f\x7f")
-	m.typed(ctrlA + "W\x05\x7f\x7fplus 25?\r")
-	m.await("Allow it?  [y]es")
+	m.typed(ctrlA+"W\x05\x7f\x7fplus 25?\r", "Allow it?  [y]es")
 	m.golden("approval")
-	m.typed("y")
-	m.await("The result: 17 + 25 = 42.")
-	m.await("you ›\n")
-	m.typed("first line" + altEnter + "second line" + ctrlC)
+	m.typed("y", "The result: 17 + 25 = 42.")
+	m.enter("you ›\n", "first line"+altEnter+"second line"+ctrlC)
 	m.until("the line is cleared", func(s string) bool { return !strings.Contains(s, "second line") })
-	m.typed("a\\\rb")
-	m.await("you › a\n      b")
-	m.typed(ctrlC + arrowUp)
-	m.await("you › What is 17 plus 25?")
+	m.typed("a\\\rb", "you › a\n      b", ctrlC+arrowUp, "you › What is 17 plus 25?")
 	m.golden("editing")
 	m.typed(ctrlC + ctrlD)
 	m.ended(0)
 
 	m = openScreenOf(t, again(t, cmd))
-	m.enter("you ›", arrowUp)
-	m.await("you › What is 17 plus 25?")
-	m.typed(ctrlC + ctrlD)
+	m.enter("you ›", arrowUp, "you › What is 17 plus 25?", ctrlC+ctrlD)
 	m.ended(0)
 }
 
@@ -48,20 +40,12 @@ func TestApproval(t *testing.T) {
 	t.Parallel()
 	cmd := command(t)
 	m := openScreenOf(t, cmd)
-	m.enter("you ›", "What is 17 plus 25?\r")
-	m.enter("[y]es", "?")
-	m.enter("[f]orbid\n", "e")
-	m.enter("Enter sends it", arrowUp+"\x05\x7f\x7fx\r")
+	m.enter("you ›", "What is 17 plus 25?\r", "[y]es", "?", "[f]orbid\n", "e", "Enter sends it", arrowUp+"\x05\x7f\x7fx\r")
 	m.await("✗ line 3, column 8: ")
 	m.golden("edit")
-	m.typed("\x1b")
-	m.enter("[f]orbid  [?]", "e")
-	m.await("Enter sends it")
-	m.enter("\"b\": x\n", arrowUp+"\x05\x7f30\r")
-	m.await("17 + 30 = 47")
-	m.enter("you ›\n", "What is 1 plus 2?\r")
-	m.enter("[y]es", "a")
-	m.await("1 + 2 = 3")
+	m.typed("\x1b", "[f]orbid  [?]", "e", "Enter sends it")
+	m.enter("\"b\": x\n", arrowUp+"\x05\x7f30\r", "17 + 30 = 47")
+	m.enter("you ›\n", "What is 1 plus 2?\r", "[y]es", "a", "1 + 2 = 3")
 	m.leave()
 
 	m = openScreenOf(t, again(t, cmd))
@@ -83,25 +67,17 @@ func TestContinue(t *testing.T) {
 	cmd.Env = env
 	m = openScreenOf(t, cmd)
 	m.await("you › Book a table for 4")
-	m.enter("[y]es", "y")
-	m.await("┃ Date")
+	m.enter("[y]es", "y", "┃ Date")
 	m.kill()
 
 	cmd = command(t, "-continue")
 	cmd.Env = env
 	m = openScreenOf(t, cmd)
-	m.enter("Enter continues", "2030-05-01\r")
-	m.enter("┃ Time", "19:00\r")
-	m.enter("┃ Number", "\r")
-	m.enter("┃ Where", "\r")
-	m.enter("┃ With children", "\r")
-	m.enter("┃ Note", "\r")
-	m.enter("Send this to demo?  [y]es", "y")
-	m.await("Booked: a table for 4")
+	m.enter("Enter continues", "2030-05-01\r", "┃ Time", "19:00\r", "┃ Number", "\r", "┃ Where", "\r")
+	m.enter("┃ With children", "\r", "┃ Note", "\r", "Send this to demo?  [y]es", "y", "Booked: a table for 4")
 	m.ask("What did I ask before?", "Before that you asked: Book a table for 4")
 	m.golden("continued")
-	m.ask("/undo", "forgotten: What did I ask before?")
-	m.ask("/conversations", " 1  DATE")
+	m.ask("/undo", "forgotten: What did I ask before?", "/conversations", " 1  DATE")
 	m.leave()
 }
 
@@ -116,13 +92,11 @@ func TestContinueInAFolder(t *testing.T) {
 	}
 	for _, folder := range []string{one, two} {
 		m := open(folder)
-		m.enter("you ›", "hello from "+filepath.Base(folder)+filepath.Base(filepath.Dir(folder))+"\r")
-		m.await("bot ›")
+		m.enter("you ›", "hello from "+filepath.Base(folder)+filepath.Base(filepath.Dir(folder))+"\r", "bot ›")
 		m.leave()
 	}
 	m := open(one, "-continue")
-	m.await("(in this folder)")
-	m.await("you › hello from " + filepath.Base(one))
+	m.await("(in this folder)", "you › hello from "+filepath.Base(one))
 	m.ask("/conversations", filepath.Base(two)+")\n")
 	m.leave()
 	m = open(t.TempDir(), "-continue")
@@ -143,17 +117,14 @@ func TestConversationOfTwoPrograms(t *testing.T) {
 	one.ask("What is 1 plus 2?", "The result: 1 + 2 = 3.")
 	two := open("-continue")
 	two.await("you › What is 1 plus 2?")
-	one.enter("you ›\n", "Count to 150\r")
-	one.await("/150 counted to")
+	one.enter("you ›\n", "Count to 150\r", "/150 counted to")
 	two.ask("What is 6 times 7?", "another program works on this conversation")
 	two.ask("What is 2 plus 2?", "The result: 2 + 2 = 4.")
 	one.await("The tool count says: counted to 150")
 	two.leave()
-	one.enter("you ›\n", "Count to 100\r")
-	one.await("/100 counted to")
+	one.enter("you ›\n", "Count to 100\r", "/100 counted to")
 	two = open("-continue")
-	two.enter("waiting for the program that had the conversation", ctrlC)
-	two.await("interrupted")
+	two.enter("waiting for the program that had the conversation", ctrlC, "interrupted")
 	one.await("The tool count says: counted to 100")
 	one.leave()
 	two.leave()
@@ -164,14 +135,10 @@ func TestPaste(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	m := openScreen(t, "-trace", path)
-	m.enter("you ›", pasted("Summarize:\rline one\n\tline two\x1b[31m\x03"))
-	m.await("line two")
+	m.enter("you ›", pasted("Summarize:\rline one\n\tline two\x1b[31m\x03"), "line two")
 	m.golden("paste")
-	m.typed("\r")
-	m.await("Allow it?")
-	m.await("[y]es")
-	m.typed("n")
-	m.await("bot ›")
+	m.typed("\r", "Allow it?")
+	m.enter("[y]es", "n", "bot ›")
 	m.leave()
 	var questions []string
 	for _, r := range readTrace(t, path) {
@@ -179,22 +146,18 @@ func TestPaste(t *testing.T) {
 			questions = append(questions, r["text"].(string))
 		}
 	}
-	if len(questions) != 1 || !strings.HasPrefix(questions[0], "Summarize:\nline one\n") || strings.ContainsAny(questions[0], "\x1b\x03\r") {
-		t.Errorf("got %q, want one question without control characters", questions)
-	}
+	check.That(t, len(questions) == 1 && strings.HasPrefix(questions[0], "Summarize:\nline one\n") && !strings.ContainsAny(questions[0], "\x1b\x03\r"),
+		"got %q, want one question without control characters", questions)
 }
 
 // Keys that are typed while the model works answer no question and start no turn.
 func TestTypeAhead(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t)
-	m.enter("you ›", "Count to 5\ry\ry\ra")
-	m.await("Allow it?  [y]es")
-	if s := m.screen(); strings.Contains(s, "→ demo count") {
-		t.Errorf("the call was approved by type-ahead:\n%s", s)
-	}
-	m.typed("n")
-	m.await("Error: the call of count was denied")
+	m.enter("you ›", "Count to 5\ry\ry\ra", "Allow it?  [y]es")
+	s := m.screen()
+	check.That(t, !strings.Contains(s, "→ demo count"), "the call was approved by type-ahead:\n%s", s)
+	m.typed("n", "Error: the call of count was denied")
 	m.await("you › yya") // what was typed waits in the editor
 	m.typed(ctrlC + ctrlD)
 	m.ended(0)
@@ -204,14 +167,10 @@ func TestTypeAhead(t *testing.T) {
 func TestInterruptsOnATerminal(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t, "-yes")
-	m.enter("you ›", "Count to 1000\r")
-	m.enter("3/1000 counted to 3", ctrlC)
-	m.enter("interrupted; Ctrl-C again leaves", ctrlC)
+	m.enter("you ›", "Count to 1000\r", "3/1000 counted to 3", ctrlC, "interrupted; Ctrl-C again leaves", ctrlC)
 	m.ended(130)
 	for _, off := range []string{"\x1b[?2004l", "\x1b[?25h"} {
-		if !strings.Contains(string(m.whole), off) {
-			t.Errorf("the terminal was left without %q", off)
-		}
+		check.That(t, strings.Contains(string(m.whole), off), "the terminal was left without %q", off)
 	}
 }
 
@@ -233,34 +192,23 @@ func TestFormOnScreen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	m := openScreen(t, "-trace", path)
-	m.enter("you ›", "Book a table for 4\r")
-	m.enter("[y]es", "y")
-	m.enter("Enter continues", "2030-02-30\r")
-	m.await("want a day of")
+	m.enter("you ›", "Book a table for 4\r", "[y]es", "y", "Enter continues", "2030-02-30\r", "want a day of")
 	m.golden("form")
 	m.typed(ctrlC)
 	m.until("the field is empty", func(s string) bool { return !strings.Contains(s, "2030-02-30") })
-	m.typed("2030-05-01\r")
-	m.enter("┃ Time", "19:00\r")
+	m.typed("2030-05-01\r", "┃ Time", "19:00\r")
 	m.enter("┃ Number", "\x1b[Z") // back
-	m.enter("┃ Time", "\x7f\x7f30\r")
-	m.enter("┃ Number", "\r")
-	m.enter("┃ Where", "\x1b[B\r")
-	m.enter("┃ With children", "\r")
-	m.enter("┃ Note", "quiet"+arrowLeft+arrowUp+"\r")
-	m.await("Send this to demo?  [y]es")
+	m.enter("┃ Time", "\x7f\x7f30\r", "┃ Number", "\r", "┃ Where", "\x1b[B\r", "┃ With children", "\r")
+	m.enter("┃ Note", "quiet"+arrowLeft+arrowUp+"\r", "Send this to demo?  [y]es")
 	m.golden("summary")
-	m.typed("y")
-	m.await("Booked: a table")
+	m.typed("y", "Booked: a table")
 	m.await("you ›\n")
-	if n := strings.Count(m.screen(), "→ demo book_table"); n != 1 {
-		t.Errorf("got %d lines about the begin of one call:\n%s", n, m.screen())
-	}
+	n := strings.Count(m.screen(), "→ demo book_table")
+	check.That(t, n == 1, "got %d lines about the begin of one call:\n%s", n, m.screen())
 	m.leave()
 	for _, r := range readTrace(t, path) {
-		if content := at(r, "answer", "content"); r["type"] == "answer_end" && at(content, "time") != "19:30" {
-			t.Errorf("got %v, want the time as it was corrected", content)
-		}
+		content := at(r, "answer", "content")
+		check.That(t, r["type"] != "answer_end" || at(content, "time") == "19:30", "got %v, want the time as it was corrected", content)
 	}
 }
 
@@ -279,9 +227,7 @@ func TestLimitOfRate(t *testing.T) {
 	}))
 	defer server.Close()
 	m := openScreen(t, "-demo", "-base-url", server.URL+"/v1", "-model", "m", "-yes")
-	m.enter("you ›", "hello\r")
-	m.enter("429 Too Many Requests, again in ", ctrlC)
-	m.await("interrupted")
+	m.enter("you ›", "hello\r", "429 Too Many Requests, again in ", ctrlC, "interrupted")
 	m.ask("What is 1 plus 2?", "The result: 1 + 2 = 3.")
 	m.leave()
 }
@@ -320,7 +266,5 @@ func TestWarningWhileConnecting(t *testing.T) {
 	m := openScreen(t, "-config", configure(t, `slow=!{"command": "sh", "args": ["-c", "echo starting; exec cat > /dev/null"]}`))
 	m.enter("skipped a line", "typed ahead")
 	m.await("typed ahead") // in a frame after the warning
-	if !strings.Contains(m.screen(), "connecting to slow …") {
-		t.Errorf("got\n%s", m.screen())
-	}
+	check.That(t, strings.Contains(m.screen(), "connecting to slow …"), "got\n%s", m.screen())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/script"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // turns decodes the objects of -json, and checks that they have the members that the help lists.
@@ -21,12 +22,9 @@ func turns(t *testing.T, stdout string) (all []script.Turn) {
 		d := json.NewDecoder(strings.NewReader(line))
 		d.DisallowUnknownFields()
 		var turn script.Turn
-		if err := d.Decode(&turn); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
-		if turn.Duration <= 0 {
-			t.Errorf("got no duration: %s", line)
-		}
+		err := d.Decode(&turn)
+		check.Require(t, err == nil, "%v: %s", err, line)
+		check.That(t, turn.Duration > 0, "got no duration: %s", line)
 		turn.Duration = 0
 		for _, c := range turn.Calls {
 			c.Duration, c.ID = 0, ""
@@ -40,35 +38,25 @@ func TestJSON(t *testing.T) {
 	t.Parallel()
 	o := converse(t, "What is 17 plus 25?\n/tools\n/nonsense\nhello\n", "-json", "-yes")
 	got := turns(t, o.stdout)
-	if len(got) != 4 || o.status != 1 {
-		t.Fatalf("got status %d and %s, want four turns", o.status, o.stdout)
-	}
+	check.Require(t, len(got) == 4 && o.status == 1, "got status %d and %s, want four turns", o.status, o.stdout)
 	want := script.Turn{
 		Answer: "The result: 17 + 25 = 42.", StopReason: "answer", Model: "demo", Usage: got[0].Usage, Problems: []string{},
 		Calls: []*script.Call{{Server: "demo", Tool: "add", Arguments: map[string]any{"a": 17.0, "b": 25.0}, Text: "17 + 25 = 42"}},
 	}
-	if diff := cmp.Diff(want, got[0]); diff != "" || want.Usage.Calls != 2 || want.Usage.Input == 0 || want.Usage.Output == 0 {
-		t.Errorf("got %+v, -want +got\n%s", want.Usage, diff)
-	}
-	if got[1].StopReason != "command" || !strings.HasPrefix(got[1].Answer, "add (demo) ") {
-		t.Errorf("got %+v, want the list of tools", got[1])
-	}
-	if got[2].StopReason != "error" || got[2].Error == nil || *got[2].Error != "no command /nonsense; /help lists them" {
-		t.Errorf("got %+v, want an error", got[2])
-	}
-	if got[3].StopReason != "answer" || got[3].Error != nil || len(got[3].Calls) != 0 {
-		t.Errorf("got %+v, want an answer alone", got[3])
-	}
+	diff := cmp.Diff(want, got[0])
+	check.That(t, diff == "" && want.Usage.Calls == 2 && want.Usage.Input != 0 && want.Usage.Output != 0, "got %+v, -want +got\n%s", want.Usage, diff)
+	check.That(t, got[1].StopReason == "command" && strings.HasPrefix(got[1].Answer, "add (demo) "), "got %+v, want the list of tools", got[1])
+	check.That(t, got[2].StopReason == "error" && got[2].Error != nil && *got[2].Error == "no command /nonsense; /help lists them",
+		"got %+v, want an error", got[2])
+	check.That(t, got[3].StopReason == "answer" && got[3].Error == nil && len(got[3].Calls) == 0, "got %+v, want an answer alone", got[3])
 	asked := turns(t, converse(t, "", "-json", "-yes", "-prompt", "Summarize: Go is a language. It is small.").stdout)[0].Usage
-	if asked.Calls != 2 || asked.Sampling != 1 || asked.SamplingTokens == 0 || asked.SamplingTokens >= asked.Input+asked.Output {
-		t.Errorf("got the usage %+v, want two calls of the model and a completion for the server", asked)
-	}
+	check.That(t, asked.Calls == 2 && asked.Sampling == 1 && asked.SamplingTokens != 0 && asked.SamplingTokens < asked.Input+asked.Output,
+		"got the usage %+v, want two calls of the model and a completion for the server", asked)
 	for _, member := range []string{`"answer"`, `"stop_reason"`, `"error":null`, `"model"`, `"usage"`, `"calls":[`, `"problems":[`, `"duration_ms"`,
 		`"model_calls"`, `"input_tokens"`, `"output_tokens"`, `"cached_tokens"`, `"reasoning_tokens"`, `"sampling_requests"`, `"sampling_tokens"`, `"cost_micros":null`,
 		`"server"`, `"tool"`, `"id"`, `"arguments"`, `"denied"`, `"is_error"`, `"text"`} {
-		if first, _, _ := strings.Cut(o.stdout, "\n"); !strings.Contains(first, member) {
-			t.Errorf("the object lacks %s: %s", member, first)
-		}
+		first, _, _ := strings.Cut(o.stdout, "\n")
+		check.That(t, strings.Contains(first, member), "the object lacks %s: %s", member, first)
 	}
 }
 
@@ -82,17 +70,13 @@ func TestJSONOfProblems(t *testing.T) {
 	}
 	o := converse(t, "", "-json", "-prompt", "hello", "-config", "/nonexistent/\u202emcp.json")
 	got = turns(t, o.stdout)
-	if len(got) != 1 || got[0].StopReason != "error" || got[0].Error == nil || !strings.Contains(*got[0].Error, "no such file") || o.status != 2 {
-		t.Errorf("got %s, want the missing file", o.stdout)
-	}
-	if strings.Contains(o.stdout, "\u202e") {
-		t.Errorf("got %q, want nothing that a terminal obeys", o.stdout)
-	}
+	check.That(t, len(got) == 1 && got[0].StopReason == "error" && got[0].Error != nil && strings.Contains(*got[0].Error, "no such file") && o.status == 2,
+		"got %s, want the missing file", o.stdout)
+	check.That(t, !strings.Contains(o.stdout, "\u202e"), "got %q, want nothing that a terminal obeys", o.stdout)
 	config := configure(t, "crash", "good")
 	got = turns(t, converse(t, "", "-json", "-prompt", "hello", "-config", config).stdout)
-	if len(got) != 1 || len(got[0].Problems) != 1 || !strings.Contains(got[0].Problems[0], `:2: server "crash": the program "`) {
-		t.Errorf("got %+v, want the server that is left out", got)
-	}
+	check.That(t, len(got) == 1 && len(got[0].Problems) == 1 && strings.Contains(got[0].Problems[0], `:2: server "crash": the program "`),
+		"got %+v, want the server that is left out", got)
 }
 
 // An -answer that no form asks for is reported, but is not a failure.
@@ -102,18 +86,14 @@ func TestAnswerWithoutAForm(t *testing.T) {
 	book := []string{"-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30", "-answer", "demo/loyalty=7"}
 	o := converse(t, "Book a table for 4\n", book...)
 	o.check(t, "Booked: a table for 4 inside at Chez Démo on 2030-05-01 at 19:30.\n", 0, none+"\n", `→ demo book_table {"people":4}`)
-	if n := strings.Count(o.stderr, "asked for it"); n != 1 {
-		t.Errorf("got %d such notes, want one:\n%s", n, o.stderr)
-	}
+	n := strings.Count(o.stderr, "asked for it")
+	check.That(t, n == 1, "got %d such notes, want one:\n%s", n, o.stderr)
 	got := turns(t, converse(t, "", append(book, "-json", "-prompt", "Book a table for 4")...).stdout)
-	if len(got) != 1 || !slices.Equal(got[0].Problems, []string{none}) || got[0].Error != nil {
-		t.Errorf("got %+v, want the answer among the problems", got)
-	}
+	check.That(t, len(got) == 1 && slices.Equal(got[0].Problems, []string{none}) && got[0].Error == nil, "got %+v, want the answer among the problems", got)
 	// A form that is declined tells which answers it lacks, and which it does not have.
 	o = converse(t, "Book a table for 4\n", "-yes", "-answer", "loyalty=7")
-	if o.status != 1 || !strings.Contains(o.stderr, `-answer: no field "loyalty"; the fields are `) || strings.Contains(o.stderr, "asked for it") {
-		t.Errorf("got status %d and\n%s\nwant the field told once", o.status, o.stderr)
-	}
+	check.That(t, o.status == 1 && strings.Contains(o.stderr, `-answer: no field "loyalty"; the fields are `) && !strings.Contains(o.stderr, "asked for it"),
+		"got status %d and\n%s\nwant the field told once", o.status, o.stderr)
 }
 
 // Standard input becomes part of the question, and cannot contain commands.
@@ -144,13 +124,11 @@ func TestSlowInput(t *testing.T) {
 			_, _ = io.WriteString(w, "b")
 			_ = w.Close()
 		}()
-		if got, err := readInput(t.Context(), r, time.Second); err != nil || string(got) != "ab" {
-			t.Errorf("got %q, %v, want all of it", got, err)
-		}
+		got, err := readInput(t.Context(), r, time.Second)
+		check.That(t, err == nil && string(got) == "ab", "got %q, %v, want all of it", got, err)
 		r, w = io.Pipe()
 		defer w.Close()
-		if got, err := readInput(t.Context(), r, time.Second); err != errSilent {
-			t.Errorf("got %q, %v, want %v", got, err, errSilent)
-		}
+		got, err = readInput(t.Context(), r, time.Second)
+		check.That(t, err == errSilent, "got %q, %v, want %v", got, err, errSilent)
 	})
 }

@@ -34,30 +34,22 @@ func TestProjectFile(t *testing.T) {
 	cmd := inProject(t)
 	m := openScreenOf(t, cmd)
 	m.await("mine: starts ")
-	m.enter("[y]es", "y")
-	m.enter("The key of the server:  it is not shown", "hunter2")
-	m.enter("*******", "\r")
+	m.enter("[y]es", "y", "The key of the server:  it is not shown", "hunter2", "*******", "\r")
 	m.await("server mine: 6 tools") // one of the demo server's is excluded
 	m.leave()
 	second := again(t, cmd)
 	n := openScreenOf(t, second)
-	n.enter("The key of the server:  it is not shown", "hunter2\r")
-	n.enter("you ›\n", ctrlD)
+	n.enter("The key of the server:  it is not shown", "hunter2\r", "you ›\n", ctrlD)
 	n.ended(0)
-	if strings.Contains(n.screen(), "starts ") {
-		t.Errorf("got another question about a trusted file:\n%s", n.screen())
-	}
-	if shown := string(m.whole) + string(n.whole); strings.Contains(shown, "hunter2") {
-		t.Error("the password was shown")
-	}
+	check.That(t, !strings.Contains(n.screen(), "starts "), "got another question about a trusted file:\n%s", n.screen())
+	shown := string(m.whole) + string(n.whole)
+	check.That(t, !strings.Contains(shown, "hunter2"), "the password was shown")
 	err := filepath.Walk(m.home(), func(path string, info os.FileInfo, err error) error {
 		if err != nil || info.IsDir() {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		if strings.Contains(string(data), "hunter2") {
-			t.Errorf("%s has the password", path)
-		}
+		check.That(t, !strings.Contains(string(data), "hunter2"), "%s has the password", path)
 		return err
 	})
 	check.NoError(t, err)
@@ -67,16 +59,10 @@ func TestProjectFile(t *testing.T) {
 func TestProjectFileOnAPlainTerminal(t *testing.T) {
 	t.Parallel()
 	p := openPlainOf(t, inProject(t))
-	p.enter("[n]o: ", "yes\n")
-	p.enter("The key of the server: ", "hunter2\n")
-	p.await("server mine: 6 tools")
-	p.enter("you ›", "call add {\"a\":1,\"b\":2}\n")
-	p.enter("[n]o", "y\n")
-	p.await("The result: 1 + 2 = 3.")
+	p.enter("[n]o: ", "yes\n", "The key of the server: ", "hunter2\n", "server mine: 6 tools")
+	p.enter("you ›", "call add {\"a\":1,\"b\":2}\n", "[n]o", "y\n", "The result: 1 + 2 = 3.")
 	p.leave()
-	if strings.Contains(p.whole, "hunter2") {
-		t.Error("the password was shown")
-	}
+	check.That(t, !strings.Contains(p.whole, "hunter2"), "the password was shown")
 }
 
 // A script does not use the file of its folder, and says so.

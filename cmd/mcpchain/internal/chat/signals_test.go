@@ -78,9 +78,7 @@ func TestInterruptEndsTheTurn(t *testing.T) {
 	p.signal(os.Interrupt)
 	for {
 		line := p.await(p.stderr, "")
-		if strings.Contains(line, "cancel") {
-			t.Errorf("got %q, want the words of a person", line)
-		}
+		check.That(t, !strings.Contains(line, "cancel"), "got %q, want the words of a person", line)
 		if line == "interrupted; Ctrl-C again leaves" {
 			break
 		}
@@ -138,9 +136,7 @@ func TestInterruptOfPrompt(t *testing.T) {
 	p.await(p.stderr, "count 1/1000")
 	p.signal(os.Interrupt)
 	for line := range p.stderr {
-		if strings.Contains(line, "again") {
-			t.Errorf("got %q, although one Ctrl-C was enough", line)
-		}
+		check.That(t, !strings.Contains(line, "again"), "got %q, although one Ctrl-C was enough", line)
 	}
 	p.wait(130)
 }
@@ -151,9 +147,7 @@ func TestDemoModel(t *testing.T) {
 	p := start(t, demo.Name, "model")
 	exported := p.await(p.stdout, "export OPENAI_BASE_URL=")
 	fields := strings.Fields(exported)
-	if len(fields) != 4 || fields[2] != "OPENAI_MODEL=demo" {
-		t.Fatalf("got %q, want three variables", exported)
-	}
+	check.Require(t, len(fields) == 4 && fields[2] == "OPENAI_MODEL=demo", "got %q, want three variables", exported)
 	url := strings.TrimPrefix(fields[1], "OPENAI_BASE_URL=")
 	converse(t, "What is 1 plus 2?\n", "-demo", "-yes", "-base-url", url, "-model", "demo").check(t, "The result: 1 + 2 = 3.\n", 0)
 	p.signal(os.Interrupt)

@@ -81,22 +81,15 @@ func TestSignIn(t *testing.T) {
 
 	m = s.start()
 	m.await("server notes: 2 tools")
-	m.enter("you ›\n", "call add_note {\"text\":\"buy milk\"}\r")
-	m.await("The server notes wants you to sign in")
-	m.enter("[m]yself", "m")
-	m.enter("[p]aste", "p")
-	m.enter("The address:  it is not shown", "nonsense\r")
+	m.enter("you ›\n", "call add_note {\"text\":\"buy milk\"}\r", "The server notes wants you to sign in")
+	m.enter("[m]yself", "m", "[p]aste", "p", "The address:  it is not shown", "nonsense\r")
 	m.await("that is not the address of the last page")
 	addresses := page.FindAllString(string(m.whole), -1)
-	if len(addresses) == 0 {
-		t.Fatalf("no address on the screen:\n%s", m.screen())
-	}
+	check.Require(t, len(addresses) != 0, "no address on the screen:\n%s", m.screen())
 	check.Contains(t, "more access", addresses[0], "notes%3Awrite")
 	var back *url.URL
 	check.Must(t, s.notes.Provider.BrowseUntil(t.Context(), addresses[0], func(u *url.URL) { back = u }))
-	m.enter("[p]aste", "p")
-	m.enter("The address:  it is not shown", back.String()+"\r")
-	m.await("add_note done buy milk")
+	m.enter("[p]aste", "p", "The address:  it is not shown", back.String()+"\r", "add_note done buy milk")
 	m.leave()
 	check.Equal(t, "sign-ins in the browser; the other was pasted", len(s.notes.SignIns()), 1)
 }
@@ -106,8 +99,7 @@ func TestLogin(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t, "-yes")
 	m := s.start()
-	m.enter("[n]o", "n")
-	m.await("wants a sign-in: /login notes")
+	m.enter("[n]o", "n", "wants a sign-in: /login notes")
 	m.ask("/login other", "no server is called other")
 	m.enter("you ›\n", "/login notes\r")
 	m.until("the question is there again", func(screen string) bool {
@@ -126,13 +118,8 @@ func TestLogin(t *testing.T) {
 	if got := s.asked(); strings.Contains(got, "Keep notes short.") || strings.Contains(got, `"name":"list_notes"`) {
 		t.Errorf("the model was asked %s\nwant nothing of a server that was left", got)
 	}
-	m.enter("you ›\n", "/login notes\r")
-	m.enter("[y]es", "y")
-	m.enter("[c]ancel", "c")
-	m.await("sign in to notes: you did not sign in")
-	m.enter("you ›\n", "/login notes\r")
-	m.enter("[y]es  [m]yself", ctrlC)
-	m.await("interrupted")
+	m.enter("you ›\n", "/login notes\r", "[y]es", "y", "[c]ancel", "c", "sign in to notes: you did not sign in")
+	m.enter("you ›\n", "/login notes\r", "[y]es  [m]yself", ctrlC, "interrupted")
 	m.leave()
 }
 

@@ -2,14 +2,21 @@ package chat
 
 import (
 	"fmt"
+	"io"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 )
@@ -22,38 +29,24 @@ func TestPlainTerminal(t *testing.T) {
 	m.enter("Allow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: ", "n\n")
 	m.await("bot › Error: the call of add was denied. Nothing was done.")
 
-	m.enter("you › ", "Summarize: Go is small. It is fun.\n")
-	m.await(`wants to run summarize on the server demo`)
-	m.enter("[f]orbid, [?]: ", "y\n")
-	m.await("The server demo wants to put this to the model demo")
-	m.enter("[a]lways for this server: ", "y\n")
-	m.await("the model answered demo: Go is small.")
+	m.enter("you › ", "Summarize: Go is small. It is fun.\n", `wants to run summarize on the server demo`)
+	m.enter("[f]orbid, [?]: ", "y\n", "The server demo wants to put this to the model demo")
+	m.enter("[a]lways for this server: ", "y\n", "the model answered demo: Go is small.")
 	m.await("bot › Summary: Go is small.")
 
-	m.enter("you › ", "Book a table for 4\n")
-	m.enter("[f]orbid, [?]: ", "a\n")
-	m.await("The server demo asks:")
-	m.enter("Date (year-month-day): ", "2030-05-01\n")
-	m.enter("19:30): ", "20:00\n")
-	m.enter("Number of people [4]: ", "3\n")
-	m.enter("[Inside]: ", "3\n")
-	m.enter("[no]: ", "\n")
-	m.enter("[nothing]: ", "\x1b[Aquiet\x1b[D\n")
-	m.await("Note to the kitchen: quiet\r\n")
+	m.enter("you › ", "Book a table for 4\n", "[f]orbid, [?]: ", "a\n", "The server demo asks:")
+	m.enter("Date (year-month-day): ", "2030-05-01\n", "19:30): ", "20:00\n", "Number of people [4]: ", "3\n")
+	m.enter("[Inside]: ", "3\n", "[no]: ", "\n", "[nothing]: ", "\x1b[Aquiet\x1b[D\n", "Note to the kitchen: quiet\r\n")
 	m.enter("Send this to demo? [y]es, [e]dit, [n]o, [c]ancel: ", "y\n")
 	m.await("bot › Booked: a table for 3 at the bar at Chez Démo on 2030-05-01 at 20:00; note: quiet.")
 
-	m.enter("you › ", "/read demo://menu\n")
-	m.await("Lemon tart")
-	m.enter("you › ", "/prompt evening city=Oslo\n")
-	m.enter("wants to run weather on the server demo", ctrlC)
+	m.enter("you › ", "/read demo://menu\n", "Lemon tart")
+	m.enter("you › ", "/prompt evening city=Oslo\n", "wants to run weather on the server demo", ctrlC)
 	m.await("interrupted; Ctrl-C again leaves")
-	m.enter("you › ", "/read\n")
-	m.await("error: usage: /read URI")
+	m.enter("you › ", "/read\n", "error: usage: /read URI")
 	m.leave()
-	if strings.Contains(m.whole, "\x1b") || !strings.Contains(m.whole, "connecting to demo …\r\n") {
-		t.Errorf("a terminal without escape sequences got %q", m.whole)
-	}
+	check.That(t, !strings.Contains(m.whole, "\x1b") && strings.Contains(m.whole, "connecting to demo …\r\n"),
+		"a terminal without escape sequences got %q", m.whole)
 
 	var got []string
 	for _, r := range readTrace(t, path) {
@@ -65,9 +58,7 @@ func TestPlainTerminal(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"add false", "summarize true", "book_table accept"} {
-		if !slices.Contains(got, want) {
-			t.Errorf("trace: got %q, want %q in it", got, want)
-		}
+		check.That(t, slices.Contains(got, want), "trace: got %q, want %q in it", got, want)
 	}
 }
 
@@ -75,13 +66,9 @@ func TestPlainTerminal(t *testing.T) {
 func TestPlainTypeAhead(t *testing.T) {
 	t.Parallel()
 	m := openPlain(t)
-	m.enter("you › ", "Count to 5\ny\ny\ny\n")
-	m.await("Allow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: ")
-	m.enter("", ctrlC)
-	m.await("interrupted")
-	if strings.Contains(m.screen, "→ demo count") {
-		t.Errorf("the call was approved by type-ahead: %q", m.screen)
-	}
+	m.enter("you › ", "Count to 5\ny\ny\ny\n", "Allow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: ")
+	m.enter("", ctrlC, "interrupted")
+	check.That(t, !strings.Contains(m.screen, "→ demo count"), "the call was approved by type-ahead: %q", m.screen)
 	m.enter("you › ", ctrlC)
 	m.ended(130)
 }
@@ -89,17 +76,12 @@ func TestPlainTypeAhead(t *testing.T) {
 func TestInterruptsOnAPlainTerminal(t *testing.T) {
 	t.Parallel()
 	m := openPlain(t, "-yes")
-	m.enter("you › ", "Count to 1000\n")
-	m.enter("count 3/1000", ctrlC)
-	m.enter("interrupted; Ctrl-C again leaves", ctrlC)
+	m.enter("you › ", "Count to 1000\n", "count 3/1000", ctrlC, "interrupted; Ctrl-C again leaves", ctrlC)
 	m.ended(130)
-	if strings.Contains(m.whole, "\x1b") {
-		t.Errorf("a terminal without escape sequences got %q", m.whole)
-	}
+	check.That(t, !strings.Contains(m.whole, "\x1b"), "a terminal without escape sequences got %q", m.whole)
 
 	m = openPlain(t)
-	m.enter("you › ", ctrlC)
-	m.enter("press Ctrl-C again, or Ctrl-D, to leave", ctrlC)
+	m.enter("you › ", ctrlC, "press Ctrl-C again, or Ctrl-D, to leave", ctrlC)
 	m.ended(130)
 }
 
@@ -109,9 +91,7 @@ func TestInterruptWhileConnecting(t *testing.T) {
 	m := openPlain(t, "-config", configure(t, "slow=mute"))
 	m.enter("connecting to slow …", ctrlC)
 	m.ended(130)
-	if strings.Contains(m.screen, "again") {
-		t.Errorf("it is said that Ctrl-C must be repeated: %q", m.screen)
-	}
+	check.That(t, !strings.Contains(m.screen, "again"), "it is said that Ctrl-C must be repeated: %q", m.screen)
 }
 
 // TestServerOfTheGoSDK calls tools of the official Go SDK's example server that ask the model and
@@ -121,9 +101,8 @@ func TestServerOfTheGoSDK(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "everything")
 	build := exec.Command("go", "build", "-o", program, "github.com/modelcontextprotocol/go-sdk/examples/server/everything")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the server: %v\n%s", err, out)
-	}
+	out, err := build.CombinedOutput()
+	check.Require(t, err == nil, "build the server: %v\n%s", err, out)
 	file := configure(t, `everything=!{"command":"`+program+`"}`)
 	form := regexp.MustCompile(`"name":"(elicit[^"]*form[^"]*)"`)
 	host := &fakehost.OpenAI{Key: "key-1", Reply: func(r *fakehost.OpenAIRequest) []fakehost.Block {
@@ -149,28 +128,143 @@ func TestServerOfTheGoSDK(t *testing.T) {
 	cmd := command(t, "-config", file, "-host", "openai", "-model", "gpt-5.6-sol", "-base-url", server.URL+"/v1")
 	cmd.Env = append(cmd.Env, "OPENAI_API_KEY=key-1")
 	m := openPlainOf(t, cmd)
-	m.enter("you ›", "Try sample and elicit (form)\n")
-	m.enter("Allow it?", "y\n")
-	m.await("an older revision of the protocol: it is connected with 2025-11-25")
-	m.await("may have acted before it asked")
-	m.enter("Allow it?", "y\n")
-	m.enter("Allow it, with its reply?", "y\n")
-	m.await("← everything sample: A text for the server.")
-	m.enter("Allow it?", "y\n")
-	m.enter("random", "words\n")
-	m.enter("Send this to everything?", "y\n")
-	m.await("words")
+	m.enter("you ›", "Try sample and elicit (form)\n", "Allow it?", "y\n")
+	m.await("an older revision of the protocol: it is connected with 2025-11-25", "may have acted before it asked")
+	m.enter("Allow it?", "y\n", "Allow it, with its reply?", "y\n", "← everything sample: A text for the server.")
+	m.enter("Allow it?", "y\n", "random", "words\n", "Send this to everything?", "y\n", "words")
 	m.await("Both have worked.")
-	if n := testenv.KillChildren(t, program); n == 0 {
-		t.Fatalf("%s does not run", program)
-	}
+	n := testenv.KillChildren(t, program)
+	check.Require(t, n != 0, "%s does not run", program)
 	m.await("everything is back")
-	m.enter("you ›", "Once more\n")
-	m.enter("Allow it?", "y\n")
-	m.await("← everything greet: Hi again")
+	m.enter("you ›", "Once more\n", "Allow it?", "y\n", "← everything greet: Hi again")
 	m.await("It is back.")
 	m.leave()
-	if bad := host.Invalid(); len(bad) > 0 {
-		t.Errorf("the host refused %q", bad)
+	bad := host.Invalid()
+	check.That(t, len(bad) == 0, "the host refused %q", bad)
+}
+
+// plain runs the program on a terminal that cannot move its cursor.
+type plain struct {
+	t      *testing.T
+	file   *os.File // the person's side of the terminal
+	shown  chan string
+	screen string // output since the last text that was awaited
+	whole  string // all output
+	status chan int
+}
+
+func openPlain(t *testing.T, args ...string) *plain {
+	t.Helper()
+	return openPlainOf(t, command(t, args...))
+}
+
+func openPlainOf(t *testing.T, cmd *exec.Cmd) *plain {
+	t.Helper()
+	file, status := onTerminal(t, cmd, "TERM=dumb", 0, 0)
+	p := &plain{t: t, file: file, shown: make(chan string, 100), status: status}
+	go p.watch()
+	return p
+}
+
+// onTerminal starts the program on a pseudo-terminal. It returns the person's side, and a channel for the exit status.
+func onTerminal(t *testing.T, cmd *exec.Cmd, term string, columns, rows uint16) (person *os.File, status chan int) {
+	t.Helper()
+	person, tty := pseudoTerminal(t)
+	defer tty.Close()
+	resize(t, tty, columns, rows)
+	cmd.Env = append(append([]string{"NO_COLOR=1"}, cmd.Env...), term)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	check.Must(t, cmd.Start())
+	status = make(chan int, 1)
+	go func() {
+		_ = cmd.Wait() // see ProcessState
+		status <- cmd.ProcessState.ExitCode()
+	}()
+	return person, status
+}
+
+// pseudoTerminal opens a pseudo-terminal. It returns the person's side and the program's side.
+func pseudoTerminal(t *testing.T) (person, tty *os.File) {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	check.Must(t, err)
+	t.Cleanup(func() { person.Close() })
+	check.Must(t, unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0))
+	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
+	check.Must(t, err)
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	check.Must(t, err)
+	return person, tty
+}
+
+func resize(t *testing.T, tty *os.File, columns, rows uint16) {
+	t.Helper()
+	check.Must(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows}))
+}
+
+func (m *plain) watch() {
+	defer close(m.shown)
+	for {
+		b := make([]byte, 4096)
+		n, err := m.file.Read(b)
+		m.shown <- string(b[:n])
+		if err != nil {
+			return
+		}
 	}
 }
+
+// await waits for texts, one after the other, and drops the output up to the last one.
+func (m *plain) await(texts ...string) {
+	m.t.Helper()
+	for _, text := range texts {
+		m.awaitOne(text)
+	}
+}
+
+func (m *plain) awaitOne(text string) {
+	m.t.Helper()
+	deadline := time.After(patience)
+	for !strings.Contains(m.screen, text) {
+		select {
+		case piece, ok := <-m.shown:
+			if !ok {
+				m.t.Fatalf("the terminal closed without %q: %q", text, m.screen)
+			}
+			m.screen, m.whole = m.screen+piece, m.whole+piece
+		case <-deadline:
+			m.t.Fatalf("no %q on the terminal: %q", text, m.screen)
+		}
+	}
+	_, m.screen, _ = strings.Cut(m.screen, text)
+}
+
+// enter has pairs of texts: the second one is typed when the first one is shown. A last text alone is awaited.
+func (m *plain) enter(steps ...string) {
+	m.t.Helper()
+	for step := range slices.Chunk(steps, 2) {
+		m.await(step[0])
+		check.Must(m.t, check.Err(io.WriteString(m.file, strings.Join(step[1:], ""))))
+	}
+}
+
+// ended waits for the end of the program, and checks its exit status.
+func (m *plain) ended(want int) {
+	m.t.Helper()
+	select {
+	case got := <-m.status:
+		check.Equal(m.t, "status", got, want)
+	case <-time.After(patience):
+		m.t.Fatalf("the program does not end: %q", m.screen)
+	}
+}
+
+// leave ends the program.
+func (m *plain) leave() {
+	m.t.Helper()
+	m.enter("you › ", ctrlD)
+	m.ended(0)
+}
+
+const ctrlC, ctrlD = "\x03", "\x04"

@@ -27,9 +27,7 @@ type viewPage struct {
 func (m *emulator) openView() *viewPage {
 	m.t.Helper()
 	all := viewAddress.FindAllString(string(m.whole), -1)
-	if len(all) == 0 {
-		m.t.Fatalf("no address of a view:\n%s", m.screen())
-	}
+	check.Require(m.t, len(all) != 0, "no address of a view:\n%s", m.screen())
 	p := &viewPage{t: m.t, address: all[len(all)-1]}
 	p.lines = bufio.NewScanner(p.post("open", "{}").Body)
 	p.lines.Buffer(nil, 1<<20)
@@ -56,9 +54,7 @@ func (p *viewPage) post(path, body string) *http.Response {
 	res, err := http.DefaultClient.Do(r)
 	check.Must(p.t, err)
 	p.t.Cleanup(func() { _ = res.Body.Close() })
-	if res.StatusCode >= 300 {
-		p.t.Fatalf("%s: got %s", path, res.Status)
-	}
+	check.Require(p.t, res.StatusCode < 300, "%s: got %s", path, res.Status)
 	return res
 }
 
@@ -101,14 +97,10 @@ func TestViewOnScreen(t *testing.T) {
 	model, asked := overheard(t)
 	cmd := here(t, []string{"board"}, append(model, "-trace", "trace.jsonl")...)
 	m := openScreenOf(t, cmd)
-	m.enter("you ›", "call notes\r")
-	m.enter("[y]es", "y")
-	m.await("bot ›\nTwo notes.")
+	m.enter("you ›", "call notes\r", "[y]es", "y", "bot ›\nTwo notes.")
 	m.await("you ›\n")
 	m.viewGolden("view")
-	if bytes.Contains(m.whole, []byte("\x1b]8;")) {
-		t.Error("a terminal without colours got a link that is not text")
-	}
+	check.That(t, !bytes.Contains(m.whole, []byte("\x1b]8;")), "a terminal without colours got a link that is not text")
 
 	p := m.openView()
 	p.asks(2, "tools/call", `{"name":"pin","arguments":{"note":"a\u001b[2J"}}`)
@@ -131,17 +123,14 @@ func TestViewOnScreen(t *testing.T) {
 	p.asks(6, "ui/message", `{"role":"user","content":{"type":"text","text":"again"}}`)
 	m.enter("Put it into your line?  [y]es", "y")
 	check.Contains(t, "a message while the line is full", p.answer(6), "is writing")
-	m.typed("\r")
-	m.await("attached: what a view of board says, 29 B")
+	m.typed("\r", "attached: what a view of board says, 29 B")
 	m.await("I am a demo model that follows")
 	m.until("the turn is over", func(s string) bool { return strings.HasSuffix(s, "\nyou ›\n") })
 
 	p.asks(7, "tools/call", `{"name":"pin","arguments":{"note":"b"}}`) // Ctrl-C refuses
-	m.enter("Allow it?  [y]es", ctrlC)
-	m.await("refused; Ctrl-C again leaves")
-	if got := p.answer(7); strings.Contains(got, "pinned") || !strings.Contains(got, `"error"`) {
-		t.Errorf("got %s", got)
-	}
+	m.enter("Allow it?  [y]es", ctrlC, "refused; Ctrl-C again leaves")
+	got := p.answer(7)
+	check.That(t, !strings.Contains(got, "pinned") && strings.Contains(got, `"error"`), "got %s", got)
 	m.leave()
 	for p.lines.Scan() { // the page is told the end
 	}
@@ -169,12 +158,8 @@ func TestLinkOfView(t *testing.T) {
 	cmd.Env = append(cmd.Env, "NO_COLOR=")
 	m := openScreenOf(t, cmd)
 	m.ask("call notes", "bot ›\nTwo notes.")
-	if !regexp.MustCompile(`\x1b\]8;;http://127\.0\.0\.1:\d+/[A-Z2-7]{26}/`).Match(m.whole) {
-		t.Errorf("no link in\n%q", m.whole)
-	}
+	check.That(t, regexp.MustCompile(`\x1b\]8;;http://127\.0\.0\.1:\d+/[A-Z2-7]{26}/`).Match(m.whole), "no link in\n%q", m.whole)
 	m.leave()
 	o := converse(t, "call notes\n", "-config", cmd.Dir+"/servers.json", "-yes")
-	if o.status != 0 || viewAddress.MatchString(o.stdout+o.stderr) {
-		t.Errorf("got %+v, want no view", o)
-	}
+	check.That(t, o.status == 0 && !viewAddress.MatchString(o.stdout+o.stderr), "got %+v, want no view", o)
 }

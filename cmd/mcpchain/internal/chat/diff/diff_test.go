@@ -28,9 +28,7 @@ func TestLines(t *testing.T) {
 		{"blanks only", "x\n\ta b\n", "x\n    a b \n", "  x\n- →\ta·b\n+ ····a·b·"},
 		{"nothing", "a\n", "a\n", "(nothing changes)"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			check.Same(t, "", marked(diff.Lines(tt.before, tt.after)), tt.want)
-		})
+		t.Run(tt.name, func(t *testing.T) { check.Same(t, "", marked(diff.Lines(tt.before, tt.after)), tt.want) })
 	}
 }
 
@@ -47,9 +45,7 @@ func TestLargeTexts(t *testing.T) {
 			added++
 		}
 	}
-	if removed != added || removed < 100_000 {
-		t.Errorf("got %d lines removed and %d added, want as many, the ones that differ among them", removed, added)
-	}
+	check.That(t, removed == added && removed >= 100_000, "got %d lines removed and %d added, want as many, the ones that differ among them", removed, added)
 }
 
 func TestEdits(t *testing.T) {
@@ -76,7 +72,6 @@ func TestUnified(t *testing.T) {
 	const text = "Edited:\n```diff\n--- a\n+++ b\n@@ -1 +1 @@\n-- one\n++ two\n```\n- done\n"
 	const want = "Edited:\n```diff\n--- a\n+++ b\n@@ -1 +1 @@\n- - one\n+ + two\n```\n- done"
 	check.Same(t, "", marked(diff.Unified(text)), want)
-	if lines := diff.Unified("- a list\n+ of items\n"); lines != nil {
-		t.Errorf("got %v, want no diff", lines)
-	}
+	lines := diff.Unified("- a list\n+ of items\n")
+	check.That(t, lines == nil, "got %v, want no diff", lines)
 }

@@ -89,9 +89,8 @@ func TestDialogAfterItsContext(t *testing.T) {
 	s := newScreen(t, "y")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errOver)
-	if err := s.runDialog(ctx, func() error { t.Error("asked"); return nil }); err != errOver {
-		t.Errorf("got %v, want %v", err, errOver)
-	}
+	err := s.runDialog(ctx, func() error { t.Error("asked"); return nil })
+	check.That(t, err == errOver, "got %v, want %v", err, errOver)
 }
 
 // Note does not block during a dialog. The notes are shown at its end.
@@ -102,9 +101,7 @@ func TestNotesDuringADialog(t *testing.T) {
 			s.Note(screen.Warn, "note %d", i)
 			s.Progress("%d of 10", i)
 		}
-		if strings.Contains(s.buffer.String(), "note") {
-			t.Error("a note is in the middle of a dialog")
-		}
+		check.That(t, !strings.Contains(s.buffer.String(), "note"), "a note is in the middle of a dialog")
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -122,9 +119,8 @@ func TestProgressOfOneRow(t *testing.T) {
 	s := newScreen(t)
 	s.opts.Width = func() int { return 40 }
 	s.Progress("%s", strings.Repeat("漢", 60))
-	if got := ansi.StringWidth(s.buffer.String()); got > 39 {
-		t.Errorf("got %d columns, want at most 39", got)
-	}
+	got := ansi.StringWidth(s.buffer.String())
+	check.That(t, got <= 39, "got %d columns, want at most 39", got)
 }
 
 func TestShowResult(t *testing.T) {

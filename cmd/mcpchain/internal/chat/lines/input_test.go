@@ -19,18 +19,15 @@ func TestLines(t *testing.T) {
 		err  error
 	}{{"a", nil}, {"", nil}, {long, nil}, {"", errLongLine}, {"b", nil}, {"", io.EOF}, {"", io.EOF}} {
 		text, err := in.next(t.Context())
-		if text != want.text || !errors.Is(err, want.err) {
-			t.Errorf("line %d: got %.20q, %v; want %.20q, %v", i, text, err, want.text, want.err)
-		}
+		check.That(t, text == want.text && errors.Is(err, want.err), "line %d: got %.20q, %v; want %.20q, %v", i, text, err, want.text, want.err)
 	}
 }
 
 func TestReadErrorIsReported(t *testing.T) {
 	broken := errors.New("broken")
 	in := NewInput(t.Context(), io.MultiReader(strings.NewReader("a\nb"), &failing{broken}), false)
-	if text, err := in.next(t.Context()); text != "a" || err != nil {
-		t.Errorf("got %q, %v", text, err)
-	}
+	text, err := in.next(t.Context())
+	check.That(t, text == "a" && err == nil, "got %q, %v", text, err)
 	check.Is(t, check.Err(in.next(t.Context())), broken)
 }
 
@@ -56,12 +53,10 @@ func TestForget(t *testing.T) {
 		synctest.Wait()
 		in.discard()
 		go io.WriteString(w, "n\n")
-		if text, err := in.next(t.Context()); text != "n" || err != nil {
-			t.Errorf("got %q, %v; want n", text, err)
-		}
+		text, err := in.next(t.Context())
+		check.That(t, text == "n" && err == nil, "got %q, %v; want n", text, err)
 		w.Close()
-		if _, err := in.next(t.Context()); err != io.EOF {
-			t.Errorf("got %v, want EOF", err)
-		}
+		_, err = in.next(t.Context())
+		check.That(t, err == io.EOF, "got %v, want EOF", err)
 	})
 }

@@ -33,9 +33,8 @@ func TestStream(t *testing.T) {
 			rest = rest[n:]
 		}
 		got := strings.Join(append(lines, s.End()...), "\n")
-		if diff := cmp.Diff(drawn, ansi.Strip(got)); diff != "" {
-			t.Fatalf("in pieces of %d: -want +got\n%s", size, diff)
-		}
+		diff := cmp.Diff(drawn, ansi.Strip(got))
+		check.Require(t, diff == "", "in pieces of %d: -want +got\n%s", size, diff)
 		for _, colour := range []string{"\x1b[1mbold", "\x1b[3mit", "\x1b[36minline code"} {
 			check.Contains(t, "", got, colour)
 		}
@@ -44,12 +43,10 @@ func TestStream(t *testing.T) {
 
 func TestRest(t *testing.T) {
 	s := New(50)
-	if lines := s.Add("# One\ntwo **thr"); ansi.Strip(strings.Join(lines, "|")) != "One" {
-		t.Errorf("got %q complete, want the heading", lines)
-	}
-	if rest := ansi.Strip(strings.Join(s.Rest(), "|")); rest != "|two **thr" {
-		t.Errorf("got the rest %q", rest)
-	}
+	lines := s.Add("# One\ntwo **thr")
+	check.That(t, ansi.Strip(strings.Join(lines, "|")) == "One", "got %q complete, want the heading", lines)
+	rest := ansi.Strip(strings.Join(s.Rest(), "|"))
+	check.That(t, rest == "|two **thr", "got the rest %q", rest)
 	s.Add("ee**\n```\ncode\n")
 	if rest := s.Add("  x\n"); len(rest) != 1 || rest[0] != "  x" {
 		t.Errorf("got %q, want code to be complete line by line", rest)
@@ -68,9 +65,7 @@ func TestNothingIsHidden(t *testing.T) {
 	} {
 		s := New(70)
 		got := ansi.Strip(strings.Join(append(s.Add(source), s.End()...), "\n"))
-		if want != "" && got != want {
-			t.Errorf("%q: got %q, want %q", source, got, want)
-		}
+		check.That(t, want == "" || got == want, "%q: got %q, want %q", source, got, want)
 	}
 }
 
@@ -93,9 +88,7 @@ func FuzzStream(f *testing.F) {
 		}
 		for _, line := range append(append(lines, s.Rest()...), s.End()...) {
 			plain := colours.ReplaceAllString(line, "")
-			if hosttext.Prose(plain) != plain || strings.Contains(plain, "\n") {
-				t.Errorf("%q: got the line %q, want it safe to show", text, line)
-			}
+			check.That(t, hosttext.Prose(plain) == plain && !strings.Contains(plain, "\n"), "%q: got the line %q, want it safe to show", text, line)
 		}
 	})
 }
@@ -123,13 +116,10 @@ func TestLongRest(t *testing.T) {
 	s.Add(strings.Repeat(word, smallRest/len(word)+1))
 	before := s.Rest()
 	s.Add(word)
-	if diff := cmp.Diff(before, s.Rest()); diff != "" {
-		t.Errorf("drawn again for a word: -before +after\n%s", diff)
-	}
+	diff := cmp.Diff(before, s.Rest())
+	check.That(t, diff == "", "drawn again for a word: -before +after\n%s", diff)
 	s.Add(strings.Repeat(word, smallRest/redrawShare/len(word)))
-	if cmp.Equal(before, s.Rest()) {
-		t.Error("a part of it more is not drawn")
-	}
+	check.That(t, !cmp.Equal(before, s.Rest()), "a part of it more is not drawn")
 	s.End()
 
 	const words = 3 * maxBlock / len(word)
@@ -137,9 +127,7 @@ func TestLongRest(t *testing.T) {
 	for range words {
 		lines = append(lines, s.Add(word)...)
 	}
-	if len(lines) == 0 {
-		t.Error("all of a line is held back")
-	}
+	check.That(t, len(lines) != 0, "all of a line is held back")
 	check.Equal(t, "words", strings.Count(ansi.Strip(strings.Join(append(lines, s.End()...), " ")), "word"), words)
 }
 
@@ -151,9 +139,8 @@ func TestHyphens(t *testing.T) {
 		s := New(width)
 		s.Add(names)
 		for _, line := range s.End() {
-			if got := ansi.StringWidth(line); got > width {
-				t.Errorf("got %d columns, want at most %d: %s", got, width, line)
-			}
+			got := ansi.StringWidth(line)
+			check.That(t, got <= width, "got %d columns, want at most %d: %s", got, width, line)
 		}
 	}
 }

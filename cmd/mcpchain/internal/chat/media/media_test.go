@@ -20,20 +20,16 @@ func TestSave(t *testing.T) {
 	data := []byte("\x89PNG\r\n\x1a\n and so on")
 	path, err := f.Save("../../Böse\x1b[2J server.exe", data)
 	check.Must(t, err)
-	if name := filepath.Base(path); filepath.Dir(path) != dir || !strings.HasSuffix(name, "-b-se-2j-server-exe.png") {
-		t.Errorf("got %q, want a plain name in the folder", path)
-	}
+	name := filepath.Base(path)
+	check.That(t, filepath.Dir(path) == dir && strings.HasSuffix(name, "-b-se-2j-server-exe.png"), "got %q, want a plain name in the folder", path)
 	got, err := os.ReadFile(path)
-	if err != nil || !bytes.Equal(got, data) {
-		t.Errorf("got %q, %v", got, err)
-	}
+	check.That(t, err == nil && bytes.Equal(got, data), "got %q, %v", got, err)
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("got %v, %v, want mode 0600", info.Mode(), err)
 	}
 	for _, wrong := range [][]byte{nil, make([]byte, media.MaxFile+1)} {
-		if path, err := f.Save("x", wrong); err == nil {
-			t.Errorf("got %q for %d bytes, want an error", path, len(wrong))
-		}
+		path, err := f.Save("x", wrong)
+		check.That(t, err != nil, "got %q for %d bytes, want an error", path, len(wrong))
 	}
 }
 
@@ -49,9 +45,7 @@ func TestRoom(t *testing.T) {
 	path, err := media.NewFolder(dir).Save("x", []byte("y"))
 	check.Must(t, err)
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 201 {
-		t.Errorf("got %d files, %v, want 200 and mine.png", len(entries), err)
-	}
+	check.That(t, err == nil && len(entries) == 201, "got %d files, %v, want 200 and mine.png", len(entries), err)
 	for _, want := range []string{other, path, filepath.Join(dir, "20200101-000249-abcdef-x.png")} {
 		check.NoError(t, check.Err(os.Stat(want)))
 	}

@@ -21,9 +21,7 @@ func newPerson(s *typist.Screen) *Person { return New(s, false, nil, &Failures{}
 // inTurn returns a context of a turn.
 func inTurn(t *testing.T) context.Context { return InTurn(t.Context()) }
 
-func asks(tool string) *approval.Request {
-	return approvalAt("demo", &mcp.Tool{Name: tool})
-}
+func asks(tool string) *approval.Request { return approvalAt("demo", &mcp.Tool{Name: tool}) }
 
 func approvalAt(server string, tool *mcp.Tool) *approval.Request {
 	return &approval.Request{Server: server, Name: tool.Name, Definition: tool, Arguments: json.RawMessage(`{"a": 1}`)}
@@ -45,9 +43,7 @@ func TestApprove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := typist.New(t, tt.typed...)
 			d, err := newPerson(s).Approve(inTurn(t), asks("add"))
-			if err != nil || d.Allow != tt.allow {
-				t.Errorf("got %+v, %v; want allow %v", d, err, tt.allow)
-			}
+			check.That(t, err == nil && d.Allow == tt.allow, "got %+v, %v; want allow %v", d, err, tt.allow)
 			s.Check(t, tt.want)
 		})
 	}
@@ -57,9 +53,8 @@ func TestApprove(t *testing.T) {
 func TestArgumentsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for _, raw := range []string{`{"a":"` + long + `"}`, `{"a":"` + long + `","b":"1\n2"}`} {
-		if got := formatArguments([]byte(raw)); len(got) > 100<<10 || !strings.Contains(got, "xxx") {
-			t.Errorf("got %d bytes", len(got))
-		}
+		got := formatArguments([]byte(raw))
+		check.That(t, len(got) <= 100<<10 && strings.Contains(got, "xxx"), "got %d bytes", len(got))
 	}
 }
 
@@ -67,9 +62,8 @@ func TestArgumentsAreBounded(t *testing.T) {
 func TestLendOutsideOfATurn(t *testing.T) {
 	s := typist.New(t)
 	check.Fails(t, newPerson(s).Lend(t.Context(), &sampling.Request{Params: &mcp.CreateMessageParams{}}))
-	if got := s.Text(); !strings.Contains(got, "it asks outside of a turn") || strings.Contains(got, "no terminal") {
-		t.Errorf("got %q", got)
-	}
+	got := s.Text()
+	check.That(t, strings.Contains(got, "it asks outside of a turn") && !strings.Contains(got, "no terminal"), "got %q", got)
 }
 
 // "Always" is remembered for later calls. If the definition changes, the person is told.
@@ -89,9 +83,7 @@ func TestAlways(t *testing.T) {
 		{"demo", changed, approval.Decision{}},
 	} {
 		d, err := p.Approve(inTurn(t), approvalAt(call.server, call.tool))
-		if err != nil || !reflect.DeepEqual(d, call.want) {
-			t.Errorf("call %d: got %+v, %v; want %+v", i, d, err, call.want)
-		}
+		check.That(t, err == nil && reflect.DeepEqual(d, call.want), "call %d: got %+v, %v; want %+v", i, d, err, call.want)
 	}
 	const question = "\nAllow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: "
 	ask := func(server string) string {
@@ -125,12 +117,9 @@ func TestApproveOtherwise(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := typist.New(t, tt.typed...)
 			d, err := newPerson(s).Approve(inTurn(t), approvalAt("demo", tool))
-			if err != nil || !reflect.DeepEqual(d, tt.want) {
-				t.Errorf("got %+v, %v; want %+v", d, err, tt.want)
-			}
-			if got := s.Text(); !strings.Contains(got, tt.shown) || strings.Contains(got, "\x1b") {
-				t.Errorf("got %q, want %q in it", got, tt.shown)
-			}
+			check.That(t, err == nil && reflect.DeepEqual(d, tt.want), "got %+v, %v; want %+v", d, err, tt.want)
+			got := s.Text()
+			check.That(t, strings.Contains(got, tt.shown) && !strings.Contains(got, "\x1b"), "got %q, want %q in it", got, tt.shown)
 		})
 	}
 }
@@ -167,9 +156,7 @@ func TestApproveAtEndOfInput(t *testing.T) {
 func TestApproveWithoutTerminal(t *testing.T) {
 	s := typist.Absent(t)
 	d, err := newPerson(s).Approve(inTurn(t), asks("add"))
-	if err != nil || d.Allow || !strings.Contains(d.Reason, "-yes") {
-		t.Errorf("got %+v, %v; want a denial that names -yes", d, err)
-	}
+	check.That(t, err == nil && !d.Allow && strings.Contains(d.Reason, "-yes"), "got %+v, %v; want a denial that names -yes", d, err)
 	s.Check(t, "denied demo: tool call add: there is no terminal to ask on; start with -yes to allow it\n")
 }
 
@@ -207,9 +194,7 @@ func TestReviewSampling(t *testing.T) {
 			if err := p.Lend(ctx, request); !errors.Is(err, tt.request) {
 				t.Errorf("request: got %v, want %v", err, tt.request)
 			} else if err == nil {
-				if err := p.Release(ctx, request, reply); !errors.Is(err, tt.reply) {
-					t.Errorf("reply: got %v, want %v", err, tt.reply)
-				}
+				check.Is(t, p.Release(ctx, request, reply), tt.reply, "reply")
 			}
 			s.Check(t, tt.screen)
 		})
@@ -233,7 +218,40 @@ func TestAlwaysLending(t *testing.T) {
 func TestReviewOutsideOfTurns(t *testing.T) {
 	s := typist.New(t, "y")
 	err := newPerson(s).Lend(t.Context(), &sampling.Request{Params: &mcp.CreateMessageParams{}})
-	if !errors.Is(err, errRefused) {
-		t.Errorf("got %v, want %v", err, errRefused)
+	check.That(t, errors.Is(err, errRefused), "got %v, want %v", err, errRefused)
+}
+
+// The person is told where arguments are invalid.
+func TestMisfit(t *testing.T) {
+	const inputSchema = `{"type":"object","required":["a"],"properties":{"a":{"type":"integer"},"l":{"items":{"properties":{"x/~":{"type":"string"}}}}}}`
+	for text, want := range map[string]string{
+		`{"a": 1}`:                   "",
+		"{\"a\": 1,\n é}":            "line 2, column 2: want a JSON object: invalid character 'Ã' looking for beginning of object key string",
+		"{\"é\": x}":                 "line 1, column 7: want a JSON object: invalid character 'x' looking for beginning of value",
+		"{\n":                        "line 1, column 2: want a JSON object: unexpected end of JSON input",
+		"":                           "line 1, column 1: want a JSON object: unexpected end of JSON input",
+		"\n [1]":                     "line 2, column 2: want a JSON object, in braces",
+		"null":                       "line 1, column 1: want a JSON object, in braces",
+		"{\n\"b\": \"x\"}":           `line 1, column 1: missing required property "a"`,
+		"{\n  \"a\": \"x\"}":         `line 2, column 8: at "/a": want integer, got string "x"`,
+		"{\"a\": \"\\ud800\xff\"}":   `line 1, column 7: at "/a": want integer, got string "��"`,
+		"{\"a\": 1,\n \"a\": \"x\"}": `line 2, column 7: at "/a": want integer, got string "x"`,
+		"{\"a\": 1,\n \"l\": [1, {}, {\"x/~\": 1}, 2, {\"x/~\": 1}], \"x\": []}": `line 2, column 23: at "/l/2/x~1~0": want string, got number 1`,
+		"{\"a\":1, \"l\":\n[0, {\"y\":[1,{}], \"x/~\":\n 7}]}":                   `line 3, column 2: at "/l/1/x~1~0": want string, got number 7`,
+	} {
+		got := ""
+		if err := checkArguments(json.RawMessage(inputSchema), text); err != nil {
+			got = err.Error()
+		}
+		check.Equal(t, text, got, want)
 	}
+}
+
+// A call whose arguments are not JSON can be answered.
+func TestApproveBrokenArguments(t *testing.T) {
+	a := asks("add")
+	a.Arguments = nil
+	s := typist.New(t, "e", "{}")
+	d, err := newPerson(s).Approve(inTurn(t), a)
+	check.That(t, err == nil && string(d.Arguments) == "{}", "got %+v, %v; want the arguments that were written", d, err)
 }

@@ -81,9 +81,8 @@ func TestForm(t *testing.T) {
 			s := typist.New(t, tt.typed...)
 			got, err := fill(t, tableOf(t, s, tt.given))
 			check.Must(t, err)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s\n%s", diff, s.Text())
-			}
+			diff := cmp.Diff(tt.want, got)
+			check.That(t, diff == "", "-want +got\n%s\n%s", diff, s.Text())
 		})
 	}
 }
@@ -158,9 +157,7 @@ func TestUnattendedFormOfDefaults(t *testing.T) {
 	s := typist.Absent(t)
 	got, err := newPerson(s).Elicit(t.Context(), &mcp.ElicitParams{
 		Mode: "form", RequestedSchema: json.RawMessage(`{"type": "object", "properties": {"share": {"type": "boolean", "default": true}}}`)})
-	if err != nil || got.Action != "decline" {
-		t.Errorf("got %+v, %v; want decline", got, err)
-	}
+	check.That(t, err == nil && got.Action == "decline", "got %+v, %v; want decline", got, err)
 }
 
 func TestBadForm(t *testing.T) {
@@ -181,9 +178,7 @@ func TestURL(t *testing.T) {
 			question += wait
 		}
 		got, err := newPerson(s).Elicit(inTurn(t), params)
-		if err != nil || got.Action != want || got.Content != nil {
-			t.Errorf("%s: got %+v, %v; want %s", typed, got, err, want)
-		}
+		check.That(t, err == nil && got.Action == want && got.Content == nil, "%s: got %+v, %v; want %s", typed, got, err, want)
 		s.Check(t, "The server  asks you to open a page of example.com in your browser. It says:\n"+
 			"  Log in\nThe page:\n  https://example.com/login?x=1\n"+question)
 	}
@@ -192,9 +187,7 @@ func TestURL(t *testing.T) {
 	if got, err := p.Elicit(inTurn(t), params); err != nil || got.Action != "decline" {
 		t.Errorf("without a terminal: got %+v, %v; want decline", got, err)
 	}
-	if p.ElicitationCapability().URL {
-		t.Error("URLs are offered without a terminal")
-	}
+	check.That(t, !p.ElicitationCapability().URL, "URLs are offered without a terminal")
 }
 
 // The warnings about an address precede the question. The address is not broken into lines.
@@ -203,9 +196,7 @@ func TestDoubtfulURL(t *testing.T) {
 	path := strings.Repeat("x", 60)
 	got, err := newPerson(s).Elicit(inTurn(t), &mcp.ElicitParams{
 		Mode: "url", Message: "It is safe.\nThe page:\n  https://bank.example", URL: "http://xn--bnk-ula.exam\u200bple/" + path + " you ›"})
-	if err != nil || got.Action != "decline" {
-		t.Errorf("got %+v, %v; want decline", got, err)
-	}
+	check.That(t, err == nil && got.Action == "decline", "got %+v, %v; want decline", got, err)
 	s.Check(t, `The server  asks you to open a page of
   xn--bnk-ula.exam\u200bple in your browser. It says:
   It is safe.

@@ -31,13 +31,11 @@ func TestDraw(t *testing.T) {
 	for _, protocol := range []picture.Protocol{picture.Kitty, picture.ITerm2, picture.Sixel} {
 		sequence, rows, err := protocol.Draw(halves(900, 300), picture.Cell{Width: 10, Height: 20}, 60, 8)
 		check.Must(t, err)
-		if rows != 8 || ansi.StringWidth(sequence) != 0 || ansi.Strip(sequence) != "" {
-			t.Errorf("%v: got %d rows and %d columns of text, want 8 and 0", protocol, rows, ansi.StringWidth(sequence))
-		}
+		check.That(t, rows == 8 && ansi.StringWidth(sequence) == 0 && ansi.Strip(sequence) == "",
+			"%v: got %d rows and %d columns of text, want 8 and 0", protocol, rows, ansi.StringWidth(sequence))
 		img := picturetest.Read(t, protocol, sequence)
-		if size := img.Bounds().Size(); size.X != 480 || size.Y != 160 {
-			t.Errorf("%v: got %v, want 480 by 160 pixels", protocol, size)
-		}
+		size := img.Bounds().Size()
+		check.That(t, size.X == 480 && size.Y == 160, "%v: got %v, want 480 by 160 pixels", protocol, size)
 		left, _, _, _ := img.At(10, 80).RGBA()
 		_, _, right, _ := img.At(470, 80).RGBA()
 		if left < 0xf000 || right < 0xf000 {
@@ -54,9 +52,8 @@ func TestSizes(t *testing.T) {
 	for _, tt := range []struct{ width, height, rows, x, y int }{{40, 30, 2, 40, 30}, {10_000, 1, 1, 600, 1}, {1, 10_000, 8, 1, 160}} {
 		sequence, rows, err := picture.Kitty.Draw(halves(tt.width, tt.height), picture.Cell{Width: 10, Height: 20}, 60, 8)
 		check.Must(t, err)
-		if size := picturetest.Read(t, picture.Kitty, sequence).Bounds().Size(); rows != tt.rows || size != image.Pt(tt.x, tt.y) {
-			t.Errorf("%d by %d: got %d rows, %v", tt.width, tt.height, rows, size)
-		}
+		size := picturetest.Read(t, picture.Kitty, sequence).Bounds().Size()
+		check.That(t, rows == tt.rows && size == image.Pt(tt.x, tt.y), "%d by %d: got %d rows, %v", tt.width, tt.height, rows, size)
 	}
 }
 
@@ -64,19 +61,15 @@ func TestSizes(t *testing.T) {
 func TestDecode(t *testing.T) {
 	var b bytes.Buffer
 	check.Must(t, png.Encode(&b, halves(4, 4)))
-	if img, err := picture.Decode(b.Bytes()); err != nil || img.Bounds().Dx() != 4 {
-		t.Errorf("got %v, %v", img, err)
-	}
+	img, err := picture.Decode(b.Bytes())
+	check.That(t, err == nil && img.Bounds().Dx() == 4, "got %v, %v", img, err)
 	huge := b.Bytes()
 	binary.BigEndian.PutUint32(huge[16:], 16_000)
 	binary.BigEndian.PutUint32(huge[20:], 16_000)
 	binary.BigEndian.PutUint32(huge[29:], crc32.ChecksumIEEE(huge[12:29]))
-	if _, err := picture.Decode(huge); err == nil || !strings.Contains(err.Error(), "16000 by 16000") {
-		t.Errorf("got %v, want the size that is refused", err)
-	}
-	if _, err := picture.Decode([]byte("<svg/>")); err == nil {
-		t.Error("got a picture of no picture")
-	}
+	_, err = picture.Decode(huge)
+	check.That(t, err != nil && strings.Contains(err.Error(), "16000 by 16000"), "got %v, want the size that is refused", err)
+	check.Fails(t, check.Err(picture.Decode([]byte("<svg/>"))), "got a picture of no picture")
 }
 
 func TestKnown(t *testing.T) {
@@ -92,8 +85,6 @@ func TestKnown(t *testing.T) {
 		{map[string]string{"TERM": "xterm-256color"}, picture.None, false},
 	} {
 		got, known := picture.Detect(func(key string) string { return tt.env[key] })
-		if got != tt.want || known != tt.known {
-			t.Errorf("%v: got %v, %v", tt.env, got, known)
-		}
+		check.That(t, got == tt.want && known == tt.known, "%v: got %v, %v", tt.env, got, known)
 	}
 }

@@ -29,22 +29,16 @@ func FuzzCleanInput(f *testing.F) {
 	f.Add("a\x1b[31mb\x9b\u009d\x1b]8;;x\x07")
 	f.Fuzz(func(t *testing.T, typed string) {
 		got := CleanInput(typed)
-		if i := strings.IndexFunc(got, func(r rune) bool { return unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' }); i >= 0 {
-			t.Errorf("%q: got %q, want no control characters", typed, got)
-		}
-		if again := CleanInput(got); again != got {
-			t.Errorf("%q: got %q, and of that %q", typed, got, again)
-		}
+		i := strings.IndexFunc(got, func(r rune) bool { return unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' })
+		check.That(t, i < 0, "%q: got %q, want no control characters", typed, got)
+		again := CleanInput(got)
+		check.That(t, again == got, "%q: got %q, and of that %q", typed, got, again)
 	})
 }
 
 func TestNarrow(t *testing.T) {
 	c := Completion{Items: []Item{{Text: "remember"}, {Text: "Member"}, {Text: "other"}}}
-	for part, want := range map[string][]Item{
-		"mem": {{Text: "Member"}, {Text: "remember"}},
-		"x":   nil,
-		"":    c.Items,
-	} {
+	for part, want := range map[string][]Item{"mem": {{Text: "Member"}, {Text: "remember"}}, "x": nil, "": c.Items} {
 		check.Same(t, part, c.Narrow(part), want)
 	}
 }
@@ -71,8 +65,7 @@ func TestAnswers(t *testing.T) {
 	for want, short := range map[string]bool{"[y]es, [e]dit, [?]": false, "[y]es, [e], [?]": true} {
 		check.Equal(t, "", (Paint{}).Answers(answers, ", ", short), want)
 		got := Paint{colours: true}.Answers(answers, ", ", short)
-		if ansi.Strip(got) != want || !strings.HasPrefix(got, "\x1b[") || !strings.Contains(got, "mes, \x1b[") {
-			t.Errorf("got %q, want %q with coloured keys", got, want)
-		}
+		check.That(t, ansi.Strip(got) == want && strings.HasPrefix(got, "\x1b[") && strings.Contains(got, "mes, \x1b["),
+			"got %q, want %q with coloured keys", got, want)
 	}
 }

@@ -30,9 +30,8 @@ func TestTurn(t *testing.T) {
 	w.Show(&agent.ToolEnd{Call: bad, Result: &adapter.Result{IsError: true, Text: "no such tool"}})
 	w.Show(&agent.Output{Text: "two\u202e", StopReason: agent.StopOutput})
 	check.Must(t, w.Close())
-	if strings.ContainsRune(out.String(), '\u202e') || strings.Count(out.String(), "\n") != 1 {
-		t.Errorf("got %q, want one line without invisible characters", out.String())
-	}
+	check.That(t, !strings.ContainsRune(out.String(), '\u202e') && strings.Count(out.String(), "\n") == 1,
+		"got %q, want one line without invisible characters", out.String())
 	var got map[string]any
 	check.Must(t, json.Unmarshal(out.Bytes(), &got))
 	delete(got, "duration_ms")

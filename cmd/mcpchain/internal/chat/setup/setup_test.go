@@ -67,9 +67,8 @@ Use these servers? A program that is started can do whatever you can. [y]es, as 
 	write(t, p.Project, strings.Replace(project, "files-server", "other-server", 1))
 	s = typist.New(t, "n")
 	find(s, "")
-	if !strings.Contains(s.Text(), "has changed since you allowed it") || !strings.Contains(s.Text(), "starts other-server") {
-		t.Errorf("got %s, want the change", s.Text())
-	}
+	check.That(t, strings.Contains(s.Text(), "has changed since you allowed it") && strings.Contains(s.Text(), "starts other-server"),
+		"got %s, want the change", s.Text())
 	write(t, p.User, "{}")
 	find(typist.New(t, "n"), p.User)
 }
@@ -94,9 +93,8 @@ func TestTrustEnvironmentFile(t *testing.T) {
 	if err != nil || cfg.Err() != nil {
 		t.Fatal(err, cfg.Err())
 	}
-	if got := cfg.Servers[0].Transport.(*mcpclient.Command).Env; len(got) != 2 || got[0] != "NODE_OPTIONS=--require ./a.js" {
-		t.Errorf("got %q, want what was allowed", got)
-	}
+	got := cfg.Servers[0].Transport.(*mcpclient.Command).Env
+	check.That(t, len(got) == 2 && got[0] == "NODE_OPTIONS=--require ./a.js", "got %q, want what was allowed", got)
 	s = typist.New(t, "n")
 	if file, err = p.Find(t.Context(), s); err != nil || file != nil || !strings.Contains(s.Text(), "./evil.js") {
 		t.Errorf("got %v, %v, want a question about the change:\n%s", file, err, s.Text())
@@ -158,13 +156,11 @@ func TestTrustWithoutAPerson(t *testing.T) {
 	p := places(t)
 	write(t, p.Project, project)
 	_, err := p.Find(t.Context(), typist.Absent(t))
-	if _, ok := errors.AsType[*setup.UntrustedError](err); !ok {
-		t.Errorf("got %v, want an UntrustedError", err)
-	}
+	_, ok := errors.AsType[*setup.UntrustedError](err)
+	check.That(t, ok, "got %v, want an UntrustedError", err)
 	write(t, p.Project, `{"mcpServers": {}}`)
-	if got, err := p.Find(t.Context(), typist.Absent(t)); err != nil || got == nil || got.Path != p.Project {
-		t.Errorf("got %v, %v, want the file without servers", got, err)
-	}
+	got, err := p.Find(t.Context(), typist.Absent(t))
+	check.That(t, err == nil && got != nil && got.Path == p.Project, "got %v, %v, want the file without servers", got, err)
 }
 
 // A file that cannot be used is an error, without a question.
@@ -180,9 +176,8 @@ func TestWrongProjectFile(t *testing.T) {
 		p := places(t)
 		check.Must(t, tt.make(p.Project))
 		_, err := p.Find(t.Context(), typist.New(t))
-		if wrong, ok := errors.AsType[*cli.FileError](err); !ok || !strings.Contains(wrong.Error(), tt.want) {
-			t.Errorf("%s: got %v, want %q", name, err, tt.want)
-		}
+		wrong, ok := errors.AsType[*cli.FileError](err)
+		check.That(t, ok && strings.Contains(wrong.Error(), tt.want), "%s: got %v, want %q", name, err, tt.want)
 	}
 }
 
@@ -204,7 +199,6 @@ func TestInputs(t *testing.T) {
 	check.Equal(t, "both answers", h.URL+" "+h.Header.Get("Authorization"), "https://a.example/ Bearer hunter2")
 	s.Check(t, "  1) a\n  2) Bee\nplace [Bee]: The \\x1b[2Jkey: \n")
 	cfg, err = (&setup.File{Path: path}).Read(t.Context(), typist.Absent(t))
-	if err != nil || cfg.Err() == nil || !strings.Contains(cfg.Err().Error(), "there is no terminal to ask on; use an environment variable instead") {
-		t.Errorf("got %v, %v, want the server left out", err, cfg.Err())
-	}
+	check.That(t, err == nil && cfg.Err() != nil && strings.Contains(cfg.Err().Error(), "there is no terminal to ask on; use an environment variable instead"),
+		"got %v, %v, want the server left out", err, cfg.Err())
 }

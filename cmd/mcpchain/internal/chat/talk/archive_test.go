@@ -42,9 +42,8 @@ func TestNewestOfTheFolder(t *testing.T) {
 	for folder, want := range map[string]string{"/a": "here", strange: "there"} {
 		screen := typist.New(t)
 		a := &archive{screen: screen, store: store, folder: folder}
-		if head, err := a.newestOfFolder(t.Context()); err != nil || head.Key.ID != want {
-			t.Errorf("%s: got %v, %v, want %s", folder, head.Key, err, want)
-		}
+		head, err := a.newestOfFolder(t.Context())
+		check.That(t, err == nil && head.Key.ID == want, "%s: got %v, %v, want %s", folder, head.Key, err, want)
 		check.NoError(t, a.list(t.Context(), ""))
 		for _, row := range []struct{ id, folder string }{{"old", ""}, {"here", "/a"}, {"older", ""}, {"there", strange}} {
 			line := "about " + row.id + "\n"
@@ -72,9 +71,8 @@ func TestCompletionBesideAList(t *testing.T) {
 		check.NoError(t, a.list(t.Context(), ""))
 	}
 	completing.Wait()
-	if c := a.complete(t.Context(), ""); len(c.Items) != 1 || c.Items[0].Text != "1" {
-		t.Errorf("got %+v, want the conversation", c.Items)
-	}
+	c := a.complete(t.Context(), "")
+	check.That(t, len(c.Items) == 1 && c.Items[0].Text == "1", "got %+v, want the conversation", c.Items)
 }
 
 // A conversation of another folder is not continued, and the search is bounded.
@@ -89,14 +87,12 @@ func TestNoConversationOfTheFolder(t *testing.T) {
 		if at < 0 {
 			keep(t, store, "too old", "/a", begin.Add(at))
 		}
-		if _, err := a.newestOfFolder(t.Context()); err == nil || !strings.Contains(err.Error(), "no conversation of this folder") {
-			t.Errorf("got %v, want none", err)
-		}
+		_, err := a.newestOfFolder(t.Context())
+		check.That(t, err != nil && strings.Contains(err.Error(), "no conversation of this folder"), "got %v, want none", err)
 	}
 	keep(t, store, "mine", "/a", begin.Add(time.Second))
-	if head, err := a.newestOfFolder(t.Context()); err != nil || head.Key.ID != "mine" {
-		t.Errorf("got %v, %v, want the one within the bound", head.Key, err)
-	}
+	head, err := a.newestOfFolder(t.Context())
+	check.That(t, err == nil && head.Key.ID == "mine", "got %v, %v, want the one within the bound", head.Key, err)
 }
 
 // TestNumbersOfAList resumes by the list that the person has seen, though another conversation
@@ -108,12 +104,10 @@ func TestNumbersOfAList(t *testing.T) {
 	a := &archive{screen: typist.New(t), store: store, folder: "/a"}
 	want := func(id string) {
 		t.Helper()
-		if head, err := a.find(t.Context(), "1"); err != nil || head.Key.ID != id {
-			t.Errorf("number 1: got %v, %v, want %s", head.Key, err, id)
-		}
-		if items := a.complete(t.Context(), "").Items; len(items) == 0 || !strings.Contains(items[0].About, "about "+id) {
-			t.Errorf("completion: got %+v, want %s first", items, id)
-		}
+		head, err := a.find(t.Context(), "1")
+		check.That(t, err == nil && head.Key.ID == id, "number 1: got %v, %v, want %s", head.Key, err, id)
+		items := a.complete(t.Context(), "").Items
+		check.That(t, len(items) != 0 && strings.Contains(items[0].About, "about "+id), "completion: got %+v, want %s first", items, id)
 	}
 	want("first") // without a list
 	check.Must(t, a.list(t.Context(), ""))

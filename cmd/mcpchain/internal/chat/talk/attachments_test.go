@@ -62,9 +62,7 @@ func TestAttached(t *testing.T) {
 			m, err := attachmentsOf(t, typist.New(t)).message(t.Context(), "See @"+tt.path)
 			switch {
 			case tt.kind == "":
-				if err == nil || !strings.HasSuffix(err.Error(), tt.want) {
-					t.Errorf("got %v, want %s", err, tt.want)
-				}
+				check.That(t, err != nil && strings.HasSuffix(err.Error(), tt.want), "got %v, want %s", err, tt.want)
 			case err != nil:
 				t.Error(err)
 			case tt.kind == "none":
@@ -99,9 +97,7 @@ func TestAttachedFromElsewhere(t *testing.T) {
 		{".env", "n", 1}, {".env", "y", 2}, {"link", "n", 1}, {"b.txt", "", 2},
 	} {
 		m, err := attachmentsOf(t, typist.New(t, tt.answer)).message(t.Context(), "See @"+tt.name)
-		if err != nil || len(m.Parts) != tt.parts {
-			t.Errorf("%s, %q: got %d parts, %v, want %d", tt.name, tt.answer, len(m.Parts), err, tt.parts)
-		}
+		check.That(t, err == nil && len(m.Parts) == tt.parts, "%s, %q: got %d parts, %v, want %d", tt.name, tt.answer, len(m.Parts), err, tt.parts)
 	}
 }
 
@@ -110,7 +106,5 @@ func TestScriptsAttachNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
 	check.Must(t, os.WriteFile(path, []byte("secret"), 0o600))
 	m, err := attachmentsOf(t, typist.Absent(t)).message(t.Context(), "See @"+path)
-	if err != nil || len(m.Parts) != 1 {
-		t.Errorf("got %v, %v; want the question alone", m.Parts, err)
-	}
+	check.That(t, err == nil && len(m.Parts) == 1, "got %v, %v; want the question alone", m.Parts, err)
 }

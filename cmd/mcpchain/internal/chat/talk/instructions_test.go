@@ -52,9 +52,7 @@ func TestSkillsThatAreInterrupted(t *testing.T) {
 	cancel(errInterrupted)
 	check.Is(t, check.Err(i.openSkills(ctx)), errInterrupted)
 	check.Equal(t, "skills", len(i.skills), 1)
-	if strings.Contains(screen.Text(), "left out") {
-		t.Errorf("got %s", screen.Text())
-	}
+	check.That(t, !strings.Contains(screen.Text(), "left out"), "got %s", screen.Text())
 }
 
 // A person who interrupts a command while it lists skills is told so.

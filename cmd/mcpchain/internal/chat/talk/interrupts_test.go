@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func newInterrupts(t *testing.T) (context.Context, *Interrupts) {
@@ -24,20 +25,14 @@ func TestFirstInterruptEndsTheTurn(t *testing.T) {
 
 	first, done := i.beginTurn(program)
 	i.handle(os.Interrupt, start)
-	if err := context.Cause(first); !errors.Is(err, errInterrupted) {
-		t.Errorf("turn: got %v, want %v", err, errInterrupted)
-	}
+	check.Is(t, context.Cause(first), errInterrupted, "turn")
 	done()
 
 	second, done := i.beginTurn(program)
 	defer done()
 	i.handle(os.Interrupt, start.Add(doubleInterrupt))
-	if err := context.Cause(second); !errors.Is(err, errInterrupted) {
-		t.Errorf("next turn: got %v, want %v", err, errInterrupted)
-	}
-	if program.Err() != nil {
-		t.Errorf("program: got %v, want no end", context.Cause(program))
-	}
+	check.Is(t, context.Cause(second), errInterrupted, "next turn")
+	check.That(t, program.Err() == nil, "program: got %v, want no end", context.Cause(program))
 }
 
 func TestSecondInterruptEndsTheProgram(t *testing.T) {
@@ -59,9 +54,7 @@ func TestSecondInterruptEndsTheProgram(t *testing.T) {
 			done()
 			then(program, i, start)
 			quit, ok := errors.AsType[*QuitError](context.Cause(program))
-			if !ok || quit.Signal != syscall.SIGINT {
-				t.Errorf("got %v, want the end by an interrupt", context.Cause(program))
-			}
+			check.That(t, ok && quit.Signal == syscall.SIGINT, "got %v, want the end by an interrupt", context.Cause(program))
 		})
 	}
 }
@@ -93,9 +86,7 @@ func TestNoteWithoutTheMutex(t *testing.T) {
 	_, done := i.interruptible(program)
 	defer done()
 	i.handle(os.Interrupt, start.Add(doubleInterrupt))
-	if n.notes != 2 || n.held {
-		t.Errorf("got %d notes, mutex held: %v, want 2, false", n.notes, n.held)
-	}
+	check.That(t, n.notes == 2 && !n.held, "got %d notes, mutex held: %v, want 2, false", n.notes, n.held)
 }
 
 // A Ctrl-C long after the first one does not end the program.
@@ -104,7 +95,5 @@ func TestLaterInterruptIsAFirstOne(t *testing.T) {
 	start := time.Now()
 	i.handle(os.Interrupt, start)
 	i.handle(os.Interrupt, start.Add(doubleInterrupt))
-	if program.Err() != nil {
-		t.Errorf("got %v, want no end", context.Cause(program))
-	}
+	check.That(t, program.Err() == nil, "got %v, want no end", context.Cause(program))
 }

@@ -9,6 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
 // A text that is refused stays, with the reason below it. Esc leaves it only if there is a question to go back to.
@@ -27,18 +29,12 @@ func TestWritingThatDoesNotFit(t *testing.T) {
 		if last := lines[len(lines)-1]; w.answered() || last != `✗ want abc\x1b[8m` || cursor == nil || !strings.Contains(lines[cursor.Y], "ab") {
 			t.Fatalf("got %q, with the cursor at %v, want the reason below the text", lines, cursor)
 		}
-		if strings.Contains(view, "Esc") != back {
-			t.Errorf("back %v: got %q", back, view)
-		}
+		check.That(t, strings.Contains(view, "Esc") == back, "back %v: got %q", back, view)
 		w.update(tea.KeyPressMsg{Code: tea.KeyEscape})
-		if w.left != back || w.answered() != back {
-			t.Errorf("back %v: after Esc got left %v, over %v", back, w.left, w.answered())
-		}
+		check.That(t, w.left == back && w.answered() == back, "back %v: after Esc got left %v, over %v", back, w.left, w.answered())
 		w.update(tea.KeyPressMsg{Code: 'c', Text: "c"})
 		w.update(tea.KeyPressMsg{Code: tea.KeyEnter})
-		if !w.answered() || w.input.Value() == "abc" == back {
-			t.Errorf("back %v: got %q, over %v", back, w.input.Value(), w.answered())
-		}
+		check.That(t, w.answered() && w.input.Value() == "abc" != back, "back %v: got %q, over %v", back, w.input.Value(), w.answered())
 	}
 }
 
@@ -48,9 +44,8 @@ func TestAnswersThatFit(t *testing.T) {
 	const long, short = "Sure?  [y]es  [e]dit  [?]", "Sure?  [y]es  [e]  [?]"
 	for width, want := range map[int]string{80: long, len(long) + 1: long, len(long): short, len(short) + 1: short} {
 		c := &choiceDialog{question: &screen.Choice{Question: "Sure?", Answers: answers}}
-		if got, _ := c.view(width, true); got != want {
-			t.Errorf("%d columns: got %q, want %q", width, got, want)
-		}
+		got, _ := c.view(width, true)
+		check.That(t, got == want, "%d columns: got %q, want %q", width, got, want)
 	}
 }
 
@@ -61,9 +56,8 @@ func TestTypedBeforeTheQuestion(t *testing.T) {
 		m.Init() // the editor has the keys
 		m.update(askMsg{d})
 		m.handleInput(tea.KeyPressMsg{Code: 'x', Text: "x"})
-		if got := m.editor.text(); got != want {
-			t.Errorf("%T: the editor has %q, want %q", d, got, want)
-		}
+		got := m.editor.text()
+		check.That(t, got == want, "%T: the editor has %q, want %q", d, got, want)
 	}
 }
 
@@ -97,7 +91,18 @@ func TestRequestsEnd(t *testing.T) {
 	(&menu{terminal: m}).complete("/to")
 	m.cancel()
 	m.requests.Wait()
-	if !ended {
-		t.Error("the request is still under way")
-	}
+	check.That(t, ended, "the request is still under way")
+}
+
+// Ctrl-C clears the field that has the keyboard, also if another one has the same text.
+func TestClearOneOfTwoEqualFields(t *testing.T) {
+	d := newFormDialog(&screen.Form{
+		Fields: []*forms.Field{{Name: "from", Kind: forms.KindString}, {Name: "to", Kind: forms.KindString}},
+		Values: map[string]any{"from": "Oslo", "to": "Oslo"},
+	}, nil)
+	d.init(80, 24)
+	d.update(tea.KeyPressMsg{Code: tea.KeyEnter})
+	check.Equal(t, "cleared", d.clear(), true)
+	check.Equal(t, "from", d.inputs[0].text, "Oslo")
+	check.Equal(t, "to", d.inputs[1].text, "")
 }

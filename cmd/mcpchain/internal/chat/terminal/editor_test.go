@@ -18,9 +18,7 @@ import (
 func TestEditorThatDoesNotStart(t *testing.T) {
 	m := newModel(&Terminal{output: &output{}}, Options{})
 	cmd := m.update(editedMsg{err: errors.New("executable file not found")})
-	if cmd == nil {
-		t.Fatal("nothing is printed")
-	}
+	check.Require(t, cmd != nil, "nothing is printed")
 	check.Contains(t, "what was printed", fmt.Sprint(cmd()), "nothing was written: executable file not found; $EDITOR names the editor")
 }
 
@@ -40,13 +38,9 @@ func TestTextUnderTheList(t *testing.T) {
 		e.history.add("hi")
 		e.area.SetValue("/read a")
 		e.update(e.update(tea.KeyPressMsg{Code: tea.KeyTab})())
-		if !e.hasPopup() {
-			t.Fatalf("%s: got no list", name)
-		}
+		check.Require(t, e.hasPopup(), "%s: got no list", name)
 		e.update(replace)
-		if e.hasPopup() || e.text() != "hi" {
-			t.Errorf("%s: got %q, with the list: %v", name, e.text(), e.hasPopup())
-		}
+		check.That(t, !e.hasPopup() && e.text() == "hi", "%s: got %q, with the list: %v", name, e.text(), e.hasPopup())
 	}
 }
 
@@ -67,9 +61,8 @@ func TestHistoryAroundADraftOfSeveralLines(t *testing.T) {
 		{down, "one\ntwo\nthree"}, {up, "one\ntwo\nthree"}, {down, "one\ntwo\nthree"},
 	} {
 		e.update(step.key)
-		if got := e.text(); got != step.want {
-			t.Fatalf("step %d: got %q, want %q", i, got, step.want)
-		}
+		got := e.text()
+		check.Require(t, got == step.want, "step %d: got %q, want %q", i, got, step.want)
 	}
 }
 
@@ -93,9 +86,8 @@ func TestHistoryAroundALongLine(t *testing.T) {
 				{keys[0], draft}, {keys[0], draft}, {keys[0], draft}, {keys[1], draft}, {keys[0], draft}, {keys[0], "old"}, {keys[1], draft},
 			} {
 				e.update(step.key)
-				if got := e.text(); got != step.want {
-					t.Fatalf("%.10q, %s %d: got %q, want %q", draft, step.key, i, got, step.want)
-				}
+				got := e.text()
+				check.Require(t, got == step.want, "%.10q, %s %d: got %q, want %q", draft, step.key, i, got, step.want)
 			}
 		}
 	}
@@ -109,9 +101,8 @@ func TestEscWithCtrlC(t *testing.T) {
 	m.update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
 	both := tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt}
 	m.update(both)
-	if m.editor.search.on || m.editor.text() != "" || interrupted != 0 {
-		t.Errorf("got search %v, %q, %d interrupts", m.editor.search.on, m.editor.text(), interrupted)
-	}
+	check.That(t, !m.editor.search.on && m.editor.text() == "" && interrupted == 0,
+		"got search %v, %q, %d interrupts", m.editor.search.on, m.editor.text(), interrupted)
 	if cmd := m.update(both); cmd != nil {
 		cmd()
 	}
@@ -133,18 +124,12 @@ func TestOtherKeysWithCtrlAndAlt(t *testing.T) {
 	m := newModel(&Terminal{output: &output{}}, Options{})
 	m.update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
 	m.update(tea.KeyPressMsg{Code: 'q', Text: "@", Mod: tea.ModCtrl | tea.ModAlt})
-	if m.editor.search.text != "@" {
-		t.Errorf("AltGr with q: got a search %v for %q", m.editor.search.on, m.editor.search.text)
-	}
+	check.That(t, m.editor.search.text == "@", "AltGr with q: got a search %v for %q", m.editor.search.on, m.editor.search.text)
 	d := newFormDialog(&screen.Form{Server: "s", Fields: []*forms.Field{{Name: "mail", Kind: forms.KindString}}, Values: map[string]any{}}, nil)
 	m.update(askMsg{d})
 	m.quiet.over = true
 	m.update(tea.KeyPressMsg{Code: tea.KeyLeft, Mod: tea.ModCtrl | tea.ModAlt})
-	if d.left {
-		t.Error("an arrow left the form")
-	}
+	check.That(t, !d.left, "an arrow left the form")
 	m.update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt})
-	if !d.left {
-		t.Error("Esc with Ctrl-C did not leave the form")
-	}
+	check.That(t, d.left, "Esc with Ctrl-C did not leave the form")
 }

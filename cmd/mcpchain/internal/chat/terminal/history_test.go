@@ -23,17 +23,14 @@ func TestHistoryOnDisk(t *testing.T) {
 	again := openHistory(path)
 	check.Equal(t, "entries on the disk", fmt.Sprintf("%q", again.entries), `["first" "two\nlines" "first"]`)
 	shown, ok := again.older("draft")
-	if !ok || shown != "first" {
-		t.Errorf("got %q, want the newest", shown)
-	}
+	check.That(t, ok && shown == "first", "got %q, want the newest", shown)
 	if shown, ok = again.newer(); !ok || shown != "draft" {
 		t.Errorf("got %q, want what was being written", shown)
 	}
 	info, err := os.Stat(path)
 	check.Must(t, err)
-	if mode := info.Mode().Perm(); mode != 0o600 && runtime.GOOS != "windows" {
-		t.Errorf("got the mode %o", mode)
-	}
+	mode := info.Mode().Perm()
+	check.That(t, mode == 0o600 || runtime.GOOS == "windows", "got the mode %o", mode)
 }
 
 // The newest entries are kept in memory and in the file. Malformed lines and control characters are removed.
@@ -46,9 +43,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	check.Must(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	h := openHistory(path)
-	if got := len(h.entries); got != maxEntries || h.entries[0] != "5" {
-		t.Errorf("got %d entries from %q on", got, h.entries[0])
-	}
+	got := len(h.entries)
+	check.That(t, got == maxEntries && h.entries[0] == "5", "got %d entries from %q on", got, h.entries[0])
 	h.add("new")
 	raw, err := os.ReadFile(path)
 	check.Must(t, err)

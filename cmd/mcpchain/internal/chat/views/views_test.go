@@ -170,9 +170,7 @@ func load(t *testing.T, address string) *page {
 	}
 	p := &page{t: t, address: address, body: res.Body, lines: bufio.NewReader(res.Body)}
 	first := p.next()
-	if first.Opened == nil {
-		t.Fatalf("got %+v, want how to show the view", first)
-	}
+	check.Require(t, first.Opened != nil, "got %+v, want how to show the view", first)
 	p.opened = *first.Opened
 	return p
 }
@@ -202,9 +200,8 @@ func (p *page) say(message string) {
 // sayFrom says messages. first is the number of the first one.
 func (p *page) sayFrom(first int, messages string) {
 	p.t.Helper()
-	if res := post(p.t, p.address+"messages/"+p.opened.Session, fmt.Sprintf(`{"first":%d,"messages":[%s]}`, first, messages)); res.StatusCode != http.StatusNoContent {
-		p.t.Fatalf("got %s", res.Status)
-	}
+	res := post(p.t, p.address+"messages/"+p.opened.Session, fmt.Sprintf(`{"first":%d,"messages":[%s]}`, first, messages))
+	check.Require(p.t, res.StatusCode == http.StatusNoContent, "got %s", res.Status)
 }
 
 // ask sends a request of the view, and returns the response.
@@ -256,9 +253,8 @@ func TestView(t *testing.T) {
 	check.Same(t, "input", p.notified("ui/notifications/tool-input"), any(map[string]any{"arguments": map[string]any{}}))
 	check.Contains(t, "the result", fmt.Sprint(p.notified("ui/notifications/tool-result")), "text:shown")
 	check.Contains(t, "", fmt.Sprint(p.ask("tools/call", `{"name":"pin","arguments":{}}`)), "pinned by Ada")
-	if got := p.ask("tools/call", `{"name":"secret","arguments":{}}`); got["error"] == nil {
-		t.Errorf("got %v, want no tool that is for models alone", got)
-	}
+	got := p.ask("tools/call", `{"name":"secret","arguments":{}}`)
+	check.That(t, got["error"] != nil, "got %v, want no tool that is for models alone", got)
 	who.mu.Lock()
 	who.no = true
 	who.mu.Unlock()
@@ -270,9 +266,7 @@ func TestView(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if len(calls) != 2 || calls[0] != "board pin {} <nil>" {
-		t.Errorf("heard of the calls %q", calls)
-	}
+	check.That(t, len(calls) == 2 && calls[0] == "board pin {} <nil>", "heard of the calls %q", calls)
 }
 
 // A page that has lost the answer says a message again: the session gets it once.
@@ -304,9 +298,8 @@ func TestViewAsks(t *testing.T) {
 	p.begin()
 	link, message := `{"url":"https://b.example/x"}`, `{"role":"user","content":{"type":"text","text":"hello"}}`
 	for method, params := range map[string]string{"ui/open-link": link, "ui/message": message, "ui/update-model-context": `{"content":[{"type":"text","text":" two notes "}]}`} {
-		if got := p.ask(method, params); got["error"] != nil {
-			t.Errorf("%s: got %v", method, got["error"])
-		}
+		got := p.ask(method, params)
+		check.That(t, got["error"] == nil, "%s: got %v", method, got["error"])
 	}
 	check.Same(t, "told", s.TakeModelContexts(), []ModelContext{{"board", "two notes"}})
 	if got := s.TakeModelContexts(); got != nil {
@@ -341,9 +334,8 @@ func TestEnd(t *testing.T) {
 	if _, err := io.ReadAll(p.lines); err != nil {
 		t.Errorf("the page was told %v, want the end", err)
 	}
-	if res := post(t, p.address+"messages/"+p.opened.Session, `{"messages":[]}`); res.StatusCode != http.StatusNotFound {
-		t.Errorf("a message after the end: got %s", res.Status)
-	}
+	res := post(t, p.address+"messages/"+p.opened.Session, `{"messages":[]}`)
+	check.That(t, res.StatusCode == http.StatusNotFound, "a message after the end: got %s", res.Status)
 
 	who.mu.Lock()
 	who.wait = true
@@ -352,15 +344,11 @@ func TestEnd(t *testing.T) {
 	p.begin()
 	p.say(`{"jsonrpc":"2.0","id":77,"method":"ui/open-link","params":{"url":"https://b.example/"}}`)
 	for end := time.Now().Add(patience); len(who.all()) == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("nothing is asked")
-		}
+		check.Require(t, !time.Now().After(end), "nothing is asked")
 	}
 	_ = p.body.Close() // ends the question: Close waits for it
 	s.Close()
-	if _, err := s.Offer(nil, nil, nil); err == nil {
-		t.Error("a view was offered after the end")
-	}
+	check.Fails(t, check.Err(s.Offer(nil, nil, nil)), "a view was offered after the end")
 	for _, host := range []string{s.site.host, strings.TrimPrefix(s.site.frames, "http://")} {
 		if conn, err := net.Dial("tcp", host); err == nil {
 			_ = conn.Close()
@@ -378,9 +366,7 @@ func TestServerIsSilent(t *testing.T) {
 	check.Must(t, err)
 	s := &site{service: New(Options{})}
 	s.serve(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("in a handler") }))
-	if _, err := http.Get("http://" + l.Addr().String()); err == nil {
-		t.Error("got a response of a handler that panics")
-	}
+	check.Fails(t, check.Err(http.Get("http://"+l.Addr().String())), "got a response of a handler that panics")
 	s.close()
 	check.Equal(t, "written", written.String(), "")
 }
@@ -466,9 +452,8 @@ func TestGuard(t *testing.T) {
 		check.Must(t, err)
 		_ = res.Body.Close()
 		check.Equal(t, tt.what, res.StatusCode, tt.want)
-		if policy := res.Header.Get("Content-Security-Policy"); tt.want == 200 && !strings.HasSuffix(policy, "frame-src "+s.site.frames) {
-			t.Errorf("%s: got the policy %q", tt.what, policy)
-		}
+		policy := res.Header.Get("Content-Security-Policy")
+		check.That(t, tt.want != 200 || strings.HasSuffix(policy, "frame-src "+s.site.frames), "%s: got the policy %q", tt.what, policy)
 	}
 }
 
@@ -478,17 +463,13 @@ func TestBounds(t *testing.T) {
 	for range maxOpen {
 		load(t, first)
 	}
-	if res := post(t, first+"open", "{}"); res.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("got %s for one page too many", res.Status)
-	}
+	res := post(t, first+"open", "{}")
+	check.That(t, res.StatusCode == http.StatusTooManyRequests, "got %s for one page too many", res.Status)
 	large := offer(t, s, `{"a":"`+strings.Repeat("x", maxKept)+`"}`)
-	if s.find(strings.Split(first, "/")[3]) != nil || s.find(strings.Split(large, "/")[3]) == nil {
-		t.Error("want the newest view alone")
-	}
+	check.That(t, s.find(strings.Split(first, "/")[3]) == nil && s.find(strings.Split(large, "/")[3]) != nil, "want the newest view alone")
 	for range maxViews + 2 {
 		offer(t, s, "{}")
 	}
-	if len(s.views) != maxViews || len(s.order) != maxViews || s.find(strings.Split(large, "/")[3]) != nil {
-		t.Errorf("got %d views, want %d", len(s.views), maxViews)
-	}
+	check.That(t, len(s.views) == maxViews && len(s.order) == maxViews && s.find(strings.Split(large, "/")[3]) == nil,
+		"got %d views, want %d", len(s.views), maxViews)
 }
