@@ -2,6 +2,10 @@ package browsertest_test
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"strings"
 	"syscall"
@@ -26,9 +30,7 @@ func received[T any](t *testing.T, c <-chan T) (v T) {
 
 func equal(t *testing.T, got, want any) {
 	t.Helper()
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	check.That(t, reflect.DeepEqual(got, want), "got %v, want %v", got, want)
 }
 
 // desk is a server whose tool ask has a form, and what the form is answered with.
@@ -43,8 +45,7 @@ func desk(schema string) (*server, <-chan map[string]any) {
 // askForm opens the form of desk.
 func (w *person) askForm() {
 	w.t.Helper()
-	w.allow("call ask {}")
-	w.see(".card.form", "Please answer.")
+	w.allow("call ask {}", ".card.form", "Please answer.")
 }
 
 // TestAllowAsShown allows long arguments, and changes arguments with a number that JavaScript cannot
@@ -58,8 +59,7 @@ func TestAllowAsShown(t *testing.T) {
 	ada := enter(t, serving(t, "store", s)...)
 	long := strings.Repeat("a ", 10_000) + "end"
 	eval[bool](ada, "(document.querySelector('#question').value = %s, true)", `call keep {"id": 9007199254740993, "text": "`+long+`"}`)
-	ada.click("#send", "Send")
-	ada.see(".card pre", `end"`)
+	ada.click("#send", "Send", ".card pre", `end"`)
 	ada.click(".card button", "Allow")
 	if args := received(t, got); !strings.Contains(args, "9007199254740993") || !strings.Contains(args, long) {
 		t.Errorf("the server got %d bytes, %.60s, want all of them", len(args), args)
@@ -95,11 +95,8 @@ func TestClearedDefault(t *testing.T) {
 		"guests":  {"type": "integer", "title": "Guests", "default": 2}}}`)
 	ada := enter(t, serving(t, "desk", server)...)
 	ada.askForm()
-	ada.fill("Comment", "")
-	ada.fill("Days", "")
-	ada.fill("Guests", "")
-	ada.click(".card button", "Send")
-	ada.see(".field .wrong", "This is not a number.") // no number says "none"
+	ada.fill("Comment", "", "Days", "", "Guests", "")
+	ada.click(".card button", "Send", ".field .wrong", "This is not a number.") // no number says "none"
 	ada.fill("Guests", "0")
 	ada.click(".card button", "Send")
 	equal(t, received(t, got), map[string]any{"comment": "", "days": []any{}, "guests": 0.0})
@@ -111,12 +108,41 @@ func TestDeclineFails(t *testing.T) {
 	ada := enter(t)
 	ada.expectErrors("net::ERR")
 	eval[bool](ada, "(window.opened = [], window.open = (...a) => { window.opened.push(a.join(' ')); }, true)")
-	ada.ask(`call badge {"page": "https://xn--pple-43d.example/"}`)
-	ada.see(".card .warning", "punycode")
+	ada.ask(`call badge {"page": "https://xn--pple-43d.example/"}`, ".card .warning", "punycode")
 	ada.program.end(t, syscall.SIGKILL)
 	ada.click(".card button", "Decline")
 	ada.await("document.querySelector('.card > .wrong').checkVisibility()")
-	ada.click(".card button", "Open the page")
-	ada.see(".card .warning .wrong", "Check the host first")
+	ada.click(".card button", "Open the page", ".card .warning .wrong", "Check the host first")
 	check.Equal(t, "pages that were opened without consent", eval[int](ada, "opened.length"), 0)
+}
+
+// TestCallBesideAForm allows a call while the form of another one of the same server is open: it runs at once.
+func TestCallBesideAForm(t *testing.T) {
+	s := newServer("desk").tool("write", nil, saying("it is written"))
+	s.tool("form", nil, asking("Your name?", `{"type": "object", "properties": {"name": {"type": "string"}}}`, func(map[string]any) *sdk.CallToolResult {
+		return said(&sdk.TextContent{Text: "the form is here"})
+	}))
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Method != http.MethodPost {
+			http.NotFound(w, r)
+			return
+		}
+		delta := `{"tool_calls":[{"index":0,"id":"1","function":{"name":"form","arguments":"{}"}},{"index":1,"id":"2","function":{"name":"write","arguments":"{}"}}]}`
+		if strings.Contains(string(body), `"tool_call_id"`) {
+			delta = `{"content":"Both are done."}`
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", delta)
+	}))
+	t.Cleanup(model.Close)
+	ada := enter(t, append(serving(t, "desk", s), "-base-url", model.URL+"/v1", "-model", "m")...)
+	ada.ask("Fill in the form, and write.", ".card h3", "May form of desk run?")
+	ada.click(".card button", "Allow") // of the form's call, which is first
+	ada.see(".card.form", "Your name?")
+	ada.click(".card:not(.form) button", "Allow")
+	ada.await("[...document.querySelectorAll('.tool')].some(n => n.innerText.includes('write') && n.innerText.includes('done'))")
+	ada.see(".card.form", "Your name?")
+	ada.shoot("a call beside a form")
+	ada.click(".card.form button", "Send", ".reply .prose", "Both are done.")
 }

@@ -10,11 +10,9 @@ import (
 // TestForm fills in each kind of field, wrong ones first.
 func TestForm(t *testing.T) {
 	ada := enter(t)
-	ada.allow("call register {}")
-	ada.see(".card.form", "Who comes to visit?")
+	ada.allow("call register {}", ".card.form", "Who comes to visit?")
 	ada.shoot("form wide")
-	ada.click(".card button", "Send")
-	ada.see(".field .wrong", "This is required.")
+	ada.click(".card button", "Send", ".field .wrong", "This is required.")
 	if label := eval[string](ada, "document.activeElement.labels[0].innerText"); !strings.HasPrefix(label, "Full name") {
 		t.Errorf("the focus is at %q, want the first wrong field", label)
 	}
@@ -33,8 +31,7 @@ func TestForm(t *testing.T) {
 		{"Lunch on", "Mon,Tue,Wed", "Choose at most 2.", "Mon,Wed"},
 	} {
 		ada.fill(f.label, f.wrong)
-		ada.click(".card button", "Send")
-		ada.see(".field .wrong", f.says)
+		ada.click(".card button", "Send", ".field .wrong", f.says)
 		ada.fill(f.label, f.right)
 	}
 	ada.shoot("form with mistakes")
@@ -43,10 +40,7 @@ func TestForm(t *testing.T) {
 		c.value = ["2026-12-25", "2026-12-25T10:30"][i];
 		c.dispatchEvent(new Event("change"));
 	}), true)`)
-	ada.fill("Needs a parking space", "Yes")
-	ada.fill("Has signed", "No")
-	ada.fill("Floor", "second")
-	ada.fill("Badge", "Press")
+	ada.fill("Needs a parking space", "Yes", "Has signed", "No", "Floor", "second", "Badge", "Press")
 	ada.click(".card button", "Send")
 	ada.gone(".card")
 	ada.click(".call summary", "register")
@@ -61,50 +55,37 @@ func TestForm(t *testing.T) {
 // TestFormIsCheckedAgain sends a form past the checks of the page.
 func TestFormIsCheckedAgain(t *testing.T) {
 	ada := enter(t)
-	ada.allow("call register {}")
-	ada.see(".card.form", "Who comes to visit?")
+	ada.allow("call register {}", ".card.form", "Who comes to visit?")
 	ada.await("!document.querySelector('.card.form').textContent.includes('[A-Z]')") // the description stands in for it
 	ada.expectErrors("422")
-	ada.fill("Full name", "Łucja")
-	ada.fill("E-mail", "a..b@example.com") // the page's own check lets it pass
-	ada.fill("Day", "2026-12-24")
-	ada.fill("Has signed", "No")
-	ada.fill("Lunch on", "Mon")
-	ada.click(".card button", "Send")
-	ada.see(".field.invalid .wrong", "email")
-	ada.fill("E-mail", "a@example.com")
-	ada.fill("Number plate", "b-1") // a pattern is for the server of the page alone
-	ada.click(".card button", "Send")
-	ada.see(".field.invalid .wrong", "[A-Z]{1,3}")
+	ada.fill("Full name", "Łucja", "E-mail", "a..b@example.com") // the page's own check lets it pass
+	ada.fill("Day", "2026-12-24", "Has signed", "No", "Lunch on", "Mon")
+	ada.click(".card button", "Send", ".field.invalid .wrong", "email")
+	ada.fill("E-mail", "a@example.com", "Number plate", "b-1") // a pattern is for the server of the page alone
+	ada.click(".card button", "Send", ".field.invalid .wrong", "[A-Z]{1,3}")
 	ada.fill("Number plate", "B-1")
-	ada.click(".card button", "Send")
-	ada.see(".note", "You accepted the form of register.")
+	ada.click(".card button", "Send", ".note", "You accepted the form of register.")
 }
 
 // TestVisit consents to open a page, whose host is set apart.
 func TestVisit(t *testing.T) {
 	ada := enter(t)
 	eval[bool](ada, "(window.opened = [], window.open = (...a) => { window.opened.push(a.join(' ')); }, true)")
-	ada.ask("call badge {}")
-	ada.see(".card .host.big", "desk.example.com")
+	ada.ask("call badge {}", ".card .host.big", "desk.example.com")
 	ada.see(".card .address", "https://desk.example.com/badge?visit=17")
 	ada.accessible("page to visit")
-	ada.click(".card button", "Open the page")
-	ada.see(".reply .prose", "The badge is ordered")
-	if got, want := eval[string](ada, "opened.join()"), "https://desk.example.com/badge?visit=17 _blank noopener,noreferrer"; got != want {
-		t.Errorf("opened %q, want %q", got, want)
-	}
+	ada.click(".card button", "Open the page", ".reply .prose", "The badge is ordered")
+	got, want := eval[string](ada, "opened.join()"), "https://desk.example.com/badge?visit=17 _blank noopener,noreferrer"
+	check.That(t, got == want, "opened %q, want %q", got, want)
 	ada.see(".note a[href='https://desk.example.com/badge?visit=17'][rel~=noopener]", "Open desk.example.com")
 	for _, tt := range []struct{ address, host, warning string }{
 		{"https://xn--pple-43d.example/", "xn--pple-43d.example", "punycode"},
 		{"https://\u0430pple.example/", "\u0430pple.example", "mixes scripts (Cyrillic, Latin)"},
 		{"http://192.0.2.1/x", "192.0.2.1", "IP address"},
 	} {
-		ada.ask(`call badge {"page": "` + tt.address + `"}`)
-		ada.see(".card .host.big", tt.host)
+		ada.ask(`call badge {"page": "`+tt.address+`"}`, ".card .host.big", tt.host)
 		ada.see(".card .warning", tt.warning)
-		ada.click(".card button", "Open the page")
-		ada.see(".card .warning .wrong", "Check the host first")
+		ada.click(".card button", "Open the page", ".card .warning .wrong", "Check the host first")
 		ada.shoot("url " + tt.host)
 		ada.accessible("page to doubt")
 		ada.click(".card button", "Decline")
@@ -112,30 +93,24 @@ func TestVisit(t *testing.T) {
 	}
 	for _, address := range []string{"javascript:alert(1)", "https://bank.example@evil.example/"} { // the client refuses them
 		ada.click("#new", "New")
-		ada.ask(`call badge {"page": "` + address + `"}`)
-		ada.see(".call.error summary", "badge")
+		ada.ask(`call badge {"page": "`+address+`"}`, ".call.error summary", "badge")
 	}
 	ada.click("#new", "New")
 	ada.ask(`call badge {"page": "https://\u0430pple.example/"}`)
 	ada.click(".card label", "I have checked the host")
-	ada.click(".card button", "Open the page")
-	ada.see(".reply .prose", "The badge is ordered")
+	ada.click(".card button", "Open the page", ".reply .prose", "The badge is ordered")
 }
 
 // TestSampling reviews what a server asks the model.
 func TestSampling(t *testing.T) {
 	ada := enter(t)
 	ada.ask("Summarize: Version 1.5 is out. It is fast.")
-	ada.see(".card.sampling", "Summarize the text of the user in one short sentence.")
-	ada.see(".card.sampling", "Version 1.5 is out. It is fast.")
-	ada.click(".card summary", "The whole request")
-	ada.see(".card pre", `"maxTokens": 200`)
+	ada.see(".card.sampling", "Summarize the text of the user in one short sentence.", "Version 1.5 is out. It is fast.")
+	ada.click(".card summary", "The whole request", ".card pre", `"maxTokens": 200`)
 	ada.accessible("sampling")
-	ada.click(".card button", "Allow")
-	ada.see(".reply .prose", "Summary: Version 1.5 is out.")
+	ada.click(".card button", "Allow", ".reply .prose", "Summary: Version 1.5 is out.")
 	ada.ask("Summarize: Something else.")
-	ada.click(".card button", "Refuse")
-	ada.see(".note", "You refused the request of demo to the model.")
+	ada.click(".card button", "Refuse", ".note", "You refused the request of demo to the model.")
 }
 
 // TestHeldSampling reviews what a server up to revision 2025-11-25 asks the model while its call
@@ -149,14 +124,12 @@ func TestHeldSampling(t *testing.T) {
 	ada.reload()
 	ada.see(".card.sampling", "Version 1.5 is out. It is fast.")
 	other := ada.another()
-	other.click("#list a", "call summarize")
-	other.see(".card.sampling", "Version 1.5 is out. It is fast.")
+	other.click("#list a", "call summarize", ".card.sampling", "Version 1.5 is out. It is fast.")
 	other.click(".card.sampling button", "Allow")
 	for _, w := range []*person{ada, other} {
 		w.gone(".card")
 		w.see(".reply .prose", "Summary: Version 1.5 is out.")
 	}
 	ada.allow(`call summarize {"text": "Something else."}`)
-	ada.click(".card.sampling button", "Refuse")
-	ada.see(".note", "You refused the request of demo to the model.")
+	ada.click(".card.sampling button", "Refuse", ".note", "You refused the request of demo to the model.")
 }

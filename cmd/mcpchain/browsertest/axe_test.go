@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -26,9 +27,7 @@ func loadAxe(t *testing.T) string {
 		}
 		axe.source = string(data)
 	})
-	if axe.source == "" {
-		t.Fatal("there is no axe-core; the first test that needs it says why")
-	}
+	check.Require(t, axe.source != "", "there is no axe-core; the first test that needs it says why")
 	return axe.source
 }
 
@@ -43,9 +42,7 @@ func (w *person) accessible(state string) {
 		w.prefer(scheme)
 		found := eval[[]string](w, `axe.run().then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical")
 			.map(v => v.id + ": " + v.nodes.map(n => n.html.slice(0, 200) + " " + n.failureSummary).join("; ")))`)
-		if len(found) > 0 {
-			w.t.Errorf("%s, %s: %s", state, scheme, strings.Join(found, "\n"))
-		}
+		check.That(w.t, len(found) == 0, "%s, %s: %s", state, scheme, strings.Join(found, "\n"))
 	}
 	w.prefer("light")
 }

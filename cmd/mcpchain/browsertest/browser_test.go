@@ -196,10 +196,20 @@ func (w *person) awaitFor(patience time.Duration, format string, args ...any) {
 	}
 }
 
-// see waits until an element that is shown has a text.
-func (w *person) see(selector, text string) {
+// see waits until elements that are shown have texts.
+func (w *person) see(selector string, texts ...string) {
 	w.t.Helper()
-	w.await("[...document.querySelectorAll(%s)].some(n => n.checkVisibility() && n.innerText.includes(%s))", selector, text)
+	for _, text := range texts {
+		w.await("[...document.querySelectorAll(%s)].some(n => n.checkVisibility() && n.innerText.includes(%s))", selector, text)
+	}
+}
+
+// seeAll is see for pairs of a selector and a text.
+func (w *person) seeAll(pairs []string) {
+	w.t.Helper()
+	for pair := range slices.Chunk(pairs, 2) {
+		w.see(pair[0], pair[1])
+	}
 }
 
 // gone waits until no element of the selector is shown.
@@ -208,8 +218,9 @@ func (w *person) gone(selector string) {
 	w.await("![...document.querySelectorAll(%s)].some(n => n.checkVisibility())", selector)
 }
 
-// click waits for an element with a text that a pointer can reach, and clicks it.
-func (w *person) click(selector, text string) {
+// click waits for an element with a text that a pointer can reach, and clicks it. What is to be seen then follows:
+// pairs of a selector and a text.
+func (w *person) click(selector, text string, then ...string) {
 	w.t.Helper()
 	const click = `(() => {
 		const n = [...document.querySelectorAll(%s)].find(n => n.checkVisibility() && n.innerText.trim().includes(%s));
@@ -223,24 +234,25 @@ func (w *person) click(selector, text string) {
 		return true;
 	})()`
 	w.await(click, selector, text)
+	w.seeAll(then)
 }
 
-// ask asks a question.
-func (w *person) ask(text string) {
+// ask asks a question. What is to be seen then follows, as for click.
+func (w *person) ask(text string, then ...string) {
 	w.t.Helper()
 	w.do(chromedp.SendKeys(chromedp.CSS("#question"), text))
-	w.click("#send", "Send")
+	w.click("#send", "Send", then...)
 }
 
-// allow asks for a call of a tool, and allows it.
-func (w *person) allow(call string) {
+// allow asks for a call of a tool, and allows it. What is to be seen then follows, as for click.
+func (w *person) allow(call string, then ...string) {
 	w.t.Helper()
 	w.ask(call)
-	w.click(".card.approval button", "Allow")
+	w.click(".card.approval button", "Allow", then...)
 }
 
-// fill writes into the field with a label of the last card.
-func (w *person) fill(label, value string) {
+// fill writes into fields of the last card: pairs of a label and a value.
+func (w *person) fill(pairs ...string) {
 	w.t.Helper()
 	const set = `(() => {
 		const fields = [...document.querySelectorAll(".card .field, .card .pair")];
@@ -263,8 +275,8 @@ func (w *person) fill(label, value string) {
 		changed(input);
 		return true;
 	})()`
-	if !eval[bool](w, set, label, value) {
-		w.t.Fatalf("no field %q", label)
+	for pair := range slices.Chunk(pairs, 2) {
+		check.Require(w.t, eval[bool](w, set, pair[0], pair[1]), "no field %q", pair[0])
 	}
 }
 

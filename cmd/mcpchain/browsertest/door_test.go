@@ -39,9 +39,7 @@ func TestSignInByToken(t *testing.T) {
 	eval[bool](ada, "(document.querySelector('#token').select(), true)")
 	ada.press("0123456789abcdef" + kb.Enter)
 	ada.see("#user", "Ada")
-	if eval[bool](ada, "document.querySelector('#token').value !== ''") {
-		t.Error("the page keeps the token")
-	}
+	check.That(t, !eval[bool](ada, "document.querySelector('#token').value !== ''"), "the page keeps the token")
 	check.Must(t, os.WriteFile(users, []byte("Ada fedcba9876543210\n"), 0o600))
 	check.Must(t, p.cmd.Process.Signal(syscall.SIGHUP))
 	ada.await("fetch('/api/me').then(r => r.json()).then(me => !me.user)")
@@ -70,11 +68,8 @@ func TestWithoutHTTPS(t *testing.T) {
 	})
 	p.url = origin
 	ada := visit(t, p, "Ada")
-	if eval[bool](ada, "isSecureContext") {
-		t.Fatal("the browser trusts the page")
-	}
-	ada.ask("What is 1 plus 1?")
-	ada.see(".reply .prose", "2")
+	check.Require(t, !eval[bool](ada, "isSecureContext"), "the browser trusts the page")
+	ada.ask("What is 1 plus 1?", ".reply .prose", "2")
 	ada.reload()
 	ada.see(".reply .prose", "2")
 }
@@ -85,18 +80,15 @@ func TestServersWithMistakes(t *testing.T) {
 		"files": {"comand": "file-server"},
 		"search": {"command": "search-server", "timeout": 2000}
 	}}`))
-	ada.see("#troubles", `files: mcp.json:2: comand: unknown key; did you mean "command"?`)
-	ada.see("#troubles", "milliseconds in some programs")
+	ada.see("#troubles", `files: mcp.json:2: comand: unknown key; did you mean "command"?`, "milliseconds in some programs")
 	ada.accessible("servers with mistakes")
-	ada.ask("What is 1 plus 1?")
-	ada.see(".reply .prose", "I am a demo model")
+	ada.ask("What is 1 plus 1?", ".reply .prose", "I am a demo model")
 }
 
 // TestTokensOfAnAnswer has a question need more tokens than its answer may use: the page says so in words.
 func TestTokensOfAnAnswer(t *testing.T) {
 	ada := enter(t, "-turn-tokens", "800")
-	ada.ask("What is 17 plus 25?")
-	ada.see(".note", "The answer used as many tokens as it may, and ended early.")
+	ada.ask("What is 17 plus 25?", ".note", "The answer used as many tokens as it may, and ended early.")
 	ada.accessible("an answer that ended early")
 }
 
@@ -104,12 +96,10 @@ func TestTokensOfAnAnswer(t *testing.T) {
 // the question when one is deleted.
 func TestRoomOfAUser(t *testing.T) {
 	ada := enter(t, "-stored", "1")
-	ada.ask("What is 17 plus 25?")
-	ada.see(".reply .prose", "42")
+	ada.ask("What is 17 plus 25?", ".reply .prose", "42")
 	ada.expectErrors("507")
 	ada.click("#new", "New")
-	ada.ask("hello")
-	ada.see("#trouble", "you keep as many conversations as you may (1): delete one that you do not need")
+	ada.ask("hello", "#trouble", "you keep as many conversations as you may (1): delete one that you do not need")
 	ada.await("document.querySelector('#question').value === 'hello'")
 	ada.shoot("room of a user")
 }

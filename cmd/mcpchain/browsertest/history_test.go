@@ -62,32 +62,26 @@ func TestSound(t *testing.T) {
 	ada.await("document.querySelectorAll('#list li').length === 2")
 	ada.see(".reply .prose", "Before that you asked")
 	check.Equal(t, "seconds of the sound in the new conversation", eval[float64](ada, plays), 1)
-	ada.click(".call summary", "sing")
-	ada.see(".call pre", `"song": "quiet"`)
+	ada.click(".call summary", "sing", ".call pre", `"song": "quiet"`)
 }
 
 // TestTotals counts the tokens of what a server asks the model, too.
 func TestTotals(t *testing.T) {
 	ada := enter(t)
 	long := "Summarize: Version 1.5 is out. " + strings.Repeat("It is fast. ", 60) // each request to the model has all of it
-	ada.ask(long)
-	ada.see(".card.sampling", "Version 1.5 is out.")
+	ada.ask(long, ".card.sampling", "Version 1.5 is out.")
 	ada.see("#totals", "tokens")
 	const tokens = "parseInt(document.querySelector('#totals').innerText.replaceAll(',', ''))"
 	before := eval[int](ada, tokens)
-	ada.click(".card button", "Refuse")
-	ada.see("#send", "Send")
+	ada.click(".card button", "Refuse", "#send", "Send")
 	refused := eval[int](ada, tokens)
 	ada.click("#new", "New")
 	ada.await("document.querySelector('#totals').innerText === ''")
 	ada.ask(long)
-	ada.click(".card button", "Allow")
-	ada.see("#send", "Send")
+	ada.click(".card button", "Allow", "#send", "Send")
 	ada.see(".reply .prose", "Summary: Version 1.5 is out.")
 	allowed := eval[int](ada, tokens)
-	if before <= 0 || allowed < refused+len(long)/8 {
-		t.Errorf("got %d tokens without the server's request, and %d with it", refused, allowed)
-	}
+	check.That(t, before > 0 && allowed >= refused+len(long)/8, "got %d tokens without the server's request, and %d with it", refused, allowed)
 	ada.reload()
 	ada.await(tokens+" === %s", allowed)
 }
@@ -121,8 +115,7 @@ func TestOlderConversations(t *testing.T) {
 	ada.see(".reply .prose", "2")
 	count(all + 1)
 	check.Equal(t, "different conversations", eval[int](ada, "new Set([...document.querySelectorAll('#list a')].map(a => a.href)).size"), all+1)
-	ada.click("#list a", "question number 0")
-	ada.see("#title", "question number 0")
+	ada.click("#list a", "question number 0", "#title", "question number 0")
 	ada.see(".said", "question number 0")
 	ada.click("#list li:has([aria-current]) button", "×")
 	ada.click("#list li:has([aria-current]) button", "Delete?")

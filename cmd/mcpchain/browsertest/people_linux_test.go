@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -35,11 +36,9 @@ func TestPeopleAtOneServer(t *testing.T) {
 	for i, w := range all {
 		w.see(".reply .prose", fmt.Sprint("Name ", i))
 	}
-	if n := testenv.KillChildren(t, script); n == 0 {
-		t.Fatal("the server has no process")
-	}
+	n := testenv.KillChildren(t, script)
+	check.Require(t, n != 0, "the server has no process")
 	ada.program.logs(t, "a server is lost, and is reached again")
 	ada.program.logs(t, "a server is there again")
-	ada.allow("call echo {\"message\":\"back\"}")
-	ada.see(".reply:last-of-type .prose", "Echo: back")
+	ada.allow("call echo {\"message\":\"back\"}", ".reply:last-of-type .prose", "Echo: back")
 }

@@ -20,10 +20,8 @@ var update = flag.Bool("update", false, "take the picture of the page again")
 func TestPicture(t *testing.T) {
 	ada := enter(t)
 	ada.do(chromedp.EmulateViewport(1100, 760))
-	ada.ask("What is 17 plus 25? And book a table for 4 at Luigi.")
-	ada.see(".call.done summary", "add")
-	ada.click(".card button", "Allow")
-	ada.see(".card h3", "demo asks you")
+	ada.ask("What is 17 plus 25? And book a table for 4 at Luigi.", ".call.done summary", "add")
+	ada.click(".card button", "Allow", ".card h3", "demo asks you")
 	ada.await("document.activeElement.blur() === undefined")
 	path := filepath.Join("..", "..", "..", "docs", "page.png")
 	if *update {
@@ -33,7 +31,6 @@ func TestPicture(t *testing.T) {
 	check.Must(t, err)
 	picture, err := png.DecodeConfig(bytes.NewReader(data))
 	check.Must(t, err)
-	if picture.Width != 1100 || picture.Height != 760 || len(data) > 200<<10 {
-		t.Errorf("got a picture of %d by %d in %d bytes, want 1100 by 760 in 200 KiB at most", picture.Width, picture.Height, len(data))
-	}
+	check.That(t, picture.Width == 1100 && picture.Height == 760 && len(data) <= 200<<10,
+		"got a picture of %d by %d in %d bytes, want 1100 by 760 in 200 KiB at most", picture.Width, picture.Height, len(data))
 }

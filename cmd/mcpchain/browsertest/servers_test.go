@@ -57,9 +57,7 @@ func (w *person) visit(address, want string) {
 
 func (w *person) call(tool, want string) {
 	w.t.Helper()
-	w.ask("call " + tool + " {}")
-	w.click(".card.approval button", "Allow")
-	w.see(".reply .prose", want)
+	w.allow("call "+tool+" {}", ".reply .prose", want)
 }
 
 // TestServersOfUsers has two people sign in to one server, each with an account of their own.
@@ -68,8 +66,7 @@ func TestServersOfUsers(t *testing.T) {
 	ada := enter(t, args...)
 	grace := ada.beside("Grace")
 	for _, w := range []*person{ada, grace} {
-		w.click("#grants button", "Sign in")
-		w.see(".card h3", "notes wants you to sign in")
+		w.click("#grants button", "Sign in", ".card h3", "notes wants you to sign in")
 	}
 	ada.accessible("sign-in to a server")
 	back := ada.signInAt(server, "ada-at-notes")
@@ -114,8 +111,7 @@ func TestServersOfUsers(t *testing.T) {
 	grace.reload()
 	grace.click("#new", "New")
 	grace.call("whose", "by the account grace-at-notes.")
-	grace.click("#grants button", "Sign out")
-	grace.see("#grants", "wants you to sign in")
+	grace.click("#grants button", "Sign out", "#grants", "wants you to sign in")
 	ada.see("#grants", "signed in")
 	check.Equal(t, "tokens: the same two", server.Tokens(), 2)
 }
@@ -129,14 +125,11 @@ func TestMoreAccess(t *testing.T) {
 	ada.visit(ada.signInAt(server, "ada"), "You are signed in to notes")
 	ada.gone(".card")
 	ada.ask("call add_note {}")
-	ada.click(".card.approval button", "Allow")
-	ada.see(".card.sign_in", "The call of add_note waits until you are signed in.")
+	ada.click(".card.approval button", "Allow", ".card.sign_in", "The call of add_note waits until you are signed in.")
 	ada.accessible("more access")
-	ada.click(".card.sign_in button", "Decline")
-	ada.see(".reply .prose", "the user did not sign in")
+	ada.click(".card.sign_in button", "Decline", ".reply .prose", "the user did not sign in")
 	ada.ask("call add_note {}")
-	ada.click(".card.approval button", "Allow")
-	ada.see(".card.sign_in", "The call of add_note waits")
+	ada.click(".card.approval button", "Allow", ".card.sign_in", "The call of add_note waits")
 	back := ada.signInAt(server, "ada")
 	check.Contains(t, "the scope", eval[string](ada, "new URL(document.querySelector('.card a.button').href).searchParams.get('scope')"), "notes:write")
 	ada.visit(back, "You are signed in to notes")

@@ -25,8 +25,7 @@ func (w *person) pressTwice(selector, text string) {
 // TestDoubleClick has a double click be one press, of buttons that ask once more, too.
 func TestDoubleClick(t *testing.T) {
 	ada := enter(t, talking(t, []string{"one"}, []string{"two"}, []string{"three"})...)
-	ada.ask("first")
-	ada.see(".reply:not(.draft)", "one")
+	ada.ask("first", ".reply:not(.draft)", "one")
 	ada.click(".said button", "Edit")
 	ada.pressTwice(".edit button", "Send again")
 	ada.see(".reply:not(.draft)", "two")
@@ -39,14 +38,12 @@ func TestDoubleClick(t *testing.T) {
 // TestDoubleClickAllowsNoServer asks once more before all tools of a server may run.
 func TestDoubleClickAllowsNoServer(t *testing.T) {
 	ada := enter(t)
-	ada.ask("Book a table for 4 at Luigi.")
-	ada.see(".card.approval button", "Allow")
+	ada.ask("Book a table for 4 at Luigi.", ".card.approval button", "Allow")
 	ada.fill("Allow", "all tools of this server")
 	ada.pressTwice(".card.approval button", "Allow")
 	ada.see(".card .wrong", "Press Allow again")
 	check.Equal(t, "answers", eval[int](ada, "document.querySelectorAll('.note').length"), 0)
-	ada.click(".card.approval button", "Allow")
-	ada.see(".card.form h3", "asks you")
+	ada.click(".card.approval button", "Allow", ".card.form h3", "asks you")
 }
 
 // hold presses a key, and holds it for a moment.
@@ -61,8 +58,7 @@ func (w *person) hold(event input.DispatchKeyEventParams) {
 // TestHeldKeyAllowsNoServer holds Enter on a button that asks once more. Tab, held, moves the focus.
 func TestHeldKeyAllowsNoServer(t *testing.T) {
 	ada := enter(t)
-	ada.ask("Book a table for 4 at Luigi.")
-	ada.see(".card.approval button", "Allow")
+	ada.ask("Book a table for 4 at Luigi.", ".card.approval button", "Allow")
 	ada.fill("Allow", "all tools of this server")
 	eval[bool](ada, "([...document.querySelectorAll('.card button')].find(n => n.innerText === 'Allow').focus(), true)")
 	ada.hold(input.DispatchKeyEventParams{Type: "keyDown", Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13})
@@ -79,15 +75,12 @@ func TestHeldKeyAllowsNoServer(t *testing.T) {
 func TestNextPerson(t *testing.T) {
 	ada := enter(t)
 	ada.expectErrors("401")
-	ada.ask("My secret is 17 plus 25.")
-	ada.see(".reply:not(.draft)", "42")
+	ada.ask("My secret is 17 plus 25.", ".reply:not(.draft)", "42")
 	eval[bool](ada, "(document.querySelector('#question').value = 'a draft of Ada', true)")
-	ada.click("#sign-out", "Sign out")
-	ada.see("h1", "Who are you?")
+	ada.click("#sign-out", "Sign out", "h1", "Who are you?")
 	check.Equal(t, "title", eval[string](ada, "document.title"), "mcpchain")
 	check.Equal(t, "announcements", eval[string](ada, "document.querySelector('#status').textContent"), "")
-	ada.click("#names button", "Grace")
-	ada.see("#user", "Grace")
+	ada.click("#names button", "Grace", "#user", "Grace")
 	check.Equal(t, "question", eval[string](ada, "document.querySelector('#question').value"), "")
 }
 
@@ -100,8 +93,7 @@ func TestLongQuestion(t *testing.T) {
 		strings.Repeat("y", 2<<20):  "the body has more than 1048576 bytes",
 	} {
 		eval[bool](ada, "(() => { const q = document.querySelector('#question'); q.focus(); q.select(); return document.execCommand('insertText', false, %s); })()", text)
-		ada.click("#send", "Send")
-		ada.see("#trouble", want)
+		ada.click("#send", "Send", "#trouble", want)
 		check.Equal(t, "length of the question", eval[int](ada, "document.querySelector('#question').value.length"), len(text))
 	}
 }
@@ -109,8 +101,7 @@ func TestLongQuestion(t *testing.T) {
 // TestAskTooEarly says why a question is not sent while others wait for the person.
 func TestAskTooEarly(t *testing.T) {
 	ada := enter(t)
-	ada.ask("Book a table for 4 at Luigi.")
-	ada.see(".card.approval button", "Allow")
+	ada.ask("Book a table for 4 at Luigi.", ".card.approval button", "Allow")
 	eval[bool](ada, "(document.querySelector('#question').focus(), true)")
 	ada.press("And 1 plus 1?\r")
 	ada.see("#trouble", "First answer what waits for you, or press Stop.")
@@ -124,8 +115,7 @@ func TestRightToLeft(t *testing.T) {
 	side := func(reply int, selector string) string {
 		return eval[string](ada, first+"(document.querySelectorAll('.reply')[%s].querySelector(%s))", reply, selector)
 	}
-	ada.ask("hebrew")
-	ada.see(".reply:not(.draft)", "אחד")
+	ada.ask("hebrew", ".reply:not(.draft)", "אחד")
 	ada.ask("english")
 	ada.await("document.querySelectorAll('.reply:not(.draft)').length === 2")
 	ada.shoot("right to left")
@@ -144,11 +134,8 @@ func TestRightToLeft(t *testing.T) {
 // TestDeletedElsewhere tells the windows of a conversation that it is deleted in another one.
 func TestDeletedElsewhere(t *testing.T) {
 	ada := enter(t, talking(t, []string{"one"})...)
-	ada.ask("first")
-	ada.see(".reply:not(.draft)", "one")
-	if eval[bool](ada, "document.documentElement.scrollHeight > innerHeight") {
-		t.Error("the page scrolls as a whole")
-	}
+	ada.ask("first", ".reply:not(.draft)", "one")
+	check.That(t, !eval[bool](ada, "document.documentElement.scrollHeight > innerHeight"), "the page scrolls as a whole")
 	check.Equal(t, "status", eval[int](ada.another(), "fetch('/api/conversations/' + %s, { method: 'DELETE' }).then(r => r.status)", eval[string](ada, "location.hash.slice(1)")), 202)
 	ada.see("#offline", "There is no such conversation.")
 }
@@ -157,10 +144,8 @@ func TestDeletedElsewhere(t *testing.T) {
 func TestStopDuringACall(t *testing.T) {
 	ada := enter(t)
 	ada.ask("Book a table for 4 at Luigi.")
-	ada.click(".card.approval button", "Allow")
-	ada.see(".card.form h3", "asks you")
-	ada.click("#stop", "Stop")
-	ada.see(".note", "Stopped.")
+	ada.click(".card.approval button", "Allow", ".card.form h3", "asks you")
+	ada.click("#stop", "Stop", ".note", "Stopped.")
 	check.Equal(t, "state of the call", eval[string](ada, "document.querySelector('.call .state').textContent"), "not finished")
 	ada.reload()
 	ada.see(".call .state", "not finished")

@@ -22,41 +22,34 @@ func TestConversation(t *testing.T) {
 	ada := open(t, p, nil)
 	ada.see("h1", "Who are you?")
 	ada.accessible("sign-in")
-	ada.click("#names button", "Ada")
-	ada.see("#user", "Ada")
+	ada.click("#names button", "Ada", "#user", "Ada")
 	ada.accessible("nothing said")
-	ada.ask("What is 17 plus 25? And book a table for 4 at Luigi.")
-	ada.see(".call.done summary", "add")
+	ada.ask("What is 17 plus 25? And book a table for 4 at Luigi.", ".call.done summary", "add")
 	ada.see(".card h3", "May book_table of demo run?")
 	ada.accessible("approval")
-	ada.click(".card button", "Allow")
-	ada.see(".card h3", "demo asks you")
+	ada.click(".card button", "Allow", ".card h3", "demo asks you")
 	ada.book()
 	ada.see(".reply .prose", "Booked: a table for 4 inside at Luigi on 2026-12-24 at 19:30")
 	ada.gone("#asks")
 	ada.see("#totals", "tokens")
-	ada.click("#window summary", "The model read")
-	ada.see("#window th", "instructions")
+	ada.click("#window summary", "The model read", "#window th", "instructions")
 	ada.await("[...document.querySelectorAll('#window tr')].some(row => row.innerText.startsWith('tools of demo') && parseInt(row.cells[1].innerText) > 0)")
 	ada.accessible("window")
 	ada.ask("Show me a picture")
 	ada.await("[...document.querySelectorAll('.media img')].some(i => i.complete && i.naturalWidth === 96)")
-	ada.click(".call summary", "add")
-	ada.see(".call pre", "17 + 25 = 42")
+	ada.click(".call summary", "add", ".call pre", "17 + 25 = 42")
 	ada.accessible("answer")
 	ada.prefer("dark")
 	ada.narrow()
 	ada.accessible("narrow")
-	ada.click("#menu", "")
-	ada.see("#list a", "What is 17 plus 25?")
+	ada.click("#menu", "", "#list a", "What is 17 plus 25?")
 	ada.accessible("narrow with the list")
 }
 
 // book fills in the form of a table, and sends it.
 func (w *person) book() {
 	w.t.Helper()
-	w.fill("Date", "2026-12-24")
-	w.fill("Time", "19:30")
+	w.fill("Date", "2026-12-24", "Time", "19:30")
 	w.click(".card button", "Send")
 }
 
@@ -78,9 +71,8 @@ func TestTwoUsers(t *testing.T) {
 	place := eval[string](ada, "location.hash")
 	eval[bool](grace, "(location.hash = %s, true)", place)
 	grace.see("#offline", "There is no such conversation.")
-	if text := eval[string](grace, "document.querySelector('main').innerText"); len(text) > 200 || eval[int](grace, "document.querySelectorAll('#log > *').length") != 0 {
-		t.Errorf("Grace reads Ada's conversation: %s", text)
-	}
+	text := eval[string](grace, "document.querySelector('main').innerText")
+	check.That(t, len(text) <= 200 && eval[int](grace, "document.querySelectorAll('#log > *').length") == 0, "Grace reads Ada's conversation: %s", text)
 	eval[bool](grace, "(location.hash = %s, true)", "#%") // it cannot be decoded
 	grace.reload()
 	grace.see("#offline", "There is no such conversation.")
@@ -89,19 +81,15 @@ func TestTwoUsers(t *testing.T) {
 // TestWindows has what is done in one window of a person appear in the other.
 func TestWindows(t *testing.T) {
 	ada := enter(t)
-	ada.ask("Book a table for 4 at Luigi")
-	ada.see(".card.approval", "Luigi")
+	ada.ask("Book a table for 4 at Luigi", ".card.approval", "Luigi")
 	second := ada.another()
-	second.click("#list a", "Book a table")
-	second.see(".card.approval", "Luigi")
+	second.click("#list a", "Book a table", ".card.approval", "Luigi")
 	second.click(".card button", "Refuse")
 	ada.gone(".card")
 	ada.see(".note", "You refused the call of book_table")
 	ada.see(".tool", "book_table")
-	second.click("#list button", "×")
-	second.see("#list button", "Delete?")
-	second.click("#list button", "Delete?")
-	second.see("#title", "New conversation")
+	second.click("#list button", "×", "#list button", "Delete?")
+	second.click("#list button", "Delete?", "#title", "New conversation")
 	ada.await("document.querySelectorAll('#list li').length === 0")
 }
 
@@ -110,16 +98,14 @@ func TestWindows(t *testing.T) {
 func TestRestart(t *testing.T) {
 	ada := enter(t)
 	ada.expectErrors("net::ERR") // the server is away
-	ada.ask("Book a table for 4 at Luigi")
-	ada.see(".card.approval", "Luigi")
+	ada.ask("Book a table for 4 at Luigi", ".card.approval", "Luigi")
 	ada.program.end(t, syscall.SIGKILL)
 	ada.see("#offline", "The connection is lost")
 	ada.accessible("offline")
 	ada.program.again(t)
 	ada.gone("#offline")
 	ada.await("document.querySelectorAll('.card.approval').length === 1")
-	ada.click(".card button", "Allow")
-	ada.see(".card.form", "Luigi")
+	ada.click(".card button", "Allow", ".card.form", "Luigi")
 	ada.program.end(t, syscall.SIGTERM)
 	ada.see("#offline", "The connection is lost")
 	ada.program.again(t)
@@ -151,18 +137,15 @@ func TestStopAndEdit(t *testing.T) {
 	ada.click(".card button", "Allow")
 	ada.await("document.querySelector('.progress progress')?.value > 2")
 	ada.accessible("progress")
-	ada.click("#stop", "Stop")
-	ada.see(".note", "Stopped.")
+	ada.click("#stop", "Stop", ".note", "Stopped.")
 	ada.see("#send", "Send")
 	ada.click(".said button", "Edit")
 	ada.accessible("edit")
 	eval[bool](ada, "(document.querySelector('.said textarea').value = 'Count to 3', true)")
 	ada.click(".said button", "Send again")
-	ada.click(".card button", "Allow")
-	ada.see(".reply .prose", "counted to 3")
+	ada.click(".card button", "Allow", ".reply .prose", "counted to 3")
 	ada.await("document.querySelectorAll('#list li').length === 2")
-	ada.ask("What did I ask before?")
-	ada.see(".reply .prose", "Before that you asked: Count to 3")
+	ada.ask("What did I ask before?", ".reply .prose", "Before that you asked: Count to 3")
 }
 
 // TestRate has a person ask more often than the page takes.
@@ -176,11 +159,9 @@ func TestRate(t *testing.T) {
 		}
 		return "";
 	})()`
-	if after := eval[string](ada, drain); after == "" {
-		t.Fatal("no request was refused")
-	}
-	ada.ask("What is 1 plus 1?")
-	ada.see("#trouble", "too many requests; try again in")
+	after := eval[string](ada, drain)
+	check.Require(t, after != "", "no request was refused")
+	ada.ask("What is 1 plus 1?", "#trouble", "too many requests; try again in")
 	ada.accessible("refused")
 	check.Equal(t, "the question", eval[string](ada, "document.querySelector('#question').value"), "What is 1 plus 1?")
 }

@@ -32,8 +32,7 @@ func (w *person) checkIn(name string) {
 // the cards, and tears it down.
 func TestView(t *testing.T) {
 	ada := enter(t)
-	ada.ask(`call visitors {"day":"Friday"}`)
-	ada.see(".view-bar", "View of desk")
+	ada.ask(`call visitors {"day":"Friday"}`, ".view-bar", "View of desk")
 	ada.sees("Visitors on Friday")
 	ada.sees("Emmy Noether")
 	ada.inView(day + " && Math.abs(innerHeight - Math.ceil(document.documentElement.getBoundingClientRect().height)) <= 1") // the size that it tells
@@ -107,14 +106,12 @@ func TestViewAsks(t *testing.T) {
 	check.Equal(t, "pages that were opened without a word of the user", eval[int](ada, "opened.length"), 0)
 	ada.click(".card.view-ask button", "Open the page")
 	ada.sees("Page: opened")
-	if got, want := eval[string](ada, "opened.join()"), "https://desk.example.com/rules _blank noopener,noreferrer"; got != want {
-		t.Errorf("opened %q, want %q", got, want)
-	}
+	got, want := eval[string](ada, "opened.join()"), "https://desk.example.com/rules _blank noopener,noreferrer"
+	check.That(t, got == want, "opened %q, want %q", got, want)
 	ada.inView(day, "document.querySelector('#tell').click()")
 	ada.see(".card.view-ask", "How many visitors are there?")
 	ada.shoot("view writes")
-	ada.click(".card.view-ask button", "Send it")
-	ada.see(".said .bubble", "Written by the view of the server desk")
+	ada.click(".card.view-ask button", "Send it", ".said .bubble", "Written by the view of the server desk")
 	ada.sees("Message: sent")
 }
 
@@ -127,8 +124,7 @@ func TestViewAfterItsStream(t *testing.T) {
 	ada.await("document.querySelector('.view iframe') === null")
 	other := ada.another() // windows share a stream: it begins again
 	other.see("#user", "Ada")
-	other.ask("What is 17 plus 25?")
-	other.see(".call summary", "add")
+	other.ask("What is 17 plus 25?", ".call summary", "add")
 	ada.see("#list", "What is 17 plus 25?")
 	ada.click(".view-bar button", "Show")
 	ada.sees("Visitors on Friday")
@@ -240,7 +236,49 @@ func TestViewTellsTheModel(t *testing.T) {
 	ada.allow("call till {}")
 	ada.till("#seat", "chosen")
 	ada.ask("What did I ask before?") // the model tells what was said before the question
-	ada.see(".reply .prose", "Written by the view of the server bank")
-	ada.see(".reply .prose", "seat 7 is chosen")
+	ada.see(".reply .prose", "Written by the view of the server bank", "seat 7 is chosen")
 	ada.see(".said .bubble", "seat 7 is chosen")
+}
+
+// saver is a view that saves when it is torn down.
+const saver = `<!doctype html><title>saver</title><p id="saver">A drawing.</p><script>
+	const send = (m) => parent.postMessage({ jsonrpc: "2.0", ...m }, "*");
+	addEventListener("message", ({ data: m }) => {
+		if (m.id === 1 && m.result) { send({ method: "ui/notifications/initialized" }); document.querySelector("#saver").textContent = "ready"; }
+		if (m.method === "ui/resource-teardown") send({ id: m.id, result: { saved: true } });
+	});
+	send({ id: 1, method: "ui/initialize", params: { protocolVersion: "2026-01-26", appInfo: { name: "saver", version: "1" }, appCapabilities: {} } });
+</script>`
+
+// TestSwitchWithView goes to another conversation while a view is open, and asks in the same
+// moment: the question is the new conversation's. The view hears that it ends, and its page is not
+// waited for.
+func TestSwitchWithView(t *testing.T) {
+	stubborn := strings.Replace(saver, "send({ id: m.id, result: { saved: true } })", "{}", 1)
+	for name, document := range map[string]string{"saves": saver, "stubborn": stubborn} {
+		t.Run(name, func(t *testing.T) {
+			ada := enter(t, serving(t, "saver", newServer("saver").view("draw", document))...)
+			ada.allow("call draw {}", ".reply .prose", "done by draw")
+			ada.inView("document.querySelector('#saver')?.textContent === 'ready'")
+			ada.expectErrors("404") // for a message that is on its way when its view ends
+			eval[bool](ada, "(window.heard = [], addEventListener('message', (e) => heard.push(JSON.stringify(e.data))), true)")
+			eval[bool](ada, `(() => {
+				document.querySelector("#new").click();
+				document.querySelector("#question").value = "a private question";
+				document.querySelector("#composer").requestSubmit();
+				return true;
+			})()`)
+			ada.await("document.querySelectorAll('#list li').length === 2")
+			ada.await("[...document.querySelectorAll('.said')].map(n => n.querySelector('.bubble').innerText).join() === 'a private question'")
+			ada.see("#title", "a private question")
+			ada.shoot("question in the new conversation")
+			if document == saver {
+				ada.await(`heard.some(m => m.includes('"saved":true'))`)
+			}
+			ada.await("document.querySelector('iframe') === null")
+			ada.click("#list a", "call draw", ".reply .prose", "done by draw")
+			check.Equal(t, "questions in the old conversation", eval[int](ada, "document.querySelectorAll('.said').length"), 1)
+			ada.inView("document.querySelector('#saver')?.textContent === 'ready'") // it is shown again
+		})
+	}
 }

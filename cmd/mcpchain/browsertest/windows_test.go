@@ -19,16 +19,14 @@ func TestManyWindows(t *testing.T) {
 		windows = append(windows, first.another())
 	}
 	for i, w := range windows[1:] {
-		w.ask(fmt.Sprintf("What is %d plus 100?", i))
-		w.see(".reply .prose", fmt.Sprintf("%d", i+100))
+		w.ask(fmt.Sprintf("What is %d plus 100?", i), ".reply .prose", fmt.Sprintf("%d", i+100))
 	}
 	for _, w := range windows {
 		w.await("document.querySelectorAll('#list li').length === 7")
 	}
 	first.do(chromedp.Navigate("about:blank"))
 	last := windows[7]
-	last.ask("What is 40 plus 2?")
-	last.see(".reply .prose", "42")
+	last.ask("What is 40 plus 2?", ".reply .prose", "42")
 	check.Equal(t, "questions: each once", eval[int](last, "document.querySelectorAll('.said').length"), 2)
 }
 
@@ -36,12 +34,10 @@ func TestManyWindows(t *testing.T) {
 // first one appears in it.
 func TestOpenOtherDuringRestart(t *testing.T) {
 	ada := enter(t)
-	ada.ask("What is 1 plus 1?")
-	ada.see(".reply .prose", "2")
+	ada.ask("What is 1 plus 1?", ".reply .prose", "2")
 	ada.click("#new", "New")
 	ada.await("document.querySelectorAll('#log > *').length === 0")
-	ada.ask("Book a table for 4 at Luigi")
-	ada.see(".card.approval", "Luigi")
+	ada.ask("Book a table for 4 at Luigi", ".card.approval", "Luigi")
 	ada.expectErrors("net::ERR")
 	ada.program.end(t, syscall.SIGKILL)
 	ada.see("#offline", "The connection is lost")
@@ -57,8 +53,7 @@ func TestOpenOtherDuringRestart(t *testing.T) {
 // TestUserChanges has another person sign in, in another window of the browser.
 func TestUserChanges(t *testing.T) {
 	ada := enter(t)
-	ada.ask("What is 1 plus 1?")
-	ada.see(".reply .prose", "2")
+	ada.ask("What is 1 plus 1?", ".reply .prose", "2")
 	second := ada.another()
 	for _, window := range []*person{ada, second} { // the sign-out ends the stream, which may be opened again before its window knows
 		window.expectErrors("401")
@@ -66,8 +61,7 @@ func TestUserChanges(t *testing.T) {
 	second.click("#sign-out", "Sign out")
 	ada.see("h1", "Who are you?")
 	check.Equal(t, "what the window still has", eval[string](ada, "document.querySelector('#log').textContent + document.querySelector('#list').textContent"), "")
-	second.click("#names button", "Grace")
-	second.see("#user", "Grace")
+	second.click("#names button", "Grace", "#user", "Grace")
 	ada.see("#user", "Grace")
 	ada.see("#offline", "There is no such conversation.")
 	ada.await("document.querySelectorAll('#list li, #log > *').length === 0")
