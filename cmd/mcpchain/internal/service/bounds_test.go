@@ -77,19 +77,14 @@ func (g *gate) atWork() (now, most int) {
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
+		check.Require(t, !time.Now().After(end), "never: %s", what)
 	}
 }
 
 // allow answers the question of a run.
 func (p person) allow(id string) {
 	p.t.Helper()
-	q := p.settled(id).Asks[0]
-	if code := p.answer(id, q.ID, `"action":"allow"`); code != http.StatusNoContent {
-		p.t.Fatalf("answer run %s: got %d", id, code)
-	}
+	check.Equal(p.t, "the answer to "+id, p.answer(id, p.settled(id).Asks[0].ID, `"action":"allow"`), http.StatusNoContent)
 }
 
 // TestAnswersAreBounded answers more runs of a user than may be active. Others do not wait for them.
@@ -114,9 +109,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	for _, id := range runs {
 		ada.follow(id, "", is("answer"))
 	}
-	if _, most := g.atWork(); most != 2 {
-		t.Errorf("got %d runs of a user at once, want 2", most)
-	}
+	_, most := g.atWork()
+	check.Equal(t, "runs of a user at once", most, 2)
 }
 
 // TestIdempotencyKey sends a request again, at once and after the end of its run.
@@ -144,18 +138,14 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 	first := <-ids
 	for id := range ids {
-		if id != first {
-			t.Errorf("got %s and %s, want one run", first, id)
-		}
+		check.Equal(t, "the one run", id, first)
 	}
 	id := strings.Fields(first)[1]
 	ada.follow(id, "", is("answer"))
 	if code, again := post(ada, "one", "hi"); code != http.StatusCreated || again != id {
 		t.Errorf("after the end: got %d %s, want 201 %s", code, again, id)
 	}
-	if got := ada.state(id); len(got.Messages) != 2 {
-		t.Errorf("got %d messages, want a question and an answer", len(got.Messages))
-	}
+	check.Equal(t, "messages: a question and an answer", len(ada.state(id).Messages), 2)
 	if code, _ := post(ada, "one", "another"); code != http.StatusUnprocessableEntity {
 		t.Errorf("another input: got %d, want 422", code)
 	}
@@ -175,24 +165,18 @@ func TestStoredRuns(t *testing.T) {
 	var s *service
 	url := start(t, settings(t, "-stored", "2"), func(made *service) { s = made })
 	ada, bob := person{t, url, "demo-ada"}, person{t, url, "demo-bob"}
-	code := func(method, path, body string) int {
-		t.Helper()
-		got, _ := ada.do(method, path, body, nil)
-		return got
-	}
 	over, asking := ada.run("hi"), ada.run("Book a table for 4 at Luigi")
 	ada.follow(over, "", is("answer"))
 	ada.settled(asking)
-	check.Equal(t, "a third run", code("POST", "/runs", `{"input":"hi"}`), http.StatusTooManyRequests)
-	check.Equal(t, "forget a run that waits", code("DELETE", "/runs/"+asking+"?forget=true", ""), http.StatusConflict)
-	check.Equal(t, "forget=yes", code("DELETE", "/runs/"+asking+"?forget=yes", ""), http.StatusBadRequest)
-	check.Equal(t, "forget a run", code("DELETE", "/runs/"+over+"?forget=true", ""), http.StatusNoContent)
-	check.Equal(t, "a run that is forgotten", code("GET", "/runs/"+over, ""), http.StatusNotFound)
+	check.Equal(t, "a third run", ada.code("POST", "/runs", `{"input":"hi"}`), http.StatusTooManyRequests)
+	check.Equal(t, "forget a run that waits", ada.code("DELETE", "/runs/"+asking+"?forget=true", ""), http.StatusConflict)
+	check.Equal(t, "forget=yes", ada.code("DELETE", "/runs/"+asking+"?forget=yes", ""), http.StatusBadRequest)
+	check.Equal(t, "forget a run", ada.code("DELETE", "/runs/"+over+"?forget=true", ""), http.StatusNoContent)
+	check.Equal(t, "a run that is forgotten", ada.code("GET", "/runs/"+over, ""), http.StatusNotFound)
 	ended := bob.run("hi")
 	bob.follow(ended, "", is("answer"))
-	if n, err := record.DeleteEnded(t.Context(), s.store, record.Query{AllTenants: true}); err != nil || n != 1 {
-		t.Errorf("got %d, %v, want that bob's run is deleted", n, err)
-	}
+	n, err := record.DeleteEnded(t.Context(), s.store, record.Query{AllTenants: true})
+	check.That(t, err == nil && n == 1, "got %d, %v, want that bob's run is deleted", n, err)
 	check.Equal(t, "a run that waits", ada.state(asking).Status, run.StatusWaiting)
 }
 
@@ -228,9 +212,7 @@ func TestSlowStart(t *testing.T) {
 		p.run("hi")
 	}
 	last.Go(func() {
-		if code, _ := (person{aside{t}, url, p.token}).do("POST", "/runs", `{"input":"hi"}`, nil); code != http.StatusTooManyRequests {
-			t.Errorf("a run too many: got %d, want 429", code)
-		}
+		check.Equal(t, "a run too many", person{aside{t}, url, p.token}.code("POST", "/runs", `{"input":"hi"}`), http.StatusTooManyRequests)
 	})
 	eventually(t, "the last one waits", func() bool {
 		s.limits.mu.Lock()
@@ -253,7 +235,6 @@ func TestServersOfAFile(t *testing.T) {
 	}
 	p.allow(id)
 	all := p.follow(id, "", is("answer"))
-	if !slices.ContainsFunc(all, func(e event) bool { return strings.Contains(e.data, "the user ada.") }) {
-		t.Error("the server of the file was not told the user")
-	}
+	check.That(t, slices.ContainsFunc(all, func(e event) bool { return strings.Contains(e.data, "the user ada.") }),
+		"the server of the file was not told the user")
 }

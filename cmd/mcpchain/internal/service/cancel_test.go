@@ -22,9 +22,8 @@ func TestOperatorCancels(t *testing.T) {
 	id := p.run("Count to 1000")
 	p.follow(id, "", is("tool_start"))
 	key := p.key(id)
-	if status := operate([]string{"cancel", key.Tenant + "/" + key.ID, "-store", o.store}, nil, io.Discard); status != 0 {
-		t.Fatalf("got status %d", status)
-	}
+	status := operate([]string{"cancel", key.Tenant + "/" + key.ID, "-store", o.store}, nil, io.Discard)
+	check.Require(t, status == 0, "got status %d", status)
 	p.follow(id, "", func(e event) bool { return e.Type == "refresh" && p.state(id).Status == run.StatusCancelled })
 }
 

@@ -35,9 +35,7 @@ func TestCompose(t *testing.T) {
 	graces := map[string]time.Duration{front: hosting.Shutdown, worker: 30 * time.Second} // as agent/temporal says
 	for name, s := range file.Services {
 		if roles[name] == "" {
-			if s.Image == "" || !strings.Contains(s.Image, ":") {
-				t.Errorf("%s: got image %q, want one with a version", name, s.Image)
-			}
+			check.That(t, s.Image != "" && strings.Contains(s.Image, ":"), "%s: got image %q, want one with a version", name, s.Image)
 			continue
 		}
 		if len(s.Command) < 2 || s.Command[0] != "serve" || s.Command[1] != "-api" {
@@ -49,30 +47,24 @@ func TestCompose(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if grace, err := time.ParseDuration(s.Grace); err != nil || grace <= graces[o.role] {
-			t.Errorf("%s: got %q before a kill, %v, want more than %v", name, s.Grace, err, graces[o.role])
-		}
+		grace, err := time.ParseDuration(s.Grace)
+		check.That(t, err == nil && grace > graces[o.role], "%s: got %q before a kill, %v, want more than %v", name, s.Grace, err, graces[o.role])
 		if _, err := os.Stat("../../../../" + s.Build.Dockerfile); err != nil || s.Build.Context != "../.." {
 			t.Errorf("%s: built by %+v: %v", name, s.Build, err)
 		}
 		postgres := file.Services["postgres"].Environment
 		want := "postgres://" + postgres["POSTGRES_USER"] + "@postgres:5432/" + postgres["POSTGRES_DB"] + "?"
-		if o.role != roles[name] || o.temporal != "temporal:7233" || !strings.HasPrefix(o.store, want) {
-			t.Errorf("%s: got role %s, Temporal %s, Postgres %s, want %s, temporal:7233, %s", name, o.role, o.temporal, o.store, roles[name], want)
-		}
+		check.That(t, o.role == roles[name] && o.temporal == "temporal:7233" && strings.HasPrefix(o.store, want),
+			"%s: got role %s, Temporal %s, Postgres %s, want %s, temporal:7233, %s", name, o.role, o.temporal, o.store, roles[name], want)
 		if s.Environment["PGPASSWORD"] != postgres["POSTGRES_PASSWORD"] || strings.Contains(strings.Join(s.Command, " "), "PASSWORD") || !o.attributes {
 			t.Errorf("%s: got %q, want the password in the environment alone, and search attributes", name, s.Command)
 		}
 		for _, secret := range s.Secrets {
-			if file.Secrets[secret] == nil || o.Users != "/run/secrets/"+secret {
-				t.Errorf("%s: got users %s, want the secret %q", name, o.Users, secret)
-			}
+			check.That(t, file.Secrets[secret] != nil && o.Users == "/run/secrets/"+secret, "%s: got users %s, want the secret %q", name, o.Users, secret)
 		}
 		delete(roles, name)
 	}
-	if len(roles) > 0 {
-		t.Errorf("compose.yaml has no %v", roles)
-	}
+	check.That(t, len(roles) == 0, "compose.yaml has no %v", roles)
 }
 
 // TestBuildContext checks that a build gets nothing but code: what is beside the code may be secret.
@@ -85,9 +77,7 @@ func TestBuildContext(t *testing.T) {
 			lines = append(lines, line)
 		}
 	}
-	if len(lines) < 2 || lines[0] != "*" {
-		t.Fatalf("got %q, want all to be left out first", lines)
-	}
+	check.Require(t, len(lines) >= 2 && lines[0] == "*", "got %q, want all to be left out first", lines)
 	for _, line := range lines[1:] {
 		switch name := path.Base(line); {
 		case !strings.HasPrefix(line, "!"):

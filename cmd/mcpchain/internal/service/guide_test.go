@@ -12,15 +12,14 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/guide"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestGuide runs the commands of the guide against a service, one after the other, with the ids of the
 // run and its questions.
 func TestGuide(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/service.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	p := person{t, start(t, settings(t), nil), "demo-ada"}
 	id, ask, commands := "", "", guide.Commands(string(text))
 	for _, c := range commands[1:] { // the first one starts the service
@@ -33,9 +32,7 @@ func TestGuide(t *testing.T) {
 			continue
 		}
 		out, err := guide.Run(t.Context(), command, ".", os.Environ())
-		if err != nil {
-			t.Fatalf("%s: %v %s", c.Text, err, out)
-		}
+		check.Require(t, err == nil, "%s: %v %s", c.Text, err, out)
 		if begun := regexp.MustCompile(`^{"run":"(run_\w+)"}\n$`).FindStringSubmatch(out); begun != nil {
 			id = begun[1]
 		}
@@ -72,16 +69,12 @@ func (p person) watch(command string) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	check.Must(p.t, err)
 	var seen strings.Builder
 	for buffer := make([]byte, 4096); !strings.Contains(seen.String(), `"suspended"`); {
 		n, err := out.Read(buffer)
 		seen.Write(buffer[:n])
-		if err != nil {
-			p.t.Fatalf("%s: %v after\n%s", command, err, seen.String())
-		}
+		check.Require(p.t, err == nil, "%s: %v after\n%s", command, err, seen.String())
 	}
 	cancel()
 	_ = cmd.Wait() // it was killed

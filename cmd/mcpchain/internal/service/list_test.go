@@ -45,12 +45,9 @@ func TestListByPages(t *testing.T) {
 		}
 		for page, query := 1, ""; ; page++ {
 			list.Next, list.Runs = "", nil
-			if code, _ := p.do("GET", fmt.Sprintf("/runs?limit=%d%s", limit, query), "", &list); code != http.StatusOK {
-				t.Fatalf("%s: got %d", query, code)
-			}
-			if len(list.Runs) > limit || page > runs {
-				t.Fatalf("got %d runs on page %d, want at most %d on %d", len(list.Runs), page, limit, runs)
-			}
+			code, _ := p.do("GET", fmt.Sprintf("/runs?limit=%d%s", limit, query), "", &list)
+			check.Require(t, code == http.StatusOK, "%s: got %d", query, code)
+			check.Require(t, len(list.Runs) <= limit && page <= runs, "got %d runs on page %d, want at most %d on %d", len(list.Runs), page, limit, runs)
 			for _, r := range list.Runs {
 				got = append(got, r.Run)
 			}
@@ -59,15 +56,12 @@ func TestListByPages(t *testing.T) {
 			}
 			query = "&before=" + list.Next
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("by %d: got %q, want %q", limit, got, want)
-		}
+		check.That(t, slices.Equal(got, want), "by %d: got %q, want %q", limit, got, want)
 	}
 	for _, query := range []string{"limit=0", "limit=-1", "limit=1001", "limit=x", "before=x", "before=1", "before=x.r01"} {
 		var refused struct{ Error string }
-		if code, _ := p.do("GET", "/runs?"+query, "", &refused); code != http.StatusBadRequest || refused.Error == "" {
-			t.Errorf("%s: got %d %q, want 400 with a reason", query, code, refused.Error)
-		}
+		code, _ := p.do("GET", "/runs?"+query, "", &refused)
+		check.That(t, code == http.StatusBadRequest && refused.Error != "", "%s: got %d %q, want 400 with a reason", query, code, refused.Error)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // script is a model that calls whoami, or book, and then says what the tools said.
@@ -70,9 +71,8 @@ type load struct {
 func (l *load) note(ctx context.Context, in struct {
 	Text string `json:"text"`
 }) (string, error) {
-	if _, twice := l.notes.LoadOrStore(in.Text, hosting.User(ctx)); twice {
-		l.t.Errorf("%q was noted twice", in.Text)
-	}
+	_, twice := l.notes.LoadOrStore(in.Text, hosting.User(ctx))
+	check.That(l.t, !twice, "%q was noted twice", in.Text)
 	return hosting.User(ctx) + " noted " + in.Text, nil
 }
 
@@ -194,14 +194,10 @@ func TestLoad(t *testing.T) {
 	if got := len(l.took); got != 80 || l.lost.Load()+l.crossing.Load() > 0 {
 		t.Errorf("got %d runs, %d lost and %d crossed over, want 80 and none", got, l.lost.Load(), l.crossing.Load())
 	}
-	if l.bytes > memory || l.bytes < memory/2 {
-		t.Errorf("got %d bytes of events in memory, want %d at most, and all of that is used", l.bytes, memory)
-	}
-	if most := memory + people*(32<<10); l.held > most || l.readers > 3*people {
-		t.Errorf("got %d bytes held by %d readers, want %d by %d at most", l.held, l.readers, most, 3*people)
-	}
-	if grown := int64(l.peak) - int64(l.before); grown > 128<<20 {
-		t.Errorf("the heap has grown by %d MiB", grown>>20)
-	}
+	check.That(t, l.bytes <= memory && l.bytes >= memory/2, "got %d bytes of events in memory, want %d at most, and all of that is used", l.bytes, memory)
+	most := memory + people*(32<<10)
+	check.That(t, l.held <= most && l.readers <= 3*people, "got %d bytes held by %d readers, want %d by %d at most", l.held, l.readers, most, 3*people)
+	grown := int64(l.peak) - int64(l.before)
+	check.That(t, grown <= 128<<20, "the heap has grown by %d MiB", grown>>20)
 	eventually(t, "nothing is left of the load", func() bool { return left(l.service) == 0 })
 }

@@ -45,24 +45,20 @@ func TestUnusableServers(t *testing.T) {
 			if err == nil {
 				s.close()
 			}
-			if (err == nil) != tt.starts {
-				t.Fatalf("got %v, want a start: %v", err, tt.starts)
-			}
+			check.Require(t, (err == nil) == tt.starts, "got %v, want a start: %v", err, tt.starts)
 			for i, server := range []string{"refused", "gone", "typo"} {
 				check.Contains(t, "the log", log.String(), `level=WARN msg="left out a server" server=`+server)
 				if !strings.Contains(log.String(), reasons[i]) || err != nil && !strings.Contains(err.Error(), reasons[i]) {
 					t.Errorf("got the log %s and %v\nwant them with %s", log.String(), err, reasons[i])
 				}
 			}
-			if want := `msg="a server can be used" server=fine tools=7`; tt.starts && !strings.Contains(log.String(), want) {
-				t.Errorf("got the log %s\nwant it with %s", log.String(), want)
+			for _, want := range []string{`msg="a server can be used" server=fine tools=7`, `a tool that the server does not have" server=fine tool=whoamI`} {
+				if tt.starts {
+					check.Contains(t, "the log", log.String(), want)
+				}
 			}
-			if want := "a tool that the server does not have\" server=fine tool=whoamI"; tt.starts && !strings.Contains(log.String(), want) {
-				t.Errorf("got the log %s\nwant it with %s", log.String(), want)
-			}
-			if strings.Contains(log.String(), "server=off") || strings.Contains(log.String(), `cannot be used" server=fine`) {
-				t.Errorf("got the log %s\nwant nothing of other servers", log.String())
-			}
+			check.That(t, !strings.Contains(log.String(), "server=off") && !strings.Contains(log.String(), `cannot be used" server=fine`),
+				"got the log %s\nwant nothing of other servers", log.String())
 		})
 	}
 }
@@ -80,9 +76,7 @@ func TestSecureProxy(t *testing.T) {
 		r.Header.Set("X-Forwarded-Proto", tt.proto)
 		w := httptest.NewRecorder()
 		s.routes().ServeHTTP(w, r)
-		if got := w.Header().Get("Strict-Transport-Security"); got != tt.want {
-			t.Errorf("%s by %s: got %q, want %q", tt.proto, tt.from, got, tt.want)
-		}
+		check.Equal(t, tt, w.Header().Get("Strict-Transport-Security"), tt.want)
 	}
 }
 
@@ -102,9 +96,7 @@ func TestStoreAway(t *testing.T) {
 		{"GET", "/healthz", ""}, {"POST", "/runs", `{"input":"x"}`}, {"GET", "/runs", ""}, {"GET", "/runs/x/events", ""},
 		{"POST", "/runs/x/answers", `[{"ask":"x","action":"allow"}]`},
 	} {
-		if got := get(request[0], request[1], request[2]); got != http.StatusServiceUnavailable {
-			t.Errorf("%s %s: got %d, want %d", request[0], request[1], got, http.StatusServiceUnavailable)
-		}
+		check.Equal(t, request, get(request[0], request[1], request[2]), http.StatusServiceUnavailable)
 	}
 }
 
@@ -148,9 +140,7 @@ func TestModelAway(t *testing.T) {
 			if got.Status != tt.want || !strings.Contains(got.Error, tt.says) || tt.says == "" && got.Error != "" || asked.Load() != tt.asked {
 				t.Errorf("got %s %q after %d requests, want %s %q after %d", got.Status, got.Error, asked.Load(), tt.want, tt.says, tt.asked)
 			}
-			if strings.Contains(got.Error, "secret") {
-				t.Errorf("%s shows the key", got.Error)
-			}
+			check.That(t, !strings.Contains(got.Error, "secret"), "%s shows the key", got.Error)
 		})
 	}
 }
@@ -164,9 +154,8 @@ func TestWrongBody(t *testing.T) {
 		{"/runs", `[]`, "the body is a JSON array: want an object, as in {…}"},
 	} {
 		var got struct{ Error string }
-		if code, _ := p.do("POST", tt.path, tt.body, &got); code != http.StatusBadRequest || got.Error != tt.want {
-			t.Errorf("%s: got %d %s, want %s", tt.body, code, got.Error, tt.want)
-		}
+		code, _ := p.do("POST", tt.path, tt.body, &got)
+		check.That(t, code == http.StatusBadRequest && got.Error == tt.want, "%s: got %d %s, want %s", tt.body, code, got.Error, tt.want)
 	}
 }
 
@@ -226,16 +215,12 @@ func TestHangup(t *testing.T) {
 	await("the service listens")
 	await("the service drives runs")
 	for _, name := range []string{o.store, o.store + "-wal", o.store + "-shm"} {
-		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: got %v, %v, want 0600", name, info.Mode(), err)
-		}
+		info, err := os.Stat(name)
+		check.That(t, err == nil && info.Mode().Perm() == 0o600, "%s: got %v, %v, want 0600", name, info.Mode(), err)
 	}
 	knows := func(token string, want int) {
 		t.Helper()
-		p := person{t, url, token}
-		if code, _ := p.do("GET", "/runs", "", nil); code != want {
-			t.Errorf("%s: got %d, want %d", token, code, want)
-		}
+		check.Equal(t, token, person{t, url, token}.code("GET", "/runs", ""), want)
 	}
 	hangup := func(text, want string) {
 		t.Helper()
@@ -271,17 +256,12 @@ func TestServersOfHealth(t *testing.T) {
 	p := person{t, start(t, settings(t, "-config", file, "-rate", "600000"), nil), "demo-ada"}
 	state := func() string {
 		var body struct{ Servers []serverState }
-		if code, _ := p.do("GET", "/healthz?detail", "", &body); code != http.StatusOK {
-			t.Fatalf("got status %d", code)
-		}
+		code, _ := p.do("GET", "/healthz?detail", "", &body)
+		check.Require(t, code == http.StatusOK, "got status %d", code)
 		return fmt.Sprint(body.Servers)
 	}
-	if got, want := state(), "[{fine ready 7} {late down 0}]"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if code, _ := (person{t, p.url, "nobody"}).do("GET", "/healthz?detail", "", nil); code != http.StatusUnauthorized {
-		t.Errorf("without a token: got %d, want %d", code, http.StatusUnauthorized)
-	}
+	check.Equal(t, "", state(), "[{fine ready 7} {late down 0}]")
+	check.Equal(t, "without a token", person{t, p.url, "nobody"}.code("GET", "/healthz?detail", ""), http.StatusUnauthorized)
 	listener, err := net.Listen("tcp", address)
 	check.Must(t, err)
 	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return tryout.NewServer() }, &sdk.StreamableHTTPOptions{Stateless: true})}
@@ -299,7 +279,6 @@ func TestServersOfHealth(t *testing.T) {
 func TestMissingUsers(t *testing.T) {
 	o := settings(t, "-users", filepath.Join(t.TempDir(), "users"))
 	_, err := assemble(t.Context(), o, slog.New(slog.DiscardHandler))
-	if status := cli.Status(err, io.Discard); status != cli.StatusUsage || !strings.Contains(fmt.Sprint(err), "-users: open ") {
-		t.Errorf("got status %d, %v", status, err)
-	}
+	status := cli.Status(err, io.Discard)
+	check.That(t, status == cli.StatusUsage && strings.Contains(fmt.Sprint(err), "-users: open "), "got status %d, %v", status, err)
 }

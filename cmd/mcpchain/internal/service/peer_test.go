@@ -79,9 +79,8 @@ func startLogging(t testing.TB, o *options, log *slog.Logger, changes ...func(*s
 	go func() { done <- s.serve(ctx, listener, o.connections) }()
 	t.Cleanup(func() {
 		stop()
-		if err := <-done; err != nil {
-			t.Errorf("the service ended with %v", err)
-		}
+		err := <-done
+		check.That(t, err == nil, "the service ended with %v", err)
 	})
 	return "http://" + listener.Addr().String()
 }
@@ -118,17 +117,21 @@ func (p person) do(method, path, body string, out any, headers ...string) (code 
 	if err == nil && out != nil {
 		err = json.Unmarshal(data, out)
 	}
-	if err != nil {
-		p.t.Fatalf("%s %s: %s %q: %v", method, path, resp.Status, data, err)
-	}
+	check.Require(p.t, err == nil, "%s %s: %s %q: %v", method, path, resp.Status, data, err)
 	return resp.StatusCode, resp.Header
+}
+
+// code is the status of the response to a request.
+func (p person) code(method, path, body string) int {
+	p.t.Helper()
+	code, _ := p.do(method, path, body, nil)
+	return code
 }
 
 // answer answers a question of a run with what follows "ask" in the JSON.
 func (p person) answer(id, ask, answer string) (code int) {
 	p.t.Helper()
-	code, _ = p.do("POST", "/runs/"+id+"/answers", fmt.Sprintf(`[{"ask":%q,%s}]`, ask, answer), nil)
-	return code
+	return p.code("POST", "/runs/"+id+"/answers", fmt.Sprintf(`[{"ask":%q,%s}]`, ask, answer))
 }
 
 // aside is a test for goroutines other than its own: Fatal ends the goroutine.
@@ -150,18 +153,16 @@ func (a aside) Fatalf(format string, values ...any) {
 func (p person) run(input string) (id string) {
 	p.t.Helper()
 	var begun struct{ Run, Error string }
-	if code, _ := p.do("POST", "/runs", fmt.Sprintf(`{"input":%q}`, input), &begun); code != http.StatusCreated {
-		p.t.Fatalf("begin a run: got %d %s", code, begun.Error)
-	}
+	code, _ := p.do("POST", "/runs", fmt.Sprintf(`{"input":%q}`, input), &begun)
+	check.Require(p.t, code == http.StatusCreated, "begin a run: got %d %s", code, begun.Error)
 	return begun.Run
 }
 
 // state is the state of a run.
 func (p person) state(id string) (v view) {
 	p.t.Helper()
-	if code, _ := p.do("GET", "/runs/"+id, "", &v); code != http.StatusOK {
-		p.t.Fatalf("show run %s: got %d", id, code)
-	}
+	code, _ := p.do("GET", "/runs/"+id, "", &v)
+	check.Require(p.t, code == http.StatusOK, "show run %s: got %d", id, code)
 	return v
 }
 
@@ -181,9 +182,7 @@ func (p person) follow(id, last string, until func(event) bool) (all []event) {
 	defer resp.Body.Close()
 	for stream := sse.NewReader(resp.Body, 1<<20); ; {
 		next, err := stream.Next()
-		if err != nil {
-			p.t.Fatalf("the stream of run %s ended after %v: %s %v", id, all, resp.Status, err)
-		}
+		check.Require(p.t, err == nil, "the stream of run %s ended after %v: %s %v", id, all, resp.Status, err)
 		if next.Data == nil {
 			continue
 		}

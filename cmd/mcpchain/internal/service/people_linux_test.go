@@ -115,9 +115,8 @@ func TestPeopleAtOneServer(t *testing.T) {
 		group.Go(func() { p.answers(i%2, o.id, o.form, fmt.Sprint("Ada ", i)) })
 	}
 	group.Wait()
-	if n := testenv.KillChildren(t, p.script); n == 0 {
-		t.Fatal("the server has no process")
-	}
+	n := testenv.KillChildren(t, p.script)
+	check.Require(t, n != 0, "the server has no process")
 	p.logged("a server is lost, and is reached again")
 	p.logged("a server is there again")
 	id, form, _ := p.asks(0)
@@ -155,7 +154,6 @@ func TestManyPeopleAtOneServer(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if most > processes || waited == 0 {
-		t.Errorf("got %d forms at a time and %d who were told that they wait, want %d at most and some", most, waited, processes)
-	}
+	check.That(t, most <= processes && waited != 0,
+		"got %d forms at a time and %d who were told that they wait, want %d at most and some", most, waited, processes)
 }

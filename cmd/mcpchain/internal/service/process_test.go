@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +19,9 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -129,26 +132,22 @@ func TestRestart(t *testing.T) {
 			q := p.settled(asking).Asks[0]
 			counting, before := p.counting()
 			stream := p.drained(counting)
-			if err := first.end(t, sig); (err == nil) != (sig == syscall.SIGTERM) {
-				t.Errorf("the process ended with %v", err)
-			}
+			err := first.end(t, sig)
+			check.That(t, (err == nil) == (sig == syscall.SIGTERM), "the process ended with %v", err)
 			if err := <-stream; (err == nil) != (sig == syscall.SIGTERM) {
 				t.Errorf("the stream ended with %v", err)
 			}
 			_, p.url = launch(t, file, lease)
-			if got := p.state(asking); got.Status != run.StatusWaiting || got.Asks[0].ID != q.ID {
-				t.Errorf("got %s with %v, want the question as it was", got.Status, got.Asks)
-			}
+			got := p.state(asking)
+			check.That(t, got.Status == run.StatusWaiting && got.Asks[0].ID == q.ID, "got %s with %v, want the question as it was", got.Status, got.Asks)
 			p.answer(asking, q.ID, `"action":"deny","reason":"too late"`)
 			p.follow(asking, "", is("answer"))
-			if got := p.state(asking); got.Status != run.StatusFinished {
-				t.Errorf("got %s, want a run that continues after the answer", got.Status)
-			}
+			got = p.state(asking)
+			check.That(t, got.Status == run.StatusFinished, "got %s, want a run that continues after the answer", got.Status)
 			last := strings.Fields(ids(before))
 			after := p.follow(counting, last[len(last)-1], is("answer"))
-			if got := p.state(counting); got.Status != run.StatusFinished {
-				t.Errorf("got %s, want a run that continues", got.Status)
-			}
+			got = p.state(counting)
+			check.That(t, got.Status == run.StatusFinished, "got %s, want a run that continues", got.Status)
 			all := ids(p.follow(counting, "", is("answer")))
 			check.Equal(t, "events of the stream", ids(before)+" "+ids(after), all)
 		})
@@ -204,4 +203,45 @@ func TestBusyPort(t *testing.T) {
 	defer busy.Close()
 	o := &options{Hosting: cli.Hosting{Listen: busy.Addr().String()}, role: both} // without a store, so that assemble would fail
 	check.Text(t, o.run(t.Context(), slog.New(slog.DiscardHandler)), "; -listen names another address", "")
+}
+
+// TestGrace stops a process with a call under way, which ends within the grace or is cut. The log
+// says what becomes of runs.
+func TestGrace(t *testing.T) {
+	for name, tt := range map[string]struct {
+		grace    string
+		outcomes int
+	}{"long enough": {"1m", 1}, "too short": {"1ms", 0}} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "runs.db")
+			process, url := launch(t, file, time.Hour, "-grace", tt.grace)
+			p := person{t, url, "demo-ada"}
+			stopped, _ := p.counting()
+			check.Equal(t, "a stop", p.code("DELETE", "/runs/"+stopped, ""), http.StatusAccepted)
+			p.settled(p.run("Book a table for 4 at Luigi"))
+			id, _ := p.counting()
+			check.NoError(t, process.end(t, syscall.SIGTERM))
+			log := process.log.String()
+			for _, want := range []string{
+				`level=WARN msg="the model is a demo`, `msg="a server can be used" server=demo`, `msg="the service drives runs" due=0 waiting=0`,
+				`msg="the service stops, and its runs continue later" runs=1 "calls under way"=1`,
+			} {
+				check.Contains(t, "the log", log, want)
+			}
+			cut := strings.Contains(log, `level=WARN msg="calls under way are interrupted, and in doubt" run=`)
+			check.Equal(t, "a warning of calls that are cut", cut, tt.outcomes == 0)
+			db, err := database.Open(t.Context(), file)
+			check.Must(t, err)
+			defer db.Close()
+			kept, err := db.Runs.Load(t.Context(), p.key(id))
+			check.Must(t, err)
+			outcomes := 0
+			for _, r := range kept.Records {
+				if _, ok := ledger.ChangeOf(r).(*ledger.Outcome); ok {
+					outcomes++
+				}
+			}
+			check.Equal(t, "results of the call", outcomes, tt.outcomes)
+		})
+	}
 }

@@ -75,12 +75,8 @@ func TestFrontOfTemporal(t *testing.T) {
 			ada, bob := person{t, url, "demo-ada"}, person{t, url, "demo-bob"}
 			id := ada.run("Book a table for 4 at Luigi")
 			check.Equal(t, "a run that is kept, whatever Temporal says", ada.state(id).Status, run.StatusRunning)
-			if got, want := c.workflows(), []string{"ada/" + id}; !slices.Equal(got, want) {
-				t.Errorf("got workflows %q, want %q", got, want)
-			}
-			if _, err := s.agent.Advance(context.Background(), run.Key{Tenant: "ada", ID: id}, nil); err != nil { // as a worker does
-				t.Fatal(err)
-			}
+			check.Same(t, "workflows", c.workflows(), []string{"ada/" + id})
+			check.Must(t, check.Err(s.agent.Advance(context.Background(), run.Key{Tenant: "ada", ID: id}, nil))) // as a worker does
 			q := ada.settled(id).Asks[0]
 			c.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(nil, gone)
 			check.Equal(t, "another user's answer", bob.answer(id, q.ID, `"action":"deny"`), http.StatusNotFound)
@@ -90,9 +86,7 @@ func TestFrontOfTemporal(t *testing.T) {
 			}
 			c.On("CancelWorkflow", mock.Anything, "ada/"+id, "").Return(err)
 			want = map[error]int{nil: http.StatusAccepted, away: http.StatusServiceUnavailable}[err]
-			if code, _ := ada.do("DELETE", "/runs/"+id, "", nil); code != want {
-				t.Errorf("a stop: got %d, want %d", code, want)
-			}
+			check.Equal(t, "a stop", ada.code("DELETE", "/runs/"+id, ""), want)
 		})
 	}
 }
@@ -136,13 +130,11 @@ func TestResume(t *testing.T) {
 			c := newOrders(t, test.err)
 			atTemporal(t, c)(s)
 			s.engine.(*remote).resume(t.Context(), time.Now().Add(-time.Hour))
-			if got := c.workflows(); len(got) != 0 {
-				t.Errorf("got %q, want that runs of this hour are left alone", got)
-			}
+			got := c.workflows()
+			check.That(t, len(got) == 0, "got %q, want that runs of this hour are left alone", got)
 			s.engine.(*remote).resume(t.Context(), time.Now().Add(time.Hour))
-			if got := c.workflows(); len(got) != test.want || got[0] != "ada/one" {
-				t.Errorf("got %q, want %d of one and two", got, test.want)
-			}
+			got = c.workflows()
+			check.That(t, len(got) == test.want && got[0] == "ada/one", "got %q, want %d of one and two", got, test.want)
 		})
 	}
 }

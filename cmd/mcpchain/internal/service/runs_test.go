@@ -76,21 +76,17 @@ func TestOperations(t *testing.T) {
 			}
 		}
 		var out bytes.Buffer
-		if status := operate(args, &in, &out); status != 0 || !strings.Contains(out.String(), says[name]) {
-			t.Fatalf("%s: got status %d and %s", line, status, &out)
-		}
+		status := operate(args, &in, &out)
+		check.Require(t, status == 0 && strings.Contains(out.String(), says[name]), "%s: got status %d and %s", line, status, &out)
 		if name == "export" {
 			check.Must(t, os.WriteFile(filepath.Join(dir, file[1]), out.Bytes(), 0o600))
 		}
 		done[name] = true
 	}
-	if len(done) != len(says) {
-		t.Errorf("the guide has the commands %v, want %d", done, len(says))
-	}
+	check.That(t, len(done) == len(says), "the guide has the commands %v, want %d", done, len(says))
 	for id, want := range map[string]run.Status{"one": run.StatusCancelled, "parked": run.StatusRunning} {
-		if log, err := store.Load(t.Context(), run.Key{Tenant: "ada", ID: id}); err != nil || log.Head.Status != want {
-			t.Errorf("%s: got %+v, %v, want %s", id, log, err, want)
-		}
+		log, err := store.Load(t.Context(), run.Key{Tenant: "ada", ID: id})
+		check.That(t, err == nil && log.Head.Status == want, "%s: got %+v, %v, want %s", id, log, err, want)
 	}
 }
 
@@ -105,9 +101,8 @@ func TestWordsOfRuns(t *testing.T) {
 		"list -older -5h":  "-older is below 0",
 		"list -limit -1":   "-limit is below 0",
 	} {
-		if _, err := parseRuns(strings.Fields(line), io.Discard); err == nil || !strings.HasPrefix(err.Error(), want+"; ") {
-			t.Errorf("%q: got %v, want %s", line, err, want)
-		}
+		_, err := parseRuns(strings.Fields(line), io.Discard)
+		check.That(t, err != nil && strings.HasPrefix(err.Error(), want+"; "), "%q: got %v, want %s", line, err, want)
 	}
 }
 
@@ -127,13 +122,10 @@ func TestRunsCommandLine(t *testing.T) {
 		"list -older -5h -store FILE": 2, "show a/b -status done -store FILE": 2, "cancel a/b -older 1h -store FILE": 2, "import -user a -store FILE": 2,
 	} {
 		var out bytes.Buffer
-		if got := operate(strings.Fields(strings.NewReplacer("FILE", file, "MISSING", missing).Replace(line)), new(bytes.Buffer), &out); got != want {
-			t.Errorf("%q: got status %d, want %d: %s", line, got, want, &out)
-		}
+		got := operate(strings.Fields(strings.NewReplacer("FILE", file, "MISSING", missing).Replace(line)), new(bytes.Buffer), &out)
+		check.That(t, got == want, "%q: got status %d, want %d: %s", line, got, want, &out)
 	}
-	if _, err := os.Stat(missing); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a store that was not there: got %v, want none made", err)
-	}
+	check.Is(t, check.Err(os.Stat(missing)), os.ErrNotExist, "a store that was not there")
 	keepRun(t, db.Runs, "bad")
 	keepRun(t, db.Runs, "good")
 	check.Must(t, check.Err(db.Exec(`UPDATE mcpchain_runs SET head = X'7b' WHERE id = 'bad'`)))
@@ -189,9 +181,8 @@ func TestRunsNeedStore(t *testing.T) {
 	made, err := filepath.Glob("*/*")
 	check.Must(t, err)
 	check.Equal(t, "files in folders", len(made), 0)
-	if raw, err := os.ReadFile("other.db"); err != nil || bytes.Contains(raw, []byte("mcpchain")) {
-		t.Errorf("got tables of runs in another database, %v", err)
-	}
+	raw, err := os.ReadFile("other.db")
+	check.That(t, err == nil && !bytes.Contains(raw, []byte("mcpchain")), "got tables of runs in another database, %v", err)
 }
 
 // breaks is a store whose list fails after its runs.
@@ -214,9 +205,8 @@ func TestBrokenList(t *testing.T) {
 	keepRun(t, store, "one")
 	var out bytes.Buffer
 	o := &operator{store: breaks{store}, query: record.Query{AllTenants: true}, out: &out}
-	if err := o.list(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(out.String(), "ada/one ") {
-		t.Errorf("got %v and %s, want the run and the error", err, &out)
-	}
+	err := o.list(t.Context())
+	check.That(t, errors.Is(err, io.ErrUnexpectedEOF) && strings.Contains(out.String(), "ada/one "), "got %v and %s, want the run and the error", err, &out)
 }
 
 // A request is known again after its run has lost its first messages, by a compaction and a pruning.
@@ -229,12 +219,10 @@ func TestIdempotencyKeyAfterPrune(t *testing.T) {
 	begun.Add(snapshot, &ledger.Ended{Status: run.StatusFinished})
 	lease := ledgertest.Keep(t, s.store, begun)
 	check.Must(t, s.store.Release(t.Context(), lease))
-	if n, err := record.Prune(t.Context(), s.store, record.Query{AllTenants: true}); n != 1 || err != nil {
-		t.Fatalf("got %d pruned, %v", n, err)
-	}
+	n, err := record.Prune(t.Context(), s.store, record.Query{AllTenants: true})
+	check.Require(t, n == 1 && err == nil, "got %d pruned, %v", n, err)
 	key := run.Key{Tenant: "ada", ID: "key_1"}
 	check.NoError(t, s.checkInput(t.Context(), key, "hi"), "the same input")
-	if refused, ok := errors.AsType[hosting.Refusal](s.checkInput(t.Context(), key, "another")); !ok || refused.Status != http.StatusUnprocessableEntity {
-		t.Errorf("another input: got %v", refused)
-	}
+	refused, ok := errors.AsType[hosting.Refusal](s.checkInput(t.Context(), key, "another"))
+	check.That(t, ok && refused.Status == http.StatusUnprocessableEntity, "another input: got %v", refused)
 }

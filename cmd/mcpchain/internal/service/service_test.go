@@ -17,14 +17,11 @@ func TestTwoUsers(t *testing.T) {
 	ada, bob := person{t, url, "demo-ada"}, person{t, url, "demo-bob"}
 	runs := map[person]string{ada: ada.run("call whoami"), bob: bob.run("call whoami")}
 	for p, want := range map[person]string{ada: "the user ada.", bob: "the user bob."} {
-		if got := p.settled(runs[p]); got.Status != run.StatusFinished || !strings.Contains(got.Answer, want) {
-			t.Errorf("got %s %q, want %q of the server", got.Status, got.Answer, want)
-		}
+		got := p.settled(runs[p])
+		check.That(t, got.Status == run.StatusFinished && strings.Contains(got.Answer, want), "got %s %q, want %q of the server", got.Status, got.Answer, want)
 		var list struct{ Runs []struct{ Run string } }
 		p.do("GET", "/runs", "", &list)
-		if len(list.Runs) != 1 || list.Runs[0].Run != runs[p] {
-			t.Errorf("got runs %v, want the user's own, %s", list.Runs, runs[p])
-		}
+		check.That(t, len(list.Runs) == 1 && list.Runs[0].Run == runs[p], "got runs %v, want the user's own, %s", list.Runs, runs[p])
 	}
 	asking := ada.run("Book a table for 4 at Luigi")
 	q := ada.settled(asking).Asks[0]
@@ -32,18 +29,14 @@ func TestTwoUsers(t *testing.T) {
 		{"GET", "", ""}, {"GET", "/events", ""}, {"DELETE", "", ""},
 		{"POST", "/answers", fmt.Sprintf(`[{"ask":%q,"action":"allow"}]`, q.ID)},
 	} {
-		var refused struct{ Error string }
-		if code, _ := bob.do(test.method, "/runs/"+asking+test.path, test.body, &refused); code != http.StatusNotFound {
-			t.Errorf("%s %s of another user: got %d, want 404", test.method, test.path, code)
-		}
+		check.Equal(t, test, bob.code(test.method, "/runs/"+asking+test.path, test.body), http.StatusNotFound)
 	}
 	if got := ada.state(asking); got.Status != run.StatusWaiting || len(got.Asks) != 1 {
 		t.Errorf("got %s with %d questions, want a run that waits as before", got.Status, len(got.Asks))
 	}
 	for _, token := range []string{"", "demo", "demo-ada2"} {
-		if code, head := (person{t, url, token}).do("GET", "/runs", "", nil); code != http.StatusUnauthorized || head.Get("WWW-Authenticate") != "Bearer" {
-			t.Errorf("token %q: got %d, want 401", token, code)
-		}
+		code, head := (person{t, url, token}).do("GET", "/runs", "", nil)
+		check.That(t, code == http.StatusUnauthorized && head.Get("WWW-Authenticate") == "Bearer", "token %q: got %d, want 401", token, code)
 	}
 }
 
@@ -53,14 +46,10 @@ func TestQuestions(t *testing.T) {
 	send := func(want int, format string, args ...any) {
 		t.Helper()
 		body := fmt.Sprintf(format, args...)
-		if code, _ := p.do("POST", "/runs/"+id+"/answers", body, nil); code != want {
-			t.Errorf("answer %s: got %d, want %d", body, code, want)
-		}
+		check.Equal(t, "answer "+body, p.code("POST", "/runs/"+id+"/answers", body), want)
 	}
 	approval := p.settled(id).Asks[0]
-	if approval.Kind != run.QuestionApproval || approval.Server != "demo" {
-		t.Fatalf("got %+v, want an approval", approval)
-	}
+	check.Require(t, approval.Kind == run.QuestionApproval && approval.Server == "demo", "got %+v, want an approval", approval)
 	send(409, `[{"ask":"forged","action":"allow"}]`)
 	send(422, `[{"ask":%q,"action":"accept"}]`, approval.ID)
 	send(400, `[{"ask":%q,"action":"allow","by":"bob"}]`, approval.ID)
@@ -100,9 +89,7 @@ func TestStreamResumes(t *testing.T) {
 		check.Equal(t, e.id, got, want)
 	}
 	for _, last := range []string{"x", "1.2.3", "999"} {
-		if code, _ := p.do("GET", "/runs/"+id+"/events?after="+last, "", nil); code != http.StatusBadRequest {
-			t.Errorf("after %q: got %d, want 400", last, code)
-		}
+		check.Equal(t, "after "+last, p.code("GET", "/runs/"+id+"/events?after="+last, ""), http.StatusBadRequest)
 	}
 }
 
@@ -115,17 +102,11 @@ func TestStop(t *testing.T) {
 		p := person{aside{t}, p.url, p.token}
 		p.follow(id, "", func(e event) bool { return e.Type == "refresh" && p.state(id).Status == run.StatusCancelled })
 	})
-	if code, _ := p.do("DELETE", "/runs/"+id, "", nil); code != http.StatusAccepted {
-		t.Errorf("got %d, want 202", code)
-	}
+	check.Equal(t, "a stop", p.code("DELETE", "/runs/"+id, ""), http.StatusAccepted)
 	over.Wait()
 	for range 2 {
-		if got := p.state(id); got.Status != run.StatusCancelled {
-			t.Errorf("got %s, want a cancelled run", got.Status)
-		}
-		if code, _ := p.do("DELETE", "/runs/"+id, "", nil); code != http.StatusAccepted {
-			t.Errorf("a run that is over: got %d, want 202", code)
-		}
+		check.Equal(t, "", p.state(id).Status, run.StatusCancelled)
+		check.Equal(t, "a run that is over", p.code("DELETE", "/runs/"+id, ""), http.StatusAccepted)
 	}
 	waiting := p.run("Book a table for 4 at Luigi")
 	p.settled(waiting)
@@ -137,11 +118,6 @@ func TestLimits(t *testing.T) {
 	var s *service
 	url := start(t, settings(t, "-running", "2", "-open", "1", "-streams", "1", "-rate", "6000"), func(made *service) { s = made })
 	p := person{t, url, "demo-ada"}
-	code := func(method, path, body string) int {
-		t.Helper()
-		got, _ := p.do(method, path, body, nil)
-		return got
-	}
 	for body, want := range map[string]int{
 		`{"input":"` + strings.Repeat("x", maxInput) + `"}`: 413,
 		`{"input":"x"}` + strings.Repeat(" ", maxInput):     413,
@@ -150,17 +126,14 @@ func TestLimits(t *testing.T) {
 		`{"input":"hi"} {}`:                                 400,
 		`x`:                                                 400,
 	} {
-		if got := code("POST", "/runs", body); got != want {
-			t.Errorf("%.40s: got %d, want %d", body, got, want)
-		}
+		check.Equal(t, body[:min(len(body), 40)], p.code("POST", "/runs", body), want)
 	}
 	first, second := p.run("Count to 1000"), p.run("Count to 1000")
-	check.Equal(t, "a third run at once", code("POST", "/runs", `{"input":"hi"}`), 429)
-	if id := (person{t, url, "demo-bob"}).run("hi"); id == "" {
-		t.Error("another user has to wait")
-	}
+	check.Equal(t, "a third run at once", p.code("POST", "/runs", `{"input":"hi"}`), 429)
+	id := (person{t, url, "demo-bob"}).run("hi")
+	check.That(t, id != "", "another user has to wait")
 	p.follow(first, "", func(event) bool {
-		check.Equal(t, "a second stream", code("GET", "/runs/"+second+"/events", ""), 429)
+		check.Equal(t, "a second stream", p.code("GET", "/runs/"+second+"/events", ""), 429)
 		return true
 	})
 	p.do("DELETE", "/runs/"+first, "", nil)
@@ -173,22 +146,18 @@ func TestLimits(t *testing.T) {
 		return ada == nil || ada.streams == 0
 	})
 	p.settled(asking)
-	check.Equal(t, "a run beside one that waits", code("POST", "/runs", `{"input":"hi"}`), 429)
+	check.Equal(t, "a run beside one that waits", p.code("POST", "/runs", `{"input":"hi"}`), 429)
 }
 
 func TestRate(t *testing.T) {
 	url := start(t, settings(t, "-rate", "6"), nil)
 	p := person{t, url, "demo-ada"}
-	if code, _ := p.do("GET", "/runs", "", nil); code != http.StatusOK {
-		t.Errorf("got %d, want 200", code)
-	}
+	check.Equal(t, "", p.code("GET", "/runs", ""), http.StatusOK)
 	code, head := p.do("GET", "/runs", "", nil)
 	if wait, err := strconv.Atoi(head.Get("Retry-After")); code != http.StatusTooManyRequests || err != nil || wait < 1 || wait > 10 {
 		t.Errorf("got %d after %q s, want 429 after at most 10", code, head.Get("Retry-After"))
 	}
-	if code, _ := (person{t, url, "demo-bob"}).do("GET", "/runs", "", nil); code != http.StatusOK {
-		t.Errorf("another user: got %d, want 200", code)
-	}
+	check.Equal(t, "another user", person{t, url, "demo-bob"}.code("GET", "/runs", ""), http.StatusOK)
 }
 
 func TestUsersAreForgotten(t *testing.T) {
@@ -197,7 +166,6 @@ func TestUsersAreForgotten(t *testing.T) {
 		_, leave := l.enter(fmt.Sprint(i))
 		leave()
 	}
-	if n := len(l.tenants); n > 0 {
-		t.Errorf("got %d users in memory, want none without a request under way", n)
-	}
+	n := len(l.tenants)
+	check.That(t, n == 0, "got %d users in memory, want none without a request under way", n)
 }

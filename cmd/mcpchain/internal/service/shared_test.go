@@ -58,9 +58,8 @@ func twoServices(t *testing.T, share func(*options)) {
 		other := people[1-worksOn(services, p.key(id))]
 		eventually(t, fmt.Sprintf("run %d is stopped at another service", i), func() bool { // 503: try again
 			code, _ := other.do("DELETE", "/runs/"+id, "", nil)
-			if code != http.StatusAccepted && code != http.StatusServiceUnavailable {
-				t.Fatalf("run %d: stopped at another service: got %d, want 202", i, code)
-			}
+			check.Require(t, code == http.StatusAccepted || code == http.StatusServiceUnavailable,
+				"run %d: stopped at another service: got %d, want 202", i, code)
 			return code == http.StatusAccepted
 		})
 		for _, reader := range people {
@@ -75,9 +74,8 @@ func twoServices(t *testing.T, share func(*options)) {
 		if e.id == "" {
 			continue
 		}
-		if got, want := ids(people[1].follow(id, e.id, is("answer"))), ids(all[i+1:]); got != want {
-			t.Errorf("after %s at the other service: got %q, want %q", e.id, got, want)
-		}
+		got, want := ids(people[1].follow(id, e.id, is("answer"))), ids(all[i+1:])
+		check.That(t, got == want, "after %s at the other service: got %q, want %q", e.id, got, want)
 	}
 	if got := people[0].state(id); got.Status != run.StatusFinished {
 		t.Errorf("got %s, want a run that continues", got.Status)
