@@ -29,9 +29,8 @@ func TestFullDisk(t *testing.T) {
 			var errs strings.Builder
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("hello\n"), full, &errs
 			_ = cmd.Run() // the status says how it ended
-			if got := cmd.ProcessState.ExitCode(); got != 1 || !strings.Contains(errs.String(), "no space left on device") {
-				t.Errorf("got %d, %s, want 1 and that the disk is full", got, &errs)
-			}
+			got := cmd.ProcessState.ExitCode()
+			check.That(t, got == 1 && strings.Contains(errs.String(), "no space left on device"), "got %d, %s, want 1 and that the disk is full", got, &errs)
 		})
 	}
 }

@@ -49,9 +49,7 @@ func TestCommands(t *testing.T) {
 			}
 			status, out, errs := mcpchain(t, "", append(words, "-nonsense")...)
 			wrong := regexp.MustCompile(`^mcpchain: there is no flag -nonsense; mcpchain [a-z -]+-help lists the flags\n$`)
-			if status != 2 || out != "" || !wrong.MatchString(errs) {
-				t.Errorf("-nonsense: got %d, %q, %q, want 2 and what is wrong", status, out, errs)
-			}
+			check.That(t, status == 2 && out == "" && wrong.MatchString(errs), "-nonsense: got %d, %q, %q, want 2 and what is wrong", status, out, errs)
 		})
 	}
 }
@@ -101,9 +99,7 @@ func TestHelp(t *testing.T) {
 		check.Contains(t, "the help", out, "\n  "+name+" ")
 	}
 	for line := range strings.Lines(out) {
-		if len(line) > 140 {
-			t.Errorf("%q is longer than a line", line)
-		}
+		check.That(t, len(line) <= 140, "%q is longer than a line", line)
 	}
 }
 
@@ -125,9 +121,7 @@ func TestOneSetOfFlags(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"model", "config", "store", "users", "listen", "log", "connect-timeout"} {
-		if seen[name] == nil {
-			t.Errorf("no command has -%s", name)
-		}
+		check.That(t, seen[name] != nil, "no command has -%s", name)
 	}
 }
 
@@ -143,7 +137,6 @@ COMP_WORDS=(mcpchain inspect mcp.json -prof) COMP_CWORD=3
 _mcpchain
 echo "${COMPREPLY[@]}"`)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
-	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "-profile\n" {
-		t.Errorf("got %q, %v, want -profile", out, err)
-	}
+	out, err := cmd.CombinedOutput()
+	check.That(t, err == nil && string(out) == "-profile\n", "got %q, %v, want -profile", out, err)
 }

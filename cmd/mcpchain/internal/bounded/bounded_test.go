@@ -81,9 +81,8 @@ func (*failing) Accept() (net.Conn, error) { return nil, errors.New("no file is 
 func TestListenerFails(t *testing.T) {
 	listener := bounded.New(&failing{}, 1, nil)
 	for range 3 {
-		if _, err := listener.Accept(); err == nil || !strings.Contains(err.Error(), "no file") {
-			t.Fatalf("got %v, want the error", err)
-		}
+		_, err := listener.Accept()
+		check.Require(t, err != nil && strings.Contains(err.Error(), "no file"), "got %v, want the error", err)
 	}
 }
 
@@ -139,9 +138,8 @@ func TestEachAddress(t *testing.T) {
 			refused = append(refused, c.addr)
 		}
 	}
-	if got, want := strings.Join(refused, " "), "1.2.3.4:3 [::ffff:1.2.3.4]:4 [2001:db8::3]:1"; got != want {
-		t.Errorf("refused %s, want %s", got, want)
-	}
+	got, want := strings.Join(refused, " "), "1.2.3.4:3 [::ffff:1.2.3.4]:4 [2001:db8::3]:1"
+	check.That(t, got == want, "refused %s, want %s", got, want)
 	check.Must(t, first.Close())
 	come("1.2.3.4:9")
 	if conn, err := listener.Accept(); err != nil || conn.RemoteAddr().String() != "1.2.3.4:9" {

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -47,8 +48,23 @@ func TestLogger(t *testing.T) {
 		logger.Info("begun")
 		logger.Warn("a b", "n", 1)
 		got := out.String()
-		if strings.Count(got, "\n") != tt.lines || !strings.HasSuffix(got, tt.last) || json.Valid(out.Bytes()) != tt.json {
-			t.Errorf("%q: got %q, want %d lines, the last of them %q", tt.args, got, tt.lines, tt.last)
+		check.That(t, strings.Count(got, "\n") == tt.lines && strings.HasSuffix(got, tt.last) && json.Valid(out.Bytes()) == tt.json,
+			"%q: got %q, want %d lines, the last of them %q", tt.args, got, tt.lines, tt.last)
+	}
+}
+
+// Each warning is shown once, and not all of many.
+func TestWarnings(t *testing.T) {
+	var shown, want strings.Builder
+	log := Warnings(func(line string) { fmt.Fprintln(&shown, line) }).With("server", "loud")
+	log.Info("not shown")
+	for n := range maxWarnings + 5 {
+		for range 2 {
+			log.Warn("odd", "text", "a\x1b[31m\nb", "n", n)
+		}
+		if n < maxWarnings {
+			fmt.Fprintf(&want, "warning: msg=odd server=loud text=\"a\\x1b[31m\\nb\" n=%d\n", n)
 		}
 	}
+	check.Equal(t, "", shown.String(), want.String()+"warning: more of this is not shown\n")
 }

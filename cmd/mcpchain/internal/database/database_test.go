@@ -33,13 +33,10 @@ func TestOpen(t *testing.T) {
 		text: "-store: " + text + " is not a SQLite database", filepath.Join(missing, "a.db"): "there is no folder " + missing + ": create it",
 		"": "-store: the configuration folder is not known: name a file", "mysql://user:secret@h/runs": "not kept at mysql:// places", t.TempDir(): "directory",
 	} {
-		if _, err := Open(t.Context(), place); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: got %v, want %q", place, err, want)
-		}
+		_, err := Open(t.Context(), place)
+		check.That(t, err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "secret"), "%s: got %v, want %q", place, err, want)
 	}
-	if _, err := os.Stat(missing); err == nil {
-		t.Error("got a folder that was named on the command line, want none")
-	}
+	check.Fails(t, check.Err(os.Stat(missing)), "got a folder that was named on the command line, want none")
 }
 
 func TestIsPostgres(t *testing.T) {
@@ -61,9 +58,8 @@ func TestFolderOfOtherFiles(t *testing.T) {
 	check.Must(t, os.WriteFile(filepath.Join(home, "letter.txt"), nil, 0o600))
 	_, _, err := OpenStore(t.Context(), home)
 	check.Text(t, err, "-store: "+home+" is neither empty nor a store of runs")
-	if _, ok := errors.AsType[*cli.FileError](err); !ok {
-		t.Errorf("got %T, want that the folder is wrong", err)
-	}
+	_, ok := errors.AsType[*cli.FileError](err)
+	check.That(t, ok, "got %T, want that the folder is wrong", err)
 	if inside, err := os.ReadDir(home); err != nil || len(inside) != 1 {
 		t.Errorf("got %v, %v, want the letter alone", inside, err)
 	}
@@ -92,18 +88,16 @@ func TestNoConfigurationFolder(t *testing.T) {
 		t.Setenv(name, file)
 	}
 	_, err := Open(t.Context(), cli.Place("web", "web.db"))
-	if _, ok := errors.AsType[*cli.FileError](err); !ok || !strings.HasPrefix(err.Error(), "-store: mkdir ") {
-		t.Errorf("got %v", err)
-	}
+	_, ok := errors.AsType[*cli.FileError](err)
+	check.That(t, ok && strings.HasPrefix(err.Error(), "-store: mkdir "), "got %v", err)
 }
 
 // The URL of a server is not a folder, whatever it ends with.
 func TestOpenStore(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for place, want := range map[string]string{"mysql://user:secret@h/": "not kept at mysql:// places", "postgres://127.0.0.1:1/": "127.0.0.1", "POSTGRES://127.0.0.1:1/": "127.0.0.1"} {
-		if _, _, err := OpenStore(t.Context(), place); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: got %v, want %q", place, err, want)
-		}
+		_, _, err := OpenStore(t.Context(), place)
+		check.That(t, err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "secret"), "%s: got %v, want %q", place, err, want)
 	}
 	for _, place := range []string{"runs/", "runs", "runs.db"} { // the second is the folder by now
 		_, closer, err := OpenStore(t.Context(), place)
@@ -111,7 +105,5 @@ func TestOpenStore(t *testing.T) {
 		check.NoError(t, closer())
 	}
 	made, err := filepath.Glob("*")
-	if err != nil || !slices.Equal(made, []string{"runs", "runs.db"}) {
-		t.Errorf("got %q, %v", made, err)
-	}
+	check.That(t, err == nil && slices.Equal(made, []string{"runs", "runs.db"}), "got %q, %v", made, err)
 }

@@ -69,9 +69,7 @@ func TestDemo(t *testing.T) {
 	if err == nil {
 		err = xml.Unmarshal(data, &doc)
 	}
-	if err != nil || doc.Tests != 2 || doc.Failures != 1 {
-		t.Errorf("got %+v, %v in %s", doc, err, data)
-	}
+	check.That(t, err == nil && doc.Tests == 2 && doc.Failures == 1, "got %+v, %v in %s", doc, err, data)
 	status, out, errs = run(t, "-run", "/add$", "-json", file)
 	var l results.Line
 	if err := json.Unmarshal([]byte(out), &l); status != cli.StatusFine || err != nil || l.Task != "add" || l.Outcome != results.Pass || l.Mode != results.Demo {
@@ -87,14 +85,10 @@ func TestRecord(t *testing.T) {
 	defer server.Close()
 	file, tapes := write(t, "s.json", sums), filepath.Join(t.TempDir(), "tapes")
 	status, out, errs := run(t, "-base-url", model.URL+"/v1", "-model", "demo", "-model-api", "chat", "-record", tapes, "-run", "/add$", file)
-	if status != cli.StatusFine || !strings.HasPrefix(out, "live: model demo, ") {
-		t.Errorf("record: got %d, %s, %s", status, out, errs)
-	}
+	check.That(t, status == cli.StatusFine && strings.HasPrefix(out, "live: model demo, "), "record: got %d, %s, %s", status, out, errs)
 	model.Close()
 	status, out, errs = run(t, "-play", tapes, "-play-servers", "-run", "/add$", file)
-	if status != cli.StatusFine || !strings.HasPrefix(out, "recorded: model demo, ") {
-		t.Errorf("play: got %d, %s, %s", status, out, errs)
-	}
+	check.That(t, status == cli.StatusFine && strings.HasPrefix(out, "recorded: model demo, "), "play: got %d, %s, %s", status, out, errs)
 }
 
 // A suite without servers uses those of -config, with their filters.
@@ -110,9 +104,7 @@ func TestConfig(t *testing.T) {
 	for tool, want := range map[string]int{"list_items": cli.StatusFine, "add_item": cli.StatusFailed} {
 		args := map[string]string{"list_items": "{}", "add_item": `{"text": "x"}`}[tool]
 		status, _, errs := run(t, "-scripted", "-config", write(t, "mcp.json", string(config)), write(t, "s.json", strings.NewReplacer("TOOL", tool, "ARGS", args).Replace(suite)))
-		if status != want {
-			t.Errorf("%s: got %d, %s, want %d", tool, status, errs, want)
-		}
+		check.That(t, status == want, "%s: got %d, %s, want %d", tool, status, errs, want)
 	}
 }
 
@@ -152,9 +144,8 @@ func TestList(t *testing.T) {
 		"-list":            "s: Small.\n  s/one     first line\n  s/second  " + strings.Repeat("x", 79) + "…\n",
 		"-list -run /one$": "s: Small.\n  s/one  first line\n",
 	} {
-		if status, out, errs := run(t, append(strings.Fields(args), name)...); status != cli.StatusFine || out != want || errs != "" {
-			t.Errorf("%q: got %d, %s%s, want %s", args, status, out, errs, want)
-		}
+		status, out, errs := run(t, append(strings.Fields(args), name)...)
+		check.That(t, status == cli.StatusFine && out == want && errs == "", "%q: got %d, %s%s, want %s", args, status, out, errs, want)
 	}
 }
 
@@ -163,12 +154,10 @@ func TestList(t *testing.T) {
 func TestTaskWithoutScript(t *testing.T) {
 	name := write(t, "s.yaml", "name: s\nservers: {bank: {inprocess: bank}}\ntasks:\n- {id: one, prompt: p, script: [{say: x}], expect: {}}\n- {id: two, prompt: p, expect: {}}\n")
 	status, out, errs := run(t, "-scripted", name)
-	if want := "mcpchain: -scripted: the task s/two has no script; -run selects other tasks\n"; status != cli.StatusUsage || out != "" || errs != want {
-		t.Errorf("got %d, %s%s, want %s", status, out, errs, want)
-	}
-	if status, _, errs := run(t, "-scripted", "-run", "/one$", name); status != cli.StatusFine {
-		t.Errorf("got %d, %s", status, errs)
-	}
+	want := "mcpchain: -scripted: the task s/two has no script; -run selects other tasks\n"
+	check.That(t, status == cli.StatusUsage && out == "" && errs == want, "got %d, %s%s, want %s", status, out, errs, want)
+	status, _, errs = run(t, "-scripted", "-run", "/one$", name)
+	check.That(t, status == cli.StatusFine, "got %d, %s", status, errs)
 }
 
 // A path in a suite is relative to the folder of its file.
@@ -189,9 +178,8 @@ func TestFolder(t *testing.T) {
 		check.Must(t, os.WriteFile(name, []byte(text), 0o600))
 		for cwd, name := range map[string]string{t.TempDir(): name, dir: "suites/s.yaml"} {
 			t.Chdir(cwd)
-			if status, _, errs := run(t, "-scripted", name); status != cli.StatusFine {
-				t.Errorf("%s in %s: got %d, %s", program, cwd, status, errs)
-			}
+			status, _, errs := run(t, "-scripted", name)
+			check.That(t, status == cli.StatusFine, "%s in %s: got %d, %s", program, cwd, status, errs)
 		}
 	}
 }
@@ -200,9 +188,8 @@ func TestFolder(t *testing.T) {
 func TestVoid(t *testing.T) {
 	const head = "name: v\nservers: {s: {command: [/nonexistent/server]}}\ntasks: [{id: a, prompt: p, script: [{say: x}], expect: {}}"
 	status, out, errs := run(t, "-scripted", write(t, "v.yaml", head+", {id: b, servers: [], prompt: p, script: [{say: x}], expect: {}}]"))
-	if status != cli.StatusFailed || !strings.Contains(errs, "void v/a 0: ") || !strings.Contains(errs, `start "/nonexistent/server"`) {
-		t.Errorf("got %d, %s, want the reason", status, errs)
-	}
+	check.That(t, status == cli.StatusFailed && strings.Contains(errs, "void v/a 0: ") && strings.Contains(errs, `start "/nonexistent/server"`),
+		"got %d, %s, want the reason", status, errs)
 	for _, want := range []string{
 		"v: the rate leaves out void trials; it is 50.0% if they had failed, 100.0% if they had passed\n",
 		"v: a void trial says nothing about the agent (1 × harness: a server, a cassette or the program itself failed)",
@@ -221,21 +208,16 @@ func TestKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "r.jsonl")
 	notes := func(args ...string) string {
 		status, _, errs := run(t, append(append([]string{"-scripted", "-results", file}, args...), name)...)
-		if status != cli.StatusFailed {
-			t.Errorf("%q: got %d, %s", args, status, errs)
-		}
+		check.That(t, status == cli.StatusFailed, "%q: got %d, %s", args, status, errs)
 		return errs
 	}
-	if got := notes(); strings.Contains(got, "from") || !strings.Contains(got, "fail s/a 0: answer: ") {
-		t.Errorf("the first: got %s", got)
-	}
+	got := notes()
+	check.That(t, !strings.Contains(got, "from") && strings.Contains(got, "fail s/a 0: answer: "), "the first: got %s", got)
 	if got := notes(); !strings.HasPrefix(got, "fail s/a 0 (from r.jsonl): answer: ") || !strings.Contains(got, "2 of 2 trials are from "+file) {
 		t.Errorf("all are kept: got %s", got)
 	}
-	if got := notes("-trials", "2"); !strings.Contains(got, "2 of 4 trials are from") || strings.Count(got, "(from r.jsonl)") != 1 {
-		t.Errorf("half of them are kept: got %s", got)
-	}
-	if got := notes("-trials", "2", "-again"); strings.Contains(got, "from") {
-		t.Errorf("none is kept: got %s", got)
-	}
+	got = notes("-trials", "2")
+	check.That(t, strings.Contains(got, "2 of 4 trials are from") && strings.Count(got, "(from r.jsonl)") == 1, "half of them are kept: got %s", got)
+	got = notes("-trials", "2", "-again")
+	check.That(t, !strings.Contains(got, "from"), "none is kept: got %s", got)
 }

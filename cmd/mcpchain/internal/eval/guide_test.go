@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // serveTodo is the server of the guide: a list in a file.
@@ -49,14 +51,10 @@ func serveTodo(file string) error {
 func block(t *testing.T, language string) string {
 	t.Helper()
 	guide, err := os.ReadFile("../../../../docs/evals.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, rest, _ := strings.Cut(string(guide), "```"+language+"\n")
 	text, _, ok := strings.Cut(rest, "```")
-	if !ok {
-		t.Fatalf("the guide has no block of %s", language)
-	}
+	check.Require(t, ok, "the guide has no block of %s", language)
 	return text
 }
 
@@ -67,16 +65,10 @@ func TestGuide(t *testing.T) {
 	}
 	name := write(t, "todo.yaml", block(t, "yaml"))
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	dir := filepath.Dir(name)
-	if err := os.Symlink(self, filepath.Join(dir, "todo-server")); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.Symlink(self, filepath.Join(dir, "todo-server")))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	status, out, errs := run(t, "-scripted", "-trials", "2", name)
-	if status != 0 || !strings.Contains(out, "pass^2 100.0%") {
-		t.Errorf("todo.yaml: got %d, %s\n%s", status, out, errs)
-	}
+	check.That(t, status == 0 && strings.Contains(out, "pass^2 100.0%"), "todo.yaml: got %d, %s\n%s", status, out, errs)
 }

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -56,11 +58,45 @@ func TestServe(t *testing.T) {
 				want = http.StatusOK
 			}
 			for _, conn := range all {
-				if resp, err := http.ReadResponse(conn, nil); err != nil || resp.StatusCode != want {
-					t.Errorf("got %+v, %v, want %d", resp, err, want)
-				}
+				resp, err := http.ReadResponse(conn, nil)
+				check.That(t, err == nil && resp.StatusCode == want, "got %+v, %v, want %d", resp, err, want)
 			}
 			check.NoError(t, <-over)
 		})
 	}
+}
+
+// TestRates has users wait who send too much, and forgets those who have gone.
+func TestRates(t *testing.T) {
+	r := NewRates(1, 2)
+	for _, who := range []string{"ada", "ada", "bob"} {
+		check.Equal(t, who, r.Take(who), 0)
+	}
+	wait := r.Take("ada")
+	check.That(t, wait > 0, "got a wait of %v, want some", wait)
+	for i := range 2 * maxRated {
+		r.Take(fmt.Sprint(i))
+	}
+	n := len(r.limiters)
+	check.That(t, n <= maxRated, "got %d users in memory, want at most %d", n, maxRated)
+}
+
+func TestWhileSignedIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var signedIn atomic.Bool
+		signedIn.Store(true)
+		ctx, end := WhileSignedIn(t.Context(), signedIn.Load)
+		time.Sleep(time.Hour)
+		err := ctx.Err()
+		check.That(t, err == nil, "got %v while the person is signed in", err)
+		signedIn.Store(false)
+		time.Sleep(checkInterval)
+		synctest.Wait()
+		check.That(t, ctx.Err() != nil, "the context has not ended with the session")
+		end()
+
+		ctx, end = WhileSignedIn(t.Context(), signedIn.Load)
+		end()
+		check.That(t, ctx.Err() != nil, "the context has not ended")
+	})
 }

@@ -66,9 +66,8 @@ func TestTidy(t *testing.T) {
 	stop()
 	check.Is(t, check.Err(db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: "old"})), record.ErrNotFound)
 	for _, id := range []string{"new", "continued"} {
-		if _, err := db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: id}); err != nil {
-			t.Errorf("%s: %v", id, err)
-		}
+		_, err := db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: id})
+		check.That(t, err == nil, "%s: %v", id, err)
 	}
 }
 

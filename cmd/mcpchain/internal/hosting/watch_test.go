@@ -50,8 +50,6 @@ func TestWatch(t *testing.T) {
 	defer again.Close()
 	look(false)
 	for _, want := range []string{"a server does not answer", "a server answers again"} {
-		if strings.Count(log.String(), want) != 1 {
-			t.Errorf("the log has %s, want %q once", &log, want)
-		}
+		check.That(t, strings.Count(log.String(), want) == 1, "the log has %s, want %q once", &log, want)
 	}
 }

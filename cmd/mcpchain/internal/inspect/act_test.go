@@ -64,9 +64,8 @@ func TestLongNumber(t *testing.T) {
 		t.Errorf("got %s, %v, want %s", raw, err, arguments)
 	}
 	for _, wrong := range []string{`[1]`, `null`, `{"a":1`, ``} {
-		if _, err := parse([]string{"mcp.json", "-call", "add", wrong}, func(string) string { return "" }, io.Discard); err == nil {
-			t.Errorf("%q: got no error", wrong)
-		}
+		_, err := parse([]string{"mcp.json", "-call", "add", wrong}, func(string) string { return "" }, io.Discard)
+		check.That(t, err != nil, "%q: got no error", wrong)
 	}
 }
 
@@ -75,12 +74,9 @@ func TestActJSON(t *testing.T) {
 	t.Parallel()
 	_, out, _ := inspectFile(t, servers(odd), "-json", "-read", "odd://text")
 	var r struct{ Contents []struct{ Text, Blob string } }
-	if err := json.Unmarshal([]byte(out), &r); err != nil || len(r.Contents) != 2 || r.Contents[0].Text != hostile || r.Contents[1].Blob != "YWJj" {
-		t.Errorf("got %s, %v, want both parts", out, err)
-	}
-	if strings.ContainsAny(out, "\x1b\u009b\u202e") {
-		t.Errorf("got %q, want nothing that a terminal obeys", out)
-	}
+	err := json.Unmarshal([]byte(out), &r)
+	check.That(t, err == nil && len(r.Contents) == 2 && r.Contents[0].Text == hostile && r.Contents[1].Blob == "YWJj", "got %s, %v, want both parts", out, err)
+	check.That(t, !strings.ContainsAny(out, "\x1b\u009b\u202e"), "got %q, want nothing that a terminal obeys", out)
 }
 
 // The timeout of the file and the flags bound the silence of whatever is asked, and a call.
@@ -93,14 +89,11 @@ func TestTimeouts(t *testing.T) {
 		{plain, "-call wedge -idle-timeout 50ms", idle}, {plain, "-call wedge -call-timeout 50ms", "no answer within 50ms; -call-timeout gives it longer"},
 	} {
 		status, out, stderr := inspectFile(t, servers(tt.server), strings.Fields(tt.flags)...)
-		if status != statusMissing || out != "" || stderr != "mcpchain: "+tt.want+"\n" {
-			t.Errorf("%s: got %d, %s%s\nwant %s", tt.flags, status, out, stderr, tt.want)
-		}
+		check.That(t, status == statusMissing && out == "" && stderr == "mcpchain: "+tt.want+"\n",
+			"%s: got %d, %s%s\nwant %s", tt.flags, status, out, stderr, tt.want)
 	}
 	status, out, stderr := inspectFile(t, servers(plain), "-prompt", "fine", "-idle-timeout", "3s") // of the list, too, which the server never sends
-	if status != statusFine || out != "user:\n  fine\n" || stderr != "" {
-		t.Errorf("got %d, %s%s, want the prompt", status, out, stderr)
-	}
+	check.That(t, status == statusFine && out == "user:\n  fine\n" && stderr == "", "got %d, %s%s, want the prompt", status, out, stderr)
 }
 
 // TestBreaches shows what a server does wrong in a call.
@@ -108,9 +101,7 @@ func TestBreaches(t *testing.T) {
 	t.Parallel()
 	file := servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"breaches"}}`)
 	status, out, stderr := inspectFile(t, file, "-call", "any")
-	if status != statusFine || out != "done\n" {
-		t.Errorf("got %d, %q, want the answer", status, out)
-	}
+	check.That(t, status == statusFine && out == "done\n", "got %d, %q, want the answer", status, out)
 	for _, want := range []string{"response to a request that was never sent", "99", "refused a malformed request of the server", "method=elicitation/create", "requested schema"} {
 		check.Contains(t, "", stderr, want)
 	}
@@ -129,8 +120,7 @@ func TestFile(t *testing.T) {
 	check.Must(t, os.MkdirAll(filepath.Dir(own), 0o700))
 	check.Must(t, os.WriteFile(own, []byte("{}"), 0o600))
 	for line, want := range map[string]string{"": own, "a.json": "a.json", "-config b.json": "b.json", `-config b.json -call x {}`: "b.json"} {
-		if o, err := parse(strings.Fields(line), none, io.Discard); err != nil || o.file != want {
-			t.Errorf("%q: got %+v, %v, want %s", line, o, err, want)
-		}
+		o, err := parse(strings.Fields(line), none, io.Discard)
+		check.That(t, err == nil && o.file == want, "%q: got %+v, %v, want %s", line, o, err, want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/guide"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestGuide installs the programs as the guide says, and runs each command of the guide, with the
@@ -18,15 +19,11 @@ import (
 func TestGuide(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../../docs/inspect.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	bin, dir := t.TempDir(), t.TempDir()
 	_, file, _ := strings.Cut(string(text), "```json\n")
 	file, _, _ = strings.Cut(file, "```")
-	if err := os.WriteFile(dir+"/mcp.json", []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(dir+"/mcp.json", []byte(file), 0o600))
 	env := append(os.Environ(), "GOBIN="+bin, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "XDG_CONFIG_HOME="+t.TempDir())
 	commands := guide.Commands(string(text))
 	for _, c := range commands {
@@ -39,27 +36,21 @@ func TestGuide(t *testing.T) {
 			t.Errorf("%s: got %v and %q, want %q", c.Text, err, got, c.Output)
 		}
 	}
-	if len(commands) < 10 {
-		t.Errorf("got %d commands, want the ones of the guide", len(commands))
-	}
+	check.That(t, len(commands) >= 10, "got %d commands, want the ones of the guide", len(commands))
 }
 
 // TestGuideIsWhole holds the guide's tables against the program.
 func TestGuideIsWhole(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../../docs/inspect.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, s := range []int{statusFine, statusMissing, statusUsage, statusSkipped, statusFailed, statusAsked} {
-		if row := regexp.MustCompile(`(?m)^\| ` + string(rune('0'+s)) + ` \|`); !row.Match(text) {
-			t.Errorf("the guide has no exit status %d", s)
-		}
+		row := regexp.MustCompile(`(?m)^\| ` + string(rune('0'+s)) + ` \|`)
+		check.That(t, row.Match(text), "the guide has no exit status %d", s)
 	}
 	for i := range reflect.TypeFor[serverReport]().NumField() {
 		key, _, _ := strings.Cut(reflect.TypeFor[serverReport]().Field(i).Tag.Get("json"), ",")
-		if !strings.Contains(string(text), "`"+key+"`") && !strings.Contains(string(text), "`servers[]."+key+"`") {
-			t.Errorf("the guide does not say what %q is", key)
-		}
+		check.That(t, strings.Contains(string(text), "`"+key+"`") || strings.Contains(string(text), "`servers[]."+key+"`"),
+			"the guide does not say what %q is", key)
 	}
 }

@@ -267,9 +267,8 @@ func TestScreens(t *testing.T) {
 			status, out, stderr := inspectFile(t, file, tt.flags...)
 			check.Equal(t, "status", status, tt.status)
 			golden(t, name, places.ReplaceAllString(out+stderr, "…/$1"))
-			if strings.Contains(out, "secret") || strings.ContainsAny(out, "\x1b\u009b\u200b\u3164") || strings.Contains(out, " \n") {
-				t.Errorf("got %q, want neither arguments, control characters nor blanks at the ends of lines", out)
-			}
+			check.That(t, !strings.Contains(out, "secret") && !strings.ContainsAny(out, "\x1b\u009b\u200b\u3164") && !strings.Contains(out, " \n"),
+				"got %q, want neither arguments, control characters nor blanks at the ends of lines", out)
 		})
 	}
 }
@@ -283,18 +282,14 @@ func TestWrongServer(t *testing.T) {
 		"with 1 argument\n  can be used: demo 1.0.0, ",
 		"line:\n  cannot be used: ", `mcp.json:1: server "line": command: there is no such program; arguments belong in "args"`,
 	} {
-		if !strings.Contains(out, want) || stderr != "" {
-			t.Errorf("got %s%s\nwant it with %q", stderr, out, want)
-		}
+		check.That(t, strings.Contains(out, want) && stderr == "", "got %s%s\nwant it with %q", stderr, out, want)
 	}
 	_, out, _ = inspectFile(t, servers(typo, demo), "-json")
 	var r report
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatalf("got %s: %v", out, err)
-	}
-	if len(r.Servers) != 2 || !strings.Contains(r.Servers[0].Error, `:1: server "typo": comand: `) || len(r.Servers[1].Tools) == 0 {
-		t.Errorf("got %s\nwant the mistake in typo, and the tools of demo", out)
-	}
+	err := json.Unmarshal([]byte(out), &r)
+	check.Require(t, err == nil, "got %s: %v", out, err)
+	check.That(t, len(r.Servers) == 2 && strings.Contains(r.Servers[0].Error, `:1: server "typo": comand: `) && len(r.Servers[1].Tools) != 0,
+		"got %s\nwant the mistake in typo, and the tools of demo", out)
 }
 
 // TestMaxTokens fails if the tools cost more than there may be, and says how much they cost.
@@ -304,12 +299,10 @@ func TestMaxTokens(t *testing.T) {
 		t.Errorf("got %d, %s and %s", status, out, stderr)
 	}
 	status, _, stderr := inspectFile(t, servers(demo), "-tool-budget", "100")
-	if want := "mcpchain: the tools cost about 273 tokens in each request, more than 100 (-tool-budget)\n"; status != statusCostly || stderr != want {
-		t.Errorf("got %d and %q, want %q", status, stderr, want)
-	}
-	if status, _, _ := inspectFile(t, servers(demo, gone), "-tool-budget", "100"); status != statusMissing {
-		t.Errorf("got %d, want that of a server that cannot be used", status)
-	}
+	want := "mcpchain: the tools cost about 273 tokens in each request, more than 100 (-tool-budget)\n"
+	check.That(t, status == statusCostly && stderr == want, "got %d and %q, want %q", status, stderr, want)
+	status, _, _ = inspectFile(t, servers(demo, gone), "-tool-budget", "100")
+	check.That(t, status == statusMissing, "got %d, want that of a server that cannot be used", status)
 }
 
 func TestProfile(t *testing.T) {
@@ -333,9 +326,8 @@ func TestEndpoint(t *testing.T) {
 		{[]string{"-base-url", "https://openrouter.ai/api/v1", "-model", "anthropic/claude-x"}, profile.Anthropic},
 	} {
 		o, err := parse(append(tt.flags, "mcp.json"), func(string) string { return "" }, io.Discard)
-		if err != nil || !slices.Equal(o.profiles, []profile.Profile{tt.want}) || !o.detailed() {
-			t.Errorf("%v: got %+v, %v, want the profile %s in detail", tt.flags, o, err, tt.want)
-		}
+		check.That(t, err == nil && slices.Equal(o.profiles, []profile.Profile{tt.want}) && o.detailed(),
+			"%v: got %+v, %v, want the profile %s in detail", tt.flags, o, err, tt.want)
 	}
 }
 
@@ -345,9 +337,8 @@ func TestAllProfiles(t *testing.T) {
 	_, out, _ := inspectFile(t, servers(odd), "-profile", "all")
 	for _, p := range profile.All() {
 		_, rest, ok := strings.Cut(out, "    "+string(p)+": ")
-		if section, _, _ := strings.Cut(rest, "\n      }"); !ok || !strings.Contains(section, `"properties": {`) {
-			t.Errorf("%s: got %s\nwant what it is sent", p, out)
-		}
+		section, _, _ := strings.Cut(rest, "\n      }")
+		check.That(t, ok && strings.Contains(section, `"properties": {`), "%s: got %s\nwant what it is sent", p, out)
 	}
 }
 
@@ -375,9 +366,8 @@ func TestRevision(t *testing.T) {
 		{old, []string{"-revision", "demo=2025-11-25"}, "2025-11-25 (forced)\n"},
 		{demo, []string{"-revision", "2025-11-25"}, "2025-11-25 (forced)\n"},
 	} {
-		if _, out, _ := inspectFile(t, servers(tt.server), tt.flags...); !strings.Contains(out, ", protocol revision "+tt.want) {
-			t.Errorf("%v: got %s\nwant the revision %s", tt.flags, out, tt.want)
-		}
+		_, out, _ := inspectFile(t, servers(tt.server), tt.flags...)
+		check.That(t, strings.Contains(out, ", protocol revision "+tt.want), "%v: got %s\nwant the revision %s", tt.flags, out, tt.want)
 	}
 }
 
@@ -396,9 +386,8 @@ func TestDescribe(t *testing.T) {
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	status, out, _ := inspectFile(t, servers(demo, gone, odd), "-json", "-revision", "demo=2025-11-25")
-	if status != statusMissing || strings.ContainsAny(out, "\u009b\u200b\u3164") {
-		t.Errorf("got the status %d and %q, want %d and nothing that a terminal obeys or hides", status, out, statusMissing)
-	}
+	check.That(t, status == statusMissing && !strings.ContainsAny(out, "\u009b\u200b\u3164"),
+		"got the status %d and %q, want %d and nothing that a terminal obeys or hides", status, out, statusMissing)
 	var r struct {
 		Usable, Total int
 		Servers       []struct {
@@ -416,9 +405,8 @@ func TestJSON(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatalf("got %s: %v", out, err)
-	}
+	err := json.Unmarshal([]byte(out), &r)
+	check.Require(t, err == nil, "got %s: %v", out, err)
 	if r.Usable != 2 || r.Total != 3 || len(r.Servers) != 3 || r.Servers[0].Name != "demo" || r.Servers[0].Revision != "2025-11-25" || r.Servers[0].ForcedRevision != "2025-11-25" ||
 		!slices.Equal(r.Servers[0].ResourceTemplates, []string{"demo://dish/{name}"}) || !strings.Contains(r.Servers[1].Error, `server "gone"`) {
 		t.Fatalf("got %s\nwant demo reached and gone not", out)
@@ -427,17 +415,14 @@ func TestJSON(t *testing.T) {
 		var profiles []string
 		for _, p := range tool.Profiles {
 			profiles = append(profiles, p.Profile)
-			if p.Bytes == 0 || p.Definition.Function.Parameters["type"] != "object" {
-				t.Errorf("%s for %s: got %+v, want what is sent", tool.Name, p.Profile, p)
-			}
+			check.That(t, p.Bytes != 0 && p.Definition.Function.Parameters["type"] == "object",
+				"%s for %s: got %+v, want what is sent", tool.Name, p.Profile, p)
 		}
 		if got := fmt.Sprint(profiles); got != "[plain openai openai-strict anthropic gemini googleai llamacpp]" || len(tool.Fingerprint) != 64 {
 			t.Errorf("%s: got %s and %q, want every profile and a fingerprint", tool.Name, got, tool.Fingerprint)
 		}
 	}
-	if len(r.Servers[0].Tools) == 0 {
-		t.Error("got no tools")
-	}
+	check.That(t, len(r.Servers[0].Tools) != 0, "got no tools")
 }
 
 func TestStatus(t *testing.T) {
@@ -476,9 +461,7 @@ func TestStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, _, stderr := inspectFile(t, tt.file, tt.flags...)
-			if status != tt.status || !strings.Contains(stderr, tt.stderr) {
-				t.Errorf("got %d and %q, want %d and %q", status, stderr, tt.status, tt.stderr)
-			}
+			check.That(t, status == tt.status && strings.Contains(stderr, tt.stderr), "got %d and %q, want %d and %q", status, stderr, tt.status, tt.stderr)
 		})
 	}
 }

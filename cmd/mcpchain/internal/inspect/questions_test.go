@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -49,9 +50,8 @@ func TestQuestions(t *testing.T) {
 func TestFailureForAQuestion(t *testing.T) {
 	t.Parallel()
 	status, out, stderr := inspectFile(t, servers(`"w":{"command":"SELF","revision":"2025-11-25","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`), "-call", "picky")
-	if status != statusAsked || out != "decline\n" || !strings.Contains(stderr, "asks for a form (name)") {
-		t.Errorf("got %d, %q and %s, want %d and the failure", status, out, stderr, statusAsked)
-	}
+	check.That(t, status == statusAsked && out == "decline\n" && strings.Contains(stderr, "asks for a form (name)"),
+		"got %d, %q and %s, want %d and the failure", status, out, stderr, statusAsked)
 }
 
 // An address to visit is shown without its secret parts. Not all of many
@@ -62,9 +62,7 @@ func TestManyQuestions(t *testing.T) {
 	q := &questions{w: &shown}
 	for range 2 * maxQuestions {
 		r, err := q.elicit(t.Context(), &mcp.ElicitParams{Mode: mcp.ElicitURL, Message: hostile, URL: "https://me:secret@example.com/a?key=secret"})
-		if err != nil || r.Action != "decline" {
-			t.Errorf("got %+v, %v, want it declined", r, err)
-		}
+		check.That(t, err == nil && r.Action == "decline", "got %+v, %v, want it declined", r, err)
 	}
 	text := shown.String()
 	if n := strings.Count(text, `asks you to visit https://example.com/a: two lines\x1b[2J\u009b31m\u202e`); n != maxQuestions ||

@@ -34,9 +34,8 @@ func TestFirstStart(t *testing.T) {
 		_, out, _ := inspectFile(t, file, "-connect-timeout", "50ms")
 		_, _, stderr := inspectFile(t, file, "-connect-timeout", "50ms", "-call", "x")
 		for _, got := range []string{out, stderr} {
-			if !strings.HasSuffix(strings.TrimSpace(got), " runs, but gave no answer within 50ms (-connect-timeout)"+hint) {
-				t.Errorf("%s: got %s, want it with %q at the end", name, got, hint)
-			}
+			check.That(t, strings.HasSuffix(strings.TrimSpace(got), " runs, but gave no answer within 50ms (-connect-timeout)"+hint),
+				"%s: got %s, want it with %q at the end", name, got, hint)
 		}
 	}
 }
@@ -62,9 +61,7 @@ func TestReasons(t *testing.T) {
 		remote("nobody", "http://"+closed+"/mcp"), remote("path", answer(404)+"/mcp"), remote("key", answer(401)),
 		remote("certificate", secure.URL))
 	_, out, _ := inspectFile(t, file)
-	if !strings.HasPrefix(out, "3 of 9 servers can be used\n") {
-		t.Errorf("got %s", out)
-	}
+	check.That(t, strings.HasPrefix(out, "3 of 9 servers can be used\n"), "got %s", out)
 	for name, want := range map[string][]string{
 		"gone":        {`server "gone": start "/does/not/exist": `},
 		"ends":        {`inspect.test`, `" came to its end: exit status 3; what it wrote to standard output is no message of a server: "usage: server stdio"; it wrote to stderr:`, "\n    API_KEY is not set\n"},
@@ -77,9 +74,8 @@ func TestReasons(t *testing.T) {
 		about, _, _ = strings.Cut(about, "\n\n")
 		_, _, called := inspectFile(t, file, "-server", name, "-call", "x")
 		for _, w := range want {
-			if !strings.Contains(about+"\n", w) || !strings.Contains(called, strings.ReplaceAll(w, "\n    ", "\n")) {
-				t.Errorf("%s: got\n%s\nand for a call\n%s\nwant %q", name, about, called, w)
-			}
+			check.That(t, strings.Contains(about+"\n", w) && strings.Contains(called, strings.ReplaceAll(w, "\n    ", "\n")),
+				"%s: got\n%s\nand for a call\n%s\nwant %q", name, about, called, w)
 		}
 	}
 }

@@ -1,13 +1,19 @@
 package inspect
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
@@ -87,5 +93,59 @@ func TestSummary(t *testing.T) {
 		if r.count(); r.summary() != want {
 			t.Errorf("got %s, want %s", r.summary(), want)
 		}
+	}
+}
+
+// A long list ends with a whole name, and says how many are left out.
+func TestFit(t *testing.T) {
+	var names []string
+	for i := range 100 {
+		names = append(names, fmt.Sprintf("tool_%02d", i))
+	}
+	got := fit(names)
+	list, more, _ := strings.Cut(got, ", and ")
+	check.That(t, more == "67 more (-server shows all)" && strings.HasSuffix(list, ", tool_32"), "got %s", got)
+	check.Equal(t, "", fit(names[:2]), "tool_00, tool_01")
+}
+
+func TestIsName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"get-sum_2.v": true, strings.Repeat("a", maxName): true,
+		"": false, "has space": false, "ü": false, "a/b": false, strings.Repeat("a", maxName+1): false,
+	} {
+		if isName(name) != want {
+			t.Errorf("%q: got %v, want %v", name, !want, want)
+		}
+	}
+}
+
+// TestViews lists the views of a server, and warns of what they reach.
+func TestViews(t *testing.T) {
+	t.Parallel()
+	s := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, nil)
+	tool := func(name string, ui map[string]any) {
+		sdk.AddTool(s, &sdk.Tool{Name: name, Meta: sdk.Meta{"ui": ui}}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+			return &sdk.CallToolResult{}, nil, nil
+		})
+	}
+	tool("show", map[string]any{"resourceUri": "ui://s/v"})
+	tool("again", map[string]any{"resourceUri": "ui://s/v"})
+	tool("poll", map[string]any{"visibility": []string{"app"}})
+	tool("lost", map[string]any{"resourceUri": "ui://s/lost"})
+	s.AddResource(&sdk.Resource{URI: "ui://s/v", Name: "v"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "ui://s/v", MIMEType: "text/html;profile=mcp-app", Text: "<p>x", Meta: sdk.Meta{"ui": map[string]any{
+			"csp":         map[string]any{"connectDomains": []string{"https://api.example.com", "http://127.0.0.1:9"}, "frameDomains": []string{"https://frames.example.com", "'unsafe-eval'"}},
+			"permissions": map[string]any{"camera": map[string]any{}},
+		}}}}}, nil
+	})
+	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	defer server.Close()
+	_, out, errs := inspectFile(t, servers(`"s":{"type":"http","url":"`+server.URL+`"}`))
+	for _, want := range []string{
+		"tool for views alone: poll", "view ui://s/v of again, show\n", "reaches: https://api.example.com, http://127.0.0.1:9, https://frames.example.com\n",
+		"warning: frames: https://frames.example.com\n", "warning: asks for: camera\n", "warning: reaches the private network: http://127.0.0.1:9\n",
+		"warning: declares what no policy may have: frameDomains: \"'unsafe-eval'\"\n", "view ui://s/lost of lost\n    cannot be shown",
+	} {
+		check.That(t, strings.Contains(out, want), "got no %q in\n%s%s", want, out, errs)
 	}
 }

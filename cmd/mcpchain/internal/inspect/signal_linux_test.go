@@ -38,9 +38,7 @@ func TestSignals(t *testing.T) {
 			}
 			check.Must(t, cmd.Process.Signal(signal))
 			_ = cmd.Wait() // with a status of its own
-			if cmd.ProcessState.ExitCode() != statusMissing {
-				t.Errorf("ended with %v, want status %d", cmd.ProcessState, statusMissing)
-			}
+			check.That(t, cmd.ProcessState.ExitCode() == statusMissing, "ended with %v, want status %d", cmd.ProcessState, statusMissing)
 			if testenv.Runs(server) {
 				t.Error("the server still runs")
 				_ = syscall.Kill(server, syscall.SIGKILL)

@@ -40,16 +40,14 @@ func TestSignIn(t *testing.T) {
 		var out bytes.Buffer
 		open := func(ctx context.Context, address string) error {
 			signIns++
-			if !strings.Contains(address, "notes%3Aread") || strings.Contains(address, "notes%3Awrite") {
-				t.Errorf("got %s, want the scopes of the file", address)
-			}
+			check.That(t, strings.Contains(address, "notes%3Aread") && !strings.Contains(address, "notes%3Awrite"),
+				"got %s, want the scopes of the file", address)
 			return notes.Browse(ctx, address)
 		}
 		p := &program{you: &signin.Lines{In: strings.NewReader("y\n"), Out: &out, Open: open}, out: &out, err: &out}
 		status := p.run(t.Context(), append([]string{path, "-tokens", filepath.Join(dir, "tokens")}, step.flags...))
-		if status != step.status || !strings.Contains(out.String(), step.want) || signIns != step.signIns {
-			t.Fatalf("%v: got %d and %d sign-ins, want %d and %d; output:\n%s\nwant %q", step.flags, status, signIns, step.status, step.signIns, &out, step.want)
-		}
+		check.Require(t, status == step.status && strings.Contains(out.String(), step.want) && signIns == step.signIns,
+			"%v: got %d and %d sign-ins, want %d and %d; output:\n%s\nwant %q", step.flags, status, signIns, step.status, step.signIns, &out, step.want)
 	}
 }
 
@@ -71,9 +69,8 @@ func TestNoFolderForTokens(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		p := &program{out: &out, err: &out}
-		if status := p.run(t.Context(), append([]string{path}, strings.Fields(flags)...)); status == statusFine || !strings.Contains(out.String(), want) {
-			t.Errorf("%q: got %d, %s, want %s", flags, status, &out, want)
-		}
+		status := p.run(t.Context(), append([]string{path}, strings.Fields(flags)...))
+		check.That(t, status != statusFine && strings.Contains(out.String(), want), "%q: got %d, %s, want %s", flags, status, &out, want)
 	}
 }
 
@@ -109,19 +106,14 @@ func TestInputsInAScript(t *testing.T) {
 	} {
 		you := &signin.Lines{In: strings.NewReader(tt.lines), Out: io.Discard}
 		cfg, err := (&options{file: path}).load(t.Context(), you)
-		if err != nil || len(cfg.Servers) != 1 {
-			t.Fatalf("%q: got %+v, %v", tt.lines, cfg, err)
-		}
+		check.Require(t, err == nil && len(cfg.Servers) == 1, "%q: got %+v, %v", tt.lines, cfg, err)
 		s := cfg.Servers[0]
 		if tt.err != "" {
-			if s.Err == nil || !strings.Contains(s.Err.Error(), tt.err) {
-				t.Errorf("%q: got %v, want %s", tt.lines, s.Err, tt.err)
-			}
+			check.That(t, s.Err != nil && strings.Contains(s.Err.Error(), tt.err), "%q: got %v, want %s", tt.lines, s.Err, tt.err)
 			continue
 		}
 		c, ok := s.Transport.(*mcpclient.Command)
-		if !ok || !slices.Contains(c.Env, "KEY=k1") || !slices.Contains(c.Env, "REGION="+tt.region) {
-			t.Errorf("%q: got %+v and %v, want both answers", tt.lines, s.Transport, s.Err)
-		}
+		check.That(t, ok && slices.Contains(c.Env, "KEY=k1") && slices.Contains(c.Env, "REGION="+tt.region),
+			"%q: got %+v and %v, want both answers", tt.lines, s.Transport, s.Err)
 	}
 }

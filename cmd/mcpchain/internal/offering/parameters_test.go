@@ -26,7 +26,6 @@ func TestParameters(t *testing.T) {
 	}
 	raw, err := json.Marshal(map[string]any{"properties": many})
 	check.Must(t, err)
-	if got := Parameters(raw); len(got) != maxLines+1 || got[maxLines] != "… (10 more lines)" {
-		t.Errorf("got %d lines, want %d", len(got), maxLines+1)
-	}
+	got := Parameters(raw)
+	check.That(t, len(got) == maxLines+1 && got[maxLines] == "… (10 more lines)", "got %d lines, want %d", len(got), maxLines+1)
 }

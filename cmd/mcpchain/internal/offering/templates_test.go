@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -28,9 +29,7 @@ func TestUnknownMethod(t *testing.T) {
 					n++
 				}
 			}
-			if n != 1 || got != tt.want {
-				t.Errorf("got %d templates and %v, want 1 and %v", n, got, tt.want)
-			}
+			check.That(t, n == 1 && got == tt.want, "got %d templates and %v, want 1 and %v", n, got, tt.want)
 			for range ignoreUnknownMethod(all) { // ends with the range
 				break
 			}

@@ -56,9 +56,7 @@ func connect(t *testing.T, s mcpclient.Transport, timeout time.Duration) string 
 		t.Fatal("got a connection")
 	}
 	told := Server{s, timeout}.Explain(fmt.Errorf("server %q: %w", "x", err))
-	if !errors.Is(told, err) {
-		t.Errorf("%v does not wrap its reason", told)
-	}
+	check.That(t, errors.Is(told, err), "%v does not wrap its reason", told)
 	return told.Error()
 }
 
@@ -75,9 +73,8 @@ func TestProgram(t *testing.T) {
 		"strange": {time.Minute, "the program does not speak MCP as it is specified: is there a newer version of it? (initialize: mcp: invalid result: ", ")"},
 	} {
 		got := connect(t, &mcpclient.Command{Path: self, Env: []string{role + "=" + name}}, tt.timeout)
-		if _, rest, ok := strings.Cut(got, tt.begin); !ok || !strings.HasSuffix(rest, tt.end) {
-			t.Errorf("%s: got %s\nwant %s…%s", name, got, tt.begin, tt.end)
-		}
+		_, rest, ok := strings.Cut(got, tt.begin)
+		check.That(t, ok && strings.HasSuffix(rest, tt.end), "%s: got %s\nwant %s…%s", name, got, tt.begin, tt.end)
 	}
 }
 
@@ -168,9 +165,8 @@ func TestNetwork(t *testing.T) {
 			c.ServerName, c.Time = "example.com", func() time.Time { return time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC) }
 		})}, time.Minute, "the certificate of the server is not valid today: its operator has to renew it, or the clock of this machine is wrong (x509: "},
 	} {
-		if got := connect(t, tt.server, tt.timeout); !strings.HasPrefix(got, tt.want) {
-			t.Errorf("%s: got %s\nwant %s", name, got, tt.want)
-		}
+		got := connect(t, tt.server, tt.timeout)
+		check.That(t, strings.HasPrefix(got, tt.want), "%s: got %s\nwant %s", name, got, tt.want)
 	}
 }
 
@@ -186,13 +182,11 @@ func TestExplain(t *testing.T) {
 		hangsUp + " (server closed)": &transport.BrokenError{Err: errors.New("server closed")},
 		"other":                      errors.New("other"),
 	} {
-		if got := (Server{}).Explain(err); got.Error() != want || !errors.Is(got, err) {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		got := (Server{}).Explain(err)
+		check.That(t, got.Error() == want && errors.Is(got, err), "got %q, want %q", got, want)
 	}
-	if text, of := explainCertificate(x509.UnknownAuthorityError{}); !strings.HasPrefix(text, "this machine does not trust") || of == nil {
-		t.Errorf("got %q, %v", text, of)
-	}
+	text, of := explainCertificate(x509.UnknownAuthorityError{})
+	check.That(t, strings.HasPrefix(text, "this machine does not trust") && of != nil, "got %q, %v", text, of)
 }
 
 // An error about revisions comes with advice.
@@ -202,8 +196,7 @@ func TestRevision(t *testing.T) {
 		`the server speaks other revisions of the protocol: is there a newer version of it? (no common protocol revision: the client speaks 2, 1, the server 0 3)`:                                               &mcpclient.RevisionError{ClientRevisions: []string{"2", "1"}, ServerRevisions: []string{"0\n3"}},
 		`the server does not speak the protocol revision that is asked of it: take away -revision, and "revision" in the file (no common protocol revision: the client speaks 1, the server none that it names)`: &mcpclient.RevisionError{ClientRevisions: []string{"1"}},
 	} {
-		if got := (Server{}).Explain(fmt.Errorf("connect: initialize: %w", err)); got.Error() != want || !errors.Is(got, err) {
-			t.Errorf("got  %v\nwant %s", got, want)
-		}
+		got := (Server{}).Explain(fmt.Errorf("connect: initialize: %w", err))
+		check.That(t, got.Error() == want && errors.Is(got, err), "got  %v\nwant %s", got, want)
 	}
 }

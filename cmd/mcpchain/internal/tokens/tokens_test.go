@@ -22,9 +22,8 @@ func TestAgain(t *testing.T) {
 	table, err := tokens.Read(path)
 	check.Must(t, err)
 	user, hash, ok := table.Find(first)
-	if user != "ada" || !ok || !table.Holds("ada", hash) || table.Holds("bob", hash) || strings.Contains(hash, first) {
-		t.Errorf("got %q, %q, %v, want ada and a hash", user, hash, ok)
-	}
+	check.That(t, user == "ada" && ok && table.Holds("ada", hash) && !table.Holds("bob", hash) && !strings.Contains(hash, first),
+		"got %q, %q, %v, want ada and a hash", user, hash, ok)
 	for text, want := range map[string]string{
 		"ada short\n":                            ":1: want a user",
 		"ada\n":                                  ":1: want two words, a user and a token, and got 1",
@@ -35,18 +34,13 @@ func TestAgain(t *testing.T) {
 		"\nada " + strings.Repeat("x", 100_000):  "users:2: bufio.Scanner: token too long",
 	} {
 		write(text)
-		if _, err := table.Reload(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.40q: got %v, want %q", text, err, want)
-		}
-		if !table.Holds("ada", hash) {
-			t.Errorf("%.40q has changed the users", text)
-		}
+		_, err := table.Reload()
+		check.That(t, err != nil && strings.Contains(err.Error(), want), "%.40q: got %v, want %q", text, err, want)
+		check.That(t, table.Holds("ada", hash), "%.40q has changed the users", text)
 	}
 	write("bob " + second + "\n")
-	if n, err := table.Reload(); n != 1 || err != nil || table.Holds("ada", hash) {
-		t.Errorf("got %d users, %v, want that the token of ada is taken back", n, err)
-	}
-	if user, _, ok := table.Find(second); user != "bob" || !ok {
-		t.Errorf("got %q, %v, want bob", user, ok)
-	}
+	n, err := table.Reload()
+	check.That(t, n == 1 && err == nil && !table.Holds("ada", hash), "got %d users, %v, want that the token of ada is taken back", n, err)
+	user, _, ok = table.Find(second)
+	check.That(t, user == "bob" && ok, "got %q, %v, want bob", user, ok)
 }

@@ -27,9 +27,7 @@ import (
 func trial(t *testing.T, args ...string) (http.Handler, *bytes.Buffer) {
 	t.Helper()
 	a, log := opened(t, args...)
-	t.Cleanup(func() {
-		check.NoError(t, a.close())
-	})
+	t.Cleanup(func() { check.NoError(t, a.close()) })
 	return a.handler, log
 }
 
@@ -88,9 +86,7 @@ func request(h http.Handler, method, path, body string, change ...func(*http.Req
 func as(t *testing.T, h http.Handler, body string) func(*http.Request) {
 	t.Helper()
 	w := request(h, "POST", "/sign-in", body)
-	if w.Code != http.StatusNoContent {
-		t.Fatalf("got %d %s, want a session", w.Code, w.Body)
-	}
+	check.Require(t, w.Code == http.StatusNoContent, "got %d %s, want a session", w.Code, w.Body)
 	cookies := w.Result().Cookies()
 	return func(r *http.Request) { r.AddCookie(cookies[0]) }
 }
@@ -112,16 +108,12 @@ func TestFileWithMistakes(t *testing.T) {
 	}
 	h, log := trial(t, "-config", file)
 	me := sharedBy(t, h, as(t, h, `{"name":"Ada"}`))
-	if len(me.Servers) != 1 || me.Servers[0] != "good" {
-		t.Errorf("got %+v, want the server that can be used", me)
-	}
+	check.That(t, len(me.Servers) == 1 && me.Servers[0] == "good", "got %+v, want the server that can be used", me)
 	shown := fmt.Sprint(me.Troubles)
 	for _, want := range []string{`mcp.json:4: comand: unknown key`, "mcp.json:5", "cannot be used; the log has the reason", "has no tool ad, which"} {
 		check.Contains(t, "", shown, want)
 	}
-	if len(me.Troubles) != 4 || strings.Contains(shown, "/") {
-		t.Errorf("got %s, want nothing of other servers, and no place of this machine", shown)
-	}
+	check.That(t, len(me.Troubles) == 4 && !strings.Contains(shown, "/"), "got %s, want nothing of other servers, and no place of this machine", shown)
 	for _, want := range []string{"server=typo", "server=odd", "server=gone", "server does not have\" server=good tool=ad"} {
 		check.Contains(t, "the log", log.String(), want)
 	}
@@ -164,12 +156,10 @@ func TestOrigin(t *testing.T) {
 		}
 	}
 	w := request(h, "GET", "/api/me", "", by("192.0.2.7"))
-	if got := w.Header().Get("Strict-Transport-Security"); got != "max-age=31536000" || !strings.Contains(w.Body.String(), `"user":"Ada"`) {
-		t.Errorf("got %q and %s, want HTTPS alone, for Ada", got, w.Body)
-	}
-	if w := request(h, "GET", "/api/me", "", by("198.51.100.1")); strings.Contains(w.Body.String(), "Ada") {
-		t.Errorf("got %s by a machine that is not a proxy of the page", w.Body)
-	}
+	got := w.Header().Get("Strict-Transport-Security")
+	check.That(t, got == "max-age=31536000" && strings.Contains(w.Body.String(), `"user":"Ada"`), "got %q and %s, want HTTPS alone, for Ada", got, w.Body)
+	w = request(h, "GET", "/api/me", "", by("198.51.100.1"))
+	check.That(t, !strings.Contains(w.Body.String(), "Ada"), "got %s by a machine that is not a proxy of the page", w.Body)
 	plain, _ := trial(t)
 	check.Equal(t, "header without HTTPS", request(plain, "GET", "/", "").Header().Get("Strict-Transport-Security"), "")
 }
@@ -268,9 +258,8 @@ func TestBoundsOfAUser(t *testing.T) {
 	h, _ := trial(t, "-stored", "2")
 	ada, grace := as(t, h, `{"name":"Ada"}`), as(t, h, `{"name":"Grace"}`)
 	for range 2 {
-		if w := begin(h, ada); w.Code != http.StatusAccepted {
-			t.Fatalf("got %d %s", w.Code, w.Body)
-		}
+		w := begin(h, ada)
+		check.Require(t, w.Code == http.StatusAccepted, "got %d %s", w.Code, w.Body)
 	}
 	if w := begin(h, ada); w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "there is no room: you keep as many conversations as you may (2): delete one") {
 		t.Errorf("got %d %s", w.Code, w.Body)
@@ -300,9 +289,7 @@ func TestServerThatEnds(t *testing.T) {
 	check.Must(t, err)
 	served(t, listener)
 	for s := sharedBy(t, h, ada); len(s.Servers) != 1 || len(s.Troubles) != 0; s = sharedBy(t, h, ada) {
-		if t.Context().Err() != nil {
-			t.Fatalf("got %+v, want the server", s)
-		}
+		check.Require(t, t.Context().Err() == nil, "got %+v, want the server", s)
 		time.Sleep(20 * time.Millisecond)
 	}
 }

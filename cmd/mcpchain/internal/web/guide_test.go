@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/guide"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -22,27 +23,19 @@ import (
 // endpoint, gets the page, and ends it by an interrupt.
 func TestGuide(t *testing.T) {
 	model, err := tryout.StartModel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = model.Close() }()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "mcpchain")
 	if out, err := exec.Command("go", "build", "-o", program, "../..").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers": {}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "users.txt"), []byte("Ada 0123456789abcdef\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers": {}}`), 0o600))
+	check.Must(t, os.WriteFile(filepath.Join(dir, "users.txt"), []byte("Ada 0123456789abcdef\n"), 0o600))
 	count := 0
 	for _, document := range []string{"../../../../README.md", "../../../../docs/page.md"} {
 		text, err := os.ReadFile(document)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		for _, c := range guide.Commands(string(text)) {
 			args, ok := strings.CutPrefix(c.Text, "go run ./cmd/mcpchain serve")
 			if !ok {
@@ -53,9 +46,7 @@ func TestGuide(t *testing.T) {
 			serve(t, program, dir, append(append([]string{"serve"}, strings.Fields(args)...), "-listen", "127.0.0.1:0"))
 		}
 	}
-	if count < 5 {
-		t.Errorf("got %d commands, want the ones of the guide", count)
-	}
+	check.That(t, count >= 5, "got %d commands, want the ones of the guide", count)
 }
 
 // serve runs the program until it serves its page.
@@ -70,9 +61,7 @@ func serve(t *testing.T, program, dir string, args []string) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	said := ""
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		said += lines.Text() + "\n"
@@ -86,9 +75,7 @@ func serve(t *testing.T, program, dir string, args []string) {
 		} else if _ = resp.Body.Close(); resp.StatusCode != http.StatusOK {
 			t.Errorf("%s: got %s", args, resp.Status)
 		}
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, cmd.Process.Signal(os.Interrupt))
 	}
 	if err := cmd.Wait(); err != nil || !strings.Contains(said, "http://") {
 		t.Errorf("%s: got %v and %s", args, err, said)

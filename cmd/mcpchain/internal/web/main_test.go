@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/netip"
@@ -11,7 +12,11 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 func TestFlags(t *testing.T) {
@@ -64,14 +69,10 @@ func TestAllowedHosts(t *testing.T) {
 		}
 		hosts := o.allowedHosts(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(listen)))
 		for _, want := range tt.want {
-			if !slices.Contains(hosts, want) {
-				t.Errorf("%s: got %q, want %s among them", listen, hosts, want)
-			}
+			check.That(t, slices.Contains(hosts, want), "%s: got %q, want %s among them", listen, hosts, want)
 		}
 		for _, other := range tt.others {
-			if slices.Contains(hosts, other) {
-				t.Errorf("%s: got %q with %s", listen, hosts, other)
-			}
+			check.That(t, !slices.Contains(hosts, other), "%s: got %q with %s", listen, hosts, other)
 		}
 	}
 }
@@ -125,11 +126,54 @@ func TestFilesAreOfTheUser(t *testing.T) {
 	file := cli.Place("web", "web.db")
 	trial(t, "-store", file)
 	for _, name := range []string{file, file + "-wal", file + "-shm"} {
-		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: got %v, %v, want 0600", name, info, err)
-		}
+		info, err := os.Stat(name)
+		check.That(t, err == nil && info.Mode().Perm() == 0o600, "%s: got %v, %v, want 0600", name, info, err)
 	}
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("got %v, %v, want a folder with 0700", info, err)
+	}
+}
+
+// TestOriginOfViews shows views if browsers can reach their sandbox. An address of this machine is another
+// machine's own for a browser behind the proxy.
+func TestOriginOfViews(t *testing.T) {
+	loopback := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-origin", "https://agent.example", "-users", "x"}, "none"},
+		{[]string{"-origin", "https://agent.example", "-users", "x", "-views-origin", "https://Views.example:443/"}, "https://views.example"},
+		{nil, "http://127.0.0.1:"},
+	} {
+		o, err := parseFlags(append([]string{"-store", "x", "-views", "127.0.0.1:0"}, tt.args...), func(string) string { return "" }, io.Discard)
+		check.Must(t, err)
+		a := &app{}
+		v, err := a.sandbox(o, loopback)
+		check.Must(t, err)
+		got := "none"
+		if v != nil {
+			got = v.origin
+			check.NoError(t, v.listener.Close())
+		}
+		check.That(t, strings.HasPrefix(got, tt.want), "%q: got views at %s, want %s", tt.args, got, tt.want)
+	}
+}
+
+// TestRoom counts conversations without the calls of their views. An error of the database is not for the user.
+func TestRoom(t *testing.T) {
+	db, err := database.Open(t.Context(), filepath.Join(t.TempDir(), "web.db"))
+	check.Must(t, err)
+	for id, agent := range map[string]string{"run_1": talk.AgentName, "view-run_1-a": "web-view"} {
+		ledgertest.Keep(t, db.Runs, ledgertest.Since(ledgertest.Start, &ledger.Begun{ID: id, Tenant: "Ada", Agent: ledger.AgentName{Name: agent}}))
+	}
+	o := &options{stored: 2, bytes: 1 << 20}
+	check.NoError(t, o.room(t.Context(), db, "Ada", true))
+	o.stored = 1
+	check.Is(t, o.room(t.Context(), db, "Ada", true), talk.ErrFull)
+	check.NoError(t, o.room(t.Context(), db, "Ada", false))
+	check.NoError(t, db.Close())
+	if err := o.room(t.Context(), db, "Ada", false); err == nil || errors.Is(err, talk.ErrFull) {
+		t.Errorf("got %v, want the error of the database", err)
 	}
 }

@@ -35,19 +35,15 @@ func TestGrantsEnd(t *testing.T) {
 		before, err := a.grant("user 1", "mail")
 		check.Must(t, err)
 		time.Sleep(idleIfFull/2 + time.Second)
-		if _, err := a.grant("another", "mail"); err != nil {
-			t.Errorf("after %v: got %v", idleIfFull, err)
-		}
-		if after, err := a.grant("user 1", "mail"); after != before || err != nil {
-			t.Errorf("what was used meanwhile: got another one, or %v", err)
-		}
+		_, err = a.grant("another", "mail")
+		check.That(t, err == nil, "after %v: got %v", idleIfFull, err)
+		after, err := a.grant("user 1", "mail")
+		check.That(t, after == before && err == nil, "what was used meanwhile: got another one, or %v", err)
 		time.Sleep(2 * idleAfter)
 		synctest.Wait()
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if len(a.grants) != 0 {
-			t.Errorf("got %d connections after %v", len(a.grants), 2*idleAfter)
-		}
+		check.That(t, len(a.grants) == 0, "got %d connections after %v", len(a.grants), 2*idleAfter)
 	})
 }
 
@@ -84,9 +80,7 @@ func TestSignOutWhileConnecting(t *testing.T) {
 	check.Equal(t, "state", a.Status("Ada")[0].State, Needed)
 	g, err := a.grant("Ada", "mail")
 	check.Must(t, err)
-	if g.toolset() != nil {
-		t.Error("the user is connected")
-	}
+	check.That(t, g.toolset() == nil, "the user is connected")
 }
 
 // TestStopWhileConnecting has a user stop the turn that connects to a server. The next turn tries again.

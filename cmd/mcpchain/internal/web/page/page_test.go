@@ -20,9 +20,7 @@ func TestNoHTMLFromText(t *testing.T) {
 		".css":  regexp.MustCompile(`@import|url\(|expression\(`),
 	}
 	paths, err := filepath.Glob("files/*")
-	if err != nil || len(paths) < 10 {
-		t.Fatalf("got %d files, %v", len(paths), err)
-	}
+	check.Require(t, err == nil && len(paths) >= 10, "got %d files, %v", len(paths), err)
 	for _, path := range append(paths, "../../viewframe/frame.js") {
 		data, err := os.ReadFile(path)
 		check.Must(t, err)
@@ -45,16 +43,12 @@ func TestHandler(t *testing.T) {
 	}
 	for path, kind := range map[string]string{"/": "text/html; charset=utf-8", "/page/main.js": "text/javascript; charset=utf-8", "/page/base.css": "text/css; charset=utf-8"} {
 		w := get(path, "")
-		if w.Code != 200 || w.Header().Get("Content-Type") != kind {
-			t.Errorf("%s: got %d %q, want %q", path, w.Code, w.Header().Get("Content-Type"), kind)
-		}
-		if w := get(path, w.Header().Get("ETag")); w.Code != 304 {
-			t.Errorf("%s again: got %d, want 304", path, w.Code)
-		}
+		check.That(t, w.Code == 200 && w.Header().Get("Content-Type") == kind, "%s: got %d %q, want %q", path, w.Code, w.Header().Get("Content-Type"), kind)
+		w = get(path, w.Header().Get("ETag"))
+		check.That(t, w.Code == 304, "%s again: got %d, want 304", path, w.Code)
 	}
 	for _, path := range []string{"/page/", "/page/../page.go", "/page/files/main.js", "/page/none.js"} {
-		if w := get(path, ""); w.Code != 404 {
-			t.Errorf("%s: got %d, want 404", path, w.Code)
-		}
+		w := get(path, "")
+		check.That(t, w.Code == 404, "%s: got %d, want 404", path, w.Code)
 	}
 }

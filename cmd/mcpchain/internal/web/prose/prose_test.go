@@ -40,9 +40,7 @@ func TestTree(t *testing.T) {
 		"direction":      {"a\u202eb", `[["p",{},"a\\u202eb"]]`},
 		"no UTF-8":       {"a\xffb", `[["p",{},"a` + "\ufffd" + `b"]]`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			check.Equal(t, "", encode(t, prose.Tree(tt.text)), tt.want)
-		})
+		t.Run(name, func(t *testing.T) { check.Equal(t, "", encode(t, prose.Tree(tt.text)), tt.want) })
 	}
 }
 
@@ -59,9 +57,8 @@ func TestTreeIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tree := prose.Tree(text)
-			if len(tree) != 1 || tree[0].Tag != "pre" || len(encode(t, tree)) > prose.MaxPlain+100 {
-				t.Errorf("got %d nodes of %d bytes, want the text alone", len(tree), len(encode(t, tree)))
-			}
+			check.That(t, len(tree) == 1 && tree[0].Tag == "pre" && len(encode(t, tree)) <= prose.MaxPlain+100,
+				"got %d nodes of %d bytes, want the text alone", len(tree), len(encode(t, tree)))
 		})
 	}
 	check.Contains(t, "emphasis", encode(t, prose.Tree(strings.Repeat("a_long_name *a* \n", 400))), `["em",{},"a"]`)
@@ -75,15 +72,10 @@ func TestDraft(t *testing.T) {
 		d.Add(piece)
 		closed = append(closed, len(d.Blocks))
 	}
-	if want := []int{0, 0, 1, 1, 2, 2}; !slices.Equal(closed, want) {
-		t.Errorf("complete blocks: got %v, want %v", closed, want)
-	}
-	if got, want := encode(t, d.Blocks[1]), `[["pre",{},["code",{},"code\n\nmore\n"]]]`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if got, want := encode(t, d.Open()), `[["p",{},"end"]]`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	want := []int{0, 0, 1, 1, 2, 2}
+	check.That(t, slices.Equal(closed, want), "complete blocks: got %v, want %v", closed, want)
+	check.Equal(t, "", encode(t, d.Blocks[1]), `[["pre",{},["code",{},"code\n\nmore\n"]]]`)
+	check.Equal(t, "", encode(t, d.Open()), `[["p",{},"end"]]`)
 }
 
 // TestDraftOfManyPieces has a model write a million pieces.
@@ -92,7 +84,6 @@ func TestDraftOfManyPieces(t *testing.T) {
 	for range 1_000_000 {
 		d.Add("word ")
 	}
-	if size := len(encode(t, d.Open())); size > 20<<10 {
-		t.Errorf("the open block has %d bytes", size)
-	}
+	size := len(encode(t, d.Open()))
+	check.That(t, size <= 20<<10, "the open block has %d bytes", size)
 }

@@ -27,12 +27,9 @@ func TestRules(t *testing.T) {
 		check.Must(t, r.Remember(t.Context(), k, approval.Allow()))
 	}
 	all := r.Of("Ada")
-	if len(all) != 2 || all[0].Server != "a" || all[0].Tool != "y" || !all[0].Allow || all[0].Scope == "" || all[0].ID == all[1].ID {
-		t.Errorf("got %+v, want both rules of Ada, in their order", all)
-	}
-	if r.Drop("Grace", all[1].ID) || !r.Drop("Ada", all[0].ID) || r.Drop("Ada", all[0].ID) {
-		t.Error("a rule is dropped by its user, once")
-	}
+	check.That(t, len(all) == 2 && all[0].Server == "a" && all[0].Tool == "y" && all[0].Allow && all[0].Scope != "" && all[0].ID != all[1].ID,
+		"got %+v, want both rules of Ada, in their order", all)
+	check.That(t, !r.Drop("Grace", all[1].ID) && r.Drop("Ada", all[0].ID) && !r.Drop("Ada", all[0].ID), "a rule is dropped by its user, once")
 	holds(key("Ada", "a", "y"), false)
 	holds(key("Grace", "a", "y"), true)
 	holds(key("Ada", "b", "x"), true)
@@ -46,8 +43,6 @@ func TestRules(t *testing.T) {
 			t.Fatal(i, err)
 		}
 	}
-	if err := r.Remember(t.Context(), key("Ada", "a", "more"), approval.Allow()); err == nil {
-		t.Error("Ada has as many rules as she likes")
-	}
+	check.Fails(t, r.Remember(t.Context(), key("Ada", "a", "more"), approval.Allow()), "Ada has as many rules as she likes")
 	check.NoError(t, r.Remember(t.Context(), key("Grace", "a", "more"), approval.Allow()))
 }

@@ -46,9 +46,8 @@ func TestSession(t *testing.T) {
 	in := httptest.NewRecorder()
 	d.ServeHTTP(in, request(`{"name":"Ada"}`, nil))
 	cookies := in.Result().Cookies()
-	if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteLaxMode || len(cookies[0].Value) < 26 {
-		t.Fatalf("got the cookies %v, want one that scripts and other sites cannot use", cookies)
-	}
+	check.Require(t, len(cookies) == 1 && cookies[0].HttpOnly && cookies[0].SameSite == http.SameSiteLaxMode && len(cookies[0].Value) >= 26,
+		"got the cookies %v, want one that scripts and other sites cannot use", cookies)
 	signedIn := func(d *signin.Sessions, want string) {
 		t.Helper()
 		if p, ok := d.Person(request("", in)); p.User != want && ok {
@@ -59,9 +58,8 @@ func TestSession(t *testing.T) {
 	}
 	signedIn(d, "Ada")
 	var kept string
-	if err := db.QueryRow(`SELECT hash FROM web_sign_ins`).Scan(&kept); err != nil || strings.Contains(kept, cookies[0].Value) {
-		t.Errorf("the database has %q, %v; want a hash", kept, err)
-	}
+	err := db.QueryRow(`SELECT hash FROM web_sign_ins`).Scan(&kept)
+	check.That(t, err == nil && !strings.Contains(kept, cookies[0].Value), "the database has %q, %v; want a hash", kept, err)
 	later, _ := opened(t, path, "Ada") // the next process
 	signedIn(later, "Ada")
 	without, _ := opened(t, path, "Grace") // Ada is no user any more
@@ -83,9 +81,7 @@ func TestUnreadableSignIn(t *testing.T) {
 		w := httptest.NewRecorder()
 		d.ServeHTTP(w, request(body, nil))
 		got := fmt.Sprint(w.Code, " ", strings.TrimPrefix(w.Body.String(), `{"error":"`))
-		if !strings.HasPrefix(got, want) {
-			t.Errorf("%.20q: got %s, want %s", body, got, want)
-		}
+		check.That(t, strings.HasPrefix(got, want), "%.20q: got %s, want %s", body, got, want)
 	}
 }
 
@@ -106,14 +102,12 @@ func TestSessionsOfAUser(t *testing.T) {
 		session *httptest.ResponseRecorder
 		want    bool
 	}{"the oldest": {first, false}, "the newest": {last, true}, "another user's": {grace, true}} {
-		if _, ok := d.Person(request("", tt.session)); ok != tt.want {
-			t.Errorf("%s: got signed in %v, want %v", name, ok, tt.want)
-		}
+		_, ok := d.Person(request("", tt.session))
+		check.That(t, ok == tt.want, "%s: got signed in %v, want %v", name, ok, tt.want)
 	}
 	var kept int
-	if err := db.QueryRow(`SELECT count(*) FROM web_sign_ins WHERE name = 'Ada'`).Scan(&kept); err != nil || kept != signin.MaxSessions {
-		t.Errorf("the database has %d sessions, %v, want %d", kept, err, signin.MaxSessions)
-	}
+	err := db.QueryRow(`SELECT count(*) FROM web_sign_ins WHERE name = 'Ada'`).Scan(&kept)
+	check.That(t, err == nil && kept == signin.MaxSessions, "the database has %d sessions, %v, want %d", kept, err, signin.MaxSessions)
 }
 
 func TestUnknownUser(t *testing.T) {
@@ -121,15 +115,13 @@ func TestUnknownUser(t *testing.T) {
 	for _, body := range []string{`{"name":"Eve"}`, `{"name":""}`, `{"name":"Ada"} {}`, `x`} {
 		w := httptest.NewRecorder()
 		d.ServeHTTP(w, request(body, nil))
-		if w.Code != http.StatusBadRequest || len(w.Result().Cookies()) != 0 {
-			t.Errorf("%s: got %d with %d cookies, want 400 without", body, w.Code, len(w.Result().Cookies()))
-		}
+		check.That(t, w.Code == http.StatusBadRequest && len(w.Result().Cookies()) == 0,
+			"%s: got %d with %d cookies, want 400 without", body, w.Code, len(w.Result().Cookies()))
 	}
 	r := request("", nil)
 	r.AddCookie(&http.Cookie{Name: "mcpchain-web", Value: "forged"})
-	if p, ok := d.Person(r); ok {
-		t.Errorf("a forged cookie is %q", p.User)
-	}
+	p, ok := d.Person(r)
+	check.That(t, !ok, "a forged cookie is %q", p.User)
 }
 
 // TestToken signs in by the token of a file. Who loses the token is signed out.
@@ -153,14 +145,12 @@ func TestToken(t *testing.T) {
 	}
 	in := httptest.NewRecorder()
 	s.ServeHTTP(in, request(`{"token":" 0123456789abcdef "}`, nil))
-	if p, ok := s.Person(request("", in)); !ok || p.User != "Ada" {
-		t.Errorf("got %v, %v, want Ada", p, ok)
-	}
+	p, ok := s.Person(request("", in))
+	check.That(t, ok && p.User == "Ada", "got %v, %v, want Ada", p, ok)
 	write("Ada fedcba9876543210\n")
 	check.Must(t, check.Err(table.Reload()))
-	if p, ok := s.Person(request("", in)); ok {
-		t.Errorf("got %v with a token that is not Ada's any more", p)
-	}
+	p, ok = s.Person(request("", in))
+	check.That(t, !ok, "got %v with a token that is not Ada's any more", p)
 }
 
 // TestProxy takes the user from a proxy that is trusted, and from no other machine.
@@ -186,9 +176,8 @@ func TestProxy(t *testing.T) {
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr, r.Header["X-User"] = tt.from, tt.users
-		if got, ok := p.Person(r); got.User != tt.want || ok != (tt.want != "") {
-			t.Errorf("%q from %s: got %q, %v, want %q", tt.users, tt.from, got.User, ok, tt.want)
-		}
+		got, ok := p.Person(r)
+		check.That(t, got.User == tt.want && ok == (tt.want != ""), "%q from %s: got %q, %v, want %q", tt.users, tt.from, got.User, ok, tt.want)
 		w := httptest.NewRecorder()
 		if p.ServeHTTP(w, r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "<h1>You are not signed in</h1>") {
 			t.Errorf("got %d %s, want a page in words", w.Code, w.Body)

@@ -68,18 +68,15 @@ func (w *window) resultsUntil(t *testing.T, ends int) (out []shownResult) {
 // painted checks that the media of the results are of the numbers.
 func (w *world) painted(t *testing.T, results []shownResult, numbers ...int) {
 	t.Helper()
-	if len(results) != len(numbers) {
-		t.Fatalf("got %d results, want %d", len(results), len(numbers))
-	}
+	check.Require(t, len(results) == len(numbers), "got %d results, want %d", len(results), len(numbers))
 	for i, r := range results {
 		if len(r.Media) != 2 {
 			t.Errorf("result %d: got %d media, want a picture and a sound", i, len(r.Media))
 			continue
 		}
 		for k, want := range []string{"picture", "sound"} {
-			if status, _, got := w.do(t, "Ada", "GET", r.Media[k].URL, ""); status != 200 || got != fmt.Sprintf("%s %d", want, numbers[i]) {
-				t.Errorf("result %d: got %d %q, want %s %d", i, status, got, want, numbers[i])
-			}
+			status, _, got := w.do(t, "Ada", "GET", r.Media[k].URL, "")
+			check.That(t, status == 200 && got == fmt.Sprintf("%s %d", want, numbers[i]), "result %d: got %d %q, want %s %d", i, status, got, want, numbers[i])
 		}
 	}
 }
@@ -128,9 +125,8 @@ func TestEditKeepsCalls(t *testing.T) {
 	results := w.watch(t, "Ada", other, "").resultsUntil(t, 1)
 	w.painted(t, results, 1, 2)
 	for i, r := range results {
-		if want := fmt.Sprintf("{\n  \"number\": %d\n}", i+1); r.Arguments != want || r.Name != "paint" {
-			t.Errorf("result %d: got %s %s, want paint %s", i, r.Name, r.Arguments, want)
-		}
+		want := fmt.Sprintf("{\n  \"number\": %d\n}", i+1)
+		check.That(t, r.Arguments == want && r.Name == "paint", "result %d: got %s %s, want paint %s", i, r.Name, r.Arguments, want)
 	}
 }
 
@@ -171,9 +167,7 @@ func (w *window) spends(t *testing.T, input, output int64) {
 		if now.Spent.Input == input && now.Spent.Output == output {
 			return
 		}
-		if now.Spent.Input > input || now.Spent.Output > output {
-			t.Fatalf("got %+v, want %d and %d", now.Spent, input, output)
-		}
+		check.Require(t, now.Spent.Input <= input && now.Spent.Output <= output, "got %+v, want %d and %d", now.Spent, input, output)
 	}
 }
 
@@ -202,13 +196,9 @@ func TestOlder(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for p, pages := latest, 1; ; pages++ {
-		if len(p.List) > 50 {
-			t.Errorf("page %d: got %d conversations, want 50 at most", pages, len(p.List))
-		}
+		check.That(t, len(p.List) <= 50, "page %d: got %d conversations, want 50 at most", pages, len(p.List))
 		for _, c := range p.List {
-			if seen[c.ID] {
-				t.Errorf("%s comes twice", c.ID)
-			}
+			check.That(t, !seen[c.ID], "%s comes twice", c.ID)
 			seen[c.ID] = true
 		}
 		if pages > 1 && !p.More {
@@ -222,8 +212,6 @@ func TestOlder(t *testing.T) {
 			t.Fatal(status, body, err)
 		}
 	}
-	if len(seen) != all || !seen["c0"] {
-		t.Errorf("got %d conversations, want the %d of the user", len(seen), all)
-	}
+	check.That(t, len(seen) == all && seen["c0"], "got %d conversations, want the %d of the user", len(seen), all)
 	check.Equal(t, "no time", w.status(t, "Ada", "GET", "/api/conversations?after=c1&updated=yesterday", ""), 400)
 }

@@ -88,9 +88,8 @@ func TestStop(t *testing.T) {
 	}
 	check.Equal(t, "messages to the model: the question alone", len(model.Turns()[2].Request.Messages), 1)
 	check.Equal(t, "DELETE", w.status(t, "Ada", "DELETE", "/api/conversations/"+id, ""), http.StatusAccepted)
-	if got := w.watch(t, "Ada", id, "").next(t); got.Type != "refused" || got.member(t, "status") != "404" {
-		t.Errorf("a deleted conversation: got %s %s, want a refusal with 404", got.Type, got.Data)
-	}
+	got := w.watch(t, "Ada", id, "").next(t)
+	check.That(t, got.Type == "refused" && got.member(t, "status") == "404", "a deleted conversation: got %s %s, want a refusal with 404", got.Type, got.Data)
 }
 
 // asking is a server whose tool shows a form, in an open call of the legacy era.
@@ -132,9 +131,7 @@ func TestFormIsChecked(t *testing.T) {
 	} {
 		status, _, body := w.do(t, "Ada", "POST", "/api/conversations/"+id+"/answers", `{"ask":"`+ask+`","action":"accept","fields":`+tt.fields+`}`)
 		for _, want := range tt.want {
-			if status != tt.status || !strings.Contains(body, want) {
-				t.Errorf("%s: got %d %s, want %d with %q", name, status, body, tt.status, want)
-			}
+			check.That(t, status == tt.status && strings.Contains(body, want), "%s: got %d %s, want %d with %q", name, status, body, tt.status, want)
 		}
 	}
 	status := w.status(t, "Ada", "POST", "/api/conversations/"+id+"/answers", `{"ask":"`+ask+`","action":"ran"}`)
@@ -166,13 +163,11 @@ func TestMedia(t *testing.T) {
 	}
 	window.until(t, "ended")
 	var view struct{ Media []struct{ URL, Type string } }
-	if err := json.Unmarshal(result.Data, &view); err != nil || len(view.Media) != 1 {
-		t.Fatalf("got the media %v, %v; want the picture alone", view.Media, err)
-	}
+	err := json.Unmarshal(result.Data, &view)
+	check.Require(t, err == nil && len(view.Media) == 1, "got the media %v, %v; want the picture alone", view.Media, err)
 	status, h, body := w.do(t, "Ada", "GET", view.Media[0].URL, "")
-	if status != 200 || body != string(png) || h.Get("Content-Type") != "image/png" || !strings.Contains(h.Get("Content-Security-Policy"), "sandbox") {
-		t.Errorf("got %d %v %q", status, h, body)
-	}
+	check.That(t, status == 200 && body == string(png) && h.Get("Content-Type") == "image/png" && strings.Contains(h.Get("Content-Security-Policy"), "sandbox"),
+		"got %d %v %q", status, h, body)
 	for _, n := range []string{"1", "2", "3", "-1", "x"} {
 		check.Equal(t, "media "+n, w.status(t, "Ada", "GET", strings.TrimSuffix(view.Media[0].URL, "0")+n, ""), 404)
 	}

@@ -57,16 +57,13 @@ func TestForeignRequests(t *testing.T) {
 				change = func(*http.Request) {}
 			}
 			status, h, body := w.do(t, tt.user, tt.method, tt.path, tt.body, change)
-			if status != tt.want || h.Get("Content-Type") != "application/json" {
-				t.Errorf("got %d %s %s, want %d and JSON", status, h.Get("Content-Type"), body, tt.want)
-			}
+			check.That(t, status == tt.want && h.Get("Content-Type") == "application/json",
+				"got %d %s %s, want %d and JSON", status, h.Get("Content-Type"), body, tt.want)
 			for name, want := range map[string]string{
 				"Content-Security-Policy": "default-src 'none'; script-src 'self'", "X-Content-Type-Options": "nosniff",
 				"Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin", "X-Frame-Options": "DENY",
 			} {
-				if !strings.HasPrefix(h.Get(name), want) {
-					t.Errorf("%s: got %q, want %q", name, h.Get(name), want)
-				}
+				check.That(t, strings.HasPrefix(h.Get(name), want), "%s: got %q, want %q", name, h.Get(name), want)
 			}
 		})
 	}
@@ -87,16 +84,14 @@ func TestUsersAreApart(t *testing.T) {
 	if status, _, answer := w.do(t, "Grace", "GET", base+"/media/1/0/call/0", ""); status != 404 || strings.Contains(answer, "secret") {
 		t.Errorf("GET %s: got %d %s, want 404", base, status, answer)
 	}
-	if got := w.watch(t, "Grace", id, "").next(t); got.Type != "refused" || got.member(t, "status") != "404" {
-		t.Errorf("stream: got %s %s, want a refusal with 404", got.Type, got.Data)
-	}
+	got := w.watch(t, "Grace", id, "").next(t)
+	check.That(t, got.Type == "refused" && got.member(t, "status") == "404", "stream: got %s %s, want a refusal with 404", got.Type, got.Data)
 	check.Equal(t, "DELETE", w.status(t, "Grace", "DELETE", base, ""), 404)
 	check.Equal(t, "Grace's list", string(w.watch(t, "Grace", "", "").until(t, "list")[0].Data), "[]")
 	later := "/api/conversations?after=&updated=" + url.QueryEscape(time.Now().Add(time.Hour).Format(time.RFC3339Nano))
 	for user, want := range map[string]bool{"Ada": true, "Grace": false} {
-		if status, _, list := w.do(t, user, "GET", later, ""); status != 200 || strings.Contains(list, id) != want {
-			t.Errorf("%s reads the list: got %d %s", user, status, list)
-		}
+		status, _, list := w.do(t, user, "GET", later, "")
+		check.That(t, status == 200 && strings.Contains(list, id) == want, "%s reads the list: got %d %s", user, status, list)
 	}
 	check.Contains(t, "the list", string(w.watch(t, "Ada", "", "").until(t, "list")[0].Data), id)
 }
@@ -107,9 +102,8 @@ func TestRate(t *testing.T) {
 		w.begin(t, "Ada", "hello")
 	}
 	status, h, _ := w.do(t, "Ada", "POST", "/api/conversations", `{"text":"hello"}`)
-	if status != 429 || h.Get("Retry-After") == "" {
-		t.Errorf("third request: got %d, Retry-After %q, want 429 and when to try again", status, h.Get("Retry-After"))
-	}
+	check.That(t, status == 429 && h.Get("Retry-After") != "",
+		"third request: got %d, Retry-After %q, want 429 and when to try again", status, h.Get("Retry-After"))
 	w.begin(t, "Grace", "hello") // has a rate of her own
 	for range 2 {
 		w.do(t, "", "POST", "/sign-in", `{"name":"Ada"}`)

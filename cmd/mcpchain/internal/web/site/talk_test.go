@@ -55,15 +55,13 @@ func TestStreamResumes(t *testing.T) {
 			paid = append(paid, e.member(t, "text"))
 		}
 	}
-	if text := strings.Join(paid, "; "); !strings.Contains(text, "paid by Ada") || !strings.Contains(text, "not this one") || len(paid) != 2 {
-		t.Errorf("got the results %q", text)
-	}
+	text := strings.Join(paid, "; ")
+	check.That(t, strings.Contains(text, "paid by Ada") && strings.Contains(text, "not this one") && len(paid) == 2, "got the results %q", text)
 	for i, e := range all[:len(all)-1] {
 		rest := w.watch(t, "Ada", id, e.ID)
 		for _, want := range all[i+1:] {
-			if got := rest.until(t, want.Type); len(got) != 1 || got[0].ID != want.ID {
-				t.Fatalf("after %s: got %v, want the event %s alone", e.ID, got, want.ID)
-			}
+			got := rest.until(t, want.Type)
+			check.Require(t, len(got) == 1 && got[0].ID == want.ID, "after %s: got %v, want the event %s alone", e.ID, got, want.ID)
 		}
 		rest.close()
 	}

@@ -96,9 +96,7 @@ func TestAtWork(t *testing.T) {
 	for status := range statuses {
 		got[status]++
 	}
-	if got[202] != 8 || got[429] != cap(statuses)-8 {
-		t.Errorf("got %v, want 8 that begin", got)
-	}
+	check.That(t, got[202] == 8 && got[429] == cap(statuses)-8, "got %v, want 8 that begin", got)
 	w.begin(t, "Grace", "hello")
 }
 

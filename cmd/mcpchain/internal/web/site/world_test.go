@@ -54,9 +54,7 @@ func serveFor(t testing.TB, signIn site.SignIn, limits site.Limits, store record
 	service, err := talk.New(talk.Options{Model: model, Store: store, Tools: tools})
 	check.Must(t, err)
 	w := &world{Server: httptest.NewUnstartedServer(nil)}
-	w.Config.Handler = site.New(site.Options{
-		Talk: service, SignIn: signIn, Hosts: []string{w.Listener.Addr().String()}, Limits: limits,
-	})
+	w.Config.Handler = site.New(site.Options{Talk: service, SignIn: signIn, Hosts: []string{w.Listener.Addr().String()}, Limits: limits})
 	ctx, cancel := context.WithCancel(context.Background())
 	w.Config.BaseContext = func(net.Listener) context.Context { return ctx }
 	w.Start()
@@ -143,9 +141,7 @@ type window struct {
 func (w *world) watch(t testing.TB, user, id, after string) *window {
 	t.Helper()
 	out, status := w.open(t, user, id, after)
-	if status != http.StatusOK {
-		t.Fatalf("GET /api/events: got %d", status)
-	}
+	check.Require(t, status == http.StatusOK, "GET /api/events: got %d", status)
 	return out
 }
 
@@ -157,9 +153,7 @@ func (w *world) watchOnce(t testing.TB, user, id string) *window {
 		if status == http.StatusOK {
 			return out
 		}
-		if status != http.StatusTooManyRequests || time.Now().After(end) {
-			t.Fatalf("GET /api/events: got %d", status)
-		}
+		check.Require(t, status == http.StatusTooManyRequests && !time.Now().After(end), "GET /api/events: got %d", status)
 		out.close()
 	}
 }
@@ -213,9 +207,8 @@ func (w *window) next(t testing.TB) (e event) {
 func (w *window) ends(t testing.TB) {
 	t.Helper()
 	late := time.AfterFunc(time.Minute, w.cancel)
-	if _, err := io.Copy(io.Discard, w.lines); err != nil || !late.Stop() {
-		t.Errorf("the stream continues; %v", err)
-	}
+	_, err := io.Copy(io.Discard, w.lines)
+	check.That(t, err == nil && late.Stop(), "the stream continues; %v", err)
 }
 
 // until returns the events with a position up to the first one of a type.

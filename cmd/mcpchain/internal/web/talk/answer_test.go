@@ -62,9 +62,7 @@ func TestSignedInOfAnOldConversation(t *testing.T) {
 		check.Must(t, s.SignedIn(t.Context(), "Ada", "notes"))
 		synctest.Wait()
 		state, err := s.load(t.Context(), run.Key{Tenant: "Ada", ID: "old"})
-		if err != nil || state.Status != run.StatusFinished {
-			t.Errorf("got %+v, %v, want an answer after the sign-in", state, err)
-		}
+		check.That(t, err == nil && state.Status == run.StatusFinished, "got %+v, %v, want an answer after the sign-in", state, err)
 	})
 }
 
@@ -129,9 +127,7 @@ func TestGrace(t *testing.T) {
 		}
 		check.Same(t, "no answer", <-replied, run.Reply{})
 		check.Equal(t, "the wait, by the clock of the bubble", time.Since(begun), 2*time.Hour+reloadGrace-time.Second+reloadGrace)
-		if shown.asked["q"] {
-			t.Error("the question is awaited after the end of the wait")
-		}
+		check.That(t, !shown.asked["q"], "the question is awaited after the end of the wait")
 	})
 }
 

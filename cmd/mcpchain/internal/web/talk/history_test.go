@@ -4,12 +4,14 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
@@ -37,8 +39,36 @@ func TestHistoryBesideATurn(t *testing.T) {
 		rest, err := s.history(t.Context(), key, part[len(part)-1].at)
 		check.Must(t, err)
 		isSaid := func(e entry) bool { return e.kind == "said" }
-		if !slices.ContainsFunc(part, isSaid) || !slices.ContainsFunc(rest, isSaid) {
-			t.Errorf("got %v and then %v, want a question in each", part, rest)
-		}
+		check.That(t, slices.ContainsFunc(part, isSaid) && slices.ContainsFunc(rest, isSaid), "got %v and then %v, want a question in each", part, rest)
 	})
+}
+
+// A conversation without its early records has its title, and its later questions can be edited.
+func TestPrunedConversation(t *testing.T) {
+	store := record.NewMemory()
+	question := func(text string) []run.Message { return []run.Message{run.Text(run.RoleUser, text)} }
+	end := &ledger.Ended{Status: run.StatusFailed, Error: "x"}
+	draft := ledgertest.Since(time.Now(), &ledger.Begun{ID: "c", Tenant: "Ada", Agent: ledger.AgentName{Name: AgentName}, Messages: question("first")}, end)
+	snapshot, err := ledger.NewSnapshot(draft.State)
+	check.Must(t, err)
+	draft.Add(snapshot, &ledger.Said{Messages: question("second")}, end, &ledger.Said{Messages: question("third")}, end)
+	check.Must(t, store.Release(t.Context(), ledgertest.Keep(t, store, draft)))
+	pruned, err := record.Prune(t.Context(), store, record.Query{AllTenants: true})
+	check.Must(t, err)
+	check.Equal(t, "pruned", pruned, 1)
+	model := agenttest.PlayRepeating(agenttest.Say("fine"))
+	s := opened(t, Options{Model: model, Store: store})
+	list, err := s.List(t.Context(), "Ada")
+	check.Must(t, err)
+	check.Equal(t, "title", list[0].Title, "first")
+	check.Is(t, check.Err(s.Edit(t.Context(), "Ada", "c", 1, 0, "other")), ErrGone)
+	id, err := s.Edit(t.Context(), "Ada", "c", 4, 0, "other")
+	check.Must(t, err)
+	state, err := s.load(t.Context(), run.Key{Tenant: "Ada", ID: id})
+	check.Must(t, err)
+	var texts []string
+	for _, m := range state.History[:2] {
+		texts = append(texts, m.Text())
+	}
+	check.Same(t, "questions", texts, []string{"first", "other"})
 }

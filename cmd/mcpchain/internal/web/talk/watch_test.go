@@ -1,14 +1,21 @@
 package talk
 
 import (
+	"context"
+	"encoding/json"
+	"iter"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // TestWatchDeleted tells a window that its conversation is deleted in another one.
@@ -28,4 +35,68 @@ func TestWatchDeleted(t *testing.T) {
 			t.Error("the window is not told")
 		}
 	})
+}
+
+// listsToo is a store that still lists a run that was just deleted.
+type listsToo struct {
+	record.Store
+	deleted run.Head
+}
+
+func (s *listsToo) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
+	if len(q.Agents) != 1 || q.Agents[0] != viewAgentName {
+		return s.Store.List(ctx, q)
+	}
+	return func(yield func(run.Head, error) bool) { yield(s.deleted, nil) }
+}
+
+// A call of a view that is dropped while a window reads it does not end the window.
+func TestWindowWithADroppedCallOfAView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &listsToo{Store: record.NewMemory()}
+		s, id := begun(t, Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
+		synctest.Wait() // the turn is over
+		store.deleted = run.Head{Key: run.Key{Tenant: "Ada", ID: prefixOf(run.Key{Tenant: "Ada", ID: id}) + "dropped"}, Agent: viewAgentName, Seq: 1, Status: run.StatusFinished}
+		ctx, cancel := context.WithCancel(t.Context())
+		listed := false
+		err := s.Watch(ctx, "Ada", id, agent.Position{}, func(batch []Event) error {
+			for _, e := range batch {
+				listed = listed || e.Type == "list"
+			}
+			cancel()
+			return nil
+		})
+		check.That(t, err == nil && listed, "got %v and a list: %v, want the conversation and the list", err, listed)
+	})
+}
+
+// The page can say how often and when a call was sent that may have run.
+func TestDoubtSaysWhenTheCallWasSent(t *testing.T) {
+	sent := time.Date(2026, 11, 22, 14, 3, 0, 0, time.UTC)
+	data, err := json.Marshal(askOf(&run.Question{ID: "ask_1", Kind: run.QuestionDoubt, Tool: "pay", Tries: 2, Sent: sent}))
+	check.Must(t, err)
+	check.Contains(t, "", string(data), `"tries":2,"sent":"2026-11-22T14:03:00Z"`)
+}
+
+// The page says that an answer is cut off.
+func TestCutAnswer(t *testing.T) {
+	end := &agent.Output{Text: "half", StopReason: agent.StopOutput, FinishReason: model.FinishLength}
+	check.Equal(t, "", new(Service).entryOf(run.Key{}, end).view.(ended).Stop, "length")
+}
+
+// The list does not count a question whose answer the run has not read yet.
+func TestAnsweredQuestionInTheList(t *testing.T) {
+	store := record.NewMemory()
+	begun := &ledger.Begun{ID: "c", Tenant: "Ada", Agent: ledger.AgentName{Name: AgentName}}
+	lease := ledgertest.Keep(t, store, ledgertest.Since(ledgertest.Start, begun, ledgertest.Question("q"), &ledger.Suspended{}))
+	check.Must(t, store.Release(t.Context(), lease))
+	s := &Service{o: Options{Store: store}, titles: map[run.Key]string{}}
+	asks := func() int {
+		list, err := s.List(t.Context(), "Ada")
+		check.Must(t, err)
+		return list[0].Asks
+	}
+	check.Equal(t, "questions", asks(), 1)
+	check.Must(t, store.Reply(t.Context(), run.Key{Tenant: "Ada", ID: "c"}, []run.Reply{{Question: "q", Action: run.ActionAccept}}))
+	check.Equal(t, "questions with an answer", asks(), 0)
 }

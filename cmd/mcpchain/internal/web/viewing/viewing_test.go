@@ -65,9 +65,7 @@ func TestModelContextIsBounded(t *testing.T) {
 	var ids []string
 	for range conversations {
 		id, calls := w.converse("Ada")
-		if len(calls) != views {
-			t.Fatalf("got %d calls", len(calls))
-		}
+		check.Require(t, len(calls) == views, "got %d calls", len(calls))
 		for i, at := range calls {
 			w.show("Ada", fmt.Sprint("window ", id, i), id, at).knows(fmt.Sprint(i))
 		}
@@ -120,9 +118,8 @@ func TestUsersAreApart(t *testing.T) {
 	check.Contains(t, "Grace's call", grace.await(other), "receipt 2")
 
 	w.say("Grace", id, "What do you know?")
-	if said := strings.Join(w.saidToModel(), "\n"); strings.Contains(said, "secret") {
-		t.Errorf("Grace's model was told %s", said)
-	}
+	said := strings.Join(w.saidToModel(), "\n")
+	check.That(t, !strings.Contains(said, "secret"), "Grace's model was told %s", said)
 	w.views.EndSession("Grace", sessionOf("w"))
 	check.Contains(t, "after Grace has signed out", ada.ask("ping", `{}`), "result")
 	_ = w.views.Ask("Ada", id, func(before ...string) error {
@@ -145,9 +142,8 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 		}
 		return n
 	}
-	if got := v.ask("tools/call", `{"name":"show","arguments":{}}`); !strings.Contains(got, "shown") || runs() > 0 {
-		t.Errorf("a call that only reads: got %s and %d runs, want none", got, runs())
-	}
+	got := v.ask("tools/call", `{"name":"show","arguments":{}}`)
+	check.That(t, strings.Contains(got, "shown") && runs() == 0, "a call that only reads: got %s and %d runs, want none", got, runs())
 	paying := v.request("tools/call", `{"name":"pay","arguments":{}}`)
 	w.allow("Ada", id, run.ScopeTool)
 	if got := v.await(paying); !strings.Contains(got, "receipt 1") || runs() != 1 {
@@ -264,9 +260,7 @@ func testTeardown(t *testing.T, w *world, name, id string, at place, end func())
 	<-over
 	v.isGone(name)
 	_ = w.views.Ask("Ada", id, func(before ...string) error {
-		if len(before) > 0 && name != "program" {
-			t.Errorf("%s: the model is told %q", name, before)
-		}
+		check.That(t, len(before) == 0 || name == "program", "%s: the model is told %q", name, before)
 		return nil
 	})
 }
@@ -298,7 +292,5 @@ func TestStreams(t *testing.T) {
 	v.stream.end()
 	<-v.stream.over
 	again := w.show("Ada", "w", id, calls[0])
-	if again.opened.Life == v.opened.Life {
-		t.Error("a window that was forgotten has the same life")
-	}
+	check.That(t, again.opened.Life != v.opened.Life, "a window that was forgotten has the same life")
 }

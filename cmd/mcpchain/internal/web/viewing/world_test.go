@@ -106,9 +106,8 @@ type place struct {
 
 func (w *world) read(data []byte, into any) {
 	w.t.Helper()
-	if err := json.Unmarshal(data, into); err != nil {
-		w.t.Fatalf("%v in %s", err, data)
-	}
+	err := json.Unmarshal(data, into)
+	check.Require(w.t, err == nil, "%v in %s", err, data)
 }
 
 // ended waits for the end of a turn, which each hears the events of.
@@ -130,17 +129,13 @@ func (w *world) ended(user, id string, each func(talk.Event)) {
 		}
 		return nil
 	})
-	if err != nil || over != w.turns[id] {
-		w.t.Fatalf("the turn does not end: %v", err)
-	}
+	check.Require(w.t, err == nil && over == w.turns[id], "the turn does not end: %v", err)
 }
 
 // say puts a question of a user, and waits for the answer of the model.
 func (w *world) say(user, id, text string) {
 	w.t.Helper()
-	err := w.views.Ask(user, id, func(before ...string) error {
-		return w.talk.Say(w.t.Context(), user, id, text, before...)
-	})
+	err := w.views.Ask(user, id, func(before ...string) error { return w.talk.Say(w.t.Context(), user, id, text, before...) })
 	check.Must(w.t, err)
 	w.ended(user, id, func(talk.Event) {})
 }
@@ -230,12 +225,10 @@ func (w *world) show(user, window, conversation string, at place) *shown {
 	opened, err := w.open(user, window, conversation, at)
 	check.Must(w.t, err)
 	v := &shown{world: w, user: user, opened: opened, stream: w.watch(user, window), answers: map[string]string{}}
-	if e := v.stream.next(w.t); e.kind != "view-life" || !strings.Contains(string(e.data), opened.Life) {
-		w.t.Fatalf("got %s %s first, want the life %s", e.kind, e.data, opened.Life)
-	}
-	if got := v.ask("ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`); !strings.Contains(got, "protocolVersion") {
-		w.t.Fatalf("ui/initialize: got %s", got)
-	}
+	e := v.stream.next(w.t)
+	check.Require(w.t, e.kind == "view-life" && strings.Contains(string(e.data), opened.Life), "got %s %s first, want the life %s", e.kind, e.data, opened.Life)
+	got := v.ask("ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
+	check.Require(w.t, strings.Contains(got, "protocolVersion"), "ui/initialize: got %s", got)
 	v.send(`{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`)
 	v.hears("ui/notifications/tool-result")
 	return v
@@ -263,9 +256,7 @@ func (v *shown) message() (method, id, raw string) {
 		if e.kind == "viewed" {
 			continue
 		}
-		if m.Session != v.opened.Session {
-			v.t.Fatalf("a window got %s %s, which is not its own", e.kind, e.data)
-		}
+		check.Require(v.t, m.Session == v.opened.Session, "a window got %s %s, which is not its own", e.kind, e.data)
 		if e.kind == "view" {
 			return m.Message.Method, string(m.Message.ID), string(e.data)
 		}
@@ -338,7 +329,6 @@ func (w *world) allow(user, conversation, scope string) {
 		}
 		return nil
 	})
-	if err != nil || answered != nil || ctx.Err() != context.Canceled {
-		w.t.Fatalf("got %v and %v, want a question about a call of %s's view", err, answered, user)
-	}
+	check.Require(w.t, err == nil && answered == nil && ctx.Err() == context.Canceled,
+		"got %v and %v, want a question about a call of %s's view", err, answered, user)
 }
