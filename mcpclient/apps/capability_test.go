@@ -46,9 +46,7 @@ func TestDeclare(t *testing.T) {
 func TestDeclareRefuses(t *testing.T) {
 	for _, capabilities := range []string{"[]", `"x"`, `{"extensions":[]}`, `{"extensions":{"io.modelcontextprotocol/ui":7}}`, `{"x"`} {
 		opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Capabilities: json.RawMessage(capabilities)}}
-		if got, err := apps.Declare(opts); err == nil {
-			t.Errorf("%s: got %s, want an error", capabilities, got.Protocol.Capabilities)
-		}
+		check.Fails(t, check.Err(apps.Declare(opts)), capabilities)
 	}
 	if opts, err := apps.Declare(nil); err != nil || opts.Protocol.Capabilities == nil {
 		t.Errorf("without options: got %v and %v", opts, err)

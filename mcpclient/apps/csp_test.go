@@ -31,14 +31,12 @@ func TestCheckSource(t *testing.T) {
 		"https://192.0.2.1":              "https://192.0.2.1",
 		"https://[2001:db8::1]":          "https://[2001:db8::1]",
 	} {
-		if got, ok := apps.CheckSource(source); !ok || got != want {
-			t.Errorf("%q: got %q and %v, want %q", source, got, ok, want)
-		}
+		got, ok := apps.CheckSource(source)
+		check.That(t, ok && got == want, "%q: got %q and %v, want %q", source, got, ok, want)
 	}
 	for _, source := range hostile {
-		if got, ok := apps.CheckSource(source); ok {
-			t.Errorf("%q: got %q, want it refused", source, got)
-		}
+		got, ok := apps.CheckSource(source)
+		check.That(t, !ok, "%q: got %q, want it refused", source, got)
 	}
 }
 
@@ -63,9 +61,8 @@ func TestSourcesAreBounded(t *testing.T) {
 	list, err := json.Marshal(all)
 	check.Must(t, err)
 	about, _ := apps.OfResource(json.RawMessage(`{"ui":{"csp":{"connectDomains":` + string(list) + `}}}`))
-	if !slices.Equal(about.CSP.ConnectDomains, all[:64]) || len(about.Refused) != 1 {
-		t.Errorf("got %d sources, refused %q, want 64", len(about.CSP.ConnectDomains), about.Refused)
-	}
+	check.That(t, slices.Equal(about.CSP.ConnectDomains, all[:64]) && len(about.Refused) == 1,
+		"got %d sources, refused %q, want 64", len(about.CSP.ConnectDomains), about.Refused)
 }
 
 // A megabyte of metadata takes little memory to read.
@@ -103,9 +100,7 @@ func FuzzCheckSource(f *testing.F) {
 		if !ok {
 			return
 		}
-		if !safe.MatchString(got) {
-			t.Errorf("%q: got %q", source, got)
-		}
+		check.That(t, safe.MatchString(got), "%q: got %q", source, got)
 		if again, ok := apps.CheckSource(got); !ok || again != got {
 			t.Errorf("%q: got %q, and of that %q", source, got, again)
 		}

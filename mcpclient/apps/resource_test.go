@@ -83,9 +83,7 @@ func TestLoad(t *testing.T) {
 					check.Must(t, err)
 					want := &apps.View{URI: uri, HTML: []byte("<p>hi"), Meta: tt.want}
 					check.Same(t, "", view, want)
-					if asked["resources/read"] != 1 || asked["resources/list"] != tt.lists {
-						t.Errorf("got the requests %v, want %d lists", asked, tt.lists)
-					}
+					check.That(t, asked["resources/read"] == 1 && asked["resources/list"] == tt.lists, "got the requests %v, want %d lists", asked, tt.lists)
 				})
 			})
 		}
@@ -112,9 +110,8 @@ func TestLoadRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, asked := server(t, mcp.Revision20260728, contents(`"text":"x"`), "")
 		for _, uri := range []string{"https://example.com", "ui:/x", "", "ui://" + strings.Repeat("x", 3000)} {
-			if _, err := apps.Load(t.Context(), c, uri); err == nil || asked["resources/read"] > 0 {
-				t.Errorf("%.20s: got %v and %v, want an error and no request", uri, err, asked)
-			}
+			_, err := apps.Load(t.Context(), c, uri)
+			check.That(t, err != nil && asked["resources/read"] <= 0, "%.20s: got %v and %v, want an error and no request", uri, err, asked)
 		}
 	})
 }
@@ -130,9 +127,8 @@ func TestFingerprint(t *testing.T) {
 			seen[f] = true
 		}
 	}
-	if again := (&apps.View{HTML: []byte("a")}).Fingerprint(); !seen[again] {
-		t.Error("got another fingerprint for the same view")
-	}
+	again := (&apps.View{HTML: []byte("a")}).Fingerprint()
+	check.That(t, seen[again], "got another fingerprint for the same view")
 }
 
 func TestOfResource(t *testing.T) {
@@ -156,8 +152,7 @@ func TestOfResource(t *testing.T) {
 			}, true},
 	} {
 		got, said := apps.OfResource(json.RawMessage(tt.meta))
-		if diff := cmp.Diff(got, tt.want); diff != "" || said != tt.said {
-			t.Errorf("%s: said %v, got (-) want (+):\n%s", tt.meta, said, diff)
-		}
+		diff := cmp.Diff(got, tt.want)
+		check.That(t, diff == "" && said == tt.said, "%s: said %v, got (-) want (+):\n%s", tt.meta, said, diff)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -41,8 +42,6 @@ func TestReadToolMeta(t *testing.T) {
 		{`{"ui":{"resourceUri":"` + long + `"}}`, apps.ToolMeta{ForModel: true, ForViews: true}, true},
 	} {
 		got, err := apps.ReadToolMeta(&mcp.Tool{Meta: json.RawMessage(tt.meta)})
-		if got != tt.want || (err != nil) != tt.bad {
-			t.Errorf("%.80s: got %+v and %v, want %+v", tt.meta, got, err, tt.want)
-		}
+		check.That(t, got == tt.want && (err != nil) == tt.bad, "%.80s: got %+v and %v, want %+v", tt.meta, got, err, tt.want)
 	}
 }

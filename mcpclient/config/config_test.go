@@ -38,26 +38,18 @@ func environ(vars map[string]string) func(string) (string, bool) {
 func TestErrors(t *testing.T) {
 	archive, err := txtar.ParseFile(filepath.Join("testdata", "errors.txtar"))
 	check.Must(t, err)
-	if len(archive.Files)%2 != 0 {
-		t.Fatalf("got %d files, want pairs", len(archive.Files))
-	}
+	check.Require(t, len(archive.Files)%2 == 0, "got %d files, want pairs", len(archive.Files))
 	for i := 0; i < len(archive.Files); i += 2 {
 		file, want := archive.Files[i], archive.Files[i+1]
 		t.Run(strings.TrimSuffix(file.Name, ".json"), func(t *testing.T) {
 			cfg, err := parse(file.Name, file.Data, environ(map[string]string{"TOKEN": "hunter2"}))
 			if strings.HasSuffix(want.Name, ".server") {
-				if err != nil {
-					t.Fatalf("got the error %v of the file, want one of a server", err)
-				}
+				check.Require(t, err == nil, "got the error %v of the file, want one of a server", err)
 				err = cfg.Err()
 			}
-			if err == nil {
-				t.Fatal("got no error")
-			}
+			check.Require(t, err != nil, "got no error")
 			check.Same(t, "", err.Error(), strings.TrimSpace(string(want.Data)))
-			if strings.Contains(err.Error(), "hunter2") {
-				t.Error("the error shows a value")
-			}
+			check.That(t, !strings.Contains(err.Error(), "hunter2"), "the error shows a value")
 		})
 	}
 }
@@ -160,33 +152,25 @@ func TestServersOfTheirOwn(t *testing.T) {
 		{"", `mcp.json:12: servers."": a server needs a name`},
 		{"a\x1b[8m", `mcp.json:13: servers."a\x1b[8m": the name has a character that cannot be seen`},
 	}
-	if len(cfg.Servers) != len(want) {
-		t.Fatalf("got %d servers, want %d", len(cfg.Servers), len(want))
-	}
+	check.Require(t, len(cfg.Servers) == len(want), "got %d servers, want %d", len(cfg.Servers), len(want))
 	var all []string
 	for i, s := range cfg.Servers {
 		check.Equal(t, "server", s.Name, want[i].name)
 		if want[i].err == "" {
-			if _, ok := s.Transport.(*mcpclient.Command); !ok || s.Err != nil {
-				t.Errorf("%s: got %T and %v, want a *mcpclient.Command", s.Name, s.Transport, s.Err)
-			}
+			_, ok := s.Transport.(*mcpclient.Command)
+			check.That(t, ok && s.Err == nil, "%s: got %T and %v, want a *mcpclient.Command", s.Name, s.Transport, s.Err)
 			continue
 		}
 		all = append(all, want[i].err)
-		if s.Err == nil || s.Err.Error() != want[i].err {
-			t.Errorf("%s: got %v, want %s", s.Name, s.Err, want[i].err)
-		}
+		check.That(t, s.Err != nil && s.Err.Error() == want[i].err, "%s: got %v, want %s", s.Name, s.Err, want[i].err)
 		if s.Name == "off" {
-			if !s.Disabled || s.Transport != nil {
-				t.Errorf("off: got %+v, want it disabled", s)
-			}
+			check.That(t, s.Disabled && s.Transport == nil, "off: got %+v, want it disabled", s)
 			continue
 		}
 		check.Equal(t, s.Name, check.Err(s.Transport.Dial(t.Context())), s.Err)
 	}
-	if got := cfg.Err(); got == nil || got.Error() != strings.Join(all, "\n") {
-		t.Errorf("got %v of all, want\n%s", got, strings.Join(all, "\n"))
-	}
+	got := cfg.Err()
+	check.That(t, got != nil && got.Error() == strings.Join(all, "\n"), "got %v of all, want\n%s", got, strings.Join(all, "\n"))
 }
 
 // A shell command is not the name of a program.
@@ -208,9 +192,8 @@ func TestCommandWithArguments(t *testing.T) {
 	cfg, err := load(path)
 	check.Must(t, err)
 	const hint = `.command: there is no such program; arguments belong in "args", each a string of its own`
-	if got, want := cfg.Err(), path+":2: servers.line"+hint+"\n"+path+":5: servers.other"+hint; got == nil || got.Error() != want {
-		t.Errorf("got %v, want %s", got, want)
-	}
+	got, want := cfg.Err(), path+":2: servers.line"+hint+"\n"+path+":5: servers.other"+hint
+	check.That(t, got != nil && got.Error() == want, "got %v, want %s", got, want)
 	if cfg, err = parse(path, []byte(text), nil); err != nil || cfg.Err() != nil {
 		t.Errorf("Parse looked for programs: got %v, %v", err, cfg.Err())
 	}
@@ -281,7 +264,6 @@ func TestBounds(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "big.json")
 	check.Must(t, os.WriteFile(path, []byte(big), 0o600))
-	if _, err := load(path); err == nil || !strings.HasSuffix(err.Error(), "big.json: larger than 1048576 bytes") {
-		t.Errorf("large file: got %v", err)
-	}
+	_, err := load(path)
+	check.That(t, err != nil && strings.HasSuffix(err.Error(), "big.json: larger than 1048576 bytes"), "large file: got %v", err)
 }

@@ -54,7 +54,6 @@ func oneLine(t *testing.T, err error) {
 	if err == nil {
 		return
 	}
-	if text := err.Error(); strings.Contains(text, "\n") || len(text) > 2000 {
-		t.Errorf("error is not one short line: %q", text)
-	}
+	text := err.Error()
+	check.That(t, !strings.Contains(text, "\n") && len(text) <= 2000, "error is not one short line: %q", text)
 }

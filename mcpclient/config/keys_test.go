@@ -20,9 +20,7 @@ func TestKeysAreDocumented(t *testing.T) {
 	check.Must(t, err)
 	_, section, _ := strings.Cut(string(source), "// # Keys\n")
 	section, _, found := strings.Cut(section, "// # Limits\n")
-	if !found {
-		t.Fatal("the documentation has no section on keys")
-	}
+	check.Require(t, found, "the documentation has no section on keys")
 	named := map[string]string{} // keys, and aliases with their keys
 	row := regexp.MustCompile(`(?m)^//\t(\w+) +[^(\n]*(?:\(([^)]*)\))?`)
 	for _, m := range row.FindAllStringSubmatch(section, -1) {
@@ -43,9 +41,7 @@ func TestKeysAreDocumented(t *testing.T) {
 	for _, k := range slices.Concat(slices.Collect(maps.Keys(want)), foreignKeys, slices.Collect(maps.Keys(unsupportedKeys))) {
 		check.Contains(t, "docs/mcp-json.md", string(guide), "`"+k+"`")
 	}
-	if !slices.IsSorted(knownKeys) {
-		t.Errorf("got %v, want the keys sorted", knownKeys)
-	}
+	check.That(t, slices.IsSorted(knownKeys), "got %v, want the keys sorted", knownKeys)
 }
 
 // Each name of another program does what the known key does, and so does each value of "type".
@@ -62,9 +58,7 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 		}
 		loader := Loader{AllowFilters: true, AllowSignIn: true}
 		cfg, err := loader.Parse(t.Context(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"s": {%q: %s%s}}}`, key, value, entry), nil)
-		if err != nil || cfg.Servers[0].Err != nil {
-			t.Fatalf("%s: %v, %v", key, err, cfg)
-		}
+		check.Require(t, err == nil && cfg.Servers[0].Err == nil, "%s: %v, %v", key, err, cfg)
 		return cfg.Servers[0]
 	}
 	for alias, key := range aliases {
@@ -86,9 +80,7 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 	} {
 		key := map[string]string{local: "command", remote: "url"}[where]
 		cfg, err := new(Loader).Parse(t.Context(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"s": {"type": %q, %q: %q}}}`, typ, key, where), nil)
-		if err != nil || cfg.Err() != nil {
-			t.Errorf("%s: %v, %v", typ, err, cfg.Err())
-		}
+		check.That(t, err == nil && cfg.Err() == nil, "%s: %v, %v", typ, err, cfg.Err())
 	}
 	check.Equal(t, "types", len(types), 8)
 }

@@ -45,9 +45,7 @@ func TestAt(t *testing.T) {
 			reason = ended
 		}
 		got := s.Annotate(reason)
-		if got == nil || got.Error() != want {
-			t.Errorf("got %v\nwant %s", got, want)
-		}
+		check.That(t, got != nil && got.Error() == want, "got %v\nwant %s", got, want)
 		if !errors.Is(got, config.ErrEntry) || s.Err == nil && !errors.Is(got, io.EOF) {
 			t.Errorf("%s: got %T, want an ErrEntry that wraps the reason", s.Name, got)
 		}

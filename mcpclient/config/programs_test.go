@@ -95,9 +95,8 @@ func TestPrograms(t *testing.T) {
 			cfg, err := all.Parse(t.Context(), "mcp.json", []byte(tt.text), environ(map[string]string{"KEY": "k"}))
 			check.Must(t, err)
 			tt.want.Name = "s"
-			if diff := cmp.Diff([]config.Server{tt.want}, cfg.Servers, cmpopts.IgnoreUnexported(config.Server{})); diff != "" || cfg.Err() != nil {
-				t.Errorf("got %v, -want +got\n%s", cfg.Err(), diff)
-			}
+			diff := cmp.Diff([]config.Server{tt.want}, cfg.Servers, cmpopts.IgnoreUnexported(config.Server{}))
+			check.That(t, diff == "" && cfg.Err() == nil, "got %v, -want +got\n%s", cfg.Err(), diff)
 		})
 	}
 }
@@ -144,9 +143,7 @@ func TestSettingsOfTheProgram(t *testing.T) {
 		`{"url": "https://example.com", "oauth": {}, "tools": ["*"], "timeout": 60}`: "",
 	} {
 		got := mistake(new(config.Loader), `{"mcpServers": {"s": `+entry+`}}`, nil)
-		if (got == "") != (want == "") || !strings.Contains(got, want) {
-			t.Errorf("%s: got %q, want %q", entry, got, want)
-		}
+		check.That(t, (got == "") == (want == "") && strings.Contains(got, want), "%s: got %q, want %q", entry, got, want)
 	}
 }
 
@@ -159,9 +156,7 @@ func TestEmptyVariableInAHeader(t *testing.T) {
 	} {
 		text := `{"servers": {"s": {"url": "https://example.com/${EMPTY}", "headers": {"A": "` + value + `"}}}}`
 		got := mistake(new(config.Loader), text, map[string]string{"EMPTY": ""})
-		if (got == "") != (want == "") || !strings.Contains(got, want) {
-			t.Errorf("%s: got %q, want %q", value, got, want)
-		}
+		check.That(t, (got == "") == (want == "") && strings.Contains(got, want), "%s: got %q, want %q", value, got, want)
 	}
 }
 
@@ -192,17 +187,14 @@ func TestInputs(t *testing.T) {
 	}, asked, cmpopts.IgnoreUnexported(config.Input{})); diff != "" {
 		t.Errorf("asked: -want +got\n%s", diff)
 	}
-	want := []mcpclient.Transport{
+	for i, w := range []mcpclient.Transport{
 		&mcpclient.HTTP{URL: "https://b.example/", Header: http.Header{"Authorization": {"Bearer k"}}},
 		&mcpclient.Command{Path: "x", Env: []string{"KEY=k"}},
-	}
-	for i, w := range want {
+	} {
 		check.Same(t, "", cfg.Servers[i].Transport, w)
 	}
 	for _, s := range cfg.Servers[2:4] {
-		if s.Err == nil || !strings.Contains(s.Err.Error(), "there is no input with the id") {
-			t.Errorf("%s: got %v, want it unknown", s.Name, s.Err)
-		}
+		check.That(t, s.Err != nil && strings.Contains(s.Err.Error(), "there is no input with the id"), "%s: got %v, want it unknown", s.Name, s.Err)
 	}
 }
 
@@ -224,9 +216,8 @@ mcp.json:8: servers.two.env.KEY: input "key": nobody is there`
 func TestOnly(t *testing.T) {
 	l := &config.Loader{Only: []string{"b"}}
 	const two = `{"servers": {"a": {"comand": "x"}, "b": {"command": "x"}}}`
-	if cfg, err := l.Parse(t.Context(), "mcp.json", []byte(two), nil); err != nil || len(cfg.Servers) != 1 || cfg.Servers[0].Name != "b" || cfg.Err() != nil {
-		t.Errorf("got %+v, %v, want b alone", cfg, err)
-	}
+	cfg, err := l.Parse(t.Context(), "mcp.json", []byte(two), nil)
+	check.That(t, err == nil && len(cfg.Servers) == 1 && cfg.Servers[0].Name == "b" && cfg.Err() == nil, "got %+v, %v, want b alone", cfg, err)
 	var many, names []string
 	for i := range 30 {
 		names = append(names, fmt.Sprintf(`"server%02d"`, i))
@@ -238,9 +229,8 @@ func TestOnly(t *testing.T) {
 		"unlike":  {`{"servers": {` + strings.Join(many, ",") + `}}`, `there is no server "unlike"; the file has ` + strings.Join(names[:20], ", ") + `, 10 more`},
 	} {
 		l.Only = []string{only}
-		if got := mistake(l, tt.text, nil); !strings.HasSuffix(got, tt.want) {
-			t.Errorf("got %q, want %q", got, tt.want)
-		}
+		got := mistake(l, tt.text, nil)
+		check.That(t, strings.HasSuffix(got, tt.want), "got %q, want %q", got, tt.want)
 	}
 }
 
@@ -260,14 +250,11 @@ func TestParsePreview(t *testing.T) {
 		&mcpclient.HTTP{URL: "https://${KEY}/mcp", Header: http.Header{"A": {"${KEY}"}}},
 	}
 	for i, w := range want {
-		if diff := cmp.Diff(w, cfg.Servers[i].Transport); diff != "" || cfg.Servers[i].Err != nil {
-			t.Errorf("got %v, -want +got\n%s", cfg.Servers[i].Err, diff)
-		}
+		diff := cmp.Diff(w, cfg.Servers[i].Transport)
+		check.That(t, diff == "" && cfg.Servers[i].Err == nil, "got %v, -want +got\n%s", cfg.Servers[i].Err, diff)
 	}
 	for _, s := range cfg.Servers[len(want):] {
-		if s.Err == nil {
-			t.Errorf("%s: got no mistake", s.Name)
-		}
+		check.That(t, s.Err != nil, "%s: got no mistake", s.Name)
 	}
 }
 
@@ -286,8 +273,7 @@ func TestChosenServers(t *testing.T) {
 		for _, s := range cfg.Servers {
 			disabled = append(disabled, s.Disabled)
 		}
-		if got := fmt.Sprint(disabled); got != want || cfg.Err() != nil {
-			t.Errorf("%s: got %s and %v, want %s", lists, got, cfg.Err(), want)
-		}
+		got := fmt.Sprint(disabled)
+		check.That(t, got == want && cfg.Err() == nil, "%s: got %s and %v, want %s", lists, got, cfg.Err(), want)
 	}
 }

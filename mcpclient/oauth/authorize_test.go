@@ -59,9 +59,7 @@ func TestAnswerIsChecked(t *testing.T) {
 				return
 			}
 			wantUntrusted(t, err, tt.want)
-			if len(w.forms) > 0 || strings.Contains(err.Error(), "call-this-number") {
-				t.Errorf("got token requests %v, error %v", w.forms, err)
-			}
+			check.That(t, len(w.forms) == 0 && !strings.Contains(err.Error(), "call-this-number"), "got token requests %v, error %v", w.forms, err)
 		})
 	}
 }
@@ -75,12 +73,9 @@ func TestRefusalIsExplained(t *testing.T) {
 		a.Set("error_description", "state is "+a.Get("state"))
 	})))
 	refused, ok := errors.AsType[*ServerError](err)
-	if !ok || refused.Code != "access_denied" || refused.Issuer != issuerOne || !strings.Contains(err.Error(), "allow the access") {
-		t.Errorf("got %v, want a ServerError with access_denied", err)
-	}
-	if ok && !strings.Contains(refused.description, "[secret]") {
-		t.Errorf("got description %q with the state in it", refused.description)
-	}
+	check.That(t, ok && refused.Code == "access_denied" && refused.Issuer == issuerOne && strings.Contains(err.Error(), "allow the access"),
+		"got %v, want a ServerError with access_denied", err)
+	check.That(t, !ok || strings.Contains(refused.description, "[secret]"), "got description %q with the state in it", refused.description)
 }
 
 // TestStolenCode: a code of the victim's sign-in, put into the attacker's own
@@ -91,9 +86,8 @@ func TestStolenCode(t *testing.T) {
 	victim := answering(w, func(a url.Values) { stolen = a.Get("code"); a.Set("state", "lost") })
 	wantUntrusted(t, call(t.Context(), w.transport(victim)), "another state")
 	err := call(t.Context(), w.transport(answering(w, func(a url.Values) { a.Set("code", stolen) })))
-	if refused, ok := errors.AsType[*ServerError](err); !ok || refused.Code != "invalid_grant" {
-		t.Errorf("got %v, want the server to refuse the code for its verifier", err)
-	}
+	refused, ok := errors.AsType[*ServerError](err)
+	check.That(t, ok && refused.Code == "invalid_grant", "got %v, want the server to refuse the code for its verifier", err)
 }
 
 // TestReplayedAnswer: an answer of an earlier sign-in is refused.
@@ -110,9 +104,8 @@ func TestReplayedAnswer(t *testing.T) {
 	w.revoke()
 	w.set(func() { clear(w.refreshes) })
 	wantUntrusted(t, call(t.Context(), auth), "another state")
-	if a, b := query(t, w.asked[0], "state"), query(t, w.asked[1], "state"); a == b || len(a) < 20 {
-		t.Errorf("got states %q and %q, want two that cannot be guessed", a, b)
-	}
+	a, b := query(t, w.asked[0], "state"), query(t, w.asked[1], "state")
+	check.That(t, a != b && len(a) >= 20, "got states %q and %q, want two that cannot be guessed", a, b)
 	if a, b := query(t, w.asked[0], "code_challenge"), query(t, w.asked[1], "code_challenge"); a == b {
 		t.Errorf("got the same code challenge twice")
 	}
@@ -171,7 +164,5 @@ func TestCredentialsOfAnotherServer(t *testing.T) {
 	w := newWorld(t)
 	opts := w.granted(&AuthorizationCode{Receiver: &person{w: w}, Clients: []Credentials{{Issuer: issuerTwo, ID: "x", Secret: "y"}}})
 	wantUntrusted(t, call(t.Context(), w.transport(opts)), "register with the new one")
-	if slices.Contains(w.paths, "GET "+issuerOne+"/.well-known/oauth-authorization-server") {
-		t.Error("continued with a server without credentials for it")
-	}
+	check.That(t, !slices.Contains(w.paths, "GET "+issuerOne+"/.well-known/oauth-authorization-server"), "continued with a server without credentials for it")
 }

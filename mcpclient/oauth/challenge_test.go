@@ -40,9 +40,8 @@ func TestParseChallenges(t *testing.T) {
 
 func TestParseChallengesIsBounded(t *testing.T) {
 	check.Equal(t, "challenges", len(parseChallenges([]string{strings.Repeat("Bearer, ", 1000)})), maxChallenges)
-	if got := parseChallenges([]string{"Bearer a=" + strings.Repeat("x", maxChallengeHeader)}); got != nil {
-		t.Errorf("got %d challenges of a header over the bound, want none", len(got))
-	}
+	got := parseChallenges([]string{"Bearer a=" + strings.Repeat("x", maxChallengeHeader)})
+	check.That(t, got == nil, "got %d challenges of a header over the bound, want none", len(got))
 	var many strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&many, "p%d=1,", i)
@@ -73,17 +72,12 @@ func FuzzParseChallenges(f *testing.F) {
 		// Written again in one field, the challenges are the same, if each has
 		// parameters and the field is within the bound.
 		one := strings.Join(again, ", ")
-		if diff := cmp.Diff(parseChallenges([]string{one}), found, cmp.AllowUnexported(challenge{})); len(one) <= maxChallengeHeader && diff != "" {
-			t.Errorf("%q, written %q: got -, want +:\n%s", field, one, diff)
-		}
+		diff := cmp.Diff(parseChallenges([]string{one}), found, cmp.AllowUnexported(challenge{}))
+		check.That(t, len(one) > maxChallengeHeader || diff == "", "%q, written %q: got -, want +:\n%s", field, one, diff)
 		for _, c := range found {
-			if c.scheme == "" || c.scheme != strings.ToLower(c.scheme) || strings.ContainsAny(c.scheme, " ,=\"") {
-				t.Errorf("%q: scheme %q", field, c.scheme)
-			}
+			check.That(t, c.scheme != "" && c.scheme == strings.ToLower(c.scheme) && !strings.ContainsAny(c.scheme, " ,=\""), "%q: scheme %q", field, c.scheme)
 			for name := range c.params {
-				if name == "" || name != strings.ToLower(name) {
-					t.Errorf("%q: parameter %q", field, name)
-				}
+				check.That(t, name != "" && name == strings.ToLower(name), "%q: parameter %q", field, name)
 			}
 		}
 		parseDemand(http.Header{"Www-Authenticate": {field}}, true)
@@ -105,8 +99,6 @@ func TestDemandOf(t *testing.T) {
 		{[]string{`Bearer scope="a", DPoP scope="d"`}, true, &demand{scheme: "dpop", scopes: []string{"d"}}, true},
 	} {
 		got, ours := parseDemand(http.Header{"Www-Authenticate": tt.fields}, tt.dpop)
-		if ours != tt.ours || !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%q: got %+v, %v, want %+v, %v", tt.fields, got, ours, tt.want, tt.ours)
-		}
+		check.That(t, ours == tt.ours && reflect.DeepEqual(got, tt.want), "%q: got %+v, %v, want %+v, %v", tt.fields, got, ours, tt.want, tt.ours)
 	}
 }

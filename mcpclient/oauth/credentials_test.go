@@ -54,9 +54,8 @@ func TestTokenEndpointAuthentication(t *testing.T) {
 			case header.Get("Authorization") != "":
 				got = methodBasic
 				want := "Basic " + base64.StdEncoding.EncodeToString([]byte("the+client%3A1:s%25cr%C3%A9t%2B%26"))
-				if header.Get("Authorization") != want || form.Has("client_secret") || form.Has("client_id") {
-					t.Errorf("got %v, %v, want %q", header, form, want)
-				}
+				check.That(t, header.Get("Authorization") == want && !form.Has("client_secret") && !form.Has("client_id"),
+					"got %v, %v, want %q", header, form, want)
 			case form.Get("client_secret") == secret:
 				got = methodPost
 			case form.Has("client_assertion"):
@@ -121,9 +120,8 @@ func TestClientCredentials(t *testing.T) {
 			w.mustCall(auth)
 			check.Same(t, "", w.grants(), []string{"client_credentials", "client_credentials"})
 			form := w.forms[0]
-			if form.Get("resource") != serverURL || form.Get("scope") != "jobs" || len(w.asked) > 0 || len(w.clients) > 0 {
-				t.Errorf("got form %v, %d sign-ins, %d registrations", form, len(w.asked), len(w.clients))
-			}
+			check.That(t, form.Get("resource") == serverURL && form.Get("scope") == "jobs" && len(w.asked) == 0 && len(w.clients) == 0,
+				"got form %v, %d sign-ins, %d registrations", form, len(w.asked), len(w.clients))
 			if basic := w.heads[0].Get("Authorization") != ""; basic != (c.Secret != "") || (form.Get("client_assertion") != "") != (c.Key != nil) {
 				t.Errorf("got header %v, form %v", w.heads[0], form)
 			}
@@ -142,9 +140,7 @@ func TestServiceSecretsGoNowhereElse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			wantUntrusted(t, call(t.Context(), w.transport(w.granted(grant))), issuerTwo)
-			if len(w.forms) > 0 {
-				t.Errorf("got %v", w.forms)
-			}
+			check.That(t, len(w.forms) == 0, "got %v", w.forms)
 		})
 	}
 }
@@ -155,9 +151,8 @@ func TestServiceRefused(t *testing.T) {
 		reply(rw, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
 	}
 	err := call(t.Context(), w.transport(w.granted(&ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}}})))
-	if refused, ok := errors.AsType[*ServerError](err); !ok || refused.status != http.StatusUnauthorized || !strings.Contains(err.Error(), "check the client id") {
-		t.Errorf("got %v, want what to do", err)
-	}
+	refused, ok := errors.AsType[*ServerError](err)
+	check.That(t, ok && refused.status == http.StatusUnauthorized && strings.Contains(err.Error(), "check the client id"), "got %v, want what to do", err)
 }
 
 // TestTokensThatCannotBeUsed: unusable tokens are refused when they arrive.
@@ -192,8 +187,6 @@ func TestQuotedListsAreCut(t *testing.T) {
 	_, noIssuer := chooseRegistered([]Credentials{{Issuer: issuerOne, ID: "c"}}, long, "")
 	for _, err := range []error{noMethod, noAlgorithm, noIssuer} {
 		check.Text(t, err, "https://as.test/long")
-		if err != nil && len(err.Error()) > 1<<10 {
-			t.Errorf("got an error of %d bytes, want at most 1 KiB", len(err.Error()))
-		}
+		check.That(t, err == nil || len(err.Error()) <= 1<<10, "got an error of %d bytes, want at most 1 KiB", len(err.Error()))
 	}
 }

@@ -67,9 +67,7 @@ func TestDiscoveryOrder(t *testing.T) {
 			w := newWorld(t)
 			tt.arrange(w)
 			_ = call(t.Context(), w.transport(w.options()))
-			if len(w.paths) < len(tt.want) || !slices.Equal(w.paths[:len(tt.want)], tt.want) {
-				t.Errorf("got %q, want first %q", w.paths, tt.want)
-			}
+			check.That(t, len(w.paths) >= len(tt.want) && slices.Equal(w.paths[:len(tt.want)], tt.want), "got %q, want first %q", w.paths, tt.want)
 		})
 	}
 }
@@ -108,9 +106,7 @@ func TestMetadataIsChecked(t *testing.T) {
 			w := newWorld(t)
 			tt.arrange(w)
 			wantUntrusted(t, call(t.Context(), w.transport(w.options())), tt.want)
-			if len(w.asked) > 0 || len(w.forms) > 0 || len(w.clients) > 0 {
-				t.Errorf("continued: asked %q, forms %v", w.asked, w.forms)
-			}
+			check.That(t, len(w.asked) == 0 && len(w.forms) == 0 && len(w.clients) == 0, "continued: asked %q, forms %v", w.asked, w.forms)
 		})
 	}
 }

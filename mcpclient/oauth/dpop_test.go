@@ -29,27 +29,20 @@ func checkProof(t *testing.T, proof, method, target, token string) jwt.MapClaims
 		point := []byte{4}
 		for _, name := range []string{"x", "y"} {
 			b, err := base64.RawURLEncoding.DecodeString(fmt.Sprint(jwk[name]))
-			if err != nil || len(b) != 32 {
-				t.Errorf("%s: got %d bytes, %v, want 32", name, len(b), err)
-			}
+			check.That(t, err == nil && len(b) == 32, "%s: got %d bytes, %v, want 32", name, len(b), err)
 			point = append(point, b...)
 		}
-		if len(jwk) != 4 || jwk["d"] != nil {
-			t.Errorf("got jwk %v, want a public key", jwk)
-		}
+		check.That(t, len(jwk) == 4 && jwk["d"] == nil, "got jwk %v, want a public key", jwk)
 		return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
 	}, jwt.WithValidMethods([]string{"ES256"}))
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	check.Require(t, err == nil, "%v", err)
 	sum := sha256.Sum256([]byte(token))
 	ath, _ := claims["ath"].(string)
 	if token == "" && ath != "" || token != "" && ath != base64.RawURLEncoding.EncodeToString(sum[:]) {
 		t.Errorf("got ath %q for token %q", ath, token)
 	}
-	if parsed.Header["typ"] != "dpop+jwt" || claims["htm"] != method || claims["htu"] != target || claims["jti"] == "" {
-		t.Errorf("got header %v, claims %v", parsed.Header, claims)
-	}
+	check.That(t, parsed.Header["typ"] == "dpop+jwt" && claims["htm"] == method && claims["htu"] == target && claims["jti"] != "",
+		"got header %v, claims %v", parsed.Header, claims)
 	if iat, _ := claims["iat"].(float64); int64(iat) != time.Now().Unix() {
 		t.Errorf("got iat %v, want now", claims["iat"])
 	}
@@ -74,9 +67,7 @@ func boundTo(w *world, asNonce, rsNonce string) {
 	}
 	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {
 		scheme, token, _ := strings.Cut(req.Header.Get("Authorization"), " ")
-		if token != "" && scheme != "DPoP" {
-			w.t.Errorf("got scheme %q, want DPoP", scheme)
-		}
+		check.That(w.t, token == "" || scheme == "DPoP", "got scheme %q, want DPoP", scheme)
 		if token != "" {
 			claims := checkProof(w.t, req.Header.Get("Dpop"), "POST", serverURL, token)
 			if rsNonce != "" && claims["nonce"] != rsNonce {
@@ -104,9 +95,7 @@ func TestDPoP(t *testing.T) {
 		auth := w.bound(&DPoP{Require: true})
 		w.mustCall(auth)
 		check.NoError(t, callAs(t.Context(), auth, http.MethodPost, serverURL+"?query=1"))
-		if len(w.heads) != 2 || w.heads[0].Get("Jti") == w.heads[1].Get("Jti") {
-			t.Errorf("got proofs %v, want a new one in each request", w.heads)
-		}
+		check.That(t, len(w.heads) == 2 && w.heads[0].Get("Jti") != w.heads[1].Get("Jti"), "got proofs %v, want a new one in each request", w.heads)
 	})
 }
 
@@ -116,9 +105,8 @@ func TestDPoPNonces(t *testing.T) {
 		auth := w.bound(&DPoP{})
 		w.mustCall(auth)
 		w.mustCall(auth)
-		if len(w.forms) != 2 || len(w.asked) != 1 || w.forms[0].Get("code") != w.forms[1].Get("code") {
-			t.Errorf("got %d token requests, %d sign-ins, want the same code once more with the nonce", len(w.forms), len(w.asked))
-		}
+		check.That(t, len(w.forms) == 2 && len(w.asked) == 1 && w.forms[0].Get("code") == w.forms[1].Get("code"),
+			"got %d token requests, %d sign-ins, want the same code once more with the nonce", len(w.forms), len(w.asked))
 		check.Equal(t, "requests that came through", len(w.heads), 2)
 	})
 }
@@ -163,9 +151,8 @@ func TestDPoPNonceNeverRight(t *testing.T) {
 				rw.WriteHeader(http.StatusUnauthorized)
 			}
 		})
-		if err := call(t.Context(), auth); err == nil || !strings.Contains(err.Error(), "401") || n != 2 {
-			t.Errorf("got %v after %d requests, want the 401 after 2", err, n)
-		}
+		err := call(t.Context(), auth)
+		check.That(t, err != nil && strings.Contains(err.Error(), "401") && n == 2, "got %v after %d requests, want the 401 after 2", err, n)
 	})
 }
 
@@ -203,9 +190,8 @@ func TestThumbprint(t *testing.T) {
 	key := append(make(ed25519.PrivateKey, 32), public...)
 	d, err := newDPoP(&DPoP{Key: key})
 	check.Must(t, err)
-	if want := "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"; d.thumbprint != want {
-		t.Errorf("got %q, want %q", d.thumbprint, want)
-	}
+	want := "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
+	check.That(t, d.thumbprint == want, "got %q, want %q", d.thumbprint, want)
 	weak, err := ecdsa.GenerateKey(elliptic.P224(), rand.Reader)
 	check.Must(t, err)
 	check.Fails(t, check.Err(newDPoP(&DPoP{Key: weak})), "a curve that no algorithm has")
@@ -217,10 +203,7 @@ func TestNoncesAreBounded(t *testing.T) {
 	for i := range 10 * maxNonces {
 		auth.dpop.storeNonce("https://h"+strings.Repeat("x", i)+".test/", http.Header{"Dpop-Nonce": {"n"}})
 	}
-	if got := len(auth.dpop.nonces); got > maxNonces {
-		t.Errorf("got %d nonces, want at most %d", got, maxNonces)
-	}
-	if auth.dpop.storeNonce(serverURL, http.Header{"Dpop-Nonce": {strings.Repeat("n", maxNonce+1)}}) {
-		t.Error("kept a nonce over the bound")
-	}
+	got := len(auth.dpop.nonces)
+	check.That(t, got <= maxNonces, "got %d nonces, want at most %d", got, maxNonces)
+	check.That(t, !auth.dpop.storeNonce(serverURL, http.Header{"Dpop-Nonce": {strings.Repeat("n", maxNonce+1)}}), "kept a nonce over the bound")
 }

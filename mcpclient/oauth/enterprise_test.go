@@ -35,9 +35,8 @@ func TestEnterprise(t *testing.T) {
 		w.pages["idp.test/token"] = func(rw http.ResponseWriter, req *http.Request) {
 			_ = req.ParseForm()
 			exchanges = append(exchanges, req.PostForm)
-			if _, password, ok := req.BasicAuth(); !ok || password != "the-secret-of-host" {
-				t.Errorf("got password %q", password)
-			}
+			_, password, ok := req.BasicAuth()
+			check.That(t, ok && password == "the-secret-of-host", "got password %q", password)
 			reply(rw, http.StatusOK, map[string]any{
 				"access_token": fmt.Sprintf("id-jag-%d", len(exchanges)), "issued_token_type": tokenTypeIDJAG, "token_type": "N_A", "expires_in": 300,
 			})
@@ -50,21 +49,15 @@ func TestEnterprise(t *testing.T) {
 			"grant_type": {grantTokenExchange}, "requested_token_type": {tokenTypeIDJAG}, "audience": {issuerOne}, "resource": {serverURL},
 			"subject_token": {"the-id-token"}, "subject_token_type": {tokenTypeID}, "scope": {"read"},
 		}
-		if len(exchanges) != 2 || exchanges[0].Encode() != want.Encode() {
-			t.Errorf("got exchanges %v, want two like %v", exchanges, want)
-		}
+		check.That(t, len(exchanges) == 2 && exchanges[0].Encode() == want.Encode(), "got exchanges %v, want two like %v", exchanges, want)
 		for i, form := range w.forms {
 			if form.Get("grant_type") != grantJWTBearer || form.Get("assertion") != fmt.Sprintf("id-jag-%d", i+1) || form.Get("resource") != serverURL {
 				t.Errorf("got token request %v, want a new assertion in each", form)
 			}
-			if !strings.HasPrefix(w.heads[i].Get("Authorization"), "Basic ") {
-				t.Errorf("got header %v", w.heads[i])
-			}
+			check.That(t, strings.HasPrefix(w.heads[i].Get("Authorization"), "Basic "), "got header %v", w.heads[i])
 		}
 		for _, req := range w.seen {
-			if strings.Contains(req.Header.Get("Authorization"), "id-jag") {
-				t.Error("the assertion was used as a token")
-			}
+			check.That(t, !strings.Contains(req.Header.Get("Authorization"), "id-jag"), "the assertion was used as a token")
 		}
 	})
 }
@@ -79,9 +72,7 @@ func TestEnterpriseWrongAnswer(t *testing.T) {
 		w := newWorld(t)
 		w.pages["idp.test/token"] = document(answer)
 		err := call(t.Context(), w.transport(w.granted(enterprise(t, []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}}))))
-		if err == nil || !strings.Contains(err.Error(), "not an assertion") || len(w.forms) > 0 {
-			t.Errorf("%s: got %v, want a refusal", name, err)
-		}
+		check.That(t, err != nil && strings.Contains(err.Error(), "not an assertion") && len(w.forms) == 0, "%s: got %v, want a refusal", name, err)
 	}
 }
 
@@ -101,9 +92,7 @@ func TestWorkload(t *testing.T) {
 			want := url.Values{"grant_type": {grantJWTBearer}, "assertion": {fmt.Sprintf("assertion-%d-for-%s", i+1, issuerOne)}, "resource": {serverURL}}
 			check.Equal(t, "", form.Encode(), want.Encode())
 		}
-		if len(w.forms) != 2 || len(w.clients) > 0 {
-			t.Errorf("got %d token requests, %d registrations, want 2, 0", len(w.forms), len(w.clients))
-		}
+		check.That(t, len(w.forms) == 2 && len(w.clients) == 0, "got %d token requests, %d registrations, want 2, 0", len(w.forms), len(w.clients))
 	})
 }
 
@@ -117,19 +106,15 @@ func TestWorkloadRefused(t *testing.T) {
 	}
 	text := "assertion-1"
 	auth := w.transport(w.granted(&Workload{Issuers: []string{issuerOne}, Assertion: func(context.Context, string) (string, error) { return text, nil }}))
-	if refused, ok := errors.AsType[*ServerError](call(t.Context(), auth)); !ok || refused.Code != "invalid_grant" {
-		t.Errorf("got %v, want invalid_grant", refused)
-	}
+	refused, ok := errors.AsType[*ServerError](call(t.Context(), auth))
+	check.That(t, ok && refused.Code == "invalid_grant", "got %v, want invalid_grant", refused)
 	if err := call(t.Context(), auth); err == nil || !strings.Contains(err.Error(), "refused this very assertion") || tries != 1 {
 		t.Errorf("got %v after %d requests, want the assertion to be sent once", err, tries)
 	}
 	text = "assertion-2"
-	if err := call(t.Context(), auth); err == nil || tries != 2 {
-		t.Errorf("got %v after %d requests, want another assertion to be tried", err, tries)
-	}
-	if slices.ContainsFunc(w.paths, func(p string) bool { return strings.Contains(p, "register") }) {
-		t.Errorf("got %q", w.paths)
-	}
+	err := call(t.Context(), auth)
+	check.That(t, err != nil && tries == 2, "got %v after %d requests, want another assertion to be tried", err, tries)
+	check.That(t, !slices.ContainsFunc(w.paths, func(p string) bool { return strings.Contains(p, "register") }), "got %q", w.paths)
 }
 
 // TestWorkloadAskedTooOften: an answer that says nothing about the assertion.

@@ -88,13 +88,10 @@ func TestNamesAreCheckedToo(t *testing.T) {
 	g := &guard{}
 	f := &fetcher{base: g.transport(), guard: &guard{loopback: true}} // the name passes
 	_, err := f.get(t.Context(), "document", strings.Replace(peer.URL, "127.0.0.1", "localhost", 1), nil)
-	if !errors.Is(err, ErrUntrusted) || reached {
-		t.Errorf("got %v, reached %v, want ErrUntrusted before the connection", err, reached)
-	}
+	check.That(t, errors.Is(err, ErrUntrusted) && !reached, "got %v, reached %v, want ErrUntrusted before the connection", err, reached)
 	f.base = (&guard{loopback: true}).transport()
-	if _, err := f.get(t.Context(), "document", peer.URL, nil); err != nil || !reached {
-		t.Errorf("got %v, reached %v, want a server on loopback to be reached where it is allowed", err, reached)
-	}
+	_, err = f.get(t.Context(), "document", peer.URL, nil)
+	check.That(t, err == nil && reached, "got %v, reached %v, want a server on loopback to be reached where it is allowed", err, reached)
 }
 
 func TestRedirects(t *testing.T) {
@@ -159,9 +156,7 @@ func TestDocumentsAreBounded(t *testing.T) {
 		w.pages[page] = endless(&sent)
 		wantUntrusted(t, call(t.Context(), w.transport(w.options())), "over 262144 bytes")
 		w.http.Close()
-		if sent > 4*maxDocument {
-			t.Errorf("%s: %d bytes were read", page, sent)
-		}
+		check.That(t, sent <= 4*maxDocument, "%s: %d bytes were read", page, sent)
 	}
 }
 
@@ -173,9 +168,8 @@ func TestSilentServers(t *testing.T) {
 			start := time.Now()
 			err := call(t.Context(), w.transport(w.options()))
 			check.Text(t, err, "no answer within 30s", page)
-			if got := time.Since(start); got > time.Minute+30*time.Second {
-				t.Errorf("%s: it took %v", page, got)
-			}
+			got := time.Since(start)
+			check.That(t, got <= time.Minute+30*time.Second, "%s: it took %v", page, got)
 		})
 	}
 }
@@ -206,8 +200,6 @@ func TestOpenBrowserRefuses(t *testing.T) {
 	}
 	for system, want := range map[string]string{"windows": "rundll32", "darwin": "open", "linux": "xdg-open"} {
 		name, args := browserCommand(system, "https://as.test/?a=1&b=$(x)")
-		if name != want || args[len(args)-1] != "https://as.test/?a=1&b=$(x)" {
-			t.Errorf("%s: got %s %q", system, name, args)
-		}
+		check.That(t, name == want && args[len(args)-1] == "https://as.test/?a=1&b=$(x)", "%s: got %s %q", system, name, args)
 	}
 }

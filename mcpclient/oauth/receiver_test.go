@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // get makes a request as a browser does.
@@ -32,9 +34,7 @@ func TestLoopback(t *testing.T) {
 	r, err := l.Listen(t.Context(), "")
 	check.Must(t, err)
 	uri := r.RedirectURI()
-	if !strings.HasPrefix(uri, "http://127.0.0.1:") || !strings.HasSuffix(uri, "/callback") {
-		t.Errorf("got redirect URI %q", uri)
-	}
+	check.That(t, strings.HasPrefix(uri, "http://127.0.0.1:") && strings.HasSuffix(uri, "/callback"), "got redirect URI %q", uri)
 	const authorizationURL = "https://as.test/authorize?state=the-state&scope=a+b"
 	if status, body, _ := get(t, "GET", uri+"?code=x"); status != http.StatusBadRequest || !strings.Contains(body, "Not expected") {
 		t.Fatalf("got %d %q for an answer before the question, want 400", status, body)
@@ -67,9 +67,8 @@ func TestLoopback(t *testing.T) {
 		t.Errorf("got answer %v", answer)
 	}
 	for _, again := range []string{"?state=the-state&code=again", "?code=again", "?state=&code=again"} {
-		if status, _, _ := get(t, "GET", uri+again); status != http.StatusBadRequest {
-			t.Errorf("%s: got %d for a second answer, want 400", again, status)
-		}
+		status, _, _ := get(t, "GET", uri+again)
+		check.That(t, status == http.StatusBadRequest, "%s: got %d for a second answer, want 400", again, status)
 	}
 	check.NoError(t, r.Close())
 	check.Fails(t, check.Err(net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(uri, "http://"), "/callback"))), "the port after Close")
@@ -77,9 +76,7 @@ func TestLoopback(t *testing.T) {
 	check.Must(t, err)
 	check.Equal(t, "the same redirect URI as before", again.RedirectURI(), uri)
 	busy, err := l.Listen(t.Context(), uri)
-	if err != nil || busy.RedirectURI() == uri {
-		t.Errorf("got %v, %v, want another port while that one is taken", busy, err)
-	}
+	check.That(t, err == nil && busy.RedirectURI() != uri, "got %v, %v, want another port while that one is taken", busy, err)
 	for _, r := range []Listener{again, busy} {
 		check.NoError(t, r.Close())
 	}
@@ -117,9 +114,8 @@ func TestLoopbackDoesNotWaitForOpen(t *testing.T) {
 		got <- err
 	}()
 	<-opened
-	if status, _, _ := get(t, "GET", r.RedirectURI()+"?state=x&code=y"); status != http.StatusOK {
-		t.Errorf("got %d", status)
-	}
+	status, _, _ := get(t, "GET", r.RedirectURI()+"?state=x&code=y")
+	check.That(t, status == http.StatusOK, "got %d", status)
 	check.NoError(t, errors.Join(<-got, r.Close()))
 }
 
@@ -149,4 +145,25 @@ func TestPaste(t *testing.T) {
 			t.Errorf("%q: got %v, %v", tt.pasted, answer, err)
 		}
 	}
+}
+
+// A worker does not wait for a person. Once the person has signed in elsewhere, the worker
+// finds the token in the store.
+func TestSignInElsewhere(t *testing.T) {
+	w := newWorld(t)
+	page, worker := w.options(), w.options()
+	page.Store = NewMemoryStore()
+	worker.Store, worker.Grant = page.Store, &AuthorizationCode{Receiver: SignInPage("https://host.test/sign-in?user=secret")}
+	auth := w.transport(worker)
+	for range 2 {
+		err := call(t.Context(), auth)
+		needed, ok := errors.AsType[*mcp.SignInError](err)
+		check.Require(t, ok && needed.URL == "https://host.test/sign-in?user=secret" && mcpclient.Unsent(err), "got %v, want that a person has to sign in", err)
+		if text := err.Error(); strings.Contains(text, "secret") || !strings.Contains(text, "https://host.test/sign-in") {
+			t.Errorf("the error says %q, want the page without its query", text)
+		}
+	}
+	check.Must(t, w.transport(page).SignIn(t.Context()))
+	w.mustCall(auth)
+	check.That(t, len(w.asked) == 1 && len(w.forms) == 1, "got %d sign-ins and %d token requests, want one of each", len(w.asked), len(w.forms))
 }

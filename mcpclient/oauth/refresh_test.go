@@ -28,16 +28,13 @@ func TestRefreshBeforeExpiry(t *testing.T) {
 		check.Equal(t, "after the renewal", w.seen[3].Header.Get("Authorization"), "Bearer access-secret-2")
 		time.Sleep(2 * time.Hour)
 		w.mustCall(auth)
-		if got, want := w.grants(), []string{"authorization_code", "refresh_token", "refresh_token"}; !slices.Equal(got, want) || len(w.asked) != 1 {
-			t.Errorf("got %q and %d sign-ins, want %q and 1", got, len(w.asked), want)
-		}
+		got, want := w.grants(), []string{"authorization_code", "refresh_token", "refresh_token"}
+		check.That(t, slices.Equal(got, want) && len(w.asked) == 1, "got %q and %d sign-ins, want %q and 1", got, len(w.asked), want)
 		if got := w.forms[1]; got.Get("resource") != serverURL || got.Get("client_id") == "" {
 			t.Errorf("got refresh request %v, want resource and client_id in it", got)
 		}
 		for _, req := range w.seen[1:] {
-			if req.Header.Get("Authorization") == "" {
-				t.Error("a request went without a token")
-			}
+			check.That(t, req.Header.Get("Authorization") != "", "a request went without a token")
 		}
 	})
 }
@@ -49,9 +46,7 @@ func TestManyCallsShareOneRefresh(t *testing.T) {
 		w.revoke()
 		var calls sync.WaitGroup
 		for range 20 {
-			calls.Go(func() {
-				check.NoError(t, call(t.Context(), auth))
-			})
+			calls.Go(func() { check.NoError(t, call(t.Context(), auth)) })
 		}
 		calls.Wait()
 		check.Same(t, "", w.grants(), []string{"authorization_code", "refresh_token"})
@@ -69,18 +64,15 @@ func TestRefreshBlocksNobody(t *testing.T) {
 		for range 3 {
 			w.mustCall(auth)
 		}
-		if got := time.Since(start); got > 0 {
-			t.Errorf("the calls took %v", got)
-		}
+		got := time.Since(start)
+		check.That(t, got <= 0, "the calls took %v", got)
 		time.Sleep(earlyRenewal / 2)
 		start = time.Now()
 		err := call(t.Context(), auth)
-		if err == nil || !strings.HasSuffix(err.Error(), ": no answer within 30s") || errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v after %v, want to hear of the timeout", err, time.Since(start))
-		}
-		if got := time.Since(start); got > 30*time.Second {
-			t.Errorf("the call took %v, want at most 30 s", got)
-		}
+		check.That(t, err != nil && strings.HasSuffix(err.Error(), ": no answer within 30s") && !errors.Is(err, context.DeadlineExceeded),
+			"got %v after %v, want to hear of the timeout", err, time.Since(start))
+		got = time.Since(start)
+		check.That(t, got <= 30*time.Second, "the call took %v, want at most 30 s", got)
 	})
 }
 
@@ -146,14 +138,12 @@ func TestNobodyIsBotheredEarly(t *testing.T) {
 func TestUnattended(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		auth := w.transport(w.options())
-		if err := call(backoff.Unattended(t.Context()), auth); err == nil || len(w.asked) != 0 {
-			t.Errorf("got %v and %d sign-ins, want an error without one", err, len(w.asked))
-		}
+		err := call(backoff.Unattended(t.Context()), auth)
+		check.That(t, err != nil && len(w.asked) == 0, "got %v and %d sign-ins, want an error without one", err, len(w.asked))
 		w.mustCall(auth)
 		w.revoke()
-		if err := call(backoff.Unattended(t.Context()), auth); err != nil || len(w.asked) != 1 {
-			t.Errorf("got %v and %d sign-ins, want the token to be refreshed", err, len(w.asked))
-		}
+		err = call(backoff.Unattended(t.Context()), auth)
+		check.That(t, err == nil && len(w.asked) == 1, "got %v and %d sign-ins, want the token to be refreshed", err, len(w.asked))
 	})
 }
 
@@ -167,9 +157,7 @@ func TestRefreshTokenThatIsNotRotated(t *testing.T) {
 			w.set(func() { w.refreshes["refresh-secret-1"] = w.tokens["access-secret-1"] })
 			w.mustCall(auth)
 		}
-		if len(w.asked) != 1 || w.forms[2].Get("refresh_token") != "refresh-secret-1" {
-			t.Errorf("got %d sign-ins, form %v", len(w.asked), w.forms[2])
-		}
+		check.That(t, len(w.asked) == 1 && w.forms[2].Get("refresh_token") == "refresh-secret-1", "got %d sign-ins, form %v", len(w.asked), w.forms[2])
 	})
 }
 
@@ -198,9 +186,7 @@ func TestRestart(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		w.mustCall(w.transport(opts))
-		if len(w.asked) != 1 || w.grants()[1] != "refresh_token" {
-			t.Errorf("got %d sign-ins, grants %q, want a refresh", len(w.asked), w.grants())
-		}
+		check.That(t, len(w.asked) == 1 && w.grants()[1] == "refresh_token", "got %d sign-ins, grants %q, want a refresh", len(w.asked), w.grants())
 		other := *opts
 		other.Account = "another person"
 		w.mustCall(w.transport(&other))
@@ -233,9 +219,8 @@ func TestLifetime(t *testing.T) {
 		``: {0, true}, `null`: {0, true}, `60`: {time.Minute, true}, `"60"`: {time.Minute, true}, `60.9`: {time.Minute, true},
 		`-1`: {0, false}, `"x"`: {0, false}, `{}`: {0, false}, `1e300`: {10 * 365 * 24 * time.Hour, true},
 	} {
-		if got, err := lifetime(json.RawMessage(raw)); got != want.want || (err == nil) != want.ok {
-			t.Errorf("%s: got %v, %v, want %v, %v", raw, got, err, want.want, want.ok)
-		}
+		got, err := lifetime(json.RawMessage(raw))
+		check.That(t, got == want.want && (err == nil) == want.ok, "%s: got %v, %v, want %v, %v", raw, got, err, want.want, want.ok)
 	}
 }
 
@@ -247,14 +232,12 @@ func TestShortLives(t *testing.T) {
 		for range 5 {
 			w.mustCall(auth)
 		}
-		if got := w.grants(); len(got) != 1 {
-			t.Errorf("got %q, want one token for all the calls", got)
-		}
+		got := w.grants()
+		check.That(t, len(got) == 1, "got %q, want one token for all the calls", got)
 		time.Sleep(w.life)
 		w.mustCall(auth)
-		if got := w.grants(); len(got) != 2 {
-			t.Errorf("got %q, want a refresh at the end", got)
-		}
+		got = w.grants()
+		check.That(t, len(got) == 2, "got %q, want a refresh at the end", got)
 	})
 }
 

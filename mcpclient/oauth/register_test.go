@@ -41,9 +41,7 @@ func TestRegistrationIsKept(t *testing.T) {
 	w.mustCall(auth)
 	check.Must(t, save(t.Context(), opts.Store, auth.tokenKey(serverURL, issuerOne), nil))
 	w.mustCall(w.transport(opts))
-	if len(w.clients) != 1 || len(w.asked) != 2 {
-		t.Errorf("got %d registrations, %d sign-ins, want 1, 2", len(w.clients), len(w.asked))
-	}
+	check.That(t, len(w.clients) == 1 && len(w.asked) == 2, "got %d registrations, %d sign-ins, want 1, 2", len(w.clients), len(w.asked))
 	moved := *opts
 	moved.Grant = &AuthorizationCode{Receiver: &person{w: w, uri: "http://127.0.0.1:9999/callback"}}
 	check.Must(t, save(t.Context(), opts.Store, auth.tokenKey(serverURL, issuerOne), nil))
@@ -99,9 +97,7 @@ func TestRegistrationUnusable(t *testing.T) {
 		w.pages["as.test/register"] = func(rw http.ResponseWriter, _ *http.Request) { reply(rw, http.StatusCreated, answer) }
 		err := call(t.Context(), w.transport(w.options()))
 		check.Text(t, err, "register the client: POST https://as.test/register: "+want)
-		if len(w.asked) > 0 {
-			t.Errorf("%s: the person was asked to sign in", want)
-		}
+		check.That(t, len(w.asked) == 0, "%s: the person was asked to sign in", want)
 		if err != nil && (len(err.Error()) > 600 || strings.Contains(err.Error(), `"secret"`)) {
 			t.Errorf("got %.500q, want a short error without the secret", err)
 		}
@@ -176,9 +172,8 @@ func TestTokenOfAnotherClient(t *testing.T) {
 	robot := w.granted(&ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "robot", Secret: "s"}}})
 	robot.Store = opts.Store
 	w.mustCall(w.transport(robot))
-	if grants := w.grants(); len(grants) != 4 || grants[3] != "client_credentials" {
-		t.Errorf("got %q, want a token of the service's own", grants)
-	}
+	grants := w.grants()
+	check.That(t, len(grants) == 4 && grants[3] == "client_credentials", "got %q, want a token of the service's own", grants)
 }
 
 func TestNobodyRegisters(t *testing.T) {
@@ -204,9 +199,7 @@ func TestForgottenClient(t *testing.T) {
 		w.authorization(rw, req)
 	}
 	w.mustCall(auth)
-	if len(w.clients) != 2 || len(w.asked) != 2 {
-		t.Errorf("got %d registrations, %d sign-ins, want 2, 2", len(w.clients), len(w.asked))
-	}
+	check.That(t, len(w.clients) == 2 && len(w.asked) == 2, "got %d registrations, %d sign-ins, want 2, 2", len(w.clients), len(w.asked))
 }
 
 // TestRefusedPage: the page of a sign-in refuses the client, and the person gives up. The next attempt asks the token endpoint,
@@ -249,9 +242,8 @@ func TestRefusedPage(t *testing.T) {
 		for _, url := range w.asked[1:] {
 			check.Equal(t, fmt.Sprint(tt.body), query(t, url, "client_id"), tt.want)
 		}
-		if len(w.asked) != 3 || asked != 1 {
-			t.Errorf("%v: got %d sign-ins, and the token endpoint was asked %d times, want 3, 1", tt.body, len(w.asked), asked)
-		}
+		check.That(t, len(w.asked) == 3 && asked == 1,
+			"%v: got %d sign-ins, and the token endpoint was asked %d times, want 3, 1", tt.body, len(w.asked), asked)
 	}
 }
 
@@ -343,9 +335,7 @@ func TestSignInOnAnotherPage(t *testing.T) {
 	page := w.options()
 	page.Store = worker.Store
 	w.mustCall(w.transport(page))
-	if len(w.clients) != 1 || len(w.forms) != 1 {
-		t.Errorf("got %d registrations and %d token requests, want one of each", len(w.clients), len(w.forms))
-	}
+	check.That(t, len(w.clients) == 1 && len(w.forms) == 1, "got %d registrations and %d token requests, want one of each", len(w.clients), len(w.forms))
 }
 
 // TestUnknownClient: the server has forgotten the registration, and says so in the redirect or at the token endpoint. The next
@@ -366,9 +356,8 @@ func TestUnknownClient(t *testing.T) {
 			w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) {
 				reply(rw, http.StatusUnauthorized, map[string]string{"error": code})
 			}
-			if refused, ok := errors.AsType[*ServerError](call(t.Context(), auth)); !ok || refused.Code != code {
-				t.Errorf("got %v, want %s", refused, code)
-			}
+			refused, ok := errors.AsType[*ServerError](call(t.Context(), auth))
+			check.That(t, ok && refused.Code == code, "got %v, want %s", refused, code)
 			w.set(func() { delete(w.pages, "as.test/token") })
 			refusing = false
 			w.mustCall(auth)

@@ -38,9 +38,8 @@ func TestScopeSelection(t *testing.T) {
 			opts.Scopes = tt.configured
 			w.mustCall(w.transport(opts))
 			check.Equal(t, "scope", query(t, w.asked[0], "scope"), tt.want)
-			if got := query(t, w.asked[0], "prompt"); (got == "consent") != strings.Contains(tt.want, offlineAccess) {
-				t.Errorf("got prompt %q", got)
-			}
+			got := query(t, w.asked[0], "prompt")
+			check.That(t, (got == "consent") == strings.Contains(tt.want, offlineAccess), "got prompt %q", got)
 		})
 	}
 }
@@ -110,9 +109,8 @@ func TestScopesAreBounded(t *testing.T) {
 	check.Must(t, err)
 	defer func() { _ = auth.Close() }()
 	err = call(t.Context(), auth)
-	if err == nil || !strings.Contains(err.Error(), "more than 64 scopes") || strings.Contains(err.Error(), "query-of") || len(w.asked) > 0 {
-		t.Errorf("got %v, %q, want no request with so many scopes", err, w.asked)
-	}
+	check.That(t, err != nil && strings.Contains(err.Error(), "more than 64 scopes") && !strings.Contains(err.Error(), "query-of") && len(w.asked) == 0,
+		"got %v, %q, want no request with so many scopes", err, w.asked)
 	check.Same(t, "", splitScopes("ok \"no\" b\\ad "+strings.Repeat("x", maxScope+1)+" \u00fc ok fine"), []string{"ok", "fine"})
 }
 

@@ -114,7 +114,6 @@ func TestNoSecretIsShown(t *testing.T) {
 			t.Errorf("%q is visible: …%s…", secret, text[max(0, i-200):min(len(text), i+80)])
 		}
 	}
-	if failures < 30 || !strings.Contains(text, "invalid_request") || !strings.Contains(text, `"msg":"got a token"`) {
-		t.Errorf("got %d failures and too little to look at:\n%s", failures, text)
-	}
+	check.That(t, failures >= 30 && strings.Contains(text, "invalid_request") && strings.Contains(text, `"msg":"got a token"`),
+		"got %d failures and too little to look at:\n%s", failures, text)
 }

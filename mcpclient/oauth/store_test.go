@@ -46,16 +46,13 @@ func TestStore(t *testing.T) {
 			}
 			broken := errors.New("broken")
 			err := s.Update(t.Context(), a, func(_ context.Context, old []byte) ([]byte, error) { return []byte(`"x"`), broken })
-			if got, _ := s.Load(t.Context(), a); !errors.Is(err, broken) || string(got) != `"one"` {
-				t.Errorf("got %v, %q, want the error and no change", err, got)
-			}
+			got, _ := s.Load(t.Context(), a)
+			check.That(t, errors.Is(err, broken) && string(got) == `"one"`, "got %v, %q, want the error and no change", err, got)
 			err = s.Update(t.Context(), a, func(context.Context, []byte) ([]byte, error) { return nil, nil })
-			if got, _ := s.Load(t.Context(), a); err != nil || got != nil {
-				t.Errorf("got %v, %q, want it deleted", err, got)
-			}
-			if got, _ := s.Load(t.Context(), b); string(got) != `"two"` {
-				t.Errorf("got %q of another key", got)
-			}
+			got, _ = s.Load(t.Context(), a)
+			check.That(t, err == nil && got == nil, "got %v, %q, want it deleted", err, got)
+			got, _ = s.Load(t.Context(), b)
+			check.That(t, string(got) == `"two"`, "got %q of another key", got)
 		})
 	}
 }
@@ -107,9 +104,8 @@ func TestUpdatesOfOneKeyTakeTurns(t *testing.T) {
 				})
 			}
 			all.Wait()
-			if got, _ := s.Load(t.Context(), key); string(got) != "21" {
-				t.Errorf("got %s, want 21", got)
-			}
+			got, _ := s.Load(t.Context(), key)
+			check.That(t, string(got) == "21", "got %s, want 21", got)
 		})
 	}
 }
@@ -124,9 +120,7 @@ func TestFileStoreOnDisk(t *testing.T) {
 	key := Key{Resource: serverURL, Issuer: issuerOne}
 	check.Must(t, save(t.Context(), s, key, &token{Access: "x"}))
 	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != 2 {
-		t.Fatalf("got %v, %v, want the entry and its lock", files, err)
-	}
+	check.Require(t, err == nil && len(files) == 2, "got %v, %v, want the entry and its lock", files, err)
 	for _, f := range files {
 		if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: got mode %v, %v, want 0600", f.Name(), info.Mode(), err)
@@ -192,9 +186,8 @@ func TestFileStoreRefuses(t *testing.T) {
 			if after, _ := os.ReadDir(dir); (err != nil) != tt.dir || tt.dir && len(after) != len(before) {
 				t.Errorf("update of a new entry: got %v and %v, want the directory refused: %t", err, after, tt.dir)
 			}
-			if _, err := NewFileStore(dir); (err != nil) != tt.dir {
-				t.Errorf("FileStore: got %v, want the directory refused: %t", err, tt.dir)
-			}
+			_, err = NewFileStore(dir)
+			check.That(t, (err != nil) == tt.dir, "FileStore: got %v, want the directory refused: %t", err, tt.dir)
 		})
 	}
 }
@@ -209,9 +202,8 @@ func TestFileStoreOfOtherContent(t *testing.T) {
 	check.Must(t, err)
 	for _, content := range []string{string(entry), `{"key":`, ""} {
 		check.Must(t, os.WriteFile(path(two), []byte(content), 0o600))
-		if got, err := s.Load(t.Context(), two); got != nil || err != nil {
-			t.Errorf("%s: got %q, %v, want nothing", content, got, err)
-		}
+		got, err := s.Load(t.Context(), two)
+		check.That(t, got == nil && err == nil, "%s: got %q, %v, want nothing", content, got, err)
 	}
 }
 
@@ -239,9 +231,8 @@ func TestReadersSeeWholeFiles(t *testing.T) {
 	})
 	for range 200 {
 		tok := new(token)
-		if ok, err := load(t.Context(), s, key, tok); !ok || err != nil || len(tok.Access) != 50_000 {
-			t.Fatalf("got %v, %v, %d bytes", ok, err, len(tok.Access))
-		}
+		ok, err := load(t.Context(), s, key, tok)
+		check.Require(t, ok && err == nil && len(tok.Access) == 50_000, "got %v, %v, %d bytes", ok, err, len(tok.Access))
 	}
 	writers.Wait()
 }
@@ -295,9 +286,7 @@ func TestProcessesRefreshAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	store, err := NewFileStore(dir)
 	check.Must(t, err)
-	w.set(func() {
-		w.refreshes["refresh-secret-0"] = &issued{issuer: peer.URL, resource: server}
-	})
+	w.set(func() { w.refreshes["refresh-secret-0"] = &issued{issuer: peer.URL, resource: server} })
 	old := &token{Access: "old", Type: "Bearer", Refresh: "refresh-secret-0", Expiry: time.Now().Add(-time.Minute), ClientID: "c"}
 	for key, value := range map[Key]any{
 		{Resource: server}:                   &link{Resource: server, Issuer: peer.URL},

@@ -30,9 +30,8 @@ func TestSignInOnDemand(t *testing.T) {
 	auth := w.transport(w.options())
 	w.mustCall(auth)
 	w.mustCall(auth)
-	if len(w.asked) != 1 || len(w.forms) != 1 || len(w.seen) != 3 {
-		t.Fatalf("got %d sign-ins, %d token requests, %d requests, want 1, 1, 3", len(w.asked), len(w.forms), len(w.seen))
-	}
+	check.Require(t, len(w.asked) == 1 && len(w.forms) == 1 && len(w.seen) == 3,
+		"got %d sign-ins, %d token requests, %d requests, want 1, 1, 3", len(w.asked), len(w.forms), len(w.seen))
 	for name, want := range map[string]string{
 		"response_type": "code", "client_id": "client-1-of-as.test", "code_challenge_method": "S256",
 		"resource": serverURL, "scope": "read", "redirect_uri": "http://127.0.0.1:7777/callback",
@@ -63,9 +62,8 @@ func TestManyCallsShareOneSignIn(t *testing.T) {
 		synctest.Wait()
 		close(proceed)
 		calls.Wait()
-		if len(w.asked) != 1 || len(w.forms) != 1 || len(w.clients) != 1 {
-			t.Errorf("got %d sign-ins, %d token requests, %d registrations, want one each", len(w.asked), len(w.forms), len(w.clients))
-		}
+		check.That(t, len(w.asked) == 1 && len(w.forms) == 1 && len(w.clients) == 1,
+			"got %d sign-ins, %d token requests, %d registrations, want one each", len(w.asked), len(w.forms), len(w.clients))
 	})
 }
 
@@ -98,9 +96,8 @@ func TestConnectWaitsForSignIn(t *testing.T) {
 		client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: serverURL, Client: auth.Client()}, nil)
 		check.Must(t, err)
 		defer client.Close()
-		if got := client.Server().Revision; got != "2026-07-28" || len(w.asked) != 1 {
-			t.Errorf("got revision %q after %d sign-ins, want 2026-07-28 after 1", got, len(w.asked))
-		}
+		got := client.Server().Revision
+		check.That(t, got == "2026-07-28" && len(w.asked) == 1, "got revision %q after %d sign-ins, want 2026-07-28 after 1", got, len(w.asked))
 	})
 }
 
@@ -125,9 +122,8 @@ func TestFirstCallerGivesUp(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(2 * linger)
 		close(proceed)
-		if err := <-second; err != nil || len(w.asked) != 1 {
-			t.Errorf("got %v after %d sign-ins, want none after 1", err, len(w.asked))
-		}
+		err := <-second
+		check.That(t, err == nil && len(w.asked) == 1, "got %v after %d sign-ins, want none after 1", err, len(w.asked))
 	})
 }
 
@@ -191,9 +187,8 @@ func TestSignOutMeanwhile(t *testing.T) {
 			check.NoError(t, <-out, name)
 			check.Text(t, <-got, "signed out of", name)
 			kept, err := auth.storedLink(t.Context())
-			if auth.sessions.get() != nil || kept != nil || err != nil {
-				t.Errorf("%s: got the session %v and %v, %v in the store after signing out, want none", name, auth.sessions.get(), kept, err)
-			}
+			check.That(t, auth.sessions.get() == nil && kept == nil && err == nil,
+				"%s: got the session %v and %v, %v in the store after signing out, want none", name, auth.sessions.get(), kept, err)
 			w.mustCall(auth)
 		}
 	})
@@ -206,9 +201,8 @@ func TestSignOutWhileTheStoreIsRead(t *testing.T) {
 	check.Must(t, err)
 	s.load(new(session))
 	release()
-	if got := s.get(); got != nil {
-		t.Errorf("got the session %v after signing out, want none", got)
-	}
+	got := s.get()
+	check.That(t, got == nil, "got the session %v after signing out, want none", got)
 }
 
 // TestTokenStaysHome: other origins, and requests with an Authorization of their own, get no token.
@@ -228,17 +222,13 @@ func TestTokenStaysHome(t *testing.T) {
 	// There was no sign-in, so the error must not say that one is untrusted.
 	err := call(t.Context(), auth)
 	const want = "redirect to another origin refused: use the URL https://other.test/ if you trust it"
-	if err == nil || errors.Is(err, ErrUntrusted) || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want %q", err, want)
-	}
+	check.That(t, err != nil && !errors.Is(err, ErrUntrusted) && strings.Contains(err.Error(), want), "got %v, want %q", err, want)
 	w.set(func() { delete(w.pages, "mcp.test/mcp") })
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, serverURL, strings.NewReader("x"))
 	check.Must(t, err)
 	req.Header.Set("Authorization", "Bearer own")
 	resp, err := auth.RoundTrip(req)
-	if err != nil || resp.StatusCode != http.StatusUnauthorized {
-		t.Fatalf("got %v, %v, want the server's 401", resp, err)
-	}
+	check.Require(t, err == nil && resp.StatusCode == http.StatusUnauthorized, "got %v, %v, want the server's 401", resp, err)
 	_ = resp.Body.Close()
 	check.Equal(t, "Authorization", w.seen[len(w.seen)-1].Header.Get("Authorization"), "Bearer own")
 }
@@ -249,9 +239,8 @@ func TestUnrepeatableBody(t *testing.T) {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, serverURL, io.NopCloser(strings.NewReader("x")))
 	check.Must(t, err)
 	resp, err := w.transport(w.options()).RoundTrip(req)
-	if err != nil || resp.StatusCode != http.StatusUnauthorized || len(w.asked) > 0 {
-		t.Fatalf("got %v, %v, %q, want the 401 and no sign-in", resp, err, w.asked)
-	}
+	check.Require(t, err == nil && resp.StatusCode == http.StatusUnauthorized && len(w.asked) == 0,
+		"got %v, %v, %q, want the 401 and no sign-in", resp, err, w.asked)
 	_ = resp.Body.Close()
 }
 
@@ -281,14 +270,10 @@ func TestSignInAndOut(t *testing.T) {
 		check.Must(t, auth.SignIn(t.Context()))
 	}
 	w.mustCall(auth)
-	if len(w.asked) != 1 || len(w.seen) != 2 {
-		t.Errorf("got %d sign-ins, %d requests, want 1, 2", len(w.asked), len(w.seen))
-	}
+	check.That(t, len(w.asked) == 1 && len(w.seen) == 2, "got %d sign-ins, %d requests, want 1, 2", len(w.asked), len(w.seen))
 	check.Must(t, auth.SignOut(t.Context()))
 	w.mustCall(auth)
-	if len(w.asked) != 2 || len(w.clients) != 2 {
-		t.Errorf("got %d sign-ins, %d registrations after signing out, want 2, 2", len(w.asked), len(w.clients))
-	}
+	check.That(t, len(w.asked) == 2 && len(w.clients) == 2, "got %d sign-ins, %d registrations after signing out, want 2, 2", len(w.asked), len(w.clients))
 }
 
 // TestSignInWithoutGET: at a server without GET, the answer to a POST says whether a token is needed.
@@ -388,8 +373,7 @@ func TestRefusalWithoutEnd(t *testing.T) {
 		}
 		start := time.Now()
 		w.mustCall(w.transport(w.options()))
-		if got := time.Since(start); got > discardTime {
-			t.Errorf("got the answer after %v, want at most %v", got, discardTime)
-		}
+		got := time.Since(start)
+		check.That(t, got <= discardTime, "got the answer after %v, want at most %v", got, discardTime)
 	})
 }

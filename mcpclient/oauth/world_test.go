@@ -103,9 +103,7 @@ func (w *world) transportAfter(before func(ctx context.Context) error) *Transpor
 }
 
 // call makes one request like the MCP transport.
-func call(ctx context.Context, t *Transport) error {
-	return callAs(ctx, t, http.MethodPost, serverURL)
-}
+func call(ctx context.Context, t *Transport) error { return callAs(ctx, t, http.MethodPost, serverURL) }
 
 func callAs(ctx context.Context, t *Transport, method, target string) error {
 	const body = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
@@ -352,9 +350,7 @@ func query(t *testing.T, raw, name string) string {
 
 func wantUntrusted(t *testing.T, err error, part string) {
 	t.Helper()
-	if !errors.Is(err, ErrUntrusted) || !strings.Contains(err.Error(), part) {
-		t.Errorf("got %v, want ErrUntrusted with %q", err, part)
-	}
+	check.That(t, errors.Is(err, ErrUntrusted) && strings.Contains(err.Error(), part), "got %v, want ErrUntrusted with %q", err, part)
 }
 
 // silence is a page that never answers.

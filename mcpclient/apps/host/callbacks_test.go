@@ -28,16 +28,13 @@ func TestCallbacksMayCallTheSession(t *testing.T) {
 			m := v.next()
 			v.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + result + `}`)
 		}
-		s, v := begun(t, &scripted{}, &host.Options{
-			OnCloseRequest: func() { said <- s.Close(t.Context(), "as it asks") },
-		}, `{}`)
+		s, v := begun(t, &scripted{}, &host.Options{OnCloseRequest: func() { said <- s.Close(t.Context(), "as it asks") }}, `{}`)
 		start := time.Now()
 		v.notify("ui/notifications/request-teardown", `{}`)
 		answered(v, `{}`)
 		check.NoError(t, <-said, "close")
-		if took := time.Since(start); took > 0 {
-			t.Errorf("it took %v, want no wait for a limit", took)
-		}
+		took := time.Since(start)
+		check.That(t, took <= 0, "it took %v, want no wait for a limit", took)
 	})
 }
 
@@ -58,9 +55,8 @@ func TestSlowCallbacks(t *testing.T) {
 		v.silent("after notifications")
 		close(release)
 		synctest.Wait()
-		if diff := cmp.Diff(heights, []float64{0, 999}); diff != "" || logged > 256 || logged < 200 {
-			t.Errorf("logged %d, heights got (-) want (+):\n%s", logged, diff)
-		}
+		diff := cmp.Diff(heights, []float64{0, 999})
+		check.That(t, diff == "" && logged <= 256 && logged >= 200, "logged %d, heights got (-) want (+):\n%s", logged, diff)
 	})
 }
 
@@ -80,9 +76,8 @@ func TestNotificationsAreBounded(t *testing.T) {
 			synctest.Wait()
 		}
 		check.Equal(t, "the host heard messages", logged.Load(), 99)
-		if n := strings.Count(written.String(), "\n"); n > 70 {
-			t.Errorf("got %d lines, want a few", n)
-		}
+		n := strings.Count(written.String(), "\n")
+		check.That(t, n <= 70, "got %d lines, want a few", n)
 		time.Sleep(time.Minute)
 		v.send("malformed")
 		v.notify("notifications/message", `{"level":"info","data":1}`)
@@ -111,9 +106,8 @@ func TestIDsAreBounded(t *testing.T) {
 			v.silent("after a long id")
 		}
 		for _, token := range []string{long, `{"x":1}`, `[1]`, `true`} {
-			if got := v.ask("1", "tools/call", `{"name":"app","_meta":{"progressToken":`+token+`}}`); !strings.HasPrefix(got, "error -32602 the progress token") {
-				t.Errorf("token %.20s: got %.100s", token, got)
-			}
+			got := v.ask("1", "tools/call", `{"name":"app","_meta":{"progressToken":`+token+`}}`)
+			check.That(t, strings.HasPrefix(got, "error -32602 the progress token"), "token %.20s: got %.100s", token, got)
 		}
 	})
 }
@@ -151,9 +145,8 @@ func TestWaitingBytesAreBounded(t *testing.T) {
 			check.Must(t, json.Unmarshal(m.Error, &e))
 			refused[e.Message]++
 		}
-		if refused["too much waits for the view to read it"] != calls-2 || large != 2 {
-			t.Errorf("got %d results, refused %v, want two results", large, refused)
-		}
+		check.That(t, refused["too much waits for the view to read it"] == calls-2 && large == 2,
+			"got %d results, refused %v, want two results", large, refused)
 	})
 }
 
@@ -170,8 +163,6 @@ func TestSetContextKeepsTheMode(t *testing.T) {
 		check.Equal(t, "the mode", s.DisplayMode(), host.DisplayFullscreen)
 		v.request("1", "ui/request-display-mode", `{"mode":"inline"}`)
 		got := map[string]bool{v.said(): true, v.said(): true}
-		if !got[`{"mode":"inline"}`] {
-			t.Errorf("got %v, want the mode to change", got)
-		}
+		check.That(t, got[`{"mode":"inline"}`], "got %v, want the mode to change", got)
 	})
 }

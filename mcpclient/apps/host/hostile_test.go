@@ -47,9 +47,8 @@ func TestFlood(t *testing.T) {
 		if n := called.Load(); len(answered) != all || n+int64(refused) != all || n == 0 || n > 600 || most.Load() > 16 {
 			t.Errorf("got %d answers, %d calls, %d at once, %d refused", len(answered), n, most.Load(), refused)
 		}
-		if err := s.Err(); err != nil {
-			t.Errorf("got %v, want the session to continue", err)
-		}
+		err := s.Err()
+		check.That(t, err == nil, "got %v, want the session to continue", err)
 		time.Sleep(time.Minute)
 		check.Equal(t, "a minute later", v.ask("1", "ping", `{}`), "{}")
 	})
@@ -70,9 +69,8 @@ func TestRequestsAtOnce(t *testing.T) {
 		check.Equal(t, "one more", v.ask("17", "tools/call", `{"name":"app"}`), "error -32000 more than 16 requests at once")
 		close(release)
 		for range 16 {
-			if m := v.next(); m.Error != nil {
-				t.Errorf("got %s, want the calls before to end well", m.Error)
-			}
+			m := v.next()
+			check.That(t, m.Error == nil, "got %s, want the calls before to end well", m.Error)
 		}
 	})
 }
@@ -81,9 +79,8 @@ func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, v := begun(t, &scripted{}, &host.Options{Limits: host.Limits{Rate: 10}}, `{}`) // which takes one
 		for range 9 {
-			if got := v.ask("1", "resources/read", `{"uri":"x"}`); strings.HasPrefix(got, "error") {
-				t.Errorf("got %s", got)
-			}
+			got := v.ask("1", "resources/read", `{"uri":"x"}`)
+			check.That(t, !strings.HasPrefix(got, "error"), "got %s", got)
 		}
 		check.Equal(t, "", v.ask("1", "resources/read", `{"uri":"x"}`), "error -32000 more than 10 requests in a minute")
 		time.Sleep(time.Minute)
@@ -142,9 +139,8 @@ func TestViewDoesNotRead(t *testing.T) {
 			t.Errorf("the session has read %d messages of a view that reads none", n)
 		}
 		<-s.Done()
-		if took := time.Since(start); took != 30*time.Second || !errors.Is(s.Err(), context.DeadlineExceeded) {
-			t.Errorf("got %v after %v, want the end after 30 s", s.Err(), took)
-		}
+		took := time.Since(start)
+		check.That(t, took == 30*time.Second && errors.Is(s.Err(), context.DeadlineExceeded), "got %v after %v, want the end after 30 s", s.Err(), took)
 	})
 }
 
@@ -166,9 +162,8 @@ func TestMalformedMessages(t *testing.T) {
 		}
 		elements := `{"name":"app","arguments":{"x":[` + strings.Repeat("1,", 200_000) + `1]}}`
 		for _, params := range []string{`[]`, `7`, elements} {
-			if got := v.ask("1", "tools/call", params); !strings.HasPrefix(got, "error -32602") {
-				t.Errorf("params %.20s: got %.100s", params, got)
-			}
+			got := v.ask("1", "tools/call", params)
+			check.That(t, strings.HasPrefix(got, "error -32602"), "params %.20s: got %.100s", params, got)
 		}
 	})
 }
@@ -213,9 +208,7 @@ func FuzzMessages(f *testing.F) {
 		}
 		for {
 			raw, err := end.Recv()
-			if err != nil {
-				t.Fatalf("got %v, %v, want an answer to ping", err, s.Err())
-			}
+			check.Require(t, err == nil, "got %v, %v, want an answer to ping", err, s.Err())
 			if strings.Contains(string(raw), `"id":"end"`) {
 				break
 			}

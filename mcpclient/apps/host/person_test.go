@@ -55,9 +55,8 @@ func TestOneQuestionAtATime(t *testing.T) {
 		v.want("{}")
 		synctest.Wait()
 		go func() { answer <- errors.New("no browser") }()
-		if got := v.ask("4", "ui/open-link", `{"url":"https://example.com"}`); got != "error -32000 the host could not do this" || asked != 2 {
-			t.Errorf("later: got %s, asked %d times", got, asked)
-		}
+		got := v.ask("4", "ui/open-link", `{"url":"https://example.com"}`)
+		check.That(t, got == "error -32000 the host could not do this" && asked == 2, "later: got %s, asked %d times", got, asked)
 	})
 }
 
@@ -74,9 +73,8 @@ func TestMessage(t *testing.T) {
 		}
 		for _, params := range []string{`{}`, `{"role":"assistant","content":[` + text + `]}`, `{"role":"system","content":[` + text + `]}`, `{"role":"user","content":[]}`, `{"role":"user","content":"x"}`,
 			`{"role":"user","content":[{"type":"tool_use","id":"1","name":"x","input":{}}]}`, `{"role":"user","content":[{"type":"unknown"}]}`, `{"role":"user","content":[7]}`} {
-			if said := v.ask("1", "ui/message", params); !strings.HasPrefix(said, "error -32602") {
-				t.Errorf("%s: got %s, want it refused", params, said)
-			}
+			said := v.ask("1", "ui/message", params)
+			check.That(t, strings.HasPrefix(said, "error -32602"), "%s: got %s, want it refused", params, said)
 		}
 		one := []mcp.Content{&mcp.TextContent{Text: "x"}}
 		check.Same(t, "", got, [][]mcp.Content{one, one})
@@ -105,18 +103,16 @@ func TestModelContext(t *testing.T) {
 			{`{"structuredContent":{"refused":1}}`, "error -32000 the host could not do this", &host.ModelContext{Content: text("b")}},
 			{`{}`, "{}", nil},
 		} {
-			if said := v.ask("1", "ui/update-model-context", tt.params); said != tt.said {
-				t.Errorf("%s: got %s, want %s", tt.params, said, tt.said)
-			}
+			said := v.ask("1", "ui/update-model-context", tt.params)
+			check.That(t, said == tt.said, "%s: got %s, want %s", tt.params, said, tt.said)
 			check.Same(t, tt.params, s.ModelContext(), tt.want)
 		}
 		for i := range 100 { // the last one counts, however fast they come
 			v.request("1", "ui/update-model-context", `{"content":[{"type":"text","text":"`+strings.Repeat("x", i)+`"}]}`)
 			v.want("{}")
 		}
-		if got := s.ModelContext().Content[0].(*mcp.TextContent).Text; len(got) != 99 {
-			t.Errorf("got %q, want the last", got)
-		}
+		got := s.ModelContext().Content[0].(*mcp.TextContent).Text
+		check.That(t, len(got) == 99, "got %q, want the last", got)
 	})
 }
 
@@ -154,13 +150,11 @@ func TestDisplayMode(t *testing.T) {
 				got := map[string]bool{v.said(): true}
 				if tt.want != host.DisplayInline {
 					got[v.said()] = true
-					if !got[`ui/notifications/host-context-changed {"displayMode":"`+string(tt.want)+`"}`] {
-						t.Errorf("got %v, want the view told of the mode", got)
-					}
+					check.That(t, got[`ui/notifications/host-context-changed {"displayMode":"`+string(tt.want)+`"}`],
+						"got %v, want the view told of the mode", got)
 				}
-				if !got[`{"mode":"`+string(tt.want)+`"}`] || asked != tt.asked || s.DisplayMode() != tt.want {
-					t.Errorf("got %v, mode %s, asked %v", got, s.DisplayMode(), asked)
-				}
+				check.That(t, got[`{"mode":"`+string(tt.want)+`"}`] && asked == tt.asked && s.DisplayMode() == tt.want,
+					"got %v, mode %s, asked %v", got, s.DisplayMode(), asked)
 			})
 		})
 	}

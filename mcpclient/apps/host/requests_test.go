@@ -39,9 +39,8 @@ func TestCallTool(t *testing.T) {
 		if got, want := v.ask("1", "tools/list", `{}`), `{"tools":[{"name":"plain","inputSchema":{"type":"object"}},{"name":"app","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["app"]}}}]}`; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
-		if all := listed(); slices.Contains(all, nil) {
-			t.Errorf("the server's own list has changed: %v", all)
-		}
+		all := listed()
+		check.That(t, !slices.Contains(all, nil), "the server's own list has changed: %v", all)
 	})
 }
 
@@ -84,9 +83,7 @@ func TestWhatViewsAreToldOfErrors(t *testing.T) {
 		})
 	}
 	for _, want := range []string{"method=tools/call", "secret"} {
-		if !strings.Contains(logged.String(), want) {
-			t.Errorf("got the log %s, want it with %s", &logged, want)
-		}
+		check.That(t, strings.Contains(logged.String(), want), "got the log %s, want it with %s", &logged, want)
 	}
 }
 
@@ -140,9 +137,8 @@ func TestNotOffered(t *testing.T) {
 		_, v := begun(t, &scripted{}, nil, `{}`)
 		for _, method := range []string{"ui/open-link", "ui/message", "ui/update-model-context", "ui/download-file", "sampling/createMessage",
 			"initialize", "elicitation/create", "roots/list", "logging/setLevel", "prompts/list", "ui/notifications/sandbox-resource-ready", "UI/open-link"} {
-			if got := v.ask("1", method, `{"url":"https://example.com","role":"user","content":[],"contents":[]}`); !strings.HasPrefix(got, "error -32601") {
-				t.Errorf("%s: got %s, want no such method", method, got)
-			}
+			got := v.ask("1", method, `{"url":"https://example.com","role":"user","content":[],"contents":[]}`)
+			check.That(t, strings.HasPrefix(got, "error -32601"), "%s: got %s, want no such method", method, got)
 		}
 		check.Equal(t, "the mode that is", v.ask("1", "ui/request-display-mode", `{"mode":"fullscreen"}`), `{"mode":"inline"}`)
 	})
@@ -157,9 +153,8 @@ func TestSampling(t *testing.T) {
 		ask := `{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"systemPrompt":"s","maxTokens":10`
 		check.Equal(t, "", v.ask("1", "sampling/createMessage", ask+`}`), `{"role":"assistant","content":{"type":"text","text":"s"},"model":"m"}`)
 		for _, params := range []string{`{}`, `{"messages":[]}`, ask + `,"tools":[{"name":"x","inputSchema":{}}]}`} {
-			if got := v.ask("1", "sampling/createMessage", params); !strings.HasPrefix(got, "error -32602") {
-				t.Errorf("%s: got %s, want it refused", params, got)
-			}
+			got := v.ask("1", "sampling/createMessage", params)
+			check.That(t, strings.HasPrefix(got, "error -32602"), "%s: got %s, want it refused", params, got)
 		}
 	})
 }

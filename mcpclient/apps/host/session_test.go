@@ -81,9 +81,8 @@ func TestInitialize(t *testing.T) {
 			check.Equal(t, path, string(jsonrpc.Lookup([]byte(got), strings.Fields(path)...)), want)
 		}
 		<-s.Ready()
-		if a, modes := s.View(); a.Name != "v" || len(modes) != 2 {
-			t.Errorf("got the app %+v", a)
-		}
+		a, modes := s.View()
+		check.That(t, a.Name == "v" && len(modes) == 2, "got the app %+v", a)
 	})
 }
 
@@ -91,9 +90,8 @@ func TestInitializeRefused(t *testing.T) {
 	for _, params := range []string{`{}`, `[]`, `{"protocolVersion":7}`, `{"protocolVersion":"2026-01-26","appInfo":"x"}`, `{"protocolVersion":"2026-01-26","appCapabilities":7}`} {
 		synctest.Test(t, func(t *testing.T) {
 			s, v := open(t, &scripted{}, nil)
-			if got := v.ask("1", "ui/initialize", params); !strings.HasPrefix(got, "error -32602") {
-				t.Errorf("%s: got %s, want it refused", params, got)
-			}
+			got := v.ask("1", "ui/initialize", params)
+			check.That(t, strings.HasPrefix(got, "error -32602"), "%s: got %s, want it refused", params, got)
 			v.notify("ui/notifications/initialized", `{}`)
 			synctest.Wait()
 			select {
@@ -111,9 +109,7 @@ func TestRequestsBeforeInitialized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		greeted := false
 		server := &scripted{call: func(_ context.Context, name string, _ json.RawMessage) (*mcp.CallToolResult, error) {
-			if !greeted {
-				t.Errorf("%s was called before the handshake", name)
-			}
+			check.That(t, greeted, "%s was called before the handshake", name)
 			return result("hi"), nil
 		}}
 		never := func(what string) { t.Errorf("the host heard %s", what) }
@@ -149,9 +145,8 @@ func TestSecondInitialize(t *testing.T) {
 		v.notify("ui/notifications/initialized", `{}`)
 		check.Equal(t, "the session to continue", v.ask("2", "ping", `{}`), "{}")
 		synctest.Wait()
-		if a, _ := s.View(); a.Name != "v" {
-			t.Errorf("got the app %+v, want what was said first", a)
-		}
+		a, _ := s.View()
+		check.That(t, a.Name == "v", "got the app %+v, want what was said first", a)
 	})
 }
 
@@ -177,17 +172,13 @@ func TestTeardown(t *testing.T) {
 			closed := make(chan error)
 			go func() { closed <- s.Close(t.Context(), "the end") }()
 			m := v.next()
-			if m.Method != "ui/resource-teardown" || string(m.Params) != `{"reason":"the end"}` || m.ID == nil {
-				t.Errorf("got %s %s, want the request to end", m.Method, m.Params)
-			}
+			check.That(t, m.Method == "ui/resource-teardown" && string(m.Params) == `{"reason":"the end"}` && m.ID != nil,
+				"got %s %s, want the request to end", m.Method, m.Params)
 			synctest.Wait()
-			if s.Err() != nil {
-				t.Errorf("got %v, want the session to wait for the answer", s.Err())
-			}
+			check.That(t, s.Err() == nil, "got %v, want the session to wait for the answer", s.Err())
 			v.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,` + answer + `}`)
-			if err := <-closed; err != nil || s.Err() != host.ErrClosed {
-				t.Errorf("got %v and %v", err, s.Err())
-			}
+			err := <-closed
+			check.That(t, err == nil && s.Err() == host.ErrClosed, "got %v and %v", err, s.Err())
 			check.Equal(t, "the end of the connection", check.Err(v.conn.Recv()), io.EOF)
 			check.NoError(t, s.Close(t.Context(), "again"), "again")
 		})
@@ -218,15 +209,11 @@ func TestTeardownIsTheLast(t *testing.T) {
 		}
 		v.want(`ui/notifications/tool-input {"arguments":{}}`, `ui/notifications/tool-result `+wireResult, `ui/notifications/host-context-changed {"theme":"dark"}`)
 		m := v.next()
-		if m.Method != "ui/resource-teardown" {
-			t.Fatalf("got %s, want the request to end", m.Method)
-		}
+		check.Require(t, m.Method == "ui/resource-teardown", "got %s, want the request to end", m.Method)
 		_ = s.SetContext(host.HostContext{Theme: "light"})
 		s.ServerToolsChanged()
 		v.silent("after the request to end")
-		if len(closed) > 0 {
-			t.Error("a Close did not wait for the view")
-		}
+		check.That(t, len(closed) == 0, "a Close did not wait for the view")
 		v.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{}}`)
 		for range 3 {
 			check.NoError(t, <-closed)
@@ -245,9 +232,8 @@ func TestTeardownIsBounded(t *testing.T) {
 		}
 		s, _ = open(t, &scripted{}, nil) // has not begun: it must not be asked
 		start = time.Now()
-		if err := s.Close(t.Context(), "the end"); err != nil || time.Since(start) != 0 {
-			t.Errorf("before it has begun: got %v after %v", err, time.Since(start))
-		}
+		err = s.Close(t.Context(), "the end")
+		check.That(t, err == nil && time.Since(start) == 0, "before it has begun: got %v after %v", err, time.Since(start))
 	})
 }
 
@@ -264,9 +250,8 @@ func TestConnectionEnds(t *testing.T) {
 		synctest.Wait()
 		_ = v.conn.Close()
 		<-s.Done()
-		if err := <-ended; err == nil || !errors.Is(s.Err(), io.EOF) {
-			t.Errorf("got %v and %v", err, s.Err())
-		}
+		err := <-ended
+		check.That(t, err != nil && errors.Is(s.Err(), io.EOF), "got %v and %v", err, s.Err())
 		check.NoError(t, s.Close(t.Context(), ""))
 		check.NoError(t, s.ToolInput(nil), "after the end")
 	})
@@ -300,9 +285,7 @@ func TestSandboxIsLogged(t *testing.T) {
 		Logger:  slog.New(slog.NewJSONHandler(&logged, nil)),
 	})
 	for _, want := range []string{`"csp":{"connectDomains":["https://api.example.com"]}`, `"permissions":{"camera":{}}`} {
-		if !strings.Contains(logged.String(), want) {
-			t.Errorf("got the log %s, want it with %s", &logged, want)
-		}
+		check.That(t, strings.Contains(logged.String(), want), "got the log %s, want it with %s", &logged, want)
 	}
 }
 

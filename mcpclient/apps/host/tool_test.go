@@ -21,9 +21,7 @@ func TestToolInput(t *testing.T) {
 		check.Fails(t, s.ToolInput(nil), "arguments again")
 		check.NoError(t, s.ToolResult(result("hi")))
 		v.want("ui/notifications/tool-result " + wireResult)
-		if s.ToolResult(result("hi")) == nil || s.ToolCancelled("x") == nil {
-			t.Error("an outcome again: got no error")
-		}
+		check.That(t, s.ToolResult(result("hi")) != nil && s.ToolCancelled("x") != nil, "an outcome again: got no error")
 		v.silent("after the result")
 	})
 }
@@ -34,9 +32,7 @@ func TestToolCancelled(t *testing.T) {
 		check.NoError(t, s.ToolCancelled("the user stopped it"))
 		v.greet(`{}`)
 		v.want(`ui/notifications/tool-cancelled {"reason":"the user stopped it"}`)
-		if s.ToolInput(nil) == nil || s.ToolResult(result("x")) == nil {
-			t.Error("after the end: got no error")
-		}
+		check.That(t, s.ToolInput(nil) != nil && s.ToolResult(result("x")) != nil, "after the end: got no error")
 		v.silent("after the cancellation")
 	})
 }
@@ -45,15 +41,12 @@ func TestToolInputRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := begun(t, &scripted{}, &host.Options{Limits: host.Limits{Outgoing: 100}}, `{}`)
 		for _, arguments := range []string{`[]`, `{`, `null`, `{"a":"` + strings.Repeat("x", 100) + `"}`} {
-			if s.ToolInput(json.RawMessage(arguments)) == nil {
-				t.Errorf("%.20s: got no error", arguments)
-			}
+			check.That(t, s.ToolInput(json.RawMessage(arguments)) != nil, "%.20s: got no error", arguments)
 		}
 		check.NoError(t, s.ToolInput(nil))
 		check.Fails(t, s.ToolResult(result(strings.Repeat("x", 100))), "a result that is too large")
-		if err := s.ToolCancelled("the result is too large"); err != nil {
-			t.Errorf("then: got %v, want the view told", err)
-		}
+		err := s.ToolCancelled("the result is too large")
+		check.That(t, err == nil, "then: got %v, want the view told", err)
 	})
 }
 

@@ -32,9 +32,7 @@ func TestPolicyDefault(t *testing.T) {
 		check.Equal(t, name, got[name], want)
 		delete(got, name)
 	}
-	if len(got) > 0 {
-		t.Errorf("got %v, too", got)
-	}
+	check.That(t, len(got) == 0, "got %v, too", got)
 }
 
 func TestPolicyDeclared(t *testing.T) {
@@ -60,22 +58,17 @@ func FuzzPolicy(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string) {
 		all := []string{source}
 		policy := sandbox.Policy(apps.CSP{ConnectDomains: all, ResourceDomains: all, FrameDomains: all, BaseURIDomains: all}, ancestor)
-		if strings.ContainsAny(policy, "\r\n\x00,") {
-			t.Errorf("%q: got %q", source, policy)
-		}
+		check.That(t, !strings.ContainsAny(policy, "\r\n\x00,"), "%q: got %q", source, policy)
 		clean, ok := apps.CheckSource(source)
 		got := directives(policy)
-		if len(got) != len(plain) || strings.Count(policy, ";") != len(plain)-1 {
-			t.Fatalf("%q: got other directives: %q", source, policy)
-		}
+		check.Require(t, len(got) == len(plain) && strings.Count(policy, ";") == len(plain)-1, "%q: got other directives: %q", source, policy)
 		for name, values := range got {
 			rest := strings.TrimSpace(strings.Replace(values, clean, "", 1))
 			if !ok {
 				rest = values
 			}
-			if rest != plain[name] && !(ok && rest == "" && (plain[name] == "'none'" || name == "base-uri")) {
-				t.Errorf("%q: got %s %q, without it %q", source, name, values, plain[name])
-			}
+			check.That(t, rest == plain[name] || (ok && rest == "" && (plain[name] == "'none'" || name == "base-uri")),
+				"%q: got %s %q, without it %q", source, name, values, plain[name])
 		}
 	})
 }

@@ -75,9 +75,7 @@ func TestOrigins(t *testing.T) {
 		{"https://a.example.com", "https://b.example.com;x", false},
 	} {
 		_, err := sandbox.New(&sandbox.Options{Origin: tt.origin, HostOrigins: []string{tt.host}})
-		if (err == nil) != tt.ok {
-			t.Errorf("sandbox %q of host %q: got %v, want %v", tt.origin, tt.host, err, tt.ok)
-		}
+		check.That(t, (err == nil) == tt.ok, "sandbox %q of host %q: got %v, want %v", tt.origin, tt.host, err, tt.ok)
 	}
 	check.Text(t, check.Err(sandbox.New(nil)), "Options.Origin", "no options")
 }
@@ -91,19 +89,14 @@ func TestFrame(t *testing.T) {
 	}
 	for _, method := range []string{"GET", "HEAD"} {
 		r := get(s, method, f.URL)
-		if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != "text/html; charset=utf-8" {
-			t.Fatalf("got %s, %v", r.Status, r.Header)
-		}
+		check.Require(t, r.StatusCode == http.StatusOK && r.Header.Get("Content-Type") == "text/html; charset=utf-8", "got %s, %v", r.Status, r.Header)
 		check.Equal(t, "the policy", r.Header.Get("Content-Security-Policy"), sandbox.Policy(f.CSP, ancestor))
 		policy := r.Header.Get("Permissions-Policy")
 		for _, want := range []string{"camera=*", "microphone=()", "geolocation=()", "clipboard-write=()", "usb=()", "focus-without-user-activation=()"} {
-			if !strings.Contains(policy, want) {
-				t.Errorf("got the permissions policy %s, want it with %s", policy, want)
-			}
+			check.That(t, strings.Contains(policy, want), "got the permissions policy %s, want it with %s", policy, want)
 		}
-		if got := r.Header.Get("Referrer-Policy") + r.Header.Get("X-Content-Type-Options") + r.Header.Get("Cache-Control"); got != "no-referrernosniffno-store" {
-			t.Errorf("got the headers %v", r.Header)
-		}
+		got := r.Header.Get("Referrer-Policy") + r.Header.Get("X-Content-Type-Options") + r.Header.Get("Cache-Control")
+		check.That(t, got == "no-referrernosniffno-store", "got the headers %v", r.Header)
 	}
 	check.Contains(t, "page", body(t, get(s, "GET", f.URL)), `host = "`+ancestor+`", own = false`)
 }
@@ -134,9 +127,8 @@ func TestOtherURLsAreRefused(t *testing.T) {
 		{"GET", strings.Replace(f.URL, "127.0.0.1:8081", "evil.example.com", 1), 421},
 	} {
 		r := get(s, tt.method, tt.url)
-		if r.StatusCode != tt.status || !strings.Contains(r.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
-			t.Errorf("%s %.80s: got %s %v, want %d", tt.method, tt.url, r.Status, r.Header, tt.status)
-		}
+		check.That(t, r.StatusCode == tt.status && strings.Contains(r.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'"),
+			"%s %.80s: got %s %v, want %d", tt.method, tt.url, r.Status, r.Header, tt.status)
 	}
 }
 
@@ -147,15 +139,12 @@ func TestOriginOfEachServer(t *testing.T) {
 	if diff := cmp.Diff(a, again); diff != "" || a.Origin == b.Origin || !strings.HasSuffix(a.Origin, ".localhost:8081") {
 		t.Errorf("got %s and %s, the same server differs in %s", a.Origin, b.Origin, diff)
 	}
-	if r := get(s, "GET", a.URL); r.StatusCode != 200 || !strings.Contains(body(t, r), "own = true") {
-		t.Errorf("got %s, want a page with an origin", r.Status)
-	}
-	if r := get(s, "GET", b.Origin+strings.TrimPrefix(a.URL, a.Origin)); r.StatusCode != 404 {
-		t.Errorf("a view at another server's origin: got %s", r.Status)
-	}
-	if r := get(s, "GET", "http://x.y.localhost:8081"+strings.TrimPrefix(a.URL, a.Origin)); r.StatusCode != 421 {
-		t.Errorf("a deeper name: got %s", r.Status)
-	}
+	r := get(s, "GET", a.URL)
+	check.That(t, r.StatusCode == 200 && strings.Contains(body(t, r), "own = true"), "got %s, want a page with an origin", r.Status)
+	r = get(s, "GET", b.Origin+strings.TrimPrefix(a.URL, a.Origin))
+	check.That(t, r.StatusCode == 404, "a view at another server's origin: got %s", r.Status)
+	r = get(s, "GET", "http://x.y.localhost:8081"+strings.TrimPrefix(a.URL, a.Origin))
+	check.That(t, r.StatusCode == 421, "a deeper name: got %s", r.Status)
 }
 
 // A request may name the port that its scheme has anyway.
@@ -179,9 +168,7 @@ func TestFrameURLIsBounded(t *testing.T) {
 		many = append(many, "https://"+strings.Repeat("a", 60)+"."+strings.Repeat("b", 60)+"."+strings.Repeat("c", 60)+".example.com")
 	}
 	f := frame(t, s, apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: many, ResourceDomains: many}}, "a")
-	if len(f.URL) > 16<<10 || !allowsNothing(f.CSP) || get(s, "GET", f.URL).StatusCode != 200 {
-		t.Errorf("got a URL of %d bytes, %v", len(f.URL), f.CSP)
-	}
+	check.That(t, len(f.URL) <= 16<<10 && allowsNothing(f.CSP) && get(s, "GET", f.URL).StatusCode == 200, "got a URL of %d bytes, %v", len(f.URL), f.CSP)
 }
 
 // Each user has origins of their own, whatever the server is called.
@@ -191,9 +178,8 @@ func TestOriginOfEachUser(t *testing.T) {
 	for _, at := range []sandbox.FrameOptions{{User: "Ada", Server: "a"}, {User: "Grace", Server: "a"}, {User: "Ada", Server: "b"}, {User: "Adaa"}, {Server: "Adaa"}, {User: "A", Server: "daa"}} {
 		f, err := s.Frame(apps.ResourceMeta{}, at)
 		check.Must(t, err)
-		if other, taken := seen[f.Origin]; taken {
-			t.Errorf("%+v and %+v have the origin %s", at, other, f.Origin)
-		}
+		other, taken := seen[f.Origin]
+		check.That(t, !taken, "%+v and %+v have the origin %s", at, other, f.Origin)
 		seen[f.Origin] = at
 	}
 }
@@ -211,9 +197,8 @@ func TestHostOrigins(t *testing.T) {
 		}
 	}
 	for _, host := range []string{"http://evil.example", "null", "http://127.0.0.1:8082"} {
-		if f, err := s.Frame(apps.ResourceMeta{}, sandbox.FrameOptions{Host: host}); err == nil {
-			t.Errorf("%s: got %+v, want an error", host, f)
-		}
+		f, err := s.Frame(apps.ResourceMeta{}, sandbox.FrameOptions{Host: host})
+		check.That(t, err != nil, "%s: got %+v, want an error", host, f)
 	}
 }
 
@@ -274,9 +259,8 @@ func TestOwnAndPrivateSources(t *testing.T) {
 		check.Must(t, err)
 		all := []string{tt.source}
 		f := frame(t, s, apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: all, ResourceDomains: all, FrameDomains: all, BaseURIDomains: all}}, "a")
-		if allowsNothing(f.CSP) != tt.refused || (len(f.Refused) == 4) != tt.refused {
-			t.Errorf("host %s, %s: got %+v, refused %q", tt.host, tt.source, f.CSP, f.Refused)
-		}
+		check.That(t, allowsNothing(f.CSP) == tt.refused && (len(f.Refused) == 4) == tt.refused,
+			"host %s, %s: got %+v, refused %q", tt.host, tt.source, f.CSP, f.Refused)
 	}
 }
 
@@ -298,8 +282,6 @@ func FuzzURL(f *testing.F) {
 		}
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, &http.Request{Method: "GET", URL: u, Host: "127.0.0.1:8081"})
-		if w.Code == 200 {
-			t.Errorf("%q: got a page", path)
-		}
+		check.That(t, w.Code != 200, "%q: got a page", path)
 	})
 }
