@@ -20,9 +20,7 @@ func TestBadScripts(t *testing.T) {
 	check.Must(t, err)
 	got := map[string]map[string]float64{}
 	for task, l := range run(t, string(data), model.Spec{Mode: results.Scripted}) {
-		if l.Outcome != results.Fail {
-			t.Errorf("%s: got %s: %s", task, l.Outcome, l.Reason)
-		}
+		check.That(t, l.Outcome == results.Fail, "%s: got %s: %s", task, l.Outcome, l.Reason)
 		got[task] = map[string]float64{}
 		for _, s := range l.Scores {
 			got[task][s.Grader] = s.Value
@@ -39,9 +37,7 @@ func TestBadScripts(t *testing.T) {
 	if data, err = os.ReadFile("testdata/bad.golden.json"); err == nil {
 		err = json.Unmarshal(data, &want)
 	}
-	if err != nil || len(got) != len(want) {
-		t.Fatalf("got %d tasks, want %d, %v", len(got), len(want), err)
-	}
+	check.Require(t, err == nil && len(got) == len(want), "got %d tasks, want %d, %v", len(got), len(want), err)
 	for task, scores := range want {
 		for grader, value := range scores {
 			if math.Abs(got[task][grader]-value) > 1e-12 || len(got[task]) != len(scores) {
@@ -50,13 +46,10 @@ func TestBadScripts(t *testing.T) {
 			}
 		}
 	}
-	arithmetic := map[string]float64{
+	for grader, value := range map[string]float64{
 		"status": 0, "answer": 2.0 / 3, "state": 0.5, "effects": 1.0 / 3, "calls": 4.0 / 6, "arguments": (2.0/3 + 1) / 2, "order": 2.0 / 3,
 		"forbidden": 0, "questions": 0.5, "budget": 0.5, "schema": 0,
-	}
-	for grader, value := range arithmetic {
-		if math.Abs(want[grader][grader]-value) > 1e-12 {
-			t.Errorf("%s: the golden score is %v, want %v", grader, want[grader][grader], value)
-		}
+	} {
+		check.That(t, math.Abs(want[grader][grader]-value) <= 1e-12, "%s: the golden score is %v, want %v", grader, want[grader][grader], value)
 	}
 }

@@ -78,9 +78,8 @@ func TestKilledRunner(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if _, exited := errors.AsType[*exec.ExitError](err); !exited || len(out) > 0 || kills > 2*manyTrials/perProcess {
-			t.Fatalf("after %d kills: %v: %s", kills, err, out)
-		}
+		_, exited := errors.AsType[*exec.ExitError](err)
+		check.Require(t, exited && len(out) == 0 && kills <= 2*manyTrials/perProcess, "after %d kills: %v: %s", kills, err, out)
 		kills++
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "results.jsonl"))
@@ -89,14 +88,11 @@ func TestKilledRunner(t *testing.T) {
 	check.Must(t, err)
 	seen := map[int]bool{}
 	for _, l := range lines {
-		if l.Outcome != results.Pass || seen[l.Trial] {
-			t.Errorf("trial %d is %s, and had a line: %v; %s", l.Trial, l.Outcome, seen[l.Trial], l.Reason)
-		}
+		check.That(t, l.Outcome == results.Pass && !seen[l.Trial], "trial %d is %s, and had a line: %v; %s", l.Trial, l.Outcome, seen[l.Trial], l.Reason)
 		seen[l.Trial] = true
 	}
-	if len(lines) != manyTrials || kills != manyTrials/perProcess-1 {
-		t.Errorf("got %d lines after %d kills, want %d after %d", len(lines), kills, manyTrials, manyTrials/perProcess-1)
-	}
+	check.That(t, len(lines) == manyTrials && kills == manyTrials/perProcess-1,
+		"got %d lines after %d kills, want %d after %d", len(lines), kills, manyTrials, manyTrials/perProcess-1)
 	checkLedger(t, filepath.Join(dir, "ledger"), kills)
 }
 
@@ -109,17 +105,13 @@ func checkLedger(t *testing.T, name string, kills int) {
 	for line := range strings.Lines(string(data)) {
 		what, id, _ := strings.Cut(strings.TrimSpace(line), " ")
 		pid, err := strconv.Atoi(id)
-		if err != nil {
-			t.Fatalf("the ledger has %q", line)
-		}
+		check.Require(t, err == nil, "the ledger has %q", line)
 		switch what {
 		case "called":
 			calls++
 		case "began":
 			for deadline := time.Now().Add(2 * time.Minute); testenv.Runs(pid); time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("the server %d is left", pid)
-				}
+				check.Require(t, !time.Now().After(deadline), "the server %d is left", pid)
 			}
 		}
 	}

@@ -54,21 +54,17 @@ func run(t *testing.T, yaml string, spec model.Spec) map[string]*results.Line {
 // its durability.
 func TestVoid(t *testing.T) {
 	l := run(t, "name: v\nservers: {s: {command: [/nonexistent/server]}}\ntasks: [{id: t, prompt: p, script: [{say: x}], expect: {}}]", model.Spec{Mode: results.Scripted})["t"]
-	if l.Outcome != results.Void || l.Cause != "harness" {
-		t.Errorf("got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
-	}
+	check.That(t, l.Outcome == results.Void && l.Cause == "harness", "got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
 	l = run(t, "name: v\ntasks: [{id: t, prompt: p, kills: [9], script: [{say: x}], expect: {}}]", model.Spec{Mode: results.Scripted})["t"]
-	if l.Outcome != results.Void || !strings.Contains(l.Reason, "over before 1 of 1 kills") {
-		t.Errorf("a kill too late: got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
-	}
+	check.That(t, l.Outcome == results.Void && strings.Contains(l.Reason, "over before 1 of 1 kills"),
+		"a kill too late: got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
 }
 
 // A task without a script says so.
 func TestNoScript(t *testing.T) {
 	l := run(t, "name: v\ntasks: [{id: t, prompt: p, expect: {}}]", model.Spec{Mode: results.Scripted})["t"]
-	if l.Outcome != results.Fail || !strings.Contains(l.Reason, "the task has no script: write one, or use a model") {
-		t.Errorf("got %s: %s", l.Outcome, l.Reason)
-	}
+	check.That(t, l.Outcome == results.Fail && strings.Contains(l.Reason, "the task has no script: write one, or use a model"),
+		"got %s: %s", l.Outcome, l.Reason)
 }
 
 // If a server does not start whose argument names a file beside the suite, the reason says how to reach that file.
@@ -106,9 +102,8 @@ tasks: [{id: t, prompt: p, script: [{calls: [{tool: balance, args: {owner: Ada}}
 	synctest.Test(t, func(t *testing.T) {
 		one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Mode: results.Scripted}, Dir: dir}
 		l := one.Run(t.Context())
-		if l.Outcome != results.Fail || l.Duration != time.Minute || !strings.Contains(l.Reason, context.DeadlineExceeded.Error()) {
-			t.Errorf("got %s after %v: %s, want that the trial fails after a minute", l.Outcome, l.Duration, l.Reason)
-		}
+		check.That(t, l.Outcome == results.Fail && l.Duration == time.Minute && strings.Contains(l.Reason, context.DeadlineExceeded.Error()),
+			"got %s after %v: %s, want that the trial fails after a minute", l.Outcome, l.Duration, l.Reason)
 	})
 }
 
@@ -119,7 +114,6 @@ func TestInterruptedTrial(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir()}
-	if l := one.Run(ctx); l != nil {
-		t.Errorf("got %s: %s, want no line", l.Outcome, l.Reason)
-	}
+	l := one.Run(ctx)
+	check.That(t, l == nil, "got %+v, want no line", l)
 }

@@ -73,16 +73,14 @@ func TestRecordedModel(t *testing.T) {
 	played := run(t, taped, play(live.Cassette))
 	for id, l := range recorded {
 		p := played[id]
-		if l.Outcome != results.Pass || l.Mode != results.Live || p.Mode != results.Recorded || p.Model != "small-1" || !l.Reported || l.Tokens == 0 {
-			t.Errorf("%s: got %s (%s, %d tokens): %s; and %s (%s)", id, l.Outcome, l.Mode, l.Tokens, l.Reason, p.Model, p.Mode)
-		}
+		check.That(t, l.Outcome == results.Pass && l.Mode == results.Live && p.Mode == results.Recorded && p.Model == "small-1" && l.Reported && l.Tokens != 0,
+			"%s: got %s (%s, %d tokens): %s; and %s (%s)", id, l.Outcome, l.Mode, l.Tokens, l.Reason, p.Model, p.Mode)
 		check.Same(t, id, same(t, p), same(t, l))
 	}
 	noSecrets(t, live.Cassette)
 	for id, l := range recorded {
-		if text := same(t, l); hasSecret(text) {
-			t.Errorf("%s: the line has a secret: %s", id, text)
-		}
+		text := same(t, l)
+		check.That(t, !hasSecret(text), "%s: the line has a secret: %s", id, text)
 	}
 }
 
@@ -99,14 +97,10 @@ func noSecrets(t *testing.T, dir string) {
 		}
 		files++
 		data, err := os.ReadFile(path)
-		if hasSecret(string(data)) {
-			t.Errorf("%s has a secret: %s", path, data)
-		}
+		check.That(t, !hasSecret(string(data)), "%s has a secret: %s", path, data)
 		return err
 	})
-	if err != nil || files != 4 {
-		t.Errorf("got %d files, %v, want the label and one for each task", files, err)
-	}
+	check.That(t, err == nil && files == 4, "got %d files, %v, want the label and one for each task", files, err)
 }
 
 // A request that differs in one character is a miss, which names the task, the turn and the
@@ -127,9 +121,8 @@ func TestMiss(t *testing.T) {
 		changed := strings.Replace(taped, c.from, c.to, 1)
 		l := run(t, changed, play(live.Cassette))[c.task]
 		for _, want := range c.wants {
-			if changed == taped || l.Outcome != results.Void || l.Cause != "harness" || !strings.Contains(l.Reason, want) {
-				t.Errorf("%s: got %s (%s): %s, want %q", c.what, l.Outcome, l.Cause, l.Reason, want)
-			}
+			check.That(t, changed != taped && l.Outcome == results.Void && l.Cause == "harness" && strings.Contains(l.Reason, want),
+				"%s: got %s (%s): %s, want %q", c.what, l.Outcome, l.Cause, l.Reason, want)
 		}
 	}
 }
@@ -143,9 +136,8 @@ func TestCassettes(t *testing.T) {
 	other.Endpoint.Name = "large-2"
 	run(t, taped, other)
 	a, b := run(t, taped, play(one.Cassette))["twice"], run(t, taped, play(other.Cassette))["twice"]
-	if a.Outcome != results.Pass || b.Outcome != results.Pass || a.Key() == b.Key() || b.Model != "large-2" {
-		t.Errorf("got %s by %s (%s) and %s by %s (%s)", a.Outcome, a.Model, a.Reason, b.Outcome, b.Model, b.Reason)
-	}
+	check.That(t, a.Outcome == results.Pass && b.Outcome == results.Pass && a.Key() != b.Key() && b.Model == "large-2",
+		"got %s by %s (%s) and %s by %s (%s)", a.Outcome, a.Model, a.Reason, b.Outcome, b.Model, b.Reason)
 	s, err := suite.Parse([]byte(taped))
 	check.Must(t, err)
 	changed := *s
@@ -186,16 +178,13 @@ func TestRecordedServers(t *testing.T) {
 	offline := play(live.Cassette)
 	offline.Servers = true
 	played := run(t, served("/nonexistent/server"), offline)["greet"]
-	if recorded.Outcome != results.Pass || played.Outcome != results.Pass {
-		t.Fatalf("got %s: %s; and %s: %s", recorded.Outcome, recorded.Reason, played.Outcome, played.Reason)
-	}
+	check.Require(t, recorded.Outcome == results.Pass && played.Outcome == results.Pass,
+		"got %s: %s; and %s: %s", recorded.Outcome, recorded.Reason, played.Outcome, played.Reason)
 	recorded.SuiteHash = played.SuiteHash // the command differs
 	check.Same(t, "played", same(t, played), same(t, recorded))
 	name := filepath.Join(live.Cassette, "served", "greet.0.jsonl")
 	data, err := os.ReadFile(name)
-	if err != nil || strings.Contains(string(data), "sesame") {
-		t.Errorf("the tape has a secret, %v: %s", err, data)
-	}
+	check.That(t, err == nil && !strings.Contains(string(data), "sesame"), "the tape has a secret, %v: %s", err, data)
 	extra := `{"server":{"label":"desk","connection":1,"sent":true,"body":{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"greet"}}}}` + "\n"
 	for what, c := range map[string]struct{ tape, want string }{
 		"another argument": {strings.ReplaceAll(string(data), `"arguments":{"name":"Ada"}`, `"arguments":{"name":"Eve"}`), `server "desk", connection 1, tools/call: line`},
@@ -229,9 +218,8 @@ func TestCost(t *testing.T) {
 			if prices != nil {
 				want = l.Tokens / 15 * (10 + 2*5) // each reply has 10 tokens in, and 5 out
 			}
-			if l.Cost["USD"] != want || (l.Prices == "") != (prices == nil) {
-				t.Errorf("%s: got %v of %d tokens by prices of %q, want %d", l.Task, l.Cost, l.Tokens, l.Prices, want)
-			}
+			check.That(t, l.Cost["USD"] == want && (l.Prices == "") == (prices == nil),
+				"%s: got %v of %d tokens by prices of %q, want %d", l.Task, l.Cost, l.Tokens, l.Prices, want)
 		}
 	}
 }
@@ -260,8 +248,7 @@ tasks:
     expect: {answer: {contains: [could not]}}
 `
 	for id, l := range run(t, broken, endpoint(t, strings.ReplaceAll(broken, "prompt: out of order", "prompt: never"))) {
-		if l.Outcome != results.Void || l.Cause != "infra" || !strings.Contains(l.Reason, "no such model") {
-			t.Errorf("%s: got %s (%s): %s", id, l.Outcome, l.Cause, l.Reason)
-		}
+		check.That(t, l.Outcome == results.Void && l.Cause == "infra" && strings.Contains(l.Reason, "no such model"),
+			"%s: got %s (%s): %s", id, l.Outcome, l.Cause, l.Reason)
 	}
 }

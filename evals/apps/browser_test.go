@@ -209,14 +209,10 @@ func (s *shown) open() {
 		cancel()
 	})
 	check.Must(s.t, chromedp.Listen(ctx, s.listen))
-	if _, err := chromedp.Call(ctx, log.Enable, cdp.Empty{}); err != nil {
-		s.t.Fatal(err)
-	}
+	check.Must(s.t, check.Err(chromedp.Call(ctx, log.Enable, cdp.Empty{})))
 	run, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	if _, err := chromedp.Run(run, chromedp.Steps(chromedp.Navigate(s.page))); err != nil {
-		s.t.Fatal(err)
-	}
+	check.Must(s.t, check.Err(chromedp.Run(run, chromedp.Steps(chromedp.Navigate(s.page)))))
 }
 
 func (s *shown) listen(event any) {

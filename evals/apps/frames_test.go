@@ -11,6 +11,8 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // inView is the value of an expression in the document of a view, in which mark, an expression, is true. It
@@ -39,9 +41,7 @@ func inFrames[T any](s *shown, expression string) (out T, ok bool) {
 		}
 	}
 	infos, err := chromedp.Targets(s.ctx)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.Must(s.t, err)
 	for _, info := range infos {
 		if info.Type != "iframe" || info.BrowserContextID != chromedp.FromContext(s.ctx).BrowserContextID {
 			continue

@@ -135,9 +135,7 @@ func TestHostileView(t *testing.T) {
 				}
 			}
 			for _, a := range attacks {
-				if !tried[a.name] && a.name != "form" && a.name != "navigation" {
-					t.Errorf("%s was not tried", a.name)
-				}
+				check.That(t, tried[a.name] || a.name == "form" || a.name == "navigation", "%s was not tried", a.name)
 			}
 			s.await("the view to leave", func() bool {
 				_, stays := inFrames[bool](s, "window.hostile ? { is: true } : undefined")
@@ -147,12 +145,10 @@ func TestHostileView(t *testing.T) {
 				s.await("the browser to refuse the navigation", func() bool { return strings.Contains(strings.Join(s.errors(), "\n"), "frame-src") })
 			}
 			s.await("the foreign frames", func() bool { return eval[int](s, "strangers") > 1 })
-			if got := eval[string](s, `document.title + location.origin + document.cookie + localStorage.getItem("secret")`); got != "Host"+s.page+"secret=hosthost" {
-				t.Errorf("the page became %s", got)
-			}
-			if n := s.proxiesReady(); n != 1 {
-				t.Errorf("the page heard of a proxy %d times, want once", n)
-			}
+			got := eval[string](s, `document.title + location.origin + document.cookie + localStorage.getItem("secret")`)
+			check.That(t, got == "Host"+s.page+"secret=hosthost", "the page became %s", got)
+			n := s.proxiesReady()
+			check.That(t, n == 1, "the page heard of a proxy %d times, want once", n)
 			s.await("the flood", func() bool { return server.flooded.Load() > 0 })
 			app, _ := s.session.View()
 			if n := server.called.Load(); n != 1 || server.flooded.Load() > 600 || app.Name != "test" || s.asked.Load() > 0 {
@@ -161,9 +157,7 @@ func TestHostileView(t *testing.T) {
 		})
 	}
 	for _, a := range attacks {
-		if evil.has(a.name) {
-			t.Errorf("%s has reached another origin", a.name)
-		}
+		check.That(t, !evil.has(a.name), "%s has reached another origin", a.name)
 	}
 }
 
@@ -225,9 +219,7 @@ func showLoose(t *testing.T, view *apps.View, server host.Server, opts *host.Opt
 		{`most = 20971520`, `most = Infinity`},
 		{`const isReserved = (message) => `, `const isReserved = (message) => false && `},
 	} {
-		if strings.Count(proxy, change[0]) != 1 {
-			t.Fatalf("the page of the sandbox has changed: it has no %s", change[0])
-		}
+		check.Require(t, strings.Count(proxy, change[0]) == 1, "the page of the sandbox has changed: it has no %s", change[0])
 		proxy = strings.Replace(proxy, change[0], change[1], 1)
 	}
 	frame.URL, frame.Origin = s.page+"/loose", s.page

@@ -125,9 +125,7 @@ func newCall(t *testing.T, servers *testenv.NPM, server, tool string) *call {
 			c.tool = found
 		}
 	}
-	if c.tool == nil {
-		t.Fatalf("there is no tool %q", tool)
-	}
+	check.Require(t, c.tool != nil, "there is no tool %q", tool)
 	about, err := apps.ReadToolMeta(c.tool)
 	check.Must(t, err)
 	c.view, err = apps.Load(t.Context(), client, about.ResourceURI)

@@ -35,9 +35,8 @@ func TestServers(t *testing.T) {
 				s.await("the view to say its size", func() bool {
 					return eval[bool](s, `heard.some((m) => m.method === "ui/notifications/size-changed")`)
 				})
-				if all := s.errors(); len(all) > 0 {
-					t.Errorf("the console says %q", all)
-				}
+				all := s.errors()
+				check.That(t, len(all) == 0, "the console says %q", all)
 			})
 		})
 	}

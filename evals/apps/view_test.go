@@ -89,9 +89,7 @@ func TestView(t *testing.T) {
 			}
 			for len(want) > 0 {
 				one := next(t, said)
-				if !want[one] {
-					t.Fatalf("got %q, want one of %v", one, want)
-				}
+				check.Require(t, want[one], "got %q, want one of %v", one, want)
 				delete(want, one)
 			}
 			select {
@@ -106,12 +104,10 @@ func TestView(t *testing.T) {
 			defer cancel()
 			check.NoError(t, s.session.Close(ctx, "the end"))
 			heard := eval[string](s, `JSON.stringify(heard.map((m) => m.method))`)
-			if strings.Count(heard, "sandbox-") != 1 || !strings.HasPrefix(heard, `["ui/notifications/sandbox-proxy-ready","ui/initialize"`) {
-				t.Errorf("got the messages %s, want one of the sandbox", heard)
-			}
-			if all := s.errors(); len(all) > 0 {
-				t.Errorf("the console says %q", all)
-			}
+			check.That(t, strings.Count(heard, "sandbox-") == 1 && strings.HasPrefix(heard, `["ui/notifications/sandbox-proxy-ready","ui/initialize"`),
+				"got the messages %s, want one of the sandbox", heard)
+			all := s.errors()
+			check.That(t, len(all) == 0, "the console says %q", all)
 		})
 	}
 }
@@ -134,9 +130,8 @@ func TestDeclaredOrigin(t *testing.T) {
 	view.Meta.CSP.ConnectDomains = []string{"http://" + api.Addr().String()}
 	show(t, view, &oneTool{}, opts, false)
 	check.Equal(t, "", next(t, said), [2]string{"fetch", `"reached"`})
-	if got := next(t, said); got != [2]string{"image", `"error"`} || reached.Load() != 1 {
-		t.Errorf("got %q, reached %d times, want once", got, reached.Load())
-	}
+	got := next(t, said)
+	check.That(t, got == [2]string{"image", `"error"`} && reached.Load() == 1, "got %q, reached %d times, want once", got, reached.Load())
 }
 
 // What views say on their consoles is heard, wherever Chromium runs them: or the other tests see nothing.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"os"
@@ -31,9 +32,7 @@ func TestMain(m *testing.M) {
 func TestEveryCell(t *testing.T) {
 	c, err := startChild()
 	check.Must(t, err)
-	t.Cleanup(func() {
-		check.NoError(t, c.close())
-	})
+	t.Cleanup(func() { check.NoError(t, c.close()) })
 	l, err := newLab(c.address)
 	check.Must(t, err)
 	l.sessions = 2
@@ -41,23 +40,18 @@ func TestEveryCell(t *testing.T) {
 	seen := map[string]bool{}
 	for _, at := range cells() {
 		t.Run(at.String(), func(t *testing.T) {
-			if seen[at.String()] {
-				t.Error("two cells have this name")
-			}
+			check.That(t, !seen[at.String()], "two cells have this name")
 			seen[at.String()] = true
 			c, err := compared.Measure(t.Context(), &rig.Settings{Samples: 1, Subjects: compared.Subjects}, at.String())
 			check.Must(t, err)
 			for _, client := range clients {
-				if timed := len(c.Of(client.name, rig.CPU)) == 1 && len(c.Of(client.name, rig.Allocs)) == 1; timed != (at.do != nil) {
-					t.Errorf("%s: got timed %v, want %v", client.name, timed, at.do != nil)
-				}
+				timed := len(c.Of(client.name, rig.CPU)) == 1 && len(c.Of(client.name, rig.Allocs)) == 1
+				check.That(t, timed == (at.do != nil), "%s: got timed %v, want %v", client.name, timed, at.do != nil)
 				if got := c.Of(client.name, copies); at.name == "alive" && (len(got) != 1 || got[0] < 0.9) {
 					t.Errorf("%s: got %v copies of a result alive, want at least one", client.name, got)
 				}
 				weighed := slices.ContainsFunc([]rig.Figure{sessionBytes, kept, copies}, func(f rig.Figure) bool { return len(c.Of(client.name, f)) == 1 })
-				if weighed != (at.weigh != nil) {
-					t.Errorf("%s: got weighed %v, want %v", client.name, weighed, at.weigh != nil)
-				}
+				check.That(t, weighed == (at.weigh != nil), "%s: got weighed %v, want %v", client.name, weighed, at.weigh != nil)
 			}
 		})
 	}
@@ -103,5 +97,55 @@ func TestCheckNeedsTargets(t *testing.T) {
 func TestWrongFlags(t *testing.T) {
 	for _, args := range []string{"-only nobody", "-run [", "-samples 0", "-time 0s", "more", "-run ^nothing$ -check"} {
 		check.Fails(t, bench(t.Context(), strings.Fields(args), io.Discard), args)
+	}
+}
+
+func TestFloorRequestsAreJSON(t *testing.T) {
+	for _, r := range []floorRequest{
+		{method: "initialize"},
+		{method: "server/discover", modern: true},
+		{method: "tools/call", tool: smallTool},
+		{method: "tools/call", tool: smallTool, modern: true},
+		{method: "tools/list"},
+		{method: "tools/list", cursor: "page_01"},
+		{method: "tools/list", cursor: "page_01", modern: true},
+		{method: "notifications/initialized"},
+	} {
+		b := r.appendTo(nil, 1)
+		check.That(t, json.Valid(b), "%+v: got %s, want JSON", r, b)
+	}
+}
+
+// TestLeads: ours must not take more than a peer, beyond the ± of both.
+func TestLeads(t *testing.T) {
+	c := rig.NewCell("pipe/small/legacy")
+	for round := range 5 {
+		c.Add(baseline, rig.Sample{rig.CPU: 1000})
+		c.Add(oursName, rig.Sample{rig.CPU: 1200 + 50*float64(round-2)})
+		c.Add(goSDKName, rig.Sample{rig.CPU: 1100})
+		c.Add(mcpGoName, rig.Sample{rig.CPU: 5000})
+	}
+	wantVerdicts(t, c,
+		"cpu, go-sdk's                          1.20 µs ≤ 1.15 µs    MISSED",
+		"cpu, mcp-go's                          1.20 µs ≤ 5.05 µs    ok",
+	)
+}
+
+// Without the floor the ± of the CPU times themselves counts.
+func TestLeadsWithoutTheFloor(t *testing.T) {
+	c := rig.NewCell("pipe/small/legacy")
+	for round := range 5 {
+		c.Add(oursName, rig.Sample{rig.CPU: 1200 + 50*float64(round-2)})
+		c.Add(goSDKName, rig.Sample{rig.CPU: 1180})
+	}
+	wantVerdicts(t, c, "cpu, go-sdk's                          1.20 µs ≤ 1.23 µs    ok")
+}
+
+func wantVerdicts(t *testing.T, c *rig.Cell, lines ...string) {
+	t.Helper()
+	var out strings.Builder
+	judgePeers([]*rig.Cell{c}, rig.NewVerdicts(&out))
+	for _, want := range lines {
+		check.Contains(t, "verdicts", out.String(), want)
 	}
 }

@@ -17,9 +17,8 @@ func TestToolsAreOfTheSizeTheySay(t *testing.T) {
 		total += len(page)
 	}
 	check.Equal(t, "bytes of tools", total, rawList)
-	if got := total / toolCount; got < 1500 || got > 1700 {
-		t.Errorf("got %d bytes a tool, want about 1600", got)
-	}
+	got := total / toolCount
+	check.That(t, got >= 1500 && got <= 1700, "got %d bytes a tool, want about 1600", got)
 }
 
 // TestResponderAllocatesNothing: serve's allocations do not depend on the number of requests.
@@ -34,13 +33,10 @@ func TestResponderAllocatesNothing(t *testing.T) {
 		line := append(r.appendTo(nil, 12345), '\n')
 		serve := func(times int) float64 {
 			requests := bytes.Repeat(line, times)
-			return testing.AllocsPerRun(5, func() {
-				check.NoError(t, a.serve(bytes.NewReader(requests), io.Discard, 4<<10))
-			})
+			return testing.AllocsPerRun(5, func() { check.NoError(t, a.serve(bytes.NewReader(requests), io.Discard, 4<<10)) })
 		}
-		if few, many := serve(10), serve(1000); many > few {
-			t.Errorf("%s: got %v allocations for 1000 requests, want the %v for 10", r.method, many, few)
-		}
+		few, many := serve(10), serve(1000)
+		check.That(t, many <= few, "%s: got %v allocations for 1000 requests, want the %v for 10", r.method, many, few)
 	}
 }
 
@@ -52,12 +48,8 @@ func TestResponderAnswersWhatCameTogether(t *testing.T) {
 	in.WriteString(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")
 	check.Must(t, newAnswers(legacy).serve(&in, &out, 4<<10))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 3 {
-		t.Fatalf("got %d answers, want 3:\n%s", len(lines), &out)
-	}
+	check.Require(t, len(lines) == 3, "got %d answers, want 3:\n%s", len(lines), &out)
 	for i, want := range []string{`"protocolVersion"`, `"tools":[`, `"text":`} {
-		if !json.Valid([]byte(lines[i])) || !strings.Contains(lines[i], want) {
-			t.Errorf("got answer %.200s, want one with %s", lines[i], want)
-		}
+		check.That(t, json.Valid([]byte(lines[i])) && strings.Contains(lines[i], want), "got answer %.200s, want one with %s", lines[i], want)
 	}
 }

@@ -34,9 +34,7 @@ func TestFlags(t *testing.T) {
 	} {
 		o := good
 		change(&o)
-		if o.check() == nil {
-			t.Errorf("%s: got no error", name)
-		}
+		check.That(t, o.check() != nil, "%s: got no error", name)
 	}
 }
 
@@ -70,7 +68,6 @@ func play(t *testing.T, o *options, store string) {
 	}
 	check.Must(t, err)
 	t.Log(out.String())
-	if want := o.Runs * script.Turns * script.Fan; !v.Clean() || v.All().Calls != want {
-		t.Errorf("got\n%swant %d calls", out.String(), want)
-	}
+	want := o.Runs * script.Turns * script.Fan
+	check.That(t, v.Clean() && v.All().Calls == want, "got\n%swant %d calls", out.String(), want)
 }

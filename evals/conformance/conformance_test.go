@@ -74,12 +74,8 @@ func TestConformance(t *testing.T) {
 // wantAll fails the test unless there are names, and each has its outcome.
 func wantAll(t *testing.T, outcomes map[string]*outcome, names []string) {
 	t.Helper()
-	if len(names) == 0 {
-		t.Error("the suite names no scenario")
-	}
+	check.That(t, len(names) != 0, "the suite names no scenario")
 	for _, name := range names {
-		if outcomes[name] == nil {
-			t.Errorf("%s was not run", name)
-		}
+		check.That(t, outcomes[name] != nil, "%s was not run", name)
 	}
 }

@@ -132,13 +132,9 @@ func (o *outcome) verify(t *testing.T, want ...string) {
 	for _, wrong := range o.wrong {
 		t.Error(wrong)
 	}
-	if len(o.passed) == 0 {
-		t.Error("no check was made")
-	}
+	check.That(t, len(o.passed) != 0, "no check was made")
 	for _, id := range want {
-		if !slices.Contains(o.passed, id) {
-			t.Errorf("got the checks %q passed, want %s among them", o.passed, id)
-		}
+		check.That(t, slices.Contains(o.passed, id), "got the checks %q passed, want %s among them", o.passed, id)
 	}
 	if t.Failed() {
 		t.Logf("the client's stderr:\n%s", o.stderr)

@@ -53,24 +53,19 @@ func recorded(t *testing.T) map[string][]adapter.Source {
 	out := map[string][]adapter.Source{}
 	add := func(list string, def *mcp.Tool) {
 		tool, err := adapter.NewFuncTool(def, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }, nil)
-		if err != nil {
-			t.Fatalf("%s: %v", list, err)
-		}
+		check.Require(t, err == nil, "%s: %v", list, err)
 		out[list] = append(out[list], tool)
 	}
 	for _, pattern := range []string{"../interop/testdata/tools/*.jsonl", "../../adapter/testdata/schemas/*.json"} {
 		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d lists, %v", pattern, len(files), err)
-		}
+		check.Require(t, err == nil && len(files) != 0, "%s: %d lists, %v", pattern, len(files), err)
 		for _, file := range files {
 			data, err := os.ReadFile(file)
 			check.Must(t, err)
 			if filepath.Ext(file) == ".json" {
 				var schemas map[string]json.RawMessage
-				if err := json.Unmarshal(data, &schemas); err != nil {
-					t.Fatalf("%s: %v", file, err)
-				}
+				err := json.Unmarshal(data, &schemas)
+				check.Require(t, err == nil, "%s: %v", file, err)
 				for name, schema := range schemas {
 					add(file, &mcp.Tool{Name: name, InputSchema: schema})
 				}
@@ -78,9 +73,8 @@ func recorded(t *testing.T) map[string][]adapter.Source {
 			}
 			for line := range bytes.Lines(data) {
 				def := &mcp.Tool{}
-				if err := json.Unmarshal(line, def); err != nil {
-					t.Fatalf("%s: %v", file, err)
-				}
+				err := json.Unmarshal(line, def)
+				check.Require(t, err == nil, "%s: %v", file, err)
 				add(file, def)
 			}
 		}
@@ -139,16 +133,12 @@ func TestToolsOfServers(t *testing.T) {
 			a, err := agent.New(lc.Model(g.model(t), nil), &agent.Options{Tools: tools})
 			check.Must(t, err)
 			check.Equal(t, "the profile", a.Profile(), profile.GoogleAI)
-			if _, err := a.Run(t.Context(), agent.Text("go")); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, check.Err(a.Run(t.Context(), agent.Text("go"))))
 			var sent struct {
 				Tools []struct{ FunctionDeclarations []declaration }
 			}
 			check.Must(t, json.Unmarshal(g.body, &sent))
-			if len(sent.Tools) != 1 || len(sent.Tools[0].FunctionDeclarations) != len(tools) {
-				t.Fatalf("got %s, want %d functions", g.body, len(tools))
-			}
+			check.Require(t, len(sent.Tools) == 1 && len(sent.Tools[0].FunctionDeclarations) == len(tools), "got %s, want %d functions", g.body, len(tools))
 			for _, d := range sent.Tools[0].FunctionDeclarations {
 				if first := d.Name[0]; first != '_' && (first|0x20 < 'a' || first|0x20 > 'z') {
 					t.Errorf("%s: want a letter or _ first", d.Name)

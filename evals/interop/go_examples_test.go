@@ -29,9 +29,8 @@ func goExamples(t *testing.T, module string, programs ...string) map[string]*mcp
 		args = append(args, module+program)
 		commands[program] = &mcpclient.Command{Path: filepath.Join(dir, path.Base(program))}
 	}
-	if out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
+	check.Require(t, err == nil, "go build: %v\n%s", err, out)
 	return commands
 }
 
@@ -47,9 +46,8 @@ func asks(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options, c
 	ctx, c := connect(t, transport, opts)
 	for _, call := range calls {
 		res, err := c.CallTool(ctx, call.tool, call.args)
-		if err != nil || res.Err() != nil || !strings.Contains(res.Text(), call.want) {
-			t.Errorf("%s: got %q, %v, want %q in it", call.tool, res.Text(), err, call.want)
-		}
+		check.That(t, err == nil && res.Err() == nil && strings.Contains(res.Text(), call.want),
+			"%s: got %q, %v, want %q in it", call.tool, res.Text(), err, call.want)
 	}
 }
 
@@ -73,14 +71,11 @@ func TestGoSDKExamples(t *testing.T) {
 	t.Run("forced", func(t *testing.T) { asks(t, server, forced, calls) })
 	t.Run("probed", func(t *testing.T) {
 		ctx, c := connect(t, server, mcpclient.Options{})
-		if got := c.Server().Revision; got != mcp.Revision20260728 {
-			t.Fatalf("got revision %s, want the modern era", got)
-		}
+		got := c.Server().Revision
+		check.Require(t, got == mcp.Revision20260728, "got revision %s, want the modern era", got)
 		for _, tool := range []string{"sample", "roots", "elicit (form)", "elicit (url)"} {
 			res, err := c.CallTool(ctx, tool, nil)
-			if err == nil && res.Err() == nil {
-				t.Errorf("%s: got %+v, want a failure: the SDK asks nothing by requests here", tool, res)
-			}
+			check.That(t, err != nil || res.Err() != nil, "%s: got %+v, want a failure: the SDK asks nothing by requests here", tool, res)
 		}
 	})
 }
@@ -107,9 +102,8 @@ func TestMCPGoExamples(t *testing.T) {
 		ctx, c := connect(t, servers["roots_server"], forced)
 		for _, uri := range []string{workspace, "file:///elsewhere"} {
 			check.Must(t, c.SetRoots(ctx, []mcp.Root{{URI: uri}}))
-			if res, err := c.CallTool(ctx, "roots", nil); err != nil || !strings.Contains(res.Text(), uri) {
-				t.Errorf("roots: got %q, %v, want %s in it", res.Text(), err, uri)
-			}
+			res, err := c.CallTool(ctx, "roots", nil)
+			check.That(t, err == nil && strings.Contains(res.Text(), uri), "roots: got %q, %v, want %s in it", res.Text(), err, uri)
 		}
 	})
 	t.Run("elicitation", func(t *testing.T) {
@@ -122,8 +116,7 @@ func TestMCPGoExamples(t *testing.T) {
 	t.Run("url needed", func(t *testing.T) {
 		ctx, c := connect(t, servers["elicitation"], mcpclient.Options{Protocol: forced.Protocol, Timeouts: mcpclient.Timeouts{URLElicitation: -1}})
 		_, err := c.CallTool(ctx, "protected_action", nil)
-		if asked, ok := errors.AsType[*mcpclient.URLElicitationError](err); !ok || asked.Action != mcp.ElicitAccept {
-			t.Errorf("protected_action: got %v, want it to ask once more after the person agreed", err)
-		}
+		asked, ok := errors.AsType[*mcpclient.URLElicitationError](err)
+		check.That(t, ok && asked.Action == mcp.ElicitAccept, "protected_action: got %v, want it to ask once more after the person agreed", err)
 	})
 }

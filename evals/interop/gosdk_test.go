@@ -230,9 +230,7 @@ func TestGoSDK(t *testing.T) {
 		t.Run("stdio", func(t *testing.T) { scenario(t, goSDK, roleCommand(t, "go-sdk"), revision, revision) })
 		t.Run("http", func(t *testing.T) { scenario(t, goStateless, goHTTP(t, stateless), revision, revision) })
 	})
-	for _, revision := range []string{
-		mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105,
-	} {
+	for _, revision := range []string{mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105} {
 		t.Run(revision, func(t *testing.T) {
 			t.Run("pipe", func(t *testing.T) { scenario(t, goSDK, goPipe(t), revision, revision) })
 			t.Run("stdio", func(t *testing.T) { scenario(t, goSDK, roleCommand(t, "go-sdk"), revision, revision) })

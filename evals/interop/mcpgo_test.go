@@ -52,9 +52,7 @@ func TestMCPGo(t *testing.T) {
 	t.Run("probed", func(t *testing.T) {
 		t.Run("stdio", func(t *testing.T) { scenario(t, modernStdio, roleCommand(t, "mcp-go"), "", mcp_.Revision20260728) })
 		t.Run("http", func(t *testing.T) { scenario(t, modern, markHTTP(t), "", mcp_.Revision20260728) })
-		t.Run("http of the legacy era", func(t *testing.T) {
-			scenario(t, legacy, markHTTP(t, handshakes), "", mcp_.Revision20251125)
-		})
+		t.Run("http of the legacy era", func(t *testing.T) { scenario(t, legacy, markHTTP(t, handshakes), "", mcp_.Revision20251125) })
 		t.Run("sse", func(t *testing.T) { scenario(t, sse, &mcpclient.HTTP{URL: markSSE(t)}, "", mcp_.Revision20251125) })
 	})
 	t.Run("2026-07-28", func(t *testing.T) {
@@ -62,9 +60,7 @@ func TestMCPGo(t *testing.T) {
 		t.Run("stdio", func(t *testing.T) { scenario(t, modernStdio, roleCommand(t, "mcp-go"), revision, revision) })
 		t.Run("http", func(t *testing.T) { scenario(t, modern, markHTTP(t), revision, revision) })
 	})
-	for _, revision := range []string{
-		mcp_.Revision20251125, mcp_.Revision20250618, mcp_.Revision20250326, mcp_.Revision20241105,
-	} {
+	for _, revision := range []string{mcp_.Revision20251125, mcp_.Revision20250618, mcp_.Revision20250326, mcp_.Revision20241105} {
 		t.Run(revision, func(t *testing.T) {
 			t.Run("stdio", func(t *testing.T) { scenario(t, legacy, roleCommand(t, "mcp-go"), revision, revision) })
 			t.Run("http", func(t *testing.T) { scenario(t, legacy, markHTTP(t), revision, revision) })

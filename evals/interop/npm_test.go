@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -28,9 +30,7 @@ func npmServers(t *testing.T) *testenv.NPM {
 func TestServerEverything(t *testing.T) {
 	t.Parallel()
 	set := npmServers(t)
-	t.Run("stdio", func(t *testing.T) {
-		everything(t, referenceServer(t, "server-everything", "stdio"))
-	})
+	t.Run("stdio", func(t *testing.T) { everything(t, referenceServer(t, "server-everything", "stdio")) })
 	t.Run("http", func(t *testing.T) {
 		everything(t, &mcpclient.HTTP{URL: everythingAt(t, set, "streamableHttp", "/mcp")})
 	})
@@ -65,9 +65,8 @@ func everything(t *testing.T, transport mcpclient.Transport) {
 	})
 	check.Must(t, err)
 	defer func() { _ = c.Close() }()
-	if got := c.Server(); got.Revision != mcp.Revision20251125 || got.Info.Name == "" {
-		t.Errorf("got server %+v", got)
-	}
+	got := c.Server()
+	check.That(t, got.Revision == mcp.Revision20251125 && got.Info.Name != "", "got server %+v", got)
 	everythingTools(t, ctx, c)
 	everythingAsks(t, ctx, c, asked)
 	everythingReads(t, ctx, c)
@@ -76,9 +75,7 @@ func everything(t *testing.T, transport mcpclient.Transport) {
 func everythingTools(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	tools := toolsOf(t, ctx, c)
 	for _, name := range []string{"echo", "get-sum", "trigger-sampling-request", "trigger-elicitation-request", "get-roots-list"} {
-		if tools[name] == nil {
-			t.Fatalf("no tool %q among %d", name, len(tools))
-		}
+		check.Require(t, tools[name] != nil, "no tool %q among %d", name, len(tools))
 	}
 	if res, err := c.CallTool(ctx, "get-sum", map[string]int{"a": 17, "b": 25}); err != nil || !strings.Contains(res.Text(), "42") {
 		t.Errorf("get-sum: got %+v, %v", res, err)
@@ -95,32 +92,28 @@ func everythingTools(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	var last mcp.Progress
 	res, err = c.CallTool(ctx, "trigger-long-running-operation", map[string]any{"duration": 0.2, "steps": 4},
 		mcpclient.WithProgress(func(p mcp.Progress) { last = p }))
-	if err != nil || last.Progress != 4 || last.Total == nil || *last.Total != 4 {
-		t.Errorf("trigger-long-running-operation: got %+v, %v, last progress %+v", res, err, last)
-	}
-	if res, err := c.CallTool(ctx, "get-sum", map[string]string{"a": "x"}); err == nil && res.Err() == nil {
-		t.Errorf("get-sum of nonsense: got %+v, want a failure", res)
-	}
+	check.That(t, err == nil && last.Progress == 4 && last.Total != nil && *last.Total == 4,
+		"trigger-long-running-operation: got %+v, %v, last progress %+v", res, err, last)
+	res, err = c.CallTool(ctx, "get-sum", map[string]string{"a": "x"})
+	check.That(t, err != nil || res.Err() != nil, "get-sum of nonsense: got %+v, want a failure", res)
 }
 
 func everythingAsks(t *testing.T, ctx context.Context, c *mcpclient.Client, asked <-chan mcp.Origin) {
-	tests := []struct {
+	for _, tt := range []struct {
 		tool string
 		args any
 		want string
 	}{
 		{"trigger-sampling-request", map[string]any{"prompt": "hello", "maxTokens": 50}, "sampled: You are a helpful test server."},
 		{"trigger-elicitation-request", nil, "Ada Lovelace"},
-	}
-	for _, tt := range tests {
+	} {
 		res, err := c.CallTool(ctx, tt.tool, tt.args)
 		if err != nil || res.Err() != nil || !strings.Contains(res.Text(), tt.want) {
 			t.Errorf("%s: got %+v, %v, want %q in its text", tt.tool, res, err, tt.want)
 			continue
 		}
-		if origin := <-asked; origin.Call == nil || origin.Call.Name != tt.tool || origin.Server.Info.Name == "" {
-			t.Errorf("%s: got origin %+v, want the call", tt.tool, origin)
-		}
+		origin := <-asked
+		check.That(t, origin.Call != nil && origin.Call.Name == tt.tool && origin.Server.Info.Name != "", "%s: got origin %+v, want the call", tt.tool, origin)
 	}
 	if res, err := c.CallTool(ctx, "get-roots-list", nil); err != nil || !strings.Contains(res.Text(), "file:///workspace") {
 		t.Errorf("get-roots-list: got %+v, %v", res, err)
@@ -135,9 +128,8 @@ func everythingReads(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	for _, template := range all(t, c.ResourceTemplates(ctx)) {
 		uri, err := template.Expand(map[string]string{"resourceId": "1"})
 		check.Must(t, err)
-		if res, err := c.ReadResource(ctx, uri); err != nil || len(res.Contents) != 1 {
-			t.Errorf("read %s: got %+v, %v", uri, res, err)
-		}
+		res, err := c.ReadResource(ctx, uri)
+		check.That(t, err == nil && len(res.Contents) == 1, "read %s: got %+v, %v", uri, res, err)
 	}
 	for _, p := range all(t, c.Prompts(ctx)) {
 		args := map[string]string{}
@@ -147,8 +139,18 @@ func everythingReads(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		if p.Name != "simple-prompt" && p.Name != "args-prompt" {
 			continue
 		}
-		if res, err := c.GetPrompt(ctx, p.Name, args); err != nil || len(res.Messages) == 0 {
-			t.Errorf("prompt %s: got %+v, %v", p.Name, res, err)
-		}
+		res, err := c.GetPrompt(ctx, p.Name, args)
+		check.That(t, err == nil && len(res.Messages) != 0, "prompt %s: got %+v, %v", p.Name, res, err)
 	}
+}
+
+var listening = regexp.MustCompile(`^listening on (\d+)$`)
+
+// nodeAt starts a program that serves HTTP, waits until it listens, and returns
+// its URL without a path. testdata/listen.mjs gives it a free port.
+func nodeAt(t *testing.T, set *testenv.NPM, program string, args ...string) string {
+	t.Helper()
+	listen, err := filepath.Abs(filepath.FromSlash("testdata/listen.mjs"))
+	check.Must(t, err)
+	return "http://127.0.0.1:" + set.Listen(t, listening, append([]string{"--import", "file://" + filepath.ToSlash(listen), program}, args...)...)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -45,20 +44,15 @@ func pdf(t *testing.T, transport mcpclient.Transport, file string) {
 		ViewUUID   string
 		TotalBytes int
 	}](ctx, c, "display_pdf", map[string]any{"url": address})
-	if err != nil || shown.ViewUUID == "" {
-		t.Fatalf("display_pdf: got %+v, %v", shown, err)
-	}
+	check.Require(t, err == nil && shown.ViewUUID != "", "display_pdf: got %+v, %v", shown, err)
 	readPDF(t, ctx, c, address)
 	for _, r := range all(t, c.Resources(ctx)) {
-		if res, err := c.ReadResource(ctx, r.URI); err != nil || len(res.Contents[0].Text) < 1<<20 {
-			t.Errorf("read %s: got %v, want a page of megabytes", r.URI, err)
-		}
+		res, err := c.ReadResource(ctx, r.URI)
+		check.That(t, err == nil && len(res.Contents[0].Text) >= 1<<20, "read %s: got %v, want a page of megabytes", r.URI, err)
 	}
 	waiting, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if _, err := c.CallTool(waiting, "poll_pdf_commands", map[string]any{"viewUUID": shown.ViewUUID}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("poll_pdf_commands: got %v, want it to wait for longer", err)
-	}
+	check.Is(t, check.Err(c.CallTool(waiting, "poll_pdf_commands", map[string]any{"viewUUID": shown.ViewUUID})), context.DeadlineExceeded, "poll_pdf_commands")
 	if res, err := c.CallTool(ctx, "list_pdfs", nil); err != nil || res.Err() != nil {
 		t.Errorf("list_pdfs after a call that was given up: got %+v, %v", res, err)
 	}
@@ -69,23 +63,17 @@ func readPDF(t *testing.T, ctx context.Context, c *mcpclient.Client, address str
 	var got []byte
 	for more := true; more; {
 		res, err := c.CallTool(ctx, "read_pdf_bytes", map[string]any{"url": address, "offset": len(got), "byteCount": 100})
-		if err != nil || res.Err() != nil {
-			t.Fatalf("read_pdf_bytes: got %+v, %v", res, err)
-		}
+		check.Require(t, err == nil && res.Err() == nil, "read_pdf_bytes: got %+v, %v", res, err)
 		var piece struct {
 			Bytes   string
 			HasMore bool
 		}
 		check.Must(t, json.Unmarshal(res.StructuredContent, &piece))
 		raw, err := base64.StdEncoding.DecodeString(piece.Bytes)
-		if err != nil || len(raw) == 0 {
-			t.Fatalf("read_pdf_bytes: got %q, %v", piece.Bytes, err)
-		}
+		check.Require(t, err == nil && len(raw) != 0, "read_pdf_bytes: got %q, %v", piece.Bytes, err)
 		got, more = append(got, raw...), piece.HasMore
 	}
-	if !bytes.Equal(got, onePage()) {
-		t.Errorf("got %q, want the file", got)
-	}
+	check.That(t, bytes.Equal(got, onePage()), "got %q, want the file", got)
 }
 
 // onePage is a PDF with an empty page.

@@ -39,9 +39,7 @@ func connectReference(t *testing.T, name string, env []string, args []string, op
 func (r *reference) call(t *testing.T, name string, args any) (*mcp.CallToolResult, error) {
 	t.Helper()
 	tool := r.tools[name]
-	if tool == nil || tool.OutputSchema == nil {
-		t.Fatalf("got %+v, want a tool %s with an output schema", tool, name)
-	}
+	check.Require(t, tool != nil && tool.OutputSchema != nil, "got %+v, want a tool %s with an output schema", tool, name)
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	res, err := r.CallTool(ctx, name, args, mcpclient.WithOutputCheck(tool, new(schemacheck.Validator)))
@@ -55,9 +53,7 @@ func (r *reference) call(t *testing.T, name string, args any) (*mcp.CallToolResu
 func (r *reference) must(t *testing.T, name string, args, out any) {
 	t.Helper()
 	res, err := r.call(t, name, args)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	check.Require(t, err == nil, "%s: %v", name, err)
 	if err := json.Unmarshal(res.StructuredContent, out); err != nil {
 		t.Fatalf("%s: %v in %s", name, err, res.StructuredContent)
 	}
@@ -81,25 +77,21 @@ func TestFilesystem(t *testing.T) {
 	r := connectReference(t, "server-filesystem", nil, []string{outside}, mcpclient.Options{Roots: []mcp.Root{{URI: root, Name: "work"}}})
 	var allowed content
 	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(allowed.Content, inside); { // it asks after the handshake
-		if time.Now().After(deadline) {
-			t.Fatalf("got the directories %q, want %s after 30 s", allowed.Content, inside)
-		}
+		check.Require(t, !time.Now().After(deadline), "got the directories %q, want %s after 30 s", allowed.Content, inside)
 		r.must(t, "list_allowed_directories", nil, &allowed)
 	}
 	file := filepath.Join(inside, "notes.txt")
 	var said content
 	r.must(t, "write_file", map[string]string{"path": file, "content": "buy milk\n"}, &said)
-	if data, err := os.ReadFile(file); err != nil || string(data) != "buy milk\n" {
-		t.Errorf("got %q, %v in the file, want what was written", data, err)
-	}
+	data, err := os.ReadFile(file)
+	check.That(t, err == nil && string(data) == "buy milk\n", "got %q, %v in the file, want what was written", data, err)
 	r.must(t, "read_text_file", map[string]string{"path": file}, &said)
 	check.Equal(t, "what was written", said.Content, "buy milk\n")
 	r.must(t, "list_directory", map[string]string{"path": inside}, &said)
 	check.Equal(t, "the list", said.Content, "[FILE] notes.txt")
-	_, err := r.call(t, "write_file", map[string]string{"path": filepath.Join(outside, "x"), "content": ""})
-	if failed, ok := errors.AsType[*mcp.ToolError](err); !ok || !strings.Contains(failed.Error(), "Access denied") {
-		t.Errorf("outside of the root: got %v, want a ToolError that access is denied", err)
-	}
+	_, err = r.call(t, "write_file", map[string]string{"path": filepath.Join(outside, "x"), "content": ""})
+	failed, ok := errors.AsType[*mcp.ToolError](err)
+	check.That(t, ok && strings.Contains(failed.Error(), "Access denied"), "outside of the root: got %v, want a ToolError that access is denied", err)
 }
 
 type entity struct {
@@ -135,19 +127,15 @@ func TestMemory(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	for change, err := range sub.Changes(ctx) {
-		if want := (mcp.Change{Kind: mcp.ResourceUpdated, URI: resource}); err != nil || change != want {
-			t.Errorf("got %+v, %v, want %+v", change, err, want)
-		}
+		want := (mcp.Change{Kind: mcp.ResourceUpdated, URI: resource})
+		check.That(t, err == nil && change == want, "got %+v, %v, want %+v", change, err, want)
 		break
 	}
 	r.must(t, "create_relations", graph{Relations: []relation{{"Ada", "Engine", "programs"}}}, &got)
 	got = graph{}
 	r.must(t, "search_nodes", map[string]string{"query": "programs"}, &got)
-	if len(got.Entities) != 1 || got.Entities[0].Name != "Ada" || !slices.Equal(got.Entities[0].Observations, []string{"writes programs"}) {
-		t.Errorf("got %+v, want what was told of Ada", got)
-	}
+	check.That(t, len(got.Entities) == 1 && got.Entities[0].Name == "Ada" && slices.Equal(got.Entities[0].Observations, []string{"writes programs"}),
+		"got %+v, want what was told of Ada", got)
 	res, err := r.ReadResource(ctx, resource)
-	if err != nil || len(res.Contents) != 1 || !strings.Contains(res.Contents[0].Text, "Engine") {
-		t.Errorf("read %s: got %+v, %v", resource, res, err)
-	}
+	check.That(t, err == nil && len(res.Contents) == 1 && strings.Contains(res.Contents[0].Text, "Engine"), "read %s: got %+v, %v", resource, res, err)
 }

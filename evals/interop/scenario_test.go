@@ -69,12 +69,9 @@ func scenario(t *testing.T, p peer, transport mcpclient.Transport, force, want s
 		Logger:      slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	check.Must(t, err)
-	defer func() {
-		check.NoError(t, c.Close())
-	}()
-	if got := c.Server(); got.Revision != want || got.Info.Name != p.name {
-		t.Errorf("got server %+v, want %s at revision %s", got, p.name, want)
-	}
+	defer func() { check.NoError(t, c.Close()) }()
+	got := c.Server()
+	check.That(t, got.Revision == want && got.Info.Name == p.name, "got server %+v, want %s at revision %s", got, p.name, want)
 	listAll(t, ctx, c, p)
 	callAll(t, ctx, c)
 	if !p.oneWay {
@@ -107,19 +104,13 @@ func listAll(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 
 func callAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	sum, err := mcpclient.CallToolAs[struct{ Sum int }](ctx, c, "add", map[string]int{"a": 17, "b": 25})
-	if err != nil || sum.Sum != 42 {
-		t.Errorf("add: got %+v, %v", sum, err)
-	}
+	check.That(t, err == nil && sum.Sum == 42, "add: got %+v, %v", sum, err)
 	res, err := c.CallTool(ctx, "fail", nil)
 	var failed *mcp.ToolError
-	if err != nil || !errors.As(res.Err(), &failed) || !strings.Contains(failed.Error(), "out of paper") {
-		t.Errorf("fail: got %+v, %v", res, err)
-	}
+	check.That(t, err == nil && errors.As(res.Err(), &failed) && strings.Contains(failed.Error(), "out of paper"), "fail: got %+v, %v", res, err)
 	_, err = c.CallTool(ctx, "nonexistent", nil)
 	var rpc *mcp.RPCError
-	if !errors.As(err, &rpc) {
-		t.Errorf("nonexistent: got %v, want an RPCError", err)
-	}
+	check.That(t, errors.As(err, &rpc), "nonexistent: got %v, want an RPCError", err)
 }
 
 // answerAll calls the tools that ask the client.
@@ -131,11 +122,9 @@ func answerAll(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	check.NoError(t, c.SetRoots(ctx, []mcp.Root{{URI: workspace, Name: "workspace"}}), "set roots")
 	for tool, want := range answers {
 		res, err := c.CallTool(ctx, tool, nil)
-		if err != nil || res.Err() != nil || !strings.Contains(res.Text(), want) {
-			t.Errorf("%s: got %+v, %v, want %s in its text", tool, res, err, want)
-		}
-		if tool == "ask" && res != nil && !strings.Contains(res.Text(), `"dark"`) {
-			t.Errorf("ask: got %q, want the default of the field left out", res.Text())
+		check.That(t, err == nil && res.Err() == nil && strings.Contains(res.Text(), want), "%s: got %+v, %v, want %s in its text", tool, res, err, want)
+		if tool == "ask" && res != nil {
+			check.Contains(t, "ask, with the default of the field left out", res.Text(), `"dark"`)
 		}
 	}
 }
@@ -144,9 +133,7 @@ func progress(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	var notices []float64
 	count := func() {
 		res, err := c.CallTool(ctx, "count", nil, mcpclient.WithProgress(func(p mcp.Progress) { notices = append(notices, p.Progress) }))
-		if err != nil || res.Text() != "counted" {
-			t.Fatalf("count: got %+v, %v", res, err)
-		}
+		check.Require(t, err == nil && res.Text() == "counted", "count: got %+v, %v", res, err)
 	}
 	count()
 	want := []float64{1, 2, 3}
@@ -154,9 +141,7 @@ func progress(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 		for tries := 1; len(notices) == 0 && tries < 1000; tries++ {
 			count()
 		}
-		if len(notices) == 0 {
-			t.Fatal("count: got no progress in 1000 calls")
-		}
+		check.Require(t, len(notices) != 0, "count: got no progress in 1000 calls")
 		slices.Sort(notices)
 		want = slices.DeleteFunc(want, func(n float64) bool { return !slices.Contains(notices, n) })
 	}
@@ -167,37 +152,28 @@ func readAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	resources, templates, prompts := all(t, c.Resources(ctx)), all(t, c.ResourceTemplates(ctx)), all(t, c.Prompts(ctx))
 	for _, r := range resources {
 		res, err := c.ReadResource(ctx, r.URI)
-		if err != nil || len(res.Contents) != 1 || res.Contents[0].Text != "buy milk" {
-			t.Errorf("read %s: got %+v, %v", r.URI, res, err)
-		}
+		check.That(t, err == nil && len(res.Contents) == 1 && res.Contents[0].Text == "buy milk", "read %s: got %+v, %v", r.URI, res, err)
 	}
 	for _, template := range templates {
 		uri, err := template.Expand(map[string]string{"name": "tea"})
 		check.Must(t, err)
 		res, err := c.ReadResource(ctx, uri)
-		if err != nil || len(res.Contents) != 1 || res.Contents[0].Text != "note tea" {
-			t.Errorf("read %s: got %+v, %v", uri, res, err)
-		}
+		check.That(t, err == nil && len(res.Contents) == 1 && res.Contents[0].Text == "note tea", "read %s: got %+v, %v", uri, res, err)
 	}
 	for _, p := range prompts {
 		res, err := c.GetPrompt(ctx, p.Name, map[string]string{"name": "Ada"})
-		if err != nil || len(res.Messages) != 1 {
-			t.Fatalf("prompt %s: got %+v, %v", p.Name, res, err)
-		}
+		check.Require(t, err == nil && len(res.Messages) == 1, "prompt %s: got %+v, %v", p.Name, res, err)
 		if text, ok := res.Messages[0].Content.(*mcp.TextContent); !ok || text.Text != "Greet Ada" {
 			t.Errorf("prompt %s: got %+v", p.Name, res.Messages[0].Content)
 		}
 	}
-	if len(resources) != 1 || len(templates) != 1 || len(prompts) != 1 {
-		t.Errorf("got %d resources, %d templates, %d prompts, want one of each", len(resources), len(templates), len(prompts))
-	}
+	check.That(t, len(resources) == 1 && len(templates) == 1 && len(prompts) == 1,
+		"got %d resources, %d templates, %d prompts, want one of each", len(resources), len(templates), len(prompts))
 }
 
 func complete(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	got, err := c.Complete(ctx, &mcp.CompleteParams{Prompt: "greet", Argument: "name", Value: "A"})
-	if err != nil || !slices.Equal(got.Values, []string{"Ada"}) {
-		t.Errorf("complete: got %+v, %v, want Ada", got, err)
-	}
+	check.That(t, err == nil && slices.Equal(got.Values, []string{"Ada"}), "complete: got %+v, %v, want Ada", got, err)
 }
 
 // watch makes the server change a tool and a resource, and waits for both notices. For silent
@@ -213,9 +189,7 @@ func watch(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	want = slices.DeleteFunc(want, func(c mcp.Change) bool { return slices.Contains(p.silent, c.Kind) })
 	for len(want) > 0 {
 		for change, err := range sub.Changes(ctx) {
-			if err != nil {
-				t.Fatalf("%v, and no change of %v was heard", err, want)
-			}
+			check.Require(t, err == nil, "%v, and no change of %v was heard", err, want)
 			want = slices.DeleteFunc(want, func(c mcp.Change) bool { return c == change })
 			break
 		}
@@ -229,9 +203,8 @@ func cancelOne(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(ctx, testenv.Patience)
 		defer cancel()
-		if res, err := c.CallTool(ctx, "heard", nil); err != nil || res.Text() != want {
-			t.Fatalf("the tool that waits: got %+v, %v, want it %s", res, err, want)
-		}
+		res, err := c.CallTool(ctx, "heard", nil)
+		check.Require(t, err == nil && res.Text() == want, "the tool that waits: got %+v, %v, want it %s", res, err, want)
 	}
 	short, cancel := context.WithCancel(ctx)
 	defer cancel()

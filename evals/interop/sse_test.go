@@ -2,7 +2,6 @@ package interop
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -33,9 +32,7 @@ func TestGoSDKOverSSE(t *testing.T) {
 	t.Run("direct", func(t *testing.T) {
 		scenario(t, p, &mcpclient.HTTP{URL: goSSE(t), SSE: true}, mcp.Revision20241105, mcp.Revision20241105)
 	})
-	t.Run("fallback", func(t *testing.T) {
-		scenario(t, p, &mcpclient.HTTP{URL: goSSE(t)}, "", mcp.Revision20251125)
-	})
+	t.Run("fallback", func(t *testing.T) { scenario(t, p, &mcpclient.HTTP{URL: goSSE(t)}, "", mcp.Revision20251125) })
 }
 
 // TestServerEverythingOverSSE has the reference server as its peer.
@@ -68,9 +65,8 @@ func TestGoSDKForgetsSession(t *testing.T) {
 	replace()
 	listAll(t, ctx, c, goSDK)
 	callAll(t, ctx, c)
-	if after := c.SessionID(); before == "" || after == "" || after == before {
-		t.Errorf("got session %q, then %q", before, after)
-	}
+	after := c.SessionID()
+	check.That(t, before != "" && after != "" && after != before, "got session %q, then %q", before, after)
 }
 
 // TestServerEverythingForgetsSession replaces the reference server by another one, which answers
@@ -85,11 +81,8 @@ func TestServerEverythingForgetsSession(t *testing.T) {
 	})
 	before := c.SessionID()
 	replace()
-	if _, err := c.CallTool(ctx, "echo", map[string]any{"message": "x"}); !errors.Is(err, mcpclient.ErrSessionLost) {
-		t.Errorf("got %v, want a lost session", err)
-	}
+	check.Is(t, check.Err(c.CallTool(ctx, "echo", map[string]any{"message": "x"})), mcpclient.ErrSessionLost)
 	check.NoError(t, check.Err(c.CallTool(ctx, "echo", map[string]any{"message": "x"})), "in the new session")
-	if after := c.SessionID(); before == "" || after == "" || after == before {
-		t.Errorf("got sessions %q and %q, want two", before, after)
-	}
+	after := c.SessionID()
+	check.That(t, before != "" && after != "" && after != before, "got sessions %q and %q, want two", before, after)
 }

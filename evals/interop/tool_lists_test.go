@@ -32,9 +32,7 @@ func connect(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options
 	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	c, err := mcpclient.Connect(ctx, transport, &opts)
 	check.Must(t, err)
-	t.Cleanup(func() {
-		check.NoError(t, c.Close())
-	})
+	t.Cleanup(func() { check.NoError(t, c.Close()) })
 	return ctx, c
 }
 

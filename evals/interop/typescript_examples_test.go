@@ -3,7 +3,7 @@ package interop
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -34,17 +34,13 @@ func longRunning(t *testing.T, ctx context.Context, c *mcpclient.Client, tool st
 	t.Helper()
 	var last mcp.Progress
 	hear := mcpclient.WithProgress(func(p mcp.Progress) { last = p })
-	if res, err := c.CallTool(ctx, tool, short, hear); err != nil || res.Err() != nil || last.Total == nil || last.Progress < 1 {
-		t.Errorf("%s: got %+v, %v, last progress %v", tool, res, err, last)
-	}
+	res, err := c.CallTool(ctx, tool, short, hear)
+	check.That(t, err == nil && res.Err() == nil && last.Total != nil && last.Progress >= 1, "%s: got %+v, %v, last progress %v", tool, res, err, last)
 	given, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if _, err := c.CallTool(given, tool, long, mcpclient.WithProgress(func(mcp.Progress) { cancel() })); !errors.Is(err, context.Canceled) {
-		t.Errorf("%s: got %v, want context.Canceled", tool, err)
-	}
-	if res, err := c.CallTool(ctx, tool, short, hear); err != nil || res.Err() != nil {
-		t.Errorf("%s after a cancelled call: got %+v, %v", tool, res, err)
-	}
+	check.Is(t, check.Err(c.CallTool(given, tool, long, mcpclient.WithProgress(func(mcp.Progress) { cancel() }))), context.Canceled, tool)
+	res, err = c.CallTool(ctx, tool, short, hear)
+	check.That(t, err == nil && res.Err() == nil, "%s after a cancelled call: got %+v, %v", tool, res, err)
 }
 
 // TestTypeScriptExamples has the example servers of the official SDK for
@@ -87,9 +83,7 @@ func exampleOutput(t *testing.T, name string) {
 	ctx, c := connect(t, exampleCommand(t, name), mcpclient.Options{})
 	for _, tool := range all(t, c.Tools(ctx)) {
 		res, err := c.CallTool(ctx, tool.Name, map[string]string{"city": "Ulm", "country": "DE"}, mcpclient.WithOutputCheck(tool, new(schemacheck.Validator)))
-		if err != nil || res.StructuredContent == nil {
-			t.Errorf("%s: got %+v, %v, want what its schema says", tool.Name, res, err)
-		}
+		check.That(t, err == nil && res.StructuredContent != nil, "%s: got %+v, %v, want what its schema says", tool.Name, res, err)
 	}
 }
 
@@ -113,22 +107,19 @@ func exampleSimple(t *testing.T, name string) {
 		{"collect-user-info", map[string]any{"infoType": "feedback"}, `"rating": 1`},
 		{"start-notification-stream", map[string]any{"interval": 1, "count": 2}, "periodic"},
 	} {
-		if res, err := c.CallTool(ctx, call.tool, call.args); err != nil || !strings.Contains(res.Text(), call.want) {
-			t.Errorf("%s: got %q, %v, want %q in it", call.tool, res.Text(), err, call.want)
-		}
+		res, err := c.CallTool(ctx, call.tool, call.args)
+		check.That(t, err == nil && strings.Contains(res.Text(), call.want), "%s: got %q, %v, want %q in it", call.tool, res.Text(), err, call.want)
 	}
 	for range 2 {
-		if m := <-logged; m.Level != mcp.LogInfo || !strings.Contains(string(m.Data), "Periodic notification") {
-			t.Errorf("got the log message %+v", m)
-		}
+		m := <-logged
+		check.That(t, m.Level == mcp.LogInfo && strings.Contains(string(m.Data), "Periodic notification"), "got the log message %+v", m)
 	}
 	links, err := c.CallTool(ctx, "list-files", nil)
 	check.Must(t, err)
 	for _, block := range links.Content {
 		if link, ok := block.(*mcp.ResourceLink); ok {
-			if res, err := c.ReadResource(ctx, link.URI); err != nil || len(res.Contents) != 1 {
-				t.Errorf("read %s: got %+v, %v", link.URI, res, err)
-			}
+			res, err := c.ReadResource(ctx, link.URI)
+			check.That(t, err == nil && len(res.Contents) == 1, "read %s: got %+v, %v", link.URI, res, err)
 		}
 	}
 	if res, err := c.GetPrompt(ctx, "greeting-template", map[string]string{"name": "Ada"}); err != nil || len(res.Messages) != 1 {
@@ -143,9 +134,7 @@ func callTasks(t *testing.T, ctx context.Context, c *mcpclient.Client, calls ...
 	tools := toolsOf(t, ctx, c)
 	for _, call := range calls {
 		res, err := c.CallTool(ctx, call.tool, call.args, mcpclient.WithTask(tools[call.tool]))
-		if err != nil || !strings.Contains(res.Text(), call.want) {
-			t.Errorf("%s: got %q, %v, want %q in it", call.tool, res.Text(), err, call.want)
-		}
+		check.That(t, err == nil && strings.Contains(res.Text(), call.want), "%s: got %q, %v, want %q in it", call.tool, res.Text(), err, call.want)
 	}
 }
 
@@ -164,14 +153,11 @@ func exampleChanges(t *testing.T, name string) {
 	check.Must(t, err)
 	defer func() { _ = sub.Close() }()
 	for change, err := range sub.Changes(ctx) {
-		if err != nil || change.Kind != mcp.ResourcesChanged {
-			t.Errorf("got %+v, %v, want a change of the list of resources", change, err)
-		}
+		check.That(t, err == nil && change.Kind == mcp.ResourcesChanged, "got %+v, %v, want a change of the list of resources", change, err)
 		break
 	}
-	if n := len(all(t, c.Resources(ctx))); n < 2 {
-		t.Errorf("got %d resources after the change, want 2 or more", n)
-	}
+	n := len(all(t, c.Resources(ctx)))
+	check.That(t, n >= 2, "got %d resources after the change, want 2 or more", n)
 }
 
 // examplePolling's server ends the stream of a call before the answer. The
@@ -199,13 +185,41 @@ func exampleGreet(t *testing.T, name string) {
 
 func exampleStateless(t *testing.T, name string) {
 	ctx, c := connect(t, exampleHTTP(t, name), mcpclient.Options{})
-	if c.SessionID() != "" {
-		t.Error("got a session, want none")
-	}
-	if res, err := c.ReadResource(ctx, "https://example.com/greetings/default"); err != nil || len(res.Contents) != 1 {
-		t.Errorf("got %+v, %v", res, err)
-	}
+	check.That(t, c.SessionID() == "", "got a session, want none")
+	res, err := c.ReadResource(ctx, "https://example.com/greetings/default")
+	check.That(t, err == nil && len(res.Contents) == 1, "got %+v, %v", res, err)
 	if res, err := c.GetPrompt(ctx, "greeting-template", map[string]string{"name": "Ada"}); err != nil || len(res.Messages) != 1 {
 		t.Errorf("greeting-template: got %+v, %v", res, err)
+	}
+}
+
+// typescriptCommand runs testdata/npm/modern.mjs over stdio.
+func typescriptCommand(t *testing.T) mcpclient.Transport {
+	set := npmServers(t)
+	return &mcpclient.Command{Path: set.Node(), Args: []string{set.Path("modern.mjs"), "stdio"}}
+}
+
+// typescriptHTTP runs it over Streamable HTTP.
+func typescriptHTTP(t *testing.T) mcpclient.Transport {
+	set := npmServers(t)
+	port := set.Listen(t, regexp.MustCompile(`^(\d+)$`), set.Path("modern.mjs"), "http")
+	return &mcpclient.HTTP{URL: "http://127.0.0.1:" + port + "/mcp"}
+}
+
+// TestTypeScriptSDK has a server on the official SDK for TypeScript as its peer.
+func TestTypeScriptSDK(t *testing.T) {
+	t.Parallel()
+	p := peer{name: "typescript-sdk"}
+	const revision = mcp.Revision20260728
+	t.Run("probed", func(t *testing.T) {
+		t.Run("stdio", func(t *testing.T) { scenario(t, p, typescriptCommand(t), "", revision) })
+		t.Run("http", func(t *testing.T) { scenario(t, p, typescriptHTTP(t), "", revision) })
+	})
+	t.Run(revision, func(t *testing.T) {
+		t.Run("stdio", func(t *testing.T) { scenario(t, p, typescriptCommand(t), revision, revision) })
+		t.Run("http", func(t *testing.T) { scenario(t, p, typescriptHTTP(t), revision, revision) })
+	})
+	for _, revision := range []string{mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105} {
+		t.Run(revision, func(t *testing.T) { scenario(t, p, typescriptCommand(t), revision, revision) })
 	}
 }

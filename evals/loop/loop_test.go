@@ -25,9 +25,7 @@ func TestMain(m *testing.M) {
 func TestEveryCell(t *testing.T) {
 	ran, seen := map[string]bool{}, map[string]bool{}
 	for _, at := range cells() {
-		if seen[at.String()] {
-			t.Errorf("two cells have the name %s", at)
-		}
+		check.That(t, !seen[at.String()], "two cells have the name %s", at)
 		seen[at.String()] = true
 		for _, f := range frameworks {
 			if !f.can(at) {
@@ -38,26 +36,19 @@ func TestEveryCell(t *testing.T) {
 		}
 	}
 	for _, f := range frameworks {
-		if !ran[f.name] {
-			t.Errorf("%s runs in no cell", f.name)
-		}
+		check.That(t, ran[f.name], "%s runs in no cell", f.name)
 	}
 }
 
 func runTwice(t *testing.T, f framework, at cell) {
 	s, err := newSubject(t.Context(), f, at)
 	check.Must(t, err)
-	defer func() {
-		check.NoError(t, s.close())
-	}()
+	defer func() { check.NoError(t, s.close()) }()
 	for i := range 2 {
 		text, err := s.loop.run(t.Context())
-		if err != nil || text != answer {
-			t.Fatalf("got the answer %q, %v, want %q", text, err, answer)
-		}
-		if got, want := s.ran.Load(), int64((i+1)*at.turns*at.calls); got != want {
-			t.Fatalf("got %d calls of the tool, want %d", got, want)
-		}
+		check.Require(t, err == nil && text == answer, "got the answer %q, %v, want %q", text, err, answer)
+		got, want := s.ran.Load(), int64((i+1)*at.turns*at.calls)
+		check.Require(t, got == want, "got %d calls of the tool, want %d", got, want)
 	}
 }
 
@@ -123,9 +114,7 @@ func TestCommits(t *testing.T) {
 	for _, k := range []kind{native, static} {
 		for _, calls := range []int{1, 8, 64} {
 			n := commits(cell{kind: k, calls: calls, turns: turns}) - commits(cell{kind: k, calls: calls})
-			if n < turns || n > 3*turns {
-				t.Errorf("%s, %d calls: got %d commits in %d turns, want 1 to 3 in each", k, calls, n, turns)
-			}
+			check.That(t, n >= turns && n <= 3*turns, "%s, %d calls: got %d commits in %d turns, want 1 to 3 in each", k, calls, n, turns)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestTargets(t *testing.T) {
@@ -33,8 +34,6 @@ func TestTargets(t *testing.T) {
 				got += fmt.Sprintf("%.2f of %.2f", v[0], target.Limit)
 			}
 		}
-		if got != test.want {
-			t.Errorf("%s %v: got %q, want %q", test.at, test.cpu, got, test.want)
-		}
+		check.That(t, got == test.want, "%s %v: got %q, want %q", test.at, test.cpu, got, test.want)
 	}
 }

@@ -101,17 +101,15 @@ func lists(t *testing.T) map[string][]*mcp.Tool {
 	for name, data := range files(t, "../interop/testdata/tools/*.jsonl") {
 		for line := range bytes.Lines(data) {
 			tool := new(mcp.Tool)
-			if err := json.Unmarshal(line, tool); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			err := json.Unmarshal(line, tool)
+			check.Require(t, err == nil, "%s: %v", name, err)
 			out[name] = append(out[name], tool)
 		}
 	}
 	for name, data := range files(t, "../../adapter/testdata/schemas/*.json") {
 		var schemas map[string]json.RawMessage
-		if err := json.Unmarshal(data, &schemas); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		err := json.Unmarshal(data, &schemas)
+		check.Require(t, err == nil, "%s: %v", name, err)
 		for tool, schema := range schemas {
 			out[name] = append(out[name], &mcp.Tool{Name: tool, InputSchema: schema})
 		}
@@ -126,9 +124,7 @@ func lists(t *testing.T) map[string][]*mcp.Tool {
 func files(t *testing.T, pattern string) map[string][]byte {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("%s: %d files, %v", pattern, len(paths), err)
-	}
+	check.Require(t, err == nil && len(paths) != 0, "%s: %d files, %v", pattern, len(paths), err)
 	out := map[string][]byte{}
 	for _, path := range paths {
 		out[filepath.Base(path)], err = os.ReadFile(path)
@@ -159,9 +155,8 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[strin
 				continue
 			}
 			params := new(mcp.CreateMessageParams)
-			if err := json.Unmarshal(f.Data, params); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			err := json.Unmarshal(f.Data, params)
+			check.Require(t, err == nil, "%s: %v", name, err)
 			_, _ = sampler.CreateMessage(t.Context(), params) // some are against the rules
 		}
 	}
@@ -170,9 +165,7 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[strin
 			{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "go"}}},
 		}}
 		result, err := sampler.CreateMessage(t.Context(), params)
-		if err != nil {
-			t.Fatalf("%s, %s: %v", e, name, err)
-		}
+		check.Require(t, err == nil, "%s, %s: %v", e, name, err)
 		use, ok := result.Content[0].(*mcp.ToolUseContent)
 		if !ok {
 			t.Fatalf("%s, %s: got %T, want a tool use", e, name, result.Content[0])
@@ -182,9 +175,8 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[strin
 			mcp.SamplingMessage{Role: "user", Content: []mcp.Content{
 				&mcp.ToolResultContent{ToolUseID: use.ID, Content: []mcp.Content{&mcp.TextContent{Text: "done"}}},
 			}})
-		if _, err := sampler.CreateMessage(t.Context(), params); err != nil {
-			t.Fatalf("%s, %s: %v", e, name, err)
-		}
+		_, err = sampler.CreateMessage(t.Context(), params)
+		check.Require(t, err == nil, "%s, %s: %v", e, name, err)
 	}
 	return r.requests
 }
@@ -230,9 +222,7 @@ func sources(t *testing.T, lists map[string][]*mcp.Tool) map[string][]adapter.So
 		for _, tool := range tools {
 			made, err := adapter.NewFuncTool(tool, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil },
 				&adapter.FuncOptions{Server: "recorded"})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			check.Require(t, err == nil, "%s: %v", name, err)
 			out[name] = append(out[name], made)
 		}
 	}
@@ -246,9 +236,7 @@ func capture(t *testing.T, visit func(e endpoint, by string, request map[string]
 	made := sources(t, lists)
 	for _, e := range endpoints() {
 		for by, requests := range map[string][]map[string]any{"sampling": sampled(t, e, lists), "agent": offer(t, e, made)} {
-			if len(requests) < 2*len(lists) {
-				t.Errorf("%s, %s: got %d requests, want two for each of %d lists", e, by, len(requests), len(lists))
-			}
+			check.That(t, len(requests) >= 2*len(lists), "%s, %s: got %d requests, want two for each of %d lists", e, by, len(requests), len(lists))
 			for _, request := range requests {
 				visit(e, by, request)
 			}

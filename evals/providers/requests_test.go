@@ -93,38 +93,27 @@ func openAI(e endpoint) bool { return !claude(e) && !gemini(e) && !llama(e) }
 
 var refusals = []refusal{
 	{"object schema missing properties", everywhere, ofRoots(func(root map[string]any) error {
-		if _, ok := root["properties"].(map[string]any); root["type"] != "object" || !ok {
-			return fmt.Errorf("type %v, properties %v", root["type"], root["properties"])
-		}
-		return nil
+		_, ok := root["properties"].(map[string]any)
+		return refuse(root["type"] != "object" || !ok, root)
 	})},
 	{"input_schema does not support oneOf, allOf, or anyOf at the top level", everywhere, ofRoots(func(root map[string]any) error { return lacks(root, "anyOf", "oneOf", "allOf", "$ref") })},
 	{"schema must not have 'enum' or 'not' at the top level", openAI, ofRoots(func(root map[string]any) error { return lacks(root, "not", "enum", "const") })},
 	{"array schema missing items", openAI, ofSchemas(func(s map[string]any) error {
-		if _, ok := s["items"]; slices.Contains(tree.Types(s), "array") && !ok {
-			return fmt.Errorf("%v", s)
-		}
-		return nil
+		_, ok := s["items"]
+		return refuse(slices.Contains(tree.Types(s), "array") && !ok, s)
 	})},
 	{"items is not of type 'object', 'boolean'", everywhere, ofSchemas(func(s map[string]any) error {
-		if _, ok := s["items"].([]any); ok {
-			return fmt.Errorf("items %v", s["items"])
-		}
-		return nil
+		_, ok := s["items"].([]any)
+		return refuse(ok, s)
 	})},
 	{"bounds of draft-04", everywhere, ofSchemas(func(s map[string]any) error {
-		for _, key := range []string{"exclusiveMinimum", "exclusiveMaximum"} {
-			if _, ok := s[key].(bool); ok {
-				return fmt.Errorf("%s is a boolean", key)
-			}
-		}
-		return nil
+		_, low := s["exclusiveMinimum"].(bool)
+		_, high := s["exclusiveMaximum"].(bool)
+		return refuse(low || high, s)
 	})},
 	{"an enumeration of nothing", everywhere, ofSchemas(func(s map[string]any) error {
-		if values, ok := s["enum"].([]any); ok && len(values) == 0 {
-			return fmt.Errorf("%v", s)
-		}
-		return nil
+		values, ok := s["enum"].([]any)
+		return refuse(ok && len(values) == 0, s)
 	})},
 	{"null as the value of a keyword", everywhere, ofSchemas(func(s map[string]any) error {
 		for key, v := range s {
@@ -149,16 +138,11 @@ var refusals = []refusal{
 		return nil
 	})},
 	{"type is not defined", moonshot, ofSchemas(func(s map[string]any) error {
-		if s["type"] == nil && s["anyOf"] == nil && s["$ref"] == nil {
-			return fmt.Errorf("%v", s)
-		}
-		return nil
+		return refuse(s["type"] == nil && s["anyOf"] == nil && s["$ref"] == nil, s)
 	})},
 	{"items must be an object", moonshot, ofSchemas(func(s map[string]any) error {
-		if items, ok := s["items"]; ok && tree.Object(items) == nil {
-			return fmt.Errorf("%v", items)
-		}
-		return nil
+		items, ok := s["items"]
+		return refuse(ok && tree.Object(items) == nil, s)
 	})},
 	{"Unknown name: Cannot find field", gemini, ofSchemas(func(s map[string]any) error {
 		for key := range s {
@@ -169,16 +153,11 @@ var refusals = []refusal{
 		return nil
 	})},
 	{"several types for Gemini", gemini, ofSchemas(func(s map[string]any) error {
-		if _, one := s["type"].(string); !one && s["anyOf"] == nil {
-			return fmt.Errorf("type %v", s["type"])
-		}
-		return nil
+		_, one := s["type"].(string)
+		return refuse(!one && s["anyOf"] == nil, s)
 	})},
 	{"should be non-empty for OBJECT type; items: missing field", gemini, ofSchemas(func(s map[string]any) error {
-		if s["type"] == "object" && len(tree.Object(s["properties"])) == 0 || s["type"] == "array" && s["items"] == nil {
-			return fmt.Errorf("%v", s)
-		}
-		return nil
+		return refuse(s["type"] == "object" && len(tree.Object(s["properties"])) == 0 || s["type"] == "array" && s["items"] == nil, s)
 	})},
 	{"enum: only allowed for STRING type; cannot be empty", gemini, ofSchemas(func(s map[string]any) error {
 		for _, v := range tree.List(s["enum"]) {
@@ -195,10 +174,7 @@ var refusals = []refusal{
 		return nil
 	}},
 	{"'metadata' is only allowed when 'store' is enabled", openAI, func(request map[string]any) error {
-		if request["metadata"] != nil && request["store"] != true {
-			return fmt.Errorf("store %v", request["store"])
-		}
-		return nil
+		return refuse(request["metadata"] != nil && request["store"] != true, request["store"])
 	}},
 	{"Invalid function name. Must start with a letter or an underscore", everywhere, func(request map[string]any) error {
 		for _, tool := range tree.List(request["tools"]) {
@@ -225,6 +201,14 @@ var refusals = []refusal{
 var geminiKeywords = []string{
 	"type", "format", "title", "description", "nullable", "default", "items", "minItems", "maxItems", "enum", "properties",
 	"required", "minProperties", "maxProperties", "minimum", "maximum", "minLength", "maxLength", "pattern", "anyOf",
+}
+
+// refuse returns an error about a value if it is wrong.
+func refuse(wrong bool, about any) error {
+	if wrong {
+		return fmt.Errorf("%v", about)
+	}
+	return nil
 }
 
 // lacks reports a member that an object must not have.

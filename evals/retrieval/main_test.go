@@ -28,7 +28,5 @@ func TestMeasure(t *testing.T) {
 	want := "2 tools\nodd tasks, 2 steps: @1 1.000, @3 1.000, @5 1.000, @10 1.000, MRR@10 1.000\n" +
 		"even tasks, 1 steps: @1 0.000, @3 0.000, @5 0.000, @10 0.000, MRR@10 0.000\n"
 	check.Equal(t, "the output", out.String(), want)
-	if err := measure(tools, filepath.Join(dir, "none"), &out); err == nil {
-		t.Error("got no error for a file that is not there")
-	}
+	check.Fails(t, measure(tools, filepath.Join(dir, "none"), &out), "got no error for a file that is not there")
 }

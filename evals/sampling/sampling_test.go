@@ -48,9 +48,8 @@ func (b *bench) connect(t *testing.T, opts *sampling.Options) *mcpclient.Client 
 		defer b.mu.Unlock()
 		b.outcomes = append(b.outcomes, r.Outcome)
 		written, err := json.Marshal(r)
-		if err != nil || !strings.Contains(string(written), fmt.Sprintf(`"tool":%q`, b.tool)) || !strings.Contains(string(written), `"revision":"2`) {
-			t.Errorf("got the record %s, %v, want the tool and the revision", written, err)
-		}
+		check.That(t, err == nil && strings.Contains(string(written), fmt.Sprintf(`"tool":%q`, b.tool)) && strings.Contains(string(written), `"revision":"2`),
+			"got the record %s, %v, want the tool and the revision", written, err)
 		if r.Server != "the server" || r.InputTokens+r.OutputTokens == 0 && r.Outcome == "answered" {
 			t.Errorf("got the record %+v, want the server and tokens", r)
 		}
@@ -82,12 +81,8 @@ func (b *bench) wantRefused(t *testing.T, err error, reason string) {
 		t.Errorf("got %v, want an error with %q", err, reason)
 		return
 	}
-	if b.modern && !errors.Is(err, mcp.ErrRejected) {
-		t.Errorf("got %v, want %v", err, mcp.ErrRejected)
-	}
-	if !b.modern && !strings.Contains(err.Error(), "-1") {
-		t.Errorf("got %v, want the server to have seen code -1", err)
-	}
+	check.That(t, !b.modern || errors.Is(err, mcp.ErrRejected), "got %v, want %v", err, mcp.ErrRejected)
+	check.That(t, b.modern || strings.Contains(err.Error(), "-1"), "got %v, want the server to have seen code -1", err)
 }
 
 // TestEndToEnd makes every server ask a host by other authors.
@@ -109,16 +104,14 @@ func TestEndToEnd(t *testing.T) {
 
 func accepted(t *testing.T, b *bench) {
 	c := b.connect(t, &sampling.Options{})
-	if got, err := b.call(t.Context(), t, c, "a question"); err != nil || !strings.Contains(got, "An answer.") {
-		t.Errorf("got %q, %v, want An answer.", got, err)
-	}
+	got, err := b.call(t.Context(), t, c, "a question")
+	check.That(t, err == nil && strings.Contains(got, "An answer."), "got %q, %v, want An answer.", got, err)
 	b.check(t, "answered")
 	if !b.tools {
 		return
 	}
-	if got, err := b.call(t.Context(), t, c, "a day in Berlin"); err != nil || !strings.Contains(got, "Take a coat.") {
-		t.Errorf("with a tool: got %q, %v, want Take a coat.", got, err)
-	}
+	got, err = b.call(t.Context(), t, c, "a day in Berlin")
+	check.That(t, err == nil && strings.Contains(got, "Take a coat."), "with a tool: got %q, %v, want Take a coat.", got, err)
 	b.check(t, "answered", "answered", "answered")
 }
 
@@ -135,9 +128,8 @@ func edited(t *testing.T, b *bench) {
 		},
 	}})
 	const want = "An answer to what the reviewer wrote. Checked."
-	if got, err := b.call(t.Context(), t, c, "a question"); err != nil || !strings.Contains(got, want) {
-		t.Errorf("got %q, %v, want %q", got, err, want)
-	}
+	got, err := b.call(t.Context(), t, c, "a question")
+	check.That(t, err == nil && strings.Contains(got, want), "got %q, %v, want %q", got, err, want)
 	b.check(t, "answered")
 }
 
@@ -184,9 +176,7 @@ func cancelled(t *testing.T, b *bench) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	c := b.connect(t, &sampling.Options{OnText: func(context.Context, *sampling.Request, string) { cancel() }})
-	if _, err := b.call(ctx, t, c, "an endless story"); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
+	check.Is(t, check.Err(b.call(ctx, t, c, "an endless story")), context.Canceled)
 	check.NoError(t, c.Close(), "close")
 	<-c.Done() // the handler has returned
 	b.check(t, "cancelled")

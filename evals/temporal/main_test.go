@@ -20,8 +20,6 @@ func TestFlags(t *testing.T) {
 	} {
 		o := good
 		change(&o)
-		if o.check() == nil {
-			t.Errorf("%s: got no error", name)
-		}
+		check.That(t, o.check() != nil, "%s: got no error", name)
 	}
 }

@@ -35,12 +35,9 @@ func TestSchedule(t *testing.T) {
 	first := s.client.GetWorkflow(t.Context(), temporal.WorkflowID(key), "").GetRunID()
 	check.NoError(t, s.runs.Reply(t.Context(), key, s.waits(t, key)[0].Allow()))
 	got, err := s.runs.Result(t.Context(), key)
-	if err != nil || got.Status != run.StatusFinished || got.Messages[0].Text() != "Write it." || len(s.notes) != 1 {
-		t.Errorf("got %+v, %v, notes %v, want a run that is done", got, err, s.notes)
-	}
-	if key.Tenant != "acme" || !strings.HasPrefix(key.ID, "report-20") {
-		t.Errorf("got run %v, want one of acme's with a time", key)
-	}
+	check.That(t, err == nil && got.Status == run.StatusFinished && got.Messages[0].Text() == "Write it." && len(s.notes) == 1,
+		"got %+v, %v, notes %v, want a run that is done", got, err, s.notes)
+	check.That(t, key.Tenant == "acme" && strings.HasPrefix(key.ID, "report-20"), "got run %v, want one of acme's with a time", key)
 	s.replay(t, key, first, "scheduled")
 }
 

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"iter"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -239,9 +240,7 @@ func TestService(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			got, err := s.runs.Result(ctx, key)
-			if err != nil || got.Status != tt.want {
-				t.Fatalf("got %+v, %v, want %s", got, err, tt.want)
-			}
+			check.Require(t, err == nil && got.Status == tt.want, "got %+v, %v, want %s", got, err, tt.want)
 			if slices.Sort(s.notes); !slices.Equal(s.notes, tt.notes) {
 				t.Errorf("got notes %v, want %v", s.notes, tt.notes)
 			}
@@ -275,9 +274,7 @@ func (s *service) answers(t *testing.T, key run.Key) {
 	}
 	check.Is(t, s.runs.Reply(t.Context(), key, q[0].Deny("late")), record.ErrReplied)
 	check.NoError(t, s.runs.Reply(t.Context(), key, last.Allow()))
-	if _, err := s.runs.Result(t.Context(), key); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, check.Err(s.runs.Result(t.Context(), key)))
 	check.NoError(t, s.runs.Reply(t.Context(), key, q[1].Allow())) // again, after the end
 	check.Is(t, s.runs.Reply(t.Context(), key, q[1].Deny("")), record.ErrReplied)
 }
@@ -300,9 +297,7 @@ func (s *service) replay(t *testing.T, key run.Key, runID, name string) {
 	data, err := protojson.MarshalOptions{Indent: " "}.Marshal(&history)
 	check.Must(t, err)
 	for _, word := range []string{"noted", "short"} {
-		if strings.Contains(history.String(), word) {
-			t.Errorf("the history has %q", word)
-		}
+		check.That(t, !strings.Contains(history.String(), word), "the history has %q", word)
 	}
 	if !*update {
 		return
@@ -330,7 +325,20 @@ func TestChaos(t *testing.T) {
 	opted(t)
 	o := &options{Store: witness.Store{Kind: "sqlite"}, runs: 8, workers: 2, length: 8 * time.Second, every: 2 * time.Second, Lease: 2 * time.Second}
 	clean, _, err := o.play(t.Context(), t.Output())
-	if err != nil || !clean {
-		t.Errorf("got %v, %v, want that nothing is lost", clean, err)
-	}
+	check.That(t, err == nil && clean, "got %v, %v, want that nothing is lost", clean, err)
+}
+
+// TestServiceOfTheProgram runs tests of "mcpchain serve -api" with a Temporal server: users,
+// questions, streams, stops and restarts are as in one process.
+func TestServiceOfTheProgram(t *testing.T) {
+	opted(t)
+	server := temporaltest.NewServer()
+	t.Cleanup(server.Stop)
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-run",
+		"^(TestTwoUsers|TestQuestions|TestStreamResumes|TestStop|TestRestart|TestIdempotencyKey|TestStoredRuns)$", ".")
+	cmd.Dir = filepath.Join("..", "..", "cmd", "mcpchain", "internal", "service")
+	cmd.Env = append(os.Environ(), "SERVICE_TEMPORAL="+server.GetFrontendHostPort(), "SERVICE_NAMESPACE="+server.GetDefaultNamespace())
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	check.NoError(t, err)
 }

@@ -12,9 +12,7 @@ import (
 
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
-	if math.Abs(got-want) > 1e-12 {
-		t.Errorf("%s: got %v, want %v", what, got, want)
-	}
+	check.That(t, math.Abs(got-want) <= 1e-12, "%s: got %v, want %v", what, got, want)
 }
 
 func TestAnswer(t *testing.T) {
@@ -49,9 +47,7 @@ func TestAnswer(t *testing.T) {
 	} {
 		got := answer(&c.want, c.got)
 		near(t, c.what, got.Value, c.is)
-		if (got.Why == "") != (got.Value == 1) {
-			t.Errorf("%s: got the reason %q with %v", c.what, got.Why, got.Value)
-		}
+		check.That(t, (got.Why == "") == (got.Value == 1), "%s: got the reason %q with %v", c.what, got.Why, got.Value)
 	}
 }
 
@@ -93,7 +89,5 @@ func TestState(t *testing.T) {
 		check.NoError(t, err, c.what)
 		near(t, c.what, got.Value, c.is)
 	}
-	if _, err := state([]suite.State{{File: "a"}}, filepath.Join(dir, "gone")); err == nil {
-		t.Error("the directory of the trial is gone, and the grader can tell")
-	}
+	check.Fails(t, check.Err(state([]suite.State{{File: "a"}}, filepath.Join(dir, "gone"))), "the directory of the trial is gone, and the grader can tell")
 }

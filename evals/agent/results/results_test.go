@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 )
@@ -19,30 +20,22 @@ func line(task string, n int, o Outcome) *Line {
 func TestSummarize(t *testing.T) {
 	lines := []*Line{line("a", 0, Pass), line("a", 1, Fail), line("a", 2, Fail), line("a", 3, Fail), line("b", 0, Pass), line("b", 1, Pass)}
 	s, err := Summarize(lines)
-	if err != nil || s.Rate != (0.25+1)/2 || s.Tasks != 2 || s.Trials != 6 {
-		t.Errorf("got %+v, %v", s, err)
-	}
-	if got, want := s.PassAt[2], (1-3.0/6+1)/2; math.Abs(got-want) > 1e-12 {
-		t.Errorf("pass@2: got %v, want %v", got, want)
-	}
+	check.That(t, err == nil && s.Rate == (0.25+1)/2 && s.Tasks == 2 && s.Trials == 6, "got %+v, %v", s, err)
+	got, want := s.PassAt[2], (1-3.0/6+1)/2
+	check.That(t, math.Abs(got-want) <= 1e-12, "pass@2: got %v, want %v", got, want)
 	if got, ok := s.PassAt[3]; ok {
 		t.Errorf("pass@3 of a task with two trials: got %v", got)
 	}
 	voided, err := Summarize(append(lines, line("b", 2, Void)))
-	if !errors.Is(err, ErrVoid) || voided.Rate != s.Rate || voided.WorstRate != (0.25+2.0/3)/2 || voided.BestRate != s.Rate {
-		t.Errorf("got %+v, %v", voided, err)
-	}
+	check.That(t, errors.Is(err, ErrVoid) && voided.Rate == s.Rate && voided.WorstRate == (0.25+2.0/3)/2 && voided.BestRate == s.Rate,
+		"got %+v, %v", voided, err)
 }
 
 func TestRefusals(t *testing.T) {
-	if _, err := Summarize(nil); !errors.Is(err, ErrEmpty) {
-		t.Errorf("no lines: got %v", err)
-	}
+	check.Is(t, check.Err(Summarize(nil)), ErrEmpty, "no lines")
 	live := line("a", 1, Pass)
 	live.Mode = Live
-	if _, err := Summarize([]*Line{line("a", 0, Pass), live}); !errors.Is(err, ErrMixed) {
-		t.Errorf("two modes in a suite: got %v", err)
-	}
+	check.Is(t, check.Err(Summarize([]*Line{line("a", 0, Pass), live})), ErrMixed, "two modes in a suite")
 	a, _ := Summarize([]*Line{line("a", 0, Pass)})
 	b, _ := Summarize([]*Line{live})
 	check.Is(t, Table(&strings.Builder{}, []*Summary{a, b}), ErrMixed, "two modes in a table")
@@ -55,9 +48,7 @@ func TestAgain(t *testing.T) {
 	check.Must(t, err)
 	key := line("a", 0, Void).Key()
 	for _, o := range []Outcome{Void, Fail} {
-		if f.Has(key) {
-			t.Errorf("the trial counts before its line is %s", o)
-		}
+		check.That(t, !f.Has(key), "the trial counts before its line is %s", o)
 		check.Must(t, f.Add(line("a", 0, o)))
 	}
 	if f.Forget(key); f.Has(key) {
@@ -68,9 +59,8 @@ func TestAgain(t *testing.T) {
 	f, err = Open(name)
 	check.Must(t, err)
 	defer f.Close()
-	if lines := f.Lines(); len(lines) != 1 || lines[0].Outcome != Pass || !f.Has(key) {
-		t.Errorf("got %d lines, the first %s", len(lines), lines[0].Outcome)
-	}
+	lines := f.Lines()
+	check.That(t, len(lines) == 1 && lines[0].Outcome == Pass && f.Has(key), "got %d lines, the first %s", len(lines), lines[0].Outcome)
 }
 
 // Hashes and costs are of all tasks, in whatever order the trials ended; a task without a trial
@@ -80,9 +70,8 @@ func TestSummaryOfAll(t *testing.T) {
 	a.ToolsHash, b.ToolsHash, a.Cost, b.Cost, a.Prices, b.Prices = "1", "2", map[string]int64{"USD": 5}, map[string]int64{"USD": 7}, "2026-11-01", "2026-11-01"
 	s, err := Summarize([]*Line{a, b})
 	check.Must(t, err)
-	if r, err := Summarize([]*Line{b, a}); err != nil || r.ToolsHash != s.ToolsHash || s.ToolsHash == "" {
-		t.Errorf("got hashes %q and %q, %v", s.ToolsHash, r.ToolsHash, err)
-	}
+	r, err := Summarize([]*Line{b, a})
+	check.That(t, err == nil && r.ToolsHash == s.ToolsHash && s.ToolsHash != "", "got hashes %q and %q, %v", s.ToolsHash, r.ToolsHash, err)
 	var out strings.Builder
 	if err := Table(&out, []*Summary{s}); err != nil || !strings.Contains(out.String(), "0.0000 USD") || !strings.Contains(out.String(), "prices of 2026-11-01") || s.Cost["USD"] != 12 {
 		t.Errorf("got %s, %v", out.String(), err)
@@ -91,16 +80,12 @@ func TestSummaryOfAll(t *testing.T) {
 	if _, rest, _ := strings.Cut(out.String(), "\n"); !strings.HasPrefix(rest, head+"s              2      2     1     1     0  50.0%    9–91%                  0.0000 USD\n") {
 		t.Errorf("got %s\nwant %s", rest, head)
 	}
-	if end := "s: suite h, tools " + s.ToolsHash + "\n"; !strings.HasSuffix(out.String(), end) {
-		t.Errorf("got %s\nwant at the end %s", out.String(), end)
-	}
-	if s.Interval.Low > 0.1 || s.Interval.High < 0.9 {
-		t.Errorf("got %+v", s)
-	}
+	end := "s: suite h, tools " + s.ToolsHash + "\n"
+	check.That(t, strings.HasSuffix(out.String(), end), "got %s\nwant at the end %s", out.String(), end)
+	check.That(t, s.Interval.Low <= 0.1 && s.Interval.High >= 0.9, "got %+v", s)
 	check.NoError(t, s.NeedsTrials(1))
-	if s, _ := Summarize([]*Line{a, line("b", 0, Void)}); s.NeedsTrials(1) == nil || len(s.PassAt) > 0 {
-		t.Errorf("pass@1 of a task without a trial that counts: got %v", s.PassAt)
-	}
+	s, _ = Summarize([]*Line{a, line("b", 0, Void)})
+	check.That(t, s.NeedsTrials(1) != nil && len(s.PassAt) == 0, "pass@1 of a task without a trial that counts: got %v", s.PassAt)
 }
 
 // A line that was cut by a crash is removed, and the file continues.
@@ -109,9 +94,7 @@ func TestFile(t *testing.T) {
 	f, err := Open(name)
 	check.Must(t, err)
 	check.Must(t, f.Add(line("a", 0, Pass)))
-	if err := f.Add(line("a", 0, Pass)); err == nil {
-		t.Error("a trial has two lines")
-	}
+	check.Fails(t, f.Add(line("a", 0, Pass)), "a trial has two lines")
 	f.Close()
 	cut, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 	check.Must(t, err)
@@ -122,9 +105,8 @@ func TestFile(t *testing.T) {
 	defer f.Close()
 	check.Must(t, f.Add(line("a", 1, Fail)))
 	data, err := os.ReadFile(name)
-	if lines, err2 := Parse(data); err != nil || err2 != nil || len(lines) != 2 || !f.Has(lines[1].Key()) {
-		t.Errorf("got %s, %v, %v", data, err, err2)
-	}
+	lines, err2 := Parse(data)
+	check.That(t, err == nil && err2 == nil && len(lines) == 2 && f.Has(lines[1].Key()), "got %s, %v, %v", data, err, err2)
 }
 
 // A file of something else is refused, and not changed.
@@ -138,9 +120,7 @@ func TestForeignFile(t *testing.T) {
 		}
 		data, readErr := os.ReadFile(name)
 		check.Must(t, readErr)
-		if err == nil || !strings.Contains(err.Error(), "is not a result of a trial") || string(data) != text {
-			t.Errorf("%q: got %v and %q", text, err, data)
-		}
+		check.That(t, err != nil && strings.Contains(err.Error(), "is not a result of a trial") && string(data) == text, "%q: got %v and %q", text, err, data)
 	}
 }
 
@@ -154,4 +134,44 @@ func FuzzParse(f *testing.F) {
 		}
 		_, _ = Summarize(lines) // must not panic
 	})
+}
+
+// The intervals are SciPy's.
+func TestIntervals(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		got       Interval
+		low, high float64
+	}{
+		{"7 of 10", wilson(0.7, 10, 0.95), 0.3967781, 0.8922087},
+		{"none of 5", wilson(0, 5, 0.95), 0, 0.4344825},
+		{"all of 5", wilson(1, 5, 0.95), 0.5655175, 1},
+		{"nothing", wilson(0, 0, 0.95), 0, 1},
+	} {
+		check.That(t, math.Abs(test.got.Low-test.low) <= 1e-4 && math.Abs(test.got.High-test.high) <= 1e-4,
+			"%s: got %v, want %v to %v", test.name, test.got, test.low, test.high)
+	}
+}
+
+// The document fits junit-10.xsd of the xUnit plugin of Jenkins.
+func TestJUnit(t *testing.T) {
+	one, two, three := line("a", 0, Pass), line("a", 1, Fail), line("b", 0, Void)
+	one.Duration, two.Reason, three.Suite, three.Reason = time.Second, "<why>\nmore \x00", "other", "the endpoint failed"
+	var out strings.Builder
+	check.Must(t, JUnit(&out, []*Line{one, two, three}))
+	const want = `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites tests="3" failures="1" errors="1">
+  <testsuite name="s" tests="2" failures="1" errors="0" time="1.000">
+    <testcase name="a/0" classname="s" time="1.000"></testcase>
+    <testcase name="a/1" classname="s" time="0.000">
+      <failure message="&lt;why&gt;">&lt;why&gt;&#xA;more �</failure>
+    </testcase>
+  </testsuite>
+  <testsuite name="other" tests="1" failures="0" errors="1" time="0.000">
+    <testcase name="b/0" classname="other" time="0.000">
+      <error message="the endpoint failed">the endpoint failed</error>
+    </testcase>
+  </testsuite>
+</testsuites>`
+	check.Same(t, "the document", out.String(), want)
 }

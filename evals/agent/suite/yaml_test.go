@@ -25,9 +25,7 @@ func TestSchema(t *testing.T) {
 		check.Must(t, os.WriteFile("suite.schema.json", got.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile("suite.schema.json")
-	if err != nil || !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("suite.schema.json differs, %v: write it by go test -update", err)
-	}
+	check.That(t, err == nil && bytes.Equal(got.Bytes(), want), "suite.schema.json differs, %v: write it by go test -update", err)
 }
 
 // Whatever is read, what is taken has a hash and is taken again.
@@ -41,22 +39,17 @@ func FuzzParse(f *testing.F) {
 		}
 		text, err := json.Marshal(s)
 		check.Must(t, err)
-		if again, err := Parse(text); err != nil || again.Hash() != s.Hash() {
-			t.Errorf("%q became %s: %v", data, text, err)
-		}
+		again, err := Parse(text)
+		check.That(t, err == nil && again.Hash() == s.Hash(), "%q became %s: %v", data, text, err)
 	})
 }
 
 func TestParse(t *testing.T) {
 	const good = "name: a\nservers: {s: {inprocess: files}}\ntasks: [{id: t, prompt: p, expect: {answer: {exact: x}}}]\n"
 	s, err := Parse([]byte(good))
-	if err != nil || *s.Tasks[0].Expect.Answer.Exact != "x" {
-		t.Fatalf("got %+v, %v", s, err)
-	}
+	check.Require(t, err == nil && *s.Tasks[0].Expect.Answer.Exact == "x", "got %+v, %v", s, err)
 	again, err := Parse([]byte("# the same\n" + good))
-	if err != nil || again.Hash() != s.Hash() {
-		t.Errorf("got hash %s, %v, want %s", again.Hash(), err, s.Hash())
-	}
+	check.That(t, err == nil && again.Hash() == s.Hash(), "got hash %s, %v, want %s", again.Hash(), err, s.Hash())
 	for _, bad := range []string{
 		"name: a\ntasks: []",
 		"name: a\ntasks: [{id: t, prompt: p, expcet: {}}]",
@@ -122,16 +115,12 @@ func TestMistakes(t *testing.T) {
 		{"name: a\ntasks: []", `s.yaml:1: a suite has a name and at least one task`},
 	} {
 		_, err := Load(fstest.MapFS{"s.yaml": {Data: []byte(c.yaml)}}, "s.yaml")
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s\ngot  %v\nwant %s", c.yaml, err, c.want)
-		}
+		check.That(t, err != nil && strings.HasPrefix(err.Error(), c.want) && !strings.Contains(err.Error(), "\n"), "%s\ngot  %v\nwant %s", c.yaml, err, c.want)
 	}
 }
 
 // Anchors, aliases and merged members are no unknown keys.
 func TestAnchors(t *testing.T) {
 	s, err := Parse([]byte("name: a\ntasks:\n- &t {id: t, prompt: p, turns: &l [x], expect: {}}\n- {<<: *t, id: u, turns: *l}\n"))
-	if err != nil || len(s.Tasks) != 2 || s.Tasks[1].Prompt != "p" || s.Tasks[1].Turns[0] != "x" {
-		t.Errorf("got %+v, %v", s, err)
-	}
+	check.That(t, err == nil && len(s.Tasks) == 2 && s.Tasks[1].Prompt == "p" && s.Tasks[1].Turns[0] == "x", "got %+v, %v", s, err)
 }

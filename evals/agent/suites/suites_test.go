@@ -33,13 +33,9 @@ func TestScripted(t *testing.T) {
 	})
 	check.Must(t, err)
 	for _, l := range lines {
-		if l.Outcome != results.Pass {
-			t.Errorf("%s/%s: %s: %s", l.Suite, l.Task, l.Outcome, l.Reason)
-		}
+		check.That(t, l.Outcome == results.Pass, "%s/%s: %s: %s", l.Suite, l.Task, l.Outcome, l.Reason)
 	}
-	if len(lines) < 60 {
-		t.Errorf("got %d trials, want at least 60", len(lines))
-	}
+	check.That(t, len(lines) >= 60, "got %d trials, want at least 60", len(lines))
 }
 
 // The reference servers of npm do the same kind of tasks.
@@ -53,11 +49,8 @@ func TestNPM(t *testing.T) {
 	lines, err := agenteval.Lines(t.Context(), []*suite.Suite{s}, agenteval.Options{Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Patience: patience})
 	check.Must(t, err)
 	for _, l := range lines {
-		if l.Outcome != results.Pass {
-			t.Errorf("%s: %s: %s", l.Task, l.Outcome, l.Reason)
-		}
+		check.That(t, l.Outcome == results.Pass, "%s: %s: %s", l.Task, l.Outcome, l.Reason)
 	}
-	if n := len(lines); n != len(s.Tasks) {
-		t.Errorf("got %d lines, want %d", n, len(s.Tasks))
-	}
+	n := len(lines)
+	check.That(t, n == len(s.Tasks), "got %d lines, want %d", n, len(s.Tasks))
 }

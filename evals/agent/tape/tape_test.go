@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -20,16 +21,10 @@ func TestReplay(t *testing.T) {
 	p, err := Player("t", file, NewFilter("hush-hush"))
 	check.Must(t, err)
 	for i, want := range []string{`"one"`, `"two"`, `"[secret]"`, ""} {
-		if _, err := p.Replay("b", 1, asked); !errors.Is(err, ErrMiss) {
-			t.Errorf("another agent: got %v", err)
-		}
-		if _, err := p.Replay("a", 2, asked); !errors.Is(err, ErrMiss) {
-			t.Errorf("another turn: got %v", err)
-		}
+		check.Is(t, check.Err(p.Replay("b", 1, asked)), ErrMiss, "another agent")
+		check.Is(t, check.Err(p.Replay("a", 2, asked)), ErrMiss, "another turn")
 		got, err := p.Replay("a", 1, asked)
-		if string(got) != want || errors.Is(err, ErrMiss) != (want == "") || p.Err() == nil {
-			t.Errorf("reply %d: got %s, %v, want %s", i, got, err, want)
-		}
+		check.That(t, string(got) == want && errors.Is(err, ErrMiss) == (want == "") && p.Err() != nil, "reply %d: got %s, %v, want %s", i, got, err, want)
 	}
 }
 
@@ -40,5 +35,44 @@ func TestDifference(t *testing.T) {
 		"the request differs in white space":                   {`{"a":1}`, `{ "a": 1 }`},
 	} {
 		check.Equal(t, "", difference(json.RawMessage(c[0]), json.RawMessage(c[1])), want)
+	}
+}
+
+// Nothing that looks like a secret, and no secret that is known, stays in a text or in JSON, wherever
+// it stands.
+func TestFilter(t *testing.T) {
+	f := NewFilter(`pass<word>"1"`, "test", "")
+	for _, key := range []string{
+		"sk-proj-0123456789abcdef", "ghp_0123456789abcdef0123", "github_pat_0123456789abcdef", "gsk_0123456789abcdef", "hf_0123456789abcdef",
+		"ghu_0123456789abcdef", "ghr_0123456789abcdef", "xai-0123456789abcdef",
+		"xoxb-0123456789-abcdef", "AKIA0123456789ABCDEF", "eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl", `pass<word>"1"`,
+	} {
+		for _, text := range []string{key, "key\n" + key, "key\t" + key, "<" + key + ">", "&" + key, "is " + key + " ok", `"` + key + `"`, "KEY=" + key} {
+			filtered(t, f, text, strings.ReplaceAll(text, key, Mark))
+		}
+	}
+	for text, want := range map[string]string{
+		"Authorization: Bearer abcdef0123456789": "Authorization: Bearer [secret]",
+		"Authorization: Basic QWRhOmVuZ2luZQ==":  "Authorization: Basic [secret]",
+		"postgres://ada:engine@db.example/x":     "postgres://ada:[secret]@db.example/x",
+		`{"env":"A=1\nsk-0123456789abcdef"}`:     `{"env":"A=1\n[secret]"}`, // a text that is JSON itself
+	} {
+		filtered(t, f, text, want)
+	}
+	for _, text := range []string{
+		"the task-list of a risk-assessment", "a test of text", "bearer certificates", "basic understanding", "see https://example.com:8080/a@b", "at 10:30, mail ada@example.com",
+	} {
+		filtered(t, f, text, text)
+	}
+}
+
+func filtered(t *testing.T, f *Filter, text, want string) {
+	t.Helper()
+	check.Equal(t, text, f.Text(text), want)
+	data, err := json.Marshal(map[string]string{"text": text})
+	check.Must(t, err)
+	var back map[string]string
+	if err := json.Unmarshal(f.JSON(data), &back); err != nil || back["text"] != want {
+		t.Errorf("%s became %s, %v", data, f.JSON(data), err)
 	}
 }

@@ -49,9 +49,7 @@ func TestDecided(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	var out strings.Builder
 	v := NewVerdicts(&out)
-	if err := v.err(); err == nil {
-		t.Error("got no error without a verdict")
-	}
+	check.Fails(t, v.err(), "got no error without a verdict")
 	v.targets(halfOf(), measured("x", 40, 50, 60))
 	v.targets(halfOf(), measured("y", 40, 50, 60))
 	check.NoError(t, v.err(), "no missed target")

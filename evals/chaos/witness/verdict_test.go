@@ -3,6 +3,8 @@ package witness
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestJudge has a call of each verdict.
@@ -31,14 +33,11 @@ func TestJudge(t *testing.T) {
 			v := newVerdict([]string{tt.kind}, tt.kills)
 			v.count(tt.kind, "x", tt.result, tt.effects)
 			tt.want.Calls = 1
-			if v.All() != tt.want || v.Clean() != (tt.errors == "") {
-				t.Errorf("got %+v, clean %v, want %+v", v.All(), v.Clean(), tt.want)
-			}
+			check.That(t, v.All() == tt.want && v.Clean() == (tt.errors == ""), "got %+v, clean %v, want %+v", v.All(), v.Clean(), tt.want)
 			var out strings.Builder
 			v.Print(&out)
-			if lines := strings.Split(out.String(), "\n"); tt.errors != "" && !strings.HasPrefix(lines[1], tt.errors+": x") {
-				t.Errorf("got %s, want an example of %s", out.String(), tt.errors)
-			}
+			lines := strings.Split(out.String(), "\n")
+			check.That(t, tt.errors == "" || strings.HasPrefix(lines[1], tt.errors+": x"), "got %s, want an example of %s", out.String(), tt.errors)
 		})
 	}
 }
