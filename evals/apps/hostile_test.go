@@ -147,8 +147,7 @@ func TestHostileView(t *testing.T) {
 			s.await("the foreign frames", func() bool { return eval[int](s, "strangers") > 1 })
 			got := eval[string](s, `document.title + location.origin + document.cookie + localStorage.getItem("secret")`)
 			check.That(t, got == "Host"+s.page+"secret=hosthost", "the page became %s", got)
-			n := s.proxiesReady()
-			check.That(t, n == 1, "the page heard of a proxy %d times, want once", n)
+			check.Equal(t, "the page heard of a proxy", s.proxiesReady(), 1)
 			s.await("the flood", func() bool { return server.flooded.Load() > 0 })
 			app, _ := s.session.View()
 			if n := server.called.Load(); n != 1 || server.flooded.Load() > 600 || app.Name != "test" || s.asked.Load() > 0 {

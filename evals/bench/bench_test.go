@@ -45,8 +45,7 @@ func TestEveryCell(t *testing.T) {
 			c, err := compared.Measure(t.Context(), &rig.Settings{Samples: 1, Subjects: compared.Subjects}, at.String())
 			check.Must(t, err)
 			for _, client := range clients {
-				timed := len(c.Of(client.name, rig.CPU)) == 1 && len(c.Of(client.name, rig.Allocs)) == 1
-				check.That(t, timed == (at.do != nil), "%s: got timed %v, want %v", client.name, timed, at.do != nil)
+				check.Equal(t, client.name, len(c.Of(client.name, rig.CPU)) == 1 && len(c.Of(client.name, rig.Allocs)) == 1, (at.do != nil))
 				if got := c.Of(client.name, copies); at.name == "alive" && (len(got) != 1 || got[0] < 0.9) {
 					t.Errorf("%s: got %v copies of a result alive, want at least one", client.name, got)
 				}

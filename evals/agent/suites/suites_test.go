@@ -51,6 +51,5 @@ func TestNPM(t *testing.T) {
 	for _, l := range lines {
 		check.That(t, l.Outcome == results.Pass, "%s: %s: %s", l.Task, l.Outcome, l.Reason)
 	}
-	n := len(lines)
-	check.That(t, n == len(s.Tasks), "got %d lines, want %d", n, len(s.Tasks))
+	check.Equal(t, "lines", len(lines), len(s.Tasks))
 }

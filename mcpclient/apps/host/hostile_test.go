@@ -47,8 +47,7 @@ func TestFlood(t *testing.T) {
 		if n := called.Load(); len(answered) != all || n+int64(refused) != all || n == 0 || n > 600 || most.Load() > 16 {
 			t.Errorf("got %d answers, %d calls, %d at once, %d refused", len(answered), n, most.Load(), refused)
 		}
-		err := s.Err()
-		check.That(t, err == nil, "got %v, want the session to continue", err)
+		check.NoError(t, s.Err())
 		time.Sleep(time.Minute)
 		check.Equal(t, "a minute later", v.ask("1", "ping", `{}`), "{}")
 	})

@@ -71,8 +71,7 @@ func TestDeathOnScreen(t *testing.T) {
 		`lost the server vanish, and start it again: the program "/proc/self/exe" came to its end: exit status 9; it wrote to stderr: out of memory`: 1,
 		"exit status 9": 2, "out of memory": 2, "✗ vanish vanish: ": 1, "is back": 1, "warning": 0,
 	} {
-		got := strings.Count(unbroken, want)
-		check.That(t, got == n, "the screen has %q %d times, want %d:\n%s", want, got, n, m.screen())
+		check.Equal(t, want, strings.Count(unbroken, want), n)
 	}
 	m.leave()
 }

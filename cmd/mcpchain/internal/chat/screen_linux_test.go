@@ -203,8 +203,7 @@ func TestFormOnScreen(t *testing.T) {
 	m.golden("summary")
 	m.typed("y", "Booked: a table")
 	m.await("you ›\n")
-	n := strings.Count(m.screen(), "→ demo book_table")
-	check.That(t, n == 1, "got %d lines about the begin of one call:\n%s", n, m.screen())
+	check.Equal(t, "lines about the begin of one call", strings.Count(m.screen(), "→ demo book_table"), 1)
 	m.leave()
 	for _, r := range readTrace(t, path) {
 		content := at(r, "answer", "content")

@@ -22,8 +22,7 @@ func turns(t *testing.T, stdout string) (all []script.Turn) {
 		d := json.NewDecoder(strings.NewReader(line))
 		d.DisallowUnknownFields()
 		var turn script.Turn
-		err := d.Decode(&turn)
-		check.Require(t, err == nil, "%v: %s", err, line)
+		check.Must(t, d.Decode(&turn))
 		check.That(t, turn.Duration > 0, "got no duration: %s", line)
 		turn.Duration = 0
 		for _, c := range turn.Calls {
@@ -86,8 +85,7 @@ func TestAnswerWithoutAForm(t *testing.T) {
 	book := []string{"-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30", "-answer", "demo/loyalty=7"}
 	o := converse(t, "Book a table for 4\n", book...)
 	o.check(t, "Booked: a table for 4 inside at Chez Démo on 2030-05-01 at 19:30.\n", 0, none+"\n", `→ demo book_table {"people":4}`)
-	n := strings.Count(o.stderr, "asked for it")
-	check.That(t, n == 1, "got %d such notes, want one:\n%s", n, o.stderr)
+	check.Equal(t, "such notes", strings.Count(o.stderr, "asked for it"), 1)
 	got := turns(t, converse(t, "", append(book, "-json", "-prompt", "Book a table for 4")...).stdout)
 	check.That(t, len(got) == 1 && slices.Equal(got[0].Problems, []string{none}) && got[0].Error == nil, "got %+v, want the answer among the problems", got)
 	// A form that is declined tells which answers it lacks, and which it does not have.

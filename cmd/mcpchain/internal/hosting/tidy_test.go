@@ -66,8 +66,7 @@ func TestTidy(t *testing.T) {
 	stop()
 	check.Is(t, check.Err(db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: "old"})), record.ErrNotFound)
 	for _, id := range []string{"new", "continued"} {
-		_, err := db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: id})
-		check.That(t, err == nil, "%s: %v", id, err)
+		check.NoError(t, check.Err(db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: id})), id)
 	}
 }
 

@@ -79,8 +79,7 @@ func startLogging(t testing.TB, o *options, log *slog.Logger, changes ...func(*s
 	go func() { done <- s.serve(ctx, listener, o.connections) }()
 	t.Cleanup(func() {
 		stop()
-		err := <-done
-		check.That(t, err == nil, "the service ended with %v", err)
+		check.NoError(t, <-done, "the service ended with")
 	})
 	return "http://" + listener.Addr().String()
 }

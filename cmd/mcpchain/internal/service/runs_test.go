@@ -122,8 +122,7 @@ func TestRunsCommandLine(t *testing.T) {
 		"list -older -5h -store FILE": 2, "show a/b -status done -store FILE": 2, "cancel a/b -older 1h -store FILE": 2, "import -user a -store FILE": 2,
 	} {
 		var out bytes.Buffer
-		got := operate(strings.Fields(strings.NewReplacer("FILE", file, "MISSING", missing).Replace(line)), new(bytes.Buffer), &out)
-		check.That(t, got == want, "%q: got status %d, want %d: %s", line, got, want, &out)
+		check.Equal(t, line, operate(strings.Fields(strings.NewReplacer("FILE", file, "MISSING", missing).Replace(line)), new(bytes.Buffer), &out), want)
 	}
 	check.Is(t, check.Err(os.Stat(missing)), os.ErrNotExist, "a store that was not there")
 	keepRun(t, db.Runs, "bad")

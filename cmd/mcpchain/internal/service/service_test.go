@@ -166,6 +166,5 @@ func TestUsersAreForgotten(t *testing.T) {
 		_, leave := l.enter(fmt.Sprint(i))
 		leave()
 	}
-	n := len(l.tenants)
-	check.That(t, n == 0, "got %d users in memory, want none without a request under way", n)
+	check.Equal(t, "users in memory", len(l.tenants), 0)
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -81,8 +79,7 @@ func TestForm(t *testing.T) {
 			s := typist.New(t, tt.typed...)
 			got, err := fill(t, tableOf(t, s, tt.given))
 			check.Must(t, err)
-			diff := cmp.Diff(tt.want, got)
-			check.That(t, diff == "", "-want +got\n%s\n%s", diff, s.Text())
+			check.Same(t, "", got, tt.want)
 		})
 	}
 }

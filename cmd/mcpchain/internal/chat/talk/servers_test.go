@@ -67,8 +67,7 @@ func TestViewsAreDeclared(t *testing.T) {
 		servers := &Servers{Good: []adapter.Server{{Name: "a"}}}
 		check.Must(t, servers.Configure(person.New(s, false, nil, &person.Failures{}), nil, s, mcpclient.Timeouts{}))
 		_, shows := s.(linked)
-		got := strings.Contains(string(servers.Good[0].ClientOptions.Protocol.Capabilities), apps.Extension)
-		check.That(t, got == shows, "%T: declared: got %v, want %v", s, got, shows)
+		check.Equal(t, s, strings.Contains(string(servers.Good[0].ClientOptions.Protocol.Capabilities), apps.Extension), shows)
 	}
 }
 

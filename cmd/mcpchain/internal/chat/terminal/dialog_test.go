@@ -56,8 +56,7 @@ func TestTypedBeforeTheQuestion(t *testing.T) {
 		m.Init() // the editor has the keys
 		m.update(askMsg{d})
 		m.handleInput(tea.KeyPressMsg{Code: 'x', Text: "x"})
-		got := m.editor.text()
-		check.That(t, got == want, "%T: the editor has %q, want %q", d, got, want)
+		check.Equal(t, d, m.editor.text(), want)
 	}
 }
 

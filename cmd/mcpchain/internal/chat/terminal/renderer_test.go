@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -30,8 +29,7 @@ func TestTabs(t *testing.T) {
 		strings.Repeat("x", 40):         {41, strings.Repeat("x", 40) + " "},
 	} {
 		fitted := fitLine(line, 40)
-		got := ansi.StringWidth(fitted)
-		check.That(t, got == want.columns, "%q: got %d columns, want %d", line, got, want.columns)
+		check.Equal(t, line, ansi.StringWidth(fitted), want.columns)
 		path := filepath.Join(t.TempDir(), "out")
 		f, err := os.Create(path)
 		check.Must(t, err)
@@ -86,8 +84,7 @@ func TestStatus(t *testing.T) {
 		{&agent.ToolEnd{Call: call("1", "count")}, "  ⋯ demo login\\x1b[2J 3 s ██████████░░░░░░░░░░ 2/4\n● running demo login\\x1b[2J · 9 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
 	} {
 		s.event(step.event, at(i+1))
-		diff := cmp.Diff(step.want, strings.Join(s.view(at(i+1), false), "\n"))
-		check.That(t, diff == "", "step %d: -want +got\n%s", i, diff)
+		check.Same(t, i, strings.Join(s.view(at(i+1), false), "\n"), step.want)
 	}
 	if s.end(); s.view(at(70), false) != nil {
 		t.Error("a turn that is over has a status")

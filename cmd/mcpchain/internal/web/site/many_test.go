@@ -62,8 +62,7 @@ func TestManyUsers(t *testing.T) {
 	together(func(user string, i int) {
 		windows[i] = w.watch(t, user, w.begin(t, user, "hello"), "")
 		events := windows[i].until(t, "ended")
-		got := events[len(events)-2].member(t, "text")
-		check.That(t, strings.Contains(got, strings.TrimSpace(reply)), "%s: got %.100s", user, got)
+		check.Contains(t, user, events[len(events)-2].member(t, "text"), strings.TrimSpace(reply))
 	})
 	other := w.watch(t, "slow", held, "")
 	other.until(t, "ended")

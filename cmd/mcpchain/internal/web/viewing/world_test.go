@@ -106,8 +106,7 @@ type place struct {
 
 func (w *world) read(data []byte, into any) {
 	w.t.Helper()
-	err := json.Unmarshal(data, into)
-	check.Require(w.t, err == nil, "%v in %s", err, data)
+	check.Must(w.t, json.Unmarshal(data, into))
 }
 
 // ended waits for the end of a turn, which each hears the events of.
