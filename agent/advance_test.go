@@ -3,7 +3,6 @@ package agent_test
 import (
 	"context"
 	"errors"
-	"iter"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -223,8 +221,8 @@ func TestUnfinishedReply(t *testing.T) {
 func unfinishedReply(t *testing.T, hooks []agent.Hook, want string) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
-		written := make(halfWritten)
-		a := newAgent(t, written, &agent.Options{Hooks: hooks, Durable: agent.Durable{Store: store}})
+		written := make(chan struct{})
+		a := newAgent(t, play(shows("Half an \xff", hangs(written))).streaming(), &agent.Options{Hooks: hooks, Durable: agent.Durable{Store: store}})
 		key := run.Key{ID: "half"}
 		go func() {
 			<-written
@@ -236,22 +234,4 @@ func unfinishedReply(t *testing.T, hooks []agent.Hook, want string) {
 		check.Is(t, err, agent.ErrCancelled)
 		check.Same(t, "output, and that in the store", []string{got.Output, kept.Output}, []string{want, want})
 	})
-}
-
-// halfWritten is a model that never finishes its reply. It closes written after the first half.
-type halfWritten chan struct{}
-
-// Info implements [agent.Model].
-func (halfWritten) Info() model.Info { return model.Info{} }
-
-// Generate implements [agent.Model].
-func (written halfWritten) Generate(ctx context.Context, _ *model.Request) iter.Seq2[model.Delta, error] {
-	return func(yield func(model.Delta, error) bool) {
-		if !yield(model.Delta{Text: "Half an \xff"}, nil) {
-			return
-		}
-		close(written)
-		<-ctx.Done()
-		yield(model.Delta{}, context.Cause(ctx))
-	}
 }

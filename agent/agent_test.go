@@ -63,11 +63,8 @@ func describe(e agent.Event) string {
 	case *agent.ReplyStart:
 		return fmt.Sprintf("%s asks in %s: %s", e.Question.Server, e.Question.Tool, e.Question.Elicit.Message)
 	case *agent.ReplyEnd:
-		if e.Err != nil {
-			return "no answer: " + e.Err.Error()
-		}
-		if e.Reply == nil {
-			return "no answer yet"
+		if e.Err != nil || e.Reply == nil {
+			return fmt.Sprint("no answer: ", e.Err)
 		}
 		r, err := e.Question.ElicitResult(*e.Reply)
 		if err != nil {

@@ -27,11 +27,7 @@ import (
 // the other.
 func manyCalls(t testing.TB, n int, reads bool, hooks ...agent.Hook) *agent.Agent {
 	work := adapter.Func("work", "", func(context.Context, struct{}) (string, error) { return "ok", nil }, &adapter.FuncOptions{ReadOnly: reads})
-	var calls []run.Part
-	for i := range n {
-		calls = append(calls, toolCall(fmt.Sprint(i), "work", `{}`))
-	}
-	ask, answer := uses(calls...), says("done")
+	ask, answer := uses(repeated(n, "work", `{}`)...), says("done")
 	return newAgent(t, instant{onInput(ask, answer)}, &agent.Options{Tools: []adapter.Source{work}, Hooks: hooks, Limits: run.Limits{Calls: -1}})
 }
 

@@ -145,11 +145,7 @@ func TestSubAgentsShareTheLimit(t *testing.T) {
 		synctestRun(t, name, func(t *testing.T) {
 			opts := agent.Options{Model: agent.ModelSettings{Prices: prices}}
 			helper := newAgent(t, play(greedy(says("helped"))).called("m-1"), &opts)
-			var calls []run.Part
-			for i := range 8 {
-				calls = append(calls, toolCall(fmt.Sprint(i), "helper", `{"task":"x"}`))
-			}
-			lead := play(using(untilFinal(calls...), 100, 50)).called("m-1")
+			lead := play(using(untilFinal(repeated(8, "helper", `{"task":"x"}`)...), 100, 50)).called("m-1")
 			opts.Limits = limits
 			got := mustRun(t, boss(t, lead, sub(t, helper, agent.NewSubAgent), opts), human("go"))
 			check.Same(t, "answer, and lost calls", []any{got.Output, got.Usage.Lost}, []any{"enough", 0})

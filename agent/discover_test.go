@@ -63,14 +63,6 @@ func valve(i int, calls *[]string) adapter.Source {
 	return function(task{fmt.Sprintf("plant%d", i/10), fmt.Sprintf("read_valve_%d", i), fmt.Sprintf("Reads the pressure at valve %d of the plant.", i)}, calls)
 }
 
-// offered are the names of the tools in a request.
-func offered(p prompt) (names []string) {
-	for _, t := range p.Request.Tools {
-		names = append(names, t.Name)
-	}
-	return names
-}
-
 func find(id, query string) run.Part {
 	return toolCall(id, "search_tools", fmt.Sprintf(`{"query":%q,"limit":1}`, query))
 }
@@ -86,7 +78,7 @@ func TestDiscovery(t *testing.T) {
 	check.Same(t, "calls", calls, []string{"bank.pay_invoice 7", "weather.forecast "})
 	want := [][]string{{"search_tools"}, {"search_tools", "pay_invoice"}, {"search_tools", "pay_invoice"}, {"search_tools", "pay_invoice", "forecast"}, {"search_tools", "pay_invoice", "forecast"}}
 	for i, p := range m.prompts() {
-		check.Same(t, fmt.Sprint("tools of turn ", i+1), offered(p), want[i])
+		check.Same(t, fmt.Sprint("tools of turn ", i+1), p.Tools(), want[i])
 		check.Equal(t, fmt.Sprint("instructions of turn ", i+1), p.Request.System, m.prompts()[0].Request.System)
 	}
 	check.Same(t, "results", results(result.Messages), []string{
@@ -126,7 +118,7 @@ func TestDiscoveryByCalling(t *testing.T) {
 		`search_tools discovery.search_tools {"query":"pay an invoice","limit":1}`, `pay_invoice bank.pay_invoice {"text":"7"}`, `pay_invoice bank.pay_invoice {"text":"8"}`,
 	})
 	for i, p := range m.prompts() {
-		check.Same(t, fmt.Sprint("tools of turn ", i+1), offered(p), []string{"search_tools", "call_tool", "send_letter"})
+		check.Same(t, fmt.Sprint("tools of turn ", i+1), p.Tools(), []string{"search_tools", "call_tool", "send_letter"})
 	}
 	said := results(result.Messages)
 	for i, want := range []string{
@@ -165,7 +157,7 @@ func TestListedTools(t *testing.T) {
 	} {
 		m := play(says("done"))
 		mustRun(t, newAgent(t, m, &agent.Options{Tools: append(manyTools(new([]string)), listed), Discover: agent.Discover{Always: tt.always}}), human("go"))
-		check.Same(t, "tools", offered(m.prompts()[0]), tt.want)
+		check.Same(t, "tools", m.prompts()[0].Tools(), tt.want)
 	}
 }
 
@@ -218,7 +210,7 @@ func TestFewTools(t *testing.T) {
 	} {
 		m := play(says("done")).as(model.Info{Window: tt.window})
 		mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(new([]string))[:tt.tools], Discover: tt.discover}), human("go"))
-		check.Equal(t, fmt.Sprintf("%+v: searches", tt), slices.Contains(offered(m.prompts()[0]), "search_tools"), tt.searches)
+		check.Equal(t, fmt.Sprintf("%+v: searches", tt), slices.Contains(m.prompts()[0].Tools(), "search_tools"), tt.searches)
 	}
 	for _, bad := range []agent.Discover{{Threshold: 2}, {Mode: "magic"}} {
 		check.Text(t, check.Err(agent.New(play(says("")), &agent.Options{Discover: bad})), "Discover", bad)
@@ -253,7 +245,7 @@ func TestOfferedBound(t *testing.T) {
 	}
 	m := play(append(steps, says("done"))...)
 	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(new([]string))}), human("go"))
-	check.Equal(t, "tools", len(offered(m.prompts()[11])), 1+ledger.MaxOffered)
+	check.Equal(t, "tools", len(m.prompts()[11].Tools()), 1+ledger.MaxOffered)
 	check.Contains(t, "the last search", results(result.Messages)[10], "no more than 100 tools")
 }
 
@@ -301,7 +293,7 @@ func TestDiscoveryStays(t *testing.T) {
 	opts.Discover.Threshold = -1
 	mustRun(t, newAgent(t, m, &opts), human("again"), agent.WithRun("r"))
 	for i, want := range [][]string{{"search_tools"}, {"search_tools", "pay_invoice"}, {"search_tools", "pay_invoice"}} {
-		check.Same(t, fmt.Sprint("tools of turn ", i+1), offered(m.prompts()[i]), want)
+		check.Same(t, fmt.Sprint("tools of turn ", i+1), m.prompts()[i].Tools(), want)
 	}
 	check.Equal(t, "something was compacted", agent.Inside(result.State).Archived > 0, true)
 }
@@ -315,8 +307,8 @@ func TestSubAgentFinds(t *testing.T) {
 	m := play(uses(find("1", "a payer")), uses(toolCall("2", "payer", `{"task":"pay"}`), toolCall("3", "pay_invoice", `{}`)), says("done"))
 	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: append(manyTools(new([]string)), sub)}), human("go"))
 	check.Same(t, "calls", calls, []string{"bank.pay_invoice "})
-	check.Same(t, "tools below", offered(below.prompts()[2]), []string{"search_tools", "pay_invoice"})
-	check.Same(t, "tools above", offered(m.prompts()[2]), []string{"search_tools", "payer"})
+	check.Same(t, "tools below", below.prompts()[2].Tools(), []string{"search_tools", "pay_invoice"})
+	check.Same(t, "tools above", m.prompts()[2].Tools(), []string{"search_tools", "payer"})
 	check.Equal(t, "result of the sub-agent", results(result.Messages)[1], "paid")
 	check.Contains(t, "result of its tool above", results(result.Messages)[2], "find it by search_tools")
 }
@@ -464,7 +456,7 @@ func TestOutputAmongManyTools(t *testing.T) {
 		}
 		got, _, err := agent.RunAs[answer](t.Context(), a, human("go"))
 		check.Same(t, string(by)+": answer", []any{got.City, err}, []any{"Rome", nil})
-		check.Equal(t, string(by)+": it may answer at first", slices.Contains(offered(m.prompts()[0]), "final_answer"), true)
-		check.Same(t, string(by)+": tools at the limit", offered(m.prompts()[1]), []string{"final_answer"})
+		check.Equal(t, string(by)+": it may answer at first", slices.Contains(m.prompts()[0].Tools(), "final_answer"), true)
+		check.Same(t, string(by)+": tools at the limit", m.prompts()[1].Tools(), []string{"final_answer"})
 	}
 }

@@ -48,11 +48,7 @@ func TestParallelism(t *testing.T) {
 	for limit, want := range map[int]int32{0: 8, 1: 1, 3: 3} {
 		synctestRun(t, fmt.Sprint(limit), func(t *testing.T) {
 			toolset, server := open(t, nil)
-			var calls []run.Part
-			for i := range 20 {
-				calls = append(calls, sleep(fmt.Sprint(i), 1))
-			}
-			got := mustRun(t, withTools(t, play(uses(calls...), says("done")), toolset, &agent.Options{Limits: run.Limits{Parallel: limit}, ParallelWrites: true}), human("go"))
+			got := mustRun(t, withTools(t, play(uses(repeated(20, "sleep", `{"seconds":1}`)...), says("done")), toolset, &agent.Options{Limits: run.Limits{Parallel: limit}, ParallelWrites: true}), human("go"))
 			check.Same(t, "calls at the same time, and all", []any{server.most.Load(), got.Usage.Calls}, []any{want, 20})
 		})
 	}

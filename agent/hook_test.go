@@ -81,24 +81,21 @@ func TestHookFails(t *testing.T) {
 		"after tool":       {agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return stop }}, `after tool "echo": too risky`, true},
 		"no request":       {agent.Hook{BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error { c.Request = nil; return nil }}, "before the model: the request is missing", false},
 		"bad arguments": {agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
-			c.Arguments = json.RawMessage(`{"x":"all"}`)
+			c.Arguments = json.RawMessage(`{"X":"all"}`)
 			return nil
-		}},
-			`before tool "echo": its arguments do not fit: `, false},
-		"other arguments": {after(func(m *run.Message) { m.Parts[0].Arguments = `{"x":1}` }), "after the model: call 1 of echo was changed: use BeforeTool", false},
+		}}, `before tool "echo": its arguments do not fit: `, false},
+		"other arguments": {after(func(m *run.Message) { m.Parts[0].Arguments = `{"X":1}` }), "after the model: call 1 of echo was changed: use BeforeTool", false},
 		"another name":    {after(func(m *run.Message) { m.Parts[0].Name = "fail" }), "after the model: call 1 of echo was changed: use BeforeTool", false},
 		"another id":      {after(func(m *run.Message) { m.Parts[0].ID = "2" }), "after the model: call 1 of echo was changed: use BeforeTool", false},
 		"a call removed":  {after(func(m *run.Message) { m.Parts = nil }), "after the model: call 1 of echo was removed: use BeforeTool", false},
 		"a call added":    {after(func(m *run.Message) { m.Parts = append(m.Parts, m.Parts[0]) }), "after the model: call of echo was added", false},
 	} {
 		ran := false
-		echo := adapter.Func("echo", "Echoes.", func(context.Context, struct {
-			X int `json:"x"`
-		}) (string, error) {
+		echo := adapter.Func("echo", "Echoes.", func(context.Context, struct{ X int }) (string, error) {
 			ran = true
 			return "ok", nil
 		}, nil)
-		a := newAgent(t, play(uses(toolCall("1", "echo", `{"x":300}`))), &agent.Options{Tools: []adapter.Source{echo}, Hooks: []agent.Hook{tt.hook}})
+		a := newAgent(t, play(uses(toolCall("1", "echo", `{"X":300}`))), &agent.Options{Tools: []adapter.Source{echo}, Hooks: []agent.Hook{tt.hook}})
 		got, err := a.Run(t.Context(), human("go"))
 		check.Text(t, err, "hook 0, "+tt.want, name)
 		check.Same(t, name+": status, and whether the call ran", []any{got.Status, ran}, []any{run.StatusFailed, tt.ran})
@@ -150,10 +147,7 @@ func TestCompaction(t *testing.T) {
 
 // A hook reads the state while other calls change it.
 func TestHookReadsTheState(t *testing.T) {
-	calls := make([]run.Part, 8)
-	for i := range calls {
-		calls[i] = toolCall(string(rune('a'+i)), "echo", `{}`)
-	}
+	calls := repeated(8, "echo", `{}`)
 	hook := agent.Hook{AfterTool: func(_ context.Context, s *agent.State, _ *agent.ToolCall, _ *run.Part) error {
 		_, err := s.MarshalJSON() // reads all of it, while other calls come to their ends
 		return err

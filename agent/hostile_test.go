@@ -39,30 +39,10 @@ type hostile struct {
 	slow  bool             // it is checked for one provider
 }
 
-// loops asks for the same tool until it may not.
-func loops(name, arguments string) step {
-	return func(ctx context.Context, p prompt) (*model.Response, error) {
-		if last := p.Request.Messages[len(p.Request.Messages)-1]; len(p.Request.Tools) == 0 || strings.Contains(last.Text(), "No more tool calls") {
-			return says("enough")(ctx, p)
-		}
-		return uses(toolCall("", name, arguments))(ctx, p)
-	}
-}
+// loops asks for the same tool until it may not, and many for n calls.
+func loops(name, arguments string) step { return untilFinal(toolCall("", name, arguments)) }
 
-// many is a reply of n calls.
-func many(n int) step {
-	calls := make([]run.Part, n)
-	for i := range calls {
-		calls[i] = toolCall("", "x", "{}")
-	}
-	return func(ctx context.Context, p prompt) (*model.Response, error) {
-		r, err := loops("x", "{}")(ctx, p)
-		if r.Finish == model.FinishCalls {
-			r.Message.Parts = slices.Clone(calls)
-		}
-		return r, err
-	}
-}
+func many(n int) step { return untilFinal(slices.Repeat([]run.Part{toolCall("", "x", "{}")}, n)...) }
 
 // gives is a tool that returns a result.
 func gives(r *sdk.CallToolResult) sdk.ToolHandler {
@@ -106,8 +86,7 @@ var hostiles = map[string]hostile{
 	"a tool that hangs": {tool: func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
-	},
-		stop: agent.StopMaxFailures, told: "neither an answer nor progress"},
+	}, stop: agent.StopMaxFailures, told: "neither an answer nor progress"},
 	"endless progress": {tool: func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		for i := 0; ctx.Err() == nil; i++ {
 			p := &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i), Message: strings.Repeat("x", 1000)}

@@ -37,8 +37,7 @@ func itemsOf(n int) string {
 // exporting has a tool with so many items as its result.
 func exporting(n int) adapter.Source {
 	text := itemsOf(n)
-	return adapter.Func("export", "Exports all items.", func(context.Context, struct{}) (string, error) { return text, nil },
-		&adapter.FuncOptions{ReadOnly: true})
+	return adapter.Func("export", "Exports all items.", func(context.Context, struct{}) (string, error) { return text, nil }, &adapter.FuncOptions{ReadOnly: true})
 }
 
 // handleIn is the handle that a shortened result names.

@@ -105,10 +105,7 @@ func TestHeldQuestionsEndTogether(t *testing.T) {
 			}
 			return err
 		})
-		var calls []run.Part
-		for i := range 4 {
-			calls = append(calls, toolCall(fmt.Sprint(i), "quiz", `{"questions":1}`))
-		}
+		calls := repeated(4, "quiz", `{"questions":1}`)
 		opts := agent.Options{ParallelWrites: true, Person: agent.Person{Legacy: agent.LegacyQuestions{Hold: 9700 * time.Millisecond}}}
 		first, _ := legacyProcess(t, store, play(uses(calls...), says("done")), opts)
 		ended := begin(t.Context(), first)
@@ -160,31 +157,21 @@ func endWhileHeld(t *testing.T, answered bool) {
 	store := record.NewMemory()
 	first, _ := legacyProcess(t, store, play(quiz(1)), agent.Options{})
 	killed(t, first, time.Second, agent.WithRun(theRun.ID))
-	var closed []*agent.Replied
 	second, calls := legacyProcess(t, store, play(says("done")), agent.Options{})
 	asked := openQuestions(t, second, 1)[0]
 	check.Is(t, second.Reply(t.Context(), theRun, signs("Ann")(asked)), run.ErrNotAsked, "before the run continues")
-	var answer string
-	var warnings, want []string
+	var want []string
 	if answered {
 		check.Must(t, store.Reply(t.Context(), theRun, []run.Reply{signs("Ann")(asked)}))
 		want = []string{"the answer to the question " + asked.ID + " about quiz was not used: the call that asked ended with its process"}
 	}
-	for e := range each(t, second.ResumeEvents(t.Context(), theRun)) {
-		switch e := e.(type) {
-		case *agent.Warning:
-			warnings = append(warnings, e.Text)
-		case *agent.Replied:
-			closed = append(closed, e)
-		case *agent.Output:
-			answer = e.Text
-		}
-	}
-	check.Same(t, "warnings", warnings, want)
+	events, result := played(t, second.ResumeEvents(t.Context(), theRun))
+	check.Same(t, "warnings", warningsOf(result), want)
+	closed := of[*agent.Replied](events)
 	if len(closed) != 1 || !answered && (closed[0].Reply.Action != run.ActionCancel || closed[0].Reply.Reason != "the process that asked has ended") {
 		t.Errorf("got %+v, want the end of the question", closed)
 	}
-	check.Same(t, "answer of the model, told of the doubt, and calls", []any{answer, calls.Load()}, []any{"done", int32(0)})
+	check.Same(t, "answer of the model, told of the doubt, and calls", []any{result.Output, calls.Load()}, []any{"done", int32(0)})
 	if err := second.Reply(t.Context(), theRun, signs("Ann")(asked)); !answered && !errors.Is(err, run.ErrNotAsked) {
 		t.Errorf("got %v, want %v", err, run.ErrNotAsked)
 	}

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -175,30 +176,21 @@ func TestManySuspendedRuns(t *testing.T) {
 			resume(t, store, a, "0")
 			goroutines, heap := runtime.NumGoroutine(), live()
 			suspend(t, a, 8, 8+suspended)
-			within(t, fmt.Sprintf("goroutines after %d runs were suspended", suspended), settled(goroutines+few), 0, goroutines+few)
-			within(t, fmt.Sprintf("bytes of the heap after %d runs were suspended", suspended), settledHeap(heap+most), 0, heap+most)
+			within(t, fmt.Sprintf("goroutines after %d runs were suspended", suspended), settled(runtime.NumGoroutine, goroutines+few), 0, goroutines+few)
+			within(t, fmt.Sprintf("bytes of the heap after %d runs were suspended", suspended), settled(live, heap+most), 0, heap+most)
 			resume(t, store, a, fmt.Sprint(7+suspended))
 			check.Equal(t, "calls, in the runs that continued", worked.Load(), 2)
 		})
 	}
 }
 
-// settled is the number of goroutines, once it is at most the one wanted: one that has
-// returned may be counted for a moment.
-func settled(want int) int {
-	for end := time.Now().Add(testenv.Patience); runtime.NumGoroutine() > want && time.Now().Before(end); {
+// settled is what read returns, once it is at most what is wanted: a goroutine that has returned, or is about to, may be
+// counted for a moment, and have memory.
+func settled[T cmp.Ordered](read func() T, want T) T {
+	for end := time.Now().Add(testenv.Patience); read() > want && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	return runtime.NumGoroutine()
-}
-
-// settledHeap is the heap in use, once it is at most the one wanted: goroutines that are about to
-// return still have memory.
-func settledHeap(want uint64) uint64 {
-	for end := time.Now().Add(testenv.Patience); live() > want && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
-	return live()
+	return read()
 }
 
 // live is the heap in use.
@@ -267,10 +259,7 @@ func BenchmarkActiveRuns(b *testing.B) {
 func largeAgent(t *testing.T, store record.Store, n int, text string) *agent.Agent {
 	large := adapter.Func("large", "Gives much.", func(context.Context, struct{}) (string, error) { return text, nil },
 		&adapter.FuncOptions{ReadOnly: true, Options: &adapter.Options{Policy: adapter.Policy{MaxResult: len(text)}}})
-	var calls []run.Part
-	for i := range n {
-		calls = append(calls, toolCall(fmt.Sprint("c", i), "large", `{}`))
-	}
+	calls := repeated(n, "large", `{}`)
 	return newAgent(t, play(uses(calls...), says("so much")), &agent.Options{Durable: agent.Durable{Store: store, ResultTokens: -1}, Tools: []adapter.Source{large}})
 }
 

@@ -37,14 +37,13 @@ func TestStreaming(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got string
-			for e := range each(t, newAgent(t, test.model, &agent.Options{Model: agent.ModelSettings{NoStreaming: name == "not asked"}}).Events(t.Context(), human("go"))) {
-				switch e := e.(type) {
-				case *agent.TextDelta:
-					got += e.Text + "|"
-				case *agent.ModelEnd:
-					check.Same(t, "model end", []any{e.Text, e.Streamed}, []any{"ab", test.want != ""})
-				}
+			a := newAgent(t, test.model, &agent.Options{Model: agent.ModelSettings{NoStreaming: name == "not asked"}})
+			events, _ := played(t, a.Events(t.Context(), human("go")))
+			for _, e := range of[*agent.TextDelta](events) {
+				got += e.Text + "|"
 			}
+			end := of[*agent.ModelEnd](events)[0]
+			check.Same(t, "model end", []any{end.Text, end.Streamed}, []any{"ab", test.want != ""})
 			check.Equal(t, "streamed", got, test.want)
 		})
 	}

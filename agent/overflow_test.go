@@ -26,59 +26,38 @@ import (
 // the tool "read".
 type window struct {
 	tokens  int
-	refusal func(w http.ResponseWriter, prompt, window int) // nil: it leaves out the beginning without a word
+	refusal string // "": it leaves out the beginning without a word
 	refused int
 	asked   []string // requests that were answered
 }
-
-// recorded is the writer of a response.
-type recorded struct {
-	bytes.Buffer
-	status int
-}
-
-func (r *recorded) Header() http.Header    { return http.Header{} }
-func (r *recorded) WriteHeader(status int) { r.status = status }
 
 func (w *window) Do(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	out := &recorded{status: http.StatusOK}
-	switch prompt := len(body) / 4; {
-	case prompt > w.tokens && w.refusal != nil:
+	prompt, status := len(body)/4, http.StatusBadRequest
+	reply := strings.NewReplacer("PROMPT", fmt.Sprint(prompt), "WINDOW", fmt.Sprint(w.tokens)).Replace(w.refusal)
+	if prompt > w.tokens && w.refusal != "" {
 		w.refused++
-		w.refusal(out, prompt, w.tokens)
-	default:
+	} else {
 		w.asked = append(w.asked, string(body))
 		message := `{"role":"assistant","content":"Read."}`
 		if strings.Contains(string(body[bytes.LastIndex(body, []byte(`"role":`)):]), `"user"`) {
 			message = fmt.Sprintf(`{"role":"assistant","tool_calls":[{"id":"c%d","type":"function","function":{"name":"read","arguments":"{}"}}]}`, len(w.asked))
 		}
-		fmt.Fprintf(out, `{"model":"m","choices":[{"message":%s}],"usage":{"prompt_tokens":%d,"completion_tokens":10}}`, message, min(prompt, w.tokens))
+		status = http.StatusOK
+		reply = fmt.Sprintf(`{"model":"m","choices":[{"message":%s}],"usage":{"prompt_tokens":%d,"completion_tokens":10}}`, message, min(prompt, w.tokens))
 	}
-	return &http.Response{StatusCode: out.status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(out), Request: r}, nil
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(reply)), Request: r}, nil
 }
 
 // refusals are the words of hosts for a call that is too long.
-var refusals = map[string]func(w http.ResponseWriter, prompt, window int){
-	"llamacpp": func(w http.ResponseWriter, prompt, window int) {
-		w.WriteHeader(400)
-		fmt.Fprintf(w, `{"error":{"code":400,"message":"request (%d tokens) exceeds the available context size (%d tokens)","type":"exceed_context_size_error"}}`, prompt, window)
-	},
-	"ollama": func(w http.ResponseWriter, prompt, window int) {
-		w.WriteHeader(400)
-		fmt.Fprintf(w, `{"error":{"type":"invalid_request_error","message":"{\"error\":{\"code\":400,\"message\":\"request (%d tokens) exceeds the available context size (%d tokens)\"}}"}}`, prompt, window)
-	},
-	"vllm": func(w http.ResponseWriter, prompt, window int) {
-		w.WriteHeader(400)
-		fmt.Fprintf(w, `{"object":"error","message":"The decoder prompt (length %d) is longer than the maximum model length of %d.","code":400}`, prompt, window)
-	},
-	"openai": func(w http.ResponseWriter, _, _ int) {
-		w.WriteHeader(400)
-		fmt.Fprint(w, `{"error":{"message":"Your input exceeds the context window of this model.","code":"context_length_exceeded"}}`)
-	},
+var refusals = map[string]string{
+	"llamacpp": `{"error":{"code":400,"message":"request (PROMPT tokens) exceeds the available context size (WINDOW tokens)","type":"exceed_context_size_error"}}`,
+	"ollama":   `{"error":{"type":"invalid_request_error","message":"{\"error\":{\"code\":400,\"message\":\"request (PROMPT tokens) exceeds the available context size (WINDOW tokens)\"}}"}}`,
+	"vllm":     `{"object":"error","message":"The decoder prompt (length PROMPT) is longer than the maximum model length of WINDOW.","code":400}`,
+	"openai":   `{"error":{"message":"Your input exceeds the context window of this model.","code":"context_length_exceeded"}}`,
 }
 
 const theWindow = 3000

@@ -184,7 +184,8 @@ func TestCallsGoBackToTheirHost(t *testing.T) {
 			got := asks(t, process(tt.first, &memhttp.Wire{Replies: []string{reply}}), 2, run.QuestionApproval)
 			w := &memhttp.Wire{Replies: []string{replying(`{"role":"assistant","content":"done"}`)}}
 			resumed(t, process(tt.second, w), got.Questions[0].Allow(), got.Questions[1].Allow())
-			called := messageOf(t, w.Requests[0], "assistant")
+			called := w.Requests[0]["messages"].([]any)[1].(map[string]any)
+			check.Equal(t, "role", called["role"], "assistant")
 			calls := called["tool_calls"].([]any)
 			check.Same(t, "extra data of the first call", jsonOf(calls[0].(map[string]any)["extra_content"]), tt.extra)
 			check.Same(t, "extra data of the second call", jsonOf(calls[1].(map[string]any)["extra_content"]), "null")
@@ -253,18 +254,6 @@ func reasoningOf(request map[string]any) (all []string) {
 		}
 	}
 	return all
-}
-
-// messageOf is the first message of a role in a request.
-func messageOf(t *testing.T, request map[string]any, role string) map[string]any {
-	t.Helper()
-	for _, m := range request["messages"].([]any) {
-		if m := m.(map[string]any); m["role"] == role {
-			return m
-		}
-	}
-	t.Fatalf("got no message of role %q in %v", role, request)
-	return nil
 }
 
 func jsonOf(v any) string {

@@ -112,10 +112,7 @@ func TestReplay(t *testing.T) {
 // Sub-agents that work side by side do not mix up the positions of each other's events.
 func TestReplayOfSubAgentsSideBySide(t *testing.T) {
 	helper := boxed(t, play(onInput(uses(toolCall("1", "echo", `{}`)), says("helped"))), nil)
-	var calls []run.Part
-	for i := range 8 {
-		calls = append(calls, toolCall(fmt.Sprint("c", i), "helper", `{"task":"help"}`))
-	}
+	calls := repeated(8, "helper", `{"task":"help"}`)
 	a := boss(t, play(uses(calls...), says("done")), sub(t, helper, agent.NewSubAgent), agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
 	live, _ := write(t, a.Events(t.Context(), human("go"), agent.WithRun(theRun.ID)))
 	resumes(t, a, live)
@@ -153,11 +150,7 @@ func TestReplayOfDenials(t *testing.T) {
 func TestReplayOfStop(t *testing.T) {
 	const secret = "SECRET"
 	var stop bool
-	echo := adapter.Func("echo", "x", func(context.Context, struct {
-		X int `json:"x"`
-	}) (string, error) {
-		return "", nil
-	}, nil)
+	echo := adapter.Func("echo", "x", func(context.Context, struct{ X int }) (string, error) { return "", nil }, nil)
 	for name, tt := range map[string]struct {
 		hook agent.Hook
 		says step
@@ -169,7 +162,7 @@ func TestReplayOfStop(t *testing.T) {
 			return nil
 		}}, says("hi")},
 		"after the model": {agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return agent.StopRun("") }}, says(secret)},
-		"before a tool":   {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.StopRun("no") }}, uses(toolCall("1", "echo", `{"x":"7"}`))},
+		"before a tool":   {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.StopRun("no") }}, uses(toolCall("1", "echo", `{"X":"7"}`))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stop = false

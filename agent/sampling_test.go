@@ -1,13 +1,9 @@
 package agent_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
-	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -19,34 +15,23 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// poet is a host of models, which says "roses" to each request and keeps it.
-type poet struct {
-	mu       sync.Mutex
-	requests []string
-}
-
-func (p *poet) Do(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
-	p.requests = append(p.requests, string(body))
-	p.mu.Unlock()
-	const reply = `{"model":"poet-1","choices":[{"message":{"role":"assistant","content":"roses"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`
-	header := http.Header{"Content-Type": {"application/json"}}
-	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(bytes.NewReader([]byte(reply))), Request: r}, nil
+// newPoet is a host of models, which says "roses" to each request.
+func newPoet() *memhttp.Wire {
+	return &memhttp.Wire{Replies: []string{
+		`{"model":"poet-1","choices":[{"message":{"role":"assistant","content":"roses"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`,
+	}}
 }
 
 // reviewed is an agent with a toolset of its own, whose server may use the poet's model if a person allows it.
-func (p *poet) reviewed(t *testing.T, revision string, model *script, opts agent.Options) *agent.Agent {
+func reviewed(t *testing.T, poet *memhttp.Wire, revision string, model *script, opts agent.Options) *agent.Agent {
 	t.Helper()
 	config := openai.DefaultConfig("key")
-	config.BaseURL, config.HTTPClient = "http://poet.test/v1", p
+	config.BaseURL, config.HTTPClient = "http://poet.test/v1", poet
 	sampler, err := sampling.New(config, "poet-1", &sampling.Options{Review: sampling.AskLater(), Limits: sampling.Limits{MaxTokens: 7}})
 	check.Must(t, err)
 	toolset, _ := open(t, &adapter.Options{ClientOptions: &mcpclient.Options{Sampling: sampler, Protocol: mcpclient.Protocol{Revision: revision}}})
@@ -73,14 +58,14 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 			`tool: 1/sample→"Error: the user did not let the tool's server use the model: no poems here. The call was given up."`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, host := record.NewMemory(), new(poet)
-			first := host.reviewed(t, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Durable: agent.Durable{Store: store}})
+			store, host := record.NewMemory(), newPoet()
+			first := reviewed(t, host, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Durable: agent.Durable{Store: store}})
 			got := asks(t, first, 1, run.QuestionSampling)
 			q := got.Questions[0]
-			check.Same(t, "what the person sees, and the requests", []any{q.Model, q.Sampling.MaxTokens, len(q.Sampling.Messages), q.Server, len(host.requests)}, []any{"poet-1", int64(7), 1, "box", 0})
-			got = resumed(t, host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), tt.answer(q))
+			check.Same(t, "what the person sees, and the requests", []any{q.Model, q.Sampling.MaxTokens, len(q.Sampling.Messages), q.Server, len(host.Requests)}, []any{"poet-1", int64(7), 1, "box", 0})
+			got = resumed(t, reviewed(t, host, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), tt.answer(q))
 			check.Same(t, "result", lines(got.Messages)[2], tt.want)
-			if asked := strings.Join(host.requests, "\n"); strings.Count(asked, `"messages"`) > 1 || !strings.Contains(asked, tt.asked) {
+			if asked := jsonOf(host.Requests); strings.Count(asked, `"messages"`) > 1 || !strings.Contains(asked, tt.asked) {
 				t.Errorf("the model was asked %s, want %s once", asked, tt.asked)
 			}
 			check.Same(t, "what servers took", got.Usage.Sampling, took[tt.asked != ""])
@@ -102,7 +87,7 @@ func TestSamplingReviewAtHand(t *testing.T) {
 		"no person": {nil, "no person was asked"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := new(poet).reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: tt.answer}})
+			a := reviewed(t, newPoet(), eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: tt.answer}})
 			result := mustRun(t, a, human("go"))
 			check.Contains(t, "result", lines(result.Messages)[2], tt.want)
 			check.Same(t, "what servers took", result.Usage.Sampling, took[name == "allow"])
@@ -124,11 +109,11 @@ func TestHeldSamplingReview(t *testing.T) {
 		"expires": {nil, "", "not approved"},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
-			store, host := record.NewMemory(), new(poet)
-			first := host.reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Durable: agent.Durable{Store: store}})
+			store, host := record.NewMemory(), newPoet()
+			first := reviewed(t, host, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Durable: agent.Durable{Store: store}})
 			ended := begin(t.Context(), first)
 			synctest.Wait()
-			second := host.reviewed(t, eras[0], play(says("no")), agent.Options{Durable: agent.Durable{Store: store}})
+			second := reviewed(t, host, eras[0], play(says("no")), agent.Options{Durable: agent.Durable{Store: store}})
 			q := openQuestions(t, second, 1)[0]
 			check.Same(t, "the request that goes to the model", []any{q.Kind, q.Survives, q.Model, q.Sampling != nil}, []any{run.QuestionSampling, false, "poet-1", true})
 			if tt.answer != nil {
@@ -137,7 +122,7 @@ func TestHeldSamplingReview(t *testing.T) {
 			got := <-ended
 			check.Must(t, got.err)
 			check.Contains(t, "result", lines(got.Result.Messages)[2], tt.want)
-			if asked := strings.Join(host.requests, ""); (asked != "") != (tt.asked != "") || !strings.Contains(asked, tt.asked) {
+			if asked := jsonOf(host.Requests); (len(host.Requests) > 0) != (tt.asked != "") || !strings.Contains(asked, tt.asked) {
 				t.Errorf("the model was asked %q, want %q", asked, tt.asked)
 			}
 		})
@@ -146,18 +131,18 @@ func TestHeldSamplingReview(t *testing.T) {
 
 // A process that ends after a completion does not pay for it again.
 func TestCompletionIsKept(t *testing.T) {
-	store, host := record.NewMemory(), new(poet)
-	first := host.reviewed(t, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Durable: agent.Durable{Store: store}})
+	store, host := record.NewMemory(), newPoet()
+	first := reviewed(t, host, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Durable: agent.Durable{Store: store}})
 	got := mustRun(t, first, human("go"), agent.WithRun(theRun.ID))
 	dying := (&dying{at: 2, keep: true}).in(store) // the review with the answer, the completion
-	second := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: dying, LeaseTTL: 1}})
+	second := reviewed(t, host, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: dying, LeaseTTL: 1}})
 	check.Fails(t, check.Err(second.Resume(t.Context(), theRun, got.Questions[0].Allow())), "the process")
 	log := load(t, store, theRun)
 	last := ledger.ChangeOf(log.Records[len(log.Records)-1])
 	if _, ok := last.(*ledger.Sampled); !ok {
 		t.Fatalf("the last record is a %T, want the completion", last)
 	}
-	got = resumed(t, host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}))
+	got = resumed(t, reviewed(t, host, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}))
 	check.Same(t, "result", lines(got.Messages)[2], `tool: 1/sample→"roses"`)
-	check.Equal(t, "calls of the model", len(host.requests), 1)
+	check.Equal(t, "calls of the model", len(host.Requests), 1)
 }

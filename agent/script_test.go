@@ -131,6 +131,14 @@ func toolCall(id, name, arguments string) run.Part {
 	return run.Part{Type: run.PartCall, ID: id, Name: name, Arguments: arguments}
 }
 
+// repeated are n calls, whose ids are numbers.
+func repeated(n int, name, arguments string) (calls []run.Part) {
+	for i := range n {
+		calls = append(calls, toolCall(fmt.Sprint(i), name, arguments))
+	}
+	return calls
+}
+
 func human(text string) agent.Input { return agent.Text(text) }
 
 func newAgent(t testing.TB, model agent.Model, opts *agent.Options) *agent.Agent {
@@ -226,8 +234,9 @@ func stateOf(t testing.TB, store record.Store, key run.Key) *ledger.State {
 func openQuestions(t testing.TB, a *agent.Agent, n int) []*run.Question {
 	t.Helper()
 	open, err := a.Questions(t.Context(), theRun)
-	check.Must(t, err)
-	check.Equal(t, "questions", len(open), n)
+	if err != nil || len(open) != n {
+		t.Fatalf("got the questions %+v, %v, want %d", open, err, n)
+	}
 	return open
 }
 

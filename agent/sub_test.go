@@ -136,15 +136,11 @@ func TestApprovalPanicsBelow(t *testing.T) {
 			}, &adapter.FuncOptions{Options: &tools})
 			helper := newAgent(t, play(uses(toolCall("1", "work", "{}")), says("helped")), &agent.Options{Tools: []adapter.Source{work}})
 			a := boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, helper, agent.NewSubAgent), opts)
-			var warned, failed bool
-			for e := range each(t, a.Events(t.Context(), human("go"))) {
-				switch e := e.(type) {
-				case *agent.Warning:
-					warned = warned || strings.Contains(e.Text, "approve callback panicked: oh no")
-				case *agent.ToolEnd:
-					failed = failed || e.Name == "helper" && e.Result.Err != nil && strings.Contains(e.Result.Err.Error(), "oh no")
-				}
-			}
+			events, result := played(t, a.Events(t.Context(), human("go")))
+			warned := strings.Contains(fmt.Sprint(result.Warnings), "approve callback panicked: oh no")
+			failed := slices.ContainsFunc(of[*agent.ToolEnd](events), func(e *agent.ToolEnd) bool {
+				return e.Name == "helper" && e.Result.Err != nil && strings.Contains(e.Result.Err.Error(), "oh no")
+			})
 			if !warned || !failed || ran || !strings.Contains(log.String(), "oh no") || !strings.Contains(log.String(), "sub_test.go") {
 				t.Errorf("got a warning: %t, an error: %t, a call: %t, and the log %s", warned, failed, ran, &log)
 			}
@@ -156,10 +152,7 @@ func TestApprovalPanicsBelow(t *testing.T) {
 func TestWarningsOfARun(t *testing.T) {
 	long := strings.Repeat("é", 4<<10)
 	broken := newAgent(t, play(breaks(errors.New(long))), nil)
-	var calls []run.Part
-	for i := range 150 {
-		calls = append(calls, toolCall(fmt.Sprint(i), "helper", `{"task":"x"}`))
-	}
+	calls := repeated(150, "helper", `{"task":"x"}`)
 	fresh := func() *agent.Agent {
 		return boss(t, play(uses(calls...), says("done")), sub(t, broken, agent.NewSubAgent), agent.Options{Limits: run.Limits{Calls: -1}})
 	}
