@@ -20,6 +20,7 @@ type server struct {
 	state  *serverState // shared, too
 	client *mcpclient.Client
 	watch  *watch
+	level  *mcp.LogLevel // the value of connector.level for which it was opened
 
 	changing chan struct{} // has a token while the tools are being listed or the server is replaced
 
@@ -65,15 +66,13 @@ func (c *connector) open(ctx context.Context, s *server) error {
 // connectAndList connects to the server, subscribes to its changes and lists its tools. In this
 // order no change is missed.
 func (c *connector) connectAndList(ctx context.Context, s *server) (l listing, err error) {
-	s.client = s.recipe.Client
+	s.client, s.level = s.recipe.Client, c.level.Load()
 	if s.client == nil {
 		if s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, c.connectOptions(s)); err != nil {
 			return l, err
 		}
-	} else if level := c.level.Load(); level != nil {
-		if err := setLogLevel(ctx, s.client, *level); err != nil {
-			c.opts.Logger.Warn("could not set the log level of a server", "server", s.label, "error", err)
-		}
+	} else if s.level != nil {
+		c.setLogLevel(ctx, s, *s.level)
 	}
 	if !c.roster.start(func() { s.watch.run(s.life, s.client) }) {
 		return l, errToolsetClosed
@@ -93,8 +92,8 @@ func (c *connector) connectOptions(s *server) *mcpclient.Options {
 	if s.recipe.ClientOptions == nil && opts.Logger != nil { // one logger for several servers
 		opts.Logger = opts.Logger.With("server", s.label)
 	}
-	if level := c.level.Load(); level != nil {
-		opts.LogLevel = *level
+	if s.level != nil {
+		opts.LogLevel = *s.level
 	}
 	return opts
 }

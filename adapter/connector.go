@@ -67,6 +67,6 @@ func (c *connector) join(ctx context.Context, s *server) ([]*Tool, error) {
 
 // watchServer starts to watch a server that has joined the toolset.
 func (c *connector) watchServer(s *server) {
-	close(s.watch.offered)
+	c.onJoin(s)
 	c.keepConnected(s)
 }

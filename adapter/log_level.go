@@ -39,3 +39,25 @@ func setLogLevel(ctx context.Context, c *mcpclient.Client, level mcp.LogLevel) e
 	}
 	return c.SetLogLevel(ctx, level)
 }
+
+// setLogLevel is the function of this name for a server that joins the toolset. An error is logged.
+func (c *connector) setLogLevel(ctx context.Context, s *server, level mcp.LogLevel) {
+	if err := setLogLevel(ctx, s.client, level); err != nil && ctx.Err() == nil {
+		c.opts.Logger.Warn("could not set the log level of a server", "server", s.label, "error", err)
+	}
+}
+
+// onJoin is called when a connection has joined the toolset. It lets the watch report changes, and
+// sets the level of a SetLogLevel that did not find the connection yet.
+func (c *connector) onJoin(s *server) {
+	close(s.watch.offered)
+	if s.client == nil || c.level.Load() == s.level {
+		return
+	}
+	c.roster.start(func() {
+		for set := s.level; c.level.Load() != set && s.life.Err() == nil; {
+			set = c.level.Load()
+			c.setLogLevel(s.life, s, *set)
+		}
+	})
+}

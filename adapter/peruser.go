@@ -223,7 +223,7 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 	if err != nil {
 		return
 	}
-	close(s.watch.offered)
+	l.onJoin(s)
 	s.client.AfterEnd(func(err error) {
 		r.mu.Lock()
 		asked := s.retired || r.closed

@@ -35,7 +35,7 @@ func newToolset(o *Options) *Toolset {
 		connectedTool: t.calls.connectedTool, callUser: t.calls.approvals.callUser,
 	}
 	t.connector = &connector{opts: o, roster: t.roster, lender: t.lender, calls: t.calls}
-	t.lender.newServer, t.lender.open = t.connector.newServer, t.connector.open
+	t.lender.newServer, t.lender.open, t.lender.onJoin = t.connector.newServer, t.connector.open, t.connector.onJoin
 	t.lender.connectIdle, t.lender.disconnectIdle = t.connector.connectIdle, t.connector.disconnectIdleLocked
 	t.calls.hold, t.calls.reconnectOlder = t.lender.hold, t.connector.reconnectOlder
 	if o.KeepResults > 0 {

@@ -1,9 +1,11 @@
 package adapter
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -146,4 +148,38 @@ func TestLogLevelWhileRunning(t *testing.T) {
 	asked("b", "<nil>")
 	check.Text(t, ts.SetLogLevel(t.Context(), "loud"), "", "no error of an unknown level")
 	check.NoError(t, ts.Add(t.Context(), Server{Name: "c", Transport: newLevelPeer().transport(t)}), "after an unknown level")
+}
+
+// A level that is set while a connection is being opened reaches it, too.
+func TestLogLevelWhileOpening(t *testing.T) {
+	for late := range 2 { // the connection of the server, and that of a user
+		synctest.Test(t, func(t *testing.T) {
+			gate, dials := make(chan bool), 0
+			d := &dialed{t: t, make: func() *peer {
+				p, isLate := newLevelPeer(), dials == late
+				dials++
+				p.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+					return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+						if method == "tools/list" && isLate {
+							<-gate
+						}
+						return next(ctx, method, r)
+					}
+				})
+				return p
+			}}
+			ts, done := open(t, nil), make(chan bool)
+			go func() {
+				defer close(done)
+				check.NoError(t, ts.Add(t.Context(), Server{Name: "a", Transport: d, PerUser: late}))
+				callTool(t, ts, "level", "{}")
+			}()
+			synctest.Wait()
+			check.Must(t, ts.SetLogLevel(t.Context(), mcp.LogDebug))
+			close(gate)
+			<-done
+			synctest.Wait()
+			check.Equal(t, fmt.Sprint("connection ", late), callTool(t, ts, "level", "{}").Text, "debug")
+		})
+	}
 }
