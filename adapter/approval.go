@@ -150,10 +150,7 @@ func (a *approvals) forget(ctx context.Context, server string) error {
 // approver returns the function that decides on calls of the tool, nil if they need no approval.
 // The [Caller] of the context may replace the host's function.
 func (t *Tool) approver(ctx context.Context) approval.Func {
-	ask := t.server.approve
-	if around := callerFrom(ctx).Approve; around != nil {
-		ask = around(ask)
-	}
+	ask := callerFrom(ctx).wrapApproval(t.server.log, t.server.approve)
 	switch {
 	case t.isReader(), t.server.policy.Trust == TrustFull, t.server.policy.Trust == TrustHints && DeclaresReadOnly(t.def):
 		return nil

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -41,11 +42,22 @@ func WithCaller(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// reportWaiting calls Waiting.
-func (c *Caller) reportWaiting(ctx context.Context, why string) {
+// reportWaiting calls Waiting. A panic is logged.
+func (c *Caller) reportWaiting(ctx context.Context, log *slog.Logger, why string) {
 	if c.Waiting != nil && why != "" {
-		c.Waiting(ctx, why)
+		_ = runGuarded(log, "Caller.Waiting", func() error { c.Waiting(ctx, why); return nil })
 	}
+}
+
+// wrapApproval calls Approve. After a panic, the result refuses.
+func (c *Caller) wrapApproval(log *slog.Logger, next approval.Func) (ask approval.Func) {
+	if c.Approve == nil {
+		return next
+	}
+	if err := runGuarded(log, "Caller.Approve", func() error { ask = c.Approve(next); return nil }); err != nil {
+		return func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Decision{}, err }
+	}
+	return ask
 }
 
 // callerOrNil returns the caller of a context, or nil.

@@ -92,7 +92,7 @@ func (l *lender) userConn(ctx context.Context, state *serverState) (_ *server, r
 			return nil, nil, &unsentError{err}
 		case lent.reason != reported:
 			reported = lent.reason
-			callerFrom(ctx).reportWaiting(ctx, reported)
+			callerFrom(ctx).reportWaiting(ctx, l.opts.Logger, reported)
 		}
 		select {
 		case <-lent.changed:
@@ -297,7 +297,7 @@ func (l *lender) question(ctx context.Context, s *server) (answered func(error))
 		l.countQuestion(s, -1)
 		for _, c := range callers {
 			if c != nil && c.Unanswered != nil {
-				c.Unanswered(s.label, err)
+				_ = runGuarded(l.opts.Logger, "Caller.Unanswered", func() error { c.Unanswered(s.label, err); return nil })
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -39,8 +40,11 @@ func (c *conversation) run(ctx context.Context, ts *Toolset, tool string) <-chan
 			<-c.answer
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": c.name}}, nil
 		},
-		Waiting:    func(_ context.Context, why string) { c.waits.Store(&why) },
-		Unanswered: func(string, error) { c.refused.Add(1) },
+		Waiting: func(_ context.Context, why string) { c.waits.Store(&why) },
+		Unanswered: func(string, error) {
+			c.refused.Add(1)
+			panic("oops") // the other conversations are told, too
+		},
 	})
 	out := make(chan string, 1)
 	go func() { out <- ts.Catalog(profile.Plain).Call(ctx, call(c.name, tool, "")).Text }()
@@ -167,6 +171,25 @@ func TestConversationsTakeTurns(t *testing.T) {
 		check.Equal(t, "connections", d.count(), 2)
 		r := callTool(t, ts, "slow", "")
 		check.That(t, r.Unsent() && strings.Contains(r.Err.Error(), "Options.User"), "got %v, want a call that was not sent", r.Err)
+	})
+}
+
+// A callback of a conversation that panics fails no call and no process.
+func TestPanicsOfCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ts, _ := openPerUser(t, 1)
+		first, second := newConversation("grace", "1"), newConversation("linus", "2")
+		answer := first.run(t.Context(), ts, "ask")
+		<-first.asked
+		waits := WithCaller(context.WithValue(t.Context(), userKey{}, second.user), &Caller{Waiting: func(context.Context, string) { panic("oops") }})
+		counted := make(chan string, 1)
+		go func() { counted <- ts.Catalog(profile.Plain).Call(waits, call("2", "count", "")).Text }()
+		synctest.Wait()
+		close(first.answer)
+		check.Equal(t, "the call that holds the connection", <-answer, "accept 1")
+		check.Equal(t, "the call that waits", <-counted, "1")
+		approves := WithCaller(t.Context(), &Caller{Approve: func(approval.Func) approval.Func { panic("oops") }})
+		check.Is(t, ts.Catalog(profile.Plain).Call(approves, call("3", "count", "")).Err, ErrUndecided)
 	})
 }
 
