@@ -236,6 +236,7 @@ func TestNewRefusesMistakes(t *testing.T) {
 		"Limits.Depth":       {Limits: run.Limits{Depth: -1}},
 		"Limits.Cost":        {Limits: run.Limits{Cost: map[string]int64{"USD": -1}}},
 		"LeaseTTL":           {Durable: agent.Durable{LeaseTTL: -1}},
+		"Durable.Store":      {Durable: agent.Durable{Store: (*emptyLogs)(nil)}},
 		"Model.MaxTokens":    {Model: agent.ModelSettings{MaxTokens: -1}},
 		"Discover.Threshold": {Discover: agent.Discover{Threshold: 1.5}},
 		"Tools[1]":           {Tools: []adapter.Source{new(adapter.Toolset), (*adapter.Toolset)(nil)}},

@@ -199,6 +199,11 @@ func (o *Options) check() error {
 			return fmt.Errorf("Model.Prices: %w", err)
 		}
 	}
+	if o.Durable.Store != nil {
+		if err := nilError("Durable.Store", o.Durable.Store); err != nil {
+			return err
+		}
+	}
 	switch {
 	case o.Model.MaxTokens < 0:
 		return fmt.Errorf("Model.MaxTokens is %d; give a positive number, or 0 for the model's own", o.Model.MaxTokens)

@@ -74,7 +74,10 @@ func Recover(ctx context.Context, store record.Store, agents []*Agent, opts *Rec
 		return err
 	}
 	named := map[string]*Agent{}
-	for _, a := range agents {
+	for i, a := range agents {
+		if a == nil {
+			return fmt.Errorf("recover: agents[%d] is nil: check the error of its constructor", i)
+		}
 		if a.recipe.opts.Durable.Store != store {
 			return fmt.Errorf("recover: agent %q has another Options.Durable.Store", a.recipe.opts.Name)
 		}

@@ -319,6 +319,23 @@ func TestRecoverForgetsWaits(t *testing.T) {
 	})
 }
 
+// Agents that Recover cannot use are refused, and named.
+func TestRecoverRefusesAgents(t *testing.T) {
+	store := record.NewMemory()
+	a := newAgent(t, play(), &agent.Options{Durable: agent.Durable{Store: store}})
+	other := newAgent(t, play(), &agent.Options{Name: "b", Durable: agent.Durable{Store: record.NewMemory()}})
+	for want, agents := range map[string][]*agent.Agent{
+		"agents[1] is nil": {a, nil},
+		`agent "b" has another Options.Durable.Store`: {a, other},
+		`two agents have the name "agent"`:            {a, a},
+	} {
+		err := agent.Recover(t.Context(), store, agents, &agent.RecoverOptions{UntilIdle: true})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
 // A run that cannot be read holds up no other one, and is logged once.
 func TestRecoverBesideADamagedRun(t *testing.T) {
 	dir := t.TempDir()

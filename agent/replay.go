@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -92,6 +93,9 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	entries, err := ledger.Entries(log.Records)
 	if err != nil {
 		return fmt.Errorf("run %q: %w", key.ID, err)
+	}
+	if len(entries) == 0 {
+		return fmt.Errorf("run %q: there are no records: %w", key.ID, record.ErrCorrupt)
 	}
 	if first := entries[0]; first.Seq > 1 && after.Seq+1 < first.Seq {
 		text := fmt.Sprintf("the records before record %d are gone: they were pruned", first.Seq)

@@ -191,6 +191,27 @@ func TestReplayOfOutput(t *testing.T) {
 	check.Same(t, "events", types, []string{"model_start", "model_end", "tool_start", "tool_end", "turn_end", "answer"})
 }
 
+// emptyLogs is a broken store, whose runs have no records.
+type emptyLogs struct{ record.Store }
+
+func (s emptyLogs) Load(ctx context.Context, key run.Key) (*record.Log, error) {
+	log, err := s.Store.Load(ctx, key)
+	if err == nil {
+		log.Records = nil
+	}
+	return log, err
+}
+
+// A log without records is an error.
+func TestReplayOfNoRecords(t *testing.T) {
+	store := record.NewMemory()
+	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: emptyLogs{store}}})
+	mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
+	for _, err := range a.Replay(t.Context(), theRun, agent.Position{}) {
+		check.Is(t, err, record.ErrCorrupt)
+	}
+}
+
 // A position that the run has not come to is an error, not a page without events.
 func TestReplayBehindTheEnd(t *testing.T) {
 	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
