@@ -49,7 +49,8 @@ var scopes = []string{"", ScopeArguments, ScopeTool, ScopeServer}
 // CheckReply checks a reply to a question. The error matches [ErrNotAsked] if the reply does not
 // name this question, [ErrExpired] if the question has expired, and [ErrUnfit] if the reply is
 // invalid: an action that the question does not take, arguments that violate the tool's schema, a
-// form that is not filled in correctly, or more than 1 MiB of text.
+// form that is not filled in correctly, JSON nested more than 1,000 levels deep, or more than 1 MiB of
+// text.
 func CheckReply(q *Question, r Reply, now time.Time) error {
 	switch {
 	case r.Question != q.ID:
@@ -79,6 +80,13 @@ func (q *Question) check(r Reply) error {
 		return errors.New("arguments are not a JSON object")
 	case len(r.Content) > 0 && (q.Kind != QuestionForm || r.Action != ActionAccept):
 		return errors.New("content is for a form that is accepted")
+	}
+	for _, raw := range [][]byte{r.Arguments, r.Content, r.Unknown} { // deeper ones could be stored, but not loaded
+		if len(raw) > 0 {
+			if err := jsonrpc.Check(raw); err != nil {
+				return err
+			}
+		}
 	}
 	switch q.Kind {
 	case QuestionApproval:

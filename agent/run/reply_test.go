@@ -2,8 +2,12 @@ package run_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -18,5 +22,18 @@ func TestAcceptKeepsText(t *testing.T) {
 	reply, err := q.Accept(map[string]any{"page": page})
 	if want := `{"page":"` + page + `"}`; err != nil || string(reply.Content) != want {
 		t.Errorf("got %.20s with %d bytes, %v, want %.20s with %d", reply.Content, len(reply.Content), err, want, len(want))
+	}
+}
+
+// JSON that nests deeper than a store can load is refused.
+func TestDeepReplies(t *testing.T) {
+	deep := json.RawMessage(`{"a":` + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + `}`)
+	q := &run.Question{ID: "1", Kind: run.QuestionApproval}
+	unknown := q.Allow()
+	unknown.Unknown = jsontext.Value(deep)
+	for name, reply := range map[string]run.Reply{"arguments": q.AllowWith(deep), "unknown members": unknown} {
+		if err := run.CheckReply(q, reply, time.Now()); !errors.Is(err, run.ErrUnfit) || !strings.Contains(err.Error(), "nested deeper than") {
+			t.Errorf("%s: got %v, want %v", name, err, run.ErrUnfit)
+		}
 	}
 }
