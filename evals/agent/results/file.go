@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -15,6 +16,7 @@ type File struct {
 	f *os.File
 
 	mu    sync.Mutex   // guards the following fields
+	size  int64        // the end of the last line
 	lines []*Line      // the last one of each trial
 	at    map[Key]int  // index of a trial's line
 	again map[Key]bool // trials that are to be run again
@@ -55,11 +57,8 @@ func (f *File) load() error {
 	for _, l := range lines {
 		f.putLocked(l)
 	}
-	if err := f.f.Truncate(int64(whole)); err != nil {
-		return err
-	}
-	_, err = f.f.Seek(int64(whole), 0)
-	return err
+	f.size = int64(whole)
+	return f.f.Truncate(f.size)
 }
 
 // putLocked stores the line of a trial, and replaces an earlier one.
@@ -115,9 +114,11 @@ func (f *File) Add(l *Line) error {
 	if f.countsLocked(l.Key()) {
 		return fmt.Errorf("trial %v has a line", l.Key())
 	}
-	if _, err := f.f.Write(append(data, '\n')); err != nil {
-		return err
+	data = append(data, '\n')
+	if _, err := f.f.WriteAt(data, f.size); err != nil {
+		return errors.Join(err, f.f.Truncate(f.size)) // what was written of the line
 	}
+	f.size += int64(len(data))
 	f.putLocked(l)
 	return f.f.Sync()
 }

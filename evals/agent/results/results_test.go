@@ -2,6 +2,7 @@ package results
 
 import (
 	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -61,6 +62,24 @@ func TestAgain(t *testing.T) {
 	defer f.Close()
 	lines := f.Lines()
 	check.That(t, len(lines) == 1 && lines[0].Outcome == Pass && f.Has(key), "got %d lines, the first %s", len(lines), lines[0].Outcome)
+}
+
+// A line that was written in part leaves nothing before the next one.
+func TestPartOfALine(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.jsonl")
+	f, err := Open(name)
+	check.Must(t, err)
+	check.Must(t, f.Add(line("a", 0, Pass)))
+	_, err = f.f.Seek(0, io.SeekEnd)
+	check.Must(t, err)
+	_, err = f.f.Write([]byte(lineStart)) // as on a full disk
+	check.Must(t, err)
+	check.Must(t, f.Add(line("b", 0, Pass)))
+	f.Close()
+	f, err = Open(name)
+	check.Must(t, err)
+	defer f.Close()
+	check.Equal(t, "lines", len(f.Lines()), 2)
 }
 
 // Hashes and costs are of all tasks, in whatever order the trials ended; a task without a trial
