@@ -130,6 +130,8 @@ func (p *program) parse(args []string) (*settings, error) {
 	switch {
 	case s.signOut && (s.demo || s.paste || s.call != ""):
 		return nil, errors.New("want -sign-out without -demo, -paste and -call")
+	case s.demo && s.store != "":
+		return nil, errors.New("want -demo without -store: its tokens are not kept")
 	case s.demo && flags.NArg() == 0:
 	case !s.demo && flags.NArg() == 1:
 		s.server = flags.Arg(0)

@@ -57,7 +57,7 @@ func personAt(in io.Reader, out io.Writer, open func(context.Context, string) er
 func TestFlagsThatExcludeEachOther(t *testing.T) {
 	const server = "http://127.0.0.1:1/mcp"
 	for _, args := range [][]string{
-		{"-sign-out", "-demo"}, {"-sign-out", "-call", "x", server}, {"-sign-out", "-paste", server},
+		{"-sign-out", "-demo"}, {"-sign-out", "-call", "x", server}, {"-sign-out", "-paste", server}, {"-demo", "-store", t.TempDir()},
 	} {
 		var out bytes.Buffer
 		p := &program{you: personAt(strings.NewReader(""), &out, nil), out: &out}
