@@ -13,3 +13,6 @@ func (f *Feed) Size() (streams, size int) {
 	}
 	return len(f.streams), f.size
 }
+
+// HasRecord is hasRecord.
+var HasRecord = hasRecord

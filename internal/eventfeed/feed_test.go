@@ -14,12 +14,60 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
 )
+
+// The events that the feed takes for recorded are those that an agent replays.
+func TestHasRecord(t *testing.T) {
+	store := record.NewMemory()
+	tool := adapter.Func("work", "Works.", func(context.Context, struct{}) (string, error) { return "worked", nil }, nil)
+	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "work", Arguments: "{}"}), agenttest.Say("done")).WithInfo(model.Info{})
+	a, err := agent.New(model, &agent.Options{
+		Tools: []adapter.Source{tool}, Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson},
+		Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*compact.Result, error) {
+			if len(history) > 1 {
+				return nil, nil
+			}
+			return &compact.Result{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, "go"), run.Text(run.RoleUser, "on")}}, nil
+		},
+	})
+	check.Must(t, err)
+	var live []agent.Event
+	var asked *run.Question
+	read := func(events iter.Seq2[agent.Event, error]) {
+		for e, err := range events {
+			check.Must(t, err)
+			live = append(live, e)
+			if ask, ok := e.(*agent.Asked); ok {
+				asked = ask.Question
+			}
+		}
+	}
+	read(a.Events(t.Context(), agent.Text("go"), agent.WithRun("r")))
+	read(a.ResumeEvents(t.Context(), run.Key{ID: "r"}, asked.Allow()))
+	replayed := map[string]bool{}
+	for e, err := range a.Replay(t.Context(), run.Key{ID: "r"}, agent.Position{}) {
+		check.Must(t, err)
+		replayed[e.Position().String()+agent.EventType(e)] = true
+	}
+	kinds := map[string]bool{}
+	for _, e := range live {
+		kind := agent.EventType(e)
+		check.Equal(t, "has "+kind+" a record", eventfeed.HasRecord(e), replayed[e.Position().String()+kind])
+		kinds[kind] = true
+	}
+	if len(kinds) < 11 { // ten with a record, and pieces of text
+		t.Errorf("got only events of the types %v", kinds)
+	}
+}
 
 var key = run.Key{Tenant: "acme", ID: "r"}
 
