@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Distance counts the bytes to insert, remove or replace to make a into b. It counts up to
+// distanceOf counts the bytes to insert, remove or replace to make a into b. It counts up to
 // limit only.
-func Distance(a, b string, limit int) int {
+func distanceOf(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit
 	}
@@ -37,7 +37,7 @@ func Nearest(word string, known []string) string {
 	best, distance := "", max(2, len(word)/3)+1
 	for _, k := range known {
 		a, b := strings.ToLower(word), strings.ToLower(k)
-		if d := Distance(a, b, distance); d < distance && (2*d <= max(len(a), len(b)) || letters(a) == letters(b)) {
+		if d := distanceOf(a, b, distance); d < distance && (2*d <= max(len(a), len(b)) || letters(a) == letters(b)) {
 			best, distance = k, d
 		}
 	}

@@ -1,10 +1,6 @@
-package spelling_test
+package spelling
 
-import (
-	"testing"
-
-	"github.com/mcpchain/mcpchain/internal/spelling"
-)
+import "testing"
 
 func TestDistance(t *testing.T) {
 	for _, test := range []struct {
@@ -21,7 +17,7 @@ func TestDistance(t *testing.T) {
 		{"kitten", "sitting", 2, 2},
 		{"a", "abcdefgh", 3, 3},
 	} {
-		if got := spelling.Distance(test.a, test.b, test.limit); got != test.want {
+		if got := distanceOf(test.a, test.b, test.limit); got != test.want {
 			t.Errorf("%q and %q up to %d: got %d, want %d", test.a, test.b, test.limit, got, test.want)
 		}
 	}
@@ -30,7 +26,7 @@ func TestDistance(t *testing.T) {
 func TestNearest(t *testing.T) {
 	known := []string{"args", "command", "url"}
 	for word, want := range map[string]string{"comand": "command", "URL": "url", "ulr": "url", "arguments": "", "": "", "xyz": "", "x": "", "ab": "", "uxy": ""} {
-		if got := spelling.Nearest(word, known); got != want {
+		if got := Nearest(word, known); got != want {
 			t.Errorf("%q: got %q, want %q", word, got, want)
 		}
 	}
