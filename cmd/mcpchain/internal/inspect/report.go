@@ -50,6 +50,7 @@ type serverReport struct {
 	Prompts      []*mcp.Prompt           `json:"prompts,omitempty"`
 	Resources    []string                `json:"resources,omitempty"`
 	Templates    []string                `json:"resourceTemplates,omitempty"`
+	Cut          []string                `json:"cut,omitempty"`     // lists that are longer than maxListed
 	Trouble      []string                `json:"trouble,omitempty"` // lists that failed
 
 	entry   *config.Server // in the file
@@ -235,16 +236,18 @@ func tokensOf(tools []*toolReport) int64 {
 	return model.Tokens(q, &model.Info{Provider: "openai"})
 }
 
-// listed returns what is shown of a server's list, and records an incomplete list.
+// listed returns what is shown of a server's list, and records a list that is incomplete or cut.
 func listed[T, V any](s *serverReport, what string, all iter.Seq2[*T, error], shown func(*T) V) (list []V) {
 	for v, err := range all {
 		if err != nil {
 			s.Trouble = append(s.Trouble, s.incomplete(what, err))
 			break
 		}
-		if list = append(list, shown(v)); len(list) == maxListed {
+		if len(list) == maxListed {
+			s.Cut = append(s.Cut, what)
 			break
 		}
+		list = append(list, shown(v))
 	}
 	return list
 }

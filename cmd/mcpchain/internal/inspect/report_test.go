@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -75,6 +76,26 @@ func TestIncomplete(t *testing.T) {
 		"the list of prompts is not whole: odd":                           errors.New("odd"),
 	} {
 		check.Equal(t, "", s.incomplete("prompts", err), want)
+	}
+}
+
+// A list that is longer than what is shown of it is told by its name.
+func TestLongList(t *testing.T) {
+	t.Parallel()
+	prompts := func(n int) iter.Seq2[*mcp.Prompt, error] {
+		return func(yield func(*mcp.Prompt, error) bool) {
+			for range n {
+				if !yield(&mcp.Prompt{Name: "p"}, nil) {
+					return
+				}
+			}
+		}
+	}
+	for n, cut := range map[int][]string{maxListed: nil, maxListed + 1: {"prompts"}} {
+		s := &serverReport{}
+		list := listed(s, "prompts", prompts(n), func(p *mcp.Prompt) string { return p.Name })
+		check.Equal(t, "listed", len(list), maxListed)
+		check.Same(t, "lists that are cut", s.Cut, cut)
 	}
 }
 

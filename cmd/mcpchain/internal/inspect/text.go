@@ -95,6 +95,9 @@ func (s *serverReport) write(p *printer, detailed bool) {
 	for _, name := range s.Unmatched {
 		p.line("  the file allows or leaves out a tool that the server does not have: %s", line(name))
 	}
+	for _, what := range s.Cut {
+		p.line("  only the first %d %s are listed", maxListed, what)
+	}
 	for _, trouble := range s.Trouble {
 		p.line("  trouble: %s", block(trouble))
 	}
