@@ -1,7 +1,9 @@
 package rewrite
 
 import (
+	"encoding/json"
 	"maps"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,9 +98,11 @@ var exclusiveBounds = []struct{ exclusive, inclusive string }{
 	{"exclusiveMaximum", "maximum"},
 }
 
-// leastCounts are the keywords for the least number of parts. A negative one means 0, and hosts refuse a request with
-// one.
-var leastCounts = strings.Fields("minLength minItems minProperties minContains")
+// The keywords for the least and for the greatest number of parts. Hosts refuse a request with a negative or a fraction.
+var (
+	leastCounts = strings.Fields("minLength minItems minProperties minContains")
+	mostCounts  = strings.Fields("maxLength maxItems maxProperties maxContains")
+)
 
 // upgradeKeywords replaces the keywords of older drafts, and values that 2020-12 does not allow.
 func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
@@ -128,22 +132,39 @@ func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 		}
 		m.record(at, bound.exclusive, profile.Same, "the boolean is written as a number")
 	}
-	for _, key := range leastCounts {
-		switch n, ok := tree.Rational(out[key]); {
-		case !ok || n.Sign() >= 0:
-		case key == "minContains": // without it, one is required
-			out[key] = number(0)
-			m.record(at, key, profile.Same, "written as 0, because it is negative")
-		default:
-			delete(out, key)
-			m.record(at, key, profile.Same, "left out, because it is negative")
-		}
-	}
+	m.upgradeCounts(out, at)
 	m.splitDependencies(out, at)
 	for _, key := range []string{"required", "properties"} {
 		if v, ok := out[key]; ok && v == nil {
 			delete(out, key)
 			m.record(at, key, profile.Same, "null was removed")
+		}
+	}
+}
+
+// upgradeCounts replaces numbers of parts that are negative or a fraction.
+func (m *modernizer) upgradeCounts(out map[string]any, at string) {
+	for _, key := range slices.Concat(leastCounts, mostCounts) {
+		n, ok := tree.Rational(out[key])
+		isLeast := slices.Contains(leastCounts, key)
+		switch {
+		case !ok || n.Sign() >= 0 && n.IsInt():
+		case n.Sign() >= 0:
+			whole := new(big.Int).Quo(n.Num(), n.Denom())
+			if isLeast {
+				whole.Add(whole, big.NewInt(1))
+			}
+			out[key] = json.Number(whole.String())
+			m.record(at, key, profile.Same, "written as the next integer that says the same")
+		case key == "minContains": // without it, one is required
+			out[key] = number(0)
+			m.record(at, key, profile.Same, "written as 0, because it is negative")
+		case isLeast:
+			delete(out, key)
+			m.record(at, key, profile.Same, "left out, because it is negative")
+		default:
+			delete(out, key)
+			m.record(at, key, profile.Wider, "left to validation, because it is negative")
 		}
 	}
 }
