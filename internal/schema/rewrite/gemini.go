@@ -37,7 +37,7 @@ func writeGemini(target profile.Profile, root map[string]any, r *report, room *R
 		if levels > 0 {
 			b.nodes, b.steps = min(b.nodes, maxUnrolled), maxSteps/16
 		}
-		g := &gemini{forms{r, &b, target == profile.GoogleAI}, d, levels}
+		g := &gemini{forms{r, &b, target == profile.GoogleAI, map[uintptr]any{}}, d, levels}
 		out = g.schema(in, "", nil)
 		if out != nil && !b.isExhausted() || levels == 0 {
 			room.spend(*whole, b, r)

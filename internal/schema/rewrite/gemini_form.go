@@ -12,6 +12,8 @@ type forms struct {
 	*report
 	*budget
 	googleAI bool
+
+	entryItems map[uintptr]any // the items of written lists of entries, by their addresses
 }
 
 // asText writes a string that holds the value as JSON text. what names the value for the model.
@@ -21,8 +23,9 @@ func (f *forms) asText(at, what string, s map[string]any) map[string]any {
 	if about := tree.Text(s["description"]); about != "" && f.write(len(about)) {
 		out["description"] = about
 	}
-	describe(out, "Write "+what+" as JSON.")
-	f.write(size(out["description"]))
+	sentence := "Write " + what + " as JSON."
+	describe(out, sentence)
+	f.write(len(sentence))
 	return out
 }
 
@@ -112,7 +115,7 @@ func (f *forms) withoutEntries(written map[string]any, at string) map[string]any
 		return nil
 	}
 	all := flattenAnyOf([]any{written})
-	left := slices.DeleteFunc(slices.Clone(all), isEntries)
+	left := slices.DeleteFunc(slices.Clone(all), f.isEntries)
 	if len(left) == len(all) {
 		return written
 	}
@@ -128,15 +131,11 @@ const (
 	EntryJSON  = "json"
 )
 
-// isEntries reports whether a written subschema is a list of entries.
-func isEntries(form any) bool {
-	properties := tree.Object(tree.Object(tree.Object(form)["items"])["properties"])
-	for name := range properties {
-		if name != EntryName && name != EntryValue && name != EntryJSON {
-			return false
-		}
-	}
-	return len(properties) > 1 && properties[EntryName] != nil
+// isEntries reports whether a written subschema is a list of entries. A server's own list may have
+// the same properties.
+func (f *forms) isEntries(form any) bool {
+	items := tree.Object(tree.Object(form)["items"])
+	return items != nil && f.entryItems[tree.Address(items)] != nil
 }
 
 // onlyStrings removes the enumerated values that are not strings, because beside strings they would

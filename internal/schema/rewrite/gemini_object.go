@@ -108,7 +108,9 @@ func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any 
 		return nil
 	}
 	properties[EntryName] = written
-	out := map[string]any{"type": "array", "items": map[string]any{"type": "object", "properties": properties, "required": required}}
+	items := map[string]any{"type": "object", "properties": properties, "required": required}
+	g.entryItems[tree.Address(items)] = items
+	out := map[string]any{"type": "array", "items": items}
 	tree.CopyKeys(out, s, "title", "description")
 	describe(out, "A list of names and values.")
 	for from, to := range map[string]string{"minProperties": "minItems", "maxProperties": "maxItems"} {
