@@ -19,7 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// wantTools lists the tools.
 func wantTools(t *testing.T, ctx context.Context, c *mcpclient.Client, want string, opts ...mcpclient.CallOption) {
 	t.Helper()
 	names, err := collect(c.Tools(ctx, opts...), toolName)

@@ -19,7 +19,14 @@ import (
 
 // TestPathOfACall compares the list on the architecture page with the stack on which a connection gets a tool call.
 func TestPathOfACall(t *testing.T) {
-	documented := documentedPath(t)
+	page, err := os.ReadFile("../docs/architecture.md")
+	check.Must(t, err)
+	_, section, _ := strings.Cut(string(page), "### The path of a call\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	var documented []string // functions and their files
+	for _, m := range regexp.MustCompile("(?m)^[0-9]+\\. `(\\w+)` \\(`([\\w.]+)`\\)").FindAllStringSubmatch(section, -1) {
+		documented = append(documented, m[1]+" "+m[2])
+	}
 	if n := len(documented); n == 0 || n > 10 {
 		t.Fatalf("got a list of %d functions, want 1 to 10", n)
 	}
@@ -31,19 +38,6 @@ func TestPathOfACall(t *testing.T) {
 			check.Same(t, "functions on the stack without middleware", over(t, mcpclient.Options{}), without)
 		})
 	}
-}
-
-// documentedPath reads the list: functions and their files.
-func documentedPath(t *testing.T) (all []string) {
-	t.Helper()
-	page, err := os.ReadFile("../docs/architecture.md")
-	check.Must(t, err)
-	_, section, _ := strings.Cut(string(page), "### The path of a call\n")
-	section, _, _ = strings.Cut(section, "\n### ")
-	for _, m := range regexp.MustCompile("(?m)^[0-9]+\\. `(\\w+)` \\(`([\\w.]+)`\\)").FindAllStringSubmatch(section, -1) {
-		all = append(all, m[1]+" "+m[2])
-	}
-	return all
 }
 
 // callers returns the functions of the client on this stack, the outermost first, down to exchange:
@@ -60,7 +54,8 @@ func callers() (all []string) {
 		if !ours || strings.HasSuffix(frame.File, "_test.go") {
 			continue
 		}
-		f := declared(name) + " " + filepath.Base(frame.File)
+		parts := slices.DeleteFunc(strings.Split(name, "."), regexp.MustCompile(`^(func|gowrap)?[0-9]+$`).MatchString)
+		f := parts[len(parts)-1] + " " + filepath.Base(frame.File) // the declared function that contains a literal
 		if i := slices.Index(all, f); i >= 0 {
 			all = all[:i]
 		}
@@ -69,12 +64,6 @@ func callers() (all []string) {
 	slices.Reverse(all)
 	last := slices.IndexFunc(all, func(f string) bool { return strings.HasPrefix(f, "exchange ") })
 	return all[:last+1]
-}
-
-// declared returns the name of the declared function that contains a function literal.
-func declared(name string) string {
-	parts := slices.DeleteFunc(strings.Split(name, "."), regexp.MustCompile(`^(func|gowrap)?[0-9]+$`).MatchString)
-	return parts[len(parts)-1]
 }
 
 func pathOverPipe(t *testing.T, o mcpclient.Options) (got []string) {
@@ -101,21 +90,13 @@ func pathOverHTTP(t *testing.T, o mcpclient.Options) (got []string) {
 
 func TestUndeclaredCapabilities(t *testing.T) {
 	refused := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		_, call := c.CallTool(ctx, "t", nil)
-		_, prompt := c.GetPrompt(ctx, "p", nil)
-		_, read := c.ReadResource(ctx, "file:///r")
-		_, list := collect(c.Tools(ctx), toolName)
-		_, custom := c.Call(ctx, "resources/subscribe", map[string]string{"uri": "file:///r"})
-		_, subscribe := c.Subscribe(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///r"}})
-		_, skills := collect(mcpclient.List[struct{}](ctx, c, "skills/list", "skills"), func(*struct{}) string { return "" })
-		_, task := c.StartTask(ctx, &mcp.Tool{Name: "t", Execution: json.RawMessage(`{"taskSupport":"optional"}`)}, nil, 0)
-		for name, err := range map[string]error{"tools/call": call, "prompts/get": prompt, "resources/read": read, "tools/list": list,
-			"resources/subscribe": custom, "logging/setLevel": c.SetLogLevel(ctx, mcp.LogInfo), "subscribe": subscribe, "skills/list": skills} {
+		errs := everyRequest(ctx, c)
+		check.NoError(t, errs["Ping"])
+		delete(errs, "Ping")
+		for name, err := range errs {
 			e := wantError[*mcpclient.CapabilityError](t, err)
 			wrong(t, !strings.HasPrefix(e.Error(), "the server does not offer "), "%s: got %v", name, e)
 		}
-		wantError[*mcpclient.CapabilityError](t, task)
-		ping(t, ctx, c)
 	}
 	playAll(t, []conversation{
 		{name: "capabilities", opts: legacy(), play: refused},

@@ -204,19 +204,13 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-// everyRequest makes each kind of request of a client.
+// everyRequest makes each kind of request of a client, except those about a task.
 func everyRequest(ctx context.Context, c *mcpclient.Client) map[string]error {
-	errs := map[string]error{
-		"Ping":        c.Ping(ctx),
-		"SetLogLevel": c.SetLogLevel(ctx, mcp.LogInfo),
-		"Cancel":      c.Task("1", "t").Cancel(ctx),
-	}
+	errs := map[string]error{"Ping": c.Ping(ctx), "SetLogLevel": c.SetLogLevel(ctx, mcp.LogInfo)}
 	_, errs["Tools"] = collect(c.Tools(ctx), toolName)
 	_, errs["ToolsPage"] = mcpclient.ListPage[mcp.Tool](ctx, c, nil)
 	_, errs["CallTool"] = c.CallTool(ctx, "t", nil)
-	_, errs["StartTask"] = c.StartTask(ctx, &mcp.Tool{Name: "t"}, nil, 0)
-	_, errs["Poll"] = c.Task("1", "t").Poll(ctx)
-	_, errs["Wait"] = c.Task("1", "t").Wait(ctx)
+	_, errs["StartTask"] = c.StartTask(ctx, &mcp.Tool{Name: "t", Execution: json.RawMessage(`{"taskSupport":"optional"}`)}, nil, 0)
 	_, errs["Prompts"] = collect(c.Prompts(ctx), promptName)
 	_, errs["PromptsPage"] = mcpclient.ListPage[mcp.Prompt](ctx, c, nil)
 	_, errs["GetPrompt"] = c.GetPrompt(ctx, "p", nil)
@@ -229,6 +223,7 @@ func everyRequest(ctx context.Context, c *mcpclient.Client) map[string]error {
 	_, errs["Subscribe"] = c.Subscribe(ctx, mcp.SubscriptionFilter{Resources: []string{"file:///r"}})
 	_, errs["List"] = collect(mcpclient.List[struct{}](ctx, c, "skills/list", "skills"), func(*struct{}) string { return "" })
 	_, errs["Call"] = c.Call(ctx, "prompts/list", nil)
+	_, errs["Call of a method with two capabilities"] = c.Call(ctx, "resources/subscribe", map[string]string{"uri": "file:///r"})
 	return errs
 }
 
@@ -237,7 +232,11 @@ func TestErrorsSayItOnce(t *testing.T) {
 	once := func(t *testing.T, c *mcpclient.Client) {
 		t.Helper()
 		failed := 0
-		for name, err := range everyRequest(t.Context(), c) {
+		errs := everyRequest(t.Context(), c)
+		errs["Cancel"] = c.Task("1", "t").Cancel(t.Context())
+		_, errs["Poll"] = c.Task("1", "t").Poll(t.Context())
+		_, errs["Wait"] = c.Task("1", "t").Wait(t.Context())
+		for name, err := range errs {
 			if err == nil {
 				continue // as of what the server is not asked
 			}

@@ -64,7 +64,6 @@ func TestOptionsRefused(t *testing.T) {
 	}
 }
 
-// wantRefused checks the error of options.
 func wantRefused(t *testing.T, opts mcpclient.Options, want ...string) {
 	t.Helper()
 	transport, _ := mcpclient.Pipe()
@@ -158,11 +157,7 @@ func TestConnectionDies(t *testing.T) {
 // A transport can be dialed repeatedly, also by several clients at the same time.
 func TestConnectAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			if m.Method == "tools/call" {
-				answerCall(w, r, m)
-			}
-		})
+		s := httpServer(t, answerCall)
 		transport := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
 		first, second := connected(t, transport, mcpclient.Options{}), connected(t, transport, mcpclient.Options{})
 		_ = first.Close()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -40,15 +39,7 @@ func ExampleClient_AddToolDefinitions() {
 // A wrapped transport logs each message over HTTP with its method, status and size, in either era.
 func ExampleHTTP_wrapTransport() {
 	for _, revision := range []string{mcp.Revision20260728, mcp.Revision20251125} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var m struct{ ID json.RawMessage }
-			if _ = json.NewDecoder(r.Body).Decode(&m); m.ID == nil {
-				w.WriteHeader(http.StatusAccepted)
-				return
-			}
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"},"capabilities":{"tools":{}},"tools":[]}}`, m.ID)
-		}))
+		server := httptest.NewServer(http.HandlerFunc(answerOverHTTP))
 		client, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{
 			URL:           server.URL,
 			WrapTransport: func(next http.RoundTripper) http.RoundTripper { return logging{next} },
@@ -73,28 +64,20 @@ func ExampleHTTP_wrapTransport() {
 // The token is renewed when the server refuses it, and a RoundTripper sees each HTTP request.
 func ExampleBearer() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		raw, _ := io.ReadAll(r.Body)
 		if r.Header.Get("Authorization") != "Bearer fresh" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		var m struct{ ID json.RawMessage }
-		_ = json.Unmarshal(raw, &m)
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"tools":[]}}`, m.ID)
+		answerOverHTTP(w, r)
 	}))
 	defer server.Close()
 
 	token := new(transport.Bearer)
-	token.Refused = func(context.Context, *transport.Refusal) error {
-		return token.Renew("fresh")
-	}
+	token.Refused = func(context.Context, *transport.Refusal) error { return token.Renew("fresh") }
 	client, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{
-		URL:   server.URL,
-		Token: token,
-		WrapTransport: func(next http.RoundTripper) http.RoundTripper {
-			return logging{next}
-		},
+		URL:           server.URL,
+		Token:         token,
+		WrapTransport: func(next http.RoundTripper) http.RoundTripper { return logging{next} },
 	}, nil)
 	if err != nil {
 		log.Fatal(err)
@@ -107,6 +90,17 @@ func ExampleBearer() {
 	// server/discover 401
 	// server/discover 200
 	// tools/list 200
+}
+
+// answerOverHTTP is a server of both eras without tools.
+func answerOverHTTP(w http.ResponseWriter, r *http.Request) {
+	var m struct{ ID json.RawMessage }
+	if _ = json.NewDecoder(r.Body).Decode(&m); m.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"},"capabilities":{"tools":{}},"tools":[]}}`, m.ID)
 }
 
 // logging prints the status of each message. The message comes from GetBody; the client reads the body of the response.

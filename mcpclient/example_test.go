@@ -55,7 +55,6 @@ func library(results map[string]string) mcpclient.Transport {
 	return transport
 }
 
-// exampleServer is a server of the examples.
 func exampleServer() mcpclient.Transport { return library(exampleAnswers) }
 
 var exampleAnswers = map[string]string{

@@ -36,7 +36,6 @@ type courier struct {
 	forgetful bool // the next message does not find its session
 }
 
-// errand is a session.
 type errand struct {
 	id   string
 	over atomic.Bool

@@ -301,7 +301,16 @@ func TestHeaderConn(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			transport, p := newPeer(t)
-			go booking(p)
+			go p.each(func(m message) {
+				switch {
+				case m.Method == "tools/list":
+					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"book","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}]}}`, m.ID)
+				case m.Method == "tools/call" && m.Params.Name == "book":
+					p.answer(m)
+				case m.Method == "initialize" || m.Method == "server/discover":
+					p.send(handshakeAnswer(m))
+				}
+			})
 			sent := &tunnel{Transport: transport}
 			c := connected(t, sent, speaking(revision))
 			check.NoError(t, listOnce(t.Context(), c))
@@ -310,19 +319,5 @@ func TestHeaderConn(t *testing.T) {
 			check.Fails(t, check.Err(c.CallTool(withTimeout(t, time.Second), "hang", nil)), "a call that was given up")
 			check.Same(t, revision, sent.diary.read(), want)
 		})
-	}
-}
-
-// booking is a server whose tool requires an argument in a header.
-func booking(p *peer) {
-	for m := range p.inbox {
-		switch {
-		case m.Method == "tools/list":
-			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"book","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}]}}`, m.ID)
-		case m.Method == "tools/call" && m.Params.Name == "book":
-			p.answer(m)
-		case m.Method == "initialize" || m.Method == "server/discover":
-			p.send(handshakeAnswer(m))
-		}
 	}
 }

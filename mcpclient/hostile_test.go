@@ -22,35 +22,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// hostility is what a peer does to a client between Connect and Close, and how much that may cost.
-type hostility struct {
-	name   string
-	lasts  time.Duration // by the clock of the bubble
-	memory uint64        // allocated bytes, including the peer's
-	meet   func(t *testing.T)
-}
-
 // TestHostilePeers bounds the time, memory and goroutines that a peer can cost its client.
 func TestHostilePeers(t *testing.T) {
 	million()
-	for _, h := range hostilities() {
-		bubble(t, h.name, func(t *testing.T) {
-			goroutines, start := runtime.NumGoroutine(), time.Now()
-			got := check.Allocated(func() { h.meet(t) })
-			within(t, "the client", start, h.lasts)
-			wrong(t, got > h.memory, "got %d MiB of memory, want at most %d", got>>20, h.memory>>20)
-			synctest.Wait()
-			for i := 0; i < 10_000_000 && runtime.NumGoroutine() > goroutines; i++ {
-				runtime.Gosched() // a goroutine that has returned counts until its thread gets a processor
-			}
-			left := runtime.NumGoroutine()
-			wrong(t, left > goroutines, "got %d goroutines after Close, want %d", left, goroutines)
-		})
-	}
-}
-
-func hostilities() []hostility {
-	return []hostility{
+	for _, h := range []struct {
+		name   string        // what a peer does to a client between Connect and Close
+		lasts  time.Duration // by the clock of the bubble
+		memory uint64        // allocated bytes, including the peer's
+		meet   func(t *testing.T)
+	}{
 		{"handshakes of the client's own beside a large call", 0, 128 << 20, handshakesBesideLargeCall},
 		{"a server that reads no more and lives on", lateEnd, 8 << 20, closedInput(nil)},
 		{"a server that reads no more and is to be restarted", lateEnd + 500*time.Millisecond, 8 << 20, closedInput(&mcpclient.Restart{InitialWait: 500 * time.Millisecond})},
@@ -63,6 +43,19 @@ func hostilities() []hostility {
 		{"a question with a million entries in _meta", 0, 192 << 20, millionEntries},
 		{"an error that asks for a million visits", 0, 192 << 20, millionVisits},
 		{"a server that sends 50 clients away for the same time", 2 * time.Second, 32 << 20, sentAway},
+	} {
+		bubble(t, h.name, func(t *testing.T) {
+			goroutines, start := runtime.NumGoroutine(), time.Now()
+			got := check.Allocated(func() { h.meet(t) })
+			within(t, "the client", start, h.lasts)
+			wrong(t, got > h.memory, "got %d MiB of memory, want at most %d", got>>20, h.memory>>20)
+			synctest.Wait()
+			for i := 0; i < 10_000_000 && runtime.NumGoroutine() > goroutines; i++ {
+				runtime.Gosched() // a goroutine that has returned counts until its thread gets a processor
+			}
+			left := runtime.NumGoroutine()
+			wrong(t, left > goroutines, "got %d goroutines after Close, want %d", left, goroutines)
+		})
 	}
 }
 

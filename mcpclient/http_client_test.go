@@ -27,7 +27,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// connectedBy connects with a host's HTTP client.
 func connectedBy(t *testing.T, url string, client *http.Client, o mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	return connected(t, &mcpclient.HTTP{URL: url, Client: client}, o)
@@ -320,7 +319,6 @@ func TestCompressionAsWanted(t *testing.T) {
 	}
 }
 
-// zipped writes compressed text.
 func zipped(w io.Writer, text string) {
 	z := gzip.NewWriter(w)
 	_, _ = io.WriteString(z, text)

@@ -41,26 +41,24 @@ func TestAccept(t *testing.T) {
 			if len(want) == 0 {
 				continue
 			}
-			bubble(t, fmt.Sprint(takes, own), func(t *testing.T) {
-				var got []string
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					if got = append(got, r.Header.Get("Accept")); r.Header.Get("Accept") != takes {
-						w.WriteHeader(http.StatusNotAcceptable)
-						return
-					}
-					answerCall(w, r, m)
-				})
-				c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: own}, modern())
+			var got []string
+			overHTTP(t, modern(), func(w http.ResponseWriter, r *http.Request, m message) {
+				if got = append(got, r.Header.Get("Accept")); r.Header.Get("Accept") != takes {
+					w.WriteHeader(http.StatusNotAcceptable)
+					return
+				}
+				answerCall(w, r, m)
+			}, func(t *testing.T, c *mcpclient.Client) {
 				for range 2 {
-					_, err := c.CallTool(t.Context(), "a", nil)
+					err := check.Err(c.CallTool(t.Context(), "a", nil))
 					if takes == "nothing" {
 						wantStatus(t, err, http.StatusNotAcceptable)
 					} else {
 						check.NoError(t, err)
 					}
 				}
-				check.Same(t, "", got, want)
-			})
+			}, func(h *mcpclient.HTTP) { h.Header = own })
+			check.Same(t, fmt.Sprint(takes, own), got, want)
 		}
 	}
 }

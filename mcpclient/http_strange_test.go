@@ -58,6 +58,12 @@ func TestStrangeResponses(t *testing.T) {
 		status int    // of the *HTTPError
 		after  time.Duration
 	}
+	cutBody := func(w http.ResponseWriter, _ message) {
+		w.Header().Set("Content-Length", "1000")
+		_, _ = io.WriteString(jsonWriter(w), `{"jsonrpc`)
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}
 	all := map[string]response{
 		"429":                         {answer: status(429, "Retry-After", "3"), want: "retry after 3s", status: 429, after: 3 * time.Second},
 		"500":                         {answer: status(500, "Retry-After", "3"), want: "retry after 3s", status: 500, after: 3 * time.Second},
@@ -138,14 +144,6 @@ func TestStrangeResponses(t *testing.T) {
 			})
 		}
 	}
-}
-
-// cutBody ends the response after 9 bytes of the body.
-func cutBody(w http.ResponseWriter, _ message) {
-	w.Header().Set("Content-Length", "1000")
-	_, _ = io.WriteString(jsonWriter(w), `{"jsonrpc`)
-	w.(http.Flusher).Flush()
-	panic(http.ErrAbortHandler)
 }
 
 // A body or an event of 64 MiB fails at the limit, and takes no more memory than a message within it.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -62,14 +61,11 @@ func TestCallLimits(t *testing.T) {
 				opts.Timeouts.Idle, opts.Timeouts.Call = tt.idle, tt.call
 				inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 					ended := make(chan struct{})
-					var advancing sync.WaitGroup
+					defer close(ended)
 					if tt.progress {
-						advancing.Go(func() { p.advance(minute, ended) })
+						go p.advance(minute, ended)
 					}
-					err := limited(t, c, tt.want, tt.opts...)
-					close(ended)
-					advancing.Wait()
-					check.Text(t, err, strings.ReplaceAll(tt.text, "%v", tt.want.String()))
+					check.Text(t, limited(t, c, tt.want, tt.opts...), strings.ReplaceAll(tt.text, "%v", tt.want.String()))
 				})
 			})
 		}
@@ -88,9 +84,8 @@ func TestLimitInAPause(t *testing.T) {
 // limited calls a tool that does not answer, and checks when the call ends.
 func limited(t *testing.T, c *mcpclient.Client, want time.Duration, opts ...mcpclient.CallOption) error {
 	t.Helper()
-	ctx := withTimeout(t, 99*time.Hour)
 	start := time.Now()
-	err := check.Err(c.CallTool(ctx, "silent", nil, opts...))
+	err := check.Err(c.CallTool(withTimeout(t, 99*time.Hour), "silent", nil, opts...))
 	check.Is(t, err, context.DeadlineExceeded)
 	check.Equal(t, "the call took", time.Since(start), want)
 	return err
@@ -112,16 +107,15 @@ func (p *peer) advance(every time.Duration, ended <-chan struct{}) {
 // Tool calls ask for progress, which extends their time; other requests do so only with certain options.
 func TestProgressIsAskedFor(t *testing.T) {
 	for name, tt := range map[string]struct {
-		opts []mcpclient.CallOption
-		tool bool
-		want bool
+		tool, want bool
+		opt        mcpclient.CallOption
 	}{
-		"tool":                  {tool: true, want: true},
-		"tool without idle":     {tool: true, opts: []mcpclient.CallOption{mcpclient.WithIdleTimeout(0)}},
-		"tool with a timeout":   {tool: true, opts: []mcpclient.CallOption{mcpclient.WithTimeout(time.Hour)}},
-		"request":               {},
-		"request with idle":     {opts: []mcpclient.CallOption{mcpclient.WithIdleTimeout(time.Hour)}, want: true},
-		"request with progress": {opts: []mcpclient.CallOption{mcpclient.WithProgress(func(mcp.Progress) {})}, want: true},
+		"tool":                  {true, true, nil},
+		"tool without idle":     {true, false, mcpclient.WithIdleTimeout(0)},
+		"tool with a timeout":   {true, false, mcpclient.WithTimeout(time.Hour)},
+		"request":               {false, false, nil},
+		"request with idle":     {false, true, mcpclient.WithIdleTimeout(time.Hour)},
+		"request with progress": {false, true, mcpclient.WithProgress(func(mcp.Progress) {})},
 	} {
 		peerBubble(t, name, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go func() {
@@ -130,9 +124,9 @@ func TestProgressIsAskedFor(t *testing.T) {
 				p.answer(m)
 			}()
 			if tt.tool {
-				callText(t, t.Context(), c, "t", "t", tt.opts...)
+				callText(t, t.Context(), c, "t", "t", tt.opt)
 			} else {
-				check.NoError(t, check.Err(c.Call(t.Context(), "acme/do", nil, tt.opts...)))
+				check.NoError(t, check.Err(c.Call(t.Context(), "acme/do", nil, tt.opt)))
 			}
 		})
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// discovered is the result of server/discover.
 const discovered = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 
 // served connects to a server that answers with [testenv.Answer], over a connection that can be made to end.
@@ -58,7 +57,6 @@ func (e *ending) Err() error {
 	return io.EOF
 }
 
-// call calls a tool on a goroutine.
 func call(ctx context.Context, c *Client, tool string) <-chan error {
 	called := make(chan error, 1)
 	go func() { called <- check.Err(c.CallTool(ctx, tool, nil)) }()
