@@ -125,89 +125,77 @@ func TestAdvanceWithoutStore(t *testing.T) {
 // TestCancelFromAnywhere has an operator, who has the store alone, cancel a run that a process
 // works on. The request is not for the next input.
 func TestCancelFromAnywhere(t *testing.T) {
-	for name, open := range everyStore {
-		synctestRun(t, name, func(t *testing.T) { cancelFromAnywhere(t, open(t)) })
-	}
-}
+	inEveryStore(t, func(t *testing.T, store record.Store) {
+		a := slowAgent(t, store, time.Minute)
+		isCancelled := func(who string, got runEnd) {
+			t.Helper()
+			check.Is(t, got.err, agent.ErrCancelled, who)
+			head := load(t, store, theRun).Head
+			check.Same(t, who+": status, in the store, and free", []any{got.Status, head.Status, head.HeldUntil.IsZero()}, []any{run.StatusCancelled, run.StatusCancelled, true})
+		}
+		first := begin(t.Context(), a)
+		time.Sleep(5 * time.Second)
+		asked := time.Now()
+		check.Must(t, record.CancelRun(t.Context(), store, theRun))
+		within(t, "until the process heard of it", time.Since(asked), 0, 3*time.Second)
+		isCancelled("an operator", <-first)
 
-func cancelFromAnywhere(t *testing.T, store record.Store) {
-	a := slowAgent(t, store, time.Minute)
-	isCancelled := func(who string, got runEnd) {
-		t.Helper()
-		check.Is(t, got.err, agent.ErrCancelled, who)
-		head := load(t, store, theRun).Head
-		check.Same(t, who+": status, in the store, and free", []any{got.Status, head.Status, head.HeldUntil.IsZero()}, []any{run.StatusCancelled, run.StatusCancelled, true})
-	}
-	first := begin(t.Context(), a)
-	time.Sleep(5 * time.Second)
-	asked := time.Now()
-	check.Must(t, record.CancelRun(t.Context(), store, theRun))
-	within(t, "until the process heard of it", time.Since(asked), 0, 3*time.Second)
-	isCancelled("an operator", <-first)
-
-	second := begin(t.Context(), a) // whose turns the old request does not end
-	time.Sleep(30 * time.Second)
-	asked = time.Now()
-	check.Is(t, check.Err(a.Cancel(t.Context(), theRun)), record.ErrHeld)
-	isCancelled("the process itself", <-second)
-	check.Equal(t, "the process itself heard of it after", time.Since(asked), 0)
-	later := <-begin(t.Context(), a)
-	check.Same(t, "a later input", []any{later.err, later.Status}, []any{nil, run.StatusFinished})
+		second := begin(t.Context(), a) // whose turns the old request does not end
+		time.Sleep(30 * time.Second)
+		asked = time.Now()
+		check.Is(t, check.Err(a.Cancel(t.Context(), theRun)), record.ErrHeld)
+		isCancelled("the process itself", <-second)
+		check.Equal(t, "the process itself heard of it after", time.Since(asked), 0)
+		later := <-begin(t.Context(), a)
+		check.Same(t, "a later input", []any{later.err, later.Status}, []any{nil, run.StatusFinished})
+	})
 }
 
 // TestCancelOutlivesTheHolder has the process of a run end before it hears that the run is to end:
 // who takes the run up ends it, and calls no model.
 func TestCancelOutlivesTheHolder(t *testing.T) {
-	for name, open := range everyStore {
-		synctestRun(t, name, func(t *testing.T) { cancelOutlives(t, open(t)) })
-	}
-}
-
-func cancelOutlives(t *testing.T, store record.Store) {
-	a, _ := process(t, store, play(), agent.Options{})
-	key := begun(t, a)
-	lease, err := store.Acquire(t.Context(), key, record.Holder{Name: "stopped", TTL: time.Minute})
-	check.Must(t, err)
-	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
-	defer stop()
-	err = record.CancelRun(ctx, store, key)
-	check.Is(t, err, record.ErrHeld)
-	check.Is(t, err, context.DeadlineExceeded)
-	check.Must(t, store.Release(t.Context(), lease))
-	var ended error
-	ctx, stop = context.WithTimeout(t.Context(), 2*time.Minute)
-	defer stop()
-	options := &agent.RecoverOptions{Logger: slog.New(slog.DiscardHandler), OnEnd: func(_ run.Key, _ *agent.Result, err error) {
-		ended = err
-		stop()
-	}}
-	_ = agent.Recover(ctx, store, []*agent.Agent{a}, options)
-	check.Is(t, ended, agent.ErrCancelled)
+	inEveryStore(t, func(t *testing.T, store record.Store) {
+		a, _ := process(t, store, play(), agent.Options{})
+		key := begun(t, a)
+		lease, err := store.Acquire(t.Context(), key, record.Holder{Name: "stopped", TTL: time.Minute})
+		check.Must(t, err)
+		ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
+		defer stop()
+		err = record.CancelRun(ctx, store, key)
+		check.Is(t, err, record.ErrHeld)
+		check.Is(t, err, context.DeadlineExceeded)
+		check.Must(t, store.Release(t.Context(), lease))
+		var ended error
+		ctx, stop = context.WithTimeout(t.Context(), 2*time.Minute)
+		defer stop()
+		options := &agent.RecoverOptions{Logger: slog.New(slog.DiscardHandler), OnEnd: func(_ run.Key, _ *agent.Result, err error) {
+			ended = err
+			stop()
+		}}
+		_ = agent.Recover(ctx, store, []*agent.Agent{a}, options)
+		check.Is(t, ended, agent.ErrCancelled)
+	})
 }
 
 // TestCancelOutlivesTheWait requests the end of a run that waits, or that is between two steps: who
 // continues it ends it, and sends nothing.
 func TestCancelOutlivesTheWait(t *testing.T) {
-	for name, open := range everyStore {
-		synctestRun(t, name, func(t *testing.T) { cancelOutlivesTheWait(t, open(t)) })
-	}
-}
+	inEveryStore(t, func(t *testing.T, store record.Store) {
+		calls := 0
+		a := newAgent(t, play(uses(toolCall("1", "pay", "{}")), says("done")), &agent.Options{
+			Tools: []adapter.Source{paying(&calls)}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: store},
+		})
+		got := asks(t, a, 1, run.QuestionApproval)
+		check.Must(t, store.RequestCancel(t.Context(), theRun))
+		got, err := a.Resume(t.Context(), theRun, got.Questions[0].Allow())
+		check.Is(t, err, agent.ErrCancelled)
+		check.Same(t, "status, failure and calls", []any{got.Status, got.Failure, calls}, []any{run.StatusCancelled, agent.ErrCancelled.Error(), 0})
 
-func cancelOutlivesTheWait(t *testing.T, store record.Store) {
-	calls := 0
-	a := newAgent(t, play(uses(toolCall("1", "pay", "{}")), says("done")), &agent.Options{
-		Tools: []adapter.Source{paying(&calls)}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: store},
+		key := begun(t, a, agent.WithRun("steps"))
+		check.Must(t, store.RequestCancel(t.Context(), key))
+		next, err := a.Advance(t.Context(), key, nil)
+		check.Same(t, "advanced", []any{errors.Is(err, agent.ErrCancelled), next.Status}, []any{true, run.StatusCancelled})
 	})
-	got := asks(t, a, 1, run.QuestionApproval)
-	check.Must(t, store.RequestCancel(t.Context(), theRun))
-	got, err := a.Resume(t.Context(), theRun, got.Questions[0].Allow())
-	check.Is(t, err, agent.ErrCancelled)
-	check.Same(t, "status, failure and calls", []any{got.Status, got.Failure, calls}, []any{run.StatusCancelled, agent.ErrCancelled.Error(), 0})
-
-	key := begun(t, a, agent.WithRun("steps"))
-	check.Must(t, store.RequestCancel(t.Context(), key))
-	next, err := a.Advance(t.Context(), key, nil)
-	check.Same(t, "advanced", []any{errors.Is(err, agent.ErrCancelled), next.Status}, []any{true, run.StatusCancelled})
 }
 
 // TestUnfinishedReply cancels a run whose model writes. What it has written is the output of the run, in the store, too, unless a

@@ -25,6 +25,14 @@ func only(lines []string, word string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.Contains(line, word) })
 }
 
+// allowing allows calls that it has seen.
+func allowing(see func(*approval.Request)) approval.Func {
+	return func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+		see(a)
+		return approval.Allow(), nil
+	}
+}
+
 // A question for a person is no failure, and no warning is logged.
 func TestAskingLogsNothing(t *testing.T) {
 	var log bytes.Buffer
@@ -91,10 +99,7 @@ func TestApproval(t *testing.T) {
 func TestApprovalOfSloppyName(t *testing.T) {
 	model := play(uses(toolCall("1", " ECHO", `{"x":1}`)), says("done"))
 	var asked []string
-	approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-		asked = append(asked, a.Name)
-		return approval.Allow(), nil
-	}
+	approve := allowing(func(a *approval.Request) { asked = append(asked, a.Name) })
 	got := mustRun(t, boxed(t, model, &agent.Options{Person: agent.Person{Approve: approve}}), human("go"))
 	check.Same(t, "asked about", asked, []string{"echo"})
 	// The history goes by the name that the model wrote.
@@ -105,10 +110,7 @@ func TestApprovalOfSloppyName(t *testing.T) {
 func TestApprovalShowsRepairedArguments(t *testing.T) {
 	model := play(uses(toolCall("1", "echo", `"{\"x\":1}"`), toolCall("2", "echo", `{"path":"/tmp","path":"/etc"}`), toolCall("3", "echo", `[1]`)), says("done"))
 	var asked []string
-	approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-		asked = append(asked, string(a.Arguments))
-		return approval.Allow(), nil
-	}
+	approve := allowing(func(a *approval.Request) { asked = append(asked, string(a.Arguments)) })
 	told := results(mustRun(t, boxed(t, model, &agent.Options{Person: agent.Person{Approve: approve}}), human("go")).Messages)
 	check.Same(t, "asked", asked, []string{`{"x":1}`, `{"path":"/etc"}`})
 	check.Same(t, "ran", told[:2], asked)

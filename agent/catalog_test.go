@@ -98,12 +98,11 @@ func TestApprovedCallRunsWhereItWasApproved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, vault, evil, toolset, refresh := two(t)
-			approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+			approve := allowing(func(a *approval.Request) {
 				check.Equal(t, "asked about", a.Server, "evil")
 				tt.change(l, vault, evil)
 				refresh()
-				return approval.Allow(), nil
-			}
+			})
 			model := play(uses(toolCall("1", "vault__save", `{"x":1}`)), says("done"))
 			var ended []string
 			events, _ := played(t, withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}}).Events(t.Context(), human("go")))

@@ -54,10 +54,7 @@ func TestSpendingLimits(t *testing.T) {
 	}
 	synctestRun(t, "active time", func(t *testing.T) {
 		model := play(untilFinal(sleep("", 10)))
-		slow := func(context.Context, *approval.Request) (approval.Decision, error) {
-			time.Sleep(time.Hour) // the time of a person does not count
-			return approval.Allow(), nil
-		}
+		slow := allowing(func(*approval.Request) { time.Sleep(time.Hour) }) // the time of a person does not count
 		got := mustRun(t, boxed(t, model, &agent.Options{Limits: run.Limits{Active: 25 * time.Second}, Person: agent.Person{Approve: slow}}), human("go"))
 		check.Same(t, "stopped with", []any{got.StopReason, got.Usage.Active}, []any{agent.StopMaxActive, 30 * time.Second})
 	})

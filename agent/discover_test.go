@@ -103,10 +103,9 @@ func TestDiscoveryByCalling(t *testing.T) {
 	a := newAgent(t, m, &agent.Options{
 		Tools:    manyTools(&calls),
 		Discover: agent.Discover{Always: func(t *adapter.Tool) bool { return t.Name() == "send_letter" }},
-		Person: agent.Person{Approve: func(_ context.Context, q *approval.Request) (approval.Decision, error) {
+		Person: agent.Person{Approve: allowing(func(q *approval.Request) {
 			asked = append(asked, fmt.Sprintf("%s %s %s", q.Server, q.Name, q.Arguments))
-			return approval.Decision{Allow: true}, nil
-		}},
+		})},
 	})
 	all, result := played(t, a.Events(t.Context(), human("go")))
 	for _, e := range of[*agent.ToolStart](all) {

@@ -438,22 +438,20 @@ func TestWarningOfAWaitThatIsNotKept(t *testing.T) {
 // The first reply to a question counts, whichever way it comes: one that the store has accepted while
 // Person.Reply was asked is not replaced.
 func TestFirstReplyCounts(t *testing.T) {
-	for name, open := range everyStore {
-		synctestRun(t, name, func(t *testing.T) {
-			store, calls := open(t), 0
-			other := newAgent(t, play(says("no")), &agent.Options{Durable: agent.Durable{Store: store}})
-			a := newAgent(t, play(uses(toolCall("1", "pay", "{}")), says("done")), &agent.Options{
-				Tools: []adapter.Source{paying(&calls)}, Durable: agent.Durable{Store: store},
-				Person: agent.Person{Approve: agent.AskPerson, Reply: func(ctx context.Context, q *run.Question) (run.Reply, error) {
-					check.Must(t, other.Reply(ctx, theRun, q.Deny("too expensive")))
-					return q.Allow(), nil
-				}},
-			})
-			got := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
-			check.Equal(t, "calls", calls, 0)
-			check.Contains(t, "result", results(got.Messages)[0], "too expensive")
+	inEveryStore(t, func(t *testing.T, store record.Store) {
+		calls := 0
+		other := newAgent(t, play(says("no")), &agent.Options{Durable: agent.Durable{Store: store}})
+		a := newAgent(t, play(uses(toolCall("1", "pay", "{}")), says("done")), &agent.Options{
+			Tools: []adapter.Source{paying(&calls)}, Durable: agent.Durable{Store: store},
+			Person: agent.Person{Approve: agent.AskPerson, Reply: func(ctx context.Context, q *run.Question) (run.Reply, error) {
+				check.Must(t, other.Reply(ctx, theRun, q.Deny("too expensive")))
+				return q.Allow(), nil
+			}},
 		})
-	}
+		got := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
+		check.Equal(t, "calls", calls, 0)
+		check.Contains(t, "result", results(got.Messages)[0], "too expensive")
+	})
 }
 
 // A reply that the store accepts when Person.Reply has returned is refused, or counts.

@@ -49,10 +49,7 @@ func TestHooks(t *testing.T) {
 			return nil
 		},
 	}
-	approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-		asked = asked || a.Name == "sleep"
-		return approval.Allow(), nil
-	}
+	approve := allowing(func(a *approval.Request) { asked = asked || a.Name == "sleep" })
 	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Hooks: []agent.Hook{hook}, Person: agent.Person{Approve: approve}}), human("go"))
 	check.Same(t, "history", lines(got.Messages)[2:], []string{
 		`tool: 1/echo→"{\"x\":2}"`, `tool: 2/fail→"Error: d*** full"`, `tool: 3/sleep→"Error: the call of sleep was denied: no time. Nothing was done."`, `ai: "done, ****"`,

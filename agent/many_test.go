@@ -301,29 +301,27 @@ func TestFunctionsRunAtOnce(t *testing.T) {
 	for name, store := range map[string]func() record.Store{
 		"without a store": func() record.Store { return nil }, "with a store": func() record.Store { return record.NewMemory() },
 	} {
-		synctestRun(t, name, func(t *testing.T) { meetTwice(t, store()) })
+		synctestRun(t, name, func(t *testing.T) {
+			const n = 64
+			met := make(chan int)
+			meet := func(_ context.Context, in meeting) (string, error) {
+				switch {
+				case in.N%4 == 0:
+					return "passed", nil
+				case in.N < n/2:
+					met <- in.N
+				default:
+					<-met
+				}
+				return "met", nil
+			}
+			got := answers(t, newAgent(t, play(uses(numbered(n)...), uses(numbered(n)...), says("done")), &agent.Options{
+				Tools:  []adapter.Source{adapter.Func("meet", "Meets another call.", meet, &adapter.FuncOptions{ReadOnly: true})},
+				Limits: run.Limits{Parallel: n, Calls: -1}, Durable: agent.Durable{Store: store()},
+			}), "done")
+			check.Equal(t, "calls", agent.Inside(got.State).Spent.Calls, 2*n)
+		})
 	}
-}
-
-func meetTwice(t *testing.T, store record.Store) {
-	const n = 64
-	met := make(chan int)
-	meet := func(_ context.Context, in meeting) (string, error) {
-		switch {
-		case in.N%4 == 0:
-			return "passed", nil
-		case in.N < n/2:
-			met <- in.N
-		default:
-			<-met
-		}
-		return "met", nil
-	}
-	got := answers(t, newAgent(t, play(uses(numbered(n)...), uses(numbered(n)...), says("done")), &agent.Options{
-		Tools:  []adapter.Source{adapter.Func("meet", "Meets another call.", meet, &adapter.FuncOptions{ReadOnly: true})},
-		Limits: run.Limits{Parallel: n, Calls: -1}, Durable: agent.Durable{Store: store},
-	}), "done")
-	check.Equal(t, "calls", agent.Inside(got.State).Spent.Calls, 2*n)
 }
 
 // A function that ends its goroutine fails the run, and the other calls of the turn end: at once, or after others have

@@ -390,33 +390,8 @@ func TestRecoverLogsAnOutage(t *testing.T) {
 // A run whose processes end again and again without progress is parked with its reason, and its host
 // is told. Revive has it run again. Progress in between counts from the start.
 func TestParkedRun(t *testing.T) {
-	for name, open := range everyStore {
-		t.Run(name, func(t *testing.T) { parkedRun(t, open) })
-	}
-}
-
-// dies has so many processes end, one after the other, during a model call of a run.
-func dies(t *testing.T, store record.Store, id string, deaths int) (calls int) {
-	for n := range deaths {
-		ctx, kill := context.WithTimeout(t.Context(), time.Second)
-		a, _ := process(t, store, play(func(ctx context.Context, _ prompt) (*model.Response, error) {
-			calls++
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}), agent.Options{})
-		if n == 0 {
-			_, _ = a.Run(ctx, human("go"), agent.WithRun(id))
-		} else {
-			_, _ = a.Resume(ctx, run.Key{ID: id})
-		}
-		kill()
-	}
-	return calls
-}
-
-func parkedRun(t *testing.T, open func(testing.TB) record.Store) {
-	synctest.Test(t, func(t *testing.T) {
-		store, key := open(t), theRun
+	inEveryStore(t, func(t *testing.T, store record.Store) {
+		key := theRun
 		calls := dies(t, store, key.ID, 11)
 		head := load(t, store, key).Head
 		check.Same(t, "status, takeovers and calls", []any{head.Status, head.Takeovers, calls}, []any{run.StatusRunning, 10, 11})
@@ -436,6 +411,25 @@ func parkedRun(t *testing.T, open func(testing.TB) record.Store) {
 		head = load(t, store, key).Head
 		check.Same(t, "status, takeovers and error", []any{head.Status, head.Takeovers, told}, []any{run.StatusFinished, 0, nil})
 	})
+}
+
+// dies has so many processes end, one after the other, during a model call of a run.
+func dies(t *testing.T, store record.Store, id string, deaths int) (calls int) {
+	for n := range deaths {
+		ctx, kill := context.WithTimeout(t.Context(), time.Second)
+		a, _ := process(t, store, play(func(ctx context.Context, _ prompt) (*model.Response, error) {
+			calls++
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}), agent.Options{})
+		if n == 0 {
+			_, _ = a.Run(ctx, human("go"), agent.WithRun(id))
+		} else {
+			_, _ = a.Resume(ctx, run.Key{ID: id})
+		}
+		kill()
+	}
+	return calls
 }
 
 // A suspicious run begins when the process works on nothing else, and others wait for it a while.
@@ -465,12 +459,7 @@ func TestSuspiciousRunBeginsAlone(t *testing.T) {
 // A reply is durable before anything that takes time: a hook, or what decides on its calls.
 func TestReplyIsKeptFirst(t *testing.T) {
 	for name, set := range map[string]func(*agent.Options, func()){
-		"approval": func(o *agent.Options, look func()) {
-			o.Person.Approve = func(context.Context, *approval.Request) (approval.Decision, error) {
-				look()
-				return approval.Allow(), nil
-			}
-		},
+		"approval": func(o *agent.Options, look func()) { o.Person.Approve = allowing(func(*approval.Request) { look() }) },
 		"hook": func(o *agent.Options, look func()) {
 			o.Hooks = []agent.Hook{{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { look(); return nil }}}
 		},

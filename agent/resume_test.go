@@ -396,7 +396,7 @@ func TestResumeBesideOthers(t *testing.T) {
 	t.Run("another answer", func(t *testing.T) {
 		store, a, ask, worked := waitingRun(t, record.NewMemory())
 		store.before = func() {
-			check.Must(t, store.Store.Reply(t.Context(), key, []run.Reply{{Question: ask, Action: run.ActionDeny}}))
+			check.NoError(t, store.Store.Reply(t.Context(), key, []run.Reply{{Question: ask, Action: run.ActionDeny}}))
 		}
 		check.Is(t, check.Err(a.Resume(t.Context(), key, yes(ask))), record.ErrReplied)
 		got, err := a.Resume(t.Context(), key)
@@ -407,7 +407,7 @@ func TestResumeBesideOthers(t *testing.T) {
 			store, a, ask, worked := waitingRun(t, kept)
 			old := load(t, store, key)
 			store.before = func() {
-				check.Must(t, store.Delete(t.Context(), key))
+				check.NoError(t, store.Delete(t.Context(), key))
 				suspend(t, a, 0, 1)
 			}
 			check.Must(t, store.Store.Reply(t.Context(), key, []run.Reply{yes(ask)}))
@@ -425,7 +425,7 @@ func TestResumeBesideOthers(t *testing.T) {
 	})
 	t.Run("the end", func(t *testing.T) {
 		store, a, ask, worked := waitingRun(t, record.NewMemory())
-		store.before = func() { check.Must(t, check.Err(a.Resume(t.Context(), key, yes(ask)))) }
+		store.before = func() { check.NoError(t, check.Err(a.Resume(t.Context(), key, yes(ask)))) }
 		got, err := a.Resume(t.Context(), key, yes(ask))
 		check.Same(t, "answer of the run that continued, and one call", []any{got.Output, err, worked.Load()}, []any{"done", nil, int64(1)})
 	})

@@ -46,6 +46,13 @@ var everyStore = map[string]func(testing.TB) record.Store{
 	"SQLite": inSQLite, "Postgres": inPostgres,
 }
 
+// inEveryStore runs a test with each store, in a bubble.
+func inEveryStore(t *testing.T, test func(*testing.T, record.Store)) {
+	for name, open := range everyStore {
+		synctestRun(t, name, func(t *testing.T) { test(t, open(t)) })
+	}
+}
+
 // chatty answers each input after one call of a tool.
 func chatty(t testing.TB, store record.Store) *agent.Agent {
 	looks := func(ctx context.Context, p prompt) (*model.Response, error) {
@@ -116,36 +123,35 @@ func TestAdvanceKeepsTheState(t *testing.T) {
 // history, and a replay says what is missing.
 func TestPrunedRun(t *testing.T) {
 	for name, open := range everyStore {
-		t.Run(name, func(t *testing.T) { prunedRun(t, open(t)) })
-	}
-}
-
-func prunedRun(t *testing.T, store record.Store) {
-	var read int
-	m := instant{func(ctx context.Context, p prompt) (*model.Response, error) {
-		read = len(p.Request.Messages)
-		return says(fmt.Sprint("answer ", read))(ctx, p)
-	}}
-	a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}})
-	inputs := 0
-	input := func() {
-		t.Helper()
-		inputs++
-		mustRun(t, a, human(fmt.Sprint("input ", inputs)), agent.WithRun(theRun.ID))
-	}
-	for input(); load(t, store, theRun).Head.Snapshot == 0; input() {
-	}
-	n, err := record.Prune(t.Context(), store, record.Query{})
-	check.Same(t, "runs that are pruned", []any{n, err}, []any{1, nil})
-	input()
-	check.Equal(t, "messages that the model read", read, 2*inputs-1)
-	events, _ := played(t, a.Replay(t.Context(), theRun, agent.Position{}))
-	if w, ok := events[0].(*agent.Warning); !ok || !strings.Contains(w.Text, "are gone") {
-		t.Errorf("the replay begins with %T, want a warning", events[0])
-	}
-	outputs := of[*agent.Output](events)
-	check.Equal(t, "the last answer of the replay", outputs[len(outputs)-1].Text, fmt.Sprint("answer ", read))
-	for key, err := range record.Verify(t.Context(), store, record.Query{}) {
-		t.Errorf("verify: got %v, %v", key, err)
+		t.Run(name, func(t *testing.T) {
+			store := open(t)
+			var read int
+			m := instant{func(ctx context.Context, p prompt) (*model.Response, error) {
+				read = len(p.Request.Messages)
+				return says(fmt.Sprint("answer ", read))(ctx, p)
+			}}
+			a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}})
+			inputs := 0
+			input := func() {
+				t.Helper()
+				inputs++
+				mustRun(t, a, human(fmt.Sprint("input ", inputs)), agent.WithRun(theRun.ID))
+			}
+			for input(); load(t, store, theRun).Head.Snapshot == 0; input() {
+			}
+			n, err := record.Prune(t.Context(), store, record.Query{})
+			check.Same(t, "runs that are pruned", []any{n, err}, []any{1, nil})
+			input()
+			check.Equal(t, "messages that the model read", read, 2*inputs-1)
+			events, _ := played(t, a.Replay(t.Context(), theRun, agent.Position{}))
+			if w, ok := events[0].(*agent.Warning); !ok || !strings.Contains(w.Text, "are gone") {
+				t.Errorf("the replay begins with %T, want a warning", events[0])
+			}
+			outputs := of[*agent.Output](events)
+			check.Equal(t, "the last answer of the replay", outputs[len(outputs)-1].Text, fmt.Sprint("answer ", read))
+			for key, err := range record.Verify(t.Context(), store, record.Query{}) {
+				t.Errorf("verify: got %v, %v", key, err)
+			}
+		})
 	}
 }
