@@ -144,9 +144,9 @@ func (s *restarts) fail(reason, last error) error {
 	switch {
 	case s.attempts == 0:
 	case last == reason:
-		err = fmt.Errorf("%w; the connection did not last after %d restarts in a row (Restart.Attempts)", reason, s.attempts)
+		err = fmt.Errorf("%w; the connection did not last after %d restarts in a row", reason, s.attempts)
 	default:
-		err = fmt.Errorf("%w; restarted %d times in a row (Restart.Attempts), and at last: %w", reason, s.attempts, last)
+		err = fmt.Errorf("%w; restarted %d times in a row, and at last: %w", reason, s.attempts, last)
 	}
 	s.giveUp(err)
 	return err
