@@ -197,10 +197,7 @@ func TestMiddlewareChangesRequest(t *testing.T) {
 			return next(ctx, &again)
 		})}
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-			var calls sync.WaitGroup
-			calls.Go(func() {
-				callText(t, t.Context(), c, "a", "other", mcpclient.WithMeta("gone", json.RawMessage("1")), mcpclient.WithMeta("kept", json.RawMessage("1")))
-			})
+			go callText(t, t.Context(), c, "a", "other", mcpclient.WithMeta("gone", json.RawMessage("1")), mcpclient.WithMeta("kept", json.RawMessage("1")))
 			m := p.next()
 			var meta map[string]any
 			check.Must(t, json.Unmarshal(m.Params.Meta, &meta))
@@ -209,7 +206,7 @@ func TestMiddlewareChangesRequest(t *testing.T) {
 			})
 			check.Same(t, "_meta", meta, map[string]any{"traceparent": "00-1", "kept": 1.0})
 			p.answer(m)
-			calls.Wait()
+			synctest.Wait()
 			check.NoError(t, c.Notify(t.Context(), "notifications/acme", map[string]any{"_meta": map[string]int{"own": 1}}))
 			if m := p.next(); m.Params.Name != "n" || !strings.Contains(string(m.Params.Meta), `"traceparent":"00-1"`) || !strings.Contains(string(m.Params.Meta), `"own":1`) {
 				t.Errorf("notification: got %+v", m)
@@ -426,10 +423,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 			opts := heeding(legacy())
 			if name != "HTTP" {
 				old := newOldServer(t) // which requires the key, too
-				go func() {
-					old.shake()
-					old.say <- answerTo(<-old.got)
-				}()
+				go old.answerCall()
 				handler = old
 				opts.Protocol.Revision = mcp.Revision20241105 // its server's revision
 			}
@@ -485,8 +479,7 @@ func TestMiddlewareRenamesTarget(t *testing.T) {
 	})
 }
 
-// The first next of a middleware does not use up the second: each may be sent again in a new
-// session.
+// The first next of a middleware does not use up the second: each may be sent again in a new session.
 func TestMiddlewareCallsNextTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(sessionServer)

@@ -171,8 +171,7 @@ func TestInitializeIsNotCancelled(t *testing.T) {
 	}}})
 }
 
-// mute is a connection whose server has gone before it read anything: Send fails, and Recv
-// returns only after Close.
+// mute is a connection whose server has gone before it read anything: Send fails, and Recv returns only after Close.
 type mute struct{ closed chan struct{} }
 
 func (m mute) Send(context.Context, []byte) error { return errors.New("broken pipe") }
@@ -229,8 +228,7 @@ func TestSlowModernServer(t *testing.T) {
 	}
 }
 
-// If the URL belongs to something else, the error says so, whatever that answers. A later
-// invalid message does not.
+// If the URL belongs to something else, the error says so, whatever that answers. A later invalid message does not.
 func TestNotAnMCPServer(t *testing.T) {
 	const hint = "is this the URL of an MCP server?"
 	for name, answer := range map[string]func(http.ResponseWriter, message){
@@ -365,8 +363,7 @@ func TestServersThatDieOfTheHandshake(t *testing.T) {
 	}
 }
 
-// If a server that is remembered refuses initialize, ends and cannot be started again, the
-// error has its refusal.
+// If a server that is remembered refuses initialize, ends and cannot be started again, the error has its refusal.
 func TestRememberedServerThatRefusesAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: new(mcpclient.EraCache)}}
@@ -383,8 +380,7 @@ func TestRememberedServerThatRefusesAndEnds(t *testing.T) {
 	})
 }
 
-// If a transport can only be dialed once, the error says how the first connection ended, and
-// its advice works.
+// If a transport can only be dialed once, the error says how the first connection ended, and its advice works.
 func TestServerThatDiesOnAPipe(t *testing.T) {
 	for name, answers := range map[string]int{"on server/discover": 0, "on initialize": 1} {
 		bubble(t, name, func(t *testing.T) {
@@ -414,8 +410,7 @@ func TestServerThatDiesOnAPipe(t *testing.T) {
 	}
 }
 
-// If a server ignored the probe, ended and cannot be started again, the error mentions the
-// silence once.
+// If a server ignored the probe, ended and cannot be started again, the error mentions the silence once.
 func TestSilentServerThatDoesNotStartAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		way := newPeerTransport(t)

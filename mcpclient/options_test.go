@@ -13,8 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Nil and zero are the documented defaults. A negative number is none where that makes sense, and
-// an error elsewhere.
+// Nil and zero are the documented defaults. A negative number is none where that makes sense, and an error elsewhere.
 func TestDefaults(t *testing.T) {
 	limits := Limits{Retries: 3, ServerRequests: 16, Notifications: 1024, Rounds: 10, Pages: 1000, Cache: 4 << 20}
 	timeouts := Timeouts{Probe: 5 * time.Second, Close: 5 * time.Second, SubscriptionIdle: 5 * time.Minute, URLElicitation: 5 * time.Minute}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -45,12 +44,11 @@ func TestOriginOnSharedConnection(t *testing.T) {
 		}
 		p.next()
 
-		var calls sync.WaitGroup
 		for _, tool := range []string{"one", "two"} {
 			ctx := context.WithValue(t.Context(), contextKey("same"), "s")
 			ctx = context.WithValue(ctx, contextKey("different"), tool)
 			ctx = context.WithValue(ctx, contextKey("uncomparable"), []int{1})
-			calls.Go(func() { callText(t, ctx, c, tool, tool) })
+			go callText(t, ctx, c, tool, tool)
 			synctest.Wait()
 			p.ask(`1`)
 			a := <-seen
@@ -63,7 +61,7 @@ func TestOriginOnSharedConnection(t *testing.T) {
 			}
 		}
 		go p.echo()
-		calls.Wait()
+		synctest.Wait() // for the answers
 	})
 }
 
@@ -176,20 +174,18 @@ func TestHandlerOutlivesAnsweredCall(t *testing.T) {
 		opts, began, ended := ending(legacy())
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			ctx, cancel := context.WithCancel(t.Context())
-			var call sync.WaitGroup
-			call.Go(func() { _, _ = c.CallTool(ctx, "a", nil) })
+			call := goCall(ctx, c, "a")
 			m := p.next()
 			p.ask("1")
 			<-began
 			if !gaveUp {
 				p.answer(m)
-				call.Wait()
+				synctest.Wait()
 			}
 			cancel()
-			call.Wait()
+			<-call
 			synctest.Wait()
-			over := len(ended) == 1
-			wrong(t, over != gaveUp, "call given up: %v, handler ended: %v", gaveUp, over)
+			check.Equal(t, "handler ended", len(ended) == 1, gaveUp)
 		})
 	}
 }

@@ -150,8 +150,7 @@ func TestCursorsOfSessions(t *testing.T) {
 	})
 }
 
-// A cursor belongs to the session in which its page was requested, even if another began before
-// the page arrived.
+// A cursor belongs to the session in which its page was requested, even if another began before the page arrived.
 func TestCursorOfSessionBefore(t *testing.T) {
 	for name, ping := range map[string]bool{"next session": true, "next user": false} {
 		bubble(t, name, func(t *testing.T) {
@@ -178,8 +177,7 @@ func TestCursorOfSessionBefore(t *testing.T) {
 	}
 }
 
-// If a page had to be requested in a newer session than that of the iteration, its cursor
-// belongs to that session.
+// If a page had to be requested in a newer session than that of the iteration, its cursor belongs to that session.
 func TestCursorOfNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(sessionServer)

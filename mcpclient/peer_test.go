@@ -281,8 +281,7 @@ func httpServer(t testing.TB, h func(w http.ResponseWriter, r *http.Request, m m
 	return serve(t, httpHandler(h))
 }
 
-// readMessage reads the message of a request, which can be read again. It returns the zero message
-// if there is none.
+// readMessage reads the message of a request, which can be read again. It returns the zero message if there is none.
 func readMessage(r *http.Request) (m message) {
 	raw, _ := io.ReadAll(r.Body)
 	_ = json.Unmarshal(raw, &m)

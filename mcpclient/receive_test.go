@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -107,16 +106,14 @@ func TestGarbage(t *testing.T) {
 	playAll(t, []conversation{{name: "garbage", way: "pipe", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), mcp.ErrInvalidResult, "a")
 		callText(t, ctx, c, "b", "fine")
-		var wg sync.WaitGroup
-		wg.Go(func() { callText(t, ctx, c, "c", "fine") })
+		waits := goCall(ctx, c, "c")
 		synctest.Wait()
-		wg.Go(func() { check.Is(t, check.Err(c.CallTool(ctx, "d", nil)), mcp.ErrInvalidResult, "d") })
-		wg.Wait()
+		check.Is(t, check.Err(c.CallTool(ctx, "d", nil)), mcp.ErrInvalidResult, "d")
+		check.Equal(t, "c", <-waits, outcome{text: "fine"})
 	}}})
 }
 
-// A message over the limit fails the call whose id it begins with, and no other, even if that
-// call has been cancelled.
+// A message over the limit fails the call whose id it begins with, and no other, even if that call has been cancelled.
 func TestTooLargeMessage(t *testing.T) {
 	overLinesUpTo(t, 1000, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		long := strings.Repeat("x", 2000)
@@ -168,8 +165,7 @@ func TestAnswersAmongTextAreNotLogged(t *testing.T) {
 	}
 }
 
-// A broken answer behind another on its line fails its call, with an error that does not quote the
-// other one.
+// A broken answer behind another on its line fails its call, with an error that does not quote the other one.
 func TestBrokenAnswerBehindAnother(t *testing.T) {
 	overLines(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		whole := goCall(t.Context(), c, "a")

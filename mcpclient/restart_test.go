@@ -217,8 +217,7 @@ func TestRestartGivesUp(t *testing.T) {
 	})
 }
 
-// A server that dies after each start is given up, too. One that ran for a while gets all
-// attempts again.
+// A server that dies after each start is given up, too. One that ran for a while gets all attempts again.
 func TestRestartCountsShortLives(t *testing.T) {
 	var told events
 	restarting(t, legacy(), mcpclient.Restart{Attempts: 2, Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
@@ -384,8 +383,7 @@ func TestRestartClosed(t *testing.T) {
 	}
 }
 
-// The end of a connection cancels the handlers of its requests, and their answers are not sent
-// on the next one.
+// The end of a connection cancels the handlers of its requests, and their answers are not sent on the next one.
 func TestRestartEndsHandlers(t *testing.T) {
 	var asked chan bool // created in the bubble
 	o := samples(legacy(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -439,8 +437,7 @@ func TestRestartCallbackCalls(t *testing.T) {
 	})
 }
 
-// The log level and subscriptions are restored, and subscriptions report that changes may be
-// missing.
+// The log level and subscriptions are restored, and subscriptions report that changes may be missing.
 func TestRestartRestores(t *testing.T) {
 	inEras(t, func(t *testing.T, era string, o mcpclient.Options) {
 		o.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
@@ -457,6 +454,12 @@ func TestRestartRestores(t *testing.T) {
 		wantRead(t, t.Context(), c, "two", "file:///a")
 		wantChanges(t, s, toolsChanged)
 	})
+}
+
+// answerCall does the server's part of the handshake, and answers one call.
+func (s *oldServer) answerCall() {
+	s.shake()
+	s.say <- answerTo(<-s.got)
 }
 
 // An event stream of HTTP+SSE that has ended is opened again, even if HTTP fell back to it, and
@@ -489,10 +492,7 @@ func TestRestartOverSSE(t *testing.T) {
 			<-first.left
 			synctest.Wait()
 			synctest.Wait() // until its end is noticed
-			go func() {
-				second.shake()
-				second.say <- answerTo(<-second.got)
-			}()
+			go second.answerCall()
 			callText(t, t.Context(), c, "a", "a")
 		})
 	}

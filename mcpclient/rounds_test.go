@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,8 +77,7 @@ func TestManualInput(t *testing.T) {
 	})
 }
 
-// If a handler leaves its answer for later, the call ends with a round that has the answers of
-// the other handlers.
+// If a handler leaves its answer for later, the call ends with a round that has the answers of the other handlers.
 func TestAnswerLater(t *testing.T) {
 	opts := asks(modern())
 	opts.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -144,23 +142,6 @@ func TestInvalidStateIsNotEchoed(t *testing.T) {
 	})
 }
 
-// A null state counts as absent.
-func TestNullState(t *testing.T) {
-	opts := modern()
-	opts.Roots = []mcp.Root{}
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		go func() {
-			p.reply(`{"id":%s,"result":{"resultType":"input_required","requestState":null,"inputRequests":{"ws":{"method":"roots/list"}}}}`)
-			m := p.next()
-			if string(m.Params.Answers) != `{"ws":{"roots":[]}}` || m.Params.State != "" {
-				t.Errorf("got %s and state %q, want the roots and no state", m.Params.Answers, m.Params.State)
-			}
-			p.answer(m)
-		}()
-		callText(t, t.Context(), c, "a", "a")
-	})
-}
-
 // A server that defers a call asks for no input, and may do so more often than it may ask.
 func TestDeferredCall(t *testing.T) {
 	opts := modern()
@@ -207,12 +188,9 @@ func TestRoundsOfParallelCalls(t *testing.T) {
 	opts := modern()
 	opts.Roots = []mcp.Root{}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		var calls sync.WaitGroup
 		first := map[string]message{}
 		for _, tool := range []string{"a", "b"} {
-			calls.Go(func() {
-				callText(t, t.Context(), c, tool, tool, mcpclient.WithMeta("k", json.RawMessage(`"v"`)), mcpclient.WithProgress(func(mcp.Progress) {}))
-			})
+			go callText(t, t.Context(), c, tool, tool, mcpclient.WithMeta("k", json.RawMessage(`"v"`)), mcpclient.WithProgress(func(mcp.Progress) {}))
 			first[tool] = p.next()
 		}
 		for _, tool := range []string{"b", "a"} {
@@ -229,7 +207,7 @@ func TestRoundsOfParallelCalls(t *testing.T) {
 			}
 			p.answer(again)
 		}
-		calls.Wait()
+		synctest.Wait() // for the answers
 	})
 }
 

@@ -47,8 +47,7 @@ func newLife(t *testing.T) *lifecycle.Lifecycle {
 	return lifecycle.New(t.Context(), lifecycle.Options{Closed: ErrClosed, Ended: contextError, Timeout: time.Second, Log: silent})
 }
 
-// The first answers of a process have less time than those of a server where a person may have
-// to log in.
+// The first answers of a process have less time than those of a server where a person may have to log in.
 func TestConnectTimeoutDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for want, transport := range map[time.Duration]Transport{time.Minute: new(Command), 10 * time.Minute: new(HTTP)} {

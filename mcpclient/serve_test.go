@@ -193,8 +193,7 @@ func TestDeclaredCapabilities(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "ask_wide", opts: mcpclient.Options{Sampling: h, Elicitation: h}, play: calls("ask")}))
 }
 
-// A modern server must not send requests. The client refuses them, so that neither the server
-// nor the caller waits.
+// A modern server must not send requests. The client refuses them, so that neither the server nor the caller waits.
 func TestModernServerSendsRequests(t *testing.T) {
 	opts, log := logs(samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		t.Error("the handler was called")

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -35,6 +34,13 @@ func blocks(o mcpclient.Options, release chan bool) (opts mcpclient.Options, run
 	}), running
 }
 
+// handlers checks how many handlers run.
+func (p *peer) handlers(running *atomic.Int32, want int32) {
+	p.t.Helper()
+	synctest.Wait()
+	check.Equal(p.t, "handlers", running.Load(), want)
+}
+
 func TestMaxServerRequests(t *testing.T) {
 	opts, running := blocks(legacy(), nil)
 	opts.Limits.ServerRequests = 2
@@ -46,13 +52,11 @@ func TestMaxServerRequests(t *testing.T) {
 		if string(m.ID) != "2" || m.Error == nil || m.Error.Code != mcp.CodeInternalError || !strings.Contains(m.Error.Message, "busy: 2 requests") {
 			t.Errorf("got %+v, want a refusal of the third request", m)
 		}
-		synctest.Wait()
-		check.Equal(t, "handlers", running.Load(), 2)
+		p.handlers(running, 2)
 		p.send(`{"method":"notifications/cancelled","params":{"requestId":0}}`)
-		synctest.Wait()
+		p.handlers(running, 1)
 		p.ask("3")
-		synctest.Wait()
-		check.Equal(t, "handlers after one ended and one began", running.Load(), 2)
+		p.handlers(running, 2)
 		p.quiet()
 	})
 }
@@ -70,16 +74,13 @@ func TestRequestIDUsedTwice(t *testing.T) {
 			p.refused(mcp.CodeInvalidRequest)
 		}
 		p.ask("2")
-		synctest.Wait()
-		check.Equal(t, "handlers", running.Load(), 2)
+		p.handlers(running, 2)
 		p.send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
-		synctest.Wait()
+		p.handlers(running, 1)
 		p.ask("1")
-		synctest.Wait()
-		check.Equal(t, "handlers after one was given up and asked again", running.Load(), 2)
+		p.handlers(running, 2)
 		p.send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
-		synctest.Wait()
-		check.Equal(t, "handlers in the end", running.Load(), 1)
+		p.handlers(running, 1)
 		p.quiet()
 	})
 }
@@ -117,8 +118,7 @@ func TestFloodOfRequests(t *testing.T) {
 		check.Equal(t, "call", <-call, outcome{text: "a"})
 		n := runtime.NumGoroutine() - before
 		wrong(t, n > 100, "got %d more goroutines", n)
-		synctest.Wait()
-		check.Equal(t, "handlers", running.Load(), 16)
+		p.handlers(running, 16)
 		refused := 0
 		for len(p.inbox) > 0 {
 			m := p.next()
@@ -217,13 +217,10 @@ func TestProgressIsBounded(t *testing.T) {
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var got []float64
 		release := make(chan bool)
-		var call sync.WaitGroup
-		call.Go(func() {
-			callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(p mcp.Progress) {
-				<-release
-				got = append(got, p.Progress)
-			}))
-		})
+		go callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(p mcp.Progress) {
+			<-release
+			got = append(got, p.Progress)
+		}))
 		m := p.next()
 		p.send(`{"method":"notifications/progress","params":{"progressToken":%s,"progress":9,"message":%q}}`, m.ID, strings.Repeat("x", 20<<10))
 		for i := range 5 {
@@ -232,7 +229,7 @@ func TestProgressIsBounded(t *testing.T) {
 		}
 		p.answer(m)
 		close(release)
-		call.Wait()
+		synctest.Wait()
 		wrong(t, fmt.Sprint(got) != "[0 3 4]", "got progress %v, want the first and the last two", got)
 	})
 }
@@ -253,18 +250,16 @@ func TestQuestionsAreBounded(t *testing.T) {
 		opts, running := blocks(modern(), release)
 		opts.Limits.ServerRequests = 3
 		c, p := connectedPeer(t, opts)
-		var calls sync.WaitGroup
 		for range 3 {
-			calls.Go(func() { callText(t, t.Context(), c, "a", "a") })
+			go callText(t, t.Context(), c, "a", "a")
 		}
 		for range 3 {
 			p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s,"2":%[2]s}}}`, samplingQuestion)
 		}
-		synctest.Wait()
-		check.Equal(t, "handlers", running.Load(), 3)
+		p.handlers(running, 3)
 		go p.echo()
 		close(release)
-		calls.Wait()
+		synctest.Wait() // for the answers
 	})
 }
 
@@ -281,8 +276,7 @@ func TestQuestionsThatWaitForOthersEnd(t *testing.T) {
 			synctest.Wait()
 			second := goCall(ctx, c, "second")
 			p.asksModern()
-			synctest.Wait()
-			check.Equal(t, "handlers", running.Load(), 1)
+			p.handlers(running, 1)
 			if want == context.Canceled {
 				cancel()
 			} else {
@@ -386,26 +380,9 @@ func TestQuestionWithinOtherClientIsBounded(t *testing.T) {
 			pa.asksModern()
 			pb.asksModern()
 		}
-		synctest.Wait()
-		check.Equal(t, "handlers", running.Load(), 2)
+		pb.handlers(running, 2)
 		_, _ = a.Close(), b.Close()
 	})
-}
-
-// A request that the server defers without questions is repeated after a wait, in whatever form
-// the server defers it.
-func TestNoQuestionsWait(t *testing.T) {
-	for _, none := range []string{"null", "{}"} {
-		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go func() {
-				p.reply(`{"id":%s,"result":{"resultType":"input_required","requestState":"s","inputRequests":%s}}`, none)
-				p.echo()
-			}()
-			start := time.Now()
-			callText(t, t.Context(), c, "a", "a")
-			check.Equal(t, none, time.Since(start), 250*time.Millisecond)
-		})
-	}
 }
 
 // A stream that cannot be opened is requested again after 1 to 30 s.
@@ -530,8 +507,7 @@ func TestSessionIDIsBounded(t *testing.T) {
 	}
 }
 
-// wantBoundedLog checks that violations are logged 100 times, and that the last line says that
-// no more follow.
+// wantBoundedLog checks that violations are logged 100 times, and that the last line says that no more follow.
 func wantBoundedLog(t *testing.T, opts mcpclient.Options, breaches func(t *testing.T, c *mcpclient.Client, p *peer)) {
 	t.Helper()
 	opts, log := logs(opts, slog.LevelWarn)

@@ -53,8 +53,7 @@ func (s *sessionServer) set(change func()) {
 // forget ends the session.
 func (s *sessionServer) forget() { s.set(func() { s.known = "" }) }
 
-// says returns the channel for messages on the standalone stream of a session, which ends when it
-// is closed.
+// says returns the channel for messages on the standalone stream of a session, which ends when it is closed.
 func (s *sessionServer) says(session string) chan string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +70,7 @@ func (s *sessionServer) seen() []string {
 	return out
 }
 
-// times returns the number of requests since the last call of seen by message, or by message and
-// session.
+// times returns the number of requests since the last call of seen by message, or by message and session.
 func (s *sessionServer) times(what string) (n int) {
 	synctest.Wait()
 	s.mu.Lock()
@@ -152,6 +150,11 @@ func (s *sessionServer) speak(w http.ResponseWriter, r *http.Request, id string)
 		s.forget()
 		return
 	}
+	passOn(r, says, send)
+}
+
+// passOn sends messages until the request or the channel ends.
+func passOn(r *http.Request, says <-chan string, send func(string)) {
 	for {
 		select {
 		case text, more := <-says:
@@ -162,6 +165,14 @@ func (s *sessionServer) speak(w http.ResponseWriter, r *http.Request, id string)
 		case <-r.Context().Done():
 			return
 		}
+	}
+}
+
+// until waits for a channel or the end of the request.
+func until[T any](r *http.Request, c <-chan T) {
+	select {
+	case <-c:
+	case <-r.Context().Done():
 	}
 }
 
@@ -320,8 +331,7 @@ func answersTea(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageRe
 
 var aQuestion = `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":` + samplingParams + `}`
 
-// "The initialize request MUST NOT be cancelled by clients": nor is that of a session that
-// replaces a lost one.
+// "The initialize request MUST NOT be cancelled by clients": nor is that of a session that replaces a lost one.
 func TestInitializeOfNewSessionIsNotCancelled(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.on("initialize", func(_ http.ResponseWriter, r *http.Request, _ message) bool {
@@ -364,8 +374,7 @@ func TestQuestionEndsWithItsSession(t *testing.T) {
 	})
 }
 
-// If no new session can begin and the server still knows the old one, questions are answered in
-// the old one.
+// If no new session can begin and the server still knows the old one, questions are answered in the old one.
 func TestSessionGoesOnWithoutRenewal(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.set(func() { s.broken = http.StatusForbidden })
@@ -426,8 +435,7 @@ func TestNotificationInLostSession(t *testing.T) {
 	})
 }
 
-// A server that finds no session for a notification, but for requests, is not asked for one
-// session after the other.
+// A server that finds no session for a notification, but for requests, is not asked for one session after the other.
 func TestNotificationInNoSession(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.set(func() { s.refuses = "notifications/acme" })
@@ -466,8 +474,7 @@ func TestAnswerInLostSession(t *testing.T) {
 	}
 }
 
-// A cancellation whose session is lost begins the next one, and is not sent there, because the
-// call is unknown there.
+// A cancellation whose session is lost begins the next one, and is not sent there, because the call is unknown there.
 func TestCancellationInLostSession(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.on("tools/call", func(_ http.ResponseWriter, r *http.Request, _ message) bool {

@@ -84,15 +84,7 @@ func (d *diplomat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	case r.Method == http.MethodGet:
-		send := stream(w)
-		for {
-			select {
-			case text := <-d.says:
-				send(text)
-			case <-r.Context().Done():
-				return
-			}
-		}
+		passOn(r, d.says, stream(w))
 	case m.Method == "" && m.raw != "":
 		w.WriteHeader(http.StatusAccepted)
 		d.answers <- struct{}{}
@@ -220,8 +212,7 @@ func TestSameIDInTwoSessions(t *testing.T) {
 	})
 }
 
-// An answer that is ready after its session has ended is dropped, because it means nothing in
-// the next one.
+// An answer that is ready after its session has ended is dropped, because it means nothing in the next one.
 func TestAnswerToEndedSession(t *testing.T) {
 	withDiplomat(t, time.Minute, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		d.says <- fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":%s}`, samplingParams)

@@ -132,8 +132,7 @@ const (
 	tooLarge                // fails at once
 )
 
-// strange are messages of a server while two calls wait, and what each means for the first
-// call, whose id is $ID.
+// strange are messages of a server while two calls wait, and what each means for the first call, whose id is $ID.
 var strange = []struct {
 	name, says string
 	want       verdict

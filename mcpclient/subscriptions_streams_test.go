@@ -20,8 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// If a resource is subscribed again during its unsubscribe request, the subscribe request
-// follows that.
+// If a resource is subscribed again during its unsubscribe request, the subscribe request follows that.
 func TestSubscribeAfterUnsubscribe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got diary
@@ -40,14 +39,11 @@ func TestSubscribeAfterUnsubscribe(t *testing.T) {
 		})
 		c := connectTo(t, s, undeclared(legacy()))
 		first := subscribed(t, t.Context(), c, onResources("file:///a"))
-		var ends sync.WaitGroup
-		ends.Go(func() { _ = first.Close() })
+		go first.Close()
 		synctest.Wait()
-		ends.Go(func() { subscribed(t, t.Context(), c, onResources("file:///a")) })
+		go subscribed(t, t.Context(), c, onResources("file:///a"))
 		synctest.Wait()
 		close(release)
-		ends.Wait()
-		synctest.Wait()
 		want := []string{
 			"resources/subscribe", "resources/subscribe answered", "resources/unsubscribe", "resources/unsubscribe answered",
 			"resources/subscribe", "resources/subscribe answered",
@@ -164,15 +160,11 @@ func TestSilentSubscription(t *testing.T) {
 				start := time.Now()
 				opened <- start
 				stream(w)(acknowledgement(m, ""))
-				for comment := time.Tick(time.Minute); ; {
-					select {
-					case <-comment:
-						if time.Since(start) <= test.alive {
-							_, _ = io.WriteString(w, ": alive\n\n")
-							w.(http.Flusher).Flush()
-						}
-					case <-r.Context().Done():
-						return
+				for r.Context().Err() == nil {
+					until(r, time.After(time.Minute))
+					if time.Since(start) <= test.alive {
+						_, _ = io.WriteString(w, ": alive\n\n")
+						w.(http.Flusher).Flush()
 					}
 				}
 			})
@@ -188,9 +180,8 @@ func TestSilentSubscription(t *testing.T) {
 				return
 			}
 			wantChanges(t, s, stale)
-			if took := (<-opened).Sub(first); took < test.after || took > test.after+time.Second {
-				t.Errorf("the stream was opened again after %v, want %v and up to 1 s", took, test.after)
-			}
+			took := (<-opened).Sub(first)
+			wrong(t, took < test.after || took > test.after+time.Second, "the stream was opened again after %v, want %v and up to 1 s", took, test.after)
 		})
 	}
 }
@@ -209,10 +200,7 @@ func TestStandaloneStreamMissedSomething(t *testing.T) {
 				}
 				w.(http.Flusher).Flush()
 				opened.Add(1)
-				select {
-				case <-cut:
-				case <-r.Context().Done():
-				}
+				until(r, cut)
 			})
 			c := connectTo(t, s, legacy())
 			sub := subscribed(t, t.Context(), c, onTools)
@@ -262,8 +250,7 @@ func TestSilentSubscriptionOnASharedConnection(t *testing.T) {
 	})
 }
 
-// A stream that lasted for a while is opened again soon, any number of times, until the server
-// refuses it permanently.
+// A stream that lasted for a while is opened again soon, any number of times, until the server refuses it permanently.
 func TestSubscriptionThatIsCutRegularly(t *testing.T) {
 	const cuts = 20
 	synctest.Test(t, func(t *testing.T) {
@@ -304,12 +291,9 @@ func TestConnectWaitsForStream(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, _ message) {
-				select {
-				case <-time.After(test.delay):
-					stream(w)
-					<-r.Context().Done()
-				case <-r.Context().Done():
-				}
+				until(r, time.After(test.delay))
+				stream(w)
+				<-r.Context().Done()
 			})
 			start := time.Now()
 			connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), WrapTransport: watched(func(r *http.Request) {
@@ -341,10 +325,7 @@ func TestStandaloneStreamComesBack(t *testing.T) {
 					waits[time.Since(ended)] = true
 				}
 				stream(w)
-				select {
-				case <-time.After(test.lives):
-				case <-r.Context().Done():
-				}
+				until(r, time.After(test.lives))
 				ended = time.Now()
 			}, func(t *testing.T, c *mcpclient.Client) {
 				time.Sleep(time.Hour)

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -282,10 +281,7 @@ func TestReopenedSubscriptionForgets(t *testing.T) {
 			}
 			stream(w)(acknowledgement(m, agreed))
 			agreed = `,"notifications":{"toolsListChanged":true}`
-			select {
-			case <-cut:
-			case <-r.Context().Done():
-			}
+			until(r, cut)
 		})
 		c := connectTo(t, s, modern())
 		sub := subscribed(t, t.Context(), c, onTools)
@@ -309,8 +305,7 @@ func watching(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *session
 	inSessionWith(t, undeclared(legacy()), f)
 }
 
-// After a lost session the resources are subscribed in the new one, for all subscriptions to
-// the same resource.
+// After a lost session the resources are subscribed in the new one, for all subscriptions to the same resource.
 func TestSubscribeInALostSession(t *testing.T) {
 	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.forget()
@@ -349,23 +344,21 @@ func TestSubscribeOnALostConnection(t *testing.T) {
 	})
 }
 
-// After a timeout the server may watch the resource or not: the next subscription to the
-// resource asks again.
+// After a timeout the server may watch the resource or not: the next subscription to the resource asks again.
 func TestSubscribeAfterSilence(t *testing.T) {
 	inBubble(t, undeclared(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		var calls sync.WaitGroup
-		calls.Go(func() {
+		go func() {
 			check.Is(t, check.Err(c.Subscribe(t.Context(), onResources("file:///a"), mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
-		})
+		}()
 		p.expect("resources/subscribe")
-		calls.Go(func() { check.NoError(t, check.Err(c.Subscribe(t.Context(), onResources("file:///a")))) })
+		second := background(func() error { return check.Err(c.Subscribe(t.Context(), onResources("file:///a"))) })
 		m := p.next()
 		if m.Method == "notifications/cancelled" { // sent while the test continues
 			m = p.next()
 		}
 		wrong(t, m.Method != "resources/subscribe", "of the second: got %+v", m)
 		p.answer(m)
-		calls.Wait()
+		check.NoError(t, <-second)
 	})
 }
 

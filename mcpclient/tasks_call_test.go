@@ -202,8 +202,7 @@ func TestWithTaskIdleTimeout(t *testing.T) {
 	})
 }
 
-// Progress does not shorten a pause that the server requests, and the limit may be the longest
-// possible duration.
+// Progress does not shorten a pause that the server requests, and the limit may be the longest possible duration.
 func TestWithTaskIdleInPauses(t *testing.T) {
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		w.polls = 2
@@ -318,8 +317,7 @@ func TestTaskIsCancelledBeforeClose(t *testing.T) {
 	})
 }
 
-// Over HTTP the request that cancels a task is like any other, with the context values of the
-// caller.
+// Over HTTP the request that cancels a task is like any other, with the context values of the caller.
 func TestTaskIsCancelledOverHTTP(t *testing.T) {
 	type user struct{}
 	synctest.Test(t, func(t *testing.T) {
@@ -356,8 +354,7 @@ func taskWithSecret(t *testing.T, server *memhttp.Server, opts mcpclient.Options
 	return check.Err(connected(t, h, opts).CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow)))
 }
 
-// If the server repeats a secret in an answer about a task, the error of the call does not
-// contain it.
+// If the server repeats a secret in an answer about a task, the error of the call does not contain it.
 func TestWithTaskHidesSecrets(t *testing.T) {
 	const (
 		echo    = "who is secret-key?"
@@ -409,8 +406,7 @@ func TestWithTaskHidesSecretAtTheCut(t *testing.T) {
 	}
 }
 
-// A server of revision 2025-11-25 that requires a task can only answer that the method is not
-// found.
+// A server of revision 2025-11-25 that requires a task can only answer that the method is not found.
 func TestTaskRequired(t *testing.T) {
 	for tasks, want := range map[string]bool{`{"requests":{"tools":{"call":{}}}}`: true, `{}`: false, `null`: false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -470,8 +466,7 @@ func refusedAtLast(t *testing.T, err error, want string) {
 	wrong(t, !strings.HasSuffix(err.Error(), want), "got %v, want %s at the end", err, want)
 }
 
-// A server of 2025-11-25 that requires a task refuses with an unspecific code. The advice
-// depends on the call.
+// A server of 2025-11-25 that requires a task refuses with an unspecific code. The advice depends on the call.
 func TestTaskOfAnotherRevision(t *testing.T) {
 	const core = `"capabilities":{"tasks":{"requests":{"tools":{"call":{}}}},`
 	required := &mcp.Tool{Name: "slow", Execution: json.RawMessage(`{"taskSupport":"required"}`)}

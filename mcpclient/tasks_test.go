@@ -82,9 +82,8 @@ func TestTasks(t *testing.T) {
 	}}))
 }
 
-// The client has no tasks of its own: "Receivers that do not declare the task
-// capability for a request type MUST process requests of that type normally, ignoring
-// any task-augmentation metadata" (2025-11-25 tasks).
+// The client has no tasks of its own: "Receivers that do not declare the task capability for a request type MUST
+// process requests of that type normally, ignoring any task-augmentation metadata" (2025-11-25 tasks).
 func TestTasksOfTheClient(t *testing.T) {
 	const form = `{"message":"?","requestedSchema":{"type":"object","properties":{"n":{"type":"string"}}},"task":{"ttl":60000}}`
 	inBubble(t, asks(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -377,8 +376,7 @@ func TestTaskStateAfterResult(t *testing.T) {
 	}
 }
 
-// A result arrives at the end of its task: neither silence nor a default limit bounds the wait,
-// but explicit limits do.
+// A result arrives at the end of its task: neither silence nor a default limit bounds the wait, but explicit limits do.
 func TestTaskResultTakesItsTime(t *testing.T) {
 	const minute, hour, late = time.Minute, time.Hour, 30 * time.Hour
 	for name, tt := range map[string]struct {

@@ -144,8 +144,7 @@ func TestUnauthorizedSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// The end of a session is sent with the session's credentials. If they are refused, the source
-// is not asked for others.
+// The end of a session is sent with the session's credentials. If they are refused, the source is not asked for others.
 func TestEndOfSessionUnauthorized(t *testing.T) {
 	for name, header := range map[string]http.Header{"fixed": {"authorization": {"Bearer fixed"}}, "none": nil} {
 		bubble(t, name, func(t *testing.T) {
@@ -175,8 +174,7 @@ func TestEndOfSessionUnauthorized(t *testing.T) {
 	}
 }
 
-// A token that is renewed while an HTTP+SSE stream opens again is used for the stream and for
-// later posts.
+// A token that is renewed while an HTTP+SSE stream opens again is used for the stream and for later posts.
 func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := newOldServer(t), newOldServer(t)
@@ -207,10 +205,7 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 		synctest.Wait()
 		current.Store(second)
 		close(first.say)
-		go func() {
-			second.shake()
-			second.say <- answerTo(<-second.got)
-		}()
+		go second.answerCall()
 		synctest.Wait()
 		check.NoError(t, check.Err(c.CallTool(t.Context(), "a", nil)))
 		check.Equal(t, "asked", asked, 1)
@@ -231,13 +226,12 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 		_ = token.ChangeUser("two")
 		together(20, func() { wantStatus(t, c.Ping(t.Context()), http.StatusForbidden) })
 		check.Same(t, "two", slices.Compact(d.read()), []string{"initialize Bearer two"})
-		var all sync.WaitGroup
 		for _, next := range []string{"two", "three"} { // while a session for "two" begins
 			_ = token.ChangeUser(next)
-			all.Go(func() { _ = c.Ping(t.Context()) })
+			go func() { _ = c.Ping(t.Context()) }()
 			synctest.Wait()
 		}
-		all.Wait()
+		time.Sleep(time.Minute)
 		check.NoError(t, c.Ping(t.Context()), "three")
 		seen := d.read()
 		has(t, seen, "initialize Bearer three", true)
@@ -248,8 +242,7 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 	})
 }
 
-// A call that is cancelled while a session begins does not end that session; a notification
-// waits for it, too.
+// A call that is cancelled while a session begins does not end that session; a notification waits for it, too.
 func TestTokenAfterError(t *testing.T) {
 	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		_ = token.ChangeUser("three")
@@ -398,8 +391,7 @@ func (f tokenFunc) Token(ctx context.Context, refused *transport.Refusal) (trans
 
 type tokenUser struct{}
 
-// A source with tokens of several users finds the user in the context of the call, as an
-// http.RoundTripper does.
+// A source with tokens of several users finds the user in the context of the call, as an http.RoundTripper does.
 func TestTokenByTheContextOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newDiplomat()

@@ -320,6 +320,13 @@ func TestCheckOutputsRemembers(t *testing.T) {
 		}
 	}
 	wrong(t, known != 7 || !held("9"), "got %d schemas of 4 MiB remembered, the last one: %v, want 7 and the last", known, held("9"))
+	register("whole", make([]byte, 32<<20))
+	register("too large", make([]byte, 32<<20+1))
+	check.Equal(t, "one takes all the room, another has none", [3]bool{held("9"), held("whole"), held("too large")}, [3]bool{false, true, false})
+	register("whole", nil)
+	register("1", large)
+	register("2", large)
+	check.Equal(t, "room for both again", [2]bool{held("1"), held("2")}, [2]bool{true, true})
 }
 
 // By default results are not checked.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -18,11 +19,8 @@ var contents = []struct {
 	{"text", `{"type":"text","text":"hi"}`, &TextContent{Text: "hi"}, ``},
 	{"empty text", `{"type":"text","text":""}`, &TextContent{}, ``},
 	{"text with everything", `{"type":"text","text":"<a> & \"b\"","annotations":{"audience":["user"],"priority":0,"lastModified":"2025-01-01T00:00:00Z"},"_meta":{"k":[1]}}`,
-		&TextContent{
-			Text:        `<a> & "b"`,
-			Annotations: &Annotations{Audience: []string{"user"}, Priority: new(0.0), LastModified: "2025-01-01T00:00:00Z"},
-			Meta:        json.RawMessage(`{"k":[1]}`),
-		}, ``},
+		&TextContent{Text: `<a> & "b"`, Meta: json.RawMessage(`{"k":[1]}`),
+			Annotations: &Annotations{Audience: []string{"user"}, Priority: new(0.0), LastModified: "2025-01-01T00:00:00Z"}}, ``},
 	{"unknown fields go", `{"type":"text","text":"hi","color":"red"}`, &TextContent{Text: "hi"}, `{"type":"text","text":"hi"}`},
 	{"image", `{"type":"image","data":"AP8=","mimeType":"image/png"}`, &ImageContent{Data: []byte{0, 255}, MIMEType: "image/png"}, ``},
 	{"empty image", `{"type":"image","data":"","mimeType":"image/png"}`, &ImageContent{Data: []byte{}, MIMEType: "image/png"}, ``},
@@ -30,10 +28,8 @@ var contents = []struct {
 	{"audio", `{"type":"audio","data":"AP8=","mimeType":"audio/wav","_meta":{}}`,
 		&AudioContent{Data: []byte{0, 255}, MIMEType: "audio/wav", Meta: json.RawMessage(`{}`)}, ``},
 	{"resource link", `{"type":"resource_link","uri":"file:///a","name":"a","title":"A","description":"D","mimeType":"text/plain","size":0,"icons":[{"src":"data:,"}],"annotations":{"priority":1},"_meta":{"k":1}}`,
-		&ResourceLink{Resource{
-			URI: "file:///a", Name: "a", Title: "A", Description: "D", MIMEType: "text/plain", Size: new(int64(0)),
-			Icons: []Icon{{Src: "data:,"}}, Annotations: &Annotations{Priority: new(1.0)}, Meta: json.RawMessage(`{"k":1}`),
-		}}, ``},
+		&ResourceLink{Resource{URI: "file:///a", Name: "a", Title: "A", Description: "D", MIMEType: "text/plain", Size: new(int64(0)),
+			Icons: []Icon{{Src: "data:,"}}, Annotations: &Annotations{Priority: new(1.0)}, Meta: json.RawMessage(`{"k":1}`)}}, ``},
 	{"resource link in other forms", `{"type":"resource_link","uri":"file:///a","name":"a","size":"12","annotations":{"audience":"user","priority":"0.5"}}`,
 		&ResourceLink{Resource{URI: "file:///a", Name: "a", Size: new(int64(12)), Annotations: &Annotations{Audience: []string{"user"}, Priority: new(0.5)}}},
 		`{"type":"resource_link","uri":"file:///a","name":"a","size":12,"annotations":{"audience":["user"],"priority":0.5}}`},
@@ -44,10 +40,8 @@ var contents = []struct {
 		&EmbeddedResource{Resource: ResourceContents{URI: "file:///a"}, Annotations: &Annotations{Audience: []string{"assistant"}}},
 		`{"type":"resource","resource":{"uri":"file:///a","text":""},"annotations":{"audience":["assistant"]}}`},
 	{"text resource", `{"type":"resource","resource":{"uri":"file:///a","mimeType":"text/plain","text":"hi","_meta":{"k":1}},"annotations":{"audience":["assistant"]}}`,
-		&EmbeddedResource{
-			Resource:    ResourceContents{URI: "file:///a", MIMEType: "text/plain", Text: "hi", Meta: json.RawMessage(`{"k":1}`)},
-			Annotations: &Annotations{Audience: []string{"assistant"}},
-		}, ``},
+		&EmbeddedResource{Annotations: &Annotations{Audience: []string{"assistant"}},
+			Resource: ResourceContents{URI: "file:///a", MIMEType: "text/plain", Text: "hi", Meta: json.RawMessage(`{"k":1}`)}}, ``},
 	{"empty text resource", `{"type":"resource","resource":{"uri":"file:///a","text":""}}`, &EmbeddedResource{Resource: ResourceContents{URI: "file:///a"}}, ``},
 	{"blob resource", `{"type":"resource","resource":{"uri":"file:///a","blob":"AP8="}}`, &EmbeddedResource{Resource: ResourceContents{URI: "file:///a", Blob: []byte{0, 255}}}, ``},
 	{"empty blob resource", `{"type":"resource","resource":{"uri":"file:///a","blob":""}}`, &EmbeddedResource{Resource: ResourceContents{URI: "file:///a", Blob: []byte{}}}, ``},
@@ -56,11 +50,8 @@ var contents = []struct {
 	{"tool use without input", `{"type":"tool_use","id":"1","name":"now"}`, &ToolUseContent{ID: "1", Name: "now"},
 		`{"type":"tool_use","id":"1","name":"now","input":{}}`},
 	{"tool result", `{"type":"tool_result","toolUseId":"1","content":[{"type":"text","text":"2"},{"type":"new"}],"structuredContent":{"sum":2},"isError":true,"_meta":{"k":1}}`,
-		&ToolResultContent{
-			ToolUseID:         "1",
-			Content:           []Content{&TextContent{Text: "2"}, &UnknownContent{Type: "new", Raw: json.RawMessage(`{"type":"new"}`)}},
-			StructuredContent: json.RawMessage(`{"sum":2}`), IsError: true, Meta: json.RawMessage(`{"k":1}`),
-		}, ``},
+		&ToolResultContent{ToolUseID: "1", Content: []Content{&TextContent{Text: "2"}, &UnknownContent{Type: "new", Raw: json.RawMessage(`{"type":"new"}`)}},
+			StructuredContent: json.RawMessage(`{"sum":2}`), IsError: true, Meta: json.RawMessage(`{"k":1}`)}, ``},
 	{"empty tool result", `{"type":"tool_result","toolUseId":"1","content":[]}`, &ToolResultContent{ToolUseID: "1", Content: []Content{}}, ``},
 	{"tool result without content", `{"type":"tool_result","toolUseId":"1"}`, &ToolResultContent{ToolUseID: "1"},
 		`{"type":"tool_result","toolUseId":"1","content":[]}`},
@@ -75,13 +66,9 @@ func TestContent(t *testing.T) {
 			got, err := readBlock(json.RawMessage(tt.wire))
 			check.Must(t, err)
 			check.Same(t, "decoded", got, tt.want)
-			want := tt.encoded
-			if want == "" {
-				want = tt.wire
-			}
 			encoded, err := jsonrpc.Marshal(tt.want)
 			check.Must(t, err)
-			check.Equal(t, "encoded", string(encoded), want)
+			check.Equal(t, "encoded", string(encoded), cmp.Or(tt.encoded, tt.wire))
 		})
 	}
 }
@@ -206,13 +193,9 @@ func TestSamplingMessageContent(t *testing.T) {
 			var m SamplingMessage
 			check.Must(t, json.Unmarshal([]byte(tt.wire), &m))
 			check.Same(t, "", m.Content, tt.want)
-			want := tt.encoded
-			if want == "" {
-				want = tt.wire
-			}
 			got, err := m.MarshalJSON()
 			check.Must(t, err)
-			check.Equal(t, "encoded", string(got), want)
+			check.Equal(t, "encoded", string(got), cmp.Or(tt.encoded, tt.wire))
 		})
 	}
 	for _, wire := range []string{`{"role":"user","content":"hi"}`, `{"role":"user","content":[5]}`, `{"role":"user","content":5}`, `{"role":5}`} {

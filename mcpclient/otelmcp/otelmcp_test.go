@@ -125,8 +125,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// Without trace context of the server the call is the parent of its question.
-// Broken trace context is ignored.
+// Without trace context of the server the call is the parent of its question. Broken trace context is ignored.
 func TestQuestionWithoutTrace(t *testing.T) {
 	for name, opts := range eras {
 		for _, meta := range []string{`{}`, `{"traceparent":"nonsense","baggage":1}`, `{"traceparent":{}}`, `null`} {

@@ -138,8 +138,7 @@ func wantFault(t *testing.T, err error, file, want string) {
 	check.Text(t, err, want)
 }
 
-// What a file shows to be out of date is not taken from the cache again, however
-// long the server said that it holds.
+// What a file shows to be out of date is not taken from the cache again, however long the server said that it holds.
 func TestSkillsTamperedAreForgotten(t *testing.T) {
 	const md = "---\nname: pdf\n---\nBody"
 	sum := sha256.Sum256([]byte(md))

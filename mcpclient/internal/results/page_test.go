@@ -53,9 +53,8 @@ func wantItems[T any](t *testing.T, key, items string, want ...*T) {
 	check.Same(t, key, got, want)
 }
 
-// What some servers write in another form than the protocol has does not cost the
-// list: the sizes of an icon in one string, as drafts had them, and an
-// empty list for an empty object, as PHP writes that.
+// What some servers write in another form than the protocol has does not cost the list: the sizes of an icon in one
+// string, as drafts had them, and an empty list for an empty object, as PHP writes that.
 func TestItemsInOtherForms(t *testing.T) {
 	const icons = `"icons":[{"src":"a","sizes":"48x48 96x96"},{"src":"b","sizes":"any"},{"src":"c","sizes":null},{"src":"d","sizes":["1x1"]}]`
 	want := []mcp.Icon{{Src: "a", Sizes: []string{"48x48", "96x96"}}, {Src: "b", Sizes: []string{"any"}}, {Src: "c"}, {Src: "d", Sizes: []string{"1x1"}}}

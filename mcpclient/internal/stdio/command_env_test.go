@@ -10,8 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// TestCommandEnvironment shows that a server is given no secret of this process
-// unless it is asked for.
+// TestCommandEnvironment shows that a server is given no secret of this process unless it is asked for.
 func TestCommandEnvironment(t *testing.T) {
 	own := []string{"PATH=/bin", "OPENAI_API_KEY=sk-1", "AWS_SECRET_ACCESS_KEY=x", "SHELL=() { evil; }"}
 	check.Same(t, "", (&Command{Env: []string{"TOKEN=t", "PATH=/usr/bin"}}).environment(own), []string{"PATH=/bin", "TOKEN=t", "PATH=/usr/bin"})

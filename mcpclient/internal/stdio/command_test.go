@@ -94,8 +94,7 @@ func spawnHolder() {
 	fmt.Printf("[%d]\n", cmd.Process.Pid)
 }
 
-// dialCommand starts this program in a role, and checks at the end that no
-// goroutine of the connection is left.
+// dialCommand starts this program in a role, and checks at the end that no goroutine of the connection is left.
 func dialCommand(t *testing.T, role string, change ...func(*Command)) transport.Conn {
 	t.Helper()
 	c := &Command{Path: os.Args[0], Env: []string{testenv.Role(role)}, StopTimeout: 200 * time.Millisecond}

@@ -16,8 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// received is what came out of a reader, one entry for each message or
-// message error, then how it ended.
+// received is what came out of a reader, one entry for each message or message error, then how it ended.
 type received struct {
 	Lines   []string
 	Skipped int
@@ -90,8 +89,7 @@ func TestLineReaderBound(t *testing.T) {
 	}
 }
 
-// The bound is on the message, however many lines it has, and what is over it is
-// passed over up to its end.
+// The bound is on the message, however many lines it has, and what is over it is passed over up to its end.
 func TestLineReaderMultilineBound(t *testing.T) {
 	const limit = 100
 	long := strings.Repeat("x", 2*limit)
@@ -135,8 +133,7 @@ func (r *repeat) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// A line without an end is reported when it passes the bound, not when it
-// ends, and is passed over in constant memory.
+// A line without an end is reported when it passes the bound, not when it ends, and is passed over in constant memory.
 func TestLineReaderEndlessLine(t *testing.T) {
 	const limit, size = 8 << 20, 100 << 20
 	endless := &repeat{'[', size}

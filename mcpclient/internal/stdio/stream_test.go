@@ -30,8 +30,7 @@ func newTestStream(t *testing.T) (transport.Conn, *io.PipeReader, *io.PipeWriter
 	return conn, fromClient, toClient
 }
 
-// A sender's deadline holds without a reader; a begun message is finished, and
-// a cancelled one is never begun.
+// A sender's deadline holds without a reader; a begun message is finished, and a cancelled one is never begun.
 func TestSendDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, server, _ := newTestStream(t)

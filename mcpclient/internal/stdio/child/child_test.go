@@ -268,17 +268,19 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-func TestStderrWriterFails(t *testing.T) {
+// A process that writes more to its stderr than a pipe holds is not delayed, without Spec.Stderr and by one that fails.
+func TestStderrUnread(t *testing.T) {
 	calls := 0
-	p := start(t, "stderr", func(s *Spec) {
-		s.Stderr = writerFunc(func([]byte) (int, error) { calls++; return 0, io.ErrShortWrite })
-	})
-	<-p.Done()
-	check.Must(t, p.Stop())
-	check.Equal(t, "calls of the writer", calls, 1)
-	if got := p.StderrExcerpt(); !strings.HasSuffix(got, "16383") {
-		t.Errorf("got tail %q, want the last line", got)
+	fails := writerFunc(func([]byte) (int, error) { calls++; return 0, io.ErrShortWrite })
+	for _, stderr := range []io.Writer{nil, fails} {
+		p := start(t, "stderr", func(s *Spec) { s.Stderr = stderr })
+		within(t, testenv.Patience, "the end of the process", func() { <-p.Done() })
+		check.Must(t, p.Stop())
+		if got, want := p.StderrExcerpt(), fmt.Sprintf("line %058d", 1<<14-1); !strings.HasSuffix(got, want) {
+			t.Errorf("stderr ends with %q, want %q", got[max(0, len(got)-len(want)):], want)
+		}
 	}
+	check.Equal(t, "calls of the writer", calls, 1)
 }
 
 func TestStderrWriterStuck(t *testing.T) {

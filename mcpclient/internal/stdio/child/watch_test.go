@@ -75,13 +75,3 @@ func TestStderrClosedEarly(t *testing.T) {
 	check.Must(t, p.Stop())
 	check.Equal(t, "status", p.Status(), "exit status 4")
 }
-
-// A process that writes more to its stderr than a pipe holds is not delayed,
-// even without Spec.Stderr.
-func TestStderrUnwanted(t *testing.T) {
-	p := start(t, "stderr")
-	within(t, testenv.Patience, "the end of the process", func() { <-p.Done() })
-	if got, want := p.StderrExcerpt(), fmt.Sprintf("line %058d", 1<<14-1); !strings.HasSuffix(got, want) {
-		t.Errorf("stderr ends with %q, want %q", got[max(0, len(got)-len(want)):], want)
-	}
-}

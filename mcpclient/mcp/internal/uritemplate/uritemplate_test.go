@@ -117,8 +117,7 @@ func TestExpandIsBounded(t *testing.T) {
 	check.Text(t, check.Err(Expand("{a}{a"+strings.Repeat(",a", 4000)+"}", half)), "more than 1048576 bytes")
 }
 
-// An expansion has only characters of a URI, and the length of its parts; a
-// single value can be decoded from it.
+// An expansion has only characters of a URI, and the length of its parts; a single value can be decoded from it.
 func FuzzExpand(f *testing.F) {
 	for _, template := range []string{"file:///{path}", "{+a}{#a}{.a}{/a}{;a}{?a,b}{&a*}", "{a:3}", "{", "}", "{{a}}", "{a:99999}", "%zz", "\xff{a}"} {
 		f.Add(template, "käse & %20")
