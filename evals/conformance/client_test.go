@@ -2,10 +2,14 @@ package conformance
 
 import (
 	"context"
+	"crypto"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -15,6 +19,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
+	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
 
 // asClient is the role of a process that is the client of one scenario. The suite starts it with
@@ -128,4 +134,236 @@ func (s *session) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitR
 		}
 	}
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
+}
+
+// document is the suite's client id metadata document.
+const document = "https://conformance-test.local/client-metadata.json"
+
+// scenarioContext is the suite's data for some scenarios.
+type scenarioContext struct {
+	ClientID         string `json:"client_id"`
+	ClientSecret     string `json:"client_secret"`
+	Issuer           string `json:"issuer"`
+	PrivateKey       string `json:"private_key_pem"`
+	IDPClientID      string `json:"idp_client_id"`
+	IDPIDToken       string `json:"idp_id_token"`
+	IDPIssuer        string `json:"idp_issuer"`
+	IDPTokenEndpoint string `json:"idp_token_endpoint"`
+	ValidJWT         string `json:"valid_jwt"`
+}
+
+// authorization makes the HTTP client that signs in at a protected server. The
+// suite plays the authorization server, and no person is needed: see browse.
+func authorization(ctx context.Context, serverURL, scenario string, raw json.RawMessage) (*oauth.Transport, error) {
+	var given scenarioContext
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &given); err != nil {
+			return nil, fmt.Errorf("MCP_CONFORMANCE_CONTEXT: %w", err)
+		}
+	}
+	opts := new(oauth.Options)
+	if strings.HasPrefix(scenario, "auth/dpop") {
+		opts.DPoP = &oauth.DPoP{Require: true}
+	}
+	var err error
+	if opts.Grant, err = grant(ctx, serverURL, scenario, &given); err != nil {
+		return nil, err
+	}
+	return oauth.New(serverURL, opts)
+}
+
+func grant(ctx context.Context, serverURL, scenario string, given *scenarioContext) (oauth.Grant, error) {
+	receiver := &oauth.Loopback{Open: browse}
+	switch scenario {
+	case "auth/pre-registration":
+		c := oauth.Credentials{Issuer: given.Issuer, ID: given.ClientID, Secret: given.ClientSecret}
+		return &oauth.AuthorizationCode{Receiver: receiver, Clients: []oauth.Credentials{c}}, nil
+	case "auth/client-credentials-basic", "auth/client-credentials-jwt":
+		c, err := provisioned(ctx, serverURL, given)
+		return &oauth.ClientCredentials{Clients: []oauth.Credentials{c}}, err
+	case "auth/enterprise-managed-authorization":
+		c, err := provisioned(ctx, serverURL, given)
+		return &oauth.Enterprise{
+			Clients:       []oauth.Credentials{c},
+			TokenEndpoint: given.IDPTokenEndpoint,
+			Client:        oauth.Credentials{Issuer: given.IDPIssuer, ID: given.IDPClientID},
+			SubjectToken:  func(context.Context) (string, error) { return given.IDPIDToken, nil },
+		}, err
+	case "auth/wif-jwt-bearer":
+		found, err := oauth.Discover(ctx, serverURL, nil)
+		if err != nil {
+			return nil, err
+		}
+		return &oauth.Workload{
+			Issuers:   found,
+			Assertion: func(context.Context, string) (string, error) { return given.ValidJWT, nil },
+			ClientID:  given.ClientID,
+		}, nil
+	}
+	return &oauth.AuthorizationCode{Receiver: receiver, Document: &oauth.Credentials{ID: document}}, nil
+}
+
+// provisioned makes credentials from the suite's data. The suite does not name
+// their authorization server: the MCP server does.
+func provisioned(ctx context.Context, serverURL string, given *scenarioContext) (oauth.Credentials, error) {
+	c := oauth.Credentials{ID: given.ClientID, Secret: given.ClientSecret}
+	found, err := oauth.Discover(ctx, serverURL, nil)
+	if err != nil {
+		return c, err
+	}
+	c.Issuer = found[0]
+	if given.PrivateKey == "" {
+		return c, nil
+	}
+	block, _ := pem.Decode([]byte(given.PrivateKey))
+	if block == nil {
+		return c, errors.New("private_key_pem is not PEM")
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return c, err
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return c, fmt.Errorf("private_key_pem: a %T cannot sign", key)
+	}
+	c.Key = signer
+	return c, nil
+}
+
+// browse is the person and the browser: it follows the redirects.
+func browse(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// tools lists the tools of the server.
+func (s *session) tools(ctx context.Context) (all []*mcp.Tool, err error) {
+	for t, err := range s.Tools(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+func listTools(ctx context.Context, s *session) error {
+	_, err := s.tools(ctx)
+	return err
+}
+
+// useTools calls every tool that the client lists.
+func useTools(ctx context.Context, s *session) error {
+	tools, err := s.tools(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range tools {
+		if _, err := s.CallTool(ctx, t.Name, map[string]any{"a": 2, "b": 3, "region": "eu"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func connectOnly(context.Context, *session) error { return nil }
+
+func ping(ctx context.Context, s *session) error { return s.Ping(ctx) }
+
+// useEverything uses tools, resources and prompts.
+func useEverything(ctx context.Context, s *session) error {
+	if err := useTools(ctx, s); err != nil {
+		return err
+	}
+	for r, err := range s.Resources(ctx) {
+		if err != nil {
+			return err
+		}
+		if _, err := s.ReadResource(ctx, r.URI); err != nil {
+			return err
+		}
+	}
+	for p, err := range s.Prompts(ctx) {
+		if err != nil {
+			return err
+		}
+		if _, err := s.GetPrompt(ctx, p.Name, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// callsOfContext makes the calls that the suite names.
+func callsOfContext(ctx context.Context, s *session) error {
+	var want struct {
+		ToolCalls []struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"toolCalls"`
+	}
+	if err := json.Unmarshal(s.context, &want); err != nil {
+		return fmt.Errorf("MCP_CONFORMANCE_CONTEXT: %w", err)
+	}
+	if err := listTools(ctx, s); err != nil {
+		return err
+	}
+	for _, call := range want.ToolCalls {
+		if _, err := s.CallTool(ctx, call.Name, call.Arguments); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// echoSchema sends a listed schema back, unchanged.
+func echoSchema(ctx context.Context, s *session) error {
+	tools, err := s.tools(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range tools {
+		if t.Name == "json_schema_2020_12_tool" {
+			_, err := s.CallTool(ctx, "json_schema_echo", map[string]json.RawMessage{"schema": t.InputSchema})
+			return err
+		}
+	}
+	return errors.New("the tool with the schema is not listed")
+}
+
+func listSkills(ctx context.Context, s *session) error {
+	for _, err := range skills.List(ctx, s.Client) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadSkills loads every listed skill and reads its files. A skill that differs
+// from its entry is not used; that is no failure.
+func loadSkills(ctx context.Context, s *session) error {
+	for skill, err := range skills.List(ctx, s.Client) {
+		if err != nil {
+			return err
+		}
+		loaded, err := skills.Load(ctx, s.Client, skill)
+		for _, file := range skill.Files {
+			if err == nil {
+				_, err = loaded.ReadFile(ctx, file.URI)
+			}
+		}
+		if _, unfit := errors.AsType[*skills.Error](err); err != nil && !unfit {
+			return err
+		}
+	}
+	return nil
 }

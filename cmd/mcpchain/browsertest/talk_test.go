@@ -1,9 +1,14 @@
 package browsertest_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"image/png"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -164,4 +169,83 @@ func TestRate(t *testing.T) {
 	ada.ask("What is 1 plus 1?", "#trouble", "too many requests; try again in")
 	ada.accessible("refused")
 	check.Equal(t, "the question", eval[string](ada, "document.querySelector('#question').value"), "What is 1 plus 1?")
+}
+
+var update = flag.Bool("update", false, "take the picture of the page again")
+
+// TestPicture plays the scene of the picture in the guide: a tool was called, a person is asked for
+// a call and for a form. With -update it takes the picture; it also looks at the picture that is there.
+func TestPicture(t *testing.T) {
+	ada := enter(t)
+	ada.do(chromedp.EmulateViewport(1100, 760))
+	ada.ask("What is 17 plus 25? And book a table for 4 at Luigi.", ".call.done summary", "add")
+	ada.click(".card button", "Allow", ".card h3", "demo asks you")
+	ada.await("document.activeElement.blur() === undefined")
+	path := filepath.Join("..", "..", "..", "docs", "page.png")
+	if *update {
+		check.Must(t, os.WriteFile(path, value(ada, chromedp.CaptureScreenshot()), 0o644))
+	}
+	data, err := os.ReadFile(path)
+	check.Must(t, err)
+	picture, err := png.DecodeConfig(bytes.NewReader(data))
+	check.Must(t, err)
+	check.That(t, picture.Width == 1100 && picture.Height == 760 && len(data) <= 200<<10,
+		"got a picture of %d by %d in %d bytes, want 1100 by 760 in 200 KiB at most", picture.Width, picture.Height, len(data))
+}
+
+// TestManyWindows has a person open more windows than a browser opens connections, and close the
+// window of the reader.
+func TestManyWindows(t *testing.T) {
+	first := enter(t)
+	windows := []*person{first}
+	for range 7 {
+		windows = append(windows, first.another())
+	}
+	for i, w := range windows[1:] {
+		w.ask(fmt.Sprintf("What is %d plus 100?", i), ".reply .prose", fmt.Sprintf("%d", i+100))
+	}
+	for _, w := range windows {
+		w.await("document.querySelectorAll('#list li').length === 7")
+	}
+	first.do(chromedp.Navigate("about:blank"))
+	last := windows[7]
+	last.ask("What is 40 plus 2?", ".reply .prose", "42")
+	check.Equal(t, "questions: each once", eval[int](last, "document.querySelectorAll('.said').length"), 2)
+}
+
+// TestOpenOtherDuringRestart opens another conversation while the server is away. Nothing of the
+// first one appears in it.
+func TestOpenOtherDuringRestart(t *testing.T) {
+	ada := enter(t)
+	ada.ask("What is 1 plus 1?", ".reply .prose", "2")
+	ada.click("#new", "New")
+	ada.await("document.querySelectorAll('#log > *').length === 0")
+	ada.ask("Book a table for 4 at Luigi", ".card.approval", "Luigi")
+	ada.expectErrors("net::ERR")
+	ada.program.end(t, syscall.SIGKILL)
+	ada.see("#offline", "The connection is lost")
+	ada.click("#list a", "What is 1 plus 1?")
+	ada.gone(".card")
+	ada.program.again(t)
+	ada.see(".reply .prose", "2")
+	ada.gone("#offline")
+	ada.await("document.querySelectorAll('.said').length === 1")
+	ada.gone(".card")
+}
+
+// TestUserChanges has another person sign in, in another window of the browser.
+func TestUserChanges(t *testing.T) {
+	ada := enter(t)
+	ada.ask("What is 1 plus 1?", ".reply .prose", "2")
+	second := ada.another()
+	for _, window := range []*person{ada, second} { // the sign-out ends the stream, which may be opened again before its window knows
+		window.expectErrors("401")
+	}
+	second.click("#sign-out", "Sign out")
+	ada.see("h1", "Who are you?")
+	check.Equal(t, "what the window still has", eval[string](ada, "document.querySelector('#log').textContent + document.querySelector('#list').textContent"), "")
+	second.click("#names button", "Grace", "#user", "Grace")
+	ada.see("#user", "Grace")
+	ada.see("#offline", "There is no such conversation.")
+	ada.await("document.querySelectorAll('#list li, #log > *').length === 0")
 }

@@ -3,6 +3,9 @@ package chat
 import (
 	"bytes"
 	"encoding/base64"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -159,4 +162,144 @@ func TestSounds(t *testing.T) {
 	m.await("workshop-sounds.wav")
 	m.leave()
 	check.That(t, !regexp.MustCompile("\x1b\\[16t|<script>").Match(m.whole), "got %q, want no question and no file", m.whole)
+}
+
+// The person opens a page, and says when it is done.
+func TestPageOnScreen(t *testing.T) {
+	t.Parallel()
+	m := openScreenOf(t, here(t, []string{"page"}, "-yes"))
+	m.enter("you ›", "call visit\r", "[y]es", "y", "[d]one")
+	m.golden("url")
+	m.typed("d", "the answer: accept")
+	m.leave()
+}
+
+// A page that a server's error asks for is handled in the same way. Then the call is repeated.
+func TestPageOfAnErrorOnScreen(t *testing.T) {
+	t.Parallel()
+	m := openScreenOf(t, here(t, []string{"page"}, "-yes", "-revision", "2025-11-25"))
+	m.enter("you ›", "call contract\r", "[y]es", "y", "[d]one", "d", "it is signed")
+	m.leave()
+}
+
+// The person sees a server's request to the model, and the reply before the server gets it.
+func TestSamplingOnScreen(t *testing.T) {
+	t.Parallel()
+	m := openScreen(t)
+	m.enter("you ›", "Summarize: Go is small. It is fun.\r", "Allow it?  [y]es", "y", "with its reply?  [y]es", "s")
+	m.await("would get this reply", "Allow it?  [y]es")
+	m.golden("sampling")
+	m.typed("y", "Summary: Go is small.")
+	m.leave()
+}
+
+// Questions fit into 60 columns.
+func TestNarrow(t *testing.T) {
+	t.Parallel()
+	m := openScreenSized(t, 60, 60, command(t))
+	m.ask("Book a table for 4 at The Restaurant At The End Of The Universe", "Allow it?  [y]es")
+	m.golden("narrow-approval")
+	m.typed("y", "Enter continues")
+	m.golden("narrow-form")
+	m.typed(esc, "[b]ack", "n", "No table was booked")
+	m.leave()
+}
+
+// Tables and tabs keep their shape in 60 columns.
+func TestNarrowMarkdown(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, answering(t, "| Name | Size | Modified |\n|---|---:|---|\n| main.go | 4076 | yesterday in the evening |\n| a-very-long-file-name-indeed.go | 1 | today |\n\n```\na\tb\tc\n\tindented\n```\nDone.\n")...)
+	m := openScreenSized(t, 60, 60, cmd)
+	m.ask("Show me", "Done.")
+	m.golden("narrow-markdown")
+	m.leave()
+}
+
+// The end of a server's process is reported once, and so is its return.
+func TestDeathOnScreen(t *testing.T) {
+	t.Parallel()
+	m := openScreenOf(t, here(t, []string{"vanish"}, "-yes"))
+	m.ask("call vanish", "the server vanish is back", "/servers", "ready, revision")
+	unbroken := strings.Join(strings.Fields(m.screen()), " ")
+	for want, n := range map[string]int{
+		`lost the server vanish, and start it again: the program "/proc/self/exe" came to its end: exit status 9; it wrote to stderr: out of memory`: 1,
+		"exit status 9": 2, "out of memory": 2, "✗ vanish vanish: ": 1, "is back": 1, "warning": 0,
+	} {
+		check.Equal(t, want, strings.Count(unbroken, want), n)
+	}
+	m.leave()
+}
+
+// A result of 10 MiB takes a line or two, and the conversation continues.
+func TestBigResult(t *testing.T) {
+	t.Parallel()
+	m := openScreenOf(t, here(t, []string{"big"}, "-yes"))
+	m.enter("you ›", "call big\r")
+	m.until("the result is there", func(string) bool { return strings.Contains(string(m.whole), "← big big:") })
+	m.ask("What is 1 plus 2?", "The result: 1 + 2 = 3.")
+	m.leave()
+}
+
+// Three of eight servers work. The screen says why the others do not.
+func TestManyServers(t *testing.T) {
+	t.Parallel()
+	cmd := here(t, []string{
+		"crash", `missing=!{"command": "no-such-program"}`, `nowhere=!{"url": "http://127.0.0.1:1/mcp"}`, "thirteen", "thirteen2=thirteen", "thirteen3=thirteen",
+		`token=!{"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${NO_SUCH_TOKEN}"}}`, `typo=!{"comand": "x"}`,
+	}, "-yes")
+	m := openScreenOf(t, cmd)
+	m.golden("many")
+	m.typed("/tools extra_5\r", "thirteen3__extra_5 (thirteen3)")
+	m.ask("call thirteen2__extra_0", "← thirteen2 extra_0: extra")
+	m.leave()
+}
+
+// Reasoning is summed up in a line, and shown on demand.
+func TestReasoningOnScreen(t *testing.T) {
+	t.Parallel()
+	args := streaming(t, `{"reasoning_content":"First I add.\nThen "}`, `{"reasoning_content":"I stop.\u001b[2J"}`, `{"content":"It is 42."}`)
+	m := openScreen(t, args...)
+	m.ask("How much?", "It is 42.", "/reasoning", `Then I stop.\x1b[2J`)
+	m.golden("reasoning")
+	m.leave()
+	converse(t, "/reasoning\nHow much?\n/reasoning\n", args...).check(t, "It is 42.\n  First I add.\n  Then I stop.\\x1b[2J\n", 1,
+		"error: the last answer came without reasoning\n")
+}
+
+// The person is asked for missing arguments of a prompt.
+func TestPromptAsksForArguments(t *testing.T) {
+	t.Parallel()
+	m := openScreen(t)
+	m.ask("/prompt evening", "The prompt evening of the server demo takes these arguments:")
+	m.await("┃ city")
+	m.enter("Enter continues", "Oslo\r", "┃ people", "\r", "Send this to demo?  [y]es", "y", "What is the weather in Oslo?")
+	m.enter("Allow it?  [y]es", ctrlC, "interrupted")
+	m.leave()
+	p := openPlain(t)
+	p.enter("you › ", "/prompt evening\n", "city (where to go out):", "Lima\n", "[nothing]:", "3\n", "[c]ancel: ", "y\n")
+	p.await("What is the weather in Lima? Then book a table for 3.")
+	p.enter("[?]: ", ctrlC)
+	p.leave()
+}
+
+// Failures of Claude's API are told like those of others.
+func TestFailuresOfClaude(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "20")
+		status := http.StatusNotFound
+		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), "busy") {
+			status = http.StatusTooManyRequests
+		}
+		w.WriteHeader(status)
+	}))
+	defer server.Close()
+	model := func(name string) []string {
+		return []string{"-config", "none", "-model", name, "-models", write(t, "models.json", `{"models": {"`+name+`": {"api": "messages", "baseUrl": "`+server.URL+`", "model": "`+name+`", "apiKey": "k"}}}`)}
+	}
+	o := converse(t, "", append(model("gone"), "-prompt", "one")...)
+	o.check(t, "", 1, "error: messages at ", ": HTTP status 404", "; the base URL is "+server.URL+"\n")
+	m := openScreen(t, model("busy")...)
+	m.enter("you ›", "hello\r", "429 Too Many Requests, again in ", ctrlC, "interrupted")
+	m.leave()
 }
