@@ -75,9 +75,7 @@ func TestOfficialHost(t *testing.T) {
 			all[path] = true
 		}
 	})
-	if got, want := slices.Sorted(maps.Keys(all)), explained(t); !slices.Equal(got, want) {
-		t.Errorf("got the differences\n%s\nwant the ones that docs/apps.md explains\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	check.Same(t, "differences, and those that docs/apps.md explains", slices.Sorted(maps.Keys(all)), explained(t))
 }
 
 // explained are the differences in the table of docs/apps.md.

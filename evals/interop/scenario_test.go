@@ -183,9 +183,7 @@ func watch(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	sub, err := c.Subscribe(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{notes}})
 	check.Must(t, err)
 	defer func() { _ = sub.Close() }()
-	if _, err := c.CallTool(ctx, "change", nil); err != nil {
-		t.Fatalf("change: %v", err)
-	}
+	check.Must(t, check.Err(c.CallTool(ctx, "change", nil)))
 	want := []mcp.Change{{Kind: mcp.ToolsChanged}, {Kind: mcp.ResourceUpdated, URI: notes}}
 	want = slices.DeleteFunc(want, func(c mcp.Change) bool { return slices.Contains(p.silent, c.Kind) })
 	for len(want) > 0 {

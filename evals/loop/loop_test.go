@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -73,9 +74,7 @@ func TestRunsAreChecked(t *testing.T) {
 		f := framework{name: "fake", open: func(context.Context, *place) (loop, error) { return fake(says), nil }}
 		s, err := newSubject(t.Context(), f, at)
 		check.Must(t, err)
-		if err := s.measure(t.Context(), 3, &rig.Meter{}); err == nil || err.Error() != want {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		check.Equal(t, "", fmt.Sprint(s.measure(t.Context(), 3, &rig.Meter{})), want)
 	}
 }
 

@@ -36,9 +36,7 @@ func TestDeclare(t *testing.T) {
 					t.Errorf("%s: got %s, want what was declared before, too", revision, got)
 				}
 			}
-			if got := declared(t, given); jsonrpc.Lookup([]byte(got), "extensions", apps.Extension) != nil {
-				t.Errorf("%s: got %s from the options given", revision, got)
-			}
+			check.That(t, jsonrpc.Lookup([]byte(declared(t, given)), "extensions", apps.Extension) == nil, "%s: the options given have changed", revision)
 		})
 	}
 }

@@ -237,9 +237,7 @@ func TestLoad(t *testing.T) {
 	check.Same(t, "", got, []string{"A=one two", "B=env", "C=a=b", "B=file"})
 
 	write(".env", "A=1\nhunter2\n")
-	if err := loadErr(t, path); err == nil || err.Error() != dir+"/.env:2: want NAME=value" {
-		t.Errorf("bad environment file: got %v", err)
-	}
+	check.Equal(t, "bad environment file", fmt.Sprint(loadErr(t, path)), dir+"/.env:2: want NAME=value")
 	check.Must(t, os.Remove(filepath.Join(dir, ".env")))
 	check.Text(t, loadErr(t, path), path+":1: servers.s.envFile: open ", "missing environment file")
 	check.Is(t, check.Err(load(filepath.Join(dir, "none.json"))), os.ErrNotExist, "missing file")

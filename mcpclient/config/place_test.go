@@ -50,7 +50,5 @@ func TestAt(t *testing.T) {
 			t.Errorf("%s: got %T, want an ErrEntry that wraps the reason", s.Name, got)
 		}
 	}
-	if got := cfg.Servers[0].Annotate(nil); got != nil {
-		t.Errorf("got %v, want none", got)
-	}
+	check.NoError(t, cfg.Servers[0].Annotate(nil))
 }

@@ -105,9 +105,7 @@ func TestAssertion(t *testing.T) {
 		seen[claims.ID] = true
 	}
 	c := &Credentials{Issuer: issuerOne, ID: "svc", Key: newKey(t)}
-	if _, err := c.assertion(&issuerMetadata{TokenEndpointAuthSigningAlgs: []string{"RS256"}}); err == nil {
-		t.Error("got an assertion with an algorithm that the server does not take")
-	}
+	check.Fails(t, check.Err(c.assertion(&issuerMetadata{TokenEndpointAuthSigningAlgs: []string{"RS256"}})), "an algorithm that the server does not take")
 }
 
 func TestClientCredentials(t *testing.T) {

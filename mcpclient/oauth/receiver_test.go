@@ -63,9 +63,7 @@ func TestLoopback(t *testing.T) {
 	if status != http.StatusOK || strings.Contains(body, "script") || strings.Contains(body, "the-code") || !strings.Contains(header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("got %d %q %v", status, body, header)
 	}
-	if answer := <-got; answer.Get("code") != "the-code" {
-		t.Errorf("got answer %v", answer)
-	}
+	check.Equal(t, "the answer", (<-got).Get("code"), "the-code")
 	for _, again := range []string{"?state=the-state&code=again", "?code=again", "?state=&code=again"} {
 		status, _, _ := get(t, "GET", uri+again)
 		check.That(t, status == http.StatusBadRequest, "%s: got %d for a second answer, want 400", again, status)

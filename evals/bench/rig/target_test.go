@@ -55,9 +55,7 @@ func TestVerdicts(t *testing.T) {
 	v.targets(halfOf(), measured("y", 40, 50, 60))
 	check.NoError(t, v.err(), "no missed target")
 	v.targets(halfOf(), measured("x", 51))
-	if err := v.err(); err == nil || err.Error() != "1 of 2 targets missed" {
-		t.Errorf("got %v, want 1 of 2 targets missed", err)
-	}
+	check.Equal(t, "", fmt.Sprint(v.err()), "1 of 2 targets missed")
 	for _, want := range []string{"0.50 ±10% ≤ 0.50       ok\n", "0.51 ≤ 0.50       MISSED\n"} {
 		check.Contains(t, "verdicts", out.String(), want)
 	}

@@ -83,9 +83,8 @@ func TestRate(t *testing.T) {
 		}
 		check.Equal(t, "", v.ask("1", "resources/read", `{"uri":"x"}`), "error -32000 more than 10 requests in a minute")
 		time.Sleep(time.Minute)
-		if got := v.ask("1", "resources/read", `{"uri":"x"}`); strings.HasPrefix(got, "error") {
-			t.Errorf("a minute later: got %s", got)
-		}
+		got := v.ask("1", "resources/read", `{"uri":"x"}`)
+		check.That(t, !strings.HasPrefix(got, "error"), "a minute later: got %s", got)
 	})
 }
 

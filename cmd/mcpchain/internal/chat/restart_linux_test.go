@@ -42,9 +42,8 @@ func TestRestartReadsTheFile(t *testing.T) {
 	p.ask("/servers restart mine", p.stderr, "error: "+path+`:2: server "mine": comand: unknown key`)
 	p.ask("call mine__extra_0", p.stdout, "extra")
 	p.say("/servers restart other")
-	if line := p.await(p.stderr, "error: "); !strings.HasPrefix(line, "error: "+path+`:3: server "other": start "no-such-program-here": `) {
-		t.Errorf("got %q, want the place and the reason alone", line)
-	}
+	line := p.await(p.stderr, "error: ")
+	check.That(t, strings.HasPrefix(line, "error: "+path+`:3: server "other": start "no-such-program-here": `), "got %q, want the place and the reason alone", line)
 	p.close()
 	p.wait(1) // commands failed
 }

@@ -48,9 +48,7 @@ func TestServe(t *testing.T) {
 				all = append(all, get())
 				<-begun
 			}
-			if line, err := get().ReadString('\n'); err == nil {
-				t.Errorf("got %s, want 4 of 32 connections for one address", line)
-			}
+			check.Fails(t, check.Err(get().ReadString('\n')), "a fifth of 32 connections, for one address")
 			stop()
 			want := http.StatusGone
 			if !streams {

@@ -113,9 +113,7 @@ func TestFile(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	t.Setenv("HOME", dir)
 	none := func(string) string { return "" }
-	if _, err := parse(nil, none, io.Discard); err == nil || !strings.Contains(err.Error(), "want a file") {
-		t.Errorf("got %v, want that a file is missing", err)
-	}
+	check.Text(t, check.Err(parse(nil, none, io.Discard)), "want a file")
 	own := cli.Place("mcp.json")
 	check.Must(t, os.MkdirAll(filepath.Dir(own), 0o700))
 	check.Must(t, os.WriteFile(own, []byte("{}"), 0o600))

@@ -218,9 +218,8 @@ func inspectFile(t *testing.T, file string, flags ...string) (status int, stdout
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	var failed *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &failed) {
-		t.Fatal(err)
-	}
+	err = cmd.Run()
+	check.Require(t, err == nil || errors.As(err, &failed), "%v", err)
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 

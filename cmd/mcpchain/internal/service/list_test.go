@@ -102,11 +102,9 @@ func TestAnsweredQuestion(t *testing.T) {
 		}
 		return listed, shown
 	}
-	if listed, shown := asks(); listed != 1 || shown != 1 {
-		t.Errorf("got %d and %d questions, want one", listed, shown)
-	}
+	listed, shown := asks()
+	check.That(t, listed == 1 && shown == 1, "got %d and %d questions, want one", listed, shown)
 	check.Must(t, record.Submit(t.Context(), s.store, run.Key{Tenant: "ada", ID: "one"}, run.Reply{Question: "q1", Action: run.ActionAccept}))
-	if listed, shown := asks(); listed != 0 || shown != 0 {
-		t.Errorf("with an answer: got %d and %d questions, want none", listed, shown)
-	}
+	listed, shown = asks()
+	check.That(t, listed == 0 && shown == 0, "with an answer: got %d and %d questions, want none", listed, shown)
 }

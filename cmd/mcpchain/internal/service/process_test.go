@@ -134,9 +134,7 @@ func TestRestart(t *testing.T) {
 			stream := p.drained(counting)
 			err := first.end(t, sig)
 			check.That(t, (err == nil) == (sig == syscall.SIGTERM), "the process ended with %v", err)
-			if err := <-stream; (err == nil) != (sig == syscall.SIGTERM) {
-				t.Errorf("the stream ended with %v", err)
-			}
+			check.Equal(t, "the stream ended without an error", <-stream == nil, sig == syscall.SIGTERM)
 			_, p.url = launch(t, file, lease)
 			got := p.state(asking)
 			check.That(t, got.Status == run.StatusWaiting && got.Asks[0].ID == q.ID, "got %s with %v, want the question as it was", got.Status, got.Asks)

@@ -81,9 +81,7 @@ func twoServices(t *testing.T, share func(*options)) {
 		got, want := ids(people[1].follow(id, e.id, is("answer"))), ids(all[i+1:])
 		check.That(t, got == want, "after %s at the other service: got %q, want %q", e.id, got, want)
 	}
-	if got := people[0].state(id); got.Status != run.StatusFinished {
-		t.Errorf("got %s, want a run that continues", got.Status)
-	}
+	check.Equal(t, "a run that continues", people[0].state(id).Status, run.StatusFinished)
 }
 
 // key is the key of a run of ada.

@@ -225,9 +225,7 @@ func TestNavigations(t *testing.T) {
 			t.Errorf("%s: got %d to %s", host, w.Code, w.Header().Get("Location"))
 		}
 	}
-	if w := request(h, "GET", "/", "", browse("127.0.0.1:8080")); w.Code != http.StatusOK {
-		t.Errorf("got %d, want the page", w.Code)
-	}
+	check.Equal(t, "the page", request(h, "GET", "/", "", browse("127.0.0.1:8080")).Code, http.StatusOK)
 	for _, tt := range []struct {
 		host, path, want string
 		code             int
@@ -264,14 +262,10 @@ func TestBoundsOfAUser(t *testing.T) {
 	if w := begin(h, ada); w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "there is no room: you keep as many conversations as you may (2): delete one") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
-	if w := begin(h, grace); w.Code != http.StatusAccepted {
-		t.Errorf("another user: got %d %s", w.Code, w.Body)
-	}
+	check.Equal(t, "another user", begin(h, grace).Code, http.StatusAccepted)
 	h, _ = trial(t, "-bytes", "100")
 	ada = as(t, h, `{"name":"Ada"}`)
-	if w := begin(h, ada); w.Code != http.StatusAccepted {
-		t.Fatalf("got %d %s", w.Code, w.Body)
-	}
+	check.Equal(t, "within the bound", begin(h, ada).Code, http.StatusAccepted)
 	if w := begin(h, ada); w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "that they may") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}

@@ -82,9 +82,7 @@ func TestBusyPort(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	check.Must(t, err)
 	defer busy.Close()
-	if err := listen(t.Context(), &options{Hosting: cli.Hosting{Listen: busy.Addr().String()}}); err == nil || !strings.Contains(err.Error(), "; -listen names another address") {
-		t.Errorf("got %v, want the flag named", err)
-	}
+	check.Text(t, listen(t.Context(), &options{Hosting: cli.Hosting{Listen: busy.Addr().String()}}), "; -listen names another address")
 }
 
 // TestWarnings says at the start what a demonstration lacks once others can reach it, and what an empty file means.
@@ -114,9 +112,8 @@ func TestWarnings(t *testing.T) {
 		}
 	}
 	file := inFile(t, "mcp.json", `{"mcpServers": {"off": {"command": "x", "disabled": true}}}`)
-	if _, log := trial(t, "-config", file); !strings.Contains(log.String(), `level=WARN msg="the file has no server that is enabled: there are no tools"`) {
-		t.Errorf("got the log %s, want that the file has no server", log)
-	}
+	_, log := trial(t, "-config", file)
+	check.Contains(t, "the log", log.String(), `level=WARN msg="the file has no server that is enabled: there are no tools"`)
 }
 
 // TestFilesAreOfTheUser keeps what people said from other users of the machine.

@@ -142,9 +142,7 @@ func TestUnattendedForm(t *testing.T) {
 			got := f.unattended()
 			check.Same(t, "", got, tt.want)
 			s.Check(t, tt.shown)
-			if got, want := f.person.failures.Declined.Load() > 0, tt.want.Action == "decline"; got != want {
-				t.Errorf("got a failure of the run: %v, want %v", got, want)
-			}
+			check.Equal(t, "a failure of the run", f.person.failures.Declined.Load() > 0, tt.want.Action == "decline")
 		})
 	}
 }

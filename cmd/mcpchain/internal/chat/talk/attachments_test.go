@@ -76,9 +76,7 @@ func TestAttached(t *testing.T) {
 	for i := range maxAttachments + 1 {
 		many += " @" + file(strings.Repeat("x", i+1), []byte("x"))
 	}
-	if _, err := attachmentsOf(t, typist.New(t)).message(t.Context(), many); err == nil || !strings.Contains(err.Error(), "at most 20") {
-		t.Errorf("got %v, want a bound", err)
-	}
+	check.Text(t, check.Err(attachmentsOf(t, typist.New(t)).message(t.Context(), many)), "at most 20")
 }
 
 // The person is asked before a hidden file, or one outside of the folder, goes to the model.

@@ -36,9 +36,7 @@ func TestPromptArguments(t *testing.T) {
 		diff := cmp.Diff(want, got)
 		check.That(t, diff == "" && err == nil, "%s: %v, -want +got\n%s", typed, err, diff)
 	}
-	if _, err := parseArguments([]string{"Oslo"}); err == nil || err.Error() != "want key=value, got Oslo" {
-		t.Errorf("got %v", err)
-	}
+	check.Equal(t, "", fmt.Sprint(check.Err(parseArguments([]string{"Oslo"}))), "want key=value, got Oslo")
 }
 
 func TestContext(t *testing.T) {

@@ -302,9 +302,7 @@ func TestViewAsks(t *testing.T) {
 		check.That(t, got["error"] == nil, "%s: got %v", method, got["error"])
 	}
 	check.Same(t, "told", s.TakeModelContexts(), []ModelContext{{"board", "two notes"}})
-	if got := s.TakeModelContexts(); got != nil {
-		t.Errorf("told again: %v", got)
-	}
+	check.Equal(t, "told again", len(s.TakeModelContexts()), 0)
 	if got := p.ask("ui/update-model-context", `{"content":[{"type":"text","text":"`+strings.Repeat("x", 20<<10)+`"}]}`); got["error"] == nil || s.TakeModelContexts() != nil {
 		t.Errorf("got %v, want much text refused", got)
 	}
@@ -331,9 +329,7 @@ func TestEnd(t *testing.T) {
 	m := p.until(func(m map[string]any) bool { return m["method"] == "ui/resource-teardown" })
 	p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{}}`, m["id"]))
 	check.Equal(t, "", <-closed, http.StatusNoContent)
-	if _, err := io.ReadAll(p.lines); err != nil {
-		t.Errorf("the page was told %v, want the end", err)
-	}
+	check.NoError(t, check.Err(io.ReadAll(p.lines)), "the page is told the end")
 	res := post(t, p.address+"messages/"+p.opened.Session, `{"messages":[]}`)
 	check.That(t, res.StatusCode == http.StatusNotFound, "a message after the end: got %s", res.Status)
 
@@ -412,9 +408,7 @@ func TestEndWaitsForTheView(t *testing.T) {
 
 // Nothing listens before the first view. The page refuses other hosts, origins and tokens.
 func TestGuard(t *testing.T) {
-	if s := New(Options{}); s.site != nil {
-		t.Error("the service listens without a view")
-	}
+	check.That(t, New(Options{}).site == nil, "the service listens without a view")
 	s, address := offered(t, &asked{}, nil)
 	own := "http://" + s.site.host
 	for _, tt := range []struct {

@@ -2,7 +2,6 @@ package rules_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
@@ -33,15 +32,11 @@ func TestRules(t *testing.T) {
 	holds(key("Ada", "a", "y"), false)
 	holds(key("Grace", "a", "y"), true)
 	holds(key("Ada", "b", "x"), true)
-	if want := []string{"Ada", "Ada", "Grace", "Ada", "Ada"}; !slices.Equal(told, want) {
-		t.Errorf("told %q, want %q", told, want)
-	}
+	check.Same(t, "told", told, []string{"Ada", "Ada", "Grace", "Ada", "Ada"})
 	check.Must(t, r.Forget(t.Context(), "", "b"))
 	holds(key("Ada", "b", "x"), false)
 	for i := range 200 {
-		if err := r.Remember(t.Context(), key("Ada", "a", fmt.Sprint(i)), approval.Allow()); err != nil {
-			t.Fatal(i, err)
-		}
+		check.Must(t, r.Remember(t.Context(), key("Ada", "a", fmt.Sprint(i)), approval.Allow()))
 	}
 	check.Fails(t, r.Remember(t.Context(), key("Ada", "a", "more"), approval.Allow()), "Ada has as many rules as she likes")
 	check.NoError(t, r.Remember(t.Context(), key("Grace", "a", "more"), approval.Allow()))

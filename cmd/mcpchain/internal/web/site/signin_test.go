@@ -86,6 +86,7 @@ func TestSignInByProvider(t *testing.T) {
 	check.Equal(t, "before: no user, and none to choose from", get("/api/me"), `{"names":null}`+"\n")
 	foreign := func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }
 	check.Equal(t, "an answer that was not asked for", w.status(t, "", "GET", "/sign-in/callback?code=Eve&state=x", "", foreign), 403)
+	check.Equal(t, "the page", w.status(t, "", "GET", "/sign-in", "", foreign), 200)
 	check.Contains(t, "the page", get("/sign-in", foreign), "<!doctype html>")
 	check.Contains(t, "after", get("/api/me"), `"user":"Ada"`)
 	w.begin(t, "", "hello")
