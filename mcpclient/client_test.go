@@ -178,15 +178,16 @@ func TestServerSpeaksFirst(t *testing.T) {
 			}
 			p.send(`{"method":"notifications/tools/list_changed"}`)
 			var first message
-			ponged := name != "legacy" // where ping is answered before initialize
+			open := map[string]int{"legacy": 3}[name] // requests of the server that are answered before its handshake
 			go p.each(func(m message) {
-				switch {
-				case m.Method == "initialize" || m.Method == "server/discover":
+				switch m.Method {
+				case "initialize", "server/discover":
 					first = m
-				case string(m.ID) == `"ping"`:
-					ponged = string(m.Result) == "{}"
+				case "":
+					open--
+					wrong(t, string(m.ID) == `"ping"` && string(m.Result) != "{}", "got %+v", m)
 				}
-				if ponged && first.Method != "" {
+				if open <= 0 && first.Method != "" {
 					p.send(handshakeAnswer(first))
 					first = message{}
 				}
