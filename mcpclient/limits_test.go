@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -61,11 +62,13 @@ func TestCallLimits(t *testing.T) {
 				opts.Timeouts.Idle, opts.Timeouts.Call = tt.idle, tt.call
 				inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 					ended := make(chan struct{})
-					defer close(ended)
+					var advancing sync.WaitGroup
 					if tt.progress {
-						go p.advance(minute, ended)
+						advancing.Go(func() { p.advance(minute, ended) })
 					}
 					check.Text(t, limited(t, c, tt.want, tt.opts...), strings.ReplaceAll(tt.text, "%v", tt.want.String()))
+					close(ended)
+					advancing.Wait() // before the connection ends
 				})
 			})
 		}
