@@ -128,20 +128,15 @@ func TestUnpricedSubAgent(t *testing.T) {
 	check.Equal(t, "calls of the helper's model", len(model.prompts()), 0)
 }
 
-// greedy answers after a second, with as many tokens as it may.
-func greedy(s step) step {
-	return func(ctx context.Context, p prompt) (*model.Response, error) {
-		time.Sleep(time.Second)
-		return using(s, 10, int64(p.Request.MaxTokens))(ctx, p)
-	}
-}
-
 // Sub-agents that work at the same time spend no more than the run may, whatever the model uses of what it is given.
 func TestSubAgentsShareTheLimit(t *testing.T) {
 	for name, limits := range map[string]run.Limits{"tokens": {Tokens: 30_000}, "cost": {Cost: map[string]int64{"USD": 60_000}}} {
 		synctestRun(t, name, func(t *testing.T) {
 			opts := agent.Options{Model: agent.ModelSettings{Prices: prices}}
-			helper := newAgent(t, play(greedy(says("helped"))).called("m-1"), &opts)
+			greedy := func(ctx context.Context, p prompt) (*model.Response, error) { // it takes as many tokens as it may
+				return slowly(using(says("helped"), 10, int64(p.Request.MaxTokens)))(ctx, p)
+			}
+			helper := newAgent(t, play(greedy).called("m-1"), &opts)
 			lead := play(using(untilFinal(repeated(8, "helper", `{"task":"x"}`)...), 100, 50)).called("m-1")
 			opts.Limits = limits
 			got := mustRun(t, boss(t, lead, sub(t, helper, agent.NewSubAgent), opts), human("go"))

@@ -18,76 +18,74 @@ import (
 // The errors that a user meets first say each thing once, whichever store has the run.
 func TestErrorTexts(t *testing.T) {
 	for name, store := range map[string]record.Store{"memory": record.NewMemory(), "files": filesIn(t, t.TempDir())} {
-		t.Run(name, func(t *testing.T) { errorTexts(t, store) })
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			a, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
+			ask := asks(t, a, 1, run.QuestionApproval).Questions[0]
+			none, other := run.Key{ID: "none"}, newAgent(t, play(says("x")), &agent.Options{Name: "other", Durable: agent.Durable{Store: store}})
+			otherReply, otherResume := other.Reply(ctx, theRun, ask.Deny("")), check.Err(other.Resume(ctx, theRun, ask.Deny("")))
+			check.Must(t, a.Reply(ctx, theRun, ask.Allow())) // it is the first
+			begun(t, a, agent.WithRun("begun"))
+			unkept := newAgent(t, play(says("x")), nil)
+			type answer struct{ N int }
+			for _, tt := range []struct {
+				name string
+				got  error
+				want string
+			}{
+				{"prices", check.Err(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Models: []price.Price{{Model: "m"}}}}})),
+					`new agent: options: Model.Prices: date is "", want a day such as "2026-11-22": prices change`},
+				{"price", check.Err(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m"}}}}})),
+					`new agent: options: Model.Prices: model 0, "m": currency is "", want a code of three letters such as "USD"`},
+
+				{"silent model", check.Err(newAgent(t, play(says("")), nil).Run(ctx, human("go"))),
+					`run agent: turn 1: model gave no answer: neither text nor tool calls (it stopped with "stop", the run with "answer")`},
+				{"no messages", check.Err(unkept.Run(ctx, nil)), `run agent: there are no messages; give at least one`},
+				{"id without a store", check.Err(unkept.Run(ctx, human("go"), agent.WithRun("r"))), `run agent: WithRun needs Options.Durable.Store`},
+				{"empty id", check.Err(a.Run(ctx, human("go"), agent.WithRun(""))), `run agent: WithRun: id is empty`},
+				{"failing model", check.Err(newAgent(t, play(breaks(errors.New("no key"))), nil).Run(ctx, human("go"))), `run agent: call model: no key`},
+				{"no struct", errorOf3(agent.RunAs[int](ctx, unkept, human("go"))),
+					`run agent: a structured answer is a struct or a map, not int: make it a field of a struct`},
+				{"no schema", errorOf3(agent.RunAs[struct{ C chan int }](ctx, unkept, human("go"))),
+					`run agent: a structured answer: schema of struct { C chan int }: field C: chan int has no JSON`},
+
+				{"Run, waiting", check.Err(a.Run(ctx, human("go"), agent.WithRun(theRun.ID))), `run agent: "r" waits for answers to its questions`},
+				{"Run, running", check.Err(a.Run(ctx, human("go"), agent.WithRun("begun"))), `run agent: "begun" has no answer yet; continue it by Resume or Recover`},
+				{"Run, once", check.Err(a.Run(ctx, human("go"), agent.WithRun(theRun.ID), agent.WithNewRun())), `run agent: create run "r": run already exists`},
+
+				{"Resume, none", check.Err(a.Resume(ctx, none)), `run agent: load run "none": run not found`},
+				{"ResumeAs, none", errorOf3(agent.ResumeAs[answer](ctx, a, none)), `run agent: load run "none": run not found`},
+				{"Cancel, none", check.Err(a.Cancel(ctx, none)), `cancel: load run "none": run not found`},
+				{"Advance, none", check.Err(a.Advance(ctx, none, nil)), `advance: load run "none": run not found`},
+				{"Asks, none", check.Err(a.Questions(ctx, none)), `read questions: load run "none": run not found`},
+				{"Answer, none", a.Reply(ctx, none, ask.Allow()), `load run "none": run not found`},
+				{"Replay, none", replayed(t, a, none), `replay: load run "none": run not found`},
+
+				{"Resume, other", otherResume, `run agent: load run "r": it belongs to agent "agent", and this is "other"`},
+				{"Cancel, other", check.Err(other.Cancel(ctx, theRun)), `cancel: load run "r": it belongs to agent "agent", and this is "other"`},
+				{"Replay, other", replayed(t, other, theRun), `replay: load run "r": it belongs to agent "agent", and this is "other"`},
+				{"Asks, other", check.Err(other.Questions(ctx, theRun)), `read questions: load run "r": it belongs to agent "agent", and this is "other"`},
+				{"Answer, other", otherReply, `load run "r": it belongs to agent "agent", and this is "other"`},
+
+				{"Resume, no store", check.Err(unkept.Resume(ctx, theRun)), `run agent: agent has no Options.Durable.Store`},
+				{"Answer, no store", unkept.Reply(ctx, theRun, ask.Allow()), `answer questions: agent has no Options.Durable.Store`},
+				{"Replay, no store", replayed(t, unkept, theRun), `replay: agent has no Options.Durable.Store`},
+
+				{"not asked", a.Reply(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow}), `answer question "x" of run "r": question is not open`},
+				{"not asked, Resume", check.Err(a.Resume(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow})),
+					`run agent: answer question "x" of run "r": question is not open`},
+				{"unfit", a.Reply(ctx, theRun, run.Reply{Question: ask.ID, Action: run.ActionAccept}),
+					`answer question "` + ask.ID + `": a question of kind "approval" takes ["allow" "deny"] and not "accept": answer does not fit`},
+				{"answered", a.Reply(ctx, theRun, ask.Deny("")), `answer question "` + ask.ID + `" of run "r": question already has another answer`},
+				{"answered, Resume", check.Err(a.Resume(ctx, theRun, ask.Deny(""))),
+					`run agent: answer question "` + ask.ID + `" of run "r": question already has another answer`},
+			} {
+				check.Equal(t, tt.name, fmt.Sprint(tt.got), tt.want)
+			}
+			check.Is(t, check.Err(a.Run(ctx, human("go"), agent.WithRun("begun"))), agent.ErrUnfinished)
+			check.Is(t, replayed(t, a, none), record.ErrNotFound)
+		})
 	}
-}
-
-func errorTexts(t *testing.T, store record.Store) {
-	ctx := t.Context()
-	a, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
-	ask := asks(t, a, 1, run.QuestionApproval).Questions[0]
-	none, other := run.Key{ID: "none"}, newAgent(t, play(says("x")), &agent.Options{Name: "other", Durable: agent.Durable{Store: store}})
-	otherReply, otherResume := other.Reply(ctx, theRun, ask.Deny("")), check.Err(other.Resume(ctx, theRun, ask.Deny("")))
-	check.Must(t, a.Reply(ctx, theRun, ask.Allow())) // it is the first
-	begun(t, a, agent.WithRun("begun"))
-	unkept := newAgent(t, play(says("x")), nil)
-	type answer struct{ N int }
-	for _, tt := range []struct {
-		name string
-		got  error
-		want string
-	}{
-		{"prices", check.Err(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Models: []price.Price{{Model: "m"}}}}})),
-			`new agent: options: Model.Prices: date is "", want a day such as "2026-11-22": prices change`},
-		{"price", check.Err(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m"}}}}})),
-			`new agent: options: Model.Prices: model 0, "m": currency is "", want a code of three letters such as "USD"`},
-
-		{"silent model", check.Err(newAgent(t, play(says("")), nil).Run(ctx, human("go"))),
-			`run agent: turn 1: model gave no answer: neither text nor tool calls (it stopped with "stop", the run with "answer")`},
-		{"no messages", check.Err(unkept.Run(ctx, nil)), `run agent: there are no messages; give at least one`},
-		{"id without a store", check.Err(unkept.Run(ctx, human("go"), agent.WithRun("r"))), `run agent: WithRun needs Options.Durable.Store`},
-		{"empty id", check.Err(a.Run(ctx, human("go"), agent.WithRun(""))), `run agent: WithRun: id is empty`},
-		{"failing model", check.Err(newAgent(t, play(breaks(errors.New("no key"))), nil).Run(ctx, human("go"))), `run agent: call model: no key`},
-		{"no struct", errorOf3(agent.RunAs[int](ctx, unkept, human("go"))),
-			`run agent: a structured answer is a struct or a map, not int: make it a field of a struct`},
-		{"no schema", errorOf3(agent.RunAs[struct{ C chan int }](ctx, unkept, human("go"))),
-			`run agent: a structured answer: schema of struct { C chan int }: field C: chan int has no JSON`},
-
-		{"Run, waiting", check.Err(a.Run(ctx, human("go"), agent.WithRun(theRun.ID))), `run agent: "r" waits for answers to its questions`},
-		{"Run, running", check.Err(a.Run(ctx, human("go"), agent.WithRun("begun"))), `run agent: "begun" has no answer yet; continue it by Resume or Recover`},
-		{"Run, once", check.Err(a.Run(ctx, human("go"), agent.WithRun(theRun.ID), agent.WithNewRun())), `run agent: create run "r": run already exists`},
-
-		{"Resume, none", check.Err(a.Resume(ctx, none)), `run agent: load run "none": run not found`},
-		{"ResumeAs, none", errorOf3(agent.ResumeAs[answer](ctx, a, none)), `run agent: load run "none": run not found`},
-		{"Cancel, none", check.Err(a.Cancel(ctx, none)), `cancel: load run "none": run not found`},
-		{"Advance, none", check.Err(a.Advance(ctx, none, nil)), `advance: load run "none": run not found`},
-		{"Asks, none", check.Err(a.Questions(ctx, none)), `read questions: load run "none": run not found`},
-		{"Answer, none", a.Reply(ctx, none, ask.Allow()), `load run "none": run not found`},
-		{"Replay, none", replayed(t, a, none), `replay: load run "none": run not found`},
-
-		{"Resume, other", otherResume, `run agent: load run "r": it belongs to agent "agent", and this is "other"`},
-		{"Cancel, other", check.Err(other.Cancel(ctx, theRun)), `cancel: load run "r": it belongs to agent "agent", and this is "other"`},
-		{"Replay, other", replayed(t, other, theRun), `replay: load run "r": it belongs to agent "agent", and this is "other"`},
-		{"Asks, other", check.Err(other.Questions(ctx, theRun)), `read questions: load run "r": it belongs to agent "agent", and this is "other"`},
-		{"Answer, other", otherReply, `load run "r": it belongs to agent "agent", and this is "other"`},
-
-		{"Resume, no store", check.Err(unkept.Resume(ctx, theRun)), `run agent: agent has no Options.Durable.Store`},
-		{"Answer, no store", unkept.Reply(ctx, theRun, ask.Allow()), `answer questions: agent has no Options.Durable.Store`},
-		{"Replay, no store", replayed(t, unkept, theRun), `replay: agent has no Options.Durable.Store`},
-
-		{"not asked", a.Reply(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow}), `answer question "x" of run "r": question is not open`},
-		{"not asked, Resume", check.Err(a.Resume(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow})),
-			`run agent: answer question "x" of run "r": question is not open`},
-		{"unfit", a.Reply(ctx, theRun, run.Reply{Question: ask.ID, Action: run.ActionAccept}),
-			`answer question "` + ask.ID + `": a question of kind "approval" takes ["allow" "deny"] and not "accept": answer does not fit`},
-		{"answered", a.Reply(ctx, theRun, ask.Deny("")), `answer question "` + ask.ID + `" of run "r": question already has another answer`},
-		{"answered, Resume", check.Err(a.Resume(ctx, theRun, ask.Deny(""))),
-			`run agent: answer question "` + ask.ID + `" of run "r": question already has another answer`},
-	} {
-		check.Equal(t, tt.name, fmt.Sprint(tt.got), tt.want)
-	}
-	check.Is(t, check.Err(a.Run(ctx, human("go"), agent.WithRun("begun"))), agent.ErrUnfinished)
-	check.Is(t, replayed(t, a, none), record.ErrNotFound)
 }
 
 // replayed is the error of a replay that has nothing else.

@@ -180,7 +180,14 @@ func (h *hostile) test(t *testing.T) {
 		t.Errorf("the run has %d bytes, %v", len(data), err)
 	}
 	opts.Durable.Store, opts.Hooks, opts.ServerInstructions = memory, nil, nil
-	h.goOn(t, opts)
+	// It takes another input, with a model that answers. If it is not over, it comes to its end before.
+	model = play(says("fine"))
+	a := h.agent(t, model, opts)
+	if !load(t, memory, theRun).Head.Status.Ended() {
+		resumed(t, a)
+	}
+	check.Equal(t, "answer to the next input", mustRun(t, a, human("and?"), agent.WithRun(theRun.ID)).Output, "fine")
+	h.valid(t, model)
 }
 
 func (h *hostile) step() step {
@@ -221,17 +228,6 @@ func TestRoundsOfARun(t *testing.T) {
 			}
 		})
 	}
-}
-
-// goOn gives the run another input, with a model that answers. A run that is not over comes to its end before.
-func (h *hostile) goOn(t *testing.T, opts agent.Options) {
-	model := play(says("fine"))
-	a := h.agent(t, model, opts)
-	if !load(t, opts.Durable.Store, theRun).Head.Status.Ended() {
-		resumed(t, a)
-	}
-	check.Equal(t, "answer to the next input", mustRun(t, a, human("and?"), agent.WithRun(theRun.ID)).Output, "fine")
-	h.valid(t, model)
 }
 
 // last is the text of the last result.

@@ -121,7 +121,7 @@ func TestNotKept(t *testing.T) {
 	for name, opts := range map[string]*agent.Options{
 		"without a store":       {},
 		"negative":              {Durable: agent.Durable{Store: record.NewMemory(), ResultTokens: -1}},
-		"a store without blobs": {Durable: agent.Durable{Store: plainStore{record.NewMemory()}}},
+		"a store without blobs": {Durable: agent.Durable{Store: struct{ record.Store }{record.NewMemory()}}},
 		"a store that refuses":  {Durable: agent.Durable{Store: watch(record.NewMemory(), refuses)}},
 		"a hook that withholds": {Durable: agent.Durable{Store: record.NewMemory()}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, _ *agent.ToolCall, r *run.Part) error {
 			r.Text = "withheld"
@@ -146,9 +146,6 @@ func TestNotKept(t *testing.T) {
 		}
 	}
 }
-
-// plainStore keeps no blobs.
-type plainStore struct{ record.Store }
 
 // TestReadResultMistakes has read_result called with what does not fit.
 func TestReadResultMistakes(t *testing.T) {
