@@ -75,11 +75,18 @@ func (f *failures) err() error {
 // deleteEnded deletes a run that has not changed since head was read.
 func deleteEnded(ctx context.Context, store Store, head run.Head) error {
 	isHeld := false
-	err := holding(ctx, store, "delete", head, func(Lease) error {
-		isHeld = true
-		return store.Delete(ctx, head.Key)
-	})
-	if err == nil || isHeld || isBusy(err) || ctx.Err() != nil {
+	deleteHeld := func() error {
+		return holding(ctx, store, "delete", head, func(Lease) error {
+			isHeld = true
+			return store.Delete(ctx, head.Key)
+		})
+	}
+	isOver := func(err error) bool { return err == nil || isHeld || isBusy(err) || ctx.Err() != nil }
+	err := deleteHeld()
+	if !isOver(err) {
+		err = deleteHeld() // an outage may be over
+	}
+	if isOver(err) {
 		return err
 	}
 	// A full disk has no room for the lease. After another error the run may have another input.

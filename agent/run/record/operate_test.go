@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -274,6 +275,29 @@ func TestDeleteEndedBesideOthers(t *testing.T) {
 	}
 }
 
+// After an outage a run is deleted under a lease, as otherwise another process could take it over.
+func TestDeleteEndedAfterAnOutage(t *testing.T) {
+	inner, key := record.NewMemory(), run.Key{ID: "one"}
+	keep(t, inner, key, "a", &ledger.Ended{Status: run.StatusFinished})
+	failed := false
+	store := ledgertest.Watch(inner, func(c *ledgertest.Call) error {
+		switch {
+		case c.Method == "acquire" && !failed:
+			failed = true
+			return errors.New("connection reset")
+		case c.Method == "delete":
+			log, err := inner.Load(t.Context(), key)
+			if err != nil || !log.Head.HeldAt(time.Now()) {
+				t.Errorf("got %+v, %v, want a run that is held while it is deleted", log, err)
+			}
+		}
+		return c.Do()
+	})
+	if n, err := record.DeleteEnded(t.Context(), store, record.Query{}); n != 1 || err != nil {
+		t.Errorf("got %d deleted, %v, want one", n, err)
+	}
+}
+
 // Runs that cannot be deleted keep no other run, whatever their number.
 func TestDeleteEndedGoesOn(t *testing.T) {
 	inner := record.NewMemory()
@@ -298,9 +322,10 @@ func TestDeleteEndedOnAFullDisk(t *testing.T) {
 	for _, id := range []string{"one", "two"} {
 		keep(t, inner, run.Key{ID: id}, "a", &ledger.Ended{Status: run.StatusFinished})
 	}
+	once := sync.OnceFunc(func() { extend(t, inner, run.Key{ID: "two"}, &ledger.Said{}) })
 	store := interfering(inner, func(key run.Key) error {
 		if key.ID == "two" {
-			extend(t, inner, key, &ledger.Said{})
+			once()
 		}
 		return errors.New("no space left on device") // for the lease
 	})
