@@ -131,14 +131,12 @@ func TestCallFailures(t *testing.T) {
 }
 
 func TestLostConnectionIsAnError(t *testing.T) {
-	started := make(chan struct{})
-	p := newPeer().tool("x", object, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		close(started)
-		<-ctx.Done()
-		return nil, ctx.Err()
+	var p *peer
+	p = newPeer().tool("x", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		p.die()
+		return hang(ctx, req)
 	})
 	ts := p.open(t, nil)
-	go func() { <-started; p.die() }()
 	for _, want := range []string{"is lost; the tool may or may not have run", "cannot be reached. Nothing was done."} { // under way, and afterwards
 		got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{call("1", "x", "")})
 		check.That(t, errors.Is(err, mcpclient.ErrClosed) && strings.Contains(err.Error(), `server "p": call tool "x"`),

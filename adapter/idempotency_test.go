@@ -86,7 +86,7 @@ func TestKeyOfARound(t *testing.T) {
 				_ = json.Unmarshal(req.Params.Arguments, &in)
 				keys = append(keys, fmt.Sprint(req.Params.Meta[IdempotencyKeyMeta], in.Key))
 				if len(req.Params.InputResponses) == 0 {
-					return forName, nil
+					return forName(), nil
 				}
 				return say("paid"), nil
 			})

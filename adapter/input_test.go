@@ -16,11 +16,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// nameForm asks for a name, and forName is a result that asks for it as "q".
-var (
-	nameForm = &sdk.ElicitParams{Mode: "form", Message: "name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)}
-	forName  = &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": nameForm}}
-)
+// nameForm asks for a name, and forName is a result that asks for it as "q". The SDK writes to both.
+func nameForm() *sdk.ElicitParams {
+	return &sdk.ElicitParams{Mode: "form", Message: "name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)}
+}
+
+func forName() *sdk.CallToolResult {
+	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": nameForm()}}
+}
 
 // prepare prepares a call of a tool by its plain name.
 func prepare(t *testing.T, ts *Toolset, name, arguments string) *Prepared {
@@ -45,24 +48,31 @@ func curious() *peer {
 	return newPeer().tool("asks", weather, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		answer, ok := req.Params.InputResponses["q"].(*sdk.ElicitResult)
 		if !ok {
-			return forName, nil
+			return forName(), nil
 		}
 		return say(answer.Content["name"].(string) + " " + string(req.Params.Arguments)), nil
 	})
 }
 
-// A call that needs input says so, and continues in another process.
+// A call that needs input says so, and continues in another process. An interceptor also wraps the continuation, but
+// must not change it.
 func TestInputRequired(t *testing.T) {
-	questions := 0
+	questions, change := 0, false
 	opts := &Options{
 		Approve: counted(&questions, approval.Allow()),
 		ClientOptions: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			t.Error("the handler was asked")
 			return nil, nil
 		})},
+		Intercept: before(func(_ context.Context, r *Request) {
+			if change {
+				r.Arguments = json.RawMessage(`{"city":"Oslo"}`)
+			}
+		}),
 	}
 	prepared := func(arguments string) *Prepared { return prepare(t, curious().open(t, opts), "asks", arguments) }
-	kept, err := json.Marshal(roundOf(t, prepared(`{"city":"Rome"}`)))
+	asked := roundOf(t, prepared(`{"city":"Rome"}`))
+	kept, err := json.Marshal(asked)
 	check.Must(t, err)
 	answers := map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ann"}}}
 	for _, tt := range []struct{ arguments, change, to, want string }{
@@ -79,24 +89,8 @@ func TestInputRequired(t *testing.T) {
 	}
 	check.Fails(t, prepared(`{"city":"Rome"}`).Continue(t.Context(), nil, answers).Fatal(), "without a round")
 	check.Equal(t, "approvals", questions, 1)
-}
-
-// An interceptor also wraps the continuation of a call, but must not change it.
-func TestInterceptedRound(t *testing.T) {
-	change := false
-	opts := &Options{
-		ClientOptions: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)},
-		Intercept: before(func(_ context.Context, r *Request) {
-			if change {
-				r.Arguments = json.RawMessage(`{"city":"Oslo"}`)
-			}
-		}),
-	}
-	p := prepare(t, curious().open(t, opts), "asks", `{"city":"Rome"}`)
-	round := roundOf(t, p)
 	change = true
-	answers := map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ann"}}}
-	r := p.Continue(t.Context(), round, answers)
+	r := prepared(`{"city":"Rome"}`).Continue(t.Context(), asked, answers)
 	check.Fails(t, r.Fatal())
 	check.Contains(t, "", r.Text, "the round has other arguments")
 }

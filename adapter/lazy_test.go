@@ -174,11 +174,10 @@ func TestListsThatCannotBeUsed(t *testing.T) {
 		way := serving("x", newListener(t, "a"), newListener(t, "a"))
 		server := Server{Name: "p", Transport: way, Policy: Policy{Start: StartLazy}}
 		_ = open(t, &Options{ListDir: dir}, server).Close()
-		files, err := os.ReadDir(dir)
-		if err != nil || len(files) != 1 {
-			t.Fatalf("got %v, %v", files, err)
-		}
-		check.Must(t, os.WriteFile(filepath.Join(dir, files[0].Name()), []byte(`[{"name":`), 0o600))
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		check.Must(t, err)
+		check.Equal(t, "kept lists", len(files), 1)
+		check.Must(t, os.WriteFile(files[0], []byte(`[{"name":`), 0o600))
 		ts := open(t, &Options{ListDir: dir}, server)
 		s := ts.Servers()[0]
 		check.That(t, s.Client != nil && len(s.Tools) == 1 && way.dials.Load() == 2, "got %+v after %d connections", s, way.dials.Load())

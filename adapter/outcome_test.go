@@ -157,9 +157,7 @@ func TestFailureInDoubt(t *testing.T) {
 		"HTTP status":       {t.Context(), &transport.HTTPError{Status: 500}, false, false},
 		"sign-in is needed": {t.Context(), &mcp.SignInError{}, false, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			text, _ := failure(tt.ctx, tt.err, tt.sent)
-			check.Equal(t, text, doubttext.In(text), tt.want)
-		})
+		text, _ := failure(tt.ctx, tt.err, tt.sent)
+		check.Equal(t, name+": "+text, doubttext.In(text), tt.want)
 	}
 }

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,45 +25,39 @@ type conversation struct {
 	user, name string
 	asked      chan bool     // a form is open
 	answer     chan struct{} // closed: forms are answered
-	waits      atomic.Pointer[string]
+	waits      atomic.Value
+	said       chan string // the results of calls
 	refused    atomic.Int32
 }
 
 func newConversation(user, name string) *conversation {
-	return &conversation{user: user, name: name, asked: make(chan bool, 9), answer: make(chan struct{})}
+	return &conversation{user: user, name: name, asked: make(chan bool, 9), answer: make(chan struct{}), said: make(chan string, 1)}
 }
 
 // run makes a call in the conversation.
-func (c *conversation) run(ctx context.Context, ts *Toolset, tool string) <-chan string {
+func (c *conversation) run(ctx context.Context, ts *Toolset, tool string) {
 	ctx = WithCaller(context.WithValue(ctx, userKey{}, c.user), &Caller{
 		Elicit: func(context.Context, *mcp.ElicitParams, mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
 			c.asked <- true
 			<-c.answer
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": c.name}}, nil
 		},
-		Waiting: func(_ context.Context, why string) { c.waits.Store(&why) },
+		Waiting: func(_ context.Context, why string) { c.waits.Store(why) },
 		Unanswered: func(string, error) {
 			c.refused.Add(1)
 			panic("oops") // the other conversations are told, too
 		},
 	})
-	out := make(chan string, 1)
-	go func() { out <- ts.Catalog(profile.Plain).Call(ctx, call(c.name, tool, "")).Text }()
-	return out
+	go func() { c.said <- ts.Catalog(profile.Plain).Call(ctx, call(c.name, tool, "")).Text }()
 }
 
-func (c *conversation) waitsFor() string {
-	if why := c.waits.Load(); why != nil {
-		return *why
-	}
-	return ""
-}
+func (c *conversation) waitsFor() string { why, _ := c.waits.Load().(string); return why }
 
 // formServer returns a server whose tool "ask" asks for a name, and whose tool "count" counts its calls.
 func formServer() *peer {
 	n := 0
 	return newSilentPeer().tool("ask", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		answer, err := req.Session.Elicit(ctx, nameForm)
+		answer, err := req.Session.Elicit(ctx, nameForm())
 		if err != nil {
 			return nil, err
 		}
@@ -89,16 +84,15 @@ func TestFormsOfSeveralPeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, d := openPerUser(t, 10)
 		all := []*conversation{newConversation("grace", "1"), newConversation("linus", "2"), newConversation("grace", "3"), newConversation("linus", "4")}
-		var answers []<-chan string
 		for _, c := range all { // at the same moment
-			answers = append(answers, c.run(t.Context(), ts, "ask"))
+			c.run(t.Context(), ts, "ask")
 		}
 		for _, c := range all {
 			<-c.asked
 		}
-		for i := len(all) - 1; i >= 0; i-- {
-			close(all[i].answer)
-			check.Equal(t, "", <-answers[i], "accept "+all[i].name)
+		for _, c := range slices.Backward(all) {
+			close(c.answer)
+			check.Equal(t, "", <-c.said, "accept "+c.name)
 		}
 		check.Equal(t, "connections", d.count(), 5)
 		time.Sleep(2 * idleStop)
@@ -112,10 +106,9 @@ func TestManyUsersOfFewConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, d := openPerUser(t, 10)
 		var all []*conversation
-		var answers []<-chan string
 		for i := range 50 {
-			c := newConversation(fmt.Sprint("user", i), fmt.Sprint(i))
-			all, answers = append(all, c), append(answers, c.run(t.Context(), ts, "ask"))
+			all = append(all, newConversation(fmt.Sprint("user", i), fmt.Sprint(i)))
+			all[i].run(t.Context(), ts, "ask")
 		}
 		waiting := 0
 		synctest.Wait()
@@ -137,13 +130,14 @@ func TestManyUsersOfFewConnections(t *testing.T) {
 			}
 			most = max(most, d.alive())
 		}
-		for i, answer := range answers {
-			check.Equal(t, "", <-answer, fmt.Sprint("accept ", i))
+		for _, c := range all {
+			check.Equal(t, "", <-c.said, "accept "+c.name)
 		}
 		check.That(t, most <= 11, "got %d connections at a time, want 11", most)
 		for range 2 { // a process that had another user is not used again
 			c := newConversation("late", "late")
-			got := <-c.run(t.Context(), ts, "count")
+			c.run(t.Context(), ts, "count")
+			got := <-c.said
 			check.That(t, got == "1" || got == "2", "got %s calls, want those of the user alone", got)
 		}
 	})
@@ -157,17 +151,16 @@ func TestConversationsTakeTurns(t *testing.T) {
 		d := &dialed{t: t, make: func() *peer {
 			return newSilentPeer().tool("slow", object, saying(func(*sdk.CallToolRequest) string { <-release; return "done" }))
 		}}
-		ts := open(t, &Options{ClientOptions: &legacy, User: userFrom},
-			Server{Name: "p", Transport: d, PerUser: 2})
+		ts := open(t, &Options{ClientOptions: &legacy, User: userFrom}, Server{Name: "p", Transport: d, PerUser: 2})
 		first, second := newConversation("grace", "1"), newConversation("grace", "2")
-		a := first.run(t.Context(), ts, "slow")
+		first.run(t.Context(), ts, "slow")
 		synctest.Wait()
-		b := second.run(t.Context(), ts, "slow")
+		second.run(t.Context(), ts, "slow")
 		synctest.Wait()
 		check.Equal(t, "", second.waitsFor(), fmt.Sprintf(waitsForCall, "p"))
 		release <- true
 		release <- true
-		check.Equal(t, "", <-a+<-b, "donedone")
+		check.Equal(t, "", <-first.said+<-second.said, "donedone")
 		check.Equal(t, "connections", d.count(), 2)
 		r := callTool(t, ts, "slow", "")
 		check.That(t, r.Unsent() && strings.Contains(r.Err.Error(), "Options.User"), "got %v, want a call that was not sent", r.Err)
@@ -179,14 +172,14 @@ func TestPanicsOfCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, _ := openPerUser(t, 1)
 		first, second := newConversation("grace", "1"), newConversation("linus", "2")
-		answer := first.run(t.Context(), ts, "ask")
+		first.run(t.Context(), ts, "ask")
 		<-first.asked
 		waits := WithCaller(context.WithValue(t.Context(), userKey{}, second.user), &Caller{Waiting: func(context.Context, string) { panic("oops") }})
 		counted := make(chan string, 1)
 		go func() { counted <- ts.Catalog(profile.Plain).Call(waits, call("2", "count", "")).Text }()
 		synctest.Wait()
 		close(first.answer)
-		check.Equal(t, "the call that holds the connection", <-answer, "accept 1")
+		check.Equal(t, "the call that holds the connection", <-first.said, "accept 1")
 		check.Equal(t, "the call that waits", <-counted, "1")
 		approves := WithCaller(t.Context(), &Caller{Approve: func(approval.Func) approval.Func { panic("oops") }})
 		check.Is(t, ts.Catalog(profile.Plain).Call(approves, call("3", "count", "")).Err, ErrUndecided)
@@ -208,13 +201,12 @@ func TestQuestionThatMayBelongToSeveral(t *testing.T) {
 		opts.Elicitation = notHere
 		ts := p.open(t, &Options{ClientOptions: &opts})
 		all := []*conversation{newConversation("grace", "1"), newConversation("linus", "2")}
-		var answers []<-chan string
 		for _, c := range all {
 			close(c.answer) // for the question that can only belong to one
-			answers = append(answers, c.run(t.Context(), ts, "ask"))
+			c.run(t.Context(), ts, "ask")
 		}
-		for i, c := range all {
-			got := <-answers[i]
+		for _, c := range all {
+			got := <-c.said
 			check.That(t, !strings.Contains(got, "decline") && (strings.Contains(got, "the user was not asked") || c.refused.Load() != 0),
 				"got %q", got)
 		}
@@ -245,14 +237,14 @@ func TestWaitEndsWithTheServer(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ts, _ := openPerUser(t, 1)
 			first, second := newConversation("grace", "1"), newConversation("linus", "2")
-			_ = first.run(t.Context(), ts, "ask")
+			first.run(t.Context(), ts, "ask")
 			<-first.asked
-			waiting := second.run(t.Context(), ts, "count")
+			second.run(t.Context(), ts, "count")
 			synctest.Wait()
 			check.Equal(t, "", second.waitsFor(), `waits for a connection to the server "p": all 1 are in use`)
 			began := time.Now()
 			check.NoError(t, end(ts))
-			check.Equal(t, name, <-waiting, "Error: the tool's server cannot be reached. Nothing was done.")
+			check.Equal(t, name, <-second.said, "Error: the tool's server cannot be reached. Nothing was done.")
 			check.That(t, time.Since(began) <= time.Minute, "%s: got it after %v, want it at once", name, time.Since(began))
 			close(first.answer)
 		})

@@ -80,8 +80,7 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 			s.vault.tool("save", object, s.runs("vault/save"))
 			s.refresh(t)
 		}, []string{"vault/save " + secret}, nil},
-		"another server takes the name": {func(t *testing.T, s *pair) { s.take(t) }, nil,
-			&staleToolError{tool: "save", server: "vault", reason: toolGone}},
+		"another server takes the name": {func(t *testing.T, s *pair) { s.take(t) }, nil, &staleToolError{tool: "save", server: "vault", reason: toolGone}},
 		"the definition changes": {func(t *testing.T, s *pair) {
 			s.vault.tool("save", `{"type":"object","properties":{"text":{"type":"string"}}}`, s.runs("vault/save"))
 			s.refresh(t)

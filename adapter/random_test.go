@@ -11,7 +11,7 @@ import (
 
 // schemaOf returns a random object schema with common and rare keywords.
 func (g *generator) schemaOf() map[string]any {
-	root := g.objectSchema(4)
+	root := g.objectOf("p", 4)
 	recursive := parsed(`{"type":"object","properties":{"next":{"$ref":"#/$defs/d1"},"all":{"type":"array","items":{"$ref":"#/$defs/d1"}}}}`)
 	tree.Object(recursive["properties"])["value"] = g.scalar()
 	endless := func(name string) map[string]any {
@@ -99,7 +99,7 @@ func (g *generator) bare(depth int) map[string]any {
 	if depth > 0 {
 		switch g.IntN(12) {
 		case 0, 1:
-			return g.objectSchema(depth - 1)
+			return g.objectOf("p", depth-1)
 		case 2, 3:
 			return g.arraySchema(depth - 1)
 		case 4:
@@ -134,8 +134,6 @@ func (g *generator) part(prefix string, depth int) map[string]any {
 	delete(s, "unevaluatedProperties")
 	return s
 }
-
-func (g *generator) objectSchema(depth int) map[string]any { return g.objectOf("p", depth) }
 
 // objectOf returns an object schema whose properties have a prefix.
 func (g *generator) objectOf(prefix string, depth int) map[string]any {

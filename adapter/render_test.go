@@ -14,64 +14,48 @@ import (
 
 func TestRender(t *testing.T) {
 	text := func(s string) mcp.Content { return &mcp.TextContent{Text: s} }
-	bytes := int64(2048)
-	png := []byte("\x89PNG\r\n\x1a\n")
+	with := func(content ...mcp.Content) mcp.CallToolResult { return mcp.CallToolResult{Content: content} }
+	structured := func(isError bool, value string, content ...mcp.Content) mcp.CallToolResult {
+		return mcp.CallToolResult{IsError: isError, StructuredContent: append(json.RawMessage(nil), value...), Content: content}
+	}
+	resource := func(r mcp.ResourceContents) mcp.CallToolResult { return with(&mcp.EmbeddedResource{Resource: r}) }
+	binary := func(kind string, data []byte) []llms.ContentPart {
+		return []llms.ContentPart{llms.BinaryContent{MIMEType: kind, Data: data}}
+	}
+	size, png, wav := int64(2048), []byte("\x89PNG\r\n\x1a\n"), make([]byte, 1536)
+	link := mcp.Resource{URI: "file:///a", Name: "a", Title: "The A", MIMEType: "text/plain", Size: &size, Description: "what it is"}
 	for _, tt := range []struct {
 		name  string
 		res   mcp.CallToolResult
 		want  string
 		media []llms.ContentPart
 	}{
-		{"text", mcp.CallToolResult{Content: []mcp.Content{text("a"), text("b")}}, "a\nb", nil},
-		{"empty", mcp.CallToolResult{}, "(the tool returned no content)", nil},
-		{"blank", mcp.CallToolResult{Content: []mcp.Content{text(" \n")}}, "(the tool returned no content)", nil},
-		{"failure", mcp.CallToolResult{IsError: true, Content: []mcp.Content{text("no such file")}}, "Error: no such file", nil},
-		{"failure that says so", mcp.CallToolResult{IsError: true, Content: []mcp.Content{text("error: disk full")}}, "error: disk full", nil},
-		{"failure beside structured content", mcp.CallToolResult{
-			IsError: true, StructuredContent: json.RawMessage(`{"code":7}`), Content: []mcp.Content{text("quota used up")},
-		}, "Error: quota used up", nil},
-		{"failure with structured content only", mcp.CallToolResult{IsError: true, StructuredContent: json.RawMessage(`{"code":7}`)}, `Error: {"code":7}`, nil},
-		{"failure without a reason", mcp.CallToolResult{IsError: true}, "Error: (the tool failed without giving a reason)", nil},
-		{"structured only", mcp.CallToolResult{StructuredContent: json.RawMessage(`{"n":1.50}`)}, `{"n":1.50}`, nil},
-		{"structured null", mcp.CallToolResult{StructuredContent: json.RawMessage(`null`)}, `null`, nil},
-		{"structured beside text", mcp.CallToolResult{StructuredContent: json.RawMessage(`{}`), Content: []mcp.Content{text("x")}}, "x", nil},
-		{"structured beside an image", mcp.CallToolResult{
-			StructuredContent: json.RawMessage(`{"w":1}`),
-			Content:           []mcp.Content{&mcp.ImageContent{Data: png, MIMEType: "image/png"}},
-		}, "[image: image/png, 8 bytes]\n{\"w\":1}", []llms.ContentPart{llms.BinaryContent{MIMEType: "image/png", Data: png}}},
-		{
-			"image without a type", mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: png}}},
-			"[image: image/png, 8 bytes]", []llms.ContentPart{llms.BinaryContent{MIMEType: "image/png", Data: png}},
-		},
-		{"empty image", mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png"}}}, "[image: empty]", nil},
-		{
-			"audio", mcp.CallToolResult{Content: []mcp.Content{&mcp.AudioContent{Data: make([]byte, 1536), MIMEType: "audio/wav"}}},
-			"[audio: audio/wav, 1.5 KiB]", []llms.ContentPart{llms.BinaryContent{MIMEType: "audio/wav", Data: make([]byte, 1536)}},
-		},
-		{"link", mcp.CallToolResult{Content: []mcp.Content{&mcp.ResourceLink{Resource: mcp.Resource{
-			URI: "file:///a", Name: "a", Title: "The A", MIMEType: "text/plain", Size: &bytes, Description: "what it is",
-		}}}}, "[resource link: file:///a, The A, text/plain, 2.0 KiB: what it is]", nil},
-		{"embedded text", mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{
-			Resource: mcp.ResourceContents{URI: "file:///a", MIMEType: "text/plain", Text: "body"},
-		}}}, "[resource file:///a (text/plain)]\nbody", nil},
-		{"embedded blob", mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{
-			Resource: mcp.ResourceContents{URI: "file:///a", Blob: []byte{1, 2}},
-		}}}, "[resource file:///a: 2 bytes of binary data]", nil},
-		{"embedded image", mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{
-			Resource: mcp.ResourceContents{URI: "file:///a", MIMEType: "image/gif", Blob: []byte{1, 2}},
-		}}}, "[resource file:///a (image/gif): 2 bytes of binary data]", []llms.ContentPart{llms.BinaryContent{MIMEType: "image/gif", Data: []byte{1, 2}}}},
-		{"unknown", mcp.CallToolResult{Content: []mcp.Content{&mcp.UnknownContent{
-			Type: "video", Raw: json.RawMessage(`{"type":"video","x":1}`),
-		}}}, `[content of type "video": {"type":"video","x":1}]`, nil},
-		{"tool use", mcp.CallToolResult{Content: []mcp.Content{&mcp.ToolUseContent{ID: "1", Name: "n"}}},
-			`[content of type "tool_use": {"type":"tool_use","id":"1","name":"n","input":{}}]`, nil},
-		{"no block", mcp.CallToolResult{Content: []mcp.Content{nil}}, "(the tool returned no content)", nil},
+		{"text", with(text("a"), text("b")), "a\nb", nil},
+		{"empty", with(), "(the tool returned no content)", nil},
+		{"blank", with(text(" \n")), "(the tool returned no content)", nil},
+		{"failure", structured(true, "", text("no such file")), "Error: no such file", nil},
+		{"failure that says so", structured(true, "", text("error: disk full")), "error: disk full", nil},
+		{"failure beside structured content", structured(true, `{"code":7}`, text("quota used up")), "Error: quota used up", nil},
+		{"failure with structured content only", structured(true, `{"code":7}`), `Error: {"code":7}`, nil},
+		{"failure without a reason", structured(true, ""), "Error: (the tool failed without giving a reason)", nil},
+		{"structured only", structured(false, `{"n":1.50}`), `{"n":1.50}`, nil},
+		{"structured null", structured(false, `null`), `null`, nil},
+		{"structured beside text", structured(false, `{}`, text("x")), "x", nil},
+		{"structured beside an image", structured(false, `{"w":1}`, &mcp.ImageContent{Data: png, MIMEType: "image/png"}), "[image: image/png, 8 bytes]\n{\"w\":1}", binary("image/png", png)},
+		{"image without a type", with(&mcp.ImageContent{Data: png}), "[image: image/png, 8 bytes]", binary("image/png", png)},
+		{"empty image", with(&mcp.ImageContent{MIMEType: "image/png"}), "[image: empty]", nil},
+		{"audio", with(&mcp.AudioContent{Data: wav, MIMEType: "audio/wav"}), "[audio: audio/wav, 1.5 KiB]", binary("audio/wav", wav)},
+		{"link", with(&mcp.ResourceLink{Resource: link}), "[resource link: file:///a, The A, text/plain, 2.0 KiB: what it is]", nil},
+		{"embedded text", resource(mcp.ResourceContents{URI: "file:///a", MIMEType: "text/plain", Text: "body"}), "[resource file:///a (text/plain)]\nbody", nil},
+		{"embedded blob", resource(mcp.ResourceContents{URI: "file:///a", Blob: []byte{1, 2}}), "[resource file:///a: 2 bytes of binary data]", nil},
+		{"embedded image", resource(mcp.ResourceContents{URI: "file:///a", MIMEType: "image/gif", Blob: []byte{1, 2}}), "[resource file:///a (image/gif): 2 bytes of binary data]", binary("image/gif", []byte{1, 2})},
+		{"unknown", with(&mcp.UnknownContent{Type: "video", Raw: json.RawMessage(`{"type":"video","x":1}`)}), `[content of type "video": {"type":"video","x":1}]`, nil},
+		{"tool use", with(&mcp.ToolUseContent{ID: "1", Name: "n"}), `[content of type "tool_use": {"type":"tool_use","id":"1","name":"n","input":{}}]`, nil},
+		{"no block", with(nil), "(the tool returned no content)", nil},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got, media := render(&tt.res, 1<<20)
-			check.Equal(t, "", got, tt.want)
-			check.Same(t, "media", media, tt.media)
-		})
+		got, media := render(&tt.res, 1<<20)
+		check.Equal(t, tt.name, got, tt.want)
+		check.Same(t, tt.name+": media", media, tt.media)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 // asks is a tool that asks the person during its call.
 func asks(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	answer, err := req.Session.Elicit(ctx, nameForm)
+	answer, err := req.Session.Elicit(ctx, nameForm())
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func TestSourceInTheModernEra(t *testing.T) {
 		}
 		both.Done()
 		both.Wait()
-		return forName, nil
+		return forName(), nil
 	})
 	ts := open(t, &Options{ClientOptions: &opts}, Server{Name: "mine", Transport: p.transport(t)})
 	check.Equal(t, "revision", ts.Servers()[0].Client.Server().Revision, mcp.Revision20260728)

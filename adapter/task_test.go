@@ -107,11 +107,11 @@ func (p *taskPeer) transport(t *testing.T) (transport mcpclient.Transport) {
 }
 
 // inBothEras runs f for a peer of each era with the settings that set makes.
-func inBothEras(t *testing.T, set func(p *taskPeer), f func(t *testing.T, p *taskPeer, ts *Toolset)) {
+func inBothEras(t *testing.T, opts *Options, set func(p *taskPeer), f func(t *testing.T, p *taskPeer, ts *Toolset)) {
 	for revision, p := range eras() {
 		t.Run(revision, func(t *testing.T) {
 			set(p)
-			withTasks(t, p, nil, func(t *testing.T, ts *Toolset) { f(t, p, ts) })
+			withTasks(t, p, opts, func(t *testing.T, ts *Toolset) { f(t, p, ts) })
 		})
 	}
 }
@@ -128,7 +128,7 @@ func withTasks(t *testing.T, p *taskPeer, opts *Options, f func(t *testing.T, ts
 func (p *taskPeer) asked(method string) bool { return slices.Contains(p.methods, method) }
 
 func TestToolThatMustBeATask(t *testing.T) {
-	inBothEras(t, func(p *taskPeer) { p.status, p.polls = "completed", 3 }, func(t *testing.T, p *taskPeer, ts *Toolset) {
+	inBothEras(t, nil, func(p *taskPeer) { p.status, p.polls = "completed", 3 }, func(t *testing.T, p *taskPeer, ts *Toolset) {
 		start := time.Now()
 		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", `{"a":1}`), mcpclient.WithMeta("example.com/k", json.RawMessage(`7`)))
 		check.That(t, r.Text == "done" && r.Err == nil && !r.IsError && r.Raw != nil && time.Since(start) == 3*time.Second,
@@ -141,61 +141,49 @@ func TestToolThatMustBeATask(t *testing.T) {
 }
 
 func TestTaskThatComesToNothing(t *testing.T) {
-	for revision := range eras() {
-		for status, want := range map[string]string{
-			"failed":    "Error: the server answered with an error: no disk (code -32603)",
-			"cancelled": "Error: the tool's server gave the call up; the tool may have done a part of it",
-		} {
-			t.Run(revision+" "+status, func(t *testing.T) {
-				p := eras()[revision]
-				p.status, p.message = status, "no disk"
-				withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
-					r := callTool(t, ts, "slow", "")
-					check.That(t, r.Text == want && r.IsError && r.Fatal() == nil && strings.HasPrefix(r.Err.Error(), `server "p": `),
-						"got %q, %v, fatal %v, want %q", r.Text, r.Err, r.Fatal(), want)
-				})
-			})
-		}
+	for status, want := range map[string]string{
+		"failed":    "Error: the server answered with an error: no disk (code -32603)",
+		"cancelled": "Error: the tool's server gave the call up; the tool may have done a part of it",
+	} {
+		inBothEras(t, nil, func(p *taskPeer) { p.status, p.message = status, "no disk" }, func(t *testing.T, _ *taskPeer, ts *Toolset) {
+			r := callTool(t, ts, "slow", "")
+			check.That(t, r.Text == want && r.IsError && r.Fatal() == nil && strings.HasPrefix(r.Err.Error(), `server "p": `),
+				"got %q, %v, fatal %v, want %q", r.Text, r.Err, r.Fatal(), want)
+		})
 	}
 }
 
 // A task without a waiting caller is cancelled, and the call returns at once.
 func TestTaskIsCancelled(t *testing.T) {
-	for revision := range eras() {
-		for name, tt := range map[string]struct {
-			opts  Options
-			limit time.Duration // of the context
-			call  []mcpclient.CallOption
-			want  string
-			fatal bool
-		}{
-			"context": {Options{}, 5500 * time.Millisecond, nil, "Error: the call was cancelled; the tool may or may not have run", true},
-			"timeout": {Options{Policy: Policy{CallTimeout: 5500 * time.Millisecond}}, time.Hour, nil, "Error: the tool gave no answer within 5.5s; it may still be running", false},
-			"option":  {Options{Policy: Policy{CallTimeout: time.Second}}, time.Hour, []mcpclient.CallOption{mcpclient.WithTimeout(5500 * time.Millisecond)}, "Error: the tool gave no answer within 5.5s; it may still be running", false},
-		} {
-			t.Run(revision+" "+name, func(t *testing.T) {
-				p := eras()[revision]
-				p.status = "working"
-				withTasks(t, p, &tt.opts, func(t *testing.T, ts *Toolset) {
-					ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
-					defer cancel()
-					start := time.Now()
-					r := ts.Catalog(profile.Plain).Call(ctx, call("1", "slow", ""), tt.call...)
-					took := time.Since(start)
-					check.That(t, r.Text == tt.want && took == 5500*time.Millisecond, "got %q after %v, want %q after 5.5s", r.Text, took, tt.want)
-					check.That(t, errors.Is(r.Err, context.DeadlineExceeded) && (r.Fatal() != nil) == tt.fatal,
-						"got %v, fatal %v, want a deadline", r.Err, r.Fatal())
-					synctest.Wait()
-					check.Contains(t, "tasks/cancel", p.params["tasks/cancel"], `"taskId":"k"`)
-				})
-			})
-		}
+	const limit, late = 5500 * time.Millisecond, "Error: the tool gave no answer within 5.5s; it may still be running"
+	for _, tt := range []struct {
+		policy  Policy
+		context time.Duration // its limit
+		call    []mcpclient.CallOption
+		want    string
+		fatal   bool
+	}{
+		{Policy{}, limit, nil, "Error: the call was cancelled; the tool may or may not have run", true},
+		{Policy{CallTimeout: limit}, time.Hour, nil, late, false},
+		{Policy{CallTimeout: time.Second}, time.Hour, []mcpclient.CallOption{mcpclient.WithTimeout(limit)}, late, false},
+	} {
+		inBothEras(t, &Options{Policy: tt.policy}, func(p *taskPeer) { p.status = "working" }, func(t *testing.T, p *taskPeer, ts *Toolset) {
+			ctx, cancel := context.WithTimeout(t.Context(), tt.context)
+			defer cancel()
+			start := time.Now()
+			r := ts.Catalog(profile.Plain).Call(ctx, call("1", "slow", ""), tt.call...)
+			check.Equal(t, "until its end", time.Since(start), limit)
+			check.Equal(t, "", r.Text, tt.want)
+			check.That(t, errors.Is(r.Err, context.DeadlineExceeded) && (r.Fatal() != nil) == tt.fatal, "got %v, fatal %v, want a deadline", r.Err, r.Fatal())
+			synctest.Wait()
+			check.Contains(t, "tasks/cancel", p.params["tasks/cancel"], `"taskId":"k"`)
+		})
 	}
 }
 
 // A server without tasks is never asked for one, whatever its tools say.
 func TestServerWithoutTasks(t *testing.T) {
-	inBothEras(t, func(p *taskPeer) {
+	inBothEras(t, nil, func(p *taskPeer) {
 		p.plain = true
 		p.handshake = strings.NewReplacer(`"tasks":{`, `"experimental":{`, `"extensions":{`, `"experimental":{`).Replace(p.handshake)
 	}, func(t *testing.T, p *taskPeer, ts *Toolset) {
@@ -206,7 +194,7 @@ func TestServerWithoutTasks(t *testing.T) {
 
 // A call gets the progress of its task until the end.
 func TestTaskProgress(t *testing.T) {
-	inBothEras(t, func(p *taskPeer) { p.status, p.polls, p.progress = "completed", 2, true }, func(t *testing.T, p *taskPeer, ts *Toolset) {
+	inBothEras(t, nil, func(p *taskPeer) { p.status, p.polls, p.progress = "completed", 2, true }, func(t *testing.T, p *taskPeer, ts *Toolset) {
 		heard := 0
 		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", ""), mcpclient.WithProgress(func(mcp.Progress) { heard++ }))
 		check.That(t, r.Text == "done" && heard >= 3, "got %q, %v and %d notices, want one for each of 3 polls", r.Text, r.Err, heard)
@@ -216,17 +204,13 @@ func TestTaskProgress(t *testing.T) {
 // If the server decides what becomes a task, tools are called as tasks, because it may refuse other
 // calls. If the client decides, a plain call is answered sooner.
 func TestToolThatMayBeATask(t *testing.T) {
-	for revision, p := range eras() {
-		for _, p.execution = range []string{`{"taskSupport":"optional"}`, `{}`, `7`} {
-			t.Run(revision+" "+p.execution, func(t *testing.T) {
-				p.status = "completed"
-				p.plain = revision == "2025-11-25"
-				withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
-					check.Equal(t, "", callTool(t, ts, "slow", "").Text, "done")
-					check.Equal(t, p.params["tools/call"], strings.Contains(p.params["tools/call"], "task"), !p.plain)
-				})
-			})
-		}
+	for _, execution := range []string{`{"taskSupport":"optional"}`, `{}`, `7`} {
+		inBothEras(t, nil, func(p *taskPeer) {
+			p.status, p.execution, p.plain = "completed", execution, strings.Contains(p.handshake, "2025-11-25")
+		}, func(t *testing.T, p *taskPeer, ts *Toolset) {
+			check.Equal(t, "", callTool(t, ts, "slow", "").Text, "done")
+			check.Equal(t, p.params["tools/call"], strings.Contains(p.params["tools/call"], "task"), !p.plain)
+		})
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -115,10 +114,7 @@ func TestReservationsAreSettled(t *testing.T) {
 		{"counted", answering(usageAnswer(3, 2)), 5, false},
 		{"not counted", answering(plainAnswer), 34/4 + 2, true},
 		{"refused by the host", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, 0, false},
-		{"broken off", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", "1000")
-			io.WriteString(w, plainAnswer)
-		}, 34/4 + 100, true},
+		{"broken off", brokenOff, 34/4 + 100, true},
 		{"no use", answering(`{"choices":[]}`), 34/4 + 100, true},
 		{"no use, and counted", answering(`{"choices":[{"finish_reason":"error"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`), 5, false},
 		{"no use, and counted in part", answering(`{"choices":[{"finish_reason":"error"}],"usage":{"prompt_tokens":3}}`), 103, true},
@@ -252,8 +248,7 @@ func concurrencyOfAServer(t *testing.T, o *Options) {
 // A request longer than the window counts until its end.
 func TestLongRequestsStayCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		answer := answering(plainAnswer)
-		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { time.Sleep(5 * time.Minute); answer(w, r) })
+		h := newHost(t, slowly(5*time.Minute))
 		s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Requests: 1}, Window: time.Minute}})
 		first := make(chan error)
 		go func() { first <- ask(t, s, hi) }()

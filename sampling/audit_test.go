@@ -66,8 +66,7 @@ func TestAudit(t *testing.T) {
 
 func TestAuditOfTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		answer := answering(plainAnswer)
-		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { time.Sleep(3 * time.Second); answer(w, r) })
+		h := newHost(t, slowly(3*time.Second))
 		var r record
 		s := h.sampler(t, &Options{
 			Audit: func(_ context.Context, record *Record) { r = *record.all },

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -78,11 +77,10 @@ func TestLostRequestsLeaveTheRest(t *testing.T) {
 	broken := true
 	h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
 		if broken {
-			w.Header().Set("Content-Length", "1000")
-			io.WriteString(w, plainAnswer)
-			return
+			brokenOff(w, r)
+		} else {
+			answering(plainAnswer)(w, r)
 		}
-		answering(plainAnswer)(w, r)
 	})
 	s := h.sampler(t, nil)
 	for lost := 0; ; lost++ {
@@ -182,15 +180,10 @@ func TestAccount(t *testing.T) {
 	}{
 		"answered": {answering(counted), nil, []cost.Charge{most}, []cost.Charge{
 			{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 20, Cached: 10, CacheWrite: 4, Output: 10, Reasoning: 4}, Cost: dollars(6 + 1 + 6 + 20)}}},
-		"refused by the host": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, nil,
-			[]cost.Charge{most}, []cost.Charge{nothing("gpt-4.1")}},
-		"broken off": {func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", "1000")
-			io.WriteString(w, plainAnswer)
-		}, nil, []cost.Charge{most}, []cost.Charge{{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 8, Output: 100}, Cost: dollars(208)}}},
-		"denied": {answering(counted), deny, []cost.Charge{most}, []cost.Charge{nothing("")}},
-		"edited": {answering(counted), longer,
-			[]cost.Charge{most, {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 200}, Cost: dollars(451)}},
+		"refused by the host": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, nil, []cost.Charge{most}, []cost.Charge{nothing("gpt-4.1")}},
+		"broken off":          {brokenOff, nil, []cost.Charge{most}, []cost.Charge{{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 8, Output: 100}, Cost: dollars(208)}}},
+		"denied":              {answering(counted), deny, []cost.Charge{most}, []cost.Charge{nothing("")}},
+		"edited": {answering(counted), longer, []cost.Charge{most, {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 200}, Cost: dollars(451)}},
 			[]cost.Charge{nothing("gpt-4.1"), {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 20, Cached: 10, CacheWrite: 4, Output: 10, Reasoning: 4}, Cost: dollars(33)}}},
 	} {
 		h := newHost(t, test.host)

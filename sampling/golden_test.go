@@ -48,28 +48,15 @@ func readRow(t *testing.T, path string) *row {
 	t.Helper()
 	file, err := txtar.ParseFile(path)
 	check.Must(t, err)
-	r := &row{path: path, file: file, since: mcp.Revision20241105, model: "gpt-4.1", status: 200, host: plainAnswer,
-		asked: map[string]map[string]bool{}, answered: map[string]map[string]bool{}}
+	text := map[string]string{"since": mcp.Revision20241105, "model": "gpt-4.1", "status": "200", "host": plainAnswer}
 	for _, f := range file.Files {
-		text := strings.TrimSpace(string(f.Data))
-		switch f.Name {
-		case "since":
-			r.since = text
-		case "model":
-			r.model = text
-		case "params":
-			r.params = text
-		case "status":
-			r.status, err = strconv.Atoi(text)
-			check.Must(t, err)
-		case "host":
-			r.host = text
-		}
+		text[f.Name] = strings.TrimSpace(string(f.Data))
 	}
-	if r.params == "" {
-		t.Fatalf("%s has no params", path)
-	}
-	return r
+	status, err := strconv.Atoi(text["status"])
+	check.Must(t, err)
+	check.That(t, text["params"] != "", "%s has no params", path)
+	return &row{path: path, file: file, since: text["since"], model: text["model"], params: text["params"], status: status, host: text["host"],
+		asked: map[string]map[string]bool{}, answered: map[string]map[string]bool{}}
 }
 
 // check compares the requests and answers with the file, or updates the file.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -102,11 +103,7 @@ func TestServers(t *testing.T) {
 	_, err := s.ForServer("other").CreateMessage(t.Context(), question(t, hi))
 	check.That(t, err == nil && strings.Contains(h.Last(), `"gpt-4.1"`), "other: got %v, asked %s, want the default", err, h.Last())
 	wantRefusal(t, ask(t, s, hi), kindPolicy)
-	if got, ok := s.ForServer("x").(interface {
-		SamplingCapability() mcp.SamplingCapability
-	}); !ok || !got.SamplingCapability().Tools {
-		t.Error("the handler of one server does not declare tools")
-	}
+	check.Equal(t, "of the handler of one server", inquiry.SamplingCapabilityOf(s.ForServer("x")), mcp.SamplingCapability{Tools: true})
 }
 
 func TestNotNowStaysRefused(t *testing.T) {

@@ -3,9 +3,11 @@ package sampling
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -65,6 +67,17 @@ var (
 
 const plainAnswer = `{"model":"gpt-4.1-2025-04-14","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}`
 
+// brokenOff is a host whose reply ends too early.
+func brokenOff(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Length", "1000")
+	io.WriteString(w, plainAnswer)
+}
+
+// slowly is a host that answers after a while.
+func slowly(d time.Duration) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { time.Sleep(d); answering(plainAnswer)(w, r) }
+}
+
 // question reads params like a server's request.
 func question(t testing.TB, raw string) *mcp.CreateMessageParams {
 	t.Helper()
@@ -117,9 +130,7 @@ func TestInvalidRequests(t *testing.T) {
 		Review: noReview(t),
 	})
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			check.Contains(t, "", wantCode(t, ask(t, s, tt.params), mcp.CodeInvalidParams).Message, tt.want)
-		})
+		check.Contains(t, tt.name, wantCode(t, ask(t, s, tt.params), mcp.CodeInvalidParams).Message, tt.want)
 	}
 	h.wantAsked(t, 0)
 	s.options.Review = nil

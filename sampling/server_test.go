@@ -53,56 +53,35 @@ func poemPlease() *sdk.CreateMessageParams {
 	return &sdk.CreateMessageParams{MaxTokens: 10, SystemPrompt: "Rhyme.", Messages: messages}
 }
 
-// Each call has its own budget without help of the host, even if calls of two clients have the same ids.
+// Each call has its own budget without help of the host, even if calls of two clients have the same ids. The same holds
+// if the host names them by the ids of models, which count from 0 in each conversation.
 func TestBudgetOfACallByItsOrigin(t *testing.T) {
+	named := func(context.Context) (server, call string) { return "poet", "call_0" }
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
-		t.Run(revision, func(t *testing.T) {
-			h := newHost(t, answering(plainAnswer))
-			var mu sync.Mutex
-			calls := map[string]int{}
-			s := h.sampler(t, &Options{Limits: Limits{PerCall: Budget{Requests: 2}}, Audit: func(_ context.Context, r *Record) {
-				mu.Lock()
-				defer mu.Unlock()
-				calls[r.all.Call]++
-			}})
-			first, second := connect(t, revision, s), connect(t, revision, s)
-			for _, c := range []*mcpclient.Client{first, first, second, second} {
-				got, err := c.CallTool(t.Context(), "poems", nil)
-				check.That(t, err == nil && got.Text() == "two poems", "got %+v, %v", got, err)
-			}
-			for call, n := range calls { // both clients use the same ids
-				check.That(t, call != "" && n == 4, "got %d requests of call %q, want 4", n, call)
-			}
-			check.That(t, len(s.governor.calls) == 4, "got accounts of %d calls, want 4", len(s.governor.calls))
+		for name, origin := range map[string]func(context.Context) (server, call string){"": nil, "call_0": named} {
+			t.Run(revision+" "+name, func(t *testing.T) {
+				h := newHost(t, answering(plainAnswer))
+				var mu sync.Mutex
+				calls := map[string]int{}
+				s := h.sampler(t, &Options{Limits: Limits{PerCall: Budget{Requests: 2}}, Origin: origin, Audit: func(_ context.Context, r *Record) {
+					mu.Lock()
+					defer mu.Unlock()
+					calls[r.all.Call]++
+				}})
+				first, second := connect(t, revision, s), connect(t, revision, s)
+				for _, c := range []*mcpclient.Client{first, first, second, second} {
+					got, err := c.CallTool(t.Context(), "poems", nil)
+					check.That(t, err == nil && got.Text() == "two poems", "got %+v, %v", got, err)
+				}
+				for call, n := range calls { // both clients use the same ids
+					check.That(t, call != "" && n == 4 || call == name && n == 8, "got %d requests of call %q, want 4, or all with the host's name", n, call)
+				}
+				check.Equal(t, "accounts of calls", len(s.governor.calls), 4)
 
-			s = h.sampler(t, &Options{Limits: Limits{PerCall: Budget{Requests: 1}}})
-			got, err := connect(t, revision, s).CallTool(t.Context(), "poems", nil)
-			check.That(t, err != nil || got.IsError, "got %+v, want the second request of the call refused", got)
-		})
-	}
-}
-
-// Models count the ids of their calls from 0 in each conversation, but the calls are told apart.
-func TestBudgetOfCallsWithOneID(t *testing.T) {
-	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
-		h := newHost(t, answering(plainAnswer))
-		var calls []string
-		var mu sync.Mutex
-		client := connect(t, revision, h.sampler(t, &Options{
-			Limits: Limits{PerCall: Budget{Requests: 2}},
-			Origin: func(context.Context) (server, call string) { return "poet", "call_0" },
-			Audit: func(_ context.Context, r *Record) {
-				mu.Lock()
-				defer mu.Unlock()
-				calls = append(calls, r.all.Call)
-			},
-		}))
-		for range 3 {
-			got, err := client.CallTool(t.Context(), "poems", nil)
-			check.That(t, err == nil && got.Text() == "two poems", "%s: got %+v, %v, want two poems in each call", revision, got, err)
-		}
-		for _, call := range calls {
-			check.That(t, call == "call_0", "%s: got a record of call %q, want the host's name for it", revision, call)
+				s = h.sampler(t, &Options{Limits: Limits{PerCall: Budget{Requests: 1}}, Origin: origin})
+				got, err := connect(t, revision, s).CallTool(t.Context(), "poems", nil)
+				check.That(t, err != nil || got.IsError, "got %+v, want the second request of the call refused", got)
+			})
 		}
 	}
 }
