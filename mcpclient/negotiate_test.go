@@ -222,8 +222,7 @@ func TestSlowModernServer(t *testing.T) {
 					}
 				})
 			}()
-			c := connected(t, transport, mcpclient.Options{})
-			check.Equal(t, "revision", c.Server().Revision, mcp.Revision20260728)
+			check.Equal(t, "revision", connected(t, transport, mcpclient.Options{}).Server().Revision, mcp.Revision20260728)
 		})
 	}
 }
@@ -258,8 +257,7 @@ func TestNotAnMCPServer(t *testing.T) {
 				}
 
 				server = httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) { answer(w, m) })
-				c := connectTo(t, server, opts)
-				if _, err := c.CallTool(t.Context(), "a", nil); err == nil || strings.Contains(err.Error(), hint) {
+				if _, err := connectTo(t, server, opts).CallTool(t.Context(), "a", nil); err == nil || strings.Contains(err.Error(), hint) {
 					t.Errorf("CallTool: got %v, want an error without %q", err, hint)
 				}
 			})

@@ -204,8 +204,7 @@ func TestHandlerEndsWithItsCall(t *testing.T) {
 			<-began
 			say(answerTo(m))
 		})
-		c := connectTo(t, s, opts)
-		callText(t, t.Context(), c, "a", "a")
+		callText(t, t.Context(), connectTo(t, s, opts), "a", "a")
 		synctest.Wait()
 		check.Equal(t, "handlers that ended", len(ended), 1)
 	})

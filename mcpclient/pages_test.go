@@ -232,8 +232,7 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 			})
 			token := new(transport.Bearer)
 			token.Refused = func(context.Context, *transport.Refusal) error { return token.ChangeUser("other") }
-			c := connectWith(t, server, token, legacy())
-			wantList(t, c.Tools(t.Context()), toolName, test.err, test.names...)
+			wantList(t, connectWith(t, server, token, legacy()).Tools(t.Context()), toolName, test.err, test.names...)
 			check.Same(t, "pages in the sessions", in, test.in)
 		})
 	}

@@ -72,8 +72,7 @@ func TestManualInput(t *testing.T) {
 		restored := readAgain(t, round(t, err))
 		check.Equal(t, "rounds", restored.Rounds, 2)
 		check.NoError(t, first.Close())
-		second := connected(t, transport, opts)
-		check.Equal(t, "", textOf(mcpclient.Continue[mcp.CallToolResult](t.Context(), second, restored, nil)), "done")
+		check.Equal(t, "", textOf(mcpclient.Continue[mcp.CallToolResult](t.Context(), connected(t, transport, opts), restored, nil)), "done")
 	})
 }
 

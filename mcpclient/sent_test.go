@@ -93,8 +93,7 @@ func TestResumptionIsRefused(t *testing.T) {
 					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
 				}
 			})
-			c := connectTo(t, s, legacy())
-			_, err := c.CallTool(t.Context(), "a", nil)
+			_, err := connectTo(t, s, legacy()).CallTool(t.Context(), "a", nil)
 			wrong(t, err == nil || mcpclient.Unsent(err), "status %d: got %v, unsent %v, want that it was sent", status, err, mcpclient.Unsent(err))
 		})
 	}
@@ -156,8 +155,7 @@ func TestUnsentToADyingServer(t *testing.T) {
 			bubble(t, name+restarts, func(t *testing.T) {
 				opts := legacy()
 				opts.Restart = restart
-				c := connected(t, &dyingTransport{written: written}, opts)
-				result, err := c.CallTool(t.Context(), "a", nil)
+				result, err := connected(t, &dyingTransport{written: written}, opts).CallTool(t.Context(), "a", nil)
 				if written == 0 && restart != nil {
 					check.Equal(t, "answer of the next server", textOf(result, err), "a")
 				} else {

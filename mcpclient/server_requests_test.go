@@ -151,8 +151,7 @@ func TestFloodOfRequestsInAResponse(t *testing.T) {
 			}
 			say(answerTo(m))
 		})
-		c := connectTo(t, s, opts)
-		callText(t, t.Context(), c, "a", "a")
+		callText(t, t.Context(), connectTo(t, s, opts), "a", "a")
 		synctest.Wait()
 		check.Equal(t, "handlers after the call", running.Load(), 0)
 		wrong(t, most.Load() > 500, "got %d more goroutines", most.Load()) // each of the 33 connections has goroutines at both ends
@@ -358,8 +357,7 @@ func TestEventIDIsBounded(t *testing.T) {
 		fmt.Fprintf(w, "id: %s\ndata:\n\nid: %s\ndata:\n\nid: c\x01\ndata:\n\n", strings.Repeat("a", 1<<10), strings.Repeat("b", 1<<10+1))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		c := connectTo(t, httpServer(t, h), legacy())
-		_, _ = c.CallTool(t.Context(), "a", nil)
+		_, _ = connectTo(t, httpServer(t, h), legacy()).CallTool(t.Context(), "a", nil)
 		if len(resumed) != 1 || resumed[0] != strings.Repeat("a", 1<<10) {
 			t.Errorf("got %d connections after %.20q, want one after the id that fits", len(resumed), resumed)
 		}

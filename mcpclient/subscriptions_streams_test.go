@@ -170,8 +170,7 @@ func TestSilentSubscription(t *testing.T) {
 			})
 			o := modern()
 			o.Timeouts.SubscriptionIdle = test.idle
-			c := connectTo(t, server, o)
-			s := subscribed(t, t.Context(), c, onTools)
+			s := subscribed(t, t.Context(), connectTo(t, server, o), onTools)
 			first := <-opened
 			if test.after == 0 {
 				time.Sleep(time.Hour)
@@ -202,8 +201,7 @@ func TestStandaloneStreamMissedSomething(t *testing.T) {
 				opened.Add(1)
 				until(r, cut)
 			})
-			c := connectTo(t, s, legacy())
-			sub := subscribed(t, t.Context(), c, onTools)
+			sub := subscribed(t, t.Context(), connectTo(t, s, legacy()), onTools)
 			synctest.Wait()
 			wantNoChange(t, sub) // nothing is missed at the first opening
 			cut <- struct{}{}
@@ -267,8 +265,7 @@ func TestSubscriptionThatIsCutRegularly(t *testing.T) {
 			time.Sleep(31 * time.Second)
 			ended = time.Now()
 		})
-		c := connectTo(t, s, modern())
-		wantCode(t, end(subscribed(t, t.Context(), c, onTools)), mcp.CodeMethodNotFound)
+		wantCode(t, end(subscribed(t, t.Context(), connectTo(t, s, modern()), onTools)), mcp.CodeMethodNotFound)
 		check.Equal(t, "streams", opened, cuts+1)
 	})
 }

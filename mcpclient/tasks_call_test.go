@@ -415,8 +415,7 @@ func TestTaskRequired(t *testing.T) {
 				p.greetWith(mcp.Revision20251125, `{"tools":{},"tasks":`+tasks+`}`)
 				p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`)
 			}
-			c := connected(t, transport, legacy())
-			_, err := c.CallTool(t.Context(), "slow", nil)
+			_, err := connected(t, transport, legacy()).CallTool(t.Context(), "slow", nil)
 			if got := strings.Contains(fmt.Sprint(err), "WithTask"); wantError[*mcp.RPCError](t, err).Code != mcp.CodeMethodNotFound || got != want {
 				t.Errorf("%s: got %v, which names WithTask: %v, want %v", tasks, err, got, want)
 			}

@@ -25,6 +25,13 @@ func rooted(o mcpclient.Options) mcpclient.Options {
 	return o
 }
 
+// answerBy answers requests by their methods, with the members of the answers.
+func (p *peer) answerBy(members map[string]string) {
+	for m := range p.inbox {
+		p.send(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, members[m.Method])
+	}
+}
+
 // tasks checks what both eras have in common.
 func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	start := time.Now()
@@ -264,15 +271,10 @@ func TestTaskIsAnsweredLater(t *testing.T) {
 // "A task result elsewhere is invalid": only a tool call becomes a task, and only tasks/get may
 // have that type, for servers that follow the examples.
 func TestTaskResultElsewhere(t *testing.T) {
-	const question = `{"taskId":"k","status":"input_required","inputRequests":{"q":{"method":"roots/list"}}}`
+	const question = `"result":{"taskId":"k","status":"input_required","inputRequests":{"q":{"method":"roots/list"}}}`
+	const working = `"result":{"resultType":"task","taskId":"k","status":"working"}`
 	inBubble(t, rooted(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		go p.each(func(m message) {
-			result := `{"resultType":"task","taskId":"k","status":"working"}`
-			if m.Method == "tasks/get" {
-				result = question
-			}
-			p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
-		})
+		go p.answerBy(map[string]string{"tasks/get": question, "tasks/cancel": working, "tasks/update": working})
 		task := c.Task("k", "slow")
 		check.Is(t, task.Cancel(t.Context()), mcp.ErrInvalidResult, "tasks/cancel")
 		wantBoth(t, check.Err(task.Wait(withTimeout(t, time.Minute))), mcp.ErrInvalidResult, "answer: ", "tasks/update")
@@ -361,13 +363,8 @@ func TestTaskStateAfterResult(t *testing.T) {
 		`{"content":[],"isError":true}`: mcp.TaskFailed,
 	} {
 		inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go p.each(func(m message) {
-				answer := result
-				if m.Method == "tasks/get" {
-					answer = `{"taskId":"k","status":"input_required","statusMessage":"asking","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null}`
-				}
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer)
-			})
+			const asks = `"result":{"taskId":"k","status":"input_required","statusMessage":"asking","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null}`
+			go p.answerBy(map[string]string{"tasks/get": asks, "tasks/result": `"result":` + result})
 			task := c.Task("k", "slow")
 			check.Must(t, check.Err(task.Wait(t.Context())))
 			got := task.State()
@@ -415,12 +412,9 @@ func TestTaskAnswerThatFailed(t *testing.T) {
 		return nil, mcp.ErrAnswerLater
 	})
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		go p.each(func(m message) {
-			if m.Method == "tasks/update" {
-				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"try later"}}`, m.ID)
-				return
-			}
-			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","taskId":"k","status":"input_required","inputRequests":{"q":%s}}}`, m.ID, samplingQuestion)
+		go p.answerBy(map[string]string{
+			"tasks/update": `"error":{"code":-32603,"message":"try later"}`,
+			"tasks/get":    `"result":{"resultType":"complete","taskId":"k","status":"input_required","inputRequests":{"q":` + samplingQuestion + `}}`,
 		})
 		task := c.Task("k", "slow")
 		r := round(t, check.Err(task.Wait(t.Context())))

@@ -304,8 +304,7 @@ func TestSameTokenIsNotRepeated(t *testing.T) {
 			calls++
 			w.WriteHeader(http.StatusForbidden)
 		})
-		c := connectWith(t, s, bearer("token"), modern())
-		wantStatus(t, check.Err(c.CallTool(t.Context(), "a", nil)), http.StatusForbidden)
+		wantStatus(t, check.Err(connectWith(t, s, bearer("token"), modern()).CallTool(t.Context(), "a", nil)), http.StatusForbidden)
 		check.Equal(t, "requests", calls, 1)
 	})
 }
@@ -332,8 +331,7 @@ func TestStreamOfOtherUser(t *testing.T) {
 		}})
 		token := bearer("one")
 		token.Refused = func(context.Context, *transport.Refusal) error { return token.ChangeUser("other") }
-		c := connectWith(t, server, token, legacy())
-		call := goCall(t.Context(), c, "a")
+		call := goCall(t.Context(), connectWith(t, server, token, legacy()), "a")
 		synctest.Wait()
 		close(cut)
 		check.Fails(t, (<-call).err, "the call")

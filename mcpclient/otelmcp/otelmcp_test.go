@@ -398,8 +398,7 @@ func TestHTTP(t *testing.T) {
 				}
 			}
 			common := "mcp.protocol.version=2025-11-25 " + where + " " + at
-			want := map[string]uint64{"error.type=session_lost " + common: 1, common: 1}
-			check.Same(t, "sessions", r.points("mcp.client.session.duration"), want)
+			check.Same(t, "sessions", r.points("mcp.client.session.duration"), map[string]uint64{"error.type=session_lost " + common: 1, common: 1})
 			for point := range r.points("mcp.client.operation.duration") {
 				if strings.Contains(point, "session.id") || strings.Contains(point, "hidden") {
 					t.Errorf("the duration says %s", point)

@@ -212,8 +212,7 @@ func TestCommandSaysWhatWasNoMessage(t *testing.T) {
 
 func TestCommandClosesOneEnd(t *testing.T) {
 	t.Run("output", func(t *testing.T) {
-		conn := dialCommand(t, "silent")
-		recvEnd(t, conn, "closed its standard output but runs on")
+		recvEnd(t, dialCommand(t, "silent"), "closed its standard output but runs on")
 	})
 	t.Run("input", func(t *testing.T) {
 		if runtime.GOOS == "windows" {

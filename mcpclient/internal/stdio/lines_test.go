@@ -71,8 +71,7 @@ func TestLineReader(t *testing.T) {
 			"data and error": iotest.DataErrReader,
 		} {
 			t.Run(test.name+"/"+kind, func(t *testing.T) {
-				l := &lineReader{src: wrap(strings.NewReader(test.in)), max: 1 << 20}
-				check.Same(t, "", receiveAll(l), test.want)
+				check.Same(t, "", receiveAll(&lineReader{src: wrap(strings.NewReader(test.in)), max: 1 << 20}), test.want)
 			})
 		}
 	}
@@ -185,8 +184,7 @@ func TestLineReaderKeepsNothing(t *testing.T) {
 }
 
 func TestLineReaderNoProgress(t *testing.T) {
-	l := &lineReader{src: readerFunc(func([]byte) (int, error) { return 0, nil }), max: 100}
-	check.Is(t, check.Err(l.next()), io.ErrNoProgress)
+	check.Is(t, check.Err((&lineReader{src: readerFunc(func([]byte) (int, error) { return 0, nil }), max: 100}).next()), io.ErrNoProgress)
 }
 
 type readerFunc func([]byte) (int, error)
