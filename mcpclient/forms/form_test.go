@@ -223,7 +223,10 @@ func ExampleFields() {
 	_, err = fields[1].Parse("31")
 	fmt.Println(err)
 	// Output:
-	// City Lisbon <nil> nights 2 <nil> room d <nil> field "nights": want a whole number, at least 1, at most 30
+	// City Lisbon <nil>
+	// nights 2 <nil>
+	// room d <nil>
+	// field "nights": want a whole number, at least 1, at most 30
 }
 
 // A pattern with a long text can take minutes.

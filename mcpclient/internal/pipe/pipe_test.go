@@ -123,5 +123,6 @@ func ExamplePipe() {
 	answer, err := conn.Recv()
 	fmt.Printf("client got %s, error %v\n", answer, err)
 	// Output:
-	// server got {"jsonrpc":"2.0","id":1,"method":"ping"} client got {"jsonrpc":"2.0","id":1,"result":{}}, error <nil>
+	// server got {"jsonrpc":"2.0","id":1,"method":"ping"}
+	// client got {"jsonrpc":"2.0","id":1,"result":{}}, error <nil>
 }
