@@ -160,9 +160,7 @@ func TestArgumentsRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := toolWith(t, tt.schema).arguments(tt.input)
 			var e *argumentError
-			if !errors.As(err, &e) {
-				t.Fatalf("got %s and %v, want an argumentError", got, err)
-			}
+			check.Require(t, errors.As(err, &e), "got %s and %v, want an argumentError", got, err)
 			if tt.path != "" {
 				tt.path = fmt.Sprintf("at %q: ", tt.path)
 			}

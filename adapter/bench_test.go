@@ -84,9 +84,7 @@ func TestLargeToolset(t *testing.T) {
 		first := ts.Catalog(p).Definitions()
 		second := ts.Catalog(p).Definitions()
 		for i := range first {
-			if parameters(first[i]) != parameters(second[i]) {
-				t.Fatalf("%s: got the parameters of %s written twice", p, first[i].Function.Name)
-			}
+			check.Require(t, parameters(first[i]) == parameters(second[i]), "%s: got the parameters of %s written twice", p, first[i].Function.Name)
 		}
 		check.Equal(t, p, ts.Catalog(p).Call(t.Context(), call("1", "_3__t7", benchArguments)).Text, "ok")
 	}

@@ -26,9 +26,7 @@ func TestFromConfig(t *testing.T) {
 	}}
 	check.Same(t, "", servers, want)
 	reasons := []string{`mcp.json:4: server "mistyped": comand: unknown key; did you mean "command"?`, `mcp.json:5: server "odd": timeout: milliseconds in some programs`}
-	if len(left) != len(reasons) {
-		t.Fatalf("got %v, want the servers with mistakes", left)
-	}
+	check.Require(t, len(left) == len(reasons), "got %v, want the servers with mistakes", left)
 	for i, want := range reasons {
 		got := left[i].Err.Error()
 		check.That(t, strings.HasPrefix(got, want), "got %s, want %s", got, want)

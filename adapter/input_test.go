@@ -37,9 +37,8 @@ func prepare(t *testing.T, ts *Toolset, name, arguments string) *Prepared {
 func roundOf(t *testing.T, p *Prepared) *mcp.InputRequired {
 	t.Helper()
 	r := p.Run(t.Context(), mcpclient.WithManualInput())
-	if r.InputRequired == nil || r.Fatal() != nil || r.IsError || r.Text != "(the tool waits for input; it has not finished)" {
-		t.Fatalf("got %+v, want a round", r)
-	}
+	check.Require(t, r.InputRequired != nil && r.Fatal() == nil && !r.IsError && r.Text == "(the tool waits for input; it has not finished)",
+		"got %+v, want a round", r)
 	return r.InputRequired
 }
 

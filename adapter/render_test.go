@@ -65,12 +65,9 @@ func TestShorten(t *testing.T) {
 		text := strings.Repeat(unit, 4000)
 		for limit := minResult; limit < minResult+20; limit++ {
 			got := shorten(text, limit)
-			if len(got) > limit || len(got) < limit-2*len(unit)-4 {
-				t.Fatalf("%s: got %d bytes, want nearly %d", unit, len(got), limit)
-			}
-			if !utf8.ValidString(got) || !strings.HasPrefix(got, unit) || !strings.HasSuffix(got, unit) {
-				t.Fatalf("got %q, want whole runes of both ends", got)
-			}
+			check.Require(t, len(got) <= limit && len(got) >= limit-2*len(unit)-4, "%s: got %d bytes, want nearly %d", unit, len(got), limit)
+			check.Require(t, utf8.ValidString(got) && strings.HasPrefix(got, unit) && strings.HasSuffix(got, unit),
+				"got %q, want whole runes of both ends", got)
 		}
 	}
 	got := shorten(strings.Repeat("a", 300)+strings.Repeat("z", 300), 256)

@@ -23,23 +23,17 @@ func TestSpill(t *testing.T) {
 	check.Equal(t, "a short result as it is", callTool(t, ts, "short", "").Text, "ok")
 	r := callTool(t, ts, "long", "")
 	found := cutNotice.FindStringSubmatch(r.Text)
-	if found == nil || len(r.Text) > 1000 {
-		t.Fatalf("got %q, want at most 1000 bytes with a handle", r.Text)
-	}
+	check.Require(t, found != nil && len(r.Text) <= 1000, "got %q, want at most 1000 bytes with a handle", r.Text)
 	head, _, _ := strings.Cut(r.Text, "\n[…")
 	got, args := head, found[2]
 	for range 20 {
 		page := callTool(t, ts, found[1], args)
-		if page.IsError || len(page.Text) > 1000 {
-			t.Fatalf("got %q, want a page", page.Text)
-		}
+		check.Require(t, !page.IsError && len(page.Text) <= 1000, "got %q, want a page", page.Text)
 		notice, text, _ := strings.Cut(page.Text, "\n")
 		got += text
 		var from, to, size, next int
 		if n, _ := fmt.Sscanf(notice, "[bytes %d to %d of %d; continue with offset %d]", &from, &to, &size, &next); n < 4 {
-			if !strings.HasSuffix(notice, "; the text ends here]") {
-				t.Fatalf("got the notice %q, want the end", notice)
-			}
+			check.Require(t, strings.HasSuffix(notice, "; the text ends here]"), "got the notice %q, want the end", notice)
 			break
 		}
 		args = fmt.Sprintf(`{"handle":%q,"offset":"%d"}`, found[3], next)

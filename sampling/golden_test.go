@@ -99,9 +99,7 @@ func knownRevisions() []string {
 // real HTTP server and a connection of the client.
 func TestWire(t *testing.T) {
 	paths, err := filepath.Glob("testdata/wire/*.txtar")
-	if err != nil || len(paths) < 40 {
-		t.Fatalf("got %d rows, %v", len(paths), err)
-	}
+	check.Require(t, err == nil && len(paths) >= 40, "got %d rows, %v", len(paths), err)
 	byModel := map[string][]*row{}
 	for _, path := range paths {
 		r := readRow(t, path)
@@ -277,9 +275,7 @@ func (p *wirePeer) ask(t *testing.T, params string) json.RawMessage {
 		check.Must(t, err)
 		return answer
 	default:
-		if err == nil {
-			t.Fatal("the server got no answer, and the call no error")
-		}
+		check.Require(t, err != nil, "the server got no answer, and the call no error")
 		return encodeJSON(map[string]string{"the call ends": err.Error()})
 	}
 }

@@ -62,9 +62,7 @@ func TestWindow(t *testing.T) {
 		admit := func(want bool) {
 			t.Helper()
 			ticket, err := g.admit(&requester{}, usage{})
-			if (err == nil) != want {
-				t.Fatalf("got %v, want admitted: %t", err, want)
-			}
+			check.Require(t, (err == nil) == want, "got %v, want admitted: %t", err, want)
 			if err == nil {
 				ticket.close()
 			}

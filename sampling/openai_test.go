@@ -43,9 +43,7 @@ func TestModelsOfOpenAI(t *testing.T) {
 			}
 			params.Tools = []*mcp.Tool{weather}
 			result, err := sampler.CreateMessage(t.Context(), params)
-			if err != nil || result.StopReason != "toolUse" {
-				t.Fatalf("%s, effort %q: got %+v, %v", name, effort, result, err)
-			}
+			check.Require(t, err == nil && result.StopReason == "toolUse", "%s, effort %q: got %+v, %v", name, effort, result, err)
 			params.Messages = append(params.Messages, mcp.SamplingMessage{Role: "assistant", Content: result.Content}, mcp.SamplingMessage{Role: "user", Content: []mcp.Content{
 				&mcp.ToolResultContent{ToolUseID: "call_1", Content: []mcp.Content{&mcp.TextContent{Text: "sun and rain"}}},
 				&mcp.ToolResultContent{ToolUseID: "call_2", Content: []mcp.Content{&mcp.TextContent{Text: "rain"}}},

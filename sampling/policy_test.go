@@ -41,9 +41,7 @@ func wantRefusal(t testing.TB, err error, kind string) {
 func wantCode(t testing.TB, err error, code int) *mcp.RPCError {
 	t.Helper()
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
-	if !ok || rpc.Code != code {
-		t.Fatalf("got %v, want an RPCError with code %d", err, code)
-	}
+	check.Require(t, ok && rpc.Code == code, "got %v, want an RPCError with code %d", err, code)
 	return rpc
 }
 

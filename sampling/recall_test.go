@@ -64,9 +64,7 @@ func TestRecallIsBounded(t *testing.T) {
 	kept := r.memory(&requester{label: "kept"})
 	for i := range 3 * maxServers {
 		r.memory(&requester{label: fmt.Sprint(i)})
-		if r.memory(&requester{label: "kept"}) != kept {
-			t.Fatal("a memory that is in use was forgotten")
-		}
+		check.Require(t, r.memory(&requester{label: "kept"}) == kept, "a memory that is in use was forgotten")
 	}
 	check.That(t, len(r.memories) == maxServers && len(r.order) == maxServers,
 		"got %d memories, %d in order, want %d", len(r.memories), len(r.order), maxServers)

@@ -117,9 +117,8 @@ func (c *conversation) checkWire(t *testing.T, w *chatWire) {
 		if len(calls) == 0 {
 			continue
 		}
-		if turn == len(c.turns) || len(calls) != len(c.turns[turn]) || len(w.Messages) < i+1+len(calls) {
-			t.Fatalf("turn %d has other calls than the conversation", turn)
-		}
+		check.Require(t, turn != len(c.turns) && len(calls) == len(c.turns[turn]) && len(w.Messages) >= i+1+len(calls),
+			"turn %d has other calls than the conversation", turn)
 		for k, call := range calls {
 			want, result := c.turns[turn][k], w.Messages[i+1+k]
 			check.That(t, names[call.Function.Name] == want.name && compacted(call.Function.Arguments) == compacted(want.args),
@@ -174,9 +173,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			for seed := range uint64(15) {
 				newConversation(seed).play(t, kind)
-				if t.Failed() {
-					t.Fatalf("seed %d", seed)
-				}
+				check.Require(t, !t.Failed(), "seed %d", seed)
 			}
 		})
 	}

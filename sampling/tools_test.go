@@ -54,9 +54,7 @@ func TestToolsAreWrittenForTheHost(t *testing.T) {
 				return answered(t, s, `{"maxTokens":5,"tools":[{"name":"f","inputSchema":`+tt.schema+`}],"messages":[`+messages+`]}`)
 			}
 			use, _ := ask(first).Content[0].(*mcp.ToolUseContent)
-			if use == nil || string(use.Input) != tt.taken {
-				t.Fatalf("got the tool use %+v, want %s", use, tt.taken)
-			}
+			check.Require(t, use != nil && string(use.Input) == tt.taken, "got the tool use %+v, want %s", use, tt.taken)
 			equalJSON(t, encodedAt(t, h.Last(), "tools", 0, "function", "parameters"), tt.sent)
 			ask(first + `,{"role":"assistant","content":{"type":"tool_use","id":"c1","name":"f","input":` + tt.taken + `}},` +
 				`{"role":"user","content":{"type":"tool_result","toolUseId":"c1","content":[{"type":"text","text":"done"}]}}`)
@@ -139,9 +137,7 @@ func at(t *testing.T, text string, path ...any) any {
 			v = object[step]
 		case int:
 			list, _ := v.([]any)
-			if step >= len(list) {
-				t.Fatalf("got %s, want something at %v", text, path)
-			}
+			check.Require(t, step < len(list), "got %s, want something at %v", text, path)
 			v = list[step]
 		}
 	}

@@ -13,9 +13,7 @@ import (
 func mustCompile(t testing.TB, raw string) *Schema {
 	t.Helper()
 	s, err := Compile([]byte(raw))
-	if err != nil {
-		t.Fatalf("compile %s: %v", excerpt.CutAt(raw, 200), err)
-	}
+	check.Require(t, err == nil, "compile %s: %v", excerpt.CutAt(raw, 200), err)
 	return s
 }
 

@@ -62,9 +62,8 @@ func FuzzCompile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, expr string) {
 		p, err := CompilePattern(expr)
-		if (err == nil) != (CheckPattern(expr) == nil) {
-			t.Fatalf("%q: got %v, and %v when checked", expr, err, CheckPattern(expr))
-		}
+		checked := CheckPattern(expr)
+		check.Require(t, (err == nil) == (checked == nil), "%q: got %v, and %v when checked", expr, err, checked)
 		if err != nil {
 			return
 		}
@@ -90,9 +89,7 @@ func TestBudget(t *testing.T) {
 		taken := 0
 		for range 1000 {
 			if _, _, over := b.Check(tt.expr); over != nil {
-				if !strings.Contains(over.Error(), "more than 250000 instructions together") {
-					t.Fatalf("%s: got %v", name, over)
-				}
+				check.Require(t, strings.Contains(over.Error(), "more than 250000 instructions together"), "%s: got %v", name, over)
 				break
 			}
 			taken++
