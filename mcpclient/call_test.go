@@ -260,10 +260,7 @@ func TestErrorsSayItOnce(t *testing.T) {
 				once(t, c)
 			})
 		}
-		bubble(t, era+"OverHTTP", func(t *testing.T) {
-			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) { w.WriteHeader(http.StatusForbidden) })
-			once(t, connectTo(t, s, undeclared(o)))
-		})
+		overHTTP(t, undeclared(o), func(w http.ResponseWriter, _ *http.Request, _ message) { w.WriteHeader(http.StatusForbidden) }, once)
 	}
 }
 

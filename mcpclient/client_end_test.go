@@ -242,9 +242,7 @@ func TestKeepAliveOfTheBusy(t *testing.T) {
 
 // Over HTTP there are no pings, because no connection could be lost unnoticed.
 func TestKeepAliveOverHTTP(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, m message) { t.Errorf("got %s %s", r.Method, m.Method) })
-		connectTo(t, s, kept(legacy()))
-		time.Sleep(time.Hour)
-	})
+	overHTTP(t, kept(legacy()), func(_ http.ResponseWriter, r *http.Request, m message) {
+		t.Errorf("got %s %s", r.Method, m.Method)
+	}, func(*testing.T, *mcpclient.Client) { time.Sleep(time.Hour) })
 }

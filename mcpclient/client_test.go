@@ -264,20 +264,16 @@ func TestConcurrentUse(t *testing.T) {
 			go p.echo()
 			useConcurrently(t, c)
 		})
-		bubble(t, name+" http", func(t *testing.T) {
-			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-				if m.Method != "tools/call" {
-					w.WriteHeader(http.StatusMethodNotAllowed)
-					return
-				}
-				if len(m.Params.Name)%2 == 0 {
-					stream(w)(answerTo(m))
-					return
-				}
+		overHTTP(t, asks(opts), func(w http.ResponseWriter, r *http.Request, m message) {
+			switch {
+			case m.Method != "tools/call":
+				w.WriteHeader(http.StatusMethodNotAllowed)
+			case len(m.Params.Name)%2 == 0:
+				stream(w)(answerTo(m))
+			default:
 				answerCall(w, r, m)
-			})
-			useConcurrently(t, connectTo(t, s, asks(opts)))
-		})
+			}
+		}, useConcurrently)
 	}
 }
 

@@ -187,18 +187,18 @@ func TestEraCacheRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key, now := strings.Repeat("0", 32), time.Now()
 		for name, test := range map[string]struct {
-			data string
+			data map[string]stored
 			want int
 		}{
-			"good":             {fmt.Sprintf(`{%q:{"revision":"2025-11-25","since":%q}}`, key, now.Format(time.RFC3339)), 1},
-			"from the future":  {fmt.Sprintf(`{%q:{"revision":"2025-11-25","since":%q}}`, key, now.Add(time.Hour).Format(time.RFC3339)), 0},
-			"old":              {fmt.Sprintf(`{%q:{"revision":"2025-11-25","since":%q}}`, key, now.Add(-25*time.Hour).Format(time.RFC3339)), 0},
-			"another revision": {fmt.Sprintf(`{%q:{"revision":"2031-01-01","since":%q}}`, key, now.Format(time.RFC3339)), 0},
-			"no key":           {fmt.Sprintf(`{"x":{"revision":"2025-11-25","since":%q}}`, now.Format(time.RFC3339)), 0},
-			"nothing":          {`{}`, 0},
-			"null":             {`null`, 0},
+			"good":             {map[string]stored{key: {mcp.Revision20251125, now}}, 1},
+			"from the future":  {map[string]stored{key: {mcp.Revision20251125, now.Add(time.Hour)}}, 0},
+			"old":              {map[string]stored{key: {mcp.Revision20251125, now.Add(-25 * time.Hour)}}, 0},
+			"another revision": {map[string]stored{key: {"2031-01-01", now}}, 0},
+			"no key":           {map[string]stored{"x": {mcp.Revision20251125, now}}, 0},
+			"nothing":          {map[string]stored{}, 0},
+			"null":             {nil, 0},
 		} {
-			kept, _ := reread(t, json.RawMessage(test.data))
+			kept, _ := reread(t, test.data)
 			check.Equal(t, name, len(kept), test.want)
 		}
 		check.Fails(t, json.Unmarshal([]byte(`[1]`), new(mcpclient.EraCache)), "for what is not an object")

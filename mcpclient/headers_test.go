@@ -69,7 +69,7 @@ func TestParamHeaders(t *testing.T) {
 		"o":{"type":"object","properties":{"in":{"type":"object","properties":{"s":{"type":"string","x-mcp-header":"Deep"}}}}},
 		"plain":{"type":"string"}}}`
 	var got map[string]string
-	h := func(w http.ResponseWriter, r *http.Request, m message) {
+	overModernHTTP(t, func(w http.ResponseWriter, r *http.Request, m message) {
 		got = map[string]string{}
 		for key, values := range r.Header {
 			if name, ok := strings.CutPrefix(key, "Mcp-Param-"); ok {
@@ -77,8 +77,7 @@ func TestParamHeaders(t *testing.T) {
 			}
 		}
 		answerCall(w, r, m)
-	}
-	overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+	}, func(t *testing.T, c *mcpclient.Client) {
 		call := func(args string) error {
 			got = nil
 			return check.Err(c.CallTool(t.Context(), "t", json.RawMessage(args)))
@@ -207,7 +206,7 @@ func TestHeaderMismatch(t *testing.T) {
 func TestParamHeadersForgotten(t *testing.T) {
 	const schema = `{"properties":{"s":{"type":"string","x-mcp-header":"S"}}}`
 	missing, lists := 0, 0
-	h := func(w http.ResponseWriter, r *http.Request, m message) {
+	overModernHTTP(t, func(w http.ResponseWriter, r *http.Request, m message) {
 		switch {
 		case m.Method == "tools/list":
 			lists++
@@ -218,8 +217,7 @@ func TestParamHeadersForgotten(t *testing.T) {
 		default:
 			answerCall(w, r, m)
 		}
-	}
-	overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+	}, func(t *testing.T, c *mcpclient.Client) {
 		const all = 3000
 		var tools []*mcp.Tool
 		for i := range all {

@@ -146,8 +146,7 @@ func TestNotificationsShareConnections(t *testing.T) {
 		"words":  func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted); _, _ = io.WriteString(w, "done\n") },
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) { answer(w) })
-			c, dialed := counted(t, s, nil)
+			c, dialed := counted(t, httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) { answer(w) }), nil)
 			for range 100 {
 				ctx, cancel := context.WithCancel(t.Context())
 				check.Must(t, c.Notify(ctx, "x/y", nil))
@@ -266,23 +265,21 @@ func TestConnectionAfterHandshake(t *testing.T) {
 // A server may compress JSON responses and event streams, also after a redirect, and error responses.
 func TestCompressedAnswers(t *testing.T) {
 	for media, begin := range map[string]string{"application/json": "", "text/event-stream": "data: "} {
-		bubble(t, media, func(t *testing.T) {
-			var asked []string
-			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-				if m.Params.Name == "moved" && r.URL.Path == "/" {
-					http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
-					return
-				}
-				asked = append(asked, r.Header.Values("Accept-Encoding")...)
-				w.Header().Set("Content-Type", media)
-				w.Header().Set("Content-Encoding", "gzip")
-				zipped(w, begin+answerTo(m)+"\n\n")
-			})
-			c := connectTo(t, s, modern())
+		var asked []string
+		overModernHTTP(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if m.Params.Name == "moved" && r.URL.Path == "/" {
+				http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
+				return
+			}
+			asked = append(asked, r.Header.Values("Accept-Encoding")...)
+			w.Header().Set("Content-Type", media)
+			w.Header().Set("Content-Encoding", "gzip")
+			zipped(w, begin+answerTo(m)+"\n\n")
+		}, func(t *testing.T, c *mcpclient.Client) {
 			callText(t, t.Context(), c, "a", "a")
 			callText(t, t.Context(), c, "moved", "moved")
-			check.Same(t, "requests accept", asked, []string{"gzip", "gzip"})
 		})
+		check.Same(t, media, asked, []string{"gzip", "gzip"})
 	}
 }
 
@@ -400,11 +397,7 @@ func TestGoAway(t *testing.T) {
 			defer serving.Wait()
 			defer func() { _ = l.Close() }()
 			serving.Go(func() {
-				for {
-					conn, err := l.Accept()
-					if err != nil {
-						return
-					}
+				for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
 					serving.Go(func() { leave(conn, end) })
 				}
 			})
@@ -424,11 +417,9 @@ func leave(conn net.Conn, end string) {
 	_, _ = io.WriteString(conn, "\x00\x00\x00\x04\x00\x00\x00\x00\x00") // SETTINGS
 	for {
 		var head [9]byte
-		if _, err := io.ReadFull(conn, head[:]); err != nil {
-			return
-		}
+		_, err := io.ReadFull(conn, head[:])
 		size := int64(head[0])<<16 | int64(head[1])<<8 | int64(head[2])
-		if _, err := io.CopyN(io.Discard, conn, size); err != nil {
+		if _, short := io.CopyN(io.Discard, conn, size); err != nil || short != nil {
 			return
 		}
 		if kind, flags := head[3], head[4]; kind <= 1 && flags&1 != 0 { // the last DATA or HEADERS of the stream

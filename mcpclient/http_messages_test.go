@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -140,11 +141,7 @@ func TestHTTPCutFailsOneCall(t *testing.T) {
 
 func TestHTTPBodies(t *testing.T) {
 	playAll(t, []conversation{{name: "http_bodies", way: overJSON, opts: heeding(legacy()), maxMessage: 500, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		for i, want := range []error{
-			transport.ErrMessageTooLarge, transport.ErrMessageTooLarge, mcp.ErrInvalidResult, mcp.ErrInvalidResult,
-			mcp.ErrInvalidResult, mcp.ErrInvalidResult, mcp.ErrInvalidResult, mcp.ErrInvalidResult,
-			mcp.ErrInvalidResult, mcp.ErrInvalidResult,
-		} {
+		for i, want := range slices.Concat(slices.Repeat([]error{transport.ErrMessageTooLarge}, 2), slices.Repeat([]error{mcp.ErrInvalidResult}, 8)) {
 			check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), want, "call", i)
 		}
 		check.Text(t, check.Err(c.CallTool(ctx, "a", nil)), "event stream ended", "stream with the answer to another request")
@@ -286,16 +283,14 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 // A request whose answer was over the limit is not sent again.
 func TestLargeAnswerIsNotAskedForAgain(t *testing.T) {
 	for media, begin := range map[string]string{"text/event-stream": "data: ", "application/json": ""} {
-		synctest.Test(t, func(t *testing.T) {
-			var asked atomic.Int32
-			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-				asked.Add(1)
-				w.Header().Set("Content-Type", media)
-				fmt.Fprintf(w, "%s"+`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"x":%q}}`+"\n\n", begin, m.ID, strings.Repeat("x", 5000))
-			})
-			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 4000}, modern())
+		var asked atomic.Int32
+		overHTTP(t, modern(), func(w http.ResponseWriter, _ *http.Request, m message) {
+			asked.Add(1)
+			w.Header().Set("Content-Type", media)
+			fmt.Fprintf(w, "%s"+`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"x":%q}}`+"\n\n", begin, m.ID, strings.Repeat("x", 5000))
+		}, func(t *testing.T, c *mcpclient.Client) {
 			check.Is(t, listOnce(t.Context(), c), transport.ErrMessageTooLarge, media)
 			check.Equal(t, media, asked.Load(), 1)
-		})
+		}, func(h *mcpclient.HTTP) { h.MaxMessage = 4000 })
 	}
 }

@@ -67,7 +67,7 @@ func TestHTTPEventTooLarge(t *testing.T) {
 	large := strings.Repeat("x", 2000)
 	var resumed diary
 	var opened []time.Time
-	h := func(w http.ResponseWriter, r *http.Request, _ message) {
+	overLegacyHTTP(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		if r.Method == http.MethodPost {
 			fmt.Fprintf(w, "id: of-the-call\ndata: %s\n\n", large)
@@ -80,8 +80,7 @@ func TestHTTPEventTooLarge(t *testing.T) {
 		}
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
-	}
-	overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+	}, func(t *testing.T, c *mcpclient.Client) {
 		time.Sleep(20 * time.Second)
 		check.Same(t, "connections after", resumed.read(), []string{"", "seen"})
 		wrong(t, opened[1].Sub(opened[0]) < 7*time.Second, "got connections at %v", opened)

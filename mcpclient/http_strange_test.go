@@ -156,7 +156,7 @@ func TestHugeResponses(t *testing.T) {
 		"event":                {asStream, "data: ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := func(w http.ResponseWriter, r *http.Request, m message) {
+			overModernHTTP(t, func(w http.ResponseWriter, r *http.Request, m message) {
 				if m.Params.Name != "huge" {
 					answerCall(w, r, m)
 					return
@@ -169,8 +169,7 @@ func TestHugeResponses(t *testing.T) {
 				for sent := 0; sent < size && err == nil; sent += len(block) {
 					_, err = w.Write(block)
 				}
-			}
-			overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+			}, func(t *testing.T, c *mcpclient.Client) {
 				var err error
 				used := check.Allocated(func() { _, err = c.CallTool(t.Context(), "huge", nil) })
 				wantBoth(t, err, transport.ErrMessageTooLarge, "HTTP.MaxMessage")
@@ -268,8 +267,7 @@ func TestCallsShareConnections(t *testing.T) {
 		"flushed": func(w http.ResponseWriter, m message) { stream(w)(answerTo(m)) },
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) { answer(w, m) })
-			c, dialed := counted(t, s, nil)
+			c, dialed := counted(t, httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) { answer(w, m) }), nil)
 			call := func(n int) {
 				for range n {
 					ctx, cancel := context.WithCancel(t.Context())
@@ -363,19 +361,18 @@ func TestConnectContextEndsOverHTTP(t *testing.T) {
 
 // A caller's RoundTripper may modify a request, although it should not, without effects on other requests.
 func TestRoundTripperChangesRequests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			got := r.Header.Values("X-Key")
-			wrong(t, len(got) != 2 || r.URL.RawQuery != "a=b&c=d", "got X-Key %q and query %q", got, r.URL.RawQuery)
-			answerCall(w, r, m)
-		})
-		client := s.Client()
-		client.Transport = watched(func(r *http.Request) {
+	overHTTP(t, modern(), func(w http.ResponseWriter, r *http.Request, m message) {
+		got := r.Header.Values("X-Key")
+		wrong(t, len(got) != 2 || r.URL.RawQuery != "a=b&c=d", "got X-Key %q and query %q", got, r.URL.RawQuery)
+		answerCall(w, r, m)
+	}, func(t *testing.T, c *mcpclient.Client) {
+		together(20, func() { callText(t, t.Context(), c, "a", "a") })
+	}, func(h *mcpclient.HTTP) {
+		h.URL, h.Header = h.URL+"?a=b", http.Header{"X-Key": {"mine"}}
+		h.Client.Transport = watched(func(r *http.Request) {
 			r.Header.Add("X-Key", "added")
 			r.Header.Set("Accept", "nothing")
 			r.URL.RawQuery += "&c=d"
-		})(client.Transport)
-		c := connected(t, &mcpclient.HTTP{URL: s.URL() + "?a=b", Client: client, Header: http.Header{"X-Key": {"mine"}}}, modern())
-		together(20, func() { callText(t, t.Context(), c, "a", "a") })
+		})(h.Client.Transport)
 	})
 }
