@@ -22,6 +22,17 @@ func Must(t testing.TB, err error) {
 // Err returns the error of a call, without its value.
 func Err[T any](_ T, err error) error { return err }
 
+// Value returns the value of a call, to the test that it ends if there is an error:
+//
+//	log := check.Value(store.Load(ctx, key))(t)
+func Value[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		Must(t, err)
+		return v
+	}
+}
+
 // NoError reports an error. Here and below, of or what names the checked thing; it may be left out,
 // or "", where the line of the test tells.
 func NoError(t testing.TB, err error, of ...any) {
