@@ -145,30 +145,23 @@ func blobsMoved(t *trial) {
 	d := begin(one, &ledger.Called{}, &ledger.Responded{Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "c", Name: "read"}}},
 		Calls: []ledger.Call{{ID: "c", Key: "k", Name: "read", At: ledger.CallProposed}}}, &ledger.Intent{Call: "c"}, &ledger.Outcome{Call: "c", Result: part})
 	lease := t.create(d, expired)
-	bad := func() (n int) {
+	wantBad := func(what string) {
+		t.Helper()
+		n := 0
 		for _, err := range record.Verify(t.Context(), t.store, record.Query{AllTenants: true}) {
-			t.wantError("verify", err, record.ErrCorrupt)
+			t.wantError(what, err, record.ErrCorrupt)
 			n++
 		}
-		return n
+		if n != 1 {
+			t.Errorf("%s: got %d bad runs, want 1", what, n)
+		}
 	}
-	if n := bad(); n != 1 {
-		t.Errorf("a kept result is missing: got %d bad runs, want 1", n)
-	}
+	wantBad("a kept result is missing")
 	t.put(b, lease, "r1", data[1:])
-	if n := bad(); n != 1 {
-		t.Errorf("a kept result is another one: got %d bad runs, want 1", n)
-	}
+	wantBad("a kept result is another one")
 	t.put(b, lease, "r1", data)
-	var out bytes.Buffer
-	t.ok(record.Export(t.Context(), t.store, one, &out))
-	t.ok(t.store.Delete(t.Context(), one))
-	if _, err := record.Import(t.Context(), t.store, &out); err != nil {
-		t.Fatal(err)
-	}
+	t.move(one)
 	t.wantLog(d)
 	t.wantBlob(b, one, "r1", data)
-	if n := bad(); n != 0 {
-		t.Errorf("after the import: got %d bad runs, want 0", n)
-	}
+	t.wantSound()
 }

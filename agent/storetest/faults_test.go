@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
@@ -245,10 +246,7 @@ func locking() on {
 func countingEpochs() on {
 	base := map[run.Key]uint64{}
 	rebased := before(func(c *call) { c.Lease.Epoch += base[c.Key] })
-	return on{
-		"create": after(func(c *call) { base[c.Key], c.Lease.Epoch = c.Lease.Epoch, 0 }),
-		"append": rebased, "renew": rebased,
-	}
+	return on{"create": after(func(c *call) { base[c.Key], c.Lease.Epoch = c.Lease.Epoch, 0 }), "append": rebased, "renew": rebased}
 }
 
 // fault is a store in this process, and s the same store in another process.
@@ -268,17 +266,14 @@ func fault(s record.Store) record.Store {
 
 // TestFaults checks that the tests of a fault fail.
 func TestFaults(t *testing.T) {
-	if os.Getenv("STORETEST_FAULT") != "" {
-		t.Fatal("a process with a fault runs the tests of one store")
-	}
+	check.Require(t, os.Getenv("STORETEST_FAULT") == "", "a process with a fault runs the tests of one store")
 	for _, c := range faults {
 		t.Run(c.name, func(t *testing.T) {
 			cmd := exec.Command(os.Args[0], "-test.run=^TestMemory$/^"+strings.ReplaceAll(c.test, "/", "$/^")+"$", "-test.timeout=1m")
 			cmd.Env = append(os.Environ(), "STORETEST_FAULT="+c.name)
 			out, err := cmd.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "--- FAIL: TestMemory/"+c.test) {
-				t.Errorf("got %v, %s, want the test %s to fail", err, out, c.test)
-			}
+			check.That(t, err != nil && strings.Contains(string(out), "--- FAIL: TestMemory/"+c.test),
+				"got %v, %s, want the test %s to fail", err, out, c.test)
 		})
 	}
 }

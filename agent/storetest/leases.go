@@ -37,9 +37,7 @@ func lease(t *trial) {
 	if second.Epoch <= first.Epoch || second.Seq != d.Head().Seq || !second.Created.Equal(d.Head().Created) {
 		t.Errorf("got epoch %d at record %d after %d, and a run of %v, want a higher one at %d, and %v", second.Epoch, second.Seq, first.Epoch, second.Created, d.Head().Seq, d.Head().Created)
 	}
-	if got := t.load(one).Head; got.Epoch != second.Epoch || !got.HeldUntil.After(time.Now()) {
-		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.HeldUntil, second.Epoch)
-	}
+	t.wantHolder(second)
 }
 
 func leaseExpiry(t *trial) {
@@ -61,9 +59,7 @@ func leaseExpiry(t *trial) {
 func leaseRenew(t *trial) {
 	first := t.create(begin(one), expired)
 	t.ok(t.store.Renew(t.Context(), first, held))
-	if got := t.load(one).Head; got.Epoch != first.Epoch || !got.HeldUntil.After(time.Now()) {
-		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.HeldUntil, first.Epoch)
-	}
+	t.wantHolder(first)
 	t.wantHeld(one)
 	t.ok(t.store.Renew(t.Context(), first, expired))
 	second := t.acquire(one, expired)
@@ -197,7 +193,5 @@ func leaseWakesUp(t *trial) {
 	t.wantError("renew", t.store.Renew(t.Context(), first, held), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), first))
 	t.wantLog(d)
-	if got := t.load(one).Head; got.Epoch != second.Epoch || !got.HeldUntil.After(time.Now()) {
-		t.Errorf("got epoch %d, held until %s, want the second's %d and a time to come", got.Epoch, got.HeldUntil, second.Epoch)
-	}
+	t.wantHolder(second)
 }

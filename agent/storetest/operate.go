@@ -21,17 +21,29 @@ func exportImport(t *trial) {
 	t.append(lease, d, snapshot(d))
 	t.append(lease, d, opened("a", "b")...)
 	t.reply(d, yes("b"))
-	var out bytes.Buffer
-	t.ok(record.Export(t.Context(), t.store, one, &out))
-	t.ok(t.store.Delete(t.Context(), one))
-	if key, err := record.Import(t.Context(), t.store, &out); err != nil || key != one {
-		t.Fatalf("got %v, %v", key, err)
-	}
+	t.move(one)
 	t.wantLog(d, yes("b"))
 	t.wantCurrent(d, yes("b"))
+	t.wantSound()
+	t.append(t.acquire(one, held), d, ledgertest.Note("after"))
+	t.wantLog(d, yes("b"))
+}
+
+// move exports, deletes and imports a run.
+func (t *trial) move(key run.Key) {
+	t.Helper()
+	var out bytes.Buffer
+	t.ok(record.Export(t.Context(), t.store, key, &out))
+	t.ok(t.store.Delete(t.Context(), key))
+	if got, err := record.Import(t.Context(), t.store, &out); err != nil || got != key {
+		t.Fatalf("import: got %v, %v", got, err)
+	}
+}
+
+// wantSound verifies all runs.
+func (t *trial) wantSound() {
+	t.Helper()
 	for key, err := range record.Verify(t.Context(), t.store, record.Query{AllTenants: true}) {
 		t.Errorf("verify: got %v, %v", key, err)
 	}
-	t.append(t.acquire(one, held), d, ledgertest.Note("after"))
-	t.wantLog(d, yes("b"))
 }

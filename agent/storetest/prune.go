@@ -1,8 +1,6 @@
 package storetest
 
 import (
-	"bytes"
-
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -37,12 +35,7 @@ func prune(t *trial) {
 	t.wantError("another answer to a closed question", t.store.Reply(t.Context(), one, []run.Reply{other}), record.ErrReplied)
 	t.wantError("prune as another holder", t.store.(record.Pruner).Prune(t.Context(), lease), record.ErrConflict)
 
-	var out bytes.Buffer
-	t.ok(record.Export(t.Context(), t.store, one, &out))
-	t.ok(t.store.Delete(t.Context(), one))
-	if _, err := record.Import(t.Context(), t.store, &out); err != nil {
-		t.Fatal(err)
-	}
+	t.move(one)
 	t.wantLog(d, yes("open"))
 	lease = t.acquire(one, held)
 	t.append(lease, d, replied(yes("open")), ledgertest.Note("more"))
@@ -51,9 +44,7 @@ func prune(t *trial) {
 	t.append(lease, later, ledgertest.Note("last"))
 	t.wantLog(later)
 	t.wantCurrent(later)
-	for key, err := range record.Verify(t.Context(), t.store, record.Query{AllTenants: true}) {
-		t.Errorf("verify: got %v, %v", key, err)
-	}
+	t.wantSound()
 	t.ok(t.store.Release(t.Context(), lease))
 	t.wantPruned(1)
 	later.Records = later.Records[later.State.Snapshot-d.Records[0].Seq:]

@@ -34,19 +34,25 @@ func (t *trial) race(want error, do func(i int) error) (won []int) {
 	return won
 }
 
+// raceForOne is race for what one of the goroutines can do, and returns its number.
+func (t *trial) raceForOne(want error, do func(i int) error) int {
+	t.Helper()
+	won := t.race(want, do)
+	if len(won) != 1 {
+		t.Fatalf("got the winners %v, want one", won)
+	}
+	return won[0]
+}
+
 func createAtOnce(t *trial) {
 	drafts := make([]*ledgertest.Draft, many)
 	for i := range drafts {
 		drafts[i] = begin(one, ledgertest.Note(fmt.Sprint(i)))
 	}
-	won := t.race(record.ErrExists, func(i int) error {
-		_, err := t.store.Create(t.Context(), record.Holder{TTL: held}, drafts[i].Head(), drafts[i].Records)
-		return err
+	won := t.raceForOne(record.ErrExists, func(i int) error {
+		return errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, drafts[i].Head(), drafts[i].Records))
 	})
-	if len(won) != 1 {
-		t.Fatalf("got the winners %v, want one", won)
-	}
-	t.wantLog(drafts[won[0]])
+	t.wantLog(drafts[won])
 }
 
 // appendAtOnce has many holders append the same record: one of them succeeds.
@@ -59,13 +65,9 @@ func appendAtOnce(t *trial) {
 			drafts[i] = ledgertest.Of(d.Records)
 			drafts[i].Add(ledgertest.Note(fmt.Sprint(i)))
 		}
-		won := t.race(record.ErrConflict, func(i int) error {
+		d = drafts[t.raceForOne(record.ErrConflict, func(i int) error {
 			return t.store.Append(t.Context(), lease, drafts[i].Head(), drafts[i].Records[len(d.Records):])
-		})
-		if len(won) != 1 {
-			t.Fatalf("got the winners %v, want one", won)
-		}
-		d = drafts[won[0]]
+		})]
 		t.wantLog(d)
 	}
 }
@@ -80,12 +82,9 @@ func acquireAtOnce(t *trial) {
 			return err
 		}
 	}
-	won := t.race(record.ErrHeld, take(record.Holder{TTL: held}))
-	if len(won) != 1 {
-		t.Fatalf("got the winners %v, want one", won)
-	}
-	t.append(leases[won[0]], d, ledgertest.Note("1"))
-	t.ok(t.store.Release(t.Context(), leases[won[0]]))
+	won := t.raceForOne(record.ErrHeld, take(record.Holder{TTL: held}))
+	t.append(leases[won], d, ledgertest.Note("1"))
+	t.ok(t.store.Release(t.Context(), leases[won]))
 
 	t.race(nil, take(record.Holder{TTL: expired}))
 	epochs, last := map[uint64]bool{}, record.Lease{}
@@ -99,10 +98,9 @@ func acquireAtOnce(t *trial) {
 		t.Errorf("got %d epochs, want %d", len(epochs), many)
 	}
 	records := d.Add(ledgertest.Note("2"))
-	if won := t.race(record.ErrConflict, func(i int) error {
-		return t.store.Append(t.Context(), leases[i], d.Head(), records)
-	}); len(won) != 1 || leases[won[0]] != last {
-		t.Errorf("got the winners %v, want the last holder", won)
+	won = t.raceForOne(record.ErrConflict, func(i int) error { return t.store.Append(t.Context(), leases[i], d.Head(), records) })
+	if leases[won] != last {
+		t.Errorf("got the winner %v, want the last holder %v", leases[won], last)
 	}
 	t.wantLog(d)
 }
@@ -111,15 +109,12 @@ func replyAtOnce(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	t.create(d, held)
 	replies := make([]run.Reply, many)
-	won := t.race(record.ErrReplied, func(i int) error {
+	won := t.raceForOne(record.ErrReplied, func(i int) error {
 		replies[i] = run.Reply{Question: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
 		return t.store.Reply(t.Context(), one, []run.Reply{replies[i]})
 	})
-	if len(won) != 1 {
-		t.Fatalf("got the winners %v, want one", won)
-	}
 	t.race(nil, func(int) error { return t.store.Reply(t.Context(), one, []run.Reply{yes("b")}) })
-	t.wantLog(d, replies[won[0]], yes("b"))
+	t.wantLog(d, replies[won], yes("b"))
 }
 
 // appendRepliesAtOnce has the holder and other processes reply at once.
@@ -129,20 +124,17 @@ func appendRepliesAtOnce(t *trial) {
 	next := begin(one, opened("a")...)
 	records := next.Add(ledgertest.Note("1"))
 	replies := make([]run.Reply, many)
-	won := t.race(record.ErrReplied, func(i int) error {
+	won := t.raceForOne(record.ErrReplied, func(i int) error {
 		replies[i] = run.Reply{Question: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
 		if i == many/2 {
 			return t.store.Append(t.Context(), lease, next.Head(), records, replies[i])
 		}
 		return t.store.Reply(t.Context(), one, []run.Reply{replies[i]})
 	})
-	if len(won) != 1 {
-		t.Fatalf("got the winners %v, want one", won)
-	}
-	if won[0] == many/2 {
+	if won == many/2 {
 		d = next
 	}
-	t.wantLog(d, replies[won[0]])
+	t.wantLog(d, replies[won])
 }
 
 // loadAtOnce reads and lists a run while it changes, and checks that each result is of one moment.

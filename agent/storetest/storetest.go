@@ -203,6 +203,14 @@ func (t *trial) wantError(what string, err, want error) {
 	}
 }
 
+// wantHolder checks that a run is held under a lease.
+func (t *trial) wantHolder(lease record.Lease) {
+	t.Helper()
+	if got := t.load(lease.Key).Head; got.Epoch != lease.Epoch || !got.HeldUntil.After(time.Now()) {
+		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.HeldUntil, lease.Epoch)
+	}
+}
+
 // wantHeld checks that nobody can acquire a run.
 func (t *trial) wantHeld(key run.Key) {
 	t.Helper()
