@@ -30,9 +30,7 @@ func newClient(t testing.TB, baseURL string, doer openai.HTTPDoer, opts *Options
 	t.Helper()
 	cfg := openai.DefaultConfig(testKey)
 	cfg.BaseURL, cfg.HTTPClient = baseURL, doer
-	c, err := New(cfg, opts)
-	check.Must(t, err)
-	return c
+	return check.Value(New(cfg, opts))(t)
 }
 
 var (
@@ -51,12 +49,24 @@ func failing(status int, header, body string) http.HandlerFunc {
 	}
 }
 
+// refusing is a host that refuses requests with some texts, each with a message.
+func refusing(t testing.TB, otherwise http.HandlerFunc, messages map[string]string) (h *host) {
+	h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
+		for text, message := range messages {
+			if strings.Contains(h.Last(), text) {
+				failing(400, "", `{"error":{"message":"`+message+`"}}`)(w, r)
+				return
+			}
+		}
+		otherwise(w, r)
+	})
+	return h
+}
+
 const plainAnswer = `{"id":"1","model":"m-2026","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},` +
 	`"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`
 
-func hello() *Request {
-	return &Request{Model: "m", Messages: []Message{Text(User, "Hi")}}
-}
+func hello() *Request { return &Request{Model: "m", Messages: []Message{Text(User, "Hi")}} }
 
 // sameReply compares replies, with random ids of ours as ID, and without their sizes.
 func sameReply(t *testing.T, got, want *Reply) {

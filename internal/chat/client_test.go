@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -18,53 +17,48 @@ import (
 
 func TestComplete(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	got, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
-	check.Must(t, err)
+	got := check.Value(h.client(t, openAI, nil).Complete(t.Context(), hello()))(t)
 	want := &Reply{ID: "1", Model: "m-2026", Text: "Hello", Finish: FinishStop, Usage: &Usage{Prompt: 3, Completion: 2, Total: 5}, Size: 5}
 	check.Same(t, "", got, want)
 	equalJSON(t, h.Last(), `{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":false}`)
 }
 
+func azure(baseURL, version string) openai.ClientConfig {
+	cfg := openai.DefaultAzureConfig(testKey, baseURL)
+	cfg.APIVersion = version
+	return cfg
+}
+
 // go-openai makes the addresses and credentials.
 func TestAddressAndCredentials(t *testing.T) {
-	tests := []struct {
-		name   string
-		cfg    openai.ClientConfig
-		url    string
-		header string
-		want   string
+	for _, tt := range []struct {
+		name              string
+		cfg               openai.ClientConfig
+		url, header, want string
 	}{
 		{"OpenAI", openai.DefaultConfig(testKey), "https://api.openai.com/v1/chat/completions", "Authorization", "Bearer " + testKey},
-		{"Azure", func() openai.ClientConfig {
-			cfg := openai.DefaultAzureConfig(testKey, "https://x.openai.azure.com")
-			cfg.APIVersion = "2024-10-21"
-			return cfg
-		}(), "https://x.openai.azure.com/openai/deployments/gpt-5-mini/chat/completions?api-version=2024-10-21", "Api-Key", testKey},
-	}
-	for _, tt := range tests {
+		{"Azure", azure("https://x.openai.azure.com", "2024-10-21"), "https://x.openai.azure.com/openai/deployments/gpt-5-mini/chat/completions?api-version=2024-10-21", "Api-Key", testKey},
+	} {
 		h := newHost(t, answering(plainAnswer))
 		var got *http.Request
 		tt.cfg.HTTPClient = doerFunc(func(r *http.Request) (*http.Response, error) { got = r; return h.Client().Do(r) })
-		c, err := New(tt.cfg, nil)
-		check.Must(t, err)
+		c := check.Value(New(tt.cfg, nil))(t)
 		r := hello()
 		r.Model = "gpt-5-mini"
 		check.Must(t, check.Err(c.Complete(t.Context(), r)))
-		if got.URL.String() != tt.url || got.Header.Get(tt.header) != tt.want {
-			t.Errorf("%s: got %s with %s %q, want %s with %q", tt.name, got.URL, tt.header, got.Header.Get(tt.header), tt.url, tt.want)
-		}
+		check.That(t, got.URL.String() == tt.url && got.Header.Get(tt.header) == tt.want,
+			"%s: got %s with %s %q, want %s with %q", tt.name, got.URL, tt.header, got.Header.Get(tt.header), tt.url, tt.want)
 	}
 }
 
 func TestRetry(t *testing.T) {
-	tests := []struct {
-		name    string
-		fault   http.HandlerFunc
-		opts    Options
-		asked   int
-		ok      bool // the call succeeds if the fault happens only twice
-		waitMin time.Duration
-		waitMax time.Duration
+	for _, tt := range []struct {
+		name             string
+		fault            http.HandlerFunc
+		opts             Options
+		asked            int
+		ok               bool // the call succeeds if the fault happens only twice
+		waitMin, waitMax time.Duration
 	}{
 		{"busy", failing(429, "", ""), Options{}, 3, true, 750 * time.Millisecond, 1500 * time.Millisecond},
 		{"busy and says until when", failing(429, "Retry-After: 20", ""), Options{}, 3, true, 40 * time.Second, 50 * time.Second},
@@ -83,20 +77,17 @@ func TestRetry(t *testing.T) {
 		{"bad request", failing(400, "", ""), Options{}, 1, false, 0, 0},
 		{"bad key", failing(401, "", ""), Options{}, 1, false, 0, 0},
 		{"no JSON", failing(200, "", "x"), Options{}, 1, false, 0, 0},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t, inTurn(tt.fault, tt.fault, answering(plainAnswer)))
 				defer h.Close()
 				start := time.Now()
 				_, err := h.client(t, openAI, &tt.opts).Complete(t.Context(), hello())
-				if (err == nil) != tt.ok || h.Asked() != tt.asked {
-					t.Errorf("got %v after %d attempts, want success %t after %d", err, h.Asked(), tt.ok, tt.asked)
-				}
-				if wait := time.Since(start); wait < tt.waitMin || wait > tt.waitMax {
-					t.Errorf("waited %v, want %v to %v", wait, tt.waitMin, tt.waitMax)
-				}
+				check.That(t, (err == nil) == tt.ok && h.Asked() == tt.asked,
+					"got %v after %d attempts, want success %t after %d", err, h.Asked(), tt.ok, tt.asked)
+				wait := time.Since(start)
+				check.That(t, wait >= tt.waitMin && wait <= tt.waitMax, "waited %v, want %v to %v", wait, tt.waitMin, tt.waitMax)
 			})
 		})
 	}
@@ -135,9 +126,7 @@ func TestRetryRepeatsTheWholeRequest(t *testing.T) {
 		r.Temperature = new(0.0)
 		h.client(t, openAI, nil).Complete(t.Context(), r)
 		for i, got := range h.Requests() {
-			if got != h.Requests()[0] || !strings.Contains(got, `"temperature":0`) {
-				t.Errorf("attempt %d sent %s, want %s", i, got, h.Requests()[0])
-			}
+			check.That(t, got == h.Requests()[0] && strings.Contains(got, `"temperature":0`), "attempt %d sent %s, want %s", i, got, h.Requests()[0])
 		}
 	})
 }
@@ -149,9 +138,8 @@ func TestCancelWhileWaitingToRetry(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := h.client(t, openAI, nil).Complete(ctx, hello())
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "HTTP status 429") {
-			t.Errorf("got %v, want %v and what it waited for", err, context.DeadlineExceeded)
-		}
+		check.That(t, errors.Is(err, context.DeadlineExceeded) && strings.Contains(err.Error(), "HTTP status 429"),
+			"got %v, want %v and what it waited for", err, context.DeadlineExceeded)
 	})
 }
 
@@ -163,67 +151,47 @@ func TestRequiredCall(t *testing.T) {
 
 	h := hosts(plainAnswer, called)
 	reply, err := h.client(t, moonshot, nil).Complete(t.Context(), r)
-	if err != nil {
-		t.Fatalf("called at the second time: %v", err)
-	}
-	if want := (Usage{Prompt: 6, Completion: 6, Total: 12}); *reply.Usage != want {
-		t.Errorf("called at the second time: got the usage %+v, want %+v, that of both replies", reply.Usage, want)
-	}
-	if !strings.Contains(h.Last(), "Answer by calling at least one of the tools.") || strings.Contains(h.Last(), "tool_choice") {
-		t.Errorf("got %s, want an instruction instead of tool_choice", h.Last())
-	}
+	check.Must(t, err)
+	check.Equal(t, "called at the second time", *reply.Usage, (Usage{Prompt: 6, Completion: 6, Total: 12}))
+	check.That(t, strings.Contains(h.Last(), "Answer by calling at least one of the tools.") && !strings.Contains(h.Last(), "tool_choice"),
+		"got %s, want an instruction instead of tool_choice", h.Last())
 
 	h = hosts(plainAnswer, plainAnswer)
-	_, err = h.client(t, openAI, nil).Complete(t.Context(), r)
-	failure := wantCode(t, err, CodeNoToolCall)
-	if want := (Usage{Prompt: 6, Completion: 4, Total: 10}); h.Asked() != 2 || *failure.Usage != want {
-		t.Errorf("never called: asked %d times, want 2; got the usage %+v, want %+v", h.Asked(), failure.Usage, want)
-	}
+	failure := wantCode(t, check.Err(h.client(t, openAI, nil).Complete(t.Context(), r)), CodeNoToolCall)
+	check.Equal(t, "requests, never called", h.Asked(), 2)
+	check.Equal(t, "never called", *failure.Usage, Usage{Prompt: 6, Completion: 4, Total: 10})
 
 	h = newHost(t, inTurn(answering(plainAnswer), failing(400, "", `{"error":{"message":"no"}}`)))
-	_, err = h.client(t, openAI, nil).Complete(t.Context(), r)
-	failure = wantCode(t, err, "")
-	if diff := cmp.Diff(&Usage{Prompt: 3, Completion: 2, Total: 5}, failure.Usage); diff != "" {
-		t.Errorf("not called, then refused: usage (-want +got):\n%s", diff)
-	}
+	failure = wantCode(t, check.Err(h.client(t, openAI, nil).Complete(t.Context(), r)), "")
+	check.Same(t, "usage, not called, then refused", failure.Usage, &Usage{Prompt: 3, Completion: 2, Total: 5})
 
 	h = hosts(plainAnswer, called)
-	_, err = h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
-	wantCode(t, err, CodeNoToolCall)
+	wantCode(t, check.Err(h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{})), CodeNoToolCall)
 
 	once := *r
 	once.OneChance = true
 	h = hosts(plainAnswer, called)
-	_, err = h.client(t, openAI, nil).Complete(t.Context(), &once)
-	failure = wantCode(t, err, CodeNoToolCall)
-	if diff := cmp.Diff(&Usage{Prompt: 3, Completion: 2, Total: 5}, failure.Usage); diff != "" || h.Asked() != 1 {
-		t.Errorf("one chance: asked %d times, want 1; usage (-want +got):\n%s", h.Asked(), diff)
-	}
+	failure = wantCode(t, check.Err(h.client(t, openAI, nil).Complete(t.Context(), &once)), CodeNoToolCall)
+	check.Equal(t, "requests, one chance", h.Asked(), 1)
+	check.Same(t, "usage, one chance", failure.Usage, &Usage{Prompt: 3, Completion: 2, Total: 5})
 
 	h = hosts(`{"choices":[{"message":{"content":"a"},"finish_reason":"length"}]}`, called)
-	reply, err = h.client(t, openAI, nil).Complete(t.Context(), r)
-	if err != nil || reply.Finish != FinishLength {
-		t.Errorf("cut off: got %+v, %v, want the reply with finish reason length", reply, err)
-	}
+	reply = check.Value(h.client(t, openAI, nil).Complete(t.Context(), r))(t)
+	check.Equal(t, "cut off", reply.Finish, FinishLength)
 }
 
 // Some hosts stream without a request to stream; others answer in one piece despite it.
 func TestTheOtherFormOfAnswer(t *testing.T) {
 	h := newHost(t, streaming(`data: {"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}]}`))
-	got, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
-	if err != nil || got.Text != "Hello" {
-		t.Errorf("streamed unasked: got %+v, %v, want Hello", got, err)
-	}
+	got := check.Value(h.client(t, openAI, nil).Complete(t.Context(), hello()))(t)
+	check.Equal(t, "streamed unasked", got.Text, "Hello")
 	for _, typ := range []string{"", "text/plain", "application/json", "application/octet-stream"} {
 		for _, first := range []string{": hi\n\n", "event: message\n", ""} {
 			h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header()["Content-Type"] = []string{typ}
 				io.WriteString(w, first+chunk(`{"content":"Hello"}`, "stop")+"\n\n")
 			})
-			got, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{})
-			if err != nil || got.Text != "Hello" {
-				t.Errorf("streamed as %q: got %+v, %v, want Hello", typ, got, err)
-			}
+			check.Equal(t, typ, check.Value(h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{}))(t).Text, "Hello")
 		}
 	}
 	for name, h := range map[string]*host{
@@ -232,21 +200,17 @@ func TestTheOtherFormOfAnswer(t *testing.T) {
 	} {
 		var piece string
 		got, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{Text: func(s string) error { piece += s; return nil }})
-		if err != nil || got.Text != "Hello" || piece != "Hello" || got.Usage.Total != 5 {
-			t.Errorf("%s: got %+v and the piece %q, %v, want Hello", name, got, piece, err)
-		}
+		check.That(t, err == nil && got.Text == "Hello" && piece == "Hello" && got.Usage.Total == 5,
+			"%s: got %+v and the piece %q, %v, want Hello", name, got, piece, err)
 	}
 }
 
 func TestReplyVariants(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, answer string
 		want         Reply
 	}{
 		{"no usage", `{"choices":[{"message":{"content":"x"}}]}`, Reply{Model: "m", Text: "x"}},
-		{"usage null", `{"usage":null,"choices":[{"message":{"content":"x"}}]}`, Reply{Model: "m", Text: "x"}},
-		{"usage in full", `{"usage":{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":3}},"choices":[{"message":{"content":"x"}}]}`,
-			Reply{Model: "m", Text: "x", Usage: &Usage{Prompt: 10, Completion: 5, Total: 15, Reasoning: 3, Cached: 4}}},
 		{"id as a number", `{"id":7,"choices":[{"message":{"content":"x"}}]}`, Reply{ID: "7", Model: "m", Text: "x"}},
 		{"second choice first", `{"choices":[{"index":1,"message":{"content":"y"}},{"index":0,"message":{"content":"x"}}]}`, Reply{Model: "m", Text: "x"}},
 		{"reasoning", `{"choices":[{"message":{"content":"x","reasoning":"Hm."}}]}`, Reply{Model: "m", Text: "x", Reasoning: "Hm."}},
@@ -266,42 +230,31 @@ func TestReplyVariants(t *testing.T) {
 			Reply{Model: "m", Text: "x", Finish: FinishContentFilter}},
 		{"stop sequence", `{"choices":[{"finish_reason":"stop","message":{"content":"a###b","tool_calls":[{"id":"a","function":{"name":"f"}}]}}]}`,
 			Reply{Model: "m", Text: "a", Finish: FinishStop, Stopped: true}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, answering(tt.answer))
 			r := hello()
 			r.Stop = []string{"###"}
 			r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: []ToolCall{{ID: "old", Name: "f"}}})
-			got, err := h.client(t, openAI, nil).Complete(t.Context(), r)
-			check.Must(t, err)
+			got := check.Value(h.client(t, openAI, nil).Complete(t.Context(), r))(t)
 			sameReply(t, got, &tt.want)
 		})
 	}
 }
 
 func TestConfigIsNotShared(t *testing.T) {
-	h := newHost(t, answering(plainAnswer))
+	client := newHost(t, answering(plainAnswer)).Client()
 	cfg := openai.DefaultConfig(testKey)
-	client := h.Client()
 	cfg.HTTPClient = client
-	c, err := New(cfg, nil)
-	check.Must(t, err)
-	check.Must(t, check.Err(c.Complete(t.Context(), hello())))
-	if cfg.HTTPClient != client {
-		t.Error("the caller's configuration was changed")
-	}
+	check.Must(t, check.Err(check.Value(New(cfg, nil))(t).Complete(t.Context(), hello())))
+	check.That(t, cfg.HTTPClient == client, "the caller's configuration was changed")
 }
 
 func BenchmarkComplete(b *testing.B) {
-	var answer = plainAnswer
-	cfg := openai.DefaultConfig(testKey)
-	cfg.HTTPClient = doerFunc(func(r *http.Request) (*http.Response, error) {
+	c := newClient(b, openAI, doerFunc(func(r *http.Request) (*http.Response, error) {
 		io.Copy(io.Discard, r.Body)
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}, nil
-	})
-	c, err := New(cfg, nil)
-	check.Must(b, err)
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(plainAnswer))}, nil
+	}), nil)
 	r := conversation(20)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -327,9 +280,7 @@ func conversation(n int) *Request {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	c, err := New(openai.DefaultConfig(testKey), nil)
-	check.Must(b, err)
-	r := conversation(20)
+	c, r := newClient(b, openAI, nil, nil), conversation(20)
 	b.ReportAllocs()
 	for b.Loop() {
 		check.Must(b, check.Err(c.encode(r, false)))
@@ -353,16 +304,7 @@ func TestRefusedFields(t *testing.T) {
 			[]int{3, 4}, `"reasoning_content":"Hm."`},
 		"another refusal": {map[string]string{`"model"`: "reasoning_effort is not supported with this model"}, []int{1, 2}, `"stop"`},
 	} {
-		var h *host
-		h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
-			for field, message := range tt.refused {
-				if strings.Contains(h.Last(), field) {
-					failing(400, "", `{"error":{"message":"`+message+`"}}`)(w, r)
-					return
-				}
-			}
-			answering(used)(w, r)
-		})
+		h := refusing(t, answering(used), tt.refused)
 		c := h.client(t, "http://memhttp.test/v1", &Options{Retries: -1})
 		for i, want := range tt.asked {
 			r := &Request{Model: "m", Recorded: true, Stop: []string{", you"}, PresencePenalty: new(0.5), FrequencyPenalty: new(0.0),
@@ -373,23 +315,15 @@ func TestRefusedFields(t *testing.T) {
 			} else if err != nil || got.Text != "Hello" || (got.Warning != "") != (name == "xAI") {
 				t.Errorf("%s: got %+v, %v", name, got, err)
 			}
-			if h.Asked() != want || !strings.Contains(h.Last(), tt.last) {
-				t.Errorf("%s: request %d: asked %d times, want %d; the last one was %s, want %s in it", name, i, h.Asked(), want, h.Last(), tt.last)
-			}
+			check.That(t, h.Asked() == want && strings.Contains(h.Last(), tt.last),
+				"%s: request %d: asked %d times, want %d; the last one was %s, want %s in it", name, i, h.Asked(), want, h.Last(), tt.last)
 		}
 	}
 }
 
 // A reply has all warnings about its request.
 func TestWarnings(t *testing.T) {
-	var h *host
-	h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(h.Last(), "presence_penalty") {
-			failing(400, "", `{"error":{"message":"Unsupported parameter: 'presence_penalty' is not supported with this model."}}`)(w, r)
-			return
-		}
-		answering(plainAnswer)(w, r)
-	})
+	h := refusing(t, answering(plainAnswer), map[string]string{"presence_penalty": "Unsupported parameter: 'presence_penalty' is not supported with this model."})
 	got, err := h.client(t, openAI, &Options{API: Chat}).Complete(t.Context(), &Request{
 		Model: "gpt-5.6-sol", Messages: hello().Messages, Tools: []Tool{{Name: "f"}}, PresencePenalty: new(0.5),
 	})
@@ -409,14 +343,8 @@ func TestRefusedChoice(t *testing.T) {
 		{ToolChoice{Choice: Named, Name: "f"}, `"tool_choice":{"`, "Answer by calling at least one of the tools."},
 		{ToolChoice{Choice: None}, `"tool_choice":"none"`, `"messages":[{"role":"user","content":"Hi"}]`},
 	} {
-		var h *host
-		h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
-			if strings.Contains(h.Last(), tt.refused) {
-				failing(400, "", `{"error":{"message":"Thinking mode does not support this tool_choice","type":"invalid_request_error"}}`)(w, r)
-				return
-			}
-			answering(`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}`)(w, r)
-		})
+		h := refusing(t, answering(`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}`),
+			map[string]string{tt.refused: "Thinking mode does not support this tool_choice"})
 		c := h.client(t, "https://api.deepseek.com", nil)
 		for _, want := range []int{2, 3} {
 			got, err := c.Complete(t.Context(), &Request{Model: "m", Messages: hello().Messages, ToolChoice: tt.choice, Tools: []Tool{{Name: "f"}, {Name: "g"}}})
@@ -424,9 +352,7 @@ func TestRefusedChoice(t *testing.T) {
 				t.Errorf("choice %d: got %+v, %v after %d requests, want a call after %d; the last request was %s, want %s in it", i, got, err, h.Asked(), want, h.Last(), tt.last)
 			}
 		}
-		if offersBoth := strings.Contains(h.Last(), `"name":"g"`); offersBoth != (tt.choice.Choice == Required) {
-			t.Errorf("choice %d: the other tool is offered: %v", i, offersBoth)
-		}
+		check.Equal(t, i, strings.Contains(h.Last(), `"name":"g"`), (tt.choice.Choice == Required))
 	}
 }
 
@@ -444,9 +370,7 @@ func TestBoundForTheUpstream(t *testing.T) {
 	c := h.client(t, "http://memhttp.test/v1", &Options{Retries: -1})
 	for i, r := range []*Request{hello(), hello(), {Model: "other", Messages: hello().Messages}} {
 		check.Must(t, check.Err(c.Complete(t.Context(), r)))
-		if want := []int{2, 3, 5}[i]; h.Asked() != want {
-			t.Errorf("call %d: the host was asked %d times, want %d", i, h.Asked(), want)
-		}
+		check.Equal(t, i, h.Asked(), []int{2, 3, 5}[i])
 	}
 	own, third := hello(), &Request{Model: "third", Messages: hello().Messages}
 	own.MaxTokens = 5

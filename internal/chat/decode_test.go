@@ -3,8 +3,8 @@ package chat
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -43,10 +43,8 @@ func bombs() map[string]string {
 // What a reply costs is in proportion to its bytes, whatever is in it.
 func TestBombs(t *testing.T) {
 	for name, body := range bombs() {
-		whole := answering(body)
-		streamed := streaming(append([]string{"data: " + body}, "data: [DONE]")...)
-		for form, handler := range map[string]*host{"whole": newHost(t, whole), "streamed": newHost(t, streamed)} {
-			c := handler.client(t, openAI, &Options{Retries: -1})
+		for form, handler := range map[string]http.HandlerFunc{"whole": answering(body), "streamed": streaming("data: "+body, done)} {
+			c := newHost(t, handler).client(t, openAI, &Options{Retries: -1})
 			var reply *Reply
 			var err error
 			bytes := check.Allocated(func() {
@@ -75,9 +73,8 @@ func TestDecodingEnds(t *testing.T) {
 	cancel()
 	check.Is(t, check.Err(decode(ctx, []byte(`{"choices":[{"message":{"content":"x"}}]}`)).reply()), context.Canceled)
 	d := decode(ctx, []byte(response("completed", textItem, "")))
-	if d.response(); !errors.Is(d.End(), context.Canceled) {
-		t.Errorf("got %v for a response, want the end of the context", d.Err())
-	}
+	d.response()
+	check.Is(t, d.End(), context.Canceled, "a response")
 }
 
 // A field of an unexpected kind is empty, and the rest is kept.
@@ -85,14 +82,10 @@ func TestOddFields(t *testing.T) {
 	const body = `{"id":7,"model":[1],"choices":[null,{"index":1,"message":{"content":"other"}},{"message":{"content":{"a":1},` +
 		`"reasoning":[{"type":"thinking","text":"no"},{"text":"yes"},"!",{"text":["deep"]}],"tool_calls":[3,{"function":{"name":5,"arguments":{"a": 1}}}]},"finish_reason":null}]}`
 	w, err := decode(t.Context(), []byte(body)).reply()
-	if err != nil || w.choice == nil {
-		t.Fatalf("got %+v, %v", w, err)
-	}
+	check.Require(t, err == nil && w.choice != nil, "got %+v, %v", w, err)
 	m := w.choice.message
 	got := fmt.Sprintf("%s|%s|%s|%s|%s|%v", w.id, w.model, m.content, m.reasoning, w.choice.finish, m.calls)
-	if want := `7|||yes!||[{<nil>  5 {"a":1} []}]`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	check.Equal(t, "", got, `7|||yes!||[{<nil>  5 {"a":1} []}]`)
 }
 
 // FuzzCost holds memory and work of the decoder to the bytes of a reply.
@@ -105,14 +98,9 @@ func FuzzCost(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d := decode(t.Context(), body)
 		cost := check.Allocated(func() { _, _ = d.reply() })
-		if most := uint64(64*len(body) + 64<<10); cost > most {
-			t.Errorf("%d bytes cost %d bytes of memory, want at most %d", len(body), cost, most)
-		}
-		if d.reread > 2*len(body) {
-			t.Errorf("%d of %d bytes were read again, want each once or twice", d.reread, len(body))
-		}
-		if bytes.Contains(body, []byte("\x00")) && d.Err() == nil {
-			t.Error("a control character was taken")
-		}
+		most := uint64(64*len(body) + 64<<10)
+		check.That(t, cost <= most, "%d bytes cost %d bytes of memory, want at most %d", len(body), cost, most)
+		check.That(t, d.reread <= 2*len(body), "%d of %d bytes were read again, want each once or twice", d.reread, len(body))
+		check.That(t, !bytes.Contains(body, []byte("\x00")) || d.Err() != nil, "a control character was taken")
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
 
@@ -50,9 +51,7 @@ func TestDiscover(t *testing.T) {
 		cfg.BaseURL, cfg.HTTPClient = tt.base, server.Client()
 		host, window := Discover(t.Context(), cfg, "m")
 		server.Close()
-		if host != tt.host || window != tt.window {
-			t.Errorf("%s: got %q and %d, want %q and %d", name, host, window, tt.host, tt.window)
-		}
+		check.That(t, host == tt.host && window == tt.window, "%s: got %q and %d, want %q and %d", name, host, window, tt.host, tt.window)
 	}
 }
 
@@ -63,8 +62,7 @@ func TestDiscoverEnds(t *testing.T) {
 		defer server.Close()
 		cfg := openai.DefaultConfig(testKey)
 		cfg.BaseURL, cfg.HTTPClient = "http://h/v1", server.Client()
-		if host, window := Discover(t.Context(), cfg, "m"); host != "" || window != 0 {
-			t.Error(fmt.Sprint("got ", host, window))
-		}
+		host, window := Discover(t.Context(), cfg, "m")
+		check.Equal(t, "", fmt.Sprint(host, window), "0")
 	})
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// sent asks a host under a base URL and returns the request to it, without the
-// fields of every request.
+// sent asks a host under a base URL and returns the request to it, without the fields of every request.
 func sent(t *testing.T, baseURL string, opts *Options, r *Request) map[string]json.RawMessage {
 	t.Helper()
 	h := newHost(t, answering(`{"choices":[{"message":{"content":"x","tool_calls":[{"id":"z","function":{"name":"f"}}]}}]}`))
@@ -37,7 +36,7 @@ func TestEncodeParameters(t *testing.T) {
 		wireG  = `{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{}}}}`
 	)
 	stops := []string{"a", "b", "c", "d", "e"}
-	tests := []struct {
+	for _, tt := range []struct {
 		name, url, model string
 		request          Request
 		want             string // JSON without model, messages and stream
@@ -86,8 +85,7 @@ func TestEncodeParameters(t *testing.T) {
 			`{"tools":[` + strict + `,` + wireG + `],"tool_choice":{"type":"function","function":{"name":"g"}}}`},
 		{"named where only strings are known", local, "m", Request{Tools: tools, ToolChoice: ToolChoice{Named, "g"}},
 			`{"tools":[` + wireG + `],"tool_choice":"required"}`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := tt.request
 			r.Model, r.Messages = tt.model, []Message{Text(User, "Hi")}
@@ -95,8 +93,7 @@ func TestEncodeParameters(t *testing.T) {
 			for _, key := range []string{"model", "messages", "stream"} {
 				delete(got, key)
 			}
-			raw, err := json.Marshal(got)
-			check.Must(t, err)
+			raw := check.Value(json.Marshal(got))(t)
 			equalJSON(t, string(raw), tt.want)
 		})
 	}
@@ -112,7 +109,7 @@ func TestEncodeMessages(t *testing.T) {
 	calling := Message{Role: Assistant, ToolCalls: []ToolCall{call("a", "")}, Reasoning: "Hm."}
 	const wireCall = `[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]`
 	image := Part{Image: &Image{MIMEType: "image/png", Data: []byte("png")}}
-	tests := []struct {
+	for _, tt := range []struct {
 		name, url, model string
 		messages         []Message
 		want             string
@@ -135,8 +132,7 @@ func TestEncodeMessages(t *testing.T) {
 			`[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}}]}]`},
 		{"texts in parts", openAI, "m", []Message{{Role: User, Parts: []Part{{Text: "a"}, {Text: "b"}}}},
 			`[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]`},
-		{"texts at DeepSeek", deepseek, "m", []Message{{Role: User, Parts: []Part{{Text: "a"}, {Text: "b"}}}},
-			`[{"role":"user","content":"a\nb"}]`},
+		{"texts at DeepSeek", deepseek, "m", []Message{{Role: User, Parts: []Part{{Text: "a"}, {Text: "b"}}}}, `[{"role":"user","content":"a\nb"}]`},
 		{"audio", openAI, "m", []Message{Text(User, "a"), {Role: User, Parts: []Part{{Text: "b"}, {Audio: &Audio{"wav", []byte("wav")}}, image}}},
 			`[{"role":"user","content":"a"},{"role":"user","content":[{"type":"text","text":"b"},
 			  {"type":"input_audio","input_audio":{"data":"d2F2","format":"wav"}},
@@ -156,8 +152,7 @@ func TestEncodeMessages(t *testing.T) {
 			  {"role":"assistant","content":"I have the results."},{"role":"user","content":"b"}]`},
 		{"the assistant last at Mistral", mistral, "m", []Message{Text(User, "a"), Text(Assistant, "b")},
 			`[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"Continue."}]`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := sent(t, tt.url, nil, &Request{Model: tt.model, Messages: tt.messages})
 			equalJSON(t, string(got["messages"]), tt.want)
@@ -167,7 +162,9 @@ func TestEncodeMessages(t *testing.T) {
 
 func TestEncodeErrors(t *testing.T) {
 	user := []Message{Text(User, "Hi")}
-	tests := []struct {
+	h := newHost(t, answering(plainAnswer))
+	c := h.client(t, openAI, nil)
+	for _, tt := range []struct {
 		name    string
 		request Request
 		want    string
@@ -181,16 +178,10 @@ func TestEncodeErrors(t *testing.T) {
 		{"no picture", Request{Messages: []Message{{Role: User, Parts: []Part{{Image: &Image{}}}}}}, "neither data"},
 		{"required", Request{Messages: user, ToolChoice: ToolChoice{Choice: Required}}, "there are no tools"},
 		{"named", Request{Messages: user, Tools: []Tool{{Name: "f"}}, ToolChoice: ToolChoice{Named, "g"}}, `names "g"`},
+	} {
+		check.Text(t, check.Err(c.Complete(t.Context(), &tt.request)), tt.want, tt.name)
 	}
-	h := newHost(t, answering(plainAnswer))
-	c := h.client(t, openAI, nil)
-	for _, tt := range tests {
-		_, err := c.Complete(t.Context(), &tt.request)
-		check.Text(t, err, tt.want, tt.name)
-	}
-	if h.Asked() != 0 {
-		t.Errorf("asked the host %d times, want 0", h.Asked())
-	}
+	check.Equal(t, "requests", h.Asked(), 0)
 }
 
 // OpenAI's models since gpt-5.5 take tools at Chat Completions only if they do not reason, and some not at all.
@@ -222,17 +213,15 @@ func TestToolsOfOpenAI(t *testing.T) {
 		reply, err := h.client(t, tt.url, &Options{API: Chat}).Complete(t.Context(), r)
 		if tt.want == "!" {
 			wantCode(t, err, CodeRequest)
-			if h.Asked() != 0 || !strings.Contains(err.Error(), "set API to responses") {
-				t.Errorf("%s: got %v after %d requests, want a way out before any", tt.model, err, h.Asked())
-			}
+			check.That(t, h.Asked() == 0 && strings.Contains(err.Error(), "set API to responses"),
+				"%s: got %v after %d requests, want a way out before any", tt.model, err, h.Asked())
 			continue
 		}
 		check.Must(t, err)
 		var sent struct{ Reasoning_Effort string }
 		check.Must(t, json.Unmarshal([]byte(h.Last()), &sent))
-		if sent.Reasoning_Effort != tt.want || (reply.Warning != "") != tt.warns {
-			t.Errorf("%s with effort %q: got %q, warning %q, want %q", tt.model, tt.effort, sent.Reasoning_Effort, reply.Warning, tt.want)
-		}
+		check.That(t, sent.Reasoning_Effort == tt.want && (reply.Warning != "") == tt.warns,
+			"%s with effort %q: got %q, warning %q, want %q", tt.model, tt.effort, sent.Reasoning_Effort, reply.Warning, tt.want)
 	}
 }
 
@@ -248,12 +237,11 @@ func TestHostsThatDoNotTakeIt(t *testing.T) {
 	metadata := Request{Messages: []Message{Text(User, "Hi")}, Metadata: map[string]string{"a": "b"}}
 	stored := map[string]json.RawMessage{"store": json.RawMessage(" true")}
 	const page = "https://example.com/a.png"
-	tests := []struct {
-		name    string
-		host    string
-		extra   map[string]json.RawMessage
-		request Request
-		want    string // part of the error; empty for no error
+	for _, tt := range []struct {
+		name, host string
+		extra      map[string]json.RawMessage
+		request    Request
+		want       string // part of the error; empty for no error
 	}{
 		{"audio", "openai", nil, audio, ""},
 		{"audio", "compatible", nil, audio, ""},
@@ -284,20 +272,16 @@ func TestHostsThatDoNotTakeIt(t *testing.T) {
 		{"metadata", "ollama", stored, metadata, "host ollama takes no metadata"},
 		{"metadata", "gemini", nil, metadata, "host gemini takes no metadata"},
 		{"metadata", "groq", nil, metadata, "host groq takes no metadata"},
-	}
-	for _, tt := range tests {
+	} {
 		h := newHost(t, answering(plainAnswer))
 		_, err := h.client(t, local, &Options{Host: tt.host, Extra: tt.extra}).Complete(t.Context(), &tt.request)
 		if tt.want == "" {
-			if err != nil || h.Asked() != 1 {
-				t.Errorf("%s at %s: got %v, asked %d times, want it sent", tt.name, tt.host, err, h.Asked())
-			}
+			check.That(t, err == nil && h.Asked() == 1, "%s at %s: got %v, asked %d times, want it sent", tt.name, tt.host, err, h.Asked())
 			continue
 		}
 		wantCode(t, err, CodeRequest)
-		if !strings.Contains(err.Error(), tt.want) || h.Asked() != 0 {
-			t.Errorf("%s at %s: got %v, asked %d times, want an error with %q and no request", tt.name, tt.host, err, h.Asked(), tt.want)
-		}
+		check.That(t, strings.Contains(err.Error(), tt.want) && h.Asked() == 0,
+			"%s at %s: got %v, asked %d times, want an error with %q and no request", tt.name, tt.host, err, h.Asked(), tt.want)
 	}
 }
 
@@ -316,13 +300,9 @@ func TestNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tool := range tools {
 		out := n.outgoing(tool.Name)
-		if !plain(out, 64) || !canLead(out[0]) || seen[out] {
-			t.Errorf("%q goes out as %q, want a plain name that no other has", tool.Name, out)
-		}
+		check.That(t, plain(out, 64) && canLead(out[0]) && !seen[out], "%q goes out as %q, want a plain name that no other has", tool.Name, out)
 		seen[out] = true
-		if back := n.incoming(out); back != tool.Name {
-			t.Errorf("%q comes back as %q", tool.Name, back)
-		}
+		check.Equal(t, "comes back", n.incoming(out), tool.Name)
 	}
 	check.Equal(t, "a good name", n.outgoing("files_read"), "files_read")
 	check.Same(t, "names differ between requests (-first +second)", newNames(r).out, n.out)
@@ -334,13 +314,12 @@ func TestNamesComeBack(t *testing.T) {
 	r.Tools = []Tool{{Name: "files.read"}}
 	out := newNames(r).outgoing("files.read")
 	h := newHost(t, answering(`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"`+out+`"}}]}}]}`))
-	got, err := h.client(t, openAI, nil).Complete(t.Context(), r)
-	check.Must(t, err)
+	got := check.Value(h.client(t, openAI, nil).Complete(t.Context(), r))(t)
 	check.Same(t, "calls", got.ToolCalls, []ToolCall{{ID: "a", Name: "files.read", Arguments: "{}"}})
 }
 
 func TestIDs(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		rule    idFormat
 		id      string
 		changed bool
@@ -353,15 +332,10 @@ func TestIDs(t *testing.T) {
 		{shortID, "abcDEF123", false},
 		{shortID, "call_abc1", true},
 		{shortID, "abc", true},
-	}
-	for _, tt := range tests {
+	} {
 		got := newIDs(tt.rule).outgoing(tt.id)
-		if (got != tt.id) != tt.changed || !tt.rule.allows(got) {
-			t.Errorf("rule %d: %q goes out as %q", tt.rule, tt.id, got)
-		}
-		if again := newIDs(tt.rule).outgoing(tt.id); again != got {
-			t.Errorf("rule %d: %q goes out as %q and then as %q", tt.rule, tt.id, got, again)
-		}
+		check.That(t, (got != tt.id) == tt.changed && tt.rule.allows(got), "rule %d: %q goes out as %q", tt.rule, tt.id, got)
+		check.Equal(t, tt.id, newIDs(tt.rule).outgoing(tt.id), got)
 	}
 	s := newIDs(shortID)
 	taken := s.outgoing("x")

@@ -34,17 +34,13 @@ func TestStreamsShareAConnection(t *testing.T) {
 			c := h.client(t, openAI, nil)
 			for range 20 {
 				start := time.Now()
-				if reply, err := c.Stream(t.Context(), hello(), Deltas{}); err != nil || reply.Text != "Hello" {
-					t.Fatalf("got %+v, %v", reply, err)
-				}
-				if took := time.Since(start); took > restWait {
-					t.Errorf("the reply came after %v", took)
-				}
+				reply, err := c.Stream(t.Context(), hello(), Deltas{})
+				check.Require(t, err == nil && reply.Text == "Hello", "got %+v, %v", reply, err)
+				took := time.Since(start)
+				check.That(t, took <= restWait, "the reply came after %v", took)
 				time.Sleep(tt.pause)
 			}
-			if dials != 1 {
-				t.Errorf("bodies that end after %v: 20 streamed calls opened %d connections, want 1", tt.late, dials)
-			}
+			check.Equal(t, "connections", dials, 1)
 		})
 	}
 }
@@ -52,8 +48,7 @@ func TestStreamsShareAConnection(t *testing.T) {
 // forgetful is a host that answers one request on each connection, says that the connection stays, and
 // closes it when the next request comes.
 func forgetful(t *testing.T, body string, closing func(net.Conn)) (url string) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	check.Must(t, err)
+	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = listener.Close() })
 	answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
 	go func() {
@@ -110,16 +105,14 @@ var (
 	helloAnswers = map[string]string{Chat: plainAnswer, Responses: helloResponse}
 )
 
-// A redirect leads neither the key nor the conversation to another host, and the answer of another
-// host is not taken.
+// A redirect leads neither the key nor the conversation to another host, and the answer of another host is not taken.
 func TestRedirects(t *testing.T) {
 	stranger := newHost(t, answering(plainAnswer))
 	for api, answer := range helloAnswers {
 		redirects(t, api, answer, stranger)
 	}
-	if n := stranger.Asked(); n > 0 {
-		t.Errorf("the other host was asked %d times", n)
-	}
+	n := stranger.Asked()
+	check.That(t, n <= 0, "the other host was asked %d times", n)
 }
 
 func redirects(t *testing.T, api, answer string, stranger *host) {

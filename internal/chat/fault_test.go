@@ -22,18 +22,14 @@ import (
 func wantCode(t testing.TB, err error, code string) *Error {
 	t.Helper()
 	got, ok := errors.AsType[*Error](err)
-	if !ok {
-		t.Fatalf("got %T: %v, want an *Error with code %q", err, err, code)
-	}
-	if got.Code != code {
-		t.Errorf("got code %q, want %q: %v", got.Code, code, err)
-	}
+	check.Require(t, ok, "got %T: %v, want an *Error with code %q", err, err, code)
+	check.Equal(t, err, got.Code, code)
 	return got
 }
 
 func TestFaults(t *testing.T) {
 	const page = "<!DOCTYPE html><html><head><title>502\n Bad Gateway</title></head><body>" + testKey + "</body></html>"
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		host http.HandlerFunc
 		want Error
@@ -84,8 +80,7 @@ func TestFaults(t *testing.T) {
 		{"empty body", failing(200, "", "\n"), Error{Code: CodeMalformed, Message: "the answer is not a chat completion: it is empty"}},
 		{"call without a name", failing(200, "", `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"arguments":"{\"x\":1}"}}]}}]}`),
 			Error{Code: CodeMalformed, Message: "a tool call without a name"}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, tt.host)
 			c := h.client(t, openAI, &Options{Retries: -1})
@@ -114,9 +109,7 @@ func TestHintOfAMissingPath(t *testing.T) {
 		"another error": {"http://memhttp.test", ": bad", failing(400, "", `{"error":"bad"}`)},
 	} {
 		_, err := newHost(t, test.host).client(t, test.base, nil).Complete(t.Context(), hello())
-		if err == nil || !strings.HasSuffix(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want %q", name, err, test.want)
-		}
+		check.That(t, err != nil && strings.HasSuffix(err.Error(), test.want), "%s: got %v, want %q", name, err, test.want)
 		noSecrets(t, err)
 	}
 }
@@ -127,9 +120,7 @@ func noSecrets(t testing.TB, err error) {
 	for ; err != nil; err = errors.Unwrap(err) {
 		text := fmt.Sprintf("%v %+v %#v", err, err, err)
 		for _, secret := range []string{testKey, "hunter2-password", "token-in-the-query"} {
-			if strings.Contains(text, secret) {
-				t.Errorf("%q is in %s", secret, text)
-			}
+			check.That(t, !strings.Contains(text, secret), "%q is in %s", secret, text)
 		}
 	}
 }
@@ -156,15 +147,12 @@ func TestNoSecretsInErrors(t *testing.T) {
 		"quotes the URL": func(r *http.Request) (*http.Response, error) {
 			return nil, fmt.Errorf("proxy: %w", &url.Error{Op: "Post", URL: r.URL.String() + "?key=token-in-the-query", Err: io.ErrUnexpectedEOF})
 		},
-		"quotes the headers": func(r *http.Request) (*http.Response, error) {
-			return nil, fmt.Errorf("sent %v", r.Header)
-		},
+		"quotes the headers": func(r *http.Request) (*http.Response, error) { return nil, fmt.Errorf("sent %v", r.Header) },
 	} {
 		c := newClient(t, base, doer, &Options{Retries: -1})
 		_, err = c.Complete(t.Context(), hello())
-		if failure := wantCode(t, err, CodeUnreachable); strings.Contains(failure.Error(), testKey) {
-			t.Errorf("%s: the key is in %v", name, failure)
-		}
+		failure := wantCode(t, err, CodeUnreachable)
+		check.That(t, !strings.Contains(failure.Error(), testKey), "%s: the key is in %v", name, failure)
 		if name == "quotes the URL" {
 			noSecrets(t, err)
 			check.Is(t, err, io.ErrUnexpectedEOF, name)
@@ -174,13 +162,11 @@ func TestNoSecretsInErrors(t *testing.T) {
 
 // The query of a base URL goes to the host, and the host's errors may quote it.
 func TestQueryOfTheBaseURL(t *testing.T) {
-	azure := openai.DefaultAzureConfig(testKey, "https://memhttp.test?sig=hunter2-password%2B&x=1#top")
-	azure.APIVersion = "2024-10-21"
 	plain := openai.DefaultConfig(testKey)
 	plain.BaseURL = "https://memhttp.test/v1/?sig=hunter2-password%2B&x=1"
 	for want, cfg := range map[string]openai.ClientConfig{
 		"/v1/chat/completions?sig=hunter2-password%2B&x=1":                                          plain,
-		"/openai/deployments/m/chat/completions?sig=hunter2-password%2B&x=1&api-version=2024-10-21": azure,
+		"/openai/deployments/m/chat/completions?sig=hunter2-password%2B&x=1&api-version=2024-10-21": azure("https://memhttp.test?sig=hunter2-password%2B&x=1#top", "2024-10-21"),
 	} {
 		var got string
 		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
@@ -193,26 +179,22 @@ func TestQueryOfTheBaseURL(t *testing.T) {
 		check.Must(t, err)
 		_, err = c.Complete(t.Context(), hello())
 		failure := wantCode(t, err, "[redacted]")
-		if got != want || failure.Message != "signature [redacted] ([redacted]) is not valid" {
-			t.Errorf("asked %s, got %q, want %s and the signature redacted", got, failure.Message, want)
-		}
+		check.That(t, got == want && failure.Message == "signature [redacted] ([redacted]) is not valid",
+			"asked %s, got %q, want %s and the signature redacted", got, failure.Message, want)
 		noSecrets(t, err)
 	}
 }
 
 // The version of Azure's API is not a secret, and people have to see which one is refused.
 func TestVersionInErrors(t *testing.T) {
-	cfg := openai.DefaultAzureConfig(testKey, "https://memhttp.test")
-	cfg.APIVersion = "2031-01-01"
+	cfg := azure("https://memhttp.test", "2031-01-01")
 	h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(400)
 		fmt.Fprintf(w, `{"error":{"message":"the value %s of api-version is not known"}}`, r.FormValue("api-version"))
 	})
 	cfg.HTTPClient = h.Client()
-	c, err := New(cfg, nil)
-	check.Must(t, err)
-	_, err = c.Complete(t.Context(), hello())
-	check.Text(t, err, "the value 2031-01-01 of api-version is not known")
+	c := check.Value(New(cfg, nil))(t)
+	check.Text(t, check.Err(c.Complete(t.Context(), hello())), "the value 2031-01-01 of api-version is not known")
 }
 
 type doerFunc func(*http.Request) (*http.Response, error)
@@ -221,10 +203,8 @@ func (f doerFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestLongMessagesAreCut(t *testing.T) {
 	h := newHost(t, failing(400, "", `{"error":{"message":"`+strings.Repeat("ä", 4000)+`"}}`))
-	_, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
-	if n := len(wantCode(t, err, "").Message); n > maxQuoted+len("…") {
-		t.Errorf("got a message of %d bytes, want at most 1 KiB", n)
-	}
+	n := len(wantCode(t, check.Err(h.client(t, openAI, nil).Complete(t.Context(), hello())), "").Message)
+	check.That(t, n <= maxQuoted+len("…"), "got a message of %d bytes, want at most 1 KiB", n)
 }
 
 // endless writes until the client stops reading.
@@ -242,7 +222,7 @@ func endless(contentType, start, piece string) http.HandlerFunc {
 }
 
 func TestReplyIsBounded(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		host http.HandlerFunc
 		code string
@@ -253,28 +233,18 @@ func TestReplyIsBounded(t *testing.T) {
 		{"an endless line of bare JSON", endless("text/event-stream", `{"error":"`, "x"), CodeTooLarge},
 		{"endless lines of bare JSON", endless("text/event-stream", chunk(`{"content":"x"}`, "")+"\n\n", "{}\n"), CodeTooLarge},
 		{"endless comments", endless("text/event-stream", "", ": still here\n\n"), CodeTooLarge},
-		{"100 MiB", func(w http.ResponseWriter, _ *http.Request) {
-			piece := strings.Repeat("x", 1<<20)
-			for range 100 {
-				if _, err := io.WriteString(w, piece); err != nil {
-					return
-				}
-			}
-		}, CodeTooLarge},
+		{"100 MiB", answering(strings.Repeat("x", 100<<20)), CodeTooLarge},
 		{"an endless error", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(400)
 			endless("text/plain", "", "x")(w, nil)
 		}, ""},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, tt.host)
 			c := h.client(t, openAI, &Options{Retries: -1})
 			c.maxReply = 1 << 20
-			_, err := c.Complete(t.Context(), hello())
-			wantCode(t, err, tt.code)
-			_, err = c.Stream(t.Context(), hello(), Deltas{})
-			wantCode(t, err, tt.code)
+			wantCode(t, check.Err(c.Complete(t.Context(), hello())), tt.code)
+			wantCode(t, check.Err(c.Stream(t.Context(), hello(), Deltas{})), tt.code)
 		})
 	}
 }
@@ -292,8 +262,7 @@ func TestAnswerCutByTheNetwork(t *testing.T) {
 		w.Header().Set("Content-Length", "1000")
 		io.WriteString(w, plainAnswer)
 	})
-	_, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
-	wantCode(t, err, CodeTruncated)
+	wantCode(t, check.Err(h.client(t, openAI, nil).Complete(t.Context(), hello())), CodeTruncated)
 }
 
 func TestTimeouts(t *testing.T) {
@@ -307,7 +276,7 @@ func TestTimeouts(t *testing.T) {
 		}
 		<-r.Context().Done()
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		host  http.HandlerFunc
 		code  string
@@ -315,20 +284,16 @@ func TestTimeouts(t *testing.T) {
 	}{
 		{"no answer", hang, CodeTimeout, 5 * time.Minute},
 		{"a silent stream", silent, CodeIdle, 3*50*time.Second + time.Minute},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t, tt.host)
 				defer h.Close()
 				c := h.client(t, openAI, &Options{Timeout: 5 * time.Minute, IdleTimeout: time.Minute})
 				start := time.Now()
-				_, err := c.Stream(t.Context(), hello(), Deltas{})
-				wantCode(t, err, tt.code)
+				wantCode(t, check.Err(c.Stream(t.Context(), hello(), Deltas{})), tt.code)
 				check.Equal(t, "the error came after", time.Since(start), tt.after)
-				if h.Asked() != 1 {
-					t.Errorf("asked %d times, want 1", h.Asked())
-				}
+				check.Equal(t, "requests", h.Asked(), 1)
 			})
 		})
 	}
@@ -364,12 +329,9 @@ func TestRefusedConnection(t *testing.T) {
 		doer := doerFunc(func(r *http.Request) (*http.Response, error) { dials++; return s.Client().Do(r) })
 		_, err := newClient(t, openAI, doer, nil).Complete(t.Context(), hello())
 		failure := wantCode(t, err, CodeUnreachable)
-		if dials != 3 || !failure.Retryable() {
-			t.Errorf("got %d attempts, retryable %t, want 3, true", dials, failure.Retryable())
-		}
-		if !strings.Contains(err.Error(), "at api.openai.com") || !strings.Contains(err.Error(), "check the base URL") {
-			t.Errorf("got %q, want where and what to do", err)
-		}
+		check.That(t, dials == 3 && failure.Retryable(), "got %d attempts, retryable %t, want 3, true", dials, failure.Retryable())
+		check.That(t, strings.Contains(err.Error(), "at api.openai.com") && strings.Contains(err.Error(), "check the base URL"),
+			"got %q, want where and what to do", err)
 	})
 }
 

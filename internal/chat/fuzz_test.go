@@ -19,9 +19,7 @@ import (
 func fuzzReply(f *testing.F, contentType string) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		doer := doerFunc(func(r *http.Request) (*http.Response, error) {
-			return &http.Response{
-				StatusCode: 200, Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(bytes.NewReader(body)),
-			}, nil
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(bytes.NewReader(body))}, nil
 		})
 		c := newClient(t, openAI, doer, &Options{Retries: -1})
 		r := hello()
@@ -30,25 +28,18 @@ func fuzzReply(f *testing.F, contentType string) {
 		reply, err := c.Stream(t.Context(), r, Deltas{Text: func(s string) error { streamed.WriteString(s); return nil }})
 		if err != nil {
 			failure, ok := errors.AsType[*Error](err)
-			if !ok || !utf8.ValidString(failure.Error()) || len(failure.Message) > maxQuoted+len("…") {
-				t.Fatalf("got %T: %q, want an *Error of bounded text", err, err)
-			}
+			check.Require(t, ok && utf8.ValidString(failure.Error()) && len(failure.Message) <= maxQuoted+len("…"),
+				"got %T: %q, want an *Error of bounded text", err, err)
 			return
 		}
-		if reply.Model == "" || streamed.String() != reply.Text {
-			t.Errorf("got model %q, text %q and pieces %q, want a model and the same twice", reply.Model, reply.Text, streamed.String())
-		}
-		if !utf8.ValidString(reply.Text + reply.Reasoning + reply.Refusal) {
-			t.Errorf("got %+v, want valid UTF-8", reply)
-		}
-		if strings.Contains(reply.Text, "STOP") || strings.Contains(reply.Text, "###") {
-			t.Errorf("a stop sequence is in %q", reply.Text)
-		}
+		check.That(t, reply.Model != "" && streamed.String() == reply.Text,
+			"got model %q, text %q and pieces %q, want a model and the same twice", reply.Model, reply.Text, streamed.String())
+		check.That(t, utf8.ValidString(reply.Text+reply.Reasoning+reply.Refusal), "got %+v, want valid UTF-8", reply)
+		check.That(t, !strings.Contains(reply.Text, "STOP") && !strings.Contains(reply.Text, "###"), "a stop sequence is in %q", reply.Text)
 		ids := map[string]bool{}
 		for _, call := range reply.ToolCalls {
-			if !utf8.ValidString(call.Arguments) || call.ID == "" || call.Name == "" || call.Arguments == "" || ids[call.ID] {
-				t.Errorf("got the call %+v among %+v", call, reply.ToolCalls)
-			}
+			check.That(t, utf8.ValidString(call.Arguments) && call.ID != "" && call.Name != "" && call.Arguments != "" && !ids[call.ID],
+				"got the call %+v among %+v", call, reply.ToolCalls)
 			ids[call.ID] = true
 		}
 	})
@@ -87,17 +78,14 @@ func FuzzPieces(f *testing.F) {
 		f.Add(s, 3)
 	}
 	f.Fuzz(func(t *testing.T, s string, cut int) {
-		quoted, err := json.Marshal(s)
-		check.Must(t, err)
+		quoted := check.Value(json.Marshal(s))(t)
 		var want string
 		check.Must(t, json.Unmarshal(quoted, &want))
 		check.Equal(t, quoted, unquote(quoted), want)
 		joined := func(a, b string) string {
 			var p wellFormedPieces
 			first, second := p.write(a), p.write(b)
-			if !utf8.ValidString(first) || !utf8.ValidString(second) {
-				t.Errorf("got the pieces %q and %q, want valid UTF-8", first, second)
-			}
+			check.That(t, utf8.ValidString(first) && utf8.ValidString(second), "got the pieces %q and %q, want valid UTF-8", first, second)
 			return first + second + p.flush()
 		}
 		within := max(0, min(cut, len(s)))

@@ -8,7 +8,18 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
+
+// withTools is a request with n tools.
+func withTools(n int) *Request {
+	r := hello()
+	for i := range n {
+		r.Tools = append(r.Tools, Tool{Name: fmt.Sprint("t", i)})
+	}
+	return r
+}
 
 // A host that makes grammars of schemas refuses all tools for one of them. The error names that one.
 func TestRefusedGrammar(t *testing.T) {
@@ -26,24 +37,17 @@ func TestRefusedGrammar(t *testing.T) {
 		{"a reference that llama.cpp cannot follow", 10, 3, 400, 5, `the tool "t3"`, `JSON schema conversion failed:\nUnsupported ref: #`},
 		{"of a hundred and twenty-eight", 128, 77, 500, 11, `the tool "t77"`, ""},
 	} {
-		asked := 0
 		var h *host
 		h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
-			asked++
 			if strings.Contains(h.Last(), fmt.Sprintf(`"name":"t%d"`, tt.bad)) {
 				failing(tt.status, "", `{"error":{"code":400,"message":"`+cmp.Or(tt.message, "Failed to initialize samplers: failed to parse grammar")+`"}}`)(w, r)
 				return
 			}
 			answering(plainAnswer)(w, r)
 		})
-		r := hello()
-		for i := range tt.tools {
-			r.Tools = append(r.Tools, Tool{Name: fmt.Sprint("t", i)})
-		}
-		_, err := h.client(t, local, &Options{Retries: -1}).Complete(t.Context(), r)
-		if err == nil || !strings.Contains(err.Error(), tt.want) || asked > tt.most {
-			t.Errorf("%s: got %v after %d requests, want %s after %d at most", tt.name, err, asked, tt.want, tt.most)
-		}
+		_, err := h.client(t, local, &Options{Retries: -1}).Complete(t.Context(), withTools(tt.tools))
+		check.That(t, err != nil && strings.Contains(err.Error(), tt.want) && h.Asked() <= tt.most,
+			"%s: got %v after %d requests, want %s after %d at most", tt.name, err, h.Asked(), tt.want, tt.most)
 	}
 }
 
@@ -58,14 +62,9 @@ func TestRefusedGrammarEnds(t *testing.T) {
 			failing(400, "", `{"error":{"code":400,"message":"failed to parse grammar"}}`)(w, r)
 		})
 		defer h.Close()
-		r := hello()
-		for i := range 128 {
-			r.Tools = append(r.Tools, Tool{Name: fmt.Sprint("t", i)})
-		}
 		start := time.Now()
-		_, err := h.client(t, local, &Options{Retries: -1}).Complete(t.Context(), r)
-		if took := time.Since(start); err == nil || took > searchTime {
-			t.Errorf("got %v after %v, want the failure after at most %v", err, took, searchTime)
-		}
+		_, err := h.client(t, local, &Options{Retries: -1}).Complete(t.Context(), withTools(128))
+		took := time.Since(start)
+		check.That(t, err != nil && took <= searchTime, "got %v after %v, want the failure after at most %v", err, took, searchTime)
 	})
 }

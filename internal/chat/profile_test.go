@@ -12,7 +12,7 @@ import (
 )
 
 func TestDetect(t *testing.T) {
-	tests := []struct{ url, want string }{
+	for _, tt := range []struct{ url, want string }{
 		{"https://api.openai.com/v1", "openai"},
 		{"https://eu.api.openai.com/v1", "openai"},
 		{"https://API.OpenAI.com/v1", "openai"},
@@ -34,19 +34,14 @@ func TestDetect(t *testing.T) {
 		{"http://gpu-box:1234/v1", "compatible"},
 		{"http://[::1]:8080/v1", "compatible"},
 		{"https://llm.example/v1", "compatible"},
-	}
-	for _, tt := range tests {
+	} {
 		cfg := openai.DefaultConfig(testKey)
 		cfg.BaseURL = tt.url
 		got, err := detect(&cfg)
-		if got != tt.want || err != nil {
-			t.Errorf("%s: got %q, %v, want %q", tt.url, got, err, tt.want)
-		}
+		check.That(t, got == tt.want && err == nil, "%s: got %q, %v, want %q", tt.url, got, err, tt.want)
 	}
 	azure := openai.DefaultAzureConfig(testKey, "https://proxy.example")
-	if got, err := detect(&azure); got != "azure" || err != nil {
-		t.Errorf("API type Azure: got %q, %v, want azure", got, err)
-	}
+	check.Equal(t, "API type Azure", check.Value(detect(&azure))(t), "azure")
 }
 
 // If a host has models of other vendors, tools are written in the dialect of the model's vendor.
@@ -67,11 +62,8 @@ func TestSchemas(t *testing.T) {
 		{"compatible", "claude-sonnet-4-5", profile.Anthropic},
 		{"compatible", "llama", profile.OpenAI},
 	} {
-		c, err := New(openai.DefaultConfig(testKey), &Options{Host: tt.host})
-		check.Must(t, err)
-		if got := c.Schemas(tt.model); got != tt.want {
-			t.Errorf("%s at %s: got %s, want %s", tt.model, tt.host, got, tt.want)
-		}
+		c := check.Value(New(openai.DefaultConfig(testKey), &Options{Host: tt.host}))(t)
+		check.Equal(t, tt.model+" at "+tt.host, c.Schemas(tt.model), tt.want)
 	}
 }
 
@@ -94,8 +86,7 @@ func TestTakesFormats(t *testing.T) {
 		{"ollama", "m", true, false}, {"vllm", "m", true, false}, {"llamacpp", "m", true, false}, {"lmstudio", "m", true, false}, {"openrouter", "m", true, false},
 		{"groq", "m", true, false}, {"together", "m", true, false}, {"gemini", "m", true, false}, {"mistral", "m", true, false},
 	} {
-		c, err := New(openai.DefaultConfig(testKey), &Options{Host: tt.host})
-		check.Must(t, err)
+		c := check.Value(New(openai.DefaultConfig(testKey), &Options{Host: tt.host}))(t)
 		if got, tools := c.TakesFormats(tt.model, false), c.TakesFormats(tt.model, true); got != tt.want || tools != tt.tools {
 			t.Errorf("%s at %s: got %t, with tools %t, want %t, %t", tt.model, tt.host, got, tools, tt.want, tt.tools)
 		}
@@ -109,7 +100,7 @@ func TestProfilesAreComplete(t *testing.T) {
 }
 
 func TestNewErrors(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		edit func(*openai.ClientConfig)
 		opts *Options
@@ -124,17 +115,13 @@ func TestNewErrors(t *testing.T) {
 		{"extra that is ours", nil, &Options{Extra: map[string]json.RawMessage{"messages": json.RawMessage(`[]`)}}, `"messages"`},
 		{"extra that is ours at Responses", nil, &Options{Extra: map[string]json.RawMessage{"input": json.RawMessage(`[]`)}}, `"input"`},
 		{"extra that is no JSON", nil, &Options{Extra: map[string]json.RawMessage{"top_k": json.RawMessage(`{`)}}, `"top_k"`},
-	}
-	for _, tt := range tests {
+	} {
 		cfg := openai.DefaultConfig(testKey)
 		if tt.edit != nil {
 			tt.edit(&cfg)
 		}
-		_, err := New(cfg, tt.opts)
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want an error with %q", tt.name, err, tt.want)
-		} else if strings.Contains(err.Error(), testKey) {
-			t.Errorf("%s: the key is in %v", tt.name, err)
+		if _, err := New(cfg, tt.opts); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), testKey) {
+			t.Errorf("%s: got %v, want an error with %q, without the key", tt.name, err, tt.want)
 		}
 	}
 }

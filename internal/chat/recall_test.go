@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -20,8 +21,7 @@ func replayed(t *testing.T, url string, second func(calls []ToolCall) *Request) 
 	h := newHost(t, answering(thoughtful))
 	c := h.client(t, url, nil)
 	first := hello()
-	reply, err := c.Complete(t.Context(), first)
-	check.Must(t, err)
+	reply := check.Value(c.Complete(t.Context(), first))(t)
 	for i := range reply.ToolCalls {
 		reply.ToolCalls[i].Extra = nil // langchaingo drops it
 	}
@@ -63,7 +63,7 @@ func TestRecallStaysInItsConversation(t *testing.T) {
 			return r
 		}
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		second func([]ToolCall) *Request
 		found  bool
@@ -85,12 +85,9 @@ func TestRecallStaysInItsConversation(t *testing.T) {
 		{"another tool", edited(func(r *Request) { r.Messages[1].ToolCalls = []ToolCall{{ID: "functions.f:1", Name: "g"}} }), false},
 		{"arguments in another form", edited(func(r *Request) { r.Messages[1].ToolCalls[0].Arguments = `{"input":{"x":1}}` }), true},
 		{"another memory", edited(func(r *Request) { r.Memory = NewMemory() }), false},
-	}
-	for _, tt := range tests {
+	} {
 		for url, kept := range map[string]string{moonshot: "Hm.", gemini: "thought_signature"} {
-			if got := replayed(t, url, tt.second); strings.Contains(got, kept) != tt.found {
-				t.Errorf("%s at %s: got %s, want %q in it: %t", tt.name, url, got, kept, tt.found)
-			}
+			check.Equal(t, tt.name+" at "+url, strings.Contains(replayed(t, url, tt.second), kept), tt.found)
 		}
 	}
 }
@@ -105,22 +102,18 @@ func TestRecallAfterOtherCalls(t *testing.T) {
 			Message{Role: ToolRole, ToolCallID: "functions.g:0", Parts: []Part{{Text: "1"}}})
 		return r
 	}
-	reply, err := c.Complete(t.Context(), after(`{"x":1,"y":[2]}`))
-	check.Must(t, err)
+	reply := check.Value(c.Complete(t.Context(), after(`{"x":1,"y":[2]}`)))(t)
 	for arguments, found := range map[string]bool{
 		`{"x":1,"y":[2]}`: true, `{ "y": [2.0], "x": 1 }`: true, `{"x":1,"y":[3]}`: false, `{}`: false, `no object`: false,
 	} {
 		r := after(arguments)
 		r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: reply.ToolCalls})
 		check.Must(t, check.Err(c.Complete(t.Context(), r)))
-		if strings.Contains(h.Last(), "Hm.") != found {
-			t.Errorf("%s: got %s, want the reasoning in it: %t", arguments, h.Last(), found)
-		}
+		check.Equal(t, arguments, strings.Contains(h.Last(), "Hm."), found)
 	}
 }
 
-// Two conversations with the same words cannot be told apart: the later reply
-// counts, with or without a thought.
+// Two conversations with the same words cannot be told apart: the later reply counts, with or without a thought.
 func TestRecallOfTheLatestReply(t *testing.T) {
 	const plain = `{"choices":[{"message":{"tool_calls":[{"id":"functions.f:0","function":{"name":"f","arguments":"{}"}}]}}]}`
 	for latest, found := range map[string]bool{plain: false, thoughtful: true} {
@@ -128,14 +121,10 @@ func TestRecallOfTheLatestReply(t *testing.T) {
 		c := h.client(t, moonshot, nil)
 		var reply *Reply
 		for range 3 {
-			var err error
-			reply, err = c.Complete(t.Context(), hello())
-			check.Must(t, err)
+			reply = check.Value(c.Complete(t.Context(), hello()))(t)
 		}
 		check.Must(t, check.Err(c.Complete(t.Context(), continued(reply.ToolCalls[:1]))))
-		if strings.Contains(h.Last(), "Hm.") != found {
-			t.Errorf("got %s, want a thought in it: %t", h.Last(), found)
-		}
+		check.Equal(t, latest, strings.Contains(h.Last(), "Hm."), found)
 	}
 }
 
@@ -167,9 +156,8 @@ func TestConversationsDiffer(t *testing.T) {
 		}
 		for k, call := range []ToolCall{{ID: "a", Name: "bc"}, {ID: "ab", Name: "c"}} {
 			d := h.callDigest(&call)
-			if other, ok := seen[d]; ok {
-				t.Errorf("conversation %d, call %d: got the digest of conversation %d", i, k, other)
-			}
+			other, ok := seen[d]
+			check.That(t, !ok, "conversation %d, call %d: got the digest of conversation %d", i, k, other)
 			seen[d] = i
 		}
 	}
@@ -184,22 +172,17 @@ func TestMemoryIsBounded(t *testing.T) {
 	m.put(numbered(1), hostData{reasoning: "kept"})
 	m.put(numbered(2), hostData{reasoning: "y"})
 	m.put(numbered(2), hostData{})
-	if m.get(numbered(1)).reasoning != "kept" || m.get(numbered(2)).reasoning != "" || len(m.order) != 1 || m.size != len("kept") {
-		t.Errorf("got %d bytes of %d calls, want those of the call that was kept", m.size, len(m.order))
-	}
+	check.That(t, m.get(numbered(1)).reasoning == "kept" && m.get(numbered(2)).reasoning == "" && len(m.order) == 1 && m.size == len("kept"),
+		"got %d bytes of %d calls, want those of the call that was kept", m.size, len(m.order))
 	for i := range 3 * maxMemoryCalls {
 		m.put(numbered(i), hostData{reasoning: "y"})
 	}
-	if len(m.byCall) != maxMemoryCalls || len(m.order) != maxMemoryCalls || m.size != maxMemoryCalls {
-		t.Errorf("got %d calls, %d in order, of %d bytes, want %d each", len(m.byCall), len(m.order), m.size, maxMemoryCalls)
-	}
-	if m.get(numbered(3*maxMemoryCalls-1)).reasoning != "y" || m.get(numbered(0)).reasoning != "" {
-		t.Error("the latest call is forgotten, or the first is not")
-	}
+	check.That(t, len(m.byCall) == maxMemoryCalls && len(m.order) == maxMemoryCalls && m.size == maxMemoryCalls,
+		"got %d calls, %d in order, of %d bytes, want %d each", len(m.byCall), len(m.order), m.size, maxMemoryCalls)
+	check.That(t, m.get(numbered(3*maxMemoryCalls-1)).reasoning == "y" && m.get(numbered(0)).reasoning == "",
+		"the latest call is forgotten, or the first is not")
 	m.put(numbered(-1), hostData{extra: make([]byte, maxHostData+1)})
-	if m.get(numbered(-1)).extra != nil {
-		t.Error("too large data was kept")
-	}
+	check.That(t, m.get(numbered(-1)).extra == nil, "too large data was kept")
 	for i := range maxMemoryCalls {
 		m.put(numbered(i), hostData{reasoning: strings.Repeat("z", maxHostData)})
 	}
@@ -207,9 +190,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	for _, v := range m.byCall {
 		size += v.size()
 	}
-	if size != m.size || size > maxMemorySize || len(m.order) != len(m.byCall) {
-		t.Errorf("got %d calls of %d bytes, counted as %d and %d, want at most %d bytes", len(m.byCall), size, len(m.order), m.size, maxMemorySize)
-	}
+	check.That(t, size == m.size && size <= maxMemorySize && len(m.order) == len(m.byCall),
+		"got %d calls of %d bytes, counted as %d and %d, want at most %d bytes", len(m.byCall), size, len(m.order), m.size, maxMemorySize)
 }
 
 // OpenRouter's details come in pieces, and go back as a whole. Too many are dropped, the reply is not.
@@ -238,16 +220,9 @@ func TestDetails(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, streaming(append(tt.chunks, said)...))
-			c := h.client(t, router, nil)
-			reply, err := c.Stream(t.Context(), hello(), Deltas{})
-			if err != nil || reply.Text != "x" {
-				t.Fatalf("got %+v, %v", reply, err)
-			}
-			got := string(reply.Details)
-			if got == "" {
-				got = "null"
-			}
-			equalJSON(t, got, tt.want)
+			reply := check.Value(h.client(t, router, nil).Stream(t.Context(), hello(), Deltas{}))(t)
+			check.Equal(t, "text", reply.Text, "x")
+			equalJSON(t, cmp.Or(string(reply.Details), "null"), tt.want)
 		})
 	}
 }
@@ -264,7 +239,5 @@ func TestLongArgumentsCostLittle(t *testing.T) {
 	}
 	list := strings.Repeat("0,", 1<<20)
 	without, with := cost(openAI, list), cost("http://memhttp.test/v1", list) // the latter host wants data back
-	if with > without+without/2 {
-		t.Errorf("with a memory of calls a request cost %d bytes, without %d", with, without)
-	}
+	check.That(t, with <= without+without/2, "with a memory of calls a request cost %d bytes, without %d", with, without)
 }

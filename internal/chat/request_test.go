@@ -1,6 +1,10 @@
 package chat
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
+)
 
 func TestMediaTypes(t *testing.T) {
 	for _, tt := range []struct{ typ, image, audio string }{
@@ -17,8 +21,7 @@ func TestMediaTypes(t *testing.T) {
 	} {
 		image, isImage := ImageType(tt.typ)
 		audio, isAudio := AudioFormat(tt.typ)
-		if image != tt.image || isImage != (tt.image != "") || audio != tt.audio || isAudio != (tt.audio != "") {
-			t.Errorf("%q: got image %q, %t and audio %q, %t, want %q and %q", tt.typ, image, isImage, audio, isAudio, tt.image, tt.audio)
-		}
+		check.That(t, image == tt.image && isImage == (tt.image != "") && audio == tt.audio && isAudio == (tt.audio != ""),
+			"%q: got image %q, %t and audio %q, %t, want %q and %q", tt.typ, image, isImage, audio, isAudio, tt.image, tt.audio)
 	}
 }

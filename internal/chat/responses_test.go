@@ -95,9 +95,8 @@ func TestResponses(t *testing.T) {
 				reply, err = c.Stream(t.Context(), r, deltas)
 			}
 			check.Must(t, err)
-			if name != "whole" && (text != "Let me see." || reasoning != "Two calls.\n\nOne turn.") {
-				t.Errorf("got the pieces %q and %q", text, reasoning)
-			}
+			check.That(t, name == "whole" || text == "Let me see." && reasoning == "Two calls.\n\nOne turn.",
+				"got the pieces %q and %q", text, reasoning)
 			if reply.Text != "Let me see." || reply.Reasoning != "Two calls.\n\nOne turn." || reply.Finish != FinishToolCalls || len(reply.ToolCalls) != 2 ||
 				*reply.Usage != (Usage{Prompt: 30, Completion: 40, Total: 70, Cached: 10, Reasoning: 20}) {
 				t.Errorf("got %+v with %+v", reply, reply.Usage)
@@ -133,13 +132,10 @@ func TestResponsesRemembered(t *testing.T) {
 	host := newHost(t, answering(response("completed", thoughtItem+","+callItem, "")))
 	c := host.client(t, openAI, nil)
 	r := astra(Tool{Name: "weather"})
-	reply, err := c.Complete(t.Context(), r)
-	check.Must(t, err)
+	reply := check.Value(c.Complete(t.Context(), r))(t)
 	r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: reply.ToolCalls}, Message{Role: ToolRole, ToolCallID: "call_1", Parts: []Part{{Text: "sun"}}})
 	check.Must(t, check.Err(c.Complete(t.Context(), r)))
-	if !strings.Contains(host.Last(), thoughtItem+`,{"type":"function_call"`) {
-		t.Errorf("the thought did not go back before its call: %s", host.Last())
-	}
+	check.Contains(t, "the thought before its call", host.Last(), thoughtItem+`,{"type":"function_call"`)
 }
 
 // TestResponsesEmptyTexts sends texts that are empty, as langchaingo's agents do, in a form that the host takes.
@@ -163,9 +159,8 @@ func TestResponsesLastThought(t *testing.T) {
 		{Raw: json.RawMessage(thoughtItem)}, {Text: &ItemText{Text: "Let me see."}}, {Raw: json.RawMessage(lateThought)},
 	}}, Text(User, "Go on."))
 	check.Must(t, check.Err(host.client(t, openAI, nil).Complete(t.Context(), r)))
-	if sent := host.Last(); !strings.Contains(sent, "rs_1") || strings.Contains(sent, "rs_2") {
-		t.Errorf("sent %s, want only the thought before the text", sent)
-	}
+	sent := host.Last()
+	check.That(t, strings.Contains(sent, "rs_1") && !strings.Contains(sent, "rs_2"), "sent %s, want only the thought before the text", sent)
 }
 
 // TestResponsesRequests has the parameters of requests.
@@ -235,9 +230,7 @@ func TestEndpoints(t *testing.T) {
 		case strings.HasSuffix(path, "/responses"):
 			got = Responses
 		}
-		if got != tt.want {
-			t.Errorf("%+v: got %s, %v", tt, got, err)
-		}
+		check.That(t, got == tt.want, "%+v: got %s, %v", tt, got, err)
 	}
 	check.Text(t, check.Err(New(openai.DefaultConfig(testKey), &Options{API: "messages"})), "use chat or responses")
 }
@@ -278,15 +271,13 @@ func TestResponsesEnd(t *testing.T) {
 			text := ""
 			reply, err := c.Stream(t.Context(), astra(Tool{Name: "f"}), Deltas{Text: func(s string) error { text += s; return nil }})
 			if tt.finish != "" {
-				if err != nil || reply.Finish != tt.finish || len(reply.ToolCalls) > 0 || text != reply.Text {
-					t.Errorf("got %+v, %q, %v", reply, text, err)
-				}
+				check.That(t, err == nil && reply.Finish == tt.finish && len(reply.ToolCalls) == 0 && text == reply.Text,
+					"got %+v, %q, %v", reply, text, err)
 				return
 			}
 			failure, ok := errors.AsType[*Error](err)
-			if !ok || failure.Code != tt.code || !strings.Contains(err.Error(), tt.text) {
-				t.Errorf("got %v, want code %q and %q", err, tt.code, tt.text)
-			}
+			check.That(t, ok && failure.Code == tt.code && strings.Contains(err.Error(), tt.text),
+				"got %v, want code %q and %q", err, tt.code, tt.text)
 		})
 	}
 }
@@ -309,18 +300,14 @@ func TestResponsesStop(t *testing.T) {
 	r := astra()
 	r.Stop, r.ReadToEnd = []string{"me"}, true
 	reply, err := newHost(t, streaming(failed...)).client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
-	if err != nil || reply.Text != "Let " || !reply.Stopped {
-		t.Errorf("a failure after the stop sequence: got %+v, %v", reply, err)
-	}
+	check.That(t, err == nil && reply.Text == "Let " && reply.Stopped, "a failure after the stop sequence: got %+v, %v", reply, err)
 
 	// The last event counts, and may have another text than the pieces.
 	last := completed("response.completed", response("completed", strings.Replace(textItem, "Let me see.", "Tell me.", 1), ""))
 	r = astra()
 	r.Stop = []string{"me."}
 	reply, err = newHost(t, streaming(append(events(textItem), last)...)).client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
-	if err != nil || reply.Text != "Tell " || !reply.Stopped {
-		t.Errorf("another text at the end: got %+v, %v", reply, err)
-	}
+	check.That(t, err == nil && reply.Text == "Tell " && reply.Stopped, "another text at the end: got %+v, %v", reply, err)
 }
 
 // TestResponsesBombs bounds the memory for a reply by its bytes.
@@ -340,9 +327,8 @@ func TestResponsesBombs(t *testing.T) {
 		var err error
 		grown := check.Allocated(func() { _, err = h.client(t, openAI, nil).Complete(t.Context(), astra()) })
 		fits := name == "twice" || name == "messages" || name == "thoughts"
-		if err == nil && !fits || err != nil && len(err.Error()) > 4<<10 || grown > 40*uint64(len(body))+1<<20 {
-			t.Errorf("%s: %d bytes took %d bytes: %.200v", name, len(body), grown, err)
-		}
+		check.That(t, (err != nil || fits) && (err == nil || len(err.Error()) <= 4<<10) && grown <= 40*uint64(len(body))+1<<20,
+			"%s: %d bytes took %d bytes: %.200v", name, len(body), grown, err)
 	}
 	pieces := make([]string, 0, 100_000)
 	for range 100_000 {

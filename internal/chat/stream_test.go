@@ -84,7 +84,7 @@ func TestStreamFaults(t *testing.T) {
 	for i := range many {
 		many[i] = callDelta(fmt.Sprintf(`{"index":%d,"id":"c%d","function":{"name":"f"}}`, i, i))
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		lines []string
 		want  Error
@@ -109,21 +109,14 @@ func TestStreamFaults(t *testing.T) {
 		{"not JSON", []string{"data: <html>"}, Error{Code: CodeMalformed, Message: "an event of the stream is not a chunk of a chat completion: '<' at byte 0, want '{'"}},
 		{"too many calls", append(many, many[0], chunk(`{}`, "stop")), Error{Code: CodeMalformed, Message: "answer has more than 256 tool calls"}},
 		{"a nameless call", []string{callDelta(`{"index":0,"function":{"arguments":"{\"x\":1}"}}`), chunk(`{}`, "tool_calls")}, Error{Code: CodeMalformed, Message: "a tool call without a name"}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, streaming(tt.lines...))
 			got, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{})
-			if got != nil {
-				t.Errorf("got the reply %+v beside the error", got)
-			}
+			check.That(t, got == nil, "got the reply %+v beside the error", got)
 			failure := wantCode(t, err, tt.want.Code)
-			if failure.Message != tt.want.Message || failure.Status != tt.want.Status {
-				t.Errorf("got %+v, want %+v", *failure, tt.want)
-			}
-			if h.Asked() != 1 {
-				t.Errorf("asked %d times, want 1: a stream is not repeated", h.Asked())
-			}
+			check.That(t, failure.Message == tt.want.Message && failure.Status == tt.want.Status, "got %+v, want %+v", *failure, tt.want)
+			check.Equal(t, "requests", h.Asked(), 1)
 		})
 	}
 }
@@ -144,9 +137,7 @@ func TestStreamedCallsAreBounded(t *testing.T) {
 		for n := 0; err == nil && n < 1000; n++ {
 			err = calls.add(test.delta(n))
 		}
-		if err == nil || err.Error() != test.want {
-			t.Errorf("got %v after %d calls, want %q", err, len(calls.calls), test.want)
-		}
+		check.That(t, err != nil && err.Error() == test.want, "got %v after %d calls, want %q", err, len(calls.calls), test.want)
 	}
 }
 
@@ -158,8 +149,7 @@ func TestStreamCutByTheNetwork(t *testing.T) {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		})
-		_, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{})
-		wantCode(t, err, CodeTruncated)
+		wantCode(t, check.Err(h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{})), CodeTruncated)
 	}
 }
 
@@ -170,17 +160,13 @@ func TestStreamCutAfterTheReply(t *testing.T) {
 		body := io.MultiReader(strings.NewReader(chunk(`{"content":"x"}`, "stop")+"\n\n"), reset)
 		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)}, nil
 	})
-	if got, err := newClient(t, openAI, doer, nil).Stream(t.Context(), hello(), Deltas{}); err != nil || got.Text != "x" || got.Finish != FinishStop {
-		t.Errorf("got %+v, %v, want x", got, err)
-	}
+	got, err := newClient(t, openAI, doer, nil).Stream(t.Context(), hello(), Deltas{})
+	check.That(t, err == nil && got.Text == "x" && got.Finish == FinishStop, "got %+v, %v, want x", got, err)
 }
 
 func TestStreamIsRepeatedBeforeItBegins(t *testing.T) {
 	h := newHost(t, inTurn(failing(503, "Retry-After: 0", ""), streaming(chunk(`{"content":"x"}`, "stop"))))
-	got, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{})
-	if err != nil || got.Text != "x" {
-		t.Errorf("got %+v, %v, want x", got, err)
-	}
+	check.Equal(t, "", check.Value(h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{}))(t).Text, "x")
 }
 
 func TestCallbackEndsTheStream(t *testing.T) {
@@ -234,9 +220,7 @@ func checkStops(t *testing.T, text string, stops []string) {
 		if !cut {
 			got += f.flush()
 		}
-		if got != wantText || cut != wantCut {
-			t.Errorf("%q in pieces of %d: got %q, %t, want %q, %t", text, size, got, cut, wantText, wantCut)
-		}
+		check.That(t, got == wantText && cut == wantCut, "%q in pieces of %d: got %q, %t, want %q, %t", text, size, got, cut, wantText, wantCut)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // A count that cannot be true is ignored; the other counts are used.
 func TestUsage(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, usage string
 		want        *Usage
 	}{
@@ -41,12 +41,9 @@ func TestUsage(t *testing.T) {
 		{"names that are not known", `{"tokens_in":3,"tokens_out":4}`, nil},
 		{"no object", `[3]`, nil},
 		{"null", `null`, nil},
-	}
-	for _, tt := range tests {
+	} {
 		h := newHost(t, answering(`{"choices":[{"message":{"content":"x"}}],"usage":`+tt.usage+`}`))
-		got, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
-		check.Must(t, err)
-		check.Same(t, tt.name, got.Usage, tt.want)
+		check.Same(t, tt.name, check.Value(h.client(t, openAI, nil).Complete(t.Context(), hello()))(t).Usage, tt.want)
 	}
 }
 
@@ -56,7 +53,7 @@ func TestSize(t *testing.T) {
 		f     = `"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1"}}]`
 		usage = `"usage":{"prompt_tokens":3,"completion_tokens":9}`
 	)
-	tests := []struct {
+	for _, tt := range []struct {
 		name, message, finish string
 		size                  int
 	}{
@@ -64,20 +61,16 @@ func TestSize(t *testing.T) {
 		{"all kinds", `{"content":"Hello","reasoning":"Hm.","refusal":"No",` + f + `}`, "tool_calls", 5 + 3 + 2 + 7},
 		{"cut off at the end of the tokens", `{` + f + `}`, "length", 7},
 		{"after a stop sequence", `{"content":"Hello ### and more"}`, "stop", 18},
-	}
-	for _, tt := range tests {
+	} {
 		whole := newHost(t, answering(fmt.Sprintf(`{"choices":[{"message":%s,"finish_reason":%q}],%s}`, tt.message, tt.finish, usage)))
 		streamed := newHost(t, streaming(chunk(tt.message, ""), chunk(`{}`, tt.finish), `data: {"choices":[],`+usage+`}`))
 		r := hello()
 		r.Stop, r.ReadToEnd = []string{"###"}, true
-		one, err := whole.client(t, openAI, nil).Complete(t.Context(), r)
-		check.Must(t, err)
-		other, err := streamed.client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
-		check.Must(t, err)
+		one := check.Value(whole.client(t, openAI, nil).Complete(t.Context(), r))(t)
+		other := check.Value(streamed.client(t, openAI, nil).Stream(t.Context(), r, Deltas{}))(t)
 		for form, got := range map[string]*Reply{"whole": one, "streamed": other} {
-			if got.Size != tt.size || got.Usage == nil || got.Usage.Completion != 9 {
-				t.Errorf("%s, %s: got %d bytes and the usage %+v, want %d bytes and the host's count", tt.name, form, got.Size, got.Usage, tt.size)
-			}
+			check.That(t, got.Size == tt.size && got.Usage != nil && got.Usage.Completion == 9,
+				"%s, %s: got %d bytes and the usage %+v, want %d bytes and the host's count", tt.name, form, got.Size, got.Usage, tt.size)
 		}
 	}
 }
@@ -91,7 +84,7 @@ func TestStreamIsReadToItsEnd(t *testing.T) {
 		`data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":9}}`, `data: [DONE]`,
 	}
 	counted := &Usage{Prompt: 3, Completion: 9, Total: 12}
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		toEnd bool
 		rest  []string
@@ -103,18 +96,15 @@ func TestStreamIsReadToItsEnd(t *testing.T) {
 		{"broken off", true, rest[:1], nil, 13 + 5},
 		{"an error", true, append(rest[:1:1], `data: {"error":{"message":"m"}}`, rest[3]), nil, 13 + 5},
 		{"no chunk", true, append(rest[:1:1], `data: <html>`, rest[3]), nil, 13 + 5},
-	}
-	for _, tt := range tests {
+	} {
 		h := newHost(t, streaming(append(start, tt.rest...)...))
 		r := hello()
 		r.Stop, r.ReadToEnd = []string{"###"}, tt.toEnd
 		var pieces string
-		got, err := h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{Text: func(s string) error { pieces += s; return nil }})
-		check.Must(t, err)
+		got := check.Value(h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{Text: func(s string) error { pieces += s; return nil }}))(t)
 		want := &Reply{Model: "m", Text: "Hello ", Finish: FinishStop, Stopped: true, Usage: tt.usage, Size: tt.size}
-		if diff := cmp.Diff(want, got); diff != "" || pieces != "Hello " {
-			t.Errorf("%s: got the pieces %q, reply (-want +got):\n%s", tt.name, pieces, diff)
-		}
+		diff := cmp.Diff(want, got)
+		check.That(t, diff == "" && pieces == "Hello ", "%s: got the pieces %q, reply (-want +got):\n%s", tt.name, pieces, diff)
 	}
 }
 
@@ -128,8 +118,6 @@ func TestUsageOfNoUse(t *testing.T) {
 		h := newHost(t, answering(`{"choices":[`+choice+`],"usage":{"prompt_tokens":3,"completion_tokens":9}}`))
 		_, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
 		failure, ok := err.(*Error)
-		if !ok || failure.Usage == nil || failure.Usage.Total != 12 {
-			t.Errorf("%s: got %v, want an *Error with the usage", choice, err)
-		}
+		check.That(t, ok && failure.Usage != nil && failure.Usage.Total == 12, "%s: got %v, want an *Error with the usage", choice, err)
 	}
 }
