@@ -18,8 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// BenchmarkAppend appends a record of 600 bytes with each kind of sync, on the disk of the
-// temporary directory.
+// BenchmarkAppend appends a record of 600 bytes with each kind of sync, on the disk of the temporary directory.
 func BenchmarkAppend(b *testing.B) {
 	for name, sync := range map[string]filestore.Sync{"EveryEffect": filestore.SyncEveryEffect, "Never": filestore.SyncNever} {
 		b.Run(name, func(b *testing.B) {
@@ -41,8 +40,7 @@ func suspended(t testing.TB, s record.Store, key run.Key) {
 	check.Must(t, s.Release(ctx, lease))
 }
 
-// BenchmarkSuspended writes, loads and lists 10,000 suspended runs of 8 kB: the figures of
-// docs/durability.md.
+// BenchmarkSuspended writes, loads and lists 10,000 suspended runs of 8 kB: the figures of docs/durability.md.
 func BenchmarkSuspended(b *testing.B) {
 	const runs = 10_000
 	dir := b.TempDir()
@@ -126,11 +124,9 @@ func BenchmarkLists(b *testing.B) {
 }
 
 func sizeOf(b *testing.B, dir string) (size int64) {
-	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	check.Must(b, err)
+	all := check.Value(filepath.Glob(filepath.Join(dir, "*.jsonl")))(b)
 	for _, path := range all {
-		info, err := os.Stat(path)
-		check.Must(b, err)
+		info := check.Value(os.Stat(path))(b)
 		size += info.Size()
 	}
 	return size

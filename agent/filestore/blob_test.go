@@ -14,26 +14,24 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// TestBlobsOfATenant counts the blobs of a tenant while they are put, replaced and deleted, and
-// from the files.
+// TestBlobsOfATenant counts the blobs of a tenant while they are put, replaced and deleted, and from the files.
 func TestBlobsOfATenant(t *testing.T) {
 	s := open(t, t.TempDir(), nil)
 	counts := func(tenant string, want int64) {
 		t.Helper()
 		for _, again := range []bool{false, true} {
-			if got, err := filestore.OfTenant(s, run.Key{Tenant: tenant, ID: "any"}, again); err != nil || got != want {
-				t.Errorf("counted again %t: got %d bytes of %q, %v, want %d", again, got, tenant, err, want)
-			}
+			got, err := filestore.OfTenant(s, run.Key{Tenant: tenant, ID: "any"}, again)
+			check.That(t, err == nil && got == want, "counted again %t: got %d bytes of %q, %v, want %d", again, got, tenant, err, want)
 		}
 	}
 	put := func(lease record.Lease, name string, n int) {
 		t.Helper()
 		check.Must(t, s.PutBlob(ctx, lease, name, make([]byte, n)))
 	}
-	a, b, other := run.Key{Tenant: "acme", ID: "a"}, run.Key{Tenant: "acme", ID: "b"}, run.Key{Tenant: "other", ID: "a"}
-	_, leaseA := create(t, s, a)
+	b := run.Key{Tenant: "acme", ID: "b"}
+	_, leaseA := create(t, s, run.Key{Tenant: "acme", ID: "a"})
 	_, leaseB := create(t, s, b)
-	_, leaseOther := create(t, s, other)
+	_, leaseOther := create(t, s, run.Key{Tenant: "other", ID: "a"})
 	counts("acme", 0)
 	put(leaseA, "x", 100)
 	put(leaseB, "x", 10)
@@ -54,15 +52,10 @@ func TestDamagedBlob(t *testing.T) {
 	_, lease := create(t, s, key)
 	check.Must(t, s.PutBlob(ctx, lease, "x", []byte("what is kept")))
 	found, err := filepath.Glob(filepath.Join(dir, "blobs", "*", "*", "x"))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("got the files %q, %v", found, err)
-	}
-	data, err := os.ReadFile(found[0])
-	check.Must(t, err)
+	check.Require(t, err == nil && len(found) == 1, "got the files %q, %v", found, err)
+	data := check.Value(os.ReadFile(found[0]))(t)
 	for i := range data {
-		changed := slices.Clone(data)
-		changed[i] ^= 1
-		for _, damaged := range [][]byte{changed, slices.Delete(slices.Clone(data), i, i+1)} {
+		for _, damaged := range [][]byte{flipped(data, i, 1), slices.Delete(slices.Clone(data), i, i+1)} {
 			write(t, found[0], damaged)
 			check.Is(t, check.Err(s.Blob(ctx, key, "x")), record.ErrCorrupt, "byte", i)
 		}
@@ -76,10 +69,8 @@ func TestBlobAtAPowerCut(t *testing.T) {
 		d := newDisk()
 		s := d.on(t, dir, filestore.SyncEveryEffect)
 		_, lease := create(t, s, key)
-		before := d.changes
-		d.cut = before + cut
-		if cut == 0 {
-			d.cut = 0
+		if cut > 0 {
+			d.cut = d.changes + cut
 		}
 		err := s.PutBlob(ctx, lease, "x", []byte("what is kept"))
 		for fate := range fates {
@@ -100,9 +91,7 @@ func TestTenantOfFiles(t *testing.T) {
 		dir := t.TempDir()
 		return open(t, dir, nil), func(key run.Key, size int64) record.Store {
 			files, err := filepath.Glob(filepath.Join(dir, "blobs", "*", "*", "a"))
-			if err != nil || len(files) != 1 {
-				t.Fatalf("got the blobs %q, %v", files, err)
-			}
+			check.Require(t, err == nil && len(files) == 1, "got the blobs %q, %v", files, err)
 			check.Must(t, os.Truncate(files[0], size))
 			return open(t, dir, nil)
 		}

@@ -3,6 +3,7 @@ package filestore_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -87,8 +88,7 @@ func content(t *testing.T, s record.Store, key run.Key) string {
 		return ""
 	}
 	check.Must(t, err)
-	text, err := json.Marshal([]any{log.Head.Seq, log.Head.QuestionIDs, log.Head.ReplyCount, log.Replies, log.Records})
-	check.Must(t, err)
+	text := check.Value(json.Marshal([]any{log.Head.Seq, log.Head.QuestionIDs, log.Head.ReplyCount, log.Replies, log.Records}))(t)
 	return string(text)
 }
 
@@ -111,9 +111,8 @@ func play(s record.Store, sync filestore.Sync) (made int, synced map[run.Key]int
 	return len(steps), synced, c.lease
 }
 
-// TestPowerCut cuts the power at every change of the disk, in each way in which a disk may lose
-// what was not synced. Synced changes survive, each run is as it was at one moment, and it can
-// be continued, even if the power is cut again.
+// TestPowerCut cuts the power at every change of the disk, in each way in which a disk may lose what was not synced.
+// Synced changes survive, each run is as it was at one moment, and it can be continued, even if the power is cut again.
 func TestPowerCut(t *testing.T) {
 	for _, sync := range both {
 		dir := t.TempDir()
@@ -146,8 +145,7 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// goOn continues the run after a power cut, with another power cut at each change. Its lease
-// has a new epoch.
+// goOn continues the run after a power cut, with another power cut at each change. Its lease has a new epoch.
 func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last record.Lease) {
 	t.Helper()
 	before := content(t, d.on(t, dir, sync), key)
@@ -159,9 +157,7 @@ func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last
 		if err := c.acquire(s); err != nil {
 			return err
 		}
-		if c.lease.Epoch <= last.Epoch {
-			t.Fatalf("got epoch %d after %d", c.lease.Epoch, last.Epoch)
-		}
+		check.Require(t, c.lease.Epoch > last.Epoch, "got epoch %d after %d", c.lease.Epoch, last.Epoch)
 		if c.draft.State.Status.Ended() {
 			return c.append(s, &ledger.Said{})
 		}
@@ -190,20 +186,16 @@ func TestSyncs(t *testing.T) {
 		for _, step := range steps {
 			d.syncs, d.dirs = 0, 0
 			check.Must(t, step.do(c, s))
-			want := 0
+			var want [2]int // of files and of directories
 			if slices.Contains(step.synced, sync) {
-				want = 1
+				want = [2]int{1, 0}
+				if strings.Contains(step.name, "create") {
+					want = [2]int{1, 1}
+				} else if strings.Contains(step.name, "delete") {
+					want = [2]int{0, 1}
+				}
 			}
-			wantDirs := 0
-			if strings.Contains(step.name, "create") || strings.Contains(step.name, "delete") {
-				wantDirs = want
-			}
-			if strings.Contains(step.name, "delete") {
-				want = 0
-			}
-			if d.syncs != want || d.dirs != wantDirs {
-				t.Errorf("sync %d, %s: got %d syncs of files, %d of directories, want %d, %d", sync, step.name, d.syncs, d.dirs, want, wantDirs)
-			}
+			check.Equal(t, fmt.Sprintf("sync %d, %s: syncs of files and of directories", sync, step.name), [2]int{d.syncs, d.dirs}, want)
 		}
 	}
 }
@@ -231,28 +223,21 @@ func TestEqualAnswerIsSynced(t *testing.T) {
 	reply := []run.Reply{{Question: "a", Action: run.ActionAccept}}
 	check.Must(t, s.Reply(ctx, key, reply))
 	d.syncs = 0
-	if err := s.Reply(ctx, key, reply); err != nil || d.syncs != 1 {
-		t.Errorf("got %v after %d syncs, want one", err, d.syncs)
-	}
+	check.NoError(t, s.Reply(ctx, key, reply))
+	check.Equal(t, "syncs", d.syncs, 1)
 }
 
 // TestUnfinishedFile checks that Open removes what an interrupted Create has left.
 func TestUnfinishedFile(t *testing.T) {
 	d, dir := newDisk(), t.TempDir()
 	d.cut = 3 // the third change is the content, after the file and the mark
-	if _, err := begin(d.on(t, dir, filestore.SyncEveryEffect), key); !errors.Is(err, errCut) {
-		t.Fatalf("got %v, want %v", err, errCut)
-	}
+	check.Is(t, check.Err(begin(d.on(t, dir, filestore.SyncEveryEffect), key)), errCut)
 	path, _ := d.file(t)
 	for age, left := range map[time.Duration]bool{0: true, 2 * time.Hour: false} {
 		write(t, path, nil)
 		check.Must(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
 		s := open(t, dir, nil)
-		if _, err := os.Stat(path); (err == nil) != left {
-			t.Errorf("%s old: got %v, want it left: %t", age, err, left)
-		}
-		for head, err := range s.List(ctx, record.Query{AllTenants: true}) {
-			t.Errorf("got %+v, %v, want no run", head, err)
-		}
+		check.Equal(t, age, check.Err(os.Stat(path)) == nil, left)
+		check.Equal(t, "runs", len(listed(t, s, record.Query{AllTenants: true})), 0)
 	}
 }

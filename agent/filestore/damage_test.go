@@ -26,34 +26,33 @@ func sample(t testing.TB) (s filestore.Store, files *disk, path string, data []b
 	s = files.on(t, t.TempDir(), filestore.SyncEveryEffect)
 	d, _ := create(t, s, key, question("a"), question("b"))
 	check.Must(t, s.Reply(ctx, key, []run.Reply{{Question: "b", Action: run.ActionAccept}}))
-	lease, err := s.Acquire(ctx, key, record.Holder{Name: "second"})
-	check.Must(t, err)
+	lease := check.Value(s.Acquire(ctx, key, record.Holder{Name: "second"}))(t)
 	add(t, s, lease, d, note("one"), note("two"))
 	add(t, s, lease, d, note("three"))
 	path, n := files.file(t)
 	return s, files, path, n.now
 }
 
-// TestDamage changes and removes every byte of a file. Each change is reported with the file
-// and the line.
+// flipped returns data with changed bits in a byte.
+func flipped(data []byte, at int, bits byte) []byte {
+	data = slices.Clone(data)
+	data[at] ^= bits
+	return data
+}
+
+// TestDamage changes and removes every byte of a file. Each change is reported with the file and the line.
 func TestDamage(t *testing.T) {
 	s, disk, path, data := sample(t)
 	for i := range data {
 		line := fmt.Sprintf("%s: line %d:", path, 1+bytes.Count(data[:i], []byte{'\n'}))
-		for _, bit := range []byte{1, 0x20} {
-			changed := slices.Clone(data)
-			changed[i] ^= bit
-			disk.put(path, changed)
-			if _, err := s.Load(ctx, key); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), line) {
-				t.Errorf("byte %d of %d changed: got %v, want %q", i, len(data), err, line)
+		for n, damaged := range [][]byte{flipped(data, i, 1), flipped(data, i, 0x20), slices.Delete(slices.Clone(data), i, i+1)} {
+			disk.put(path, damaged)
+			_, err := s.Load(ctx, key)
+			if n == 2 && i == len(data)-1 { // the line break of the last line
+				check.NoError(t, err, "without the last byte")
+			} else if !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), line) {
+				t.Errorf("byte %d of %d, damage %d: got %v, want %q", i, len(data), n, err, line)
 			}
-		}
-		disk.put(path, slices.Delete(slices.Clone(data), i, i+1))
-		_, err := s.Load(ctx, key)
-		if i == len(data)-1 { // the line break of the last line
-			check.NoError(t, err, "without the last byte")
-		} else if !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), line) {
-			t.Errorf("byte %d of %d removed: got %v, want %q", i, len(data), err, line)
 		}
 	}
 }
@@ -63,9 +62,7 @@ func TestDamagedLines(t *testing.T) {
 	s, disk, path, data := sample(t)
 	lines := bytes.SplitAfter(data, []byte{'\n'})
 	lines = lines[:len(lines)-1]
-	if len(lines) != 5 {
-		t.Fatalf("got %d lines, want 5", len(lines))
-	}
+	check.Require(t, len(lines) == 5, "got %d lines, want 5", len(lines))
 	for i := range lines {
 		removed := slices.Delete(slices.Clone(lines), i, i+1)
 		repeated := slices.Insert(slices.Clone(lines), i, lines[i])
@@ -81,17 +78,12 @@ func TestDamagedLines(t *testing.T) {
 	check.Is(t, check.Err(s.Load(ctx, key)), record.ErrCorrupt, "an empty file")
 }
 
-// TestTornTail cuts the last line of a file at every byte. The line is ignored, and the next
-// one replaces it.
+// TestTornTail cuts the last line of a file at every byte. The line is ignored, and the next one replaces it.
 func TestTornTail(t *testing.T) {
 	s, disk, path, data := sample(t)
 	last := bytes.LastIndexByte(data[:len(data)-1], '\n') + 1
-	before := func() *record.Log {
-		disk.put(path, data[:last])
-		log, err := s.Load(ctx, key)
-		check.Must(t, err)
-		return log
-	}()
+	disk.put(path, data[:last])
+	before := check.Value(s.Load(ctx, key))(t)
 	for cut := last; cut < len(data); cut++ {
 		disk.put(path, data[:cut])
 		want := len(before.Records)
@@ -100,9 +92,8 @@ func TestTornTail(t *testing.T) {
 		}
 		for _, h := range []int{0, 1} { // the second time after an Append
 			log, err := s.Load(ctx, key)
-			if err != nil || len(log.Records) != want+h || log.Head.ReplyCount != 1 || len(log.Replies) != 1 {
-				t.Fatalf("cut at %d: got %+v, %v, want %d records and an answer", cut, log, err, want+h)
-			}
+			check.Require(t, err == nil && len(log.Records) == want+h && log.Head.ReplyCount == 1 && len(log.Replies) == 1,
+				"cut at %d: got %+v, %v, want %d records and an answer", cut, log, err, want+h)
 			if h == 0 {
 				d := drafted(t, s)
 				add(t, s, record.Lease{Key: key, Epoch: log.Head.Epoch}, d, note("again"))
@@ -111,8 +102,7 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestHole treats a line with a sector that was never written as left by a crash, if it may not
-// have been synced.
+// TestHole treats a line with a sector that was never written as left by a crash, if it may not have been synced.
 func TestHole(t *testing.T) {
 	disk := newDisk()
 	s := disk.on(t, t.TempDir(), filestore.SyncEveryTurn)
@@ -126,9 +116,7 @@ func TestHole(t *testing.T) {
 	clear(hole[1024:1536])
 
 	disk.put(path, hole)
-	if got := fold(t, s).Seq; got != 1 {
-		t.Errorf("got %d records, want the one before the hole", got)
-	}
+	check.Equal(t, "records before the hole", fold(t, s).Seq, 1)
 	again := drafted(t, s)
 	add(t, s, lease, again, note("again"))
 	check.Equal(t, "records", fold(t, s).Seq, 2)
@@ -140,13 +128,12 @@ func TestHole(t *testing.T) {
 	data = n.now
 	clear(data[1024:1536])
 	disk.put(path, data)
-	if _, err := s.Load(ctx, key); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "line 2:") {
-		t.Errorf("got %v, want %v in line 2", err, record.ErrCorrupt)
-	}
+	_, err := s.Load(ctx, key)
+	check.Is(t, err, record.ErrCorrupt)
+	check.Text(t, err, "line 2:")
 }
 
-// FuzzLoad reads any file, and any lines with correct ends. A run that can be read can be
-// continued.
+// FuzzLoad reads any file, and any lines with correct ends. A run that can be read can be continued.
 func FuzzLoad(f *testing.F) {
 	_, _, path, data := sample(f)
 	dir := f.TempDir()
@@ -173,13 +160,11 @@ func FuzzLoad(f *testing.F) {
 		check.Must(t, err)
 		head := log.Head
 		head.Seq++
-		next, err := ledger.Entry{Seq: head.Seq, Change: note("next")}.Encode()
-		check.Must(t, err)
+		next := check.Value(ledger.Entry{Seq: head.Seq, Change: note("next")}.Encode())(t)
 		check.Must(t, s.Append(ctx, lease, head, []run.Record{next}))
 		again, err := s.Load(ctx, key)
-		if err != nil || len(again.Records) != len(log.Records)+1 {
-			t.Fatalf("got %+v, %v, want one record more than %d", again, err, len(log.Records))
-		}
+		check.Require(t, err == nil && len(again.Records) == len(log.Records)+1,
+			"got %+v, %v, want one record more than %d", again, err, len(log.Records))
 	})
 }
 
@@ -203,13 +188,11 @@ func TestEnds(t *testing.T) {
 	disk.put(path, withEnds(regexp.MustCompile(`,"end":.*`).ReplaceAll(data, nil)))
 	check.Equal(t, "records", fold(t, s).Seq, 6)
 	disk.put(path, withEnds([]byte(`{"v":2,"records":true,"head":{}`+"\n")))
-	if _, err := s.Load(ctx, key); err == nil || errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "version 2") {
-		t.Errorf("got %v, want the version", err)
-	}
+	_, err := s.Load(ctx, key)
+	check.That(t, err != nil && !errors.Is(err, record.ErrCorrupt) && strings.Contains(err.Error(), "version 2"), "got %v, want the version", err)
 }
 
-// TestDamagedFile damages one of ten files: a bit of its last line, the whole file, or a
-// foreign line.
+// TestDamagedFile damages one of ten files: a bit of its last line, the whole file, or a foreign line.
 func TestDamagedFile(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{
 		"a bit":          func(data []byte) []byte { data[len(data)-20] ^= 1; return data },

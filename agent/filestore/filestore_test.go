@@ -22,17 +22,13 @@ import (
 
 func open(t testing.TB, dir string, opts *filestore.Options) filestore.Store {
 	t.Helper()
-	s, err := filestore.Open(dir, opts)
-	check.Must(t, err)
-	return s
+	return check.Value(filestore.Open(dir, opts))(t)
 }
 
 // openOn is open on another file system.
 func openOn(t testing.TB, files filestore.FS, dir string, opts *filestore.Options) filestore.Store {
 	t.Helper()
-	s, err := filestore.OpenOn(files, dir, opts)
-	check.Must(t, err)
-	return s
+	return check.Value(filestore.OpenOn(files, dir, opts))(t)
 }
 
 // pair is two stores that share a directory, as in two processes.
@@ -105,19 +101,8 @@ func add(t testing.TB, s record.Store, lease record.Lease, d *ledgertest.Draft, 
 // drafted returns a draft that continues the run in a store.
 func drafted(t testing.TB, s record.Store) *ledgertest.Draft {
 	t.Helper()
-	log, err := s.Load(ctx, key)
-	check.Must(t, err)
+	log := check.Value(s.Load(ctx, key))(t)
 	return ledgertest.Of(log.Records)
-}
-
-// file returns the path of the only run in a directory.
-func file(t testing.TB, dir string) string {
-	t.Helper()
-	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	if err != nil || len(all) != 1 {
-		t.Fatalf("got %q, %v, want one file", all, err)
-	}
-	return all[0]
 }
 
 func write(t testing.TB, path string, data []byte) {
@@ -127,9 +112,7 @@ func write(t testing.TB, path string, data []byte) {
 
 func read(t testing.TB, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	check.Must(t, err)
-	return data
+	return check.Value(os.ReadFile(path))(t)
 }
 
 // TestBounds refuses a change that is too large, and leaves the run as it was.
@@ -143,9 +126,8 @@ func TestBounds(t *testing.T) {
 	add(t, s, lease, d, note(large))
 	check.Text(t, drafted(t, s).Append(ctx, s, lease, note(large)), "may have 8192")
 	check.Equal(t, "records", fold(t, s).Seq, 3)
-	if _, err := open(t, dir, &filestore.Options{MaxFile: 1 << 10}).Load(ctx, key); err == nil || errors.Is(err, record.ErrCorrupt) {
-		t.Errorf("got %v, want the bound", err)
-	}
+	_, err := open(t, dir, &filestore.Options{MaxFile: 1 << 10}).Load(ctx, key)
+	check.That(t, err != nil && !errors.Is(err, record.ErrCorrupt), "got %v, want the bound", err)
 }
 
 // fold returns the state of the run in a store.
@@ -167,12 +149,9 @@ func TestAcquireReadsTheEnd(t *testing.T) {
 	check.Must(t, s.Renew(ctx, lease, 2*time.Hour))
 	d.read = 0
 	_, err = s.Acquire(ctx, key, record.Holder{Name: "two"})
-	if held, ok := errors.AsType[*record.HeldError](err); !ok || held.Holder != "one" {
-		t.Errorf("got %v, want the holder one", err)
-	}
-	if d.read == 0 || d.read > 8<<10 {
-		t.Errorf("got %d bytes read of a file of more than 1 MiB, want its end", d.read)
-	}
+	held, ok := errors.AsType[*record.HeldError](err)
+	check.That(t, ok && held.Holder == "one", "got %v, want the holder one", err)
+	check.That(t, d.read != 0 && d.read <= 8<<10, "got %d bytes read of a file of more than 1 MiB, want its end", d.read)
 }
 
 // TestCopiedFile refuses a file with the content of another run.
@@ -180,30 +159,22 @@ func TestCopiedFile(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, nil)
 	create(t, s, key)
-	path := file(t, dir)
-	create(t, s, run.Key{ID: "two"})
-	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	check.Must(t, err)
-	for _, p := range all {
-		write(t, p, read(t, path))
-	}
+	create(t, s, two)
+	write(t, filepath.Join(dir, filestore.NameOf(two)), read(t, filepath.Join(dir, filestore.NameOf(key))))
 	check.NoError(t, check.Err(s.Load(ctx, key)))
-	check.Is(t, check.Err(s.Load(ctx, run.Key{ID: "two"})), record.ErrCorrupt)
-	check.Is(t, check.Err(s.Acquire(ctx, run.Key{ID: "two"}, record.Holder{})), record.ErrCorrupt)
+	check.Is(t, check.Err(s.Load(ctx, two)), record.ErrCorrupt)
+	check.Is(t, check.Err(s.Acquire(ctx, two, record.Holder{})), record.ErrCorrupt)
 }
 
 // TestCreateWhileTheClockStandsStill creates a run with the key of a deleted one. It has
 // another epoch, even while the clock stands still, as it does in the bubble.
 func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := filestore.Open(t.TempDir(), &filestore.Options{Sync: filestore.SyncNever})
-		check.Must(t, err)
-		key := run.Key{ID: "r"}
+		s := open(t, t.TempDir(), &filestore.Options{Sync: filestore.SyncNever})
 		d, first := create(t, s, key)
 		check.Must(t, s.Delete(ctx, key))
-		if _, second := create(t, s, key); second.Epoch <= first.Epoch {
-			t.Errorf("got the epoch %d after %d", second.Epoch, first.Epoch)
-		}
+		_, second := create(t, s, key)
+		check.That(t, second.Epoch > first.Epoch, "got the epoch %d after %d", second.Epoch, first.Epoch)
 		check.Is(t, d.Append(ctx, s, first, note("late")), record.ErrConflict, "the holder of the deleted run")
 	})
 }
@@ -211,9 +182,7 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 // TestDeleteAfterTheClockWasSetBack deletes a run of a time to come, without a wait for that time.
 func TestDeleteAfterTheClockWasSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := filestore.Open(t.TempDir(), &filestore.Options{Sync: filestore.SyncNever})
-		check.Must(t, err)
-		start := time.Now()
+		s, start := open(t, t.TempDir(), &filestore.Options{Sync: filestore.SyncNever}), time.Now()
 		filestore.SetClock(s, func() time.Time { return start.Add(time.Minute) })
 		create(t, s, key)
 		filestore.SetClock(s, time.Now)
@@ -226,19 +195,14 @@ func TestDeleteAfterTheClockWasSetBack(t *testing.T) {
 func TestRoomForTheEnd(t *testing.T) {
 	s := open(t, t.TempDir(), &filestore.Options{MaxFile: 128 << 10})
 	_, lease := create(t, s, key)
-	for {
-		if err := drafted(t, s).Append(ctx, s, lease, note(strings.Repeat("x", 5<<10))); err != nil {
-			if !errors.Is(err, record.ErrTooLarge) {
-				t.Fatal(err)
-			}
-			break
-		}
+	var err error
+	for err == nil {
+		err = drafted(t, s).Append(ctx, s, lease, note(strings.Repeat("x", 5<<10)))
 	}
+	check.Is(t, err, record.ErrTooLarge)
 	end := &ledger.Ended{Status: run.StatusFailed, Error: strings.Repeat("the file is full ", 300)}
 	check.NoError(t, drafted(t, s).Append(ctx, s, lease, end), "the end of the run")
-	if got := fold(t, s).Status; got != run.StatusFailed {
-		t.Errorf("got a run that is %s", got)
-	}
+	check.Equal(t, "status", fold(t, s).Status, run.StatusFailed)
 }
 
 func TestClockSetBack(t *testing.T) {
@@ -246,4 +210,14 @@ func TestClockSetBack(t *testing.T) {
 		store := open(t, t.TempDir(), nil)
 		return store, func(at time.Time) { filestore.SetClock(store, func() time.Time { return at }) }
 	})
+}
+
+// TestNetworkFileSystem opens a store on a network file system only with Options.AllowNetwork.
+func TestNetworkFileSystem(t *testing.T) {
+	dir := t.TempDir()
+	_, err := filestore.OpenAt("NFS", dir, nil)
+	check.Text(t, err, dir+" is on a network file system (NFS)")
+	check.Text(t, err, "Options.AllowNetwork")
+	check.NoError(t, check.Err(filestore.OpenAt("NFS", dir, &filestore.Options{AllowNetwork: true})), "with the word of the host")
+	check.NoError(t, check.Err(filestore.Open(dir, nil)), "a local one")
 }

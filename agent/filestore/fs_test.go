@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // disk is a file system in memory that knows what survives a power cut: synced content of
@@ -159,9 +159,7 @@ var fates = []struct {
 }{
 	{"lost", false, func(_, durable []byte) []byte { return durable }},
 	{"kept", true, func(now, _ []byte) []byte { return now }},
-	{"cut", true, func(now, durable []byte) []byte {
-		return now[:len(now)-max(0, len(now)-len(durable))/2]
-	}},
+	{"cut", true, func(now, durable []byte) []byte { return now[:len(now)-max(0, len(now)-len(durable))/2] }},
 	{"names lost", false, func(now, _ []byte) []byte { return now }},
 	{"out of order", true, func(now, durable []byte) []byte { // the first sector is not written
 		out := slices.Clone(now)
@@ -202,16 +200,12 @@ func (d *disk) on(t testing.TB, dir string, sync filestore.Sync) filestore.Store
 func (d *disk) file(t testing.TB) (path string, n *inode) {
 	t.Helper()
 	for name, inode := range d.names {
-		if strings.Contains(name, filestore.DueShelf) || strings.Contains(name, filestore.WaitingShelves) {
+		if isMark(name) {
 			continue
 		}
-		if n != nil {
-			t.Fatalf("got %s and %s, want one file", path, name)
-		}
+		check.Require(t, n == nil, "got %s and %s, want one file", path, name)
 		path, n = name, inode
 	}
-	if n == nil {
-		t.Fatal("got no file")
-	}
+	check.Require(t, n != nil, "got no file")
 	return path, n
 }

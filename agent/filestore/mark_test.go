@@ -20,56 +20,56 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
-// listed returns the ids that a query selects, in order.
-func listed(t testing.TB, s record.Store, q record.Query) (ids []string) {
+// heads returns the heads that a query selects, in order.
+func heads(t testing.TB, s record.Store, q record.Query) (heads []run.Head) {
 	t.Helper()
 	for h, err := range s.List(ctx, q) {
 		check.Must(t, err)
+		heads = append(heads, h)
+	}
+	return heads
+}
+
+func idsOf(heads []run.Head) (ids []string) {
+	for _, h := range heads {
 		ids = append(ids, h.Key.ID)
 	}
 	return ids
 }
 
+// listed returns the ids that a query selects, in order.
+func listed(t testing.TB, s record.Store, q record.Query) []string { return idsOf(heads(t, s, q)) }
+
 // compareLists compares lists that use marks with the heads of all runs.
 func compareLists(t testing.TB, s record.Store, what string) {
 	t.Helper()
-	var all []run.Head
-	for h, err := range s.List(ctx, record.Query{AllTenants: true}) {
-		check.Must(t, err)
-		all = append(all, h)
-	}
-	now := time.Now()
+	all, now := heads(t, s, record.Query{AllTenants: true}), time.Now()
 	for _, q := range []record.Query{
 		{AllTenants: true, DueAt: now}, {AllTenants: true, DueAt: now.Add(time.Hour)}, {AllTenants: true, Status: run.StatusRunning},
 		{AllTenants: true, Status: run.StatusWaiting}, {Status: run.StatusWaiting, Limit: 1}, {Tenant: key.Tenant, Status: run.StatusWaiting}, {AllTenants: true, Status: run.StatusWaiting, DueAt: now},
 	} {
-		var heads []run.Head
-		for _, h := range all {
-			if q.Matches(h) {
-				heads = append(heads, h)
-			}
+		selected := slices.DeleteFunc(slices.Clone(all), func(h run.Head) bool { return !q.Matches(h) })
+		slices.SortFunc(selected, q.Compare)
+		want := idsOf(selected)
+		if q.Limit > 0 {
+			want = want[:min(q.Limit, len(want))]
 		}
-		slices.SortFunc(heads, q.Compare)
-		var want []string
-		for _, h := range heads {
-			if want = append(want, h.Key.ID); len(want) == q.Limit {
-				break
-			}
-		}
-		if got := listed(t, s, q); !slices.Equal(got, want) {
-			t.Errorf("%s: %+v: got %q, want %q", what, q, got, want)
-		}
+		check.Same(t, fmt.Sprintf("%s: %+v", what, q), listed(t, s, q), want)
 	}
 }
 
 // marksOn returns the marks on a disk.
 func (d *disk) marksOn() (marks []string) {
 	for name := range d.names {
-		if strings.Contains(name, filestore.DueShelf) || strings.Contains(name, filestore.WaitingShelves) {
+		if isMark(name) {
 			marks = append(marks, name)
 		}
 	}
 	return marks
+}
+
+func isMark(path string) bool {
+	return strings.Contains(path, filestore.DueShelf) || strings.Contains(path, filestore.WaitingShelves)
 }
 
 // TestMarksOfAProcessThatEnds ends a process at every change of the disk. Another process,
@@ -94,9 +94,7 @@ func TestMarksOfAProcessThatEnds(t *testing.T) {
 		left := len(d.marksOn())
 		want := len(listed(t, third, record.Query{AllTenants: true, DueAt: time.Now().Add(time.Hour)})) +
 			2*len(listed(t, third, record.Query{AllTenants: true, Status: run.StatusWaiting}))
-		if left != want {
-			t.Errorf("%s: got the marks %q, want %d", what, d.marksOn(), want)
-		}
+		check.Equal(t, what, left, want)
 	}
 }
 
@@ -114,8 +112,7 @@ func TestMarksAfterAPowerCut(t *testing.T) {
 	}
 }
 
-// TestFolderWithoutMarks lets a version without marks write to the directory, before this
-// version and beside it.
+// TestFolderWithoutMarks lets a version without marks write to the directory, before this version and beside it.
 func TestFolderWithoutMarks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, dir := newDisk(), t.TempDir()
@@ -133,9 +130,8 @@ func TestFolderWithoutMarks(t *testing.T) {
 
 		create(t, s, run.Key{ID: "later"})
 		unmark()
-		if got := listed(t, s, record.Query{DueAt: time.Now()}); len(got) > 0 {
-			t.Errorf("got %q: the marks are compared with the runs each time", got)
-		}
+		got := listed(t, s, record.Query{DueAt: time.Now()})
+		check.That(t, len(got) == 0, "got %q: the marks are compared with the runs each time", got)
 		time.Sleep(time.Minute)
 		compareLists(t, s, "a minute later")
 	})
@@ -148,11 +144,7 @@ func TestListsOpenFew(t *testing.T) {
 	for i := range 200 {
 		create(t, s, run.Key{ID: fmt.Sprint(i), Tenant: fmt.Sprint(i % 2)}, question("a"), &ledger.Suspended{Wake: time.Now().Add(time.Hour)})
 	}
-	var last run.Head
-	for head, err := range s.List(ctx, record.Query{Tenant: "1", Status: run.StatusWaiting, Limit: 60}) {
-		check.Must(t, err)
-		last = head
-	}
+	page := heads(t, s, record.Query{Tenant: "1", Status: run.StatusWaiting, Limit: 60})
 	for _, c := range []struct {
 		name string
 		q    record.Query
@@ -161,18 +153,16 @@ func TestListsOpenFew(t *testing.T) {
 		{"due", record.Query{AllTenants: true, DueAt: time.Now()}, 0},
 		{"running", record.Query{AllTenants: true, Status: run.StatusRunning}, 0},
 		{"waiting", record.Query{AllTenants: true, Status: run.StatusWaiting, Limit: 5}, 5},
-		{"of a tenant", record.Query{Tenant: "1", Status: run.StatusWaiting, Limit: 5, After: &last}, 5},
+		{"of a tenant", record.Query{Tenant: "1", Status: run.StatusWaiting, Limit: 5, After: &page[59]}, 5},
 	} {
 		d.sizes = 0
 		got := listed(t, s, c.q)
-		if len(got) != c.want || d.sizes > 200 || c.want == 0 && d.sizes > 0 {
-			t.Errorf("%s: got %q, and %d files were read", c.name, got, d.sizes)
-		}
+		check.That(t, len(got) == c.want && d.sizes <= 200 && (c.want != 0 || d.sizes <= 0),
+			"%s: got %q, and %d files were read", c.name, got, d.sizes)
 	}
 }
 
-// TestMarkRefused checks that a change is refused if its mark cannot be created, because no
-// process would find the run.
+// TestMarkRefused checks that a change is refused if its mark cannot be created, because no process would find the run.
 func TestMarkRefused(t *testing.T) {
 	dir := t.TempDir()
 	s := openOn(t, noMarks{filestore.OS()}, dir, nil)
@@ -180,15 +170,10 @@ func TestMarkRefused(t *testing.T) {
 	check.Equal(t, "", content(t, s, key), "")
 	check.Must(t, check.Err(begin(open(t, dir, nil), key)))
 	check.Must(t, s.Delete(ctx, key))
-	for _, shelf := range []string{filestore.DueShelf, filestore.WaitingShelves} {
-		err := filepath.WalkDir(filepath.Join(dir, shelf), func(path string, e fs.DirEntry, err error) error {
-			if err == nil && !e.IsDir() {
-				t.Errorf("%s is left", path)
-			}
-			return err
-		})
-		check.NoError(t, err)
-	}
+	check.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		check.That(t, err != nil || e.IsDir() || !isMark(path), "%s is left", path)
+		return err
+	}))
 }
 
 // noMarks is a file system without room for another mark.

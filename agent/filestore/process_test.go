@@ -42,8 +42,7 @@ func start(t *testing.T, work, dir string) (*exec.Cmd, io.Reader) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "FILESTORE_WORK="+work, "FILESTORE_DIR="+dir)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	check.Must(t, err)
+	out := check.Value(cmd.StdoutPipe())(t)
 	check.Must(t, cmd.Start())
 	return cmd, out
 }
@@ -63,9 +62,7 @@ func takeOver(s record.Store) (*cast, *record.Log, error) {
 }
 
 // textOf returns the note of a record. Some are larger than what a disk writes at once.
-func textOf(seq uint64) string {
-	return fmt.Sprint(seq, strings.Repeat("x", int(seq%5)*4000))
-}
+func textOf(seq uint64) string { return fmt.Sprint(seq, strings.Repeat("x", int(seq%5)*4000)) }
 
 // appendForEver appends records and replies, and prints what the store has accepted.
 func appendForEver(s record.Store) error {
@@ -94,8 +91,7 @@ func appendForEver(s record.Store) error {
 	}
 }
 
-// TestKill kills a process that appends, 50 times. The run has what the process reported, and
-// is never damaged.
+// TestKill kills a process that appends, 50 times. The run has what the process reported, and is never damaged.
 func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, nil)
@@ -122,18 +118,14 @@ func has(t *testing.T, s record.Store, seq uint64, q string) {
 	t.Helper()
 	log, err := s.Load(ctx, key)
 	check.Must(t, err)
-	if seq == 0 || log.Head.Seq < seq {
-		t.Fatalf("got %d records, want %d", log.Head.Seq, seq)
-	}
+	check.Require(t, seq != 0 && log.Head.Seq >= seq, "got %d records, want %d", log.Head.Seq, seq)
 	for _, r := range log.Records {
 		if n, ok := ledger.ChangeOf(r).(*ledger.Noted); ok && string(n.Vars["text"]) != `"`+textOf(r.Seq)+`"` {
 			t.Fatalf("got the note %.40q in record %d", n.Vars["text"], r.Seq)
 		}
 	}
 	err = s.Reply(ctx, key, []run.Reply{{Question: q, Action: run.ActionDecline}})
-	if q != "" && !errors.Is(err, record.ErrReplied) {
-		t.Fatalf("got %v for another answer to %s, want %v", err, q, record.ErrReplied)
-	}
+	check.Require(t, q == "" || errors.Is(err, record.ErrReplied), "got %v for another answer to %s, want %v", err, q, record.ErrReplied)
 }
 
 const shares = 25 // records of each process
@@ -171,7 +163,5 @@ func TestProcesses(t *testing.T) {
 	for _, cmd := range all {
 		check.NoError(t, cmd.Wait())
 	}
-	if got, want := fold(t, s).Seq, uint64(1+len(all)*shares); got != want {
-		t.Errorf("got %d records, want %d", got, want)
-	}
+	check.Equal(t, "records", fold(t, s).Seq, uint64(1+len(all)*shares))
 }

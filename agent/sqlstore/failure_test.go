@@ -22,7 +22,7 @@ import (
 
 // TestDamage checks that a store notices damaged rows.
 func TestDamage(t *testing.T) {
-	damages := map[string]string{
+	for name, damage := range map[string]string{
 		"a byte of a record":        "UPDATE mcpchain_records SET data = CAST(replace(CAST(data AS text), 'text', 'test') AS BLOB) WHERE seq = 3",
 		"a missing record":          "DELETE FROM mcpchain_records WHERE seq = 2",
 		"the last record":           "DELETE FROM mcpchain_records WHERE seq = 4",
@@ -31,8 +31,7 @@ func TestDamage(t *testing.T) {
 		"a head":                    "UPDATE mcpchain_runs SET head = CAST('{' AS BLOB)",
 		"the head of another":       "UPDATE mcpchain_runs SET head = CAST('{\"key\":{\"id\":\"2\"},\"seq\":4}' AS BLOB)",
 		"data that is not a record": "UPDATE mcpchain_records SET data = CAST('[]' AS BLOB), sum = 1984806262",
-	}
-	for name, damage := range damages {
+	} {
 		t.Run(name, func(t *testing.T) {
 			store, db := inSQLite(t).open(t)
 			d, lease := create(t, store, key)
@@ -61,8 +60,7 @@ func TestFailsAlone(t *testing.T) {
 	release()
 	wg.Wait()
 	for i, id := range ids {
-		log, err := store.Load(t.Context(), run.Key{ID: id})
-		check.Must(t, err)
+		log := check.Value(store.Load(t.Context(), run.Key{ID: id}))(t)
 		if bad := id == "bad"; bad != (errs[i] != nil) || bad && !strings.Contains(errs[i].Error(), "out of luck") || bad != (log.Head.Seq == 1) {
 			t.Errorf("run %q: got %v and %d records", id, errs[i], log.Head.Seq)
 		}
@@ -72,8 +70,7 @@ func TestFailsAlone(t *testing.T) {
 // locked takes SQLite's lock with a connection of its own.
 func locked(t *testing.T, db *sql.DB) (release func()) {
 	t.Helper()
-	conn, err := db.Conn(t.Context())
-	check.Must(t, err)
+	conn := check.Value(db.Conn(t.Context()))(t)
 	check.Must(t, check.Err(conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")))
 	return func() {
 		check.NoError(t, check.Err(conn.ExecContext(t.Context(), "COMMIT")))
@@ -81,65 +78,56 @@ func locked(t *testing.T, db *sql.DB) (release func()) {
 	}
 }
 
-// TestConnectionsThatFail checks that a connection is not used again if the beginning or end of
-// its transaction failed.
+// watched opens a store with an instrumented driver.
+func watched(t *testing.T) (*instrumented, sqlstore.Store, *sql.DB) {
+	c := &instrumented{file: inFile(t)}
+	db := sql.OpenDB(c)
+	t.Cleanup(func() { _ = db.Close() })
+	store := check.Value(sqlstore.Open(t.Context(), db, sqlstore.DialectSQLite))(t)
+	return c, store, db
+}
+
+// TestConnectionsThatFail checks that a connection is not used again if the beginning or end of its transaction failed.
 func TestConnectionsThatFail(t *testing.T) {
 	for _, operation := range []string{"begin", "commit", "commit of a lease", "rollback", "next"} {
 		t.Run(operation, func(t *testing.T) {
-			c := &instrumented{file: inFile(t)}
-			db := sql.OpenDB(c)
-			defer func() { _ = db.Close() }()
+			c, store, db := watched(t)
 			db.SetMaxOpenConns(1)
-			store, err := sqlstore.Open(t.Context(), db, sqlstore.DialectSQLite)
-			check.Must(t, err)
 			d, lease := create(t, store, key)
 			check.Must(t, d.Append(t.Context(), store, lease, notes("x", 3)...))
 			c.fails, _, _ = strings.Cut(operation, " ")
 			switch operation {
 			case "rollback":
 				check.Is(t, check.Err(store.Acquire(t.Context(), run.Key{ID: "none"}, record.Holder{})), record.ErrNotFound)
-			case "next": // is read again with another statement
-				check.NoError(t, check.Err(store.Load(t.Context(), key)))
+			case "next":
+				check.NoError(t, check.Err(store.Load(t.Context(), key)), "another statement reads again")
 			case "commit":
 				check.Is(t, store.Delete(t.Context(), run.Key{ID: "none"}), errInstrumented)
 			default:
 				check.Is(t, store.Renew(t.Context(), lease, time.Minute), errInstrumented)
 			}
-			if c.fails != "" {
-				t.Errorf("there was no %s", operation)
-			}
-			const full = 2
-			var level int
-			if err := db.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&level); err != nil || level != full {
-				t.Errorf("got synchronous = %d, %v, want %d", level, err, full)
-			}
+			check.Equal(t, "what did not happen", c.fails, "")
+			check.Equal(t, "synchronous", value[int](t, db, "PRAGMA synchronous"), full)
 			check.NoError(t, d.Append(t.Context(), store, lease, notes("y", 1)...))
 		})
 	}
 }
 
-// TestAcquireMeetsRelease releases a run that an acquisition has just found held, as another process
-// can with Postgres.
+// TestAcquireMeetsRelease releases a run that an acquisition has just found held, as another process can with Postgres.
 func TestAcquireMeetsRelease(t *testing.T) {
-	c := &instrumented{file: inFile(t)}
-	db := sql.OpenDB(c)
-	defer func() { _ = db.Close() }()
-	store, err := sqlstore.Open(t.Context(), db, sqlstore.DialectSQLite)
-	check.Must(t, err)
+	c, store, _ := watched(t)
 	_, first := create(t, store, key)
 	check.Must(t, store.Renew(t.Context(), first, time.Minute))
 	released := false
 	c.onQuery = func(ctx context.Context, conn driver.ExecerContext, text string) {
 		if strings.HasPrefix(text, "SELECT holder") {
-			_, err := conn.ExecContext(ctx, "UPDATE mcpchain_runs SET held = 0, ttl = 0", nil)
-			check.NoError(t, err)
+			check.NoError(t, check.Err(conn.ExecContext(ctx, "UPDATE mcpchain_runs SET held = 0, ttl = 0", nil)))
 			released = true
 		}
 	}
 	second, err := store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
-	if err != nil || second.Epoch <= first.Epoch || !released {
-		t.Errorf("got epoch %d after %d, %v, released %t, want a higher one", second.Epoch, first.Epoch, err, released)
-	}
+	check.That(t, err == nil && second.Epoch > first.Epoch && released,
+		"got epoch %d after %d, %v, released %t, want a higher one", second.Epoch, first.Epoch, err, released)
 }
 
 // TestDamagedHeadIsNotTaken checks that an acquisition that fails beside others changes nothing, and
@@ -172,17 +160,11 @@ func TestDamagedHeadIsNotTaken(t *testing.T) {
 	release()
 	wg.Wait()
 	for i, id := range ids {
-		if bad := id == "bad"; bad != errors.Is(errs[i], record.ErrCorrupt) || !bad && errs[i] != nil {
-			t.Errorf("run %q: got %v", id, errs[i])
-		}
+		bad := id == "bad"
+		check.That(t, bad == errors.Is(errs[i], record.ErrCorrupt) && (bad || errs[i] == nil), "run %q: got %v", id, errs[i])
 	}
-	if len(lost) != 1 {
-		t.Errorf("got the lost leases %v, want one", lost)
-	}
-	var held int
-	if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM mcpchain_runs WHERE id = 'bad' AND holder = ''`).Scan(&held); err != nil || held != 0 {
-		t.Errorf("the damaged run is held: %v", err)
-	}
+	check.Equal(t, "lost leases", len(lost), 1)
+	check.Equal(t, "the damaged run is held", value[int](t, db, `SELECT count(*) FROM mcpchain_runs WHERE id = 'bad' AND holder = ''`), 0)
 }
 
 // TestTextOfOthers keeps a name that is not UTF-8.
@@ -192,13 +174,10 @@ func TestTextOfOthers(t *testing.T) {
 	head := d.Head()
 	head.Agent = "caf\xe9"
 	check.Must(t, check.Err(store.Create(t.Context(), record.Holder{}, head, d.Records)))
-	if log, err := store.Load(t.Context(), key); err != nil || log.Head.Agent != "caf\ufffd" {
-		t.Errorf("got %+v, %v", log, err)
-	}
+	check.Equal(t, "agent", check.Value(store.Load(t.Context(), key))(t).Head.Agent, "caf\ufffd")
 }
 
-// TestTriesAgain lets Postgres refuse transactions because of others: the store tries again, a
-// bounded number of times.
+// TestTriesAgain lets Postgres refuse transactions because of others: the store tries again, a bounded number of times.
 func TestTriesAgain(t *testing.T) {
 	for _, code := range []string{"40001", "40P01"} {
 		store, db := inPostgres(t).open(t)
@@ -212,9 +191,6 @@ func TestTriesAgain(t *testing.T) {
 		check.NoError(t, d.Append(t.Context(), store, lease, notes("x", 1)...), code)
 		execute(t, db, `UPDATE bound SET n = 1000000`)
 		check.Text(t, d.Append(t.Context(), store, lease, notes("x", 1)...), code, code)
-		var tries int
-		if err := db.QueryRowContext(t.Context(), `SELECT last_value FROM tries`).Scan(&tries); err != nil || tries != 4+8 {
-			t.Errorf("%s: got %d tries, %v, want 12", code, tries, err)
-		}
+		check.Equal(t, code, value[int](t, db, `SELECT last_value FROM tries`), 4+8)
 	}
 }

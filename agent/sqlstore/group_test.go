@@ -52,17 +52,13 @@ func TestGroup(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if got := *sizes; len(got) != 3 || got[0] != 1 || got[1] != maxGroup || got[2] != 7 || failed != maxGroup {
-			t.Errorf("got commits of %d and %d failures, want 1, %d and 7, and %[3]d failures", got, failed, maxGroup)
-		}
-		if g.isActive || len(g.queue) != 0 {
-			t.Errorf("got %d changes left", len(g.queue))
-		}
+		check.Same(t, "commits", *sizes, []int{1, maxGroup, 7})
+		check.That(t, failed == maxGroup && !g.isActive && len(g.queue) == 0,
+			"got %d failures, and %d changes left, want %d and none", failed, len(g.queue), maxGroup)
 	})
 }
 
-// TestGroupOfEndedContexts takes a change out of the queue while it waits, but not once it is
-// being committed.
+// TestGroupOfEndedContexts takes a change out of the queue while it waits, but not once it is being committed.
 func TestGroupOfEndedContexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, sizes, next := commits()
@@ -83,9 +79,7 @@ func TestGroupOfEndedContexts(t *testing.T) {
 			next <- nil
 			check.NoError(t, <-errs)
 		}
-		if len(*sizes) != 2 || made != 2 {
-			t.Errorf("got %d changes in commits of %d, want 2 in 2", made, *sizes)
-		}
+		check.That(t, len(*sizes) == 2 && made == 2, "got %d changes in commits of %d, want 2 in 2", made, *sizes)
 	})
 }
 

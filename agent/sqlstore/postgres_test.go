@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,7 +29,9 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code := m.Run()
-	server.stop()
+	if server.running != nil {
+		server.running.Stop()
+	}
 	os.Exit(code)
 }
 
@@ -57,17 +58,10 @@ func (p *postgres) dsn(t testing.TB) string {
 		t.Fatal(p.none)
 	}
 	schema := fmt.Sprintf("s%d", p.schemas.Add(1))
-	admin, err := sql.Open("pgx", p.running.DSN("postgres"))
-	check.Must(t, err)
+	admin := check.Value(sql.Open("pgx", p.running.DSN("postgres")))(t)
 	defer func() { _ = admin.Close() }()
 	check.Must(t, check.Err(admin.ExecContext(t.Context(), "CREATE SCHEMA "+schema)))
 	return p.running.DSN("postgres") + " search_path=" + schema
-}
-
-func (p *postgres) stop() {
-	if p.running != nil {
-		p.running.Stop()
-	}
 }
 
 func TestPostgres(t *testing.T) {
@@ -104,9 +98,7 @@ func TestPostgresInAnotherOrder(t *testing.T) {
 	for _, id := range []string{"a", "B", "C", "b"} {
 		create(t, store, run.Key{ID: id})
 	}
-	if got, want := ids(t, store, record.Query{}), "B C a b"; strings.Join(got, " ") != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Equal(t, "order", strings.Join(ids(t, store, record.Query{}), " "), "B C a b")
 }
 
 // ids lists the ids of runs.
@@ -126,13 +118,11 @@ func TestPostgresClock(t *testing.T) {
 	d, lease := create(t, store, key)
 	check.Must(t, store.Renew(t.Context(), lease, time.Minute))
 	log, err := store.Load(t.Context(), key)
-	if err != nil || !log.Head.HeldUntil.After(time.Now().Add(time.Hour)) {
-		t.Fatalf("got %+v, %v, want a run that is held for more than an hour", log, err)
-	}
+	check.Require(t, err == nil && log.Head.HeldUntil.After(time.Now().Add(time.Hour)),
+		"got %+v, %v, want a run that is held for more than an hour", log, err)
 	check.Is(t, check.Err(store.Acquire(t.Context(), key, record.Holder{})), record.ErrHeld)
 	execute(t, db, `DROP FUNCTION clock_timestamp`, `UPDATE mcpchain_runs SET held = held - 3600000000000 - 60000000000`)
-	lease, err = store.Acquire(t.Context(), key, record.Holder{})
-	check.Must(t, err)
+	lease = check.Value(store.Acquire(t.Context(), key, record.Holder{}))(t)
 	check.Must(t, d.Append(t.Context(), store, lease, notes("x", 1)...))
 }
 
@@ -154,9 +144,7 @@ func TestCount(t *testing.T) {
 			{record.Query{AllTenants: true, ID: "0"}, 2},
 			{record.Query{Tenant: "acme", Status: run.StatusFailed}, 0},
 		} {
-			if got, err := store.Count(t.Context(), c.q); err != nil || got != c.want {
-				t.Errorf("%+v: got %d, %v, want %d", c.q, got, err, c.want)
-			}
+			check.Equal(t, fmt.Sprintf("%+v", c.q), check.Value(store.Count(t.Context(), c.q))(t), c.want)
 		}
 	})
 }
@@ -198,8 +186,7 @@ func TestPostgresUpdatesInPlace(t *testing.T) {
 	}
 }
 
-// TestMigrationOfLists lists a run that version 3 has created, also after version 3 has
-// continued it.
+// TestMigrationOfLists lists a run that version 3 has created, also after version 3 has continued it.
 func TestMigrationOfLists(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		old, db := j.open(t)
@@ -213,9 +200,7 @@ func TestMigrationOfLists(t *testing.T) {
 		store, _ := j.open(t)
 		lists := func(what string, q record.Query, want ...string) {
 			t.Helper()
-			if got := ids(t, store, q); !slices.Equal(got, want) {
-				t.Errorf("%s: got %q, want %q", what, got, want)
-			}
+			check.Same(t, what, ids(t, store, q), want)
 		}
 		lists("all", record.Query{AllTenants: true}, "a", "b")
 		execute(t, db, `UPDATE mcpchain_runs SET status = 'waiting', updated = updated + 1 WHERE id = 'b'`)
@@ -231,14 +216,11 @@ func TestMigrationOfLists(t *testing.T) {
 func TestStartsWithoutRights(t *testing.T) {
 	source := server.dsn(t)
 	_, admin := opened(t, "pgx", source, sqlstore.DialectPostgres)
-	var schema string
-	check.Must(t, admin.QueryRowContext(t.Context(), `SELECT current_schema()`).Scan(&schema))
+	schema := value[string](t, admin, `SELECT current_schema()`)
 	execute(t, admin, `CREATE USER program`, `GRANT USAGE ON SCHEMA `+schema+` TO program`, `GRANT ALL ON ALL TABLES IN SCHEMA `+schema+` TO program`)
-	db, err := sql.Open("pgx", source+" user=program")
-	check.Must(t, err)
+	db := check.Value(sql.Open("pgx", source+" user=program"))(t)
 	defer func() { _ = db.Close() }()
-	store, err := sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres)
-	check.Must(t, err)
+	store := check.Value(sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres))(t)
 	create(t, store, key)
 	check.NoError(t, store.RequestCancel(t.Context(), key))
 }

@@ -45,8 +45,7 @@ type job struct {
 // connect returns the database, which the test closes.
 func (j job) connect(t testing.TB) *sql.DB {
 	t.Helper()
-	db, err := sql.Open(j.Driver, j.DSN)
-	check.Must(t, err)
+	db := check.Value(sql.Open(j.Driver, j.DSN))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(8)
 	return db
@@ -56,8 +55,7 @@ func (j job) connect(t testing.TB) *sql.DB {
 func (j job) open(t testing.TB) (sqlstore.Store, *sql.DB) {
 	t.Helper()
 	db := j.connect(t)
-	store, err := sqlstore.Open(t.Context(), db, j.Dialect)
-	check.Must(t, err)
+	store := check.Value(sqlstore.Open(t.Context(), db, j.Dialect))(t)
 	return store, db
 }
 
@@ -118,8 +116,7 @@ func begun(t *testing.T, j job) *process {
 	p.Stderr = os.Stderr
 	p.in, err = p.StdinPipe()
 	check.Must(t, err)
-	out, err := p.StdoutPipe()
-	check.Must(t, err)
+	out := check.Value(p.StdoutPipe())(t)
 	p.out = bufio.NewReader(out)
 	check.Must(t, p.Start())
 	t.Cleanup(func() {
@@ -132,23 +129,17 @@ func begun(t *testing.T, j job) *process {
 // line reads a line of the child.
 func (p *process) line(t *testing.T) string {
 	t.Helper()
-	line, err := p.out.ReadString('\n')
-	check.Must(t, err)
+	line := check.Value(p.out.ReadString('\n'))(t)
 	return strings.TrimSpace(line)
 }
 
 // seq reads the number of a record that the child has appended.
 func (p *process) seq(t *testing.T) (seq uint64) {
 	t.Helper()
-	if line := p.line(t); !scans(line, &seq) {
-		t.Fatalf("got %q, want a number", line)
-	}
+	line := p.line(t)
+	_, err := fmt.Sscanf(line, "%d", &seq)
+	check.Require(t, err == nil, "got %q, want a number", line)
 	return seq
-}
-
-func scans(line string, seq *uint64) bool {
-	_, err := fmt.Sscanf(line, "%d", seq)
-	return err == nil
 }
 
 // databases runs a test in each database.
@@ -165,8 +156,7 @@ func inPostgres(t testing.TB) job {
 	return job{Driver: "pgx", DSN: server.dsn(t), Dialect: sqlstore.DialectPostgres}
 }
 
-// TestStoppedProcess stops a process that holds a run, lets another one take over the run, and
-// continues the first.
+// TestStoppedProcess stops a process that holds a run, lets another one take over the run, and continues the first.
 func TestStoppedProcess(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		store, _ := j.open(t)
@@ -180,7 +170,7 @@ func TestStoppedProcess(t *testing.T) {
 			t.Fatalf("got record %d, want %d", got, d.State.Seq)
 		}
 		signal(t, p, syscall.SIGSTOP)
-		lease, err := store.Acquire(t.Context(), key, record.Holder{Name: "parent", TTL: time.Hour})
+		lease, err := record.Lease{}, record.ErrHeld
 		for errors.Is(err, record.ErrHeld) {
 			lease, err = store.Acquire(t.Context(), key, record.Holder{Name: "parent", TTL: time.Hour})
 		}
@@ -191,10 +181,7 @@ func TestStoppedProcess(t *testing.T) {
 			t.Errorf("got %q, want a conflict", got)
 		}
 		check.Must(t, d.Append(t.Context(), store, lease, notes("by the parent", 1)...))
-		log, err := store.Load(t.Context(), key)
-		if err != nil || log.Head.Seq != d.State.Seq {
-			t.Errorf("got %+v, %v, want %d records", log, err, d.State.Seq)
-		}
+		check.Equal(t, "records", check.Value(store.Load(t.Context(), key))(t).Head.Seq, d.State.Seq)
 	})
 }
 
@@ -214,11 +201,8 @@ func TestProcessesAtOnce(t *testing.T) {
 				for i := range 50 {
 					key := run.Key{ID: fmt.Sprint(program, "-", i)}
 					d, lease := create(t, store, key)
-					err := d.Append(t.Context(), store, lease, ledgertest.Question("a"))
-					if err == nil {
-						err = store.Reply(t.Context(), key, []run.Reply{{Question: "a", Action: run.ActionDecline}})
-					}
-					check.NoError(t, err)
+					check.NoError(t, d.Append(t.Context(), store, lease, ledgertest.Question("a")))
+					check.NoError(t, store.Reply(t.Context(), key, []run.Reply{{Question: "a", Action: run.ActionDecline}}))
 				}
 			})
 		}
@@ -226,8 +210,7 @@ func TestProcessesAtOnce(t *testing.T) {
 	})
 }
 
-// TestKilledProcess kills 50 processes while they append. What they reported is stored, each
-// commit in full.
+// TestKilledProcess kills 50 processes while they append. What they reported is stored, each commit in full.
 func TestKilledProcess(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		store, _ := j.open(t)
@@ -244,16 +227,11 @@ func TestKilledProcess(t *testing.T) {
 				if err != nil {
 					break
 				}
-				if !scans(line, &last) {
-					t.Fatal(line)
-				}
+				check.Must(t, check.Err(fmt.Sscanf(line, "%d", &last)))
 			}
 			_ = p.Wait()
-			log, err := store.Load(t.Context(), key)
-			check.Must(t, err)
-			if log.Head.Seq < last || log.Head.Seq%3 != 1 {
-				t.Fatalf("kill %d: got %d records, want %d and commits of 3", i, log.Head.Seq, last)
-			}
+			log := check.Value(store.Load(t.Context(), key))(t)
+			check.Require(t, log.Head.Seq >= last && log.Head.Seq%3 == 1, "kill %d: got %d records, want %d and commits of 3", i, log.Head.Seq, last)
 			check.Must(t, check.Err(ledger.StateOf(log.Records)))
 		}
 	})

@@ -3,8 +3,8 @@
 package sqlstore_test
 
 import (
+	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -57,27 +57,18 @@ func TestSyncs(t *testing.T) {
 		{"append", func() error { return d.Append(t.Context(), store, lease, notes("x", 1)...) }},
 		{"renew", func() error { return store.Renew(t.Context(), lease, time.Hour) }},
 		{"refused", func() error {
-			if _, err := store.Acquire(t.Context(), run.Key{ID: "none"}, record.Holder{TTL: time.Hour}); !errors.Is(err, record.ErrNotFound) {
-				return fmt.Errorf("got %w, want %w", err, record.ErrNotFound)
-			}
+			check.Is(t, check.Err(store.Acquire(t.Context(), run.Key{ID: "none"}, record.Holder{TTL: time.Hour})), record.ErrNotFound)
 			return nil
 		}},
 		{"delete", func() error { return store.Delete(t.Context(), key) }},
 	} {
 		check.Must(t, step.do())
-		const full = 2
-		var level int
-		if err := db.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&level); err != nil || level != full {
-			t.Errorf("%s: got synchronous = %d, %v, want %d: the host's own commits are synced", step.name, level, err, full)
-		}
+		check.Equal(t, step.name+": synchronous, for the host's own commits", value[int](t, db, "PRAGMA synchronous"), full)
 	}
 	if lease.Epoch < first+2 { // by the clock, in microseconds
 		t.Errorf("got epoch %d after %d, want one that a lost lease cannot have had", lease.Epoch, first)
 	}
-	var mode string
-	if err := db.QueryRowContext(t.Context(), "PRAGMA journal_mode").Scan(&mode); err != nil || mode != "wal" {
-		t.Errorf("got journal mode %q, %v, want WAL", mode, err)
-	}
+	check.Equal(t, "journal mode", value[string](t, db, "PRAGMA journal_mode"), "wal")
 }
 
 // TestCheckpoints checks that commits of leases make checkpoints, other commits only beyond a
@@ -106,15 +97,11 @@ func TestCheckpoints(t *testing.T) {
 			if c.release {
 				check.Must(t, again.Release(t.Context(), lease))
 			}
-			info, err := os.Stat(file)
-			check.Must(t, err)
+			info := check.Value(os.Stat(file))(t)
 			if moved := info.Size() > 1<<20; moved != c.moved {
 				t.Errorf("the file has %d bytes: a checkpoint is %v, want %v", info.Size(), moved, c.moved)
 			}
-			var left int
-			if err := db.QueryRowContext(t.Context(), "PRAGMA wal_autocheckpoint").Scan(&left); err != nil || left != c.pages {
-				t.Errorf("got %d pages on the host's connection, %v, want %d", left, err, c.pages)
-			}
+			check.Equal(t, "pages on the host's connection", value[int](t, db, "PRAGMA wal_autocheckpoint"), c.pages)
 		})
 	}
 }
@@ -124,23 +111,30 @@ func TestTables(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		_, db := j.open(t)
 		check.Must(t, check.Err(sqlstore.Open(t.Context(), db, j.Dialect)))
-		var versions int
-		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM mcpchain_schema").Scan(&versions); err != nil || versions != 1 {
-			t.Errorf("got %d versions, %v, want one", versions, err)
-		}
+		check.Equal(t, "versions", value[int](t, db, "SELECT count(*) FROM mcpchain_schema"), 1)
 		execute(t, db, "UPDATE mcpchain_schema SET version = 99")
 		_, err := sqlstore.Open(t.Context(), db, j.Dialect)
-		if err == nil || !strings.Contains(err.Error(), "version 99") || !strings.Contains(err.Error(), "up to 5") {
-			t.Errorf("got %v, want an error with both versions", err)
-		}
+		check.Text(t, err, "version 99")
+		check.Text(t, err, "up to 5")
 	})
+}
+
+// full is the level of synchronous at which SQLite loses no commit.
+const full = 2
+
+// value returns the only value of a query.
+func value[T any](t testing.TB, db interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}, query string, args ...any) (v T) {
+	t.Helper()
+	check.Must(t, db.QueryRowContext(t.Context(), query, args...).Scan(&v))
+	return v
 }
 
 func execute(t *testing.T, db *sql.DB, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
-		if _, err := db.ExecContext(t.Context(), s); err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
+		_, err := db.ExecContext(t.Context(), s)
+		check.Require(t, err == nil, "%s: %v", s, err)
 	}
 }

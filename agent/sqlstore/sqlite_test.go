@@ -106,9 +106,8 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 		key := run.Key{ID: "r"}
 		d, first := create(t, store, key)
 		check.Must(t, store.Delete(t.Context(), key))
-		if _, second := create(t, store, key); second.Epoch <= first.Epoch {
-			t.Errorf("got the epoch %d after %d", second.Epoch, first.Epoch)
-		}
+		_, second := create(t, store, key)
+		check.That(t, second.Epoch > first.Epoch, "got the epoch %d after %d", second.Epoch, first.Epoch)
 		check.Is(t, d.Append(t.Context(), store, first, notes("late", 1)...), record.ErrConflict, "the holder of the deleted run")
 	})
 }
@@ -132,30 +131,22 @@ func TestTwoVersions(t *testing.T) {
 	store, db := inSQLite(t).open(t)
 	key := run.Key{ID: "r"}
 	d, lease := create(t, store, key)
-	snapshot, err := ledger.NewSnapshot(d.State)
-	check.Must(t, err)
-	r := d.Add(snapshot)
-	check.Must(t, store.Append(t.Context(), lease, d.Head(), r))
+	snapshot := check.Value(ledger.NewSnapshot(d.State))(t)
+	check.Must(t, d.Append(t.Context(), store, lease, snapshot))
 	data := d.Add(notes("b", 1)...)[0].JSON
 	old := d.Head()
 	old.Snapshot = 0
-	head, err := json.Marshal(old)
-	check.Must(t, err)
+	head := check.Value(json.Marshal(old))(t)
 	execute(t, db, fmt.Sprintf(`UPDATE mcpchain_runs SET agent = '', status = 'running', updated = 1, due = 1, seq = 3, head = '%s', answers = 0 WHERE id = 'r' AND seq = 2`, head),
 		fmt.Sprintf(`INSERT INTO mcpchain_records (run, seq, sum, data) SELECT num, 3, %d, '%s' FROM mcpchain_runs`, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)), data),
 		`UPDATE mcpchain_runs SET held = 1 WHERE id = 'r'`)
-	log, err := record.LoadCurrent(t.Context(), store, key)
-	check.Must(t, err)
+	log := check.Value(record.LoadCurrent(t.Context(), store, key))(t)
 	got, err := ledger.StateOf(log.Records)
-	if err != nil || got.Seq != 3 || got.Snapshot != 2 {
-		t.Errorf("got %+v, %v, want the state at record 3", got, err)
-	}
-	lease, err = store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour})
-	check.Must(t, err)
+	check.That(t, err == nil && got.Seq == 3 && got.Snapshot == 2, "got %+v, %v, want the state at record 3", got, err)
+	lease = check.Value(store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour}))(t)
 	check.Must(t, d.Append(t.Context(), store, lease, notes("c", 1)...))
-	if log, err = record.LoadCurrent(t.Context(), store, key); err != nil || len(log.Records) != 3 {
-		t.Errorf("got %d records, %v, want those from the snapshot on", len(log.Records), err)
-	}
+	log, err = record.LoadCurrent(t.Context(), store, key)
+	check.That(t, err == nil && len(log.Records) == 3, "got %d records, %v, want those from the snapshot on", len(log.Records), err)
 }
 
 // TestWriteAheadLogIsCut writes much, and checks that the log becomes short when it restarts.
@@ -164,8 +155,7 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 	store, _ := opened(t, "sqlite", file, sqlstore.DialectSQLite)
 	d, lease := create(t, store, key)
 	size := func() int64 {
-		info, err := os.Stat(file + "-wal")
-		check.Must(t, err)
+		info := check.Value(os.Stat(file + "-wal"))(t)
 		return info.Size()
 	}
 	most := int64(0)
@@ -176,13 +166,11 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 	for range 3 { // the first checkpoint, and the first write after it
 		check.Must(t, store.Renew(t.Context(), lease, time.Hour))
 	}
-	if got := size(); most < 15<<20 || got > 4<<20 {
-		t.Errorf("got a log of %d bytes after one of %d, want 4 MiB at most", got, most)
-	}
+	got := size()
+	check.That(t, most >= 15<<20 && got <= 4<<20, "got a log of %d bytes after one of %d, want 4 MiB at most", got, most)
 }
 
-// TestSQLiteGivesSpaceBack checks that the file and the log shrink when many runs are deleted
-// one by one.
+// TestSQLiteGivesSpaceBack checks that the file and the log shrink when many runs are deleted one by one.
 func TestSQLiteGivesSpaceBack(t *testing.T) {
 	file := inFile(t)
 	store, db := opened(t, "sqlite", file, sqlstore.DialectSQLite)
@@ -195,8 +183,7 @@ func TestSQLiteGivesSpaceBack(t *testing.T) {
 	size := func() (all int64) {
 		execute(t, db, "PRAGMA wal_checkpoint(TRUNCATE)")
 		for _, name := range []string{file, file + "-wal"} {
-			info, err := os.Stat(name)
-			check.Must(t, err)
+			info := check.Value(os.Stat(name))(t)
 			all += info.Size()
 		}
 		return all
@@ -205,14 +192,10 @@ func TestSQLiteGivesSpaceBack(t *testing.T) {
 	for i := range runs - 3 {
 		check.Must(t, store.Delete(t.Context(), keyOf(i)))
 	}
-	if left := size(); left > full/6 {
-		t.Errorf("got %d bytes of %d after all but 3 of %d runs were deleted", left, full, runs)
-	}
+	left := size()
+	check.That(t, left <= full/6, "got %d bytes of %d after all but 3 of %d runs were deleted", left, full, runs)
 	for i := runs - 3; i < runs; i++ {
 		check.NoError(t, check.Err(store.Load(t.Context(), keyOf(i))))
 	}
-	var check string
-	if err := db.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&check); err != nil || check != "ok" {
-		t.Errorf("the file is not whole: %s, %v", check, err)
-	}
+	check.Equal(t, "integrity", value[string](t, db, "PRAGMA integrity_check"), "ok")
 }

@@ -19,8 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// TestCompiledOnce checks that statements are compiled once for each connection, and closed
-// with it.
+// TestCompiledOnce checks that statements are compiled once for each connection, and closed with it.
 func TestCompiledOnce(t *testing.T) {
 	c := &instrumented{file: inFile(t)}
 	db := sql.OpenDB(c)
@@ -29,12 +28,10 @@ func TestCompiledOnce(t *testing.T) {
 	for range 2 { // the second store finds the tables
 		before := c.compiled.Load()
 		c.fails = "prepare" // as with the lock of another process
-		store, err := sqlstore.Open(t.Context(), db, sqlstore.DialectSQLite)
-		check.Must(t, err)
+		store := check.Value(sqlstore.Open(t.Context(), db, sqlstore.DialectSQLite))(t)
 		const statements, version = 25, 1
-		if n := c.compiled.Load() - before; len(stores) == 1 && n != statements+version {
-			t.Errorf("%d statements were compiled for a store, want %d", n, statements+version)
-		}
+		n := c.compiled.Load() - before
+		check.That(t, len(stores) != 1 || n == statements+version, "%d statements were compiled for a store, want %d", n, statements+version)
 		stores = append(stores, store)
 	}
 	before := c.compiled.Load()
@@ -43,35 +40,21 @@ func TestCompiledOnce(t *testing.T) {
 	}
 	check.Equal(t, "statements were compiled for runs", c.compiled.Load()-before, 0)
 	check.Must(t, db.Close())
-	if got, want := c.closed.Load(), c.compiled.Load(); got != want {
-		t.Errorf("%d statements of %d are closed", got, want)
-	}
+	check.Equal(t, "closed statements", c.closed.Load(), c.compiled.Load())
 }
 
 // live creates a run, replies, continues it as another holder, and deletes it.
 func live(t *testing.T, store record.Store, key run.Key) {
 	t.Helper()
 	d, lease := create(t, store, key)
-	steps := []func() error{
-		func() error { return d.Append(t.Context(), store, lease, ledgertest.Question("a")) },
-		func() error { return store.Renew(t.Context(), lease, time.Minute) },
-		func() error { return store.Release(t.Context(), lease) },
-		func() error {
-			return store.Reply(t.Context(), key, []run.Reply{{Question: "a", Action: run.ActionDecline}})
-		},
-		func() (err error) {
-			lease, err = store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
-			return err
-		},
-		func() error { _, err := store.Load(t.Context(), key); return err },
-		func() error { return d.Append(t.Context(), store, lease, notes("x", 8)...) },
-		func() error { return store.Delete(t.Context(), key) },
-	}
-	for i, step := range steps {
-		if err := step(); err != nil {
-			t.Fatalf("step %d: %v", i, err)
-		}
-	}
+	check.Must(t, d.Append(t.Context(), store, lease, ledgertest.Question("a")))
+	check.Must(t, store.Renew(t.Context(), lease, time.Minute))
+	check.Must(t, store.Release(t.Context(), lease))
+	check.Must(t, store.Reply(t.Context(), key, []run.Reply{{Question: "a", Action: run.ActionDecline}}))
+	lease = check.Value(store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute}))(t)
+	check.Must(t, check.Err(store.Load(t.Context(), key)))
+	check.Must(t, d.Append(t.Context(), store, lease, notes("x", 8)...))
+	check.Must(t, store.Delete(t.Context(), key))
 }
 
 // TestLoadWaits checks that a new connection waits for a lock.
@@ -90,9 +73,7 @@ func TestLoadWaits(t *testing.T) {
 	}
 	released := time.AfterFunc(50*time.Millisecond, func() { _ = other.Close() })
 	defer released.Stop()
-	if _, err := store.Load(t.Context(), key); err != nil {
-		t.Errorf("got %v, want Load to wait", err)
-	}
+	check.NoError(t, check.Err(store.Load(t.Context(), key)))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	check.Is(t, check.Err(store.Load(ended, key)), context.Canceled, "an ended context")
@@ -104,13 +85,8 @@ func TestManyRecords(t *testing.T) {
 		store, _ := j.open(t)
 		d, lease := create(t, store, key)
 		for _, n := range []int{1, 8, 9, 1000, 17_000} {
-			if err := d.Append(t.Context(), store, lease, notes("x", n)...); err != nil {
-				t.Fatalf("%d records: %v", n, err)
-			}
+			check.Must(t, d.Append(t.Context(), store, lease, notes("x", n)...))
 		}
-		log, err := store.Load(t.Context(), key)
-		if err != nil || uint64(len(log.Records)) != d.State.Seq {
-			t.Errorf("got %d records, %v, want %d", len(log.Records), err, d.State.Seq)
-		}
+		check.Equal(t, "records", uint64(len(check.Value(store.Load(t.Context(), key))(t).Records)), d.State.Seq)
 	})
 }

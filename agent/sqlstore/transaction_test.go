@@ -66,9 +66,7 @@ func TestMixedGroup(t *testing.T) {
 			s := &database{db: db, d: &dialect{remote: true}}
 			s.settings.records.before, s.settings.leases.before = "records", "leases"
 			check.Is(t, s.commitTogether(t.Context(), c.batch), errChangeFailed)
-			if driver.settings != c.want {
-				t.Errorf("got the settings of %s, want those of %s", driver.settings, c.want)
-			}
+			check.Equal(t, "settings", driver.settings, c.want)
 		})
 	}
 }
@@ -83,13 +81,9 @@ func TestGroupWithoutTheLock(t *testing.T) {
 		batch := []*waiter{{change: nothing}, {change: nothing}}
 		s.commit(t.Context(), batch)
 		for _, w := range batch {
-			if w.err == nil {
-				t.Error("a change is made without the lock")
-			}
+			check.That(t, w.err != nil, "a change is made without the lock")
 		}
-		if driver.begun != 1 {
-			t.Errorf("%d transactions were begun, want one", driver.begun)
-		}
+		check.Equal(t, "transactions", driver.begun, 1)
 	})
 }
 
@@ -99,10 +93,7 @@ func TestRollbackIsBounded(t *testing.T) {
 		db := sql.OpenDB(new(stuck))
 		defer func() { _ = db.Close() }()
 		s := &database{db: db, d: dialects[DialectPostgres]}
-		tx, err := s.begin(t.Context(), false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tx := check.Value(s.begin(t.Context(), false))(t)
 		began := time.Now()
 		tx.rollback(t.Context())
 		check.Equal(t, "it took", time.Since(began), rollbackTime)

@@ -5,10 +5,14 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -17,34 +21,29 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
-// TestRenewalsHaveAConnection lets more work wait for a row than there are connections. Leases
-// are renewed meanwhile, and a caller that stops waiting takes no connection: neither one of the pool
-// nor that of renewals.
+// TestRenewalsHaveAConnection lets more work wait for a row than there are connections. Leases are renewed meanwhile,
+// and a caller that stops waiting takes no connection: neither one of the pool nor that of renewals.
 func TestRenewalsHaveAConnection(t *testing.T) {
 	dsn := server.dsn(t)
 	store, db := opened(t, "pgx", dsn, sqlstore.DialectPostgres)
 	_, locked := create(t, store, key)
 	_, free := create(t, store, run.Key{ID: "free"})
 	db.SetMaxOpenConns(3)
-	program, err := sql.Open("pgx", dsn)
-	check.Must(t, err)
+	program := check.Value(sql.Open("pgx", dsn))(t)
 	defer func() { _ = program.Close() }()
 	other, err := program.BeginTx(t.Context(), nil)
 	check.Must(t, err)
 	defer func() { _ = other.Rollback() }()
-	var pid int
-	check.Must(t, other.QueryRowContext(t.Context(), `SELECT pg_backend_pid() FROM mcpchain_runs WHERE id = $1 FOR UPDATE`, key.ID).Scan(&pid))
+	pid := value[int](t, other, `SELECT pg_backend_pid() FROM mcpchain_runs WHERE id = $1 FOR UPDATE`, key.ID)
 
 	var group sync.WaitGroup
 	impatient, stop := context.WithCancel(t.Context())
 	for i := range 20 {
 		group.Go(func() {
-			if i%2 == 0 {
-				if err := store.Renew(impatient, locked, time.Minute); err != nil && !errors.Is(err, context.Canceled) {
-					t.Errorf("impatient: %v", err)
-				}
-			} else if err := store.Renew(t.Context(), locked, time.Minute); err != nil {
-				t.Errorf("patient: %v", err)
+			if i%2 == 1 {
+				check.NoError(t, store.Renew(t.Context(), locked, time.Minute), "patient")
+			} else if err := store.Renew(impatient, locked, time.Minute); err != nil {
+				check.Is(t, err, context.Canceled, "impatient")
 			}
 		})
 	}
@@ -69,4 +68,81 @@ func TestRenewalsHaveAConnection(t *testing.T) {
 	check.Must(t, other.Rollback())
 	group.Wait()
 	check.NoError(t, check.Err(store.Load(t.Context(), key)))
+}
+
+// trips counts round trips to a server: writes after a read.
+type trips struct {
+	net.Conn
+	asked   *atomic.Int64
+	waiting *atomic.Bool
+}
+
+func (c *trips) Write(b []byte) (int, error) {
+	if !c.waiting.Swap(true) {
+		c.asked.Add(1)
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *trips) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.waiting.Store(false)
+	return n, err
+}
+
+// TestPostgresAppendIsOneTrip checks that an append is one round trip.
+func TestPostgresAppendIsOneTrip(t *testing.T) {
+	config := check.Value(pgx.ParseConfig(server.dsn(t)))(t)
+	var asked atomic.Int64
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &trips{conn, &asked, new(atomic.Bool)}, nil
+	}
+	db := stdlib.OpenDB(*config)
+	defer func() { _ = db.Close() }()
+	db.SetMaxOpenConns(1)
+	store := check.Value(sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres))(t)
+	d, lease := create(t, store, key)
+	for _, n := range []int{1, 3, 8} {
+		for try := range 3 {
+			before := asked.Load()
+			check.Must(t, d.Append(t.Context(), store, lease, notes("x", n)...))
+			if got := asked.Load() - before; try > 0 && got != 1 { // pgx prepares a statement at its first use
+				t.Errorf("%d records: the server was asked %d times, want once", n, got)
+			}
+		}
+	}
+	log, err := store.Load(t.Context(), key)
+	check.That(t, err == nil && uint64(len(log.Records)) == d.State.Seq && log.Head.Seq == d.State.Seq,
+		"got %d records and a head at %d, %v, want %d", len(log.Records), log.Head.Seq, err, d.State.Seq)
+}
+
+// TestPostgresAppendOfAnother lets an append wait for the transaction of another program, which
+// takes the run meanwhile.
+func TestPostgresAppendOfAnother(t *testing.T) {
+	store, db := inPostgres(t).open(t)
+	d, lease := create(t, store, key)
+	other, err := db.BeginTx(t.Context(), nil)
+	check.Must(t, err)
+	defer func() { _ = other.Rollback() }()
+	pid := value[int](t, other, `UPDATE mcpchain_runs SET epoch = epoch + 1 RETURNING pg_backend_pid()`)
+	done := make(chan error, 1)
+	go func() { done <- d.Append(t.Context(), store, lease, notes("x", 2)...) }()
+	for waits := 0; waits == 0; {
+		select {
+		case err := <-done:
+			t.Fatalf("the append did not wait: %v", err)
+		default:
+		}
+		waits = value[int](t, db, `SELECT count(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))`, pid)
+	}
+	check.Must(t, other.Commit())
+	check.Is(t, <-done, record.ErrConflict)
+	log, err := store.Load(t.Context(), key)
+	check.That(t, err == nil && len(log.Records) == 1 && log.Head.Seq == 1,
+		"got %d records and a head at %d, %v, want the run as it was", len(log.Records), log.Head.Seq, err)
 }
