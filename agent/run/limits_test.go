@@ -6,16 +6,13 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Usage is subtracted from usage without costs, and sums do not overflow.
 func TestSpent(t *testing.T) {
 	rest := run.Usage{Turns: 3}.Since(run.Usage{Turns: 1, Cost: map[string]int64{"EUR": 2}})
-	if rest.Turns != 2 || !maps.Equal(rest.Cost, map[string]int64{"EUR": -2}) {
-		t.Errorf("got %+v", rest)
-	}
+	check.That(t, rest.Turns == 2 && maps.Equal(rest.Cost, map[string]int64{"EUR": -2}), "got %+v", rest)
 	rest.Add(run.Usage{Turns: math.MaxInt})
-	if rest.Turns != math.MaxInt {
-		t.Errorf("got %d turns, want no overflow", rest.Turns)
-	}
+	check.That(t, rest.Turns == math.MaxInt, "got %d turns, want no overflow", rest.Turns)
 }

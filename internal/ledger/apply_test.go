@@ -4,13 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -153,25 +152,22 @@ func TestContradictions(t *testing.T) {
 		{"a question after the end", ended, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}}, "run is done"},
 		{"a wait after the end", ended, &ledger.Suspended{}, "run is done"},
 	} {
-		s := fold(t, tt.after)
-		err := ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, At: start, Change: tt.change})
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
-		}
+		check.Text(t, next(fold(t, tt.after), tt.change), tt.want, tt.name)
 	}
-	if _, err := ledger.Fold(nil); err == nil {
-		t.Error("got no error for no records")
-	}
-	if err := ledger.Apply(fold(t, begun), ledger.Entry{Seq: 3, Change: &ledger.Woken{}}); err == nil || !strings.Contains(err.Error(), "at record 1") {
-		t.Errorf("got %v for a gap in the records", err)
-	}
+	check.Fails(t, check.Err(ledger.Fold(nil)), "no records")
+	check.Text(t, ledger.Apply(fold(t, begun), ledger.Entry{Seq: 3, Change: &ledger.Woken{}}), "at record 1", "a gap in the records")
+}
+
+// next applies a change to a state.
+func next(s *ledger.State, c ledger.Change) error {
+	return ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, At: start, Change: c})
 }
 
 func fold(t testing.TB, changes []ledger.Change) *ledger.State {
 	t.Helper()
 	s := new(ledger.State)
 	for _, r := range records(changes...) {
-		check(t, ledger.Apply(s, r))
+		check.Must(t, ledger.Apply(s, r))
 	}
 	return s
 }
@@ -191,10 +187,7 @@ func TestUnfitStates(t *testing.T) {
 		`"status":"running","last":{"size":-1}`:               "a count below 0",
 		`"status":"running","asks":[{"id":"1"}],"calls":[{"id":"1","child":{"status":"running","asks":[{"id":"1"}]}}]`: "a question without an id of its own",
 	} {
-		err := json.Unmarshal([]byte(`{"v":1,"id":"1",`+text+`}`), new(ledger.State))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", text, err, want)
-		}
+		check.Text(t, json.Unmarshal([]byte(`{"v":1,"id":"1",`+text+`}`), new(ledger.State)), want, text)
 	}
 }
 
@@ -218,18 +211,14 @@ func TestSpentOfSubagents(t *testing.T) {
 		nested(7, &ledger.TurnEnded{}),
 	))
 	for _, got := range []run.Usage{s.Spent, s.Calls[0].Child.Spent} {
-		if got.Turns != 1 || got.Calls != 1 || got.Total != 16 || got.Cost["USD"] != 8 || got.Cost["EUR"] != 2 {
-			t.Errorf("got %+v", got)
-		}
+		check.That(t, got.Turns == 1 && got.Calls == 1 && got.Total == 16 && got.Cost["USD"] == 8 && got.Cost["EUR"] == 2, "got %+v", got)
 	}
 }
 
 // TestSpentWithoutGarbage adds without allocations if there are no costs.
 func TestSpentWithoutGarbage(t *testing.T) {
 	s := run.Usage{Cost: map[string]int64{"USD": 1}}
-	if n := testing.AllocsPerRun(100, func() { s.Add(run.Usage{Turns: 1, Total: 5}) }); n != 0 {
-		t.Errorf("got %v allocations, want none", n)
-	}
+	check.Equal(t, "allocations", testing.AllocsPerRun(100, func() { s.Add(run.Usage{Turns: 1, Total: 5}) }), 0)
 }
 
 // TestAnswerToADoubt does not take an earlier reply for the one to a doubt.
@@ -244,17 +233,17 @@ func TestAnswerToADoubt(t *testing.T) {
 	for _, tt := range []struct {
 		changes []ledger.Change
 		want    run.Action
-	}{
-		{changes, ""}, {answered, run.ActionNotRun}, {with(answered, &ledger.Intent{Call: "1"}, again), ""},
-	} {
-		var got run.Action
-		if c := fold(t, tt.changes).Call("1"); c.Reply != nil {
-			got = c.Reply.Action
-		}
-		if got != tt.want {
-			t.Errorf("after %d records: got the answer %q, want %q", len(tt.changes), got, tt.want)
-		}
+	}{{changes, ""}, {answered, run.ActionNotRun}, {with(answered, &ledger.Intent{Call: "1"}, again), ""}} {
+		check.Equal(t, len(tt.changes), actionOf(fold(t, tt.changes), "1"), tt.want)
 	}
+}
+
+// actionOf returns the action of the reply that a call has, "" for none.
+func actionOf(s *ledger.State, call string) run.Action {
+	if reply := s.Call(call).Reply; reply != nil {
+		return reply.Action
+	}
+	return ""
 }
 
 // TestListsInOtherHands checks that lists that a caller has taken from the state do not change.
@@ -268,15 +257,13 @@ func TestListsInOtherHands(t *testing.T) {
 	s := fold(t, with(paused, question("a"), question("b"), question("c"), reply("a")))
 	questions, replies, history := s.Questions, s.Call("1").Replies, s.History
 	for _, c := range []ledger.Change{reply("b"), question("d"), question("e"), reply("c")} {
-		check(t, ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, Change: c}))
+		check.Must(t, next(s, c))
 	}
-	if len(questions) != 2 || questions[0].ID != "b" || questions[1].ID != "c" || len(replies) != 1 || len(history) != 2 {
-		t.Errorf("got %d questions, %d answers and %d messages, want 2, 1 and 2 as before", len(questions), len(replies), len(history))
-	}
+	check.That(t, len(questions) == 2 && questions[0].ID == "b" && questions[1].ID == "c" && len(replies) == 1 && len(history) == 2,
+		"got %d questions, %d answers and %d messages, want 2, 1 and 2 as before", len(questions), len(replies), len(history))
 }
 
-// TestApplyCopiesNoHistory applies records to a run with many messages. The allocations do not
-// grow with their number.
+// TestApplyCopiesNoHistory applies records to a run with many messages. The allocations do not grow with their number.
 func TestApplyCopiesNoHistory(t *testing.T) {
 	history := make([]run.Message, 20_000)
 	s := fold(t, []ledger.Change{&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: history}})
@@ -288,21 +275,18 @@ func TestApplyCopiesNoHistory(t *testing.T) {
 	}
 	apply := func() {
 		for _, c := range turn {
-			check(t, ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, Change: c}))
+			check.Must(t, next(s, c))
 		}
 	}
 	for range 10 {
 		apply() // makes room for more messages, once
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range 100 {
-		apply()
-	}
-	runtime.ReadMemStats(&after)
-	if got := (after.TotalAlloc - before.TotalAlloc) / 100; got > 8<<10 {
-		t.Errorf("got %d bytes a turn, want at most 8 KiB", got)
-	}
+	got := check.Allocated(func() {
+		for range 100 {
+			apply()
+		}
+	})
+	check.That(t, got/100 <= 8<<10, "got %d bytes a turn, want at most 8 KiB", got/100)
 }
 
 // TestSignInOfOthers settles all calls that wait for the same sign-in once it is accepted,
@@ -327,20 +311,12 @@ func TestSignInOfOthers(t *testing.T) {
 		{"asked twice", []ledger.Change{questions("c", "1"), reply("a", run.ActionDecline), reply("b", run.ActionAccept)}, []run.Action{run.ActionDecline, run.ActionAccept}, 0},
 	} {
 		s := fold(t, with(waiting, tt.then...))
-		for i, want := range tt.want {
-			var got run.Action
-			if a := s.Calls[i].Reply; a != nil {
-				got = a.Action
-			}
-			if got != want || len(s.Questions) != tt.open {
-				t.Errorf("%s: call %d has the answer %q and %d questions are open, want %q and %d", tt.name, i+1, got, len(s.Questions), want, tt.open)
-			}
-		}
+		check.Same(t, tt.name, []run.Action{actionOf(s, "1"), actionOf(s, "2")}, tt.want)
+		check.Equal(t, tt.name+": open questions", len(s.Questions), tt.open)
 	}
 }
 
-// TestTaken counts reservations until they are settled, or for good if their outcome is
-// unknown.
+// TestTaken counts reservations until they are settled, or for good if their outcome is unknown.
 func TestTaken(t *testing.T) {
 	usd := func(micro int64) map[string]int64 { return map[string]int64{"USD": micro} }
 	calling := with(begun, &ledger.Called{Reserved: ledger.Amount{Tokens: 100, Cost: usd(10)}})
@@ -372,9 +348,8 @@ func TestTaken(t *testing.T) {
 		"all are gone":          {with(child, ended), ledger.Amount{Tokens: 50, Cost: usd(5)}, 1},
 	} {
 		s := fold(t, tt.changes)
-		if diff := cmp.Diff(tt.want, s.Taken()); diff != "" || s.Spent.Lost != tt.lost {
-			t.Errorf("%s: got +, want -:\n%s%d lost, want %d", name, diff, s.Spent.Lost, tt.lost)
-		}
+		diff := cmp.Diff(tt.want, s.Taken())
+		check.That(t, diff == "" && s.Spent.Lost == tt.lost, "%s: got +, want -:\n%s%d lost, want %d", name, diff, s.Spent.Lost, tt.lost)
 	}
 }
 
@@ -385,8 +360,7 @@ func tools(names ...string) (out []ledger.OfferedTool) {
 	return out
 }
 
-// TestOffered checks that tools are only appended, each once, and survive a compaction, an end
-// and a new input.
+// TestOffered checks that tools are only appended, each once, and survive a compaction, an end and a new input.
 func TestOffered(t *testing.T) {
 	s := fold(t, with(begun,
 		&ledger.Offered{Discovery: ledger.DiscoveryNative, Directory: "files", Tools: tools("b")},
@@ -419,16 +393,9 @@ func TestOfferedMisfits(t *testing.T) {
 		"more than 100 tools":         {Tools: many},
 		"has no name, or a name that": {Tools: []ledger.OfferedTool{{Name: "b"}}},
 	} {
-		s := fold(t, on)
-		if err := ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, At: start, Change: c}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		check.Text(t, next(fold(t, on), c), want)
 	}
 	s := fold(t, on)
 	s.Offered = append(s.Offered, s.Offered...)
-	data, err := s.MarshalJSON()
-	check(t, err)
-	if err := new(ledger.State).UnmarshalJSON(data); err == nil || !strings.Contains(err.Error(), "offered tool") {
-		t.Errorf("got %v for a name twice", err)
-	}
+	check.Text(t, new(ledger.State).UnmarshalJSON(check.Value(s.MarshalJSON())(t)), "offered tool")
 }

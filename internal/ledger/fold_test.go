@@ -3,12 +3,13 @@ package ledger_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
@@ -19,9 +20,8 @@ func TestFold(t *testing.T) {
 	kinds := map[string]int{}
 	seeds := testenv.Pick[uint64](500, 10_000)
 	for seed := range seeds {
-		if err := foldBothWays(seed, kinds); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
+		err := foldBothWays(seed, kinds)
+		check.Require(t, err == nil, "seed %d: %v", seed, err)
 	}
 	if testenv.Soak() && len(kinds) != 22 { // fewer seeds may miss a rare one
 		t.Errorf("got records of %d kinds, want all 22: %v", len(kinds), kinds)
@@ -74,15 +74,7 @@ func foldBothWays(seed uint64, kinds map[string]int) error {
 		}
 	}
 	if at := folded.Snapshot; at > 0 {
-		var behind []ledger.Entry
-		for _, data := range written[at-1:] {
-			var r ledger.Entry
-			if err := r.UnmarshalJSON(data); err != nil {
-				return err
-			}
-			behind = append(behind, r)
-		}
-		current, err := ledger.Fold(behind)
+		current, err := foldLines(bytes.Join(written[at-1:], []byte("\n")))
 		if err == nil {
 			err = same(folded, current)
 		}
@@ -96,37 +88,25 @@ func foldBothWays(seed uint64, kinds map[string]int) error {
 // TestSnapshot begins a state at its snapshot, and refuses one in another place.
 func TestSnapshot(t *testing.T) {
 	records := records(everything...)
-	s, err := ledger.Fold(records)
-	check(t, err)
-	snapshot, err := ledger.NewSnapshot(s)
-	check(t, err)
+	s := check.Value(ledger.Fold(records))(t)
+	snapshot := check.Value(ledger.NewSnapshot(s))(t)
 	r := ledger.Entry{Seq: s.Seq + 1, At: start, Change: snapshot}
-	check(t, ledger.Apply(s, r))
+	check.Must(t, ledger.Apply(s, r))
 	got, err := ledger.Fold([]ledger.Entry{r})
-	check(t, err)
+	check.Must(t, err)
 	if err := same(s, got); err != nil || got.Snapshot != r.Seq || ledger.HeadOf(got).Snapshot != r.Seq {
 		t.Errorf("got the snapshot %d, want %d: %v", got.Snapshot, r.Seq, err)
 	}
 	r.Seq++
-	if _, err := ledger.Fold([]ledger.Entry{r}); err == nil || !strings.Contains(err.Error(), "is of record") {
-		t.Errorf("a snapshot of another place: got %v", err)
-	}
-	if _, err := ledger.Fold([]ledger.Entry{{Seq: 7, Change: &ledger.Noted{Snapshot: []byte(`{"v":1}`)}}}); err == nil {
-		t.Error("a snapshot that no records make: got no error")
-	}
+	check.Text(t, check.Err(ledger.Fold([]ledger.Entry{r})), "is of record", "a snapshot of another place")
+	check.Fails(t, check.Err(ledger.Fold([]ledger.Entry{{Seq: 7, Change: &ledger.Noted{Snapshot: []byte(`{"v":1}`)}}})), "no records make it")
 }
 
 func same(a, b *ledger.State) error {
-	one, err := a.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	two, err := b.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(one, two) {
-		return fmt.Errorf("got\n%s, want\n%s", two, one)
+	one, err1 := a.MarshalJSON()
+	two, err2 := b.MarshalJSON()
+	if err := errors.Join(err1, err2); err != nil || !bytes.Equal(one, two) {
+		return fmt.Errorf("got\n%s, want\n%s, %v", two, one, err)
 	}
 	return nil
 }
@@ -138,35 +118,24 @@ func reread(s *ledger.State) (*ledger.State, error) {
 		return nil, err
 	}
 	read := new(ledger.State)
-	if err := json.Unmarshal(data, read); err != nil {
-		return nil, err
-	}
-	return read, same(s, read)
+	return read, errors.Join(json.Unmarshal(data, read), same(s, read))
 }
 
 // TestFoldsShareRecords folds and encodes the same records at once, for the race detector.
 func TestFoldsShareRecords(t *testing.T) {
 	for seed := range uint64(50) {
 		var records []ledger.Entry
-		g := newGenerator(seed)
-		if err := g.run(40, func(s *ledger.State, r ledger.Entry) error {
+		check.Must(t, newGenerator(seed).run(40, func(s *ledger.State, r ledger.Entry) error {
 			records = append(records, r)
 			return ledger.Apply(s, r)
-		}); err != nil {
-			t.Fatal(err)
-		}
-		want, err := ledger.Fold(records)
-		check(t, err)
+		}))
+		want := check.Value(ledger.Fold(records))(t)
 		var wg sync.WaitGroup
 		for range 2 {
 			wg.Go(func() {
 				got, err := ledger.Fold(records)
-				if err == nil {
-					err = same(want, got)
-				}
-				if err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, err)
+				check.NoError(t, same(want, got))
 			})
 		}
 		wg.Wait()
@@ -193,8 +162,6 @@ func TestSnapshotDue(t *testing.T) {
 		for range tc.messages {
 			s.History = append(s.History, run.Message{Parts: make([]run.Part, tc.parts)})
 		}
-		if got := ledger.SnapshotDue(s); got != tc.want {
-			t.Errorf("%d messages of %d parts, %d records: got %v, want %v", tc.messages, tc.parts, tc.records, got, tc.want)
-		}
+		check.Equal(t, fmt.Sprintf("%+v", tc), ledger.SnapshotDue(s), tc.want)
 	}
 }

@@ -4,42 +4,31 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // FuzzRecord reads a record, writes it and reads it again. Apply accepts or refuses it.
 func FuzzRecord(f *testing.F) {
-	for _, r := range append(readLog(f, present+"/members.log"), readLog(f, present+"/run.log")...) {
-		data, err := r.MarshalJSON()
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
+	for line := range bytes.Lines(append(read(f, present+"/members.log"), read(f, present+"/run.log")...)) {
+		f.Add(bytes.TrimSpace(line))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var r, again ledger.Entry
 		if json.Unmarshal(data, &r) != nil {
 			return
 		}
-		one, err := r.MarshalJSON()
-		if err != nil {
-			t.Fatalf("%s is read and not written: %v", data, err)
-		}
-		if err := again.UnmarshalJSON(one); err != nil {
-			t.Fatalf("%s is not read again: %v", one, err)
-		}
-		if two, err := again.MarshalJSON(); err != nil || !bytes.Equal(one, two) {
-			t.Fatalf("got %s, %v, want %s", two, err, one)
-		}
+		one := check.Value(r.MarshalJSON())(t)
+		check.Must(t, again.UnmarshalJSON(one))
+		check.Equal(t, "read and written again", string(check.Value(again.MarshalJSON())(t)), string(one))
 		s := new(ledger.State)
 		r.Seq = 1
 		if ledger.Apply(s, r) == nil {
-			if _, err := reread(s); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, check.Err(reread(s)))
 		}
 	})
 }
@@ -57,9 +46,7 @@ func FuzzState(f *testing.F) {
 		if json.Unmarshal(data, s) != nil {
 			return
 		}
-		if _, err := reread(s); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, check.Err(reread(s)))
 		if questions := ledger.Open(s); len(questions) != len(ledger.HeadOf(s).QuestionIDs) {
 			t.Fatalf("got %d questions, and %d in the head", len(questions), len(ledger.HeadOf(s).QuestionIDs))
 		}
@@ -74,9 +61,7 @@ func FuzzState(f *testing.F) {
 		r := all[next%uint(len(all))]
 		r.Seq = s.Seq + 1
 		if ledger.Apply(s, r) == nil {
-			if _, err := reread(s); err != nil {
-				t.Fatalf("after %T: %v", r.Change, err)
-			}
+			check.NoError(t, check.Err(reread(s)), r.Change)
 		}
 	})
 }
@@ -96,9 +81,7 @@ func FuzzFold(f *testing.F) {
 			changed = append(changed[:at], changed[at+1:]...)
 		}
 		if s, err := foldLines(changed); err == nil {
-			if _, err := reread(s); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, check.Err(reread(s)))
 		}
 	})
 }
@@ -119,8 +102,7 @@ func foldLines(log []byte) (*ledger.State, error) {
 	return s, err
 }
 
-// TestFlippedBytes changes and removes each byte of a log. The result is an error or the log of
-// another run.
+// TestFlippedBytes changes and removes each byte of a log. The result is an error or the log of another run.
 func TestFlippedBytes(t *testing.T) {
 	good := readLog(t, present+"/run.log")
 	for i, line := range bytes.Split(bytes.TrimSpace(read(t, present+"/run.log")), []byte("\n")) {
@@ -130,14 +112,10 @@ func TestFlippedBytes(t *testing.T) {
 				if json.Unmarshal(changed, &r) != nil {
 					continue
 				}
-				records := append([]ledger.Entry(nil), good...)
+				records := slices.Clone(good)
 				records[i] = r
-				s, err := ledger.Fold(records)
-				if err != nil {
-					continue
-				}
-				if _, err := s.MarshalJSON(); err != nil {
-					t.Errorf("record %d, byte %d: %v", i+1, at, err)
+				if s, err := ledger.Fold(records); err == nil {
+					check.NoError(t, check.Err(s.MarshalJSON()), "record", i+1, "byte", at)
 				}
 			}
 		}

@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// TestUnknownMembers keeps members of a later version at every level of a state, also with
-// encoding/json.
+// TestUnknownMembers keeps members of a later version at every level of a state, also with encoding/json.
 func TestUnknownMembers(t *testing.T) {
 	const part = `{"type":"result","id":"1","media":[{"type":"image","data":"AAE=","p":1}],"p":{"q":[1.0,"<"]}}`
 	const state = `{"v":1,"id":"run_1","agent":{"name":"a","n":1},"seq":1,"status":"running",` +
@@ -32,9 +31,8 @@ func TestUnknownMembers(t *testing.T) {
 	exact(t, `{"allow":true,"d":1}`, new(ledger.Decision))
 	for _, v := range []any{run.Part{}, run.Message{}, run.Question{}, run.Reply{}, run.Limits{}, run.Usage{}, run.SamplingUsage{},
 		ledger.Decision{}, &ledger.State{}, ledger.Entry{Seq: 1, Change: new(ledger.Woken)}} {
-		if data, err := json.Marshal(v); err != nil || strings.Contains(string(data), "Unknown") {
-			t.Errorf("%T: got %s, %v, want no member Unknown", v, data, err)
-		}
+		data, err := json.Marshal(v)
+		check.That(t, err == nil && !strings.Contains(string(data), "Unknown"), "%T: got %s, %v, want no member Unknown", v, data, err)
 	}
 }
 
@@ -63,9 +61,7 @@ func exact(t *testing.T, text string, v interface {
 		t.Errorf("read %.200s: %v", text, err)
 		return
 	}
-	if got, err := v.MarshalJSON(); err != nil || string(got) != text {
-		t.Errorf("got %s, %v, want %s", got, err, text)
-	}
+	check.Equal(t, "", string(check.Value(v.MarshalJSON())(t)), text)
 }
 
 func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
@@ -85,9 +81,7 @@ func TestDepthOfJSON(t *testing.T) {
 	want := fmt.Sprintf("nested more than %d deep", ledger.MaxDepth)
 	for _, n := range []int{ledger.MaxDepth + 1, 3000} {
 		for text, v := range map[string]any{rec(n): new(ledger.Entry), state(n): new(ledger.State)} {
-			if err := json.Unmarshal([]byte(text), v); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%T, depth %d: got %v, want %s", v, n, err, want)
-			}
+			check.Text(t, json.Unmarshal([]byte(text), v), want, fmt.Sprintf("%T, depth %d", v, n))
 		}
 	}
 }
@@ -95,9 +89,7 @@ func TestDepthOfJSON(t *testing.T) {
 // TestLaterVersions refuses data of a later version, and names both versions.
 func TestLaterVersions(t *testing.T) {
 	err := json.Unmarshal([]byte(`{"v":2,"id":"run_1","status":["in","another","shape"]}`), new(ledger.State))
-	if want := "version 2, and this program reads versions up to 1"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want %s", err, want)
-	}
+	check.Text(t, err, "version 2, and this program reads versions up to 1")
 	for change, want := range map[string]string{
 		`"kind":"begun","data":{"v":2,"id":"1"}`:                            "version 2, and this program reads versions up to 1",
 		`"kind":"begun","data":{"id":"1"}`:                                  "no version",
@@ -106,10 +98,8 @@ func TestLaterVersions(t *testing.T) {
 		`"kind":"dreamt","data":{}`:                                         "later version than 1",
 	} {
 		var r ledger.Entry
-		check(t, json.Unmarshal([]byte(`{"seq":1,"at":"2026-11-01T12:00:00Z",`+change+`}`), &r))
-		if err := ledger.Apply(new(ledger.State), r); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", change, err, want)
-		}
+		check.Must(t, json.Unmarshal([]byte(`{"seq":1,"at":"2026-11-01T12:00:00Z",`+change+`}`), &r))
+		check.Text(t, ledger.Apply(new(ledger.State), r), want, change)
 	}
 	exact(t, `{"v":2,"seq":1,"at":"2026-11-01T12:00:00Z","kind":"woken","data":{"by":"a bell"}}`, new(ledger.Entry))
 }
@@ -125,14 +115,6 @@ func records(changes ...ledger.Change) []ledger.Entry {
 	return out
 }
 
-// check ends a test that cannot go on.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestLaterVersion keeps records of a later version, and folds none of them.
 func TestLaterVersion(t *testing.T) {
 	for _, text := range []string{
@@ -141,27 +123,20 @@ func TestLaterVersion(t *testing.T) {
 		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"said","data":{"messages":[{"role":"user","parts":[{"type":"text","text":"hi","tone":1}],"mood":"good"}]}}`,
 		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"nested","data":{"call":"1","record":{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"dreamt","data":{}}}}`,
 	} {
-		var r ledger.Entry
-		check(t, json.Unmarshal([]byte(text), &r))
-		if got, err := r.MarshalJSON(); err != nil || string(got) != text {
-			t.Errorf("got %s, %v, want %s", got, err, text)
-		}
+		exact(t, text, new(ledger.Entry))
 	}
 	later := append(records(begun...), ledger.Entry{Seq: 2, Change: &ledger.Unknown{Kind: "dreamt"}})
-	if _, err := ledger.Fold(later); err == nil || !strings.Contains(err.Error(), "(dreamt): kind is unknown") {
-		t.Errorf("got %v, want the kind named", err)
-	}
+	check.Text(t, check.Err(ledger.Fold(later)), "(dreamt): kind is unknown")
 	reply := run.Reply{Question: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"a":"<"}`), Unknown: jsontext.Value(`{"mood":"good"}`)}
 	data, err := json.Marshal(reply)
-	check(t, err)
+	check.Must(t, err)
 	var read run.Reply
 	if err := json.Unmarshal(data, &read); err != nil || !read.Equal(reply) {
 		t.Errorf("got %+v, %v, want %+v", read, err, reply)
 	}
 }
 
-// TestLastCall keeps the usage of the last model call, until a compaction or a call that the
-// provider has not counted.
+// TestLastCall keeps the usage of the last model call, until a compaction or a call that the provider has not counted.
 func TestLastCall(t *testing.T) {
 	counted := run.Usage{Turns: 1, Input: 90, Output: 20, Total: 110, Reasoning: 5}
 	replied := with(called, &ledger.Responded{Usage: counted, Size: 300})
@@ -176,8 +151,6 @@ func TestLastCall(t *testing.T) {
 		"compacted":        {with(replied, &ledger.Compacted{Replaced: 1}), ledger.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300}},
 		"with a new input": {with(replied, &ledger.Ended{Status: run.StatusFinished}, &ledger.Said{}), ledger.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
 	} {
-		if d := cmp.Diff(tt.want, fold(t, tt.changes).Last); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
-		}
+		check.Same(t, name, fold(t, tt.changes).Last, tt.want)
 	}
 }

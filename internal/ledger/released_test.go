@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -36,17 +37,14 @@ func TestReleasedVersions(t *testing.T) {
 	}
 	folders, err := filepath.Glob("../../agent/run/testdata/v*")
 	slices.SortFunc(folders, byVersion)
-	if err != nil || len(folders) == 0 || folders[len(folders)-1] != present {
-		t.Fatalf("got the folders %v, %v, want %s as the last one", folders, err, present)
-	}
+	check.Require(t, err == nil && len(folders) != 0 && folders[len(folders)-1] == present,
+		"got the folders %v, %v, want %s as the last one", folders, err, present)
 	for _, folder := range folders {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			folded, err := ledger.Fold(readLog(t, filepath.Join(folder, "run.log")))
-			check(t, err)
+			folded := check.Value(ledger.Fold(readLog(t, filepath.Join(folder, "run.log"))))(t)
 			all := folder == present
-			if got, want := stateOf(t, folded), stateOf(t, readState(t, filepath.Join(folder, "run.state"))); all && !bytes.Equal(got, want) || !has(asJSON(t, got), asJSON(t, want)) {
-				t.Errorf("got %s, want %s", got, want)
-			}
+			got, want := stateOf(t, folded), stateOf(t, readState(t, filepath.Join(folder, "run.state")))
+			check.That(t, (!all || bytes.Equal(got, want)) && has(asJSON(t, got), asJSON(t, want)), "got %s, want %s", got, want)
 			for _, r := range readLog(t, filepath.Join(folder, "members.log")) {
 				knowsMembers(t, fmt.Sprintf("%T", r.Change), reflect.ValueOf(r.Change), all)
 			}
@@ -67,20 +65,15 @@ func byVersion(a, b string) int {
 func TestByVersion(t *testing.T) {
 	folders := []string{"../testdata/v10", "../testdata/v1.10", "../testdata/v2", "../testdata/v1.2", "../testdata/v1"}
 	slices.SortFunc(folders, byVersion)
-	if want := "[../testdata/v1 ../testdata/v1.2 ../testdata/v1.10 ../testdata/v2 ../testdata/v10]"; fmt.Sprint(folders) != want {
-		t.Errorf("got %v, want %s", folders, want)
-	}
+	check.Equal(t, "", fmt.Sprint(folders), "[../testdata/v1 ../testdata/v1.2 ../testdata/v1.10 ../testdata/v2 ../testdata/v10]")
 }
 
 // TestPresentVersion reads the directory of the present version and writes the same bytes.
 func TestPresentVersion(t *testing.T) {
 	for _, name := range []string{"run", "members"} {
-		if got, want := logOf(t, readLog(t, filepath.Join(present, name+".log"))), read(t, filepath.Join(present, name+".log")); !bytes.Equal(got, want) {
-			t.Errorf("%s.log: got\n%s, want\n%s", name, got, want)
-		}
-		if got, want := stateOf(t, readState(t, filepath.Join(present, name+".state"))), read(t, filepath.Join(present, name+".state")); !bytes.Equal(got, want) {
-			t.Errorf("%s.state: got\n%s, want\n%s", name, got, want)
-		}
+		log, state := filepath.Join(present, name+".log"), filepath.Join(present, name+".state")
+		check.Equal(t, log, string(logOf(t, readLog(t, log))), string(read(t, log)))
+		check.Equal(t, state, string(stateOf(t, readState(t, state))), string(read(t, state)))
 	}
 }
 
@@ -106,7 +99,7 @@ func has(got, want any) bool {
 
 func asJSON(t *testing.T, data []byte) (v any) {
 	t.Helper()
-	check(t, json.Unmarshal(data, &v))
+	check.Must(t, json.Unmarshal(data, &v))
 	return v
 }
 
@@ -128,9 +121,7 @@ func knowsMembers(t *testing.T, path string, v reflect.Value, all bool) {
 		}
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.Name == "Unknown" {
-				if got := v.Field(i).Bytes(); string(got) != `{"later":1}` {
-					t.Errorf("%s: got the unknown members %s, want one, later", path, got)
-				}
+				check.Equal(t, path, string(v.Field(i).Bytes()), `{"later":1}`)
 			} else if f.IsExported() && f.Type.Kind() != reflect.Map {
 				knowsMembers(t, path+"."+f.Name, v.Field(i), all)
 			}
@@ -140,9 +131,7 @@ func knowsMembers(t *testing.T, path string, v reflect.Value, all bool) {
 
 // addVersion writes the directory of the present version.
 func addVersion(t *testing.T) {
-	if err := os.Mkdir(present, 0o755); err != nil {
-		t.Fatalf("the files of a version never change: %v", err)
-	}
+	check.Must(t, os.Mkdir(present, 0o755)) // the files of a version never change
 	members := new(ledger.State)
 	new(filler).fill(reflect.ValueOf(members).Elem(), 0)
 	log := records(everything...)
@@ -150,7 +139,7 @@ func addVersion(t *testing.T) {
 		"run.log": logOf(t, log), "run.state": stateOf(t, fold(t, everything)),
 		"members.log": logOf(t, everyMember()), "members.state": stateOf(t, members),
 	} {
-		check(t, os.WriteFile(filepath.Join(present, name), data, 0o644))
+		check.Must(t, os.WriteFile(filepath.Join(present, name), data, 0o644))
 	}
 }
 
@@ -245,28 +234,14 @@ type filler struct{ texts int }
 
 // fill sets all fields below v.
 func (f *filler) fill(v reflect.Value, depth int) {
-	switch to := v.Addr().Interface().(type) {
-	case *jsontext.Value:
-		*to = jsontext.Value(`{"later":1}`)
-		return
-	case *json.RawMessage:
-		*to = json.RawMessage(`{"a":1.50}`)
-		return
-	case *time.Time:
-		*to = start
-		return
-	case *run.Status:
-		*to = run.StatusWaiting
-		return
-	case *ledger.Entry:
-		*to = records(&ledger.Woken{Unknown: jsontext.Value(`{"later":1}`)})[0]
-		return
-	case *mcp.CreateMessageParams:
-		*to = mcp.CreateMessageParams{MaxTokens: 1}
-		return
-	case *mcp.Tool:
-		*to = mcp.Tool{Name: "text", InputSchema: json.RawMessage(`{"type":"object"}`)}
-		return
+	for _, fixed := range []any{
+		jsontext.Value(`{"later":1}`), json.RawMessage(`{"a":1.50}`), start, run.StatusWaiting, mcp.CreateMessageParams{MaxTokens: 1},
+		records(&ledger.Woken{Unknown: jsontext.Value(`{"later":1}`)})[0], mcp.Tool{Name: "text", InputSchema: json.RawMessage(`{"type":"object"}`)},
+	} {
+		if reflect.TypeOf(fixed) == v.Type() {
+			v.Set(reflect.ValueOf(fixed))
+			return
+		}
 	}
 	switch v.Kind() {
 	case reflect.String:
@@ -304,8 +279,7 @@ func logOf(t *testing.T, records []ledger.Entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	for _, r := range records {
-		data, err := r.MarshalJSON()
-		check(t, err)
+		data := check.Value(r.MarshalJSON())(t)
 		b.Write(append(data, '\n'))
 	}
 	return b.Bytes()
@@ -313,23 +287,20 @@ func logOf(t *testing.T, records []ledger.Entry) []byte {
 
 func stateOf(t *testing.T, s *ledger.State) []byte {
 	t.Helper()
-	data, err := s.MarshalJSON()
-	check(t, err)
+	data := check.Value(s.MarshalJSON())(t)
 	return append(data, '\n')
 }
 
 func read(t testing.TB, file string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	check(t, err)
-	return data
+	return check.Value(os.ReadFile(file))(t)
 }
 
 func readLog(t testing.TB, file string) (records []ledger.Entry) {
 	t.Helper()
 	for line := range bytes.Lines(read(t, file)) {
 		var r ledger.Entry
-		check(t, json.Unmarshal(line, &r))
+		check.Must(t, json.Unmarshal(line, &r))
 		records = append(records, r)
 	}
 	return records
@@ -338,6 +309,6 @@ func readLog(t testing.TB, file string) (records []ledger.Entry) {
 func readState(t testing.TB, file string) *ledger.State {
 	t.Helper()
 	s := new(ledger.State)
-	check(t, json.Unmarshal(read(t, file), s))
+	check.Must(t, json.Unmarshal(read(t, file), s))
 	return s
 }

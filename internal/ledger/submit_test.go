@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -21,8 +23,7 @@ func form() *mcp.ElicitParams {
 		`"properties":{"city":{"type":"string"},"n":{"type":"integer","default":3}},"required":["city"]}`)}
 }
 
-// questions returns a state with a question of each kind. The form is one of a sub-agent of a
-// sub-agent.
+// questions returns a state with a question of each kind. The form is one of a sub-agent of a sub-agent.
 func questions(t testing.TB) *ledger.State {
 	site := &mcp.ElicitParams{Mode: mcp.ElicitURL, URL: "https://example.com/pay"}
 	two := []ledger.Call{call("1"), call("2")}
@@ -46,13 +47,10 @@ func questions(t testing.TB) *ledger.State {
 
 func question(t testing.TB, s *ledger.State, id string) *run.Question {
 	t.Helper()
-	for _, q := range ledger.Open(s) {
-		if q.ID == id {
-			return q
-		}
-	}
-	t.Fatalf("no question %q is open", id)
-	return nil
+	open := ledger.Open(s)
+	i := slices.IndexFunc(open, func(q *run.Question) bool { return q.ID == id })
+	check.Require(t, i >= 0, "no question %q is open", id)
+	return open[i]
 }
 
 // TestOpen finds the questions of sub-agents, in the order of the head.
@@ -63,9 +61,8 @@ func TestOpen(t *testing.T) {
 		got = append(got, q.ID)
 	}
 	want := []string{"approval", "doubt", "sign_in", "url", "later", "sampling", "form"}
-	if !cmp.Equal(got, want) || !cmp.Equal(got, ledger.HeadOf(s).QuestionIDs) {
-		t.Errorf("got %v, and %v in the head, want %v", got, ledger.HeadOf(s).QuestionIDs, want)
-	}
+	check.That(t, cmp.Equal(got, want) && cmp.Equal(got, ledger.HeadOf(s).QuestionIDs),
+		"got %v, and %v in the head, want %v", got, ledger.HeadOf(s).QuestionIDs, want)
 }
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
@@ -74,11 +71,7 @@ func raw(s string) json.RawMessage { return json.RawMessage(s) }
 func TestAnswers(t *testing.T) {
 	s := questions(t)
 	q := func(id string) *run.Question { return question(t, s, id) }
-	accept := func(id string, fields map[string]any) run.Reply {
-		a, err := q(id).Accept(fields)
-		check(t, err)
-		return a
-	}
+	accept := func(id string, fields map[string]any) run.Reply { return check.Value(q(id).Accept(fields))(t) }
 	for _, tt := range []struct {
 		got  run.Reply
 		want string
@@ -98,12 +91,8 @@ func TestAnswers(t *testing.T) {
 		{q("doubt").NotRun(), `{"ask":"doubt","action":"not_run"}`},
 		{q("doubt").RanWith("42"), `{"ask":"doubt","action":"known","reason":"42"}`},
 	} {
-		if got, err := tt.got.MarshalJSON(); err != nil || string(got) != tt.want {
-			t.Errorf("got %s, %v, want %s", got, err, tt.want)
-		}
-		if err := ledger.CheckReply(s, tt.got, start); err != nil {
-			t.Errorf("%s: %v", tt.want, err)
-		}
+		check.Equal(t, "", string(check.Value(tt.got.MarshalJSON())(t)), tt.want)
+		check.NoError(t, ledger.CheckReply(s, tt.got, start), tt.want)
 	}
 }
 
@@ -123,9 +112,8 @@ func TestAcceptRefuses(t *testing.T) {
 		{"approval", nil, `kind "approval" takes ["allow" "deny"] and not "accept"`},
 	} {
 		a, err := question(t, s, tt.question).Accept(tt.fields)
-		if !errors.Is(err, run.ErrUnfit) || !strings.Contains(err.Error(), tt.want) || a.Question != "" {
-			t.Errorf("%s %v: got %+v, %v, want %s", tt.question, tt.fields, a, err, tt.want)
-		}
+		check.That(t, errors.Is(err, run.ErrUnfit) && strings.Contains(err.Error(), tt.want) && a.Question == "",
+			"%s %v: got %+v, %v, want %s", tt.question, tt.fields, a, err, tt.want)
 	}
 }
 
@@ -174,25 +162,19 @@ func TestCheckAnswer(t *testing.T) {
 		{run.Reply{Question: "url", Action: run.ActionAccept, Content: raw(`{}`)}, start, run.ErrUnfit, "a form that is accepted"},
 	} {
 		err := ledger.CheckReply(s, tt.reply, tt.now)
-		if !errors.Is(err, tt.is) || tt.is != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%.200v: got %v, want %v with %s", tt.reply, err, tt.is, tt.want)
-		}
+		check.That(t, errors.Is(err, tt.is) && (tt.is == nil || strings.Contains(err.Error(), tt.want)),
+			"%.200v: got %v, want %v with %s", tt.reply, err, tt.is, tt.want)
 	}
 	q := question(t, s, "form")
-	if err := run.CheckReply(q, run.Reply{Question: "url", Action: run.ActionDecline}, start); !errors.Is(err, run.ErrNotAsked) {
-		t.Errorf("got %v for an answer to another question", err)
-	}
+	check.Is(t, run.CheckReply(q, run.Reply{Question: "url", Action: run.ActionDecline}, start), run.ErrNotAsked)
 	q.Elicit = nil
-	if err := run.CheckReply(q, run.Reply{Question: "form", Action: run.ActionAccept}, start); !errors.Is(err, run.ErrUnfit) {
-		t.Errorf("got %v for a form that is not there", err)
-	}
+	check.Is(t, run.CheckReply(q, run.Reply{Question: "form", Action: run.ActionAccept}, start), run.ErrUnfit)
 }
 
 // TestElicited keeps all digits of an integer.
 func TestElicited(t *testing.T) {
 	q := &run.Question{ID: "1", Kind: run.QuestionForm, Elicit: form()}
 	r, err := q.ElicitResult(run.Reply{Question: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"x","n":9007199254740993}`)})
-	if want := map[string]any{"city": "x", "n": int64(9007199254740993)}; err != nil || !cmp.Equal(r.Content, want) {
-		t.Errorf("got %v, %v, want %v", r, err, want)
-	}
+	want := map[string]any{"city": "x", "n": int64(9007199254740993)}
+	check.That(t, err == nil && cmp.Equal(r.Content, want), "got %v, %v, want %v", r, err, want)
 }

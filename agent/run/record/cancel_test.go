@@ -9,13 +9,14 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // TestErrorsOfAChange reads the errors of CancelRun and Revive: each names the run once.
 func TestErrorsOfAChange(t *testing.T) {
 	store, key := record.NewMemory(), run.Key{ID: "run_1"}
-	check(t, suspended(t.Context(), store, key))
+	check.Must(t, suspended(t.Context(), store, key))
 	ended, end := context.WithCancel(t.Context())
 	end()
 	for want, err := range map[string]error{
@@ -24,14 +25,11 @@ func TestErrorsOfAChange(t *testing.T) {
 		`revive run "run_1": run is waiting, and not parked`: record.Revive(t.Context(), store, key),
 		`load run "run_1": context canceled`:                 record.CancelRun(ended, store, key),
 	} {
-		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "run \"") != 1 {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		check.That(t, err != nil && strings.HasPrefix(err.Error(), want) && strings.Count(err.Error(), "run \"") == 1, "got %v, want %s", err, want)
 	}
 }
 
-// TestCancelWithoutRequest ends the context before a request can be stored: the error does not say
-// that it was.
+// TestCancelWithoutRequest ends the context before a request can be stored: the error does not say that it was.
 func TestCancelWithoutRequest(t *testing.T) {
 	key := run.Key{ID: "run_1"}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -39,18 +37,17 @@ func TestCancelWithoutRequest(t *testing.T) {
 		cancel()
 		return record.ErrHeld
 	})
-	check(t, suspended(t.Context(), store, key))
-	if err := record.CancelRun(ctx, store, key); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "requested") {
-		t.Errorf("got %v, want no claim of a request", err)
-	}
+	check.Must(t, suspended(t.Context(), store, key))
+	err := record.CancelRun(ctx, store, key)
+	check.That(t, errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), "requested"), "got %v, want no claim of a request", err)
 }
 
 // TestCancelDoesNotHang has a store that does not respond to a release: the caller gets its result.
 func TestCancelDoesNotHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner, key := record.NewMemory(), run.Key{ID: "run_1"}
-		check(t, suspended(t.Context(), inner, key))
-		check(t, record.CancelRun(t.Context(), ledgertest.Watch(inner, func(c *ledgertest.Call) error {
+		check.Must(t, suspended(t.Context(), inner, key))
+		check.Must(t, record.CancelRun(t.Context(), ledgertest.Watch(inner, func(c *ledgertest.Call) error {
 			if c.Method != "release" {
 				return c.Do()
 			}
@@ -65,11 +62,11 @@ func TestCancelInDoubt(t *testing.T) {
 	key := run.Key{ID: "run_1"}
 	ctx, cancel := context.WithCancel(t.Context())
 	store := interrupted{record.NewMemory(), cancel}
-	check(t, suspended(t.Context(), store, key))
+	check.Must(t, suspended(t.Context(), store, key))
 	err := record.CancelRun(ctx, store, key)
-	if !errors.Is(err, record.ErrHeld) || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "may be requested") {
-		t.Errorf("got %v, want a run that is held", err)
-	}
+	check.Is(t, err, record.ErrHeld)
+	check.Is(t, err, context.Canceled)
+	check.Text(t, err, "may be requested")
 }
 
 // interrupted is a store whose runs are held, and whose caller leaves while a request is stored.

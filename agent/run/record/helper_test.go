@@ -10,19 +10,12 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-
-// check ends a test that cannot go on.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // begun is the beginning of a run.
 var begun = []ledger.Change{&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}}}
@@ -44,11 +37,10 @@ func nested(seq uint64, c ledger.Change) ledger.Change {
 // everything returns the changes of a run that uses every feature, up to some open questions.
 func everything(t testing.TB) (changes []ledger.Change) {
 	t.Helper()
-	log, err := os.ReadFile("../testdata/v1.3/run.log")
-	check(t, err)
+	log := check.Value(os.ReadFile("../testdata/v1.3/run.log"))(t)
 	for line := range bytes.Lines(log) {
 		var e ledger.Entry
-		check(t, json.Unmarshal(line, &e))
+		check.Must(t, json.Unmarshal(line, &e))
 		changes = append(changes, e.Change)
 	}
 	return changes

@@ -16,15 +16,30 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/storetest"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
+
+// wantDeleted deletes the ended runs that a query selects.
+func wantDeleted(t *testing.T, store record.Store, q record.Query, want int) {
+	t.Helper()
+	check.Equal(t, fmt.Sprintf("%+v: deleted", q), check.Value(record.DeleteEnded(t.Context(), store, q))(t), want)
+}
+
+// keepEnded stores runs that have ended.
+func keepEnded(t *testing.T, store record.Store, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		keep(t, store, run.Key{ID: id}, "a", &ledger.Ended{Status: run.StatusFinished})
+	}
+}
 
 // TestDeleteEnded deletes old runs that have ended, and no others.
 func TestDeleteEnded(t *testing.T) {
 	store := record.NewMemory()
 	for i := range 250 {
-		keep(t, store, run.Key{ID: fmt.Sprint("over ", i)}, "a", &ledger.Ended{Status: run.StatusFinished})
+		keepEnded(t, store, fmt.Sprint("over ", i))
 	}
 	keep(t, store, run.Key{ID: "failed"}, "a", &ledger.Ended{Status: run.StatusFailed})
 	keep(t, store, run.Key{ID: "waits"}, "a", opens("q", run.QuestionApproval), &ledger.Suspended{})
@@ -47,13 +62,11 @@ func TestDeleteEnded(t *testing.T) {
 		{record.Query{}, 1, 1},
 		{record.Query{}, 0, 1},
 	} {
-		if n, err := record.DeleteEnded(t.Context(), store, step.query); err != nil || n != step.deleted || count() != step.left {
-			t.Errorf("%+v: deleted %d and left %d, %v, want %d and %d", step.query, n, count(), err, step.deleted, step.left)
-		}
+		wantDeleted(t, store, step.query, step.deleted)
+		check.Equal(t, fmt.Sprintf("%+v: left", step.query), count(), step.left)
 	}
-	if _, err := record.DeleteEnded(t.Context(), store, record.Query{Status: run.StatusWaiting}); err == nil || !strings.Contains(err.Error(), "not that of an ended run") {
-		t.Errorf("runs that wait: got %v", err)
-	}
+	_, err := record.DeleteEnded(t.Context(), store, record.Query{Status: run.StatusWaiting})
+	check.Text(t, err, "not that of an ended run", "runs that wait")
 }
 
 // changed is a store whose logs differ from what was written.
@@ -73,7 +86,7 @@ func TestVerify(t *testing.T) {
 	keep(t, store, run.Key{ID: "one"}, "a", opens("q", run.QuestionApproval), &ledger.Suspended{})
 	s, _ := draft(begun...)
 	snapshot, err := ledger.NewSnapshot(s)
-	check(t, err)
+	check.Must(t, err)
 	for name, tt := range map[string]struct {
 		change func(*record.Log)
 		want   string
@@ -84,24 +97,19 @@ func TestVerify(t *testing.T) {
 		"a record less":   {func(l *record.Log) { l.Records = l.Records[1:] }, "apply record"},
 		"another snapshot": {func(l *record.Log) {
 			more := []ledger.Entry{{Seq: 2, At: l.Records[1].At, Change: snapshot}, {Seq: 3, At: l.Records[2].At, Change: &ledger.Suspended{}}}
-			records, err := ledger.Encode(more...)
-			check(t, err)
+			records := check.Value(ledger.Encode(more...))(t)
 			l.Records = append(l.Records[:1:1], records...)
-			state, err := ledger.StateOf(l.Records)
-			check(t, err)
+			state := check.Value(ledger.StateOf(l.Records))(t)
 			l.Head = ledger.HeadOf(state)
 		}, "its snapshot in record 2: leads to another state"},
 	} {
 		var got []string
 		for key, err := range record.Verify(t.Context(), changed(store, tt.change), record.Query{}) {
-			if key.ID != "one" || !errors.Is(err, record.ErrCorrupt) {
-				t.Errorf("%s: got %v, %v", name, key, err)
-			}
+			check.That(t, key.ID == "one" && errors.Is(err, record.ErrCorrupt), "%s: got %v, %v", name, key, err)
 			got = append(got, err.Error())
 		}
-		if len(got) > 1 || (len(got) == 1) != (tt.want != "") || len(got) == 1 && !strings.Contains(got[0], tt.want) {
-			t.Errorf("%s: got %q, want %q", name, got, tt.want)
-		}
+		check.That(t, len(got) <= 1 && (len(got) == 1) == (tt.want != "") && (len(got) != 1 || strings.Contains(got[0], tt.want)),
+			"%s: got %q, want %q", name, got, tt.want)
 	}
 }
 
@@ -111,7 +119,7 @@ func TestImportRefuses(t *testing.T) {
 	key := run.Key{Tenant: "acme", ID: "one"}
 	keep(t, store, key, "a", opens("q", run.QuestionApproval), &ledger.Suspended{})
 	var out bytes.Buffer
-	check(t, record.Export(t.Context(), store, key, &out))
+	check.Must(t, record.Export(t.Context(), store, key, &out))
 	text := out.String()
 	lines := strings.SplitAfter(text, "\n")
 	for name, tt := range map[string]struct{ text, want string }{
@@ -124,19 +132,11 @@ func TestImportRefuses(t *testing.T) {
 		"a changed record": {strings.Replace(text, "approval", "Approval", 1), "wrong checksum"},
 	} {
 		into := record.NewMemory()
-		if _, err := record.Import(t.Context(), into, strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want %q", name, err, tt.want)
-		}
-		if _, err := into.Load(t.Context(), key); !errors.Is(err, record.ErrNotFound) {
-			t.Errorf("%s: got %v, want nothing kept", name, err)
-		}
+		check.Text(t, check.Err(record.Import(t.Context(), into, strings.NewReader(tt.text))), tt.want, name)
+		check.Is(t, check.Err(into.Load(t.Context(), key)), record.ErrNotFound, name)
 	}
-	if _, err := record.Import(t.Context(), store, strings.NewReader(text)); !errors.Is(err, record.ErrExists) {
-		t.Errorf("a run that is there: got %v", err)
-	}
-	if err := record.Export(t.Context(), store, run.Key{ID: "nobody"}, &out); !errors.Is(err, record.ErrNotFound) {
-		t.Errorf("a run that is not there: got %v", err)
-	}
+	check.Is(t, check.Err(record.Import(t.Context(), store, strings.NewReader(text))), record.ErrExists, "a run that is there")
+	check.Is(t, record.Export(t.Context(), store, run.Key{ID: "nobody"}, &out), record.ErrNotFound, "a run that is not there")
 }
 
 // TestImportBesideOthers imports runs with a blob, of one chunk and of several, to a slow store, beside processes that
@@ -152,9 +152,9 @@ func importBesideOthers(t *testing.T) {
 		} {
 			from := record.NewMemory()
 			d, lease := ledgertest.Create(t, open(from), key, ledgertest.Notes(strings.Repeat("x", size), 3)...)
-			check(t, record.BlobsOf(from).PutBlob(t.Context(), lease, "blob", []byte("data")))
+			check.Must(t, record.BlobsOf(from).PutBlob(t.Context(), lease, "blob", []byte("data")))
 			var out bytes.Buffer
-			check(t, record.Export(t.Context(), from, key, &out))
+			check.Must(t, record.Export(t.Context(), from, key, &out))
 			into := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
 				if c.Method == "append" || c.Method == "put" {
 					time.Sleep(50 * time.Second)
@@ -166,12 +166,10 @@ func importBesideOthers(t *testing.T) {
 				}
 				return c.Do()
 			})
-			_, err := record.Import(t.Context(), into, &out)
-			check(t, err)
+			check.Must(t, check.Err(record.Import(t.Context(), into, &out)))
 			log, err := into.Load(t.Context(), key)
-			if err != nil || !log.Head.Due(time.Now()) || log.Head.Seq != d.State.Seq || len(log.Records) != len(d.Records) {
-				t.Errorf("got %+v, %v, want the run, held by nobody", log.Head, err)
-			}
+			check.That(t, err == nil && log.Head.Due(time.Now()) && log.Head.Seq == d.State.Seq && len(log.Records) == len(d.Records),
+				"got %+v, %v, want the run, held by nobody", log.Head, err)
 		}
 	}
 }
@@ -182,15 +180,14 @@ func TestImportOfSealed(t *testing.T) {
 	store := record.NewMemory()
 	keep(t, record.Sealed(store, keys(t, "k")), run.Key{ID: "one"}, "a", &ledger.Suspended{})
 	var out bytes.Buffer
-	check(t, record.Export(t.Context(), store, run.Key{ID: "one"}, &out))
+	check.Must(t, record.Export(t.Context(), store, run.Key{ID: "one"}, &out))
 	lines := strings.SplitAfter(out.String(), "\n")
 	for seq, want := range map[string]string{"4": "", "2": "the head is of record 2", "900": "the head is of record 900"} {
 		text := strings.Replace(strings.Join(lines[:5], ""), `"seq":4`, `"seq":`+seq, 1)
 		text += fmt.Sprintf("{\"sha256\":\"%x\"}\n", sha256.Sum256([]byte(text)))
 		_, err := record.Import(t.Context(), record.NewMemory(), strings.NewReader(text))
-		if want == "" && err != nil || want != "" && (!errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), want)) {
-			t.Errorf("record %s: got %v, want %q", seq, err, want)
-		}
+		check.That(t, (want != "" || err == nil) && (want == "" || errors.Is(err, record.ErrCorrupt) && strings.Contains(err.Error(), want)),
+			"record %s: got %v, want %q", seq, err, want)
 	}
 }
 
@@ -220,21 +217,14 @@ func (s ending) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 func TestOperateOnDamagedRuns(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	store := ending{record.NewMemory(), cancel}
-	for _, id := range []string{"one", "two"} {
-		keep(t, store.Store, run.Key{ID: id}, "a", &ledger.Ended{Status: run.StatusFinished})
-	}
-	if n, err := record.DeleteEnded(t.Context(), store, record.Query{Limit: 1}); n != 1 || err != nil {
-		t.Errorf("got %d deleted, %v, want 1", n, err)
-	}
+	keepEnded(t, store.Store, "one", "two")
+	wantDeleted(t, store, record.Query{Limit: 1}, 1)
 	var last error
 	for key, err := range record.Verify(ctx, store, record.Query{}) {
-		if last = err; key.ID != "damaged" && key.ID != "" {
-			t.Errorf("got %v, %v", key, err)
-		}
+		last = err
+		check.That(t, key.ID == "damaged" || key.ID == "", "got %v, %v", key, err)
 	}
-	if !errors.Is(last, context.Canceled) {
-		t.Errorf("got %v, want context.Canceled", last)
-	}
+	check.Is(t, last, context.Canceled)
 }
 
 // interfering is a store in which another process changes runs before this one has acquired them.
@@ -252,33 +242,27 @@ func interfering(store record.Store, change func(run.Key) error) record.Store {
 // A run that gets another input after it was listed is not deleted, nor one that a process holds.
 func TestDeleteEndedBesideOthers(t *testing.T) {
 	inner := record.NewMemory()
-	for _, id := range []string{"one", "two", "three"} {
-		keep(t, inner, run.Key{ID: id}, "a", &ledger.Ended{Status: run.StatusFinished})
-	}
+	keepEnded(t, inner, "one", "two", "three")
 	store := interfering(inner, func(key run.Key) error {
 		switch key.ID {
 		case "one":
 			extend(t, inner, key, &ledger.Said{})
 		case "two":
-			_, err := inner.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
-			check(t, err)
+			check.Must(t, check.Err(inner.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})))
 		}
 		return nil
 	})
-	if n, err := record.DeleteEnded(t.Context(), store, record.Query{}); n != 1 || err != nil {
-		t.Errorf("got %d deleted, %v, want one", n, err)
-	}
+	wantDeleted(t, store, record.Query{}, 1)
 	for id, want := range map[string]error{"one": nil, "two": nil, "three": record.ErrNotFound} {
-		if log, err := inner.Load(t.Context(), run.Key{ID: id}); !errors.Is(err, want) || id == "one" && !log.Head.HeldUntil.IsZero() {
-			t.Errorf("run %s: got %+v, %v, want %v", id, log, err, want)
-		}
+		log, err := inner.Load(t.Context(), run.Key{ID: id})
+		check.That(t, errors.Is(err, want) && (id != "one" || log.Head.HeldUntil.IsZero()), "run %s: got %+v, %v, want %v", id, log, err, want)
 	}
 }
 
 // After an outage a run is deleted under a lease, as otherwise another process could take it over.
 func TestDeleteEndedAfterAnOutage(t *testing.T) {
 	inner, key := record.NewMemory(), run.Key{ID: "one"}
-	keep(t, inner, key, "a", &ledger.Ended{Status: run.StatusFinished})
+	keepEnded(t, inner, key.ID)
 	failed := false
 	store := ledgertest.Watch(inner, func(c *ledgertest.Call) error {
 		switch {
@@ -287,23 +271,17 @@ func TestDeleteEndedAfterAnOutage(t *testing.T) {
 			return errors.New("connection reset")
 		case c.Method == "delete":
 			log, err := inner.Load(t.Context(), key)
-			if err != nil || !log.Head.HeldAt(time.Now()) {
-				t.Errorf("got %+v, %v, want a run that is held while it is deleted", log, err)
-			}
+			check.That(t, err == nil && log.Head.HeldAt(time.Now()), "got %+v, %v, want a run that is held while it is deleted", log, err)
 		}
 		return c.Do()
 	})
-	if n, err := record.DeleteEnded(t.Context(), store, record.Query{}); n != 1 || err != nil {
-		t.Errorf("got %d deleted, %v, want one", n, err)
-	}
+	wantDeleted(t, store, record.Query{}, 1)
 }
 
 // Runs that cannot be deleted keep no other run, whatever their number.
 func TestDeleteEndedGoesOn(t *testing.T) {
 	inner := record.NewMemory()
-	for _, id := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "deletable"} {
-		keep(t, inner, run.Key{ID: id}, "a", &ledger.Ended{Status: run.StatusFinished})
-	}
+	keepEnded(t, inner, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "deletable")
 	store := ledgertest.Watch(inner, func(c *ledgertest.Call) error {
 		if c.Method == "delete" && c.Key.ID != "deletable" {
 			return errors.New("this one is stuck")
@@ -311,17 +289,14 @@ func TestDeleteEndedGoesOn(t *testing.T) {
 		return c.Do()
 	})
 	n, err := record.DeleteEnded(t.Context(), store, record.Query{})
-	if n != 1 || err == nil || strings.Count(err.Error(), "this one is stuck") != 10 || !strings.HasSuffix(err.Error(), "and 3 more") {
-		t.Errorf("got %d deleted, %v, want 1, ten reasons and the number of others", n, err)
-	}
+	check.That(t, n == 1 && err != nil && strings.Count(err.Error(), "this one is stuck") == 10 && strings.HasSuffix(err.Error(), "and 3 more"),
+		"got %d deleted, %v, want 1, ten reasons and the number of others", n, err)
 }
 
 // Old runs can be deleted from a disk that is full, but not those that have got another input.
 func TestDeleteEndedOnAFullDisk(t *testing.T) {
 	inner := record.NewMemory()
-	for _, id := range []string{"one", "two"} {
-		keep(t, inner, run.Key{ID: id}, "a", &ledger.Ended{Status: run.StatusFinished})
-	}
+	keepEnded(t, inner, "one", "two")
 	once := sync.OnceFunc(func() { extend(t, inner, run.Key{ID: "two"}, &ledger.Said{}) })
 	store := interfering(inner, func(key run.Key) error {
 		if key.ID == "two" {
@@ -329,31 +304,25 @@ func TestDeleteEndedOnAFullDisk(t *testing.T) {
 		}
 		return errors.New("no space left on device") // for the lease
 	})
-	if n, err := record.DeleteEnded(t.Context(), store, record.Query{}); n != 1 || err != nil {
-		t.Errorf("got %d deleted, %v, want one", n, err)
-	}
-	_, err := inner.Load(t.Context(), run.Key{ID: "two"})
-	check(t, err)
+	wantDeleted(t, store, record.Query{}, 1)
+	check.NoError(t, check.Err(inner.Load(t.Context(), run.Key{ID: "two"})))
 }
 
 // A change that is based on a deleted run does not reach the one that has its key now.
 func TestCancelOfADeletedRun(t *testing.T) {
 	inner, key := record.NewMemory(), run.Key{ID: "run_1"}
-	check(t, suspended(t.Context(), inner, key))
+	check.Must(t, suspended(t.Context(), inner, key))
 	times := 0
 	store := interfering(inner, func(key run.Key) error {
 		if times++; times == 1 {
-			check(t, inner.Delete(t.Context(), key))
-			check(t, suspended(t.Context(), inner, key))
+			check.Must(t, inner.Delete(t.Context(), key))
+			check.Must(t, suspended(t.Context(), inner, key))
 		}
 		return nil
 	})
-	check(t, record.CancelRun(t.Context(), store, key))
-	log, err := inner.Load(t.Context(), key)
-	check(t, err)
-	if log.Head.Status != run.StatusCancelled || !log.Head.HeldUntil.IsZero() {
-		t.Errorf("got %+v, want a cancelled run that is free", log.Head)
-	}
+	check.Must(t, record.CancelRun(t.Context(), store, key))
+	head := headOf(t, inner, key)
+	check.That(t, head.Status == run.StatusCancelled && head.HeldUntil.IsZero(), "got %+v, want a cancelled run that is free", head)
 	for key, err := range record.Verify(t.Context(), inner, record.Query{}) {
 		t.Errorf("run %s: %v", key.ID, err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
@@ -22,9 +23,8 @@ func keep(t *testing.T, store record.Store, key run.Key, agent string, more ...l
 	first := &ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant, Agent: ledger.AgentName{Name: agent}, Messages: []run.Message{run.Text(run.RoleUser, "go")}}
 	changes := with([]ledger.Change{first, &ledger.Called{}, &ledger.Responded{Calls: []ledger.Call{call("1"), call("2")}}}, more...)
 	s, log := draft(changes...)
-	lease, err := store.Create(t.Context(), record.Holder{Name: "h", TTL: time.Minute}, ledger.HeadOf(s), log)
-	check(t, err)
-	check(t, store.Release(t.Context(), lease))
+	lease := check.Value(store.Create(t.Context(), record.Holder{Name: "h", TTL: time.Minute}, ledger.HeadOf(s), log))(t)
+	check.Must(t, store.Release(t.Context(), lease))
 }
 
 func opens(id string, kind run.QuestionKind) ledger.Change {
@@ -35,12 +35,10 @@ func opens(id string, kind run.QuestionKind) ledger.Change {
 func questionIDs(t *testing.T, store record.Store, q record.Query) (ids []string) {
 	t.Helper()
 	for question, err := range record.OpenQuestions(t.Context(), store, q) {
-		switch {
-		case err != nil:
-			t.Fatal(err)
-		case question.Err != nil:
+		check.Must(t, err)
+		if question.Err != nil {
 			ids = append(ids, question.Key.ID+": "+question.Err.Error())
-		default:
+		} else {
 			ids = append(ids, question.Key.ID+": "+question.Question.ID)
 		}
 	}
@@ -85,7 +83,7 @@ func TestOpenAsks(t *testing.T) {
 	keep(t, store, acme("over"), "clerk", opens("f", run.QuestionApproval), &ledger.Ended{Status: run.StatusCancelled})
 	keep(t, store, acme("other"), "lawyer", opens("g", run.QuestionApproval), wait)
 	keep(t, store, run.Key{Tenant: "rival", ID: "theirs"}, "clerk", opens("h", run.QuestionApproval), wait)
-	check(t, store.Reply(t.Context(), acme("answered"), []run.Reply{{Question: "e", Action: run.ActionAllow}}))
+	check.Must(t, store.Reply(t.Context(), acme("answered"), []run.Reply{{Question: "e", Action: run.ActionAllow}}))
 	for _, tt := range []struct {
 		name  string
 		query record.Query
@@ -102,27 +100,21 @@ func TestOpenAsks(t *testing.T) {
 		{"a damaged run", record.Query{Tenant: "acme"}, map[string]error{"nested": record.ErrCorrupt}, []string{"nested: " + record.ErrCorrupt.Error(), "two: a", "two: b", "held: d", "other: g"}},
 		{"a run that was deleted", record.Query{Tenant: "acme"}, map[string]error{"nested": record.ErrNotFound}, []string{"two: a", "two: b", "held: d", "other: g"}},
 	} {
-		if got := questionIDs(t, faulty(store, tt.errs, new(int)), tt.query); fmt.Sprint(got) != fmt.Sprint(tt.want) {
-			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
-		}
+		check.Equal(t, tt.name, fmt.Sprint(questionIDs(t, faulty(store, tt.errs, new(int)), tt.query)), fmt.Sprint(tt.want))
 	}
-	check(t, store.Reply(t.Context(), acme("two"), []run.Reply{{Question: "a", Action: run.ActionAllow}}))
-	if got := questionIDs(t, store, record.Query{Tenant: "acme", Limit: 3}); fmt.Sprint(got) != "[nested: c two: b held: d]" {
-		t.Errorf("after one of two answers: got %q", got)
-	}
+	check.Must(t, store.Reply(t.Context(), acme("two"), []run.Reply{{Question: "a", Action: run.ActionAllow}}))
+	got := questionIDs(t, store, record.Query{Tenant: "acme", Limit: 3})
+	check.Same(t, "after one of two answers", got, []string{"nested: c", "two: b", "held: d"})
 	broken := errors.New("disk")
 	for _, err := range record.OpenQuestions(t.Context(), faulty(store, map[string]error{"list": broken}, new(int)), record.Query{}) {
-		if !errors.Is(err, broken) {
-			t.Errorf("a store that fails: got %v, want %v", err, broken)
-		}
+		check.Is(t, err, broken, "a store that fails")
 	}
 }
 
 // headOf returns the head of a run.
 func headOf(t *testing.T, store record.Store, key run.Key) *run.Head {
 	t.Helper()
-	log, err := store.Load(t.Context(), key)
-	check(t, err)
+	log := check.Value(store.Load(t.Context(), key))(t)
 	return &log.Head
 }
 
@@ -134,13 +126,11 @@ func extend(t *testing.T, store record.Store, key run.Key, c ledger.Change) {
 
 func extendAt(t *testing.T, store record.Store, key run.Key, at time.Time, c ledger.Change) {
 	t.Helper()
-	lease, err := store.Acquire(t.Context(), key, record.Holder{Name: "h"})
-	check(t, err)
-	log, err := store.Load(t.Context(), key)
-	check(t, err)
+	lease := check.Value(store.Acquire(t.Context(), key, record.Holder{Name: "h"}))(t)
+	log := check.Value(store.Load(t.Context(), key))(t)
 	d := ledgertest.Of(log.Records)
 	d.Begin, d.Pace = at, 0
-	check(t, d.Append(t.Context(), store, lease, c))
+	check.Must(t, d.Append(t.Context(), store, lease, c))
 }
 
 // TestOpenAsksOnce lists the questions of a run once that begins to wait meanwhile.
@@ -149,15 +139,12 @@ func TestOpenAsksOnce(t *testing.T) {
 	keep(t, store, key, "", &ledger.Intent{Call: "1"}, opens("d", run.QuestionForm))
 	n := 0
 	for _, err := range record.OpenQuestions(t.Context(), store, record.Query{}) {
-		check(t, err)
-		if n++; n > 1 {
-			continue
+		check.Must(t, err)
+		if n++; n == 1 {
+			extend(t, store, key, &ledger.Suspended{})
 		}
-		extend(t, store, key, &ledger.Suspended{})
 	}
-	if n != 1 {
-		t.Errorf("got the question %d times, want once", n)
-	}
+	check.Equal(t, "times", n, 1)
 }
 
 // TestOpenAsksOfARunThatGoesOn lists the questions of a run that continues during the list.
@@ -171,9 +158,7 @@ func TestOpenAsksOfARunThatGoesOn(t *testing.T) {
 		}
 		return c.Do()
 	})
-	if got := questionIDs(t, s, record.Query{}); fmt.Sprint(got) != "[waits: a waits: b]" {
-		t.Errorf("got %q, want both questions", got)
-	}
+	check.Equal(t, "", fmt.Sprint(questionIDs(t, s, record.Query{})), "[waits: a waits: b]")
 }
 
 // TestOpenAsksAreBounded lists 1,000 of more questions, and loads no run.
@@ -183,9 +168,8 @@ func TestOpenAsksAreBounded(t *testing.T) {
 		keep(t, store, run.Key{ID: fmt.Sprint(i)}, "", opens(fmt.Sprint("ask ", i), run.QuestionApproval), &ledger.Suspended{})
 	}
 	loads := 0
-	if n := len(questionIDs(t, faulty(store, nil, &loads), record.Query{})); n != 1000 || loads != 0 {
-		t.Errorf("got %d questions, and %d runs were loaded, want 1000 and none", n, loads)
-	}
+	n := len(questionIDs(t, faulty(store, nil, &loads), record.Query{}))
+	check.That(t, n == 1000 && loads == 0, "got %d questions, and %d runs were loaded, want 1000 and none", n, loads)
 }
 
 // TestOpenAsksOfHeads compares the questions in heads with those in records: with all members,
@@ -198,26 +182,19 @@ func TestOpenAsksOfHeads(t *testing.T) {
 	keep(t, store, run.Key{ID: "nested"}, "", &ledger.Opened{Question: whole}, nested(1, begun[0]), nested(2, &ledger.Opened{Question: run.Question{ID: "c", Kind: run.QuestionSignIn, URL: "https://a.example"}}), &ledger.Suspended{})
 	loads, n := 0, 0
 	for open, err := range record.OpenQuestions(t.Context(), faulty(store, nil, &loads), record.Query{}) {
-		check(t, err)
+		check.Must(t, err)
 		n++
-		log, err := store.Load(t.Context(), open.Key)
-		check(t, err)
-		questions, err := log.Questions()
-		check(t, err)
+		log := check.Value(store.Load(t.Context(), open.Key))(t)
+		questions := check.Value(log.Questions())(t)
 		i := slices.IndexFunc(questions, func(q *run.Question) bool { return q.ID == open.Question.ID })
-		got, err1 := open.Question.MarshalJSON()
-		want, err2 := questions[i].MarshalJSON()
-		if err := errors.Join(err1, err2); err != nil || string(got) != string(want) {
-			t.Errorf("got the question %s, %v, want %s", got, err, want)
-		}
+		got := check.Value(open.Question.MarshalJSON())(t)
+		want := check.Value(questions[i].MarshalJSON())(t)
+		check.Equal(t, open.Question.ID, string(got), string(want))
 	}
-	if n != 3 || loads != 1 {
-		t.Errorf("got %d questions, and %d runs were loaded, want 3 and the long one", n, loads)
-	}
+	check.That(t, n == 3 && loads == 1, "got %d questions, and %d runs were loaded, want 3 and the long one", n, loads)
 }
 
-// TestOpenAsksInPages changes runs between pages: no run comes twice, and runs that do not
-// change come once.
+// TestOpenAsksInPages changes runs between pages: no run comes twice, and runs that do not change come once.
 func TestOpenAsksInPages(t *testing.T) {
 	store := record.NewMemory()
 	for i := range 9 {
@@ -235,7 +212,7 @@ func TestOpenAsksInPages(t *testing.T) {
 	for page := 0; ; page++ {
 		n := 0
 		for open, err := range record.OpenQuestions(t.Context(), store, q) {
-			check(t, err)
+			check.Must(t, err)
 			n++
 			got[open.Key.ID]++
 			q.After = &open.Head
@@ -248,19 +225,9 @@ func TestOpenAsksInPages(t *testing.T) {
 			extendAt(t, store, run.Key{ID: "2"}, start.Add(time.Hour), &ledger.Woken{})
 		}
 	}
-	for i := range 9 {
-		want := 1
-		if i == 2 {
-			want = 0
-		}
-		if id := fmt.Sprint(i); got[id] != want {
-			t.Errorf("run %s: got its question %d times, want %d", id, got[id], want)
-		}
-	}
-	q = record.Query{Limit: 1}
-	if first := questionIDs(t, store, q); fmt.Sprint(first) == "[8: ask 8]" {
-		t.Errorf("got %q first, want one that has changed", first)
-	}
+	check.Same(t, "questions of each run", got, map[string]int{"0": 1, "1": 1, "3": 1, "4": 1, "5": 1, "6": 1, "7": 1, "8": 1})
+	first := questionIDs(t, store, record.Query{Limit: 1})
+	check.That(t, fmt.Sprint(first) != "[8: ask 8]", "got %q first, want one that has changed", first)
 }
 
 // TestSubmitAfterProcess refuses a reply to a question that has ended with its process, as far
@@ -286,18 +253,16 @@ func TestSubmitAfterProcess(t *testing.T) {
 			keep(t, store, key, "", &ledger.Intent{Call: "1"}, opens("review", run.QuestionSampling),
 				&ledger.Opened{Question: run.Question{ID: "approval", Kind: run.QuestionApproval, Call: "2", Survives: true}})
 			l, err := store.Acquire(t.Context(), key, record.Holder{Name: "asks", TTL: lease})
-			check(t, err)
+			check.Must(t, err)
 			if tt.release {
-				check(t, store.Release(t.Context(), l))
+				check.Must(t, store.Release(t.Context(), l))
 			}
 			time.Sleep(tt.after)
 			err = record.Submit(t.Context(), store, key, tt.reply)
 			if !errors.Is(err, tt.want) || tt.want != nil && !strings.Contains(err.Error(), `"review" of run "held": the process that asked it`) {
 				t.Errorf("%s: got %v, want %v", name, err, tt.want)
 			}
-			if got := headOf(t, store, key).ReplyCount; got > 0 != (tt.want == nil) {
-				t.Errorf("%s: %d replies are stored", name, got)
-			}
+			check.Equal(t, name+": a reply is stored", headOf(t, store, key).ReplyCount > 0, tt.want == nil)
 		})
 	}
 }
@@ -313,10 +278,8 @@ func TestQuestionsOfDamagedRuns(t *testing.T) {
 	})
 	var got []string
 	for q, err := range record.OpenQuestions(t.Context(), store, record.Query{AllTenants: true}) {
-		check(t, err)
+		check.Must(t, err)
 		got = append(got, q.Err.Error())
 	}
-	if want := []string{"file 0 is damaged", "file 1 is damaged"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Same(t, "questions", got, []string{"file 0 is damaged", "file 1 is damaged"})
 }

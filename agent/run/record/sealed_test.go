@@ -11,11 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/storetest"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
@@ -35,9 +34,7 @@ func keys(t testing.TB, current string, older ...string) *record.Keys {
 	for _, name := range older {
 		more = append(more, secret(name))
 	}
-	k, err := record.NewKeys(secret(current), more...)
-	check(t, err)
-	return k
+	return check.Value(record.NewKeys(secret(current), more...))(t)
 }
 
 func TestNewKeys(t *testing.T) {
@@ -50,22 +47,17 @@ func TestNewKeys(t *testing.T) {
 		"has 31 bytes, want 32":         {short, secret("b")},
 		"one byte 32 times":             {secret("a"), zero},
 	} {
-		if _, err := record.NewKeys(secrets[0], secrets[1]); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		check.Text(t, check.Err(record.NewKeys(secrets[0], secrets[1])), want)
 	}
 }
 
 // TestSecretsAreNotPrinted formats values that contain keys.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	s, k := secret("a"), keys(t, "a")
-	data, err := json.Marshal(s)
-	check(t, err)
+	data := check.Value(json.Marshal(s))(t)
 	text := fmt.Sprintf("%v %+v %#v %d %v %+v %#v %d %s", s, s, s, s, k, k, k, k, data)
 	for _, form := range []string{fmt.Sprint(s.Key), string(s.Key), fmt.Sprintf("%x", s.Key), fmt.Sprintf("%#v", s.Key), base64.StdEncoding.EncodeToString(s.Key)} {
-		if strings.Contains(text, strings.Trim(form, "[]")) {
-			t.Errorf("the key is in %s", text)
-		}
+		check.That(t, !strings.Contains(text, strings.Trim(form, "[]")), "the key is in %s", text)
 	}
 }
 
@@ -73,20 +65,13 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 func TestSealedState(t *testing.T) {
 	key, state := run.Key{Tenant: "acme", ID: "run_1"}, []byte(`{"v":1,"id":"run_1"}`)
 	sealed, err := keys(t, "a").Seal(key, state)
-	check(t, err)
-	if opened, err := keys(t, "b", "a").Open(key, sealed); err != nil || !bytes.Equal(opened, state) {
-		t.Errorf("got %s, %v, want %s", opened, err, state)
-	}
-	if again, _ := keys(t, "a").Seal(key, state); again == sealed {
-		t.Error("got the same bytes twice, want others")
-	}
-	if strings.Contains(sealed, base64.RawURLEncoding.EncodeToString([]byte("run_1"))) {
-		t.Error("got the run in the clear")
-	}
+	check.Must(t, err)
+	check.Equal(t, "opened", string(check.Value(keys(t, "b", "a").Open(key, sealed))(t)), string(state))
+	again, _ := keys(t, "a").Seal(key, state)
+	check.That(t, again != sealed, "got the same bytes twice, want others")
+	check.That(t, !strings.Contains(sealed, base64.RawURLEncoding.EncodeToString([]byte("run_1"))), "got the run in the clear")
 	for n := range sealed {
-		if _, err := keys(t, "a").Open(key, sealed[:n]); !errors.Is(err, record.ErrForged) {
-			t.Errorf("%d of %d bytes: got %v, want %v", n, len(sealed), err, record.ErrForged)
-		}
+		check.Is(t, check.Err(keys(t, "a").Open(key, sealed[:n])), record.ErrForged)
 	}
 	for _, tt := range []struct{ name, tenant, id, sealed string }{
 		{"more", "acme", "run_1", sealed + "AAAA"},
@@ -101,49 +86,34 @@ func TestSealedState(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want %v", tt.name, s, err, record.ErrForged)
 		}
 	}
-	if _, err := keys(t, "b").Open(key, sealed); !errors.Is(err, record.ErrUnknownKey) || !strings.Contains(err.Error(), `"a"`) {
-		t.Errorf("got %v, want the name of the unknown key", err)
-	}
+	_, err = keys(t, "b").Open(key, sealed)
+	check.Is(t, err, record.ErrUnknownKey)
+	check.Text(t, err, `"a"`)
 	impostor := secret("b")
 	impostor.Name = "a"
-	k, err := record.NewKeys(impostor)
-	check(t, err)
-	if _, err := k.Open(key, sealed); err == nil {
-		t.Error("got no error with another key of the same name")
-	}
+	k := check.Value(record.NewKeys(impostor))(t)
+	check.Fails(t, check.Err(k.Open(key, sealed)), "another key of the same name")
 }
 
 // TestChangedSeal changes each bit of a sealed state.
 func TestChangedSeal(t *testing.T) {
 	k := keys(t, "a", "b")
 	key := run.Key{ID: "run_1"}
-	sealed, err := k.Seal(key, []byte(`{"v":1}`))
-	check(t, err)
-	box, err := base64.RawURLEncoding.DecodeString(sealed)
-	check(t, err)
+	sealed := check.Value(k.Seal(key, []byte(`{"v":1}`)))(t)
+	box := check.Value(base64.RawURLEncoding.DecodeString(sealed))(t)
 	for i := range len(box) * 8 {
 		changed := bytes.Clone(box)
 		changed[i/8] ^= 1 << (i % 8)
-		if s, err := k.Open(key, base64.RawURLEncoding.EncodeToString(changed)); err == nil {
-			t.Errorf("bit %d: got %v, want an error", i, s)
-		}
+		check.Fails(t, check.Err(k.Open(key, base64.RawURLEncoding.EncodeToString(changed))), "bit", i)
 	}
 }
 
 func TestSizeOfASealedState(t *testing.T) {
 	key, state := run.Key{ID: "run_1"}, make([]byte, 16<<20+1)
 	want := "want at most 16777216"
-	if _, err := keys(t, "a").Seal(key, state); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("seal: got %v, want %s", err, want)
-	}
-	if _, err := keys(t, "a").Open(key, strings.Repeat("A", 24<<20)); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("open: got %v, want %s", err, want)
-	}
-	sealed, err := keys(t, "a").Seal(key, state[1:])
-	check(t, err)
-	if _, err := keys(t, "a").Open(key, sealed); err != nil {
-		t.Error(err)
-	}
+	check.Text(t, check.Err(keys(t, "a").Seal(key, state)), want, "seal")
+	check.Text(t, check.Err(keys(t, "a").Open(key, strings.Repeat("A", 24<<20))), want, "open")
+	check.NoError(t, check.Err(keys(t, "a").Open(key, check.Value(keys(t, "a").Seal(key, state[1:]))(t))))
 }
 
 func TestSealedStore(t *testing.T) {
@@ -158,9 +128,8 @@ func kept(t *testing.T, store record.Store, key run.Key) record.Lease {
 	first.Tenant, first.ID = key.Tenant, key.ID
 	changes[0] = &first
 	s, records := draft(changes...)
-	lease, err := store.Create(t.Context(), record.Holder{Name: "me", TTL: time.Hour}, ledger.HeadOf(s), records)
-	check(t, err)
-	check(t, store.Reply(t.Context(), key, []run.Reply{{Question: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`)}}))
+	lease := check.Value(store.Create(t.Context(), record.Holder{Name: "me", TTL: time.Hour}, ledger.HeadOf(s), records))(t)
+	check.Must(t, store.Reply(t.Context(), key, []run.Reply{{Question: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`)}}))
 	return lease
 }
 
@@ -169,42 +138,28 @@ func TestSealedStoreHides(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
 	store := record.Sealed(below, keys(t, "a"))
 	kept(t, store, key)
-	log, err := below.Load(t.Context(), key)
-	check(t, err)
-	data, err := json.Marshal(log)
-	check(t, err)
+	log := check.Value(below.Load(t.Context(), key))(t)
+	data := check.Value(json.Marshal(log))(t)
 	// A shorter word without a character that base64 lacks may be in a ciphertext by chance.
 	for _, word := range []string{"requestState", "Book a ", "alice", "allow", "files__read", "task_1", "secretville", "accept", `"said"`} {
-		if bytes.Contains(data, []byte(word)) {
-			t.Errorf("%q can be read", word)
-		}
+		check.That(t, !bytes.Contains(data, []byte(word)), "%q can be read", word)
 	}
-	if _, err := ledger.StateOf(log.Records); err == nil || !strings.Contains(err.Error(), "sealed") {
-		t.Errorf("got %v for the fold of sealed records", err)
-	}
-	opened, err := store.Load(t.Context(), key)
-	check(t, err)
-	s, err := ledger.StateOf(opened.Records)
-	check(t, err)
+	check.Text(t, check.Err(ledger.StateOf(log.Records)), "sealed")
+	opened := check.Value(store.Load(t.Context(), key))(t)
+	s := check.Value(ledger.StateOf(opened.Records))(t)
 	want, _ := draft(everything(t)...)
-	if diff := cmp.Diff(textOf(t, want), textOf(t, s)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if len(opened.Replies) != 1 || string(opened.Replies[0].Content) != `{"city":"secretville"}` {
-		t.Errorf("got the answers %v", opened.Replies)
-	}
+	check.Same(t, "state", textOf(t, s), textOf(t, want))
+	check.That(t, len(opened.Replies) == 1 && string(opened.Replies[0].Content) == `{"city":"secretville"}`, "got the answers %v", opened.Replies)
 }
 
 // textOf returns the JSON of a state.
 func textOf(t *testing.T, s *ledger.State) string {
 	t.Helper()
-	data, err := s.MarshalJSON()
-	check(t, err)
+	data := check.Value(s.MarshalJSON())(t)
 	return string(data)
 }
 
-// TestSealedQuestions searches the heads of the store below for a question, which a list of
-// open questions has.
+// TestSealedQuestions searches the heads of the store below for a question, which a list of open questions has.
 func TestSealedQuestions(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
 	store := record.Sealed(below, keys(t, "a"))
@@ -217,9 +172,8 @@ func TestSealedQuestions(t *testing.T) {
 			}
 		}
 		for open, err := range record.OpenQuestions(t.Context(), store, record.Query{Tenant: "acme"}) {
-			if err != nil || open.Err != nil || string(open.Question.Arguments) != `{"secret":1}` {
-				t.Errorf("got %+v, %v, want the question", open, err)
-			}
+			check.That(t, err == nil && open.Err == nil && string(open.Question.Arguments) == `{"secret":1}`,
+				"got %+v, %v, want the question", open, err)
 		}
 	}
 	keep(t, store, key, "", &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1", Arguments: json.RawMessage(`{"secret":1}`)}})
@@ -236,8 +190,7 @@ func TestTamperedStore(t *testing.T) {
 	others := map[string]*record.Log{}
 	for name, other := range map[string]run.Key{"run": {Tenant: "acme", ID: "run_2"}, "tenant": {Tenant: "other", ID: "run_1"}, "border": {Tenant: "acmer", ID: "un_1"}} {
 		kept(t, store, other)
-		log, err := below.Load(t.Context(), other)
-		check(t, err)
+		log := check.Value(below.Load(t.Context(), other))(t)
 		others[name] = log
 	}
 	_, plain := draft(everything(t)...)
@@ -263,74 +216,46 @@ func TestTamperedStore(t *testing.T) {
 		{"an answer that is not sealed", func(l *record.Log) { l.Replies[0] = run.Reply{Question: "ask_8", Action: run.ActionDecline} }, record.ErrCorrupt},
 	} {
 		log, err := record.Sealed(changed(below, tt.with), keys(t, "a")).Load(t.Context(), key)
-		if tt.want == nil {
-			if err != nil {
-				t.Errorf("%s: %v", tt.name, err)
-			}
-			continue
-		}
-		if log != nil || !errors.Is(err, tt.want) || !errors.Is(err, record.ErrCorrupt) {
-			t.Errorf("%s: got %v, %v, want %v", tt.name, log, err, tt.want)
-		}
+		check.That(t, errors.Is(err, tt.want) && (tt.want == nil || log == nil && errors.Is(err, record.ErrCorrupt)),
+			"%s: got %v, %v, want %v", tt.name, log, err, tt.want)
 	}
 }
 
 // TestRecordAsAnswer does not accept a record as the reply to a question with its number.
 func TestRecordAsAnswer(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{ID: "run_1"}
-	changes := with(begun, &ledger.Opened{Question: run.Question{ID: "1", Kind: run.QuestionURL}})
-	s, records := draft(changes...)
-	if _, err := record.Sealed(below, keys(t, "a")).Create(t.Context(), record.Holder{TTL: time.Hour}, ledger.HeadOf(s), records); err != nil {
-		t.Fatal(err)
-	}
+	s, records := draft(with(begun, &ledger.Opened{Question: run.Question{ID: "1", Kind: run.QuestionURL}})...)
+	check.Must(t, check.Err(record.Sealed(below, keys(t, "a")).Create(t.Context(), record.Holder{TTL: time.Hour}, ledger.HeadOf(s), records)))
 	moved := changed(below, func(l *record.Log) {
-		data, err := l.Records[0].MarshalJSON()
-		check(t, err)
+		data := check.Value(l.Records[0].MarshalJSON())(t)
 		var r struct{ Data json.RawMessage }
-		check(t, json.Unmarshal(data, &r))
+		check.Must(t, json.Unmarshal(data, &r))
 		l.Replies = append(l.Replies, run.Reply{Question: "1", Action: "sealed", Content: r.Data})
 	})
-	if _, err := record.Sealed(moved, keys(t, "a")).Load(t.Context(), key); !errors.Is(err, record.ErrForged) {
-		t.Errorf("got %v, want %v", err, record.ErrForged)
-	}
+	check.Is(t, check.Err(record.Sealed(moved, keys(t, "a")).Load(t.Context(), key)), record.ErrForged)
 }
 
-// TestKeyRotation reads and continues a run with a new key, and recognizes a reply that was
-// given with the old one.
+// TestKeyRotation reads and continues a run with a new key, and recognizes a reply that was given with the old one.
 func TestKeyRotation(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
 	lease := kept(t, record.Sealed(below, keys(t, "old")), key)
 
 	both := record.Sealed(below, keys(t, "new", "older", "old"))
 	reply := run.Reply{Question: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`), At: start}
-	if err := both.Reply(t.Context(), key, []run.Reply{reply}); err != nil {
-		t.Errorf("an equal answer: %v", err)
-	}
+	check.NoError(t, both.Reply(t.Context(), key, []run.Reply{reply}), "an equal answer")
 	reply.Action = run.ActionDecline
-	if err := both.Reply(t.Context(), key, []run.Reply{reply}); !errors.Is(err, record.ErrReplied) {
-		t.Errorf("another answer: got %v, want %v", err, record.ErrReplied)
-	}
-	log, err := both.Load(t.Context(), key)
-	check(t, err)
-	s, err := ledger.StateOf(log.Records)
-	check(t, err)
-	next, err := s.Add(start, &ledger.Woken{})
-	check(t, err)
-	if err := both.Append(t.Context(), lease, ledger.HeadOf(s), next, reply); !errors.Is(err, record.ErrReplied) {
-		t.Errorf("append with another answer: got %v, want %v", err, record.ErrReplied)
-	}
+	check.Is(t, both.Reply(t.Context(), key, []run.Reply{reply}), record.ErrReplied, "another answer")
+	log := check.Value(both.Load(t.Context(), key))(t)
+	s := check.Value(ledger.StateOf(log.Records))(t)
+	next := check.Value(s.Add(start, &ledger.Woken{}))(t)
+	check.Is(t, both.Append(t.Context(), lease, ledger.HeadOf(s), next, reply), record.ErrReplied, "append with another answer")
 	reply.Action = run.ActionAccept
-	if err := both.Append(t.Context(), lease, ledger.HeadOf(s), next, reply); err != nil {
-		t.Fatalf("append with an equal answer: %v", err)
-	}
-	if _, err := both.Load(t.Context(), key); err != nil {
-		t.Error(err)
-	}
+	check.Must(t, both.Append(t.Context(), lease, ledger.HeadOf(s), next, reply))
+	check.NoError(t, check.Err(both.Load(t.Context(), key)))
 	for _, only := range []string{"old", "new"} {
 		_, err := record.Sealed(below, keys(t, only)).Load(t.Context(), key)
-		if !errors.Is(err, record.ErrUnknownKey) || errors.Is(err, record.ErrCorrupt) {
-			t.Errorf("with the %s key only: got %v, want %v", only, err, record.ErrUnknownKey)
-		}
+		check.That(t, errors.Is(err, record.ErrUnknownKey) && !errors.Is(err, record.ErrCorrupt),
+			"with the %s key only: got %v, want %v", only, err, record.ErrUnknownKey)
 	}
 }
 
@@ -343,8 +268,8 @@ func TestRepliesOfSeveralKeys(t *testing.T) {
 	accept := func(question string) run.Reply {
 		return run.Reply{Question: question, Action: run.ActionAccept, At: start}
 	}
-	check(t, old.Reply(t.Context(), key, []run.Reply{accept("a")}))
-	check(t, both.Reply(t.Context(), key, []run.Reply{accept("b")}))
+	check.Must(t, old.Reply(t.Context(), key, []run.Reply{accept("a")}))
+	check.Must(t, both.Reply(t.Context(), key, []run.Reply{accept("b")}))
 
 	other := accept("b")
 	other.Reason = "another"
@@ -352,31 +277,21 @@ func TestRepliesOfSeveralKeys(t *testing.T) {
 		record.ErrReplied: {accept("a"), other, accept("c")},
 		run.ErrNotAsked:   {accept("a"), accept("d")},
 	} {
-		if err := both.Reply(t.Context(), key, replies); !errors.Is(err, want) || strings.Contains(err.Error(), "again") {
-			t.Errorf("got %v, want %v", err, want)
-		}
+		err := both.Reply(t.Context(), key, replies)
+		check.That(t, errors.Is(err, want) && !strings.Contains(err.Error(), "again"), "got %v, want %v", err, want)
 	}
-	if got := headOf(t, below, key).ReplyCount; got != 2 {
-		t.Errorf("got %d replies after those that were refused, want 2", got)
-	}
-	check(t, both.Reply(t.Context(), key, []run.Reply{accept("a"), accept("b"), accept("c")}))
-	log, err := both.Load(t.Context(), key)
-	check(t, err)
-	if len(log.Replies) != 3 {
-		t.Errorf("got %+v, want three replies", log.Replies)
-	}
-	if _, err := old.Load(t.Context(), key); !errors.Is(err, record.ErrUnknownKey) {
-		t.Errorf("got %v, want that the new reply has the new key", err)
-	}
+	check.Equal(t, "replies after those that were refused", headOf(t, below, key).ReplyCount, 2)
+	check.Must(t, both.Reply(t.Context(), key, []run.Reply{accept("a"), accept("b"), accept("c")}))
+	check.Equal(t, "replies", len(check.Value(both.Load(t.Context(), key))(t).Replies), 3)
+	check.Is(t, check.Err(old.Load(t.Context(), key)), record.ErrUnknownKey)
 }
 
-// TestKeyRotationWithoutTheStore does not report another reply if the store fails during the
-// comparison.
+// TestKeyRotationWithoutTheStore does not report another reply if the store fails during the comparison.
 func TestKeyRotationWithoutTheStore(t *testing.T) {
 	below, key, broken := record.NewMemory(), run.Key{ID: "run_1"}, errors.New("the disk is gone")
 	keep(t, record.Sealed(below, keys(t, "old")), key, "", opens("a", run.QuestionURL))
 	reply := run.Reply{Question: "a", Action: run.ActionAccept, At: start}
-	check(t, record.Sealed(below, keys(t, "old")).Reply(t.Context(), key, []run.Reply{reply}))
+	check.Must(t, record.Sealed(below, keys(t, "old")).Reply(t.Context(), key, []run.Reply{reply}))
 	const compares, lasts = 2, 5 // the first calls of the comparison, and after it
 	for fails := 1; fails <= lasts+1; fails++ {
 		calls := 0
@@ -388,15 +303,13 @@ func TestKeyRotationWithoutTheStore(t *testing.T) {
 		}), keys(t, "new", "older", "old"))
 		err := store.Reply(t.Context(), key, []run.Reply{reply})
 		if fails > lasts {
-			check(t, err)
+			check.Must(t, err)
 			continue
 		}
-		if !errors.Is(err, broken) || errors.Is(err, record.ErrReplied) || strings.Count(err.Error(), `run "run_1"`) != 1 {
-			t.Errorf("call %d fails: got %v, want %v, and the run once", fails, err, broken)
-		}
-		if says := strings.Contains(err.Error(), "give the answer again"); says != (fails >= compares && fails < lasts) {
-			t.Errorf("call %d fails: got %q, want what to do", fails, err)
-		}
+		check.That(t, errors.Is(err, broken) && !errors.Is(err, record.ErrReplied) && strings.Count(err.Error(), `run "run_1"`) == 1,
+			"call %d fails: got %v, want %v, and the run once", fails, err, broken)
+		says := strings.Contains(err.Error(), "give the answer again")
+		check.That(t, says == (fails >= compares && fails < lasts), "call %d fails: got %q, want what to do", fails, err)
 	}
 }
 
@@ -404,9 +317,7 @@ func TestKeyRotationWithoutTheStore(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	k := keys(f, "a")
 	sealed, err := k.Seal(run.Key{ID: "run_1"}, []byte("{}"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	check.Must(f, err)
 	f.Add(sealed[:len(sealed)-1])
 	f.Add("AQFh" + sealed)
 	f.Add("")
