@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // service is a client of Temporal that records which workflows are started or signalled.
@@ -39,31 +40,23 @@ func TestStart(t *testing.T) {
 	a := w.agent(t, script{{text: "done"}}, agent.Options{})
 	c := temporal.NewClient(s, w.store, &temporal.ClientOptions{Queue: "q", SearchAttributes: true})
 	got, err := c.Start(t.Context(), a, agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant))
-	if err != nil || got != key || w.state(t).Status != run.StatusRunning {
-		t.Fatalf("got %v, %v", got, err)
-	}
+	check.Require(t, err == nil && got == key && w.state(t).Status == run.StatusRunning, "got %v, %v", got, err)
 	o := s.woken[0]
-	if o.ID != "acme/r" || o.TaskQueue != "q" || o.Priority.FairnessKey != "acme" || o.TypedSearchAttributes.Size() != 3 {
-		t.Errorf("got %+v", o)
-	}
+	check.That(t, o.ID == "acme/r" && o.TaskQueue == "q" && o.Priority.FairnessKey == "acme" && o.TypedSearchAttributes.Size() == 3, "got %+v", o)
 	if _, err := c.Start(t.Context(), a, agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant)); err == nil || len(s.woken) != 1 {
 		t.Errorf("got %v for a second input during the run, and %d workflows", err, len(s.woken))
 	}
-	if err := c.Drive(t.Context(), key); err != nil || len(s.woken) != 2 {
-		t.Errorf("got %v and %d workflows", err, len(s.woken))
-	}
+	check.NoError(t, c.Drive(t.Context(), key))
+	check.Equal(t, "workflows", len(s.woken), 2)
 }
 
-// TestStartWithoutTemporal checks that the run is stored if Temporal is away, and that its key
-// is returned.
+// TestStartWithoutTemporal checks that the run is stored if Temporal is away, and that its key is returned.
 func TestStartWithoutTemporal(t *testing.T) {
 	away := errors.New("away")
 	w, s := newWorld(), newService(t, away)
 	c := temporal.NewClient(s, w.store, nil)
 	got, err := c.Start(t.Context(), w.agent(t, script{{text: "done"}}, agent.Options{}), agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant))
-	if !errors.Is(err, away) || got != key || w.state(t).Status != run.StatusRunning {
-		t.Errorf("got %v, %v", got, err)
-	}
+	check.That(t, errors.Is(err, away) && got == key && w.state(t).Status == run.StatusRunning, "got %v, %v", got, err)
 }
 
 // waiting returns a run that waits for an approval and has no workflow.
@@ -72,9 +65,7 @@ func waiting(t *testing.T) (*world, *run.Question) {
 	w := newWorld()
 	a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}, {text: "done"}}, agent.Options{})
 	got, err := a.Run(t.Context(), agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant))
-	if err != nil || len(got.Questions) != 1 {
-		t.Fatalf("got %+v, %v", got, err)
-	}
+	check.Require(t, err == nil && len(got.Questions) == 1, "got %+v, %v", got, err)
 	return w, got.Questions[0]
 }
 
@@ -86,15 +77,11 @@ func TestAnswerWithoutWorkflow(t *testing.T) {
 	s.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(nil, gone)
 	c := temporal.NewClient(s, w.store, nil)
 	forged := run.Reply{Question: "forged", Action: run.ActionAllow}
-	if err := c.Reply(t.Context(), key, forged); !errors.Is(err, run.ErrNotAsked) || len(s.woken) != 0 {
-		t.Errorf("got %v and %d workflows for a forged answer", err, len(s.woken))
-	}
-	if err := c.Reply(t.Context(), key, q.Allow()); err != nil || len(s.woken) != 1 {
-		t.Errorf("got %v and %d workflows", err, len(s.woken))
-	}
-	if err := c.Reply(t.Context(), key, q.Deny("")); !errors.Is(err, record.ErrReplied) {
-		t.Errorf("got %v for another answer", err)
-	}
+	check.Is(t, c.Reply(t.Context(), key, forged), run.ErrNotAsked)
+	check.Equal(t, "workflows for a forged answer", len(s.woken), 0)
+	check.NoError(t, c.Reply(t.Context(), key, q.Allow()))
+	check.Equal(t, "workflows", len(s.woken), 1)
+	check.Is(t, c.Reply(t.Context(), key, q.Deny("")), record.ErrReplied)
 }
 
 // TestUpdateID checks that equal replies, and no others, are the same update.
@@ -107,31 +94,24 @@ func TestUpdateID(t *testing.T) {
 		Return(nil, context.Canceled)
 	c := temporal.NewClient(s, w.store, nil)
 	for _, a := range []run.Reply{q.Allow(), q.Allow(), q.Deny(""), q.Deny("no")} {
-		if err := c.Reply(t.Context(), key, a); !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
+		check.Is(t, c.Reply(t.Context(), key, a), context.Canceled)
 	}
-	if len(ids) != 3 {
-		t.Errorf("got %d updates, want 3", len(ids))
-	}
+	check.Equal(t, "updates", len(ids), 3)
 }
 
-// TestCancelWithoutWorkflow checks that a run without a workflow gets one that cancels it,
-// unless it has ended.
+// TestCancelWithoutWorkflow checks that a run without a workflow gets one that cancels it, unless it has ended.
 func TestCancelWithoutWorkflow(t *testing.T) {
 	w, _ := waiting(t)
 	s := newService(t, nil)
 	s.On("CancelWorkflow", mock.Anything, "acme/r", "").Return(gone).Once()
 	s.On("CancelWorkflow", mock.Anything, "acme/r", "").Return(nil).Once()
 	c := temporal.NewClient(s, w.store, nil)
-	if err := c.Cancel(t.Context(), key); err != nil || len(s.woken) != 1 {
-		t.Errorf("got %v and %d workflows", err, len(s.woken))
-	}
-	check(t, errorOf(w.agent(t, script{{text: "done"}}, agent.Options{}).Cancel(t.Context(), key)))
+	check.NoError(t, c.Cancel(t.Context(), key))
+	check.Equal(t, "workflows", len(s.woken), 1)
+	check.Must(t, check.Err(w.agent(t, script{{text: "done"}}, agent.Options{}).Cancel(t.Context(), key)))
 	s.On("CancelWorkflow", mock.Anything, "acme/r", "").Return(gone)
-	if err := c.Cancel(t.Context(), key); err != nil || len(s.woken) != 1 {
-		t.Errorf("got %v and %d workflows for a run that is over", err, len(s.woken))
-	}
+	check.NoError(t, c.Cancel(t.Context(), key))
+	check.Equal(t, "workflows for a run that is over", len(s.woken), 1)
 }
 
 // TestWorkflowID checks that different runs have different workflows.
@@ -139,18 +119,14 @@ func TestWorkflowID(t *testing.T) {
 	seen := map[string]run.Key{}
 	for _, k := range []run.Key{{ID: "b"}, {Tenant: "a", ID: "b"}, {ID: "a/b"}, {Tenant: "a/b", ID: "c"}, {Tenant: "a", ID: "b/c"}, {ID: "a%2Fb"}} {
 		id := temporal.WorkflowID(k)
-		if other, ok := seen[id]; ok {
-			t.Errorf("%v and %v have the id %q", k, other, id)
-		}
+		other, ok := seen[id]
+		check.That(t, !ok, "%v and %v have the id %q", k, other, id)
 		seen[id] = k
 	}
-	if id := temporal.WorkflowID(run.Key{ID: "run_1"}); id != "run_1" {
-		t.Errorf("got %q, want the id of the run", id)
-	}
+	check.Equal(t, "id", temporal.WorkflowID(run.Key{ID: "run_1"}), "run_1")
 	w, s := newWorld(), newService(t, nil)
 	c := temporal.NewClient(s, w.store, nil)
 	long := agent.WithRun(strings.Repeat("x", 1001))
-	if _, err := c.Start(t.Context(), w.agent(t, script{{text: "done"}}, agent.Options{}), agent.Text("go"), long); err == nil || len(s.woken) != 0 {
-		t.Errorf("got %v for an id that is too long", err)
-	}
+	_, err := c.Start(t.Context(), w.agent(t, script{{text: "done"}}, agent.Options{}), agent.Text("go"), long)
+	check.That(t, err != nil && len(s.woken) == 0, "got %v for an id that is too long", err)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -24,9 +25,8 @@ func asking(t *testing.T, send func(w *world, env *testsuite.TestWorkflowEnviron
 	a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`, `{"n":2,"ask":true}`}}, {calls: []string{`{"n":3,"ask":true}`}}, {text: "done"}}, agent.Options{})
 	env := begin(t, a, nil)
 	env.RegisterDelayedCallback(func() {
-		if s := queried(t, env); s.Status != run.StatusWaiting || len(s.Questions) != 2 {
-			t.Errorf("got state %+v, want two questions", s)
-		}
+		s := queried(t, env)
+		check.That(t, s.Status == run.StatusWaiting && len(s.Questions) == 2, "got state %+v, want two questions", s)
 		send(w, env, ledger.Open(w.state(t)))
 	}, 24*time.Hour)
 	env.RegisterDelayedCallback(func() { // the last question
@@ -63,14 +63,9 @@ func TestAnswers(t *testing.T) {
 				sent = send(t, env, questions)
 			})
 			for i, a := range sent {
-				if !a.done || a.rejected != nil || a.failed != nil {
-					t.Errorf("answer %d: got %+v", i, a)
-				}
+				check.Equal(t, i, *a, answered{done: true})
 			}
-			n := w.noted()
-			if slices.Sort(n); !slices.Equal(n, []int{1, 2, 3}) {
-				t.Errorf("got notes %v", n)
-			}
+			check.Same(t, "notes", slices.Sorted(slices.Values(w.noted())), []int{1, 2, 3})
 		})
 	}
 }
@@ -101,20 +96,15 @@ func TestAnswerIsRefused(t *testing.T) {
 					update(t, env, "good", questions[0].Allow(), questions[1].Allow())
 				}, time.Hour)
 			})
-			if (got.rejected != nil) != tt.rejected {
-				t.Errorf("got %+v, want rejected %v", got, tt.rejected)
-			}
+			check.Equal(t, "rejected", (got.rejected != nil), tt.rejected)
 			err := errors.Join(got.rejected, got.failed)
 			var app *temporalsdk.ApplicationError
-			if !errors.As(err, &app) || app.Type() != tt.kind || !app.NonRetryable() {
-				t.Errorf("got %v, want %s for good", err, tt.kind)
-			}
+			check.That(t, errors.As(err, &app) && app.Type() == tt.kind && app.NonRetryable(), "got %v, want %s for good", err, tt.kind)
 		})
 	}
 }
 
-// TestAnswerTooLate checks that after a question is closed an equal reply changes nothing, and
-// another one is refused.
+// TestAnswerTooLate checks that after a question is closed an equal reply changes nothing, and another one is refused.
 func TestAnswerTooLate(t *testing.T) {
 	var again, other *answered
 	w := asking(t, func(_ *world, env *testsuite.TestWorkflowEnvironment, questions []*run.Question) {
@@ -124,32 +114,21 @@ func TestAnswerTooLate(t *testing.T) {
 			other = update(t, env, "3", questions[0].Allow())
 		}, time.Hour)
 	})
-	if !again.done || again.rejected != nil || again.failed != nil {
-		t.Errorf("got %+v for an equal answer", again)
-	}
-	if typeOf(other.failed) != "Answered" {
-		t.Errorf("got %+v for another answer", other)
-	}
-	if n := w.noted(); !slices.Equal(n, []int{2, 3}) {
-		t.Errorf("got notes %v", n)
-	}
+	check.Equal(t, "an equal answer", *again, answered{done: true})
+	check.Equal(t, "another answer", typeOf(other.failed), "Answered")
+	check.Same(t, "notes", w.noted(), []int{2, 3})
 }
 
 // TestWake checks that after a signal the workflow finds a reply that only the store has.
 func TestWake(t *testing.T) {
 	w := asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, questions []*run.Question) {
-		if err := record.Submit(t.Context(), w.store, key, questions[0].Allow(), questions[1].Allow()); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, record.Submit(t.Context(), w.store, key, questions[0].Allow(), questions[1].Allow()))
 		env.SignalWorkflow("wake", nil)
 	})
-	if len(w.noted()) != 3 {
-		t.Errorf("got notes %v", w.noted())
-	}
+	check.Equal(t, "notes", len(w.noted()), 3)
 }
 
-// TestQuestionExpires checks that a question without a reply is denied in time, and the run
-// continues.
+// TestQuestionExpires checks that a question without a reply is denied in time, and the run continues.
 func TestQuestionExpires(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}, {text: "done"}}, agent.Options{Person: agent.Person{QuestionTTL: 50 * time.Millisecond}})
@@ -158,10 +137,8 @@ func TestQuestionExpires(t *testing.T) {
 	job := theJob()
 	job["after"] = 1 << 30 // the clock of the workflow is fast, so it takes many steps until the question expires
 	env.ExecuteWorkflow("mcpchain.Run", job)
-	if finished(t, env); len(w.noted()) != 0 {
-		t.Errorf("got notes %v, want a run that is done without its call", w.noted())
-	}
-	if texts := told(w.state(t)); len(texts) != 1 || !strings.Contains(texts[0], "no person answered in time") {
-		t.Errorf("the model is told %q", texts)
-	}
+	finished(t, env)
+	check.Equal(t, "notes of a run that is done without its call", len(w.noted()), 0)
+	texts := told(w.state(t))
+	check.That(t, len(texts) == 1 && strings.Contains(texts[0], "no person answered in time"), "the model is told %q", texts)
 }

@@ -14,15 +14,14 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // scheduled returns the action of a schedule.
 func scheduled(t *testing.T, w *world, a *agent.Agent, key run.Key) *client.ScheduleWorkflowAction {
 	t.Helper()
-	action, err := temporal.NewClient(newService(t, nil), w.store, nil).ScheduleAction(a, key, agent.Text("go"))
-	check(t, err)
-	return action
+	return check.Value(temporal.NewClient(newService(t, nil), w.store, nil).ScheduleAction(a, key, agent.Text("go")))(t)
 }
 
 // TestScheduleWithLongID refuses an id that would be too long with the time at its end.
@@ -32,14 +31,11 @@ func TestScheduleWithLongID(t *testing.T) {
 	c := temporal.NewClient(newService(t, nil), w.store, nil)
 	for n, fits := range map[int]bool{1000 - len("-2030-01-02T03:00:00Z"): true, 1000 - len("-2030-01-02T03:00:00Z") + 1: false} {
 		action, err := c.ScheduleAction(a, run.Key{ID: strings.Repeat("x", n)}, agent.Text("go"))
-		if (err == nil) != fits || (action != nil) != fits {
-			t.Errorf("an id of %d bytes: got %v, want that it fits: %v", n, err, fits)
-		}
+		check.That(t, (err == nil) == fits && (action != nil) == fits, "an id of %d bytes: got %v, want that it fits: %v", n, err, fits)
 	}
 }
 
-// TestSchedule checks that the workflow of a schedule begins and drives a run with the time in
-// its id.
+// TestSchedule checks that the workflow of a schedule begins and drives a run with the time in its id.
 func TestSchedule(t *testing.T) {
 	for name, test := range map[string]struct {
 		workflow string
@@ -54,31 +50,23 @@ func TestSchedule(t *testing.T) {
 			w := newWorld()
 			a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}, {text: "done"}}, agent.Options{})
 			action := scheduled(t, w, a, run.Key{Tenant: "acme", ID: "report"})
-			if action.ID != "acme/report" || action.TaskQueue != temporal.DefaultQueue || action.Priority.FairnessKey != "acme" {
-				t.Errorf("got %+v", action)
-			}
+			check.That(t, action.ID == "acme/report" && action.TaskQueue == temporal.DefaultQueue && action.Priority.FairnessKey == "acme",
+				"got %+v", action)
 			env := environment(t, a, nil)
 			env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: test.workflow, TaskQueue: action.TaskQueue})
 			env.RegisterDelayedCallback(func() {
 				if test.fails {
 					return
 				}
-				log, err := w.store.Load(t.Context(), test.want)
-				check(t, err)
-				questions, err := log.Questions()
-				check(t, err)
-				update(t, env, "1", questions[0].Allow())
+				update(t, env, "1", ledger.Open(w.stateOf(t, test.want))[0].Allow())
 			}, time.Minute)
 			env.ExecuteWorkflow(action.Workflow, action.Args...)
 			if err := env.GetWorkflowError(); test.fails {
-				if typeOf(err) != "NoRun" {
-					t.Errorf("got %v, want that the workflow is of no run", err)
-				}
+				check.Equal(t, "", typeOf(err), "NoRun")
 				return
 			}
-			if finished(t, env); len(w.noted()) != 1 {
-				t.Errorf("got notes %v", w.noted())
-			}
+			finished(t, env)
+			check.Equal(t, "notes", len(w.noted()), 1)
 		})
 	}
 }
@@ -96,35 +84,20 @@ func TestScheduleCancelled(t *testing.T) {
 		}
 	})
 	env.ExecuteWorkflow(action.Workflow, action.Args...)
-	if err := env.GetWorkflowError(); !temporalsdk.IsCanceledError(err) {
-		t.Errorf("got %v, want that the workflow is cancelled", err)
-	}
-	log, err := w.store.Load(t.Context(), run.Key{ID: "report-1"})
-	check(t, err)
-	if state, err := ledger.StateOf(log.Records); err != nil || state.Status != run.StatusCancelled {
-		t.Errorf("got a run that is %s, %v, want a cancelled one", state.Status, err)
-	}
+	check.Equal(t, "the workflow is cancelled", temporalsdk.IsCanceledError(env.GetWorkflowError()), true)
+	check.Equal(t, "status", w.stateOf(t, run.Key{ID: "report-1"}).Status, run.StatusCancelled)
 }
 
-// TestScheduleBeginsOnce checks that a run that a worker has begun before it died is not begun
-// again.
+// TestScheduleBeginsOnce checks that a run that a worker has begun before it died is not begun again.
 func TestScheduleBeginsOnce(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{text: "done"}}, agent.Options{})
 	s := workerOf(t, a, nil, nil)
 	for range 2 {
-		got, err := s.envs[0].ExecuteActivity("mcpchain.Begin", map[string]string{"agent": "helper"}, agent.Text("go"))
+		got := check.Value(s.envs[0].ExecuteActivity("mcpchain.Begin", map[string]string{"agent": "helper"}, agent.Text("go")))(t)
 		var id string
-		if err == nil {
-			err = got.Get(&id)
-		}
-		check(t, err)
-		check(t, s.take(0, "", id))
-		log, err := w.store.Load(t.Context(), run.Key{ID: id})
-		check(t, err)
-		state, err := ledger.StateOf(log.Records)
-		if err != nil || len(state.History) != 2 {
-			t.Errorf("got %d messages, %v, want one question and one answer", len(state.History), err)
-		}
+		check.Must(t, got.Get(&id))
+		check.Must(t, s.take(0, "", id))
+		check.Equal(t, "messages: one question and one answer", len(w.stateOf(t, run.Key{ID: id}).History), 2)
 	}
 }

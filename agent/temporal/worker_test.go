@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // steps takes steps without a workflow, in several environments of one worker.
@@ -53,7 +54,7 @@ func workerOf(t *testing.T, a *agent.Agent, stop chan struct{}, o *temporal.Work
 		env.SetWorkerStopChannel(stop)
 		s.envs = append(s.envs, env)
 	}
-	check(t, temporal.Register(s, []*agent.Agent{a}, o))
+	check.Must(t, temporal.Register(s, []*agent.Agent{a}, o))
 	return s
 }
 
@@ -72,15 +73,14 @@ func working(t *testing.T, w *world, ended <-chan error) {
 	}
 }
 
-// TestTenantSteps checks that each tenant has its own limit in a worker, and that a step
-// beyond it waits at Temporal.
+// TestTenantSteps checks that each tenant has its own limit in a worker, and that a step beyond it waits at Temporal.
 func TestTenantSteps(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{calls: []string{`{"n":1,"hang":true}`}}}, agent.Options{})
 	stop := make(chan struct{})
 	s := workerOf(t, a, stop, &temporal.WorkerOptions{Grace: time.Millisecond, TenantSteps: 1})
 	for _, k := range []run.Key{{Tenant: "a", ID: "1"}, {Tenant: "a", ID: "2"}, {Tenant: "b", ID: "1"}} {
-		check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.WithRun(k.ID), agent.WithTenant(k.Tenant))))
+		check.Must(t, check.Err(a.Begin(t.Context(), agent.Text("go"), agent.WithRun(k.ID), agent.WithTenant(k.Tenant))))
 	}
 	ended := make(chan error, 2)
 	go func() { ended <- s.take(0, "a", "1") }()
@@ -111,32 +111,19 @@ func TestContextAndEvents(t *testing.T) {
 		Context: func(ctx context.Context, k run.Key) context.Context { return context.WithValue(ctx, user{}, k.Tenant) },
 		OnEvent: func(k run.Key, e agent.Event) { seen = append(seen, k.Tenant+" "+agent.EventType(e)) },
 	})
-	check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant))))
-	check(t, s.take(0, key.Tenant, key.ID))
-	if got, want := fmt.Sprint(seen), "[acme acme model_start acme model_end acme turn_end acme answer]"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	check.Must(t, check.Err(a.Begin(t.Context(), agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant))))
+	check.Must(t, s.take(0, key.Tenant, key.ID))
+	check.Equal(t, "", fmt.Sprint(seen), "[acme acme model_start acme model_end acme turn_end acme answer]")
 }
 
 // TestNewWorker refuses agents with equal names, and invalid numbers.
 func TestNewWorker(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{text: "done"}}, agent.Options{})
-	for name, f := range map[string]func() error{
-		"no agents": func() error { _, err := temporal.NewWorker(mocks.NewClient(t), nil, nil); return err },
-		"two of a name": func() error {
-			_, err := temporal.NewWorker(mocks.NewClient(t), []*agent.Agent{a, a}, nil)
-			return err
-		},
-		"a negative time": func() error {
-			_, err := temporal.NewWorker(mocks.NewClient(t), []*agent.Agent{a}, &temporal.WorkerOptions{Grace: -time.Second})
-			return err
-		},
-	} {
-		if f() == nil {
-			t.Errorf("%s: got no error", name)
-		}
-	}
+	check.Fails(t, check.Err(temporal.NewWorker(mocks.NewClient(t), nil, nil)), "no agents")
+	check.Fails(t, check.Err(temporal.NewWorker(mocks.NewClient(t), []*agent.Agent{a, a}, nil)), "two of a name")
+	negative := &temporal.WorkerOptions{Grace: -time.Second}
+	check.Fails(t, check.Err(temporal.NewWorker(mocks.NewClient(t), []*agent.Agent{a}, negative)), "a negative time")
 }
 
 // TestPatience checks that a worker tries again when the lease of a held run ends, and not
@@ -144,11 +131,7 @@ func TestNewWorker(t *testing.T) {
 func TestPatience(t *testing.T) {
 	const lease = 15 * time.Second
 	for left, want := range map[time.Duration]time.Duration{-time.Hour: lease / 50, -time.Millisecond: lease / 50, time.Hour: lease / 6} {
-		if got := temporal.Patience(&record.HeldError{Until: time.Now().Add(left)}, lease); got != want {
-			t.Errorf("a lease that ends in %v: got %v, want %v", left, got, want)
-		}
+		check.Equal(t, left, temporal.Patience(&record.HeldError{Until: time.Now().Add(left)}, lease), want)
 	}
-	if got := temporal.Patience(record.ErrHeld, lease); got != lease/50 {
-		t.Errorf("no end is known: got %v, want %v", got, lease/50)
-	}
+	check.Equal(t, "no end is known", temporal.Patience(record.ErrHeld, lease), lease/50)
 }

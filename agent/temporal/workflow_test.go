@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,12 +15,14 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	temporalsdk "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 	"github.com/mcpchain/mcpchain/internal/testenv"
@@ -37,9 +41,8 @@ func TestRun(t *testing.T) {
 		var job any
 		_ = args.Get(&job)
 		_ = json.NewEncoder(&history).Encode(job)
-		if info.HeartbeatTimeout > a.LeaseTTL() {
-			t.Errorf("got a heartbeat timeout of %v, and the lease is for %v", info.HeartbeatTimeout, a.LeaseTTL())
-		}
+		check.That(t, info.HeartbeatTimeout <= a.LeaseTTL(),
+			"got a heartbeat timeout of %v, and the lease is for %v", info.HeartbeatTimeout, a.LeaseTTL())
 	})
 	env.SetOnActivityCompletedListener(func(_ *activity.Info, result converter.EncodedValue, err error) {
 		steps++
@@ -48,21 +51,15 @@ func TestRun(t *testing.T) {
 		_ = json.NewEncoder(&history).Encode(value)
 	})
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
-	if finished(t, env); steps != 3 {
-		t.Errorf("the run was done after %d steps, want 3", steps)
-	}
-	if n := w.noted(); !slices.Equal(n[:1], []int{1}) || len(n) != 3 {
-		t.Errorf("got notes %v", n)
-	}
+	finished(t, env)
+	check.Equal(t, "steps", steps, 3)
+	n := w.noted()
+	check.That(t, slices.Equal(n[:1], []int{1}) && len(n) == 3, "got notes %v", n)
 	for _, word := range []string{secret, "noted", "go\""} {
-		if strings.Contains(history.String(), word) {
-			t.Errorf("the history has %q:\n%s", word, &history)
-		}
+		check.That(t, !strings.Contains(history.String(), word), "the history has %q:\n%s", word, &history)
 	}
 	s := queried(t, env)
-	if s.Status != run.StatusFinished || s.Steps != 3 || s.Agent != "helper" {
-		t.Errorf("got state %+v", s)
-	}
+	check.That(t, s.Status == run.StatusFinished && s.Steps == 3 && s.Agent == "helper", "got state %+v", s)
 }
 
 type querier interface {
@@ -75,23 +72,19 @@ func queried(t *testing.T, env querier) (s temporal.State) {
 	if err == nil {
 		err = value.Get(&s)
 	}
-	check(t, err)
+	check.Must(t, err)
 	return s
 }
 
-// TestRunFails checks that the workflow of a failed run fails without the reason, which the
-// store has.
+// TestRunFails checks that the workflow of a failed run fails without the reason, which the store has.
 func TestRunFails(t *testing.T) {
 	w := newWorld()
 	env := begin(t, w.agent(t, script{{err: errors.New(secret)}}, agent.Options{}), nil)
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
 	err := env.GetWorkflowError()
-	if typeOf(err) != "RunFailed" || strings.Contains(err.Error(), secret) {
-		t.Errorf("got %v, want that the run has failed, and no reason", err)
-	}
-	if s := w.state(t); s.Status != run.StatusFailed || !strings.Contains(s.Error, secret) {
-		t.Errorf("got %s, %q", s.Status, s.Error)
-	}
+	check.That(t, typeOf(err) == "RunFailed" && !strings.Contains(err.Error(), secret), "got %v, want that the run has failed, and no reason", err)
+	s := w.state(t)
+	check.That(t, s.Status == run.StatusFailed && strings.Contains(s.Error, secret), "got %s, %q", s.Status, s.Error)
 }
 
 // TestRunCannotGoOn has runs that were deleted, or cannot be acquired for a while.
@@ -99,19 +92,14 @@ func TestRunCannotGoOn(t *testing.T) {
 	t.Run("deleted", func(t *testing.T) {
 		w := newWorld()
 		env := begin(t, w.agent(t, script{{text: "done"}}, agent.Options{}), nil)
-		check(t, w.store.Delete(t.Context(), key))
+		check.Must(t, w.store.Delete(t.Context(), key))
 		env.ExecuteWorkflow("mcpchain.Run", theJob())
-		if err := env.GetWorkflowError(); typeOf(err) != "NotFound" {
-			t.Errorf("got %v, want record.ErrNotFound", err)
-		}
+		check.Equal(t, "", typeOf(env.GetWorkflowError()), "NotFound")
 	})
 	for name, tt := range map[string]struct {
 		refusals int
 		lease    time.Duration // of a dead worker
-	}{
-		"held by a dead worker": {refusals: 3},
-		"held for a time":       {lease: 800 * time.Millisecond},
-	} {
+	}{"held by a dead worker": {refusals: 3}, "held for a time": {lease: 800 * time.Millisecond}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
 			tries, inner := 0, w.store
@@ -126,7 +114,7 @@ func TestRunCannotGoOn(t *testing.T) {
 			env := begin(t, w.agent(t, script{{text: "done"}}, agent.Options{}), nil)
 			tries = 0
 			if tt.lease > 0 {
-				check(t, errorOf(inner.Acquire(t.Context(), key, record.Holder{Name: "dead", TTL: tt.lease})))
+				check.Must(t, check.Err(inner.Acquire(t.Context(), key, record.Holder{Name: "dead", TTL: tt.lease})))
 			}
 			env.ExecuteWorkflow("mcpchain.Run", theJob())
 			if finished(t, env); tries <= tt.refusals || tries > 15 {
@@ -160,23 +148,18 @@ func TestContinueAsNew(t *testing.T) {
 	first["after"] = 3
 	env.ExecuteWorkflow("mcpchain.Run", first)
 	var next *workflow.ContinueAsNewError
-	if err := env.GetWorkflowError(); !errors.As(err, &next) || next.WorkflowType.Name != "mcpchain.Run" {
-		t.Fatalf("got %v, want to continue as new", err)
-	}
+	err := env.GetWorkflowError()
+	check.Require(t, errors.As(err, &next) && next.WorkflowType.Name == "mcpchain.Run", "got %v, want to continue as new", err)
 	var job map[string]any
-	check(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &job))
+	check.Must(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &job))
 	env = environment(t, a, nil)
 	env.ExecuteWorkflow("mcpchain.Run", job)
-	if finished(t, env); !slices.Equal(w.noted(), []int{1, 2, 3}) {
-		t.Errorf("got notes %v", w.noted())
-	}
-	if s := queried(t, env); s.Steps != 5 {
-		t.Errorf("got %+v, want 5 steps: 3 and 2", s)
-	}
+	finished(t, env)
+	check.Same(t, "notes", w.noted(), []int{1, 2, 3})
+	check.Equal(t, "steps", queried(t, env).Steps, 5)
 }
 
-// TestCancel checks that the end of a cancelled workflow ends the context of the current tool
-// call, and then the run.
+// TestCancel checks that the end of a cancelled workflow ends the context of the current tool call, and then the run.
 func TestCancel(t *testing.T) {
 	w := newWorld()
 	env := begin(t, w.agent(t, script{{calls: []string{`{"n":1,"hang":true}`}}}, agent.Options{}), nil)
@@ -185,17 +168,13 @@ func TestCancel(t *testing.T) {
 		env.CancelWorkflow()
 	}()
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
-	if err := env.GetWorkflowError(); !temporalsdk.IsCanceledError(err) {
-		t.Errorf("got %v, want that it is cancelled", err)
-	}
+	check.Equal(t, "the workflow is cancelled", temporalsdk.IsCanceledError(env.GetWorkflowError()), true)
 	select {
 	case <-w.ended:
 	case <-time.After(testenv.Patience):
 		t.Error("the call continues")
 	}
-	if s := w.state(t); s.Status != run.StatusCancelled {
-		t.Errorf("the run is %s", s.Status)
-	}
+	check.Equal(t, "status", w.state(t).Status, run.StatusCancelled)
 }
 
 // TestCancelWaiting cancels a waiting run with its questions.
@@ -204,9 +183,7 @@ func TestCancelWaiting(t *testing.T) {
 	env := begin(t, w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}}, agent.Options{}), nil)
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Hour)
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
-	if err := env.GetWorkflowError(); !temporalsdk.IsCanceledError(err) {
-		t.Errorf("got %v, want that it is cancelled", err)
-	}
+	check.Equal(t, "the workflow is cancelled", temporalsdk.IsCanceledError(env.GetWorkflowError()), true)
 	if s := w.state(t); s.Status != run.StatusCancelled || len(ledger.Open(s)) != 0 || len(w.noted()) != 0 {
 		t.Errorf("the run is %s, with %d questions and notes %v", s.Status, len(ledger.Open(s)), w.noted())
 	}
@@ -215,8 +192,7 @@ func TestCancelWaiting(t *testing.T) {
 	}
 }
 
-// TestWorkerStops checks that a stopping worker lets a step continue for a while, and then
-// leaves it to another worker.
+// TestWorkerStops checks that a stopping worker lets a step continue for a while, and then leaves it to another worker.
 func TestWorkerStops(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{calls: []string{`{"n":1,"hang":true}`, `{"n":2}`}}, {text: "done"}}, agent.Options{})
@@ -233,7 +209,60 @@ func TestWorkerStops(t *testing.T) {
 	if texts := told(w.state(t)); len(texts) != 2 || !strings.HasPrefix(texts[0], want) || texts[1] != "noted" {
 		t.Errorf("the model is told %q, want %q of the first call", texts, want)
 	}
-	if err := <-w.ended; err == nil || !strings.Contains(err.Error(), "another one continues") {
-		t.Errorf("the call ended with %v", err)
+	check.Text(t, <-w.ended, "another one continues")
+}
+
+// TestReplay replays histories of earlier versions, written by evals/temporal on a server, with another model, other
+// tools and other options. Add files, but never change one, because such workflows may be running.
+func TestReplay(t *testing.T) {
+	files := check.Value(filepath.Glob("testdata/*.json"))(t)
+	for _, name := range []string{"answers", "cancelled", "cancelled_waiting", "changed", "continued", "done", "expired", "scheduled", "stopped"} {
+		check.That(t, slices.Contains(files, filepath.Join("testdata", name+".json")), "there is no history %s", name)
 	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) { check.Must(t, replayed(t, file)) })
+	}
+}
+
+// replayed replays a history.
+func replayed(t *testing.T, file string) error {
+	t.Helper()
+	r := worker.NewWorkflowReplayer()
+	a := newWorld().agent(t, script{{text: "another answer"}}, agent.Options{System: "Another prompt."})
+	o := &temporal.WorkerOptions{Steps: 1, StepTimeout: time.Hour, Grace: time.Minute}
+	check.Must(t, temporal.Register(r, []*agent.Agent{a}, o))
+	return r.ReplayWorkflowHistoryFromJSONFile(silent, file)
+}
+
+// TestCancelBeforeContinueAsNew replays the history of a cancelled workflow whose step ended all the same, and was the
+// last one before it continues as new: it cancels the run, because the next execution would not know.
+func TestCancelBeforeContinueAsNew(t *testing.T) {
+	data, err := os.ReadFile("testdata/cancelled.json")
+	check.Must(t, err)
+	var history struct {
+		Events []map[string]any `json:"events"`
+	}
+	check.Must(t, json.Unmarshal(data, &history))
+	payload := func(v any) any {
+		data := check.Value(json.Marshal(v))(t)
+		return map[string]any{"payloads": []any{map[string]any{"metadata": map[string]any{"encoding": []byte("json/plain")}, "data": data}}}
+	}
+	for _, e := range history.Events {
+		switch e["eventType"] {
+		case "EVENT_TYPE_WORKFLOW_EXECUTION_STARTED":
+			e["workflowExecutionStartedEventAttributes"].(map[string]any)["input"] = payload(map[string]any{
+				"after": 1, "attributes": true, "target": map[string]any{"tenant": "acme", "id": "cancelled", "agent": "helper"},
+			})
+		case "EVENT_TYPE_ACTIVITY_TASK_CANCELED":
+			delete(e, "activityTaskCanceledEventAttributes")
+			e["eventType"] = "EVENT_TYPE_ACTIVITY_TASK_COMPLETED"
+			e["activityTaskCompletedEventAttributes"] = map[string]any{
+				"result": payload(map[string]any{"status": "running"}), "scheduledEventId": "6", "startedEventId": "12", "identity": "test",
+			}
+		}
+	}
+	data = check.Value(json.Marshal(history))(t)
+	file := filepath.Join(t.TempDir(), "history.json")
+	check.Must(t, os.WriteFile(file, data, 0o600))
+	check.Must(t, replayed(t, file))
 }

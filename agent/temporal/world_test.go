@@ -24,6 +24,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -128,9 +129,7 @@ func (w *world) agent(t *testing.T, model script, opts agent.Options) *agent.Age
 		opts.Durable.LeaseTTL = 10 * time.Second
 	}
 	opts.Model.Retries = -1
-	a, err := agent.New(model, &opts)
-	check(t, err)
-	return a
+	return check.Value(agent.New(model, &opts))(t)
 }
 
 var key = run.Key{Tenant: "acme", ID: "r"}
@@ -143,7 +142,7 @@ func theJob() map[string]any {
 // begin stores a run, and returns a workflow environment whose worker has the agent.
 func begin(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
-	check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant))))
+	check.Must(t, check.Err(a.Begin(t.Context(), agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant))))
 	return environment(t, a, o)
 }
 
@@ -154,7 +153,7 @@ func environment(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *tests
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(time.Minute)
 	env.SetWorkerOptions(worker.Options{MaxHeartbeatThrottleInterval: 10 * time.Millisecond, DeadlockDetectionTimeout: time.Minute})
-	check(t, temporal.Register(env, []*agent.Agent{a}, o))
+	check.Must(t, temporal.Register(env, []*agent.Agent{a}, o))
 	return env
 }
 
@@ -162,9 +161,8 @@ func environment(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *tests
 func finished(t *testing.T, env *testsuite.TestWorkflowEnvironment) {
 	t.Helper()
 	var got temporal.Outcome
-	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished {
-		t.Fatalf("got %+v, %v, want a run that is done", got, err)
-	}
+	err := env.GetWorkflowResult(&got)
+	check.Require(t, err == nil && got.Status == run.StatusFinished, "got %+v, %v, want a run that is done", got, err)
 }
 
 // typeOf returns the type of an application error, "" for another error.
@@ -178,11 +176,13 @@ func typeOf(err error) string {
 // state returns the stored state of the run.
 func (w *world) state(t *testing.T) *ledger.State {
 	t.Helper()
-	log, err := w.store.Load(t.Context(), key)
-	check(t, err)
-	s, err := ledger.StateOf(log.Records)
-	check(t, err)
-	return s
+	return w.stateOf(t, key)
+}
+
+func (w *world) stateOf(t *testing.T, key run.Key) *ledger.State {
+	t.Helper()
+	log := check.Value(w.store.Load(t.Context(), key))(t)
+	return check.Value(ledger.StateOf(log.Records))(t)
 }
 
 // told returns what the model was told of its calls.
@@ -212,10 +212,9 @@ func (a *answered) Complete(_ any, err error) { a.failed, a.done = err, true }
 // update sends replies to the workflow.
 func update(t *testing.T, env *testsuite.TestWorkflowEnvironment, id string, replies ...run.Reply) *answered {
 	t.Helper()
-	data, err := json.Marshal(replies)
-	check(t, err)
+	data := check.Value(json.Marshal(replies))(t)
 	var args any
-	check(t, json.Unmarshal(data, &args))
+	check.Must(t, json.Unmarshal(data, &args))
 	a := new(answered)
 	env.UpdateWorkflow("answer", id, a, args)
 	return a
@@ -223,13 +222,3 @@ func update(t *testing.T, env *testsuite.TestWorkflowEnvironment, id string, rep
 
 // silent is a logger that discards everything.
 var silent = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
-
-// check ends the test at an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func errorOf[T any](_ T, err error) error { return err }
