@@ -24,18 +24,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
-// parts are the members that a part of content has by its type; all are strings, and
-// response and parameters any JSON.
+// parts are the members that a part of content has by its type; all are strings, and response and parameters any JSON.
 var parts = map[string][]string{
 	"text": {"content"}, "reasoning": {"content"}, "blob": {"modality", "content"}, "uri": {"modality", "uri"},
 	"tool_call": {"name"}, "tool_call_response": {"response"}, "function": {"name"},
 	"omitted": {"modality"}, // of this package: a type of its own may have any members
 }
 
-// published returns a JSON Schema of the conventions from the folder in GENAI_SCHEMAS, a copy
-// of their model/gen-ai, or of docs/gen-ai of version 1.41. It is nil if no folder is named or
-// the conventions have none. Their parts of any type are for types only that no other part
-// has, and a schema in them is any object.
+// published returns a JSON Schema of the conventions from the folder in GENAI_SCHEMAS, a copy of their model/gen-ai, or
+// of docs/gen-ai of version 1.41. It is nil if no folder is named or the conventions have none. Their parts of any type
+// are for types only that no other part has, and a schema in them is any object.
 func published(t *testing.T, attribute string) *schema.Schema {
 	t.Helper()
 	dir := os.Getenv("GENAI_SCHEMAS")
@@ -62,13 +60,8 @@ func published(t *testing.T, attribute string) *schema.Schema {
 	for _, kind := range open {
 		kind["not"] = map[string]any{"enum": known}
 	}
-	data, err = json.Marshal(document)
-	check.Must(t, err)
-	s, err := schema.Compile(data)
-	if err != nil {
-		t.Fatalf("schema %s: %v", name, err)
-	}
-	return s
+	data = check.Value(json.Marshal(document))(t)
+	return check.Value(schema.Compile(data))(t)
 }
 
 // checkParts checks that parts have the members of their types.
@@ -78,13 +71,10 @@ func checkParts(t *testing.T, about string, all []map[string]json.RawMessage) {
 		var kind string
 		_ = json.Unmarshal(p["type"], &kind)
 		members, ok := parts[kind]
-		if !ok {
-			t.Errorf("%s has a part of type %q", about, kind)
-		}
+		check.That(t, ok, "%s has a part of type %q", about, kind)
 		for _, name := range members {
-			if v := string(p[name]); v == "" || v[0] != '"' && name != "response" {
-				t.Errorf("%s has a part of type %q whose %s is %q", about, kind, name, v)
-			}
+			v := string(p[name])
+			check.That(t, v != "" && (v[0] == '"' || name == "response"), "%s has a part of type %q whose %s is %q", about, kind, name, v)
 		}
 	}
 }
@@ -99,37 +89,28 @@ func valid(t *testing.T, r *recorder) map[string]int {
 			switch key {
 			case "gen_ai.tool.call.arguments", "gen_ai.tool.call.result":
 				var object map[string]any
-				if err := json.Unmarshal([]byte(value), &object); err != nil {
-					t.Errorf("%s is no object: %s", about, value)
-				}
+				check.NoError(t, json.Unmarshal([]byte(value), &object), about, value)
 			case "gen_ai.input.messages", "gen_ai.output.messages":
 				var all []struct {
 					Role  string
 					Parts []map[string]json.RawMessage
 				}
-				if err := json.Unmarshal([]byte(value), &all); err != nil {
-					t.Errorf("%s: %v in %s", about, err, value)
-				}
+				check.NoError(t, json.Unmarshal([]byte(value), &all), about, value)
 				for _, m := range all {
-					if !slices.Contains([]string{"system", "user", "assistant", "tool"}, m.Role) || m.Parts == nil {
-						t.Errorf("%s has a message of %q with the parts %v", about, m.Role, m.Parts)
-					}
+					check.That(t, slices.Contains([]string{"system", "user", "assistant", "tool"}, m.Role) && m.Parts != nil,
+						"%s has a message of %q with the parts %v", about, m.Role, m.Parts)
 					checkParts(t, about, m.Parts)
 				}
 			case "gen_ai.system_instructions", "gen_ai.tool.definitions":
 				var all []map[string]json.RawMessage
-				if err := json.Unmarshal([]byte(value), &all); err != nil {
-					t.Errorf("%s: %v in %s", about, err, value)
-				}
+				check.NoError(t, json.Unmarshal([]byte(value), &all), about, value)
 				checkParts(t, about, all)
 			default:
 				continue
 			}
 			counts[key]++
 			if s := published(t, key); s != nil {
-				if err := s.Validate([]byte(value)); err != nil {
-					t.Errorf("%s: %v in %s", about, err, value)
-				}
+				check.NoError(t, s.Validate([]byte(value)), about, value)
 			}
 		}
 	}
@@ -172,20 +153,16 @@ func TestContent(t *testing.T) {
 	} {
 		check.Same(t, key, last[key], want)
 	}
-	if got := attributes(chats[0].Attributes)["gen_ai.output.messages"]; !strings.Contains(got, `{"type":"reasoning","content":"hm <b>"}`) {
-		t.Errorf("got the reply %s", got)
-	}
-	if got := last["gen_ai.tool.definitions"]; !strings.HasPrefix(got, `[{"type":"function","name":"lookup","description":"Looks up.","parameters":{`) {
-		t.Errorf("got the tools %s", got)
-	}
+	check.Contains(t, "reply", attributes(chats[0].Attributes)["gen_ai.output.messages"], `{"type":"reasoning","content":"hm <b>"}`)
+	got := last["gen_ai.tool.definitions"]
+	check.That(t, strings.HasPrefix(got, `[{"type":"function","name":"lookup","description":"Looks up.","parameters":{`), "got the tools %s", got)
 	tool := attributes(r.span(t, "execute_tool lookup").Attributes)
 	if tool["gen_ai.tool.call.arguments"] != `{"day":"today"}` || tool["gen_ai.tool.call.result"] != `{"content":"Sunny today"}` || tool["gen_ai.tool.description"] != "Looks up." {
 		t.Errorf("got the call %v", tool)
 	}
 	whole := attributes(r.span(t, "invoke_agent").Attributes)
-	if whole["gen_ai.input.messages"] != "["+asked+"]" || whole["gen_ai.output.messages"] != last["gen_ai.output.messages"] {
-		t.Errorf("got the run %v", whole)
-	}
+	check.That(t, whole["gen_ai.input.messages"] == "["+asked+"]" && whole["gen_ai.output.messages"] == last["gen_ai.output.messages"],
+		"got the run %v", whole)
 }
 
 // A structured result is recorded as it is.
@@ -196,12 +173,9 @@ func TestStructuredResult(t *testing.T) {
 	v.Result = &runs.Part{Type: runs.PartResult, Text: "3", Structured: json.RawMessage(`{"sum":3}`)}
 	end(nil)
 	got := attributes(r.span(t, "execute_tool sum").Attributes)
-	if got["gen_ai.tool.call.result"] != `{"sum":3}` {
-		t.Errorf("got the result %s", got["gen_ai.tool.call.result"])
-	}
-	if arguments, ok := got["gen_ai.tool.call.arguments"]; ok {
-		t.Errorf("got the arguments %s, which are not an object", arguments)
-	}
+	check.Equal(t, "result", got["gen_ai.tool.call.result"], `{"sum":3}`)
+	arguments, ok := got["gen_ai.tool.call.arguments"]
+	check.That(t, !ok, "got the arguments %s, which are not an object", arguments)
 }
 
 // Exporters refuse all spans of a batch if a text in it is not UTF-8, which JSON of servers and models may not be.
@@ -220,9 +194,7 @@ func TestContentIsUTF8(t *testing.T) {
 	for _, s := range r.GetSpans() {
 		for key, value := range attributes(s.Attributes) {
 			count += strings.Count(value, "\uFFFD")
-			if !utf8.ValidString(value) {
-				t.Errorf("%s is not UTF-8: %q", key, value)
-			}
+			check.That(t, utf8.ValidString(value), "%s is not UTF-8: %q", key, value)
 		}
 	}
 	check.Equal(t, "replaced bytes", count, 5)
@@ -234,11 +206,8 @@ func TestNoContent(t *testing.T) {
 	secret := "secret"
 	run(t, r.agent(t, play(uses("1", "lookup", `{"secret":1}`), says(secret)), agent.Options{System: secret},
 		adapter.Func("lookup", secret, func(context.Context, struct{}) (string, error) { return secret, nil }, nil)))
-	for _, line := range r.lines(t) {
-		if strings.Contains(line, secret) {
-			t.Errorf("got %s", line)
-		}
-	}
+	lines := strings.Join(r.lines(t), "\n")
+	check.That(t, !strings.Contains(lines, secret), "got %s", lines)
 }
 
 // Content keeps its bound and its schema, whatever its size. The newest messages stay.
@@ -255,8 +224,7 @@ func TestContentIsBounded(t *testing.T) {
 		q.Tools = append(q.Tools, model.Tool{Name: "f", Description: long, Schema: json.RawMessage(`{}`)}, model.Tool{Name: "g", Schema: json.RawMessage(`{`)})
 	}
 	q.Messages = append(q.Messages, runs.Text(runs.RoleUser, "\xff last"))
-	v := &agent.Inference{Request: q}
-	_, end := r.telemetry.Infer(t.Context(), v)
+	_, end := r.telemetry.Infer(t.Context(), &agent.Inference{Request: q})
 	end(nil)
 	call := &agent.Execution{Call: agent.Call{Name: "f", Arguments: `{"a":"` + long + `"}`}, Description: long, Result: &runs.Part{Text: long}}
 	_, end = r.telemetry.Execute(t.Context(), call)
@@ -266,9 +234,7 @@ func TestContentIsBounded(t *testing.T) {
 	}
 	for _, s := range r.GetSpans() {
 		for key, value := range attributes(s.Attributes) {
-			if len(value) > limit {
-				t.Errorf("%s has %d bytes", key, len(value))
-			}
+			check.That(t, len(value) <= limit, "%s has %d bytes", key, len(value))
 		}
 	}
 	got := attributes(r.span(t, "chat").Attributes)
@@ -276,7 +242,6 @@ func TestContentIsBounded(t *testing.T) {
 		!strings.Contains(input, `{"type":"omitted","modality":"image","mime_type":"image/png","byte_size":131072},{"type":"omitted","modality":"image","byte_size":26}`) {
 		t.Errorf("got the messages %s", input)
 	}
-	if system := got["gen_ai.system_instructions"]; !strings.HasSuffix(system, `é…"}]`) {
-		t.Errorf("got the instructions %s", system)
-	}
+	system := got["gen_ai.system_instructions"]
+	check.That(t, strings.HasSuffix(system, `é…"}]`), "got the instructions %s", system)
 }

@@ -33,8 +33,7 @@ type conventions struct {
 
 func readModel(t *testing.T) (m conventions) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/conventions.yaml")
-	check.Must(t, err)
+	data := check.Value(os.ReadFile("testdata/conventions.yaml"))(t)
 	check.Must(t, yaml.UnmarshalWithOptions(data, &m, yaml.Strict(), yaml.AllowFieldPrefixes("type")))
 	return m
 }
@@ -55,19 +54,14 @@ var beyond = map[string][]string{"invoke_agent": {"gen_ai.agent.id", "gen_ai.age
 func compare(t *testing.T, about string, got map[string]string, levels map[string]string, beyond []string) {
 	t.Helper()
 	for name, level := range levels {
-		if level == "required" && got[name] == "" {
-			t.Errorf("%s lacks %s", about, name)
-		}
+		check.That(t, level != "required" || got[name] != "", "%s lacks %s", about, name)
 	}
 	for name := range got {
-		if levels[name] == "" && !slices.Contains(beyond, name) {
-			t.Errorf("%s has %s, which the conventions do not know there", about, name)
-		}
+		check.That(t, levels[name] != "" || slices.Contains(beyond, name), "%s has %s, which the conventions do not know there", about, name)
 	}
 }
 
-// Spans and metrics of a run with everything have the names, kinds, units, buckets and
-// attributes of the conventions.
+// Spans and metrics of a run with everything have the names, kinds, units, buckets and attributes of the conventions.
 func TestConventions(t *testing.T) {
 	m := readModel(t)
 	r := newRecorder(t, otelagent.Options{Content: true})
@@ -92,14 +86,11 @@ func TestConventions(t *testing.T) {
 			name = strings.ReplaceAll(name, "{"+key+"}", value)
 		}
 		name, _, _ = strings.Cut(name, " {") // what is not available
-		if s.Name != name || s.SpanKind.String() != want.Kind {
-			t.Errorf("got the span %q of kind %s, want %q of kind %s", s.Name, s.SpanKind, name, want.Kind)
-		}
+		check.That(t, s.Name == name && s.SpanKind.String() == want.Kind,
+			"got the span %q of kind %s, want %q of kind %s", s.Name, s.SpanKind, name, want.Kind)
 		compare(t, "span "+s.Name, got, want.Attributes, beyond[operation])
 	}
-	if len(seen) != len(m.Spans) {
-		t.Errorf("got spans of %v, want all of the model", seen)
-	}
+	check.That(t, len(seen) == len(m.Spans), "got spans of %v, want all of the model", seen)
 	measured := r.metrics(t)
 	for name, want := range m.Metrics {
 		got, ok := measured[name]
@@ -107,13 +98,10 @@ func TestConventions(t *testing.T) {
 			t.Errorf("metric %s is missing", name)
 			continue
 		}
-		if got.Unit != want.Unit {
-			t.Errorf("metric %s has the unit %q, want %q", name, got.Unit, want.Unit)
-		}
+		check.Equal(t, name, got.Unit, want.Unit)
 		instrument, boundaries, points := shape(t, got)
-		if instrument != want.Instrument || !slices.Equal(boundaries, want.Boundaries) {
-			t.Errorf("metric %s is a %s with the boundaries %v, want a %s with %v", name, instrument, boundaries, want.Instrument, want.Boundaries)
-		}
+		check.That(t, instrument == want.Instrument && slices.Equal(boundaries, want.Boundaries),
+			"metric %s is a %s with the boundaries %v, want a %s with %v", name, instrument, boundaries, want.Instrument, want.Boundaries)
 		for _, p := range points {
 			compare(t, "metric "+name, p, want.Attributes, nil)
 		}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -53,9 +53,7 @@ func TestTrace(t *testing.T) {
 	}
 	check.Same(t, "spans", r.lines(t), want)
 	for _, s := range r.GetSpans() {
-		if got := attributes(s.Attributes)["gen_ai.conversation.id"]; got != "talk" {
-			t.Errorf("span %q has the conversation %q, want the id of the run", s.Name, got)
-		}
+		check.Equal(t, s.Name, attributes(s.Attributes)["gen_ai.conversation.id"], "talk")
 	}
 	for name, want := range map[string]map[string]float64{ // sums by agent
 		"gen_ai.invoke_agent.inference_calls":                    {"boss": 2, "helper": 2},
@@ -76,16 +74,18 @@ func TestTrace(t *testing.T) {
 func sums(t *testing.T, m metricdata.Metrics) map[string]float64 {
 	t.Helper()
 	out := map[string]float64{}
+	add := func(attributes attribute.Set, value int64) {
+		name, _ := attributes.Value("gen_ai.agent.name")
+		out[name.AsString()] += float64(value)
+	}
 	switch data := m.Data.(type) {
 	case metricdata.Histogram[int64]:
 		for _, p := range data.DataPoints {
-			name, _ := p.Attributes.Value("gen_ai.agent.name")
-			out[name.AsString()] += float64(p.Sum)
+			add(p.Attributes, p.Sum)
 		}
 	case metricdata.Sum[int64]:
 		for _, p := range data.DataPoints {
-			name, _ := p.Attributes.Value("gen_ai.agent.name")
-			out[name.AsString()] += float64(p.Value)
+			add(p.Attributes, p.Value)
 		}
 	default:
 		t.Fatalf("%s has the data %T", m.Name, m.Data)
@@ -108,20 +108,13 @@ func TestErrorTypes(t *testing.T) {
 			"invoke_agent → chat m (client, Error): error.type=" + kind + " operation.name=chat provider.name=acme request.model=m",
 			"invoke_agent (internal, Error): error.type=" + kind + " operation.name=invoke_agent request.model=m",
 		}
-		if d := cmp.Diff(want, r.lines(t)); d != "" {
-			t.Errorf("%v: spans (-want +got):\n%s", err, d)
-		}
-		if m, counted := r.metrics(t)["gen_ai.client.inference.operation.input_tokens"]; counted {
-			t.Errorf("%v: a call without a reply counts with the tokens %+v", err, m.Data)
-		}
+		check.Same(t, err, r.lines(t), want)
+		m, counted := r.metrics(t)["gen_ai.client.inference.operation.input_tokens"]
+		check.That(t, !counted, "%v: a call without a reply counts with the tokens %+v", err, m.Data)
 		for _, name := range []string{"gen_ai.client.inference.duration", "gen_ai.invoke_agent.duration"} {
 			h, ok := r.metrics(t)[name].Data.(metricdata.Histogram[float64])
-			if !ok || len(h.DataPoints) != 1 {
-				t.Fatalf("%v: %s has the data %+v", err, name, h)
-			}
-			if got, _ := h.DataPoints[0].Attributes.Value("error.type"); got.AsString() != kind {
-				t.Errorf("%v: %s has the type %q", err, name, got.AsString())
-			}
+			check.Require(t, ok && len(h.DataPoints) == 1, "%v: %s has the data %+v", err, name, h)
+			check.Equal(t, name, attributes(h.DataPoints[0].Attributes.ToSlice())["error.type"], kind)
 		}
 	}
 }
@@ -135,13 +128,9 @@ func TestCancelledTool(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}, nil)
-	if _, err := r.agent(t, play(uses("1", "hang", "{}")), agent.Options{}, hangs).Run(ctx, agent.Text("Hi")); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
+	check.Is(t, check.Err(r.agent(t, play(uses("1", "hang", "{}")), agent.Options{}, hangs).Run(ctx, agent.Text("Hi"))), context.Canceled)
 	for _, name := range []string{"execute_tool hang", "invoke_agent"} {
-		if got := attributes(r.span(t, name).Attributes)["error.type"]; got != "canceled" {
-			t.Errorf("%s: got the type %q", name, got)
-		}
+		check.Equal(t, name, attributes(r.span(t, name).Attributes)["error.type"], "canceled")
 	}
 }
 
@@ -149,19 +138,14 @@ func TestCancelledTool(t *testing.T) {
 func TestRefusedCallsHaveNoSpan(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{})
 	run(t, r.agent(t, play(uses("1", "nothing", "{}"), says("No.")), agent.Options{}, fails()))
-	for _, s := range r.GetSpans() {
-		if strings.HasPrefix(s.Name, "execute_tool") {
-			t.Errorf("got the span %q", s.Name)
-		}
-	}
+	check.Equal(t, "span", strings.Contains(strings.Join(r.lines(t), "\n"), "execute_tool"), false)
 	check.Equal(t, "calls", sums(t, r.metrics(t)["gen_ai.invoke_agent.tool_calls"])[""], 0)
 }
 
 // The span of an MCP client is a child of execute_tool, and what a model does is a child of chat.
 func TestNesting(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{})
-	client, err := otelmcp.New(&otelmcp.Options{TracerProvider: r.tracers})
-	check.Must(t, err)
+	client := check.Value(otelmcp.New(&otelmcp.Options{TracerProvider: r.tracers}))(t)
 	server := sdk.NewServer(&sdk.Implementation{Name: "greeter", Version: "1"}, nil)
 	sdk.AddTool(server, &sdk.Tool{Name: "greet"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "Hello."}}}, nil, nil
@@ -174,9 +158,8 @@ func TestNesting(t *testing.T) {
 	run(t, r.agent(t, &asking{Model: play(uses("1", name, "{}"), says("Done.")), tracer: r.tracers.Tracer("")}, agent.Options{}, toolset))
 	lines := r.lines(t)
 	for _, want := range []string{"invoke_agent → execute_tool " + name + " → tools/call greet ", "invoke_agent → chat m → POST "} {
-		if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, want) }) {
-			t.Errorf("got no span %q in\n%s", want, strings.Join(lines, "\n"))
-		}
+		check.That(t, slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, want) }),
+			"got no span %q in\n%s", want, strings.Join(lines, "\n"))
 	}
 }
 
@@ -201,9 +184,8 @@ func TestRangeThatIsLeft(t *testing.T) {
 	for range a.Events(t.Context(), agent.Text("Hi")) {
 		break
 	}
-	if lines := r.lines(t); len(lines) == 0 || !strings.HasPrefix(lines[len(lines)-1], "invoke_agent (internal, Error)") {
-		t.Errorf("got the spans %q", lines)
-	}
+	lines := r.lines(t)
+	check.That(t, len(lines) != 0 && strings.HasPrefix(lines[len(lines)-1], "invoke_agent (internal, Error)"), "got the spans %q", lines)
 }
 
 // A run without a tracer leaves no context in its state.
@@ -212,7 +194,5 @@ func TestNothingIsTraced(t *testing.T) {
 	check.Must(t, err)
 	a, err := agent.New(play(says("Hello.")), &agent.Options{Observer: telemetry})
 	check.Must(t, err)
-	if result, err := a.Run(t.Context(), agent.Text("Hi")); err != nil || result.Output != "Hello." {
-		t.Errorf("got %v, %v", result, err)
-	}
+	check.Equal(t, "output", check.Value(a.Run(t.Context(), agent.Text("Hi")))(t).Output, "Hello.")
 }

@@ -82,21 +82,17 @@ func (r *recorder) agent(t *testing.T, model agent.Model, o agent.Options, tools
 	if r != nil {
 		o.Observer = r.telemetry
 	}
-	a, err := agent.New(model, &o)
-	check.Must(t, err)
-	return a
+	return check.Value(agent.New(model, &o))(t)
 }
 
-// lines are the spans in the order of their ends: each with its parents, kind, status and
-// attributes.
+// lines are the spans in the order of their ends: each with its parents, kind, status and attributes.
 func (r *recorder) lines(t *testing.T) []string {
 	t.Helper()
 	byID := map[trace.SpanID]tracetest.SpanStub{}
 	for _, s := range r.GetSpans() {
 		byID[s.SpanContext.SpanID()] = s
-		if s.EndTime.Before(s.StartTime) || s.Status.Description != "" {
-			t.Errorf("span %q is from %v to %v, with the status %+v", s.Name, s.StartTime, s.EndTime, s.Status)
-		}
+		check.That(t, !s.EndTime.Before(s.StartTime) && s.Status.Description == "",
+			"span %q is from %v to %v, with the status %+v", s.Name, s.StartTime, s.EndTime, s.Status)
 	}
 	var lines []string
 	for _, s := range r.GetSpans() {
@@ -119,23 +115,19 @@ func (r *recorder) lines(t *testing.T) []string {
 // span is the only span of that name.
 func (r *recorder) span(t *testing.T, name string) tracetest.SpanStub {
 	t.Helper()
-	var found []tracetest.SpanStub
-	for _, s := range r.GetSpans() {
-		if s.Name == name {
-			found = append(found, s)
-		}
-	}
-	if len(found) != 1 {
-		t.Fatalf("got %d spans %q, want one", len(found), name)
-	}
+	found := slices.DeleteFunc([]tracetest.SpanStub(r.GetSpans()), func(s tracetest.SpanStub) bool { return s.Name != name })
+	check.Require(t, len(found) == 1, "got %d spans %q, want one", len(found), name)
 	return found[0]
 }
 
 // metrics are what was measured.
-func (r *recorder) metrics(t *testing.T) map[string]metricdata.Metrics {
+func (r *recorder) metrics(t *testing.T) map[string]metricdata.Metrics { return measured(t, r.meters) }
+
+// measured are the metrics of a reader.
+func measured(t *testing.T, reader *sdkmetric.ManualReader) map[string]metricdata.Metrics {
 	t.Helper()
 	var all metricdata.ResourceMetrics
-	check.Must(t, r.meters.Collect(context.WithoutCancel(t.Context()), &all))
+	check.Must(t, reader.Collect(context.WithoutCancel(t.Context()), &all))
 	out := map[string]metricdata.Metrics{}
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -153,9 +145,7 @@ func fails() adapter.Source {
 // sub is an agent as a tool of another one.
 func sub(t *testing.T, a *agent.Agent, name string) adapter.Source {
 	t.Helper()
-	s, err := agent.NewSubAgent(a, name, "Helps.")
-	check.Must(t, err)
-	return s
+	return check.Value(agent.NewSubAgent(a, name, "Helps."))(t)
 }
 
 // run runs the agent, and ignores how that ends.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -65,37 +64,26 @@ func TestObserveStore(t *testing.T) {
 		got := gauges(t, reader)
 		want := "mcpchain.runs running 2, mcpchain.runs waiting 2, mcpchain.runs failed 2, mcpchain.runs.due 2, mcpchain.runs.held 1, mcpchain.runs.parked 1, mcpchain.runs.takeovers 2, mcpchain.runs.damaged 3, mcpchain.runs.lag 30"
 		for _, one := range strings.Split(want, ", ") {
-			if !got[one] {
-				t.Errorf("got %v, want %s", got, one)
-			}
+			check.That(t, got[one], "got %v, want %s", got, one)
 		}
 		check.Must(t, stop())
-		if got := gauges(t, reader); len(got) != 0 {
-			t.Errorf("after the end: got %v", got)
-		}
+		check.Equal(t, "gauges after the end", len(gauges(t, reader)), 0)
 	})
 }
 
 // gauges are the values of a reader.
 func gauges(t *testing.T, reader *sdkmetric.ManualReader) map[string]bool {
 	t.Helper()
-	var all metricdata.ResourceMetrics
-	check.Must(t, reader.Collect(t.Context(), &all))
 	got := map[string]bool{}
-	for _, scope := range all.ScopeMetrics {
-		for _, m := range scope.Metrics {
-			switch data := m.Data.(type) {
-			case metricdata.Gauge[int64]:
-				for _, p := range data.DataPoints {
-					name := m.Name
-					if status, ok := p.Attributes.Value("mcpchain.run.status"); ok {
-						name += " " + status.AsString()
-					}
-					got[fmt.Sprint(name, " ", p.Value)] = true
-				}
-			case metricdata.Gauge[float64]:
-				got[fmt.Sprint(m.Name, " ", data.DataPoints[0].Value)] = true
+	for name, m := range measured(t, reader) {
+		switch data := m.Data.(type) {
+		case metricdata.Gauge[int64]:
+			for _, p := range data.DataPoints {
+				status, _ := p.Attributes.Value("mcpchain.run.status")
+				got[strings.Join(strings.Fields(fmt.Sprint(name, " ", status.AsString(), " ", p.Value)), " ")] = true
 			}
+		case metricdata.Gauge[float64]:
+			got[fmt.Sprint(name, " ", data.DataPoints[0].Value)] = true
 		}
 	}
 	return got
@@ -105,8 +93,7 @@ func gauges(t *testing.T, reader *sdkmetric.ManualReader) map[string]bool {
 func TestAppendsAreMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
-		telemetry, err := otelagent.New(&otelagent.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
-		check.Must(t, err)
+		telemetry := check.Value(otelagent.New(&otelagent.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))}))(t)
 		appends := 0
 		store := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
 			if c.Method == "append" {
@@ -122,19 +109,10 @@ func TestAppendsAreMeasured(t *testing.T) {
 		for range 2 {
 			_, _ = a.Run(t.Context(), agent.Text("hello"))
 		}
-		var all metricdata.ResourceMetrics
-		check.Must(t, reader.Collect(t.Context(), &all))
 		got := map[string]string{}
-		for _, m := range all.ScopeMetrics[0].Metrics {
-			if data, ok := m.Data.(metricdata.Histogram[float64]); ok && m.Name == "mcpchain.runs.append.duration" {
-				for _, p := range data.DataPoints {
-					kind, _ := p.Attributes.Value("error.type")
-					got[kind.AsString()] = fmt.Sprint(p.Count, " in ", p.Sum)
-				}
-			}
+		for _, p := range measured(t, reader)["mcpchain.runs.append.duration"].Data.(metricdata.Histogram[float64]).DataPoints {
+			got[attributes(p.Attributes.ToSlice())["error.type"]] = fmt.Sprint(p.Count, " in ", p.Sum)
 		}
-		if want := map[string]string{"": "3 in 0.09", "_OTHER": "1 in 0"}; !maps.Equal(got, want) {
-			t.Errorf("got %v, want %v", got, want)
-		}
+		check.Same(t, "appends", got, map[string]string{"": "3 in 0.09", "_OTHER": "1 in 0"})
 	})
 }
