@@ -3,8 +3,6 @@ package agenttest_test
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -20,11 +18,9 @@ import (
 
 func runAgent(t *testing.T, model agent.Model, server *agenttest.Server, client *mcpclient.Options) (*agent.Result, error) {
 	t.Helper()
-	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "s", Transport: server}}, &adapter.Options{ClientOptions: client})
-	check.Must(t, err)
+	tools := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "s", Transport: server}}, &adapter.Options{ClientOptions: client}))(t)
 	defer tools.Close()
-	a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{tools}})
-	check.Must(t, err)
+	a := check.Value(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}}))(t)
 	return a.Run(t.Context(), agent.Text("go"))
 }
 
@@ -39,9 +35,7 @@ func TestScriptEnds(t *testing.T) {
 		{"empty", agenttest.PlayRepeating(), "call 1 of the model: the script has 0 steps"},
 		{"fails", agenttest.Play(agenttest.Fail(boom)), "boom"},
 	} {
-		if _, err := runAgent(t, test.model, &agenttest.Server{}, nil); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
-		}
+		check.Text(t, check.Err(runAgent(t, test.model, &agenttest.Server{}, nil)), test.want, test.name)
 	}
 }
 
@@ -50,9 +44,7 @@ func TestToolWithoutAFunction(t *testing.T) {
 	run := func(context.Context, *agenttest.Call) (string, error) { return "", nil }
 	for want, tool := range map[string]agenttest.Tool{`Tools[0], "look", has no Run`: {Name: "look"}, "Tools[0] has no Name": {Run: run}} {
 		server := &agenttest.Server{Tools: []agenttest.Tool{tool}}
-		if _, err := server.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		check.Text(t, check.Err(server.Dial(t.Context())), want)
 	}
 }
 
@@ -63,20 +55,12 @@ func TestPrompts(t *testing.T) {
 		agenttest.CallTools(agenttest.ToolCall{Tool: "echo", Arguments: `{"a":1}`}, agenttest.ToolCall{Tool: "fails", Arguments: `{}`}),
 		agenttest.Say("one two"),
 	)
-	result, err := runAgent(t, model, &agenttest.Server{Tools: []agenttest.Tool{echo, fails}}, nil)
-	if err != nil || result.Output != "one two" {
-		t.Fatalf("got %q, %v", result.Output, err)
-	}
+	result := check.Value(runAgent(t, model, &agenttest.Server{Tools: []agenttest.Tool{echo, fails}}, nil))(t)
+	check.Equal(t, "output", result.Output, "one two")
 	prompts := model.Turns()
-	if got, want := prompts[0].Tools(), []string{"echo", "fails"}; !slices.Equal(got, want) {
-		t.Errorf("tools: got %q, want %q", got, want)
-	}
-	if got := prompts[0].Results(); got != nil {
-		t.Errorf("results before a call: got %q", got)
-	}
-	if got, want := prompts[1].Results(), []string{`{"a":1}`, "Error: no paper"}; !slices.Equal(got, want) {
-		t.Errorf("results: got %q, want %q", got, want)
-	}
+	check.Same(t, "tools", prompts[0].Tools(), []string{"echo", "fails"})
+	check.Same(t, "results before a call", prompts[0].Results(), []string(nil))
+	check.Same(t, "results", prompts[1].Results(), []string{`{"a":1}`, "Error: no paper"})
 }
 
 // A tool asks the person and the model while it runs.
@@ -91,26 +75,18 @@ func TestServerAsks(t *testing.T) {
 	}}
 	client := &mcpclient.Options{
 		Elicitation: mcp.ElicitationFunc(func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			if p.Message != "For whom?" {
-				t.Errorf("the person was asked %q", p.Message)
-			}
+			check.Equal(t, "the person was asked", p.Message, "For whom?")
 			return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 		}),
 		Sampling: mcp.SamplingFunc(func(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			if p.MaxTokens != 9 {
-				t.Errorf("the model was asked for %d tokens", p.MaxTokens)
-			}
+			check.Equal(t, "tokens", p.MaxTokens, 9)
 			return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 		}),
 	}
 	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "book", Arguments: "{}"}), agenttest.Say("done"))
-	if _, err := runAgent(t, model, &agenttest.Server{Tools: []agenttest.Tool{tool}}, client); err != nil {
-		t.Fatal(err)
-	}
-	second := model.Turns()[1]
-	if got, want := second.Results(), []string{"decline roses"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Must(t, check.Err(runAgent(t, model, &agenttest.Server{Tools: []agenttest.Tool{tool}}, client)))
+	turns := model.Turns()
+	check.Same(t, "results", turns[1].Results(), []string{"decline roses"})
 }
 
 // The end of the client's request ends the tool, and the end of the client the server.
@@ -123,17 +99,12 @@ func TestServerEnds(t *testing.T) {
 			close(ended)
 			return "", ctx.Err()
 		}}}}
-		client, err := mcpclient.Connect(t.Context(), server, nil)
-		check.Must(t, err)
+		client := check.Value(mcpclient.Connect(t.Context(), server, nil))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-started; cancel() }()
-		if _, err := client.CallTool(ctx, "slow", nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, want the call cancelled", err)
-		}
+		check.Is(t, check.Err(client.CallTool(ctx, "slow", nil)), context.Canceled)
 		<-ended
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, client.Close())
 	})
 }
 
@@ -141,9 +112,7 @@ func TestHang(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
 	for _, err := range agenttest.Play(agenttest.Hang()).Generate(ctx, new(model.Request)) {
-		if err == nil || err.Error() != "enough" {
-			t.Errorf("got %v, want the cause of the end", err)
-		}
+		check.Text(t, err, "enough")
 	}
 }
 
@@ -153,9 +122,7 @@ func TestSayStreams(t *testing.T) {
 		check.Must(t, err)
 		pieces = append(pieces, d.Text)
 	}
-	if want := []string{"one ", "two", ""}; !slices.Equal(pieces, want) {
-		t.Errorf("got %q, want %q", pieces, want)
-	}
+	check.Same(t, "pieces", pieces, []string{"one ", "two", ""})
 }
 
 // formatted describes a model whose host holds text to a schema.
@@ -193,20 +160,12 @@ func TestResultsBehindReminders(t *testing.T) {
 			a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{tool}, Limits: test.limits})
 			check.Must(t, err)
 			_, _, err = agent.RunAs[day](t.Context(), a, agent.Text("Which day is it?"))
-			if !errors.Is(err, test.fails) {
-				t.Errorf("got %v, want %v", err, test.fails)
-			}
-			if ran != 1 {
-				t.Errorf("the tool ran %d times, want once", ran)
-			}
+			check.Is(t, err, test.fails)
+			check.Equal(t, "times that the tool ran", ran, 1)
 			prompts := model.Turns()
-			if got := len(prompts); got != test.calls {
-				t.Errorf("the model was called %d times, want %d", got, test.calls)
-			}
+			check.Equal(t, "calls of the model", len(prompts), test.calls)
 			for _, p := range prompts[1:] {
-				if got, want := p.Results(), []string{"Sunday"}; !slices.Equal(got, want) {
-					t.Errorf("call %d: got %q, want %q", p.Number, got, want)
-				}
+				check.Same(t, p.Number, p.Results(), []string{"Sunday"})
 			}
 		})
 	}
@@ -217,20 +176,17 @@ func TestResultsBehindOthers(t *testing.T) {
 	call := run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "1"}}}
 	told := run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "1", Text: "one"}}}
 	said := run.Text(run.RoleAssistant, "Done.")
-	again := run.Text(run.RoleUser, "And tomorrow?")
 	picture := run.Message{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartImage, MIMEType: "image/png"}}}
 	for _, test := range []struct {
 		name     string
 		messages []run.Message
 		want     []string
 	}{
-		{"the next question", []run.Message{call, told, said, again}, nil},
+		{"the next question", []run.Message{call, told, said, run.Text(run.RoleUser, "And tomorrow?")}, nil},
 		{"a picture of the user", []run.Message{call, told, said, picture}, nil},
 		{"two results", []run.Message{call, told, call, told, told}, []string{"one", "one"}},
 	} {
-		if got := (&agenttest.Turn{Request: model.Request{Messages: test.messages}}).Results(); !slices.Equal(got, test.want) {
-			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
-		}
+		check.Same(t, test.name, (&agenttest.Turn{Request: model.Request{Messages: test.messages}}).Results(), test.want)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // FuzzEvents holds that events of any form end in parts within the bounds, with the text that was
@@ -33,9 +34,7 @@ func FuzzEvents(f *testing.F) {
 			size += len(p.Text) + len(p.Arguments)
 			text += len(p.Text)
 		}
-		if shown != text {
-			t.Errorf("%d bytes of text were shown, but the parts have %d", shown, text)
-		}
+		check.Equal(t, "bytes of text that were shown", shown, text)
 		if size > 4*len(data) || shown > 4*len(data) || a.usage.spent(0, 0).Total < 0 { // a byte that is not UTF-8 becomes three
 			t.Errorf("%d bytes became %d, of which %d were shown; usage %+v", len(data), size, shown, a.usage)
 		}

@@ -43,25 +43,19 @@ func TestLangchaingo(t *testing.T) {
 		answer.Parts = append(answer.Parts, call)
 		results.Parts = append(results.Parts, llms.ToolCallResponse{ToolCallID: call.ID, Name: "weather", Content: "sun"})
 	}
-	if got, err = m.GenerateContent(t.Context(), append(messages, answer, results), tools); err != nil || got.Choices[0].Content != "It is sunny." {
-		t.Errorf("got %+v, %v", got, err)
-	}
-	text, err := chains.Predict(t.Context(), chains.NewLLMChain(m, prompts.NewPromptTemplate("Weather in {{.city}}?", []string{"city"})), map[string]any{"city": "Rome"})
-	if err != nil || text != "It is sunny." {
-		t.Errorf("got %q, %v", text, err)
-	}
-	if invalid := h.Invalid(); len(invalid) > 0 {
-		t.Errorf("refused: %q", invalid)
-	}
+	got, err = m.GenerateContent(t.Context(), append(messages, answer, results), tools)
+	check.That(t, err == nil && got.Choices[0].Content == "It is sunny.", "got %+v, %v", got, err)
+	chain := chains.NewLLMChain(m, prompts.NewPromptTemplate("Weather in {{.city}}?", []string{"city"}))
+	check.Equal(t, "chain", check.Value(chains.Predict(t.Context(), chain, map[string]any{"city": "Rome"}))(t), "It is sunny.")
+	check.Equal(t, "refused", len(h.Invalid()), 0)
 	stop := errors.New("enough")
 	check.Is(t, check.Err(m.GenerateContent(t.Context(), messages, llms.WithStreamingFunc(func(context.Context, []byte) error { return stop }))), stop)
 }
 
 func TestErrorsOfLangchaingo(t *testing.T) {
 	m := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(529) }), "claude-opus-5", anthropicmodel.Options{Retries: -1})
-	if _, err := m.GenerateContent(t.Context(), []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "Hi")}); !llms.IsRateLimitError(err) {
-		t.Errorf("got %v, want a limit of the rate", err)
-	}
+	_, err := m.GenerateContent(t.Context(), []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "Hi")})
+	check.That(t, llms.IsRateLimitError(err), "got %v, want a limit of the rate", err)
 }
 
 func TestFromEnv(t *testing.T) {
@@ -69,8 +63,7 @@ func TestFromEnv(t *testing.T) {
 		t.Setenv("ANTHROPIC_MODEL", tt.name)
 		t.Setenv("ANTHROPIC_API_KEY", tt.key)
 		t.Setenv("ANTHROPIC_BASE_URL", "")
-		if _, err := anthropicmodel.FromEnv(); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: got %v", tt, err)
-		}
+		_, err := anthropicmodel.FromEnv()
+		check.That(t, (err == nil) == (tt.want == "") && (err == nil || strings.Contains(err.Error(), tt.want)), "%+v: got %v", tt, err)
 	}
 }

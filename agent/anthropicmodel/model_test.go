@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
@@ -27,9 +26,7 @@ func serve(t *testing.T, h http.Handler, name string, o anthropicmodel.Options) 
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	o.BaseURL = server.URL
-	m, err := anthropicmodel.New("key-1", name, &o)
-	check.Must(t, err)
-	return m
+	return check.Value(anthropicmodel.New("key-1", name, &o))(t)
 }
 
 // ask collects a reply and the deltas before it.
@@ -44,10 +41,23 @@ func ask(t *testing.T, m model.Model, r *model.Request) (reply *model.Response, 
 			reply = d.Response
 		}
 	}
-	if reply == nil {
-		t.Fatal("got no reply and no error")
-	}
+	check.Require(t, reply != nil, "got no reply and no error")
 	return reply, text, reasoning, nil
+}
+
+// asked is the reply to a question.
+func asked(t *testing.T, h http.Handler) (*model.Response, string) {
+	t.Helper()
+	reply, text, _, err := ask(t, serve(t, h, "claude-opus-4-8", anthropicmodel.Options{}), &model.Request{Messages: hi, Stream: true})
+	check.Must(t, err)
+	return reply, text
+}
+
+// hi is a question, and greets replies to it.
+var hi = []run.Message{run.Text(run.RoleUser, "Hi")}
+
+func greets(*fakehost.ClaudeRequest) []fakehost.Block {
+	return []fakehost.Block{{Type: "text", Text: "Hello"}}
 }
 
 var weather = model.Tool{Name: "weather", Description: "Tells the weather.", Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}
@@ -91,9 +101,7 @@ func TestRequests(t *testing.T) {
 	half := 0.5
 	n := 0
 	for _, name := range fakehost.ClaudeModels() {
-		h := &fakehost.Claude{Key: "key-1", Reply: func(*fakehost.ClaudeRequest) []fakehost.Block {
-			return []fakehost.Block{{Type: "text", Text: "Hello"}}
-		}}
+		h := &fakehost.Claude{Key: "key-1", Reply: greets}
 		m := serve(t, h, name, anthropicmodel.Options{})
 		for title, history := range histories {
 			for _, effort := range []string{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"} {
@@ -126,13 +134,12 @@ func TestRequests(t *testing.T) {
 // TestLeftOut warns of what the API does not accept.
 func TestLeftOut(t *testing.T) {
 	half := 0.5
-	h := &fakehost.Claude{Key: "key-1", Reply: func(*fakehost.ClaudeRequest) []fakehost.Block { return []fakehost.Block{{Type: "text", Text: "Hello"}} }}
-	m := serve(t, h, "claude-opus-4-8", anthropicmodel.Options{})
+	m := serve(t, &fakehost.Claude{Key: "key-1", Reply: greets}, "claude-opus-4-8", anthropicmodel.Options{})
 	for want, r := range map[string]*model.Request{
 		"": {Stop: []string{"END"}},
 		"the API accepts no stop sequences of white space: they are left out; the model claude-opus-4-8 accepts no temperature: it is left out": {Stop: []string{"\n"}, Temperature: &half},
 	} {
-		r.Messages = []run.Message{run.Text(run.RoleUser, "Hi")}
+		r.Messages = hi
 		reply, _, _, err := ask(t, m, r)
 		check.Must(t, err)
 		check.Equal(t, "the warning", reply.Warning, want)
@@ -146,19 +153,14 @@ func TestThoughtsGoBack(t *testing.T) {
 	history := []run.Message{run.Text(run.RoleUser, "Weather in Rome and Oslo?")}
 	reply, text, reasoning, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Stream: true})
 	check.Must(t, err)
-	if text != "Let me see." || reasoning != "Two cities, two calls." {
-		t.Errorf("got deltas %q and %q", text, reasoning)
-	}
+	check.That(t, text == "Let me see." && reasoning == "Two cities, two calls.", "got deltas %q and %q", text, reasoning)
 	var types []string
 	for _, p := range reply.Message.Parts {
 		types = append(types, string(p.Type))
 	}
-	if diff := cmp.Diff([]string{"reasoning", "reasoning", "text", "call", "call"}, types); diff != "" {
-		t.Fatalf("parts (-want +got):\n%s", diff)
-	}
-	if reply.Finish != model.FinishCalls || reply.Message.Model != "claude-opus-4-8" || reply.Usage.Input == 0 || reply.Usage.Output == 0 {
-		t.Errorf("got %+v", reply)
-	}
+	check.Same(t, "parts", types, []string{"reasoning", "reasoning", "text", "call", "call"})
+	check.That(t, reply.Finish == model.FinishCalls && reply.Message.Model == "claude-opus-4-8" && reply.Usage.Input != 0 && reply.Usage.Output != 0,
+		"got %+v", reply)
 	stored, err := json.Marshal(reply.Message) // as another process reads it
 	check.Must(t, err)
 	var read run.Message
@@ -166,9 +168,8 @@ func TestThoughtsGoBack(t *testing.T) {
 	history = append(history, read,
 		run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "toolu_1", Text: "sun", Media: []run.Part{{Type: run.PartImage, MIMEType: "image/png", Data: []byte("png")}}}}},
 		run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "toolu_2", Text: "no such city", IsError: true}}})
-	if _, _, _, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}}); err != nil {
-		t.Fatal(err)
-	}
+	_, _, _, err = ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}})
+	check.Must(t, err)
 	second := h.Requests()[1]
 	var got []string
 	for _, c := range second.Messages[1].Content {
@@ -177,9 +178,8 @@ func TestThoughtsGoBack(t *testing.T) {
 	want := []string{"thinking Two cities, two calls.", "redacted_thinking ", "text Let me see.", `tool_use toolu_1{"city":"Rome"}`, `tool_use toolu_2{"city":"Oslo"}`}
 	check.Same(t, "the reply went back", got, want)
 	results := second.Messages[2].Content
-	if len(results) != 2 || len(results[0].Content) != 2 || results[0].Content[1].Type != "image" || !results[1].IsError {
-		t.Errorf("got results %+v", results)
-	}
+	check.That(t, len(results) == 2 && len(results[0].Content) == 2 && results[0].Content[1].Type == "image" && results[1].IsError,
+		"got results %+v", results)
 }
 
 // TestCacheOfPrompts compares what 20 turns cost with what they cost without marks.
@@ -208,11 +208,8 @@ func TestCacheOfPrompts(t *testing.T) {
 		return price
 	}
 	with, without := cost(""), cost("none")
-	if share := with / without; share > 0.25 {
-		t.Errorf("the input costs %.0f tokens, %.0f without marks: %.2f, want at most 0.25", with, without, share)
-	} else {
-		t.Logf("the input costs %.0f tokens, %.0f without marks: %.2f", with, without, share)
-	}
+	t.Logf("the input costs %.0f tokens, %.0f without marks: %.2f", with, without, with/without)
+	check.That(t, with/without <= 0.25, "want at most 0.25")
 }
 
 // TestThoughtsOfAnotherKey holds that a conversation continues without thoughts whose signature the host refuses.
@@ -226,30 +223,24 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 	history := []run.Message{run.Text(run.RoleUser, "Hi"), message, run.Text(run.RoleUser, "Weather?")}
 	kept := new(any)
 	reply, _, _, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Scratch: kept})
-	if err != nil || !strings.Contains(reply.Warning, "refused the model's earlier thoughts") {
-		t.Fatalf("got warning %q, error %v", reply.Warning, err)
-	}
-	if len(history[1].Parts) != 2 || len(h.Requests()) != 1 || len(h.Invalid()) != 1 {
-		t.Errorf("the history was changed, or %d requests were valid and %d not, want 1 each", len(h.Requests()), len(h.Invalid()))
-	}
+	check.Require(t, err == nil && strings.Contains(reply.Warning, "refused the model's earlier thoughts"),
+		"got warning %q, error %v", reply.Warning, err)
+	check.That(t, len(history[1].Parts) == 2 && len(h.Requests()) == 1 && len(h.Invalid()) == 1,
+		"the history was changed, or %d requests were valid and %d not, want 1 each", len(h.Requests()), len(h.Invalid()))
 
 	// The conversation remembers what was refused, and its new thoughts go back.
 	history = append(history, reply.Message, run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "toolu_1", Name: weather.Name, Text: "sun"}, {Type: run.PartResult, ID: "toolu_2", Name: weather.Name, Text: "rain"}}})
 	reply, _, _, err = ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Scratch: kept})
-	if err != nil || reply.Warning != "" || len(h.Invalid()) != 1 {
-		t.Fatalf("got %+v, %v after %q", reply, err, h.Invalid())
-	}
+	check.Require(t, err == nil && reply.Warning == "" && len(h.Invalid()) == 1, "got %+v, %v after %q", reply, err, h.Invalid())
 	thoughts := 0
 	for _, m := range h.Requests()[1].Messages {
 		for _, c := range m.Content {
-			if c.Type == "thinking" || c.Type == "redacted_thinking" {
+			if strings.HasSuffix(c.Type, "thinking") {
 				thoughts++
 			}
 		}
 	}
-	if thoughts == 0 {
-		t.Error("the new thought did not go back")
-	}
+	check.Equal(t, "thoughts that went back", thoughts, 2)
 }
 
 // TestFailures has the kinds of failures, and what of them is repeated.
@@ -286,15 +277,11 @@ func TestFailures(t *testing.T) {
 			}), "claude-opus-4-8", anthropicmodel.Options{Retries: 1})
 			_, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
 			failure, ok := errors.AsType[*model.Error](err)
-			if !ok || failure.Kind != test.kind || asked != test.asked || failure.Retried != (test.asked > 1) {
-				t.Fatalf("got %d requests and %+v: %v", asked, failure, err)
-			}
-			if test.kind == model.ErrorTooLong && (failure.Window != 200_000 || failure.Prompt != 210_000) {
-				t.Errorf("got window %d, prompt %d", failure.Window, failure.Prompt)
-			}
-			if strings.Contains(err.Error(), "key-1") {
-				t.Errorf("the error has the key: %v", err)
-			}
+			check.Require(t, ok && failure.Kind == test.kind && asked == test.asked && failure.Retried == (test.asked > 1),
+				"got %d requests and %+v: %v", asked, failure, err)
+			check.That(t, test.kind != model.ErrorTooLong || failure.Window == 200_000 && failure.Prompt == 210_000,
+				"got window %d, prompt %d", failure.Window, failure.Prompt)
+			check.That(t, !strings.Contains(err.Error(), "key-1"), "the error has the key: %v", err)
 		})
 	}
 }
@@ -308,24 +295,21 @@ func TestEndsOfReplies(t *testing.T) {
 		parts  int
 	}{"max_tokens": {model.FinishLength, 1}, "model_context_window_exceeded": {model.FinishLength, 1}, "refusal": {model.FinishRefusal, 1}, "stop_sequence": {model.FinishStop, 2}, "later_word": {"later_word", 2}} {
 		for _, call := range []fakehost.Block{before, within} {
-			h := &fakehost.Claude{Key: "key-1", Stop: stop, Reply: func(*fakehost.ClaudeRequest) []fakehost.Block {
+			reply, _ := asked(t, &fakehost.Claude{Key: "key-1", Stop: stop, Reply: func(*fakehost.ClaudeRequest) []fakehost.Block {
 				return []fakehost.Block{{Type: "text", Text: "Well"}, call}
-			}}
-			reply, _, _, err := ask(t, serve(t, h, "claude-opus-4-8", anthropicmodel.Options{}), &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
-			if err != nil || reply.Finish != want.finish || len(reply.Message.Parts) != want.parts {
-				t.Errorf("%s, call with the arguments %q: got %+v, %v", stop, call.Arguments, reply, err)
-			}
+			}})
+			check.That(t, reply.Finish == want.finish && len(reply.Message.Parts) == want.parts,
+				"%s, call with the arguments %q: got %+v", stop, call.Arguments, reply)
 		}
 	}
 }
 
 // TestWholeAnswer reads the answer of a gateway that does not stream, with a block of a later type.
 func TestWholeAnswer(t *testing.T) {
-	m := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	reply, text := asked(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"type":"message","id":"m","model":"claude-x","stop_reason":"tool_use","content":[{"type":"later","x":[1],"text":"42"},{"type":"text","text":"Hi"},{"type":"tool_use","id":"","name":"now","input":{"a":1}}],"usage":{"input_tokens":3,"cache_read_input_tokens":4,"output_tokens":5,"output_tokens_details":{"thinking_tokens":2}}}`)
-	}), "claude-opus-4-8", anthropicmodel.Options{})
-	reply, text, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}, Stream: true})
+	}))
 	want := &model.Response{
 		Message: run.Message{Role: run.RoleAssistant, Model: "claude-x", Parts: []run.Part{
 			{Type: run.PartReasoning, Provider: map[string]json.RawMessage{"block": json.RawMessage(`{"type":"later","x":[1],"text":"42"}`)}},
@@ -334,37 +318,31 @@ func TestWholeAnswer(t *testing.T) {
 		}},
 		ID: "m", Finish: model.FinishCalls, Usage: run.Usage{Input: 7, Cached: 4, Output: 5, Reasoning: 2, Total: 12},
 	}
-	if diff := cmp.Diff(want, reply, cmpopts.IgnoreFields(run.Message{}, "At")); diff != "" || text != "Hi" || err != nil {
-		t.Errorf("got %q, %v (-want +got):\n%s", text, err, diff)
-	}
+	check.Equal(t, "text", text, "Hi")
+	check.Same(t, "reply", reply, want, cmpopts.IgnoreFields(run.Message{}, "At"))
 }
 
 // TestCountsOfAStream keeps the counts of the first event that a later event leaves out.
 func TestCountsOfAStream(t *testing.T) {
-	m := serve(t, fakehost.Streaming(
+	reply, _ := asked(t, fakehost.Streaming(
 		`data: {"type":"message_start","message":{"type":"message","id":"m","content":[],"usage":{"input_tokens":3,"cache_read_input_tokens":40,"cache_creation_input_tokens":50,"output_tokens":1}}}`,
 		`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi"}}`,
 		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":4,"output_tokens":5}}`,
-		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
-	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
-	check.Must(t, err)
+		`data: {"type":"message_stop"}`))
 	check.Same(t, "", reply.Usage, run.Usage{Input: 94, Cached: 40, CacheWrite: 50, Output: 5, Total: 99})
 }
 
 // TestReasonBeforeLaterEvents keeps the reason for the end of a reply if a later event only counts:
 // a call that was cut off must not run.
 func TestReasonBeforeLaterEvents(t *testing.T) {
-	m := serve(t, fakehost.Streaming(
+	reply, _ := asked(t, fakehost.Streaming(
 		`data: {"type":"message_start","message":{"type":"message","id":"m","content":[]}}`,
 		`data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"pay","input":{}}}`,
 		`data: {"type":"message_delta","delta":{"stop_reason":"max_tokens"}}`,
 		`data: {"type":"message_delta","delta":{},"usage":{"output_tokens":5}}`,
-		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
-	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
-	check.Must(t, err)
-	if reply.Finish != model.FinishLength || len(reply.Message.Parts) > 0 {
-		t.Errorf("got the end %q of %+v, want %q and no call", reply.Finish, reply.Message.Parts, model.FinishLength)
-	}
+		`data: {"type":"message_stop"}`))
+	check.That(t, reply.Finish == model.FinishLength && len(reply.Message.Parts) == 0,
+		"got the end %q of %+v, want %q and no call", reply.Finish, reply.Message.Parts, model.FinishLength)
 }
 
 // TestCountsThatCannotBeTrue takes a count of too few tokens for a text as missing.
@@ -378,9 +356,7 @@ func TestCountsThatCannotBeTrue(t *testing.T) {
 	for text, want := range map[string]run.Usage{"Hi": {Input: 2, Cached: 1, Total: 2}, long: {}} {
 		reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, text)}})
 		check.Must(t, err)
-		if diff := cmp.Diff(want, reply.Usage); diff != "" {
-			t.Errorf("a question of %d bytes (-want +got):\n%s", len(text), diff)
-		}
+		check.Same(t, len(text), reply.Usage, want)
 	}
 }
 
@@ -397,14 +373,12 @@ func TestBeginningOfAnInput(t *testing.T) {
 			if tt.piece == "" && strings.Contains(beginning, "Rome") {
 				tt.want = beginning
 			}
-			m := serve(t, fakehost.Streaming(
+			reply, _ := asked(t, fakehost.Streaming(
 				`data: {"type":"message_start","message":{"type":"message","id":"m","content":[]}}`,
 				`data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"weather","input":`+beginning+`}}`,
 				fmt.Sprintf(`data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":%q}}`, tt.piece),
 				`data: {"type":"message_delta","delta":{"stop_reason":"`+tt.stop+`"}}`,
-				`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
-			reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
-			check.Must(t, err)
+				`data: {"type":"message_stop"}`))
 			got := ""
 			for _, p := range reply.Message.Parts {
 				got += p.Arguments
@@ -416,16 +390,14 @@ func TestBeginningOfAnInput(t *testing.T) {
 
 // TestInputOfAnotherTool keeps the input of a tool of the host, which comes in pieces as that of a call.
 func TestInputOfAnotherTool(t *testing.T) {
-	m := serve(t, fakehost.Streaming(
+	reply, text := asked(t, fakehost.Streaming(
 		`data: {"type":"message_start","message":{"type":"message","id":"m","content":[]}}`,
 		`data: {"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","text":"Searching","input":{}}}`,
 		`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" the web"}}`,
 		`data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"query\":"}}`,
 		`data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"\"Oslo\"}"}}`,
 		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}`,
-		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
-	reply, text, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
-	check.Must(t, err)
+		`data: {"type":"message_stop"}`))
 	check.Same(t, "text", text, "")
 	fakehost.EqualJSON(t, string(reply.Message.Parts[0].Provider["block"]), `{"type":"server_tool_use","id":"s","name":"web_search","text":"Searching","input":{"query":"Oslo"}}`)
 }
@@ -440,11 +412,10 @@ func TestVertex(t *testing.T) {
 	defer server.Close()
 	m, err := anthropicmodel.New("token-1", "claude-opus-4-8", &anthropicmodel.Options{BaseURL: server.URL + "/v1/projects/p/locations/l/publishers/anthropic/models"})
 	check.Must(t, err)
-	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
+	reply, _, _, err := ask(t, m, &model.Request{Messages: hi})
+	check.Must(t, err)
 	want := "/v1/projects/p/locations/l/publishers/anthropic/models/claude-opus-4-8:streamRawPredict Bearer token-1 vertex-2023-10-16 <nil>"
-	if err != nil || reply.Message.Text() != want {
-		t.Errorf("got %+v, %v, want %q", reply, err, want)
-	}
+	check.Equal(t, "", reply.Message.Text(), want)
 }
 
 // TestQueryOfTheBaseURL sends the query of the base URL to the host, behind the path.
@@ -458,8 +429,7 @@ func TestQueryOfTheBaseURL(t *testing.T) {
 		"?key=hunter2":                        "/v1/messages?key=hunter2",
 		"/publishers/anthropic/models/?key=a": "/publishers/anthropic/models/claude-opus-4-8:streamRawPredict?key=a",
 	} {
-		m, err := anthropicmodel.New("key-1", "claude-opus-4-8", &anthropicmodel.Options{BaseURL: server.URL + base})
-		check.Must(t, err)
+		m := check.Value(anthropicmodel.New("key-1", "claude-opus-4-8", &anthropicmodel.Options{BaseURL: server.URL + base}))(t)
 		reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
 		check.Must(t, err)
 		check.Equal(t, base, reply.Message.Text(), want)
@@ -471,9 +441,7 @@ func TestNames(t *testing.T) {
 	for name, want := range map[string]int64{
 		"claude-opus-4-8": 1_000_000, "eu.anthropic.claude-opus-4-8-v1:0": 1_000_000, "anthropic/claude-opus-4.8": 1_000_000, "anthropic/claude-sonnet-4.5": 200_000,
 	} {
-		m, err := anthropicmodel.New("key-1", name, nil)
-		check.Must(t, err)
-		check.Equal(t, name, m.Info().Window, want)
+		check.Equal(t, name, check.Value(anthropicmodel.New("key-1", name, nil))(t).Info().Window, want)
 	}
 }
 
@@ -485,7 +453,6 @@ func TestBadInput(t *testing.T) {
 		check.Text(t, check.Err(anthropicmodel.New("key-1", "claude-opus-4-8", &o)), want)
 	}
 	check.Text(t, check.Err(anthropicmodel.New("", "claude-opus-4-8", nil)), "key is empty")
-	hi := []run.Message{run.Text(run.RoleUser, "Hi")}
 	for want, r := range map[string]*model.Request{
 		"MaxTokens is 1500, and thoughts take at least 1024": {Messages: hi, Effort: "high", MaxTokens: 1500},
 		`effort "huge" is unknown`:                           {Messages: hi, Effort: "huge"},
@@ -494,21 +461,17 @@ func TestBadInput(t *testing.T) {
 	} {
 		m := serve(t, http.NotFoundHandler(), "claude-sonnet-4-5", anthropicmodel.Options{})
 		_, _, _, err := ask(t, m, r)
-		if failure, ok := errors.AsType[*model.Error](err); !ok || failure.Kind != model.ErrorInvalid || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		failure, ok := errors.AsType[*model.Error](err)
+		check.That(t, ok && failure.Kind == model.ErrorInvalid && strings.Contains(err.Error(), want), "got %v, want %q", err, want)
 	}
 }
 
 // TestStop ends a request of a caller that stops, and of a context that ends.
 func TestStop(t *testing.T) {
-	h := &fakehost.Claude{Key: "key-1", Reply: thinkAndCall}
-	m := serve(t, h, "claude-opus-4-8", anthropicmodel.Options{})
-	r := &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}, Stream: true}
+	m := serve(t, &fakehost.Claude{Key: "key-1", Reply: thinkAndCall}, "claude-opus-4-8", anthropicmodel.Options{})
+	r := &model.Request{Messages: hi, Stream: true}
 	for d, err := range m.Generate(t.Context(), r) {
-		if err != nil || d.Reasoning == "" {
-			t.Errorf("got %+v, %v", d, err)
-		}
+		check.That(t, err == nil && d.Reasoning != "", "got %+v, %v", d, err)
 		break
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -529,8 +492,6 @@ func TestBombs(t *testing.T) {
 	} {
 		m := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }), "claude-opus-4-8", anthropicmodel.Options{})
 		_, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
-		if err == nil || len(err.Error()) > 4<<10 || !strings.HasPrefix(err.Error(), "messages at ") {
-			t.Errorf("%s: got %.200v", name, err)
-		}
+		check.That(t, err != nil && len(err.Error()) <= 4<<10 && strings.HasPrefix(err.Error(), "messages at "), "%s: got %.200v", name, err)
 	}
 }

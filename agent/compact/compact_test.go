@@ -74,10 +74,8 @@ func TestStart(t *testing.T) {
 		"an estimate below zero":      {nil, compact.Budget{Window: 14_000, Estimate: -1}, true},
 		"a short estimate of a count": {nil, compact.Budget{Estimate: 5000, Tokens: 89_601, Messages: len(h)}, true},
 	} {
-		got, err := compact.Trim(test.options)(t.Context(), h, test.budget)
-		if err != nil || (got != nil) != test.want {
-			t.Errorf("%s: got %v, %v, want a compaction: %t", name, got != nil, err, test.want)
-		}
+		got := check.Value(compact.Trim(test.options)(t.Context(), h, test.budget))(t)
+		check.Equal(t, name+": a compaction", got != nil, test.want)
 		if test.want && test.budget.Estimate != 0 {
 			test.budget.Estimate = 0
 			check.Same(t, name, got, shortened(t, test.options, h, test.budget))
@@ -92,18 +90,15 @@ func TestCalibration(t *testing.T) {
 		got := shortened(t, &compact.Options{Window: 4000}, h, compact.Budget{Tokens: 5000 + beside, Messages: len(h)})
 		return len(got.Messages) + len(h) - got.Replaced
 	}
-	if few, many := left(1000), left(0); few >= many {
-		t.Errorf("%d messages stay beside large tools, %d without, want fewer", few, many)
-	}
+	few, many := left(1000), left(0)
+	check.That(t, few < many, "%d messages stay beside large tools, %d without, want fewer", few, many)
 }
 
 // TestKeep holds that the last turns stay as they are.
 func TestKeep(t *testing.T) {
 	h := turns(10, 2000)
 	for keep, want := range map[int]int{0: 1 + 6*2, 1: 1 + 9*2, 3: 1 + 7*2} {
-		if got := shortened(t, &compact.Options{Window: 6000, KeepTurns: keep}, h, compact.Budget{}); got.Replaced != want {
-			t.Errorf("keep %d: got %+v, want %d replaced", keep, got, want)
-		}
+		check.Equal(t, keep, shortened(t, &compact.Options{Window: 6000, KeepTurns: keep}, h, compact.Budget{}).Replaced, want)
 	}
 }
 
@@ -113,22 +108,17 @@ func TestOpenCallsStay(t *testing.T) {
 	h[2].Parts = nil // the result of call 0
 	got := shortened(t, &compact.Options{Window: 1500}, h, compact.Budget{})
 	check.Same(t, "messages", got.Messages[:3], h[:3])
-	if len(got.Messages) != 4 || got.Replaced < 10 {
-		t.Errorf("got %+v, want a gap after the open call", got)
-	}
+	check.That(t, len(got.Messages) == 4 && got.Replaced >= 10, "got %+v, want a gap after the open call", got)
 }
 
 // TestLastResort holds that results in the last turns are cut when they alone are too much.
 func TestLastResort(t *testing.T) {
 	h := turns(2, 100_000)
 	got := shortened(t, &compact.Options{Window: 10_000}, h, compact.Budget{})
-	if got.Replaced != len(h) {
-		t.Fatalf("got %+v, want all replaced", got)
-	}
+	check.Require(t, got.Replaced == len(h), "got %+v, want all replaced", got)
 	last := got.Messages[len(got.Messages)-1].Parts[0]
-	if last.ID != "1" || len(last.Text) > 1024 || !strings.Contains(last.Text, "of 100000 bytes were cut here") {
-		t.Errorf("got the last result %q", last.Text)
-	}
+	check.That(t, last.ID == "1" && len(last.Text) <= 1024 && strings.Contains(last.Text, "of 100000 bytes were cut here"),
+		"got the last result %q", last.Text)
 }
 
 func TestMediaAreDropped(t *testing.T) {
@@ -176,15 +166,12 @@ func TestHostDataCounts(t *testing.T) {
 	trim := compact.Trim(&compact.Options{Window: 10_000})
 	for data, want := range map[int]bool{100: false, 4000: true} {
 		h := history(data)
-		change, err := trim(t.Context(), h, compact.Budget{})
-		if err != nil || (change != nil) != want {
-			t.Errorf("%d bytes with each call: got %v, %v, want a shorter history: %t", data, change, err, want)
-		}
+		change := check.Value(trim(t.Context(), h, compact.Budget{}))(t)
+		check.Equal(t, fmt.Sprint("a shorter history, bytes with each call: ", data), change != nil, want)
 		// Of the provider's count, the messages that are left have their part.
-		change, err = trim(t.Context(), h, compact.Budget{Tokens: int64(10 * (data/4 + 20)), Messages: len(h)})
-		if err != nil || (change != nil) != want {
-			t.Errorf("%d bytes with each call, counted: got %v, %v, want a shorter history: %t", data, change, err, want)
-		} else if want && change.Replaced < 8 {
+		change = check.Value(trim(t.Context(), h, compact.Budget{Tokens: int64(10 * (data/4 + 20)), Messages: len(h)}))(t)
+		check.Equal(t, fmt.Sprint("a shorter history by the count, bytes with each call: ", data), change != nil, want)
+		if change != nil && change.Replaced < 8 {
 			t.Errorf("got %d messages replaced, want room for host data", change.Replaced)
 		}
 	}

@@ -36,35 +36,25 @@ func TestByModel(t *testing.T) {
 		{Role: run.RoleUser, Parts: []run.Part{picture()}},
 	}
 	text, used, err := compact.ByModel(m, &compact.Options{Prices: prices})(t.Context(), old)
-	if err != nil || text != "They compared logs." {
-		t.Fatalf("got %q, %v", text, err)
-	}
+	check.Must(t, err)
+	check.Equal(t, "summary", text, "They compared logs.")
 	check.Same(t, "usage", used, run.Usage{Turns: 1, Input: 100, Output: 20, Total: 120, Cost: map[string]int64{"USD": 140}})
 	got := m.Turns()[0].Request.Messages[0].Text()
 	head, _, _ := strings.Cut(got, "xxx")
-	if want := "user: Compare.\n\nassistant: I look.\n\nassistant calls read: {\"n\":1}\n\nresult of read: "; head != want {
-		t.Errorf("the model got %q, want %q", head, want)
-	}
-	if !strings.HasSuffix(got, "user: [image: image/png]\n\n") || len(got) > 1300 {
-		t.Errorf("the model got %q", got)
-	}
+	check.Equal(t, "", head, "user: Compare.\n\nassistant: I look.\n\nassistant calls read: {\"n\":1}\n\nresult of read: ")
+	check.That(t, strings.HasSuffix(got, "user: [image: image/png]\n\n") && len(got) <= 1300, "the model got %q", got)
 }
 
 func TestByModelOptions(t *testing.T) {
 	m := plays("ok", nil)
 	_, used, err := compact.ByModel(m, &compact.Options{Prompt: "Be brief."})(t.Context(), []run.Message{run.Text(run.RoleUser, strings.Repeat("é", 150_000))})
-	if err != nil || used.Cost != nil {
-		t.Errorf("got %+v, %v, want no cost without prices", used, err)
-	}
+	check.That(t, err == nil && used.Cost == nil, "got %+v, %v, want no cost without prices", used, err)
 	asked := m.Turns()[0].Request
-	if asked.System != "Be brief." {
-		t.Errorf("got the prompt %q", asked.System)
-	}
+	check.Equal(t, "prompt", asked.System, "Be brief.")
 	if got := asked.Messages[0].Text(); len(got) > 200_000 || strings.ToValidUTF8(got, "") != got {
 		t.Errorf("the model got %d bytes, want at most 200,000 in whole characters", len(got))
 	}
 	down := errors.New("down")
-	if _, _, err := compact.ByModel(plays("", down), nil)(t.Context(), nil); !errors.Is(err, down) {
-		t.Errorf("got %v, want %v", err, down)
-	}
+	_, _, err = compact.ByModel(plays("", down), nil)(t.Context(), nil)
+	check.Is(t, err, down)
 }

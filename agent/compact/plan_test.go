@@ -19,8 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
-// TestInvariants takes random runs through compactions, and holds each one against
-// the promises of the package.
+// TestInvariants takes random runs through compactions, and holds each one against the promises of the package.
 func TestInvariants(t *testing.T) {
 	var made tally
 	seeds := testenv.Pick[uint64](500, 10_000)
@@ -43,17 +42,12 @@ func TestInvariants(t *testing.T) {
 				h = append(h, s.message(run.RoleAssistant, call("open")))
 			}
 			h, stable = made.compact(t, c, o, h, stable)
-			if open && h[len(h)-1].Parts[0].ID != "open" {
-				t.Error("the open call is gone")
-			}
-			if t.Failed() {
-				t.Fatalf("seed %d, step %d", seed, step)
-			}
+			check.That(t, !open || h[len(h)-1].Parts[0].ID == "open", "the open call is gone")
+			check.Require(t, !t.Failed(), "seed %d, step %d", seed, step)
 		}
 	}
-	if n := int(seeds); made.compactions < n/2 || made.without < n/20 {
-		t.Errorf("got %+v: the runs are too small to tell", made)
-	}
+	n := int(seeds)
+	check.That(t, made.compactions >= n/2 && made.without >= n/20, "got %+v: the runs are too small to tell", made)
 }
 
 // session makes the messages of a random run, each with a time of its own.
@@ -67,9 +61,7 @@ func (s *session) message(role run.Role, parts ...run.Part) run.Message {
 	return run.Message{Role: role, Parts: parts, At: time.Unix(int64(s.n), 0)}
 }
 
-func (s *session) text(most int) string {
-	return strings.Repeat("wörd ", 1+s.r.IntN(most))
-}
+func (s *session) text(most int) string { return strings.Repeat("wörd ", 1+s.r.IntN(most)) }
 
 // more adds a few messages: an input, turns, now and then a system message.
 func (s *session) more(h []run.Message) []run.Message {
@@ -107,14 +99,12 @@ func (s *session) turn(h []run.Message) []run.Message {
 		results = append(results, r)
 	}
 	h = append(h, ai)
+	each := max(1, len(results))
 	if len(results) > 1 && s.r.IntN(5) == 0 { // one by one
-		for _, r := range results {
-			h = append(h, s.message(run.RoleTool, r))
-		}
-		return h
+		each = 1
 	}
-	if len(results) > 0 {
-		h = append(h, s.message(run.RoleTool, results...))
+	for some := range slices.Chunk(results, each) {
+		h = append(h, s.message(run.RoleTool, some...))
 	}
 	return h
 }
@@ -152,12 +142,8 @@ func (made *tally) compact(t *testing.T, c compact.Compactor, o *compact.Options
 	if got == nil {
 		return h, stable
 	}
-	if !reflect.DeepEqual(h, before) {
-		t.Error("the history itself was changed")
-	}
-	if got.Replaced < 1 || got.Replaced > len(h) {
-		t.Fatalf("%d messages replaced of %d", got.Replaced, len(h))
-	}
+	check.That(t, reflect.DeepEqual(h, before), "the history itself was changed")
+	check.Require(t, got.Replaced >= 1 && got.Replaced <= len(h), "%d messages replaced of %d", got.Replaced, len(h))
 	after := append(slices.Clone(got.Messages), h[got.Replaced:]...)
 	left := checkMessages(t, o, h, after)
 	checkCalls(t, h, after)
@@ -174,8 +160,7 @@ func (made *tally) compact(t *testing.T, c compact.Compactor, o *compact.Options
 	return after, got.Messages
 }
 
-// checkMessages checks each message of a history after a compaction, and returns how many
-// were left out.
+// checkMessages checks each message of a history after a compaction, and returns how many were left out.
 func checkMessages(t *testing.T, o *compact.Options, before, after []run.Message) (left int) {
 	var users, turns []int // what must stay
 	for i, m := range before {
@@ -187,13 +172,10 @@ func checkMessages(t *testing.T, o *compact.Options, before, after []run.Message
 		}
 	}
 	must := map[int]bool{}
-	for _, list := range [][]int{users, turns} {
+	for _, list := range [][]int{users, turns, users[:min(1, len(users))]} { // the last of each, and the first input
 		if len(list) > 0 {
 			must[list[len(list)-1]] = true
 		}
-	}
-	if len(users) > 0 {
-		must[users[0]] = true
 	}
 	next := 0
 	for i, m := range before {
@@ -232,12 +214,10 @@ func checkMessage(t *testing.T, o *compact.Options, before, after run.Message) {
 		if o.MaxResult == 0 {
 			limit = 1024
 		}
-		if p.Type == run.PartResult && p.Text != before.Parts[i].Text && len(p.Text) > limit {
-			t.Errorf("a result has %d bytes, want at most %d", len(p.Text), limit)
-		}
-		if strings.Contains(before.Parts[i].Text, `"handle":"abc"`) && !strings.Contains(p.Text, `"handle":"abc"`) {
-			t.Errorf("the handle is gone: %q", p.Text)
-		}
+		check.That(t, p.Type != run.PartResult || p.Text == before.Parts[i].Text || len(p.Text) <= limit,
+			"a result has %d bytes, want at most %d", len(p.Text), limit)
+		check.That(t, !strings.Contains(before.Parts[i].Text, `"handle":"abc"`) || strings.Contains(p.Text, `"handle":"abc"`),
+			"the handle is gone: %q", p.Text)
 		if p.Type == run.PartResult {
 			p.Text, p.Media = before.Parts[i].Text, before.Parts[i].Media
 		}
@@ -262,8 +242,6 @@ func checkCalls(t *testing.T, before, after []run.Message) {
 	}
 	results, calls, answered := ids(before, run.PartResult), ids(after, run.PartCall), ids(after, run.PartResult)
 	for id := range results {
-		if calls[id] != answered[id] {
-			t.Errorf("call %s stays: %t, its result: %t", id, calls[id], answered[id])
-		}
+		check.That(t, calls[id] == answered[id], "call %s stays: %t, its result: %t", id, calls[id], answered[id])
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -35,18 +33,13 @@ func TestSummarize(t *testing.T) {
 		if err != nil || got == nil || got.Usage.Total != 5 {
 			t.Fatal(got, err)
 		}
-		want := []run.Message{run.Text(run.RoleUser, "go"), {Role: run.RoleUser, Parts: []run.Part{
-			{Type: run.PartSummary, Text: fmt.Sprintf("[Summary of older messages]\nsummary %d", i+1)}}}}
-		if diff := cmp.Diff(want, got.Messages); diff != "" {
-			t.Errorf("summary %d (-want +got):\n%s", i+1, diff)
-		}
+		summary := run.Part{Type: run.PartSummary, Text: fmt.Sprintf("[Summary of older messages]\nsummary %d", i+1)}
+		want := []run.Message{run.Text(run.RoleUser, "go"), {Role: run.RoleUser, Parts: []run.Part{summary}}}
+		check.Same(t, fmt.Sprint("summary ", i+1), got.Messages, want)
 		h = append(append(slices.Clone(got.Messages), h[got.Replaced:]...), turns(60, 250)[1:]...)
 	}
-	if !strings.HasPrefix(seen[0], "go/ /0 /0 /1 /1 ") {
-		t.Errorf("the first summary is of %q", seen[0])
-	}
-	if !strings.HasPrefix(seen[1], "go/ [Summary of older messages]\nsummary 1/ /") {
-		t.Errorf("the second summary is of %q", seen[1])
+	for i, want := range []string{"go/ /0 /0 /1 /1 ", "go/ [Summary of older messages]\nsummary 1/ /"} {
+		check.That(t, strings.HasPrefix(seen[i], want), "summary %d is of %q, want it to begin with %q", i+1, seen[i], want)
 	}
 }
 
@@ -61,12 +54,9 @@ func TestSummarizerFails(t *testing.T) {
 			return test.text, run.Usage{Total: 5}, test.err
 		}, &compact.Options{Window: 1000})
 		got, err := c(t.Context(), turns(60, 250), compact.Budget{})
-		if err == nil || !strings.Contains(err.Error(), test.want) || test.err != nil && !errors.Is(err, down) {
-			t.Errorf("got %v, want %q", err, test.want)
-		}
-		if got == nil || got.Replaced != 0 || got.Usage.Total != 5 {
-			t.Errorf("got %+v, want the usage alone", got)
-		}
+		check.That(t, err != nil && strings.Contains(err.Error(), test.want) && (test.err == nil || errors.Is(err, down)),
+			"got %v, want %q", err, test.want)
+		check.That(t, got != nil && got.Replaced == 0 && got.Usage.Total == 5, "got %+v, want the usage alone", got)
 	}
 }
 
@@ -75,18 +65,14 @@ func TestLongSummary(t *testing.T) {
 	c := compact.SummarizeWith(func(context.Context, []run.Message) (string, run.Usage, error) {
 		return strings.Repeat("x", 1<<20), run.Usage{}, nil
 	}, &compact.Options{Window: 1000})
-	got, err := c(t.Context(), turns(60, 250), compact.Budget{})
-	check.Must(t, err)
-	if n := len(got.Messages[1].Text()); n > 17<<10 {
-		t.Errorf("the summary has %d bytes, want at most 17 KiB", n)
-	}
+	got := check.Value(c(t.Context(), turns(60, 250), compact.Budget{}))(t)
+	n := len(got.Messages[1].Text())
+	check.That(t, n <= 17<<10, "the summary has %d bytes, want at most 17 KiB", n)
 }
 
 func TestSummarizeWithoutAModel(t *testing.T) {
 	defer func() {
-		if got, want := recover(), "compact: Summarize: the model is nil: check the error of its constructor"; got != want {
-			t.Errorf("got the panic %v, want %q", got, want)
-		}
+		check.Equal(t, "panic", recover(), any("compact: Summarize: the model is nil: check the error of its constructor"))
 	}()
 	compact.Summarize(nil, nil)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/peer"
 )
 
@@ -24,10 +25,7 @@ func open(t *testing.T, text string, o *adapter.Options) *adapter.Toolset {
 	server.AddTool(&sdk.Tool{Name: "long", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
 	})
-	ts, err := adapter.Open(t.Context(), []adapter.Server{{Name: "test", Transport: peer.Connect(t, server)}}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ts := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "test", Transport: peer.Connect(t, server)}}, o))(t)
 	t.Cleanup(func() { ts.Close() })
 	return ts
 }
@@ -45,9 +43,7 @@ func trimmed(t *testing.T, text string) string {
 	h := append([]run.Message{run.Text(run.RoleUser, "go"), {Role: run.RoleAssistant, Parts: []run.Part{call("long")}},
 		{Role: run.RoleTool, Parts: []run.Part{result("long", text)}}}, turns(1, 10)[1:]...)
 	got := shortened(t, &compact.Options{Window: 600, KeepTurns: 1, MaxResult: 500}, h, compact.Budget{})
-	if got.Replaced != 3 || len(got.Messages) != 3 {
-		t.Fatalf("got %+v, want the result trimmed", got)
-	}
+	check.Require(t, got.Replaced == 3 && len(got.Messages) == 3, "got %+v, want the result trimmed", got)
 	return got.Messages[2].Parts[0].Text
 }
 
@@ -62,28 +58,21 @@ func TestHandle(t *testing.T) {
 	ts := open(t, all.String(), &adapter.Options{Policy: adapter.Policy{MaxResult: 4000}, KeepResults: 1 << 20})
 	text := trimmed(t, callTool(t, ts, "long", "{}"))
 	found := notice.FindStringSubmatch(text)
-	if found == nil || len(text) > 500 {
-		t.Fatalf("got %q, want at most 500 bytes with a handle", text)
-	}
+	check.Require(t, found != nil && len(text) <= 500, "got %q, want at most 500 bytes with a handle", text)
 	head, tail := found[1], found[6]
-	if !strings.HasPrefix(all.String(), head) || !strings.HasSuffix(all.String(), tail) {
-		t.Errorf("got %q, want the head and the tail of the whole", text)
-	}
-	if want := fmt.Sprint(all.Len() - len(head) - len(tail)); found[2] != want || found[3] != fmt.Sprint(all.Len()) {
-		t.Errorf("%s of %s bytes are cut, want %s of %d", found[2], found[3], want, all.Len())
-	}
+	check.That(t, strings.HasPrefix(all.String(), head) && strings.HasSuffix(all.String(), tail),
+		"got %q, want the head and the tail of the whole", text)
+	want := fmt.Sprint(all.Len() - len(head) - len(tail))
+	check.That(t, found[2] == want && found[3] == fmt.Sprint(all.Len()), "%s of %s bytes are cut, want %s of %d", found[2], found[3], want, all.Len())
 	_, page, _ := strings.Cut(callTool(t, ts, found[4], found[5]), "\n")
-	if len(page) < 1000 || !strings.HasPrefix(all.String()[len(head):], page) {
-		t.Errorf("the handle reads %.100q, want what follows the head", page)
-	}
+	check.That(t, len(page) >= 1000 && strings.HasPrefix(all.String()[len(head):], page), "the handle reads %.100q, want what follows the head", page)
 }
 
 func TestCutAgain(t *testing.T) {
 	ts := open(t, strings.Repeat("0123456789", 1000), &adapter.Options{Policy: adapter.Policy{MaxResult: 4000}})
 	text := trimmed(t, callTool(t, ts, "long", "{}"))
-	if n := strings.Count(text, "…"); len(text) > 500 || n != 2 || !strings.Contains(text, "of 10000 bytes were cut here") {
-		t.Errorf("got %q, want one gap in 10,000 bytes", text)
-	}
+	n := strings.Count(text, "…")
+	check.That(t, len(text) <= 500 && n == 2 && strings.Contains(text, "of 10000 bytes were cut here"), "got %q, want one gap in 10,000 bytes", text)
 }
 
 // TestForgedMarks has results that only look as if they were cut.
@@ -99,8 +88,7 @@ func TestForgedMarks(t *testing.T) {
 		"in the very end": fill + fill + fmt.Sprintf(mark, -3000, 0, "r", 3000),
 	} {
 		got := trimmed(t, text)
-		if len(got) > 500 || !strings.Contains(got, fmt.Sprintf("of %d bytes were cut here …]", len(text))) {
-			t.Errorf("%s: got %q, want the middle cut", name, got)
-		}
+		check.That(t, len(got) <= 500 && strings.Contains(got, fmt.Sprintf("of %d bytes were cut here …]", len(text))),
+			"%s: got %q, want the middle cut", name, got)
 	}
 }

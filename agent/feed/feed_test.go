@@ -24,19 +24,15 @@ func TestServe(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.Serve(w, r, key) }))
 	defer server.Close()
 	f.Publish(key, &agent.TurnEnd{EventInfo: agent.EventInfo{Run: "r", Seq: 3}, Turn: 1})
-	stream, err := http.Get(server.URL)
-	check.Must(t, err)
+	stream := check.Value(http.Get(server.URL))(t)
 	defer func() { _ = stream.Body.Close() }()
 	const want = "retry: 1000\n\nid: 3\n"
 	got := make([]byte, len(want))
-	_, err = io.ReadFull(stream.Body, got)
-	check.Must(t, err)
+	check.Must(t, check.Err(io.ReadFull(stream.Body, got)))
 	check.Equal(t, "the beginning of the stream", string(got), want)
 
-	resp, err := http.Get(server.URL + "?after=nowhere")
-	check.Must(t, err)
+	resp := check.Value(http.Get(server.URL + "?after=nowhere"))(t)
 	check.Must(t, resp.Body.Close())
-	if resp.StatusCode != http.StatusTeapot || !errors.Is(refused, agent.ErrPosition) {
-		t.Errorf("got the status %d and %v, want %v passed to HandleError", resp.StatusCode, refused, agent.ErrPosition)
-	}
+	check.That(t, resp.StatusCode == http.StatusTeapot && errors.Is(refused, agent.ErrPosition),
+		"got the status %d and %v, want %v passed to HandleError", resp.StatusCode, refused, agent.ErrPosition)
 }

@@ -39,10 +39,8 @@ func (h *handler) HandleLLMGenerateContentEnd(_ context.Context, r *llms.Content
 	}
 	h.log("%s", line)
 }
-func (h *handler) HandleLLMError(_ context.Context, err error) { h.log("model error %v", err) }
-func (h *handler) HandleToolStart(_ context.Context, in string) {
-	h.log("tool start %s", in)
-}
+func (h *handler) HandleLLMError(_ context.Context, err error)  { h.log("model error %v", err) }
+func (h *handler) HandleToolStart(_ context.Context, in string) { h.log("tool start %s", in) }
 func (h *handler) HandleToolEnd(_ context.Context, out string)  { h.log("tool end %s", out) }
 func (h *handler) HandleToolError(_ context.Context, err error) { h.log("tool error %v", err) }
 func (h *handler) HandleAgentAction(_ context.Context, a schema.AgentAction) {
@@ -76,11 +74,23 @@ func TestCallbacksOfFailures(t *testing.T) {
 	}
 	last := len(lines) - 1
 	check.Same(t, "handler", lines[:last], want)
-	if !strings.HasPrefix(lines[last], "model error") || !strings.Contains(lines[last], "the script is over") {
-		t.Errorf("handler: %q", lines[last])
+	check.That(t, strings.HasPrefix(lines[last], "model error") && strings.Contains(lines[last], "the script is over"), "handler: %q", lines[last])
+	check.Same(t, "events", types, []string{"model_start", "model_end", "tool_start", "tool_end", "turn_end", "model_start", "error"})
+}
+
+// tell tells a handler of events, and of an error at their end.
+func tell(t *testing.T, h *handler, err error, events ...agent.Event) {
+	for range lc.Callbacks(t.Context(), h, func(yield func(agent.Event, error) bool) {
+		for _, e := range events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}) {
 	}
-	wantTypes := []string{"model_start", "model_end", "tool_start", "tool_end", "turn_end", "model_start", "error"}
-	check.Same(t, "events", types, wantTypes)
 }
 
 // Only an error during a call of the agent's own model is one of a model.
@@ -96,36 +106,15 @@ func TestCallbacksOfErrors(t *testing.T) {
 		"the reply of a sub-agent's model": {[]agent.Event{&agent.ModelStart{}, &agent.ModelEnd{EventInfo: inner}}, true},
 	} {
 		h := &handler{}
-		events := func(yield func(agent.Event, error) bool) {
-			for _, e := range tt.events {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			yield(nil, errors.New("over"))
-		}
-		for range lc.Callbacks(t.Context(), h, events) {
-		}
+		tell(t, h, errors.New("over"), tt.events...)
 		check.Equal(t, name+": an error of a model", h.lines[len(h.lines)-1] == "model error over", tt.want)
 	}
 }
 
 func TestCallbacksOfSubAgents(t *testing.T) {
 	h := &handler{}
-	events := func(yield func(agent.Event, error) bool) {
-		inner := agent.EventInfo{Path: []string{"helper"}}
-		for _, e := range []agent.Event{
-			&agent.Warning{EventInfo: inner, Text: "again"},
-			&agent.TextDelta{EventInfo: inner, Text: "inner"},
-			&agent.Output{EventInfo: inner, Text: "inner"},
-			&agent.Output{Text: "outer"},
-		} {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
-	for range lc.Callbacks(t.Context(), h, events) {
-	}
+	inner := agent.EventInfo{Path: []string{"helper"}}
+	tell(t, h, nil, &agent.Warning{EventInfo: inner, Text: "again"}, &agent.TextDelta{EventInfo: inner, Text: "inner"},
+		&agent.Output{EventInfo: inner, Text: "inner"}, &agent.Output{Text: "outer"})
 	check.Same(t, "handler", h.lines, []string{"text again", "finish map[output:outer]"})
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/tmc/langchaingo/chains"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -27,9 +26,8 @@ func TestChain(t *testing.T) {
 			streamed.Write(chunk)
 			return nil
 		}))
-	if err != nil || answer != "Take sunglasses." || streamed.String() != answer {
-		t.Errorf("answer %q, streamed %q, %v", answer, streamed.String(), err)
-	}
+	check.That(t, err == nil && answer == "Take sunglasses." && streamed.String() == answer,
+		"answer %q, streamed %q, %v", answer, streamed.String(), err)
 	want := []string{
 		"chain start map[input:What do I need in Oslo?]",
 		"model start", "model end: forecast({\"city\":\"Oslo\"})", "action 1 forecast {\"city\":\"Oslo\"}",
@@ -55,44 +53,29 @@ func TestChainWaits(t *testing.T) {
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: record.NewMemory()}})
 	_, err := chains.Run(t.Context(), lc.Chain(a, nil, agent.WithRun("ada")), "What do I need?")
 	var waiting *lc.WaitingError
-	if !errors.As(err, &waiting) || waiting.Run != "ada" || len(waiting.Questions) != 1 {
-		t.Fatalf("error %v", err)
-	}
-	if !errors.Is(err, agent.ErrWaiting) {
-		t.Errorf("error %v does not match agent.ErrWaiting", err)
-	}
-	result, err := a.Resume(t.Context(), run.Key{ID: waiting.Run}, waiting.Questions[0].Allow())
-	if err != nil || result.Output != "Take sunglasses." {
-		t.Errorf("answer %q, %v", result.Output, err)
-	}
+	check.Require(t, errors.As(err, &waiting) && waiting.Run == "ada" && len(waiting.Questions) == 1, "error %v", err)
+	check.Is(t, err, agent.ErrWaiting)
+	result := check.Value(a.Resume(t.Context(), run.Key{ID: waiting.Run}, waiting.Questions[0].Allow()))(t)
+	check.Equal(t, "answer", result.Output, "Take sunglasses.")
 }
 
 func TestChainRefuses(t *testing.T) {
 	stop := errors.New("stop")
+	streaming := chains.WithStreamingFunc(func(context.Context, []byte) error { return stop })
 	for _, test := range []struct {
-		name   string
-		input  any
-		option chains.ChainCallOption
-		want   string
+		name    string
+		model   *script
+		input   any
+		options []chains.ChainCallOption
+		want    string
 	}{
-		{"an input that is not text", 7, nil, "give a string"},
-		{"options of the model", "Hi", chains.WithTemperature(1), "agent.Options.Model"},
-		{"a stream that fails", "Hi", chains.WithStreamingFunc(func(context.Context, []byte) error { return stop }), "stop"},
-		{"a model that fails", "Hi", nil, "overloaded"},
+		{"an input that is not text", play(), 7, nil, "give a string"},
+		{"options of the model", play(), "Hi", []chains.ChainCallOption{chains.WithTemperature(1)}, "agent.Options.Model"},
+		{"a stream that fails", play(says("Hello.")), "Hi", []chains.ChainCallOption{streaming}, "stop"},
+		{"a model that fails", play(), "Hi", nil, "overloaded"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			model := play()
-			if test.want == "stop" {
-				model.replies = []*llms.ContentChoice{says("Hello.")}
-			}
-			model.err = errors.New("overloaded")
-			a := newAgent(t, model, nil)
-			var options []chains.ChainCallOption
-			if test.option != nil {
-				options = append(options, test.option)
-			}
-			_, err := chains.Run(t.Context(), lc.Chain(a, nil), test.input, options...)
-			check.Text(t, err, test.want)
-		})
+		test.model.err = errors.New("overloaded")
+		_, err := chains.Run(t.Context(), lc.Chain(newAgent(t, test.model, nil), nil), test.input, test.options...)
+		check.Text(t, err, test.want, test.name)
 	}
 }

@@ -18,16 +18,10 @@ import (
 
 var ada = run.Key{ID: "ada"}
 
-func contents(t *testing.T, h schema.ChatMessageHistory) []llms.ChatMessage {
-	t.Helper()
-	messages, err := h.Messages(t.Context())
-	check.Must(t, err)
-	return messages
-}
-
 func same(t *testing.T, h schema.ChatMessageHistory, want ...llms.ChatMessage) {
 	t.Helper()
-	check.Same(t, "messages", contents(t, h), want)
+	messages := check.Value(h.Messages(t.Context()))(t)
+	check.Same(t, "messages", messages, want)
 }
 
 func TestHistory(t *testing.T) {
@@ -35,10 +29,8 @@ func TestHistory(t *testing.T) {
 	same(t, h)
 	call := llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: "{}"}}
 	all := []llms.ChatMessage{
-		llms.SystemChatMessage{Content: "Be brief."},
-		llms.HumanChatMessage{Content: "Hi"},
-		llms.AIChatMessage{Content: "Wait.", ToolCalls: []llms.ToolCall{call}},
-		llms.ToolChatMessage{ID: "1", Content: "Sunny."},
+		llms.SystemChatMessage{Content: "Be brief."}, llms.HumanChatMessage{Content: "Hi"},
+		llms.AIChatMessage{Content: "Wait.", ToolCalls: []llms.ToolCall{call}}, llms.ToolChatMessage{ID: "1", Content: "Sunny."},
 		llms.AIChatMessage{Content: "Sunny."},
 	}
 	for _, m := range all {
@@ -62,13 +54,8 @@ func TestHistoryOfARun(t *testing.T) {
 	check.Must(t, h.AddUserMessage(t.Context(), "I am Ada."))
 	check.Must(t, check.Err(a.Run(t.Context(), agent.Text("Weather?"), agent.WithRun(ada.ID))))
 	call := llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: `{"city":"Oslo"}`}}
-	same(t, h,
-		llms.HumanChatMessage{Content: "I am Ada."},
-		llms.HumanChatMessage{Content: "Weather?"},
-		llms.AIChatMessage{ToolCalls: []llms.ToolCall{call}},
-		llms.ToolChatMessage{ID: "1", Content: "Sunny."},
-		llms.AIChatMessage{Content: "Sunny."},
-	)
+	same(t, h, llms.HumanChatMessage{Content: "I am Ada."}, llms.HumanChatMessage{Content: "Weather?"},
+		llms.AIChatMessage{ToolCalls: []llms.ToolCall{call}}, llms.ToolChatMessage{ID: "1", Content: "Sunny."}, llms.AIChatMessage{Content: "Sunny."})
 	check.Fails(t, check.Err(lc.History(store, ada, "other").Messages(t.Context())), "the history is read for another agent")
 }
 
@@ -84,9 +71,7 @@ func TestHistoryOfAnOpenRun(t *testing.T) {
 		for name, err := range map[string]error{
 			"add": h.AddUserMessage(t.Context(), "Hi"), "set": h.SetMessages(t.Context(), nil), "clear": h.Clear(t.Context()),
 		} {
-			if err == nil || match != nil && !errors.Is(err, match) {
-				t.Errorf("%s: error %v", name, err)
-			}
+			check.That(t, err != nil && (match == nil || errors.Is(err, match)), "%s: error %v", name, err)
 		}
 		same(t, h, llms.HumanChatMessage{Content: "Weather?"})
 	}

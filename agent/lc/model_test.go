@@ -2,14 +2,15 @@ package lc_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/anthropic"
 	"github.com/tmc/langchaingo/llms/ollama"
+	"github.com/tmc/langchaingo/llms/openai"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -61,9 +62,8 @@ func TestFailures(t *testing.T) {
 	} {
 		m := modelFunc(func(context.Context, *llms.CallOptions) (*llms.ContentResponse, error) { return nil, tt.err })
 		for _, err := range lc.Model(m, nil).Generate(t.Context(), new(model.Request)) {
-			if got, isOne := errors.AsType[*model.Error](err); !isOne || got.Kind != tt.want || !errors.Is(err, tt.err) {
-				t.Errorf("%v: got %#v, want the kind %d", tt.err, err, tt.want)
-			}
+			got, isOne := errors.AsType[*model.Error](err)
+			check.That(t, isOne && got.Kind == tt.want && errors.Is(err, tt.err), "%v: got %#v, want the kind %d", tt.err, err, tt.want)
 		}
 	}
 }
@@ -78,9 +78,8 @@ func TestPassingFailure(t *testing.T) {
 			}
 			return ok()
 		})
-		if got := mustRun(t, wrapping(t, m, nil, nil)); got.Output != "ok" || calls != 2 {
-			t.Errorf("got %q after %d calls", got.Output, calls)
-		}
+		got := mustRun(t, wrapping(t, m, nil, nil))
+		check.That(t, got.Output == "ok" && calls == 2, "got %q after %d calls", got.Output, calls)
 	})
 }
 
@@ -88,12 +87,10 @@ func TestPassingFailure(t *testing.T) {
 // none is asked is that of the host.
 func TestProvidersOfLangchaingo(t *testing.T) {
 	w := &memhttp.Wire{Replies: []string{anthropicAnswer}}
-	local, err := ollama.New(ollama.WithModel("m"))
-	check.Must(t, err)
+	local := check.Value(ollama.New(ollama.WithModel("m")))(t)
 	check.Text(t, check.Err(agent.New(lc.Model(local, nil), &agent.Options{Tools: []adapter.Source{forecast()}})), "http://localhost:11434/v1")
 	check.NoError(t, check.Err(agent.New(lc.Model(local, nil), nil)), "without tools")
-	claude, err := anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(w))
-	check.Must(t, err)
+	claude := check.Value(anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(w)))(t)
 	half := 0.5
 	for i, tt := range []struct {
 		options  []llms.CallOption
@@ -111,8 +108,7 @@ func TestProvidersOfLangchaingo(t *testing.T) {
 }
 
 func TestInfo(t *testing.T) {
-	claude, err := anthropic.New(anthropic.WithToken("x"))
-	check.Must(t, err)
+	claude := check.Value(anthropic.New(anthropic.WithToken("x")))(t)
 	for _, tt := range []struct {
 		model             llms.Model
 		opts              *lc.ModelOptions
@@ -127,22 +123,13 @@ func TestInfo(t *testing.T) {
 		{play(), &lc.ModelOptions{Dialect: "google"}, "gcp.gemini", "googleai"},
 	} {
 		got := lc.Model(tt.model, tt.opts).Info()
-		if got.Provider != tt.provider || string(got.Profile) != tt.profile || !got.NoStreaming {
-			t.Errorf("%T, %+v: got %+v, want %s, %s", tt.model, tt.opts, got, tt.provider, tt.profile)
-		}
+		check.That(t, got.Provider == tt.provider && string(got.Profile) == tt.profile && got.NoStreaming,
+			"%T, %+v: got %+v, want %s, %s", tt.model, tt.opts, got, tt.provider, tt.profile)
 	}
 	named := lc.Model(play(), &lc.ModelOptions{CallOptions: []llms.CallOption{llms.WithModel("m-1"), llms.WithMaxTokens(7)}}).Info()
-	if named.Name != "m-1" || named.MaxTokens != 7 {
-		t.Errorf("got %+v", named)
-	}
-	if got := lc.Model(nil, nil); got != nil {
-		t.Errorf("got %v of no model", got)
-	}
-	defer func() {
-		if v := recover(); v == nil {
-			t.Error("no panic for a dialect that there is not")
-		}
-	}()
+	check.That(t, named.Name == "m-1" && named.MaxTokens == 7, "got %+v", named)
+	check.Equal(t, "no model", lc.Model(nil, nil), nil)
+	defer func() { check.That(t, recover() != nil, "no panic for a dialect that there is not") }()
 	lc.Model(play(), &lc.ModelOptions{Dialect: "klingon"})
 }
 
@@ -157,26 +144,18 @@ func TestCallOptions(t *testing.T) {
 	for _, err := range wrapped.Generate(t.Context(), &model.Request{MaxTokens: 5, Stop: []string{"end"}, Stream: true}) {
 		check.Must(t, err)
 	}
-	if m.options.StreamingFunc != nil {
-		t.Error("the model was asked to stream")
-	}
-	diff(t, "options", m.options, llms.CallOptions{Model: "m-1", MaxTokens: 5, TopK: 5, StopWords: []string{"end"}, N: 1, CandidateCount: 1})
+	check.Same(t, "options", m.options, llms.CallOptions{Model: "m-1", MaxTokens: 5, TopK: 5, StopWords: []string{"end"}, N: 1, CandidateCount: 1})
 }
 
 func TestMistralHasNoToolsAtTheEnd(t *testing.T) {
 	m := play(uses("1", "forecast", `{"city":"Oslo"}`), says("done"))
 	got := mustRun(t, wrapping(t, m, &lc.ModelOptions{Dialect: "mistral"},
 		&agent.Options{Tools: []adapter.Source{forecast()}, Limits: run.Limits{Turns: 1}}))
-	if m.options.Tools != nil || m.options.ToolChoice != nil || got.StopReason != agent.StopMaxTurns {
-		t.Errorf("tools %v, choice %v; want none", m.options.Tools, m.options.ToolChoice)
-	}
-	var roles []llms.ChatMessageType
-	for _, message := range m.seen[1] {
-		roles = append(roles, message.Role)
-	}
-	if last := len(roles) - 1; roles[last] != llms.ChatMessageTypeHuman || roles[last-1] != llms.ChatMessageTypeAI {
-		t.Errorf("got messages of %v, want none of a person after a result", roles)
-	}
+	check.That(t, m.options.Tools == nil && m.options.ToolChoice == nil && got.StopReason == agent.StopMaxTurns,
+		"tools %v, choice %v; want none", m.options.Tools, m.options.ToolChoice)
+	last := len(m.seen[1]) - 1
+	check.Equal(t, "the last message", m.seen[1][last].Role, llms.ChatMessageTypeHuman)
+	check.Equal(t, "the message after a result", m.seen[1][last-1].Role, llms.ChatMessageTypeAI)
 }
 
 // A model may stream from a goroutine of its own, as langchaingo's provider for Anthropic does, and go on when
@@ -189,13 +168,7 @@ func TestStreamsFromAnyGoroutine(t *testing.T) {
 			late = o.StreamingFunc
 			done := make(chan error, 1)
 			go func() {
-				for _, piece := range []string{"o", "", "k"} {
-					if err := o.StreamingFunc(ctx, []byte(piece)); err != nil {
-						done <- err
-						return
-					}
-				}
-				done <- nil
+				done <- errors.Join(o.StreamingFunc(ctx, []byte("o")), o.StreamingFunc(ctx, nil), o.StreamingFunc(ctx, []byte("k")))
 			}()
 			if failed = <-done; failed != nil {
 				return nil, failed
@@ -208,23 +181,152 @@ func TestStreamsFromAnyGoroutine(t *testing.T) {
 			check.Must(t, err)
 			pieces = append(pieces, d.Text)
 		}
-		if !slices.Equal(pieces, []string{"o", "k", ""}) {
-			t.Errorf("got the pieces %q", pieces)
-		}
+		check.Same(t, "pieces", pieces, []string{"o", "k", ""})
 		check.Fails(t, late(t.Context(), []byte("more")), "text after the end of the call")
 		for range wrapped.Generate(t.Context(), &model.Request{Stream: true}) {
 			break
 		}
-		if failed == nil {
-			t.Error("the model is not told that the caller has left")
-		}
+		check.That(t, failed != nil, "the model is not told that the caller has left")
 	})
 }
 
 func TestStreamingModelPanics(t *testing.T) {
 	m := modelFunc(func(context.Context, *llms.CallOptions) (*llms.ContentResponse, error) { panic("boom") })
 	_, err := wrapping(t, m, &lc.ModelOptions{Stream: true}, nil).Run(t.Context(), agent.Text("go"))
-	if _, isOne := errors.AsType[*bound.PanicError](err); !isOne {
-		t.Errorf("got %v, want the panic", err)
+	_, isOne := errors.AsType[*bound.PanicError](err)
+	check.That(t, isOne, "got %v, want the panic", err)
+}
+
+// script is a model that gives one reply for every call, the last one again and again. It streams text.
+type script struct {
+	replies []*llms.ContentChoice
+	err     error // after the replies
+	seen    [][]llms.MessageContent
+	options llms.CallOptions // of the last call
+}
+
+func (s *script) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+	var o llms.CallOptions
+	for _, set := range options {
+		set(&o)
 	}
+	s.seen, s.options = append(s.seen, messages), o
+	if len(s.seen) > len(s.replies) {
+		return nil, s.err
+	}
+	reply := s.replies[len(s.seen)-1]
+	if o.StreamingFunc != nil && reply.Content != "" {
+		if err := o.StreamingFunc(ctx, []byte(reply.Content)); err != nil {
+			return nil, err
+		}
+	}
+	return &llms.ContentResponse{Choices: []*llms.ContentChoice{reply}}, nil
+}
+
+func (s *script) Call(context.Context, string, ...llms.CallOption) (string, error) {
+	return "", errors.New("not used")
+}
+
+func play(replies ...*llms.ContentChoice) *script {
+	return &script{replies: replies, err: errors.New("the script is over")}
+}
+
+func says(text string) *llms.ContentChoice {
+	return &llms.ContentChoice{Content: text, StopReason: "stop"}
+}
+
+func uses(id, name, arguments string) *llms.ContentChoice {
+	return &llms.ContentChoice{StopReason: "tool_calls", ToolCalls: []llms.ToolCall{
+		{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}},
+	}}
+}
+
+type place struct {
+	City string `json:"city"`
+}
+
+// forecast is a tool that knows one city.
+func forecast() adapter.Source {
+	return adapter.Func("forecast", "Weather of a city", func(_ context.Context, in place) (string, error) {
+		if in.City != "Oslo" {
+			return "", errors.New("unknown city")
+		}
+		return "Sunny.", nil
+	}, nil)
+}
+
+// newAgent makes an agent with a model that streams.
+func newAgent(t testing.TB, model llms.Model, opts *agent.Options) *agent.Agent {
+	t.Helper()
+	return wrapping(t, model, &lc.ModelOptions{Stream: true}, opts)
+}
+
+func wrapping(t testing.TB, model llms.Model, o *lc.ModelOptions, opts *agent.Options) *agent.Agent {
+	t.Helper()
+	return check.Value(agent.New(lc.Model(model, o), opts))(t)
+}
+
+const (
+	anthropicCalls = `{"id":"1","type":"message","role":"assistant","model":"claude","stop_reason":"tool_use",
+		"content":[{"type":"text","text":"Let me look."},
+			{"type":"tool_use","id":"t1","name":"a","input":{"x":1}},
+			{"type":"tool_use","id":"t2","name":"b","input":{}}],
+		"usage":{"input_tokens":10,"output_tokens":5}}`
+	anthropicAnswer = `{"id":"2","type":"message","role":"assistant","model":"claude","stop_reason":"end_turn",
+		"content":[{"type":"text","text":"Done."}],"usage":{"input_tokens":20,"output_tokens":3,"cache_read_input_tokens":7}}`
+)
+
+func TestAnthropic(t *testing.T) {
+	w := &memhttp.Wire{Replies: []string{anthropicCalls, anthropicAnswer}}
+	model := check.Value(anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(w)))(t)
+	got := mustRun(t, wrapping(t, model, nil, nil))
+	// Every block repeats the usage of its message; it counts once.
+	check.Same(t, "usage", got.Usage, run.Usage{Turns: 2, Calls: 2, Input: 37, Output: 8, Total: 45, Cached: 7})
+	check.Equal(t, "finish reason", got.FinishReason, "end_turn")
+	check.Same(t, "second request", w.Requests[1]["messages"], decode(t, `[
+		{"role":"user","content":[{"type":"text","text":"go"}]},
+		{"role":"assistant","content":[{"type":"text","text":"Let me look."}]},
+		{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"a","input":{"x":1}}]},
+		{"role":"assistant","content":[{"type":"tool_use","id":"t2","name":"b","input":{}}]},
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"Error: there is no tool named \"a\". There are no tools."}]},
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","content":"Error: there is no tool named \"b\". There are no tools."}]}
+	]`))
+}
+
+const (
+	openaiCalls = `{"model":"gpt","choices":[{"finish_reason":"tool_calls","message":{"role":"assistant","content":"Let me look.",
+		"tool_calls":[{"id":"t1","type":"function","function":{"name":"a","arguments":"{\"x\":1}"}},
+			{"id":"t2","type":"function","function":{"name":"b","arguments":"{oops"}}]}}],
+		"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"completion_tokens_details":{"reasoning_tokens":2}}}`
+	openaiAnswer = `{"model":"gpt","choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"Done."}}],
+		"usage":{"prompt_tokens":20,"completion_tokens":3,"total_tokens":23}}`
+)
+
+func TestOpenAI(t *testing.T) {
+	w := &memhttp.Wire{Replies: []string{openaiCalls, openaiAnswer}}
+	model := check.Value(openai.New(openai.WithToken("x"), openai.WithModel("gpt"), openai.WithHTTPClient(w)))(t)
+	got := mustRun(t, wrapping(t, model, nil, nil))
+	check.Same(t, "usage", got.Usage, run.Usage{Turns: 2, Calls: 2, Input: 30, Output: 8, Total: 38, Reasoning: 2})
+	messages := w.Requests[1]["messages"].([]any)
+	check.Same(t, "replayed calls", messages[1].(map[string]any)["tool_calls"], decode(t, `[
+		{"id":"t1","type":"function","function":{"name":"a","arguments":"{\"x\":1}"}},
+		{"id":"t2","type":"function","function":{"name":"b","arguments":"{}"}}
+	]`))
+	for i, id := range []string{"t1", "t2"} {
+		message := messages[2+i].(map[string]any)
+		check.That(t, message["role"] == "tool" && message["tool_call_id"] == id, "message %d is %v, want the tool message of %s", 2+i, message, id)
+	}
+	check.Equal(t, "arguments in the history, as the model wrote them", got.Messages[1].Parts[2].Arguments, "{oops")
+}
+
+func mustRun(t *testing.T, a *agent.Agent) *agent.Result {
+	t.Helper()
+	return check.Value(a.Run(t.Context(), agent.Text("go")))(t)
+}
+
+func decode(t *testing.T, text string) any {
+	t.Helper()
+	var v any
+	check.Must(t, json.Unmarshal([]byte(text), &v))
+	return v
 }

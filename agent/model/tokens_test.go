@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // near reports whether the estimate of a short text is within 15 % of a count.
@@ -49,22 +50,17 @@ func TestTextTokens(t *testing.T) {
 		"japanese": {"サーバーのツールは、そのスキーマとともにモデルに提供されます。モデルがツールを呼び出すと、エージェントは引数を確認し、必要に応じて人に許可を求めてから呼び出しを送信します。", 65},
 	} {
 		got := textTokens(tt.text)
-		if !near(got, tt.want) {
-			t.Errorf("%s: got %.1f tokens, want %d: %+.0f %%", name, got, tt.want, 100*(got/float64(tt.want)-1))
-		}
+		check.That(t, near(got, tt.want), "%s: got %.1f tokens, want %d: %+.0f %%", name, got, tt.want, 100*(got/float64(tt.want)-1))
 		sum, counted = sum+got, counted+tt.want
 	}
-	if math.Abs(sum-float64(counted)) > 0.1*float64(counted) {
-		t.Errorf("got %.0f tokens of all, want %d", sum, counted)
-	}
+	check.That(t, math.Abs(sum-float64(counted)) <= 0.1*float64(counted), "got %.0f tokens of all, want %d", sum, counted)
 	if got := textTokens(strings.Repeat("\x00\xff\u00a0", 1000)); got < 1000 || got > 5000 {
 		t.Errorf("got %.0f tokens of 3000 odd characters", got)
 	}
 }
 
-// Requests have the tokens that the hosts count for the examples of their guides: OpenAI's
-// cookbook, How to count tokens with tiktoken, for gpt-4o, and
-// platform.claude.com/docs/en/build-with-claude/token-counting.
+// Requests have the tokens that the hosts count for the examples of their guides: OpenAI's cookbook, How to count
+// tokens with tiktoken, for gpt-4o, and platform.claude.com/docs/en/build-with-claude/token-counting.
 func TestRequestTokens(t *testing.T) {
 	const location = `{"type":"object","properties":{"location":{"type":"string","description":"The city and state, e.g. San Francisco, CA"}`
 	ask := []run.Message{run.Text(run.RoleUser, "What's the weather like in San Francisco?")}
@@ -87,9 +83,8 @@ func TestRequestTokens(t *testing.T) {
 			Tools:    []Tool{{Name: "get_weather", Description: "Get the current weather in a given location", Schema: json.RawMessage(location + `},"required":["location"]}`)}},
 		}, 403},
 	} {
-		if got := Tokens(&tt.request, &Info{Provider: tt.provider}); !near(float64(got), tt.want) {
-			t.Errorf("%s: got %d tokens, want %d", name, got, tt.want)
-		}
+		got := Tokens(&tt.request, &Info{Provider: tt.provider})
+		check.That(t, near(float64(got), tt.want), "%s: got %d tokens, want %d", name, got, tt.want)
 	}
 }
 
@@ -103,8 +98,7 @@ func TestDefinitionTokens(t *testing.T) {
 		"described":   {Tool{Name: "read_text_file", Description: "Read the complete contents of a file from the file system as text.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"Where the file is, from the root of the project."},"tail":{"description":"If provided, returns only the last N lines of the file","type":"number"},"head":{"description":"If provided, returns only the first N lines of the file","type":"number"}},"required":["path"]}`)}, 77},
 		"nested":      {Tool{Name: "edit_file", Description: "Make line-based edits to a text file.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"edits":{"type":"array","items":{"type":"object","properties":{"oldText":{"type":"string","description":"Text to search for"},"newText":{"type":"string","description":"Text to replace with"}}}},"dryRun":{"type":"boolean","default":false,"description":"Preview changes"},"mode":{"enum":["fast","careful"]},"at":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`)}, 81},
 	} {
-		if got := Tokens(&Request{Tools: []Tool{tt.tool}}, &Info{}); !near(float64(got), tt.want) {
-			t.Errorf("%s: got %d tokens, want %d", name, got, tt.want)
-		}
+		got := Tokens(&Request{Tools: []Tool{tt.tool}}, &Info{})
+		check.That(t, near(float64(got), tt.want), "%s: got %d tokens, want %d", name, got, tt.want)
 	}
 }

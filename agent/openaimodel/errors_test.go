@@ -19,7 +19,7 @@ import (
 )
 
 func TestErrors(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		status int
 		body   string
@@ -34,8 +34,7 @@ func TestErrors(t *testing.T) {
 			llms.IsQuotaExceededError, chat.Error{Status: 429, Code: "insufficient_quota", RetryAfter: 90 * time.Second}},
 		{"length", 400, `{"error":{"message":"too long","code":"context_length_exceeded"}}`,
 			llms.IsTokenLimitError, chat.Error{Status: 400, Code: "context_length_exceeded"}},
-		{"request", 422, `{"detail":[{"loc":["body","messages"],"msg":"field required"}]}`,
-			llms.IsInvalidRequestError, chat.Error{Status: 422}},
+		{"request", 422, `{"detail":[{"loc":["body","messages"],"msg":"field required"}]}`, llms.IsInvalidRequestError, chat.Error{Status: 422}},
 		{"model", 404, `{"error":"model not found"}`,
 			func(err error) bool { return errors.Is(err, &llms.Error{Code: llms.ErrCodeResourceNotFound}) }, chat.Error{Status: 404}},
 		{"too slow", 408, ``, llms.IsTimeoutError, chat.Error{Status: 408}},
@@ -43,8 +42,7 @@ func TestErrors(t *testing.T) {
 		{"Groq cannot read a call", 400, `{"error":{"message":"Failed to call a function.","code":"tool_use_failed"}}`,
 			llms.IsProviderUnavailableError, chat.Error{Status: 400, Code: "tool_use_failed"}},
 		{"under 200", 200, `{"error":{"message":"upstream","code":502}}`, llms.IsProviderUnavailableError, chat.Error{Status: 502}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m, _ := newModel(t, func(w http.ResponseWriter, r *http.Request) {
 				if tt.status == http.StatusTooManyRequests {
@@ -55,20 +53,12 @@ func TestErrors(t *testing.T) {
 			}, &Options{Retries: -1})
 			_, err := m.GenerateContent(t.Context(), human("Hi"))
 			got, ok := errors.AsType[*Error](err)
-			if !ok {
-				t.Fatalf("got %T: %v, want an *Error", err, err)
-			}
-			if got.Status != tt.want.Status || got.Code != tt.want.Code || got.cause.RetryAfter != tt.want.RetryAfter {
-				t.Errorf("got %+v, want %+v", got, tt.want)
-			}
-			if !tt.is(err) {
-				t.Errorf("%v: not the error of langchaingo that it should be", err)
-			}
-			if _, ok := errors.AsType[*model.Error](err); !ok {
-				t.Errorf("%v: got a %T, want a *model.Error, too", err, err)
-			}
-			if strings.Contains(err.Error(), testKey) {
-				t.Errorf("the key is in %v", err)
+			check.Require(t, ok, "got %T: %v, want an *Error", err, err)
+			check.That(t, got.Status == tt.want.Status && got.Code == tt.want.Code && got.cause.RetryAfter == tt.want.RetryAfter,
+				"got %+v, want %+v", got, tt.want)
+			check.That(t, tt.is(err), "%v: not the error of langchaingo that it should be", err)
+			if _, ok := errors.AsType[*model.Error](err); !ok || strings.Contains(err.Error(), testKey) {
+				t.Errorf("%v: got a %T, want a *model.Error, too, without the key", err, err)
 			}
 		})
 	}
@@ -99,9 +89,8 @@ func TestFailuresOfStreams(t *testing.T) {
 		m, _ := newModel(t, func(w http.ResponseWriter, r *http.Request) { asked++; fakehost.Streaming("data: "+tt.event)(w, r) }, &Options{API: tt.api})
 		for _, err := range m.Generate(t.Context(), &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}, Stream: true}) {
 			got, ok := errors.AsType[*model.Error](err)
-			if !ok || got.Kind != tt.want || got.Retried || asked != 1 {
-				t.Errorf("%s: got %v of kind %d, repeated %t, after %d requests; want kind %d, not repeated", name, err, got.Kind, got.Retried, asked, tt.want)
-			}
+			check.That(t, ok && got.Kind == tt.want && !got.Retried && asked == 1,
+				"%s: got %v of kind %d, repeated %t, after %d requests; want kind %d, not repeated", name, err, got.Kind, got.Retried, asked, tt.want)
 		}
 	}
 }
@@ -111,8 +100,6 @@ func TestEndpointOfAnEmptyReply(t *testing.T) {
 	m, _ := newModel(t, answering(`{"id":"r","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[`+
 		`{"type":"function_call","call_id":"c","name":"f","arguments":""}]}`), &Options{API: "responses"})
 	for d, err := range m.Generate(t.Context(), &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}}) {
-		if err != nil || d.Response.Endpoint != "responses" || len(d.Response.Message.Parts) > 0 {
-			t.Errorf("got %+v, %v", d.Response, err)
-		}
+		check.That(t, err == nil && d.Response.Endpoint == "responses" && len(d.Response.Message.Parts) == 0, "got %+v, %v", d.Response, err)
 	}
 }

@@ -23,8 +23,7 @@ func newModel(t testing.TB, h http.HandlerFunc, opts *Options) (m *Model, sent f
 	s := fakehost.Prepare(t, h)
 	cfg := openai.DefaultConfig(testKey)
 	cfg.HTTPClient = s.Client()
-	m, err := New(cfg, "gpt-4.1", opts)
-	check.Must(t, err)
+	m = check.Value(New(cfg, "gpt-4.1", opts))(t)
 	return m, s.Last
 }
 
@@ -42,8 +41,7 @@ var (
 
 func TestGenerateContent(t *testing.T) {
 	m, sent := newModel(t, answering(plainAnswer), nil)
-	got, err := m.GenerateContent(t.Context(), human("Hi"))
-	check.Must(t, err)
+	got := check.Value(m.GenerateContent(t.Context(), human("Hi")))(t)
 	want := &llms.ContentResponse{Choices: []*llms.ContentChoice{{
 		Content: "Hello", StopReason: "stop",
 		GenerationInfo: map[string]any{
@@ -58,9 +56,7 @@ func TestGenerateContent(t *testing.T) {
 func TestCall(t *testing.T) {
 	m, _ := newModel(t, answering(plainAnswer), nil)
 	got, err := m.Call(t.Context(), "Hi")
-	if got != "Hello" || err != nil {
-		t.Errorf("got %q, %v, want %q", got, err, "Hello")
-	}
+	check.That(t, got == "Hello" && err == nil, "got %q, %v, want %q", got, err, "Hello")
 }
 
 func TestStreaming(t *testing.T) {
@@ -105,8 +101,7 @@ func TestStreaming(t *testing.T) {
 func TestStreamingFuncEndsTheCall(t *testing.T) {
 	m, _ := newModel(t, fakehost.Streaming(`data: {"choices":[{"index":0,"delta":{"content":"a"}}]}`, `data: [DONE]`), nil)
 	enough := errors.New("enough")
-	_, err := m.GenerateContent(t.Context(), human("Hi"),
-		llms.WithStreamingFunc(func(context.Context, []byte) error { return enough }))
+	_, err := m.GenerateContent(t.Context(), human("Hi"), llms.WithStreamingFunc(func(context.Context, []byte) error { return enough }))
 	check.Is(t, err, enough)
 }
 
@@ -118,7 +113,7 @@ func TestRequest(t *testing.T) {
 	call := func(id string) llms.ToolCall {
 		return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: `{"x":1}`}}
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name     string
 		model    *Options
 		messages []llms.MessageContent
@@ -177,8 +172,7 @@ func TestRequest(t *testing.T) {
 				{"type":"input_audio","input_audio":{"data":"bXAz","format":"mp3"}},
 				{"type":"text","text":"text"}]}]}`,
 		},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m, sent := newModel(t, answering(plainAnswer), tt.model)
 			messages := tt.messages
@@ -193,8 +187,7 @@ func TestRequest(t *testing.T) {
 			if tt.messages == nil {
 				delete(got, "messages")
 			}
-			raw, err := json.Marshal(got)
-			check.Must(t, err)
+			raw := check.Value(json.Marshal(got))(t)
 			equalJSON(t, string(raw), tt.want)
 		})
 	}
@@ -212,12 +205,10 @@ func TestToolChoiceRequired(t *testing.T) {
 		{&llms.ToolChoice{Type: "function", Function: &llms.FunctionReference{Name: "f"}}, `{"type":"function","function":{"name":"f"}}`},
 	} {
 		m, sent := newModel(t, answering(`{"choices":[{"message":{"tool_calls":[{"id":"","function":{"name":"f","arguments":""}}]},"finish_reason":"stop"}]}`), nil)
-		res, err := m.GenerateContent(t.Context(), human("Hi"), llms.WithTools([]llms.Tool{tool}), llms.WithToolChoice(tt.choice))
-		check.Must(t, err)
+		res := check.Value(m.GenerateContent(t.Context(), human("Hi"), llms.WithTools([]llms.Tool{tool}), llms.WithToolChoice(tt.choice)))(t)
 		call := res.Choices[0].ToolCalls[0]
-		if call.ID == "" || call.FunctionCall.Arguments != "{}" || res.Choices[0].StopReason != "tool_calls" {
-			t.Errorf("got call %+v with stop reason %q, want an id, arguments {} and tool_calls", call, res.Choices[0].StopReason)
-		}
+		check.That(t, call.ID != "" && call.FunctionCall.Arguments == "{}" && res.Choices[0].StopReason == "tool_calls",
+			"got call %+v with stop reason %q, want an id, arguments {} and tool_calls", call, res.Choices[0].StopReason)
 		var got map[string]json.RawMessage
 		check.Must(t, json.Unmarshal([]byte(sent()), &got))
 		equalJSON(t, string(got["tool_choice"]), tt.want)
@@ -260,11 +251,8 @@ func TestNewErrors(t *testing.T) {
 		{"base URL", "m", bad, nil, "base URL"},
 		{"extra", "m", good, &Options{Extra: map[string]json.RawMessage{"model": nil}}, `"model"`},
 	} {
-		_, err := New(tt.cfg, tt.model, tt.opts)
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want an error with %q", tt.name, err, tt.want)
-		} else if strings.Contains(err.Error(), testKey) {
-			t.Errorf("%s: the key is in %v", tt.name, err)
+		if _, err := New(tt.cfg, tt.model, tt.opts); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), testKey) {
+			t.Errorf("%s: got %v, want an error with %q, without the key", tt.name, err, tt.want)
 		}
 	}
 }

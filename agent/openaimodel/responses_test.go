@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -23,9 +22,7 @@ func atOpenAI(t *testing.T, host *fakehost.OpenAI, name string, o *Options) *Mod
 	t.Cleanup(server.Close)
 	cfg := openai.DefaultConfig("key-1")
 	cfg.HTTPClient = server.Client()
-	m, err := New(cfg, name, o)
-	check.Must(t, err)
-	return m
+	return check.Value(New(cfg, name, o))(t)
 }
 
 func generate(t *testing.T, m model.Model, r *model.Request) (*model.Response, string, error) {
@@ -86,12 +83,9 @@ func TestModelsOfOpenAI(t *testing.T) {
 					reply, text, err = generate(t, m, r)
 					asked++
 				}
-				if err != nil {
-					t.Fatalf("%s, effort %q, %05b: %v", name, effort, n, err)
-				}
-				if reply.Message.Text() != "It is sunny." || r.Stream && text != "It is sunny." {
-					t.Fatalf("%s, effort %q, %05b: got %q, %+v", name, effort, n, text, reply)
-				}
+				check.Require(t, err == nil, "%s, effort %q, %05b: %v", name, effort, n, err)
+				check.Require(t, reply.Message.Text() == "It is sunny." && (!r.Stream || text == "It is sunny."),
+					"%s, effort %q, %05b: got %q, %+v", name, effort, n, text, reply)
 			}
 		}
 		if invalid := host.Invalid(); len(invalid) > 0 {
@@ -112,17 +106,15 @@ func TestItemsGoBack(t *testing.T) {
 	for _, p := range reply.Message.Parts {
 		types = append(types, fmt.Sprintf("%s %s%s", p.Type, p.Text, p.ID))
 	}
-	if diff := cmp.Diff([]string{"reasoning Two cities.", "call call_1", "reasoning And Oslo.", "call call_2"}, types); diff != "" || reply.Endpoint != "responses" {
-		t.Fatalf("endpoint %s, parts (-want +got):\n%s", reply.Endpoint, diff)
-	}
+	check.Equal(t, "endpoint", reply.Endpoint, "responses")
+	check.Same(t, "parts", types, []string{"reasoning Two cities.", "call call_1", "reasoning And Oslo.", "call call_2"})
 	stored, err := json.Marshal(results(reply))
 	check.Must(t, err)
 	var read []run.Message
 	check.Must(t, json.Unmarshal(stored, &read))
 	r.Messages, r.Endpoint = append(r.Messages, read...), reply.Endpoint
-	if _, _, err := generate(t, atOpenAI(t, host, "gpt-6-astra", nil), r); err != nil {
-		t.Fatal(err, host.Invalid())
-	}
+	_, _, err = generate(t, atOpenAI(t, host, "gpt-6-astra", nil), r)
+	check.Must(t, err)
 	input := host.Requests()[1].Input
 	if len(input) != 7 || !strings.Contains(string(input[0]), "data:application/pdf;base64,cGRm") || !strings.Contains(string(input[5]), "data:image/png;base64,cG5n") {
 		t.Errorf("got the input %s", input)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -59,26 +60,25 @@ func library(t *testing.T, name string, files map[string]string) *mcpclient.Clie
 		}
 		return `"result":{}`
 	})
-	client, err := mcpclient.Connect(t.Context(), transport, nil)
-	check.Must(t, err)
+	client := check.Value(mcpclient.Connect(t.Context(), transport, nil))(t)
 	t.Cleanup(func() { client.Close() })
 	return client
 }
 
 func opened(t *testing.T, servers map[string]*mcpclient.Client, o *skillset.Options) *skillset.Set {
 	t.Helper()
-	set, err := skillset.Open(t.Context(), servers, o)
-	check.Must(t, err)
-	return set
+	return check.Value(skillset.Open(t.Context(), servers, o))(t)
 }
 
 const head = "---\nname: pdf\ndescription: |-\n  Fills\u200b\u202e\n  forms.\nallowed-tools: fill, sign\n---\n"
 
 func call(t *testing.T, s *skillset.Set, tool, arguments string) string {
 	t.Helper()
-	return s.Catalog(profile.Plain).Call(t.Context(), llms.ToolCall{
-		ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: tool, Arguments: arguments},
-	}).Text
+	return s.Catalog(profile.Plain).Call(t.Context(), calls(tool, arguments)).Text
+}
+
+func calls(tool, arguments string) llms.ToolCall {
+	return llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: tool, Arguments: arguments}}
 }
 
 // A model is told of skills in a line each, without invisible characters, and reads one, and a file of it, when it asks.
@@ -94,9 +94,7 @@ func TestStepByStep(t *testing.T) {
 		{"read_skill_file", `{"skill":"pdf","file":"../passwd"}`, `the skill pdf has no file "../passwd"; its files are help/fields.txt`},
 		{"load_skill", `{"skill":"doc"}`, `there is no skill "doc"; the skills are pdf`},
 	} {
-		if got := call(t, set, tt.tool, tt.arguments); !strings.Contains(got, tt.want) {
-			t.Errorf("%s %s: got %q, want %q", tt.tool, tt.arguments, got, tt.want)
-		}
+		check.Contains(t, tt.tool+" "+tt.arguments, call(t, set, tt.tool, tt.arguments), tt.want)
 	}
 }
 
@@ -104,7 +102,7 @@ func TestStepByStep(t *testing.T) {
 func TestWaitsForTheSameSkill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set := opened(t, map[string]*mcpclient.Client{"office": library(t, "pdf", map[string]string{"SKILL.md": unanswered})}, nil)
-		load := llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "load_skill", Arguments: `{"skill":"pdf"}`}}
+		load := calls("load_skill", `{"skill":"pdf"}`)
 		ctx, cancel := context.WithCancel(t.Context())
 		var first sync.WaitGroup
 		first.Go(func() { set.Catalog(profile.Plain).Call(ctx, load) })
@@ -112,9 +110,8 @@ func TestWaitsForTheSameSkill(t *testing.T) {
 		impatient, done := context.WithTimeout(t.Context(), time.Second)
 		defer done()
 		start := time.Now()
-		if got := set.Catalog(profile.Plain).Call(impatient, load); !got.IsError || time.Since(start) != time.Second {
-			t.Errorf("got %q after %v, want an error after 1 s", got.Text, time.Since(start))
-		}
+		got := set.Catalog(profile.Plain).Call(impatient, load)
+		check.That(t, got.IsError && time.Since(start) == time.Second, "got %q after %v, want an error after 1 s", got.Text, time.Since(start))
 		cancel()
 		first.Wait()
 	})
@@ -124,9 +121,8 @@ func TestWaitsForTheSameSkill(t *testing.T) {
 func TestTampered(t *testing.T) {
 	client := library(t, "pdf", map[string]string{"SKILL.md": head + "Fill forms.\n", "a.txt": "Obey. tampered"})
 	set := opened(t, map[string]*mcpclient.Client{"office": client}, nil)
-	if got := call(t, set, "read_skill_file", `{"skill":"pdf","file":"a.txt"}`); strings.Contains(got, "Obey") {
-		t.Errorf("the model reads %q", got)
-	}
+	got := call(t, set, "read_skill_file", `{"skill":"pdf","file":"a.txt"}`)
+	check.That(t, !strings.Contains(got, "Obey"), "the model reads %q", got)
 }
 
 // Skills of one name are told apart by their servers, and hosts choose.
@@ -134,22 +130,18 @@ func TestNamesAndChoice(t *testing.T) {
 	one, two := library(t, "pdf", map[string]string{"SKILL.md": head}), library(t, "pdf", map[string]string{"SKILL.md": head})
 	servers := map[string]*mcpclient.Client{"a": one, "b": two}
 	set := opened(t, servers, nil)
-	if !strings.Contains(set.Instructions(), "a/pdf") || !strings.Contains(set.Instructions(), "b/pdf") {
-		t.Errorf("got %q", set.Instructions())
-	}
+	check.That(t, strings.Contains(set.Instructions(), "a/pdf") && strings.Contains(set.Instructions(), "b/pdf"), "got %q", set.Instructions())
 	set = opened(t, servers, &skillset.Options{Allow: func(server string, _ *skills.Skill) bool { return server == "b" }})
-	if strings.Contains(set.Instructions(), "server a") || !strings.Contains(set.Instructions(), "- pdf (server b)") {
-		t.Errorf("got %q", set.Instructions())
-	}
+	check.That(t, !strings.Contains(set.Instructions(), "server a") && strings.Contains(set.Instructions(), "- pdf (server b)"),
+		"got %q", set.Instructions())
 	for i := range 99 {
 		servers[fmt.Sprint(i)] = one
 	}
 	allowed := 0
 	set = opened(t, servers, &skillset.Options{Allow: func(string, *skills.Skill) bool { allowed++; return true }})
 	check.Equal(t, "allowed skills", allowed, 100)
-	if len(set.Skipped()) != 1 || !strings.Contains(set.Skipped()[0].Error(), `server "b" has more skills than a set takes, 100`) {
-		t.Errorf("got %v, want the last one left out", set.Skipped())
-	}
+	check.Text(t, errors.Join(set.Skipped()...), `server "b" has more skills than a set takes, 100`)
+	check.Equal(t, "left out", len(set.Skipped()), 1)
 }
 
 // TestSearch has a model that searches for its tools find a skill, and load it.
@@ -161,10 +153,8 @@ func TestSearch(t *testing.T) {
 			agenttest.CallTools(agenttest.ToolCall{Tool: "search_tools", Arguments: `{"query":"a form to fill in"}`}),
 			agenttest.CallTools(agenttest.ToolCall{Tool: "load_skill", Arguments: `{"skill":"pdf"}`}), agenttest.Say("done"),
 		)
-		a, err := agent.New(m, &agent.Options{Tools: []adapter.Source{set}, Discover: agent.Discover{Threshold: 1e-6, Mode: by}})
-		check.Must(t, err)
-		got, err := a.Run(t.Context(), agent.Text("go"))
-		check.Must(t, err)
+		a := check.Value(agent.New(m, &agent.Options{Tools: []adapter.Source{set}, Discover: agent.Discover{Threshold: 1e-6, Mode: by}}))(t)
+		got := check.Value(a.Run(t.Context(), agent.Text("go")))(t)
 		found, loaded := got.State.History()[2].Parts[0].Text, got.State.History()[4].Parts[0].Text
 		if !strings.HasSuffix(found, "\nload_skill has these, by name:\n- pdf: \"Fills forms.\"") || !strings.Contains(loaded, "Fill forms.") {
 			t.Errorf("%s: found %q, and loaded %q", by, found, loaded)

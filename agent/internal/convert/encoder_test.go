@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent/internal/convert"
@@ -119,11 +118,8 @@ func TestToLLMS(t *testing.T) {
 		},
 	} {
 		messages := history()
-		got := toLLMS(messages, d)
-		check.Same(t, d, lines(got), want)
-		if diff := cmp.Diff(history(), messages); diff != "" {
-			t.Errorf("%+v: the history was changed (-want +got):\n%s", d, diff)
-		}
+		check.Same(t, d, lines(toLLMS(messages, d)), want)
+		check.Same(t, "the history", messages, history())
 	}
 }
 
@@ -133,9 +129,7 @@ func TestArguments(t *testing.T) {
 		`{"x":1}`: `{"x":1}`, ` {} `: ` {} `, `null`: `{}`, `"x"`: `{}`, `{"x":`: `{}`, ``: `{}`, `[]`: `{}`, `{} {}`: `{}`,
 	} {
 		got := toLLMS([]run.Message{message(run.RoleAssistant, call("1", arguments))}, convert.OpenAI)
-		if a := got[0].Parts[0].(llms.ToolCall).FunctionCall.Arguments; a != want {
-			t.Errorf("%q is written as %q, want %q", arguments, a, want)
-		}
+		check.Equal(t, arguments, got[0].Parts[0].(llms.ToolCall).FunctionCall.Arguments, want)
 	}
 }
 
@@ -154,9 +148,8 @@ func TestSystemPrompt(t *testing.T) {
 		{"do", 1, []string{`system: "do\n\none"`}},
 		{"", 3, []string{`system: "one"`, `system: "two"`, `human: "go"`}},
 	} {
-		if diff := cmp.Diff(step.want, lines(convert.ToLLMS(convert.OpenAI, pngOnly, step.system, h[:step.of]))); diff != "" {
-			t.Errorf("system %q, %d messages (-want +got):\n%s", step.system, step.of, diff)
-		}
+		got := lines(convert.ToLLMS(convert.OpenAI, pngOnly, step.system, h[:step.of]))
+		check.Same(t, fmt.Sprintf("system %q, %d messages", step.system, step.of), got, step.want)
 	}
 }
 

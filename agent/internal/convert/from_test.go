@@ -73,26 +73,18 @@ func TestJSONLosesNothing(t *testing.T) {
 	human := func(parts ...llms.ContentPart) llms.MessageContent {
 		return llms.MessageContent{Role: llms.ChatMessageTypeHuman, Parts: parts}
 	}
-	want := []llms.MessageContent{
+	for i, m := range []llms.MessageContent{
 		human(llms.TextContent{Text: ""}),
 		human(llms.CachedContent{ContentPart: llms.TextContent{Text: "long"}, CacheControl: &llms.CacheControl{Type: "ephemeral", Duration: time.Hour}}),
 		human(llms.CachedContent{ContentPart: llms.BinaryContent{MIMEType: "image/png", Data: []byte("png")}}),
 		human(llms.ImageURLContent{URL: "https://example.com/a.png", Detail: "low"}),
-	}
-	for i, m := range want {
-		messages, err := convert.FromLLMS([]llms.MessageContent{m})
-		check.Must(t, err)
-		data, err := json.Marshal(messages)
-		check.Must(t, err)
+	} {
+		messages := check.Value(convert.FromLLMS([]llms.MessageContent{m}))(t)
+		data := check.Value(json.Marshal(messages))(t)
 		var read []run.Message
 		check.Must(t, json.Unmarshal(data, &read))
-		d := convert.Anthropic
-		if i == 0 { // Anthropic has no blank text
-			d = convert.OpenAI
-		}
-		if diff := cmp.Diff([]llms.MessageContent{m}, toLLMS(read, d)); diff != "" {
-			t.Errorf("message %d, by way of %s (-want +got):\n%s", i, data, diff)
-		}
+		d := []convert.Rules{convert.OpenAI, convert.Anthropic}[min(i, 1)] // Anthropic has no blank text
+		check.Same(t, string(data), toLLMS(read, d), []llms.MessageContent{m})
 	}
 }
 
@@ -114,7 +106,5 @@ func TestFromLLMS(t *testing.T) {
 		run.Text(run.RoleUser, "c"),
 	}
 	check.Same(t, "messages", got, want)
-	if first := "message 3: part 0: tool call \"2\" without a function"; err == nil || err.Error() != first {
-		t.Errorf("got %v, want %s", err, first)
-	}
+	check.Equal(t, "the first error", fmt.Sprint(err), `message 3: part 0: tool call "2" without a function`)
 }

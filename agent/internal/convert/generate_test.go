@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent/internal/convert"
@@ -54,9 +53,9 @@ func TestGenerate(t *testing.T) {
 			"PromptCachedTokens": 1, "CacheCreationInputTokens": 0, "ReasoningTokens": 0,
 		},
 	}}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil || strings.Join(streamed, " ") != "hm/ /a" {
-		t.Errorf("got %v, streamed %q (-want +got):\n%s", err, streamed, diff)
-	}
+	check.Must(t, err)
+	check.Same(t, "response", got, want)
+	check.Equal(t, "streamed", strings.Join(streamed, " "), "hm/ /a")
 }
 
 func TestGenerateErrors(t *testing.T) {

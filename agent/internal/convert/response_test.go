@@ -34,9 +34,7 @@ func TestFromResponse(t *testing.T) {
 	}}
 	check.Same(t, "message", convert.FromResponse(response), want)
 	check.Equal(t, "finish", convert.Finish(response), "tool_use")
-	if got := convert.Usage(response); got.Output != 4 {
-		t.Errorf("usage %+v, want the 4 output tokens of the first choice", got)
-	}
+	check.Equal(t, "output tokens of the first choice", convert.Usage(response).Output, 4)
 	check.Same(t, "no response", convert.FromResponse(nil), run.Message{Role: run.RoleAssistant})
 }
 

@@ -23,10 +23,8 @@ func TestToolsForGoogle(t *testing.T) {
 		{Type: "function"},
 	}
 	check.Same(t, "tools", Google.Tools(tools), want)
-	if _, ok := tools[0].Function.Parameters.(json.RawMessage); !ok {
-		t.Error("the caller's definition was changed")
-	}
-	if got := OpenAI.Tools(tools); &got[0] != &tools[0] {
-		t.Error("got other tools for OpenAI, want the same")
-	}
+	_, ok := tools[0].Function.Parameters.(json.RawMessage)
+	check.That(t, ok, "the caller's definition was changed")
+	got := OpenAI.Tools(tools)
+	check.That(t, &got[0] == &tools[0], "got other tools for OpenAI, want the same")
 }

@@ -22,12 +22,9 @@ func TestWrap(t *testing.T) {
 		{errors.Join(named, io.EOF), `append to run "a": short write`},
 	} {
 		got := subject.Wrap(c.err, "answer run %q", "b")
-		if got.Error() != c.want {
-			t.Errorf("got %q, want %q", got, c.want)
-		}
-		if cause := errors.Is(c.err, io.ErrShortWrite); errors.Is(got, io.ErrShortWrite) != cause || !cause && !errors.Is(got, io.EOF) {
-			t.Errorf("got %v without its cause", got)
-		}
+		check.Equal(t, c.err, got.Error(), c.want)
+		cause := errors.Is(c.err, io.ErrShortWrite)
+		check.That(t, errors.Is(got, io.ErrShortWrite) == cause && (cause || errors.Is(got, io.EOF)), "got %v without its cause", got)
 	}
 	check.NoError(t, subject.Wrap(nil, "answer run %q", "b"))
 }
