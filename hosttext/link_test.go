@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestReadLink(t *testing.T) {
@@ -33,25 +33,17 @@ func TestReadLink(t *testing.T) {
 		"https://exam\u200bple.com/":        {URL: `https://exam\u200bple.com/`, Host: `exam\u200bple.com`, Warnings: []string{unseen, `exam\u200bple has characters beyond ASCII (Latin): it may look like another name`}},
 		"https://exam%E2%80%8Bple.com/":     {URL: `https://exam%E2%80%8Bple.com/`, Host: `exam\u200bple.com`, Warnings: []string{unseen, `exam\u200bple has characters beyond ASCII (Latin): it may look like another name`}},
 		"https://example.com/\u202etxt.exe": {URL: `https://example.com/\u202etxt.exe`, Host: "example.com"},
-		"https://WWW.XN--80ak6aa92e.com": {URL: "https://WWW.XN--80ak6aa92e.com", Host: "WWW.XN--80ak6aa92e.com",
-			Warnings: []string{"a browser may show XN--80ak6aa92e in other letters, like another name (it is in punycode)"}},
-		"https://аррӏе.com": {URL: "https://аррӏе.com", Host: "аррӏе.com",
-			Warnings: []string{"аррӏе has characters beyond ASCII (Cyrillic): it may look like another name"}},
-		"https://pаypal.com": {URL: "https://pаypal.com", Host: "pаypal.com",
-			Warnings: []string{"pаypal mixes scripts (Cyrillic, Latin): it may look like another name"}},
-		"https://ｇoogle.com": {URL: "https://ｇoogle.com", Host: "ｇoogle.com",
-			Warnings: []string{"ｇoogle has characters beyond ASCII (Latin): it may look like another name"}},
-		"https://☃.example": {URL: "https://☃.example", Host: "☃.example",
-			Warnings: []string{"☃ has characters beyond ASCII: it may look like another name"}},
+		"https://WWW.XN--80ak6aa92e.com":    {URL: "https://WWW.XN--80ak6aa92e.com", Host: "WWW.XN--80ak6aa92e.com", Warnings: []string{"a browser may show XN--80ak6aa92e in other letters, like another name (it is in punycode)"}},
+		"https://аррӏе.com":                 {URL: "https://аррӏе.com", Host: "аррӏе.com", Warnings: []string{"аррӏе has characters beyond ASCII (Cyrillic): it may look like another name"}},
+		"https://pаypal.com":                {URL: "https://pаypal.com", Host: "pаypal.com", Warnings: []string{"pаypal mixes scripts (Cyrillic, Latin): it may look like another name"}},
+		"https://ｇoogle.com":                {URL: "https://ｇoogle.com", Host: "ｇoogle.com", Warnings: []string{"ｇoogle has characters beyond ASCII (Latin): it may look like another name"}},
+		"https://☃.example":                 {URL: "https://☃.example", Host: "☃.example", Warnings: []string{"☃ has characters beyond ASCII: it may look like another name"}},
 		"https://google.com／evil.example": {URL: "https://google.com／evil.example", Host: "google.com／evil.example",
 			Warnings: []string{lookalike, "com／evil has characters beyond ASCII (Latin): it may look like another name"}},
 	} {
 		got, err := ParseLink(raw)
-		if err != nil {
-			t.Errorf("%q: got %v", raw, err)
-		} else if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%q: -want +got\n%s", raw, diff)
-		}
+		check.NoError(t, err, raw)
+		check.Same(t, raw, got, want)
 	}
 }
 
@@ -77,9 +69,8 @@ func TestWrongLink(t *testing.T) {
 // The address stays visible for a host of many parts.
 func TestWarningsAreFew(t *testing.T) {
 	link, err := ParseLink("http://" + strings.Repeat("а.", 200) + "example")
-	if err != nil || len(link.Warnings) != maxWarnings+1 || link.Warnings[maxWarnings] != "more parts of the host are like these: 195" {
-		t.Errorf("got %d warnings, %v: %q", len(link.Warnings), err, link.Warnings)
-	}
+	check.That(t, err == nil && len(link.Warnings) == maxWarnings+1 && link.Warnings[maxWarnings] == "more parts of the host are like these: 195",
+		"got %d warnings, %v: %q", len(link.Warnings), err, link.Warnings)
 }
 
 func FuzzReadLink(f *testing.F) {
@@ -90,12 +81,9 @@ func FuzzReadLink(f *testing.F) {
 			return
 		}
 		for _, shown := range append(link.Warnings, link.URL, link.Host) {
-			if Escape(shown) != shown || strings.Contains(shown, "\n") {
-				t.Errorf("%q: got %q, want it safe to show", raw, shown)
-			}
+			check.That(t, Escape(shown) == shown && !strings.Contains(shown, "\n"), "%q: got %q, want it safe to show", raw, shown)
 		}
-		if strings.ContainsAny(link.URL, " \t") || len(link.Warnings) > maxWarnings+1 {
-			t.Errorf("%q: got %q and %d warnings", raw, link.URL, len(link.Warnings))
-		}
+		check.That(t, !strings.ContainsAny(link.URL, " \t") && len(link.Warnings) <= maxWarnings+1,
+			"%q: got %q and %d warnings", raw, link.URL, len(link.Warnings))
 	})
 }

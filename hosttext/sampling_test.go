@@ -103,9 +103,8 @@ func TestReply(t *testing.T) {
 func TestBounds(t *testing.T) {
 	long := strings.Repeat("x", maxPart+7)
 	got := SamplingRequest(&mcp.CreateMessageParams{SystemPrompt: long, Tools: []*mcp.Tool{{Name: "find"}}})
-	if !strings.HasSuffix(got, "x…\n  (7 more characters are not shown)\ntool 1 of 1:\n  find") {
-		t.Errorf("got %q, want the tool behind the cut", got[max(0, len(got)-100):])
-	}
+	check.That(t, strings.HasSuffix(got, "x…\n  (7 more characters are not shown)\ntool 1 of 1:\n  find"),
+		"got %q, want the tool behind the cut", got[max(0, len(got)-100):])
 
 	var messages []mcp.SamplingMessage
 	for range maxParts + 3 {
@@ -118,7 +117,5 @@ func TestBounds(t *testing.T) {
 	if n := strings.Count(got, "x"); n > maxWhole {
 		t.Errorf("got %d characters of the server, want %d at most", n, maxWhole)
 	}
-	if !strings.Contains(got, "  …\n  (2000 more characters are not shown)") {
-		t.Error("parts behind the bound of the whole are not counted")
-	}
+	check.Contains(t, "parts behind the bound", got, "  …\n  (2000 more characters are not shown)")
 }

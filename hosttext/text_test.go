@@ -3,6 +3,7 @@ package hosttext
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,16 +55,8 @@ func TestLine(t *testing.T) {
 		n    int
 		want string
 	}{
-		{" a\n\tb\r\n c\u00a0\u3000d ", 10, "a b c d"},
-		{"abcde", 5, "abcde"},
-		{"abcdef", 5, "abcd…"},
-		{"abc def", 5, "abc…"},
-		{"abc\u200b", 5, "abc…"},
-		{"abc\u200b", 9, `abc\u200b`},
-		{"\u200babc", 5, "…"},
-		{"größe ✓", 7, "größe ✓"},
-		{"", 5, ""},
-		{" \n ", 5, ""},
+		{" a\n\tb\r\n c\u00a0\u3000d ", 10, "a b c d"}, {"abcde", 5, "abcde"}, {"abcdef", 5, "abcd…"}, {"abc def", 5, "abc…"}, {"abc\u200b", 5, "abc…"},
+		{"abc\u200b", 9, `abc\u200b`}, {"\u200babc", 5, "…"}, {"größe ✓", 7, "größe ✓"}, {"", 5, ""}, {" \n ", 5, ""},
 	} {
 		check.Equal(t, fmt.Sprintf("%q, %d", tt.in, tt.n), Line(tt.in, tt.n), tt.want)
 	}
@@ -89,11 +82,7 @@ func TestBlock(t *testing.T) {
 }
 
 func TestQuote(t *testing.T) {
-	for in, want := range map[string]string{
-		"a\n\"b\"":         `"a\n\"b\""`,
-		"\u200b\u3164\x1b": `"\u200b\u3164\x1b"`,
-		"a\ufe0f":          `"a\ufe0f"`,
-	} {
+	for in, want := range map[string]string{"a\n\"b\"": `"a\n\"b\""`, "\u200b\u3164\x1b": `"\u200b\u3164\x1b"`, "a\ufe0f": `"a\ufe0f"`} {
 		check.Equal(t, in, Quote(in), want)
 	}
 }
@@ -122,8 +111,7 @@ func TestJSON(t *testing.T) {
 
 func encode(t *testing.T, v any) string {
 	t.Helper()
-	raw, err := json.Marshal(v)
-	check.Must(t, err)
+	raw := check.Value(json.Marshal(v))(t)
 	return string(raw)
 }
 
@@ -132,16 +120,11 @@ func TestWriter(t *testing.T) {
 	for size := 1; size < 8; size++ {
 		var got strings.Builder
 		w := NewWriter(&got)
-		for rest := []byte(text); len(rest) > 0; {
-			n := min(size, len(rest))
-			if wrote, err := w.Write(rest[:n]); wrote != n || err != nil {
-				t.Fatalf("got %d, %v; want %d", wrote, err, n)
-			}
-			rest = rest[n:]
+		for piece := range slices.Chunk([]byte(text), size) {
+			wrote, err := w.Write(piece)
+			check.Require(t, wrote == len(piece) && err == nil, "got %d, %v; want %d", wrote, err, len(piece))
 		}
-		if want := Prose(text); got.String() != want {
-			t.Errorf("in pieces of %d: got %q, want %q", size, got.String(), want)
-		}
+		check.Equal(t, size, got.String(), Prose(text))
 	}
 }
 
@@ -150,9 +133,7 @@ func FuzzExact(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, n int) {
 		n = max(1, min(n, 1000))
 		got := Escape(s)
-		if again := Escape(got); again != got {
-			t.Errorf("%q: got %q, and of that %q", s, got, again)
-		}
+		check.Equal(t, s, Escape(got), got)
 		if line := Line(s, n); len([]rune(line)) > n || strings.ContainsAny(line, "\n\t\r\x1b") {
 			t.Errorf("%q: got the line %q, want one of %d characters", s, line, n)
 		}

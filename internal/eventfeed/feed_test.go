@@ -3,7 +3,6 @@ package eventfeed_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -136,10 +135,8 @@ func delta(seq uint64, text string) agent.Event {
 // read begins to read, until the test ends.
 func read(t *testing.T, f *eventfeed.Feed, after string) *eventfeed.Reader {
 	t.Helper()
-	at, err := agent.ParsePosition(after)
-	check.Must(t, err)
-	r, err := f.Read(t.Context(), key, at)
-	check.Must(t, err)
+	at := check.Value(agent.ParsePosition(after))(t)
+	r := check.Value(f.Read(t.Context(), key, at))(t)
 	t.Cleanup(r.Close)
 	return r
 }
@@ -175,22 +172,22 @@ func rest(t *testing.T, r *eventfeed.Reader) string {
 
 func wantRest(t *testing.T, r *eventfeed.Reader, want string) {
 	t.Helper()
-	if got := rest(t, r); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Equal(t, "", rest(t, r), want)
+}
+
+// wantNext waits for an event.
+func wantNext(t *testing.T, r *eventfeed.Reader, want string) {
+	t.Helper()
+	check.Equal(t, "next", word(t, check.Value(r.Next(t.Context()))(t)), want)
 }
 
 func TestResume(t *testing.T) {
 	k := new(kept)
 	whole := eventfeed.New(&eventfeed.Options{Replay: k.Replay})
 	early := read(t, whole, "")
-	publish := func(e agent.Event) { whole.Publish(key, e) }
-	publish(k.turn(3, 0))
-	publish(delta(3, "a"))
-	publish(delta(3, "b"))
-	publish(k.turn(5, 1))
-	publish(k.turn(5, 0))
-	publish(delta(5, "c"))
+	for _, e := range []agent.Event{k.turn(3, 0), delta(3, "a"), delta(3, "b"), k.turn(5, 1), k.turn(5, 0), delta(5, "c")} {
+		whole.Publish(key, e)
+	}
 	wantRest(t, early, "3 a b 5.1 5 c")
 	again := eventfeed.New(&eventfeed.Options{Replay: k.Replay}) // the process has begun again
 	for _, test := range []struct{ after, want, again string }{
@@ -201,12 +198,8 @@ func TestResume(t *testing.T) {
 		{"5.1", "5 c", "5"},
 		{"5", "c", ""},
 	} {
-		if got := rest(t, read(t, whole, test.after)); got != test.want {
-			t.Errorf("after %q: got %q, want %q", test.after, got, test.want)
-		}
-		if got := rest(t, read(t, again, test.after)); got != test.again {
-			t.Errorf("after %q in a new process: got %q, want %q", test.after, got, test.again)
-		}
+		check.Equal(t, test.after, rest(t, read(t, whole, test.after)), test.want)
+		check.Equal(t, test.after+" in a new process", rest(t, read(t, again, test.after)), test.again)
 	}
 }
 
@@ -215,9 +208,8 @@ func TestWithoutAStore(t *testing.T) {
 	for n := range 9 {
 		f.Publish(key, &agent.TurnEnd{EventInfo: agent.EventInfo{Seq: uint64(n + 1)}})
 	}
-	if got, want := rest(t, read(t, f, "")), "refresh 8 9"; !strings.HasPrefix(got, "refresh ") || !strings.HasSuffix(got, " 8 9") {
-		t.Errorf("got %q, want a text such as %q", got, want)
-	}
+	got := rest(t, read(t, f, ""))
+	check.That(t, strings.HasPrefix(got, "refresh ") && strings.HasSuffix(got, " 8 9"), "got %q, want a text such as %q", got, "refresh 8 9")
 	other := eventfeed.New(nil)
 	other.Publish(key, &agent.TurnEnd{EventInfo: agent.EventInfo{Seq: 3}})
 	wantRest(t, read(t, other, ""), "3")
@@ -230,27 +222,21 @@ func TestSlowReader(t *testing.T) {
 	r := read(t, f, "")
 	f.Publish(key, k.turn(1, 0))
 	f.Publish(key, delta(1, "lost"))
-	if e, err := r.Next(t.Context()); err != nil || e.ID != "1" {
-		t.Fatalf("got %+v, %v, want event 1", e, err)
-	}
+	wantNext(t, r, "1")
 	for seq := range uint64(50) {
 		f.Publish(key, k.turn(seq+2, 0))
 		f.Publish(key, delta(seq+2, fmt.Sprint("d", seq+2)))
 	}
 	words := strings.Fields(rest(t, r))
 	at := slices.Index(words, "refresh")
-	if at < 0 || slices.Contains(words, "d20") {
-		t.Errorf("got %q, want a refresh, and no delta of long ago", words)
-	}
+	check.That(t, at >= 0 && !slices.Contains(words, "d20"), "got %q, want a refresh, and no delta of long ago", words)
 	want := uint64(2)
 	for _, w := range words {
 		if w == fmt.Sprint(want) {
 			want++
 		}
 	}
-	if want != 52 || words[len(words)-1] != "d51" {
-		t.Errorf("got %q, want all events with a record, up to 51, and the last delta", words)
-	}
+	check.That(t, want == 52 && words[len(words)-1] == "d51", "got %q, want all events with a record, up to 51, and the last delta", words)
 }
 
 // TestOtherProcess has another process do a part of the work.
@@ -264,9 +250,7 @@ func TestOtherProcess(t *testing.T) {
 		f.Stopped(key)
 		wantRest(t, r, "1 a refresh")
 		k.turn(2, 0)
-		if e, err := r.Next(t.Context()); err != nil || e.ID != "2" {
-			t.Errorf("got %+v, %v, want event 2, of the store", e, err)
-		}
+		wantNext(t, r, "2") // of the store
 		k.turn(3, 0)
 		f.Publish(key, k.turn(4, 0))
 		wantRest(t, r, "3 4")
@@ -276,23 +260,17 @@ func TestOtherProcess(t *testing.T) {
 		k.mu.Lock()
 		k.over = true
 		k.mu.Unlock()
-		if e, err := r.Next(t.Context()); err != nil || word(t, e) != "refresh" {
-			t.Errorf("got %+v, %v, want a refresh: the run is over", e, err)
-		}
+		wantNext(t, r, "refresh") // the run is over
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if e, err := r.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %+v, %v, want no second refresh", e, err)
-		}
-		if k.heads > 25 || k.looks > 10 {
-			t.Errorf("got %d heads and %d replays, want few of a run that does not move", k.heads, k.looks)
-		}
+		check.Is(t, check.Err(r.Next(ctx)), context.DeadlineExceeded)
+		check.That(t, k.heads <= 25 && k.looks <= 10, "got %d heads and %d replays, want few of a run that does not move", k.heads, k.looks)
 		f.Wake(key)
 		began := time.Now()
 		k.turn(5, 0)
-		if e, err := r.Next(t.Context()); err != nil || e.ID != "5" || time.Since(began) > time.Second {
-			t.Errorf("got %+v, %v after %v, want event 5 soon", e, err, time.Since(began))
-		}
+		wantNext(t, r, "5")
+		took := time.Since(began)
+		check.That(t, took <= time.Second, "got event 5 after %v, want it soon", took)
 	})
 }
 
@@ -326,15 +304,11 @@ func TestReadersAreBounded(t *testing.T) {
 	f := eventfeed.New(&eventfeed.Options{Readers: 2})
 	read(t, f, "")
 	second := read(t, f, "")
-	if _, err := f.Read(t.Context(), key, agent.Position{}); !errors.Is(err, eventfeed.ErrTooManyReaders) {
-		t.Errorf("got error %v, want %v", err, eventfeed.ErrTooManyReaders)
-	}
+	check.Is(t, check.Err(f.Read(t.Context(), key, agent.Position{})), eventfeed.ErrTooManyReaders)
 	second.Close()
 	second.Close()
 	read(t, f, "")
-	if _, err := f.Read(t.Context(), key, agent.Position{}); !errors.Is(err, eventfeed.ErrTooManyReaders) {
-		t.Errorf("got error %v after a reader was closed twice, want %v", err, eventfeed.ErrTooManyReaders)
-	}
+	check.Is(t, check.Err(f.Read(t.Context(), key, agent.Position{})), eventfeed.ErrTooManyReaders)
 }
 
 // TestSlowReadersAreBounded has many readers of a long run that do not pass on what they read.
@@ -359,9 +333,7 @@ func TestSlowReadersAreBounded(t *testing.T) {
 	for _, r := range readers {
 		r.Close()
 	}
-	if got := f.Usage().Held; got != 0 {
-		t.Errorf("got %d bytes after all are closed, want none", got)
-	}
+	check.Equal(t, "bytes after all are closed", f.Usage().Held, 0)
 }
 
 // TestReadersComeAndGo has readers begin again and again, in memory too small for a run that other
@@ -431,27 +403,23 @@ func comeAndGo(t *testing.T, f *eventfeed.Feed, random *rand.Rand, last uint64) 
 
 // TestLostEvent has a process keep an event and lose the run before it publishes it.
 func TestLostEvent(t *testing.T) {
-	for name, o := range map[string]func(*kept) *eventfeed.Options{
-		"with heads":    func(k *kept) *eventfeed.Options { return &eventfeed.Options{Replay: k.Replay, Head: k.Head} },
-		"without heads": func(k *kept) *eventfeed.Options { return &eventfeed.Options{Replay: k.Replay} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			k := new(kept)
-			f := eventfeed.New(o(k))
-			r := read(t, f, "")
-			f.Publish(key, k.turn(1, 0))
-			f.Stopped(key)
-			wantRest(t, r, "1 refresh")
-			f.Publish(key, k.turn(2, 0))
-			k.turn(3, 0)
-			f.Stopped(key)
-			if got, want := rest(t, r), "2 refresh 3"; !strings.HasSuffix(got, want) {
-				t.Errorf("got %q, want %q", got, want)
-			}
-			if got := rest(t, r); got != "" {
-				t.Errorf("got %q again", got)
-			}
-		})
+	for _, withHeads := range []bool{true, false} {
+		k := new(kept)
+		options := &eventfeed.Options{Replay: k.Replay}
+		if withHeads {
+			options.Head = k.Head
+		}
+		f := eventfeed.New(options)
+		r := read(t, f, "")
+		f.Publish(key, k.turn(1, 0))
+		f.Stopped(key)
+		wantRest(t, r, "1 refresh")
+		f.Publish(key, k.turn(2, 0))
+		k.turn(3, 0)
+		f.Stopped(key)
+		got, want := rest(t, r), "2 refresh 3"
+		check.That(t, strings.HasSuffix(got, want), "heads %t: got %q, want %q", withHeads, got, want)
+		wantRest(t, r, "")
 	}
 }
 
@@ -470,9 +438,7 @@ func TestReaderWaitsMeanwhile(t *testing.T) {
 		synctest.Wait()
 		k.turn(2, 0)
 		f.Stopped(key)
-		if e := <-next; e.ID != "2" {
-			t.Errorf("got %+v, want event 2: work on the run has ended", e)
-		}
+		check.Equal(t, "work on the run has ended", (<-next).ID, "2")
 		k.turn(3, 0)
 		f.Stopped(key) // while the reader is busy
 		wantRest(t, r, "3")
@@ -489,13 +455,10 @@ func TestReaderWaitsMeanwhile(t *testing.T) {
 // What has no data is no event.
 func TestItems(t *testing.T) {
 	item := func(seq uint64, text string) eventfeed.Item {
-		i := eventfeed.Item{At: agent.Position{Seq: seq}}
-		if text != "" {
-			i.Data = []byte(text)
-		}
-		return i
+		return eventfeed.Item{At: agent.Position{Seq: seq}, Data: []byte(text)}
 	}
-	store := []eventfeed.Item{item(1, "one"), item(2, ""), item(3, "three"), item(4, "four")}
+	none := func(seq uint64) eventfeed.Item { return eventfeed.Item{At: agent.Position{Seq: seq}} }
+	store := []eventfeed.Item{item(1, "one"), none(2), item(3, "three"), item(4, "four")}
 	f := eventfeed.New(&eventfeed.Options{Items: func(_ context.Context, _ run.Key, after agent.Position) iter.Seq2[eventfeed.Item, error] {
 		return func(yield func(eventfeed.Item, error) bool) {
 			for _, i := range store {
@@ -507,8 +470,7 @@ func TestItems(t *testing.T) {
 	}})
 	ready := func(r *eventfeed.Reader) (texts []string) {
 		for {
-			events, err := r.Ready(t.Context())
-			check.Must(t, err)
+			events := check.Value(r.Ready(t.Context()))(t)
 			if len(events) == 0 {
 				return texts
 			}
@@ -518,17 +480,11 @@ func TestItems(t *testing.T) {
 		}
 	}
 	r := read(t, f, "")
-	if got, want := ready(r), []string{"1 one", "3 three", "4 four"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q, of the store", got, want)
-	}
-	store = append(store, item(5, "five"), item(6, ""), item(7, "seven"))
+	check.Same(t, "of the store", ready(r), []string{"1 one", "3 three", "4 four"})
+	store = append(store, item(5, "five"), none(6), item(7, "seven"))
 	for _, i := range []int{4, 5, 4, 6} { // one of them twice
 		f.Put(key, store[i])
 	}
-	if got, want := ready(r), []string{"5 five", "7 seven"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q, each once", got, want)
-	}
-	if got, want := ready(read(t, f, "3")), []string{"4 four", "5 five", "7 seven"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q after 3", got, want)
-	}
+	check.Same(t, "each once", ready(r), []string{"5 five", "7 seven"})
+	check.Same(t, "after 3", ready(read(t, f, "3")), []string{"4 four", "5 five", "7 seven"})
 }

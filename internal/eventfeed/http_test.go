@@ -2,7 +2,6 @@ package eventfeed_test
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -28,13 +27,11 @@ func handler(f *eventfeed.Feed) http.Handler {
 // stream asks for a stream.
 func stream(t *testing.T, client *http.Client, url, last string) (*http.Response, *bufio.Scanner) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	check.Must(t, err)
+	req := check.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
 	}
-	resp, err := client.Do(req)
-	check.Must(t, err)
+	resp := check.Value(client.Do(req))(t)
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp, bufio.NewScanner(resp.Body)
 }
@@ -43,9 +40,7 @@ func stream(t *testing.T, client *http.Client, url, last string) (*http.Response
 func lines(t *testing.T, s *bufio.Scanner, n int) (out []string) {
 	t.Helper()
 	for len(out) < n {
-		if !s.Scan() {
-			t.Fatalf("the stream ended after %q: %v", out, s.Err())
-		}
+		check.Require(t, s.Scan(), "the stream ended after %q: %v", out, s.Err())
 		if s.Text() != "" {
 			out = append(out, s.Text())
 		}
@@ -59,16 +54,11 @@ func TestServe(t *testing.T) {
 	server := httptest.NewServer(handler(f))
 	t.Cleanup(server.Close)
 	_, events := stream(t, server.Client(), server.URL+"/r", "")
-	if got := lines(t, events, 1); got[0] != "retry: 1000" {
-		t.Errorf("got %q, want the time after which to connect again", got)
-	}
+	check.Equal(t, "the time after which to connect again", lines(t, events, 1)[0], "retry: 1000")
 	turn := `data: {"type":"turn_end","run":"r","seq":%d,"time":"0001-01-01T00:00:00Z","turn":0,"messages":null}`
 	for seq := range uint64(3) {
 		f.Publish(key, k.turn(seq+1, 0))
-		got := lines(t, events, 2) // it comes at once
-		if want := fmt.Sprintf("id: %d", seq+1); got[0] != want || got[1] != fmt.Sprintf(turn, seq+1) {
-			t.Errorf("got %q, want %s with its data", got, want)
-		}
+		check.Same(t, "at once", lines(t, events, 2), []string{fmt.Sprintf("id: %d", seq+1), fmt.Sprintf(turn, seq+1)})
 	}
 	f.Publish(key, delta(3, "a\nb"))
 	if got := lines(t, events, 1)[0]; !strings.HasPrefix(got, "data: ") || !strings.Contains(got, `"text":"a\nb"`) {
@@ -92,9 +82,7 @@ func TestServeRefuses(t *testing.T) {
 		want       int
 	}{{"/other", "", 404}, {"/r", "x", 400}, {"/r", "1.2.3", 400}, {"/r", "", 200}, {"/r", "", 503}} {
 		resp, _ := stream(t, server.Client(), server.URL+test.path, test.last)
-		if resp.StatusCode != test.want {
-			t.Errorf("%s after %q: got %s, want %d", test.path, test.last, resp.Status, test.want)
-		}
+		check.Equal(t, test.path+" after "+test.last, resp.StatusCode, test.want)
 	}
 }
 
@@ -112,14 +100,10 @@ func TestStreamIsKeptAliveAndEndsWithTheRequest(t *testing.T) {
 		resp.Body.Close()
 		synctest.Wait()
 		r, err := f.Read(t.Context(), key, agent.Position{})
-		if err != nil {
-			t.Errorf("got error %v, want room for a reader: the request has ended", err)
-		} else {
-			r.Close()
-		}
-		if n, _ := f.Size(); n != 0 {
-			t.Errorf("got %d runs in memory, want none", n)
-		}
+		check.Must(t, err) // there is room for a reader: the request has ended
+		r.Close()
+		n, _ := f.Size()
+		check.Equal(t, "runs in memory", n, 0)
 	})
 }
 
@@ -138,13 +122,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		synctest.Wait()
 		for events.Scan() {
 		}
-		if err := events.Err(); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("got error %v, want a stream that was cut off", err)
-		}
-		r, err := f.Read(t.Context(), key, agent.Position{})
-		if err != nil {
-			t.Fatalf("got error %v, want room for a reader", err)
-		}
-		r.Close()
+		check.Is(t, events.Err(), io.ErrUnexpectedEOF)
+		read(t, f, "") // there is room for a reader
 	})
 }

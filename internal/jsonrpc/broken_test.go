@@ -10,7 +10,7 @@ import (
 )
 
 func TestBrokenMembers(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		text string
 		want string // names and values, a blank after each
 	}{
@@ -25,8 +25,7 @@ func TestBrokenMembers(t *testing.T) {
 		{`}}{"id":1`, ""},
 		{`noise`, ""},
 		{``, ""},
-	}
-	for _, tt := range tests {
+	} {
 		got := ""
 		BrokenMembers([]byte(tt.text), func(key, value []byte) { got += string(key) + " " + string(value) + " " })
 		check.Equal(t, tt.text, got, tt.want)
@@ -35,7 +34,7 @@ func TestBrokenMembers(t *testing.T) {
 
 func TestSplit(t *testing.T) {
 	const a, b = `{"id":1,"result":{}}`, `{"id":2,"result":{}}`
-	tests := []struct {
+	for _, tt := range []struct {
 		text     string
 		messages []string
 		rest     string
@@ -62,22 +61,20 @@ func TestSplit(t *testing.T) {
 		{a + a + a + a, []string{a, a, a}, a, false},
 		{a + a + a + "Done. " + a + b, []string{a, a, a}, a + b, true},
 		{a + a + a + " ", []string{a, a, a}, "", false},
-	}
-	for _, tt := range tests {
+	} {
 		messages, rest, noisy := Split([]byte(tt.text), 3)
 		var got []string
 		for _, m := range messages {
 			got = append(got, string(m))
 		}
-		if !slices.Equal(got, tt.messages) || string(rest) != tt.rest || noisy != tt.noisy {
-			t.Errorf("%s: got %q, %q, %t, want %q, %q, %t", tt.text, got, rest, noisy, tt.messages, tt.rest, tt.noisy)
-		}
+		check.That(t, slices.Equal(got, tt.messages) && string(rest) == tt.rest && noisy == tt.noisy,
+			"%s: got %q, %q, %t, want %q, %q, %t", tt.text, got, rest, noisy, tt.messages, tt.rest, tt.noisy)
 	}
 }
 
 func TestTrailingResponse(t *testing.T) {
 	const answer = `{"id":1,"result":{}}`
-	tests := []struct{ line, want string }{
+	for _, tt := range []struct{ line, want string }{
 		{"Loading… " + answer, answer},
 		{"Loading… " + answer + " Done.", answer + " Done."},
 		{`received {"id":1,"method":"ping"}`, ""},
@@ -86,8 +83,7 @@ func TestTrailingResponse(t *testing.T) {
 		{`sent ` + answer + "}", ""},
 		{`"x": ` + answer, ""},
 		{"Listening", ""},
-	}
-	for _, tt := range tests {
+	} {
 		check.Equal(t, tt.line, string(TrailingResponse([]byte(tt.line))), tt.want)
 	}
 }
@@ -103,29 +99,19 @@ func FuzzSplit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		const most = 5
 		messages, rest, _ := Split(data, most)
-		if len(messages) > most {
-			t.Errorf("%q: got %d messages, want at most %d", data, len(messages), most)
-		}
+		check.That(t, len(messages) <= most, "%q: got %d messages, want at most %d", data, len(messages), most)
 		left := data
 		for _, m := range messages {
-			if !json.Valid(m) || len(m) == len(bytes.Trim(data, blanks)) {
-				t.Errorf("%q: got %q, want a message that is a part of it", data, m)
-			}
+			check.That(t, json.Valid(m) && len(m) != len(bytes.Trim(data, blanks)), "%q: got %q, want a message that is a part of it", data, m)
 			_, after, ok := bytes.Cut(left, m)
-			if left = after; !ok {
-				t.Errorf("%q: got %q out of its turn", data, m)
-			}
+			left = after
+			check.That(t, ok, "%q: got %q out of its turn", data, m)
 		}
-		if !bytes.HasSuffix(left, rest) {
-			t.Errorf("%q: got the rest %q, want the end of %q", data, rest, left)
-		}
-		if response := TrailingResponse(data); response != nil && !bytes.HasSuffix(data, response) {
-			t.Errorf("%q: got %q, want its end", data, response)
-		}
+		check.That(t, bytes.HasSuffix(left, rest), "%q: got the rest %q, want the end of %q", data, rest, left)
+		response := TrailingResponse(data)
+		check.That(t, response == nil || bytes.HasSuffix(data, response), "%q: got %q, want its end", data, response)
 		BrokenMembers(data, func(_, value []byte) {
-			if !bytes.Contains(data, value) {
-				t.Errorf("%q: got the value %q", data, value)
-			}
+			check.That(t, bytes.Contains(data, value), "%q: got the value %q", data, value)
 		})
 	})
 }

@@ -21,52 +21,33 @@ func start(t *Calls, value any, maxNotes int) (*Call, error) {
 
 func TestCallsResolve(t *testing.T) {
 	var calls Calls
-	a, err := start(&calls, "a", 0)
-	check.Must(t, err)
+	a := check.Value(start(&calls, "a", 0))(t)
 	b, err := start(&calls, "b", 0)
-	if err != nil || a.ID == b.ID {
-		t.Fatalf("got ids %d and %d, %v", a.ID, b.ID, err)
-	}
+	check.Require(t, err == nil && a.ID != b.ID, "got ids %d and %d, %v", a.ID, b.ID, err)
 	check.Equal(t, "pending calls", len(calls.Pending()), 2)
-	if !calls.Resolve(b.ID, Response{Result: raw(`"of b"`)}) || !calls.Fail(a.ID, errors.New("of a")) {
-		t.Error("the calls were not found")
-	}
-	if calls.Resolve(b.ID, Response{}) || calls.Resolve(99, Response{}) {
-		t.Error("resolved a call that does not wait")
-	}
+	check.That(t, calls.Resolve(b.ID, Response{Result: raw(`"of b"`)}) && calls.Fail(a.ID, errors.New("of a")), "the calls were not found")
+	check.That(t, !calls.Resolve(b.ID, Response{}) && !calls.Resolve(99, Response{}), "resolved a call that does not wait")
 	for id, want := range map[int64]bool{0: false, a.ID: true, b.ID: true, 99: false} {
-		if got := calls.Started(id); got != want {
-			t.Errorf("id %d: got started %v, want %v", id, got, want)
-		}
+		check.Equal(t, id, calls.Started(id), want)
 	}
-	if m, err := b.Wait(t.Context(), ignore); err != nil || string(m.Result) != `"of b"` {
-		t.Errorf("got %+v, %v", m, err)
-	}
-	if _, err := a.Wait(t.Context(), ignore); err == nil || err.Error() != "of a" {
-		t.Errorf("got %v, want the error of a", err)
-	}
+	check.Equal(t, "", string(check.Value(b.Wait(t.Context(), ignore))(t).Result), `"of b"`)
+	check.Text(t, check.Err(a.Wait(t.Context(), ignore)), "of a")
 }
 
 func TestCallsForget(t *testing.T) {
 	var calls Calls
-	c, err := start(&calls, nil, 0)
-	check.Must(t, err)
+	c := check.Value(start(&calls, nil, 0))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	check.Is(t, check.Err(c.Wait(ctx, ignore)), context.Canceled)
 	calls.Forget(c)
-	if calls.Resolve(c.ID, Response{}) {
-		t.Error("resolved a call that was forgotten")
-	}
-	if _, ok := calls.Find(c.ID); ok {
-		t.Error("found a call that was forgotten")
-	}
+	_, ok := calls.Find(c.ID)
+	check.That(t, !ok && !calls.Resolve(c.ID, Response{}), "found a call that was forgotten")
 }
 
 func TestCallsClose(t *testing.T) {
 	var calls Calls
-	c, err := start(&calls, nil, 0)
-	check.Must(t, err)
+	c := check.Value(start(&calls, nil, 0))(t)
 	over := errors.New("over")
 	calls.Close(over)
 	calls.Close(errors.New("again"))
@@ -77,8 +58,7 @@ func TestCallsClose(t *testing.T) {
 func TestCallNotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls Calls
-		c, err := start(&calls, nil, 2)
-		check.Must(t, err)
+		c := check.Value(start(&calls, nil, 2))(t)
 		var got []string
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -101,26 +81,22 @@ func TestCallNotes(t *testing.T) {
 
 func TestCallNotesDropOldest(t *testing.T) {
 	var calls Calls
-	c, err := start(&calls, nil, 2)
-	check.Must(t, err)
+	c := check.Value(start(&calls, nil, 2))(t)
 	for _, n := range []string{"1", "2", "3"} {
 		c.AddNote(raw(n))
 	}
-	if _, ok, _ := c.Response(); ok {
-		t.Error("a response before there was one")
+	wantResponse := func(when string, want bool) {
+		t.Helper()
+		_, ok, _ := c.Response()
+		check.Equal(t, when, ok, want)
 	}
+	wantResponse("before there was one", false)
 	calls.Resolve(c.ID, Response{})
-	if _, ok, _ := c.Response(); ok {
-		t.Error("the response overtook the notes")
-	}
+	wantResponse("before the notes were seen", false)
 	var got []string
 	c.takeNotes(func(n json.RawMessage) { got = append(got, string(n)) })
-	if len(got) != 2 || got[0] != "2" || got[1] != "3" {
-		t.Errorf("got %q, want 2 and 3", got)
-	}
-	if _, ok, _ := c.Response(); !ok {
-		t.Error("no response once the notes were seen")
-	}
+	check.Same(t, "notes", got, []string{"2", "3"})
+	wantResponse("once the notes were seen", true)
 }
 
 func TestCallsConcurrently(t *testing.T) {
@@ -155,9 +131,7 @@ func TestPending(t *testing.T) {
 		got := calls.Pending()
 		check.Equal(t, when, len(got), len(all))
 		for _, c := range all {
-			if !slices.Contains(got, c) {
-				t.Errorf("%s: call %d is missing", when, c.ID)
-			}
+			check.That(t, slices.Contains(got, c), "%s: call %d is missing", when, c.ID)
 		}
 	}
 	var a, b, c Call
@@ -166,9 +140,8 @@ func TestPending(t *testing.T) {
 		check.Must(t, calls.Start(call, 0))
 	}
 	want("three", &a, &b, &c)
-	if n := testing.AllocsPerRun(10, func() { calls.Pending() }); n > 0 {
-		t.Errorf("got %v allocations for the same calls, want none", n)
-	}
+	n := testing.AllocsPerRun(10, func() { calls.Pending() })
+	check.That(t, n <= 0, "got %v allocations for the same calls, want none", n)
 	calls.Resolve(a.ID, Response{})
 	want("without the first", &b, &c)
 	calls.Forget(&c)

@@ -30,14 +30,13 @@ func TestDecoder(t *testing.T) {
 			rest = string(d.Since(start))
 		}
 	}
-	if d.Err() != nil || name != "a\nb" || strings.Join(tags, " ") != `"p" {"q":3}` || rest != `{"r": 1}` {
-		t.Errorf("got %q, %q, %q, %v", name, tags, rest, d.Err())
-	}
+	check.That(t, d.Err() == nil && name == "a\nb" && strings.Join(tags, " ") == `"p" {"q":3}` && rest == `{"r": 1}`,
+		"got %q, %q, %q, %v", name, tags, rest, d.Err())
 }
 
 func TestDecoderFails(t *testing.T) {
 	mine := errors.New("mine")
-	tests := []struct {
+	for _, tt := range []struct {
 		name, in, want string
 		read           func(d *Decoder)
 	}{
@@ -93,17 +92,12 @@ func TestDecoderFails(t *testing.T) {
 				break
 			}
 		}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := NewDecoder([]byte(tt.in), 3)
 			tt.read(&d)
-			if d.Err() == nil || !strings.Contains(d.Err().Error(), tt.want) {
-				t.Errorf("got %v, want an error with %q", d.Err(), tt.want)
-			}
-			if d.Raw() != nil || d.Kind() != 0 {
-				t.Error("something can be read after an error")
-			}
+			check.That(t, d.Err() != nil && strings.Contains(d.Err().Error(), tt.want), "got %v, want an error with %q", d.Err(), tt.want)
+			check.That(t, d.Raw() == nil && d.Kind() == 0, "something can be read after an error")
 		})
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestAppend(t *testing.T) {
-	tests := []struct{ name, got, want string }{
+	for _, tt := range []struct{ name, got, want string }{
 		{"request", string(AppendRequest(nil, 3, "tools/call")), `{"jsonrpc":"2.0","id":3,"method":"tools/call"`},
 		{"notification", string(AppendNotification(nil, "n", raw(`{}`))), `{"jsonrpc":"2.0","method":"n","params":{}}`},
 		{"result", string(AppendResult(nil, raw(`"a\u0062"`), raw(`{}`))), `{"jsonrpc":"2.0","id":"a\u0062","result":{}}`},
@@ -17,19 +17,14 @@ func TestAppend(t *testing.T) {
 		{"plain string", string(AppendString(nil, "a<b>&c")), `"a<b>&c"`},
 		{"quoted string", string(AppendString(nil, "a\"b\\c\nd\x00é")), `"a\"b\\c\nd\u0000é"`},
 		{"broken UTF-8", string(AppendString(nil, "a\xff")), `"a\ufffd"`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			check.Equal(t, "", tt.got, tt.want)
-		})
+	} {
+		check.Equal(t, tt.name, tt.got, tt.want)
 	}
 }
 
 func TestMarshalKeepsHTML(t *testing.T) {
-	got, err := Marshal(map[string]string{"a": "<&>"})
-	if err != nil || string(got) != `{"a":"<&>"}` {
-		t.Errorf("got %s, %v", got, err)
-	}
+	got := check.Value(Marshal(map[string]string{"a": "<&>"}))(t)
+	check.Equal(t, "", string(got), `{"a":"<&>"}`)
 	check.Fails(t, check.Err(Marshal(func() {})), "a function")
 }
 
@@ -39,14 +34,12 @@ func TestMarshalIsUTF8(t *testing.T) {
 		`{"a":"\ufffd"}`:     map[string]string{"a": "\xff"},
 		"{\"a\":\"\uFFFD\"}": map[string]json.RawMessage{"a": json.RawMessage("\"\xff\"")},
 	} {
-		if got, err := Marshal(v); err != nil || string(got) != want {
-			t.Errorf("got %q, %v, want %q", got, err, want)
-		}
+		check.Equal(t, "", string(check.Value(Marshal(v))(t)), want)
 	}
 }
 
 func TestOneLine(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		in, want string
 		ok       bool
 	}{
@@ -55,12 +48,9 @@ func TestOneLine(t *testing.T) {
 		{`{"a":`, "", false},
 		{"", "", false},
 		{"\"\xff\xc3\xa4\"", "\"\uFFFDä\"", true},
-	}
-	for _, tt := range tests {
+	} {
 		got, err := OneLine(json.RawMessage(tt.in))
-		if (err == nil) != tt.ok || string(got) != tt.want {
-			t.Errorf("%q: got %s, %v, want %s", tt.in, got, err, tt.want)
-		}
+		check.That(t, (err == nil) == tt.ok && string(got) == tt.want, "%q: got %s, %v, want %s", tt.in, got, err, tt.want)
 	}
 }
 
@@ -85,8 +75,7 @@ func FuzzAppendString(f *testing.F) {
 	f.Add("plain")
 	f.Add("\"\\\n\x7f\u2028")
 	f.Fuzz(func(t *testing.T, s string) {
-		want, err := Marshal(s)
-		check.Must(t, err)
+		want := check.Value(Marshal(s))(t)
 		check.Equal(t, "", string(AppendString(nil, s)), string(want))
 	})
 }

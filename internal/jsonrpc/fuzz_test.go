@@ -37,8 +37,7 @@ func depth(data []byte) (deepest int) {
 	}
 }
 
-// FuzzValue compares the scanner with encoding/json: it accepts exactly valid
-// JSON, up to its bound on nesting.
+// FuzzValue compares the scanner with encoding/json: it accepts exactly valid JSON, up to its bound on nesting.
 func FuzzValue(f *testing.F) {
 	for _, s := range documents {
 		f.Add([]byte(s))

@@ -13,7 +13,7 @@ import (
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
 func TestParse(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, in string
 		want     Message
 	}{
@@ -36,18 +36,15 @@ func TestParse(t *testing.T) {
 		{"escaped name", `{"\u0069d":5,"method":"m"}`, Message{ID: raw("5"), Method: "m"}},
 		{"deepest", `{"id":1,"result":` + strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth) + `}`,
 			Message{ID: raw("1"), Result: raw(strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth))}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := Parse([]byte(tt.in))
-			check.Must(t, err)
-			check.Same(t, "", got, tt.want)
-		})
+	} {
+		got, err := Parse([]byte(tt.in))
+		check.NoError(t, err, tt.name)
+		check.Same(t, tt.name, got, tt.want)
 	}
 }
 
 func TestParseRefuses(t *testing.T) {
-	tests := []struct{ name, in, want string }{
+	for _, tt := range []struct{ name, in, want string }{
 		{"nothing", ``, "ends in the middle"},
 		{"number", `42`, `'4' at byte 0, want '{'`},
 		{"null", `null`, `want '{'`},
@@ -75,35 +72,27 @@ func TestParseRefuses(t *testing.T) {
 		{"no colon", `{"id" 1}`, `want ':'`},
 		{"name without quotes", `{id:1}`, "want the name of a member"},
 		{"too deep", `{"id":1,"result":` + strings.Repeat("[", MaxDepth+1), "nested deeper than 1000"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := Parse([]byte(tt.in))
-			check.Text(t, err, tt.want)
-			check.Same(t, "message", got, Message{})
-		})
+	} {
+		got, err := Parse([]byte(tt.in))
+		check.Text(t, err, tt.want, tt.name)
+		check.Same(t, tt.name, got, Message{})
 	}
 }
 
 func TestParseBatch(t *testing.T) {
 	in := []byte(` [ {"id":1,"result":1} , {"method":"n"} ] `)
-	if _, err := Parse(in); err != ErrBatch {
-		t.Fatalf("got %v, want ErrBatch", err)
-	}
-	got, err := Batch(in, 2)
-	check.Must(t, err)
+	check.Equal(t, "", check.Err(Parse(in)), ErrBatch)
+	got := check.Value(Batch(in, 2))(t)
 	want := []json.RawMessage{raw(`{"id":1,"result":1}`), raw(`{"method":"n"}`)}
 	check.Same(t, "", got, want)
 	check.Text(t, check.Err(Batch(in, 1)), "more than 1")
 	for _, bad := range []string{`[1`, `[1,]`, `[] x`, `{}`} {
-		if got, err := Batch([]byte(bad), 9); err == nil {
-			t.Errorf("%s: got %s, want an error", bad, got)
-		}
+		check.Fails(t, check.Err(Batch([]byte(bad), 9)), bad)
 	}
 }
 
 func TestIntID(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		id         string
 		want       int64
 		quoted, ok bool
@@ -137,18 +126,14 @@ func TestIntID(t *testing.T) {
 		{`"x"`, 0, true, false},
 		{"null", 0, false, false},
 		{"", 0, false, false},
-	}
-	for _, tt := range tests {
-		m := Message{ID: raw(tt.id)}
-		id, quoted, ok := m.IntID()
-		if ok != tt.ok || quoted != tt.quoted || ok && id != tt.want {
-			t.Errorf("%s: got %d, %t, %t, want %d, %t, %t", tt.id, id, quoted, ok, tt.want, tt.quoted, tt.ok)
-		}
+	} {
+		id, quoted, ok := (&Message{ID: raw(tt.id)}).IntID()
+		check.That(t, ok == tt.ok && quoted == tt.quoted && (!ok || id == tt.want),
+			"%s: got %d, %t, %t, want %d, %t, %t", tt.id, id, quoted, ok, tt.want, tt.quoted, tt.ok)
 	}
 }
 
-// FuzzParse compares Parse with encoding/json: each message that Parse accepts
-// has the same values there.
+// FuzzParse compares Parse with encoding/json: each message that Parse accepts has the same values there.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"id":"a","result":{"x":[1,2,{"y":"\\\""}]}}`,
@@ -166,13 +151,11 @@ func FuzzParse(f *testing.F) {
 		if err := json.Unmarshal(data, &want); err != nil {
 			t.Fatalf("accepted, but not an object: %v", err)
 		}
-		if string(want["id"]) != string(m.ID) || string(want["params"]) != string(m.Params) || string(want["result"]) != string(m.Result) {
-			t.Errorf("got %+v, want %s", m, want)
-		}
+		check.That(t, string(want["id"]) == string(m.ID) && string(want["params"]) == string(m.Params) && string(want["result"]) == string(m.Result),
+			"got %+v, want %s", m, want)
 		BrokenMembers(data, func(key, value []byte) {
-			if string(key) == "id" && value != nil && string(value) != string(m.ID) && !bytes.Contains(data, []byte{'\\'}) {
-				t.Errorf("found the id %s, want %s", value, m.ID)
-			}
+			check.That(t, string(key) != "id" || value == nil || string(value) == string(m.ID) || bytes.Contains(data, []byte{'\\'}),
+				"found the id %s, want %s", value, m.ID)
 		})
 	})
 }
@@ -193,9 +176,7 @@ func BenchmarkParse(b *testing.B) {
 		b.Run(name+"/json.Valid", func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
-				if !json.Valid(data) {
-					b.Fatal("not valid")
-				}
+				check.Require(b, json.Valid(data), "not valid")
 			}
 		})
 	}

@@ -6,23 +6,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestMembers(t *testing.T) {
 	got := map[string]string{}
 	err := Members([]byte(`{"a":1,"b":{"a":2},"c":"x"}`), func(k, v []byte) { got[string(k)] = string(v) })
-	want := map[string]string{"a": "1", "b": `{"a":2}`, "c": `"x"`}
-	if diff := cmp.Diff(got, want); err != nil || diff != "" {
-		t.Errorf("%v, got(-) want(+):\n%s", err, diff)
-	}
+	check.NoError(t, err)
+	check.Same(t, "members", got, map[string]string{"a": "1", "b": `{"a":2}`, "c": `"x"`})
 	check.Fails(t, Members([]byte(`[1]`), func(k, v []byte) {}), "an array")
 }
 
 func TestLimitArrays(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		in   string
 		fits bool
 	}{
@@ -37,11 +33,8 @@ func TestLimitArrays(t *testing.T) {
 		{`{"raw":{"b":[` + strings.Repeat("1,", 50) + `1]}}`, true},
 		{`{"a":[1,2,3,4]}`, false},
 		{`{"x":1,"a":[{},{},{},{}]}`, false},
-	}
-	for _, tt := range tests {
-		if err := LimitArrays([]byte(tt.in), 3, "raw"); (err == nil) != tt.fits {
-			t.Errorf("%s: got %v, want that it fits: %t", tt.in, err, tt.fits)
-		}
+	} {
+		check.Equal(t, tt.in, (LimitArrays([]byte(tt.in), 3, "raw") == nil), tt.fits)
 	}
 }
 
@@ -55,9 +48,7 @@ func TestErrorsAreBounded(t *testing.T) {
 		"a long number":       Unmarshal([]byte(`{"code":`+long+`}`), &code),
 		"a result":            DecodeResult([]byte(`{"code":`+long+`}`), &code),
 	} {
-		if err == nil || len(err.Error()) > 2<<10 {
-			t.Errorf("%s: got an error of %d bytes, want one of at most 2 KiB", name, len(fmt.Sprint(err)))
-		}
+		check.That(t, err != nil && len(err.Error()) <= 2<<10, "%s: got an error of %d bytes, want one of at most 2 KiB", name, len(fmt.Sprint(err)))
 	}
 }
 
@@ -96,37 +87,25 @@ func FuzzString(f *testing.F) {
 		if json.Unmarshal(raw, &want) != nil {
 			return
 		}
-		if got, ok := String(raw); !ok || got != want {
-			t.Errorf("%q: got %q, %t, want %q", raw, got, ok, want)
-		}
+		got, ok := String(raw)
+		check.That(t, ok && got == want, "%q: got %q, %t, want %q", raw, got, ok, want)
 	})
 }
 
 func TestObject(t *testing.T) {
 	in := []byte(`{"a":1,"\u0061":{"b":[2]},"c":null}`)
 	got, err := Object(in, 3)
-	if err != nil || len(got) != 2 || string(got["a"]) != `{"b":[2]}` || string(got["c"]) != "null" {
-		t.Errorf("got %s, %v, want the last of equal names", got, err)
-	}
+	check.That(t, err == nil && len(got) == 2 && string(got["a"]) == `{"b":[2]}` && string(got["c"]) == "null",
+		"got %s, %v, want the last of equal names", got, err)
 	for _, in := range []string{`{"a":1,"b":2,"c":3,"d":4}`, `[]`, `"a"`, `null`, `{"a":}`, ``} {
-		if got, err := Object([]byte(in), 3); err == nil {
-			t.Errorf("%s: got %s, want an error", in, got)
-		}
+		check.Fails(t, check.Err(Object([]byte(in), 3)), in)
 	}
 }
 
 func TestLookup(t *testing.T) {
-	for _, test := range []struct {
-		in   string
-		want string
-	}{
-		{`{"a":{"b":1},"c":2}`, "1"},
-		{`{"a":{"b":1,"b":[3]}}`, "[3]"},
-		{`{"a":{"c":1}}`, ""},
-		{`{"a":[{"b":1}]}`, ""},
-		{`{"a":{"b":1}`, ""},
-		{``, ""},
+	for in, want := range map[string]string{
+		`{"a":{"b":1},"c":2}`: "1", `{"a":{"b":1,"b":[3]}}`: "[3]", `{"a":{"c":1}}`: "", `{"a":[{"b":1}]}`: "", `{"a":{"b":1}`: "", ``: "",
 	} {
-		check.Equal(t, test.in, string(Lookup([]byte(test.in), "a", "b")), test.want)
+		check.Equal(t, in, string(Lookup([]byte(in), "a", "b")), want)
 	}
 }

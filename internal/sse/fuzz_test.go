@@ -94,9 +94,7 @@ type chunked struct {
 	max int
 }
 
-func (c *chunked) Read(p []byte) (int, error) {
-	return c.r.Read(p[:min(len(p), c.rnd.IntN(c.max))])
-}
+func (c *chunked) Read(p []byte) (int, error) { return c.r.Read(p[:min(len(p), c.rnd.IntN(c.max))]) }
 
 func FuzzNext(f *testing.F) {
 	for _, s := range streams {

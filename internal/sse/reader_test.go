@@ -3,8 +3,10 @@ package sse
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -19,9 +21,7 @@ type outcome struct {
 	Err   string
 }
 
-func message(data string) outcome {
-	return outcome{Event: Event{Type: "message", Data: []byte(data)}}
-}
+func message(data string) outcome { return outcome{Event: Event{Type: "message", Data: []byte(data)}} }
 
 var (
 	eof    = outcome{Err: io.EOF.Error()}
@@ -70,23 +70,17 @@ var streams = []struct {
 	{"a comment breaks off", ": keep-al", []outcome{eof}},
 	{"unknown fields", "foo: bar\nfoo\n data: x\nDATA: x\ndatax: x\ndata: y\n\n", []outcome{message("y"), eof}},
 	{"blank lines", "\n\n\ndata: x\n\n\n\n", []outcome{message("x"), eof}},
-	{"type", "event: endpoint\ndata: /post\n\n", []outcome{
-		{Event: Event{Type: "endpoint", Data: []byte("/post")}}, eof}},
-	{"the type is of one event", "event: a\ndata: x\n\ndata: y\n\n", []outcome{
-		{Event: Event{Type: "a", Data: []byte("x")}}, message("y"), eof}},
+	{"type", "event: endpoint\ndata: /post\n\n", []outcome{{Event: Event{Type: "endpoint", Data: []byte("/post")}}, eof}},
+	{"the type is of one event", "event: a\ndata: x\n\ndata: y\n\n", []outcome{{Event: Event{Type: "a", Data: []byte("x")}}, message("y"), eof}},
 	{"an empty type", "event: a\nevent:\ndata: x\n\n", []outcome{message("x"), eof}},
 	{"a type without data", "event: ping\n\ndata: x\n\n", []outcome{message("x"), eof}},
-	{"id", "id: 7\ndata: x\n\n", []outcome{
-		{Event: Event{Type: "message", ID: "7", HasID: true, Data: []byte("x")}}, eof}},
-	{"an empty id", "id\ndata: x\n\n", []outcome{
-		{Event: Event{Type: "message", HasID: true, Data: []byte("x")}}, eof}},
-	{"an id with NUL", "id: 7\nid: a\x00b\ndata: x\n\n", []outcome{
-		{Event: Event{Type: "message", ID: "7", HasID: true, Data: []byte("x")}}, eof}},
+	{"id", "id: 7\ndata: x\n\n", []outcome{{Event: Event{Type: "message", ID: "7", HasID: true, Data: []byte("x")}}, eof}},
+	{"an empty id", "id\ndata: x\n\n", []outcome{{Event: Event{Type: "message", HasID: true, Data: []byte("x")}}, eof}},
+	{"an id with NUL", "id: 7\nid: a\x00b\ndata: x\n\n", []outcome{{Event: Event{Type: "message", ID: "7", HasID: true, Data: []byte("x")}}, eof}},
 	{"priming event", "id: 1\nretry: 500\ndata:\n\n", []outcome{
 		{Event: Event{Type: "message", ID: "1", HasID: true, Data: []byte{}, Retry: 500 * time.Millisecond, HasRetry: true}}, eof}},
 	{"id alone", "id: 1\n\n", []outcome{{Event: Event{Type: "message", ID: "1", HasID: true}}, eof}},
-	{"retry alone", "retry: 1500\n\n", []outcome{
-		{Event: Event{Type: "message", Retry: 1500 * time.Millisecond, HasRetry: true}}, eof}},
+	{"retry alone", "retry: 1500\n\n", []outcome{{Event: Event{Type: "message", Retry: 1500 * time.Millisecond, HasRetry: true}}, eof}},
 	{"retry of zero", "retry: 0\n\n", []outcome{{Event: Event{Type: "message", HasRetry: true}}, eof}},
 	{"retry over the bound", "retry: 3600001\n\nretry: 99999999999999999999999\n\n", []outcome{
 		{Event: Event{Type: "message", Retry: time.Hour, HasRetry: true}},
@@ -130,10 +124,7 @@ func TestNextDoesNotReadAhead(t *testing.T) {
 	} {
 		for i := range len(in) {
 			src := io.MultiReader(strings.NewReader(in[:i]), strings.NewReader(in[i:]), iotest.ErrReader(errors.New("read too far")))
-			ev, err := NewReader(src, 100).Next()
-			if err != nil || string(ev.Data) != "x" {
-				t.Errorf("%q split at %d: got %q, %v, want the event", in, i, ev.Data, err)
-			}
+			check.Equal(t, fmt.Sprintf("%q split at %d", in, i), string(check.Value(NewReader(src, 100).Next())(t).Data), "x")
 		}
 	}
 }
@@ -142,9 +133,7 @@ func TestNextReportsStreamError(t *testing.T) {
 	cause := errors.New("connection reset")
 	for _, in := range []string{"", "data: x", "data: x\n", ": comment"} {
 		r := NewReader(io.MultiReader(strings.NewReader("data: ok\n\n"+in), iotest.ErrReader(cause)), 100)
-		if ev, err := r.Next(); err != nil || string(ev.Data) != "ok" {
-			t.Errorf("%q: got %q, %v, want the event before the error", in, ev.Data, err)
-		}
+		check.Equal(t, in, string(check.Value(r.Next())(t).Data), "ok")
 		for range 2 {
 			check.Equal(t, in, check.Err(r.Next()), cause)
 		}
@@ -198,10 +187,7 @@ func TestBound(t *testing.T) {
 // The answer to a line over the bound comes at once, not at the end of a line that may never end.
 func TestTooLargeDoesNotWait(t *testing.T) {
 	src := io.MultiReader(strings.NewReader("data: 12345"), iotest.ErrReader(errors.New("read too far")))
-	var tooLarge *TooLargeError
-	if _, err := NewReader(src, 4).Next(); !errors.As(err, &tooLarge) || tooLarge.Limit != 4 {
-		t.Errorf("got %v, want a *TooLargeError of limit 4", err)
-	}
+	check.Same(t, "", check.Err(NewReader(src, 4).Next()), &TooLargeError{Limit: 4})
 }
 
 type repeat struct {
@@ -224,32 +210,20 @@ func TestIgnoredInputTakesNoMemory(t *testing.T) {
 		"blank lines":      strings.Repeat("\r", 1000),
 		"an event skipped": "data: " + strings.Repeat("x", 1000) + "\n",
 	} {
-		allocs := testing.AllocsPerRun(1, func() {
-			drain(NewReader(&repeat{text, 2000}, 1<<10))
-		})
-		if allocs > 40 {
-			t.Errorf("%s: got %v allocations for 2,000 reads, want a few", name, allocs)
-		}
+		allocs := testing.AllocsPerRun(1, func() { drain(NewReader(&repeat{text, 2000}, 1<<10)) })
+		check.That(t, allocs <= 40, "%s: got %v allocations for 2,000 reads, want a few", name, allocs)
 	}
 }
 
 func TestDataBelongsToCaller(t *testing.T) {
 	long := strings.Repeat("long ", 10000)
 	in := "data: first\n\ndata: " + long + "\n\ndata: a\ndata: b\n\ndata: " + long + "\n\ndata: last\n\n"
-	r := NewReader(strings.NewReader(in), 1<<20)
-	var got [][]byte
-	for {
-		ev, err := r.Next()
-		if err != nil {
-			break
-		}
-		got = append(got, ev.Data)
+	got := drain(NewReader(strings.NewReader(in), 1<<20))
+	for _, o := range got { // appending to one must not change another
+		_ = append(o.Event.Data, bytes.Repeat([]byte("!"), 100)...)
 	}
-	for _, data := range got { // appending to one must not change another
-		_ = append(data, bytes.Repeat([]byte("!"), 100)...)
-	}
-	want := [][]byte{[]byte("first"), []byte(long), []byte("a\nb"), []byte(long), []byte("last")}
-	check.Same(t, "", got, want)
+	want := []outcome{message("first"), message(long), message("a\nb"), message(long), message("last"), eof}
+	check.That(t, reflect.DeepEqual(got, want), "an event has the bytes of another")
 }
 
 // Lines of every length around the buffers' lengths, in reads of any size.
@@ -270,14 +244,10 @@ func TestLongLines(t *testing.T) {
 		"chunked":   &chunked{strings.NewReader(in.String()), rand.New(rand.NewPCG(1, 1)), 9000},
 	} {
 		got := drain(NewReader(src, 1<<20))
-		if len(got) != len(want) {
-			t.Errorf("%s: got %d events, want %d", name, len(got), len(want))
-			continue
-		}
-		for i := range got {
-			if got[i].Err != want[i].Err || !bytes.Equal(got[i].Event.Data, want[i].Event.Data) {
-				t.Fatalf("%s: event %d has %d bytes of data and error %q, want %d bytes", name, i, len(got[i].Event.Data), got[i].Err, len(want[i].Event.Data))
-			}
+		check.Equal(t, name, len(got), len(want))
+		for i := range min(len(got), len(want)) {
+			check.That(t, reflect.DeepEqual(got[i], want[i]), "%s: event %d has %d bytes of data and error %q, want %d bytes",
+				name, i, len(got[i].Event.Data), got[i].Err, len(want[i].Event.Data))
 		}
 	}
 }
@@ -301,11 +271,8 @@ func TestLargeEventIsInMemoryTwice(t *testing.T) {
 	var ev Event
 	var err error
 	used := check.Allocated(func() { ev, err = NewReader(strings.NewReader(in), size).Next() })
-	if err != nil || len(ev.Data) != size {
-		t.Fatalf("got %d bytes, %v", len(ev.Data), err)
-	}
-	if got := float64(used) / size; got > 2.2 {
-		t.Errorf("got %.2f times the event allocated, want 2", got)
+	if got := float64(used) / size; err != nil || len(ev.Data) != size || got > 2.2 {
+		t.Errorf("got %d bytes, %v, and %.2f times the event allocated, want 2", len(ev.Data), err, got)
 	}
 }
 
@@ -328,9 +295,8 @@ func TestRest(t *testing.T) {
 	}
 	r := NewReader(io.MultiReader(strings.NewReader("data: y"), iotest.ErrReader(io.ErrUnexpectedEOF)), 5)
 	drain(r)
-	if got := r.Rest(); got != nil {
-		t.Errorf("the stream broke: got %q, want nothing", got)
-	}
+	got := r.Rest()
+	check.That(t, got == nil, "the stream broke: got %q, want nothing", got)
 }
 
 func TestAtEnd(t *testing.T) {
@@ -343,9 +309,8 @@ func TestAtEnd(t *testing.T) {
 		"error with the event": {io.MultiReader(strings.NewReader("data: x\n\n"), iotest.ErrReader(io.ErrUnexpectedEOF)), false},
 	} {
 		r := NewReader(test.src, 100)
-		if _, err := r.Next(); err != nil || r.AtEnd() != test.want {
-			t.Errorf("%s: got %v, %v, want %v", name, r.AtEnd(), err, test.want)
-		}
+		_, err := r.Next()
+		check.That(t, err == nil && r.AtEnd() == test.want, "%s: got %v, %v, want %v", name, r.AtEnd(), err, test.want)
 	}
 }
 
@@ -356,21 +321,14 @@ func TestRelease(t *testing.T) {
 	first.Release()
 	second := NewReader(strings.NewReader("data: other\n\n"), 100)
 	other, otherErr := second.Next()
-	if string(ev.Data) != "mine" || string(other.Data) != "other" || err != nil || otherErr != nil {
-		t.Errorf("got %q, %v and %q, %v", ev.Data, err, other.Data, otherErr)
-	}
-	if late, err := first.Next(); err == nil {
-		t.Errorf("got %q of a reader given back, want an error", late.Data)
-	}
+	check.That(t, string(ev.Data) == "mine" && string(other.Data) == "other" && err == nil && otherErr == nil,
+		"got %q, %v and %q, %v", ev.Data, err, other.Data, otherErr)
+	check.Fails(t, check.Err(first.Next()), "a reader given back")
 	first.Release()
 }
 
 func TestNewReaderRefusesBound(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("got no panic, want one for a bound of 0")
-		}
-	}()
+	defer func() { check.That(t, recover() != nil, "got no panic, want one for a bound of 0") }()
 	NewReader(strings.NewReader(""), 0)
 }
 
@@ -389,7 +347,7 @@ func BenchmarkSmallEvents(b *testing.B) {
 	b.SetBytes(int64(len(in)))
 	b.ReportAllocs()
 	for b.Loop() {
-		drainAll(b, in, 1<<20, 1000)
+		readAll(b, in, 1000)
 	}
 }
 
@@ -398,22 +356,14 @@ func BenchmarkLargeEvent(b *testing.B) {
 	b.SetBytes(int64(len(in)))
 	b.ReportAllocs()
 	for b.Loop() {
-		drainAll(b, in, 1<<20, 1)
+		readAll(b, in, 1)
 	}
 }
 
-func drainAll(b *testing.B, in string, maxEvent, want int) {
-	r := NewReader(strings.NewReader(in), maxEvent)
-	n := 0
-	for {
-		if _, err := r.Next(); err == io.EOF {
-			break
-		} else if err != nil {
-			b.Fatal(err)
-		}
-		n++
+func readAll(b *testing.B, in string, want int) {
+	r := NewReader(strings.NewReader(in), 1<<20)
+	for range want {
+		check.Must(b, check.Err(r.Next()))
 	}
-	if n != want {
-		b.Fatalf("got %d events, want %d", n, want)
-	}
+	check.Equal(b, "end", check.Err(r.Next()), io.EOF)
 }

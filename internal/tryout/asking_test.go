@@ -18,9 +18,8 @@ func TestBookingTime(t *testing.T) {
 	} {
 		content := map[string]any{"date": "2030-05-01", "time": time, "people": 2}
 		_, err := forms.Complete(form, &mcp.ElicitResult{Action: "accept", Content: content})
-		if (err == nil) != right || err != nil && !strings.Contains(err.Error(), `field "time"`) {
-			t.Errorf("the form with %q: got %v, want it taken: %t", time, err, right)
-		}
+		check.That(t, (err == nil) == right && (err == nil || strings.Contains(err.Error(), `field "time"`)),
+			"the form with %q: got %v, want it taken: %t", time, err, right)
 		if _, err := confirm("x", content); (err == nil) != right || err != nil && !strings.HasPrefix(err.Error(), "time ") {
 			t.Errorf("the tool with %q: got %v, want it taken: %t", time, err, right)
 		}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -44,9 +43,8 @@ func TestRules(t *testing.T) {
 	} {
 		for _, streaming := range []bool{false, true} {
 			m := ask(t, client, streaming, request(tt.question))
-			if diff := cmp.Diff(tt.want, calls(m)); diff != "" || m.Content != "" {
-				t.Errorf("%q, streaming %v: text %q, -want +got\n%s", tt.question, streaming, m.Content, diff)
-			}
+			check.Same(t, tt.question, calls(m), tt.want)
+			check.Equal(t, tt.question, m.Content, "")
 		}
 	}
 }
@@ -64,8 +62,7 @@ func TestAnswers(t *testing.T) {
 		return openai.ChatCompletionMessage{Role: "tool", ToolCallID: "1", Content: text}
 	}
 	picture := openai.ChatCompletionMessage{Role: "user", MultiContent: []openai.ChatMessagePart{
-		{Type: "text", Text: "From the result"},
-		{Type: "image_url", ImageURL: &openai.ChatMessageImageURL{URL: "data:image/png;base64,AA=="}},
+		{Type: "text", Text: "From the result"}, {Type: "image_url", ImageURL: &openai.ChatMessageImageURL{URL: "data:image/png;base64,AA=="}},
 	}}
 	for name, tt := range map[string]struct {
 		messages []openai.ChatCompletionMessage
@@ -82,25 +79,21 @@ func TestAnswers(t *testing.T) {
 			`- call TOOL {"argument": "value"}, with one of the tools demo_add, multiply, weather, summarize, book_table, count, picture`},
 		"no tools": {messages: []openai.ChatCompletionMessage{user("1 plus 1")}, noTools: true,
 			want: "I am a demo model that follows fixed rules, and I was given no tools that I could use for this."},
-		"sampling": {messages: []openai.ChatCompletionMessage{
-			{Role: "system", Content: "Summarize the text."}, user("Version 1.5 is out.  It is\nfast.")}, noTools: true,
-			want: "Version 1.5 is out."},
+		"sampling": {messages: []openai.ChatCompletionMessage{{Role: "system", Content: "Summarize the text."}, user("Version 1.5 is out.  It is\nfast.")},
+			noTools: true, want: "Version 1.5 is out."},
 		"long": {messages: []openai.ChatCompletionMessage{{Role: "system", Content: "Summarize."}, user(strings.Repeat("é", 200))}, noTools: true,
 			want: strings.Repeat("é", 80) + "…"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			for _, streaming := range []bool{false, true} {
-				req := request("")
-				req.Messages = tt.messages
-				if tt.noTools {
-					req.ToolChoice = "none"
-				}
-				m := ask(t, client, streaming, req)
-				if diff := cmp.Diff(tt.want, m.Content); diff != "" || len(m.ToolCalls) > 0 {
-					t.Errorf("streaming %v: calls %v, -want +got\n%s", streaming, calls(m), diff)
-				}
+		for _, streaming := range []bool{false, true} {
+			req := request("")
+			req.Messages = tt.messages
+			if tt.noTools {
+				req.ToolChoice = "none"
 			}
-		})
+			m := ask(t, client, streaming, req)
+			check.Same(t, name, m.Content, tt.want)
+			check.Equal(t, name+": calls", len(m.ToolCalls), 0)
+		}
 	}
 }
 
@@ -111,14 +104,12 @@ func TestCallIDs(t *testing.T) {
 	first := ask(t, client, false, req)
 	req.Messages = append(req.Messages, first, openai.ChatCompletionMessage{Role: "user", Content: "5 plus 6"})
 	second := ask(t, client, false, req)
-	seen := map[string]bool{}
+	ids := map[string]bool{}
 	for _, c := range append(first.ToolCalls, second.ToolCalls...) {
-		if seen[c.ID] {
-			t.Errorf("id %q is there twice", c.ID)
-		}
-		seen[c.ID] = true
+		ids[c.ID] = true
 	}
-	check.Equal(t, "calls", len(seen), 3)
+	check.Equal(t, "calls", len(first.ToolCalls)+len(second.ToolCalls), 3)
+	check.Equal(t, "ids", len(ids), 3)
 }
 
 func TestBadRequests(t *testing.T) {
@@ -136,29 +127,20 @@ func TestBadRequests(t *testing.T) {
 		"no path":   {"GET", "/v1/embeddings", "", 404, "no such endpoint: GET"},
 		"models":    {"GET", "/v1/models", "", 200, `"id":"demo"`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			req, err := http.NewRequestWithContext(t.Context(), tt.method, server.URL+tt.path, strings.NewReader(tt.body))
-			check.Must(t, err)
-			res, err := http.DefaultClient.Do(req)
-			check.Must(t, err)
-			defer res.Body.Close()
-			body, err := io.ReadAll(res.Body)
-			check.Must(t, err)
-			if res.StatusCode != tt.status || !strings.Contains(string(body), tt.want) {
-				t.Errorf("got %d %s, want %d with %q", res.StatusCode, body, tt.status, tt.want)
-			}
-		})
+		req := check.Value(http.NewRequestWithContext(t.Context(), tt.method, server.URL+tt.path, strings.NewReader(tt.body)))(t)
+		res := check.Value(http.DefaultClient.Do(req))(t)
+		defer res.Body.Close()
+		body := check.Value(io.ReadAll(res.Body))(t)
+		check.Equal(t, name, res.StatusCode, tt.status)
+		check.Contains(t, name, string(body), tt.want)
 	}
 }
 
 // start runs the model like the chatbot.
 func start(t *testing.T) *openai.Client {
 	t.Helper()
-	model, err := tryout.StartModel()
-	check.Must(t, err)
-	t.Cleanup(func() {
-		check.NoError(t, model.Close())
-	})
+	model := check.Value(tryout.StartModel())(t)
+	t.Cleanup(func() { check.NoError(t, model.Close()) })
 	cfg := openai.DefaultConfig("")
 	cfg.BaseURL = model.BaseURL
 	return openai.NewClientWithConfig(cfg)
@@ -188,25 +170,28 @@ func calls(m openai.ChatCompletionMessage) []string {
 // ask returns the model's message. A streamed message is joined from its pieces.
 func ask(t *testing.T, client *openai.Client, streaming bool, req openai.ChatCompletionRequest) openai.ChatCompletionMessage {
 	t.Helper()
-	if !streaming {
+	var m openai.ChatCompletionMessage
+	var finish openai.FinishReason
+	if streaming {
+		tokens := 0
+		m, finish, tokens = collect(t, client, req)
+		check.That(t, tokens != 0, "the stream has no usage")
+	} else {
 		req.StreamOptions = nil
-		res, err := client.CreateChatCompletion(t.Context(), req)
-		check.Must(t, err)
-		checkFinish(t, res.Choices[0].FinishReason, res.Choices[0].Message)
-		return res.Choices[0].Message
+		res := check.Value(client.CreateChatCompletion(t.Context(), req))(t)
+		m, finish = res.Choices[0].Message, res.Choices[0].FinishReason
 	}
-	m, finish, tokens := collect(t, client, req)
-	checkFinish(t, finish, m)
-	if tokens == 0 {
-		t.Error("the stream has no usage")
+	want := openai.FinishReasonStop
+	if len(m.ToolCalls) > 0 {
+		want = openai.FinishReasonToolCalls
 	}
+	check.Equal(t, "finish reason", finish, want)
 	return m
 }
 
 func collect(t *testing.T, client *openai.Client, req openai.ChatCompletionRequest) (m openai.ChatCompletionMessage, finish openai.FinishReason, tokens int) {
 	t.Helper()
-	stream, err := client.CreateChatCompletionStream(context.Background(), req)
-	check.Must(t, err)
+	stream := check.Value(client.CreateChatCompletionStream(context.Background(), req))(t)
 	defer stream.Close()
 	for {
 		chunk, err := stream.Recv()
@@ -232,13 +217,4 @@ func collect(t *testing.T, client *openai.Client, req openai.ChatCompletionReque
 			}
 		}
 	}
-}
-
-func checkFinish(t *testing.T, got openai.FinishReason, m openai.ChatCompletionMessage) {
-	t.Helper()
-	want := openai.FinishReasonStop
-	if len(m.ToolCalls) > 0 {
-		want = openai.FinishReasonToolCalls
-	}
-	check.Equal(t, "finish reason", got, want)
 }

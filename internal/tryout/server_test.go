@@ -33,11 +33,8 @@ type answers struct {
 func connect(t *testing.T, a *answers, progress func(*sdk.ProgressNotificationParams)) *sdk.ClientSession {
 	t.Helper()
 	clientEnd, serverEnd := sdk.NewInMemoryTransports()
-	server, err := tryout.NewServer().Connect(t.Context(), serverEnd, nil)
-	check.Must(t, err)
-	opts := &sdk.ClientOptions{
-		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { progress(r.Params) },
-	}
+	server := check.Value(tryout.NewServer().Connect(t.Context(), serverEnd, nil))(t)
+	opts := &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { progress(r.Params) }}
 	if a != nil {
 		opts.ElicitationHandler = func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			a.asked = append(a.asked, r.Params.Message)
@@ -49,8 +46,7 @@ func connect(t *testing.T, a *answers, progress func(*sdk.ProgressNotificationPa
 		}
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opts)
-	session, err := client.Connect(t.Context(), clientEnd, nil)
-	check.Must(t, err)
+	session := check.Value(client.Connect(t.Context(), clientEnd, nil))(t)
 	t.Cleanup(func() {
 		session.Close()
 		server.Wait()
@@ -71,18 +67,11 @@ func serve(t *testing.T) mcpclient.Transport {
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
 }
 
-// call returns the text of a tool's result, with "error: " before it if the tool failed.
+// call returns the first text of a tool's result, with "error: " before it if the tool failed.
 func call(t *testing.T, s *sdk.ClientSession, name string, args map[string]any) string {
 	t.Helper()
-	res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
-	check.Must(t, err)
-	var parts []string
-	for _, c := range res.Content {
-		if c, ok := c.(*sdk.TextContent); ok {
-			parts = append(parts, c.Text)
-		}
-	}
-	out := strings.Join(parts, "\n")
+	res := check.Value(s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args}))(t)
+	out := res.Content[0].(*sdk.TextContent).Text
 	if res.IsError {
 		return "error: " + out
 	}
@@ -112,33 +101,26 @@ func TestTools(t *testing.T) {
 		{"book_table", map[string]any{"people": 13}, "error: no table for 13; there are tables for 1 to 12 people"},
 		{"book_table", nil, "Booked: a table for 4 at the bar at Chez Démo on 2030-05-01 at 19:30, with children; note: no salt."},
 	} {
-		if got := call(t, s, tt.tool, tt.args); got != tt.want {
-			t.Errorf("%s %v:\ngot  %s\nwant %s", tt.tool, tt.args, got, tt.want)
-		}
+		check.Equal(t, fmt.Sprint(tt.tool, tt.args), call(t, s, tt.tool, tt.args), tt.want)
 	}
 }
 
 func TestBooking(t *testing.T) {
+	form := func(date string) *sdk.ElicitResult {
+		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"date": date, "time": "19:30", "people": 2}}
+	}
 	for name, tt := range map[string]struct {
 		form *sdk.ElicitResult
 		want string
 	}{
 		"declined":  {&sdk.ElicitResult{Action: "decline"}, "No table was booked: the guest did not fill in the form (decline)."},
 		"cancelled": {&sdk.ElicitResult{Action: "cancel"}, "No table was booked: the guest did not fill in the form (cancel)."},
-		"defaults": {
-			&sdk.ElicitResult{Action: "accept", Content: map[string]any{"date": "2030-05-01", "time": "19:30", "people": 2}},
-			"Booked: a table for 2 inside at Chez Démo on 2030-05-01 at 19:30.",
-		},
-		"bad date": {
-			&sdk.ElicitResult{Action: "accept", Content: map[string]any{"date": "2030-02-30", "time": "19:30", "people": 2}},
-			`error: date "2030-02-30" is not of the form 2006-01-02`,
-		},
+		"defaults":  {form("2030-05-01"), "Booked: a table for 2 inside at Chez Démo on 2030-05-01 at 19:30."},
+		"bad date":  {form("2030-02-30"), `error: date "2030-02-30" is not of the form 2006-01-02`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			a := &answers{form: tt.form}
-			check.Equal(t, "", call(t, connect(t, a, nil), "book_table", nil), tt.want)
-			check.Same(t, "-want +got", a.asked, []string{"When should the table at Chez Démo be booked?"})
-		})
+		a := &answers{form: tt.form}
+		check.Equal(t, name, call(t, connect(t, a, nil), "book_table", nil), tt.want)
+		check.Same(t, name, a.asked, []string{"When should the table at Chez Démo be booked?"})
 	}
 }
 
@@ -157,10 +139,8 @@ func TestBookingForSoMany(t *testing.T) {
 			}),
 		})
 		check.Must(t, err)
-		res, err := client.CallTool(t.Context(), "book_table", map[string]any{"people": people})
-		if err != nil || !strings.Contains(res.Text(), "(decline)") {
-			t.Errorf("got %+v, %v; want a form that was declined", res, err)
-		}
+		res := check.Value(client.CallTool(t.Context(), "book_table", map[string]any{"people": people}))(t)
+		check.Contains(t, "a form that was declined", res.Text(), "(decline)")
 		check.NoError(t, client.Close())
 	}
 }
@@ -168,12 +148,9 @@ func TestBookingForSoMany(t *testing.T) {
 // A server must not use undeclared features of the client.
 func TestPlainClient(t *testing.T) {
 	s := connect(t, nil, nil)
-	if got, want := call(t, s, "summarize", map[string]any{"text": "x"}), "error: this tool needs a client that lends its model (sampling), and yours does not"; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-	if got, want := call(t, s, "book_table", nil), "error: this tool needs a client that shows forms (elicitation), and yours does not"; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	const needs = "error: this tool needs a client that "
+	check.Equal(t, "", call(t, s, "summarize", map[string]any{"text": "x"}), needs+"lends its model (sampling), and yours does not")
+	check.Equal(t, "", call(t, s, "book_table", nil), needs+"shows forms (elicitation), and yours does not")
 }
 
 // Clients of older revisions get requests of the server.
@@ -188,19 +165,10 @@ func TestLegacyClient(t *testing.T) {
 		}),
 	})
 	check.Must(t, err)
-	for tool, want := range map[string]string{
-		"summarize":  "Summary: echo",
-		"book_table": "No table was booked: the guest did not fill in the form (cancel).",
-	} {
-		args := map[string]any{"text": "echo"}
-		if tool == "book_table" {
-			args = nil
-		}
-		res, err := client.CallTool(t.Context(), tool, args)
-		if err != nil || res.Text() != want {
-			t.Errorf("%s: got %+v, %v; want %s", tool, res, err, want)
-		}
-	}
+	summary := check.Value(client.CallTool(t.Context(), "summarize", map[string]any{"text": "echo"}))(t)
+	check.Equal(t, "", summary.Text(), "Summary: echo")
+	booking := check.Value(client.CallTool(t.Context(), "book_table", nil))(t)
+	check.Equal(t, "", booking.Text(), "No table was booked: the guest did not fill in the form (cancel).")
 	check.NoError(t, client.Close())
 }
 
@@ -216,25 +184,17 @@ func TestProgress(t *testing.T) {
 }
 
 func TestPicture(t *testing.T) {
-	res, err := connect(t, nil, nil).CallTool(t.Context(), &sdk.CallToolParams{Name: "picture"})
-	check.Must(t, err)
+	res := check.Value(connect(t, nil, nil).CallTool(t.Context(), &sdk.CallToolParams{Name: "picture"}))(t)
 	img, ok := res.Content[1].(*sdk.ImageContent)
-	if !ok || img.MIMEType != "image/png" {
-		t.Fatalf("got %#v, want a PNG", res.Content[1])
-	}
+	check.Require(t, ok && img.MIMEType == "image/png", "got %#v, want a PNG", res.Content[1])
 	check.NoError(t, check.Err(png.Decode(bytes.NewReader(img.Data))))
 }
 
 func TestOffers(t *testing.T) {
 	s := connect(t, nil, nil)
-	res, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "demo://menu"})
-	if err != nil || !strings.Contains(res.Contents[0].Text, "Lemon tart") {
-		t.Errorf("resource: got %+v, %v", res, err)
-	}
-	for people, want := range map[string]string{
-		"":  "What is the weather in Oslo? Then book a table.",
-		"4": "What is the weather in Oslo? Then book a table for 4.",
-	} {
+	res := check.Value(s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "demo://menu"}))(t)
+	check.Contains(t, "resource", res.Contents[0].Text, "Lemon tart")
+	for people, want := range map[string]string{"": "What is the weather in Oslo? Then book a table.", "4": "What is the weather in Oslo? Then book a table for 4."} {
 		prompt, err := s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "evening", Arguments: map[string]string{"city": "Oslo", "people": people}})
 		check.Must(t, err)
 		check.Equal(t, people, prompt.Messages[0].Content.(*sdk.TextContent).Text, want)
@@ -245,7 +205,6 @@ func TestOffers(t *testing.T) {
 func TestDishes(t *testing.T) {
 	s := connect(t, nil, nil)
 	for name, on := range map[string]bool{"Lemon%20tart": true, "soup%20of%20the%20day": true, "soup": true, "menu": false, "%0A": false} {
-		_, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "demo://dish/" + name})
-		check.Equal(t, name, err == nil, on)
+		check.Equal(t, name, check.Err(s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "demo://dish/" + name})) == nil, on)
 	}
 }
