@@ -1,11 +1,9 @@
 package mcpchain_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"go/build"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -154,16 +152,9 @@ func checkImports(t *testing.T, folder string, imports []string) {
 	}
 	for _, path := range imports {
 		path, ours := strings.CutPrefix(path, module+"/")
-		if !ours && !strings.Contains(strings.Split(path, "/")[0], ".") {
-			continue // standard library
-		}
-		if within(path, layers[best].folder) {
-			continue
-		}
+		standard := !ours && !strings.Contains(strings.Split(path, "/")[0], ".")
 		allowed := slices.ContainsFunc(layers[best].may, func(may string) bool { return within(path, may) && (may != "" || ours) })
-		if !allowed {
-			t.Errorf("%s imports %s, which its layer does not", folder, path)
-		}
+		check.That(t, standard || allowed || within(path, layers[best].folder), "%s imports %s, which its layer does not", folder, path)
 	}
 }
 
@@ -175,12 +166,9 @@ func within(path, folder string) bool {
 // linked returns the packages that some packages need, and these.
 func linked(t *testing.T, packages ...string) []string {
 	t.Helper()
-	out, err := exec.Command("go", append([]string{"list", "-deps"}, packages...)...).Output()
-	check.Must(t, err)
+	out := check.Value(exec.Command("go", append([]string{"list", "-deps"}, packages...)...).Output())(t)
 	all := strings.Fields(string(out))
-	if len(all) < 20 {
-		t.Fatalf("got %q, want more", all)
-	}
+	check.Require(t, len(all) >= 20, "got %q, want more", all)
 	return all
 }
 
@@ -190,23 +178,19 @@ func TestClientIsLight(t *testing.T) {
 	for _, path := range linked(t, "./mcpclient") {
 		ours := within(path, module)
 		vendored := strings.HasPrefix(path, "vendor/")
-		if host, _, _ := strings.Cut(path, "/"); strings.Contains(host, ".") && !ours && !vendored && !within(path, "golang.org/x/sys") {
-			t.Errorf("mcpclient links %s", path)
-		}
+		host, _, _ := strings.Cut(path, "/")
+		check.That(t, !strings.Contains(host, ".") || ours || vendored || within(path, "golang.org/x/sys"), "mcpclient links %s", path)
 	}
 }
 
-// TestInstallable checks that go.mod has nothing that go install refuses in the module of a
-// program.
+// TestInstallable checks that go.mod has nothing that go install refuses in the module of a program.
 func TestInstallable(t *testing.T) {
 	out, err := exec.Command("go", "mod", "edit", "-json").Output()
 	var mod struct{ Replace, Exclude []any }
 	if err == nil {
 		err = json.Unmarshal(out, &mod)
 	}
-	if err != nil || len(mod.Replace)+len(mod.Exclude) > 0 {
-		t.Errorf("got %+v, %v, want neither replace nor exclude", mod, err)
-	}
+	check.That(t, err == nil && len(mod.Replace)+len(mod.Exclude) <= 0, "got %+v, %v, want neither replace nor exclude", mod, err)
 }
 
 // TestStoreLinksNoDriver checks that the packages link neither a database driver nor, except for
@@ -219,33 +203,24 @@ func TestStoreLinksNoDriver(t *testing.T) {
 	}
 }
 
-// TestOwnWords checks that the repository has no paths of a machine and no hosts of package
-// registries.
+// TestOwnWords checks that the repository has no paths of a machine and no hosts of package registries.
 func TestOwnWords(t *testing.T) {
 	unwanted := []string{"registry." + "npmjs.org", "proxy." + "golang.org", "/ro" + "ot/", "/wo" + "rk/"}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+	check.Must(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
 			return err
-		}
-		if d.IsDir() {
-			if d.Name() == ".git" || d.Name() == "node_modules" {
-				return filepath.SkipDir
-			}
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules"):
+			return filepath.SkipDir
+		case d.IsDir() || slices.Contains([]string{".git", ".env", "mcp.json"}, path): // of a work tree, and of who works in it
 			return nil
 		}
-		if slices.Contains([]string{".git", ".env", "mcp.json"}, path) { // of a work tree, and of who works in it
-			return nil
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
+		text := read(t, path)
 		for _, w := range unwanted {
-			if !bytes.Contains(data, []byte{0}) && strings.Contains(string(data), w) { // no program that was built here
+			if !strings.Contains(text, "\x00") && strings.Contains(text, w) { // no program that was built here
 				t.Errorf("%s contains %q", path, w)
 			}
 		}
 		return nil
-	})
-	check.Must(t, err)
+	}))
 }

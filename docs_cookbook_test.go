@@ -208,9 +208,7 @@ func TestCookbookSampling(t *testing.T) {
 	defer tools.Close()
 	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "sum_up"}), agenttest.Say("Done."))
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}}))
-	if _, err := a.Run(t.Context(), agent.Text("Sum up my notes.")); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, check.Err(a.Run(t.Context(), agent.Text("Sum up my notes."))))
 	last := model.Turns()[1]
 	check.Contains(t, "the model was told", strings.Join(last.Results(), " "), "In short.")
 }

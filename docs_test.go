@@ -5,13 +5,16 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
 	"log/slog"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +30,9 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
@@ -37,19 +43,11 @@ import (
 // TestDocs checks that each block of Go in the guides is, line by line, in a function below,
 // which is compiled, or in an example of package agent, which runs.
 func TestDocs(t *testing.T) {
-	program := lines(read(t, "docs_test.go")) + lines(read(t, "docs_apps_test.go")) + lines(read(t, "docs_cookbook_test.go"))
-	examples, err := filepath.Glob("agent/example*_test.go")
-	if err != nil || len(examples) == 0 {
-		t.Fatalf("got %v, %v", examples, err)
-	}
-	for _, example := range append(examples, "agent/agenttest/example_test.go", "agent/lc/example_model_test.go") {
+	program := lines(read(t, "docs_test.go")) + lines(read(t, "docs_cookbook_test.go"))
+	for _, example := range append(glob(t, "agent/example*_test.go"), "agent/agenttest/example_test.go", "agent/lc/example_model_test.go") {
 		program += lines(read(t, example))
 	}
-	guides, err := filepath.Glob("docs/*.md")
-	if err != nil || len(guides) == 0 {
-		t.Fatalf("got %v, %v", guides, err)
-	}
-	for _, guide := range guides {
+	for _, guide := range glob(t, "docs/*.md") {
 		for _, block := range blocks(read(t, guide), "go") {
 			if !strings.Contains(program, lines(block)) {
 				t.Errorf("%s: neither docs_test.go nor an example of agent has this block:\n%s", guide, block)
@@ -79,8 +77,7 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
-// TestPrograms checks that the program of every command in the guides exists. Tests of the
-// programs check the flags.
+// TestPrograms checks that the program of every command in the guides exists. Tests of the programs check the flags.
 func TestPrograms(t *testing.T) {
 	for _, guide := range documents(t) {
 		for _, run := range regexp.MustCompile(`go run (\./[\w/]+)`).FindAllStringSubmatch(read(t, guide), -1) {
@@ -106,15 +103,21 @@ func TestComparedVersions(t *testing.T) {
 			t.Errorf("docs/comparison.md has %s %s, and go.mod %s", module, c[2], m[1])
 		}
 	}
-	if checked != 3 {
-		t.Errorf("checked %d versions of %d, want those of go-sdk, mcp-go and eino", checked, len(compared))
-	}
+	check.Equal(t, "versions, those of go-sdk, mcp-go and eino", checked, 3)
 }
 
 func documents(t *testing.T) []string {
-	guides, err := filepath.Glob("docs/*.md")
-	check.Must(t, err)
-	return append(guides, "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+	return append(glob(t, "docs/*.md"), "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+}
+
+// glob returns the files of a pattern: some.
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: got %v, %v", pattern, files, err)
+	}
+	return files
 }
 
 // blocks returns the code blocks of a language in a document.
@@ -367,3 +370,79 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
+
+// TestReadme checks that the program in the README is the quickstart, and that its commands work in CI and in the tree.
+func TestReadme(t *testing.T) {
+	readme := read(t, "README.md")
+	shown := blocks(readme, "go")
+	if len(shown) != 1 {
+		t.Fatalf("got %d Go programs in the README, want 1", len(shown))
+	}
+	rest := read(t, "examples/quickstart/main.go")
+	for line := range strings.Lines(shown[0]) {
+		switch _, after, found := strings.Cut(rest, "\n"+line); {
+		case strings.TrimSpace(line) == "":
+		case found:
+			rest = "\n" + after
+		default:
+			t.Errorf("the quickstart has no line %q after the ones before", line)
+		}
+	}
+	if !strings.Contains(readme, "\ngo test work\n") || !strings.Contains(read(t, ".ci/run"), "\ngo test work\n") {
+		t.Error("the test command of the README is not the one that CI runs")
+	}
+}
+
+// TestLinks checks links of documents to files and headings of the repository.
+func TestLinks(t *testing.T) {
+	for _, document := range documents(t) {
+		for _, link := range regexp.MustCompile(`\]\(([^):\s]+)\)`).FindAllStringSubmatch(read(t, document), -1) {
+			file, heading, _ := strings.Cut(link[1], "#")
+			target := document
+			if file != "" {
+				target = path.Join(path.Dir(document), file)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: link: %v", document, err)
+			} else if heading != "" && !slices.Contains(headings(read(t, target)), heading) {
+				t.Errorf("%s: %s has no heading %s", document, target, heading)
+			}
+		}
+	}
+}
+
+// headings returns the anchors that GitHub makes for the headings of a document.
+func headings(document string) (anchors []string) {
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(document, -1) {
+		text := regexp.MustCompile(`[^\pL\pN -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		anchors = append(anchors, strings.ReplaceAll(text, " ", "-"))
+	}
+	return anchors
+}
+
+func read(t *testing.T, name string) string {
+	data := check.Value(os.ReadFile(name))(t)
+	return string(data)
+}
+
+// viewOfTool is the program in docs/apps.md. It is only compiled.
+func viewOfTool(ctx context.Context, servers []adapter.Server, result *adapter.Result, arguments json.RawMessage, conn mcpclient.Conn, user, serverURL string, approve approval.Func, openLink func(context.Context, string) error) error {
+	opts, declareErr := apps.Declare(&mcpclient.Options{}) // servers learn that views are shown
+	ts, openErr := adapter.Open(ctx, servers, &adapter.Options{ClientOptions: opts, Approve: approve})
+
+	tool := result.Tool // of an adapter.Result
+	view, loadErr := apps.Load(ctx, tool.Client(), tool.ViewURI())
+
+	box, boxErr := sandbox.New(&sandbox.Options{Origin: "http://*.localhost:8081", HostOrigins: []string{"http://localhost:8080"}})
+	frame, frameErr := box.Frame(view.Meta, sandbox.FrameOptions{User: user, Server: serverURL}) // URL and attributes of the iframe
+
+	s, err := host.Open(ctx, conn, ts.ViewAccess(tool.Server(), view.URI), &host.Options{
+		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
+		OpenLink: openLink,
+	})
+	inputErr := s.ToolInput(arguments)
+	resultErr := s.ToolResult(result.Raw)
+	return errors.Join(declareErr, openErr, loadErr, boxErr, frameErr, err, inputErr, resultErr)
+}
+
+var _ = viewOfTool

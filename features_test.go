@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// TestFeatures checks that docs/features.md has every row, and that each row is open or names
-// existing tests.
+// TestFeatures checks that docs/features.md has every row, and that each row is open or names existing tests.
 func TestFeatures(t *testing.T) {
 	var got, want []string
 	for _, line := range strings.Split(read(t, "docs/features.md"), "\n") {
@@ -38,8 +38,7 @@ func TestFeatures(t *testing.T) {
 	check.Same(t, "rows", got, want)
 }
 
-// TestRulesForViews checks that each rule in the table of docs/apps.md is open or names existing
-// tests.
+// TestRulesForViews checks that each rule in the table of docs/apps.md is open or names existing tests.
 func TestRulesForViews(t *testing.T) {
 	_, rules, _ := strings.Cut(read(t, "docs/apps.md"), "## Rules for hosts")
 	rows := 0
@@ -51,13 +50,10 @@ func TestRulesForViews(t *testing.T) {
 		rows++
 		checkProof(t, fmt.Sprintf("%q of docs/apps.md", strings.TrimSpace(cells[0])), strings.TrimSpace(cells[1]))
 	}
-	if rows < 30 {
-		t.Errorf("got %d rules, want the table", rows)
-	}
+	check.That(t, rows >= 30, "got %d rules, want the table", rows)
 }
 
-// checkProof checks a cell of the form "open", "open: what is missing", or
-// "folder: TestA, TestB; folder: TestC".
+// checkProof checks a cell of the form "open", "open: what is missing", or "folder: TestA, TestB; folder: TestC".
 func checkProof(t *testing.T, id, proof string) {
 	if proof == "open" || strings.HasPrefix(proof, "open: ") {
 		return
@@ -69,20 +65,14 @@ func checkProof(t *testing.T, id, proof string) {
 			continue
 		}
 		for _, name := range strings.Split(names, ",") {
-			if name = strings.TrimSpace(name); !definesTest(t, folder, name) {
-				t.Errorf("row %s: no test %s in %s", id, name, folder)
-			}
+			name = strings.TrimSpace(name)
+			check.That(t, definesTest(t, folder, name), "row %s: no test %s in %s", id, name, folder)
 		}
 	}
 }
 
 func definesTest(t *testing.T, folder, name string) bool {
-	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
-	check.Must(t, err)
-	for _, f := range files {
-		if strings.Contains(read(t, f), "\nfunc "+name+"(") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(glob(t, filepath.Join(folder, "*_test.go")), func(file string) bool {
+		return strings.Contains(read(t, file), "\nfunc "+name+"(")
+	})
 }

@@ -19,8 +19,7 @@ func TestAskWithoutAModel(t *testing.T) {
 	check.Text(t, check.Err(Ask(t.Context(), "none.json", "go", nil)), "no model: set OPENAI_MODEL")
 }
 
-// TestModelOfTheEnvironment uses the model in an agent and through langchaingo, and lends it to
-// a server.
+// TestModelOfTheEnvironment uses the model in an agent and through langchaingo, and lends it to a server.
 func TestModelOfTheEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_MODEL", "")
 	t.Setenv("ANTHROPIC_MODEL", "")
@@ -36,20 +35,14 @@ func TestModelOfTheEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_MODEL", "m")
 	t.Setenv("OPENAI_API_KEY", "k")
 	t.Setenv("OPENAI_BASE_URL", completions(t))
-	if result, err := h.Ask(t.Context(), "go"); err != nil || !strings.Contains(result.Output, "pong") {
-		t.Errorf("got %+v, %v, want what the server had from the model", result, err)
-	}
-	if text, err := llms.GenerateFromSinglePrompt(t.Context(), h.Model(), "go"); err != nil || text != "pong" {
-		t.Errorf("got %q, %v", text, err)
-	}
-	sampler, err := NewSampler(nil)
-	check.Must(t, err)
+	check.Contains(t, "what the server had from the model", check.Value(h.Ask(t.Context(), "go"))(t).Output, "pong")
+	text := check.Value(llms.GenerateFromSinglePrompt(t.Context(), h.Model(), "go"))(t)
+	check.Equal(t, "", text, "pong")
+	sampler := check.Value(NewSampler(nil))(t)
 	client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: serve(t)}, &mcpclient.Options{Sampling: sampler.ForServer("s")})
 	check.Must(t, err)
 	defer client.Close()
-	if result, err := client.CallTool(t.Context(), "ask", struct{}{}); err != nil || result.Text() != "pong" {
-		t.Errorf("got %+v, %v", result, err)
-	}
+	check.Equal(t, "", check.Value(client.CallTool(t.Context(), "ask", struct{}{}))(t).Text(), "pong")
 
 	t.Setenv("OPENAI_MODEL", "")
 	t.Setenv("ANTHROPIC_MODEL", "claude-opus-4-7")

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,8 +19,7 @@ type declaration struct {
 	open    bool              // members come from an embedded or another package's type, too
 }
 
-// has reports whether a package has a name, and the members after it as far as their types are
-// known.
+// has reports whether a package has a name, and the members after it as far as their types are known.
 func (d declared) has(names []string) bool {
 	of := d[names[0]]
 	for _, name := range names[1:] {
@@ -49,10 +47,8 @@ func TestNamesInProse(t *testing.T) {
 		names, parsed := declarations(t, folder)
 		packages[parsed[0].Name.Name], files[folder] = names, parsed
 	}
-	guides, err := filepath.Glob("docs/*.md")
-	check.Must(t, err)
 	span, name := regexp.MustCompile("`[^`\n]+`"), regexp.MustCompile(`(^|[^\w/."-])([a-z]+)((?:\.[A-Z]\w*)+)`)
-	for _, guide := range append(guides, "README.md") {
+	for _, guide := range append(glob(t, "docs/*.md"), "README.md") {
 		for _, code := range span.FindAllString(read(t, guide), -1) {
 			for _, m := range name.FindAllStringSubmatch(code, -1) {
 				if p := packages[m[2]]; p != nil && m[2] != "host" /* a mcpchain.Host there */ && !p.has(strings.Split(m[3][1:], ".")) {
@@ -70,15 +66,12 @@ func TestNamesInProse(t *testing.T) {
 					names, p := strings.Split(m[1], "."), own
 					if first := names[0]; len(names) > 1 && !ast.IsExported(first) {
 						names, p = names[1:], packages[first]
-						if inner := imported(file, first); strings.Contains(inner, "/internal/") {
-							t.Errorf("%s: [%s] leads to a package that its readers cannot see", folder, m[1])
-						}
+						inner := imported(file, first)
+						check.That(t, !strings.Contains(inner, "/internal/"), "%s: [%s] leads to a package that its readers cannot see", folder, m[1])
 					} else if own[first] == nil && !ast.IsExported(first) {
 						continue // not a name
 					}
-					if p != nil && (!p.has(names) || !ast.IsExported(names[0])) {
-						t.Errorf("%s: [%s] is not there, or not exported", folder, m[1])
-					}
+					check.That(t, p == nil || p.has(names) && ast.IsExported(names[0]), "%s: [%s] is not there, or not exported", folder, m[1])
 				}
 			}
 		}

@@ -26,9 +26,7 @@ import (
 
 func linkOf(t *testing.T, address string) *hosttext.Link {
 	t.Helper()
-	link, err := hosttext.ParseLink(address)
-	check.Must(t, err)
-	return link
+	return check.Value(hosttext.ParseLink(address))(t)
 }
 
 // serve serves tools over HTTP: add, which asks nobody, and ask, which borrows the model.
@@ -56,8 +54,7 @@ func serve(t *testing.T) (url string) {
 
 // file writes an mcp.json.
 func file(t *testing.T, servers map[string]any) string {
-	data, err := json.Marshal(map[string]any{"mcpServers": servers})
-	check.Must(t, err)
+	data := check.Value(json.Marshal(map[string]any{"mcpServers": servers}))(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	check.Must(t, os.WriteFile(path, data, 0o600))
 	return path
@@ -74,9 +71,8 @@ func TestOpen(t *testing.T) {
 	}), &Options{Tokens: oauth.NewMemoryStore(), Terminal: &Terminal{In: strings.NewReader(""), Out: &shown}})
 	check.Must(t, err)
 	defer h.Close()
-	if all := h.Tools().Catalog(profile.Plain).Tools(); len(all) != 1 || all[0].Name() != "add" {
-		t.Errorf("got %v, want the tool that the file allows", all)
-	}
+	all := h.Tools().Catalog(profile.Plain).Tools()
+	check.That(t, len(all) == 1 && all[0].Name() == "add", "got %v, want the tool that the file allows", all)
 	left := map[string]adapter.ServerStatus{}
 	for _, s := range h.Problems() {
 		left[s.Name] = s
@@ -94,25 +90,23 @@ func protected(t *testing.T) string {
 	mux := http.NewServeMux()
 	h := httptest.NewServer(mux)
 	t.Cleanup(h.Close)
-	reply := func(path string, v any) {
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+	for path, reply := range map[string]map[string]any{
+		"/.well-known/oauth-protected-resource/mcp": {"resource": h.URL + "/mcp", "authorization_servers": []string{h.URL}},
+		"/.well-known/oauth-authorization-server": {
+			"issuer": h.URL, "authorization_endpoint": h.URL + "/authorize", "token_endpoint": h.URL + "/token", "registration_endpoint": h.URL + "/register",
+			"code_challenge_methods_supported": []string{"S256"}, "response_types_supported": []string{"code"},
+		},
+		"/register": {"client_id": "c"},
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(v)
+			if r.Method == http.MethodPost { // a client registers
+				_ = json.NewDecoder(r.Body).Decode(&reply)
+				w.WriteHeader(http.StatusCreated)
+			}
+			_ = json.NewEncoder(w).Encode(reply)
 		})
 	}
-	reply("/.well-known/oauth-protected-resource/mcp", map[string]any{"resource": h.URL + "/mcp", "authorization_servers": []string{h.URL}})
-	reply("/.well-known/oauth-authorization-server", map[string]any{
-		"issuer": h.URL, "authorization_endpoint": h.URL + "/authorize", "token_endpoint": h.URL + "/token", "registration_endpoint": h.URL + "/register",
-		"code_challenge_methods_supported": []string{"S256"}, "response_types_supported": []string{"code"},
-	})
-	mux.HandleFunc("/register", func(w http.ResponseWriter, r *http.Request) {
-		client := map[string]any{}
-		_ = json.NewDecoder(r.Body).Decode(&client)
-		client["client_id"] = "c"
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusCreated)
-		_ = json.NewEncoder(w).Encode(client)
-	})
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+h.URL+`/.well-known/oauth-protected-resource/mcp"`)
 		w.WriteHeader(http.StatusUnauthorized)
@@ -131,17 +125,14 @@ func TestAgentOfAHost(t *testing.T) {
 			&Options{Tokens: oauth.NewMemoryStore(), Terminal: &Terminal{In: strings.NewReader(typed), Out: &shown}})
 		check.Must(t, err)
 		defer h.Close()
-		a, err := h.Agent(nil, nil)
-		check.Must(t, err)
+		a := check.Value(h.Agent(nil, nil))(t)
 		result, err := a.Run(t.Context(), agent.Text("go"))
-		if err != nil || !strings.Contains(result.Output, want) || !strings.Contains(shown.String(), `"s" asks the model:`) {
-			t.Errorf("%q: got %+v, %v, and the person saw %q", typed, result, err, &shown)
-		}
+		check.That(t, err == nil && strings.Contains(result.Output, want) && strings.Contains(shown.String(), `"s" asks the model:`),
+			"%q: got %+v, %v, and the person saw %q", typed, result, err, &shown)
 	}
 }
 
-// completions serves a model that calls the tool ask and repeats its result. To the server's
-// request it answers pong.
+// completions serves a model that calls the tool ask and repeats its result. To the server's request it answers pong.
 func completions(t *testing.T) string {
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct {
@@ -173,10 +164,9 @@ func TestModelThatCannotBeLent(t *testing.T) {
 	check.Text(t, check.Err(l.CreateMessage(t.Context(), &mcp.CreateMessageParams{})), "no model that servers can borrow")
 }
 
-// TestFromEnv checks that OPENAI_MODEL takes precedence, and that no model is returned with an
-// error.
+// TestFromEnv checks that OPENAI_MODEL takes precedence, and that no model is returned with an error.
 func TestFromEnv(t *testing.T) {
-	for _, tt := range []struct{ openai, key, anthropic, want, provider string }{
+	for _, tt := range []struct{ openai, key, anthropic, want, model string }{
 		{"", "", "", "no model: set OPENAI_MODEL", ""},
 		{"m", "", "c", "neither OPENAI_API_KEY nor OPENAI_BASE_URL", ""},
 		{"m", "k", "c", "", "m"},
@@ -188,11 +178,11 @@ func TestFromEnv(t *testing.T) {
 		t.Setenv("ANTHROPIC_MODEL", tt.anthropic)
 		t.Setenv("ANTHROPIC_API_KEY", tt.key)
 		m, err := ModelFromEnv()
-		switch {
-		case tt.want != "" && (err == nil || m != nil || !strings.Contains(err.Error(), tt.want)):
-			t.Errorf("%+v: got %v, %v", tt, m, err)
-		case tt.want == "" && (err != nil || m.Info().Name != tt.provider):
-			t.Errorf("%+v: got %v, %v", tt, m, err)
+		if tt.want != "" {
+			check.Text(t, err, tt.want)
+			check.Equal(t, tt, m, nil)
+		} else if check.Must(t, err); m.Info().Name != tt.model {
+			t.Errorf("%+v: got %v", tt, m)
 		}
 	}
 }

@@ -15,13 +15,10 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// TestPackagesLeadOn checks that the comment of each public package names an existing guide, or
-// package mcpclient.
+// TestPackagesLeadOn checks that the comment of each public package names an existing guide, or package mcpclient.
 func TestPackagesLeadOn(t *testing.T) {
 	public := publicPackages(t)
-	if len(public) < 20 {
-		t.Fatalf("got %d packages, want all that are public", len(public))
-	}
+	check.Require(t, len(public) >= 20, "got %d packages, want all that are public", len(public))
 	for _, folder := range public {
 		comment := ""
 		for _, file := range filesOf(t, token.NewFileSet(), folder) {
@@ -58,22 +55,17 @@ func publicPackages(t *testing.T) (folders []string) {
 // filesOf parses the files of a package without its tests.
 func filesOf(t *testing.T, set *token.FileSet, folder string) (files []*ast.File) {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	check.Must(t, err)
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
+	for _, path := range glob(t, filepath.Join(folder, "*.go")) {
+		if !strings.HasSuffix(path, "_test.go") {
+			files = append(files, parseFile(t, set, path))
 		}
-		files = append(files, parseFile(t, set, path))
 	}
 	return files
 }
 
 func parseFile(t *testing.T, set *token.FileSet, path string) *ast.File {
 	t.Helper()
-	file, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
-	check.Must(t, err)
-	return file
+	return check.Value(parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution))(t)
 }
 
 // maxLesson bounds the lines of a lesson, without its tests.
@@ -81,25 +73,20 @@ const maxLesson = 299
 
 // TestLessons checks that each lesson is short, has a test, and is linked from the guides.
 func TestLessons(t *testing.T) {
-	lessons, err := filepath.Glob("examples/*")
-	check.Must(t, err)
 	guides := read(t, "docs/README.md")
-	for _, lesson := range lessons {
+	for _, lesson := range glob(t, "examples/*") {
 		if filepath.Base(lesson) == "internal" {
 			continue
 		}
-		files, err := filepath.Glob(lesson + "/*")
-		check.Must(t, err)
 		lines, tested := 0, false
-		for _, file := range files {
+		for _, file := range glob(t, lesson+"/*") {
 			if strings.HasSuffix(file, "_test.go") {
 				tested = true
-				continue
+			} else {
+				lines += strings.Count(read(t, file), "\n")
 			}
-			lines += strings.Count(read(t, file), "\n")
 		}
-		if lines > maxLesson || !tested || !strings.Contains(guides, filepath.ToSlash(lesson)) {
-			t.Errorf("%s: got %d lines, tested %t; want at most %d lines, a test, and a row in docs/README.md", lesson, lines, tested, maxLesson)
-		}
+		check.That(t, lines <= maxLesson && tested && strings.Contains(guides, filepath.ToSlash(lesson)),
+			"%s: got %d lines, tested %t; want at most %d lines, a test, and a row in docs/README.md", lesson, lines, tested, maxLesson)
 	}
 }

@@ -10,15 +10,17 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// Ceilings of a package: the percentage of its lines in declarations that all depend on each
-// other, and the number of methods of a type and of the files that have them. Methods belong to
-// their type.
+// Ceilings of a package: the percentage of its lines in declarations that all depend on each other, and the number of
+// methods of a type and of the files that have them. Methods belong to their type.
 const (
 	maxKnot        = 30
 	maxMethods     = 40
@@ -36,13 +38,11 @@ func TestShapeOfPackages(t *testing.T) {
 			for _, k := range files {
 				n += k
 			}
-			if n > maxMethods || len(files) > maxMethodFiles {
-				t.Errorf("%s: type %s has %d methods in %d files, want at most %d in %d", folder, name, n, len(files), maxMethods, maxMethodFiles)
-			}
+			check.That(t, n <= maxMethods && len(files) <= maxMethodFiles,
+				"%s: type %s has %d methods in %d files, want at most %d in %d", folder, name, n, len(files), maxMethods, maxMethodFiles)
 		}
-		if names, percent := p.knot(); percent > maxKnot {
-			t.Errorf("%s: %d %% of the lines depend on each other, want at most %d: %v", folder, percent, maxKnot, names)
-		}
+		names, percent := p.knot()
+		check.That(t, percent <= maxKnot, "%s: %d %% of the lines depend on each other, want at most %d: %v", folder, percent, maxKnot, names)
 	}
 }
 
@@ -60,8 +60,7 @@ func readShape(t *testing.T, folder string) *shape {
 	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Importer: importer.ForCompiler(set, "gc", open)}
-	pkg, err := conf.Check(folder, set, files, info)
-	check.Must(t, err)
+	pkg := check.Value(conf.Check(folder, set, files, info))(t)
 	p := &shape{map[string]int{}, map[string]map[string]bool{}, map[string]map[string]int{}}
 	for _, f := range files {
 		for _, d := range f.Decls {
@@ -74,8 +73,7 @@ func readShape(t *testing.T, folder string) *shape {
 // exportsOf returns the export data files of the packages below a folder.
 func exportsOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}", "./"+folder).Output()
-	check.Must(t, err)
+	out := check.Value(exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}", "./"+folder).Output())(t)
 	all := map[string]string{}
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		path, file, _ := strings.Cut(lines.Text(), " ")
@@ -146,8 +144,7 @@ func ownerOf(pkg *types.Package, o types.Object) string {
 	return ""
 }
 
-// knot returns the largest set of declarations that all depend on each other, and its percentage
-// of the lines.
+// knot returns the largest set of declarations that all depend on each other, and its percentage of the lines.
 func (p *shape) knot() (names []string, percent int) {
 	reach := map[string]map[string]bool{}
 	for name := range p.uses {
@@ -178,4 +175,40 @@ func (p *shape) knot() (names []string, percent int) {
 		}
 	}
 	return names, 100 * most / max(total, 1)
+}
+
+// TestNamesInComments checks that words such as "serverOrigin" in comments are names in their
+// package, or words of strings, such as names in JSON.
+func TestNamesInComments(t *testing.T) {
+	known, comments := map[string]bool{}, map[string]string{} // by folder and word; by file
+	note := func(folder, text string) {
+		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			known[folder+" "+word] = true
+		}
+	}
+	note("", "kB macOS gRPC xAI xUnit")
+	for _, path := range sources(t) {
+		if filepath.Ext(path) != ".go" {
+			continue
+		}
+		file := parseFile(t, token.NewFileSet(), path)
+		for _, group := range file.Comments {
+			comments[path] += group.Text() + "\n"
+		}
+		for n := range ast.Preorder(file) {
+			if lit, ok := n.(*ast.BasicLit); ok {
+				note("", lit.Value)
+			} else if name, ok := n.(*ast.Ident); ok {
+				known[filepath.Dir(path)+" "+name.Name] = true
+			}
+		}
+	}
+	example, name := regexp.MustCompile(`(?m)^\t.*$`), regexp.MustCompile(`(?:^|[\s(])([a-z][a-z0-9]*[A-Z]\w*)`)
+	for path, text := range comments {
+		for _, m := range name.FindAllStringSubmatch(withoutQuotes(example.ReplaceAllString(text, "")), -1) {
+			if word := m[1]; !known[" "+word] && !known[filepath.Dir(path)+" "+word] {
+				t.Errorf("%s: a comment names %s, which its package does not have", path, word)
+			}
+		}
+	}
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/signin"
@@ -46,14 +44,10 @@ func TestTerminal(t *testing.T) {
 		"asked again":    {native, "\nok\ny\n", run.Reply{Question: "q", Action: run.ActionAllow}, "Please type y, n or a: Please type y, n or a: "},
 		"nobody allows":  {native, "", run.Reply{Question: "q", Action: run.ActionDeny, Reason: ErrInputEnded.Error()}, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var shown strings.Builder
-			got, err := (&Terminal{In: strings.NewReader(tt.typed), Out: &shown}).Reply(t.Context(), tt.q)
-			check.Must(t, err)
-			if diff := cmp.Diff(tt.want, got); diff != "" || !strings.Contains(shown.String(), tt.shown) {
-				t.Errorf("-want +got\n%s\nand the person saw %q, want %q in it", diff, &shown, tt.shown)
-			}
-		})
+		var shown strings.Builder
+		got := check.Value((&Terminal{In: strings.NewReader(tt.typed), Out: &shown}).Reply(t.Context(), tt.q))(t)
+		check.Same(t, name, got, tt.want)
+		check.Contains(t, name+": the person saw", shown.String(), tt.shown)
 	}
 }
 
@@ -69,8 +63,7 @@ func TestFormShowsWhatIsMeant(t *testing.T) {
 			"n": {"title": "How many", "type": "integer", "default": 1}
 		}}`)}}
 	var shown strings.Builder
-	got, err := (&Terminal{In: strings.NewReader("\n\n\nperhaps\n\n\n"), Out: &shown}).Reply(t.Context(), form)
-	check.Must(t, err)
+	got := check.Value((&Terminal{In: strings.NewReader("\n\n\nperhaps\n\n\n"), Out: &shown}).Reply(t.Context(), form))(t)
 	check.Equal(t, "the content", string(got.Content), `{"gift":true,"n":1,"note":"nothing","size":"l","with":["1","2"]}`)
 	want := `"shop" asks: "Order"
   "Size" 1="Small" 2="Large" ["Large"]:   "With" 1="Salt" 2="Oil" ["Salt, Oil"]:   "Note" ["nothing"]: ` +
@@ -83,11 +76,8 @@ func TestFormShowsWhatIsMeant(t *testing.T) {
 func TestLongMessage(t *testing.T) {
 	var shown strings.Builder
 	q := &run.Question{ID: "q", Kind: run.QuestionURL, Server: "shop", Elicit: &mcp.ElicitParams{Message: strings.Repeat("x ", 1<<20), URL: "https://example.com/"}}
-	_, err := (&Terminal{In: strings.NewReader("n\n"), Out: &shown}).Reply(t.Context(), q)
-	check.Must(t, err)
-	if shown.Len() > 2*maxShown {
-		t.Errorf("got %d bytes, want at most %d", shown.Len(), 2*maxShown)
-	}
+	check.Must(t, check.Err((&Terminal{In: strings.NewReader("n\n"), Out: &shown}).Reply(t.Context(), q)))
+	check.That(t, shown.Len() <= 2*maxShown, "got %d bytes, want at most %d", shown.Len(), 2*maxShown)
 }
 
 // TestQuestionThatEnds checks that the line typed after a cancelled question answers the next one.
@@ -101,12 +91,9 @@ func TestQuestionThatEnds(t *testing.T) {
 	cancel(over)
 	check.Is(t, check.Err(you.ReadLine(ctx, "first:")), over, "the cause of the end")
 	go func() { _, _ = io.WriteString(typed, "a line\n") }()
-	if line, err := you.ReadLine(t.Context(), "second:"); line != "a line" || err != nil {
-		t.Errorf("got %q, %v", line, err)
-	}
-	if want := "first: \nsecond: "; shown.String() != want {
-		t.Errorf("the person saw %q, want %q", &shown, want)
-	}
+	line := check.Value(you.ReadLine(t.Context(), "second:"))(t)
+	check.Equal(t, "second", line, "a line")
+	check.Equal(t, "the person saw", shown.String(), "first: \nsecond: ")
 }
 
 // TestLongLine has a person paste a text, which is no end of the input; the last line has no line break.
@@ -114,9 +101,8 @@ func TestLongLine(t *testing.T) {
 	long := strings.Repeat("text ", 50_000) + "."
 	you := &Terminal{In: strings.NewReader(long + "\r\nlast"), Out: io.Discard}
 	for _, want := range []string{long, "last"} {
-		if got, err := you.ReadLine(t.Context(), "question:"); got != want || err != nil {
-			t.Errorf("got %d bytes, %v, want %d", len(got), err, len(want))
-		}
+		got := check.Value(you.ReadLine(t.Context(), "question:"))(t)
+		check.Equal(t, len(got), got, want)
 	}
 	check.Is(t, check.Err(you.ReadLine(t.Context(), "question:")), ErrInputEnded, "the end of the input")
 }
@@ -127,13 +113,10 @@ func TestInputOfTheFile(t *testing.T) {
 	for typed, want := range map[string]string{"1\n": "Ann\x1b[2J", "Bee\n": "Bee", "\n": "Bee"} {
 		var shown strings.Builder
 		got, err := (&Terminal{In: strings.NewReader(typed), Out: &shown}).askInput(t.Context(), in)
-		if got != want || err != nil || shown.String() != "  1) Ann\\x1b[2J\n  2) Bee\nplace [Bee]: " {
-			t.Errorf("%q: got %q, %v, and %q", typed, got, err, &shown)
-		}
+		check.That(t, got == want && err == nil && shown.String() == "  1) Ann\\x1b[2J\n  2) Bee\nplace [Bee]: ",
+			"%q: got %q, %v, and %q", typed, got, err, &shown)
 	}
-	if _, err := (&Terminal{In: strings.NewReader(""), Out: io.Discard}).askInput(t.Context(), in); err != ErrInputEnded {
-		t.Errorf("got %v, want that nobody is there", err)
-	}
+	check.Equal(t, "nobody is there", check.Err((&Terminal{In: strings.NewReader(""), Out: io.Discard}).askInput(t.Context(), in)), ErrInputEnded)
 }
 
 // TestVisit completes a sign-in with the address of its last page, and stops one.
@@ -141,13 +124,10 @@ func TestVisit(t *testing.T) {
 	link := &signin.Visit{URL: "https://auth.example.com/a", Link: linkOf(t, "https://auth.example.com/a")}
 	var shown strings.Builder
 	you := &Terminal{In: strings.NewReader("n\nhttp://127.0.0.1/?code=c\ns\nn\n Stop\n"), Out: &shown}
-	if got, err := you.visit(t.Context(), "mail", link); got != "http://127.0.0.1/?code=c" || err != nil {
-		t.Errorf("got %q, %v", got, err)
-	}
+	got := check.Value(you.visit(t.Context(), "mail", link))(t)
+	check.Equal(t, "the last page", got, "http://127.0.0.1/?code=c")
 	check.Contains(t, "the person saw", shown.String(), "The server \"mail\" wants you to sign in at auth.example.com:\n\n  https://auth.example.com/a\n")
 	for _, when := range []string{"before", "after"} {
-		if _, err := you.visit(t.Context(), "mail", link); err != signin.ErrDeclined {
-			t.Errorf("%s the page is open: got %v, want that the person stopped", when, err)
-		}
+		check.Equal(t, when+" the page is open", check.Err(you.visit(t.Context(), "mail", link)), signin.ErrDeclined)
 	}
 }

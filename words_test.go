@@ -17,8 +17,7 @@ import (
 // hardPhrase matches phrases that readers have to read twice, see docs/conventions.md.
 var hardPhrase = regexp.MustCompile(`(?i)\b(that which|of which|of whom|hand(s|ed|ing)? on|hears? of|(is|are) as of)\b`)
 
-// bentPhrase matches phrases that have idiomatic alternatives: "is not a", "again", "instead
-// of", "continues".
+// bentPhrase matches phrases that have idiomatic alternatives: "is not a", "again", "instead of", "continues".
 var bentPhrase = regexp.MustCompile(`(?i)\b(anew|in the place of|(goes?|went|gone|going) on|for ever|could not be begun|` +
 	`(it|this|that|what|which|who) (is|are) (none|no [a-z]+))\b`)
 
@@ -33,9 +32,8 @@ func TestPlainWords(t *testing.T) {
 	for _, path := range sources(t) {
 		for _, text := range prose(t, path) {
 			text = withoutQuotes(text)
-			if found := bent(path, text); found != "" {
-				t.Errorf("%s: %q in %q", path, found, text)
-			}
+			found := bent(path, text)
+			check.That(t, found == "", "%s: %q in %q", path, found, text)
 			if at := hardPhrase.FindStringIndex(text); at != nil {
 				t.Errorf("%s: %q in %q", path, text[at[0]:at[1]], text[max(0, at[0]-60):min(len(text), at[1]+60)])
 			}
