@@ -102,6 +102,10 @@ func TestRanking(t *testing.T) {
 			{Name: "info", Description: "Gives detailed information."},
 			{Name: "flights", Description: "Lists the flights of today, and tells how full they are."},
 		}, map[string][]int{"detailed information on flights": {1, 0}}},
+		"words that ask for the latest say little": {[]Doc{
+			{Name: "a", Description: "Gives the current or latest one."},
+			{Name: "bulletin", Description: "Tells of the news of a town, and who wrote them."},
+		}, map[string][]int{"current news": {1, 0}, "the latest news": {1, 0}}},
 		"two parameters count more than a word of the description": {[]Doc{
 			{Name: "a", Description: "Shows the wind."},
 			{Name: "b", Description: "Shows the air.", Params: "humidity pressure"},
@@ -143,7 +147,9 @@ func TestRanking(t *testing.T) {
 			{Name: "account_signup", Description: "Makes an account."},
 			{Name: "calculator", Description: "Adds numbers."},
 			{Name: "help", Description: "Tells of the specific commands that are required."},
-		}, map[string][]int{"log out of the account": {0}, "sign up for an account": {1}, "calculate": {2}, "help with specific calculations": {2}}},
+			{Name: "b", Description: "Cancelled."},
+			{Name: "c", Description: "Cancels it, and tells what it has cost."},
+		}, map[string][]int{"log out of the account": {0}, "sign up for an account": {1}, "calculate": {2}, "help with specific calculations": {2}, "cancel": {4, 5}}},
 	} {
 		x := New(tt.docs)
 		for query, want := range tt.best {

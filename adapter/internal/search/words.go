@@ -126,8 +126,9 @@ var stopWords = set(`a about again all also am an and any are as at be because b
 // vagueWords are the stems of words that are frequent in requests, but say little about the tool.
 var vagueWords = func() map[string]bool {
 	out := map[string]bool{}
-	for w := range set(`additionally com curious details example following given great help https info information interested
-		interesting like main need now one provide really required specific various want within wonder`) {
+	for w := range set(`additionally com curious current details example following given great help https info information
+		interested interesting latest like main need now one perform provide really recent report required specific various
+		want within wonder work`) {
 		out[stem(w)] = true
 	}
 	return out
@@ -163,8 +164,10 @@ func stem(w string) string {
 			break
 		}
 	}
-	if n := len(w); n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("aeilosz", rune(w[n-1])) { // running → run
-		w = w[:n-1]
+	if n := len(w); n > 3 && w[n-1] == w[n-2] { // running → run, cancelling → cancel, but not filling → fil
+		if !strings.ContainsRune("aeilosz", rune(w[n-1])) || w[n-1] == 'l' && n > 5 {
+			w = w[:n-1]
+		}
 	}
 	if n := len(w); n > 3 && w[n-1] == 'e' {
 		w = w[:n-1]
