@@ -265,7 +265,6 @@ func TestSwitchWithView(t *testing.T) {
 			ada := enter(t, serving(t, "saver", newServer("saver").view("draw", document))...)
 			ada.allow("call draw {}", ".reply .prose", "done by draw")
 			ada.inView("document.querySelector('#saver')?.textContent === 'ready'")
-			ada.expectErrors("404") // for a message that is on its way when its view ends
 			eval[bool](ada, "(window.heard = [], addEventListener('message', (e) => heard.push(JSON.stringify(e.data))), true)")
 			eval[bool](ada, `(() => {
 				document.querySelector("#new").click();
