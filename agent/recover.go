@@ -73,6 +73,9 @@ func Recover(ctx context.Context, store record.Store, agents []*Agent, opts *Rec
 	if err != nil {
 		return err
 	}
+	if err := nilError("store", store); err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
 	named := map[string]*Agent{}
 	for i, a := range agents {
 		if a == nil {

@@ -246,7 +246,9 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 		a, _ := process(t, store, play(uses(toolCall("1", "ask", "{}"), sleep("2", 60)), says("done")), agent.Options{})
 		ended := begin(t.Context(), a)
 		time.Sleep(10 * time.Second)
-		check.Must(t, a.Reply(t.Context(), theRun, accepted(t, stateOf(t, store, theRun).Questions[0], map[string]any{"name": "Ann"})))
+		open := stateOf(t, store, theRun).Questions
+		check.Require(t, len(open) == 1, "got the questions %v, want one", open)
+		check.Must(t, a.Reply(t.Context(), theRun, accepted(t, open[0], map[string]any{"name": "Ann"})))
 		got := <-ended
 		check.Same(t, "answer", []any{got.err, got.Output}, []any{nil, "done"})
 	})
@@ -319,7 +321,7 @@ func TestRecoverForgetsWaits(t *testing.T) {
 	})
 }
 
-// Agents that Recover cannot use are refused, and named.
+// Agents and stores that Recover cannot use are refused, and named.
 func TestRecoverRefusesAgents(t *testing.T) {
 	store := record.NewMemory()
 	a := newAgent(t, play(), &agent.Options{Durable: agent.Durable{Store: store}})
@@ -329,11 +331,11 @@ func TestRecoverRefusesAgents(t *testing.T) {
 		`agent "b" has another Options.Durable.Store`: {a, other},
 		`two agents have the name "agent"`:            {a, a},
 	} {
-		err := agent.Recover(t.Context(), store, agents, &agent.RecoverOptions{UntilIdle: true})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		check.Text(t, agent.Recover(t.Context(), store, agents, &agent.RecoverOptions{UntilIdle: true}), want)
 	}
+	unkept := []*agent.Agent{newAgent(t, play(), nil)}
+	check.Text(t, agent.Recover(t.Context(), nil, unkept, &agent.RecoverOptions{UntilIdle: true}), "recover: store is nil")
+	check.Text(t, agent.Recover(t.Context(), (*emptyLogs)(nil), nil, &agent.RecoverOptions{UntilIdle: true}), "recover: store is a nil *agent_test.emptyLogs")
 }
 
 // A run that cannot be read holds up no other one, and is logged once.
