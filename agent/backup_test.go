@@ -76,6 +76,7 @@ func filesIn(t testing.TB, dir string) record.Store {
 	check.Must(t, err)
 	return store
 }
+
 func openSQL(t testing.TB, driver, dsn string, dialect sqlstore.Dialect) (sqlstore.Store, *sql.DB) {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)

@@ -276,7 +276,7 @@ func masked(ctx context.Context, store record.Store) (string, int, error) {
 func TestFormAnsweredByAnotherProgram(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "successor")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/successor").CombinedOutput()
-	check.NoError(t, err, "build:", string(out))
+	check.Require(t, err == nil, "build: %v: %s", err, out)
 	all, dir := newWorlds(t), t.TempDir()
 	for name, tt := range map[string]struct {
 		flag, path string
@@ -298,14 +298,15 @@ func TestFormAnsweredByAnotherProgram(t *testing.T) {
 				check.Must(t, db.Close())
 			}
 			out, err := exec.CommandContext(t.Context(), program, tt.flag, tt.path, "-server", url, "-run", theRun.ID).CombinedOutput()
-			check.NoError(t, err, "the other program:", string(out))
+			check.Require(t, err == nil, "the other program: %v: %s", err, out)
 			store, _ = tt.open(t, tt.path)
 			got, _, err := masked(t.Context(), store)
 			check.Must(t, err)
 			check.Same(t, "state", got, want)
 			check.Same(t, "answer", string(out), stateOf(t, store, theRun).Output)
 			w := all.of(name)
-			check.Same(t, "how often the server has asked and registered, and what was wrong", []int{w.put, w.effects["7"], len(w.wrong)}, []int{1, 1, 0})
+			check.That(t, w.put == 1 && w.effects["7"] == 1 && len(w.wrong) == 0,
+				"the server has asked %d times and registered %d times, want once: %v", w.put, w.effects["7"], w.wrong)
 		})
 	}
 }

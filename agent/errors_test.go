@@ -61,7 +61,8 @@ func TestErrorTexts(t *testing.T) {
 				{"Answer, none", a.Reply(ctx, none, ask.Allow()), `load run "none": run not found`},
 				{"Replay, none", replayed(t, a, none), `replay: load run "none": run not found`},
 
-				{"Resume, other", otherResume, `run agent: load run "r": it belongs to agent "agent", and this is "other"`},
+				{"Resume, other", check.Err(other.Resume(ctx, theRun)), `run agent: load run "r": it belongs to agent "agent", and this is "other"`},
+				{"Resume with an answer, other", otherResume, `run agent: load run "r": it belongs to agent "agent", and this is "other"`},
 				{"Cancel, other", check.Err(other.Cancel(ctx, theRun)), `cancel: load run "r": it belongs to agent "agent", and this is "other"`},
 				{"Replay, other", replayed(t, other, theRun), `replay: load run "r": it belongs to agent "agent", and this is "other"`},
 				{"Asks, other", check.Err(other.Questions(ctx, theRun)), `read questions: load run "r": it belongs to agent "agent", and this is "other"`},

@@ -243,7 +243,7 @@ func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 			toolset := openAll(t, &adapter.Options{ClientOptions: o}, server)
 			a := withTools(t, play(uses(toolCall("1", test.tool, "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
 			got := warningsOf(mustRun(t, a, human("go")))
-			check.Equal(t, fmt.Sprintf("number of the warnings %q", got), len(got), len(test.want))
+			check.Require(t, len(got) == len(test.want), "got the warnings %q, want them to name %q", got, test.want)
 			for i, want := range test.want {
 				prefix := fmt.Sprintf(`the tool %s of server "box" failed: `, test.tool)
 				check.Equal(t, "beginning of the warning", got[i][:min(len(got[i]), len(prefix))], prefix)
@@ -257,7 +257,7 @@ func TestPanicInSamplingHandlerIsAnError(t *testing.T) {
 	poet := mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) { panic("oh no") })
 	eachEra(t, mcpclient.Options{Sampling: poet}, func(t *testing.T, toolset *adapter.Toolset) {
 		got := happenings(t, withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, nil), isQuestion)
-		check.Equal(t, "events", len(got), 3)
+		check.Require(t, len(got) == 3, "got the events %q, want 3", got)
 		check.Contains(t, "the second event", got[1], "sampling handler panicked: oh no")
 		check.Equal(t, got[2]+": has a stack", strings.Contains(got[2], "goroutine"), false)
 	})

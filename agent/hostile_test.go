@@ -216,12 +216,12 @@ func TestRoundsOfARun(t *testing.T) {
 			model := play(uses(toolCall("", "x", "{}")), says("done"))
 			got := mustRun(t, h.agent(t, model, agent.Options{}), human("go"))
 			kept := agent.Inside(got.State).Spent.Rounds
-			check.Equal(t, "status", got.Status, run.StatusWaiting)
+			q := questions(t, got, 1, run.QuestionForm)[0]
 			within(t, "bytes that are kept", kept, 1000, bound)
 			if name == "over" {
 				agent.Inside(got.State).Spent.Rounds = bound - kept + 1
 			}
-			state, answer := got.State, accepted(t, got.Questions[0], map[string]any{})
+			state, answer := got.State, accepted(t, q, map[string]any{})
 			played(t, h.agent(t, model, agent.Options{Person: agent.Person{Reply: accepts}}).ResumeStateEvents(t.Context(), state, answer))
 			if said := last(state.History()[:len(state.History())-1]); !strings.Contains(said, told) || state.Usage().Rounds > bound {
 				t.Errorf("the model is told %.300q, and %d bytes are kept", said, state.Usage().Rounds)

@@ -86,14 +86,14 @@ func TestKeptResult(t *testing.T) {
 			a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{exporting(items)}})
 			got := answers(t, a, foundNote, agent.WithRun("r"))
 			said := results(agent.Inside(got.State).History)
-			check.Equal(t, "results", len(said), 3)
+			check.Require(t, len(said) == 3, "got %d results, want 3", len(said))
 			within(t, "bytes for the field", len(said[1])+len(said[2]), 0, 4<<10)
 			within(t, "tokens of the shortened result", model.Tokens(&model.Request{System: said[0]}, &model.Info{}), 0, 4400)
 			check.Contains(t, "the shortened result", said[0], fmt.Sprintf(`; the whole is json: {"items":[%d objects],"next":string} …]`, items))
 			check.Same(t, "tools before", m.Turns()[0].Tools(), []string{"export"})
 			check.Same(t, "tools after", m.Turns()[1].Tools(), []string{"export", "read_result"})
 			kept := agent.Inside(got.State).Kept
-			check.Same(t, "kept results, and the handle", []any{len(kept), kept[0].Handle}, []any{1, handleIn(said[0])})
+			check.That(t, len(kept) == 1 && kept[0].Handle == handleIn(said[0]), "got the kept results %+v", kept)
 			for _, err := range record.Verify(t.Context(), store, record.Query{AllTenants: true}) {
 				t.Error(err)
 			}
@@ -157,7 +157,7 @@ func TestReadResultMistakes(t *testing.T) {
 	data, err := json.Marshal(got.State)
 	var state ledger.State
 	check.Must(t, errors.Join(err, json.Unmarshal(data, &state)))
-	check.Same(t, "kept results after its JSON was read, and the size", []int{len(state.Kept), state.Kept[0].Size}, []int{1, len(itemsOf(1000))})
+	check.That(t, len(state.Kept) == 1 && state.Kept[0].Size == len(itemsOf(1000)), "after its JSON was read: got %v", state.Kept)
 }
 
 // TestSummaryNamesKeptResults replaces all that was said with a summary: the model still knows the handle.
@@ -215,7 +215,7 @@ func TestKeptResultByAdvance(t *testing.T) {
 			}
 			check.Must(t, err)
 			s := stateOf(t, store, key)
-			check.Same(t, "answer, and the kept result", []any{s.Output, len(s.Kept), s.Kept[0].Digest}, []any{foundNote, 1, ledger.DigestOf([]byte(itemsOf(1000)))})
+			check.That(t, s.Output == foundNote && len(s.Kept) == 1 && s.Kept[0].Digest == ledger.DigestOf([]byte(itemsOf(1000))), "got %q and %+v", s.Output, s.Kept)
 		})
 	}
 }
@@ -283,7 +283,7 @@ func TestPassedResult(t *testing.T) {
 			second := passer(`{"$result":%q}`)
 			got = resumed(t, newAgent(t, second, opts), got.Questions[0].Allow())
 			check.Equal(t, "answer", got.Output, fmt.Sprintf("wrote %d bytes", k.Size))
-			check.Same(t, "files that the server got, and the digest", []any{len(taken), ledger.DigestOf([]byte(taken[0]))}, []any{1, k.Digest})
+			check.That(t, len(taken) == 1 && ledger.DigestOf([]byte(taken[0])) == k.Digest, "the server got %d files, or not the one that was read", len(taken))
 			for _, p := range append(first.Turns(), second.Turns()...) {
 				data, err := json.Marshal(p.Request.Messages)
 				check.Must(t, err)

@@ -150,7 +150,7 @@ func question(t testing.TB, store record.Store, id string) string {
 	t.Helper()
 	log, err := store.Load(t.Context(), run.Key{ID: id})
 	check.Must(t, err)
-	check.Equal(t, "questions of run "+id, len(log.Head.QuestionIDs), 1)
+	check.Require(t, len(log.Head.QuestionIDs) == 1, "run %s: got the questions %q, want one", id, log.Head.QuestionIDs)
 	return log.Head.QuestionIDs[0]
 }
 

@@ -81,7 +81,7 @@ func TestObserver(t *testing.T) {
 	result := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
 	check.Same(t, "contexts", contexts, []string{"/invoke/infer", "/invoke", "/invoke/execute", "/invoke/infer"})
 	check.Same(t, "the run's trace and revision", []any{agent.Inside(result.State).Trace, agent.Inside(result.State).Agent.Rev}, []any{o.trace, "v7"})
-	check.Same(t, "invocations, inferences, executions and ends", []int{len(o.invocations), len(o.inferences), len(o.executions), len(o.errs)}, []int{1, 2, 1, 4})
+	check.Require(t, len(o.invocations) == 1 && len(o.inferences) == 2 && len(o.executions) == 1 && len(o.errs) == 4, "got %+v", o)
 	v := o.invocations[0]
 	if v.Run != theRun.ID || v.Agent != "boss" || v.Version != "v7" || v.Model != "m" || v.System != "Be brief." || len(v.History) != 1 ||
 		v.Before != nil || v.Status != run.StatusFinished || v.Output == nil || v.Output.Text() != "done" || v.Finish != "stop" {
@@ -92,7 +92,7 @@ func TestObserver(t *testing.T) {
 		t.Errorf("got the inference %+v", i)
 	}
 	e := o.executions[0]
-	check.Same(t, "execution", []any{e.ID, e.Name, e.Description, e.Result.Text}, []any{"1", "tool", "Does it.", "ok"})
+	check.That(t, e.ID == "1" && e.Name == "tool" && e.Description == "Does it." && e.Result != nil && e.Result.Text == "ok", "got the execution %+v", e)
 }
 
 // An observer gets a reply as the AfterModel hooks leave it, and none that a hook refuses.
@@ -128,7 +128,7 @@ func TestObserverOfAPanic(t *testing.T) {
 	o := &observer{}
 	a := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { panic("boom") }), &agent.Options{Observer: o})
 	check.Fails(t, check.Err(a.Run(t.Context(), human("go"))))
-	check.Same(t, "the ends, both with errors", []bool{len(o.errs) == 2, o.errs[0] != nil, o.errs[1] != nil}, []bool{true, true, true})
+	check.That(t, len(o.errs) == 2 && o.errs[0] != nil && o.errs[1] != nil, "got the ends %v, want two errors", o.errs)
 }
 
 // A provider has the name of OpenTelemetry's conventions, by the model's host.

@@ -207,9 +207,7 @@ func TestReplayOfNoRecords(t *testing.T) {
 	store := record.NewMemory()
 	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: emptyLogs{store}}})
 	mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
-	for _, err := range a.Replay(t.Context(), theRun, agent.Position{}) {
-		check.Is(t, err, record.ErrCorrupt)
-	}
+	check.Is(t, replayed(t, a, theRun), record.ErrCorrupt)
 }
 
 // A position that the run has not come to is an error, not a page without events.

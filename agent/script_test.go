@@ -191,11 +191,19 @@ func killed(t testing.TB, a *agent.Agent, after time.Duration, opts ...agent.Run
 func asks(t testing.TB, a *agent.Agent, n int, kind run.QuestionKind) *agent.Result {
 	t.Helper()
 	got := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
-	other := slices.ContainsFunc(got.Questions, func(q *run.Question) bool { return q.Kind != kind || !q.Survives })
-	if got.Status != run.StatusWaiting || len(got.Questions) != n || other {
-		t.Fatalf("got %s with the questions %v, want %d of the kind %s that survive", got.Status, got.Questions, n, kind)
-	}
+	questions(t, got, n, kind)
+	other := slices.ContainsFunc(got.Questions, func(q *run.Question) bool { return !q.Survives })
+	check.Equal(t, "a question ends with its process", other, false)
 	return got
+}
+
+// questions are those of a run that waits for replies to n of a kind.
+func questions(t testing.TB, got *agent.Result, n int, kind run.QuestionKind) []*run.Question {
+	t.Helper()
+	other := slices.ContainsFunc(got.Questions, func(q *run.Question) bool { return q.Kind != kind })
+	check.Require(t, got.Status == run.StatusWaiting && len(got.Questions) == n && !other,
+		"got %s with the questions %v, want %d of the kind %s", got.Status, got.Questions, n, kind)
+	return got.Questions
 }
 
 // resumed continues [theRun] until it is over or waits.

@@ -98,8 +98,9 @@ func (d *dying) write(c *storeCall) error {
 func survives(t *testing.T, store record.Store, first *dying, process func(record.Store, *record.Log) *agent.Agent) *agent.Result {
 	t.Helper()
 	got, err := process(first.in(store), nil).Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-	check.Equal(t, "the first process has died", errors.Is(err, errDead), first.at > 0)
-	if err == nil {
+	check.Require(t, errors.Is(err, errDead) == (first.at > 0), "the first process: got %v", err)
+	if first.at == 0 {
+		check.Must(t, err)
 		return got
 	}
 	log, err := store.Load(t.Context(), theRun)

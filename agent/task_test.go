@@ -100,8 +100,9 @@ func TestTaskAsksInAnotherProcess(t *testing.T) {
 		ann := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
 		time.Sleep(time.Hour)
 		got = resumed(t, s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), ann)
-		check.Same(t, "the review", []any{len(got.Questions), got.Questions[0].Kind, got.Questions[0].Sampling.MaxTokens}, []any{1, run.QuestionSampling, int64(9)})
-		got = resumed(t, s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), got.Questions[0].Allow())
+		review := questions(t, got, 1, run.QuestionSampling)[0]
+		check.Equal(t, "tokens of the review", review.Sampling.MaxTokens, 9)
+		got = resumed(t, s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), review.Allow())
 		check.Same(t, "result", lines(got.Messages)[2], `tool: 1/slow→"paid"`)
 		check.Same(t, "answers", s.updates, []string{
 			`{"pay":{"action":"accept","content":{"name":"Ann"}}}`,
