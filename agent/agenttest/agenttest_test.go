@@ -3,6 +3,7 @@ package agenttest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -111,9 +112,10 @@ func TestServerEnds(t *testing.T) {
 func TestHang(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	for _, err := range agenttest.Play(agenttest.Hang()).Generate(ctx, new(model.Request)) {
-		check.Text(t, err, "enough")
+	var failed error
+	for _, failed = range agenttest.Play(agenttest.Hang()).Generate(ctx, new(model.Request)) {
 	}
+	check.Equal(t, "the cause of the end", fmt.Sprint(failed), "enough")
 }
 
 func TestSayStreams(t *testing.T) {

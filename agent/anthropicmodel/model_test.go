@@ -470,15 +470,17 @@ func TestBadInput(t *testing.T) {
 func TestStop(t *testing.T) {
 	m := serve(t, &fakehost.Claude{Key: "key-1", Reply: thinkAndCall}, "claude-opus-4-8", anthropicmodel.Options{})
 	r := &model.Request{Messages: hi, Stream: true}
-	for d, err := range m.Generate(t.Context(), r) {
-		check.That(t, err == nil && d.Reasoning != "", "got %+v, %v", d, err)
+	var first model.Delta
+	var err error
+	for first, err = range m.Generate(t.Context(), r) {
 		break
 	}
+	check.That(t, err == nil && first.Reasoning != "", "got %+v, %v", first, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, err := range m.Generate(ctx, r) {
-		check.Is(t, err, context.Canceled)
+	for _, err = range m.Generate(ctx, r) {
 	}
+	check.Is(t, err, context.Canceled)
 }
 
 // TestBombs holds that a reply costs memory in proportion to its bytes.

@@ -61,10 +61,11 @@ func TestFailures(t *testing.T) {
 		{llms.NewError(llms.ErrCodeContentFilter, "acme", "no"), model.ErrorRefused},
 	} {
 		m := modelFunc(func(context.Context, *llms.CallOptions) (*llms.ContentResponse, error) { return nil, tt.err })
-		for _, err := range lc.Model(m, nil).Generate(t.Context(), new(model.Request)) {
-			got, isOne := errors.AsType[*model.Error](err)
-			check.That(t, isOne && got.Kind == tt.want && errors.Is(err, tt.err), "%v: got %#v, want the kind %d", tt.err, err, tt.want)
+		var err error
+		for _, err = range lc.Model(m, nil).Generate(t.Context(), new(model.Request)) {
 		}
+		got, isOne := errors.AsType[*model.Error](err)
+		check.That(t, isOne && got.Kind == tt.want && errors.Is(err, tt.err), "%v: got %#v, want the kind %d", tt.err, err, tt.want)
 	}
 }
 

@@ -87,11 +87,12 @@ func TestFailuresOfStreams(t *testing.T) {
 	} {
 		asked := 0
 		m, _ := newModel(t, func(w http.ResponseWriter, r *http.Request) { asked++; fakehost.Streaming("data: "+tt.event)(w, r) }, &Options{API: tt.api})
-		for _, err := range m.Generate(t.Context(), &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}, Stream: true}) {
-			got, ok := errors.AsType[*model.Error](err)
-			check.That(t, ok && got.Kind == tt.want && !got.Retried && asked == 1,
-				"%s: got %v of kind %d, repeated %t, after %d requests; want kind %d, not repeated", name, err, got.Kind, got.Retried, asked, tt.want)
+		var err error
+		for _, err = range m.Generate(t.Context(), &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}, Stream: true}) {
 		}
+		got, ok := errors.AsType[*model.Error](err)
+		check.That(t, ok && got.Kind == tt.want && !got.Retried && asked == 1,
+			"%s: got %+v after %d requests; want kind %d, not repeated", name, got, asked, tt.want)
 	}
 }
 
@@ -99,7 +100,7 @@ func TestFailuresOfStreams(t *testing.T) {
 func TestEndpointOfAnEmptyReply(t *testing.T) {
 	m, _ := newModel(t, answering(`{"id":"r","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[`+
 		`{"type":"function_call","call_id":"c","name":"f","arguments":""}]}`), &Options{API: "responses"})
-	for d, err := range m.Generate(t.Context(), &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}}) {
-		check.That(t, err == nil && d.Response.Endpoint == "responses" && len(d.Response.Message.Parts) == 0, "got %+v, %v", d.Response, err)
-	}
+	reply, _, err := generate(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
+	check.Must(t, err)
+	check.That(t, reply.Endpoint == "responses" && len(reply.Message.Parts) == 0, "got %+v", reply)
 }

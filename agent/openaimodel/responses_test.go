@@ -114,7 +114,7 @@ func TestItemsGoBack(t *testing.T) {
 	check.Must(t, json.Unmarshal(stored, &read))
 	r.Messages, r.Endpoint = append(r.Messages, read...), reply.Endpoint
 	_, _, err = generate(t, atOpenAI(t, host, "gpt-6-astra", nil), r)
-	check.Must(t, err)
+	check.Require(t, err == nil, "got %v; refused: %q", err, host.Invalid())
 	input := host.Requests()[1].Input
 	if len(input) != 7 || !strings.Contains(string(input[0]), "data:application/pdf;base64,cGRm") || !strings.Contains(string(input[5]), "data:image/png;base64,cG5n") {
 		t.Errorf("got the input %s", input)

@@ -165,6 +165,7 @@ func TestSealedQuestions(t *testing.T) {
 	store := record.Sealed(below, keys(t, "a"))
 	hides := func() {
 		t.Helper()
+		n := 0
 		for head, err := range below.List(t.Context(), record.Query{AllTenants: true}) {
 			data, err2 := json.Marshal(head)
 			if err := errors.Join(err, err2); err != nil || len(head.QuestionIDs) != 1 || bytes.Contains(data, []byte("secret")) {
@@ -174,7 +175,9 @@ func TestSealedQuestions(t *testing.T) {
 		for open, err := range record.OpenQuestions(t.Context(), store, record.Query{Tenant: "acme"}) {
 			check.That(t, err == nil && open.Err == nil && string(open.Question.Arguments) == `{"secret":1}`,
 				"got %+v, %v, want the question", open, err)
+			n++
 		}
+		check.Equal(t, "questions", n, 1)
 	}
 	keep(t, store, key, "", &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1", Arguments: json.RawMessage(`{"secret":1}`)}})
 	hides()
