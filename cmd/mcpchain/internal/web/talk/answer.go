@@ -17,15 +17,16 @@ import (
 
 // Answer is a user's answer to a question.
 type Answer struct {
-	Ask       string         `json:"ask"`
+	Ask       string         `json:"ask"` // the question's id
 	Action    run.Action     `json:"action"`
-	Scope     string         `json:"scope"`     // approval only
+	Scope     string         `json:"scope"`     // approval: see [run.Reply]
 	Reason    string         `json:"reason"`    // why the user denies; for a call in doubt its result
-	Arguments string         `json:"arguments"` // JSON that replaces the call's, as the user wrote it
-	Fields    map[string]any `json:"fields"`    // the form's values; numbers as the user wrote them
+	Arguments string         `json:"arguments"` // JSON that replaces the call's arguments; "" keeps them
+	Fields    map[string]any `json:"fields"`    // form: the values by name; numbers as text
 }
 
-// FormError lists which fields of a form are wrong and why, for the user to read.
+// FormError says which fields of an answer are wrong, for the user to read. Fields has the reasons by the names of
+// the form's fields; "arguments" is the name of edited arguments that are not JSON.
 type FormError struct{ Fields map[string]string }
 
 func (e *FormError) Error() string {
@@ -35,8 +36,8 @@ func (e *FormError) Error() string {
 	return fmt.Sprintf("%d fields do not fit the form", len(e.Fields))
 }
 
-// Answer answers a question of a conversation. The error matches ErrUnfit or is a *FormError
-// if the answer is invalid, and matches ErrGone if the question is not open.
+// Answer answers a question of a conversation, or of a call of a view, and has the run continue. The error matches
+// ErrUnfit or is a *FormError if the answer is invalid, and matches ErrGone if the question is not open.
 func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 	key := run.Key{Tenant: user, ID: id}
 	questions, err := s.agentOf(key).Questions(ctx, key)
@@ -86,7 +87,7 @@ func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 				continue
 			}
 			err := s.Answer(ctx, user, head.Key.ID, Answer{Ask: q.ID, Action: run.ActionAccept})
-			if !errors.Is(err, ErrGone) { // the answer to one question settles the others of the sign-in
+			if !errors.Is(err, ErrGone) { // one answer answers all questions for the sign-in
 				errs = append(errs, err)
 			}
 		}
@@ -108,7 +109,7 @@ func (a Answer) toReply(q *run.Question) (run.Reply, error) {
 			return reply, fmt.Errorf("%w: %w", ErrUnfit, err)
 		}
 		return reply, nil
-	case q.Kind == run.QuestionSignIn: // there is nothing to show, and no scope
+	case q.Kind == run.QuestionSignIn: // has no scope, and nothing that could not be shown
 	case a.Action == run.ActionAllow || a.Action == run.ActionAccept:
 		// What could not be shown cannot be allowed.
 		if wrong := askOf(q).Wrong; wrong != "" {
@@ -170,9 +171,9 @@ func valueOf(f *forms.Field, v any) (any, error) {
 	return v, nil
 }
 
-// deliver passes a reply to the run that this process drives, and reports whether the run waits
-// for it. The first reply to a question counts.
-func (s *Service) deliver(key run.Key, r run.Reply) (awaited bool) {
+// deliver passes a reply to the run if this process drives it, and reports whether the run waits
+// for the reply. Later replies to the same question are dropped.
+func (s *Service) deliver(key run.Key, reply run.Reply) (awaited bool) {
 	s.mu.Lock()
 	t := s.topics[key]
 	s.mu.Unlock()
@@ -181,21 +182,21 @@ func (s *Service) deliver(key run.Key, r run.Reply) (awaited bool) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.given == nil {
+	if t.replies == nil {
 		return false // nothing drives it
 	}
-	if _, twice := t.given[r.Question]; !twice {
-		t.given[r.Question] = r
+	if _, twice := t.replies[reply.Question]; !twice {
+		t.replies[reply.Question] = reply
 		t.changed.fire()
 	}
-	return t.asked[r.Question]
+	return t.awaited[reply.Question]
 }
 
 // reloadGrace is how long a question waits after the last window was closed: a reload opens another one.
 const reloadGrace = 30 * time.Second
 
 // replyAtWindow waits for the reply to a question while a window shows the conversation, and for
-// reloadGrace afterwards. Then it returns none: the question stays stored, and its reply resumes
+// reloadGrace afterwards. Then it returns a zero reply: the question stays open, and its reply resumes
 // the run.
 func (s *Service) replyAtWindow(ctx context.Context, q *run.Question) (run.Reply, error) {
 	t, ok := ctx.Value(topicKey{}).(*topic)
@@ -232,18 +233,18 @@ func (s *Service) replyAtWindow(ctx context.Context, q *run.Question) (run.Reply
 func (t *topic) await(question string) (reply run.Reply, given, watched bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asked[question] = true
-	reply, given = t.given[question]
+	t.awaited[question] = true
+	reply, given = t.replies[question]
 	return reply, given, t.windows > 0
 }
 
-// giveUp ends the wait for a reply, unless there is one or a window is open.
+// giveUp ends the wait for a reply, and reports that it did, unless there is a reply or a window is open.
 func (t *topic) giveUp(question string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, given := t.given[question]; given || t.windows > 0 {
+	if _, given := t.replies[question]; given || t.windows > 0 {
 		return false
 	}
-	delete(t.asked, question)
+	delete(t.awaited, question)
 	return true
 }

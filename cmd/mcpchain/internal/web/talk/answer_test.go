@@ -109,7 +109,7 @@ func TestLargeForm(t *testing.T) {
 // TestGrace waits for an answer while a window is open, and for the time of a reload without one.
 func TestGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shown := &topic{given: map[string]run.Reply{}, asked: map[string]bool{}}
+		shown := &topic{replies: map[string]run.Reply{}, awaited: map[string]bool{}}
 		ctx := context.WithValue(t.Context(), topicKey{}, shown)
 		replied := make(chan run.Reply, 1)
 		go func() {
@@ -122,12 +122,12 @@ func TestGrace(t *testing.T) {
 			windows int
 			wait    time.Duration
 		}{{1, time.Hour}, {-1, reloadGrace - time.Second}, {1, time.Hour}, {-1, 0}} {
-			shown.show(step.windows)
+			shown.countWindow(step.windows)
 			time.Sleep(step.wait)
 		}
 		check.Same(t, "no answer", <-replied, run.Reply{})
 		check.Equal(t, "the wait, by the clock of the bubble", time.Since(begun), 2*time.Hour+reloadGrace-time.Second+reloadGrace)
-		check.That(t, !shown.asked["q"], "the question is awaited after the end of the wait")
+		check.That(t, !shown.awaited["q"], "the question is awaited after the end of the wait")
 	})
 }
 
@@ -135,7 +135,7 @@ func TestGrace(t *testing.T) {
 // after another grace.
 func TestWindowForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shown := &topic{given: map[string]run.Reply{}, asked: map[string]bool{}}
+		shown := &topic{replies: map[string]run.Reply{}, awaited: map[string]bool{}}
 		setWindows := func(n int) {
 			shown.mu.Lock()
 			defer shown.mu.Unlock()

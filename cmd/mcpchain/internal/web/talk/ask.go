@@ -12,12 +12,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// maxWhole bounds what a person can allow, in bytes: the arguments of a call, the complete
+// maxAllowed bounds what a person can allow, in bytes: the arguments of a call, the complete
 // request of a sampling review. Larger ones can only be refused.
-const maxWhole = 256 << 10
+const maxAllowed = 256 << 10
 
-// ask is the view of a question to the user.
-type ask struct {
+// askJSON is a question to the user, as windows get it.
+type askJSON struct {
 	ID      string    `json:"id"`
 	Kind    string    `json:"kind"`           // a [run.QuestionKind]
 	Call    string    `json:"call,omitempty"` // the id of the call that it belongs to
@@ -31,42 +31,42 @@ type ask struct {
 	Message     string `json:"message,omitempty"`     // form or URL
 
 	Tries int       `json:"tries,omitempty"` // doubt: how often the call was sent
-	Sent  time.Time `json:"sent,omitzero"`   // and when it was last sent
+	Sent  time.Time `json:"sent,omitzero"`   // doubt: when the call was last sent
 
-	Fields []field `json:"fields,omitempty"`
-	Link   *link   `json:"link,omitempty"`
-	Wrong  string  `json:"wrong,omitempty"` // why the question cannot be accepted
+	Fields []fieldJSON `json:"fields,omitempty"`
+	Link   *linkJSON   `json:"link,omitempty"`
+	Wrong  string      `json:"wrong,omitempty"` // why the question cannot be accepted
 
-	Sampling *sampled `json:"sampling,omitempty"`
+	Sampling *samplingJSON `json:"sampling,omitempty"`
 }
 
-// field is a field of a form.
-type field struct {
-	Name        string   `json:"name"`
-	Title       string   `json:"title"`
-	Description string   `json:"description,omitempty"`
-	Kind        string   `json:"kind"`
-	Required    bool     `json:"required,omitempty"`
-	Options     []option `json:"options,omitempty"`
-	Format      string   `json:"format,omitempty"`
-	Pattern     string   `json:"pattern,omitempty"`
-	MinLength   *int     `json:"min_length,omitempty"`
-	MaxLength   *int     `json:"max_length,omitempty"`
-	Minimum     *float64 `json:"minimum,omitempty"`
-	Maximum     *float64 `json:"maximum,omitempty"`
-	MinItems    *int     `json:"min_items,omitempty"`
-	MaxItems    *int     `json:"max_items,omitempty"`
-	Default     any      `json:"default,omitempty"`
+// fieldJSON is a field of a form.
+type fieldJSON struct {
+	Name        string       `json:"name"`
+	Title       string       `json:"title"`
+	Description string       `json:"description,omitempty"`
+	Kind        string       `json:"kind"`
+	Required    bool         `json:"required,omitempty"`
+	Options     []optionJSON `json:"options,omitempty"`
+	Format      string       `json:"format,omitempty"`
+	Pattern     string       `json:"pattern,omitempty"`
+	MinLength   *int         `json:"min_length,omitempty"`
+	MaxLength   *int         `json:"max_length,omitempty"`
+	Minimum     *float64     `json:"minimum,omitempty"`
+	Maximum     *float64     `json:"maximum,omitempty"`
+	MinItems    *int         `json:"min_items,omitempty"`
+	MaxItems    *int         `json:"max_items,omitempty"`
+	Default     any          `json:"default,omitempty"`
 }
 
-// option is a value of a field to choose.
-type option struct {
+// optionJSON is a value of a field to choose.
+type optionJSON struct {
 	Value string `json:"value"`
 	Title string `json:"title"`
 }
 
-// link is an address that a server asks the user to visit. The host is shown separately.
-type link struct {
+// linkJSON is an address for the user to visit, in three parts, so that the page can highlight the host.
+type linkJSON struct {
 	Before   string   `json:"before"`
 	Host     string   `json:"host"`
 	After    string   `json:"after"`
@@ -74,17 +74,17 @@ type link struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// sampled is what a server wants to ask the model.
-type sampled struct {
+// samplingJSON is what a server wants to ask the model.
+type samplingJSON struct {
 	Model     string `json:"model,omitempty"`
 	MaxTokens int64  `json:"max_tokens"`
 	Text      string `json:"text"`
-	Whole     string `json:"whole"` // the request as JSON
+	Request   string `json:"whole"` // the complete request as JSON
 }
 
-// askOf returns the view of a question. What cannot be shown in full can only be refused: Wrong says why.
-func askOf(q *run.Question) ask {
-	a := ask{
+// askOf returns a question as windows get it. A question that cannot be shown in full can only be refused: Wrong says why.
+func askOf(q *run.Question) askJSON {
+	a := askJSON{
 		ID:      q.ID,
 		Kind:    string(q.Kind),
 		Call:    q.Call,
@@ -98,7 +98,7 @@ func askOf(q *run.Question) ask {
 		a.Path = append(a.Path, hosttext.Line(name, 100))
 	}
 	if len(q.Arguments) > 0 {
-		a.Arguments = prettyJSON(string(q.Arguments), maxWhole)
+		a.Arguments = prettyJSON(string(q.Arguments), maxAllowed)
 		if q.Kind == run.QuestionApproval {
 			a.Wrong = tooLong(len(q.Arguments))
 		}
@@ -120,43 +120,43 @@ func askOf(q *run.Question) ask {
 	return a
 }
 
-// tooLong returns why the user cannot allow so many bytes, "" if they can be allowed.
+// tooLong returns why the user cannot allow a request of size bytes, "" if the user can.
 func tooLong(size int) string {
-	if size <= maxWhole {
+	if size <= maxAllowed {
 		return ""
 	}
 	return fmt.Sprintf("This has %d bytes. Not all of it is shown, so it can only be refused.", size)
 }
 
 // fieldsOf returns the fields of a form, or why it cannot be shown.
-func fieldsOf(params *mcp.ElicitParams) (out []field, wrong string) {
+func fieldsOf(params *mcp.ElicitParams) (out []fieldJSON, wrong string) {
 	fields, err := forms.Fields(params)
 	if err != nil {
 		return nil, "the form cannot be shown: " + ErrorText(err.Error())
 	}
 	for _, f := range fields {
-		v := field{
+		v := fieldJSON{
 			Name: f.Name, Title: hosttext.Line(f.Title, 200), Description: exactText(f.Description, 1000),
 			Kind: string(f.Kind), Required: f.Required, Format: f.Format, Pattern: hosttext.Line(f.Pattern, 200),
 			MinLength: f.MinLength, MaxLength: f.MaxLength, Minimum: f.Minimum, Maximum: f.Maximum,
 			MinItems: f.MinItems, MaxItems: f.MaxItems, Default: f.Default,
 		}
 		for _, o := range f.Options {
-			v.Options = append(v.Options, option{o.Value, hosttext.Line(o.Title, 200)})
+			v.Options = append(v.Options, optionJSON{o.Value, hosttext.Line(o.Title, 200)})
 		}
 		out = append(out, v)
 	}
 	return out, ""
 }
 
-// samplingOf returns what a server wants to ask the model, and why that cannot be allowed, if so.
-func samplingOf(q *run.Question) (s *sampled, wrong string) {
-	s = &sampled{Model: hosttext.Line(q.Model, 100), MaxTokens: int64(q.Sampling.MaxTokens), Text: hosttext.SamplingRequest(q.Sampling)}
+// samplingOf returns what a server wants to ask the model. wrong is why the user cannot allow it, "" if the user can.
+func samplingOf(q *run.Question) (s *samplingJSON, wrong string) {
+	s = &samplingJSON{Model: hosttext.Line(q.Model, 100), MaxTokens: int64(q.Sampling.MaxTokens), Text: hosttext.SamplingRequest(q.Sampling)}
 	data, err := json.Marshal(q.Sampling)
 	if err != nil {
 		return s, "The request cannot be shown: " + ErrorText(err.Error())
 	}
-	s.Whole = prettyJSON(string(data), maxWhole)
+	s.Request = prettyJSON(string(data), maxAllowed)
 	return s, tooLong(len(data))
 }
 

@@ -18,27 +18,30 @@ import (
 )
 
 const (
-	// dueInterval is the wait between searches for due conversations: an earlier process has
-	// left them, or an answer came at the last moment.
+	// dueInterval is the wait between searches for due conversations: another process has
+	// left them unfinished, or an answer came at the last moment.
 	dueInterval = time.Second
 
-	// maxRecovered bounds the conversations that one such search starts.
-	maxRecovered = 256
-
-	// retryAfter is the wait before a conversation is tried again.
+	// retryAfter is the wait before such a conversation is tried again.
 	retryAfter = 10 * time.Second
+
+	// maxRecovered bounds the conversations that the searches within retryAfter start.
+	maxRecovered = 256
 )
 
 // topicKey is the context key of the topic whose run is driven.
 type topicKey struct{}
 
-// startDriving starts a goroutine that drives a conversation until its run ends or waits.
-func (s *Service) startDriving(key run.Key) { s.start(key, false) }
+// startDriving starts a goroutine that drives a run until it ends or waits, and counts the work.
+func (s *Service) startDriving(key run.Key) {
+	if s.startUncounted(key) {
+		s.countWork(key, 1)
+	}
+}
 
-// start is startDriving, and reports whether it started a goroutine. If another drives the run
-// already, that looks once more before it ends. counted means that reserveWork has counted the
-// work.
-func (s *Service) start(key run.Key, counted bool) bool {
+// startUncounted is startDriving for work that the caller counts. It reports whether it started a goroutine, which
+// subtracts the work at its end. A goroutine that drives the run already looks once more before it ends.
+func (s *Service) startUncounted(key run.Key) bool {
 	t, err := s.acquire(s.ctx, key)
 	if err != nil {
 		s.o.Logger.Warn("a conversation cannot continue", "error", err)
@@ -52,34 +55,33 @@ func (s *Service) start(key run.Key, counted bool) bool {
 		return false
 	}
 	t.working, t.again = true, false
-	t.given, t.asked = map[string]run.Reply{}, map[string]bool{}
-	if !counted && !isViewCall(key) {
-		s.count(key.Tenant, 1)
-	}
+	t.replies, t.awaited = map[string]run.Reply{}, map[string]bool{}
 	s.running.Go(func() {
 		defer s.release(t)
 		s.drive(t)
 		if isViewCall(key) {
 			s.recordEnd(key)
-		} else {
-			s.count(key.Tenant, -1)
 		}
+		s.countWork(key, -1)
 		s.Changed(key.Tenant)
 	})
 	return true
 }
 
-// count adds n to the number of a user's conversations at work.
-func (s *Service) count(user string, n int) {
+// countWork adds n to the number of a user's conversations at work. It does not count calls of views.
+func (s *Service) countWork(key run.Key, n int) {
+	if isViewCall(key) {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.atWork[user] += n; s.atWork[user] == 0 {
-		delete(s.atWork, user)
+	if s.atWork[key.Tenant] += n; s.atWork[key.Tenant] == 0 {
+		delete(s.atWork, key.Tenant)
 	}
 }
 
-// drive resumes the run as long as there is something to do. Its errors are only logged: windows
-// get the end of a turn from the store. A stop is none.
+// drive resumes the run as long as there is something to do. It only logs errors, except a stop by the user: windows
+// get the end of a turn from the store.
 func (s *Service) drive(t *topic) {
 	for {
 		ctx, cancel := context.WithCancelCause(context.WithValue(hosting.WithUser(s.ctx, t.key.Tenant), topicKey{}, t))
@@ -103,23 +105,23 @@ func (s *Service) drive(t *topic) {
 func (t *topic) driveAgain() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.clearLocked()
+	t.clearStepLocked()
 	if t.again {
 		return true
 	}
-	t.working, t.cancel, t.given, t.asked = false, nil, nil, nil
+	t.working, t.cancel, t.replies, t.awaited = false, nil, nil, nil
 	t.changed.fire()
 	return false
 }
 
-// clearLocked drops the draft and the progress of the current step.
-func (t *topic) clearLocked() {
+// clearStepLocked drops the draft and the progress of the current step.
+func (t *topic) clearStepLocked() {
 	t.draft, t.progress = prose.Draft{}, nil
 	t.generation++
 }
 
-// resumeRun resumes the run until it ends or waits, unless it has ended. Before and after, also after an error, windows
-// get what the store has of other processes.
+// resumeRun resumes the run until it ends or waits, unless it has ended. Before that, and afterwards even after an
+// error, windows get the records of other processes.
 func (s *Service) resumeRun(ctx context.Context, t *topic) (err error) {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -130,12 +132,12 @@ func (s *Service) resumeRun(ctx context.Context, t *topic) (err error) {
 	if status, err := s.catchUp(ctx, t); err != nil || status.Ended() {
 		return err
 	}
-	by := s.agentOf(t.key)
-	if s.o.Personal != nil && by == s.agent {
+	a := s.agentOf(t.key)
+	if s.o.Personal != nil && a == s.agent {
 		s.o.Personal.Connect(ctx, t.key.Tenant)
-		by = s.agentFor(t.key.Tenant)
+		a = s.agentFor(t.key.Tenant)
 	}
-	for e, err := range by.ResumeEvents(s.asView(ctx, t.key), t.key) {
+	for e, err := range a.ResumeEvents(s.withView(ctx, t.key), t.key) {
 		if err != nil {
 			return err
 		}
@@ -157,7 +159,7 @@ func (s *Service) showEvent(t *topic, e agent.Event) {
 		return
 	}
 	entry := s.entryOf(t.key, e)
-	t.clearFinished(e)
+	t.updateStep(e)
 	if s.append(t, entry) && slices.Contains([]string{"asked", "answered", "ended"}, entry.kind) {
 		s.Changed(t.key.Tenant) // the list shows the state of the conversation
 	}
@@ -173,7 +175,7 @@ func (t *topic) addDraft(text string) {
 
 // setProgress sets the progress of a call. A progress that has no JSON, such as NaN, is dropped.
 func (t *topic) setProgress(e *agent.ToolProgress) {
-	data, err := json.Marshal(progress{
+	data, err := json.Marshal(progressJSON{
 		Done: e.Progress.Progress, Total: e.Progress.Total, Message: hosttext.Line(e.Progress.Message, 200),
 	})
 	if err != nil {
@@ -188,18 +190,18 @@ func (t *topic) setProgress(e *agent.ToolProgress) {
 	t.changed.fire()
 }
 
-// clearFinished drops the draft or the progress that an event completes, and counts the usage that the event reports.
-func (t *topic) clearFinished(e agent.Event) {
+// updateStep drops the draft or the progress that an event completes, and counts the usage that the event reports.
+func (t *topic) updateStep(e agent.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch e := e.(type) {
 	case *agent.ModelStart:
-		t.clearLocked()
+		t.clearStepLocked()
 	case *agent.ModelEnd:
-		t.clearLocked()
+		t.clearStepLocked()
 		t.spent.Add(e.Usage)
 		if e.Window != nil && len(e.Path) == 0 {
-			t.use = windowUseOf(e.Window)
+			t.contextUse = contextUseOf(e.Window)
 		}
 	case *agent.SamplingEnd:
 		t.spent.Add(e.Usage)
@@ -208,7 +210,7 @@ func (t *topic) clearFinished(e agent.Event) {
 	}
 }
 
-// catchUp adds the events of the store that the topic does not have yet, and returns the status of the run. It takes
+// catchUp adds the entries of the store that the topic does not have yet, and returns the status of the run. It reads
 // the usage of the run from the store, because not all usage has an event.
 func (s *Service) catchUp(ctx context.Context, t *topic) (run.Status, error) {
 	t.mu.Lock()
@@ -267,7 +269,7 @@ func (s *Service) startDue(last map[run.Key]time.Time) error {
 	return nil
 }
 
-// due yields the due runs: conversations, and calls of views.
+// due yields the due runs: conversations, and calls of views, at most 4*maxRecovered of each.
 func (s *Service) due() iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		for _, name := range []string{AgentName, viewAgentName} {

@@ -13,9 +13,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// history returns what the store has after a position: the events of the agent, and what the user
-// has said and early ends of turns, which have no event there. An event that windows do not show is
-// an entry without a kind, so that the position moves on.
+// history returns the entries of a stored run after a position: of the agent's events, and of questions of the user
+// and early ends of turns, for which the agent has no events. An event that windows do not show has an entry
+// without a kind, because the position has to advance.
 func (s *Service) history(ctx context.Context, key run.Key, after agent.Position) ([]entry, error) {
 	log, err := s.o.Store.Load(ctx, key)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 	var out []entry
 	for _, r := range log.Records {
 		if r.Seq >= after.Seq {
-			out = append(out, saidIn(key, r)...)
+			out = append(out, recordEntries(key, r)...)
 		}
 	}
 	for e, err := range s.agentOf(key).Replay(ctx, key, after) {
@@ -65,22 +65,22 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 	return out, nil
 }
 
-// saidIn returns the entries of a record that the agent has no events for.
-func saidIn(key run.Key, r run.Record) (out []entry) {
+// recordEntries returns the entries of a record for which the agent has no events.
+func recordEntries(key run.Key, r run.Record) (out []entry) {
 	change := ledger.ChangeOf(r)
 	if end, ok := change.(*ledger.Ended); ok && end.Status != run.StatusFinished {
 		if end.Output != "" { // what the model had written when the user stopped it
-			out = append(out, entry{kind: "reply", view: replyOf(end.Output, "", "")})
+			out = append(out, entry{kind: "reply", data: replyOf(end.Output, "", "")})
 		}
-		out = append(out, entry{kind: "ended", view: ended{Status: string(end.Status), Error: ErrorText(end.Error)}})
+		out = append(out, entry{kind: "ended", data: endedJSON{Status: string(end.Status), Error: ErrorText(end.Error)}})
 	}
 	_, isLater := change.(*ledger.Said)
 	calls := map[string]agent.Call{}
 	for i, m := range inputOf(change) {
 		if isLater && m.Role != run.RoleUser {
-			continue // text of the program for the model, before the question
+			continue // what the model reads of a turn that ended early: windows have it
 		}
-		out = append(out, messageEntries(key, kept{r.Seq, i}, m, calls)...)
+		out = append(out, messageEntries(key, storedAt{r.Seq, i}, m, calls)...)
 	}
 	for i := range out {
 		out[i].at = agent.Position{Seq: r.Seq, More: len(out) - 1 - i}
@@ -90,11 +90,11 @@ func saidIn(key run.Key, r run.Record) (out []entry) {
 
 // messageEntries returns the entries of an input's message, without positions: the last message is
 // a question, and those before belong to the conversation that was edited. calls has the calls
-// without a result, by id; it is updated.
-func messageEntries(key run.Key, at kept, m run.Message, calls map[string]agent.Call) (out []entry) {
+// without a result, by id. messageEntries updates it.
+func messageEntries(key run.Key, at storedAt, m run.Message, calls map[string]agent.Call) (out []entry) {
 	switch m.Role {
 	case run.RoleUser:
-		return []entry{{kind: "said", view: said{Seq: at.seq, Index: at.index, Text: proseText(m.Text(), maxMessage)}}}
+		return []entry{{kind: "said", data: saidJSON{Seq: at.seq, Index: at.index, Text: proseText(m.Text(), maxMessage)}}}
 	case run.RoleAssistant:
 		reasoning := ""
 		for _, p := range m.Parts {
@@ -105,7 +105,7 @@ func messageEntries(key run.Key, at kept, m run.Message, calls map[string]agent.
 				calls[p.ID] = agent.Call{ID: p.ID, Name: p.Name, Arguments: p.Arguments}
 			}
 		}
-		return []entry{{kind: "reply", view: replyOf(m.Text(), reasoning, m.Model)}}
+		return []entry{{kind: "reply", data: replyOf(m.Text(), reasoning, m.Model)}}
 	case run.RoleTool:
 		for _, p := range m.Parts {
 			if p.Type != run.PartResult {
@@ -116,15 +116,15 @@ func messageEntries(key run.Key, at kept, m run.Message, calls map[string]agent.
 				call = agent.Call{ID: p.ID, Name: p.Name}
 			}
 			delete(calls, p.ID)
-			out = append(out, entry{kind: "result", view: resultOf(key, at, &agent.ToolEnd{Call: call, Part: p})})
+			out = append(out, entry{kind: "result", data: resultOf(key, at, &agent.ToolEnd{Call: call, Part: p})})
 		}
 	}
 	return out
 }
 
-// Media returns a picture or sound of a tool's result, the nth of the call. The result's event
-// says where it is stored: in a record, or, for an edited conversation, in a message of a
-// record.
+// Media returns picture or sound n, counted from 0, of the result of a call. The result is stored in record seq, or,
+// in an edited conversation, in message index of that record. The error matches ErrGone if there is none that
+// windows show.
 func (s *Service) Media(ctx context.Context, user, id string, seq uint64, index int, call string, n int) (run.Part, error) {
 	log, err := s.o.Store.Load(ctx, run.Key{Tenant: user, ID: id})
 	if err != nil {
@@ -136,8 +136,8 @@ func (s *Service) Media(ctx context.Context, user, id string, seq uint64, index 
 	}
 	change := ledger.ChangeOf(log.Records[at])
 	var parts []run.Part
-	if said := inputOf(change); index >= 0 && index < len(said) {
-		parts = said[index].Parts
+	if input := inputOf(change); index >= 0 && index < len(input) {
+		parts = input[index].Parts
 	} else if outcome, ok := change.(*ledger.Outcome); ok && index == 0 {
 		parts = append(parts, outcome.Result)
 	}

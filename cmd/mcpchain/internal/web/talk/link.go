@@ -8,8 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Link returns, for JSON, what the page shows of an address and opens. The error says why it opens
-// none, for the user to read.
+// Link returns what the page needs to show and open an address, for JSON. The error says, for the user to
+// read, why the page does not open it.
 func Link(address string) (any, error) {
 	l, wrong := linkOf(address)
 	if wrong != "" {
@@ -18,10 +18,10 @@ func Link(address string) (any, error) {
 	return l, nil
 }
 
-// linkOf splits an address, so that the page can highlight its host. wrong says why the page does
+// linkOf splits an address, so that the page can highlight its host. wrong is why the page does
 // not open it, "" if it does.
-func linkOf(address string) (_ *link, wrong string) {
-	read, err := hosttext.ParseLink(address)
+func linkOf(address string) (_ *linkJSON, wrong string) {
+	parsed, err := hosttext.ParseLink(address)
 	if err != nil {
 		return nil, ErrorText(err.Error())
 	}
@@ -29,7 +29,7 @@ func linkOf(address string) (_ *link, wrong string) {
 	if err != nil {
 		return nil, "the address cannot be read"
 	}
-	before, rest, _ := strings.Cut(read.URL, "://")
+	before, rest, _ := strings.Cut(parsed.URL, "://")
 	before += "://"
 	end := strings.IndexAny(rest, "/?#")
 	if end < 0 {
@@ -38,11 +38,11 @@ func linkOf(address string) (_ *link, wrong string) {
 	if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
 		before, rest, end = before+rest[:at+1], rest[at+1:], end-at-1
 	}
-	return &link{
+	return &linkJSON{
 		Before:   before,
 		Host:     rest[:end],
 		After:    rest[end:],
 		Href:     u.String(),
-		Warnings: read.Warnings,
+		Warnings: parsed.Warnings,
 	}, ""
 }

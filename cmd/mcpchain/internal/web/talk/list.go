@@ -18,11 +18,11 @@ type Summary struct {
 	ID      string    `json:"id"`
 	Title   string    `json:"title"`
 	Status  string    `json:"status"` // running, waiting, done, failed or cancelled
-	Asks    int       `json:"asks"`   // questions without an answer
+	Asks    int       `json:"asks"`   // number of questions to the user without an answer
 	Updated time.Time `json:"updated"`
 }
 
-// List returns the latest conversations of a user, maxListed at most. It leaves out those that cannot be read.
+// List returns the latest conversations of a user, at most maxListed. It leaves out damaged ones.
 func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 	out := []Summary{}
 	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{AgentName}, Limit: maxListed}), nil) {
@@ -34,11 +34,11 @@ func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 	return out, nil
 }
 
-// Older returns the next page of the list: at most maxListed conversations after one that was last
-// changed at a given time. more reports whether others follow.
-func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (page []Summary, more bool, err error) {
+// Older returns the next page of the list: at most maxListed conversations that follow the one with the id after, which
+// was last changed at updated. more reports whether others follow.
+func (s *Service) Older(ctx context.Context, user, after string, updated time.Time) (page []Summary, more bool, err error) {
 	page = []Summary{}
-	q := record.Query{Tenant: user, Agents: []string{AgentName}, After: &run.Head{Key: run.Key{Tenant: user, ID: after}, Updated: at}}
+	q := record.Query{Tenant: user, Agents: []string{AgentName}, After: &run.Head{Key: run.Key{Tenant: user, ID: after}, Updated: updated}}
 	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, q), nil) {
 		switch {
 		case err != nil:
@@ -61,8 +61,8 @@ func (s *Service) summary(ctx context.Context, head run.Head) Summary {
 	}
 }
 
-// title returns the beginning of the first question, or a text that says that the conversation
-// cannot be read. Titles are remembered, as they do not change.
+// title returns the beginning of the conversation's first question, or a text that says that the conversation
+// cannot be read. It remembers titles, because they do not change.
 func (s *Service) title(ctx context.Context, key run.Key) string {
 	s.mu.Lock()
 	title, ok := s.titles[key]
@@ -83,7 +83,7 @@ func (s *Service) title(ctx context.Context, key run.Key) string {
 		messages = state.History[:min(len(state.History), 1)]
 	}
 	for _, m := range messages {
-		if m.Role == run.RoleUser { // the last one: earlier ones belong to the conversation that was edited
+		if m.Role == run.RoleUser { // the last one counts: earlier ones belong to the conversation that was edited
 			title = hosttext.Line(m.Text(), 60)
 		}
 	}
@@ -96,31 +96,31 @@ func (s *Service) title(ctx context.Context, key run.Key) string {
 	return title
 }
 
-// listed is the signal of a user's list.
-type listed struct {
+// listSignal fires when a user's list changes, or what windows show beside it.
+type listSignal struct {
 	signal
-	windows int // uses, see [Service.list]; guarded by Service.mu
+	uses int // guarded by Service.mu
 }
 
-// list returns the signal of a user's list, until forget.
-func (s *Service) list(user string) *listed {
+// acquireList returns the signal of a user's list. The caller calls releaseList.
+func (s *Service) acquireList(user string) *listSignal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.lists[user]
 	if l == nil {
-		l = &listed{}
+		l = &listSignal{}
 		s.lists[user] = l
 	}
-	l.windows++
+	l.uses++
 	return l
 }
 
-// forget ends a use of a user's list.
-func (s *Service) forget(user string) {
+// releaseList ends a use of the signal of a user's list. The last one forgets it.
+func (s *Service) releaseList(user string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.lists[user]; l.windows > 1 {
-		l.windows--
+	if l := s.lists[user]; l.uses > 1 {
+		l.uses--
 	} else {
 		delete(s.lists, user)
 	}
@@ -135,7 +135,7 @@ func (s *Service) ChangedAll() {
 	}
 }
 
-// Changed tells the windows of a user that the list or personal data has changed.
+// Changed tells the windows of a user that the list or other data of the user has changed.
 func (s *Service) Changed(user string) {
 	s.mu.Lock()
 	l := s.lists[user]

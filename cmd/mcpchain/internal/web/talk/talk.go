@@ -1,9 +1,9 @@
 // Package talk keeps the conversations of users: each is a run of one agent, with many inputs.
 //
-// A conversation is stored as rows of the store. A feed keeps its latest events for windows. While this
-// process works on a conversation, or a window shows it, a topic has its state without a record, such
-// as the text that the model is writing. A window sends the position of its last event and gets all
-// later ones, from any process.
+// The records of a conversation are in the store. A window, in a browser, shows one conversation: it sends the
+// position of its last event, and gets all later ones from any process. A feed keeps the latest events in memory.
+// While this process works on a conversation, or a window shows it, a topic has the state that is not recorded, such
+// as the text that the model is writing.
 package talk
 
 import (
@@ -42,7 +42,7 @@ const heldInterval = 200 * time.Millisecond
 // Bounds of a user's conversations.
 const (
 	maxMessage = 64 << 10 // bytes of a question
-	maxAtWork  = 8        // running conversations of a user
+	maxAtWork  = 8        // conversations of a user that this process works on
 	maxRecent  = 4 << 20  // bytes of events of a conversation in memory; windows read earlier events from the store
 	maxListed  = 50       // conversations in one page of the list
 )
@@ -66,7 +66,7 @@ type Options struct {
 	// Shared returns what windows show about the model and the shared servers; it is encoded as JSON. Default: nothing.
 	Shared func() any
 
-	// Room returns an error that matches ErrFull if the user may not store more. begins says that a
+	// Room returns an error that matches ErrFull if the user may not store more. begins reports whether a
 	// conversation would be added. Default: there is always room.
 	Room func(ctx context.Context, user string, begins bool) error
 
@@ -77,21 +77,21 @@ type Options struct {
 
 // Service runs the conversations of all users.
 type Service struct {
-	o     Options
-	agent *agent.Agent  // the agent of conversations, without the tools of a user
-	opts  agent.Options // agent's options
-	calls *agent.Agent  // makes the calls of views
-	feed  *eventfeed.Feed
+	o         Options
+	agent     *agent.Agent  // the agent of conversations, without the tools of a user
+	agentOpts agent.Options // the options of agent
+	viewAgent *agent.Agent  // makes the calls of views
+	feed      *eventfeed.Feed
 
 	ctx     context.Context // for the work; ends with Close
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	mu     sync.Mutex         // guards the following fields
-	topics map[run.Key]*topic // in use
-	atWork map[string]int     // number of a user's conversations that are driven here
-	lists  map[string]*listed // by user, in use
-	titles map[run.Key]string // at most maxTitles
+	mu     sync.Mutex             // guards the following fields
+	topics map[run.Key]*topic     // in use
+	atWork map[string]int         // by user, number of conversations that this process works on
+	lists  map[string]*listSignal // by user, in use
+	titles map[run.Key]string     // at most maxTitles
 	views  viewCalls
 }
 
@@ -108,15 +108,16 @@ var (
 	ErrElsewhere = errors.New("another process of this program works on the conversation: stop it there, or try again when it has ended")
 )
 
-// New returns a service. It also continues the conversations that an earlier process has left. The caller closes it.
+// New returns a service, which the caller closes. It also continues conversations that another process has left
+// unfinished.
 func New(o Options) (*Service, error) {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	s := &Service{
 		o: o, views: newViewCalls(),
-		topics: map[run.Key]*topic{}, atWork: map[string]int{}, lists: map[string]*listed{}, titles: map[run.Key]string{},
+		topics: map[run.Key]*topic{}, atWork: map[string]int{}, lists: map[string]*listSignal{}, titles: map[run.Key]string{},
 	}
 	s.feed = eventfeed.New(&eventfeed.Options{Items: s.items, RunBytes: maxRecent})
-	s.opts = agent.Options{
+	s.agentOpts = agent.Options{
 		Name:    AgentName,
 		System:  o.System,
 		Tools:   o.Tools,
@@ -126,10 +127,10 @@ func New(o Options) (*Service, error) {
 		Person:  agent.Person{Approve: agent.AskPerson, Reply: s.replyAtWindow},
 	}
 	var err error
-	if s.agent, err = agent.New(o.Model, &s.opts); err != nil {
+	if s.agent, err = agent.New(o.Model, &s.agentOpts); err != nil {
 		return nil, err
 	}
-	if s.calls, err = newViewAgent(o, s.replyAtWindow); err != nil {
+	if s.viewAgent, err = newViewAgent(o, s.replyAtWindow); err != nil {
 		return nil, err
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -142,7 +143,7 @@ func (s *Service) agentFor(user string) *agent.Agent {
 	if s.o.Personal == nil {
 		return s.agent
 	}
-	opts := s.opts
+	opts := s.agentOpts
 	opts.Tools = append(slices.Clone(opts.Tools), s.o.Personal.Sources(user)...)
 	a, err := agent.New(s.o.Model, &opts)
 	if err != nil { // New has checked the other options
@@ -159,15 +160,15 @@ func (s *Service) Close() {
 	s.running.Wait()
 }
 
-// Begin starts a conversation with a question, and returns its id. The error matches ErrUnfit for
-// a blank or too long text, ErrFull if there is no room, or ErrTooMany.
+// Begin starts a conversation with a question, and returns its id. The error matches ErrUnfit for a text that is
+// blank or above 64 KiB, ErrFull if there is no room, or ErrTooMany if eight conversations of the user are at work.
 func (s *Service) Begin(ctx context.Context, user, text string) (string, error) {
 	return s.begin(ctx, user, run.Text(run.RoleUser, text))
 }
 
 // begin starts a conversation with messages. The last one is the question.
 func (s *Service) begin(ctx context.Context, user string, messages ...run.Message) (string, error) {
-	return s.work(ctx, user, "", messages[len(messages)-1].Text(), func() (string, error) {
+	return s.submit(ctx, user, "", messages[len(messages)-1].Text(), func() (string, error) {
 		key, err := s.agent.Begin(ctx, agent.Messages(messages...), agent.WithTenant(user))
 		if err != nil {
 			return "", fmt.Errorf("begin a conversation: %w", err)
@@ -176,11 +177,11 @@ func (s *Service) begin(ctx context.Context, user string, messages ...run.Messag
 	})
 }
 
-// Say asks another question in a conversation. before are texts of the program that come before it.
-// The error matches ErrBusy, ErrWaiting or ErrElsewhere if the conversation is not over, or an
-// error of Begin.
+// Say asks another question in a conversation. before are texts of the program that the model reads before it.
+// The error matches ErrBusy, ErrWaiting or ErrElsewhere if the previous turn has not ended, ErrGone if there is no such
+// conversation, or an error of Begin.
 func (s *Service) Say(ctx context.Context, user, id, text string, before ...string) error {
-	_, err := s.work(ctx, user, id, text, func() (string, error) {
+	_, err := s.submit(ctx, user, id, text, func() (string, error) {
 		key := run.Key{Tenant: user, ID: id}
 		if isViewCall(key) {
 			return "", ErrGone
@@ -190,16 +191,15 @@ func (s *Service) Say(ctx context.Context, user, id, text string, before ...stri
 	return err
 }
 
-// work has a user's question in a conversation recorded by ask, if the user may ask now, and starts to
-// work on it. The id of a new conversation is "" before ask. After an error nothing is recorded or
-// counted.
-func (s *Service) work(ctx context.Context, user, id, text string, ask func() (id string, err error)) (string, error) {
+// submit calls begin, which records the question text in a conversation, if the user may ask now, and starts to
+// work on the conversation. id is "" for a new conversation; begin returns its id.
+func (s *Service) submit(ctx context.Context, user, id, text string, begin func() (id string, err error)) (string, error) {
 	if err := s.reserveWork(ctx, user, id, text); err != nil {
 		return "", err
 	}
-	id, err := ask()
-	if err != nil || !s.start(run.Key{Tenant: user, ID: id}, true) {
-		s.count(user, -1)
+	id, err := begin()
+	if key := (run.Key{Tenant: user, ID: id}); err != nil || !s.startUncounted(key) {
+		s.countWork(key, -1)
 	}
 	if err == nil {
 		s.Changed(user)
@@ -207,7 +207,7 @@ func (s *Service) work(ctx context.Context, user, id, text string, ask func() (i
 	return id, err
 }
 
-// beginTurn records another question of a conversation, with what the program adds before it.
+// beginTurn records another question of a conversation: the last of texts. Those before it are texts of the program.
 func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) error {
 	state, err := s.load(ctx, key)
 	if err != nil {
@@ -242,7 +242,7 @@ func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) er
 	return nil
 }
 
-// earlyEnd returns what the model reads of its answer in a turn that ended early: what it had written.
+// earlyEnd returns what the model reads as its answer in a turn that ended early: what it had written, and a note.
 func earlyEnd(written string) string {
 	if written == "" {
 		return "(no answer: the turn ended early)"
@@ -271,8 +271,8 @@ func (s *Service) reserveWork(ctx context.Context, user, id, text string) error 
 }
 
 // Edit replaces a question: it starts a new conversation with the messages before the question and
-// the new text, and returns its id. The old question is message index of record seq; the error
-// matches ErrGone if that is not a question.
+// the new text, and returns its id. The old question is message index of record seq. The error
+// matches ErrGone if that is not a question, or an error of Begin.
 func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index int, text string) (string, error) {
 	log, err := s.o.Store.Load(ctx, run.Key{Tenant: user, ID: id})
 	if err != nil {
@@ -290,12 +290,12 @@ func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index i
 		}
 		before = result.Messages
 	}
-	said := inputOf(ledger.ChangeOf(log.Records[at]))
-	if index < 0 || index >= len(said) || said[index].Role != run.RoleUser {
+	input := inputOf(ledger.ChangeOf(log.Records[at]))
+	if index < 0 || index >= len(input) || input[index].Role != run.RoleUser {
 		return "", ErrGone
 	}
 	question := run.Text(run.RoleUser, text)
-	return s.begin(ctx, user, slices.Concat(before, said[:index], []run.Message{question})...)
+	return s.begin(ctx, user, slices.Concat(before, input[:index], []run.Message{question})...)
 }
 
 // recordAt returns the index of a record by its number, -1 if there is none. The log of a run that
@@ -326,8 +326,8 @@ func inputOf(c ledger.Change) []run.Message {
 }
 
 // Stop cancels the turn of a conversation and the calls of its views. What the model has written of its
-// answer stays. A conversation that has ended stays as it is. The error matches ErrElsewhere if another
-// process does not let go of the conversation.
+// answer stays. A turn that has ended stays as it is. The error matches ErrElsewhere if another
+// process does not release the conversation, or ErrGone if there is no such conversation.
 func (s *Service) Stop(ctx context.Context, user, id string) error {
 	key := run.Key{Tenant: user, ID: id}
 	t, err := s.acquire(ctx, key)
@@ -336,21 +336,21 @@ func (s *Service) Stop(ctx context.Context, user, id string) error {
 	}
 	defer s.release(t)
 	t.mu.Lock()
-	interrupt := t.cancel // of the turn, and not of a later one
+	interrupt := t.cancel // read now: a later turn has another one
 	t.mu.Unlock()
-	if err := s.cancel(ctx, key); err != nil { // which ends the work on the run, with what the model has written
+	if err := s.cancel(ctx, key); err != nil { // first: this keeps what the model has written
 		return err
 	}
 	if interrupt != nil {
-		interrupt(errStopped) // what else this process does for the turn, such as connecting to servers
+		interrupt(errStopped) // ends the rest of the work, such as connecting to servers
 	}
 	s.Changed(user)
 	_, err = s.catchUp(ctx, t)
 	return errors.Join(err, s.stopViews(ctx, key))
 }
 
-// cancel cancels the present turn of a run, also one that this process drives or a killed process holds. A turn
-// that begins meanwhile is spared.
+// cancel cancels the present turn of a run, also one that this process drives or a killed process holds. It does
+// not cancel a turn that begins meanwhile.
 func (s *Service) cancel(ctx context.Context, key run.Key) error {
 	turn := uint64(0)
 	return s.retryWhileHeld(ctx, func() error {
@@ -387,7 +387,8 @@ func (s *Service) retryWhileHeld(ctx context.Context, do func() error) error {
 	}
 }
 
-// Delete stops and deletes a conversation, and first the calls of its views. After an error it can be called again.
+// Delete stops a conversation, and deletes it after the calls of its views. The errors are those of Stop and of the
+// store. After an error it can be called again.
 func (s *Service) Delete(ctx context.Context, user, id string) error {
 	if err := s.Stop(ctx, user, id); err != nil {
 		return err

@@ -15,10 +15,11 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Event is a server-sent event for a window. Without an ID it is transient: the next one of its type replaces it.
+// Event is a server-sent event for a window. Without an ID it is transient: it has no position in the conversation, and
+// a window that connects again gets the state of that time.
 type Event struct {
 	Type string
-	ID   string // the position, see [agent.ParsePosition]
+	ID   string // the position in the conversation, see [agent.ParsePosition]
 	Data []byte // JSON
 }
 
@@ -31,20 +32,20 @@ type topic struct {
 	changed signal
 	at      agent.Position // the position of the last entry
 
-	use        *windowUse                 // how the last model call of this process used the window; nil before
+	contextUse *contextUseJSON            // how the last model call of this process used the context window; nil before
 	spent      run.Usage                  // by the conversation, with sub-agents and sampling
 	draft      prose.Draft                // the text that the model is writing
 	generation int                        // the draft's number: each step begins another draft
 	progress   map[string]json.RawMessage // by call
-	windows    int                        // that show the conversation
+	windows    int                        // number of windows that show the conversation
 	deleted    bool
 
 	working bool                    // a goroutine drives the run
-	again   bool                    // and has to look once more
+	again   bool                    // the goroutine has to look once more
 	cancel  context.CancelCauseFunc // ends the present attempt; nil unless the run is driven
 
-	given map[string]run.Reply // the replies of the user that have arrived, by question; nil unless the run is driven
-	asked map[string]bool      // questions whose replies the run waits for
+	replies map[string]run.Reply // the replies of the user that have arrived, by question; nil unless the run is driven
+	awaited map[string]bool      // questions whose replies the run waits for
 }
 
 // acquire returns the topic of a conversation, or of a call of a view. The caller releases it. The
@@ -102,12 +103,12 @@ func (s *Service) append(t *topic, e entry) bool {
 	return true
 }
 
-// item converts an entry for the feed: its kind, and its view on the next line.
+// item converts an entry for the feed: its kind, and its data on the next line.
 func (e entry) item() eventfeed.Item {
 	if e.kind == "" {
 		return eventfeed.Item{At: e.at}
 	}
-	return eventfeed.Item{At: e.at, Data: append([]byte(e.kind+"\n"), encode(e.view)...)}
+	return eventfeed.Item{At: e.at, Data: append([]byte(e.kind+"\n"), encode(e.data)...)}
 }
 
 // eventOf converts an event of the feed: it reverses [entry.item].
@@ -130,13 +131,13 @@ func (t *topic) endWindows() {
 	t.changed.fire()
 }
 
-// signal tells any number of waiters that something has changed. The zero value is ready.
+// signal tells any number of waiters that something has changed. The zero value is ready for use.
 type signal struct {
 	mu sync.Mutex // guards the following field
 	c  chan struct{}
 }
 
-// next returns a channel that is closed by the next fire. A waiter calls it before it looks at what may change.
+// next returns a channel that the next fire closes. A waiter calls it before it reads what may change.
 func (s *signal) next() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

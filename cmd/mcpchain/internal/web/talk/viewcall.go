@@ -24,26 +24,26 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// viewAgentName is the name of the agent of views' calls in the store. Each call that needs a
-// person's approval is a run, so it is shown like a call of an agent, and survives a restart.
+// viewAgentName is the name of the agent of views' calls in the store. Each call of [Service.CallForView]
+// is a run, so it is shown like a call of an agent, and survives a restart.
 const viewAgentName = "web-view"
 
 // Bounds of the calls of views.
 const (
 	maxViewCalls = 8                // open calls of a conversation
-	maxShownRuns = 50               // calls in the transcript of a conversation; older ones are dropped
-	maxMissed    = 10_000           // results that no view has fetched
-	keptFor      = 10 * time.Minute // how long a view can fetch such a result
+	maxShownRuns = 50               // calls that windows show in a conversation; older ones are deleted
+	maxEnds      = 10_000           // ended calls in memory
+	fetchableFor = 10 * time.Minute // how long a view can fetch the result of a call that ended before
 )
 
 // ViewCall is a call made by a view.
 type ViewCall struct {
 	Conversation string          `json:"conversation"`
-	Turn         int             `json:"turn"` // and the call whose result the view shows
-	Call         string          `json:"call"`
-	URI          string          `json:"uri"` // the view's URI
+	Turn         int             `json:"turn"` // of the call whose result the view shows
+	Call         string          `json:"call"` // the id of that call
+	URI          string          `json:"uri"`  // the view's URI
 	Server       string          `json:"server"`
-	Tool         string          `json:"tool"` // the server's name
+	Tool         string          `json:"tool"` // the server's own name of the tool
 	Arguments    json.RawMessage `json:"arguments"`
 }
 
@@ -72,13 +72,13 @@ func canonical(raw json.RawMessage) json.RawMessage {
 type viewCalls struct {
 	awaited  map[run.Key]int     // number of views that wait for a call
 	reserved map[run.Key]int     // number of calls that are about to begin, by conversation
-	ended    map[run.Key]viewEnd // calls that have ended in this process, for keptFor
+	ended    map[run.Key]viewEnd // calls that have ended in this process within fetchableFor
 }
 
 // viewEnd is the end of a call of a view.
 type viewEnd struct {
-	at   time.Time
-	told bool // a view got the result
+	at        time.Time
+	delivered bool // a view got the result
 }
 
 func newViewCalls() viewCalls {
@@ -124,7 +124,7 @@ func (m oneCall) Generate(_ context.Context, r *model.Request) iter.Seq2[model.D
 	}
 }
 
-// next returns the reply to the messages of a run: the call, or the end if the call has an outcome.
+// next returns the reply to the messages of a run: the call, or, after its result, a text that ends the run.
 func (m oneCall) next(messages []run.Message) (run.Message, error) {
 	if len(messages) != 1 || messages[0].Role != run.RoleUser {
 		return run.Text(run.RoleAssistant, "The call has ended."), nil
@@ -144,13 +144,13 @@ func (m oneCall) next(messages []run.Message) (run.Message, error) {
 // agentOf returns the agent that made a run.
 func (s *Service) agentOf(key run.Key) *agent.Agent {
 	if isViewCall(key) {
-		return s.calls
+		return s.viewAgent
 	}
 	return s.agent
 }
 
-// asView returns the context of a run; for a call of a view, it has the view.
-func (s *Service) asView(ctx context.Context, key run.Key) context.Context {
+// withView returns the context for a run: for a call of a view, ctx with that view.
+func (s *Service) withView(ctx context.Context, key run.Key) context.Context {
 	if !isViewCall(key) {
 		return ctx
 	}
@@ -175,18 +175,19 @@ func (s *Service) viewCall(ctx context.Context, key run.Key) (*ViewCall, *ledger
 }
 
 // CallForView makes a call of a view after the user has agreed, and returns its result. If ctx ends
-// first, the call remains a run of its own: a view that makes the same call again, even after a
-// restart, joins it. If the cause is context.Canceled, because the view cancelled the call, the run
+// first, the run of the call continues: a view that makes the same call again, even after a
+// restart, waits for it. If the cause is context.Canceled, because the view cancelled the call, the run
 // ends unless the call was sent.
 //
-// The error matches ErrTooMany if the conversation has too many calls, and apps.ErrDenied if the user has refused.
+// The error matches ErrTooMany if the conversation has too many open calls, and apps.ErrDenied if the user has refused
+// or stopped the call.
 func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mcp.CallToolResult, error) {
 	conversation := run.Key{Tenant: user, ID: c.Conversation}
-	key, leave, err := s.beginViewCall(ctx, conversation, c)
+	key, release, err := s.beginViewCall(ctx, conversation, c)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer release()
 	t, err := s.acquire(ctx, key)
 	if err != nil {
 		return nil, err
@@ -213,25 +214,25 @@ func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mc
 	}
 }
 
-// beginViewCall begins a run, or joins one whose view is gone. leave ends the wait for it. It also
-// deletes runs that no window shows any more.
-func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c ViewCall) (key run.Key, leave func(), err error) {
-	beginning, done := s.hold(s.views.reserved, conversation)
-	defer done()
+// beginViewCall begins a run, or joins one that no view waits for. The caller calls release when it no longer waits for
+// the run. It also deletes runs that no window shows any more.
+func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c ViewCall) (key run.Key, release func(), err error) {
+	beginning, endBeginning := s.countUse(s.views.reserved, conversation)
+	defer endBeginning()
 	runs, err := s.viewRuns(ctx, conversation)
 	if err != nil {
 		return key, nil, err
 	}
 	open := 0
 	for i, head := range runs {
-		if leave := s.join(ctx, head, c); leave != nil {
-			return head.Key, leave, nil
+		if release := s.joinViewCall(ctx, head, c); release != nil {
+			return head.Key, release, nil
 		}
 		if !head.Status.Ended() {
 			open++
 		} else if i >= maxShownRuns { // no window shows it
 			if err := s.o.Store.Delete(ctx, head.Key); err != nil {
-				s.o.Logger.Warn("a call of a view is not dropped", "error", err)
+				s.o.Logger.Warn("could not delete a call of a view", "error", err)
 			}
 		}
 	}
@@ -243,26 +244,25 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 		return key, nil, err
 	}
 	key = run.Key{Tenant: conversation.Tenant, ID: prefixOf(conversation) + strings.ToLower(rand.Text())}
-	_, leave = s.hold(s.views.awaited, key)
-	_, err = s.calls.Begin(ctx, agent.Text(string(encoded)), agent.WithRun(key.ID), agent.WithNewRun(), agent.WithTenant(key.Tenant), agent.WithVar("view", encoded))
+	_, release = s.countUse(s.views.awaited, key)
+	_, err = s.viewAgent.Begin(ctx, agent.Text(string(encoded)), agent.WithRun(key.ID), agent.WithNewRun(), agent.WithTenant(key.Tenant), agent.WithVar("view", encoded))
 	if err != nil {
-		leave()
+		release()
 		return key, nil, fmt.Errorf("begin the call of a view: %w", err)
 	}
 	s.startDriving(key)
-	return key, leave, nil
+	return key, release, nil
 }
 
-// hold counts a use of a run until leave is called, in one of the maps of viewCalls. uses is the
-// number of uses with this one.
-func (s *Service) hold(counts map[run.Key]int, key run.Key) (uses int, leave func()) {
+// countUse counts a use of a key in one of the maps of viewCalls, until release is called. uses includes this use.
+func (s *Service) countUse(counts map[run.Key]int, key run.Key) (uses int, release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.holdLocked(counts, key)
+	return s.countUseLocked(counts, key)
 }
 
-// holdLocked is hold; leave locks again.
-func (s *Service) holdLocked(counts map[run.Key]int, key run.Key) (uses int, leave func()) {
+// countUseLocked is countUse; release locks s.mu.
+func (s *Service) countUseLocked(counts map[run.Key]int, key run.Key) (uses int, release func()) {
 	counts[key]++
 	return counts[key], func() {
 		s.mu.Lock()
@@ -273,35 +273,34 @@ func (s *Service) holdLocked(counts map[run.Key]int, key run.Key) (uses int, lea
 	}
 }
 
-// join counts a view that waits for a run of an earlier session, until leave is called, if the run
-// makes the same call, no other view waits for it, and its result is still to come or came while no
-// view was there. Otherwise leave is nil.
-func (s *Service) join(ctx context.Context, head run.Head, c ViewCall) (leave func()) {
+// joinViewCall counts a view that waits for an earlier run, until release is called, if the run
+// makes the same call, no other view waits for it, and no view got its result. Otherwise release is nil.
+func (s *Service) joinViewCall(ctx context.Context, head run.Head, c ViewCall) (release func()) {
 	s.mu.Lock()
 	end, known := s.views.ended[head.Key]
-	missed := known && !end.told && time.Since(end.at) < keptFor
-	free := s.views.awaited[head.Key] == 0 && (!head.Status.Ended() || missed)
+	fetchable := known && !end.delivered && time.Since(end.at) < fetchableFor
+	free := s.views.awaited[head.Key] == 0 && (!head.Status.Ended() || fetchable)
 	if free {
-		_, leave = s.holdLocked(s.views.awaited, head.Key) // so that no other view joins it
+		_, release = s.countUseLocked(s.views.awaited, head.Key) // so that no other view joins it
 	}
 	s.mu.Unlock()
 	if !free {
 		return nil
 	}
-	was, _, err := s.viewCall(ctx, head.Key)
-	if err != nil || !was.isSame(c) {
-		leave()
+	earlier, _, err := s.viewCall(ctx, head.Key)
+	if err != nil || !earlier.isSame(c) {
+		release()
 		return nil
 	}
-	return leave
+	return release
 }
 
-// recordEnd records that a run has ended, if no view waits for it. It forgets the ends that are too old to matter.
+// recordEnd records that a run has ended, if no view waits for it. It forgets ends that are older than fetchableFor.
 func (s *Service) recordEnd(key run.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.views.ended, func(_ run.Key, end viewEnd) bool { return time.Since(end.at) >= keptFor })
-	if !s.views.ended[key].told && s.views.awaited[key] == 0 && len(s.views.ended) < maxMissed {
+	maps.DeleteFunc(s.views.ended, func(_ run.Key, end viewEnd) bool { return time.Since(end.at) >= fetchableFor })
+	if !s.views.ended[key].delivered && s.views.awaited[key] == 0 && len(s.views.ended) < maxEnds {
 		s.views.ended[key] = viewEnd{at: time.Now()}
 	}
 }
@@ -326,28 +325,28 @@ func (s *Service) cancelViewCall(key run.Key) {
 			}
 		}
 		if err := s.Stop(s.ctx, key.Tenant, key.ID); err != nil {
-			s.o.Logger.Warn("a call of a view is not cancelled", "error", err)
+			s.o.Logger.Warn("could not cancel a call of a view", "error", err)
 		}
 	})
 }
 
 // viewRuns lists the runs of a conversation's views, the latest first.
-func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (out []run.Head, err error) {
+func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (runs []run.Head, err error) {
 	prefix := prefixOf(conversation)
 	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, record.Query{Tenant: conversation.Tenant, Agents: []string{viewAgentName}}), nil) {
 		if err != nil {
 			return nil, err
 		}
 		if strings.HasPrefix(head.Key.ID, prefix) {
-			out = append(out, head)
+			runs = append(runs, head)
 		}
 	}
-	return out, nil
+	return runs, nil
 }
 
 // stopViews cancels the calls of a conversation's views.
 func (s *Service) stopViews(ctx context.Context, conversation run.Key) error {
-	return s.eachView(ctx, conversation, func(head run.Head) error {
+	return s.eachViewCall(ctx, conversation, func(head run.Head) error {
 		if head.Status.Ended() {
 			return nil
 		}
@@ -357,18 +356,18 @@ func (s *Service) stopViews(ctx context.Context, conversation run.Key) error {
 
 // deleteViews deletes the calls of a conversation's views.
 func (s *Service) deleteViews(ctx context.Context, conversation run.Key) error {
-	return s.eachView(ctx, conversation, func(head run.Head) error { return s.o.Store.Delete(ctx, head.Key) })
+	return s.eachViewCall(ctx, conversation, func(head run.Head) error { return s.o.Store.Delete(ctx, head.Key) })
 }
 
-// eachView calls do for each call of a conversation's views, also after an error. A call that is gone is not an error.
-func (s *Service) eachView(ctx context.Context, conversation run.Key, do func(run.Head) error) error {
+// eachViewCall calls do for each call of a conversation's views, also after an error. ErrGone does not count as one.
+func (s *Service) eachViewCall(ctx context.Context, conversation run.Key, do func(run.Head) error) error {
 	if isViewCall(conversation) {
 		return nil
 	}
 	runs, err := s.viewRuns(ctx, conversation)
 	for _, head := range runs {
-		if failed := do(head); !errors.Is(failed, ErrGone) {
-			err = errors.Join(err, failed)
+		if failure := do(head); !errors.Is(failure, ErrGone) {
+			err = errors.Join(err, failure)
 		}
 	}
 	return err

@@ -14,16 +14,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Shown is a call for whose result a view is shown.
-type Shown struct {
+// ShownCall is a call for whose result a view is shown.
+type ShownCall struct {
 	Server, Tool string // the server's own name of the tool
 	Arguments    json.RawMessage
-	Result       *mcp.CallToolResult // as it was kept, so a view that comes back gets the same
+	Result       *mcp.CallToolResult // as it was stored: a view that is opened again gets the same
 }
 
-// Shown returns a call of a conversation that has ended. The error matches ErrGone if there is no
+// ShownCall returns an ended call of a conversation. The error matches ErrGone if there is no
 // such call, or it belongs to a sub-agent.
-func (s *Service) Shown(ctx context.Context, user, id string, turn int, call string) (*Shown, error) {
+func (s *Service) ShownCall(ctx context.Context, user, id string, turn int, call string) (*ShownCall, error) {
 	key := run.Key{Tenant: user, ID: id}
 	if isViewCall(key) {
 		return nil, ErrGone
@@ -34,13 +34,13 @@ func (s *Service) Shown(ctx context.Context, user, id string, turn int, call str
 		}
 		end, ok := e.(*agent.ToolEnd)
 		if ok && len(end.Path) == 0 && end.Turn == turn && end.ID == call {
-			return &Shown{Server: end.Server, Tool: end.Tool, Arguments: json.RawMessage(end.Arguments), Result: resultOfPart(&end.Part)}, nil
+			return &ShownCall{Server: end.Server, Tool: end.Tool, Arguments: json.RawMessage(end.Arguments), Result: resultOfPart(&end.Part)}, nil
 		}
 	}
 	return nil, ErrGone
 }
 
-// resultOfPart makes a result of what was kept of it: its text as one block, then its pictures and sound.
+// resultOfPart makes a result of what was stored of it: its text as one block, then its pictures and sound.
 func resultOfPart(p *run.Part) *mcp.CallToolResult {
 	res := &mcp.CallToolResult{IsError: p.IsError, StructuredContent: p.Structured, Meta: p.Meta}
 	res.Content = append(res.Content, &mcp.TextContent{Text: p.Text})
@@ -56,8 +56,8 @@ func resultOfPart(p *run.Part) *mcp.CallToolResult {
 	return res
 }
 
-// viewResult returns the result of a call of a view that has ended. The error is apps.ErrDenied if
-// the user has refused it or stopped it.
+// viewResult returns the result of an ended call of a view. The error is apps.ErrDenied if
+// the user has refused or stopped the call.
 func viewResult(records []run.Record) (*mcp.CallToolResult, error) {
 	result, err := agent.ResultOf(records)
 	if err != nil {

@@ -11,24 +11,24 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// viewed is an event of a call that a view makes. Its run is "" for a call that no person was asked
-// about: it has no record.
-type viewed struct {
+// viewCallJSON is an event of a call that a view makes. Its run is "" for a call that needed no approval:
+// it has no record.
+type viewCallJSON struct {
 	Run    string `json:"run,omitempty"`
-	Turn   int    `json:"turn"` // and the call whose result the view shows
-	Call   string `json:"call"`
+	Turn   int    `json:"turn"` // of the call whose result the view shows
+	Call   string `json:"call"` // the id of that call
 	Server string `json:"server"`
 	Kind   string `json:"kind"`  // the kind of the event, like the kinds of the conversation's own events
-	Event  any    `json:"event"` // the view of an entry
+	Event  any    `json:"event"` // the data of an entry
 }
 
-// ViewedEvent tells windows of a call of a view that no person was asked about, and what came of it.
-func ViewedEvent(c ViewCall, text string, failed bool, took time.Duration) Event {
-	event := result{
-		call: callOf(agent.Call{ID: c.Tool, Server: c.Server, Name: c.Tool, Arguments: string(c.Arguments)}),
-		Text: proseText(text, maxResult), Error: failed, Took: int64(took / time.Millisecond),
+// ViewCallEvent returns the event of a call of a view that needed no approval, with the text of its result or error.
+func ViewCallEvent(c ViewCall, text string, failed bool, took time.Duration) Event {
+	event := resultJSON{
+		callJSON: callOf(agent.Call{ID: c.Tool, Server: c.Server, Name: c.Tool, Arguments: string(c.Arguments)}),
+		Text:     proseText(text, maxResult), Error: failed, Took: int64(took / time.Millisecond),
 	}
-	return momentary("viewed", viewed{
+	return transientEvent("viewed", viewCallJSON{
 		Turn:   c.Turn,
 		Call:   c.Call,
 		Server: event.Server,
@@ -37,9 +37,9 @@ func ViewedEvent(c ViewCall, text string, failed bool, took time.Duration) Event
 	})
 }
 
-// viewedIn returns what a window lacks of the calls that views of its conversation make. A window
-// without one lacks nothing.
-func (s *Service) viewedIn(ctx context.Context, w *window) (out []Event, err error) {
+// viewEvents returns what a window lacks of the calls that views of its conversation make: nothing
+// if w is nil.
+func (s *Service) viewEvents(ctx context.Context, w *window) (out []Event, err error) {
 	if w == nil {
 		return nil, nil
 	}
@@ -48,25 +48,25 @@ func (s *Service) viewedIn(ctx context.Context, w *window) (out []Event, err err
 		return nil, err
 	}
 	for _, head := range slices.Backward(runs[:min(len(runs), maxShownRuns)]) {
-		has := w.viewed[head.Key.ID]
+		has := w.viewCalls[head.Key.ID]
 		if head.Seq <= has.Seq {
 			continue
 		}
-		events, at, err := s.viewedSince(ctx, head.Key, has)
+		events, at, err := s.viewEventsSince(ctx, head.Key, has)
 		if errors.Is(err, ErrGone) {
 			continue // the call was dropped meanwhile, but not the conversation
 		}
 		if err != nil {
 			return nil, err
 		}
-		w.viewed[head.Key.ID] = at
+		w.viewCalls[head.Key.ID] = at
 		out = append(out, events...)
 	}
 	return out, nil
 }
 
-// viewedSince returns the events of a call of a view after a position, and the last position.
-func (s *Service) viewedSince(ctx context.Context, key run.Key, at agent.Position) (out []Event, _ agent.Position, err error) {
+// viewEventsSince returns the events of a call of a view after a position, and the last position.
+func (s *Service) viewEventsSince(ctx context.Context, key run.Key, at agent.Position) (out []Event, _ agent.Position, err error) {
 	c, _, err := s.viewCall(ctx, key)
 	if err != nil {
 		return nil, at, err
@@ -78,7 +78,7 @@ func (s *Service) viewedSince(ctx context.Context, key run.Key, at agent.Positio
 	for _, e := range entries {
 		at = e.at
 		if slices.Contains([]string{"asked", "answered", "call", "result", "ended"}, e.kind) {
-			out = append(out, momentary("viewed", viewed{key.ID, c.Turn, c.Call, hosttext.Line(c.Server, 100), e.kind, e.view}))
+			out = append(out, transientEvent("viewed", viewCallJSON{key.ID, c.Turn, c.Call, hosttext.Line(c.Server, 100), e.kind, e.data}))
 		}
 	}
 	return out, at, nil

@@ -15,57 +15,57 @@ import (
 )
 
 const (
-	// pace is the shortest time between two updates of a window.
-	pace = 60 * time.Millisecond
+	// updateInterval is the shortest time between two updates of a window.
+	updateInterval = 60 * time.Millisecond
 
-	// beat is how long a window gets nothing before it gets an empty batch.
-	beat = 15 * time.Second
+	// keepAliveInterval is the time between empty batches, which keep a quiet connection open.
+	keepAliveInterval = 15 * time.Second
 )
 
-// live is the state of a conversation without a record, as a window gets it.
-type live struct {
+// liveJSON is the state of a conversation that has no record, as a window gets it.
+type liveJSON struct {
 	Working  bool                       `json:"working"`
 	From     int                        `json:"from"`   // number of blocks of the draft to keep
 	Blocks   []([]prose.Node)           `json:"blocks"` // complete blocks that follow
 	Open     []prose.Node               `json:"open"`   // the block that is being written
 	Progress map[string]json.RawMessage `json:"progress,omitempty"`
-	Taken    []string                   `json:"taken,omitempty"` // questions with answers that the run has not read
-	Spent    spent                      `json:"spent"`
+	Taken    []string                   `json:"taken,omitempty"` // ids of questions that were answered since the work began
+	Spent    spentJSON                  `json:"spent"`
 }
 
-// windowUse describes what fills the window of the model, in tokens.
-type windowUse struct {
-	Size      int64  `json:"size,omitempty"` // 0: unknown
-	Input     int64  `json:"input"`
-	Cached    int64  `json:"cached,omitempty"`
-	Estimated bool   `json:"estimated,omitempty"`
-	Parts     []part `json:"parts"`
+// contextUseJSON describes what fills the context window of the model, in tokens.
+type contextUseJSON struct {
+	Size      int64             `json:"size,omitempty"` // 0: unknown
+	Input     int64             `json:"input"`
+	Cached    int64             `json:"cached,omitempty"`
+	Estimated bool              `json:"estimated,omitempty"`
+	Parts     []contextPartJSON `json:"parts"`
 }
 
-// part is a part of the window of the model.
-type part struct {
+// contextPartJSON is a part of the context window.
+type contextPartJSON struct {
 	What   string `json:"what"`
 	Tokens int64  `json:"tokens"`
 }
 
-// windowUseOf converts a WindowUse for people.
-func windowUseOf(u *agent.WindowUse) *windowUse {
-	out := &windowUse{
+// contextUseOf converts a WindowUse, with descriptions of the parts for people.
+func contextUseOf(u *agent.WindowUse) *contextUseJSON {
+	out := &contextUseJSON{
 		Size:      u.Size,
 		Input:     u.Input,
 		Cached:    u.Cached,
 		Estimated: u.Estimated,
-		Parts:     []part{{"instructions", u.Instructions}},
+		Parts:     []contextPartJSON{{"instructions", u.Instructions}},
 	}
 	for _, s := range u.Servers {
-		out.Parts = append(out.Parts, part{"tools of " + hosttext.Line(s.Server, 100), s.Tokens})
+		out.Parts = append(out.Parts, contextPartJSON{"tools of " + hosttext.Line(s.Server, 100), s.Tokens})
 	}
-	out.Parts = append(out.Parts, part{"messages", u.History}, part{"results of tools", u.Results})
+	out.Parts = append(out.Parts, contextPartJSON{"messages", u.History}, contextPartJSON{"results of tools", u.Results})
 	return out
 }
 
-// spent is the usage of a conversation.
-type spent struct {
+// spentJSON is the usage of a conversation.
+type spentJSON struct {
 	Input  int64            `json:"input"` // tokens
 	Output int64            `json:"output"`
 	Cost   map[string]int64 `json:"cost,omitempty"` // micro-units by currency
@@ -77,19 +77,19 @@ type window struct {
 	reader     *eventfeed.Reader
 	generation int                       // the draft's number
 	blocks     int                       // how many blocks of the draft the window has
-	live       string                    // JSON of the last event
-	use        *windowUse                // as it was last sent
-	viewed     map[string]agent.Position // up to which it has the calls of views, by run
+	lastLive   string                    // the JSON of the liveJSON that was last sent
+	lastUse    *contextUseJSON           // as it was last sent
+	viewCalls  map[string]agent.Position // up to which it has the calls of views, by run
 }
 
 // Watch sends the events of a conversation after a position, the events of the calls that its views
-// make, and the list of the user's conversations, until the context ends or send fails: only the
-// second is an error. Without an id it sends only the list. Of the calls of views it sends the
-// latest maxShownRuns from their beginning, and then each new one. An empty batch keeps a quiet
-// connection alive. The error matches ErrGone if there is no such conversation, or it is deleted
-// meanwhile.
+// make, and the list of the user's conversations with the shared data, the user's rules and the user's servers, until
+// the context ends, or send or the store fails. If id is "", it sends only the list and what belongs to it. Of the
+// calls of views it sends the latest maxShownRuns from their beginning, and then each new one. Every 15 s it sends an
+// empty batch, which keeps the connection open. Watch returns nil if it was waiting when the context ended. The error
+// matches ErrGone if there is no such conversation, or it is deleted meanwhile.
 func (s *Service) Watch(ctx context.Context, user, id string, after agent.Position, send func([]Event) error) error {
-	var w *window // nil: only the list
+	var w *window // nil without an id
 	if id != "" {
 		var err error
 		if w, err = s.openWindow(ctx, run.Key{Tenant: user, ID: id}, after); err != nil {
@@ -97,16 +97,16 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 		}
 		defer s.closeWindow(w)
 	}
-	list := s.list(user)
-	defer s.forget(user)
-	alive := time.NewTicker(beat)
-	defer alive.Stop()
+	list := s.acquireList(user)
+	defer s.releaseList(user)
+	keepAlive := time.NewTicker(keepAliveInterval)
+	defer keepAlive.Stop()
 	for listIsStale := true; ; {
-		listed := list.next()
-		var moved <-chan struct{}
+		listChanged := list.next()
+		var topicChanged <-chan struct{}
 		var batch []Event
 		if w != nil {
-			moved = w.topic.changed.next()
+			topicChanged = w.topic.changed.next()
 			var err error
 			if batch, err = w.read(ctx); err != nil {
 				return err
@@ -125,30 +125,30 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 			}
 		}
 		select {
-		case <-moved:
-		case <-listed:
-		case <-alive.C:
+		case <-topicChanged:
+		case <-listChanged:
+		case <-keepAlive.C:
 			if err := send(nil); err != nil {
 				return err
 			}
 		case <-ctx.Done():
 			return nil
 		}
-		if err := sleep(ctx, pace); err != nil {
+		if err := sleep(ctx, updateInterval); err != nil {
 			return nil
 		}
-		listIsStale = isClosed(listed)
+		listIsStale = isClosed(listChanged)
 	}
 }
 
-// listEvents returns the events for a change of the list: the list, and what the window lacks of the
+// listEvents returns the events for a change of the list: those of overview, and what the window lacks of the
 // calls of its views.
 func (s *Service) listEvents(ctx context.Context, user string, w *window) ([]Event, error) {
 	overview, err := s.overview(ctx, user)
 	if err != nil {
 		return nil, err
 	}
-	viewed, err := s.viewedIn(ctx, w)
+	viewed, err := s.viewEvents(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -166,31 +166,31 @@ func (s *Service) openWindow(ctx context.Context, key run.Key, after agent.Posit
 		s.release(t)
 		return nil, goneError(err)
 	}
-	t.show(1)
-	return &window{topic: t, reader: reader, viewed: map[string]agent.Position{}}, nil
+	t.countWindow(1)
+	return &window{topic: t, reader: reader, viewCalls: map[string]agent.Position{}}, nil
 }
 
 func (s *Service) closeWindow(w *window) {
-	w.topic.show(-1)
+	w.topic.countWindow(-1)
 	w.reader.Close()
 	s.release(w.topic)
 }
 
-// overview returns the events on what windows show beside a conversation.
+// overview returns the events of what windows show beside a conversation: the list, and what belongs to it.
 func (s *Service) overview(ctx context.Context, user string) ([]Event, error) {
 	heads, err := s.List(ctx, user)
 	if err != nil {
 		return nil, err
 	}
-	events := []Event{momentary("list", heads)}
+	events := []Event{transientEvent("list", heads)}
 	if s.o.Shared != nil {
-		events = append(events, momentary("shared", s.o.Shared()))
+		events = append(events, transientEvent("shared", s.o.Shared()))
 	}
 	if s.o.Rules != nil {
-		events = append(events, momentary("rules", s.o.Rules.Of(user)))
+		events = append(events, transientEvent("rules", s.o.Rules.Of(user)))
 	}
 	if s.o.Personal != nil {
-		events = append(events, momentary("servers", s.o.Personal.Status(user)))
+		events = append(events, transientEvent("servers", s.o.Personal.Status(user)))
 	}
 	return events, nil
 }
@@ -217,7 +217,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// read returns the events that the window lacks: those that have a position, and then the state without a record.
+// read returns the events that the window lacks: those that have a position, and then the state that has no record.
 func (w *window) read(ctx context.Context) (out []Event, err error) {
 	for {
 		events, err := w.reader.Ready(ctx)
@@ -228,7 +228,7 @@ func (w *window) read(ctx context.Context) (out []Event, err error) {
 			break
 		}
 		for _, e := range events {
-			if e.ID != "" { // otherwise it was slow, and gets what it missed from the store
+			if e.ID != "" { // without one, it says that the window was slow: the store has what it missed
 				out = append(out, eventOf(e))
 			}
 		}
@@ -237,7 +237,7 @@ func (w *window) read(ctx context.Context) (out []Event, err error) {
 	return append(out, live...), err
 }
 
-// readLive returns the state without a record, as far as the window lacks it. The error is ErrGone if the conversation is deleted.
+// readLive returns the state that has no record, if it has changed. The error is ErrGone if the conversation is deleted.
 func (w *window) readLive() (out []Event, err error) {
 	t := w.topic
 	t.mu.Lock()
@@ -245,46 +245,46 @@ func (w *window) readLive() (out []Event, err error) {
 	if t.deleted {
 		return nil, ErrGone
 	}
-	if t.use != w.use {
-		w.use = t.use
-		out = append(out, momentary("window", t.use))
+	if t.contextUse != w.lastUse {
+		w.lastUse = t.contextUse
+		out = append(out, transientEvent("window", t.contextUse))
 	}
 	if w.generation != t.generation {
 		w.generation, w.blocks = t.generation, 0
 	}
-	now := momentary("now", live{
+	now := transientEvent("now", liveJSON{
 		Working:  t.working,
 		From:     w.blocks,
 		Blocks:   t.draft.Blocks[w.blocks:],
 		Open:     t.draft.Open(),
 		Progress: t.progress,
-		Taken:    slices.Sorted(maps.Keys(t.given)),
-		Spent:    spent{t.spent.Input, t.spent.Output, t.spent.Cost},
+		Taken:    slices.Sorted(maps.Keys(t.replies)),
+		Spent:    spentJSON{t.spent.Input, t.spent.Output, t.spent.Cost},
 	})
 	w.blocks = len(t.draft.Blocks)
-	if string(now.Data) != w.live {
-		w.live = string(now.Data)
+	if string(now.Data) != w.lastLive {
+		w.lastLive = string(now.Data)
 		out = append(out, now)
 	}
 	return out, nil
 }
 
-// show counts the windows that show the conversation: n is 1 for another one, and -1 for one that is closed.
-func (t *topic) show(n int) {
+// countWindow adds n to the number of windows that show the conversation.
+func (t *topic) countWindow(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.windows += n
 	t.changed.fire()
 }
 
-// momentary returns an event without a position.
-func momentary(kind string, view any) Event { return Event{Type: kind, Data: encode(view)} }
+// transientEvent returns an event without a position.
+func transientEvent(kind string, data any) Event { return Event{Type: kind, Data: encode(data)} }
 
-// encode returns a view as JSON, null if it has none, which would be a mistake of this package.
-func encode(view any) []byte {
-	data, err := json.Marshal(view)
+// encode returns data as JSON, null if it has none, which would be a mistake of this package.
+func encode(data any) []byte {
+	encoded, err := json.Marshal(data)
 	if err != nil {
 		return []byte("null")
 	}
-	return data
+	return encoded
 }

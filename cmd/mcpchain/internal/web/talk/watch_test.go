@@ -81,7 +81,7 @@ func TestDoubtSaysWhenTheCallWasSent(t *testing.T) {
 // The page says that an answer is cut off.
 func TestCutAnswer(t *testing.T) {
 	end := &agent.Output{Text: "half", StopReason: agent.StopOutput, FinishReason: model.FinishLength}
-	check.Equal(t, "", new(Service).entryOf(run.Key{}, end).view.(ended).Stop, "length")
+	check.Equal(t, "", new(Service).entryOf(run.Key{}, end).data.(endedJSON).Stop, "length")
 }
 
 // The list does not count a question whose answer the run has not read yet.

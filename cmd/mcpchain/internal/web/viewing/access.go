@@ -73,7 +73,7 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	} else {
 		text, failed = res.Text(), res.IsError
 	}
-	a.view.window.offer(talk.ViewedEvent(call, text, failed, time.Since(began)))
+	a.view.window.offer(talk.ViewCallEvent(call, text, failed, time.Since(began)))
 	return res, err
 }
 

@@ -124,7 +124,7 @@ var (
 // Open begins a session with the view of a call. The view begins when the page shows the frame. The
 // error matches ErrNoView, ErrTooMany or talk.ErrGone, or says why the view cannot be loaded.
 func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, error) {
-	shown, err := s.opts.Talk.Shown(ctx, user, r.Conversation, r.Turn, r.Call)
+	shown, err := s.opts.Talk.ShownCall(ctx, user, r.Conversation, r.Turn, r.Call)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 
 // begin opens the session, and gives the view its input and its result. The error is talk.ErrGone
 // if the window has ended the view meanwhile.
-func (s *Service) begin(ctx context.Context, user string, r Request, v *view, frame sandbox.Frame, tool *adapter.Tool, shown *talk.Shown) (err error) {
+func (s *Service) begin(ctx context.Context, user string, r Request, v *view, frame sandbox.Frame, tool *adapter.Tool, shown *talk.ShownCall) (err error) {
 	transport, conn := mcpclient.Pipe()
 	if v.conn, err = transport.Dial(context.WithoutCancel(ctx)); err != nil {
 		return err

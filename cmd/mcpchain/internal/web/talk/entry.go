@@ -22,104 +22,104 @@ const (
 	maxError     = 2000
 )
 
-// The views of entries. Invisible characters in texts of servers and models are escaped; the page shows them as text.
+// The data of entries, encoded as JSON. Invisible characters in texts of servers and models are escaped.
 type (
-	said struct { // a question of the user
+	saidJSON struct { // a question that the user asked
 		Seq   uint64 `json:"seq"`   // its record's number, for [Service.Edit]
 		Index int    `json:"index"` // its message in the record
 		Text  string `json:"text"`
 	}
-	reply struct { // what the model replied
+	replyJSON struct { // a reply of the model
 		Text      []prose.Node `json:"text,omitempty"`
 		Reasoning string       `json:"reasoning,omitempty"`
 		Model     string       `json:"model,omitempty"`
 	}
-	call struct {
+	callJSON struct {
 		ID        string `json:"id"`
-		Turn      int    `json:"turn,omitempty"` // 0 before an edit
+		Turn      int    `json:"turn,omitempty"` // 0: a call of the conversation that was edited
 		Server    string `json:"server,omitempty"`
-		View      string `json:"view,omitempty"` // the view that shows the result, if any
+		View      string `json:"view,omitempty"` // URI of the view that shows the result, if any
 		Name      string `json:"name"`
 		Arguments string `json:"arguments,omitempty"`
 	}
-	result struct {
-		call
-		Text  string  `json:"text"`
-		Error bool    `json:"error,omitempty"`
-		Media []media `json:"media,omitempty"`
-		Took  int64   `json:"took_ms,omitempty"` // 0: unknown
+	resultJSON struct {
+		callJSON
+		Text  string      `json:"text"`
+		Error bool        `json:"error,omitempty"`
+		Media []mediaJSON `json:"media,omitempty"`
+		Took  int64       `json:"took_ms,omitempty"` // 0: unknown
 	}
-	media struct {
+	mediaJSON struct {
 		URL  string `json:"url"`
 		Type string `json:"type"` // image or audio
 	}
-	progress struct {
+	progressJSON struct {
 		Done    float64  `json:"done"`
 		Total   *float64 `json:"total,omitempty"`
 		Message string   `json:"message,omitempty"`
 	}
-	answered struct { // an answer of the user
-		Ask    string `json:"ask"`
-		Action string `json:"action"`
-		Reason string `json:"reason,omitempty"`
-		What   string `json:"what"`           // was asked, in a few words
-		Link   *link  `json:"link,omitempty"` // the page that the user wants to visit
+	answeredJSON struct { // an answer of the user
+		Ask    string    `json:"ask"` // the question's id
+		Action string    `json:"action"`
+		Reason string    `json:"reason,omitempty"`
+		What   string    `json:"what"`           // the subject of the question
+		Link   *linkJSON `json:"link,omitempty"` // the page that the user wants to visit
 	}
-	ended struct {
+	endedJSON struct {
 		Status string `json:"status"` // done, failed or cancelled
 		Error  string `json:"error,omitempty"`
 		Stop   string `json:"stop,omitempty"` // the limit that ended the turn
 	}
-	note struct {
+	noteJSON struct {
 		Text string `json:"text"`
 	}
 )
 
-// entry is what windows get of an event or a record: a view, which is encoded as JSON, with its
-// place in the run. Windows get nothing of an entry without a kind.
+// entry is what windows get of an event or a record, with its position in the run. Windows get nothing of an
+// entry without a kind.
 type entry struct {
 	at   agent.Position
 	kind string
-	view any
+	data any // encoded as JSON
 }
 
-// entryOf returns the entry of an event. Of sub-agents, windows get only questions, answers and
-// notes: their result is the result of a call.
+// entryOf returns the entry of an event. Of sub-agents, windows get only questions, their answers and notes:
+// a sub-agent's result is the result of a call.
 func (s *Service) entryOf(key run.Key, e agent.Event) entry {
 	out := entry{at: e.Position()}
 	var path []string
 	switch e := e.(type) {
 	case *agent.Asked:
-		out.kind, out.view = "asked", askOf(e.Question)
+		out.kind, out.data = "asked", askOf(e.Question)
 	case *agent.Replied:
-		out.kind, out.view = "answered", answeredOf(e)
+		out.kind, out.data = "answered", answeredOf(e)
 	case *agent.Compacted:
-		out.kind, out.view = "note", note{"Older messages were shortened for the model."}
+		out.kind, out.data = "note", noteJSON{"Older messages were shortened for the model."}
 	case *agent.ModelEnd:
 		path = e.Path
-		out.kind, out.view = "reply", replyOf(e.Text, e.Reasoning, e.Model)
+		out.kind, out.data = "reply", replyOf(e.Text, e.Reasoning, e.Model)
 	case *agent.ToolStart:
 		path = e.Path
 		c := callOf(e.Call)
 		c.View = s.viewURI(e.Server, e.Tool)
-		out.kind, out.view = "call", c
+		out.kind, out.data = "call", c
 	case *agent.ToolEnd:
 		path = e.Path
-		r := resultOf(key, kept{seq: e.Seq}, e)
+		r := resultOf(key, storedAt{seq: e.Seq}, e)
 		if !r.Error {
 			r.View = s.viewURI(e.Server, e.Tool)
 		}
-		out.kind, out.view = "result", r
+		out.kind, out.data = "result", r
 	case *agent.Output:
 		path = e.Path
-		end := ended{Status: string(run.StatusFinished)}
+		end := endedJSON{Status: string(run.StatusFinished)}
 		switch {
 		case e.StopReason != agent.StopOutput:
 			end.Stop = hosttext.Line(string(e.StopReason), 100)
 		case e.FinishReason == model.FinishLength: // the answer is cut off
 			end.Stop = model.FinishLength
 		}
-		out.kind, out.view = "ended", end
+		out.kind, out.data = "ended", end
 	}
 	if len(path) > 0 {
 		return entry{at: out.at}
@@ -135,28 +135,28 @@ func (s *Service) viewURI(server, tool string) string {
 	return s.o.View(server, tool)
 }
 
-// answeredOf returns the view of an answer. A page that the user agrees to visit comes with it,
+// answeredOf returns the data of an answer, with the page that the user agrees to visit,
 // unless its address is refused.
-func answeredOf(e *agent.Replied) answered {
-	a := answered{Ask: e.Question.ID, Action: string(e.Reply.Action), Reason: proseText(e.Reply.Reason, maxError), What: subject(e.Question)}
+func answeredOf(e *agent.Replied) answeredJSON {
+	a := answeredJSON{Ask: e.Question.ID, Action: string(e.Reply.Action), Reason: proseText(e.Reply.Reason, maxError), What: subject(e.Question)}
 	if e.Question.Kind == run.QuestionURL && e.Reply.Action == run.ActionAccept {
 		a.Link, _ = linkOf(e.Question.Elicit.URL)
 	}
 	return a
 }
 
-// replyOf returns the view of the model's reply.
-func replyOf(text, reasoning, model string) reply {
-	r := reply{Reasoning: proseText(reasoning, maxReasoning), Model: hosttext.Line(model, 100)}
+// replyOf returns the data of the model's reply.
+func replyOf(text, reasoning, model string) replyJSON {
+	r := replyJSON{Reasoning: proseText(reasoning, maxReasoning), Model: hosttext.Line(model, 100)}
 	if strings.TrimSpace(text) != "" {
 		r.Text = prose.Tree(text)
 	}
 	return r
 }
 
-// callOf returns the view of a call, without the URI of its view.
-func callOf(c agent.Call) call {
-	return call{
+// callOf returns the data of a call, without the URI of its view.
+func callOf(c agent.Call) callJSON {
+	return callJSON{
 		ID:        c.ID,
 		Turn:      c.Turn,
 		Server:    hosttext.Line(c.Server, 100),
@@ -165,22 +165,22 @@ func callOf(c agent.Call) call {
 	}
 }
 
-// kept records where a result is stored: in a record, or in a message of it. Records do not change,
-// unlike the model's history.
-type kept struct {
+// storedAt is where a message or a result is stored: the number of a record, and the index of a message in it. Records
+// do not change, unlike the model's history.
+type storedAt struct {
 	seq   uint64
 	index int
 }
 
-// resultOf returns the view of a result. The page loads pictures and sound by their URLs, see [Service.Media].
-func resultOf(key run.Key, at kept, e *agent.ToolEnd) result {
-	r := result{call: callOf(e.Call), Text: proseText(e.Part.Text, maxResult), Error: e.Part.IsError, Took: int64(e.Duration / time.Millisecond)}
+// resultOf returns the data of a result. The page loads pictures and sound by their URLs, see [Service.Media].
+func resultOf(key run.Key, at storedAt, e *agent.ToolEnd) resultJSON {
+	r := resultJSON{callJSON: callOf(e.Call), Text: proseText(e.Part.Text, maxResult), Error: e.Part.IsError, Took: int64(e.Duration / time.Millisecond)}
 	for i, p := range e.Part.Media {
 		if !isShown(p) {
 			continue
 		}
 		kind, _, _ := strings.Cut(p.MIMEType, "/")
-		r.Media = append(r.Media, media{
+		r.Media = append(r.Media, mediaJSON{
 			URL:  fmt.Sprintf("/api/conversations/%s/media/%d/%d/%s/%d", url.PathEscape(key.ID), at.seq, at.index, url.PathEscape(e.ID), i),
 			Type: kind,
 		})
@@ -203,17 +203,17 @@ func proseText(text string, most int) string { return cut(text, most, hosttext.P
 // exactText returns text that a person decides on, cut to most bytes before escaping.
 func exactText(text string, most int) string { return cut(text, most, hosttext.Escape) }
 
-// cut returns text as shown returns it, with a note of how many bytes are missing.
-func cut(text string, most int, shown func(string) string) string {
+// cut cuts text to most bytes and escapes it. It adds a note of how many bytes are missing.
+func cut(text string, most int, escape func(string) string) string {
 	note := ""
 	if more := len(text) - most; more > 0 {
 		text, note = text[:most], fmt.Sprintf("\n… (%d bytes more)", more)
 	}
-	return shown(strings.ToValidUTF8(text, "\ufffd")) + note
+	return escape(strings.ToValidUTF8(text, "\ufffd")) + note
 }
 
-// prettyJSON returns indented JSON with invisible characters escaped. Text that is not JSON, is
-// longer than most bytes, or would be mostly indentation, is returned as by exactText.
+// prettyJSON returns indented JSON with invisible characters escaped. It returns text that is not JSON, is
+// longer than most bytes, or would be mostly indentation, as exactText does.
 func prettyJSON(text string, most int) string {
 	if len(text) > most {
 		return exactText(text, most)
