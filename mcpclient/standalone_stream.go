@@ -97,6 +97,7 @@ func (s *standaloneStream) read(ctx context.Context) {
 		m := &wire.Message{Header: s.peer.current().header(nil)}
 		err := l.exchange.Listen(reading, m, open, func(data []byte) { l.receive(data, source{session: m.Session()}) })
 		settle()
+		l.logPanic(err)
 		if err != nil && reading.Err() == nil {
 			s.onEnd(err)
 		}

@@ -1,12 +1,12 @@
 package mcpclient_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -362,21 +362,30 @@ func TestTokenSourceFails(t *testing.T) {
 // A panic of the source fails the request, also if the client itself makes it. The log has its stack.
 func TestTokenSourcePanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var logged bytes.Buffer
-		o := legacy()
-		o.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+		o, log := logs(heeding(legacy()), slog.LevelInfo)
 		var broken atomic.Bool
-		server := serve(t, &sessionServer{})
-		c := connectWith(t, server, tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
+		s := &sessionServer{instead: func(w http.ResponseWriter, r *http.Request, _ message) bool {
+			refused := r.Method == http.MethodGet && broken.Load()
+			if refused {
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+			return refused
+		}}
+		c := connectWith(t, serve(t, s), tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
 			if broken.Load() {
 				panic("no token today")
 			}
 			return transport.Token{Value: "token"}, nil
 		}), o)
 		broken.Store(true)
-		check.Text(t, c.Ping(t.Context()), "HTTP.Token: source panicked: no token today")
+		const panicked = "HTTP.Token: source panicked: no token today"
+		check.Text(t, c.Ping(t.Context()), panicked)
+		check.Text(t, c.Notify(t.Context(), "notifications/acme", nil), panicked)
+		close(s.says("s-1")) // the client requests the stream again
+		time.Sleep(time.Minute)
+		check.Equal(t, "streams that ended", strings.Count(log.String(), "standalone stream ended"), 1)
+		check.Equal(t, "stacks in the log", len(regexp.MustCompile("HTTP.Token panicked.*token_test.go").FindAllString(log.String(), -1)), 3)
 		check.NoError(t, c.Close()) // which ends the session
-		check.Contains(t, "log", logged.String(), "token_test.go")
 	})
 }
 
