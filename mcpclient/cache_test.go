@@ -22,7 +22,7 @@ import (
 func wantTools(t *testing.T, ctx context.Context, c *mcpclient.Client, want string, opts ...mcpclient.CallOption) {
 	t.Helper()
 	names, err := collect(c.Tools(ctx, opts...), toolName)
-	check.Must(t, err)
+	check.NoError(t, err)
 	check.Equal(t, "tools", strings.Join(names, " "), want)
 }
 

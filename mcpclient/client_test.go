@@ -264,16 +264,18 @@ func TestConcurrentUse(t *testing.T) {
 			go p.echo()
 			useConcurrently(t, c)
 		})
-		overHTTP(t, asks(opts), func(w http.ResponseWriter, r *http.Request, m message) {
-			switch {
-			case m.Method != "tools/call":
-				w.WriteHeader(http.StatusMethodNotAllowed)
-			case len(m.Params.Name)%2 == 0:
-				stream(w)(answerTo(m))
-			default:
-				answerCall(w, r, m)
-			}
-		}, useConcurrently)
+		t.Run(name+" http", func(t *testing.T) {
+			overHTTP(t, asks(opts), func(w http.ResponseWriter, r *http.Request, m message) {
+				switch {
+				case m.Method != "tools/call":
+					w.WriteHeader(http.StatusMethodNotAllowed)
+				case len(m.Params.Name)%2 == 0:
+					stream(w)(answerTo(m))
+				default:
+					answerCall(w, r, m)
+				}
+			}, useConcurrently)
+		})
 	}
 }
 

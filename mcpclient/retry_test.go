@@ -166,6 +166,7 @@ func TestStreamsWaitAsAsked(t *testing.T) {
 				}
 				time.Sleep(2 * time.Hour)
 				synctest.Wait()
+				check.Require(t, len(tries) >= refused+2, "got %d tries", len(tries))
 				got := tries[refused+1].Sub(tries[refused])
 				wrong(t, got < want || got > want+5*time.Second, "came again after %v, want %v and up to 5 s more", got, want)
 			})

@@ -41,7 +41,7 @@ func TestSubscribeAfterUnsubscribe(t *testing.T) {
 		first := subscribed(t, t.Context(), c, onResources("file:///a"))
 		go first.Close()
 		synctest.Wait()
-		go subscribed(t, t.Context(), c, onResources("file:///a"))
+		go func() { check.NoError(t, check.Err(c.Subscribe(t.Context(), onResources("file:///a")))) }()
 		synctest.Wait()
 		close(release)
 		want := []string{
