@@ -60,11 +60,11 @@ type allowance struct {
 }
 
 // isTooShort reports whether a limit leaves too little for a call.
-func (w allowance) isTooShort() bool { return w.stop != StopOutput && w.output < leastOutput }
+func (l allowance) isTooShort() bool { return l.stop != StopOutput && l.output < leastOutput }
 
-// allowance returns what the limits leave for a call with so much input. A call that need not be the
-// last leaves as much as it takes itself; a sub-agent leaves its parent enough for the last answer.
-// The output may be negative.
+// allowance returns what the limits leave for a call with that many input tokens. A call that need
+// not be the last leaves as much as it takes itself; a sub-agent leaves its parent enough for the last
+// answer. The output may be negative.
 func (a account) allowance(input int64, final bool) allowance {
 	allowed := allowance{output: a.engine.agent.maxOutput(), stop: StopOutput, limiting: a.engine}
 	keep, share := int64(lastAnswer), int64(2) // the call gets 1/share of what is left beyond keep
@@ -159,8 +159,7 @@ func (d *dialog) recordModelCall(c *ModelCall, stop StopReason, start *ModelStar
 	return allowed.output, nil
 }
 
-// recordRepeat records that a model call with an unknown outcome is repeated. It may be paid for
-// twice.
+// recordRepeat records that a model call with an unknown outcome is repeated. It may be paid for twice.
 func (d *dialog) recordRepeat() error {
 	if !d.engine.hasLimit(isSpendingLimited) {
 		return nil
@@ -196,8 +195,7 @@ func (a account) reservation(input, output int64) ledger.Amount {
 	return amount
 }
 
-// checkShare returns an error if an amount exceeds a fraction, 1/share, of what the run may still
-// use.
+// checkShare returns an error if an amount exceeds a fraction, 1/share, of what the run may still use.
 func (a account) checkShare(amount ledger.Amount, share int64) error {
 	for at := a.engine; at != nil; at = at.parent {
 		taken, limits := at.rec.state.Taken(), at.rec.state.Limits
@@ -255,8 +253,8 @@ type limitError struct {
 func (e *limitError) Error() string { return fmt.Sprintf("%v: %s", ErrLimit, e.text) }
 func (e *limitError) Unwrap() error { return ErrLimit }
 
-// newLimitError returns the error of a run whose limits leave too little for a model call with so
-// much input.
+// newLimitError returns the error of a run whose limits leave too little for a model call with that
+// many input tokens.
 func (a account) newLimitError(allowed allowance, input int64) error {
 	limiting := allowed.limiting
 	taken, limits := limiting.rec.state.Taken(), limiting.rec.state.Limits
@@ -311,15 +309,15 @@ func (a account) price() (dearest price.Price) {
 // and dense scripts.
 const (
 	minTokenBytes = 2
-	messageBytes  = 16 // what a message or a tool adds to its text
-	imageBytes    = 2000 * minTokenBytes
-	dataShare     = 128 // the part of larger data that counts
-	estimateError = 15  // percent that an estimate may be too low
+	messageBytes  = 16                   // what a message or a tool adds to its text
+	imageBytes    = 2000 * minTokenBytes // the least that an image, audio or a file counts
+	dataShare     = 128                  // of larger ones, 1/dataShare of the data counts
+	estimateError = 15                   // percent that an estimate may be too low
 )
 
 // inputTokens returns an upper bound of the input tokens of a call: the provider's count for the
-// last call plus what was added since. Before the first count it is an estimate with its error
-// added.
+// last call plus what was added since. Before the first count, and if the call has become shorter, it
+// is an estimate with its error added.
 func (d *dialog) inputTokens(c *ModelCall) int64 {
 	size := d.callSize(c)
 	if last := d.rec.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {

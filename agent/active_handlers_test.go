@@ -8,7 +8,7 @@ import (
 func TestNoVisitBeginsAfterTheEnd(t *testing.T) {
 	v := new(activeHandlers)
 	v.ctx, v.cancel = context.WithCancelCause(t.Context())
-	visiting, leave, ok := v.enter(t.Context())
+	visiting, leave, ok := v.register(t.Context())
 	if !ok || visiting.Err() != nil {
 		t.Fatalf("got %t with error %v, want a visit", ok, visiting.Err())
 	}
@@ -17,7 +17,7 @@ func TestNoVisitBeginsAfterTheEnd(t *testing.T) {
 		leave()
 	}()
 	v.end()
-	if same, _, ok := v.enter(t.Context()); ok || same != t.Context() {
+	if same, _, ok := v.register(t.Context()); ok || same != t.Context() {
 		t.Error("a visit began after the end")
 	}
 	v.end() // must not block

@@ -29,7 +29,7 @@ func (a *Agent) Begin(ctx context.Context, in Input, opts ...RunOption) (run.Key
 	return l.hold.lease.Key, nil
 }
 
-// recordFirst records the first changes of a run.
+// recordFirst records the first changes of a run, and makes them durable.
 func (s *session) recordFirst(ctx context.Context, l *loadedRun) error {
 	r, end := s.start(ctx, l, nil)
 	defer end()

@@ -9,8 +9,8 @@
 //
 // # Runs
 //
-// A run is a list of records, from which its state is computed. An [Agent] keeps no state of its
-// runs: it advances a run turn by turn and appends records. In each turn it calls the model and
+// A run is a list of records, from which its state is computed. They are all that an [Agent] needs: it
+// advances a run turn by turn and appends records. In each turn it calls the model and
 // runs the tools that the model asks for. With [Durable.Store] each step is durable before the
 // next, so that any process can continue the run.
 //
@@ -25,7 +25,7 @@
 //	Agent.Replay               yield what happened in a stored run
 //
 // The model is told about problems with tools, and may try something else: an unknown name, invalid
-// arguments, a tool that failed, timed out or has changed, a server that is gone. An error of the
+// arguments, a tool that failed, timed out or has changed, a server that is lost. An error of the
 // model or of a callback fails the run. The end of the context ends only the work of this process:
 // with a store the run can be resumed.
 //
@@ -34,11 +34,10 @@
 //
 // # Calls in doubt
 //
-// The intent of a call is durable before the call is sent, and its outcome as soon as there is one.
-// A call that was in progress when its process died has no outcome: it is in doubt. It is sent
-// again only if that is safe, because the server honours the key of the call or the tool changes
-// nothing ([adapter.Server]). Otherwise the model is told, or a person is asked
-// ([Durable.AskInDoubt]).
+// The intent of a call is durable before the call is sent, and its outcome as soon as there is one. A
+// call that was in progress when its process died has no outcome: it is in doubt. It is sent again only
+// if that is safe, because the server honours the key of the call or the tool changes nothing
+// ([adapter.Server]). Otherwise the model is told, or a person is asked ([Durable.AskInDoubt]).
 //
 // # Questions
 //
@@ -67,8 +66,7 @@ import (
 // [anthropicmodel.Model]: https://pkg.go.dev/github.com/mcpchain/mcpchain/agent/anthropicmodel
 type Model = model.Model
 
-// Agent is a model with tools. It has no state of runs, and may be used for any number of
-// concurrent runs.
+// Agent is a model with tools. It may be used for any number of concurrent runs.
 type Agent struct{ recipe *recipe }
 
 // New returns an agent that uses the model, which must not be nil. It does no I/O. The error
@@ -88,6 +86,5 @@ func (a *Agent) Name() string { return a.recipe.opts.Name }
 // see [Durable.LeaseTTL].
 func (a *Agent) LeaseTTL() time.Duration { return a.recipe.opts.Durable.LeaseTTL }
 
-// Profile returns the profile by which tools are defined for the model, see
-// [adapter.Toolset.Catalog].
+// Profile returns the profile by which tools are defined for the model, see [adapter.Toolset.Catalog].
 func (a *Agent) Profile() profile.Profile { return a.recipe.profile }

@@ -12,8 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// ErrAsk is returned, possibly wrapped, by an [approval.Func] to ask a person: the run opens a
-// question.
+// ErrAsk is returned, possibly wrapped, by an [approval.Func] to ask a person: the run opens a question.
 var ErrAsk = errors.New("a person is asked")
 
 // AskPerson is an [approval.Func] that asks a person about each call.
@@ -51,8 +50,8 @@ func (t *turn) decide(calls []*ledger.Call) error {
 	return t.rec.record(nil, batch...)
 }
 
-// exceedsCalls reports whether a call exceeds Limits.Calls. A call that gives the structured output
-// does not count, nor one about which a person was asked.
+// exceedsCalls reports whether a call exceeds Limits.Calls. The limit does not apply to a call that
+// gives the structured output, nor to one with a person's reply.
 func (t *turn) exceedsCalls(c *ledger.Call) bool {
 	limit := t.rec.state.Limits.Calls
 	return c.Reply == nil && limit >= 0 && !t.engine.isOutputCall(c) && t.rec.callsBefore(c) >= limit
@@ -62,9 +61,9 @@ func (t *turn) exceedsCalls(c *ledger.Call) bool {
 func (t *turn) allow(c *ledger.Call, j *job, call *adapter.Prepared) ledger.Change {
 	d := t.newDecided.one()
 	d.Call, d.Decision.Allow, d.Args = c.ID, true, call.Arguments()
-	if string(d.Args) != j.about.Arguments {
+	if string(d.Args) != j.eventCall.Arguments {
 		d.Decision.Arguments = d.Args
-		j.about.Arguments = string(d.Args)
+		j.eventCall.Arguments = string(d.Args)
 	}
 	j.call = call
 	return d

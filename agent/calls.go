@@ -38,7 +38,7 @@ func (t *turn) recordIntent(c *ledger.Call, j *job, send sendFunc) (func() error
 	intent := t.newIntent.one()
 	intent.Call = c.ID
 	t.intents = append(t.intents, intent)
-	t.starts = append(t.starts, t.rec.ifWanted(func() Event { return &ToolStart{Call: t.tools.about(j)} })...)
+	t.starts = append(t.starts, t.rec.ifWanted(func() Event { return &ToolStart{Call: t.tools.recordedCall(j)} })...)
 	if t.isOrdered(j) {
 		t.sched.holdLane(c.Server, c.ID)
 	}
@@ -68,7 +68,7 @@ type sender struct {
 	searcher  *searcher
 }
 
-// perform sends a call and records the outcome.
+// perform runs sendCall in the context of the call.
 func (s *sender) perform(c *ledger.Call, j *job, send sendFunc) error {
 	ctx, end := s.callContext(j)
 	defer end()
@@ -78,7 +78,7 @@ func (s *sender) perform(c *ledger.Call, j *job, send sendFunc) error {
 // callContext returns the context of a call. If the run is stored, the end of the context
 // leaves tasks running for the next process. The caller must call release.
 func (s *sender) callContext(j *job) (_ context.Context, release func()) {
-	ctx := context.WithValue(s.scope.ctx, callKey{}, &j.about)
+	ctx := context.WithValue(s.scope.ctx, callKey{}, &j.eventCall)
 	if j.call.Tool() == s.agent.finder.search.Tool() {
 		ctx = context.WithValue(ctx, searchKey{}, s.searcher)
 	}
@@ -104,13 +104,13 @@ func (s *sender) options(c *ledger.Call, j *job) callOptions {
 	}
 	return callOptions{
 		mcpclient.WithSendCheck(s.rec.writer.confirm),
-		mcpclient.WithProgress(func(p mcp.Progress) { s.rec.show(&ToolProgress{Call: j.about, Progress: p}) }),
+		mcpclient.WithProgress(func(p mcp.Progress) { s.rec.show(&ToolProgress{Call: j.eventCall, Progress: p}) }),
 		mcpclient.WithTaskStarted(func(t mcp.TaskState) error { return s.recordTask(c, t) }),
 	}
 }
 
-// sendCall sends a call and records its outcome: a result, a question, or that it has to be sent
-// again.
+// sendCall sends a call and records what becomes of it: a result, a question, or a sign-in that it
+// needs. It records nothing for a parked call, and for one that resolveDoubt sends again.
 func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send sendFunc) error {
 	start := time.Now()
 	if j.call.Tool().Local() { // options make the connection check requests
@@ -152,18 +152,18 @@ func (s *sender) isParked(call string) (ok bool) {
 	return ok
 }
 
-// recordOutcome records the result of a call.
+// recordOutcome records the result of a call, shortened if it is long, and after the hooks.
 func (s *sender) recordOutcome(j *job, result *adapter.Result, d time.Duration) error {
 	result, long := s.results.shorten(j, result)
-	outcome := &ledger.Outcome{Call: j.about.ID, Result: s.tools.part(j, result)}
+	outcome := &ledger.Outcome{Call: j.eventCall.ID, Result: s.tools.part(j, result)}
 	if n := s.oversize(&outcome.Result); n > 0 {
-		result = j.errorResult(fmt.Sprintf(notKeptResult, j.about.Name, n>>20, maxResult>>20), nil)
+		result = j.errorResult(fmt.Sprintf(notKeptResult, j.eventCall.Name, n>>20, maxResult>>20), nil)
 		outcome.Result = s.tools.part(j, result)
 	}
 	var hookErr error
 	outcome.Stop, hookErr = hooks(s.agent.opts.Hooks).afterTool(s.scope.ctx, s.rec, j, &outcome.Result)
 	if hookErr != nil {
-		result = j.errorResult(fmt.Sprintf(withheldResult, j.about.Name), hookErr)
+		result = j.errorResult(fmt.Sprintf(withheldResult, j.eventCall.Name), hookErr)
 		outcome.Result = s.tools.part(j, result)
 	}
 	var changes []ledger.Change
@@ -172,10 +172,10 @@ func (s *sender) recordOutcome(j *job, result *adapter.Result, d time.Duration) 
 	}
 	j.result, j.failure = &outcome.Result, result.Err
 	if advice := adviceOf(result); advice != "" {
-		s.rec.show(&Warning{Text: fmt.Sprintf("the tool %s of server %q failed: %s", j.about.Tool, j.about.Server, advice)})
+		s.rec.show(&Warning{Text: fmt.Sprintf("the tool %s of server %q failed: %s", j.eventCall.Tool, j.eventCall.Server, advice)})
 	}
 	end := s.rec.ifWanted(func() Event {
-		return &ToolEnd{Call: s.tools.about(j), Part: outcome.Result, Result: result, Duration: d}
+		return &ToolEnd{Call: s.tools.recordedCall(j), Part: outcome.Result, Result: result, Duration: d}
 	})
 	err := s.rec.record(end, append(changes, outcome)...)
 	if hookErr != nil {
@@ -257,13 +257,13 @@ func (s *sender) recordRefusal(j *job, err error) error {
 // searches for tools lists no other names.
 func (s *sender) refusalResult(j *job, err error) *adapter.Result {
 	catalog := s.tools.offered()
-	if j.about.Server == keptServer {
+	if j.eventCall.Server == keptServer {
 		return j.errorResult("Error: "+err.Error(), err)
 	}
 	if s.rec.state.Discovery == ledger.DiscoveryNone {
 		return catalog.ErrorResult(s.engine.ctx, j.asked, err)
 	}
-	tool, findErr := catalog.LookupStored(j.about.Server, j.about.Tool, "")
+	tool, findErr := catalog.LookupStored(j.eventCall.Server, j.eventCall.Tool, "")
 	if findErr != nil {
 		return j.errorResult("Error: "+err.Error(), err)
 	}

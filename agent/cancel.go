@@ -23,7 +23,7 @@ func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 		if requestErr := a.recipe.opts.Durable.Store.RequestCancel(ctx, key); requestErr != nil {
 			err = errors.Join(err, requestErr)
 		}
-		a.recipe.renewals.checkCancelsNow()
+		a.recipe.renewer.checkCancelsNow()
 	}
 	if err != nil {
 		return "", fmt.Errorf("cancel: %w", err)

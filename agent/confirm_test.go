@@ -22,7 +22,7 @@ func (hanging) RenewAll(ctx context.Context, _ []record.Lease, _ time.Duration) 
 func TestConfirmAfterTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRenewer(hanging{}, time.Hour)
-		h := &hold{all: r, ttl: time.Hour}
+		h := &hold{renewer: r, ttl: time.Hour}
 		check.Is(t, h.confirm(t.Context()), errNotRenewed, "before the work")
 		remove := r.add(h, func(error) {})
 		confirmed := make(chan error, 1)

@@ -42,8 +42,9 @@ func (r *recipe) checkPrices(limits map[string]int64) error {
 	return nil
 }
 
-// Reserve refuses a completion that may take more than half of what the run's limits leave: the
-// model needs the rest to answer. A reservation is durable before the model is asked.
+// Reserve implements [cost.Account]. It refuses a completion that may take more than half of what the
+// run's limits leave: the model needs the rest to answer. A reservation is durable before the model is
+// asked. Without limits there is none.
 func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error) {
 	if !a.engine.hasLimit(isSpendingLimited) {
 		return func(took cost.Charge) { a.charge(took, nil) }, nil

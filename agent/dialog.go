@@ -17,9 +17,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// ErrNoAnswer is the error of a run whose model replied with neither text nor tool calls, or
-// asked for tools where it had to answer. The messages of the run remain valid: asking again
-// may help.
+// ErrNoAnswer is the error of a run whose model replied with neither text nor tool calls, or asked for
+// tools where it had to answer. The messages of the run remain valid: asking again may help.
 var ErrNoAnswer = errors.New("model gave no answer")
 
 // dialog is the conversation of a run with its model.
@@ -57,8 +56,8 @@ func (t *tally) forgetHistory() {
 	t.window.messages, t.window.history, t.window.results = 0, 0, 0
 }
 
-// turn calls the model and records its reply: calls, with which the run continues, a text that has
-// to be repeated, or the end of the run. An error means that the run has failed, or ends in this
+// turn calls the model and records its reply: calls, with which the run continues, a text that the
+// model has to correct, or the end of the run. An error means that the run has failed, or ends in this
 // process.
 func (d *dialog) turn() error {
 	defer d.endModelCall()
@@ -113,8 +112,8 @@ func (d *dialog) askFitting() (*reply, StopReason, error) {
 
 // ask calls the model once, and records the call and its reply. At a limit, or if the limits
 // leave no room for another call, the call is the last one: stop is the limit.
-func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
-	c, stop, err := d.prepare(at)
+func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
+	c, stop, err := d.prepare(limit)
 	if err != nil {
 		return nil, stop, err
 	}
@@ -147,7 +146,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return nil, stop, d.wrapOverflow(c, stream, err)
 	}
 	if final {
-		r.keepCalls(d.engine.answerTool()) // the model may call no other tool
+		r.keepCalls(d.engine.outputTool()) // the model may call no other tool
 	}
 	use.scale(&r.usage, r.estimated)
 	d.rec.setWindow(use)
@@ -243,7 +242,7 @@ func (d *dialog) recordReply(c *ModelCall, r *reply, end *ModelEnd, final bool) 
 	return d.rec.record([]Event{end}, change)
 }
 
-// warnOnce emits a warning about the model, unless it is empty or was emitted before.
+// warnOnce emits a warning, unless it is empty or was emitted before.
 func (d *dialog) warnOnce(text string) {
 	if text == "" || d.warned[text] {
 		return

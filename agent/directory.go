@@ -14,24 +14,24 @@ import (
 // Bounds of the overview.
 const (
 	maxDirectory = 4 << 10 // bytes in all
-	maxAboutEach = 120     // bytes of a label, and of a server's description of itself
+	maxLabel     = 120     // bytes of a label, and of a server's description of itself
 	maxGroup     = 30      // bytes of a group's name
 	maxGroups    = 8       // groups per server
 )
 
 // serverEntry is an entry of the overview.
 type serverEntry struct {
-	label  string
-	about  string // what the server says about itself
-	groups []string
-	tools  int
+	label       string
+	description string // the server's own
+	groups      []string
+	tools       int
 }
 
 // serverEntries returns the servers of a catalog in the order of their tools.
 func serverEntries(c *adapter.Catalog) (all []*serverEntry) {
 	byLabel := map[string]*serverEntry{}
 	for _, t := range c.Tools() {
-		if isAnswer(t) {
+		if isAnswerTool(t) {
 			continue
 		}
 		e := byLabel[t.Server()]
@@ -39,7 +39,7 @@ func serverEntries(c *adapter.Catalog) (all []*serverEntry) {
 			e = &serverEntry{label: t.Server()}
 			if client := t.Client(); client != nil {
 				info := client.Server().Info
-				e.about = cmp.Or(info.Description, info.Title)
+				e.description = cmp.Or(info.Description, info.Title)
 			}
 			byLabel[e.label] = e
 			all = append(all, e)
@@ -57,9 +57,9 @@ func serverEntries(c *adapter.Catalog) (all []*serverEntry) {
 // line returns the entry on one line. It quotes the server's text, so that no server can speak for
 // another.
 func (e *serverEntry) line() string {
-	line := fmt.Sprintf("\n- %s (%d)", excerpt.Line(e.label, maxAboutEach), e.tools)
-	if about := excerpt.Line(e.about, maxAboutEach); about != "" {
-		line += fmt.Sprintf(": %q", about)
+	line := fmt.Sprintf("\n- %s (%d)", excerpt.Line(e.label, maxLabel), e.tools)
+	if description := excerpt.Line(e.description, maxLabel); description != "" {
+		line += fmt.Sprintf(": %q", description)
 	}
 	var groups []string
 	for _, g := range e.groups {
@@ -72,10 +72,10 @@ func (e *serverEntry) line() string {
 }
 
 // directory returns the overview of tools for the model.
-func directory(c *adapter.Catalog, by ledger.Discovery) string {
+func directory(c *adapter.Catalog, mode ledger.Discovery) string {
 	var b strings.Builder
 	b.WriteString("You have more tools than are listed. " + searchTool + " finds them by what they should do; ")
-	if by == ledger.DiscoveryCall {
+	if mode == ledger.DiscoveryCall {
 		b.WriteString("call what it finds by " + callTool + ". If you do not see its parameters any more, search for it again.")
 	} else {
 		b.WriteString("what it finds is listed from then on.")

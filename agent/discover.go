@@ -19,21 +19,20 @@ import (
 //
 // A model that searches has a tool search_tools, and an overview of the servers in its
 // instructions. Searches cover the tools that the agent offers, so they never find a tool that
-// a toolset hides from models; a tool that was not found cannot be called. The found tools are
+// a toolset hides from models; the model cannot call another tool before it has found it. The found tools are
 // stored with the run, in order, and stay the same in another process and after a compaction.
 // Sub-agents search for themselves.
 type Discover struct {
 	// Threshold is the share of the model's window that all definitions together may take before
 	// the model has to search. It is evaluated before the first model call of an input; a run
-	// that searches continues to. An unknown window counts as 128,000 tokens. Default 0: 5 %,
-	// but at least 1,000 tokens; negative: the model never searches.
+	// that searches continues to. An unknown window counts as 128,000 tokens. At most 1. Default
+	// 0: 5 %, but at least 1,000 tokens; negative: the model never searches.
 	Threshold float64
 
-	// Mode specifies how the model gets what it finds. Default: [DiscoveryNative], or
-	// [DiscoveryCall] for models whose providers lose their cache of a conversation when a tool is
-	// added (model.Info.ToolsFirst). With [DiscoveryHost] OpenAI and Anthropic add what was found
-	// to the conversation by their own tool search; for other models it is the same as
-	// [DiscoveryNative].
+	// Mode specifies how the model gets what it finds. Default: [DiscoveryNative], or [DiscoveryCall]
+	// for models whose providers lose their cache of a conversation when a tool is added
+	// (model.Info.ToolsFirst). With [DiscoveryHost] OpenAI and Anthropic add what was found to the
+	// conversation by their own tool search; for other models it is the same as [DiscoveryNative].
 	Mode DiscoveryMode
 
 	// Always reports which tools the model has without a search. Default: functions with
@@ -75,8 +74,8 @@ const (
 	leastTokens   = 1_000   // of definitions: a search for fewer costs more than it saves
 )
 
-// discover decides before the first model call of an input whether the model has to search, and
-// then adds the tools that it always has.
+// discover decides before the first model call of an input whether the model has to search. For a
+// model that searches it adds the tools that it always has, again when the catalog has changed.
 func (d *dialog) discover() error {
 	s := d.rec.state
 	begins := s.Model == nil && s.Spent.Turns == s.Before.Turns
@@ -143,7 +142,7 @@ func (d *dialog) addAlways(to *ledger.Offered) error {
 	return guard("Discover.Always", func() error {
 		n := newNamer(d.rec.state)
 		for _, tool := range d.engine.catalog.Tools() {
-			if isAnswer(tool) || !isWanted(tool) {
+			if isAnswerTool(tool) || !isWanted(tool) {
 				continue
 			}
 			added, err := n.add(to, tool)
@@ -159,8 +158,8 @@ func (d *dialog) addAlways(to *ledger.Offered) error {
 	})
 }
 
-// isAnswer reports whether t is the tool of a structured output, which every request has.
-func isAnswer(t *adapter.Tool) bool {
+// isAnswerTool reports whether t is the tool of a structured output, which every request has.
+func isAnswerTool(t *adapter.Tool) bool {
 	return t.Server() == answerServer && t.Definition().Name == answerTool
 }
 
@@ -203,8 +202,7 @@ func (n *namer) add(to *ledger.Offered, t *adapter.Tool) (bool, error) {
 	return true, nil
 }
 
-// maxToolName is the longest name that providers accept, in bytes. Names in a catalog are
-// ASCII.
+// maxToolName is the longest name that providers accept, in bytes. Names in a catalog are ASCII.
 const maxToolName = 64
 
 // currentTool returns the present version of a tool that the run has added, or an error if there is
@@ -244,9 +242,9 @@ func (d *dialog) newCalls(asked []run.Part) []ledger.Call {
 	return calls
 }
 
-// resolveName returns the tool that the model means by a name, its own name and its arguments. If the
-// model calls through call_tool, these are in the arguments of that call. Tools that the model
-// has not found are nil.
+// resolveName returns the tool that the model means by a name, its name for the model, and the
+// arguments. If the model calls through call_tool, both are in the arguments of that call. The tool is
+// nil if the model has not found it.
 func (d *dialog) resolveName(name, arguments string) (*adapter.Tool, string, string) {
 	s := d.rec.state
 	if s.Discovery == ledger.DiscoveryNone && len(s.Offered) == 0 {
@@ -269,7 +267,7 @@ func (d *dialog) resolveName(name, arguments string) (*adapter.Tool, string, str
 		}
 	}
 	tool, ok := d.engine.catalog.Lookup(name)
-	if !ok || s.Discovery != ledger.DiscoveryNone && !isAnswer(tool) {
+	if !ok || s.Discovery != ledger.DiscoveryNone && !isAnswerTool(tool) {
 		return nil, name, arguments
 	}
 	return tool, name, arguments

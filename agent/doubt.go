@@ -19,7 +19,7 @@ const unknownOutcome = "It is " + doubttext.Unknown + ": the work on it ended be
 	"Check before you repeat it."
 
 // resolveDoubt resolves a call that was sent and has no outcome, because its process or its
-// connection died. It is sent again only if that is safe.
+// connection has ended. It is sent again only if that is safe.
 func resolveDoubt(t *turn, c *ledger.Call) (func() error, error) {
 	j := t.tools.job(c)
 	if j.err == nil && c.Tries < maxTries && j.isRepeatable() {

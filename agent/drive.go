@@ -20,7 +20,7 @@ type loadedRun struct {
 }
 
 // drive records the first changes of the run, and advances it until it has ended or waits. A run that
-// had ended or waits already only emits its last event.
+// had finished or waits already only emits its last event; one that had ended otherwise is an error.
 func (s *session) drive(ctx context.Context, l *loadedRun, out func(Event) error) error {
 	r, end := s.start(ctx, l, out)
 	defer end()
@@ -44,7 +44,7 @@ func (s *session) drive(ctx context.Context, l *loadedRun, out func(Event) error
 	switch s := r.rec.state; s.Status {
 	case run.StatusWaiting:
 		r.rec.show(&Suspended{Questions: ledger.Open(s), Wake: s.Wake})
-	case run.StatusFinished: // before: Replay yields this event, too
+	case run.StatusFinished: // in an earlier session: Replay yields this event, too
 		at := EventInfo{Run: s.ID, Seq: s.Seq, Time: s.Updated}
 		_ = r.rec.writer.emit(&Output{EventInfo: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
 	}

@@ -57,6 +57,7 @@ func (e *engine) offered() *adapter.Catalog {
 	return e.catalog
 }
 
+// Why the work on a run has ended in this process.
 var (
 	errStopped = errors.New("caller left the run")
 	errGoexit  = errors.New("callback ended the goroutine of the run")
@@ -113,14 +114,14 @@ func (e *engine) reportLost(j *job, result *adapter.Result) {
 		return
 	}
 	e.mu.Lock()
-	wasReported := e.lost[j.about.Server]
+	wasReported := e.lost[j.eventCall.Server]
 	if e.lost == nil {
 		e.lost = map[string]bool{}
 	}
-	e.lost[j.about.Server] = true
+	e.lost[j.eventCall.Server] = true
 	e.mu.Unlock()
 	if !wasReported {
-		e.rec.show(&ServerLost{Server: j.about.Server, Err: result.Err})
+		e.rec.show(&ServerLost{Server: j.eventCall.Server, Err: result.Err})
 	}
 }
 

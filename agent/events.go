@@ -62,7 +62,7 @@ func (m *EventInfo) Position() Position { return Position{m.Seq, m.More} }
 func EventType(e Event) string { return e.kind() }
 
 // MarshalEvent returns the JSON of an event: its fields and its type. A question is an "ask" there,
-// and a reply an "answer". The names are stable; there is no function that reads the JSON.
+// a reply and an [Output] are an "answer". The names are stable; there is no function that reads the JSON.
 func MarshalEvent(e Event) ([]byte, error) {
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -264,8 +264,7 @@ type SamplingStart struct {
 	Params *mcp.CreateMessageParams `json:"params"`
 }
 
-// SamplingEnd is the answer to the server: Result or Err. Usage is zero if the model was not
-// asked.
+// SamplingEnd is the answer to the server: Result or Err. Usage is zero if the model was not asked.
 type SamplingEnd struct {
 	EventInfo
 	Server   string                   `json:"server"`

@@ -37,7 +37,8 @@ func Fallback(models ...Model) Model {
 // fallback is the model of [Fallback].
 type fallback struct{ models []Model }
 
-// Info returns the information of the first model, as far as the others share it.
+// Info returns the information of the first model, with the names of all, the smallest window, the
+// largest MaxTokens, and only the formats and media that all accept.
 func (f *fallback) Info() model.Info {
 	var all []model.Info
 	for _, m := range f.models {
@@ -64,7 +65,7 @@ func (f *fallback) Info() model.Info {
 
 // fallbackMemory holds what a conversation has learnt about the models. It lives in Request.Scratch.
 type fallbackMemory struct {
-	at        int   // index of the model that has answered
+	answered  int   // index of the model that has answered
 	scratches []any // Request.Scratch of each model
 }
 
@@ -74,13 +75,13 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 		known := f.memory(r.Scratch)
 		var warnings []string
 		for n := range f.models {
-			i := (known.at + n) % len(f.models)
+			i := (known.answered + n) % len(f.models)
 			asked := *r
 			asked.Scratch = &known.scratches[i]
 			hasNext := n+1 < len(f.models)
 			failed := askModel(ctx, f.models[i], &asked, hasNext, func(d model.Delta, err error) bool {
 				if reply := d.Response; reply != nil {
-					known.at = i
+					known.answered = i
 					reply.Message.Model = cmp.Or(reply.Message.Model, f.models[i].Info().Name)
 					if reply.Warning != "" {
 						warnings = append(warnings, reply.Warning)
@@ -153,5 +154,5 @@ func (f *fallback) displayName(i int) string {
 // its Request.Scratch, for package billing.
 func (f *fallback) AskedNames(scratch any) []string {
 	known := f.memory(&scratch)
-	return billing.AskedNames(f.models[known.at], known.scratches[known.at])
+	return billing.AskedNames(f.models[known.answered], known.scratches[known.answered])
 }

@@ -26,11 +26,11 @@ const (
 
 // Bounds of a search.
 const (
-	defaultFound = 5    // tools
-	maxFound     = 10   // tools
-	maxBrowsed   = 100  // names in a list of a server's tools
-	maxQuery     = 1024 // bytes of a query
-	maxAboutTool = 200  // bytes of a tool's description
+	defaultFound   = 5    // tools
+	maxFound       = 10   // tools
+	maxBrowsed     = 100  // names in a list of a server's tools
+	maxQuery       = 1024 // bytes of a query
+	maxDescription = 200  // bytes of a tool's description
 
 	maxDefinition     = 16 << 10 // bytes of one definition in a result
 	maxAllDefinitions = 40 << 10 // bytes of all definitions in one result
@@ -50,6 +50,7 @@ const searchSchema = `{"type":"object","properties":{` +
 	`"server":{"type":"string","description":"Search this server only. Without a query its tools are listed."},` +
 	`"limit":{"type":"integer","minimum":1,"maximum":10,"description":"How many tools to find, 5 by default."}},"additionalProperties":false}`
 
+// callSchema describes the arguments of call_tool, see parseCallTool.
 const callSchema = `{"type":"object","properties":{` +
 	`"name":{"type":"string","description":"The name of a tool that ` + searchTool + ` has found."},` +
 	`"arguments":{"type":"object","description":"Its arguments, as its parameters say."}},"required":["name"]}`
@@ -74,8 +75,8 @@ func newFinder(p profile.Profile) (*finder, error) {
 }
 
 // definitions returns the search tools as a model gets them.
-func (f *finder) definitions(by ledger.Discovery) []model.Tool {
-	if by == ledger.DiscoveryCall {
+func (f *finder) definitions(mode ledger.Discovery) []model.Tool {
+	if mode == ledger.DiscoveryCall {
 		return []model.Tool{f.searchDef, f.callDef}
 	}
 	return []model.Tool{f.searchDef}
@@ -86,12 +87,10 @@ func isCallOf(c *ledger.Call, t *adapter.Tool) bool {
 	return c.Server == t.Server() && c.Tool == t.Definition().Name && c.Def == t.Fingerprint()
 }
 
-// isSameName reports whether a model's name is a tool's, regardless of case and surrounding
-// spaces.
+// isSameName reports whether a model's name is a tool's, regardless of case and surrounding spaces.
 func isSameName(name, tool string) bool { return strings.EqualFold(strings.TrimSpace(name), tool) }
 
-// parseCallTool parses the arguments of call_tool: a name, and arguments as an object or as its
-// text.
+// parseCallTool parses the arguments of call_tool: a name, and arguments as an object or as its text.
 func parseCallTool(arguments string) (name, given string, err error) {
 	var a struct {
 		Name      string
@@ -111,8 +110,7 @@ func parseCallTool(arguments string) (name, given string, err error) {
 	return a.Name, given, nil
 }
 
-// unfoundError is the error of a call of a tool that the model has not found, and so has not
-// seen.
+// unfoundError is the error of a call of a tool that the model has not found, and so has not seen.
 type unfoundError struct{ name string }
 
 func (e *unfoundError) Error() string {
@@ -152,9 +150,9 @@ func runSearch(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolRes
 	return result, err
 }
 
-// addedTools returns the names of the tools that a search has added, for a host that gets them
+// parseAddedNames returns the names of the tools that a search has added, for a host that gets them
 // with its result.
-func addedTools(structured json.RawMessage) (names []string) {
+func parseAddedNames(structured json.RawMessage) (names []string) {
 	_ = json.Unmarshal(structured, &names) // written by runSearch
 	return names
 }
@@ -171,7 +169,7 @@ type searcher struct {
 func (f *searcher) search(ctx context.Context, q *query) (text string, added []string, err error) {
 	catalog := f.offered()
 	fits := func(t *adapter.Tool) bool {
-		return !isAnswer(t) && (q.Server == "" || isSameName(q.Server, t.Server()))
+		return !isAnswerTool(t) && (q.Server == "" || isSameName(q.Server, t.Server()))
 	}
 	limit := min(cmp.Or(q.Limit, defaultFound), maxFound)
 	words := strings.TrimSpace(q.Query)
@@ -199,18 +197,18 @@ func (f *searcher) search(ctx context.Context, q *query) (text string, added []s
 	return text, added, err
 }
 
-// describeServed lists the things that the found functions serve and that match the words, such as
-// skills. Names and descriptions may come from servers.
+// describeServed lists the search topics of the found functions that match the words, such as skills.
+// Names and descriptions may come from servers.
 func describeServed(found []*adapter.Tool, words string, limit int) string {
 	var b strings.Builder
 	for _, t := range found {
 		first := true
-		for name, about := range t.SearchTopics(words, limit) {
+		for name, description := range t.SearchTopics(words, limit) {
 			if first {
 				fmt.Fprintf(&b, "\n%s has these, by name:", t.Name())
 			}
 			first = false
-			fmt.Fprintf(&b, "\n- %s: %q", excerpt.Line(name, maxAboutEach), excerpt.Line(about, maxAboutTool))
+			fmt.Fprintf(&b, "\n- %s: %q", excerpt.Line(name, maxLabel), excerpt.Line(description, maxDescription))
 		}
 	}
 	return b.String()

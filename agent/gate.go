@@ -126,7 +126,7 @@ func (g *gate) releaseShareLocked(tenant string) {
 	}
 }
 
-// prune forgets waits that ended a while ago: other processes have finished or deleted those
+// prune forgets waits that ended more than maxWait ago: other processes have finished or deleted those
 // runs. The next pass finds which tenants exceed their share.
 func (g *gate) prune() {
 	g.mu.Lock()

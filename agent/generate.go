@@ -69,8 +69,7 @@ func receive(
 	return reply, err
 }
 
-// isRetryable reports whether repeating a model call may help, and the model has not done so
-// itself.
+// isRetryable reports whether repeating a model call may help, and the model has not done so itself.
 func isRetryable(e *model.Error) bool {
 	if e.Retried || e.RetryAfter > maxRetryAfter {
 		return false
@@ -120,7 +119,7 @@ func (d *dialog) infer(
 
 // Bounds of a reply.
 const (
-	maxReply      = 8 << 20 // bytes of its text and calls
+	maxReply      = 8 << 20 // bytes of its parts
 	maxReplyCalls = 4096
 )
 

@@ -21,7 +21,7 @@ func enclosingRuns(ctx context.Context) int {
 // server's request can belong to no other call.
 type callKey struct{}
 
-// asker returns the server that asks a handler, and the tool call.
+// asker returns the server that asks a handler, and the tool call, nil if that is unknown.
 func asker(ctx context.Context) (server string, call *Call) {
 	call, _ = ctx.Value(callKey{}).(*Call)
 	source, ok := adapter.OriginFrom(ctx)
@@ -41,16 +41,16 @@ type activeHandlers struct {
 	ctx    context.Context // ends with end
 	cancel context.CancelCauseFunc
 
-	mu   sync.Mutex // guards over, and orders wg.Add before wg.Wait
-	over bool
-	wg   sync.WaitGroup
+	mu    sync.Mutex // guards ended, and orders wg.Add before wg.Wait
+	ended bool
+	wg    sync.WaitGroup
 }
 
-// enter returns a context that also ends with the run, for a handler that must call leave. ok
-// is false if the run has ended; the context is then ctx itself.
-func (h *activeHandlers) enter(ctx context.Context) (_ context.Context, leave func(), ok bool) {
+// register returns a context that also ends with the run, for a handler that must call done at its
+// end. ok is false if the run has ended; the context is then ctx itself.
+func (h *activeHandlers) register(ctx context.Context) (_ context.Context, done func(), ok bool) {
 	h.mu.Lock()
-	if h.over {
+	if h.ended {
 		h.mu.Unlock()
 		return ctx, nil, false
 	}
@@ -69,7 +69,7 @@ func (h *activeHandlers) enter(ctx context.Context) (_ context.Context, leave fu
 // called more than once.
 func (h *activeHandlers) end() {
 	h.mu.Lock()
-	h.over = true
+	h.ended = true
 	h.mu.Unlock()
 	h.cancel(errOver)
 	h.wg.Wait()

@@ -15,12 +15,12 @@ import (
 
 // hold is a run that this process holds in a store.
 type hold struct {
-	store record.Store
-	all   *renewer // renews the lease together with others; nil: renewed alone
-	lease record.Lease
-	ttl   time.Duration
-	host  context.Context      // ends when the host ends the work on the run; it outlives the lease
-	void  record.CancelRequest // an earlier request, which does not apply; used only by the renewer's goroutine
+	store   record.Store
+	renewer *renewer // renews the lease together with others; nil: renewed alone
+	lease   record.Lease
+	ttl     time.Duration
+	host    context.Context      // ends when the host ends the work on the run; it outlives the lease
+	void    record.CancelRequest // an earlier request, which does not apply; used only by the renewer's goroutine
 
 	mu      sync.Mutex  // guards the fields below
 	renewed time.Time   // when the last successful renewal was requested
@@ -145,8 +145,8 @@ func (h *hold) replies(ctx context.Context) ([]run.Reply, error) {
 // expired, because this process was stopped, it renews it first.
 func (h *hold) confirm(ctx context.Context) error {
 	renew := h.renew
-	if h.all != nil {
-		renew = func(ctx context.Context) error { return h.all.confirm(ctx, h) }
+	if h.renewer != nil {
+		renew = func(ctx context.Context) error { return h.renewer.confirm(ctx, h) }
 	}
 	for range 3 { // the process may be stopped during a renewal
 		if h.age() < h.ttl-h.ttl/leaseMargin {
@@ -163,8 +163,8 @@ func (h *hold) confirm(ctx context.Context) error {
 // clocks differ, and writing a request takes time.
 const leaseMargin = 4
 
-// age returns the time since the lease was requested. On some systems the monotonic clock stops
-// while the machine sleeps, and the wall clock may be changed.
+// age returns the time since the lease was last requested with success, by the clock that shows more:
+// on some systems the monotonic clock stops while the machine sleeps, and the wall clock may be changed.
 func (h *hold) age() time.Duration {
 	h.mu.Lock()
 	renewed := h.renewed

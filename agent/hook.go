@@ -56,8 +56,7 @@ type deniedError struct{ reason string }
 
 func (e *deniedError) Error() string { return "denied: " + e.reason }
 
-// DenyCall returns the error with which a BeforeTool hook refuses a call. The model reads the
-// reason.
+// DenyCall returns the error with which a BeforeTool hook refuses a call. The model reads the reason.
 func DenyCall(reason string) error { return &deniedError{reason} }
 
 // hooks are the hooks of an agent, in order.
@@ -107,52 +106,51 @@ func (all hooks) afterModel(ctx context.Context, s *ledger.State, r *reply) erro
 // checkCalls returns an error if a hook has changed the calls of the reply, because the history
 // would differ from the calls that run.
 func (r *reply) checkCalls() error {
-	left := r.calls
+	remaining := r.calls
 	for i := range r.message.Parts {
 		switch p := &r.message.Parts[i]; {
 		case p.Type != run.PartCall:
-		case len(left) == 0:
+		case len(remaining) == 0:
 			return fmt.Errorf("call of %s was added: a reply has only the calls that the model made", p.Name)
-		case p.ID != left[0].ID || p.Name != left[0].Name || p.Arguments != left[0].Arguments:
-			return fmt.Errorf("call %s of %s was changed: use BeforeTool", left[0].ID, left[0].Name)
+		case p.ID != remaining[0].ID || p.Name != remaining[0].Name || p.Arguments != remaining[0].Arguments:
+			return fmt.Errorf("call %s of %s was changed: use BeforeTool", remaining[0].ID, remaining[0].Name)
 		default:
-			left = left[1:]
+			remaining = remaining[1:]
 		}
 	}
-	if len(left) > 0 {
-		return fmt.Errorf("call %s of %s was removed: use BeforeTool", left[0].ID, left[0].Name)
+	if len(remaining) > 0 {
+		return fmt.Errorf("call %s of %s was removed: use BeforeTool", remaining[0].ID, remaining[0].Name)
 	}
 	return nil
 }
 
-// beforeTool calls the hooks for a call, and returns it with their arguments.
+// beforeTool calls the hooks for a call, and gives the job the arguments that they have changed.
 func (all hooks) beforeTool(ctx context.Context, rec *recorder, j *job) error {
 	if len(all) == 0 {
 		return nil
 	}
-	c := &ToolCall{Call: j.about, Arguments: j.call.Arguments()}
+	c := &ToolCall{Call: j.eventCall, Arguments: j.call.Arguments()}
 	for i, h := range all {
 		if h.BeforeTool == nil {
 			continue
 		}
 		if err := guard("BeforeTool hook", func() error { return h.BeforeTool(ctx, &State{&rec.writer.mu, rec.state}, c) }); err != nil {
-			return fmt.Errorf("hook %d, before tool %q: %w", i, j.about.Name, err)
+			return fmt.Errorf("hook %d, before tool %q: %w", i, j.eventCall.Name, err)
 		}
-		if string(c.Arguments) == j.about.Arguments {
+		if string(c.Arguments) == j.eventCall.Arguments {
 			continue
 		}
 		call, err := j.call.WithArguments(c.Arguments)
 		if err != nil {
-			return fmt.Errorf("hook %d, before tool %q: its arguments do not fit: %w", i, j.about.Name, err)
+			return fmt.Errorf("hook %d, before tool %q: its arguments do not fit: %w", i, j.eventCall.Name, err)
 		}
 		j.setCall(call)
 	}
 	return nil
 }
 
-// afterTool calls the hooks for a result. stop is the answer of the first that ends the run.
-// The hooks' context outlives the run's, so that a known result is not withheld because the run
-// was cancelled.
+// afterTool calls the hooks for a result. stop is the answer of the first that ends the run. The hooks'
+// context outlives the run's, so that a known result is not withheld because the run was cancelled.
 func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *run.Part) (stop *string, err error) {
 	if !slices.ContainsFunc(all, func(h Hook) bool { return h.AfterTool != nil }) {
 		return nil, nil
@@ -163,11 +161,11 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 		if h.AfterTool == nil {
 			continue
 		}
-		c := &ToolCall{Call: j.about, Arguments: json.RawMessage(j.about.Arguments)}
+		c := &ToolCall{Call: j.eventCall, Arguments: json.RawMessage(j.eventCall.Arguments)}
 		err := guard("AfterTool hook", func() error { return h.AfterTool(late, &State{&rec.writer.mu, rec.state}, c, result) })
 		switch answer := hookAnswer(err); {
 		case answer == nil && err != nil:
-			return nil, fmt.Errorf("hook %d, after tool %q: %w", i, j.about.Name, err)
+			return nil, fmt.Errorf("hook %d, after tool %q: %w", i, j.eventCall.Name, err)
 		case stop == nil:
 			stop = answer
 		}
@@ -181,6 +179,6 @@ func denial(j *job, err error) (result *adapter.Result, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	text := fmt.Sprintf("Error: the call of %s was denied: %s. Nothing was done.", j.about.Name, denied.reason)
+	text := fmt.Sprintf("Error: the call of %s was denied: %s. Nothing was done.", j.eventCall.Name, denied.reason)
 	return j.errorResult(text, err), true
 }

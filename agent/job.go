@@ -15,11 +15,11 @@ import (
 
 // job is a call that this process runs.
 type job struct {
-	about    Call              // the call as events describe it
-	call     *adapter.Prepared // nil: it cannot run, because of err
-	err      error
-	asked    llms.ToolCall     // as the model wrote it
-	function llms.FunctionCall // asked points to it
+	eventCall Call              // the call as events describe it
+	call      *adapter.Prepared // nil: it cannot run, because of err
+	err       error
+	asked     llms.ToolCall     // as the model wrote it
+	function  llms.FunctionCall // asked points to it
 
 	result  *run.Part // for observers, once there is one
 	failure error     // why there is no result from the tool, or nil
@@ -36,15 +36,15 @@ func (j *job) tool() *adapter.Tool {
 // isNative reports whether the tool is a function of this program.
 func (j *job) isNative() bool { return j.call != nil && j.call.Tool().Local() }
 
-// setCall sets the call that will run, if there is one, and describes it in about.
+// setCall sets the call that will run, if there is one, and describes it in eventCall.
 func (j *job) setCall(call *adapter.Prepared) {
 	if call == nil {
 		return
 	}
 	j.call = call
-	j.about.Name = call.Tool().Name()
-	if arguments := call.Arguments(); string(arguments) != j.about.Arguments {
-		j.about.Arguments = string(arguments)
+	j.eventCall.Name = call.Tool().Name()
+	if arguments := call.Arguments(); string(arguments) != j.eventCall.Arguments {
+		j.eventCall.Arguments = string(arguments)
 	}
 }
 
@@ -87,7 +87,7 @@ func (t *tools) job(c *ledger.Call) *job {
 	j = &job{
 		asked:    llms.ToolCall{ID: c.ID, Type: "function"},
 		function: llms.FunctionCall{Name: c.Name, Arguments: c.Asked},
-		about: Call{
+		eventCall: Call{
 			Turn:      t.rec.state.Turn,
 			ID:        c.ID,
 			Name:      c.Name,
@@ -149,17 +149,16 @@ func (t *tools) mayRefer(c *ledger.Call) bool {
 	return kept.Refers(cmp.Or(string(c.Args), c.Asked))
 }
 
-// about returns the call as it is recorded.
-func (t *tools) about(j *job) (about Call) {
-	t.rec.read(func(s *ledger.State) { about = aboutCall(s, j.about.ID) })
-	return about
+// recordedCall returns the call as it is recorded.
+func (t *tools) recordedCall(j *job) (c Call) {
+	t.rec.read(func(s *ledger.State) { c = eventCall(s, j.eventCall.ID) })
+	return c
 }
 
-// aboutCall returns a call of the current turn as events describe it, both live and in a
-// replay.
-func aboutCall(s *ledger.State, id string) Call {
+// eventCall returns a call of the current turn as events describe it, both live and in a replay.
+func eventCall(s *ledger.State, id string) Call {
 	c := s.Call(id)
-	about := Call{
+	described := Call{
 		Turn:      s.Turn,
 		ID:        c.ID,
 		Name:      c.Name,
@@ -168,9 +167,9 @@ func aboutCall(s *ledger.State, id string) Call {
 		Tool:      c.Tool,
 	}
 	if c.Args != nil && string(c.Args) != c.Asked {
-		about.Arguments = string(c.Args)
+		described.Arguments = string(c.Args)
 	}
-	return about
+	return described
 }
 
 // part returns a result as a part of the history. The part of a search names the tools that the search
@@ -178,7 +177,7 @@ func aboutCall(s *ledger.State, id string) Call {
 func (t *tools) part(j *job, r *adapter.Result) run.Part {
 	p := run.Part{
 		Type:    run.PartResult,
-		ID:      j.about.ID,
+		ID:      j.eventCall.ID,
 		Name:    t.calledName(j),
 		Text:    r.Text,
 		IsError: r.IsError,
@@ -187,7 +186,7 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 		p.Structured, p.Meta = r.Raw.StructuredContent, r.Raw.Meta
 	}
 	if r.Tool != nil && r.Tool == t.agent.finder.search.Tool() {
-		p.Tools, p.Structured = addedTools(p.Structured), nil
+		p.Tools, p.Structured = parseAddedNames(p.Structured), nil
 	}
 	for _, m := range r.Media {
 		if binary, ok := m.(llms.BinaryContent); ok {
@@ -203,7 +202,7 @@ func (t *tools) calledName(j *job) (name string) {
 	name = j.asked.FunctionCall.Name
 	t.rec.read(func(s *ledger.State) {
 		if s.Discovery == ledger.DiscoveryCall {
-			name = s.CalledAs(j.about.ID, name)
+			name = s.CalledAs(j.eventCall.ID, name)
 		}
 	})
 	return name

@@ -25,7 +25,7 @@ import (
 const (
 	maxResultTokens = 8000
 	minResultTokens = 1000
-	resultShare     = 20 // a result may take this fraction of the window
+	resultShare     = 20 // a result may take 1/resultShare of the window
 )
 
 // leastResult is how many bytes of a result the model gets in any case: the note with the handle
@@ -72,8 +72,9 @@ type longResult struct {
 }
 
 // shorten shortens a result that is too long, and returns the long result to store. It returns other
-// results as they are, and nil: results of sub-agents and of read_result, results above
-// record.MaxBlob, and all results if there is no store for them or no room for another tool.
+// results as they are, and nil: results of sub-agents, of read_result and of calls without a tool,
+// results above record.MaxBlob, and all results if there is no store for them or no room for another
+// tool.
 func (r *results) shorten(j *job, result *adapter.Result) (*adapter.Result, *longResult) {
 	text := cmp.Or(result.Full, result.Text)
 	tokens := r.agent.resultTokens()
@@ -81,7 +82,7 @@ func (r *results) shorten(j *job, result *adapter.Result) (*adapter.Result, *lon
 		return result, nil
 	}
 	var call ledger.Call
-	r.rec.read(func(s *ledger.State) { call = *s.Call(j.about.ID) })
+	r.rec.read(func(s *ledger.State) { call = *s.Call(j.eventCall.ID) })
 	if r.agent.subAgent(&call) != nil {
 		return result, nil
 	}
@@ -100,7 +101,7 @@ func (r *results) shorten(j *job, result *adapter.Result) (*adapter.Result, *lon
 	l := &longResult{data: []byte(text), offered: change}
 	kind, shape := kept.Describe(l.data)
 	l.kept = run.Kept{
-		Handle: resultHandle(call.Key), Tool: j.about.Name,
+		Handle: resultHandle(call.Key), Tool: j.eventCall.Name,
 		Kind: kind, Shape: shape, Size: len(text), Digest: ledger.DigestOf(l.data),
 	}
 	l.text = kept.Shorten(text, limit, name, l.kept.Handle, kind, shape)
@@ -112,7 +113,7 @@ func (r *results) shorten(j *job, result *adapter.Result) (*adapter.Result, *lon
 // sampleBytes is how much of a text is examined to estimate its bytes per token.
 const sampleBytes = 32 << 10
 
-// bytesForTokens estimates how many bytes of a text make so many tokens.
+// bytesForTokens estimates how many bytes of a text make that many tokens.
 func bytesForTokens(text string, tokens int) int {
 	sample := text[:min(len(text), sampleBytes)]
 	n := model.Tokens(&model.Request{System: sample}, &model.Info{})
@@ -195,8 +196,7 @@ func (r *results) load(ctx context.Context, handle string) ([]byte, error) {
 	return data, nil
 }
 
-// findKept returns the entry of a stored result in the state, nil if another agent of the run has
-// it.
+// findKept returns the entry of a stored result in the state, nil if another agent of the run has it.
 func (r *results) findKept(handle string) (found *run.Kept) {
 	r.rec.read(func(s *ledger.State) {
 		if i := slices.IndexFunc(s.Kept, func(entry *run.Kept) bool { return entry.Handle == handle }); i >= 0 {

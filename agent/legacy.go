@@ -44,8 +44,7 @@ const (
 	pollInterval = time.Second
 )
 
-// answerDuringCall asks a person what a server asks during a call. The result is nil if nobody
-// replies.
+// answerDuringCall asks a person what a server asks during a call. The result is nil if nobody replies.
 func (p *person) answerDuringCall(ctx context.Context, q *Elicitation) (*mcp.ElicitResult, error) {
 	ask := p.questions.fromServer(q.Server, q.Call)
 	ask.Kind, ask.Elicit = questionKind(q.Params), q.Params
@@ -98,8 +97,8 @@ func (p *person) countQuestion(server string) error {
 }
 
 // holdQuestion keeps a question open while its call waits, at most for Legacy.Hold, and closes it
-// with the reply, or as cancelled if the server stops waiting. The reply is nil if the call has
-// ended.
+// with the reply, or as cancelled if the server stops waiting or the run fails. The reply is nil if
+// the call has ended.
 func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	hold := cmp.Or(p.agent.opts.Person.Legacy.Hold, defaultHold)
 	q.Expires = time.Now().Add(hold).UTC().Truncate(time.Millisecond)
@@ -124,10 +123,10 @@ func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply,
 
 // openInCall opens a question of a call that is in one of the given states, or of a call that
 // the server does not name. ok is false if the call has ended.
-func (p *person) openInCall(q *run.Question, at ...ledger.CallAt) (ok bool, err error) {
+func (p *person) openInCall(q *run.Question, states ...ledger.CallAt) (ok bool, err error) {
 	p.rec.writer.mu.Lock()
 	c := p.rec.state.Call(q.Call)
-	ok = !p.closed && p.rec.state.Status == run.StatusRunning && (q.Call == "" || c != nil && slices.Contains(at, c.At))
+	ok = !p.closed && p.rec.state.Status == run.StatusRunning && (q.Call == "" || c != nil && slices.Contains(states, c.At))
 	if ok {
 		err = p.questions.addLocked(nil, []*run.Question{q})
 	}
@@ -139,7 +138,7 @@ func (p *person) openInCall(q *run.Question, at ...ledger.CallAt) (ok bool, err 
 }
 
 // awaitReply waits for the reply to a held question, from Person.Reply and then from the
-// store. After its time the question is cancelled.
+// store. After its time it returns [expiredReply].
 func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	waiting, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()

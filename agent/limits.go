@@ -15,7 +15,8 @@ import (
 type StopReason string
 
 const (
-	// StopOutput means that the model replied without asking for tools.
+	// StopOutput means that the model gave an answer: it replied without asking for tools, called the
+	// tool of a structured output, or an agent that has taken over did so.
 	StopOutput StopReason = "answer"
 
 	// StopHook means that a hook ended the run with [StopRun].
@@ -86,7 +87,7 @@ func (a account) limit() StopReason {
 	s := a.rec.state
 	spent := s.Spent.Since(s.Before)
 	switch l := s.Limits; {
-	case exceedsCalls(s):
+	case hasTooManyCalls(s):
 		return StopMaxToolCalls
 	case isReached(s.Failures, l.Failures):
 		return StopMaxFailures
@@ -97,7 +98,7 @@ func (a account) limit() StopReason {
 	}
 	for above := a.engine.parent; above != nil; above = above.parent {
 		isOver := false
-		above.rec.read(func(s *ledger.State) { isOver = exceedsCalls(s) })
+		above.rec.read(func(s *ledger.State) { isOver = hasTooManyCalls(s) })
 		if isOver {
 			return StopMaxToolCalls
 		}
@@ -105,8 +106,8 @@ func (a account) limit() StopReason {
 	return StopOutput
 }
 
-// exceedsCalls reports whether the model has asked for more calls than Limits.Calls, so that some did
+// hasTooManyCalls reports whether the model has asked for more calls than Limits.Calls, so that some did
 // not run.
-func exceedsCalls(s *ledger.State) bool {
+func hasTooManyCalls(s *ledger.State) bool {
 	return s.Limits.Calls >= 0 && s.Spent.Since(s.Before).Calls > s.Limits.Calls
 }

@@ -40,10 +40,11 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 	return s
 }
 
-// create creates a run in the store, or adds the input to the run with that name.
+// create creates a run in the store, or acquires the run that has the key for the input. A run that
+// has not ended is an error.
 func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, in Input) (*loadedRun, error) {
 	s := new(ledger.State)
-	first, err := s.Add(time.Now().UTC(), begun) // the time distinguishes runs with the same name
+	first, err := s.Add(time.Now().UTC(), begun) // the time distinguishes runs with the same key
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,8 @@ func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*l
 	return l, nil
 }
 
-// setHold makes h, which this process has just acquired, the hold of the loaded run.
+// setHold makes h, which this process has just acquired, the hold of the loaded run, and looks for a
+// request to cancel the run.
 func (l *loadedRun) setHold(ctx context.Context, h *hold) {
 	l.hold = h
 	l.isCancelled = !l.state.Status.Ended() && h.hasCancelRequest(ctx)
@@ -121,8 +123,7 @@ func (a *Agent) newHold() *hold {
 	return &hold{store: a.recipe.opts.Durable.Store, ttl: a.recipe.opts.Durable.LeaseTTL, renewed: time.Now()}
 }
 
-// holdStep acquires a run for a step. It loads the run unless this process was the last to step
-// it.
+// holdStep acquires a run for a step. It loads the run unless this process was the last to step it.
 func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loadedRun, error) {
 	if !a.recipe.cache.has(key) {
 		return a.hold(ctx, key)
@@ -199,7 +200,7 @@ func (l *loadedRun) addReplies(
 	return open, nil
 }
 
-// heldUntil adds the end of the lease to the [record.ErrHeld] of a store that does not say it.
+// heldUntil adds the end of the lease to the [record.ErrHeld] of a store that leaves it out.
 func (a *Agent) heldUntil(ctx context.Context, key run.Key, err error) error {
 	if _, hasEnd := errors.AsType[*record.HeldError](err); hasEnd || !errors.Is(err, record.ErrHeld) {
 		return err

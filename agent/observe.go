@@ -65,8 +65,7 @@ type Inference struct {
 	Provider string // the model's, by the names of OpenTelemetry's conventions; "unknown" if it names none
 	Request  *model.Request
 
-	// At the end: the reply as the AfterModel hooks leave it, nil if there is none or a hook
-	// failed.
+	// At the end: the reply as the AfterModel hooks leave it, nil if there is none or a hook failed.
 	Response   *run.Message
 	ID         string // the reply's ID, empty if the provider sends none
 	Finish     string // the provider's reason for the end of the reply
@@ -74,8 +73,7 @@ type Inference struct {
 	FirstChunk time.Duration // from the call to the first text, 0 if there is none
 }
 
-// Execution (OpenTelemetry's execute_tool) is a tool call that is sent, or that a sub-agent works
-// on.
+// Execution (OpenTelemetry's execute_tool) is a tool call that is sent, or that a sub-agent works on.
 type Execution struct {
 	Call
 	Description string // the tool's description
@@ -138,7 +136,7 @@ func (s *sender) execute(ctx context.Context, j *job, work func(context.Context)
 		return work(ctx)
 	}
 	j.result, j.failure = nil, nil
-	v := &Execution{Call: j.about}
+	v := &Execution{Call: j.eventCall}
 	if t := j.tool(); t != nil {
 		v.Description = t.Definition().Description
 	}

@@ -23,8 +23,8 @@ type hit struct {
 	fresh bool // the model did not have it before
 }
 
-// offer adds tools to the model's tools, and describes them. It is recorded before the result, so that
-// no result names a tool that the run does not have.
+// offer adds tools to the model's tools, and describes them. That is recorded before the result, so
+// that no result names a tool that the run does not have.
 func (f *searcher) offer(c *adapter.Catalog, found []*adapter.Tool) (text string, added []string, err error) {
 	hits, full, err := f.recordOffered(found)
 	if err != nil {
@@ -79,8 +79,8 @@ func listHits(hits []hit) string {
 			known = append(known, h.name)
 			continue
 		}
-		about := excerpt.Line(cmp.Or(h.tool.Definition().Description, h.tool.Definition().DisplayName()), maxAboutTool)
-		added = append(added, fmt.Sprintf("\n- %s (%s): %s", h.name, excerpt.Line(h.tool.Server(), maxAboutEach), about))
+		description := excerpt.Line(cmp.Or(h.tool.Definition().Description, h.tool.Definition().DisplayName()), maxDescription)
+		added = append(added, fmt.Sprintf("\n- %s (%s): %s", h.name, excerpt.Line(h.tool.Server(), maxLabel), description))
 	}
 	var text []string
 	if len(added) > 0 {

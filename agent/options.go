@@ -16,9 +16,8 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// Options configure an [Agent]. Nil and the zero value are valid. In a number, 0 means the
-// default, and a negative value means no limit or none; [New] refuses it where a run needs a
-// limit.
+// Options configure an [Agent]. Nil and the zero value are valid. In a number, 0 means the default, and
+// a negative value means no limit or none; [New] refuses it where a run needs a limit.
 //
 // A run waits for its callbacks, which must return when their context ends. A panic in one fails
 // the run; in Observer it interrupts the run, and in Compact and Discover.Rank it counts as an
@@ -34,11 +33,10 @@ type Options struct {
 	// of the history. Default: none.
 	System string
 
-	// ServerInstructions reports whether the instructions of a server are added to the system
-	// prompt, under the server's label, quoted line by line, up to 4 KiB per server and 16 KiB in
-	// total. The server writes the text, so allow only servers that you trust with the prompt.
-	// Servers that offer the model no tool are left out. It may be called concurrently. Default
-	// nil: none.
+	// ServerInstructions reports whether the instructions of a server are added to the system prompt,
+	// under the server's label, quoted line by line, up to 4 KiB per server and 16 KiB in total. The
+	// server writes the text, so allow only servers that you trust with the prompt. Servers that offer
+	// the model no tool are left out. It may be called concurrently. Default nil: none.
 	ServerInstructions func(label string) bool
 
 	// Tools are what the model may use: toolsets, functions ([adapter.Func]), langchaingo's
@@ -48,9 +46,8 @@ type Options struct {
 	// Discover specifies when the model searches for its tools. The zero value has the defaults.
 	Discover Discover
 
-	// Limits bound a run from an input to its output. At a limit the model is asked for an
-	// answer without tools. [run.Limits] has the defaults; [WithLimits] overrides them for one
-	// run.
+	// Limits bound a run from an input to its output. At a limit the model is asked for an answer
+	// without tools. [run.Limits] has the defaults; [WithLimits] overrides them for one run.
 	Limits run.Limits
 
 	// ParallelWrites lets all calls of a turn run concurrently. Default: calls to one server
@@ -63,9 +60,8 @@ type Options struct {
 	// Model has settings of model calls. Default: the model's own.
 	Model ModelSettings
 
-	// MaxDuration bounds the work on a run in this process. A run that takes longer is
-	// interrupted with [context.DeadlineExceeded]; with a store it can be resumed. Default: the
-	// deadline of the context.
+	// MaxDuration bounds the work on a run in this process. A run that takes longer is interrupted with
+	// [context.DeadlineExceeded]; with a store it can be resumed. Default: the deadline of the context.
 	MaxDuration time.Duration
 
 	// Person approves calls and replies to questions. Default: every call is allowed, and
@@ -102,7 +98,7 @@ type Person struct {
 	// unless the program has given their clients an Elicitation handler. If Reply is nil, or
 	// returns the zero [run.Reply] and no error, the run waits until [Agent.Resume] brings a reply.
 	// An error or an invalid reply fails the run; if a legacy server waits for the reply (see
-	// Legacy), that server is told that the person cancelled. The context ends when the run settles
+	// Legacy), that server is told that the person cancelled. The context ends when the run closes
 	// the question in another way. A reply that the Store has got meanwhile counts instead.
 	Reply func(ctx context.Context, q *run.Question) (run.Reply, error)
 
@@ -110,8 +106,8 @@ type Person struct {
 	// outlive the process. The zero value has the defaults.
 	Legacy LegacyQuestions
 
-	// QuestionTTL is how long a question stays open. After that it is denied or cancelled.
-	// Default: no limit.
+	// QuestionTTL is how long a question stays open. After that it is denied or cancelled, and
+	// a call in doubt stays in doubt. Default: no limit.
 	QuestionTTL time.Duration
 }
 

@@ -33,10 +33,10 @@ const maxRepairs = 2
 // The result has its text.
 var ErrNoOutput = errors.New("model gave no output in the requested form")
 
-// RunAs runs the agent for an output of type T, a struct; see [adapter.Func] for the tags of its
-// fields. Another type is an error before the model is called. If the model's provider enforces
-// schemas (Formats of a model's Info), the output is the model's text. Otherwise the model calls a
-// tool final_answer, which gets a prefix if another tool has that name.
+// RunAs runs the agent for an output of type T, a struct or a map; see [adapter.Func] for the tags of
+// fields. Another type is an error before the model is called. If the model's provider enforces the
+// schema of T (Formats of a model's Info), the output is the model's text. Otherwise the model calls
+// a tool final_answer, which gets a prefix if another tool has that name.
 //
 // The model is told what is wrong with invalid output. An invalid call costs a turn; invalid
 // text is requested again, at most twice. At a limit the model has one more try. After that the
@@ -76,8 +76,8 @@ func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, replies ...run.
 	return decodeOutput[T](result, err)
 }
 
-// checkSchema returns an error if a run asks for another form of output, unless it has ended without
-// one.
+// checkSchema returns an error if a run asks for another form of structured output, unless it has
+// ended without one.
 func (a *Agent) checkSchema(ctx context.Context, key run.Key, wanted *output) error {
 	l := new(loadedRun)
 	if err := l.load(ctx, a, key); err != nil {
@@ -212,9 +212,8 @@ func (r *recipe) formatOf(strict *adapter.Catalog) json.RawMessage {
 	return schema
 }
 
-// answerTool returns the tool for structured output as it was offered, nil if the output is
-// text.
-func (e *engine) answerTool() *adapter.Tool {
+// outputTool returns the tool for structured output as it was offered, nil if the output is text.
+func (e *engine) outputTool() *adapter.Tool {
 	if e.agent.outputFormat != nil || e.agent.output == nil {
 		return nil
 	}

@@ -104,7 +104,7 @@ const maxTokenBytes = 8
 const minMissing = 1024
 
 // detect compares the host's count of a call with the texts sent, and reports, once, whether more
-// than a quarter of it and minMissing tokens are missing.
+// than a quarter of the expected tokens, and more than minMissing, are missing.
 func (t *truncation) detect(history []run.Message, tools int, input int64) bool {
 	if t.messages > len(history) || t.tools != tools {
 		*t = truncation{tools: tools, reported: t.reported}
@@ -151,10 +151,10 @@ func (d *dialog) compact() error {
 
 // shorten asks a compactor, and records its change. The change is nil if there is none. If the
 // compactor fails, the run gets a warning. What the compactor used counts in any case.
-func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.Compacted, error) {
+func (d *dialog) shorten(compactor compact.Compactor, budget compact.Budget) (*ledger.Compacted, error) {
 	var short *compact.Result
 	err := guard("compactor", func() (err error) {
-		short, err = by(d.engine.ctx, d.rec.state.History, budget)
+		short, err = compactor(d.engine.ctx, d.rec.state.History, budget)
 		return err
 	})
 	var used run.Usage
@@ -222,7 +222,8 @@ func hasMention(messages []run.Message, handle string) bool {
 	})
 }
 
-// meanTokenBytes is the estimate for a whole call, and for data that goes back to the model's host.
+// meanTokenBytes estimates the bytes of a token in a whole call, and in data that goes back to the
+// model's host.
 const meanTokenBytes = 4
 
 // estimate is the size of a history that only grows.

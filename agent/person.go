@@ -39,7 +39,7 @@ func newPerson(e *engine, s *scope) *person {
 }
 
 // workItems returns work items that ask open questions through Options.Person.Reply: each question
-// once, and of several for one sign-in only the first. It ends the wait for replies to settled
+// once, and of several for one sign-in only the first. It ends the wait for replies to closed
 // questions. Questions that do not survive are asked by the servers' handlers.
 func (p *person) workItems() (launch []workItem) {
 	if p.questions.replyFunc() == nil {
@@ -65,7 +65,7 @@ func (p *person) workItems() (launch []workItem) {
 }
 
 // isAskingSignIn reports whether another question already asks for the same sign-in. An accepted
-// sign-in settles all calls; after a refusal the next question is asked.
+// sign-in counts for all calls; after a refusal the next question is asked.
 func (p *person) isAskingSignIn(q *run.Question, questions []*run.Question) bool {
 	return q.Kind == run.QuestionSignIn && slices.ContainsFunc(questions, func(o *run.Question) bool {
 		return o.Kind == q.Kind && o.Server == q.Server && o.URL == q.URL && p.prompts[o.ID] != nil
@@ -80,7 +80,7 @@ func (p *person) ask(ctx context.Context, q *run.Question) error {
 	case p.rec.endError() != nil:
 		return p.rec.endError()
 	case p.rec.question(q.ID) == nil:
-		return nil // it was settled in the meantime
+		return nil // it was closed in the meantime
 	case errors.Is(err, run.ErrExpired):
 		return p.questions.close(expiredReply(q, time.Now()))
 	case err != nil:
@@ -114,7 +114,7 @@ func replyError(q *run.Question, err error) error {
 }
 
 // askNow asks a question that a server waits for. It returns nil if there is no reply. An error
-// fails the run, unless the question is settled.
+// fails the run, unless the context has ended or the question has expired.
 func (p *person) askNow(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	if p.questions.replyFunc() == nil {
 		return nil, nil

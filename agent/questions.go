@@ -40,7 +40,7 @@ func (o *openQuestions) addAll(changes []ledger.Change, questions []*run.Questio
 }
 
 // addLocked is addAll for a caller that holds the writer's lock. It gives each question its id, its
-// path, and the time when it expires: by Person.QuestionTTL, or earlier if the question says so.
+// path, and the time when it expires: by Person.QuestionTTL, unless the question has an earlier one.
 func (o *openQuestions) addLocked(changes []ledger.Change, questions []*run.Question) error {
 	root := o.rec.writer.root
 	open := len(ledger.Open(root))
@@ -109,7 +109,7 @@ func (o *openQuestions) askPerson(ctx context.Context, q *run.Question) (*run.Re
 }
 
 // storeReply stores the reply to an open question, so that no other can be the first, and returns the
-// reply that counts: this one, or the first one that the store has.
+// reply that counts: this one, or the first one that the store has. If the store fails, this one counts.
 func (w *writer) storeReply(ctx context.Context, reply *run.Reply) *run.Reply {
 	if w.hold == nil {
 		return reply
@@ -207,8 +207,7 @@ func (o *openQuestions) suspend() error {
 const waitsInMemory = "the run waits for answers, and nothing keeps it: Options.Person.Reply and Options.Durable.Store are nil; " +
 	"set one of them, or continue Result.State by Agent.ResumeStateEvents"
 
-// wake adds replies and expiries of questions to a waiting run. The run continues if there are
-// any.
+// wake adds replies and expiries of questions to a waiting run. The run continues if there are any.
 func (o *openQuestions) wake(replies []run.Reply) error {
 	o.warnOfUnused(replies)
 	for _, reply := range refusalsFirst(replies) {
@@ -263,10 +262,10 @@ func (o *openQuestions) warnOfUnused(replies []run.Reply) {
 // lateReply warns that a reply reached no server.
 const lateReply = "the answer to the question %s about %s was not used: the call that asked ended with its process"
 
-// refusalsFirst sorts refusals before other replies, because an accepted sign-in settles all
+// refusalsFirst sorts refusals before other replies, because an accepted sign-in counts for all
 // calls that have no reply. The first reply to a question counts.
 func refusalsFirst(replies []run.Reply) []run.Reply {
-	var refusals, others []run.Reply
+	var refusals, rest []run.Reply
 	seen := map[string]bool{}
 	for _, r := range replies {
 		if seen[r.Question] {
@@ -276,15 +275,15 @@ func refusalsFirst(replies []run.Reply) []run.Reply {
 		if r.Action == run.ActionDecline || r.Action == run.ActionCancel {
 			refusals = append(refusals, r)
 		} else {
-			others = append(others, r)
+			rest = append(rest, r)
 		}
 	}
-	return append(refusals, others...)
+	return append(refusals, rest...)
 }
 
 // signInReplies returns an accepted sign-in as replies to the other questions of the run and its
 // sub-agents that ask for it.
-func (o *openQuestions) signInReplies(reply run.Reply) (others []run.Reply) {
+func (o *openQuestions) signInReplies(reply run.Reply) (replies []run.Reply) {
 	if reply.Action != run.ActionAccept {
 		return nil
 	}
@@ -296,10 +295,10 @@ func (o *openQuestions) signInReplies(reply run.Reply) (others []run.Reply) {
 	}
 	for _, q := range questions {
 		if q.Kind == run.QuestionSignIn && q.ID != reply.Question && newSignIn(q) == newSignIn(questions[i]) {
-			others = append(others, *signInReply(q, &reply))
+			replies = append(replies, *signInReply(q, &reply))
 		}
 	}
-	return others
+	return replies
 }
 
 // noReplyInTime is the reason in a reply that no person gave.

@@ -31,7 +31,7 @@ type recipe struct {
 	finder    *finder // searches for tools
 	reader    *reader // the tool that reads stored results
 	cache     *stateCache
-	renewals  *renewer // nil without a store
+	renewer   *renewer // nil without a store
 
 	output       *adapter.Tool   // for structured output, see RunAs
 	outputFormat json.RawMessage // the schema of text output; nil: output is the call of a tool
@@ -43,8 +43,7 @@ type modelKnowledge struct {
 	tools  atomic.Pointer[catalogSize] // the catalog that was measured last
 }
 
-// newRecipe checks the model and the options of an agent. Options that are not set get their
-// defaults.
+// newRecipe checks the model and the options of an agent. Options that are not set get their defaults.
 func newRecipe(m model.Model, options *Options) (*recipe, error) {
 	if err := nilError("model", m); err != nil {
 		return nil, err
@@ -72,7 +71,7 @@ func newRecipe(m model.Model, options *Options) (*recipe, error) {
 		}
 	}
 	if opts.Durable.Store != nil {
-		r.renewals = newRenewer(opts.Durable.Store, opts.Durable.LeaseTTL)
+		r.renewer = newRenewer(opts.Durable.Store, opts.Durable.LeaseTTL)
 	}
 	r.reader = newReader(r.profile)
 	if r.finder, err = newFinder(r.profile); err != nil {

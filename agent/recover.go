@@ -35,9 +35,8 @@ type RecoverOptions struct {
 	// is due only after [Durable.LeaseTTL].
 	UntilIdle bool
 
-	// Wake makes Recover ask the store immediately, for example because a run was begun or replied
-	// to in this process. Give it a capacity of 1, and drop a value if it is full. Default:
-	// none.
+	// Wake makes Recover ask the store immediately, for example because a run was begun or replied to in
+	// this process. Give it a capacity of 1, and drop a value if it is full. Default: none.
 	Wake <-chan struct{}
 
 	// Context returns the context for the work on a run, for example with the identity of its
@@ -52,9 +51,8 @@ type RecoverOptions struct {
 	// panics, the run is interrupted and tried again later. Default: none.
 	OnEvent func(key run.Key, e Event)
 
-	// OnEnd is called, concurrently, when the work on a run ends here: the run has ended or
-	// waits, or the error says why it has failed ([ErrFailed]) or cannot continue. Default:
-	// none.
+	// OnEnd is called, concurrently, when the work on a run ends here: the run has ended or waits, or
+	// the error says why it has failed ([ErrFailed]) or cannot continue. Default: none.
 	OnEnd func(key run.Key, result *Result, err error)
 
 	// Logger logs failures, at level Info the runs that are taken over because a process has
@@ -63,11 +61,10 @@ type RecoverOptions struct {
 }
 
 // Recover drives the due runs of a store in this process: runs whose process has died, that have a
-// reply, or that have waited long enough. When the context ends it stops its runs, waits for them,
-// and returns the context's error. agents must have different names and the store as their
-// Durable.Store; runs of other agents are ignored. A run that fails stays as it is recorded. One
-// that cannot be driven, because its store or lease fails, is tried again after waits that double
-// up to a minute.
+// reply, or that have waited long enough. When the context ends it stops its runs, waits for them, and
+// returns the context's error. agents must have different names and the store as their Durable.Store;
+// runs of other agents are ignored. A run that fails stays as it is recorded. One that cannot be driven,
+// because its store or lease fails, is tried again after waits that double up to a minute.
 func Recover(ctx context.Context, store record.Store, agents []*Agent, opts *RecoverOptions) error {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -136,14 +133,14 @@ type recovery struct {
 // loop starts what is due until the context ends, or nothing is due with UntilIdle.
 func (r *recovery) loop(ctx context.Context) error {
 	wake := r.opts.Wake
-	hasFailed := false // the last list
+	listFailed := false
 	for {
 		started, err := r.pass(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r.logOutage(hasFailed, err)
-		hasFailed = err != nil
+		r.logOutage(listFailed, err)
+		listFailed = err != nil
 		if r.opts.UntilIdle && started == 0 && err == nil {
 			r.runs.Wait()
 			if n, err := r.pass(ctx); n == 0 {
@@ -181,18 +178,18 @@ func (r *recovery) collectEnds(ctx context.Context) error {
 // collectTime is how long ends of runs are collected before other runs take their place.
 const collectTime = 20 * time.Millisecond
 
-// logOutage logs the first list that fails, and the first one that succeeds again.
-func (r *recovery) logOutage(hadFailed bool, err error) {
+// logOutage logs the first list that fails, and the first one that succeeds again. err is the error
+// of the last list, lastFailed reports whether the one before failed.
+func (r *recovery) logOutage(lastFailed bool, err error) {
 	switch {
-	case err != nil && !hadFailed:
+	case err != nil && !lastFailed:
 		r.opts.Logger.Warn("the runs that are due cannot be listed", "error", err)
-	case err == nil && hadFailed:
+	case err == nil && lastFailed:
 		r.opts.Logger.Info("the runs that are due can be listed again")
 	}
 }
 
-// pass starts what is due, and waits for room before each. With an error, what it has started
-// continues.
+// pass starts what is due, and waits for room before each. With an error, what it has started continues.
 func (r *recovery) pass(ctx context.Context) (started int, err error) {
 	r.gate.prune()
 	q := record.Query{AllTenants: r.opts.Tenant == nil, Agents: slices.Sorted(maps.Keys(r.agents)), DueAt: time.Now()}
@@ -327,10 +324,10 @@ func (r *recovery) finish(key run.Key, err error) {
 }
 
 // isSettled reports whether an error of the work on a run means that the run need not be tried
-// again later: it has ended, or another process works on it.
+// again later: it has ended, was deleted, or another process works on it.
 func isSettled(err error) bool {
-	for _, settled := range []error{record.ErrHeld, record.ErrNotFound, ErrFailed, ErrCancelled, errNotDue} {
-		if errors.Is(err, settled) {
+	for _, lasting := range []error{record.ErrHeld, record.ErrNotFound, ErrFailed, ErrCancelled, errNotDue} {
+		if errors.Is(err, lasting) {
 			return true
 		}
 	}

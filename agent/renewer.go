@@ -153,23 +153,23 @@ func (r *renewer) renew(ctx context.Context) {
 	for h := range r.holds {
 		leases, holds = append(leases, h.lease), append(holds, h)
 	}
-	now := r.next
+	current := r.next
 	r.next = nil
 	r.mu.Unlock()
-	if now == nil {
-		now = &renewal{done: make(chan struct{})}
+	if current == nil {
+		current = &renewal{done: make(chan struct{})}
 	}
-	defer close(now.done)
+	defer close(current.done)
 	requested := time.Now()
-	now.lost, now.err = r.renewAll(ctx, leases)
+	current.lost, current.err = r.renewAll(ctx, leases)
 	for i, h := range holds {
 		switch {
-		case now.lost[leases[i]]:
+		case current.lost[leases[i]]:
 			r.stop(h, takenError(record.ErrConflict))
-		case now.err == nil:
+		case current.err == nil:
 			h.setRenewed(requested)
 		case ctx.Err() == nil && h.age() > r.ttl:
-			r.stop(h, &lateError{r.ttl, now.err})
+			r.stop(h, &lateError{r.ttl, current.err})
 		}
 	}
 }
@@ -180,8 +180,8 @@ func (r *renewer) renewAll(ctx context.Context, leases []record.Lease) (map[reco
 	defer cancel()
 	lost := map[record.Lease]bool{}
 	err := guard("the store", func() error {
-		gone, err := r.batch.RenewAll(ctx, leases, r.ttl)
-		for _, lease := range gone {
+		lostLeases, err := r.batch.RenewAll(ctx, leases, r.ttl)
+		for _, lease := range lostLeases {
 			lost[lease] = true
 		}
 		return err

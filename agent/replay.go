@@ -18,17 +18,15 @@ import (
 // zero value, all of them. A page that has lost its stream passes the position of the last
 // event it has, of any type, and gets what it missed, without gaps or repetitions.
 //
-// Order, Meta and fields are as in the live events, except for what is not recorded: durations,
+// Order, [EventInfo] and fields are as in the live events, except for what is not recorded: durations,
 // [ToolEnd.Result], and [ModelEnd.Streamed], which is false as no [TextDelta] precedes it.
-// [ModelStart.Model] is the model of this agent. [ModelStart], [ModelEnd], [ToolStart],
-// [ToolEnd], [Asked], [Replied], [Compacted], [TurnEnd], [Suspended] and [Output] are replayed,
-// including those of sub-agents; other events have no record. If older records were pruned
-// ([record.Prune]), a [Warning] comes first. The events of a failed run end without an error:
-// its head has the status.
+// [ModelStart.Model] is the model of this agent. [ModelStart], [ModelEnd], [ToolStart], [ToolEnd],
+// [Asked], [Replied], [Compacted], [TurnEnd], [Suspended] and [Output] are replayed, including those of
+// sub-agents; other events have no record. If older records were pruned ([record.Prune]), a [Warning]
+// comes first. The events of a failed run end without an error: its head has the status.
 //
-// Replay takes no lease, so another process may drive the run. If the run cannot be read, the
-// last pair has an error and no event; it matches [ErrPosition] if the run has no such
-// position.
+// Replay takes no lease, so another process may drive the run. If the run cannot be read, the last pair
+// has an error and no event; it matches [ErrPosition] if the run has no such position.
 func (a *Agent) Replay(ctx context.Context, key run.Key, after Position) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := a.replay(ctx, key, after, func(e Event) bool { return yield(e, nil) }); err != nil {
@@ -148,8 +146,8 @@ func (p *replayer) entryEvents(root place, r ledger.Entry, next ledger.Change) [
 }
 
 // events returns the events of a change that was applied. next is the change of the following
-// record, nil for the last one: it tells the call of a model from one that was not made, because a
-// hook or another agent gave the answer.
+// record, nil for the last one: it shows whether a model call was made, or a hook or another agent
+// gave the answer.
 func (p *replayer) events(at place, c, next ledger.Change) []Event {
 	s := at.state
 	switch c := c.(type) {
@@ -170,9 +168,9 @@ func (p *replayer) events(at place, c, next ledger.Change) []Event {
 			return []Event{modelEnd(s.Turn, c)}
 		}
 	case *ledger.Intent:
-		return []Event{&ToolStart{Call: aboutCall(s, c.Call)}}
+		return []Event{&ToolStart{Call: eventCall(s, c.Call)}}
 	case *ledger.Outcome:
-		return []Event{&ToolEnd{Call: aboutCall(s, c.Call), Part: c.Result}}
+		return []Event{&ToolEnd{Call: eventCall(s, c.Call), Part: c.Result}}
 	case *ledger.Opened:
 		q := c.Question
 		p.asked[q.ID] = &q
@@ -202,8 +200,7 @@ func (p *replayer) endEvents(at place, c *ledger.Ended) (events []Event) {
 	return append(events, &Output{Text: c.Output, StopReason: StopReason(c.Stop), FinishReason: at.state.Finish})
 }
 
-// isSubstitute reports whether a change is an answer that did not come from the model, see
-// finishFor.
+// isSubstitute reports whether a change is an answer that did not come from the model, see finishFor.
 func isSubstitute(c ledger.Change) bool {
 	r, ok := c.(*ledger.Responded)
 	return ok && r.Usage.Turns == 0

@@ -69,7 +69,7 @@ func (d *dialog) cacheKey() string {
 // forceAnswer changes a request, if it is the final one or output has to be repaired, so that the
 // model has to answer: without calls, or by the tool of a structured output.
 func (d *dialog) forceAnswer(q *model.Request, final bool) {
-	tool := d.engine.answerTool()
+	tool := d.engine.outputTool()
 	text := ""
 	switch {
 	case tool != nil && (final || d.rec.state.Repairs > 0):
@@ -99,8 +99,8 @@ func lowerMaxTokens(q *model.Request, limit int64) {
 }
 
 // requestTools returns the tools of a request. Those that the run has added follow the others, in the
-// order of their addition, under their names of the run; those that are gone are left out. If the
-// model searches, the others are the search tools and the tool of a structured output.
+// order of their addition, under the names that the run gave them; those that no longer exist are left
+// out. If the model searches, the others are the search tools and the tool of a structured output.
 func (d *dialog) requestTools() []model.Tool {
 	s, cache := d.rec.state, &d.tools
 	all := cache.all(d.engine.catalog)
@@ -117,7 +117,7 @@ func (d *dialog) requestTools() []model.Tool {
 		tools = d.engine.agent.finder.definitions(s.Discovery)
 	}
 	for i, t := range d.engine.catalog.Tools() {
-		if searches && isAnswer(t) || !searches && !isAdded[t] {
+		if searches && isAnswerTool(t) || !searches && !isAdded[t] {
 			tools = append(tools, all[i])
 		}
 	}
@@ -174,7 +174,7 @@ func (t *toolCache) all(c *adapter.Catalog) []model.Tool {
 // offering determines the tools of a request: while it stays the same, so do they.
 type offering struct {
 	catalog *adapter.Catalog
-	by      ledger.Discovery
+	mode    ledger.Discovery
 	added   int // number of tools that the run has added
 }
 

@@ -27,8 +27,8 @@ type Result struct {
 	Questions []*run.Question
 
 	// Messages is the history of complete turns: the input and what the run added, without
-	// [Options.System]. To continue, pass it on with a new message of the person; appending to
-	// it allocates.
+	// [Options.System]. To continue, pass it to [Agent.Run] with a new message of the person;
+	// appending to it allocates.
 	Messages []run.Message
 
 	Usage        run.Usage  // since the run began, including sub-agents
@@ -107,9 +107,8 @@ func outcomeError(s *ledger.State) error {
 // result is never nil: with an error it has what was done before. If the run itself has failed,
 // and not only the work in this process, the error also matches [ErrFailed].
 //
-// An input for a run that waits or has no output yet is refused. The error matches
-// [ErrWaiting], and Questions has the questions; [record.ErrHeld], if a process works on the
-// run; or [ErrUnfinished].
+// An input for a run that waits or has no output yet is refused. The error matches [ErrWaiting], and
+// Questions has the questions; [record.ErrHeld], if a process works on the run; or [ErrUnfinished].
 func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, error) {
 	return a.begin(in, opts).outcome(ctx)
 }
@@ -158,9 +157,9 @@ func appendWarning(all []*Warning, w *Warning) []*Warning {
 }
 
 // Add adds an event to the result. Adding all events of [Agent.Events] to a Result that has the
-// input as its Messages makes what [Agent.Run] returns, except for what no event has: State, the
-// output of a cancelled run, the messages that a compaction inserts and its usage, and Active, Rounds
-// and the lost calls of Usage.
+// input as its Messages makes what [Agent.Run] returns, except for what no event has: State, Failure
+// and its status, the output of a cancelled run, the messages that a compaction inserts and its usage,
+// and Active, Rounds and the lost calls of Usage.
 func (r *Result) Add(e Event) {
 	switch e := e.(type) {
 	case *Warning:

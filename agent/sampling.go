@@ -27,11 +27,11 @@ type reviewKey struct{}
 func (s *servers) createMessage(
 	ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler,
 ) (*mcp.CreateMessageResult, error) {
-	ctx, leave, ok := s.handlers.enter(ctx)
+	ctx, done, ok := s.handlers.register(ctx)
 	if !ok {
 		return next.CreateMessage(ctx, params)
 	}
-	defer leave()
+	defer done()
 	server, call := asker(ctx)
 	if !s.rec.show(&SamplingStart{Server: server, Call: call, Params: params}) {
 		return nil, s.rec.endError()
@@ -92,7 +92,8 @@ func createApproved(ctx context.Context, r *ledger.Review, next mcp.SamplingHand
 	return next.CreateMessage(inquiry.WithApproved(ctx, r.Sampling, r.Model), r.Sampling)
 }
 
-// newReview returns the question to a person about a sampling request of a round.
+// newReview returns the question to a person about a sampling request of a round, nil for other
+// requests.
 func (s *servers) newReview(call, key string, request mcp.InputRequest) *run.Question {
 	s.mu.Lock()
 	later := s.reviews[requestID{call, key}]

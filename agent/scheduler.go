@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// scheduler runs work items concurrently until none is left. It knows keys, not calls: the
-// function start decides which ones can begin. All methods except allowDecided run on the goroutine
-// of run.
+// scheduler runs work items concurrently until none is left. It knows keys, not calls: the function
+// start decides which ones can begin. All methods except allowDecided run on the goroutine of run.
 type scheduler struct {
 	workers *workers
 	limit   int           // bounds concurrent tool calls
@@ -30,7 +29,7 @@ type scheduler struct {
 	commit func() error
 	fail   func(error)
 
-	rest chan error // the result of run from the goroutine that continues it, see inline
+	continued chan error // the result of run from the goroutine that continues it, see inline
 }
 
 // report is what a goroutine of the scheduler reports at its end.
@@ -56,12 +55,11 @@ func newScheduler(w *workers, n, limit int, linger time.Duration) *scheduler {
 	}
 }
 
-// run starts the work items that start returns, and takes their reports, until there are none. It
-// calls commit after tool calls have ended, and fail with each error. After an error nothing
-// starts.
+// run starts the work items that start returns, and takes their reports, until there are none. It calls
+// commit after tool calls have ended, and fail with each error. After an error nothing starts.
 func (s *scheduler) run(start func() ([]workItem, error), commit func() error, fail func(error)) error {
 	s.start, s.commit, s.fail = start, commit, fail
-	s.rest = make(chan error, 1)
+	s.continued = make(chan error, 1)
 	return s.proceed()
 }
 
@@ -86,7 +84,7 @@ func (s *scheduler) proceed() (err error) {
 			s.since = time.Now()
 		}
 		if s.launch(launch, flush != nil) {
-			return <-s.rest
+			return <-s.continued
 		}
 		select {
 		case r := <-s.reports:
@@ -135,8 +133,8 @@ func (s *scheduler) takeReports(r report, err error) (callEnded bool, _ error) {
 	}
 }
 
-// launch starts work items. A single one needs no goroutine, unless ended calls wait for their
-// commit. handed means that another goroutine continues run.
+// launch starts work items. If nothing is at work and no ended calls wait for their commit, a single
+// item and brief ones need no goroutines. handed means that another goroutine continues run.
 func (s *scheduler) launch(all []workItem, commitDue bool) (handed bool) {
 	alone := s.active == 0 && !commitDue
 	isLong := func(e workItem) bool { return !e.isBrief }
@@ -152,8 +150,7 @@ func (s *scheduler) launch(all []workItem, commitDue bool) (handed bool) {
 	return false
 }
 
-// patience is how long brief work items may run one after the other. After that the rest get
-// goroutines.
+// patience is how long brief work items may run one after the other. After that the rest get goroutines.
 const patience = 2 * time.Millisecond
 
 // maxReliefs is how often patience may run out in a run before all work items get goroutines
@@ -170,14 +167,14 @@ func (s *scheduler) inline(all []workItem) (handed bool) {
 		if taken := next.Swap(over + 1); taken <= over {
 			s.workers.reliefs.Add(1)
 			s.workers.start(all[taken:], s.reports)
-			s.rest <- guard("the calls of a turn", s.proceed)
+			s.continued <- guard("the calls of a turn", s.proceed)
 		}
 	})
 	defer relief.Stop()
 	ended := false
 	defer func() {
 		if taken := next.Swap(over + 1); !ended && taken > over { // another goroutine has continued: this one ends
-			<-s.rest
+			<-s.continued
 		}
 	}()
 	for {

@@ -14,8 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// servers handles what servers ask for during the calls of a turn: a person, the model, or
-// approval.
+// servers handles what servers ask for during the calls of a turn: a person, the model, or approval.
 type servers struct {
 	rec      *recorder
 	agent    *recipe
@@ -63,11 +62,11 @@ func (s *servers) elicit(
 	if origin, _ := mcp.OriginFrom(ctx); isOurs && origin.Key != "" && q.Call != nil {
 		return nil, mcp.ErrAnswerLater
 	}
-	ctx, leave, ok := s.handlers.enter(ctx)
+	ctx, done, ok := s.handlers.register(ctx)
 	if !ok {
 		return hostAnswer(ctx, params, next)
 	}
-	defer leave()
+	defer done()
 	if !s.rec.show(&ElicitationStart{Elicitation: q}) {
 		return nil, s.rec.endError()
 	}

@@ -16,7 +16,7 @@ import (
 // session drives a run in this process until it has ended or waits.
 type session struct {
 	agent  *Agent
-	output *output // the structured output that the caller wants; nil: what the run says
+	output *output // the structured output that the caller wants; nil: that of the run, if any
 
 	// load returns the run: a new one, or one of the store. It is called once each time the
 	// session is driven.
@@ -50,14 +50,14 @@ func (s *session) run(ctx context.Context) (*ledger.State, error) {
 func (s *session) events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		l, err := s.load(ctx)
-		left := false
+		stopped := false // the loop was left
 		if err == nil {
 			err = s.runWork(ctx, l, func(e Event) bool {
-				left = !yield(e, nil)
-				return !left
+				stopped = !yield(e, nil)
+				return !stopped
 			}, s.drive)
 		}
-		if err != nil && !left {
+		if err != nil && !stopped {
 			yield(nil, fmt.Errorf("run agent: %w", err))
 		}
 	}
@@ -169,10 +169,10 @@ func (s *session) withRenewal(ctx context.Context, l *loadedRun, f func(context.
 	}
 	l.hold.host = ctx
 	ctx, cancel := context.WithCancelCause(ctx)
-	r := s.agent.recipe.renewals
+	r := s.agent.recipe.renewer
 	defer r.add(l.hold, cancel)()
 	if r.batch != nil {
-		l.hold.all = r
+		l.hold.renewer = r
 	} else {
 		var renewing sync.WaitGroup
 		renewing.Go(func() { l.hold.keepRenewed(ctx, cancel) })

@@ -12,7 +12,7 @@ import (
 )
 
 // neededSignIn returns the sign-in that a person has to make before a call can be made or the wait
-// for a task can continue. The server has not accepted the call.
+// for a task can continue. The server has not accepted the call. After maxTries calls there is none.
 func (s *sender) neededSignIn(c *ledger.Call, result *adapter.Result) (*mcp.SignInError, bool) {
 	needed, ok := errors.AsType[*mcp.SignInError](result.Err)
 	if !ok {

@@ -61,14 +61,15 @@ func (t *turn) endUnsent() error {
 func (s *sender) recordStop(j *job, answer *string) error {
 	result := j.errorResult(notMade, nil)
 	part := s.tools.part(j, result)
-	end := &ToolEnd{Call: s.tools.about(j), Part: part, Result: result}
-	return s.rec.record([]Event{end}, &ledger.Outcome{Call: j.about.ID, Result: part, Stop: answer})
+	end := &ToolEnd{Call: s.tools.recordedCall(j), Part: part, Result: result}
+	return s.rec.record([]Event{end}, &ledger.Outcome{Call: j.eventCall.ID, Result: part, Stop: answer})
 }
 
 // notMade is the result of a call that was not sent because a hook ended the run.
 const notMade = "The call was not made: the run was stopped."
 
-// finishFor ends the run with an answer that did not come from the model.
+// finishFor ends the run with an answer that did not come from its model. If it is not the structured
+// output that the run needs, the run fails.
 func (e *engine) finishFor(answer string, why StopReason) error {
 	e.handlers.end()
 	var output json.RawMessage
@@ -78,16 +79,16 @@ func (e *engine) finishFor(answer string, why StopReason) error {
 			return e.fail(e.noOutputError(answer))
 		}
 	}
-	over := []Event{&Output{Text: answer, StopReason: why}}
+	events := []Event{&Output{Text: answer, StopReason: why}}
 	if answer != "" {
 		message := run.Text(run.RoleAssistant, answer)
 		message.At = e.rec.state.Updated
 		if err := e.rec.record(nil, &ledger.Called{}, &ledger.Responded{Message: message}); err != nil {
 			return err
 		}
-		over = append([]Event{&TurnEnd{Turn: e.rec.state.Turn, Messages: []run.Message{message}}}, over...)
+		events = append([]Event{&TurnEnd{Turn: e.rec.state.Turn, Messages: []run.Message{message}}}, events...)
 	}
-	return e.rec.record(over, &ledger.Ended{
+	return e.rec.record(events, &ledger.Ended{
 		Status:     run.StatusFinished,
 		Stop:       string(why),
 		Output:     answer,

@@ -93,7 +93,8 @@ func (s *SubAgent) inherit(parent *recipe) *recipe {
 	return &a
 }
 
-// delegate lets a sub-agent begin or continue its work on a call, unless it waits for a person.
+// delegate lets a sub-agent begin or continue its work on a call once there is room, unless it waits
+// for a person.
 func delegate(t *turn, c *ledger.Call, sub *SubAgent) (func() error, error) {
 	var status run.Status
 	t.rec.read(func(s *ledger.State) {
@@ -184,8 +185,8 @@ func (t *turn) recordChildOutcome(j *job, e *engine, err error) error {
 		if reason == "" {
 			reason = err.Error()
 		}
-		e.rec.show(&Warning{Text: fmt.Sprintf("the agent %s failed: %s", j.about.Name, reason)})
-		text := fmt.Sprintf("Error: the agent %s failed and gave no answer.", j.about.Name)
+		e.rec.show(&Warning{Text: fmt.Sprintf("the agent %s failed: %s", j.eventCall.Name, reason)})
+		text := fmt.Sprintf("Error: the agent %s failed and gave no answer.", j.eventCall.Name)
 		return t.sender.recordOutcome(j, j.errorResult(text, err), 0)
 	case e.rec.state.Status == run.StatusWaiting:
 		return nil

@@ -112,7 +112,8 @@ func (e *engine) runCalls() error {
 }
 
 // endTurn ends a turn whose calls all have outcomes. It ends the run, too, if one of them gave the
-// structured output, the answer of a hook, or that of an agent that has taken over.
+// structured output, the answer of a hook, or that of an agent that has taken over. At a limit the
+// run fails without the structured output that it needs.
 func (e *engine) endTurn() error {
 	output, stop := e.callOutput(), e.rec.stopAnswer()
 	if output == nil && stop == nil && e.agent.output != nil && e.rec.state.Final != "" {
@@ -178,9 +179,8 @@ func (t *turn) start() (launch []workItem, err error) {
 	return launch, nil
 }
 
-// advanceable returns the calls that a step may advance. The slice is valid until it is called
-// again: it is not copied, because a turn may have very many calls, and each end of one examines
-// them again.
+// advanceable returns the calls that a step may advance. The slice is valid until it is called again: it
+// is not copied, because a turn may have very many calls, and each end of one examines them again.
 func (t *turn) advanceable() []*ledger.Call {
 	t.buffer = t.buffer[:0]
 	room := t.sched.hasRoom()
@@ -265,12 +265,12 @@ const deciding = ""
 
 func isProposed(c *ledger.Call) bool { return c.At == ledger.CallProposed }
 
-// step returns the function that advances a call, nil if the call has to wait. The step runs on
-// the scheduler's goroutine, the function on another.
+// step returns the function that advances a call, nil if the call has to wait or the step has
+// advanced it. The step runs on the scheduler's goroutine, the function usually on another.
 type step func(*turn, *ledger.Call) (func() error, error)
 
-// steps maps each state of a call to its step. A call that is proposed or asked about waits for
-// a decision.
+// steps maps the states of a call to their steps. In other states a call waits for a decision or a
+// reply, or is done.
 var steps = map[ledger.CallAt]step{
 	ledger.CallReady:    beginCall,
 	ledger.CallOfChild:  beginCall,

@@ -28,7 +28,7 @@ type writer struct {
 	wrote   sync.Cond  // signals that writing is false again
 	done    uint64     // number of the last record that is durable and whose events were emitted
 	err     error      // why nothing more can be written
-	refused bool       // the store has failed
+	refused bool       // the store has failed, or the lease may be lost: save writes nothing
 	retryAt uint64     // the record from which a snapshot is made again, after one was too large
 	durable run.Status // status of the run in the store
 
@@ -88,7 +88,8 @@ type cut struct {
 const maxCommit = 16 << 20
 
 // commit returns when all records are durable and their events were emitted, or with the error that
-// ends all writing. Records that are added meanwhile belong to the next write.
+// ends all writing. Records that are added meanwhile belong to the next write. A snapshot that is due
+// is written, too.
 func (w *writer) commit() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,7 +160,7 @@ func (w *writer) put(b batch, events []Event) error {
 func (w *writer) appendAll(b batch) error {
 	records, err := ledger.Encode(b.records...)
 	if err != nil {
-		return w.recordFailure(err)
+		return w.markRefused(err)
 	}
 	done := 0
 	for _, c := range b.cuts {
@@ -194,7 +195,7 @@ func (w *writer) appendRecords(head run.Head, records []run.Record) error {
 		return w.appendRecords(head, records)
 	}
 	if err != nil {
-		return w.recordFailure(err)
+		return w.markRefused(err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -202,8 +203,8 @@ func (w *writer) appendRecords(head run.Head, records []run.Record) error {
 	return nil
 }
 
-// recordFailure records that the store has failed, and returns the error: save does not try again.
-func (w *writer) recordFailure(err error) error {
+// markRefused prevents another attempt of save, and returns the error.
+func (w *writer) markRefused(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refused = true
@@ -219,8 +220,8 @@ func (w *writer) emit(e Event) error {
 	return w.out(e)
 }
 
-// snapshotLocked records the state, so that a process that takes over the run reads only later
-// records.
+// snapshotLocked records and writes the state, so that a process that takes over the run reads only
+// later records. Meanwhile it unlocks the writer.
 func (w *writer) snapshotLocked() {
 	c, err := ledger.NewSnapshot(w.root)
 	if err != nil || len(c.Snapshot) > maxSnapshot {
