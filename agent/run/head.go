@@ -26,8 +26,7 @@ type Head struct {
 	// empty if they exceed 2 KiB, and in a store that encrypts: load the run for them.
 	Questions json.RawMessage `json:"questions,omitempty"`
 
-	// Takeovers counts the consecutive processes that took over the run and died without
-	// progress.
+	// Takeovers counts the consecutive processes that took over the run and died without progress.
 	Takeovers int `json:"takeovers,omitzero"`
 
 	Epoch     uint64    `json:"epoch,omitzero"` // the last lease's epoch
@@ -70,9 +69,8 @@ func (h Head) DueSince() time.Time {
 	return h.Wake
 }
 
-// Key identifies a run. A run belongs to one tenant, and no key of another tenant reaches it.
-// Keys are compared byte by byte. Both strings are UTF-8 without U+0000, at most 1 KiB long; ID
-// is not empty.
+// Key identifies a run. A run belongs to one tenant, and no key of another tenant reaches it. Keys are
+// compared byte by byte. Both strings are UTF-8 without U+0000, at most 1 KiB long; ID is not empty.
 type Key struct {
 	Tenant string `json:"tenant,omitzero"`
 	ID     string `json:"id"`
@@ -96,8 +94,7 @@ func (k Key) Check() error {
 // Status is the status of a run.
 type Status string
 
-// A run is running (even if no process works on it), or waiting for a person, a task or a time,
-// until it is finished (it has its output), failed or cancelled. A new input starts a run that has
+// A run is running (even if no process works on it), or waiting for replies or until a time, until it is finished (it has its output), failed or cancelled. A new input starts a run that has
 // ended again.
 const (
 	StatusRunning   Status = "running"

@@ -40,7 +40,7 @@ const (
 	PartFile      PartType = "file"      // MIMEType with Data or URL
 	PartReasoning PartType = "reasoning" // Text, and in Provider what the provider needs back
 	PartCall      PartType = "call"      // ID, Name, Arguments
-	PartResult    PartType = "result"    // ID, Name, Text, Structured, Meta, Media, IsError, Kept
+	PartResult    PartType = "result"    // ID, Name, Text, Structured, Meta, Media, IsError, Kept, Tools
 	PartSummary   PartType = "summary"   // Text that replaces older messages
 )
 

@@ -52,7 +52,7 @@ type Question struct {
 	Survives bool `json:"survives"`
 
 	// Parked is true if the call is made again with the reply: the server asked during the call
-	// and was told that the person has not decided yet.
+	// and was told that the person cancelled.
 	Parked bool `json:"parked,omitzero"`
 
 	Created time.Time `json:"created,omitzero"`

@@ -35,8 +35,7 @@ var actions = map[QuestionKind][]Action{
 	QuestionSignIn:   {ActionAccept, ActionDecline, ActionCancel},
 }
 
-// The scopes of an approval: the later calls that it applies to. The empty scope means only this
-// call.
+// The scopes of an approval: the later calls that it applies to. The empty scope means only this call.
 const (
 	ScopeArguments = "arguments" // the same tool with the same arguments
 	ScopeTool      = "tool"      // the same tool
@@ -48,9 +47,9 @@ var scopes = []string{"", ScopeArguments, ScopeTool, ScopeServer}
 
 // CheckReply checks a reply to a question. The error matches [ErrNotAsked] if the reply does not
 // name this question, [ErrExpired] if the question has expired, and [ErrUnfit] if the reply is
-// invalid: an action that the question does not take, arguments that violate the tool's schema, a
-// form that is not filled in correctly, JSON nested more than 1,000 levels deep, or more than 1 MiB of
-// text.
+// invalid: an action, a scope, arguments or content that the question does not take, arguments that
+// violate the tool's schema, a form that is not filled in correctly, JSON nested more than 1,000 levels
+// deep, or more than 1 MiB in all.
 func CheckReply(q *Question, r Reply, now time.Time) error {
 	switch {
 	case r.Question != q.ID:
@@ -137,9 +136,8 @@ func isObject(raw json.RawMessage) bool {
 	return json.Valid(raw) && bytes.TrimLeft(raw, " \t\r\n")[0] == '{'
 }
 
-// ElicitResult returns the reply to a question of a server ([QuestionForm], [QuestionURL]) in the
-// form that the server gets: checked, and with defaults filled in. Integers keep all their
-// digits.
+// ElicitResult returns the reply to a question of a server ([QuestionForm], [QuestionURL]) in the form
+// that the server gets: checked, and with defaults filled in. Integers keep all their digits.
 func (q *Question) ElicitResult(r Reply) (*mcp.ElicitResult, error) {
 	if q.Elicit == nil {
 		return nil, fmt.Errorf("a question of kind %q has no form and no URL", q.Kind)
@@ -160,7 +158,7 @@ func (q *Question) ElicitResult(r Reply) (*mcp.ElicitResult, error) {
 
 // Allow returns a reply that lets a call run ([QuestionApproval]) or lets a server have a
 // completion ([QuestionSampling]). Set its Scope to decide on later calls, too.
-func (q *Question) Allow() Reply { return q.with(ActionAllow, "") }
+func (q *Question) Allow() Reply { return q.newReply(ActionAllow, "") }
 
 // AllowWith is [Question.Allow] with other arguments, a JSON object that fits the tool's
 // schema. For a completion it replaces the request by the JSON of an [mcp.CreateMessageParams].
@@ -169,13 +167,13 @@ func (q *Question) AllowWith(arguments json.RawMessage) Reply {
 }
 
 // Deny returns a reply that refuses a call or a completion. The model is told the reason.
-func (q *Question) Deny(reason string) Reply { return q.with(ActionDeny, reason) }
+func (q *Question) Deny(reason string) Reply { return q.newReply(ActionDeny, reason) }
 
 // Accept returns a reply that fills in a form, or with nil consents to visit a URL or to sign
 // in. Fields that are left out get their defaults. The error matches [ErrUnfit] if the fields
 // are invalid; its text is written for the person.
 func (q *Question) Accept(fields map[string]any) (Reply, error) {
-	r := q.with(ActionAccept, "")
+	r := q.newReply(ActionAccept, "")
 	if q.Kind == QuestionForm && q.Elicit != nil {
 		result, err := forms.Complete(q.Elicit, &mcp.ElicitResult{Action: string(ActionAccept), Content: fields})
 		if err != nil {
@@ -197,26 +195,26 @@ func (q *Question) Accept(fields map[string]any) (Reply, error) {
 }
 
 // Decline returns a reply that refuses a form, a URL or a sign-in.
-func (q *Question) Decline() Reply { return q.with(ActionDecline, "") }
+func (q *Question) Decline() Reply { return q.newReply(ActionDecline, "") }
 
 // Cancel returns a reply that dismisses a form, a URL or a sign-in without a decision.
-func (q *Question) Cancel() Reply { return q.with(ActionCancel, "") }
+func (q *Question) Cancel() Reply { return q.newReply(ActionCancel, "") }
 
 // Ran returns a reply saying that a call in doubt ran. Its result is lost.
-func (q *Question) Ran() Reply { return q.with(ActionRan, "") }
+func (q *Question) Ran() Reply { return q.newReply(ActionRan, "") }
 
 // RanWith returns a reply saying that a call in doubt ran, with the result.
-func (q *Question) RanWith(result string) Reply { return q.with(ActionKnown, result) }
+func (q *Question) RanWith(result string) Reply { return q.newReply(ActionKnown, result) }
 
 // NotRun returns a reply saying that a call in doubt did not run. It is sent again.
-func (q *Question) NotRun() Reply { return q.with(ActionNotRun, "") }
+func (q *Question) NotRun() Reply { return q.newReply(ActionNotRun, "") }
 
-// with returns a reply to the question.
-func (q *Question) with(action Action, reason string) Reply {
+// newReply returns a reply to the question.
+func (q *Question) newReply(action Action, reason string) Reply {
 	return Reply{Question: q.ID, Action: action, Reason: reason}
 }
 
-// Equal reports whether two replies say the same. It ignores their times.
+// Equal reports whether two replies are equal, apart from their times.
 func (r Reply) Equal(other Reply) bool {
 	r.At, other.At = time.Time{}, time.Time{}
 	first, err1 := r.MarshalJSON()

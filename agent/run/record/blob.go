@@ -55,8 +55,8 @@ func BlobsOf(store Store) BlobStore {
 }
 
 // CheckBlob checks the arguments of [BlobStore.PutBlob], for implementations. ofRun and
-// ofTenant are the bytes of the other blobs of the run and of the tenant. The error names the
-// run.
+// ofTenant are the bytes of the other blobs of the run and of the tenant. The error names the run, and
+// matches [ErrTooLarge] above one of the bounds.
 func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
 	var err error
 	switch {
@@ -102,7 +102,7 @@ func blobsOf(ctx context.Context, store Store, key run.Key) (map[string][]byte, 
 	return all, nil
 }
 
-// verifyBlobs checks that the blobs in a state are stored.
+// verifyBlobs checks that the blobs in a state are stored unchanged.
 func verifyBlobs(ctx context.Context, store Store, s *ledger.State) error {
 	all, err := blobsOf(ctx, store, run.Key{Tenant: s.Tenant, ID: s.ID})
 	if err != nil {

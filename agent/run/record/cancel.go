@@ -51,10 +51,9 @@ func CancelRun(ctx context.Context, store Store, key run.Key) error {
 	return err
 }
 
-// change appends a change to a run that nobody holds. If of returns no change, it does nothing. The
-// error matches [ErrConflict] if another process was faster. An error of the store names the run, as
-// all of them do.
-func change(ctx context.Context, store Store, key run.Key, what string, of func(*ledger.State) (ledger.Change, error)) error {
+// change appends the change that choose returns to a run that nobody holds; nil means none. The error
+// matches [ErrConflict] if another process was faster. It names the run.
+func change(ctx context.Context, store Store, key run.Key, what string, choose func(*ledger.State) (ledger.Change, error)) error {
 	log, err := LoadCurrent(ctx, store, key)
 	if err != nil {
 		return err
@@ -62,7 +61,7 @@ func change(ctx context.Context, store Store, key run.Key, what string, of func(
 	s, err := ledger.StateOf(log.Records)
 	var c ledger.Change
 	if err == nil {
-		c, err = of(s)
+		c, err = choose(s)
 	}
 	if err != nil {
 		return fmt.Errorf("%s run %q: %w", what, key.ID, err)
@@ -70,7 +69,7 @@ func change(ctx context.Context, store Store, key run.Key, what string, of func(
 	if c == nil {
 		return nil
 	}
-	return holding(ctx, store, what, log.Head, func(lease Lease) error {
+	return withHold(ctx, store, what, log.Head, func(lease Lease) error {
 		records, err := s.Add(time.Now().UTC(), c)
 		if err != nil {
 			return fmt.Errorf("%s run %q: %w", what, key.ID, err)
@@ -83,9 +82,8 @@ func change(ctx context.Context, store Store, key run.Key, what string, of func(
 // without progress. [Revive] starts it again.
 const StopParked = "parked"
 
-// Revive lets a parked run continue where it stopped, once the cause is removed:
-// agent.Recover picks it up. Calls that were in progress are in doubt, and the model is told.
-// It is an error if the run is not parked.
+// Revive lets a parked run continue where it stopped, once the cause is removed: agent.Recover picks it
+// up. Calls that were in progress are in doubt. It is an error if the run is not parked.
 func Revive(ctx context.Context, store Store, key run.Key) error {
 	return change(ctx, store, key, "revive", func(s *ledger.State) (ledger.Change, error) {
 		if s.Status != run.StatusFailed || s.Stop != StopParked {

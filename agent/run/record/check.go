@@ -17,8 +17,7 @@ import (
 // for milliseconds, a store that deletes a run waits until the next epoch is higher.
 func FirstEpoch(now time.Time) uint64 { return uint64(max(1, now.UnixMicro())) }
 
-// CheckCreate checks the arguments of [Store.Create], for implementations. The error names the
-// run.
+// CheckCreate checks the arguments of [Store.Create], for implementations. The error names the run.
 func CheckCreate(head run.Head, records []run.Record) error {
 	if err := head.Key.Check(); err != nil {
 		return subject.Errorf("create run %q: %w", head.Key.ID, err)
@@ -27,7 +26,7 @@ func CheckCreate(head run.Head, records []run.Record) error {
 	if len(records) > 0 && records[0].Seq > 0 && ledger.Begins(records[0]) { // an imported run whose first records were pruned
 		before = records[0].Seq - 1
 	}
-	if err := inOrder(before, head, records); err != nil {
+	if err := checkOrder(before, head, records); err != nil {
 		return subject.Errorf("create run %q: %w", head.Key.ID, err)
 	}
 	return nil
@@ -46,15 +45,14 @@ func CheckAppend(stored run.Head, lease Lease, head run.Head, records []run.Reco
 	case len(records) > 0 && records[0].Seq != stored.Seq+1:
 		return subject.Errorf("append record %d to run %q, which has %d: %w", records[0].Seq, id, stored.Seq, ErrConflict)
 	}
-	if err := inOrder(stored.Seq, head, records); err != nil {
+	if err := checkOrder(stored.Seq, head, records); err != nil {
 		return subject.Errorf("append to run %q: %w", id, err)
 	}
 	return nil
 }
 
-// inOrder checks that records follow number seq and that the head has the number of the last
-// one.
-func inOrder(seq uint64, head run.Head, records []run.Record) error {
+// checkOrder checks that records follow number seq and that the head has the number of the last one.
+func checkOrder(seq uint64, head run.Head, records []run.Record) error {
 	if len(records) == 0 {
 		return errors.New("there are no records")
 	}

@@ -236,7 +236,7 @@ func (in *imported) checkHead() error {
 // importTTL is the lease of an import, which keeps others from the run until it is whole.
 const importTTL = time.Minute
 
-// store stores the run: its records in chunks, with the blobs before the last one, then its replies.
+// store stores the run: its first chunk of records, its blobs, the other chunks, and its replies.
 func (in *imported) store(ctx context.Context, store Store) error {
 	blobs := BlobsOf(store)
 	if blobs == nil && len(in.blobs) > 0 {

@@ -24,12 +24,16 @@ type Secret struct {
 	Key  []byte `json:"-"`
 }
 
+const (
+	maxSecretName = 255 // bytes; a box has the length in one byte
+	secretSize    = 32  // bytes of a key of AES-256
+)
+
 // Format writes the name of the key, not the key, whatever the verb.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "secret "+s.Name) }
 
-// Keys encrypt with AES-256-GCM. Each run has keys of its own, which are derived from the
-// secret, so one secret is good for any number of runs with up to 2^32 records each. Keys may
-// be used concurrently.
+// Keys encrypt with AES-256-GCM. Each run has keys of its own, which are derived from the secret, so one
+// secret is good for any number of runs with up to 2^32 records each. Keys may be used concurrently.
 type Keys struct {
 	current string
 	secrets map[string][]byte
@@ -43,14 +47,14 @@ func NewKeys(current Secret, older ...Secret) (*Keys, error) {
 	k := &Keys{current: current.Name, secrets: map[string][]byte{}}
 	for _, s := range append([]Secret{current}, older...) {
 		switch {
-		case s.Name == "" || len(s.Name) > 255:
-			return nil, fmt.Errorf("keys: the name of a secret has %d bytes, want 1 to 255", len(s.Name))
+		case s.Name == "" || len(s.Name) > maxSecretName:
+			return nil, fmt.Errorf("keys: the name of a secret has %d bytes, want 1 to %d", len(s.Name), maxSecretName)
 		case k.secrets[s.Name] != nil:
 			return nil, fmt.Errorf("keys: two secrets have the name %q", s.Name)
-		case len(s.Key) != 32:
-			return nil, fmt.Errorf("keys: secret %q has %d bytes, want 32", s.Name, len(s.Key))
+		case len(s.Key) != secretSize:
+			return nil, fmt.Errorf("keys: secret %q has %d bytes, want %d", s.Name, len(s.Key), secretSize)
 		case bytes.Count(s.Key, s.Key[:1]) == len(s.Key):
-			return nil, fmt.Errorf("keys: secret %q is one byte 32 times", s.Name)
+			return nil, fmt.Errorf("keys: secret %q is one byte %d times", s.Name, secretSize)
 		}
 		k.secrets[s.Name] = bytes.Clone(s.Key)
 	}
@@ -144,8 +148,8 @@ type subkeys struct {
 // forRun returns the keys of a run. They are for one goroutine.
 func (k *Keys) forRun(run run.Key) *runKeys { return &runKeys{k, run, map[string]*subkeys{}} }
 
-// under returns the keys that a secret gives the run. It derives them once.
-func (k *runKeys) under(secret string) *subkeys {
+// derive returns the keys that a secret gives the run. It derives them once.
+func (k *runKeys) derive(secret string) *subkeys {
 	if d := k.derived[secret]; d != nil {
 		return d
 	}
@@ -167,29 +171,29 @@ func (k *runKeys) under(secret string) *subkeys {
 	return d
 }
 
-// proves returns the additional data that a box with that header authenticates.
-func (k *runKeys) proves(kind, at string, header []byte) []byte {
-	return append(frame(kind, k.run.Tenant, k.run.ID, at), header...)
+// additionalData returns what a box with that header authenticates besides its text. place is the
+// number of the record, the id of the question or the name of the blob.
+func (k *runKeys) additionalData(kind, place string, header []byte) []byte {
+	return append(frame(kind, k.run.Tenant, k.run.ID, place), header...)
 }
 
 // seal returns a box. The nonce is derived from the seed, the place and the text, so that with
 // equal seeds equal texts have equal boxes.
-func (k *runKeys) seal(secret, kind, at string, text []byte, seed string) []byte {
-	keys := k.under(secret)
+func (k *runKeys) seal(secret, kind, place string, text []byte, seed string) []byte {
+	keys := k.derive(secret)
 	mac := hmac.New(sha256.New, keys.nonces)
-	mac.Write(frame(seed, kind, at, string(text)))
+	mac.Write(frame(seed, kind, place, string(text)))
 	nonce := mac.Sum(nil)[:nonceSize]
 
 	box := append([]byte{boxForm, byte(len(secret))}, secret...)
 	box = append(box, keys.mark...)
 	box = binary.BigEndian.AppendUint32(box, uint32(nonceSize+len(text)+tagSize))
-	proved := k.proves(kind, at, box)
-	return keys.aead.Seal(append(box, nonce...), nonce, text, proved)
+	return keys.aead.Seal(append(box, nonce...), nonce, text, k.additionalData(kind, place, box))
 }
 
 // unseal opens a box of that kind and place. The error matches one of the errors of decryption: each
 // bound is checked before the bytes behind it are read.
-func (k *runKeys) unseal(kind, at string, box []byte) ([]byte, error) {
+func (k *runKeys) unseal(kind, place string, box []byte) ([]byte, error) {
 	if len(box) < 2 {
 		return nil, ErrForged
 	}
@@ -205,7 +209,7 @@ func (k *runKeys) unseal(kind, at string, box []byte) ([]byte, error) {
 	if k.secrets[secret] == nil {
 		return nil, fmt.Errorf("%w, %q", ErrUnknownKey, secret)
 	}
-	keys := k.under(secret)
+	keys := k.derive(secret)
 	if !hmac.Equal(keys.mark, box[name:name+markSize]) {
 		return nil, ErrForged
 	}
@@ -213,7 +217,7 @@ func (k *runKeys) unseal(kind, at string, box []byte) ([]byte, error) {
 		return nil, ErrForged
 	}
 	nonce, text := box[header:header+nonceSize], box[header+nonceSize:]
-	opened, err := keys.aead.Open(nil, nonce, text, k.proves(kind, at, box[:header]))
+	opened, err := keys.aead.Open(nil, nonce, text, k.additionalData(kind, place, box[:header]))
 	if err != nil {
 		return nil, ErrForged
 	}

@@ -76,7 +76,7 @@ func (f *failures) err() error {
 func deleteEnded(ctx context.Context, store Store, head run.Head) error {
 	isHeld := false
 	deleteHeld := func() error {
-		return holding(ctx, store, "delete", head, func(Lease) error {
+		return withHold(ctx, store, "delete", head, func(Lease) error {
 			isHeld = true
 			return store.Delete(ctx, head.Key)
 		})
@@ -100,9 +100,9 @@ func deleteEnded(ctx context.Context, store Store, head run.Head) error {
 	return store.Delete(ctx, head.Key)
 }
 
-// holding calls do while this process holds a run. It is an error that matches [ErrConflict] if
+// withHold calls do while this process holds a run. It is an error that matches [ErrConflict] if
 // the run has changed since head was read.
-func holding(ctx context.Context, store Store, what string, head run.Head, do func(Lease) error) error {
+func withHold(ctx context.Context, store Store, what string, head run.Head, do func(Lease) error) error {
 	lease, err := store.Acquire(ctx, head.Key, Holder{Name: what, TTL: time.Minute})
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ type Pruner interface {
 var errNoPruner = errors.New("store is not a record.Pruner, and keeps all records")
 
 // Prune removes the records before the last snapshot of each run of a query, for example of runs
-// whose last change is long ago ([Query.ChangedBefore]), and returns how many runs it looked at.
+// whose last change is long ago ([Query.ChangedBefore]), and returns how many runs now begin with it.
 // Pruned runs continue and can be exported as before; only their early history is gone:
 // [Store.Load] returns the records from the snapshot on. Runs that are held, have no snapshot,
 // change meanwhile or cannot be read stay as they are.
@@ -40,7 +40,7 @@ func Prune(ctx context.Context, store Store, q Query) (n int, err error) {
 		}
 	}
 	for _, head := range heads {
-		err := holding(ctx, store, "prune", head, func(lease Lease) error { return pruner.Prune(ctx, lease) })
+		err := withHold(ctx, store, "prune", head, func(lease Lease) error { return pruner.Prune(ctx, lease) })
 		switch {
 		case isBusy(err):
 		case err != nil:

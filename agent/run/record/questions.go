@@ -30,11 +30,10 @@ type OpenQuestion struct {
 	Err error `json:"-"`
 }
 
-// OpenQuestions returns the unanswered questions of many runs, for example for a page that
-// shows what waits for a person. Of the query, Tenant, AllTenants and Agents select runs. Limit
-// bounds the questions, default 1,000; the questions of one run stay together, so there may be
-// a few more. After is [OpenQuestion.Head] of the last question of the previous page. Other
-// fields are ignored.
+// OpenQuestions returns the unanswered questions of many runs, for example for a page that shows what
+// waits for a person. Of the query, Tenant, AllTenants and Agents select runs. Limit bounds the
+// questions, default 1,000; the questions of one run stay together, so there may be a few more. After is
+// [OpenQuestion.Head] of the last question of the previous page. Other fields are ignored.
 //
 // The runs that changed last come first. No question appears on two pages. A run that changes while
 // pages are read moves to the front, where the next reading finds it. An error of the store is the
@@ -53,7 +52,7 @@ func OpenQuestions(ctx context.Context, store Store, q Query) iter.Seq2[OpenQues
 				After:      q.After,
 				Limit:      limit,
 			},
-			left: limit, seen: map[run.Key]bool{}, bad: map[string]bool{}, yield: yield,
+			remaining: limit, seen: map[run.Key]bool{}, damaged: map[string]bool{}, yield: yield,
 		}
 		if l.list(ctx, run.StatusRunning, run.StatusWaiting) && q.After == nil {
 			l.list(ctx, run.StatusRunning) // a waiting run may have continued in the meantime
@@ -63,12 +62,12 @@ func OpenQuestions(ctx context.Context, store Store, q Query) iter.Seq2[OpenQues
 
 // questionList is a list of questions that is being read.
 type questionList struct {
-	store Store
-	query Query
-	left  int              // how many more questions to yield
-	seen  map[run.Key]bool // runs whose questions were yielded
-	bad   map[string]bool  // errors of damaged runs that were yielded: some do not say whose run it is
-	yield func(OpenQuestion, error) bool
+	store     Store
+	query     Query
+	remaining int              // how many more questions to yield
+	seen      map[run.Key]bool // runs whose questions were yielded
+	damaged   map[string]bool  // errors of damaged runs that were yielded: some have no key
+	yield     func(OpenQuestion, error) bool
 }
 
 // list yields the questions of the runs with these statuses. It reports whether to continue.
@@ -81,29 +80,28 @@ func (l *questionList) list(ctx context.Context, statuses ...run.Status) bool {
 		}
 		for _, q := range questions {
 			l.seen[head.Key] = true
-			l.left--
+			l.remaining--
 			if !l.yield(q, nil) {
 				return false
 			}
 		}
-		if l.left <= 0 {
+		if l.remaining <= 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// unseen returns the questions of a run, unless they were yielded. err is the error of listing
-// the run.
+// unseen returns the questions of a run, unless they were yielded. err is the error of listing the run.
 func (l *questionList) unseen(ctx context.Context, head run.Head, err error) ([]OpenQuestion, error) {
 	damaged, ok := errors.AsType[*DamagedError](err)
 	switch {
 	case err != nil && !ok:
 		return nil, err
-	case ok && l.bad[damaged.Error()], !ok && l.seen[head.Key]:
+	case ok && l.damaged[damaged.Error()], !ok && l.seen[head.Key]:
 		return nil, nil
 	case ok:
-		l.bad[damaged.Error()] = true
+		l.damaged[damaged.Error()] = true
 		return []OpenQuestion{{Key: head.Key, Head: head, Err: damaged}}, nil
 	case len(head.QuestionIDs) <= head.ReplyCount:
 		return nil, nil
@@ -195,8 +193,7 @@ func openOf(ctx context.Context, store Store, head run.Head) (open []OpenQuestio
 	return open, nil
 }
 
-// questionsIn returns the open questions in a head. ok is false if the records have to be read
-// instead.
+// questionsIn returns the open questions in a head. ok is false if the records have to be read instead.
 func questionsIn(h run.Head) (questions []*run.Question, ok bool) {
 	if len(h.Questions) == 0 || h.ReplyCount > 0 || json.Unmarshal(h.Questions, &questions) != nil || len(questions) != len(h.QuestionIDs) {
 		return nil, false

@@ -15,14 +15,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Sealed returns a store that encrypts runs and keeps them in another store: each record, and
-// each reply until it is recorded. A record that was modified, removed, or moved to another
+// Sealed returns a store that encrypts runs and keeps them in another store: each record, each blob,
+// and each reply until it is recorded. A record that was modified, removed, or moved to another
 // place, run or tenant is detected: the error matches [ErrCorrupt]. If the keys lack the secret
 // of a record, the error matches [ErrUnknownKey].
 //
 // The other store still sees the [run.Head] of a run (its key, agent, status, times and the ids
-// of its questions), the number, time and size of each record, and which question each reply
-// belongs to. It can return an older state of a whole run undetected.
+// of its questions), the number, time and size of each record, the name and size of each blob, and
+// which question each reply belongs to. It can return an older state of a whole run undetected.
 func Sealed(store Store, keys *Keys) Store {
 	sealed := &sealedStore{store, keys}
 	if batch, ok := store.(BatchRenewer); ok {
@@ -128,10 +128,10 @@ func (s *sealedStore) Reply(ctx context.Context, key run.Key, replies []run.Repl
 	return s.storeSealed(ctx, key, replies, func(replies []run.Reply) error { return s.Store.Reply(ctx, key, replies) })
 }
 
-// storeSealed encrypts replies and stores them by keep. With the same secret equal replies have equal
+// storeSealed encrypts replies and stores them by store. With the same secret equal replies have equal
 // ciphertexts, so the other store notices a different reply to the same question. If it has one,
 // each reply is encrypted by the secret of the stored reply to its question.
-func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []run.Reply, keep func([]run.Reply) error) error {
+func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []run.Reply, store func([]run.Reply) error) error {
 	keys := s.keys.forRun(key)
 	sealed := make([]run.Reply, len(replies))
 	for i, reply := range replies {
@@ -140,9 +140,9 @@ func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []ru
 			return err
 		}
 	}
-	answered := keep(sealed)
-	if !errors.Is(answered, ErrReplied) || len(s.keys.secrets) == 1 {
-		return answered
+	storeErr := store(sealed)
+	if !errors.Is(storeErr, ErrReplied) || len(s.keys.secrets) == 1 {
+		return storeErr
 	}
 	log, err := LoadCurrent(ctx, s.Store, key)
 	for i, reply := range replies {
@@ -153,7 +153,7 @@ func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []ru
 	if err != nil {
 		return fmt.Errorf("compare with answers that an older secret may have sealed: %w; give the answer again", err)
 	}
-	return keep(sealed)
+	return store(sealed)
 }
 
 // isFresh reports whether a question is open and has no reply.
