@@ -11,7 +11,7 @@
 //
 // # The content of a line
 //
-// A line is one change: new records, replies, or a new holder. It ends with the run's head, so that
+// A line is one change: new records, replies, or a change of the lease. It ends with the run's head, so that
 // List reads only the last line of each file, and with a checksum of the line and its offset. If
 // bytes of a file are changed or missing, Load reports [record.ErrCorrupt] with the file and the
 // line. An unfinished last line, as a crash leaves it, is removed. A file that was truncated in
@@ -51,15 +51,14 @@ import (
 // Sync specifies when a store waits until data is on the disk.
 type Sync int
 
-// The values specify which calls of Append sync. Create, Reply, Delete and an Append with replies
-// always sync, except with SyncNever.
+// The values specify which calls of Append sync. An Append with replies, and all other changes except
+// those of leases, always sync, except with SyncNever.
 const (
 	// SyncEveryEffect syncs each Append. A power cut loses nothing.
 	SyncEveryEffect Sync = iota
 
-	// SyncEveryTurn syncs an Append that ends a turn, suspends the run, ends it or adds an
-	// input. A power cut may lose the current turn: then its calls, which may have had effects,
-	// are made again.
+	// SyncEveryTurn syncs an Append that ends a turn, suspends the run, ends it or adds an input. A
+	// power cut may lose the current turn: then its calls, which may have had effects, are made again.
 	SyncEveryTurn
 
 	// SyncNever leaves it to the operating system. A power cut may lose what was written in the

@@ -79,7 +79,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encode returns the text of a line with its line break. It sets t.head.
+// encode returns the text of a line with its line break. It computes t.head.
 func encode(l *line, t trailer) ([]byte, error) {
 	b := fmt.Appendf(nil, `{"v":%d`, version)
 	b, err := encodeList(b, "records", l.Records)
@@ -137,9 +137,9 @@ func appendMember(b []byte, name string, v any) ([]byte, error) {
 	return append(fmt.Appendf(b, `,"%s":`, name), data...), nil
 }
 
-// checkedTrailer returns the trailer of a line, which has no line break. whole is true if the
+// checkedTrailer returns the trailer of a line, which has no line break. complete is true if the
 // line is complete and belongs at this offset.
-func checkedTrailer(raw []byte, at int64) (t trailer, whole bool) {
+func checkedTrailer(raw []byte, at int64) (t trailer, complete bool) {
 	t, ok := trailerOf(raw)
 	if !ok {
 		return trailer{}, false
@@ -179,7 +179,7 @@ func parseNumber(text []byte) int64 {
 // anyJSON allows what the JSON of peers may have, which records and heads keep as it is.
 var anyJSON = jsonv2.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 
-// headOf returns the head of a line that is whole, see [checkedTrailer].
+// headOf returns the head of a line that is complete, see [checkedTrailer].
 func headOf(raw []byte) (h head, err error) {
 	t, _ := trailerOf(raw)
 	stop := int64(len(raw) - trailerSize)

@@ -15,7 +15,7 @@ import (
 // List implements [record.Store]. It reads the last line of each file that the query may select:
 // for due runs, for one run and for waiting runs only theirs, and for waiting runs no more than the
 // page has. Other lists read the last line of every file. Files that cannot be read come after all
-// other runs; if such a file does not say whose run it has, only lists of all tenants have it.
+// other runs; if even the key of such a file cannot be read, only lists of all tenants have it.
 //
 // Due and waiting runs that another version of this package has written, or that were copied
 // into the directory, may be missing for a minute, or for a thousand times as long as it takes

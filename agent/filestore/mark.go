@@ -74,8 +74,7 @@ func nanos(t time.Time) int64 {
 // maxYear is a year that nanoseconds since 1970 can represent: they end in 2262.
 const maxYear = 2200
 
-// A shelf has a directory for each 68 minutes, in it one for each 16 seconds, and in these the
-// marks.
+// A shelf has a directory for each 68 minutes, in it one for each 16 seconds, and in these the marks.
 const (
 	outerBits = 12
 	innerBits = 4
@@ -141,8 +140,8 @@ func (s *directory) removeMarks(have, want []mark) {
 	}
 }
 
-// createMarks creates the marks in want that are not in have.
-func (s *directory) createMarks(want, have []mark) error {
+// createMarks creates the marks in want that are missing in have.
+func (s *directory) createMarks(have, want []mark) error {
 	for _, m := range want {
 		if slices.Contains(have, m) {
 			continue

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// open opens the file of a run for reading or for both. The error matches [record.ErrNotFound] if
+// open opens the file of a run with the flag of [os.OpenFile]. The error matches [record.ErrNotFound] if
 // there is none.
 func (s *directory) open(name string, flag int) (file, error) {
 	f, err := s.files.OpenFile(s.path(name), flag, 0)
@@ -47,7 +47,7 @@ func (s *directory) readEnd(f file, name string) (tip, error) {
 	return t, s.checkKey(t, name)
 }
 
-// content is a file from an offset on.
+// content is the content of a file from an offset on.
 type content struct {
 	tip     tip
 	records []run.Record
@@ -149,8 +149,7 @@ func (s *directory) readCurrent(f file, name string) (*content, error) {
 	return c, nil
 }
 
-// readFor reads what is needed to check replies: from the last snapshot on if all questions are
-// open.
+// readFor reads what is needed to check replies: from the last snapshot on if all questions are open.
 func (s *directory) readFor(f file, name string, h head, replies []run.Reply) (*content, error) {
 	isClosed := func(r run.Reply) bool { return !slices.Contains(h.QuestionIDs, r.Question) }
 	if slices.ContainsFunc(replies, isClosed) {
@@ -165,7 +164,7 @@ func (s *directory) load(
 ) (*record.Log, error) {
 	var c *content
 	name := nameOf(key)
-	err := s.readWhole(ctx, name, func(f file) (whole bool, err error) {
+	err := s.readComplete(ctx, name, func(f file) (complete bool, err error) {
 		if c, err = read(f, name); err != nil {
 			return false, err
 		}
@@ -187,15 +186,15 @@ func (c *content) pending() (replies []run.Reply) {
 	return replies
 }
 
-// readWhole calls read with a file. If that fails or the content is incomplete, another process may
+// readComplete calls read with a file. If that fails or the content is incomplete, another process may
 // be writing, so it calls read once more, under the lock: what is incomplete then was left by a
 // crash. read has to forget what it has read before.
-func (s *directory) readWhole(ctx context.Context, name string, read func(file) (whole bool, err error)) error {
+func (s *directory) readComplete(ctx context.Context, name string, read func(file) (complete bool, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	whole, err := s.withFile(name, read)
-	if whole || errors.Is(err, record.ErrNotFound) {
+	complete, err := s.withFile(name, read)
+	if complete || errors.Is(err, record.ErrNotFound) {
 		return err
 	}
 	unlock, err := s.lock(ctx, name)
@@ -213,8 +212,8 @@ func (s *directory) withFile(name string, read func(file) (bool, error)) (bool, 
 	if err != nil {
 		return false, err
 	}
-	whole, err := read(f)
-	return whole, errors.Join(err, f.Close())
+	complete, err := read(f)
+	return complete, errors.Join(err, f.Close())
 }
 
 // isName reports whether a run may have this file name.
@@ -231,7 +230,7 @@ func (s *directory) runNames(dir string) ([]string, error) {
 // runHead returns the head of the run in a file. With an error it has at most the key, from lines
 // that could be read.
 func (s *directory) runHead(ctx context.Context, name string) (h run.Head, err error) {
-	err = s.readWhole(ctx, name, func(f file) (whole bool, err error) {
+	err = s.readComplete(ctx, name, func(f file) (complete bool, err error) {
 		t, err := s.readEnd(f, name)
 		h = t.head.Head
 		if err != nil {

@@ -55,7 +55,7 @@ func (s *directory) remark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	wrong := maps.Clone(have) // also the marks of runs that are gone
+	wrong := maps.Clone(have) // also the marks of deleted runs
 	for _, name := range names {
 		hasWrong, err := s.remarkRun(ctx, name, have[name])
 		if err != nil {
@@ -111,7 +111,7 @@ func (s *directory) remarkRun(ctx context.Context, name string, have []mark) (ha
 	}
 	want := marksOf(h)
 	isWrong := func(m mark) bool { return !slices.Contains(want, m) }
-	return slices.ContainsFunc(have, isWrong), s.createMarks(want, have)
+	return slices.ContainsFunc(have, isWrong), s.createMarks(have, want)
 }
 
 // lockWait bounds the wait for the lock of a run with wrong marks: a process may have been

@@ -22,7 +22,7 @@ type tip struct {
 // line breaks. It ignores what a crash has left at the end. The error names the line, counted
 // from the beginning of data. It matches [record.ErrCorrupt] if a line is damaged in another way,
 // and is otherwise an error of visit or of the last head. After an error the tip is that of the lines
-// before, if there are any: it says whose run it is.
+// before, if there are any: it has the key of the run.
 func scan(data []byte, at int64, visit func(raw []byte) error) (tip, error) {
 	t, last, err := scanLines(data, at, visit)
 	if last == nil {
@@ -33,13 +33,13 @@ func scan(data []byte, at int64, visit func(raw []byte) error) (tip, error) {
 	return t, cmp.Or(err, headErr)
 }
 
-// scanLines is scan without the head of the tip. It returns the last whole line, nil if there is none.
+// scanLines is scan without the head of the tip. It returns the last complete line, nil if there is none.
 func scanLines(data []byte, at int64, visit func(raw []byte) error) (t tip, last []byte, err error) {
 	t = tip{end: at, synced: at}
 	for n := 1; len(data) > 0; n++ {
 		raw, after, ended := bytes.Cut(data, []byte{'\n'})
-		e, whole := checkedTrailer(raw, t.end)
-		if !whole {
+		e, complete := checkedTrailer(raw, t.end)
+		if !complete {
 			t.torn = isTorn(data, t.end)
 			if !t.torn {
 				err = fmt.Errorf("line %d: %w", n, record.ErrCorrupt)
@@ -68,14 +68,14 @@ const sector = 512 // bytes that a disk writes atomically
 func isTorn(rest []byte, at int64) bool {
 	i := bytes.IndexByte(rest, '\n')
 	if i < 0 {
-		_, whole := checkedTrailer(rest[:len(rest)-1], at)
-		return !whole // a line with another byte instead of its line break was not cut
+		_, complete := checkedTrailer(rest[:len(rest)-1], at)
+		return !complete // a line with another byte instead of its line break was not cut
 	}
 	if !hasHole(rest[:i], at) {
 		return false
 	}
 	for offset := at; i >= 0; i = bytes.IndexByte(rest, '\n') {
-		if e, whole := checkedTrailer(rest[:i], offset); whole && e.synced > at {
+		if e, complete := checkedTrailer(rest[:i], offset); complete && e.synced > at {
 			return false
 		}
 		rest = rest[i+1:]

@@ -178,7 +178,7 @@ func (s *directory) write(f file, t tip, l *line, sync bool) error {
 		return err
 	}
 	have, want := marksOf(t.head.Head), marksOf(l.Head.Head)
-	if err := s.createMarks(want, have); err != nil {
+	if err := s.createMarks(have, want); err != nil {
 		return err
 	}
 	if err := writeAt(f, data, t.end, sync); err != nil {
@@ -217,7 +217,7 @@ func (s *directory) checkSize(l *line, end, size int64) error {
 const (
 	smallLine    = 4 << 10 // bytes of a line that may use the reserve of a file
 	maxReserve   = 1 << 20 // bytes
-	reserveShare = 16      // the reserve of a small file is this fraction of it
+	reserveShare = 16      // the reserve of a small file is 1/reserveShare of it
 )
 
 // repair completes the last line of a file if a crash has left it without its line break, and
@@ -256,7 +256,7 @@ func (s *directory) replace(path string, write func(file) error) error {
 	return s.syncDir(filepath.Dir(path))
 }
 
-// sync makes the content of a file durable, unless Options say never.
+// sync makes the content of a file durable, unless Options.Sync is SyncNever.
 func (s *directory) sync(f file) error {
 	if s.opts.Sync == SyncNever {
 		return nil
