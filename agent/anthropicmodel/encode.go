@@ -12,8 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// encode translates a request. The warning says what was left out because the model does not accept
-// it.
+// encode translates a request. The warning says what was left out because the model does not accept it.
 func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err error) {
 	rule := findRule(m.name)
 	effort := cmp.Or(r.Effort, m.options.Effort)
@@ -44,22 +43,22 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	if r.Format != nil && rule.enforcesFormat {
 		w.output().Format = &wireFormat{"json_schema", r.Format}
 	}
-	var left []string
+	var warnings []string
 	if len(w.Stop) < len(r.Stop) {
-		left = append(left, "the API accepts no stop sequences of white space: they are left out")
+		warnings = append(warnings, "the API accepts no stop sequences of white space: they are left out")
 	}
 	switch t := cmp.Or(r.Temperature, m.options.Temperature); {
 	case t == nil:
 	case !rule.takesTemperature:
-		left = append(left, fmt.Sprintf("the model %s accepts no temperature: it is left out", m.name))
+		warnings = append(warnings, fmt.Sprintf("the model %s accepts no temperature: it is left out", m.name))
 	case w.Thinking == nil || w.Thinking.Type == "disabled": // while it thinks, a model accepts only 1
-		w.Sampling = t
+		w.Temperature = t
 	}
 	if err := m.writeMessages(w, r, found); err != nil {
 		return nil, "", err
 	}
 	m.markForCache(w)
-	return w, strings.Join(left, "; "), nil
+	return w, strings.Join(warnings, "; "), nil
 }
 
 // output returns the configuration of the output, for the caller to set.
@@ -201,11 +200,11 @@ func calledTools(history []run.Message) (out []model.Tool) {
 	return out
 }
 
-// choice returns which tools the model may call or must call, nil for the API's default: as it
-// likes. tools reports whether any are defined.
-func choice(r *model.Request, tools bool) json.RawMessage {
+// choice returns which tools the model may call or must call, nil for the API's default: any
+// or none. hasTools reports whether any are defined.
+func choice(r *model.Request, hasTools bool) json.RawMessage {
 	switch {
-	case !tools:
+	case !hasTools:
 		return nil
 	case len(r.Tools) == 0:
 		return json.RawMessage(`{"type":"none"}`)
@@ -235,22 +234,22 @@ func (m *Model) markForCache(w *wireRequest) {
 	if m.options.Cache == "1h" {
 		mark.TTL = "1h"
 	}
-	left := maxMarks
+	remaining := maxMarks
 	for n := len(w.Tools) - 1; n >= 0; n-- {
 		if !w.Tools[n].Deferred { // deferred tools do not stand before the messages
 			w.Tools[n].Cache = mark
-			left--
+			remaining--
 			break
 		}
 	}
 	if n := len(w.System); n > 0 {
 		w.System[n-1].Cache = mark
-		left--
+		remaining--
 	}
-	for i := len(w.Messages) - 1; i >= 0 && left > 0; i-- {
+	for i := len(w.Messages) - 1; i >= 0 && remaining > 0; i-- {
 		if n := len(w.Messages[i].Content); w.Messages[i].Role == "user" && n > 0 {
 			w.Messages[i].Content[n-1].Cache = mark
-			left--
+			remaining--
 		}
 	}
 }

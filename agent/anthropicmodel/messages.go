@@ -111,8 +111,7 @@ const (
 // hasThought reports whether a part is a thought that came from this API.
 func hasThought(p *run.Part) bool { return p.Type == run.PartReasoning && thought(p) != nil }
 
-// thought returns the block of a thought as it came from the API, nil for a thought of another
-// provider.
+// thought returns the block of a thought as it came from the API, nil for a thought of another provider.
 func thought(p *run.Part) *block {
 	if raw := p.Provider[blockKey]; jsonrpc.IsObject(raw) {
 		return &block{raw: raw}
@@ -146,13 +145,13 @@ const (
 	maxCallName = 128
 )
 
-// oddCharacter matches the characters that an id or a name of a call must not have.
-var oddCharacter = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+// invalidCharacter matches a character that an id or a name of a call must not have.
+var invalidCharacter = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
 // callID returns the id of a call in characters that the API accepts. Ids of other providers may
 // have other characters.
 func callID(id string) string {
-	if id != "" && len(id) <= maxCallID && !oddCharacter.MatchString(id) {
+	if id != "" && len(id) <= maxCallID && !invalidCharacter.MatchString(id) {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))
@@ -162,13 +161,12 @@ func callID(id string) string {
 // callName returns the name of a call in characters that the API accepts. The models of other
 // providers may have called tools that do not exist.
 func callName(name string) string {
-	name = oddCharacter.ReplaceAllLiteralString(name, "_")
+	name = invalidCharacter.ReplaceAllLiteralString(name, "_")
 	return cmp.Or(name[:min(len(name), maxCallName)], "unknown")
 }
 
-// result translates the result of a call with its media, without those that the API does not
-// accept. The result of a tool search refers to the found tools instead: the API shows their
-// definitions there.
+// result translates the result of a call with its media, without those that the API does not accept. The
+// result of a tool search refers to the found tools instead: the API shows their definitions there.
 func result(p *run.Part, found map[string]bool) *block {
 	b := &block{Type: "tool_result", CallID: callID(p.ID)}
 	for _, name := range p.Tools {

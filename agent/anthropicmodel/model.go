@@ -69,9 +69,8 @@ type Options struct {
 	// or "none". Default "5m".
 	Cache string
 
-	// Retries bounds the retries after temporary failures: an unreachable provider, the statuses
-	// 408 and 429, and all statuses from 500. A reply that has begun is not repeated. Default 2;
-	// negative: none.
+	// Retries bounds the retries after temporary failures: an unreachable provider, the statuses 408 and
+	// 429, and all statuses from 500. A reply that has begun is not repeated. Default 2; negative: none.
 	Retries int
 
 	// Retrying is called before the wait for another attempt, with the failure. It may be called
@@ -102,8 +101,8 @@ type Model struct {
 
 var _ model.Model = (*Model)(nil)
 
-// New returns a model. It does no I/O. It returns an error if the name or the key is empty, or an
-// option is invalid.
+// New returns a model. It does no I/O. It returns an error if the name is empty, an option is invalid,
+// or the key is empty and Options.Header has none.
 func New(key, name string, opts *Options) (*Model, error) {
 	m := &Model{name: name, header: http.Header{"Anthropic-Version": {version}}}
 	if opts != nil {

@@ -55,15 +55,15 @@ func (a *answer) parts() (out []run.Part) {
 			}
 			p = run.Part{Type: run.PartCall, ID: b.id, Name: b.name, Arguments: input}
 		default:
-			p.Provider = map[string]json.RawMessage{blockKey: b.whole()}
+			p.Provider = map[string]json.RawMessage{blockKey: b.rawWithInput()}
 		}
 		out = append(out, p)
 	}
 	return out
 }
 
-// whole returns a block of an unknown type, with the input that came in pieces.
-func (b *replyBlock) whole() json.RawMessage {
+// rawWithInput returns a block of an unknown type, with the input that came in pieces.
+func (b *replyBlock) rawWithInput() json.RawMessage {
 	var members map[string]json.RawMessage
 	input := b.input.Bytes()
 	if len(input) == 0 || !json.Valid(input) || json.Unmarshal(b.raw, &members) != nil {
@@ -116,8 +116,8 @@ func finish(stop string) string {
 	return stop
 }
 
-// spent returns the counts as a run has them, for a request and a reply of so many bytes of text.
-// The API counts cached tokens apart from the input.
+// spent returns the counts as a run has them, for a request and a reply of that many bytes of text. A
+// count that is too low for its text is left out. The API counts cached tokens apart from the input.
 func (u *usage) spent(sent, received int) (s run.Usage) {
 	if input := u.Input + u.Cached + u.Written; !chat.TooFew(int(input), sent) {
 		s.Input, s.Cached, s.CacheWrite = int64(input), int64(u.Cached), int64(u.Written)

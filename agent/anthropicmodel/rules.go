@@ -12,7 +12,7 @@ type rule struct {
 	window           int64  // tokens
 	reply            int    // longest reply in tokens
 	thinking         thinking
-	takesTemperature bool   // takes temperature
+	takesTemperature bool
 	efforts          string // accepted values of output_config.effort, each between spaces
 	enforcesFormat   bool   // enforces a schema for a reply
 	toolsFirst       bool   // accepts definitions of tools only before all messages

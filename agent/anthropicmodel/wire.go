@@ -5,18 +5,18 @@ import "encoding/json"
 // The wire types of a request. A block has the members of its type.
 type (
 	wireRequest struct {
-		Version    string          `json:"anthropic_version,omitempty"` // at Vertex, instead of the header
-		Model      string          `json:"model,omitempty"`
-		MaxTokens  int             `json:"max_tokens"`
-		System     []block         `json:"system,omitempty"`
-		Messages   []wireMessage   `json:"messages"`
-		Tools      []wireTool      `json:"tools,omitempty"`
-		ToolChoice json.RawMessage `json:"tool_choice,omitempty"`
-		Thinking   *wireThinking   `json:"thinking,omitempty"`
-		Output     *wireOutput     `json:"output_config,omitempty"`
-		Stop       []string        `json:"stop_sequences,omitempty"`
-		Sampling   *float64        `json:"temperature,omitempty"`
-		Stream     bool            `json:"stream"`
+		Version     string          `json:"anthropic_version,omitempty"` // at Vertex, instead of the header
+		Model       string          `json:"model,omitempty"`
+		MaxTokens   int             `json:"max_tokens"`
+		System      []block         `json:"system,omitempty"`
+		Messages    []wireMessage   `json:"messages"`
+		Tools       []wireTool      `json:"tools,omitempty"`
+		ToolChoice  json.RawMessage `json:"tool_choice,omitempty"`
+		Thinking    *wireThinking   `json:"thinking,omitempty"`
+		Output      *wireOutput     `json:"output_config,omitempty"`
+		Stop        []string        `json:"stop_sequences,omitempty"`
+		Temperature *float64        `json:"temperature,omitempty"`
+		Stream      bool            `json:"stream"`
 	}
 	wireMessage struct {
 		Role    string  `json:"role"`

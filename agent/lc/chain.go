@@ -22,10 +22,9 @@ const (
 	outputKey = "output"
 )
 
-// Chain returns a chain that gives the text "input" to the agent and returns its answer as
-// "output". The handler h, which may be nil, is told when the chain starts and ends, and what
-// happens in its runs, as by [Callbacks]. The options are for each run. The chain may be used
-// concurrently if h may.
+// Chain returns a chain that gives the text "input" to the agent and returns its answer as "output". The
+// handler h, which may be nil, is told when the chain starts and ends, and what happens in its runs, as
+// by [Callbacks]. The options are for each run. The chain may be used concurrently if h may.
 //
 // The chain has no memory. With [agent.WithRun] its calls are one conversation, which the agent's
 // store keeps.
@@ -87,8 +86,8 @@ func (c *chain) Call(ctx context.Context, inputs map[string]any, options ...chai
 	return map[string]any{outputKey: answer}, nil
 }
 
-// run runs the agent and returns its answer. It ends the run if the streaming function fails, and
-// leaves it waiting for a person if it does.
+// run runs the agent and returns its answer. If the streaming function fails, the work on the run
+// ends. A run that waits for a person is left as it is.
 func (c *chain) run(ctx context.Context, text string, stream streamFunc) (string, error) {
 	events := c.agent.Events(ctx, agent.Text(text), c.options...)
 	if c.handler != nil {

@@ -34,7 +34,7 @@ var packages = map[string]string{
 // formOf returns the form of a dialect, by default the form of the package of the model's type. It
 // panics if the dialect is unknown.
 func formOf(d string, m llms.Model) form {
-	path := langchaingo(m)
+	path := packageOf(m)
 	named := d
 	if d == "" {
 		d = packages[path]
@@ -62,8 +62,8 @@ func formOf(d string, m llms.Model) form {
 	return f
 }
 
-// langchaingo returns the package of a model of langchaingo, below llms, and "" for another model.
-func langchaingo(m llms.Model) string {
+// packageOf returns the package of a model of langchaingo, below llms, and "" for another model.
+func packageOf(m llms.Model) string {
 	t := reflect.TypeOf(m)
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -19,10 +19,13 @@ import (
 // the change, the run stays held for that long.
 const holdFor = time.Minute
 
+// releaseTime bounds the release of a run.
+const releaseTime = 5 * time.Second
+
 // History returns the history of a run in a store, for langchaingo's memories. name is the name of
 // the agent that the run belongs to ([agent.Agent.Name]); that agent can continue the run.
 //
-// Messages are texts and tool calls, without media. A run that does not exist has no
+// Messages are texts, tool calls and their results, without media. A run that does not exist has no
 // messages; adding a message creates it. Only a run that has ended can be changed. If another
 // process holds the run, the error matches [record.ErrHeld]. Clear deletes the run.
 func History(store record.Store, key run.Key, name string) schema.ChatMessageHistory {
@@ -153,7 +156,7 @@ func (h *history) state(ctx context.Context) (*ledger.State, error) {
 
 // release releases the run for others.
 func (h *history) release(ctx context.Context, lease record.Lease) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
 	_ = h.store.Release(ctx, lease) // it expires otherwise
 }

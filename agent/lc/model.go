@@ -42,10 +42,9 @@ type ModelOptions struct {
 	// [profile.Anthropic], [profile.GoogleAI] or [profile.OpenAI].
 	Profile profile.Profile
 
-	// Stream makes the model stream. Some models of langchaingo, such as the one for OpenAI, then
-	// mix up parallel tool calls, return them as text, or take a broken stream for a complete
-	// answer. Default: true if the model has a method StreamsToolCalls() bool that returns true,
-	// else false.
+	// Stream makes the model stream. Some models of langchaingo, such as the one for OpenAI, then mix up
+	// parallel tool calls, return them as text, or take a broken stream for a complete answer. Default:
+	// true if the model has a method StreamsToolCalls() bool that returns true, else false.
 	Stream bool
 }
 
@@ -70,7 +69,7 @@ func Model(m llms.Model, opts *ModelOptions) agent.Model {
 		set(&asked)
 	}
 	if math.IsNaN(asked.Temperature) {
-		switch langchaingo(m) {
+		switch packageOf(m) {
 		case "anthropic", "openai":
 			w.temperature = 1
 		}
@@ -137,10 +136,10 @@ var errStopped = errors.New("caller has stopped the iteration")
 func (w *langchainModel) stream(ctx context.Context, messages []llms.MessageContent, r *model.Request, yield func(model.Delta, error) bool) (response *llms.ContentResponse, stopped bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	pieces, done, over := make(chan model.Delta), make(chan struct{}), make(chan struct{})
+	pieces, done := make(chan model.Delta), make(chan struct{})
 	send := func(d model.Delta) error {
 		select {
-		case <-over: // the model has returned
+		case <-done: // the model has returned
 			return errStopped
 		default:
 		}
@@ -149,13 +148,12 @@ func (w *langchainModel) stream(ctx context.Context, messages []llms.MessageCont
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-over:
+		case <-done:
 			return errStopped
 		}
 	}
 	go func() {
 		defer close(done)
-		defer close(over)
 		err = errors.New("model ended the goroutine of its call")
 		err = bound.Run("model", func() (err error) {
 			response, err = w.model.GenerateContent(ctx, messages, w.callOptions(r, send)...)
@@ -257,7 +255,7 @@ var compatibleURL = map[string]string{"ollama": ", such as http://localhost:1143
 
 // noTools returns an error if a model would never see tools.
 func noTools(m llms.Model) error {
-	path := langchaingo(m)
+	path := packageOf(m)
 	if !slices.Contains(toolless, path) {
 		return nil
 	}

@@ -51,8 +51,8 @@ type Info struct {
 	// results. Nil: PNG, JPEG, GIF and WebP images.
 	Media func(mimeType string) bool
 
-	// ToolsFirst says that the provider reads the tools before all messages and caches common
-	// beginnings: adding a tool makes it read the whole conversation again.
+	// ToolsFirst is true if the provider reads the tools before all messages and caches common
+	// beginnings: adding a tool makes it read the complete conversation again.
 	ToolsFirst bool
 
 	NoStreaming bool  // Generate never yields a delta before the response
@@ -78,10 +78,10 @@ func (i *Info) Accepts(mimeType string) bool {
 // defaults.
 type Request struct {
 	System   string        // instructions; they come before all messages
-	Messages []run.Message // the history as it was recorded; later requests only append to it
+	Messages []run.Message // the history as it was recorded, which only grows until it is compacted; at times a reminder follows
 
-	// Tools are the functions that the model may call; later requests of a run only append to them.
-	// If the provider accepts definitions within a conversation, it gets the tools that a result
+	// Tools are the functions that the model may call. Later requests of a run keep their order, append
+	// to them, and leave out those that no longer exist. If the provider accepts definitions within a conversation, it gets the tools that a result
 	// names (run.Part.Tools) there.
 	Tools      []Tool
 	ToolChoice Choice

@@ -18,9 +18,9 @@ const (
 
 	jsonShare = 0.8 // tokens of a schema, relative to its JSON as text
 
-	returnedBytesPerToken = 4    // of a token of what goes back to the provider
-	imageTokens           = 2000 // at least, of an image, a sound or a file
-	mediaBytesPerToken    = 256  // of a token of these
+	returnedBytesPerToken = 4    // of what goes back to the provider
+	imageTokens           = 2000 // the least of an image, a sound or a file
+	mediaBytesPerToken    = 256  // of a larger one
 )
 
 // Tokens estimates the tokens of a request before its model has counted any. For the models of
@@ -89,7 +89,7 @@ const (
 	signTokens   = 0.15 // each further mark
 	letterTokens = 0.24 // a letter of another alphabet
 	glyphTokens  = 0.7  // a Chinese character, a syllable
-	oddTokens    = 1.3  // another character
+	otherTokens  = 1.3  // another character
 )
 
 // textTokens estimates the tokens of a text, in one pass.
@@ -157,5 +157,5 @@ func runeTokens(r rune) float64 {
 	case unicode.IsLetter(r), unicode.IsMark(r):
 		return letterTokens
 	}
-	return oddTokens
+	return otherTokens
 }

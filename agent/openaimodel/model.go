@@ -51,14 +51,12 @@ type Options struct {
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
-	// Window is the context window in tokens, the reply included; agents keep their histories
-	// within it. Default 0: unknown until the provider refuses a request that is too long. See
-	// [Probe].
+	// Window is the context window in tokens, the reply included; agents keep their histories within it.
+	// Default 0: unknown until the provider refuses a request that is too long. See [Probe].
 	Window int64
 
-	// API selects an API of the provider: "chat" for Chat Completions, or "responses". Default: by
-	// the provider and the model; OpenAI's models since gpt-5.4 use Responses, where they reason
-	// with tools.
+	// API selects an API of the provider: "chat" for Chat Completions, or "responses". Default: by the
+	// provider and the model; OpenAI's models since gpt-5.4 use Responses, where they reason with tools.
 	API string
 
 	// Format specifies when a structured answer is text for which the provider enforces a schema
@@ -212,7 +210,7 @@ func (m *Model) Call(ctx context.Context, prompt string, options ...llms.CallOpt
 }
 
 // setOptions sets the options of a request for which [model.Request] has no fields. Messages of
-// langchaingo have none for what the provider wants back, so the client remembers it.
+// langchaingo have no field for what the provider wants back, so the client remembers it.
 func setOptions(q *chat.Request, o *llms.CallOptions) {
 	q.Recorded = false
 	q.TopP = unlessZero(o.TopP)
@@ -222,8 +220,7 @@ func setOptions(q *chat.Request, o *llms.CallOptions) {
 	q.JSON = o.JSONMode || o.ResponseMIMEType == "application/json"
 }
 
-// unlessZero returns a pointer to v, nil for zero, which langchaingo uses for an option that is not
-// set.
+// unlessZero returns a pointer to v, nil for zero, which langchaingo uses for an option that is not set.
 func unlessZero[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil

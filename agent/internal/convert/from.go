@@ -9,29 +9,29 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// FromLLMS converts messages from langchaingo. Consecutive tool messages become one, with the
-// results of the turn, and so do consecutive AI messages, because some providers need one part
-// in each. The result shares the data of media with the messages. The error is about the first thing
-// that has no equivalent, such as content of a type that is not langchaingo's own: the result has the rest.
+// FromLLMS converts messages from langchaingo. Consecutive tool messages become one, with the results of
+// the turn, and so do consecutive AI messages, because some providers need one part in each. The result
+// shares the data of media with the messages. The error names the first role or content that has no
+// equivalent, such as content of a type that is not langchaingo's own; the result has the rest.
 func FromLLMS(messages []llms.MessageContent) (out []run.Message, err error) {
 	out = make([]run.Message, 0, len(messages))
 	for i, m := range messages {
-		role, wrong := runRole(m.Role)
+		role, messageErr := runRole(m.Role)
 		parts := make([]run.Part, 0, len(m.Parts))
 		for j, p := range m.Parts {
-			part, bad := fromPart(p)
-			if bad == nil {
-				bad = fits(part.Type, role)
+			part, partErr := fromPart(p)
+			if partErr == nil {
+				partErr = checkRole(role, part.Type)
 			}
 			if part.Type != "" {
 				parts = append(parts, part)
 			}
-			if wrong == nil && bad != nil {
-				wrong = fmt.Errorf("part %d: %w", j, bad)
+			if messageErr == nil && partErr != nil {
+				messageErr = fmt.Errorf("part %d: %w", j, partErr)
 			}
 		}
-		if err == nil && wrong != nil {
-			err = fmt.Errorf("message %d: %w", i, wrong)
+		if err == nil && messageErr != nil {
+			err = fmt.Errorf("message %d: %w", i, messageErr)
 		}
 		merges := role == run.RoleTool || role == run.RoleAssistant
 		if last := len(out) - 1; merges && last >= 0 && out[last].Role == role {
@@ -58,8 +58,8 @@ func runRole(r llms.ChatMessageType) (run.Role, error) {
 	return run.Role(r), fmt.Errorf("role %q is unknown", r)
 }
 
-// fits checks that a message of the role may have a part of the type.
-func fits(t run.PartType, role run.Role) error {
+// checkRole checks that a message of the role may have a part of the type.
+func checkRole(role run.Role, t run.PartType) error {
 	if t == run.PartCall && role != run.RoleAssistant || (t == run.PartResult) != (role == run.RoleTool) {
 		return fmt.Errorf("message of role %q cannot have a part of type %q", role, t)
 	}
