@@ -4,10 +4,9 @@
 // ones. Package agent calls it before each model call and records the result, so that a run
 // continues in the same way after a crash.
 //
-// [Trim] needs no model. It removes images and audio from the results of older tool calls, and
-// shortens their texts to beginning and end; the handle with which the model can read the rest
-// stays. If that is not enough, it leaves out the oldest turns. [Summarize] replaces those turns by
-// a summary.
+// [Trim] needs no model. It removes images and audio from the results of older tool calls, and shortens
+// their texts to beginning and end; the handle with which the model can read the rest stays. If that is
+// not enough, it leaves out the oldest turns. [Summarize] replaces those turns by a summary.
 //
 //	a, err := agent.New(model, &agent.Options{
 //		Compact: compact.Trim(&compact.Options{Window: 32_000}),
@@ -36,10 +35,9 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// A Compactor returns a replacement for the oldest messages of a history, or nil if the history is
-// short enough. It is called at the beginning of a turn, possibly concurrently, and does not modify
-// the history. If it returns an error the history stays as it is, and only Usage of the result
-// counts.
+// A Compactor returns a replacement for the oldest messages of a history, or nil if the history is short
+// enough. It is called at the beginning of a turn, possibly concurrently, and does not modify the
+// history. If it returns an error the history stays as it is, and only Usage of the result counts.
 type Compactor func(ctx context.Context, messages []run.Message, b Budget) (*Result, error)
 
 // Result replaces the oldest messages of a history.
@@ -51,15 +49,13 @@ type Result struct {
 
 // Budget describes the size of a history. The zero value is valid.
 type Budget struct {
-	// Window is the model's window in tokens, for input and output together. Default:
-	// [Options.Window].
+	// Window is the model's window in tokens, for input and output together. Default: [Options.Window].
 	Window int64
 
-	// Tokens is what the provider counted in the last model call: its input, and its output
-	// without reasoning that is not sent back. It covers the first Messages of the history, the
-	// reply included, and what every call sends: the system prompt and tools. Other messages
-	// are estimated in relation to it. A compaction invalidates the count. Default: the result
-	// of [Estimate].
+	// Tokens is what the provider counted in the last model call: its input, and its output without
+	// reasoning that is not sent back. It covers the first Messages of the history, the reply included,
+	// and what every call sends: the system prompt and tools. Other messages are estimated in relation
+	// to it. A compaction invalidates the count. Default: the result of [Estimate].
 	Tokens   int64
 	Messages int
 
@@ -134,8 +130,8 @@ func Trim(opts *Options) Compactor {
 		if p == nil {
 			return nil, nil
 		}
-		left := leftOut()
-		p.decide(tokensOf(&left))
+		note := leftOut()
+		p.decide(tokensOf(&note))
 		return p.carryOut(func() (run.Message, bool) { return leftOut(), true }), nil
 	}
 }

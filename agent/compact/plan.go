@@ -9,7 +9,7 @@ import (
 // unit is a part of the history that is kept or removed as a whole: one message, or a message
 // of the model with the results of its calls.
 type unit struct {
-	from, to int
+	from, to int // messages[from:to]
 	turn     bool
 	summary  bool
 	fixed    bool  // it is never removed
@@ -28,7 +28,7 @@ type plan struct {
 
 	// The result of decide:
 	trimmed map[int]run.Message // by index
-	gone    []bool              // by unit
+	removed []bool              // by unit
 }
 
 // newPlan returns a plan for a history that is too long, without its decisions, and nil for one that
@@ -40,18 +40,18 @@ func newPlan(messages []run.Message, b Budget, o Options) *plan {
 	}
 	p := &plan{Options: o, messages: messages}
 	p.start, p.target = int64(o.Start*float64(window)), int64(min(targetShare, o.Start)*float64(window))
-	told := b.Messages
-	if b.Tokens <= 0 || told <= 0 || told > len(messages) {
-		told, b.Tokens = 0, 0
+	counted := b.Messages
+	if b.Tokens <= 0 || counted <= 0 || counted > len(messages) {
+		counted, b.Tokens = 0, 0
 	}
-	if told == 0 && 0 < b.Estimate && b.Estimate <= p.start {
+	if counted == 0 && 0 < b.Estimate && b.Estimate <= p.start {
 		return nil
 	}
-	rest := Estimate(messages[told:])
+	rest := Estimate(messages[counted:])
 	if b.Tokens+rest <= p.start {
 		return nil // the estimate of the whole cannot be larger
 	}
-	before := Estimate(messages[:told])
+	before := Estimate(messages[:counted])
 	p.scale = newScale(b.Tokens, before)
 	if p.scale.tokens(before+rest) <= p.start {
 		return nil
@@ -60,8 +60,7 @@ func newPlan(messages []run.Message, b Budget, o Options) *plan {
 	return p
 }
 
-// split splits a history into units. last is the one with the user's last message, -1 if there
-// is none.
+// split splits a history into units. last is the one with the user's last message, -1 if there is none.
 func split(messages []run.Message) (units []unit, last int) {
 	units = make([]unit, 0, len(messages))
 	first, last := -1, -1 // units of the user's messages
@@ -99,8 +98,7 @@ func isSummary(m *run.Message) bool {
 	return m.Role == run.RoleUser && len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type != run.PartSummary })
 }
 
-// hasOpenCalls reports whether a turn has a call without a result. It leaves those calls in
-// open.
+// hasOpenCalls reports whether a turn has a call without a result. It leaves those calls in open.
 func hasOpenCalls(turn []run.Message, open map[string]bool) bool {
 	clear(open)
 	for i := range turn {
@@ -116,12 +114,12 @@ func hasOpenCalls(turn []run.Message, open map[string]bool) bool {
 	return len(open) > 0
 }
 
-// decide decides what to trim and what to remove. inPlace is the tokens of what replaces it. If the
-// history is too long even without all but its last turn, the message with the task goes, too, if it
-// alone is too long; then the result may still be too long.
-func (p *plan) decide(inPlace int64) {
+// decide decides what to trim and what to remove. replacement is the tokens of the message for each
+// gap. If the history is too long even without all but its last turn, the message with the task is
+// removed, too, if it alone is too long; then the result may still be too long.
+func (p *plan) decide(replacement int64) {
 	for keep := p.KeepTurns; ; keep /= 2 {
-		if p.try(keep, inPlace) <= p.start {
+		if p.try(keep, replacement) <= p.start {
 			return
 		}
 		if keep <= 0 {
@@ -131,15 +129,15 @@ func (p *plan) decide(inPlace int64) {
 	task := slices.IndexFunc(p.units, func(u unit) bool { return u.fixed && p.messages[u.from].Role == run.RoleUser })
 	if task >= 0 && task != p.last && p.units[task].tokens > p.start { // the task itself is too long
 		p.units[task].fixed = false
-		p.try(0, inPlace)
+		p.try(0, replacement)
 	}
 }
 
 // try trims all but the last keep turns, then removes the oldest units until the target is
 // reached, and returns the tokens of the rest. It never removes the last turn.
-func (p *plan) try(keep int, inPlace int64) int64 {
+func (p *plan) try(keep int, replacement int64) int64 {
 	var sum int64
-	p.trimmed, p.gone = map[int]run.Message{}, make([]bool, len(p.units))
+	p.trimmed, p.removed = map[int]run.Message{}, make([]bool, len(p.units))
 	old := p.older(keep)
 	tokens := make([]int64, len(p.units))
 	for i := range p.units {
@@ -160,10 +158,10 @@ func (p *plan) try(keep int, inPlace int64) int64 {
 		if recent || summary || u.fixed {
 			continue
 		}
-		p.gone[i] = true
+		p.removed[i] = true
 		sum -= tokens[i]
-		if i == 0 || !p.gone[i-1] {
-			sum += inPlace
+		if i == 0 || !p.removed[i-1] {
+			sum += replacement
 		}
 	}
 	return p.scale.tokens(sum)
@@ -194,9 +192,9 @@ func (p *plan) trim(u unit) (saved int64) {
 	return saved
 }
 
-// carryOut carries out the plan. inPlace returns the message for each gap, if any, unless a
-// summary precedes it.
-func (p *plan) carryOut(inPlace func() (run.Message, bool)) *Result {
+// carryOut carries out the plan. It returns nil if there is nothing to change. replace returns the
+// message for each gap, if any, unless a summary precedes it.
+func (p *plan) carryOut(replace func() (run.Message, bool)) *Result {
 	end := p.end()
 	if end == 0 {
 		return nil
@@ -207,7 +205,7 @@ func (p *plan) carryOut(inPlace func() (run.Message, bool)) *Result {
 			break
 		}
 		switch {
-		case !p.gone[i]:
+		case !p.removed[i]:
 			for j := u.from; j < min(u.to, end); j++ {
 				m, changed := p.trimmed[j]
 				if !changed {
@@ -216,7 +214,7 @@ func (p *plan) carryOut(inPlace func() (run.Message, bool)) *Result {
 				out = append(out, m)
 			}
 		case len(out) == 0 || !isSummary(&out[len(out)-1]):
-			if m, ok := inPlace(); ok {
+			if m, ok := replace(); ok {
 				out = append(out, m)
 			}
 		}
@@ -227,7 +225,7 @@ func (p *plan) carryOut(inPlace func() (run.Message, bool)) *Result {
 // end returns the end of the part of the history that changes.
 func (p *plan) end() (end int) {
 	for i, u := range p.units {
-		if p.gone[i] {
+		if p.removed[i] {
 			end = u.to
 		}
 	}

@@ -11,8 +11,7 @@ const (
 	audioTokenBytes = 256
 )
 
-// tokensOf estimates the tokens of a message. Reasoning counts only if it is sent back to the
-// provider.
+// tokensOf estimates the tokens of a message. Reasoning counts only if it is sent back to the provider.
 func tokensOf(m *run.Message) int64 {
 	tokens := int64(messageTokens)
 	bytes := m.ReturnedSize()
@@ -41,9 +40,8 @@ func mediaTokens(p *run.Part) int64 {
 	return int64(len(p.Data) / tokenBytes)
 }
 
-// Estimate returns the approximate tokens of messages: one for 4 bytes, 4 for each message, 2,000
-// for an image, one for 256 bytes of audio. Reasoning counts only if it is sent back to the model's
-// provider.
+// Estimate returns the approximate tokens of messages: one for 4 bytes, 4 for each message, 2,000 for an
+// image, one for 256 bytes of audio. Reasoning counts only if it is sent back to the model's provider.
 func Estimate(messages []run.Message) int64 {
 	var sum int64
 	for i := range messages {
@@ -55,19 +53,19 @@ func Estimate(messages []run.Message) int64 {
 // scale converts estimates to the provider's tokens. If the provider counts more than the
 // estimate, the difference comes with every call; if it counts less, its tokens are longer.
 type scale struct {
-	beside    int64 // tokens that come with every call
-	told, est int64 // the provider's count, and the estimate of the same messages
+	beside       int64 // tokens that come with every call
+	counted, est int64 // the provider's count, and the estimate of the same messages
 }
 
 // newScale compares a count with the estimate of the same messages.
-func newScale(told, est int64) scale {
-	if told <= 0 || est <= 0 || told >= est {
-		return scale{beside: max(told-est, 0), told: 1, est: 1}
+func newScale(counted, est int64) scale {
+	if counted <= 0 || est <= 0 || counted >= est {
+		return scale{beside: max(counted-est, 0), counted: 1, est: 1}
 	}
-	return scale{told: told, est: est}
+	return scale{counted: counted, est: est}
 }
 
 // tokens converts an estimate.
 func (s scale) tokens(est int64) int64 {
-	return s.beside + int64(float64(est)*(float64(s.told)/float64(s.est)))
+	return s.beside + int64(float64(est)*(float64(s.counted)/float64(s.est)))
 }

@@ -32,9 +32,9 @@ func summarize(s summarizer, opts Options) Compactor {
 		}
 		p.absorb = true
 		p.decide(summaryTokens)
-		old := p.old()
+		old := p.toSummarize()
 		if old == nil {
-			clear(p.gone) // only an earlier summary
+			clear(p.removed) // only an earlier summary
 			return p.carryOut(nil), nil
 		}
 		text, used, err := s(ctx, old)
@@ -68,7 +68,8 @@ func summaryOf(text string) run.Message {
 	return run.Message{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartSummary, Text: summaryHead + shorten(text, maxSummary)}}}
 }
 
-// once returns a message for the first gap only, because a summary covers everything left out.
+// once returns a function that returns the message for the first gap only, because a summary covers
+// everything left out.
 func once(m run.Message) func() (run.Message, bool) {
 	done := false
 	return func() (run.Message, bool) {
@@ -78,18 +79,18 @@ func once(m run.Message) func() (run.Message, bool) {
 	}
 }
 
-// old returns what to summarize: what is left out, and the user's messages between it. It
-// returns nil if those are only summaries.
-func (p *plan) old() []run.Message {
+// toSummarize returns what is removed, and the user's messages between it. It returns nil if only
+// summaries are removed.
+func (p *plan) toSummarize() []run.Message {
 	last := -1
-	for i, gone := range p.gone {
-		if gone && !p.units[i].summary {
+	for i, removed := range p.removed {
+		if removed && !p.units[i].summary {
 			last = i
 		}
 	}
 	var out []run.Message
 	for i, u := range p.units[:last+1] {
-		if p.gone[i] || p.messages[u.from].Role == run.RoleUser {
+		if p.removed[i] || p.messages[u.from].Role == run.RoleUser {
 			out = append(out, p.messages[u.from:u.to]...)
 		}
 	}

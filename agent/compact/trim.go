@@ -37,12 +37,12 @@ func hasData(m run.Part) bool { return m.Data != nil }
 func trimResult(p *run.Part, limit int) {
 	kept := slices.DeleteFunc(slices.Clone(p.Media), hasData)
 	dropped := len(p.Media) - len(kept)
-	about := ""
+	note := ""
 	if dropped > 0 {
 		p.Media = slices.Clip(kept)
-		about = fmt.Sprintf("\n[%d media of this result were left out to save room.]", dropped)
+		note = fmt.Sprintf("\n[%d media of this result were left out to save room.]", dropped)
 	}
-	p.Text = shorten(p.Text, limit-len(about)) + about
+	p.Text = shorten(p.Text, limit-len(note)) + note
 }
 
 // cutMark matches the note where package adapter or agent has shortened a result.
@@ -50,11 +50,11 @@ var cutMark = regexp.MustCompile(`\n\[… (\d+) of (\d+) bytes were cut here(?:;
 
 // cutText is a text with a gap.
 type cutText struct {
-	head, tail string
-	total      int    // bytes of the full text
-	reader     string // the tool that reads the whole, "" if there is none
-	handle     string
-	about      string // description of the full text
+	head, tail  string
+	total       int    // bytes of the full text
+	reader      string // the tool that reads the full text, "" if there is none
+	handle      string
+	description string // of the full text
 }
 
 // parse finds the gap of a text that was shortened before. If its numbers do not fit, the note
@@ -69,7 +69,7 @@ func parse(text string) cutText {
 			c.reader, c.handle = text[m[6]:m[7]], text[m[8]:m[9]]
 			offset, _ = strconv.Atoi(text[m[10]:m[11]])
 			if m[12] >= 0 {
-				c.about = text[m[12]:m[13]]
+				c.description = text[m[12]:m[13]]
 			}
 		}
 		if offset == len(c.head) && len(c.head)+missing+len(c.tail) == c.total {
@@ -85,7 +85,7 @@ func (c *cutText) mark(head, missing int) string {
 		return fmt.Sprintf("\n[… %d of %d bytes were cut here …]\n", missing, c.total)
 	}
 	return fmt.Sprintf("\n[… %d of %d bytes were cut here; call %s with {\"handle\":%q,\"offset\":%d} to read them%s …]\n",
-		missing, c.total, c.reader, c.handle, head, c.about)
+		missing, c.total, c.reader, c.handle, head, c.description)
 }
 
 // shorten keeps the first three quarters and the last quarter of limit bytes of a longer text,
