@@ -17,12 +17,11 @@ const (
 	// OpenAI is for OpenAI and compatible APIs. They accept almost all of JSON Schema.
 	OpenAI Profile = "openai"
 
-	// OpenAIStrict is for OpenAI's structured outputs, which guarantee that arguments fit. A schema
-	// that cannot be written in their subset without loss is written as for OpenAI, and its tool is
-	// not marked strict.
+	// OpenAIStrict is for OpenAI's structured outputs, which guarantee that arguments fit the written schema. A schema that
+	// cannot be written in their subset is written as for OpenAI, and its tool is not marked strict.
 	OpenAIStrict Profile = "openai-strict"
 
-	// Anthropic accepts almost all of JSON Schema 2020-12.
+	// Anthropic is for Anthropic's API. It accepts almost all of JSON Schema 2020-12.
 	Anthropic Profile = "anthropic"
 
 	// Gemini is the subset of OpenAPI that the Gemini API documents, for programs that call it
@@ -51,8 +50,7 @@ const (
 	// is decoded before validation.
 	Same Effect = "same"
 
-	// Narrower means that the written schema forbids some arguments that the server's schema
-	// allows.
+	// Narrower means that the written schema forbids some arguments that the server's schema allows.
 	Narrower Effect = "narrower"
 
 	// Wider means that the written schema allows some arguments that the server's schema forbids.

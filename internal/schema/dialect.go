@@ -80,7 +80,7 @@ func removeUnknownKeywords(v any, dialect int) {
 	}
 }
 
-// dialectIndex is the dialect of a value of $schema, -1 if unsupported.
+// dialectIndex returns the dialect of a value of $schema, -1 if unsupported.
 func dialectIndex(uri string) int {
 	name := strings.TrimSuffix(strings.TrimSpace(uri), "#")
 	return slices.Index(dialects, strings.TrimPrefix(strings.TrimPrefix(name, "https://"), "http://"))

@@ -14,7 +14,7 @@ import (
 // document is a schema before validation. Its walk visits only subschemas, never the data inside
 // const, enum, default or examples, because a property may be called "$ref".
 type document struct {
-	left     int                // subschemas still allowed
+	left     int                // subschemas that may still follow
 	patterns tree.PatternBudget // budget for all patterns, of texts and of names
 	sizes    map[string]int     // sizes of patterns, in instructions
 	ignored  []string           // pointers of rules that are not enforced
@@ -25,8 +25,7 @@ type document struct {
 	dynamic  map[string]string  // pointers of dynamic anchors, by name
 }
 
-// walk checks a subschema and everything below it, and removes keywords that
-// must not reach the validator.
+// walk checks a subschema and everything below it, and removes keywords that must not reach the validator.
 func (d *document) walk(v any, at string) error {
 	if d.left--; d.left < 0 {
 		return errors.New("too many subschemas")
@@ -38,9 +37,9 @@ func (d *document) walk(v any, at string) error {
 		}
 		return fmt.Errorf("at %q: want a schema (an object or a boolean), got %s", at, describe(v))
 	}
-	around := d.dialect
+	outer := d.dialect
 	d.depth++
-	defer func() { d.dialect, d.depth = around, d.depth-1 }()
+	defer func() { d.dialect, d.depth = outer, d.depth-1 }()
 	if err := d.keywords(s, at); err != nil {
 		return err
 	}
@@ -58,7 +57,7 @@ func (d *document) walk(v any, at string) error {
 	return d.ignorePropertyPatterns(s, at)
 }
 
-// keywords checks the keywords of one subschema.
+// keywords checks the keywords of one subschema, and replaces or removes those that the validator would read differently.
 func (d *document) keywords(s map[string]any, at string) error {
 	if err := d.setDialect(s); err != nil {
 		return err

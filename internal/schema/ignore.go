@@ -8,10 +8,10 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// foreign reports whether Go cannot express a pattern as a regular expression of a
+// isForeign reports whether Go cannot express a pattern as a regular expression of a
 // bounded size. The error is for a document with too many patterns.
-func (d *document) foreign(expr, at string) (bool, error) {
-	size, foreign, tooMany := d.patterns.Check(expr)
+func (d *document) isForeign(expr, at string) (bool, error) {
+	size, syntaxErr, tooMany := d.patterns.Check(expr)
 	if tooMany != nil {
 		return true, fmt.Errorf("at %q: %w", at, tooMany)
 	}
@@ -19,7 +19,7 @@ func (d *document) foreign(expr, at string) (bool, error) {
 		d.sizes = map[string]int{}
 	}
 	d.sizes[expr] = size
-	return foreign != nil, nil
+	return syntaxErr != nil, nil
 }
 
 // ignorePattern removes the pattern of a string if Go cannot express it.
@@ -29,7 +29,7 @@ func (d *document) ignorePattern(s map[string]any, at string) error {
 		return nil
 	}
 	at = tree.Join(at, "pattern")
-	foreign, err := d.foreign(expr, at)
+	foreign, err := d.isForeign(expr, at)
 	if foreign {
 		delete(s, "pattern")
 		d.ignored = append(d.ignored, at)
@@ -43,7 +43,7 @@ func (d *document) ignorePropertyPatterns(s map[string]any, at string) error {
 	patterns, _ := s["patternProperties"].(map[string]any)
 	for _, expr := range slices.Sorted(maps.Keys(patterns)) {
 		at := tree.Join(tree.Join(at, "patternProperties"), expr)
-		foreign, err := d.foreign(expr, at)
+		foreign, err := d.isForeign(expr, at)
 		if err != nil {
 			return err
 		}
@@ -59,8 +59,8 @@ func (d *document) ignorePropertyPatterns(s map[string]any, at string) error {
 	return nil
 }
 
-// relax removes a keyword of s that turns its subschema around: now that patterns of the
-// subschema are ignored, the keyword would refuse values that the document allows.
+// relax removes a keyword of s that reverses what its subschema allows: now that patterns of the
+// subschema are ignored, the keyword would refuse values that the document allows. oneOf becomes anyOf.
 func relax(s map[string]any, keyword string) {
 	switch keyword {
 	case "not":
@@ -70,14 +70,14 @@ func relax(s map[string]any, keyword string) {
 	case "contains":
 		delete(s, "maxContains")
 	case "oneOf":
-		either := s["oneOf"]
+		alternatives := s["oneOf"]
 		delete(s, "oneOf")
 		if _, taken := s["anyOf"]; taken {
 			all, _ := s["allOf"].([]any)
-			s["allOf"] = append(all, map[string]any{"anyOf": either})
+			s["allOf"] = append(all, map[string]any{"anyOf": alternatives})
 			return
 		}
-		s["anyOf"] = either
+		s["anyOf"] = alternatives
 	}
 }
 

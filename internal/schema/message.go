@@ -14,8 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// assertions are the keywords that say something about a value itself, in the
-// order in which they are reported.
+// assertions are the keywords that say something about a value itself, in the order in which they are reported.
 var assertions = []string{
 	"schema", "type", "const", "enum", "required", "dependentRequired",
 	"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf",
@@ -107,7 +106,7 @@ func (p location) unknownProperty(d detail) *Violation {
 	}
 }
 
-// alternatives tells why no branch of anyOf or oneOf fits, or that several branches of oneOf fit.
+// alternatives explains why no branch of anyOf or oneOf fits, or that several branches of oneOf fit.
 func (p location) alternatives(keyword string, e *jsonschema.EvaluationError) string {
 	if matches, ok := e.Params["matches"].(string); ok {
 		return fmt.Sprintf("want a value that fits exactly one alternative, but it fits several (%s, counted from 0)", matches)

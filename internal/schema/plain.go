@@ -20,8 +20,8 @@ type plain struct {
 	maximum   *int64
 	length    extent // length of strings, in characters
 	itemCount extent // number of items of arrays
-	items     *plain // nil for none, if anything is false
-	anything  bool   // the items have no rules
+	items     *plain // rules of items; nil if they are not plain, and with anyItems
+	anyItems  bool   // items have no rules
 	members   map[string]member
 	required  uint64 // the bits of required members
 }
@@ -65,7 +65,7 @@ func newPlain(schema any) *plain {
 	if !ok {
 		return nil
 	}
-	p := &plain{anything: true, length: extent{max: -1}, itemCount: extent{max: -1}}
+	p := &plain{anyItems: true, length: extent{max: -1}, itemCount: extent{max: -1}}
 	for keyword := range s {
 		if !p.addKeyword(s, keyword) {
 			return nil
@@ -113,7 +113,7 @@ func (p *plain) addKeyword(s map[string]any, keyword string) (ok bool) {
 	case "maxItems":
 		p.itemCount.max, ok = smallNumber(value)
 	case "items":
-		p.items, p.anything = newPlain(value), false
+		p.items, p.anyItems = newPlain(value), false
 		return true
 	case "properties":
 		return p.addProperties(value)
@@ -188,9 +188,8 @@ func smallNumber(value any) (int, bool) {
 	return int(*n), true
 }
 
-// Plainly returns raw on one line if one fast pass shows that it is an object that fits. Otherwise
-// it returns false, and [Decode] and [Schema.ValidateValue] have to decide. It is for the common
-// arguments of few, simple values.
+// Plainly returns raw on one line if one fast pass shows that it is an object that fits. Otherwise it returns false, and
+// [Decode] and [Schema.ValidateValue] have to decide. It is for the common arguments of few, simple values.
 func (s *Schema) Plainly(raw []byte) (json.RawMessage, bool) {
 	raw = bytes.TrimSpace(raw)
 	// Escapes of characters may be halves of pairs.
@@ -252,7 +251,7 @@ func (p *plain) array(d *jsonrpc.Decoder) bool {
 	n, ok := 0, true
 	for range d.Elements {
 		n++
-		if p.anything {
+		if p.anyItems {
 			ok = acceptsScalar(d)
 		} else {
 			ok = p.items.accepts(d)
@@ -265,7 +264,7 @@ func (p *plain) array(d *jsonrpc.Decoder) bool {
 }
 
 // acceptsScalar reads a value that has no rules. It returns true if the value is certainly within
-// the bounds of values: it has no parts and is short.
+// the bounds of [Decode]: it has no parts, and is not a long number.
 func acceptsScalar(d *jsonrpc.Decoder) bool {
 	switch d.Kind() {
 	case '{', '[':
@@ -275,7 +274,7 @@ func acceptsScalar(d *jsonrpc.Decoder) bool {
 	return raw != nil && (raw[0] == '"' || len(raw) <= maxPlainDigits)
 }
 
-// maxPlainDigits bounds the digits of a number: an int64 has as many.
+// maxPlainDigits bounds the text of a number: any integer of so many digits is an int64.
 const maxPlainDigits = 18
 
 // scalar reports whether a value without parts certainly has a type of p and is within its bounds.

@@ -28,8 +28,7 @@ type Schema struct {
 	mu sync.Mutex // guards the validator, which compiles patterns while it validates
 }
 
-// Compile reads a schema. Its error explains the mistake in the document, and
-// concerns only this schema.
+// Compile reads a schema. Its error explains the mistake in the document, and concerns only this schema.
 //
 // References are followed only inside the document. There is no loader, and every schema has a
 // validator of its own, so no document can define an $id for another.
@@ -100,18 +99,17 @@ func rescue(err *error) {
 	}
 }
 
-// Ignored lists the rules that are not enforced. Go's regular expressions cannot express patterns
-// with lookaround or backreferences. A keyword around such a pattern, for example not, is not
-// enforced either if it would refuse more values without the pattern. The entries are JSON
-// pointers; "…" stands for long keys.
+// Ignored lists the rules that are not enforced. Go's regular expressions cannot express patterns with lookaround or
+// backreferences. A keyword around such a pattern, for example not, is not enforced either if it would refuse more values
+// without the pattern. The entries are JSON pointers; "…" stands for long keys.
 func (s *Schema) Ignored() []string { return append([]string(nil), s.ignored...) }
 
 // Root is the decoded schema, a map[string]any or a bool, without the keywords
 // that the declared dialect does not know. It is shared: do not change it.
 func (s *Schema) Root() any { return s.root }
 
-// Validate decodes raw and checks it. The error is a [*Violation] if raw is
-// JSON within bounds but does not fit the schema.
+// Validate decodes raw and checks it. The error is a [*Violation] if raw does not fit the schema, and another one if raw
+// is not JSON, is beyond the bounds of [Decode], or would take too long to check.
 func (s *Schema) Validate(raw []byte) error {
 	v, err := Decode(raw)
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 )
 
 // Decode reads one JSON value, numbers as [json.Number]. The last of duplicate keys wins. Values
-// that nest deeper than MaxDepth and numbers of more than 1,000 digits are errors.
+// that nest deeper than MaxDepth and numbers with more than 1,000 digits or an exponent beyond 1,000 are errors.
 func Decode(data []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()

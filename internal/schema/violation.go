@@ -13,8 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// Violation is the first mistake in a value by its schema, in the order of
-// keywords and then of paths.
+// Violation is the first mistake in a value by its schema, in the order of keywords and then of paths.
 type Violation struct {
 	Path    string // a JSON pointer into the value, "" for the value itself; "…" for keys that are too long
 	Keyword string // keyword of the schema: "type", "required", …
@@ -64,8 +63,7 @@ func (p location) violation() *Violation {
 	return p.otherViolation()
 }
 
-// violationBelow reports the violation at a place below. If it is about the name of a
-// property, it reports it here.
+// violationBelow reports the violation at a place below. If it is about the name of a property, it reports it here.
 func (p location) violationBelow(d detail) *Violation {
 	switch d.keyword {
 	case "additionalProperties", "unevaluatedProperties":
@@ -79,7 +77,7 @@ func (p location) violationBelow(d detail) *Violation {
 	return d.violation()
 }
 
-// otherViolation returns an error without details.
+// otherViolation reports the first keyword, by name, with the message of the validator.
 func (p location) otherViolation() *Violation {
 	keywords := make([]string, 0, len(p.result.Errors))
 	for keyword := range p.result.Errors {
@@ -177,13 +175,13 @@ func follow(s *jsonschema.Schema, keyword, rest string) *jsonschema.Schema {
 	case "items":
 		return s.Items
 	case "prefixItems":
-		return at(s.PrefixItems, rest)
+		return branchAt(s.PrefixItems, rest)
 	case "allOf":
-		return at(s.AllOf, rest)
+		return branchAt(s.AllOf, rest)
 	case "anyOf":
-		return at(s.AnyOf, rest)
+		return branchAt(s.AnyOf, rest)
 	case "oneOf":
-		return at(s.OneOf, rest)
+		return branchAt(s.OneOf, rest)
 	case "then":
 		return s.Then
 	case "else":
@@ -198,7 +196,7 @@ func follow(s *jsonschema.Schema, keyword, rest string) *jsonschema.Schema {
 	return nil
 }
 
-func at(list []*jsonschema.Schema, index string) *jsonschema.Schema {
+func branchAt(list []*jsonschema.Schema, index string) *jsonschema.Schema {
 	i, err := strconv.Atoi(index)
 	if err != nil || i < 0 || i >= len(list) {
 		return nil

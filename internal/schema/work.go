@@ -13,7 +13,7 @@ const maxSteps = 1 << 17
 // work counts the validator's steps in advance. The validator itself has neither a bound nor a
 // context, and a peer writes both the schema and the value.
 type work struct {
-	left  int                        // steps that may still be spent; -1 once there are too few
+	left  int                        // steps that may still be spent; -1 once present are too few
 	depth int                        // enclosing applications; the validator searches them all each time
 	fixed map[*jsonschema.Schema]int // steps of a subschema for any value
 	sizes map[string]int             // sizes of patterns, in instructions
@@ -25,9 +25,8 @@ func (w *work) spend(n int) bool {
 	return w.left >= 0
 }
 
-// apply counts the application of s to v. same lists the schemas that are being
-// applied to v; the validator does not apply them again. A dynamic reference has one target only:
-// see document.dynamicAnchors.
+// apply counts the application of s to v. same lists the schemas that are being applied to v; the validator does not apply
+// them again. A dynamic reference has one target only: see document.dynamicAnchors.
 func (w *work) apply(s *jsonschema.Schema, v any, same []*jsonschema.Schema) bool {
 	if s == nil {
 		return true
@@ -65,7 +64,7 @@ func (w *work) apply(s *jsonschema.Schema, v any, same []*jsonschema.Schema) boo
 // dependents counts the applications of the subschemas that depend on a member of v.
 func (w *work) dependents(s *jsonschema.Schema, v map[string]any, same []*jsonschema.Schema) bool {
 	for name, sub := range s.DependentSchemas {
-		if _, there := v[name]; there && !w.apply(sub, v, same) {
+		if _, present := v[name]; present && !w.apply(sub, v, same) {
 			return false
 		}
 	}
@@ -101,7 +100,7 @@ func (w *work) object(s *jsonschema.Schema, v map[string]any) bool {
 		return true
 	}
 	for _, name := range s.Required { // a missing member counts as null
-		if _, there := v[name]; !there && !w.apply((*s.Properties)[name], nil, nil) {
+		if _, present := v[name]; !present && !w.apply((*s.Properties)[name], nil, nil) {
 			return false
 		}
 	}

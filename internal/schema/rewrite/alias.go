@@ -24,7 +24,7 @@ var refusedRune = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 
 // Aliases returns an alias for the name of every property that Anthropic refuses. The result maps aliases to names;
 // it is nil if all names are accepted. An alias differs from the names that the schema mentions, and matches no pattern
-// for names that its name does not match, if there is such an alias.
+// of names that its own name does not match, if one of the candidates does.
 func Aliases(root any) map[string]string {
 	mentioned, refused, patterns := map[string]bool{}, map[string]bool{}, map[string]any{}
 	for s := range tree.All(root) {
@@ -112,7 +112,7 @@ func newAliases(root any) aliases {
 }
 
 // write replaces the names that the keywords of a subschema mention, but not the keywords of its own
-// subschemas. Rules for names that fit only the server's names are left to validation.
+// subschemas. propertyNames, which an alias may not fit, and patternProperties for such a name are left to validation.
 func (a aliases) write(out map[string]any, at string, doc *tree.Document, r *report) {
 	var renamed []string
 	EachName(out, func(name string) {

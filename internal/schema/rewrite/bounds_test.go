@@ -94,7 +94,7 @@ func TestChangesAreBounded(t *testing.T) {
 }
 
 // Alternatives are compared until that takes too many steps.
-func TestExclusive(t *testing.T) {
+func TestExcludedProperties(t *testing.T) {
 	branches := func(n int) []map[string]any {
 		var out []map[string]any
 		for i := range n {
@@ -103,7 +103,7 @@ func TestExclusive(t *testing.T) {
 		return out
 	}
 	for n, want := range map[int]bool{2: true, 300: true, 3000: false} {
-		_, _, got := exclusive(&tree.Document{Left: 1 << 20}, branches(n))
+		_, _, got := excludedProperties(&tree.Document{Left: 1 << 20}, branches(n))
 		check.That(t, got == want, "%d alternatives: got %v, want %v", n, got, want)
 	}
 }

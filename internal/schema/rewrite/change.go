@@ -16,7 +16,7 @@ type report struct {
 	silent  bool // something was changed that matters to nobody, and is not listed
 }
 
-// record adds a change to the list.
+// record adds a change, unless it is listed already.
 func (r *report) record(at, keyword string, effect profile.Effect, text string) {
 	c := profile.Change{Path: at, Keyword: keyword, Effect: effect, Note: text}
 	key := c
@@ -37,7 +37,7 @@ func (r *report) record(at, keyword string, effect profile.Effect, text string) 
 // reset drops all changes.
 func (r *report) reset() { *r = report{full: r.full} }
 
-// clone returns a copy, from which an attempt can be undone.
+// clone returns a copy. Assigning it to *r later undoes the changes in between.
 func (r *report) clone() report {
 	return report{slices.Clone(r.changes), maps.Clone(r.seen), r.full, r.silent}
 }

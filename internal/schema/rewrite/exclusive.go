@@ -8,41 +8,41 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// maxCompared bounds how deeply alternatives are compared, because required properties can refer to
-// themselves.
+// maxCompared bounds how deeply alternatives are compared, because required properties can refer to themselves.
 const maxCompared = 16
 
-// exclusive lists for each alternative of a oneOf the properties that it must not have, so that a
+// excludedProperties lists for each alternative of a oneOf the properties that it must not have, so that a
 // value matches only one alternative of an anyOf. It assumes that objects are written without
-// further properties. It returns false if a value could still match two alternatives.
-func exclusive(doc *tree.Document, branches []map[string]any) (lacks [][]string, effect profile.Effect, ok bool) {
-	lacks, effect = make([][]string, len(branches)), profile.Same
+// further properties. effect is Narrower if a value that the oneOf allows may then match none. It returns false
+// if a value could still match two alternatives, or if the steps are used up.
+func excludedProperties(doc *tree.Document, branches []map[string]any) (excluded [][]string, effect profile.Effect, ok bool) {
+	excluded, effect = make([][]string, len(branches)), profile.Same
 	for i, a := range branches {
 		for j, b := range branches[i+1:] {
 			j += i + 1
 			if disjoint(doc, a, b, maxCompared) {
 				continue
 			}
-			more, less := difference(b, a), difference(a, b)
-			if !tree.IsObject(a) || !tree.IsObject(b) || len(more) == 0 || len(less) == 0 {
+			onlyA, onlyB := requiredOnlyBy(a, b), requiredOnlyBy(b, a)
+			if !tree.IsObject(a) || !tree.IsObject(b) || len(onlyA) == 0 || len(onlyB) == 0 {
 				return nil, profile.Wider, false
 			}
-			if !doc.Spend(mergeCost(a) + mergeCost(b) + len(lacks[i]) + len(lacks[j])) {
+			if !doc.Spend(mergeCost(a) + mergeCost(b) + len(excluded[i]) + len(excluded[j])) {
 				return nil, profile.Wider, false
 			}
-			lacks[i], lacks[j] = append(lacks[i], more[0]), append(lacks[j], less[0])
-			if len(more)*len(less) > 1 || !reflect.DeepEqual(besideRequired(a), besideRequired(b)) {
+			excluded[i], excluded[j] = append(excluded[i], onlyB[0]), append(excluded[j], onlyA[0])
+			if len(onlyA)*len(onlyB) > 1 || !reflect.DeepEqual(besideRequired(a), besideRequired(b)) {
 				effect = profile.Narrower
 			}
 		}
 	}
-	return lacks, effect, true
+	return excluded, effect, true
 }
 
-// difference lists the names that a requires and b does not.
-func difference(a, b map[string]any) []string {
-	there := tree.SetOf(tree.List(b["required"])...)
-	return slices.DeleteFunc(tree.Strings(a["required"]), func(name string) bool { return there.Has(name) })
+// requiredOnlyBy lists the properties that a requires and b does not.
+func requiredOnlyBy(a, b map[string]any) []string {
+	requiredByB := tree.SetOf(tree.List(b["required"])...)
+	return slices.DeleteFunc(tree.Strings(a["required"]), func(name string) bool { return requiredByB.Has(name) })
 }
 
 func besideRequired(s map[string]any) map[string]any {
@@ -50,7 +50,7 @@ func besideRequired(s map[string]any) map[string]any {
 }
 
 // disjoint reports whether types, enumerated values and required properties show that no value
-// matches both subschemas.
+// matches both subschemas. It compares at most depth levels, and returns false if the steps are used up.
 func disjoint(doc *tree.Document, a, b map[string]any, depth int) bool {
 	valuesA, valuesB := tree.Constants(a), tree.Constants(b)
 	typesA, typesB := tree.Types(a), tree.Types(b)
@@ -63,19 +63,19 @@ func disjoint(doc *tree.Document, a, b map[string]any, depth int) bool {
 		return true
 	}
 	if valuesA != nil && valuesB != nil {
-		there := tree.SetOf(valuesB...)
-		return !slices.ContainsFunc(valuesA, there.Has)
+		inB := tree.SetOf(valuesB...)
+		return !slices.ContainsFunc(valuesA, inB.Has)
 	}
 	if !tree.IsObject(a) || !tree.IsObject(b) {
 		return false
 	}
-	also := tree.SetOf(tree.List(b["required"])...)
+	requiredByB := tree.SetOf(tree.List(b["required"])...)
 	if refusesAny(b, required) || refusesAny(a, tree.Strings(b["required"])) {
 		return true
 	}
 	return slices.ContainsFunc(required, func(name string) bool {
 		p, q := tree.Object(a["properties"])[name], tree.Object(b["properties"])[name]
-		return also.Has(name) && p != nil && q != nil && disjoint(doc, doc.Plain(p), doc.Plain(q), depth-1)
+		return requiredByB.Has(name) && p != nil && q != nil && disjoint(doc, doc.Plain(p), doc.Plain(q), depth-1)
 	})
 }
 
@@ -90,8 +90,8 @@ func refusesAny(s map[string]any, names []string) bool {
 	})
 }
 
-// lacking returns a schema of objects without the named properties.
-func lacking(names []string) map[string]any {
+// withoutProperties returns a schema of objects without the named properties.
+func withoutProperties(names []string) map[string]any {
 	refused := make(map[string]any, len(names))
 	for _, name := range names {
 		refused[name] = false

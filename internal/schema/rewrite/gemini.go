@@ -10,37 +10,42 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// Placeholder is the one property of functions without parameters: Gemini refuses
-// objects that have none. Package toolschema removes it from arguments.
+// Placeholder is the only property of a function without parameters: Gemini refuses objects
+// without properties. Package toolschema removes it from arguments.
 const Placeholder = "no_parameters"
 
-// maxGeminiDepth bounds how deeply schemas nest; below, values are JSON text.
+// maxGeminiDepth bounds the references on the way to a subschema, and half the segments of its path.
+// Deeper values are JSON text.
 const maxGeminiDepth = 32
 
-// unrolled are the numbers of levels to which a recursive schema is tried, in this order. The first
-// one with at most maxUnrolled subschemas is used. With 0 levels the recursive part is JSON text.
-var unrolled = []int{3, 2, 1, 0}
+// recursionLevels are the numbers of levels to which a recursive schema is written, in the order in which they are tried.
+// The first one that stays within maxUnrolled and maxUnrollSteps is used. With 0 levels the recursive part is JSON text.
+var recursionLevels = []int{3, 2, 1, 0}
 
-const maxUnrolled = 500
+// The bounds of an attempt with more than 0 levels.
+const (
+	maxUnrolled    = 500 // subschemas
+	maxUnrollSteps = maxSteps / 16
+)
 
-// writeGemini writes a root in Gemini's subset of OpenAPI.
+// writeGemini writes a root in Gemini's subset of OpenAPI, or in the part of it that GoogleAI forwards.
 func writeGemini(target profile.Profile, root map[string]any, r *report, room *Room) map[string]any {
 	d := modernize(root, modernOptions{inline: true}, r)
 	in := maps.Clone(d.Root) // references lead to the root as it was
 	objectRoot(in, false, r)
-	before := r.clone()
+	noAttempt := r.clone()
 	var out map[string]any
-	for _, levels := range unrolled {
-		*r = before.clone()
-		whole := room.budget()
-		b := *whole
+	for _, levels := range recursionLevels {
+		*r = noAttempt.clone()
+		before := room.budget()
+		b := before
 		if levels > 0 {
-			b.nodes, b.steps = min(b.nodes, maxUnrolled), maxSteps/16
+			b.nodes, b.steps = min(b.nodes, maxUnrolled), maxUnrollSteps
 		}
 		g := &gemini{forms{r, &b, target == profile.GoogleAI, map[uintptr]any{}}, d, levels}
 		out = g.schema(in, "", nil)
 		if out != nil && !b.isExhausted() || levels == 0 {
-			room.spend(*whole, b, r)
+			room.spend(before, b, r)
 			break
 		}
 	}
@@ -73,27 +78,26 @@ func geminiRoot(out map[string]any, name string, target profile.Profile, r *repo
 }
 
 // gemini writes subschemas. Its methods return nil if a subschema allows no value that can be
-// written. via are the references that led to a subschema.
+// written. at is the path of a subschema in the original, and via are the references that led to it.
 type gemini struct {
 	forms
 	*document
-	levels int // how often a reference to itself is followed
+	levels int // how often a recursive reference is followed on the way to a subschema
 }
 
-// hop is a reference that was followed: from is the path of its target, to the path of the
-// reference.
-type hop struct{ ref, from, to string }
+// hop is a reference that was followed, with the paths of its target and of the subschema that has it.
+type hop struct{ ref, target, at string }
 
-// path returns the path of a subschema in the original, through references; otherwise if it is
-// unknown.
-func (g *gemini) path(s map[string]any, otherwise string, via []hop) string {
+// path returns the path of a subschema in the original. Below the target of a reference in via it leads through
+// the reference. A subschema that was merged from several has no such path: then path returns fallback.
+func (g *gemini) path(s map[string]any, fallback string, via []hop) string {
 	path, ok := g.places[tree.Address(s)]
 	if !ok {
-		return otherwise
+		return fallback
 	}
 	for _, h := range slices.Backward(via) {
-		if below, ok := strings.CutPrefix(path, h.from); ok && (below == "" || below[0] == '/') {
-			return h.to + below
+		if below, ok := strings.CutPrefix(path, h.target); ok && (below == "" || below[0] == '/') {
+			return h.at + below
 		}
 	}
 	return path
@@ -114,51 +118,43 @@ func (g *gemini) schema(v any, at string, via []hop) map[string]any {
 	case !g.node() && at != "", len(via) > maxGeminiDepth, strings.Count(at, "/") > 2*maxGeminiDepth:
 		return g.asText(at, "the value", s)
 	}
-	whole, via, ok := g.resolveAll(s, at, via)
+	resolved, via, ok := g.resolveAll(s, at, via)
 	switch {
 	case !ok:
 		return g.asText(at, "the value", s)
-	case tree.Never(whole):
+	case tree.Never(resolved):
 		return nil
-	case tree.List(whole["anyOf"]) != nil:
-		return g.union(whole, "anyOf", at, via)
-	case tree.List(whole["oneOf"]) != nil:
-		return g.union(whole, "oneOf", at, via)
-	case tree.Constants(whole) != nil:
-		return g.enum(whole, at)
+	case tree.List(resolved["anyOf"]) != nil:
+		return g.union(resolved, "anyOf", at, via)
+	case tree.List(resolved["oneOf"]) != nil:
+		return g.union(resolved, "oneOf", at, via)
+	case tree.Constants(resolved) != nil:
+		return g.enum(resolved, at)
 	}
-	return g.kinds(whole, at, via)
+	return g.kinds(resolved, at, via)
 }
 
-// resolveAll replaces references and merges allOf. A reference that leads to itself more than
-// g.levels times becomes tree.Nothing. It returns false if the subschema must be JSON text: a
-// reference has no target, or is recursive and g.levels is 0.
+// resolveAll replaces references and merges allOf, and adds the references to via. It returns false if the subschema
+// must be JSON text: follow refuses a reference, or the steps are used up.
 func (g *gemini) resolveAll(s map[string]any, at string, via []hop) (map[string]any, []hop, bool) {
 	for {
 		parts := tree.List(s["allOf"])
 		ref, refers := s["$ref"].(string)
 		switch {
 		case refers:
-			target, found := g.Resolve(ref)
-			times := len(slices.DeleteFunc(slices.Clone(via), func(h hop) bool { return h.ref != ref }))
-			switch {
-			case !found, g.levels == 0 && times > 0:
+			target, longer, ok := g.follow(ref, at, via)
+			if !ok {
 				return nil, via, false
-			case g.levels > 0 && times >= g.levels:
-				g.record(at, "$ref", profile.Narrower, "left out: a recursive schema is written "+strconv.Itoa(g.levels)+" levels deep")
-				return tree.Nothing, via, true
 			}
-			g.record(at, "$ref", profile.Same, "the reference is replaced by what it refers to")
-			via = append(slices.Clip(via), hop{ref, g.places[tree.Address(tree.Object(target))], at})
-			s, parts = tree.Without(s, "$ref"), []any{target}
+			via, s, parts = longer, tree.Without(s, "$ref"), []any{target}
 		case len(parts) > 0:
 			g.record(at, "allOf", profile.Same, "the parts are merged")
 			s = tree.Without(s, "allOf")
 		default:
 			return s, via, true
 		}
-		rest := map[string]any{} // applies to the properties of all parts
-		tree.CopyKeys(rest, s, "unevaluatedProperties")
+		unevaluated := map[string]any{} // it applies to the properties of all parts
+		tree.CopyKeys(unevaluated, s, "unevaluatedProperties")
 		s = tree.Without(s, "unevaluatedProperties")
 		for _, p := range parts {
 			if tree.Never(p) {
@@ -177,11 +173,29 @@ func (g *gemini) resolveAll(s map[string]any, at string, via []hop) (map[string]
 			}
 			s = g.mergeAndReport(s, part, at)
 		}
-		maps.Copy(s, rest)
+		maps.Copy(s, unevaluated)
 	}
 }
 
-// mergeAndReport merges two subschemas that both apply, and reports the keywords that are lost.
+// follow returns the target of a reference, and via with the reference. The target is tree.Nothing if the reference is
+// recursive and was followed g.levels times. It returns false for a reference without a target, and for a recursive
+// reference if g.levels is 0.
+func (g *gemini) follow(ref, at string, via []hop) (target any, longer []hop, ok bool) {
+	target, found := g.Resolve(ref)
+	times := len(slices.DeleteFunc(slices.Clone(via), func(h hop) bool { return h.ref != ref }))
+	switch {
+	case !found, g.levels == 0 && times > 0:
+		return nil, via, false
+	case g.levels > 0 && times >= g.levels:
+		g.record(at, "$ref", profile.Narrower, "left out: a recursive schema is written "+strconv.Itoa(g.levels)+" levels deep")
+		return tree.Nothing, via, true
+	}
+	g.record(at, "$ref", profile.Same, "the reference is replaced by what it refers to")
+	return target, append(slices.Clip(via), hop{ref, g.places[tree.Address(tree.Object(target))], at}), true
+}
+
+// mergeAndReport merges two subschemas that both apply, and reports the keywords that are lost. It returns tree.Nothing
+// if the two contradict each other.
 func (g *gemini) mergeAndReport(a, b map[string]any, at string) map[string]any {
 	out, lost := merge(a, b)
 	for _, key := range lost {

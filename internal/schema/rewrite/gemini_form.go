@@ -7,21 +7,21 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// forms writes what the forms of schemas for Gemini and GoogleAI share, within the budget.
+// forms writes the parts of subschemas that need no other subschema, within the budget: texts, enumerations, null.
 type forms struct {
 	*report
 	*budget
 	googleAI bool
 
-	entryItems map[uintptr]any // the items of written lists of entries, by their addresses
+	entryItems map[uintptr]any // items of the lists of entries that were written, by address
 }
 
 // asText writes a string that holds the value as JSON text. what names the value for the model.
 func (f *forms) asText(at, what string, s map[string]any) map[string]any {
 	f.record(at, "", profile.Wider, what+" is asked for as JSON text")
 	out := map[string]any{"type": "string"}
-	if about := tree.Text(s["description"]); about != "" && f.write(len(about)) {
-		out["description"] = about
+	if description := tree.Text(s["description"]); description != "" && f.write(len(description)) {
+		out["description"] = description
 	}
 	sentence := "Write " + what + " as JSON."
 	describe(out, sentence)
@@ -34,12 +34,13 @@ func scalarForms() []any {
 	return []any{map[string]any{"type": "string"}, map[string]any{"type": "number"}, map[string]any{"type": "boolean"}}
 }
 
-// anything writes a subschema without a type as alternatives that need no decoding: from a string
-// alone one cannot tell whether it is meant as JSON.
+// anything writes a subschema without a type as alternatives that need no decoding: from a string alone one cannot tell
+// whether it is meant as JSON. For GoogleAI, which has no alternatives, and beyond the budget it writes a string.
 func (f *forms) anything(at string, s map[string]any) map[string]any {
 	first := map[string]any{"type": "string"}
 	tree.CopyKeys(first, s, "description")
-	if room := f.write(256 + size(first)); f.googleAI || !room {
+	const written = 256 // bytes of the alternatives, about
+	if fits := f.write(written + size(first)); f.googleAI || !fits {
 		f.record(at, "", profile.Narrower, "for a value without a type, only strings are offered")
 		return first
 	}
@@ -51,7 +52,7 @@ func (f *forms) anything(at string, s map[string]any) map[string]any {
 	return out
 }
 
-// setNullable allows null, too, in each alternative.
+// setNullable allows null in a subschema, or in each of its alternatives.
 func setNullable(s map[string]any) {
 	if branches := tree.List(s["anyOf"]); branches != nil {
 		for _, b := range branches {
@@ -62,16 +63,17 @@ func setNullable(s map[string]any) {
 	s["nullable"] = true
 }
 
-// reportNull reports how null is written, which is allowed by a keyword.
-func (f *forms) reportNull(at, key string) {
+// reportNull reports how null is written. keyword is the one that allows null.
+func (f *forms) reportNull(at, keyword string) {
 	if f.googleAI {
-		f.record(at, key, profile.Narrower, "null is not offered")
+		f.record(at, keyword, profile.Narrower, "null is not offered")
 		return
 	}
-	f.record(at, key, profile.Same, "null is written as nullable")
+	f.record(at, keyword, profile.Same, "null is written as nullable")
 }
 
-// orNull allows null, too; if out is nil, only null. GoogleAI has no way to say so.
+// orNull allows null beside what out allows. If out is nil, null is the only value. GoogleAI cannot express null, so for it
+// out stays as it is.
 func orNull(out map[string]any, googleAI bool) map[string]any {
 	if googleAI {
 		return out
@@ -95,7 +97,7 @@ func anyOf(written []any) map[string]any {
 	return map[string]any{"anyOf": all}
 }
 
-// flattenAnyOf lists alternatives and, instead of an anyOf among them, its branches.
+// flattenAnyOf lists alternatives. An anyOf among them is replaced by its own alternatives.
 func flattenAnyOf(written []any) []any {
 	var all []any
 	for _, one := range written {
@@ -108,58 +110,58 @@ func flattenAnyOf(written []any) []any {
 	return all
 }
 
-// withoutEntries removes lists of entries, which stand for objects: beside other lists they could
-// not be told apart.
+// withoutEntries removes the alternatives that are lists of entries. They stand for objects, and could not be distinguished
+// from other lists.
 func (f *forms) withoutEntries(written map[string]any, at string) map[string]any {
 	if written == nil {
 		return nil
 	}
 	all := flattenAnyOf([]any{written})
-	left := slices.DeleteFunc(slices.Clone(all), f.isEntries)
-	if len(left) == len(all) {
+	kept := slices.DeleteFunc(slices.Clone(all), f.isEntries)
+	if len(kept) == len(all) {
 		return written
 	}
 	f.record(at, "type", profile.Narrower, "objects are not offered beside lists")
-	return anyOf(left)
+	return anyOf(kept)
 }
 
-// The properties of an entry, which stands for a property of an object: its name, its value, or the
-// value as JSON text.
+// The properties of an entry, which stands for a property of an object: its name, its value, or the value as JSON text.
 const (
 	EntryName  = "key"
 	EntryValue = "value"
 	EntryJSON  = "json"
 )
 
-// isEntries reports whether a written subschema is a list of entries. A server's own list may have
-// the same properties.
+// isEntries reports whether a written subschema is a list of entries. A server's own list may have the same properties.
 func (f *forms) isEntries(form any) bool {
 	items := tree.Object(tree.Object(form)["items"])
 	return items != nil && f.entryItems[tree.Address(items)] != nil
 }
 
-// onlyStrings removes the enumerated values that are not strings, because beside strings they would
+// onlyStrings removes the enumerated values that are neither strings nor null, because beside strings they would
 // be taken for strings.
 func (f *forms) onlyStrings(s map[string]any, at string) map[string]any {
 	values := tree.Constants(s)
-	left := slices.DeleteFunc(slices.Clone(values), func(v any) bool { _, ok := v.(string); return !ok && v != nil })
-	if len(left) == len(values) {
+	kept := slices.DeleteFunc(slices.Clone(values), func(v any) bool { _, ok := v.(string); return !ok && v != nil })
+	if len(kept) == len(values) {
 		return s
 	}
 	f.record(at, sourceKeyword(s, "enum"), profile.Narrower, "values that are not strings are not offered beside strings")
 	s = tree.Without(s, "const")
-	s["enum"] = left
+	s["enum"] = kept
 	return s
 }
 
-// enumeration writes values as strings, because Gemini enumerates only strings.
+// enumeration writes the values of s as strings, because Gemini enumerates only strings, and null as nullable. It leaves
+// out the empty string, which Gemini refuses, unless it is the only value. For GoogleAI, where the description lists the
+// values, numbers and booleans keep their type. It returns nil if no value can be written.
 func (f *forms) enumeration(values []any, s map[string]any, at string) map[string]any {
 	if len(values) == 0 {
 		f.record(at, "", profile.Same, "left out, because it allows no value")
 		return nil
 	}
 	var spelled, kinds []any
-	odd, empty, null := false, false, false
+	converted, empty, null := false, false, false
 	for _, v := range values {
 		name, isText := v.(string)
 		switch {
@@ -167,7 +169,7 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 			null = true
 			continue
 		case !isText:
-			odd, name = true, tree.Show(v)
+			converted, name = true, tree.Show(v)
 		case name == "":
 			empty = true
 			continue
@@ -179,7 +181,7 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 	switch kind := scalarKind(union(kinds, nil)); {
 	case f.googleAI && kind != "": // the description lists the values
 		out["type"] = kind
-	case odd:
+	case converted:
 		f.record(at, "enum", profile.Same, "the values are written as strings")
 	}
 	if null && f.googleAI {
@@ -202,7 +204,7 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 	return out
 }
 
-// scalarKind returns the common type of numbers or booleans, "" for other values.
+// scalarKind returns the common type of values of these types if all are numbers or all are booleans, else "".
 func scalarKind(kinds []any) string {
 	switch {
 	case len(kinds) == 2 && slices.Contains(kinds, any("integer")) && slices.Contains(kinds, any("number")):
@@ -213,8 +215,8 @@ func scalarKind(kinds []any) string {
 	return ""
 }
 
-// tellUnwritable adds keywords that Gemini does not have to the description.
-func (f *forms) tellUnwritable(out, s map[string]any, at string, keywords ...string) {
+// describeUnwritable adds keywords of s that Gemini does not have to the description. A uniqueItems of false has no effect.
+func (f *forms) describeUnwritable(out, s map[string]any, at string, keywords ...string) {
 	for _, key := range keywords {
 		if value, ok := s[key]; ok && (key != "uniqueItems" || value == true) {
 			effect := profile.Wider
@@ -227,8 +229,8 @@ func (f *forms) tellUnwritable(out, s map[string]any, at string, keywords ...str
 	}
 }
 
-// finish deducts the size of out, which was written for s, from the budget. For GoogleAI it moves
-// the keywords that are not forwarded to the description.
+// finish deducts the size of out, which was written for s, from the budget. If the budget is too small, it returns JSON
+// text instead, except for the root. For GoogleAI it moves the keywords that are not forwarded to the description.
 func (f *forms) finish(out, s map[string]any, at string) map[string]any {
 	n := 0
 	for key, v := range out {
@@ -236,7 +238,7 @@ func (f *forms) finish(out, s map[string]any, at string) map[string]any {
 		case "items", "anyOf":
 		case "properties":
 			for name := range tree.Object(v) {
-				n += len(name) + 4
+				n += len(name) + len(`"":,`)
 			}
 		default:
 			n += len(key) + size(v)

@@ -9,12 +9,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// geminiKind lists which keywords Gemini has for a type.
+// geminiKind is a type, with its keywords by what becomes of them. Methods of gemini write the other keywords.
 type geminiKind struct {
-	name    string
-	keeps   []string // copied unchanged, beside title, description and default
-	lacks   []string // left to validation
-	implies []string // a subschema without a type that has one of these gets this type
+	name      string
+	keeps     []string // copied unchanged, beside title, description and default
+	lacks     []string // left to validation, beside not and if
+	impliedBy []string // a subschema without a type that has one of these gets this type
 }
 
 var geminiKinds = []geminiKind{
@@ -28,12 +28,26 @@ var geminiKinds = []geminiKind{
 	{"boolean", nil, nil, nil},
 }
 
+// findGeminiKind returns the kind with this name.
 func findGeminiKind(name string) geminiKind {
 	i := slices.IndexFunc(geminiKinds, func(k geminiKind) bool { return k.name == name })
 	return geminiKinds[max(i, 0)]
 }
 
-// kinds writes a subschema for each of its types, as alternatives if there are several.
+// impliedKind returns the type that a keyword of a subschema without a type implies, and the keyword; "" without one.
+func impliedKind(s map[string]any) (name, keyword string) {
+	for _, k := range geminiKinds {
+		for _, keyword := range k.impliedBy {
+			if _, ok := s[keyword]; ok {
+				return k.name, keyword
+			}
+		}
+	}
+	return "", ""
+}
+
+// kinds writes a subschema for each of its types, as alternatives if there are several. For GoogleAI it writes only
+// the first type that can be written.
 func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
 	all := tree.Types(s)
 	nullable := slices.Contains(all, "null")
@@ -42,15 +56,12 @@ func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
 	case nullable:
 		g.reportNull(at, "type")
 	case len(all) == 0:
-		for _, k := range geminiKinds {
-			if i := slices.IndexFunc(k.implies, func(key string) bool { _, ok := s[key]; return ok }); i >= 0 && all == nil {
-				g.record(at, "type", profile.Narrower, "the type is taken from "+k.implies[i])
-				all = []string{k.name}
-			}
-		}
-		if all == nil {
+		name, keyword := impliedKind(s)
+		if name == "" {
 			return g.anything(at, s)
 		}
+		g.record(at, "type", profile.Narrower, "the type is taken from "+keyword)
+		all = []string{name}
 	}
 	switch {
 	case len(all) < 2:
@@ -79,7 +90,7 @@ func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
 	return out
 }
 
-// kind writes a subschema of one type. It returns nil if that is not possible.
+// kind writes a subschema of one type. It returns nil if no value of the type that is allowed can be written.
 func (g *gemini) kind(k geminiKind, s map[string]any, at string, via []hop) map[string]any {
 	out := map[string]any{"type": k.name}
 	tree.CopyKeys(out, s, "title", "description", "default")
@@ -94,7 +105,7 @@ func (g *gemini) kind(k geminiKind, s map[string]any, at string, via []hop) map[
 		}
 	case "array":
 		ok = g.array(out, s, at, via)
-		g.tellUnwritable(out, s, at, "uniqueItems")
+		g.describeUnwritable(out, s, at, "uniqueItems")
 	case "string":
 		if format := tree.Text(s["format"]); format == "date-time" {
 			out["format"] = format
@@ -121,7 +132,8 @@ func (g *gemini) kind(k geminiKind, s map[string]any, at string, via []hop) map[
 	return g.finish(out, s, at)
 }
 
-// array writes the items of a list. It returns false if no list that is allowed can be written.
+// array writes the items of a list as alternatives without an order, for GoogleAI only the first of them. It returns false
+// if no list that is allowed can be written.
 func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 	items, described := s["items"]
 	if !described {
@@ -137,14 +149,14 @@ func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 		}
 		return written != nil
 	}
-	closed := tree.Never(items)
+	closed := tree.Never(items) // nothing may follow the tuple
 	for i, item := range tuple {
 		if g.isExhausted() || !add(item, tree.Join(at, "prefixItems", strconv.Itoa(i))) {
 			tuple, closed = tuple[:i], true
 			break
 		}
 	}
-	kinds := len(all)
+	prefixForms := len(all)
 	if !closed && (len(tuple) == 0 || len(tree.Object(items)) > 0) {
 		closed = !add(items, tree.Join(at, "items"))
 	}
@@ -157,8 +169,10 @@ func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 	case len(tuple) > 0 && len(all) == 1:
 		g.record(at, "prefixItems", profile.Same, "all items are of one kind")
 	case len(tuple) > 0:
-		for _, key := range []string{"prefixItems", "items"}[:1+min(len(all)-kinds, 1)] {
-			g.record(at, key, profile.Wider, "the order of the items is left to validation")
+		const note = "the order of the items is left to validation"
+		g.record(at, "prefixItems", profile.Wider, note)
+		if len(all) > prefixForms {
+			g.record(at, "items", profile.Wider, note)
 		}
 		if g.write(size(tuple)) {
 			describe(out, "The items in order: "+tree.Show(tuple))
@@ -171,8 +185,8 @@ func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 	return true
 }
 
-// limitItems bounds a list to n items. It returns false if the list must be longer, or is empty and
-// GoogleAI cannot express that.
+// limitItems bounds a list to n items. It returns false if the list must be longer, or if n is 0 for GoogleAI, which cannot
+// express that.
 func (g *gemini) limitItems(out, s map[string]any, n int, at string) bool {
 	if least, _ := decodeLimit(s["minItems"]); least > n || n == 0 && g.googleAI {
 		return false

@@ -10,7 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// numbers writes the bounds of a number. A multiple of an integer is an integer.
+// numbers writes multipleOf and the exclusive bounds, which Gemini does not have. A multiple of an integer is an integer.
+// An exclusive bound becomes the inclusive bound of the next number, for GoogleAI a sentence of the description.
 func (f *forms) numbers(out, s map[string]any, at string) {
 	if step, ok := tree.Rational(s["multipleOf"]); ok && step.IsInt() {
 		out["type"] = "integer"
@@ -31,9 +32,9 @@ func (f *forms) numbers(out, s map[string]any, at string) {
 			f.record(at, b.from, profile.Same, "left out, because "+b.to+" is stricter")
 			continue
 		}
-		next, ok := beyond(limit, b.sign, out["type"] == "integer")
+		next, ok := nextNumber(limit, b.sign, out["type"] == "integer")
 		if !ok || f.googleAI {
-			f.tellUnwritable(out, s, at, b.from)
+			f.describeUnwritable(out, s, at, b.from)
 			continue
 		}
 		out[b.to] = next
@@ -42,13 +43,13 @@ func (f *forms) numbers(out, s map[string]any, at string) {
 			describe(out, "("+b.from+": "+tree.Show(s[b.from])+")")
 		}
 	}
-	f.tellUnwritable(out, s, at, "multipleOf")
+	f.describeUnwritable(out, s, at, "multipleOf")
 }
 
-// beyond returns the next number above or below a limit: the next integer, or the next float64,
-// because providers compute with float64. It returns false if there is no such float64.
-func beyond(limit *big.Rat, sign int, whole bool) (json.Number, bool) {
-	if whole {
+// nextNumber returns the next number above a limit for a sign of 1, below it for -1: the next integer, or the next
+// float64, because providers compute with float64. It returns false if there is no such float64.
+func nextNumber(limit *big.Rat, sign int, integer bool) (json.Number, bool) {
+	if integer {
 		n := new(big.Int).Div(limit.Num(), limit.Denom()) // rounded down
 		switch {
 		case sign > 0:

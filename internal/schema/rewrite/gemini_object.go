@@ -8,13 +8,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// object writes the properties of an object. It returns false if no object that is allowed can be
-// written.
+// object writes the described and the required properties of an object. It returns false if no object that is allowed can
+// be written with them, or if the budget is used up.
 func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	required := tree.Strings(s["required"])
-	demanded := tree.SetOf(tree.Anys(required)...)
+	isRequired := tree.SetOf(tree.Anys(required)...)
 	properties := map[string]any{}
-	cut := false
+	omitted := false // an optional property that some value fits
 	described := append(tree.Keys(tree.Object(s["properties"])), required...)
 	slices.Sort(described)
 	if !g.work(4*len(described)) && at != "" {
@@ -24,13 +24,13 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 		if g.isExhausted() && (at != "" || g.levels > 0) {
 			return false // the caller writes JSON text, or tries fewer levels
 		}
-		says, path := g.property(s, name, at)
-		written := g.schema(says, path, via)
+		property, path := g.property(s, name, at)
+		written := g.schema(property, path, via)
 		switch {
 		case written != nil:
 			properties[name] = written
-		case !demanded.Has(name):
-			cut = cut || !tree.Never(says)
+		case !isRequired.Has(name):
+			omitted = omitted || !tree.Never(property)
 		case at == "" && g.levels == 0: // there must be a root
 			properties[name] = g.asText(path, "the value", nil)
 		default:
@@ -38,7 +38,7 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 		}
 	}
 	if len(properties) == 0 {
-		return !cut || at == ""
+		return !omitted || at == ""
 	}
 	for _, key := range []string{"additionalProperties", "unevaluatedProperties"} {
 		if rest, ok := s[key]; ok && rest != false {
@@ -57,12 +57,12 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	return true
 }
 
-// property returns the subschema of a property of s, and its path. A required property that only a pattern may describe
-// has any value.
-func (g *gemini) property(s map[string]any, name, at string) (says any, path string) {
+// property returns the subschema of a property of s, and its path. A property without one of its own has that of further
+// properties. Any value is allowed if there is none either, or if a pattern may describe the property.
+func (g *gemini) property(s map[string]any, name, at string) (property any, path string) {
 	path = tree.Join(at, "properties", name)
-	if says, described := tree.Object(s["properties"])[name]; described {
-		return says, path
+	if property, described := tree.Object(s["properties"])[name]; described {
+		return property, path
 	}
 	rest, key := tree.Rest(s)
 	if key == "" || s["patternProperties"] != nil || rest != false && len(tree.Object(rest)) == 0 {
@@ -73,26 +73,27 @@ func (g *gemini) property(s map[string]any, name, at string) (says any, path str
 }
 
 // entries writes an object without described properties as a list of entries, which package
-// toolschema turns into an object again.
+// toolschema turns into an object again. An object that must be empty is written by emptyObject, and one with several
+// rules for names as JSON text. It returns nil if no name or no value can be written.
 func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any {
 	value, key := tree.Rest(s)
 	patterns := tree.Object(s["patternProperties"])
 	switch {
 	case len(tree.Object(s["properties"])) > 0, value == false && len(patterns) == 0: // none may be given
-		return g.empty(s, at)
+		return g.emptyObject(s, at)
 	case len(patterns) > 1, len(patterns) > 0 && tree.Object(s["propertyNames"]) != nil:
 		return g.asText(at, "the object", s)
 	}
 	path := tree.Join(at, key)
 	name := any(map[string]any{"type": "string"})
-	for pattern, says := range patterns { // the only one
+	for pattern, member := range patterns { // the only one
 		if value != false {
 			g.record(at, "additionalProperties", profile.Narrower, "only names that fit the pattern are offered")
 		}
-		name, value, path = map[string]any{"type": "string", "pattern": pattern}, says, tree.Join(at, "patternProperties", pattern)
+		name, value, path = map[string]any{"type": "string", "pattern": pattern}, member, tree.Join(at, "patternProperties", pattern)
 	}
-	if says, ok := s["propertyNames"]; ok {
-		name = allOf(name, says)
+	if rule, ok := s["propertyNames"]; ok {
+		name = allOf(name, rule)
 	}
 	properties := map[string]any{EntryName: nil}
 	required := []any{EntryName}
@@ -128,17 +129,17 @@ func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any 
 // anyValue returns the properties of an entry that allows any value.
 func (g *gemini) anyValue() map[string]any {
 	value := map[string]any{"type": "string"}
-	about := "The value as JSON, instead of value, if it is a list or an object."
+	description := "The value as JSON, instead of value, if it is a list or an object."
 	if g.googleAI {
-		about = "The value as JSON, instead of value, if it is not a string."
+		description = "The value as JSON, instead of value, if it is not a string."
 	} else {
 		value = orNull(map[string]any{"anyOf": scalarForms()}, false)
 	}
-	return map[string]any{EntryValue: value, EntryJSON: map[string]any{"type": "string", "description": about}}
+	return map[string]any{EntryValue: value, EntryJSON: map[string]any{"type": "string", "description": description}}
 }
 
-// empty writes an object that must not have properties.
-func (g *gemini) empty(s map[string]any, at string) map[string]any {
+// emptyObject writes an object that must not have properties. It returns nil if the object must have some.
+func (g *gemini) emptyObject(s map[string]any, at string) map[string]any {
 	if least, _ := decodeLimit(s["minProperties"]); least > 0 {
 		g.record(at, "minProperties", profile.Same, "left out, because it allows no value")
 		return nil
@@ -147,7 +148,7 @@ func (g *gemini) empty(s map[string]any, at string) map[string]any {
 		return g.asText(at, "the object", s)
 	}
 	effect := profile.Same
-	if others, _ := tree.Rest(s); others != false {
+	if rest, _ := tree.Rest(s); rest != false {
 		effect = profile.Narrower
 	}
 	out := map[string]any{"type": "string", "format": "enum", "enum": []any{"{}"}}

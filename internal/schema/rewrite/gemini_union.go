@@ -9,15 +9,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// alternative is one branch of a union, merged with the keywords beside the union.
+// alternative is one branch of an anyOf or oneOf.
 type alternative struct {
-	s    map[string]any // nil if it is written as JSON text
-	at   string         // path of the branch
-	from map[string]any // the branch alone
-	via  []hop
+	s      map[string]any // the branch, merged with the keywords beside the union; nil if it is written as JSON text
+	branch map[string]any // the branch alone
+	at     string         // path of the branch
+	via    []hop          // references that led to s
 }
 
-// union writes alternatives. Gemini allows no other keywords beside them.
+// union writes the alternatives of anyOf or oneOf, which key names. Gemini allows no other keywords beside them, so these
+// are merged into each. Alternatives that all enumerate values become one enumeration.
 func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]any {
 	all, nullable := g.alternatives(s, key, at, via)
 	if nullable {
@@ -26,7 +27,7 @@ func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]a
 	var written map[string]any
 	if slices.ContainsFunc(all, func(a alternative) bool { return tree.Constants(a.s) == nil }) {
 		if key == "oneOf" && len(all) > 1 {
-			all = g.exclusive(all, at)
+			all = g.narrowOneOf(all, at)
 		}
 		written = g.branches(all, key, at)
 	} else if len(all) > 0 {
@@ -38,21 +39,20 @@ func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]a
 	return written
 }
 
-// alternatives lists the alternatives that allow some value. nullable says that null is another
-// one.
+// alternatives lists the alternatives that allow some value, except null. nullable reports whether null is one of them.
 func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all []alternative, nullable bool) {
 	base := tree.Without(s, key, "unevaluatedProperties")
 	for i, b := range tree.List(s[key]) {
-		from := tree.Object(b)
-		path := g.path(from, tree.Join(at, key, strconv.Itoa(i)), via)
-		if kinds := tree.Types(from); len(kinds) == 1 && kinds[0] == "null" {
+		branch := tree.Object(b)
+		path := g.path(branch, tree.Join(at, key, strconv.Itoa(i)), via)
+		if kinds := tree.Types(branch); len(kinds) == 1 && kinds[0] == "null" {
 			kinds = tree.Types(s)
 			nullable = nullable || len(kinds) == 0 || slices.Contains(kinds, "null")
 			continue
 		}
-		part, inner, ok := g.resolveAll(from, path, via)
+		part, inner, ok := g.resolveAll(branch, path, via)
 		if !ok || !g.work(mergeCost(part)+mergeCost(base)) {
-			all = append(all, alternative{nil, path, from, via})
+			all = append(all, alternative{nil, branch, path, via})
 			continue
 		}
 		merged, lost := merge(part, base)
@@ -63,44 +63,44 @@ func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all 
 			g.record(at, key, profile.Wider, "one of two demands is left to validation")
 		}
 		tree.CopyKeys(merged, s, "unevaluatedProperties")
-		all = append(all, alternative{merged, path, from, inner})
+		all = append(all, alternative{merged, branch, path, inner})
 	}
 	return all, nullable
 }
 
-// exclusive narrows the alternatives of a oneOf so that a value matches only one of them, if
-// possible.
-func (g *gemini) exclusive(all []alternative, at string) []alternative {
+// narrowOneOf narrows the alternatives of a oneOf so that a value matches only one of them, if possible.
+func (g *gemini) narrowOneOf(all []alternative, at string) []alternative {
 	branches := make([]map[string]any, len(all))
 	for i, a := range all {
 		branches[i] = a.s
 	}
-	lacks, effect, ok := exclusive(g.document.Document, branches)
+	excluded, effect, ok := excludedProperties(g.document.Document, branches)
 	if !ok {
 		g.record(at, "oneOf", profile.Wider, "written as anyOf")
 		return all
 	}
 	what := "written as anyOf"
-	for i, names := range lacks {
+	for i, names := range excluded {
 		if len(names) > 0 && g.work(len(names)+mergeCost(all[i].s)) {
 			what = "written as anyOf, each alternative without what others allow"
-			all[i].s, _ = merge(all[i].s, lacking(names))
+			all[i].s, _ = merge(all[i].s, withoutProperties(names))
 		}
 	}
 	g.record(at, "oneOf", effect, what)
 	return all
 }
 
-// branches writes alternatives. At least one of them does not enumerate values.
+// branches writes alternatives, at least one without enumerated values. For GoogleAI it writes only the first one
+// that can be written.
 func (g *gemini) branches(all []alternative, key, at string) map[string]any {
-	texts := slices.ContainsFunc(all, func(a alternative) bool {
+	allowsText := slices.ContainsFunc(all, func(a alternative) bool {
 		kinds := tree.Types(a.s)
 		return a.s != nil && tree.Constants(a.s) == nil && (len(kinds) == 0 || slices.Contains(kinds, "string"))
 	})
-	acceptEntries := 0
+	withLists := 0 // alternatives with lists that could be mistaken for lists of entries
 	for _, a := range all {
 		if g.acceptsEntries(a.s, maxCompared) {
-			acceptEntries++
+			withLists++
 		}
 	}
 	var out []any
@@ -110,14 +110,14 @@ func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 			break
 		}
 		if a.s == nil {
-			out = append(out, g.asText(a.at, "the value", a.from))
+			out = append(out, g.asText(a.at, "the value", a.branch))
 			continue
 		}
-		if texts {
+		if allowsText {
 			a.s = g.onlyStrings(a.s, a.at)
 		}
 		written := g.schema(a.s, a.at, a.via)
-		if acceptEntries > 1 || acceptEntries == 1 && !g.acceptsEntries(a.s, maxCompared) {
+		if withLists > 1 || withLists == 1 && !g.acceptsEntries(a.s, maxCompared) {
 			written = g.withoutEntries(written, a.at)
 		}
 		if written != nil {
@@ -130,7 +130,8 @@ func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 	return anyOf(out)
 }
 
-// acceptsEntries reports whether s may allow a list of entries as a list.
+// acceptsEntries reports whether v may allow lists that look like lists of entries: those of objects, of lists, or of
+// any values. It looks at most depth levels deep, and returns true if it does not know.
 func (g *gemini) acceptsEntries(v any, depth int) bool {
 	s := g.Plain(v)
 	if depth == 0 || s == nil || !g.Spend(8) {
@@ -156,7 +157,8 @@ func (g *gemini) acceptsEntries(v any, depth int) bool {
 	return slices.Contains(kinds, "object") || slices.Contains(kinds, "array")
 }
 
-// enumerations writes alternatives that all enumerate values as one enumeration.
+// enumerations writes alternatives that all enumerate values as one enumeration. For oneOf it leaves out the values of
+// several alternatives.
 func (g *gemini) enumerations(all []alternative, s map[string]any, key, at string) map[string]any {
 	var values []any
 	times := map[any]int{}
@@ -174,13 +176,13 @@ func (g *gemini) enumerations(all []alternative, s map[string]any, key, at strin
 		values = slices.DeleteFunc(values, func(v any) bool { return times[tree.Identity(v)] > 1 })
 		g.record(at, key, profile.Same, "written as an enumeration")
 	}
-	about := maps.Clone(s)
-	tree.CopyKeys(about, all[0].from, "title", "description")
-	tree.CopyKeys(about, s, "title", "description")
-	return g.enumeration(values, about, at)
+	described := maps.Clone(s)
+	tree.CopyKeys(described, all[0].branch, "title", "description")
+	tree.CopyKeys(described, s, "title", "description")
+	return g.enumeration(values, described, at)
 }
 
-// enum writes enumerated values, or a constant.
+// enum writes the values of enum or const that the other keywords allow.
 func (g *gemini) enum(s map[string]any, at string) map[string]any {
 	if _, ok := s["const"]; ok {
 		g.record(at, "const", profile.Same, "the constant is written as an enumeration")
@@ -189,7 +191,7 @@ func (g *gemini) enum(s map[string]any, at string) map[string]any {
 		return g.asText(at, "the value", s)
 	}
 	for _, key := range []string{"not", "if"} {
-		if says, ok := s[key]; ok && (key == "if" || tree.Constants(tree.Object(says)) == nil) {
+		if _, ok := s[key]; ok && (key == "if" || excludedValues(s) == nil) {
 			g.record(at, key, profile.Wider, "left to validation")
 		}
 	}

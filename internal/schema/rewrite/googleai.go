@@ -15,7 +15,8 @@ var googleTreatments = treatments(map[treatment]string{
 	inDescription: "enum minimum maximum minLength maxLength pattern minItems maxItems minProperties maxProperties",
 })
 
-// keepForwarded removes the keywords that langchaingo does not forward from out, which was written for s.
+// keepForwarded moves the keywords that langchaingo does not forward from out, which was written for s, to the description.
+// Those that mean nothing to a model are only removed.
 func (f *forms) keepForwarded(out, s map[string]any, at string) map[string]any {
 	var facts []string
 	for _, key := range tree.Keys(out) {

@@ -24,7 +24,8 @@ var llamaBounds = []struct {
 	{[]string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}, 1 << 53, "too large for a grammar"},
 }
 
-// llama removes what llama.cpp cannot turn into a grammar, and tells it in the description.
+// llama writes subschemas that llama.cpp can turn into a grammar. Bounds and patterns that it cannot move to the
+// description.
 type llama struct {
 	*report
 	doc *tree.Document
@@ -65,13 +66,14 @@ func (l *llama) dropBounds(out map[string]any, at string) {
 			drop("pattern", why)
 		}
 	}
-	tellDropped(out, dropped, tree.Keys(dropped)...)
+	describeDropped(out, dropped, tree.Keys(dropped)...)
 }
 
 // maxCopies bounds the keywords that are copied into alternatives, in bytes.
 const maxCopies = 64 << 10
 
-// alternatives copies the keywords beside alternatives into each: llama.cpp reads only the alternatives.
+// alternatives copies the keywords beside alternatives into each with which they can be merged, up to maxCopies together:
+// llama.cpp reads only the alternatives.
 func (l *llama) alternatives(out map[string]any, at string) {
 	key := "oneOf" // llama.cpp prefers it
 	if out[key] == nil {
@@ -116,8 +118,8 @@ func (l *llama) whyRefused(expr string) string {
 	return ""
 }
 
-// tuple writes prefixItems beside items as one of the two keywords. llama.cpp reads only one of them, refuses items
-// that are false, and wants exactly the prefix items.
+// tuple writes prefixItems and items as one of the two keywords, because llama.cpp reads only one of them and refuses items
+// that are false. It reports that llama.cpp writes exactly the prefix items.
 func (l *llama) tuple(out map[string]any, at string) {
 	first := tree.List(out["prefixItems"])
 	rest, hasItems := out["items"]
@@ -150,7 +152,7 @@ func (l *llama) tuple(out map[string]any, at string) {
 }
 
 // nameRoot writes the root as a definition, too, if the schema refers to it, and changes the references: llama.cpp does
-// not follow "#".
+// not follow "#". A schema with another document inside stays as it is.
 func (l *llama) nameRoot(root map[string]any) {
 	var references []map[string]any
 	for s := range tree.All(root) {

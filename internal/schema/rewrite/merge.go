@@ -10,18 +10,18 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// merge returns one subschema for two that both apply, and lists the keywords of b that cannot be
-// added to a. Of two annotations, the one in a is kept.
+// merge returns one subschema for two that both apply, and lists the keywords that are lost, because no value of them means
+// what both do. Of two annotations or formats, and of a keyword that is not known, the one in a is kept.
 func merge(a, b map[string]any) (out map[string]any, lost []string) {
 	out = map[string]any{}
 	maps.Copy(out, a)
-	places := tree.HasAny(a, itemKeywords) && tree.HasAny(b, itemKeywords) && (a["prefixItems"] != nil || b["prefixItems"] != nil)
+	ordered := tree.HasAny(a, itemKeywords) && tree.HasAny(b, itemKeywords) && (a["prefixItems"] != nil || b["prefixItems"] != nil)
 	for _, key := range tree.Keys(b) {
 		old, both := a[key]
 		switch {
 		case key == "additionalProperties", key == "unevaluatedProperties":
 		case (key == "then" || key == "else") && a["if"] != nil: // lost with its if
-		case places && slices.Contains(itemKeywords, key):
+		case ordered && slices.Contains(itemKeywords, key):
 			lost = append(lost, key)
 		case !both:
 			out[key] = b[key]
@@ -80,8 +80,8 @@ func mergeValues(key string, a, b any) (any, bool) {
 		return a, tree.Identity(a) == tree.Identity(b)
 	case "enum":
 		common := slices.Clone(tree.List(a))
-		there := tree.SetOf(tree.List(b)...)
-		common = slices.DeleteFunc(common, func(v any) bool { return !there.Has(v) })
+		inB := tree.SetOf(tree.List(b)...)
+		common = slices.DeleteFunc(common, func(v any) bool { return !inB.Has(v) })
 		return common, len(common) > 0
 	case "type":
 		common := commonTypes(tree.Types(map[string]any{key: a}), tree.Types(map[string]any{key: b}))
@@ -134,8 +134,8 @@ func mergeMaps(a, b map[string]any, join func(a, b any) any) map[string]any {
 	return out
 }
 
-// closeMerged applies the rules of a or b about further properties to the properties that only the
-// other one describes. Beside patternProperties that is not possible, and the keyword is lost.
+// closeMerged applies the rule of a or b for further properties to the properties that only the other one describes, and
+// gives out the rules of both. Beside patternProperties that is not possible, and the keyword is lost.
 func closeMerged(out, a, b map[string]any) (lost []string) {
 	restA, keyA := tree.Rest(a)
 	restB, keyB := tree.Rest(b)
@@ -146,14 +146,14 @@ func closeMerged(out, a, b map[string]any) (lost []string) {
 	for _, name := range tree.Keys(properties) {
 		p := properties[name]
 		for _, side := range []map[string]any{a, b} {
-			says, key := tree.Rest(side)
+			rest, key := tree.Rest(side)
 			_, described := tree.Object(side["properties"])[name]
 			switch {
-			case described || key == "" || says == true:
+			case described || key == "" || rest == true:
 			case side["patternProperties"] != nil:
 				lost = []string{key}
 			default:
-				p = allOf(p, says)
+				p = allOf(p, rest)
 			}
 		}
 		properties[name] = p
@@ -178,18 +178,25 @@ var scalarKeywords = []string{
 	"type", "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 }
 
-// satisfyingValues lists the enumerated values that the other keywords of s allow.
+// excludedValues lists the values that the not of s enumerates, nil if it has other keywords.
+func excludedValues(s map[string]any) []any {
+	if not := tree.Object(s["not"]); tree.HasOnly(not, "const", "enum") {
+		return tree.Constants(not)
+	}
+	return nil
+}
+
+// satisfyingValues lists the enumerated values that the scalarKeywords of s, and excludedValues, allow.
 func satisfyingValues(s map[string]any) []any {
 	values := slices.Clone(tree.Constants(s))
-	if both := tree.List(s["enum"]); both != nil && s["const"] != nil {
-		there := tree.SetOf(both...)
-		values = slices.DeleteFunc(values, func(v any) bool { return !there.Has(v) })
+	if enum := tree.List(s["enum"]); enum != nil && s["const"] != nil {
+		inEnum := tree.SetOf(enum...)
+		values = slices.DeleteFunc(values, func(v any) bool { return !inEnum.Has(v) })
 	}
 	demands := map[string]any{}
 	tree.CopyKeys(demands, s, scalarKeywords...)
-	if not := tree.Object(s["not"]); tree.Constants(not) != nil && tree.HasOnly(not, "const", "enum") {
-		refused := tree.SetOf(tree.Constants(not)...)
-		values = slices.DeleteFunc(values, refused.Has)
+	if excluded := excludedValues(s); excluded != nil {
+		values = slices.DeleteFunc(values, tree.SetOf(excluded...).Has)
 	}
 	if len(demands) == 0 || tree.HasOnly(demands, "type") {
 		all := tree.Types(s)

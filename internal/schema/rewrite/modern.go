@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// modernOptions are the additions that a provider needs in every subschema.
+// modernOptions are what a provider needs beyond 2020-12.
 type modernOptions struct {
 	inline     bool // references will be replaced by their targets
 	addItems   bool // arrays without items get items
@@ -51,7 +51,7 @@ type modernizer struct {
 	foreign           bool // inside a subschema with its own $id
 }
 
-// schema writes a subschema and all below it. The receiver is a copy: its changes hold for this
+// schema writes a subschema and all below it. The receiver is a copy: what is assigned to its fields holds in this
 // subschema only.
 func (m modernizer) schema(v any, at string) any {
 	s, ok := v.(map[string]any)
@@ -91,14 +91,13 @@ func (m *modernizer) expandBool(v any, at string) any {
 	return maps.Clone(tree.Nothing)
 }
 
-// exclusiveBounds are the keywords that were booleans in draft-04, with the bounds that they made
-// exclusive.
+// exclusiveBounds are the keywords that were booleans in draft-04, with the bounds that they made exclusive.
 var exclusiveBounds = []struct{ exclusive, inclusive string }{
 	{"exclusiveMinimum", "minimum"},
 	{"exclusiveMaximum", "maximum"},
 }
 
-// The keywords for the least and for the greatest number of parts. Hosts refuse a request with a negative or a fraction.
+// The keywords for the least and for the greatest number of parts. Providers refuse negative values and fractions.
 var (
 	leastCounts = strings.Fields("minLength minItems minProperties minContains")
 	mostCounts  = strings.Fields("maxLength maxItems maxProperties maxContains")
@@ -169,8 +168,7 @@ func (m *modernizer) upgradeCounts(out map[string]any, at string) {
 	}
 }
 
-// splitDependencies writes dependencies, a keyword up to draft-07, as the two keywords that
-// replaced it.
+// splitDependencies writes dependencies, a keyword up to draft-07, as the two keywords that replaced it.
 func (m *modernizer) splitDependencies(out map[string]any, at string) {
 	all, ok := out["dependencies"].(map[string]any)
 	if !ok {
@@ -196,9 +194,9 @@ func (m *modernizer) splitDependencies(out map[string]any, at string) {
 // itemApplicators are the keywords whose subschemas may evaluate items.
 var itemApplicators = []string{"$ref", "allOf", "anyOf", "oneOf", "if", "contains", "dependentSchemas", "$dynamicRef"}
 
-// writeItems writes unevaluatedItems as items for a provider that needs items or lacks the keyword.
-// Without either, it gives arrays items of any kind if the provider needs items. Beside contains,
-// which evaluates items, too, a provider that lacks both keywords is not held to unevaluatedItems.
+// writeItems writes unevaluatedItems as items for a provider that needs items, or that has no unevaluatedItems: one for
+// which references are inlined. Such a provider has no contains either, which evaluates items, too; beside it,
+// unevaluatedItems is left to validation. Arrays without either keyword get items of any kind if the provider needs items.
 func (m *modernizer) writeItems(s map[string]any, at string) {
 	_, described := s["items"]
 	_, contains := s["contains"]

@@ -29,6 +29,7 @@ func TestPlacesOfChanges(t *testing.T) {
 		"a keyword beside alternatives":    {profile.Gemini, `{"properties":{"a":{"multipleOf":5,"anyOf":[{"type":"integer"},{"type":"boolean"}]}}}`, "/properties/a/anyOf/0", "multipleOf"},
 		"a keyword of an alternative":      {profile.Gemini, `{"properties":{"a":{"minimum":1,"anyOf":[{"type":"integer","multipleOf":5},{"type":"boolean"}]}}}`, "/properties/a/anyOf/0", "multipleOf"},
 		"a keyword of a part of the root":  {profile.Gemini, `{"allOf":[{"properties":{"a":{}}},{"allOf":[{"dependentRequired":{"a":["b"]}}],"not":{"pattern":"^x"}}]}`, "", "not"},
+		"a not with other keywords":        {profile.Gemini, `{"properties":{"a":{"enum":["x","y"],"not":{"enum":["x"],"minLength":3}}}}`, "/properties/a", "not"},
 		"a keyword of what is referred to": {profile.Gemini, `{"properties":{"a":{"allOf":[{"$ref":"#/$defs/d"}]}},"$defs":{"d":{"type":"integer","multipleOf":5}}}`, "/properties/a", "multipleOf"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,7 +37,7 @@ func (m *modernizer) dropBesideRef(s map[string]any, at string) map[string]any {
 const unresolvable = "elsewhere"
 
 // updateReference points a reference to the new place of its target. If references will be replaced
-// by their targets, one that leads out of the document becomes unresolvable.
+// by their targets, dynamic references, and those of a subschema with its own $id, become unresolvable.
 func (m *modernizer) updateReference(out map[string]any) {
 	for _, key := range []string{"$dynamicRef", "$recursiveRef"} {
 		if _, ok := out[key]; ok && m.inline {
@@ -50,13 +50,12 @@ func (m *modernizer) updateReference(out map[string]any) {
 	case ok && m.foreign && m.inline:
 		out["$ref"] = unresolvable
 	case ok && !m.foreign:
-		out["$ref"] = m.updatedReference(ref)
+		out["$ref"] = m.modernReference(ref)
 	}
 }
 
-// updatedReference rewrites a local reference whose target has a new path. It returns other references
-// unchanged.
-func (m *modernizer) updatedReference(ref string) string {
+// modernReference returns a local reference to the new path of its target. It returns other references unchanged.
+func (m *modernizer) modernReference(ref string) string {
 	place, ok := tree.Fragment(ref)
 	if !ok || !strings.HasPrefix(place, "/") {
 		return ref

@@ -1,8 +1,7 @@
-// Package rewrite rewrites a JSON Schema for the subset that a model provider accepts, and reports
-// the changes.
+// Package rewrite rewrites a JSON Schema for the subset that a model provider accepts, and reports the changes.
 //
 // Arguments are validated against the original schema, so a rule that a rewritten schema cannot express is
-// still checked. It is added to the descriptions for the model. If a provider cannot express a
+// still checked. Simple ones are added to the descriptions for the model. If a provider cannot express a
 // value at all, the model writes it as JSON text, which package toolschema decodes.
 //
 // What the providers of the profiles accept:
@@ -25,17 +24,17 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// Result is a rewritten schema. It shares nothing that is changed with the original.
+// Result is a rewritten schema.
 type Result struct {
-	Root    map[string]any
-	Changes []profile.Change // changes that matter to somebody; see report.silent
-	Changed bool             // Root differs from the original
+	Root    map[string]any   // shares parts with the original: change neither
+	Changes []profile.Change // without keywords that mean nothing to a model
+	Changed bool             // Root may differ from the original
 	Strict  bool             // Root is within the subset of [profile.OpenAIStrict]
 }
 
 // For rewrites a schema whose root is an object. The schema must have been compiled, so that its
 // keywords have values of the right kind. room bounds it together with other schemas; nil bounds it
-// alone.
+// alone. A schema that cannot be strict is written for OpenAI, and the first change is the reason.
 //
 // If the provider refuses a keyword at the root, such as anyOf, the root becomes the schema of one
 // property, which [WrapperName] names.
@@ -66,7 +65,7 @@ func For(target profile.Profile, root map[string]any, room *Room) Result {
 	return result
 }
 
-// writeStandard writes JSON Schema 2020-12 with a root that OpenAI and Anthropic accept.
+// writeStandard writes JSON Schema 2020-12, with a root that the target accepts.
 func writeStandard(target profile.Profile, root map[string]any, r *report) map[string]any {
 	name := WrapperName(root)
 	source := followRoot(root, r)
@@ -98,8 +97,8 @@ func writeStandard(target profile.Profile, root map[string]any, r *report) map[s
 	return out
 }
 
-// objectRoot gives a root the type object, and properties. referred says that a reference leads to
-// the root.
+// objectRoot gives a root the type object, and properties if it has none. referred means that a reference leads to
+// the root, so that the type holds elsewhere, too.
 func objectRoot(out map[string]any, referred bool, r *report) {
 	if len(tree.Types(out)) > 1 {
 		effect := profile.Same
@@ -121,7 +120,7 @@ func wrapNote(name string) string {
 // maxDescription bounds a sentence that is added to a description, in bytes.
 const maxDescription = 1000
 
-// describe adds a sentence to a description.
+// describe adds a sentence to a description, on a line of its own.
 func describe(s map[string]any, sentence string) {
 	sentence = excerpt.CutAt(sentence, maxDescription)
 	if old := tree.Text(s["description"]); old != "" {
@@ -130,8 +129,8 @@ func describe(s map[string]any, sentence string) {
 	s["description"] = sentence
 }
 
-// tellDropped adds the keywords of in that out does not have to the description.
-func tellDropped(out, in map[string]any, keywords ...string) {
+// describeDropped adds those of the keywords of in that out does not have to the description.
+func describeDropped(out, in map[string]any, keywords ...string) {
 	var facts []string
 	for _, key := range keywords {
 		if value, ok := in[key]; ok {

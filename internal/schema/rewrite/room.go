@@ -18,7 +18,7 @@ const (
 // Room bounds the rewritten schemas of one peer together, in addition to the bounds of each:
 // references can make a small schema large. The zero value has the default bound.
 type Room struct {
-	Limit int // bytes; default 8 MiB
+	Limit int // bytes of all schemas; default 8 MiB
 
 	written, changes int
 }
@@ -34,20 +34,19 @@ type budget struct {
 	nodes, bytes, steps int
 }
 
-// budget returns the budget of the next schema. Each attempt to write it starts with its own
-// budget.
-func (r *Room) budget() *budget {
+// budget returns the budget of the next schema. Each attempt to write it starts with a copy.
+func (r *Room) budget() budget {
 	limit := cmp.Or(r.Limit, defaultRoom)
-	b := &budget{maxNodes, max(min(maxWritten, limit-r.written), 0), maxSteps}
+	b := budget{maxNodes, max(min(maxWritten, limit-r.written), 0), maxSteps}
 	b.nodes = min(b.nodes, b.bytes/nodeBytes)
 	return b
 }
 
-// spend counts the written bytes. It adds a change to the report if the room was too small.
-func (r *Room) spend(before, left budget, to *report) {
-	r.written += before.bytes - left.bytes
-	if left.isExhausted() && before.bytes < maxWritten {
-		to.record("", "", profile.Wider, "the schemas of one server are too large together")
+// spend counts the bytes between two states of a budget. It records a change if the room was too small.
+func (r *Room) spend(before, after budget, changes *report) {
+	r.written += before.bytes - after.bytes
+	if after.isExhausted() && before.bytes < maxWritten {
+		changes.record("", "", profile.Wider, "the schemas of one server are too large together")
 	}
 }
 
@@ -63,11 +62,10 @@ func (b *budget) node() bool {
 	return b.write(nodeBytes)
 }
 
-// write counts bytes.
+// write counts bytes of the written schema. It returns false if the budget is too small.
 func (b *budget) write(n int) bool { return deduct(&b.bytes, n) }
 
-// work counts steps of merging and comparing. If the budget is too small, it empties the budget and
-// returns false.
+// work counts steps of merging and comparing. If the budget is too small, it empties the budget and returns false.
 func (b *budget) work(n int) bool {
 	if !deduct(&b.steps, n) {
 		b.bytes = 0

@@ -15,25 +15,27 @@ const (
 	maxStrictProperties = 5000
 	maxStrictDepth      = 10
 	maxStrictEnum       = 1000
-	maxStrictText       = 120_000 // bytes of all names and enumerated values
+	maxStrictText       = 120_000 // bytes of enumerated values and names of definitions, and characters of properties' names
 	maxStrictLong       = 250     // values of one enumeration; more are allowed up to maxStrictLongText
 	maxStrictLongText   = 15_000  // bytes of the values of one enumeration
 )
 
-// strict writes subschemas in the strict subset. If that is impossible, its methods record why and
-// return nil or false.
+// strict writes subschemas in the strict subset. If that is impossible, its methods record why and return nil or false.
 type strict struct {
 	*report
-	doc                    *tree.Document
-	budget                 *budget
-	properties, enum, text int
+	doc    *tree.Document
+	budget *budget
+
+	properties, enum, text int // what was written, in the units of maxStrictProperties, maxStrictEnum and maxStrictText
 }
 
-// writeStrict writes a schema. If it returns false, the last change says why.
+// writeStrict writes a schema in the strict subset. If it returns false, the last change is the reason.
 func writeStrict(root map[string]any, r *report, room *Room) (map[string]any, bool) {
 	d := modernize(followRoot(root, r), modernOptions{addItems: true}, r)
-	s := &strict{report: r, doc: d.Document, budget: room.budget()}
-	defer func() { room.written += room.budget().bytes - s.budget.bytes }()
+	before := room.budget()
+	left := before
+	s := &strict{report: r, doc: d.Document, budget: &left}
+	defer func() { room.written += before.bytes - left.bytes }()
 	in := d.Root
 	objectRoot(in, tree.RefersToRoot(root), r)
 	out := s.schema(in, "", 0)
@@ -44,11 +46,11 @@ func writeStrict(root map[string]any, r *report, room *Room) (map[string]any, bo
 		if name == "" || tree.RefersToRoot(d.Root) {
 			return nil, s.fail("", "", "the root has alternatives")
 		}
-		defs, there := out["$defs"]
+		defs, hasDefs := out["$defs"]
 		delete(out, "$defs")
 		out = wrapperObject(name, out)
 		out["additionalProperties"] = false
-		if there {
+		if hasDefs {
 			out["$defs"] = defs
 		}
 		r.changes = slices.Insert(r.changes, 0, profile.Change{Effect: profile.Same, Note: wrapNote(name)})
@@ -79,7 +81,7 @@ func (s *strict) schema(in map[string]any, at string, depth int) map[string]any 
 	if !s.hasNamedProperties(in, at) || !s.keywords(in, out, at) {
 		return nil
 	}
-	tellDropped(out, in, "default", "format", "uniqueItems", "minLength", "maxLength", "minProperties", "maxProperties")
+	describeDropped(out, in, "default", "format", "uniqueItems", "minLength", "maxLength", "minProperties", "maxProperties")
 	switch ref, isRef := in["$ref"].(string); {
 	case !s.definitions(in, out, at):
 		return nil
@@ -101,9 +103,8 @@ var assertions = strings.Fields("type properties required additionalProperties u
 	"pattern multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems uniqueItems " +
 	"minLength maxLength minProperties maxProperties")
 
-// alternatives lists the alternatives of a subschema, each merged with the keywords beside them,
-// and their keyword. There are none without such a keyword. ok is false if the keywords cannot be
-// merged.
+// alternatives lists the alternatives of anyOf, or else of oneOf, each merged with the keywords beside them. key is their
+// keyword. A subschema without either has none. ok is false if the keywords cannot be merged.
 func (s *strict) alternatives(in map[string]any, at string) (branches []any, key string, ok bool) {
 	key = "anyOf"
 	if in[key] == nil {
@@ -120,7 +121,7 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 		return all, key, true
 	}
 	for _, b := range all {
-		if s.saysNoMore(b, base) {
+		if s.repeatsType(b, base) {
 			branches = append(branches, b)
 			continue
 		}
@@ -137,8 +138,8 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 	return branches, key, true
 }
 
-// saysNoMore reports whether base, beside an alternative that is a reference, only repeats the type of its target.
-func (s *strict) saysNoMore(alternative any, base map[string]any) bool {
+// repeatsType reports whether base, beside an alternative that is a reference, only repeats the type of its target.
+func (s *strict) repeatsType(alternative any, base map[string]any) bool {
 	if tree.Object(alternative)["$ref"] == nil || !tree.HasOnly(base, "type") {
 		return false
 	}
@@ -174,7 +175,8 @@ func (s *strict) definitions(in, out map[string]any, at string) bool {
 	return true
 }
 
-// reference writes a $ref. The strict subset allows no keyword beside it.
+// reference writes a $ref to the root or to a definition. The strict subset allows no keyword beside it, so beside a
+// description the reference moves into anyOf.
 func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 	if ref != "#" {
 		place, ok := tree.Fragment(ref)
@@ -202,17 +204,17 @@ func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 	return true
 }
 
-// union writes alternatives as anyOf. at is the path of the subschema.
+// union writes the alternatives of a keyword as anyOf.
 func (s *strict) union(branches []any, out map[string]any, key, at string, depth int) bool {
-	lacks := make([][]string, len(branches))
+	excluded := make([][]string, len(branches))
 	if key == "oneOf" {
-		lacks = s.oneOf(branches, at)
+		excluded = s.excludedProperties(branches, at)
 	}
 	var all []any
 	for i, b := range branches {
 		branch := tree.Object(b)
-		if len(lacks[i]) > 0 {
-			branch, _ = merge(branch, lacking(lacks[i]))
+		if len(excluded[i]) > 0 {
+			branch, _ = merge(branch, withoutProperties(excluded[i]))
 		}
 		written := s.schema(branch, tree.Join(at, key, strconv.Itoa(i)), depth)
 		if written == nil {
@@ -227,16 +229,16 @@ func (s *strict) union(branches []any, out map[string]any, key, at string, depth
 	return true
 }
 
-// oneOf lists for each alternative the properties that it must not have, so that a value matches
-// only one of them.
-func (s *strict) oneOf(branches []any, at string) [][]string {
+// excludedProperties lists for each alternative of a oneOf the properties that it must not have, so that a value matches
+// only one of them. It lists none if that is impossible.
+func (s *strict) excludedProperties(branches []any, at string) [][]string {
 	none := make([][]string, len(branches))
 	resolved := make([]map[string]any, len(branches))
 	for i, b := range branches {
 		resolved[i] = s.doc.Plain(b)
 	}
-	lacks, effect, ok := exclusive(s.doc, resolved)
-	changed := slices.ContainsFunc(lacks, func(names []string) bool { return len(names) > 0 })
+	excluded, effect, ok := excludedProperties(s.doc, resolved)
+	changed := slices.ContainsFunc(excluded, func(names []string) bool { return len(names) > 0 })
 	referred := slices.ContainsFunc(branches, func(b any) bool { return tree.Object(b)["$ref"] != nil })
 	switch {
 	case !ok, changed && referred: // a target cannot be written in two ways
@@ -247,5 +249,5 @@ func (s *strict) oneOf(branches []any, at string) [][]string {
 	default:
 		s.record(at, "oneOf", effect, "written as anyOf, each alternative without what others allow")
 	}
-	return lacks
+	return excluded
 }

@@ -51,7 +51,7 @@ func oneOrAll(all []any) any {
 	return all
 }
 
-// kind writes the type, and the items or properties of that type.
+// kind writes the type, and the items or properties of that type. Without a type, keywords imply it.
 func (s *strict) kind(in, out map[string]any, at string, depth int) bool {
 	all := tree.Types(in)
 	switch {

@@ -50,7 +50,7 @@ func treatments(by map[treatment]string) map[string]treatment {
 // strictFormats are the formats that the strict subset enforces.
 var strictFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 
-// keywords writes the keywords of a subschema that need no other keyword.
+// keywords writes the keywords of a subschema by their treatments, and its lengths.
 func (s *strict) keywords(in, out map[string]any, at string) bool {
 	for _, key := range tree.Keys(in) {
 		treatment, known := strictTreatments[key]
@@ -76,7 +76,7 @@ func (s *strict) keywords(in, out map[string]any, at string) bool {
 	return s.lengths(in, out, at)
 }
 
-// looseness returns the effect of removing a keyword.
+// looseness returns the effect of removing uniqueItems, minProperties or maxProperties.
 func looseness(in map[string]any, key string) profile.Effect {
 	n, _ := decodeLimit(in[key])
 	least, _ := decodeLimit(in["minItems"])
@@ -89,11 +89,11 @@ func looseness(in map[string]any, key string) profile.Effect {
 	return profile.Wider
 }
 
-// maxPatternLength bounds the lengths that are written as patterns, because a provider's grammar
-// grows with them.
+// maxPatternLength bounds the lengths that are written as patterns, because a provider's grammar grows with them.
 const maxPatternLength = 256
 
-// lengths writes minLength and maxLength as a pattern, unless the subschema has a pattern already.
+// lengths writes minLength and maxLength as a pattern instead of a format. Lengths above maxPatternLength, and those of a
+// subschema with a pattern, are only in the description.
 func (s *strict) lengths(in, out map[string]any, at string) bool {
 	least, hasLeast := decodeLimit(in["minLength"])
 	most, hasMost := decodeLimit(in["maxLength"])
@@ -145,7 +145,8 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 	return true
 }
 
-// decodeLimit reads a limit. Limits above 1<<30 become 1<<30, which is beyond any pattern, and negative ones -1.
+// decodeLimit returns a limit without its fraction. Limits above 1<<30 become 1<<30, which is beyond any pattern, and
+// those below -1 become -1.
 func decodeLimit(v any) (n int, ok bool) {
 	limit, ok := tree.Rational(v)
 	if !ok {

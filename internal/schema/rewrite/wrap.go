@@ -18,7 +18,7 @@ var (
 )
 
 // WrapperName names the property that holds all arguments for a provider that refuses the root of
-// the schema. The schema does not mention that name. It is "" for a root that all providers accept.
+// the schema. No string of the schema is equal to it. It is "" for a root that all providers accept.
 func WrapperName(root map[string]any) string {
 	if !tree.HasAny(root, refusedByOpenAI) {
 		return ""
@@ -34,10 +34,10 @@ func WrapperName(root map[string]any) string {
 }
 
 // wrapperObject returns a root with one property, which is required.
-func wrapperObject(name string, says map[string]any) map[string]any {
+func wrapperObject(name string, schema map[string]any) map[string]any {
 	return map[string]any{
 		"type": "object", "description": "Give all arguments in " + strconv.Quote(name) + ".",
-		"properties": map[string]any{name: says}, "required": []any{name},
+		"properties": map[string]any{name: schema}, "required": []any{name},
 	}
 }
 
@@ -58,7 +58,7 @@ func wrapRoot(root map[string]any, name string) map[string]any {
 // followRoot replaces a root that is only a reference by its target, if the target can be copied. It follows up to 16
 // references, and returns other roots as they are. A root that refers to itself loses the reference.
 func followRoot(root map[string]any, r *report) map[string]any {
-	doc := &tree.Document{Root: root, Left: 1 << 20}
+	doc := &tree.Document{Root: root, Left: maxSteps}
 	out := root
 	for range 16 {
 		ref, ok := out["$ref"].(string)
@@ -85,8 +85,7 @@ func followRoot(root map[string]any, r *report) map[string]any {
 // maxCopied bounds the subschemas of a target that is copied.
 const maxCopied = 5_000
 
-// uncopyable reports whether a subschema must not occur twice: it contains identifiers, or is too
-// large.
+// uncopyable reports whether a subschema must not occur twice: it contains identifiers, or is too large.
 func uncopyable(s map[string]any) bool {
 	n := 0
 	for sub := range tree.All(s) {

@@ -38,8 +38,7 @@ type Applicator struct {
 	shape   shape
 }
 
-// applicators are the keywords of all drafts from draft-04 to 2020-12, in the order in which they
-// are visited.
+// applicators are the keywords of all drafts from draft-04 to 2020-12, in the order in which they are visited.
 var applicators = []Applicator{
 	{"not", InPlace, single}, {"if", InPlace, single}, {"then", InPlace, single}, {"else", InPlace, single},
 	{"items", Items, singleOrList}, // a list up to 2019-09
@@ -183,7 +182,7 @@ func all(v any, yield func(map[string]any) bool) bool {
 	return true
 }
 
-// MaxPath bounds a JSON pointer, in bytes. Beyond that, each segment becomes a mark.
+// MaxPath is the length of a JSON pointer, in bytes, beyond which Join writes segments as marks.
 const MaxPath = 1 << 10
 
 // mark stands for omitted segments.
@@ -194,7 +193,7 @@ var (
 	unescapes = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// Join appends segments to a JSON pointer.
+// Join appends segments to a JSON pointer, escaped.
 func Join(at string, segments ...string) string {
 	for _, s := range segments {
 		if len(at)+len(s) > MaxPath {

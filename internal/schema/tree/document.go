@@ -28,7 +28,7 @@ func (d *Document) Spend(n int) bool {
 }
 
 // Matches reports whether a text matches a pattern. known is false if the pattern has another
-// syntax, which only the server checks, or if matching takes too long.
+// syntax, which only the server checks, or if there are too few steps.
 func (d *Document) Matches(expr, text string) (matches, known bool) {
 	if d.Left == 0 {
 		return false, false
@@ -60,9 +60,8 @@ func (d *Document) pattern(expr string) *Pattern {
 	return compiled
 }
 
-// Resolve returns the target of a reference inside the document, by a pointer or by an anchor. It
-// finds nothing in a subschema with its own $id, because that is another document. A long reference
-// costs steps.
+// Resolve returns the target of a reference inside the document, by a pointer or by an anchor. It returns false for a
+// target in a subschema with its own $id, because that is another document. A long reference costs steps.
 func (d *Document) Resolve(ref string) (v any, ok bool) {
 	if !d.Spend(len(ref) / 64) {
 		return nil, false
@@ -99,7 +98,8 @@ func (d *Document) Resolve(ref string) (v any, ok bool) {
 	return v, true
 }
 
-// Plain follows the references of a subschema. It returns nil if the last target is not an object.
+// Plain returns the target of a subschema that is a reference, through further references, and any other subschema as it
+// is. It returns nil if the result is not an object, or after 16 references.
 func (d *Document) Plain(v any) map[string]any {
 	s := Object(v)
 	for range 16 {
@@ -154,8 +154,7 @@ func (d *Document) collectAnchors(v any) {
 	}
 }
 
-// MovesBase reports whether a subschema has its own $id, so that references in it have other
-// targets than outside.
+// MovesBase reports whether a subschema has its own $id, so that references in it have other targets than outside.
 func (d *Document) MovesBase(s map[string]any) bool {
 	key := "$id"
 	if strings.Contains(Text(d.Root["$schema"]), "draft-04") {

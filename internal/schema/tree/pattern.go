@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxPattern bounds the compiled size of a pattern, in approximate instructions of
-// package regexp. The bounds of regexp are too large: a pattern of a few kB may
-// take gigabytes, and seconds for a text of a kB.
+// MaxPattern bounds the compiled size of a pattern, in approximate instructions of package regexp. The bounds of regexp are
+// too large: a pattern of a few kB may take gigabytes, and seconds for a text of a kB.
 const MaxPattern = 10_000
 
 // Pattern is a compiled regular expression. It may be used concurrently.
@@ -20,8 +19,7 @@ type Pattern struct {
 	Size int // approximate number of instructions, at least 1
 }
 
-// Work is an upper bound for the cost of a match, in instructions times bytes:
-// a few nanoseconds each.
+// Work is an upper bound for the cost of a match, in instructions times bytes: a few nanoseconds each.
 func (p *Pattern) Work(text string) int {
 	return int(min(int64(p.Size)*int64(1+len(text)), math.MaxInt))
 }
@@ -39,19 +37,17 @@ func CompilePattern(expr string) (*Pattern, error) {
 	return &Pattern{re, n}, nil
 }
 
-// CheckPattern returns an error for a pattern in another syntax, or a too large one.
-// It costs less than CompilePattern.
+// CheckPattern returns an error for a pattern in another syntax, or a too large one. It costs less than CompilePattern.
 func CheckPattern(expr string) error {
 	_, _, err := measure(expr)
 	return err
 }
 
-// MaxPatterns bounds the size of all patterns of one document together, in the
-// unit of [MaxPattern].
+// MaxPatterns bounds the size of all patterns of one document together, in the unit of [MaxPattern].
 const MaxPatterns = 250_000
 
 // PatternBudget bounds the patterns of one document. A pattern counts each time it is
-// written. The zero value allows [MaxPatterns]. It is for one goroutine at a time.
+// written. The zero value allows [MaxPatterns] instructions. It is for one goroutine at a time.
 type PatternBudget struct{ spent int }
 
 // Check returns the approximate size of a pattern in instructions. foreign is the error of
@@ -68,7 +64,7 @@ func (b *PatternBudget) Check(expr string) (size int, foreign, over error) {
 // measure returns the approximate number of instructions of a pattern, and the
 // cost to find it out, in the same unit. The cost is valid also with an error.
 func measure(expr string) (instructions, effort int, err error) {
-	effort = reading(expr)
+	effort = parseCost(expr)
 	if effort > MaxPattern {
 		return 0, 1, fmt.Errorf("pattern of %d bytes that takes about %d steps to be read, more than %d", len(expr), effort, MaxPattern)
 	}
@@ -83,8 +79,7 @@ func measure(expr string) (instructions, effort int, err error) {
 	return n, max(n, effort), nil
 }
 
-// size is the approximate number of instructions of re. If it is over MaxPattern,
-// the real number may be larger.
+// size is the approximate number of instructions of re. If it is over MaxPattern, the real number may be larger.
 func size(re *syntax.Regexp) int {
 	n := 1
 	if re.Op == syntax.OpLiteral {
@@ -103,19 +98,19 @@ func size(re *syntax.Regexp) int {
 
 // Costs of reading, in instructions.
 const (
-	ofNamedClass  = 25    // \pL and similar classes have more than a thousand runes
-	ofFoldedRange = 2_000 // a range whose runes are folded one by one
+	namedClassCost  = 25    // \pL and similar classes have more than a thousand runes
+	foldedRangeCost = 2_000 // a range whose runes are folded one by one
 )
 
-// folds finds the flag for case-insensitive matching.
-var folds = regexp.MustCompile(`\(\?[a-zA-Z]*i`)
+// foldFlag finds the flag for case-insensitive matching.
+var foldFlag = regexp.MustCompile(`\(\?[a-zA-Z]*i`)
 
-// reading returns an upper bound of the cost to parse a pattern, in instructions. Named classes and
+// parseCost returns an upper bound of the cost to parse a pattern, in instructions. Named classes and
 // wide ranges cost more than other bytes.
-func reading(expr string) int {
-	n := len(expr) + ofNamedClass*(strings.Count(expr, `\p`)+strings.Count(expr, `\P`))
-	if n <= MaxPattern && folds.MatchString(expr) {
-		n += ofFoldedRange * wideRanges(expr)
+func parseCost(expr string) int {
+	n := len(expr) + namedClassCost*(strings.Count(expr, `\p`)+strings.Count(expr, `\P`))
+	if n <= MaxPattern && foldFlag.MatchString(expr) {
+		n += foldedRangeCost * wideRanges(expr)
 	}
 	return n
 }

@@ -88,7 +88,7 @@ func Show(v any) string {
 	return string(b)
 }
 
-// Constants returns the values of const or enum, or nil.
+// Constants returns the value of const, or else the values of enum, or else nil.
 func Constants(s map[string]any) []any {
 	if v, ok := s["const"]; ok {
 		return []any{v}
@@ -129,10 +129,10 @@ func CopyKeys(out, in map[string]any, names ...string) {
 	}
 }
 
-// Nothing is a subschema that no value fits.
+// Nothing is a subschema that no value fits. It must not be changed.
 var Nothing = map[string]any{"not": map[string]any{}}
 
-// Never reports whether a subschema is false or [Nothing], so that obviously no value fits it.
+// Never reports whether a subschema is false, or has a not that every value fits, so that obviously no value fits it.
 func Never(v any) bool {
 	if v == false {
 		return true
@@ -142,7 +142,8 @@ func Never(v any) bool {
 	return ok && (not == true || isSchema && len(m) == 0)
 }
 
-// Rest returns the subschema of properties that an object does not describe, and its keyword.
+// Rest returns the subschema of properties that an object does not describe, and its keyword: additionalProperties, or
+// else unevaluatedProperties, or else "".
 func Rest(s map[string]any) (v any, keyword string) {
 	for _, key := range []string{"additionalProperties", "unevaluatedProperties"} {
 		if v, ok := s[key]; ok {
@@ -174,8 +175,7 @@ func (s Set) Add(v any) bool {
 	return !known
 }
 
-// Rational returns the value of a number. It returns false for other values, and for numbers with a
-// huge exponent.
+// Rational returns the value of a number. It returns false for other values, and for numbers with a huge exponent.
 func Rational(v any) (*big.Rat, bool) {
 	n, ok := v.(json.Number)
 	if !ok {
