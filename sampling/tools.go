@@ -23,9 +23,8 @@ type offeredTool struct {
 	written *toolschema.Written
 }
 
-// offer rewrites the schemas of a request's tools for its model, and reserves the added
-// bytes: a provider without references gets copies of the referenced schemas.
-// Limits.InputBytes applies to the rewritten schemas, too.
+// offer rewrites the schemas of a request's tools for its model, and reserves the added bytes: a provider without
+// references gets copies of the referenced schemas. Limits.InputBytes applies to the rewritten schemas, too.
 func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 	target, params := s.chat.Schemas(r.request.Model), r.request.Params
 	left := s.options.Limits.InputBytes - inputSize(params)
@@ -61,13 +60,12 @@ func (o offer) tools(tools []*mcp.Tool) []chat.Tool {
 	return out
 }
 
-// restoreArguments returns the model's arguments in the form that the server's schema describes.
-// Arguments that already have that form, or cannot be restored, stay unchanged; the server reports
-// mistakes.
+// restoreArguments returns the model's arguments in the form that the server's schema describes. Arguments that already
+// have that form, or cannot be restored, stay unchanged; the server reports mistakes.
 func (o offer) restoreArguments(tool, arguments string) json.RawMessage {
 	written := json.RawMessage(arguments)
 	t, ok := o[tool]
-	if !ok || !t.written.TurnBack {
+	if !ok || !t.written.Undo {
 		return written
 	}
 	args, err := t.schema.Arguments(arguments, t.written.Wrapped)
@@ -84,8 +82,7 @@ func sameValue(a, b []byte) bool {
 	return errV == nil && errW == nil && reflect.DeepEqual(v, w)
 }
 
-// replayArguments returns the arguments of an earlier call in the wrapper that the model was asked
-// to use.
+// replayArguments returns the arguments of an earlier call in the wrapper that the model was asked to use.
 func (o offer) replayArguments(tool string, arguments json.RawMessage) string {
 	t, ok := o[tool]
 	if !ok || !t.written.Wrapped {

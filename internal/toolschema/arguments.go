@@ -14,23 +14,21 @@ import (
 // maxArguments bounds the arguments of one call, in bytes.
 const maxArguments = 4 << 20
 
-// agentWrapper is the parameter that langchaingo's OpenAIFunctionsAgent uses for all input of a
-// tool.
+// agentWrapper is the parameter that langchaingo's OpenAIFunctionsAgent uses for all input of a tool.
 const agentWrapper = "__arg1"
 
-// Arguments converts a model's text to the tool's arguments. wrapped means that the model's schema
-// asks for them in [Schema.Wrapper]. Never apply Arguments to its own result: an object in the
-// wrapper may be a parameter.
+// Arguments converts a model's text to the tool's arguments. wrapped means that the model's schema asks for them in
+// [Schema.Wrapper]. Never apply Arguments to its own result: an object in the wrapper may be a parameter.
 //
 // It accepts a JSON object: bare, inside a string or a code fence, in the __arg1 parameter of
 // langchaingo's agents, in the wrapper, or before the further lines of ReAct models. A tool with a
 // single parameter, or a single required one, also accepts its bare value. An empty text means no
-// arguments.
+// arguments, and so does a word such as "none" for a tool without parameters.
 //
-// Arguments that do not fit are repaired if the schema tells their meaning. If they still do not
-// fit, the error is a [*schema.Violation].
+// Arguments that do not fit are repaired if the schema shows what they mean. If they still do not fit, the error is a
+// [*schema.Violation]. There are other errors for a text that has no arguments in it, and for one of more than 4 MiB.
 func (s *Schema) Arguments(input string, wrapped bool) (json.RawMessage, error) {
-	if !wrapped && len(s.odd) == 0 && len(input) <= maxArguments {
+	if !wrapped && len(s.aliases) == 0 && len(input) <= maxArguments {
 		if args, ok := s.compiled.Plainly([]byte(input)); ok {
 			return args, nil
 		}
@@ -59,8 +57,8 @@ type parser struct {
 	wrapped bool // the model was asked for the wrapper
 }
 
-// repairs is the number of repair passes. The first may repair a condition, or a constant that
-// tells alternatives apart.
+// repairs is the number of repair passes. The first may repair a condition, or a constant by which
+// alternatives differ, so that the second finds the right branch.
 const repairs = 2
 
 // fit returns the arguments, unchanged or repaired, if they fit the schema.
@@ -86,8 +84,7 @@ func (s *Schema) fit(args map[string]any) (map[string]any, error) {
 	return nil, err
 }
 
-// candidates returns the possible arguments in input, the likeliest first. Without an error there
-// is at least one.
+// candidates returns the possible arguments in input, the likeliest first. Without an error there is at least one.
 func (r parser) candidates(input string) ([]map[string]any, error) {
 	if len(input) > maxArguments {
 		return nil, tooLongError(len(input), maxArguments)
@@ -137,7 +134,7 @@ func (r parser) objects(v any, depth int) []map[string]any {
 		for _, v := range values {
 			out = append(out, r.objects(v, depth-1)...)
 		}
-		if len(out) == 0 || r.others {
+		if len(out) == 0 || r.hasRest {
 			out = append(out, v)
 		}
 		return out
@@ -151,8 +148,7 @@ func (r parser) objects(v any, depth int) []map[string]any {
 	return nil
 }
 
-// unwrap returns the member with this name if it is the only member, and not a parameter of the
-// tool.
+// unwrap returns the member with this name if it is the only member, and not a parameter of the tool.
 func (r parser) unwrap(v map[string]any, name string) (inner any, ok bool) {
 	if len(v) != 1 || name == "" || r.shape.has(name) {
 		return nil, false
@@ -191,15 +187,16 @@ func isNoInput(text string) bool {
 	return false
 }
 
-// parseInput returns the possible values of a model's input.
+// parseInput returns the possible values of a model's input, the likeliest first: JSON, alone, in a code fence or before a
+// tail, or else the text itself without a tail.
 func parseInput(input string) ([]any, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(strings.ToValidUTF8(input, "\ufffd"), "\ufeff"))
 	if text == "" {
 		return []any{nil}, nil
 	}
-	whole, err := schema.Decode([]byte(text))
+	v, err := schema.Decode([]byte(text))
 	if err == nil {
-		return unquote(whole), nil
+		return unquote(v), nil
 	}
 	if body, ok := insideFence(text); ok {
 		if v, err := schema.Decode([]byte(body)); err == nil {
@@ -211,15 +208,14 @@ func parseInput(input string) ([]any, error) {
 	} else if loc := tail.FindStringIndex(text); loc != nil {
 		text = strings.TrimSpace(text[:loc[0]])
 	}
-	// A text that begins like JSON was meant as JSON. A broken object must not become the value of
-	// a parameter.
+	// A text that begins like JSON was meant as JSON. A broken object must not become the value of a parameter.
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 		return nil, err
 	}
 	return []any{text}, nil
 }
 
-// unquote returns v, but the inner values if v is a string.
+// unquote returns v or, if v is a string, its possible values.
 func unquote(v any) []any {
 	if text, ok := v.(string); ok {
 		return insideString(text)
@@ -255,8 +251,7 @@ func beginsTail(text string) bool {
 	return loc != nil && loc[0] == 0
 }
 
-// insideFence returns the content of a Markdown code fence at the start of text, if nothing but a tail
-// follows it.
+// insideFence returns the content of a Markdown code fence at the start of text, if nothing but a tail follows it.
 func insideFence(text string) (string, bool) {
 	body, ok := strings.CutPrefix(text, "```")
 	if !ok {

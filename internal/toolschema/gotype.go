@@ -17,17 +17,17 @@ import (
 // OfType returns the JSON Schema of a Go type, as package encoding/json decodes it. The error says
 // which part of the type has none.
 //
-// Properties come from exported fields, in their order. A property is required unless its tag says
-// omitempty or omitzero, or the field is a pointer. Structs allow no other properties. These tags
-// count:
+// Properties come from exported fields, in their order. A property is required unless its tag says omitempty or omitzero,
+// or the field is a pointer. Structs allow no other properties. These tags count:
 //
 //	json:"city,omitempty"         the name, and that the property is optional
+//	json:",string"                that the value is written as a string
 //	jsonschema:"The city's name"  the description
 //	enum:"red,green,blue"         the values of a string, or of each item of a list
 //	minimum:"1" maximum:"10"      the bounds of a number
 //
 // A pointer has the schema of its target, and fields of embedded structs belong to the outer
-// struct. [time.Time] is a date-time, []byte is base64, and an [encoding.TextUnmarshaler] is a
+// struct. [time.Time] is a date-time, []byte is base64, [json.Number] is a number, and an [encoding.TextUnmarshaler] is a
 // string. any and a [json.Unmarshaler] accept any value. A recursive type becomes a definition.
 func OfType(t reflect.Type) (json.RawMessage, error) {
 	w := &typeWriter{open: map[reflect.Type]int{}, names: map[reflect.Type]string{}, defs: map[string]json.RawMessage{}}
@@ -81,8 +81,7 @@ func (w *typeWriter) isTaken(name string) bool {
 	return false
 }
 
-// definitionName returns a type's name, or else its kind, without characters that need escapes in
-// references.
+// definitionName returns a type's name, or else its kind, without characters that need escapes in references.
 func definitionName(t reflect.Type) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
@@ -127,8 +126,7 @@ func (w *typeWriter) schema(t reflect.Type) (json.RawMessage, error) {
 			return keywords(), nil
 		}
 	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct:
-		// A type without a name that contains itself does so by a type with a better name, except
-		// by a pointer type.
+		// A type without a name that contains itself does so by a type with a better name, except by a pointer type.
 		if n := w.open[t]; n > 1 || n == 1 && t.Name() != "" {
 			return w.reference(t), nil
 		}
@@ -141,8 +139,7 @@ func (w *typeWriter) schema(t reflect.Type) (json.RawMessage, error) {
 	return nil, fmt.Errorf("%v has no JSON", t)
 }
 
-// integers returns the bounds of an integer type, nil for types of 64 bits. ok is false for other
-// types.
+// integers returns the bounds of an integer type, nil for types of 64 bits. ok is false for other types.
 func integers(t reflect.Type) (low, high any, ok bool) {
 	switch t.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -172,8 +169,7 @@ func (w *typeWriter) composite(t reflect.Type) (json.RawMessage, error) {
 	return w.list(t)
 }
 
-// list returns the schema of a slice or an array. Bytes with a JSON form of their own are not
-// base64.
+// list returns the schema of a slice or an array. Bytes with a JSON form of their own are not base64.
 func (w *typeWriter) list(t reflect.Type) (json.RawMessage, error) {
 	element := reflect.PointerTo(t.Elem())
 	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 &&
@@ -190,6 +186,7 @@ func (w *typeWriter) list(t reflect.Type) (json.RawMessage, error) {
 	return keywords("type", "array", "items", items), nil
 }
 
+// mapping returns the schema of a map, whose keys encoding/json must be able to read from strings.
 func (w *typeWriter) mapping(t reflect.Type) (json.RawMessage, error) {
 	_, _, isInteger := integers(t.Key())
 	if t.Key().Kind() != reflect.String && !isInteger && !reflect.PointerTo(t.Key()).Implements(textUnmarshaler) {
@@ -223,8 +220,7 @@ func (w *typeWriter) object(t reflect.Type) (json.RawMessage, error) {
 	return keywords(append(all, "additionalProperties", false)...), nil
 }
 
-// keywords returns a schema with keywords, given as names and values in turn. It leaves out nil
-// values.
+// keywords returns a schema with keywords, given as names and values in turn. It leaves out nil values.
 func keywords(all ...any) json.RawMessage {
 	out := []byte{'{'}
 	for i := 0; i < len(all); i += 2 {

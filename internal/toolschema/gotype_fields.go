@@ -20,9 +20,8 @@ type field struct {
 	depth    int  // depth of embedding
 }
 
-// structFields returns the fields that encoding/json decodes in a struct, and in its embedded
-// structs. As in encoding/json, of several fields with the same name the shallowest counts, or else
-// the only one with a tag, or else none.
+// structFields returns the fields that encoding/json decodes in a struct, and in its embedded structs. As in encoding/json,
+// of several fields with the same name the shallowest counts, or else the only one with a tag, or else none.
 func structFields(t reflect.Type) []field {
 	all := collect(nil, t, 0, map[reflect.Type]bool{})
 	return slices.DeleteFunc(slices.Clone(all), func(f field) bool {
@@ -40,13 +39,13 @@ func (f field) hides(other field) bool {
 	return f.tagged && !other.tagged
 }
 
-// collect appends the fields of t, which is embedded at depth in the structs of around.
-func collect(out []field, t reflect.Type, depth int, around map[reflect.Type]bool) []field {
-	if around[t] {
+// collect appends the fields of t, which is embedded at depth in the structs of outer.
+func collect(out []field, t reflect.Type, depth int, outer map[reflect.Type]bool) []field {
+	if outer[t] {
 		return out
 	}
-	around[t] = true
-	defer delete(around, t)
+	outer[t] = true
+	defer delete(outer, t)
 	for i := range t.NumField() {
 		f := t.Field(i)
 		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -59,7 +58,7 @@ func collect(out []field, t reflect.Type, depth int, around map[reflect.Type]boo
 			continue
 		case embedded && tag == "":
 			from := len(out)
-			out = collect(out, inner, depth+1, around)
+			out = collect(out, inner, depth+1, outer)
 			for k := range out[from:] { // structFields compares indexes
 				out[from+k].Index = append([]int{i}, out[from+k].Index...)
 			}
@@ -145,16 +144,16 @@ func enumerate(schema json.RawMessage, values []string) (json.RawMessage, error)
 	return nil, fmt.Errorf("tag enum is for strings, not for %s", schema)
 }
 
-// order lists the keywords of our schemas in the order in which they are written.
-var order = strings.Fields("description $ref type format contentEncoding enum minimum maximum items minItems maxItems " +
+// keywordOrder lists the keywords of our schemas in the order in which they are written.
+var keywordOrder = strings.Fields("description $ref type format contentEncoding enum minimum maximum items minItems maxItems " +
 	"properties required additionalProperties")
 
-// with returns a schema with more keywords, in the order of order. Each keyword must be in it.
+// with returns a schema with more keywords, which replace those of the same name. Each must be in keywordOrder.
 func with(schema json.RawMessage, more map[string]any) json.RawMessage {
 	var all []any
 	var known map[string]json.RawMessage
 	_ = json.Unmarshal(schema, &known) // it is ours
-	for _, keyword := range order {
+	for _, keyword := range keywordOrder {
 		if value, ok := more[keyword]; ok {
 			all = append(all, keyword, value)
 		} else if value, ok := known[keyword]; ok {

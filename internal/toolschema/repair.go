@@ -13,8 +13,8 @@ const (
 	maxNested   = 4 * schema.MaxDepth // nesting of subschemas, with recursion
 )
 
-// repair changes a value to its meaning by the schema. It does not guess: every change keeps the
-// information, and the result is validated again. It never changes a value in place.
+// repair writes a value in the form that the schema asks for, without guesses: it converts types, and drops nulls that
+// stand for nothing and repeated items of sets. The result is validated again. It never changes a value in place.
 type repair struct {
 	doc    *tree.Document // the schema, with the remaining steps
 	left   int            // subschemas that may still be visited
@@ -25,9 +25,9 @@ func newRepair(root map[string]any) *repair {
 	return &repair{doc: &tree.Document{Root: root, Left: maxCompared}, left: maxRepairs}
 }
 
-// enter begins a subschema, and leave ends it. enter returns false if s is not an object, or if a
+// descend begins the work on a subschema, and ascend ends it. descend returns false if s is not an object, or if a
 // bound is reached.
-func (r *repair) enter(s any) (sub map[string]any, ok bool) {
+func (r *repair) descend(s any) (sub map[string]any, ok bool) {
 	if r.left--; r.left < 0 || r.nested == maxNested {
 		return nil, false
 	}
@@ -38,7 +38,7 @@ func (r *repair) enter(s any) (sub map[string]any, ok bool) {
 	return sub, true
 }
 
-func (r *repair) leave() { r.nested-- }
+func (r *repair) ascend() { r.nested-- }
 
 // spendReading spends the steps for reading a subschema.
 func (r *repair) spendReading(sub map[string]any) bool {
@@ -48,11 +48,11 @@ func (r *repair) spendReading(sub map[string]any) bool {
 
 // value repairs v by the subschema s: by its own keywords, and by the subschemas that it applies to the same value.
 func (r *repair) value(s, v any) any {
-	sub, ok := r.enter(s)
+	sub, ok := r.descend(s)
 	if !ok {
 		return v
 	}
-	defer r.leave()
+	defer r.ascend()
 	if types := allowedTypes(sub); len(types) > 0 && !fitsAny(types, v) {
 		v = r.convert(types, v)
 	}
@@ -108,7 +108,7 @@ func (r *repair) dependents(sub, object map[string]any) []any {
 			return nil
 		}
 		for _, name := range tree.Keys(parts) {
-			if _, there := object[name]; there {
+			if _, present := object[name]; present {
 				out = append(out, parts[name])
 			}
 		}
@@ -137,8 +137,7 @@ func (r *repair) resolve(s any) map[string]any {
 	return nil
 }
 
-// target returns the target of sub's reference, nil if it has none or if the target is outside the
-// document.
+// target returns the target of sub's reference, nil if it has none or if the target is outside the document.
 func (r *repair) target(sub map[string]any) any {
 	ref, _ := sub["$ref"].(string)
 	target, _ := r.doc.Resolve(ref)

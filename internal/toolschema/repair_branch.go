@@ -8,9 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// branch repairs v by the likeliest alternative: the first that v fits, directly or as the value
-// that its text spells; else the first that v fits after a repair; else the first of v's type whose
-// constants v does not contradict.
+// branch repairs v by the likeliest alternative: the first that v fits, directly or as the value that its text spells; else
+// the first that v fits after a repair; else the first of v's type whose constants v does not contradict.
 func (r *repair) branch(branches []any, v any) any {
 	for _, v := range r.meanings(v) {
 		for _, b := range branches {
@@ -44,16 +43,17 @@ func (r *repair) meanings(v any) []any {
 
 // fits reports whether v has the shape of the subschema s: types, enumerated values, patterns and
 // lengths of texts, and required and present properties. It distinguishes alternatives and does not
-// validate. For null it also checks not, because null has no other shape.
+// validate. For null it also checks not, because null has no other shape. It returns true for a subschema that it cannot
+// read, and false once too many subschemas were visited.
 func (r *repair) fits(s, v any) bool {
 	if s == false {
 		return false
 	}
-	sub, ok := r.enter(s)
+	sub, ok := r.descend(s)
 	if !ok {
 		return r.left >= 0
 	}
-	defer r.leave()
+	defer r.ascend()
 	if !fitsAny(tree.Types(sub), v) || !r.isAmong(sub, v) || !r.fitsApplied(sub, v) {
 		return false
 	}
@@ -161,7 +161,7 @@ func (r *repair) isAmong(sub map[string]any, v any) bool {
 	return values == nil || slices.ContainsFunc(values, func(w any) bool { return r.same(v, w) })
 }
 
-// contradictsConstants reports whether v has another value than a constant property of sub.
+// contradictsConstants reports whether a member of v differs from the text that sub demands of it.
 // Constants distinguish alternatives.
 func (r *repair) contradictsConstants(sub map[string]any, v any) bool {
 	object, _ := v.(map[string]any)

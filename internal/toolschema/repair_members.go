@@ -6,8 +6,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// object repairs the members of an object. It drops optional members that are null but must not be:
-// models write null for "not given".
+// object repairs the members of an object. It drops members that are null but must not be, if they are described and
+// optional: models write null for "not given".
 func (r *repair) object(sub, v map[string]any) map[string]any {
 	properties := tree.Object(sub["properties"])
 	required := tree.Strings(sub["required"])
@@ -73,7 +73,7 @@ func (r *repair) rulesFor(sub map[string]any, patterns []string, name string) []
 	return out
 }
 
-// array repairs the items of an array.
+// array repairs the items of an array, and drops repeated ones if they must be unique.
 func (r *repair) array(sub map[string]any, v []any) []any {
 	if !r.doc.Spend(len(v)) {
 		return v
@@ -115,11 +115,11 @@ func (r *repair) isDescribedBelow(sub map[string]any, name string) bool {
 		}
 	}
 	return slices.ContainsFunc(parts, func(s any) bool {
-		part, ok := r.enter(s)
+		part, ok := r.descend(s)
 		if !ok {
 			return false
 		}
-		defer r.leave()
+		defer r.ascend()
 		return len(r.rulesFor(part, r.namePatterns(part), name)) > 0 || r.isDescribedBelow(part, name)
 	})
 }

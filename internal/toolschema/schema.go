@@ -1,8 +1,7 @@
 // Package toolschema translates between tools and models. It writes the input schema of a tool for
 // the model's provider, and converts the arguments that the model writes to the tool's arguments.
 //
-// Package adapter uses it for the tools of servers, and package sampling for the tools of a
-// server's sampling request.
+// Package adapter uses it for the tools of servers, and package sampling for the tools of a server's sampling request.
 package toolschema
 
 import (
@@ -30,8 +29,8 @@ type Schema struct {
 
 	compiled *schema.Schema
 	shape    shape
-	odd      map[string]string // names of properties that some providers refuse, by alias
-	others   bool              // the root has rules for unlisted properties
+	aliases  map[string]string // names of properties that Anthropic refuses, by alias
+	hasRest  bool              // the root has rules for properties that it does not describe
 }
 
 // ErrObject is the error of [New] for a schema that no object fits.
@@ -59,8 +58,8 @@ func New(raw json.RawMessage, cache *schema.Cache) (*Schema, error) {
 		Wrapper:    rewrite.WrapperName(root),
 		compiled:   compiled,
 		shape:      newShape(root),
-		odd:        rewrite.Aliases(root),
-		others:     root["patternProperties"] != nil || root["additionalProperties"] != nil,
+		aliases:    rewrite.Aliases(root),
+		hasRest:    root["patternProperties"] != nil || root["additionalProperties"] != nil,
 	}, nil
 }
 
@@ -73,7 +72,7 @@ func (s *Schema) Ignored() []string { return s.compiled.Ignored() }
 // List returns a description of the parameters, one on each line.
 func (s *Schema) List() string { return s.shape.list() }
 
-// Check checks arguments and returns them on one line. It repairs nothing.
+// Check checks arguments of at most 4 MiB and returns them on one line. It repairs nothing.
 func (s *Schema) Check(arguments []byte) (json.RawMessage, error) {
 	return s.CheckWithin(maxArguments, arguments)
 }

@@ -35,8 +35,7 @@ func (s shape) has(name string) bool {
 	return ok
 }
 
-// sortedNames returns the names of the parameters: required ones in the schema's order, then others by
-// name.
+// sortedNames returns the names of the parameters: required ones in the schema's order, then others by name.
 func (s shape) sortedNames() []string {
 	names := slices.Clone(s.required)
 	for _, name := range tree.Keys(s.properties) {
@@ -75,8 +74,8 @@ func (s shape) list() string {
 		if len(facts) > 0 {
 			fmt.Fprintf(&b, " (%s)", strings.Join(facts, ", "))
 		}
-		if about := tree.Text(property["description"]); about != "" {
-			fmt.Fprintf(&b, ": %s", excerpt.Limit(strings.Join(strings.Fields(about), " "), 100))
+		if description := tree.Text(property["description"]); description != "" {
+			fmt.Fprintf(&b, ": %s", excerpt.Limit(strings.Join(strings.Fields(description), " "), 100))
 		}
 	}
 	return b.String()

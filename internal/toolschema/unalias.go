@@ -15,10 +15,10 @@ func (s *Schema) restore(args map[string]any) map[string]any {
 		args = maps.Clone(args)
 		delete(args, rewrite.Placeholder)
 	}
-	if len(s.odd) == 0 {
+	if len(s.aliases) == 0 {
 		return args
 	}
-	u := unaliaser{newRepair(s.Root()), s.odd}
+	u := unaliaser{newRepair(s.Root()), s.aliases}
 	restored, _ := u.value([]any{s.Root()}, args, schema.MaxDepth).(map[string]any)
 	return restored
 }
@@ -27,19 +27,19 @@ func (s *Schema) restore(args map[string]any) map[string]any {
 // the value then keeps its aliases.
 type unaliaser struct {
 	*repair
-	own map[string]string // names by alias
+	names map[string]string // by alias
 }
 
-// value replaces the aliases in v whose names one of the subschemas about v mentions.
-func (u *unaliaser) value(about []any, v any, depth int) any {
+// value replaces the aliases in v whose names one of the subschemas that apply to v mentions.
+func (u *unaliaser) value(schemas []any, v any, depth int) any {
 	if u.left <= 0 || depth < 0 {
 		return v
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		return u.object(u.withApplied(about, depth), v, depth)
+		return u.object(u.withApplied(schemas, depth), v, depth)
 	case []any:
-		all := u.withApplied(about, depth)
+		all := u.withApplied(schemas, depth)
 		out := make([]any, len(v))
 		for i, item := range v {
 			out[i] = u.value(u.itemSchemas(all, i), item, depth-1)
@@ -50,28 +50,28 @@ func (u *unaliaser) value(about []any, v any, depth int) any {
 }
 
 // object replaces the aliases of an object's members. An alias stays if the object has the name, too.
-func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) map[string]any {
-	mentioned := u.mentionedNames(about)
-	patterns := make([][]string, len(about))
-	for i, s := range about {
+func (u *unaliaser) object(schemas []map[string]any, v map[string]any, depth int) map[string]any {
+	mentioned := u.mentionedNames(schemas)
+	patterns := make([][]string, len(schemas))
+	for i, s := range schemas {
 		patterns[i] = u.namePatterns(s)
 	}
 	out := make(map[string]any, len(v))
 	for name, member := range v {
-		if own, ok := u.own[name]; ok && mentioned[own] {
-			if _, both := v[own]; !both {
-				name = own
+		if original, ok := u.names[name]; ok && mentioned[original] {
+			if _, both := v[original]; !both {
+				name = original
 			}
 		}
-		out[name] = u.value(u.memberSchemas(about, patterns, name), member, depth-1)
+		out[name] = u.value(u.memberSchemas(schemas, patterns, name), member, depth-1)
 	}
 	return out
 }
 
 // mentionedNames returns the names in subschemas, as long as the steps last.
-func (u *unaliaser) mentionedNames(about []map[string]any) map[string]bool {
+func (u *unaliaser) mentionedNames(schemas []map[string]any) map[string]bool {
 	out := map[string]bool{}
-	for _, s := range about {
+	for _, s := range schemas {
 		if u.doc.Left == 0 {
 			break
 		}
@@ -84,9 +84,9 @@ func (u *unaliaser) mentionedNames(about []map[string]any) map[string]bool {
 	return out
 }
 
-// withApplied returns subschemas about a value, and the subschemas that they apply to it: targets of
+// withApplied returns subschemas of a value, and the subschemas that they apply to it: targets of
 // references, parts, alternatives and conditions.
-func (u *unaliaser) withApplied(about []any, depth int) []map[string]any {
+func (u *unaliaser) withApplied(schemas []any, depth int) []map[string]any {
 	var out []map[string]any
 	seen := map[uintptr]bool{}
 	var add func(s any, depth int)
@@ -107,17 +107,17 @@ func (u *unaliaser) withApplied(about []any, depth int) []map[string]any {
 			}
 		}
 	}
-	for _, s := range about {
+	for _, s := range schemas {
 		add(s, depth)
 	}
 	return out
 }
 
-// memberSchemas returns the subschemas about a member of an object, as long as the steps last. patterns
-// are the patterns of names of each subschema in about.
-func (u *unaliaser) memberSchemas(about []map[string]any, patterns [][]string, name string) []any {
+// memberSchemas returns the subschemas of a member of an object, as long as the steps last. patterns
+// are the patterns of names of each of the subschemas.
+func (u *unaliaser) memberSchemas(schemas []map[string]any, patterns [][]string, name string) []any {
 	var out []any
-	for i, s := range about {
+	for i, s := range schemas {
 		if !u.doc.Spend(1) {
 			break
 		}
@@ -129,10 +129,10 @@ func (u *unaliaser) memberSchemas(about []map[string]any, patterns [][]string, n
 	return out
 }
 
-// itemSchemas returns the subschemas about an item of a list, as long as the steps last.
-func (u *unaliaser) itemSchemas(about []map[string]any, i int) []any {
+// itemSchemas returns the subschemas of an item of a list, as long as the steps last.
+func (u *unaliaser) itemSchemas(schemas []map[string]any, i int) []any {
 	var out []any
-	for _, s := range about {
+	for _, s := range schemas {
 		if !u.doc.Spend(1) {
 			break
 		}

@@ -18,12 +18,12 @@ type Written struct {
 	Root       map[string]any // the same, decoded; nil for [profile.Plain]
 	Strict     bool           // the schema is within the subset of [profile.OpenAIStrict]
 	Wrapped    bool           // all arguments are in the property Schema.Wrapper
-	TurnBack   bool           // [Schema.Arguments] may have to undo the rewriting in the model's arguments
+	Undo       bool           // [Schema.Arguments] may have to undo the rewriting in the model's arguments
 	Changes    []profile.Change
 }
 
 // For rewrites the schema for a provider. A schema that needs no changes stays the same, byte for
-// byte. room bounds the schemas of one peer together; see [rewrite.For].
+// byte, except for Gemini and GoogleAI. room bounds the schemas of one peer together; see [rewrite.For].
 func (s *Schema) For(target profile.Profile, room *rewrite.Room) *Written {
 	w := &Written{Parameters: s.Parameters}
 	w.noteCompletion(s.Root(), target)
@@ -39,7 +39,7 @@ func (s *Schema) For(target profile.Profile, room *rewrite.Room) *Written {
 		}
 	}
 	w.Wrapped = s.Wrapper != "" && tree.Object(r.Root["properties"])[s.Wrapper] != nil
-	w.TurnBack = w.Wrapped || r.Changed && target != profile.OpenAI && target != profile.LlamaCpp
+	w.Undo = w.Wrapped || r.Changed && target != profile.OpenAI && target != profile.LlamaCpp
 	return w
 }
 
@@ -47,11 +47,11 @@ func (s *Schema) For(target profile.Profile, room *rewrite.Room) *Written {
 // values that were removed; for other targets the rewriting reports them.
 func (w *Written) noteCompletion(root map[string]any, target profile.Profile) {
 	for _, key := range []string{"type", "properties", "required"} {
-		_, there := root[key]
+		_, present := root[key]
 		switch {
-		case there && target == profile.Plain && isNull(root, key):
+		case present && target == profile.Plain && isNull(root, key):
 			w.Changes = append(w.Changes, profile.Change{Keyword: key, Effect: profile.Same, Note: "null was removed"})
-		case !there && key != "required":
+		case !present && key != "required":
 			c := profile.Change{Keyword: key, Effect: profile.Same, Note: "the missing keyword is added"}
 			references := target != profile.Gemini && target != profile.GoogleAI // these have no references
 			if key == "type" && references && tree.RefersToRoot(root) {
