@@ -75,7 +75,7 @@ func TestRefusalIsExplained(t *testing.T) {
 	refused, ok := errors.AsType[*ServerError](err)
 	check.That(t, ok && refused.Code == "access_denied" && refused.Issuer == issuerOne && strings.Contains(err.Error(), "allow the access"),
 		"got %v, want a ServerError with access_denied", err)
-	check.That(t, !ok || strings.Contains(refused.description, "[secret]"), "got description %q with the state in it", refused.description)
+	check.That(t, !ok || strings.Contains(refused.description, "[secret]"), "got %+v with the state in it", refused)
 }
 
 // TestStolenCode: a code of the victim's sign-in, put into the attacker's own

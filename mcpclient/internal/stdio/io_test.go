@@ -3,6 +3,7 @@ package stdio
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -58,7 +59,7 @@ func TestIOEnd(t *testing.T) {
 			for range 2 {
 				err := check.Err(conn.Recv())
 				check.Is(t, err, test.is)
-				check.Equal(t, "", err.Error(), test.text)
+				check.Equal(t, "", fmt.Sprint(err), test.text)
 			}
 			check.Is(t, conn.Send(t.Context(), []byte("{}")), test.is, "Send")
 		})
