@@ -164,5 +164,5 @@ func (c *connector) finishHandshake(ctx context.Context) error {
 
 // observesServer reports whether the host wants messages of the server other than responses.
 func (c *connector) observesServer() bool {
-	return c.offers.sampling != nil || c.offers.elicitation != nil || c.offers.roots || c.opts.OnNotification != nil
+	return c.offers.sampling != nil || c.offers.elicitation != nil || c.offers.roots || len(c.opts.Handlers) > 0 || c.opts.OnNotification != nil
 }

@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -330,6 +331,34 @@ func TestSlowHumanOverHTTP(t *testing.T) {
 			within(t, "the call", start, 10*time.Minute)
 		})
 	}
+}
+
+// A host whose only handler is for a method of an extension gets the server's requests on the standalone stream.
+func TestHandlerReadsTheStandaloneStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answered := make(chan string, 1)
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			switch {
+			case r.Method == http.MethodGet:
+				stream(w)(`{"jsonrpc":"2.0","id":"q","method":"acme/ask"}`)
+				<-r.Context().Done()
+			case m.Method == "":
+				w.WriteHeader(http.StatusAccepted)
+				answered <- string(m.Result)
+			}
+		})
+		o := legacy()
+		o.Handlers = map[string]mcpclient.Handler{"acme/ask": func(context.Context, *mcpclient.Request) (json.RawMessage, error) {
+			return json.RawMessage(`{"a":1}`), nil
+		}}
+		connectTo(t, s, o)
+		select {
+		case got := <-answered:
+			check.Equal(t, "answer", got, `{"a":1}`)
+		case <-time.After(time.Minute):
+			t.Error("got no answer")
+		}
+	})
 }
 
 // The connection, including its standalone stream, outlives the context of Connect.

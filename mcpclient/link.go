@@ -51,7 +51,7 @@ func (c *connector) newLink(t Transport, conn Conn) *link {
 		life:      c.life,
 		log:       c.log,
 		async:     c.async,
-		observed:  c.observesServer() || len(c.opts.Handlers) > 0,
+		observed:  c.observesServer(),
 		texts:     redactor{conn},
 		warnings:  warnings{life: c.life, log: c.log},
 		gone:      make(chan struct{}),
