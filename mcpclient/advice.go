@@ -56,8 +56,8 @@ func (p *peer) addAdvice(r *request, o *callOptions, err error) error {
 	return err
 }
 
-// taskAdvice tells how to call a tool as a task, or why it cannot be a task, also for the tool
-// of WithTask.
+// taskAdvice returns how to call a tool as a task, or why it cannot be one. given is the tool of
+// WithTask, or nil.
 func (p *peer) taskAdvice(r *request, given *mcp.Tool) string {
 	tool := given
 	if tool == nil {

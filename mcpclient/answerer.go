@@ -26,7 +26,7 @@ type answerer struct {
 	visits      *urlElicitations
 	slots       lifecycle.Slots
 	session     any             // the Session of each Origin
-	request     func() *Request // returns an empty Request of the client
+	newRequest  func() *Request // returns an empty Request of the client
 
 	roots atomic.Pointer[[]mcp.Root] // nil without Options.Roots
 }
@@ -49,20 +49,20 @@ func (a *answerer) handle(ctx context.Context, method string, params json.RawMes
 	from.Session, from.Server, from.Meta = a.session, a.peer.serverInfo(), meta.Meta
 	ctx = mcp.WithOrigin(ctx, from)
 	if a.middleware == nil && a.handlers[method] == nil {
-		return a.answerBy(ctx, &Request{Method: method, Params: params})
+		return a.callHandler(ctx, &Request{Method: method, Params: params})
 	}
-	q, err := a.forHost(method, params, meta.Meta, from.Call)
+	q, err := a.hostRequest(method, params, meta.Meta, from.Call)
 	switch {
 	case err != nil:
 		return nil, err
 	case a.middleware == nil:
-		return a.answerBy(ctx, q)
+		return a.callHandler(ctx, q)
 	}
-	return a.throughMiddleware(ctx, q)
+	return a.callMiddleware(ctx, q)
 }
 
-// answerBy lets the handler of a method answer. Without one the error refuses the request.
-func (a *answerer) answerBy(ctx context.Context, q *Request) (json.RawMessage, error) {
+// callHandler calls the handler of a method. Without one the error refuses the request.
+func (a *answerer) callHandler(ctx context.Context, q *Request) (json.RawMessage, error) {
 	method, params := q.Method, q.Params
 	if h := a.handlers[method]; h != nil {
 		result, err := h(ctx, q)
@@ -82,9 +82,9 @@ func (a *answerer) answerBy(ctx context.Context, q *Request) (json.RawMessage, e
 	return nil, newRefusal(mcp.CodeMethodNotFound, "method %q is not available", excerpt.Cut(method))
 }
 
-// forHost converts a server's request for handlers and middleware.
-func (a *answerer) forHost(method string, params, meta json.RawMessage, call *mcp.CallInfo) (*Request, error) {
-	q := a.request()
+// hostRequest returns a server's request as handlers and middleware of the host get it.
+func (a *answerer) hostRequest(method string, params, meta json.RawMessage, call *mcp.CallInfo) (*Request, error) {
+	q := a.newRequest()
 	q.Method, q.Params = method, params
 	if call != nil {
 		q.CallID = call.ID
@@ -98,15 +98,15 @@ func (a *answerer) forHost(method string, params, meta json.RawMessage, call *mc
 	return q, nil
 }
 
-// throughMiddleware answers a request of the server through Options.ServerMiddleware.
-func (a *answerer) throughMiddleware(ctx context.Context, q *Request) (json.RawMessage, error) {
+// callMiddleware lets Options.ServerMiddleware answer a request of the server.
+func (a *answerer) callMiddleware(ctx context.Context, q *Request) (json.RawMessage, error) {
 	method := q.Method // middleware cannot change it
 	var got json.RawMessage
 	q.do = func(ctx context.Context, q *Request) (_ json.RawMessage, err error) {
 		defer recoverPanic(a.log, method, errPanicked, &err) // middleware gets an error
-		same := *q
-		same.Method = method
-		got, err = a.answerBy(ctx, &same)
+		changed := *q
+		changed.Method = method
+		got, err = a.callHandler(ctx, &changed)
 		return got, err
 	}
 	raw, err := a.middleware(ctx, q)

@@ -44,7 +44,7 @@ func (c *Client) assembleAnswering() {
 	a.visits = &c.visits
 	a.slots = lifecycle.NewSlots(opts.Limits.ServerRequests)
 	a.session = c
-	a.request = func() *Request { return &Request{Client: c, invocation: new(invocation)} }
+	a.newRequest = func() *Request { return &Request{Client: c, invocation: new(invocation)} }
 	c.gatherer = &gatherer{
 		peer:   &c.peer,
 		slots:  a.slots,

@@ -30,7 +30,8 @@ type cache struct {
 	bytes   int
 	uses    int    // entries returned or stored so far
 	owner   string // the user whose results these are
-	changes int    // invalidations so far: a result from before one is not stored
+
+	generation int // counts invalidations: a result that was requested before one is not stored
 }
 
 type cacheKey struct {
@@ -48,7 +49,7 @@ type cached struct {
 
 // withCache returns a cached result if there is one, and stores the result of a request without
 // input rounds. Requests with entries of _meta that the caller set, and requests that answer a
-// round, are never cached.
+// round, are never cached. If the user of the token is unknown, all results are removed.
 func withCache(next sender, kept *cache, limit int, c *Client) sender {
 	if limit <= 0 {
 		return next
@@ -70,7 +71,7 @@ func withCache(next sender, kept *cache, limit int, c *Client) sender {
 		if err != nil || got.repeats > 0 {
 			return got, err
 		}
-		if now, known := c.cacheOwner(ctx); known && now == owner { // the token may have changed it
+		if now, known := c.cacheOwner(ctx); known && now == owner { // the request may have had another user's token
 			kept.put(r, got.result, generation, limit)
 		}
 		return got, nil
@@ -78,7 +79,7 @@ func withCache(next sender, kept *cache, limit int, c *Client) sender {
 }
 
 // cacheOwner returns the user whose results may be cached. known is false if the source of
-// tokens does not say.
+// tokens returns an error.
 func (p *peer) cacheOwner(ctx context.Context) (owner string, known bool) {
 	x := p.link.Load().exchange
 	if x == nil {
@@ -88,13 +89,13 @@ func (p *peer) cacheOwner(ctx context.Context) (owner string, known bool) {
 	return owner, err == nil
 }
 
-// setOwnerLocked removes the results of other users.
+// setOwnerLocked sets the user whose results are cached, and removes those of another user.
 func (k *cache) setOwnerLocked(owner string) {
 	if k.owner == owner {
 		return
 	}
 	k.owner = owner
-	k.changes++
+	k.generation++
 	for key := range k.entries {
 		k.dropLocked(key)
 	}
@@ -110,14 +111,14 @@ func (k *cache) get(r *request, owner string) (result json.RawMessage, generatio
 	e := k.entries[key]
 	switch {
 	case e == nil:
-		return nil, k.changes
+		return nil, k.generation
 	case !time.Now().Before(e.expires):
 		k.dropLocked(key)
-		return nil, k.changes
+		return nil, k.generation
 	}
 	k.uses++
 	e.used = k.uses
-	return bytes.Clone(e.result), k.changes
+	return bytes.Clone(e.result), k.generation
 }
 
 // put stores a result, unless something was invalidated since generation. limit bounds the
@@ -126,10 +127,10 @@ func (k *cache) put(r *request, result json.RawMessage, generation, limit int) {
 	lifetime := jsonrpc.TTL(jsonrpc.Lookup(result, "ttlMs"))
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if generation != k.changes {
+	if generation != k.generation {
 		return
 	}
-	const overhead = 256
+	const overhead = 256 // about the bytes of an entry besides its texts
 	key := cacheKey{r.method, string(r.params)}
 	e := &cached{target: r.target, expires: time.Now().Add(lifetime), size: len(result) + len(r.params) + len(r.target) + overhead}
 	k.dropLocked(key)
@@ -182,7 +183,7 @@ func (k *cache) forget(r *request) {
 func (k *cache) drop(match func(cacheKey, *cached) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.changes++
+	k.generation++
 	for key, e := range k.entries {
 		if match(key, e) {
 			k.dropLocked(key)
@@ -196,8 +197,8 @@ func (k *cache) dropMethods(methods ...string) {
 	k.drop(func(key cacheKey, _ *cached) bool { return slices.Contains(methods, key.method) })
 }
 
-// invalidate removes the results that a change affects. A changed resource may be part of
-// another one.
+// invalidate removes the results that a change affects. An updated resource may be part of a
+// cached one whose URI begins its own.
 func (k *cache) invalidate(change mcp.Change) {
 	switch change.Kind {
 	case mcp.ToolsChanged:

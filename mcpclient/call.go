@@ -26,9 +26,9 @@ type request struct {
 	sentEra *eraBox // the era in which it was sent
 	refusal int     // HTTP status of the server's error, 0 if it says nothing
 
-	session      *sessionRef // the session of its cursor; nil without a cursor, or if its page came from the cache
+	session      *sessionRef // the session of its cursor; nil without a cursor, or if the cursor came from the cache
 	header       http.Header // headers that repeat arguments of a tool call
-	headerValues [2]string   // method and target, as values of headers; "" before they are
+	headerValues [2]string   // method and target, as values of headers; "" before the first header is made
 }
 
 // info describes the call that the request belongs to, for handlers.
@@ -130,7 +130,7 @@ func (c *caller) callOptions(opts []CallOption) (*callOptions, error) {
 // notifyOn sends a notification over a connection, through Options.Middleware.
 func (c *caller) notifyOn(ctx context.Context, l *link, method string, params []byte) error {
 	if c.sending != nil {
-		return c.throughNotify(ctx, l, method, params)
+		return c.notifyThroughMiddleware(ctx, l, method, params)
 	}
 	return l.postNotification(ctx, method, params)
 }

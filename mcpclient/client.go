@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -35,9 +34,6 @@ type Client struct {
 	visits urlElicitations
 	cache  cache
 }
-
-// silent is the logger of a client without Options.Logger.
-var silent = slog.New(slog.DiscardHandler)
 
 // Server returns what is known about the server. In [Middleware] it is zero before the end of the
 // handshake. What it points to is shared and must not be modified.

@@ -18,9 +18,9 @@ import (
 // end of ctx. If it fails, it kills a process that it has started and that does not exit by itself.
 //
 // A server that answers server/discover is modern. After any other answer, or silence for
-// [Timeouts.Probe], the server counts as legacy and gets initialize. Failures that say nothing
-// about the server (HTTP statuses 401, 403, 408, 429 and 5xx, network failures) are returned;
-// 408, 429 and 503 after several attempts.
+// [Timeouts.Probe], the server counts as legacy and gets initialize. Errors that only a modern
+// server sends are returned, and so are failures that say nothing about the server (HTTP statuses
+// 401, 403, 408, 429 and 5xx, network failures over HTTP); 408, 429 and 503 after several attempts.
 func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	c, err := newClient(ctx, t, opts.withDefaults())
 	if err != nil {

@@ -48,7 +48,8 @@ func (c *connector) onMessageError(err error) bool { return c.sessions.renewIfLo
 // [Options.OnNotification].
 const maxNotificationBytes = wire.DefaultMaxMessage
 
-// onNotification passes a notification on to subscriptions of the legacy era and to the observer.
+// onNotification passes a notification to the observer, and in the legacy era to URL elicitations
+// and subscriptions.
 func (c *connector) onNotification(n *mcp.Notification) {
 	if !c.current().has(listenStreams) {
 		if n.Method == "notifications/elicitation/complete" {
@@ -113,7 +114,7 @@ func (c *connector) newRestarts() *restarts {
 		reopen:   c.reopen,
 		giveUp:   func(err error) { c.life.Fail(c.scrubError(err), c.disconnect) },
 		scrub:    c.scrubError,
-		queue:    func(tell func()) { c.callbacks.Add(tell, 0) },
+		queue:    func(fn func()) { c.callbacks.Add(fn, 0) },
 	}
 }
 
@@ -136,7 +137,7 @@ func (c *connector) reopen(ctx context.Context) (err error) {
 	if err := c.dialAndNegotiate(ctx); err != nil {
 		return err
 	}
-	c.subscriptions.endOthers(c.current().has(listenStreams), errOtherEra)
+	c.subscriptions.endOtherEra(c.current().has(listenStreams))
 	return c.restore(ctx)
 }
 

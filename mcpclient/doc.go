@@ -100,8 +100,8 @@
 //   - [Options.OnNotification] runs on one goroutine, in the order of arrival.
 //   - Handlers run concurrently, each on its own goroutine. The context of a handler ends
 //     with the client, when the server cancels, and with the call that it works for.
-//   - A panic in a handler or in OnNotification is logged and answered with an error. A
-//     handler that ends its goroutine, as t.FailNow does, is answered with an error, too.
+//   - A panic in a handler or in OnNotification is logged. The server gets an error if a
+//     handler panics or ends its goroutine, as t.FailNow does.
 //   - A handler, a callback and a hook may call [Client.Close], which does not wait
 //     for handlers and callbacks. [Client.Done] does: after it no goroutine of the client
 //     is left.

@@ -16,8 +16,9 @@ import (
 )
 
 // URLElicitationError is the error of a call that needs a person to visit URLs first, if that has
-// not happened: no handler accepts URLs, the person refused, or the server still asked afterwards.
-// It wraps the server's [*mcp.RPCError]. Only servers of revision 2025-11-25 ask in this way.
+// not happened: no handler accepts URLs, none of them is valid, the person refused, or the server
+// still asked afterwards. It wraps the server's [*mcp.RPCError]. Only servers of revision 2025-11-25
+// ask in this way.
 type URLElicitationError struct {
 	// Elicitations are the server's requests, without malformed ones.
 	Elicitations []*mcp.ElicitParams
@@ -126,8 +127,8 @@ func hasElicitationID(p *mcp.ElicitParams) bool {
 	return p.ElicitationID != "" && len(p.ElicitationID) <= maxElicitID
 }
 
-// validElicitations decodes the elicitations of an error -32042. It skips malformed ones and those
-// beyond [Limits.ServerRequests].
+// validElicitations decodes the elicitations of an error -32042. It skips malformed ones, repeated
+// ones, and those beyond [Limits.ServerRequests].
 func (v *urlElicitations) validElicitations(rpc *mcp.RPCError) (valid []*mcp.ElicitParams) {
 	var data struct {
 		Elicitations []json.RawMessage `json:"elicitations"`
@@ -189,10 +190,10 @@ func (v *urlElicitations) awaitVisits(ctx context.Context, waits []<-chan struct
 	return nil
 }
 
-// ElicitationDone returns a channel that is closed when the server says that the interaction at
-// the URL of this elicitation is complete. It is nil, and so never closed, for forms and in
-// revisions other than 2025-11-25, where a server cannot say so. Servers need not say it: let
-// the person continue by hand as well.
+// ElicitationDone returns a channel that is closed when the server reports that the interaction at
+// the URL of this elicitation is complete. It is nil, and so never closed, for forms, for
+// elicitations without an id, and in revisions other than 2025-11-25. Servers need not report it:
+// let the person continue by hand as well.
 func ElicitationDone(ctx context.Context) <-chan struct{} {
 	done, _ := ctx.Value(doneKey{}).(<-chan struct{})
 	return done

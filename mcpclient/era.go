@@ -23,8 +23,8 @@ type era interface {
 	encode(b []byte, id int64, r *request, o *callOptions) []byte
 	sizeHint(r *request) int
 
-	// header returns the HTTP header of a request or notification, or with nil the header of other
-	// exchanges. It is shared: do not modify it.
+	// header returns the HTTP header of a request or notification, or with nil the header of an
+	// answer or of the standalone stream. It is shared: do not modify it.
 	header(r *request) http.Header
 
 	// inputRequired decodes the input that the server needs before it can return a result; it
@@ -38,7 +38,8 @@ type era interface {
 	// sides declare. With undeclared, what the server does not declare counts as declared.
 	checkTask(tool *mcp.Tool, ours *offers, server *mcp.ServerCapabilities, undeclared bool) error
 
-	// taskRequest returns r as a request whose result may be a task.
+	// taskRequest returns r as a request whose result may be a task, which the server keeps for
+	// ttl, if that is positive and the era allows the client to choose. It may modify r.
 	taskRequest(r *request, ttl time.Duration) *request
 
 	// decodeCreated decodes a result that is a task.

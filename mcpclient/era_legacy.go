@@ -14,12 +14,13 @@ import (
 // legacyEra is the era of revisions 2024-11-05 to 2025-11-25: initialize, then requests in both
 // directions within a session.
 type legacyEra struct {
-	revision string      // the requested one, or in settledLegacy the negotiated one
+	revision string      // the requested one; in negotiatedLegacy the negotiated one
 	version  http.Header // the header of requests after the handshake, nil before 2025-06-18
 }
 
-// settledLegacy has the era for each negotiated revision. They are shared: an era has no state.
-var settledLegacy = func() map[string]*eraBox {
+// negotiatedLegacy has the era of each revision after the handshake. They are shared: an era has no
+// state.
+var negotiatedLegacy = func() map[string]*eraBox {
 	all := make(map[string]*eraBox, len(legacyRevisions))
 	for _, r := range legacyRevisions {
 		e := &legacyEra{revision: r}
@@ -108,8 +109,7 @@ func (e *legacyEra) checkTask(tool *mcp.Tool, _ *offers, server *mcp.ServerCapab
 	return nil
 }
 
-// taskRequest requests a task. It changes r, which the caller has made for it. A part of a
-// millisecond counts as a whole one.
+// taskRequest rounds ttl up to milliseconds.
 func (e *legacyEra) taskRequest(r *request, ttl time.Duration) *request {
 	task := []byte("{}")
 	if ttl > 0 {

@@ -79,7 +79,8 @@ func (e modernEra) header(r *request) http.Header {
 	return h
 }
 
-// inputRequired decodes resultType, which determines the meaning of a result.
+// inputRequired decodes resultType, which determines the meaning of a result: absent it means
+// complete, and an unknown one is an error.
 func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]byte) string) (*inputRound, error) {
 	var resultType json.RawMessage
 	var found inputRound
@@ -104,7 +105,7 @@ func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]b
 		round := found // only a round takes an allocation
 		return &round, round.check(r.method)
 	case "task":
-		if r.task && (r.method == "tools/call" || r.method == "tasks/get") { // some servers repeat it there
+		if r.task && (r.method == "tools/call" || r.method == "tasks/get") { // some servers repeat it in tasks/get
 			return nil, nil
 		}
 	}

@@ -147,7 +147,7 @@ func (c *connector) adaptToEra(ctx context.Context, before *eraBox) error {
 		c.standalone.stopReading()
 		c.link.Load().loseSession()
 	}
-	c.subscriptions.endOthers(streams, errOtherEra)
+	c.subscriptions.endOtherEra(streams)
 	if err := c.finishHandshake(ctx); err != nil {
 		return err
 	}
@@ -155,8 +155,8 @@ func (c *connector) adaptToEra(ctx context.Context, before *eraBox) error {
 	return c.restore(ctx)
 }
 
-// announceAllChanged tells OnNotification that the server's lists may have changed, since the
-// client did not see the changes.
+// announceAllChanged reports to OnNotification that the server's lists may have changed, because
+// the client did not see the changes.
 func (c *connector) announceAllChanged() {
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		c.onNotification(&mcp.Notification{Method: "notifications/" + list + "/list_changed"})

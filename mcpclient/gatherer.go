@@ -38,7 +38,7 @@ func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputReq
 	defer bound.From(ctx).Hold()()
 	replies := make(chan reply, len(questions))
 	for key, q := range questions {
-		if err := g.question(ctx, key, q, &call, replies); err != nil {
+		if err := g.ask(ctx, key, q, &call, replies); err != nil {
 			return nil, err
 		}
 	}
@@ -72,9 +72,9 @@ func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputReq
 // passed to the handler's own calls, even through other clients.
 type servingKey struct{ slots lifecycle.Slots }
 
-// question lets a handler answer one question. It takes no slot if it belongs to a handler's
-// own call, which has a slot.
-func (g *gatherer) question(ctx context.Context, key string, q mcp.InputRequest, call *mcp.CallInfo, replies chan<- reply) error {
+// ask lets a handler answer one question, on a goroutine. It takes no slot if the question belongs
+// to a handler's own call, which has a slot.
+func (g *gatherer) ask(ctx context.Context, key string, q mcp.InputRequest, call *mcp.CallInfo, replies chan<- reply) error {
 	nested := ctx.Value(servingKey{g.slots}) != nil
 	if !nested && !g.slots.Acquire(ctx, g.life.Closing()) {
 		if ctx.Err() == nil {
@@ -82,19 +82,19 @@ func (g *gatherer) question(ctx context.Context, key string, q mcp.InputRequest,
 		}
 		return contextError(ctx)
 	}
-	leave := func() {
+	release := func() {
 		if !nested {
 			g.slots.Release()
 		}
 	}
 	started := g.life.StartHost(func() {
-		defer leave()
+		defer release()
 		r := reply{key: key, err: errExited}
 		defer func() { replies <- r }()
 		r.answer, r.err = g.handle(ctx, q.Method, q.Params, mcp.Origin{Call: call, Key: key})
 	})
 	if !started {
-		leave()
+		release()
 		return g.life.Cause()
 	}
 	return nil
@@ -122,7 +122,8 @@ type rejectedError struct{ err error }
 func (r *rejectedError) Error() string        { return r.err.Error() }
 func (r *rejectedError) Is(target error) bool { return target == mcp.ErrRejected }
 
-// questions decodes inputRequests, nil for none. It checks their number first.
+// questions decodes inputRequests, nil for none. It checks their number first: answered is how many
+// the server may repeat although they have an answer.
 func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[string]mcp.InputRequest, err error) {
 	if raw == nil {
 		return nil, nil

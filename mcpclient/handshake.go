@@ -45,7 +45,7 @@ func (n *negotiator) initialize(ctx context.Context, e *legacyEra) (*mcp.Server,
 		return nil, fmt.Errorf("initialize: %w", &RevisionError{ClientRevisions: ours, ServerRevisions: []string{g.Revision}})
 	}
 	g.Server.Revision = g.Revision
-	n.era.Store(settledLegacy[g.Revision])
+	n.era.Store(negotiatedLegacy[g.Revision])
 	if err := n.notify(ctx, l, "notifications/initialized", nil); err != nil {
 		return nil, fmt.Errorf("notifications/initialized: %w", err)
 	}

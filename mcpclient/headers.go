@@ -42,12 +42,12 @@ func withParamHeaders(next sender, tools *toolRegistry) sender {
 		if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeHeaderMismatch || !tools.mirrorsParams() {
 			return got, err
 		}
-		params, worse := tools.relearn(ctx, r.target)
-		if worse == nil {
-			worse = r.mirror(params)
+		params, learnErr := tools.relearn(ctx, r.target)
+		if learnErr == nil {
+			learnErr = r.mirror(params)
 		}
-		if worse != nil {
-			return response{}, fmt.Errorf("%w (and no better headers could be made: %w)", err, worse)
+		if learnErr != nil {
+			return response{}, fmt.Errorf("%w (and no better headers could be made: %w)", err, learnErr)
 		}
 		return next(ctx, r, o)
 	}

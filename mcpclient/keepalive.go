@@ -11,8 +11,8 @@ import (
 // shortestKeepAlive is the least Options.Timeouts.KeepAlive.
 const shortestKeepAlive = time.Second
 
-// keepAlive pings the current connection at intervals while it is idle, until ctx ends. The server
-// has as long to answer; otherwise the connection ends.
+// keepAlive pings the current connection at intervals while it is idle, until ctx ends. If the
+// server does not answer within one interval, the connection ends.
 func (c *connector) keepAlive(ctx context.Context, every time.Duration) {
 	for backoff.Sleep(ctx, every) == nil {
 		l := c.link.Load()

@@ -36,9 +36,9 @@ type link struct {
 	followers  followers
 	dispatcher dispatcher
 
-	mu   sync.Mutex
-	err  error         // why the connection has ended by itself
-	gone chan struct{} // closed when the connection has ended by itself
+	mu    sync.Mutex
+	err   error         // why the connection has ended by itself
+	ended chan struct{} // closed when the connection has ended by itself
 }
 
 // newLink returns the link of a connection that t has dialed.
@@ -54,7 +54,7 @@ func (c *connector) newLink(t Transport, conn Conn) *link {
 		observed:  c.observesServer(),
 		texts:     redactor{conn},
 		warnings:  warnings{life: c.life, log: c.log},
-		gone:      make(chan struct{}),
+		ended:     make(chan struct{}),
 	}
 	l.exchange, _ = conn.(wire.Exchanger)
 	l.headed, _ = conn.(wire.HeaderConn)
@@ -135,7 +135,7 @@ func (l *link) onEnd(err error) {
 	l.mu.Lock()
 	if l.err == nil {
 		l.err = err
-		close(l.gone)
+		close(l.ended)
 	}
 	l.mu.Unlock()
 	l.calls.Close(l.client.onLinkEnd(l, err))
@@ -191,8 +191,8 @@ func (l *link) kill() {
 	}
 }
 
-// explain adds to the error of an unresponsive server what the connection knows about it. l is nil
-// before the first connection.
+// explain adds to the error of an unresponsive server what the connection knows about the server.
+// l is nil before the first connection.
 func (l *link) explain(err error) error {
 	if l == nil {
 		return err
@@ -245,7 +245,7 @@ func (f *inFlight) session(l *link) sessionRef {
 }
 
 // loseSession marks the session over HTTP as ended, and cancels the handlers for it. restore
-// revives it, unless there is another by then.
+// removes the mark, unless another has begun by then.
 func (l *link) loseSession() (restore func()) {
 	lost := l.exchange.Session()
 	if lost != nil {

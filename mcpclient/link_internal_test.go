@@ -75,7 +75,7 @@ func TestCallsOfLostConnection(t *testing.T) {
 		l := c.link.Load()
 		l.mu.Lock()
 		l.err = io.ErrUnexpectedEOF
-		close(l.gone)
+		close(l.ended)
 		l.mu.Unlock()
 		_ = c.connector.onLinkEnd(l, io.ErrUnexpectedEOF) // the reader stops here
 		err := <-called

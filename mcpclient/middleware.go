@@ -82,7 +82,7 @@ type Request struct {
 // invocation is the state that a Request and its copies share.
 type invocation struct {
 	do Handler // the innermost handler
-	id int64
+	id int64   // see ID
 }
 
 // ID returns the id of the client's latest message for this request. It is 0 before that, and
@@ -94,8 +94,8 @@ func (q *Request) ID() int64 {
 	return q.id
 }
 
-// compose wraps the innermost handler in middleware. The first is outermost. It returns nil if there
-// is none.
+// compose wraps the innermost handler in middleware, the first outermost. It returns nil if there
+// is none. option names the field of Options in errors.
 func compose(option string, all []Middleware) (Handler, error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -128,7 +128,7 @@ func withMiddleware(next sender, c *caller) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
 		defer recoverPanic(c.log, r.method, errMiddlewarePanicked, &err)
 		c.wire.assignCallID(r)
-		q := c.forMiddleware(r, o)
+		q := c.middlewareRequest(r, o)
 		given := q.Params
 		q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
 			sent, o, err := q.applyTo(r, o, given) // copies, because middleware may send them more than once
@@ -148,8 +148,8 @@ func withMiddleware(next sender, c *caller) sender {
 	}
 }
 
-// forMiddleware converts a request or notification for Options.Middleware.
-func (c *caller) forMiddleware(r *request, o *callOptions) *Request {
+// middlewareRequest converts a request or notification for Options.Middleware.
+func (c *caller) middlewareRequest(r *request, o *callOptions) *Request {
 	q := &Request{
 		Client:     c.client,
 		Method:     r.method,
@@ -213,8 +213,8 @@ func sameBytes(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// throughNotify sends a notification through Options.Middleware.
-func (c *caller) throughNotify(ctx context.Context, l *link, method string, params []byte) (err error) {
+// notifyThroughMiddleware sends a notification through Options.Middleware.
+func (c *caller) notifyThroughMiddleware(ctx context.Context, l *link, method string, params []byte) (err error) {
 	defer recoverPanic(c.log, method, errMiddlewarePanicked, &err)
 	r, meta, err := customRequest(method, json.RawMessage(params))
 	if err != nil {
@@ -222,7 +222,7 @@ func (c *caller) throughNotify(ctx context.Context, l *link, method string, para
 	}
 	o := new(callOptions)
 	o.apply(meta)
-	q := c.forMiddleware(r, o)
+	q := c.middlewareRequest(r, o)
 	q.Notification = true
 	q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
 		params, err := jsonrpc.EncodeParams(q.Params)
@@ -247,7 +247,7 @@ var (
 	errCheckPanicked      = errors.New("function of WithSendCheck panicked; the log has its stack")
 )
 
-// recoverPanic is deferred: it converts a panic of the host's code to an error.
+// recoverPanic is deferred: it logs a panic of the host's code, and sets err to as.
 func recoverPanic(log *slog.Logger, method string, as error, err *error) {
 	if p := recover(); p != nil {
 		log.Error(as.Error(), "method", excerpt.Cut(method), "panic", p, "stack", string(debug.Stack()))

@@ -121,14 +121,14 @@ func (n *negotiator) identify(ctx context.Context) error {
 	}
 	n.log.Debug("no modern server, falling back to initialize", "error", probeErr)
 	silent := errors.Is(probeErr, errSilent)
-	redial = redial || n.link.Load().endErr() != nil // some servers exit on a request before initialize
+	redial = redial || n.link.Load().endErr() != nil // some servers exit when a request precedes initialize
 	if redial {
 		if err := n.replace(ctx, probeErr); err != nil {
 			return err
 		}
 	}
 	legacyErr := n.adoptLegacy(ctx, &legacyEra{revision: revision})
-	if !silent && !redial && n.endedInHandshake(ctx, legacyErr) { // and some of them a moment later
+	if !silent && !redial && n.endedInHandshake(ctx, legacyErr) { // some exit a moment later
 		legacyErr = n.initializeAgain(ctx, revision, legacyErr)
 	}
 	if legacyErr == nil || !silent && !redial {
@@ -176,8 +176,9 @@ func (n *negotiator) probe(ctx context.Context, e era) error {
 	return n.adopt(probe, n.modern(revision))
 }
 
-// adopt does the handshake of an era, which becomes the current one. Without calls on the connection
-// it does so before the handshake, for what the server sends meanwhile.
+// adopt makes an era the current one and does its handshake, in this order because the server may
+// send messages meanwhile. If a connection over HTTP may have calls, the era changes only after a
+// successful handshake.
 func (n *negotiator) adopt(ctx context.Context, e era) error {
 	inUse := n.isReady() && n.link.Load().exchange != nil
 	if !inUse {

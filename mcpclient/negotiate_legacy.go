@@ -57,7 +57,7 @@ func legacyAmong(named []string, probeErr error) (string, error) {
 	if revision, ok := firstCommon(legacyRevisions[:], named); ok {
 		return revision, nil
 	}
-	if _, said := errors.AsType[*RevisionError](probeErr); said {
+	if _, mismatch := errors.AsType[*RevisionError](probeErr); mismatch {
 		return "", probeErr
 	}
 	return "", fmt.Errorf("%w: %w", probeErr, &RevisionError{ClientRevisions: Revisions(), ServerRevisions: named})
@@ -85,8 +85,8 @@ func disprovesLegacy(err error) bool {
 func (n *negotiator) adoptLegacy(ctx context.Context, e era) error {
 	err := n.adopt(ctx, e)
 	t, ok := n.transport.(*HTTP)
-	if err == nil || !ok || n.isReady() || n.current() != e { // the server has answered initialize
-		return err // or there are calls, which the end of the connection would end
+	if err == nil || !ok || n.isReady() || n.current() != e { // ready: a new connection would end the calls
+		return err // another era is current: the server has answered initialize
 	}
 	older := t.fallback(err)
 	if older == nil {
@@ -128,7 +128,8 @@ func (n *negotiator) initializeAgain(ctx context.Context, revision string, befor
 }
 
 // endedInHandshake reports whether the server ended the connection during the handshake, on a
-// transport without another form. Restart has attempts of its own, and [ErrConnectionLost] for it.
+// transport without another form. It is false for [ErrConnectionLost], the error during a restart,
+// which has attempts of its own.
 func (n *negotiator) endedInHandshake(ctx context.Context, err error) bool {
 	_, tried := errors.AsType[*olderError](err)
 	return errors.Is(err, ErrClosed) && !tried && n.link.Load().exchange == nil && ctx.Err() == nil
@@ -160,15 +161,15 @@ func secondError(err, before error) error {
 // beyond the caller's context.
 func (n *negotiator) redial(ctx context.Context) error {
 	old := n.link.Load()
-	gone := make(chan struct{})
+	closed := make(chan struct{})
 	if !n.life.Start(func() {
-		defer close(gone)
+		defer close(closed)
 		_ = old.close()
 	}) {
 		return n.life.Cause()
 	}
 	select {
-	case <-gone:
+	case <-closed:
 		return n.dial(ctx, n.transport)
 	case <-ctx.Done():
 		return fmt.Errorf("former connection is still ending: %w", contextError(ctx))

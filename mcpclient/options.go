@@ -117,7 +117,7 @@ func (o *Options) withDefaults() Options {
 	out.Limits = out.Limits.withDefaults()
 	out.Timeouts = out.Timeouts.withDefaults()
 	if out.Logger == nil {
-		out.Logger = silent
+		out.Logger = slog.New(slog.DiscardHandler)
 	}
 	return out
 }
@@ -195,9 +195,9 @@ func (o *Options) givesRoots() bool { return o.Roots != nil || o.Handlers[rootsM
 type Limits struct {
 	// Retries bounds how often a request is sent again: after a temporary HTTP status (408, 429,
 	// 5xx except 501), after its connection failed before the response began, or after the response
-	// broke off and could not be resumed. The waits grow from 0.25 s to 30 s, or come from
-	// Retry-After up to 30 s; a random half of the wait, at most 5 s, is added so that clients do
-	// not return together. If net/http finds an idle connection closed it uses another by itself.
+	// broke off and could not be resumed. The waits grow from 0.25 s to 30 s, in part at random, or
+	// come from Retry-After up to 30 s, to which up to a half, at most 5 s, is added at random: so
+	// clients do not return together. If net/http finds an idle connection closed it uses another.
 	//
 	// Tool calls and custom requests are not retried in this way. Over HTTP/1.1 they use no
 	// connection that was idle for 4 s, or until 1 s before the end that the server states in
@@ -206,12 +206,14 @@ type Limits struct {
 	// none.
 	Retries int
 
-	// ServerRequests bounds the server's concurrent requests. Further ones are refused with
-	// code -32603. Default 16.
+	// ServerRequests bounds the server's concurrent requests: further ones are refused with code
+	// -32603. It also bounds the questions of one input round, and the URLs of one error -32042.
+	// Default 16.
 	ServerRequests int
 
-	// Notifications bounds the notifications that wait for OnNotification, and the progress
-	// notifications that wait for one call. Default 1,024.
+	// Notifications bounds the notifications that wait for OnNotification, the progress
+	// notifications that wait for one call, and the changes that wait for one subscription.
+	// Default 1,024.
 	Notifications int
 
 	// Rounds bounds the rounds of one call in which the server asks for input. Default 10. A

@@ -97,7 +97,7 @@ func (w *pageWalk[T]) yieldPage(p *mcp.Page[T]) bool {
 	return true
 }
 
-// advance moves to the page at a cursor, unless the list does not end.
+// advance moves to the page at a cursor. If the list does not end, it fails and returns false.
 func (w *pageWalk[T]) advance(cursor string) bool {
 	hash := sha256.Sum256([]byte(cursor))
 	switch {
@@ -162,7 +162,7 @@ func listing[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate]() (m
 // onePage requests the page at cursor, which belongs to the session, or the first page for nil.
 // It updates the session to the page's. NextCursor is nil on the last page: "clients MUST
 // NOT treat an empty cursor as the end of results". If the server no longer knows a cursor,
-// cached pages are useless, too.
+// onePage removes the cached pages.
 func onePage[T any](ctx context.Context, c *pageReader, method, key string, cursor *string, session *sessionRef, opts []CallOption) (*mcp.Page[T], error) {
 	r := &request{method: method}
 	if cursor != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 )
 
-// customRequest returns a request with params, and options for their _meta. It removes members that
-// the era writes from the params, so that the message has each of them once.
+// customRequest returns a request with params, and options for their _meta. From the params it
+// removes the members that the era writes, so that the message has each of them once.
 func customRequest(method string, params any) (*request, []CallOption, error) {
 	encoded, err := jsonrpc.EncodeParams(params)
 	r := &request{method: method, params: encoded}

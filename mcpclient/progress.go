@@ -42,8 +42,8 @@ func (l *link) onProgress(params json.RawMessage) {
 	}
 }
 
-// tellProgress decodes a notification for the caller's function.
-func tellProgress(fn func(mcp.Progress), params json.RawMessage) {
+// reportProgress calls fn, unless it is nil, with a decoded notification. It ignores a malformed one.
+func reportProgress(fn func(mcp.Progress), params json.RawMessage) {
 	var p mcp.Progress
 	if fn != nil && json.Unmarshal(params, &p) == nil {
 		fn(p)
@@ -53,8 +53,8 @@ func tellProgress(fn func(mcp.Progress), params json.RawMessage) {
 // follower receives the progress of a tool call that has become a task: its token "remains
 // valid throughout the task's lifetime" (2025-11-25 tasks).
 type follower struct {
-	jsonrpc.Call // waits for the end of the task
-	calls        jsonrpc.Calls
+	jsonrpc.Call               // waits for the end of the task
+	calls        jsonrpc.Calls // has only this call
 
 	ctx  context.Context // the context of the call
 	stop func()          // removes it from the followers of a connection; nil before the call is sent
@@ -96,9 +96,9 @@ func (f *follower) unfollow() {
 	}
 }
 
-// find returns the follower of a call after its response, or nil.
-func (all *followers) find(token int64) *follower {
+// find returns the follower of the call with this id, or nil.
+func (all *followers) find(id int64) *follower {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	return all.byID[token]
+	return all.byID[id]
 }

@@ -77,7 +77,7 @@ type restarts struct {
 	reopen   func(ctx context.Context) error // opens another
 	giveUp   func(err error)                 // ends the client
 	scrub    func(err error) error
-	queue    func(tell func()) // queues a call of Notify
+	queue    func(fn func()) // queues a call of Notify
 
 	connectedAt time.Time // when the last connection was ready
 	attempts    int       // consecutive attempts
@@ -92,7 +92,7 @@ func (s *restarts) begin(l *link, err error) error {
 	lost := fmt.Errorf("%w: %w", ErrConnectionLost, err)
 	if !s.renewals.Start(func(ctx context.Context) error {
 		select {
-		case <-l.gone: // until then it may deliver answers
+		case <-l.ended: // until then it may deliver answers
 		case <-ctx.Done():
 			return ctx.Err()
 		}

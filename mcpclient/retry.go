@@ -92,12 +92,12 @@ func (p *retries) schedule(ctx context.Context, r *request, f *backoff.Failure) 
 // deadline of ctx.
 func retryWait(ctx context.Context, err error, failures int) (wait time.Duration, ok bool) {
 	wait = backoff.Policy{Max: maxRetryWait}.Delay(failures)
-	later := wait
+	spread := wait
 	status, ok := errors.AsType[*transport.HTTPError](err)
 	switch {
 	case ok && backoff.IsTransient(status.Status) && status.Status != http.StatusNotImplemented:
 		wait = max(wait, status.RetryAfter)
-		later = max(wait, backoff.Spread(status.RetryAfter))
+		spread = max(wait, backoff.Spread(status.RetryAfter))
 	case ok || !isLostAnswer(err):
 		return 0, false
 	}
@@ -105,10 +105,10 @@ func retryWait(ctx context.Context, err error, failures int) (wait time.Duration
 		return 0, false
 	}
 	if end, bounded := ctx.Deadline(); bounded {
-		left := time.Until(end)
-		return min(later, (wait+left)/2), left > wait
+		remaining := time.Until(end)
+		return min(spread, (wait+remaining)/2), remaining > wait
 	}
-	return later, true
+	return spread, true
 }
 
 // isLostAnswer reports whether an answer over HTTP was lost or never began.

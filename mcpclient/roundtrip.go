@@ -69,7 +69,7 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	case err != nil:
 		// "The initialize request MUST NOT be cancelled by clients."
 		if sent && !o.noCancelNotice && w.peer.isReady() && r.method != "initialize" {
-			l.tellCancelled(e, flight, context.Cause(ctx).Error())
+			l.queueCancelled(e, flight, context.Cause(ctx).Error())
 		}
 		return response{}, contextError(ctx)
 	}
@@ -171,7 +171,7 @@ func (w *roundTripper) exchangeAlone(ctx context.Context, l *link, e era, flight
 
 // wait waits for the response, and passes progress to the caller's function.
 func (f *inFlight) wait(ctx context.Context, o *callOptions) (jsonrpc.Response, error) {
-	return f.Wait(ctx, func(params json.RawMessage) { tellProgress(o.progress, params) })
+	return f.Wait(ctx, func(params json.RawMessage) { reportProgress(o.progress, params) })
 }
 
 // message returns a request as it is sent over HTTP.
@@ -250,8 +250,8 @@ func (l *link) fail(call *jsonrpc.Call, err error) {
 	}
 }
 
-// tellCancelled queues notifications/cancelled for a request, if its era has that.
-func (l *link) tellCancelled(e era, flight *inFlight, reason string) {
+// queueCancelled queues notifications/cancelled for a request, if its era wants that.
+func (l *link) queueCancelled(e era, flight *inFlight, reason string) {
 	const method = "notifications/cancelled"
 	if !e.hasCancelNotice(flight.request, l.exchange != nil) {
 		return

@@ -144,7 +144,7 @@ func (d *dispatcher) unregister(r *serverRequest) (unwanted bool) {
 func (d *dispatcher) sendAnswer(method string, r *serverRequest, body []byte) {
 	ctx, cancel := context.WithTimeout(d.life.Context(), answerTimeout)
 	defer cancel()
-	switch err := d.reply(ctx, body, r.id.session); {
+	switch err := d.postAnswer(ctx, body, r.id.session); {
 	case err == nil || d.life.IsClosed() || errors.Is(err, ErrClosed):
 	case d.client.onMessageError(err):
 		d.log.DebugContext(ctx, "answer to the server dropped: it has forgotten the session", "method", d.texts.cut(method))
@@ -158,9 +158,9 @@ func (d *dispatcher) sendAnswer(method string, r *serverRequest, body []byte) {
 	}
 }
 
-// reply sends the answer to a server's request, in the session of the request. After a temporary
+// postAnswer sends the answer to a server's request, in the session of the request. After a temporary
 // failure it sends it again, up to Limits.Retries times, as the server waits for it.
-func (d *dispatcher) reply(ctx context.Context, body []byte, s wire.Session) error {
+func (d *dispatcher) postAnswer(ctx context.Context, body []byte, s wire.Session) error {
 	err := backoff.Loop(ctx, backoff.Policy{}, func() error {
 		return d.link.post(ctx, body, d.client.current().header(nil), s)
 	}, func(f *backoff.Failure) error {

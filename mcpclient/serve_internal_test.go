@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,7 +45,7 @@ func TestNullToolIsRefused(t *testing.T) {
 
 // newLife returns a lifecycle with a timeout of a second.
 func newLife(t *testing.T) *lifecycle.Lifecycle {
-	return lifecycle.New(t.Context(), lifecycle.Options{Closed: ErrClosed, Ended: contextError, Timeout: time.Second, Log: silent})
+	return lifecycle.New(t.Context(), lifecycle.Options{Closed: ErrClosed, Ended: contextError, Timeout: time.Second, Log: slog.New(slog.DiscardHandler)})
 }
 
 // The first answers of a process have less time than those of a server where a person may have to log in.

@@ -75,20 +75,20 @@ func (s *standaloneStream) open(ctx context.Context) {
 }
 
 // read starts to read the stream, if the connection can have one. It returns when the stream is
-// open, because the server drops earlier messages, when it has ended, or after the grace.
+// open, because the server drops earlier messages, when it has ended, or after the wait.
 func (s *standaloneStream) read(ctx context.Context) {
 	l := s.peer.link.Load()
 	if l.exchange == nil {
 		return
 	}
-	settled := make(chan struct{})
+	ready := make(chan struct{})
 	reading, end := s.beginReading(s.life.Context())
 	started := s.life.Start(func() {
 		defer end()
-		settle := sync.OnceFunc(func() { close(settled) })
+		setReady := sync.OnceFunc(func() { close(ready) })
 		wasOpen := false
 		open := func(resumed bool) {
-			settle()
+			setReady()
 			if wasOpen && !resumed {
 				s.stale()
 			}
@@ -96,7 +96,7 @@ func (s *standaloneStream) read(ctx context.Context) {
 		}
 		m := &wire.Message{Header: s.peer.current().header(nil)}
 		err := l.exchange.Listen(reading, m, open, func(data []byte) { l.receive(data, source{session: m.Session()}) })
-		settle()
+		setReady()
 		l.logPanic(err)
 		if err != nil && reading.Err() == nil {
 			s.onEnd(err)
@@ -109,7 +109,7 @@ func (s *standaloneStream) read(ctx context.Context) {
 	grace, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	select {
-	case <-settled:
+	case <-ready:
 	case <-grace.Done():
 	}
 }

@@ -33,7 +33,7 @@ type Subscription struct {
 	all     *subscriptions // the subscriptions of the client
 	asked   mcp.SubscriptionFilter
 	stream  bool   // it has a stream of its own, in the modern era
-	unwatch func() // tells the server after Close, or nil
+	unwatch func() // unsubscribes from the resources after Close, or nil
 
 	// ctx ends when the subscription or the client is closed. It has the values of the context
 	// with which it was made.
@@ -50,9 +50,9 @@ type Subscription struct {
 	over  chan struct{} // closed when nothing more arrives
 }
 
-// Subscribe subscribes to changes. It returns when the server has agreed. It waits for that for
-// 30 s, unless [WithTimeout] or [Timeouts.Call] sets another limit, and ctx bounds only this wait:
-// the subscription lasts until it is closed.
+// Subscribe subscribes to changes. It returns when the server has agreed. This wait is bounded by
+// ctx and by 30 s, or another limit of [WithTimeout] or [Timeouts.Call]; the subscription lasts
+// until it is closed.
 //
 // Changes that the server does not declare to announce are left out of the filter, and a server
 // may agree to less than it was asked: [Subscription.Filter] returns what applies. If nothing
@@ -103,7 +103,7 @@ func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 	}
 	s := c.subscriptions.add(context.WithoutCancel(ctx), asked, era.has(listenStreams))
 	switch {
-	case s.stream != c.current().has(listenStreams): // it was too late for endOthers
+	case s.stream != c.current().has(listenStreams): // it was too late for endOtherEra
 		err = errOtherEra
 	case s.stream:
 		err = c.subscriptions.listenFor(ctx, s, o)
@@ -252,8 +252,8 @@ func (s *Subscription) wakeReader() {
 	}
 }
 
-// Close ends the subscription. It returns immediately; the server is told within 5 s. Close may be
-// called more than once.
+// Close ends the subscription. It returns immediately; the server is notified within 5 s. Close may
+// be called more than once.
 func (s *Subscription) Close() error {
 	s.end(nil)
 	s.cancel()

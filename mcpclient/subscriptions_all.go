@@ -58,9 +58,9 @@ func (l *subscriptions) list() []*Subscription {
 	return slices.Clone(l.all)
 }
 
-// endOthers ends the subscriptions of another era with err. streams says whether the
-// subscriptions of the current era have streams of their own: such a server watches nothing else.
-func (l *subscriptions) endOthers(streams bool, err error) {
+// endOtherEra ends the subscriptions of another era with errOtherEra. streams says whether those
+// of the current era have streams of their own: such a server watches nothing else.
+func (l *subscriptions) endOtherEra(streams bool) {
 	if streams {
 		l.mu.Lock()
 		l.requested = nil
@@ -68,7 +68,7 @@ func (l *subscriptions) endOthers(streams bool, err error) {
 	}
 	for _, s := range l.list() {
 		if s.stream != streams {
-			s.end(err)
+			s.end(errOtherEra)
 			s.cancel()
 		}
 	}

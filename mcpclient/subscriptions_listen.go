@@ -119,7 +119,7 @@ type listening struct {
 }
 
 // listenOnce sends one subscriptions/listen in an era and returns the reason for its end.
-func (l *subscriptions) listenOnce(s *Subscription, o *callOptions, in *eraBox) error {
+func (l *subscriptions) listenOnce(s *Subscription, o *callOptions, era *eraBox) error {
 	params, err := jsonrpc.EncodeParams(map[string]mcp.SubscriptionFilter{"notifications": s.asked})
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions, in *eraBox) 
 		defer silent.Stop()
 		options.listening.onMessage = func() { silent.Reset(limit) }
 	}
-	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0, era: in.era}
+	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0, era: era.era}
 	if _, err := l.listen(ctx, r, &options); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (w *roundTripper) listen(ctx context.Context, r *request, o *callOptions) (
 		return response{}, cause
 	case cause != nil:
 		if sent {
-			l.tellCancelled(e, flight, "")
+			l.queueCancelled(e, flight, "")
 		}
 		return response{}, cause
 	case err != nil:

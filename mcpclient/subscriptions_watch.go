@@ -53,7 +53,7 @@ func (l *subscriptions) unwatch(s *Subscription) {
 // subscription. If the server has forgotten the session, or the connection was lost, it tries
 // once more in the next one.
 func (l *subscriptions) watch(ctx context.Context, uris []string, o *callOptions, sessions resender) error {
-	r := &request{method: "resources/subscribe"} // counts how often that happens
+	r := &request{method: "resources/subscribe"} // records why it was sent again
 	for resends := 0; ; resends++ {
 		var err error
 		if r.sentEra, err = sessions.awaitSession(ctx); err != nil {
@@ -72,11 +72,11 @@ func (l *subscriptions) watch(ctx context.Context, uris []string, o *callOptions
 // watchExclusively does the work of watch with exclusive access to the server, so that the last
 // request is the one that counts.
 func (l *subscriptions) watchExclusively(ctx context.Context, uris []string, o *callOptions) error {
-	leave, err := l.acquireTurn(ctx)
+	release, err := l.acquireTurn(ctx)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer release()
 	requested, wanted := l.watchedResources()
 	for _, uri := range uris {
 		if requested[uri] {
@@ -124,7 +124,7 @@ func (l *subscriptions) watchOne(ctx context.Context, method, uri string, o *cal
 // watchAgain asks a server that has forgotten everything to watch again. A resource that it
 // refuses does not affect the others.
 func (l *subscriptions) watchAgain(ctx context.Context) error {
-	leave, err := l.acquireTurn(ctx)
+	release, err := l.acquireTurn(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	l.mu.Lock()
 	l.requested = nil
 	l.mu.Unlock()
-	leave()
+	release()
 	defer l.publish(mcp.Change{Kind: mcp.Stale})
 	for _, uri := range slices.Sorted(maps.Keys(wanted)) {
 		err := l.watch(ctx, []string{uri}, &callOptions{}, noSessions{})
@@ -146,7 +146,7 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 }
 
 // acquireTurn waits for exclusive access to the server.
-func (l *subscriptions) acquireTurn(ctx context.Context) (leave func(), err error) {
+func (l *subscriptions) acquireTurn(ctx context.Context) (release func(), err error) {
 	l.mu.Lock()
 	if l.turn == nil {
 		l.turn = make(chan struct{}, 1)

@@ -156,13 +156,14 @@ func (t *Task) State() mcp.TaskState {
 }
 
 // snapshot returns the state, and the number of answers that it reflects.
-func (t *Task) snapshot() (state mcp.TaskState, learned int) {
+func (t *Task) snapshot() (state mcp.TaskState, answers int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.state, t.stateAnswers
 }
 
-// Poll asks the server for the state of the task, and returns the new [Task.State].
+// Poll asks the server for the state of the task, and returns the new [Task.State]. It sends
+// nothing if the server answered at once.
 func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.TaskState, error) {
 	switch {
 	case t.result != nil:
@@ -178,7 +179,7 @@ func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.TaskState, err
 
 // poll sends tasks/get, and records and returns the answer.
 func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) {
-	_, learned := t.snapshot()
+	_, answers := t.snapshot()
 	var raw json.RawMessage
 	r := t.request("tasks/get")
 	if err := t.call(ctx, r, &raw, opts); err != nil {
@@ -191,17 +192,17 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 	if task.state.ID != t.id {
 		return polledTask{}, fmt.Errorf("%w: the server answered with another task", mcp.ErrInvalidResult)
 	}
-	t.recordState(task.state, learned)
+	t.recordState(task.state, answers)
 	return task, nil
 }
 
-// recordState records an answer about the task. asked is the number of answers before its request:
+// recordState records an answer about the task. answersBefore is the number of answers before its request:
 // an answer that may be older than the end of the task is dropped. The id is a secret, even in
 // logs.
-func (t *Task) recordState(state mcp.TaskState, asked int) {
+func (t *Task) recordState(state mcp.TaskState, answersBefore int) {
 	t.mu.Lock()
 	before := t.state.Status
-	late := before.Final() && t.stateAnswers > asked
+	late := before.Final() && t.stateAnswers > answersBefore
 	if !late {
 		t.state = state
 		t.stateAnswers++
@@ -300,8 +301,8 @@ func (t *Task) markEnded(result *mcp.CallToolResult) {
 	t.stateAnswers++
 }
 
-// Cancel asks the server to cancel the task. The task may still end in another way, see
-// [Task.Wait].
+// Cancel asks the server to cancel the task, unless it answered at once. The task may still end in
+// another way, see [Task.Wait].
 func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	switch {
 	case t.result != nil:
@@ -309,7 +310,7 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	case t.id == "":
 		return fmt.Errorf("cancel: %w", t.failure(errNoTask))
 	}
-	_, learned := t.snapshot()
+	_, answers := t.snapshot()
 	var raw json.RawMessage
 	r := t.request("tasks/cancel")
 	if err := t.call(ctx, r, &raw, opts); err != nil {
@@ -317,7 +318,7 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	}
 	task, err := t.eraOf(r).decodePolled(raw)
 	if err == nil && task.state.ID == t.id { // a modern server returns no state yet
-		t.recordState(task.state, learned)
+		t.recordState(task.state, answers)
 	}
 	return nil
 }

@@ -110,9 +110,9 @@ func (w *taskWait) pause(ctx context.Context, state mcp.TaskState) error {
 }
 
 // follow waits on another goroutine, and reports progress on the goroutine of the call.
-func (w *taskWait) follow(ctx context.Context, f *follower, tell func(mcp.Progress)) (*mcp.CallToolResult, error) {
+func (w *taskWait) follow(ctx context.Context, f *follower, report func(mcp.Progress)) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // even if tell panics
+	defer cancel() // even if report panics
 	var result *mcp.CallToolResult
 	started := w.life.StartSending(func() {
 		defer f.calls.Fail(f.ID, errExited) // without effect after the lines below
@@ -126,7 +126,7 @@ func (w *taskWait) follow(ctx context.Context, f *follower, tell func(mcp.Progre
 	if !started {
 		return nil, w.life.Cause()
 	}
-	_, err := f.Wait(ctx, func(params json.RawMessage) { tellProgress(tell, params) })
+	_, err := f.Wait(ctx, func(params json.RawMessage) { reportProgress(report, params) })
 	switch {
 	case err == nil:
 		return result, nil

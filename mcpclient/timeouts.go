@@ -114,8 +114,8 @@ func (o *callOptions) limits() bound.Limits {
 	return bound.Limits{Idle: o.idle.Duration, Whole: o.whole.Duration}
 }
 
-// limitsOrDefault returns the limits of a call. If only one is set, the default of the other
-// does not apply earlier.
+// limitsOrDefault returns the limits of a call. If Whole is set, Idle has no default; if only Idle
+// is set, the default of Whole is not shorter.
 func (o *callOptions) limitsOrDefault() bound.Limits {
 	l := o.limits()
 	switch {

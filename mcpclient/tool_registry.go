@@ -81,7 +81,8 @@ func (r *toolRegistry) lookup(name string) knownTool {
 	return r.tools[name]
 }
 
-// learn remembers a tool, even if it returns an error: the headers of the tool are invalid.
+// learn remembers a tool. If the tool's headers are invalid, it remembers the tool without them and
+// returns an error.
 func (r *toolRegistry) learn(t *mcp.Tool) error {
 	params, err := paramheader.Of(t.InputSchema)
 	known := knownTool{headers: params}
