@@ -91,7 +91,8 @@ type codeFlow struct {
 
 func (f *codeFlow) interactive() bool { return true }
 
-// choose returns an issuer with Clients; if there may be others, the current one, or the first.
+// choose returns an issuer for which Clients has credentials, by preference the current one. Without
+// Clients, or if none fits and another identity is configured, it returns the current or the first.
 func (f *codeFlow) choose(issuers []string, current string) (string, error) {
 	if len(f.Clients) > 0 {
 		issuer, err := chooseRegistered(f.Clients, issuers, current)
@@ -171,7 +172,7 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 	return got, err
 }
 
-// signIn is the state of an authorization request until its answer arrives.
+// signIn is one authorization request, until its code is exchanged.
 type signIn struct {
 	site        *site
 	client      *Credentials

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Discover asks a server for its authorization servers; each is valid. A host shows them before it
-// asks for credentials registered with one of them. Discover uses only the options for requests
+// Discover asks a server for its authorization servers; any of them may be used. A host shows them
+// before it asks for credentials registered with one of them. Discover uses only the options for requests
 // (Transport, AuthTransport, AllowPrivate, Logger), so opts and Grant may be nil. The error matches
 // [ErrNoAuthorization] if the server names none, and [ErrUntrusted] if a check fails.
 func Discover(ctx context.Context, serverURL string, opts *Options) (issuers []string, err error) {
@@ -77,17 +77,17 @@ func (t *Transport) discover(ctx context.Context, d *demand, used *session) (*si
 // resourceMetadata fetches the protected resource metadata: from the challenge's URL, else from the
 // well-known URL of the server's path, else of its root.
 func (t *Transport) resourceMetadata(ctx context.Context, d *demand) (*resourceMetadata, error) {
-	places := []string{d.metadata}
+	urls := []string{d.metadata}
 	if d.metadata == "" {
 		const wellKnown = "/.well-known/oauth-protected-resource"
-		places = []string{atOrigin(t.server, wellKnown)}
+		urls = []string{atOrigin(t.server, wellKnown)}
 		if path := strings.TrimRight(t.server.EscapedPath(), "/"); path != "" {
-			places = []string{atOrigin(t.server, wellKnown+path), atOrigin(t.server, wellKnown)}
+			urls = []string{atOrigin(t.server, wellKnown+path), atOrigin(t.server, wellKnown)}
 		}
 	}
 	var misses []error
-	for _, place := range places {
-		prm, err := t.resourceMetadataAt(ctx, place)
+	for _, raw := range urls {
+		prm, err := t.resourceMetadataAt(ctx, raw)
 		if err == nil {
 			return prm, nil
 		}
@@ -102,19 +102,19 @@ func (t *Transport) resourceMetadata(ctx context.Context, d *demand) (*resourceM
 	return nil, fmt.Errorf("%w: no protected resource metadata: %w", ErrNoAuthorization, errors.Join(misses...))
 }
 
-// resourceMetadataAt fetches the metadata at one place, which must be about this server and name
+// resourceMetadataAt fetches the metadata at one URL, which must be about this server and name
 // an authorization server. It keeps the first maxServers of them.
-func (t *Transport) resourceMetadataAt(ctx context.Context, place string) (*resourceMetadata, error) {
+func (t *Transport) resourceMetadataAt(ctx context.Context, raw string) (*resourceMetadata, error) {
 	prm := new(resourceMetadata)
-	if err := t.fetch.getJSON(ctx, "protected resource metadata", place, nil, prm); err != nil {
+	if err := t.fetch.getJSON(ctx, "protected resource metadata", raw, nil, prm); err != nil {
 		return nil, err
 	}
 	if !t.isResource(prm.Resource) {
-		return nil, untrustedError("the metadata at %s describes the resource %q instead of the server %s", safeURL(place), safeURL(prm.Resource), t.name)
+		return nil, untrustedError("the metadata at %s describes the resource %q instead of the server %s", safeURL(raw), safeURL(prm.Resource), t.name)
 	}
 	prm.Servers = slices.DeleteFunc(prm.Servers, func(s string) bool { return s == "" })
 	if len(prm.Servers) == 0 {
-		return nil, untrustedError("the metadata at %s names no authorization server", safeURL(place))
+		return nil, untrustedError("the metadata at %s names no authorization server", safeURL(raw))
 	}
 	prm.Servers = prm.Servers[:min(len(prm.Servers), maxServers)]
 	return prm, nil
@@ -130,8 +130,8 @@ func (t *Transport) isResource(name string) bool {
 	if u.RawQuery != "" && u.RawQuery != t.server.RawQuery {
 		return false
 	}
-	path, whole := strings.TrimRight(u.EscapedPath(), "/"), strings.TrimRight(t.server.EscapedPath(), "/")
-	return path == whole || strings.HasPrefix(whole, path+"/")
+	path, ours := strings.TrimRight(u.EscapedPath(), "/"), strings.TrimRight(t.server.EscapedPath(), "/")
+	return path == ours || strings.HasPrefix(ours, path+"/")
 }
 
 // legacySite is the authorization of revision 2025-03-26: the server's origin

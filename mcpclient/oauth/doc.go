@@ -41,9 +41,10 @@
 //
 // A server that an attacker controls can name any URL as its authorization server. Each such URL
 // must be https, and must not lead to a private, a link-local or a loopback address, not even by a
-// redirect or a change of DNS; only a server on loopback may name other servers there. The issuer
-// of metadata, the resource, the state and the issuer of a redirect are compared exactly. The error
-// of a failed check matches [ErrUntrusted].
+// redirect or a change of DNS. Exceptions are the networks of Options.AllowPrivate and, for a server
+// on loopback, other servers there. The issuer of metadata, the state and the issuer of a redirect
+// are compared exactly, the resource up to parent paths. The error of a failed check matches
+// [ErrUntrusted].
 //
 // Secrets do not appear in errors or logs, and [Credentials] are printed without theirs.
 //

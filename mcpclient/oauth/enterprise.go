@@ -15,17 +15,17 @@ import (
 // the assertion in exchange for a token (RFC 7523). The person does not visit that server.
 type Enterprise struct {
 	// TokenEndpoint is the URL of the provider to exchange tokens. It comes from the company's
-	// configuration, and must be https, or http on this machine.
+	// configuration, and must be https, or http on this machine. Required.
 	TokenEndpoint string
 
-	// Client identifies this program at the provider. Its Issuer is the provider's.
+	// Client identifies this program at the provider. Its Issuer is the provider's. Required.
 	Client Credentials
 
 	// SubjectToken returns the ID token of the person's sign-in. It is called for every exchange.
 	// Required.
 	SubjectToken func(ctx context.Context) (string, error)
 
-	// Clients are registered with the authorization servers of MCP servers.
+	// Clients are registered with the authorization servers of MCP servers. Required.
 	Clients []Credentials
 }
 

@@ -17,7 +17,7 @@ const (
 	maxRedirects = 3
 )
 
-// fetcher makes requests to URLs that servers name.
+// fetcher makes requests to URLs that its guard allows.
 type fetcher struct {
 	base  http.RoundTripper
 	guard *guard
@@ -31,16 +31,16 @@ type answer struct {
 }
 
 // getJSON fetches a JSON object. The error for a status other than 200 is a [*statusError].
-func (f *fetcher) getJSON(ctx context.Context, what, place string, header http.Header, v any) error {
-	a, err := f.get(ctx, what, place, header)
+func (f *fetcher) getJSON(ctx context.Context, what, raw string, header http.Header, v any) error {
+	a, err := f.get(ctx, what, raw, header)
 	if err != nil {
 		return err
 	}
 	if a.status != http.StatusOK {
-		return &statusError{place: safeURL(place), status: a.status}
+		return &statusError{url: safeURL(raw), status: a.status}
 	}
 	if err := a.decode(v); err != nil {
-		return fmt.Errorf("GET %s: %w", safeURL(place), err)
+		return fmt.Errorf("GET %s: %w", safeURL(raw), err)
 	}
 	return nil
 }
@@ -61,7 +61,8 @@ func (f *fetcher) get(ctx context.Context, what, raw string, header http.Header)
 	return f.do(ctx, client, http.MethodGet, u, header, nil)
 }
 
-// post sends a body that may be secret. It follows no redirect: the error for one is ErrUntrusted.
+// post sends a body that may be secret. It follows no redirect: the error for one matches
+// ErrUntrusted.
 func (f *fetcher) post(ctx context.Context, what, raw string, header http.Header, body []byte) (*answer, error) {
 	u, err := f.guard.checkURL(what, raw)
 	if err != nil {

@@ -38,12 +38,12 @@ func NewFileStore(dir string) (Store, error) {
 	if err := private.CheckDir(dir); err != nil {
 		return nil, fmt.Errorf("file store: %w", err)
 	}
-	return &fileStore{dir: dir, within: NewMemoryStore().(*memoryStore)}, nil
+	return &fileStore{dir: dir, memory: NewMemoryStore().(*memoryStore)}, nil
 }
 
 type fileStore struct {
 	dir    string
-	within *memoryStore // orders the updates of this process
+	memory *memoryStore // orders the updates of this process
 }
 
 // entry is the content of a file. The key is for people who look into the
@@ -75,7 +75,7 @@ func (s *fileStore) Load(_ context.Context, key Key) ([]byte, error) {
 }
 
 func (s *fileStore) Update(ctx context.Context, key Key, change func(context.Context, []byte) ([]byte, error)) error {
-	return s.within.Update(ctx, key, func(ctx context.Context, _ []byte) (_ []byte, err error) {
+	return s.memory.Update(ctx, key, func(ctx context.Context, _ []byte) (_ []byte, err error) {
 		if err := private.CheckDir(s.dir); err != nil {
 			return nil, err
 		}

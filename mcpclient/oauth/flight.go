@@ -114,7 +114,7 @@ func (t *Transport) isRenewable(s *session) bool {
 	return s.token.Refresh != "" || !t.flow.interactive()
 }
 
-// loadOnce reads the store, once.
+// loadOnce reads the stored session, once. It tries again after an error.
 func (t *Transport) loadOnce(ctx context.Context) error {
 	select {
 	case t.loading <- struct{}{}:

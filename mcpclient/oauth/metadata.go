@@ -62,8 +62,8 @@ func (f *fetcher) fetchMetadata(ctx context.Context, issuer string) (*issuerMeta
 		return nil, untrustedError("issuer %s has a query", safeURL(issuer))
 	}
 	var misses []error
-	for _, place := range metadataURLs(u) {
-		m, err := f.metadataAt(ctx, place, nil, issuer)
+	for _, raw := range metadataURLs(u) {
+		m, err := f.metadataAt(ctx, raw, nil, issuer)
 		switch {
 		case err == nil:
 			return m, m.check(f.guard)
@@ -76,14 +76,14 @@ func (f *fetcher) fetchMetadata(ctx context.Context, issuer string) (*issuerMeta
 }
 
 // metadataAt fetches metadata, which must be of one of the issuers.
-func (f *fetcher) metadataAt(ctx context.Context, place string, header http.Header, issuers ...string) (*issuerMetadata, error) {
+func (f *fetcher) metadataAt(ctx context.Context, raw string, header http.Header, issuers ...string) (*issuerMetadata, error) {
 	m := new(issuerMetadata)
-	if err := f.getJSON(ctx, "authorization server metadata", place, header, m); err != nil {
+	if err := f.getJSON(ctx, "authorization server metadata", raw, header, m); err != nil {
 		return nil, err
 	}
 	// 2026-07-28: "MUST NOT use the metadata if they differ".
 	if !slices.Contains(issuers, m.Issuer) {
-		return nil, untrustedError("the metadata at %s is from issuer %q, want exactly %q", safeURL(place), safeURL(m.Issuer), safeURL(issuers[0]))
+		return nil, untrustedError("the metadata at %s is from issuer %q, want exactly %q", safeURL(raw), safeURL(m.Issuer), safeURL(issuers[0]))
 	}
 	return m, nil
 }
@@ -120,14 +120,14 @@ func (m *issuerMetadata) checkCode() error {
 	return nil
 }
 
-// statusError is the failure to fetch a document.
+// statusError is the error of a document that was answered with a status other than 200.
 type statusError struct {
-	place  string
+	url    string
 	status int
 }
 
 func (e *statusError) Error() string {
-	return fmt.Sprintf("GET %s: HTTP status %d", e.place, e.status)
+	return fmt.Sprintf("GET %s: HTTP status %d", e.url, e.status)
 }
 
 // isAbsent reports whether the document does not exist, as opposed to a failure.

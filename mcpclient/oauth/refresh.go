@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Times before the end of a token. After earlyRenewal begins, the token is renewed while it is
-// still used; after lastUse begins, it may end on its way and is not used.
+// Times before the end of a token. Within earlyRenewal of it the token is renewed while it is still
+// used; within lastUse it is not used, because it could expire on its way to the server.
 const (
 	earlyRenewal = time.Minute
 	lastUse      = 5 * time.Second

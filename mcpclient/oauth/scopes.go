@@ -74,9 +74,9 @@ func (t *token) wasAskedFor(scopes []string) bool {
 
 // scopesFor selects the scopes to request.
 //
-// 2026-07-28 authorization: the scopes of the challenge, else all of the
-// resource's metadata, else none at all; and on a later request the union of
-// the scopes that were requested before and those that are demanded now.
+// 2026-07-28 authorization: the scopes of the challenge, else all of the resource's metadata, else
+// none at all; and on a later request the union of the scopes that were requested before and those
+// that are demanded now. Options.Scopes replace those of the metadata.
 func scopesFor(d *demand, s *site, before *token, configured []string) ([]string, error) {
 	var want []string
 	switch {

@@ -12,6 +12,7 @@ import (
 	"time"
 )
 
+// tokenRequest is a request to a token endpoint.
 type tokenRequest struct {
 	doing      string // names the operation in errors
 	meta       *issuerMetadata
@@ -118,8 +119,8 @@ func requestSecrets(form url.Values, header http.Header, r *tokenRequest) []stri
 }
 
 // newToken checks an answer, and makes a token of it. It refuses one that cannot be sent in a
-// header or is of another type than Bearer and DPoP, and a bearer token if DPoP.Require is set. If
-// the answer names no scopes, the token has those that were requested.
+// header or is of another type than Bearer and DPoP, a bearer token if DPoP.Require is set, and a
+// DPoP token without Options.DPoP. If the answer names no scopes, the token has those requested.
 func (t *Transport) newToken(got *tokenAnswer, s *site, client string, requested []string) (*token, error) {
 	now := time.Now()
 	tok := &token{

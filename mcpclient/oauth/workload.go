@@ -22,7 +22,7 @@ type Workload struct {
 	// configuration sets the audience. It is called for every token. Required.
 	Assertion func(ctx context.Context, issuer string) (string, error)
 
-	// ClientID is sent, too, if not empty.
+	// ClientID is the client's id at the authorization servers. Default: none is sent.
 	ClientID string
 }
 
@@ -36,7 +36,7 @@ func (g *Workload) flow() (flow, error) {
 type workloadFlow struct {
 	Workload
 
-	refused atomic.Value // hash of the last refused assertion and its issuer
+	refused atomic.Value // hash of the last refused assertion with the issuer that refused it
 }
 
 func (f *workloadFlow) interactive() bool { return false }
@@ -53,8 +53,8 @@ func (f *workloadFlow) configuredClient(s *site) *Credentials {
 	return &Credentials{Issuer: s.issuer(), ID: f.ClientID}
 }
 
-// acquire never presents a refused assertion again: until the platform has another one, it fails
-// without a request.
+// acquire does not send the last refused assertion to the same issuer again: until the platform has
+// another one, it fails without a request.
 func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error) {
 	const doing = "get a token for the platform's assertion"
 	assertion, err := f.Assertion(ctx, s.issuer())

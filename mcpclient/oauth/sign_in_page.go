@@ -13,11 +13,11 @@ import (
 // On that page the person signs in: it calls SignIn of another Transport with the same Store and
 // Account. Later requests find the token in the store. If a server demands more scopes, the page
 // calls SignOut, and then SignIn of a Transport whose Options.Scopes include them.
-func SignInPage(url string) Receiver { return elsewhere(url) }
+func SignInPage(url string) Receiver { return signInPage(url) }
 
-// elsewhere is the URL of the page to sign in on.
-type elsewhere string
+// signInPage is the [Receiver] of SignInPage: the URL of the page.
+type signInPage string
 
-func (e elsewhere) Listen(context.Context, string) (Listener, error) {
-	return nil, &mcp.SignInError{URL: string(e)}
+func (p signInPage) Listen(context.Context, string) (Listener, error) {
+	return nil, &mcp.SignInError{URL: string(p)}
 }
