@@ -454,27 +454,32 @@ func TestFirstReplyCounts(t *testing.T) {
 	})
 }
 
-// A reply that the store accepts when Person.Reply has returned is refused, or counts.
+// A reply of another process that comes when Person.Reply has returned counts if the store gets it first, and is refused
+// afterwards.
 func TestFirstReplyCountsToTheEnd(t *testing.T) {
-	calls, accepted := 0, false
-	var denial *run.Reply
-	inner := record.NewMemory()
-	store := watch(inner, func(c *storeCall) error {
-		err := c.Do()
-		if c.Method == "load" && denial != nil { // another process replies after each load
-			accepted = accepted || inner.Reply(c.Ctx, theRun, []run.Reply{*denial}) == nil
-		}
-		return err
-	})
-	a := newAgent(t, play(uses(toolCall("1", "pay", "{}")), says("done")), &agent.Options{
-		Tools: []adapter.Source{paying(&calls)}, Durable: agent.Durable{Store: store},
-		Person: agent.Person{Approve: agent.AskPerson, Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
-			no := q.Deny("too expensive")
-			no.At = time.Now().UTC()
-			denial = &no
-			return q.Allow(), nil
-		}},
-	})
-	mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
-	check.Equal(t, "the call was made if the denial was not accepted", calls > 0, !accepted)
+	for name, isFirst := range map[string]bool{"before the reply is stored": true, "after it": false} {
+		calls, accepted, inner := 0, false, record.NewMemory()
+		store := watch(inner, func(c *storeCall) error {
+			if c.Method != "reply" {
+				return c.Do()
+			}
+			denies := func() {
+				no := run.Reply{Question: c.Replies[0].Question, Action: run.ActionDeny, Reason: "too expensive"}
+				accepted = inner.Reply(c.Ctx, theRun, []run.Reply{no}) == nil
+			}
+			if isFirst {
+				denies()
+				return c.Do()
+			}
+			defer denies()
+			return c.Do()
+		})
+		a := newAgent(t, play(uses(toolCall("1", "pay", "{}")), says("done")), &agent.Options{
+			Tools: []adapter.Source{paying(&calls)}, Durable: agent.Durable{Store: store},
+			Person: agent.Person{Approve: agent.AskPerson, Reply: func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Allow(), nil }},
+		})
+		got := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
+		check.Same(t, name+": the denial is accepted, and calls", []any{accepted, calls}, []any{isFirst, map[bool]int{true: 0, false: 1}[isFirst]})
+		check.Equal(t, name+": the model is told of the denial", strings.Contains(results(got.Messages)[0], "too expensive"), isFirst)
+	}
 }
