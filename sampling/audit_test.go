@@ -53,7 +53,7 @@ func TestAudit(t *testing.T) {
 			tt.opts.Audit = func(ctx context.Context, r *Record) { records = append(records, *r.all) }
 			tt.want.Depth, tt.want.Server = 1, "files"
 			_ = ask(t, h.sampler(t, &tt.opts).ForServer("files"), tt.params) // some fail
-			check.Equal(t, "records", len(records), 1)
+			check.Require(t, len(records) == 1, "got %d records of a request", len(records))
 			volatile := cmpopts.IgnoreFields(record{}, "Time", "Waiting", "Reviewing", "Asking", "RequestHash", "ReplyHash")
 			check.Same(t, "record", records[0], tt.want, volatile)
 			raw := asJSON(records[0])

@@ -53,7 +53,7 @@ func TestModelChoice(t *testing.T) {
 			"modelPreferences":{"hints":[{"name":"audio"}]}}`, "gpt-5", "gpt-audio (no images)"},
 	} {
 		got, err := choose(catalogue(), "gpt-5", question(t, tt.params))
-		check.Must(t, err)
+		check.Require(t, err == nil, "%s: %v", tt.name, err)
 		check.Equal(t, tt.name, got.model.ID, tt.want)
 		check.Contains(t, tt.name, got.reason, tt.reason)
 	}
@@ -70,7 +70,8 @@ func TestModelChoice(t *testing.T) {
 func TestModelChoiceWithoutMeasures(t *testing.T) {
 	models := []Model{{ID: "unknown"}, {ID: "known", price: &price.Price{Input: 1, Output: 1}, Speed: 1, Intelligence: 1}}
 	for _, prefs := range []string{`{"costPriority":1}`, `{"speedPriority":1}`, `{"intelligencePriority":1}`} {
-		got, err := choose(models, "unknown", question(t, `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"modelPreferences":`+prefs+`}`))
+		got, err := choose(models, "unknown",
+			question(t, `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"modelPreferences":`+prefs+`}`))
 		check.That(t, err == nil && got.model.ID == "known", "%s: got %s, %v, want known", prefs, got.model.ID, err)
 	}
 }

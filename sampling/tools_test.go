@@ -71,12 +71,14 @@ func TestToolsThatCannotBeWritten(t *testing.T) {
 		`{"type":"string"}`:                 "arguments are an object",
 		`{"$schema":"https://example.com"}`: "unsupported dialect",
 	} {
-		h := newHost(t, answering(plainAnswer))
-		err := ask(t, h.sampler(t, nil), `{"maxTokens":5,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"f","inputSchema":`+schema+`}]}`)
-		failure := wantCode(t, err, mcp.CodeInvalidParams)
-		check.Contains(t, schema, failure.Message, want)
-		check.Contains(t, schema, failure.Message, `"f"`)
-		h.wantAsked(t, 0)
+		t.Run(want, func(t *testing.T) {
+			h := newHost(t, answering(plainAnswer))
+			const params = `{"maxTokens":5,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"f","inputSchema":%s}]}`
+			failure := wantCode(t, ask(t, h.sampler(t, nil), fmt.Sprintf(params, schema)), mcp.CodeInvalidParams)
+			check.Contains(t, "", failure.Message, want)
+			check.Contains(t, "", failure.Message, `"f"`)
+			h.wantAsked(t, 0)
+		})
 	}
 }
 
