@@ -14,7 +14,8 @@ import (
 func TestMerge(t *testing.T) {
 	var asked []string
 	source := func(server, tool string) *Toolset {
-		return open(t, &Options{Approve: allowing(func(a *approval.Request) { asked = append(asked, server+" "+a.Name) })}, Server{Name: server, Transport: newPeer().tool(tool, object, answer(server)).transport(t)})
+		return open(t, &Options{Approve: allowing(func(a *approval.Request) { asked = append(asked, server+" "+a.Name) })},
+			Server{Name: server, Transport: newPeer().tool(tool, object, answer(server)).transport(t)})
 	}
 	a, b, c := source("a", "read"), source("b", "READ"), source("c", "write")
 	merged := Merge(a, nil, b, c)
@@ -27,7 +28,7 @@ func TestMerge(t *testing.T) {
 		r := catalog.Call(t.Context(), call("1", def.Function.Name, ""))
 		check.Equal(t, def.Function.Name, r.Text+" of "+r.Tool.Server(), []string{"a of a", "b of b", "c of c"}[i])
 	}
-	check.That(t, len(names) == 3 && strings.HasPrefix(names[0], "read_") && strings.HasPrefix(names[1], "READ_") && names[2] == "write",
+	check.Require(t, len(names) == 3 && strings.HasPrefix(names[0], "read_") && strings.HasPrefix(names[1], "READ_") && names[2] == "write",
 		"got the names %q, want two with a suffix", names)
 	check.Same(t, "the approvals", asked, []string{"a " + names[0], "b " + names[1], "c write"})
 	check.Must(t, c.Remove("c"))
@@ -43,7 +44,7 @@ func TestMergeOfTheSame(t *testing.T) {
 	}
 	catalog := Merge(source("1"+long), source("2"+long)).Catalog(profile.Gemini)
 	tools := catalog.Tools()
-	check.Equal(t, "tools", len(tools), 4)
+	check.Require(t, len(tools) == 4, "got the tools %q, want 4", namesOf(tools))
 	for i, tool := range []*Tool{tools[0], tools[2]} {
 		r := catalog.Call(t.Context(), call("1", tool.Name(), ""))
 		_, after, _ := strings.Cut(r.Text, "call ")

@@ -40,7 +40,7 @@ func TestSpill(t *testing.T) {
 	}
 	check.Same(t, "the whole result page by page", got, all.String())
 	page := callTool(t, ts, found[1], fmt.Sprintf(`{"handle":%q,"pattern":"^line 250 "}`, found[3]))
-	check.Contains(t, "a match", page.Text, "[1 matches]\n[match 1 at byte ")
+	check.That(t, strings.HasPrefix(page.Text, "[1 matches]\n[match 1 at byte "), "got %q, want a match", page.Text)
 	for args, want := range map[string]string{
 		fmt.Sprintf(`{"handle":%q,"offset":1e9}`, found[3]): "beyond the text",
 		`{"handle":"guess"}`: "no result with that handle",
