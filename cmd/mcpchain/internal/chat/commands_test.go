@@ -138,7 +138,8 @@ the last turn:    0 model calls, 0 tokens in, 0 out
 the conversation: 0 model calls, 0 tokens in, 0 out
 `, 0)
 	holds(t, converse(t, "Summarize: Go is a language. It is small.\n/usage\n", "-yes").stdout, "; for servers: 1 completion, ")
-	holds(t, converse(t, "/usage\n", "-base-url", url, "-model", "large", "-prices", prices).stdout, "the price of large is not known; -prices names a file with prices\n")
+	holds(t, converse(t, "/usage\n", "-base-url", url, "-model", "large", "-prices", prices).stdout,
+		"the price of large is not known; -prices names a file with prices\n")
 	converse(t, "", "-prices", write(t, "bad.json", `{"models":[{"input":-1}]}`)).check(t, "", 2, "-prices")
 }
 
@@ -160,7 +161,7 @@ func TestSaveCommand(t *testing.T) {
 	check.That(t, err == nil && json.Unmarshal(text, &saved) == nil && len(saved.Messages) == 4 && saved.Model == "demo",
 		"got %s, %v; want the model, and four messages", text, err)
 	info, err := os.Stat(md)
-	check.That(t, err == nil && info.Mode().Perm() == 0o600, "got %v, %v; want a file of the owner alone", info.Mode(), err)
+	check.That(t, err == nil && info.Mode().Perm() == 0o600, "got %v, %v; want a file of the owner alone", info, err)
 }
 
 // The model sees neither a question that is undone nor what followed it.

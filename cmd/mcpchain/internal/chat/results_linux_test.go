@@ -208,7 +208,8 @@ func TestNarrow(t *testing.T) {
 // Tables and tabs keep their shape in 60 columns.
 func TestNarrowMarkdown(t *testing.T) {
 	t.Parallel()
-	cmd := command(t, answering(t, "| Name | Size | Modified |\n|---|---:|---|\n| main.go | 4076 | yesterday in the evening |\n| a-very-long-file-name-indeed.go | 1 | today |\n\n```\na\tb\tc\n\tindented\n```\nDone.\n")...)
+	cmd := command(t, answering(t,
+		"| Name | Size | Modified |\n|---|---:|---|\n| main.go | 4076 | yesterday in the evening |\n| a-very-long-file-name-indeed.go | 1 | today |\n\n```\na\tb\tc\n\tindented\n```\nDone.\n")...)
 	m := openScreenSized(t, 60, 60, cmd)
 	m.ask("Show me", "Done.")
 	m.golden("narrow-markdown")
@@ -225,7 +226,7 @@ func TestDeathOnScreen(t *testing.T) {
 		`lost the server vanish, and start it again: the program "/proc/self/exe" came to its end: exit status 9; it wrote to stderr: out of memory`: 1,
 		"exit status 9": 2, "out of memory": 2, "✗ vanish vanish: ": 1, "is back": 1, "warning": 0,
 	} {
-		check.Equal(t, want, strings.Count(unbroken, want), n)
+		check.That(t, strings.Count(unbroken, want) == n, "want %q %d times:\n%s", want, n, m.screen())
 	}
 	m.leave()
 }
@@ -295,7 +296,8 @@ func TestFailuresOfClaude(t *testing.T) {
 	}))
 	defer server.Close()
 	model := func(name string) []string {
-		return []string{"-config", "none", "-model", name, "-models", write(t, "models.json", `{"models": {"`+name+`": {"api": "messages", "baseUrl": "`+server.URL+`", "model": "`+name+`", "apiKey": "k"}}}`)}
+		return []string{"-config", "none", "-model", name, "-models",
+			write(t, "models.json", `{"models": {"`+name+`": {"api": "messages", "baseUrl": "`+server.URL+`", "model": "`+name+`", "apiKey": "k"}}}`)}
 	}
 	o := converse(t, "", append(model("gone"), "-prompt", "one")...)
 	o.check(t, "", 1, "error: messages at ", ": HTTP status 404", "; the base URL is "+server.URL+"\n")

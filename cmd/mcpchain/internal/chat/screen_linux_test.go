@@ -203,7 +203,7 @@ func TestFormOnScreen(t *testing.T) {
 	m.golden("summary")
 	m.typed("y", "Booked: a table")
 	m.await("you ›\n")
-	check.Equal(t, "lines about the begin of one call", strings.Count(m.screen(), "→ demo book_table"), 1)
+	check.That(t, strings.Count(m.screen(), "→ demo book_table") == 1, "want one line about the begin of the call:\n%s", m.screen())
 	m.leave()
 	for _, r := range readTrace(t, path) {
 		content := at(r, "answer", "content")

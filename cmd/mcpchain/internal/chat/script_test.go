@@ -69,7 +69,7 @@ func TestJSONOfProblems(t *testing.T) {
 	}
 	o := converse(t, "", "-json", "-prompt", "hello", "-config", "/nonexistent/\u202emcp.json")
 	got = turns(t, o.stdout)
-	check.That(t, len(got) == 1 && got[0].StopReason == "error" && got[0].Error != nil && strings.Contains(*got[0].Error, "no such file") && o.status == 2,
+	check.Require(t, len(got) == 1 && got[0].StopReason == "error" && got[0].Error != nil && strings.Contains(*got[0].Error, "no such file") && o.status == 2,
 		"got %s, want the missing file", o.stdout)
 	check.That(t, !strings.Contains(o.stdout, "\u202e"), "got %q, want nothing that a terminal obeys", o.stdout)
 	config := configure(t, "crash", "good")
@@ -85,7 +85,7 @@ func TestAnswerWithoutAForm(t *testing.T) {
 	book := []string{"-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30", "-answer", "demo/loyalty=7"}
 	o := converse(t, "Book a table for 4\n", book...)
 	o.check(t, "Booked: a table for 4 inside at Chez Démo on 2030-05-01 at 19:30.\n", 0, none+"\n", `→ demo book_table {"people":4}`)
-	check.Equal(t, "such notes", strings.Count(o.stderr, "asked for it"), 1)
+	check.That(t, strings.Count(o.stderr, "asked for it") == 1, "want one such note:\n%s", o.stderr)
 	got := turns(t, converse(t, "", append(book, "-json", "-prompt", "Book a table for 4")...).stdout)
 	check.That(t, len(got) == 1 && slices.Equal(got[0].Problems, []string{none}) && got[0].Error == nil, "got %+v, want the answer among the problems", got)
 	// A form that is declined tells which answers it lacks, and which it does not have.

@@ -230,11 +230,11 @@ func (m *plain) awaitOne(text string) {
 		select {
 		case piece, ok := <-m.shown:
 			if !ok {
-				m.t.Fatalf("the terminal closed without %q: %q", text, m.screen)
+				m.t.Fatalf("the terminal closed without %q after %q of\n%s", text, m.screen, m.whole)
 			}
 			m.screen, m.whole = m.screen+piece, m.whole+piece
 		case <-deadline:
-			m.t.Fatalf("no %q on the terminal: %q", text, m.screen)
+			m.t.Fatalf("no %q after %q of\n%s", text, m.screen, m.whole)
 		}
 	}
 	_, m.screen, _ = strings.Cut(m.screen, text)

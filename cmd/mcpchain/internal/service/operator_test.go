@@ -216,7 +216,7 @@ func TestHangup(t *testing.T) {
 	await("the service drives runs")
 	for _, name := range []string{o.store, o.store + "-wal", o.store + "-shm"} {
 		info, err := os.Stat(name)
-		check.That(t, err == nil && info.Mode().Perm() == 0o600, "%s: got %v, %v, want 0600", name, info.Mode(), err)
+		check.That(t, err == nil && info.Mode().Perm() == 0o600, "%s: got %v, %v, want 0600", name, info, err)
 	}
 	knows := func(token string, want int) {
 		t.Helper()

@@ -117,6 +117,9 @@ func (p person) do(method, path, body string, out any, headers ...string) (code 
 		err = json.Unmarshal(data, out)
 	}
 	check.Require(p.t, err == nil, "%s %s: %s %q: %v", method, path, resp.Status, data, err)
+	if out == nil {
+		p.t.Logf("%s %s: %s %.200s", method, path, resp.Status, data)
+	}
 	return resp.StatusCode, resp.Header
 }
 

@@ -29,7 +29,9 @@ func TestTwoUsers(t *testing.T) {
 		{"GET", "", ""}, {"GET", "/events", ""}, {"DELETE", "", ""},
 		{"POST", "/answers", fmt.Sprintf(`[{"ask":%q,"action":"allow"}]`, q.ID)},
 	} {
-		check.Equal(t, test, bob.code(test.method, "/runs/"+asking+test.path, test.body), http.StatusNotFound)
+		var refused struct{ Error string }
+		code, _ := bob.do(test.method, "/runs/"+asking+test.path, test.body, &refused)
+		check.That(t, code == http.StatusNotFound && refused.Error != "", "%v: got %d %q, want 404 with a reason", test, code, refused.Error)
 	}
 	if got := ada.state(asking); got.Status != run.StatusWaiting || len(got.Asks) != 1 {
 		t.Errorf("got %s with %d questions, want a run that waits as before", got.Status, len(got.Asks))

@@ -79,7 +79,7 @@ func TestForm(t *testing.T) {
 			s := typist.New(t, tt.typed...)
 			got, err := fill(t, tableOf(t, s, tt.given))
 			check.Must(t, err)
-			check.Same(t, "", got, tt.want)
+			check.Same(t, s.Text(), got, tt.want)
 		})
 	}
 }

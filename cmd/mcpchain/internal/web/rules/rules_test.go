@@ -26,7 +26,7 @@ func TestRules(t *testing.T) {
 		check.Must(t, r.Remember(t.Context(), k, approval.Allow()))
 	}
 	all := r.Of("Ada")
-	check.That(t, len(all) == 2 && all[0].Server == "a" && all[0].Tool == "y" && all[0].Allow && all[0].Scope != "" && all[0].ID != all[1].ID,
+	check.Require(t, len(all) == 2 && all[0].Server == "a" && all[0].Tool == "y" && all[0].Allow && all[0].Scope != "" && all[0].ID != all[1].ID,
 		"got %+v, want both rules of Ada, in their order", all)
 	check.That(t, !r.Drop("Grace", all[1].ID) && r.Drop("Ada", all[0].ID) && !r.Drop("Ada", all[0].ID), "a rule is dropped by its user, once")
 	holds(key("Ada", "a", "y"), false)

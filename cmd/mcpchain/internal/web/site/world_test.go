@@ -89,7 +89,8 @@ func (w *world) do(t testing.TB, user, method, path, body string, change ...func
 // status is that of the response to a request.
 func (w *world) status(t testing.TB, user, method, path, body string, change ...func(*http.Request)) int {
 	t.Helper()
-	status, _, _ := w.do(t, user, method, path, body, change...)
+	status, _, answer := w.do(t, user, method, path, body, change...)
+	t.Logf("%s %s: %d %.200s", method, path, status, answer)
 	return status
 }
 
