@@ -5,6 +5,7 @@ package mcpchain
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -90,7 +91,7 @@ func protected(t *testing.T) string {
 	mux := http.NewServeMux()
 	h := httptest.NewServer(mux)
 	t.Cleanup(h.Close)
-	for path, reply := range map[string]map[string]any{
+	for path, fixed := range map[string]map[string]any{
 		"/.well-known/oauth-protected-resource/mcp": {"resource": h.URL + "/mcp", "authorization_servers": []string{h.URL}},
 		"/.well-known/oauth-authorization-server": {
 			"issuer": h.URL, "authorization_endpoint": h.URL + "/authorize", "token_endpoint": h.URL + "/token", "registration_endpoint": h.URL + "/register",
@@ -100,6 +101,7 @@ func protected(t *testing.T) string {
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
+			reply := maps.Clone(fixed)
 			if r.Method == http.MethodPost { // a client registers
 				_ = json.NewDecoder(r.Body).Decode(&reply)
 				w.WriteHeader(http.StatusCreated)

@@ -102,7 +102,7 @@ func TestLongLine(t *testing.T) {
 	you := &Terminal{In: strings.NewReader(long + "\r\nlast"), Out: io.Discard}
 	for _, want := range []string{long, "last"} {
 		got := check.Value(you.ReadLine(t.Context(), "question:"))(t)
-		check.Equal(t, len(got), got, want)
+		check.That(t, got == want, "got %d bytes, want %d", len(got), len(want))
 	}
 	check.Is(t, check.Err(you.ReadLine(t.Context(), "question:")), ErrInputEnded, "the end of the input")
 }

@@ -67,11 +67,13 @@ func serve(t *testing.T) mcpclient.Transport {
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
 }
 
-// call returns the first text of a tool's result, with "error: " before it if the tool failed.
+// call returns the text of a tool's result, with "error: " before it if the tool failed.
 func call(t *testing.T, s *sdk.ClientSession, name string, args map[string]any) string {
 	t.Helper()
 	res := check.Value(s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args}))(t)
-	out := res.Content[0].(*sdk.TextContent).Text
+	parts := slices.DeleteFunc(res.Content, func(c sdk.Content) bool { _, isText := c.(*sdk.TextContent); return !isText })
+	check.Require(t, len(parts) == 1, "%s: got %d texts, want one", name, len(parts))
+	out := parts[0].(*sdk.TextContent).Text
 	if res.IsError {
 		return "error: " + out
 	}

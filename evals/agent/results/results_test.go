@@ -61,7 +61,8 @@ func TestAgain(t *testing.T) {
 	check.Must(t, err)
 	defer f.Close()
 	lines := f.Lines()
-	check.That(t, len(lines) == 1 && lines[0].Outcome == Pass && f.Has(key), "got %d lines, the first %s", len(lines), lines[0].Outcome)
+	check.Require(t, len(lines) == 1, "got %d lines, want 1", len(lines))
+	check.That(t, lines[0].Outcome == Pass && f.Has(key), "got a line that is %s", lines[0].Outcome)
 }
 
 // A line that was written in part leaves nothing before the next one.

@@ -49,7 +49,8 @@ func TestParse(t *testing.T) {
 	s, err := Parse([]byte(good))
 	check.Require(t, err == nil && *s.Tasks[0].Expect.Answer.Exact == "x", "got %+v, %v", s, err)
 	again, err := Parse([]byte("# the same\n" + good))
-	check.That(t, err == nil && again.Hash() == s.Hash(), "got hash %s, %v, want %s", again.Hash(), err, s.Hash())
+	check.Must(t, err)
+	check.Equal(t, "hash", again.Hash(), s.Hash())
 	for _, bad := range []string{
 		"name: a\ntasks: []",
 		"name: a\ntasks: [{id: t, prompt: p, expcet: {}}]",

@@ -18,7 +18,7 @@ import (
 func TestTranscriptIsCut(t *testing.T) {
 	task := &suite.Task{System: "a" + strings.Repeat("é", maxText)}
 	all := transcript(task, &grade.Evidence{State: &ledger.State{}})
-	check.Equal(t, "entries", len(all), 1)
+	check.Require(t, len(all) == 1, "got %d entries, want 1", len(all))
 	text := strings.TrimSuffix(all[0].Text, "…")
 	check.Equal(t, "bytes", len(text), maxText-1)
 	check.Equal(t, "valid", utf8.ValidString(text), true)
