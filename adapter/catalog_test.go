@@ -109,7 +109,9 @@ func TestSearchOfWhatFunctionsServe(t *testing.T) {
 		serves[fmt.Sprint("other", i)] = "Does something else."
 	}
 	c := Merge(Func("lookup", "Finds pages.", f, nil), Func("load_skill", "Reads a skill.", f, &FuncOptions{Topics: serves})).Catalog(profile.Plain)
-	for query, want := range map[string][]string{"report expenses": {"load_skill", "expenses", "travel"}, "journeys": {"load_skill", "travel"}, "read": {"load_skill"}, "page": {"lookup"}} {
+	for query, want := range map[string][]string{
+		"report expenses": {"load_skill", "expenses", "travel"}, "journeys": {"load_skill", "travel"}, "read": {"load_skill"}, "page": {"lookup"},
+	} {
 		var got []string
 		for _, tool := range c.Search(query, 5) {
 			got = append(got, tool.Name())

@@ -76,7 +76,8 @@ func TestSlowToolsAreWaitedFor(t *testing.T) {
 		p := newPeer().tool("slow", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			for i := range 20 {
 				time.Sleep(4 * time.Minute)
-				check.NoError(t, req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i)}))
+				check.NoError(t, req.Session.NotifyProgress(ctx,
+					&sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i)}))
 			}
 			return say("done"), nil
 		})

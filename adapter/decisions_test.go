@@ -55,7 +55,8 @@ func TestDecisionsEndWithTheServer(t *testing.T) {
 	again := command
 	again.Env = []string{"TOKEN=new"}
 	check.Equal(t, "with a new token", serverKey(&again), serverKey(&command))
-	check.Equal(t, "with another password", serverKey(&mcpclient.HTTP{URL: "https://me:new@a.example/mcp"}), serverKey(&mcpclient.HTTP{URL: "https://a.example/mcp"}))
+	check.Equal(t, "with another password", serverKey(&mcpclient.HTTP{URL: "https://me:new@a.example/mcp"}),
+		serverKey(&mcpclient.HTTP{URL: "https://a.example/mcp"}))
 }
 
 // Toolsets that share a directory know each other's decisions.
@@ -63,7 +64,8 @@ func TestDecisionsOutliveTheToolset(t *testing.T) {
 	dir := t.TempDir()
 	asked := 0
 	for range 2 {
-		ts := annotated().open(t, &Options{Decisions: approval.NewFiles(dir), Approve: counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeTool})})
+		ts := annotated().open(t, &Options{Decisions: approval.NewFiles(dir),
+			Approve: counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeTool})})
 		for _, city := range []string{"Rome", "Oslo"} {
 			check.Must(t, callTool(t, ts, "write", `{"city":"`+city+`"}`).Err)
 		}

@@ -108,9 +108,10 @@ func TestCallTimesOut(t *testing.T) {
 }
 
 func TestCallFailures(t *testing.T) {
-	ts := newPeer().tool("number", number, echo).tool("fails", object, failing("disk full")).tool("refuses", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return nil, &jsonrpc.Error{Code: -32602, Message: "no such account"}
-	}).open(t, nil)
+	ts := newPeer().tool("number", number, echo).tool("fails", object, failing("disk full")).
+		tool("refuses", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return nil, &jsonrpc.Error{Code: -32602, Message: "no such account"}
+		}).open(t, nil)
 	for _, tt := range []struct{ tool, args, want string }{
 		{"fails", "", "Error: disk full"},
 		{"refuses", "", "Error: the server answered with an error: no such account (code -32602)"},

@@ -128,7 +128,8 @@ func (l *listener) agreeLocked(t *testing.T) error {
 // tell announces a change of a list.
 func (l *listener) tell(t *testing.T, list string) {
 	t.Helper()
-	check.NoError(t, l.send(t, `{"jsonrpc":"2.0","method":"notifications/%s/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, list, l.subscription()))
+	check.NoError(t, l.send(t, `{"jsonrpc":"2.0","method":"notifications/%s/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`,
+		list, l.subscription()))
 }
 
 // offer changes the tools without an announcement.

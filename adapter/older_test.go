@@ -155,9 +155,9 @@ func ended(p *peer) bool {
 func TestToolThatAsksOfAServerWithOneConnection(t *testing.T) {
 	ts := open(t, &Options{ClientOptions: &mcpclient.Options{Elicitation: declines}}, Server{Name: "p", Transport: newPeer().tool("asks", object, asks).tool("echo", object, echo).transport(t)})
 	for range 2 {
-		if r := callTool(t, ts, "asks", ""); !strings.Contains(r.Text, "cannot be sent while serving") || inquiry.Advice(r.Err) == "" || errors.Is(r.Err, errActedFirst) {
-			t.Errorf("got %q, %v, want the refusal, with advice for the host alone", r.Text, r.Err)
-		}
+		r := callTool(t, ts, "asks", "")
+		check.That(t, strings.Contains(r.Text, "cannot be sent while serving") && inquiry.Advice(r.Err) != "" && !errors.Is(r.Err, errActedFirst),
+			"got %q, %v, want the refusal, with advice for the host alone", r.Text, r.Err)
 	}
 	check.Equal(t, "the connection in use", callTool(t, ts, "echo", "{}").Text, "{}")
 }

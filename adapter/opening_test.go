@@ -67,7 +67,8 @@ func TestServersComeBack(t *testing.T) {
 		var log bytes.Buffer
 		a, b := newListener(t, "a"), newListener(t, "b")
 		way := serving("x", a, b)
-		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OnChange: e.hear, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{Name: "p", Transport: way})
+		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OnChange: e.hear, Logger: slog.New(slog.NewTextHandler(&log, nil))},
+			Server{Name: "p", Transport: way})
 		_ = a.conn.Close()
 		synctest.Wait()
 		check.Contains(t, "a server that is lost", callTool(t, ts, "a", "").Text, "Nothing was done")

@@ -24,7 +24,8 @@ func TestMergedRoots(t *testing.T) {
 		refused      string // arguments that neither the original nor the rewritten schema takes
 	}{
 		{"an escaped reference", `{"$ref":"#/$defs/Page%3CItem%3E","$defs":{"Page<Item>":{"type":"object","properties":{"q":{"type":"integer"}},"required":["q"]}}}`, all, `{"q":1}`, "", `{"q":"x"}`},
-		{"an anchor", `{"$ref":"#a","$defs":{"x":{"$anchor":"a","type":"object","properties":{"q":{"type":"integer"}},"required":["q"]}}}`, all, `{"q":1}`, "", `{"q":"x"}`},
+		{"an anchor", `{"$ref":"#a","$defs":{"x":{"$anchor":"a","type":"object","properties":{"q":{"type":"integer"}},"required":["q"]}}}`, all, `{"q":1}`,
+			"", `{"q":"x"}`},
 		{"an anchor of a property", `{"properties":{"p":{"$ref":"#a"}},"required":["p"],"$defs":{"x":{"$anchor":"a","type":"integer"}}}`,
 			[]profile.Profile{profile.OpenAI, profile.Anthropic, profile.Gemini, profile.GoogleAI}, `{"p":1}`, "", `{"p":"x"}`},
 		{"a part with an anchor", `{"allOf":[{"$anchor":"a","type":"object","properties":{"q":{"type":"integer"}}},{"properties":{"r":{"$ref":"#a"}},"required":["r"]}]}`,
@@ -41,9 +42,12 @@ func TestMergedRoots(t *testing.T) {
 			wrapping, `{"input":{"x1":1}}`, `{"x1":1}`, `{"input":{"y":1}}`},
 		{"one number in two spellings", `{"properties":{"a":{"oneOf":[{"type":"number","const":1},{"type":"number","const":1.0},{"type":"number","const":2}]}},"required":["a"],"additionalProperties":false}`,
 			gemini, `{"a":"2"}`, `{"a":2}`, `{"a":"1"}`},
-		{"enumerations that share a number", `{"properties":{"a":{"oneOf":[{"enum":[1,2]},{"enum":[1.0,3]}]}},"required":["a"]}`, gemini, `{"a":"3"}`, `{"a":3}`, `{"a":"1.0"}`},
-		{"a number that is ruled out in another spelling", `{"properties":{"a":{"enum":[1.0,2],"not":{"const":1}}},"required":["a"]}`, gemini, `{"a":"2"}`, `{"a":2}`, `{"a":"1.0"}`},
-		{"a fraction that is not an integer", `{"properties":{"a":{"type":"integer","enum":[1.5,2.0]}},"required":["a"]}`, gemini, `{"a":"2.0"}`, `{"a":2.0}`, `{"a":"1.5"}`},
+		{"enumerations that share a number", `{"properties":{"a":{"oneOf":[{"enum":[1,2]},{"enum":[1.0,3]}]}},"required":["a"]}`, gemini, `{"a":"3"}`,
+			`{"a":3}`, `{"a":"1.0"}`},
+		{"a number that is ruled out in another spelling", `{"properties":{"a":{"enum":[1.0,2],"not":{"const":1}}},"required":["a"]}`, gemini, `{"a":"2"}`,
+			`{"a":2}`, `{"a":"1.0"}`},
+		{"a fraction that is not an integer", `{"properties":{"a":{"type":"integer","enum":[1.5,2.0]}},"required":["a"]}`, gemini, `{"a":"2.0"}`, `{"a":2.0}`,
+			`{"a":"1.5"}`},
 	} {
 		for _, p := range tt.profiles {
 			t.Run(fmt.Sprintf("%s/%s", tt.name, p), func(t *testing.T) {
@@ -72,17 +76,24 @@ func TestNamesThatAreOdd(t *testing.T) {
 		{`{"properties":{"l":{"type":"array","prefixItems":[{"properties":{"odd name":{"type":"integer"}},"required":["odd name"],"additionalProperties":false}]}}}`,
 			`{"l":[{"odd_name":1}]}`, `{"l":[{"odd name":1}]}`},
 		{`{"allOf":[{"properties":{"odd name":{"type":"integer"}},"additionalProperties":false},{"required":["odd name"]}]}`, `{"input":{"odd_name":1}}`, `{"odd name":1}`},
-		{`{"properties":{"odd name":{"type":"integer"},"b":{"type":"integer"}},"dependentRequired":{"b":["odd name"]},"additionalProperties":false}`, `{"b":1,"odd_name":1}`, `{"b":1,"odd name":1}`},
+		{`{"properties":{"odd name":{"type":"integer"},"b":{"type":"integer"}},"dependentRequired":{"b":["odd name"]},"additionalProperties":false}`,
+			`{"b":1,"odd_name":1}`, `{"b":1,"odd name":1}`},
 		{`{"properties":{"odd name":{"type":"integer"},"b":{"type":"integer"}},"if":{"required":["b"]},"then":{"required":["odd name"]},"additionalProperties":false}`,
 			`{"b":1,"odd_name":1}`, `{"b":1,"odd name":1}`},
 		{`{"properties":{"o":{"type":"object","patternProperties":{"^x":{"properties":{"odd name":{"type":"integer"}},"required":["odd name"],"additionalProperties":false}}}}}`,
 			`{"o":{"x1":{"odd_name":1}}}`, `{"o":{"x1":{"odd name":1}}}`},
-		{`{"properties":{"a":{"$ref":"#q"}},"$defs":{"x":{"$anchor":"q","properties":{"odd name":{"type":"integer"}},"required":["odd name"]}}}`, `{"a":{"odd_name":1}}`, `{"a":{"odd name":1}}`},
-		{`{"properties":{"odd name":{"type":"integer"},"b":{"type":"integer"}},"required":["odd name"],"propertyNames":{"pattern":"^(odd name|b)$"}}`, `{"odd_name":1,"b":2}`, `{"b":2,"odd name":1}`},
-		{`{"properties":{"odd name":{"type":"integer"}},"required":["odd name"],"propertyNames":{"anyOf":[{"const":"b"},{"not":{"pattern":"_"}}]}}`, `{"odd_name":1}`, `{"odd name":1}`},
-		{`{"properties":{"odd name":{"type":"integer"},"m":{"type":"object","propertyNames":{"pattern":"^[a-z_]+$"}}}}`, `{"odd_name":1,"m":{"odd_name":2}}`, `{"m":{"odd_name":2},"odd name":1}`},
-		{`{"properties":{"odd name":{"type":"integer"},"free":{"type":"object"}}}`, `{"odd_name":1,"free":{"odd_name":1}}`, `{"free":{"odd_name":1},"odd name":1}`},
-		{`{"properties":{"odd name":{"type":"integer"},"o":{"properties":{"odd_name":{"type":"string"}}}}}`, `{"odd_name_ef5bac77":1,"o":{"odd_name":"x"}}`, `{"o":{"odd_name":"x"},"odd name":1}`},
+		{`{"properties":{"a":{"$ref":"#q"}},"$defs":{"x":{"$anchor":"q","properties":{"odd name":{"type":"integer"}},"required":["odd name"]}}}`,
+			`{"a":{"odd_name":1}}`, `{"a":{"odd name":1}}`},
+		{`{"properties":{"odd name":{"type":"integer"},"b":{"type":"integer"}},"required":["odd name"],"propertyNames":{"pattern":"^(odd name|b)$"}}`,
+			`{"odd_name":1,"b":2}`, `{"b":2,"odd name":1}`},
+		{`{"properties":{"odd name":{"type":"integer"}},"required":["odd name"],"propertyNames":{"anyOf":[{"const":"b"},{"not":{"pattern":"_"}}]}}`,
+			`{"odd_name":1}`, `{"odd name":1}`},
+		{`{"properties":{"odd name":{"type":"integer"},"m":{"type":"object","propertyNames":{"pattern":"^[a-z_]+$"}}}}`, `{"odd_name":1,"m":{"odd_name":2}}`,
+			`{"m":{"odd_name":2},"odd name":1}`},
+		{`{"properties":{"odd name":{"type":"integer"},"free":{"type":"object"}}}`, `{"odd_name":1,"free":{"odd_name":1}}`,
+			`{"free":{"odd_name":1},"odd name":1}`},
+		{`{"properties":{"odd name":{"type":"integer"},"o":{"properties":{"odd_name":{"type":"string"}}}}}`, `{"odd_name_ef5bac77":1,"o":{"odd_name":"x"}}`,
+			`{"o":{"odd_name":"x"},"odd name":1}`},
 	} {
 		tool := toolWith(t, tt.schema)
 		offered(t, tool, profile.Anthropic).fits(t, tt.arguments)
@@ -119,13 +130,20 @@ func TestRewrittenSchemasHold(t *testing.T) {
 		refused []string // that must not fit
 		fit     []string // that must fit, and be accepted
 	}{
-		"no float above a limit":                 {profile.Gemini, `{"properties":{"a":{"type":"number","exclusiveMinimum":0.1}}}`, []string{`{"a":0.1}`}, []string{`{"a":0.2}`, `{"a":0.10000000000000002}`}},
-		"no float below a limit":                 {profile.Gemini, `{"properties":{"a":{"type":"number","exclusiveMaximum":1.1}}}`, []string{`{"a":1.1}`}, []string{`{"a":1}`}},
-		"a limit between two floats":             {profile.Gemini, `{"properties":{"a":{"type":"number","exclusiveMinimum":9007199254740993}}}`, []string{`{"a":9007199254740993}`}, []string{`{"a":9007199254740994}`}},
-		"fractions that are enumerated integers": {profile.Gemini, `{"properties":{"a":{"type":"integer","enum":[1,1.5,2.0]}}}`, []string{`{"a":"1.5"}`}, []string{`{"a":"1"}`}},
-		"strict fractions":                       {profile.OpenAIStrict, `{"properties":{"a":{"type":"integer","enum":[1,1.5]}},"additionalProperties":false}`, []string{`{"a":1.5}`}, []string{`{"a":1}`}},
-		"no text of a length":                    {profile.OpenAIStrict, `{"properties":{"a":{"type":"string","pattern":"^[a-z]+$","maxLength":0}},"additionalProperties":false}`, []string{`{"a":""}`}, []string{`{"a":null}`}},
-		"long enumerations":                      {profile.OpenAIStrict, `{"properties":{"a":{"type":"string","enum":[` + strings.Join(values, ",") + `]}},"additionalProperties":false}`, []string{`{"a":"x"}`}, []string{`{}`}},
+		"no float above a limit": {profile.Gemini, `{"properties":{"a":{"type":"number","exclusiveMinimum":0.1}}}`, []string{`{"a":0.1}`},
+			[]string{`{"a":0.2}`, `{"a":0.10000000000000002}`}},
+		"no float below a limit": {profile.Gemini, `{"properties":{"a":{"type":"number","exclusiveMaximum":1.1}}}`, []string{`{"a":1.1}`},
+			[]string{`{"a":1}`}},
+		"a limit between two floats": {profile.Gemini, `{"properties":{"a":{"type":"number","exclusiveMinimum":9007199254740993}}}`,
+			[]string{`{"a":9007199254740993}`}, []string{`{"a":9007199254740994}`}},
+		"fractions that are enumerated integers": {profile.Gemini, `{"properties":{"a":{"type":"integer","enum":[1,1.5,2.0]}}}`, []string{`{"a":"1.5"}`},
+			[]string{`{"a":"1"}`}},
+		"strict fractions": {profile.OpenAIStrict,
+			`{"properties":{"a":{"type":"integer","enum":[1,1.5]}},"additionalProperties":false}`, []string{`{"a":1.5}`}, []string{`{"a":1}`}},
+		"no text of a length": {profile.OpenAIStrict,
+			`{"properties":{"a":{"type":"string","pattern":"^[a-z]+$","maxLength":0}},"additionalProperties":false}`, []string{`{"a":""}`}, []string{`{"a":null}`}},
+		"long enumerations": {profile.OpenAIStrict,
+			`{"properties":{"a":{"type":"string","enum":[` + strings.Join(values, ",") + `]}},"additionalProperties":false}`, []string{`{"a":"x"}`}, []string{`{}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tool := toolWith(t, c.schema)
@@ -175,11 +193,12 @@ func TestRewrittenValuesAreUnambiguous(t *testing.T) {
 		value   string
 		sent    string // "" for a value that must not be offered
 	}{
-		"entries":                         {profile.Gemini, texts, entries, `{"a":"x"}`},
-		"entries beside texts":            {profile.Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":{"type":"string"}}]}`, entries, `{"a":"x"}`},
-		"texts beside entries":            {profile.Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":{"type":"string"}}]}`, `["a"]`, `["a"]`},
-		"entries beside lists of them":    {profile.Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, entries, ""},
-		"lists of them beside entries":    {profile.Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, `[` + entries + `]`, `[{"a":"x"}]`},
+		"entries":                      {profile.Gemini, texts, entries, `{"a":"x"}`},
+		"entries beside texts":         {profile.Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":{"type":"string"}}]}`, entries, `{"a":"x"}`},
+		"texts beside entries":         {profile.Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":{"type":"string"}}]}`, `["a"]`, `["a"]`},
+		"entries beside lists of them": {profile.Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, entries, ""},
+		"lists of them beside entries": {profile.Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, `[` + entries + `]`,
+			`[{"a":"x"}]`},
 		"entries beside any list":         {profile.Gemini, `{"anyOf":[` + texts + `,{"type":"array"}]}`, entries, ""},
 		"entries beside anything":         {profile.Gemini, `{"anyOf":[` + texts + `,{}]}`, entries, ""},
 		"nested entries":                  {profile.Gemini, `{"anyOf":[{"anyOf":[` + texts + `,{"type":"integer"}]},{"type":"array"}]}`, entries, ""},

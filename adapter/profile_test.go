@@ -243,7 +243,8 @@ func TestChangesThatAreListed(t *testing.T) {
 			`{"additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`, []string{" additionalProperties narrower"}},
 		"within the subset": {profile.OpenAIStrict, `{"type":"object","required":["b","a"],"properties":{"b":{"type":"string"},"a":{"type":"string"}},"additionalProperties":false}`,
 			`{"type":"object","required":["b","a"],"properties":{"b":{"type":"string"},"a":{"type":"string"}},"additionalProperties":false}`, nil},
-		"a root that is referred to": {profile.Plain, `{"properties":{"a":{"$ref":"#"}}}`, `{"type":"object","properties":{"a":{"$ref":"#"}}}`, []string{" type narrower"}},
+		"a root that is referred to": {profile.Plain, `{"properties":{"a":{"$ref":"#"}}}`, `{"type":"object","properties":{"a":{"$ref":"#"}}}`,
+			[]string{" type narrower"}},
 		"a root that is referred to, without references": {profile.GoogleAI, `{"properties":{"a":{"type":"string","$ref":"#"}}}`,
 			`{"properties":{"a":{"type":"string"}},"type":"object"}`, []string{" type same", "/properties/a $ref same"}},
 		"not strict": {profile.OpenAIStrict, `{"type":"object","properties":{"o":{"type":"object"}},"required":["o"]}`,
@@ -265,7 +266,8 @@ func TestChangesThatAreListed(t *testing.T) {
 }
 
 func TestCatalogForAProvider(t *testing.T) {
-	ts := newPeer().tool("open", object, echo).tool("search", `{"type":"object","properties":{"q":{"type":"string"},"n":{"type":"integer"}},"required":["q"],"additionalProperties":false}`, echo).
+	ts := newPeer().tool("open", object, echo).tool("search",
+		`{"type":"object","properties":{"q":{"type":"string"},"n":{"type":"integer"}},"required":["q"],"additionalProperties":false}`, echo).
 		tool("union", `{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}}}`, echo).open(t, nil)
 	catalog := ts.Catalog(profile.OpenAIStrict)
 	defs, changes := catalog.Definitions(), catalog.Changes()

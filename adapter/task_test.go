@@ -99,7 +99,8 @@ func (p *taskPeer) transport(t *testing.T) (transport mcpclient.Transport) {
 		if m.Method == "tools/call" {
 			p.token = m.ID
 		} else if p.progress && strings.HasPrefix(m.Method, "tasks/") {
-			_ = conn.Send(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, p.token, len(p.methods)))
+			_ = conn.Send(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`,
+				p.token, len(p.methods)))
 		}
 		return p.answer(m.Method)
 	})

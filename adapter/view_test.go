@@ -187,7 +187,8 @@ func TestViewReads(t *testing.T) {
 func TestViewTools(t *testing.T) {
 	var views []string
 	ts := open(t, &Options{Approve: allowing(func(a *approval.Request) { views = append(views, a.View) })},
-		Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "q", Transport: newPeer().visible("app_tool", answer("q's"), []string{"app"}).transport(t)})
+		Server{Name: "p", Transport: viewPeer().transport(t)},
+		Server{Name: "q", Transport: newPeer().visible("app_tool", answer("q's"), []string{"app"}).transport(t)})
 	catalog := ts.ViewTools().Catalog(profile.Plain)
 	names := namesOf(catalog.Tools())
 	slices.Sort(names)
@@ -210,8 +211,10 @@ func TestViewSession(t *testing.T) {
 		return approval.Allow(), nil
 	}}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "q", Transport: newPeer().tool("y", object, echo).transport(t)})
 	tell := openView(t, t.Context(), ts)
-	tell(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"app_tool","arguments":{"n":1}}}`, `{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"{\"n\":1}"}]`)
-	tell(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"plain"}}`, `{"jsonrpc":"2.0","id":3,"error":{"code":-32000,"message":"denied by the user"}}`)
+	tell(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"app_tool","arguments":{"n":1}}}`,
+		`{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"{\"n\":1}"}]`)
+	tell(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"plain"}}`,
+		`{"jsonrpc":"2.0","id":3,"error":{"code":-32000,"message":"denied by the user"}}`)
 	tell(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"model_tool"}}`, `"code":-32602`)
 	tell(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"y"}}`, `"code":-32602`)
 	tell(`{"jsonrpc":"2.0","id":6,"method":"tools/list"}`, `"name":"app_tool"`)

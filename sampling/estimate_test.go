@@ -180,9 +180,11 @@ func TestAccount(t *testing.T) {
 	}{
 		"answered": {answering(counted), nil, []cost.Charge{most}, []cost.Charge{
 			{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 20, Cached: 10, CacheWrite: 4, Output: 10, Reasoning: 4}, Cost: dollars(6 + 1 + 6 + 20)}}},
-		"refused by the host": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, nil, []cost.Charge{most}, []cost.Charge{nothing("gpt-4.1")}},
-		"broken off":          {brokenOff, nil, []cost.Charge{most}, []cost.Charge{{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 8, Output: 100}, Cost: dollars(208)}}},
-		"denied":              {answering(counted), deny, []cost.Charge{most}, []cost.Charge{nothing("")}},
+		"refused by the host": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, nil, []cost.Charge{most},
+			[]cost.Charge{nothing("gpt-4.1")}},
+		"broken off": {brokenOff, nil, []cost.Charge{most},
+			[]cost.Charge{{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 8, Output: 100}, Cost: dollars(208)}}},
+		"denied": {answering(counted), deny, []cost.Charge{most}, []cost.Charge{nothing("")}},
 		"edited": {answering(counted), longer, []cost.Charge{most, {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 200}, Cost: dollars(451)}},
 			[]cost.Charge{nothing("gpt-4.1"), {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 20, Cached: 10, CacheWrite: 4, Output: 10, Reasoning: 4}, Cost: dollars(33)}}},
 	} {

@@ -47,14 +47,18 @@ func TestFaults(t *testing.T) {
 		asked  int
 		within time.Duration
 	}{
-		{"401", failing(401, "", `{"error":{"message":"bad key: ECHO","code":"invalid_api_key"}}`), `{"reason":"host_refusal","status":401,"retryable":false}`, 1, 0},
+		{"401", failing(401, "", `{"error":{"message":"bad key: ECHO","code":"invalid_api_key"}}`),
+			`{"reason":"host_refusal","status":401,"retryable":false}`, 1, 0},
 		{"429 with Retry-After", failing(429, "Retry-After: 20", `{"error":{"message":"ECHO"}}`),
 			`{"reason":"rate_limit","status":429,"retryable":true}`, 3, 50 * time.Second}, // 20 s twice, and a random quarter
-		{"429 with a Retry-After that is too long", failing(429, "Retry-After: 3600", `{"error":{"message":"ECHO"}}`), `{"reason":"rate_limit","status":429,"retryable":true}`, 1, 0},
+		{"429 with a Retry-After that is too long", failing(429, "Retry-After: 3600", `{"error":{"message":"ECHO"}}`),
+			`{"reason":"rate_limit","status":429,"retryable":true}`, 1, 0},
 		{"500", failing(500, "", "ECHO"), `{"reason":"host_failure","status":500,"retryable":true}`, 3, 2 * time.Second},
-		{"HTML instead of JSON", failing(200, "Content-Type: text/html", "<html><title>Sign in ECHO</title>"), `{"reason":"bad_answer","retryable":false}`, 1, 0},
+		{"HTML instead of JSON", failing(200, "Content-Type: text/html",
+			"<html><title>Sign in ECHO</title>"), `{"reason":"bad_answer","retryable":false}`, 1, 0},
 		{"error under 200", failing(200, "", `{"error":{"message":"ECHO","code":402}}`), `{"reason":"host_refusal","status":402,"retryable":false}`, 1, 0},
-		{"too long", failing(400, "", `{"error":{"message":"ECHO","code":"context_length_exceeded"}}`), `{"reason":"context_length","status":400,"retryable":false}`, 1, 0},
+		{"too long", failing(400, "", `{"error":{"message":"ECHO","code":"context_length_exceeded"}}`),
+			`{"reason":"context_length","status":400,"retryable":false}`, 1, 0},
 		{"filter", failing(200, "", `{"choices":[{"message":{},"finish_reason":"content_filter"}]}`), `{"reason":"content_filter","retryable":false}`, 1, 0},
 		{"no choice", failing(200, "", `{"choices":[]}`), `{"reason":"bad_answer","retryable":false}`, 1, 0},
 		{"stream cut before its end", failing(200, "Content-Type: text/event-stream", chunk), `{"reason":"bad_answer","retryable":false}`, 1, 0},

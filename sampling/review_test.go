@@ -155,13 +155,15 @@ func TestReviewerIsCancelled(t *testing.T) {
 func TestReviewLater(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	var outcomes []string
-	s := h.sampler(t, &Options{Review: AskLater(), Limits: Limits{MaxTokens: 5}, Audit: func(_ context.Context, r *Record) { outcomes = append(outcomes, r.Outcome) }})
+	s := h.sampler(t, &Options{Review: AskLater(), Limits: Limits{MaxTokens: 5},
+		Audit: func(_ context.Context, r *Record) { outcomes = append(outcomes, r.Outcome) }})
 	p := question(t, hi)
 	_, err := s.CreateMessage(t.Context(), p)
 	later, ok := errors.AsType[*inquiry.ReviewLaterError](err)
 	check.Require(t, ok && errors.Is(err, mcp.ErrAnswerLater) && later.Model != "" && later.Params.MaxTokens == 5 && h.Asked() == 0,
 		"got %v (%+v), want a request that waits", err, later)
-	check.Is(t, check.Err(s.CreateMessage(inquiry.WithApproved(t.Context(), p, later.Model), later.Params)), mcp.ErrAnswerLater, "another request than the approved one")
+	check.Is(t, check.Err(s.CreateMessage(inquiry.WithApproved(t.Context(), p, later.Model), later.Params)), mcp.ErrAnswerLater,
+		"another request than the approved one")
 	check.Must(t, check.Err(s.CreateMessage(inquiry.WithApproved(t.Context(), later.Params, "gpt-4.1-mini"), later.Params)))
 	equalJSON(t, h.Last(), `{"model":"gpt-4.1-mini","max_completion_tokens":5,"stream":false,"messages":[{"role":"user","content":"Hi"}]}`)
 	check.Same(t, "outcomes", outcomes, []string{"waiting", "waiting", "answered"})

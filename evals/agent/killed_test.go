@@ -133,7 +133,8 @@ func serveDesk(ctx context.Context) error {
 		return err
 	}
 	s := sdk.NewServer(&sdk.Implementation{Name: "desk", Version: "1"}, nil)
-	s.AddTool(&sdk.Tool{Name: "greet", Description: "Greets a person.", InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)}, greet)
+	s.AddTool(&sdk.Tool{Name: "greet", Description: "Greets a person.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)}, greet)
 	s.AddTool(&sdk.Tool{Name: "welcome", Description: "Asks for a name, and greets.", InputSchema: json.RawMessage(`{"type":"object"}`)}, welcome)
 	return s.Run(ctx, &sdk.StdioTransport{})
 }

@@ -312,7 +312,8 @@ func completion(at int, step suite.Step) map[string]any {
 	message := map[string]any{"role": "assistant", "content": step.Say}
 	var calls []any
 	for i, c := range step.Calls {
-		calls = append(calls, map[string]any{"id": fmt.Sprintf("c%d_%d", at, i), "type": "function", "function": map[string]any{"name": c.Tool, "arguments": string(c.Args)}})
+		calls = append(calls, map[string]any{"id": fmt.Sprintf("c%d_%d", at, i), "type": "function",
+			"function": map[string]any{"name": c.Tool, "arguments": string(c.Args)}})
 	}
 	reason := "stop"
 	if calls != nil {

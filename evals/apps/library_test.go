@@ -326,7 +326,8 @@ func TestServers(t *testing.T) {
 	}{
 		{"basic-react", "get-time", "", `text.includes(r.content[0].text)`},
 		{"budget-allocator", "get-budget-data", "", `r.structuredContent.config.categories.every((c) => text.includes(c.name))`},
-		{"customer-segmentation", "get-customer-data", "tools/call get-customer-data", `[...text.matchAll(/\((\d+)\)/g)].reduce((n, m) => n + Number(m[1]), 0) === JSON.parse(r.content[0].text).customers.length`},
+		{"customer-segmentation", "get-customer-data", "tools/call get-customer-data",
+			`[...text.matchAll(/\((\d+)\)/g)].reduce((n, m) => n + Number(m[1]), 0) === JSON.parse(r.content[0].text).customers.length`},
 		{"scenario-modeler", "get-scenario-data", "", `r.structuredContent.templates.every((t) => text.includes(t.name))`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

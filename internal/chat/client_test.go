@@ -37,7 +37,8 @@ func TestAddressAndCredentials(t *testing.T) {
 		url, header, want string
 	}{
 		{"OpenAI", openai.DefaultConfig(testKey), "https://api.openai.com/v1/chat/completions", "Authorization", "Bearer " + testKey},
-		{"Azure", azure("https://x.openai.azure.com", "2024-10-21"), "https://x.openai.azure.com/openai/deployments/gpt-5-mini/chat/completions?api-version=2024-10-21", "Api-Key", testKey},
+		{"Azure", azure("https://x.openai.azure.com", "2024-10-21"),
+			"https://x.openai.azure.com/openai/deployments/gpt-5-mini/chat/completions?api-version=2024-10-21", "Api-Key", testKey},
 	} {
 		h := newHost(t, answering(plainAnswer))
 		var got *http.Request
@@ -323,7 +324,8 @@ func TestRefusedFields(t *testing.T) {
 
 // A reply has all warnings about its request.
 func TestWarnings(t *testing.T) {
-	h := refusing(t, answering(plainAnswer), map[string]string{"presence_penalty": "Unsupported parameter: 'presence_penalty' is not supported with this model."})
+	h := refusing(t, answering(plainAnswer),
+		map[string]string{"presence_penalty": "Unsupported parameter: 'presence_penalty' is not supported with this model."})
 	got, err := h.client(t, openAI, &Options{API: Chat}).Complete(t.Context(), &Request{
 		Model: "gpt-5.6-sol", Messages: hello().Messages, Tools: []Tool{{Name: "f"}}, PresencePenalty: new(0.5),
 	})

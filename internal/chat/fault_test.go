@@ -165,8 +165,9 @@ func TestQueryOfTheBaseURL(t *testing.T) {
 	plain := openai.DefaultConfig(testKey)
 	plain.BaseURL = "https://memhttp.test/v1/?sig=hunter2-password%2B&x=1"
 	for want, cfg := range map[string]openai.ClientConfig{
-		"/v1/chat/completions?sig=hunter2-password%2B&x=1":                                          plain,
-		"/openai/deployments/m/chat/completions?sig=hunter2-password%2B&x=1&api-version=2024-10-21": azure("https://memhttp.test?sig=hunter2-password%2B&x=1#top", "2024-10-21"),
+		"/v1/chat/completions?sig=hunter2-password%2B&x=1": plain,
+		"/openai/deployments/m/chat/completions?sig=hunter2-password%2B&x=1&api-version=2024-10-21": azure("https://memhttp.test?sig=hunter2-password%2B&x=1#top",
+			"2024-10-21"),
 	} {
 		var got string
 		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {

@@ -243,7 +243,8 @@ func TestUserChanges(t *testing.T) {
 	}
 	second.click("#sign-out", "Sign out")
 	ada.see("h1", "Who are you?")
-	check.Equal(t, "what the window still has", eval[string](ada, "document.querySelector('#log').textContent + document.querySelector('#list').textContent"), "")
+	check.Equal(t, "what the window still has", eval[string](ada,
+		"document.querySelector('#log').textContent + document.querySelector('#list').textContent"), "")
 	second.click("#names button", "Grace", "#user", "Grace")
 	ada.see("#user", "Grace")
 	ada.see("#offline", "There is no such conversation.")

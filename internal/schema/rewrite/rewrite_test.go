@@ -123,7 +123,8 @@ func TestAliasesAndPatterns(t *testing.T) {
 		narrower := slices.ContainsFunc(For(profile.Anthropic, in, nil).Changes, func(c profile.Change) bool { return c.Effect == profile.Narrower })
 		check.Equal(t, "narrower because of "+pattern, narrower, !avoidable)
 		for alias := range Aliases(in) {
-			check.Equal(t, alias+" matches "+pattern, regexp.MustCompile(strings.ReplaceAll(pattern, `\\`, `\`)).MatchString(alias), !avoidable || pattern == "b")
+			check.Equal(t, alias+" matches "+pattern, regexp.MustCompile(strings.ReplaceAll(pattern, `\\`, `\`)).MatchString(alias),
+				!avoidable || pattern == "b")
 		}
 	}
 }

@@ -203,7 +203,8 @@ func TestServersThatDoNotStart(t *testing.T) {
 		"\nmcpchain: no server could be reached, of 1 server\n")
 
 	path = configure(t, "slow=mute")
-	converse(t, "", "-config", path, "-connect-timeout", "10ms").check(t, "", 1, "left out: "+path+`:2: server "slow": the program "`, `" runs, but gave no answer within 10ms (-connect-timeout); is it an MCP server, `)
+	converse(t, "", "-config", path, "-connect-timeout", "10ms").check(t, "", 1, "left out: "+path+`:2: server "slow": the program "`,
+		`" runs, but gave no answer within 10ms (-connect-timeout); is it an MCP server, `)
 }
 
 func TestNoisyServer(t *testing.T) {

@@ -130,15 +130,18 @@ func everything(ctx context.Context, s screen.Screen, peer string) (typed []stri
 	s.Deliver("an answer: " + peer)
 	s.Begin()
 	for _, e := range []agent.Event{
-		&agent.ModelStart{}, &agent.ReasoningDelta{Text: peer}, &agent.TextDelta{Text: "streamed: " + peer}, &agent.ModelEnd{Text: peer, Streamed: true, Reasoning: peer},
+		&agent.ModelStart{}, &agent.ReasoningDelta{Text: peer}, &agent.TextDelta{Text: "streamed: " + peer}, &agent.ModelEnd{Text: peer, Streamed: true,
+			Reasoning: peer},
 		&agent.ModelEnd{Text: "whole: " + peer}, &agent.ModelEnd{Text: "with calls: " + peer},
 		&agent.ToolStart{Call: call},
 		&agent.ToolProgress{Call: call, Progress: mcp.Progress{Progress: 1, Message: "half " + peer}},
 		&agent.ToolEnd{Call: agent.Call{ID: "2", Name: peer}, Result: result("", errors.New("no tool "+peer), true)},
 		&agent.ToolEnd{Call: agent.Call{ID: "3", Name: "x"}, Result: result("broken "+peer, nil, true)},
-		&agent.ToolEnd{Call: agent.Call{ID: "4", Name: "x"}, Result: result("--- a\n+++ b\n@@ -1 +1 @@\n-"+strings.ReplaceAll(peer, "\n", "")+"\n+b\n", nil, false)},
+		&agent.ToolEnd{Call: agent.Call{ID: "4", Name: "x"},
+			Result: result("--- a\n+++ b\n@@ -1 +1 @@\n-"+strings.ReplaceAll(peer, "\n", "")+"\n+b\n", nil, false)},
 		&agent.SamplingEnd{Server: "box", Err: errors.New(peer)}, &agent.SamplingEnd{Server: "box", Result: &mcp.CreateMessageResult{Content: content}},
-		&agent.ElicitationEnd{Elicitation: &agent.Elicitation{Server: "box"}, Err: errors.New(peer)}, &agent.ReplyEnd{Question: &run.Question{Server: "box", Elicit: &mcp.ElicitParams{Message: peer}}, Err: errors.New(peer)},
+		&agent.ElicitationEnd{Elicitation: &agent.Elicitation{Server: "box"},
+			Err: errors.New(peer)}, &agent.ReplyEnd{Question: &run.Question{Server: "box", Elicit: &mcp.ElicitParams{Message: peer}}, Err: errors.New(peer)},
 		&agent.ServerLost{Server: "box", Err: errors.New(peer)},
 	} {
 		s.Show(e)
@@ -161,7 +164,8 @@ func everything(ctx context.Context, s screen.Screen, peer string) (typed []stri
 	choice, several, text := field("One", forms.KindChoice), field("Two", forms.KindChoices), field("Three", forms.KindString)
 	choice.Options = []forms.Option{{Value: "a " + peer, Title: "first " + peer}, {Value: "b", Title: brief + " last"}}
 	choice.Description, several.Options, text.Default = "", choice.Options, brief+" default" // a description takes rows of the options
-	form := &screen.Form{Server: "box " + peer, Message: "fill in " + peer, Fields: []*forms.Field{choice, several, text, field("Four", forms.KindString)}, Values: map[string]any{}, Mistakes: []error{errors.New("wrong " + peer)}}
+	form := &screen.Form{Server: "box " + peer, Message: "fill in " + peer, Fields: []*forms.Field{choice, several, text, field("Four", forms.KindString)},
+		Values: map[string]any{}, Mistakes: []error{errors.New("wrong " + peer)}}
 	_, failed = s.Fill(ctx, form)
 	keep(fmt.Sprint(form.Values["Four"]), failed)
 	s.End()

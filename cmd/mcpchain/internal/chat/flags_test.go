@@ -48,10 +48,12 @@ func TestFlags(t *testing.T) {
 				revisions: cli.Revisions{"a": "2025-11-25"}, noInstructions: true},
 			models.Model{BaseURL: "http://h/v1", Name: "m", Key: "k"}, "",
 		},
-		"environment":    {nil, env("OPENAI_BASE_URL", "https://h/v1", "OPENAI_MODEL", "m"), options{}, models.Model{BaseURL: "https://h/v1", Name: "m"}, ""},
-		"openai":         {[]string{"-model", "m"}, env("OPENAI_API_KEY", "k"), options{}, models.Model{BaseURL: "https://api.openai.com/v1", Name: "m", Key: "k"}, ""},
-		"key alone":      {nil, env("OPENAI_API_KEY", "k"), options{}, models.Model{Key: "k"}, "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL"},
-		"endpoint alone": {nil, env("OPENAI_BASE_URL", "http://h"), options{}, models.Model{BaseURL: "http://h"}, "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL"},
+		"environment": {nil, env("OPENAI_BASE_URL", "https://h/v1", "OPENAI_MODEL", "m"), options{}, models.Model{BaseURL: "https://h/v1", Name: "m"}, ""},
+		"openai": {[]string{"-model", "m"}, env("OPENAI_API_KEY", "k"), options{},
+			models.Model{BaseURL: "https://api.openai.com/v1", Name: "m", Key: "k"}, ""},
+		"key alone": {nil, env("OPENAI_API_KEY", "k"), options{}, models.Model{Key: "k"}, "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL"},
+		"endpoint alone": {nil, env("OPENAI_BASE_URL", "http://h"), options{}, models.Model{BaseURL: "http://h"},
+			"OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := parseFlags(tt.args, tt.env, io.Discard)

@@ -166,5 +166,6 @@ func TestProjectFileOnAPlainTerminal(t *testing.T) {
 // A script does not use the file of its folder, and says so.
 func TestProjectFileWithoutATerminal(t *testing.T) {
 	t.Parallel()
-	finish(t, inProject(t), "hello\n").check(t, "", 1, "mcp.json names servers that you have not allowed yet", "give -config mcp.json to use them, or -config none")
+	finish(t, inProject(t), "hello\n").check(t, "", 1, "mcp.json names servers that you have not allowed yet",
+		"give -config mcp.json to use them, or -config none")
 }

@@ -43,7 +43,8 @@ func TestRestartReadsTheFile(t *testing.T) {
 	p.ask("call mine__extra_0", p.stdout, "extra")
 	p.say("/servers restart other")
 	line := p.await(p.stderr, "error: ")
-	check.That(t, strings.HasPrefix(line, "error: "+path+`:3: server "other": start "no-such-program-here": `), "got %q, want the place and the reason alone", line)
+	check.That(t, strings.HasPrefix(line,
+		"error: "+path+`:3: server "other": start "no-such-program-here": `), "got %q, want the place and the reason alone", line)
 	p.close()
 	p.wait(1) // commands failed
 }

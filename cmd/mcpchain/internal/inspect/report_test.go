@@ -160,7 +160,8 @@ func TestViews(t *testing.T) {
 	tool("lost", map[string]any{"resourceUri": "ui://s/lost"})
 	s.AddResource(&sdk.Resource{URI: "ui://s/v", Name: "v"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "ui://s/v", MIMEType: "text/html;profile=mcp-app", Text: "<p>x", Meta: sdk.Meta{"ui": map[string]any{
-			"csp":         map[string]any{"connectDomains": []string{"https://api.example.com", "http://127.0.0.1:9"}, "frameDomains": []string{"https://frames.example.com", "'unsafe-eval'"}},
+			"csp": map[string]any{"connectDomains": []string{"https://api.example.com", "http://127.0.0.1:9"},
+				"frameDomains": []string{"https://frames.example.com", "'unsafe-eval'"}},
 			"permissions": map[string]any{"camera": map[string]any{}},
 		}}}}}, nil
 	})
@@ -223,8 +224,9 @@ func TestReasons(t *testing.T) {
 	_, out, _ := inspectFile(t, file)
 	check.That(t, strings.HasPrefix(out, "3 of 9 servers can be used\n"), "got %s", out)
 	for name, want := range map[string][]string{
-		"gone":        {`server "gone": start "/does/not/exist": `},
-		"ends":        {`inspect.test`, `" came to its end: exit status 3; what it wrote to standard output is no message of a server: "usage: server stdio"; it wrote to stderr:`, "\n    API_KEY is not set\n"},
+		"gone": {`server "gone": start "/does/not/exist": `},
+		"ends": {`inspect.test`,
+			`" came to its end: exit status 3; what it wrote to standard output is no message of a server: "usage: server stdio"; it wrote to stderr:`, "\n    API_KEY is not set\n"},
 		"nobody":      {`server "nobody": the server cannot be reached: is the server running? check the URL (dial tcp `},
 		"path":        {`server "path": there is no MCP server at this URL: check its path, which often ends with /mcp or /sse (HTTP status 404 of `},
 		"key":         {`server "key": the server wants a sign-in: add the flags -sign-in -server "key", or a token in its "headers"`},

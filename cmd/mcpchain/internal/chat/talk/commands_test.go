@@ -98,7 +98,8 @@ func TestCompletionBesideATurn(t *testing.T) {
 // A name with characters that cannot be typed or seen is not offered.
 func TestOffered(t *testing.T) {
 	for name, want := range map[string]int{
-		"plain name": 1, "größe": 1, "": 0, "a\x1b[2J": 0, "a\nb": 0, "a\u202eb": 0, "a\u200bb": 0, strings.Repeat("x", maxItemText): 1, strings.Repeat("x", maxItemText+1): 0,
+		"plain name": 1, "größe": 1, "": 0, "a\x1b[2J": 0, "a\nb": 0, "a\u202eb": 0, "a\u200bb": 0, strings.Repeat("x", maxItemText): 1, strings.Repeat("x",
+			maxItemText+1): 0,
 	} {
 		check.Equal(t, name, len(addItem(nil, name, "about", false)), want)
 	}

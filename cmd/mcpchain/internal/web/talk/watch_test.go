@@ -56,7 +56,8 @@ func TestWindowWithADroppedCallOfAView(t *testing.T) {
 		store := &listsToo{Store: record.NewMemory()}
 		s, id := begun(t, Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
 		synctest.Wait() // the turn is over
-		store.deleted = run.Head{Key: run.Key{Tenant: "Ada", ID: prefixOf(run.Key{Tenant: "Ada", ID: id}) + "dropped"}, Agent: viewAgentName, Seq: 1, Status: run.StatusFinished}
+		store.deleted = run.Head{Key: run.Key{Tenant: "Ada", ID: prefixOf(run.Key{Tenant: "Ada", ID: id}) + "dropped"}, Agent: viewAgentName, Seq: 1,
+			Status: run.StatusFinished}
 		ctx, cancel := context.WithCancel(t.Context())
 		listed := false
 		err := s.Watch(ctx, "Ada", id, agent.Position{}, func(batch []Event) error {
