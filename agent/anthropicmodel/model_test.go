@@ -222,8 +222,8 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 	}}
 	history := []run.Message{run.Text(run.RoleUser, "Hi"), message, run.Text(run.RoleUser, "Weather?")}
 	kept := new(any)
-	reply, _, _, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Scratch: kept})
-	check.Require(t, err == nil && strings.Contains(reply.Warning, "refused the model's earlier thoughts"),
+	reply, _, _, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Temperature: new(0.5), Scratch: kept})
+	check.Require(t, err == nil && strings.Contains(reply.Warning, "refused the model's earlier thoughts") && strings.Contains(reply.Warning, "no temperature"),
 		"got warning %q, error %v", reply.Warning, err)
 	check.That(t, len(history[1].Parts) == 2 && len(h.Requests()) == 1 && len(h.Invalid()) == 1,
 		"the history was changed, or %d requests were valid and %d not, want 1 each", len(h.Requests()), len(h.Invalid()))

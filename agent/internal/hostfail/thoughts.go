@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -50,10 +51,12 @@ func (t Thoughts) Ask(r *model.Request, ask func(*model.Request) (*model.Respons
 	}
 	asked.Messages = t.withoutRefused(r.Messages, known)
 	if reply, err = ask(&asked); err == nil {
-		reply.Warning = "the host refused the model's earlier thoughts, so they were left out: were the key or the model changed?"
+		reply.Warning = strings.TrimSuffix(refusedWarning+"; "+reply.Warning, "; ")
 	}
 	return reply, err
 }
+
+const refusedWarning = "the host refused the model's earlier thoughts, so they were left out: were the key or the model changed?"
 
 // withoutRefused returns the history without known thoughts. It does not change history.
 func (t Thoughts) withoutRefused(history []run.Message, known refusals) []run.Message {
