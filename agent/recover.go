@@ -136,16 +136,17 @@ func (r *recovery) loop(ctx context.Context) error {
 	listFailed := false
 	for {
 		started, err := r.pass(ctx)
+		if r.opts.UntilIdle && started == 0 && err == nil {
+			r.runs.Wait() // they may have become due again
+			started, err = r.pass(ctx)
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		r.logOutage(listFailed, err)
 		listFailed = err != nil
 		if r.opts.UntilIdle && started == 0 && err == nil {
-			r.runs.Wait()
-			if n, err := r.pass(ctx); n == 0 {
-				return err
-			}
+			return nil
 		}
 		select {
 		case <-ctx.Done():
