@@ -52,7 +52,7 @@ func (s *database) Append(
 	}
 	head.ReplyCount = 0
 	before := head.Seq - uint64(len(records))
-	tenant, id := names(lease.Key)
+	tenant, id := columnsOf(lease.Key)
 	update := []any{
 		head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
 		tenant, id, int64(lease.Epoch), int64(before),
@@ -124,7 +124,7 @@ func checkAppend(lease record.Lease, head run.Head, records []run.Record) error 
 	return record.CheckAppend(stored, lease, head, records)
 }
 
-// encode returns the columns of a head and the rows of records.
+// encode returns the column with a head and the rows of records.
 func encode(head run.Head, records []run.Record) ([]byte, []item, error) {
 	data, err := encodeHead(head)
 	if err != nil {
@@ -150,7 +150,7 @@ func (t *tx) countReplies(ctx context.Context, head run.Head) error {
 	return t.updateReplies(ctx, head)
 }
 
-// updateReplies stores head.Replies, and since when the run is due because of them.
+// updateReplies stores head.ReplyCount, and since when the run is due because of them.
 func (t *tx) updateReplies(ctx context.Context, head run.Head) error {
 	_, err := t.exec(ctx, updateReplies, head.ReplyCount, due(head), head.Key.Tenant, head.Key.ID)
 	return err

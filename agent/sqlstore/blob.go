@@ -33,7 +33,7 @@ func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string,
 	}
 	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
 		var num, runSize, tenantSize int64
-		tenant, id := names(lease.Key)
+		tenant, id := columnsOf(lease.Key)
 		err := t.one(ctx, record.ErrConflict, selectHeld+t.d.lockRows, []any{tenant, id, int64(lease.Epoch)}, &num)
 		if err == nil {
 			err = one(ctx, t, sumBlobs, []any{num, tenant, num, name}, &runSize, &tenantSize)
@@ -53,7 +53,7 @@ func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string,
 // Blob implements [record.BlobStore].
 func (s *database) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
 	var want int64
-	tenant, id := names(key)
+	tenant, id := columnsOf(key)
 	err = sql.ErrNoRows
 	if record.CheckBlob(key, name, 0, 0, 0) == nil { // otherwise no blob can have the name
 		err = s.withReader(ctx, func(q querier) error {
@@ -71,7 +71,7 @@ func (s *database) Blob(ctx context.Context, key run.Key, name string) (data []b
 
 // Blobs implements [record.BlobStore].
 func (s *database) Blobs(ctx context.Context, key run.Key) (all []string, err error) {
-	tenant, id := names(key)
+	tenant, id := columnsOf(key)
 	err = s.withReader(ctx, func(q querier) error {
 		return each(ctx, q, s.d.statement(selectBlobs), []any{tenant, id}, func(rows *sql.Rows) error {
 			var name string

@@ -21,7 +21,7 @@ const (
 
 // RequestCancel implements [record.Store].
 func (s *database) RequestCancel(ctx context.Context, key run.Key) error {
-	tenant, id := names(key)
+	tenant, id := columnsOf(key)
 	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, insertCancel, tenant, id)
 		if err == nil && n == 0 {

@@ -38,11 +38,11 @@ type dialect struct {
 	// isRetryable reports whether a transaction that failed with this error is worth another try.
 	isRetryable func(error) bool
 
-	reader    string             // sets a connection up for a query; "": nothing does
+	reader    string             // sets a connection up for a query; "": not needed
 	isolation sql.IsolationLevel // for transactions that write
 	lockFile  string             // takes the lock of the file
 	lockRows  string             // appended to a SELECT: locks the rows
-	alone     string             // keeps other processes out of the migration; "": lockFile does
+	alone     string             // locks out other migrations; "": lockFile does
 	clock     string             // a query for the time in nanoseconds; "": the clock of the process
 
 	text     string // type of text that is ordered by its bytes
@@ -195,7 +195,7 @@ func setWAL(ctx context.Context, q querier) error {
 	return nil
 }
 
-// configurePostgres refuses settings that lose commits, and another encoding than UTF8.
+// configurePostgres refuses settings that lose commits, and encodings other than UTF8.
 func configurePostgres(ctx context.Context, q querier) (settings, error) {
 	for _, setting := range []struct{ name, bad, lost string }{
 		{"synchronous_commit", "off", "a crash of the server loses the last commits"},

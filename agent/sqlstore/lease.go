@@ -34,7 +34,7 @@ func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 func (t *tx) acquire(ctx context.Context, lease *record.Lease, h record.Holder, now time.Time) error {
 	// A lease may be lost in a power cut. The clock prevents that its epoch is used again.
 	first := int64(record.FirstEpoch(now))
-	tenant, id := names(lease.Key)
+	tenant, id := columnsOf(lease.Key)
 	var epoch, seq int64
 	var data []byte
 	err := one(ctx, t, acquireRun, []any{
@@ -54,7 +54,7 @@ func (t *tx) acquire(ctx context.Context, lease *record.Lease, h record.Holder, 
 func (t *tx) heldError(ctx context.Context, key run.Key, now time.Time) error {
 	var holder string
 	var held int64
-	tenant, id := names(key)
+	tenant, id := columnsOf(key)
 	if err := t.one(ctx, record.ErrNotFound, selectHolder, []any{tenant, id}, &holder, &held); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *database) Release(ctx context.Context, lease record.Lease) error {
 // setLease sets the end of a lease. Unless the lease is the latest, it changes nothing and is refused
 // with the error refusal.
 func (t *tx) setLease(ctx context.Context, lease record.Lease, refusal error, held int64, ttl time.Duration) error {
-	tenant, id := names(lease.Key)
+	tenant, id := columnsOf(lease.Key)
 	return t.change(ctx, refusal, updateHeld, held, int64(max(ttl, 0)), tenant, id, int64(lease.Epoch))
 }
 
@@ -93,7 +93,7 @@ func (t *tx) setLease(ctx context.Context, lease record.Lease, refusal error, he
 func (s *database) Delete(ctx context.Context, key run.Key) error {
 	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
 		var num, epoch int64
-		tenant, id := names(key)
+		tenant, id := columnsOf(key)
 		err := one(ctx, t, deleteRun, []any{tenant, id}, &num, &epoch)
 		if isNone(err) {
 			return nil

@@ -24,12 +24,12 @@ func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[run.Head,
 		if q.After != nil && q.DueAt.IsZero() {
 			last = &row{head: *q.After, updated: nanos(q.After.Updated)}
 		}
-		left := q.Limit
-		if left <= 0 { // no limit
-			left = math.MaxInt
+		remaining := q.Limit
+		if remaining <= 0 { // no limit
+			remaining = math.MaxInt
 		}
-		for left > 0 {
-			size := min(s.pageSize, left)
+		for remaining > 0 {
+			size := min(s.pageSize, remaining)
 			rows, err := s.page(ctx, q, last, size)
 			if err != nil {
 				yield(run.Head{}, fmt.Errorf("list runs: %w", err))
@@ -43,7 +43,7 @@ func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[run.Head,
 			if len(rows) < size {
 				return
 			}
-			left -= len(rows)
+			remaining -= len(rows)
 			last = &rows[len(rows)-1]
 		}
 	}
@@ -195,7 +195,7 @@ func conditions(q record.Query, last *row, terms ...string) (where string, args 
 		}
 	}
 	if q.ID != "" {
-		_, id := names(run.Key{ID: q.ID})
+		_, id := columnsOf(run.Key{ID: q.ID})
 		add("id = ?", id)
 	}
 	if len(q.Agents) > 0 {

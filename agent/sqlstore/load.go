@@ -46,7 +46,7 @@ func (s *database) loadBy(ctx context.Context, key run.Key, statement string) (*
 // load reads with the compiled statement. Its connection may not wait for a lock of another
 // process; if that fails, load reads again on one that does.
 func (s *database) load(ctx context.Context, key run.Key, statement string, l *loading) error {
-	tenant, id := names(key)
+	tenant, id := columnsOf(key)
 	args := []any{tenant, id, tenant, id, tenant, id}
 	if stmt := s.compiled[statement]; stmt != nil {
 		if rows, err := stmt.QueryContext(ctx, args...); err == nil && l.read(key, rows) == nil {

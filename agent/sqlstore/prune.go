@@ -14,7 +14,7 @@ const (
 
 // Prune implements [record.Pruner].
 func (s *database) Prune(ctx context.Context, lease record.Lease) error {
-	tenant, id := names(lease.Key)
+	tenant, id := columnsOf(lease.Key)
 	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
 		var num, snapshot int64
 		args := []any{tenant, id, int64(lease.Epoch)}

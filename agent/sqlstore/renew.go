@@ -13,16 +13,15 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// RenewAll implements [record.BatchRenewer] with statements for many leases. On a server it
-// uses a connection of its own, which returns to the pool when no lease was renewed for twice
-// its duration.
+// RenewAll implements [record.BatchRenewer] with statements for many leases. On a server it uses a
+// connection of its own, which returns to the pool when no lease was renewed for twice its duration.
 func (s *database) RenewAll(
 	ctx context.Context, leases []record.Lease, ttl time.Duration,
 ) (lost []record.Lease, err error) {
 	for chunk := range slices.Chunk(leases, maxRenewed) {
-		var gone []record.Lease
+		var chunkLost []record.Lease
 		renew := func(ctx context.Context, t *tx) (err error) { // may be called again
-			gone, err = t.renewAll(ctx, chunk, ttl)
+			chunkLost, err = t.renewAll(ctx, chunk, ttl)
 			return err
 		}
 		if s.d.remote && s.db.Stats().MaxOpenConnections != 1 {
@@ -33,7 +32,7 @@ func (s *database) RenewAll(
 		if err != nil {
 			return nil, fmt.Errorf("renew the leases of %d runs: %w", len(leases), err)
 		}
-		lost = append(lost, gone...)
+		lost = append(lost, chunkLost...)
 	}
 	return lost, nil
 }
@@ -109,7 +108,7 @@ func (t *tx) renewAll(ctx context.Context, leases []record.Lease, ttl time.Durat
 	}
 	args := []any{until(now.Add(ttl)), int64(max(ttl, 0))}
 	for _, lease := range leases {
-		tenant, id := names(lease.Key)
+		tenant, id := columnsOf(lease.Key)
 		args = append(args, tenant, id, int64(lease.Epoch))
 	}
 	kept := map[run.Key]bool{}

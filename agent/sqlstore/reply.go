@@ -32,11 +32,11 @@ func (t *tx) reply(ctx context.Context, key run.Key, replies []run.Reply) error 
 	return t.updateReplies(ctx, head)
 }
 
-// replyAs stores replies for the holder of a run, who appends after record number behind. It
-// changes nothing if the append will be refused.
-func (t *tx) replyAs(ctx context.Context, lease record.Lease, behind uint64, replies []run.Reply) error {
+// replyAs stores replies for the holder of a run, who appends after record number last. It changes
+// nothing if the append will be refused.
+func (t *tx) replyAs(ctx context.Context, lease record.Lease, last uint64, replies []run.Reply) error {
 	head, err := t.head(ctx, lease.Key)
-	if errors.Is(err, record.ErrNotFound) || err == nil && (head.Epoch != lease.Epoch || head.Seq != behind) {
+	if errors.Is(err, record.ErrNotFound) || err == nil && (head.Epoch != lease.Epoch || head.Seq != last) {
 		return refuse(record.ErrConflict)
 	}
 	if err == nil {
@@ -50,7 +50,7 @@ func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
 	var epoch, held, ttl int64
 	var count int
 	var data []byte
-	tenant, id := names(key)
+	tenant, id := columnsOf(key)
 	err = t.one(ctx, record.ErrNotFound, selectHead+t.d.lockRows, []any{tenant, id}, &epoch, &held, &ttl, &count, &data)
 	if err == nil {
 		head, err = decodeHead(key, data, epoch, held, ttl, count)

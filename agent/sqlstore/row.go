@@ -59,9 +59,9 @@ func until(t time.Time) int64 {
 	return nanos(t)
 }
 
-// names returns a key as columns. An invalid key, which a database may refuse, becomes one that
+// columnsOf returns a key as columns. An invalid key, which a database may refuse, becomes one that
 // no run has.
-func names(key run.Key) (tenant, id string) {
+func columnsOf(key run.Key) (tenant, id string) {
 	if key.Check() != nil {
 		return "", ""
 	}

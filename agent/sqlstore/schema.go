@@ -92,7 +92,7 @@ const (
 	lockSchema = "UPDATE mcpchain_schema SET version = version WHERE false"
 )
 
-// migrate creates the tables or brings them up to date. If they are, it needs no rights to do so.
+// migrate creates the tables or brings them up to date. If they are up to date, it only reads.
 func (s *database) migrate(ctx context.Context) error {
 	var have int
 	if err := one(ctx, s.db, version, nil, &have); err == nil && have == len(migrations) {

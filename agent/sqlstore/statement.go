@@ -49,8 +49,8 @@ var (
 	insertReplies = newInsertion(`INSERT INTO mcpchain_answers (run, ask, sum, data) VALUES `)
 )
 
-// appendRecords are for one record and more. They update the run and, if that succeeds, insert
-// the records.
+// appendRecords has a statement for each number of records from one to fewRows. It updates the run
+// and, if that succeeds, inserts the records.
 var appendRecords = func() (texts [fewRows]string) {
 	const row = "(CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bytea))"
 	for n := range texts {
@@ -68,7 +68,7 @@ const (
 // insertion is an INSERT of any number of rows of the run whose tenant and id precede them.
 type insertion struct {
 	into string
-	few  [fewRows]string // for one row and more
+	few  [fewRows]string // for one row to fewRows
 }
 
 // newInsertion returns the insertion that begins with into.

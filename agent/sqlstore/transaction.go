@@ -53,14 +53,14 @@ type tx struct {
 
 // begin begins a transaction that writes, or one that changes only leases. In SQLite it waits until no
 // other transaction writes.
-func (s *database) begin(ctx context.Context, leases bool) (_ *tx, err error) {
+func (s *database) begin(ctx context.Context, leasesOnly bool) (_ *tx, err error) {
 	defer func() { err = subject.Wrap(err, "begin a transaction") }()
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	set := s.settings.records
-	if leases {
+	if leasesOnly {
 		set = s.settings.leases
 	}
 	t := &tx{d: s.d, conn: conn, compiled: s.compiled, end: func() {}, after: set.after}
@@ -175,10 +175,10 @@ func (t *tx) statement(ctx context.Context, text string) *sql.Stmt {
 	return stmt
 }
 
-// direct makes a change in a transaction of its own, and tries again if it conflicts with
-// another one.
-func (s *database) direct(ctx context.Context, leases bool, c change) error {
-	return s.retry(ctx, func() error { return s.once(ctx, leases, c) })
+// direct makes a change in a transaction of its own, and tries again if it conflicts with another one.
+// leasesOnly means that it changes only leases.
+func (s *database) direct(ctx context.Context, leasesOnly bool, c change) error {
+	return s.retry(ctx, func() error { return s.once(ctx, leasesOnly, c) })
 }
 
 // retry repeats transact while its transaction conflicts with another one.
@@ -193,13 +193,13 @@ func (s *database) retry(ctx context.Context, transact func() error) error {
 }
 
 // once makes a change in a transaction of its own.
-func (s *database) once(ctx context.Context, leases bool, c change) error {
+func (s *database) once(ctx context.Context, leasesOnly bool, c change) error {
 	release, err := s.turns.acquire(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer release()
-	t, err := s.begin(ctx, leases)
+	t, err := s.begin(ctx, leasesOnly)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (s silent) Rollback() error {
 // TestMixedGroup checks that a commit waits for the disk if one of its changes needs it.
 func TestMixedGroup(t *testing.T) {
 	fails := func(context.Context, *tx) error { return errors.New("out of luck") }
-	records, leases := &waiter{change: fails}, &waiter{change: fails, leases: true}
+	records, leases := &waiter{change: fails}, &waiter{change: fails, leasesOnly: true}
 	for _, c := range []struct {
 		batch []*waiter
 		want  string

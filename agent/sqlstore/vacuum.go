@@ -9,7 +9,7 @@ import (
 // Pages of a SQLite file that are free for later runs: above a share of all pages, each
 // deletion of a run returns some. The file becomes shorter with the next checkpoint.
 const (
-	freeShare = 8    // this fraction of all pages may be free
+	freeShare = 8    // 1/freeShare of all pages may be free
 	fewPages  = 256  // too few to return
 	maxReturn = 1024 // pages that one deletion returns; 4 MiB at the usual page size
 )
