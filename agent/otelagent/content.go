@@ -51,7 +51,7 @@ type message struct {
 	Finish string   `json:"finish_reason,omitempty"` // only for output; required by version 1.41 of the conventions
 }
 
-// invocation returns the content of a span invoke_agent: what the run was told and what it answered.
+// invocation returns the content of a span invoke_agent: its history and its output.
 func (w *writer) invocation(v *agent.Invocation) []attribute.KeyValue {
 	out := slices.Concat(w.instructions(v.System), w.messages(keyInputMessages, v.History))
 	if v.Output != nil {

@@ -78,11 +78,12 @@ func (a *activities) advance(ctx context.Context, helper *agent.Agent, key run.K
 }
 
 // heldWait returns how long to wait for a held run: until its lease ends, but at most a sixth of it,
-// because the holder may release it. Each attempt costs the store a write.
+// because the holder may release it, and a fiftieth if the end is unknown. Each attempt costs the
+// store a write.
 func heldWait(err error, lease time.Duration) time.Duration {
 	if held, ok := errors.AsType[*record.HeldError](err); ok {
-		if left := time.Until(held.Until); left > 0 { // otherwise the store has another clock
-			return min(left+time.Millisecond, lease/6)
+		if remaining := time.Until(held.Until); remaining > 0 { // otherwise the store has another clock
+			return min(remaining+time.Millisecond, lease/6)
 		}
 	}
 	return lease / 50

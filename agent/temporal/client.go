@@ -51,10 +51,12 @@ func NewClient(service client.Client, store record.Store, opts *ClientOptions) *
 	}
 	c.opts.Queue = cmp.Or(c.opts.Queue, DefaultQueue)
 	if c.opts.ContinueAfter <= 0 {
-		c.opts.ContinueAfter = 500
+		c.opts.ContinueAfter = defaultContinueAfter
 	}
 	return c
 }
+
+const defaultContinueAfter = 500 // steps
 
 // WorkflowID returns the id of the workflow of a run: the tenant followed by the run's id.
 // Different runs have different ids.
@@ -164,7 +166,7 @@ func (c *Client) Reply(ctx context.Context, key run.Key, replies ...run.Reply) e
 		return nil
 	}
 	err := c.update(ctx, key, replies)
-	if isGone(err) { // no workflow drives the run
+	if hasNoWorkflow(err) { // no workflow drives the run
 		err = record.Submit(ctx, c.store, key, replies...)
 		if err == nil {
 			return c.resumeDue(ctx, key)
@@ -176,10 +178,10 @@ func (c *Client) Reply(ctx context.Context, key run.Key, replies ...run.Reply) e
 	return nil
 }
 
-// isGone reports whether an error means that no workflow of the run is running.
-func isGone(err error) bool {
-	_, gone := errors.AsType[*serviceerror.NotFound](err)
-	return gone
+// hasNoWorkflow reports whether an error means that no workflow of the run is running.
+func hasNoWorkflow(err error) bool {
+	_, ok := errors.AsType[*serviceerror.NotFound](err)
+	return ok
 }
 
 // resumeDue lets workers drive a run that has a reply, unless it has ended or a process holds it.
@@ -224,7 +226,7 @@ func updateID(replies []run.Reply) (string, error) {
 // ended: unlike that of [agent.Agent.Run], the error is only about the wait.
 func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error) {
 	err := c.service.GetWorkflow(ctx, WorkflowID(key), "").Get(ctx, nil)
-	if _, over := errors.AsType[*temporalsdk.WorkflowExecutionError](err); err != nil && !over {
+	if _, hasEnded := errors.AsType[*temporalsdk.WorkflowExecutionError](err); err != nil && !hasEnded {
 		return nil, fmt.Errorf("wait for run %q: %w", key.ID, err)
 	}
 	log, err := record.LoadCurrent(ctx, c.store, key)
@@ -242,7 +244,7 @@ func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error)
 // has ended stays as it is.
 func (c *Client) Cancel(ctx context.Context, key run.Key) error {
 	err := c.service.CancelWorkflow(ctx, WorkflowID(key), "")
-	if isGone(err) {
+	if hasNoWorkflow(err) {
 		err = c.cancelIdle(ctx, key)
 	}
 	if err != nil {

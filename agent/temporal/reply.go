@@ -20,8 +20,8 @@ const (
 	maxTaken      = 256     // questions that a workflow remembers
 )
 
-// reply handles an update: it has the store take replies, by an activity. It returns the refusal if
-// the store refuses them.
+// reply handles an update: it stores replies, by an activity. It returns the refusal if the store
+// refuses them.
 func (d *driver) reply(ctx workflow.Context, replies []run.Reply) error {
 	if d.job.Target.ID == "" { // the run of a schedule that has not begun
 		if err := workflow.Await(ctx, func() bool { return d.job.Target.ID != "" }); err != nil {

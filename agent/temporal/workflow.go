@@ -164,8 +164,8 @@ func (d *driver) setStatus(ctx workflow.Context, s run.Status) error {
 // clocks differ.
 const minWait = time.Second
 
-// wait waits until more replies than accepted are, for a signal, the run's wake-up time, or the end
-// of the context.
+// wait waits until d.accepted exceeds accepted, for a signal, the run's wake-up time, or the end of the
+// context.
 func (d *driver) wait(ctx workflow.Context, accepted int) error {
 	isReady := func() bool { return d.accepted > accepted || d.wake.Len() > 0 }
 	if d.state.Wake.IsZero() {
@@ -175,8 +175,8 @@ func (d *driver) wait(ctx workflow.Context, accepted int) error {
 	return err
 }
 
-// hasMissed reports whether a reply or a signal may have arrived since the last step began, when
-// accepted replies were.
+// hasMissed reports whether a reply or a signal may have arrived since the last step began. accepted
+// is what d.accepted was then.
 func (d *driver) hasMissed(ctx workflow.Context, accepted int) bool {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
