@@ -41,11 +41,11 @@ func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage fu
 			store, damage := open(t)
 			tr := &trial{T: t, store: store}
 			d := begin(damagedKey, opened("a")...)
-			tr.bad = tr.create(d, expired)
+			tr.damaged = tr.create(d, expired)
 			for n := range soundRuns {
 				tr.create(begin(run.Key{Tenant: soundKey.Tenant, ID: fmt.Sprint(n)}, opened("a")...), expired)
 			}
-			tr.append(tr.bad, d, ledgertest.Note("the last"))
+			tr.append(tr.damaged, d, ledgertest.Note("the last"))
 			damage(damagedKey)
 			c.test(tr)
 		})
@@ -108,7 +108,7 @@ func damagedAppend(t *trial) {
 	d := begin(damagedKey, opened("a")...)
 	d.Add(ledgertest.Note("the last"))
 	if err != nil { // the holder may continue
-		before = t.bad
+		before = t.damaged
 	}
 	records := d.Add(ledgertest.Note("more"))
 	if err := t.store.Append(t.Context(), before, d.Head(), records); err == nil {
@@ -123,13 +123,13 @@ func damagedAppend(t *trial) {
 func damagedLeases(t *trial) {
 	lease := t.acquire(soundKey, expired)
 	if all, ok := t.store.(record.BatchRenewer); ok {
-		lost, err := all.RenewAll(t.Context(), []record.Lease{t.bad, lease}, held)
+		lost, err := all.RenewAll(t.Context(), []record.Lease{t.damaged, lease}, held)
 		if err != nil || slices.Contains(lost, lease) {
 			t.Errorf("got the lost leases %v, %v", lost, err)
 		}
 	}
-	_ = t.store.Renew(t.Context(), t.bad, held) // with any result
-	_ = t.store.Release(t.Context(), t.bad)
+	_ = t.store.Renew(t.Context(), t.damaged, held) // with any result
+	_ = t.store.Release(t.Context(), t.damaged)
 	t.ok(t.store.Renew(t.Context(), lease, held))
 	t.ok(t.store.Release(t.Context(), lease))
 }

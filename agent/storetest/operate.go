@@ -15,7 +15,7 @@ func exportImport(t *trial) {
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, expired)
 	t.append(lease, d, &ledger.Replied{Reply: run.Reply{Question: "closed", Action: run.ActionDecline, At: start}})
-	for range 3 { // more than an import holds in memory
+	for range 3 { // more than an import stores at once
 		t.append(lease, d, ledgertest.Note("<"+strings.Repeat("x", 3<<20)))
 	}
 	t.append(lease, d, snapshot(d))

@@ -146,7 +146,7 @@ func loadAtOnce(t *trial) {
 	for range 2 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				t.wantWhole(ctx)
+				t.wantConsistent(ctx)
 			}
 		})
 	}
@@ -162,8 +162,8 @@ func loadAtOnce(t *trial) {
 	t.wantLog(d)
 }
 
-// wantWhole checks that a loaded run is of one moment.
-func (t *trial) wantWhole(ctx context.Context) {
+// wantConsistent checks that a loaded run is of one moment.
+func (t *trial) wantConsistent(ctx context.Context) {
 	log, err := t.store.Load(ctx, one)
 	if err != nil {
 		if ctx.Err() == nil {

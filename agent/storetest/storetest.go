@@ -99,8 +99,8 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 // trial is a test with its store.
 type trial struct {
 	*testing.T
-	store record.Store
-	bad   record.Lease // the lease of the damaged run, see Damage
+	store   record.Store
+	damaged record.Lease // the lease of the damaged run, see Damage
 }
 
 // Durations of leases. A store measures them by the clock: with expired a lease has expired
