@@ -6,7 +6,7 @@ import (
 )
 
 // Policy returns the Content-Security-Policy of a page that shows views. The page loads its own
-// files, and frames the sandbox with an origin, none if that is "". media are more directives, for
+// files, and frames the sandbox at the origin frames, none if that is "". media has more directives, for
 // pictures and sound. Trusted types keep the script of the page from turning text into HTML or
 // script.
 func Policy(frames, media string) string {

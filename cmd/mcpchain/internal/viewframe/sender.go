@@ -7,12 +7,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Sender sends the messages of a frame to the session, each once: a page that gets no answer says
+// Sender sends the messages of a frame to the session, each once: a page that gets no answer sends
 // them again.
 type Sender struct {
 	conn mcpclient.Conn
 	busy chan struct{} // has a value while messages are sent; room for one
-	sent int           // guarded by busy
+	sent int           // number of messages that were sent; guarded by busy
 }
 
 // NewSender returns a sender of messages to the host's side of a session.
@@ -20,8 +20,8 @@ func NewSender(conn mcpclient.Conn) *Sender {
 	return &Sender{conn: conn, busy: make(chan struct{}, 1)}
 }
 
-// Send sends messages. first is the number of the first one, from 0. Those that were sent before are
-// left out. An error means that the session or the context has ended.
+// Send sends messages. first is the number of the first one, counted from 0. Send leaves out those that were
+// sent before. An error means that the session or the context has ended.
 func (s *Sender) Send(ctx context.Context, first int, messages []json.RawMessage) error {
 	select {
 	case s.busy <- struct{}{}:
@@ -30,7 +30,7 @@ func (s *Sender) Send(ctx context.Context, first int, messages []json.RawMessage
 		return ctx.Err()
 	}
 	first = max(0, first)
-	s.sent = max(s.sent, first) // the page may have given up messages between
+	s.sent = max(s.sent, first) // the page may have dropped messages before first
 	for _, m := range messages[min(s.sent-first, len(messages)):] {
 		if err := s.conn.Send(ctx, m); err != nil {
 			return err

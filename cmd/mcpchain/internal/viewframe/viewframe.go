@@ -15,7 +15,7 @@ import (
 //go:embed frame.js
 var Script []byte
 
-// Shown is what the page is told about a view.
+// Shown is what the page needs to show a view.
 type Shown struct {
 	URI     string `json:"uri"`
 	Server  string `json:"server"`

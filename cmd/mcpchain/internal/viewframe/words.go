@@ -22,8 +22,8 @@ func Give(session *host.Session, arguments json.RawMessage, result *mcp.CallTool
 	}
 }
 
-// From attributes words to a view, for the model and the person.
-func From(server string) string {
+// Attribution returns the line before a text that a view has written, for the model and the person.
+func Attribution(server string) string {
 	return "[Written by the view of the server " + hosttext.Line(server, 100) + ", which I was shown:]\n"
 }
 
@@ -37,7 +37,7 @@ func Message(content []mcp.Content) (string, error) {
 	return text, nil
 }
 
-// textOf returns the text of content; other blocks are named.
+// textOf returns the text of content. It replaces other blocks by a note.
 func textOf(content []mcp.Content) string {
 	var parts []string
 	for _, c := range content {
@@ -50,9 +50,9 @@ func textOf(content []mcp.Content) string {
 	return strings.Join(parts, "\n")
 }
 
-// Told returns the text of what a view wants models to know, or "". The error is
+// ContextText returns the text of what a view wants models to know, or "". The error is
 // apps.ErrInvalid if it is too long.
-func Told(m *host.ModelContext) (string, error) {
+func ContextText(m *host.ModelContext) (string, error) {
 	text := textOf(m.Content)
 	if m.StructuredContent != nil {
 		text += "\n" + string(m.StructuredContent)
@@ -63,7 +63,7 @@ func Told(m *host.ModelContext) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// Context keeps what a view wants models to know. The zero value is ready. It is safe for
+// Context keeps what a view wants models to know. The zero value is empty. It is safe for
 // concurrent use.
 type Context struct {
 	mu   sync.Mutex // guards the following field
@@ -72,7 +72,7 @@ type Context struct {
 
 // Set replaces what is kept. The error is apps.ErrInvalid if it is too long.
 func (c *Context) Set(m *host.ModelContext) error {
-	text, err := Told(m)
+	text, err := ContextText(m)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ import (
 // app is the program without its listener.
 type app struct {
 	handler     http.Handler
-	frames      *views                        // nil without views
+	views       *views                        // nil without views
 	reloadUsers func() (users int, err error) // from the file of -users; nil without one
 	closers     []func() error                // called in reverse order
 }
@@ -86,7 +86,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	return a, nil
 }
 
-// open opens what conversations need, in the order in which it depends on each other.
+// open opens the parts that conversations need, each after those that it depends on.
 func (a *app) open(ctx context.Context, o *options, address net.Addr) (p *parts, err error) {
 	p = &parts{prices: o.model.Prices, changes: &changes{logger: o.logger}}
 	if p.db, err = database.Open(ctx, o.store); err != nil {
@@ -113,7 +113,7 @@ func (a *app) open(ctx context.Context, o *options, address net.Addr) (p *parts,
 	}
 	p.decisions = rules.New(p.changes.ofUser)
 	tools.Decisions = p.decisions
-	if a.frames, err = a.sandbox(o, address); err != nil {
+	if a.views, err = a.sandbox(o, address); err != nil {
 		return nil, err
 	}
 	if p.servers, err = a.connect(ctx, o, tools, p.changes.ofServers); err != nil {
@@ -123,7 +123,7 @@ func (a *app) open(ctx context.Context, o *options, address net.Addr) (p *parts,
 	return p, err
 }
 
-// newTalk returns the service of conversations. From now on, windows are told of changes.
+// newTalk returns the service of conversations. From then on, windows get changes.
 func (a *app) newTalk(o *options, p *parts) (*talk.Service, error) {
 	opts := talk.Options{
 		Model:    p.model.LLM,
@@ -138,7 +138,7 @@ func (a *app) newTalk(o *options, p *parts) (*talk.Service, error) {
 		Room:     func(ctx context.Context, user string, begins bool) error { return o.room(ctx, p.db, user, begins) },
 		Logger:   o.logger,
 	}
-	if a.frames != nil {
+	if a.views != nil {
 		opts.View = viewOf(p.servers.tools)
 		opts.ViewTools = p.servers.tools.ViewTools()
 	}
@@ -167,15 +167,15 @@ func (a *app) site(o *options, address net.Addr, p *parts, service *talk.Service
 		Limits:        site.Limits{PerMinute: o.rate},
 		Logger:        o.logger,
 	}
-	if a.frames != nil {
-		opts.Views = viewing.New(viewing.Options{Talk: service, Tools: p.servers.tools, Sandbox: a.frames.box, Logger: o.logger})
+	if a.views != nil {
+		opts.Views = viewing.New(viewing.Options{Talk: service, Tools: p.servers.tools, Sandbox: a.views.sandbox, Logger: o.logger})
 		a.onClose(func() error { opts.Views.Close(); return nil })
-		opts.FrameOrigin = a.frames.origin
+		opts.FrameOrigin = a.views.origin
 	}
 	return site.New(opts)
 }
 
-// changes tells windows about changes, as soon as there is a service: servers change before.
+// changes tells windows about changes. It drops changes before there is a service, because nobody watches yet.
 type changes struct {
 	service atomic.Pointer[talk.Service]
 	logger  *slog.Logger
@@ -256,5 +256,5 @@ func toolOptions(o *options, model models.Model, prices *price.Table) (*adapter.
 	return opts, nil
 }
 
-// demoPrices are prices for the demo model, so that costs are shown.
+// demoPrices are invented prices of the demo model, so that the page shows costs.
 var demoPrices = &price.Table{Date: "2026-11-01", Models: []price.Price{{Model: tryout.ModelName, Currency: "USD", Input: 250_000, Output: 2_000_000}}}

@@ -50,22 +50,22 @@ type options struct {
 	timeouts cli.Timeouts
 
 	origin        *url.URL // at which browsers reach the page through a proxy; nil: the address
-	addressHeader string   // in which the proxy sends the browser's address; "": none
+	addressHeader string   // header in which the proxies name the browser's address; "": none
 	userFrom      string   // header in which the proxies name the user; "": none
 	demo          string   // names of demoUsers
 	demoUsers     []string
-	demoSignIn    bool // even where others can reach the page
+	demoSignIn    bool // allow the demo's sign-in even where others can reach the page
 
 	views      string // address of the sandbox of views; "": next to Listen; "none"
 	viewsFrom  string // its origin for browsers; "": by its address
 	viewsLocal bool   // views may access this machine
 
 	store  string        // SQLite file
-	stored int           // conversations of a user
-	bytes  int64         // bounds a user's conversations
+	stored int           // maximum number of a user's conversations
+	bytes  int64         // maximum of a user's conversations
 	kept   time.Duration // how long a conversation is kept after its last turn; 0: until it is deleted
-	rate   int           // changing requests of a user per minute
-	tokens int           // for the answer to a question
+	rate   int           // maximum number of changing requests of a user per minute
+	tokens int           // maximum for the answer to a question
 
 	logger *slog.Logger
 }
@@ -152,7 +152,7 @@ func parseOrigin(text string) (*url.URL, error) {
 
 // complete refuses flags that contradict each other, and sets defaults.
 func (o *options) complete() error {
-	o.demoUsers = list(o.demo)
+	o.demoUsers = splitList(o.demo)
 	switch {
 	case o.userFrom != "" && o.Proxies == nil:
 		return errors.New("-user-from needs -trusted-proxy: a header of anybody is no sign-in")
@@ -181,7 +181,7 @@ func (o *options) complete() error {
 func (o *options) isDemo() bool { return o.Users == "" && o.userFrom == "" }
 
 // list returns the items of a list that commas separate, without empty ones.
-func list(text string) (out []string) {
+func splitList(text string) (out []string) {
 	for item := range strings.SplitSeq(text, ",") {
 		if item = strings.TrimSpace(item); item != "" {
 			out = append(out, item)

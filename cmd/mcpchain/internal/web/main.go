@@ -66,13 +66,13 @@ func listen(ctx context.Context, o *options) (err error) {
 		both.Go(func() error { return s.Serve(ctx, l) })
 	}
 	serve(listener, hosting.Server{Handler: a.handler, Connections: maxConnections, HeaderBytes: 32 << 10, Streams: true})
-	if f := a.frames; f != nil {
-		serve(f.listener, hosting.Server{Handler: f.box, Connections: maxFrames, HeaderBytes: 64 << 10})
+	if f := a.views; f != nil {
+		serve(f.listener, hosting.Server{Handler: f.sandbox, Connections: maxFrames, HeaderBytes: 64 << 10})
 	}
 	return both.Wait()
 }
 
-// warnings returns warnings about a page that others can reach, for the log.
+// warnings returns warnings about a page that others can reach.
 func (o *options) warnings(a net.Addr) (out []string) {
 	if !isLoopback(a) && !o.isSecure() {
 		out = append(out, "other machines can reach this page without encryption.")

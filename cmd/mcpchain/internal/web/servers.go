@@ -35,11 +35,11 @@ func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, ch
 	a.onClose(entries.Close)
 	shared := *opts
 	shared.Policy.Start, shared.OnChange = adapter.StartAvailable, changed
-	if len(entries.File) == 0 { // otherwise the start has to find out who requires a sign-in
+	if len(entries.File) == 0 { // otherwise wait for all servers, to find out which require a sign-in
 		shared.OpenWait = hosting.Patience
 	}
 	shared.ListDir = filepath.Join(filepath.Dir(o.store), "tools")
-	if a.frames != nil {
+	if a.views != nil {
 		if shared.ClientOptions, err = apps.Declare(opts.ClientOptions); err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (s *servers) panel(model, file string) shared {
 	return out
 }
 
-// trouble records why a server is left out, or which part of its entry in the file has no effect.
+// trouble says what is wrong with a server: it is left out or not ready, or a part of its entry in the file has no effect.
 type trouble struct {
 	Server string `json:"server"`
 	Text   string `json:"text"`

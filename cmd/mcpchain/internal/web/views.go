@@ -16,13 +16,13 @@ import (
 
 // views are the sandbox of views, which has an origin of its own.
 type views struct {
-	box      *sandbox.Sandbox
+	sandbox  *sandbox.Sandbox
 	listener net.Listener
 	origin   string // for the page's policy
 }
 
 // sandbox returns the sandbox of views, and listens for it. It returns nil if views are not shown:
-// by -views none, or because browsers elsewhere could not reach the sandbox. The latter is said on
+// by -views none, or because browsers elsewhere could not reach the sandbox, which it reports on
 // standard error.
 func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	switch {
@@ -58,9 +58,8 @@ func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	return &views{box, listener, origin}, nil
 }
 
-// nextTo returns an address with the next port; after port 0, which selects a free one, that is
-// port 0 again. The error says that there is no next port, or that it is unknown because the port
-// has a name.
+// nextTo returns an address with the next port, or with port 0, which selects a free one, if the port is 0. The error
+// says that there is no next port, or that it is unknown because the port has a name.
 func nextTo(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

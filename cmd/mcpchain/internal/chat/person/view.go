@@ -65,7 +65,7 @@ func (p *Person) TakeMessage(ctx context.Context, server, text string) error {
 		return err
 	case key == 'n':
 		return apps.ErrDenied
-	case !line.Suggest(viewframe.From(server) + mention.ReplaceAllString(hosttext.Escape(text), `$1\@`)):
+	case !line.Suggest(viewframe.Attribution(server) + mention.ReplaceAllString(hosttext.Escape(text), `$1\@`)):
 		p.screen.Note(screen.Warn, "  your line is not empty: the view was told to try again")
 		return fmt.Errorf("%w: the user is writing a question", apps.ErrInvalid)
 	}

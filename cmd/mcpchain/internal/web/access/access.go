@@ -1,5 +1,5 @@
-// Package access signs users in to servers and connects to these with the user's own token: a
-// connection belongs to one authorization.
+// Package access signs users in to servers, and connects to the servers with the user's own token: a
+// connection belongs to one user.
 package access
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// maxGrants bounds the grants of all users, each with a connection at most.
+// maxGrants bounds the grants of all users. Each has at most one connection.
 const maxGrants = 2000
 
 // An unused connection is closed after idleAfter, or after idleIfFull when there are maxGrants.
@@ -45,7 +45,7 @@ type Options struct {
 // State is the state of a user's authorization at a server.
 type State string
 
-// The states of a server.
+// The states of a server: Needed means that the user has to sign in.
 const (
 	Untried State = "new"
 	Needed  State = "sign_in"
@@ -69,8 +69,8 @@ var (
 
 // Access has the connections of all users. Its methods may be called concurrently.
 type Access struct {
-	opts Options
-	none adapter.Source // has no tools
+	opts    Options
+	noTools adapter.Source // has no tools
 
 	ctx  context.Context // for sign-ins; ends with Close
 	stop context.CancelFunc
@@ -78,13 +78,13 @@ type Access struct {
 
 	mu      sync.Mutex            // guards the following fields
 	grants  map[[2]string]*grant  // by user and server
-	waiting map[string]*reception // by the state of the expected answer
+	waiting map[string]*reception // by the parameter state of the expected answer
 }
 
 // New returns an Access. The caller closes it.
 func New(o Options) *Access {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
-	a := &Access{opts: o, none: adapter.Merge(), grants: map[[2]string]*grant{}, waiting: map[string]*reception{}}
+	a := &Access{opts: o, noTools: adapter.Merge(), grants: map[[2]string]*grant{}, waiting: map[string]*reception{}}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.work.Go(func() {
 		hosting.Every(a.ctx, idleAfter/4, func() { a.endIdle(idleAfter) })
@@ -92,7 +92,7 @@ func New(o Options) *Access {
 	return a
 }
 
-// endIdle closes what has been unused for a time, except for sign-ins in progress.
+// endIdle ends the grants that have been unused for a time, except for sign-ins in progress.
 func (a *Access) endIdle(unused time.Duration) {
 	since := time.Now().Add(-unused)
 	if err := a.end(func(g *grant) bool { return g.idle(since) }); err != nil {
@@ -112,8 +112,8 @@ func (a *Access) end(which func(*grant) bool) (err error) {
 	}
 	a.mu.Unlock()
 	for _, g := range ended {
-		if failed := errors.Join(g.disconnect(), g.auth.Close()); failed != nil {
-			err = errors.Join(err, fmt.Errorf("server %q: %w", g.server.Name, failed))
+		if closeErr := errors.Join(g.disconnect(), g.auth.Close()); closeErr != nil {
+			err = errors.Join(err, fmt.Errorf("server %q: %w", g.server.Name, closeErr))
 		}
 	}
 	return err
@@ -147,12 +147,11 @@ func (s *source) Catalog(p profile.Profile) *adapter.Catalog {
 			return tools.Catalog(p)
 		}
 	}
-	return s.access.none.Catalog(p)
+	return s.access.noTools.Catalog(p)
 }
 
 // Connect connects to the servers that were not tried for the user. It uses the token of an
-// earlier sign-in, if there is one; a server that requires a sign-in then says so in its
-// status.
+// earlier sign-in, if there is one. [Access.Status] then has the states.
 func (a *Access) Connect(ctx context.Context, user string) {
 	for _, s := range a.opts.Servers {
 		if g, err := a.grant(user, s.Name); err == nil && g.status().State == Untried {
@@ -176,8 +175,8 @@ func (a *Access) Status(user string) []Status {
 }
 
 // Begin begins to sign a user in to a server, or joins the sign-in in progress, and returns the
-// address to sign in at. It is empty if the user is signed in already. The sign-in continues when
-// ctx ends.
+// address to sign in at. The address is empty if the user is signed in already. The sign-in continues when
+// ctx ends. The error matches ErrNoServer or ErrFull, or says why the sign-in has failed.
 func (a *Access) Begin(ctx context.Context, user, server string) (address string, err error) {
 	g, err := a.grant(user, server)
 	if err != nil {
@@ -188,7 +187,7 @@ func (a *Access) Begin(ctx context.Context, user, server string) (address string
 		return "", err
 	}
 	select {
-	case <-attempt.shown:
+	case <-attempt.addressSet:
 		return attempt.address, nil
 	case <-attempt.done:
 		return "", attempt.err
@@ -198,7 +197,8 @@ func (a *Access) Begin(ctx context.Context, user, server string) (address string
 }
 
 // Callback handles the answer of an authorization server, which the user's browser delivers,
-// and returns when the sign-in has ended. It refuses the answer from another user's browser.
+// and returns the server when the sign-in has ended. The error matches ErrNoSignIn for an answer that this
+// user's sign-in does not expect.
 func (a *Access) Callback(ctx context.Context, user string, answer url.Values) (server string, err error) {
 	a.mu.Lock()
 	r := a.waiting[answer.Get("state")]
@@ -217,7 +217,7 @@ func (a *Access) Callback(ctx context.Context, user string, answer url.Values) (
 	}
 }
 
-// SignOut deletes the user's token for a server, and closes the connection: it stays open if the
+// SignOut deletes the user's token for a server, and closes the connection. The connection stays open if the
 // token cannot be deleted.
 func (a *Access) SignOut(ctx context.Context, user, server string) error {
 	g, err := a.grant(user, server)
@@ -228,23 +228,23 @@ func (a *Access) SignOut(ctx context.Context, user, server string) error {
 		return fmt.Errorf("sign out of %s: %w", server, err)
 	}
 	err = g.disconnect()
-	g.set(Needed, nil)
+	g.setState(Needed, nil)
 	a.opts.Changed(ctx, user, server, false)
 	return err
 }
 
-// grant returns a user's authorization at a server, and counts as its use. The error matches ErrNoServer or ErrFull.
+// grant returns a user's grant for a server, and records a use. The error matches ErrNoServer or ErrFull.
 func (a *Access) grant(user, server string) (*grant, error) {
-	g, err := a.take(user, server)
+	g, err := a.grantIfRoom(user, server)
 	if errors.Is(err, ErrFull) {
 		a.endIdle(idleIfFull)
-		g, err = a.take(user, server)
+		g, err = a.grantIfRoom(user, server)
 	}
 	return g, err
 }
 
-// take is grant, without making room: the error is ErrFull if there is none.
-func (a *Access) take(user, server string) (*grant, error) {
+// grantIfRoom is grant, but does not make room for another grant: the error is then ErrFull.
+func (a *Access) grantIfRoom(user, server string) (*grant, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := [2]string{user, server}

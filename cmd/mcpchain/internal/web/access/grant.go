@@ -34,18 +34,18 @@ type grant struct {
 	state   State
 	err     error            // why the server cannot be used, or the last sign-in has failed; or nil
 	tools   *adapter.Toolset // nil without a connection
-	ends    int              // how many connections have ended: one that was begun before the last end is not used
-	scopes  []string         // missing in the token, according to refused calls
+	ends    int              // number of calls of disconnect: a connection that was begun before the last one is not used
+	scopes  []string         // that the token lacks, according to refused calls
 	attempt *attempt         // the sign-in in progress, or nil
-	used    time.Time        // the last time
+	used    time.Time        // when the grant was last used
 }
 
 // attempt is a sign-in in progress.
 type attempt struct {
-	shown   chan struct{} // closed when there is an address
-	address string        // to sign in at; set before shown is closed, and guarded by Access.mu until then
-	done    chan struct{} // closed when the sign-in has ended
-	err     error         // set before done is closed
+	addressSet chan struct{} // closed when there is an address
+	address    string        // to sign in at; set before shown is closed, and guarded by Access.mu until then
+	done       chan struct{} // closed when the sign-in has ended
+	err        error         // set before done is closed
 }
 
 // newGrant returns a grant of a user without a connection. The error says that the server's entry
@@ -76,14 +76,15 @@ func (g *grant) touch() {
 	g.used = time.Now()
 }
 
-// idle reports whether the grant has been unused since a time.
+// idle reports whether the grant has been unused since a time, and nobody signs in.
 func (g *grant) idle(since time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.attempt == nil && g.used.Before(since)
 }
 
-// status returns what the user sees of the grant. The error of a connected server is what its entry says in vain.
+// status returns what the user sees of the grant. For a connected server, the error names tools of the server's entry
+// that it does not have.
 func (g *grant) status() Status {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -107,8 +108,8 @@ func Unmatched(s adapter.ServerStatus) string {
 	return hosttext.Line("has no tool "+strings.Join(s.Unmatched, ", ")+", which the file allows or leaves out", 500)
 }
 
-// set sets the state, and the reason for it.
-func (g *grant) set(state State, err error) {
+// setState sets the state, and the reason for it.
+func (g *grant) setState(state State, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.state, g.err = state, err
@@ -121,7 +122,7 @@ func (g *grant) toolset() *adapter.Toolset {
 	return g.tools
 }
 
-// disconnect closes the connection, if there is one, and one that is being made once it is there.
+// disconnect closes the connection, if there is one. A connection that is being made is closed when it is made.
 func (g *grant) disconnect() error {
 	g.mu.Lock()
 	tools := g.tools
@@ -134,13 +135,13 @@ func (g *grant) disconnect() error {
 	return tools.Close()
 }
 
-// connect connects to the server with the user's token, unless it is connected. The state says what
-// came of it; it stays as it was if the context ends first.
+// connect connects to the server with the user's token, unless it is connected, and sets the state. The state stays
+// as it was if the context ends first.
 func (g *grant) connect(ctx context.Context) {
 	g.connecting.Lock()
 	defer g.connecting.Unlock()
 	if g.toolset() != nil {
-		g.set(Ready, nil)
+		g.setState(Ready, nil)
 		return
 	}
 	limited, cancel := context.WithTimeout(ctx, connectTime)
@@ -153,19 +154,18 @@ func (g *grant) connect(ctx context.Context) {
 	_, needed := errors.AsType[*mcp.SignInError](err)
 	switch {
 	case needed:
-		g.set(Needed, nil)
+		g.setState(Needed, nil)
 	case err != nil && ctx.Err() != nil:
 	case err != nil:
 		g.access.opts.Logger.Warn("a server of a user cannot be used", "server", g.server.Name, "error", err)
-		g.set(Failing, err)
-	case !g.use(tools, ends):
+		g.setState(Failing, err)
+	case !g.adopt(tools, ends):
 		_ = tools.Close() // nobody has used it
 	}
 }
 
-// use makes a connection the grant's. It reports false if a connection has ended since the number
-// of ends was read.
-func (g *grant) use(tools *adapter.Toolset, ends int) bool {
+// adopt makes a connection the grant's. It reports false if disconnect was called since ends was read.
+func (g *grant) adopt(tools *adapter.Toolset, ends int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.ends != ends {
@@ -186,22 +186,22 @@ func (g *grant) begin() (*attempt, error) {
 	if a.ctx.Err() != nil {
 		return nil, context.Cause(a.ctx)
 	}
-	at := &attempt{shown: make(chan struct{}), done: make(chan struct{})}
-	g.attempt = at
+	current := &attempt{addressSet: make(chan struct{}), done: make(chan struct{})}
+	g.attempt = current
 	a.work.Go(func() {
-		at.err = g.signIn(at)
+		current.err = g.signIn(current)
 		g.mu.Lock()
 		g.attempt = nil
 		g.mu.Unlock()
-		a.opts.Changed(a.ctx, g.user, g.server.Name, at.err == nil)
-		close(at.done)
+		a.opts.Changed(a.ctx, g.user, g.server.Name, current.err == nil)
+		close(current.done)
 	})
-	return at, nil
+	return current, nil
 }
 
 // signIn signs the user in, and connects. The error is for the user to read.
-func (g *grant) signIn(at *attempt) error {
-	ctx := context.WithValue(g.access.ctx, attemptKey{}, at)
+func (g *grant) signIn(current *attempt) error {
+	ctx := context.WithValue(g.access.ctx, attemptKey{}, current)
 	g.mu.Lock()
 	more := len(g.scopes) > 0
 	g.mu.Unlock()
@@ -212,7 +212,7 @@ func (g *grant) signIn(at *attempt) error {
 	}
 	if err := g.auth.SignIn(ctx); err != nil {
 		err = signin.Failure(err)
-		g.set(Needed, err)
+		g.setState(Needed, err)
 		return err
 	}
 	g.mu.Lock()
@@ -225,12 +225,12 @@ func (g *grant) signIn(at *attempt) error {
 	return nil
 }
 
-// want records that a refused call needs a sign-in, with these scopes. They are separated by spaces.
-func (g *grant) want(scope string) {
+// requireSignIn records that a refused call needs a sign-in with these scopes, which spaces separate.
+func (g *grant) requireSignIn(scope string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.state, g.err = Needed, nil
-	if g.tools != nil { // otherwise it is the first sign-in
+	if g.tools != nil { // otherwise there is no token yet
 		g.scopes = strings.Fields(scope)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// attemptKey is the context key of a sign-in that the user has begun.
+// attemptKey is the context key of the attempt that a user has begun.
 type attemptKey struct{}
 
 // Listen implements [oauth.Receiver].
@@ -21,7 +21,7 @@ func (g *grant) Listen(ctx context.Context, _ string) (oauth.Listener, error) {
 // and the PKCE challenge, and checks state and issuer of the answer.
 type reception struct {
 	grant   *grant
-	attempt *attempt // nil for a request without a waiting user
+	attempt *attempt // nil if a call needs the sign-in, and no user has begun it
 	answer  chan url.Values
 }
 
@@ -37,21 +37,21 @@ func (r *reception) Receive(ctx context.Context, address string) (url.Values, er
 	}
 	query := u.Query()
 	if r.attempt == nil {
-		r.grant.want(query.Get("scope"))
+		r.grant.requireSignIn(query.Get("scope"))
 		return nil, &mcp.SignInError{URL: r.RedirectURI()}
 	}
 	if scope := r.grant.allScopes(query.Get("scope")); scope != "" {
 		query.Set("scope", scope)
 		u.RawQuery = query.Encode()
 	}
-	a, state := r.grant.access, query.Get("state")
-	if !a.show(r, u.String(), state) {
+	access, state := r.grant.access, query.Get("state")
+	if !access.setAddress(r, u.String(), state) {
 		return nil, ErrNoSignIn
 	}
 	defer func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		delete(a.waiting, state)
+		access.mu.Lock()
+		defer access.mu.Unlock()
+		delete(access.waiting, state)
 	}()
 	select {
 	case answer := <-r.answer:
@@ -61,16 +61,16 @@ func (r *reception) Receive(ctx context.Context, address string) (url.Values, er
 	}
 }
 
-// show gives the user the address of a sign-in, and expects its answer. It reports false if the user
+// setAddress sets the address of a sign-in, and expects the answer. It reports false if the user
 // already has another address.
-func (a *Access) show(r *reception, address, state string) bool {
+func (a *Access) setAddress(r *reception, address, state string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r.attempt.address != "" {
 		return false
 	}
 	r.attempt.address = address
-	close(r.attempt.shown)
+	close(r.attempt.addressSet)
 	a.waiting[state] = r
 	return true
 }

@@ -32,7 +32,7 @@ func Handler() http.Handler {
 		panic(err) // the files are part of the program
 	}
 	all := map[string][]byte{"frame.js": viewframe.Script}
-	tags := map[string]string{} // by which a browser asks whether a file has changed
+	tags := map[string]string{} // ETag by file
 	for _, entry := range entries {
 		if all[entry.Name()], err = files.ReadFile("files/" + entry.Name()); err != nil {
 			panic(err)

@@ -14,14 +14,14 @@ type Draft struct {
 
 	open  strings.Builder // the complete lines of the current block
 	line  strings.Builder // the line that follows them
-	fence string          // that ends the code; "" outside of code
+	fence string          // the mark that ends the code; "" outside of code
 	size  int             // bytes of the text
 
-	read   []Node // the current block, as it was last parsed
-	readAt int    // the size at that time
+	openNodes []Node // the current block, as it was last parsed
+	openSize  int    // the size at that time
 }
 
-// Add appends a piece of text. Beyond MaxText it is dropped: the reply has the full text.
+// Add appends a piece of text, unless the text is longer than MaxText already: the reply has the full text.
 func (d *Draft) Add(piece string) {
 	if d.size > MaxText {
 		return
@@ -33,7 +33,7 @@ func (d *Draft) Add(piece string) {
 		if !found {
 			return
 		}
-		d.take(d.line.String())
+		d.addLine(d.line.String())
 		d.line.Reset()
 		piece = rest
 	}
@@ -44,14 +44,14 @@ const maxOpen = 16 << 10
 
 // Open returns the current block, nil if it is blank. It is parsed once for all callers.
 func (d *Draft) Open() []Node {
-	if d.readAt != d.size {
-		d.read, d.readAt = d.readOpen(), d.size
+	if d.openSize != d.size {
+		d.openNodes, d.openSize = d.parseOpen(), d.size
 	}
-	return d.read
+	return d.openNodes
 }
 
-// readOpen parses the current block. Of a block above maxOpen it returns the end, unparsed.
-func (d *Draft) readOpen() []Node {
+// parseOpen parses the current block. Of a block above maxOpen it returns the end, unparsed.
+func (d *Draft) parseOpen() []Node {
 	rest := d.open.String() + d.line.String()
 	switch {
 	case strings.TrimSpace(rest) == "":
@@ -68,8 +68,8 @@ func (d *Draft) Empty() bool { return d.size == 0 }
 // fenceLine matches the line that begins code.
 var fenceLine = regexp.MustCompile("^ {0,3}(```+|~~~+)[^`]*$")
 
-// take handles a complete line. A blank line outside of code ends a block.
-func (d *Draft) take(line string) {
+// addLine adds a complete line. A blank line outside of code ends a block.
+func (d *Draft) addLine(line string) {
 	switch mark := strings.TrimSpace(line); {
 	case d.fence != "":
 		if strings.HasPrefix(mark, d.fence) && strings.Trim(mark, d.fence[:1]) == "" {

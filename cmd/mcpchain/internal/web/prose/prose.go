@@ -29,8 +29,8 @@ const (
 
 	maxNodes = 20_000
 	maxDepth = 40   // of nested nodes; deeper ones become …
-	maxMarks = 200  // markers of quotes and lists at the start of a line
-	maxStars = 1000 // stars for emphasis in a block
+	maxMarks = 200  // markers of quotes and lists at the start of a line, and brackets in a row
+	maxStars = 1000 // markers of emphasis in a block
 )
 
 var markdown = commonmark.New(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList)
@@ -43,16 +43,16 @@ func Tree(markdownText string) []Node {
 		return []Node{element("pre", plain(shown))}
 	}
 	source := []byte(shown)
-	b := builder{source: source, left: maxNodes}
+	b := builder{source: source, remaining: maxNodes}
 	tree := b.children(markdown.Parser().Parse(text.NewReader(source)), 0)
-	if b.left < 0 {
+	if b.remaining < 0 {
 		return []Node{element("pre", plain(shown))}
 	}
 	return tree
 }
 
 // isDeep reports whether a line begins with an implausible number of markers of quotes and
-// lists: the parser's time grows with their square.
+// lists, or has as many opening brackets in a row: the parser's time grows with their square.
 func isDeep(s string) bool {
 	for line := range strings.Lines(s) {
 		if len(line)-len(strings.TrimLeft(line, "> \t-*+")) > maxMarks {
@@ -101,14 +101,14 @@ func plain(s string) Node {
 
 // builder converts the parser's nodes to elements.
 type builder struct {
-	source []byte
-	left   int // nodes that may follow
+	source    []byte
+	remaining int // number of nodes that may follow
 }
 
 // children converts the children of a node, and joins texts that follow each other.
 func (b *builder) children(parent ast.Node, depth int) (out []Node) {
-	for n := parent.FirstChild(); n != nil && b.left >= 0; n = n.NextSibling() {
-		b.left--
+	for n := parent.FirstChild(); n != nil && b.remaining >= 0; n = n.NextSibling() {
+		b.remaining--
 		if depth > maxDepth {
 			out = append(out, Node{Text: "…"})
 			return out

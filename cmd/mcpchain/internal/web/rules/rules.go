@@ -83,7 +83,7 @@ func (r *Rules) Recall(_ context.Context, k approval.Key) (approval.Decision, bo
 	return d, ok, nil
 }
 
-// Remember implements [approval.Store]. The error says that there are too many rules.
+// Remember implements [approval.Store]. It fails if there are too many rules, of the user or of all.
 func (r *Rules) Remember(_ context.Context, k approval.Key, d approval.Decision) error {
 	r.mu.Lock()
 	own := r.of[k.User]

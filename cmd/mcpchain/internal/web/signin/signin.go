@@ -61,7 +61,7 @@ func (s *Sessions) Choices() site.Choices {
 	return site.Choices{Names: s.users.Names, Token: s.users.Tokens != nil}
 }
 
-// holds reports whether a session with the hash of a token still belongs to the user.
+// holds reports whether a user may sign in, or stay signed in, with the token that has this hash; "" is for a sign-in by name.
 func (s *Sessions) holds(user, token string) bool {
 	if s.users.Tokens != nil {
 		return s.users.Tokens.Holds(user, token)
@@ -114,7 +114,7 @@ func (s *Sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// keep keeps a session, and deletes those that have expired or are too many.
+// keep stores a session, and deletes those that have expired, and the oldest ones of the user beyond MaxSessions.
 func (s *Sessions) keep(ctx context.Context, hash, name, token string) error {
 	now := time.Now()
 	for _, change := range []struct {
@@ -146,8 +146,7 @@ func (s *Sessions) SignOut(w http.ResponseWriter, r *http.Request) {
 }
 
 // cookie returns the session's cookie. It is not Strict, because the browser has to send it
-// when a server's sign-in redirects back here. A changing request from another site does not
-// get it.
+// when a server's sign-in redirects back here. The browser does not send it with a changing request from another site.
 func (s *Sessions) cookie(value string, life time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: s.cookieName(), Value: value, Path: "/", MaxAge: int(life / time.Second),
@@ -155,7 +154,7 @@ func (s *Sessions) cookie(value string, life time.Duration) *http.Cookie {
 	}
 }
 
-// cookieName returns the name of the cookie. It is this program's own, because the ports of a
+// cookieName returns the name of the cookie, which belongs to this program, because the ports of a
 // machine share cookies. The prefix of a secure one has the browser refuse it from other hosts and
 // without HTTPS.
 func (s *Sessions) cookieName() string {

@@ -43,7 +43,7 @@ func route[T any](s *site, rates *hosting.Rates, serve func(r *http.Request, use
 // conversation is an id of a conversation.
 type conversation string
 
-// idOf returns the conversation of a request as its answer.
+// idOf returns the conversation of a request as its answer, with the error.
 func idOf(r *http.Request, err error) (any, error) { return conversation(r.PathValue("id")), err }
 
 type (
@@ -51,7 +51,7 @@ type (
 	question struct {
 		Text string `json:"text"`
 	}
-	edit struct { // another question instead of one
+	edit struct { // a question that replaces another one
 		question
 		Seq   uint64 `json:"seq"`   // the record with the old question
 		Index int    `json:"index"` // its message in the record
@@ -74,13 +74,13 @@ func (s *site) say(r *http.Request, user string, q question) (any, error) {
 	return idOf(r, say())
 }
 
-// edit begins a conversation with another question instead of one.
+// edit begins a conversation with a question that replaces another one.
 func (s *site) edit(r *http.Request, user string, q edit) (any, error) {
 	id, err := s.opts.Talk.Edit(r.Context(), user, r.PathValue("id"), q.Seq, q.Index, q.Text)
 	return conversation(id), err
 }
 
-// answer answers a question of the model's host or of a server.
+// answer answers a question to the user, such as an approval or a form of a server.
 func (s *site) answer(r *http.Request, user string, a talk.Answer) (any, error) {
 	return idOf(r, s.opts.Talk.Answer(r.Context(), user, r.PathValue("id"), a))
 }
@@ -98,7 +98,7 @@ func (s *site) delete(r *http.Request, user string, _ none) (any, error) {
 	return idOf(r, s.opts.Talk.Delete(r.Context(), user, r.PathValue("id")))
 }
 
-// older answers with the conversations after the one in the query, which names the id and the time
+// older answers with the conversations that follow the one in the query. The query has the id and the time
 // that the list had for it.
 func (s *site) older(r *http.Request, user string, _ none) (any, error) {
 	query := r.URL.Query()
@@ -110,8 +110,8 @@ func (s *site) older(r *http.Request, user string, _ none) (any, error) {
 	return map[string]any{"list": list, "more": more}, err
 }
 
-// drop takes back a decision of a user for later calls.
-func (s *site) drop(r *http.Request, user string, _ none) (any, error) {
+// dropRule revokes a decision of a user for later calls.
+func (s *site) dropRule(r *http.Request, user string, _ none) (any, error) {
 	if !s.opts.Rules.Drop(user, r.PathValue("rule")) {
 		return nil, hosting.Refuse(http.StatusNotFound, "there is no such rule")
 	}
@@ -138,7 +138,7 @@ func (s *site) media(w http.ResponseWriter, r *http.Request, user string) error 
 	return nil
 }
 
-// fail answers with an error. Details that are not the user's fault are only logged.
+// fail answers with an error, as describe does. An error of a form has the fields.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if form, ok := errors.AsType[*talk.FormError](err); ok {
 		hosting.WriteJSON(w, http.StatusUnprocessableEntity, map[string]any{"error": form.Error(), "fields": form.Fields})
@@ -166,8 +166,8 @@ var statuses = []struct {
 	{access.ErrFull, http.StatusTooManyRequests},
 }
 
-// describe returns the status for an error, and its text for the user. It logs an error that the
-// user cannot know.
+// describe returns the status for an error, and its text for the user. An error that is not for the user has a general
+// text, and is logged.
 func (s *site) describe(r *http.Request, err error) (status int, text string) {
 	if refused, ok := errors.AsType[hosting.Refusal](err); ok {
 		return refused.Status, refused.Text

@@ -30,7 +30,7 @@ const (
 type pane struct {
 	conversation string         // "": only the list
 	after        agent.Position // the position of the last event that the window has
-	window       string         // whose views it shows; "": none
+	window       string         // the id under which the window has views; "": it shows none
 }
 
 // panesOf returns what the windows of a request show, in the order of its parameters: one pane at
@@ -55,8 +55,8 @@ func panesOf(r *http.Request) ([]pane, error) {
 }
 
 // events streams to the windows of a browser over one connection: each window gets its
-// conversation, and the list of all. A window that cannot get its conversation is told why, and
-// gets the list.
+// conversation, and the list of conversations. A window that cannot get its conversation gets the reason and
+// the list.
 func (s *site) events(w http.ResponseWriter, r *http.Request) {
 	person, err := s.person(w, r, s.changes)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 	defer leaveSession()
 	ctx, cancel := context.WithTimeout(session, maxStream)
 	defer cancel()
-	leave, ok := s.streams.take(person, r.URL.Query().Get("reader"), len(windows), cancel)
+	leave, ok := s.streams.reserve(person, r.URL.Query().Get("reader"), len(windows), cancel)
 	if !ok {
 		w.Header().Set("Retry-After", "10")
 		hosting.WriteError(w, http.StatusTooManyRequests, "too many windows are open")
@@ -98,12 +98,12 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 			if err == nil || ctx.Err() != nil || send([]talk.Event{s.refusal(r, err)}) != nil {
 				return
 			}
-			_ = s.opts.Talk.Watch(ctx, person.User, "", agent.Position{}, send) // the list works without it
+			_ = s.opts.Talk.Watch(ctx, person.User, "", agent.Position{}, send) // only the list
 		})
 	}
 }
 
-// refusal tells a window why it gets nothing.
+// refusal returns the event with the reason why a window cannot get its conversation.
 func (s *site) refusal(r *http.Request, err error) talk.Event {
 	status, text := s.describe(r, err)
 	data, err := json.Marshal(map[string]any{"status": status, "error": text})

@@ -28,7 +28,7 @@ func guarded(o *Options, next http.Handler) http.Handler {
 			h.Set("Cache-Control", "no-store")
 		}
 		if isNavigation(r) {
-			w = &inWords{ResponseWriter: w}
+			w = &textPage{ResponseWriter: w}
 		}
 		host := strings.ToLower(r.Host)
 		known := slices.Contains(o.Hosts, host)

@@ -14,7 +14,7 @@ import (
 
 // Limits bound users' requests. Zero means the default.
 type Limits struct {
-	// PerMinute bounds a user's changing requests, and an address's attempts to sign in; Burst
+	// PerMinute bounds a user's changing requests, and an address's requests to sign in or out; Burst
 	// of them may come at once. Default 120 and 30.
 	PerMinute, Burst int
 
@@ -34,9 +34,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// streams are the streams that are being served. They have a bounded number of windows.
+// streams are the streams that are being served. The number of their windows is bounded.
 type streams struct {
-	each, all int // windows of a user, and of all users
+	each, all int // maximum number of windows of a user, and of all users
 
 	mu     sync.Mutex // guards the following field
 	places []*place
@@ -45,15 +45,15 @@ type streams struct {
 // place is a stream that is being served.
 type place struct {
 	person  Person
-	reader  string
+	reader  string // names the browser window or tab that reads the stream; may be ""
 	windows int
 	end     context.CancelFunc
 }
 
-// take reserves a place for a stream of n windows until leave is called, if there is room. It
-// ends an earlier stream of the same reader and session, so that a reconnecting browser need
-// not wait until the end of that one is noticed.
-func (s *streams) take(p Person, reader string, n int, end context.CancelFunc) (leave func(), ok bool) {
+// reserve reserves a place for a stream of n windows until leave is called, if there is room. It
+// ends an earlier stream of the same reader and session, so that a browser that reconnects
+// gets its place at once.
+func (s *streams) reserve(p Person, reader string, n int, end context.CancelFunc) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.places = slices.DeleteFunc(s.places, func(before *place) bool {
@@ -93,8 +93,8 @@ func (s *streams) end(session string) {
 	}
 }
 
-// addressOf returns the address from which a request comes, or the network of an IPv6 address. A
-// trusted proxy names the address of the browser.
+// addressOf returns the address from which a request comes, or the network of an IPv6 address. If a
+// trusted proxy names the address of the browser, it is that one.
 func (s *site) addressOf(r *http.Request) string {
 	address := r.RemoteAddr
 	if at, err := netip.ParseAddrPort(address); err == nil {

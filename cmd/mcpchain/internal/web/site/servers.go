@@ -27,7 +27,7 @@ func (s *site) leaveServer(r *http.Request, user string, _ none) (any, error) {
 	return none{}, s.signInError(r, s.opts.Access.SignOut(r.Context(), user, r.PathValue("server")))
 }
 
-// signInError returns the error of a sign-in with a text for people, nil for none.
+// signInError logs the error of a sign-in and returns it with a text for people, nil for none.
 func (s *site) signInError(r *http.Request, err error) error {
 	if err == nil || errors.Is(err, access.ErrNoServer) || errors.Is(err, access.ErrFull) {
 		return err

@@ -4,7 +4,7 @@
 //	GET    /                                       the page
 //	GET    /page/{file}                            its scripts and styles
 //	GET    /api/me                                 who is signed in, and who may sign in
-//	GET    /sign-in, /sign-in/…                    the sign-in's own, also POST
+//	GET    /sign-in, /sign-in/…                    see [SignIn], also POST
 //	POST   /api/sign-out
 //	GET    /api/events?conversation=&after=&…      the stream of a browser's windows, the next of its reader=
 //	POST   /api/conversations                      a new conversation {text}
@@ -22,7 +22,8 @@
 //	POST   /api/servers/{server}/sign-in           the page where the user signs in to a server {link}
 //	POST   /api/servers/{server}/sign-out
 //	DELETE /api/rules/{rule}                       a decision for later calls
-//	GET    /servers/callback                       the way back from there
+//	GET    /servers/callback                       where authorization servers redirect to
+//	GET    /healthz                                whether the site works, at any host name
 //
 // An error is {"error": "…"}, and for a form {"error": "…", "fields": {name: "…"}}.
 package site
@@ -45,7 +46,7 @@ import (
 
 // Person is the sender of a request.
 type Person struct {
-	User    string // never empty; owner of conversations
+	User    string // owner of conversations; never empty
 	Session string // identifies the session, but is not its secret: signing out ends its streams
 }
 
@@ -85,7 +86,7 @@ type Options struct {
 	// names are refused: a DNS entry of someone else may point here.
 	Hosts []string
 
-	// Secure means that browsers reach the site over HTTPS. They are told to use only that for
+	// Secure means that browsers reach the site over HTTPS. The site tells them to use only HTTPS for
 	// a year.
 	Secure bool
 
@@ -110,8 +111,7 @@ type Options struct {
 	// Access signs users in to servers. Default: no server requires it.
 	Access *access.Access
 
-	// Health returns an error if the site cannot work, for GET /healthz at any host name.
-	// Default: it always can.
+	// Health returns an error if the site cannot work, for GET /healthz. Default: it always works.
 	Health func(context.Context) error
 
 	Limits Limits
@@ -151,7 +151,7 @@ func New(o Options) http.Handler {
 	mux.Handle("DELETE /api/conversations/{id}", route(s, s.changes, s.delete))
 	mux.Handle("GET /api/conversations/{id}/media/{seq}/{index}/{call}/{n}", s.asUser(s.changes, s.media))
 	if o.Rules != nil {
-		mux.Handle("DELETE /api/rules/{rule}", route(s, s.changes, s.drop))
+		mux.Handle("DELETE /api/rules/{rule}", route(s, s.changes, s.dropRule))
 	}
 	if o.Access != nil {
 		mux.Handle("POST /api/servers/{server}/sign-in", route(s, s.changes, s.beginServer))
@@ -224,8 +224,8 @@ func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
 	endViews() // those that began meanwhile
 }
 
-// asUser passes on requests of signed-in users, and answers with the error of next. changes is the
-// rate of requests that change something.
+// asUser passes on requests of signed-in users, and answers with the error of next. changes bounds the
+// requests other than GET.
 func (s *site) asUser(changes *hosting.Rates, next func(w http.ResponseWriter, r *http.Request, user string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		person, err := s.person(w, r, changes)
@@ -238,8 +238,8 @@ func (s *site) asUser(changes *hosting.Rates, next func(w http.ResponseWriter, r
 	}
 }
 
-// person returns the sender of a request. The error means that there is no session or the rate is
-// exceeded. The page names the user that it shows, because another user may have signed in in
+// person returns the sender of a request. The error means that nobody or another user is signed in, or the rate is
+// exceeded: the page names the user that it shows, because another user may have signed in in
 // another window.
 func (s *site) person(w http.ResponseWriter, r *http.Request, changes *hosting.Rates) (Person, error) {
 	p, ok := s.opts.SignIn.Person(r)

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 )
 
-// The rate of a user's views, which send more than a person does.
+// The rate of the requests for a user's views, which send more than a person does.
 const (
 	viewsPerMinute = 1800
 	viewBurst      = 300

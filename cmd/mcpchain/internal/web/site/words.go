@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// words is a page with one text.
-var words = template.Must(template.New("").Parse(`<!doctype html>
+// textTemplate is a page with a title and a text.
+var textTemplate = template.Must(template.New("").Parse(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -25,22 +25,22 @@ func WritePage(w http.ResponseWriter, status int, title, text string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = words.Execute(w, struct{ Title, Text string }{title, text}) // an error means that the browser is gone
+	_ = textTemplate.Execute(w, struct{ Title, Text string }{title, text}) // an error means that the browser is gone
 }
 
-// inWords converts the errors of a navigation to pages of text, because a person reads them.
-type inWords struct {
+// textPage converts the errors of a navigation to pages of text, because a person reads them.
+type textPage struct {
 	http.ResponseWriter
-	failed int  // status of an error, 0 without one
-	over   bool // its page is written
+	failed  int  // status of an error, 0 without one
+	written bool // the page of the error was written
 }
 
 // Unwrap is for [http.ResponseController].
-func (w *inWords) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *textPage) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // WriteHeader implements [http.ResponseWriter]. The header of an error waits for its text, unless
 // the error is a page already.
-func (w *inWords) WriteHeader(status int) {
+func (w *textPage) WriteHeader(status int) {
 	if status >= 400 && !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
 		w.failed = status
 		return
@@ -48,22 +48,22 @@ func (w *inWords) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write implements [http.ResponseWriter]. The first call has the text of an error; nothing else of it is written.
-func (w *inWords) Write(p []byte) (int, error) {
+// Write implements [http.ResponseWriter]. After the header of an error, the first call has the error's text; later calls write nothing.
+func (w *textPage) Write(p []byte) (int, error) {
 	if w.failed == 0 {
 		return w.ResponseWriter.Write(p)
 	}
-	if !w.over {
-		var said struct{ Error string }
-		if json.Unmarshal(p, &said) != nil {
-			said.Error = strings.TrimSpace(string(p))
+	if !w.written {
+		var body struct{ Error string }
+		if json.Unmarshal(p, &body) != nil {
+			body.Error = strings.TrimSpace(string(p))
 		}
 		title := http.StatusText(w.failed)
 		if w.failed == http.StatusUnauthorized {
 			title = "You are not signed in"
 		}
-		WritePage(w.ResponseWriter, w.failed, title, "The page says: "+said.Error+".")
-		w.over = true
+		WritePage(w.ResponseWriter, w.failed, title, "The page says: "+body.Error+".")
+		w.written = true
 	}
 	return len(p), nil
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// hostInfo is what views are told of this host.
+// hostInfo names this program to views.
 var hostInfo = mcp.Implementation{Name: "mcpchain web", Version: "1"}
 
-// inlineHeight is the greatest height of a view within the page, in pixels.
+// inlineHeight is the maximum height of a view within the page, in pixels.
 var inlineHeight = 600.0
 
-// access is a view's access to its server. A call that needs no approval and may be repeated is
-// sent directly, so that a polling view leaves no records. Every other call is a run of package
+// access is a view's access to its server. It sends a call that needs no approval and may be repeated
+// directly, so that a polling view leaves no records. Every other call is a run of package
 // talk: it can wait for a person, and is in doubt if the process dies before its result.
 type access struct {
 	service *Service
@@ -38,14 +38,14 @@ type access struct {
 // Tools implements [host.Server].
 func (a *access) Tools() []*mcp.Tool { return a.direct.Tools() }
 
-// errAsk means that a person has to approve a call.
-var errAsk = errors.New("a person is asked about the call")
+// errUnapproved means that a person has to approve a call.
+var errUnapproved = errors.New("a person is asked about the call")
 
-// unapproved sends only calls that need no approval or have it already.
-var unapproved = &adapter.Caller{
+// onlyApproved sends only calls that need no approval or have it already. Others fail with errUnapproved.
+var onlyApproved = &adapter.Caller{
 	Approve: func(approval.Func) approval.Func {
 		return func(context.Context, *approval.Request) (approval.Decision, error) {
-			return approval.Decision{}, errAsk
+			return approval.Decision{}, errUnapproved
 		}
 	},
 }
@@ -56,11 +56,11 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	call := a.view.call
 	call.Tool, call.Arguments = name, arguments
 	var res *mcp.CallToolResult
-	err := errAsk
-	if !a.service.isOnce(call.Server, name) {
-		res, err = a.direct.CallTool(adapter.WithCaller(ctx, unapproved), name, arguments, opts...)
+	err := errUnapproved
+	if !a.service.isUnrepeatable(call.Server, name) {
+		res, err = a.direct.CallTool(adapter.WithCaller(ctx, onlyApproved), name, arguments, opts...)
 	}
-	if errors.Is(err, errAsk) {
+	if errors.Is(err, errUnapproved) {
 		res, err = a.service.opts.Talk.CallForView(ctx, a.user, call)
 		if errors.Is(err, talk.ErrTooMany) {
 			return nil, &mcp.RPCError{Code: -32000, Message: "too many calls of this conversation wait for the user"}
@@ -77,8 +77,8 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	return res, err
 }
 
-// isOnce reports whether a tool for views must not be called twice. An unknown tool is none: its call fails.
-func (s *Service) isOnce(server, name string) bool {
+// isUnrepeatable reports whether a call of a tool for views must not be repeated: not for an unknown tool, whose call fails.
+func (s *Service) isUnrepeatable(server, name string) bool {
 	tool, err := s.opts.Tools.ViewTools().Catalog(profile.Plain).LookupStored(server, name, "")
 	return err == nil && !tool.Repeatable()
 }
@@ -98,8 +98,8 @@ type question struct {
 	Href    string `json:"href,omitempty"` // the link's address
 }
 
-// ask asks the user, and waits for the answer. The error is apps.ErrDenied if it is no, or there is
-// no window to ask in. If the context ends first, the window takes the question back.
+// ask asks the user, and waits for the answer. The error is apps.ErrDenied if the answer is no, or the window
+// is gone. If the context ends first, the window removes the question.
 func (v *view) ask(ctx context.Context, kind, text, href string) error {
 	id := host.CallID(ctx)
 	answer := make(chan bool, 1)
@@ -159,7 +159,7 @@ func (s *Service) message(user string, v *view) func(context.Context, []mcp.Cont
 			return err
 		}
 		return s.Ask(user, v.call.Conversation, func(before ...string) error {
-			return s.opts.Talk.Say(hosting.WithUser(ctx, user), user, v.call.Conversation, viewframe.From(v.call.Server)+text, before...)
+			return s.opts.Talk.Say(hosting.WithUser(ctx, user), user, v.call.Conversation, viewframe.Attribution(v.call.Server)+text, before...)
 		})
 	}
 }
@@ -171,7 +171,7 @@ func (v *view) changeMode(_ context.Context, mode host.DisplayMode) (host.Displa
 }
 
 // Mode tells a view that the user has changed its mode. The error is talk.ErrUnfit for a mode that
-// the page does not have.
+// the page does not have, or talk.ErrGone if there is no such view.
 func (s *Service) Mode(user, id string, mode host.DisplayMode) error {
 	v, err := s.viewOf(user, id)
 	if err != nil {

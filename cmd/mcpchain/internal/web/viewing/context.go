@@ -9,88 +9,88 @@ import (
 
 // Bounds of what views want models to know.
 const (
-	maxTold    = 8  // views of a conversation, each with viewframe.MaxText bytes
-	maxToldAll = 32 // views of a user
+	maxContexts       = 8  // views of a conversation, each with viewframe.MaxText bytes
+	maxContextsOfUser = 32 // views of a user
 )
 
-// told is what a view wants the model to know before the next question. It outlives its view: a
-// reloaded page tears its views down, and in the specification only another context replaces
+// modelContext is what a view wants the model to know before the next question. It outlives its view: a
+// reloaded page ends its views, and in the specification only another context replaces
 // one.
-type told struct {
-	at   place
+type modelContext struct {
+	call shownCall
 	text string
 }
 
-// place is the call whose result a view shows.
-type place struct {
+// shownCall identifies the call whose result a view shows.
+type shownCall struct {
 	conversation string
 	turn         int
 	call         string
 }
 
-func (v *view) place() place { return place{v.call.Conversation, v.call.Turn, v.call.Call} }
+func (v *view) shownCall() shownCall { return shownCall{v.call.Conversation, v.call.Turn, v.call.Call} }
 
-// takeContext returns a function that replaces what a view wants the model to know. If there is too much, the oldest is
-// forgotten.
-func (s *Service) takeContext(user string, v *view) func(*host.ModelContext) error {
+// setContext returns a function that replaces what a view wants the model to know. If there are too many contexts, the
+// function drops the oldest.
+func (s *Service) setContext(user string, v *view) func(*host.ModelContext) error {
 	return func(c *host.ModelContext) error {
-		text, err := viewframe.Told(c)
+		text, err := viewframe.ContextText(c)
 		if err != nil {
 			return err
 		}
-		at := v.place()
+		at := v.shownCall()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		all := slices.DeleteFunc(s.told[user], func(t *told) bool { return t.at == at })
+		all := slices.DeleteFunc(s.contexts[user], func(t *modelContext) bool { return t.call == at })
 		if text != "" {
-			all = append(all, &told{at, viewframe.From(v.call.Server) + text})
+			all = append(all, &modelContext{at, viewframe.Attribution(v.call.Server) + text})
 		}
-		if beside := toldIn(at.conversation, all); len(beside) > maxTold {
-			all = slices.DeleteFunc(all, func(t *told) bool { return t == beside[0] })
+		if sameConversation := contextsIn(at.conversation, all); len(sameConversation) > maxContexts {
+			all = slices.DeleteFunc(all, func(t *modelContext) bool { return t == sameConversation[0] })
 		}
-		s.keepLocked(user, all[max(0, len(all)-maxToldAll):])
+		s.setContextsLocked(user, all[max(0, len(all)-maxContextsOfUser):])
 		return nil
 	}
 }
 
-// toldIn returns what the views of a conversation want the model to know.
-func toldIn(conversation string, all []*told) (out []*told) {
+// contextsIn returns what the views of a conversation want the model to know.
+func contextsIn(conversation string, all []*modelContext) (out []*modelContext) {
 	for _, t := range all {
-		if t.at.conversation == conversation {
+		if t.call.conversation == conversation {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// Ask asks a user's question by say, preceded by what the views of the conversation want the
-// model to know. The model is told once; if say fails, it is told with the next question.
+// Ask calls say, which asks a user's question, with what the views of the conversation want the
+// model to know. The model gets each text once; if say fails, it gets them with the next question.
 func (s *Service) Ask(user, conversation string, say func(before ...string) error) error {
 	s.mu.Lock()
-	telling := toldIn(conversation, s.told[user])
+	contexts := contextsIn(conversation, s.contexts[user])
 	s.mu.Unlock()
 	var texts []string
-	for _, t := range telling {
+	for _, t := range contexts {
 		texts = append(texts, t.text)
 	}
 	if err := say(texts...); err != nil {
 		return err
 	}
-	s.forget(user, func(t *told) bool { return slices.Contains(telling, t) }) // but not what arrived meanwhile
+	s.forgetContexts(user, func(t *modelContext) bool { return slices.Contains(contexts, t) }) // not those that were set meanwhile
 	return nil
 }
 
-// forget removes what views of a user want the model to know.
-func (s *Service) forget(user string, which func(*told) bool) {
+// forgetContexts removes what views of a user want the model to know.
+func (s *Service) forgetContexts(user string, which func(*modelContext) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keepLocked(user, slices.DeleteFunc(s.told[user], which))
+	s.setContextsLocked(user, slices.DeleteFunc(s.contexts[user], which))
 }
 
-// keepLocked replaces all that the views of a user want models to know.
-func (s *Service) keepLocked(user string, all []*told) {
-	s.told[user] = all
+// setContextsLocked replaces all that the views of a user want models to know.
+func (s *Service) setContextsLocked(user string, all []*modelContext) {
+	s.contexts[user] = all
 	if len(all) == 0 {
-		delete(s.told, user)
+		delete(s.contexts, user)
 	}
 }

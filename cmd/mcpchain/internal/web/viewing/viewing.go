@@ -2,9 +2,9 @@
 // sandbox of another origin (MCP Apps).
 //
 // A window opens a view for a call of a conversation, passes on the messages of the frame, and gets
-// messages for it. A view's calls go to its own server only, as calls of the user: what needs an
-// approval is a run of package talk. A session outlives a lost stream for a while, as streams end
-// now and then; a page that is loaded again opens the view again, with the same input and result.
+// messages for it. A view's calls go to its own server only, as calls of the user: a call that needs an
+// approval is a run of package talk. A session survives a lost stream for 30 s, because streams end
+// now and then. A page that is loaded again opens the view again, with the same input and result.
 package viewing
 
 import (
@@ -36,7 +36,7 @@ const (
 	maxOfAll    = 500              // views
 	maxIncoming = 1 << 20          // bytes of a view's message, as of a request of the page
 	maxOutgoing = 4 << 20          // bytes of a message for a view
-	maxWaiting  = 64               // messages that a window has not received; also twice maxOutgoing bytes
+	maxWaiting  = 64               // messages that a window has not acknowledged; 2*maxOutgoing bounds their bytes
 	awayFor     = 30 * time.Second // how long a window may be without a stream
 	requestTime = 24 * time.Hour   // for a call that waits for a person
 	loadTime    = 30 * time.Second // to load a view from its server
@@ -57,11 +57,11 @@ type Service struct {
 	opts Options
 	work sync.WaitGroup
 
-	mu      sync.Mutex // guards the following fields
-	closed  bool
-	windows map[windowKey]*window
-	views   map[string]*view   // by id
-	told    map[string][]*told // by user, the latest last
+	mu       sync.Mutex // guards the following fields
+	closed   bool
+	windows  map[windowKey]*window
+	views    map[string]*view           // by id
+	contexts map[string][]*modelContext // by user, the latest last
 }
 
 // windowKey names a window. Its id is chosen by the page.
@@ -70,7 +70,7 @@ type windowKey struct{ user, id string }
 // New returns a service. The caller closes it.
 func New(o Options) *Service {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
-	return &Service{opts: o, windows: map[windowKey]*window{}, views: map[string]*view{}, told: map[string][]*told{}}
+	return &Service{opts: o, windows: map[windowKey]*window{}, views: map[string]*view{}, contexts: map[string][]*modelContext{}}
 }
 
 // Close ends all sessions, and waits for them.
@@ -109,7 +109,7 @@ type view struct {
 	conn   mcpclient.Conn // to the host's side of the session
 	sender *viewframe.Sender
 	host   *host.Session // guarded by Service.mu until the view has begun
-	ended  bool          // before it has begun; guarded by Service.mu
+	ended  bool          // ended before it has begun; guarded by Service.mu
 
 	mu    sync.Mutex           // guards the following field
 	asked map[string]chan bool // open questions to the user, by id; each has room for the answer
@@ -158,8 +158,8 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 	return &Opened{Shown: viewframe.Of(shown.Server, document, &frame), Session: v.id, Life: v.window.life}, nil
 }
 
-// begin opens the session, and gives the view its input and its result. The error is talk.ErrGone
-// if the window has ended the view meanwhile.
+// begin opens the session, and gives the view its input and its result. The error is ErrTooMany at a bound, or
+// talk.ErrGone if the view was ended meanwhile.
 func (s *Service) begin(ctx context.Context, user string, r Request, v *view, frame sandbox.Frame, tool *adapter.Tool, shown *talk.ShownCall) (err error) {
 	transport, conn := mcpclient.Pipe()
 	if v.conn, err = transport.Dial(context.WithoutCancel(ctx)); err != nil {
@@ -171,32 +171,32 @@ func (s *Service) begin(ctx context.Context, user string, r Request, v *view, fr
 			_ = v.conn.Close()
 		}
 	}()
-	if err := s.enter(windowKey{user, r.Window}, v); err != nil {
+	if err := s.addView(windowKey{user, r.Window}, v); err != nil {
 		return err
 	}
 	server := &access{service: s, view: v, user: user, direct: s.opts.Tools.ViewAccess(shown.Server, v.call.URI)}
 	session, err := host.Open(hosting.WithUser(ctx, user), conn, server, s.hostOptions(user, r, v, frame, tool))
 	if err != nil {
-		s.leave(v)
+		s.removeView(v)
 		return err
 	}
 	s.mu.Lock()
 	v.host = session
 	ended := v.ended
 	if !ended {
-		s.work.Go(func() { s.carry(v) })
+		s.work.Go(func() { s.forward(v) })
 	}
 	s.mu.Unlock()
 	if ended {
-		_ = session.Close(ctx, "the page is gone") // no view has begun, so none is asked
-		s.leave(v)
+		_ = session.Close(ctx, "the page is gone") // the view has not begun, so it is not asked
+		s.removeView(v)
 		return talk.ErrGone
 	}
 	viewframe.Give(session, shown.Arguments, shown.Result)
 	return nil
 }
 
-// hostOptions returns the options of a session: what the view may do, and what it is told of the page.
+// hostOptions returns the options of a session: what the view may do, and what it gets to know about the page.
 func (s *Service) hostOptions(user string, r Request, v *view, frame sandbox.Frame, tool *adapter.Tool) *host.Options {
 	width := float64(r.Width)
 	return &host.Options{
@@ -207,7 +207,7 @@ func (s *Service) hostOptions(user string, r Request, v *view, frame sandbox.Fra
 			ContainerDimensions:   &host.Dimensions{MaxWidth: &width, MaxHeight: &inlineHeight},
 		},
 		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
-		OpenLink: v.openLink, Message: s.message(user, v), OnModelContext: s.takeContext(user, v), DisplayMode: v.changeMode,
+		OpenLink: v.openLink, Message: s.message(user, v), OnModelContext: s.setContext(user, v), DisplayMode: v.changeMode,
 		OnSize: v.resized, OnCloseRequest: v.askedToClose,
 		Limits: host.Limits{
 			Incoming:       maxIncoming,
@@ -220,8 +220,8 @@ func (s *Service) hostOptions(user string, r Request, v *view, frame sandbox.Fra
 	}
 }
 
-// carry passes messages for a view to its window until the session ends. Then it tells the window.
-func (s *Service) carry(v *view) {
+// forward passes messages for a view to its window until the session ends. Then it tells the window.
+func (s *Service) forward(v *view) {
 	for {
 		raw, err := v.conn.Recv()
 		if err != nil {
@@ -236,11 +236,12 @@ func (s *Service) carry(v *view) {
 	}
 	_ = v.conn.Close()
 	<-v.host.Done()
-	s.leave(v)
+	s.removeView(v)
 	v.window.put(v, "view-closed", map[string]string{"session": v.id})
 }
 
-// Say passes messages of a frame to the session, as [viewframe.Sender.Send] does.
+// Say passes messages of a frame to the session, as [viewframe.Sender.Send] does. The error is talk.ErrGone if the
+// session has ended.
 func (s *Service) Say(ctx context.Context, user, id string, first int, messages []json.RawMessage) error {
 	v, err := s.viewOf(user, id)
 	if err != nil {
@@ -253,34 +254,35 @@ func (s *Service) Say(ctx context.Context, user, id string, first int, messages 
 	return err
 }
 
-// End ends a view: the page then removes its frame. The view is asked first, and has closeTime to answer.
+// End ends a view: the page then removes its frame. The view is asked first, and has closeTime to answer. The error is
+// talk.ErrGone if there is no such view.
 func (s *Service) End(ctx context.Context, user, id, reason string) error {
 	v, err := s.viewOf(user, id)
 	if err != nil {
 		return err
 	}
-	_ = v.host.Close(ctx, reason) // it has ended even after an error
+	_ = v.host.Close(ctx, reason) // the session has ended even after an error
 	return nil
 }
 
 // EndConversation ends the views of a deleted conversation, and forgets what they want models to know.
 func (s *Service) EndConversation(user, conversation string) {
 	s.closeAll("the conversation is deleted", func(v *view) bool { return v.window.key.user == user && v.call.Conversation == conversation })
-	s.forget(user, func(t *told) bool { return t.at.conversation == conversation })
+	s.forgetContexts(user, func(t *modelContext) bool { return t.call.conversation == conversation })
 }
 
-// EndSession ends the views of a user in the windows of one session that has ended. Other
-// devices keep theirs.
+// EndSession ends the views of a user in the windows of one session of the user, which has ended. The windows of other
+// sessions keep theirs.
 func (s *Service) EndSession(user, session string) {
-	var ended []place
+	var ended []shownCall
 	s.closeAll("the user has signed out", func(v *view) bool {
 		ends := v.window.key.user == user && v.window.session == session
 		if ends {
-			ended = append(ended, v.place())
+			ended = append(ended, v.shownCall())
 		}
 		return ends
 	})
-	s.forget(user, func(t *told) bool { return slices.Contains(ended, t.at) })
+	s.forgetContexts(user, func(t *modelContext) bool { return slices.Contains(ended, t.call) })
 }
 
 // closeAll ends views. A view whose window has a stream is asked to end first. which is called with the mutex held.

@@ -10,11 +10,11 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 )
 
-// window is the queue for a user's window. Messages are numbered and the window acknowledges
-// them, so that none is lost with a stream and none comes twice.
+// window is the queue of messages for a user's window. Messages are numbered and the window acknowledges
+// them, so that none is lost with a stream, and the window can drop one that it gets twice.
 type window struct {
 	key  windowKey
-	life string // numbers restart with another life
+	life string // identifies the queue: numbers restart with another one
 
 	// guarded by Service.mu
 	views   int
@@ -22,15 +22,15 @@ type window struct {
 	session string      // the session of the latest stream
 	away    *time.Timer // runs while there is no stream
 
-	mu      sync.Mutex    // guards the following fields; locked after Service.mu
-	changed chan struct{} // has a value if there may be more to send; room for one
-	room    chan struct{} // has a value if there may be room for messages; room for one
-	last    uint64        // last number assigned
-	sent    uint64        // last number sent to the latest stream
-	waiting []numbered    // sent and not acknowledged, or not sent
-	bytes   int           // the size of the waiting messages
-	latest  int           // number of the latest stream
-	gone    bool          // nothing waits for the window any more, and the service has forgotten it
+	mu           sync.Mutex    // guards the following fields; locked after Service.mu
+	changed      chan struct{} // has a value if there may be more to send; room for one
+	room         chan struct{} // has a value if there may be room for messages; room for one
+	last         uint64        // last number assigned
+	sent         uint64        // last number sent to the latest stream
+	waiting      []numbered    // sent and not acknowledged, or not sent
+	bytes        int           // the size of the waiting messages
+	latestStream int           // number of the latest stream
+	removed      bool          // nothing waits for the window any more, and the service has forgotten it
 }
 
 // numbered is a message for a window, with its number.
@@ -40,8 +40,8 @@ type numbered struct {
 	data json.RawMessage
 }
 
-// enter counts a view in its window. The error is ErrTooMany if there is no room.
-func (s *Service) enter(key windowKey, v *view) error {
+// addView adds a view to its window. The error is ErrTooMany if there is no room, or the service is closed.
+func (s *Service) addView(key windowKey, v *view) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, own := s.windowLocked(key), 0
@@ -51,7 +51,7 @@ func (s *Service) enter(key windowKey, v *view) error {
 		}
 	}
 	if s.closed || w.views >= maxOfWindow || own >= maxOfUser || len(s.views) >= maxOfAll {
-		s.dropLocked(w)
+		s.removeIfUnusedLocked(w)
 		return ErrTooMany
 	}
 	w.views++
@@ -60,8 +60,8 @@ func (s *Service) enter(key windowKey, v *view) error {
 	return nil
 }
 
-// leave forgets a view that has entered. It may be called again.
-func (s *Service) leave(v *view) {
+// removeView removes a view that was added. It may be called again.
+func (s *Service) removeView(v *view) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.views[v.id] == nil {
@@ -69,7 +69,7 @@ func (s *Service) leave(v *view) {
 	}
 	delete(s.views, v.id)
 	v.window.views--
-	s.dropLocked(v.window)
+	s.removeIfUnusedLocked(v.window)
 }
 
 // windowLocked returns a window, which is new if there is none.
@@ -77,45 +77,45 @@ func (s *Service) windowLocked(key windowKey) *window {
 	w := s.windows[key]
 	if w == nil {
 		w = &window{key: key, life: rand.Text(), changed: make(chan struct{}, 1), room: make(chan struct{}, 1)}
-		w.away = time.AfterFunc(awayFor, func() { s.lost(w) })
+		w.away = time.AfterFunc(awayFor, func() { s.endIfAway(w) })
 		s.windows[key] = w
 	}
 	return w
 }
 
-// dropLocked removes a window without views or streams.
-func (s *Service) dropLocked(w *window) {
+// removeIfUnusedLocked removes a window without views and streams.
+func (s *Service) removeIfUnusedLocked(w *window) {
 	if w.views == 0 && w.streams == 0 {
 		w.away.Stop()
-		s.forgetLocked(w)
+		s.removeLocked(w)
 	}
 }
 
-// forgetLocked forgets a window that is gone.
-func (s *Service) forgetLocked(w *window) {
+// removeLocked removes a window.
+func (s *Service) removeLocked(w *window) {
 	w.mu.Lock()
-	w.gone = true
+	w.removed = true
 	w.mu.Unlock()
 	if s.windows[w.key] == w { // and not a later one
 		delete(s.windows, w.key)
 	}
 }
 
-// lost ends the views of a window whose stream has not come back.
-func (s *Service) lost(w *window) {
+// endIfAway removes a window and ends its views, unless the window has a stream again.
+func (s *Service) endIfAway(w *window) {
 	s.mu.Lock()
-	here := w.streams > 0
-	if !here {
-		s.forgetLocked(w)
+	isBack := w.streams > 0
+	if !isBack {
+		s.removeLocked(w)
 	}
 	s.mu.Unlock()
-	if !here {
+	if !isBack {
 		wake(w.room)
 		s.closeAll("the page is gone", func(v *view) bool { return v.window == w })
 	}
 }
 
-// wake puts a value into a channel with room for one, unless there is one.
+// wake puts a value into a channel with room for one, unless it has one.
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -136,14 +136,14 @@ func (w *window) addLocked(kind string, data json.RawMessage) {
 func (w *window) offer(e talk.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.gone || len(w.waiting) >= maxWaiting/2 || w.bytes >= maxOutgoing {
+	if w.removed || len(w.waiting) >= maxWaiting/2 || w.bytes >= maxOutgoing {
 		return
 	}
 	w.addLocked(e.Type, e.Data)
 }
 
 // put adds a message for the window. It waits for room unless the session has ended, and reports
-// whether the message was added: not if the window is gone.
+// whether the message was added: not if the window was removed.
 func (w *window) put(v *view, kind string, value any) bool {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -152,7 +152,7 @@ func (w *window) put(v *view, kind string, value any) bool {
 	for {
 		w.mu.Lock()
 		switch {
-		case w.gone:
+		case w.removed:
 			w.mu.Unlock()
 			return false
 		case len(w.waiting) < maxWaiting && w.bytes < 2*maxOutgoing || v.host.Err() != nil:
@@ -183,9 +183,9 @@ func (s *Service) Watch(ctx context.Context, user, session, id string, send func
 		return err
 	}
 	for {
-		batch, isLatest := w.take(stream)
+		batch, isLatest := w.unsent(stream)
 		if !isLatest {
-			wake(w.changed) // which was meant for the stream after this one
+			wake(w.changed) // passes the value on to the later stream
 			return nil
 		}
 		if len(batch) > 0 {
@@ -212,12 +212,12 @@ func (s *Service) openStream(key windowKey, session string) (w *window, stream i
 	w.away.Stop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.latest++
-	w.sent = 0 // the window acknowledges what it has
-	return w, w.latest
+	w.latestStream++
+	w.sent = 0 // sends again what the window has not acknowledged
+	return w, w.latestStream
 }
 
-// closeStream ends a stream of a window. If it was the only one, the window is gone unless another
+// closeStream ends a stream of a window. If it was the only one, the window is removed unless another stream
 // begins within awayFor.
 func (s *Service) closeStream(w *window) {
 	s.mu.Lock()
@@ -225,14 +225,14 @@ func (s *Service) closeStream(w *window) {
 	if w.streams--; w.streams == 0 {
 		w.away.Reset(awayFor)
 	}
-	s.dropLocked(w)
+	s.removeIfUnusedLocked(w)
 }
 
-// take returns what was not sent on a stream, if it is the latest one.
-func (w *window) take(stream int) (out []talk.Event, isLatest bool) {
+// unsent returns the messages that were not sent on a stream, if it is the latest one. They then count as sent.
+func (w *window) unsent(stream int) (out []talk.Event, isLatest bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if stream != w.latest {
+	if stream != w.latestStream {
 		return nil, false
 	}
 	for _, m := range w.waiting {
@@ -252,7 +252,7 @@ func (w *window) take(stream int) (out []talk.Event, isLatest bool) {
 	return out, true
 }
 
-// Seen removes the messages that a window has received: those up to number n.
+// Seen removes the messages that a window has acknowledged: those up to number n.
 func (s *Service) Seen(user, id string, n uint64) {
 	s.mu.Lock()
 	w := s.windows[windowKey{user, id}]
