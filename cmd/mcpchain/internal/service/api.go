@@ -20,7 +20,7 @@ import (
 // that nobody sees another's.
 func (s *service) routes() http.Handler {
 	mux := http.NewServeMux()
-	detail := s.as(s.detail)
+	detail := s.forUser(s.detail)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("detail") {
 			detail.ServeHTTP(w, r)
@@ -28,12 +28,12 @@ func (s *service) routes() http.Handler {
 		}
 		s.health(w, r)
 	})
-	mux.Handle("POST /runs", s.as(s.begin))
-	mux.Handle("GET /runs", s.as(s.list))
-	mux.Handle("GET /runs/{run}", s.as(s.show))
-	mux.Handle("GET /runs/{run}/events", s.as(s.events))
-	mux.Handle("POST /runs/{run}/answers", s.as(s.answer))
-	mux.Handle("DELETE /runs/{run}", s.as(s.remove))
+	mux.Handle("POST /runs", s.forUser(s.begin))
+	mux.Handle("GET /runs", s.forUser(s.list))
+	mux.Handle("GET /runs/{run}", s.forUser(s.show))
+	mux.Handle("GET /runs/{run}/events", s.forUser(s.events))
+	mux.Handle("POST /runs/{run}/answers", s.forUser(s.answer))
+	mux.Handle("DELETE /runs/{run}", s.forUser(s.remove))
 	routes := hosting.Routes(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.proxies.HasSender(r) && r.Header.Get("X-Forwarded-Proto") == "https" {
@@ -59,7 +59,7 @@ type serverState struct {
 	Tools int    `json:"tools"`
 }
 
-// detail answers with the state of the servers, for users. The log says why one is down.
+// detail answers a user with the state of the servers. The log says why one is down.
 func (s *service) detail(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if err := hosting.CheckStore(r.Context(), s.store); err != nil {
 		return err
@@ -87,8 +87,8 @@ type caller struct {
 // key returns the key of a run of the caller.
 func (c caller) key(r *http.Request) run.Key { return run.Key{Tenant: c.name, ID: r.PathValue("run")} }
 
-// as serves requests of users within their limits, and answers with the error of serve.
-func (s *service) as(serve func(http.ResponseWriter, *http.Request, caller) error) http.Handler {
+// forUser serves requests of users within their limits, and answers with the error of serve.
+func (s *service) forUser(serve func(http.ResponseWriter, *http.Request, caller) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, err := s.users(r)
 		if err != nil || name == "" || len(name) > tokens.MaxUser {
@@ -98,7 +98,7 @@ func (s *service) as(serve func(http.ResponseWriter, *http.Request, caller) erro
 		}
 		err = s.limits.rates.Allow(w, name)
 		if err == nil {
-			t, leave := s.limits.enter(name)
+			t, leave := s.limits.beginRequest(name)
 			defer leave()
 			err = serve(w, r, caller{t, name})
 		}
@@ -108,16 +108,16 @@ func (s *service) as(serve func(http.ResponseWriter, *http.Request, caller) erro
 	})
 }
 
-// Bounds of the body of a request, in bytes and replies.
+// Bounds of the body of a request.
 const (
-	maxInput   = 64 << 10
-	maxAnswers = 16
-	maxAnswer  = 1 << 20
+	maxInput   = 64 << 10 // bytes of the body that begins a run
+	maxAnswer  = 1 << 20  // bytes of the body with answers
+	maxAnswers = 16       // answers in it
 )
 
-// view is what a user sees of a run. The state itself stays on the server: it contains secrets
+// runJSON is what a user sees of a run. The state itself stays in the service: it contains secrets
 // of servers, and must not come back from a client.
-type view struct {
+type runJSON struct {
 	Run      string          `json:"run"`
 	Status   run.Status      `json:"status"`
 	Position string          `json:"position"` // where the stream of events continues
@@ -143,7 +143,7 @@ func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
 	if err != nil {
 		return err
 	}
-	hosting.WriteJSON(w, http.StatusOK, view{
+	hosting.WriteJSON(w, http.StatusOK, runJSON{
 		Run:      state.ID,
 		Status:   state.Status,
 		Position: agent.Position{Seq: state.Seq}.String(),
@@ -160,16 +160,16 @@ func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
 // events streams the events of a run until it ends or waits, the client is gone, the token is revoked, or the
 // process stops.
 func (s *service) events(w http.ResponseWriter, r *http.Request, c caller) error {
-	end, ok := s.limits.stream(c.tenant)
+	end, ok := s.limits.openStream(c.tenant)
 	if !ok {
 		return hosting.Refuse(http.StatusTooManyRequests, "too many event streams")
 	}
 	defer end()
-	ctx, leave := hosting.WhileSignedIn(r.Context(), func() bool {
+	ctx, endCheck := hosting.WhileSignedIn(r.Context(), func() bool {
 		name, err := s.users(r)
 		return err == nil && name == c.name
 	})
-	defer leave()
+	defer endCheck()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()
@@ -234,7 +234,7 @@ func (s *service) stop(w http.ResponseWriter, r *http.Request, c caller) error {
 		return err
 	}
 	s.feed.Wake(key)
-	w.WriteHeader(http.StatusAccepted) // Temporal ends it a moment later
+	w.WriteHeader(http.StatusAccepted) // with Temporal the run ends a moment later
 	return nil
 }
 
@@ -255,8 +255,7 @@ func (s *service) forget(w http.ResponseWriter, r *http.Request, c caller) error
 	return nil
 }
 
-// codes are the statuses and texts of errors that a user can cause. Without a text, the user sees
-// the error's.
+// codes are the HTTP statuses and texts of errors that a user may see. "" stands for the error's own text.
 var codes = []struct {
 	err  error
 	code int
@@ -272,14 +271,14 @@ var codes = []struct {
 	{eventfeed.ErrTooManyReaders, http.StatusServiceUnavailable, "there are too many event streams; try again"},
 }
 
-// fail answers with the error of a request. Details that the user must not see are only logged.
+// fail answers with the error of a request, as describe does.
 func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	code, text := s.describe(r, err)
 	hosting.WriteError(w, code, text)
 }
 
-// describe returns the status for an error, and its text for the user. It logs an error that the
-// user cannot know, unless the user is gone.
+// describe returns the HTTP status for an error, and its text for the user. An error that the user must not see has a
+// general text, and is logged unless the client is gone or the store cannot be reached.
 func (s *service) describe(r *http.Request, err error) (code int, text string) {
 	if refused, ok := errors.AsType[hosting.Refusal](err); ok {
 		return refused.Status, refused.Text
@@ -293,7 +292,7 @@ func (s *service) describe(r *http.Request, err error) (code int, text string) {
 			return known.code, known.text
 		}
 	}
-	if isAway(err) || hosting.CheckStore(r.Context(), s.store) != nil {
+	if isUnreachable(err) || hosting.CheckStore(r.Context(), s.store) != nil {
 		return http.StatusServiceUnavailable, "the service cannot be reached in full; try again"
 	}
 	if r.Context().Err() == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
 
-// begin begins a run, and answers with 201 and its id; a repeated request gets the same.
+// begin begins a run, and answers with 201 and its id. A repeated request gets the same answer.
 func (s *service) begin(w http.ResponseWriter, r *http.Request, c caller) error {
 	var body struct {
 		Input string `json:"input"`
@@ -45,7 +45,7 @@ func (s *service) begin(w http.ResponseWriter, r *http.Request, c caller) error 
 const maxKey = 255
 
 // identity returns the id of the run that a request begins, "" for a new one. Requests of a
-// user with the same Idempotency-Key begin one run, as long as that is kept.
+// user with the same Idempotency-Key begin one run, as long as that run is stored.
 func identity(h http.Header) (string, error) {
 	key := h.Get("Idempotency-Key")
 	if len(key) > maxKey {
@@ -58,24 +58,24 @@ func identity(h http.Header) (string, error) {
 	return "key_" + hex.EncodeToString(sum[:16]), nil
 }
 
-// startWait is how long a run may take to begin. At Temporal a stored run begins later.
+// startWait is how long a run may take to begin. With Temporal, a stored run may begin later.
 const startWait = 10 * time.Second
 
-// startOnce begins a run, or finds the run that the same request began before. It waits for other
-// runs of the user that are beginning only if there may be no room for more.
+// startOnce begins a run, or finds the run that an earlier request with the same id began. It waits for other
+// runs of the user that are beginning only if there may be no room for another.
 func (s *service) startOnce(ctx context.Context, c caller, id, input string) (run.Key, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	before, end := s.limits.registerStart(c.tenant)
+	earlier, end := s.limits.registerStart(c.tenant)
 	defer end()
 	for {
-		before = slices.DeleteFunc(before, isClosed)
-		key, err := s.tryToStart(ctx, c.name, id, input, len(before))
+		earlier = slices.DeleteFunc(earlier, isClosed)
+		key, err := s.tryToStart(ctx, c.name, id, input, len(earlier))
 		if !errors.Is(err, errUnclear) {
 			return key, err
 		}
 		select {
-		case <-before[0]:
+		case <-earlier[0]:
 		case <-ctx.Done():
 			return run.Key{}, ctx.Err()
 		}
@@ -92,19 +92,19 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// errUnclear means that it depends on beginning runs whether there is room for another.
+// errUnclear means that there is room for a run only if other runs that are beginning fail to begin.
 var errUnclear = errors.New("other runs begin")
 
-// tryToStart begins a run or finds it, while others begin, as many as that. The error is errUnclear
-// if it has to wait for them.
-func (s *service) tryToStart(ctx context.Context, user, id, input string, others int) (run.Key, error) {
+// tryToStart begins a run, or finds the one with the id. starting is the number of the user's runs that are beginning.
+// The error is errUnclear if the caller has to wait for them.
+func (s *service) tryToStart(ctx context.Context, user, id, input string, starting int) (run.Key, error) {
 	if id != "" {
 		key := run.Key{Tenant: user, ID: id}
 		if err := s.checkInput(ctx, key, input); !errors.Is(err, record.ErrNotFound) {
 			return key, err
 		}
 	}
-	if err := s.room(ctx, user, others); err != nil {
+	if err := s.room(ctx, user, starting); err != nil {
 		return run.Key{}, err
 	}
 	key, err := s.engine.start(ctx, user, id, input)
@@ -127,18 +127,18 @@ func (s *service) checkInput(ctx context.Context, key run.Key, input string) err
 	return nil
 }
 
-// room returns an error if a user has too many runs: a refusal, or errUnclear. others is the number
-// of beginning runs, which may not be in the store.
-func (s *service) room(ctx context.Context, user string, others int) error {
+// room returns an error if a user has too many runs: a refusal, or errUnclear. starting is the number of runs
+// that are beginning: the store may not have them yet.
+func (s *service) room(ctx context.Context, user string, starting int) error {
 	unclear := false
 	for _, bound := range []struct {
-		status       run.Status
-		most, others int
-		text         string
+		status         run.Status
+		most, starting int
+		text           string
 	}{
-		{run.StatusRunning, s.limits.running, others, "are active"},
+		{run.StatusRunning, s.limits.running, starting, "are active"},
 		{run.StatusWaiting, s.limits.open, 0, "wait for you"},
-		{"", s.limits.stored, others, "are stored"},
+		{"", s.limits.stored, starting, "are stored"},
 	} {
 		n, err := s.store.Count(ctx, record.Query{Tenant: user, Status: bound.status, Limit: bound.most})
 		if err != nil {
@@ -147,7 +147,7 @@ func (s *service) room(ctx context.Context, user string, others int) error {
 		if n >= bound.most {
 			return hosting.Refuse(http.StatusTooManyRequests, "%d of your runs %s: no more are allowed", n, bound.text)
 		}
-		unclear = unclear || n+bound.others >= bound.most
+		unclear = unclear || n+bound.starting >= bound.most
 	}
 	if unclear {
 		return errUnclear

@@ -31,10 +31,10 @@ func withTool(t testing.TB, o *options, model agent.Model, tool adapter.Source, 
 	url = start(t, o, func(s *service) {
 		made = s
 		s.close() // of the demo
-		s.ends = nil
+		s.closers = nil
 		s.users = bearer(tokens.New(own))
 		check.Must(t, s.open(t.Context(), o))
-		check.Must(t, s.equip(t.Context(), o, model, []adapter.Source{tool}))
+		check.Must(t, s.createEngine(t.Context(), o, model, []adapter.Source{tool}))
 	})
 	return url, made
 }

@@ -9,8 +9,8 @@ import (
 
 // limits bound what each user does in this process.
 type limits struct {
-	running, open, stored int // runs at work, waiting, and in the store
-	streams               int // event streams at once
+	running, open, stored int // maximum number of active, waiting and stored runs
+	streams               int // maximum number of open event streams
 	rates                 *hosting.Rates
 
 	mu      sync.Mutex // guards the following field and the tenants
@@ -32,11 +32,11 @@ type tenant struct {
 	beginning []chan struct{} // a channel for each run that begins, in order; it is closed when the run has begun, or has failed to
 }
 
-// burst is how many requests may come at once, for each request allowed per second.
+// burst is how many seconds' worth of the allowed requests may come at once.
 const burst = 3
 
-// enter begins a request of a user; leave ends it.
-func (l *limits) enter(user string) (t *tenant, leave func()) {
+// beginRequest begins a request of a user; leave ends it.
+func (l *limits) beginRequest(user string) (t *tenant, leave func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t = l.tenants[user]; t == nil {
@@ -53,8 +53,8 @@ func (l *limits) enter(user string) (t *tenant, leave func()) {
 	}
 }
 
-// stream begins an event stream of a user if another is allowed.
-func (l *limits) stream(t *tenant) (end func(), ok bool) {
+// openStream opens an event stream of a user if another is allowed; end closes it.
+func (l *limits) openStream(t *tenant) (end func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t.streams >= l.streams {
@@ -70,16 +70,16 @@ func (l *limits) stream(t *tenant) (end func(), ok bool) {
 
 // registerStart registers a beginning run of a user, and returns the earlier ones that have not begun
 // yet: the store may or may not have them. The caller calls end.
-func (l *limits) registerStart(t *tenant) (before []chan struct{}, end func()) {
+func (l *limits) registerStart(t *tenant) (earlier []chan struct{}, end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one := make(chan struct{})
-	before = slices.Clone(t.beginning)
-	t.beginning = append(t.beginning, one)
-	return before, func() {
+	begun := make(chan struct{})
+	earlier = slices.Clone(t.beginning)
+	t.beginning = append(t.beginning, begun)
+	return earlier, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		t.beginning = slices.DeleteFunc(t.beginning, func(c chan struct{}) bool { return c == one })
-		close(one)
+		t.beginning = slices.DeleteFunc(t.beginning, func(c chan struct{}) bool { return c == begun })
+		close(begun)
 	}
 }

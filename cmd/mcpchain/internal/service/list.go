@@ -20,15 +20,15 @@ const (
 	maxListed     = 1000
 )
 
-// row is a run of a list.
-type row struct {
+// rowJSON is a run in the list.
+type rowJSON struct {
 	Run     string     `json:"run"`
 	Status  run.Status `json:"status"`
 	Asks    int        `json:"asks"` // questions without an answer
 	Updated time.Time  `json:"updated"`
 }
 
-// list answers with a page of a user's runs, the one that changed last first.
+// list answers with a page of a user's runs, the latest change first.
 func (s *service) list(w http.ResponseWriter, r *http.Request, c caller) error {
 	limit, after, err := parsePage(r.URL.Query(), c.name)
 	if err != nil {
@@ -39,8 +39,8 @@ func (s *service) list(w http.ResponseWriter, r *http.Request, c caller) error {
 		return err
 	}
 	body := struct {
-		Runs []row  `json:"runs"`
-		Next string `json:"next,omitempty"` // where the next page begins
+		Runs []rowJSON `json:"runs"`
+		Next string    `json:"next,omitempty"` // where the next page begins
 	}{Runs: rows}
 	if more {
 		last := rows[len(rows)-1]
@@ -50,7 +50,7 @@ func (s *service) list(w http.ResponseWriter, r *http.Request, c caller) error {
 	return nil
 }
 
-// parsePage parses the wanted page: limit runs after one that last changed at a time.
+// parsePage parses which page is wanted: at most limit runs that follow the run after, or the first ones.
 func parsePage(q url.Values, user string) (limit int, after *run.Head, err error) {
 	limit = defaultListed
 	if text := q.Get("limit"); text != "" {
@@ -69,11 +69,11 @@ func parsePage(q url.Values, user string) (limit int, after *run.Head, err error
 	return limit, after, nil
 }
 
-// page returns limit runs, and reports whether there are more. It leaves out damaged ones.
-func (s *service) page(ctx context.Context, q record.Query, limit int) (rows []row, more bool, err error) {
+// page returns at most limit runs, and reports whether there are more. It leaves out damaged ones.
+func (s *service) page(ctx context.Context, q record.Query, limit int) (rows []rowJSON, more bool, err error) {
 	for q.Limit = limit + 1; ; q.Limit *= 2 {
 		read := 0
-		rows = []row{}
+		rows = []rowJSON{}
 		for head, err := range record.SkipDamaged(s.store.List(ctx, q), func(*record.DamagedError) { read++ }) {
 			if err != nil {
 				return nil, false, err
@@ -81,7 +81,7 @@ func (s *service) page(ctx context.Context, q record.Query, limit int) (rows []r
 			if read++; len(rows) == limit {
 				return rows, true, nil
 			}
-			rows = append(rows, row{head.Key.ID, head.Status, len(head.QuestionIDs) - head.ReplyCount, head.Updated})
+			rows = append(rows, rowJSON{head.Key.ID, head.Status, len(head.QuestionIDs) - head.ReplyCount, head.Updated})
 		}
 		if read < q.Limit {
 			return rows, false, nil

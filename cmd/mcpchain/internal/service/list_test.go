@@ -82,13 +82,13 @@ func TestAnsweredQuestion(t *testing.T) {
 	asks := func() (listed, shown int) {
 		for path, read := range map[string]func([]byte) error{
 			"/runs": func(body []byte) error {
-				var list struct{ Runs []row }
+				var list struct{ Runs []rowJSON }
 				err := json.Unmarshal(body, &list)
 				listed = list.Runs[0].Asks
 				return err
 			},
 			"/runs/one": func(body []byte) error {
-				var v view
+				var v runJSON
 				err := json.Unmarshal(body, &v)
 				shown = len(v.Asks)
 				return err

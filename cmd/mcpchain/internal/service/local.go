@@ -17,44 +17,44 @@ import (
 
 // local drives the runs in this process.
 type local struct {
-	agent           *agent.Agent
-	store           sqlstore.Store
-	feed            *eventfeed.Feed
-	parallel, share int           // concurrent runs, in all and of one user
-	grace           time.Duration // for current calls when the process stops
-	logger          *slog.Logger
-	wake            chan struct{} // has a capacity of 1
+	agent             *agent.Agent
+	store             sqlstore.Store
+	feed              *eventfeed.Feed
+	parallel, perUser int           // maximum number of active runs, in all and of one user
+	grace             time.Duration // for current calls when the process stops
+	logger            *slog.Logger
+	wake              chan struct{} // has a capacity of 1
 
 	mu       sync.Mutex // guards the following fields
-	working  map[run.Key]*visit
+	working  map[run.Key]*activeRun
 	draining bool // no run may continue here
 }
 
 // start implements [engine].
 func (l *local) start(ctx context.Context, user, id, input string) (run.Key, error) {
 	key, err := l.agent.Begin(ctx, agent.Text(input), runOptions(user, id, input)...)
-	l.due()
+	l.wakeUp()
 	return key, err
 }
 
 // answer implements [engine].
 func (l *local) answer(ctx context.Context, key run.Key, answers []run.Reply) error {
 	err := l.agent.Reply(ctx, key, answers...)
-	l.due()
+	l.wakeUp()
 	return err
 }
 
-// due looks for due runs now.
-func (l *local) due() {
+// wakeUp has [agent.Recover] look for due runs now.
+func (l *local) wakeUp() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
-// work implements [engine]. When ctx ends, no run begins here, and drain ends those at work.
+// work implements [engine]. When ctx ends, no run begins here, and drain ends the active ones.
 func (l *local) work(ctx context.Context) error {
-	l.count(ctx)
+	l.logRuns(ctx)
 	var listening sync.WaitGroup
 	defer listening.Wait()
 	stop, cancelStop := context.WithCancel(ctx)
@@ -68,20 +68,20 @@ func (l *local) work(ctx context.Context) error {
 	})
 	return agent.Recover(ctx, l.store, []*agent.Agent{l.agent}, &agent.RecoverOptions{
 		Parallel:  l.parallel,
-		PerTenant: l.share,
+		PerTenant: l.perUser,
 		Wake:      l.wake,
-		Context:   l.begin,
-		OnEvent:   l.event,
+		Context:   l.runContext,
+		OnEvent:   l.handleEvent,
 		Logger:    l.logger,
 		OnEnd:     func(key run.Key, _ *agent.Result, _ error) { l.feed.Stopped(key) },
 	})
 }
 
-// manyRuns bounds the count at the start.
+// manyRuns is the number to which logRuns counts.
 const manyRuns = 10_000
 
-// count logs how many runs there are to continue.
-func (l *local) count(ctx context.Context) {
+// logRuns logs how many runs are due, and how many wait.
+func (l *local) logRuns(ctx context.Context) {
 	due, err := l.store.Count(ctx, record.Query{AllTenants: true, DueAt: time.Now(), Limit: manyRuns})
 	if err != nil {
 		return // the next list reports the error
@@ -92,21 +92,21 @@ func (l *local) count(ctx context.Context) {
 	}
 }
 
-// begin returns the context of the work on a run, which drain ends. ctx ends with the work.
-func (l *local) begin(ctx context.Context, key run.Key) context.Context {
+// runContext returns the context of the work on a run, which drain ends. ctx ends when the work has ended.
+func (l *local) runContext(ctx context.Context, key run.Key) context.Context {
 	work, cancel := context.WithCancel(hosting.WithUser(ctx, key.Tenant))
-	v := &visit{cancel, make(chan struct{}), map[string]bool{}}
+	a := &activeRun{cancel, make(chan struct{}), map[string]bool{}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.draining {
 		cancel()
 	}
-	l.working[key] = v
+	l.working[key] = a
 	context.AfterFunc(ctx, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		close(v.over)
-		if l.working[key] == v { // and not a later visit
+		close(a.done)
+		if l.working[key] == a { // and not later work on the run
 			delete(l.working, key)
 		}
 	})
@@ -116,10 +116,10 @@ func (l *local) begin(ctx context.Context, key run.Key) context.Context {
 // stopWait is how long a request waits for the end of the work on its run.
 const stopWait = 10 * time.Second
 
-// stop implements [engine]. Another process that works on the run is told: stop waits stopWait for
-// it, and the run ends even if that takes longer, or the caller is gone by then.
+// stop implements [engine]. It waits at most stopWait for another process that works on the run. The run ends even if
+// that takes longer, or if ctx ends first.
 func (l *local) stop(ctx context.Context, key run.Key) error {
-	_, err := l.agent.Cancel(ctx, key) // it tells this process at once
+	_, err := l.agent.Cancel(ctx, key) // ends the run at once if no other process works on it
 	if held := err; errors.Is(held, record.ErrHeld) {
 		ctx, cancel := context.WithTimeout(ctx, stopWait)
 		defer cancel()

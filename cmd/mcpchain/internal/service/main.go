@@ -88,8 +88,8 @@ type options struct {
 
 	lease, kept, grace time.Duration // a killed process's lease; how long ended runs are kept; time for calls when the process stops
 
-	parallel, connections, memory  int     // runs at work, connections, and bytes of events of this process
-	running, open, stored, streams int     // for each user: runs at work, waiting and stored, and event streams
+	parallel, connections, memory  int     // for this process: active runs, connections, and bytes of events
+	running, open, stored, streams int     // for each user: active, waiting and stored runs, and event streams
 	rate                           float64 // requests of a user per minute
 }
 
@@ -100,7 +100,7 @@ const (
 	worker = "worker" // drives runs
 )
 
-// Command is the command line of the program.
+// Command returns the command line of the program.
 func Command() *cli.Command {
 	c, _ := declare()
 	c.Main = Main
@@ -191,7 +191,7 @@ func (o *options) check() error {
 
 // run serves until the context ends.
 func (o *options) run(ctx context.Context, logger *slog.Logger) error {
-	var listener net.Listener // nil of a worker
+	var listener net.Listener // nil for a worker
 	if o.role != worker {
 		var err error
 		if listener, err = hosting.Listen(o.Listen); err != nil {
@@ -211,11 +211,11 @@ func (o *options) run(ctx context.Context, logger *slog.Logger) error {
 	}
 	logger.Info("the service listens", "url", "http://"+listener.Addr().String(), "store", storeName(o.store))
 	if o.Users == "" {
-		about := []any{"tokens", slices.Sorted(maps.Keys(demo))}
+		attributes := []any{"tokens", slices.Sorted(maps.Keys(demo))}
 		if o.config != "" && o.config != cli.NoServers {
-			about = append(about, "they may call the servers of", o.config)
+			attributes = append(attributes, "they may call the servers of", o.config)
 		}
-		logger.Warn("the users are a demo: everybody knows their tokens", about...)
+		logger.Warn("the users are a demo: everybody knows their tokens", attributes...)
 	}
 	return s.serve(ctx, listener, o.connections)
 }

@@ -161,7 +161,7 @@ func (p person) run(input string) (id string) {
 }
 
 // state is the state of a run.
-func (p person) state(id string) (v view) {
+func (p person) state(id string) (v runJSON) {
 	p.t.Helper()
 	code, _ := p.do("GET", "/runs/"+id, "", &v)
 	check.Require(p.t, code == http.StatusOK, "show run %s: got %d", id, code)
@@ -200,9 +200,9 @@ func (p person) follow(id, last string, until func(event) bool) (all []event) {
 func is(name string) func(event) bool { return func(e event) bool { return e.Type == name } }
 
 // settled waits until a run is over or waits, by its events.
-func (p person) settled(id string) view {
+func (p person) settled(id string) runJSON {
 	p.t.Helper()
-	var v view
+	var v runJSON
 	p.follow(id, "", func(e event) bool {
 		if e.Type != "refresh" && e.Type != "suspended" && e.Type != "answer" {
 			return false

@@ -46,8 +46,7 @@ func (o *options) forWorker(logger *slog.Logger) *temporal.WorkerOptions {
 	}
 }
 
-// start implements [engine]. A run that Temporal does not get is stored, and no error: it begins
-// when Temporal can be reached.
+// start implements [engine]. If Temporal cannot be reached, the run is stored, and begins later: this is not an error.
 func (r *remote) start(ctx context.Context, user, id, input string) (run.Key, error) {
 	key, err := r.client.Start(ctx, r.agent, agent.Text(input), runOptions(user, id, input)...)
 	if err != nil && key.ID != "" {
@@ -62,11 +61,11 @@ func (r *remote) answer(ctx context.Context, key run.Key, answers []run.Reply) e
 	return r.client.Reply(ctx, key, answers...)
 }
 
-// stop implements [engine]. It does not wait for the end.
+// stop implements [engine]. It does not wait for the end of the run.
 func (r *remote) stop(ctx context.Context, key run.Key) error { return r.client.Cancel(ctx, key) }
 
-// sweep is the interval between searches for runs without a workflow.
-const sweep = time.Minute
+// sweepInterval is the interval between searches for runs without a workflow.
+const sweepInterval = time.Minute
 
 // work implements [engine].
 func (r *remote) work(ctx context.Context) error {
@@ -80,14 +79,14 @@ func (r *remote) work(ctx context.Context) error {
 		return ctx.Err()
 	}
 	sweeping.Go(func() {
-		hosting.Every(ctx, sweep, func() { r.resume(ctx, time.Now().Add(-sweep)) })
+		hosting.Every(ctx, sweepInterval, func() { r.resume(ctx, time.Now().Add(-sweepInterval)) })
 	})
 	return r.worker.Run(ctx)
 }
 
-// resume starts workflows for due runs that have not changed since a time: their process died
-// before it reached Temporal. It does no harm to runs that have a workflow. Runs that cannot be
-// read are skipped.
+// resume starts workflows for due runs that have not changed since a time: their process may have died
+// before it reached Temporal. Runs that have a workflow stay as they are. It skips runs that cannot be
+// read.
 func (r *remote) resume(ctx context.Context, since time.Time) {
 	unreadable := func(d *record.DamagedError) {
 		r.warn(ctx, "a run cannot be read, and is left alone", d.Err, "run", d.Key.ID, "tenant", d.Key.Tenant)
@@ -100,7 +99,7 @@ func (r *remote) resume(ctx context.Context, since time.Time) {
 		}
 		if err := r.client.Drive(ctx, head.Key); err != nil {
 			r.warn(ctx, "a run cannot be given to Temporal", err, "run", head.Key.ID, "tenant", head.Key.Tenant)
-			if isAway(err) {
+			if isUnreachable(err) {
 				return
 			}
 		}
@@ -108,14 +107,14 @@ func (r *remote) resume(ctx context.Context, since time.Time) {
 }
 
 // warn logs an error, unless the process stops.
-func (r *remote) warn(ctx context.Context, text string, err error, about ...any) {
+func (r *remote) warn(ctx context.Context, text string, err error, attributes ...any) {
 	if ctx.Err() == nil {
-		r.logger.Warn(text, append(about, "error", err)...)
+		r.logger.Warn(text, append(attributes, "error", err)...)
 	}
 }
 
-// isAway reports whether an error means that Temporal cannot be reached, or did not answer in time.
-func isAway(err error) bool {
+// isUnreachable reports whether an error means that Temporal cannot be reached, or did not answer in time.
+func isUnreachable(err error) bool {
 	_, gone := errors.AsType[*serviceerror.Unavailable](err)
 	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
 	return gone || late || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)

@@ -24,15 +24,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/spelling"
 )
 
-// operator is the command line of `mcpchain runs`, with what its commands work on.
+// operator has the settings of `mcpchain runs`, and runs its commands.
 type operator struct {
-	place string        // where runs are kept
-	query record.Query  // the selected runs
-	older time.Duration // since their last change; 0: any
+	place string        // the value of -store
+	query record.Query  // selects runs
+	older time.Duration // minimum time since the last change; 0: any
 
 	operation operation
-	key       run.Key   // the key of the run that the first argument names
-	reply     run.Reply // the second argument
+	key       run.Key   // the first argument of the operation
+	reply     run.Reply // its second argument
 
 	store record.Store
 	in    io.Reader
@@ -56,7 +56,7 @@ func operations() []operation {
 		{"cancel", "USER/RUN", (*operator).cancel},
 		{"delete", "", (*operator).delete},
 		{"export", "USER/RUN", (*operator).export},
-		{"import", "", (*operator).restore},
+		{"import", "", (*operator).importRun},
 		{"list", "", (*operator).list},
 		{"prune", "", (*operator).prune},
 		{"revive", "USER/RUN", (*operator).revive},
@@ -115,7 +115,7 @@ func declareRuns() (*cli.Command, *operator) {
 	c.Sections = []cli.Section{
 		cli.Files("service.db\n    runs, unless -store names another place"),
 		{Title: "Environment", Text: "PGPASSWORD, PGPASSFILE\n    password of a Postgres database"},
-		cli.Statuses(map[int]string{statusFound: "verify has found defects"}), {Title: "Examples", Text: runsExamples},
+		cli.Statuses(map[int]string{statusDefects: "verify has found defects"}), {Title: "Examples", Text: runsExamples},
 	}
 	return c, o
 }
@@ -133,11 +133,11 @@ func parseRuns(args []string, out io.Writer) (*operator, error) {
 	if len(words) == 0 {
 		return nil, c.Wrong("want a command, such as list")
 	}
-	at := slices.IndexFunc(operations(), func(candidate operation) bool { return candidate.name == words[0] })
-	if at < 0 {
+	index := slices.IndexFunc(operations(), func(candidate operation) bool { return candidate.name == words[0] })
+	if index < 0 {
 		return nil, c.Wrong("there is no command %q%s", words[0], spelling.Hint(words[0], c.Words))
 	}
-	o.operation = operations()[at]
+	o.operation = operations()[index]
 	for _, name := range []string{"user", "status", "older", "limit"} {
 		if c.Given(name) && !o.operation.selects() {
 			return nil, c.Wrong("-%s selects runs, and is not for %s", name, o.operation.name)
@@ -188,11 +188,11 @@ func (o *operator) complete() error {
 	return nil
 }
 
-// statusFound is the exit status of verify if something is wrong.
-const statusFound = 3
+// statusDefects is the exit status of verify if there are defects.
+const statusDefects = 3
 
-// errFound means that verify has found something wrong.
-var errFound = errors.New("something is wrong")
+// errDefects means that verify has found defects.
+var errDefects = errors.New("there are defects")
 
 // operate implements `mcpchain runs`, and returns its exit status.
 func operate(args []string, in io.Reader, out io.Writer) int {
@@ -201,16 +201,16 @@ func operate(args []string, in io.Reader, out io.Writer) int {
 	o, err := parseRuns(args, out)
 	if err == nil {
 		o.in, o.out = in, out
-		err = o.operate(ctx)
+		err = o.execute(ctx)
 	}
-	if errors.Is(err, errFound) { // the findings are on standard output
-		return statusFound
+	if errors.Is(err, errDefects) { // the findings are on standard output
+		return statusDefects
 	}
 	return cli.Status(err, os.Stderr)
 }
 
-// operate opens the store, which may be made by import only, and runs the command.
-func (o *operator) operate(ctx context.Context) error {
+// execute opens the store, and runs the command. Only import may create the store.
+func (o *operator) execute(ctx context.Context) error {
 	if o.operation.name != "import" {
 		if err := database.Check(ctx, o.place); err != nil {
 			return err
@@ -263,26 +263,26 @@ func (o *operator) show(ctx context.Context) error {
 	return e.Encode(state)
 }
 
-// answer keeps an answer to an open question.
+// answer stores an answer to an open question.
 func (o *operator) answer(ctx context.Context) error {
 	o.reply.By = "operator"
-	return o.say("answered", record.Submit(ctx, o.store, o.key, o.reply))
+	return o.report("answered", record.Submit(ctx, o.store, o.key, o.reply))
 }
 
-// cancel ends a run, and waits for its end, stopWait at most.
+// cancel ends a run, and waits at most stopWait for its end.
 func (o *operator) cancel(ctx context.Context) error {
-	ctx, done := context.WithTimeout(ctx, stopWait)
-	defer done()
-	return o.say("cancelled", record.CancelRun(ctx, o.store, o.key))
+	ctx, cancel := context.WithTimeout(ctx, stopWait)
+	defer cancel()
+	return o.report("cancelled", record.CancelRun(ctx, o.store, o.key))
 }
 
 // revive makes a parked run due.
 func (o *operator) revive(ctx context.Context) error {
-	return o.say("revived", record.Revive(ctx, o.store, o.key))
+	return o.report("revived", record.Revive(ctx, o.store, o.key))
 }
 
-// say writes what was done to the run, unless there is an error.
-func (o *operator) say(done string, err error) error {
+// report writes what was done to the run, unless there is an error.
+func (o *operator) report(done string, err error) error {
 	if err == nil {
 		fmt.Fprintln(o.out, done, nameOf(o.key))
 	}
@@ -294,8 +294,8 @@ func (o *operator) export(ctx context.Context) error {
 	return record.Export(ctx, o.store, o.key, o.out)
 }
 
-// restore keeps an exported run, and writes its name.
-func (o *operator) restore(ctx context.Context) error {
+// importRun stores an exported run, and writes its name.
+func (o *operator) importRun(ctx context.Context) error {
 	key, err := record.Import(ctx, o.store, o.in)
 	switch {
 	case errors.Is(err, record.ErrExists):
@@ -306,7 +306,7 @@ func (o *operator) restore(ctx context.Context) error {
 	return err
 }
 
-// verify writes what is wrong with runs, and how many there are. Its error is [errFound] if something is wrong.
+// verify writes the defects of runs, and the numbers of runs and defects. Its error is errDefects if there are defects.
 func (o *operator) verify(ctx context.Context) error {
 	runs, defects := 0, 0
 	for _, err := range o.store.List(ctx, o.query) {
@@ -324,7 +324,7 @@ func (o *operator) verify(ctx context.Context) error {
 	}
 	fmt.Fprintf(o.out, "%s, %s\n", count(runs, "run"), count(defects, "defect"))
 	if defects > 0 {
-		return errFound
+		return errDefects
 	}
 	return nil
 }
@@ -339,14 +339,14 @@ func count(n int, noun string) string {
 
 // delete deletes runs that have ended.
 func (o *operator) delete(ctx context.Context) error {
-	return o.remove(ctx, record.DeleteEnded, "deleted")
+	return o.change(ctx, record.DeleteEnded, "deleted")
 }
 
 // prune deletes records that old conversations no longer need.
-func (o *operator) prune(ctx context.Context) error { return o.remove(ctx, record.Prune, "pruned") }
+func (o *operator) prune(ctx context.Context) error { return o.change(ctx, record.Prune, "pruned") }
 
-// remove calls a function of package record, and writes how many runs it has changed, also if it fails.
-func (o *operator) remove(ctx context.Context, f func(context.Context, record.Store, record.Query) (int, error), what string) error {
+// change calls a function of package record, and writes how many runs it has changed, also if it fails.
+func (o *operator) change(ctx context.Context, f func(context.Context, record.Store, record.Query) (int, error), what string) error {
 	n, err := f(ctx, o.store, o.query)
 	fmt.Fprintln(o.out, count(n, "run"), what)
 	return err

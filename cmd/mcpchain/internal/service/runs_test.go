@@ -173,7 +173,7 @@ func TestRunsNeedStore(t *testing.T) {
 	} {
 		o, err := parseRuns([]string{"verify", "-store", place}, io.Discard)
 		check.Must(t, err)
-		err = o.operate(t.Context())
+		err = o.execute(t.Context())
 		check.Text(t, err, want, place)
 		check.Equal(t, "the status", cli.Status(err, io.Discard), 2)
 	}

@@ -27,15 +27,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
 )
 
-// service has the parts of a process.
+// service has the parts of the program.
 type service struct {
 	agent       *agent.Agent
 	store       sqlstore.Store
 	db          *database.DB
 	feed        *eventfeed.Feed
 	engine      engine
-	servers     func() []adapter.ServerStatus // nil at a front, whose workers have them
-	watch       *hosting.Watch                // watches these servers
+	servers     func() []adapter.ServerStatus // nil with the role front: workers have the servers
+	watch       *hosting.Watch                // of the servers; nil like them
 	users       identify
 	reloadUsers func() (users int, err error) // from the file of -users; nil for demo users
 	limits      *limits
@@ -43,14 +43,14 @@ type service struct {
 	kept        time.Duration     // how long ended runs are kept
 	logger      *slog.Logger
 
-	closing    context.Context // ends event streams
+	closing    context.Context // ended by endStreams, which ends the event streams
 	endStreams context.CancelFunc
-	ends       []func() // in the order of creation
+	closers    []func() // in the order of creation
 }
 
 // close closes the parts, the latest first.
 func (s *service) close() {
-	for _, end := range slices.Backward(s.ends) {
+	for _, end := range slices.Backward(s.closers) {
 		end()
 	}
 }
@@ -78,19 +78,19 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 	if err != nil {
 		return nil, err
 	}
-	s.ends = append(s.ends, func() { _ = model.Close() })
+	s.closers = append(s.closers, func() { _ = model.Close() })
 	var tools []adapter.Source
 	if o.role != front {
 		toolset, end, err := openTools(ctx, o, logger)
 		if err != nil {
 			return nil, err
 		}
-		s.ends = append(s.ends, end)
+		s.closers = append(s.closers, end)
 		tools, s.servers = append(tools, toolset), toolset.Servers
 		watch, stop := hosting.NewWatch(toolset.Servers, logger)
-		s.watch, s.ends = watch, append(s.ends, stop)
+		s.watch, s.closers = watch, append(s.closers, stop)
 	}
-	return s, s.equip(ctx, o, model.LLM, tools)
+	return s, s.createEngine(ctx, o, model.LLM, tools)
 }
 
 // open opens the database of runs.
@@ -99,7 +99,7 @@ func (s *service) open(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	s.ends = append(s.ends, func() { _ = db.Close() })
+	s.closers = append(s.closers, func() { _ = db.Close() })
 	s.db, s.store = db, db.Runs
 	return nil
 }
@@ -107,8 +107,8 @@ func (s *service) open(ctx context.Context, o *options) error {
 // askTTL is how long a question stays open.
 const askTTL = 7 * 24 * time.Hour
 
-// equip creates the agent, the feed and the engine.
-func (s *service) equip(ctx context.Context, o *options, model agent.Model, tools []adapter.Source) (err error) {
+// createEngine creates the agent, the feed and the engine.
+func (s *service) createEngine(ctx context.Context, o *options, model agent.Model, tools []adapter.Source) (err error) {
 	s.agent, err = agent.New(model, &agent.Options{
 		Name: "service", Tools: tools, Durable: agent.Durable{Store: s.store, LeaseTTL: o.lease}, Person: agent.Person{QuestionTTL: askTTL, Approve: agent.AskPerson},
 		Limits: run.Limits{Tokens: 500_000}, Model: agent.ModelSettings{Retries: -1}, // the model retries by itself
@@ -117,11 +117,11 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 		return err
 	}
 	s.closing, s.endStreams = context.WithCancel(context.Background())
-	s.ends = append(s.ends, s.endStreams)
+	s.closers = append(s.closers, s.endStreams)
 	s.feed = eventfeed.New(&eventfeed.Options{
 		Replay:      s.agent.Replay,
 		Head:        s.head,
-		Poll:        poll,
+		Poll:        pollInterval,
 		Readers:     o.connections,
 		TotalBytes:  o.memory,
 		HandleError: s.fail,
@@ -132,11 +132,11 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 			store:    s.store,
 			feed:     s.feed,
 			parallel: o.parallel,
-			share:    o.running,
+			perUser:  o.running,
 			grace:    o.grace,
 			logger:   s.logger,
 			wake:     make(chan struct{}, 1),
-			working:  map[run.Key]*visit{},
+			working:  map[run.Key]*activeRun{},
 		}
 		return nil
 	}
@@ -144,7 +144,7 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 	if err != nil {
 		return fmt.Errorf("reach Temporal: %w", err)
 	}
-	s.ends = append(s.ends, service.Close)
+	s.closers = append(s.closers, service.Close)
 	if o.attributes {
 		if err := temporal.AddSearchAttributes(ctx, service, o.namespace); err != nil {
 			return err
@@ -154,10 +154,10 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 	return err
 }
 
-// poll is how often the store is asked for changes by other processes.
-const poll = time.Second
+// pollInterval is how often event streams read the store for changes by other processes.
+const pollInterval = time.Second
 
-// head returns the head of a run.
+// head returns the head of a run. The error matches [record.ErrNotFound] if there is none.
 func (s *service) head(ctx context.Context, key run.Key) (run.Head, error) {
 	for head, err := range s.store.List(ctx, record.Query{Tenant: key.Tenant, ID: key.ID, Limit: 1}) {
 		return head, err
@@ -172,7 +172,7 @@ func (s *service) work(ctx context.Context) error {
 }
 
 // serve serves HTTP and drives runs until the context ends. Runs in progress continue in
-// another process; calls that have not ended after -grace are interrupted, and then in doubt.
+// another process, or the next one. Calls that have not ended after -grace are interrupted, and then in doubt.
 func (s *service) serve(ctx context.Context, listener net.Listener, connections int) error {
 	server := &hosting.Server{
 		Handler:     s.routes(),

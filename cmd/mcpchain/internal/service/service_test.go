@@ -165,7 +165,7 @@ func TestRate(t *testing.T) {
 func TestUsersAreForgotten(t *testing.T) {
 	l := newLimits(&options{rate: 60})
 	for i := range 100 {
-		_, leave := l.enter(fmt.Sprint(i))
+		_, leave := l.beginRequest(fmt.Sprint(i))
 		leave()
 	}
 	check.Equal(t, "users in memory", len(l.tenants), 0)
