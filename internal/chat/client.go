@@ -22,10 +22,9 @@ type Options struct {
 	// Host names the kind of server behind the base URL, see [Hosts]. Default: by the base URL.
 	Host string
 
-	// Retries bounds the retries after temporary failures: an unreachable host and
-	// the statuses 408, 429 and 5xx. Default 2; negative: none. There is none if the host asks for
-	// a wait of more than 30 s. While a host says that it is loading the model, it is asked again
-	// for up to 2 minutes.
+	// Retries bounds the retries after temporary failures: an unreachable host and the statuses 408, 429 and 5xx. Default
+	// 2; negative: none. There is none if the host asks for a wait of more than 30 s. While a host says that it is loading
+	// the model, it is asked again for up to 2 minutes.
 	Retries int
 
 	// Retrying is called before the wait for another attempt. Default nil.
@@ -60,7 +59,7 @@ type Client struct {
 	learned sync.Map // *Profile by model: the profile with what the host demands or refuses beside it
 }
 
-// New returns a client. It does no I/O.
+// New returns a client, or an error for a configuration or options that make no sense. It does no I/O.
 func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 	var o Options
 	if opts != nil {
@@ -98,8 +97,7 @@ func SplitQuery(baseURL string) (base, query string) {
 	return base, query
 }
 
-// checkVersion refuses versions of Azure's API without max_completion_tokens;
-// go-openai's default is one of them.
+// checkVersion refuses versions of Azure's API without max_completion_tokens; go-openai's default is one of them.
 func checkVersion(cfg *openai.ClientConfig) error {
 	const first = "2024-09-01"
 	dated := len(cfg.APIVersion) >= len(first) && cfg.APIVersion[0] == '2'
@@ -136,8 +134,8 @@ func (c *Client) Stream(ctx context.Context, r *Request, deltas Deltas) (*Reply,
 	return c.request(ctx, r, &deltas)
 }
 
-// request gets a reply, with a tool call if one is required. Some hosts cannot
-// force the model to call; without streaming, request then asks a second time.
+// request gets a reply, with a tool call if one is required. Some hosts cannot force the model to call. Then request asks a
+// second time, except for a stream and with Request.OneChance.
 func (c *Client) request(ctx context.Context, r *Request, deltas *Deltas) (*Reply, error) {
 	d, err := c.encode(r, deltas != nil)
 	if err != nil {

@@ -149,20 +149,20 @@ type substituteDoer struct {
 }
 
 // Do sends the own request with the header of r. go-openai gets an empty answer.
-func (a *substituteDoer) Do(r *http.Request) (*http.Response, error) {
-	a.request.Header = r.Header.Clone()
-	if a.request.Method == http.MethodPost {
-		a.request.Header.Set("Content-Type", "application/json")
+func (s *substituteDoer) Do(r *http.Request) (*http.Response, error) {
+	s.request.Header = r.Header.Clone()
+	if s.request.Method == http.MethodPost {
+		s.request.Header.Set("Content-Type", "application/json")
 	}
-	response, err := a.next.Do(a.request)
+	response, err := s.next.Do(s.request)
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close()
-	a.header = response.Header
+	s.header = response.Header
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxDiscover+1))
 	if err == nil && len(data) <= maxDiscover && response.StatusCode == http.StatusOK && json.Valid(data) {
-		a.body = data
+		s.body = data
 	}
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
 }
@@ -182,8 +182,7 @@ func elements(raw json.RawMessage) iter.Seq[json.RawMessage] {
 	}
 }
 
-// findModel returns the entry of a model in a list of models. If no entry has its name and there is
-// only one, that is it.
+// findModel returns the entry of a model in a list of models. If no entry has its name and there is only one, that is it.
 func findModel(list json.RawMessage, model string) json.RawMessage {
 	var all []json.RawMessage
 	if jsonrpc.IsObject(list) { // Together sends the bare array

@@ -1,9 +1,8 @@
 // Package chat asks a model for a completion over the Chat Completions API, at
 // OpenAI or at one of the many hosts that imitate it.
 //
-// go-openai knows the addresses and the authentication. The HTTPDoer of its
-// configuration, which sees every whole request, sends JSON of its own, with
-// fields that go-openai cannot express or would lose.
+// go-openai knows the addresses and the authentication. The HTTPDoer of its configuration, which sees every request, sends
+// JSON of its own, with fields that go-openai cannot express or would lose.
 //
 //	Request ── encode ──▶ draft: the JSON
 //	                                  │ go-openai: URL, credentials
@@ -13,9 +12,8 @@
 //	                                  │ raw reply
 //	Reply ◀── decode, or assemble ────┘ the stream's events
 //
-// A row in the table of profile.go describes the differences of a host, a row in models.go the
-// differences of OpenAI's models. What a host refuses beside its row is learned from its errors
-// (quirks.go). Callers do not see the differences. If a host would refuse a tool name or a
-// call id, it gets another one, and the caller's name comes back. Stop sequences hold at every
-// host. A required tool call is made, or its absence is an error.
+// A row in the table of profile.go describes the differences of a host, a row in models.go the differences of OpenAI's
+// models. What a host refuses beside its row is learned from its errors (quirks.go). Callers do not see the differences. If
+// a host would refuse a tool name or a call id, it gets another one, and the caller's name comes back. Stop sequences hold
+// at every host. A required tool call is made, or its absence is an error.
 package chat

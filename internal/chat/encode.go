@@ -149,14 +149,14 @@ func findTool(tools []Tool, name string) int {
 func (d *draft) encodeChat(r *Request, rule modelRule) error {
 	effort := r.ReasoningEffort
 	if len(r.Tools) > 0 {
-		possible, warning, err := d.profile.withTools(r.Model, rule, effort)
+		possible, warning, err := d.profile.effortWithTools(r.Model, rule, effort)
 		if err != nil {
 			return err
 		}
 		effort = possible
 		d.warn(warning)
 	}
-	d.encodeSampling(r, rule, effort)
+	d.encodeGeneration(r, rule, effort)
 	d.encodeTools(r)
 	if d.profile.Developer && r.CacheKey != "" {
 		d.fields["prompt_cache_key"] = cacheKey(r.CacheKey)
@@ -166,7 +166,8 @@ func (d *draft) encodeChat(r *Request, rule modelRule) error {
 	return err
 }
 
-// textSize returns the number of bytes of text in a conversation, without reasoning, which not every host reads.
+// textSize returns the number of bytes of text and arguments in a conversation, without reasoning, which not every host
+// reads.
 func textSize(messages []Message) (n int) {
 	for i := range messages {
 		for j := range messages[i].Parts {
@@ -187,8 +188,8 @@ func (d *draft) warn(text string) {
 	d.warning = cmp.Or(text, d.warning)
 }
 
-// encodeSampling sets the parameters of the generation.
-func (d *draft) encodeSampling(r *Request, rule modelRule, effort string) {
+// encodeGeneration sets the fields about how the reply is generated and where it ends, and its format.
+func (d *draft) encodeGeneration(r *Request, rule modelRule, effort string) {
 	p := d.profile
 	if r.MaxTokens > 0 {
 		d.fields[p.tokenField()] = r.MaxTokens

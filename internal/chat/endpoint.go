@@ -26,7 +26,6 @@ func (c *Client) Endpoint(model string) string {
 // EndpointOf returns the endpoint for a request: the endpoint of its conversation, if this host has
 // it for the model, else the endpoint for new conversations.
 func (c *Client) EndpointOf(r *Request) string {
-	here := c.Endpoint(r.Model)
 	switch {
 	case c.api != "":
 	case r.Endpoint == Responses && c.profile.Responses:
@@ -34,7 +33,7 @@ func (c *Client) EndpointOf(r *Request) string {
 	case r.Endpoint == Chat && !(len(r.Tools) > 0 && c.profile.Responses && needsResponses(r.Model)):
 		return Chat
 	}
-	return here
+	return c.Endpoint(r.Model)
 }
 
 var gptVersion = regexp.MustCompile(`^gpt-(\d+)(?:\.(\d+))?`)
@@ -42,7 +41,7 @@ var gptVersion = regexp.MustCompile(`^gpt-(\d+)(?:\.(\d+))?`)
 // wantsResponses reports whether a model of OpenAI works better, or only, at Responses: models since gpt-5.4 reason
 // there with tools and keep their reasoning between calls.
 func wantsResponses(model string) bool {
-	model = strings.TrimPrefix(strings.ToLower(model), "openai/")
+	model = bareModel(model)
 	if m := gptVersion.FindStringSubmatch(model); m != nil && !strings.Contains(model, "-chat") {
 		major, _ := strconv.Atoi(m[1])
 		minor, _ := strconv.Atoi(m[2])

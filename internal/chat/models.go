@@ -8,8 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// modelRule lists the fields of a request that a model of OpenAI accepts. The first row with a matching prefix applies;
-// other models take all fields.
+// modelRule describes what a model of OpenAI accepts in a request. The first row with a matching prefix applies;
+// other models accept all fields.
 type modelRule struct {
 	prefix     string
 	reasons    bool // it reasons by default
@@ -53,9 +53,12 @@ func modelRules() []modelRule {
 	}
 }
 
-// findRule finds the rule for a model id. The id may begin with a vendor.
+// bareModel returns a model id in lower case and without OpenAI as its vendor.
+func bareModel(model string) string { return strings.TrimPrefix(strings.ToLower(model), "openai/") }
+
+// findRule finds the rule for a model id.
 func findRule(model string) modelRule {
-	model = strings.TrimPrefix(strings.ToLower(model), "openai/")
+	model = bareModel(model)
 	for _, r := range modelRules() {
 		if strings.HasPrefix(model, r.prefix) {
 			return r
@@ -81,12 +84,13 @@ func responsesOnlyModels() []string { return []string{"gpt-6-astra", "gpt-6.1"} 
 
 // needsResponses reports whether a model accepts tools only at Responses.
 func needsResponses(model string) bool {
-	model = strings.TrimPrefix(strings.ToLower(model), "openai/")
+	model = bareModel(model)
 	return slices.ContainsFunc(responsesOnlyModels(), func(prefix string) bool { return strings.HasPrefix(model, prefix) })
 }
 
-// withTools returns the effort for a request with tools. If it must differ from the model's default, a warning says why.
-func (p *Profile) withTools(model string, r modelRule, effort string) (set, warning string, err error) {
+// effortWithTools returns the effort for a request with tools. If it must differ from the model's default, a warning says
+// why. It is an error if the model takes no tools at Chat Completions.
+func (p *Profile) effortWithTools(model string, r modelRule, effort string) (possible, warning string, err error) {
 	if !p.Developer || effort != "" && effort != "none" {
 		return effort, "", nil
 	}
@@ -130,7 +134,7 @@ func takesFormat(model string) bool {
 
 // systemRole returns the role of instructions for a model.
 func systemRole(p *Profile, model string, r modelRule) string {
-	model = strings.TrimPrefix(strings.ToLower(model), "openai/")
+	model = bareModel(model)
 	switch {
 	case strings.HasPrefix(model, "o1-mini"), strings.HasPrefix(model, "o1-preview"):
 		return string(User)

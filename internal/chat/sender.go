@@ -85,7 +85,7 @@ func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 type retrier struct {
 	*sender
 	api         string        // the API's name, for errors
-	failures    int           // attempts
+	failures    int           // failed attempts
 	loadingWait time.Duration // sum of the waits for a host that loads the model
 }
 

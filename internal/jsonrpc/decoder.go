@@ -17,7 +17,7 @@ import (
 //		}
 //	}
 //
-// The first error ends all loops, and stays: see [Decoder.Err].
+// The first error ends all loops, and stays: see [Decoder.Err]. A loop that its body leaves early is an error, too.
 type Decoder struct {
 	s    scanner
 	max  int
@@ -25,8 +25,8 @@ type Decoder struct {
 	err  error
 }
 
-// inAll is the ratio of the bounds for all arrays together and for one of them.
-const inAll = 10
+// totalRatio is the bound for all arrays together, divided by that for one of them.
+const totalRatio = 10
 
 // NewDecoder returns a decoder of JSON text. An array may have at most max elements, and all arrays
 // together ten times as many; skipped and raw arrays do not count.
@@ -69,13 +69,12 @@ func (d *Decoder) Offset() int { return d.s.pos }
 func (d *Decoder) Spend(raw []byte) { d.spend(CountElements(raw)) }
 
 func (d *Decoder) spend(n int) {
-	if d.read += n; d.read > inAll*d.max {
-		d.Fail(fmt.Errorf("more than %d elements in all", inAll*d.max))
+	if d.read += n; d.read > totalRatio*d.max {
+		d.Fail(fmt.Errorf("more than %d elements in all", totalRatio*d.max))
 	}
 }
 
-// Within calls read with a decoder of raw that shares the count of elements
-// with d, and returns its error.
+// Within calls read with a decoder of raw that shares the count of elements with d, and returns its error.
 func (d *Decoder) Within(raw []byte, read func(inner *Decoder)) error {
 	inner := Decoder{s: scanner{data: raw}, max: d.max, read: d.read}
 	read(&inner)

@@ -12,8 +12,7 @@ import (
 // Version is the value of the member jsonrpc.
 const Version = "2.0"
 
-// Message is the envelope of one message. Its raw members are slices of the
-// bytes it was parsed from; nil means absent.
+// Message is the envelope of one message. Its raw members are slices of the bytes it was parsed from; nil means absent.
 type Message struct {
 	ID     json.RawMessage // a number, a string, or null
 	Method string
@@ -34,9 +33,8 @@ func (m *Message) Response() Response { return Response{m.Result, m.Error} }
 // HasID reports whether m has an id: an error about an unreadable request has none, or null.
 func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }
 
-// IntID returns the id as one of our ids, a positive integer; ok is false for any other id. quoted
-// reports whether the peer wrote the number as a string. Some peers keep numbers as floats and
-// write 7.0 or 7e0.
+// IntID returns the id as one of our ids, a positive integer; ok is false for any other id. quoted reports whether the peer
+// wrote the number as a string. Some peers keep numbers as floats and write 7.0 or 7e0.
 func (m *Message) IntID() (id int64, quoted, ok bool) {
 	const signless = 63 // bits; ParseUint accepts no sign
 	text := string(m.ID)
@@ -78,12 +76,11 @@ func integer(number string) string {
 	return whole
 }
 
-// ErrBatch is the error of [Parse] for an array, which [Batch] splits. Only its first byte has been
-// read.
+// ErrBatch is the error of [Parse] for an array, which [Batch] splits. Only its first byte has been read.
 var ErrBatch = errors.New("batch of messages")
 
-// Parse reads one message. It must be valid JSON whose members nest at most [MaxDepth] deep; their
-// values are checked when they are decoded. With an error the Message is empty.
+// Parse reads one message: a request, a notification, a result or an error. It must be valid JSON whose members nest at
+// most [MaxDepth] deep. Params, results and errors are checked when they are decoded. With an error the Message is empty.
 func Parse(data []byte) (Message, error) {
 	var m Message
 	s := scanner{data: data}
@@ -110,8 +107,7 @@ func Parse(data []byte) (Message, error) {
 	return m, nil
 }
 
-// set stores a member. A switch finds the few names of the protocol without a
-// hash or an allocation.
+// set stores a member. A switch finds the few names of the protocol without a hash or an allocation.
 func (m *Message) set(key, value []byte) error {
 	var to *json.RawMessage
 	switch string(key) {

@@ -27,11 +27,11 @@ type scanner struct {
 // space moves past white space. Most messages have none.
 func (s *scanner) space() {
 	if s.pos < len(s.data) && s.data[s.pos] <= ' ' {
-		s.blanks()
+		s.skipBlanks()
 	}
 }
 
-func (s *scanner) blanks() {
+func (s *scanner) skipBlanks() {
 	for s.pos < len(s.data) {
 		switch s.data[s.pos] {
 		case ' ', '\t', '\r', '\n':
@@ -67,8 +67,7 @@ func (s *scanner) unexpectedError(want string) error {
 	return fmt.Errorf("%q at byte %d, %s", s.data[s.pos], s.pos, want)
 }
 
-// object walks over an object; member is called at each value with the key and
-// must move past the value.
+// object walks over an object; member is called at each value with the key and must move past the value.
 func (s *scanner) object(member func(key []byte) error) error {
 	if err := s.expect('{'); err != nil {
 		return err

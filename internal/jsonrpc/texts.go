@@ -7,7 +7,7 @@ import (
 )
 
 // MapTexts applies f to the names, strings, numbers and literals of a JSON value, however they are
-// escaped. What f does not change keeps its bytes.
+// escaped. What f does not change keeps its bytes, and what it changes becomes a string.
 func MapTexts(raw json.RawMessage, f func(string) string) json.RawMessage {
 	var out []byte // nil while nothing has changed
 	kept := 0      // raw[:kept] is in out

@@ -25,8 +25,7 @@ func Members(object []byte, visit func(key, value []byte)) error {
 	})
 }
 
-// Object decodes an object of at most max members into a map. Of equal names the last
-// counts. The values are copies.
+// Object decodes an object of at most max members into a map. Of equal names the last counts. The values are copies.
 func Object(raw []byte, max int) (map[string]json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	d := NewDecoder(raw, max)
@@ -79,8 +78,8 @@ func LimitArrays(object []byte, max int, except ...string) error {
 		if err := walk(); err != nil {
 			return fmt.Errorf("member %q: %w", excerpt.Cut(string(key)), err)
 		}
-		if all += CountElements(object[start:s.pos]); all > inAll*max {
-			return fmt.Errorf("member %q: more than %d elements in all", excerpt.Cut(string(key)), inAll*max)
+		if all += CountElements(object[start:s.pos]); all > totalRatio*max {
+			return fmt.Errorf("member %q: more than %d elements in all", excerpt.Cut(string(key)), totalRatio*max)
 		}
 		return nil
 	})
@@ -127,8 +126,7 @@ func (s *scanner) limitedArray(max int) error {
 	})
 }
 
-// String decodes a scanned string like encoding/json: invalid UTF-8 becomes
-// U+FFFD. ok is false for any other value.
+// String decodes a scanned string like encoding/json: invalid UTF-8 becomes U+FFFD. ok is false for any other value.
 func String(raw []byte) (s string, ok bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false

@@ -38,7 +38,7 @@ func Apply(s *State, r Entry) error {
 	return nil
 }
 
-// isProgress reports whether a change, or the change of a sub-agent, is progress of the run.
+// isProgress reports whether a change, or the change of a sub-agent, is progress as State.Takeovers counts it.
 func isProgress(c Change) bool {
 	switch Innermost(c).(type) {
 	case *Responded, *Outcome, *Replied, *Said, *Sampled, *Paused:
@@ -123,8 +123,7 @@ func checkAllowed(s *State, c Change) error {
 	return checkNested(s, c)
 }
 
-// checkNested checks a record of a sub-agent: its depth, and that the id of its question is unique in
-// the whole run.
+// checkNested checks a record of a sub-agent: its depth, and that the id of its question is unique in the whole run.
 func checkNested(s *State, c Change) error {
 	depth := 0
 	for n, ok := c.(*Nested); ok; n, ok = c.(*Nested) {
@@ -138,7 +137,7 @@ func checkNested(s *State, c Change) error {
 		}
 	}
 	if o, ok := c.(*Opened); ok {
-		if q := s.find(o.Question.ID); q != nil {
+		if q := s.findQuestion(o.Question.ID); q != nil {
 			return fmt.Errorf("question %q is open already", q.ID)
 		}
 	}
@@ -173,7 +172,7 @@ func spending(s *State, c Change) run.Usage {
 	case *Paused:
 		return run.Usage{Rounds: int64(len(c.Round))}
 	case *Outcome:
-		if call := s.change(c.Call); call != nil && call.Child != nil {
+		if call := s.callToChange(c.Call); call != nil && call.Child != nil {
 			return call.Child.lostSpending()
 		}
 	case *Ended:

@@ -85,8 +85,7 @@ func (s *State) isAsked(call *Call) bool {
 	return false
 }
 
-// Paused records that the server needs input before it continues a call. Its questions follow
-// as [Opened].
+// Paused records that the server needs input before it continues a call. Its questions follow as [Opened].
 type Paused struct {
 	Call    string                     `json:"call"`
 	Round   json.RawMessage            `json:"round"`             // an mcp.InputRequired
@@ -157,8 +156,7 @@ func (c *Outcome) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Nested records a change of the run of the sub-agent that works on a call. Its first one begins
-// that run.
+// Nested records a change of the run of the sub-agent that works on a call. Its first one begins that run.
 type Nested struct {
 	Call   string `json:"call"`
 	Record Entry  `json:"record"`
@@ -185,7 +183,7 @@ func (c *Nested) apply(s *State, _ time.Time) error {
 // call returns the call that a change is about, for the change to modify. It is an error if the
 // call is in none of the given states.
 func (s *State) call(id string, from ...CallAt) (*Call, error) {
-	c := s.change(id)
+	c := s.callToChange(id)
 	switch {
 	case c == nil:
 		return nil, fmt.Errorf("there is no call %q", id)

@@ -12,17 +12,16 @@ import (
 // CheckReply checks a reply to a question of a run or its sub-agents. The error matches
 // [run.ErrNotAsked] if the question is not open; see [run.CheckReply] for other errors.
 func CheckReply(s *State, r run.Reply, now time.Time) error {
-	q := s.find(r.Question)
+	q := s.findQuestion(r.Question)
 	if q == nil {
 		return fmt.Errorf("answer question %.100q of run %q: %w", r.Question, s.ID, run.ErrNotAsked)
 	}
 	return run.CheckReply(q, r, now)
 }
 
-// CheckOpen checks replies to the questions of a run whose last state is s. It returns those to
-// open questions, with the present time where a reply has none. Replies to other questions are
-// left to the store, which knows the replies to closed questions. The error matches
-// [run.ErrExpired] or [run.ErrUnfit].
+// CheckOpen checks replies to the questions of a run whose last state is s. It returns those to open questions, with the
+// present time where a reply has none. Replies to other questions are left to the store, which knows the replies to closed
+// questions. The error matches [run.ErrExpired] or [run.ErrUnfit].
 func CheckOpen(s *State, replies []run.Reply) (open []run.Reply, err error) {
 	now := time.Now()
 	for _, r := range Dated(replies) {

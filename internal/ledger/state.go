@@ -15,8 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Version is the version of the JSON of states and records. A reader accepts every version up
-// to its own.
+// Version is the version of the JSON of states and records. A reader accepts every version up to its own.
 const Version = 1
 
 // MaxDepth bounds how deep sub-agents may be nested in a run.
@@ -82,7 +81,7 @@ type State struct {
 	Endpoint string `json:"endpoint,omitzero"`
 
 	// Takeovers counts the consecutive processes that took over the run and died without
-	// progress: without a reply of the model, a result or a person's reply.
+	// progress: an input, a reply of the model, a result, a question of a server, or a reply to one.
 	Takeovers int `json:"takeovers,omitzero"`
 
 	Vars  map[string]json.RawMessage `json:"vars,omitempty"`  // variables of the host's hooks
@@ -142,9 +141,8 @@ func (s *State) Call(id string) *Call {
 	return nil
 }
 
-// change returns Call(id). It begins with the call that was changed last, because changes
-// usually come in order.
-func (s *State) change(id string) *Call {
+// callToChange returns Call(id). It begins with the call that was changed last, because changes usually come in order.
+func (s *State) callToChange(id string) *Call {
 	for n := range s.Calls {
 		if i := (s.lastChanged + n) % len(s.Calls); s.Calls[i].ID == id {
 			s.lastChanged = i
@@ -164,8 +162,8 @@ func (s *State) Question(id string) *run.Question {
 	return nil
 }
 
-// find returns an open question of the run or a sub-agent, or nil.
-func (s *State) find(id string) *run.Question {
+// findQuestion returns an open question of the run or a sub-agent, or nil.
+func (s *State) findQuestion(id string) *run.Question {
 	if q := s.Question(id); q != nil {
 		return q
 	}
@@ -173,7 +171,7 @@ func (s *State) find(id string) *run.Question {
 		if c.Child == nil {
 			continue
 		}
-		if q := c.Child.find(id); q != nil {
+		if q := c.Child.findQuestion(id); q != nil {
 			return q
 		}
 	}
@@ -191,16 +189,14 @@ func checkVersion(v int) error {
 	return nil
 }
 
-// drop removes the matching open questions. It modifies a copy of the slice, because callers may hold
-// the slice.
+// drop removes the matching open questions. It modifies a copy of the slice, because callers may hold the slice.
 func (s *State) drop(isMatch func(*run.Question) bool) {
 	if slices.ContainsFunc(s.Questions, isMatch) {
 		s.Questions = slices.DeleteFunc(slices.Clone(s.Questions), isMatch)
 	}
 }
 
-// check refuses a state that no sequence of records produces. ids are the questions of the runs
-// above.
+// check refuses a state that no sequence of records produces. ids are the questions of the runs above.
 func (s *State) check(ids map[string]bool) error {
 	switch {
 	case s.Status != run.StatusRunning && s.Status != run.StatusWaiting && !s.Status.Ended():
@@ -274,8 +270,7 @@ func HeadOf(s *State) run.Head {
 	return h
 }
 
-// Open returns the open questions of a run and its sub-agents. They belong to the state: do not
-// modify them.
+// Open returns the open questions of a run and its sub-agents. They belong to the state: do not modify them.
 func Open(s *State) []*run.Question {
 	questions := slices.Clone(s.Questions)
 	for _, c := range s.Calls {
@@ -286,12 +281,10 @@ func Open(s *State) []*run.Question {
 	return questions
 }
 
-// MaxQuestions bounds [run.Head.Questions] in bytes, because each change of a run writes its
-// head.
+// MaxQuestions bounds [run.Head.Questions] in bytes, because each change of a run writes its head.
 const MaxQuestions = 2 << 10
 
-// encodeQuestions returns [run.Head.Questions]: nothing if they are too long, or cannot be
-// encoded.
+// encodeQuestions returns [run.Head.Questions]: nothing if they are too long, or cannot be encoded.
 func encodeQuestions(open []*run.Question) json.RawMessage {
 	size := 0
 	for _, q := range open {
