@@ -12,7 +12,7 @@ import (
 // Limits are the bounds of a call; 0 or less means no bound.
 type Limits struct {
 	Idle  time.Duration // silence: no answer, no progress
-	Whole time.Duration
+	Whole time.Duration // total time
 }
 
 // None reports whether there is no bound.
@@ -33,8 +33,7 @@ func (e *Expired) Error() string {
 
 func (e *Expired) Unwrap() error { return context.DeadlineExceeded }
 
-// Ended returns the error of a context that has ended: it names the cause, and matches the error of
-// the context.
+// Ended returns the error of a context that has ended: it names the cause, and matches the error of the context.
 func Ended(ctx context.Context) error {
 	err := ctx.Err()
 	cause := context.Cause(ctx)
@@ -51,24 +50,23 @@ type Context struct {
 	limits Limits
 	begun  time.Time
 
-	mu    sync.Mutex
-	timer *time.Timer
-	heard time.Time // beginning of the silence, moved on by the time of holds
-	holds int       // active holds; silence does not count meanwhile
-	held  time.Time // beginning of the first hold, or the last Heard since
-	over  bool
+	mu          sync.Mutex
+	timer       *time.Timer
+	silentSince time.Time // beginning of the silence, without the time of holds
+	holds       int       // active holds; silence does not count meanwhile
+	heldSince   time.Time // beginning of the first active hold, or the last Heard since
+	ended       bool
 }
 
-// Within returns a context that ends at the limits, with an [*Expired] as its
-// cause. The caller must call Stop.
+// Within returns a context that ends at the limits, with an [*Expired] as its cause. The caller must call Stop.
 func Within(ctx context.Context, limits Limits) *Context {
 	now := time.Now()
-	c := &Context{limits: limits, begun: now, heard: now}
+	c := &Context{limits: limits, begun: now, silentSince: now}
 	c.Context, c.cancel = context.WithCancelCause(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if left, bounded := c.leftLocked(); bounded {
-		c.timer = time.AfterFunc(left, c.look)
+	if left, bounded := c.remainingLocked(); bounded {
+		c.timer = time.AfterFunc(left, c.onTimer)
 	}
 	return c
 }
@@ -91,14 +89,14 @@ func (c *Context) Value(key any) any {
 
 // Deadline is the end of the total time, or the parent's deadline if that is earlier.
 func (c *Context) Deadline() (time.Time, bool) {
-	around, bounded := c.Context.Deadline()
+	parent, bounded := c.Context.Deadline()
 	if c.limits.Whole <= 0 {
-		return around, bounded
+		return parent, bounded
 	}
-	if own := c.begun.Add(c.limits.Whole); !bounded || own.Before(around) {
+	if own := c.begun.Add(c.limits.Whole); !bounded || own.Before(parent) {
 		return own, true
 	}
-	return around, true
+	return parent, true
 }
 
 // Err is [context.DeadlineExceeded] after a limit was reached.
@@ -123,8 +121,8 @@ func (c *Context) Heard() {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.heard = time.Now() // the timer reads it when it fires
-	c.held = c.heard
+	c.silentSince = time.Now() // the timer reads it when it fires
+	c.heldSince = c.silentSince
 }
 
 // Hold stops counting silence until release is called; then counting continues.
@@ -136,7 +134,7 @@ func (c *Context) Hold() (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.holds++; c.holds == 1 {
-		c.held = time.Now()
+		c.heldSince = time.Now()
 	}
 	return sync.OnceFunc(c.release)
 }
@@ -145,7 +143,7 @@ func (c *Context) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.holds--; c.holds == 0 {
-		c.heard = c.heard.Add(time.Since(c.held))
+		c.silentSince = c.silentSince.Add(time.Since(c.heldSince))
 		c.armLocked()
 	}
 }
@@ -156,7 +154,7 @@ func (c *Context) Stop() {
 		return
 	}
 	c.mu.Lock()
-	c.over = true
+	c.ended = true
 	if c.timer != nil {
 		c.timer.Stop()
 	}
@@ -164,8 +162,8 @@ func (c *Context) Stop() {
 	c.cancel(nil)
 }
 
-// look ends the context if a limit is reached.
-func (c *Context) look() {
+// onTimer ends the context if a limit is reached.
+func (c *Context) onTimer() {
 	if limit := c.expired(); limit != nil {
 		c.cancel(limit)
 	}
@@ -176,13 +174,13 @@ func (c *Context) expired() *Expired {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.over:
+	case c.ended:
 		return nil
-	case c.limits.Idle > 0 && c.holds == 0 && time.Since(c.heard) >= c.limits.Idle:
-		c.over = true
+	case c.limits.Idle > 0 && c.holds == 0 && time.Since(c.silentSince) >= c.limits.Idle:
+		c.ended = true
 		return &Expired{Idle: true, Limit: c.limits.Idle}
 	case c.limits.Whole > 0 && time.Since(c.begun) >= c.limits.Whole:
-		c.over = true
+		c.ended = true
 		return &Expired{Limit: c.limits.Whole}
 	}
 	c.armLocked()
@@ -191,18 +189,18 @@ func (c *Context) expired() *Expired {
 
 // armLocked sets the timer to the next limit.
 func (c *Context) armLocked() {
-	if left, bounded := c.leftLocked(); bounded && !c.over {
+	if left, bounded := c.remainingLocked(); bounded && !c.ended {
 		c.timer.Reset(left)
 	}
 }
 
-// leftLocked is the time up to the next limit, if there is one.
-func (c *Context) leftLocked() (left time.Duration, bounded bool) {
+// remainingLocked returns the time up to the next limit, if there is one.
+func (c *Context) remainingLocked() (left time.Duration, bounded bool) {
 	if c.limits.Whole > 0 {
 		left, bounded = c.limits.Whole-time.Since(c.begun), true
 	}
 	if c.limits.Idle > 0 && c.holds == 0 {
-		if silent := c.limits.Idle - time.Since(c.heard); !bounded || silent < left {
+		if silent := c.limits.Idle - time.Since(c.silentSince); !bounded || silent < left {
 			left, bounded = silent, true
 		}
 	}

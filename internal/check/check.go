@@ -33,36 +33,36 @@ func Value[T any](v T, err error) func(t testing.TB) T {
 	}
 }
 
-// NoError reports an error. Here and below, of or what names the checked thing; it may be left out,
-// or "", where the line of the test tells.
-func NoError(t testing.TB, err error, of ...any) {
+// NoError reports an error. Here and below, what names the checked value. It may be left out, or "", where the line of the
+// test shows it.
+func NoError(t testing.TB, err error, what ...any) {
 	t.Helper()
 	if err != nil {
-		t.Errorf("%s%v", about(of), err)
+		t.Errorf("%s%v", prefix(what), err)
 	}
 }
 
 // Fails reports that there is no error.
-func Fails(t testing.TB, err error, of ...any) {
+func Fails(t testing.TB, err error, what ...any) {
 	t.Helper()
 	if err == nil {
-		t.Errorf("%sgot no error", about(of))
+		t.Errorf("%sgot no error", prefix(what))
 	}
 }
 
 // Is reports an error that does not match want.
-func Is(t testing.TB, err, want error, of ...any) {
+func Is(t testing.TB, err, want error, what ...any) {
 	t.Helper()
 	if !errors.Is(err, want) {
-		t.Errorf("%sgot %v, want %v", about(of), err, want)
+		t.Errorf("%sgot %v, want %v", prefix(what), err, want)
 	}
 }
 
-// Text reports an error whose text lacks want. No error lacks it, too.
-func Text(t testing.TB, err error, want string, of ...any) {
+// Text reports an error whose text lacks want, and a nil error.
+func Text(t testing.TB, err error, want string, what ...any) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%sgot %v, want %q in it", about(of), err, want)
+		t.Errorf("%sgot %v, want %q in it", prefix(what), err, want)
 	}
 }
 
@@ -86,7 +86,7 @@ func Require(t testing.TB, holds bool, format string, args ...any) {
 func Equal[T comparable](t testing.TB, what any, got, want T) {
 	t.Helper()
 	if got != want {
-		t.Errorf("%sgot %v, want %v", about([]any{what}), got, want)
+		t.Errorf("%sgot %v, want %v", prefix([]any{what}), got, want)
 	}
 }
 
@@ -94,7 +94,7 @@ func Equal[T comparable](t testing.TB, what any, got, want T) {
 func Same(t testing.TB, what, got, want any, opts ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, opts...); diff != "" {
-		t.Errorf("%s-want +got\n%s", about([]any{what}), diff)
+		t.Errorf("%s-want +got\n%s", prefix([]any{what}), diff)
 	}
 }
 
@@ -102,7 +102,7 @@ func Same(t testing.TB, what, got, want any, opts ...cmp.Option) {
 func Contains(t testing.TB, what any, text, part string) {
 	t.Helper()
 	if !strings.Contains(text, part) {
-		t.Errorf("%sgot %q, want %q in it", about([]any{what}), text, part)
+		t.Errorf("%sgot %q, want %q in it", prefix([]any{what}), text, part)
 	}
 }
 
@@ -115,9 +115,9 @@ func Allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// about returns the beginning of a report: the names of the checked things, "" for none.
-func about(of []any) string {
-	text := strings.TrimSpace(fmt.Sprintln(of...))
+// prefix returns the beginning of a report: the names of the checked values, "" for none.
+func prefix(what []any) string {
+	text := strings.TrimSpace(fmt.Sprintln(what...))
 	if text == "" {
 		return ""
 	}

@@ -83,7 +83,7 @@ func checkPrice(p *price.Price) error {
 	return nil
 }
 
-// PriceOf returns the price of a model. A table that is nil has none.
+// PriceOf returns the price of a model: the first one in the table whose pattern fits. A table that is nil has none.
 func PriceOf(t *price.Table, model string) (price.Price, bool) {
 	if t == nil {
 		return price.Price{}, false
@@ -124,23 +124,22 @@ func Of(t *price.Table, model string, n Tokens) (Money, bool) {
 	return At(p, n), true
 }
 
-// OfReply returns the cost of a reply, like Of. Hosts reply with the dated name of a model. If that
-// name has no price, the price of a requested name counts: of the longest one with which the dated
-// name begins, or else of the first.
+// OfReply returns the cost of a reply, like Of. Hosts reply with the dated name of a model. If that name has no price, the
+// price of a requested name counts: of the longest one with which the dated name begins, or else of the first.
 func OfReply(t *price.Table, replied string, requested []string, n Tokens) (Money, bool) {
 	if amount, ok := Of(t, replied, n); ok {
 		return amount, true
 	}
-	asked := ""
+	priced := ""
 	for _, name := range requested {
-		if len(name) > len(asked) && strings.HasPrefix(replied, name) {
-			asked = name
+		if len(name) > len(priced) && strings.HasPrefix(replied, name) {
+			priced = name
 		}
 	}
-	if asked == "" && len(requested) > 0 {
-		asked = requested[0]
+	if priced == "" && len(requested) > 0 {
+		priced = requested[0]
 	}
-	return Of(t, asked, n)
+	return Of(t, priced, n)
 }
 
 // At returns the cost of tokens at a price, rounded up. A price of 0 for cached tokens, for tokens
@@ -165,7 +164,7 @@ func Most(p price.Price, input, output int64) Money {
 }
 
 // Affords returns how many tokens of output an amount buys after so much input, by
-// [Most]. It is negative if the amount is too small for the input.
+// [Most], at most 1,000,000,000. It is negative if the amount is too small for the input.
 func Affords(p price.Price, micro, input int64) int64 {
 	left := micro - Most(p, input, 0).Micro
 	if left < 0 {

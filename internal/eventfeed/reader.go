@@ -24,16 +24,15 @@ type Reader struct {
 	lastLook  time.Time // last look in the store
 	seen      uint64    // number of records at that look, if all their events were read
 	idleLooks int       // number of looks since the run last changed
-	hints     int       // those of the stream that were followed
-	stops     int       // those of the stream after which the store was looked in
+	hints     int       // value of stream.hints that was last acted on
+	stops     int       // value of stream.stops that was last acted on
 
 	ready []Event // read but not yet returned
 	held  int     // the part of Feed.held for ready
 }
 
-// Read returns a reader of the events after a position, which the caller must close. The zero
-// position is the beginning. With a store, the error says if the run or the position does not
-// exist.
+// Read returns a reader of the events after a position, which the caller must close. The zero position is the beginning.
+// With a store, the error says if the run or the position does not exist.
 func (f *Feed) Read(ctx context.Context, key run.Key, after agent.Position) (*Reader, error) {
 	f.mu.Lock()
 	if f.readers >= f.opts.Readers {
@@ -98,8 +97,7 @@ func (r *Reader) Next(ctx context.Context) (Event, error) {
 	return e, nil
 }
 
-// Ready returns events that are available now, not necessarily all; without any, it returns none and
-// does not wait.
+// Ready returns events that are available now, not necessarily all; without any, it returns none and does not wait.
 func (r *Reader) Ready(ctx context.Context) ([]Event, error) {
 	if len(r.ready) == 0 {
 		r.changed()
@@ -112,8 +110,8 @@ func (r *Reader) Ready(ctx context.Context) ([]Event, error) {
 	return ready, nil
 }
 
-// changed returns a channel that is closed at the next change of the stream. All that was read has been
-// returned.
+// changed returns a channel that is closed at the next change of the stream. It is called when all events that were read
+// have been returned, and releases their memory.
 func (r *Reader) changed() <-chan struct{} {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
@@ -159,9 +157,9 @@ func (r *Reader) sleep(ctx context.Context, changed <-chan struct{}) error {
 // poll looks in the store, unless this process works on the run: then memory has everything.
 func (r *Reader) poll(ctx context.Context) error {
 	r.feed.mu.Lock()
-	here := r.live && !r.stream.stopped
+	inMemory := r.live && !r.stream.stopped
 	r.feed.mu.Unlock()
-	if here {
+	if inMemory {
 		r.lastLook = time.Now()
 		return nil
 	}
@@ -262,12 +260,11 @@ func (r *Reader) skip(floor agent.Position, begun bool) {
 	}
 }
 
-// lookUpTo reads the events of the store up to a position, as many as may be held: memory has those
-// after it.
+// lookUpTo reads the events of the store up to a position, as many as may be held: memory has those after it.
 func (r *Reader) lookUpTo(ctx context.Context, floor agent.Position) error {
 	r.lastLook, r.caughtUp = time.Now(), false
-	whole, err := r.replay(ctx, &floor)
-	if whole && err == nil {
+	complete, err := r.replay(ctx, &floor)
+	if complete && err == nil {
 		r.caughtUp, r.position = true, floor
 	}
 	return err
@@ -290,7 +287,7 @@ func (r *Reader) look(ctx context.Context) error {
 		r.idleLooks = 0
 	}
 	if moved && (head.Seq == 0 || r.position != agent.Position{Seq: head.Seq}) {
-		if whole, err := r.replay(ctx, nil); err != nil || !whole {
+		if complete, err := r.replay(ctx, nil); err != nil || !complete {
 			return err
 		}
 	}
@@ -304,7 +301,7 @@ func (r *Reader) look(ctx context.Context) error {
 
 // replay reads events of the store after r.position. It reports whether it has read all of them up
 // to a position, or to the end if it is nil. At most maxReplays do so at a time; others wait.
-func (r *Reader) replay(ctx context.Context, until *agent.Position) (whole bool, err error) {
+func (r *Reader) replay(ctx context.Context, until *agent.Position) (complete bool, err error) {
 	select {
 	case r.feed.replays <- struct{}{}:
 	default: // a context that has ended ends only the wait

@@ -12,24 +12,22 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// Reader is the name of the tool by which a model reads stored results, and Description its
-// description.
+// Reader is the name of the tool by which a model reads stored results, and Description its description.
 const (
 	Reader      = "read_result"
 	Description = "Reads in a result of a tool that was shortened: from a byte or a line, the matches of a pattern, or a value of JSON."
 )
 
-// Shorten shortens a result to limit bytes. Between beginning and end it says how to read the
-// rest, by the tool that the model knows as reader. kind and shape describe the full result, if
-// they are not empty.
+// Shorten shortens a result to limit bytes. Between beginning and end it explains how to read the rest of the result with
+// that handle, by the tool that the model knows as reader. kind and shape describe the full result, if they are not empty.
 func Shorten(text string, limit int, reader, handle, kind, shape string) string {
-	whole := ""
+	description := ""
 	if kind != "" {
-		whole = "; the whole is " + kind + ": " + shape
+		description = "; the whole is " + kind + ": " + shape
 	}
 	return excerpt.Shorten(text, limit, func(from, missing int) string {
 		return fmt.Sprintf("\n[… %d of %d bytes were cut here; call %s with {\"handle\":%q,\"offset\":%d} to read them%s …]\n",
-			missing, len(text), reader, handle, from, whole)
+			missing, len(text), reader, handle, from, description)
 	})
 }
 
@@ -58,9 +56,8 @@ const (
 	maxName      = 40  // bytes of a name that are shown
 )
 
-// describeShape describes the top level of valid JSON, as in {"items":[900 objects],"next":string}. Of an
-// object with more or longer members than it shows, it gives their number. It returns "" for data
-// that cannot be read.
+// describeShape describes the top level of valid JSON, as in {"items":[900 objects],"next":string}. Of an object with more
+// or longer members than it shows, it gives their number. It returns "" for data that cannot be read.
 func describeShape(data []byte) string {
 	d := jsontext.NewDecoder(bytes.NewReader(data), lenient...)
 	if d.PeekKind() == '[' {

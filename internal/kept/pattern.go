@@ -43,9 +43,9 @@ func compile(expr string) (*pattern, error) {
 	return &pattern{first, next, len(program.Inst)}, nil
 }
 
-// findAll returns the first maxMatches matches as FindAllStringIndex does, and how much of the text
-// was searched. It ends early with the context or after so many steps. Without a match until then,
-// that is what was read: the rest can be searched on its own.
+// findAll returns the first maxMatches matches as FindAllStringIndex does, and the offset up to which the text
+// was searched. It ends early with the context or after so many steps. Then searched is the end of the last match, or
+// without one the end of what was read.
 func (p *pattern) findAll(ctx context.Context, text string, steps int) (found [][]int, searched int) {
 	if literal, whole := p.first.LiteralPrefix(); whole && literal != "" {
 		return findLiteral(text, literal)

@@ -8,8 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// Query selects a part of a result. Pointer and Fields select a part of JSON, to which the
-// other fields apply.
+// Query selects a part of a result. Pointer and Fields select a part of JSON, to which the other fields apply.
 type Query struct {
 	Handle  string   `json:"handle" jsonschema:"The handle that the shortened result names."`
 	Offset  int      `json:"offset,omitempty" minimum:"0" jsonschema:"The byte to begin with."`
@@ -81,8 +80,7 @@ func span(text string, from, to int) string {
 	return fmt.Sprintf("[bytes %d to %d of %d; %s]\n%s", from, to, len(text), more, text[from:to])
 }
 
-// lines returns lines of a text, as many as fit into limit bytes, or the beginning of a line that is
-// longer.
+// lines returns lines of a text, as many as fit into limit bytes, or the beginning of a line that is longer.
 func lines(text string, q Query, limit int) (string, error) {
 	first, count := max(q.Line, 1), q.Lines
 	if count <= 0 {
@@ -115,7 +113,7 @@ func lines(text string, q Query, limit int) (string, error) {
 }
 
 // search returns the matches of the pattern from the offset on, as many as fit into limit bytes, and
-// at least one. base is the pointer of text in the result.
+// at least the beginning of one. base is the pointer of text in the result.
 func search(ctx context.Context, text, base string, q Query, limit int) (string, error) {
 	if len(q.Pattern) > maxPattern {
 		return "", fmt.Errorf("pattern has %d bytes, and may have %d", len(q.Pattern), maxPattern)
@@ -139,39 +137,39 @@ func search(ctx context.Context, text, base string, q Query, limit int) (string,
 	if len(found) == 0 {
 		return "[no match" + unsearched + "]", nil
 	}
-	around := min(q.Context, maxContext)
-	if around <= 0 {
-		around = defaultContext
+	margin := min(q.Context, maxContext)
+	if margin <= 0 {
+		margin = defaultContext
 	}
 	offsets := make([]int, len(found))
 	for i, m := range found {
 		m[0], m[1] = m[0]+start, m[1]+start
 		offsets[i] = m[0]
 	}
-	where := pointersAt([]byte(text), offsets[:min(len(offsets), maxPlaces)])
+	pointers := pointersAt([]byte(text), offsets[:min(len(offsets), maxPlaces)])
 	var b strings.Builder
 	shown := 0
 	for i, m := range found {
-		piece := text[excerpt.Before(text, m[0]-around):excerpt.After(text, min(m[1], m[0]+limit)+around)]
-		in := ""
-		if i < len(where) && len(q.Fields) == 0 {
-			in = fmt.Sprintf(" in %q", base+where[i])
+		piece := text[excerpt.Before(text, m[0]-margin):excerpt.After(text, min(m[1], m[0]+limit)+margin)]
+		place := ""
+		if i < len(pointers) && len(q.Fields) == 0 {
+			place = fmt.Sprintf(" in %q", base+pointers[i])
 		}
-		entry := fmt.Sprintf("[match %d at byte %d%s]\n%s\n", i+1, m[0], in, piece)
+		entry := fmt.Sprintf("[match %d at byte %d%s]\n%s\n", i+1, m[0], place, piece)
 		if shown > 0 && b.Len()+len(entry) > limit {
 			break
 		}
 		b.WriteString(cut(entry, limit))
 		shown++
 	}
-	about := fmt.Sprintf("[%d matches", len(found))
+	title := fmt.Sprintf("[%d matches", len(found))
 	if len(found) == maxMatches {
-		about = fmt.Sprintf("[%d matches or more", maxMatches)
+		title = fmt.Sprintf("[%d matches or more", maxMatches)
 	}
 	if shown < len(found) {
-		about += fmt.Sprintf(", %d are shown; continue with offset %d", shown, found[shown][0])
+		title += fmt.Sprintf(", %d are shown; continue with offset %d", shown, found[shown][0])
 	} else {
-		about += unsearched
+		title += unsearched
 	}
-	return about + "]\n" + b.String(), nil
+	return title + "]\n" + b.String(), nil
 }

@@ -21,7 +21,7 @@ import (
 const maxShown = 300
 
 // Lines asks a person line by line, one question at a time. Its methods may be called concurrently.
-// It reads ahead of the line.
+// Except for a secret at a terminal, it may read more of In than the line.
 type Lines struct {
 	In   io.Reader
 	Out  io.Writer
@@ -41,9 +41,8 @@ type line struct {
 // ErrNoAnswer means that the input has ended.
 var ErrNoAnswer = errors.New("there is no answer")
 
-// Ask asks a question, and returns the line, however long. If the context ends before a line is
-// read, the next question gets the next line. The error is [ErrNoAnswer] at the end of the input,
-// and the cause of ctx if that ends first.
+// Ask asks a question, and returns the line, however long. If the context ends before a line is read, the next question
+// gets the next line. The error is [ErrNoAnswer] at the end of the input, and the cause of ctx if that ends first.
 func (l *Lines) Ask(ctx context.Context, question string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,8 +133,7 @@ func Question(in *config.Input) string {
 	return question + ":"
 }
 
-// Value returns the meaning of an answer: a choice may be named by its number, and an empty
-// answer is the default.
+// Value returns the meaning of an answer: a choice may be named by its number, and an empty answer is the default.
 func Value(in *config.Input, answer string) string {
 	if answer == "" {
 		return in.Default

@@ -43,11 +43,11 @@ type Visit struct {
 
 // Listen implements [oauth.Receiver].
 func (p *Page) Listen(ctx context.Context, previous string) (oauth.Listener, error) {
-	asked, ok := ctx.Value(askingKey{}).(context.Context)
+	asking, ok := ctx.Value(askingKey{}).(context.Context)
 	if !ok {
 		return nil, &NeededError{p.Advice}
 	}
-	r := &reception{page: p, asked: asked}
+	r := &reception{page: p, asking: asking}
 	var err error
 	r.Listener, err = (&oauth.Loopback{Port: p.Port, Open: r.open}).Listen(ctx, previous)
 	if err != nil {
@@ -56,24 +56,25 @@ func (p *Page) Listen(ctx context.Context, previous string) (oauth.Listener, err
 	return r, nil
 }
 
+// reception waits for the answer of one sign-in, at the port or from the person.
 type reception struct {
 	oauth.Listener
-	page  *Page
-	asked context.Context
-	visit sync.WaitGroup
+	page   *Page
+	asking context.Context // ends when the person is no longer asked
+	visit  sync.WaitGroup
 
-	mu   sync.Mutex // guards over, and that no visit begins after it
-	over bool
+	mu    sync.Mutex // guards ended; no visit begins after it is set
+	ended bool
 }
 
 // Receive implements [oauth.Listener].
 func (r *reception) Receive(ctx context.Context, authorizationURL string) (url.Values, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer r.end(cancel)
-	defer context.AfterFunc(r.asked, cancel)()
+	defer context.AfterFunc(r.asking, cancel)()
 	answer, err := r.Listener.Receive(ctx, authorizationURL)
-	if err != nil && r.asked.Err() != nil {
-		err = context.Cause(r.asked)
+	if err != nil && r.asking.Err() != nil {
+		err = context.Cause(r.asking)
 	}
 	return answer, err
 }
@@ -82,18 +83,19 @@ func (r *reception) Receive(ctx context.Context, authorizationURL string) (url.V
 func (r *reception) end(cancel context.CancelFunc) {
 	cancel()
 	r.mu.Lock()
-	r.over = true
+	r.ended = true
 	r.mu.Unlock()
 	r.visit.Wait()
 }
 
+// begin counts a visit. It returns false after end.
 func (r *reception) begin() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.over {
+	if !r.ended {
 		r.visit.Add(1)
 	}
-	return !r.over
+	return !r.ended
 }
 
 // open asks the person to visit a page, until the answer has come.

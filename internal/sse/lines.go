@@ -65,13 +65,13 @@ func (l *lines) next(skipping bool) (line []byte, owned bool, err error) {
 			}
 		}
 		end := min(l.find('\n', &l.lf), l.find('\r', &l.cr))
-		chunk, whole := l.buf[l.pos:end], end < l.lim
+		chunk, complete := l.buf[l.pos:end], end < l.lim
 		if l.length == 0 && len(chunk) > 0 {
 			l.first = chunk[0]
 		}
 		ignored := skipping || l.first == ':' && l.length+len(chunk) > 0
 		switch long := l.length+len(chunk) > l.max && !ignored; {
-		case whole:
+		case complete:
 			l.pos = end + 1
 			l.afterCR = l.buf[end] == '\r'
 			line, owned = l.join(chunk, ignored)
@@ -203,8 +203,7 @@ func (l *lines) skipByteOrderMark() {
 	}
 }
 
-// release returns the buffer to its pool. What was gathered of a line is left to the garbage
-// collector.
+// release returns the buffer to its pool. What was gathered of a line is left to the garbage collector.
 func (l *lines) release() {
 	putBuffer(l.buf)
 	*l = lines{started: true, err: errReleased}

@@ -46,7 +46,7 @@ var rules = []rule{
 	{"book_table", regexp.MustCompile(`(?i:\b(?:book|reserve)\b[^.?!]*\btable\b)` +
 		`(?:` + where + party + `|` + party + where + `|` + where + `|` + party + `)?`), bookingArgs, "Book a table for 4 at Luigi"},
 	{"count", regexp.MustCompile(`(?i)\bcount\s+(?:up\s+)?to\s+(\d{1,6})`), goalArgs, "Count to 5"},
-	{"picture", regexp.MustCompile(`(?i)\b(?:picture|image|photo)\b`), nothing, "Show me a picture"},
+	{"picture", regexp.MustCompile(`(?i)\b(?:picture|image|photo)\b`), noArgs, "Show me a picture"},
 }
 
 // maxCalls bounds the calls of one rule for a question.
@@ -61,7 +61,7 @@ var earlier = regexp.MustCompile(`(?i)\bwhat (?:did i|was my)\b.*\b(?:ask|say|qu
 // answer returns the model's reply to a request.
 func answer(req *openai.ChatCompletionRequest) reply {
 	if results := toolResults(req.Messages); len(results) > 0 {
-		return reply{text: sayResults(results)}
+		return reply{text: describeResults(results)}
 	}
 	questions := userTexts(req.Messages)
 	question := ""
@@ -97,7 +97,7 @@ func matchRules(question string, names []string, messages int) []openai.ToolCall
 	}
 	var hits []hit
 	for _, r := range rules {
-		name := find(names, r.tool)
+		name := findTool(names, r.tool)
 		if name == "" {
 			continue
 		}
@@ -162,7 +162,7 @@ func goalArgs(m []string) []map[string]any {
 	return []map[string]any{{"to": to}}
 }
 
-func nothing([]string) []map[string]any { return []map[string]any{{}} }
+func noArgs([]string) []map[string]any { return []map[string]any{{}} }
 
 func encode(args map[string]any) string {
 	data, err := json.Marshal(args)
@@ -193,8 +193,8 @@ func toolNames(req *openai.ChatCompletionRequest) []string {
 	return names
 }
 
-// find returns the tool with the name want, or the first tool with that name after a prefix.
-func find(names []string, want string) string {
+// findTool returns the tool with the name want, or the first tool with that name after a prefix.
+func findTool(names []string, want string) string {
 	if slices.Contains(names, want) {
 		return want
 	}
@@ -211,7 +211,7 @@ func abilities(names []string) string {
 	var b strings.Builder
 	b.WriteString("I am a demo model that follows fixed rules. Try one of these:\n")
 	for _, r := range rules {
-		if r.example != "" && find(names, r.tool) != "" {
+		if r.example != "" && findTool(names, r.tool) != "" {
 			b.WriteString("- " + r.example + "\n")
 		}
 	}

@@ -78,17 +78,17 @@ func toolResults(messages []openai.ChatCompletionMessage) []result {
 // maxResult bounds the repeated part of a result, in bytes.
 const maxResult = 4 << 10
 
-// sayResults returns a sentence for each result.
-func sayResults(results []result) string {
+// describeResults returns a sentence for each result.
+func describeResults(results []result) string {
 	var lines []string
 	for _, r := range results {
 		text := excerpt.CutAt(r.text, maxResult)
 		switch {
 		case strings.HasPrefix(text, "The call was not run"), strings.Contains(text, "Nothing was done."): // the host's text has the reason
 			lines = append(lines, text)
-		case find([]string{r.tool}, "add") != "" || find([]string{r.tool}, "multiply") != "":
+		case findTool([]string{r.tool}, "add") != "" || findTool([]string{r.tool}, "multiply") != "":
 			lines = append(lines, "The result: "+text+".")
-		case find([]string{r.tool}, "picture") != "":
+		case findTool([]string{r.tool}, "picture") != "":
 			title, _, _ := strings.Cut(text, "\n")
 			lines = append(lines, "Here is the picture: "+title+".")
 		case strings.HasSuffix(text, "."):
