@@ -264,6 +264,6 @@ func TestCommandsOfTheGuide(t *testing.T) {
 	check.Equal(t, "commands", len(commands), 3)
 	for _, c := range commands {
 		p := &program{out: io.Discard}
-		check.NoError(t, check.Err(p.parse(append([]string{"-store", "x"}, strings.Fields(c[1])...))), c[0])
+		check.NoError(t, check.Err(p.parse(strings.Fields(c[1]))), c[0])
 	}
 }
