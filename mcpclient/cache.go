@@ -179,7 +179,7 @@ func (k *cache) forget(r *request) {
 	k.dropLocked(cacheKey{r.method, string(r.params)})
 }
 
-// drop removes the matching results, including those of requests in progress.
+// drop removes the matching results. Requests in progress store none.
 func (k *cache) drop(match func(cacheKey, *cached) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -60,12 +60,12 @@ func (c *Client) AfterEnd(fn func(err error)) bool {
 
 // goodbye fails the calls, sends what is queued, and ends the sessions on the server.
 func (c *connector) goodbye() {
-	start, within := time.Now(), c.opts.Timeouts.Close
+	start, limit := time.Now(), c.opts.Timeouts.Close
 	if l := c.link.Load(); l != nil { // nil before the first dial
 		l.endCalls()
-		c.async.Finish(l.flushTimeout(within / 2)) // leaves time to end the session
+		c.async.Finish(l.flushTimeout(limit / 2)) // leaves time to end the session
 	}
-	c.endSession(within - time.Since(start))
+	c.endSession(limit - time.Since(start))
 }
 
 // flushTimeout returns how long queued messages may take: d, or at most unreadTime for a pipe,
@@ -77,8 +77,8 @@ func (l *link) flushTimeout(d time.Duration) time.Duration {
 	return d
 }
 
-// endSession ends the sessions on the server. It runs hooks of the transport, which may not return.
-func (c *connector) endSession(within time.Duration) {
+// endSession ends the sessions on the server, or gives up after limit: hooks may not return.
+func (c *connector) endSession(limit time.Duration) {
 	l := c.link.Load()
 	if l == nil || l.exchange == nil || !l.exchange.HasSessions() {
 		return
@@ -86,13 +86,13 @@ func (c *connector) endSession(within time.Duration) {
 	finished := make(chan struct{})
 	if !c.life.StartHost(func() {
 		defer close(finished)
-		ctx, cancel := context.WithTimeout(c.life.Context(), within)
+		ctx, cancel := context.WithTimeout(c.life.Context(), limit)
 		defer cancel()
 		l.exchange.EndSessions(ctx)
 	}) {
 		return
 	}
-	await.Closed(finished, within)
+	await.Closed(finished, limit)
 }
 
 // disconnect closes the connection and clears the cache.

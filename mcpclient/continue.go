@@ -60,7 +60,7 @@ func AnswerInput(ctx context.Context, c *Client, round *mcp.InputRequired, key s
 	if err != nil {
 		return nil, fmt.Errorf("answer question %q: %w", excerpt.Cut(key), err)
 	}
-	info := mcp.CallInfo{ID: c.wire.calls.Add(1), Method: round.Method, Name: r.target}
+	info := mcp.CallInfo{ID: c.wire.lastCallID.Add(1), Method: round.Method, Name: r.target}
 	if round.Method == taskInput {
 		info.Method, info.Name = "tools/call", "" // its target is the id of the task, a secret
 	}

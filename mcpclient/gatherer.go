@@ -19,7 +19,7 @@ type gatherer struct {
 	*peer
 	slots  lifecycle.Slots // shared with the handlers of the server's requests
 	handle handleFunc
-	limit  int // concurrent questions
+	limit  int // questions of one round
 }
 
 // reply is the answer to one question of an input round.
@@ -29,9 +29,9 @@ type reply struct {
 	err    error
 }
 
-// gather answers several questions concurrently and returns the answers by key. The first
-// failure ends it. With [mcp.ErrAnswerLater] it also returns the answers of the other handlers.
-// Handlers that are still running then continue on goroutines of the lifecycle.
+// gather answers several questions concurrently and returns the answers by key. The first failure
+// ends it, and the contexts of handlers that still run on goroutines of the lifecycle. After
+// [mcp.ErrAnswerLater] it waits for the other handlers, and returns their answers, too.
 func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

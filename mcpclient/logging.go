@@ -9,13 +9,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// logLevels are the level that the host wants, and the one that a legacy server was told.
+// logLevels are the level that the host wants, and the one that a legacy server was sent.
 type logLevels struct {
 	*peer
 	initial mcp.LogLevel // Options.LogLevel
 
-	level      atomic.Pointer[mcp.LogLevel] // set while connected; nil: the initial one
-	serverTold atomic.Pointer[mcp.LogLevel] // told to a legacy server, or nil
+	level atomic.Pointer[mcp.LogLevel] // set while connected; nil: the initial one
+	sent  atomic.Pointer[mcp.LogLevel] // to a legacy server, or nil
 }
 
 // setLevel sets a valid level, and names it in the error.
@@ -37,12 +37,12 @@ func (l *logLevels) trySet(ctx context.Context, p pipeline, level mcp.LogLevel) 
 		l.level.Store(&level)
 		return nil
 	}
-	told := level
-	if told == "" {
-		told = mcp.LogEmergency
+	sent := level
+	if sent == "" {
+		sent = mcp.LogEmergency
 	}
 	if level != "" || l.serverLevel() != "" {
-		params := []byte(`{"level":"` + string(told) + `"}`)
+		params := []byte(`{"level":"` + string(sent) + `"}`)
 		err := p.do(ctx, &request{method: method, params: params}, nil, nil)
 		switch {
 		case errors.Is(err, errEraBound):
@@ -50,15 +50,15 @@ func (l *logLevels) trySet(ctx context.Context, p pipeline, level mcp.LogLevel) 
 		case err != nil:
 			return err
 		}
-		l.serverTold.Store(&told)
+		l.sent.Store(&sent)
 	}
 	l.level.Store(&level)
 	return nil
 }
 
-// serverLevel returns the level that a legacy server was told, or "".
+// serverLevel returns the level that a legacy server was sent, or "".
 func (l *logLevels) serverLevel() mcp.LogLevel {
-	if level := l.serverTold.Load(); level != nil {
+	if level := l.sent.Load(); level != nil {
 		return *level
 	}
 	return ""

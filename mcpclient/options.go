@@ -36,7 +36,7 @@ type Options struct {
 
 	// OnNotification gets every notification of the server, one at a time, in order of arrival,
 	// from one goroutine. It may call the client. If it is slow, later notifications wait; beyond
-	// Limits.Notifications the oldest are dropped and counted in the log. A modern server announces
+	// Limits.Notifications or 32 MiB the oldest are dropped and counted in the log. A modern server announces
 	// changes of its lists and resources only to subscriptions: see [Client.Subscribe]. When a
 	// server over HTTP has changed its era, the client itself reports that each list has changed.
 	OnNotification func(*mcp.Notification)
@@ -65,9 +65,10 @@ type Options struct {
 	Limits   Limits
 	Timeouts Timeouts
 
-	// Logger logs traffic at Debug (without bodies), restarts if there is no Restart.Notify, and at
-	// Warn tolerated violations of the protocol, for example lines of a [Command] between its
-	// messages: the first 100 of a connection, later ones at Debug. Default: discarded.
+	// Logger logs at Warn tolerated violations of the protocol, for example lines of a [Command]
+	// between its messages: the first 100 of a connection, later ones at Debug. It also logs
+	// restarts if there is no Restart.Notify, at Debug what the client does by itself, such as
+	// sending a request again, and at Error panics of the host's code. Default: discarded.
 	Logger *slog.Logger
 }
 
@@ -202,8 +203,8 @@ type Limits struct {
 	// Tool calls and custom requests are not retried in this way. Over HTTP/1.1 they use no
 	// connection that was idle for 4 s, or until 1 s before the end that the server states in
 	// Keep-Alive. initialize and server/discover are sent again only after 408, 429 and 503.
-	// Retries also bounds how often the answer to a server's request is sent. Default 3; negative:
-	// none.
+	// Retries also bounds how often the answer to a server's request is sent again. Default 3;
+	// negative: none.
 	Retries int
 
 	// ServerRequests bounds the server's concurrent requests: further ones are refused with code

@@ -22,8 +22,8 @@ import (
 // Current calls end immediately with [ErrConnectionLost] and the reason. Those that can safely be
 // repeated (lists, reads, [Client.Ping], …) are made once more on the next connection; a tool call
 // only if nothing of it was written. Later calls wait for that connection as long as their contexts
-// allow. It starts with the revision of the previous one, and with a full handshake only if the
-// server refuses that. The log level and watched resources are restored, the cache is cleared, and
+// allow. It begins with the revision of the previous one; only if the server refuses that, the
+// client probes it. The log level and watched resources are restored, the cache is cleared, and
 // subscriptions get [mcp.Stale].
 //
 // When all attempts have failed the client ends, and [Client.Err] has the reason. The first

@@ -35,7 +35,7 @@ type roundTripper struct {
 	*peer
 	standalone *standaloneStream
 
-	calls atomic.Int64 // id of the last call
+	lastCallID atomic.Int64
 }
 
 // roundTrip sends a request once and returns its response. It is the last stage of a pipeline.
@@ -86,7 +86,7 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 // assignCallID gives a request the id of a call, unless it has one.
 func (w *roundTripper) assignCallID(r *request) {
 	if r.call.ID == 0 {
-		r.call.ID = w.calls.Add(1)
+		r.call.ID = w.lastCallID.Add(1)
 	}
 }
 
@@ -229,8 +229,8 @@ func (w *roundTripper) unsentOutcome(l *link, flight *inFlight, err error) (sent
 	return ok && conn.Acknowledged(), jsonrpc.Response{}, err
 }
 
-// finish forgets a call, and ends what is still being answered for it. gaveUp means that its caller
-// has stopped waiting.
+// finish forgets a call, and ends the handlers of the server's requests that belong to it. gaveUp
+// means that its caller has stopped waiting.
 func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 	l.calls.Forget(call)
 	flight := call.Value.(*inFlight)

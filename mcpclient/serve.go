@@ -31,7 +31,7 @@ type dispatcher struct {
 	serving map[serverRequestID]*serverRequest // requests that are being answered; nil before the first
 }
 
-// serve answers a server's request, on a goroutine of its own if that needs a handler.
+// serve answers, refuses or ignores a server's request. A handler runs on a goroutine of its own.
 func (d *dispatcher) serve(m jsonrpc.Message, from source) {
 	allowed := d.client.current().has(serverRequests)
 	switch {
@@ -227,8 +227,8 @@ func (d *dispatcher) isBusy() bool {
 	return len(d.serving) > 0
 }
 
-// onCallEnd ends what is still being answered for a call. A request that only may belong to the
-// call continues, unless the caller gave up.
+// onCallEnd ends the handlers of requests that belong to a call. The handler of a request that only
+// may belong to it continues, unless the caller gave up.
 func (d *dispatcher) onCallEnd(call *jsonrpc.Call, gaveUp bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

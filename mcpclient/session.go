@@ -14,11 +14,12 @@ const (
 	// renewTimeout bounds the start of a new session.
 	renewTimeout = 30 * time.Second
 
-	// renewPause is how long after a new session the end of the standalone stream does not
-	// start another.
+	// renewPause is how long after a new session only a failed request starts another, and neither
+	// the end of the standalone stream nor a message without a caller.
 	renewPause = time.Minute
 
-	// maxOwners bounds how often a request changes to a session of another user before it is sent.
+	// maxOwners bounds how often a message changes to a session of another user before it is sent,
+	// and how often such a session begins again because the user has changed meanwhile.
 	maxOwners = 5
 )
 
@@ -63,9 +64,9 @@ func (s *sessions) awaitSession(ctx context.Context) (*eraBox, error) {
 	}
 }
 
-// resend is called for a request that failed with err after so many resends. If the server had
-// forgotten the session it begins a new one; if the connection was lost it waits for the next.
-// It reports whether to send the request again.
+// resend is called for a request that failed with err after so many resends. It begins a session if
+// the old one is lost or of another user, waits for the next connection if this one is lost, or probes
+// the era. It reports whether to send the request again, and otherwise returns the error of the call.
 func (s *sessions) resend(ctx context.Context, r *request, err error, resends int) (again bool, _ error) {
 	if errors.Is(err, ErrConnectionLost) {
 		return s.awaitReconnect(ctx, r, err)

@@ -41,12 +41,12 @@ type Subscription struct {
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
-	granted *mcp.SubscriptionFilter // nil until the server has answered
+	granted *mcp.SubscriptionFilter // nil until the server has agreed
 	queue   []mcp.Change
 	err     error
 
 	wake  chan struct{} // has a token when there is something to take
-	ready chan struct{} // closed when the server has answered
+	ready chan struct{} // closed when the server has agreed
 	over  chan struct{} // closed when nothing more arrives
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// acknowledgeTimeout bounds the wait for the acknowledgement of a subscription.
+// acknowledgeTimeout is the default bound of the wait until the server has agreed to a subscription.
 const acknowledgeTimeout = 30 * time.Second
 
 // relisten defines the waits before a broken stream is opened again. A stream that lasted for the
@@ -151,7 +151,7 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions, era *eraBox)
 	return ErrSubscriptionEnded
 }
 
-// streamSilence returns the limit of silence for a subscription's stream, 0 for none.
+// streamSilence returns the function for [subscriptions.silence]: limit over HTTP, otherwise 0.
 func (p *peer) streamSilence(limit time.Duration) func() time.Duration {
 	return func() time.Duration {
 		if p.link.Load().exchange == nil {

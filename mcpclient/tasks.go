@@ -21,7 +21,7 @@ var ErrTaskCancelled = errors.New("mcpclient: task cancelled")
 var errNoTask = errors.New("task has no id: a server that answers at once makes no task that could be resumed")
 
 // Task is a tool call that continues at the server without a waiting caller. Its methods may be
-// called concurrently.
+// called concurrently. If the server answered at once they send nothing.
 type Task struct {
 	taskParts
 	id     string
@@ -122,7 +122,7 @@ func (s *taskStarter) startTask(ctx context.Context, r *request, ttl time.Durati
 // tool, is used only in errors and [mcp.CallInfo]. It sends nothing. Without an id the methods of
 // the task fail.
 func (c *Client) Task(id, tool string) *Task {
-	t := c.tasks.newTask(id, tool, c.wire.calls.Add(1))
+	t := c.tasks.newTask(id, tool, c.wire.lastCallID.Add(1))
 	t.state = mcp.TaskState{ID: id, Status: mcp.TaskWorking}
 	return t
 }

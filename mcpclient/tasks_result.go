@@ -143,7 +143,7 @@ func (t *Task) Answer(ctx context.Context, round *mcp.InputRequired, answers map
 // answerRound sends the answers to those questions of a round that the task still asks.
 func (t *Task) answerRound(ctx context.Context, round *mcp.InputRequired, answers map[string]any, opts []CallOption) (err error) {
 	if round == nil || round.Method != taskInput || !bytes.Equal(round.Params, t.request(taskInput).params) {
-		return errors.New("round is not of this task")
+		return errors.New("round does not belong to this task")
 	}
 	given, err := encodeAnswers(round, answers)
 	if err != nil {

@@ -109,8 +109,8 @@ func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, op
 // AddToolDefinitions gives the client definitions of tools that it has not learned from
 // [Client.Tools], for example from an earlier run: a modern server over HTTP may require some
 // arguments in headers, as the tool's input schema says, and [Schemas.CheckOutputs] needs the
-// output schema. A later list replaces them. The error joins the reasons why tools of such a server
-// are unusable; the other tools are registered. The client keeps only what it needs.
+// output schema. A later list replaces them. The error joins the reasons why tools are unusable; the
+// other tools are registered. The client keeps only what it needs.
 func (c *Client) AddToolDefinitions(tools ...*mcp.Tool) error {
 	var errs []error
 	for i, t := range tools {
