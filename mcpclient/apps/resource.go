@@ -36,14 +36,14 @@ type View struct {
 // Fingerprint returns the SHA-256 of the document and its metadata in hexadecimal, by which a host
 // recognizes a view that it has reviewed. Another version of this module may return another one.
 func (v *View) Fingerprint() string {
-	about, err := jsonrpc.Marshal(v.Meta)
+	encoded, err := jsonrpc.Marshal(v.Meta)
 	if err != nil {
 		panic(err) // strings and booleans always marshal
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%d:", len(v.HTML))
 	h.Write(v.HTML)
-	h.Write(about)
+	h.Write(encoded)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -54,7 +54,7 @@ type ResourceMeta struct {
 	Domain        string      `json:"domain,omitempty"` // an origin of its own, in the syntax of certain hosts
 	PrefersBorder *bool       `json:"prefersBorder,omitempty"`
 
-	// Refused describes the declared sources that no policy may have, which are left out of CSP.
+	// Refused describes the declared sources that no policy may have, which are remaining out of CSP.
 	// Each text names the list, and quotes at most 1 KiB of the source.
 	Refused []string `json:"-"`
 }
@@ -96,23 +96,23 @@ func (p Permissions) And(q Permissions) Permissions {
 	return Permissions{p.Camera && q.Camera, p.Microphone && q.Microphone, p.Geolocation && q.Geolocation, p.ClipboardWrite && q.ClipboardWrite}
 }
 
-// readResourceMeta decodes a resource's metadata about a view. said is false if there is no member
+// readResourceMeta decodes a resource's metadata about a view. found is false if there is no member
 // ui. Invalid parts count as absent, so that a view never gets more than was declared.
-func readResourceMeta(meta json.RawMessage) (about ResourceMeta, said bool) {
-	ui := jsonrpc.Lookup(meta, "ui")
+func readResourceMeta(raw json.RawMessage) (meta ResourceMeta, found bool) {
+	ui := jsonrpc.Lookup(raw, "ui")
 	if !jsonrpc.IsObject(ui) {
 		return ResourceMeta{}, false
 	}
-	about.CSP, about.Refused = readCSP(jsonrpc.Lookup(ui, "csp"))
-	_ = about.Permissions.UnmarshalJSON(jsonrpc.Lookup(ui, "permissions")) // never an error
+	meta.CSP, meta.Refused = readCSP(jsonrpc.Lookup(ui, "csp"))
+	_ = meta.Permissions.UnmarshalJSON(jsonrpc.Lookup(ui, "permissions")) // never an error
 	if domain, ok := jsonrpc.String(jsonrpc.Lookup(ui, "domain")); ok && len(domain) <= maxSource {
-		about.Domain = domain
+		meta.Domain = domain
 	}
-	if said := string(jsonrpc.Lookup(ui, "prefersBorder")); said == "true" || said == "false" {
-		border := said == "true"
-		about.PrefersBorder = &border
+	if text := string(jsonrpc.Lookup(ui, "prefersBorder")); text == "true" || text == "false" {
+		border := text == "true"
+		meta.PrefersBorder = &border
 	}
-	return about, true
+	return meta, true
 }
 
 // Load reads a view of a server by its URI, or takes it from the cache of the client
@@ -136,11 +136,11 @@ func Load(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclien
 	if err != nil {
 		return nil, fmt.Errorf("load view %q: %w: %w", excerpt.Cut(uri), mcp.ErrInvalidResult, err)
 	}
-	about, said := readResourceMeta(res.Contents[i].Meta)
-	if !said {
-		about = listedMeta(ctx, c, uri, opts)
+	meta, found := readResourceMeta(res.Contents[i].Meta)
+	if !found {
+		meta = listedMeta(ctx, c, uri, opts)
 	}
-	view.Meta = about
+	view.Meta = meta
 	return view, nil
 }
 
@@ -167,15 +167,15 @@ func decodeView(r *mcp.ResourceContents) (*View, error) {
 // listedMeta returns the metadata in the server's list of resources, the zero value if the view
 // is not among the first maxListed, or the list fails. A server need not list a view.
 func listedMeta(ctx context.Context, c *mcpclient.Client, uri string, opts []mcpclient.CallOption) ResourceMeta {
-	left := maxListed
+	remaining := maxListed
 	for r, err := range c.Resources(ctx, opts...) {
-		if err != nil || left == 0 {
+		if err != nil || remaining == 0 {
 			break
 		}
-		left--
+		remaining--
 		if r.URI == uri {
-			about, _ := readResourceMeta(r.Meta)
-			return about
+			meta, _ := readResourceMeta(r.Meta)
+			return meta
 		}
 	}
 	return ResourceMeta{}

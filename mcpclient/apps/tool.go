@@ -26,13 +26,13 @@ const maxURI = 2 << 10
 // It is an error if the visibility or the URI is invalid. A tool with an invalid visibility is
 // for neither; with an invalid URI it has no view.
 func ReadToolMeta(tool *mcp.Tool) (ToolMeta, error) {
-	about := ToolMeta{ForModel: true, ForViews: true}
+	meta := ToolMeta{ForModel: true, ForViews: true}
 	if len(tool.Meta) == 0 {
-		return about, nil
+		return meta, nil
 	}
 	var errs []error
 	if raw := jsonrpc.Lookup(tool.Meta, "ui", "visibility"); raw != nil && string(raw) != "null" {
-		if err := about.readVisibility(raw); err != nil {
+		if err := meta.readVisibility(raw); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -49,10 +49,10 @@ func ReadToolMeta(tool *mcp.Tool) (ToolMeta, error) {
 		if err != nil {
 			errs = append(errs, err)
 		} else {
-			about.ResourceURI = uri
+			meta.ResourceURI = uri
 		}
 	}
-	return about, errors.Join(errs...)
+	return meta, errors.Join(errs...)
 }
 
 // readVisibility sets the tool's visibility.

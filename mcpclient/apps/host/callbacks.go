@@ -28,28 +28,30 @@ type callbacks struct {
 	waiting []callback
 }
 
-// tell queues a call of a function of the host, if it is not nil. If latest is true it replaces
-// a waiting call for the same method, so that the function gets only the last of several.
-func (c *callbacks) tell(method string, latest bool, f func()) {
-	if f == nil {
-		return
-	}
+// queueLatest queues a call. It replaces a waiting call for the same method, so that the function
+// gets only the last of several.
+func (c *callbacks) queueLatest(method string, f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if latest {
-		for i := range c.waiting {
-			if c.waiting[i].method == method {
-				c.waiting[i].run = f
-				return
-			}
+	for i := range c.waiting {
+		if c.waiting[i].method == method {
+			c.waiting[i].run = f
+			return
 		}
-	} else if len(c.waiting) >= maxCallbacks {
-		return
 	}
 	c.queueLocked(method, f)
 }
 
-// queue adds a call regardless of how many wait.
+// queueOrDrop queues a call, unless maxCallbacks wait already.
+func (c *callbacks) queueOrDrop(method string, f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waiting) < maxCallbacks {
+		c.queueLocked(method, f)
+	}
+}
+
+// queue queues a call regardless of how many wait.
 func (c *callbacks) queue(method string, f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

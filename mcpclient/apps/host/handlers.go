@@ -24,26 +24,26 @@ type handlers struct {
 // serveFunc serves a request. params is an object.
 type serveFunc func(h *handlers, ctx context.Context, params json.RawMessage) (any, error)
 
-// turn specifies when a request is served.
-type turn int
+// schedule specifies when a request is served.
+type schedule int
 
 const (
-	sideBySide turn = iota
-	atOnce          // before the next message is read: it calls no code of the host
-	inTurn          // after waiting calls of the host's functions, in the order of requests
+	concurrent schedule = iota // on a goroutine of its own
+	immediate                  // before the next message is read: it calls no code of the host
+	inOrder                    // after waiting calls of the host's functions, in the order of requests
 )
 
 // method specifies how a request is served.
 type method struct {
 	serve  serveFunc
-	when   turn
+	when   schedule
 	single bool // it asks a person or model: only one at a time
 }
 
 var methods = map[string]method{
-	"ping":                    {when: atOnce, serve: func(*handlers, context.Context, json.RawMessage) (any, error) { return struct{}{}, nil }},
-	"ui/initialize":           {when: atOnce, serve: (*handlers).initialize},
-	"ui/update-model-context": {when: inTurn, serve: (*handlers).updateModelContext},
+	"ping":                    {when: immediate, serve: func(*handlers, context.Context, json.RawMessage) (any, error) { return struct{}{}, nil }},
+	"ui/initialize":           {when: immediate, serve: (*handlers).initialize},
+	"ui/update-model-context": {when: inOrder, serve: (*handlers).updateModelContext},
 	"tools/list":              {serve: (*handlers).listTools},
 	"tools/call":              {serve: (*handlers).callTool},
 	"resources/read":          {serve: (*handlers).readResource},
@@ -78,17 +78,17 @@ func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, e
 func (h *handlers) listTools(context.Context, json.RawMessage) (any, error) {
 	tools := []*mcp.Tool{} // the server's own list stays unchanged
 	for _, tool := range h.server.Tools() {
-		if forApps(tool) {
+		if forViews(tool) {
 			tools = append(tools, tool)
 		}
 	}
 	return map[string]any{"tools": tools}, nil
 }
 
-// forApps reports whether views may call a tool; not if its visibility is invalid.
-func forApps(tool *mcp.Tool) bool {
-	about, _ := apps.ReadToolMeta(tool)
-	return about.ForViews
+// forViews reports whether views may call a tool; not if its visibility is invalid.
+func forViews(tool *mcp.Tool) bool {
+	meta, _ := apps.ReadToolMeta(tool)
+	return meta.ForViews
 }
 
 // callTool passes a call on to the server of the view. "Host MUST reject tools/call requests
@@ -110,7 +110,7 @@ func (h *handlers) callTool(ctx context.Context, params json.RawMessage) (any, e
 	if !jsonrpc.IsObject(p.Arguments) {
 		return nil, errorf(mcp.CodeInvalidParams, "the arguments are not an object")
 	}
-	known := slices.ContainsFunc(h.server.Tools(), func(tool *mcp.Tool) bool { return tool.Name == p.Name && forApps(tool) })
+	known := slices.ContainsFunc(h.server.Tools(), func(tool *mcp.Tool) bool { return tool.Name == p.Name && forViews(tool) })
 	if !known {
 		return nil, errorf(mcp.CodeInvalidParams, "no such tool for views: %s", excerpt.CutAt(p.Name, 200))
 	}

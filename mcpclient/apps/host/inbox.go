@@ -42,7 +42,7 @@ func (i *inbox) receive() error {
 	case m.IsRequest() && len(raw) > i.limits.Incoming:
 		i.requests.reject(m, errorf(codeRefused, "a message over %d bytes", i.limits.Incoming))
 	case m.IsRequest():
-		i.requests.take(m)
+		i.requests.receive(m)
 	case m.IsResponse():
 		if !i.teardown.onResponse(m) {
 			i.log.warn("an answer to no request")
@@ -50,7 +50,7 @@ func (i *inbox) receive() error {
 	case len(raw) > maxNotification:
 		i.log.warn("a notification that is too large", "method", excerpt.Cut(m.Method), "bytes", len(raw))
 	default:
-		i.notifications.take(m)
+		i.notifications.receive(m)
 	}
 	return nil
 }

@@ -19,10 +19,10 @@ type notifications struct {
 	rate     rate
 }
 
-// take handles a notification. It leaves out those above the rate, and those before the view is
-// initialized that are not about this or a request.
-func (n *notifications) take(m jsonrpc.Message) {
-	if within, _ := n.rate.take(10 * n.opts.Limits.Rate); !within {
+// receive handles a notification. It drops those above the rate. Before the view is initialized it
+// drops all but ui/notifications/initialized and cancellations of requests.
+func (n *notifications) receive(m jsonrpc.Message) {
+	if within, _ := n.rate.allow(10 * n.opts.Limits.Rate); !within {
 		n.log.warn("more notifications in a minute than ten times Limits.Rate")
 		return
 	}
@@ -42,11 +42,13 @@ func (n *notifications) take(m jsonrpc.Message) {
 	case "ui/notifications/size-changed":
 		n.onSizeChanged(m.Method, m.Params)
 	case "ui/notifications/request-teardown":
-		n.calls.tell(m.Method, true, n.opts.OnCloseRequest)
+		if n.opts.OnCloseRequest != nil {
+			n.calls.queueLatest(m.Method, n.opts.OnCloseRequest)
+		}
 	case "notifications/message":
-		said := new(mcp.LogMessage)
-		if json.Unmarshal(m.Params, said) == nil && said.Level.Known() && n.opts.OnLog != nil {
-			n.calls.tell(m.Method, false, func() { n.opts.OnLog(said) })
+		message := new(mcp.LogMessage)
+		if json.Unmarshal(m.Params, message) == nil && message.Level.Known() && n.opts.OnLog != nil {
+			n.calls.queueOrDrop(m.Method, func() { n.opts.OnLog(message) })
 		}
 	default:
 		n.opts.Logger.Debug("unknown notification of the view", "method", excerpt.Cut(m.Method))
@@ -80,6 +82,6 @@ func (n *notifications) onSizeChanged(method string, params json.RawMessage) {
 		}
 	}
 	if n.opts.OnSize != nil {
-		n.calls.tell(method, true, func() { n.opts.OnSize(size.Width, size.Height) })
+		n.calls.queueLatest(method, func() { n.opts.OnSize(size.Width, size.Height) })
 	}
 }

@@ -54,8 +54,8 @@ type Options struct {
 	Message func(ctx context.Context, content []mcp.Content) error
 
 	// DisplayMode shows the view in another mode and returns the resulting mode, which the view
-	// gets. It is only called with modes that host and view have declared. An error is logged, and
-	// the mode stays.
+	// gets. It is only called with modes that the host, and the view if it has named any, declared.
+	// An error is logged, and the mode stays.
 	DisplayMode func(ctx context.Context, mode DisplayMode) (DisplayMode, error)
 
 	// Sampling answers the view's requests for the model. The host decides what is sent, as for
@@ -77,7 +77,7 @@ type Options struct {
 
 	Limits Limits
 
-	// Logger logs each request at Info, without its contents, and at most 60 lines a minute
+	// Logger logs each served request at Info, without its contents, and at most 60 lines a minute
 	// about refused requests (Info) and violations of the protocol (Warn). Default: discarded.
 	Logger *slog.Logger
 }

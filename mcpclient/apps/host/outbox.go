@@ -107,7 +107,7 @@ func (o *outbox) contextChanged(members map[string]json.RawMessage) {
 	o.wakeUp()
 }
 
-// raise sets the flag of a notification without params, tools or resources.
+// raise sets flag, which is o.tools or o.resources.
 func (o *outbox) raise(flag *bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

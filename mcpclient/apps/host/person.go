@@ -12,6 +12,7 @@ import (
 // maxURL bounds a URL that a person is asked to open.
 const maxURL = 8 << 10
 
+// openLink has the host open a URL, if it is well-formed.
 func (h *handlers) openLink(ctx context.Context, params json.RawMessage) (any, error) {
 	if h.opts.OpenLink == nil {
 		return nil, notOffered("ui/open-link")
@@ -25,6 +26,7 @@ func (h *handlers) openLink(ctx context.Context, params json.RawMessage) (any, e
 	return struct{}{}, h.opts.OpenLink(ctx, p.URL)
 }
 
+// message passes a message of the view to the host.
 func (h *handlers) message(ctx context.Context, params json.RawMessage) (any, error) {
 	if h.opts.Message == nil {
 		return nil, notOffered("ui/message")
@@ -71,6 +73,8 @@ type ModelContext struct {
 	StructuredContent json.RawMessage // an object, or nil
 }
 
+// updateModelContext passes the context to the host, and keeps it unless the host refuses it. An
+// empty one removes the previous one.
 func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage) (any, error) {
 	if h.opts.OnModelContext == nil {
 		return nil, notOffered("ui/update-model-context")
@@ -80,28 +84,29 @@ func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage)
 		StructuredContent json.RawMessage `json:"structuredContent"`
 	}
 	err := json.Unmarshal(params, &p)
-	now := &ModelContext{}
+	update := &ModelContext{}
 	if err == nil && len(p.Content) > 0 && string(p.Content) != "null" {
-		now.Content, err = blocks(p.Content)
+		update.Content, err = blocks(p.Content)
 	}
 	if len(p.StructuredContent) > 0 && string(p.StructuredContent) != "null" {
-		now.StructuredContent = p.StructuredContent
+		update.StructuredContent = p.StructuredContent
 	}
-	if err != nil || now.StructuredContent != nil && !jsonrpc.IsObject(now.StructuredContent) {
+	if err != nil || update.StructuredContent != nil && !jsonrpc.IsObject(update.StructuredContent) {
 		return nil, errorf(mcp.CodeInvalidParams, "Invalid content format")
 	}
-	if err := h.opts.OnModelContext(now); err != nil {
+	if err := h.opts.OnModelContext(update); err != nil {
 		return nil, err
 	}
-	if len(now.Content) == 0 && now.StructuredContent == nil {
-		now = nil
+	if len(update.Content) == 0 && update.StructuredContent == nil {
+		update = nil
 	}
 	h.view.mu.Lock()
-	h.view.model = now
+	h.view.model = update
 	h.view.mu.Unlock()
 	return struct{}{}, nil
 }
 
+// requestDisplayMode has the host change the mode, and returns the resulting one.
 func (h *handlers) requestDisplayMode(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		Mode DisplayMode `json:"mode"`
@@ -110,14 +115,14 @@ func (h *handlers) requestDisplayMode(ctx context.Context, params json.RawMessag
 		return nil, errorf(mcp.CodeInvalidParams, "want a mode")
 	}
 	h.view.mu.Lock()
-	was, offered := h.view.context.DisplayMode, h.view.offersLocked(p.Mode)
+	before, offered := h.view.context.DisplayMode, h.view.canShowLocked(p.Mode)
 	h.view.mu.Unlock()
-	if offered && p.Mode != was && h.opts.DisplayMode != nil {
-		is, err := h.opts.DisplayMode(ctx, p.Mode)
+	if offered && p.Mode != before && h.opts.DisplayMode != nil {
+		shown, err := h.opts.DisplayMode(ctx, p.Mode)
 		if err != nil {
 			h.opts.Logger.Warn("a display mode is not changed", "error", err)
 		} else {
-			h.view.show(is)
+			h.view.setMode(shown)
 		}
 	}
 	return map[string]DisplayMode{"mode": h.view.mode()}, nil

@@ -16,9 +16,9 @@ type rate struct {
 	count  int
 }
 
-// take counts an event, and reports whether it is among the first limit events of its minute. In a
+// allow counts an event, and reports whether it is among the first limit events of its minute. In a
 // new minute, dropped is the number of events above the limit in the previous one.
-func (r *rate) take(limit int) (ok bool, dropped int) {
+func (r *rate) allow(limit int) (ok bool, dropped int) {
 	if now := time.Now(); now.Sub(r.minute) >= time.Minute {
 		dropped = max(r.count-limit, 0)
 		r.minute, r.count = now, 0
@@ -44,7 +44,7 @@ func (l *eventLog) warn(what string, args ...any) {
 // minute is preceded by the number of those that were left out.
 func (l *eventLog) log(level slog.Level, what string, args ...any) {
 	l.mu.Lock()
-	ok, dropped := l.lines.take(maxLines)
+	ok, dropped := l.lines.allow(maxLines)
 	l.mu.Unlock()
 	if dropped > 0 {
 		l.logger.Warn("lines about a view were left out", "count", dropped)

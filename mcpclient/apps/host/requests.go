@@ -41,11 +41,11 @@ type requests struct {
 	busy    map[string]bool               // methods of current requests that allow only one at a time
 }
 
-// take serves a request of the view. Before ui/initialize, which a view sends first, only ping is
-// served. After it all are: a view may call tools before it says that it is initialized.
-func (r *requests) take(m jsonrpc.Message) {
+// receive serves or rejects a request of the view. Before ui/initialize only ping is served. After
+// it all are: a view may call tools before ui/notifications/initialized.
+func (r *requests) receive(m jsonrpc.Message) {
 	greeted, _ := r.view.phase()
-	within, _ := r.rate.take(r.opts.Limits.Rate)
+	within, _ := r.rate.allow(r.opts.Limits.Rate)
 	switch {
 	case !within:
 		r.reject(m, errorf(codeRefused, "more than %d requests in a minute", r.opts.Limits.Rate))
@@ -58,8 +58,8 @@ func (r *requests) take(m jsonrpc.Message) {
 	}
 }
 
-// start serves a request: immediately, on the goroutine of the host's functions or on one of its
-// own. A request that is not admitted is answered with an error.
+// start serves a request on the goroutine that its schedule names. A request that is not admitted
+// is answered with an error.
 func (r *requests) start(m jsonrpc.Message) {
 	params := m.Params
 	if params == nil {
@@ -84,9 +84,9 @@ func (r *requests) start(m jsonrpc.Message) {
 		r.answer(m.ID, m.Method, result, err)
 	}
 	switch method.when {
-	case atOnce:
+	case immediate:
 		run()
-	case inTurn:
+	case inOrder:
 		r.calls.queue(m.Method, run)
 	default:
 		r.running.Go(run)
@@ -190,7 +190,7 @@ func (r *requests) encodeError(err error) json.RawMessage {
 	return failed
 }
 
-// failure converts an error for the view, which learns only the text of an RPCError or ErrInvalid.
+// failure converts an error for the view, which gets its text only from an RPCError or ErrInvalid.
 func failure(err error) *mcp.RPCError {
 	answered, isAnswer := errors.AsType[*mcp.RPCError](err)
 	_, panicked := errors.AsType[*bound.PanicError](err)

@@ -16,9 +16,9 @@ var errOutOfOrder = errors.New("view was told the arguments already, or not yet"
 type toolPhase int
 
 const (
-	nothingTold toolPhase = iota
-	inputTold
-	outcomeTold
+	nothingSent toolPhase = iota
+	inputSent
+	outcomeSent
 )
 
 // callMessage is a message about the call for which a view is shown.
@@ -44,7 +44,7 @@ func (s *Session) ToolInput(arguments json.RawMessage) error {
 	case !jsonrpc.IsObject(compact):
 		return fmt.Errorf("%s: arguments are not an object", fullInput)
 	}
-	return s.tell(fullInput, jsonrpc.CloseObject(jsonrpc.AppendMember([]byte{'{'}, "arguments", compact)))
+	return s.sendAboutCall(fullInput, jsonrpc.CloseObject(jsonrpc.AppendMember([]byte{'{'}, "arguments", compact)))
 }
 
 // ToolResult sends the view the result of the call, once and after ToolInput. It returns an
@@ -54,7 +54,7 @@ func (s *Session) ToolResult(result *mcp.CallToolResult) error {
 	if err != nil {
 		return fmt.Errorf("tell the view a result: %w", err)
 	}
-	return s.tell(callResult, params)
+	return s.sendAboutCall(callResult, params)
 }
 
 // ToolCancelled tells the view that the call was cancelled, once and instead of ToolResult,
@@ -64,26 +64,26 @@ func (s *Session) ToolCancelled(reason string) error {
 	if err != nil {
 		return err
 	}
-	return s.tell(cancelled, params)
+	return s.sendAboutCall(cancelled, params)
 }
 
-// tell sends a message about the call, if it is within Limits.Outgoing.
-func (s *Session) tell(kind callMessage, params []byte) error {
+// sendAboutCall sends a message about the call, if it is within Limits.Outgoing.
+func (s *Session) sendAboutCall(kind callMessage, params []byte) error {
 	if len(params) > s.opts.Limits.Outgoing {
 		return fmt.Errorf("%s: over %d bytes (Limits.Outgoing)", kind, s.opts.Limits.Outgoing)
 	}
-	return s.out.tell(kind, jsonrpc.AppendNotification(nil, string(kind), params))
+	return s.out.queueAboutCall(kind, jsonrpc.AppendNotification(nil, string(kind), params))
 }
 
-// tell queues a message about the call. It returns errOutOfOrder for one out of order.
-func (o *outbox) tell(kind callMessage, message []byte) error {
+// queueAboutCall queues a message about the call. It returns errOutOfOrder for one out of order.
+func (o *outbox) queueAboutCall(kind callMessage, message []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case kind == fullInput && o.tool == nothingTold:
-		o.tool, o.input = inputTold, message
-	case kind == callResult && o.tool == inputTold, kind == cancelled && o.tool != outcomeTold: // which may lack its input
-		o.tool, o.outcome = outcomeTold, message
+	case kind == fullInput && o.tool == nothingSent:
+		o.tool, o.input = inputSent, message
+	case kind == callResult && o.tool == inputSent, kind == cancelled && o.tool != outcomeSent: // which may lack its input
+		o.tool, o.outcome = outcomeSent, message
 	default:
 		return errOutOfOrder
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// view is the state of the view: what it said about itself, and what it knows about the host.
+// view is what is known about the view, and what the view knows about the host.
 type view struct {
 	out *outbox
 
@@ -20,18 +20,18 @@ type view struct {
 	greeted bool       // ui/initialize was answered
 	ready   bool       // ui/notifications/initialized was received
 	app     mcp.Implementation
-	modes   []DisplayMode // the modes of the view; empty: it did not say
+	modes   []DisplayMode // the modes that the view declared; empty: all
 	model   *ModelContext
 	context HostContext
-	told    map[string]json.RawMessage // the members of context that the view knows
+	known   map[string]json.RawMessage // the members of context that the view knows
 }
 
 func newView(c HostContext, out *outbox) (*view, error) {
-	told, err := c.encode()
+	known, err := c.encode()
 	if err != nil {
 		return nil, err
 	}
-	return &view{out: out, context: c, told: told}, nil
+	return &view{out: out, context: c, known: known}, nil
 }
 
 // phase returns the progress of the handshake.
@@ -46,7 +46,7 @@ func (v *view) greet(app mcp.Implementation, modes []DisplayMode) map[string]jso
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.greeted, v.app, v.modes = true, app, modes
-	return maps.Clone(v.told)
+	return maps.Clone(v.known)
 }
 
 // setReady allows the host to send to the view. It reports whether the view may begin now.
@@ -73,20 +73,20 @@ func (v *view) setContext(c HostContext) error {
 	if err != nil {
 		return err
 	}
-	if c.DisplayMode != v.context.DisplayMode && !v.showsLocked(c.DisplayMode) {
+	if c.DisplayMode != v.context.DisplayMode && !v.supportsLocked(c.DisplayMode) {
 		return fmt.Errorf("view cannot be shown in the mode %q", c.DisplayMode)
 	}
 	v.changeLocked(c, now)
 	return nil
 }
 
-// changeLocked sets a new context, encoded as now, and tells the view what differs.
+// changeLocked sets a new context, encoded as now, and queues what differs for the view.
 func (v *view) changeLocked(c HostContext, now map[string]json.RawMessage) {
 	v.context = c
 	changed := map[string]json.RawMessage{}
 	for name, value := range now {
-		if !bytes.Equal(v.told[name], value) {
-			v.told[name], changed[name] = value, value
+		if !bytes.Equal(v.known[name], value) {
+			v.known[name], changed[name] = value, value
 		}
 	}
 	if v.greeted {
@@ -94,11 +94,11 @@ func (v *view) changeLocked(c HostContext, now map[string]json.RawMessage) {
 	}
 }
 
-// show records the mode in which the view is shown now, if host and view support it.
-func (v *view) show(mode DisplayMode) {
+// setMode records the mode in which the view is shown now, if host and view support it.
+func (v *view) setMode(mode DisplayMode) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.offersLocked(mode) {
+	if !v.canShowLocked(mode) {
 		return
 	}
 	c := v.context
@@ -114,18 +114,18 @@ func (v *view) mode() DisplayMode {
 	return v.context.DisplayMode
 }
 
-// showsLocked reports whether the view supports a mode, as far as it has said.
-func (v *view) showsLocked(mode DisplayMode) bool {
+// supportsLocked reports whether the view supports a mode.
+func (v *view) supportsLocked(mode DisplayMode) bool {
 	return len(v.modes) == 0 || slices.Contains(v.modes, mode)
 }
 
-// offersLocked reports whether host and view support a mode.
-func (v *view) offersLocked(mode DisplayMode) bool {
-	return slices.Contains(v.context.AvailableDisplayModes, mode) && v.showsLocked(mode)
+// canShowLocked reports whether both host and view support a mode.
+func (v *view) canShowLocked(mode DisplayMode) bool {
+	return slices.Contains(v.context.AvailableDisplayModes, mode) && v.supportsLocked(mode)
 }
 
-// listChanged tells the view of a changed list. A view before the handshake requests the list
-// later.
+// listChanged queues a notification of a changed list: see [outbox.raise]. Before the handshake it
+// does nothing, as the view requests the list later.
 func (v *view) listChanged(flag *bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -7,11 +7,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// within returns the sources that a view of this sandbox gets, and the others.
-func (s *Sandbox) within(declared apps.CSP) (csp apps.CSP, refused []string) {
+// allowedSources returns the declared sources that a view of this sandbox gets, and the others.
+func (s *Sandbox) allowedSources(declared apps.CSP) (csp apps.CSP, refused []string) {
 	keep := func(sources []string) (kept []string) {
 		for _, source := range sources {
-			if s.isOwn(source) || !s.local && apps.IsPrivate(source) {
+			if s.isOwn(source) || !s.allowPrivate && apps.IsPrivate(source) {
 				refused = append(refused, source)
 			} else {
 				kept = append(kept, source)
@@ -27,8 +27,8 @@ func (s *Sandbox) within(declared apps.CSP) (csp apps.CSP, refused []string) {
 }
 
 // isOwn reports whether a source has an origin of the host or the sandbox, or is another port of
-// the host, which gets the host's cookies. On the person's own machine other ports are other
-// programs. See Options.AllowPrivate.
+// the host, which gets the host's cookies. On a private host other ports are other programs: see
+// Options.AllowPrivate. A source that cannot be parsed counts as own.
 func (s *Sandbox) isOwn(source string) bool {
 	u, err := url.Parse(source)
 	if err != nil {

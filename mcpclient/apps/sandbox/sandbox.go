@@ -53,7 +53,7 @@ type Sandbox struct {
 	scheme, host string   // host with its port, and with "*." if views have origins of their own
 	below        string   // host without "*.", below which these origins are; "" without them
 	ancestors    []string // the origins of the host
-	local        bool
+	allowPrivate bool     // Options.AllowPrivate
 	permissions  apps.Permissions
 	key          []byte
 }
@@ -71,11 +71,11 @@ func New(opts *Options) (*Sandbox, error) {
 		return nil, fmt.Errorf("sandbox: Options.Origin: %w", err)
 	}
 	s := &Sandbox{
-		scheme:      scheme,
-		host:        host,
-		local:       opts.AllowPrivate,
-		permissions: opts.Permissions,
-		key:         bytes.Clone(opts.Key),
+		scheme:       scheme,
+		host:         host,
+		allowPrivate: opts.AllowPrivate,
+		permissions:  opts.Permissions,
+		key:          bytes.Clone(opts.Key),
 	}
 	if below, own := strings.CutPrefix(host, "*."); own {
 		s.below = below
@@ -123,9 +123,9 @@ func checkAncestor(raw, host string) (string, error) {
 	return scheme + "://" + ancestor, nil
 }
 
-// sharesCookies reports whether pages below one name may set cookies for another: the other is
-// the same domain or its parent. A parent such as co.uk is a public suffix, for which browsers
-// accept no cookies.
+// sharesCookies reports whether pages below one name may set cookies for another: the other is the
+// same domain, its parent, or below that parent. A parent such as co.uk is a public suffix, for
+// which browsers accept no cookies.
 func sharesCookies(below, other string) bool {
 	if below == "localhost" {
 		return false // browsers know it as a public suffix
@@ -208,15 +208,15 @@ const maxURL = 16 << 10
 
 // Frame returns the iframe for a view. Its URL is not a secret, and stays valid while Key and
 // HostOrigins stay the same. If so many sources are declared that the URL would exceed 16 KiB, the
-// view gets none. It is an error if at.Host is not an origin of the host.
-func (s *Sandbox) Frame(about apps.ResourceMeta, at FrameOptions) (Frame, error) {
-	ancestor, err := s.ancestor(at.Host)
+// view gets none. It is an error if opts.Host is not an origin of the host.
+func (s *Sandbox) Frame(meta apps.ResourceMeta, opts FrameOptions) (Frame, error) {
+	ancestor, err := s.ancestor(opts.Host)
 	if err != nil {
 		return Frame{}, err
 	}
-	f := Frame{Permissions: about.Permissions.And(s.permissions), Sandbox: "allow-scripts allow-same-origin allow-forms"}
-	f.CSP, f.Refused = s.within(about.CSP)
-	host := s.hostFor(at)
+	f := Frame{Permissions: meta.Permissions.And(s.permissions), Sandbox: "allow-scripts allow-same-origin allow-forms"}
+	f.CSP, f.Refused = s.allowedSources(meta.CSP)
+	host := s.hostFor(opts)
 	f.Origin = s.scheme + "://" + host
 	f.URL = f.Origin + "/" + s.sign(f, ancestor, host)
 	if len(f.URL) > maxURL {
@@ -241,12 +241,12 @@ func (s *Sandbox) ancestor(raw string) (string, error) {
 }
 
 // hostFor returns the host name that serves views for a user and server.
-func (s *Sandbox) hostFor(at FrameOptions) string {
+func (s *Sandbox) hostFor(opts FrameOptions) string {
 	if s.below == "" {
 		return s.host
 	}
 	sum := hmac.New(sha256.New, s.key)
-	fmt.Fprintf(sum, "origin\x00%d\x00%s\x00%s", len(at.User), at.User, at.Server)
+	fmt.Fprintf(sum, "origin\x00%d\x00%s\x00%s", len(opts.User), opts.User, opts.Server)
 	return "v" + hex.EncodeToString(sum.Sum(nil)[:10]) + "." + s.below
 }
 
@@ -258,11 +258,11 @@ func (s *Sandbox) sign(f Frame, ancestor, host string) string {
 		panic(err) // strings and booleans always marshal
 	}
 	settings := base64.RawURLEncoding.EncodeToString(raw)
-	return "?view=" + settings + "&mark=" + s.mark(host, settings)
+	return "?view=" + settings + "&mark=" + s.signature(host, settings)
 }
 
-// mark returns the signature of settings for a host.
-func (s *Sandbox) mark(host, settings string) string {
+// signature returns the signature of settings for a host.
+func (s *Sandbox) signature(host, settings string) string {
 	sum := hmac.New(sha256.New, s.key)
 	sum.Write([]byte("view\x00" + host + "\x00" + settings))
 	return hex.EncodeToString(sum.Sum(nil))
@@ -271,7 +271,7 @@ func (s *Sandbox) mark(host, settings string) string {
 //go:embed proxy.html
 var page string
 
-// maxMessage bounds messages through the proxy, in characters of JSON.
+// maxMessage bounds messages through the proxy, in UTF-16 units of JSON.
 const maxMessage = 20 << 20
 
 // ServeHTTP serves the page for a frame's URL, and nothing else.
@@ -298,13 +298,13 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", policy(settings.CSP, settings.Host))
 	h.Set("Permissions-Policy", permissionsPolicy(settings.Permissions))
-	fill := strings.NewReplacer(
+	values := strings.NewReplacer(
 		"HOST_ORIGIN", quoted(settings.Host),
 		"OWN_ORIGIN", strconv.FormatBool(s.below != ""),
 		"MAX_MESSAGE", strconv.Itoa(maxMessage),
 		"ALLOW", quoted(allow(settings.Permissions)),
 	)
-	_, _ = fill.WriteString(w, page)
+	_, _ = values.WriteString(w, page)
 }
 
 // refuse answers with a page in which nothing runs.
@@ -327,8 +327,8 @@ func (s *Sandbox) serves(host string) bool {
 	if s.below == "" {
 		return host == s.host
 	}
-	label, is := strings.CutSuffix(host, "."+s.below)
-	return is && !strings.Contains(label, ".")
+	label, below := strings.CutSuffix(host, "."+s.below)
+	return below && !strings.Contains(label, ".")
 }
 
 // settings decodes the URL of a frame at a host. ok is false unless the sandbox has signed it for
@@ -340,7 +340,7 @@ func (s *Sandbox) settings(host string, u *url.URL) (out pageSettings, ok bool) 
 	}
 	query := u.Query()
 	settings := query.Get("view")
-	if !hmac.Equal([]byte(query.Get("mark")), []byte(s.mark(host, settings))) {
+	if !hmac.Equal([]byte(query.Get("mark")), []byte(s.signature(host, settings))) {
 		return out, false
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(settings)
@@ -350,7 +350,7 @@ func (s *Sandbox) settings(host string, u *url.URL) (out pageSettings, ok bool) 
 	if err := json.Unmarshal(raw, &out); err != nil || !slices.Contains(s.ancestors, out.Host) {
 		return pageSettings{}, false
 	}
-	out.CSP, _ = s.within(out.CSP)
+	out.CSP, _ = s.allowedSources(out.CSP)
 	out.Permissions = out.Permissions.And(s.permissions)
 	return out, true
 }
