@@ -22,9 +22,9 @@ type request struct {
 	revisionRetried bool         // it was sent again after the server refused its revision
 	movedEra        bool         // it was sent again in another era
 
-	era     era     // the era to use; nil: the current one
-	sentEra *eraBox // the era in which it was sent
-	refusal int     // HTTP status of the server's error, 0 if it says nothing
+	era         era     // the era to use; nil: the current one
+	sentEra     *eraBox // the era in which it was sent
+	errorStatus int     // HTTP status of the server's error, 0 if it says nothing
 
 	session      *sessionRef // the session of its cursor; nil without a cursor, or if the cursor came from the cache
 	header       http.Header // headers that repeat arguments of a tool call

@@ -76,7 +76,7 @@ func suggestsOtherEra(r *request, err error) bool {
 	}
 	rpc, answered := errors.AsType[*mcp.RPCError](err)
 	if !r.sentEra.has(listenStreams) {
-		return answered && results.OnlyModern(rpc) || r.refusal == http.StatusBadRequest
+		return answered && results.OnlyModern(rpc) || r.errorStatus == http.StatusBadRequest
 	}
 	if !answered {
 		return failed
@@ -85,11 +85,11 @@ func suggestsOtherEra(r *request, err error) bool {
 	case mcp.CodeUnsupportedRevision:
 		return true
 	case mcp.CodeMethodNotFound:
-		return r.refusal != http.StatusNotFound // which modern servers return
-	case mcp.CodeInvalidRequest, -32000, 0:
+		return r.errorStatus != http.StatusNotFound // which modern servers return
+	case mcp.CodeInvalidRequest, -32000, 0: // -32000: of servers that want a session; 0: not an error of JSON-RPC
 		return true
 	}
-	return r.refusal == http.StatusBadRequest && !results.OnlyModern(rpc)
+	return r.errorStatus == http.StatusBadRequest && !results.OnlyModern(rpc)
 }
 
 // moveToEra prepares a request that failed with err for the era that the server now speaks, and
@@ -122,7 +122,7 @@ func (r *request) hadNoEffect(err error) bool {
 		}
 	}
 	status, ok := errors.AsType[*transport.HTTPError](err)
-	return r.refusal != 0 || ok && status.Method == http.MethodPost && !backoff.IsTransient(status.Status)
+	return r.errorStatus != 0 || ok && status.Method == http.MethodPost && !backoff.IsTransient(status.Status)
 }
 
 // renegotiate finds out which era the server speaks now, and switches the client to it.

@@ -46,7 +46,7 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	w.assignCallID(r)
 	l, e := w.peer.link.Load(), r.era
 	if e == nil {
-		r.sentEra, r.refusal = cmp.Or(r.sentEra, w.peer.era.Load()), 0
+		r.sentEra, r.errorStatus = cmp.Or(r.sentEra, w.peer.era.Load()), 0
 		e = r.sentEra.era
 	}
 	if r.session != nil && e.has(sessionCursors) && *r.session != l.nextSession() {
@@ -76,7 +76,7 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	bound.From(ctx).Heard()
 	if answer.Error != nil {
 		if flight.sent != nil {
-			r.refusal = flight.sent.Refusal
+			r.errorStatus = flight.sent.ErrorStatus
 		}
 		return response{}, rpcError(answer.Error, l.texts.scrub)
 	}

@@ -54,7 +54,7 @@ func lostSessionID(err error) (id string, ok bool) {
 // the era to use, which is not one that a handshake still tries.
 func (s *sessions) awaitSession(ctx context.Context) (*eraBox, error) {
 	for {
-		if err := s.renewals.Settle(ctx); err != nil {
+		if err := s.renewals.Wait(ctx); err != nil {
 			return nil, err
 		}
 		era := s.era.Load()
@@ -134,7 +134,7 @@ func (s *sessions) awaitReconnect(ctx context.Context, r *request, err error) (a
 	if s.renewals.Within(ctx) || !unsent && (!repeatable(r.method) || r.resent) {
 		return false, err
 	}
-	if err := s.renewals.Settle(ctx); err != nil {
+	if err := s.renewals.Wait(ctx); err != nil {
 		return false, err
 	}
 	if !s.life.IsOpen() {

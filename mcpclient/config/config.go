@@ -1,8 +1,8 @@
 // Package config reads mcp.json files into transports.
 //
 // It reads the files of Claude Desktop, Claude Code, Cursor, Windsurf, Cline and
-// Gemini CLI, with servers under mcpServers, of VS Code, under servers or
-// mcp.servers, of Zed, under context_servers, and of opencode and Kit, under mcp:
+// Gemini CLI, with servers under mcpServers, of VS Code, under servers or mcp.servers, of Zed, under
+// context_servers, and of opencode and Kit, under mcp. JSON with Codex's mcp_servers is read, too:
 //
 //	{
 //	  "mcpServers": {

@@ -50,8 +50,8 @@ func (in *Input) value(answer string) (string, error) {
 	return "", errors.New("answer is not one of the choices")
 }
 
-// choice adds a choice. A person is shown its label, even as the default.
-func (in *Input) choice(label, value string) {
+// addChoice adds a choice. A person is shown its label, even as the default.
+func (in *Input) addChoice(label, value string) {
 	if value == in.Default && value != "" {
 		in.Default = label
 	}
@@ -112,9 +112,9 @@ func readInput(n *node) (*Input, error) {
 	for _, o := range options.items {
 		switch o.kind {
 		case kindString:
-			in.choice(o.text, o.text)
+			in.addChoice(o.text, o.text)
 		case kindObject:
-			in.choice(o.memberText("label"), o.memberText("value"))
+			in.addChoice(o.memberText("label"), o.memberText("value"))
 		default:
 			return nil, errors.New("option is not a string")
 		}

@@ -99,8 +99,8 @@ func didYouMean(key string, keys []string) string {
 	return ""
 }
 
-// at returns the place of a known key, with the name in the file.
-func (s *settings) at(name string) string {
+// keyPath returns the path of a known key in the document, with the name in the file.
+func (s *settings) keyPath(name string) string {
 	if m, ok := s.node[name]; ok {
 		return s.key + "." + m.key
 	}
@@ -109,14 +109,14 @@ func (s *settings) at(name string) string {
 
 // section is an object of servers in a document.
 type section struct {
-	key string
-	m   member
+	key     string
+	servers member
 }
 
-// sections returns the objects of servers: mcpServers, servers of VS Code, context_servers of
-// Zed, mcp_servers of Codex, and mcp of opencode, Kit and the settings of VS Code, which
-// contains the servers or an object servers. Other programs have keys beside the servers, so
-// only a probable typing mistake is refused.
+// sections returns the objects of servers: mcpServers, servers and mcp.servers of VS Code,
+// context_servers of Zed, mcp_servers of Codex, and mcp of opencode, Kit and the settings of VS
+// Code, which contains the servers or an object servers. Other programs have keys beside the
+// servers, so only a probable typing mistake is refused.
 func (d *decoder) sections(root *node) (all []section, err error) {
 	names := []string{"mcpServers", "servers", "context_servers", "mcp_servers", "mcp.servers"}
 	for _, m := range root.members {
@@ -130,7 +130,7 @@ func (d *decoder) sections(root *node) (all []section, err error) {
 			}
 			all = append(all, section{m.key, m})
 		case m.key == "mcp" && m.value.kind == kindObject:
-			all = append(all, nested(m)...)
+			all = append(all, nestedSections(m)...)
 		default:
 			if hint := didYouMean(m.key, names); hint != "" {
 				return nil, d.errorf(m.line, m.key, "unknown key;%s", hint)
@@ -143,8 +143,8 @@ func (d *decoder) sections(root *node) (all []section, err error) {
 	return all, nil
 }
 
-// nested returns the servers within mcp. Gemini CLI has other settings there.
-func nested(mcp member) []section {
+// nestedSections returns the servers within mcp. Gemini CLI has other settings there.
+func nestedSections(mcp member) []section {
 	direct := member{key: mcp.key, line: mcp.line, value: &node{kind: kindObject, line: mcp.value.line}}
 	for _, m := range mcp.value.members {
 		if m.key == "servers" && m.value.kind == kindObject && !m.value.isServer() {
@@ -189,8 +189,8 @@ func (d *decoder) serverNames(mcp *node, key string) ([]string, error) {
 	return names, nil
 }
 
-// isLeftOut reports whether the lists of the file exclude a server.
-func (d *decoder) isLeftOut(name string) bool {
+// isExcluded reports whether the lists of the file exclude a server.
+func (d *decoder) isExcluded(name string) bool {
 	return d.allowed != nil && !slices.Contains(d.allowed, name) || slices.Contains(d.excluded, name)
 }
 

@@ -18,7 +18,7 @@ func (s *settings) timeout() (d time.Duration) {
 	}
 	switch m.value.kind {
 	case kindString:
-		text := s.text(m.value, s.at("timeout"))
+		text := s.text(m.value, s.keyPath("timeout"))
 		if !s.isKnown(text) {
 			return 0
 		}
@@ -28,7 +28,7 @@ func (s *settings) timeout() (d time.Duration) {
 		switch {
 		case err != nil || n < 0 || n > maxTimeout.Milliseconds():
 		case n >= 1000 && n <= 3600:
-			s.noteMistake(m.line, s.at("timeout"), `milliseconds in some programs, seconds in others; write "%dms" or "%ds"`, n, n)
+			s.noteMistake(m.line, s.keyPath("timeout"), `milliseconds in some programs, seconds in others; write "%dms" or "%ds"`, n, n)
 		case n < 1000:
 			d = time.Duration(n) * time.Second
 		default:
@@ -36,7 +36,7 @@ func (s *settings) timeout() (d time.Duration) {
 		}
 	}
 	if d <= 0 || d > maxTimeout {
-		s.noteMistake(m.line, s.at("timeout"), `want milliseconds, or text such as "90s", up to 24 hours`)
+		s.noteMistake(m.line, s.keyPath("timeout"), `want milliseconds, or text such as "90s", up to 24 hours`)
 	}
 	return d
 }
@@ -47,14 +47,14 @@ func (s *settings) timeout() (d time.Duration) {
 func (s *settings) tools() (allow, deny []string) {
 	allow, deny = s.list("includeTools"), s.list("excludeTools")
 	if m, ok := s.node["includeTools"]; ok && len(allow) == 0 {
-		s.noteMistake(m.line, s.at("includeTools"), `allows no tool; remove the key to use all, or set "disabled"`)
+		s.noteMistake(m.line, s.keyPath("includeTools"), `allows no tool; remove the key to use all, or set "disabled"`)
 	}
 	if !s.d.filters && (deny != nil || !allowsAll(allow)) {
 		key := "includeTools"
 		if allowsAll(allow) {
 			key = "excludeTools"
 		}
-		s.noteUnsupported(s.node[key].line, s.at(key), "not supported: this program does not choose tools by the file")
+		s.noteUnsupported(s.node[key].line, s.keyPath(key), "not supported: this program does not choose tools by the file")
 	}
 	return allow, deny
 }

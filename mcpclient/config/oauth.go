@@ -20,7 +20,7 @@ func (s *settings) oauth() *OAuth {
 	if !ok {
 		return nil
 	}
-	key := s.at("oauth")
+	key := s.keyPath("oauth")
 	if m.value.kind == kindBool { // true: with the server's own settings
 		m.value = &node{kind: kindObject, line: m.value.line}
 	}

@@ -48,28 +48,28 @@ func (d *decoder) config(root *node) (*Config, error) {
 		return nil, err
 	}
 	cfg := new(Config)
-	places := map[string]int{}
+	indexes := map[string]int{}
 	for _, s := range all {
-		d.servers(cfg, places, s)
+		d.servers(cfg, indexes, s)
 	}
-	return cfg, d.checkOnly(places)
+	return cfg, d.checkOnly(indexes)
 }
 
 // checkOnly reports a server that was asked for and is missing.
-func (d *decoder) checkOnly(places map[string]int) error {
+func (d *decoder) checkOnly(indexes map[string]int) error {
 	for _, name := range d.only {
-		if _, ok := places[name]; !ok {
-			return d.errorf(1, "", "there is no server %s%s", quoteKey(name), d.others(name))
+		if _, ok := indexes[name]; !ok {
+			return d.errorf(1, "", "there is no server %s%s", quoteKey(name), d.suggestServers(name))
 		}
 	}
 	return nil
 }
 
-// maxOthers bounds the servers that an error names.
-const maxOthers = 20
+// maxSuggested bounds the servers that an error names.
+const maxSuggested = 20
 
-// others lists which servers there are in place of a missing one.
-func (d *decoder) others(name string) string {
+// suggestServers lists the servers of the file, for the error of a missing one.
+func (d *decoder) suggestServers(name string) string {
 	names := slices.Compact(slices.Sorted(slices.Values(d.names)))
 	if len(names) == 0 {
 		return ""
@@ -79,7 +79,7 @@ func (d *decoder) others(name string) string {
 		hint += "did you mean " + quoteKey(near) + "? "
 	}
 	var some []string
-	for _, n := range names[:min(len(names), maxOthers)] {
+	for _, n := range names[:min(len(names), maxSuggested)] {
 		some = append(some, quoteKey(n))
 	}
 	if more := len(names) - len(some); more > 0 {
@@ -88,22 +88,22 @@ func (d *decoder) others(name string) string {
 	return hint + "the file has " + strings.Join(some, ", ")
 }
 
-// servers adds the servers of one object to cfg, and their indexes to places. A server that is
+// servers adds the servers of one object to cfg, and their positions to indexes. A server that is
 // there twice cannot be used, as either entry may be meant.
-func (d *decoder) servers(cfg *Config, places map[string]int, in section) {
-	for _, s := range in.m.value.members {
+func (d *decoder) servers(cfg *Config, indexes map[string]int, in section) {
+	for _, s := range in.servers.value.members {
 		d.names = append(d.names, s.key)
 		if d.only != nil && !slices.Contains(d.only, s.key) {
 			continue
 		}
 		key := in.key + "." + keyName(s.key)
-		if first, twice := places[s.key]; twice {
+		if first, twice := indexes[s.key]; twice {
 			line := cfg.Servers[first].place.Line
 			err := d.errorf(s.line, key, "this server is on line %d already", line)
 			cfg.Servers[first] = Server{Name: s.key, place: place{d.file, line, key}, Transport: &undialable{err}, Err: err}
 			continue
 		}
-		places[s.key] = len(cfg.Servers)
+		indexes[s.key] = len(cfg.Servers)
 		cfg.Servers = append(cfg.Servers, d.server(key, s))
 	}
 }
@@ -147,7 +147,7 @@ func (d *decoder) server(key string, m member) Server {
 	server := Server{Name: m.key, place: place{d.file, m.line, key}}
 	s := &settings{d: d, key: key, line: m.line, node: map[string]member{}}
 	s.check(m)
-	disabled := s.disabled() || d.isLeftOut(m.key)
+	disabled := s.disabled() || d.isExcluded(m.key)
 	if s.err == nil && !disabled {
 		s.read(&server)
 	}
@@ -210,7 +210,7 @@ func (s *settings) transport() transport.Transport {
 			kind = "stdio"
 		}
 	case !known && s.isKnown(typ):
-		s.noteMistake(s.node["type"].line, s.at("type"), "unknown type; want stdio, http, streamable-http or sse")
+		s.noteMistake(s.node["type"].line, s.keyPath("type"), "unknown type; want stdio, http, streamable-http or sse")
 	}
 	if kind == "stdio" {
 		return s.command()
@@ -224,7 +224,7 @@ func (s *settings) transport() transport.Transport {
 func (s *settings) revision() string {
 	revision := s.string("revision")
 	if revision != "" && s.isKnown(revision) && !slices.Contains(mcpclient.Revisions(), revision) {
-		s.noteMistake(s.node["revision"].line, s.at("revision"), "unknown revision; want one of %s", strings.Join(mcpclient.Revisions(), ", "))
+		s.noteMistake(s.node["revision"].line, s.keyPath("revision"), "unknown revision; want one of %s", strings.Join(mcpclient.Revisions(), ", "))
 	}
 	return revision
 }
@@ -233,7 +233,7 @@ func (s *settings) revision() string {
 func (s *settings) start() string {
 	start := s.string("start")
 	if start != "" && start != "lazy" && s.isKnown(start) {
-		s.noteMistake(s.node["start"].line, s.at("start"), `want "lazy", or leave it out`)
+		s.noteMistake(s.node["start"].line, s.keyPath("start"), `want "lazy", or leave it out`)
 	}
 	return start
 }
@@ -244,19 +244,19 @@ func (s *settings) command() *mcpclient.Command {
 	c.Path, c.Args = s.program()
 	c.Dir = s.string("cwd")
 	c.Env = s.environment()
-	if s.d.missing != nil && s.usable() && strings.ContainsAny(c.Path, " \t") && s.d.missing(c.Path, c.Dir) {
+	if s.d.missing != nil && s.isUsable() && strings.ContainsAny(c.Path, " \t") && s.d.missing(c.Path, c.Dir) {
 		s.noteMistake(s.node["command"].line, s.key+".command", `there is no such program; arguments belong in "args", each a string of its own`)
 	}
 	return c
 }
 
-// usable reports whether everything that was read is as the file means it.
-func (s *settings) usable() bool { return s.err == nil && s.unsupported == nil }
+// isUsable reports whether everything that was read is as the file means it.
+func (s *settings) isUsable() bool { return s.err == nil && s.unsupported == nil }
 
 // isKnown reports whether a text that was read may be checked: in a preview its variables have no
 // values. A preview that refused what [Loader.Load] accepts would hide the server from the person.
 func (s *settings) isKnown(text string) bool {
-	return s.usable() && !(s.d.preview && strings.Contains(text, "${"))
+	return s.isUsable() && !(s.d.preview && strings.Contains(text, "${"))
 }
 
 // program reads the program to start and its arguments. The command of opencode and Kit is a list
@@ -267,8 +267,8 @@ func (s *settings) program() (path string, args []string) {
 		return s.required("command"), s.list("args")
 	}
 	line := slices.Concat(s.list("command"), s.list("args"))
-	if len(m.value.items) == 0 || s.usable() && line[0] == "" {
-		s.noteMistake(m.line, s.at("command"), "is empty")
+	if len(m.value.items) == 0 || s.isUsable() && line[0] == "" {
+		s.noteMistake(m.line, s.keyPath("command"), "is empty")
 	}
 	if s.err != nil {
 		return "", nil
@@ -280,7 +280,7 @@ func (s *settings) remote() *mcpclient.HTTP {
 	s.refuseKeys("a server that is called by url", "command", "args", "cwd", "env", "envFile")
 	h := &mcpclient.HTTP{URL: s.required("url")}
 	if s.isKnown(h.URL) && !isHTTP(h.URL) { // the error of url.Parse shows the query, which may hold a token
-		s.noteMistake(s.node["url"].line, s.at("url"), "want a complete http or https URL")
+		s.noteMistake(s.node["url"].line, s.keyPath("url"), "want a complete http or https URL")
 	}
 	h.Header = s.headers()
 	return h

@@ -57,7 +57,7 @@ func (n *node) isOff() bool {
 func (s *settings) refuseKeys(kind string, keys ...string) {
 	for _, k := range keys {
 		if m, ok := s.node[k]; ok {
-			s.noteMistake(m.line, s.at(k), "does not go with %s", kind)
+			s.noteMistake(m.line, s.keyPath(k), "does not go with %s", kind)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func (s *settings) refuseKeys(kind string, keys ...string) {
 // disabled decodes "disabled", or "enabled" inverted.
 func (s *settings) disabled() bool {
 	m, ok := s.node["disabled"]
-	return ok && s.requireKind(m.value, s.at("disabled"), kindBool) && m.value.text == "true" != (m.key == "enabled")
+	return ok && s.requireKind(m.value, s.keyPath("disabled"), kindBool) && m.value.text == "true" != (m.key == "enabled")
 }
 
 // string decodes a string and expands its variables; a missing key is empty.
@@ -74,28 +74,29 @@ func (s *settings) string(key string) string {
 	if !ok {
 		return ""
 	}
-	return s.text(m.value, s.at(key))
+	return s.text(m.value, s.keyPath(key))
 }
 
+// required is string for a key that must have a text.
 func (s *settings) required(key string) string {
 	m, ok := s.node[key]
 	if !ok {
 		s.noteMistake(s.line, s.key, "%q is missing", key)
 		return ""
 	}
-	text := s.text(m.value, s.at(key))
+	text := s.text(m.value, s.keyPath(key))
 	if text == "" && s.unsupported == nil {
-		s.noteMistake(m.line, s.at(key), "is empty")
+		s.noteMistake(m.line, s.keyPath(key), "is empty")
 	}
 	return text
 }
 
 func (s *settings) list(key string) []string {
 	m, ok := s.node[key]
-	if !ok || !s.requireKind(m.value, s.at(key), kindList) {
+	if !ok || !s.requireKind(m.value, s.keyPath(key), kindList) {
 		return nil
 	}
-	return s.items(m.value, s.at(key))
+	return s.items(m.value, s.keyPath(key))
 }
 
 func (s *settings) items(list *node, key string) (out []string) {
@@ -115,11 +116,11 @@ type pair struct {
 // pairs decodes an object of strings. Numbers count as strings, as in VS Code.
 func (s *settings) pairs(key string) (out []pair) {
 	m, ok := s.node[key]
-	if !ok || !s.requireKind(m.value, s.at(key), kindObject) {
+	if !ok || !s.requireKind(m.value, s.keyPath(key), kindObject) {
 		return nil
 	}
 	for _, e := range m.value.members {
-		p := pair{name: e.key, line: e.line, key: s.at(key) + "." + keyName(e.key), value: e.value.text}
+		p := pair{name: e.key, line: e.line, key: s.keyPath(key) + "." + keyName(e.key), value: e.value.text}
 		if e.value.kind != kindNumber {
 			p.value = s.expanded(e.value, p.key, key == "headers")
 		}

@@ -144,7 +144,8 @@ func (f *Field) Check(v any) error {
 	return err
 }
 
-// answer checks v and returns it in the type that the field's kind has. Nil leaves the field alone.
+// answer checks v and returns it in the type that the field's kind has. For nil, which is no answer,
+// it returns the default.
 func (f *Field) answer(v any) (any, error) {
 	if v == nil {
 		return f.defaultAnswer()
@@ -152,8 +153,8 @@ func (f *Field) answer(v any) (any, error) {
 	return f.value(v)
 }
 
-// defaultAnswer returns the value of a field that the person left alone: its default, or nil.
-// Without a default a required field is an error.
+// defaultAnswer returns the value of a field without an answer: its default, or nil. Without a
+// default a required field is an error.
 func (f *Field) defaultAnswer() (any, error) {
 	switch v := f.Default.(type) {
 	case nil:

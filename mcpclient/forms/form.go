@@ -55,7 +55,7 @@ func readForm(raw json.RawMessage) ([]*Field, error) {
 	properties := new(formSchema)
 	if form.has("properties") {
 		properties = readSchema(form.values["properties"])
-		form.within("properties", properties)
+		form.noteInnerFault("properties", properties)
 	}
 	if form.err != nil {
 		return nil, form.err
@@ -126,7 +126,7 @@ func readField(name string, raw json.RawMessage) (f *Field, preset json.RawMessa
 		f.Kind = KindChoices
 		items := readSchema(s.values["items"])
 		f.Options = items.options()
-		s.within("items", items)
+		s.noteInnerFault("items", items)
 		f.MinItems, f.MaxItems = s.count("minItems"), s.count("maxItems")
 	default:
 		s.noteFault("type", "string, number, integer, boolean, or array of options: forms are flat")

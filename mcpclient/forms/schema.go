@@ -44,8 +44,8 @@ func (s *formSchema) noteFault(keyword, want string) {
 	}
 }
 
-// within takes over the fault of a schema inside this one.
-func (s *formSchema) within(keyword string, inner *formSchema) {
+// noteInnerFault records the fault of a schema inside this one.
+func (s *formSchema) noteInnerFault(keyword string, inner *formSchema) {
 	if s.err == nil && inner.err != nil {
 		s.err = fmt.Errorf("%s: %w", keyword, inner.err)
 	}
@@ -74,7 +74,7 @@ func (s *formSchema) number(keyword string) (n *float64) {
 	return n
 }
 
-// count reads a whole number from 0; nil means none. A larger one than an int32 becomes that.
+// count reads a whole number from 0, cut to the largest int32; nil means none.
 func (s *formSchema) count(keyword string) *int {
 	n := s.number(keyword)
 	if n == nil {

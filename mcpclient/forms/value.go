@@ -74,7 +74,7 @@ func formatName(format string) string {
 	return ""
 }
 
-// fitsFormat reports whether a text has a format; every text has one that is the server's own.
+// fitsFormat reports whether a text has a format. A format of the server's own is not checked.
 func fitsFormat(format, s string) bool {
 	switch format {
 	case "email":

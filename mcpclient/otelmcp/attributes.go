@@ -179,8 +179,8 @@ var kinds = []struct {
 	{mcp.ErrInvalidResult, "invalid_result"},
 }
 
-// newFailure returns the failure of a request, by its result or its error. An answer that is given
-// later and the end of a subscription are not failures.
+// newFailure returns the failure of a request, by its result or its error. A question that is
+// answered later, and a subscription that the client closed, are not failures.
 func newFailure(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 	if err == nil {
 		if r.Method == "tools/call" && toolFailed(raw) {

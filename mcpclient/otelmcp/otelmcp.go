@@ -181,13 +181,13 @@ type operation struct {
 }
 
 // begin returns the operation of a request that starts now. The caller sets the span.
-func (t *Telemetry) begin(r *mcpclient.Request, duration metric.Float64Histogram, about []attribute.KeyValue) *operation {
+func (t *Telemetry) begin(r *mcpclient.Request, duration metric.Float64Histogram, attributes []attribute.KeyValue) *operation {
 	return &operation{
 		telemetry:  t,
 		request:    r,
 		duration:   duration,
 		start:      time.Now(),
-		attributes: append(about, connectionAttributes(r.Client)...),
+		attributes: append(attributes, connectionAttributes(r.Client)...),
 		failure:    failure{kind: "panic"}, // unless it ends without a panic
 	}
 }

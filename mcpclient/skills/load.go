@@ -55,9 +55,9 @@ func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.
 	if err := s.Check(); err != nil {
 		return nil, &Error{skill: s.URI, reason: err}
 	}
-	held := *s
-	held.Files = slices.Clone(s.Files)
-	l := &LoadedSkill{skill: &held, client: c}
+	own := *s
+	own.Files = slices.Clone(s.Files)
+	l := &LoadedSkill{skill: &own, client: c}
 	document, err := l.ReadFile(ctx, s.URI, opts...)
 	if err != nil {
 		return nil, err

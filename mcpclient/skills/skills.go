@@ -88,8 +88,8 @@ func (s *Skill) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// maxEntryHead bounds the front matter in an entry, in bytes: JSON may write a
-// character of the document by six.
+// maxEntryHead bounds the front matter in an entry, in bytes: JSON may write one character of the
+// document as six.
 const maxEntryHead = 128 << 10
 
 // entry is a skill as a server lists it.
@@ -157,9 +157,9 @@ func (s *Skill) Check() error {
 	return s.checkFiles()
 }
 
-// checkFiles returns the reason against loading the skill that is in its list of files.
+// checkFiles returns an error for a list of files that cannot be verified or is too large.
 func (s *Skill) checkFiles() error {
-	left := int64(maxBytes)
+	remaining := int64(maxBytes)
 	seen := map[string]bool{}
 	for _, f := range s.Files {
 		sum, isSum := strings.CutPrefix(f.Digest, "sha256:")
@@ -171,10 +171,10 @@ func (s *Skill) checkFiles() error {
 			return fmt.Errorf("file %q: digest is not a sha256", excerpt.Cut(f.URI))
 		case f.Size == nil || *f.Size < 0:
 			return fmt.Errorf("file %q has no size", excerpt.Cut(f.URI))
-		case *f.Size > left:
+		case *f.Size > remaining:
 			return fmt.Errorf("more than %d bytes", maxBytes)
 		}
-		left -= *f.Size
+		remaining -= *f.Size
 		seen[f.URI] = true
 	}
 	if !seen[s.URI] {
@@ -201,8 +201,8 @@ func List(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption
 	}
 }
 
-// Get asks for one skill by the URI of its SKILL.md, without reading any file. The
-// error matches [mcp.ErrInvalidResult] if the server answers with another skill.
+// Get asks for one skill by the URI of its SKILL.md, without reading any file. The error matches
+// [mcp.ErrInvalidResult] if the server answers with another skill, or with no skill.
 func Get(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclient.CallOption) (*Skill, error) {
 	var result struct {
 		Skill *entry `json:"skill"`

@@ -53,10 +53,10 @@ type ProcessError struct {
 }
 
 // Error has the program, how it ended, and what it wrote to its standard error.
-func (e *ProcessError) Error() string { return e.with("") }
+func (e *ProcessError) Error() string { return e.textWith("") }
 
-// with returns the text of the error with more behind the status.
-func (e *ProcessError) with(more string) string {
+// textWith returns the text of the error with more behind the status.
+func (e *ProcessError) textWith(more string) string {
 	s := fmt.Sprintf("server %q: %s%s", e.Command, e.Status, more)
 	if e.Stderr != "" {
 		s += "; it" + onStderr(e.Stderr)
@@ -65,7 +65,7 @@ func (e *ProcessError) with(more string) string {
 }
 
 // onStderr introduces what a process wrote to its standard error, unchanged for people.
-func onStderr(said string) string { return " wrote to stderr:\n" + said }
+func onStderr(output string) string { return " wrote to stderr:\n" + output }
 
 // ServerError is an error with what the connection knows about a server that did not answer or
 // has ended.
@@ -89,7 +89,7 @@ func (e *ServerError) Error() string {
 		more += fmt.Sprintf("; it wrote a line that is not a JSON-RPC message, the last: %q", e.Skipped)
 	}
 	if process, ok := e.Err.(*ProcessError); ok { // its text ends with the server's output
-		return process.with(more)
+		return process.textWith(more)
 	}
 	if e.Stderr != "" {
 		more += "; the server" + onStderr(e.Stderr)

@@ -28,8 +28,8 @@ type head struct {
 	header http.Header
 }
 
-// aboutHTTP reports whether the conversation is about HTTP itself.
-func (s *Script) aboutHTTP() bool {
+// isHTTP reports whether the conversation is written as HTTP requests.
+func (s *Script) isHTTP() bool {
 	return slices.ContainsFunc(s.archive.Files, func(f txtar.File) bool { return strings.HasPrefix(f.Name, "POST") })
 }
 

@@ -127,7 +127,7 @@ func (s *Script) rest() {
 
 func (s *Script) unexpected(a *arrival) {
 	what := string(a.body)
-	if s.aboutHTTP() {
+	if s.isHTTP() {
 		what = describe(a.request, a.body)
 	}
 	s.t.Errorf("%s: the client sent more than the script has:\n%s", s.path, what)
@@ -200,7 +200,7 @@ func (s *Script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a := &arrival{body: body, request: r, actions: make(chan action), gone: make(chan struct{})}
 	defer close(a.gone)
-	if s.aboutHTTP() {
+	if s.isHTTP() {
 		s.respond(w, a)
 		return
 	}

@@ -53,7 +53,7 @@ func mirror(params []Param, object []byte, depth int, set func(header, value str
 }
 
 // textOf returns the text of an argument. ok is false for null, objects and arrays, which have
-// none.
+// none. An integer beyond ±(2^53-1) is an error.
 func textOf(value []byte) (text string, ok bool, err error) {
 	switch value[0] {
 	case 'n', '{', '[':

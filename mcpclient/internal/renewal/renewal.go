@@ -45,9 +45,9 @@ func (g *Group) Within(ctx context.Context) bool { return ctx.Value(renewing{g})
 // UnderWay reports whether there is a renewal.
 func (g *Group) UnderWay() bool { return g.current.Load() != nil }
 
-// Settle waits while there is a renewal, regardless of its outcome. It does not wait for the
+// Wait waits while there is a renewal, regardless of its outcome. It does not wait for the
 // renewal to which ctx belongs. The error says why ctx has ended.
-func (g *Group) Settle(ctx context.Context) error {
+func (g *Group) Wait(ctx context.Context) error {
 	running := g.current.Load()
 	if running == nil || g.Within(ctx) {
 		return nil

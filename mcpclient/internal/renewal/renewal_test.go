@@ -45,7 +45,7 @@ func TestRenewalIsOneForAll(t *testing.T) {
 		}
 		synctest.Wait()
 		start := time.Now()
-		check.NoError(t, r.Settle(t.Context()))
+		check.NoError(t, r.Wait(t.Context()))
 		check.Equal(t, "settled after", time.Since(start), time.Second)
 		check.Equal(t, "under way", r.UnderWay(), false)
 		all.Wait()
@@ -66,7 +66,7 @@ func TestRenewalLasts(t *testing.T) {
 // Code of the host that a renewal runs does not wait for that renewal.
 func TestRenewalDoesNotWaitForItself(t *testing.T) {
 	renewingSlowly(t, func(t *testing.T, r *Group, _ func(context.Context) error, _ *int) {
-		check.NoError(t, r.Renew(t.Context(), always, func(ctx context.Context) error { return r.Settle(ctx) }))
+		check.NoError(t, r.Renew(t.Context(), always, func(ctx context.Context) error { return r.Wait(ctx) }))
 		check.Equal(t, "within", r.Within(context.WithValue(t.Context(), renewing{r}, r)), true)
 	})
 }

@@ -139,7 +139,7 @@ func (s *stream) Explain(err error) error {
 	if s.Err() != nil {
 		return err
 	}
-	if _, told := errors.AsType[*transport.ProcessError](err); told {
+	if _, ended := errors.AsType[*transport.ProcessError](err); ended {
 		return &transport.ServerError{Err: err, Server: s.name()}
 	}
 	return &transport.ServerError{Err: err, Server: s.name(), Stderr: s.stderr(), Skipped: s.lines.skipped.last()}

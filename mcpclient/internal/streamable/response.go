@@ -39,7 +39,7 @@ func (c *conn) deliverSingle(resp *http.Response, m *message, deliver func([]byt
 
 // contentTypeError returns the error of a response whose content type is not a message's.
 func (c *conn) contentTypeError(resp *http.Response) error {
-	body := readErrorBody(resp.Body, maxErrorBody)
+	body := readErrorBody(resp.Body)
 	if len(bytes.TrimSpace(body)) == 0 {
 		return c.noBodyError(resp)
 	}
@@ -72,7 +72,7 @@ func (c *conn) deliverFailure(resp *http.Response, m *message, deliver func([]by
 	}
 	beyond := backoff.IsTransient(failure.Status) || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden ||
 		failure.session != "" || m.sent.Opens && failure.suggestsOlderServer()
-	m.sent.Refusal = failure.Status
+	m.sent.ErrorStatus = failure.Status
 	if ok && (!beyond || results.OnlyModern(rpc)) && deliver(failure.raw) {
 		return nil
 	}
@@ -156,16 +156,16 @@ const (
 
 // readErrorBody reads the body of a failed response, as far as it arrives in time. Not every such
 // body ends.
-func readErrorBody(body io.ReadCloser, max int64) []byte {
+func readErrorBody(body io.ReadCloser) []byte {
 	late := time.AfterFunc(errorBodyTime, func() { _ = body.Close() })
 	defer late.Stop()
-	raw, _ := io.ReadAll(io.LimitReader(body, max))
+	raw, _ := io.ReadAll(io.LimitReader(body, maxErrorBody))
 	return raw
 }
 
 // statusError returns the error of a response with a failure status.
 func (c *conn) statusError(resp *http.Response) *statusError {
-	raw := readErrorBody(resp.Body, maxErrorBody)
+	raw := readErrorBody(resp.Body)
 	lost := ""
 	if resp.StatusCode == http.StatusNotFound {
 		lost = resp.Request.Header.Get(sessionHeader)

@@ -1,4 +1,4 @@
-// Package version tells the version of this module in the running program.
+// Package version returns the version of this module in the running program.
 package version
 
 import (

@@ -74,9 +74,9 @@ type Message struct {
 	Handshake  bool   // it belongs to the handshake: nothing else is in progress
 	Heard      func() // called when a part of the response arrives; may be nil
 
-	// Refusal is the HTTP status of a response whose body is a JSON-RPC error. The [Exchanger]
-	// sets it before it delivers that error.
-	Refusal int
+	// ErrorStatus is the HTTP status of a failed response whose body is a JSON-RPC error, otherwise
+	// 0. The [Exchanger] sets it before it delivers that error.
+	ErrorStatus int
 
 	// In is the session that the message belongs to; nil: the session of [Exchanger.Session].
 	In Session

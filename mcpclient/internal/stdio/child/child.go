@@ -73,7 +73,7 @@ type Process struct {
 	stopErr    error         // set before stopped is closed, as is groupErr
 	groupErr   error         // why descendants may still run although the process has ended
 	closeOnce  sync.Once     // closes the output
-	left       bool          // a Close of the output has not returned; set by closeOnce
+	unclosed   bool          // a Close of the output did not return in time; set by closeOnce
 	wg         sync.WaitGroup
 }
 
@@ -197,10 +197,10 @@ func (p *Process) Stop() error {
 	p.closeOnce.Do(func() {
 		outClosed, _ := await.Close(p.stdout.file, drainTimeout)
 		errClosed, _ := await.Close(p.stderr.file, drainTimeout)
-		p.left = !outClosed || !errClosed
+		p.unclosed = !outClosed || !errClosed
 	})
 	err := cmp.Or(p.stopErr, p.groupErr)
-	if p.left {
+	if p.unclosed {
 		return err
 	}
 	reading.Wait()

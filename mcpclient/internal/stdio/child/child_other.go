@@ -19,6 +19,7 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 	return &group{process: cmd.Process}, nil
 }
 
+// alive returns false: after the process nothing of the group is known.
 func (g *group) alive() bool { return false }
 
 func (g *group) runs() bool { return g.alive() }

@@ -108,7 +108,7 @@ func (f *forwarder) forward(b []byte) {
 	f.lost += len(b)
 }
 
-// notice tells the number of dropped bytes, if there are any.
+// notice returns a line with the number of dropped bytes, nil if there are none.
 func (f *forwarder) notice() []byte {
 	if f.lost == 0 {
 		return nil
@@ -116,7 +116,7 @@ func (f *forwarder) notice() []byte {
 	return fmt.Appendf(nil, "\n[%d bytes of stderr lost: the writer is too slow]\n", f.lost)
 }
 
-// close waits until the writer has taken the queue, but not longer than d.
+// close waits until the writer has got the queued output, but not longer than d.
 func (f *forwarder) close(d time.Duration) {
 	if f.lost > 0 {
 		select {
@@ -136,7 +136,7 @@ type excerpt struct {
 	cut   bool      // something before tail was dropped
 	head  []byte    // first bytes since the last pause, at most maxHead
 	size  int       // bytes since the last pause
-	wrote time.Time // the last
+	wrote time.Time // when write was last called
 }
 
 func (e *excerpt) write(b []byte, now time.Time) {
@@ -175,11 +175,11 @@ func (e *excerpt) String() string {
 	return first + printable(lastLines(tail, maxExcerpt-len(first), true))
 }
 
-// lastLines returns at most max bytes from the end of b. If cut is set, b
+// lastLines returns at most limit bytes from the end of b. If cut is set, b
 // begins in the middle of a line.
-func lastLines(b []byte, max int, cut bool) []byte {
-	if len(b) > max {
-		b, cut = b[len(b)-max:], true
+func lastLines(b []byte, limit int, cut bool) []byte {
+	if len(b) > limit {
+		b, cut = b[len(b)-limit:], true
 	}
 	if cut {
 		if i := bytes.IndexByte(b, '\n'); i >= 0 {
@@ -189,7 +189,7 @@ func lastLines(b []byte, max int, cut bool) []byte {
 	return b
 }
 
-// printable is text without control characters, except white space.
+// printable returns valid UTF-8 of b without control characters other than newlines and tabs.
 func printable(b []byte) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -15,7 +15,7 @@ const (
 	MaxExpansion = 1 << 20
 )
 
-// operator tells how to join and encode the values of an expression: RFC 6570, appendix A.
+// operator defines how to join and encode the values of an expression: RFC 6570, appendix A.
 type operator struct {
 	first, sep string
 	named      bool
@@ -82,7 +82,7 @@ func appendExpression(out []byte, expression string, values map[string]string) (
 	}
 	next := op.first
 	for spec := range strings.SplitSeq(expression[size:], ",") {
-		name, most, err := variable(spec)
+		name, limit, err := variable(spec)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func appendExpression(out []byte, expression string, values map[string]string) (
 			}
 			out = append(out, '=')
 		}
-		out = appendEncoded(out, beginning(value, most), op.reserved)
+		out = appendEncoded(out, beginning(value, limit), op.reserved)
 		if len(out) > MaxExpansion {
 			return nil, fmt.Errorf("expands to more than %d bytes", MaxExpansion)
 		}
@@ -110,11 +110,11 @@ func appendExpression(out []byte, expression string, values map[string]string) (
 
 // variable reads the name of a variable and the maximum length of its value in
 // characters, 0 for all.
-func variable(spec string) (name string, most int, err error) {
+func variable(spec string) (name string, limit int, err error) {
 	name, prefix, cut := strings.Cut(strings.TrimSuffix(spec, "*"), ":")
 	if cut {
-		most, err = strconv.Atoi(prefix)
-		if err != nil || most < 1 || most > 9999 || prefix[0] == '+' || strings.HasSuffix(spec, "*") {
+		limit, err = strconv.Atoi(prefix)
+		if err != nil || limit < 1 || limit > 9999 || prefix[0] == '+' || strings.HasSuffix(spec, "*") {
 			return "", 0, fmt.Errorf("variable %.100q: want a number from 1 to 9999 after the colon", spec)
 		}
 	}
@@ -123,7 +123,7 @@ func variable(spec string) (name string, most int, err error) {
 			return "", 0, fmt.Errorf("variable %.100q: want letters, digits, _ and %%XX, with single dots between them", spec)
 		}
 	}
-	return name, most, nil
+	return name, limit, nil
 }
 
 func isName(s string) bool {
@@ -139,13 +139,13 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// beginning returns the first characters of s, at most most of them, or all if most is 0.
-func beginning(s string, most int) string {
-	if most == 0 {
+// beginning returns the first characters of s, at limit limit, or all if limit is 0.
+func beginning(s string, limit int) string {
+	if limit == 0 {
 		return s
 	}
 	end := 0
-	for ; most > 0 && end < len(s); most-- {
+	for ; limit > 0 && end < len(s); limit-- {
 		_, size := utf8.DecodeRuneInString(s[end:])
 		end += size
 	}
