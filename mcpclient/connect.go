@@ -155,7 +155,7 @@ func (c *connector) finishHandshake(ctx context.Context) error {
 		return nil
 	}
 	err := c.levels.setLevel(ctx, c.direct, level)
-	if _, refused := errors.AsType[*mcp.RPCError](err); refused {
+	if wraps[*mcp.RPCError](err) {
 		c.log.Warn("the server declares logging and refuses to be told the level", "error", err)
 		return nil
 	}

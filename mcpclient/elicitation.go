@@ -96,7 +96,7 @@ func (a *answerer) newAnswerCheck(params *mcp.ElicitParams) (func(map[string]any
 			return fmt.Errorf("elicitation answer: %w", err)
 		}
 		err = check(raw)
-		if _, invalid := errors.AsType[*SchemaViolation](err); invalid {
+		if wraps[*SchemaViolation](err) {
 			return &inquiry.AnswerError{Err: err}
 		}
 		if err != nil {

@@ -75,13 +75,13 @@ func (e *RevisionError) Error() string {
 func Unsent(err error) bool {
 	broken, isBroken := errors.AsType[*transport.BrokenError](err)
 	switch { // in this order: an accepted first request outweighs whatever a later one proves
-	case has[*begunError](err):
+	case wraps[*begunError](err):
 		return false
-	case has[*unsentError](err):
+	case wraps[*unsentError](err):
 		return true
 	case isBroken && broken.ResponseBegun: // the server may only have refused to resume the response
 		return false
-	case has[*CapabilityError](err), has[*mcp.SignInError](err):
+	case wraps[*CapabilityError](err), wraps[*mcp.SignInError](err):
 		return true
 	}
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
@@ -94,8 +94,8 @@ func Unsent(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// has reports whether err is or wraps an error of type E.
-func has[E error](err error) bool {
+// wraps reports whether err is or wraps an error of type E.
+func wraps[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }

@@ -79,7 +79,7 @@ func (n *negotiator) negotiateRemembered(ctx context.Context) error {
 	}
 	n.log.Debug("not the legacy server that is remembered, asking again", "error", err)
 	n.era.Store(&eraBox{n.modern(modernRevisions[0])})
-	if _, tried := errors.AsType[*olderError](err); tried || n.link.Load().endErr() != nil { // or initialize ended the connection
+	if wraps[*olderError](err) || n.link.Load().endErr() != nil { // initialize may have ended the connection
 		n.transport = given
 		if again := n.redial(ctx); again != nil {
 			return fmt.Errorf("%w (and before that, %w)", again, err)
@@ -143,9 +143,7 @@ func (n *negotiator) identify(ctx context.Context) error {
 // adoptLate greets a server as modern again after a silent probe, if it has refused initialize: a
 // modern server that was slow to start is ready now.
 func (n *negotiator) adoptLate(ctx context.Context, legacyErr error) bool {
-	_, refused := errors.AsType[*mcp.RPCError](legacyErr)
-	_, mismatch := errors.AsType[*RevisionError](legacyErr)
-	if !refused && !mismatch {
+	if !wraps[*mcp.RPCError](legacyErr) && !wraps[*RevisionError](legacyErr) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, n.probeTimeout)

@@ -57,7 +57,7 @@ func legacyAmong(named []string, probeErr error) (string, error) {
 	if revision, ok := firstCommon(legacyRevisions[:], named); ok {
 		return revision, nil
 	}
-	if _, mismatch := errors.AsType[*RevisionError](probeErr); mismatch {
+	if wraps[*RevisionError](probeErr) {
 		return "", probeErr
 	}
 	return "", fmt.Errorf("%w: %w", probeErr, &RevisionError{ClientRevisions: Revisions(), ServerRevisions: named})
@@ -75,9 +75,7 @@ func disprovesLegacy(err error) bool {
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
 		return concernsRevision(status)
 	}
-	_, answered := errors.AsType[*mcp.RPCError](err)
-	_, mismatch := errors.AsType[*RevisionError](err)
-	return answered || mismatch || errors.Is(err, mcp.ErrInvalidResult)
+	return wraps[*mcp.RPCError](err) || wraps[*RevisionError](err) || errors.Is(err, mcp.ErrInvalidResult)
 }
 
 // adoptLegacy does the legacy handshake, over another transport if the server has only an older
@@ -131,8 +129,7 @@ func (n *negotiator) initializeAgain(ctx context.Context, revision string, befor
 // transport without another form. It is false for [ErrConnectionLost], the error during a restart,
 // which has attempts of its own.
 func (n *negotiator) endedInHandshake(ctx context.Context, err error) bool {
-	_, tried := errors.AsType[*olderError](err)
-	return errors.Is(err, ErrClosed) && !tried && n.link.Load().exchange == nil && ctx.Err() == nil
+	return errors.Is(err, ErrClosed) && !wraps[*olderError](err) && n.link.Load().exchange == nil && ctx.Err() == nil
 }
 
 // replace is redial after a connection that ended with the error before. Its error has both

@@ -98,7 +98,7 @@ func retryWait(ctx context.Context, err error, failures int) (wait time.Duration
 	case ok && backoff.IsTransient(status.Status) && status.Status != http.StatusNotImplemented:
 		wait = max(wait, status.RetryAfter)
 		spread = max(wait, backoff.Spread(status.RetryAfter))
-	case ok || !isLostAnswer(err):
+	case ok || !wraps[*transport.BrokenError](err): // no answer over HTTP was lost
 		return 0, false
 	}
 	if wait > maxRetryWait {
@@ -109,12 +109,6 @@ func retryWait(ctx context.Context, err error, failures int) (wait time.Duration
 		return min(spread, (wait+remaining)/2), remaining > wait
 	}
 	return spread, true
-}
-
-// isLostAnswer reports whether an answer over HTTP was lost or never began.
-func isLostAnswer(err error) bool {
-	_, broken := errors.AsType[*transport.BrokenError](err)
-	return broken
 }
 
 // repeatable reports whether a request can be sent twice without harm. It is unknown what a tool or

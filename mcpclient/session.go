@@ -71,7 +71,7 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 	if errors.Is(err, ErrConnectionLost) {
 		return s.awaitReconnect(ctx, r, err)
 	}
-	if _, other := errors.AsType[*wire.OwnerError](err); other {
+	if wraps[*wire.OwnerError](err) {
 		return s.beginIfOtherOwner(ctx, err, resends)
 	}
 	if !r.revisionRetried && s.isSpuriousRefusal(err) {
@@ -130,7 +130,7 @@ func (s *sessions) renewIfLost(err error) (lost bool) {
 // awaitReconnect waits for the next connection after a request has failed with err, and reports
 // whether to send it again. Requests of a renewal itself do not wait.
 func (s *sessions) awaitReconnect(ctx context.Context, r *request, err error) (again bool, _ error) {
-	_, unsent := errors.AsType[*unsentError](err)
+	unsent := wraps[*unsentError](err)
 	if s.renewals.Within(ctx) || !unsent && (!repeatable(r.method) || r.resent) {
 		return false, err
 	}
@@ -177,8 +177,7 @@ func (s *sessions) beginIfOtherOwner(ctx context.Context, err error, renewed int
 // meanwhile. The previous session continues with its calls and ends by itself.
 func (s *sessions) beginForOwner(ctx context.Context) (err error) {
 	for range maxOwners {
-		err = s.client.beginSession(ctx)
-		if _, other := errors.AsType[*wire.OwnerError](err); !other {
+		if err = s.client.beginSession(ctx); !wraps[*wire.OwnerError](err) {
 			return err
 		}
 	}

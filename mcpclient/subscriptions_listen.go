@@ -106,8 +106,7 @@ func isTemporary(err error) bool {
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
 		return backoff.IsTransient(status.Status)
 	}
-	_, answered := errors.AsType[*mcp.RPCError](err)
-	return !answered && !errors.Is(err, ErrSubscriptionEnded)
+	return !wraps[*mcp.RPCError](err) && !errors.Is(err, ErrSubscriptionEnded)
 }
 
 // listening is one subscriptions/listen in progress. A subscription has one after the other.

@@ -106,10 +106,8 @@ func (l *subscriptions) watchExclusively(ctx context.Context, uris []string, o *
 // provesUnwatched reports whether err proves that a server does not watch a resource: it refused,
 // never got the request or forgot.
 func provesUnwatched(err error) bool {
-	_, refused := errors.AsType[*mcp.RPCError](err)
-	_, unsent := errors.AsType[*unsentError](err)
 	_, forgot := lostSessionID(err)
-	return refused || unsent || forgot || errors.Is(err, ErrConnectionLost)
+	return wraps[*mcp.RPCError](err) || wraps[*unsentError](err) || forgot || errors.Is(err, ErrConnectionLost)
 }
 
 func (l *subscriptions) watchOne(ctx context.Context, method, uri string, o *callOptions) error {
@@ -136,7 +134,7 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	defer l.publish(mcp.Change{Kind: mcp.Stale})
 	for _, uri := range slices.Sorted(maps.Keys(wanted)) {
 		err := l.watch(ctx, []string{uri}, &callOptions{}, noSessions{})
-		if _, refused := errors.AsType[*mcp.RPCError](err); refused {
+		if wraps[*mcp.RPCError](err) {
 			l.log.Warn("the server does not watch a resource any more", "error", err)
 		} else if err != nil {
 			return err

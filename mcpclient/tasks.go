@@ -219,8 +219,7 @@ func (t *Task) recordState(state mcp.TaskState, answersBefore int) {
 // [*mcp.RPCError], of a cancelled task [ErrTaskCancelled].
 //
 // If a handler leaves its answer to the caller ([mcp.ErrAnswerLater]), the error is an
-// [*mcp.InputRequired]: answer it with [Task.Answer], here or in another process, and wait
-// again.
+// [*mcp.InputRequired]: answer it with [Task.Answer], here or in another process, and wait again.
 //
 // If ctx ends, only the waiting ends: the task continues, and Wait may be called again, unless
 // it is called [WithTask]. An answered question is not asked again.
@@ -269,8 +268,7 @@ func (w *taskWait) result(ctx context.Context) (*mcp.CallToolResult, error) {
 		wait = w.fetchResult
 	}
 	raw, err := wait(ctx)
-	_, answered := errors.AsType[*mcp.RPCError](err)
-	if answered && t.State().Status == mcp.TaskCancelled { // cancelled in the meantime, and forgotten
+	if wraps[*mcp.RPCError](err) && t.State().Status == mcp.TaskCancelled { // cancelled in the meantime, and forgotten
 		err = ErrTaskCancelled
 	}
 	if err != nil {

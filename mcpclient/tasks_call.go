@@ -145,10 +145,8 @@ func (w *taskWait) recoveredResult(ctx context.Context) (_ *mcp.CallToolResult, 
 // giveUp cancels the task at the server after a wait for it has failed with err. It does nothing if
 // the task has ended, or is to continue: see [WithTask].
 func (t *Task) giveUp(ctx context.Context, err error) {
-	_, refused := errors.AsType[*mcp.SignInError](err)
-	_, asks := errors.AsType[*mcp.InputRequired](err)
-	detached := errors.Is(context.Cause(ctx), ErrDetach)
-	if !refused && !asks && !detached && !t.State().Status.Final() {
+	toContinue := wraps[*mcp.SignInError](err) || wraps[*mcp.InputRequired](err) || errors.Is(context.Cause(ctx), ErrDetach)
+	if !toContinue && !t.State().Status.Final() {
 		t.wire.sendUnawaited(ctx, t.request("tasks/cancel"))
 	}
 }

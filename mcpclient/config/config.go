@@ -31,8 +31,7 @@
 //
 // Comments, trailing commas and a byte order mark are accepted. Files are read, never written.
 //
-// The guide is docs/mcp-json.md of the repository, and "mcpchain inspect" shows how a file is
-// read.
+// The guide is docs/mcp-json.md of the repository, and "mcpchain inspect" shows how a file is read.
 //
 // # Mistakes
 //

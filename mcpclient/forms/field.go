@@ -144,8 +144,7 @@ func (f *Field) Check(v any) error {
 	return err
 }
 
-// answer checks v and returns it in the type that the field's kind has. For nil, which is no answer,
-// it returns the default.
+// answer checks v and returns it in the type that the field's kind has, for nil the default.
 func (f *Field) answer(v any) (any, error) {
 	if v == nil {
 		return f.defaultAnswer()

@@ -34,8 +34,7 @@ type Command struct {
 	StopTimeout time.Duration
 }
 
-// Dial starts the process. The error of a process that does not start is a
-// [*transport.ProcessError] and wraps the operating system's.
+// Dial starts the process: see mcpclient.Command.
 func (t *Command) Dial(ctx context.Context) (transport.Conn, error) {
 	if t == nil {
 		return nil, errors.New("no transport (a nil *mcpclient.Command)")

@@ -43,8 +43,7 @@ type HTTP struct {
 	MaxMessage    int
 }
 
-// Dial implements [transport.Transport]. It fails if URL is not an http or https URL with a host, or
-// if WrapTransport returns nil.
+// Dial prepares the connection: see mcpclient.HTTP.
 func (t *HTTP) Dial(ctx context.Context) (transport.Conn, error) {
 	if t == nil {
 		return nil, errors.New("no transport (a nil *mcpclient.HTTP)")

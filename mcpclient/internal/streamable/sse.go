@@ -24,9 +24,8 @@ const (
 	maxEndpoint     = 8 << 10
 )
 
-// openStream opens the stream of a server of 2024-11-05 and waits up to 10 s for the endpoint,
-// which must be on the same origin. The error is an [*transport.HTTPError] if the status
-// explains it, and matches [mcp.ErrInvalidResult] if the response is not such a stream.
+// openStream opens the stream of a server of 2024-11-05 and waits for the endpoint: see
+// mcpclient.HTTP.Dial.
 func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, err error) {
 	c := &sseConn{dialed: t, stream: stream}
 	defer func() {
