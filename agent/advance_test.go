@@ -131,7 +131,8 @@ func TestCancelFromAnywhere(t *testing.T) {
 			t.Helper()
 			check.Is(t, got.err, agent.ErrCancelled, who)
 			head := load(t, store, theRun).Head
-			check.Same(t, who+": status, in the store, and free", []any{got.Status, head.Status, head.HeldUntil.IsZero()}, []any{run.StatusCancelled, run.StatusCancelled, true})
+			check.Same(t, who+": status, in the store, and free", []any{got.Status, head.Status, head.HeldUntil.IsZero()},
+				[]any{run.StatusCancelled, run.StatusCancelled, true})
 		}
 		first := begin(t.Context(), a)
 		time.Sleep(5 * time.Second)

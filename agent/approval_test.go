@@ -108,7 +108,8 @@ func TestApprovalOfSloppyName(t *testing.T) {
 
 // The person sees what is sent, not what the model wrote.
 func TestApprovalShowsRepairedArguments(t *testing.T) {
-	model := play(uses(toolCall("1", "echo", `"{\"x\":1}"`), toolCall("2", "echo", `{"path":"/tmp","path":"/etc"}`), toolCall("3", "echo", `[1]`)), says("done"))
+	model := play(uses(toolCall("1", "echo", `"{\"x\":1}"`), toolCall("2", "echo", `{"path":"/tmp","path":"/etc"}`), toolCall("3", "echo", `[1]`)),
+		says("done"))
 	var asked []string
 	approve := allowing(func(a *approval.Request) { asked = append(asked, string(a.Arguments)) })
 	told := results(mustRun(t, boxed(t, model, &agent.Options{Person: agent.Person{Approve: approve}}), human("go")).Messages)
@@ -197,7 +198,8 @@ func TestOneApproval(t *testing.T) {
 				check.Equal(t, e.Result.Text, e.Result.IsError, false)
 			}
 			check.Same(t, "asked", asked, test.want)
-			check.Equal(t, "events, two for each question", len(of[*agent.ApprovalAsked](events))+len(of[*agent.ApprovalDecided](events)), 2*len(test.want))
+			check.Equal(t, "events, two for each question", len(of[*agent.ApprovalAsked](events))+len(of[*agent.ApprovalDecided](events)),
+				2*len(test.want))
 		})
 	}
 }

@@ -287,7 +287,8 @@ func TestFormAnsweredByAnotherProgram(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			memory := record.NewMemory()
-			registers(t, all.url+"/"+name+"-undisturbed/office", agent.Options{Durable: agent.Durable{Store: memory}, Person: agent.Person{Reply: atHand("Ann")}}, run.StatusFinished)
+			registers(t, all.url+"/"+name+"-undisturbed/office",
+				agent.Options{Durable: agent.Durable{Store: memory}, Person: agent.Person{Reply: atHand("Ann")}}, run.StatusFinished)
 			want, _, err := masked(t.Context(), memory)
 			check.Must(t, err)
 

@@ -45,7 +45,8 @@ func TestSpendingLimits(t *testing.T) {
 			model := play(costly).called("m-1")
 			got := mustRun(t, newAgent(t, model, opts), human("go"))
 			turns := int64(got.Usage.Turns)
-			check.Same(t, "end", []any{got.StopReason, got.Output, got.Usage.Total, got.Usage.Cost["USD"], got.Usage.Lost}, []any{tt.want, "enough", 150 * turns, 200 * turns, 0})
+			check.Same(t, "end", []any{got.StopReason, got.Output, got.Usage.Total, got.Usage.Cost["USD"], got.Usage.Lost},
+				[]any{tt.want, "enough", 150 * turns, 200 * turns, 0})
 			within(t, "turns, of 150 tokens and 200 millionths", turns, 3, 10)
 			for i, p := range model.prompts() {
 				within(t, fmt.Sprint("tokens of output for call ", i), p.Request.MaxTokens, 64, 1500)
@@ -55,7 +56,8 @@ func TestSpendingLimits(t *testing.T) {
 	synctestRun(t, "active time", func(t *testing.T) {
 		model := play(untilFinal(sleep("", 10)))
 		slow := allowing(func(*approval.Request) { time.Sleep(time.Hour) }) // the time of a person does not count
-		got := mustRun(t, boxed(t, model, &agent.Options{Limits: run.Limits{Active: 25 * time.Second}, Person: agent.Person{Approve: slow}}), human("go"))
+		got := mustRun(t, boxed(t, model, &agent.Options{Limits: run.Limits{Active: 25 * time.Second}, Person: agent.Person{Approve: slow}}),
+			human("go"))
 		check.Same(t, "stopped with", []any{got.StopReason, got.Usage.Active}, []any{agent.StopMaxActive, 30 * time.Second})
 	})
 }
@@ -218,7 +220,8 @@ func TestTimeoutsCount(t *testing.T) {
 		})
 	}
 	synctestRun(t, "nothing left", func(t *testing.T) {
-		check.Fails(t, check.Err(newAgent(t, play(late, late, counted(says("done"))), &agent.Options{Limits: run.Limits{Tokens: 10_000}}).Run(t.Context(), human("go"))))
+		a := newAgent(t, play(late, late, counted(says("done"))), &agent.Options{Limits: run.Limits{Tokens: 10_000}})
+		check.Fails(t, check.Err(a.Run(t.Context(), human("go"))))
 	})
 }
 
@@ -315,6 +318,7 @@ func TestCountsThatCannotBeTrue(t *testing.T) {
 	check.Require(t, got.StopReason == agent.StopMaxTokens && len(got.Messages) > 1, "got %+v, want an end at the limit of tokens", got)
 	within(t, "tokens", got.Usage.Total, 5000, 1<<40)
 	within(t, "turns", got.Usage.Turns, 1, 10)
-	check.Same(t, "cached tokens and the name are bounded", []bool{got.Usage.Cached <= got.Usage.Input, len(got.Messages[1].Model) <= 300}, []bool{true, true})
+	check.Same(t, "cached tokens and the name are bounded", []bool{got.Usage.Cached <= got.Usage.Input, len(got.Messages[1].Model) <= 300},
+		[]bool{true, true})
 	check.Contains(t, "warnings", fmt.Sprint(got.Warnings), "estimate")
 }

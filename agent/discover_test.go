@@ -155,7 +155,8 @@ func TestListedTools(t *testing.T) {
 		{func(t *adapter.Tool) bool { return t.Server() == "bank" }, []string{"search_tools", "pay_invoice"}},
 	} {
 		m := play(says("done"))
-		mustRun(t, newAgent(t, m, &agent.Options{Tools: append(manyTools(new([]string)), listed), Discover: agent.Discover{Always: tt.always}}), human("go"))
+		mustRun(t, newAgent(t, m, &agent.Options{Tools: append(manyTools(new([]string)), listed), Discover: agent.Discover{Always: tt.always}}),
+			human("go"))
 		check.Same(t, "tools", m.prompts()[0].Tools(), tt.want)
 	}
 }
@@ -168,7 +169,8 @@ func TestDirectory(t *testing.T) {
 	}
 	toolset := openAll(t, nil, adapter.Server{Name: "shop", Transport: shop.connect(t)})
 	m := play(says("done"))
-	mustRun(t, newAgent(t, m, &agent.Options{Tools: []adapter.Source{toolset, function(tasks[2], new([]string))}, Discover: agent.Discover{Threshold: 1e-6}}), human("go"))
+	mustRun(t, newAgent(t, m,
+		&agent.Options{Tools: []adapter.Source{toolset, function(tasks[2], new([]string))}, Discover: agent.Discover{Threshold: 1e-6}}), human("go"))
 	_, got, _ := strings.Cut(m.prompts()[0].Request.System, "gives no permission):")
 	check.Same(t, "directory", got, "\n- shop (2): \"Orders - bank (9)\"; groups \"buying \\\"tea\\\"\", \"cancel\", \"order\"\n- bank (1)")
 }
@@ -389,7 +391,8 @@ func searched(t *testing.T, store record.Store, first *dying, by agent.Discovery
 	check.Must(t, err)
 	check.Require(t, len(names) == 1, "died at write %d, kept %v: got the blobs %q, want one", first.at, first.keep, names)
 	data, err := blobs.Blob(t.Context(), theRun, names[0])
-	check.Same(t, fmt.Sprintf("the bytes of the result, died at write %d, kept %v", first.at, first.keep), []any{string(data) == itemsOf(1000), err}, []any{true, nil})
+	check.Same(t, fmt.Sprintf("the bytes of the result, died at write %d, kept %v", first.at, first.keep), []any{string(data) == itemsOf(1000), err},
+		[]any{true, nil})
 	data, err = json.Marshal([]any{last.System, last.Tools, last.Messages})
 	check.Must(t, err)
 	return strings.ReplaceAll(string(data), names[0], "the-handle"), int(first.writes.Load()) // it is of the run

@@ -48,7 +48,8 @@ func TestParallelism(t *testing.T) {
 	for limit, want := range map[int]int32{0: 8, 1: 1, 3: 3} {
 		synctestRun(t, fmt.Sprint(limit), func(t *testing.T) {
 			toolset, server := open(t, nil)
-			got := mustRun(t, withTools(t, play(uses(repeated(20, "sleep", `{"seconds":1}`)...), says("done")), toolset, &agent.Options{Limits: run.Limits{Parallel: limit}, ParallelWrites: true}), human("go"))
+			got := mustRun(t, withTools(t, play(uses(repeated(20, "sleep", `{"seconds":1}`)...), says("done")), toolset,
+				&agent.Options{Limits: run.Limits{Parallel: limit}, ParallelWrites: true}), human("go"))
 			check.Same(t, "calls at the same time, and all", []any{server.most.Load(), got.Usage.Calls}, []any{want, 20})
 		})
 	}
@@ -74,7 +75,8 @@ func TestProgress(t *testing.T) {
 func TestTroubleIsToldToTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		toolset, _ := open(t, &adapter.Options{Policy: adapter.Policy{CallTimeout: 5 * time.Second}})
-		model := play(uses(toolCall("1", "fail", "{}"), toolCall("2", "ecko", "{}"), toolCall("3", "echo", `{"x":`), sleep("4", 3600), toolCall("5", "echo", `{"x":1}`)), says("done"))
+		model := play(uses(toolCall("1", "fail", "{}"), toolCall("2", "ecko", "{}"), toolCall("3", "echo", `{"x":`), sleep("4", 3600),
+			toolCall("5", "echo", `{"x":1}`)), says("done"))
 		told := results(mustRun(t, withTools(t, model, toolset, nil), human("go")).Messages)
 		for i, want := range []string{"disk full", `there is no tool named "ecko". The tools are: ask, count,`, "JSON", "no answer within 5s", `{"x":1}`} {
 			check.Contains(t, fmt.Sprint("what the model was told of call ", i+1), told[i], want)
@@ -196,7 +198,8 @@ func TestWritesAreInOrder(t *testing.T) {
 		synctestRun(t, name, func(t *testing.T) {
 			server := func(label string) adapter.Server {
 				s := newServer()
-				s.AddTool(&sdk.Tool{Name: "look", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, s.sleep)
+				s.AddTool(&sdk.Tool{Name: "look", InputSchema: json.RawMessage(`{"type":"object"}`),
+					Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, s.sleep)
 				return adapter.Server{Name: label, Transport: s.connect(t), Policy: adapter.Policy{Trust: tt.trust}}
 			}
 			var asked []run.Part

@@ -46,7 +46,8 @@ func TestFallback(t *testing.T) {
 			}
 			check.Must(t, err)
 			// The run stays with the model that answers.
-			check.Same(t, "answer, whose it is, and the calls of both", []any{got.Output, got.Messages[1].Model, len(first.prompts()), len(second.prompts())}, []any{"hello", "b", 1, 2})
+			check.Same(t, "answer, whose it is, and the calls of both",
+				[]any{got.Output, got.Messages[1].Model, len(first.prompts()), len(second.prompts())}, []any{"hello", "b", 1, 2})
 			if told := warningsOf(got); len(told) != 1 || !strings.Contains(told[0], "a failed and b is asked: sorry") {
 				t.Errorf("got the warnings %q", told)
 			}
@@ -87,7 +88,8 @@ func TestFallbackInfo(t *testing.T) {
 		agent.Fallback(first, (*openaimodel.Model)(nil))
 	}()
 	limits := run.Limits{Cost: map[string]int64{"USD": 1000}}
-	check.Text(t, check.Err(agent.New(agent.Fallback(first, second), &agent.Options{Model: agent.ModelSettings{Prices: prices}, Limits: limits})), `"other" has no price`)
+	check.Text(t, check.Err(agent.New(agent.Fallback(first, second), &agent.Options{Model: agent.ModelSettings{Prices: prices}, Limits: limits})),
+		`"other" has no price`)
 }
 
 // A reply costs what its own model costs, also if the host gives it a dated name or another one, and whatever the order

@@ -101,10 +101,12 @@ func TestElicitationByError(t *testing.T) {
 		}
 		return text("signed"), nil
 	})
-	toolset := s.box(t, &adapter.Options{ClientOptions: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}, Timeouts: mcpclient.Timeouts{URLElicitation: -1}}})
+	toolset := s.box(t, &adapter.Options{ClientOptions: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]},
+		Timeouts: mcpclient.Timeouts{URLElicitation: -1}}})
 	visits := func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Accept(nil) }
 	a := withTools(t, play(uses(toolCall("1", "sign", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: visits}})
-	check.Same(t, "events", happenings(t, a, isQuestion), []string{"box asks in sign: sign", "box was answered: accept map[]", "turn 1: tool sign (1) ends: signed"})
+	check.Same(t, "events", happenings(t, a, isQuestion),
+		[]string{"box asks in sign: sign", "box was answered: accept map[]", "turn 1: tool sign (1) ends: signed"})
 }
 
 // With two calls under way over one pipe, the legacy era does not tell which one
@@ -134,8 +136,10 @@ func TestSampling(t *testing.T) {
 	})
 	eachEra(t, mcpclient.Options{Sampling: poet}, func(t *testing.T, toolset *adapter.Toolset) {
 		a := withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, nil)
-		check.Same(t, "events", happenings(t, a, isQuestion), []string{"box samples in sample", "box got a completion of poet-1", "turn 1: tool sample (1) ends: roses"})
-		check.Equal(t, "what the tool says outside of a run", toolset.Catalog(profile.Plain).Call(t.Context(), lcCall("1", "sample", "{}")).Text, "roses")
+		check.Same(t, "events", happenings(t, a, isQuestion),
+			[]string{"box samples in sample", "box got a completion of poet-1", "turn 1: tool sample (1) ends: roses"})
+		check.Equal(t, "what the tool says outside of a run", toolset.Catalog(profile.Plain).Call(t.Context(), lcCall("1", "sample", "{}")).Text,
+			"roses")
 	})
 }
 
@@ -172,7 +176,8 @@ func TestErrorOfAnswerEndsTheRun(t *testing.T) {
 	} {
 		for _, era := range eras {
 			for _, store := range []record.Store{nil, record.NewMemory()} {
-				synctestRun(t, fmt.Sprintf("%s, %s, store %t", name, era, store != nil), func(t *testing.T) { failsToAnswer(t, era, store, test.answer, test.want) })
+				synctestRun(t, fmt.Sprintf("%s, %s, store %t", name, era, store != nil),
+					func(t *testing.T) { failsToAnswer(t, era, store, test.answer, test.want) })
 			}
 		}
 	}
@@ -476,7 +481,8 @@ func TestFirstReplyCountsToTheEnd(t *testing.T) {
 		})
 		a := newAgent(t, play(uses(toolCall("1", "pay", "{}")), says("done")), &agent.Options{
 			Tools: []adapter.Source{paying(&calls)}, Durable: agent.Durable{Store: store},
-			Person: agent.Person{Approve: agent.AskPerson, Reply: func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Allow(), nil }},
+			Person: agent.Person{Approve: agent.AskPerson,
+				Reply: func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Allow(), nil }},
 		})
 		got := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
 		check.Same(t, name+": the denial is accepted, and calls", []any{accepted, calls}, []any{isFirst, map[bool]int{true: 0, false: 1}[isFirst]})

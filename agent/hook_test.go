@@ -22,7 +22,8 @@ import (
 
 func TestHooks(t *testing.T) {
 	toolset, s := open(t, nil)
-	model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "fail", `{}`), toolCall("3", "sleep", `{"seconds":1}`)), says("done, 4111 1111"))
+	model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "fail", `{}`), toolCall("3", "sleep", `{"seconds":1}`)),
+		says("done, 4111 1111"))
 	asked := false
 	hook := agent.Hook{
 		BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error {
@@ -54,7 +55,8 @@ func TestHooks(t *testing.T) {
 	check.Same(t, "history", lines(got.Messages)[2:], []string{
 		`tool: 1/echo→"{\"x\":2}"`, `tool: 2/fail→"Error: d*** full"`, `tool: 3/sleep→"Error: the call of sleep was denied: no time. Nothing was done."`, `ai: "done, ****"`,
 	})
-	check.Same(t, "answer, and whether the denied call was asked about and ran", []any{got.Output, asked, s.most.Load()}, []any{"done, ****", false, int32(0)})
+	check.Same(t, "answer, and whether the denied call was asked about and ran", []any{got.Output, asked, s.most.Load()},
+		[]any{"done, ****", false, int32(0)})
 	for _, p := range model.prompts() {
 		check.Equal(t, "the last message", lines(p.Request.Messages[len(p.Request.Messages)-1:])[0], `human: "(be kind)"`)
 	}
@@ -76,16 +78,18 @@ func TestHookFails(t *testing.T) {
 		"after the model":  {agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return stop }}, "after the model: too risky", false},
 		"before tool":      {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return stop }}, `before tool "echo": too risky`, false},
 		"after tool":       {agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return stop }}, `after tool "echo": too risky`, true},
-		"no request":       {agent.Hook{BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error { c.Request = nil; return nil }}, "before the model: the request is missing", false},
+		"no request": {agent.Hook{BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error { c.Request = nil; return nil }},
+			"before the model: the request is missing", false},
 		"bad arguments": {agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
 			c.Arguments = json.RawMessage(`{"X":"all"}`)
 			return nil
 		}}, `before tool "echo": its arguments do not fit: `, false},
-		"other arguments": {after(func(m *run.Message) { m.Parts[0].Arguments = `{"X":1}` }), "after the model: call 1 of echo was changed: use BeforeTool", false},
-		"another name":    {after(func(m *run.Message) { m.Parts[0].Name = "fail" }), "after the model: call 1 of echo was changed: use BeforeTool", false},
-		"another id":      {after(func(m *run.Message) { m.Parts[0].ID = "2" }), "after the model: call 1 of echo was changed: use BeforeTool", false},
-		"a call removed":  {after(func(m *run.Message) { m.Parts = nil }), "after the model: call 1 of echo was removed: use BeforeTool", false},
-		"a call added":    {after(func(m *run.Message) { m.Parts = append(m.Parts, m.Parts[0]) }), "after the model: call of echo was added", false},
+		"other arguments": {after(func(m *run.Message) { m.Parts[0].Arguments = `{"X":1}` }),
+			"after the model: call 1 of echo was changed: use BeforeTool", false},
+		"another name":   {after(func(m *run.Message) { m.Parts[0].Name = "fail" }), "after the model: call 1 of echo was changed: use BeforeTool", false},
+		"another id":     {after(func(m *run.Message) { m.Parts[0].ID = "2" }), "after the model: call 1 of echo was changed: use BeforeTool", false},
+		"a call removed": {after(func(m *run.Message) { m.Parts = nil }), "after the model: call 1 of echo was removed: use BeforeTool", false},
+		"a call added":   {after(func(m *run.Message) { m.Parts = append(m.Parts, m.Parts[0]) }), "after the model: call of echo was added", false},
 	} {
 		ran := false
 		echo := adapter.Func("echo", "Echoes.", func(context.Context, struct{ X int }) (string, error) {
@@ -253,7 +257,8 @@ func TestStop(t *testing.T) {
 			opts := &agent.Options{Hooks: []agent.Hook{tt.hook}, Durable: agent.Durable{Store: record.NewMemory()}, Limits: run.Limits{Parallel: 1}}
 			a := boxed(t, model, opts)
 			got := mustRun(t, a, human("go"))
-			check.Same(t, "end", []any{got.Status, got.StopReason, got.Output, len(model.prompts())}, []any{run.StatusFinished, agent.StopHook, "enough", 1})
+			check.Same(t, "end", []any{got.Status, got.StopReason, got.Output, len(model.prompts())},
+				[]any{run.StatusFinished, agent.StopHook, "enough", 1})
 			check.Same(t, "history", lines(got.Messages), tt.want)
 			_, again := played(t, a.Replay(t.Context(), run.Key{ID: agent.Inside(got.State).ID}, agent.Position{}))
 			check.Same(t, "history of the replay", append([]string{`human: "go"`}, lines(again.Messages)...), tt.want)

@@ -37,7 +37,8 @@ func itemsOf(n int) string {
 // exporting has a tool with so many items as its result.
 func exporting(n int) adapter.Source {
 	text := itemsOf(n)
-	return adapter.Func("export", "Exports all items.", func(context.Context, struct{}) (string, error) { return text, nil }, &adapter.FuncOptions{ReadOnly: true})
+	return adapter.Func("export", "Exports all items.", func(context.Context, struct{}) (string, error) { return text, nil },
+		&adapter.FuncOptions{ReadOnly: true})
 }
 
 // handleIn is the handle that a shortened result names.
@@ -149,10 +150,12 @@ func TestNotKept(t *testing.T) {
 
 // TestReadResultMistakes has read_result called with what does not fit.
 func TestReadResultMistakes(t *testing.T) {
-	m := play(uses(toolCall("c", "export", `{}`)), uses(toolCall("a", "read_result", `{"handle":"nothing"}`), toolCall("b", "read_result", `{"handle":"../x","offset":-1}`)), says("done"))
+	m := play(uses(toolCall("c", "export", `{}`)),
+		uses(toolCall("a", "read_result", `{"handle":"nothing"}`), toolCall("b", "read_result", `{"handle":"../x","offset":-1}`)), says("done"))
 	got := mustRun(t, newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)}}), human("go"))
 	said := results(agent.Inside(got.State).History)
-	check.Equal(t, "an unknown handle", said[1], fmt.Sprintf("Error: there is no result with the handle \"nothing\": the handles are [%q]", handleIn(said[0])))
+	check.Equal(t, "an unknown handle", said[1],
+		fmt.Sprintf("Error: there is no result with the handle \"nothing\": the handles are [%q]", handleIn(said[0])))
 	check.Contains(t, "a bad offset", said[2], "offset")
 	data, err := json.Marshal(got.State)
 	var state ledger.State
@@ -215,7 +218,8 @@ func TestKeptResultByAdvance(t *testing.T) {
 			}
 			check.Must(t, err)
 			s := stateOf(t, store, key)
-			check.That(t, s.Output == foundNote && len(s.Kept) == 1 && s.Kept[0].Digest == ledger.DigestOf([]byte(itemsOf(1000))), "got %q and %+v", s.Output, s.Kept)
+			check.That(t, s.Output == foundNote && len(s.Kept) == 1 && s.Kept[0].Digest == ledger.DigestOf([]byte(itemsOf(1000))),
+				"got %q and %+v", s.Output, s.Kept)
 		})
 	}
 }
@@ -283,7 +287,8 @@ func TestPassedResult(t *testing.T) {
 			second := passer(`{"$result":%q}`)
 			got = resumed(t, newAgent(t, second, opts), got.Questions[0].Allow())
 			check.Equal(t, "answer", got.Output, fmt.Sprintf("wrote %d bytes", k.Size))
-			check.That(t, len(taken) == 1 && ledger.DigestOf([]byte(taken[0])) == k.Digest, "the server got %d files, or not the one that was read", len(taken))
+			check.That(t, len(taken) == 1 && ledger.DigestOf([]byte(taken[0])) == k.Digest,
+				"the server got %d files, or not the one that was read", len(taken))
 			for _, p := range append(first.Turns(), second.Turns()...) {
 				data, err := json.Marshal(p.Request.Messages)
 				check.Must(t, err)

@@ -259,8 +259,10 @@ func lead(ctx context.Context, p prompt) (*model.Response, error) {
 	arguments, task := fmt.Sprintf(`{"n":%q}`, n), fmt.Sprintf(`{"task":%q}`, n)
 	steps := [][]run.Part{
 		{toolCall(n, "note", fmt.Sprintf(`{"n":%q,"approval":"allow"}`, n))}, {toolCall(n, "write", fmt.Sprintf(`{"n":%q,"approval":"edit"}`, n))},
-		{toolCall(n, "form", arguments)}, {toolCall(n, "url", arguments)}, {toolCall(n, "sample", arguments)}, {toolCall(n, "review", arguments)}, {toolCall(n, "task", arguments)},
-		{toolCall("w"+n, "write", fmt.Sprintf(`{"n":"w%s"}`, n)), toolCall("f"+n, "form", fmt.Sprintf(`{"n":"f%s"}`, n)), toolCall(n, "note", arguments)},
+		{toolCall(n, "form", arguments)}, {toolCall(n, "url", arguments)}, {toolCall(n, "sample", arguments)},
+		{toolCall(n, "review", arguments)}, {toolCall(n, "task", arguments)},
+		{toolCall("w"+n, "write", fmt.Sprintf(`{"n":"w%s"}`, n)), toolCall("f"+n, "form", fmt.Sprintf(`{"n":"f%s"}`, n)),
+			toolCall(n, "note", arguments)},
 		{toolCall(n, "helper", task)}, {toolCall(n, "stopper", task)}, {toolCall(n, "quiz", arguments)}, {toolCall(n, "enter", arguments)},
 		{toolCall(n, "final_answer", `{"city":"Oslo","degree":"cold"}`)},
 	}

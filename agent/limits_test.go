@@ -70,7 +70,8 @@ func TestStubbornModel(t *testing.T) {
 		return replied(textPart("hm"), toolCall("", "x", "{}")), nil
 	})
 	got := mustRun(t, newAgent(t, model, &agent.Options{Limits: run.Limits{Turns: 1}}), human("go"))
-	check.Same(t, "answer, reason and calls of the model", []any{got.Output, got.StopReason, len(model.prompts())}, []any{"hm", agent.StopMaxTurns, 2})
+	check.Same(t, "answer, reason and calls of the model", []any{got.Output, got.StopReason, len(model.prompts())},
+		[]any{"hm", agent.StopMaxTurns, 2})
 	check.Same(t, "last message", lines(got.Messages[len(got.Messages)-1:]), []string{`ai: "hm"`})
 }
 

@@ -176,7 +176,8 @@ func TestManySuspendedRuns(t *testing.T) {
 			resume(t, store, a, "0")
 			goroutines, heap := runtime.NumGoroutine(), live()
 			suspend(t, a, 8, 8+suspended)
-			within(t, fmt.Sprintf("goroutines after %d runs were suspended", suspended), settled(runtime.NumGoroutine, goroutines+few), 0, goroutines+few)
+			within(t, fmt.Sprintf("goroutines after %d runs were suspended", suspended), settled(runtime.NumGoroutine, goroutines+few),
+				0, goroutines+few)
 			within(t, fmt.Sprintf("bytes of the heap after %d runs were suspended", suspended), settled(live, heap+most), 0, heap+most)
 			resume(t, store, a, fmt.Sprint(7+suspended))
 			check.Equal(t, "calls, in the runs that continued", worked.Load(), 2)
@@ -269,7 +270,8 @@ func TestTurnLargerThanACommit(t *testing.T) {
 	store := inFiles(t, filestore.SyncNever)
 	a := largeAgent(t, store, 8, strings.Repeat("much", 5<<18)) // 40 MiB
 	answers(t, a, "so much", agent.WithRun("r"))
-	kept := slices.DeleteFunc(changesOf[*ledger.Outcome](load(t, store, theRun).Records), func(o *ledger.Outcome) bool { return len(o.Result.Text) != 5<<20 })
+	kept := slices.DeleteFunc(changesOf[*ledger.Outcome](load(t, store, theRun).Records),
+		func(o *ledger.Outcome) bool { return len(o.Result.Text) != 5<<20 })
 	check.Equal(t, "results that are whole", len(kept), 8)
 }
 

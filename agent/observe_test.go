@@ -92,7 +92,8 @@ func TestObserver(t *testing.T) {
 		t.Errorf("got the inference %+v", i)
 	}
 	e := o.executions[0]
-	check.That(t, e.ID == "1" && e.Name == "tool" && e.Description == "Does it." && e.Result != nil && e.Result.Text == "ok", "got the execution %+v", e)
+	check.That(t, e.ID == "1" && e.Name == "tool" && e.Description == "Does it." && e.Result != nil && e.Result.Text == "ok",
+		"got the execution %+v", e)
 }
 
 // An observer gets a reply as the AfterModel hooks leave it, and none that a hook refuses.

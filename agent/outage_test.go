@@ -197,7 +197,8 @@ func TestStoreThatFails(t *testing.T) {
 					check.Same(t, "end", []any{err, got.Status, status}, []any{nil, run.StatusFinished, run.StatusFinished})
 					return
 				}
-				check.Same(t, "error, and what the store has", []any{err != nil, got.Status, status, got.Output}, []any{true, run.StatusRunning, run.StatusRunning, ""})
+				check.Same(t, "error, and what the store has", []any{err != nil, got.Status, status, got.Output},
+					[]any{true, run.StatusRunning, run.StatusRunning, ""})
 				said, _, _ := strings.Cut(err.Error(), "\n")
 				check.Equal(t, "how often the error says "+said, strings.Count(err.Error(), said), 1)
 				synctest.Wait()

@@ -47,9 +47,11 @@ func (w *window) Do(r *http.Request) (*http.Response, error) {
 			message = fmt.Sprintf(`{"role":"assistant","tool_calls":[{"id":"c%d","type":"function","function":{"name":"read","arguments":"{}"}}]}`, len(w.asked))
 		}
 		status = http.StatusOK
-		reply = fmt.Sprintf(`{"model":"m","choices":[{"message":%s}],"usage":{"prompt_tokens":%d,"completion_tokens":10}}`, message, min(prompt, w.tokens))
+		reply = fmt.Sprintf(`{"model":"m","choices":[{"message":%s}],"usage":{"prompt_tokens":%d,"completion_tokens":10}}`, message,
+			min(prompt, w.tokens))
 	}
-	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(reply)), Request: r}, nil
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(reply)),
+		Request: r}, nil
 }
 
 // refusals are the words of hosts for a call that is too long.

@@ -178,7 +178,8 @@ func TestCallsGoBackToTheirHost(t *testing.T) {
 		t.Run(tt.first+" "+tt.second, func(t *testing.T) {
 			store := inFiles(t, filestore.SyncNever)
 			process := func(host string, w *memhttp.Wire) *agent.Agent {
-				opts := &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}, Tools: []adapter.Source{paying(new(int))}}
+				opts := &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson},
+					Tools: []adapter.Source{paying(new(int))}}
 				return newAgent(t, at(t, host, "m", w), opts)
 			}
 			got := asks(t, process(tt.first, &memhttp.Wire{Replies: []string{reply}}), 2, run.QuestionApproval)
@@ -228,7 +229,8 @@ func TestReasoningGoesBack(t *testing.T) {
 		t.Run(host, func(t *testing.T) {
 			store := inFiles(t, filestore.SyncNever)
 			process := func(w *memhttp.Wire) *agent.Agent {
-				return newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{paying(new(int))}})
+				return newAgent(t, at(t, host, "gpt-4.1", w),
+					&agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{paying(new(int))}})
 			}
 			first := replies()
 			mustRun(t, process(first), human("go"), agent.WithRun(theRun.ID))

@@ -335,7 +335,8 @@ func TestRecoverRefusesAgents(t *testing.T) {
 	}
 	unkept := []*agent.Agent{newAgent(t, play(), nil)}
 	check.Text(t, agent.Recover(t.Context(), nil, unkept, &agent.RecoverOptions{UntilIdle: true}), "recover: store is nil")
-	check.Text(t, agent.Recover(t.Context(), (*emptyLogs)(nil), nil, &agent.RecoverOptions{UntilIdle: true}), "recover: store is a nil *agent_test.emptyLogs")
+	check.Text(t, agent.Recover(t.Context(), (*emptyLogs)(nil), nil, &agent.RecoverOptions{UntilIdle: true}),
+		"recover: store is a nil *agent_test.emptyLogs")
 }
 
 // A run that cannot be read holds up no other one, and is logged once.
@@ -450,7 +451,8 @@ func TestSuspiciousRunBeginsAlone(t *testing.T) {
 			return says("done")(ctx, p)
 		}
 		a, _ := process(t, store, play(slow), agent.Options{})
-		check.Must(t, agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.DiscardHandler)}))
+		check.Must(t,
+			agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.DiscardHandler)}))
 		for _, id := range []string{"bad", "good"} {
 			check.Equal(t, id, load(t, store, run.Key{ID: id}).Head.Status, run.StatusFinished)
 		}

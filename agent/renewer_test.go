@@ -206,7 +206,8 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 				}
 				end := <-ended
 				check.Is(t, end.err, tt.err)
-				check.Same(t, "effects, and whether the run has ended", []any{effects, load(t, store, theRun).Head.Status.Ended()}, []any{tt.effects, tt.err == nil})
+				check.Same(t, "effects, and whether the run has ended", []any{effects, load(t, store, theRun).Head.Status.Ended()},
+					[]any{tt.effects, tt.err == nil})
 			})
 		}
 	}

@@ -162,7 +162,8 @@ func TestReplayOfStop(t *testing.T) {
 			return nil
 		}}, says("hi")},
 		"after the model": {agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return agent.StopRun("") }}, says(secret)},
-		"before a tool":   {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.StopRun("no") }}, uses(toolCall("1", "echo", `{"X":"7"}`))},
+		"before a tool": {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.StopRun("no") }},
+			uses(toolCall("1", "echo", `{"X":"7"}`))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stop = false
@@ -182,7 +183,8 @@ func TestReplayOfStop(t *testing.T) {
 
 // A structured answer is replayed without a turn of its own.
 func TestReplayOfOutput(t *testing.T) {
-	a := newAgent(t, play(uses(toolCall("1", "final_answer", `{"city":"Oslo","degree":7}`))), &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
+	a := newAgent(t, play(uses(toolCall("1", "final_answer", `{"city":"Oslo","degree":7}`))),
+		&agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
 	check.Must(t, errorOf3(agent.RunAs[weatherReport](t.Context(), a, human("go"), agent.WithRun(theRun.ID))))
 	var types []string
 	for e := range each(t, a.Replay(t.Context(), theRun, agent.Position{})) {

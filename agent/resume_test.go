@@ -112,7 +112,8 @@ func TestConversation(t *testing.T) {
 // What a caller appends to the messages of a result reaches neither the run, which has the model's calls behind them,
 // nor another history that begins with them.
 func TestMessagesAreOfTheCaller(t *testing.T) {
-	a := newAgent(t, play(uses(toolCall("1", "pay", `{}`))), &agent.Options{Tools: []adapter.Source{paying(new(int))}, Person: agent.Person{Approve: agent.AskPerson}})
+	a := newAgent(t, play(uses(toolCall("1", "pay", `{}`))),
+		&agent.Options{Tools: []adapter.Source{paying(new(int))}, Person: agent.Person{Approve: agent.AskPerson}})
 	got := mustRun(t, a, human("go"))
 	check.Same(t, "messages of the caller, and of the run", []int{len(got.Messages), len(agent.Inside(got.State).History)}, []int{1, 2})
 	one := append(got.Messages, run.Text(run.RoleUser, "one"))
@@ -186,7 +187,8 @@ func TestAnswersAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
 		s := emptyServer()
-		s.AddTool(&sdk.Tool{Name: "pay", InputSchema: json.RawMessage(`{"type":"object","properties":{"bill":{"type":"integer"}},"required":["bill"]}`)}, gives(text("paid")))
+		s.AddTool(&sdk.Tool{Name: "pay",
+			InputSchema: json.RawMessage(`{"type":"object","properties":{"bill":{"type":"integer"}},"required":["bill"]}`)}, gives(text("paid")))
 		toolset := openAll(t, nil, adapter.Server{Name: "bank", Transport: s.connect(t)})
 		model := play(uses(toolCall("1", "pay", `{"bill":17}`), toolCall("2", "pay", `{"bill":18}`)), says("done"))
 		a := withTools(t, model, toolset, &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson, QuestionTTL: time.Hour}})

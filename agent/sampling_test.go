@@ -62,7 +62,8 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 			first := reviewed(t, host, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Durable: agent.Durable{Store: store}})
 			got := asks(t, first, 1, run.QuestionSampling)
 			q := got.Questions[0]
-			check.Same(t, "what the person sees, and the requests", []any{q.Model, q.Sampling.MaxTokens, len(q.Sampling.Messages), q.Server, len(host.Requests)}, []any{"poet-1", int64(7), 1, "box", 0})
+			check.Same(t, "what the person sees, and the requests",
+				[]any{q.Model, q.Sampling.MaxTokens, len(q.Sampling.Messages), q.Server, len(host.Requests)}, []any{"poet-1", int64(7), 1, "box", 0})
 			got = resumed(t, reviewed(t, host, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), tt.answer(q))
 			check.Same(t, "result", lines(got.Messages)[2], tt.want)
 			if asked := jsonOf(host.Requests); strings.Count(asked, `"messages"`) > 1 || !strings.Contains(asked, tt.asked) {
@@ -87,7 +88,8 @@ func TestSamplingReviewAtHand(t *testing.T) {
 		"no person": {nil, "no person was asked"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := reviewed(t, newPoet(), eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: tt.answer}})
+			a := reviewed(t, newPoet(), eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")),
+				agent.Options{Person: agent.Person{Reply: tt.answer}})
 			result := mustRun(t, a, human("go"))
 			check.Contains(t, "result", lines(result.Messages)[2], tt.want)
 			check.Same(t, "what servers took", result.Usage.Sampling, took[name == "allow"])
@@ -110,12 +112,14 @@ func TestHeldSamplingReview(t *testing.T) {
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			store, host := record.NewMemory(), newPoet()
-			first := reviewed(t, host, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Durable: agent.Durable{Store: store}})
+			first := reviewed(t, host, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")),
+				agent.Options{Durable: agent.Durable{Store: store}})
 			ended := begin(t.Context(), first)
 			synctest.Wait()
 			second := reviewed(t, host, eras[0], play(says("no")), agent.Options{Durable: agent.Durable{Store: store}})
 			q := openQuestions(t, second, 1)[0]
-			check.Same(t, "the request that goes to the model", []any{q.Kind, q.Survives, q.Model, q.Sampling != nil}, []any{run.QuestionSampling, false, "poet-1", true})
+			check.Same(t, "the request that goes to the model", []any{q.Kind, q.Survives, q.Model, q.Sampling != nil},
+				[]any{run.QuestionSampling, false, "poet-1", true})
 			if tt.answer != nil {
 				check.Must(t, second.Reply(t.Context(), theRun, tt.answer(q)))
 			}

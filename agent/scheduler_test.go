@@ -136,7 +136,8 @@ func TestSchedulerRelieves(t *testing.T) {
 				want = "[0s 1s]"
 			}
 			err := s.run(start, commit, func(error) {})
-			check.Same(t, fmt.Sprintf("turn %d: when all calls but one, and then that one, were committed", turn), []any{fmt.Sprint(commits), err}, []any{want, nil})
+			check.Same(t, fmt.Sprintf("turn %d: when all calls but one, and then that one, were committed", turn), []any{fmt.Sprint(commits), err},
+				[]any{want, nil})
 		}
 	})
 }

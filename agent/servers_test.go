@@ -92,7 +92,8 @@ func (s *server) sleep(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallTo
 // count reports progress three times.
 func count(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	for i := 1; i <= 3; i++ {
-		err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i), Total: 3})
+		err := r.Session.NotifyProgress(ctx,
+			&sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i), Total: 3})
 		if err != nil {
 			return nil, err
 		}

@@ -212,7 +212,8 @@ func TestSignInIsForTheTree(t *testing.T) {
 				return run.Reply{Action: run.ActionAccept}, nil
 			}
 			got := mustRun(t, tree(t, g, agent.Options{Person: agent.Person{Reply: answer}, ParallelWrites: true}), human("go"))
-			check.Same(t, "how often the person was asked, and calls that ran", []int{int(asked.Load()), g.ran}, []int{1 + int(refusals), 3 - int(refusals)})
+			check.Same(t, "how often the person was asked, and calls that ran", []int{int(asked.Load()), g.ran},
+				[]int{1 + int(refusals), 3 - int(refusals)})
 			if refusals == 0 {
 				check.Same(t, "results", lines(got.Messages)[2:], want)
 			}

@@ -113,7 +113,8 @@ func TestAdvanceKeepsTheState(t *testing.T) {
 	}{{first, 1}, {first, 0}, {first, 0}, {second, 1}, {first, 1}, {first, 0}, {second, 1}, {second, 0}, {second, 0}} {
 		before := store.loads
 		next, err := step.by.Advance(t.Context(), key, nil)
-		check.Same(t, fmt.Sprintf("step %d: error, end and loads", i), []any{err, next.Status.Ended(), store.loads - before}, []any{nil, i == 8, step.loads})
+		check.Same(t, fmt.Sprintf("step %d: error, end and loads", i), []any{err, next.Status.Ended(), store.loads - before},
+			[]any{nil, i == 8, step.loads})
 	}
 	s := stateOf(t, store, key)
 	check.Same(t, "answer, and messages", []any{s.Output, len(s.History)}, []any{"done", 18})

@@ -129,7 +129,8 @@ func kept(t *testing.T, store record.Store, key run.Key) record.Lease {
 	changes[0] = &first
 	s, records := draft(changes...)
 	lease := check.Value(store.Create(t.Context(), record.Holder{Name: "me", TTL: time.Hour}, ledger.HeadOf(s), records))(t)
-	check.Must(t, store.Reply(t.Context(), key, []run.Reply{{Question: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`)}}))
+	check.Must(t,
+		store.Reply(t.Context(), key, []run.Reply{{Question: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`)}}))
 	return lease
 }
 
