@@ -55,13 +55,12 @@ type choice struct {
 	reason string
 }
 
-// choose picks a model that can answer the request, as the specification advises:
-// first by the first hint that matches a model, then by the priorities, then the
-// default. It fails if no model can answer the request.
+// choose picks a model that can answer the request, as the specification advises: first by the first hint that matches a
+// model, then by the priorities, then the default. It fails if no model can answer the request.
 func choose(models []Model, initial string, p *mcp.CreateMessageParams) (choice, error) {
-	able, left := capable(models, p)
+	able, unable := capable(models, p)
 	if len(able) == 0 {
-		return choice{}, fmt.Errorf("no model can answer the request: %s", strings.Join(left, ", "))
+		return choice{}, fmt.Errorf("no model can answer the request: %s", strings.Join(unable, ", "))
 	}
 	var why []string
 	if prefs := p.ModelPreferences; prefs != nil {
@@ -80,15 +79,14 @@ func choose(models []Model, initial string, p *mcp.CreateMessageParams) (choice,
 	if len(why) == 0 {
 		why = append(why, "the only one")
 	}
-	if len(left) > 0 {
-		why = append(why, "left out "+strings.Join(left, ", "))
+	if len(unable) > 0 {
+		why = append(why, "left out "+strings.Join(unable, ", "))
 	}
 	return choice{able[0], strings.Join(why, "; ")}, nil
 }
 
-// capable returns the models that can answer a request, and for each other model the
-// reason why not.
-func capable(models []Model, p *mcp.CreateMessageParams) (able []Model, left []string) {
+// capable returns the models that can answer a request, and for each other model the reason why not.
+func capable(models []Model, p *mcp.CreateMessageParams) (able []Model, unable []string) {
 	needs := newNeeds(p)
 	tokens := needs.tokens() + p.MaxTokens
 	for _, m := range models {
@@ -106,9 +104,9 @@ func capable(models []Model, p *mcp.CreateMessageParams) (able []Model, left []s
 			able = append(able, m)
 			continue
 		}
-		left = append(left, fmt.Sprintf("%s (%s)", m.ID, lacks))
+		unable = append(unable, fmt.Sprintf("%s (%s)", m.ID, lacks))
 	}
-	return able, left
+	return able, unable
 }
 
 // byHints returns the models that match the first matching hint. "If multiple hints are specified,
@@ -151,9 +149,8 @@ func containsFold(names []string, fits func(string) bool) bool {
 	return slices.ContainsFunc(names, func(s string) bool { return fits(strings.ToLower(s)) })
 }
 
-// byPriorities returns the best model by the server's priorities. Prices and speeds
-// differ by orders of magnitude, so their logarithms are compared. The note is empty
-// if the server has no priorities.
+// byPriorities returns the best model by the server's priorities. Prices and speeds differ by orders of magnitude, so their
+// logarithms are compared. The note is empty if the server has no priorities.
 func byPriorities(models []Model, p *mcp.ModelPreferences) (Model, string) {
 	cost, speed, intelligence := weight(p.CostPriority), weight(p.SpeedPriority), weight(p.IntelligencePriority)
 	if cost+speed+intelligence == 0 || len(models) < 2 {

@@ -24,10 +24,9 @@ const (
 
 // Policy holds a server's permissions. The zero value leaves every decision to the reviewer.
 type Policy struct {
-	// DuringCalls applies to requests during a call of a tool, a prompt or a resource, OutsideCalls
-	// to other requests. A connection of revision 2025-11-25 or earlier with several calls under
-	// way does not say to which call a request belongs; then OutsideCalls applies, unless
-	// [Options.Origin] names the call.
+	// DuringCalls applies to requests during a call of a tool, a prompt or a resource, OutsideCalls to other requests. A
+	// connection of revision 2025-11-25 or earlier with several calls under way does not say to which call a request
+	// belongs; then OutsideCalls applies, unless [Options.Origin] names the call.
 	DuringCalls, OutsideCalls Mode
 
 	// Budget replaces [Limits.PerServer] for this server; its zero fields mean no limit, and [New]
@@ -35,9 +34,8 @@ type Policy struct {
 	Budget *Budget
 }
 
-// ForServer returns a handler for the requests of one server. server is the program's name for it:
-// [Options.Servers], budgets, remembered decisions and the audit use that name. The handler shares
-// everything else with the sampler.
+// ForServer returns a handler for the requests of one server. server is the program's name for it: [Options.Servers],
+// budgets, remembered decisions and the audit use that name. The handler shares everything else with the sampler.
 //
 //	mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.ForServer("github")})
 //
@@ -66,8 +64,7 @@ type requester struct {
 	policy     Policy
 }
 
-// callKey identifies a call in the accounts: by the connection and its id of the
-// call, or else by the host's names.
+// callKey identifies a call in the accounts: by the connection and its id of the call, or else by the host's names.
 type callKey struct {
 	session any
 	id      int64
@@ -170,8 +167,8 @@ type decisionScope struct {
 	reply   bool
 }
 
-// what names the kind of the requests or replies for an error text.
-func (s decisionScope) what() string {
+// noun names what the decisions are about, for an error text.
+func (s decisionScope) noun() string {
 	if s.reply {
 		return "reply"
 	}
@@ -204,8 +201,7 @@ func (m *decisionMemory) recall(s decisionScope) Mode {
 	return m.decision[s]
 }
 
-// remember stores a decision. An approval never replaces a refusal, because it may be
-// older than the refusal.
+// remember stores a decision. An approval never replaces a refusal, because it may be older than the refusal.
 func (m *decisionMemory) remember(s decisionScope, d Mode) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -68,6 +68,7 @@ func (w *writer) addMessage(m mcp.SamplingMessage) {
 	}
 }
 
+// isResult reports whether content is the result of a tool.
 func isResult(c mcp.Content) bool {
 	_, ok := c.(*mcp.ToolResultContent)
 	return ok
@@ -134,8 +135,7 @@ func (w *writer) finish() []chat.Message {
 	return w.messages
 }
 
-// mediaPart translates an image or a sound. It returns false for other content, and for
-// types that no model accepts.
+// mediaPart translates an image or a sound. It returns false for other content, and for types that no model accepts.
 func mediaPart(c mcp.Content) (chat.Part, bool) {
 	switch c := c.(type) {
 	case *mcp.ImageContent:

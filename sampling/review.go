@@ -20,19 +20,17 @@ type Request struct {
 	// Server is the program's name for the server; empty if it has none.
 	Server string
 
-	// Model is the model to ask. The reviewer may choose another model, from [Options.Models] if
-	// that is set.
+	// Model is the model to ask. The reviewer may choose another model, from [Options.Models] if that is set.
 	Model string
 
 	// Params is a copy, within the limits. The reviewer may change it; it is checked again and
 	// counted against the limits again.
 	Params *mcp.CreateMessageParams
 
-	// The reviewer sets Remember to apply its decision to later requests of the server, or in
-	// Review.Reply to later replies for it. A decision during a call holds during calls, another
-	// one outside calls. The reviewer is not asked again until [Sampler.Forget]. A remembered
-	// refusal also overrules concurrent approvals. If the program has no name for the server, only
-	// refusals are remembered, because another server could use the same name.
+	// The reviewer sets Remember to apply its decision to later requests of the server, or in Review.Reply to later replies
+	// for it. A decision during a call holds during calls, another one outside calls. The reviewer is not asked again until
+	// [Sampler.Forget]. A remembered refusal also overrules concurrent approvals. If the program has no name for the
+	// server, only refusals are remembered, because another server could use the same name.
 	Remember bool
 
 	reason    string // why the model was chosen
@@ -42,9 +40,8 @@ type Request struct {
 // Review allows, edits or refuses requests and replies. Its functions are called concurrently, each
 // with the context of the server's request. A nil function allows everything.
 //
-// An edited request is checked again and counted against the limits again. An edited reply must
-// keep to the protocol: the role is assistant, the content is text, images, audio, and calls of the
-// request's tools.
+// An edited request is checked again and counted against the limits again. An edited reply must keep to the protocol: the
+// role is assistant, the content is text, images, audio, and calls of the request's tools.
 //
 // An error refuses the request or the reply. The server learns only that it was refused. The error
 // that [Sampler.CreateMessage] returns matches both the reviewer's error and [mcp.ErrRejected].
@@ -105,8 +102,7 @@ func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMess
 	return nil
 }
 
-// timedReview returns ask with a record of the reviewer's time. edited tells whether the reviewer
-// changes anything.
+// timedReview returns ask with a record of the reviewer's time. edited tells whether the reviewer changes anything.
 func (r *run) timedReview(seen func() any, edited *bool, ask func() error) func() error {
 	return func() error {
 		before, model, start := hash(encodeJSON(seen())), r.request.Model, time.Now()
@@ -124,7 +120,7 @@ var errReplyWaits = errors.New("review of a reply cannot wait")
 func (s *Sampler) decide(ctx context.Context, req *Request, scope decisionScope, mode Mode, ask func() error) (string, error) {
 	switch {
 	case mode == ModeDeny:
-		return byPolicy, newRefusal(kindPolicy, fmt.Sprintf("the host's policy does not allow the %s", scope.what()))
+		return byPolicy, newRefusal(kindPolicy, fmt.Sprintf("the host's policy does not allow the %s", scope.noun()))
 	case mode == ModeAllow:
 		return byPolicy, nil
 	case s.options.Review == nil:
@@ -163,7 +159,7 @@ func (s *Sampler) decide(ctx context.Context, req *Request, scope decisionScope,
 
 // notApprovedError returns the error for a request or a reply that the reviewer refuses.
 func notApprovedError(s decisionScope, cause error) error {
-	return &refusedError{kind: kindReview, reason: fmt.Sprintf("the %s was not approved", s.what()), cause: cause}
+	return &refusedError{kind: kindReview, reason: fmt.Sprintf("the %s was not approved", s.noun()), cause: cause}
 }
 
 // copyParams copies the lists, because a reviewer may change them. The blocks and

@@ -84,10 +84,9 @@ func (s *Sampler) SamplingCapability() mcp.SamplingCapability {
 	return mcp.SamplingCapability{Tools: true}
 }
 
-// CreateMessage implements [mcp.SamplingHandler]. Its error matches [mcp.ErrRejected] if a limit,
-// the policy or the reviewer objects, and [mcp.ErrAnswerLater] if a person decides later. Other
-// errors are an [*mcp.RPCError]: code -32602 for an invalid request, -32603 for a failure of the
-// model.
+// CreateMessage implements [mcp.SamplingHandler]. Its error matches [mcp.ErrRejected] if a limit, the policy or the
+// reviewer objects, and [mcp.ErrAnswerLater] if a person decides later. Other errors are an [*mcp.RPCError]: code -32602
+// for an invalid request, -32603 for a failure of the model.
 func (s *Sampler) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	return s.createMessage(ctx, params, "")
 }
@@ -139,7 +138,7 @@ func (s *Sampler) answer(ctx context.Context, r *run) (*mcp.CreateMessageResult,
 	return result, nil
 }
 
-// check returns an error if the request may not reach the governor and the reviewer.
+// check returns an error for a request that breaks the specification or is larger than Limits.InputBytes.
 func (s *Sampler) check(params *mcp.CreateMessageParams) error {
 	if err := checkParams(params); err != nil {
 		return invalidError(err)
@@ -158,13 +157,13 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 	}
 	models := s.models
 	wanted := r.request.Params.MaxTokens
-	var tooDear error
+	var costErr error
 	for {
 		r.request.Params.MaxTokens = wanted
 		c, err := choose(models, s.model, r.request.Params)
 		switch {
-		case err != nil && tooDear != nil:
-			return tooDear
+		case err != nil && costErr != nil:
+			return costErr
 		case err != nil:
 			return s.noModelError(err)
 		}
@@ -176,7 +175,7 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 		if refusal, ok := errors.AsType[*refusedError](err); !ok || refusal.kind != kindCost {
 			return err
 		}
-		tooDear = err
+		costErr = err
 		models = slices.DeleteFunc(slices.Clone(models), func(m Model) bool { return m.ID == c.model.ID })
 	}
 }

@@ -27,7 +27,7 @@ type offeredTool struct {
 // references gets copies of the referenced schemas. Limits.InputBytes applies to the rewritten schemas, too.
 func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 	target, params := s.chat.Schemas(r.request.Model), r.request.Params
-	left := s.options.Limits.InputBytes - inputSize(params)
+	room := s.options.Limits.InputBytes - inputSize(params)
 	out := offer{}
 	for _, t := range params.Tools {
 		if err := ctx.Err(); err != nil {
@@ -40,7 +40,7 @@ func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 		written := schema.For(target, nil)
 		out[t.Name] = &offeredTool{schema, written}
 		r.addedBytes += max(0, len(written.Parameters)-len(t.InputSchema))
-		if r.addedBytes > left {
+		if r.addedBytes > room {
 			return nil, newRefusal(kindSize, fmt.Sprintf("with the schemas of its tools rewritten for the model, "+
 				"the request has more than %d bytes, which is the limit", s.options.Limits.InputBytes))
 		}
