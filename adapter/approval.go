@@ -14,8 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// Trust specifies how far a server's own description of its tools is believed when calls are
-// approved.
+// Trust specifies how far a server's own description of its tools is believed when calls are approved.
 type Trust int
 
 const (
@@ -158,7 +157,8 @@ func (t *Tool) approver(ctx context.Context) approval.Func {
 	return ask
 }
 
-// approve returns the arguments to send. edited reports whether they differ from the model's.
+// approve returns the arguments to send, after a decision if the call needs one. edited reports whether they differ from
+// the model's.
 func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
 	ask := t.approver(ctx)
 	if ask == nil {
@@ -180,8 +180,7 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 	return t.apply(d, arguments)
 }
 
-// apply returns the arguments to send according to a decision. edited reports whether they differ
-// from the model's.
+// apply returns the arguments to send according to a decision. edited reports whether they differ from the model's.
 func (t *Tool) apply(d approval.Decision, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
 	switch {
 	case !d.Allow:
@@ -201,11 +200,11 @@ func (a *approvals) decide(ctx context.Context, q *question, ask func() (approva
 	if d, found := a.recall(ctx, q); found {
 		return d, nil
 	}
-	end, err := a.asking.acquire(ctx, q.user)
+	endTurn, err := a.asking.acquire(ctx, q.user)
 	if err != nil {
 		return approval.Decision{}, err
 	}
-	defer end()
+	defer endTurn()
 	// A decision on a concurrent call may cover this one.
 	if d, found := a.recall(ctx, q); found {
 		return d, nil
@@ -219,15 +218,15 @@ func (a *approvals) decide(ctx context.Context, q *question, ask func() (approva
 }
 
 // askHost asks the host to decide on a call of the tool. The error matches [ErrUndecided].
-func (t *Tool) askHost(ctx context.Context, ask approval.Func, about *approval.Request) (d approval.Decision, err error) {
+func (t *Tool) askHost(ctx context.Context, ask approval.Func, request *approval.Request) (d approval.Decision, err error) {
 	err = runGuarded(t.server.log, "Options.Approve", func() (err error) {
-		d, err = ask(ctx, about)
+		d, err = ask(ctx, request)
 		return err
 	})
 	if err == nil {
 		return d, nil
 	}
-	if callerFrom(ctx).Approve == nil { // a caller that takes over may ask later
+	if callerFrom(ctx).Approve == nil { // a Caller that decides may ask later
 		t.server.log.Warn("Options.Approve gave no decision", "server", t.server.label, "tool", t.name, "error", err)
 	}
 	return approval.Decision{}, &approvalError{t.name, err}

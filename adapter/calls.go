@@ -19,8 +19,7 @@ type calls struct {
 	approvals *approvals
 	intercept []Interceptor
 
-	// current returns the present version of a tool, whose name and connection may differ. The
-	// error is an [ErrStale].
+	// current returns the present version of a tool, whose name and connection may differ. The error is an [ErrStale].
 	current func(*Tool) (*Tool, error)
 
 	// hold returns the present version of a tool, with its connection until release is called.
@@ -33,8 +32,7 @@ type calls struct {
 	fit func(text string, t *Tool) string
 }
 
-// read returns the arguments to send for a model's call. The error is an [ErrStale] or
-// [ErrArguments].
+// read returns the arguments to send for a model's call. The error is an [ErrStale] or [ErrArguments].
 func (c *calls) read(t *Tool, call llms.ToolCall) (json.RawMessage, error) {
 	if _, err := c.current(t); err != nil {
 		return nil, err
@@ -46,7 +44,7 @@ func (c *calls) read(t *Tool, call llms.ToolCall) (json.RawMessage, error) {
 func (c *calls) call(ctx context.Context, t *Tool, call llms.ToolCall, opts []mcpclient.CallOption) *Result {
 	r := &Result{Call: call, Tool: t}
 	if err := ctx.Err(); err != nil {
-		return r.fail(ctx, t.about(err))
+		return r.fail(ctx, t.callError(err))
 	}
 	arguments, err := c.read(t, call)
 	if err != nil {
@@ -64,7 +62,7 @@ func (c *calls) connectedTool(t *Tool) (*Tool, error) {
 	}
 	if now.client != nil { // not a function
 		if err := now.client.Err(); err != nil {
-			return nil, &unsentError{now.about(err)}
+			return nil, &unsentError{now.callError(err)}
 		}
 	}
 	return now, nil
@@ -100,7 +98,7 @@ func (c *calls) run(ctx context.Context, s *pendingCall, opts []mcpclient.CallOp
 	t := s.tool
 	r := &Result{Call: s.call, Tool: t}
 	if err := ctx.Err(); err != nil {
-		return r.fail(ctx, t.about(err))
+		return r.fail(ctx, t.callError(err))
 	}
 	if t.isReader() {
 		r.sent = true
@@ -144,7 +142,7 @@ func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte) *Resul
 	return r
 }
 
-// write sets the text of a result. Full stays empty if nothing was cut.
+// write sets the text of a result, which is full or shortened. Full stays empty if nothing was cut.
 func (r *Result) write(full, text string) {
 	if r.Text, r.Full = text, ""; text != full {
 		r.Full = full
@@ -158,8 +156,8 @@ func (c *calls) answerViolation(r *Result, err error, bad *mcpclient.OutputError
 	server.log.Warn("a result does not fit the output schema of its tool",
 		"server", server.label, "tool", excerpt.Limit(r.Tool.def.Name, 200), "error", excerpt.Limit(bad.Err.Error(), 1<<10))
 	c.answer(r, bad.Result, edited)
-	about := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. It may be wrong:\n", excerpt.Limit(bad.Err.Error(), 1<<10))
-	r.write(about+cmp.Or(r.Full, r.Text), shorten(about+r.Text, server.policy.MaxResult))
+	note := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. It may be wrong:\n", excerpt.Limit(bad.Err.Error(), 1<<10))
+	r.write(note+cmp.Or(r.Full, r.Text), shorten(note+r.Text, server.policy.MaxResult))
 	r.IsError, r.Err = true, err
 	return r
 }

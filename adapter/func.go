@@ -20,8 +20,7 @@ import (
 
 // FuncOptions configure a function tool. Nil and the zero value are valid.
 type FuncOptions struct {
-	// Server is the label that takes the place of a server's, for instance in approvals. Default:
-	// local.
+	// Server is the label that takes the place of a server's, for instance in approvals. Default: local.
 	Server string
 
 	// ReadOnly says that the function changes nothing, and Idempotent that a second call with the
@@ -35,17 +34,15 @@ type FuncOptions struct {
 	// Trusted lets the function run without approval.
 	Trusted bool
 
-	// AlwaysOffered offers the tool from the start, even if the model searches for tools
-	// (agent.Options.Discover).
+	// AlwaysOffered offers the tool from the start, even if the model searches for tools (agent.Options.Discover).
 	AlwaysOffered bool
 
 	// Topics names what the function provides, such as skills, and says what each is for. A search
 	// finds the function by these, see [Tool.SearchTopics].
 	Topics map[string]string
 
-	// Options has the settings that a function shares with toolsets: Approve, Decisions, User,
-	// Intercept, Logger, and Policy's MaxResult and CallTimeout. Other fields are
-	// ignored.
+	// Options has the settings that a function shares with toolsets: Approve, Decisions, User, Intercept, Logger, and
+	// Policy's MaxResult and CallTimeout. Other fields are ignored.
 	Options *Options
 }
 
@@ -65,17 +62,14 @@ var _ Source = (*FuncTool)(nil)
 //	enum:"red,green,blue"         the values of a string, or of each item of a list
 //	minimum:"1" maximum:"10"      the bounds of a number
 //
-// The function gets only arguments that fit the schema. If it returns a string, that is the text
-// for the model. An [*mcp.CallToolResult] is the result itself. Any other value is written as JSON,
-// as text and as structured content. The model reads an error or a panic as the failure of the
-// tool; the end of the context fails the call.
+// The function gets only arguments that fit the schema. If it returns a string, that is the text for the model. An
+// [*mcp.CallToolResult] is the result itself. Any other value is written as JSON, as text and as structured content. The
+// model reads an error or a panic as the failure of the tool; the end of the context fails the call.
 //
-// The function runs on the goroutine of the call, and calls may overlap. It must return when its
-// context ends. A call has the timeout of [mcpclient.WithTimeout], or else of Policy.CallTimeout;
-// by default it has none.
+// The function runs on the goroutine of the call, and calls may overlap. It must return when its context ends. A call has
+// the timeout of [mcpclient.WithTimeout], or else of Policy.CallTimeout; by default it has none.
 //
-// Func panics if In has no schema, or if name is empty. [NewFuncTool] takes a definition with a
-// schema of your own.
+// Func panics if In has no schema, or if name is empty. [NewFuncTool] takes a definition with a schema of your own.
 func Func[In, Out any](name, description string, f func(context.Context, In) (Out, error), opts *FuncOptions) *FuncTool {
 	def := &mcp.Tool{Name: name, Description: description}
 	input, err := toolschema.OfType(reflect.TypeFor[In]())
@@ -104,14 +98,14 @@ func Func[In, Out any](name, description string, f func(context.Context, In) (Ou
 	return tool
 }
 
-// decodeArgument decodes the argument of a function. In JSON Schema 1.0 and 1e2 are integers, too.
+// decodeArgument decodes the argument of a function. It accepts integers such as 1.0 and 1e2, as JSON Schema does.
 func decodeArgument[In any](flat flat, arguments json.RawMessage) (in In, err error) {
 	if flat.read(arguments, reflect.ValueOf(&in).Elem()) {
 		return in, nil
 	}
 	in = *new(In) // read may have filled a part
 	err = json.Unmarshal(arguments, &in)
-	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); odd {
+	if _, mismatch := errors.AsType[*json.UnmarshalTypeError](err); mismatch {
 		in = *new(In)
 		err = json.Unmarshal(plainIntegers(arguments), &in)
 	}
@@ -174,7 +168,7 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 	tool.local = run
 	tool.honoursKeys = o.HonoursKeys
 	tool.listed = o.AlwaysOffered
-	tool.serves = newServings(o.Topics)
+	tool.topics = newTopics(o.Topics)
 	tool = tool.withName(assignNames([]identity{{server: tool.server.label, tool: def.Name}}, false)[0])
 	return &FuncTool{tool, newCatalogs([]*Tool{tool}, common)}, nil
 }
@@ -207,8 +201,7 @@ func (o *FuncOptions) withHints(def *mcp.Tool) *mcp.Tool {
 	return &out
 }
 
-// Catalog returns the tool as it is offered for a profile, always the same value. It panics if the
-// profile is unknown.
+// Catalog returns the tool as it is offered for a profile, always the same value. It panics if the profile is unknown.
 func (f *FuncTool) Catalog(p profile.Profile) *Catalog { return f.catalogs.find(p) }
 
 // Tool returns the one tool of the source.

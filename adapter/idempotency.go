@@ -14,9 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// IdempotencyKeyMeta is the entry of _meta that carries the key of a call, see
-// [Prepared.WithIdempotencyKey], unless [Server.KeyInMeta] or [Server.KeyInArgument] names another
-// place.
+// IdempotencyKeyMeta is the entry of _meta that carries the key of a call, see [Prepared.WithIdempotencyKey], unless
+// [Server.KeyInMeta] or [Server.KeyInArgument] names another place.
 const IdempotencyKeyMeta = "io.mcpchain/idempotencyKey"
 
 // HonoursKeys reports whether the server recognizes a repeated call by its key, according to
@@ -25,10 +24,9 @@ func (t *Tool) HonoursKeys() bool {
 	return t.honoursKeys || t.keyArgument != "" || t.server.keyInMeta != ""
 }
 
-// Repeatable reports whether a call that may have had an effect may be made again: [Policy.Repeat]
-// says so, or the tool declares that it changes nothing (readOnlyHint) or nothing more the second
-// time (idempotentHint) and [Policy.Trust] believes hints. The hints of a function are believed
-// ([FuncOptions]).
+// Repeatable reports whether a call that may have had an effect may be made again: [Policy.Repeat] says so, or the tool
+// declares that it changes nothing (readOnlyHint) or nothing more the second time (idempotentHint) and [Policy.Trust]
+// believes hints. The hints of a function are believed ([FuncOptions]).
 func (t *Tool) Repeatable() bool {
 	return t.repeat || t.server.policy.Trust >= TrustHints && (DeclaresReadOnly(t.def) || idempotent(t.def))
 }
@@ -53,7 +51,8 @@ func IdempotencyKeyFrom(ctx context.Context) string {
 	return key
 }
 
-// withContext returns the context of the call, with its key if the server honours keys.
+// withContext returns the context of the call. Before, it gives the call a key if it has none and the server honours keys,
+// and the view of ctx if it has none.
 func (s *pendingCall) withContext(ctx context.Context) context.Context {
 	if s.key == "" && s.tool.HonoursKeys() {
 		s.key = rand.Text()
@@ -82,9 +81,8 @@ func (t *Tool) keyOption(key string) mcpclient.CallOption {
 	return mcpclient.WithMeta(cmp.Or(t.server.keyInMeta, IdempotencyKeyMeta), jsonrpc.AppendString(nil, key))
 }
 
-// continueOptions returns the options of a call that continues a round. It has a key of its own,
-// because with the first key the server would repeat its first answer. A key in the arguments
-// stays, as the round is bound to them.
+// continueOptions returns the options of a call that continues a round. It has a key of its own, because with the first key
+// the server would repeat its first answer. A key in the arguments stays, as the round is bound to them.
 func (s *pendingCall) continueOptions(t *Tool, opts []mcpclient.CallOption) []mcpclient.CallOption {
 	if s.key == "" || t.keyArgument != "" {
 		return opts
@@ -117,8 +115,7 @@ func (t *Tool) withoutKey(args json.RawMessage) json.RawMessage {
 	return jsonrpc.CloseObject(kept)
 }
 
-// withoutProperty removes a property from an input schema. It returns false if the schema has
-// no such property.
+// withoutProperty removes a property from an input schema. It returns false if the schema has no such property.
 func withoutProperty(raw json.RawMessage, name string) (json.RawMessage, bool) {
 	var root, properties map[string]json.RawMessage
 	if json.Unmarshal(raw, &root) != nil || json.Unmarshal(root["properties"], &properties) != nil {

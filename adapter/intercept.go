@@ -22,9 +22,8 @@ type Request struct {
 	Tool *Tool
 	Call llms.ToolCall
 
-	// Arguments are what is sent: repaired and checked, with members in the order of the
-	// model's text, so compare them as values. An interceptor may replace them, and they are
-	// checked again; it must not modify them in place.
+	// Arguments are what is sent: repaired and checked, with members in the order of the model's text, so compare them as
+	// values. An interceptor may replace them, and they are checked again; it must not modify them in place.
 	Arguments json.RawMessage
 
 	// Options of the call. An interceptor may append some, for example [mcpclient.WithMeta].
@@ -34,12 +33,10 @@ type Request struct {
 // Handler runs a call. It returns a result or an error; to return neither is an error, too.
 type Handler func(context.Context, *Request) (*mcp.CallToolResult, error)
 
-// Interceptor wraps calls. It may change the request and the context, call next zero or more
-// times, though not concurrently, and change the result. An error of its own fails the call,
-// and the model reads its text.
+// Interceptor wraps calls. It may change the request and the context, call next zero or more times, though not
+// concurrently, and change the result. An error of its own fails the call, and the model reads its text.
 //
-// Pass next a context derived from the interceptor's: the toolset finds the caller
-// ([OriginFrom]) in it.
+// Pass next a context derived from the interceptor's: the toolset finds the caller ([OriginFrom]) in it.
 type Interceptor func(next Handler) Handler
 
 // pendingCall is one call of a model on its way through the interceptors.
@@ -53,7 +50,7 @@ type pendingCall struct {
 	edited       bool        // approval has changed the arguments
 	key          string      // the idempotency key, "" for none
 	view         string      // the view that makes the call, "" for a model
-	err          error       // the last error from behind the interceptors
+	err          error       // the last error of send, nil for none
 	sent         bool        // a server may have received the call
 	inDoubt      bool        // it was sent and its outcome is unknown
 
@@ -88,8 +85,8 @@ func (s *pendingCall) intercept(ctx context.Context, r *Request) (res *mcp.CallT
 	case err == nil:
 		err = errors.New("interceptor returned neither a result nor an error")
 	}
-	fromBehind := s.err != nil && errors.Is(err, s.err)
-	if fromBehind || ctx.Err() != nil {
+	fromSend := s.err != nil && errors.Is(err, s.err)
+	if fromSend || ctx.Err() != nil {
 		return nil, err
 	}
 	return nil, &interceptedError{err}
@@ -168,8 +165,7 @@ func (s *pendingCall) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOpt
 	return mcpclient.Continue[mcp.CallToolResult](ctx, t.client, s.round, s.answers, t.options(s.continueOptions(t, opts))...)
 }
 
-// roundError is the error of a call that cannot be continued: the round or the task is not its own,
-// or is missing.
+// roundError is the error of a call that cannot be continued: the round or the task is not its own, or is missing.
 type roundError struct{ why string }
 
 func (e *roundError) Error() string { return "continue call: " + e.why }
@@ -183,10 +179,10 @@ func (s *pendingCall) checkRound(round *mcp.InputRequired) error {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	}
-	arguments, filling := s.tool.fillIn(s.approvedArgs)
+	arguments, fillErr := s.tool.fillIn(s.approvedArgs)
 	switch err := json.Unmarshal(round.Params, &params); {
-	case filling != nil:
-		return filling
+	case fillErr != nil:
+		return fillErr
 	case err != nil || round.Method != "tools/call" || params.Name != s.tool.def.Name:
 		return &roundError{"the round is not of this tool"}
 	case !bytes.Equal(canonical(s.tool.withoutKey(params.Arguments)), canonical(arguments)):
@@ -195,7 +191,7 @@ func (s *pendingCall) checkRound(round *mcp.InputRequired) error {
 	return nil
 }
 
-// checkAndApprove checks and approves the arguments of a request unless it has before. A call that
+// checkAndApprove checks and approves the arguments of a request, unless they are the last ones that were. So a call that
 // an interceptor repeats is approved once.
 func (s *pendingCall) checkAndApprove(ctx context.Context, r *Request) (err error) {
 	args := r.Arguments
@@ -229,8 +225,7 @@ func isUnsent(err error) bool {
 	return ok || mcpclient.Unsent(err)
 }
 
-// isAnswer reports whether err is the server's answer to a call, rather than the end of the
-// wait for an answer.
+// isAnswer reports whether err is the server's answer to a call, rather than the end of the wait for an answer.
 func isAnswer(err error) bool {
 	for _, sentinel := range []error{
 		mcpclient.ErrTaskCancelled, mcpclient.ErrTooManyRounds, mcp.ErrRejected, transport.ErrMessageTooLarge,

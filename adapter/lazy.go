@@ -18,8 +18,7 @@ func (c *connector) openOrRecall(ctx context.Context, s *server) error {
 	return c.open(ctx, s)
 }
 
-// recallList sets up the server from its stored list, without connecting. It reports whether there
-// is a usable list.
+// recallList sets up the server from its stored list, without connecting. It reports whether there is a usable list.
 func (c *connector) recallList(s *server) bool {
 	if !s.isLazy() || c.opts.ListDir == "" {
 		return false
@@ -92,21 +91,21 @@ func (c *connector) disconnect(s *server) error {
 		defs = append(defs, tool.def)
 	}
 	c.roster.mu.Unlock()
-	resting := c.newServer(s.recipe, s.state)
-	resting.pins = s.pins
-	c.makeDormant(resting, defs)
-	replaced := c.roster.replace(s, resting, func() bool {
+	idle := c.newServer(s.recipe, s.state)
+	idle.pins = s.pins
+	c.makeDormant(idle, defs)
+	replaced := c.roster.replace(s, idle, func() bool {
 		if s.uses > 0 {
 			return false
 		}
-		resting.skipped, resting.unmatched = s.skipped, s.unmatched
+		idle.skipped, idle.unmatched = s.skipped, s.unmatched
 		s.state.live.Store(nil)
 		return true
 	})
 	if !replaced {
 		return errors.New("server is used again")
 	}
-	c.watchServer(resting)
+	c.watchServer(idle)
 	c.lender.retire(s)
 	return nil
 }

@@ -88,16 +88,15 @@ func (l *lender) sharedLocked(ctx context.Context, state *serverState) (_ *serve
 	case s.client == nil: // it became idle again
 		return nil, nil, &unsentError{fmt.Errorf("server %q: %w", state.label, errIdleClosed)}
 	}
-	by := callerOrNil(ctx)
-	s.countCallLocked(by)
-	return s, func() { l.release(s, by) }, nil
+	caller := callerOrNil(ctx)
+	s.countCallLocked(caller)
+	return s, func() { l.release(s, caller) }, nil
 }
 
 // errIdleClosed is the error of a call on a connection that has just become idle.
 var errIdleClosed = errors.New("the connection has ended because nothing used it; try again")
 
-// userTool returns a tool on the connection of a user. It must be the same as on the shared
-// connection.
+// userTool returns a tool on the connection of a user. It must be the same as on the shared connection.
 func (l *lender) userTool(s *server, tool *Tool) (*Tool, error) {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
@@ -112,24 +111,23 @@ func (l *lender) userTool(s *server, tool *Tool) (*Tool, error) {
 }
 
 // countCallLocked counts a call of a caller.
-func (s *server) countCallLocked(by *Caller) {
+func (s *server) countCallLocked(caller *Caller) {
 	s.uses++
-	s.lastCaller = by
+	s.lastCaller = caller
 	if s.callers == nil {
 		s.callers = map[*Caller]int{}
 	}
-	s.callers[by]++
+	s.callers[caller]++
 }
 
-// release ends the use of a connection by a call, and closes a replaced connection after its last
-// one.
-func (l *lender) release(s *server, by *Caller) {
+// release ends the use of a connection by a call, and closes a replaced connection after its last one.
+func (l *lender) release(s *server, caller *Caller) {
 	r := l.roster
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.uses--
-	if s.callers[by]--; s.callers[by] == 0 {
-		delete(s.callers, by)
+	if s.callers[caller]--; s.callers[caller] == 0 {
+		delete(s.callers, caller)
 	}
 	switch {
 	case s.uses > 0:
@@ -145,8 +143,7 @@ func (l *lender) release(s *server, by *Caller) {
 // idleStop is how long an unused connection stays open if the next call can open another.
 const idleStop = 10 * time.Minute
 
-// closeWhenIdleLocked closes a connection that the next call can open again, after idleStop without
-// calls.
+// closeWhenIdleLocked closes a connection that the next call can open again, after idleStop without calls.
 func (l *lender) closeWhenIdleLocked(s *server) {
 	r := l.roster
 	s.stopIdleLocked()

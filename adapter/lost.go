@@ -9,9 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// keepConnected reconnects a server of the toolset: now if it could not be opened, and later
-// whenever its connection ends by itself. The new connection is tended, too. No person is asked to
-// sign in.
+// keepConnected reconnects a server of the toolset once its connection ends by itself, or now if it could not be opened.
+// The new connection has a keepConnected of its own. No person is asked to sign in.
 func (c *connector) keepConnected(s *server) {
 	if c.opts.retryWait < 0 || s.recipe.Transport == nil || s.dormant {
 		return

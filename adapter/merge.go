@@ -8,9 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
-// Source provides tools for models: a [*Toolset], a function ([Func]), or several sources
-// combined by [Merge]. The labels of servers should be unique among the sources of one agent,
-// see [Catalog.LookupStored].
+// Source provides tools for models: a [*Toolset], a function ([Func]), or several sources combined by [Merge]. The labels
+// of servers should be unique among the sources of one agent, see [Catalog.LookupStored].
 type Source interface {
 	// Catalog returns the present tools for a provider. The value stays the same until they
 	// change. It panics if the profile is unknown.
@@ -22,11 +21,11 @@ type union struct {
 	sources []Source
 
 	mu   sync.Mutex
-	last map[profile.Profile]*merging
+	last map[profile.Profile]*mergedCatalog
 }
 
-// merging is a merged catalog with the catalogs that it was merged from.
-type merging struct {
+// mergedCatalog is a catalog with those that it was merged from.
+type mergedCatalog struct {
 	parts []*Catalog
 	all   *Catalog
 }
@@ -38,7 +37,7 @@ var _, _ Source = (*Toolset)(nil), (*union)(nil)
 // equal, regardless of case, get distinguishing suffixes. Nil sources are ignored.
 func Merge(sources ...Source) Source {
 	sources = slices.DeleteFunc(slices.Clone(sources), func(s Source) bool { return s == nil })
-	return &union{sources: sources, last: map[profile.Profile]*merging{}}
+	return &union{sources: sources, last: map[profile.Profile]*mergedCatalog{}}
 }
 
 // Catalog returns the present tools of all sources. The merged catalog is built once, and again
@@ -57,7 +56,7 @@ func (m *union) Catalog(p profile.Profile) *Catalog {
 		return last.all
 	}
 	all := merge(parts)
-	m.last[p] = &merging{parts: slices.Clone(parts), all: all}
+	m.last[p] = &mergedCatalog{parts: slices.Clone(parts), all: all}
 	return all
 }
 
@@ -90,15 +89,14 @@ func merge(catalogs []*Catalog) *Catalog {
 	return out
 }
 
-// withNames returns a copy of the catalog with other names. Only its tools, definitions and changes
-// are set.
+// withNames returns a copy of the catalog with other names. Only its tools, definitions and changes are set.
 func (c *Catalog) withNames(names []string) *Catalog {
 	out := &Catalog{tools: make([]*Tool, len(names)), definitions: slices.Clone(c.definitions)}
 	newNames := map[string]string{} // keys are the old names
 	for i, name := range names {
 		out.tools[i] = c.tools[i].withName(name)
-		if was := c.tools[i].name; was != name {
-			newNames[was] = name
+		if old := c.tools[i].name; old != name {
+			newNames[old] = name
 			function := *c.definitions[i].Function
 			function.Name = name
 			out.definitions[i].Function = &function
@@ -118,14 +116,13 @@ func (c *Catalog) withNames(names []string) *Catalog {
 	return out
 }
 
-// setReader tells the tools of a toolset the model's name for the tool that reads their long
-// results.
+// setReader sets, in the tools of the reader's toolset, the model's name of the tool that reads their long results.
 func (c *Catalog) setReader(reader *Tool) {
 	for i, tool := range c.tools {
 		if tool.calls == reader.calls {
-			knows := *tool
-			knows.reader = reader.name
-			c.tools[i] = &knows
+			renamed := *tool
+			renamed.reader = reader.name
+			c.tools[i] = &renamed
 		}
 	}
 }

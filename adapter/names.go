@@ -28,9 +28,8 @@ type identity struct {
 // with a letter or _, at most 64 bytes. Uniqueness ignores case, as langchaingo's executor does.
 // Names depend on the set of tools, not on its order.
 //
-// Names that collide are prefixed with the server's, as all names are if prefixed is set. Those
-// that still collide get a hash. So no tool keeps a name that another one wants, and no server can
-// take over the name of another server's tool.
+// Names that collide are prefixed with the server's, as all names are if prefixed is set. Those that still collide get a
+// hash. So no tool keeps a name that another one wants, and no server can take over the name of another server's tool.
 func assignNames(ids []identity, prefixed bool) []string {
 	names := make([]string, len(ids))
 	for i, id := range ids {
@@ -48,11 +47,11 @@ func assignNames(ids []identity, prefixed bool) []string {
 func addSuffixes(names []string, ids []identity) {
 	// A second round means that a server has given a tool the hashed name of another one.
 	for salt := shortened + 1; ; salt++ {
-		again := collisions(names)
-		if len(again) == 0 {
+		colliding := collisions(names)
+		if len(colliding) == 0 {
 			return
 		}
-		for _, i := range again {
+		for _, i := range colliding {
 			names[i] = hashedName(names[i], ids[i], salt)
 		}
 	}
@@ -77,7 +76,7 @@ func plainName(id identity, prefixed bool) string {
 }
 
 // hashedName appends a hash of the tool's identity, and cuts the name so that both fit into
-// maxName. The salt tells the attempts apart.
+// maxName. The salt differs in each attempt.
 func hashedName(name string, id identity, salt int) string {
 	sum := sha256.Sum256([]byte(strconv.Itoa(salt) + "\x00" + id.server + "\x00" + id.tool))
 	suffix := "_" + hex.EncodeToString(sum[:])[:hashLength]

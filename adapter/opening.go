@@ -25,7 +25,7 @@ var errOthersFailed = errors.New("another server failed")
 type opening struct {
 	*connector
 	all      []*server
-	patience time.Duration // wait for the others once one is open; 0 if one is required: then all are awaited
+	openWait time.Duration // Options.OpenWait, but 0 if a server is required; 0 awaits all servers
 
 	starting context.Context // the context of the servers' start
 	end      context.CancelCauseFunc
@@ -37,16 +37,16 @@ type opening struct {
 // If connect fails, the roster has all of them to be closed.
 func (c *connector) connect(ctx context.Context, servers []Server) error {
 	o := &opening{
-		connector: c, all: make([]*server, len(servers)), patience: c.opts.OpenWait,
+		connector: c, all: make([]*server, len(servers)), openWait: c.opts.OpenWait,
 		opened: make(chan int, len(servers)), pending: slices.Repeat([]bool{true}, len(servers)),
 	}
 	for i, recipe := range servers {
 		o.all[i] = c.newServer(&recipe, newServerState(c.opts, &recipe))
 		if o.all[i].state.policy.Start == StartRequired {
-			o.patience = 0
+			o.openWait = 0
 		}
 	}
-	if o.patience > 0 { // a late server outlives ctx
+	if o.openWait > 0 { // a late server outlives ctx
 		o.starting, o.end = context.WithCancelCause(context.WithoutCancel(ctx))
 		defer context.AfterFunc(ctx, func() { o.end(context.Cause(ctx)) })()
 		context.AfterFunc(c.roster.life, func() { o.end(errToolsetClosed) })
@@ -54,30 +54,30 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 		o.starting, o.end = context.WithCancelCause(ctx)
 		defer o.end(nil)
 	}
-	places := slices.Clone(o.all) // with placeholders for late servers
-	placed := make(chan struct{})
-	defer close(placed)
+	joined := slices.Clone(o.all) // with placeholders for late servers
+	complete := make(chan struct{})
+	defer close(complete)
 	for i, s := range o.all {
 		c.roster.start(func() {
 			s.err = c.openOrRecall(o.starting, s)
 			o.opened <- i
-			<-placed
-			if places[i] != s {
-				c.replacePlaceholder(places[i], s)
+			<-complete
+			if joined[i] != s {
+				c.replacePlaceholder(joined[i], s)
 			}
 		})
 	}
 	if err := o.await(ctx); err != nil {
-		c.roster.fill(o.all)
+		c.roster.setServers(o.all)
 		return err
 	}
 	for i, s := range o.all {
 		if o.pending[i] {
-			places[i] = c.newServer(s.recipe, s.state)
-			places[i].err = fmt.Errorf("server %q: %w", s.label, ErrConnecting)
+			joined[i] = c.newServer(s.recipe, s.state)
+			joined[i].err = fmt.Errorf("server %q: %w", s.label, ErrConnecting)
 		}
 	}
-	c.roster.fill(places)
+	c.roster.setServers(joined)
 	for i, s := range o.all {
 		if !o.pending[i] {
 			c.watchServer(s)
@@ -86,34 +86,34 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 	return nil
 }
 
-// await waits until every server is open or has failed, but no longer than the patience. If a
+// await waits until every server is open or has failed, but once one is open no longer than openWait. If a
 // required one fails, it cancels the others after failTogether, so that the error names all that
 // fail at about the same time. After an error no server is still being opened.
 func (o *opening) await(ctx context.Context) error {
 	failed := make([]error, len(o.all))
-	var enough, together <-chan time.Time
-	left, patient := len(o.all), true
-	for left > 0 && patient {
+	var openWaitOver, failTogetherOver <-chan time.Time
+	left, waits := len(o.all), true
+	for left > 0 && waits {
 		select {
 		case i := <-o.opened:
 			left--
 			o.pending[i] = false
 			switch s := o.all[i]; {
-			case s.err == nil && o.patience > 0 && enough == nil:
-				enough = time.After(o.patience)
+			case s.err == nil && o.openWait > 0 && openWaitOver == nil:
+				openWaitOver = time.After(o.openWait)
 			case s.err == nil:
 			case s.state.policy.Start != StartRequired:
 				o.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
 			case context.Cause(o.starting) != errOthersFailed:
 				failed[i] = s.err
-				if together == nil {
-					together = time.After(failTogether)
+				if failTogetherOver == nil {
+					failTogetherOver = time.After(failTogether)
 				}
 			}
-		case <-together:
+		case <-failTogetherOver:
 			o.end(errOthersFailed)
-		case <-enough:
-			patient = false
+		case <-openWaitOver:
+			waits = false
 		}
 	}
 	err := errors.Join(failed...)

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// pool holds the connections of a server with one per user ([Server.PerUser]). It is guarded by
-// the lock of the roster.
+// pool holds the connections of a server with one per user ([Server.PerUser]). It is guarded by the lock of the roster.
 type pool struct {
 	conns   []*server     // least recently used first
 	changed chan struct{} // closed when a connection may have become free
@@ -24,15 +23,13 @@ func (p *pool) wakeLocked() {
 	}
 }
 
-// canServeLocked reports whether a call of this caller may use the connection now. If the
-// connection cannot tell which call a server's question belongs to, it serves one caller at a time,
-// because other callers are other conversations.
-func (s *server) canServeLocked(by *Caller) bool {
-	return s.uses == 0 || s.lastCaller == by || s.isOpened() && s.client.SeparatesCalls()
+// canServeLocked reports whether a call of this caller may use the connection now. If the connection cannot tell which call
+// a server's question belongs to, it serves one caller at a time, because other callers are other conversations.
+func (s *server) canServeLocked(caller *Caller) bool {
+	return s.uses == 0 || s.lastCaller == caller || s.isOpened() && s.client.SeparatesCalls()
 }
 
-// isOpened reports whether the attempt to open a user's connection is over. It is over for other
-// connections.
+// isOpened reports whether the attempt to open a user's connection is over. It is over for other connections.
 func (s *server) isOpened() bool {
 	if s.ready == nil {
 		return true
@@ -54,15 +51,14 @@ const (
 	waitsForRoom = "waits for a connection to the server %q: all %d are in use"
 )
 
-// userConn returns the connection of the context's user for a call, and waits until it is free, for
-// Policy.CallTimeout or else for longestWait. It tells the context's caller why it waits. After
-// an error nothing was sent.
+// userConn returns the connection of the context's user for a call, and waits until it is free, for Policy.CallTimeout or
+// else for longestWait. It reports to the context's caller why it waits. After an error nothing was sent.
 func (l *lender) userConn(ctx context.Context, state *serverState) (_ *server, release func(), err error) {
 	user, known := l.callUser(ctx)
 	if !known {
 		return nil, nil, &unsentError{fmt.Errorf("server %q has a connection for each user, and Options.User does not name the user of the call", state.label)}
 	}
-	by := callerOrNil(ctx)
+	caller := callerOrNil(ctx)
 	limit := state.policy.CallTimeout
 	if limit <= 0 {
 		limit = longestWait
@@ -72,7 +68,7 @@ func (l *lender) userConn(ctx context.Context, state *serverState) (_ *server, r
 	reported := ""
 	for {
 		l.roster.mu.Lock()
-		lent, err := l.chooseLocked(state, user, by)
+		lent, err := l.chooseLocked(state, user, caller)
 		l.roster.mu.Unlock()
 		switch {
 		case err != nil:
@@ -83,9 +79,9 @@ func (l *lender) userConn(ctx context.Context, state *serverState) (_ *server, r
 			}
 			err := lent.conn.wait(ctx)
 			if err == nil {
-				return lent.conn, func() { l.release(lent.conn, by) }, nil
+				return lent.conn, func() { l.release(lent.conn, caller) }, nil
 			}
-			l.release(lent.conn, by)
+			l.release(lent.conn, caller)
 			if _, abandoned := errors.AsType[*abandonedError](err); abandoned && ctx.Err() == nil {
 				continue
 			}
@@ -122,7 +118,7 @@ func (s *server) wait(ctx context.Context) error {
 }
 
 // chooseLocked chooses a connection for a call, and counts the call on it.
-func (l *lender) chooseLocked(state *serverState, user string, by *Caller) (loan, error) {
+func (l *lender) chooseLocked(state *serverState, user string, caller *Caller) (loan, error) {
 	base := l.roster.findLocked(state)
 	switch {
 	case l.roster.closed:
@@ -135,10 +131,10 @@ func (l *lender) chooseLocked(state *serverState, user string, by *Caller) (loan
 		p = &pool{changed: make(chan struct{})}
 		l.pools[state] = p
 	}
-	s, busy := p.findLocked(user, by)
+	s, busy := p.findLocked(user, caller)
 	switch {
 	case s != nil:
-		p.countCallLocked(s, by)
+		p.countCallLocked(s, caller)
 		return loan{conn: s}, nil
 	case busy:
 		return loan{reason: fmt.Sprintf(waitsForCall, state.label), changed: p.changed}, nil
@@ -156,18 +152,18 @@ func (l *lender) chooseLocked(state *serverState, user string, by *Caller) (loan
 	s = l.newServer(base.recipe, state)
 	s.user, s.ready, s.pins, s.replaces = user, make(chan struct{}), base.pins, replaced
 	p.conns = append(p.conns, s)
-	p.countCallLocked(s, by)
+	p.countCallLocked(s, caller)
 	l.roster.background.Add(1) // until the end of openFor
 	return loan{conn: s, unopened: true}, nil
 }
 
 // findLocked returns a connection of the user that takes a call now. Without one, busy reports
 // whether the call has to wait for one: other calls use it, and wait for no answer of a person.
-func (p *pool) findLocked(user string, by *Caller) (conn *server, busy bool) {
+func (p *pool) findLocked(user string, caller *Caller) (conn *server, busy bool) {
 	for _, s := range p.conns {
 		switch {
 		case s.user != user || s.retired || s.isOpened() && (s.err != nil || s.client.Err() != nil):
-		case s.canServeLocked(by):
+		case s.canServeLocked(caller):
 			return s, false
 		case s.openQuestions == 0:
 			busy = true
@@ -177,8 +173,8 @@ func (p *pool) findLocked(user string, by *Caller) (conn *server, busy bool) {
 }
 
 // countCallLocked counts a call on a connection, and makes it the most recently used.
-func (p *pool) countCallLocked(s *server, by *Caller) {
-	s.countCallLocked(by)
+func (p *pool) countCallLocked(s *server, caller *Caller) {
+	s.countCallLocked(caller)
 	if i := slices.Index(p.conns, s); i >= 0 {
 		p.conns = append(slices.Delete(p.conns, i, i+1), s)
 	}
@@ -190,8 +186,8 @@ type abandonedError struct{ error }
 
 func (e *abandonedError) Unwrap() error { return e.error }
 
-// openFor opens the connection of a user for all calls that wait for it. When it ends, the pool loses
-// it, and the next call opens another. If the toolset is closed meanwhile, openFor closes it.
+// openFor opens the connection of a user for all calls that wait for it. When the connection ends, it leaves the pool,
+// and the next call opens another. If the toolset is closed meanwhile, openFor closes the connection.
 func (l *lender) openFor(ctx context.Context, s *server) {
 	defer l.roster.background.Done()
 	if s.replaces != nil { // closed first, because the bound counts processes
@@ -226,11 +222,11 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 	l.onJoin(s)
 	s.client.AfterEnd(func(err error) {
 		r.mu.Lock()
-		asked := s.retired || r.closed
+		expected := s.retired || r.closed
 		l.pools[s.state].removeLocked(s)
 		l.pools[s.state].wakeLocked()
 		r.mu.Unlock()
-		if !asked {
+		if !expected {
 			l.opts.Logger.Warn("the connection of a user to a server ended; the next call makes another", "server", s.label, "error", err)
 		}
 	})
@@ -283,7 +279,7 @@ func (l *lender) stopUsers(state *serverState) {
 
 // question counts a question of the server while it is being answered. Meanwhile other
 // conversations get connections of their own, so that they need not wait for a person. If the
-// question is refused because it may belong to several conversations, each of them is told.
+// question is refused because it may belong to several conversations, Caller.Unanswered of each is called.
 func (l *lender) question(ctx context.Context, s *server) (answered func(error)) {
 	known := ctx.Value(callerKey{}) != nil
 	l.countQuestion(s, 1)
@@ -303,8 +299,7 @@ func (l *lender) question(ctx context.Context, s *server) (answered func(error))
 	}
 }
 
-// countQuestion adds to the open questions of a connection, and wakes calls that may now have
-// another.
+// countQuestion adds to the open questions of a connection, and wakes calls that may now have another.
 func (l *lender) countQuestion(s *server, n int) {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()

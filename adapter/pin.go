@@ -28,10 +28,9 @@ func (e *driftError) Error() string {
 	return fmt.Sprintf("tool %q has changed since it was pinned: review it and pin the fingerprint %s", excerpt.Limit(e.tool, 200), e.fingerprint)
 }
 
-// Fingerprint returns the SHA-256 hash, in hexadecimal digits, of everything that a model or an
-// approval relies on: the tool's name, title, description, schemas and annotations, and whether
-// models and views may call it. It does not depend on the formatting of the server's JSON.
-// CHANGELOG.md names a version of this module that computes it differently.
+// Fingerprint returns the SHA-256 hash, in hexadecimal digits, of everything that a model or an approval relies on: the
+// tool's name, title, description, schemas and annotations, and whether models and views may call it. It does not depend on
+// the formatting of the server's JSON. CHANGELOG.md names a version of this module that computes it differently.
 func Fingerprint(tool *mcp.Tool) string {
 	h := sha256.New()
 	for _, part := range [][]byte{
@@ -42,8 +41,8 @@ func Fingerprint(tool *mcp.Tool) string {
 		h.Write(part)
 	}
 	// A decision applies to calls of models and of views, so it depends on who may call.
-	if about, _ := apps.ReadToolMeta(tool); !about.ForModel || !about.ForViews {
-		fmt.Fprintf(h, "model %t, app %t", about.ForModel, about.ForViews)
+	if views, _ := apps.ReadToolMeta(tool); !views.ForModel || !views.ForViews {
+		fmt.Fprintf(h, "model %t, app %t", views.ForModel, views.ForViews)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -82,9 +81,8 @@ func fingerprints(tools []*Tool) map[string]string {
 	return pins
 }
 
-// applyPins removes the tools that differ from their pins, and notes them as skipped. It returns
-// the pins for the next listing: the given ones, or with [Policy.Pin] the pins of the first
-// listing, or nil.
+// applyPins removes the tools that differ from their pins, and notes them as skipped. It returns the pins for the next
+// listing: the given ones, or with [Policy.Pin] the pins of the first listing, or nil.
 func (l *listing) applyPins(s *server, pins map[string]string) map[string]string {
 	if pins == nil {
 		if !s.state.policy.Pin {

@@ -13,7 +13,7 @@ type EventKind string
 
 const (
 	ToolsChanged     EventKind = "tools changed"     // a server's tools were listed again
-	ServerAdded      EventKind = "server added"      // by Add, or by a Refresh that reached it
+	ServerAdded      EventKind = "server added"      // by Add, or when it is reached after Open
 	ServerRemoved    EventKind = "server removed"    // by Remove
 	PromptsChanged   EventKind = "prompts changed"   // a server's prompts may have changed
 	ResourcesChanged EventKind = "resources changed" // a server's resources or templates may have changed
@@ -22,17 +22,15 @@ const (
 	// to: Err has the reason. Refresh tries again.
 	WatchEnded EventKind = "watch ended"
 
-	// RevisionChanged means that a server is now connected with an older revision, because its
-	// tools ask questions the older way: Err has the refusal of such a question. Set
-	// [Server.Revision] to prevent it.
+	// RevisionChanged means that a server is now connected with an older revision, because its tools ask questions the
+	// older way: Err has the refusal of such a question. Set [Server.Revision] to prevent it.
 	RevisionChanged EventKind = "revision changed"
 
 	// ServerLost means that the connection to a server has ended by itself: Err has the reason.
 	// The toolset reconnects. The tools stay; their calls fail until then.
 	ServerLost EventKind = "server lost"
 
-	// ServerReturned means that a lost server is connected again. The fields list changes of
-	// its tools.
+	// ServerReturned means that a lost server is connected again. The fields list changes of its tools.
 	ServerReturned EventKind = "server returned"
 )
 
@@ -45,8 +43,8 @@ type Event struct {
 	Removed []string
 	Changed []string // tools with another description, schema or annotations
 
-	// Err says why the tools could not be listed after an announcement, so that the toolset
-	// keeps the old ones, or why the watch ended.
+	// Err is the reason of WatchEnded, RevisionChanged and ServerLost. With ToolsChanged it means
+	// that the tools could not be listed after an announcement: the toolset keeps the old ones.
 	Err error
 }
 
@@ -127,7 +125,7 @@ func (c *connector) runExclusively(ctx context.Context, s *server, do func(conte
 		return nil, fmt.Errorf("server %q: %w", s.label, ctx.Err())
 	}
 	defer func() { <-s.changing }()
-	if !c.roster.enter(s) {
+	if !c.roster.delayClose(s) {
 		return nil, nil
 	}
 	defer c.roster.background.Done()
@@ -140,8 +138,7 @@ func (c *connector) runExclusively(ctx context.Context, s *server, do func(conte
 	return e, err
 }
 
-// mustReplace reports whether a server has to be replaced: it could not be opened, or its
-// connection is lost.
+// mustReplace reports whether a server has to be replaced: it could not be opened, or its connection is lost.
 func (c *connector) mustReplace(s *server) bool {
 	c.roster.mu.Lock()
 	failed := s.err != nil
@@ -200,8 +197,7 @@ func (c *connector) reconnect(ctx context.Context, old *server) (*Event, error) 
 	return &e, nil
 }
 
-// diff returns the changes from the server's earlier list to the listing. It keeps the values of
-// unchanged tools.
+// diff returns the changes from the server's earlier list to the listing. It keeps the values of unchanged tools.
 func (l *listing) diff(s *server) Event {
 	e := Event{Server: s.label, Kind: ToolsChanged}
 	before := map[string]*Tool{}

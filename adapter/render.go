@@ -27,7 +27,7 @@ const (
 type rendering struct {
 	parts     []string
 	media     []llms.ContentPart
-	text      bool // the tool returned text
+	hasText   bool // the tool returned text
 	mediaLeft int  // bytes left for media
 }
 
@@ -62,7 +62,7 @@ func renderContent(res *mcp.CallToolResult, limit int) (string, []llms.ContentPa
 	}
 	// "a tool that returns structured content SHOULD also return the serialized
 	// JSON in a TextContent block": then it would be there twice.
-	if len(structured) > 0 && !r.text {
+	if len(structured) > 0 && !r.hasText {
 		r.parts = append(r.parts, string(structured))
 	}
 	return strings.Join(r.parts, "\n"), r.media
@@ -81,7 +81,7 @@ func (r *rendering) add(c mcp.Content) {
 	switch c := c.(type) {
 	case *mcp.TextContent:
 		r.parts = append(r.parts, c.Text)
-		r.text = r.text || strings.TrimSpace(c.Text) != ""
+		r.hasText = r.hasText || strings.TrimSpace(c.Text) != ""
 	case *mcp.ImageContent:
 		r.attach("image", c.MIMEType, c.Data)
 	case *mcp.AudioContent:
@@ -89,9 +89,9 @@ func (r *rendering) add(c mcp.Content) {
 	case *mcp.ResourceLink:
 		r.parts = append(r.parts, linkText(&c.Resource))
 	case *mcp.EmbeddedResource:
-		r.resource(&c.Resource)
+		r.addResource(&c.Resource)
 	case *mcp.UnknownContent:
-		r.raw(c.Type, c.Raw)
+		r.addJSON(c.Type, c.Raw)
 	case nil:
 	default: // a block that belongs in a sampling message
 		written, err := jsonrpc.Marshal(c)
@@ -99,12 +99,12 @@ func (r *rendering) add(c mcp.Content) {
 			written = []byte(err.Error())
 		}
 		kind, _ := jsonrpc.String(jsonrpc.Lookup(written, "type"))
-		r.raw(kind, written)
+		r.addJSON(kind, written)
 	}
 }
 
-// raw renders a block as its JSON.
-func (r *rendering) raw(kind string, block []byte) {
+// addJSON renders a block as its JSON.
+func (r *rendering) addJSON(kind string, block []byte) {
 	r.parts = append(r.parts, fmt.Sprintf("[content of type %q: %s]", excerpt.Limit(kind, 100), block))
 }
 
@@ -117,11 +117,11 @@ func (r *rendering) attach(kind, mimeType string, data []byte) {
 	if mimeType == "" {
 		mimeType = http.DetectContentType(data)
 	}
-	about := fmt.Sprintf("%s: %s, %s", kind, excerpt.Limit(mimeType, 100), size(int64(len(data))))
+	note := fmt.Sprintf("%s: %s, %s", kind, excerpt.Limit(mimeType, 100), size(int64(len(data))))
 	if !r.addMedia(mimeType, data) {
-		about += tooLarge
+		note += tooLarge
 	}
-	r.parts = append(r.parts, "["+about+"]")
+	r.parts = append(r.parts, "["+note+"]")
 }
 
 // addMedia adds media. It returns false if there is no room.
@@ -134,23 +134,23 @@ func (r *rendering) addMedia(mimeType string, data []byte) bool {
 	return true
 }
 
-// resource renders the contents of a resource.
-func (r *rendering) resource(c *mcp.ResourceContents) {
+// addResource renders the contents of a resource.
+func (r *rendering) addResource(c *mcp.ResourceContents) {
 	head := "resource " + excerpt.Limit(c.URI, 1000)
 	if c.MIMEType != "" {
 		head += " (" + excerpt.Limit(c.MIMEType, 100) + ")"
 	}
 	if c.Blob == nil {
 		r.parts = append(r.parts, "["+head+"]", c.Text)
-		r.text = r.text || strings.TrimSpace(c.Text) != ""
+		r.hasText = r.hasText || strings.TrimSpace(c.Text) != ""
 		return
 	}
-	about := fmt.Sprintf("%s: %s of binary data", head, size(int64(len(c.Blob))))
+	note := fmt.Sprintf("%s: %s of binary data", head, size(int64(len(c.Blob))))
 	isMedia := strings.HasPrefix(c.MIMEType, "image/") || strings.HasPrefix(c.MIMEType, "audio/")
 	if isMedia && len(c.Blob) > 0 && !r.addMedia(c.MIMEType, c.Blob) {
-		about += tooLarge
+		note += tooLarge
 	}
-	r.parts = append(r.parts, "["+about+"]")
+	r.parts = append(r.parts, "["+note+"]")
 }
 
 // linkText describes a linked resource.

@@ -57,12 +57,10 @@ func (r *roster) withLife(ctx context.Context) (context.Context, context.CancelF
 	}
 }
 
-// current returns the present version of a tool, whose name and connection may differ. The
-// error is an [ErrStale].
+// current returns the present version of a tool, whose name and connection may differ. The error is an [ErrStale].
 func (r *roster) current(t *Tool) (*Tool, error) { return r.present.Load().find(t) }
 
-// buildLocked names the tools and replaces the snapshot. A renamed tool is a new value, since
-// callers may hold the old one.
+// buildLocked names the tools and replaces the snapshot. A renamed tool is a new value, since callers may hold the old one.
 func (r *roster) buildLocked() {
 	var all []*Tool
 	var ids []identity
@@ -118,9 +116,9 @@ func (r *roster) findLocked(state *serverState) *server {
 	return r.servers[i]
 }
 
-// enter reports whether the toolset is open and has the server. If so, Close waits until the caller
+// delayClose reports whether the toolset is open and has the server. If so, Close waits until the caller
 // calls background.Done.
-func (r *roster) enter(s *server) bool {
+func (r *roster) delayClose(s *server) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed || !slices.Contains(r.servers, s) {
@@ -130,16 +128,15 @@ func (r *roster) enter(s *server) bool {
 	return true
 }
 
-// fill sets the first servers.
-func (r *roster) fill(all []*server) {
+// setServers sets the servers of a toolset that is being opened.
+func (r *roster) setServers(all []*server) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.servers = all
 	r.buildLocked()
 }
 
-// fail sets the error of a server that could not be opened. It reports whether the toolset has
-// the server.
+// fail sets the error of a server that could not be opened. It reports whether the toolset has the server.
 func (r *roster) fail(s *server, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,7 +147,7 @@ func (r *roster) fail(s *server, err error) bool {
 	return true
 }
 
-// listNamed returns the servers with these names, or all but those that rest if names is empty. The
+// listNamed returns the servers with these names, or all that are not dormant if names is empty. The
 // error names a server that is not there.
 func (r *roster) listNamed(names []string) ([]*server, error) {
 	r.mu.Lock()
@@ -218,13 +215,13 @@ func (r *roster) remove(label string) *server {
 	return s
 }
 
-// replace replaces a server, and reports whether it was still there. last is called before
-// that, with the lock held, and may refuse.
-func (r *roster) replace(old, next *server, last func() bool) bool {
+// replace replaces a server. It returns false if the toolset is closed, the server was removed, or confirm refuses.
+// confirm is called with the lock held.
+func (r *roster) replace(old, next *server, confirm func() bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.Index(r.servers, old)
-	if i < 0 || r.closed || !last() {
+	if i < 0 || r.closed || !confirm() {
 		return false
 	}
 	r.servers = slices.Clone(r.servers)

@@ -15,45 +15,44 @@ import (
 // groupsKey is the entry of _meta with a tool's groups.
 const groupsKey = "io.modelcontextprotocol/groups"
 
-// Search returns at most limit tools that match a query, the best first, and none if limit is not
-// positive. It searches names, titles, descriptions, parameters, servers and groups. It also finds
-// tools by related words ("photo" finds "image"), by Chinese words for English ones and the
-// reverse, and by words with one mistyped letter. It uses the first 64 words of a query and 400 of
-// a tool. Tools that match equally keep the order of the catalog. A function is also found by its
-// [FuncOptions].Topics. The first call builds an index.
+// Search returns at most limit tools that match a query, the best first, and none if limit is not positive. It searches
+// names, titles, descriptions, parameters, servers and groups. It also finds tools by related words ("photo" finds
+// "image"), by Chinese words for English ones and the reverse, and by words with one mistyped letter. It uses the first 64
+// words of a query and 400 of a tool. Tools that match equally keep the order of the catalog. A function is also found by
+// its [FuncOptions].Topics. The first call builds an index.
 func (c *Catalog) Search(query string, limit int) []*Tool {
 	c.indexed.Do(func() {
 		docs := newDocs(c.tools)
 		c.found = slices.Clone(c.tools)
 		for _, t := range c.tools {
-			if t.serves != nil {
-				docs = append(docs, t.serves.docs...)
-				c.found = append(c.found, slices.Repeat([]*Tool{t}, len(t.serves.docs))...)
+			if t.topics != nil {
+				docs = append(docs, t.topics.docs...)
+				c.found = append(c.found, slices.Repeat([]*Tool{t}, len(t.topics.docs))...)
 			}
 		}
 		c.words = search.New(docs)
 	})
 	var out []*Tool
 	for _, n := range c.words.Search(query, len(c.found)) {
-		if t := c.found[n]; len(out) < limit && (t.serves == nil || !slices.Contains(out, t)) {
+		if t := c.found[n]; len(out) < limit && (t.topics == nil || !slices.Contains(out, t)) {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// servings are what a function provides by name, with an index.
-type servings struct {
+// topics are what a function provides by name, with an index. See [FuncOptions].Topics.
+type topics struct {
 	docs  []search.Doc
 	index func() *search.Index
 }
 
-// newServings returns the index of the things that a function serves, nil for none.
-func newServings(all map[string]string) *servings {
+// newTopics returns the topics of a function, nil for none.
+func newTopics(all map[string]string) *topics {
 	if len(all) == 0 {
 		return nil
 	}
-	s := &servings{}
+	s := &topics{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		s.docs = append(s.docs, search.Doc{Name: name, Description: all[name]})
 	}
@@ -61,15 +60,14 @@ func newServings(all map[string]string) *servings {
 	return s
 }
 
-// SearchTopics yields at most limit names and purposes from [FuncOptions.Topics] that match a
-// query, the best first.
+// SearchTopics yields at most limit names and purposes from [FuncOptions.Topics] that match a query, the best first.
 func (t *Tool) SearchTopics(query string, limit int) iter.Seq2[string, string] {
-	return func(yield func(name, about string) bool) {
-		if t.serves == nil {
+	return func(yield func(name, purpose string) bool) {
+		if t.topics == nil {
 			return
 		}
-		for _, n := range t.serves.index().Search(query, limit) {
-			if d := t.serves.docs[n]; !yield(d.Name, d.Description) {
+		for _, n := range t.topics.index().Search(query, limit) {
+			if d := t.topics.docs[n]; !yield(d.Name, d.Description) {
 				return
 			}
 		}
@@ -113,8 +111,7 @@ func paramText(schema json.RawMessage) string {
 	return b.String()
 }
 
-// stringValues returns the strings in a value: a string, or a list of strings or of objects with a
-// name or title.
+// stringValues returns the strings in a value: a string, or a list of strings or of objects with a name or title.
 func stringValues(raw json.RawMessage) (out []string) {
 	var groups []json.RawMessage
 	if json.Unmarshal(raw, &groups) != nil {

@@ -20,11 +20,10 @@ type RequestOrigin struct {
 // OriginFrom returns the origin of the request that a handler answers. It works in the handlers of
 // [Options.ClientOptions] and [Server.ClientOptions], with the context that they get.
 //
-// The server is always known. The tool and the call are unknown if the request may belong to
-// one of several current calls that differ in them, on a connection that does not say to which
-// (stdio up to revision 2025-11-25).
+// The server is always known. The tool and the call are unknown if the request may belong to one of several current calls
+// that differ in them, on a connection that does not say to which (stdio up to revision 2025-11-25).
 func OriginFrom(ctx context.Context) (RequestOrigin, bool) {
-	s, ok := ctx.Value(sourceKey{}).(*RequestOrigin)
+	s, ok := ctx.Value(originKey{}).(*RequestOrigin)
 	if !ok {
 		return RequestOrigin{}, false
 	}
@@ -34,7 +33,7 @@ func OriginFrom(ctx context.Context) (RequestOrigin, bool) {
 // The keys of context values. The tool and the call have a key each, because a handler's
 // context has the values that are the same in all calls that may have caused its request.
 type (
-	sourceKey struct{} // *RequestOrigin, in a handler
+	originKey struct{} // *RequestOrigin, in a handler
 	toolKey   struct{} // *Tool, in a call
 	callKey   struct{} // *llms.ToolCall, in a call
 )
@@ -60,18 +59,18 @@ func (c *callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// withRequestSource returns the context of a handler of a server's requests.
-func withRequestSource(ctx context.Context, server string) context.Context {
-	source := &RequestOrigin{Server: server}
+// withRequestOrigin returns the context of a handler of a server's requests.
+func withRequestOrigin(ctx context.Context, server string) context.Context {
+	origin := &RequestOrigin{Server: server}
 	// A handler may call a tool of another server. The requests of that server also carry the
 	// values of the first call, which do not belong to it.
 	if tool, ok := ctx.Value(toolKey{}).(*Tool); ok && tool.server.label == server {
-		source.Tool = tool
+		origin.Tool = tool
 		if call, ok := ctx.Value(callKey{}).(*llms.ToolCall); ok {
-			source.Call = *call
+			origin.Call = *call
 		}
 	}
-	return context.WithValue(ctx, sourceKey{}, source)
+	return context.WithValue(ctx, originKey{}, origin)
 }
 
 // WithOrigin returns a copy of opts for a connection that you open yourself and pass as
@@ -91,7 +90,7 @@ func withQuestions(opts *mcpclient.Options, server string, question func(context
 	}
 	if h := out.Sampling; h != nil {
 		out.Sampling = inquiry.WrapSampling(h, func(ctx context.Context, params *mcp.CreateMessageParams) (_ *mcp.CreateMessageResult, err error) {
-			ctx = withRequestSource(ctx, server)
+			ctx = withRequestOrigin(ctx, server)
 			answered := question(ctx)
 			defer func() { answered(err) }()
 			if c := callerFrom(ctx); c.CreateMessage != nil {
@@ -106,7 +105,7 @@ func withQuestions(opts *mcpclient.Options, server string, question func(context
 		handler = onlyCallers{}
 	}
 	out.Elicitation = inquiry.WrapElicitation(handler, func(ctx context.Context, params *mcp.ElicitParams) (_ *mcp.ElicitResult, err error) {
-		ctx = withRequestSource(ctx, server)
+		ctx = withRequestOrigin(ctx, server)
 		answered := question(ctx)
 		defer func() { answered(err) }()
 		if c := callerFrom(ctx); c.Elicit != nil {
@@ -128,6 +127,5 @@ func (onlyCallers) Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult
 	return nil, ErrUserNotAsked
 }
 
-// ErrUserNotAsked is what a server gets if its question could not be put to a person. No answer is
-// made up.
+// ErrUserNotAsked is what a server gets if its question could not be put to a person. No answer is made up.
 var ErrUserNotAsked error = &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the user was not asked: the conversation is unknown, or nobody can be asked now"}

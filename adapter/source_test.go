@@ -112,9 +112,9 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 // A sampling handler may call tools of other servers. Their requests do not belong to the tool of the first call.
 func TestSourceInsideAHandler(t *testing.T) {
 	outer := &Tool{name: "outer", server: &serverState{label: "a"}}
-	ctx := withRequestSource((&pendingCall{tool: outer, call: llms.ToolCall{ID: "1"}}).withContext(t.Context()), "a")
+	ctx := withRequestOrigin((&pendingCall{tool: outer, call: llms.ToolCall{ID: "1"}}).withContext(t.Context()), "a")
 	check.Same(t, "source", seenIn(ctx), seen{"a", "outer", "1"})
-	check.Same(t, "source", seenIn(withRequestSource(ctx, "b")), seen{Server: "b"})
+	check.Same(t, "source", seenIn(withRequestOrigin(ctx, "b")), seen{Server: "b"})
 	_, ok := OriginFrom(t.Context())
 	check.That(t, !ok, "got a source outside of a handler")
 }

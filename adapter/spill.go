@@ -106,7 +106,7 @@ func (p *spill) name() string {
 	return kept.Reader
 }
 
-// fit shortens the text of a tool's result to its bound, and keeps the whole.
+// fit shortens the text of a tool's result to its bound, and keeps the full text.
 func (p *spill) fit(text string, t *Tool) string {
 	limit := t.server.policy.MaxResult
 	if len(text) <= limit || t.isReader() {
@@ -123,5 +123,5 @@ func (p *spill) fit(text string, t *Tool) string {
 	return kept.Shorten(text, limit, cmp.Or(t.reader, p.name()), handle, kind, shape)
 }
 
-// roomForShape is the smallest bound at which a shortened text describes the whole, in bytes.
+// roomForShape is the smallest bound at which a shortened text describes the full one, in bytes.
 const roomForShape = 1 << 10

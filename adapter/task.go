@@ -12,9 +12,8 @@ import (
 // tasksExtension is the extension that modern servers with tasks declare.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-// mayBeTask reports whether a tool is called as a task: if it requires that, or if the server
-// decides for each call, because it may refuse other calls. If a tool leaves the choice to the
-// client, a plain call is answered sooner.
+// mayBeTask reports whether a tool is called as a task: if it requires that, or if the server decides for each call,
+// because it may refuse other calls. If a tool leaves the choice to the client, a plain call is answered sooner.
 func mayBeTask(client *mcpclient.Client, def *mcp.Tool) bool {
 	if client != nil {
 		if _, decides := client.Server().Capabilities.Extensions[tasksExtension]; decides {
@@ -27,8 +26,8 @@ func mayBeTask(client *mcpclient.Client, def *mcp.Tool) bool {
 	return len(def.Execution) > 0 && json.Unmarshal(def.Execution, &execution) == nil && execution.TaskSupport == "required"
 }
 
-// IsTask reports whether the tool must be called as a task, as its definition says (revision
-// 2025-11-25).
+// IsTask reports whether a call of the tool asks for a task: its definition requires one (revision
+// 2025-11-25), or the server decides for each call (later revisions).
 func (t *Tool) IsTask() bool { return t.task }
 
 // ask calls the tool at the server.

@@ -22,19 +22,19 @@ type Tool struct {
 	def     *mcp.Tool
 	name    string
 	input   *toolschema.Schema
-	shown   *mcp.Tool           // nil: def
+	shown   *mcp.Tool           // the definition without keyArgument; nil: def
 	wrapped bool                // all arguments are in one property
 	task    bool                // it may be called as a task
 	outputs mcpclient.Validator // checks results against the output schema, nil for no check
 
 	keyArgument string        // the argument for the key of a call, "" for none
 	listed      bool          // offered without a search
-	serves      *servings     // what a function provides by name, or nil
+	topics      *topics       // what a function provides by name, or nil
 	honoursKeys bool          // a function that uses IdempotencyKeyFrom
-	repeat      bool          // the host allows to repeat it
+	repeat      bool          // Policy.Repeat allows to repeat its calls
 	views       apps.ToolMeta // the definition's metadata about views
 
-	fill     filler                      // see Filling; nil: arguments contain no references
+	fill     filler                      // see WithReferences; nil: arguments contain no references
 	validate func(json.RawMessage) error // the host's validator of arguments, or nil
 
 	reader      string // the name of the tool that reads its long results, "" for the one in its toolset
@@ -63,7 +63,7 @@ func newTool(state *serverState, client *mcpclient.Client, def *mcp.Tool, schema
 	if ignored := input.Ignored(); len(ignored) > 0 {
 		state.log.Debug("patterns that are left to the server", "server", state.label, "tool", excerpt.Limit(def.Name, 200), "at", ignored)
 	}
-	about, err := apps.ReadToolMeta(def)
+	views, err := apps.ReadToolMeta(def)
 	if err != nil {
 		state.log.Warn("what a tool says of views cannot be read", "server", state.label, "tool", excerpt.Limit(def.Name, 200), "error", err)
 	}
@@ -74,7 +74,7 @@ func newTool(state *serverState, client *mcpclient.Client, def *mcp.Tool, schema
 		input:       input,
 		keyArgument: keyArgument,
 		task:        mayBeTask(client, def),
-		views:       about,
+		views:       views,
 		fingerprint: Fingerprint(def),
 	}
 	if keyArgument != "" {
@@ -146,8 +146,7 @@ func (t *Tool) shownAs(wrapped bool) *Tool {
 // Name returns the model's name for the tool.
 func (t *Tool) Name() string { return t.name }
 
-// Server returns the host's label of the tool's server. It is "" for the toolset's own tool,
-// see [Options.KeepResults].
+// Server returns the host's label of the tool's server. It is "" for the toolset's own tool, see [Options.KeepResults].
 func (t *Tool) Server() string { return t.server.label }
 
 // Fingerprint returns the [Fingerprint] of the tool's definition.
@@ -195,7 +194,7 @@ func (t *Tool) summary() string {
 	return t.def.DisplayName()
 }
 
-// about adds the call of the tool to an error.
-func (t *Tool) about(err error) error {
+// callError adds the call of the tool to an error.
+func (t *Tool) callError(err error) error {
 	return fmt.Errorf("server %q: call tool %q: %w", t.server.label, t.def.Name, err)
 }

@@ -19,8 +19,7 @@ const (
 	// acknowledgeWait bounds the wait for a server's acknowledgement before its tools are listed.
 	acknowledgeWait = time.Second
 
-	// maxResubscribe is the longest wait before subscribing again after a server ended a
-	// subscription.
+	// maxResubscribe is the longest wait before subscribing again after a server ended a subscription.
 	maxResubscribe = 30 * time.Second
 )
 
@@ -30,10 +29,10 @@ const listChanged = "notifications/tools/list_changed"
 // watch handles the announcements of a server: it lists the tools again, and reports changes of
 // prompts and resources to the host.
 type watch struct {
-	server string // the host's label
-	opts   *Options
-	relist func(context.Context) error
-	tell   func(Event)
+	server     string // the host's label
+	opts       *Options
+	relist     func(context.Context) error
+	notifyHost func(Event)
 
 	offered chan struct{} // closed when the server has joined the toolset
 	wake    chan struct{} // has a token after listChanged
@@ -41,15 +40,14 @@ type watch struct {
 	ended   atomic.Bool // the subscription was given up; Refresh tries again
 }
 
-func newWatch(server string, o *Options, relist func(context.Context) error, tell func(Event)) *watch {
+func newWatch(server string, o *Options, relist func(context.Context) error, notifyHost func(Event)) *watch {
 	return &watch{
-		server: server, opts: o, relist: relist, tell: tell,
+		server: server, opts: o, relist: relist, notifyHost: notifyHost,
 		offered: make(chan struct{}), wake: make(chan struct{}, 1), waiting: make(chan waiter, 1),
 	}
 }
 
-// waiter is a caller that lists the tools once the server has acknowledged the subscription, or
-// when ctx ends.
+// waiter is a caller that lists the tools once the server has acknowledged the subscription, or when ctx ends.
 type waiter struct {
 	ctx        context.Context
 	subscribed chan struct{}
@@ -150,8 +148,8 @@ func (w *watcher) handleWaiter(ctx context.Context, a waiter) {
 	}
 }
 
-// subscribe asks the server to announce changes. If it is only not there, although it has agreed
-// before, it is asked again later.
+// subscribe asks the server to announce changes. A server that agreed before, and cannot be reached now, is asked again
+// later.
 func (w *watcher) subscribe(ctx context.Context) {
 	isRetry := !w.subscribedAt.IsZero()
 	w.subscribedAt = time.Now()
@@ -254,8 +252,7 @@ func (w *watcher) recordChange(kind mcp.ChangeKind) {
 	}
 }
 
-// reportDue reports the due changes, lists the tools again if they are due, and then pauses for
-// Options.RefreshInterval.
+// reportDue reports the due changes, lists the tools again if they are due, and then pauses for Options.RefreshInterval.
 func (w *watcher) reportDue(ctx context.Context) {
 	if err := w.giveUpErr; err != nil {
 		w.giveUpErr = nil
@@ -285,6 +282,6 @@ func (w *watcher) reportDue(ctx context.Context) {
 // report reports to the host, which may have removed the server during an earlier report.
 func (w *watcher) report(ctx context.Context, kind EventKind, err error) {
 	if ctx.Err() == nil {
-		w.tell(Event{Server: w.server, Kind: kind, Err: err})
+		w.notifyHost(Event{Server: w.server, Kind: kind, Err: err})
 	}
 }

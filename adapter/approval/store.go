@@ -15,8 +15,8 @@ type Store interface {
 	Forget(ctx context.Context, user, server string) error
 }
 
-// Key identifies the calls that a decision holds for. A decision never holds for another user, for
-// another server with the same label, or for another definition of the tool.
+// Key identifies the calls that a decision holds for. A decision never holds for another user or for
+// another server with the same label, and only with ScopeServer for another definition of the tool.
 type Key struct {
 	Scope       Scope  `json:"scope"`
 	User        string `json:"user,omitempty"`        // the result of User of adapter.Options
