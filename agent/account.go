@@ -81,11 +81,11 @@ func (a account) allowance(input int64, final bool) allowance {
 			allowed = allowance{n, StopMaxTokens, at}
 		}
 		limit, ok := limits.Cost[p.Currency]
-		left := limit - taken.Cost[p.Currency]
+		remaining := limit - taken.Cost[p.Currency]
 		if kept := cost.Most(at.account().price(), keep, 0); kept.Currency == p.Currency {
-			left -= kept.Micro
+			remaining -= kept.Micro
 		}
-		if n := cost.Affords(p, left/share, input); ok && n < allowed.output {
+		if n := cost.Affords(p, remaining/share, input); ok && n < allowed.output {
 			allowed = allowance{n, StopMaxCost, at}
 		}
 	}
@@ -199,10 +199,10 @@ func (a account) reservation(input, output int64) ledger.Amount {
 func (a account) checkShare(amount ledger.Amount, share int64) error {
 	for at := a.engine; at != nil; at = at.parent {
 		taken, limits := at.rec.state.Taken(), at.rec.state.Limits
-		left := max(limits.Tokens-taken.Tokens, 0) / share
-		if limits.Tokens > 0 && amount.Tokens > left {
+		remaining := max(limits.Tokens-taken.Tokens, 0) / share
+		if limits.Tokens > 0 && amount.Tokens > remaining {
 			return fmt.Errorf("model call may take %d tokens, and the run has %d left for it (Limits.Tokens)",
-				amount.Tokens, left)
+				amount.Tokens, remaining)
 		}
 		if err := checkCostShare(amount.Cost, taken.Cost, limits.Cost, share); err != nil {
 			return err
@@ -221,9 +221,9 @@ func checkCostShare(costs, taken, limits map[string]int64, share int64) error {
 			continue
 		}
 		known = true
-		if left := max(limit-taken[currency], 0) / share; micro > left {
+		if remaining := max(limit-taken[currency], 0) / share; micro > remaining {
 			return fmt.Errorf("model call may cost %v, and the run has %v left for it (Limits.Cost)",
-				cost.Money{Currency: currency, Micro: micro}, cost.Money{Currency: currency, Micro: left})
+				cost.Money{Currency: currency, Micro: micro}, cost.Money{Currency: currency, Micro: remaining})
 		}
 	}
 	if !known {

@@ -137,13 +137,7 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 		return d.generateReply(ctx, c, stream, output)
 	})
 	if err != nil {
-		if !hooks(d.engine.agent.opts.Hooks).readReplies() { // which have not seen it
-			d.rec.setUnfinished(stream.text.String())
-		}
-		if failure := d.chargeRefused(r); failure != nil {
-			return nil, stop, failure
-		}
-		return nil, stop, d.wrapOverflow(c, stream, err)
+		return nil, stop, d.failCall(c, r, stream, err)
 	}
 	if final {
 		r.keepCalls(d.engine.outputTool()) // the model may call no other tool
@@ -156,6 +150,21 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 		end.ToolCalls = slices.Clone(end.ToolCalls) // the history shares them
 	}
 	return r, stop, d.recordReply(c, r, end, final)
+}
+
+// failCall returns the error of a model call that failed, and keeps what is known of its reply: the text
+// that was shown, unless hooks had to see it first, and the usage of a reply that a check or a hook has
+// refused. With limits, its reservation counts instead.
+func (d *dialog) failCall(c *ModelCall, r *reply, stream *streamedReply, err error) error {
+	if !hooks(d.engine.agent.opts.Hooks).readReplies() {
+		d.rec.setUnfinished(stream.text.String())
+	}
+	if r != nil && !d.engine.hasLimit(isSpendingLimited) {
+		if failure := d.rec.record(nil, &ledger.Charged{Spent: r.usage}); failure != nil {
+			return failure
+		}
+	}
+	return d.wrapOverflow(c, stream, err)
 }
 
 // generateReply returns the reply to a model call, counted and changed by the hooks. With an error it
@@ -214,15 +223,6 @@ func (d *dialog) newReply(got *model.Response) *reply {
 	r.usage.Turns = 1
 	r.usage.Cost = billing.Cost(d.engine.agent.opts.Model.Prices, d.engine.agent.model, d.scratch, m.Model, r.usage)
 	return r
-}
-
-// chargeRefused charges a reply that a check or a hook has refused, if there is one. With limits, its
-// reservation counts instead.
-func (d *dialog) chargeRefused(r *reply) error {
-	if r == nil || d.engine.hasLimit(isSpendingLimited) {
-		return nil
-	}
-	return d.rec.record(nil, &ledger.Charged{Spent: r.usage})
 }
 
 // recordReply records a reply, and releases what was reserved for it.

@@ -17,11 +17,11 @@ import (
 // Discover specifies when a model searches for its tools, and how it gets what it finds. The zero
 // value is valid.
 //
-// A model that searches has a tool search_tools, and an overview of the servers in its
-// instructions. Searches cover the tools that the agent offers, so they never find a tool that
-// a toolset hides from models; the model cannot call another tool before it has found it. The found tools are
-// stored with the run, in order, and stay the same in another process and after a compaction.
-// Sub-agents search for themselves.
+// A model that searches has a tool search_tools, and an overview of the servers in its instructions.
+// Searches cover the tools that the agent offers, so they never find a tool that a toolset hides from
+// models; the model cannot call another tool before it has found it. The found tools are stored with
+// the run, in order, and stay the same in another process and after a compaction. Sub-agents search
+// for themselves.
 type Discover struct {
 	// Threshold is the share of the model's window that all definitions together may take before
 	// the model has to search. It is evaluated before the first model call of an input; a run

@@ -30,8 +30,9 @@ type Hook struct {
 	// fails: change them in BeforeTool.
 	AfterModel func(ctx context.Context, s *State, reply *run.Message) error
 
-	// BeforeTool may change the arguments, which are checked again; the run fails if they are
-	// invalid. It is called once per call, even if an approval is answered in another process.
+	// BeforeTool may change the arguments, which are checked again; the run fails if they are invalid. It
+	// is called once per call, even if an approval is answered in another process, and again only if
+	// the process ends before the decision or the question is recorded.
 	BeforeTool func(ctx context.Context, s *State, c *ToolCall) error
 
 	// AfterTool may change the result before it is recorded. If it returns an error the run

@@ -133,7 +133,7 @@ func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loadedRun, error) {
 		return nil, err
 	}
 	l := new(loadedRun)
-	l.state, l.tally = a.recipe.cache.take(h.lease)
+	l.state, l.tally = a.recipe.cache.remove(h.lease)
 	if l.state == nil {
 		if err := l.load(ctx, a, key); err != nil {
 			h.release()

@@ -114,7 +114,7 @@ func (r *recipe) setTools() error {
 	return nil
 }
 
-// isLike reports whether calls of two tools cannot be told apart.
+// isLike reports whether calls of two tools cannot be distinguished.
 func isLike(a, b *adapter.Tool) bool {
 	return a.Server() == b.Server() && a.Definition().Name == b.Definition().Name && a.Fingerprint() == b.Fingerprint()
 }

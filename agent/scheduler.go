@@ -162,9 +162,9 @@ const maxReliefs = 3
 // of those continues run.
 func (s *scheduler) inline(all []workItem) (handed bool) {
 	var next atomic.Int64 // index of the next work item
-	over := int64(len(all))
+	total := int64(len(all))
 	relief := time.AfterFunc(patience, func() {
-		if taken := next.Swap(over + 1); taken <= over {
+		if taken := next.Swap(total + 1); taken <= total {
 			s.workers.reliefs.Add(1)
 			s.workers.start(all[taken:], s.reports)
 			s.continued <- guard("the calls of a turn", s.proceed)
@@ -173,15 +173,15 @@ func (s *scheduler) inline(all []workItem) (handed bool) {
 	defer relief.Stop()
 	ended := false
 	defer func() {
-		if taken := next.Swap(over + 1); !ended && taken > over { // another goroutine has continued: this one ends
+		if taken := next.Swap(total + 1); !ended && taken > total { // another goroutine has continued: this one ends
 			<-s.continued
 		}
 	}()
 	for {
 		n := next.Add(1) - 1
-		if n >= over {
+		if n >= total {
 			ended = true
-			return n > over
+			return n > total
 		}
 		queuedItem{all[n], s.reports}.run()
 	}

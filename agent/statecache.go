@@ -29,8 +29,8 @@ func (c cachedState) isOf(key run.Key) bool {
 	return c.state.ID == key.ID && c.state.Tenant == key.Tenant
 }
 
-// take removes and returns the state that a run has according to its lease, nil if it is not cached.
-func (s *stateCache) take(lease record.Lease) (*ledger.State, tally) {
+// remove removes and returns the state that a run has according to its lease, nil if it is not cached.
+func (s *stateCache) remove(lease record.Lease) (*ledger.State, tally) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.runs, func(c cachedState) bool { return c.isOf(lease.Key) })

@@ -12,9 +12,9 @@ import (
 // takes another work item when its own has ended. So work items that block have a goroutine each, and
 // brief ones end before many goroutines have started.
 type workers struct {
-	idle chan struct{} // wakes a goroutine without a work item
-	over chan struct{}
-	wait sync.WaitGroup
+	idle  chan struct{} // wakes a goroutine without a work item
+	ended chan struct{}
+	wait  sync.WaitGroup
 
 	reliefs atomic.Int32 // how often supposedly brief work items were not brief
 
@@ -37,7 +37,7 @@ func (c queuedItem) run() {
 	c.err = guard("tool call", c.do)
 }
 
-func newWorkers() *workers { return &workers{idle: make(chan struct{}), over: make(chan struct{})} }
+func newWorkers() *workers { return &workers{idle: make(chan struct{}), ended: make(chan struct{})} }
 
 // start runs queued items on goroutines.
 func (w *workers) start(all []workItem, reports chan<- report) {
@@ -102,7 +102,7 @@ func (w *workers) work() {
 		select {
 		case <-w.idle:
 			woken = true
-		case <-w.over:
+		case <-w.ended:
 			return
 		}
 	}
@@ -110,6 +110,6 @@ func (w *workers) work() {
 
 // end returns when all goroutines have ended.
 func (w *workers) end() {
-	close(w.over)
+	close(w.ended)
 	w.wait.Wait()
 }
