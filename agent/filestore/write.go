@@ -165,7 +165,7 @@ func (s *directory) changeAs(ctx context.Context, lease record.Lease, do func(fi
 // write appends a line to a file, after it has repaired what a crash has left at its end. The
 // marks that the line needs are made first, and those that it makes obsolete removed last. If the
 // write fails, the file is truncated to its old end. If that fails, too, the next change cuts what is
-// left, unless that is the whole line.
+// left, unless that is the complete line.
 func (s *directory) write(f file, t tip, l *line, sync bool) error {
 	if err := s.repair(f, t); err != nil {
 		return err

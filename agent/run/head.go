@@ -94,8 +94,8 @@ func (k Key) Check() error {
 // Status is the status of a run.
 type Status string
 
-// A run is running (even if no process works on it), or waiting for replies or until a time, until it is finished (it has its output), failed or cancelled. A new input starts a run that has
-// ended again.
+// A run is running (even if no process works on it), or waiting for replies or until a time, until it is
+// finished (it has its output), failed or cancelled. A new input starts a run that has ended again.
 const (
 	StatusRunning   Status = "running"
 	StatusWaiting   Status = "waiting"

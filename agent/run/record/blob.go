@@ -144,7 +144,7 @@ func (m *memory) PutBlob(ctx context.Context, lease Lease, name string, data []b
 
 // Blob implements [BlobStore].
 func (m *memory) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
-	err = m.with(ctx, fmt.Sprintf("load blob %.100q of", name), key, func(r *memoryRun) (err error) {
+	err = m.withRun(ctx, fmt.Sprintf("load blob %.100q of", name), key, func(r *memoryRun) (err error) {
 		var ok bool
 		if data, ok = r.blobs[name]; !ok {
 			err = ErrNoBlob
@@ -159,7 +159,7 @@ func (m *memory) Blob(ctx context.Context, key run.Key, name string) (data []byt
 
 // Blobs implements [BlobStore].
 func (m *memory) Blobs(ctx context.Context, key run.Key) (names []string, err error) {
-	err = m.with(ctx, "list the blobs of", key, func(r *memoryRun) error {
+	err = m.withRun(ctx, "list the blobs of", key, func(r *memoryRun) error {
 		names = slices.Sorted(maps.Keys(r.blobs))
 		return nil
 	})

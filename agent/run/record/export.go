@@ -233,7 +233,7 @@ func (in *imported) checkHead() error {
 	return nil
 }
 
-// importTTL is the lease of an import, which keeps others from the run until it is whole.
+// importTTL is the lease of an import, which keeps others from the run until it is complete.
 const importTTL = time.Minute
 
 // store stores the run: its first chunk of records, its blobs, the other chunks, and its replies.

@@ -56,7 +56,7 @@ func (m *memory) Create(ctx context.Context, h Holder, head run.Head, records []
 }
 
 func (m *memory) Load(ctx context.Context, key run.Key) (log *Log, err error) {
-	err = m.with(ctx, "load", key, func(r *memoryRun) error {
+	err = m.withRun(ctx, "load", key, func(r *memoryRun) error {
 		log = &Log{Head: r.current(), Records: slices.Clone(r.records), Replies: r.pending()}
 		return nil
 	})
@@ -86,11 +86,11 @@ func (m *memory) Append(ctx context.Context, lease Lease, head run.Head, records
 }
 
 func (m *memory) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
-	return m.with(ctx, "answer", key, func(r *memoryRun) error { return r.reply(replies) })
+	return m.withRun(ctx, "answer", key, func(r *memoryRun) error { return r.reply(replies) })
 }
 
 func (m *memory) Acquire(ctx context.Context, key run.Key, h Holder) (lease Lease, err error) {
-	err = m.with(ctx, "acquire", key, func(r *memoryRun) error {
+	err = m.withRun(ctx, "acquire", key, func(r *memoryRun) error {
 		now := time.Now()
 		if r.head.HeldAt(now) {
 			return &HeldError{r.holder, r.head.HeldUntil}
@@ -173,7 +173,7 @@ func (m *memory) Prune(ctx context.Context, lease Lease) error {
 }
 
 func (m *memory) RequestCancel(ctx context.Context, key run.Key) error {
-	return m.with(ctx, "request to cancel", key, func(r *memoryRun) error {
+	return m.withRun(ctx, "request to cancel", key, func(r *memoryRun) error {
 		if !r.head.Status.Ended() {
 			r.cancel = r.head.Seq
 		}
@@ -205,8 +205,8 @@ func (m *memory) Delete(ctx context.Context, key run.Key) error {
 	return nil
 }
 
-// with calls do with a run, under the lock. The error names the run and the operation.
-func (m *memory) with(ctx context.Context, what string, key run.Key, do func(*memoryRun) error) error {
+// withRun calls do with a run, under the lock. The error names the run and the operation.
+func (m *memory) withRun(ctx context.Context, what string, key run.Key, do func(*memoryRun) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, err := m.runs[key], ctx.Err()
@@ -220,10 +220,10 @@ func (m *memory) with(ctx context.Context, what string, key run.Key, do func(*me
 	return subject.Wrap(err, "%s run %q", what, key.ID)
 }
 
-// withLease is with for the holder of a lease. The error matches [ErrConflict] unless its lease is
+// withLease is withRun for the holder of a lease. The error matches [ErrConflict] unless its lease is
 // the latest.
 func (m *memory) withLease(ctx context.Context, what string, lease Lease, do func(*memoryRun) error) error {
-	err := m.with(ctx, what, lease.Key, func(r *memoryRun) error {
+	err := m.withRun(ctx, what, lease.Key, func(r *memoryRun) error {
 		if r.head.Epoch != lease.Epoch {
 			return ErrConflict
 		}

@@ -22,7 +22,7 @@ var errNoPruner = errors.New("store is not a record.Pruner, and keeps all record
 
 // Prune removes the records before the last snapshot of each run of a query, for example of runs
 // whose last change is long ago ([Query.ChangedBefore]), and returns how many runs now begin with it.
-// Pruned runs continue and can be exported as before; only their early history is gone:
+// Pruned runs continue and can be exported as before; only their early history is removed:
 // [Store.Load] returns the records from the snapshot on. Runs that are held, have no snapshot,
 // change meanwhile or cannot be read stay as they are.
 func Prune(ctx context.Context, store Store, q Query) (n int, err error) {

@@ -12,7 +12,7 @@ import (
 
 // Submit checks replies against their questions, and stores them for the present or next holder
 // of the run. Replies without a time get the present one. A question that does not survive its
-// process ([run.Question.Survives]) takes no reply once that process is gone: when its lease has
+// process ([run.Question.Survives]) takes no reply once that process has ended: when its lease has
 // ended, or should have been renewed long ago. The errors come from [run.CheckReply], [Store.Load]
 // and [Store.Reply]. With an error of this package no reply was stored; after any other error
 // load the run.
