@@ -43,22 +43,27 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	if r.Format != nil && rule.enforcesFormat {
 		w.output().Format = &wireFormat{"json_schema", r.Format}
 	}
-	var warnings []string
+	warning = m.setTemperature(w, &rule, r)
 	if len(w.Stop) < len(r.Stop) {
-		warnings = append(warnings, "the API accepts no stop sequences of white space: they are left out")
-	}
-	switch t := cmp.Or(r.Temperature, m.options.Temperature); {
-	case t == nil:
-	case !rule.takesTemperature:
-		warnings = append(warnings, fmt.Sprintf("the model %s accepts no temperature: it is left out", m.name))
-	case w.Thinking == nil || w.Thinking.Type == "disabled": // while it thinks, a model accepts only 1
-		w.Temperature = t
+		warning = strings.TrimSuffix("the API accepts no stop sequences of white space: they are left out; "+warning, "; ")
 	}
 	if err := m.writeMessages(w, r, found); err != nil {
 		return nil, "", err
 	}
 	m.markForCache(w)
-	return w, strings.Join(warnings, "; "), nil
+	return w, warning, nil
+}
+
+// setTemperature sets the temperature, if there is one. The warning says that the model accepts none.
+func (m *Model) setTemperature(w *wireRequest, rule *rule, r *model.Request) (warning string) {
+	switch t := cmp.Or(r.Temperature, m.options.Temperature); {
+	case t == nil:
+	case !rule.takesTemperature:
+		return fmt.Sprintf("the model %s accepts no temperature: it is left out", m.name)
+	case w.Thinking == nil || w.Thinking.Type == "disabled": // while it thinks, a model accepts only 1
+		w.Temperature = t
+	}
+	return ""
 }
 
 // output returns the configuration of the output, for the caller to set.

@@ -133,7 +133,9 @@ var errStopped = errors.New("caller has stopped the iteration")
 
 // stream asks the model on its own goroutine, because a model may call its streaming functions on any
 // goroutine. It returns when the model does.
-func (w *langchainModel) stream(ctx context.Context, messages []llms.MessageContent, r *model.Request, yield func(model.Delta, error) bool) (response *llms.ContentResponse, stopped bool, err error) {
+func (w *langchainModel) stream(
+	ctx context.Context, messages []llms.MessageContent, r *model.Request, yield func(model.Delta, error) bool,
+) (response *llms.ContentResponse, stopped bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	pieces, done := make(chan model.Delta), make(chan struct{})

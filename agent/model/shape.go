@@ -30,6 +30,7 @@ func typesOf(schema json.RawMessage) (text string, ok bool) {
 	return b.String(), true
 }
 
+// write writes the type that the shape describes.
 func (s *shape) write(b *strings.Builder) {
 	if s == nil {
 		b.WriteString("any")
@@ -41,34 +42,11 @@ func (s *shape) write(b *strings.Builder) {
 	}
 	switch {
 	case len(s.Enum) > 0:
-		for i, value := range s.Enum {
-			if i > 0 {
-				b.WriteString(" | ")
-			}
-			b.Write(value)
-		}
+		writeUnion(b, s.Enum, func(value json.RawMessage) { b.Write(value) })
 	case len(s.AnyOf)+len(s.OneOf) > 0:
-		for i, one := range append(s.AnyOf, s.OneOf...) {
-			if i > 0 {
-				b.WriteString(" | ")
-			}
-			one.write(b)
-		}
+		writeUnion(b, append(s.AnyOf, s.OneOf...), func(one *shape) { one.write(b) })
 	case len(s.Properties) > 0:
-		b.WriteString("{\n")
-		for name, p := range s.Properties {
-			if p != nil && p.Description != "" {
-				b.WriteString("// " + p.Description + "\n")
-			}
-			b.WriteString(name + "?: ")
-			p.write(b)
-			b.WriteString(",")
-			if p != nil && p.Default != nil {
-				b.WriteString(" // default: " + string(p.Default))
-			}
-			b.WriteByte('\n')
-		}
-		b.WriteByte('}')
+		s.writeProperties(b)
 	case kind == "array":
 		s.Items.write(b)
 		b.WriteString("[]")
@@ -77,4 +55,32 @@ func (s *shape) write(b *strings.Builder) {
 	default:
 		b.WriteString(kind)
 	}
+}
+
+// writeUnion writes alternatives, each by write.
+func writeUnion[T any](b *strings.Builder, all []T, write func(T)) {
+	for i, one := range all {
+		if i > 0 {
+			b.WriteString(" | ")
+		}
+		write(one)
+	}
+}
+
+// writeProperties writes the type of an object, with descriptions and defaults as comments.
+func (s *shape) writeProperties(b *strings.Builder) {
+	b.WriteString("{\n")
+	for name, p := range s.Properties {
+		if p != nil && p.Description != "" {
+			b.WriteString("// " + p.Description + "\n")
+		}
+		b.WriteString(name + "?: ")
+		p.write(b)
+		b.WriteString(",")
+		if p != nil && p.Default != nil {
+			b.WriteString(" // default: " + string(p.Default))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteByte('}')
 }
