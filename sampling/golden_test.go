@@ -184,7 +184,8 @@ func (h *wireHost) play(t *testing.T, p *wirePeer, r *row, kind, revision string
 func indented(t *testing.T, raw []byte) string {
 	t.Helper()
 	var v any
-	check.Must(t, json.Unmarshal(raw, &v))
+	err := json.Unmarshal(raw, &v)
+	check.Require(t, err == nil, "%v: %s", err, raw)
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)

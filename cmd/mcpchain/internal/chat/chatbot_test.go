@@ -92,7 +92,8 @@ func readTrace(t *testing.T, path string) []map[string]any {
 	var records []map[string]any
 	for line := range strings.Lines(string(data)) {
 		var r map[string]any
-		check.Must(t, json.Unmarshal([]byte(line), &r))
+		err := json.Unmarshal([]byte(line), &r)
+		check.Require(t, err == nil, "%v: %s", err, line)
 		records = append(records, r)
 	}
 	return records

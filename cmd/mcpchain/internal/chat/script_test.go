@@ -22,7 +22,8 @@ func turns(t *testing.T, stdout string) (all []script.Turn) {
 		d := json.NewDecoder(strings.NewReader(line))
 		d.DisallowUnknownFields()
 		var turn script.Turn
-		check.Must(t, d.Decode(&turn))
+		err := d.Decode(&turn)
+		check.Require(t, err == nil, "%v: %s", err, line)
 		check.That(t, turn.Duration > 0, "got no duration: %s", line)
 		turn.Duration = 0
 		for _, c := range turn.Calls {

@@ -285,7 +285,8 @@ func TestWrongServer(t *testing.T) {
 	}
 	_, out, _ = inspectFile(t, servers(typo, demo), "-json")
 	var r report
-	check.Must(t, json.Unmarshal([]byte(out), &r))
+	err := json.Unmarshal([]byte(out), &r)
+	check.Require(t, err == nil, "got %s: %v", out, err)
 	check.That(t, len(r.Servers) == 2 && strings.Contains(r.Servers[0].Error, `:1: server "typo": comand: `) && len(r.Servers[1].Tools) != 0,
 		"got %s\nwant the mistake in typo, and the tools of demo", out)
 }
@@ -403,7 +404,8 @@ func TestJSON(t *testing.T) {
 			}
 		}
 	}
-	check.Must(t, json.Unmarshal([]byte(out), &r))
+	err := json.Unmarshal([]byte(out), &r)
+	check.Require(t, err == nil, "got %s: %v", out, err)
 	if r.Usable != 2 || r.Total != 3 || len(r.Servers) != 3 || r.Servers[0].Name != "demo" || r.Servers[0].Revision != "2025-11-25" || r.Servers[0].ForcedRevision != "2025-11-25" ||
 		!slices.Equal(r.Servers[0].ResourceTemplates, []string{"demo://dish/{name}"}) || !strings.Contains(r.Servers[1].Error, `server "gone"`) {
 		t.Fatalf("got %s\nwant demo reached and gone not", out)

@@ -106,7 +106,8 @@ type place struct {
 
 func (w *world) read(data []byte, into any) {
 	w.t.Helper()
-	check.Must(w.t, json.Unmarshal(data, into))
+	err := json.Unmarshal(data, into)
+	check.Require(w.t, err == nil, "%v in %s", err, data)
 }
 
 // ended waits for the end of a turn, which each hears the events of.
