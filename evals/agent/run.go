@@ -37,10 +37,11 @@ type Options struct {
 	// Results has the lines of trials that are done, and gets the lines of the others.
 	Results *results.File
 
-	// Again has all trials run, also those that have a line.
+	// Again runs all trials, also those that have a line.
 	Again bool
 
-	// OnLine gets each line after it is kept, one at a time. Default: none.
+	// OnLine gets each line after it is stored, one at a time, with the number of trials that have a line,
+	// and of all. Default: none.
 	OnLine func(l *results.Line, done, all int)
 
 	// See [trial.Trial] for the fields below.
@@ -52,7 +53,7 @@ type Options struct {
 
 // Run runs the trials that have no line yet, or a void one, and returns when all have ended. Their
 // results are in their lines. The error says that the suites or the model cannot be used, that
-// a line could not be kept, or that the context has ended; trials that were under way then have no
+// a line could not be stored, or that the context has ended. Trials that were running at that time have no
 // line.
 func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 	all, err := o.plan(suites)
@@ -60,12 +61,12 @@ func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 		return err
 	}
 	total := len(all)
-	all = slices.DeleteFunc(all, func(t *trial.Trial) bool { return o.done(t) })
+	all = slices.DeleteFunc(all, func(t *trial.Trial) bool { return o.isDone(t) })
 	parallel := o.Parallel
 	if parallel < 1 {
 		parallel = 2 * runtime.GOMAXPROCS(0)
 	}
-	k := &keeper{Options: o, all: total, done: total - len(all)}
+	k := &recorder{Options: o, all: total, finished: total - len(all)}
 	workers, within := errgroup.WithContext(ctx)
 	workers.SetLimit(parallel)
 	for _, t := range all {
@@ -85,8 +86,8 @@ func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 	return context.Cause(ctx)
 }
 
-// Lines runs trials like [Run], and returns their lines, also with an error. They are kept in the
-// file results.jsonl of the directory of the options, which replaces their results.
+// Lines runs trials like [Run], and returns all lines, also with an error. It ignores o.Results: the lines are in the
+// file results.jsonl of o.Dir.
 func Lines(ctx context.Context, suites []*suite.Suite, o Options) ([]*results.Line, error) {
 	file, err := results.Open(filepath.Join(o.Dir, "results.jsonl"))
 	if err != nil {
@@ -141,8 +142,8 @@ func (o *Options) check(suites []*suite.Suite) error {
 	return nil
 }
 
-// done reports whether a trial has a line and is not to be run again. If it is, its line is forgotten.
-func (o *Options) done(t *trial.Trial) bool {
+// isDone reports whether a trial has a line that counts. With o.Again no earlier line counts.
+func (o *Options) isDone(t *trial.Trial) bool {
 	key := results.Key{
 		SuiteHash: t.Suite.Hash(),
 		Task:      t.Task.ID,
@@ -156,7 +157,7 @@ func (o *Options) done(t *trial.Trial) bool {
 	return o.Results.Has(key)
 }
 
-// Program is the hash of this program: results of another version are not its own.
+// Program returns the hash of this program: trials of another version are run again.
 var Program = sync.OnceValues(func() (string, error) {
 	name, err := os.Executable()
 	if err != nil {
@@ -197,25 +198,25 @@ func (o *Options) trials(s *suite.Suite) (all []*trial.Trial) {
 	return all
 }
 
-// keeper keeps lines, one at a time.
-type keeper struct {
+// recorder stores lines, one at a time.
+type recorder struct {
 	*Options
-	all int // trials
+	all int // number of trials
 
-	mu   sync.Mutex // held while a line is kept and shown
-	done int        // trials that have a line
+	mu       sync.Mutex // held while a line is stored and shown
+	finished int        // number of trials that have a line
 }
 
 // write adds a line to the results, and shows it.
-func (k *keeper) write(l *results.Line) error {
+func (k *recorder) write(l *results.Line) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err := k.Results.Add(l); err != nil {
 		return err
 	}
-	k.done++
+	k.finished++
 	if k.OnLine != nil {
-		k.OnLine(l, k.done, k.all)
+		k.OnLine(l, k.finished, k.all)
 	}
 	return nil
 }

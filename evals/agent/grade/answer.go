@@ -98,6 +98,6 @@ func hasMember(text string, m suite.Member) bool {
 	if json.Unmarshal([]byte(text), &v) != nil || json.Unmarshal(m.Equals, &want) != nil {
 		return false
 	}
-	got, ok := at(v, m.Pointer)
+	got, ok := resolvePointer(v, m.Pointer)
 	return ok && reflect.DeepEqual(got, want)
 }

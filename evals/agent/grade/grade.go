@@ -26,7 +26,7 @@ type Evidence struct {
 	Ledger []world.Entry // calls of in-process servers
 }
 
-// Grade returns the score of the status, and of each other grader that the task asks for. It is an
+// Grade returns the score of the status, and of each other grader that the task asks for. It returns an
 // error if a grader cannot decide.
 func Grade(want *suite.Expect, got *Evidence) (scores []results.Score, err error) {
 	add := func(s results.Score) {
@@ -49,7 +49,7 @@ func Grade(want *suite.Expect, got *Evidence) (scores []results.Score, err error
 	}
 	if want.Calls != nil {
 		made := Calls(got.Log)
-		add(multiset(want.Calls, made))
+		add(callsScore(want.Calls, made))
 		add(arguments(want.Calls, made))
 		add(order(want.Calls, made))
 	}
@@ -72,7 +72,7 @@ func Grade(want *suite.Expect, got *Evidence) (scores []results.Score, err error
 	return scores, nil
 }
 
-// share returns the score of a grader: part of all, 1 if all is 0.
+// share returns the score of a grader: part/all, or 1 if all is 0.
 func share(grader string, part float64, all int, why string) results.Score {
 	if all == 0 {
 		return results.Score{Grader: grader, Value: 1}
@@ -82,15 +82,15 @@ func share(grader string, part float64, all int, why string) results.Score {
 
 // claims counts the claims that hold.
 type claims struct {
-	held, all int
-	wrong     []string // why the others do not hold
+	holding, all int
+	wrong        []string // why the others do not hold
 }
 
 // add counts a claim. The text says why it does not hold.
 func (c *claims) add(holds bool, format string, args ...any) {
 	c.all++
 	if holds {
-		c.held++
+		c.holding++
 	} else {
 		c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
 	}
@@ -98,7 +98,7 @@ func (c *claims) add(holds bool, format string, args ...any) {
 
 // score returns the share of the claims that hold.
 func (c *claims) score(grader string) results.Score {
-	return share(grader, float64(c.held), c.all, strings.Join(c.wrong, "; "))
+	return share(grader, float64(c.holding), c.all, strings.Join(c.wrong, "; "))
 }
 
 func status(want *suite.Expect, got *Evidence) results.Score {

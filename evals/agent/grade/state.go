@@ -71,7 +71,7 @@ func contentMistake(s suite.State, data []byte) string {
 	if err := json.Unmarshal(s.Equals, &want); err != nil {
 		return err.Error()
 	}
-	got, ok := at(got, *s.Pointer)
+	got, ok := resolvePointer(got, *s.Pointer)
 	if !ok || !reflect.DeepEqual(got, want) {
 		found, _ := json.Marshal(got) // decoded JSON always marshals
 		return fmt.Sprintf("%s has %.200s, want %s", *s.Pointer, found, s.Equals)
@@ -79,8 +79,8 @@ func contentMistake(s suite.State, data []byte) string {
 	return ""
 }
 
-// at resolves a JSON pointer in decoded JSON. It reports false if there is nothing at that place.
-func at(v any, pointer string) (any, bool) {
+// resolvePointer returns the value at a JSON pointer in decoded JSON, and reports false if there is none.
+func resolvePointer(v any, pointer string) (any, bool) {
 	if pointer == "" {
 		return v, true
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Calls returns the tool calls that the models of a run asked for, in order.
-func Calls(log []run.Record) (made []suite.Call) {
+func Calls(log []run.Record) (calls []suite.Call) {
 	for c := range changes(log) {
 		replied, ok := c.(*ledger.Responded)
 		if !ok {
@@ -22,11 +22,11 @@ func Calls(log []run.Record) (made []suite.Call) {
 		}
 		for _, p := range replied.Message.Parts {
 			if p.Type == run.PartCall {
-				made = append(made, suite.Call{Tool: p.Name, Args: json.RawMessage(p.Arguments)})
+				calls = append(calls, suite.Call{Tool: p.Name, Args: json.RawMessage(p.Arguments)})
 			}
 		}
 	}
-	return made
+	return calls
 }
 
 // changes yields the changes of records, including those of sub-agents.
@@ -44,8 +44,8 @@ func changes(log []run.Record) iter.Seq[ledger.Change] {
 	}
 }
 
-// multiset scores the F1 of the names of tools, as multisets.
-func multiset(want, got []suite.Call) results.Score {
+// callsScore scores the F1 of the names of tools, as multisets.
+func callsScore(want, got []suite.Call) results.Score {
 	counts := map[string]int{}
 	for _, c := range want {
 		counts[c.Tool]++
@@ -80,16 +80,16 @@ func order(want, got []suite.Call) results.Score {
 // arguments gives each wanted call, one after the other, the call made whose arguments agree best
 // with its own, and scores the mean agreement over the longer list.
 func arguments(want, got []suite.Call) results.Score {
-	left, sum := slices.Clone(got), 0.0
+	remaining, sum := slices.Clone(got), 0.0
 	for _, w := range want {
-		best, at := 0.0, -1
-		for i, g := range left {
+		best, bestIndex := 0.0, -1
+		for i, g := range remaining {
 			if a := agreement(w, g); a > best {
-				best, at = a, i
+				best, bestIndex = a, i
 			}
 		}
-		if at >= 0 {
-			sum, left = sum+best, slices.Delete(left, at, at+1)
+		if bestIndex >= 0 {
+			sum, remaining = sum+best, slices.Delete(remaining, bestIndex, bestIndex+1)
 		}
 	}
 	return share("arguments", sum, max(len(want), len(got)), "")

@@ -34,7 +34,7 @@ type Spec struct {
 // String returns the name of the model in results.
 func (s Spec) String() string { return cmp.Or(s.Endpoint.Name, string(s.Mode)) }
 
-// Hash identifies the model and its settings.
+// Hash identifies the model, its settings, and the content of its cassette.
 func (s Spec) Hash() string {
 	s.Endpoint.Key, s.Cassette, s.Record, s.Info = "", "", false, tape.Info{}
 	if s.Mode == results.Demo { // regardless of its port
@@ -76,8 +76,8 @@ func (s Spec) Open(suites []*suite.Suite) (Spec, error) {
 			Date:    time.Now().UTC(),
 			Suites:  map[string]string{},
 		}
-		for _, of := range suites {
-			l.Suites[of.Name] = of.Hash()
+		for _, current := range suites {
+			l.Suites[current.Name] = current.Hash()
 		}
 		return s, tape.Begin(s.Cassette, l)
 	}
@@ -88,9 +88,9 @@ func (s Spec) Open(suites []*suite.Suite) (Spec, error) {
 	if err != nil {
 		return s, err
 	}
-	for _, of := range suites {
-		if _, ok := l.Suites[of.Name]; !ok {
-			return s, fmt.Errorf("%w: nothing of the suite %q is in %s", tape.ErrMiss, of.Name, s.Cassette)
+	for _, current := range suites {
+		if _, ok := l.Suites[current.Name]; !ok {
+			return s, fmt.Errorf("%w: nothing of the suite %q is in %s", tape.ErrMiss, current.Name, s.Cassette)
 		}
 	}
 	s.Endpoint.Name, s.Endpoint.BaseURL, s.Info, s.Tape = l.Model, l.BaseURL, l.Info, hash

@@ -17,7 +17,7 @@ import (
 // any agent can continue a run.
 type script struct {
 	steps []suite.Step
-	after string // its history begins after a call of this tool; "": with the first message
+	after string // name of the handoff after whose call the script begins; "": it begins with the first message
 }
 
 // Info implements [agent.Model].

@@ -16,20 +16,20 @@ type File struct {
 	f *os.File
 
 	mu    sync.Mutex   // guards the following fields
-	size  int64        // the end of the last line
+	size  int64        // of the file, up to the end of the last line
 	lines []*Line      // the last one of each trial
-	at    map[Key]int  // index of a trial's line
+	index map[Key]int  // index of a trial's line
 	again map[Key]bool // trials that are to be run again
 }
 
 // Open opens a file, and creates it if necessary. It removes an incomplete last line, and refuses
-// a file of something else.
+// a file with other content.
 func Open(name string) (*File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	r := &File{f: f, at: map[Key]int{}, again: map[Key]bool{}}
+	r := &File{f: f, index: map[Key]int{}, again: map[Key]bool{}}
 	if err := r.load(); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -64,17 +64,17 @@ func (f *File) load() error {
 // putLocked stores the line of a trial, and replaces an earlier one.
 func (f *File) putLocked(l *Line) {
 	delete(f.again, l.Key())
-	if i, ok := f.at[l.Key()]; ok {
+	if i, ok := f.index[l.Key()]; ok {
 		f.lines[i] = l
 		return
 	}
-	f.at[l.Key()] = len(f.lines)
+	f.index[l.Key()] = len(f.lines)
 	f.lines = append(f.lines, l)
 }
 
 // countsLocked reports whether a trial has a line, and is not to be run again.
 func (f *File) countsLocked(key Key) bool {
-	i, ok := f.at[key]
+	i, ok := f.index[key]
 	return ok && f.lines[i].Outcome != Void && !f.again[key]
 }
 
@@ -102,8 +102,8 @@ func (f *File) Has(key Key) bool {
 	return f.countsLocked(key)
 }
 
-// Add appends a line, which is durable when Add returns. It replaces the line of a void trial;
-// a second line of another trial is an error.
+// Add appends a line, which is durable when Add returns. It replaces the line of a trial that is void or forgotten.
+// A second line of another trial is an error.
 func (f *File) Add(l *Line) error {
 	data, err := json.Marshal(l)
 	if err != nil {
@@ -123,7 +123,7 @@ func (f *File) Add(l *Line) error {
 	return f.f.Sync()
 }
 
-// Forget makes a trial be repeated. Its line stays, and counts until there is another.
+// Forget has a trial run again: Has reports false for it. Its line stays until there is another.
 func (f *File) Forget(key Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

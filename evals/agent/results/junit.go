@@ -40,10 +40,10 @@ type (
 // JUnit writes trials as JUnit XML, with a test suite for each suite.
 func JUnit(out io.Writer, lines []*Line) error {
 	var doc junitSuites
-	for _, of := range BySuite(lines) {
-		s := &junitSuite{Name: of[0].Suite}
+	for _, group := range BySuite(lines) {
+		s := &junitSuite{Name: group[0].Suite}
 		seconds := 0.0
-		for _, l := range of {
+		for _, l := range group {
 			seconds += l.Duration.Seconds()
 			s.add(l)
 		}

@@ -1,13 +1,13 @@
 // Package results has the results of trials: lines of JSON in a file, and the scores of a suite.
 //
-// A file gets a line for each trial when that has ended. A program that is started again skips
-// trials that have a line.
+// A file gets a line for each trial when the trial has ended. A program that is started again skips
+// trials that have a line, unless it is void.
 package results
 
 import "time"
 
-// Mode specifies where the replies of the model came from. Scores of different modes mean different
-// things, so no table mixes them.
+// Mode specifies where the replies of the model came from. Scores of different modes cannot be compared, so no table
+// mixes them.
 type Mode string
 
 // The modes.

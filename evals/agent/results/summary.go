@@ -62,10 +62,10 @@ type Summary struct {
 	Interval  Interval        // interval of Rate with 95 % confidence: Wilson's, in which each task counts once
 	WorstRate float64         // if all void trials had failed
 	BestRate  float64         // if all void trials had passed
-	PassAt    map[int]float64 // pass@k, for each k for which all tasks have enough trials
-	PassAll   map[int]float64 // pass^k
+	PassAt    map[int]float64 // pass@k, for each k up to 8 for which all tasks have enough trials
+	PassAll   map[int]float64 // pass^k, for the same k
 	Tokens    int64
-	Reported  bool
+	Reported  bool             // as in all lines
 	Cost      map[string]int64 // micro-units by currency
 	Prices    string           // their date; "" without prices
 	ToolsHash string           // hash for all tasks
@@ -73,8 +73,8 @@ type Summary struct {
 	tasks map[string]*Tally
 }
 
-// Summarize scores one suite with one model. The error matches ErrMixed, ErrEmpty, or ErrVoid;
-// with ErrVoid there is a summary to inspect.
+// Summarize scores the lines of one [Version]. The error matches ErrMixed, ErrEmpty, or ErrVoid.
+// With ErrVoid it returns a summary, too.
 func Summarize(lines []*Line) (*Summary, error) {
 	if len(lines) == 0 {
 		return nil, ErrEmpty
@@ -174,17 +174,16 @@ func (s *Summary) NeedsTrials(k int) error {
 	return nil
 }
 
-// BySuite groups lines by suite, model, and versions of suite and program, in the order of
-// their first lines.
-func BySuite(lines []*Line) (split [][]*Line) {
-	at := map[Version]int{}
+// BySuite groups lines by their [Version], in the order of their first lines.
+func BySuite(lines []*Line) (groups [][]*Line) {
+	index := map[Version]int{}
 	for _, l := range lines {
-		i, ok := at[l.version()]
+		i, ok := index[l.version()]
 		if !ok {
-			i = len(split)
-			at[l.version()], split = i, append(split, nil)
+			i = len(groups)
+			index[l.version()], groups = i, append(groups, nil)
 		}
-		split[i] = append(split[i], l)
+		groups[i] = append(groups[i], l)
 	}
-	return split
+	return groups
 }

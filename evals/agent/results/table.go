@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Table writes the scores of suites with one mode and one model. Others are refused with ErrMixed.
+// Table writes the scores of suites with one mode, one model with its settings, and one program. Otherwise the error
+// matches ErrMixed; it is ErrEmpty without suites.
 func Table(out io.Writer, all []*Summary) error {
 	if len(all) == 0 {
 		return ErrEmpty
@@ -98,7 +99,7 @@ func (s *Summary) causes() string {
 	return strings.Join(all, "; ")
 }
 
-// notes writes what does not fit in a table.
+// notes writes what void trials mean, and the scores of several trials.
 func (s *Summary) notes(out io.Writer) {
 	if s.Void > 0 {
 		fmt.Fprintf(out, "%s: the rate leaves out void trials; it is %s if they had failed, %s if they had passed\n", s.Suite, percent(s.WorstRate), percent(s.BestRate))

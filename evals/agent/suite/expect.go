@@ -25,7 +25,7 @@ type Expect struct {
 	Gates     []string        `json:"gates,omitempty" jsonschema:"the graders that must be 1 for the trial to pass, besides status; by default answer, state, effects, questions, forbidden and schema"`
 }
 
-// Answer describes the answer. All fields that are set must hold.
+// Answer describes the answer. Each field that is set makes claims.
 type Answer struct {
 	Exact     *string  `json:"exact,omitempty" jsonschema:"the whole answer, without the white space around it"`
 	Regex     []string `json:"regex,omitempty" jsonschema:"regular expressions, each of which the answer matches"`

@@ -87,8 +87,8 @@ func checkSchema(data, object []byte) error {
 // pointerToken returns a key as a part of a JSON pointer.
 func pointerToken(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
-// lineAt returns the line of the value at a JSON pointer, or of the value around it, if the value is
-// behind an alias. It is 1 for the whole document, and for text that is not YAML.
+// lineAt returns the line of the value at a JSON pointer. If it cannot find the value, for example behind an alias, it
+// returns the line of the value around it. It returns 1 for the whole document, and for text that is not YAML.
 func lineAt(data []byte, pointer string) int {
 	line := 1
 	file, err := parser.ParseBytes(data, 0)
@@ -102,7 +102,7 @@ func lineAt(data []byte, pointer string) int {
 	return line
 }
 
-// member returns a member of an object or a list, and the line where it begins; nil and the given
+// member returns a member of an object or a list, and the line where it begins, or nil and the given
 // line if there is none.
 func member(n ast.Node, name string, line int) (ast.Node, int) {
 	if anchor, ok := n.(*ast.AnchorNode); ok {

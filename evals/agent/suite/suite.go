@@ -261,8 +261,7 @@ func (s *Suite) checkTask(t *Task) error {
 	return t.Expect.check()
 }
 
-// checkLedger refuses claims about the ledger of servers that have none, because they would
-// always hold.
+// checkLedger refuses claims that need the ledger of servers that have none, and invalid patterns.
 func (s *Suite) checkLedger(e *Expect, labels []string) error {
 	for _, label := range labels {
 		if server := s.Servers[label]; server == nil || server.InProcess != "" {

@@ -26,24 +26,25 @@ type Label struct {
 // labelName is the file of the label.
 const labelName = "cassette.json"
 
-// Begin creates a cassette for recordings, or continues one of the same model and suites.
+// Begin creates a cassette for recordings, or continues one of the same model. It refuses another version of a suite
+// that the cassette has.
 func Begin(dir string, want *Label) error {
-	had, err := readLabel(dir)
+	label, err := readLabel(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		had = &Label{want.Model, want.BaseURL, want.Info, want.Date, map[string]string{}}
+		label = &Label{want.Model, want.BaseURL, want.Info, want.Date, map[string]string{}}
 	case err != nil:
 		return err
-	case had.Model != want.Model || had.BaseURL != want.BaseURL:
-		return fmt.Errorf("%s has the replies of %s at %s: record %s at %s into another directory", dir, had.Model, had.BaseURL, want.Model, want.BaseURL)
+	case label.Model != want.Model || label.BaseURL != want.BaseURL:
+		return fmt.Errorf("%s has the replies of %s at %s: record %s at %s into another directory", dir, label.Model, label.BaseURL, want.Model, want.BaseURL)
 	}
 	for name, hash := range want.Suites {
-		if old, ok := had.Suites[name]; ok && old != hash {
+		if old, ok := label.Suites[name]; ok && old != hash {
 			return fmt.Errorf("%s has replies for another version of the suite %q: record into another directory", dir, name)
 		}
 	}
-	maps.Copy(had.Suites, want.Suites)
-	data, err := json.MarshalIndent(had, "", "  ")
+	maps.Copy(label.Suites, want.Suites)
+	data, err := json.MarshalIndent(label, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (m *tapedModel) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm
 	}
 }
 
-// reply returns the recorded reply to a request.
+// reply returns the recorded reply to a request, or asks the model and records its reply.
 func (m *tapedModel) reply(ctx context.Context, r *llm.Request) (*llm.Response, error) {
 	turn, messages := 1, slices.Clone(r.Messages)
 	for i := range messages {
@@ -87,12 +87,12 @@ func (m *tapedModel) reply(ctx context.Context, r *llm.Request) (*llm.Response, 
 		return nil, err
 	}
 	if m.model == nil {
-		given, err := m.tape.Replay(m.agent, turn, request)
+		recorded, err := m.tape.Replay(m.agent, turn, request)
 		if err != nil {
 			return nil, err
 		}
 		reply := &llm.Response{}
-		return reply, json.Unmarshal(given, reply)
+		return reply, json.Unmarshal(recorded, reply)
 	}
 	var reply *llm.Response
 	for d, err := range m.model.Generate(ctx, r) {
@@ -101,9 +101,9 @@ func (m *tapedModel) reply(ctx context.Context, r *llm.Request) (*llm.Response, 
 		}
 		reply = d.Response
 	}
-	given, err := json.Marshal(reply)
+	recorded, err := json.Marshal(reply)
 	if err != nil {
 		return nil, err
 	}
-	return reply, m.tape.Keep(Line{Reply: &Reply{Agent: m.agent, Turn: turn, Request: request, Reply: given}})
+	return reply, m.tape.Keep(Line{Reply: &Reply{Agent: m.agent, Turn: turn, Request: request, Reply: recorded}})
 }

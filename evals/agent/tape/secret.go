@@ -46,13 +46,13 @@ func (f *Filter) Text(text string) string {
 		text = strings.ReplaceAll(text, s, Mark)
 	}
 	text = keys.ReplaceAllString(text, "${1}"+Mark)
-	text = behind(bearers, text, isToken)
-	text = behind(basics, text, isBasic)
+	text = replaceSecret(bearers, text, isToken)
+	text = replaceSecret(basics, text, isBasic)
 	return passwords.ReplaceAllString(text, "${1}"+Mark+"@")
 }
 
-// behind replaces the second group of a pattern if it is a secret.
-func behind(pattern *regexp.Regexp, text string, is func(string) bool) string {
+// replaceSecret replaces the second group of a pattern if it is a secret.
+func replaceSecret(pattern *regexp.Regexp, text string, is func(string) bool) string {
 	return pattern.ReplaceAllStringFunc(text, func(found string) string {
 		m := pattern.FindStringSubmatch(found)
 		if !is(m[2]) {

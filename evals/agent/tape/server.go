@@ -20,8 +20,8 @@ func (t *Tape) Record(server string, to mcpclient.Transport) mcpclient.Transport
 // Play returns a transport that plays the recorded messages of a server.
 func (t *Tape) Play(server string) mcpclient.Transport { return &playingTransport{t, server} }
 
-// connect counts the connections to a server.
-func (t *Tape) connect(server string) int {
+// nextConnection returns the number of another connection to a server, from 1.
+func (t *Tape) nextConnection(server string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.connections[server]++
@@ -44,7 +44,7 @@ func (r *recordingTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 		Conn:   conn,
 		tape:   r.tape,
 		server: r.server,
-		n:      r.tape.connect(r.server),
+		number: r.tape.nextConnection(r.server),
 		pings:  map[string]bool{},
 	}, nil
 }
@@ -54,7 +54,7 @@ type recordingConn struct {
 	mcpclient.Conn
 	tape   *Tape
 	server string
-	n      int
+	number int
 
 	mu    sync.Mutex // guards pings
 	pings map[string]bool
@@ -93,7 +93,7 @@ func (c *recordingConn) Recv() ([]byte, error) {
 
 // record records a message, sent or received.
 func (c *recordingConn) record(sent bool, message []byte) error {
-	return c.tape.Keep(Line{Message: &Message{c.server, c.n, sent, json.RawMessage(message)}})
+	return c.tape.Keep(Line{Message: &Message{c.server, c.number, sent, json.RawMessage(message)}})
 }
 
 type playingTransport struct {
@@ -103,10 +103,10 @@ type playingTransport struct {
 
 // Dial implements [mcpclient.Transport].
 func (p *playingTransport) Dial(context.Context) (mcpclient.Conn, error) {
-	c := &playingConn{tape: p.tape, server: p.server, n: p.tape.connect(p.server), ids: map[string]json.RawMessage{}}
-	c.more.L = &p.tape.mu
+	c := &playingConn{tape: p.tape, server: p.server, number: p.tape.nextConnection(p.server), ids: map[string]json.RawMessage{}}
+	c.changed.L = &p.tape.mu
 	for i, l := range p.tape.lines {
-		if m := l.Message; m != nil && m.Server == c.server && m.Connection == c.n {
+		if m := l.Message; m != nil && m.Server == c.server && m.Connection == c.number {
 			c.lines = append(c.lines, i)
 		}
 	}
@@ -118,21 +118,21 @@ func (p *playingTransport) Dial(context.Context) (mcpclient.Conn, error) {
 type playingConn struct {
 	tape   *Tape // its lock guards the following fields
 	server string
-	n      int
+	number int
 
-	lines  []int // lines of the tape for this connection
-	more   sync.Cond
-	at     int                        // the next line
-	ids    map[string]json.RawMessage // ids of requests: recorded id to present id
-	pongs  [][]byte
-	closed bool
+	lines   []int // lines of the tape for this connection
+	changed sync.Cond
+	next    int                        // the next line
+	ids     map[string]json.RawMessage // ids of requests: recorded id to present id
+	pongs   [][]byte
+	closed  bool
 }
 
 // Send implements [mcpclient.Conn].
 func (c *playingConn) Send(_ context.Context, message []byte) error {
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()
-	defer c.more.Broadcast()
+	defer c.changed.Broadcast()
 	e := envelopeOf(message)
 	switch {
 	case e.Method == "ping":
@@ -141,23 +141,23 @@ func (c *playingConn) Send(_ context.Context, message []byte) error {
 	case e.Method != "" && e.ID == nil:
 		return nil // a notification has no answer
 	}
-	asked := stable(c.tape.filter.JSON(message))
-	var near json.RawMessage
+	asked := comparableRequest(c.tape.filter.JSON(message))
+	var similar json.RawMessage
 	for _, i := range c.lines {
 		l := c.tape.lines[i].Message
 		recorded := envelopeOf(l.Body)
-		if !l.Sent || c.tape.taken[i] || recorded.Method != e.Method {
+		if !l.Sent || c.tape.played[i] || recorded.Method != e.Method {
 			continue
 		}
-		if sent := stable(l.Body); !sameJSON(sent, asked) {
-			near = sent
+		if sent := comparableRequest(l.Body); !sameJSON(sent, asked) {
+			similar = sent
 			continue
 		}
 		c.ids[string(recorded.ID)] = e.ID
-		c.tape.taken[i] = true
+		c.tape.played[i] = true
 		return nil
 	}
-	return c.tape.missErrorLocked(fmt.Sprintf("server %q, connection %d, %s", c.server, c.n, e.Method), near, asked)
+	return c.tape.missErrorLocked(fmt.Sprintf("server %q, connection %d, %s", c.server, c.number, e.Method), similar, asked)
 }
 
 // Recv implements [mcpclient.Conn].
@@ -173,24 +173,24 @@ func (c *playingConn) Recv() ([]byte, error) {
 			c.pongs = c.pongs[1:]
 			return pong, nil
 		}
-		for ; c.at < len(c.lines); c.at++ {
-			i := c.lines[c.at]
+		for ; c.next < len(c.lines); c.next++ {
+			i := c.lines[c.next]
 			l := c.tape.lines[i].Message
 			if !l.Sent {
-				c.at++
-				return c.now(l.Body), nil
+				c.next++
+				return c.translate(l.Body), nil
 			}
-			if envelopeOf(l.Body).ID != nil && !c.tape.taken[i] {
+			if envelopeOf(l.Body).ID != nil && !c.tape.played[i] {
 				break // the client has not sent it yet
 			}
 		}
-		c.more.Wait()
+		c.changed.Wait()
 	}
 }
 
-// now replaces recorded ids in a message of the server by ids of this connection: the id of a
-// request which it answers, or about which it notifies.
-func (c *playingConn) now(message json.RawMessage) []byte {
+// translate replaces the recorded id of a request in a message of the server by its id in this connection: the message
+// answers the request, or notifies about it.
+func (c *playingConn) translate(message json.RawMessage) []byte {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(message, &m) != nil {
 		return message
@@ -198,8 +198,8 @@ func (c *playingConn) now(message json.RawMessage) []byte {
 	params := decode(m["params"])
 	switch {
 	case m["method"] == nil:
-		if now, ok := c.ids[string(m["id"])]; ok {
-			m["id"] = now
+		if id, ok := c.ids[string(m["id"])]; ok {
+			m["id"] = id
 		}
 	case m["id"] == nil && params != nil: // a notification
 		c.replace(params, "progressToken")
@@ -213,8 +213,8 @@ func (c *playingConn) now(message json.RawMessage) []byte {
 
 // replace replaces a recorded id that is a member of an object.
 func (c *playingConn) replace(object map[string]any, name string) {
-	if now, ok := c.ids[fmt.Sprint(object[name])]; ok {
-		object[name] = now
+	if id, ok := c.ids[fmt.Sprint(object[name])]; ok {
+		object[name] = id
 	}
 }
 
@@ -223,7 +223,7 @@ func (c *playingConn) Close() error {
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()
 	c.closed = true
-	c.more.Broadcast()
+	c.changed.Broadcast()
 	return nil
 }
 
@@ -238,9 +238,9 @@ func envelopeOf(message []byte) (e envelope) {
 	return e
 }
 
-// stable returns a request without what differs in each connection: its id, and the tokens and
+// comparableRequest returns a request without what differs in each connection: its id, and the tokens and
 // keys of a call. An answer keeps the id, which the server assigned.
-func stable(message json.RawMessage) json.RawMessage {
+func comparableRequest(message json.RawMessage) json.RawMessage {
 	m := decode(message)
 	if m["method"] != nil {
 		delete(m, "id")

@@ -2,7 +2,8 @@
 //
 // A cassette is a directory: cassette.json describes it, and each trial has a file of JSON lines,
 // its tape. Playing is strict: each request must equal the recorded one, except for secrets, which
-// are never recorded, and for what differs in each connection: ids and keys of calls.
+// are never recorded, and for what differs each time: ids, keys and tokens of calls, and times of messages. Pings and
+// notifications to a server are not compared.
 package tape
 
 import (
@@ -51,9 +52,9 @@ type Tape struct {
 
 	mu          sync.Mutex     // guards the following fields
 	lines       []Line         // lines to play
-	taken       map[int]bool   // indexes of lines that were played
-	connections map[string]int // so far, by server
-	miss        error          // the first one
+	played      map[int]bool   // indexes of lines that were played
+	connections map[string]int // number so far, by server
+	miss        error          // the first miss
 }
 
 // Recorder returns a tape that appends to a file.
@@ -67,7 +68,7 @@ func Player(task, file string, filter *Filter) (*Tape, error) {
 		task:        task,
 		file:        file,
 		filter:      filter,
-		taken:       map[int]bool{},
+		played:      map[int]bool{},
 		connections: map[string]int{},
 	}
 	data, err := os.ReadFile(file)
@@ -113,31 +114,31 @@ func (t *Tape) Replay(agent string, turn int, request json.RawMessage) (json.Raw
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	asked := t.filter.JSON(request)
-	var near json.RawMessage
+	var similar json.RawMessage
 	for i, l := range t.lines {
 		r := l.Reply
-		if r == nil || r.Agent != agent || r.Turn != turn || t.taken[i] {
+		if r == nil || r.Agent != agent || r.Turn != turn || t.played[i] {
 			continue
 		}
 		if sameJSON(r.Request, asked) {
-			t.taken[i] = true
+			t.played[i] = true
 			return r.Reply, nil
 		}
-		near = r.Request
+		similar = r.Request
 	}
-	at := fmt.Sprintf("turn %d", turn)
+	place := fmt.Sprintf("turn %d", turn)
 	if agent != "" {
-		at += " of agent " + strconv.Quote(agent)
+		place += " of agent " + strconv.Quote(agent)
 	}
-	return nil, t.missErrorLocked(at, near, asked)
+	return nil, t.missErrorLocked(place, similar, asked)
 }
 
-// missErrorLocked returns the error of a request that is not recorded, and keeps the first one.
+// missErrorLocked returns the error of a request that is not recorded, and keeps the first error.
 // near is a recorded request that is similar, or nil: then the error shows what differs.
-func (t *Tape) missErrorLocked(at string, near, asked json.RawMessage) error {
-	err := fmt.Errorf("%w: task %q, %s: nothing is recorded for %.300s", ErrMiss, t.task, at, asked)
-	if near != nil {
-		err = fmt.Errorf("%w: task %q, %s: %s", ErrMiss, t.task, at, difference(near, asked))
+func (t *Tape) missErrorLocked(place string, similar, asked json.RawMessage) error {
+	err := fmt.Errorf("%w: task %q, %s: nothing is recorded for %.300s", ErrMiss, t.task, place, asked)
+	if similar != nil {
+		err = fmt.Errorf("%w: task %q, %s: %s", ErrMiss, t.task, place, difference(similar, asked))
 	}
 	if t.miss == nil {
 		t.miss = err
@@ -158,7 +159,7 @@ func (t *Tape) Files() (map[string]string, error) {
 		if l.Files != nil {
 			files = l.Files
 		}
-		if m := l.Message; m != nil && m.Sent && envelopeOf(m.Body).Method == "tools/call" && !t.taken[i] {
+		if m := l.Message; m != nil && m.Sent && envelopeOf(m.Body).Method == "tools/call" && !t.played[i] {
 			return nil, t.missErrorLocked("server "+strconv.Quote(m.Server)+": a recorded call was not made", m.Body, json.RawMessage("null"))
 		}
 	}

@@ -28,9 +28,10 @@ type driver struct {
 	sets  []*adapter.Toolset
 }
 
-// drive gives the run its inputs until it has finished the last one or waits.
+// drive gives the run its inputs, one after the other, until the run has finished the last one, has failed or was
+// cancelled, or waits.
 func (d *driver) drive(ctx context.Context) error {
-	a, err := d.agent(ctx)
+	a, err := d.taskAgent(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (d *driver) progress(ctx context.Context) (inputs int, status run.Status, e
 }
 
 // agent returns the task's agent, with its sub-agents among its tools.
-func (d *driver) agent(ctx context.Context) (*agent.Agent, error) {
+func (d *driver) taskAgent(ctx context.Context) (*agent.Agent, error) {
 	labels := d.Task.Servers
 	if labels == nil {
 		labels = slices.Sorted(maps.Keys(d.Suite.Servers))
@@ -101,30 +102,30 @@ func (d *driver) agent(ctx context.Context) (*agent.Agent, error) {
 	return a, nil
 }
 
-// subAgent returns a sub-agent as a tool of the task's agent, or as one that takes over.
-func (d *driver) subAgent(ctx context.Context, of *suite.Agent) (*agent.SubAgent, error) {
-	tools, err := d.sources(ctx, of.Servers)
+// subAgent returns a sub-agent as a tool of the task's agent, or as a handoff.
+func (d *driver) subAgent(ctx context.Context, spec *suite.Agent) (*agent.SubAgent, error) {
+	tools, err := d.sources(ctx, spec.Servers)
 	if err != nil {
 		return nil, err
 	}
-	a, err := d.newAgent(of, of.System, tools)
+	a, err := d.newAgent(spec, spec.System, tools)
 	if err != nil {
 		return nil, err
 	}
 	wrap := agent.NewSubAgent
-	if of.Handoff {
+	if spec.Handoff {
 		wrap = agent.NewHandoff
 	}
-	sub, err := wrap(a, of.Name, of.About)
+	tool, err := wrap(a, spec.Name, spec.About)
 	if err != nil {
 		return nil, &harnessError{err}
 	}
-	return sub, nil
+	return tool, nil
 }
 
-// newAgent returns a sub-agent, or the task's own agent if of is nil.
-func (d *driver) newAgent(of *suite.Agent, system string, tools []adapter.Source) (*agent.Agent, error) {
-	m, err := d.models.Model(of)
+// newAgent returns a sub-agent, or the task's own agent if sub is nil.
+func (d *driver) newAgent(sub *suite.Agent, system string, tools []adapter.Source) (*agent.Agent, error) {
+	m, err := d.models.Model(sub)
 	if err != nil {
 		return nil, &harnessError{err}
 	}
@@ -137,10 +138,10 @@ func (d *driver) newAgent(of *suite.Agent, system string, tools []adapter.Source
 		Discover: agent.Discover{Threshold: -1},                      // tasks measure how a model chooses among all tools
 		Limits:   run.Limits{Turns: limits.Turns, Calls: limits.Calls, Failures: limits.Failures},
 	}
-	if of != nil {
-		opts.Name = of.Name
+	if sub != nil {
+		opts.Name = sub.Name
 	}
-	d.people(opts)
+	d.setPeople(opts)
 	a, err := agent.New(m, opts)
 	if err != nil {
 		return nil, &harnessError{err}
@@ -154,7 +155,7 @@ func (d *driver) sources(ctx context.Context, labels []string) (all []adapter.So
 	for _, label := range labels {
 		s, err := d.server(ctx, label)
 		if err != nil {
-			return nil, harness("server %q: %w", label, err)
+			return nil, harnessErrorf("server %q: %w", label, err)
 		}
 		servers = append(servers, *s)
 	}
@@ -200,8 +201,8 @@ func (d *driver) server(ctx context.Context, label string) (*adapter.Server, err
 	return &as, err
 }
 
-// options returns the options for all servers. What hangs is for the limit of the trial to end, and
-// for the line to say.
+// options returns the options for all servers. By default they have no limits of time: the limit of the trial ends
+// what hangs.
 func (d *driver) options() *adapter.Options {
 	o := &adapter.Options{
 		ClientOptions: &mcpclient.Options{},
@@ -223,7 +224,7 @@ func (d *driver) options() *adapter.Options {
 	return o
 }
 
-// close closes the toolsets. Its error is one of the harness.
+// close closes the toolsets. Its error matches errHarness.
 func (d *driver) close() (err error) {
 	for _, s := range d.sets {
 		err = errors.Join(err, s.Close())

@@ -11,23 +11,23 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// maxLives bounds the agents that work on a run, one after the other.
-const maxLives = 60
+// maxAgents bounds the agents that work on a run, one after the other.
+const maxAgents = 60
 
-// drive lets agents work on the run until it ends. An agent is killed as the task says, and another
-// one continues. Between two agents people reply to the questions of the run.
-func (p *player) drive(ctx context.Context) error {
+// runAgents has agents work on the run, one after the other, until it ends. The task says when an agent is killed.
+// Between two agents, people reply to the questions of a waiting run.
+func (p *player) runAgents(ctx context.Context) error {
 	kills := p.Task.Kills
 	if len(kills) == 0 && !p.Task.Suspend {
-		_, err := p.live(ctx, 0)
+		_, err := p.runAgent(ctx, 0)
 		return err
 	}
-	for range maxLives {
+	for range maxAgents {
 		at := 0
 		if len(kills) > 0 {
 			at = kills[0]
 		}
-		killed, err := p.live(ctx, at)
+		killed, err := p.runAgent(ctx, at)
 		if err != nil {
 			return err
 		}
@@ -43,17 +43,17 @@ func (p *player) drive(ctx context.Context) error {
 			return err
 		case waits:
 		case len(kills) > 0 && p.Model.Mode == results.Scripted: // other models may end their run earlier
-			return harness("the run was over before %d of %d kills", len(kills), len(p.Task.Kills))
+			return harnessErrorf("the run was over before %d of %d kills", len(kills), len(p.Task.Kills))
 		default:
 			return nil
 		}
 	}
-	return harness("%d agents worked on the run, and it is not over", maxLives)
+	return harnessErrorf("%d agents worked on the run, and it is not over", maxAgents)
 }
 
-// live lets one agent work on the run. The agent is killed before the commit of that number, or after
-// it if the number is negative; 0: not at all.
-func (p *player) live(ctx context.Context, killAt int) (killed bool, err error) {
+// runAgent has one agent work on the run. The agent is killed before commit number killAt, or after commit -killAt if
+// it is negative; 0: never.
+func (p *player) runAgent(ctx context.Context, killAt int) (killed bool, err error) {
 	life, kill := context.WithCancel(ctx)
 	defer kill()
 	store := &killingStore{Store: p.store, kill: kill, at: killAt}
@@ -65,17 +65,16 @@ func (p *player) live(ctx context.Context, killAt int) (killed bool, err error) 
 	return false, err
 }
 
-// killingStore is a store that kills its agent before a commit, or after it if the number is negative. An
-// agent that was killed commits nothing more.
+// killingStore is a store that kills its agent, see runAgent. An agent that was killed commits nothing more.
 type killingStore struct {
 	record.Store
 	kill    context.CancelFunc
-	at      int // 0: it lives
+	at      int // number of the commit
 	commits atomic.Int64
 	dead    atomic.Bool
 }
 
-// Append kills the agent before or after the commit of a certain number.
+// Append commits, and kills the agent before or after that if it is commit number s.at.
 func (s *killingStore) Append(ctx context.Context, l record.Lease, h run.Head, records []run.Record, answers ...run.Reply) error {
 	n := int(s.commits.Add(1))
 	if n == s.at {
@@ -107,24 +106,24 @@ func (p *player) release(ctx context.Context) error {
 		err = p.store.Release(ctx, record.Lease{Key: key, Epoch: log.Head.Epoch})
 	}
 	if err != nil {
-		return harness("%w", err)
+		return harnessErrorf("%w", err)
 	}
 	return nil
 }
 
-// answers replies to the questions of a waiting run.
+// answers replies to the questions of the run, and reports whether the run waited for that.
 func (p *player) answers(ctx context.Context) (waits bool, err error) {
 	key := run.Key{ID: runID}
 	log, err := p.store.Load(ctx, key)
 	if err != nil {
-		return false, harness("%w", err)
+		return false, harnessErrorf("%w", err)
 	}
 	if log.Head.Status != run.StatusWaiting {
 		return false, nil
 	}
 	s, err := ledger.StateOf(log.Records)
 	if err != nil {
-		return false, harness("%w", err)
+		return false, harnessErrorf("%w", err)
 	}
 	for _, q := range ledger.Open(s) {
 		a, err := answer(&p.Task.People, q)

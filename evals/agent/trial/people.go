@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// people sets up the people of the task to answer, immediately or later.
-func (d *driver) people(o *agent.Options) {
+// setPeople has the people of the task answer: immediately, or after the agent has ended if the task suspends it.
+func (d *driver) setPeople(o *agent.Options) {
 	p := &d.Task.People
 	if d.Task.Suspend {
 		if len(p.Approve) > 0 {

@@ -12,13 +12,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// dial returns the transport of a server: one that plays or records its messages if the trial does,
-// except for servers in process.
+// dial returns the transport of a server. Unless the server runs in process, the transport plays its messages if the
+// trial plays servers, or records them if the trial records and the server has no URL.
 func (p *player) dial(ctx context.Context, label string, s *suite.Server) (mcpclient.Transport, error) {
 	if s.InProcess == "" && p.Model.Servers {
 		return p.models.Tape.Play(label), nil
 	}
-	t, end, err := p.reach(ctx, label, s)
+	t, end, err := p.dialServer(ctx, label, s)
 	if err == nil && end != nil {
 		p.closes = append(p.closes, end)
 	}
@@ -28,8 +28,8 @@ func (p *player) dial(ctx context.Context, label string, s *suite.Server) (mcpcl
 	return t, err
 }
 
-// reach returns the transport of a server itself, and a function that ends the server after the trial, or nil.
-func (p *player) reach(ctx context.Context, label string, s *suite.Server) (t mcpclient.Transport, end func() error, err error) {
+// dialServer returns the transport of the server itself, and a function that ends the server after the trial, or nil.
+func (p *player) dialServer(ctx context.Context, label string, s *suite.Server) (t mcpclient.Transport, end func() error, err error) {
 	switch {
 	case s.InProcess != "":
 		return p.world.Pipe(label, s)
@@ -50,7 +50,7 @@ func (p *player) command(label string, s *suite.Server) (mcpclient.Transport, er
 	c := &mcpclient.Command{Path: in(p.fromFolder(s.Command[0])), Dir: p.dir}
 	for _, arg := range s.Command[1:] {
 		c.Args = append(c.Args, in(p.fromFolder(arg)))
-		if _, seeded := s.Seed[arg]; !seeded && p.beside(arg) {
+		if _, seeded := s.Seed[arg]; !seeded && p.isBesideSuite(arg) {
 			p.hints = append(p.hints, "write ./"+arg+" for the file beside the suite")
 		}
 	}
@@ -82,9 +82,9 @@ func (p *player) fromFolder(word string) string {
 	return filepath.Join(p.Suite.Folder, filepath.FromSlash(word))
 }
 
-// beside reports whether a word that is a path in the directory of the trial names a file
+// isBesideSuite reports whether a word, which is a path in the directory of the trial, also names a file
 // beside the suite.
-func (p *player) beside(word string) bool {
+func (p *player) isBesideSuite(word string) bool {
 	if p.Suite.Folder == "" || !filepath.IsLocal(word) || p.fromFolder(word) != word {
 		return false
 	}

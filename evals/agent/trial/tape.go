@@ -13,7 +13,7 @@ import (
 // secretNames matches the names of variables with secrets.
 var secretNames = regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
 
-// filter returns the filter for the files of the trial that are kept.
+// filter returns the filter for secrets in what the trial stores.
 func (p *player) filter() *tape.Filter {
 	known := []string{p.Model.Endpoint.Key}
 	for _, s := range p.Suite.Servers {
@@ -43,8 +43,8 @@ func (p *player) openModels() (err error) {
 	return err
 }
 
-// keepFiles records the files about which the task has claims, or restores recorded ones.
-// In-process servers have their own.
+// keepFiles records the files about which the task has claims, or restores recorded ones: those of servers that do not
+// run in process.
 func (p *player) keepFiles() error {
 	if p.models.Tape == nil || p.Model.Record == p.Model.Servers {
 		return nil // neither recorded nor played
@@ -85,8 +85,8 @@ func (p *player) inProcess(file string) bool {
 	return s != nil && s.InProcess != ""
 }
 
-// scrub removes secrets from a line.
-func scrub(l *results.Line, f *tape.Filter) {
+// removeSecrets removes secrets from a line.
+func removeSecrets(l *results.Line, f *tape.Filter) {
 	l.Reason = f.Text(l.Reason)
 	for i := range l.Scores {
 		l.Scores[i].Why = f.Text(l.Scores[i].Why)

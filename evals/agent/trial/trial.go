@@ -31,7 +31,7 @@ import (
 type Trial struct {
 	Suite *suite.Suite
 	Task  *suite.Task
-	N     int // starts at 0
+	N     int // number of the attempt, from 0
 	Model model.Spec
 
 	// Dir is the directory in which the trial creates its own, which is kept if Keep is set.
@@ -57,7 +57,9 @@ type harnessError struct{ error }
 
 func (e *harnessError) Unwrap() []error { return []error{errHarness, e.error} }
 
-func harness(format string, args ...any) error { return &harnessError{fmt.Errorf(format, args...)} }
+func harnessErrorf(format string, args ...any) error {
+	return &harnessError{fmt.Errorf(format, args...)}
+}
 
 // Run runs the trial. Failures are in the line. It returns nil if the context ends.
 func (t *Trial) Run(ctx context.Context) *results.Line {
@@ -89,14 +91,15 @@ func (t *Trial) runInto(ctx context.Context, l *results.Line) {
 			l.Outcome, l.Cause, l.Reason = results.Void, "harness", fmt.Sprintf("panic: %v\n%s", v, debug.Stack())
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, t.patience())
+	ctx, cancel := context.WithTimeout(ctx, t.timeout())
 	defer cancel()
 	e, err := t.play(ctx, l)
 	judge(l, e, err)
 }
 
-// patience returns how long the trial may take: 60 s by default, and 600 s for a live model.
-func (t *Trial) patience() time.Duration {
+// timeout returns how long the trial may take: the limit of the task, by default 60 s, or 600 s for a live model, but
+// at least t.Patience.
+func (t *Trial) timeout() time.Duration {
 	seconds := t.Task.Limits.Seconds
 	if seconds == 0 {
 		seconds = 60
@@ -111,36 +114,36 @@ func (t *Trial) patience() time.Duration {
 func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, error) {
 	dir, err := os.MkdirTemp(t.Dir, "trial")
 	if err != nil {
-		return nil, harness("%w", err)
+		return nil, harnessErrorf("%w", err)
 	}
 	if !t.Keep {
 		defer os.RemoveAll(dir)
 	}
 	p := &player{Trial: t, dir: dir, store: record.NewMemory(), world: world.New(dir), line: l}
 	defer p.close()
-	defer func() { scrub(l, p.filter()) }()
-	err = p.perform(ctx)
+	defer func() { removeSecrets(l, p.filter()) }()
+	err = p.performTask(ctx)
 	if errors.Is(err, errHarness) {
 		return nil, err
 	}
 	e := &grade.Evidence{Dir: dir, Ledger: p.world.Ledger()}
-	log, lost := p.store.Load(context.WithoutCancel(ctx), run.Key{ID: runID}) // the time may be up
-	if lost != nil {
-		return nil, errors.Join(err, harness("the run is lost: %w", lost))
+	log, loadErr := p.store.Load(context.WithoutCancel(ctx), run.Key{ID: runID}) // the time may be up
+	if loadErr != nil {
+		return nil, errors.Join(err, harnessErrorf("the run is lost: %w", loadErr))
 	}
 	e.Log = log.Records
-	if e.State, lost = ledger.StateOf(log.Records); lost != nil {
-		return nil, harness("the run is damaged: %w", lost)
+	if e.State, loadErr = ledger.StateOf(log.Records); loadErr != nil {
+		return nil, harnessErrorf("the run is damaged: %w", loadErr)
 	}
 	l.Turns, l.Calls, l.Tokens, l.Reported = e.State.Spent.Turns, e.State.Spent.Calls, e.State.Spent.Total, e.State.Spent.Total > 0
 	if t.Prices != nil {
 		l.Cost, l.Prices = e.State.Spent.Cost, t.Prices.Date
 	}
 	l.Transcript = transcript(t.Task, e)
-	scores, wrong := grade.Grade(&t.Task.Expect, e) // while the files exist
+	scores, gradeErr := grade.Grade(&t.Task.Expect, e) // while the files exist
 	l.Scores = scores
-	if wrong != nil {
-		return nil, &graderError{wrong}
+	if gradeErr != nil {
+		return nil, &graderError{gradeErr}
 	}
 	return e, err
 }
@@ -181,7 +184,7 @@ func judge(l *results.Line, e *grade.Evidence, err error) {
 	}
 }
 
-// player holds the parts that live as long as a trial.
+// player has the parts of a trial that all its agents share.
 type player struct {
 	*Trial
 	dir    string
@@ -201,12 +204,12 @@ func (p *player) close() {
 	}
 }
 
-// perform lets agents do the task.
-func (p *player) perform(ctx context.Context) error {
+// performTask opens the models, has agents do the task, and records or restores its files.
+func (p *player) performTask(ctx context.Context) error {
 	if err := p.openModels(); err != nil {
 		return &harnessError{err}
 	}
-	err := p.drive(ctx)
+	err := p.runAgents(ctx)
 	if errors.Is(err, errHarness) && len(p.hints) > 0 {
 		err = fmt.Errorf("%w; %s", err, strings.Join(p.hints, "; "))
 	}

@@ -16,7 +16,7 @@ type accounts struct {
 	balances map[string]float64
 }
 
-// bank seeds accounts: owners and balances.
+// bank returns the tools of the server bank. Its seed has balances by owner.
 func bank(p *stateFolder, s *suite.Server) ([]tool, error) {
 	a := &accounts{p, map[string]float64{}}
 	for owner, raw := range s.Seed {
@@ -35,7 +35,8 @@ func bank(p *stateFolder, s *suite.Server) ([]tool, error) {
 	}, p.store(a.balances)
 }
 
-func (a *accounts) has(owners ...string) error {
+// check returns an error unless all owners have an account.
+func (a *accounts) check(owners ...string) error {
 	for _, o := range owners {
 		if _, ok := a.balances[o]; !ok {
 			return fmt.Errorf("%q has no account", o)
@@ -46,7 +47,7 @@ func (a *accounts) has(owners ...string) error {
 
 func (a *accounts) balance(c *call) (string, error) {
 	owner := c.text("owner")
-	return fmt.Sprint(a.balances[owner]), a.has(owner)
+	return fmt.Sprint(a.balances[owner]), a.check(owner)
 }
 
 func (a *accounts) list(*call) (string, error) {
@@ -56,7 +57,7 @@ func (a *accounts) list(*call) (string, error) {
 // transfer moves an amount from one account to another.
 func (a *accounts) transfer(c *call) (string, error) {
 	from, to, amount := c.text("from"), c.text("to"), c.number("amount")
-	if err := a.has(from, to); err != nil {
+	if err := a.check(from, to); err != nil {
 		return "", err
 	}
 	if amount <= 0 || a.balances[from] < amount {
@@ -69,7 +70,7 @@ func (a *accounts) transfer(c *call) (string, error) {
 
 func (a *accounts) open(c *call) (string, error) {
 	owner := c.text("owner")
-	if a.has(owner) == nil {
+	if a.check(owner) == nil {
 		return "", fmt.Errorf("%q has an account", owner)
 	}
 	a.balances[owner] = 0
@@ -78,7 +79,7 @@ func (a *accounts) open(c *call) (string, error) {
 
 func (a *accounts) close(c *call) (string, error) {
 	owner := c.text("owner")
-	if err := a.has(owner); err != nil {
+	if err := a.check(owner); err != nil {
 		return "", err
 	}
 	delete(a.balances, owner)

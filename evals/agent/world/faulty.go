@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// faultyServer runs the tools of a server, with the faults that the suite specifies, and keeps the ledger.
+// faultyServer runs the tools of a server, with the faults that the suite specifies, and adds calls to the ledger.
 type faultyServer struct {
 	w      *World
 	label  string
@@ -24,7 +24,7 @@ type faultyServer struct {
 
 	mu    sync.Mutex            // guards the following fields
 	calls map[string]int        // begun so far, by tool
-	known map[string]*keyedCall // calls by key
+	keyed map[string]*keyedCall // calls by key
 }
 
 // add offers a tool with a schema.
@@ -47,8 +47,8 @@ func (f *faultyServer) call(ctx context.Context, t tool, r *sdk.CallToolRequest)
 	}
 	c := f.callsWithKey(key)
 	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
+	case c.lock <- struct{}{}:
+		defer func() { <-c.lock }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -64,7 +64,7 @@ func (f *faultyServer) call(ctx context.Context, t tool, r *sdk.CallToolRequest)
 
 // keyedCall is the state of the calls with one key.
 type keyedCall struct {
-	turn   chan struct{} // held by the call that runs, or reads the result
+	lock   chan struct{} // held by the call that runs, or reads the result
 	result *sdk.CallToolResult
 }
 
@@ -72,10 +72,10 @@ type keyedCall struct {
 func (f *faultyServer) callsWithKey(key string) *keyedCall {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.known[key] == nil {
-		f.known[key] = &keyedCall{turn: make(chan struct{}, 1)}
+	if f.keyed[key] == nil {
+		f.keyed[key] = &keyedCall{lock: make(chan struct{}, 1)}
 	}
-	return f.known[key]
+	return f.keyed[key]
 }
 
 // run runs a tool with its fault. done is false if the tool asks something first.
@@ -83,13 +83,13 @@ func (f *faultyServer) run(ctx context.Context, t tool, r *sdk.CallToolRequest) 
 	fault := f.fault(t.name, r.Params.InputResponses == nil)
 	switch fault.Kind {
 	case "fail":
-		f.note(t, r, false, true)
+		f.record(t, r, false, true)
 		return textResult(fault.Text, true), true, nil
 	case "error":
-		f.note(t, r, false, true)
+		f.record(t, r, false, true)
 		return nil, true, errors.New(fault.Text)
 	}
-	res, done, err := f.act(ctx, t, r)
+	res, done, err := f.runTool(ctx, t, r)
 	if err != nil || !done {
 		return res, done, err
 	}
@@ -97,7 +97,7 @@ func (f *faultyServer) run(ctx context.Context, t tool, r *sdk.CallToolRequest) 
 	case "slow":
 		select {
 		case <-ctx.Done():
-		case <-f.w.over:
+		case <-f.w.closed:
 		case <-time.After(time.Duration(fault.Millis) * time.Millisecond):
 		}
 	case "huge":
@@ -135,12 +135,12 @@ func (f *faultyServer) fault(name string, first bool) suite.Fault {
 	return suite.Fault{}
 }
 
-// act runs a tool, and notes the call once it is done.
-func (f *faultyServer) act(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
+// runTool runs a tool without faults, and records the call once it is done.
+func (f *faultyServer) runTool(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
 	if t.ask != nil {
 		res, done, err := t.ask(ctx, r)
 		if done {
-			f.note(t, r, err == nil && !res.IsError, err != nil || res.IsError)
+			f.record(t, r, err == nil && !res.IsError, err != nil || res.IsError)
 		}
 		return res, done, err
 	}
@@ -151,15 +151,15 @@ func (f *faultyServer) act(ctx context.Context, t tool, r *sdk.CallToolRequest) 
 	f.w.mu.Lock()
 	text, err := t.run(c)
 	f.w.mu.Unlock()
-	f.note(t, r, err == nil, err != nil)
+	f.record(t, r, err == nil, err != nil)
 	if err != nil {
 		return textResult(err.Error(), true), true, nil
 	}
 	return textResult(text, false), true, nil
 }
 
-// note adds a call to the ledger. It has an effect if it ran and its tool writes.
-func (f *faultyServer) note(t tool, r *sdk.CallToolRequest, ran, failed bool) {
+// record adds a call to the ledger. It has an effect if it ran and its tool writes.
+func (f *faultyServer) record(t tool, r *sdk.CallToolRequest, ran, failed bool) {
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
 	f.w.ledger = append(f.w.ledger, Entry{

@@ -14,7 +14,7 @@ import (
 // directory is the server files. [os.Root] confines it to its directory.
 type directory struct{ root *os.Root }
 
-// files seeds a directory: paths and texts.
+// files returns the tools of the server files. Its seed has texts by path.
 func files(p *stateFolder, s *suite.Server) ([]tool, error) {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return nil, err

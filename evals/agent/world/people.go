@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// people asks people and models. It stores each answer in its file.
+// people returns the tools of the server people, which ask people and models, and store the answers in its file.
 func people(p *stateFolder, _ *suite.Server) ([]tool, error) {
 	kept := []string{}
 	keep := func(text string) (*sdk.CallToolResult, bool, error) {
@@ -35,7 +35,7 @@ func people(p *stateFolder, _ *suite.Server) ([]tool, error) {
 	}, p.store(kept)
 }
 
-// asks returns a tool that asks a question.
+// asks returns the function ask of a tool: it asks a question, and keeps the answer.
 func asks(name string, question sdk.InputRequest, keep func(string) (*sdk.CallToolResult, bool, error)) func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
 	return func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
 		answer, ok := r.Params.InputResponses[name]

@@ -3,8 +3,8 @@
 //	files   a directory: read_file, write_file, edit_file, list_directory, move_file, delete_file, search_files
 //	people  questions: ask_name, ask_order, visit_page, ask_model
 //	bank    accounts: balance, list_accounts, transfer, open_account, close_account
-//	many    look-ups by subject, as many as the suite wants
-//	stub    the tools of its seed, which do nothing: description, inputSchema and result by name
+//	many    look-ups by subject, as many as the suite wants, up to 1,000
+//	stub    the tools of its seed, with description, inputSchema and result; each successful call is an effect
 //
 // The servers are made with the official Go SDK. Their state is in files below the trial's
 // directory, and the ledger of [World] has each call that reached them.
@@ -37,23 +37,23 @@ type Entry struct {
 
 // World holds the servers of a trial. Its methods may be called concurrently.
 type World struct {
-	dir  string
-	over chan struct{} // closed by Close
+	dir    string
+	closed chan struct{} // closed by Close
 
-	begin   sync.Mutex // guards servers
-	servers map[string]*sdk.Server
+	serversMu sync.Mutex // guards servers
+	servers   map[string]*sdk.Server
 
-	mu     sync.Mutex // guards ledger, and the files of the servers
+	mu     sync.Mutex // guards ledger, and the state of the servers
 	ledger []Entry
 }
 
 // New returns the world of a trial in its directory.
 func New(dir string) *World {
-	return &World{dir: dir, over: make(chan struct{}), servers: map[string]*sdk.Server{}}
+	return &World{dir: dir, closed: make(chan struct{}), servers: map[string]*sdk.Server{}}
 }
 
 // Close ends waiting calls. It must be called once.
-func (w *World) Close() { close(w.over) }
+func (w *World) Close() { close(w.closed) }
 
 // Ledger returns the calls that have reached the servers so far.
 func (w *World) Ledger() []Entry {
@@ -78,10 +78,10 @@ func (w *World) Pipe(label string, s *suite.Server) (t mcpclient.Transport, clos
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}, session.Close, nil
 }
 
-// server returns the server with a label. At first it has its initial state.
+// server returns the server with a label. The first call creates it with its seed.
 func (w *World) server(label string, s *suite.Server) (*sdk.Server, error) {
-	w.begin.Lock()
-	defer w.begin.Unlock()
+	w.serversMu.Lock()
+	defer w.serversMu.Unlock()
 	if server := w.servers[label]; server != nil {
 		return server, nil
 	}
@@ -96,7 +96,7 @@ func (w *World) server(label string, s *suite.Server) (*sdk.Server, error) {
 	server := sdk.NewServer(&sdk.Implementation{Name: s.InProcess, Version: "1"}, &sdk.ServerOptions{PageSize: 50})
 	f := &faultyServer{
 		w: w, label: label, faults: s.Faults, server: server, keys: s.Keys,
-		calls: map[string]int{}, known: map[string]*keyedCall{},
+		calls: map[string]int{}, keyed: map[string]*keyedCall{},
 	}
 	for _, t := range tools {
 		f.add(t, t.schema)
@@ -125,13 +125,13 @@ func (f *stateFolder) store(v any) error {
 	return os.WriteFile(f.dir+".json", data, 0o600)
 }
 
-// tool defines a tool of a server. run holds the lock of the world, unless the tool waits.
+// tool defines a tool of a server. The lock of the world is held during run, and not during ask.
 type tool struct {
 	name, about string
 	schema      string // schema of the arguments
 	writes      bool   // a call that succeeds is an effect
 	run         func(*call) (string, error)
-	ask         func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) // replaces run; false: it has asked, and is not done
+	ask         func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) // replaces run; returns false if it asks first, and is not done
 }
 
 // call holds the arguments of a call of a tool.
