@@ -62,17 +62,17 @@ const Patience = 2 * time.Second
 
 // Entries are the servers of a file or of the demo.
 type Entries struct {
-	File   []*config.Server       // enabled and without a mistake; none of the demo
+	File   []*config.Server       // the entries of the file that are enabled and without a mistake
 	Shared []adapter.Server       // shared by all users: all but those with a sign-in for each user
 	Wrong  []adapter.ServerStatus // left out, because of a mistake in the file
 	Close  func() error           // ends the demo servers
 }
 
 // ReadEntries reads a file of servers, none for [cli.NoServers], or starts the demo servers if file
-// is "". Servers over HTTP without a sign-in are told the user, if the settings name a header. A
-// stdio server gets one process per user, because a process does not say for which user it asks.
+// is "". Requests to servers over HTTP without a sign-in name the user, if h names a header. A
+// stdio server may get one process for each user, as h says, because a process does not say for which user it asks.
 // signIn means that users can sign in to servers. The error matches [cli.FileError] if the file as
-// a whole cannot be read; without an error the caller calls Close.
+// a whole cannot be read. Without an error the caller calls Close.
 func ReadEntries(ctx context.Context, file string, h *cli.Hosting, signIn bool) (e Entries, err error) {
 	e.Close = func() error { return nil }
 	switch file {
@@ -108,8 +108,8 @@ func ReadEntries(ctx context.Context, file string, h *cli.Hosting, signIn bool) 
 	return e, nil
 }
 
-// DemoServers starts the demo servers, until end is called. They are told the user, and their
-// read-only hints are believed.
+// DemoServers starts the demo servers, which run until end is called. Requests to them name the user, and their
+// hints are trusted.
 func DemoServers() (out []adapter.Server, end func() error, err error) {
 	servers, err := demoservers.Start()
 	if err != nil {
@@ -138,7 +138,7 @@ func Report(logger *slog.Logger, file string, opened, wrong []adapter.ServerStat
 			usable++
 			continue
 		}
-		if s.Err != nil { // it is in the log already
+		if s.Err != nil { // adapter.Open has logged it
 			wrong = append(wrong, s)
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxRated bounds the users and addresses whose rates are remembered.
+// maxRated bounds the senders whose rates are remembered.
 const maxRated = 10_000
 
 // Rates limit requests by sender. Its methods may be called concurrently.
@@ -32,7 +32,7 @@ func (r *Rates) Take(who string) (wait time.Duration) {
 	l := r.limiters[who]
 	if l == nil {
 		if len(r.limiters) >= maxRated {
-			r.forgetLocked()
+			r.removeQuietLocked()
 		}
 		l = rate.NewLimiter(r.perSecond, r.burst)
 		r.limiters[who] = l
@@ -45,8 +45,8 @@ func (r *Rates) Take(who string) (wait time.Duration) {
 	return wait
 }
 
-// forgetLocked removes senders that have been quiet for a while, or all if there are none.
-func (r *Rates) forgetLocked() {
+// removeQuietLocked removes senders that may send a full burst again, or all if there are none of these.
+func (r *Rates) removeQuietLocked() {
 	for who, l := range r.limiters {
 		if l.Tokens() >= float64(r.burst) {
 			delete(r.limiters, who)

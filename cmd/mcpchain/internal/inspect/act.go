@@ -20,10 +20,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// act makes one request to a server, shows the answer, and returns the exit status. A question that
-// was declined meanwhile decides on the status.
-func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, asked *questions, o *options) int {
-	server, err := r.theServer(tools)
+// makeRequest makes the request of the command line to the server, shows the answer, and returns the exit status. If
+// a question was declined meanwhile, the status is statusAsked.
+func (p *program) makeRequest(ctx context.Context, r *report, tools *adapter.Toolset, asked *questions, o *options) int {
+	server, err := r.onlyServer(tools)
 	if err != nil {
 		return p.fail(statusMissing, err)
 	}
@@ -32,7 +32,7 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 		mcpclient.WithIdleTimeout(cmp.Or(about.entry.Timeout, o.timeouts.Idle)),
 		mcpclient.WithTimeout(o.timeouts.Call),
 	}
-	if err := checkBlanks(ctx, server.Client, o, limits); err != nil {
+	if err := checkPromptArguments(ctx, server.Client, o, limits); err != nil {
 		return p.fail(statusUsage, err)
 	}
 	before := asked.declined()
@@ -63,7 +63,7 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 type answer struct {
 	result  any    // as JSON
 	text    string // for people
-	failure error  // what a failed result says
+	failure error  // why the result is a failure, or nil
 }
 
 // request makes the request that the command line asks for.
@@ -78,16 +78,16 @@ func request(ctx context.Context, s adapter.ServerStatus, o *options, limits []m
 		}
 		return &answer{result: r, text: resource(r)}, nil
 	}
-	r, err := s.Client.GetPrompt(ctx, o.prompt, o.blanks, limits...)
+	r, err := s.Client.GetPrompt(ctx, o.prompt, o.promptArguments, limits...)
 	if err != nil {
 		return nil, err
 	}
 	return &answer{result: r, text: messages(r)}, nil
 }
 
-// checkBlanks returns an error if the prompt of -prompt does not take one of its arguments, or needs
-// another one. A prompt that the server does not list may take any.
-func checkBlanks(ctx context.Context, c *mcpclient.Client, o *options, limits []mcpclient.CallOption) error {
+// checkPromptArguments returns an error if the prompt of -prompt does not take one of the arguments, or needs
+// another one. It does not check a prompt that the server does not list.
+func checkPromptArguments(ctx context.Context, c *mcpclient.Client, o *options, limits []mcpclient.CallOption) error {
 	if o.prompt == "" {
 		return nil
 	}
@@ -96,7 +96,7 @@ func checkBlanks(ctx context.Context, c *mcpclient.Client, o *options, limits []
 			break
 		}
 		if prompt.Name == o.prompt {
-			return cmp.Or(offering.CheckNames(prompt, o.blanks), offering.CheckRequired(prompt, o.blanks))
+			return cmp.Or(offering.CheckNames(prompt, o.promptArguments), offering.CheckRequired(prompt, o.promptArguments))
 		}
 	}
 	return nil
@@ -129,7 +129,7 @@ func callTool(ctx context.Context, s adapter.ServerStatus, o *options, limits []
 		got.text = hosttext.EscapeJSON(string(r.StructuredContent))
 	}
 	if r.IsError {
-		got.failure = failed(r)
+		got.failure = resultFailure(r)
 	}
 	return got, nil
 }
@@ -150,7 +150,7 @@ func toolOf(s adapter.ServerStatus, name string) (*adapter.Tool, error) {
 	return nil, fmt.Errorf("there is no tool %q to use%s; there are %s", name, spelling.Hint(name, names), quoted(names))
 }
 
-// skippedOf returns the tools that cannot be used, by name.
+// skippedOf returns the tools that cannot be used, sorted by name.
 func skippedOf(skipped map[string]error) (out []skippedTool) {
 	for _, name := range slices.Sorted(maps.Keys(skipped)) {
 		out = append(out, skippedTool{name, skipped[name].Error()})
@@ -158,9 +158,9 @@ func skippedOf(skipped map[string]error) (out []skippedTool) {
 	return out
 }
 
-// failed returns the error for a result that is one, with the flag that helps if the tool
+// resultFailure returns the error for a result that is a failure, with the flag that helps if the tool
 // needs an older revision of the protocol to ask.
-func failed(result *mcp.CallToolResult) error {
+func resultFailure(result *mcp.CallToolResult) error {
 	switch result.Advice {
 	case "":
 		return errors.New("the server reports an error")
@@ -181,16 +181,16 @@ func (r *report) enabled() (names []string) {
 	return names
 }
 
-// oneServer returns an error unless it is clear which server is meant.
-func (r *report) oneServer() error {
+// checkOneServer returns an error if more than one server is enabled.
+func (r *report) checkOneServer() error {
 	if names := r.enabled(); len(names) > 1 {
 		return fmt.Errorf("-server: name one of %s", quoted(names))
 	}
 	return nil
 }
 
-// theServer returns the only enabled server of the file, or why it cannot be used.
-func (r *report) theServer(tools *adapter.Toolset) (s adapter.ServerStatus, err error) {
+// onlyServer returns the only enabled server of the file. The error says why it cannot be used, or that there is none.
+func (r *report) onlyServer(tools *adapter.Toolset) (s adapter.ServerStatus, err error) {
 	names := r.enabled()
 	if len(names) == 0 {
 		return s, errors.New("no server of the file is enabled")

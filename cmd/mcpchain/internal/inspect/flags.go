@@ -32,7 +32,7 @@ type options struct {
 
 	call, read, prompt string
 	arguments          json.RawMessage   // for the tool
-	blanks             map[string]string // for the prompt
+	promptArguments    map[string]string // for the prompt
 	answers            answers.Answers   // for forms
 }
 
@@ -148,16 +148,16 @@ func (o *options) readArguments(words []string) error {
 		}
 		return nil
 	case o.prompt != "":
-		o.blanks = map[string]string{}
+		o.promptArguments = map[string]string{}
 		for _, w := range words {
 			name, value, found := strings.Cut(w, "=")
 			if !found {
 				return fmt.Errorf("-prompt: %q: want the arguments as name=value", w)
 			}
-			if _, twice := o.blanks[name]; twice {
+			if _, twice := o.promptArguments[name]; twice {
 				return fmt.Errorf("-prompt: %q is given twice", name)
 			}
-			o.blanks[name] = value
+			o.promptArguments[name] = value
 		}
 		return nil
 	case len(words) > 0:

@@ -2,8 +2,8 @@
 // cannot, and tries out what a server offers. docs/inspect.md is its guide.
 //
 // A mistake in a server's entry is reported with its line and key, and does not affect other
-// servers. Inputs of VS Code's files are asked for. Tokens of sign-ins are kept in the user's
-// configuration folder, as by the other commands.
+// servers. The command asks for the inputs of VS Code's files. Tokens of sign-ins are in the user's
+// configuration folder, or in the folder of -tokens.
 package inspect
 
 import (
@@ -65,14 +65,14 @@ var statuses = map[int]string{
 // Main runs the program, and returns its exit status.
 func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	p := &program{you: &signin.Lines{In: os.Stdin, Out: os.Stderr, Open: oauth.OpenBrowser}, out: os.Stdout, err: os.Stderr}
+	p := &program{user: &signin.Lines{In: os.Stdin, Out: os.Stderr, Open: oauth.OpenBrowser}, out: os.Stdout, err: os.Stderr}
 	defer stop()
 	return p.run(ctx, args)
 }
 
-// program is the inspector with its surroundings.
+// program is the command with its input and output.
 type program struct {
-	you      *signin.Lines
+	user     *signin.Lines
 	out, err io.Writer
 }
 
@@ -82,7 +82,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	if err != nil {
 		return cli.Status(err, p.err)
 	}
-	file, err := o.load(ctx, p.you)
+	file, err := o.load(ctx, p.user)
 	if err != nil {
 		return p.fail(statusUsage, err)
 	}
@@ -92,7 +92,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	}
 	asked := &questions{w: p.err}
 	if o.action() {
-		if err := r.oneServer(); err != nil {
+		if err := r.checkOneServer(); err != nil {
 			return p.fail(statusUsage, err)
 		}
 		if asked.given, err = o.answers.ByServer(r.enabled()); err != nil {
@@ -110,9 +110,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 	}
 	defer func() { _ = tools.Close() }()
 	if o.action() {
-		return p.act(ctx, r, tools, asked, o)
+		return p.makeRequest(ctx, r, tools, asked, o)
 	}
-	if err := r.inspect(ctx, tools, o); err != nil {
+	if err := r.fillAll(ctx, tools, o); err != nil {
 		return p.fail(statusMissing, err)
 	}
 	return p.report(r, o)

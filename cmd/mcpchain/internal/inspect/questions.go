@@ -26,12 +26,12 @@ type questions struct {
 
 	mu       sync.Mutex // guards the following fields, and is held while a question or a warning is written
 	w        io.Writer
-	shown    int // questions
-	declines int
+	shown    int // number of questions that were asked
+	declines int // number of questions that were declined
 }
 
-// options returns the options for the connection to a server. They declare every capability, because
-// some servers list tools only for these.
+// options returns the options for the connection to a server. They declare roots, elicitation and sampling, because
+// some servers list tools only for clients with these.
 func (q *questions) options(server string) *mcpclient.Options {
 	return &mcpclient.Options{
 		Logger:      cli.Warnings(q.warn).With("server", server),
@@ -103,11 +103,11 @@ func values(form *answers.Filled) string {
 
 // sample declines a request to a model: there is none.
 func (q *questions) sample(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-	said := p.SystemPrompt
+	text := p.SystemPrompt
 	for _, m := range p.Messages {
-		said += " " + contents(m.Content...)
+		text += " " + contents(m.Content...)
 	}
-	q.show(ctx, true, "for an answer of your model", said, noAnswer)
+	q.show(ctx, true, "for an answer of your model", text, noAnswer)
 	return nil, fmt.Errorf("inspect has no model: %w", mcp.ErrRejected)
 }
 
@@ -119,7 +119,7 @@ func (q *questions) declined() int {
 }
 
 // show shows a question and its outcome, and counts it if it is declined.
-func (q *questions) show(ctx context.Context, declined bool, what, text, end string) {
+func (q *questions) show(ctx context.Context, declined bool, what, text, outcome string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if declined {
@@ -129,7 +129,7 @@ func (q *questions) show(ctx context.Context, declined bool, what, text, end str
 		return
 	}
 	from, _ := adapter.OriginFrom(ctx)
-	_, _ = fmt.Fprintf(q.w, "mcpchain: the server %s asks %s: %s\n  %s\n", quoted([]string{from.Server}), line(what), line(text), line(end))
+	_, _ = fmt.Fprintf(q.w, "mcpchain: the server %s asks %s: %s\n  %s\n", quoted([]string{from.Server}), line(what), line(text), line(outcome))
 	if q.shown == maxQuestions {
 		_, _ = fmt.Fprintln(q.w, "mcpchain: further questions are not shown")
 	}

@@ -78,12 +78,12 @@ type toolReport struct {
 type profileReport struct {
 	Profile    string   `json:"profile"`
 	Strict     bool     `json:"strict,omitempty"`
-	Bytes      int      `json:"bytes"`      // the size of the whole definition, as JSON
-	Definition any      `json:"definition"` // as it is sent
-	Changes    []change `json:"changes,omitempty"`
+	Bytes      int      `json:"bytes"`             // the size of the whole definition, as JSON
+	Definition any      `json:"definition"`        // as it is sent
+	Changes    []change `json:"changes,omitempty"` // what differs from the server's definition
 }
 
-// change is what the definition for a provider says otherwise than the server.
+// change is a difference between the definition for a provider and the server's.
 type change struct {
 	Path    string `json:"path"`
 	Keyword string `json:"keyword,omitempty"`
@@ -99,17 +99,17 @@ func plan(file *config.Config, o *options) (r *report, servers []adapter.Server,
 	r = &report{Servers: []*serverReport{}, byName: map[string]*serverReport{}}
 	for i := range file.Servers {
 		s := &file.Servers[i]
-		about := &serverReport{
+		server := &serverReport{
 			Name:      s.Name,
 			Disabled:  s.Disabled,
 			Transport: describe(s.Transport),
 			entry:     s,
 			timeout:   o.timeouts.Connect,
 		}
-		r.Servers = append(r.Servers, about)
-		r.byName[s.Name] = about
+		r.Servers = append(r.Servers, server)
+		r.byName[s.Name] = server
 		if s.Err != nil { // even of a disabled one
-			about.Error = s.Annotate(s.Err).Error()
+			server.Error = s.Annotate(s.Err).Error()
 		}
 	}
 	servers, _ = adapter.FromConfig(file)
@@ -123,8 +123,8 @@ func plan(file *config.Config, o *options) (r *report, servers []adapter.Server,
 	return r, servers, nil
 }
 
-// inspect lists what the servers offer.
-func (r *report) inspect(ctx context.Context, tools *adapter.Toolset, o *options) error {
+// fillAll adds what the servers offer.
+func (r *report) fillAll(ctx context.Context, tools *adapter.Toolset, o *options) error {
 	byTool := map[string]*toolReport{}
 	for _, s := range tools.Servers() {
 		listing, done := context.WithTimeout(ctx, o.timeouts.Connect)
@@ -136,12 +136,12 @@ func (r *report) inspect(ctx context.Context, tools *adapter.Toolset, o *options
 			return err
 		}
 	}
-	r.count()
+	r.updateTotals()
 	return ctx.Err()
 }
 
-// count counts the usable servers, and the tokens of their tools.
-func (r *report) count() {
+// updateTotals counts the usable and the enabled servers, and the tokens of their tools.
+func (r *report) updateTotals() {
 	r.Usable, r.Total, r.Tokens = 0, len(r.Servers), 0
 	for _, s := range r.Servers {
 		r.Tokens += s.Tokens
@@ -167,7 +167,8 @@ func describe(t mcpclient.Transport) string {
 	return ""
 }
 
-// fill adds what the server offers, and the tools to byTool by the names for models. A list that fails is a trouble.
+// fill adds what the server offers, and adds the tools to byTool, by the names for models. A list that fails adds to
+// Trouble.
 func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, byTool map[string]*toolReport) {
 	if status.Err != nil {
 		if s.Error == "" { // otherwise the failed sign-in is the reason
@@ -212,16 +213,16 @@ func (s *serverReport) explain(err error) error {
 	return reason.Server{Transport: s.entry.Transport, Timeout: s.timeout}.Explain(err)
 }
 
-// maxName is the greatest length of a tool's name by the specification.
+// maxName is the maximum length of a tool's name in the specification.
 const maxName = 128
 
 // isName reports whether the specification allows a name of a tool.
 func isName(name string) bool {
-	strange := func(r rune) bool {
+	isForbidden := func(r rune) bool {
 		isLetter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 		return !isLetter && (r < '0' || r > '9') && !strings.ContainsRune("_-.", r)
 	}
-	return name != "" && len(name) <= maxName && !strings.ContainsFunc(name, strange)
+	return name != "" && len(name) <= maxName && !strings.ContainsFunc(name, isForbidden)
 }
 
 // tokensOf estimates what tools cost in each request to a model of OpenAI; 0 for none.
@@ -236,8 +237,8 @@ func tokensOf(tools []*toolReport) int64 {
 	return model.Tokens(q, &model.Info{Provider: "openai"})
 }
 
-// listed returns what is shown of a server's list, and records a list that is incomplete or cut.
-func listed[T, V any](s *serverReport, what string, all iter.Seq2[*T, error], shown func(*T) V) (list []V) {
+// listed returns the converted items of a server's list, and records in s whether the list is incomplete or cut.
+func listed[T, V any](s *serverReport, what string, all iter.Seq2[*T, error], convert func(*T) V) (list []V) {
 	for v, err := range all {
 		if err != nil {
 			s.Trouble = append(s.Trouble, s.incomplete(what, err))
@@ -247,12 +248,12 @@ func listed[T, V any](s *serverReport, what string, all iter.Seq2[*T, error], sh
 			s.Cut = append(s.Cut, what)
 			break
 		}
-		list = append(list, shown(v))
+		list = append(list, convert(v))
 	}
 	return list
 }
 
-// incomplete records why a list is incomplete.
+// incomplete returns why a list is incomplete.
 func (s *serverReport) incomplete(what string, err error) string {
 	rpc, refused := errors.AsType[*mcp.RPCError](err)
 	switch {
@@ -286,7 +287,8 @@ func fillProfile(tools *adapter.Toolset, p profile.Profile, byTool map[string]*t
 	return nil
 }
 
-// status returns the exit status. A server that cannot be used counts more than a tool, and that more than the tokens.
+// status returns the exit status. A server that cannot be used, or has a list that failed, takes precedence over tools,
+// and tools over the tokens.
 func (r *report) status(maxTokens int64) int {
 	status := statusFine
 	if maxTokens > 0 && r.Tokens > maxTokens {

@@ -63,7 +63,7 @@ func TestListThatDoesNotCome(t *testing.T) {
 		tools, err := connect(t.Context(), servers, &questions{w: io.Discard}, o)
 		check.Must(t, err)
 		defer func() { _ = tools.Close() }()
-		check.Must(t, r.inspect(t.Context(), tools, o))
+		check.Must(t, r.fillAll(t.Context(), tools, o))
 		if waited := time.Since(start); waited != 7*time.Second || len(about.Trouble) != 1 || about.Trouble[0] != "the prompts did not come within 7s (-connect-timeout)" {
 			t.Errorf("got %q after %v, want what was waited for in vain, for 7 s", about.Trouble, waited)
 		}
@@ -116,7 +116,7 @@ func TestSummary(t *testing.T) {
 		"0 of 0 servers can be used": {off},
 	} {
 		r := &report{Servers: servers}
-		if r.count(); r.summary() != want {
+		if r.updateTotals(); r.summary() != want {
 			t.Errorf("got %s, want %s", r.summary(), want)
 		}
 	}
@@ -128,10 +128,10 @@ func TestFit(t *testing.T) {
 	for i := range 100 {
 		names = append(names, fmt.Sprintf("tool_%02d", i))
 	}
-	got := fit(names)
+	got := fitNames(names)
 	list, more, _ := strings.Cut(got, ", and ")
 	check.That(t, more == "67 more (-server shows all)" && strings.HasSuffix(list, ", tool_32"), "got %s", got)
-	check.Equal(t, "", fit(names[:2]), "tool_00, tool_01")
+	check.Equal(t, "", fitNames(names[:2]), "tool_00, tool_01")
 }
 
 func TestIsName(t *testing.T) {

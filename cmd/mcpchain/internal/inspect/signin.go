@@ -37,7 +37,7 @@ func (p *program) signIns(ctx context.Context, file *config.Config, o *options, 
 		}
 		open = append(open, t)
 		if o.signIn {
-			// It precedes Connect, which does not wait long enough for a person.
+			// Sign in first: connecting does not wait long enough for a person.
 			if err := t.SignIn(ctx); err != nil {
 				r.byName[s.Name].Error = s.Annotate(fmt.Errorf("sign in: %w", signin.Failure(err))).Error()
 			}
@@ -50,9 +50,9 @@ func (p *program) signIns(ctx context.Context, file *config.Config, o *options, 
 func (p *program) receiver(s *config.Server, o *options) oauth.Receiver {
 	switch {
 	case o.signIn && o.paste:
-		return p.you.Paste()
+		return p.user.Paste()
 	case o.signIn:
-		return p.you.Browser(signin.Port(s))
+		return p.user.Browser(signin.Port(s))
 	}
 	return signin.NotNow(fmt.Sprintf("add the flags -sign-in -server %q, or a token in its \"headers\"", s.Name))
 }

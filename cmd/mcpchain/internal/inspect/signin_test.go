@@ -44,7 +44,7 @@ func TestSignIn(t *testing.T) {
 				"got %s, want the scopes of the file", address)
 			return notes.Browse(ctx, address)
 		}
-		p := &program{you: &signin.Lines{In: strings.NewReader("y\n"), Out: &out, Open: open}, out: &out, err: &out}
+		p := &program{user: &signin.Lines{In: strings.NewReader("y\n"), Out: &out, Open: open}, out: &out, err: &out}
 		status := p.run(t.Context(), append([]string{path, "-tokens", filepath.Join(dir, "tokens")}, step.flags...))
 		check.Require(t, status == step.status && strings.Contains(out.String(), step.want) && signIns == step.signIns,
 			"%v: got %d and %d sign-ins, want %d and %d; output:\n%s\nwant %q", step.flags, status, signIns, step.status, step.signIns, &out, step.want)

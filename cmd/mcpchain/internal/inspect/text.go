@@ -37,7 +37,7 @@ func (r *report) write(w io.Writer, detailed bool) error {
 	return p.err
 }
 
-// summary returns the first line.
+// summary returns the first line of the report: how many servers can be used.
 func (r *report) summary() string {
 	switch {
 	case len(r.Servers) == 0:
@@ -63,7 +63,7 @@ func encode(w io.Writer, v any) error {
 	return err
 }
 
-// write writes what the report says about a server.
+// write writes the report on a server.
 func (s *serverReport) write(p *printer, detailed bool) {
 	p.line("%s: %s", line(s.Name), line(s.Transport))
 	if s.Disabled {
@@ -129,12 +129,12 @@ func (s *serverReport) writeTokens(p *printer) {
 // list writes how many names there are, and those that fit; nothing if there are none.
 func (p *printer) list(what string, names []string) {
 	if len(names) > 0 {
-		p.line("  %s: %s", plural(len(names), what), fit(names))
+		p.line("  %s: %s", plural(len(names), what), fitNames(names))
 	}
 }
 
-// fit returns the names that fit on a line, and how many others there are.
-func fit(names []string) string {
+// fitNames returns the names that fit on a line, and how many others there are.
+func fitNames(names []string) string {
 	var b strings.Builder
 	for i, name := range names {
 		name = line(name)
@@ -231,11 +231,11 @@ func (r *profileReport) write(p *printer) {
 	}
 	p.line("    %s: %d bytes%s, %s", r.Profile, r.Bytes, strict, changes)
 	for _, c := range r.Changes {
-		at := c.Path
-		if at == "" {
-			at = "the root"
+		path := c.Path
+		if path == "" {
+			path = "the root"
 		}
-		p.line("      %s: %s %s: %s", c.Effect, line(at), line(c.Keyword), line(c.Note))
+		p.line("      %s: %s %s: %s", c.Effect, line(path), line(c.Keyword), line(c.Note))
 	}
 	raw, err := json.MarshalIndent(r.Definition, "      ", "  ")
 	if err != nil {
@@ -252,16 +252,16 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Bounds of a server's texts, in characters.
+// Bounds of a server's texts.
 const (
-	maxShown  = 300  // on one line
+	maxShown  = 300  // characters on one line
 	maxReason = 8000 // bytes of the reason why a server cannot be used, for example a program's last output
 )
 
 // line returns a server's text on one line.
 func line(text string) string { return hosttext.Line(text, maxShown) }
 
-// block returns an error with its line breaks, the later lines indented.
+// block returns the text of an error with its line breaks, and the later lines indented.
 func block(text string) string {
 	return strings.TrimLeft(hosttext.Indent(hosttext.Block(text, maxReason)), " ")
 }

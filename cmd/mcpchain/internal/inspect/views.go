@@ -12,7 +12,7 @@ import (
 // maxViews bounds the views of one server that are loaded.
 const maxViews = 50
 
-// viewReport is a server's metadata about a view.
+// viewReport is the report on a view.
 type viewReport struct {
 	URI         string           `json:"uri"`
 	Tools       []string         `json:"tools"` // whose results it shows
@@ -25,7 +25,7 @@ type viewReport struct {
 	Error       string           `json:"error,omitempty"`
 }
 
-// fillViews loads the views of a server's tools.
+// fillViews loads the views of a server's tools, at most maxViews, and adds the tools that only views may call.
 func (s *serverReport) fillViews(ctx context.Context, status adapter.ServerStatus) {
 	byURI := map[string]*viewReport{}
 	models := map[string]bool{}
