@@ -13,18 +13,18 @@ type CallOption func(*callOptions)
 type callOptions struct {
 	progress        func(mcp.Progress)
 	meta            map[string]json.RawMessage
-	maxNotes        int // waiting progress notifications
-	idle            limit
-	whole           limit
-	token           bool // ask for progress notifications
-	countsProgress  bool // progress counts even outside of the response
+	maxNotes        int   // bounds the waiting progress notifications
+	idle            limit // of silence
+	whole           limit // of the call with all its requests
+	token           bool  // ask for progress notifications
+	countsProgress  bool  // also those on the standalone stream, which end the silence
 	logLevel        mcp.LogLevel
 	noCache         bool
 	manual          bool                        // the caller answers input rounds
-	rounds          int                         // input rounds before the call
+	rounds          int                         // input rounds before a call of Continue
 	noDefaultLimits bool                        // it lasts as long as a task: defaults do not bound it
 	noCancelNotice  bool                        // the server is not notified of cancellation
-	check           func(context.Context) error // decides on each request, or nil
+	check           func(context.Context) error // see WithSendCheck; or nil
 
 	outputTool  *mcp.Tool                 // the tool whose output schema is checked
 	validator   Validator                 // nil: the validator of Options

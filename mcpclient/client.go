@@ -48,8 +48,8 @@ func (c *Client) Transport() Transport {
 	return c.connector.negotiator.transport // a hook of the first connection asks
 }
 
-// SeparatesCalls reports whether a server's request says which call it belongs to. A legacy
-// server on a shared connection, such as stdio, does not.
+// SeparatesCalls reports whether the server's requests during a call arrive in its response, or its
+// result, and so belong to it. On a shared connection, such as stdio, a legacy server's do not.
 func (c *Client) SeparatesCalls() bool {
 	l := c.link.Load()
 	return !c.current().has(serverRequests) || l != nil && l.exchange != nil

@@ -41,9 +41,9 @@ type errand struct {
 	over atomic.Bool
 }
 
-func (e *errand) ID() string        { return e.id }
-func (e *errand) Over() bool        { return e.over.Load() }
-func (e *errand) SetOver(over bool) { e.over.Store(over) }
+func (e *errand) ID() string          { return e.id }
+func (e *errand) Ended() bool         { return e.over.Load() }
+func (e *errand) SetEnded(ended bool) { e.over.Store(ended) }
 
 // lostErrand is the error of a request whose session the server has forgotten.
 type lostErrand struct{ id string }
@@ -88,8 +88,8 @@ func (c *courier) take(m *wire.Message) (r message, err error) {
 	if m.In != nil {
 		s = m.In.(*errand)
 	}
-	if s.Over() {
-		return r, wire.ErrSessionOver
+	if s.Ended() {
+		return r, wire.ErrSessionEnded
 	}
 	m.SetSession(s)
 	c.seen = append(c.seen, r.Method+r.Params.Name+" "+s.id)

@@ -222,7 +222,7 @@ type sessionRef struct {
 
 // sessionID returns the session of the next request, or "".
 func (l *link) sessionID() string {
-	if s := l.nextSession().session; s != nil && !s.Over() {
+	if s := l.nextSession().session; s != nil && !s.Ended() {
 		return s.ID()
 	}
 	return ""
@@ -249,12 +249,12 @@ func (f *inFlight) session(l *link) sessionRef {
 func (l *link) loseSession() (restore func()) {
 	lost := l.exchange.Session()
 	if lost != nil {
-		lost.SetOver(true)
+		lost.SetEnded(true)
 	}
 	l.dispatcher.abandon(lost)
 	return func() {
 		if lost != nil && l.exchange.Session() == lost {
-			lost.SetOver(false)
+			lost.SetEnded(false)
 		}
 	}
 }

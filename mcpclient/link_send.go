@@ -43,7 +43,7 @@ func (l *link) send(ctx context.Context, body []byte, header http.Header) (numbe
 }
 
 // post sends a message without a response, over HTTP in the given session, or in the current one if
-// s is nil. The error is [wire.ErrSessionOver] if the session has ended. If the connection is
+// s is nil. The error is [wire.ErrSessionEnded] if the session has ended. If the connection is
 // ending, the error says why, and otherwise, if ctx has ended, it is that of the context.
 func (l *link) post(ctx context.Context, body []byte, header http.Header, s wire.Session) (err error) {
 	if l.exchange != nil {
@@ -86,7 +86,7 @@ func (l *link) postAsync(p asyncPost) {
 			return l.post(ctx, p.body, header, p.session)
 		},
 		OnError: func(err error) {
-			if errors.Is(err, wire.ErrSessionOver) || l.client.onMessageError(err) {
+			if errors.Is(err, wire.ErrSessionEnded) || l.client.onMessageError(err) {
 				l.log.Debug("message to the server dropped", "message", p.description, "error", err)
 				return
 			}

@@ -65,8 +65,8 @@ func withRetry(next sender, p retries, sessions resender) sender {
 			f.Err = err
 			return p.schedule(ctx, r, f)
 		})
-		if over, ok := err.(*backoff.Interrupted); ok {
-			err = fmt.Errorf("%w, before the request was sent again: %w", over.Err, over.Last)
+		if interrupted, ok := err.(*backoff.Interrupted); ok {
+			err = fmt.Errorf("%w, before the request was sent again: %w", interrupted.Err, interrupted.Last)
 		}
 		return got, err
 	}

@@ -202,7 +202,7 @@ func (w *roundTripper) onExchangeEnd(l *link, flight *inFlight, err error, wait 
 		return
 	case w.life.IsClosed():
 		err = ErrClosed
-	case errors.Is(err, wire.ErrSessionOver): // only a cursor belongs to a certain session
+	case errors.Is(err, wire.ErrSessionEnded): // only a cursor belongs to a certain session
 		err = errLostCursor
 	case err == nil:
 		err = fmt.Errorf("%w: the response ended without an answer to the request", mcp.ErrInvalidResult)

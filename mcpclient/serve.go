@@ -35,7 +35,7 @@ type dispatcher struct {
 func (d *dispatcher) serve(m jsonrpc.Message, from source) {
 	allowed := d.client.current().has(serverRequests)
 	switch {
-	case from.session != nil && from.session.Over():
+	case from.session != nil && from.session.Ended():
 		d.log.Debug("ignored a request of the server: its session has ended", "method", d.texts.cut(m.Method))
 	case len(m.ID) > maxServerID:
 		d.warnings.logViolation("ignored a request of the server: its id is too long", "method", d.texts.cut(m.Method), "bytes", len(m.ID))
@@ -151,7 +151,7 @@ func (d *dispatcher) sendAnswer(method string, r *serverRequest, body []byte) {
 		if r.call != nil {
 			d.link.fail(r.call, err)
 		}
-	case errors.Is(err, wire.ErrSessionOver):
+	case errors.Is(err, wire.ErrSessionEnded):
 		d.log.DebugContext(ctx, "answer to the server dropped", "method", d.texts.cut(method), "error", err)
 	default:
 		d.warnings.logFailure(ctx, "answer to the server lost", "method", d.texts.cut(method), "error", err)
@@ -171,8 +171,8 @@ func (d *dispatcher) postAnswer(ctx context.Context, body []byte, s wire.Session
 		f.Wait = wait
 		return nil
 	})
-	if over, ok := err.(*backoff.Interrupted); ok {
-		return over.Last
+	if interrupted, ok := err.(*backoff.Interrupted); ok {
+		return interrupted.Last
 	}
 	return err
 }

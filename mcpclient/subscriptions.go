@@ -47,7 +47,7 @@ type Subscription struct {
 
 	wake  chan struct{} // has a token when there is something to take
 	ready chan struct{} // closed when the server has agreed
-	over  chan struct{} // closed when nothing more arrives
+	ended chan struct{} // closed when nothing more arrives
 }
 
 // Subscribe subscribes to changes. It returns when the server has agreed. This wait is bounded by
@@ -137,14 +137,14 @@ func (s *Subscription) Filter() mcp.SubscriptionFilter {
 func (s *Subscription) Changes(ctx context.Context) iter.Seq2[mcp.Change, error] {
 	return func(yield func(mcp.Change, error) bool) {
 		for {
-			change, ok, over := s.dequeue()
+			change, ok, ended := s.dequeue()
 			switch {
 			case ok:
 				if !yield(change, nil) {
 					return
 				}
 				continue
-			case over:
+			case ended:
 				if s.err != nil {
 					yield(mcp.Change{}, s.err)
 				}
@@ -152,7 +152,7 @@ func (s *Subscription) Changes(ctx context.Context) iter.Seq2[mcp.Change, error]
 			}
 			select {
 			case <-s.wake:
-			case <-s.over:
+			case <-s.ended:
 			case <-ctx.Done():
 				yield(mcp.Change{}, contextError(ctx))
 				return
@@ -168,20 +168,20 @@ func (s *Subscription) Wake() <-chan struct{} { return s.wake }
 // Next returns the oldest change without waiting. If there is none, and none can arrive, the
 // error is the last error of [Subscription.Changes], nil after Close.
 func (s *Subscription) Next() (change mcp.Change, ok bool, err error) {
-	change, ok, over := s.dequeue()
-	if over {
+	change, ok, ended := s.dequeue()
+	if ended {
 		err = s.err
 	}
 	return change, ok, err
 }
 
-// dequeue returns the oldest change. over means that there is none and none can arrive. From then on
-// err does not change.
-func (s *Subscription) dequeue() (change mcp.Change, ok, over bool) {
+// dequeue returns the oldest change. ended means that there is none and none can arrive; then
+// err does not change any more.
+func (s *Subscription) dequeue() (change mcp.Change, ok, ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 {
-		return mcp.Change{}, false, s.isOver()
+		return mcp.Change{}, false, s.hasEnded()
 	}
 	change = s.queue[0]
 	s.queue = s.queue[1:]
@@ -197,7 +197,7 @@ func (s *Subscription) push(change mcp.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.isOver(), slices.Contains(s.queue, change), len(s.queue) > 0 && s.queue[0].Kind == mcp.Stale:
+	case s.hasEnded(), slices.Contains(s.queue, change), len(s.queue) > 0 && s.queue[0].Kind == mcp.Stale:
 		return
 	case change.Kind == mcp.Stale, len(s.queue) >= s.all.maxChanges:
 		s.queue = []mcp.Change{{Kind: mcp.Stale}}
@@ -207,9 +207,9 @@ func (s *Subscription) push(change mcp.Change) {
 	s.wakeReader()
 }
 
-func (s *Subscription) isOver() bool {
+func (s *Subscription) hasEnded() bool {
 	select {
-	case <-s.over:
+	case <-s.ended:
 		return true
 	default:
 		return false
@@ -233,14 +233,14 @@ func (s *Subscription) end(err error) {
 	s.all.remove(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.isOver() {
+	if s.hasEnded() {
 		return
 	}
 	s.err = err
 	if err == nil {
 		s.queue = nil
 	}
-	close(s.over)
+	close(s.ended)
 	s.wakeReader()
 }
 

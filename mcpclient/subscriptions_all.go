@@ -37,7 +37,7 @@ func (l *subscriptions) add(ctx context.Context, asked mcp.SubscriptionFilter, s
 		stream: stream,
 		wake:   make(chan struct{}, 1),
 		ready:  make(chan struct{}),
-		over:   make(chan struct{}),
+		ended:  make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	l.mu.Lock()

@@ -32,7 +32,7 @@ func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callO
 	}
 	select {
 	case <-s.ready:
-	case <-s.over:
+	case <-s.ended:
 	case <-ctx.Done():
 		return contextError(ctx)
 	}

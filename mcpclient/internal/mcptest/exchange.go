@@ -65,11 +65,11 @@ func (s *Script) respond(w http.ResponseWriter, a *arrival) {
 	}
 }
 
-// exchange plays a section of a conversation about HTTP.
-func (s *Script) exchange(section *txtar.File, name, label string) error {
+// playHTTP plays a section of a conversation about HTTP.
+func (s *Script) playHTTP(section *txtar.File, name, label string) error {
 	switch name {
 	case http.MethodPost, http.MethodGet, http.MethodDelete:
-		return s.request(section, name, label)
+		return s.checkRequest(section, name, label)
 	}
 	a := s.labels[label]
 	if a == nil {
@@ -109,8 +109,8 @@ func (a *arrival) act(act action) error {
 	}
 }
 
-// request compares a request of the client.
-func (s *Script) request(section *txtar.File, method, label string) error {
+// checkRequest compares a request of the client.
+func (s *Script) checkRequest(section *txtar.File, method, label string) error {
 	a, err := s.next(func(a *arrival) bool { return a.request != nil && a.request.Method == method })
 	if err != nil {
 		return err

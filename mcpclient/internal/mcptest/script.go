@@ -145,7 +145,7 @@ func (s *Script) play() bool {
 			return false
 		}
 	}
-	s.rest()
+	s.reportExtra()
 	return true
 }
 
@@ -156,23 +156,23 @@ func (s *Script) step(section *txtar.File) error {
 	case "meta":
 		return json.Unmarshal(section.Data, &s.meta)
 	case "client", "client,":
-		return s.client(section, label == "any order")
+		return s.checkClient(section, label == "any order")
 	case "server":
-		return s.server(section.Data)
+		return s.sendAll(section.Data)
 	case "server,":
 		return s.send(bytes.TrimSuffix(section.Data, []byte("\n")))
 	case "wait":
-		return s.silent(label)
+		return s.wait(label)
 	case "close":
 		return s.conn.Close()
 	case "dial":
-		return s.dialed()
+		return s.awaitDial()
 	}
-	return s.exchange(section, name, label)
+	return s.playHTTP(section, name, label)
 }
 
-// silent lets time pass.
-func (s *Script) silent(label string) error {
+// wait lets time pass.
+func (s *Script) wait(label string) error {
 	d, err := time.ParseDuration(label)
 	if err != nil {
 		return err
@@ -185,8 +185,8 @@ func (s *Script) silent(label string) error {
 	}
 }
 
-// server sends messages.
-func (s *Script) server(data []byte) error {
+// sendAll sends messages.
+func (s *Script) sendAll(data []byte) error {
 	messages, err := values(data)
 	if err != nil {
 		return err
@@ -199,8 +199,8 @@ func (s *Script) server(data []byte) error {
 	return nil
 }
 
-// client compares the client's messages.
-func (s *Script) client(section *txtar.File, anyOrder bool) error {
+// checkClient compares the client's messages.
+func (s *Script) checkClient(section *txtar.File, anyOrder bool) error {
 	want, err := values(section.Data)
 	if err != nil && !s.update {
 		return err
@@ -224,7 +224,7 @@ func (s *Script) client(section *txtar.File, anyOrder bool) error {
 		got = sortLike(got, want)
 	}
 	for i := range got {
-		switch diff := diffJSON(at(want, i), got[i]); {
+		switch diff := diffJSON(itemAt(want, i), got[i]); {
 		case diff == "":
 		case s.update:
 			section.Data = append(bytes.Join(got, []byte("\n")), '\n')
@@ -236,7 +236,7 @@ func (s *Script) client(section *txtar.File, anyOrder bool) error {
 	return nil
 }
 
-func at(list [][]byte, i int) []byte {
+func itemAt(list [][]byte, i int) []byte {
 	if i < len(list) {
 		return list[i]
 	}

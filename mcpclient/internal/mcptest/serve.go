@@ -61,8 +61,8 @@ func (s *Script) arrive(a *arrival) bool {
 	}
 }
 
-// dialed waits for the next connection.
-func (s *Script) dialed() error {
+// awaitDial waits for the next connection.
+func (s *Script) awaitDial() error {
 	s.conn = nil
 	a, err := s.next(func(a *arrival) bool { return a.dialed })
 	if err != nil {
@@ -108,8 +108,8 @@ func (s *Script) next(wanted func(*arrival) bool) (*arrival, error) {
 	}
 }
 
-// rest reports messages after the end of the script.
-func (s *Script) rest() {
+// reportExtra reports messages after the end of the script.
+func (s *Script) reportExtra() {
 	for _, a := range s.pending {
 		s.unexpected(a)
 	}

@@ -40,11 +40,11 @@ func (t *IO) Dial(ctx context.Context) (transport.Conn, error) {
 		return nil, fmt.Errorf("dial an IO transport: %w: make a new one with a new Reader and Writer", transport.ErrDialedOnce)
 	}
 
-	over := ioCarrier{t.Reader, t.Writer}
+	c := ioCarrier{t.Reader, t.Writer}
 	if !closeEndsRead(t.Reader) {
-		over.reader = newPump(t.Reader)
+		c.reader = newPump(t.Reader)
 	}
-	return newStream(over, over.reader, over.writer, t.MaxMessage), nil
+	return newStream(c, c.reader, c.writer, t.MaxMessage), nil
 }
 
 // ioCarrier is the [carrier] of an [IO]: its reader and writer. Closing the reader ends a blocked

@@ -44,8 +44,8 @@ type carrier interface {
 
 // newStream makes a stream over a carrier, whose messages come from r and go to w. They have at
 // most maxMessage bytes, by default 32 MiB.
-func newStream(over carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
-	s := &stream{carrier: over}
+func newStream(c carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
+	s := &stream{carrier: c}
 	s.lines.src = r
 	s.lines.max = cmp.Or(max(maxMessage, 0), wire.DefaultMaxMessage)
 	s.out.dst, s.out.onError = w, func(err error) {

@@ -125,7 +125,7 @@ func (c *conn) Exchange(ctx context.Context, sent *wire.Message, deliver func([]
 	m := newMessage(sent)
 	m.awaitsAnswer = true
 	if !m.joinOwn() {
-		return wire.ErrSessionOver
+		return wire.ErrSessionEnded
 	}
 	x := c.exchanges.begin(ctx, true, sent.Handshake)
 	defer x.end()
@@ -152,7 +152,7 @@ func (c *conn) Exchange(ctx context.Context, sent *wire.Message, deliver func([]
 func (c *conn) Post(ctx context.Context, sent *wire.Message) error {
 	m := newMessage(sent)
 	if !m.joinOwn() {
-		return wire.ErrSessionOver
+		return wire.ErrSessionEnded
 	}
 	defer m.leave()
 	x := c.exchanges.begin(ctx, false, sent.Handshake)

@@ -19,7 +19,7 @@ import (
 type session struct {
 	id      string // empty until the server has named it
 	users   group  // current requests
-	over    atomic.Bool
+	ended   atomic.Bool
 	token   atomic.Pointer[transport.Token] // the token that was sent last; nil without a source
 	version atomic.Pointer[[]string]        // the revision in headers, or nil
 }
@@ -27,16 +27,16 @@ type session struct {
 // ID implements [wire.Session].
 func (s *session) ID() string { return s.id }
 
-// Over implements [wire.Session].
-func (s *session) Over() bool { return s.over.Load() }
+// Ended implements [wire.Session].
+func (s *session) Ended() bool { return s.ended.Load() }
 
-// SetOver implements [wire.Session].
-func (s *session) SetOver(over bool) { s.over.Store(over) }
+// SetEnded implements [wire.Session].
+func (s *session) SetEnded(ended bool) { s.ended.Store(ended) }
 
 // join adds a message to the session, unless that has ended.
 func (s *session) join() bool {
 	s.users.add()
-	if s.over.Load() {
+	if s.ended.Load() {
 		s.users.done()
 		return false
 	}
@@ -114,7 +114,7 @@ func (c *conn) startSession(m *message, id string) error {
 	} else {
 		s.id = id
 	}
-	if old := c.session.Swap(s); old != nil && !old.over.Load() {
+	if old := c.session.Swap(s); old != nil && !old.ended.Load() {
 		c.retiring.start(func(ctx context.Context) { c.retire(ctx, old) })
 	}
 	return nil
@@ -172,7 +172,7 @@ func (c *conn) retire(ctx context.Context, s *session) {
 		case <-ctx.Done():
 			return
 		}
-		s.over.Store(true)
+		s.ended.Store(true)
 	}
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
@@ -187,7 +187,7 @@ func (c *conn) HasSessions() bool { return c.liveSession() != nil || c.retiring.
 
 // liveSession returns the current session, nil if the server knows none.
 func (c *conn) liveSession() *session {
-	if s := c.session.Load(); s != nil && !s.over.Load() {
+	if s := c.session.Load(); s != nil && !s.ended.Load() {
 		return s
 	}
 	return nil

@@ -60,7 +60,7 @@ func (c *conn) authorize(ctx context.Context, m *message, renewed *transport.Tok
 		sent := m.token
 		s.token.Store(&sent)
 	case m.bound:
-		return wire.ErrSessionOver
+		return wire.ErrSessionEnded
 	default:
 		return &wire.OwnerError{Session: s.ID()}
 	}

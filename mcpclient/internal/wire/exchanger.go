@@ -57,11 +57,11 @@ type Session interface {
 	// ID is the id that the server gave it.
 	ID() string
 
-	// Over reports whether the session has ended. Then nothing is sent in it.
-	Over() bool
+	// Ended reports whether the session has ended. Then nothing is sent in it.
+	Ended() bool
 
-	// SetOver says that the server has forgotten the session, or that it knows it after all.
-	SetOver(over bool)
+	// SetEnded records that the server has forgotten the session, or knows it after all.
+	SetEnded(ended bool)
 }
 
 // Message is a message on its way to an [Exchanger].
@@ -105,8 +105,8 @@ func (m *Message) SetSession(s Session) {
 	m.sent = s
 }
 
-// ErrSessionOver is the error of a message whose session has ended.
-var ErrSessionOver = errors.New("session has ended")
+// ErrSessionEnded is the error of a message whose session has ended.
+var ErrSessionEnded = errors.New("session has ended")
 
 // OwnerError is the error of a message that was not sent: its token belongs to another user than the
 // session, whose id is Session. A client begins a session for the user of the token.

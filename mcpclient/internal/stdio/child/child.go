@@ -66,15 +66,15 @@ type Process struct {
 	status string
 	done   chan struct{}
 
-	terminates atomic.Bool   // terminate has begun
-	noWait     chan struct{} // closed to skip the waits of terminate
-	killOnce   sync.Once     // closes noWait
-	stopped    chan struct{} // closed when terminate has ended
-	stopErr    error         // set before stopped is closed, as is groupErr
-	groupErr   error         // why descendants may still run although the process has ended
-	closeOnce  sync.Once     // closes the output
-	unclosed   bool          // a Close of the output did not return in time; set by closeOnce
-	wg         sync.WaitGroup
+	terminating atomic.Bool   // terminate has begun
+	noWait      chan struct{} // closed to skip the waits of terminate
+	killOnce    sync.Once     // closes noWait
+	stopped     chan struct{} // closed when terminate has ended
+	stopErr     error         // set before stopped is closed, as is groupErr
+	groupErr    error         // why descendants may still run although the process has ended
+	closeOnce   sync.Once     // closes the output
+	unclosed    bool          // a Close of the output did not return in time; set by closeOnce
+	wg          sync.WaitGroup
 }
 
 // Start runs the program. Its error names the program, and if it was not found,
@@ -184,7 +184,7 @@ func (p *Process) Stop() error {
 		defer reading.Done()
 		_, _ = io.Copy(io.Discard, &p.stdout)
 	})
-	if p.terminates.CompareAndSwap(false, true) {
+	if p.terminating.CompareAndSwap(false, true) {
 		p.terminate()
 	}
 	<-p.stopped

@@ -13,7 +13,7 @@ const groupPoll = 10 * time.Millisecond
 // End begins the steps of [Process.Stop], but does not wait and does not
 // discard output. The exit of the process does the same.
 func (p *Process) End() {
-	if p.terminates.CompareAndSwap(false, true) {
+	if p.terminating.CompareAndSwap(false, true) {
 		go p.terminate()
 	}
 }
