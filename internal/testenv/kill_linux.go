@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// KillChildren kills the processes below this one with a word in their command lines, waits until
-// their parents know that they have ended, and returns how many there were. Processes of other
-// tests are left alone.
+// KillChildren kills the descendants of this process with a word in their command lines, waits until their parents know
+// that they have ended, and returns how many there were. Processes of other tests are left alone.
 func KillChildren(t testing.TB, word string) int {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*")
@@ -24,16 +23,16 @@ func KillChildren(t testing.TB, word string) int {
 	for _, dir := range all {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		pid, _ := strconv.Atoi(filepath.Base(dir))
-		if err == nil && bytes.Contains(line, []byte(word)) && below(pid) && syscall.Kill(pid, syscall.SIGKILL) == nil {
+		if err == nil && bytes.Contains(line, []byte(word)) && isDescendant(pid) && syscall.Kill(pid, syscall.SIGKILL) == nil {
 			killed = append(killed, dir)
 		}
 	}
 	for _, dir := range killed {
-		for late := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			if _, err := os.Stat(dir); err != nil {
 				break
 			}
-			if time.Now().After(late) {
+			if time.Now().After(deadline) {
 				t.Fatalf("nobody waits for %s, which was killed", dir)
 			}
 		}
@@ -41,8 +40,8 @@ func KillChildren(t testing.TB, word string) int {
 	return len(killed)
 }
 
-// below reports whether a process is a child of this one, or a child of one.
-func below(pid int) bool {
+// isDescendant reports whether this process started a process, directly or through others.
+func isDescendant(pid int) bool {
 	for pid > 1 {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {

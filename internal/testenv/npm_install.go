@@ -21,8 +21,7 @@ const (
 	leftoverAge = 2 * installTime
 )
 
-// installNPM is InstallNPM below a folder of its own, with errors. exec.ErrNotFound
-// means that Node.js or npm is missing.
+// installNPM is InstallNPM in a folder of the cache, with errors. exec.ErrNotFound means that Node.js or npm is missing.
 func installNPM(ctx context.Context, cache string, files fs.FS) (*NPM, error) {
 	hash, err := contentHash(files)
 	if err != nil {
@@ -30,7 +29,7 @@ func installNPM(ctx context.Context, cache string, files fs.FS) (*NPM, error) {
 	}
 	s := &NPM{dir: filepath.Join(cache, "npm-"+hash)}
 	if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
-		err = s.fill(ctx, cache, files)
+		err = s.install(ctx, cache, files)
 		if err != nil {
 			return nil, err
 		}
@@ -58,9 +57,9 @@ func contentHash(files fs.FS) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil))[:16], err
 }
 
-// fill installs the set in a temporary folder, and renames the folder when it
+// install installs the set in a temporary folder, and renames the folder when it
 // is complete. If several processes do so, the first wins.
-func (s *NPM) fill(ctx context.Context, cache string, files fs.FS) error {
+func (s *NPM) install(ctx context.Context, cache string, files fs.FS) error {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		return err
@@ -69,23 +68,23 @@ func (s *NPM) fill(ctx context.Context, cache string, files fs.FS) error {
 		return err
 	}
 	sweep(cache)
-	own, err := os.MkdirTemp(cache, "npm-*.tmp")
+	temporary, err := os.MkdirTemp(cache, "npm-*.tmp")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(own) }()
-	if err := os.CopyFS(own, files); err != nil {
+	defer func() { _ = os.RemoveAll(temporary) }()
+	if err := os.CopyFS(temporary, files); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, installTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = own
+	cmd.Dir = temporary
 	cmd.WaitDelay = 5 * time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("npm ci: %w\n%s", errors.Join(err, ctx.Err()), out)
 	}
-	err = os.Rename(own, s.dir)
+	err = os.Rename(temporary, s.dir)
 	if _, other := os.Stat(s.dir); other == nil {
 		return nil
 	}

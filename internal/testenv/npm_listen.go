@@ -27,15 +27,15 @@ func (s *NPM) Listen(t testing.TB, ready *regexp.Regexp, args ...string) string 
 		t.Fatal(err)
 	}
 	found, ended := make(chan string, 1), make(chan struct{})
-	var said strings.Builder
+	var output strings.Builder
 	go func() {
 		defer close(ended)
 		for lines := bufio.NewScanner(out); lines.Scan(); { // to the end: the program must not block on a full pipe
-			said.WriteString(lines.Text() + "\n")
+			output.WriteString(lines.Text() + "\n")
 			if m := ready.FindStringSubmatch(lines.Text()); m != nil {
 				select {
 				case found <- m[1]:
-				default: // it says so again
+				default: // another line matches
 				}
 			}
 		}
@@ -46,7 +46,7 @@ func (s *NPM) Listen(t testing.TB, ready *regexp.Regexp, args ...string) string 
 		<-ended
 		_ = cmd.Wait() // it was killed
 		if t.Failed() {
-			t.Logf("node %q:\n%s", args, said.String())
+			t.Logf("node %q:\n%s", args, output.String())
 		}
 	})
 	late := time.AfterFunc(time.Minute, cancel)

@@ -10,10 +10,9 @@ import (
 	"sync"
 )
 
-// Claude imitates Anthropic's Messages API, as strict as the host: it refuses each request that the
-// published API refuses, signs thoughts and checks the signatures, and counts the tokens that a
-// prompt cache would read and write. Its blocks are "text", "thinking", "redacted_thinking" and
-// "tool_use". Its Reply makes the reply to a valid request.
+// Claude imitates Anthropic's Messages API. It refuses requests by the published schema and by rules of the reference,
+// signs thoughts and checks the signatures, and counts the tokens that a prompt cache would read and write. Its blocks are
+// "text", "thinking", "redacted_thinking" and "tool_use". Its Reply makes the reply to a valid request.
 type Claude struct {
 	Key   string // key of the account; it signs thoughts
 	Reply func(*ClaudeRequest) []Block
@@ -147,7 +146,7 @@ func (h *Claude) stream(w http.ResponseWriter, r *ClaudeRequest, blocks []Block)
 	event(w, map[string]any{"type": "message_stop"})
 }
 
-// events returns the start of a block and its pieces.
+// events returns the start of a block, and its pieces in two halves.
 func (h *Claude) events(b Block) (start map[string]any, deltas []map[string]any) {
 	piece := func(kind, field, text string) {
 		for half := (len(text) + 1) / 2; len(text) > 0; text = text[min(half, len(text)):] {

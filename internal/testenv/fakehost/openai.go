@@ -16,13 +16,13 @@ import (
 
 // Block is a piece of a reply.
 type Block struct {
-	Type, Text string // Text: of the summary of a thought, too
+	Type, Text string // Text is the text, the thought or its summary
 	ID, Name   string
 	Arguments  string // JSON
 }
 
-// OpenAI imitates OpenAI's APIs, Responses and Chat Completions, as strict as the host: it refuses
-// each request that the published API refuses for its model. It encrypts thoughts, and refuses
+// OpenAI imitates OpenAI's APIs, Responses and Chat Completions. It refuses requests by the published schema and
+// by rules of the reference for their model. It encrypts thoughts, and refuses
 // thoughts of another key and calls that come back without the thought that led to them. Its blocks
 // are "text", "reasoning" and "call". Its Reply makes the reply to a valid request.
 type OpenAI struct {
@@ -93,11 +93,13 @@ func mac(key, text string) []byte {
 	return m.Sum(nil)
 }
 
+// isOurs reports whether content was encrypted with the key of the host.
 func (h *OpenAI) isOurs(content string) bool {
 	data, err := base64.StdEncoding.DecodeString(content)
 	return err == nil && len(data) >= sha256.Size && h.encrypt(string(data[sha256.Size:])) == content
 }
 
+// tokens counts four bytes as one.
 func tokens(r *OpenAIRequest, blocks []Block) (input, output int) {
 	for _, b := range blocks {
 		output += (len(b.Text)+len(b.Arguments))/4 + 1
@@ -206,11 +208,11 @@ func complete(w http.ResponseWriter, r *OpenAIRequest, blocks []Block, stream bo
 
 // openaiRule lists the parameters that a model accepts, by OpenAI's reference.
 type openaiRule struct {
-	efforts     string // efforts that it accepts; "" for a model that does not reason
-	chatTools   string // efforts with tools at Chat Completions: "any", "none" alone, or "never"
-	temperature string // "always", or "none" with that effort alone, or "never"
-	unasked     bool   // it does not reason if no effort is given
-	adds        bool   // accepts tools in a conversation
+	efforts          string // efforts that it accepts; "" for a model that does not reason
+	chatTools        string // efforts with tools at Chat Completions: "any", "none" alone, or "never"
+	temperature      string // "always", or "none" with that effort alone, or "never"
+	reasonsOnRequest bool   // it reasons only if an effort is given
+	addsTools        bool   // accepts definitions of tools within a conversation
 }
 
 var openaiRules = map[string]openaiRule{

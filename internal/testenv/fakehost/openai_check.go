@@ -16,7 +16,7 @@ func text(raw json.RawMessage) (s string) {
 // sampling checks the temperature.
 func (r openaiRule) sampling(o object, effort string) error {
 	set := o["temperature"] != nil || o["top_p"] != nil
-	reasons := effort != "none" && !(effort == "" && r.unasked)
+	reasons := effort != "none" && !(effort == "" && r.reasonsOnRequest)
 	if !set || r.temperature == "always" || r.temperature == "none" && !reasons {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (h *OpenAI) checkResponses(r *OpenAIRequest) (stream bool, err error) {
 	case c.rule.efforts == "" && c.wantsReasoning():
 		return false, Refuse("Encrypted content is not supported with this model.")
 	}
-	return c.stream, h.checkInput(r.Input, c.tools, c.rule.adds)
+	return c.stream, h.checkInput(r.Input, c.tools, c.rule.addsTools)
 }
 
 // function returns the function in a tool or a choice, which is within another member at Chat Completions.
@@ -130,16 +130,16 @@ func checkChoice(raw json.RawMessage, names []string) error {
 
 // inputCheck is an input of Responses that is being checked, item by item.
 type inputCheck struct {
-	host    *OpenAI
-	tools   []string        // names
-	adds    bool            // the model accepts tools in a conversation
-	thought string          // the latest one, encrypted
-	calls   map[string]bool // by id, whether the call has an output
+	host      *OpenAI
+	tools     []string        // names
+	addsTools bool            // the model accepts definitions of tools within a conversation
+	thought   string          // the latest one, encrypted
+	calls     map[string]bool // by id, whether the call has an output
 }
 
 // checkInput checks the items: messages, calls with the thoughts before them, and the outputs of calls.
-func (h *OpenAI) checkInput(input []json.RawMessage, tools []string, adds bool) error {
-	c := &inputCheck{host: h, tools: tools, adds: adds, calls: map[string]bool{}}
+func (h *OpenAI) checkInput(input []json.RawMessage, tools []string, addsTools bool) error {
+	c := &inputCheck{host: h, tools: tools, addsTools: addsTools, calls: map[string]bool{}}
 	for i, raw := range input {
 		var o object
 		if err := json.Unmarshal(raw, &o); err != nil {
@@ -183,7 +183,7 @@ func (c *inputCheck) checkThought(id string, followed bool) error {
 func (c *inputCheck) addTools(at int, o object) error {
 	more, err := checkTools(o["tools"])
 	for _, name := range more {
-		if !c.adds || slices.Contains(c.tools, name) {
+		if !c.addsTools || slices.Contains(c.tools, name) {
 			return Refuse("Invalid 'input[%d]': the tool %s is defined already, or the model accepts no tools here", at, name)
 		}
 	}

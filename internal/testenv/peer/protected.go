@@ -35,7 +35,7 @@ type Protected struct {
 	signIns []string // the URLs for the person
 }
 
-// StartProtected runs a server until the test ends. Life is the life of its tokens.
+// StartProtected runs a server until the test ends. Its tokens expire after life.
 func StartProtected(t testing.TB, server *sdk.Server, life time.Duration) *Protected {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -99,6 +99,7 @@ func (p *Protected) verify(_ context.Context, token string, _ *http.Request) (*a
 	return &auth.TokenInfo{Scopes: strings.Fields(claims.Scope), Expiration: claims.ExpiresAt.Time, UserID: claims.Subject}, nil
 }
 
+// key fetches the key that signed a token from the authorization server.
 func (p *Protected) key(token *jwt.Token) (any, error) {
 	resp, err := http.Get(p.Provider.Issuer + "/jwks")
 	if err != nil {

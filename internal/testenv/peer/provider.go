@@ -15,15 +15,14 @@ import (
 	"time"
 )
 
-// Provider is a running authorization server: oidc-provider, certified for OpenID Connect. It
-// registers clients, demands PKCE, rotates refresh tokens, and issues signed tokens for one
-// resource with the scopes notes:read and notes:write.
+// Provider is a running authorization server: oidc-provider, certified for OpenID Connect. It registers clients, demands
+// PKCE, rotates refresh tokens, and issues signed tokens for one resource with the scopes notes:read and notes:write.
 type Provider struct {
 	Issuer string
 	Login  string // login of the person as whom Browse acts
 }
 
-// StartProvider runs a provider until the test ends.
+// StartProvider runs a provider of tokens for a resource until the test ends. They expire after life, in whole seconds.
 func StartProvider(t testing.TB, resource string, life time.Duration) *Provider {
 	t.Helper()
 	set := install(t)
@@ -39,11 +38,11 @@ var (
 // Browse acts as a person with a browser. It fills in the server's pages and
 // allows everything, until a redirect leads to the application.
 func (p *Provider) Browse(ctx context.Context, authorizationURL string) error {
-	back := ""
-	if err := p.BrowseUntil(ctx, authorizationURL, func(u *url.URL) { back = u.String() }); err != nil {
+	redirect := ""
+	if err := p.BrowseUntil(ctx, authorizationURL, func(u *url.URL) { redirect = u.String() }); err != nil {
 		return err
 	}
-	resp, err := request(ctx, http.DefaultClient, http.MethodGet, back, nil)
+	resp, err := request(ctx, http.DefaultClient, http.MethodGet, redirect, nil)
 	if err != nil {
 		return err
 	}
