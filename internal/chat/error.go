@@ -35,7 +35,7 @@ type Error struct {
 	Host    string // host name of the API, with its port if it has one
 	Status  int    // HTTP status, or the status in the body; 0 for no answer
 	Code    string // one of the constants, or the host's own code; may be empty
-	Message string // at most 1 KiB
+	Message string // at most 1 KiB of the host, after the name of a refused tool
 
 	// RetryAfter is the wait that the host asked for, at most 24 h; zero for none.
 	RetryAfter time.Duration

@@ -137,13 +137,21 @@ func search(ctx context.Context, text, base string, q Query, limit int) (string,
 	if len(found) == 0 {
 		return "[no match" + unsearched + "]", nil
 	}
+	for _, m := range found {
+		m[0], m[1] = m[0]+start, m[1]+start
+	}
+	return matchesText(text, base, q, found, limit, unsearched), nil
+}
+
+// matchesText describes matches in text, as many as fit into limit bytes. unsearched is added to the title if all are
+// shown.
+func matchesText(text, base string, q Query, found [][]int, limit int, unsearched string) string {
 	margin := min(q.Context, maxContext)
 	if margin <= 0 {
 		margin = defaultContext
 	}
 	offsets := make([]int, len(found))
 	for i, m := range found {
-		m[0], m[1] = m[0]+start, m[1]+start
 		offsets[i] = m[0]
 	}
 	pointers := pointersAt([]byte(text), offsets[:min(len(offsets), maxPlaces)])
@@ -171,5 +179,5 @@ func search(ctx context.Context, text, base string, q Query, limit int) (string,
 	} else {
 		title += unsearched
 	}
-	return title + "]\n" + b.String(), nil
+	return title + "]\n" + b.String()
 }

@@ -70,7 +70,7 @@ func Fold(records []Entry) (*State, error) {
 	return s, nil
 }
 
-// Add applies changes in order, and returns their records.
+// Add applies changes in order, and returns their records. After an error the state is unusable.
 func (s *State) Add(at time.Time, changes ...Change) ([]run.Record, error) {
 	records := make([]run.Record, len(changes))
 	for i, c := range changes {

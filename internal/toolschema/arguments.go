@@ -113,39 +113,45 @@ func (r parser) objects(v any, depth int) []map[string]any {
 		return []map[string]any{{}}
 	case map[string]any:
 		if inner, ok := r.unwrap(v, r.Wrapper); ok {
-			if !r.wrapped && r.compiled.ValidateValue(v) == nil {
-				return []map[string]any{v}
-			}
-			inside := insideWrapper(inner)
-			if r.wrapped && len(inside) > 0 {
-				return inside
-			}
-			return append(inside, v)
+			return r.insideProfileWrapper(v, inner)
 		}
-		inner, wrapped := r.unwrap(v, agentWrapper)
-		if !wrapped || depth == 0 {
-			return []map[string]any{v}
+		if inner, ok := r.unwrap(v, agentWrapper); ok && depth > 0 {
+			return r.insideAgentWrapper(v, inner, depth-1)
 		}
-		values := []any{inner}
-		if text, ok := inner.(string); ok {
-			values = insideString(text)
+		return []map[string]any{v}
+	case string:
+		if len(r.shape.properties) == 0 && isNoInput(v) {
+			return []map[string]any{{}}
 		}
-		var out []map[string]any
-		for _, v := range values {
-			out = append(out, r.objects(v, depth-1)...)
-		}
-		if len(out) == 0 || r.hasRest {
-			out = append(out, v)
-		}
-		return out
-	}
-	if text, ok := v.(string); ok && len(r.shape.properties) == 0 && isNoInput(text) {
-		return []map[string]any{{}}
 	}
 	if only := r.shape.only; only != "" {
 		return []map[string]any{{only: v}}
 	}
 	return nil
+}
+
+// insideProfileWrapper returns the argument objects of v, whose only member is the wrapper of a profile with inner.
+func (r parser) insideProfileWrapper(v map[string]any, inner any) []map[string]any {
+	if !r.wrapped && r.compiled.ValidateValue(v) == nil {
+		return []map[string]any{v}
+	}
+	inside := insideWrapper(inner)
+	if r.wrapped && len(inside) > 0 {
+		return inside
+	}
+	return append(inside, v)
+}
+
+// insideAgentWrapper returns the argument objects of v, whose only member is the wrapper of an agent with inner. v itself
+// is one of them if the tool may have a property of that name, or if there are no others.
+func (r parser) insideAgentWrapper(v map[string]any, inner any, depth int) (out []map[string]any) {
+	for _, value := range unquote(inner) {
+		out = append(out, r.objects(value, depth)...)
+	}
+	if len(out) == 0 || r.hasRest {
+		out = append(out, v)
+	}
+	return out
 }
 
 // unwrap returns the member with this name if it is the only member, and not a parameter of the tool.

@@ -160,48 +160,58 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 		f.record(at, "", profile.Same, "left out, because it allows no value")
 		return nil
 	}
-	var spelled, kinds []any
-	converted, empty, null := false, false, false
-	for _, v := range values {
-		name, isText := v.(string)
-		switch {
-		case v == nil:
-			null = true
-			continue
-		case !isText:
-			converted, name = true, tree.Show(v)
-		case name == "":
-			empty = true
-			continue
-		}
-		kinds, spelled = append(kinds, tree.TypeOf(v)), append(spelled, name)
-	}
-	out := map[string]any{"type": "string", "format": "enum", "enum": union(spelled, nil)}
+	e := spellValues(values)
+	out := map[string]any{"type": "string", "format": "enum", "enum": union(e.texts, nil)}
 	tree.CopyKeys(out, s, "title", "description")
-	switch kind := scalarKind(union(kinds, nil)); {
+	switch kind := scalarKind(union(e.kinds, nil)); {
 	case f.googleAI && kind != "": // the description lists the values
 		out["type"] = kind
-	case converted:
+	case e.converted:
 		f.record(at, "enum", profile.Same, "the values are written as strings")
 	}
-	if null && f.googleAI {
+	if e.null && f.googleAI {
 		f.reportNull(at, "enum")
 	}
 	switch {
-	case empty && len(spelled) > 0:
+	case e.empty && len(e.texts) > 0:
 		f.record(at, "enum", profile.Narrower, "the empty value is not offered")
-	case empty:
+	case e.empty:
 		f.record(at, "enum", profile.Same, "the empty string is written as a maximum length of 0")
 		out = map[string]any{"type": "string", "maxLength": number(0)}
 		tree.CopyKeys(out, s, "title", "description")
-	case len(spelled) == 0:
+	case len(e.texts) == 0:
 		return orNull(nil, f.googleAI)
 	}
 	out = f.finish(out, s, at)
-	if null {
+	if e.null {
 		return orNull(out, f.googleAI)
 	}
 	return out
+}
+
+// spelledValues are enumerated values as strings.
+type spelledValues struct {
+	texts, kinds []any // the values and their types, without null and the empty string
+	converted    bool  // some of them are not strings
+	empty, null  bool  // the empty string, or null, is a value
+}
+
+// spellValues writes values as strings.
+func spellValues(values []any) (e spelledValues) {
+	for _, v := range values {
+		switch text, isText := v.(string); {
+		case v == nil:
+			e.null = true
+		case isText && text == "":
+			e.empty = true
+		case isText:
+			e.texts, e.kinds = append(e.texts, text), append(e.kinds, tree.TypeOf(v))
+		default:
+			e.converted = true
+			e.texts, e.kinds = append(e.texts, tree.Show(v)), append(e.kinds, tree.TypeOf(v))
+		}
+	}
+	return e
 }
 
 // scalarKind returns the common type of values of these types if all are numbers or all are booleans, else "".

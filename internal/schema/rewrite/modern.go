@@ -110,15 +110,7 @@ func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 		out["not"] = map[string]any{}
 		m.record(at, "enum", profile.Same, "an empty enum is written as not")
 	}
-	if tuple, ok := out["items"].([]any); ok {
-		m.record(at, "items", profile.Same, "the list of items is written as prefixItems")
-		out["prefixItems"] = tuple
-		delete(out, "items")
-		if rest, ok := out["additionalItems"]; ok {
-			out["items"] = rest
-		}
-		delete(out, "additionalItems")
-	}
+	m.upgradeTuple(out, at)
 	for _, bound := range exclusiveBounds {
 		exclusive, ok := out[bound.exclusive].(bool)
 		if !ok {
@@ -139,6 +131,21 @@ func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 			m.record(at, key, profile.Same, "null was removed")
 		}
 	}
+}
+
+// upgradeTuple writes a list of items, which older drafts allow, as prefixItems.
+func (m *modernizer) upgradeTuple(out map[string]any, at string) {
+	tuple, ok := out["items"].([]any)
+	if !ok {
+		return
+	}
+	m.record(at, "items", profile.Same, "the list of items is written as prefixItems")
+	out["prefixItems"] = tuple
+	delete(out, "items")
+	if rest, ok := out["additionalItems"]; ok {
+		out["items"] = rest
+	}
+	delete(out, "additionalItems")
 }
 
 // upgradeCounts replaces numbers of parts that are negative or a fraction.
