@@ -87,7 +87,8 @@ func TestFloodOfNotifications(t *testing.T) {
 			time.Sleep(time.Minute)
 			got, text := seen.Load(), log.String()
 			wrong(t, got < 1024 || got > 1024+2*flood/1000, "the handler got %d notices, want those of 200 ms and 1,024 more", got)
-			wrong(t, !strings.Contains(text, "dropped notifications") || strings.Count(text, "\n") > 2, "got the log %q, want two lines about what was dropped", text)
+			wrong(t, !strings.Contains(text, "dropped notifications") || strings.Count(text, "\n") > 2,
+				"got the log %q, want two lines about what was dropped", text)
 		})
 	})
 }
@@ -388,7 +389,8 @@ func wantVisits(t *testing.T, err error, action string, urls int) {
 	t.Helper()
 	wantCode(t, err, mcp.CodeURLElicitationNeeded)
 	e := wantError[*mcpclient.URLElicitationError](t, err)
-	wrong(t, e.Action != action || len(e.Elicitations) != urls, "got %q with %d URLs (%v), want %q with %d", e.Action, len(e.Elicitations), err, action, urls)
+	wrong(t, e.Action != action || len(e.Elicitations) != urls,
+		"got %q with %d URLs (%v), want %q with %d", e.Action, len(e.Elicitations), err, action, urls)
 }
 
 func TestURLElicitationError(t *testing.T) {

@@ -216,7 +216,8 @@ func TestUpdatedServer(t *testing.T) {
 				a.become(mcp.Revision20260728)
 				wantUse(t, c, a, mcp.Revision20260728, 2)
 				discovered, _ := a.seen("server/discover")
-				wrong(t, discovered != 3 || c.SessionID() != "" || a.stray, "discovered %d times, the session is %q, named to the modern server: %v", discovered, c.SessionID(), a.stray)
+				wrong(t, discovered != 3 || c.SessionID() != "" || a.stray,
+					"discovered %d times, the session is %q, named to the modern server: %v", discovered, c.SessionID(), a.stray)
 			})
 		})
 	}

@@ -25,7 +25,9 @@ func overModernHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request,
 }
 
 // overHTTP is overModernHTTP with options and changes of the transport.
-func overHTTP(t *testing.T, o mcpclient.Options, h func(w http.ResponseWriter, r *http.Request, m message), f func(t *testing.T, c *mcpclient.Client), changes ...func(*mcpclient.HTTP)) {
+func overHTTP(t *testing.T, o mcpclient.Options, h func(w http.ResponseWriter, r *http.Request, m message),
+	f func(t *testing.T, c *mcpclient.Client), changes ...func(*mcpclient.HTTP),
+) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, h)

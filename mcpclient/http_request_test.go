@@ -388,7 +388,8 @@ func TestErrorsHideSecrets(t *testing.T) {
 	}
 	for _, url := range []string{"http://u:pass-word@[::1/mcp", "ftp://u:pass-word@h/mcp?query-token", "pass-word"} {
 		err := check.Err((&mcpclient.HTTP{URL: url}).Dial(t.Context()))
-		wrong(t, err == nil || strings.Contains(err.Error(), "pass-word") && url != "pass-word" || strings.Contains(err.Error(), "query-token"), "%s: got %v", url, err)
+		wrong(t, err == nil || strings.Contains(err.Error(), "pass-word") && url != "pass-word" || strings.Contains(err.Error(), "query-token"),
+			"%s: got %v", url, err)
 	}
 }
 

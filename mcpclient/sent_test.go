@@ -320,6 +320,7 @@ func TestTellingIsBounded(t *testing.T) {
 		time.Sleep(time.Hour)
 		lost(100) // the log has at most 100; later ones were dropped, too
 		text := log.String()
-		wrong(p.t, !strings.Contains(text, "count=960") || strings.Count(text, "dropped messages") != 1, "the log does not say once that 960 messages were dropped")
+		wrong(p.t, !strings.Contains(text, "count=960") || strings.Count(text, "dropped messages") != 1,
+			"the log does not say once that 960 messages were dropped")
 	})
 }

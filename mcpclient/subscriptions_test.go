@@ -178,7 +178,8 @@ func TestSubscriptionReopened(t *testing.T) {
 			start := time.Now()
 			wantChanges(t, s, stale)
 			waited := time.Since(start)
-			wrong(t, waited < 1500*time.Millisecond || waited > 3*time.Second, "got two waits of %v together, want one of about 1 s and one of about 2 s", waited)
+			wrong(t, waited < 1500*time.Millisecond || waited > 3*time.Second,
+				"got two waits of %v together, want one of about 1 s and one of about 2 s", waited)
 			wantChanges(t, s, toolsChanged, stale)
 			wantStatus(t, end(s), 404)
 		}},

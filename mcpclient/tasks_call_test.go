@@ -111,13 +111,15 @@ func TestWithTask(t *testing.T) {
 		w.polls, w.progress = 3, true
 		start := time.Now()
 		var heard []float64
-		callText(t, t.Context(), c, "slow", "done", mcpclient.WithTask(slow), mcpclient.WithProgress(func(p mcp.Progress) { heard = append(heard, p.Progress) }))
+		progress := mcpclient.WithProgress(func(p mcp.Progress) { heard = append(heard, p.Progress) })
+		callText(t, t.Context(), c, "slow", "done", mcpclient.WithTask(slow), progress)
 		check.Equal(t, "took", time.Since(start), 3*time.Second)
 		want := []float64{1, 2, 3, 4}
 		wrong(t, len(heard) < len(want) || !slices.Equal(heard[:len(want)], want), "got the progress %v, want at least %v", heard, want)
 		synctest.Wait()
 		for _, m := range w.seen[1:] {
-			wrong(t, strings.Contains(string(m.Params.Meta), "progressToken"), "got %s with the _meta %s, want one token for the whole", m.Method, m.Params.Meta)
+			wrong(t, strings.Contains(string(m.Params.Meta), "progressToken"),
+				"got %s with the _meta %s, want one token for the whole", m.Method, m.Params.Meta)
 		}
 		w.cancelled(t, false) // which has waited
 

@@ -74,7 +74,8 @@ func TestPromptsAndResources(t *testing.T) {
 		wrong(t, err != nil || p.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ada", "got prompt %+v, %v", p, err)
 		wantError[*mcp.RPCError](t, check.Err(c.GetPrompt(ctx, "greet", nil)))
 		r, err := c.ReadResource(ctx, "file:///a")
-		wrong(t, err != nil || r.Contents[0].Text != "hi" || r.Contents[0].Blob != nil || string(r.Contents[1].Blob) != "\x00\x01", "got resource %+v, %v", r, err)
+		wrong(t, err != nil || r.Contents[0].Text != "hi" || r.Contents[0].Blob != nil || string(r.Contents[1].Blob) != "\x00\x01",
+			"got resource %+v, %v", r, err)
 		wantCode(t, check.Err(c.ReadResource(ctx, "file:///b")), mcp.CodeResourceNotFound)
 	}}))
 }
@@ -169,9 +170,11 @@ func TestCompletion(t *testing.T) {
 	any := &mcp.CompleteParams{Prompt: "p", Argument: "a"}
 	playAll(t, bothEras(conversation{name: "completion", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		wantCompletion(t, c, language, &mcp.Completion{Values: []string{"python", "pytorch"}, Total: new(10), HasMore: true})
-		wantCompletion(t, c, &mcp.CompleteParams{Template: "file:///{dir}/{name}", Argument: "name", Filled: map[string]string{"dir": "src"}}, &mcp.Completion{Values: []string{}})
+		file := &mcp.CompleteParams{Template: "file:///{dir}/{name}", Argument: "name", Filled: map[string]string{"dir": "src"}}
+		wantCompletion(t, c, file, &mcp.Completion{Values: []string{}})
 		got, err := c.Complete(ctx, any)
-		wrong(t, err != nil || len(got.Values) != 100 || got.Values[99] != "99" || !got.HasMore, "101 values: got %+v, %v, want the first 100 and HasMore", got, err)
+		wrong(t, err != nil || len(got.Values) != 100 || got.Values[99] != "99" || !got.HasMore,
+			"101 values: got %+v, %v, want the first 100 and HasMore", got, err)
 		check.Is(t, check.Err(c.Complete(ctx, any)), mcp.ErrInvalidResult, "no completion in the result")
 		err = check.Err(c.Complete(ctx, any))
 		wantCode(t, err, mcp.CodeInvalidParams)

@@ -164,5 +164,6 @@ func TestCredentialsOfAnotherServer(t *testing.T) {
 	w := newWorld(t)
 	opts := w.granted(&AuthorizationCode{Receiver: &person{w: w}, Clients: []Credentials{{Issuer: issuerTwo, ID: "x", Secret: "y"}}})
 	wantUntrusted(t, call(t.Context(), w.transport(opts)), "register with the new one")
-	check.That(t, !slices.Contains(w.paths, "GET "+issuerOne+"/.well-known/oauth-authorization-server"), "continued with a server without credentials for it")
+	check.That(t, !slices.Contains(w.paths, "GET "+issuerOne+"/.well-known/oauth-authorization-server"),
+		"continued with a server without credentials for it")
 }

@@ -150,7 +150,8 @@ func TestServiceRefused(t *testing.T) {
 	}
 	err := call(t.Context(), w.transport(w.granted(&ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}}})))
 	refused, ok := errors.AsType[*ServerError](err)
-	check.That(t, ok && refused.status == http.StatusUnauthorized && strings.Contains(err.Error(), "check the client id"), "got %v, want what to do", err)
+	check.That(t, ok && refused.status == http.StatusUnauthorized && strings.Contains(err.Error(), "check the client id"),
+		"got %v, want what to do", err)
 }
 
 // TestTokensThatCannotBeUsed: unusable tokens are refused when they arrive.

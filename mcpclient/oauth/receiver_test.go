@@ -156,7 +156,8 @@ func TestSignInElsewhere(t *testing.T) {
 	for range 2 {
 		err := call(t.Context(), auth)
 		needed, ok := errors.AsType[*mcp.SignInError](err)
-		check.Require(t, ok && needed.URL == "https://host.test/sign-in?user=secret" && mcpclient.Unsent(err), "got %v, want that a person has to sign in", err)
+		check.Require(t, ok && needed.URL == "https://host.test/sign-in?user=secret" && mcpclient.Unsent(err),
+			"got %v, want that a person has to sign in", err)
 		if text := err.Error(); strings.Contains(text, "secret") || !strings.Contains(text, "https://host.test/sign-in") {
 			t.Errorf("the error says %q, want the page without its query", text)
 		}

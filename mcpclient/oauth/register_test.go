@@ -19,7 +19,8 @@ import (
 
 func TestRegistrationRequest(t *testing.T) {
 	for _, tt := range []struct{ redirectURI, want string }{
-		{"http://127.0.0.1:7777/callback", "native"}, {"com.example.app:/callback", "native"}, {"https://localhost/callback", "native"}, {"https://host.test/callback", "web"},
+		{"http://127.0.0.1:7777/callback", "native"}, {"com.example.app:/callback", "native"},
+		{"https://localhost/callback", "native"}, {"https://host.test/callback", "web"},
 	} {
 		w := newWorld(t)
 		w.mustCall(w.transport(w.granted(&AuthorizationCode{Receiver: &person{w: w, uri: tt.redirectURI}, RegisterAs: "Test"})))

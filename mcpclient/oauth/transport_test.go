@@ -273,7 +273,8 @@ func TestSignInAndOut(t *testing.T) {
 	check.That(t, len(w.asked) == 1 && len(w.seen) == 2, "got %d sign-ins, %d requests, want 1, 2", len(w.asked), len(w.seen))
 	check.Must(t, auth.SignOut(t.Context()))
 	w.mustCall(auth)
-	check.That(t, len(w.asked) == 2 && len(w.clients) == 2, "got %d sign-ins, %d registrations after signing out, want 2, 2", len(w.asked), len(w.clients))
+	check.That(t, len(w.asked) == 2 && len(w.clients) == 2,
+		"got %d sign-ins, %d registrations after signing out, want 2, 2", len(w.asked), len(w.clients))
 }
 
 // TestSignInWithoutGET: at a server without GET, the answer to a POST says whether a token is needed.

@@ -118,7 +118,8 @@ func TestTrace(t *testing.T) {
 				r.span("notifications/initialized")
 			}
 			revision := " mcp.protocol.version=" + opts.Protocol.Revision
-			check.Equal(t, "call", text(call.Attributes), "gen_ai.operation.name=execute_tool gen_ai.tool.name=ask jsonrpc.request.id="+id+" mcp.method.name=tools/call"+revision)
+			check.Equal(t, "call", text(call.Attributes),
+				"gen_ai.operation.name=execute_tool gen_ai.tool.name=ask jsonrpc.request.id="+id+" mcp.method.name=tools/call"+revision)
 			check.Equal(t, "question", text(asked.Attributes), question+"mcp.method.name=sampling/createMessage"+revision)
 			check.Contains(t, "handshake", text(r.span(first).Attributes), "mcp.method.name="+first)
 		})

@@ -83,14 +83,9 @@ func TestRenewalEndsWithTheClient(t *testing.T) {
 // A renewal whose begin ends its goroutine fails, and the next one begins.
 func TestRenewalExits(t *testing.T) {
 	renewingSlowly(t, func(t *testing.T, r *Group, begin func(context.Context) error, _ *int) {
-		needed := func() bool { return true }
-		err := r.Renew(t.Context(), needed, func(context.Context) error { runtime.Goexit(); return nil })
-		if !errors.Is(err, ErrExited) || r.UnderWay() {
-			t.Errorf("got %v, under way %t, want an end with %v", err, r.UnderWay(), ErrExited)
-		}
-		if err := r.Renew(t.Context(), needed, begin); err != nil {
-			t.Error(err)
-		}
+		check.Is(t, r.Renew(t.Context(), always, func(context.Context) error { runtime.Goexit(); return nil }), ErrExited)
+		check.Equal(t, "under way", r.UnderWay(), false)
+		check.NoError(t, r.Renew(t.Context(), always, begin))
 	})
 }
 

@@ -302,7 +302,9 @@ func TestBundledPathOf(t *testing.T) {
 		check.NoError(t, err)
 		check.Equal(t, name, got, filepath.Join(dir, want))
 	}
-	for _, name := range []string{"folder", "missing", "", ".", "..", "../" + filepath.Base(dir) + "/server", filepath.Join("folder", "server"), filepath.Join(dir, "server")} {
+	for _, name := range []string{
+		"folder", "missing", "", ".", "..", "../" + filepath.Base(dir) + "/server", filepath.Join("folder", "server"), filepath.Join(dir, "server"),
+	} {
 		check.Text(t, check.Err(bundledPath(filepath.Join(dir, "host"), name)), strconv.Quote(name))
 	}
 }
