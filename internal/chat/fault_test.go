@@ -234,7 +234,7 @@ func TestReplyIsBounded(t *testing.T) {
 		{"an endless line of bare JSON", endless("text/event-stream", `{"error":"`, "x"), CodeTooLarge},
 		{"endless lines of bare JSON", endless("text/event-stream", chunk(`{"content":"x"}`, "")+"\n\n", "{}\n"), CodeTooLarge},
 		{"endless comments", endless("text/event-stream", "", ": still here\n\n"), CodeTooLarge},
-		{"100 MiB", answering(strings.Repeat("x", 100<<20)), CodeTooLarge},
+		{"3 MiB", answering(strings.Repeat("x", 3<<20)), CodeTooLarge},
 		{"an endless error", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(400)
 			endless("text/plain", "", "x")(w, nil)
