@@ -102,7 +102,7 @@ func (w *work) nameSearch(s *jsonschema.Schema, v map[string]any) int {
 	return n
 }
 
-// patternsOfNames counts compiling and matching the patterns of names, twice if present are further names.
+// patternsOfNames counts compiling and matching the patterns of names, twice if there are further names.
 func (w *work) patternsOfNames(s *jsonschema.Schema, v map[string]any) int {
 	size := 0
 	for expr := range *s.PatternProperties {
