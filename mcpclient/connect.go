@@ -138,7 +138,7 @@ func (c *connector) dial(ctx context.Context, t Transport) error {
 }
 
 // finishHandshake does what follows the handshake: it opens the standalone stream if something
-// reads it, and tells a legacy server the log level.
+// reads it, and sends the log level to a legacy server.
 func (c *connector) finishHandshake(ctx context.Context) error {
 	e := c.current()
 	if c.observesServer() {

@@ -100,10 +100,10 @@ func (g *gatherer) ask(ctx context.Context, key string, q mcp.InputRequest, call
 	return nil
 }
 
-// unansweredError returns the error of a call whose question got no answer. The server cannot be
-// told: "no error encoding exists". It hides the handler's error, which is not the outcome of the
-// call: the handler may use another connection that is closed, or have a deadline of its own. Only a
-// rejection is recognizable.
+// unansweredError returns the error of a call whose question got no answer. The server learns
+// nothing of it: "no error encoding exists". The handler's error is only quoted, because it is not
+// the outcome of the call: the handler may use another connection that is closed, or have a deadline
+// of its own. Only a rejection can be found by errors.Is.
 func unansweredError(method string, err error) error {
 	question := cmp.Or(excerpt.Cut(method), "a question")
 	var r *refusal

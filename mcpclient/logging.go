@@ -26,8 +26,8 @@ func (l *logLevels) setLevel(ctx context.Context, p pipeline, level mcp.LogLevel
 	return nil
 }
 
-// trySet records the level, and sends it to a legacy server. "" asks for no messages: as a legacy
-// server cannot be told to be silent, it then gets the highest level, if it got a level before.
+// trySet records the level, and sends it to a legacy server. "" asks for no messages: as legacy
+// servers have no level for that, it sends the highest one, if it has sent a level before.
 func (l *logLevels) trySet(ctx context.Context, p pipeline, level mcp.LogLevel) error {
 	const method = "logging/setLevel"
 	if !l.peer.current().has(sessionLevel) {

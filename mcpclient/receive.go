@@ -41,7 +41,7 @@ func (l *link) receive(data []byte, from source) (satisfied bool) {
 	return false
 }
 
-// errEcho is the error of a handshake whose request came back.
+// errEcho is the error of a handshake whose request was sent back.
 var errEcho = errors.New("request came back unchanged: the program echoes its input and is not an MCP server (ssh -t allocates a terminal: drop -t)")
 
 // echoedRequest reports whether a request is identical to the request of a handshake that awaits

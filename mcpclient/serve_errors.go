@@ -13,7 +13,7 @@ import (
 // refusal is an answer that did not come from a handler: the request was not allowed.
 type refusal struct {
 	*mcp.RPCError
-	hint string // advice for the host, behind the message; "" for none
+	hint string // advice for the host, after the message; "" for none
 }
 
 func (r *refusal) Error() string { return r.RPCError.Error() + r.hint }
@@ -44,7 +44,7 @@ func (e panickedError) RPCError() *mcp.RPCError {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: e.Error()}
 }
 
-// wireError returns what a server is told about an error: the error itself if it was made for
+// wireError returns what a server learns of an error: the error itself if it was made for
 // the server, and otherwise only that there was one. A wrapped error was made for someone else,
 // for example by another server.
 func wireError(err error) (e *mcp.RPCError) {

@@ -78,7 +78,7 @@ func (s *settings) checkKeys(members []member) {
 				s.noteUnsupported(m.line, s.key+"."+m.key, "not supported: %s", reason)
 			}
 		case slices.Contains(foreignKeys, name):
-		case !slices.Contains(knownKeys, name) && s.err != nil: // only the first mistake is told, and a hint takes time
+		case !slices.Contains(knownKeys, name) && s.err != nil: // only the first mistake is reported, and a hint takes time
 		case !slices.Contains(knownKeys, name):
 			hint := didYouMean(name, slices.Concat(knownKeys, slices.Sorted(maps.Keys(aliases))))
 			s.noteMistake(m.line, s.key+"."+keyName(m.key), "unknown key;%s known keys: %s", hint, strings.Join(knownKeys, ", "))

@@ -11,8 +11,8 @@ import (
 )
 
 // ErrRejected says that the person or a policy refused: a [SamplingHandler] returns it, possibly
-// wrapped. A legacy server is told code -1 and no more; a modern one is not told, and the call that
-// asked fails with this error.
+// wrapped. A legacy server gets code -1 and no more. A modern one gets no answer, and the call during
+// which it asked fails with this error.
 var ErrRejected = errors.New("mcp: rejected by the user")
 
 // ErrAnswerLater leaves the answer of a handler, which returns it, possibly wrapped, to the caller

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Origin tells a handler where a server's request comes from.
+// Origin is where a server's request comes from, for its handler.
 type Origin struct {
 	// Session is the session in which the server asks: a *mcpclient.Client, which a handler may
 	// call, or a session of the host. Requests of one session have equal values.

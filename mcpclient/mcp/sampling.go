@@ -13,7 +13,7 @@ import (
 //
 // CreateMessage is called concurrently, at most mcpclient.Limits.ServerRequests calls at once. Its
 // context ends when the server cancels, when the call that caused the request ends, or when the
-// client closes; [OriginFrom] tells who asks.
+// client closes; [OriginFrom] names the server that asks.
 //
 // An [*RPCError] that is returned unwrapped is the answer, and so is what a method RPCError()
 // *RPCError of an error returns. [ErrRejected], wrapped or not, says that the person refused; the

@@ -41,7 +41,7 @@ type challengeParser struct {
 	challenge challenge
 }
 
-// next reads one challenge: a scheme, then a token68 or parameters. It is false if there is no
+// next reads one challenge: a scheme, then a token68 or parameters. It returns false if there is no
 // further challenge.
 func (p *challengeParser) next() bool {
 	p.skip(", \t")
@@ -77,8 +77,8 @@ func (p *challengeParser) token68() {
 	}
 }
 
-// param reads a parameter. It is false if the next part is another challenge, which has no "=" behind
-// its first word: a comma separates both. A malformed value ends the field.
+// param reads a parameter. It returns false if the next part is another challenge, whose first word
+// has no "=" after it. A comma separates parameters and challenges. A malformed value ends the field.
 func (p *challengeParser) param() bool {
 	before := p.rest
 	p.skip(", \t")
@@ -113,7 +113,7 @@ func (p *challengeParser) token() string {
 	return t
 }
 
-// value reads a token or a quoted string. It is false for neither.
+// value reads a token or a quoted string. It returns false for anything else.
 func (p *challengeParser) value() (string, bool) {
 	if !strings.HasPrefix(p.rest, `"`) {
 		t := p.token()

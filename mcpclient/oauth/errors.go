@@ -63,7 +63,7 @@ func (e *ServerError) Error() string {
 	return b.String()
 }
 
-// advices tells what to do about an error code.
+// advices says what to do after an error, by its code.
 var advices = map[string]string{
 	"access_denied":             "sign in again and allow the access",
 	"invalid_client":            "check the client id, its secret or key, and that it is registered with this server",

@@ -38,8 +38,8 @@ type registration struct {
 	RedirectURI string    `json:"redirect_uri"`
 	Expiry      time.Time `json:"expiry,omitzero"`
 
-	// Unanswered says that the last sign-in ended without an answer. Perhaps its page told the
-	// person that the client is unknown.
+	// Unanswered reports whether the last sign-in ended without an answer: the server may have shown
+	// the person that it does not know the client.
 	Unanswered bool `json:"unanswered,omitempty"`
 }
 

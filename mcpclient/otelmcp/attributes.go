@@ -189,7 +189,7 @@ func newFailure(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 		return failure{}
 	}
 	if _, waits := errors.AsType[*mcp.InputRequired](err); waits {
-		return failure{} // the caller answers by hand
+		return failure{} // the caller answers
 	}
 	if errors.Is(err, mcp.ErrAnswerLater) {
 		return failure{} // a person answers later

@@ -55,7 +55,7 @@ type ProcessError struct {
 // Error has the program, how it ended, and what it wrote to its standard error.
 func (e *ProcessError) Error() string { return e.textWith("") }
 
-// textWith returns the text of the error with more behind the status.
+// textWith returns the text of the error with more after the status.
 func (e *ProcessError) textWith(more string) string {
 	s := fmt.Sprintf("server %q: %s%s", e.Command, e.Status, more)
 	if e.Stderr != "" {

@@ -51,7 +51,7 @@ type Bearer struct {
 
 	mu       sync.Mutex
 	token    string
-	users    int           // so far
+	users    int           // counts changes of the user
 	refusing chan struct{} // closed when the call of Refused returns, or nil
 }
 

@@ -18,7 +18,7 @@ const (
 	DisplayPIP        DisplayMode = "pip" // picture in picture
 )
 
-// HostContext tells a view about its host. Fields that are not set are left out.
+// HostContext describes the host to its views. Fields that are not set are left out.
 type HostContext struct {
 	ToolInfo              *ToolInfo     `json:"toolInfo,omitempty"`
 	Theme                 string        `json:"theme,omitempty"`       // "light" or "dark"

@@ -159,18 +159,18 @@ func (s *Session) ModelContext() *ModelContext {
 	return s.view.model
 }
 
-// SetContext updates the context of the host. A view that is ready is told the members that
-// have changed. Members that are not set keep their values, and so cannot be removed. It is an
-// error if the view cannot be shown in the mode.
+// SetContext updates the context of the host. A view gets the members that have changed, as soon as
+// it is ready. Members that are not set keep their values, and so cannot be removed. It is an error
+// if the view does not support the display mode.
 func (s *Session) SetContext(c HostContext) error { return s.view.setContext(c) }
 
 // DisplayMode returns the mode in which the view is shown.
 func (s *Session) DisplayMode() DisplayMode { return s.view.mode() }
 
-// ServerToolsChanged tells the view that its server's tools have changed.
+// ServerToolsChanged notifies the view that its server's tools have changed.
 func (s *Session) ServerToolsChanged() { s.view.listChanged(&s.out.tools) }
 
-// ServerResourcesChanged tells the view that its server's resources have changed.
+// ServerResourcesChanged notifies the view that its server's resources have changed.
 func (s *Session) ServerResourcesChanged() { s.view.listChanged(&s.out.resources) }
 
 // Close ends the session. A view that is ready is asked to end (ui/resource-teardown), for at most

@@ -57,7 +57,7 @@ func (s *Session) ToolResult(result *mcp.CallToolResult) error {
 	return s.sendAboutCall(callResult, params)
 }
 
-// ToolCancelled tells the view that the call was cancelled, once and instead of ToolResult,
+// ToolCancelled notifies the view that the call was cancelled, once and instead of ToolResult,
 // possibly before ToolInput. Its errors are like ToolResult's.
 func (s *Session) ToolCancelled(reason string) error {
 	params, err := jsonrpc.Marshal(map[string]string{"reason": reason})

@@ -158,7 +158,7 @@ func origin(raw string) (scheme, host string, err error) {
 	return u.Scheme, host, nil
 }
 
-// plainHost returns a host in lower case, without the port that the scheme has anyway.
+// plainHost returns a host in lower case, without the default port of the scheme.
 func plainHost(scheme, host string) string {
 	port := map[string]string{"http": ":80", "https": ":443"}[scheme]
 	return strings.TrimSuffix(strings.ToLower(host), port)

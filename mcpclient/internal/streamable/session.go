@@ -205,7 +205,7 @@ func (c *conn) EndSessions(ctx context.Context) {
 	}
 }
 
-// deleteSession tells the server that a session has ended, and ignores its answer.
+// deleteSession ends a session on the server, whose answer it ignores.
 func (c *conn) deleteSession(ctx context.Context, s *session) {
 	sent := &wire.Message{In: s}
 	if version := s.version.Load(); version != nil {

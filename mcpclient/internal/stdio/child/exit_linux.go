@@ -14,16 +14,15 @@ const (
 	hasOutput
 )
 
-// exitWatch is an epoll instance. It tells one goroutine of the exit of a
-// process and of its output. Unlike Wait it does not block a thread.
+// exitWatch is an epoll instance, on which one goroutine awaits the exit of a process and its
+// output. Unlike Wait it does not block a thread.
 type exitWatch struct {
 	epoll  int
 	file   *os.File // the same, polled by the runtime
 	output syscall.RawConn
 }
 
-// newExitWatch watches a process that is not reaped, and its output unless that
-// is nil. await closes the watch.
+// newExitWatch watches a process that is not reaped, and its output unless that is nil.
 func newExitWatch(p *os.Process, output *os.File) (w *exitWatch, err error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -61,9 +60,9 @@ func (w *exitWatch) control(op int, event int32, access func(func(fd uintptr)) e
 	return cmp.Or(denied, err)
 }
 
-// await returns when the process has exited and is not yet reaped. Until then
-// it calls read for new output, until read returns false. It reports whether
-// read has returned false, or the output has ended.
+// await returns when the process has exited and is not yet reaped. Until then it calls read for new
+// output, as long as read returns true. ended reports whether read returned false, or the output has
+// ended. await closes the watch.
 func (w *exitWatch) await(read func() (more bool)) (ended bool, err error) {
 	defer w.file.Close()
 	for {

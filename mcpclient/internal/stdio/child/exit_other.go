@@ -7,8 +7,7 @@ import (
 	"os"
 )
 
-// exitWatch tells one goroutine of the exit of a process and of its output.
-// This system has none: Wait blocks a thread until the process has exited.
+// exitWatch cannot be made on this system: Wait blocks a thread until the process has exited.
 type exitWatch struct{}
 
 func newExitWatch(*os.Process, *os.File) (*exitWatch, error) { return nil, errors.ErrUnsupported }
