@@ -170,7 +170,7 @@ func (d *dialog) recordRepeat() error {
 	if err := d.account.checkShare(reserved, 1); err != nil {
 		return err
 	}
-	return d.rec.recordLocked(nil, &ledger.Called{Reserved: reserved, Final: d.rec.state.Final, Lost: true})
+	return d.rec.recordLocked(nil, &ledger.Called{Reserved: reserved, Final: d.rec.state.Final, Lost: true, Again: true})
 }
 
 // endModelCall wakes the model calls that wait for this one to end, if it has a reservation.

@@ -219,6 +219,19 @@ func TestTimeoutsCount(t *testing.T) {
 			check.Same(t, "lost calls", []any{got.Usage.Lost, got.Usage.LostTokens > 0}, []any{want, want > 0})
 		})
 	}
+	synctestRun(t, "replayed", func(t *testing.T) { // it has one ModelStart
+		store := record.NewMemory()
+		a := newAgent(t, play(late, counted(says("done"))), &agent.Options{Durable: agent.Durable{Store: store}, Limits: run.Limits{Tokens: 40_000}})
+		answers(t, a, "done", agent.WithRun(theRun.ID))
+		starts := 0
+		for e, err := range a.Replay(t.Context(), theRun, agent.Position{}) {
+			check.Must(t, err)
+			if _, ok := e.(*agent.ModelStart); ok {
+				starts++
+			}
+		}
+		check.Equal(t, "starts", starts, 1)
+	})
 	synctestRun(t, "nothing left", func(t *testing.T) {
 		a := newAgent(t, play(late, late, counted(says("done"))), &agent.Options{Limits: run.Limits{Tokens: 10_000}})
 		check.Fails(t, check.Err(a.Run(t.Context(), human("go"))))

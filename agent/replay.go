@@ -155,7 +155,7 @@ func (p *replayer) events(at place, c, next ledger.Change) []Event {
 		p.textTurns[s] = false
 	case *ledger.Called:
 		p.textTurns[s] = false
-		if !isSubstitute(next) {
+		if !isSubstitute(next) && !c.Again {
 			model := ""
 			if at.agent != nil {
 				model = at.agent.info.Name

@@ -17,6 +17,7 @@ type Called struct {
 	Reserved Amount `json:"reserved,omitempty"` // the most that it may use, if the run has such limits
 	Final    string `json:"final,omitzero"`     // the limit that forces an answer without tools
 	Lost     bool   `json:"lost,omitzero"`      // the reply to the previous call was lost, usually with its process
+	Again    bool   `json:"again,omitzero"`     // the process of the previous call repeats it, without another ModelStart
 
 	Unknown jsontext.Value `json:",embed"`
 }
