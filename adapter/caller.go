@@ -24,8 +24,8 @@ type Caller struct {
 	// own handler, nil if it has none.
 	CreateMessage func(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error)
 
-	// Waiting is called when a call has to wait before it can be sent, with the call's context:
-	// for a connection of [Server.PerUser], or for a server that is starting.
+	// Waiting is called with the call's context when a call has to wait for a connection of
+	// [Server.PerUser] before it can be sent, once for each reason.
 	Waiting func(ctx context.Context, why string)
 
 	// Unanswered is called when a server's question was refused because it may belong to any of

@@ -96,13 +96,14 @@ func (s *streamedCalls) candidate(delta *toolCallWire) *streamedCall {
 	return s.calls[len(s.calls)-1]
 }
 
-// mayRepeat reports whether a piece may repeat the name of the call at its index.
+// mayRepeat reports whether a piece without an id may only repeat the name of a call that has arguments.
 func (s *streamedCalls) mayRepeat(delta *toolCallWire) bool {
 	call := s.candidate(delta)
 	return call != nil && call.hasArguments() && delta.id == "" && delta.name == call.name
 }
 
-// mayContinue reports whether a piece may continue a name: a tool's name begins with both, or neither is a tool's name.
+// mayContinue reports whether a piece may continue a name: a tool's name begins with both, neither is a tool's name, or the
+// piece is the full name.
 func (s *streamedCalls) mayContinue(name, piece string) bool {
 	if len(name)+len(piece) > maxCallName {
 		return false

@@ -11,6 +11,9 @@ import (
 // maxCompared bounds how deeply alternatives are compared, because required properties can refer to themselves.
 const maxCompared = 16
 
+// compareSteps are the steps of a comparison without those for its lists.
+const compareSteps = 8
+
 // excludedProperties lists for each alternative of a oneOf the properties that it must not have, so that a
 // value matches only one alternative of an anyOf. It assumes that objects are written without
 // further properties. effect is Narrower if a value that the oneOf allows may then match none. It returns false
@@ -55,7 +58,7 @@ func disjoint(doc *tree.Document, a, b map[string]any, depth int) bool {
 	valuesA, valuesB := tree.Constants(a), tree.Constants(b)
 	typesA, typesB := tree.Types(a), tree.Types(b)
 	required := tree.Strings(a["required"])
-	steps := 8 + len(required) + len(tree.List(b["required"])) + len(valuesA) + len(valuesB) + len(typesA)*len(typesB)
+	steps := compareSteps + len(required) + len(tree.List(b["required"])) + len(valuesA) + len(valuesB) + len(typesA)*len(typesB)
 	if depth == 0 || !doc.Spend(steps) {
 		return false
 	}

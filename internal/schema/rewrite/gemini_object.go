@@ -17,7 +17,8 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	omitted := false // an optional property that some value fits
 	described := append(tree.Keys(tree.Object(s["properties"])), required...)
 	slices.Sort(described)
-	if !g.work(4*len(described)) && at != "" {
+	const stepsPerName = 4 // to sort and to look it up
+	if !g.work(stepsPerName*len(described)) && at != "" {
 		return false
 	}
 	for _, name := range slices.Compact(described) {
@@ -76,25 +77,14 @@ func (g *gemini) property(s map[string]any, name, at string) (property any, path
 // toolschema turns into an object again. An object that must be empty is written by emptyObject, and one with several
 // rules for names as JSON text. It returns nil if no name or no value can be written.
 func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any {
-	value, key := tree.Rest(s)
 	patterns := tree.Object(s["patternProperties"])
-	switch {
-	case len(tree.Object(s["properties"])) > 0, value == false && len(patterns) == 0: // none may be given
+	switch rest, _ := tree.Rest(s); {
+	case len(tree.Object(s["properties"])) > 0, rest == false && len(patterns) == 0: // none may be given
 		return g.emptyObject(s, at)
 	case len(patterns) > 1, len(patterns) > 0 && tree.Object(s["propertyNames"]) != nil:
 		return g.asText(at, "the object", s)
 	}
-	path := tree.Join(at, key)
-	name := any(map[string]any{"type": "string"})
-	for pattern, member := range patterns { // the only one
-		if value != false {
-			g.record(at, "additionalProperties", profile.Narrower, "only names that fit the pattern are offered")
-		}
-		name, value, path = map[string]any{"type": "string", "pattern": pattern}, member, tree.Join(at, "patternProperties", pattern)
-	}
-	if rule, ok := s["propertyNames"]; ok {
-		name = allOf(name, rule)
-	}
+	name, value, path := g.entryRules(s, at)
 	properties := map[string]any{EntryName: nil}
 	required := []any{EntryName}
 	if value == nil || value == true || len(tree.Object(value)) == 0 {
@@ -124,6 +114,23 @@ func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any 
 	}
 	g.record(at, "", profile.Same, "the object is asked for as a list of names and values")
 	return out
+}
+
+// entryRules returns the subschemas of the names and of the values of an object with at most one pattern, and the path of
+// the latter.
+func (g *gemini) entryRules(s map[string]any, at string) (name, value any, path string) {
+	value, key := tree.Rest(s)
+	name, path = map[string]any{"type": "string"}, tree.Join(at, key)
+	for pattern, member := range tree.Object(s["patternProperties"]) { // the only one
+		if value != false {
+			g.record(at, "additionalProperties", profile.Narrower, "only names that fit the pattern are offered")
+		}
+		name, value, path = map[string]any{"type": "string", "pattern": pattern}, member, tree.Join(at, "patternProperties", pattern)
+	}
+	if rule, ok := s["propertyNames"]; ok {
+		name = allOf(name, rule)
+	}
+	return name, value, path
 }
 
 // anyValue returns the properties of an entry that allows any value.

@@ -134,7 +134,7 @@ func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 // any values. It looks at most depth levels deep, and returns true if it does not know.
 func (g *gemini) acceptsEntries(v any, depth int) bool {
 	s := g.Plain(v)
-	if depth == 0 || s == nil || !g.Spend(8) {
+	if depth == 0 || s == nil || !g.Spend(compareSteps) {
 		return s != nil
 	}
 	if branches := slices.Concat(tree.List(s["anyOf"]), tree.List(s["oneOf"])); branches != nil {

@@ -107,25 +107,13 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 		s.record(at, "minLength", profile.Same, "left out, because it says nothing more")
 		return true
 	}
-	_, patterned := out["pattern"]
 	if least == 1 && out["format"] != nil { // no strict format allows the empty string
 		s.record(at, "minLength", profile.Same, "the format says it")
 		least, hasLeast = 0, false
 	}
-	for _, bound := range []struct {
-		keyword string
-		limit   int
-	}{{"minLength", least}, {"maxLength", most}} {
-		switch {
-		case bound.limit == 0 && (bound.keyword == "minLength" || !hasMost):
-		case patterned:
-			s.record(at, bound.keyword, profile.Wider, "told in the description, because there is a pattern")
-		case bound.limit > maxPatternLength:
-			s.record(at, bound.keyword, profile.Wider, "told in the description, because it is over "+strconv.Itoa(maxPatternLength))
-		}
-	}
-	hasLeast, hasMost = hasLeast && least > 0 && least <= maxPatternLength, hasMost && most <= maxPatternLength
-	if patterned || !hasLeast && !hasMost {
+	hasLeast = hasLeast && least > 0 && s.fitsPattern(out, "minLength", least, at)
+	hasMost = hasMost && s.fitsPattern(out, "maxLength", most, at)
+	if !hasLeast && !hasMost {
 		return true
 	}
 	if out["format"] != nil {
@@ -143,6 +131,19 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 	out["pattern"] = `^[\s\S]` + quantifier + "$"
 	s.record(at, key, profile.Same, "written as a pattern")
 	return true
+}
+
+// fitsPattern reports whether a length can be written as the pattern of out. Otherwise it records why not.
+func (s *strict) fitsPattern(out map[string]any, keyword string, length int, at string) bool {
+	switch {
+	case out["pattern"] != nil:
+		s.record(at, keyword, profile.Wider, "told in the description, because there is a pattern")
+	case length > maxPatternLength:
+		s.record(at, keyword, profile.Wider, "told in the description, because it is over "+strconv.Itoa(maxPatternLength))
+	default:
+		return true
+	}
+	return false
 }
 
 // decodeLimit returns a limit without its fraction. Limits above 1<<30 become 1<<30, which is beyond any pattern, and
