@@ -64,8 +64,9 @@ func WithProgress(fn func(mcp.Progress)) CallOption {
 }
 
 // WithMeta adds an entry to the request's _meta. The call fails for keys of the protocol itself
-// (io.modelcontextprotocol/… and progressToken) and invalid keys: use letters and digits, -_.
-// between them, and a prefix such as com.example/ to avoid collisions.
+// (progressToken, io.modelcontextprotocol/… and others whose prefix has the second label mcp or
+// modelcontextprotocol) and invalid keys: use letters and digits, -_. between them, and a prefix
+// such as com.example/ to avoid collisions.
 func WithMeta(key string, value json.RawMessage) CallOption {
 	return func(o *callOptions) {
 		if o.meta == nil {

@@ -66,10 +66,10 @@ func readSources(raw []byte, kind sourceKind) (valid, refused []string) {
 	return valid, refused
 }
 
-// CheckSource normalizes a source for a policy. It accepts an origin with an optional path. The
-// scheme is https (the default) or wss; http and ws are accepted for the person's own machine only.
-// The first label of the host may be *, if at least two others follow. For anything else ok is
-// false.
+// CheckSource normalizes a source for a policy. It accepts an origin with an optional path, of at
+// most 256 bytes. The scheme is https (the default) or wss; http and ws are accepted for the
+// person's own machine only. The first label of the host may be *, if at least two others follow.
+// For anything else ok is false.
 //
 // It rejects keywords of a policy ('unsafe-eval'), bare schemes (data:), characters that end a
 // source or a directive, and a wildcard for all hosts.

@@ -14,7 +14,7 @@ type Origin struct {
 
 	// Call is the client's call during which the server asks. It is nil if that is unknown: on a
 	// connection of the legacy era with no call, or several calls, under way. Lists, pings and
-	// other requests without questions do not count.
+	// other requests without questions count only if there are no others.
 	Call *CallInfo
 
 	ID   json.RawMessage // the id of the server's request; nil in the modern era

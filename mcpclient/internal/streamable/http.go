@@ -8,7 +8,7 @@
 //	endpoint of SSE              8 KiB, within 10 s
 //	id of an event               1 KiB; a longer one is not kept
 //	connections for one answer   5 in a row that bring nothing
-//	wait before the next one     what the server asks for, up to 1 h; otherwise 1 s to 30 s
+//	wait before the next one     what the server asks for, up to 1 h; otherwise 0.5 s to 30 s
 //	body of a failed response    64 KiB are read, for 1 s
 //	end of a replaced session    the server has 5 s to answer
 //	idle connections             1,024, of the default client
