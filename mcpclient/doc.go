@@ -45,9 +45,9 @@
 // # Requests of the server
 //
 // [Options.Sampling], [Options.Elicitation] and [Options.Roots] are offered to the server
-// if they are set, and are called in the same way in both eras; in a handler,
-// [mcp.OriginFrom] names the server that asks, and the call. The caller of a modern server may answer
-// instead, even days later in another process: see [WithManualInput] and [Continue].
+// if they are set, and are called in the same way in both eras; in a handler, [mcp.OriginFrom]
+// names the server that asks, and the call. The caller of a modern server may answer instead, even
+// days later in another process: see [WithManualInput] and [Continue].
 //
 // # Changes
 //

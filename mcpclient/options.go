@@ -34,11 +34,12 @@ type Options struct {
 	// with code -32601.
 	Handlers map[string]Handler
 
-	// OnNotification gets every notification of the server, one at a time, in order of arrival,
-	// from one goroutine. It may call the client. If it is slow, later notifications wait; beyond
-	// Limits.Notifications or 32 MiB the oldest are dropped and counted in the log. A modern server announces
-	// changes of its lists and resources only to subscriptions: see [Client.Subscribe]. When a
-	// server over HTTP has changed its era, the client itself reports that each list has changed.
+	// OnNotification gets every notification of the server, one at a time, in order of arrival, from
+	// one goroutine. It may call the client. If it is slow, later notifications wait; beyond
+	// Limits.Notifications or 32 MiB the oldest are dropped and counted in the log. A modern server
+	// announces changes of its lists and resources only to subscriptions: see [Client.Subscribe].
+	// When a server over HTTP has changed its era, the client itself reports that each list has
+	// changed.
 	OnNotification func(*mcp.Notification)
 
 	// LogLevel asks the server for log messages at this level and above, by logging/setLevel

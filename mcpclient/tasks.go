@@ -162,8 +162,7 @@ func (t *Task) snapshot() (state mcp.TaskState, answers int) {
 	return t.state, t.stateAnswers
 }
 
-// Poll asks the server for the state of the task, and returns the new [Task.State]. It sends
-// nothing if the server answered at once.
+// Poll asks the server for the state of the task, and returns the new [Task.State].
 func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.TaskState, error) {
 	switch {
 	case t.result != nil:
@@ -196,9 +195,9 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 	return task, nil
 }
 
-// recordState records an answer about the task. answersBefore is the number of answers before its request:
-// an answer that may be older than the end of the task is dropped. The id is a secret, even in
-// logs.
+// recordState records an answer about the task. answersBefore is the number of answers before its
+// request: an answer that may be older than the end of the task is dropped. The id is a secret, even
+// in logs.
 func (t *Task) recordState(state mcp.TaskState, answersBefore int) {
 	t.mu.Lock()
 	before := t.state.Status
@@ -299,8 +298,8 @@ func (t *Task) markEnded(result *mcp.CallToolResult) {
 	t.stateAnswers++
 }
 
-// Cancel asks the server to cancel the task, unless it answered at once. The task may still end in
-// another way, see [Task.Wait].
+// Cancel asks the server to cancel the task. The task may still end in another way, see
+// [Task.Wait].
 func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	switch {
 	case t.result != nil:

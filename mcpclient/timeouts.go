@@ -114,8 +114,8 @@ func (o *callOptions) limits() bound.Limits {
 	return bound.Limits{Idle: o.idle.Duration, Whole: o.whole.Duration}
 }
 
-// limitsOrDefault returns the limits of a call. If Whole is set, Idle has no default; if only Idle
-// is set, the default of Whole is not shorter.
+// limitsOrDefault returns the limits of a call. If Whole is set, Idle has no default. If only Idle
+// is set, the default of Whole is at least as long.
 func (o *callOptions) limitsOrDefault() bound.Limits {
 	l := o.limits()
 	switch {

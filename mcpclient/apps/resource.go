@@ -54,7 +54,7 @@ type ResourceMeta struct {
 	Domain        string      `json:"domain,omitempty"` // an origin of its own, in the syntax of certain hosts
 	PrefersBorder *bool       `json:"prefersBorder,omitempty"`
 
-	// Refused describes the declared sources that no policy may have, which are remaining out of CSP.
+	// Refused describes the declared sources that no policy may have, which are left out of CSP.
 	// Each text names the list, and quotes at most 1 KiB of the source.
 	Refused []string `json:"-"`
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // Discover asks a server for its authorization servers; any of them may be used. A host shows them
-// before it asks for credentials registered with one of them. Discover uses only the options for requests
-// (Transport, AuthTransport, AllowPrivate, Logger), so opts and Grant may be nil. The error matches
-// [ErrNoAuthorization] if the server names none, and [ErrUntrusted] if a check fails.
+// before it asks for credentials registered with one of them. Discover uses only the options for
+// requests (Transport, AuthTransport, AllowPrivate, Logger), so opts and Grant may be nil. The error
+// matches [ErrNoAuthorization] if the server names none, and [ErrUntrusted] if a check fails.
 func Discover(ctx context.Context, serverURL string, opts *Options) (issuers []string, err error) {
 	t, err := newTransport(serverURL, opts)
 	if err != nil {

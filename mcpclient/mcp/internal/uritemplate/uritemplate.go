@@ -139,7 +139,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// beginning returns the first characters of s, at limit limit, or all if limit is 0.
+// beginning returns the first characters of s, at most limit, or all if limit is 0.
 func beginning(s string, limit int) string {
 	if limit == 0 {
 		return s
