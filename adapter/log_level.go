@@ -50,7 +50,7 @@ func (c *connector) setLogLevel(ctx context.Context, s *server, level mcp.LogLev
 // onJoin is called when a connection has joined the toolset. It lets the watch report changes, and
 // sets the level of a SetLogLevel that did not find the connection yet.
 func (c *connector) onJoin(s *server) {
-	close(s.watch.offered)
+	close(s.watch.joined)
 	if s.client == nil || c.level.Load() == s.level {
 		return
 	}

@@ -42,7 +42,7 @@ type Server struct {
 	// belongs: calls of different conversations of a user then run one after the other, and a
 	// conversation gets another connection while a question is open.
 	//
-	// If all connections are in use, a call waits, and [Caller] is told. A connection is closed
+	// If all connections are in use, a call waits, see [Caller].Waiting. A connection is closed
 	// after 10 minutes without calls, or earlier if another user needs it. One more connection
 	// lists the tools. Default 0: all users share one connection.
 	PerUser int

@@ -34,7 +34,7 @@ type watch struct {
 	relist     func(context.Context) error
 	notifyHost func(Event)
 
-	offered chan struct{} // closed when the server has joined the toolset
+	joined  chan struct{} // closed when the server has joined the toolset
 	wake    chan struct{} // has a token after listChanged
 	waiting chan waiter
 	ended   atomic.Bool // the subscription was given up; Refresh tries again
@@ -43,7 +43,7 @@ type watch struct {
 func newWatch(server string, o *Options, relist func(context.Context) error, notifyHost func(Event)) *watch {
 	return &watch{
 		server: server, opts: o, relist: relist, notifyHost: notifyHost,
-		offered: make(chan struct{}), wake: make(chan struct{}, 1), waiting: make(chan waiter, 1),
+		joined: make(chan struct{}), wake: make(chan struct{}, 1), waiting: make(chan waiter, 1),
 	}
 }
 
@@ -86,7 +86,7 @@ func (w *watch) notify(n *mcp.Notification) {
 func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
 	r := watcher{watch: w, client: client}
 	defer r.unsubscribe()
-	offered := w.offered
+	joined := w.joined
 	for {
 		var changes <-chan struct{}
 		if r.sub != nil {
@@ -95,8 +95,8 @@ func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-offered:
-			offered = nil
+		case <-joined:
+			joined = nil
 		case <-w.wake:
 			// a subscription to the list reports the change as well: then once is enough
 			r.due.tools = r.due.tools || r.sub == nil || !r.sub.Filter().ToolsListChanged
@@ -110,7 +110,7 @@ func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
 		case <-r.pause:
 			r.pause = nil
 		}
-		if offered == nil && ctx.Err() == nil { // the end of ctx is not an event
+		if joined == nil && ctx.Err() == nil { // the end of ctx is not an event
 			r.reportDue(ctx)
 		}
 	}

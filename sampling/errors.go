@@ -85,7 +85,7 @@ func (s *Sampler) unansweredError(reason, message string, err error) error {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: message, Data: encodeJSON(failureData{Reason: reason})}
 }
 
-// failureData tells in an error for the server why there is no answer.
+// failureData explains to the server why there is no answer.
 type failureData struct {
 	Reason    string `json:"reason"`
 	Status    int    `json:"status,omitempty"`

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// callError tells why the protocol cannot express a call of the model.
+// callError explains why the protocol cannot express a call of the model.
 type callError struct{ reason string }
 
 func (e *callError) Error() string { return "the model called " + e.reason }

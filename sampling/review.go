@@ -102,7 +102,8 @@ func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMess
 	return nil
 }
 
-// timedReview returns ask with a record of the reviewer's time. edited tells whether the reviewer changes anything.
+// timedReview returns ask with a record of the reviewer's time. It sets edited to whether the reviewer changed what seen
+// returns, or the model.
 func (r *run) timedReview(seen func() any, edited *bool, ask func() error) func() error {
 	return func() error {
 		before, model, start := hash(encodeJSON(seen())), r.request.Model, time.Now()

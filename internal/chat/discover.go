@@ -83,7 +83,7 @@ const (
 )
 
 // Discover asks an endpoint for its kind of host and the context window of a model in tokens. They are "" and 0 if
-// the endpoint does not tell them within 5 s. For Ollama and LM Studio the window is the one that the model is loaded
+// the endpoint does not report them within 5 s. For Ollama and LM Studio the window is the one that the model is loaded
 // with, as they cut off longer prompts.
 func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host string, window int64) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTime)
@@ -226,7 +226,7 @@ func window(raw json.RawMessage) int64 {
 }
 
 // lmStudio returns the context window that LM Studio has loaded a model with, 0 if it is not loaded. The compatible API
-// does not tell it.
+// has no field for it.
 func (d *discovery) lmStudio(model string) int64 {
 	list, _ := d.ask(http.MethodGet, strings.TrimSuffix(d.base, "/v1")+"/api/v0/models", nil)
 	return window(jsonrpc.Lookup(findModel(list, model), "loaded_context_length"))

@@ -41,7 +41,7 @@ type Error struct {
 	RetryAfter time.Duration
 
 	// Window and Prompt are the lengths of the model's window and of the request in tokens, with CodeContextLength;
-	// 0 if the host does not tell them.
+	// 0 if the host does not report them.
 	Window, Prompt int64
 
 	// Usage is the host's count for the failed answer, nil if unknown.

@@ -26,7 +26,7 @@ type Reply struct {
 	Finish string
 
 	// Stopped says that one of Request.Stop ended the text. Most hosts that cut the
-	// text themselves do not tell.
+	// text themselves do not report it.
 	Stopped bool
 
 	Usage *Usage // nil if unknown

@@ -19,7 +19,7 @@ type Item struct {
 	Call *ToolCall
 }
 
-// ItemText is a text of the model. Phase is "commentary" or "final_answer" if the host tells it.
+// ItemText is a text of the model. Phase is "commentary" or "final_answer" if the host sends it.
 type ItemText struct{ Text, Phase string }
 
 // The wire types of a request to the Responses API.

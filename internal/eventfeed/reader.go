@@ -19,7 +19,7 @@ type Reader struct {
 	live        bool
 	next        uint64 // number of the next event in memory, if live
 	caughtUp    bool   // the last look in the store found nothing after position
-	endReported bool   // the reader was told that the run has ended
+	endReported bool   // the reader got a refresh event after the end of the run
 
 	lastLook  time.Time // last look in the store
 	seen      uint64    // number of records at that look, if all their events were read
@@ -178,16 +178,16 @@ func (f *Feed) roomLocked() int {
 // from the store. It does not wait for new ones.
 func (r *Reader) fill(ctx context.Context) error {
 	for {
-		floor, begun := r.readMemory()
-		if len(r.ready) > 0 || r.live || r.caughtUp && !begun {
+		floor, known := r.readMemory()
+		if len(r.ready) > 0 || r.live || r.caughtUp && !known {
 			return nil
 		}
 		if r.feed.opts.Items == nil {
-			r.skip(floor, begun)
+			r.skip(floor, known)
 			continue
 		}
 		var err error
-		if begun {
+		if known {
 			err = r.lookUpTo(ctx, floor)
 		} else {
 			err = r.look(ctx)
@@ -198,8 +198,8 @@ func (r *Reader) fill(ctx context.Context) error {
 	}
 }
 
-// readMemory makes events in memory ready. Memory has all events after floor if begun is true.
-func (r *Reader) readMemory() (floor agent.Position, begun bool) {
+// readMemory makes events in memory ready. Memory has all events after floor if known is true.
+func (r *Reader) readMemory() (floor agent.Position, known bool) {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
 	s := r.stream
@@ -251,10 +251,10 @@ func (r *Reader) addReady(e Event, at agent.Position) {
 }
 
 // skip passes over events that are lost: they are not in memory, and there is no store. If there were
-// any, the reader is told to refresh.
-func (r *Reader) skip(floor agent.Position, begun bool) {
-	r.caughtUp = !begun
-	if begun {
+// any, the reader gets a refresh event.
+func (r *Reader) skip(floor agent.Position, known bool) {
+	r.caughtUp = !known
+	if known {
 		r.position = floor
 		r.ready = append(r.ready, refresh(r.stream.key))
 	}
@@ -271,7 +271,7 @@ func (r *Reader) lookUpTo(ctx context.Context, floor agent.Position) error {
 }
 
 // look reads the events of the store to the end, as many as may be held. If the run has ended and the
-// reader has all events, the reader is told once.
+// reader has all events, it gets one refresh event.
 func (r *Reader) look(ctx context.Context) error {
 	r.lastLook, r.caughtUp = time.Now(), false
 	var head run.Head

@@ -149,7 +149,7 @@ func (s *State) Taken() Amount {
 	return used.plus(lost).plus(reserved)
 }
 
-// lostSpending returns all reservations as lost, because nobody can tell the usage of a lost call.
+// lostSpending returns all reservations as lost, because the usage of a lost call is unknown.
 func (s *State) lostSpending() run.Usage {
 	reserved, n := s.reservations()
 	return run.Usage{Lost: n, LostTokens: reserved.Tokens, LostCost: reserved.Cost}

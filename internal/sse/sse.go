@@ -17,7 +17,7 @@ type Event struct {
 	Type string
 
 	// ID is for the Last-Event-ID header of a later request, unchanged: it may hold bytes that a
-	// header does not take. HasID tells an empty id from none; an empty id deletes the last id.
+	// header does not take. HasID distinguishes an empty id from none; an empty id deletes the last id.
 	ID    string
 	HasID bool
 
