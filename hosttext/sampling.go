@@ -21,7 +21,7 @@ const (
 // heading of this package, with the server's text indented below it. At most 10,000 characters of
 // 100 parts are shown, 2,000 of a part. It omits maxTokens, modelPreferences and includeContext.
 func SamplingRequest(params *mcp.CreateMessageParams) string {
-	p := &page{left: maxWhole}
+	p := &page{remaining: maxWhole}
 	if params.SystemPrompt != "" {
 		p.text("system prompt", params.SystemPrompt)
 	}
@@ -43,19 +43,19 @@ func SamplingRequest(params *mcp.CreateMessageParams) string {
 	return p.String()
 }
 
-// SamplingReply returns the reply for the server as text.
+// SamplingReply returns the reply for the server as text, within the bounds of [SamplingRequest].
 func SamplingReply(r *mcp.CreateMessageResult) string {
-	p := &page{left: maxWhole}
+	p := &page{remaining: maxWhole}
 	p.blocks("reply", r.Content)
 	return p.String()
 }
 
 // page collects the parts of a text.
 type page struct {
-	b       strings.Builder
-	left    int // characters left to show
-	parts   int
-	omitted int // number of omitted parts
+	b         strings.Builder
+	remaining int // characters left to show
+	parts     int
+	omitted   int // number of omitted parts
 }
 
 func (p *page) String() string {
@@ -72,8 +72,8 @@ func (p *page) text(heading, text string) {
 		p.omitted++
 		return
 	}
-	shown := Block(text, min(maxPart, p.left))
-	p.left = max(0, p.left-len([]rune(shown)))
+	shown := Block(text, min(maxPart, p.remaining))
+	p.remaining = max(0, p.remaining-len([]rune(shown)))
 	if strings.TrimSpace(shown) == "" {
 		fmt.Fprintf(&p.b, "%s: (empty)\n", heading)
 		return
@@ -101,7 +101,7 @@ func (p *page) tool(heading string, t *mcp.Tool) {
 	}
 }
 
-// blocks adds content: text unchanged, media by type and size.
+// blocks adds content: text, and the type and size of media.
 func (p *page) blocks(who string, blocks []mcp.Content) {
 	for _, c := range blocks {
 		switch c := c.(type) {

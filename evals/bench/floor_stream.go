@@ -15,7 +15,7 @@ import (
 // a map of waiting calls, and one reading goroutine.
 type floorStream struct {
 	ended chan struct{} // closed when nothing is left to read
-	wait  func() error  // waits for that, and for the end of the peer
+	wait  func() error  // ends reading or waits for the peer's end, and waits until ended is closed
 
 	writing sync.Mutex
 	writer  io.WriteCloser

@@ -73,11 +73,11 @@ type weight struct {
 	goroutines   int
 }
 
-// Garbage is collected until it stays steady.
+// Bounds of weighNow, which collects garbage until that frees no more.
 const (
 	mostCollections = 100
-	steady          = 4                    // collections one after the other that leave as much
-	noise           = 256                  // bytes that do not count as less
+	steady          = 4                    // collections in succession that free no more
+	noise           = 256                  // bytes that do not count as freed
 	moment          = 2 * time.Millisecond // wait for goroutines that end
 )
 

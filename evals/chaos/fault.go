@@ -23,8 +23,8 @@ const (
 	downFor = 5 // seconds that a Postgres server is down
 )
 
-// failOnce calls fail, which makes the store fail for a while, as soon as n runs have begun. end waits
-// for that, and returns the error of fail, or one that says why the store has not failed.
+// failOnce calls fail, which makes the store fail for a while, as soon as n runs have begun. end ends the wait for the
+// runs, and returns the error of fail, or one that says why the store has not failed.
 func failOnce(ctx context.Context, store record.Store, n int, fail func() error) (end func() error) {
 	ctx, stop := context.WithCancel(ctx)
 	failed := make(chan error, 1)

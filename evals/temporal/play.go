@@ -25,8 +25,8 @@ import (
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 )
 
-// play begins the runs, kills workers, and compares calls with their effects. clean is true if
-// nothing was lost, doubled or silent, and fast if the pauses were short.
+// play begins the runs, kills workers, and compares calls with their effects. clean reports whether there were no
+// errors, see [witness.Verdict.Clean], and none of the person; fast reports whether the pauses were short.
 func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, err error) {
 	_, stop, err := o.Start()
 	if err != nil {
@@ -78,19 +78,19 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 const runTime = 5 * time.Minute
 
 // drive begins the runs and waits for their ends, while workers are killed and a person replies.
-// It gives up if a worker cannot be started again.
+// It fails if a worker cannot be started again.
 func (o *options) drive(ctx context.Context, c *temporal.Client, f *fleet, p *person) error {
 	ctx, stop := context.WithTimeout(ctx, o.length+runTime)
 	defer stop()
 	if err := f.begin(ctx); err != nil {
 		return err
 	}
-	attended, leave := context.WithCancel(ctx)
-	var around sync.WaitGroup
-	var failed error
-	around.Go(func() { p.attend(attended) })
-	around.Go(func() {
-		if failed = f.kill(ctx); failed != nil {
+	personCtx, stopPerson := context.WithCancel(ctx)
+	var others sync.WaitGroup
+	var killErr error
+	others.Go(func() { p.attend(personCtx) })
+	others.Go(func() {
+		if killErr = f.kill(ctx); killErr != nil {
 			stop()
 		}
 	})
@@ -98,9 +98,9 @@ func (o *options) drive(ctx context.Context, c *temporal.Client, f *fleet, p *pe
 	for i := 0; err == nil && i < o.runs; i++ {
 		_, err = c.Result(ctx, script.Key(i))
 	}
-	leave()
-	around.Wait()
-	return errors.Join(err, failed)
+	stopPerson()
+	others.Wait()
+	return errors.Join(err, killErr)
 }
 
 // quiet returns a logger for Temporal that discards everything.
@@ -134,10 +134,10 @@ func (o *options) start(ctx context.Context, c *temporal.Client, store record.St
 // fleet is the worker processes. Its methods are not called at the same time.
 type fleet struct {
 	*options
-	watch *watch
-	all   []*exec.Cmd // worker number 1 comes first
-	kills int
-	used  time.Duration // processor time of workers that have ended
+	watch   *watch
+	workers []*exec.Cmd // worker number 1 comes first
+	kills   int
+	used    time.Duration // processor time of workers that have ended
 }
 
 // begin starts all workers.
@@ -147,7 +147,7 @@ func (f *fleet) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		f.all = append(f.all, cmd)
+		f.workers = append(f.workers, cmd)
 	}
 	return nil
 }
@@ -164,8 +164,8 @@ func (f *fleet) worker(ctx context.Context, number int) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// kill kills one worker after the other, and starts each again. It returns nil when the time is
-// over or the context has ended.
+// kill kills one worker after the other, and starts each again. It returns nil after f.length, or when
+// the context has ended.
 func (f *fleet) kill(ctx context.Context) error {
 	for end := time.Now().Add(f.length); time.Now().Before(end); f.kills++ {
 		select {
@@ -173,25 +173,25 @@ func (f *fleet) kill(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		i := f.kills % len(f.all)
-		f.end(f.all[i])
+		i := f.kills % len(f.workers)
+		f.end(f.workers[i])
 		f.watch.kill(i + 1)
 		cmd, err := f.worker(ctx, i+1)
 		if err != nil {
-			f.all = slices.Delete(f.all, i, i+1)
+			f.workers = slices.Delete(f.workers, i, i+1)
 			return err
 		}
-		f.all[i] = cmd
+		f.workers[i] = cmd
 	}
 	return nil
 }
 
 // close ends all workers.
 func (f *fleet) close() {
-	for _, cmd := range f.all {
+	for _, cmd := range f.workers {
 		f.end(cmd)
 	}
-	f.all = nil
+	f.workers = nil
 }
 
 // end kills a worker, and waits for its end.

@@ -74,17 +74,17 @@ func (c *Comparison) printCell(out io.Writer, cell *Cell) {
 	}
 	printRow(out, cell.Name, heads)
 	for _, name := range cell.names {
-		texts := append(certain(cell.Of(name, CPU), Duration), certain(cell.Ratios(name, c.Base), Ratio)...)
+		texts := append(medianAndSpread(cell.Of(name, CPU), Duration), medianAndSpread(cell.Ratios(name, c.Base), Ratio)...)
 		for _, col := range columns {
-			texts = append(texts, certain(cell.Of(name, col.Figure), col.Show)[0])
+			texts = append(texts, medianAndSpread(cell.Of(name, col.Figure), col.Show)[0])
 		}
 		printRow(out, "  "+name, texts)
 	}
 	fmt.Fprintln(out)
 }
 
-// certain is the median of values and its ±, two empty texts without values.
-func certain(values []float64, show func(float64) string) []string {
+// medianAndSpread returns the median of values and its ±, or two empty texts without values.
+func medianAndSpread(values []float64, show func(float64) string) []string {
 	if len(values) == 0 {
 		return []string{"", ""}
 	}

@@ -12,8 +12,8 @@ import (
 type Subject struct {
 	// Do does n operations. What happens between Start and Stop of the meter counts.
 	Do    func(ctx context.Context, n int, m *Meter) error
-	Parts int // number of parts of an operation: figures are for one part; 0 is 1
-	Least int // operations in a sample
+	Parts int // number of parts of an operation, to which the figures apply; 0: 1
+	Least int // minimum number of operations in a sample
 
 	// Weigh returns the only sample, of memory.
 	Weigh func(context.Context) (Sample, error)
@@ -49,7 +49,7 @@ func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *
 		}
 	}
 	// The order rotates, so that no subject always follows the same one.
-	for round := 0; len(timed) > 0 && (round < s.Samples || round < s.most && !isDecided(c.Targets, cell)); round++ {
+	for round := 0; len(timed) > 0 && (round < s.Samples || round < s.maxSamples && !isDecided(c.Targets, cell)); round++ {
 		for i := range timed {
 			e := timed[(i+round)%len(timed)]
 			sample, err := e.sample(ctx, e.count)

@@ -39,17 +39,17 @@ type Comparison struct {
 // Settings are the flags of a comparison.
 type Settings struct {
 	Samples  int           // samples of each subject in each cell
-	Length   time.Duration // length of a sample; 0 is one operation
+	Length   time.Duration // length of a sample; 0: each has one operation
 	Cells    *regexp.Regexp
 	Subjects []string
 
-	most  int // samples while the verdict would be chance
-	check bool
+	maxSamples int // of each subject in each cell, while the verdict would be chance
+	check      bool
 }
 
 const (
-	// longest bounds the samples of a cell, as a multiple of the requested number.
-	longest = 4
+	// maxFactor bounds the samples of a cell, as a multiple of the requested number.
+	maxFactor = 4
 
 	// ballast is the live heap beside the measured one, as a program has one. With a small heap the
 	// collector runs so often that subjects with many allocations look worse than they are.
@@ -101,7 +101,7 @@ func (c *Comparison) Run(ctx context.Context, args []string, out io.Writer) erro
 // parse reads the flags. -samples and -time after -quick change its values.
 func (c *Comparison) parse(args []string) (*Settings, error) {
 	s := &Settings{Cells: regexp.MustCompile(""), Subjects: c.Subjects}
-	times := longest
+	times := maxFactor
 	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	flags.BoolFunc("quick", "3 samples of 20ms, and no more where a verdict would be chance: a first look", func(string) error {
 		s.Samples, s.Length, times = 3, 20*time.Millisecond, 1
@@ -126,7 +126,7 @@ func (c *Comparison) parse(args []string) (*Settings, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	s.most = times * s.Samples
+	s.maxSamples = times * s.Samples
 	if flags.NArg() > 0 || s.Samples < 1 || s.Length <= 0 {
 		return nil, errors.New("want flags only, and a positive number for -samples and -time")
 	}

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// addressShare is the divisor of the share of all connections that one address may have.
-const addressShare = 8
+// networkShare is the divisor of the share of all connections that one network may have.
+const networkShare = 8
 
 // Listener accepts a connection only when there is room for it; others wait in the queue of the
 // operating system. It closes connections of a network, see [Network], that already has an eighth
@@ -16,7 +16,7 @@ const addressShare = 8
 type Listener struct {
 	net.Listener
 	slots      chan struct{}         // has a value for each connection
-	perAddress int                   // most connections of a network
+	perNetwork int                   // maximum number of connections of a network
 	trusted    func(netip.Addr) bool // nil: none
 	done       chan struct{}         // closed by Close
 	once       sync.Once
@@ -25,13 +25,13 @@ type Listener struct {
 	conns map[netip.Prefix]int // number of connections by network
 }
 
-// New returns a listener with at most so many connections. A trusted address, such as a proxy's,
+// New returns a listener with a maximum number of connections. A trusted address, such as a proxy's,
 // may have all of them; trusted may be nil.
 func New(l net.Listener, connections int, trusted func(netip.Addr) bool) *Listener {
 	return &Listener{
 		Listener:   l,
 		slots:      make(chan struct{}, connections),
-		perAddress: max(1, connections/addressShare),
+		perNetwork: max(1, connections/networkShare),
 		trusted:    trusted,
 		done:       make(chan struct{}),
 		conns:      map[netip.Prefix]int{},
@@ -86,7 +86,7 @@ func (l *Listener) admit(a net.Addr) (from netip.Prefix, ok bool) {
 	from = Network(at.Addr())
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.conns[from] >= l.perAddress {
+	if l.conns[from] >= l.perNetwork {
 		return from, false
 	}
 	l.conns[from]++

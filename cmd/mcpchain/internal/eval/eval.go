@@ -192,7 +192,8 @@ func (o *options) lines(suites []*suite.Suite) ([]*results.Line, error) {
 	return lines, nil
 }
 
-// conclude writes the results, and returns an error if a suite is below the threshold.
+// conclude writes the results. It returns an error if a suite has no score, is below the threshold, or has too few
+// trials for -pass-at.
 func (o *options) conclude(suites []*suite.Suite, ran map[results.Key]bool, out, notes io.Writer) error {
 	lines, err := o.lines(suites)
 	if err != nil {

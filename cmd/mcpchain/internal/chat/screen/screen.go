@@ -19,9 +19,9 @@ type Style int
 // The styles of notes.
 const (
 	Plain  Style = iota
-	Person       // said by the person
-	Model        // said by the model
-	Tool         // said by a server
+	Person       // text of the person
+	Model        // text of the model
+	Tool         // text of a server
 	Faint        // less important
 	Warn
 	Fail
@@ -59,7 +59,8 @@ type Screen interface {
 	End()
 
 	// Choose has the person choose an answer. Keys that were typed before the question do not
-	// count.
+	// count. The errors of Choose, Write, Secret and Fill include io.EOF at the end of the input, and the cause
+	// of the context's end.
 	Choose(ctx context.Context, q *Choice) (key byte, err error)
 
 	// Write has the person write a text, which may be empty. Keys that were typed before do not

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// conversation is the current conversation. The whole of it is one run with many inputs.
+// conversation is the current conversation. It is stored as one run with many inputs.
 type conversation struct {
 	screen  screen.Screen
 	archive *archive
@@ -29,7 +29,7 @@ type conversation struct {
 	history []run.Message
 
 	turnUnfinished  int              // calls of models in the last turn that did not end
-	totalUnfinished int              // those in the conversation, since this program has it
+	totalUnfinished int              // such calls in the conversation, since this program has it
 	window          *agent.WindowUse // of the last call of the agent's own model
 }
 
@@ -41,7 +41,7 @@ func (c *conversation) events(ctx context.Context, message run.Message) iter.Seq
 	return c.agent.Events(ctx, agent.Messages(input...), agent.WithRun(c.name), agent.WithVar(folderVar, folder))
 }
 
-// branch starts a new conversation with a history, which its first question takes to the agent.
+// branch starts a new conversation with a history, which the agent gets with the first question.
 func (c *conversation) branch(history []run.Message) {
 	c.name = newName()
 	c.history, c.pending = history, history
@@ -50,8 +50,8 @@ func (c *conversation) branch(history []run.Message) {
 	}
 }
 
-// take continues a stored conversation.
-func (c *conversation) take(name string, history []run.Message) {
+// replace continues a stored conversation instead.
+func (c *conversation) replace(name string, history []run.Message) {
 	c.name, c.history, c.pending = name, history, nil
 	c.forgetUsage()
 }

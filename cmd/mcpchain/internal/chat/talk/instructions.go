@@ -34,12 +34,12 @@ type instructions struct {
 }
 
 // systemPrompt returns the task of the model and, unless they are withheld, the instructions of
-// servers. They are quoted and shown to the person, because they reach the model without an
-// approval. If they exceed maxAllInstructions, some are left out, and the person is told.
+// servers. It quotes them and shows them to the person, because they reach the model without an
+// approval. If they exceed maxAllInstructions, it leaves some out, with a note for the person.
 func (i *instructions) systemPrompt() string {
 	var b strings.Builder
 	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
-	left := maxAllInstructions
+	remaining := maxAllInstructions
 	for _, server := range i.connections.statuses() {
 		if server.Client == nil || server.Ended != nil || i.withheld {
 			continue
@@ -48,11 +48,11 @@ func (i *instructions) systemPrompt() string {
 		length := utf8.RuneCountInString(text)
 		switch {
 		case length == 0:
-		case length > left:
+		case length > remaining:
 			i.screen.Note(screen.Warn, "left out: the instructions of the server %s, as other instructions are long",
 				server.Name)
 		default:
-			left -= length
+			remaining -= length
 			if i.shown[server.Name] != text {
 				i.shown[server.Name] = text
 				i.screen.Note(screen.Faint, "server %s tells the model:%s", server.Name, quoteLines(text))
@@ -94,9 +94,8 @@ func quoteLines(text string) string {
 // skillInfo describes a skill that the model may load.
 type skillInfo struct{ server, name, about string }
 
-// openSkills returns the skills of servers, nil if there are none, and tells the person. A server
-// whose list cannot be read is left out. The list for /skills is made again, unless the context
-// ends.
+// openSkills returns the skills of servers, nil if there are none, and shows the person a note about them. It leaves out
+// a server whose list cannot be read. Unless the context ends, it updates the list for /skills.
 func (i *instructions) openSkills(ctx context.Context) (*skillset.Set, error) {
 	if i.withheld {
 		return nil, nil

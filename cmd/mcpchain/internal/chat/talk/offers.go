@@ -127,15 +127,15 @@ var (
 
 // entry is a resource, a template of resources or a prompt in the list of a server.
 type entry struct {
-	name  string // "" for a template
-	begin string // with which the URIs of a template begin
-	usage string // the name, with the arguments of a prompt or the variables of a template
-	about string
+	name   string // "" for a template
+	prefix string // how the URIs of a template begin
+	usage  string // the name, with the arguments of a prompt or the variables of a template
+	about  string
 }
 
 // matches reports whether a name belongs to e, or is a URI that begins like those of a template.
 func (e *entry) matches(name string) bool {
-	return e.name == name || e.name == "" && strings.HasPrefix(name, e.begin)
+	return e.name == name || e.name == "" && strings.HasPrefix(name, e.prefix)
 }
 
 // maxOffers bounds the resources, the templates and the prompts of a server that are listed.
@@ -166,7 +166,7 @@ func resourceEntries(ctx context.Context, c *mcpclient.Client) ([]entry, error) 
 	}
 	more, err := collectEntries(offering.Templates(ctx, c), func(t *mcp.ResourceTemplate) entry {
 		begin, _, _ := strings.Cut(t.URITemplate, "{")
-		return entry{begin: begin, usage: t.URITemplate, about: "template: " + cmp.Or(t.Title, t.Name)}
+		return entry{prefix: begin, usage: t.URITemplate, about: "template: " + cmp.Or(t.Title, t.Name)}
 	})
 	return append(all, more...), err
 }

@@ -41,7 +41,7 @@ type results struct {
 	all []result   // the oldest first
 }
 
-// add adds a result, and forgets the oldest ones beyond the bounds.
+// add adds a result, and drops the oldest ones beyond the bounds.
 func (r *results) add(newest result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,7 +56,7 @@ func (r *results) add(newest result) {
 	}
 }
 
-// clear forgets all results.
+// clear drops all results.
 func (r *results) clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,8 +91,8 @@ func newResult(e *agent.ToolEnd) result {
 	return r
 }
 
-// recall replaces the results by the results of a history, as the model got them.
-func (r *results) recall(history []run.Message) {
+// replaceBy replaces the results by the results of a history, as the model got them.
+func (r *results) replaceBy(history []run.Message) {
 	r.clear()
 	arguments := map[string]string{}
 	for _, m := range history {

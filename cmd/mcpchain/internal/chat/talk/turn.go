@@ -63,11 +63,11 @@ func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter
 // resume is the command /resume: it continues a conversation by its number in the list, or the
 // newest one of the folder. If the program ended during a turn, the turn continues, too.
 func (s *Session) resume(ctx context.Context, number string) error {
-	find := s.archive.newestOfFolder
+	findHead := s.archive.newestOfFolder
 	if number != "" {
-		find = func(ctx context.Context) (run.Head, error) { return s.archive.find(ctx, number) }
+		findHead = func(ctx context.Context) (run.Head, error) { return s.archive.find(ctx, number) }
 	}
-	head, err := find(ctx)
+	head, err := findHead(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ func (s *Session) resume(ctx context.Context, number string) error {
 	if err != nil {
 		return err
 	}
-	s.conversation.take(head.Key.ID, state.History)
-	s.results.recall(state.History)
+	s.conversation.replace(head.Key.ID, state.History)
+	s.results.replaceBy(state.History)
 	messages := screen.Plural(len(state.History), "message")
 	s.Screen.Note(screen.Faint, "continuing the conversation of %s, %s: %s%s",
 		formatTime(head.Updated), messages, hosttext.Line(firstQuestion(state.History), 60), s.archive.folderNote(state))

@@ -13,8 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// dialog is a question that has the keyboard. All methods except finished are called by the model
-// only.
+// dialog is a question that has the keyboard. Only the model calls its methods, except for finished.
 type dialog interface {
 	init(width, height int) tea.Cmd
 	update(msg tea.Msg) tea.Cmd
@@ -25,27 +24,27 @@ type dialog interface {
 	// clear empties the field that has the keyboard. It reports false if the field is empty.
 	clear() bool
 
-	// answered reports whether the dialog is over, and finished returns a channel that is closed
-	// then.
+	// answered reports whether the dialog has ended, and finished returns a channel that is closed
+	// at that time.
 	answered() bool
 	finished() <-chan struct{}
 }
 
-// ending is the part of a dialog that says when it is over.
+// ending is the part of a dialog that records its end.
 type ending struct {
-	over bool
-	done chan struct{}
+	ended bool
+	done  chan struct{}
 }
 
 func newEnding() ending { return ending{done: make(chan struct{})} }
 
 // finish ends the dialog. It must be called once.
 func (e *ending) finish() {
-	e.over = true
+	e.ended = true
 	close(e.done)
 }
 
-func (e *ending) answered() bool            { return e.over }
+func (e *ending) answered() bool            { return e.ended }
 func (e *ending) finished() <-chan struct{} { return e.done }
 
 // maxPrompt bounds the text of a question beside what the person types, in characters. It may have
@@ -92,7 +91,7 @@ func (t *Terminal) lockPerson(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// minWrap is the least width to wrap text at, in columns.
+// minWrap is the minimum width at which text is wrapped, in columns.
 const minWrap = 20
 
 // wordwrap breaks text into lines that leave the last column free.
@@ -114,7 +113,7 @@ func (t *Terminal) Choose(ctx context.Context, q *screen.Choice) (byte, error) {
 	return t.chooseLocked(ctx, q)
 }
 
-// chooseLocked is Choose while the person is locked.
+// chooseLocked is Choose after lockPerson.
 func (t *Terminal) chooseLocked(ctx context.Context, q *screen.Choice) (byte, error) {
 	t.printChoice(q)
 	d := &choiceDialog{paint: t.paint, question: q, ending: newEnding()}
@@ -153,7 +152,7 @@ func (c *choiceDialog) clear() bool           { return false }
 
 func (c *choiceDialog) update(msg tea.Msg) tea.Cmd {
 	k, ok := msg.(tea.KeyPressMsg)
-	if !ok || c.over {
+	if !ok || c.ended {
 		return nil
 	}
 	for _, a := range c.question.Answers {
@@ -182,26 +181,26 @@ func (c *choiceDialog) view(width int, ready bool) (string, *tea.Cursor) {
 // quietTime is the time without keys after which a dialog takes keys.
 const quietTime = 300 * time.Millisecond
 
-// quiet waits for a moment without keys.
+// quiet waits until no key was pressed for quietTime.
 type quiet struct {
-	over  bool // the moment has passed
-	count int  // how many moments have begun
+	passed bool // the time has passed, and the dialog takes keys
+	count  int  // number of the last wait
 }
 
-// quietMsg is the end of the moment with this number.
+// quietMsg is the end of the wait with this number.
 type quietMsg int
 
 // begin starts to wait again.
 func (q *quiet) begin() tea.Cmd {
-	q.over = false
+	q.passed = false
 	q.count++
 	n := q.count
 	return tea.Tick(quietTime, func(time.Time) tea.Msg { return quietMsg(n) })
 }
 
-// end handles the end of a moment. The end of an earlier one means nothing.
+// end handles the end of a wait. It ignores an earlier wait.
 func (q *quiet) end(m quietMsg) {
 	if int(m) == q.count {
-		q.over = true
+		q.passed = true
 	}
 }

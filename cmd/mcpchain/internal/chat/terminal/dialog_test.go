@@ -31,7 +31,7 @@ func TestWritingThatDoesNotFit(t *testing.T) {
 		}
 		check.That(t, strings.Contains(view, "Esc") == back, "back %v: got %q", back, view)
 		w.update(tea.KeyPressMsg{Code: tea.KeyEscape})
-		check.That(t, w.left == back && w.answered() == back, "back %v: after Esc got left %v, over %v", back, w.left, w.answered())
+		check.That(t, w.wasLeft == back && w.answered() == back, "back %v: after Esc got left %v, over %v", back, w.wasLeft, w.answered())
 		w.update(tea.KeyPressMsg{Code: 'c', Text: "c"})
 		w.update(tea.KeyPressMsg{Code: tea.KeyEnter})
 		check.That(t, w.answered() && w.input.Value() == "abc" != back, "back %v: got %q, over %v", back, w.input.Value(), w.answered())

@@ -104,8 +104,8 @@ func (e *editor) takeText() string {
 
 // clear empties the editor. It returns false if the editor is empty already.
 func (e *editor) clear() bool {
-	if e.search.on {
-		e.search.on = false
+	if e.search.active {
+		e.search.active = false
 		e.setText(e.search.draft)
 		return true
 	}
@@ -172,7 +172,7 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 
 // handleKey handles a key of the search or of the list. It returns false for other keys.
 func (e *editor) handleKey(k tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
-	if e.search.on {
+	if e.search.active {
 		text, handled := e.search.handleKey(e.history, k)
 		if text != nil {
 			e.setText(*text)
@@ -193,7 +193,7 @@ func (e *editor) handleKey(k tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 	case name == "shift+tab", name == "up":
 		e.menu.move(-1)
 	case name == "enter" && len(e.menu.items) > 0:
-		e.insertItem(e.menu.items[e.menu.at])
+		e.insertItem(e.menu.items[e.menu.index])
 	case name == "esc":
 		e.menu.close()
 	default:
@@ -204,7 +204,7 @@ func (e *editor) handleKey(k tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 
 // hasPopup reports whether the search or a list with items is open, which then handles Enter.
 func (e *editor) hasPopup() bool {
-	return e.search.on || e.menu.open && len(e.menu.items) > 0
+	return e.search.active || e.menu.open && len(e.menu.items) > 0
 }
 
 // onCompletions handles the answer to a request for completions. It inserts a single one, or lists

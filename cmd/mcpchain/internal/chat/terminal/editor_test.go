@@ -101,8 +101,8 @@ func TestEscWithCtrlC(t *testing.T) {
 	m.update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
 	both := tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt}
 	m.update(both)
-	check.That(t, !m.editor.search.on && m.editor.text() == "" && interrupted == 0,
-		"got search %v, %q, %d interrupts", m.editor.search.on, m.editor.text(), interrupted)
+	check.That(t, !m.editor.search.active && m.editor.text() == "" && interrupted == 0,
+		"got search %v, %q, %d interrupts", m.editor.search.active, m.editor.text(), interrupted)
 	if cmd := m.update(both); cmd != nil {
 		cmd()
 	}
@@ -124,12 +124,12 @@ func TestOtherKeysWithCtrlAndAlt(t *testing.T) {
 	m := newModel(&Terminal{output: &output{}}, Options{})
 	m.update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
 	m.update(tea.KeyPressMsg{Code: 'q', Text: "@", Mod: tea.ModCtrl | tea.ModAlt})
-	check.That(t, m.editor.search.text == "@", "AltGr with q: got a search %v for %q", m.editor.search.on, m.editor.search.text)
+	check.That(t, m.editor.search.text == "@", "AltGr with q: got a search %v for %q", m.editor.search.active, m.editor.search.text)
 	d := newFormDialog(&screen.Form{Server: "s", Fields: []*forms.Field{{Name: "mail", Kind: forms.KindString}}, Values: map[string]any{}}, nil)
 	m.update(askMsg{d})
-	m.quiet.over = true
+	m.quiet.passed = true
 	m.update(tea.KeyPressMsg{Code: tea.KeyLeft, Mod: tea.ModCtrl | tea.ModAlt})
-	check.That(t, !d.left, "an arrow left the form")
+	check.That(t, !d.wasLeft, "an arrow left the form")
 	m.update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt})
-	check.That(t, d.left, "Esc with Ctrl-C did not leave the form")
+	check.That(t, d.wasLeft, "Esc with Ctrl-C did not leave the form")
 }

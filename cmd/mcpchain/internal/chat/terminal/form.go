@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	fieldsAtOnce   = 3   // the most fields of a form that are shown together
+	fieldsAtOnce   = 3   // maximum number of fields of a form that are shown together
 	maxFormColumns = 100 // a wider form is hard to read
 	minFormRows    = 8
 	otherFormRows  = 6 // rows of the terminal that are not for the form
@@ -41,7 +41,7 @@ func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err
 				return "", err
 			}
 		}
-		key, err := t.chooseLocked(ctx, finalChoice(f, d == nil || !d.left))
+		key, err := t.chooseLocked(ctx, finalChoice(f, d == nil || !d.wasLeft))
 		switch {
 		case err != nil:
 			return "", err
@@ -76,10 +76,10 @@ func finalChoice(f *screen.Form, complete bool) *screen.Choice {
 type formDialog struct {
 	ending
 
-	huh    *huh.Form
-	form   *screen.Form
-	inputs []*fieldInput
-	left   bool // the person left it with Esc
+	huh     *huh.Form
+	form    *screen.Form
+	inputs  []*fieldInput
+	wasLeft bool // the person has left the form with Esc
 }
 
 // reopen returns a dialog for another attempt, which keeps what was typed. A form that was left
@@ -89,10 +89,10 @@ func (d *formDialog) reopen(f *screen.Form) *formDialog {
 	switch {
 	case d == nil:
 		return newFormDialog(f, nil)
-	case !d.left:
+	case !d.wasLeft:
 		return newFormDialog(f, d.inputs)
 	}
-	d.left, d.ending = false, newEnding()
+	d.wasLeft, d.ending = false, newEnding()
 	return d
 }
 
@@ -143,11 +143,11 @@ func (d *formDialog) clear() bool {
 }
 
 func (d *formDialog) update(msg tea.Msg) tea.Cmd {
-	if d.over {
+	if d.ended {
 		return nil
 	}
 	if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "esc" {
-		d.left = true
+		d.wasLeft = true
 		d.finish()
 		return nil
 	}

@@ -21,11 +21,11 @@ const (
 )
 
 // history has the questions that were entered before, also in earlier programs. A question that
-// cannot be written to its file lasts until the end of the program; the person is not told.
+// cannot be written to its file stays until the end of the program; the person gets no note about that.
 type history struct {
 	path    string   // the path of the file; "": none
 	entries []string // the oldest first
-	at      int      // index of the shown entry; len(entries) is the draft
+	index   int      // index of the shown entry; len(entries) is the draft
 	draft   string   // what the person was writing
 }
 
@@ -36,7 +36,7 @@ func openHistory(path string) *history {
 		path = target
 	}
 	entries, _ := readEntries(path) // if it cannot be read, there is nothing to go back to
-	return &history{path: path, entries: entries, at: len(entries)}
+	return &history{path: path, entries: entries, index: len(entries)}
 }
 
 // readEntries returns the newest maxEntries entries of a file, none if there is no file. Lines that
@@ -94,28 +94,28 @@ func (h *history) write(text string) error {
 }
 
 // reset returns to an empty draft.
-func (h *history) reset() { h.at, h.draft = len(h.entries), "" }
+func (h *history) reset() { h.index, h.draft = len(h.entries), "" }
 
-// older returns the entry before the one shown, false if that is the oldest. shown is kept if it is
-// the draft.
+// older returns the entry before the one shown, false if that is the oldest. If the draft is shown, shown is its text,
+// which history stores.
 func (h *history) older(shown string) (string, bool) {
-	if h.at == 0 {
+	if h.index == 0 {
 		return "", false
 	}
-	if h.at == len(h.entries) {
+	if h.index == len(h.entries) {
 		h.draft = shown
 	}
-	h.at--
-	return h.entries[h.at], true
+	h.index--
+	return h.entries[h.index], true
 }
 
 // newer returns the entry after the one shown, or the draft; false if the draft is shown.
 func (h *history) newer() (string, bool) {
-	if h.at >= len(h.entries) {
+	if h.index >= len(h.entries) {
 		return "", false
 	}
-	if h.at++; h.at == len(h.entries) {
+	if h.index++; h.index == len(h.entries) {
 		return h.draft, true
 	}
-	return h.entries[h.at], true
+	return h.entries[h.index], true
 }

@@ -27,7 +27,7 @@ type menu struct {
 	open  bool
 	all   screen.Completion
 	items []screen.Item // those that match what is typed
-	at    int           // index of the marked item
+	index int           // index of the marked item
 }
 
 // completionsMsg is the answer to a request for completions.
@@ -78,13 +78,13 @@ func (m *menu) narrow(before string) {
 		m.close()
 		return
 	}
-	m.items, m.at = m.all.Narrow(before[m.all.From:]), 0
+	m.items, m.index = m.all.Narrow(before[m.all.From:]), 0
 }
 
 // move moves the mark by a number of items, around the ends.
 func (m *menu) move(by int) {
 	if n := len(m.items); n > 0 {
-		m.at = (m.at + by + n) % n
+		m.index = (m.index + by + n) % n
 	}
 }
 
@@ -108,7 +108,7 @@ func (m *menu) view(paint screen.Paint, width int) (rows []string) {
 	if len(m.items) == 0 {
 		return []string{paint.Text(screen.Faint, "      nothing fits")}
 	}
-	first := min(max(0, m.at-maxItems/2), max(0, len(m.items)-maxItems))
+	first := min(max(0, m.index-maxItems/2), max(0, len(m.items)-maxItems))
 	shown := m.items[first:min(first+maxItems, len(m.items))]
 	column := 0
 	for _, item := range shown {
@@ -116,7 +116,7 @@ func (m *menu) view(paint screen.Paint, width int) (rows []string) {
 	}
 	for i, item := range shown {
 		mark, style := "  ", screen.Plain
-		if first+i == m.at {
+		if first+i == m.index {
 			mark, style = "› ", screen.Person
 		}
 		text := ansi.Truncate(item.Text, maxItem, "…")
@@ -129,7 +129,7 @@ func (m *menu) view(paint screen.Paint, width int) (rows []string) {
 	}
 	hint := "Tab next · Enter takes it · Esc closes"
 	if more := len(m.items) - len(shown); more > 0 {
-		hint = fmt.Sprintf("%d of %d · ", m.at+1, len(m.items)) + hint
+		hint = fmt.Sprintf("%d of %d · ", m.index+1, len(m.items)) + hint
 	}
 	return append(rows, paint.Text(screen.Faint, ansi.Truncate("      "+hint, max(1, width-1), "…")))
 }

@@ -17,17 +17,17 @@ import (
 
 // The messages of a Terminal to its model.
 type (
-	waitMsg   bool     // whether the person may enter a question
-	noticeMsg string   // progress line, until the next one, an event of the turn, or the prompt
-	restMsg   []string // lines of the unfinished part of an answer
-	beginMsg  struct{} // a turn begins
-	endMsg    struct{} // a turn ends
-	eventMsg  struct{ event agent.Event }
-	askMsg    struct{ dialog } // opens a dialog
-	dropMsg   struct{ dialog } // closes a dialog without an answer
-	windowMsg int64            // size of the model's window in tokens
-	syncMsg   struct{}         // changes nothing; once it was sent, earlier messages have been handled
-	tickMsg   time.Time        // the clock of the status line moves
+	waitMsg       bool     // whether the person may enter a question
+	noticeMsg     string   // progress line, until the next one, an event of the turn, or the prompt
+	unfinishedMsg []string // lines of the unfinished part of an answer
+	beginMsg      struct{} // a turn begins
+	endMsg        struct{} // a turn ends
+	eventMsg      struct{ event agent.Event }
+	askMsg        struct{ dialog } // opens a dialog
+	dropMsg       struct{ dialog } // closes a dialog without an answer
+	windowMsg     int64            // size of the model's window in tokens
+	syncMsg       struct{}         // changes nothing; once it was sent, earlier messages have been handled
+	tickMsg       time.Time        // the clock of the status line moves
 )
 
 // suggestMsg puts a text into the editor if that is empty.
@@ -45,7 +45,7 @@ type model struct {
 
 	editor       editor
 	notice       string
-	rest         []string
+	unfinished   []string
 	status       status
 	dialog       dialog // nil: keys are for the editor
 	quiet        quiet
@@ -63,16 +63,16 @@ func (m *model) Init() tea.Cmd { return m.editor.init() }
 
 // Update implements [tea.Model].
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if _, ok := msg.(settleMsg); ok {
+	if _, ok := msg.(shrinkMsg); ok {
 		lines, _ := m.lines()
-		return m, m.terminal.frame.onSettle(len(lines))
+		return m, m.terminal.frame.onShrink(len(lines))
 	}
 	cmd := m.update(msg)
 	lines, _ := m.lines()
-	return m, tea.Batch(cmd, m.terminal.frame.settle(len(lines)))
+	return m, tea.Batch(cmd, m.terminal.frame.beginShrink(len(lines)))
 }
 
-// update handles all messages but settleMsg.
+// update handles all messages but shrinkMsg.
 func (m *model) update(msg tea.Msg) tea.Cmd {
 	switch msg.(type) {
 	case beginMsg, endMsg, eventMsg, waitMsg:
@@ -87,8 +87,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		*m.editor.ready = bool(msg)
 	case noticeMsg:
 		m.notice = string(msg)
-	case restMsg:
-		m.rest = msg
+	case unfinishedMsg:
+		m.unfinished = msg
 	case suggestMsg:
 		msg.accepted <- m.editor.suggest(msg.text)
 	case askMsg:
@@ -111,7 +111,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.PasteMsg:
 		return m.handleInput(msg)
 	case uv.CellSizeEvent, uv.PrimaryDeviceAttributesEvent:
-		m.noteCapabilities(msg)
+		m.setCapabilities(msg)
 	default:
 		if m.dialog != nil {
 			return m.updateDialog(msg)
@@ -130,7 +130,7 @@ func (m *model) updateStatus(msg tea.Msg) tea.Cmd {
 	case endMsg:
 		m.status.end()
 	case eventMsg:
-		m.status.event(msg.event, time.Now())
+		m.status.handleEvent(msg.event, time.Now())
 	case windowMsg:
 		m.status.window = int64(msg)
 	case tickMsg:
@@ -156,12 +156,12 @@ func (m *model) resize(size tea.WindowSizeMsg) tea.Cmd {
 // tick returns a command that moves the clock of the status line after a second.
 func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tickMsg(t) }) }
 
-// handleKey handles the keys that mean the same in the editor and in dialogs. It forwards others.
+// handleKey handles the keys that do the same in the editor and in dialogs. It forwards others.
 func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	if isEscAndCtrl(k) {
-		leave := m.handleKey(tea.KeyPressMsg{Code: tea.KeyEscape})
+		escape := m.handleKey(tea.KeyPressMsg{Code: tea.KeyEscape})
 		k.Mod = tea.ModCtrl
-		return tea.Batch(leave, m.handleKey(k))
+		return tea.Batch(escape, m.handleKey(k))
 	}
 	switch k.String() {
 	case "ctrl+c":
@@ -183,10 +183,10 @@ func isEscAndCtrl(k tea.KeyPressMsg) bool {
 	return k.Mod == tea.ModCtrl|tea.ModAlt && 'a' <= k.Code && k.Code <= 'z' && k.Text == ""
 }
 
-// handleInput handles a key or a paste. A dialog gets it only after a moment without keys, so that
+// handleInput handles a key or a paste. A dialog gets it only after quietTime without keys, so that
 // text for the editor cannot answer a question.
 func (m *model) handleInput(msg tea.Msg) tea.Cmd {
-	if m.dialog != nil && m.quiet.over {
+	if m.dialog != nil && m.quiet.passed {
 		return m.updateDialog(msg)
 	}
 	if m.dialog != nil {
@@ -208,19 +208,19 @@ func (m *model) handleInput(msg tea.Msg) tea.Cmd {
 		if !*m.editor.ready || strings.TrimSpace(m.editor.text()) == "" {
 			return nil
 		}
-		m.enter(entry{text: m.editor.takeText()})
+		m.submit(entry{text: m.editor.takeText()})
 		return nil
 	case ok && k.String() == "ctrl+d" && m.editor.text() == "":
 		if *m.editor.ready {
-			m.enter(entry{err: io.EOF})
+			m.submit(entry{err: io.EOF})
 		}
 		return nil
 	}
 	return m.editor.update(msg)
 }
 
-// enter ends the wait for a question.
-func (m *model) enter(e entry) {
+// submit ends the wait for a question.
+func (m *model) submit(e entry) {
 	*m.editor.ready = false
 	select {
 	case <-m.terminal.output.busy: // from an earlier frame
@@ -229,7 +229,7 @@ func (m *model) enter(e entry) {
 	m.terminal.entered <- e // does not block: there is one entry for each wait
 }
 
-// updateDialog passes a message to the dialog, and closes the dialog if it is over.
+// updateDialog passes a message to the dialog, and closes the dialog if it has ended.
 func (m *model) updateDialog(msg tea.Msg) tea.Cmd {
 	cmd := m.dialog.update(msg)
 	if m.dialog.answered() {
@@ -257,7 +257,7 @@ func (m *model) lines() (lines []string, cursor *tea.Cursor) {
 	if m.notice != "" {
 		faint(m.notice)
 	}
-	lines = append(lines, m.rest...)
+	lines = append(lines, m.unfinished...)
 	for _, line := range m.status.view(time.Now(), m.dialog != nil) {
 		faint(line)
 	}
@@ -284,9 +284,9 @@ func (m *model) lines() (lines []string, cursor *tea.Cursor) {
 func (m *model) input() (lines []string, cursor *tea.Cursor) {
 	if m.dialog != nil {
 		var text string
-		text, cursor = m.dialog.view(m.width, m.quiet.over)
+		text, cursor = m.dialog.view(m.width, m.quiet.passed)
 		lines = strings.Split(text, "\n")
-		if m.quiet.over {
+		if m.quiet.passed {
 			return lines, cursor
 		}
 	}

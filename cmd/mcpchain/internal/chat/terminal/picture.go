@@ -44,8 +44,8 @@ const (
 	reportCellSize = 16 // the window operation by which a terminal reports the size of a cell
 )
 
-// noteCapabilities handles a part of the terminal's answer. The device attributes come last.
-func (m *model) noteCapabilities(msg tea.Msg) {
+// setCapabilities handles a part of the terminal's answer. The device attributes come last.
+func (m *model) setCapabilities(msg tea.Msg) {
 	switch msg := msg.(type) {
 	case uv.CellSizeEvent:
 		m.capabilities.cell = picture.Cell{Width: msg.Width, Height: msg.Height}

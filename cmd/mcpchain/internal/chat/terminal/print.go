@@ -31,7 +31,7 @@ func (t *Terminal) addAnswerLocked(text string) {
 		t.answer, t.answerShown = markdown.New(max(1, t.columns()-1)), false // see fitLine
 	}
 	lines := t.answer.Add(text)
-	t.send(restMsg(t.withoutColours(t.answer.Rest())))
+	t.send(unfinishedMsg(t.withoutColours(t.answer.Rest())))
 	t.printAnswerLocked(lines)
 }
 
@@ -42,7 +42,7 @@ func (t *Terminal) endAnswerLocked() {
 	}
 	lines := t.answer.End()
 	t.answer = nil
-	t.send(restMsg(nil))
+	t.send(unfinishedMsg(nil))
 	t.printAnswerLocked(lines)
 }
 

@@ -93,20 +93,20 @@ var tabs = strings.NewReplacer(string(tabBegin), "\t", string(tabMore), "")
 type frameHeight struct {
 	written func() int64 // counts the frames that were written
 
-	mu       sync.Mutex // guards the fields below
-	rows     int        // how many rows the frame has, with blank ones
-	needed   int        // rows at the last change
-	settling bool       // a settleMsg is under way
-	drawn    bool       // the frame was written since it needs fewer rows
-	shrunkAt int64      // frames that were written when it became shorter
-	before   int        // rows before the blank ones were removed
-	cutAt    int64      // frames that were written by then
+	mu         sync.Mutex // guards the fields below
+	rows       int        // how many rows the frame has, with blank ones
+	needed     int        // how many rows the frame needs
+	shrinking  bool       // a shrinkMsg was sent and is not handled
+	drawn      bool       // the frame was written since it needs fewer rows
+	shrunkAt   int64      // frames that were written when it became shorter
+	rowsBefore int        // rows before the blank ones were removed
+	removedAt  int64      // frames that were written by then
 }
 
-// settleMsg asks whether the blank rows can be removed.
-type settleMsg struct{}
+// shrinkMsg asks whether the blank rows can be removed.
+type shrinkMsg struct{}
 
-// grow returns the rows to draw for a frame that needs so many.
+// grow returns how many rows to draw for a frame that needs this number.
 func (h *frameHeight) grow(needed int) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,33 +114,33 @@ func (h *frameHeight) grow(needed int) int {
 	return h.rows
 }
 
-// settle returns a command that begins to remove blank rows, nil if there are none.
-func (h *frameHeight) settle(needed int) tea.Cmd {
+// beginShrink returns a command that begins to remove blank rows, nil if there are none.
+func (h *frameHeight) beginShrink(needed int) tea.Cmd {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if needed < h.needed {
 		h.shrunkAt, h.drawn = h.written(), false
 	}
 	h.needed = needed
-	if needed >= h.rows || h.settling {
+	if needed >= h.rows || h.shrinking {
 		return nil
 	}
-	h.settling = true
-	return settleLater()
+	h.shrinking = true
+	return shrinkLater()
 }
 
-// onSettle handles a settleMsg. The blank rows are removed at the second one after the frame was
+// onShrink handles a shrinkMsg. The blank rows are removed at the second one after the frame was
 // written: the frame that was being written at the time of the change does not count.
-func (h *frameHeight) onSettle(needed int) tea.Cmd {
+func (h *frameHeight) onShrink(needed int) tea.Cmd {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	written := h.written()
 	if !h.drawn {
 		h.drawn = written != h.shrunkAt
-		return settleLater()
+		return shrinkLater()
 	}
-	h.before, h.cutAt = h.rows, written
-	h.settling, h.rows, h.needed = false, needed, needed
+	h.rowsBefore, h.removedAt = h.rows, written
+	h.shrinking, h.rows, h.needed = false, needed, needed
 	return nil
 }
 
@@ -150,23 +150,23 @@ func (h *frameHeight) occupied() (rows, blank int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	rows = max(h.rows, h.needed)
-	if h.written() == h.cutAt {
-		rows = max(rows, h.before)
+	if h.written() == h.removedAt {
+		rows = max(rows, h.rowsBefore)
 	}
 	return rows, rows - h.needed
 }
 
-// settleLater returns a command that sends a settleMsg.
-func settleLater() tea.Cmd {
-	return tea.Tick(settleTime, func(time.Time) tea.Msg { return settleMsg{} })
+// shrinkLater returns a command that sends a shrinkMsg.
+func shrinkLater() tea.Cmd {
+	return tea.Tick(shrinkInterval, func(time.Time) tea.Msg { return shrinkMsg{} })
 }
 
 const (
-	maxBlank  = 2                      // blank rows that may stay below what is printed
-	maxSettle = 500 * time.Millisecond // longest wait for the others to be removed
+	maxBlank      = 2                      // blank rows that may stay below what is printed
+	maxShrinkWait = 500 * time.Millisecond // longest wait for the others to be removed
 
-	settleTime = 20 * time.Millisecond // between settle messages, in which a frame is usually written
-	roomPoll   = 5 * time.Millisecond  // between looks at the number of blank rows
+	shrinkInterval = 20 * time.Millisecond // between shrink messages, in which a frame is usually written
+	roomPoll       = 5 * time.Millisecond  // between looks at the number of blank rows
 )
 
 // room returns how many rows can be printed at once. They are printed above the frame and have to
@@ -175,7 +175,7 @@ const (
 func (t *Terminal) room() int {
 	t.send(syncMsg{})
 	rows := 0
-	for start := time.Now(); time.Since(start) < maxSettle; {
+	for start := time.Now(); time.Since(start) < maxShrinkWait; {
 		blank := 0
 		if rows, blank = t.frame.occupied(); blank <= maxBlank {
 			break

@@ -12,22 +12,22 @@ import (
 
 // search is an incremental search in the history.
 type search struct {
-	on    bool
-	text  string // searched for
-	at    int    // index of the entry that is shown; len(entries) is none
-	draft string // the text of the editor before the search
+	active bool
+	text   string // searched for
+	index  int    // index of the entry that is shown; len(entries) is none
+	draft  string // the text of the editor before the search
 }
 
 // begin starts a search. draft is the text of the editor.
 func (s *search) begin(h *history, draft string) {
-	*s = search{on: true, at: len(h.entries), draft: draft}
+	*s = search{active: true, index: len(h.entries), draft: draft}
 }
 
 // find returns the newest entry before an index that contains the text in any case.
 func (s *search) find(h *history, before int) (string, bool) {
 	for i := min(before, len(h.entries)) - 1; i >= 0; i-- {
 		if strings.Contains(strings.ToLower(h.entries[i]), strings.ToLower(s.text)) {
-			s.at = i
+			s.index = i
 			return h.entries[i], true
 		}
 	}
@@ -45,12 +45,12 @@ func (s *search) handleKey(h *history, k tea.KeyPressMsg) (show *string, handled
 	}
 	switch name := k.String(); {
 	case name == "ctrl+r":
-		return found(s.find(h, s.at))
+		return found(s.find(h, s.index))
 	case name == "enter":
-		s.on = false
+		s.active = false
 		return nil, true
 	case name == "esc", name == "ctrl+g": // editor.clear does the same for Ctrl-C
-		s.on = false
+		s.active = false
 		return &s.draft, true
 	case name == "backspace":
 		_, size := utf8.DecodeLastRuneInString(s.text)
@@ -58,15 +58,15 @@ func (s *search) handleKey(h *history, k tea.KeyPressMsg) (show *string, handled
 		return found(s.find(h, len(h.entries)))
 	case k.Text != "":
 		s.text += screen.CleanInput(k.Text)
-		return found(s.find(h, s.at+1))
+		return found(s.find(h, s.index+1))
 	}
-	s.on = false
+	s.active = false
 	return nil, false
 }
 
 // view returns the row of a search that is on.
 func (s *search) view(paint screen.Paint) []string {
-	if !s.on {
+	if !s.active {
 		return nil
 	}
 	row := "      search: " + hosttext.Line(s.text, 60) + "  (Ctrl-R older · Enter takes it · Esc leaves)"

@@ -15,7 +15,7 @@ import (
 // awaitingModel is what the status line says before the first sign of a reply.
 const awaitingModel = "waiting for the model"
 
-// status is the state of the turn, for the status line.
+// status is the state of the turn, for the lines of calls and the status line.
 type status struct {
 	busy   bool      // a turn is under way
 	since  time.Time // the turn began
@@ -30,7 +30,7 @@ type status struct {
 // call is a tool call that is under way.
 type call struct {
 	id      string
-	about   string // the server and the tool
+	name    string // the server and the tool
 	since   time.Time
 	share   float64 // how much is done, from 0 to 1; below 0: unknown
 	message string  // progress in numbers, and the server's message
@@ -43,8 +43,8 @@ func (s *status) begin(now time.Time) {
 
 func (s *status) end() { s.busy, s.calls = false, nil }
 
-// event handles an event of the turn.
-func (s *status) event(e agent.Event, now time.Time) {
+// handleEvent handles an event of the turn.
+func (s *status) handleEvent(e agent.Event, now time.Time) {
 	switch e := e.(type) {
 	case *agent.ModelStart:
 		s.doing = awaitingModel
@@ -55,12 +55,12 @@ func (s *status) event(e agent.Event, now time.Time) {
 	case *agent.ModelEnd:
 		s.doing = "working"
 		s.context = e.Usage.Input + e.Usage.Output
-		s.spend(e.Usage)
+		s.addUsage(e.Usage)
 	case *agent.SamplingEnd:
-		s.spend(e.Usage)
+		s.addUsage(e.Usage)
 	case *agent.ToolStart:
 		about := hosttext.Line(e.Server+" "+screen.CallName(&e.Call), maxCallText)
-		s.calls = append(s.calls, &call{id: e.ID, about: about, since: now, share: -1})
+		s.calls = append(s.calls, &call{id: e.ID, name: about, since: now, share: -1})
 	case *agent.ToolProgress:
 		s.progress(e)
 	case *agent.ToolEnd:
@@ -71,8 +71,8 @@ func (s *status) event(e agent.Event, now time.Time) {
 // maxCallText bounds the name of a call, and its message, in characters.
 const maxCallText = 60
 
-// spend adds to what this turn and all turns have used.
-func (s *status) spend(u run.Usage) {
+// addUsage adds to the usage of this turn and of all turns.
+func (s *status) addUsage(u run.Usage) {
 	s.turn.Add(u)
 	s.total.Add(u)
 }
@@ -97,7 +97,7 @@ func (s *status) view(now time.Time, asking bool) (lines []string) {
 		return nil
 	}
 	for _, c := range s.calls {
-		line := fmt.Sprintf("  ⋯ %s %s", c.about, formatSeconds(now.Sub(c.since)))
+		line := fmt.Sprintf("  ⋯ %s %s", c.name, formatSeconds(now.Sub(c.since)))
 		if c.share >= 0 {
 			line += " " + progressBar(c.share)
 		}
@@ -108,7 +108,7 @@ func (s *status) view(now time.Time, asking bool) (lines []string) {
 	case asking:
 		doing = "waiting for you"
 	case len(s.calls) == 1:
-		doing = "running " + s.calls[0].about
+		doing = "running " + s.calls[0].name
 	case len(s.calls) > 1:
 		doing = "running " + screen.Plural(len(s.calls), "tool")
 	}

@@ -38,7 +38,7 @@ func TestStatus(t *testing.T) {
 		{&agent.ToolEnd{Call: call("1", "count")},
 			"  ⋯ demo login\\x1b[2J 3 s ██████████░░░░░░░░░░ 2/4\n● running demo login\\x1b[2J · 9 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
 	} {
-		s.event(step.event, at(i+1))
+		s.handleEvent(step.event, at(i+1))
 		check.Same(t, i, strings.Join(s.view(at(i+1), false), "\n"), step.want)
 	}
 	if s.end(); s.view(at(70), false) != nil {

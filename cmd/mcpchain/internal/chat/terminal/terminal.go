@@ -47,7 +47,7 @@ const (
 
 // Terminal is a [screen.Screen] on a terminal. Its methods may be called concurrently.
 type Terminal struct {
-	ctx        context.Context // of external editors and requests for completions
+	ctx        context.Context // for external editors and requests for completions
 	cancel     context.CancelFunc
 	program    *tea.Program
 	output     *output
@@ -238,6 +238,6 @@ func (t *Terminal) columns() int {
 	return defaultColumns
 }
 
-// send sends a message to the model, and waits until it is taken. The messages of a goroutine stay
+// send sends a message to the model, and waits until the model accepts it. The messages of a goroutine stay
 // in order. After the end of the program they are dropped.
 func (t *Terminal) send(m tea.Msg) { t.program.Send(m) }

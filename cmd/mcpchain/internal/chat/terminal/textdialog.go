@@ -28,7 +28,7 @@ func (t *Terminal) Write(ctx context.Context, draft *screen.Draft) (string, erro
 		return "", err
 	}
 	text := screen.CleanInput(d.input.Value())
-	if d.left {
+	if d.wasLeft {
 		return text, screen.ErrLeft
 	}
 	return text, nil
@@ -55,7 +55,7 @@ type textDialog struct {
 	frame   int                   // columns that input occupies beyond the width of its text
 	secret  bool
 	problem string // why the last text that was sent was refused
-	left    bool   // the person went back with Esc
+	wasLeft bool   // the person went back with Esc
 }
 
 // textInput is implemented by [textarea.Model] and [textinput.Model].
@@ -124,7 +124,7 @@ func (d *textDialog) clear() bool {
 }
 
 func (d *textDialog) update(msg tea.Msg) tea.Cmd {
-	if d.over {
+	if d.ended {
 		return nil
 	}
 	switch msg := msg.(type) {
@@ -137,7 +137,7 @@ func (d *textDialog) update(msg tea.Msg) tea.Cmd {
 			d.submit()
 			return nil
 		case name == "esc" && d.draft.Back:
-			d.left = true
+			d.wasLeft = true
 			d.finish()
 			return nil
 		}

@@ -25,21 +25,21 @@ var hostInfo = mcp.Implementation{Name: "mcpchain chatbot", Version: "1"}
 
 // session is an open page that shows a view. It ends with the request that opened it.
 type session struct {
-	service *Service
-	view    *view
-	id      string
-	conn    mcpclient.Conn // to the view, by way of its page
-	sender  *viewframe.Sender
-	host    *host.Session
-	wishes  wishes
-	refused int // the person's refusals in succession; guarded by Service.mu
+	service      *Service
+	view         *view
+	id           string
+	conn         mcpclient.Conn // to the view, by way of its page
+	sender       *viewframe.Sender
+	host         *host.Session
+	pageRequests pageRequests
+	refusals     int // number of failed questions to the person in succession; guarded by Service.mu
 
 	receiving sync.WaitGroup // goroutines that receive from the view
 }
 
-// wishes are what the view asks of its page. Only the last one of a kind counts, so each channel
+// pageRequests are what the view asks of its page. Only the last request of a kind counts, so each channel
 // has room for one.
-type wishes struct {
+type pageRequests struct {
 	height chan float64
 	close  chan struct{}
 }
@@ -48,7 +48,7 @@ type wishes struct {
 type openRequest struct {
 	Theme  string  `json:"theme"`
 	Width  float64 `json:"width"`  // the frame's width in pixels
-	Height float64 `json:"height"` // the most that the frame may have
+	Height float64 `json:"height"` // the frame's maximum height in pixels
 }
 
 // responseLine is a line of the response that opened a session. It has one member.
@@ -67,7 +67,7 @@ type openedSession struct {
 	Tool    string `json:"tool"`
 }
 
-// handleOpen opens a session, and streams to the page what is for the view until the session ends.
+// handleOpen opens a session, and streams the messages for the view to the page until the session ends.
 // A closed service sends an empty response.
 func (t *site) handleOpen(w http.ResponseWriter, r *http.Request, v *view) {
 	if !t.service.beginPage() {
@@ -110,10 +110,10 @@ func (t *site) openSession(ctx context.Context, v *view, page *openRequest) (*se
 		return nil, nil, err
 	}
 	n := &session{
-		service: t.service,
-		view:    v,
-		id:      rand.Text(),
-		wishes:  wishes{height: make(chan float64, 1), close: make(chan struct{}, 1)},
+		service:      t.service,
+		view:         v,
+		id:           rand.Text(),
+		pageRequests: pageRequests{height: make(chan float64, 1), close: make(chan struct{}, 1)},
 	}
 	transport, conn := mcpclient.Pipe()
 	if n.conn, err = transport.Dial(context.WithoutCancel(ctx)); err != nil {
@@ -170,24 +170,25 @@ func (n *session) onSize(_, height *float64) {
 		return
 	}
 	select {
-	case <-n.wishes.height: // drop an earlier one
+	case <-n.pageRequests.height: // drop an earlier one
 	default:
 	}
-	n.wishes.height <- *height // does not block: there is one sender
+	n.pageRequests.height <- *height // does not block: there is one sender
 }
 
 // onCloseRequest handles the view's wish to be closed.
 func (n *session) onCloseRequest() {
 	select {
-	case n.wishes.close <- struct{}{}:
+	case n.pageRequests.close <- struct{}{}:
 	default:
 	}
 }
 
-// stream sends the page what is for the view, until the session or the request ends.
+// stream sends the page the messages for the view, and what the view asks of the page, until the session or the
+// request ends.
 func (n *session) stream(ctx context.Context, w http.ResponseWriter) {
 	messages := make(chan json.RawMessage)
-	gone, cancel := context.WithCancel(ctx)
+	streaming, cancel := context.WithCancel(ctx)
 	defer cancel()
 	n.receiving.Go(func() {
 		defer close(messages)
@@ -198,7 +199,7 @@ func (n *session) stream(ctx context.Context, w http.ResponseWriter) {
 			}
 			select {
 			case messages <- raw:
-			case <-gone.Done():
+			case <-streaming.Done():
 				return
 			}
 		}
@@ -210,9 +211,9 @@ func (n *session) stream(ctx context.Context, w http.ResponseWriter) {
 				return
 			}
 			err = writeLine(w, responseLine{Message: raw})
-		case height := <-n.wishes.height:
+		case height := <-n.pageRequests.height:
 			err = writeLine(w, responseLine{Height: height})
-		case <-n.wishes.close:
+		case <-n.pageRequests.close:
 			err = writeLine(w, responseLine{Close: true})
 		case <-ctx.Done():
 			return
@@ -231,12 +232,12 @@ func (n *session) close() {
 	<-n.host.Done()
 }
 
-// ask asks the person a question of the view, unless the person has refused the last maxRefused
-// ones. An invalid question counts neither as refused nor as allowed.
+// ask asks the person a question of the view, unless the last maxRefused questions have failed: the person has refused
+// them, or they ended before an answer. An invalid question does not count.
 func (n *session) ask(ctx context.Context, question func(context.Context) error) error {
 	s := n.service
 	s.mu.Lock()
-	blocked := n.refused >= maxRefused
+	blocked := n.refusals >= maxRefused
 	s.mu.Unlock()
 	if blocked {
 		return fmt.Errorf("%w: the user has refused %d times, and is not asked again before the page is loaded again",
@@ -249,9 +250,9 @@ func (n *session) ask(ctx context.Context, question func(context.Context) error)
 	defer s.mu.Unlock()
 	switch {
 	case err == nil:
-		n.refused = 0
+		n.refusals = 0
 	case !errors.Is(err, apps.ErrInvalid):
-		n.refused++
+		n.refusals++
 	}
 	return err
 }

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	maxViews    = 50       // offered views; older ones are forgotten
-	maxKept     = 32 << 20 // bytes of their arguments and results; the newest view is kept in any case
+	maxViews    = 50       // offered views; older ones are dropped
+	maxBytes    = 32 << 20 // bytes of their arguments and results; the newest view is kept in any case
 	maxOpen     = 8        // open pages
 	maxContexts = 4        // views whose texts are added to a question; each has at most viewframe.MaxText bytes
 	maxIncoming = 1 << 20  // bytes of a message of a view, and of a request of a page
@@ -128,16 +128,16 @@ func (s *Service) Offer(
 	}
 	s.views[v.token] = v
 	s.order = append(s.order, v)
-	s.forgetLocked()
+	s.dropOldLocked()
 	return s.site.origin + "/" + v.token + "/", nil
 }
 
-// forgetLocked forgets the oldest views beyond the bounds.
-func (s *Service) forgetLocked() {
+// dropOldLocked drops the oldest views beyond the bounds.
+func (s *Service) dropOldLocked() {
 	kept := 0
 	for i := len(s.order) - 1; i >= 0; i-- {
 		kept += s.order[i].size
-		if i < len(s.order)-1 && (kept > maxKept || len(s.order)-i > maxViews) {
+		if i < len(s.order)-1 && (kept > maxBytes || len(s.order)-i > maxViews) {
 			for _, old := range s.order[:i+1] {
 				delete(s.views, old.token)
 			}
@@ -182,19 +182,20 @@ func (s *Service) find(token string) *view {
 	return s.views[token]
 }
 
-// currentTool returns a tool as its server has it now: it may have been connected again.
+// currentTool returns a tool as its server has it now: the server may have been connected again.
 func (s *Service) currentTool(tool *adapter.Tool) *adapter.Tool {
 	for _, server := range s.opts.Tools.Servers() {
-		for _, now := range server.Tools {
-			if server.Name == tool.Server() && now.Definition().Name == tool.Definition().Name && now.ViewURI() != "" {
-				return now
+		for _, current := range server.Tools {
+			if server.Name == tool.Server() && current.Definition().Name == tool.Definition().Name && current.ViewURI() != "" {
+				return current
 			}
 		}
 	}
 	return tool
 }
 
-// beginPage counts a request of a page. It reports false if the service is closed.
+// beginPage counts a request that opens a session; the caller calls pages.Done at its end. It reports false, and counts
+// nothing, if the service is closed.
 func (s *Service) beginPage() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

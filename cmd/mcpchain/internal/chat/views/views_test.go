@@ -459,7 +459,7 @@ func TestBounds(t *testing.T) {
 	}
 	res := post(t, first+"open", "{}")
 	check.That(t, res.StatusCode == http.StatusTooManyRequests, "got %s for one page too many", res.Status)
-	large := offer(t, s, `{"a":"`+strings.Repeat("x", maxKept)+`"}`)
+	large := offer(t, s, `{"a":"`+strings.Repeat("x", maxBytes)+`"}`)
 	check.That(t, s.find(strings.Split(first, "/")[3]) == nil && s.find(strings.Split(large, "/")[3]) != nil, "want the newest view alone")
 	for range maxViews + 2 {
 		offer(t, s, "{}")
