@@ -82,9 +82,9 @@ const (
 	maxWindow    = 100_000_000     // tokens; a larger window cannot be true
 )
 
-// Discover asks an endpoint for its kind of host and the context window of a model in tokens. They are "" and 0 if
-// the endpoint does not report them within 5 s. For Ollama and LM Studio the window is the one that the model is loaded
-// with, as they cut off longer prompts.
+// Discover asks an endpoint for the context window of a model in tokens, 0 if it does not report one within 5 s. host is
+// "ollama", "lmstudio", "llamacpp" or "vllm" for an endpoint of these, else "". For Ollama and LM Studio the window is the
+// one that the model is loaded with, as they cut off longer prompts.
 func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host string, window int64) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTime)
 	defer cancel()
