@@ -38,8 +38,7 @@ type Options struct {
 	// one goroutine. It may call the client. If it is slow, later notifications wait; beyond
 	// Limits.Notifications or 32 MiB the oldest are dropped and counted in the log. A modern server
 	// announces changes of its lists and resources only to subscriptions: see [Client.Subscribe].
-	// When a server over HTTP has changed its era, the client itself reports that each list has
-	// changed.
+	// After a server over HTTP has changed its era, the client itself reports a change of each list.
 	OnNotification func(*mcp.Notification)
 
 	// LogLevel asks the server for log messages at this level and above, by logging/setLevel
