@@ -14,9 +14,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// If a tool needs an answer in the middle of a call, it returns the question
-// and is called again with the answer. Clients of revisions before 2026-07-28
-// get a request of the server instead; the SDK does that for the tool.
+// addAskingTools adds the tools that need an answer in the middle of a call. Such a tool returns the question and is called
+// again with the answer. Clients of revisions before 2026-07-28 get a request of the server instead, by the SDK.
 func addAskingTools(s *sdk.Server) {
 	sdk.AddTool(s, readOnly("summarize", "Summarize a text", "Summarizes a text with the help of the client's own model."), summarize)
 	sdk.AddTool(s, &sdk.Tool{
@@ -66,8 +65,8 @@ func summarize(_ context.Context, req *sdk.CallToolRequest, in passage) (*sdk.Ca
 	return text("Summary: " + strings.Join(parts, "\n")), nil, nil
 }
 
-// bookingForm is raw JSON because its order is the order of the form's fields.
-// The default of people is inserted.
+// bookingForm is the schema of the form, with %s for the default of people. It is text, because its order is the order of
+// the fields.
 const bookingForm = `{
 	"type": "object",
 	"properties": {

@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// addPlainTools adds the tools that ask nothing.
 func addPlainTools(s *sdk.Server) {
 	sdk.AddTool(s, readOnly("add", "Add two numbers", "Adds two numbers."), add)
 	sdk.AddTool(s, readOnly("multiply", "Multiply two numbers", "Multiplies two numbers."), multiply)
