@@ -40,8 +40,8 @@ type Options struct {
 	// Again runs all trials, also those that have a line.
 	Again bool
 
-	// OnLine gets each line after it is stored, one at a time, with the number of trials that have a line,
-	// and of all. Default: none.
+	// OnLine gets each line after it is stored, one at a time, with the number of trials that have a line, and of all.
+	// Default: none.
 	OnLine func(l *results.Line, done, all int)
 
 	// See [trial.Trial] for the fields below.
@@ -51,10 +51,9 @@ type Options struct {
 	Prices   *price.Table
 }
 
-// Run runs the trials that have no line yet, or a void one, and returns when all have ended. Their
-// results are in their lines. The error says that the suites or the model cannot be used, that
-// a line could not be stored, or that the context has ended. Trials that were running at that time have no
-// line.
+// Run runs the trials that have no line yet, or a void one, and returns when all have ended. Their results are in their
+// lines. The error says that the suites or the model cannot be used, that a line could not be stored, or that the
+// context has ended. Trials that were running at that time have no line.
 func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 	all, err := o.plan(suites)
 	if err != nil {

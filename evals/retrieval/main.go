@@ -3,8 +3,8 @@
 //
 //	go run ./evals/retrieval -tools tools/LiveMCPTool/tools.json -tasks annotated_data/all_annotations.json
 //
-// A task counts if it has as many steps as tools, and of it each step whose tool is among the
-// tools. The index is tuned on the odd tasks; the even ones are the measure.
+// A task counts if it has as many steps as tools. Of these steps, those count whose tool is in the file of tools. The
+// index is tuned on the odd tasks, and measured on the even ones.
 package main
 
 import (
@@ -41,7 +41,7 @@ func main() {
 // count records how well the tools of steps were found.
 type count struct {
 	steps      int
-	within     [11]float64 // number of tools that had this rank or a better one, by rank
+	within     [11]float64 // by rank: number of steps whose tool had this rank or a better one
 	reciprocal float64     // the sum of 1/rank
 }
 

@@ -5,10 +5,9 @@
 //	cd evals/temporal && go run .
 //	cd evals/temporal && go run . -runs 20 -workers 2
 //
-// Each run asks for approvals and forms. Every third question gets its reply twice at once, and
-// then another one, which must be refused. Every two seconds (-every) a worker is killed and
-// started again. At the end each call of each run is compared with its effects, see
-// [witness.Counts].
+// Each run asks for approvals and forms. About every third question gets its reply twice at once, and then another one,
+// which must be refused. Every two seconds (-every) a worker is killed and started again. At the end each call of each
+// run is compared with its effects, see [witness.Counts].
 //
 // A pause is the time from a kill until another worker holds the run whose step was interrupted.
 // It depends on -lease: the heartbeat timeout of a step is two fifths of the lease, and the bound

@@ -21,7 +21,7 @@ type person struct {
 
 	mu      sync.Mutex // guards the fields below
 	answers int        // questions that were replied to
-	twice   int        // questions with two concurrent replies, and then a different one
+	twice   int        // questions among these with two concurrent replies, and then a different one
 	wrong   []error    // wrong outcomes of replies
 }
 
@@ -52,8 +52,8 @@ func (p *person) attend(ctx context.Context) {
 	}
 }
 
-// reply replies to a question, and to every third one twice at once and then differently: equal
-// replies are accepted, and the different one must be refused.
+// reply replies to a question, and to about every third one twice at once and then differently: the equal replies must
+// be accepted, and the different one refused.
 func (p *person) reply(ctx context.Context, key run.Key, q *run.Question) error {
 	yes := q.Allow()
 	no := q.Deny("too late")
@@ -91,7 +91,7 @@ func (p *person) count(twice bool) {
 	}
 }
 
-// fail notes a wrong outcome, unless the runs are over.
+// fail records a wrong outcome, unless it is nil or the context has ended.
 func (p *person) fail(ctx context.Context, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

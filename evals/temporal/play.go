@@ -77,8 +77,8 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 // runTime bounds how long the runs take after the last kill.
 const runTime = 5 * time.Minute
 
-// drive begins the runs and waits for their ends, while workers are killed and a person replies.
-// It fails if a worker cannot be started again.
+// drive begins the runs and waits for their ends, while workers are killed and a person replies. It fails if a worker
+// cannot be started again.
 func (o *options) drive(ctx context.Context, c *temporal.Client, f *fleet, p *person) error {
 	ctx, stop := context.WithTimeout(ctx, o.length+runTime)
 	defer stop()
@@ -131,7 +131,7 @@ func (o *options) start(ctx context.Context, c *temporal.Client, store record.St
 	return nil
 }
 
-// fleet is the worker processes. Its methods are not called at the same time.
+// fleet has the worker processes. Its methods must not be called concurrently.
 type fleet struct {
 	*options
 	watch   *watch
@@ -164,8 +164,8 @@ func (f *fleet) worker(ctx context.Context, number int) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// kill kills one worker after the other, and starts each again. It returns nil after f.length, or when
-// the context has ended.
+// kill kills one worker after the other, and starts each again. It returns nil after f.length, or when the context has
+// ended.
 func (f *fleet) kill(ctx context.Context) error {
 	for end := time.Now().Add(f.length); time.Now().Before(end); f.kills++ {
 		select {

@@ -26,8 +26,8 @@ type Evidence struct {
 	Ledger []world.Entry // calls of in-process servers
 }
 
-// Grade returns the score of the status, and of each other grader that the task asks for. It returns an
-// error if a grader cannot decide.
+// Grade returns the score of the status, and of each other grader that the task asks for. It returns an error if a
+// grader cannot decide.
 func Grade(want *suite.Expect, got *Evidence) (scores []results.Score, err error) {
 	add := func(s results.Score) {
 		s.Gate = want.Gate(s.Grader)

@@ -22,8 +22,8 @@ type File struct {
 	again map[Key]bool // trials that are to be run again
 }
 
-// Open opens a file, and creates it if necessary. It removes an incomplete last line, and refuses
-// a file with other content.
+// Open opens a file, and creates it if necessary. It removes an incomplete last line, and refuses a file with other
+// content.
 func Open(name string) (*File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -102,8 +102,8 @@ func (f *File) Has(key Key) bool {
 	return f.countsLocked(key)
 }
 
-// Add appends a line, which is durable when Add returns. It replaces the line of a trial that is void or forgotten.
-// A second line of another trial is an error.
+// Add appends a line, which is durable when Add returns. It replaces the line of a trial that is void or forgotten. A
+// second line of another trial is an error.
 func (f *File) Add(l *Line) error {
 	data, err := json.Marshal(l)
 	if err != nil {

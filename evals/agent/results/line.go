@@ -1,7 +1,7 @@
 // Package results has the results of trials: lines of JSON in a file, and the scores of a suite.
 //
-// A file gets a line for each trial when the trial has ended. A program that is started again skips
-// trials that have a line, unless it is void.
+// A file gets a line for each trial when the trial has ended. A program that is started again skips trials that have a
+// line, unless it is void.
 package results
 
 import "time"

@@ -73,8 +73,8 @@ type Summary struct {
 	tasks map[string]*Tally
 }
 
-// Summarize scores the lines of one [Version]. The error matches ErrMixed, ErrEmpty, or ErrVoid.
-// With ErrVoid it returns a summary, too.
+// Summarize scores the lines of one [Version]. The error matches ErrMixed, ErrEmpty, or ErrVoid. With ErrVoid it
+// returns a summary, too.
 func Summarize(lines []*Line) (*Summary, error) {
 	if len(lines) == 0 {
 		return nil, ErrEmpty

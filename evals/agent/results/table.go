@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Table writes the scores of suites with one mode, one model with its settings, and one program. Otherwise the error
-// matches ErrMixed; it is ErrEmpty without suites.
+// Table writes the scores of suites. The error matches ErrMixed if their modes, models or programs differ, or ErrEmpty.
 func Table(out io.Writer, all []*Summary) error {
 	if len(all) == 0 {
 		return ErrEmpty

@@ -102,8 +102,8 @@ func lineAt(data []byte, pointer string) int {
 	return line
 }
 
-// member returns a member of an object or a list, and the line where it begins, or nil and the given
-// line if there is none.
+// member returns a member of an object or a list, and the line where it begins, or nil and the given line if there is
+// none.
 func member(n ast.Node, name string, line int) (ast.Node, int) {
 	if anchor, ok := n.(*ast.AnchorNode); ok {
 		n = anchor.Value

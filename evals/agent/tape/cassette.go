@@ -26,8 +26,7 @@ type Label struct {
 // labelName is the file of the label.
 const labelName = "cassette.json"
 
-// Begin creates a cassette for recordings, or continues one of the same model. It refuses another version of a suite
-// that the cassette has.
+// Begin creates a cassette, or continues one of the same model. It refuses another version of a suite that it has.
 func Begin(dir string, want *Label) error {
 	label, err := readLabel(dir)
 	switch {

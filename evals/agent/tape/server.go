@@ -238,8 +238,8 @@ func envelopeOf(message []byte) (e envelope) {
 	return e
 }
 
-// comparableRequest returns a request without what differs in each connection: its id, and the tokens and
-// keys of a call. An answer keeps the id, which the server assigned.
+// comparableRequest returns a request without what differs in each connection: its id, and the tokens and keys of a
+// call. An answer keeps the id, which the server assigned.
 func comparableRequest(message json.RawMessage) json.RawMessage {
 	m := decode(message)
 	if m["method"] != nil {

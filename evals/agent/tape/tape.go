@@ -1,9 +1,9 @@
 // Package tape records and plays the messages of the model and the servers of a trial.
 //
-// A cassette is a directory: cassette.json describes it, and each trial has a file of JSON lines,
-// its tape. Playing is strict: each request must equal the recorded one, except for secrets, which
-// are never recorded, and for what differs each time: ids, keys and tokens of calls, and times of messages. Pings and
-// notifications to a server are not compared.
+// A cassette is a directory: cassette.json describes it, and each trial has a file of JSON lines, its tape. Playing is
+// strict: each request must equal the recorded one, except for secrets, which are never recorded, and for what differs
+// each time: ids, keys and tokens of calls, and times of messages. Pings and notifications to a server are not
+// compared.
 package tape
 
 import (
@@ -133,8 +133,8 @@ func (t *Tape) Replay(agent string, turn int, request json.RawMessage) (json.Raw
 	return nil, t.missErrorLocked(place, similar, asked)
 }
 
-// missErrorLocked returns the error of a request that is not recorded, and keeps the first error.
-// near is a recorded request that is similar, or nil: then the error shows what differs.
+// missErrorLocked returns the error of a request that is not recorded, and keeps the first error. near is a recorded
+// request that is similar, or nil: then the error shows what differs.
 func (t *Tape) missErrorLocked(place string, similar, asked json.RawMessage) error {
 	err := fmt.Errorf("%w: task %q, %s: nothing is recorded for %.300s", ErrMiss, t.task, place, asked)
 	if similar != nil {

@@ -28,8 +28,7 @@ type driver struct {
 	sets  []*adapter.Toolset
 }
 
-// drive gives the run its inputs, one after the other, until the run has finished the last one, has failed or was
-// cancelled, or waits.
+// drive gives the run its inputs, one after the other, until the run has ended after the last one, or fails or waits.
 func (d *driver) drive(ctx context.Context) error {
 	a, err := d.taskAgent(ctx)
 	if err != nil {
@@ -201,8 +200,8 @@ func (d *driver) server(ctx context.Context, label string) (*adapter.Server, err
 	return &as, err
 }
 
-// options returns the options for all servers. By default they have no limits of time: the limit of the trial ends
-// what hangs.
+// options returns the options for all servers. By default they have no limits of time: the limit of the trial ends what
+// hangs.
 func (d *driver) options() *adapter.Options {
 	o := &adapter.Options{
 		ClientOptions: &mcpclient.Options{},

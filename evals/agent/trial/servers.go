@@ -82,8 +82,8 @@ func (p *player) fromFolder(word string) string {
 	return filepath.Join(p.Suite.Folder, filepath.FromSlash(word))
 }
 
-// isBesideSuite reports whether a word, which is a path in the directory of the trial, also names a file
-// beside the suite.
+// isBesideSuite reports whether a word, which is a path in the directory of the trial, also names a file beside the
+// suite.
 func (p *player) isBesideSuite(word string) bool {
 	if p.Suite.Folder == "" || !filepath.IsLocal(word) || p.fromFolder(word) != word {
 		return false

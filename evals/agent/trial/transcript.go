@@ -14,8 +14,7 @@ const (
 	maxText    = 8 << 10 // bytes of an entry
 )
 
-// transcript returns the dialog: the system prompt, the messages and the error of the run, and then the calls that
-// reached in-process servers.
+// transcript returns the dialog: system prompt, messages and error of the run, then the calls of in-process servers.
 func transcript(t *suite.Task, e *grade.Evidence) (all []results.Entry) {
 	add := func(entry results.Entry) {
 		if len(entry.Text) > maxText {

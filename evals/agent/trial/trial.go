@@ -97,8 +97,7 @@ func (t *Trial) runInto(ctx context.Context, l *results.Line) {
 	judge(l, e, err)
 }
 
-// timeout returns how long the trial may take: the limit of the task, by default 60 s, or 600 s for a live model, but
-// at least t.Patience.
+// timeout returns the limit of the task, by default 60 s, or 600 s for a live model, but at least t.Patience.
 func (t *Trial) timeout() time.Duration {
 	seconds := t.Task.Limits.Seconds
 	if seconds == 0 {

@@ -151,8 +151,8 @@ func (f *Filled) UnknownKeys() (errs []error) {
 	return errs
 }
 
-// Example returns the name of the field for an example of an answer: the first required one, or else the first.
-// The form must have a field.
+// Example returns the name of the field for an example of an answer: the first required one, or else the first. The
+// form must have a field.
 func (f *Filled) Example() string {
 	i := slices.IndexFunc(f.Fields, func(field *forms.Field) bool { return field.Required })
 	return f.Fields[max(i, 0)].Name

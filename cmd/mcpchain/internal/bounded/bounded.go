@@ -25,8 +25,8 @@ type Listener struct {
 	conns map[netip.Prefix]int // number of connections by network
 }
 
-// New returns a listener with a maximum number of connections. A trusted address, such as a proxy's,
-// may have all of them; trusted may be nil.
+// New returns a listener with a maximum number of connections. A trusted address, such as a proxy's, may have all of
+// them; trusted may be nil.
 func New(l net.Listener, connections int, trusted func(netip.Addr) bool) *Listener {
 	return &Listener{
 		Listener:   l,

@@ -26,9 +26,9 @@ func (o *options) addServers(ctx context.Context, suites []*suite.Suite) error {
 		if err != nil {
 			return &cli.FileError{Err: err}
 		}
-		found, left := adapter.FromConfig(c)
-		if len(left) > 0 {
-			return &cli.FileError{Err: left[0].Err}
+		found, wrong := adapter.FromConfig(c)
+		if len(wrong) > 0 {
+			return &cli.FileError{Err: wrong[0].Err}
 		}
 		servers = map[string]*suite.Server{}
 		for _, s := range found {

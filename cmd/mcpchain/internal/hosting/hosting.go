@@ -68,11 +68,11 @@ type Entries struct {
 	Close  func() error           // ends the demo servers
 }
 
-// ReadEntries reads a file of servers, none for [cli.NoServers], or starts the demo servers if file
-// is "". Requests to servers over HTTP without a sign-in name the user, if h names a header. A
-// stdio server may get one process for each user, as h says, because a process does not say for which user it asks.
-// signIn means that users can sign in to servers. The error matches [cli.FileError] if the file as
-// a whole cannot be read. Without an error the caller calls Close.
+// ReadEntries reads a file of servers, none for [cli.NoServers], or starts the demo servers if file is "". Requests to
+// servers over HTTP without a sign-in name the user, if h names a header. A stdio server may get one process for each
+// user, as h says, because a process does not say for which user it asks. signIn means that users can sign in to
+// servers. The error matches [cli.FileError] if the file as a whole cannot be read. Without an error the caller calls
+// Close.
 func ReadEntries(ctx context.Context, file string, h *cli.Hosting, signIn bool) (e Entries, err error) {
 	e.Close = func() error { return nil }
 	switch file {
@@ -108,8 +108,8 @@ func ReadEntries(ctx context.Context, file string, h *cli.Hosting, signIn bool) 
 	return e, nil
 }
 
-// DemoServers starts the demo servers, which run until end is called. Requests to them name the user, and their
-// hints are trusted.
+// DemoServers starts the demo servers, which run until end is called. Requests to them name the user, and their hints
+// are trusted.
 func DemoServers() (out []adapter.Server, end func() error, err error) {
 	servers, err := demoservers.Start()
 	if err != nil {

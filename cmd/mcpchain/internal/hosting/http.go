@@ -26,8 +26,8 @@ func Refuse(status int, format string, args ...any) error {
 	return Refusal{status, fmt.Sprintf(format, args...)}
 }
 
-// ReadJSON decodes the body of a request, which is a single JSON value with a maximum of most bytes.
-// Objects must not have unknown members. The error is a [Refusal].
+// ReadJSON decodes the body of a request, which is a single JSON value with a maximum of most bytes. Objects must not
+// have unknown members. The error is a [Refusal].
 func ReadJSON(w http.ResponseWriter, r *http.Request, most int64, v any) error {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
 	d.DisallowUnknownFields() // for example a state

@@ -20,8 +20,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// makeRequest makes the request of the command line to the server, shows the answer, and returns the exit status. If
-// a question was declined meanwhile, the status is statusAsked.
+// makeRequest makes the request of the command line to the server, shows the answer, and returns the exit status. If a
+// question was declined meanwhile, the status is statusAsked.
 func (p *program) makeRequest(ctx context.Context, r *report, tools *adapter.Toolset, asked *questions, o *options) int {
 	server, err := r.onlyServer(tools)
 	if err != nil {
@@ -85,8 +85,8 @@ func request(ctx context.Context, s adapter.ServerStatus, o *options, limits []m
 	return &answer{result: r, text: messages(r)}, nil
 }
 
-// checkPromptArguments returns an error if the prompt of -prompt does not take one of the arguments, or needs
-// another one. It does not check a prompt that the server does not list.
+// checkPromptArguments returns an error if the prompt of -prompt does not take one of the arguments, or needs another
+// one. It does not check a prompt that the server does not list.
 func checkPromptArguments(ctx context.Context, c *mcpclient.Client, o *options, limits []mcpclient.CallOption) error {
 	if o.prompt == "" {
 		return nil
@@ -158,8 +158,8 @@ func skippedOf(skipped map[string]error) (out []skippedTool) {
 	return out
 }
 
-// resultFailure returns the error for a result that is a failure, with the flag that helps if the tool
-// needs an older revision of the protocol to ask.
+// resultFailure returns the error for a result that is a failure, with the flag that helps if the tool needs an older
+// revision of the protocol to ask.
 func resultFailure(result *mcp.CallToolResult) error {
 	switch result.Advice {
 	case "":

@@ -1,9 +1,9 @@
 // Package inspect checks an mcp.json: it reports which servers can be used and why the others
 // cannot, and tries out what a server offers. docs/inspect.md is its guide.
 //
-// A mistake in a server's entry is reported with its line and key, and does not affect other
-// servers. The command asks for the inputs of VS Code's files. Tokens of sign-ins are in the user's
-// configuration folder, or in the folder of -tokens.
+// A mistake in a server's entry is reported with its line and key, and does not affect other servers. The command asks
+// for the inputs of VS Code's files. Tokens of sign-ins are in the user's configuration folder, or in the folder of
+// -tokens.
 package inspect
 
 import (

@@ -115,8 +115,8 @@ const (
 	maxAnswers = 16       // answers in it
 )
 
-// runJSON is what a user sees of a run. The state itself stays in the service: it contains secrets
-// of servers, and must not come back from a client.
+// runJSON is what a user sees of a run. The state itself stays in the service: it contains secrets of servers, and must
+// not come back from a client.
 type runJSON struct {
 	Run      string          `json:"run"`
 	Status   run.Status      `json:"status"`

@@ -44,8 +44,8 @@ func (s *service) begin(w http.ResponseWriter, r *http.Request, c caller) error 
 // maxKey bounds an Idempotency-Key in bytes.
 const maxKey = 255
 
-// identity returns the id of the run that a request begins, "" for a new one. Requests of a
-// user with the same Idempotency-Key begin one run, as long as that run is stored.
+// identity returns the id of the run that a request begins, "" for a new one. Requests of a user with the same
+// Idempotency-Key begin one run, as long as that run is stored.
 func identity(h http.Header) (string, error) {
 	key := h.Get("Idempotency-Key")
 	if len(key) > maxKey {
@@ -61,8 +61,8 @@ func identity(h http.Header) (string, error) {
 // startWait is how long a run may take to begin. With Temporal, a stored run may begin later.
 const startWait = 10 * time.Second
 
-// startOnce begins a run, or finds the run that an earlier request with the same id began. It waits for other
-// runs of the user that are beginning only if there may be no room for another.
+// startOnce begins a run, or finds the run that an earlier request with the same id began. It waits for other runs of
+// the user that are beginning only if there may be no room for another.
 func (s *service) startOnce(ctx context.Context, c caller, id, input string) (run.Key, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
@@ -127,8 +127,8 @@ func (s *service) checkInput(ctx context.Context, key run.Key, input string) err
 	return nil
 }
 
-// room returns an error if a user has too many runs: a refusal, or errUnclear. starting is the number of runs
-// that are beginning: the store may not have them yet.
+// room returns an error if a user has too many runs: a refusal, or errUnclear. starting is the number of runs that are
+// beginning: the store may not have them yet.
 func (s *service) room(ctx context.Context, user string, starting int) error {
 	unclear := false
 	for _, bound := range []struct {

@@ -17,8 +17,8 @@ type activeRun struct {
 	calls  map[string]bool // current tool calls; guarded by local.mu
 }
 
-// handleEvent passes an event of a run to its readers, and tracks the current calls. A call begins
-// after the event of its start, and its result is stored before the event of its end.
+// handleEvent passes an event of a run to its readers, and tracks the current calls. A call begins after the event of
+// its start, and its result is stored before the event of its end.
 func (l *local) handleEvent(key run.Key, e agent.Event) {
 	l.feed.Publish(key, e)
 	l.mu.Lock()
@@ -41,16 +41,15 @@ func callName(m agent.EventInfo, c agent.Call) string {
 	return strings.Join(append(slices.Clone(m.Path), c.ID), "\x00")
 }
 
-// endIfIdleLocked ends the work on a run if the process is stopping and the run has no current
-// call.
+// endIfIdleLocked ends the work on a run if the process is stopping and the run has no current call.
 func (l *local) endIfIdleLocked(a *activeRun) {
 	if l.draining && len(a.calls) == 0 {
 		a.cancel()
 	}
 }
 
-// drain ends the work on all runs, and waits for its end. Current calls have the time -grace, because interrupted
-// calls are in doubt.
+// drain ends the work on all runs, and waits for its end. Current calls have the time -grace, because interrupted calls
+// are in doubt.
 func (l *local) drain() {
 	l.mu.Lock()
 	l.draining = true

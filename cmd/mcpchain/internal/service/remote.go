@@ -84,9 +84,8 @@ func (r *remote) work(ctx context.Context) error {
 	return r.worker.Run(ctx)
 }
 
-// resume starts workflows for due runs that have not changed since a time: their process may have died
-// before it reached Temporal. Runs that have a workflow stay as they are. It skips runs that cannot be
-// read.
+// resume starts workflows for due runs that have not changed since a time: their process may have died before it
+// reached Temporal. Runs that have a workflow stay as they are. It skips runs that cannot be read.
 func (r *remote) resume(ctx context.Context, since time.Time) {
 	unreadable := func(d *record.DamagedError) {
 		r.warn(ctx, "a run cannot be read, and is left alone", d.Err, "run", d.Key.ID, "tenant", d.Key.Tenant)

@@ -171,8 +171,8 @@ func (s *service) work(ctx context.Context) error {
 	return s.engine.work(ctx)
 }
 
-// serve serves HTTP and drives runs until the context ends. Runs in progress continue in
-// another process, or the next one. Calls that have not ended after -grace are interrupted, and then in doubt.
+// serve serves HTTP and drives runs until the context ends. Runs in progress continue in another process, or the next
+// one. Calls that have not ended after -grace are interrupted, and then in doubt.
 func (s *service) serve(ctx context.Context, listener net.Listener, connections int) error {
 	server := &hosting.Server{
 		Handler:     s.routes(),

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// openTools connects to the servers of a file, or to the demo servers. It logs the
-// servers that cannot be used, and fails if none of a file can be used. end closes the toolset and the demo servers.
+// openTools connects to the servers of a file, or to the demo servers. It logs the servers that cannot be used, and
+// fails if none of a file can be used. end closes the toolset and the demo servers.
 func openTools(ctx context.Context, o *options, logger *slog.Logger) (_ *adapter.Toolset, end func(), err error) {
 	entries, err := hosting.ReadEntries(ctx, o.config, &o.Hosting, false)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 )
 
-// identify returns the user of a request. The service knows a user only by this name, which must
-// be unique.
+// identify returns the user of a request. The service knows a user only by this name, which must be unique.
 type identify func(r *http.Request) (user string, err error)
 
 // errUnknown means that a request belongs to no user.

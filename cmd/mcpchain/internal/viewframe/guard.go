@@ -5,10 +5,9 @@ import (
 	"net/http"
 )
 
-// Policy returns the Content-Security-Policy of a page that shows views. The page loads its own
-// files, and frames the sandbox at the origin frames, none if that is "". media has more directives, for
-// pictures and sound. Trusted types keep the script of the page from turning text into HTML or
-// script.
+// Policy returns the Content-Security-Policy of a page that shows views. The page loads its own files, and frames the
+// sandbox at the origin frames, none if that is "". media has more directives, for pictures and sound. Trusted types
+// keep the script of the page from turning text into HTML or script.
 func Policy(frames, media string) string {
 	policy := "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
 		"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'; " + media

@@ -7,8 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Sender sends the messages of a frame to the session, each once: a page that gets no answer sends
-// them again.
+// Sender sends the messages of a frame to the session, each once: a page that gets no answer sends them again.
 type Sender struct {
 	conn mcpclient.Conn
 	busy chan struct{} // has a value while messages are sent; room for one
@@ -20,8 +19,8 @@ func NewSender(conn mcpclient.Conn) *Sender {
 	return &Sender{conn: conn, busy: make(chan struct{}, 1)}
 }
 
-// Send sends messages. first is the number of the first one, counted from 0. Send leaves out those that were
-// sent before. An error means that the session or the context has ended.
+// Send sends messages. first is the number of the first one, counted from 0. Send leaves out those that were sent
+// before. An error means that the session or the context has ended.
 func (s *Sender) Send(ctx context.Context, first int, messages []json.RawMessage) error {
 	select {
 	case s.busy <- struct{}{}:

@@ -50,8 +50,8 @@ func textOf(content []mcp.Content) string {
 	return strings.Join(parts, "\n")
 }
 
-// ContextText returns the text of what a view wants models to know, or "". The error is
-// apps.ErrInvalid if it is too long.
+// ContextText returns the text of what a view wants models to know, or "". The error is apps.ErrInvalid if it is too
+// long.
 func ContextText(m *host.ModelContext) (string, error) {
 	text := textOf(m.Content)
 	if m.StructuredContent != nil {
@@ -63,8 +63,7 @@ func ContextText(m *host.ModelContext) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// Context keeps what a view wants models to know. The zero value is empty. It is safe for
-// concurrent use.
+// Context keeps what a view wants models to know. The zero value is empty. It is safe for concurrent use.
 type Context struct {
 	mu   sync.Mutex // guards the following field
 	text string

@@ -21,9 +21,8 @@ type views struct {
 	origin   string // for the page's policy
 }
 
-// sandbox returns the sandbox of views, and listens for it. It returns nil if views are not shown:
-// by -views none, or because browsers elsewhere could not reach the sandbox, which it reports on
-// standard error.
+// sandbox returns the sandbox of views, and listens for it. It returns nil if views are not shown: by -views none, or
+// because browsers elsewhere could not reach the sandbox, which it reports on standard error.
 func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	switch {
 	case o.views == "none":

@@ -30,8 +30,8 @@ type line struct {
 	err  error
 }
 
-// NewInput starts to read. The goroutine ends at the end of the input or of the context, except
-// that it cannot interrupt a Read.
+// NewInput starts to read. attended means that a person types the input. The goroutine ends at the end of the input or
+// of the context, except that it cannot interrupt a Read.
 func NewInput(ctx context.Context, r io.Reader, attended bool) *Input {
 	in := &Input{lines: make(chan line)}
 	if attended {

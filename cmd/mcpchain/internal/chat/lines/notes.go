@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// maxNotes is the most notes that are kept during a dialog.
+// maxNotes bounds the notes that are kept during a dialog.
 const maxNotes = 200
 
 // notes keeps the notes of a dialog until its end. Their senders may be reading from a server, and

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// maxBlock bounds what is held back and rendered as one block, in bytes. A longer line is taken
-	// for two.
+	// maxBlock bounds what is held back and rendered as one block, in bytes. A longer line is rendered as several.
 	maxBlock = 64 << 10
 
 	// A rest of fewer than smallRest bytes is rendered whenever it is asked for. A longer one is
@@ -39,14 +38,14 @@ type Stream struct {
 	drawn int      // size of the source of rest in bytes
 }
 
-// minWidth is the least width that is rendered for, in columns.
+// minWidth is the minimum width of rendered lines, in columns.
 const minWidth = 20
 
 // New returns a stream for lines of at most width columns, but at least minWidth. Lines of code may
 // be longer.
 func New(width int) *Stream { return &Stream{page: page{width: max(width, minWidth)}} }
 
-// Add takes a piece of the text, and returns the lines of the blocks that it completes.
+// Add adds a piece of the text, and returns the lines of the blocks that it completes.
 func (s *Stream) Add(text string) (out []string) {
 	s.line += hosttext.Prose(text)
 	for {
@@ -88,7 +87,7 @@ var (
 	heading   = regexp.MustCompile(`^ {0,3}#{1,6}(\s|$)`)
 )
 
-// addLine takes a line of source, and returns the rendered lines of the blocks that it completes.
+// addLine adds a line of source, and returns the rendered lines of the blocks that it completes.
 func (s *Stream) addLine(line string) (out []string) {
 	if s.fence != "" {
 		if mark := strings.TrimSpace(line); strings.HasPrefix(mark, s.fence) && strings.Trim(mark, s.fence[:1]) == "" {

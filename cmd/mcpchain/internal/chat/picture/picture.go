@@ -23,7 +23,7 @@ import (
 	"github.com/charmbracelet/x/ansi/sixel"
 )
 
-// Protocol is a protocol by which terminals take pictures.
+// Protocol is a protocol by which terminals receive pictures.
 type Protocol int
 
 // The protocols.
@@ -34,8 +34,8 @@ const (
 	Sixel           // many others
 )
 
-// Detect returns the protocol of a terminal that the environment names. It reports false if the
-// terminal has to be asked, as within a multiplexer, which hides the terminal behind it.
+// Detect returns the protocol of a terminal that the environment names. It reports false if the program has to ask the
+// terminal, as within a multiplexer, which hides the name of its terminal.
 func Detect(getenv func(string) string) (Protocol, bool) {
 	if getenv("TMUX") != "" || getenv("STY") != "" {
 		return None, false

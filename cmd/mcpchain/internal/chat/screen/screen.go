@@ -58,9 +58,8 @@ type Screen interface {
 	Show(e agent.Event)
 	End()
 
-	// Choose has the person choose an answer. Keys that were typed before the question do not
-	// count. The errors of Choose, Write, Secret and Fill include io.EOF at the end of the input, and the cause
-	// of the context's end.
+	// Choose has the person choose an answer. Keys that were typed before the question do not count. The errors of
+	// Choose, Write, Secret and Fill include io.EOF at the end of the input, and the cause of the context's end.
 	Choose(ctx context.Context, q *Choice) (key byte, err error)
 
 	// Write has the person write a text, which may be empty. Keys that were typed before do not

@@ -33,9 +33,9 @@ type instructions struct {
 	skills []skillInfo
 }
 
-// systemPrompt returns the task of the model and, unless they are withheld, the instructions of
-// servers. It quotes them and shows them to the person, because they reach the model without an
-// approval. If they exceed maxAllInstructions, it leaves some out, with a note for the person.
+// systemPrompt returns the task of the model and, unless they are withheld, the instructions of servers. It quotes them
+// and shows them to the person, because they reach the model without an approval. If they exceed maxAllInstructions, it
+// leaves some out, with a note for the person.
 func (i *instructions) systemPrompt() string {
 	var b strings.Builder
 	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
@@ -94,8 +94,8 @@ func quoteLines(text string) string {
 // skillInfo describes a skill that the model may load.
 type skillInfo struct{ server, name, about string }
 
-// openSkills returns the skills of servers, nil if there are none, and shows the person a note about them. It leaves out
-// a server whose list cannot be read. Unless the context ends, it updates the list for /skills.
+// openSkills returns the skills of servers, nil if there are none, and shows the person a note about them. It leaves
+// out a server whose list cannot be read. Unless the context ends, it updates the list for /skills.
 func (i *instructions) openSkills(ctx context.Context) (*skillset.Set, error) {
 	if i.withheld {
 		return nil, nil

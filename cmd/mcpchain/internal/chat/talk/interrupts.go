@@ -26,8 +26,8 @@ func (e *QuitError) Error() string { return fmt.Sprintf("ended by signal: %v", e
 // has begun. A later one counts as a first one.
 const doubleInterrupt = 2 * time.Second
 
-// Interrupts ends turns and the program by signals. The first Ctrl-C ends the turn or the questions outside of a turn, a
-// second one within doubleInterrupt the program. Other signals end the program at once, and so does Ctrl-C before the
+// Interrupts ends turns and the program by signals. The first Ctrl-C ends the turn or the questions outside of a turn,
+// a second one within doubleInterrupt the program. Other signals end the program at once, and so does Ctrl-C before the
 // conversation.
 type Interrupts struct {
 	quit    context.CancelCauseFunc

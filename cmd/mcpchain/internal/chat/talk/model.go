@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Model is the model of a conversation, which may be exchanged.
+// Model is the model of a conversation. The person may choose another one.
 type Model struct {
 	close   func() error
 	sampler func(models.Model) (mcp.SamplingHandler, error) // lends a model to servers; set by Sampler
@@ -72,9 +72,8 @@ func OpenModel(ctx context.Context, e models.Model, hint string, s screen.Screen
 // Close stops the demo model.
 func (m *Model) Close() error { return m.close() }
 
-// Sampler returns a handler that lends the model in use to servers if the person allows it. It is
-// called once, before the model is exchanged. While a model of the API messages is in use, which
-// cannot be lent, the handler refuses.
+// Sampler returns a handler that lends the model in use to servers if the person allows it. It must be called once,
+// before another model is used. The handler refuses while a model of the API messages is in use, which cannot be lent.
 func (m *Model) Sampler(p *person.Person, prices *price.Table) (mcp.SamplingHandler, error) {
 	m.sampler = func(model models.Model) (mcp.SamplingHandler, error) {
 		if model.API == models.Messages {
@@ -92,7 +91,7 @@ func (m *Model) Sampler(p *person.Person, prices *price.Table) (mcp.SamplingHand
 	return lentModel{m}, m.use(m.endpoint())
 }
 
-// use exchanges the model, also for servers. After an error the model stays the same.
+// use changes the model in use, also for servers. After an error the model stays the same.
 func (m *Model) use(e models.Model) error {
 	lent, err := m.sampler(e)
 	if err != nil {

@@ -95,7 +95,7 @@ func (c *modelChoice) choose(ctx context.Context, name string) error {
 	return nil
 }
 
-// use makes the agent for another model.
+// use changes the model, and makes the agent for it.
 func (c *modelChoice) use(ctx context.Context, m models.Model) error {
 	if err := c.model.use(m); err != nil {
 		return err

@@ -24,8 +24,7 @@ type dialog interface {
 	// clear empties the field that has the keyboard. It reports false if the field is empty.
 	clear() bool
 
-	// answered reports whether the dialog has ended, and finished returns a channel that is closed
-	// at that time.
+	// answered reports whether the dialog has ended, and finished returns a channel that is closed at that time.
 	answered() bool
 	finished() <-chan struct{}
 }

@@ -20,8 +20,8 @@ const (
 	lockWait   = time.Second // after which an entry is not written to the file
 )
 
-// history has the questions that were entered before, also in earlier programs. A question that
-// cannot be written to its file stays until the end of the program; the person gets no note about that.
+// history has the questions that were entered before, also in earlier programs. A question that cannot be written to
+// its file stays until the end of the program; the person gets no note about that.
 type history struct {
 	path    string   // the path of the file; "": none
 	entries []string // the oldest first

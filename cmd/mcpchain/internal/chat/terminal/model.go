@@ -183,8 +183,8 @@ func isEscAndCtrl(k tea.KeyPressMsg) bool {
 	return k.Mod == tea.ModCtrl|tea.ModAlt && 'a' <= k.Code && k.Code <= 'z' && k.Text == ""
 }
 
-// handleInput handles a key or a paste. A dialog gets it only after quietTime without keys, so that
-// text for the editor cannot answer a question.
+// handleInput handles a key or a paste. A dialog gets it only after quietTime without keys, so that text for the editor
+// cannot answer a question.
 func (m *model) handleInput(msg tea.Msg) tea.Cmd {
 	if m.dialog != nil && m.quiet.passed {
 		return m.updateDialog(msg)

@@ -129,8 +129,8 @@ func (h *frameHeight) beginShrink(needed int) tea.Cmd {
 	return shrinkLater()
 }
 
-// onShrink handles a shrinkMsg. The blank rows are removed at the second one after the frame was
-// written: the frame that was being written at the time of the change does not count.
+// onShrink handles a shrinkMsg. The blank rows are removed at the second one after the frame was written: the frame
+// that was being written at the time of the change does not count.
 func (h *frameHeight) onShrink(needed int) tea.Cmd {
 	h.mu.Lock()
 	defer h.mu.Unlock()

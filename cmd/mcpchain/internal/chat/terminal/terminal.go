@@ -238,6 +238,6 @@ func (t *Terminal) columns() int {
 	return defaultColumns
 }
 
-// send sends a message to the model, and waits until the model accepts it. The messages of a goroutine stay
-// in order. After the end of the program they are dropped.
+// send sends a message to the model, and waits until the model accepts it. The messages of a goroutine stay in order.
+// After the end of the program they are dropped.
 func (t *Terminal) send(m tea.Msg) { t.program.Send(m) }

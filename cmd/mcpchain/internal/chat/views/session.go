@@ -37,8 +37,8 @@ type session struct {
 	receiving sync.WaitGroup // goroutines that receive from the view
 }
 
-// pageRequests are what the view asks of its page. Only the last request of a kind counts, so each channel
-// has room for one.
+// pageRequests are what the view asks of its page. Only the last request of a kind counts, so each channel has room for
+// one.
 type pageRequests struct {
 	height chan float64
 	close  chan struct{}
@@ -67,8 +67,8 @@ type openedSession struct {
 	Tool    string `json:"tool"`
 }
 
-// handleOpen opens a session, and streams the messages for the view to the page until the session ends.
-// A closed service sends an empty response.
+// handleOpen opens a session, and streams the messages for the view to the page until the session ends. A closed
+// service sends an empty response.
 func (t *site) handleOpen(w http.ResponseWriter, r *http.Request, v *view) {
 	if !t.service.beginPage() {
 		return
@@ -184,8 +184,8 @@ func (n *session) onCloseRequest() {
 	}
 }
 
-// stream sends the page the messages for the view, and what the view asks of the page, until the session or the
-// request ends.
+// stream sends the page the messages for the view, and what the view asks of the page, until the session or the request
+// ends.
 func (n *session) stream(ctx context.Context, w http.ResponseWriter) {
 	messages := make(chan json.RawMessage)
 	streaming, cancel := context.WithCancel(ctx)

@@ -20,7 +20,7 @@ const tabStop = 4
 // first line.
 type Wrapper struct {
 	width     int    // of the screen; 0 leaves lines unchanged
-	minIndent string // of a continued line, where long words are broken; "" leaves words whole
+	minIndent string // minimum indent of a continued line; unless it is "", long words are broken, too
 	column    int    // of the next character
 	start     int    // column of the line's first word
 	indent    string // of the line
@@ -33,7 +33,7 @@ type Wrapper struct {
 // unchanged.
 func New(width, column int) Wrapper { return Wrapper{width: width, column: column} }
 
-// Add takes a piece of the text, and returns what can be shown: all but an unfinished word.
+// Add adds a piece of the text, and returns what can be shown: all but an unfinished word.
 func (w *Wrapper) Add(text string) string {
 	if w.width <= 0 {
 		return text

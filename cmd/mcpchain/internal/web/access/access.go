@@ -1,5 +1,5 @@
-// Package access signs users in to servers, and connects to the servers with the user's own token: a
-// connection belongs to one user.
+// Package access signs users in to servers, and connects to the servers with the user's own token: a connection belongs
+// to one user.
 package access
 
 import (
@@ -150,8 +150,8 @@ func (s *source) Catalog(p profile.Profile) *adapter.Catalog {
 	return s.access.noTools.Catalog(p)
 }
 
-// Connect connects to the servers that were not tried for the user. It uses the token of an
-// earlier sign-in, if there is one. [Access.Status] then has the states.
+// Connect connects to the servers that were not tried for the user. It uses the token of an earlier sign-in, if there
+// is one. [Access.Status] then has the states.
 func (a *Access) Connect(ctx context.Context, user string) {
 	for _, s := range a.opts.Servers {
 		if g, err := a.grant(user, s.Name); err == nil && g.status().State == Untried {
@@ -174,9 +174,9 @@ func (a *Access) Status(user string) []Status {
 	return out
 }
 
-// Begin begins to sign a user in to a server, or joins the sign-in in progress, and returns the
-// address to sign in at. The address is empty if the user is signed in already. The sign-in continues when
-// ctx ends. The error matches ErrNoServer or ErrFull, or says why the sign-in has failed.
+// Begin begins to sign a user in to a server, or joins the sign-in in progress, and returns the address to sign in at.
+// The address is empty if the user is signed in already. The sign-in continues when ctx ends. The error matches
+// ErrNoServer or ErrFull, or says why the sign-in has failed.
 func (a *Access) Begin(ctx context.Context, user, server string) (address string, err error) {
 	g, err := a.grant(user, server)
 	if err != nil {
@@ -196,9 +196,8 @@ func (a *Access) Begin(ctx context.Context, user, server string) (address string
 	}
 }
 
-// Callback handles the answer of an authorization server, which the user's browser delivers,
-// and returns the server when the sign-in has ended. The error matches ErrNoSignIn for an answer that this
-// user's sign-in does not expect.
+// Callback handles the answer of an authorization server, which the user's browser delivers, and returns the server
+// when the sign-in has ended. The error matches ErrNoSignIn for an answer that this user's sign-in does not expect.
 func (a *Access) Callback(ctx context.Context, user string, answer url.Values) (server string, err error) {
 	a.mu.Lock()
 	r := a.waiting[answer.Get("state")]
@@ -217,8 +216,8 @@ func (a *Access) Callback(ctx context.Context, user string, answer url.Values) (
 	}
 }
 
-// SignOut deletes the user's token for a server, and closes the connection. The connection stays open if the
-// token cannot be deleted.
+// SignOut deletes the user's token for a server, and closes the connection. The connection stays open if the token
+// cannot be deleted.
 func (a *Access) SignOut(ctx context.Context, user, server string) error {
 	g, err := a.grant(user, server)
 	if err != nil {

@@ -135,8 +135,8 @@ func (g *grant) disconnect() error {
 	return tools.Close()
 }
 
-// connect connects to the server with the user's token, unless it is connected, and sets the state. The state stays
-// as it was if the context ends first.
+// connect connects to the server with the user's token, unless it is connected, and sets the state. The state stays as
+// it was if the context ends first.
 func (g *grant) connect(ctx context.Context) {
 	g.connecting.Lock()
 	defer g.connecting.Unlock()

@@ -61,8 +61,8 @@ func (r *reception) Receive(ctx context.Context, address string) (url.Values, er
 	}
 }
 
-// setAddress sets the address of a sign-in, and expects the answer. It reports false if the user
-// already has another address.
+// setAddress sets the address of a sign-in, and expects the answer. It reports false if the user already has another
+// address.
 func (a *Access) setAddress(r *reception, address, state string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -51,8 +51,8 @@ func Tree(markdownText string) []Node {
 	return tree
 }
 
-// isDeep reports whether a line begins with an implausible number of markers of quotes and
-// lists, or has as many opening brackets in a row: the parser's time grows with their square.
+// isDeep reports whether a line begins with an implausible number of markers of quotes and lists, or has as many
+// opening brackets in a row: the parser's time grows with their square.
 func isDeep(s string) bool {
 	for line := range strings.Lines(s) {
 		if len(line)-len(strings.TrimLeft(line, "> \t-*+")) > maxMarks {

@@ -145,8 +145,8 @@ func (s *Sessions) SignOut(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// cookie returns the session's cookie. It is not Strict, because the browser has to send it
-// when a server's sign-in redirects back here. The browser does not send it with a changing request from another site.
+// cookie returns the session's cookie. It is not Strict, because the browser has to send it when a server's sign-in
+// redirects back here. The browser does not send it with a changing request from another site.
 func (s *Sessions) cookie(value string, life time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: s.cookieName(), Value: value, Path: "/", MaxAge: int(life / time.Second),
@@ -154,9 +154,8 @@ func (s *Sessions) cookie(value string, life time.Duration) *http.Cookie {
 	}
 }
 
-// cookieName returns the name of the cookie, which belongs to this program, because the ports of a
-// machine share cookies. The prefix of a secure one has the browser refuse it from other hosts and
-// without HTTPS.
+// cookieName returns the name of the cookie, which belongs to this program, because the ports of a machine share
+// cookies. The prefix of a secure one has the browser refuse it from other hosts and without HTTPS.
 func (s *Sessions) cookieName() string {
 	if s.secure {
 		return "__Host-mcpchain-web"

@@ -98,8 +98,8 @@ func (s *site) delete(r *http.Request, user string, _ none) (any, error) {
 	return idOf(r, s.opts.Talk.Delete(r.Context(), user, r.PathValue("id")))
 }
 
-// older answers with the conversations that follow the one in the query. The query has the id and the time
-// that the list had for it.
+// older answers with the conversations that follow the one in the query. The query has the id and the time that the
+// list had for it.
 func (s *site) older(r *http.Request, user string, _ none) (any, error) {
 	query := r.URL.Query()
 	at, err := time.Parse(time.RFC3339Nano, query.Get("updated"))

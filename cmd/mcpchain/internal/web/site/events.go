@@ -54,9 +54,8 @@ func panesOf(r *http.Request) ([]pane, error) {
 	return panes, nil
 }
 
-// events streams to the windows of a browser over one connection: each window gets its
-// conversation, and the list of conversations. A window that cannot get its conversation gets the reason and
-// the list.
+// events streams to the windows of a browser over one connection: each window gets its conversation, and the list of
+// conversations. A window that cannot get its conversation gets the reason and the list.
 func (s *site) events(w http.ResponseWriter, r *http.Request) {
 	person, err := s.person(w, r, s.changes)
 	if err != nil {

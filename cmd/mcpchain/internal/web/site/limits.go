@@ -14,8 +14,8 @@ import (
 
 // Limits bound users' requests. Zero means the default.
 type Limits struct {
-	// PerMinute bounds a user's changing requests, and an address's requests to sign in or out; Burst
-	// of them may come at once. Default 120 and 30.
+	// PerMinute bounds a user's changing requests, and an address's requests to sign in or out; Burst of them may come
+	// at once. Default 120 and 30.
 	PerMinute, Burst int
 
 	// ReadsPerMinute bounds a user's other requests; ReadBurst of them may come at once.
@@ -50,9 +50,8 @@ type place struct {
 	end     context.CancelFunc
 }
 
-// reserve reserves a place for a stream of n windows until leave is called, if there is room. It
-// ends an earlier stream of the same reader and session, so that a browser that reconnects
-// gets its place at once.
+// reserve reserves a place for a stream of n windows until leave is called, if there is room. It ends an earlier stream
+// of the same reader and session, so that a browser that reconnects gets its place at once.
 func (s *streams) reserve(p Person, reader string, n int, end context.CancelFunc) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,8 +92,8 @@ func (s *streams) end(session string) {
 	}
 }
 
-// addressOf returns the address from which a request comes, or the network of an IPv6 address. If a
-// trusted proxy names the address of the browser, it is that one.
+// addressOf returns the address from which a request comes, or the network of an IPv6 address. If a trusted proxy names
+// the address of the browser, it is that one.
 func (s *site) addressOf(r *http.Request) string {
 	address := r.RemoteAddr
 	if at, err := netip.ParseAddrPort(address); err == nil {

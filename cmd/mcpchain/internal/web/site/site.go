@@ -86,8 +86,7 @@ type Options struct {
 	// names are refused: a DNS entry of someone else may point here.
 	Hosts []string
 
-	// Secure means that browsers reach the site over HTTPS. The site tells them to use only HTTPS for
-	// a year.
+	// Secure means that browsers reach the site over HTTPS. The site tells them to use only HTTPS for a year.
 	Secure bool
 
 	// Canonical is the origin to which the other names of Hosts redirect, because sign-ins to
@@ -224,8 +223,8 @@ func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
 	endViews() // those that began meanwhile
 }
 
-// asUser passes on requests of signed-in users, and answers with the error of next. changes bounds the
-// requests other than GET.
+// asUser passes on requests of signed-in users, and answers with the error of next. changes bounds the requests other
+// than GET.
 func (s *site) asUser(changes *hosting.Rates, next func(w http.ResponseWriter, r *http.Request, user string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		person, err := s.person(w, r, changes)
@@ -239,8 +238,7 @@ func (s *site) asUser(changes *hosting.Rates, next func(w http.ResponseWriter, r
 }
 
 // person returns the sender of a request. The error means that nobody or another user is signed in, or the rate is
-// exceeded: the page names the user that it shows, because another user may have signed in in
-// another window.
+// exceeded: the page names the user that it shows, because another user may have signed in in another window.
 func (s *site) person(w http.ResponseWriter, r *http.Request, changes *hosting.Rates) (Person, error) {
 	p, ok := s.opts.SignIn.Person(r)
 	shown, err := url.PathUnescape(r.Header.Get("Page-User"))

@@ -25,8 +25,8 @@ type Answer struct {
 	Fields    map[string]any `json:"fields"`    // form: the values by name; numbers as text
 }
 
-// FormError says which fields of an answer are wrong, for the user to read. Fields has the reasons by the names of
-// the form's fields; "arguments" is the name of edited arguments that are not JSON.
+// FormError says which fields of an answer are wrong, for the user to read. Fields has the reasons by the names of the
+// form's fields; "arguments" is the name of edited arguments that are not JSON.
 type FormError struct{ Fields map[string]string }
 
 func (e *FormError) Error() string {
@@ -171,8 +171,8 @@ func valueOf(f *forms.Field, v any) (any, error) {
 	return v, nil
 }
 
-// deliver passes a reply to the run if this process drives it, and reports whether the run waits
-// for the reply. Later replies to the same question are dropped.
+// deliver passes a reply to the run if this process drives it, and reports whether the run waits for the reply. Later
+// replies to the same question are dropped.
 func (s *Service) deliver(key run.Key, reply run.Reply) (awaited bool) {
 	s.mu.Lock()
 	t := s.topics[key]
@@ -195,9 +195,8 @@ func (s *Service) deliver(key run.Key, reply run.Reply) (awaited bool) {
 // reloadGrace is how long a question waits after the last window was closed: a reload opens another one.
 const reloadGrace = 30 * time.Second
 
-// replyAtWindow waits for the reply to a question while a window shows the conversation, and for
-// reloadGrace afterwards. Then it returns a zero reply: the question stays open, and its reply resumes
-// the run.
+// replyAtWindow waits for the reply to a question while a window shows the conversation, and for reloadGrace
+// afterwards. Then it returns a zero reply: the question stays open, and its reply resumes the run.
 func (s *Service) replyAtWindow(ctx context.Context, q *run.Question) (run.Reply, error) {
 	t, ok := ctx.Value(topicKey{}).(*topic)
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// maxAllowed bounds what a person can allow, in bytes: the arguments of a call, the complete
-// request of a sampling review. Larger ones can only be refused.
+// maxAllowed bounds what a person can allow, in bytes: the arguments of a call, the complete request of a sampling
+// review. Larger ones can only be refused.
 const maxAllowed = 256 << 10
 
 // askJSON is a question to the user, as windows get it.

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// dueInterval is the wait between searches for due conversations: another process has
-	// left them unfinished, or an answer came at the last moment.
+	// dueInterval is the wait between searches for due conversations: another process has left them unfinished, or an
+	// answer came at the last moment.
 	dueInterval = time.Second
 
 	// retryAfter is the wait before such a conversation is tried again.

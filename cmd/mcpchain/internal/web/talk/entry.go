@@ -75,16 +75,16 @@ type (
 	}
 )
 
-// entry is what windows get of an event or a record, with its position in the run. Windows get nothing of an
-// entry without a kind.
+// entry is what windows get of an event or a record, with its position in the run. Windows get nothing of an entry
+// without a kind.
 type entry struct {
 	at   agent.Position
 	kind string
 	data any // encoded as JSON
 }
 
-// entryOf returns the entry of an event. Of sub-agents, windows get only questions, their answers and notes:
-// a sub-agent's result is the result of a call.
+// entryOf returns the entry of an event. Of sub-agents, windows get only questions, their answers and notes: a
+// sub-agent's result is the result of a call.
 func (s *Service) entryOf(key run.Key, e agent.Event) entry {
 	out := entry{at: e.Position()}
 	var path []string
@@ -135,8 +135,7 @@ func (s *Service) viewURI(server, tool string) string {
 	return s.o.View(server, tool)
 }
 
-// answeredOf returns the data of an answer, with the page that the user agrees to visit,
-// unless its address is refused.
+// answeredOf returns the data of an answer, with the page that the user agrees to visit, unless its address is refused.
 func answeredOf(e *agent.Replied) answeredJSON {
 	a := answeredJSON{Ask: e.Question.ID, Action: string(e.Reply.Action), Reason: proseText(e.Reply.Reason, maxError), What: subject(e.Question)}
 	if e.Question.Kind == run.QuestionURL && e.Reply.Action == run.ActionAccept {
@@ -212,8 +211,8 @@ func cut(text string, most int, escape func(string) string) string {
 	return escape(strings.ToValidUTF8(text, "\ufffd")) + note
 }
 
-// prettyJSON returns indented JSON with invisible characters escaped. It returns text that is not JSON, is
-// longer than most bytes, or would be mostly indentation, as exactText does.
+// prettyJSON returns indented JSON with invisible characters escaped. It returns text that is not JSON, is longer than
+// most bytes, or would be mostly indentation, as exactText does.
 func prettyJSON(text string, most int) string {
 	if len(text) > most {
 		return exactText(text, most)

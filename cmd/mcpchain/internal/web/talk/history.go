@@ -13,9 +13,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// history returns the entries of a stored run after a position: of the agent's events, and of questions of the user
-// and early ends of turns, for which the agent has no events. An event that windows do not show has an entry
-// without a kind, because the position has to advance.
+// history returns the entries of a stored run after a position: of the agent's events, and of questions of the user and
+// early ends of turns, for which the agent has no events. An event that windows do not show has an entry without a
+// kind, because the position has to advance.
 func (s *Service) history(ctx context.Context, key run.Key, after agent.Position) ([]entry, error) {
 	log, err := s.o.Store.Load(ctx, key)
 	if err != nil {
@@ -88,9 +88,9 @@ func recordEntries(key run.Key, r run.Record) (out []entry) {
 	return out
 }
 
-// messageEntries returns the entries of an input's message, without positions: the last message is
-// a question, and those before belong to the conversation that was edited. calls has the calls
-// without a result, by id. messageEntries updates it.
+// messageEntries returns the entries of an input's message, without positions: the last message is a question, and
+// those before belong to the conversation that was edited. calls has the calls without a result, by id. messageEntries
+// updates it.
 func messageEntries(key run.Key, at storedAt, m run.Message, calls map[string]agent.Call) (out []entry) {
 	switch m.Role {
 	case run.RoleUser:
@@ -122,9 +122,9 @@ func messageEntries(key run.Key, at storedAt, m run.Message, calls map[string]ag
 	return out
 }
 
-// Media returns picture or sound n, counted from 0, of the result of a call. The result is stored in record seq, or,
-// in an edited conversation, in message index of that record. The error matches ErrGone if there is none that
-// windows show.
+// Media returns picture or sound n, counted from 0, of the result of a call. The result is stored in record seq, or, in
+// an edited conversation, in message index of that record. The error matches ErrGone if there is none that windows
+// show.
 func (s *Service) Media(ctx context.Context, user, id string, seq uint64, index int, call string, n int) (run.Part, error) {
 	log, err := s.o.Store.Load(ctx, run.Key{Tenant: user, ID: id})
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Link returns what the page needs to show and open an address, for JSON. The error says, for the user to
-// read, why the page does not open it.
+// Link returns what the page needs to show and open an address, for JSON. The error says, for the user to read, why the
+// page does not open it.
 func Link(address string) (any, error) {
 	l, wrong := linkOf(address)
 	if wrong != "" {
@@ -18,8 +18,8 @@ func Link(address string) (any, error) {
 	return l, nil
 }
 
-// linkOf splits an address, so that the page can highlight its host. wrong is why the page does
-// not open it, "" if it does.
+// linkOf splits an address, so that the page can highlight its host. wrong is why the page does not open it, "" if it
+// does.
 func linkOf(address string) (_ *linkJSON, wrong string) {
 	parsed, err := hosttext.ParseLink(address)
 	if err != nil {

@@ -61,8 +61,8 @@ func (s *Service) summary(ctx context.Context, head run.Head) Summary {
 	}
 }
 
-// title returns the beginning of the conversation's first question, or a text that says that the conversation
-// cannot be read. It remembers titles, because they do not change.
+// title returns the beginning of the conversation's first question, or a text that says that the conversation cannot be
+// read. It remembers titles, because they do not change.
 func (s *Service) title(ctx context.Context, key run.Key) string {
 	s.mu.Lock()
 	title, ok := s.titles[key]

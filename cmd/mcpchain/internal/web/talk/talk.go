@@ -1,9 +1,9 @@
 // Package talk keeps the conversations of users: each is a run of one agent, with many inputs.
 //
-// The records of a conversation are in the store. A window, in a browser, shows one conversation: it sends the
-// position of its last event, and gets all later ones from any process. A feed keeps the latest events in memory.
-// While this process works on a conversation, or a window shows it, a topic has the state that is not recorded, such
-// as the text that the model is writing.
+// The records of a conversation are in the store. A window, in a browser, shows one conversation: it sends the position
+// of its last event, and gets all later ones from any process. A feed keeps the latest events in memory. While this
+// process works on a conversation, or a window shows it, a topic has the state that is not recorded, such as the text
+// that the model is writing.
 package talk
 
 import (
@@ -66,8 +66,8 @@ type Options struct {
 	// Shared returns what windows show about the model and the shared servers; it is encoded as JSON. Default: nothing.
 	Shared func() any
 
-	// Room returns an error that matches ErrFull if the user may not store more. begins reports whether a
-	// conversation would be added. Default: there is always room.
+	// Room returns an error that matches ErrFull if the user may not store more. begins reports whether a conversation
+	// would be added. Default: there is always room.
 	Room func(ctx context.Context, user string, begins bool) error
 
 	// Personal has the tools of servers that each user signs in to. Default: all users have the same tools.
@@ -160,8 +160,8 @@ func (s *Service) Close() {
 	s.running.Wait()
 }
 
-// Begin starts a conversation with a question, and returns its id. The error matches ErrUnfit for a text that is
-// blank or above 64 KiB, ErrFull if there is no room, or ErrTooMany if eight conversations of the user are at work.
+// Begin starts a conversation with a question, and returns its id. The error matches ErrUnfit for a text that is blank
+// or above 64 KiB, ErrFull if there is no room, or ErrTooMany if eight conversations of the user are at work.
 func (s *Service) Begin(ctx context.Context, user, text string) (string, error) {
 	return s.begin(ctx, user, run.Text(run.RoleUser, text))
 }
@@ -177,8 +177,8 @@ func (s *Service) begin(ctx context.Context, user string, messages ...run.Messag
 	})
 }
 
-// Say asks another question in a conversation. before are texts of the program that the model reads before it.
-// The error matches ErrBusy, ErrWaiting or ErrElsewhere if the previous turn has not ended, ErrGone if there is no such
+// Say asks another question in a conversation. before are texts of the program that the model reads before it. The
+// error matches ErrBusy, ErrWaiting or ErrElsewhere if the previous turn has not ended, ErrGone if there is no such
 // conversation, or an error of Begin.
 func (s *Service) Say(ctx context.Context, user, id, text string, before ...string) error {
 	_, err := s.submit(ctx, user, id, text, func() (string, error) {
@@ -191,8 +191,8 @@ func (s *Service) Say(ctx context.Context, user, id, text string, before ...stri
 	return err
 }
 
-// submit calls begin, which records the question text in a conversation, if the user may ask now, and starts to
-// work on the conversation. id is "" for a new conversation; begin returns its id.
+// submit calls begin, which records the question text in a conversation, if the user may ask now, and starts to work on
+// the conversation. id is "" for a new conversation; begin returns its id.
 func (s *Service) submit(ctx context.Context, user, id, text string, begin func() (id string, err error)) (string, error) {
 	if err := s.reserveWork(ctx, user, id, text); err != nil {
 		return "", err
@@ -270,9 +270,9 @@ func (s *Service) reserveWork(ctx context.Context, user, id, text string) error 
 	return nil
 }
 
-// Edit replaces a question: it starts a new conversation with the messages before the question and
-// the new text, and returns its id. The old question is message index of record seq. The error
-// matches ErrGone if that is not a question, or an error of Begin.
+// Edit replaces a question: it starts a new conversation with the messages before the question and the new text, and
+// returns its id. The old question is message index of record seq. The error matches ErrGone if that is not a question,
+// or an error of Begin.
 func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index int, text string) (string, error) {
 	log, err := s.o.Store.Load(ctx, run.Key{Tenant: user, ID: id})
 	if err != nil {
@@ -325,9 +325,9 @@ func inputOf(c ledger.Change) []run.Message {
 	return nil
 }
 
-// Stop cancels the turn of a conversation and the calls of its views. What the model has written of its
-// answer stays. A turn that has ended stays as it is. The error matches ErrElsewhere if another
-// process does not release the conversation, or ErrGone if there is no such conversation.
+// Stop cancels the turn of a conversation and the calls of its views. What the model has written of its answer stays. A
+// turn that has ended stays as it is. The error matches ErrElsewhere if another process does not release the
+// conversation, or ErrGone if there is no such conversation.
 func (s *Service) Stop(ctx context.Context, user, id string) error {
 	key := run.Key{Tenant: user, ID: id}
 	t, err := s.acquire(ctx, key)
@@ -349,8 +349,8 @@ func (s *Service) Stop(ctx context.Context, user, id string) error {
 	return errors.Join(err, s.stopViews(ctx, key))
 }
 
-// cancel cancels the present turn of a run, also one that this process drives or a killed process holds. It does
-// not cancel a turn that begins meanwhile.
+// cancel cancels the present turn of a run, also one that this process drives or a killed process holds. It does not
+// cancel a turn that begins meanwhile.
 func (s *Service) cancel(ctx context.Context, key run.Key) error {
 	turn := uint64(0)
 	return s.retryWhileHeld(ctx, func() error {

@@ -24,15 +24,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// viewAgentName is the name of the agent of views' calls in the store. Each call of [Service.CallForView]
-// is a run, so it is shown like a call of an agent, and survives a restart.
+// viewAgentName is the name of the agent of views' calls in the store. Each call of [Service.CallForView] is a run, so
+// it is shown like a call of an agent, and survives a restart.
 const viewAgentName = "web-view"
 
 // Bounds of the calls of views.
 const (
 	maxViewCalls = 8                // open calls of a conversation
 	maxShownRuns = 50               // calls that windows show in a conversation; older ones are deleted
-	maxEnds      = 10_000           // ended calls in memory
+	maxEnds      = 10_000           // ended calls in memory, beyond which another one cannot be fetched
 	fetchableFor = 10 * time.Minute // how long a view can fetch the result of a call that ended before
 )
 
@@ -174,10 +174,9 @@ func (s *Service) viewCall(ctx context.Context, key run.Key) (*ViewCall, *ledger
 	return c, state, nil
 }
 
-// CallForView makes a call of a view after the user has agreed, and returns its result. If ctx ends
-// first, the run of the call continues: a view that makes the same call again, even after a
-// restart, waits for it. If the cause is context.Canceled, because the view cancelled the call, the run
-// ends unless the call was sent.
+// CallForView makes a call of a view after the user has agreed, and returns its result. If ctx ends first, the run of
+// the call continues: a view that makes the same call again, even after a restart, waits for it. If the cause is
+// context.Canceled, because the view cancelled the call, the run ends unless the call was sent.
 //
 // The error matches ErrTooMany if the conversation has too many open calls, and apps.ErrDenied if the user has refused
 // or stopped the call.
@@ -273,8 +272,8 @@ func (s *Service) countUseLocked(counts map[run.Key]int, key run.Key) (uses int,
 	}
 }
 
-// joinViewCall counts a view that waits for an earlier run, until release is called, if the run
-// makes the same call, no other view waits for it, and no view got its result. Otherwise release is nil.
+// joinViewCall counts a view that waits for an earlier run, until release is called, if the run makes the same call, no
+// other view waits for it, and its result is still to come or can be fetched. Otherwise release is nil.
 func (s *Service) joinViewCall(ctx context.Context, head run.Head, c ViewCall) (release func()) {
 	s.mu.Lock()
 	end, known := s.views.ended[head.Key]

@@ -21,8 +21,8 @@ type ShownCall struct {
 	Result       *mcp.CallToolResult // as it was stored: a view that is opened again gets the same
 }
 
-// ShownCall returns an ended call of a conversation. The error matches ErrGone if there is no
-// such call, or it belongs to a sub-agent.
+// ShownCall returns an ended call of a conversation. The error matches ErrGone if there is no such call, or it belongs
+// to a sub-agent.
 func (s *Service) ShownCall(ctx context.Context, user, id string, turn int, call string) (*ShownCall, error) {
 	key := run.Key{Tenant: user, ID: id}
 	if isViewCall(key) {
@@ -56,8 +56,8 @@ func resultOfPart(p *run.Part) *mcp.CallToolResult {
 	return res
 }
 
-// viewResult returns the result of an ended call of a view. The error is apps.ErrDenied if
-// the user has refused or stopped the call.
+// viewResult returns the result of an ended call of a view. The error is apps.ErrDenied if the user has refused or
+// stopped the call.
 func viewResult(records []run.Record) (*mcp.CallToolResult, error) {
 	result, err := agent.ResultOf(records)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// viewCallJSON is an event of a call that a view makes. Its run is "" for a call that needed no approval:
-// it has no record.
+// viewCallJSON is an event of a call that a view makes. Its run is "" for a call that needed no approval: it has no
+// record.
 type viewCallJSON struct {
 	Run    string `json:"run,omitempty"`
 	Turn   int    `json:"turn"` // of the call whose result the view shows
@@ -37,8 +37,7 @@ func ViewCallEvent(c ViewCall, text string, failed bool, took time.Duration) Eve
 	})
 }
 
-// viewEvents returns what a window lacks of the calls that views of its conversation make: nothing
-// if w is nil.
+// viewEvents returns what a window lacks of the calls that views of its conversation make: nothing if w is nil.
 func (s *Service) viewEvents(ctx context.Context, w *window) (out []Event, err error) {
 	if w == nil {
 		return nil, nil

@@ -82,12 +82,12 @@ type window struct {
 	viewCalls  map[string]agent.Position // up to which it has the calls of views, by run
 }
 
-// Watch sends the events of a conversation after a position, the events of the calls that its views
-// make, and the list of the user's conversations with the shared data, the user's rules and the user's servers, until
-// the context ends, or send or the store fails. If id is "", it sends only the list and what belongs to it. Of the
-// calls of views it sends the latest maxShownRuns from their beginning, and then each new one. Every 15 s it sends an
-// empty batch, which keeps the connection open. Watch returns nil if it was waiting when the context ended. The error
-// matches ErrGone if there is no such conversation, or it is deleted meanwhile.
+// Watch sends the events of a conversation after a position, the events of the calls that its views make, and the list
+// of the user's conversations with the shared data, the user's rules and the user's servers, until the context ends, or
+// send or the store fails. If id is "", it sends only the list and what belongs to it. Of the calls of views it sends
+// the latest maxShownRuns from their beginning, and then each new one. Every 15 s it sends an empty batch, which keeps
+// the connection open. Watch returns nil if it was waiting when the context ended. The error matches ErrGone if there
+// is no such conversation, or it is deleted meanwhile.
 func (s *Service) Watch(ctx context.Context, user, id string, after agent.Position, send func([]Event) error) error {
 	var w *window // nil without an id
 	if id != "" {
@@ -141,8 +141,8 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 	}
 }
 
-// listEvents returns the events for a change of the list: those of overview, and what the window lacks of the
-// calls of its views.
+// listEvents returns the events for a change of the list: those of overview, and what the window lacks of the calls of
+// its views.
 func (s *Service) listEvents(ctx context.Context, user string, w *window) ([]Event, error) {
 	overview, err := s.overview(ctx, user)
 	if err != nil {

@@ -25,9 +25,9 @@ var hostInfo = mcp.Implementation{Name: "mcpchain web", Version: "1"}
 // inlineHeight is the maximum height of a view within the page, in pixels.
 var inlineHeight = 600.0
 
-// access is a view's access to its server. It sends a call that needs no approval and may be repeated
-// directly, so that a polling view leaves no records. Every other call is a run of package
-// talk: it can wait for a person, and is in doubt if the process dies before its result.
+// access is a view's access to its server. It sends a call that needs no approval and may be repeated directly, so that
+// a polling view leaves no records. Every other call is a run of package talk: it can wait for a person, and is in
+// doubt if the process dies before its result.
 type access struct {
 	service *Service
 	view    *view
@@ -98,8 +98,8 @@ type question struct {
 	Href    string `json:"href,omitempty"` // the link's address
 }
 
-// ask asks the user, and waits for the answer. The error is apps.ErrDenied if the answer is no, or the window
-// is gone. If the context ends first, the window removes the question.
+// ask asks the user, and waits for the answer. The error is apps.ErrDenied if the answer is no, or the window is gone.
+// If the context ends first, the window removes the question.
 func (v *view) ask(ctx context.Context, kind, text, href string) error {
 	id := host.CallID(ctx)
 	answer := make(chan bool, 1)
@@ -170,8 +170,8 @@ func (v *view) changeMode(_ context.Context, mode host.DisplayMode) (host.Displa
 	return mode, nil
 }
 
-// Mode tells a view that the user has changed its mode. The error is talk.ErrUnfit for a mode that
-// the page does not have, or talk.ErrGone if there is no such view.
+// Mode tells a view that the user has changed its mode. The error is talk.ErrUnfit for a mode that the page does not
+// have, or talk.ErrGone if there is no such view.
 func (s *Service) Mode(user, id string, mode host.DisplayMode) error {
 	v, err := s.viewOf(user, id)
 	if err != nil {

@@ -13,9 +13,8 @@ const (
 	maxContextsOfUser = 32 // views of a user
 )
 
-// modelContext is what a view wants the model to know before the next question. It outlives its view: a
-// reloaded page ends its views, and in the specification only another context replaces
-// one.
+// modelContext is what a view wants the model to know before the next question. It outlives its view: a reloaded page
+// ends its views, and in the specification only another context replaces one.
 type modelContext struct {
 	call shownCall
 	text string
@@ -63,8 +62,8 @@ func contextsIn(conversation string, all []*modelContext) (out []*modelContext) 
 	return out
 }
 
-// Ask calls say, which asks a user's question, with what the views of the conversation want the
-// model to know. The model gets each text once; if say fails, it gets them with the next question.
+// Ask calls say, which asks a user's question, with what the views of the conversation want the model to know. The
+// model gets each text once; if say fails, it gets them with the next question.
 func (s *Service) Ask(user, conversation string, say func(before ...string) error) error {
 	s.mu.Lock()
 	contexts := contextsIn(conversation, s.contexts[user])

@@ -1,10 +1,10 @@
 // Package viewing keeps the sessions with the views that windows show: views of tools' results, in a
 // sandbox of another origin (MCP Apps).
 //
-// A window opens a view for a call of a conversation, passes on the messages of the frame, and gets
-// messages for it. A view's calls go to its own server only, as calls of the user: a call that needs an
-// approval is a run of package talk. A session survives a lost stream for 30 s, because streams end
-// now and then. A page that is loaded again opens the view again, with the same input and result.
+// A window opens a view for a call of a conversation, passes on the messages of the frame, and gets messages for it. A
+// view's calls go to its own server only, as calls of the user: a call that needs an approval is a run of package talk.
+// A session survives a lost stream for 30 s, because streams end now and then. A page that is loaded again opens the
+// view again, with the same input and result.
 package viewing
 
 import (

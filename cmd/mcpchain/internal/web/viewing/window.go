@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 )
 
-// window is the queue of messages for a user's window. Messages are numbered and the window acknowledges
-// them, so that none is lost with a stream, and the window can drop one that it gets twice.
+// window is the queue of messages for a user's window. Messages are numbered and the window acknowledges them, so that
+// none is lost with a stream, and the window can drop one that it gets twice.
 type window struct {
 	key  windowKey
 	life string // identifies the queue: numbers restart with another one
@@ -142,8 +142,8 @@ func (w *window) offer(e talk.Event) {
 	w.addLocked(e.Type, e.Data)
 }
 
-// put adds a message for the window. It waits for room unless the session has ended, and reports
-// whether the message was added: not if the window was removed.
+// put adds a message for the window. It waits for room unless the session has ended, and reports whether the message
+// was added: not if the window was removed.
 func (w *window) put(v *view, kind string, value any) bool {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -217,8 +217,8 @@ func (s *Service) openStream(key windowKey, session string) (w *window, stream i
 	return w, w.latestStream
 }
 
-// closeStream ends a stream of a window. If it was the only one, the window is removed unless another stream
-// begins within awayFor.
+// closeStream ends a stream of a window. If it was the only one, the window is removed unless another stream begins
+// within awayFor.
 func (s *Service) closeStream(w *window) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
