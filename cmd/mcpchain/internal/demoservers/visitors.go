@@ -55,7 +55,7 @@ func (v *visitors) add(user, name string) ([]string, error) {
 	return slices.Clone(list), nil
 }
 
-// addVisitors adds a tool with a view, and a tool that only the view may call.
+// addVisitors adds a view, a tool that shows it, and a tool that only the view may call.
 func addVisitors(s *sdk.Server) {
 	all := &visitors{lists: map[string][]string{}}
 	closed := false

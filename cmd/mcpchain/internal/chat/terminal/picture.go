@@ -24,8 +24,7 @@ const (
 	pictureWait = 10 * time.Second
 )
 
-// canvas says how the terminal shows pictures. The terminal is asked when there is the first
-// picture.
+// canvas says how the terminal shows pictures. The first picture has askCanvas ask the terminal.
 type canvas struct {
 	once     sync.Once
 	answers  chan capabilities // buffered
@@ -58,8 +57,8 @@ func (m *model) setCapabilities(msg tea.Msg) {
 	}
 }
 
-// askCanvas asks the terminal once for the size of a cell and, unless the environment names the
-// protocol, for its attributes.
+// askCanvas asks the terminal once for the size of a cell and for its attributes, which end the answer. They decide on
+// the protocol unless the environment names it.
 func (t *Terminal) askCanvas() {
 	t.canvas.once.Do(func() {
 		protocol, known := picture.Detect(os.Getenv)
