@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ import (
 // [ledger.Version], or adds members, names the next folder here and writes it:
 //
 //	go test ./internal/ledger -run TestReleased -add
-const present = "../../agent/run/testdata/v1.3"
+const present = "../../agent/run/testdata/v1.4"
 
 var add = flag.Bool("add", false, "write testdata of the present version, if it has none")
 
@@ -75,6 +76,24 @@ func TestPresentVersion(t *testing.T) {
 		check.Equal(t, log, string(logOf(t, readLog(t, log))), string(read(t, log)))
 		check.Equal(t, state, string(stateOf(t, readState(t, state))), string(read(t, state)))
 	}
+}
+
+// TestPresentMembers fails if members were added since the directory of the present version was written.
+func TestPresentMembers(t *testing.T) {
+	state := new(ledger.State)
+	new(filler).fill(reflect.ValueOf(state).Elem(), 0)
+	for name, all := range map[string][]byte{"members.log": logOf(t, everyMember()), "members.state": stateOf(t, state)} {
+		got := slices.Collect(bytes.Lines(read(t, filepath.Join(present, name))))
+		for i, line := range slices.Collect(bytes.Lines(all)) {
+			check.Require(t, i < len(got), "got %d lines in %s, want more", len(got), name)
+			check.Same(t, name, asJSON(t, unnumbered(got[i])), asJSON(t, unnumbered(line)))
+		}
+	}
+}
+
+// unnumbered removes the numbers of a filler's texts, which follow the order of the fields.
+func unnumbered(line []byte) []byte {
+	return regexp.MustCompile(`"text \d+"`).ReplaceAll(line, []byte(`"text"`))
 }
 
 // has reports whether got contains everything in want.
@@ -152,6 +171,7 @@ var everything = with(begun[:0],
 	&ledger.Offered{Discovery: ledger.DiscoveryNative, Directory: "- files (2 tools)", Tools: []ledger.OfferedTool{{Server: "files", Tool: "read", Def: "d1", Name: "files__read"}}},
 	&ledger.Called{Reserved: ledger.Amount{Tokens: 1000, Cost: map[string]int64{"USD": 900}}},
 	&ledger.Called{Reserved: ledger.Amount{Tokens: 1000}, Lost: true},
+	&ledger.Called{Reserved: ledger.Amount{Tokens: 1000}, Lost: true, Again: true},
 	&ledger.Responded{
 		Message: run.Message{Role: run.RoleAssistant, Model: "m", At: start, Parts: []run.Part{
 			{Type: run.PartReasoning, Text: "hm", Provider: map[string]json.RawMessage{"p": json.RawMessage(`{"signature":"s"}`)}},
@@ -270,7 +290,9 @@ func (f *filler) fill(v reflect.Value, depth int) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			f.fill(v.Field(i), depth+1)
+			if v.Field(i).CanSet() { // it is exported
+				f.fill(v.Field(i), depth+1)
+			}
 		}
 	}
 }
