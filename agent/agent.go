@@ -9,10 +9,10 @@
 //
 // # Runs
 //
-// A run is a list of records, from which its state is computed. They are all that an [Agent] needs: it
-// advances a run turn by turn and appends records. In each turn it calls the model and
-// runs the tools that the model asks for. With [Durable.Store] each step is durable before the
-// next, so that any process can continue the run.
+// A run is a list of records, from which its state is computed. An [Agent] needs nothing else: it
+// advances a run turn by turn and appends records. In each turn it calls the model and runs the tools
+// that the model asks for. With [Durable.Store] each step is durable before the next, so that any
+// process can continue the run.
 //
 //	Agent.Run, RunAs           begin a run and return its outcome
 //	Agent.Events               begin a run and yield what happens

@@ -198,7 +198,7 @@ func (k *cache) dropMethods(methods ...string) {
 }
 
 // invalidate removes the results that a change affects. An updated resource may be part of a
-// cached one whose URI begins its own.
+// cached one: its URI then begins with that of the cached one.
 func (k *cache) invalidate(change mcp.Change) {
 	switch change.Kind {
 	case mcp.ToolsChanged:

@@ -14,8 +14,8 @@ const (
 	// renewTimeout bounds the start of a new session.
 	renewTimeout = 30 * time.Second
 
-	// renewPause is how long after a new session only a failed request starts another, and neither
-	// the end of the standalone stream nor a message without a caller.
+	// renewPause is how long after a new session only a failed request starts another one. The end of
+	// the standalone stream and a failed message without a caller do not.
 	renewPause = time.Minute
 
 	// maxOwners bounds how often a message changes to a session of another user before it is sent,

@@ -54,7 +54,7 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	return w, warning, nil
 }
 
-// setTemperature sets the temperature, if there is one. The warning says that the model accepts none.
+// setTemperature sets the temperature, if there is one, or returns a warning that the model accepts none.
 func (m *Model) setTemperature(w *wireRequest, rule *rule, r *model.Request) (warning string) {
 	switch t := cmp.Or(r.Temperature, m.options.Temperature); {
 	case t == nil:

@@ -80,7 +80,7 @@ func (q *Question) check(r Reply) error {
 	case len(r.Content) > 0 && (q.Kind != QuestionForm || r.Action != ActionAccept):
 		return errors.New("content is for a form that is accepted")
 	}
-	for _, raw := range [][]byte{r.Arguments, r.Content, r.Unknown} { // deeper ones could be stored, but not loaded
+	for _, raw := range [][]byte{r.Arguments, r.Content, r.Unknown} { // deeper JSON could be stored, but not loaded
 		if len(raw) > 0 {
 			if err := jsonrpc.Check(raw); err != nil {
 				return err

@@ -327,8 +327,8 @@ func (s *Sandbox) serves(host string) bool {
 	if s.below == "" {
 		return host == s.host
 	}
-	label, below := strings.CutSuffix(host, "."+s.below)
-	return below && !strings.Contains(label, ".")
+	label, isBelow := strings.CutSuffix(host, "."+s.below)
+	return isBelow && !strings.Contains(label, ".")
 }
 
 // settings decodes the URL of a frame at a host. ok is false unless the sandbox has signed it for
