@@ -34,12 +34,13 @@ type topicKey struct{}
 
 // startDriving starts a goroutine that drives a run until it ends or waits, and counts the work.
 func (s *Service) startDriving(key run.Key) {
-	if s.startUncounted(key) {
-		s.countWork(key, 1)
+	s.countWork(key, 1)
+	if !s.startUncounted(key) {
+		s.countWork(key, -1)
 	}
 }
 
-// startUncounted is startDriving for work that the caller counts. It reports whether it started a goroutine, which
+// startUncounted is startDriving for work that the caller has counted. It reports whether it started a goroutine, which
 // subtracts the work at its end. A goroutine that drives the run already looks once more before it ends.
 func (s *Service) startUncounted(key run.Key) bool {
 	t, err := s.acquire(s.ctx, key)
