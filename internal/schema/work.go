@@ -13,7 +13,7 @@ const maxSteps = 1 << 17
 // work counts the validator's steps in advance. The validator itself has neither a bound nor a
 // context, and a peer writes both the schema and the value.
 type work struct {
-	left  int                        // steps that may still be spent; -1 once present are too few
+	left  int                        // steps that may still be spent; -1 once there are too few
 	depth int                        // enclosing applications; the validator searches them all each time
 	fixed map[*jsonschema.Schema]int // steps of a subschema for any value
 	sizes map[string]int             // sizes of patterns, in instructions

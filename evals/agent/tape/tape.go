@@ -133,8 +133,8 @@ func (t *Tape) Replay(agent string, turn int, request json.RawMessage) (json.Raw
 	return nil, t.missErrorLocked(place, similar, asked)
 }
 
-// missErrorLocked returns the error of a request that is not recorded, and keeps the first error. near is a recorded
-// request that is similar, or nil: then the error shows what differs.
+// missErrorLocked returns the error of a request that is not recorded, and keeps the first error. similar is a
+// recorded request that is like it, and the error then shows what differs; nil: there is none.
 func (t *Tape) missErrorLocked(place string, similar, asked json.RawMessage) error {
 	err := fmt.Errorf("%w: task %q, %s: nothing is recorded for %.300s", ErrMiss, t.task, place, asked)
 	if similar != nil {

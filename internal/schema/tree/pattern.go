@@ -96,7 +96,7 @@ func size(re *syntax.Regexp) int {
 	return n
 }
 
-// Costs of reading, in instructions.
+// Costs of parsing, in instructions.
 const (
 	namedClassCost  = 25    // \pL and similar classes have more than a thousand runes
 	foldedRangeCost = 2_000 // a range whose runes are folded one by one

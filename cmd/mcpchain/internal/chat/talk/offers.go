@@ -165,8 +165,8 @@ func resourceEntries(ctx context.Context, c *mcpclient.Client) ([]entry, error) 
 		return all, err
 	}
 	more, err := collectEntries(offering.Templates(ctx, c), func(t *mcp.ResourceTemplate) entry {
-		begin, _, _ := strings.Cut(t.URITemplate, "{")
-		return entry{prefix: begin, usage: t.URITemplate, about: "template: " + cmp.Or(t.Title, t.Name)}
+		prefix, _, _ := strings.Cut(t.URITemplate, "{")
+		return entry{prefix: prefix, usage: t.URITemplate, about: "template: " + cmp.Or(t.Title, t.Name)}
 	})
 	return append(all, more...), err
 }

@@ -59,8 +59,8 @@ func (s *status) handleEvent(e agent.Event, now time.Time) {
 	case *agent.SamplingEnd:
 		s.addUsage(e.Usage)
 	case *agent.ToolStart:
-		about := hosttext.Line(e.Server+" "+screen.CallName(&e.Call), maxCallText)
-		s.calls = append(s.calls, &call{id: e.ID, name: about, since: now, share: -1})
+		name := hosttext.Line(e.Server+" "+screen.CallName(&e.Call), maxCallText)
+		s.calls = append(s.calls, &call{id: e.ID, name: name, since: now, share: -1})
 	case *agent.ToolProgress:
 		s.progress(e)
 	case *agent.ToolEnd:

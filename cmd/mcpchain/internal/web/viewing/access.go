@@ -77,7 +77,8 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	return res, err
 }
 
-// isUnrepeatable reports whether a call of a tool for views must not be repeated: not for an unknown tool, whose call fails.
+// isUnrepeatable reports whether a call of a tool for views must not be repeated. It returns
+// false for an unknown tool, whose call fails.
 func (s *Service) isUnrepeatable(server, name string) bool {
 	tool, err := s.opts.Tools.ViewTools().Catalog(profile.Plain).LookupStored(server, name, "")
 	return err == nil && !tool.Repeatable()

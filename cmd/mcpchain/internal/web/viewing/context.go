@@ -37,14 +37,14 @@ func (s *Service) setContext(user string, v *view) func(*host.ModelContext) erro
 		if err != nil {
 			return err
 		}
-		at := v.shownCall()
+		call := v.shownCall()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		all := slices.DeleteFunc(s.contexts[user], func(t *modelContext) bool { return t.call == at })
+		all := slices.DeleteFunc(s.contexts[user], func(t *modelContext) bool { return t.call == call })
 		if text != "" {
-			all = append(all, &modelContext{at, viewframe.Attribution(v.call.Server) + text})
+			all = append(all, &modelContext{call, viewframe.Attribution(v.call.Server) + text})
 		}
-		if sameConversation := contextsIn(at.conversation, all); len(sameConversation) > maxContexts {
+		if sameConversation := contextsIn(call.conversation, all); len(sameConversation) > maxContexts {
 			all = slices.DeleteFunc(all, func(t *modelContext) bool { return t == sameConversation[0] })
 		}
 		s.setContextsLocked(user, all[max(0, len(all)-maxContextsOfUser):])
