@@ -98,7 +98,7 @@ func retryWait(ctx context.Context, err error, failures int) (wait time.Duration
 	case ok && backoff.IsTransient(status.Status) && status.Status != http.StatusNotImplemented:
 		wait = max(wait, status.RetryAfter)
 		spread = max(wait, backoff.Spread(status.RetryAfter))
-	case ok || !wraps[*transport.BrokenError](err): // no answer over HTTP was lost
+	case ok || !wraps[*transport.BrokenError](err): // neither a temporary status nor a lost answer
 		return 0, false
 	}
 	if wait > maxRetryWait {
