@@ -51,8 +51,8 @@ func IdempotencyKeyFrom(ctx context.Context) string {
 	return key
 }
 
-// withContext returns the context of the call. Before, it gives the call a key if it has none and the server honours keys,
-// and the view of ctx if it has none.
+// withContext returns the context of the call. A call without a key gets one first if the server honours keys, and a call
+// without a view gets that of ctx.
 func (s *pendingCall) withContext(ctx context.Context) context.Context {
 	if s.key == "" && s.tool.HonoursKeys() {
 		s.key = rand.Text()

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// merge returns one subschema for two that both apply, and lists the keywords that are lost, because no value of them means
-// what both do. Of two annotations or formats, and of a keyword that is not known, the one in a is kept.
+// merge returns one subschema for two that both apply, and lists the keywords that are lost, because no single value of
+// them expresses both. Of two annotations or formats, and of a keyword that is not known, the one in a is kept.
 func merge(a, b map[string]any) (out map[string]any, lost []string) {
 	out = map[string]any{}
 	maps.Copy(out, a)
@@ -135,7 +135,7 @@ func mergeMaps(a, b map[string]any, join func(a, b any) any) map[string]any {
 }
 
 // closeMerged applies the rule of a or b for further properties to the properties that only the other one describes, and
-// gives out the rules of both. Beside patternProperties that is not possible, and the keyword is lost.
+// sets the rules of both in out. Beside patternProperties that is not possible, and the keyword is lost.
 func closeMerged(out, a, b map[string]any) (lost []string) {
 	restA, keyA := tree.Rest(a)
 	restB, keyB := tree.Rest(b)

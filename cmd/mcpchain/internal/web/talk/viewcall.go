@@ -213,8 +213,8 @@ func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mc
 	}
 }
 
-// beginViewCall begins a run, or joins one that no view waits for. The caller calls release when it no longer waits for
-// the run. It also deletes runs that no window shows any more.
+// beginViewCall begins a run, or joins one that no view waits for, and deletes runs that no window shows any more. The
+// caller calls release when it no longer waits for the run.
 func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c ViewCall) (key run.Key, release func(), err error) {
 	beginning, endBeginning := s.countUse(s.views.reserved, conversation)
 	defer endBeginning()
