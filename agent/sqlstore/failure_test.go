@@ -20,7 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// TestDamage checks that a store notices damaged rows.
+// TestDamage checks that a store notices damaged rows, and does not read them again as if another process had the lock.
 func TestDamage(t *testing.T) {
 	for name, damage := range map[string]string{
 		"a byte of a record":        "UPDATE mcpchain_records SET data = CAST(replace(CAST(data AS text), 'text', 'test') AS BLOB) WHERE seq = 3",
@@ -33,11 +33,14 @@ func TestDamage(t *testing.T) {
 		"data that is not a record": "UPDATE mcpchain_records SET data = CAST('[]' AS BLOB), sum = 1984806262",
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, db := inSQLite(t).open(t)
+			c, store, db := watched(t)
 			d, lease := create(t, store, key)
 			check.Must(t, d.Append(t.Context(), store, lease, notes("x", 3)...))
 			execute(t, db, damage)
+			before := c.compiled.Load()
 			check.Is(t, check.Err(store.Load(t.Context(), key)), record.ErrCorrupt)
+			check.Is(t, check.Err(record.LoadCurrent(t.Context(), store, key)), record.ErrCorrupt)
+			check.Equal(t, "statements that read again", c.compiled.Load()-before, 0)
 		})
 	}
 }

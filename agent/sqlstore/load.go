@@ -14,20 +14,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// The kinds of rows that selectLog returns.
-const (
-	headPart = iota
-	recordPart
-	replyPart
-)
-
 // Load implements [record.Store].
 func (s *database) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.loadBy(ctx, key, selectLog)
 }
 
 // LoadCurrent implements [record.CurrentLoader]. It reads the records from the last snapshot on, and
-// all of them if these are not complete.
+// all of them if these are damaged or not complete.
 func (s *database) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := s.loadBy(ctx, key, selectCurrent)
 	if errors.Is(err, record.ErrCorrupt) { // a program of version 1 has written the head
@@ -38,32 +31,61 @@ func (s *database) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, e
 
 // loadBy loads a run with one of the statements for logs.
 func (s *database) loadBy(ctx context.Context, key run.Key, statement string) (*record.Log, error) {
-	var l loading
-	err := s.load(ctx, key, statement, &l)
-	return subject.Result(&l.log, err, "load run %q", key.ID)
+	log, err := s.load(ctx, key, statement)
+	return subject.Result(log, err, "load run %q", key.ID)
 }
 
-// load reads with the compiled statement. Its connection may not wait for a lock of another
-// process; if that fails, load reads again on one that does.
-func (s *database) load(ctx context.Context, key run.Key, statement string, l *loading) error {
+// load reads with the compiled statement if there is one. Its connection may be one of the pool that
+// does not wait for a lock of another process: after an error of the driver, load reads again on one that waits.
+func (s *database) load(ctx context.Context, key run.Key, statement string) (log *record.Log, err error) {
 	tenant, id := columnsOf(key)
 	args := []any{tenant, id, tenant, id, tenant, id}
 	if stmt := s.compiled[statement]; stmt != nil {
-		if rows, err := stmt.QueryContext(ctx, args...); err == nil && l.read(key, rows) == nil {
-			return l.check()
+		rows, err := stmt.QueryContext(ctx, args...)
+		if err == nil {
+			log, err = readLog(key, rows)
+		}
+		if err == nil || errors.Is(err, record.ErrNotFound) || errors.Is(err, record.ErrCorrupt) {
+			return log, err
 		}
 	}
-	err := s.withReader(ctx, func(q querier) error {
+	err = s.withReader(ctx, func(q querier) error {
 		rows, err := q.QueryContext(ctx, s.d.statement(statement), args...)
-		if err != nil {
-			return err
+		if err == nil {
+			log, err = readLog(key, rows)
 		}
-		return l.read(key, rows)
-	})
-	if err != nil {
 		return err
+	})
+	return log, err
+}
+
+// readLog reads the rows of selectLog, and closes them.
+func readLog(key run.Key, rows *sql.Rows) (*record.Log, error) {
+	defer func() { _ = rows.Close() }()
+	l := loading{replies: map[string]run.Reply{}}
+	for rows.Next() {
+		var r logRow
+		if err := rows.Scan(&r.part, &r.epochOrSeq, &r.heldOrSum, &r.ttl, &r.replies, &r.data); err != nil {
+			return nil, err
+		}
+		if err := l.add(key, r); err != nil {
+			return nil, err
+		}
 	}
-	return l.check()
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return l.finish()
+}
+
+// logRow is a row of selectLog.
+type logRow struct {
+	part       int
+	epochOrSeq int64 // the epoch of the head, or the number of a record
+	heldOrSum  int64 // the end of the head's lease, or the checksum of a record or reply
+	ttl        int64 // of the lease
+	replies    int   // how many the head counts
+	data       []byte
 }
 
 // loading is a log that is being read, from rows in any order.
@@ -73,56 +95,65 @@ type loading struct {
 	replies map[string]run.Reply
 }
 
-// read reads all rows, and closes them. It forgets what it has read before.
-func (l *loading) read(key run.Key, rows *sql.Rows) error {
-	defer func() { _ = rows.Close() }()
-	*l = loading{replies: map[string]run.Reply{}}
-	for rows.Next() {
-		var part, first, second, ttl int64
-		var replies int
-		var data []byte
-		if err := rows.Scan(&part, &first, &second, &ttl, &replies, &data); err != nil {
-			return err
-		}
-		if err := l.add(key, part, first, second, ttl, replies, data); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// add adds a row of selectLog: the head with its epoch and the end of its lease, a record with its
-// number and checksum, or a reply, whose checksum is second.
-func (l *loading) add(key run.Key, part, first, second, ttl int64, replies int, data []byte) (err error) {
-	switch part {
+// add adds a row.
+func (l *loading) add(key run.Key, r logRow) (err error) {
+	switch r.part {
 	case headPart:
 		l.found = true
-		l.log.Head, err = decodeHead(key, data, first, second, ttl, replies)
+		l.log.Head, err = decodeHead(key, r.data, r.epochOrSeq, r.heldOrSum, r.ttl, r.replies)
+		return err
 	case recordPart:
-		var r run.Record
-		if err = decode(data, second, &r); err != nil {
-			return fmt.Errorf("read record %d: %w", first, err)
-		}
-		if r.Seq != uint64(first) {
-			return fmt.Errorf("%w: record %d is in the row of record %d", record.ErrCorrupt, r.Seq, first)
-		}
-		l.log.Records = append(l.log.Records, r)
+		return l.addRecord(r.epochOrSeq, r.heldOrSum, r.data)
 	case replyPart:
-		var r run.Reply
-		if err = decode(data, second, &r); err != nil {
-			return fmt.Errorf("read an answer: %w", err)
-		}
-		l.replies[r.Question] = r
+		return l.addReply(r.heldOrSum, r.data)
 	}
-	return err
+	return fmt.Errorf("there is no part %d of a log", r.part)
 }
 
-// check sorts the log, and checks that it is complete. The error matches [record.ErrNotFound] if
-// there is no head, and [record.ErrCorrupt] if a record is missing.
-func (l *loading) check() error {
-	if !l.found {
-		return record.ErrNotFound
+// addRecord adds the record of the row with that number.
+func (l *loading) addRecord(number, sum int64, data []byte) error {
+	var r run.Record
+	if err := decode(data, sum, &r); err != nil {
+		return fmt.Errorf("read record %d: %w", number, err)
 	}
+	if r.Seq != uint64(number) {
+		return fmt.Errorf("%w: record %d is in the row of record %d", record.ErrCorrupt, r.Seq, number)
+	}
+	l.log.Records = append(l.log.Records, r)
+	return nil
+}
+
+// addReply adds a reply, also one to a question that is not open.
+func (l *loading) addReply(sum int64, data []byte) error {
+	var r run.Reply
+	if err := decode(data, sum, &r); err != nil {
+		return fmt.Errorf("read a reply: %w", err)
+	}
+	l.replies[r.Question] = r
+	return nil
+}
+
+// finish returns the log with its records and the replies to open questions in order. The error
+// matches [record.ErrNotFound] if there is no head, and [record.ErrCorrupt] if the records are not
+// those up to the head's last one.
+func (l *loading) finish() (*record.Log, error) {
+	if !l.found {
+		return nil, record.ErrNotFound
+	}
+	if err := l.sortRecords(); err != nil {
+		return nil, err
+	}
+	for _, question := range l.log.Head.QuestionIDs {
+		if r, ok := l.replies[question]; ok {
+			l.log.Replies = append(l.log.Replies, r)
+		}
+	}
+	return &l.log, nil
+}
+
+// sortRecords sorts the records, and checks that none is missing and none is too many. They begin with
+// the first one or a snapshot.
+func (l *loading) sortRecords() error {
 	slices.SortFunc(l.log.Records, func(a, b run.Record) int { return cmp.Compare(a.Seq, b.Seq) })
 	first := uint64(1)
 	if len(l.log.Records) > 0 && ledger.Begins(l.log.Records[0]) {
@@ -135,11 +166,6 @@ func (l *loading) check() error {
 	}
 	if last := first + uint64(len(l.log.Records)) - 1; last != l.log.Head.Seq {
 		return fmt.Errorf("%w: its last record is %d and should be %d", record.ErrCorrupt, last, l.log.Head.Seq)
-	}
-	for _, question := range l.log.Head.QuestionIDs {
-		if r, ok := l.replies[question]; ok {
-			l.log.Replies = append(l.log.Replies, r)
-		}
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ const (
 	selectQuestions = `SELECT a.ask FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
 
 	// selectLog reads a run in one statement, and so at one moment. selectCurrent leaves out
-	// the records before the last snapshot.
+	// the records before the last snapshot. The first column of a row is headPart, recordPart or replyPart.
 	selectLog     = selectCurrentTo + selectRepliesToo
 	selectCurrent = selectCurrentTo + ` AND c.seq BETWEEN r.snapshot AND r.seq` + selectRepliesToo // as a range, so that Postgres uses the index
 
@@ -41,6 +41,13 @@ const (
 	deleteRun     = `DELETE FROM mcpchain_runs WHERE tenant = ? AND id = ? RETURNING num, epoch`
 	deleteRecords = `DELETE FROM mcpchain_records WHERE run = ?`
 	deleteReplies = `DELETE FROM mcpchain_answers WHERE run = ?`
+)
+
+// The parts of a log, as selectLog numbers them.
+const (
+	headPart   = 0
+	recordPart = 1
+	replyPart  = 2
 )
 
 // The statements that insert rows of one run.
