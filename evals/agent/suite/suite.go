@@ -85,7 +85,7 @@ type Task struct {
 	Limits  Limits `json:"limits,omitzero"`
 	People  People `json:"people,omitzero"`
 	Suspend bool   `json:"suspend,omitempty" jsonschema:"each question is answered after its agent has ended"`
-	Kills   []int  `json:"kills,omitempty" jsonschema:"each agent, one after the other, is killed before its commit of that number, or after it if the number is negative, as if its process was killed"`
+	Kills   []int  `json:"kills,omitempty" jsonschema:"each agent, one after the other, is killed before its commit of that number, or after it if the number is negative, as if its process was killed; its commits count from 1, without the creation of the run"`
 
 	Script []Step `json:"script,omitempty" jsonschema:"what the scripted model does"`
 	Expect Expect `json:"expect"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -15,7 +16,8 @@ import (
 const maxAgents = 60
 
 // runAgents has agents work on the run, one after the other, until it ends. The task says when an agent is killed.
-// Between two agents, people reply to the questions of a waiting run.
+// Between two agents, people reply to the questions of a waiting run. One agent is enough for a task that neither kills
+// nor suspends it: people then reply while it works ([driver.setPeople]).
 func (p *player) runAgents(ctx context.Context) error {
 	kills := p.Task.Kills
 	if len(kills) == 0 && !p.Task.Suspend {
@@ -38,10 +40,10 @@ func (p *player) runAgents(ctx context.Context) error {
 			}
 			continue
 		}
-		switch waits, err := p.answers(ctx); {
+		switch waited, err := p.replyToAll(ctx); {
 		case err != nil:
 			return err
-		case waits:
+		case waited:
 		case len(kills) > 0 && p.Model.Mode == results.Scripted: // other models may end their run earlier
 			return harnessErrorf("the run was over before %d of %d kills", len(kills), len(p.Task.Kills))
 		default:
@@ -52,42 +54,56 @@ func (p *player) runAgents(ctx context.Context) error {
 }
 
 // runAgent has one agent work on the run. The agent is killed before commit number killAt, or after commit -killAt if
-// it is negative; 0: never.
+// it is negative; 0: never. Its commits count from 1, without the creation of the run.
 func (p *player) runAgent(ctx context.Context, killAt int) (killed bool, err error) {
 	life, kill := context.WithCancel(ctx)
 	defer kill()
 	store := &killingStore{Store: p.store, kill: kill, at: killAt}
 	d := &driver{player: p, store: store}
-	err = errors.Join(d.drive(life), d.close())
+	driveErr, closeErr := d.drive(life), d.close()
 	if store.dead.Load() {
-		return true, ctx.Err()
+		return true, errors.Join(ctx.Err(), closeErr) // nobody sees the error of a process that was killed
 	}
-	return false, err
+	return false, errors.Join(driveErr, closeErr)
 }
 
-// killingStore is a store that kills its agent, see runAgent. An agent that was killed commits nothing more.
+// killingStore is a store that kills its agent, see runAgent. An agent that was killed writes nothing more: in the
+// store, it looks like a process that was killed.
 type killingStore struct {
 	record.Store
 	kill    context.CancelFunc
-	at      int // number of the commit
-	commits atomic.Int64
-	dead    atomic.Bool
+	at      int         // number of the commit
+	commits int         // so far; used only by Append: an agent commits one at a time
+	dead    atomic.Bool // also read by what renews the lease
 }
 
 // Append commits, and kills the agent before or after that if it is commit number s.at.
-func (s *killingStore) Append(ctx context.Context, l record.Lease, h run.Head, records []run.Record, answers ...run.Reply) error {
-	n := int(s.commits.Add(1))
+func (s *killingStore) Append(ctx context.Context, l record.Lease, h run.Head, records []run.Record, replies ...run.Reply) error {
+	s.commits++
+	n := s.commits
 	if n == s.at {
 		s.die()
 	}
-	if s.dead.Load() {
-		return context.Canceled
-	}
-	err := s.Store.Append(ctx, l, h, records, answers...)
+	err := s.unlessDead(func() error { return s.Store.Append(ctx, l, h, records, replies...) })
 	if n == -s.at {
 		s.die()
 	}
 	return err
+}
+
+// Reply implements [record.Store].
+func (s *killingStore) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
+	return s.unlessDead(func() error { return s.Store.Reply(ctx, key, replies) })
+}
+
+// Renew implements [record.Store].
+func (s *killingStore) Renew(ctx context.Context, l record.Lease, ttl time.Duration) error {
+	return s.unlessDead(func() error { return s.Store.Renew(ctx, l, ttl) })
+}
+
+// Release implements [record.Store].
+func (s *killingStore) Release(ctx context.Context, l record.Lease) error {
+	return s.unlessDead(func() error { return s.Store.Release(ctx, l) })
 }
 
 func (s *killingStore) die() {
@@ -95,35 +111,40 @@ func (s *killingStore) die() {
 	s.kill()
 }
 
+// unlessDead writes, unless the agent was killed.
+func (s *killingStore) unlessDead(write func() error) error {
+	if s.dead.Load() {
+		return context.Canceled
+	}
+	return write()
+}
+
 // release releases the lease of a killed agent, which would otherwise hold the run for a minute.
 func (p *player) release(ctx context.Context) error {
 	key := run.Key{ID: runID}
 	log, err := p.store.Load(ctx, key)
-	if errors.Is(err, record.ErrNotFound) {
-		return nil
-	}
 	if err == nil {
 		err = p.store.Release(ctx, record.Lease{Key: key, Epoch: log.Head.Epoch})
 	}
 	if err != nil {
-		return harnessErrorf("%w", err)
+		return &harnessError{err}
 	}
 	return nil
 }
 
-// answers replies to the questions of the run, and reports whether the run waited for that.
-func (p *player) answers(ctx context.Context) (waits bool, err error) {
+// replyToAll replies to the questions of the run, and reports whether the run waited for that.
+func (p *player) replyToAll(ctx context.Context) (waited bool, err error) {
 	key := run.Key{ID: runID}
 	log, err := p.store.Load(ctx, key)
 	if err != nil {
-		return false, harnessErrorf("%w", err)
+		return false, &harnessError{err}
 	}
 	if log.Head.Status != run.StatusWaiting {
 		return false, nil
 	}
 	s, err := ledger.StateOf(log.Records)
 	if err != nil {
-		return false, harnessErrorf("%w", err)
+		return false, &harnessError{err}
 	}
 	for _, q := range ledger.Open(s) {
 		a, err := answer(&p.Task.People, q)
