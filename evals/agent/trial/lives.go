@@ -132,7 +132,8 @@ func (p *player) release(ctx context.Context) error {
 	return nil
 }
 
-// replyToAll replies to the questions of the run, and reports whether the run waited for that.
+// replyToAll replies to the questions of the run, and reports whether the run waited for that. Its error matches
+// errHarness, also if a reply of the task does not fit its question.
 func (p *player) replyToAll(ctx context.Context) (waited bool, err error) {
 	key := run.Key{ID: runID}
 	log, err := p.store.Load(ctx, key)
@@ -148,11 +149,11 @@ func (p *player) replyToAll(ctx context.Context) (waited bool, err error) {
 	}
 	for _, q := range ledger.Open(s) {
 		a, err := answer(&p.Task.People, q)
-		if err != nil {
-			return false, err
+		if err == nil {
+			err = record.Submit(ctx, p.store, key, a)
 		}
-		if err := record.Submit(ctx, p.store, key, a); err != nil {
-			return false, err
+		if err != nil {
+			return false, &harnessError{err}
 		}
 	}
 	return true, nil

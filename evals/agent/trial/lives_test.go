@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,4 +48,22 @@ func TestKilledWritesNothing(t *testing.T) {
 	check.Is(t, s.Reply(t.Context(), run.Key{}, nil), context.Canceled, "reply")
 	check.Is(t, s.Renew(t.Context(), record.Lease{}, time.Minute), context.Canceled, "renew")
 	check.Is(t, s.Release(t.Context(), record.Lease{}), context.Canceled, "release")
+}
+
+// Content of the suite that does not fit the form is a fault of the suite, not of the agent.
+func TestUnfitReplyIsVoid(t *testing.T) {
+	s, err := suite.Parse([]byte(`
+name: s
+servers: {desk: {inprocess: people, era: modern}}
+tasks:
+  - id: t
+    prompt: Ask me for my name.
+    suspend: true
+    people: {forms: [{action: accept, content: {name: 7}}]}
+    script: [{calls: [{tool: ask_name}]}, {say: x}]
+    expect: {}
+`))
+	check.Must(t, err)
+	l := (&Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Patience: time.Minute}).Run(t.Context())
+	check.That(t, l.Outcome == results.Void && l.Cause == "harness" && strings.Contains(l.Reason, "answer question"), "got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
 }
