@@ -53,13 +53,14 @@ func Read(path string) (*File, error) {
 		if model.BaseURL == "" && model.API != Messages || model.Name == "" {
 			return wrong(at, name, "want a baseUrl and a model")
 		}
-		err := model.complete()
+		err := model.check()
 		if value, ok := errors.AsType[*valueError](err); ok {
 			return wrong(at.AppendToken(value.member), name, value.inFile())
 		}
 		if err != nil {
 			return wrong(at, name, err.Error())
 		}
+		model.BaseURL = strings.TrimRight(model.BaseURL, "/")
 		f.Models[name] = model
 	}
 	if _, ok := f.Models[f.Default]; f.Default != "" && !ok {

@@ -86,9 +86,10 @@ func (f *Flags) Complete() error {
 		return &SettingError{err}
 	}
 	m := &f.Model
-	if err := m.complete(); err != nil {
+	if err := m.check(); err != nil {
 		return err
 	}
+	m.BaseURL = strings.TrimRight(m.BaseURL, "/")
 	f.useKeyOfClaude(filed, given)
 	if m.Name == "" {
 		return f.explainDemo(given)
@@ -96,7 +97,7 @@ func (f *Flags) Complete() error {
 	return f.completeEndpoint()
 }
 
-// useKeyOfClaude sets the key of a model of the API messages. A key of the environment goes to its own host, or to one
+// useKeyOfClaude sets the key of a model of the "messages" API. A key of the environment goes to its own host, or to one
 // of the command line.
 func (f *Flags) useKeyOfClaude(filed bool, given map[string]bool) {
 	m := &f.Model
@@ -133,7 +134,7 @@ func (f *Flags) completeEndpoint() error {
 	m := &f.Model
 	switch {
 	case m.Key == "" && m.API == Messages:
-		return &SettingError{errors.New("a model of the API messages needs a key, in ANTHROPIC_API_KEY, or if a file names its baseUrl, in apiKey there")}
+		return &SettingError{errors.New(`a model of the "messages" API needs a key, in ANTHROPIC_API_KEY, or if a file names its baseUrl, in apiKey there`)}
 	case m.BaseURL == "" && m.Key == "" && len(f.models()) > 0:
 		return &SettingError{f.File.missing(m.Name)}
 	case m.BaseURL == "" && m.Key == "":

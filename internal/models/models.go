@@ -23,7 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Model names a model, its endpoint and its settings. All but the name may be empty.
+// Model names a model, its endpoint and its settings. Only the name is required, by [Model.Open].
 type Model struct {
 	Name    string `json:"model"`
 	BaseURL string `json:"baseUrl"`
@@ -37,7 +37,7 @@ type Model struct {
 	Extra     map[string]json.RawMessage `json:"extra"`     // fields that are added to each request
 	Price     *price.Price               `json:"price"`     // nil: unknown
 
-	Retries int `json:"-"` // retries after temporary failures; 0: the default of the model
+	Retries int `json:"-"` // retries after temporary failures; 0: the default of the model; negative: none
 }
 
 // Messages is the name of Anthropic's API.
@@ -57,31 +57,45 @@ func (e *valueError) Error() string { return "-" + e.flag + " " + e.problem }
 // inFile returns the text for a setting of a file.
 func (e *valueError) inFile() string { return e.member + " " + e.problem }
 
-// complete returns an error for the first invalid setting. Otherwise it cuts the slash from the end of the URL.
-func (m *Model) complete() error {
-	for _, choice := range []struct {
-		flag, member, value string
-		known               []string
-	}{
-		{"model-api", "api", m.API, []string{"chat", "responses", Messages}},
-		{"host", "host", m.Host, chat.Hosts()},
-		{"effort", "effort", m.Effort, efforts},
-	} {
-		if choice.value != "" && !slices.Contains(choice.known, choice.value) {
-			last := len(choice.known) - 1
-			return &valueError{choice.flag, choice.member, fmt.Sprintf("%q: want %s or %s", hosttext.Line(choice.value, 40), strings.Join(choice.known[:last], ", "), choice.known[last])}
-		}
+// check returns an error for the first invalid setting.
+func (m *Model) check() error {
+	if err := cmp.Or(
+		oneOf("model-api", "api", m.API, []string{"chat", "responses", Messages}),
+		oneOf("host", "host", m.Host, chat.Hosts()),
+		oneOf("effort", "effort", m.Effort, efforts),
+	); err != nil {
+		return err
 	}
 	switch {
 	case m.Window < 0:
 		return &valueError{"window", "window", "is below 0"}
 	case m.MaxTokens < 0:
 		return &valueError{"max-tokens", "maxTokens", "is below 0"}
-	case m.API == Messages && (m.Host != "" || len(m.Extra) > 0):
-		return errors.New("host and extra are for OpenAI-compatible endpoints, not for the API messages")
+	case m.API != Messages:
+		return nil
+	case m.Host != "":
+		return compatibleOnly("host")
+	case len(m.Extra) > 0:
+		return compatibleOnly("extra")
+	case m.Window > 0:
+		return compatibleOnly("window")
 	}
-	m.BaseURL = strings.TrimRight(m.BaseURL, "/")
 	return nil
+}
+
+// oneOf returns an error for a value that is neither empty nor known.
+func oneOf(flag, member, value string, known []string) error {
+	if value == "" || slices.Contains(known, value) {
+		return nil
+	}
+	last := len(known) - 1
+	return &valueError{flag, member, fmt.Sprintf("%q: want %s or %s",
+		hosttext.Line(value, 40), strings.Join(known[:last], ", "), known[last])}
+}
+
+// compatibleOnly returns the error for a setting that the "messages" API does not have.
+func compatibleOnly(setting string) error {
+	return &valueError{setting, setting, `is for OpenAI-compatible endpoints, not for the "messages" API`}
 }
 
 // Config returns the endpoint for packages openaimodel and sampling.
@@ -91,7 +105,8 @@ func (m *Model) Config() openai.ClientConfig {
 	return config
 }
 
-// Discover asks the endpoint for the kind of host and the window, if they are not set.
+// Discover asks the endpoint for the kind of host and the window, if they are not set. It waits for
+// at most 5 s. What it does not learn stays unset.
 func (m *Model) Discover(ctx context.Context) {
 	if m.API == Messages || m.BaseURL == OpenAI || m.Host != "" && m.Window != 0 {
 		return
@@ -123,12 +138,12 @@ func (m *Model) Open(retrying func(error, time.Duration)) (agent.Model, error) {
 	})
 }
 
-// Sampler returns a sampler that lends the model to servers. It adds to the options the settings of
-// the model, and that a request comes from the server of a call. Package sampling does not support
-// the API messages.
+// Sampler returns a sampler that lends the model to servers. The model's API, host, effort and extra
+// fields replace those of o, and Origin returns the server of the call that a request
+// belongs to. Package sampling does not support the "messages" API.
 func (m *Model) Sampler(o sampling.Options) (*sampling.Sampler, error) {
 	if m.API == Messages {
-		return nil, errors.New("servers cannot borrow a model of the API messages")
+		return nil, errors.New(`servers cannot borrow a model of the "messages" API`)
 	}
 	o.API, o.Host, o.Effort, o.Extra = m.API, m.Host, m.Effort, m.Extra
 	o.Origin = func(ctx context.Context) (server, call string) {

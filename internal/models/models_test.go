@@ -54,7 +54,8 @@ func TestWrongModels(t *testing.T) {
 		"{\"models\": {\"a\": {\"baseUrl\": \"x\",\n\"model\": \"m\",\n\"effort\": \"superhigh\"}}}": `3: a: effort "superhigh": want none, `,
 		"{\"models\": {\"a\": {\"baseUrl\": \"x\", \"model\": \"m\",\n\"host\": \"x\"}}}":            `2: a: host "x": want compatible, `,
 		"{\"models\": {\"a\": {\"baseUrl\": \"x\", \"model\": \"m\",\n\"maxTokens\": -1}}}":          "2: a: maxTokens is below 0",
-		"{\"models\": {\n\"a/b\": {\"api\": \"messages\", \"model\": \"m\", \"host\": \"vllm\"}}}":   "2: a/b: host and extra are for OpenAI-compatible endpoints",
+		"{\"models\": {\n\"a/b\": {\"api\": \"messages\", \"model\": \"m\", \"host\": \"vllm\"}}}":   "2: a/b: host is for OpenAI-compatible endpoints",
+		"{\"models\": {\n\"a\": {\"api\": \"messages\", \"model\": \"m\",\n\"window\": 9}}}":         `3: a: window is for OpenAI-compatible endpoints, not for the "messages" API`,
 		"{\"models\": {}}\n{\"default\": \"a\"}":                                                     "2: invalid character '{' after top-level value",
 		"{\"models\": {\"a\": {\"baseUrl\": \"x\", \"model\": \"m\",\n\"maxTokens\":\n\"9\"}}}":      "3: models.a.maxTokens: want a whole number",
 		"{\"models\": {\"a\": {\"baseUrl\": \"x\", \"model\": \"hidden\"}},\n\"default\": \"b\"}":    "2: default: b is not one of the models: \"a\"",
@@ -247,8 +248,9 @@ func TestFlags(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"-model m -model-api soap": `-model-api "soap": want chat, responses or messages`, "-model m -window -1": "-window is below 0", "-model m -max-tokens -1": "-max-tokens is below 0",
-		"-model m -host x": `-host "x": want compatible, openai, `, "-model-api messages -model c -host vllm": "OpenAI-compatible",
-		"-model m -base-url h/v1": "is http:// or https:// missing", "-model m -extra [1]": "want a JSON object, such as", "-model m -extra null": "want a JSON object, such as",
+		"-model m -host x": `-host "x": want compatible, openai, `, "-model-api messages -model c -host vllm": "-host is for OpenAI-compatible",
+		"-model-api messages -model c -window 9": "-window is for OpenAI-compatible",
+		"-model m -base-url h/v1":                "is http:// or https:// missing", "-model m -extra [1]": "want a JSON object, such as", "-model m -extra null": "want a JSON object, such as",
 	} {
 		set := flag.NewFlagSet("test", flag.ContinueOnError)
 		set.SetOutput(io.Discard)
