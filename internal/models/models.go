@@ -138,14 +138,14 @@ func (m *Model) Open(retrying func(error, time.Duration)) (agent.Model, error) {
 	})
 }
 
-// Sampler returns a sampler that lends the model to servers. The model's API, host, effort and extra
-// fields replace those of o, and Origin returns the server of the call that a request
+// Sampler returns a sampler that lends the model to servers. The model's API, host, effort, extra
+// fields and retries replace those of o, and Origin returns the server of the call that a request
 // belongs to. Package sampling does not support the "messages" API.
 func (m *Model) Sampler(o sampling.Options) (*sampling.Sampler, error) {
 	if m.API == Messages {
 		return nil, errors.New(`servers cannot borrow a model of the "messages" API`)
 	}
-	o.API, o.Host, o.Effort, o.Extra = m.API, m.Host, m.Effort, m.Extra
+	o.API, o.Host, o.Effort, o.Extra, o.Retries = m.API, m.Host, m.Effort, m.Extra, m.Retries
 	o.Origin = func(ctx context.Context) (server, call string) {
 		from, _ := adapter.OriginFrom(ctx)
 		return from.Server, from.Call.ID

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -113,6 +116,25 @@ func TestKeysStayAtTheirHosts(t *testing.T) {
 			t.Errorf("%s: got key %q at %q, %v; want %q at %q", tt.args, f.Model.Key, f.Model.BaseURL, err, tt.key, tt.base)
 		}
 	}
+}
+
+// A model that servers borrow is asked again as often as the model itself.
+func TestRetriesOfASampler(t *testing.T) {
+	asked := 0
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	defer host.Close()
+	m := models.Model{Name: "m", BaseURL: host.URL, Retries: -1}
+	sampler, err := m.Sampler(sampling.Options{})
+	check.Must(t, err)
+	_, err = sampler.CreateMessage(t.Context(), &mcp.CreateMessageParams{
+		Messages:  []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}}},
+		MaxTokens: 9,
+	})
+	check.Text(t, err, "the model's host failed")
+	check.Equal(t, "requests", asked, 1)
 }
 
 // Programs use ANTHROPIC_MODEL as the library does: with its own key, unless OPENAI_MODEL or a flag
