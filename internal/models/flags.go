@@ -105,8 +105,10 @@ func (f *Flags) useKeyOfClaude(filed bool, given map[string]bool) {
 	case m.API != Messages:
 	case !filed && !given["base-url"]:
 		m.Key, m.BaseURL = f.getenv("ANTHROPIC_API_KEY"), f.getenv("ANTHROPIC_BASE_URL")
-	case !filed, m.BaseURL == "" && m.Key == "":
+	case !filed:
 		m.Key = f.getenv("ANTHROPIC_API_KEY")
+	default:
+		m.useKeyOfClaude(f.getenv)
 	}
 }
 
@@ -213,7 +215,7 @@ func (f *Flags) find(given map[string]bool) (bool, error) {
 	if given["base-url"] || asked.Name == "" && asked.BaseURL != "" {
 		return false, nil
 	}
-	found, ok, err := f.File.Find(asked.Name, f.getenv)
+	found, ok, err := f.File.lookup(asked.Name, f.getenv)
 	switch {
 	case err != nil:
 		return false, err

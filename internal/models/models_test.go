@@ -107,6 +107,7 @@ func TestKeysStayAtTheirHosts(t *testing.T) {
 		{"-model own", all, "filed", "https://gateway", false},
 		{"-model none", all, "", "https://gateway", true},
 		{"-model plain", all, "a", "", false},
+		{"-model plain -model-api chat", all, "", "", true},
 		{"-model chat", map[string]string{"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a"}, "", "https://gateway/v1", false},
 	} {
 		set := flag.NewFlagSet("test", flag.ContinueOnError)
@@ -115,6 +116,21 @@ func TestKeysStayAtTheirHosts(t *testing.T) {
 		if err := f.Complete(); (err != nil) != tt.fails || f.Model.Key != tt.key || f.Model.BaseURL != tt.base {
 			t.Errorf("%s: got key %q at %q, %v; want %q at %q", tt.args, f.Model.Key, f.Model.BaseURL, err, tt.key, tt.base)
 		}
+	}
+}
+
+// A model that a person finds in the file by its name gets the same key as by -model.
+func TestKeyOfAFoundModel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "models.json")
+	write(t, path, `{"models": {"own": {"api": "messages", "model": "c", "apiKey": "filed"}, "plain": {"api": "messages", "model": "c"},
+		"gateway": {"api": "messages", "model": "c", "baseUrl": "https://gateway"}, "chat": {"model": "m", "baseUrl": "https://gateway/v1"}}}`)
+	file, err := models.Read(path)
+	check.Must(t, err)
+	getenv := func(name string) string { return map[string]string{"ANTHROPIC_API_KEY": "a"}[name] }
+	for name, want := range map[string]string{"own": "filed", "plain": "a", "gateway": "", "chat": "", "missing": ""} {
+		m, _, err := file.Find(name, getenv)
+		check.NoError(t, err, name)
+		check.Equal(t, name, m.Key, want)
 	}
 }
 
