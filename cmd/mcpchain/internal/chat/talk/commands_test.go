@@ -21,22 +21,30 @@ import (
 // A value ends at the next key. Quotes around a value are removed, and allow keys in it.
 func TestPromptArguments(t *testing.T) {
 	for typed, want := range map[string]map[string]string{
-		`city=Oslo people=2`:       {"city": "Oslo", "people": "2"},
-		`city=New York people=2`:   {"city": "New York", "people": "2"},
-		`city="New York" people=2`: {"city": "New York", "people": "2"},
-		`q="a=b and c=d" n=1`:      {"q": "a=b and c=d", "n": "1"},
-		`q="" n="1"`:               {"q": "", "n": "1"},
-		`q="a" or "b"`:             {"q": `"a" or "b"`},
-		`height=5" width=3`:        {"height": `5"`, "width": "3"},
-		`q="open n=1`:              {"q": `"open`, "n": "1"},
-		`a="x" b="y z"`:            {"a": "x", "b": "y z"},
-		`sum=a = b`:                {"sum": "a = b"},
+		`city=Oslo people=2`:             {"city": "Oslo", "people": "2"},
+		`city=New York people=2`:         {"city": "New York", "people": "2"},
+		`city="New York" people=2`:       {"city": "New York", "people": "2"},
+		`q="a=b and c=d" n=1`:            {"q": "a=b and c=d", "n": "1"},
+		`q="" n="1"`:                     {"q": "", "n": "1"},
+		`q="a" or "b"`:                   {"q": `"a" or "b"`},
+		`height=5" width=3`:              {"height": `5"`, "width": "3"},
+		`q="open n=1`:                    {"q": `"open`, "n": "1"},
+		`a="x" b="y z"`:                  {"a": "x", "b": "y z"},
+		`sum=a = b`:                      {"sum": "a = b"},
+		`n=1 =2 n=3`:                     {"n": "3"},
+		"code=\"if x {\n  y  z\n}\" n=1": {"code": "if x {\n  y  z\n}", "n": "1"},
 	} {
-		got, err := parseArguments(strings.Fields(typed))
+		got, err := parseArguments(typed)
 		diff := cmp.Diff(want, got)
 		check.That(t, diff == "" && err == nil, "%s: %v, -want +got\n%s", typed, err, diff)
 	}
-	check.Equal(t, "", fmt.Sprint(check.Err(parseArguments([]string{"Oslo"}))), "want key=value, got Oslo")
+	for typed, want := range map[string]string{
+		`Oslo`:             "want key=value, got Oslo",
+		`a="x b=1 c="y"`:   `the quote of a is not closed before c="y"`,
+		`a="x c="y z" b=1`: `the quote of a is not closed before c="y`,
+	} {
+		check.Equal(t, typed, fmt.Sprint(check.Err(parseArguments(typed))), want)
+	}
 }
 
 func TestContext(t *testing.T) {

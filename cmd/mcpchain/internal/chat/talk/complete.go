@@ -139,7 +139,7 @@ func (o *offers) completePrompt(ctx context.Context, argument string) screen.Com
 func completePromptArguments(
 	ctx context.Context, server *adapter.ServerStatus, prompt *mcp.Prompt, rest string,
 ) (c screen.Completion) {
-	given, err := parseArguments(strings.Fields(rest))
+	given, err := parseArguments(rest)
 	if err != nil {
 		given = map[string]string{}
 	}

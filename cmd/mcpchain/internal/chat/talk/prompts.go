@@ -43,7 +43,8 @@ func (o *offers) askPrompt(ctx context.Context, argument string) error {
 		return errors.New("usage: /prompt NAME key=value …; /prompts lists them")
 	}
 	name := words[0]
-	given, err := parseArguments(words[1:])
+	_, rest, _ := strings.Cut(text, name)
+	given, err := parseArguments(rest)
 	if err != nil {
 		return err
 	}
@@ -138,18 +139,25 @@ func (o *offers) fillArguments(
 	return given, err
 }
 
-// parseArguments reads key=value pairs. A word without = continues the value before it, and a value
-// in double quotes may have words with =.
-func parseArguments(words []string) (map[string]string, error) {
+// parseArguments reads key=value pairs. A value continues until the next word with a key and =, with
+// the white space in it; in double quotes it may have such words. The last value of a key counts.
+func parseArguments(text string) (map[string]string, error) {
 	given := map[string]string{}
 	last := ""
+	words := strings.Fields(text)
 	for i, w := range words {
+		var space string
+		space, text, _ = strings.Cut(text, w)
 		key, value, found := strings.Cut(w, "=")
+		isPair := found && key != ""
+		isQuoted := hasOpenQuote(given[last], words[i:])
 		switch {
-		case found && key != "" && !hasOpenQuote(given[last], words[i:]):
+		case isPair && isQuoted && len(value) > 1 && value[0] == '"':
+			return nil, fmt.Errorf("the quote of %s is not closed before %s", hosttext.Line(last, 80), hosttext.Line(w, 80))
+		case isPair && !isQuoted:
 			given[key], last = value, key
 		case last != "":
-			given[last] += " " + w
+			given[last] += space + w
 		default:
 			return nil, fmt.Errorf("want key=value, got %s", hosttext.Line(w, 80))
 		}
