@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,7 +32,9 @@ func promptUsage(p *mcp.Prompt) string {
 	return usage
 }
 
-// askPrompt is the command /prompt: it asks the model with a server's prompt.
+// askPrompt is the command /prompt: it asks the model with a server's prompt. A turn begins with one
+// message of the person, so all messages of the prompt become one, also those of the assistant. The
+// model gets what the person sees: other content than text is only named, as in [image …].
 func (o *offers) askPrompt(ctx context.Context, argument string) error {
 	servers := o.servers(hasPrompts)
 	server, text, err := cutServer(servers, prompts.plural, argument)
@@ -53,11 +56,8 @@ func (o *offers) askPrompt(ctx context.Context, argument string) error {
 			return err
 		}
 	}
-	given, err = o.fillArguments(ctx, server, name, given)
-	if err == errDeclined {
-		return nil
-	}
-	if err != nil {
+	given, ok, err := o.fillArguments(ctx, server, name, given)
+	if err != nil || !ok {
 		return err
 	}
 	result, err := server.Client.GetPrompt(ctx, name, given)
@@ -87,30 +87,50 @@ func findPrompt(ctx context.Context, c *mcpclient.Client, name string) (*mcp.Pro
 	return nil, nil
 }
 
-// errDeclined means that the person did not fill in the arguments.
-var errDeclined = errors.New("declined")
-
 // fillArguments returns the arguments of a prompt. If a required one is missing, the person is
-// asked for all that are not given. A prompt that the server does not list is taken to need none.
-// The error is errDeclined if the person does not want to fill them in.
+// asked for all that are not given; without a person it is an error. A prompt that the server does
+// not list is taken to need none. ok is false if the person does not want to fill them in.
 func (o *offers) fillArguments(
 	ctx context.Context, server *adapter.ServerStatus, name string, given map[string]string,
-) (map[string]string, error) {
+) (all map[string]string, ok bool, err error) {
 	prompt, err := findPrompt(ctx, server.Client, name)
 	if err != nil || prompt == nil {
-		return given, err
+		return given, err == nil, err
 	}
 	if err := offering.CheckNames(prompt, given); err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	missing := offering.CheckRequired(prompt, given)
+	if missing == nil {
+		return given, true, nil
+	}
+	if !o.screen.Attended() {
+		return nil, false, missing
+	}
+	form := argumentForm(server.Name, prompt, given)
+	action, err := o.screen.Fill(ctx, form)
+	if err == io.EOF {
+		return nil, false, nil
+	}
+	if err != nil || action != mcp.ElicitAccept {
+		return nil, false, err
+	}
+	all = maps.Clone(given)
+	for name, value := range form.Values {
+		all[name] = fmt.Sprint(value)
+	}
+	return all, true, nil
+}
+
+// argumentForm returns a form with the arguments of a prompt that are not given.
+func argumentForm(server string, prompt *mcp.Prompt, given map[string]string) *screen.Form {
 	form := &screen.Form{
-		Server:  server.Name,
+		Server:  server,
 		Values:  map[string]any{},
 		Message: prompt.Description,
 		Heading: fmt.Sprintf("The prompt %s of the server %s takes these arguments:",
-			hosttext.Line(prompt.Name, 80), server.Name),
+			hosttext.Line(prompt.Name, 80), server),
 	}
-	missing := offering.CheckRequired(prompt, given)
 	for _, a := range prompt.Arguments {
 		if _, done := given[a.Name]; done {
 			continue
@@ -123,20 +143,7 @@ func (o *offers) fillArguments(
 			Required:    a.Required,
 		})
 	}
-	switch {
-	case missing == nil:
-		return given, nil
-	case !o.screen.Attended():
-		return nil, missing
-	}
-	action, err := o.screen.Fill(ctx, form)
-	if err == io.EOF || err == nil && action != mcp.ElicitAccept {
-		return nil, errDeclined
-	}
-	for name, value := range form.Values {
-		given[name] = fmt.Sprint(value)
-	}
-	return given, err
+	return form
 }
 
 // parseArguments reads key=value pairs. A value continues until the next word with a key and =, with
