@@ -49,7 +49,8 @@ func (r *recordingTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	}, nil
 }
 
-// recordingConn is a connection whose messages are recorded, except for pings, which depend on time.
+// recordingConn is a connection whose messages are recorded, except for pings, which depend on time. A message is recorded
+// before it is sent, so that it precedes its answer on the tape.
 type recordingConn struct {
 	mcpclient.Conn
 	tape   *Tape
@@ -88,7 +89,10 @@ func (c *recordingConn) Recv() ([]byte, error) {
 	if pong {
 		return message, nil
 	}
-	return message, c.record(false, message)
+	if err := c.record(false, message); err != nil {
+		return nil, err
+	}
+	return message, nil
 }
 
 // record records a message, sent or received.
@@ -103,7 +107,12 @@ type playingTransport struct {
 
 // Dial implements [mcpclient.Transport].
 func (p *playingTransport) Dial(context.Context) (mcpclient.Conn, error) {
-	c := &playingConn{tape: p.tape, server: p.server, number: p.tape.nextConnection(p.server), ids: map[string]json.RawMessage{}}
+	c := &playingConn{
+		tape:   p.tape,
+		server: p.server,
+		number: p.tape.nextConnection(p.server),
+		ids:    map[string]json.RawMessage{},
+	}
 	c.changed.L = &p.tape.mu
 	for i, l := range p.tape.lines {
 		if m := l.Message; m != nil && m.Server == c.server && m.Connection == c.number {
@@ -114,7 +123,7 @@ func (p *playingTransport) Dial(context.Context) (mcpclient.Conn, error) {
 }
 
 // playingConn is a connection to a recorded server. A message of the server is delivered when the
-// client has sent everything that it had sent before that message.
+// client has sent all requests and answers that it had sent before that message.
 type playingConn struct {
 	tape   *Tape // its lock guards the following fields
 	server string
@@ -123,7 +132,7 @@ type playingConn struct {
 	lines   []int // lines of the tape for this connection
 	changed sync.Cond
 	next    int                        // the next line
-	ids     map[string]json.RawMessage // ids of requests: recorded id to present id
+	ids     map[string]json.RawMessage // ids of the client's requests: recorded id to present id
 	pongs   [][]byte
 	closed  bool
 }
@@ -153,7 +162,9 @@ func (c *playingConn) Send(_ context.Context, message []byte) error {
 			similar = sent
 			continue
 		}
-		c.ids[string(recorded.ID)] = e.ID
+		if e.Method != "" { // the id of an answer belongs to the server
+			c.ids[string(recorded.ID)] = e.ID
+		}
 		c.tape.played[i] = true
 		return nil
 	}
@@ -168,24 +179,32 @@ func (c *playingConn) Recv() ([]byte, error) {
 		if c.closed {
 			return nil, io.EOF
 		}
-		if len(c.pongs) > 0 {
-			pong := c.pongs[0]
-			c.pongs = c.pongs[1:]
-			return pong, nil
-		}
-		for ; c.next < len(c.lines); c.next++ {
-			i := c.lines[c.next]
-			l := c.tape.lines[i].Message
-			if !l.Sent {
-				c.next++
-				return c.translate(l.Body), nil
-			}
-			if envelopeOf(l.Body).ID != nil && !c.tape.played[i] {
-				break // the client has not sent it yet
-			}
+		if message := c.nextLocked(); message != nil {
+			return message, nil
 		}
 		c.changed.Wait()
 	}
+}
+
+// nextLocked returns the next message of the server, or nil if the client has to send something before it.
+func (c *playingConn) nextLocked() []byte {
+	if len(c.pongs) > 0 {
+		pong := c.pongs[0]
+		c.pongs = c.pongs[1:]
+		return pong
+	}
+	for ; c.next < len(c.lines); c.next++ {
+		i := c.lines[c.next]
+		l := c.tape.lines[i].Message
+		if !l.Sent {
+			c.next++
+			return c.translate(l.Body)
+		}
+		if envelopeOf(l.Body).ID != nil && !c.tape.played[i] {
+			return nil
+		}
+	}
+	return nil
 }
 
 // translate replaces the recorded id of a request in a message of the server by its id in this connection: the message
@@ -227,7 +246,7 @@ func (c *playingConn) Close() error {
 	return nil
 }
 
-// envelope holds the members of all messages.
+// envelope holds the members that tell requests, notifications and answers apart.
 type envelope struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
