@@ -23,7 +23,8 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Model names a model, its endpoint and its settings. Only the name is required, by [Model.Open].
+// Model names a model, its endpoint and its settings. [Model.Open] needs the
+// name, and for the "messages" API the key.
 type Model struct {
 	Name    string `json:"model"`
 	BaseURL string `json:"baseUrl"`
