@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Record returns a transport that records the messages of a server.
@@ -50,15 +52,17 @@ func (r *recordingTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 }
 
 // recordingConn is a connection whose messages are recorded, except for pings, which depend on time. A message is recorded
-// before it is sent, so that it precedes its answer on the tape.
+// before it is sent, so that it precedes its answer on the tape. The end is recorded if the client has not closed the
+// connection.
 type recordingConn struct {
 	mcpclient.Conn
 	tape   *Tape
 	server string
 	number int
 
-	mu    sync.Mutex // guards pings
-	pings map[string]bool
+	mu     sync.Mutex // guards the following fields
+	pings  map[string]bool
+	closed bool // by the client
 }
 
 // Unwrap lets the client find the connection's optional methods.
@@ -80,7 +84,7 @@ func (c *recordingConn) Send(ctx context.Context, message []byte) error {
 func (c *recordingConn) Recv() ([]byte, error) {
 	message, err := c.Conn.Recv()
 	if err != nil {
-		return nil, err
+		return nil, c.recordEnd(err)
 	}
 	e := envelopeOf(message)
 	c.mu.Lock()
@@ -97,7 +101,26 @@ func (c *recordingConn) Recv() ([]byte, error) {
 
 // record records a message, sent or received.
 func (c *recordingConn) record(sent bool, message []byte) error {
-	return c.tape.Keep(Line{Message: &Message{c.server, c.number, sent, json.RawMessage(message)}})
+	return c.tape.Keep(Line{Message: &Message{Server: c.server, Connection: c.number, Sent: sent, Body: message}})
+}
+
+// recordEnd records the error of Recv, and returns it, unless the connection continues or the client has closed it.
+func (c *recordingConn) recordEnd(err error) error {
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if _, continues := errors.AsType[*transport.MessageError](err); closed || continues {
+		return err
+	}
+	return errors.Join(err, c.tape.Keep(Line{Message: &Message{Server: c.server, Connection: c.number, End: err.Error()}}))
+}
+
+// Close implements [mcpclient.Conn].
+func (c *recordingConn) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	return c.Conn.Close()
 }
 
 type playingTransport struct {
@@ -179,32 +202,37 @@ func (c *playingConn) Recv() ([]byte, error) {
 		if c.closed {
 			return nil, io.EOF
 		}
-		if message := c.nextLocked(); message != nil {
-			return message, nil
+		if message, err := c.nextLocked(); message != nil || err != nil {
+			return message, err
 		}
 		c.changed.Wait()
 	}
 }
 
-// nextLocked returns the next message of the server, or nil if the client has to send something before it.
-func (c *playingConn) nextLocked() []byte {
+// nextLocked returns the next message of the server, or the end of the connection. It returns nil if the client has to
+// send something before that.
+func (c *playingConn) nextLocked() ([]byte, error) {
 	if len(c.pongs) > 0 {
 		pong := c.pongs[0]
 		c.pongs = c.pongs[1:]
-		return pong
+		return pong, nil
 	}
 	for ; c.next < len(c.lines); c.next++ {
 		i := c.lines[c.next]
 		l := c.tape.lines[i].Message
-		if !l.Sent {
+		switch {
+		case l.End == io.EOF.Error():
+			return nil, io.EOF
+		case l.End != "":
+			return nil, errors.New(l.End)
+		case !l.Sent:
 			c.next++
-			return c.translate(l.Body)
-		}
-		if envelopeOf(l.Body).ID != nil && !c.tape.played[i] {
-			return nil
+			return c.translate(l.Body), nil
+		case envelopeOf(l.Body).ID != nil && !c.tape.played[i]:
+			return nil, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // translate replaces the recorded id of a request in a message of the server by its id in this connection: the message

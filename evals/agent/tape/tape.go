@@ -36,12 +36,13 @@ type Reply struct {
 	Reply   json.RawMessage `json:"reply"`
 }
 
-// Message is a message between the client and a server.
+// Message is a message between the client and a server, or the end of their connection.
 type Message struct {
 	Server     string          `json:"label"`
 	Connection int             `json:"connection"` // starts at 1
 	Sent       bool            `json:"sent,omitempty"`
-	Body       json.RawMessage `json:"body"`
+	Body       json.RawMessage `json:"body,omitempty"`
+	End        string          `json:"end,omitempty"` // error of a connection that the client did not close
 }
 
 // Tape holds the messages and replies of one trial. Its methods may be called concurrently.
