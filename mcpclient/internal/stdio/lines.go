@@ -14,14 +14,14 @@ const (
 	readBuffer = 2 << 10         // per connection, including idle ones
 	maxChunk   = 256 << 10       // long messages are read in pieces of at most this size
 	maxEmpty   = 100             // consecutive reads without bytes or an error
-	blanks     = " \t\r\x00\x1e" // may also precede and follow messages
+	blanks     = " \t\r\x00\x1e" // around a message; some servers send NUL or RS
 )
 
 var byteOrderMark = []byte("\uFEFF")
 
-// lineReader finds the messages among the lines of a reader. A line is a message if it begins
-// like a JSON object or array, or is the first line of one. Other lines are skipped, up to an
-// answer in them.
+// lineReader finds the messages among the lines of a reader. A line that begins like a JSON object
+// or array is a message, or the first line of one; the caller finds out whether it is JSON. Other
+// lines are skipped, up to a response in them.
 type lineReader struct {
 	src       io.Reader
 	max       int    // bound of a line, and of a message, in bytes
@@ -30,8 +30,8 @@ type lineReader struct {
 	discard   bool   // the next line is the rest of one that is too long
 	err       error  // the error of src, which is not read again
 	multiline multiline
-	pending   []byte // the line that interrupted a multi-line message
-	skipped   skippedLines
+	pending   []byte       // the line that interrupted a multi-line message
+	skipped   skippedLines // the only field that other goroutines use
 }
 
 // next returns the next message, in memory of its own. After a [*transport.MessageError] there may
@@ -54,10 +54,10 @@ func (l *lineReader) next() ([]byte, error) {
 				return message, err
 			}
 		case !beginsMessage(text):
-			answer := jsonrpc.TrailingResponse(text)
-			l.skipped.add(text[:len(text)-len(answer)])
-			if answer != nil {
-				return bytes.Clone(answer), nil
+			response := jsonrpc.TrailingResponse(text)
+			l.skipped.add(text[:len(text)-len(response)])
+			if response != nil {
+				return bytes.Clone(response), nil
 			}
 		case l.multiline.depth > 0:
 			unfinished := l.multiline.text
@@ -85,38 +85,47 @@ func (l *lineReader) nextLine() (line []byte, owned bool, err error) {
 		line, l.pending = l.pending, nil
 		return line, true, nil
 	}
-	searched := 0
-	for {
+	if l.discard {
+		if err := l.skipRest(); err != nil {
+			return nil, false, err
+		}
+	}
+	for searched := 0; ; {
 		if i := bytes.IndexByte(l.data[searched:], '\n'); i >= 0 {
 			line, l.data = l.data[:searched+i], l.data[searched+i+1:]
-			switch {
-			case l.discard:
-				l.discard = false
-				searched = 0
-				continue
-			case len(line) > l.max:
+			if len(line) > l.max {
 				return nil, false, l.tooLongError(line)
 			}
 			return line, false, nil
 		}
 		searched = len(l.data)
 		switch {
-		case l.discard:
-			l.data = nil
-			searched = 0
 		case searched > l.max:
-			err := l.tooLongError(l.data)
-			l.discard = true
-			l.data = nil
+			err = l.tooLongError(l.data)
+			l.discard, l.data = true, nil
 			return nil, false, err
 		case searched >= readBuffer:
-			line, err := l.longLine()
+			line, err = l.longLine()
 			return line, true, err
 		}
-		if err := l.fill(); err != nil {
+		if err = l.fill(); err != nil {
 			line, l.data = l.data, nil
 			line, err = l.lastLine(line, err)
 			return line, false, err
+		}
+	}
+}
+
+// skipRest skips the rest of a line that is too long.
+func (l *lineReader) skipRest() error {
+	for {
+		if i := bytes.IndexByte(l.data, '\n'); i >= 0 {
+			l.discard, l.data = false, l.data[i+1:]
+			return nil
+		}
+		l.data = nil
+		if err := l.fill(); err != nil {
+			return err
 		}
 	}
 }
@@ -174,13 +183,13 @@ func (l *lineReader) longLine() ([]byte, error) {
 	return nil, l.tooLongError(chunks[0])
 }
 
-// lastLine returns what remains at the end of the input, unless it is part of a message.
+// lastLine returns what remains at the end of the input, unless it is the beginning of a message.
 func (l *lineReader) lastLine(rest []byte, err error) ([]byte, error) {
 	text := bytes.Trim(bytes.TrimPrefix(rest, byteOrderMark), blanks)
 	switch {
 	case len(text) == 0:
 		return nil, err
-	case !beginsMessage(text) || json.Valid(text):
+	case !beginsMessage(text) || !isCutOff(text):
 		return rest, nil
 	case err == io.EOF:
 		return nil, io.ErrUnexpectedEOF
@@ -188,9 +197,15 @@ func (l *lineReader) lastLine(rest []byte, err error) ([]byte, error) {
 	return nil, err
 }
 
+// isCutOff reports whether text ends within its first JSON value, and is valid so far.
+func isCutOff(text []byte) bool {
+	var ignored struct{}
+	return json.NewDecoder(bytes.NewReader(text)).Decode(&ignored) == io.ErrUnexpectedEOF
+}
+
 func (l *lineReader) tooLongError(line []byte) error {
 	return &transport.MessageError{
 		Prefix: bytes.Clone(line[:min(len(line), readBuffer)]),
-		Err:    fmt.Errorf("%w: a line is over %d bytes, which MaxMessage of the transport can raise", transport.ErrMessageTooLarge, l.max),
+		Err:    fmt.Errorf("%w: a message is over %d bytes, which MaxMessage of the transport can raise", transport.ErrMessageTooLarge, l.max),
 	}
 }

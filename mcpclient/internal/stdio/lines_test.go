@@ -62,6 +62,9 @@ func TestLineReader(t *testing.T) {
 		{"no newline at the end", "{}\n{\"a\":1}", received{Lines: []string{"{}", `{"a":1}`}, End: "EOF"}},
 		{"cut off", "{}\n{\"a\":", received{Lines: []string{"{}"}, End: "unexpected EOF"}},
 		{"skipped at the end", "{}\nbye", received{Lines: []string{"{}"}, Skipped: 1, End: "EOF"}},
+		{"two in the last line", "{}\n{\"a\":1}{\"b\":2}", received{Lines: []string{"{}", `{"a":1}{"b":2}`}, End: "EOF"}},
+		{"text in the last line", "{\"a\":1} bye", received{Lines: []string{`{"a":1} bye`}, End: "EOF"}},
+		{"a tag in the last line", "{}\n[INFO] bye", received{Lines: []string{"{}", "[INFO] bye"}, End: "EOF"}},
 		{"long", long + "\n{}\n" + long + "\n" + long, received{Lines: []string{long, "{}", long, long}, End: "EOF"}},
 		{"long and cut off", long[:2*readBuffer], received{End: "unexpected EOF"}},
 	} {
@@ -218,7 +221,7 @@ func reference(in []byte, limit int) (r received) {
 		line = strings.TrimPrefix(line, "\uFEFF")
 		text := strings.Trim(line, blanks)
 		begins := text != "" && (text[0] == '{' || text[0] == '[')
-		if last && begins && !json.Valid([]byte(text)) {
+		if last && begins && json.NewDecoder(strings.NewReader(text)).Decode(new(any)) == io.ErrUnexpectedEOF {
 			open, r.End = 0, "unexpected EOF"
 			break
 		}
