@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -16,79 +17,87 @@ import (
 // maxSafeInteger is the largest integer that every JSON implementation can represent.
 const maxSafeInteger = 1<<53 - 1
 
-// Mirror calls set for each header of a call with these arguments, which are valid JSON without
-// surrounding white space. "If the value is null or absent, clients MUST omit the header."
-func Mirror(params []Param, arguments []byte, set func(header, value string)) error {
-	return mirror(params, arguments, 0, set)
+// argument is a parameter with its value in a call.
+type argument struct {
+	Param
+	value []byte // nil if it is absent
 }
 
-// mirror is [Mirror] for the parameters within object, which is depth steps down their paths.
-func mirror(params []Param, object []byte, depth int, set func(header, value string)) error {
+// Mirror calls set for each header of a call with these arguments, which are valid JSON without
+// surrounding white space. Of equal names the last counts, as for most servers.
+func Mirror(params []Param, arguments []byte, set func(header, value string)) error {
+	all := make([]*argument, len(params))
+	for i, p := range params {
+		all[i] = &argument{Param: p}
+	}
+	err := find(all, arguments, 0)
+	for _, a := range all {
+		text, ok, textErr := a.text()
+		switch {
+		case textErr != nil:
+			err = errors.Join(err, fmt.Errorf("argument %q: %w", excerpt.Cut(strings.Join(a.path, ".")), textErr))
+		case ok:
+			set(a.header, Value(text))
+		}
+	}
+	return err
+}
+
+// find sets the values of arguments within object, which is depth steps down their paths.
+func find(all []*argument, object []byte, depth int) error {
 	if len(object) == 0 || object[0] != '{' {
 		return nil
 	}
-	var failed error
-	err := jsonrpc.Members(object, func(key, value []byte) {
-		var within []Param
-		for _, p := range params {
+	return jsonrpc.Members(object, func(key, value []byte) {
+		var within []*argument
+		for _, a := range all {
 			switch {
-			case p.path[depth] != string(key):
-			case len(p.path) > depth+1:
-				within = append(within, p)
+			case a.path[depth] != string(key):
+			case len(a.path) > depth+1:
+				a.value = nil // of an equal name before
+				within = append(within, a)
 			default:
-				v, ok, err := textOf(value)
-				switch {
-				case err != nil:
-					failed = errors.Join(failed, fmt.Errorf("argument %q: %w", key, err))
-				case ok:
-					set(p.header, Value(v))
-				}
+				a.value = value
 			}
 		}
 		if len(within) > 0 {
-			failed = errors.Join(failed, mirror(within, value, depth+1, set))
+			_ = find(within, value, depth+1) // Members has checked the value
 		}
 	})
-	return errors.Join(err, failed)
 }
 
-// textOf returns the text of an argument. ok is false for null, objects and arrays, which have
-// none. An integer beyond ±(2^53-1) is an error.
-func textOf(value []byte) (text string, ok bool, err error) {
-	switch value[0] {
+// text returns the text of an argument for a header. ok is false if it has none: "If the value is
+// null or absent, clients MUST omit the header" (2026-07-28 streamable-http, "Custom Headers from
+// Tool Parameters"). A value that is not of the declared type is left to the server to refuse.
+func (a *argument) text() (text string, ok bool, err error) {
+	if len(a.value) == 0 {
+		return "", false, nil
+	}
+	switch a.value[0] {
 	case 'n', '{', '[':
 		return "", false, nil
 	case 't', 'f':
-		return string(value), true, nil
+		return string(a.value), true, nil
 	case '"':
-		if err := json.Unmarshal(value, &text); err != nil {
+		if err := json.Unmarshal(a.value, &text); err != nil {
 			return "", false, err
 		}
 		return text, true, nil
 	}
-	n, err := strconv.ParseInt(string(value), 10, 64)
-	if err != nil { // 4e1 and 4.0 are integers, too
-		f, err := strconv.ParseFloat(string(value), 64)
-		switch {
-		case err != nil || f > maxSafeInteger || f < -maxSafeInteger:
-			return "", false, unsafeInteger(value)
-		case f != float64(int64(f)):
-			return string(value), true, nil // not of the declared type: left to the server
-		}
-		n = int64(f)
+	f, err := strconv.ParseFloat(string(a.value), 64) // 4e1 and 4.0 are integers, too
+	unsafe := err != nil || math.Abs(f) > maxSafeInteger
+	switch {
+	case unsafe && a.integer:
+		return "", false, fmt.Errorf("%s is repeated in a header, where integers beyond ±(2^53-1) are not allowed", excerpt.Cut(string(a.value)))
+	case unsafe || f != math.Trunc(f):
+		return string(a.value), true, nil
 	}
-	if n > maxSafeInteger || n < -maxSafeInteger {
-		return "", false, unsafeInteger(value)
-	}
-	return strconv.FormatInt(n, 10), true, nil
+	return strconv.FormatInt(int64(f), 10), true, nil
 }
 
-func unsafeInteger(value []byte) error {
-	return fmt.Errorf("%s is repeated in a header, where integers beyond ±(2^53-1) are not allowed", excerpt.Cut(string(value)))
-}
-
-// Value encodes text for one of these headers, or for Mcp-Name: plain ASCII unchanged, other
-// text in Base64 between markers (2026-07-28 streamable-http, "Value Encoding").
+// Value encodes text for one of these headers, or for Mcp-Name: plain ASCII unchanged, other text
+// in Base64 between markers (2026-07-28 streamable-http, "Value Encoding"). Text that stands
+// between such markers itself is encoded, too, as servers would decode it.
 func Value(v string) string {
 	const open, end = "=?base64?", "?="
 	if plain(v) && !(strings.HasPrefix(v, open) && strings.HasSuffix(v, end)) {

@@ -14,8 +14,9 @@ import (
 
 // Param is a parameter of a tool whose value calls repeat in a header.
 type Param struct {
-	header string   // full name
-	path   []string // where the parameter is in the arguments
+	header  string   // full name
+	path    []string // where the parameter is in the arguments
+	integer bool     // the declared type; only integers have bounds
 }
 
 const (
@@ -163,13 +164,14 @@ func (w *schemaWalk) add(raw, kind []byte, path []string) error {
 	case len(w.found) == maxParams:
 		return fmt.Errorf("%s: more than %d parameters have %s", where, maxParams, annotation)
 	}
-	switch string(jsonrpc.Plain(kind)) {
+	declared := string(jsonrpc.Plain(kind))
+	switch declared {
 	case "string", "integer", "boolean":
 	default:
 		return fmt.Errorf("%s: %s %q needs the type string, integer or boolean, and has %s", where, annotation, name, orNone(kind))
 	}
 	w.taken[lower] = true
-	w.found = append(w.found, Param{prefix + name, path})
+	w.found = append(w.found, Param{prefix + name, path, declared == "integer"})
 	return nil
 }
 
