@@ -15,12 +15,11 @@ import (
 
 // Bounds of a reply, in addition to the bound of its bytes.
 const (
-	maxElements = 10_000 // in one array
-	maxBlocks   = 1_024
-	maxCalls    = 256
-	maxName     = 256     // bytes of a name of a tool or a model, and of other short strings
-	maxID       = 4 << 10 // bytes of a call's id
-	maxCount    = 1 << 30 // tokens
+	maxBlocks = 1_024
+	maxCalls  = 256
+	maxName   = 256     // bytes of a name of a tool or a model, and of other short strings
+	maxID     = 4 << 10 // bytes of a call's id
+	maxCount  = 1 << 30 // tokens
 )
 
 // answer is a [chat.Answer]: it assembles a reply from the events of a stream or from one message.
@@ -40,7 +39,7 @@ type replyBlock struct {
 	text      bytes.Buffer    // of a text or a thought
 	begun     json.RawMessage // the input with which a call began, unless it is empty
 	input     bytes.Buffer    // the pieces of the input, which replace begun
-	signature bytes.Buffer
+	signature bytes.Buffer    // of a thought, or the data of a redacted one
 	id, name  string
 	raw       json.RawMessage // the block as it began, if this package does not know its type
 }
@@ -116,6 +115,7 @@ func short(s string) string { return strings.Clone(excerpt.CutAt(s, maxName)) }
 
 // Event implements [chat.Answer].
 func (a *answer) Event(_ string, data []byte) (done bool, err error) {
+	// All counts go to a.usage, wherever they stand; see tokens for why no event takes one away.
 	e := event{Message: &message{Usage: &a.usage}, Usage: &a.usage}
 	if err := decode(data, &e); err != nil {
 		return false, fmt.Errorf("event stream: %w", err)
@@ -160,8 +160,8 @@ func (a *answer) start(m *message) error {
 		return nil
 	}
 	a.id, a.model = short(m.ID), short(m.Model)
-	d := jsonrpc.NewDecoder(m.Content, maxElements)
-	if len(m.Content) == 0 || d.Kind() != '[' {
+	d := jsonrpc.NewDecoder(m.Content, maxBlocks)
+	if d.Kind() != '[' {
 		return nil
 	}
 	for range d.Elements {
@@ -174,8 +174,11 @@ func (a *answer) start(m *message) error {
 
 // startBlock adds a block with its first content.
 func (a *answer) startBlock(index int, raw json.RawMessage) error {
-	if index != len(a.blocks) || index == maxBlocks {
-		return fmt.Errorf("block %d comes after %d blocks; at most %d are allowed", index, len(a.blocks), maxBlocks)
+	switch {
+	case index != len(a.blocks):
+		return fmt.Errorf("block %d comes after %d blocks", index, len(a.blocks))
+	case index == maxBlocks:
+		return fmt.Errorf("more than %d blocks", maxBlocks)
 	}
 	var begun struct {
 		Type      string          `json:"type"`
@@ -198,16 +201,17 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	a.blocks = append(a.blocks, b)
 	b.signature.WriteString(begun.Signature + begun.Data)
 	switch b.kind {
-	case "text", "thinking":
-		b.text.WriteString(begun.Text + begun.Thinking)
-		return a.emit(b.kind, b.text.String())
+	case "text":
+		return a.addText(b, "text", begun.Text)
+	case "thinking":
+		return a.addText(b, "thinking", begun.Thinking)
 	case "redacted_thinking":
 	case "tool_use":
 		if a.calls++; a.calls > maxCalls {
 			return fmt.Errorf("more than %d calls", maxCalls)
 		}
 		// In a stream, the input follows in pieces. It begins as {}, or as null or "" at some
-		// gateways.
+		// gateways: without brackets, quotes and blanks, at most null is left of it.
 		if s := string(bytes.Trim(begun.Input, "{}\" \t\r\n")); s != "" && s != "null" {
 			b.begun = begun.Input
 		}
@@ -224,18 +228,26 @@ func (a *answer) addPiece(index int, d *delta) error {
 	}
 	b := a.blocks[index]
 	switch d.Type {
-	case "text_delta", "thinking_delta":
-		if b.kind != "text" && b.kind != "thinking" {
-			return nil
-		}
-		b.text.WriteString(d.Text + d.Thinking)
-		return a.emit(b.kind, d.Text+d.Thinking)
+	case "text_delta":
+		return a.addText(b, "text", d.Text)
+	case "thinking_delta":
+		return a.addText(b, "thinking", d.Thinking)
 	case "input_json_delta":
 		b.input.WriteString(d.Input)
 	case "signature_delta":
 		b.signature.WriteString(d.Signature)
 	}
 	return nil
+}
+
+// addText adds a piece of a text or a thought to a block, unless the block is of another kind: a
+// thought is never shown as text.
+func (a *answer) addText(b *replyBlock, kind, piece string) error {
+	if b.kind != kind {
+		return nil
+	}
+	b.text.WriteString(piece)
+	return a.emit(kind, piece)
 }
 
 // emit passes a piece of text or of a thought to show.

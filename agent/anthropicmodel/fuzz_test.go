@@ -2,11 +2,28 @@ package anthropicmodel
 
 import (
 	"bytes"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/check"
 )
+
+// TestBlockBounds has blocks that do not follow each other, and one too many.
+func TestBlockBounds(t *testing.T) {
+	text := []byte(`{"type":"text","text":""}`)
+	a := &answer{}
+	check.Text(t, a.startBlock(5, text), "block 5 comes after 0 blocks")
+	for i := range maxBlocks {
+		check.Must(t, a.startBlock(i, text))
+	}
+	check.Text(t, a.startBlock(maxBlocks, text), "more than 1024 blocks")
+	for n, want := range map[int]string{maxBlocks: "", maxBlocks + 1: "more than 1024"} {
+		err := (&answer{}).Whole([]byte(`{"type":"message","content":[` + strings.Repeat(string(text)+",", n-1) + string(text) + `]}`))
+		check.That(t, err == nil == (want == "") && strings.Contains(fmt.Sprint(err), want), "%d blocks: got %v", n, err)
+	}
+}
 
 // FuzzEvents holds that events of any form end in parts within the bounds, with the text that was
 // shown, or in an error.

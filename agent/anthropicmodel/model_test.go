@@ -332,6 +332,21 @@ func TestCountsOfAStream(t *testing.T) {
 	check.Same(t, "", reply.Usage, run.Usage{Input: 94, Cached: 40, CacheWrite: 50, Output: 5, Total: 99})
 }
 
+// TestPiecesOfAnotherKind does not show a thought as text that comes in a block of text, nor hides text in a thought.
+func TestPiecesOfAnotherKind(t *testing.T) {
+	reply, text := asked(t, fakehost.Streaming(
+		`data: {"type":"message_start","message":{"type":"message","id":"m","content":[]}}`,
+		`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi","thinking":"Hm"}}`,
+		`data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":" hm"}}`,
+		`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" there"}}`,
+		`data: {"type":"content_block_start","index":1,"content_block":{"type":"thinking","thinking":"Well"}}`,
+		`data: {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":" then"}}`,
+		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}`,
+		`data: {"type":"message_stop"}`))
+	check.Equal(t, "text that was shown", text, "Hi there")
+	check.That(t, len(reply.Message.Parts) == 2 && reply.Message.Text() == "Hi there" && reply.Message.Parts[1].Text == "Well", "got %+v", reply.Message.Parts)
+}
+
 // TestReasonBeforeLaterEvents keeps the reason for the end of a reply if a later event only counts:
 // a call that was cut off must not run.
 func TestReasonBeforeLaterEvents(t *testing.T) {
