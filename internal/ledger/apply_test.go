@@ -238,6 +238,16 @@ func TestAnswerToADoubt(t *testing.T) {
 	}
 }
 
+// TestTaskOfAnsweredCall drops the round of a call that has become a task: what the task asks is another one.
+func TestTaskOfAnsweredCall(t *testing.T) {
+	reply := &ledger.Replied{Reply: run.Reply{Question: "a", Action: run.ActionAllow}}
+	sampled := &ledger.Sampled{Call: "1", Key: "k", Value: json.RawMessage(`{}`)}
+	s := fold(t, with(reviewed, reply, sampled, &ledger.Intent{Call: "1"}, &ledger.Detached{Call: "1", Task: ledger.Task{ID: "t"}}))
+	c := s.Call("1")
+	check.That(t, c.Round == nil && c.Replies == nil && c.Reviews == nil && c.Task != nil,
+		"got round %s, replies %s, reviews %v and task %v, want only the task", c.Round, c.Replies, c.Reviews, c.Task)
+}
+
 // actionOf returns the action of the reply that a call has, "" for none.
 func actionOf(s *ledger.State, call string) run.Action {
 	if reply := s.Call(call).Reply; reply != nil {

@@ -120,8 +120,8 @@ func (c *Detached) apply(s *State, _ time.Time) error {
 	if err != nil {
 		return err
 	}
-	t := c.Task
-	call.At, call.Task = CallTasked, &t
+	call.At, call.Task = CallTasked, &c.Task
+	call.Round, call.Replies, call.Reviews = nil, nil, nil // of the call: a task has rounds of its own
 	return nil
 }
 
@@ -150,7 +150,7 @@ func (c *Outcome) apply(s *State, _ time.Time) error {
 	call.At, call.Result, call.Stop = CallDone, &c.Result, c.Stop
 	call.Round, call.Replies, call.Reviews, call.Task, call.Child = nil, nil, nil, nil, nil
 	if k := c.Result.Kept; k != nil {
-		s.Kept = append(slices.Clip(s.Kept), k)
+		s.Kept = append(s.Kept, k) // callers may hold the shorter slice
 	}
 	s.drop(func(q *run.Question) bool { return q.Call == c.Call })
 	return nil
