@@ -16,7 +16,7 @@ import (
 type Decided struct {
 	Call     string          `json:"call"`
 	Decision Decision        `json:"decision"`
-	Args     json.RawMessage `json:"args,omitzero"` // arguments that will be sent
+	Args     json.RawMessage `json:"args,omitzero"` // arguments to send if the call is allowed
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -35,7 +35,8 @@ func (c *Decided) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Intent records that a call is about to be sent. From then on it may have had an effect.
+// Intent records that a call is about to be sent, for the first time, again, or with the answers to
+// its round. From then on it may have had an effect.
 type Intent struct {
 	Call string          `json:"call"`
 	Args json.RawMessage `json:"args,omitzero"` // arguments that are sent; nil means unchanged
@@ -53,7 +54,7 @@ func (c *Intent) apply(s *State, at time.Time) error {
 	if err := s.mayStart(call); err != nil {
 		return err
 	}
-	if s.isAsked(call) {
+	if s.isUnanswered(call) {
 		return fmt.Errorf("a person is asked about call %q", c.Call)
 	}
 	call.At, call.Tries, call.Sent = CallSent, call.Tries+1, at
@@ -63,7 +64,7 @@ func (c *Intent) apply(s *State, at time.Time) error {
 	return nil
 }
 
-// mayStart returns an error if the state does not allow to send a call, or to begin its sub-agent.
+// mayStart returns an error if a call may not be sent, and its sub-agent may not begin.
 func (s *State) mayStart(call *Call) error {
 	if s.Status != run.StatusRunning {
 		return fmt.Errorf("run is %s", s.Status)
@@ -74,8 +75,8 @@ func (s *State) mayStart(call *Call) error {
 	return nil
 }
 
-// isAsked reports whether a call is sent again only after a person's reply.
-func (s *State) isAsked(call *Call) bool {
+// isUnanswered reports whether a call waits for a person's reply before it is sent again.
+func (s *State) isUnanswered(call *Call) bool {
 	switch call.At {
 	case CallInDoubt, CallAtSignIn:
 		return call.Reply == nil
@@ -180,8 +181,8 @@ func (c *Nested) apply(s *State, _ time.Time) error {
 	return Apply(call.Child, c.Record)
 }
 
-// call returns the call that a change is about, for the change to modify. It is an error if the
-// call is in none of the given states.
+// call returns the call that a change is about, for the change to modify. from are the states that the
+// call may be in; without from it may be in any.
 func (s *State) call(id string, from ...CallAt) (*Call, error) {
 	c := s.callToChange(id)
 	switch {
