@@ -175,13 +175,20 @@ func (d *dialog) generateReply(ctx context.Context, c *ModelCall, stream *stream
 	if err != nil {
 		return nil, err
 	}
-	if n := len(callParts(response.Message.Parts)); n > maxReplyCalls {
+	calls := len(callParts(response.Message.Parts))
+	if calls > maxReplyCalls {
 		paid := *response
 		paid.Message.Parts = nil
-		return d.newReply(&paid), fmt.Errorf("reply of the model has %d calls, and may have %d", n, maxReplyCalls)
+		response = &paid
 	}
 	r := d.newReply(response)
-	if r.size() > maxReply {
+	if d.rec.state.Limits.Active > 0 {
+		r.usage.Active = time.Since(began)
+	}
+	switch {
+	case calls > maxReplyCalls:
+		return r, fmt.Errorf("reply of the model has %d calls, and may have %d", calls, maxReplyCalls)
+	case r.size() > maxReply:
 		return r, errLongReply
 	}
 	d.warnOfTruncation(c, r.usage)
@@ -192,9 +199,6 @@ func (d *dialog) generateReply(ctx context.Context, c *ModelCall, stream *stream
 	}
 	if err := d.estimateUsage(r, c, output); err != nil {
 		return r, err
-	}
-	if d.rec.state.Limits.Active > 0 {
-		r.usage.Active = time.Since(began)
 	}
 	err = hooks(d.engine.agent.opts.Hooks).afterModel(d.engine.ctx, d.rec.state, r)
 	if answer := hookAnswer(err); answer != nil {

@@ -94,6 +94,21 @@ func TestActiveOfSubAgents(t *testing.T) {
 	})
 }
 
+// The time of a reply that is refused counts, too.
+func TestActiveOfRefusedReply(t *testing.T) {
+	for name, refused := range map[string]step{
+		"too many calls": uses(slices.Repeat([]run.Part{toolCall("", "x", "{}")}, 4097)...),
+		"too long":       says(strings.Repeat("long", 3<<20)),
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			a := newAgent(t, play(slowly(refused)), &agent.Options{Limits: run.Limits{Active: time.Hour}})
+			got, err := a.Run(t.Context(), human("go"))
+			check.Fails(t, err)
+			check.Equal(t, "time at work", got.Usage.Active, time.Second)
+		})
+	}
+}
+
 // A call that hangs does not hold the run longer than its function or its toolset says.
 func TestCallLimits(t *testing.T) {
 	hangs := func(limit time.Duration) adapter.Source {
