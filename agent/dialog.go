@@ -111,7 +111,8 @@ func (d *dialog) askFitting() (*reply, StopReason, error) {
 }
 
 // ask calls the model once, and records the call and its reply. At a limit, or if the limits
-// leave no room for another call, the call is the last one: stop is the limit.
+// leave no room for another call, the call is the last one, and stop is the limit. Otherwise stop is
+// [StopOutput].
 func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 	c, stop, err := d.prepare(limit)
 	if err != nil {
@@ -121,7 +122,7 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 	start := &ModelStart{
 		Turn: d.rec.state.Turn, Model: d.engine.agent.info.Name, Final: final, Messages: len(d.rec.state.History),
 	}
-	output, err := d.recordModelCall(c, stop, start)
+	maxOutput, err := d.recordModelCall(c, stop, start)
 	if err != nil {
 		return nil, stop, err
 	}
@@ -129,12 +130,12 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 		return nil, stop, err
 	}
 	d.ownCall = true
-	lowerMaxTokens(c.Request, output)
+	lowerMaxTokens(c.Request, maxOutput)
 	use := d.windowUse(c.Request)
 	began := time.Now()
 	stream := &streamedReply{engine: d.engine, turn: d.rec.state.Turn}
 	r, err = d.infer(c, stream, func(ctx context.Context) (*reply, error) {
-		return d.generateReply(ctx, c, stream, output)
+		return d.generateReply(ctx, c, stream, maxOutput)
 	})
 	if err != nil {
 		return nil, stop, d.failCall(c, r, stream, err)
@@ -154,7 +155,7 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 
 // failCall returns the error of a model call that failed, and keeps what is known of its reply: the text
 // that was shown, unless hooks had to see it first, and the usage of a reply that a check or a hook has
-// refused. With limits, its reservation counts instead.
+// refused. With a limit of tokens or cost, its reservation counts instead.
 func (d *dialog) failCall(c *ModelCall, r *reply, stream *streamedReply, err error) error {
 	if !hooks(d.engine.agent.opts.Hooks).readReplies() {
 		d.rec.setUnfinished(stream.text.String())
@@ -169,7 +170,7 @@ func (d *dialog) failCall(c *ModelCall, r *reply, stream *streamedReply, err err
 
 // generateReply returns the reply to a model call, counted and changed by the hooks. With an error it
 // returns the reply, too, if there is one: it has to be paid for.
-func (d *dialog) generateReply(ctx context.Context, c *ModelCall, stream *streamedReply, output int64) (*reply, error) {
+func (d *dialog) generateReply(ctx context.Context, c *ModelCall, stream *streamedReply, maxOutput int64) (*reply, error) {
 	began := time.Now()
 	response, err := d.generate(ctx, c.Request, stream)
 	if err != nil {
@@ -197,7 +198,7 @@ func (d *dialog) generateReply(ctx context.Context, c *ModelCall, stream *stream
 		d.warnOnce(fmt.Sprintf("the run began at the API %q of its model's host, and continues at %q: "+
 			"what the model thought before stays behind", first, r.endpoint))
 	}
-	if err := d.estimateUsage(r, c, output); err != nil {
+	if err := d.estimateUsage(r, c, maxOutput); err != nil {
 		return r, err
 	}
 	err = hooks(d.engine.agent.opts.Hooks).afterModel(d.engine.ctx, d.rec.state, r)
@@ -229,10 +230,13 @@ func (d *dialog) newReply(got *model.Response) *reply {
 	return r
 }
 
-// recordReply records a reply, and releases what was reserved for it.
+// recordReply records a reply, with its structured output and whether the model has to correct it, and
+// releases what was reserved for it. The last call of a run, which is final, is not repeated.
 func (d *dialog) recordReply(c *ModelCall, r *reply, end *ModelEnd, final bool) error {
 	defer d.endModelCall()
-	if d.engine.agent.outputFormat != nil && len(r.calls) == 0 || d.engine.agent.output != nil && r.stop != nil {
+	isOutput := d.engine.agent.outputFormat != nil && len(r.calls) == 0
+	mayBeOutput := d.engine.agent.output != nil && r.stop != nil // the answer of a hook
+	if isOutput || mayBeOutput {
 		r.output, _ = d.engine.parseOutput(r.text) // complaint tells the model the error
 	}
 	r.repair = !final && r.stop == nil && d.engine.needsRepair(r)
