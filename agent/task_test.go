@@ -24,7 +24,9 @@ import (
 // tasker is a scripted server of the modern era, at which each call is a task that asks two
 // things: who pays, and then for a completion.
 type tasker struct {
-	t *testing.T
+	t         *testing.T
+	asksFirst bool   // the call asks who pays before it becomes a task, too
+	onPoll    func() // called, if set, when the status of the task is requested
 
 	mu      sync.Mutex
 	calls   int
@@ -48,8 +50,15 @@ func (s *tasker) answer(m *testenv.Message) string {
 		return `"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"slow","inputSchema":{"type":"object"}}]}`
 	case "tools/call":
 		s.calls++
+		if s.asksFirst && s.calls == 1 {
+			return `"result":{"resultType":"input_required","requestState":"s","inputRequests":{` + whoPays + `}}`
+		}
 		return `"result":{"resultType":"task","taskId":"secret","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":86400000,"pollIntervalMs":1000}`
 	case "tasks/get":
+		if s.onPoll != nil {
+			s.onPoll()
+			return `"result":{"status":"working",` + state + `}`
+		}
 		switch len(s.updates) {
 		case 0:
 			return `"result":{"status":"input_required","inputRequests":{` + whoPays + `},` + state + `}`
@@ -136,6 +145,25 @@ func TestTaskAnswerIsToldOnce(t *testing.T) {
 			check.Same(t, "answers, each once, calls and cancellations", []int{len(s.updates), s.calls, s.cancels}, []int{2, 1, 0})
 		})
 	}
+}
+
+// A call that has asked something before it became a task is awaited in another process as any task: what it asked
+// is answered, and is not told to the task.
+func TestTaskOfAnsweredCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, s := record.NewMemory(), &tasker{t: t, asksFirst: true}
+		got := asks(t, s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Durable: agent.Durable{Store: store}}), 1, run.QuestionForm)
+		ctx, cancel := context.WithCancel(t.Context())
+		s.onPoll = cancel
+		second := s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
+		_, err := second.Resume(ctx, theRun, accepted(t, got.Questions[0], map[string]any{"name": "Ann"}))
+		check.Is(t, err, context.Canceled, "the cancelled process")
+		s.onPoll = nil
+		time.Sleep(time.Hour)
+		got = resumed(t, s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}))
+		questions(t, got, 1, run.QuestionForm) // of the task
+		check.Same(t, "calls and cancellations", []int{s.calls, s.cancels}, []int{2, 0})
+	})
 }
 
 // Without a store a task's question is answered at hand.
