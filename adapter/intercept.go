@@ -162,11 +162,7 @@ func (s *pendingCall) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOpt
 	if err := s.checkRound(s.round); err != nil { // an interceptor may have changed the arguments
 		return nil, err
 	}
-	opts = s.continueOptions(t, opts)
-	if t.task {
-		opts = append(slices.Clip(opts), mcpclient.WithTask(t.def))
-	}
-	return mcpclient.Continue[mcp.CallToolResult](ctx, t.client, s.round, s.answers, t.options(opts)...)
+	return mcpclient.Continue[mcp.CallToolResult](ctx, t.client, s.round, s.answers, t.options(s.continueOptions(t, opts))...)
 }
 
 // roundError is the error of a call that cannot be continued: the round or the task is not its own, or is missing.

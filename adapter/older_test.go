@@ -121,7 +121,7 @@ func TestToolThatAsksInTheOldWay(t *testing.T) {
 					tt.want, tt.unknown = strings.Replace(tt.want, "Error: "+errActedFirst.Error(), "decline", 1), false
 				}
 				release <- true
-				check.Equal(t, "the call under way", (<-waited).Text, "waited")
+				check.Equal(t, "the call in progress", (<-waited).Text, "waited")
 				revision, changes := mcp.Revision20260728, 0
 				if tt.dials == 2 {
 					revision, changes = mcp.Revision20251125, 1

@@ -32,14 +32,15 @@ func (t *Tool) IsTask() bool { return t.task }
 
 // ask calls the tool at the server.
 func (t *Tool) ask(ctx context.Context, args json.RawMessage, opts []mcpclient.CallOption) (*mcp.CallToolResult, error) {
-	if t.task {
-		opts = append(slices.Clip(opts), mcpclient.WithTask(t.def))
-	}
 	return t.client.CallTool(ctx, t.def.Name, args, t.options(opts)...)
 }
 
-// options returns the options of a call, with the check of its result.
+// options returns the options of a call, or of its continuation: whether it may become a task, and the
+// check of its result are added.
 func (t *Tool) options(opts []mcpclient.CallOption) []mcpclient.CallOption {
+	if t.task {
+		opts = append(slices.Clip(opts), mcpclient.WithTask(t.def))
+	}
 	if t.outputs != nil {
 		opts = append(slices.Clip(opts), mcpclient.WithOutputCheck(t.def, t.outputs))
 	}

@@ -117,7 +117,7 @@ func inBothEras(t *testing.T, opts *Options, set func(p *taskPeer), f func(t *te
 	}
 }
 
-// withTasks runs f in a bubble with a toolset on the peer. The peer's fields may be used while no request is under way.
+// withTasks runs f in a bubble with a toolset on the peer. The peer's fields may be used while no request is in progress.
 func withTasks(t *testing.T, p *taskPeer, opts *Options, f func(t *testing.T, ts *Toolset)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -112,7 +112,10 @@ func (c *recordingConn) recordEnd(err error) error {
 	if _, continues := errors.AsType[*transport.MessageError](err); closed || continues {
 		return err
 	}
-	return errors.Join(err, c.tape.Keep(Line{Message: &Message{Server: c.server, Connection: c.number, End: err.Error()}}))
+	if keepErr := c.tape.Keep(Line{Message: &Message{Server: c.server, Connection: c.number, End: err.Error()}}); keepErr != nil {
+		return errors.Join(err, keepErr)
+	}
+	return err // itself: callers may compare it with io.EOF
 }
 
 // Close implements [mcpclient.Conn].
