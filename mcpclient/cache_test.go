@@ -54,7 +54,7 @@ func TestCache(t *testing.T) {
 			check.Is(t, check.Err(collect(c.Prompts(ctx), promptName)), mcp.ErrInvalidResult)
 			check.NoError(t, check.Err(collect(c.Prompts(ctx), promptName)))
 			raw, err := c.Call(ctx, "tools/list", nil)
-			wrong(t, err != nil || !strings.Contains(string(raw), "raw"), "a custom call: got %s, %v", raw, err)
+			check.That(t, err == nil && strings.Contains(string(raw), "raw"), "a custom call: got %s, %v", raw, err)
 		}},
 		{name: "cache_cursor_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantTools(t, ctx, c, "a b")
@@ -65,7 +65,7 @@ func TestCache(t *testing.T) {
 			wantRead(t, ctx, c, "2 3 2 3", "file:///a", "file:///b", "file:///a", "file:///b")
 			wantRead(t, ctx, c, "5 6 7 8 9 9", slices.Repeat([]string{"file:///r"}, 6)...)
 			r, err := c.ReadResource(ctx, "file:///r")
-			wrong(t, err != nil || r.TTL != 24*time.Hour, "got the lifetime %v, %v", r.TTL, err)
+			check.That(t, err == nil && r.TTL == 24*time.Hour, "got the lifetime %v, %v", r.TTL, err)
 			check.Fails(t, check.Err(c.ReadResource(ctx, "file:///e")), "")
 			wantRead(t, ctx, c, "11 11", "file:///e", "file:///e")
 			over, cancel := context.WithCancel(ctx)
@@ -116,13 +116,13 @@ func TestPages(t *testing.T) {
 		next := "c"
 		check.Same(t, "page", first, &mcp.Page[mcp.Tool]{Items: []*mcp.Tool{tool("a", "{}")}, NextCursor: &next, TTL: time.Minute})
 		second, err := mcpclient.ListPage[mcp.Tool](ctx, c, first.NextCursor)
-		wrong(t, err != nil || second.NextCursor != nil || second.Items[0].Name != "b", "got %+v, %v", second, err)
+		check.That(t, err == nil && second.NextCursor == nil && second.Items[0].Name == "b", "got %+v, %v", second, err)
 		time.Sleep(time.Second)
 		_, err = mcpclient.ListPage[mcp.Tool](ctx, c, first.NextCursor)
 		e := wantError[*mcp.RPCError](t, err)
-		wrong(t, e.Code != mcp.CodeInvalidParams || !strings.Contains(err.Error(), "tools/list: "), "got %v", err)
+		check.That(t, e.Code == mcp.CodeInvalidParams && strings.Contains(err.Error(), "tools/list: "), "got %v", err)
 		again, err := mcpclient.ListPage[mcp.Tool](ctx, c, nil)
-		wrong(t, err != nil || again.Items[0].Name != "new", "got %+v, %v", again, err)
+		check.That(t, err == nil && again.Items[0].Name == "new", "got %+v, %v", again, err)
 	}}})
 }
 

@@ -95,7 +95,7 @@ func TestUndeclaredCapabilities(t *testing.T) {
 		delete(errs, "Ping")
 		for name, err := range errs {
 			e := wantError[*mcpclient.CapabilityError](t, err)
-			wrong(t, !strings.HasPrefix(e.Error(), "the server does not offer "), "%s: got %v", name, e)
+			check.That(t, strings.HasPrefix(e.Error(), "the server does not offer "), "%s: got %v", name, e)
 		}
 	}
 	playAll(t, []conversation{

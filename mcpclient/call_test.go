@@ -34,7 +34,7 @@ func TestCustomMessages(t *testing.T) {
 	do := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		params := json.RawMessage(`{"x": [1], "_meta": {"a": 1, "b": 0}}`)
 		raw, err := c.Call(ctx, "acme/do", params, mcpclient.WithMeta("b", json.RawMessage("2")), mcpclient.WithProgress(func(mcp.Progress) {}))
-		wrong(t, err != nil || string(raw) != `{"y":1}`, "got %s, %v", raw, err)
+		check.That(t, err == nil && string(raw) == `{"y":1}`, "got %s, %v", raw, err)
 		for _, key := range []string{"progressToken", "io.modelcontextprotocol/clientInfo", "com.mcp.tools/x", "a b", "example-/x"} {
 			check.Text(t, check.Err(c.Call(ctx, "acme/do", nil, mcpclient.WithMeta(key, json.RawMessage("1")))), key, "WithMeta")
 			check.Text(t, check.Err(c.Call(ctx, "acme/do", map[string]any{"_meta": map[string]any{key: 1}})), key, "_meta")
@@ -49,7 +49,7 @@ func TestCustomMessages(t *testing.T) {
 		{name: "custom", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			do(t, ctx, c)
 			raw, err := c.Call(ctx, "acme/do", nil)
-			wrong(t, err != nil || string(raw) != "true", "got %s, %v", raw, err)
+			check.That(t, err == nil && string(raw) == "true", "got %s, %v", raw, err)
 			check.NoError(t, c.Notify(ctx, "acme/happened", map[string]any{"z": nil}))
 			check.NoError(t, check.Err(c.Call(ctx, "acme/do", json.RawMessage("null"), mcpclient.WithMeta("k", json.RawMessage("\n\"<&>\"\n")))))
 		}},
@@ -75,7 +75,7 @@ func giveUp(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		}
 		start := time.Now()
 		err := <-returned
-		wrong(t, !errors.Is(err, want) || !strings.HasPrefix(err.Error(), `call tool "slow": `), "got %v, want %v", err, want)
+		check.That(t, errors.Is(err, want) && strings.HasPrefix(err.Error(), `call tool "slow": `), "got %v, want %v", err, want)
 		check.Equal(t, "the call returned after", time.Since(start), time.Duration(i)*3*time.Second)
 		cancel()
 		synctest.Wait()
@@ -117,7 +117,7 @@ func TestModernRefusals(t *testing.T) {
 			go p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, code, data)
 			_, err := c.CallTool(t.Context(), "a", nil)
 			e := wantError[*mcp.RPCError](t, err)
-			wrong(t, e.Code != code || string(e.Data) != data, "got %v with %s, want code %d with %s", e, e.Data, code, data)
+			check.That(t, e.Code == code && string(e.Data) == data, "got %v with %s, want code %d with %s", e, e.Data, code, data)
 			p.quiet()
 		}
 	})
@@ -200,7 +200,7 @@ func TestErrorTexts(t *testing.T) {
 		&transport.HTTPError{Body: strings.Repeat("\x00", 1000)}, &mcpclient.RevisionError{ServerRevisions: []string{long}},
 	} {
 		got := err.Error()
-		wrong(t, len(got) > 5000 || !strings.HasPrefix(strings.ToValidUTF8(got, "?"), got), "%T: got %d bytes", err, len(got))
+		check.That(t, len(got) <= 5000 && strings.HasPrefix(strings.ToValidUTF8(got, "?"), got), "%T: got %d bytes", err, len(got))
 	}
 }
 
@@ -244,9 +244,9 @@ func TestErrorsSayItOnce(t *testing.T) {
 			parts := strings.Split(err.Error(), ": ")
 			slices.Sort(parts)
 			n := len(parts)
-			wrong(t, len(slices.Compact(parts)) < n, "%s: got %q, which says a thing twice", name, err)
+			check.That(t, len(slices.Compact(parts)) >= n, "%s: got %q, which says a thing twice", name, err)
 		}
-		wrong(t, failed < 20, "got %d errors, want them of nearly all requests", failed)
+		check.That(t, failed >= 20, "got %d errors, want them of nearly all requests", failed)
 	}
 	for era, o := range eras() {
 		for _, undeclared := range []bool{false, true} {

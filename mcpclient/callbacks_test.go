@@ -83,11 +83,11 @@ func TestFloodOfNotifications(t *testing.T) {
 			callText(t, t.Context(), c, "a", "a")
 			within(t, "the call", start, flood/1000*time.Millisecond)
 			kept := inUse() - before
-			wrong(t, kept > 2<<20, "%d notices keep %d bytes, want at most 2 MiB", flood, kept)
+			check.That(t, kept <= 2<<20, "%d notices keep %d bytes, want at most 2 MiB", flood, kept)
 			time.Sleep(time.Minute)
 			got, text := seen.Load(), log.String()
-			wrong(t, got < 1024 || got > 1024+2*flood/1000, "the handler got %d notices, want those of 200 ms and 1,024 more", got)
-			wrong(t, !strings.Contains(text, "dropped notifications") || strings.Count(text, "\n") > 2,
+			check.That(t, got >= 1024 && got <= 1024+2*flood/1000, "the handler got %d notices, want those of 200 ms and 1,024 more", got)
+			check.That(t, strings.Contains(text, "dropped notifications") && strings.Count(text, "\n") <= 2,
 				"got the log %q, want two lines about what was dropped", text)
 		})
 	})
@@ -150,7 +150,7 @@ func TestLateAnswers(t *testing.T) {
 			giveUp(i%2 == 0)
 		}
 		kept := inUse() - before
-		wrong(t, kept > 64<<10, "%d calls that were given up keep %d bytes, want at most 64 KiB", calls, kept)
+		check.That(t, kept <= 64<<10, "%d calls that were given up keep %d bytes, want at most 64 KiB", calls, kept)
 		go p.echo()
 		callText(t, t.Context(), c, "b", "b")
 	})
@@ -164,10 +164,10 @@ func TestFloodOfCancellations(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"%d-%s"}}`, i, "an id that nobody knows")
 		}
 		got := inUse() - before
-		wrong(t, got > 64<<10, "the notices keep %d bytes, want at most 64 KiB", got)
+		check.That(t, got <= 64<<10, "the notices keep %d bytes, want at most 64 KiB", got)
 		p.ask("7") // also if it was cancelled before it was sent
 		m := p.next()
-		wrong(t, string(m.ID) != "7" || m.Error != nil, "got %+v, want an answer", m)
+		check.That(t, string(m.ID) == "7" && m.Error == nil, "got %+v, want an answer", m)
 	})
 }
 
@@ -246,7 +246,7 @@ func TestExactIntegers(t *testing.T) {
 		overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":%s}}`, exact)
 			res, err := c.CallTool(t.Context(), "a", json.RawMessage(exact))
-			wrong(t, err != nil || string(res.StructuredContent) != exact, "got %+v, %v, want %s", res, err, exact)
+			check.That(t, err == nil && string(res.StructuredContent) == exact, "got %+v, %v, want %s", res, err, exact)
 		})
 	})
 }
@@ -279,7 +279,7 @@ func TestCheckMessages(t *testing.T) {
 		{"no result at the end", []mcp.SamplingMessage{model(use("a"))}, "1 tool uses have no result"},
 	} {
 		err := inquiry.CheckMessages(test.messages)
-		wrong(t, !strings.HasPrefix(fmt.Sprint(err), cmp.Or(test.want, "<nil>")), "%s: got %v, want %q", test.name, err, test.want)
+		check.That(t, strings.HasPrefix(fmt.Sprint(err), cmp.Or(test.want, "<nil>")), "%s: got %v, want %q", test.name, err, test.want)
 	}
 }
 
@@ -348,9 +348,9 @@ func TestAnswersOfRevisions(t *testing.T) {
 					want = `{"role":"assistant",` + test.want[i] + `,"model":""}`
 				}
 				refused := m.Error != nil && m.Error.Code == mcp.CodeInternalError
-				wrong(t, string(m.Result) != want || (want == "") != refused, "%s: got %s, %v, want %s", revision, m.Result, m.Error, want)
+				check.That(t, string(m.Result) == want && (want == "") == refused, "%s: got %s, %v, want %s", revision, m.Result, m.Error, want)
 				named := regexp.MustCompile(`of type \\"(audio|image|tool_use)`).MatchString(log.String())
-				wrong(t, (want == "") != named, "%s: got the log %s, want the type that the server cannot read", revision, log.String())
+				check.That(t, (want == "") == named, "%s: got the log %s, want the type that the server cannot read", revision, log.String())
 			})
 		}
 	}
@@ -389,7 +389,7 @@ func wantVisits(t *testing.T, err error, action string, urls int) {
 	t.Helper()
 	wantCode(t, err, mcp.CodeURLElicitationNeeded)
 	e := wantError[*mcpclient.URLElicitationError](t, err)
-	wrong(t, e.Action != action || len(e.Elicitations) != urls,
+	check.That(t, e.Action == action && len(e.Elicitations) == urls,
 		"got %q with %d URLs (%v), want %q with %d", e.Action, len(e.Elicitations), err, action, urls)
 }
 
@@ -415,7 +415,7 @@ func TestURLElicitationError(t *testing.T) {
 	plain := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		err := check.Err(c.CallTool(ctx, "t", nil))
 		visits, ok := errors.AsType[*mcpclient.URLElicitationError](err)
-		wrong(t, ok, "got %v, want the server's error alone", visits)
+		check.That(t, !ok, "got %v, want the server's error alone", visits)
 		wantError[*mcp.RPCError](t, err)
 	}
 	playAll(t, []conversation{
@@ -441,9 +441,9 @@ func TestURLsThatNobodyVisits(t *testing.T) {
 			check.Is(t, check.Err(c.CallTool(t.Context(), "t", nil)), mcp.ErrInvalidResult, url)
 			question := round(t, check.Err(c.CallTool(t.Context(), "t", nil, mcpclient.WithManualInput()))).Requests["k"]
 			params, ok := inquiry.Elicitation(&question)
-			wrong(t, ok, "%q: by hand: got %+v, want none", url, params)
+			check.That(t, !ok, "%q: by hand: got %+v, want none", url, params)
 		})
-		wrong(t, len(person.seen) > 0, "%q: the person was asked about %q", url, person.seen)
+		check.That(t, len(person.seen) == 0, "%q: the person was asked about %q", url, person.seen)
 	}
 }
 
@@ -460,7 +460,7 @@ func TestRefusedVisitsDoNotFillTheLog(t *testing.T) {
 // A handler can wait for the completion itself.
 func TestElicitationDone(t *testing.T) {
 	playAll(t, []conversation{{name: "url_request_legacy", way: "pipe", opts: visiting(legacy(), &visitor{wait: true}), play: calls("t")}})
-	wrong(t, mcpclient.ElicitationDone(t.Context()) != nil, "outside a handler: got a channel, want nil")
+	check.That(t, mcpclient.ElicitationDone(t.Context()) == nil, "outside a handler: got a channel, want nil")
 	person := new(visitor)
 	inBubble(t, visiting(modern(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
@@ -468,7 +468,7 @@ func TestElicitationDone(t *testing.T) {
 			p.echo()
 		}()
 		callText(t, t.Context(), c, "t", "t")
-		wrong(t, len(person.done) != 1 || person.done[0] != nil, "in the modern era: got %v, want nil once", person.done)
+		check.That(t, len(person.done) == 1 && person.done[0] == nil, "in the modern era: got %v, want nil once", person.done)
 	})
 }
 
@@ -527,6 +527,6 @@ func TestVisitsWithoutAWait(t *testing.T) {
 		within(t, "the call", start, 0)
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"url","elicitationId":"%s","url":"https://example.com","message":"m"}}`, strings.Repeat("x", 1<<10+1))
 		p.next()
-		wrong(t, len(person.done) != 2 || person.done[0] == nil || person.done[1] != nil, "got %v, want a channel for the first only", person.done)
+		check.That(t, len(person.done) == 2 && person.done[0] != nil && person.done[1] == nil, "got %v, want a channel for the first only", person.done)
 	})
 }

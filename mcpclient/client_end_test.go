@@ -57,7 +57,7 @@ func TestEndIsToldDespiteHandlers(t *testing.T) {
 			start := time.Now()
 			end(c, p)
 			err := <-told
-			wrong(t, !errors.Is(err, mcpclient.ErrClosed) || err != c.Err(), "told %v, want %v", err, c.Err())
+			check.That(t, errors.Is(err, mcpclient.ErrClosed) && err == c.Err(), "told %v, want %v", err, c.Err())
 			check.NoError(t, c.Close())
 			within(t, "the end", start, 0)
 			time.Sleep(time.Hour)
@@ -166,7 +166,7 @@ func TestConnectionEndsBeforeConnectReturns(t *testing.T) {
 		}}
 		if c, err := mcpclient.Connect(t.Context(), transport, &o); err == nil {
 			time.Sleep(time.Minute)
-			wrong(t, c.Err() == nil, "the connection has ended, and the client has not")
+			check.That(t, c.Err() != nil, "the connection has ended, and the client has not")
 			_ = c.Close()
 		}
 	})
@@ -191,14 +191,14 @@ func TestKeepAlive(t *testing.T) {
 				p.send(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, []string{`"result":{}`, `"error":{"code":-32601,"message":"what?"}`}[asked.Add(1)%2])
 			})
 			time.Sleep(10*time.Minute + time.Second)
-			wrong(t, asked.Load() != 20 || c.Err() != nil, "asked %d times in 10 min, and then %v", asked.Load(), c.Err())
+			check.That(t, asked.Load() == 20 && c.Err() == nil, "asked %d times in 10 min, and then %v", asked.Load(), c.Err())
 			go func() {
 				m := <-called
 				time.Sleep(time.Hour)
 				p.answer(m)
 			}()
 			callText(t, t.Context(), c, "slow", "slow", mcpclient.WithTimeout(0))
-			wrong(t, asked.Load() != 20 || c.Err() != nil, "asked %d times in all during a call, and then %v", asked.Load(), c.Err())
+			check.That(t, asked.Load() == 20 && c.Err() == nil, "asked %d times in all during a call, and then %v", asked.Load(), c.Err())
 		})
 	})
 }

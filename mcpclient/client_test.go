@@ -137,7 +137,7 @@ func TestCloseFailsCallsOverHTTP(t *testing.T) {
 
 func TestConnectionDies(t *testing.T) {
 	eachPeer(t, func(t *testing.T, name string, c *mcpclient.Client, p *peer) {
-		wrong(t, c.Err() != nil, "got Err %v of a connection that works", c.Err())
+		check.That(t, c.Err() == nil, "got Err %v of a connection that works", c.Err())
 		start := time.Now()
 		go func() { synctest.Wait(); _ = p.conn.Close() }()
 		together(10, func() {
@@ -146,7 +146,7 @@ func TestConnectionDies(t *testing.T) {
 		<-c.Done()
 		within(t, "all that", start, 0)
 		err := c.Err()
-		wrong(t, !errors.Is(err, mcpclient.ErrClosed) || err == mcpclient.ErrClosed, "got Err %v, want ErrClosed and the cause", err)
+		check.That(t, errors.Is(err, mcpclient.ErrClosed) && err != mcpclient.ErrClosed, "got Err %v, want ErrClosed and the cause", err)
 		check.NoError(t, c.Close())
 		check.Equal(t, "Err after Close", c.Err(), err)
 		check.Is(t, c.Ping(t.Context()), mcpclient.ErrClosed, "call afterwards")
@@ -185,7 +185,7 @@ func TestServerSpeaksFirst(t *testing.T) {
 					first = m
 				case "":
 					open--
-					wrong(t, string(m.ID) == `"ping"` && string(m.Result) != "{}", "got %+v", m)
+					check.That(t, string(m.ID) != `"ping"` || string(m.Result) == "{}", "got %+v", m)
 				}
 				if open <= 0 && first.Method != "" {
 					p.send(handshakeAnswer(first))
@@ -312,7 +312,7 @@ func TestAfterEnd(t *testing.T) {
 		check.NoError(t, c.Close())
 		<-c.Done()
 		check.Equal(t, "told", ended, mcpclient.ErrClosed)
-		wrong(t, c.AfterEnd(func(error) { t.Error("called after the end") }), "got true after the end")
+		check.That(t, !c.AfterEnd(func(error) { t.Error("called after the end") }), "got true after the end")
 	})
 }
 
@@ -341,7 +341,7 @@ func TestConnectWithoutTransport(t *testing.T) {
 		}
 		for name, opts := range map[string]*mcpclient.Options{"plain": nil, "era cache": {Protocol: mcpclient.Protocol{EraCache: &mcpclient.EraCache{}}}} {
 			_, err := mcpclient.Connect(t.Context(), transport, opts)
-			wrong(t, err == nil || !strings.HasPrefix(err.Error(), want), "%T, %s: got %v, want %q", transport, name, err, want)
+			check.That(t, err != nil && strings.HasPrefix(err.Error(), want), "%T, %s: got %v, want %q", transport, name, err, want)
 		}
 		if transport != nil {
 			check.Text(t, check.Err(transport.Dial(t.Context())), "no transport", "dial")
@@ -366,6 +366,6 @@ func TestServerIsKeptWhole(t *testing.T) {
 		got := connected(t, library(map[string]string{"server/discover": answer, "initialize": answer}), speaking(revision)).Server()
 		check.Equal(t, revision, string(got.Meta)+string(got.Capabilities.Others["com.example/x"]), `{"k":1}{"y":1}`)
 		modern := revision == mcp.Revision20260728
-		wrong(t, modern != slices.Equal(got.Revisions, []string{"2026-07-28", "2027-01-01"}), "%s: got the revisions %q", revision, got.Revisions)
+		check.That(t, modern == slices.Equal(got.Revisions, []string{"2026-07-28", "2027-01-01"}), "%s: got the revisions %q", revision, got.Revisions)
 	}
 }

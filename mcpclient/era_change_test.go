@@ -160,14 +160,14 @@ func wantUse(t *testing.T, c *mcpclient.Client, a *changingServer, revision stri
 	wantTools(t, t.Context(), c, revision)
 	ping(t, t.Context(), c)
 	_, all := a.seen("")
-	wrong(t, all != ran || c.Server().Revision != revision, "%d calls ran, by %s; want %d by %s", all, c.Server().Revision, ran, revision)
+	check.That(t, all == ran && c.Server().Revision == revision, "%d calls ran, by %s; want %d by %s", all, c.Server().Revision, ran, revision)
 }
 
 // wantEnded checks that a subscription has no change but its end.
 func wantEnded(t *testing.T, s *mcpclient.Subscription) {
 	t.Helper()
 	for change, err := range s.Changes(withTimeout(t, time.Minute)) {
-		wrong(t, !errors.Is(err, mcpclient.ErrSubscriptionEnded), "got %v, %v, want the end of the subscription", change, err)
+		check.That(t, errors.Is(err, mcpclient.ErrSubscriptionEnded), "got %v, %v, want the end of the subscription", change, err)
 	}
 }
 
@@ -184,9 +184,9 @@ func TestRolledBackServer(t *testing.T) {
 				a.become(mcp.Revision20251125)
 				wantUse(t, c, a, mcp.Revision20251125, 2)
 				asked, _ := a.seen("initialize")
-				wrong(t, asked != 1 || c.SessionID() != "s-1", "initialized %d times, the session is %q", asked, c.SessionID())
+				check.That(t, asked == 1 && c.SessionID() == "s-1", "initialized %d times, the session is %q", asked, c.SessionID())
 				raw, err := eras.MarshalJSON()
-				wrong(t, err != nil || !strings.Contains(string(raw), mcp.Revision20251125), "got the cache %s, %v", raw, err)
+				check.That(t, err == nil && strings.Contains(string(raw), mcp.Revision20251125), "got the cache %s, %v", raw, err)
 			})
 		})
 	}
@@ -216,7 +216,7 @@ func TestUpdatedServer(t *testing.T) {
 				a.become(mcp.Revision20260728)
 				wantUse(t, c, a, mcp.Revision20260728, 2)
 				discovered, _ := a.seen("server/discover")
-				wrong(t, discovered != 3 || c.SessionID() != "" || a.stray,
+				check.That(t, discovered == 3 && c.SessionID() == "" && !a.stray,
 					"discovered %d times, the session is %q, named to the modern server: %v", discovered, c.SessionID(), a.stray)
 			})
 		})
@@ -239,7 +239,7 @@ func TestServerThatChangesOften(t *testing.T) {
 			wantUse(t, c, a, now, i+1)
 			wantEnded(t, s)
 			got, want := notices.read(), "notifications/tools/list_changed"
-			wrong(t, len(got) != 3 || got[0] != want, "%d: got the notifications %v, want %s first of three", i, got, want)
+			check.That(t, len(got) == 3 && got[0] == want, "%d: got the notifications %v, want %s first of three", i, got, want)
 			time.Sleep(10 * time.Second)
 		}
 	})
@@ -273,7 +273,7 @@ func TestRolledBackDuringACall(t *testing.T) {
 		close(cut)
 		err := <-failed
 		wantError[*transport.BrokenError](t, err)
-		wrong(t, mcpclient.Unsent(err) || began != 1, "got %v after %d calls, want one in doubt", err, began)
+		check.That(t, !mcpclient.Unsent(err) && began == 1, "got %v after %d calls, want one in doubt", err, began)
 	})
 }
 
@@ -306,7 +306,7 @@ func TestNotRolledBack(t *testing.T) {
 		wantUse(t, c, a, mcp.Revision20260728, 1)
 		initialized, _ := a.seen("initialize")
 		discovered, _ := a.seen("server/discover")
-		wrong(t, initialized != 0 || discovered > 6, "initialized %d times, discovered %d times", initialized, discovered)
+		check.That(t, initialized == 0 && discovered <= 6, "initialized %d times, discovered %d times", initialized, discovered)
 	})
 }
 
@@ -344,7 +344,7 @@ func TestRefusedRevisionThatIsSpoken(t *testing.T) {
 				})
 				err := check.Err(c.CallTool(t.Context(), "a", nil))
 				asked, ran := a.seen("tools/call")
-				wrong(t, asked != test.ask || ran == 1 != test.works, "%d requests, %d tool calls; want success %v after %d", asked, ran, test.works, test.ask)
+				check.That(t, asked == test.ask && ran == 1 == test.works, "%d requests, %d tool calls; want success %v after %d", asked, ran, test.works, test.ask)
 				if test.works {
 					check.NoError(t, err)
 				} else {
@@ -492,7 +492,7 @@ func TestLogLevelOfAnUpdatedServer(t *testing.T) {
 		a.become(mcp.Revision20260728)
 		check.Must(t, c.SetLogLevel(t.Context(), mcp.LogDebug))
 		callText(t, t.Context(), c, "a", "a")
-		wrong(t, !strings.Contains(told, `logLevel":"debug"`), "got _meta %s, want the level", told)
+		check.That(t, strings.Contains(told, `logLevel":"debug"`), "got _meta %s, want the level", told)
 	})
 }
 

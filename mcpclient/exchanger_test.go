@@ -154,7 +154,7 @@ func TestExchangerOfAHost(t *testing.T) {
 		o.OnNotification = func(n *mcp.Notification) { noticed <- n.Method }
 		c := connected(t, server, o)
 		r, err := c.CallTool(t.Context(), "ask", nil)
-		wrong(t, err != nil || string(r.StructuredContent) != `{"roots":[{"uri":"file:///a"}]}`, "ask: got %+v, %v, want the roots", r, err)
+		check.That(t, err == nil && string(r.StructuredContent) == `{"roots":[{"uri":"file:///a"}]}`, "ask: got %+v, %v, want the roots", r, err)
 		server.notices <- "notifications/acme"
 		check.Equal(t, "notification", <-noticed, "notifications/acme")
 		wantError[*transport.BrokenError](t, check.Err(c.CallTool(t.Context(), "cut", nil)))
@@ -357,7 +357,7 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 				check.Must(t, err)
 				inner := test.conn(plain{client})
 				got, want := test.used(a, wrap(inner), inner), form != "none"
-				wrong(t, got != want, "used: got %t, want %t", got, want)
+				check.That(t, got == want, "used: got %t, want %t", got, want)
 			})
 		}
 	}

@@ -58,7 +58,7 @@ func TestAddToolDefinitions(t *testing.T) {
 			err := c.AddToolDefinitions(tool("t", test.schema), tool("u", `{}`), nil)
 			check.Text(t, err, `tool "t": `, name)
 			check.Text(t, err, test.want, name)
-			wrong(t, strings.Contains(fmt.Sprint(err), `"u"`), "%s: got %v", name, err)
+			check.That(t, !strings.Contains(fmt.Sprint(err), `"u"`), "%s: got %v", name, err)
 		}
 	})
 }
@@ -118,7 +118,7 @@ func TestParamHeaders(t *testing.T) {
 		}
 		for _, n := range []string{"9007199254740992", "-9007199254740992", "1e400", "9007199254740993.0", "99999999999999999999"} {
 			err := call(`{"n":` + n + `}`)
-			wrong(t, err == nil || !strings.Contains(err.Error(), "2^53-1") || got != nil, "%s: got %v, and the server %v", n, err, got)
+			check.That(t, err != nil && strings.Contains(err.Error(), "2^53-1") && got == nil, "%s: got %v, and the server %v", n, err, got)
 		}
 		check.NoError(t, check.Err(c.Call(t.Context(), "tools/call", json.RawMessage(`{"name":"t","arguments":{"s":"custom"}}`))))
 		check.Equal(t, "custom request", got["S"], "custom")
@@ -131,7 +131,7 @@ func TestInvalidToolsLeftOut(t *testing.T) {
 	var left []string
 	o, log := logs(modern(), slog.LevelInfo)
 	o.Schemas.OnInvalidTool = func(tool *mcp.Tool, reason error) {
-		wrong(t, !errors.Is(reason, mcp.ErrInvalidResult), "got reason %v", reason)
+		check.That(t, errors.Is(reason, mcp.ErrInvalidResult), "got reason %v", reason)
 		left = append(left, tool.Name)
 	}
 	play := func(invalid, listed []string) func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -198,7 +198,7 @@ func TestHeaderMismatch(t *testing.T) {
 		for i, want := range []string{"-32020", "server does not list the tool", "not a header name"} {
 			_, err := c.CallTool(ctx, "t", args)
 			e := wantError[*mcp.RPCError](t, err)
-			wrong(t, e.Code != mcp.CodeHeaderMismatch || !strings.Contains(err.Error(), want), "call %d: got %v, want %q", i, err, want)
+			check.That(t, e.Code == mcp.CodeHeaderMismatch && strings.Contains(err.Error(), want), "call %d: got %v, want %q", i, err, want)
 		}
 		wantError[*mcp.RPCError](t, check.Err(c.GetPrompt(ctx, "p", nil)))
 	}}})
@@ -230,9 +230,9 @@ func TestParamHeadersForgotten(t *testing.T) {
 			_, _ = c.CallTool(t.Context(), fmt.Sprint("t", i), map[string]string{"s": "v"})
 		}
 		known := all - missing
-		wrong(t, known > 1024 || known < 1000, "got %d tools remembered, want 1,024 at most", known)
+		check.That(t, known <= 1024 && known >= 1000, "got %d tools remembered, want 1,024 at most", known)
 		check.NoError(t, check.Err(c.CallTool(t.Context(), "t1", map[string]string{"s": "v"})))
-		wrong(t, lists == 0, "got no lists")
+		check.That(t, lists != 0, "got no lists")
 	})
 }
 
@@ -252,7 +252,7 @@ func TestParamHeadersOfDeepSiblings(t *testing.T) {
 			check.Must(t, c.AddToolDefinitions(tool("t", schema)))
 			check.Must(t, check.Err(c.CallTool(t.Context(), "t", json.RawMessage(args))))
 		})
-		wrong(t, got != "123", "at depth %d: got %q, want 123", depth, got)
+		check.That(t, got == "123", "at depth %d: got %q, want 123", depth, got)
 	}
 }
 

@@ -48,13 +48,13 @@ func TestHostilePeers(t *testing.T) {
 			goroutines, start := runtime.NumGoroutine(), time.Now()
 			got := check.Allocated(func() { h.meet(t) })
 			within(t, "the client", start, h.lasts)
-			wrong(t, got > h.memory, "got %d MiB of memory, want at most %d", got>>20, h.memory>>20)
+			check.That(t, got <= h.memory, "got %d MiB of memory, want at most %d", got>>20, h.memory>>20)
 			synctest.Wait()
 			for i := 0; i < 10_000_000 && runtime.NumGoroutine() > goroutines; i++ {
 				runtime.Gosched() // a goroutine that has returned counts until its thread gets a processor
 			}
 			left := runtime.NumGoroutine()
-			wrong(t, left > goroutines, "got %d goroutines after Close, want %d", left, goroutines)
+			check.That(t, left <= goroutines, "got %d goroutines after Close, want %d", left, goroutines)
 		})
 	}
 }
@@ -171,7 +171,7 @@ func millionCapabilities(t *testing.T) {
 		}
 		opts := legacy()
 		c, err := mcpclient.Connect(t.Context(), transport, &opts)
-		wrong(t, c != nil, "%s: got a client", kind)
+		check.That(t, c == nil, "%s: got a client", kind)
 		wantBoth(t, err, mcp.ErrInvalidResult, "more than 10000 members", kind)
 	}
 }
@@ -231,8 +231,8 @@ func endlessStatus(status int) func(t *testing.T) {
 		}, legacy())
 		check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
 		began := server.times("initialize")
-		wrong(t, (began == 2) != (status == http.StatusNotFound), "got %d sessions", began)
-		wrong(t, (asked.Load() == 1) != (status == http.StatusUnauthorized), "got %d calls of the hook", asked.Load())
+		check.That(t, (began == 2) == (status == http.StatusNotFound), "got %d sessions", began)
+		check.That(t, (asked.Load() == 1) == (status == http.StatusUnauthorized), "got %d calls of the hook", asked.Load())
 		check.NoError(t, c.Close())
 	}
 }
@@ -296,5 +296,5 @@ func sentAway(t *testing.T) {
 	check.Require(t, len(back) == clients, "got %d of %d back", len(back), clients)
 	slices.SortFunc(back, time.Time.Compare)
 	from, to := back[0].Sub(start), back[clients-1].Sub(start)
-	wrong(t, from < time.Second || to-from < 250*time.Millisecond, "got them back from %v to %v, want more than 250 ms after 1 s", from, to)
+	check.That(t, from >= time.Second && to-from >= 250*time.Millisecond, "got them back from %v to %v, want more than 250 ms after 1 s", from, to)
 }

@@ -51,7 +51,7 @@ func TestClientTimeout(t *testing.T) {
 	overHTTP(t, modern(), func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() }, func(t *testing.T, c *mcpclient.Client) {
 		start := time.Now()
 		err := check.Err(c.CallTool(t.Context(), "a", nil))
-		wrong(t, !wantError[net.Error](t, err).Timeout(), "got %v, want a timeout", err)
+		check.That(t, wantError[net.Error](t, err).Timeout(), "got %v, want a timeout", err)
 		within(t, "the call", start, 3*time.Second)
 	}, func(h *mcpclient.HTTP) { h.Client.Timeout = 3 * time.Second })
 }
@@ -78,7 +78,7 @@ func TestErrorsOfTheTransport(t *testing.T) {
 			check.Equal(t, "", wantError[*tunnelError](t, err), cause)
 			check.Text(t, err, "tunnel: ")
 			check.Text(t, err, "no [secret]")
-			wrong(t, strings.Contains(err.Error(), "secret-"), "got %v", err)
+			check.That(t, !strings.Contains(err.Error(), "secret-"), "got %v", err)
 		})
 	}
 }
@@ -118,7 +118,7 @@ func TestHTTPSToAPlainServer(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
 	err = connectError(t, &mcpclient.HTTP{URL: "http://a.test", Client: client}, legacy())
 	_, ok := errors.AsType[tls.RecordHeaderError](err)
-	wrong(t, !ok || errors.Is(err, http.ErrSchemeMismatch), "got %v, want the error of the proxy", err)
+	check.That(t, ok && !errors.Is(err, http.ErrSchemeMismatch), "got %v, want the error of the proxy", err)
 }
 
 // A replaced http.DefaultTransport is used.
@@ -293,7 +293,7 @@ func TestCompressedBomb(t *testing.T) {
 		_, _ = jsonWriter(w).Write(bomb)
 	}, func(t *testing.T, c *mcpclient.Client) {
 		n := check.Allocated(func() { check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), transport.ErrMessageTooLarge) })
-		wrong(t, n > 8<<20, "got %d bytes allocated, want a few MiB", n)
+		check.That(t, n <= 8<<20, "got %d bytes allocated, want a few MiB", n)
 	}, func(h *mcpclient.HTTP) { h.MaxMessage = 1 << 20 })
 }
 
@@ -352,7 +352,7 @@ func TestClosedNewConnection(t *testing.T) {
 		ends = []net.Conn{closed(), closed()}
 		start := time.Now()
 		check.NoError(t, check.Err(c.Call(t.Context(), "tools/list", nil)))
-		wrong(t, time.Since(start) < 250*time.Millisecond, "got it after %v, want an answer to the third request", time.Since(start))
+		check.That(t, time.Since(start) >= 250*time.Millisecond, "got it after %v, want an answer to the third request", time.Since(start))
 		ends = []net.Conn{closed()}
 		wantError[*transport.BrokenError](t, check.Err(c.Call(t.Context(), "tools/call", nil)))
 		check.Same(t, "requests", server.got, []string{"tools/list"})
@@ -375,7 +375,7 @@ func TestResetOverHTTP2(t *testing.T) {
 	c := connectedBy(t, s.URL, s.Client(), modern())
 	resets.Store(1)
 	check.NoError(t, check.Err(c.Call(t.Context(), "tools/list", nil)))
-	wrong(t, resets.Load() >= 0, "got %d resets left", resets.Load())
+	check.That(t, resets.Load() < 0, "got %d resets left", resets.Load())
 	resets.Store(1)
 	wantError[*transport.BrokenError](t, check.Err(c.Call(t.Context(), "tools/call", nil)))
 }
@@ -403,7 +403,7 @@ func TestGoAway(t *testing.T) {
 			})
 			err = connectError(t, &mcpclient.HTTP{URL: "https://" + l.Addr().String(), Client: tlsOnly.Client()}, modern())
 			wantError[*transport.BrokenError](t, err)
-			wrong(t, mcpclient.Unsent(err), "got %v as of a request that was not sent", err)
+			check.That(t, !mcpclient.Unsent(err), "got %v as of a request that was not sent", err)
 		})
 	}
 }

@@ -121,7 +121,7 @@ func TestHTTPResume(t *testing.T) {
 			for i, want := range []string{"HTTP status 400", "5 attempts brought nothing", "event stream broke", "event stream ended"} {
 				err := check.Err(c.CallTool(ctx, "slow", nil))
 				check.Text(t, err, want, "call", i)
-				wrong(t, errors.Is(err, mcpclient.ErrClosed), "call %d: got %v", i, err)
+				check.That(t, !errors.Is(err, mcpclient.ErrClosed), "call %d: got %v", i, err)
 			}
 			callText(t, ctx, c, "a", "done")
 		}},
@@ -150,7 +150,7 @@ func TestHTTPBodies(t *testing.T) {
 			wantStatus(t, err, status)
 			if status == http.StatusServiceUnavailable {
 				e, rpc := wantError[*transport.HTTPError](t, err), wantError[*mcp.RPCError](t, err)
-				wrong(t, e.RetryAfter != 7*time.Second || rpc.Message != "overloaded", "got %v", err)
+				check.That(t, e.RetryAfter == 7*time.Second && rpc.Message == "overloaded", "got %v", err)
 			}
 		}
 		callText(t, ctx, c, "a", "done")
@@ -271,7 +271,7 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 		var got []float64
 		callHere(t, c, func(p mcp.Progress, stack string) {
 			got = append(got, p.Progress)
-			wrong(t, !strings.Contains(stack, "callHere"), "told on another goroutine:\n%s", stack)
+			check.That(t, strings.Contains(stack, "callHere"), "told on another goroutine:\n%s", stack)
 			if p.Progress <= 6 {
 				told <- p.Progress
 			}

@@ -97,7 +97,7 @@ func TestHTTPHooks(t *testing.T) {
 					return transport.Token{Value: "first"}, nil
 				}
 				asked++
-				wrong(t, r.Token != "first" || r.Status != http.StatusUnauthorized || r.Header.Get("Www-Authenticate") == "", "got %+v", r)
+				check.That(t, r.Token == "first" && r.Status == http.StatusUnauthorized && r.Header.Get("Www-Authenticate") != "", "got %+v", r)
 				return transport.Token{Value: "second"}, nil
 			}),
 		}, modern())
@@ -105,7 +105,7 @@ func TestHTTPHooks(t *testing.T) {
 		callText(t, t.Context(), c, "json", "json")
 		callText(t, t.Context(), c, "stream", "stream")
 		e := wantError[*transport.HTTPError](t, check.Err(c.CallTool(t.Context(), "private", nil)))
-		wrong(t, e.Status != http.StatusUnauthorized || e.Body != "who is [secret]?", "got %v", e)
+		check.That(t, e.Status == http.StatusUnauthorized && e.Body == "who is [secret]?", "got %v", e)
 		check.NoError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		check.Same(t, "round trips", log, []string{
 			"POST tools/call", "tools/call 200",
@@ -114,7 +114,7 @@ func TestHTTPHooks(t *testing.T) {
 			"POST notifications/acme", "notifications/acme 202",
 		})
 		check.Equal(t, "times asked", asked, 1)
-		wrong(t, !strings.HasPrefix(agent, "mcpchain"), "got user agent %q", agent)
+		check.That(t, strings.HasPrefix(agent, "mcpchain"), "got user agent %q", agent)
 	})
 }
 
@@ -169,7 +169,7 @@ func TestResponseWithoutRequest(t *testing.T) {
 	}, func(t *testing.T, c *mcpclient.Client) {
 		callText(t, t.Context(), c, "a", "a")
 		e := wantError[*transport.HTTPError](t, check.Err(c.CallTool(t.Context(), "missing", nil)))
-		wrong(t, e.Method != http.MethodPost || e.Status != http.StatusNotFound, "got %v", e)
+		check.That(t, e.Method == http.MethodPost && e.Status == http.StatusNotFound, "got %v", e)
 	}, func(h *mcpclient.HTTP) {
 		h.WrapTransport = wrapped(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(r)
@@ -268,7 +268,7 @@ func TestProbeStatus(t *testing.T) {
 			})
 			err := connectError(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}})
 			check.Fails(t, err)
-			wrong(t, (len(methods) > 1) != test.legacy, "got requests %q and %v", methods, err)
+			check.That(t, (len(methods) > 1) == test.legacy, "got requests %q and %v", methods, err)
 			if test.status/100 != 2 && test.body == "" {
 				wantStatus(t, err, test.status)
 			}
@@ -308,9 +308,9 @@ func TestRedirects(t *testing.T) {
 			})
 			h := &mcpclient.HTTP{URL: s.URL() + "/mcp", Client: s.Client(), Header: http.Header{"X-Api-Key": {"secret-key"}}}
 			err := connectError(t, h, modern())
-			wrong(t, (want == "") != (err == nil) || !strings.Contains(fmt.Sprint(err), want), "got %v, want %q", err, want)
-			wrong(t, len(hosts) != 1, "the request reached %v", hosts)
-			wrong(t, h.Client.CheckRedirect != nil, "the caller's client was changed")
+			check.That(t, (want == "") == (err == nil) && strings.Contains(fmt.Sprint(err), want), "got %v, want %q", err, want)
+			check.That(t, len(hosts) == 1, "the request reached %v", hosts)
+			check.That(t, h.Client.CheckRedirect == nil, "the caller's client was changed")
 		})
 	}
 }
@@ -382,13 +382,13 @@ func TestErrorsHideSecrets(t *testing.T) {
 				text += "\n" + rpc.Message + string(rpc.Data)
 			}
 			for _, secret := range secrets {
-				wrong(t, strings.Contains(text, secret), "%q is in:\n%s", secret, text)
+				check.That(t, !strings.Contains(text, secret), "%q is in:\n%s", secret, text)
 			}
 		})
 	}
 	for _, url := range []string{"http://u:pass-word@[::1/mcp", "ftp://u:pass-word@h/mcp?query-token", "pass-word"} {
 		err := check.Err((&mcpclient.HTTP{URL: url}).Dial(t.Context()))
-		wrong(t, err == nil || strings.Contains(err.Error(), "pass-word") && url != "pass-word" || strings.Contains(err.Error(), "query-token"),
+		check.That(t, err != nil && (!strings.Contains(err.Error(), "pass-word") || url == "pass-word") && !strings.Contains(err.Error(), "query-token"),
 			"%s: got %v", url, err)
 	}
 }
@@ -403,7 +403,7 @@ func TestDiscoveryHidesSecrets(t *testing.T) {
 		})
 		err := connectError(t, &mcpclient.HTTP{URL: "http://user-token:pass-word@memhttp.test/mcp", Client: s.Client()}, mcpclient.Options{})
 		check.Text(t, err, "[secret]")
-		wrong(t, strings.Contains(fmt.Sprint(err), base64.StdEncoding.EncodeToString([]byte("user-token:pass-word"))), "got %v, which has them", err)
+		check.That(t, !strings.Contains(fmt.Sprint(err), base64.StdEncoding.EncodeToString([]byte("user-token:pass-word"))), "got %v, which has them", err)
 	})
 }
 
@@ -453,7 +453,7 @@ func TestShortSecretsStay(t *testing.T) {
 			check.Must(t, errors.Join(token.ChangeUser(next), c.Notify(t.Context(), "notifications/acme", nil)))
 		}
 		e := wantError[*mcp.RPCError](t, check.Err(c.CallTool(t.Context(), "a", nil)))
-		wrong(t, e.Message != "1 name" || string(e.Data) != data, "got %q with %s, want it as the server sent it", e.Message, e.Data)
+		check.That(t, e.Message == "1 name" && string(e.Data) == data, "got %q with %s, want it as the server sent it", e.Message, e.Data)
 	}, func(h *mcpclient.HTTP) {
 		h.Token = token
 		h.Client.Transport = sessionID(h.Client.Transport, "1")

@@ -57,7 +57,7 @@ func TestHTTPPolling(t *testing.T) {
 		start := time.Now()
 		callText(t, t.Context(), c, "a", "a")
 		got, least := time.Since(start), polls*3*time.Second
-		wrong(t, got < least || got > least+polls*time.Second, "got the answer after %v, want about %v", got, least)
+		check.That(t, got >= least && got <= least+polls*time.Second, "got the answer after %v, want about %v", got, least)
 	})
 }
 
@@ -86,7 +86,7 @@ func TestHTTPEventTooLarge(t *testing.T) {
 		check.Require(t, len(opened) == 2 && opened[1].Sub(opened[0]) >= 7*time.Second, "got connections at %v", opened)
 		check.Text(t, check.Err(c.CallTool(t.Context(), "a", nil)), "an event is over 1000 bytes")
 		time.Sleep(20 * time.Second)
-		wrong(t, len(resumed.read()) > 0, "the call was resumed")
+		check.That(t, len(resumed.read()) == 0, "the call was resumed")
 	})
 }
 
@@ -132,7 +132,7 @@ func TestHTTPResumeGivesUp(t *testing.T) {
 		check.Require(t, len(opened) == 6, "got %d connections, want 6", len(opened))
 		for i, least := range []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second} {
 			got := opened[i+1].Sub(opened[i])
-			wrong(t, got < least || got > 2*least, "wait %d: got %v, want %v to %v", i, got, least, 2*least)
+			check.That(t, got >= least && got <= 2*least, "wait %d: got %v, want %v to %v", i, got, least, 2*least)
 		}
 	})
 }
@@ -301,18 +301,18 @@ func TestSSE(t *testing.T) {
 				s.posted = posted
 				withOldServer(t, s, recipeOf, func(t *testing.T, c *mcpclient.Client) {
 					got := c.Server()
-					wrong(t, got.Revision != mcp.Revision20241105 || c.SessionID() != "", "got %+v", got)
+					check.That(t, got.Revision == mcp.Revision20241105 && c.SessionID() == "", "got %+v", got)
 					go func() {
 						call := <-s.got
 						s.say <- fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":%s}`, samplingParams)
 						answer := <-s.got
-						wrong(t, string(answer.ID) != "7" || !strings.Contains(string(answer.Result), "tea"), "got %+v", answer)
+						check.That(t, string(answer.ID) == "7" && strings.Contains(string(answer.Result), "tea"), "got %+v", answer)
 						s.say <- answerTo(call)
 					}()
 					callText(t, t.Context(), c, "a", "a")
 					err := check.Err(c.CallTool(t.Context(), "refused", nil))
 					wantStatus(t, err, http.StatusGone)
-					wrong(t, strings.Contains(fmt.Sprint(err), "secret-session"), "got %v", err)
+					check.That(t, !strings.Contains(fmt.Sprint(err), "secret-session"), "got %v", err)
 					check.NoError(t, c.Close())
 					<-s.left
 				})
@@ -444,7 +444,7 @@ func TestSSEFallback(t *testing.T) {
 			})
 			err := connectError(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, legacy())
 			fell := len(got) == 2
-			wrong(t, err == nil || fell != test.falls || fell && got[1] != http.MethodGet, "%+v: got %v after %q", test, err, got)
+			check.That(t, err != nil && fell == test.falls && (!fell || got[1] == http.MethodGet), "%+v: got %v after %q", test, err, got)
 			if test.code != 0 {
 				wantCode(t, err, test.code)
 			}

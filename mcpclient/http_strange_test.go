@@ -135,12 +135,12 @@ func TestStrangeResponses(t *testing.T) {
 				}
 				if test.status != 0 {
 					e := wantError[*transport.HTTPError](t, err)
-					wrong(t, e.Status != test.status || e.RetryAfter != test.after || e.Body != "the reason", "got %+v", e)
+					check.That(t, e.Status == test.status && e.RetryAfter == test.after && e.Body == "the reason", "got %+v", e)
 				}
-				wrong(t, errors.Is(err, mcpclient.ErrClosed), "the session ended: %v", err)
+				check.That(t, !errors.Is(err, mcpclient.ErrClosed), "the session ended: %v", err)
 				within(t, "the call", start, 0)
 				n := strange.Load()
-				wrong(t, n != 1 || elsewhere.Load() != 0, "got %d calls, and %d elsewhere", n, elsewhere.Load())
+				check.That(t, n == 1 && elsewhere.Load() == 0, "got %d calls, and %d elsewhere", n, elsewhere.Load())
 				callText(t, t.Context(), c, "next", "next")
 			})
 		}
@@ -174,7 +174,7 @@ func TestHugeResponses(t *testing.T) {
 				var err error
 				used := check.Allocated(func() { _, err = c.CallTool(t.Context(), "huge", nil) })
 				wantBoth(t, err, transport.ErrMessageTooLarge, "HTTP.MaxMessage")
-				wrong(t, used>>20 > 5*32, "got %d MiB allocated, want five times the bound of 32 MiB at most", used>>20) // the race detector doubles it
+				check.That(t, used>>20 <= 5*32, "got %d MiB allocated, want five times the bound of 32 MiB at most", used>>20) // the race detector doubles it
 				callText(t, t.Context(), c, "next", "next")
 			})
 		})
@@ -195,7 +195,7 @@ func TestBlackHole(t *testing.T) {
 		check.Is(t, check.Err(c.CallTool(withTimeout(t, time.Second), "a", nil)), context.DeadlineExceeded)
 		within(t, "the call", start, time.Second)
 		synctest.Wait()
-		wrong(t, ended.Load() == 0, "the request continues")
+		check.That(t, ended.Load() != 0, "the request continues")
 		check.Is(t, c.Notify(withTimeout(t, time.Second), "x/slow", nil), context.DeadlineExceeded)
 		_ = c.Close()
 
@@ -287,7 +287,7 @@ func TestCallsShareConnections(t *testing.T) {
 				}
 			})
 			n := dialed.Load()
-			wrong(t, n > callers+1, "got %d connections for %d calls of %d callers, want at most %d", n, callers*calls, callers, callers+1)
+			check.That(t, n <= callers+1, "got %d connections for %d calls of %d callers, want at most %d", n, callers*calls, callers, callers+1)
 		})
 	}
 }
@@ -392,7 +392,7 @@ func TestConnectContextEndsOverHTTP(t *testing.T) {
 func TestRoundTripperChangesRequests(t *testing.T) {
 	overHTTP(t, modern(), func(w http.ResponseWriter, r *http.Request, m message) {
 		got := r.Header.Values("X-Key")
-		wrong(t, len(got) != 2 || r.URL.RawQuery != "a=b&c=d", "got X-Key %q and query %q", got, r.URL.RawQuery)
+		check.That(t, len(got) == 2 && r.URL.RawQuery == "a=b&c=d", "got X-Key %q and query %q", got, r.URL.RawQuery)
 		answerCall(w, r, m)
 	}, func(t *testing.T, c *mcpclient.Client) {
 		together(20, func() { callText(t, t.Context(), c, "a", "a") })

@@ -141,7 +141,7 @@ func TestIdleTimeoutCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		err := check.Err(c.CallTool(ctx, "silent", nil, mcpclient.WithIdleTimeout(time.Minute)))
-		wrong(t, !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded), "got %v, want that the context was canceled", err)
+		check.That(t, errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded), "got %v, want that the context was canceled", err)
 	})
 }
 

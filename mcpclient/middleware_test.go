@@ -149,7 +149,7 @@ func TestMiddlewareRequest(t *testing.T) {
 		var result string
 		opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			check.Equal(t, "id before it was sent", r.ID(), 0)
-			wrong(t, r.Client.SessionID() != "" || r.Client.Transport() == nil, "got a session or no transport over a pipe")
+			check.That(t, r.Client.SessionID() == "" && r.Client.Transport() != nil, "got a session or no transport over a pipe")
 			again := *r
 			raw, err := next(ctx, &again)
 			if r.Method == "tools/call" {
@@ -172,7 +172,7 @@ func TestMiddlewareRequest(t *testing.T) {
 			if wantID := map[string]int64{"legacy": 2, "modern": 3}[name]; call.ID() != wantID { // two rounds
 				t.Errorf("got id %d, want %d", call.ID(), wantID)
 			}
-			wrong(t, !strings.Contains(result, `"text":"ask"`), "got result %s", result)
+			check.That(t, strings.Contains(result, `"text":"ask"`), "got result %s", result)
 			if asked.Client != c || asked.CallID == 0 || asked.CallID != call.CallID || origin.Call.ID != call.CallID || string(asked.Params) != samplingParams || string(asked.Meta["k"]) != "1" {
 				t.Errorf("question: got %+v of %+v, want call %d", asked, origin, call.CallID)
 			}
@@ -300,7 +300,7 @@ func TestMiddlewareSeesCallsOnce(t *testing.T) {
 			check.NoError(t, check.Err(collect(c.Tools(t.Context()), toolName)))
 		}
 		diff := cmp.Diff(d.read(), []string{"m > tools/list", "m < tools/list"})
-		wrong(t, diff != "" || n != 2, "after %d requests: got -, want +:\n%s", n, diff)
+		check.That(t, diff == "" && n == 2, "after %d requests: got -, want +:\n%s", n, diff)
 	})
 }
 
@@ -455,7 +455,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 	for _, sse := range []bool{false, true} {
 		transport := &mcpclient.HTTP{URL: "http://example.com", SSE: sse, WrapTransport: func(http.RoundTripper) http.RoundTripper { return nil }}
 		_, err := transport.Dial(t.Context())
-		wrong(t, err == nil || !strings.HasSuffix(err.Error(), ".WrapTransport returned nil"), "got %v", err)
+		check.That(t, err != nil && strings.HasSuffix(err.Error(), ".WrapTransport returned nil"), "got %v", err)
 	}
 }
 

@@ -32,7 +32,7 @@ func TestProbe(t *testing.T) {
 		}},
 		{name: "probe_method_not_found", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			s := c.Server()
-			wrong(t, s.Revision != mcp.Revision20251125 || s.Info.Name != "scripted" || s.Instructions != "be kind", "got server %+v", s)
+			check.That(t, s.Revision == mcp.Revision20251125 && s.Info.Name == "scripted" && s.Instructions == "be kind", "got server %+v", s)
 			ping(t, ctx, c)
 		}},
 		{name: "probe_invalid_params", play: speaks(mcp.Revision20251125)},
@@ -107,7 +107,7 @@ func TestConnectTimeout(t *testing.T) {
 			start := time.Now()
 			_, err := mcpclient.Connect(ctx, transport, nil)
 			took := time.Since(start)
-			wrong(t, took < tt.want || took > tt.want+time.Second, "gave up after %v, want %v", took, tt.want)
+			check.That(t, took >= tt.want && took <= tt.want+time.Second, "gave up after %v, want %v", took, tt.want)
 			wantBoth(t, err, context.DeadlineExceeded, tt.text)
 		})
 	}
@@ -123,7 +123,7 @@ func TestNothingAtTheURL(t *testing.T) {
 				for _, transport := range transportsTo(server) {
 					err := connectError(t, transport, opts)
 					n := strings.Count(fmt.Sprint(err), "is this the URL of an MCP server?")
-					wrong(t, n != want, "%T: got %v, want the hint %d times", transport, err, want)
+					check.That(t, n == want, "%T: got %v, want the hint %d times", transport, err, want)
 				}
 			})
 		}
@@ -138,7 +138,7 @@ func noCommonRevision(server ...string) func(*testing.T, error) {
 			t.Errorf("got %+v, want the server's to be %q", e, server)
 		}
 		n := strings.Count(err.Error(), "no common protocol revision")
-		wrong(t, n != 1 && len(e.ServerRevisions) > 0, "it says so %d times: %v", n, err)
+		check.That(t, n == 1 || len(e.ServerRevisions) == 0, "it says so %d times: %v", n, err)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestProbeCannotBeSent(t *testing.T) {
 			return transport.Dial(ctx)
 		}), mcpclient.Options{})
 		got := c.Server().Revision
-		wrong(t, got != mcp.Revision20251125 || dials != 2, "got revision %s after %d dials", got, dials)
+		check.That(t, got == mcp.Revision20251125 && dials == 2, "got revision %s after %d dials", got, dials)
 		<-first.closed
 	})
 }
@@ -402,7 +402,7 @@ func TestServerThatDiesOnAPipe(t *testing.T) {
 			}
 			err := dial("")
 			wantBoth(t, err, mcpclient.ErrClosed, "make a new transport, and set Options.Protocol.Revision to "+mcp.Revision20251125)
-			wrong(t, errors.Is(err, transport.ErrDialedOnce), "got %v, want what the server did", err)
+			check.That(t, !errors.Is(err, transport.ErrDialedOnce), "got %v, want what the server did", err)
 			check.NoError(t, dial(mcp.Revision20251125), "as advised")
 		})
 	}
@@ -443,6 +443,6 @@ func TestEraCacheOfSSEFallback(t *testing.T) {
 			server.Close()
 		}
 		i := slices.Index(probes, "server/discover")
-		wrong(t, i < 0 || slices.Contains(probes[i+1:], "server/discover"), "got %q posted to the URL, want one server/discover", probes)
+		check.That(t, i >= 0 && !slices.Contains(probes[i+1:], "server/discover"), "got %q posted to the URL, want one server/discover", probes)
 	})
 }

@@ -52,7 +52,7 @@ func TestOriginOnSharedConnection(t *testing.T) {
 			synctest.Wait()
 			p.ask(`1`)
 			a := <-seen
-			wrong(t, a.values["same"] != "s", "%s: got %+v, want the value that the calls share", tool, a.values)
+			check.That(t, a.values["same"] == "s", "%s: got %+v, want the value that the calls share", tool, a.values)
 			switch {
 			case tool == "one" && (a.origin.Call == nil || a.origin.Call.ID == 0 || a.origin.Call.Method != "tools/call" || a.origin.Call.Name != "one" || a.values["different"] != "one"):
 				t.Errorf("one call: got %+v, %+v", a.origin.Call, a.values)
@@ -150,7 +150,7 @@ func TestOriginInResponse(t *testing.T) {
 			}
 			names[a.origin.Call.Name], ids[a.origin.Call.ID] = true, true
 		}
-		wrong(t, len(names) != 2 || len(ids) != 2 || ids[0], "got calls %v with the ids %v, want both", names, ids)
+		check.That(t, len(names) == 2 && len(ids) == 2 && !ids[0], "got calls %v with the ids %v, want both", names, ids)
 		synctest.Wait() // for the answers
 	})
 }

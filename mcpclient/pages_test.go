@@ -83,7 +83,7 @@ func TestListsWarn(t *testing.T) {
 			go p.reply(`{"id":%s,"result":%s}`, page)
 			check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)), page)
 			text := log.String()
-			wrong(t, (text == "") != (want == "") || !strings.Contains(text, want), "%s: got the log %q, want %q", page, text, want)
+			check.That(t, (text == "") == (want == "") && strings.Contains(text, want), "%s: got the log %q, want %q", page, text, want)
 		})
 	}
 }
@@ -94,7 +94,7 @@ func TestListIsLazy(t *testing.T) {
 		tools := c.Tools(ctx)
 		for range 2 {
 			for tool, err := range tools {
-				wrong(t, err != nil || tool.Name != "a", "got %+v, %v", tool, err)
+				check.That(t, err == nil && tool.Name == "a", "got %+v, %v", tool, err)
 				break
 			}
 		}
@@ -258,7 +258,7 @@ func TestCursorOfForgottenSession(t *testing.T) {
 		s.forget()
 		s.seen()
 		err := c.Ping(t.Context())
-		wrong(t, err != nil || !errors.Is(got, mcpclient.ErrSessionLost), "got %v, and %v of the page, want a lost session", err, got)
+		check.That(t, err == nil && errors.Is(got, mcpclient.ErrSessionLost), "got %v, and %v of the page, want a lost session", err, got)
 		wantSeen(t, s, "ping s-1 2025-11-25", "initialize", "notifications/initialized s-2 2025-11-25", "ping s-2 2025-11-25")
 	})
 }

@@ -174,7 +174,7 @@ func (p *peer) quiet() {
 	synctest.Wait()
 	select {
 	case m, ok := <-p.inbox:
-		wrong(p.t, ok, "the client sent %+v", m)
+		check.That(p.t, !ok, "the client sent %+v", m)
 	default:
 	}
 }
@@ -183,7 +183,7 @@ func (p *peer) quiet() {
 func (p *peer) refused(code int) {
 	p.t.Helper()
 	m := p.next()
-	wrong(p.t, m.Error == nil || m.Error.Code != code, "got %+v, want a refusal with code %d", m, code)
+	check.That(p.t, m.Error != nil && m.Error.Code == code, "got %+v, want a refusal with code %d", m, code)
 }
 
 // expect checks the method of the next message.
@@ -319,7 +319,7 @@ func stream(w http.ResponseWriter) func(data string) {
 func within(t *testing.T, what string, start time.Time, want time.Duration) {
 	t.Helper()
 	got := time.Since(start)
-	wrong(t, got > want, "%s took %v, want at most %v", what, got, want)
+	check.That(t, got <= want, "%s took %v, want at most %v", what, got, want)
 }
 
 // ways are the ways to play a transcript: over a shared connection, and over HTTP with JSON
@@ -521,14 +521,6 @@ func background(f func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
 	return done
-}
-
-// wrong reports a failure, if it is one.
-func wrong(t testing.TB, bad bool, format string, args ...any) {
-	t.Helper()
-	if bad {
-		t.Errorf(format, args...)
-	}
 }
 
 // together runs f n times concurrently.

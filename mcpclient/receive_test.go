@@ -43,7 +43,7 @@ func TestLogging(t *testing.T) {
 			seen.logs = nil
 			callText(t, ctx, c, "talk", "done")
 			seen.check(t, "notifications/message", "notifications/tools/list_changed")
-			wrong(t, len(seen.logs) != 1 || seen.logs[0].Level != mcp.LogError || seen.logs[0].Logger != "db", "got logs %+v", seen.logs)
+			check.That(t, len(seen.logs) == 1 && seen.logs[0].Level == mcp.LogError && seen.logs[0].Logger == "db", "got logs %+v", seen.logs)
 			check.Fails(t, c.SetLogLevel(ctx, "loud"), "unknown level")
 			for _, level := range []mcp.LogLevel{mcp.LogDebug, ""} {
 				check.NoError(t, c.SetLogLevel(ctx, level))
@@ -216,7 +216,7 @@ func TestNotificationParamsAreJSON(t *testing.T) {
 	opts := legacy()
 	var seen observed
 	opts.OnNotification = func(n *mcp.Notification) {
-		wrong(t, n.Params != nil && !json.Valid(n.Params), "got params %q, want JSON", n.Params)
+		check.That(t, n.Params == nil || json.Valid(n.Params), "got params %q, want JSON", n.Params)
 		seen.add(n)
 	}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -244,7 +244,7 @@ func TestRequestsOnALine(t *testing.T) {
 		seen.check(t)
 		p.send("%s", note+asks)
 		m := p.next()
-		wrong(t, string(m.ID) != "5" || m.Result == nil, "got %+v, want the answer to the ping", m)
+		check.That(t, string(m.ID) == "5" && m.Result != nil, "got %+v, want the answer to the ping", m)
 		seen.check(t, "notifications/x")
 	})
 }
@@ -311,7 +311,7 @@ func TestSkippedLinesWhileDialing(t *testing.T) {
 		check.Fails(t, connect("not ready\nready\n{}\n"))
 		check.Contains(t, "what the server said last", log.String(), `text=ready count=1`)
 		err := connect("not ready\n")
-		wrong(t, err == nil || !strings.HasSuffix(err.Error(), `the last: "not ready"`), "got %v, want what the server said", err)
+		check.That(t, err != nil && strings.HasSuffix(err.Error(), `the last: "not ready"`), "got %v, want what the server said", err)
 	})
 }
 

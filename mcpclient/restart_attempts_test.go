@@ -66,7 +66,7 @@ func TestRestartEndsFailedAttempts(t *testing.T) {
 		check.Fails(t, c.Ping(withTimeout(t, time.Minute)), "nobody answered, and the ping succeeded")
 		select {
 		case _, more := <-(<-refused).inbox:
-			wrong(t, more, "the client kept talking on the connection that failed")
+			check.That(t, !more, "the client kept talking on the connection that failed")
 		case <-time.After(time.Hour):
 			t.Error("the connection that failed continues")
 		}
@@ -254,7 +254,7 @@ func TestServerThatComesBackInAnotherEra(t *testing.T) {
 			check.Equal(t, "speaks", c.Server().Revision, []string{mcp.Revision20260728, mcp.Revision20251125}[i%2])
 			transport.become([]string{"legacy", "modern"}[i%2])
 			_, err := c.CallTool(t.Context(), "die", nil)
-			wrong(t, !errors.Is(err, mcpclient.ErrConnectionLost) || mcpclient.Unsent(err), "got %v, want %v", err, mcpclient.ErrConnectionLost)
+			check.That(t, errors.Is(err, mcpclient.ErrConnectionLost) && !mcpclient.Unsent(err), "got %v, want %v", err, mcpclient.ErrConnectionLost)
 			<-died
 		}
 		check.Equal(t, "calls ran", ran, 8)

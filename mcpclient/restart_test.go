@@ -167,7 +167,7 @@ func TestRestart(t *testing.T) {
 			calls.Go(func() {
 				callText(t, t.Context(), c, "b", "b")
 				took := time.Since(start)
-				wrong(t, took < 250*time.Millisecond || took > 500*time.Millisecond, "the restart took %v, want 250 ms to 500 ms", took)
+				check.That(t, took >= 250*time.Millisecond && took <= 500*time.Millisecond, "the restart took %v, want 250 ms to 500 ms", took)
 			})
 			calls.Go(func() { check.NoError(t, c.Notify(t.Context(), "acme/later", nil), "notification") })
 			calls.Go(func() {
@@ -208,7 +208,7 @@ func TestRestartGivesUp(t *testing.T) {
 		call := goCall(t.Context(), c, "a")
 		<-c.Done()
 		took, longest := time.Since(start), (10+20+30+30)*time.Second
-		wrong(t, took < longest/2 || took > longest, "gave up after %v, want %v to %v", took, longest/2, longest)
+		check.That(t, took >= longest/2 && took <= longest, "gave up after %v, want %v to %v", took, longest/2, longest)
 		for _, err := range []error{<-ping, (<-call).err, c.Err(), c.Ping(t.Context())} {
 			wantBoth(t, err, mcpclient.ErrClosed, "server closed the connection; restarted 4 times in a row")
 			check.Text(t, err, "dial 5: no such program")
@@ -254,7 +254,7 @@ func TestRestartIsToldOnce(t *testing.T) {
 				for _, level := range regexp.MustCompile(`level=(\w+)`).FindAllStringSubmatch(log.String(), -1) {
 					logged = append(logged, level[1])
 				}
-				wrong(t, notify == nil && !slices.Equal(logged, records) || notify != nil && logged != nil, "%s: the log has\n%s", name, log.String())
+				check.That(t, (notify != nil || slices.Equal(logged, records)) && (notify == nil || logged == nil), "%s: the log has\n%s", name, log.String())
 			})
 		}
 		check.Equal(t, name, len(told.lines), len(records))
@@ -473,7 +473,7 @@ func TestRestartOverSSE(t *testing.T) {
 			server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 				s := current.Load()
 				got := r.Header.Get("Authorization")
-				wrong(t, s == second && got != "Bearer token", "%s %s: got authorization %q", r.Method, r.URL.Path, got)
+				check.That(t, s != second || got == "Bearer token", "%s %s: got authorization %q", r.Method, r.URL.Path, got)
 				s.ServeHTTP(w, r)
 			})
 			go first.shake()

@@ -52,7 +52,7 @@ func TestLostAnswers(t *testing.T) {
 			}
 			overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
 				check.NoError(t, listOnce(t.Context(), c))
-				wrong(t, len(ids) != 3 || ids[0] == ids[1], "got the requests %q", ids)
+				check.That(t, len(ids) == 3 && ids[0] != ids[1], "got the requests %q", ids)
 				check.Fails(t, check.Err(c.CallTool(t.Context(), "a", nil)), "tool call")
 				check.Equal(t, "requests with the tool call", len(ids), 4)
 			})
@@ -101,7 +101,7 @@ func TestRetries(t *testing.T) {
 			}
 			check.Equal(t, "requests", test.busy.got, test.requests)
 			took := time.Since(start)
-			wrong(t, took < test.from || took > test.upTo, "it took %v, want %v to %v", took, test.from, test.upTo)
+			check.That(t, took >= test.from && took <= test.upTo, "it took %v, want %v to %v", took, test.from, test.upTo)
 		})
 	}
 }
@@ -168,7 +168,7 @@ func TestStreamsWaitAsAsked(t *testing.T) {
 				synctest.Wait()
 				check.Require(t, len(tries) >= refused+2, "got %d tries", len(tries))
 				got := tries[refused+1].Sub(tries[refused])
-				wrong(t, got < want || got > want+5*time.Second, "came again after %v, want %v and up to 5 s more", got, want)
+				check.That(t, got >= want && got <= want+5*time.Second, "came again after %v, want %v and up to 5 s more", got, want)
 			})
 		}
 	}
@@ -209,7 +209,7 @@ func TestAnswersAreSentAgain(t *testing.T) {
 			start := time.Now()
 			_, _ = c.CallTool(withTimeout(t, time.Minute), "a", nil)
 			took := last.Sub(start)
-			wrong(t, took < test.after || took > 2*test.after, "the last after %v, want about %v", took, test.after)
+			check.That(t, took >= test.after && took <= 2*test.after, "the last after %v, want about %v", took, test.after)
 			check.Equal(t, "posted times", posted, test.want)
 		})
 	}
@@ -279,9 +279,9 @@ func TestCutConnections(t *testing.T) {
 			start := time.Now()
 			err := check.Err(c.Call(t.Context(), test.method, nil))
 			got := time.Since(start)
-			wrong(t, (err == nil) != test.ok, "got %v", err)
-			wrong(t, got < test.from || got > test.upTo, "got the end after %v, want %v to %v", got, test.from, test.upTo)
-			wrong(t, len(server.got) != test.got, "got the requests %q, want %d", server.got, test.got)
+			check.That(t, (err == nil) == test.ok, "got %v", err)
+			check.That(t, got >= test.from && got <= test.upTo, "got the end after %v, want %v to %v", got, test.from, test.upTo)
+			check.That(t, len(server.got) == test.got, "got the requests %q, want %d", server.got, test.got)
 		})
 	}
 }
@@ -331,7 +331,7 @@ func TestBusyHandshake(t *testing.T) {
 				start := time.Now()
 				err := connectError(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, opts)
 				took := time.Since(start)
-				wrong(t, (err != nil) != tt.fails || took < tt.want, "got %v after %v, want at least %v", err, took, tt.want)
+				check.That(t, (err != nil) == tt.fails && took >= tt.want, "got %v after %v, want at least %v", err, took, tt.want)
 				check.Equal(t, "requests", posts, tt.posts)
 				check.Equal(t, "middleware saw handshakes", seen, 1)
 			})

@@ -60,11 +60,11 @@ func TestManualInput(t *testing.T) {
 		r := round(t, err)
 		who, llm := r.Requests["who"], r.Requests["llm"]
 		form, ok := inquiry.Elicitation(&who)
-		wrong(t, !ok || form.Message != "Name?" || form.Mode != mcp.ElicitForm, "elicitation: got %+v, %v", form, ok)
+		check.That(t, ok && form.Message == "Name?" && form.Mode == mcp.ElicitForm, "elicitation: got %+v, %v", form, ok)
 		completion, ok := inquiry.Sampling(&llm)
-		wrong(t, !ok || completion.MaxTokens != 50, "sampling: got %+v, %v", completion, ok)
+		check.That(t, ok && completion.MaxTokens == 50, "sampling: got %+v, %v", completion, ok)
 		_, ok = inquiry.Elicitation(&llm)
-		wrong(t, ok, "a sampling request was read as an elicitation")
+		check.That(t, !ok, "a sampling request was read as an elicitation")
 		answers := map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": "Ada"}}, "llm": tea()}
 		check.Text(t, check.Err(mcpclient.Continue[mcp.CallToolResult](t.Context(), first, r, answers)), `answer "ws": roots/list has no answer`, "one answer short")
 		answers["ws"] = json.RawMessage(`{"roots": []}`)
@@ -88,7 +88,7 @@ func TestAnswerLater(t *testing.T) {
 		check.Equal(t, "answers", len(r.Answers), 2)
 		for key, want := range r.Answers {
 			got, err := mcpclient.AnswerInput(ctx, c, r, key)
-			wrong(t, err != nil || string(got) != string(want), "the handlers answer %s: got %s, %v, want %s", key, got, err, want)
+			check.That(t, err == nil && string(got) == string(want), "the handlers answer %s: got %s, %v, want %s", key, got, err, want)
 		}
 		check.Is(t, check.Err(mcpclient.AnswerInput(ctx, c, r, "who")), mcp.ErrAnswerLater, "a handler puts its answer off again")
 		check.Text(t, check.Err(mcpclient.AnswerInput(ctx, c, r, "nothing")), "nothing is asked", "an unknown key")
@@ -114,10 +114,10 @@ func TestManualInputOfOthers(t *testing.T) {
 			check.Fails(t, check.Err(mcpclient.Continue[mcp.GetPromptResult](ctx, c, r, answers)), name)
 		}
 		prompt, err := mcpclient.Continue[mcp.GetPromptResult](ctx, c, r, map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitDecline}})
-		wrong(t, err != nil || prompt.Description != "d", "prompt: got %+v, %v", prompt, err)
+		check.That(t, err == nil && prompt.Description == "d", "prompt: got %+v, %v", prompt, err)
 
 		r = round(t, check.Err(c.ReadResource(ctx, "file:///r", manual)))
-		wrong(t, r.Requests != nil, "got %+v, want no requests", r)
+		check.That(t, r.Requests == nil, "got %+v, want no requests", r)
 		check.NoError(t, check.Err(mcpclient.Continue[mcp.ReadResourceResult](ctx, c, r, nil)))
 		check.NoError(t, check.Err(c.ReadResource(ctx, "file:///r")), "not cached")
 
@@ -200,7 +200,7 @@ func TestRoundsOfParallelCalls(t *testing.T) {
 			if again.Params.Name != tool || again.Params.State != tool || string(again.Params.Answers) != want {
 				t.Errorf("got %+v, want the state and the answers of %s", again, tool)
 			}
-			wrong(t, string(again.ID) == string(first["a"].ID) || string(again.ID) == string(first["b"].ID), "got id %s again", again.ID)
+			check.That(t, string(again.ID) != string(first["a"].ID) && string(again.ID) != string(first["b"].ID), "got id %s again", again.ID)
 			var meta map[string]json.RawMessage
 			if err := json.Unmarshal(again.Params.Meta, &meta); err != nil || string(meta["progressToken"]) != string(again.ID) || string(meta["k"]) != `"v"` {
 				t.Errorf("got _meta %s, want the progress token %s and what the caller added", again.Params.Meta, again.ID)
@@ -264,7 +264,7 @@ func TestUninstalledHandlersAreNamed(t *testing.T) {
 			call := goCall(t.Context(), c, "a")
 			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"%s","params":{}}}}}`, method)
 			got := fmt.Sprint((<-call).err)
-			wrong(t, !strings.HasSuffix(got, want), "%s: got %s, want %q", method, got, want)
+			check.That(t, strings.HasSuffix(got, want), "%s: got %s, want %q", method, got, want)
 			p.quiet()
 		})
 	}

@@ -71,7 +71,7 @@ func TestUnsent(t *testing.T) {
 				failure = tt.err
 			}
 			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithTask(new(mcp.Tool)))
-			wrong(t, err == nil || mcpclient.Unsent(err) != tt.want, "got %v, unsent %v, want %v", err, !tt.want, tt.want)
+			check.That(t, err != nil && mcpclient.Unsent(err) == tt.want, "got %v, unsent %v, want %v", err, !tt.want, tt.want)
 		})
 	}
 }
@@ -94,7 +94,7 @@ func TestResumptionIsRefused(t *testing.T) {
 				}
 			})
 			_, err := connectTo(t, s, legacy()).CallTool(t.Context(), "a", nil)
-			wrong(t, err == nil || mcpclient.Unsent(err), "status %d: got %v, unsent %v, want that it was sent", status, err, mcpclient.Unsent(err))
+			check.That(t, err != nil && !mcpclient.Unsent(err), "status %d: got %v, unsent %v, want that it was sent", status, err, mcpclient.Unsent(err))
 		})
 	}
 }
@@ -159,7 +159,7 @@ func TestUnsentToADyingServer(t *testing.T) {
 				if written == 0 && restart != nil {
 					check.Equal(t, "answer of the next server", textOf(result, err), "a")
 				} else {
-					wrong(t, err == nil || mcpclient.Unsent(err) != (written == 0), "got %v, unsent %t", err, mcpclient.Unsent(err))
+					check.That(t, err != nil && mcpclient.Unsent(err) == (written == 0), "got %v, unsent %t", err, mcpclient.Unsent(err))
 				}
 			})
 		}
@@ -287,10 +287,10 @@ func TestSendingAnAnswerIsBounded(t *testing.T) {
 		p.ask("1")
 		time.Sleep(30*time.Second - time.Millisecond)
 		synctest.Wait()
-		wrong(p.t, lost(), "the answer was given up before 30 s")
+		check.That(p.t, !lost(), "the answer was given up before 30 s")
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		wrong(p.t, !lost(), "the answer was not given up after 30 s")
+		check.That(p.t, lost(), "the answer was not given up after 30 s")
 	})
 }
 
@@ -320,7 +320,7 @@ func TestTellingIsBounded(t *testing.T) {
 		time.Sleep(time.Hour)
 		lost(100) // the log has at most 100; later ones were dropped, too
 		text := log.String()
-		wrong(p.t, !strings.Contains(text, "count=960") || strings.Count(text, "dropped messages") != 1,
+		check.That(p.t, strings.Contains(text, "count=960") && strings.Count(text, "dropped messages") == 1,
 			"the log does not say once that 960 messages were dropped")
 	})
 }

@@ -125,7 +125,7 @@ func TestInputRounds(t *testing.T) {
 					_, err = c.CallTool(ctx, "t", nil)
 				}
 				var rpc *mcp.RPCError
-				wrong(t, !errors.Is(err, mcp.ErrInvalidResult) || errors.As(err, &rpc), "request %d: got %v", i, err)
+				check.That(t, errors.Is(err, mcp.ErrInvalidResult) && !errors.As(err, &rpc), "request %d: got %v", i, err)
 			}
 		}},
 		{name: "ask_endless_modern", opts: endless, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -209,7 +209,7 @@ func TestModernServerSendsRequests(t *testing.T) {
 		for _, method := range []string{"sampling/createMessage", "elicitation/create", "roots/list", "tasks/list", "acme/do"} {
 			p.send(`{"jsonrpc":"2.0","id":7,"method":%q,"params":%s}`, method, samplingParams)
 			m := p.next()
-			wrong(t, string(m.ID) != "7" || m.Error == nil || m.Error.Code != mcp.CodeMethodNotFound, "%s: got %+v, want it refused", method, m)
+			check.That(t, string(m.ID) == "7" && m.Error != nil && m.Error.Code == mcp.CodeMethodNotFound, "%s: got %+v, want it refused", method, m)
 		}
 		p.answer(call)
 		check.Equal(t, "call", <-done, outcome{text: "asks"})
@@ -284,7 +284,7 @@ func TestHandlersInRounds(t *testing.T) {
 			p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"},"b":{"method":"com.example/echo","params":{"_meta":{"k":1}}}}}}`)
 			m := p.next()
 			want := `{"a":{"roots":[{"uri":"file:///now"}]},"b":{"_meta":{"k":1}}}`
-			wrong(t, string(m.Params.Answers) != want, "got the answers %s, want %s", m.Params.Answers, want)
+			check.That(t, string(m.Params.Answers) == want, "got the answers %s, want %s", m.Params.Answers, want)
 			p.answer(m)
 		}()
 		callText(t, t.Context(), c, "x", "x")
@@ -299,7 +299,7 @@ func TestHandlerOfRootsDeclaresThem(t *testing.T) {
 			opts.Handlers = handlers
 			_ = connectError(t, spying(&sent), opts)
 			got := strings.Contains(sent, `"roots":{`)
-			wrong(t, got != (handlers != nil), "%d handlers: got %s, want roots declared: %t", len(handlers), sent, handlers != nil)
+			check.That(t, got == (handlers != nil), "%d handlers: got %s, want roots declared: %t", len(handlers), sent, handlers != nil)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func TestWaitingNotificationsAreSmall(t *testing.T) {
 			p.send(`[{"method":"notifications/x","params":{}},"` + strings.Repeat("x", size) + `"]`)
 		}
 		got := inUse() - before
-		wrong(t, got > 2*size, "got %d bytes for %d notifications, want less than that of two batches, %d", got, n, 2*size)
+		check.That(t, got <= 2*size, "got %d bytes for %d notifications, want less than that of two batches, %d", got, n, 2*size)
 	})
 }
 
@@ -117,15 +117,15 @@ func TestFloodOfRequests(t *testing.T) {
 		p.answer(m)
 		check.Equal(t, "call", <-call, outcome{text: "a"})
 		n := runtime.NumGoroutine() - before
-		wrong(t, n > 100, "got %d more goroutines", n)
+		check.That(t, n <= 100, "got %d more goroutines", n)
 		p.handlers(running, 16)
 		refused := 0
 		for len(p.inbox) > 0 {
 			m := p.next()
-			wrong(t, m.Error == nil, "got %+v, want a refusal", m)
+			check.That(t, m.Error != nil, "got %+v, want a refusal", m)
 			refused++
 		}
-		wrong(t, refused == 0 || refused > flood-16, "got %d refusals of %d requests", refused, flood)
+		check.That(t, refused != 0 && refused <= flood-16, "got %d refusals of %d requests", refused, flood)
 	})
 }
 
@@ -154,8 +154,8 @@ func TestFloodOfRequestsInAResponse(t *testing.T) {
 		callText(t, t.Context(), connectTo(t, s, opts), "a", "a")
 		synctest.Wait()
 		check.Equal(t, "handlers after the call", running.Load(), 0)
-		wrong(t, most.Load() > 500, "got %d more goroutines", most.Load()) // each of the 33 connections has goroutines at both ends
-		wrong(t, refused.Load() == 0, "got no refusal of %d requests", flood)
+		check.That(t, most.Load() <= 500, "got %d more goroutines", most.Load()) // each of the 33 connections has goroutines at both ends
+		check.That(t, refused.Load() != 0, "got no refusal of %d requests", flood)
 	})
 }
 
@@ -175,7 +175,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		}
 		synctest.Wait()
 		n := runtime.NumGoroutine() - before
-		wrong(t, n > 50, "got %d more goroutines", n)
+		check.That(t, n <= 50, "got %d more goroutines", n)
 		start := time.Now()
 		check.Fails(t, c.Ping(withTimeout(t, time.Second)), "ping")
 		within(t, "a call", start, time.Second)
@@ -229,7 +229,7 @@ func TestProgressIsBounded(t *testing.T) {
 		p.answer(m)
 		close(release)
 		synctest.Wait()
-		wrong(t, fmt.Sprint(got) != "[0 3 4]", "got progress %v, want the first and the last two", got)
+		check.That(t, fmt.Sprint(got) == "[0 3 4]", "got progress %v, want the first and the last two", got)
 	})
 }
 
@@ -399,10 +399,10 @@ func TestWaitsForStream(t *testing.T) {
 		longest := time.Second
 		for i := 1; i < len(tries); i++ {
 			wait := tries[i].Sub(tries[i-1])
-			wrong(t, wait < longest/2 || wait > longest, "try %d came after %v, want half of %v to all of it", i, wait, longest)
+			check.That(t, wait >= longest/2 && wait <= longest, "try %d came after %v, want half of %v to all of it", i, wait, longest)
 			longest = min(2*longest, 30*time.Second)
 		}
-		wrong(t, len(tries) < 20 || len(tries) > 50, "got %d tries in 10 min", len(tries))
+		check.That(t, len(tries) >= 20 && len(tries) <= 50, "got %d tries in 10 min", len(tries))
 	})
 }
 
@@ -500,7 +500,7 @@ func TestSessionIDIsBounded(t *testing.T) {
 				_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
 			})
 			err := connectError(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, legacy())
-			wrong(t, fits && err != nil || !fits && !errors.Is(err, mcp.ErrInvalidResult), "an id of %d bytes: got %v", size, err)
+			check.That(t, (!fits || err == nil) && (fits || errors.Is(err, mcp.ErrInvalidResult)), "an id of %d bytes: got %v", size, err)
 		})
 	}
 }

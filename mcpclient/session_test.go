@@ -240,7 +240,7 @@ func TestSessionLostInToolCall(t *testing.T) {
 			err := call()
 			wantBoth(t, err, mcpclient.ErrSessionLost, "a new one has begun")
 			wantStatus(t, err, http.StatusNotFound)
-			wrong(t, mcpclient.Unsent(err), "got proof that the call had no effect from %v", err)
+			check.That(t, !mcpclient.Unsent(err), "got proof that the call had no effect from %v", err)
 			check.NoError(t, call(), "in the new session")
 		}
 	})
@@ -289,7 +289,7 @@ func TestSessionLostAgain(t *testing.T) {
 		s.set(func() { s.known, s.lost = "", 1000 })
 		check.Is(t, listOnce(t.Context(), c), mcpclient.ErrSessionLost)
 		got := s.seen()
-		wrong(t, len(got) > 10, "got %d requests: %q", len(got), got)
+		check.That(t, len(got) <= 10, "got %d requests: %q", len(got), got)
 	})
 }
 
@@ -368,7 +368,7 @@ func TestQuestionEndsWithItsSession(t *testing.T) {
 		})
 		s.forget()
 		check.Must(t, listOnce(t.Context(), c))
-		wrong(t, !stopped, "the handler continued while the next session began")
+		check.That(t, stopped, "the handler continued while the next session began")
 		check.Equal(t, "answers", s.times("POST"), 0)
 	})
 }

@@ -101,7 +101,7 @@ func (d *diplomat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func has(t *testing.T, seen []string, one string, want bool) {
 	t.Helper()
 	got := slices.Contains(seen, one)
-	wrong(t, got != want, "%q seen is %t, want %t: %q", one, got, want, seen)
+	check.That(t, got == want, "%q seen is %t, want %t: %q", one, got, want, seen)
 }
 
 // withDiplomat runs f with a client that has the token "one", and answers questions after a while.
@@ -221,7 +221,7 @@ func TestAnswerToEndedSession(t *testing.T) {
 		has(t, d.read(), "DELETE s-1 Bearer one", true)
 		time.Sleep(time.Hour)
 		for _, what := range d.read() {
-			wrong(t, strings.HasPrefix(what, "answer"), "got %q, want no answer", what)
+			check.That(t, !strings.HasPrefix(what, "answer"), "got %q, want no answer", what)
 		}
 		if text := d.log.String(); strings.Count(text, `level=DEBUG msg="answer to the server dropped"`) != 1 || strings.Contains(text, "level=WARN") {
 			t.Errorf("the log has no Debug of the answer, or a warning:\n%s", text)

@@ -245,7 +245,7 @@ func TestStrangeMessages(t *testing.T) {
 					p.answer(other)
 					go p.echo()
 					got := <-second
-					wrong(t, got.err != nil || got.text != "second", "another call: got %q, %v", got.text, got.err)
+					check.That(t, got.err == nil && got.text == "second", "another call: got %q, %v", got.text, got.err)
 					callText(t, t.Context(), c, "third", "third")
 					check.NoError(t, c.Err(), "the connection ended")
 				})
@@ -257,8 +257,8 @@ func TestStrangeMessages(t *testing.T) {
 func (v verdict) check(t *testing.T, got outcome) {
 	t.Helper()
 	want := map[verdict]error{invalid: mcp.ErrInvalidResult, tooLarge: transport.ErrMessageTooLarge}[v]
-	wrong(t, !errors.Is(got.err, want), "got %.300v, want %v", got.err, want)
-	wrong(t, want == nil && got.text != "first", "got the answer %q, want the first", got.text)
+	check.That(t, errors.Is(got.err, want), "got %.300v, want %v", got.err, want)
+	check.That(t, want != nil || got.text == "first", "got the answer %q, want the first", got.text)
 	if got.err != nil && len(got.err.Error()) > 4<<10 {
 		t.Errorf("got an error of %d bytes", len(got.err.Error()))
 	}

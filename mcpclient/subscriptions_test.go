@@ -43,7 +43,7 @@ func wantNoChange(t *testing.T, s *mcpclient.Subscription) {
 	t.Helper()
 	ctx := withTimeout(t, time.Millisecond)
 	for change, err := range s.Changes(ctx) {
-		wrong(t, err == nil, "got %v, %v, want nothing", change, err)
+		check.That(t, err != nil, "got %v, %v, want nothing", change, err)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestSubscribeModern(t *testing.T) {
 		wantChanges(t, s, toolsChanged, updated("file:///a"), updated("file:///a/part"))
 		check.Is(t, end(s), mcpclient.ErrSubscriptionEnded)
 		seen := observed.read()
-		wrong(t, len(seen) != 6 || seen[1] != "notifications/tools/list_changed", "OnNotification: got %v, want all six", seen)
+		check.That(t, len(seen) == 6 && seen[1] == "notifications/tools/list_changed", "OnNotification: got %v, want all six", seen)
 		ping(t, ctx, c)
 	}}})
 }
@@ -178,7 +178,7 @@ func TestSubscriptionReopened(t *testing.T) {
 			start := time.Now()
 			wantChanges(t, s, stale)
 			waited := time.Since(start)
-			wrong(t, waited < 1500*time.Millisecond || waited > 3*time.Second,
+			check.That(t, waited >= 1500*time.Millisecond && waited <= 3*time.Second,
 				"got two waits of %v together, want one of about 1 s and one of about 2 s", waited)
 			wantChanges(t, s, toolsChanged, stale)
 			wantStatus(t, end(s), 404)
@@ -214,7 +214,7 @@ func TestSubscriptionAsksForChangesOnly(t *testing.T) {
 		go func() {
 			m := p.next()
 			meta := string(m.Params.Meta)
-			wrong(t, strings.Contains(meta, "logLevel") || strings.Contains(meta, "progressToken"), "got %s", meta)
+			check.That(t, !strings.Contains(meta, "logLevel") && !strings.Contains(meta, "progressToken"), "got %s", meta)
 			p.send("%s", acknowledgement(m, `,"notifications":{"toolsListChanged":true}`))
 		}()
 		subscribed(t, t.Context(), c, onTools, mcpclient.WithProgress(func(mcp.Progress) {}))
@@ -328,7 +328,7 @@ func TestSubscribeInSessionsLostAgain(t *testing.T) {
 		s.seen()
 		check.Fails(t, check.Err(c.Subscribe(t.Context(), onResources("file:///a"))), "")
 		got := s.seen()
-		wrong(t, len(got) > 12, "got %d requests: %q", len(got), got)
+		check.That(t, len(got) <= 12, "got %d requests: %q", len(got), got)
 	})
 }
 
@@ -357,7 +357,7 @@ func TestSubscribeAfterSilence(t *testing.T) {
 		if m.Method == "notifications/cancelled" { // sent while the test continues
 			m = p.next()
 		}
-		wrong(t, m.Method != "resources/subscribe", "of the second: got %+v", m)
+		check.That(t, m.Method == "resources/subscribe", "of the second: got %+v", m)
 		p.answer(m)
 		check.NoError(t, <-second)
 	})

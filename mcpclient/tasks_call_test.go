@@ -85,7 +85,7 @@ func (w *worker) cancelled(t *testing.T, want bool) {
 	t.Helper()
 	synctest.Wait()
 	got := slices.ContainsFunc(w.seen, func(m message) bool { return m.Method == "tasks/cancel" && m.Params.TaskID == "k" })
-	wrong(t, got != want, "got the requests %q, want tasks/cancel %v", w.methods(), want)
+	check.That(t, got == want, "got the requests %q, want tasks/cancel %v", w.methods(), want)
 }
 
 // working runs f in both eras with a client of a worker.
@@ -115,17 +115,17 @@ func TestWithTask(t *testing.T) {
 		callText(t, t.Context(), c, "slow", "done", mcpclient.WithTask(slow), progress)
 		check.Equal(t, "took", time.Since(start), 3*time.Second)
 		want := []float64{1, 2, 3, 4}
-		wrong(t, len(heard) < len(want) || !slices.Equal(heard[:len(want)], want), "got the progress %v, want at least %v", heard, want)
+		check.That(t, len(heard) >= len(want) && slices.Equal(heard[:len(want)], want), "got the progress %v, want at least %v", heard, want)
 		synctest.Wait()
 		for _, m := range w.seen[1:] {
-			wrong(t, strings.Contains(string(m.Params.Meta), "progressToken"),
+			check.That(t, !strings.Contains(string(m.Params.Meta), "progressToken"),
 				"got %s with the _meta %s, want one token for the whole", m.Method, m.Params.Meta)
 		}
 		w.cancelled(t, false) // which has waited
 
 		w.polls, w.progress = 0, false
 		out, err := mcpclient.CallToolAs[struct{ N int }](t.Context(), c, "slow", nil, mcpclient.WithTask(slow))
-		wrong(t, err != nil || out.N != 1, "got %+v, %v, want the task's structured content", out, err)
+		check.That(t, err == nil && out.N == 1, "got %+v, %v, want the task's structured content", out, err)
 	})
 }
 
@@ -287,7 +287,7 @@ func TestWithTaskElsewhere(t *testing.T) {
 			c, p := connectedPeer(t, tt.opts)
 			go func() {
 				m := p.next()
-				wrong(t, strings.Contains(string(m.Params.Meta), "tasks"), "got the _meta %s, want no word of tasks", m.Params.Meta)
+				check.That(t, !strings.Contains(string(m.Params.Meta), "tasks"), "got the _meta %s, want no word of tasks", m.Params.Meta)
 				p.answer(m)
 			}()
 			callText(t, t.Context(), c, "slow", "slow", mcpclient.WithTask(tt.tool))
@@ -385,7 +385,7 @@ func TestWithTaskHidesSecrets(t *testing.T) {
 				})
 				err := taskWithSecret(t, s, opts)
 				check.Text(t, err, "who is [secret]?")
-				wrong(t, strings.Contains(fmt.Sprint(err), "secret-key"), "got %v, want what the server says without the secret", err)
+				check.That(t, !strings.Contains(fmt.Sprint(err), "secret-key"), "got %v, want what the server says without the secret", err)
 			})
 		}
 	}
@@ -402,7 +402,7 @@ func TestWithTaskHidesSecretAtTheCut(t *testing.T) {
 				})
 				err := taskWithSecret(t, s, opts)
 				check.Text(t, err, "xxx", era, form)
-				wrong(t, strings.Contains(fmt.Sprint(err), "xsecre"), "%s, %s: got %v, want no part of the secret", era, form, err)
+				check.That(t, !strings.Contains(fmt.Sprint(err), "xsecre"), "%s, %s: got %v, want no part of the secret", era, form, err)
 			})
 		}
 	}
@@ -464,7 +464,7 @@ func TestTaskDemanded(t *testing.T) {
 func refusedAtLast(t *testing.T, err error, want string) {
 	t.Helper()
 	wantError[*mcp.RPCError](t, err)
-	wrong(t, !strings.HasSuffix(err.Error(), want), "got %v, want %s at the end", err, want)
+	check.That(t, strings.HasSuffix(err.Error(), want), "got %v, want %s at the end", err, want)
 }
 
 // A server of 2025-11-25 that requires a task refuses with an unspecific code. The advice depends on the call.
@@ -525,7 +525,7 @@ func TestTaskThatIsLeft(t *testing.T) {
 					_, err = c.Task("k", "slow").Wait(ctx, mcpclient.WithTask(slow))
 				} else {
 					_, err = c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTaskStarted(func(s mcp.TaskState) error {
-						wrong(t, s.ID != "k" || len(w.seen) != 1, "told of %q after %q", s.ID, w.methods())
+						check.That(t, s.ID == "k" && len(w.seen) == 1, "told of %q after %q", s.ID, w.methods())
 						return tt.refuse
 					}))
 				}

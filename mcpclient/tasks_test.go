@@ -44,7 +44,7 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	check.Equal(t, "id", task.ID(), "k1")
 	check.Equal(t, "", textOf(task.Wait(ctx)), "done")
 	took := time.Since(start)
-	wrong(t, took%(5*time.Second) != 0 || took == 0, "polled for %v, want a multiple of 5 s", took)
+	check.That(t, took%(5*time.Second) == 0 && took != 0, "polled for %v, want a multiple of 5 s", took)
 
 	old := c.Task("old", "slow") // like another process
 	check.Equal(t, "failed", wantError[*mcp.RPCError](t, check.Err(old.Wait(ctx))).Message, "broken")
@@ -177,7 +177,7 @@ func TestTaskIsReadOnce(t *testing.T) {
 		polled := check.Allocated(func() { check.NoError(t, check.Err(task.Poll(t.Context()))) })
 		waited := check.Allocated(func() { check.NoError(t, check.Err(task.Wait(t.Context()))) })
 		more := (float64(waited) - float64(polled)) / size
-		wrong(t, more > 1.5, "a wait takes %.1f times its result more than a poll, want room for the result alone", more)
+		check.That(t, more <= 1.5, "a wait takes %.1f times its result more than a poll, want room for the result alone", more)
 	})
 }
 
@@ -351,7 +351,7 @@ func TestResumeNoTask(t *testing.T) {
 		for _, err := range []error{err, pollErr, task.Cancel(t.Context())} {
 			check.Text(t, err, "no id")
 		}
-		wrong(t, result != nil, "got %+v, want no result", result)
+		check.That(t, result == nil, "got %+v, want no result", result)
 		p.quiet()
 	})
 }
@@ -368,7 +368,7 @@ func TestTaskStateAfterResult(t *testing.T) {
 			task := c.Task("k", "slow")
 			check.Must(t, check.Err(task.Wait(t.Context())))
 			got := task.State()
-			wrong(t, got.Status != want || got.Message != "", "%s: got the state %v, want %s", result, got, want)
+			check.That(t, got.Status == want && got.Message == "", "%s: got the state %v, want %s", result, got, want)
 		})
 	}
 }

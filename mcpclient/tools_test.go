@@ -21,14 +21,14 @@ func TestCallTool(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "tools", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		type sum struct{ Sum int }
 		got, err := mcpclient.CallToolAs[sum](ctx, c, "add", map[string]int{"a": 1, "b": 2})
-		wrong(t, err != nil || got.Sum != 3, "add: got %+v, %v", got, err)
+		check.That(t, err == nil && got.Sum == 3, "add: got %+v, %v", got, err)
 		_, err = mcpclient.CallToolAs[sum](ctx, c, "add", nil)
 		failed := wantError[*mcp.ToolError](t, err)
-		wrong(t, failed.Result.Tool != "add" || !strings.Contains(failed.Error(), "a is missing"), "add without arguments: got %v", failed)
+		check.That(t, failed.Result.Tool == "add" && strings.Contains(failed.Error(), "a is missing"), "add without arguments: got %v", failed)
 		refused := wantError[*mcp.RPCError](t, check.Err(c.CallTool(ctx, "nope", nil)))
-		wrong(t, refused.Code != mcp.CodeInvalidParams || string(refused.Data) != `{"name":"nope"}`, "nope: got %v with data %s", refused, refused.Data)
+		check.That(t, refused.Code == mcp.CodeInvalidParams && string(refused.Data) == `{"name":"nope"}`, "nope: got %v with data %s", refused, refused.Data)
 		res, err := c.CallTool(ctx, "add", json.RawMessage(`{"n":9007199254740993}`))
-		wrong(t, err != nil || !strings.Contains(string(res.StructuredContent), "9007199254740993"), "large number: got %+v, %v", res, err)
+		check.That(t, err == nil && strings.Contains(string(res.StructuredContent), "9007199254740993"), "large number: got %+v, %v", res, err)
 		for _, broken := range []string{"content", "array", "null"} {
 			check.Is(t, check.Err(c.CallTool(ctx, "add", nil)), mcp.ErrInvalidResult, broken)
 		}
@@ -52,7 +52,7 @@ func TestUnusableSchemas(t *testing.T) {
 				}
 				odd := p.Items[0]
 				got := string(odd.InputSchema) + string(odd.OutputSchema)
-				wrong(t, strings.Contains(test, schema) && !strings.Contains(got, schema), "got the schemas %s, want %s", got, schema)
+				check.That(t, !strings.Contains(test, schema) || strings.Contains(got, schema), "got the schemas %s, want %s", got, schema)
 			})
 		}
 	}
@@ -71,10 +71,10 @@ func TestBadArguments(t *testing.T) {
 func TestPromptsAndResources(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "prompts_resources", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		p, err := c.GetPrompt(ctx, "greet", map[string]string{"who": "Ada"})
-		wrong(t, err != nil || p.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ada", "got prompt %+v, %v", p, err)
+		check.That(t, err == nil && p.Messages[0].Content.(*mcp.TextContent).Text == "Greet Ada", "got prompt %+v, %v", p, err)
 		wantError[*mcp.RPCError](t, check.Err(c.GetPrompt(ctx, "greet", nil)))
 		r, err := c.ReadResource(ctx, "file:///a")
-		wrong(t, err != nil || r.Contents[0].Text != "hi" || r.Contents[0].Blob != nil || string(r.Contents[1].Blob) != "\x00\x01",
+		check.That(t, err == nil && r.Contents[0].Text == "hi" && r.Contents[0].Blob == nil && string(r.Contents[1].Blob) == "\x00\x01",
 			"got resource %+v, %v", r, err)
 		wantCode(t, check.Err(c.ReadResource(ctx, "file:///b")), mcp.CodeResourceNotFound)
 	}}))
@@ -111,7 +111,7 @@ func TestPromptArguments(t *testing.T) {
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, _ *peer) {
 			_, err := c.GetPrompt(t.Context(), "p", args)
 			if problem, ok := strings.CutPrefix(want, "error: "); ok {
-				wrong(t, err == nil || err.Error() != `get prompt "p": arguments: `+problem, "got %v, want %s", err, problem)
+				check.That(t, err != nil && err.Error() == `get prompt "p": arguments: `+problem, "got %v, want %s", err, problem)
 			} else if err != nil || string(sent) != want {
 				t.Errorf("got %s, %v, want %s", sent, err, want)
 			}
@@ -139,7 +139,7 @@ func TestCallToolAs(t *testing.T) {
 			if err != nil {
 				text = "error"
 			}
-			wrong(t, text != want || err != nil && !strings.Contains(err.Error(), `call tool "a": `), "%s: got %v, %v, want %s", result, got, err, want)
+			check.That(t, text == want && (err == nil || strings.Contains(err.Error(), `call tool "a": `)), "%s: got %v, %v, want %s", result, got, err, want)
 		})
 	}
 }
@@ -151,7 +151,7 @@ func TestCallToolAsText(t *testing.T) {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.replyAll(`{"id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, text)
 			got, err := mcpclient.CallToolAs[string](t.Context(), c, "a", nil)
-			wrong(t, err != nil || got != want, "%s: got %q, %v, want %q", text, got, err, want)
+			check.That(t, err == nil && got == want, "%s: got %q, %v, want %q", text, got, err, want)
 			err = check.Err(mcpclient.CallToolAs[int](t.Context(), c, "a", nil))
 			check.Text(t, err, "text (there is no structured content) into int: ")
 			check.Text(t, err, want)
@@ -161,7 +161,7 @@ func TestCallToolAsText(t *testing.T) {
 
 func TestExpand(t *testing.T) {
 	got, err := (&mcp.ResourceTemplate{URITemplate: "file:///{+path}{?q}"}).Expand(map[string]string{"path": "a/c", "q": "x&y", "unused": "x"})
-	wrong(t, err != nil || got != "file:///a/c?q=x%26y", "got %q, %v", got, err)
+	check.That(t, err == nil && got == "file:///a/c?q=x%26y", "got %q, %v", got, err)
 	check.Text(t, check.Err((&mcp.ResourceTemplate{URITemplate: "{broken"}).Expand(nil)), `"{broken"`)
 }
 
@@ -173,7 +173,7 @@ func TestCompletion(t *testing.T) {
 		file := &mcp.CompleteParams{Template: "file:///{dir}/{name}", Argument: "name", Filled: map[string]string{"dir": "src"}}
 		wantCompletion(t, c, file, &mcp.Completion{Values: []string{}})
 		got, err := c.Complete(ctx, any)
-		wrong(t, err != nil || len(got.Values) != 100 || got.Values[99] != "99" || !got.HasMore,
+		check.That(t, err == nil && len(got.Values) == 100 && got.Values[99] == "99" && got.HasMore,
 			"101 values: got %+v, %v, want the first 100 and HasMore", got, err)
 		check.Is(t, check.Err(c.Complete(ctx, any)), mcp.ErrInvalidResult, "no completion in the result")
 		err = check.Err(c.Complete(ctx, any))
@@ -229,10 +229,10 @@ func TestOutputCheck(t *testing.T) {
 		}
 		wantError[*mcpclient.SchemaViolation](t, check.Err(c.CallTool(ctx, "forecast", nil, checked)))
 		res, err = c.CallTool(ctx, "forecast", nil, checked)
-		wrong(t, err != nil || !res.IsError, "failure of the tool: got %+v, %v", res, err)
+		check.That(t, err == nil && res.IsError, "failure of the tool: got %+v, %v", res, err)
 		_, err = c.CallTool(ctx, "forecast", nil, checked)
 		bad = wantError[*mcpclient.SchemaViolation](t, err)
-		wrong(t, bad.Path != "" || bad.Keyword != "type", "null: got %+v", bad)
+		check.That(t, bad.Path == "" && bad.Keyword == "type", "null: got %+v", bad)
 		// A call that cannot be checked is not sent.
 		check.Text(t, check.Err(c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(forecast(`{"$schema":"urn:own"}`), new(schemacheck.Validator)))), "unsupported dialect", "unknown dialect")
 		check.NoError(t, check.Err(c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(&mcp.Tool{}, nil))), "no schema")
@@ -268,7 +268,7 @@ func TestCheckOutputs(t *testing.T) {
 				t.Helper()
 				res, err := c.CallTool(t.Context(), tool, nil)
 				bad, ok := errors.AsType[*mcpclient.OutputError](err)
-				wrong(t, fits != (err == nil) || !fits && (!ok || bad.Result == nil), "%s: got %+v, %v, want it to fit: %t", when, res, err, fits)
+				check.That(t, fits == (err == nil) && (fits || ok && bad.Result != nil), "%s: got %+v, %v, want it to fit: %t", when, res, err, fits)
 			}
 			held("unknown", "forecast", true)
 			check.Must(t, check.Err(collect(c.Tools(t.Context()), toolName)))
@@ -279,7 +279,7 @@ func TestCheckOutputs(t *testing.T) {
 			check.Must(t, c.AddToolDefinitions(&mcp.Tool{Name: "forecast", InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(test.schema)}))
 			held("registered", "forecast", test.fits)
 			unusable := strings.HasPrefix(name, "no ")
-			wrong(t, unusable != strings.Contains(log.String(), "is not checked"), "got the log %q, want a warning: %t", &log, unusable)
+			check.That(t, unusable == strings.Contains(log.String(), "is not checked"), "got the log %q, want a warning: %t", &log, unusable)
 		})
 	}
 }
@@ -310,7 +310,7 @@ func TestCheckOutputsRemembers(t *testing.T) {
 	own := []byte(`{}`)
 	register("own", own)
 	own[0] = 'x'
-	wrong(t, !held("own") || validator.compiled[0] != `{}`, "got the schema %q, want the one that was registered", validator.compiled)
+	check.That(t, held("own") && validator.compiled[0] == `{}`, "got the schema %q, want the one that was registered", validator.compiled)
 	large := fmt.Appendf(nil, `{"description":"%s"}`, strings.Repeat("a", 4<<20))
 	for i := range 10 {
 		register(fmt.Sprint(i), large)
@@ -322,7 +322,7 @@ func TestCheckOutputsRemembers(t *testing.T) {
 			known++
 		}
 	}
-	wrong(t, known != 7 || !held("9"), "got %d schemas of 4 MiB remembered, the last one: %v, want 7 and the last", known, held("9"))
+	check.That(t, known == 7 && held("9"), "got %d schemas of 4 MiB remembered, the last one: %v, want 7 and the last", known, held("9"))
 	register("whole", make([]byte, 32<<20))
 	register("too large", make([]byte, 32<<20+1))
 	check.Equal(t, "one takes all the room, another has none", [3]bool{held("9"), held("whole"), held("too large")}, [3]bool{false, true, false})
@@ -355,7 +355,7 @@ func TestValidatorOfOutputs(t *testing.T) {
 	for _, v := range []mcpclient.Validator{nil, second} {
 		_, err := c.CallTool(t.Context(), "forecast", nil, mcpclient.WithOutputCheck(forecast(schema), v))
 		want := `call tool "forecast": output of tool "forecast": at "/x": never`
-		wrong(t, fmt.Sprint(err) != want, "got %v, want %s", err, want)
+		check.That(t, fmt.Sprint(err) == want, "got %v, want %s", err, want)
 	}
 	for _, v := range []*strict{first, second} {
 		check.Same(t, "schemas", v.compiled, []string{schema})
