@@ -89,7 +89,7 @@ var layers = []struct {
 	{"agent/internal/billing", []string{"internal/cost", "price", "agent/model", "agent/run"}},
 	{"agent/compact", []string{"agent/internal/billing", "internal/excerpt", "internal/ledger", "price", "agent/model", "agent/run"}},
 	{"agent/model", []string{"adapter/profile", "agent/run"}},
-	{"agent/lc", []string{"internal/bound", "internal/ledger", "adapter", "agent", "github.com/tmc/langchaingo"}},
+	{"agent/lc", []string{"internal/bound", "adapter", "agent", "github.com/tmc/langchaingo"}},
 	{"agent/skillset", []string{"adapter", "internal/excerpt", "mcpclient"}},
 	{"agent/otelagent", []string{"agent", "internal/excerpt", "internal/jsonrpc", "go.opentelemetry.io/otel"}},
 	{"agent/run", []string{"internal/inquiry", "internal/jsonrpc", "mcpclient/forms", "internal/schema", "mcpclient/mcp", "github.com/go-json-experiment/json"}},

@@ -4,10 +4,9 @@
 //
 //	a, err := agent.New(lc.Model(llm, nil), nil)
 //
-// [Chain] makes a chain from an agent, [History] presents a run as the history of a chat, and
-// [Callbacks] tells a handler what happens in a run.
+// [Chain] makes a chain from an agent:
 //
-//	chain := lc.Chain(a, nil)
+//	chain := lc.Chain(a)
 //	answer, err := chains.Run(ctx, chain, "What do I need in Oslo?") // chains is a package of langchaingo
 //
 // The guide docs/agent.md of the repository has a chapter on langchaingo.

@@ -26,7 +26,7 @@ func ExampleModel() {
 		log.Fatal(err)
 	}
 	translate := chains.NewLLMChain(llm, prompts.NewPromptTemplate("Into Norwegian: {{.text}}", []string{"text"}))
-	both, err := chains.NewSimpleSequentialChain([]chains.Chain{lc.Chain(a, nil), translate})
+	both, err := chains.NewSimpleSequentialChain([]chains.Chain{lc.Chain(a), translate})
 	if err != nil {
 		log.Fatal(err)
 	}
