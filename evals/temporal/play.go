@@ -134,10 +134,10 @@ func (o *options) start(ctx context.Context, c *temporal.Client, store record.St
 // fleet has the worker processes. Its methods must not be called concurrently.
 type fleet struct {
 	*options
-	watch   *watch
-	workers []*exec.Cmd // worker number 1 comes first
-	kills   int
-	used    time.Duration // processor time of workers that have ended
+	watch *watch
+	cmds  []*exec.Cmd // worker number 1 comes first
+	kills int
+	used  time.Duration // processor time of workers that have ended
 }
 
 // begin starts all workers.
@@ -147,7 +147,7 @@ func (f *fleet) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		f.workers = append(f.workers, cmd)
+		f.cmds = append(f.cmds, cmd)
 	}
 	return nil
 }
@@ -173,25 +173,25 @@ func (f *fleet) kill(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		i := f.kills % len(f.workers)
-		f.end(f.workers[i])
+		i := f.kills % len(f.cmds)
+		f.end(f.cmds[i])
 		f.watch.kill(i + 1)
 		cmd, err := f.worker(ctx, i+1)
 		if err != nil {
-			f.workers = slices.Delete(f.workers, i, i+1)
+			f.cmds = slices.Delete(f.cmds, i, i+1)
 			return err
 		}
-		f.workers[i] = cmd
+		f.cmds[i] = cmd
 	}
 	return nil
 }
 
 // close ends all workers.
 func (f *fleet) close() {
-	for _, cmd := range f.workers {
+	for _, cmd := range f.cmds {
 		f.end(cmd)
 	}
-	f.workers = nil
+	f.cmds = nil
 }
 
 // end kills a worker, and waits for its end.
