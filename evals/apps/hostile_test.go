@@ -149,9 +149,8 @@ func TestHostileView(t *testing.T) {
 			check.That(t, got == "Host"+s.page+"secret=hosthost", "the page became %s", got)
 			check.Equal(t, "the page heard of a proxy", s.proxiesReady(), 1)
 			s.await("the flood", func() bool { return server.flooded.Load() > 0 })
-			app, _ := s.session.View()
-			if n := server.called.Load(); n != 1 || server.flooded.Load() > 600 || app.Name != "test" || s.asked.Load() > 0 {
-				t.Errorf("got %d calls, want 1, %d of the flood, app %q, %d requests to the host", n, server.flooded.Load(), app.Name, s.asked.Load())
+			if n := server.called.Load(); n != 1 || server.flooded.Load() > 600 || s.asked.Load() > 0 {
+				t.Errorf("got %d calls, want 1, %d of the flood, %d requests to the host", n, server.flooded.Load(), s.asked.Load())
 			}
 		})
 	}

@@ -195,7 +195,7 @@ func (c *call) inLibrary(t *testing.T, servers *testenv.NPM, use func(*shown)) m
 	about := map[string]any{
 		"host": program, "context": c.context(), "arguments": map[string]any{}, "result": c.result,
 		"capabilities": map[string]any{
-			"openLinks": none, "logging": none, "serverTools": map[string]any{"listChanged": true}, "serverResources": map[string]any{"listChanged": true},
+			"openLinks": none, "logging": none, "serverTools": none, "serverResources": none,
 			"message": content, "updateModelContext": withData, "sandbox": host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
 		},
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Extension is the name of MCP Apps among the extensions of clients and servers.
-const Extension = "io.modelcontextprotocol/ui"
+// extension is the name of MCP Apps among the extensions of clients.
+const extension = "io.modelcontextprotocol/ui"
 
-// MIMEType is the type of a view's document.
-const MIMEType = "text/html;profile=mcp-app"
+// mimeType is the type of a view's document.
+const mimeType = "text/html;profile=mcp-app"
 
 // Declare returns options for a connection whose host shows views: they declare the extension,
 // in either era, in addition to what opts declares. Without it servers may leave out tools that
@@ -23,13 +23,8 @@ func Declare(opts *mcpclient.Options) (*mcpclient.Options, error) {
 	if opts != nil {
 		out = *opts
 	}
-	capabilities, err := withMember(out.Protocol.Capabilities, "extensions", func(extensions json.RawMessage) (json.RawMessage, error) {
-		return withMember(extensions, Extension, func(settings json.RawMessage) (json.RawMessage, error) {
-			return withMember(settings, "mimeTypes", func(json.RawMessage) (json.RawMessage, error) {
-				return json.RawMessage(`["` + MIMEType + `"]`), nil
-			})
-		})
-	})
+	types := json.RawMessage(`["` + mimeType + `"]`)
+	capabilities, err := withMember(out.Protocol.Capabilities, types, "extensions", extension, "mimeTypes")
 	if err != nil {
 		return nil, fmt.Errorf("declare views: Options.Protocol.Capabilities: %w", err)
 	}
@@ -37,29 +32,22 @@ func Declare(opts *mcpclient.Options) (*mcpclient.Options, error) {
 	return &out, nil
 }
 
-// withMember returns an object with one member changed; an absent object has no members.
-func withMember(object json.RawMessage, name string, change func(json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
-	if len(object) == 0 || string(object) == "null" {
-		object = json.RawMessage("{}")
+// withMember returns an object with the value at a path. Absent objects on the path have no members.
+func withMember(object, value json.RawMessage, path ...string) (json.RawMessage, error) {
+	if len(path) == 0 {
+		return value, nil
 	}
-	if !jsonrpc.IsObject(object) {
-		return nil, fmt.Errorf("want an object around %q", name)
+	var members map[string]json.RawMessage
+	if len(object) > 0 && json.Unmarshal(object, &members) != nil {
+		return nil, fmt.Errorf("want an object around %q", path[0])
 	}
-	out := []byte{'{'}
-	var before json.RawMessage
-	err := jsonrpc.Members(object, func(key, value []byte) {
-		if string(key) == name {
-			before = value
-			return
-		}
-		out = jsonrpc.AppendMember(out, string(key), value)
-	})
+	inner, err := withMember(members[path[0]], value, path[1:]...)
 	if err != nil {
 		return nil, err
 	}
-	value, err := change(before)
-	if err != nil {
-		return nil, err
+	if members == nil {
+		members = map[string]json.RawMessage{}
 	}
-	return jsonrpc.CloseObject(jsonrpc.AppendMember(out, name, value)), nil
+	members[path[0]] = inner
+	return jsonrpc.Marshal(members)
 }

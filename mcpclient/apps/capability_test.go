@@ -31,12 +31,12 @@ func TestDeclare(t *testing.T) {
 				opts, err := apps.Declare(before)
 				check.Must(t, err)
 				got := declared(t, opts)
-				check.Equal(t, revision, string(jsonrpc.Lookup([]byte(got), "extensions", apps.Extension)), settings)
+				check.Equal(t, revision, string(jsonrpc.Lookup([]byte(got), "extensions", "io.modelcontextprotocol/ui")), settings)
 				if before == given && (jsonrpc.Lookup([]byte(got), "extensions", "com.example/x") == nil || jsonrpc.Lookup([]byte(got), "experimental", "e") == nil) {
 					t.Errorf("%s: got %s, want what was declared before, too", revision, got)
 				}
 			}
-			check.That(t, jsonrpc.Lookup([]byte(declared(t, given)), "extensions", apps.Extension) == nil, "%s: the options given have changed", revision)
+			check.That(t, jsonrpc.Lookup([]byte(declared(t, given)), "extensions", "io.modelcontextprotocol/ui") == nil, "%s: the options given have changed", revision)
 		})
 	}
 }

@@ -118,7 +118,7 @@ func readResourceMeta(raw json.RawMessage) (meta ResourceMeta, found bool) {
 // Load reads a view of a server by its URI, or takes it from the cache of the client
 // ([mcpclient.WithoutCache]). The metadata in the contents takes precedence over that in the list
 // of resources, which is requested only if the contents have none. The error matches
-// [mcp.ErrInvalidResult] if the contents are not a view: of type [MIMEType], in UTF-8, not empty,
+// [mcp.ErrInvalidResult] if the contents are not a view: of type text/html;profile=mcp-app, in UTF-8, not empty,
 // and at most 16 MiB.
 func Load(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclient.CallOption) (*View, error) {
 	if err := checkURI(uri); err != nil {
@@ -153,7 +153,7 @@ func decodeView(r *mcp.ResourceContents) (*View, error) {
 	kind, params, err := mime.ParseMediaType(r.MIMEType)
 	switch {
 	case err != nil || kind != "text/html" || params["profile"] != "mcp-app":
-		return nil, fmt.Errorf("MIME type is %q, want %s", excerpt.Cut(r.MIMEType), MIMEType)
+		return nil, fmt.Errorf("MIME type is %q, want %s", excerpt.Cut(r.MIMEType), mimeType)
 	case len(bytes.TrimSpace(html)) == 0:
 		return nil, errors.New("HTML is empty")
 	case len(html) > maxHTML:

@@ -29,7 +29,7 @@ func TestNoProgressBeforeInitialized(t *testing.T) {
 	v, err := newView(HostContext{}, out)
 	check.Must(t, err)
 	h := &handlers{opts: (*Options)(nil).withDefaults(), view: v, out: out}
-	v.greet(mcp.Implementation{}, nil)
+	v.greet(nil)
 	h.progress(json.RawMessage(`1`), mcp.Progress{Progress: 1})
 	check.Equal(t, "before", string(out.next()), "")
 	v.setReady()

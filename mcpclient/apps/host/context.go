@@ -11,11 +11,11 @@ import (
 // DisplayMode is how a view is shown.
 type DisplayMode string
 
-// The display modes. Views that name none have the mode inline.
+// The display modes; "pip" (picture in picture) is another one. Views that name none have the mode
+// inline.
 const (
 	DisplayInline     DisplayMode = "inline"
 	DisplayFullscreen DisplayMode = "fullscreen"
-	DisplayPIP        DisplayMode = "pip" // picture in picture
 )
 
 // HostContext describes the host to its views. Fields that are not set are left out.

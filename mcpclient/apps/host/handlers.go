@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
@@ -37,7 +36,7 @@ const (
 type method struct {
 	serve  serveFunc
 	when   schedule
-	single bool // it asks a person or model: only one at a time
+	single bool // it asks a person: only one at a time
 }
 
 var methods = map[string]method{
@@ -50,14 +49,13 @@ var methods = map[string]method{
 	"ui/open-link":            {serve: (*handlers).openLink, single: true},
 	"ui/message":              {serve: (*handlers).message, single: true},
 	"ui/request-display-mode": {serve: (*handlers).requestDisplayMode, single: true},
-	"sampling/createMessage":  {serve: (*handlers).createMessage, single: true},
 }
 
-// initialize answers the handshake, and records the view's description of itself.
+// initialize answers the handshake, and records the modes that the view supports.
 func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		ProtocolVersion string             `json:"protocolVersion"`
-		AppInfo         mcp.Implementation `json:"appInfo"`
+		AppInfo         mcp.Implementation `json:"appInfo"` // only its form is checked
 		AppCapabilities struct {
 			AvailableDisplayModes []DisplayMode `json:"availableDisplayModes"`
 		} `json:"appCapabilities"`
@@ -65,12 +63,11 @@ func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, e
 	if err := json.Unmarshal(params, &p); err != nil || p.ProtocolVersion == "" {
 		return nil, errorf(mcp.CodeInvalidParams, "want protocolVersion, appInfo and appCapabilities")
 	}
-	app := mcp.Implementation{Name: excerpt.Cut(p.AppInfo.Name), Version: excerpt.Cut(p.AppInfo.Version)}
 	return map[string]any{
 		"protocolVersion":  protocol,
 		"hostInfo":         h.opts.Host,
 		"hostCapabilities": h.opts.capabilities(),
-		"hostContext":      h.view.greet(app, p.AppCapabilities.AvailableDisplayModes),
+		"hostContext":      h.view.greet(p.AppCapabilities.AvailableDisplayModes),
 	}, nil
 }
 
@@ -171,20 +168,6 @@ func (h *handlers) readResource(ctx context.Context, params json.RawMessage) (an
 		out["_meta"] = res.Meta
 	}
 	return out, nil
-}
-
-func (h *handlers) createMessage(ctx context.Context, params json.RawMessage) (any, error) {
-	if h.opts.Sampling == nil {
-		return nil, notOffered("sampling/createMessage")
-	}
-	var p mcp.CreateMessageParams
-	if err := json.Unmarshal(params, &p); err != nil || len(p.Messages) == 0 {
-		return nil, errorf(mcp.CodeInvalidParams, "want messages and maxTokens")
-	}
-	if len(p.Tools) > 0 && !inquiry.SamplingCapabilityOf(h.opts.Sampling).Tools {
-		return nil, errorf(mcp.CodeInvalidParams, "the host does not sample with tools")
-	}
-	return h.opts.Sampling.CreateMessage(ctx, &p)
 }
 
 func notOffered(method string) error {

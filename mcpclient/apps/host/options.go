@@ -9,7 +9,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/version"
@@ -58,12 +57,8 @@ type Options struct {
 	// has declared none. An error is logged, and the mode stays.
 	DisplayMode func(ctx context.Context, mode DisplayMode) (DisplayMode, error)
 
-	// Sampling answers the view's requests for the model. The host decides what is sent, as for
-	// a server's requests.
-	Sampling mcp.SamplingHandler
-
-	// OnModelContext is called with context that the view wants future model calls to have;
-	// [Session.ModelContext] returns the latest. If it returns an error, the update is refused.
+	// OnModelContext is called with context that the view wants future model calls to have, in
+	// place of the previous one; an empty one removes it. An error refuses the update.
 	OnModelContext func(*ModelContext) error
 
 	// OnSize is called with the view's size in pixels. An unknown width or height is nil.
@@ -141,8 +136,7 @@ func (o *Options) withDefaults() *Options {
 func (o *Options) capabilities() map[string]any {
 	none := struct{}{}
 	content := map[string]any{"text": none, "image": none, "audio": none, "resource": none, "resourceLink": none}
-	changes := map[string]bool{"listChanged": true}
-	all := map[string]any{"serverTools": changes, "serverResources": changes, "logging": none, "sandbox": o.Sandbox}
+	all := map[string]any{"serverTools": none, "serverResources": none, "logging": none, "sandbox": o.Sandbox}
 	if o.OpenLink != nil {
 		all["openLinks"] = none
 	}
@@ -153,13 +147,6 @@ func (o *Options) capabilities() map[string]any {
 		structured := maps.Clone(content)
 		structured["structuredContent"] = none
 		all["updateModelContext"] = structured
-	}
-	if o.Sampling != nil {
-		settings := map[string]any{}
-		if inquiry.SamplingCapabilityOf(o.Sampling).Tools {
-			settings["tools"] = none
-		}
-		all["sampling"] = settings
 	}
 	return all
 }

@@ -27,13 +27,11 @@ type outbox struct {
 	queue   [][]byte
 	waiting int // bytes in queue
 
-	open      bool   // the view is ready and was not asked to end: the notifications below may be sent
-	input     []byte // ui/notifications/tool-input
-	outcome   []byte // ui/notifications/tool-result or tool-cancelled
-	tool      toolPhase
-	changed   map[string]json.RawMessage // members of ui/notifications/host-context-changed
-	tools     bool                       // notifications/tools/list_changed
-	resources bool                       // notifications/resources/list_changed
+	open    bool   // the view is ready and was not asked to end: the notifications below may be sent
+	input   []byte // ui/notifications/tool-input
+	outcome []byte // ui/notifications/tool-result or tool-cancelled
+	tool    toolPhase
+	changed map[string]json.RawMessage // members of ui/notifications/host-context-changed
 }
 
 func newOutbox(limit int) *outbox {
@@ -107,14 +105,6 @@ func (o *outbox) contextChanged(members map[string]json.RawMessage) {
 	o.wakeUp()
 }
 
-// raise sets flag, which is o.tools or o.resources.
-func (o *outbox) raise(flag *bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	*flag = true
-	o.wakeUp()
-}
-
 // next returns the next message to send, nil if there is none.
 func (o *outbox) next() []byte {
 	o.mu.Lock()
@@ -146,12 +136,6 @@ func (o *outbox) nextNotificationLocked() (message []byte) {
 		}
 		o.changed = map[string]json.RawMessage{}
 		message = jsonrpc.AppendNotification(nil, "ui/notifications/host-context-changed", params)
-	case o.tools:
-		o.tools = false
-		message = jsonrpc.AppendNotification(nil, "notifications/tools/list_changed", nil)
-	case o.resources:
-		o.resources = false
-		message = jsonrpc.AppendNotification(nil, "notifications/resources/list_changed", nil)
 	}
 	return message
 }

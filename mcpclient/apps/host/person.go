@@ -73,8 +73,7 @@ type ModelContext struct {
 	StructuredContent json.RawMessage // an object, or nil
 }
 
-// updateModelContext passes the context to the host, and keeps it unless the host refuses it. An
-// empty one removes the previous one.
+// updateModelContext passes the context to the host.
 func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage) (any, error) {
 	if h.opts.OnModelContext == nil {
 		return nil, notOffered("ui/update-model-context")
@@ -94,16 +93,7 @@ func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage)
 	if err != nil || update.StructuredContent != nil && !jsonrpc.IsObject(update.StructuredContent) {
 		return nil, errorf(mcp.CodeInvalidParams, "Invalid content format")
 	}
-	if err := h.opts.OnModelContext(update); err != nil {
-		return nil, err
-	}
-	if len(update.Content) == 0 && update.StructuredContent == nil {
-		update = nil
-	}
-	h.view.mu.Lock()
-	h.view.model = update
-	h.view.mu.Unlock()
-	return struct{}{}, nil
+	return struct{}{}, h.opts.OnModelContext(update)
 }
 
 // requestDisplayMode has the host change the mode, and returns the resulting one.

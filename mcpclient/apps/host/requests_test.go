@@ -143,18 +143,3 @@ func TestNotOffered(t *testing.T) {
 		check.Equal(t, "the mode that is", v.ask("1", "ui/request-display-mode", `{"mode":"fullscreen"}`), `{"mode":"inline"}`)
 	})
 }
-
-func TestSampling(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sampling := mcp.SamplingFunc(func(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: p.SystemPrompt}}}, nil
-		})
-		_, v := begun(t, &scripted{}, &host.Options{Sampling: sampling}, `{}`)
-		ask := `{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"systemPrompt":"s","maxTokens":10`
-		check.Equal(t, "", v.ask("1", "sampling/createMessage", ask+`}`), `{"role":"assistant","content":{"type":"text","text":"s"},"model":"m"}`)
-		for _, params := range []string{`{}`, `{"messages":[]}`, ask + `,"tools":[{"name":"x","inputSchema":{}}]}`} {
-			got := v.ask("1", "sampling/createMessage", params)
-			check.That(t, strings.HasPrefix(got, "error -32602"), "%s: got %s, want it refused", params, got)
-		}
-	})
-}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // protocol is the revision of the extension that sessions speak.
@@ -31,8 +30,8 @@ type Session struct {
 	teardown *teardown
 }
 
-// ErrClosed is the error of a session that was closed.
-var ErrClosed = errors.New("host: the session with the view is closed")
+// errClosed is the error of a session that was closed.
+var errClosed = errors.New("host: the session with the view is closed")
 
 // Open begins a session over a connection to a view. It takes conn over, and closes it if it fails.
 // It returns immediately; [Session.Ready] reports when the view is ready.
@@ -140,38 +139,13 @@ func (s *Session) Ended() <-chan struct{} { return s.life.Done() }
 // host that it called has returned.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
-// Err returns why the session ended, nil while it lasts: [ErrClosed] after Close, and [io.EOF]
-// if the connection has ended.
+// Err returns why the session ended, nil while it lasts: [io.EOF] if the connection has ended.
 func (s *Session) Err() error { return context.Cause(s.life) }
-
-// View returns the view's name and version, each cut to 1 KiB, and the display modes that it
-// supports, none if it does not say. Before ui/initialize all are empty.
-func (s *Session) View() (mcp.Implementation, []DisplayMode) {
-	s.view.mu.Lock()
-	defer s.view.mu.Unlock()
-	return s.view.app, s.view.modes
-}
-
-// ModelContext returns the latest context that the view gave for models, or nil.
-func (s *Session) ModelContext() *ModelContext {
-	s.view.mu.Lock()
-	defer s.view.mu.Unlock()
-	return s.view.model
-}
 
 // SetContext updates the context of the host. A view gets the members that have changed, as soon as
 // it is ready. Members that are not set keep their values, and so cannot be removed. It is an error
 // if the view does not support the display mode.
 func (s *Session) SetContext(c HostContext) error { return s.view.setContext(c) }
-
-// DisplayMode returns the mode in which the view is shown.
-func (s *Session) DisplayMode() DisplayMode { return s.view.mode() }
-
-// ServerToolsChanged notifies the view that its server's tools have changed.
-func (s *Session) ServerToolsChanged() { s.view.listChanged(&s.out.tools) }
-
-// ServerResourcesChanged notifies the view that its server's resources have changed.
-func (s *Session) ServerResourcesChanged() { s.view.listChanged(&s.out.resources) }
 
 // Close ends the session. A view that is ready is asked to end (ui/resource-teardown), for at most
 // Limits.Teardown or until ctx ends; then its requests and the connection are ended. Close does not
@@ -188,7 +162,7 @@ func (s *Session) Close(ctx context.Context, reason string) error {
 	switch first := ready && s.out.finish(); {
 	case s.Err() != nil:
 	case first:
-		if err = s.teardown.ask(ctx, s.life, reason); errors.Is(err, ErrClosed) || errors.Is(err, io.EOF) {
+		if err = s.teardown.ask(ctx, s.life, reason); errors.Is(err, errClosed) || errors.Is(err, io.EOF) {
 			err = nil
 		}
 	case ready: // another call of Close has asked
@@ -197,7 +171,7 @@ func (s *Session) Close(ctx context.Context, reason string) error {
 		case <-ctx.Done():
 		}
 	}
-	s.end(ErrClosed)
+	s.end(errClosed)
 	s.ours.Wait()
 	if err != nil {
 		return fmt.Errorf("tear down the view: %w", err)

@@ -35,7 +35,6 @@ func TestNothingBeforeInitialized(t *testing.T) {
 		check.NoError(t, s.ToolInput(json.RawMessage(`{"a": 12}`)))
 		check.NoError(t, s.ToolResult(result("hi")))
 		check.NoError(t, s.SetContext(host.HostContext{Theme: "dark"}))
-		s.ServerToolsChanged()
 		synctest.Wait()
 		got := v.ask("1", "ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
 		check.Equal(t, "theme", string(jsonrpc.Lookup([]byte(got), "hostContext", "theme")), `"dark"`)
@@ -72,7 +71,7 @@ func TestInitialize(t *testing.T) {
 		got := v.greet(`{"tools":{"listChanged":true},"availableDisplayModes":["inline","pip"],"experimental":{}}`)
 		for path, want := range map[string]string{
 			"protocolVersion": `"2026-01-26"`, "hostInfo": `{"name":"h","version":"2"}`,
-			"hostCapabilities openLinks": `{}`, "hostCapabilities serverTools": `{"listChanged":true}`, "hostCapabilities serverResources": `{"listChanged":true}`, "hostCapabilities logging": `{}`,
+			"hostCapabilities openLinks": `{}`, "hostCapabilities serverTools": `{}`, "hostCapabilities serverResources": `{}`, "hostCapabilities logging": `{}`,
 			"hostCapabilities sandbox": `{"csp":{"connectDomains":["https://a.example.com"]},"permissions":{"camera":{}}}`,
 			"hostCapabilities message": ``, "hostCapabilities downloadFile": ``, "hostCapabilities sampling": ``,
 			"hostCapabilities updateModelContext": `{"audio":{},"image":{},"resource":{},"resourceLink":{},"structuredContent":{},"text":{}}`,
@@ -81,8 +80,6 @@ func TestInitialize(t *testing.T) {
 			check.Equal(t, path, string(jsonrpc.Lookup([]byte(got), strings.Fields(path)...)), want)
 		}
 		<-s.Ready()
-		a, modes := s.View()
-		check.That(t, a.Name == "v" && len(modes) == 2, "got the app %+v", a)
 	})
 }
 
@@ -139,14 +136,11 @@ func TestRequestsBeforeInitialized(t *testing.T) {
 
 func TestSecondInitialize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, v := begun(t, &scripted{}, nil, `{"availableDisplayModes":["inline"]}`)
+		_, v := begun(t, &scripted{}, nil, `{"availableDisplayModes":["inline"]}`)
 		again := `{"protocolVersion":"2026-01-26","appInfo":{"name":"other","version":"1"},"appCapabilities":{"tools":{}}}`
 		check.Equal(t, "", v.ask("1", "ui/initialize", again), "error -32600 the view is initialized already")
 		v.notify("ui/notifications/initialized", `{}`)
 		check.Equal(t, "the session to continue", v.ask("2", "ping", `{}`), "{}")
-		synctest.Wait()
-		a, _ := s.View()
-		check.That(t, a.Name == "v", "got the app %+v, want what was said first", a)
 	})
 }
 
@@ -178,7 +172,8 @@ func TestTeardown(t *testing.T) {
 			check.That(t, s.Err() == nil, "got %v, want the session to wait for the answer", s.Err())
 			v.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,` + answer + `}`)
 			err := <-closed
-			check.That(t, err == nil && s.Err() == host.ErrClosed, "got %v and %v", err, s.Err())
+			check.NoError(t, err)
+			check.Text(t, s.Err(), "the session with the view is closed")
 			check.Equal(t, "the end of the connection", check.Err(v.conn.Recv()), io.EOF)
 			check.NoError(t, s.Close(t.Context(), "again"), "again")
 		})
@@ -211,7 +206,6 @@ func TestTeardownIsTheLast(t *testing.T) {
 		m := v.next()
 		check.Require(t, m.Method == "ui/resource-teardown", "got %s, want the request to end", m.Method)
 		_ = s.SetContext(host.HostContext{Theme: "light"})
-		s.ServerToolsChanged()
 		v.silent("after the request to end")
 		check.That(t, len(closed) == 0, "a Close did not wait for the view")
 		v.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{}}`)
@@ -227,7 +221,7 @@ func TestTeardownIsBounded(t *testing.T) {
 		<-s.Ready()
 		start := time.Now()
 		err := s.Close(t.Context(), "the end")
-		if took := time.Since(start); took != 5*time.Second || !errors.Is(err, context.DeadlineExceeded) || s.Err() != host.ErrClosed {
+		if took := time.Since(start); took != 5*time.Second || !errors.Is(err, context.DeadlineExceeded) || s.Err() == nil {
 			t.Errorf("got %v after %v, want the end after 5 s", err, took)
 		}
 		s, _ = open(t, &scripted{}, nil) // has not begun: it must not be asked

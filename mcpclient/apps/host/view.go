@@ -8,20 +8,16 @@ import (
 	"maps"
 	"slices"
 	"sync"
-
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // view is what is known about the view, and what the view knows about the host.
 type view struct {
 	out *outbox
 
-	mu      sync.Mutex // may be held while out is locked, never the reverse
-	greeted bool       // ui/initialize was answered
-	ready   bool       // ui/notifications/initialized was received
-	app     mcp.Implementation
+	mu      sync.Mutex    // may be held while out is locked, never the reverse
+	greeted bool          // ui/initialize was answered
+	ready   bool          // ui/notifications/initialized was received
 	modes   []DisplayMode // the modes that the view declared; empty: all
-	model   *ModelContext
 	context HostContext
 	known   map[string]json.RawMessage // the members of context that the view knows
 }
@@ -41,11 +37,11 @@ func (v *view) phase() (greeted, ready bool) {
 	return v.greeted, v.ready
 }
 
-// greet records a view's description of itself, and returns the host's context for it.
-func (v *view) greet(app mcp.Implementation, modes []DisplayMode) map[string]json.RawMessage {
+// greet records the modes that a view supports, and returns the host's context for it.
+func (v *view) greet(modes []DisplayMode) map[string]json.RawMessage {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.greeted, v.app, v.modes = true, app, modes
+	v.greeted, v.modes = true, modes
 	return maps.Clone(v.known)
 }
 
@@ -122,14 +118,4 @@ func (v *view) supportsLocked(mode DisplayMode) bool {
 // canShowLocked reports whether both host and view support a mode.
 func (v *view) canShowLocked(mode DisplayMode) bool {
 	return slices.Contains(v.context.AvailableDisplayModes, mode) && v.supportsLocked(mode)
-}
-
-// listChanged queues a notification of a changed list: see [outbox.raise]. Before the handshake it
-// does nothing, as the view requests the list later.
-func (v *view) listChanged(flag *bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.greeted {
-		v.out.raise(flag)
-	}
 }

@@ -24,7 +24,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/internal/tryout"
-	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
 // pidFile is the variable with the name of the file for a server's process id.
@@ -257,8 +256,8 @@ func together(t *testing.T) []string {
 // addBoard adds a tool with a view, and a tool that only the view may call.
 func addBoard(s *sdk.Server) {
 	const uri = "ui://board/notes"
-	s.AddResource(&sdk.Resource{URI: uri, Name: "notes", MIMEType: apps.MIMEType}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: apps.MIMEType, Text: "<p>the board"}}}, nil
+	s.AddResource(&sdk.Resource{URI: uri, Name: "notes", MIMEType: "text/html;profile=mcp-app"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: "text/html;profile=mcp-app", Text: "<p>the board"}}}, nil
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "notes", Meta: sdk.Meta{"ui": map[string]any{"resourceUri": uri}}}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return said("Two notes.")

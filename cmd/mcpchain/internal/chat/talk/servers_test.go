@@ -22,7 +22,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
@@ -67,7 +66,7 @@ func TestViewsAreDeclared(t *testing.T) {
 		servers := &Servers{Good: []adapter.Server{{Name: "a"}}}
 		check.Must(t, servers.Configure(person.New(s, false, nil, &person.Failures{}), nil, s, mcpclient.Timeouts{}))
 		_, shows := s.(linked)
-		check.Equal(t, s, strings.Contains(string(servers.Good[0].ClientOptions.Protocol.Capabilities), apps.Extension), shows)
+		check.Equal(t, s, strings.Contains(string(servers.Good[0].ClientOptions.Protocol.Capabilities), "io.modelcontextprotocol/ui"), shows)
 	}
 }
 

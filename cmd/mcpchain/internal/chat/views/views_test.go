@@ -87,8 +87,8 @@ func (p *asked) all() []string {
 func board(t *testing.T) *adapter.Toolset {
 	t.Helper()
 	s := sdk.NewServer(&sdk.Implementation{Name: "board", Version: "1"}, nil)
-	s.AddResource(&sdk.Resource{URI: "ui://board/v", Name: "v", MIMEType: apps.MIMEType}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "ui://board/v", MIMEType: apps.MIMEType, Text: "<p>the board", Meta: sdk.Meta{"ui": map[string]any{"csp": map[string]any{"connectDomains": []string{"https://a.example"}}}}}}}, nil
+	s.AddResource(&sdk.Resource{URI: "ui://board/v", Name: "v", MIMEType: "text/html;profile=mcp-app"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "ui://board/v", MIMEType: "text/html;profile=mcp-app", Text: "<p>the board", Meta: sdk.Meta{"ui": map[string]any{"csp": map[string]any{"connectDomains": []string{"https://a.example"}}}}}}}, nil
 	})
 	text := func(s string) *sdk.CallToolResult {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
