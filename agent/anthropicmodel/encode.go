@@ -56,7 +56,7 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 
 // setTemperature sets the temperature, if there is one, or returns a warning that the model accepts none.
 func (m *Model) setTemperature(w *wireRequest, rule *rule, r *model.Request) (warning string) {
-	switch t := cmp.Or(r.Temperature, m.options.Temperature); {
+	switch t := r.Temperature; {
 	case t == nil:
 	case !rule.takesTemperature:
 		return fmt.Sprintf("the model %s accepts no temperature: it is left out", m.name)

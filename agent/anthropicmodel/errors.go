@@ -17,7 +17,7 @@ func failure(err error) error {
 	if !ok {
 		return err
 	}
-	return hostfail.Error(kindOf(e), e, e)
+	return hostfail.Error(kindOf(e), e)
 }
 
 // kindsByCode are the kinds of failures by Anthropic's codes.

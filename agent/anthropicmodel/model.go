@@ -35,17 +35,13 @@ import (
 // defaultBaseURL is Anthropic's own API.
 const defaultBaseURL = "https://api.anthropic.com"
 
-// The revisions of the API that this package speaks: at Anthropic, and at Vertex AI.
-const (
-	version       = "2023-06-01"
-	vertexVersion = "vertex-2023-10-16"
-)
+// version is the revision of the API that this package speaks.
+const version = "2023-06-01"
 
 // Options configure a model. Nil and the zero value are valid.
 type Options struct {
-	// BaseURL is the URL of the API without "/v1/messages", with or without "/v1". A URL that ends
-	// with "/publishers/anthropic/models" belongs to Google's Vertex AI; its key is an access
-	// token. Its query, if any, is sent with each request. Default: https://api.anthropic.com.
+	// BaseURL is the URL of the API without "/v1/messages", with or without "/v1". Its query, if
+	// any, is sent with each request. Default: https://api.anthropic.com.
 	BaseURL string
 
 	// Header is added to each request, such as "Anthropic-Beta", or "Authorization" instead of the
@@ -61,10 +57,6 @@ type Options struct {
 	// 64,000 with the efforts xhigh and max, but never more than the model allows.
 	MaxTokens int
 
-	// Temperature is used for requests without one. It is not sent to Claude Opus 4.7 and later
-	// models, nor to a model that thinks. Default nil: the model's own.
-	Temperature *float64
-
 	// Cache specifies how long the provider caches prompts: "5m", "1h", which costs more to write,
 	// or "none". Default "5m".
 	Cache string
@@ -77,24 +69,20 @@ type Options struct {
 	// concurrently, and must return soon. Default nil.
 	Retrying func(err error, wait time.Duration)
 
-	// Timeout bounds one attempt, its whole reply included. Default 10 min.
+	// Timeout bounds one attempt, its whole reply included. Default 10 min. A reply that is silent for
+	// 2 min fails earlier; the API's pings end a silence.
 	Timeout time.Duration
-
-	// IdleTimeout bounds the silence within a reply; the API's pings end a silence. Default 2 min.
-	IdleTimeout time.Duration
 
 	// HTTPClient sends the requests. Redirects to another origin are refused unless it has a
 	// CheckRedirect function. Default: [http.DefaultClient].
 	HTTPClient *http.Client
 }
 
-// Model is a [model.Model], and an [llms.Model] of langchaingo. It may be used concurrently, and
-// serve many users.
+// Model is a [model.Model]. It may be used concurrently, and serve many users.
 type Model struct {
 	name    string
 	options Options
 	url     string
-	vertex  bool
 	header  http.Header
 	wire    *chat.Wire
 }
@@ -124,16 +112,19 @@ func New(key, name string, opts *Options) (*Model, error) {
 	case o.MaxTokens < 0:
 		return nil, fmt.Errorf("new model: MaxTokens is %d", o.MaxTokens)
 	}
-	if err := m.setAddress(key); err != nil {
+	var err error
+	if m.url, err = address(o.BaseURL); err != nil {
 		return nil, fmt.Errorf("new model: %w", err)
+	}
+	if key != "" {
+		m.header.Set("X-Api-Key", key)
 	}
 	client := o.HTTPClient
 	if client == nil {
 		client = http.DefaultClient
 	}
 	m.wire = chat.NewWire("messages", client, &chat.Options{
-		Retries: o.Retries, Retrying: hostfail.Retrying(o.Retrying, failure),
-		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout,
+		Retries: o.Retries, Retrying: hostfail.Retrying(o.Retrying, failure), Timeout: o.Timeout,
 	})
 	return m, nil
 }
@@ -151,30 +142,17 @@ func FromEnv() (*Model, error) {
 	return New(os.Getenv("ANTHROPIC_API_KEY"), name, &Options{BaseURL: os.Getenv("ANTHROPIC_BASE_URL")})
 }
 
-// setAddress sets the URL of requests and the header for the key.
-func (m *Model) setAddress(key string) error {
-	base, query := chat.SplitQuery(cmp.Or(m.options.BaseURL, defaultBaseURL))
-	base = strings.TrimRight(base, "/")
+// address returns the URL of requests.
+func address(baseURL string) (string, error) {
+	base, query := chat.SplitQuery(cmp.Or(baseURL, defaultBaseURL))
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", errors.New("BaseURL is not an http or https URL")
+	}
 	if query != "" {
 		query = "?" + query
 	}
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("BaseURL is not an http or https URL")
-	}
-	m.vertex = strings.HasSuffix(base, "/publishers/anthropic/models")
-	if m.vertex {
-		m.url = base + "/" + url.PathEscape(m.name) + ":streamRawPredict" + query
-		if key != "" {
-			m.header.Set("Authorization", "Bearer "+key)
-		}
-		return nil
-	}
-	m.url = strings.TrimSuffix(base, "/v1") + "/v1/messages" + query
-	if key != "" {
-		m.header.Set("X-Api-Key", key)
-	}
-	return nil
+	return strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1") + "/v1/messages" + query, nil
 }
 
 // Info implements [model.Model].
@@ -220,10 +198,6 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	w, warning, err := m.encode(r)
 	if err != nil {
 		return nil, &model.Error{Kind: model.ErrorInvalid, Err: err}
-	}
-	if m.vertex {
-		w.Version = vertexVersion
-		w.Model = "" // the URL has it
 	}
 	body, err := jsonrpc.Marshal(w)
 	if err != nil {

@@ -417,22 +417,6 @@ func TestInputOfAnotherTool(t *testing.T) {
 	fakehost.EqualJSON(t, string(reply.Message.Parts[0].Provider["block"]), `{"type":"server_tool_use","id":"s","name":"web_search","text":"Searching","input":{"query":"Oslo"}}`)
 }
 
-// TestVertex asks as Google's Vertex AI wants it.
-func TestVertex(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body map[string]any
-		_ = json.NewDecoder(r.Body).Decode(&body)
-		fmt.Fprintf(w, `{"type":"message","content":[{"type":"text","text":"%s %s %v %v"}]}`, r.URL.Path, r.Header.Get("Authorization"), body["anthropic_version"], body["model"])
-	}))
-	defer server.Close()
-	m, err := anthropicmodel.New("token-1", "claude-opus-4-8", &anthropicmodel.Options{BaseURL: server.URL + "/v1/projects/p/locations/l/publishers/anthropic/models"})
-	check.Must(t, err)
-	reply, _, _, err := ask(t, m, &model.Request{Messages: hi})
-	check.Must(t, err)
-	want := "/v1/projects/p/locations/l/publishers/anthropic/models/claude-opus-4-8:streamRawPredict Bearer token-1 vertex-2023-10-16 <nil>"
-	check.Equal(t, "", reply.Message.Text(), want)
-}
-
 // TestQueryOfTheBaseURL sends the query of the base URL to the host, behind the path.
 func TestQueryOfTheBaseURL(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -440,9 +424,8 @@ func TestQueryOfTheBaseURL(t *testing.T) {
 	}))
 	defer server.Close()
 	for base, want := range map[string]string{
-		"/v1/?key=hunter2%2B&x=1#top":         "/v1/messages?key=hunter2%2B&x=1",
-		"?key=hunter2":                        "/v1/messages?key=hunter2",
-		"/publishers/anthropic/models/?key=a": "/publishers/anthropic/models/claude-opus-4-8:streamRawPredict?key=a",
+		"/v1/?key=hunter2%2B&x=1#top": "/v1/messages?key=hunter2%2B&x=1",
+		"?key=hunter2":                "/v1/messages?key=hunter2",
 	} {
 		m := check.Value(anthropicmodel.New("key-1", "claude-opus-4-8", &anthropicmodel.Options{BaseURL: server.URL + base}))(t)
 		reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
@@ -479,6 +462,16 @@ func TestBadInput(t *testing.T) {
 		failure, ok := errors.AsType[*model.Error](err)
 		check.That(t, ok && failure.Kind == model.ErrorInvalid && strings.Contains(err.Error(), want), "got %v, want %q", err, want)
 	}
+}
+
+func TestFromEnv(t *testing.T) {
+	for _, tt := range []struct{ name, key, want string }{{"", "k", "ANTHROPIC_MODEL"}, {"claude-opus-5", "", "ANTHROPIC_API_KEY"}} {
+		t.Setenv("ANTHROPIC_MODEL", tt.name)
+		t.Setenv("ANTHROPIC_API_KEY", tt.key)
+		check.Text(t, check.Err(anthropicmodel.FromEnv()), tt.want)
+	}
+	t.Setenv("ANTHROPIC_API_KEY", "k")
+	check.Equal(t, "name", check.Value(anthropicmodel.FromEnv())(t).Info().Name, "claude-opus-5")
 }
 
 // TestStop ends a request of a caller that stops, and of a context that ends.

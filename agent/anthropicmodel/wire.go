@@ -5,8 +5,7 @@ import "encoding/json"
 // The wire types of a request. A block has the members of its type.
 type (
 	wireRequest struct {
-		Version     string          `json:"anthropic_version,omitempty"` // at Vertex, instead of the header
-		Model       string          `json:"model,omitempty"`
+		Model       string          `json:"model"`
 		MaxTokens   int             `json:"max_tokens"`
 		System      []block         `json:"system,omitempty"`
 		Messages    []wireMessage   `json:"messages"`

@@ -52,9 +52,9 @@ func TestErrors(t *testing.T) {
 				io.WriteString(w, tt.body)
 			}, &Options{Retries: -1})
 			_, err := m.GenerateContent(t.Context(), human("Hi"))
-			got, ok := errors.AsType[*Error](err)
-			check.Require(t, ok, "got %T: %v, want an *Error", err, err)
-			check.That(t, got.Status == tt.want.Status && got.Code == tt.want.Code && got.cause.RetryAfter == tt.want.RetryAfter,
+			got, ok := errors.AsType[*chat.Error](err)
+			check.Require(t, ok, "got %T: %v, want the failure of the host", err, err)
+			check.That(t, got.Status == tt.want.Status && got.Code == tt.want.Code && got.RetryAfter == tt.want.RetryAfter,
 				"got %+v, want %+v", got, tt.want)
 			check.That(t, tt.is(err), "%v: not the error of langchaingo that it should be", err)
 			if _, ok := errors.AsType[*model.Error](err); !ok || strings.Contains(err.Error(), testKey) {

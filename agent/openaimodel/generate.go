@@ -18,7 +18,8 @@ import (
 func (m *Model) Info() model.Info {
 	return model.Info{
 		Provider: m.providerName(), Name: m.model, Endpoint: m.chat.Endpoint(m.model), Profile: m.chat.Schemas(m.model),
-		Window: m.options.Window, MaxTokens: m.options.MaxTokens, Formats: m.enforcesFormat, Media: m.isAccepted,
+		Window: m.options.Window, MaxTokens: m.options.MaxTokens, Media: m.isAccepted,
+		Formats: func(tools bool) bool { return m.chat.TakesFormats(m.model, tools) },
 	}
 }
 
@@ -48,11 +49,6 @@ func (m *Model) providerName() string {
 	}
 }
 
-// enforcesFormat reports whether the provider makes a reply match a schema, see [Options.Format].
-func (m *Model) enforcesFormat(tools bool) bool {
-	return m.options.Format == "always" || m.options.Format != "never" && m.chat.TakesFormats(m.model, tools)
-}
-
 // Generate implements [model.Model]. Data that a provider wants back with a message is in the parts
 // of the response, under "host" in [run.Part.Provider]. It is sent only to the same kind of
 // provider ([Options.Host]), at any URL: the endpoint may move, or be behind a proxy.
@@ -63,7 +59,7 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 // replies is Generate for an agent, or, with options, for langchaingo.
 func (m *Model) replies(ctx context.Context, r *model.Request, o *llms.CallOptions) iter.Seq2[model.Delta, error] {
 	generate := func(show func(model.Delta) error) (*model.Response, error) { return m.generate(ctx, r, o, show) }
-	return hostfail.Replies(generate, modelError)
+	return hostfail.Replies(generate, failure)
 }
 
 // generate asks for a reply, again without thoughts that the provider refuses.
@@ -111,7 +107,7 @@ const formatName = "final_answer"
 // chatRequest translates a request for the provider.
 func (m *Model) chatRequest(r *model.Request, o *llms.CallOptions) (*chat.Request, error) {
 	q := &chat.Request{
-		Model: m.model, MaxTokens: cmp.Or(r.MaxTokens, m.options.MaxTokens), Temperature: cmp.Or(r.Temperature, m.options.Temperature),
+		Model: m.model, MaxTokens: cmp.Or(r.MaxTokens, m.options.MaxTokens), Temperature: r.Temperature,
 		ReasoningEffort: cmp.Or(r.Effort, m.options.Effort), Stop: r.Stop, Recorded: true,
 		Endpoint: r.Endpoint, CacheKey: r.CacheKey,
 	}

@@ -35,10 +35,6 @@ import (
 
 // Options configure a model. Nil and the zero value are valid.
 type Options struct {
-	// Temperature is used for requests that set none. langchaingo cannot tell a temperature of 0
-	// from an unset one, so it is used there, too. Default nil: the provider's own.
-	Temperature *float64
-
 	// MaxTokens bounds a reply if the request sets no bound. Default 0: the provider's own limit.
 	MaxTokens int
 
@@ -59,12 +55,6 @@ type Options struct {
 	// provider and the model; OpenAI's models since gpt-5.4 use Responses, where they reason with tools.
 	API string
 
-	// Format specifies when a structured answer is text for which the provider enforces a schema
-	// (response_format): "auto", "always" or "never". Otherwise the model answers by calling a
-	// tool. Default "auto": for gpt-4o and later models at OpenAI and Azure, and for agents without
-	// tools at Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, Groq, Together, Gemini and Mistral.
-	Format string
-
 	// Extra are fields to add to every request, for features of a single provider. They replace
 	// fields of this package. New refuses the fields of the conversation, its tools and the bound
 	// of the reply. Default: none.
@@ -75,7 +65,7 @@ type Options struct {
 	// is loading the model, it is asked again for up to 2 minutes. Default 2; negative: none.
 	Retries int
 
-	// Retrying is called before the wait for another attempt, with the failure as an [*Error]. It
+	// Retrying is called before the wait for another attempt, with the failure as a [*model.Error]. It
 	// may be called concurrently, and must return soon. Default nil.
 	Retrying func(err error, wait time.Duration)
 
@@ -118,11 +108,6 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 	}
 	if o.Window < 0 {
 		return nil, fmt.Errorf("new model: Window is %d", o.Window)
-	}
-	switch o.Format {
-	case "", "auto", "always", "never":
-	default:
-		return nil, fmt.Errorf("new model: Format is %q; use auto, always or never", o.Format)
 	}
 	client, err := chat.New(cfg, &chat.Options{
 		Host:        o.Host,
@@ -189,17 +174,18 @@ func (m *Model) Sampler(opts *sampling.Options) (*sampling.Sampler, error) {
 // RepetitionPenalty, and Metadata. More than one candidate is an error. A streaming function gets
 // only the text, as it arrives; its error ends the call and is returned.
 //
-// A failure of the provider matches [*model.Error], [*Error] and [*llms.Error] by errors.As, so
+// A failure of the provider matches [*model.Error] and [*llms.Error] by errors.As, so
 // functions such as [llms.IsRateLimitError] work. So does the error of a request that is not sent,
 // because the provider is known to refuse its media.
 func (m *Model) GenerateContent(
 	ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption,
 ) (*llms.ContentResponse, error) {
-	return convert.Generate(ctx, messages, options, func(r *model.Request, o *llms.CallOptions) iter.Seq2[model.Delta, error] {
+	response, err := convert.Generate(ctx, messages, options, func(r *model.Request, o *llms.CallOptions) iter.Seq2[model.Delta, error] {
 		asked := *m
 		asked.model = cmp.Or(o.Model, m.model)
 		return asked.replies(ctx, r, o)
 	})
+	return response, forLangchaingo(err)
 }
 
 // Call asks the model one question and returns the text of its answer.

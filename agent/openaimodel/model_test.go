@@ -106,7 +106,6 @@ func TestStreamingFuncEndsTheCall(t *testing.T) {
 }
 
 func TestRequest(t *testing.T) {
-	zero := 0.0
 	schema := json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)
 	tool := llms.Tool{Type: "function", Function: &llms.FunctionDefinition{Name: "f", Description: "F", Parameters: schema}}
 	const wireTool = `{"type":"function","function":{"name":"f","description":"F","parameters":{"type":"object","properties":{"x":{"type":"integer"}}}}}`
@@ -125,10 +124,9 @@ func TestRequest(t *testing.T) {
 			llms.WithPresencePenalty(0.25), llms.WithFrequencyPenalty(-0.5), llms.WithJSONMode(), llms.WithMetadata(map[string]any{"a": 1})},
 			want: `{"temperature":0.2,"max_completion_tokens":7,"stop":["END"],"seed":3,"top_p":0.5,"presence_penalty":0.25,"frequency_penalty":-0.5,"response_format":{"type":"json_object"}}`},
 		{name: "zero, and a choice without tools", options: []llms.CallOption{llms.WithTemperature(0), llms.WithToolChoice("auto")}, want: `{}`},
-		{name: "options of the model", model: &Options{Temperature: &zero, MaxTokens: 9, Effort: "low", Extra: map[string]json.RawMessage{"top_k": json.RawMessage("4")}},
-			want: `{"temperature":0,"max_completion_tokens":9,"reasoning_effort":"low","top_k":4}`},
-		{name: "the call wins", model: &Options{Temperature: &zero}, options: []llms.CallOption{llms.WithTemperature(1), llms.WithResponseMIMEType("application/json")},
-			want: `{"temperature":1,"response_format":{"type":"json_object"}}`},
+		{name: "options of the model", model: &Options{MaxTokens: 9, Effort: "low", Extra: map[string]json.RawMessage{"top_k": json.RawMessage("4")}},
+			want: `{"max_completion_tokens":9,"reasoning_effort":"low","top_k":4}`},
+		{name: "JSON by its MIME type", options: []llms.CallOption{llms.WithResponseMIMEType("application/json")}, want: `{"response_format":{"type":"json_object"}}`},
 		{name: "functions", options: []llms.CallOption{llms.WithFunctions([]llms.FunctionDefinition{*tool.Function})}, want: `{"tools":[` + wireTool + `]}`},
 		{name: "tools", options: []llms.CallOption{llms.WithToolChoice("none"), llms.WithTools([]llms.Tool{
 			tool, {Type: "function", Function: &llms.FunctionDefinition{Name: "g"}}, {Function: &llms.FunctionDefinition{Name: "h", Strict: true, Parameters: map[string]any{"type": "object"}}}})},

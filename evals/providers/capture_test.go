@@ -185,8 +185,7 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[strin
 func offer(t *testing.T, e endpoint, lists map[string][]adapter.Source) []map[string]any {
 	t.Helper()
 	r := new(recorder)
-	warm := 0.5
-	model, err := openaimodel.New(r.config(), e.model, &openaimodel.Options{Host: e.host, Temperature: &warm, MaxTokens: 100})
+	model, err := openaimodel.New(r.config(), e.model, &openaimodel.Options{Host: e.host, MaxTokens: 100})
 	check.Must(t, err)
 	type answer struct {
 		Text string `json:"text"`
@@ -194,7 +193,7 @@ func offer(t *testing.T, e endpoint, lists map[string][]adapter.Source) []map[st
 	}
 	for name, tools := range lists {
 		a, err := agent.New(model, &agent.Options{
-			System: "Be brief.", Tools: tools, Limits: run.Limits{Turns: 1},
+			System: "Be brief.", Tools: tools, Limits: run.Limits{Turns: 1}, Model: agent.ModelSettings{Temperature: new(0.5)},
 			Hooks: []agent.Hook{{BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error {
 				c.Request.Stop = []string{"STOP"}
 				return nil

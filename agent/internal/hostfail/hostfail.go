@@ -3,10 +3,7 @@
 package hostfail
 
 import (
-	"cmp"
 	"net/http"
-
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/chat"
@@ -45,13 +42,3 @@ func Kind(e *chat.Error, kinds map[string]model.ErrorKind) model.ErrorKind {
 
 // statusOverloaded is the status of an overloaded host, as Anthropic sends it.
 const statusOverloaded = 529
-
-var codes = map[model.ErrorKind]llms.ErrorCode{
-	model.ErrorRateLimit: llms.ErrCodeRateLimit, model.ErrorUnavailable: llms.ErrCodeProviderUnavailable,
-	model.ErrorTimeout: llms.ErrCodeTimeout, model.ErrorAuth: llms.ErrCodeAuthentication,
-	model.ErrorNotFound: llms.ErrCodeResourceNotFound, model.ErrorTooLong: llms.ErrCodeTokenLimit,
-	model.ErrorRefused: llms.ErrCodeContentFilter, model.ErrorInvalid: llms.ErrCodeInvalidRequest,
-}
-
-// Code returns langchaingo's code for a kind of failure.
-func Code(kind model.ErrorKind) llms.ErrorCode { return cmp.Or(codes[kind], llms.ErrCodeUnknown) }

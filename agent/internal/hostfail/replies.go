@@ -32,16 +32,15 @@ func Replies(ask func(show func(model.Delta) error) (*model.Response, error), fa
 	}
 }
 
-// Error returns a failure of the host as one of a model. err is the failure in the terms of the
-// caller.
-func Error(kind model.ErrorKind, e *chat.Error, err error) *model.Error {
+// Error returns a failure of the host as one of a model.
+func Error(kind model.ErrorKind, e *chat.Error) *model.Error {
 	return &model.Error{
 		Kind:       kind,
 		RetryAfter: e.RetryAfter,
 		Retried:    e.Retryable() && !e.Begun,
 		Window:     e.Window,
 		Prompt:     e.Prompt,
-		Err:        err,
+		Err:        e,
 	}
 }
 

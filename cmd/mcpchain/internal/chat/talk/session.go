@@ -15,7 +15,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/media"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
@@ -152,10 +151,7 @@ func (s *Session) onRetry(err error, wait time.Duration) {
 
 // statusOf returns the HTTP status of a failure of the model's host, 0 if there was no answer.
 func statusOf(err error) int {
-	if failure, ok := errors.AsType[*openaimodel.Error](err); ok {
-		return failure.Status
-	}
-	if failure, ok := errors.AsType[*chat.Error](err); ok { // of an Anthropic model
+	if failure, ok := errors.AsType[*chat.Error](err); ok {
 		return failure.Status
 	}
 	return 0
