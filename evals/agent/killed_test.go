@@ -43,11 +43,10 @@ name: many
 servers: {desk: {command: [%q], env: {%s: %q, LEDGER: %q}}}
 tasks:
   - id: t
-    repeats: %d
     prompt: Say hello.
     script: [{calls: [{tool: greet, args: {name: Ada}}]}, {sees: [Hello], say: Hello}]
     expect: {answer: {exact: Hello}}
-`, self, asServer, "1", filepath.Join(dir, "ledger"), manyTrials))
+`, self, asServer, "1", filepath.Join(dir, "ledger")))
 	if err != nil {
 		return err
 	}
@@ -57,7 +56,7 @@ tasks:
 	}
 	defer file.Close()
 	left := perProcess
-	o := &Options{Model: model.Spec{Mode: results.Scripted}, Results: file, Dir: dir, Parallel: 2, Patience: patience}
+	o := &Options{Model: model.Spec{Mode: results.Scripted}, Results: file, Dir: dir, Trials: manyTrials, Parallel: 2, Patience: patience}
 	o.OnLine = func(_ *results.Line, done, all int) {
 		if left--; left == 0 && done < all {
 			if p, err := os.FindProcess(os.Getpid()); err == nil {

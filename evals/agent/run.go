@@ -29,16 +29,13 @@ import (
 // Options configure [Run].
 type Options struct {
 	Model    model.Spec
-	Trials   int // trials of each task that does not set its own number; default 1
+	Trials   int // trials of each task; default 1
 	Parallel int // trials at one time; default twice the number of processors
 
 	Tasks func(suite, task string) bool // selects tasks; default all
 
 	// Results has the lines of trials that are done, and gets the lines of the others.
 	Results *results.File
-
-	// Again runs all trials, also those that have a line.
-	Again bool
 
 	// OnLine gets each line after it is stored, one at a time, with the number of trials that have a line, and of all.
 	// Default: none.
@@ -141,19 +138,15 @@ func (o *Options) check(suites []*suite.Suite) error {
 	return nil
 }
 
-// isDone reports whether a trial has a line that counts. With o.Again no earlier line counts.
+// isDone reports whether a trial has a line that counts.
 func (o *Options) isDone(t *trial.Trial) bool {
-	key := results.Key{
+	return o.Results.Has(results.Key{
 		SuiteHash: t.Suite.Hash(),
 		Task:      t.Task.ID,
 		Trial:     t.N,
 		Config:    t.Model.Hash(),
 		Program:   t.Program,
-	}
-	if o.Again {
-		o.Results.Forget(key)
-	}
-	return o.Results.Has(key)
+	})
 }
 
 // Program returns the hash of this program: trials of another version are run again.
@@ -178,11 +171,7 @@ func (o *Options) trials(s *suite.Suite) (all []*trial.Trial) {
 		if o.Tasks != nil && !o.Tasks(s.Name, t.ID) {
 			continue
 		}
-		n := t.Repeats
-		if n == 0 {
-			n = max(o.Trials, 1)
-		}
-		for i := range n {
+		for i := range max(o.Trials, 1) {
 			all = append(all, &trial.Trial{
 				Suite:    s,
 				Task:     t,

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -53,44 +52,13 @@ func run(t *testing.T, yaml string, spec model.Spec) map[string]*results.Line {
 	return lines
 }
 
-// A server that cannot be reached says nothing of the agent, and a kill that finds the run over nothing of
-// its durability.
+// A server that cannot be reached says nothing of the agent, and a reply that does not fit its form is a fault of the suite.
 func TestVoid(t *testing.T) {
 	l := run(t, "name: v\nservers: {s: {command: [/nonexistent/server]}}\ntasks: [{id: t, prompt: p, script: [{say: x}], expect: {}}]", model.Spec{Mode: results.Scripted})["t"]
 	check.That(t, l.Outcome == results.Void && l.Cause == "harness", "got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
-	l = run(t, "name: v\ntasks: [{id: t, prompt: p, kills: [9], script: [{say: x}], expect: {}}]", model.Spec{Mode: results.Scripted})["t"]
-	check.That(t, l.Outcome == results.Void && strings.Contains(l.Reason, "over before 1 of 1 kills"),
-		"a kill too late: got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
-}
-
-// A task without a script says so.
-func TestNoScript(t *testing.T) {
-	l := run(t, "name: v\ntasks: [{id: t, prompt: p, expect: {}}]", model.Spec{Mode: results.Scripted})["t"]
-	check.That(t, l.Outcome == results.Fail && strings.Contains(l.Reason, "the task has no script: write one, or use a model"),
-		"got %s: %s", l.Outcome, l.Reason)
-}
-
-// If a server does not start whose argument names a file beside the suite, the reason says how to reach that file.
-func TestFileBesideTheSuite(t *testing.T) {
-	folder := t.TempDir()
-	for _, name := range []string{"notes.js", "seed.json"} {
-		check.Must(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
-	}
-	self, err := os.Executable()
-	check.Must(t, err)
-	for args, want := range map[string]string{
-		"notes.js":   "; write ./notes.js for the file beside the suite",
-		"./notes.js": "", "other.js": "", "seed.json": "",
-	} {
-		s, err := suite.Parse([]byte("name: v\nservers: {s: {command: ['" + self + "', -nonexistent, " + args + "], seed: {seed.json: x}}}\ntasks: [{id: t, prompt: p, script: [{say: x}], expect: {}}]"))
-		check.Must(t, err)
-		s.Folder = folder
-		one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Patience: patience}
-		l := one.Run(t.Context())
-		if l.Outcome != results.Void || want == "" && strings.Contains(l.Reason, "beside") || !strings.HasSuffix(l.Reason, want) {
-			t.Errorf("%s: got %s: %s, want %q at the end", args, l.Outcome, l.Reason, want)
-		}
-	}
+	l = run(t, "name: v\nservers: {desk: {inprocess: people, era: modern}}\ntasks: [{id: t, prompt: p, people: {forms: [{action: accept, content: {name: 7}}]}, "+
+		"script: [{calls: [{tool: ask_name}]}, {say: x}], expect: {}}]", model.Spec{Mode: results.Scripted})["t"]
+	check.That(t, l.Outcome == results.Void && l.Cause == "harness" && strings.Contains(l.Reason, "answer question"), "got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
 }
 
 // A call that hangs fails the trial at its limit. It is no failure of a tool that the model could get over.

@@ -20,11 +20,11 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// taped has what a tape must keep apart: secrets, an agent that is killed, agents that are asked the same twice.
+// taped has what a tape must keep apart: secrets, and calls that are the same.
 const taped = `
 name: taped
 servers:
-  bank: {inprocess: bank, keys: true, seed: {Ada: 100, Alan: 0}}
+  bank: {inprocess: bank, seed: {Ada: 100, Alan: 0}}
   stub: {inprocess: stub, seed: {look: {description: Looks a word up., inputSchema: {type: object}, result: "found\nsk-proj-0123456789abcdef"}}}
 tasks:
   - id: secrets
@@ -32,23 +32,11 @@ tasks:
     prompt: My key is sk-abcdefghijklmnop1234, and my word is xyzzy42plugh.
     script: [{calls: [{tool: look, args: {}}]}, {say: I found xyzzy42plugh.}]
     expect: {answer: {contains: [found]}}
-  - id: killed
-    servers: [bank]
-    prompt: Ada pays 30 to Alan.
-    suspend: true
-    people: {approve: [{tool: transfer, allow: true}]}
-    kills: [3, -3]
-    script: [{calls: [{tool: transfer, args: {from: Ada, to: Alan, amount: 30}}]}, {say: Done.}]
-    expect: {effects: {bank.transfer: 1}, questions: {approval: 1}}
   - id: twice
-    servers: []
-    prompt: Ask the teller twice.
-    agents:
-      - {name: teller, about: Knows the accounts., system: You are the teller., servers: [bank], script: [{calls: [{tool: balance, args: {owner: Ada}}]}, {say: Ada has 100.}]}
-    script:
-      - {calls: [{tool: teller, args: {task: balance}}, {tool: teller, args: {task: balance}}]}
-      - {say: "100"}
-    expect: {answer: {number: 100}, effects: {}}
+    servers: [bank]
+    prompt: Ask for the balance twice.
+    script: [{calls: [{tool: balance, args: {owner: Ada}}, {tool: balance, args: {owner: Ada}}]}, {say: Ada has 100.}]
+    expect: {answer: {contains: ["100"]}, effects: {}}
 `
 
 // same is a line without what differs between a model and its recording.
@@ -102,11 +90,10 @@ func noSecrets(t *testing.T, dir string) {
 		check.That(t, !hasSecret(string(data)), "%s has a secret: %s", path, data)
 		return err
 	})
-	check.That(t, err == nil && files == 4, "got %d files, %v, want the label and one for each task", files, err)
+	check.That(t, err == nil && files == 3, "got %d files, %v, want the label and one for each task", files, err)
 }
 
-// A request that differs in one character is a miss, which names the task, the turn and the
-// difference, also in a sub-agent and in an agent that is killed; the trial is void.
+// A request that differs in one character is a miss, which names the task, the turn and the difference; the trial is void.
 func TestMiss(t *testing.T) {
 	live := endpoint(t, taped)
 	live.Cassette, live.Record = t.TempDir(), true
@@ -117,8 +104,7 @@ func TestMiss(t *testing.T) {
 	}{
 		{"a prompt", "My key", "My keys", "secrets", []string{`task "secrets"`, "turn 1", "My keys is"}},
 		{"the description of a tool", "Looks a word up.", "Looks a word up!", "secrets", []string{`task "secrets"`, "turn 1", "recorded \"Description\": \"Looks a word up.\"", "asked \"Description\": \"Looks a word up!\""}},
-		{"a result", "{Ada: 100", "{Ada: 101", "twice", []string{`task "twice"`, `turn 2 of agent "teller"`, "101"}},
-		{"a killed agent", "Ada pays 30", "Ada pays 31", "killed", []string{`task "killed"`, "turn 1", "Ada pays 31"}},
+		{"a result", "{Ada: 100", "{Ada: 101", "twice", []string{`task "twice"`, "turn 2", "101"}},
 	} {
 		changed := strings.Replace(taped, c.from, c.to, 1)
 		l := run(t, changed, play(live.Cassette))[c.task]
@@ -226,41 +212,18 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// An endpoint that fails says nothing of the agent: not in a sub-agent, whose agent could go on, and
-// not in an agent that is killed.
+// An endpoint that fails says nothing of the agent.
 func TestEndpointFails(t *testing.T) {
-	const broken = `
-name: broken
-servers: {bank: {inprocess: bank, seed: {Ada: 100, Alan: 0}}}
-tasks:
-  - {id: plain, prompt: out of order, script: [{say: x}], expect: {}}
-  - {id: killed, prompt: out of order, kills: [2], script: [{say: x}], expect: {}}
-  - id: sub-agent
-    servers: []
-    prompt: Ask the teller.
-    agents: [{name: teller, about: Knows., system: out of order, servers: [bank], script: [{say: x}]}]
-    script: &ask [{calls: [{tool: teller, args: {task: balance}}]}, {say: I could not ask.}]
-    expect: {answer: {contains: [could not]}}
-  - id: sub-agent-killed
-    servers: []
-    prompt: Ask the clerk.
-    kills: [1]
-    agents: [{name: teller, about: Knows., system: out of order, servers: [bank], script: [{say: x}]}]
-    script: *ask
-    expect: {answer: {contains: [could not]}}
-`
-	for id, l := range run(t, broken, endpoint(t, strings.ReplaceAll(broken, "prompt: out of order", "prompt: never"))) {
-		check.That(t, l.Outcome == results.Void && l.Cause == "infra" && strings.Contains(l.Reason, "no such model"),
-			"%s: got %s (%s): %s", id, l.Outcome, l.Cause, l.Reason)
-	}
+	const broken = "name: broken\ntasks: [{id: t, prompt: out of order, script: [{say: x}], expect: {}}]"
+	l := run(t, broken, endpoint(t, broken))["t"]
+	check.That(t, l.Outcome == results.Void && l.Cause == "infra" && strings.Contains(l.Reason, "no such model"), "got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
 }
 
 // theKey is the key of models in tests, and a word of a prompt.
 const theKey = "xyzzy42plugh"
 
-// endpoint is an OpenAI-compatible server that says what the scripts of a suite say. It knows an agent by its
-// system prompt or its task, and the step by the replies before it. It refuses conversations with the
-// text "out of order".
+// endpoint is an OpenAI-compatible server that says what the scripts of a suite say. It knows a task by its
+// prompt, and the step by the replies before it. It refuses conversations with the text "out of order".
 func endpoint(t *testing.T, yaml string) model.Spec {
 	t.Helper()
 	s, err := suite.Parse([]byte(yaml))
@@ -268,9 +231,6 @@ func endpoint(t *testing.T, yaml string) model.Spec {
 	scripts := map[string][]suite.Step{}
 	for _, task := range s.Tasks {
 		scripts[task.Prompt] = task.Script
-		for _, a := range task.Agents {
-			scripts[a.System] = a.Script
-		}
 	}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct {

@@ -122,8 +122,8 @@ func effects(ledger []world.Entry) map[string]int {
 // questions counts the questions of the run by kind.
 func questions(log []run.Record) map[string]int {
 	n := map[string]int{}
-	for c := range changes(log) {
-		if opened, ok := c.(*ledger.Opened); ok {
+	for _, r := range log {
+		if opened, ok := ledger.ChangeOf(r).(*ledger.Opened); ok {
 			n[string(opened.Question.Kind)]++
 		}
 	}

@@ -3,7 +3,6 @@ package grade
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 
@@ -15,8 +14,8 @@ import (
 
 // Calls returns the tool calls that the models of a run asked for, in order.
 func Calls(log []run.Record) (calls []suite.Call) {
-	for c := range changes(log) {
-		replied, ok := c.(*ledger.Responded)
+	for _, r := range log {
+		replied, ok := ledger.ChangeOf(r).(*ledger.Responded)
 		if !ok {
 			continue
 		}
@@ -27,21 +26,6 @@ func Calls(log []run.Record) (calls []suite.Call) {
 		}
 	}
 	return calls
-}
-
-// changes yields the changes of records, including those of sub-agents.
-func changes(log []run.Record) iter.Seq[ledger.Change] {
-	return func(yield func(ledger.Change) bool) {
-		for _, r := range log {
-			c := ledger.ChangeOf(r)
-			for nested, ok := c.(*ledger.Nested); ok; nested, ok = c.(*ledger.Nested) {
-				c = nested.Record.Change
-			}
-			if !yield(c) {
-				return
-			}
-		}
-	}
 }
 
 // callsScore scores the F1 of the names of tools, as multisets.

@@ -2,10 +2,8 @@ package model
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	llm "github.com/mcpchain/mcpchain/agent/model"
@@ -15,10 +13,7 @@ import (
 
 // script is a model with written replies. Only the history determines the next one, so that
 // any agent can continue a run.
-type script struct {
-	steps []suite.Step
-	after string // name of the handoff after whose call the script begins; "": it begins with the first message
-}
+type script struct{ steps []suite.Step }
 
 // Info implements [agent.Model].
 func (s *script) Info() llm.Info { return llm.Info{NoStreaming: true} }
@@ -33,10 +28,7 @@ func (s *script) Generate(_ context.Context, r *llm.Request) iter.Seq2[llm.Delta
 
 // next returns the reply to a history.
 func (s *script) next(history []run.Message) (*llm.Response, error) {
-	at, seen := s.position(history)
-	if len(s.steps) == 0 {
-		return nil, errors.New("the task has no script: write one, or use a model")
-	}
+	at, seen := position(history)
 	if at >= len(s.steps) {
 		return nil, fmt.Errorf("the script has %d steps, and another one is wanted after %q", len(s.steps), seen)
 	}
@@ -50,15 +42,12 @@ func (s *script) next(history []run.Message) (*llm.Response, error) {
 }
 
 // position returns the number of replies in the history, and the text since the last one.
-func (s *script) position(history []run.Message) (replies int, seen string) {
+func position(history []run.Message) (replies int, seen string) {
 	var since strings.Builder
 	for _, m := range history {
 		if m.Role == run.RoleAssistant {
 			replies++
 			since.Reset()
-			if slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type == run.PartCall && p.Name == s.after }) {
-				replies = 0
-			}
 			continue
 		}
 		for _, p := range m.Parts {

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
 )
 
-// Session holds the models of one trial: of the task's agent, and of its sub-agents.
+// Session holds the model of one trial.
 type Session struct {
 	Spec Spec
 	Task *suite.Task
@@ -34,20 +34,13 @@ func (s *Session) Err() error {
 	return s.failed
 }
 
-// Model returns the model of the task's agent, or of one of its sub-agents.
-func (s *Session) Model(a *suite.Agent) (agent.Model, error) {
-	steps, name, after := s.Task.Script, "", ""
-	if a != nil {
-		steps, name = a.Script, a.Name
-	}
-	if a != nil && a.Handoff {
-		after = a.Name
-	}
+// Model returns the model of the task's agent.
+func (s *Session) Model() (agent.Model, error) {
 	switch s.Spec.Mode {
 	case results.Scripted:
-		return &script{steps: steps, after: after}, nil
+		return &script{s.Task.Script}, nil
 	case results.Recorded:
-		return s.Tape.PlayModel(name, s.Spec.Info), nil
+		return s.Tape.PlayModel(s.Spec.Info), nil
 	}
 	m, err := s.Spec.Endpoint.Open(nil)
 	if err != nil {
@@ -55,7 +48,7 @@ func (s *Session) Model(a *suite.Agent) (agent.Model, error) {
 	}
 	live := &live{m, s}
 	if s.Spec.Record {
-		return s.Tape.RecordModel(name, live), nil
+		return s.Tape.RecordModel(live), nil
 	}
 	return live, nil
 }

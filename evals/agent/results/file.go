@@ -15,11 +15,10 @@ import (
 type File struct {
 	f *os.File
 
-	mu    sync.Mutex   // guards the following fields
-	size  int64        // of the file, up to the end of the last line
-	lines []*Line      // the last one of each trial
-	index map[Key]int  // index of a trial's line
-	again map[Key]bool // trials that are to be run again
+	mu    sync.Mutex  // guards the following fields
+	size  int64       // of the file, up to the end of the last line
+	lines []*Line     // the last one of each trial
+	index map[Key]int // index of a trial's line
 }
 
 // Open opens a file, and creates it if necessary. It removes an incomplete last line, and refuses a file with other
@@ -29,7 +28,7 @@ func Open(name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &File{f: f, index: map[Key]int{}, again: map[Key]bool{}}
+	r := &File{f: f, index: map[Key]int{}}
 	if err := r.load(); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -63,7 +62,6 @@ func (f *File) load() error {
 
 // putLocked stores the line of a trial, and replaces an earlier one.
 func (f *File) putLocked(l *Line) {
-	delete(f.again, l.Key())
 	if i, ok := f.index[l.Key()]; ok {
 		f.lines[i] = l
 		return
@@ -72,10 +70,10 @@ func (f *File) putLocked(l *Line) {
 	f.lines = append(f.lines, l)
 }
 
-// countsLocked reports whether a trial has a line, and is not to be run again.
+// countsLocked reports whether a trial has a line that is not void.
 func (f *File) countsLocked(key Key) bool {
 	i, ok := f.index[key]
-	return ok && f.lines[i].Outcome != Void && !f.again[key]
+	return ok && f.lines[i].Outcome != Void
 }
 
 // Parse parses lines of JSON. The error names the number of a line that is not a result.
@@ -102,8 +100,8 @@ func (f *File) Has(key Key) bool {
 	return f.countsLocked(key)
 }
 
-// Add appends a line, which is durable when Add returns. It replaces the line of a trial that is void or forgotten. A
-// second line of another trial is an error.
+// Add appends a line, which is durable when Add returns. It replaces the line of a void trial. A second line of
+// another trial is an error.
 func (f *File) Add(l *Line) error {
 	data, err := json.Marshal(l)
 	if err != nil {
@@ -121,13 +119,6 @@ func (f *File) Add(l *Line) error {
 	f.size += int64(len(data))
 	f.putLocked(l)
 	return f.f.Sync()
-}
-
-// Forget has a trial run again: Has reports false for it. Its line stays until there is another.
-func (f *File) Forget(key Key) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.again[key] = true
 }
 
 // Lines returns the last line of each trial.

@@ -38,18 +38,16 @@ type Score struct {
 
 // Line is the result of a trial.
 type Line struct {
-	Suite     string   `json:"suite"`
-	SuiteHash string   `json:"suite_hash"`
-	Task      string   `json:"task"`
-	Tags      []string `json:"tags,omitempty"`
-	Trial     int      `json:"trial"` // starts at 0
+	Suite     string `json:"suite"`
+	SuiteHash string `json:"suite_hash"`
+	Task      string `json:"task"`
+	Trial     int    `json:"trial"` // starts at 0
 
-	Mode      Mode      `json:"mode"`
-	Model     string    `json:"model"`
-	Config    string    `json:"config"`               // hash of the model and its settings
-	Program   string    `json:"program"`              // hash of the program that ran the trial
-	ToolsHash string    `json:"tools_hash,omitempty"` // hash of the definitions that the model got
-	Date      time.Time `json:"date"`
+	Mode    Mode      `json:"mode"`
+	Model   string    `json:"model"`
+	Config  string    `json:"config"`  // hash of the model and its settings
+	Program string    `json:"program"` // hash of the program that ran the trial
+	Date    time.Time `json:"date"`
 
 	Outcome  Outcome          `json:"outcome"`
 	Cause    string           `json:"cause,omitempty"`  // cause of a void trial: harness, infra or grader

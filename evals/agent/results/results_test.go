@@ -42,20 +42,16 @@ func TestRefusals(t *testing.T) {
 	check.Is(t, Table(&strings.Builder{}, []*Summary{a, b}), ErrMixed, "two modes in a table")
 }
 
-// A void trial is run again, and its new line counts; so does the new line of a trial that is forgotten.
+// A void trial is run again, and its new line counts.
 func TestAgain(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.jsonl")
 	f, err := Open(name)
 	check.Must(t, err)
 	key := line("a", 0, Void).Key()
-	for _, o := range []Outcome{Void, Fail} {
+	for _, o := range []Outcome{Void, Pass} {
 		check.That(t, !f.Has(key), "the trial counts before its line is %s", o)
 		check.Must(t, f.Add(line("a", 0, o)))
 	}
-	if f.Forget(key); f.Has(key) {
-		t.Error("a trial that is forgotten counts")
-	}
-	check.Must(t, f.Add(line("a", 0, Pass)))
 	f.Close()
 	f, err = Open(name)
 	check.Must(t, err)
@@ -83,15 +79,12 @@ func TestPartOfALine(t *testing.T) {
 	check.Equal(t, "lines", len(f.Lines()), 2)
 }
 
-// Hashes and costs are of all tasks, in whatever order the trials ended; a task without a trial
-// that counts has no pass@k.
+// Costs are of all tasks; a task without a trial that counts has no pass@k.
 func TestSummaryOfAll(t *testing.T) {
 	a, b := line("a", 0, Pass), line("b", 0, Fail)
-	a.ToolsHash, b.ToolsHash, a.Cost, b.Cost, a.Prices, b.Prices = "1", "2", map[string]int64{"USD": 5}, map[string]int64{"USD": 7}, "2026-11-01", "2026-11-01"
+	a.Cost, b.Cost, a.Prices, b.Prices = map[string]int64{"USD": 5}, map[string]int64{"USD": 7}, "2026-11-01", "2026-11-01"
 	s, err := Summarize([]*Line{a, b})
 	check.Must(t, err)
-	r, err := Summarize([]*Line{b, a})
-	check.That(t, err == nil && r.ToolsHash == s.ToolsHash && s.ToolsHash != "", "got hashes %q and %q, %v", s.ToolsHash, r.ToolsHash, err)
 	var out strings.Builder
 	if err := Table(&out, []*Summary{s}); err != nil || !strings.Contains(out.String(), "0.0000 USD") || !strings.Contains(out.String(), "prices of 2026-11-01") || s.Cost["USD"] != 12 {
 		t.Errorf("got %s, %v", out.String(), err)
@@ -100,12 +93,10 @@ func TestSummaryOfAll(t *testing.T) {
 	if _, rest, _ := strings.Cut(out.String(), "\n"); !strings.HasPrefix(rest, head+"s              2      2     1     1     0  50.0%    9–91%                  0.0000 USD\n") {
 		t.Errorf("got %s\nwant %s", rest, head)
 	}
-	end := "s: suite h, tools " + s.ToolsHash + "\n"
-	check.That(t, strings.HasSuffix(out.String(), end), "got %s\nwant at the end %s", out.String(), end)
+	check.Contains(t, "", out.String(), "\ns: suite h\n")
 	check.That(t, s.Interval.Low <= 0.1 && s.Interval.High >= 0.9, "got %+v", s)
-	check.NoError(t, s.NeedsTrials(1))
 	s, _ = Summarize([]*Line{a, line("b", 0, Void)})
-	check.That(t, s.NeedsTrials(1) != nil && len(s.PassAt) == 0, "pass@1 of a task without a trial that counts: got %v", s.PassAt)
+	check.That(t, len(s.PassAt) == 0, "pass@1 of a task without a trial that counts: got %v", s.PassAt)
 }
 
 // A line that was cut by a crash is removed, and the file continues.

@@ -1,13 +1,10 @@
 package results
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -68,7 +65,6 @@ type Summary struct {
 	Reported  bool             // as in all lines
 	Cost      map[string]int64 // micro-units by currency
 	Prices    string           // their date; "" without prices
-	ToolsHash string           // hash for all tasks
 
 	tasks map[string]*Tally
 }
@@ -83,7 +79,6 @@ func Summarize(lines []*Line) (*Summary, error) {
 		Version: lines[0].version(), Date: lines[0].Date, Trials: len(lines), Reported: true,
 		Causes: map[string]int{}, Cost: map[string]int64{}, tasks: map[string]*Tally{},
 	}
-	s.ToolsHash = toolsHash(lines)
 	for _, l := range lines {
 		if l.version() != s.Version {
 			return nil, fmt.Errorf("%w: %s by %s (%s), and %s by %s (%s)", ErrMixed, s.Suite, s.Model, s.Mode, l.Suite, l.Model, l.Mode)
@@ -121,21 +116,6 @@ func (s *Summary) add(l *Line) {
 // Counts reports whether any trial counts. Without one there is no rate.
 func (s *Summary) Counts() bool { return s.decided() > 0 }
 
-// toolsHash combines the hashes of the tools of lines, regardless of their order. It returns "" if none has one.
-func toolsHash(lines []*Line) string {
-	distinct := map[string]bool{}
-	for _, l := range lines {
-		if l.ToolsHash != "" {
-			distinct[l.Task+" "+l.ToolsHash] = true
-		}
-	}
-	if len(distinct) == 0 {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Keys(distinct)), "\n")))
-	return hex.EncodeToString(sum[:6])
-}
-
 // names returns the names of the tasks, in order: sums of floats depend on it.
 func (s *Summary) names() []string { return slices.Sorted(maps.Keys(s.tasks)) }
 
@@ -155,7 +135,7 @@ func (s *Summary) score() {
 	s.Rate, s.WorstRate, s.BestRate = mean(rates), mean(worst), mean(best)
 	s.Interval = wilson(s.Rate, len(rates), 0.95)
 	s.PassAt, s.PassAll = map[int]float64{}, map[int]float64{}
-	for k := 1; k <= 8 && s.NeedsTrials(k) == nil; k++ {
+	for k := 1; k <= min(8, s.fewest()); k++ {
 		for _, name := range s.names() {
 			t := s.tasks[name]
 			s.PassAt[k] += (1 - choices(t.Failed, k)/choices(t.decided(), k)) / float64(s.Tasks)
@@ -164,14 +144,13 @@ func (s *Summary) score() {
 	}
 }
 
-// NeedsTrials returns an error if a task has fewer counted trials than pass@k needs.
-func (s *Summary) NeedsTrials(k int) error {
-	for _, name := range s.names() {
-		if n := s.tasks[name].decided(); n < k {
-			return fmt.Errorf("%s: pass@%d: task %q has %d trials that count", s.Suite, k, name, n)
-		}
+// fewest returns the number of trials that count of the task that has the fewest.
+func (s *Summary) fewest() int {
+	least := s.Trials
+	for _, t := range s.tasks {
+		least = min(least, t.decided())
 	}
-	return nil
+	return least
 }
 
 // BySuite groups lines by their [Version], in the order of their first lines.

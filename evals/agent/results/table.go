@@ -1,7 +1,6 @@
 package results
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -29,7 +28,7 @@ func Table(out io.Writer, all []*Summary) error {
 	}
 	fmt.Fprintf(out, "versions: model and settings %s, program %s\n", first.Config, first.Program)
 	for _, s := range all {
-		fmt.Fprintf(out, "%s: suite %s, tools %s\n", s.Suite, s.SuiteHash, cmp.Or(s.ToolsHash, "–"))
+		fmt.Fprintf(out, "%s: suite %s\n", s.Suite, s.SuiteHash)
 	}
 	return nil
 }

@@ -42,7 +42,6 @@ type Server struct {
 	URL       string                     `json:"url,omitempty" jsonschema:"of a server over HTTP, which the trials share"`
 	Seed      map[string]json.RawMessage `json:"seed,omitempty" jsonschema:"what the server has at the beginning"`
 	Era       string                     `json:"era,omitempty" enum:"legacy,modern"`
-	Keys      bool                       `json:"keys,omitempty" jsonschema:"the server recognizes a call that it gets again"`
 	Tools     int                        `json:"tools,omitempty" minimum:"0" jsonschema:"how many tools the server many has"`
 	Prefix    string                     `json:"prefix,omitempty" jsonschema:"of the names of tools"`
 	Faults    []Fault                    `json:"faults,omitempty"`
@@ -69,12 +68,10 @@ type Fault struct {
 
 // Task is one thing to do.
 type Task struct {
-	ID    string   `json:"id"`
-	About string   `json:"about,omitempty"`
-	Tags  []string `json:"tags,omitempty"`
+	ID    string `json:"id"`
+	About string `json:"about,omitempty"`
 
 	Servers []string `json:"servers,omitempty" jsonschema:"labels of the servers that the agent has; by default all"`
-	Agents  []Agent  `json:"agents,omitempty" jsonschema:"other agents that it can call"`
 	Allow   []string `json:"allow,omitempty" jsonschema:"tools that are offered, by default all; * stands for any text"`
 	Deny    []string `json:"deny,omitempty"`
 
@@ -82,25 +79,11 @@ type Task struct {
 	Prompt string   `json:"prompt"`
 	Turns  []string `json:"turns,omitempty" jsonschema:"what the person says after each answer"`
 
-	Limits  Limits `json:"limits,omitzero"`
-	People  People `json:"people,omitzero"`
-	Suspend bool   `json:"suspend,omitempty" jsonschema:"each question is answered after its agent has ended"`
-	Kills   []int  `json:"kills,omitempty" jsonschema:"each agent, one after the other, is killed before its commit of that number, or after it if the number is negative, as if its process was killed; its commits count from 1, without the creation of the run"`
+	Limits Limits `json:"limits,omitzero"`
+	People People `json:"people,omitzero"`
 
 	Script []Step `json:"script,omitempty" jsonschema:"what the scripted model does"`
 	Expect Expect `json:"expect"`
-
-	Repeats int `json:"repeats,omitempty" minimum:"0" jsonschema:"trials; by default as many as the program is told"`
-}
-
-// Agent is a sub-agent of the task's agent.
-type Agent struct {
-	Name    string   `json:"name"`
-	About   string   `json:"about"`
-	System  string   `json:"system,omitempty"`
-	Servers []string `json:"servers,omitempty"`
-	Handoff bool     `json:"handoff,omitempty" jsonschema:"it takes over"`
-	Script  []Step   `json:"script,omitempty"`
 }
 
 // Limits bound a trial.
@@ -169,16 +152,6 @@ func Hash(v any) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Task returns the task with an id.
-func (s *Suite) Task(id string) *Task {
-	for _, t := range s.Tasks {
-		if t.ID == id {
-			return t
-		}
-	}
-	return nil
-}
-
 // Check returns an error for an invalid suite.
 func (s *Suite) Check() error {
 	if s.Name == "" || len(s.Tasks) == 0 {
@@ -228,10 +201,7 @@ func (s *Server) ways() (n int) {
 
 // checkTask returns the first mistake in a task.
 func (s *Suite) checkTask(t *Task) error {
-	labels := append([]string(nil), t.Servers...)
-	for _, a := range t.Agents {
-		labels = append(labels, a.Servers...)
-	}
+	labels := t.Servers
 	for _, label := range labels {
 		if s.Servers[label] == nil && len(s.Servers) > 0 { // without any, the host has its own
 			return fmt.Errorf("there is no server %q", label)
@@ -243,13 +213,6 @@ func (s *Suite) checkTask(t *Task) error {
 	for _, a := range t.People.Approve {
 		if _, err := path.Match(a.Tool, ""); err != nil {
 			return fmt.Errorf("approve %q: %w", a.Tool, err)
-		}
-	}
-	if t.Suspend || len(t.Kills) > 0 {
-		for label, server := range s.Servers {
-			if server.InProcess == "" {
-				return fmt.Errorf("suspend and kills are for suites whose servers run in process, and server %q does not", label)
-			}
 		}
 	}
 	if len(labels) == 0 { // all

@@ -31,7 +31,7 @@ func TestSchema(t *testing.T) {
 // Whatever is read, what is taken has a hash and is taken again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("name: a\nservers: {s: {inprocess: files}}\ntasks: [{id: t, prompt: p, expect: {answer: {exact: x}}}]\n"))
-	f.Add([]byte(`{"name":"a","tasks":[{"id":"t","prompt":"p","kills":[1],"expect":{"state":[{"file":"x","pointer":"","equals":null}]}}]}`))
+	f.Add([]byte(`{"name":"a","tasks":[{"id":"t","prompt":"p","turns":["x"],"expect":{"state":[{"file":"x","pointer":"","equals":null}]}}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := Parse(data)
 		if err != nil {
@@ -75,8 +75,6 @@ func TestParse(t *testing.T) {
 		"name: a\ntasks: [{id: t, prompt: p, expect: {state: [{file: ../a}]}}]",
 		"name: a\ntasks: [{id: t, prompt: p, expect: {state: [{file: a, absent: true, text: x}]}}]",
 		"name: a\ntasks: [{id: t, prompt: p, people: {approve: [{tool: 'a[', allow: true}]}, expect: {}}]",
-		"name: a\nservers: {s: {command: [x]}}\ntasks: [{id: t, prompt: p, kills: [1], expect: {}}]",
-		"name: a\nservers: {s: {command: [x]}}\ntasks: [{id: t, prompt: p, suspend: true, expect: {}}]",
 	} {
 		check.Fails(t, check.Err(Parse([]byte(bad))), bad)
 	}
@@ -87,7 +85,7 @@ func TestMistakes(t *testing.T) {
 	const good = "name: a\nservers: {s: {inprocess: files}}\n"
 	for _, c := range []struct{ yaml, want string }{
 		{good + "taks: []", `s.yaml:3: at "/taks": unknown key (did you mean "tasks"?); known keys: about, name, servers, tasks`},
-		{good + "tasks:\n  - id: t\n    promt: p", `s.yaml:5: at "/tasks/0/promt": unknown key (did you mean "prompt"?); known keys: about, agents, allow, `},
+		{good + "tasks:\n  - id: t\n    promt: p", `s.yaml:5: at "/tasks/0/promt": unknown key (did you mean "prompt"?); known keys: about, allow, `},
 		{good + "tasks:\n  - id: t\n    Prompt: p", `s.yaml:5: at "/tasks/0/Prompt": unknown key (did you mean "prompt"?)`},
 		{good + "tasks:\n  - {id: t, prompt: p, expect: {}}\n  - id: u\n    expect:\n      answer: {contain: [x]}", `s.yaml:7: at "/tasks/1/expect/answer/contain": unknown key (did you mean "contains"?)`},
 		{"name: a\nservers:\n  s:\n    cmd: [x]\ntasks: []", `s.yaml:4: at "/servers/s/cmd": unknown key; known keys: command, env, `},
@@ -98,13 +96,12 @@ func TestMistakes(t *testing.T) {
 		{good + "tasks:\n- {id: t, prompt: p, expect: {state: [{file: new.txt, equals: hello}]}}", `s.yaml:4: task "t": state new.txt: pointer and equals go together; text and match are for `},
 		{good + "tasks: {id: t}", `s.yaml:3: at "/tasks": want array, got object of 1`},
 		{good + "tasks:\n- id: 7", `s.yaml:4: at "/tasks/0/id": want string, got number 7`},
-		{good + "tasks:\n- id: t\n  suspend: often", `s.yaml:5: at "/tasks/0/suspend": want boolean, got string "often"`},
+		{good + "tasks:\n- {id: t, people: {approve: [{tool: x, allow: often}]}}", `s.yaml:4: at "/tasks/0/people/approve/0/allow": want boolean, got string "often"`},
 		{good + "tasks:\n- id: t\n  expect: {answer: {number: x}}", `s.yaml:5: at "/tasks/0/expect/answer/number": want number, got string "x"`},
 		{good + "tasks:\n- {id: t, prompt: p, expect: {}}\n- prompt: p\n  id: t\n  expect: {}", `s.yaml:5: task "t": the id is used twice; each task needs its own`},
 		{good + "tasks:\n- {id: '', prompt: p, expect: {}}", `s.yaml:4: tasks[0] has no id`},
 		{"name: a\nservers: {s: {command: [x]}}\ntasks:\n- {id: t, prompt: p, expect: {}}\n- &u\n  id: u\n  prompt: p\n  servers: [s]\n  expect: {effects: {s.x: 1}}",
 			`s.yaml:5: task "u": effects: only servers in process count them, and server "s" does not run in process: use state or calls`},
-		{good + "tasks:\n- id: t\n  repeats: -1", `s.yaml:5: at "/tasks/0/repeats": want a number >= 0, got number -1`},
 		{"name: a\nservers:\n  s:\n    inprocess: many\n    tools: -1\ntasks: []", `s.yaml:5: at "/servers/s/tools": want a number >= 0, got number -1`},
 		{"x: &x {id: t}\nname: a", `s.yaml:1: at "/x": unknown key`},
 		{"name: a\ntasks: [", "s.yaml:2: sequence end token ']' not found"},

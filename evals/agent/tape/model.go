@@ -38,18 +38,17 @@ func InfoOf(i llm.Info) Info {
 // tapedModel is a model that is recorded or played.
 type tapedModel struct {
 	tape  *Tape
-	agent string
 	info  Info
 	model agent.Model // the model to record; nil: play
 }
 
-// RecordModel returns a model that records its replies to an agent.
-func (t *Tape) RecordModel(agent string, m agent.Model) agent.Model {
-	return &tapedModel{t, agent, InfoOf(m.Info()), m}
+// RecordModel returns a model that records its replies.
+func (t *Tape) RecordModel(m agent.Model) agent.Model {
+	return &tapedModel{t, InfoOf(m.Info()), m}
 }
 
 // PlayModel returns a model that plays recorded replies.
-func (t *Tape) PlayModel(agent string, i Info) agent.Model { return &tapedModel{t, agent, i, nil} }
+func (t *Tape) PlayModel(i Info) agent.Model { return &tapedModel{t, i, nil} }
 
 // Info implements [agent.Model].
 func (m *tapedModel) Info() llm.Info {
@@ -87,7 +86,7 @@ func (m *tapedModel) reply(ctx context.Context, r *llm.Request) (*llm.Response, 
 		return nil, err
 	}
 	if m.model == nil {
-		recorded, err := m.tape.Replay(m.agent, turn, request)
+		recorded, err := m.tape.Replay(turn, request)
 		if err != nil {
 			return nil, err
 		}
@@ -105,5 +104,5 @@ func (m *tapedModel) reply(ctx context.Context, r *llm.Request) (*llm.Response, 
 	if err != nil {
 		return nil, err
 	}
-	return reply, m.tape.Keep(Line{Reply: &Reply{Agent: m.agent, Turn: turn, Request: request, Reply: recorded}})
+	return reply, m.tape.Keep(Line{Reply: &Reply{Turn: turn, Request: request, Reply: recorded}})
 }

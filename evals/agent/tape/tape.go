@@ -30,8 +30,7 @@ type Line struct {
 
 // Reply is a model's reply to a request.
 type Reply struct {
-	Agent   string          `json:"agent,omitempty"` // name of a sub-agent
-	Turn    int             `json:"turn"`            // starts at 1
+	Turn    int             `json:"turn"` // starts at 1
 	Request json.RawMessage `json:"request"`
 	Reply   json.RawMessage `json:"reply"`
 }
@@ -111,14 +110,14 @@ func (t *Tape) Keep(l Line) error {
 }
 
 // Replay returns the recorded reply to a request. Each reply is returned once.
-func (t *Tape) Replay(agent string, turn int, request json.RawMessage) (json.RawMessage, error) {
+func (t *Tape) Replay(turn int, request json.RawMessage) (json.RawMessage, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	asked := t.filter.JSON(request)
 	var similar json.RawMessage
 	for i, l := range t.lines {
 		r := l.Reply
-		if r == nil || r.Agent != agent || r.Turn != turn || t.played[i] {
+		if r == nil || r.Turn != turn || t.played[i] {
 			continue
 		}
 		if sameJSON(r.Request, asked) {
@@ -127,11 +126,7 @@ func (t *Tape) Replay(agent string, turn int, request json.RawMessage) (json.Raw
 		}
 		similar = r.Request
 	}
-	place := fmt.Sprintf("turn %d", turn)
-	if agent != "" {
-		place += " of agent " + strconv.Quote(agent)
-	}
-	return nil, t.missErrorLocked(place, similar, asked)
+	return nil, t.missErrorLocked(fmt.Sprintf("turn %d", turn), similar, asked)
 }
 
 // missErrorLocked returns the error of a request that is not recorded, and keeps the first error. similar is a

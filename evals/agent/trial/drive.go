@@ -8,12 +8,8 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/evals/agent/suite"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -21,138 +17,62 @@ import (
 // runID is the id of a trial's run in its store.
 const runID = "trial"
 
-// driver drives the run of a trial until it ends, waits, or is killed.
-type driver struct {
-	*player
-	store record.Store // may die
-	sets  []*adapter.Toolset
-}
-
 // drive gives the run its inputs, one after the other, until the run has ended after the last one, or fails or waits.
-func (d *driver) drive(ctx context.Context) error {
-	a, err := d.taskAgent(ctx)
+func (p *player) drive(ctx context.Context) (err error) {
+	tools, err := p.openTools(ctx)
 	if err != nil {
 		return err
 	}
-	inputs := append([]string{d.Task.Prompt}, d.Task.Turns...)
-	for {
-		given, status, err := d.progress(ctx)
-		if err != nil {
+	if tools != nil {
+		defer func() {
+			if closeErr := tools.Close(); closeErr != nil {
+				err = errors.Join(err, &harnessError{closeErr})
+			}
+		}()
+	}
+	a, err := p.newAgent(tools)
+	if err != nil {
+		return &harnessError{err}
+	}
+	for _, input := range append([]string{p.Task.Prompt}, p.Task.Turns...) {
+		result, err := a.Run(ctx, agent.Text(input), agent.WithRun(runID))
+		if err != nil || result.Status != run.StatusFinished {
 			return err
 		}
-		var res *agent.Result
-		switch {
-		case status == run.StatusFailed || status == run.StatusCancelled || status.Ended() && given == len(inputs):
-			return nil
-		case given == 0 || status.Ended():
-			res, err = a.Run(ctx, agent.Text(inputs[given]), agent.WithRun(runID))
-		default:
-			res, err = a.Resume(ctx, run.Key{ID: runID})
-		}
-		if err != nil {
-			return err
-		}
-		if res.Status == run.StatusWaiting {
-			return nil
-		}
 	}
+	return nil
 }
 
-// progress returns how many inputs the run has had, and its status: 0 and "" before the first.
-func (d *driver) progress(ctx context.Context) (inputs int, status run.Status, err error) {
-	log, err := d.store.Load(ctx, run.Key{ID: runID})
-	if errors.Is(err, record.ErrNotFound) {
-		return 0, "", nil
-	}
-	if err != nil {
-		return 0, "", err
-	}
-	for _, r := range log.Records {
-		switch ledger.ChangeOf(r).(type) {
-		case *ledger.Begun, *ledger.Said:
-			inputs++
-		}
-	}
-	return inputs, log.Head.Status, nil
-}
-
-// agent returns the task's agent, with its sub-agents among its tools.
-func (d *driver) taskAgent(ctx context.Context) (*agent.Agent, error) {
-	labels := d.Task.Servers
-	if labels == nil {
-		labels = slices.Sorted(maps.Keys(d.Suite.Servers))
-	}
-	tools, err := d.sources(ctx, labels)
+// newAgent returns the task's agent. tools may be nil.
+func (p *player) newAgent(tools *adapter.Toolset) (*agent.Agent, error) {
+	m, err := p.models.Model()
 	if err != nil {
 		return nil, err
 	}
-	for i := range d.Task.Agents {
-		sub, err := d.subAgent(ctx, &d.Task.Agents[i])
-		if err != nil {
-			return nil, err
-		}
-		tools = append(tools, sub)
-	}
-	a, err := d.newAgent(nil, d.Task.System, tools)
-	if err != nil {
-		return nil, err
-	}
-	d.line.ToolsHash = toolsHash(tools, a.Profile())
-	return a, nil
-}
-
-// subAgent returns a sub-agent as a tool of the task's agent, or as a handoff.
-func (d *driver) subAgent(ctx context.Context, spec *suite.Agent) (*agent.SubAgent, error) {
-	tools, err := d.sources(ctx, spec.Servers)
-	if err != nil {
-		return nil, err
-	}
-	a, err := d.newAgent(spec, spec.System, tools)
-	if err != nil {
-		return nil, err
-	}
-	wrap := agent.NewSubAgent
-	if spec.Handoff {
-		wrap = agent.NewHandoff
-	}
-	tool, err := wrap(a, spec.Name, spec.About)
-	if err != nil {
-		return nil, &harnessError{err}
-	}
-	return tool, nil
-}
-
-// newAgent returns a sub-agent, or the task's own agent if sub is nil.
-func (d *driver) newAgent(sub *suite.Agent, system string, tools []adapter.Source) (*agent.Agent, error) {
-	m, err := d.models.Model(sub)
-	if err != nil {
-		return nil, &harnessError{err}
-	}
-	limits := &d.Task.Limits
+	limits := &p.Task.Limits
 	opts := &agent.Options{
-		System:   system,
-		Tools:    tools,
-		Durable:  agent.Durable{Store: d.store},
-		Model:    agent.ModelSettings{Retries: -1, Prices: d.Prices}, // a live model tries again itself
+		System:   p.Task.System,
+		Durable:  agent.Durable{Store: p.store},
+		Model:    agent.ModelSettings{Retries: -1, Prices: p.Prices}, // a live model tries again itself
 		Discover: agent.Discover{Threshold: -1},                      // tasks measure how a model chooses among all tools
 		Limits:   run.Limits{Turns: limits.Turns, Calls: limits.Calls, Failures: limits.Failures},
+		Person:   p.people(),
 	}
-	if sub != nil {
-		opts.Name = sub.Name
+	if tools != nil {
+		opts.Tools = []adapter.Source{tools}
 	}
-	d.setPeople(opts)
-	a, err := agent.New(m, opts)
-	if err != nil {
-		return nil, &harnessError{err}
-	}
-	return a, nil
+	return agent.New(m, opts)
 }
 
-// sources opens servers. Each of them has to work.
-func (d *driver) sources(ctx context.Context, labels []string) (all []adapter.Source, err error) {
+// openTools opens the servers of the task, nil if there are none. Each of them has to work.
+func (p *player) openTools(ctx context.Context) (*adapter.Toolset, error) {
+	labels := p.Task.Servers
+	if labels == nil {
+		labels = slices.Sorted(maps.Keys(p.Suite.Servers))
+	}
 	var servers []adapter.Server
 	for _, label := range labels {
-		s, err := d.server(ctx, label)
+		s, err := p.server(ctx, label)
 		if err != nil {
 			return nil, harnessErrorf("server %q: %w", label, err)
 		}
@@ -161,52 +81,48 @@ func (d *driver) sources(ctx context.Context, labels []string) (all []adapter.So
 	if len(servers) == 0 {
 		return nil, nil
 	}
-	set, err := adapter.Open(ctx, servers, d.options())
+	tools, err := adapter.Open(ctx, servers, p.options())
 	if err != nil {
 		return nil, &harnessError{err}
 	}
-	d.sets = append(d.sets, set)
-	for _, s := range set.Servers() {
+	for _, s := range tools.Servers() {
 		if s.Err != nil {
-			return nil, &harnessError{s.Err}
+			return nil, errors.Join(&harnessError{s.Err}, tools.Close())
 		}
 	}
-	return []adapter.Source{set}, nil
+	return tools, nil
 }
 
 // server describes a server of the suite to the agent.
-func (d *driver) server(ctx context.Context, label string) (*adapter.Server, error) {
-	s := d.Suite.Servers[label]
+func (p *player) server(ctx context.Context, label string) (*adapter.Server, error) {
+	s := p.Suite.Servers[label]
 	if s == nil {
 		return nil, errors.New("suite has no such server")
 	}
 	as := s.As
 	as.Name, as.Prefix = label, s.Prefix
-	if len(d.Task.Allow) > 0 {
-		as.Allow = d.Task.Allow
+	if len(p.Task.Allow) > 0 {
+		as.Allow = p.Task.Allow
 	}
-	as.Deny = append(slices.Clip(as.Deny), d.Task.Deny...)
+	as.Deny = append(slices.Clip(as.Deny), p.Task.Deny...)
 	switch s.Era {
 	case "legacy":
 		as.Revision = mcp.Revision20251125
 	case "modern":
 		as.Revision = mcp.Revision20260728
 	}
-	if s.Keys {
-		as.KeyInMeta = adapter.IdempotencyKeyMeta
-	}
 	var err error
-	as.Transport, err = d.dial(ctx, label, s)
+	as.Transport, err = p.dial(ctx, label, s)
 	return &as, err
 }
 
 // options returns the options for all servers. By default they have no limits of time: the limit of the trial ends what
 // hangs.
-func (d *driver) options() *adapter.Options {
+func (p *player) options() *adapter.Options {
 	o := &adapter.Options{
 		ClientOptions: &mcpclient.Options{},
 		Policy: adapter.Policy{
-			MaxResult:      d.Task.Limits.Result,
+			MaxResult:      p.Task.Limits.Result,
 			ConnectTimeout: -1,
 			IdleTimeout:    -1,
 			CallTimeout:    -1,
@@ -214,31 +130,11 @@ func (d *driver) options() *adapter.Options {
 		},
 		RefreshInterval: time.Millisecond,
 	}
-	if ms := d.Task.Limits.Millis; ms > 0 {
+	if ms := p.Task.Limits.Millis; ms > 0 {
 		o.Policy.CallTimeout = time.Duration(ms) * time.Millisecond
 	}
-	if len(d.Task.People.Sampling) > 0 {
-		o.ClientOptions.Sampling = mcp.SamplingFunc(d.sample)
+	if len(p.Task.People.Sampling) > 0 {
+		o.ClientOptions.Sampling = mcp.SamplingFunc(p.sample)
 	}
 	return o
-}
-
-// close closes the toolsets. Its error matches errHarness.
-func (d *driver) close() (err error) {
-	for _, s := range d.sets {
-		err = errors.Join(err, s.Close())
-	}
-	if err != nil {
-		return &harnessError{err}
-	}
-	return nil
-}
-
-// toolsHash identifies the definitions of the tools that the model gets.
-func toolsHash(sources []adapter.Source, p profile.Profile) string {
-	var all []any
-	for _, s := range sources {
-		all = append(all, s.Catalog(p).Definitions())
-	}
-	return suite.Hash(all)
 }

@@ -13,19 +13,22 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// setPeople has the people of the task answer: immediately, or after the agent has ended if the task suspends it.
-func (d *driver) setPeople(o *agent.Options) {
-	p := &d.Task.People
-	if d.Task.Suspend {
-		if len(p.Approve) > 0 {
-			o.Person.Approve = agent.AskPerson
+// people has the people of the task answer.
+func (p *player) people() agent.Person {
+	people := &p.Task.People
+	person := agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
+		reply, err := answer(people, q)
+		if err != nil {
+			err = &harnessError{err} // the suite's reply does not fit the question
 		}
-		return
+		return reply, err
+	}}
+	if len(people.Approve) > 0 {
+		person.Approve = func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+			return decide(people, a.Name), nil
+		}
 	}
-	if len(p.Approve) > 0 {
-		o.Person.Approve = func(_ context.Context, a *approval.Request) (approval.Decision, error) { return decide(p, a.Name), nil }
-	}
-	o.Person.Reply = func(_ context.Context, q *run.Question) (run.Reply, error) { return answer(p, q) }
+	return person
 }
 
 // decide returns the decision of a task's people on a call of a tool.
@@ -47,22 +50,10 @@ func answer(p *suite.People, q *run.Question) (run.Reply, error) {
 	var forms []suite.Form
 	message := ""
 	switch q.Kind {
-	case run.QuestionApproval:
-		switch d := decide(p, q.Tool); {
-		case !d.Allow:
-			return q.Deny(d.Reason), nil
-		case d.Arguments != nil:
-			return q.AllowWith(d.Arguments), nil
-		}
-		return q.Allow(), nil
 	case run.QuestionForm:
 		forms, message = p.Forms, q.Elicit.Message
 	case run.QuestionURL:
 		forms, message = p.URLs, q.Elicit.Message+" "+q.Elicit.URL
-	case run.QuestionDoubt:
-		return q.NotRun(), nil
-	case run.QuestionSampling:
-		return q.Deny("the person says nothing"), nil
 	}
 	for _, f := range forms {
 		if !strings.Contains(message, f.Message) {
@@ -80,12 +71,12 @@ func answer(p *suite.People, q *run.Question) (run.Reply, error) {
 }
 
 // sample answers a server's sampling request.
-func (d *driver) sample(_ context.Context, q *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+func (p *player) sample(_ context.Context, q *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	asked, err := json.Marshal(q.Messages)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range d.Task.People.Sampling {
+	for _, s := range p.Task.People.Sampling {
 		if !strings.Contains(string(asked), s.Message) {
 			continue
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
@@ -38,29 +37,21 @@ func (p *player) dialServer(ctx context.Context, label string, s *suite.Server) 
 	case s.URL != "":
 		return &mcpclient.HTTP{URL: s.URL}, nil, nil
 	}
-	t, err = p.command(label, s)
+	t, err = p.command(s)
 	return t, nil, err
 }
 
 // command returns the transport of a server that is a child process in the directory of the trial,
-// and writes the files of its seed there, once. It notes hints about arguments that may be meant for
-// a file beside the suite.
-func (p *player) command(label string, s *suite.Server) (mcpclient.Transport, error) {
+// and writes the files of its seed there.
+func (p *player) command(s *suite.Server) (mcpclient.Transport, error) {
 	in := func(text string) string { return strings.ReplaceAll(text, "${DIR}", p.dir) }
 	c := &mcpclient.Command{Path: in(p.fromFolder(s.Command[0])), Dir: p.dir}
 	for _, arg := range s.Command[1:] {
 		c.Args = append(c.Args, in(p.fromFolder(arg)))
-		if _, seeded := s.Seed[arg]; !seeded && p.isBesideSuite(arg) {
-			p.hints = append(p.hints, "write ./"+arg+" for the file beside the suite")
-		}
 	}
 	for name, value := range s.Env {
 		c.Env = append(c.Env, name+"="+in(value))
 	}
-	if slices.Contains(p.seeded, label) { // a sub-agent starts it, too
-		return c, nil
-	}
-	p.seeded = append(p.seeded, label)
 	for path, raw := range s.Seed {
 		var text string
 		if err := json.Unmarshal(raw, &text); err != nil {
@@ -80,16 +71,6 @@ func (p *player) fromFolder(word string) string {
 		return word
 	}
 	return filepath.Join(p.Suite.Folder, filepath.FromSlash(word))
-}
-
-// isBesideSuite reports whether a word, which is a path in the directory of the trial, also names a file beside the
-// suite.
-func (p *player) isBesideSuite(word string) bool {
-	if p.Suite.Folder == "" || !filepath.IsLocal(word) || p.fromFolder(word) != word {
-		return false
-	}
-	info, err := os.Stat(filepath.Join(p.Suite.Folder, word))
-	return err == nil && info.Mode().IsRegular()
 }
 
 // seed writes a file below a directory.

@@ -1,8 +1,5 @@
 // Package trial runs a task once, with servers and a directory of its own, and with people who
 // answer as the task says.
-//
-// A task with kills or suspensions has several agents, one after the other, as if each had a
-// process of its own: they share the store of the run and the servers.
 package trial
 
 import (
@@ -12,7 +9,6 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -68,7 +64,6 @@ func (t *Trial) Run(ctx context.Context) *results.Line {
 		Suite:     t.Suite.Name,
 		SuiteHash: t.Suite.Hash(),
 		Task:      t.Task.ID,
-		Tags:      t.Task.Tags,
 		Trial:     t.N,
 		Mode:      t.Model.Mode,
 		Model:     t.Model.String(),
@@ -118,7 +113,7 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 	if !t.Keep {
 		defer os.RemoveAll(dir)
 	}
-	p := &player{Trial: t, dir: dir, store: record.NewMemory(), world: world.New(dir), line: l}
+	p := &player{Trial: t, dir: dir, store: record.NewMemory(), world: world.New(dir)}
 	defer p.close()
 	defer func() { removeSecrets(l, p.filter()) }()
 	err = p.performTask(ctx)
@@ -183,17 +178,14 @@ func judge(l *results.Line, e *grade.Evidence, err error) {
 	}
 }
 
-// player has the parts of a trial that all its agents share.
+// player has the parts of a trial.
 type player struct {
 	*Trial
 	dir    string
 	world  *world.World
 	store  record.Store
 	models *model.Session
-	line   *results.Line
 	closes []func() error
-	seeded []string // servers whose files are written
-	hints  []string // what may be wrong if a server does not start
 }
 
 func (p *player) close() {
@@ -203,14 +195,11 @@ func (p *player) close() {
 	}
 }
 
-// performTask opens the models, has agents do the task, and records or restores its files.
+// performTask opens the model, has the agent do the task, and records or restores its files.
 func (p *player) performTask(ctx context.Context) error {
 	if err := p.openModels(); err != nil {
 		return &harnessError{err}
 	}
-	err := p.runAgents(ctx)
-	if errors.Is(err, errHarness) && len(p.hints) > 0 {
-		err = fmt.Errorf("%w; %s", err, strings.Join(p.hints, "; "))
-	}
+	err := p.drive(ctx)
 	return errors.Join(p.models.Err(), err, p.keepFiles())
 }

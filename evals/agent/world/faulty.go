@@ -10,7 +10,6 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
@@ -20,11 +19,9 @@ type faultyServer struct {
 	label  string
 	faults []suite.Fault
 	server *sdk.Server
-	keys   bool
 
-	mu    sync.Mutex            // guards the following fields
-	calls map[string]int        // begun so far, by tool
-	keyed map[string]*keyedCall // calls by key
+	mu    sync.Mutex     // guards the following field
+	calls map[string]int // begun so far, by tool
 }
 
 // add offers a tool with a schema.
@@ -37,61 +34,20 @@ func (f *faultyServer) add(t tool, schema string) {
 	})
 }
 
-// call runs a call once per key, if the server honours keys: a repeated call waits for the
-// result of the first.
+// call runs a tool with its fault.
 func (f *faultyServer) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	key, _ := r.Params.GetMeta()[adapter.IdempotencyKeyMeta].(string)
-	if !f.keys || key == "" {
-		res, _, err := f.run(ctx, t, r)
-		return res, err
-	}
-	c := f.callsWithKey(key)
-	select {
-	case c.lock <- struct{}{}:
-		defer func() { <-c.lock }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if c.result != nil && r.Params.InputResponses == nil {
-		return c.result, nil
-	}
-	res, done, err := f.run(ctx, t, r)
-	if done && err == nil {
-		c.result = res
-	}
-	return res, err
-}
-
-// keyedCall is the state of the calls with one key.
-type keyedCall struct {
-	lock   chan struct{} // held by the call that runs, or reads the result
-	result *sdk.CallToolResult
-}
-
-// callsWithKey returns the state of the calls with a key.
-func (f *faultyServer) callsWithKey(key string) *keyedCall {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.keyed[key] == nil {
-		f.keyed[key] = &keyedCall{lock: make(chan struct{}, 1)}
-	}
-	return f.keyed[key]
-}
-
-// run runs a tool with its fault. done is false if the tool asks something first.
-func (f *faultyServer) run(ctx context.Context, t tool, r *sdk.CallToolRequest) (_ *sdk.CallToolResult, done bool, _ error) {
 	fault := f.fault(t.name, r.Params.InputResponses == nil)
 	switch fault.Kind {
 	case "fail":
 		f.record(t, r, false, true)
-		return textResult(fault.Text, true), true, nil
+		return textResult(fault.Text, true), nil
 	case "error":
 		f.record(t, r, false, true)
-		return nil, true, errors.New(fault.Text)
+		return nil, errors.New(fault.Text)
 	}
-	res, done, err := f.runTool(ctx, t, r)
-	if err != nil || !done {
-		return res, done, err
+	res, err := f.runTool(t, r)
+	if err != nil || res.InputRequests != nil {
+		return res, err
 	}
 	switch fault.Kind {
 	case "slow":
@@ -116,7 +72,7 @@ func (f *faultyServer) run(ctx context.Context, t tool, r *sdk.CallToolRequest) 
 	case "remove":
 		f.server.RemoveTools(t.name)
 	}
-	return res, true, nil
+	return res, nil
 }
 
 // fault returns the fault of this call of a tool, the zero value for no fault. first is false for the
@@ -135,27 +91,27 @@ func (f *faultyServer) fault(name string, first bool) suite.Fault {
 	return suite.Fault{}
 }
 
-// runTool runs a tool without faults, and records the call once it is done.
-func (f *faultyServer) runTool(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
+// runTool runs a tool without faults, and records the call once it is done: not if it asks something first.
+func (f *faultyServer) runTool(t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	if t.ask != nil {
-		res, done, err := t.ask(ctx, r)
-		if done {
+		res, err := t.ask(r)
+		if err != nil || res.InputRequests == nil {
 			f.record(t, r, err == nil && !res.IsError, err != nil || res.IsError)
 		}
-		return res, done, err
+		return res, err
 	}
 	c := &call{}
 	if err := json.Unmarshal(r.Params.Arguments, &c.args); err != nil {
-		return nil, true, err
+		return nil, err
 	}
 	f.w.mu.Lock()
 	text, err := t.run(c)
 	f.w.mu.Unlock()
 	f.record(t, r, err == nil, err != nil)
 	if err != nil {
-		return textResult(err.Error(), true), true, nil
+		return textResult(err.Error(), true), nil
 	}
-	return textResult(text, false), true, nil
+	return textResult(text, false), nil
 }
 
 // record adds a call to the ledger. It has an effect if it ran and its tool writes.

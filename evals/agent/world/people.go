@@ -3,7 +3,6 @@
 package world
 
 import (
-	"context"
 	"encoding/json"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,11 +13,11 @@ import (
 // people returns the tools of the server people, which ask people and models, and store the answers in its file.
 func people(p *stateFolder, _ *suite.Server) ([]tool, error) {
 	kept := []string{}
-	keep := func(text string) (*sdk.CallToolResult, bool, error) {
+	keep := func(text string) (*sdk.CallToolResult, error) {
 		p.w.mu.Lock()
 		defer p.w.mu.Unlock()
 		kept = append(kept, text)
-		return textResult(text, false), true, p.store(kept)
+		return textResult(text, false), p.store(kept)
 	}
 	form := func(message, schema string) *sdk.ElicitParams {
 		return &sdk.ElicitParams{Mode: "form", Message: message, RequestedSchema: json.RawMessage(schema)}
@@ -36,27 +35,27 @@ func people(p *stateFolder, _ *suite.Server) ([]tool, error) {
 }
 
 // asks returns the function ask of a tool: it asks a question, and keeps the answer.
-func asks(name string, question sdk.InputRequest, keep func(string) (*sdk.CallToolResult, bool, error)) func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
-	return func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
+func asks(name string, question sdk.InputRequest, keep func(string) (*sdk.CallToolResult, error)) func(*sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	return func(r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		answer, ok := r.Params.InputResponses[name]
 		if !ok {
-			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{name: question}}, false, nil
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{name: question}}, nil
 		}
 		data, err := json.Marshal(answer)
 		if err != nil {
-			return nil, true, err
+			return nil, err
 		}
 		var a struct {
 			Action  string
 			Content json.RawMessage
 		}
 		if err := json.Unmarshal(data, &a); err != nil {
-			return nil, true, err
+			return nil, err
 		}
 		var text struct{ Text string }
 		switch {
 		case a.Action != "" && a.Action != "accept":
-			return textResult("the person said: "+a.Action, true), true, nil
+			return textResult("the person said: "+a.Action, true), nil
 		case a.Action == "" && json.Unmarshal(a.Content, &text) == nil: // the answer of a model
 			return keep(text.Text)
 		}

@@ -40,16 +40,13 @@ type World struct {
 	dir    string
 	closed chan struct{} // closed by Close
 
-	serversMu sync.Mutex // guards servers
-	servers   map[string]*sdk.Server
-
 	mu     sync.Mutex // guards ledger, and the state of the servers
 	ledger []Entry
 }
 
 // New returns the world of a trial in its directory.
 func New(dir string) *World {
-	return &World{dir: dir, closed: make(chan struct{}), servers: map[string]*sdk.Server{}}
+	return &World{dir: dir, closed: make(chan struct{})}
 }
 
 // Close ends waiting calls. It must be called once.
@@ -62,10 +59,9 @@ func (w *World) Ledger() []Entry {
 	return slices.Clone(w.ledger)
 }
 
-// Pipe connects to a server of the world, which begins with the first connection. close ends the
-// connection.
+// Pipe starts a server of the world, and connects to it. close ends the connection.
 func (w *World) Pipe(label string, s *suite.Server) (t mcpclient.Transport, close func() error, err error) {
-	server, err := w.server(label, s)
+	server, err := w.newServer(label, s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,13 +74,8 @@ func (w *World) Pipe(label string, s *suite.Server) (t mcpclient.Transport, clos
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}, session.Close, nil
 }
 
-// server returns the server with a label. The first call creates it with its seed.
-func (w *World) server(label string, s *suite.Server) (*sdk.Server, error) {
-	w.serversMu.Lock()
-	defer w.serversMu.Unlock()
-	if server := w.servers[label]; server != nil {
-		return server, nil
-	}
+// newServer creates the server with a label, with its seed.
+func (w *World) newServer(label string, s *suite.Server) (*sdk.Server, error) {
 	build, ok := builders[s.InProcess]
 	if !ok {
 		return nil, fmt.Errorf("there is no server %q", s.InProcess)
@@ -94,14 +85,10 @@ func (w *World) server(label string, s *suite.Server) (*sdk.Server, error) {
 		return nil, err
 	}
 	server := sdk.NewServer(&sdk.Implementation{Name: s.InProcess, Version: "1"}, &sdk.ServerOptions{PageSize: 50})
-	f := &faultyServer{
-		w: w, label: label, faults: s.Faults, server: server, keys: s.Keys,
-		calls: map[string]int{}, keyed: map[string]*keyedCall{},
-	}
+	f := &faultyServer{w: w, label: label, faults: s.Faults, server: server, calls: map[string]int{}}
 	for _, t := range tools {
 		f.add(t, t.schema)
 	}
-	w.servers[label] = server
 	return server, nil
 }
 
@@ -131,7 +118,7 @@ type tool struct {
 	schema      string // schema of the arguments
 	writes      bool   // a call that succeeds is an effect
 	run         func(*call) (string, error)
-	ask         func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) // replaces run; returns false if it asks first, and is not done
+	ask         func(*sdk.CallToolRequest) (*sdk.CallToolResult, error) // replaces run; its result may have questions, to be called again with their answers
 }
 
 // call holds the arguments of a call of a tool.

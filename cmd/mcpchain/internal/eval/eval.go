@@ -192,8 +192,7 @@ func (o *options) lines(suites []*suite.Suite) ([]*results.Line, error) {
 	return lines, nil
 }
 
-// conclude writes the results. It returns an error if a suite has no score, is below the threshold, or has too few
-// trials for -pass-at.
+// conclude writes the results. It returns an error if a suite has no score, or is below the threshold.
 func (o *options) conclude(suites []*suite.Suite, ran map[results.Key]bool, out, notes io.Writer) error {
 	lines, err := o.lines(suites)
 	if err != nil {
@@ -210,9 +209,6 @@ func (o *options) conclude(suites []*suite.Suite, ran map[results.Key]bool, out,
 		summaries = append(summaries, sum)
 		if sum.Counts() && sum.Rate < o.least {
 			wrong = append(wrong, fmt.Errorf("%s: %d of %d trials failed", sum.Suite, sum.Failed, sum.Trials))
-		}
-		if o.passAt > 0 {
-			wrong = append(wrong, sum.NeedsTrials(o.passAt))
 		}
 	}
 	wrong = append(wrong, o.writeJUnit(lines))
@@ -263,6 +259,6 @@ func (o *options) reportKept(lines []*results.Line, ran map[results.Key]bool, no
 		}
 	}
 	if n > 0 {
-		fmt.Fprintf(notes, "%d of %d trials are from %s, the oldest of %s; -again runs them again\n", n, len(lines), o.results, oldest.Format("2006-01-02"))
+		fmt.Fprintf(notes, "%d of %d trials are from %s, the oldest of %s; with another file they are run again\n", n, len(lines), o.results, oldest.Format("2006-01-02"))
 	}
 }

@@ -117,7 +117,6 @@ func TestMistakes(t *testing.T) {
 		"-scripted -model x " + file:             "give one of -model, -scripted and -play",
 		"-play-servers " + file:                  "-play-servers goes with -play",
 		"-least 2 " + file:                       "-least 2: want 0 to 1",
-		"-pass-at -1 " + file:                    "-pass-at is below 0",
 		"-workers -1 " + file:                    "-workers is below 0",
 		"-base-url x " + file:                    "-base-url needs the name of a model",
 		"-run nothing " + file:                   `no suite/id matches "nothing"`,
@@ -218,6 +217,4 @@ func TestKept(t *testing.T) {
 	}
 	got = notes("-trials", "2")
 	check.That(t, strings.Contains(got, "2 of 4 trials are from") && strings.Count(got, "(from r.jsonl)") == 1, "half of them are kept: got %s", got)
-	got = notes("-trials", "2", "-again")
-	check.That(t, !strings.Contains(got, "from"), "none is kept: got %s", got)
 }

@@ -51,7 +51,6 @@ type options struct {
 	results string         // file of results; "": a temporary one
 	junit   string         // file for JUnit XML; "": none
 	least   float64        // rate of a suite, 0 to 1
-	passAt  int            // the k of pass@k that must be known; 0: none
 }
 
 // Command returns the command eval.
@@ -87,11 +86,9 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	c.ConfigFlag(&o.config, "the demo server; used by suites that name no servers")
 	c.Group("Results", func(set *flag.FlagSet) {
 		set.StringVar(&o.results, "results", "", "store the results in this `file` of JSON lines, and skip trials that are in it")
-		set.BoolVar(&o.Again, "again", false, "repeat the trials that are in -results")
 		set.BoolVar(&o.json, "json", false, "print a JSON object for each trial instead of the table")
 		set.StringVar(&o.junit, "junit", "", "write the results to this `file` as JUnit XML")
 		set.Float64Var(&o.least, "least", 1, "fail if the `rate` of a suite is below this; default 1")
-		set.IntVar(&o.passAt, "pass-at", 0, "fail if pass@`k` and pass^k are unknown because a task has too few valid trials")
 	})
 	c.Sections = []cli.Section{
 		cli.Environment(""),
@@ -122,8 +119,6 @@ func parse(args []string, getenv func(string) string, out io.Writer) (o *options
 		return nil, c.Wrong("-play-servers goes with -play")
 	case o.Parallel < 0:
 		return nil, c.Wrong("-workers is below 0")
-	case o.passAt < 0:
-		return nil, c.Wrong("-pass-at is below 0")
 	case o.Patience < 0:
 		return nil, c.Wrong("-patience is below 0")
 	case o.least < 0 || o.least > 1:
