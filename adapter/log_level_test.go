@@ -10,7 +10,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // newLevelPeer returns a server whose tool answers with the log level that the server was asked for.
@@ -21,7 +20,7 @@ func newLevelPeer() *peer {
 }
 
 func TestLogLevelWhileRunning(t *testing.T) {
-	ts := open(t, &Options{ClientOptions: &mcpclient.Options{LogLevel: mcp.LogError}, AlwaysPrefix: true},
+	ts := open(t, &Options{ClientOptions: &mcpclient.Options{LogLevel: "error"}, AlwaysPrefix: true},
 		Server{Name: "a", Transport: newLevelPeer().transport(t)},
 		Server{Name: "user", Transport: &dialed{t: t, make: newLevelPeer}, PerUser: 1},
 		Server{Name: "mute", Transport: scripted(t, map[string]string{"tools/list": `{"tools":[]}`})})
@@ -31,7 +30,7 @@ func TestLogLevelWhileRunning(t *testing.T) {
 	}
 	asked("a", "error")
 	asked("user", "error")
-	check.Must(t, ts.SetLogLevel(t.Context(), mcp.LogDebug))
+	check.Must(t, ts.SetLogLevel(t.Context(), "debug"))
 	asked("a", "debug")
 	asked("user", "debug")
 	check.Must(t, ts.Add(t.Context(), Server{Name: "b", Transport: newLevelPeer().transport(t)}))
@@ -73,7 +72,7 @@ func TestLogLevelWhileOpening(t *testing.T) {
 				callTool(t, ts, "level", "{}")
 			}()
 			synctest.Wait()
-			check.Must(t, ts.SetLogLevel(t.Context(), mcp.LogDebug))
+			check.Must(t, ts.SetLogLevel(t.Context(), "debug"))
 			close(gate)
 			<-done
 			synctest.Wait()

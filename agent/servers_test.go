@@ -240,7 +240,7 @@ func TestLogLevelInARun(t *testing.T) {
 			return uses(toolCall("of "+string(level), "level", "{}"))(ctx, p)
 		}
 	}
-	model := play(asks(mcp.LogDebug), asks(""), says("done"))
+	model := play(asks("debug"), asks(""), says("done"))
 	mustRun(t, withTools(t, model, ts, nil), human("go"))
 	check.Same(t, "messages", lines(model.prompts()[2].Request.Messages), []string{
 		`human: "go"`, "ai: of debug=level({})", `tool: of debug/level→"debug"`, "ai: of =level({})", `tool: of /level→"<nil>"`,

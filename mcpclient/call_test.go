@@ -206,7 +206,7 @@ func TestErrorTexts(t *testing.T) {
 
 // everyRequest makes each kind of request of a client, except those about a task.
 func everyRequest(ctx context.Context, c *mcpclient.Client) map[string]error {
-	errs := map[string]error{"Ping": c.Ping(ctx), "SetLogLevel": c.SetLogLevel(ctx, mcp.LogInfo)}
+	errs := map[string]error{"Ping": c.Ping(ctx), "SetLogLevel": c.SetLogLevel(ctx, "info")}
 	_, errs["Tools"] = collect(c.Tools(ctx), toolName)
 	_, errs["ToolsPage"] = mcpclient.ListPage[mcp.Tool](ctx, c, nil)
 	_, errs["CallTool"] = c.CallTool(ctx, "t", nil)

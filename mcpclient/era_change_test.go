@@ -490,7 +490,7 @@ func TestLogLevelOfAnUpdatedServer(t *testing.T) {
 			return false
 		}
 		a.become(mcp.Revision20260728)
-		check.Must(t, c.SetLogLevel(t.Context(), mcp.LogDebug))
+		check.Must(t, c.SetLogLevel(t.Context(), "debug"))
 		callText(t, t.Context(), c, "a", "a")
 		check.That(t, strings.Contains(told, `logLevel":"debug"`), "got _meta %s, want the level", told)
 	})
@@ -498,7 +498,7 @@ func TestLogLevelOfAnUpdatedServer(t *testing.T) {
 
 // A subscription ends with its era, also if the session of the other era cannot be prepared.
 func TestSubscriptionOfAServerRolledBackInPart(t *testing.T) {
-	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{LogLevel: mcp.LogDebug}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{LogLevel: "debug"}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		s := subscribed(t, t.Context(), c, onTools)
 		a.before = func(w http.ResponseWriter, _ *http.Request, m message) bool {
 			switch m.Method {

@@ -58,13 +58,13 @@ func changeAtRandom(t *testing.T, roll func(n int) int) {
 		}
 		return false
 	}
-	c := connectTo(t, serve(t, a), heeding(mcpclient.Options{LogLevel: []mcp.LogLevel{"", mcp.LogDebug}[roll(2)], Protocol: mcpclient.Protocol{AllowUndeclared: roll(2) == 0}}))
+	c := connectTo(t, serve(t, a), heeding(mcpclient.Options{LogLevel: []mcp.LogLevel{"", "debug"}[roll(2)], Protocol: mcpclient.Protocol{AllowUndeclared: roll(2) == 0}}))
 	use := []func(ctx context.Context){
 		func(ctx context.Context) { _, _ = c.CallTool(ctx, "a", nil) },
 		func(ctx context.Context) { _, _ = c.CallTool(ctx, "a", nil, mcpclient.WithTask(&mcp.Tool{Name: "a"})) },
 		func(ctx context.Context) { _ = c.Task("t", "a").Cancel(ctx) },
 		func(ctx context.Context) { _ = c.Ping(ctx) },
-		func(ctx context.Context) { _ = c.SetLogLevel(ctx, mcp.LogInfo) },
+		func(ctx context.Context) { _ = c.SetLogLevel(ctx, "info") },
 		func(ctx context.Context) { _ = c.Notify(ctx, "notifications/x", nil) },
 		func(ctx context.Context) {
 			for range c.Tools(ctx) {

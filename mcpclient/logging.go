@@ -39,7 +39,7 @@ func (l *logLevels) trySet(ctx context.Context, p pipeline, level mcp.LogLevel) 
 	}
 	sent := level
 	if sent == "" {
-		sent = mcp.LogEmergency
+		sent = "emergency"
 	}
 	if level != "" || l.serverLevel() != "" {
 		params := []byte(`{"level":"` + string(sent) + `"}`)

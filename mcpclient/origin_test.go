@@ -74,7 +74,7 @@ func TestOriginBesideLists(t *testing.T) {
 		for _, ask := range []func(context.Context) error{
 			func(ctx context.Context) error { return listOnce(ctx, c) },
 			func(ctx context.Context) error { return c.Ping(ctx) },
-			func(ctx context.Context) error { return c.SetLogLevel(ctx, mcp.LogError) },
+			func(ctx context.Context) error { return c.SetLogLevel(ctx, "error") },
 			func(ctx context.Context) error { return check.Err(collect(c.Resources(ctx), resourceURI)) },
 		} {
 			go func() { _ = ask(ctx) }()

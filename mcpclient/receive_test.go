@@ -43,19 +43,19 @@ func TestLogging(t *testing.T) {
 			seen.logs = nil
 			callText(t, ctx, c, "talk", "done")
 			seen.check(t, "notifications/message", "notifications/tools/list_changed")
-			check.That(t, len(seen.logs) == 1 && seen.logs[0].Level == mcp.LogError && seen.logs[0].Logger == "db", "got logs %+v", seen.logs)
+			check.That(t, len(seen.logs) == 1 && seen.logs[0].Level == "error" && seen.logs[0].Logger == "db", "got logs %+v", seen.logs)
 			check.Fails(t, c.SetLogLevel(ctx, "loud"), "unknown level")
-			for _, level := range []mcp.LogLevel{mcp.LogDebug, ""} {
+			for _, level := range []mcp.LogLevel{"debug", ""} {
 				check.NoError(t, c.SetLogLevel(ctx, level))
 				callText(t, ctx, c, "talk", "done")
 			}
-			callText(t, ctx, c, "talk", "done", mcpclient.WithLogLevel(mcp.LogAlert))
+			callText(t, ctx, c, "talk", "done", mcpclient.WithLogLevel("alert"))
 		}
 	}
 	var seen observed
 	legacy, modern := legacy(), modern()
-	legacy.LogLevel, legacy.OnNotification = mcp.LogWarning, seen.add
-	modern.LogLevel, modern.OnNotification = mcp.LogWarning, seen.add
+	legacy.LogLevel, legacy.OnNotification = "warning", seen.add
+	modern.LogLevel, modern.OnNotification = "warning", seen.add
 	playAll(t, []conversation{
 		{name: "logging_legacy", opts: legacy, play: talk(&seen)},
 		{name: "logging_refused", opts: legacy, play: ping},
@@ -66,13 +66,13 @@ func TestLogging(t *testing.T) {
 // A server without logging is not sent a level.
 func TestLogLevelForNobody(t *testing.T) {
 	opts := legacy()
-	opts.LogLevel = mcp.LogWarning
+	opts.LogLevel = "warning"
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		check.NoError(t, c.SetLogLevel(t.Context(), ""), "none")
 		p.quiet()
 	})
 	eachPeer(t, func(t *testing.T, _ string, c *mcpclient.Client, p *peer) {
-		wantError[*mcpclient.CapabilityError](t, c.SetLogLevel(t.Context(), mcp.LogDebug))
+		wantError[*mcpclient.CapabilityError](t, c.SetLogLevel(t.Context(), "debug"))
 		p.quiet()
 	})
 }

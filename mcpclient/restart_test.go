@@ -271,7 +271,7 @@ func TestRestartFails(t *testing.T) {
 	}{
 		"handshake, legacy": {legacy(), "", func(*peer) {}, "initialize"},
 		"handshake, modern": {modern(), "", func(*peer) {}, "server/discover"},
-		"restoring":         {legacy(), mcp.LogError, (*peer).greetLogging, "logging/setLevel"},
+		"restoring":         {legacy(), "error", (*peer).greetLogging, "logging/setLevel"},
 	} {
 		var told events
 		restarting(t, test.opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
@@ -445,7 +445,7 @@ func TestRestartRestores(t *testing.T) {
 		c := connected(t, mcptest.Read(t, "testdata/restart_"+era+".txtar"), o)
 		defer func() { synctest.Wait(); _ = c.Close() }()
 		if era == "legacy" {
-			check.Must(t, c.SetLogLevel(t.Context(), mcp.LogError))
+			check.Must(t, c.SetLogLevel(t.Context(), "error"))
 		}
 		s := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}})
 		wantRead(t, t.Context(), c, "one", "file:///a")

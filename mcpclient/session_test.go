@@ -180,7 +180,7 @@ func until[T any](r *http.Request, c <-chan T) {
 func inSession(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *sessionServer)) {
 	t.Helper()
 	o := heeding(legacy())
-	o.LogLevel = mcp.LogWarning
+	o.LogLevel = "warning"
 	inSessionWith(t, o, f)
 }
 
@@ -202,7 +202,7 @@ func wantSeen(t *testing.T, s *sessionServer, want ...string) {
 
 func TestSessionLost(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		check.Must(t, c.SetLogLevel(t.Context(), mcp.LogError))
+		check.Must(t, c.SetLogLevel(t.Context(), "error"))
 		s.seen()
 		s.forget()
 		wantTools(t, t.Context(), c, "a")

@@ -209,7 +209,7 @@ func TestAgreedToNothing(t *testing.T) {
 // A subscription asks for neither progress nor log messages.
 func TestSubscriptionAsksForChangesOnly(t *testing.T) {
 	opts := modern()
-	opts.LogLevel = mcp.LogDebug
+	opts.LogLevel = "debug"
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			m := p.next()

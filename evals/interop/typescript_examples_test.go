@@ -96,7 +96,7 @@ func exampleForms(t *testing.T, name string) {
 
 func exampleSimple(t *testing.T, name string) {
 	logged := make(chan mcp.LogMessage, 8)
-	ctx, c := connect(t, exampleHTTP(t, name), mcpclient.Options{LogLevel: mcp.LogDebug, OnNotification: func(n *mcp.Notification) {
+	ctx, c := connect(t, exampleHTTP(t, name), mcpclient.Options{LogLevel: "debug", OnNotification: func(n *mcp.Notification) {
 		var m mcp.LogMessage
 		if n.Method == "notifications/message" && json.Unmarshal(n.Params, &m) == nil {
 			logged <- m
@@ -112,7 +112,7 @@ func exampleSimple(t *testing.T, name string) {
 	}
 	for range 2 {
 		m := <-logged
-		check.That(t, m.Level == mcp.LogInfo && strings.Contains(string(m.Data), "Periodic notification"), "got the log message %+v", m)
+		check.That(t, m.Level == "info" && strings.Contains(string(m.Data), "Periodic notification"), "got the log message %+v", m)
 	}
 	links, err := c.CallTool(ctx, "list-files", nil)
 	check.Must(t, err)
