@@ -47,6 +47,7 @@ var layers = []struct {
 	{"internal/signin", []string{"hosttext", "mcpclient", "golang.org/x/term"}},
 	{"internal/private", []string{"golang.org/x/sys"}},
 	{"mcpclient/skills/internal/frontmatter", []string{"github.com/goccy/go-yaml"}},
+	{"mcpclient/mcp/internal/uritemplate", nil},
 	{"internal/schema/tree", nil},
 	{"adapter/internal/search", nil},
 	{"internal/spelling", nil},
@@ -64,7 +65,7 @@ var layers = []struct {
 	{"mcpclient/internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
 
 	{"mcpclient/transport", []string{"mcpclient/internal/redact", "internal/excerpt"}},
-	{"mcpclient/mcp", []string{"internal/excerpt", "internal/jsonrpc", "github.com/yosida95/uritemplate/v3"}},
+	{"mcpclient/mcp", []string{"internal/excerpt", "internal/jsonrpc", "mcpclient/mcp/internal/uritemplate"}},
 	{"mcpclient/forms", []string{"internal/excerpt", "internal/inquiry", "internal/jsonrpc", "internal/schema/tree", "mcpclient/mcp"}},
 	{"internal/inquiry", []string{"internal/excerpt", "mcpclient/mcp"}},
 	{"mcpclient/internal/streamable", []string{"mcpclient/internal/metakey", "mcpclient/internal/results", "mcpclient/internal/await", "mcpclient/internal/wire", "internal/backoff", "internal/excerpt", "internal/bound", "internal/jsonrpc", "mcpclient/internal/redact", "mcpclient/internal/redirect", "internal/sse", "mcpclient/internal/version", "mcpclient/mcp", "mcpclient/transport"}},

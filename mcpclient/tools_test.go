@@ -159,6 +159,12 @@ func TestCallToolAsText(t *testing.T) {
 	}
 }
 
+func TestExpand(t *testing.T) {
+	got, err := (&mcp.ResourceTemplate{URITemplate: "file:///{+path}{?q}"}).Expand(map[string]string{"path": "a/c", "q": "x&y", "unused": "x"})
+	check.That(t, err == nil && got == "file:///a/c?q=x%26y", "got %q, %v", got, err)
+	check.Text(t, check.Err((&mcp.ResourceTemplate{URITemplate: "{broken"}).Expand(nil)), `"{broken"`)
+}
+
 func TestCompletion(t *testing.T) {
 	language := &mcp.CompleteParams{Prompt: "review", Argument: "language", Value: "py"}
 	any := &mcp.CompleteParams{Prompt: "p", Argument: "a"}

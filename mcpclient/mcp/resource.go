@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
-
-	"github.com/yosida95/uritemplate/v3"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp/internal/uritemplate"
 )
 
 // Resource is something that a server lets its clients read.
@@ -56,42 +54,14 @@ type ResourceTemplate struct {
 	Meta        json.RawMessage `json:"_meta,omitempty"`
 }
 
-// Bounds of a template, and of what it may expand to, in bytes.
-const (
-	maxTemplate  = 8 << 10
-	maxExpansion = 1 << 20
-)
-
 // Expand fills the template's variables. A variable without a value expands to nothing, as RFC 6570
-// says. A template over 8 KiB is an error, and so are values with which it might be over 1 MiB.
+// says. A template over 8 KiB is an error, and so is an expansion over 1 MiB.
 func (t *ResourceTemplate) Expand(values map[string]string) (string, error) {
-	uri, err := expand(t.URITemplate, values)
+	uri, err := uritemplate.Expand(t.URITemplate, values)
 	if err != nil {
-		return "", fmt.Errorf("expand %q: %s", excerpt.Cut(t.URITemplate), excerpt.Cut(err.Error()))
+		return "", fmt.Errorf("expand %q: %w", excerpt.Cut(t.URITemplate), err)
 	}
 	return uri, nil
-}
-
-func expand(text string, values map[string]string) (string, error) {
-	if len(text) > maxTemplate {
-		return "", fmt.Errorf("template of %d bytes, more than %d", len(text), maxTemplate)
-	}
-	template, err := uritemplate.New(text)
-	if err != nil {
-		return "", err
-	}
-	variables, longest := uritemplate.Values{}, 0
-	for _, name := range template.Varnames() {
-		if value, ok := values[name]; ok {
-			variables.Set(name, uritemplate.String(value))
-			longest = max(longest, len(value))
-		}
-	}
-	uses := strings.Count(text, "{") + strings.Count(text, ",")
-	if 3*longest*uses > maxExpansion { // an encoded byte has three
-		return "", fmt.Errorf("values that may take more than %d bytes", maxExpansion)
-	}
-	return template.Expand(variables)
 }
 
 // ReadResourceResult holds the parts of a resource; a directory-like resource has several.
