@@ -32,10 +32,10 @@ func TestBudgets(t *testing.T) {
 		kind        string
 		first, more int
 	}{
-		{"requests", Limits{Total: Budget{Requests: 3}}, kindBudget, 3, 3},
-		{"tokens", Limits{Total: Budget{Tokens: 134 * 5}}, kindBudget, 5, 5},
-		{"tokens but for one", Limits{Total: Budget{Tokens: 134*5 - 1}}, kindBudget, 4, 4},
-		{"cost", Limits{Total: Budget{Cost: map[string]int64{"USD": 134 * 2}}}, kindCost, 2, 2},
+		{"requests", alone(Limits{Total: Budget{Requests: 3}}), kindBudget, 3, 3},
+		{"tokens", alone(Limits{Total: Budget{Tokens: 134 * 5}}), kindBudget, 5, 5},
+		{"tokens but for one", alone(Limits{Total: Budget{Tokens: 134*5 - 1}}), kindBudget, 4, 4},
+		{"cost", alone(Limits{Total: Budget{Cost: map[string]int64{"USD": 134 * 2}}}), kindCost, 2, 2},
 		{"requests of a server", Limits{PerServer: Budget{Requests: 3}}, kindBudget, 3, 3},
 		{"tokens of a server", Limits{PerServer: Budget{Tokens: 134 * 5}}, kindBudget, 5, 5},
 		{"requests of a call", Limits{PerCall: Budget{Requests: 3}}, kindBudget, 3, 3},
@@ -44,7 +44,6 @@ func TestBudgets(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				// The whole reservation is spent.
-				tt.limits.Share = 1
 				h := newHost(t, answering(usageAnswer(34, 100)))
 				s := h.sampler(t, &Options{Prices: prices, Limits: tt.limits, Origin: duringCall})
 				round := func(want int) {
@@ -86,21 +85,6 @@ func TestBudgetOfACall(t *testing.T) {
 		check.Must(t, ask("4"))
 		check.Equal(t, "accounts of calls, without idle ones", len(s.governor.calls), 2)
 	})
-}
-
-func TestServersHaveBudgetsOfTheirOwn(t *testing.T) {
-	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{
-		Limits:  Limits{PerServer: Budget{Requests: 1}},
-		Servers: map[string]Policy{"trusted": {Budget: &Budget{Requests: 2}}},
-	})
-	for _, want := range []struct {
-		server string
-		ok     bool
-	}{{"a", true}, {"a", false}, {"b", true}, {"trusted", true}, {"trusted", true}, {"trusted", false}} {
-		err := ask(t, s.ForServer(want.server), hi)
-		check.That(t, (err == nil) == want.ok, "%s: got %v, want answered: %t", want.server, err, want.ok)
-	}
 }
 
 // The unspent part of a reservation is free for other requests. The host counts the spent part, or it is estimated.
@@ -156,7 +140,7 @@ func TestSecondChanceIsCharged(t *testing.T) {
 			}
 			answering(tt.answer)(w, r)
 		})
-		s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Tokens: tt.tokens}, Share: 1}})
+		s := h.sampler(t, &Options{Limits: alone(Limits{Total: Budget{Tokens: tt.tokens}})})
 		check.Text(t, ask(t, s, params), "", tt.name)
 		h.wantAsked(t, tt.asked)
 		check.Equal(t, tt.name+": tokens", s.governor.allServers.charges[0].spent.tokens(), tt.used)
@@ -171,7 +155,7 @@ func TestCheaperModel(t *testing.T) {
 		Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{
 			{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}, {Model: "gpt-4.1-*", Currency: "USD", Input: 1e4, Output: 1e4},
 		}},
-		Limits: Limits{Total: Budget{Cost: map[string]int64{"USD": 136}}, Share: 1},
+		Limits: alone(Limits{Total: Budget{Cost: map[string]int64{"USD": 136}}}),
 	})
 	for _, want := range []string{`"gpt-4.1"`, `"gpt-4.1-nano"`} {
 		check.NoError(t, ask(t, s, hi))
@@ -183,7 +167,7 @@ func TestCheaperModel(t *testing.T) {
 // A reviewer cannot ask for more than the rest of the budget, and is told so.
 func TestReviewerIsHeldToTheBudget(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Tokens: 1000}, Share: 1}, Review: &Review{Request: func(_ context.Context, r *Request) error {
+	s := h.sampler(t, &Options{Limits: alone(Limits{Total: Budget{Tokens: 1000}}), Review: &Review{Request: func(_ context.Context, r *Request) error {
 		r.Params.MaxTokens = 2000
 		return nil
 	}}})
@@ -268,7 +252,7 @@ func TestWhatIsLeft(t *testing.T) {
 
 // Each currency has its own limit.
 func TestCurrencies(t *testing.T) {
-	g := newGovernor(Limits{Total: Budget{Cost: map[string]int64{"USD": 10, "EUR": 10}}, Share: 1}.withDefaults())
+	g := newGovernor(alone(Limits{Total: Budget{Cost: map[string]int64{"USD": 10, "EUR": 10}}}).withDefaults())
 	for i, step := range []struct {
 		cost cost.Money
 		ok   bool

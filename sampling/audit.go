@@ -29,7 +29,6 @@ const (
 	byLimits   = "limits" // the limits; there is no reviewer
 	byPolicy   = "policy"
 	byReviewer = "reviewer"
-	byMemory   = "memory" // an earlier decision of the reviewer
 )
 
 // Record describes one request that has ended or waits for a person, for [Options.Audit]. Its JSON

@@ -85,7 +85,7 @@ func TestAccount(t *testing.T) {
 // TestAccountRefuses checks that a refusal by the account asks nothing and counts in no limit.
 func TestAccountRefuses(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Prices: cents, Models: []Model{{ID: "gpt-4.1"}, {ID: "gpt-4.1-nano"}}, Limits: Limits{Total: Budget{Requests: 2}, Share: 1}})
+	s := h.sampler(t, &Options{Prices: cents, Models: []Model{{ID: "gpt-4.1"}, {ID: "gpt-4.1-nano"}}, Limits: alone(Limits{Total: Budget{Requests: 2}})})
 	ask := func(p *purse) error {
 		return check.Err(s.CreateMessage(cost.WithAccount(t.Context(), p), question(t, hi)))
 	}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -63,27 +61,10 @@ func checkMessages(messages []mcp.SamplingMessage) error {
 	return nil
 }
 
-// errNilBlock is the error of a block that a reviewer has set to nil.
-var errNilBlock = errors.New("block is nil")
-
-// isNil reports whether content is nil or a nil pointer.
-func isNil(c mcp.Content) bool {
-	v := reflect.ValueOf(c)
-	return c == nil || v.Kind() == reflect.Pointer && v.IsNil()
-}
-
 // checkBlock returns an error if no model accepts a block.
 func checkBlock(c mcp.Content) error {
-	if isNil(c) {
-		return errNilBlock
-	}
 	switch c := c.(type) {
-	case *mcp.TextContent:
-		return nil
-	case *mcp.ToolResultContent:
-		if slices.ContainsFunc(c.Content, isNil) {
-			return fmt.Errorf("tool result %q: %w", excerpt.Cut(c.ToolUseID), errNilBlock)
-		}
+	case *mcp.TextContent, *mcp.ToolResultContent:
 		return nil
 	case *mcp.ImageContent:
 		if _, ok := chat.ImageType(c.MIMEType); !ok {

@@ -19,8 +19,8 @@
 //
 // Without options there is one model, no reviewer, and the limits of the zero [Limits].
 //
-// A server's request is an untrusted prompt at your expense. The sampler adds nothing to it except
-// [Options.System]: no history, no tools, no other instructions. Its includeContext is ignored.
+// A server's request is an untrusted prompt at your expense. The sampler adds nothing to it: no
+// history, no tools, no instructions. Its includeContext is ignored.
 //
 // Revision 2026-07-28 of the protocol deprecates sampling, but servers still use it.
 //

@@ -13,7 +13,7 @@ import (
 // The kinds of refusals.
 const (
 	kindPolicy = "policy" // the host's policy for the server
-	kindReview = "review" // the reviewer, in this or an earlier request
+	kindReview = "review" // the reviewer
 	kindSize   = "size"   // Limits.InputBytes
 	kindBudget = "budget" // Requests or Tokens of Limits or of a Budget
 	kindCost   = "cost"   // Cost of Limits or of a Budget
@@ -74,15 +74,11 @@ func (s *Sampler) modelError(ctx context.Context, r *run, err error) error {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: message, Data: encodeJSON(data)}
 }
 
-// noModelError returns the error if no model can answer the request.
+// noModelError returns the error if no model can answer the request. Only the log has the cause.
 func (s *Sampler) noModelError(err error) error {
-	return s.unansweredError("no_model", "the host has no model that can answer the request", err)
-}
-
-// unansweredError returns the error of a request without an answer. Only the log has the cause.
-func (s *Sampler) unansweredError(reason, message string, err error) error {
+	const message = "the host has no model that can answer the request"
 	s.log.Warn("sampling: "+message, "error", err)
-	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: message, Data: encodeJSON(failureData{Reason: reason})}
+	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: message, Data: encodeJSON(failureData{Reason: "no_model"})}
 }
 
 // failureData explains to the server why there is no answer.

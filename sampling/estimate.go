@@ -88,7 +88,7 @@ func contentSize(blocks []mcp.Content) int {
 		case *mcp.ToolResultContent:
 			size += len(c.ToolUseID) + contentSize(c.Content) + len(c.StructuredContent)
 		case *mcp.EmbeddedResource:
-			size += len(c.Resource.URI) + len(c.Resource.MIMEType) + len(c.Resource.Text) + len(c.Resource.Blob) + 2*fenceSize(c.Resource.Text)
+			size += len(c.Resource.URI) + len(c.Resource.MIMEType) + len(c.Resource.Text) + len(c.Resource.Blob)
 		case *mcp.ResourceLink:
 			size += len(c.URI) + len(c.Name) + len(c.MIMEType) + len(c.Description)
 		case *mcp.UnknownContent:

@@ -153,7 +153,7 @@ func (h *wireHost) sampler(t *testing.T, kind, model string) *Sampler {
 	t.Helper()
 	cfg := openai.DefaultConfig(testKey)
 	cfg.BaseURL = h.URL + "/v1"
-	opts := &Options{Host: kind, System: "House rules.", Retries: -1, Limits: Limits{Total: Budget{Requests: 1000}}}
+	opts := &Options{Host: kind, Retries: -1, Limits: Limits{Total: Budget{Requests: 1000}}}
 	if slices.Contains([]string{"compatible", "openrouter", "mistral"}, kind) {
 		opts.Metadata = []string{"user"}
 	}

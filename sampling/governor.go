@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -35,12 +34,9 @@ type Limits struct {
 	// Window is the length of the sliding period of the limits. Default 1 h.
 	Window time.Duration
 
-	// PerServer bounds each server, in addition to Total. Default for each field: Share times the
-	// field of Total.
+	// PerServer bounds each server, in addition to Total. Default for each field: half of the field
+	// of Total, so that some remains for other servers.
 	PerServer Budget
-
-	// Share is the part of Total that one server may use, above 0 and up to 1. Default 0.5.
-	Share float64
 
 	// PerCall bounds the requests in each call, requests in nested calls included. A call that
 	// makes none within a Window begins again with the whole budget. The connection identifies the
@@ -49,8 +45,7 @@ type Limits struct {
 	PerCall Budget
 }
 
-// Budget bounds requests. In [Limits], a zero field has the default that Limits names; in a
-// [Policy], it means no limit.
+// Budget bounds requests. A zero field has the default that [Limits] names.
 type Budget struct {
 	// Requests bounds the valid requests within any Window, whatever their
 	// outcome; more are refused. A request may need two completions: a model that
@@ -72,9 +67,6 @@ type Budget struct {
 
 // check refuses negative limits.
 func (l Limits) check() error {
-	if !(l.Share >= 0 && l.Share <= 1) {
-		return fmt.Errorf("Options.Limits.Share is %v; give 0 to 1", l.Share)
-	}
 	for _, one := range []struct {
 		name     string
 		negative bool
@@ -103,21 +95,17 @@ func (l Limits) withDefaults() Limits {
 	l.Window = cmp.Or(l.Window, time.Hour)
 	l.Total.Concurrent = cmp.Or(l.Total.Concurrent, 4)
 	l.PerCall.Requests = cmp.Or(l.PerCall.Requests, 20)
-	l.Share = cmp.Or(l.Share, 0.5)
-	l.PerServer.Requests = cmp.Or(l.PerServer.Requests, l.serverShare(l.Total.Requests))
-	l.PerServer.Concurrent = cmp.Or(l.PerServer.Concurrent, l.serverShare(l.Total.Concurrent))
-	l.PerServer.Tokens = cmp.Or(l.PerServer.Tokens, int64(math.Ceil(l.Share*float64(l.Total.Tokens))))
+	l.PerServer.Requests = cmp.Or(l.PerServer.Requests, (l.Total.Requests+1)/2)
+	l.PerServer.Concurrent = cmp.Or(l.PerServer.Concurrent, (l.Total.Concurrent+1)/2)
+	l.PerServer.Tokens = cmp.Or(l.PerServer.Tokens, (l.Total.Tokens+1)/2)
 	if l.PerServer.Cost == nil && l.Total.Cost != nil {
 		l.PerServer.Cost = make(map[string]int64, len(l.Total.Cost))
 		for currency, micro := range l.Total.Cost {
-			l.PerServer.Cost[currency] = int64(math.Ceil(l.Share * float64(micro)))
+			l.PerServer.Cost[currency] = (micro + 1) / 2
 		}
 	}
 	return l
 }
-
-// serverShare is one server's share of n, rounded up.
-func (l *Limits) serverShare(n int) int { return int(math.Ceil(l.Share * float64(n))) }
 
 // governor admits requests and keeps the accounts.
 type governor struct {
@@ -158,7 +146,7 @@ func (g *governor) admit(q *requester, reserved usage) (*ticket, error) {
 	if q.chargeKey != (callKey{}) {
 		t.accounts = append(t.accounts, openAccount(g.calls, q.chargeKey, now, g.limits.Window, newAccount("one call", g.limits.PerCall, 0)))
 	}
-	server := newAccount("one server", q.budget(&g.limits), g.limits.Window)
+	server := newAccount("one server", g.limits.PerServer, g.limits.Window)
 	t.accounts = append(t.accounts, openAccount(g.servers, q.key, now, g.limits.Window, server), g.allServers)
 	for _, a := range t.accounts {
 		if err := a.check(now, t.charge); err != nil {

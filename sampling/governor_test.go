@@ -16,6 +16,12 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
+// alone lets one server use all of the limits.
+func alone(l Limits) Limits {
+	l.PerServer = l.Total
+	return l
+}
+
 // Concurrent requests never exceed the limits together.
 func TestLimitsUnderConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -30,7 +36,7 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 			answer(w, r)
 		})
 		s := h.sampler(t, &Options{
-			Limits: Limits{Total: Budget{Requests: 50, Concurrent: 7}, Share: 1},
+			Limits: alone(Limits{Total: Budget{Requests: 50, Concurrent: 7}}),
 			Review: &Review{Request: func(_ context.Context, r *Request) error { r.Params.MaxTokens = 1e9; return nil }},
 		})
 		var answered, refused atomic.Int64
@@ -58,7 +64,7 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 
 func TestWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGovernor(Limits{Total: Budget{Requests: 2}, Window: time.Hour, Share: 1}.withDefaults())
+		g := newGovernor(alone(Limits{Total: Budget{Requests: 2}, Window: time.Hour}).withDefaults())
 		admit := func(want bool) {
 			t.Helper()
 			ticket, err := g.admit(&requester{}, usage{})
@@ -135,8 +141,7 @@ func TestShareOfAServer(t *testing.T) {
 		{"the only one", Limits{Total: Budget{Requests: 1}}, 1, 0},
 		{"tokens", Limits{Total: Budget{Tokens: 134 * 6}}, 3, 3},
 		{"cost", Limits{Total: Budget{Cost: map[string]int64{"USD": 134 * 6}}}, 3, 3},
-		{"two thirds", Limits{Total: Budget{Requests: 6}, Share: 2. / 3}, 4, 2},
-		{"everything", Limits{Total: Budget{Requests: 6}, Share: 1}, 6, 0},
+		{"everything", alone(Limits{Total: Budget{Requests: 6}}), 6, 0},
 		{"its own limit", Limits{Total: Budget{Requests: 6}, PerServer: Budget{Requests: 5}}, 5, 1},
 		{"its own limit of something else", Limits{Total: Budget{Requests: 6}, PerServer: Budget{Tokens: 1e6}}, 3, 3},
 	} {

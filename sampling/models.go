@@ -15,15 +15,13 @@ import (
 // that it accepts. Its JSON may be part of a configuration file.
 type Model struct {
 	ID        string   `json:"id"`                  // the provider's name for it
-	Aliases   []string `json:"aliases,omitempty"`   // its other names, and names of its family
 	StandsFor []string `json:"standsFor,omitempty"` // parts of other makers' names that it can replace, such as "haiku"
 
 	Tools  bool `json:"tools,omitempty"`  // it accepts tools
 	Images bool `json:"images,omitempty"` // it accepts images
 	Audio  bool `json:"audio,omitempty"`  // it accepts audio
 
-	Context   int `json:"context,omitempty"`   // tokens of a request and its reply together; 0 for unknown
-	MaxTokens int `json:"maxTokens,omitempty"` // tokens of a reply; 0 for unknown
+	Context int `json:"context,omitempty"` // tokens of a request and its reply together; 0 for unknown
 
 	Speed        float64 `json:"speed,omitempty"`        // tokens per second; 0 for unknown, which counts as the slowest
 	Intelligence float64 `json:"intelligence,omitempty"` // higher is better, on any scale; 0 counts as the lowest
@@ -132,21 +130,12 @@ func byHints(models []Model, hints []mcp.ModelHint) ([]Model, string) {
 	return models, ""
 }
 
-func isNamed(m *Model, hint string) bool {
-	return strings.ToLower(m.ID) == hint || containsFold(m.Aliases, func(s string) bool { return s == hint })
-}
+func isNamed(m *Model, hint string) bool { return strings.ToLower(m.ID) == hint }
 
-func isNamedLike(m *Model, hint string) bool {
-	return strings.Contains(strings.ToLower(m.ID), hint) ||
-		containsFold(m.Aliases, func(s string) bool { return strings.Contains(s, hint) })
-}
+func isNamedLike(m *Model, hint string) bool { return strings.Contains(strings.ToLower(m.ID), hint) }
 
 func standsFor(m *Model, hint string) bool {
-	return containsFold(m.StandsFor, func(s string) bool { return s != "" && strings.Contains(hint, s) })
-}
-
-func containsFold(names []string, fits func(string) bool) bool {
-	return slices.ContainsFunc(names, func(s string) bool { return fits(strings.ToLower(s)) })
+	return slices.ContainsFunc(m.StandsFor, func(s string) bool { return s != "" && strings.Contains(hint, strings.ToLower(s)) })
 }
 
 // byPriorities returns the best model by the server's priorities. Prices and speeds differ by orders of magnitude, so their

@@ -16,9 +16,9 @@ import (
 
 func catalogue() []Model {
 	return []Model{
-		{ID: "gpt-5-mini", Aliases: []string{"small"}, StandsFor: []string{"haiku", "flash"}, Tools: true, Images: true,
+		{ID: "gpt-5-mini", StandsFor: []string{"haiku", "flash"}, Tools: true, Images: true,
 			Context: 400_000, price: &price.Price{Input: 250_000, Output: 2_000_000}, Speed: 120, Intelligence: 5},
-		{ID: "gpt-5", Aliases: []string{"large"}, StandsFor: []string{"sonnet"}, Tools: true, Images: true,
+		{ID: "gpt-5", StandsFor: []string{"sonnet"}, Tools: true, Images: true,
 			Context: 400_000, price: &price.Price{Input: 1_250_000, Output: 10_000_000}, Speed: 60, Intelligence: 9},
 		{ID: "gpt-audio", Audio: true, Context: 1000, price: &price.Price{Input: 2_500_000, Output: 10_000_000}, Speed: 80, Intelligence: 4},
 	}
@@ -34,7 +34,6 @@ func TestModelChoice(t *testing.T) {
 		{"nothing preferred", asking(text, ""), "gpt-5", "the default"},
 		{"exact hint", prefer(`{"hints":[{"name":"gpt-5"}]}`), "gpt-5", `the hint "gpt-5"`},
 		{"part of a name", prefer(`{"hints":[{"name":"MINI"}]}`), "gpt-5-mini", `the hint "MINI"`},
-		{"alias", prefer(`{"hints":[{"name":"large"}]}`), "gpt-5", `the hint "large"`},
 		{"another maker's", prefer(`{"hints":[{"name":"claude-3-haiku-20240307"}]}`), "gpt-5-mini", "haiku"},
 		{"the first that fits", prefer(`{"hints":[{"name":""},{"name":"llama"},{"name":"haiku"},{"name":"gpt-5"}]}`), "gpt-5-mini", `the hint "haiku"`},
 		{"no hint fits", prefer(`{"hints":[{"name":"llama"}]}`), "gpt-5", "the default"},
@@ -82,7 +81,7 @@ func TestChosenModelIsAsked(t *testing.T) {
 	var seen, reason string
 	var record record
 	s := h.sampler(t, &Options{
-		Models: append(catalogue(), Model{ID: "gpt-4.1", MaxTokens: 50}),
+		Models: append(catalogue(), Model{ID: "gpt-4.1"}),
 		Review: &Review{Request: func(_ context.Context, r *Request) error { seen, reason = r.Model, r.reason; return nil }},
 		Audit:  func(_ context.Context, r *Record) { record = *r.all },
 	})
@@ -91,8 +90,6 @@ func TestChosenModelIsAsked(t *testing.T) {
 		"asked %s, the reviewer saw %s, the record has %s, want gpt-5-mini", h.Last(), seen, record.Model)
 	check.That(t, strings.Contains(reason, "cost 1") && record.Reason == reason,
 		"the reviewer was told %q, the record has %q, want the priority of the cost", reason, record.Reason)
-	answered(t, s, hi)
-	check.Contains(t, "the model's own bound of a reply", h.Last(), `"max_completion_tokens":50`)
 }
 
 // A request without a number of tokens, or with too many, gets the limit before a model with enough room is chosen.
@@ -162,20 +159,15 @@ func TestCatalogueErrors(t *testing.T) {
 		{"limits of a server", Options{Limits: Limits{PerServer: Budget{Requests: -1}}}, `Options.Limits.PerServer is negative; give a positive value, or 0 for the default`},
 		{"limits of a call", Options{Limits: Limits{PerCall: Budget{Concurrent: -1}}}, `Options.Limits.PerCall is negative; give a positive value, or 0 for the default`},
 		{"window", Options{Limits: Limits{Window: -time.Hour}}, `Options.Limits.Window is negative; give a positive value, or 0 for the default`},
-		{"no share", Options{Limits: Limits{Share: math.NaN()}}, `Options.Limits.Share is NaN; give 0 to 1`},
 		{"default", Options{Models: []Model{{ID: "a"}}}, `model "m" is not in Options.Models: add it there`},
 		{"twice", Options{Models: []Model{{ID: "m"}, {ID: "m"}}}, `Options.Models has two models "m"`},
 		{"no id", Options{Models: []Model{{}}}, `model of Options.Models has no ID`},
 		{"no price", Options{Models: []Model{{ID: "m"}, {ID: "n"}}, Prices: onlyM("USD", 1), Limits: Limits{Total: Budget{Cost: dollar}}}, `the cost is limited, but the model "n" has no price in the table of 2026-11-22`},
-		{"no price for a server's budget", Options{Models: []Model{{ID: "m"}}, Servers: map[string]Policy{"a": {Budget: &Budget{Cost: dollar}}}}, `the cost is limited, but the model "m" has no price: Options.Prices is nil`},
-		{"no price for any server's budget", Options{Policy: Policy{Budget: &Budget{Cost: dollar}}}, `the cost is limited, but the model "m" has no price: Options.Prices is nil`},
 		{"no catalogue", Options{Limits: Limits{PerCall: Budget{Cost: dollar}}}, `the cost is limited, but the model "m" has no price: Options.Prices is nil`},
 		{"another currency", Options{Prices: onlyM("EUR", 1), Limits: Limits{PerServer: Budget{Cost: dollar}}}, `the cost is limited, but not in EUR, the currency of the model "m"`},
 		{"negative price", Options{Prices: onlyM("USD", -1)}, `Options.Prices: model 0, "m": price is negative`},
 		{"mode", Options{Policy: Policy{DuringCalls: 7}}, `Options.Policy has the unknown mode 7`},
-		{"budget of a policy", Options{Policy: Policy{Budget: &Budget{Tokens: -1}}}, `Options.Policy has a negative Budget; give positive values, or 0 for no limit`},
 		{"date", Options{Prices: &price.Table{Models: []price.Price{{Model: "m", Currency: "USD"}}}}, `Options.Prices: date is "", want a day such as "2026-11-22": prices change`},
-		{"share", Options{Limits: Limits{Share: 2}}, `Options.Limits.Share is 2; give 0 to 1`},
 		{"limit", Options{Limits: Limits{InputBytes: -1}}, `Options.Limits.InputBytes is negative; give a positive value, or 0 for the default`},
 	} {
 		_, err := New(openai.DefaultConfig(testKey), "m", &tt.opts)

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/cost"
@@ -24,9 +22,6 @@ type Options struct {
 
 	// Limits bound the requests and the cost of servers. Zero fields have defaults.
 	Limits Limits
-
-	// System is an instruction before the server's system prompt in every request. Default: none.
-	System string
 
 	// Prices has the prices of the models, by their ids. They are used for limits of cost,
 	// the audit, and servers that prefer a cheap model. An agent may share the table.
@@ -120,11 +115,6 @@ func (o *Options) checkPrices(model string) error {
 		}
 	}
 	limits := []map[string]int64{o.Limits.Total.Cost, o.Limits.PerServer.Cost, o.Limits.PerCall.Cost}
-	for _, p := range append(slices.Collect(maps.Values(o.Servers)), o.Policy) {
-		if p.Budget != nil {
-			limits = append(limits, p.Budget.Cost)
-		}
-	}
 	ids := []string{model}
 	for _, m := range o.Models {
 		ids = append(ids, m.ID)

@@ -3,10 +3,7 @@ package sampling
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -17,9 +14,8 @@ import (
 type Mode int
 
 const (
-	ModeReview Mode = iota // the reviewer decides
-	ModeAllow              // allowed without review
-	ModeDeny               // refused without review
+	ModeAllow Mode = iota + 1 // allowed without review
+	ModeDeny                  // refused without review
 )
 
 // Policy holds a server's permissions. The zero value leaves every decision to the reviewer.
@@ -28,14 +24,10 @@ type Policy struct {
 	// connection of revision 2025-11-25 or earlier with several calls under way does not say to which call a request
 	// belongs; then OutsideCalls applies, unless [Options.Origin] names the call.
 	DuringCalls, OutsideCalls Mode
-
-	// Budget replaces [Limits.PerServer] for this server; its zero fields mean no limit, and [New]
-	// refuses negative ones. Default nil: [Limits.PerServer].
-	Budget *Budget
 }
 
 // ForServer returns a handler for the requests of one server. server is the program's name for it: [Options.Servers],
-// budgets, remembered decisions and the audit use that name. The handler shares everything else with the sampler.
+// budgets and the audit use that name. The handler shares everything else with the sampler.
 //
 //	mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.ForServer("github")})
 //
@@ -56,7 +48,7 @@ func (l *labelledHandler) CreateMessage(ctx context.Context, params *mcp.CreateM
 type requester struct {
 	origin     mcp.Origin
 	label      string  // the host's name for the server
-	key        string  // the server in accounts and remembered decisions
+	key        string  // the server in the accounts
 	call       string  // the outermost call of the request
 	chargeKey  callKey // key of that call; zero if unknown
 	duringCall bool    // the request belongs to a call
@@ -122,107 +114,18 @@ func (q *requester) mode() Mode {
 	return q.policy.OutsideCalls
 }
 
-func (q *requester) budget(l *Limits) Budget {
-	if q.policy.Budget != nil {
-		return *q.policy.Budget
-	}
-	return l.PerServer
-}
-
-// checkPolicies returns an error for a policy with an unknown mode or a negative budget.
+// checkPolicies returns an error for a policy with an unknown mode.
 func checkPolicies(o *Options) error {
 	policies := map[string]Policy{"Options.Policy": o.Policy}
 	for name, p := range o.Servers {
 		policies[fmt.Sprintf("the policy of %q", name)] = p
 	}
 	for name, p := range policies {
-		if p.Budget != nil && p.Budget.hasNegative() {
-			return fmt.Errorf("%s has a negative Budget; give positive values, or 0 for no limit", name)
-		}
 		for _, m := range []Mode{p.DuringCalls, p.OutsideCalls} {
-			if m < ModeReview || m > ModeDeny {
+			if m < 0 || m > ModeDeny {
 				return fmt.Errorf("%s has the unknown mode %d", name, m)
 			}
 		}
 	}
 	return nil
-}
-
-// checkDenied returns an error if the policy or a remembered decision refuses a request.
-// Such a request does not count in the limits.
-func (s *Sampler) checkDenied(q *requester) error {
-	switch {
-	case q.mode() == ModeDeny:
-		return newRefusal(kindPolicy, "the host's policy does not allow the request")
-	case q.mode() == ModeReview && s.options.Review != nil && s.decisions.recall(q.requestScope()) == ModeDeny:
-		return notApprovedError(q.requestScope(), nil)
-	}
-	return nil
-}
-
-// decisionScope is the kind of requests to which a remembered decision applies.
-type decisionScope struct {
-	server  string
-	outside bool
-	reply   bool
-}
-
-// noun names what the decisions are about, for an error text.
-func (s decisionScope) noun() string {
-	if s.reply {
-		return "reply"
-	}
-	return "request"
-}
-
-// requestScope returns the scope of decisions about requests like this one.
-func (q *requester) requestScope() decisionScope {
-	return decisionScope{server: q.key, outside: !q.duringCall}
-}
-
-// replyScope returns the scope of decisions about replies to such requests.
-func (q *requester) replyScope() decisionScope {
-	return decisionScope{server: q.key, outside: !q.duringCall, reply: true}
-}
-
-// decisionMemory holds a reviewer's remembered decisions.
-type decisionMemory struct {
-	mu       sync.Mutex
-	decision map[decisionScope]Mode
-}
-
-// maxRemembered bounds the remembered decisions. Further decisions are not remembered.
-const maxRemembered = 1000
-
-// recall returns ModeReview if there is no decision.
-func (m *decisionMemory) recall(s decisionScope) Mode {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.decision[s]
-}
-
-// remember stores a decision. An approval never replaces a refusal, because it may be older than the refusal.
-func (m *decisionMemory) remember(s decisionScope, d Mode) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.decision == nil {
-		m.decision = map[decisionScope]Mode{}
-	}
-	if _, known := m.decision[s]; !known && len(m.decision) >= maxRemembered || m.decision[s] == ModeDeny {
-		return
-	}
-	m.decision[s] = d
-}
-
-// forget drops the decisions about a server, or about all servers.
-func (m *decisionMemory) forget(keys ...string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	maps.DeleteFunc(m.decision, func(s decisionScope, _ Mode) bool { return slices.Contains(keys, s.server) })
-}
-
-// Forget drops the remembered decisions about a server, so that the reviewer is asked again. server
-// is the program's name for it, or the server's own name if the program has none.
-func (s *Sampler) Forget(server string) {
-	s.decisions.forget("named\x00"+server, "unnamed\x00"+excerpt.Cut(server))
 }

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
@@ -102,84 +100,4 @@ func TestServers(t *testing.T) {
 	check.That(t, err == nil && strings.Contains(h.Last(), `"gpt-4.1"`), "other: got %v, asked %s, want the default", err, h.Last())
 	wantRefusal(t, ask(t, s, hi), kindPolicy)
 	check.Equal(t, "of the handler of one server", inquiry.SamplingCapabilityOf(s.ForServer("x")), mcp.SamplingCapability{Tools: true})
-}
-
-func TestNotNowStaysRefused(t *testing.T) {
-	h := newHost(t, answering(plainAnswer))
-	reviews := 0
-	s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Requests: 3}}, Review: &Review{Request: func(_ context.Context, r *Request) error {
-		if reviews++; reviews == 1 {
-			r.Remember = true
-			return errors.New("not now")
-		}
-		return nil
-	}}})
-	files := s.ForServer("files")
-	for range 10 {
-		wantRefusal(t, ask(t, files, hi), kindReview)
-	}
-	check.Equal(t, "reviews", reviews, 1)
-	h.wantAsked(t, 0)
-	check.NoError(t, ask(t, s.ForServer("mail"), hi), "another server")
-	s.Forget("files")
-	check.NoError(t, ask(t, files, hi), "forgotten")
-}
-
-// A consent loses to a concurrent refusal that is remembered.
-func TestRefusalOverrulesConsent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, answering(plainAnswer))
-		var n atomic.Int64
-		release := make(chan struct{})
-		s := h.sampler(t, &Options{Review: &Review{Request: func(_ context.Context, r *Request) error {
-			r.Remember = true
-			if n.Add(1) == 1 {
-				<-release
-				return nil
-			}
-			return errors.New("not now")
-		}}})
-		files := s.ForServer("files")
-		late := make(chan error)
-		go func() { late <- ask(t, files, hi) }()
-		synctest.Wait()
-		wantRefusal(t, ask(t, files, hi), kindReview)
-		close(release)
-		wantRefusal(t, <-late, kindReview)
-		wantRefusal(t, ask(t, files, hi), kindReview)
-		h.wantAsked(t, 0)
-	})
-}
-
-func TestRememberedConsent(t *testing.T) {
-	h := newHost(t, answering(plainAnswer))
-	var requests, replies int
-	s := h.sampler(t, &Options{Origin: duringCall, Review: &Review{
-		Request: func(_ context.Context, r *Request) error { requests++; r.Remember = true; return nil },
-		Reply: func(_ context.Context, r *Request, _ *mcp.CreateMessageResult) error {
-			check.Equal(t, "the request's Remember for the reply", r.Remember, false)
-			replies++
-			return nil
-		},
-	}})
-	asked := func(what string, ctx context.Context, handler mcp.SamplingHandler, wantRequests, wantReplies int) {
-		t.Helper()
-		check.Must(t, check.Err(handler.CreateMessage(ctx, question(t, hi))))
-		check.Equal(t, what+": requests and replies reviewed", [2]int{requests, replies}, [2]int{wantRequests, wantReplies})
-	}
-	asked("the first time", t.Context(), s.ForServer("files"), 1, 1)
-	asked("a second time", t.Context(), s.ForServer("files"), 1, 2)
-	asked("during a call for the first time", inCall(t.Context(), "1"), s.ForServer("files"), 2, 3)
-	asked("another server", t.Context(), s.ForServer("mail"), 3, 4)
-	asked("a server that the host has not named", t.Context(), s, 4, 5)
-	asked("the same once more", t.Context(), s, 5, 6)
-}
-
-func TestMemoryIsBounded(t *testing.T) {
-	var m decisionMemory
-	for i := range 2 * maxRemembered {
-		m.remember(decisionScope{server: fmt.Sprint(i)}, ModeDeny)
-	}
-	check.That(t, len(m.decision) == maxRemembered && m.recall(decisionScope{server: "0"}) == ModeDeny,
-		"got %d decisions, want the first %d", len(m.decision), maxRemembered)
 }

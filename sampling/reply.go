@@ -3,13 +3,10 @@ package sampling
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -77,64 +74,4 @@ func stopReason(r *chat.Reply) string {
 		return "contentFilter"
 	}
 	return r.Finish
-}
-
-// checkReply reports the first breach of the specification in a reply.
-func checkReply(r *mcp.CreateMessageResult, p *mcp.CreateMessageParams) error {
-	switch {
-	case r.Role != "assistant" && r.Role != "":
-		return fmt.Errorf("role %q is not assistant", excerpt.Cut(r.Role))
-	case r.Model == "":
-		return errors.New("name of the model is missing")
-	case len(r.Content) == 0:
-		return errors.New("there is no content")
-	}
-	taken := usedIDs(p)
-	uses := len(taken)
-	for i, c := range r.Content {
-		if err := checkReplyBlock(c, p, taken); err != nil {
-			return fmt.Errorf("block %d: %w", i, err)
-		}
-	}
-	if r.StopReason == "toolUse" && len(taken) == uses {
-		return errors.New("stop reason is toolUse, but no tool is used")
-	}
-	return nil
-}
-
-// checkReplyBlock checks a block of a reply. taken holds the ids of earlier tool uses. It adds the
-// id of another one.
-func checkReplyBlock(c mcp.Content, p *mcp.CreateMessageParams, taken map[string]bool) error {
-	if isNil(c) {
-		return errNilBlock
-	}
-	switch c := c.(type) {
-	case *mcp.TextContent, *mcp.ImageContent, *mcp.AudioContent:
-		return checkBlock(c)
-	case *mcp.ToolUseContent:
-		switch {
-		case !mayCall(p) || !slices.ContainsFunc(p.Tools, func(t *mcp.Tool) bool { return t.Name == c.Name }):
-			return fmt.Errorf("tool use %q of the tool %q, which was not offered", excerpt.Cut(c.ID), excerpt.Cut(c.Name))
-		case c.ID == "" || taken[c.ID]:
-			return fmt.Errorf("tool use %q: its id is empty or used before", excerpt.Cut(c.ID))
-		case !isObject(c.Input):
-			return fmt.Errorf("tool use %q: its input is not a JSON object", excerpt.Cut(c.ID))
-		}
-		taken[c.ID] = true
-		return nil
-	}
-	return fmt.Errorf("content of type %q does not belong in a reply", inquiry.ContentType(c))
-}
-
-// usedIDs are the ids of the tool uses in a request.
-func usedIDs(p *mcp.CreateMessageParams) map[string]bool {
-	ids := map[string]bool{}
-	for _, m := range p.Messages {
-		for _, c := range m.Content {
-			if use, ok := c.(*mcp.ToolUseContent); ok {
-				ids[use.ID] = true
-			}
-		}
-	}
-	return ids
 }

@@ -18,10 +18,8 @@ func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 		ReasoningEffort: o.Effort, ToolChoice: toolChoice(p), OneChance: true, ReadToEnd: true,
 		Metadata: metadata(p.Metadata, o.Metadata), Tools: tools.tools(p.Tools),
 	}
-	for _, text := range []string{o.System, p.SystemPrompt} {
-		if text != "" {
-			out.Messages = append(out.Messages, chat.Text(chat.System, text))
-		}
+	if p.SystemPrompt != "" {
+		out.Messages = append(out.Messages, chat.Text(chat.System, p.SystemPrompt))
 	}
 	w := &writer{messages: out.Messages, tools: tools}
 	for _, m := range p.Messages {
@@ -199,7 +197,7 @@ func blockText(c mcp.Content) string {
 		if c.Resource.Blob != nil {
 			return fmt.Sprintf("[resource %s %s, %d bytes of binary data]", c.Resource.URI, c.Resource.MIMEType, len(c.Resource.Blob))
 		}
-		return "resource " + c.Resource.URI + ":\n" + fenced(c.Resource.Text)
+		return "resource " + c.Resource.URI + ":\n" + c.Resource.Text
 	case *mcp.UnknownContent:
 		return "[content of unknown type " + excerpt.Cut(c.Type) + "]"
 	}
@@ -216,22 +214,4 @@ func linkText(r *mcp.Resource) string {
 		fields = append(fields, fmt.Sprintf("%d bytes", *r.Size))
 	}
 	return "[" + strings.Join(fields, " ") + "]"
-}
-
-// fenced puts a text between fences.
-func fenced(text string) string {
-	fence := strings.Repeat("`", fenceSize(text))
-	return fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
-}
-
-// fenceSize returns the size of a fence that is longer than all of the text.
-func fenceSize(text string) int {
-	longest, length := 2, 0
-	for i := range len(text) {
-		if length++; text[i] != '`' {
-			length = 0
-		}
-		longest = max(longest, length)
-	}
-	return longest + 1
 }

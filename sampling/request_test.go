@@ -27,19 +27,11 @@ func TestRequestMapping(t *testing.T) {
 			h := newHost(t, answering(plainAnswer, `{"choices":[{"message":{"content":"x"},"finish_reason":"length"}]}`))
 			p := question(t, string(tt.Params))
 			before := asJSON(p)
-			check.Must(t, check.Err(h.sampler(t, &Options{System: "House rules."}).CreateMessage(t.Context(), p)))
+			check.Must(t, check.Err(h.sampler(t, nil).CreateMessage(t.Context(), p)))
 			equalJSON(t, h.Last(), string(tt.Want))
 			equalJSON(t, asJSON(p), before)
 		})
 	}
-}
-
-// A text of fences costs as much as any other.
-func TestFences(t *testing.T) {
-	text := strings.Repeat("`", 4<<20)
-	got, want := fenced(text+"\na"), text+"`\n"+text+"\na\n`"+text
-	check.That(t, got == want, "got %d bytes, want %d", len(got), len(want))
-	check.Equal(t, "", fenced("a `b` ``\n"), "```\na `b` ``\n```")
 }
 
 // What a host reads of a resource counts.

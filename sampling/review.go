@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -27,12 +26,6 @@ type Request struct {
 	// counted against the limits again.
 	Params *mcp.CreateMessageParams
 
-	// The reviewer sets Remember to apply its decision to later requests of the server, or in Review.Reply to later replies
-	// for it. A decision during a call holds during calls, another one outside calls. The reviewer is not asked again until
-	// [Sampler.Forget]. A remembered refusal also overrules concurrent approvals. If the program has no name for the
-	// server, only refusals are remembered, because another server could use the same name.
-	Remember bool
-
 	reason    string // why the model was chosen
 	requester *requester
 }
@@ -40,8 +33,7 @@ type Request struct {
 // Review allows, edits or refuses requests and replies. Its functions are called concurrently, each
 // with the context of the server's request. A nil function allows everything.
 //
-// An edited request is checked again and counted against the limits again. An edited reply must keep to the protocol: the
-// role is assistant, the content is text, images, audio, and calls of the request's tools.
+// An edited request is checked again and counted against the limits again. An edited reply is sent as it is.
 //
 // An error refuses the request or the reply. The server learns only that it was refused. The error
 // that [Sampler.CreateMessage] returns matches both the reviewer's error and [mcp.ErrRejected].
@@ -63,7 +55,16 @@ func AskLater() *Review {
 
 // reviewRequest asks the policy or the reviewer, and checks an edited request again.
 func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
-	ask := r.timedReview(func() any { return r.request.Params }, &r.record.Edited, func() error {
+	switch {
+	case r.requester.mode() == ModeAllow:
+		r.record.Decision = byPolicy
+		return nil
+	case s.options.Review == nil:
+		r.record.Decision = byLimits
+		return nil
+	}
+	r.record.Decision = byReviewer
+	err := r.timed(func() any { return r.request.Params }, &r.record.Edited, func() error {
 		switch review := s.options.Review.Request; {
 		case r.approved:
 			r.request.Model = cmp.Or(r.approvedFor, r.request.Model)
@@ -72,10 +73,13 @@ func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
 		}
 		return nil
 	})
-	by, err := s.decide(ctx, r.request, r.requester.requestScope(), r.requester.mode(), ask)
-	r.record.Decision = by
-	if err != nil || by != byReviewer {
-		return err
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, mcp.ErrAnswerLater):
+		return &inquiry.ReviewLaterError{Model: r.request.Model, Params: r.request.Params}
+	case err != nil:
+		return &refusedError{kind: kindReview, reason: "the request was not approved", cause: err}
 	}
 	if err := s.check(r.request.Params); err != nil {
 		return err
@@ -83,84 +87,41 @@ func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
 	return s.applyEdits(r)
 }
 
-// reviewReply asks the reviewer about a reply, and checks the reply afterwards.
+// reviewReply asks the reviewer about a reply.
 func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMessageResult) error {
-	ask := r.timedReview(func() any { return reply }, &r.record.ReplyEdited, func() error {
+	if s.options.Review == nil {
+		r.record.ReplyDecision = byLimits
+		return nil
+	}
+	r.record.ReplyDecision = byReviewer
+	err := r.timed(func() any { return reply }, &r.record.ReplyEdited, func() error {
 		if review := s.options.Review.Reply; review != nil {
 			return review(ctx, r.request, reply)
 		}
 		return nil
 	})
-	by, err := s.decide(ctx, r.request, r.requester.replyScope(), ModeReview, ask)
-	r.record.ReplyDecision = by
-	if err != nil || by != byReviewer {
-		return err
-	}
-	if err := checkReply(reply, r.request.Params); err != nil {
-		return s.unansweredError("bad_reply", "the host has no reply that can be sent", err)
-	}
-	return nil
-}
-
-// timedReview returns ask with a record of the reviewer's time. It sets edited to whether the reviewer changed what seen
-// returns, or the model.
-func (r *run) timedReview(seen func() any, edited *bool, ask func() error) func() error {
-	return func() error {
-		before, model, start := hash(encodeJSON(seen())), r.request.Model, time.Now()
-		defer func() {
-			r.record.Reviewing += time.Since(start)
-			*edited = hash(encodeJSON(seen())) != before || r.request.Model != model
-		}()
-		return ask()
-	}
-}
-
-var errReplyWaits = errors.New("review of a reply cannot wait")
-
-// decide returns who decided, and an error for a refusal. ask asks the reviewer.
-func (s *Sampler) decide(ctx context.Context, req *Request, scope decisionScope, mode Mode, ask func() error) (string, error) {
-	switch {
-	case mode == ModeDeny:
-		return byPolicy, newRefusal(kindPolicy, fmt.Sprintf("the host's policy does not allow the %s", scope.noun()))
-	case mode == ModeAllow:
-		return byPolicy, nil
-	case s.options.Review == nil:
-		return byLimits, nil
-	}
-	switch s.decisions.recall(scope) {
-	case ModeDeny:
-		return byMemory, notApprovedError(scope, nil)
-	case ModeAllow:
-		return byMemory, nil
-	}
-	req.Remember = false
-	err := ask()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return byReviewer, ctx.Err()
-	case errors.Is(err, mcp.ErrAnswerLater) && !scope.reply:
-		return byReviewer, &inquiry.ReviewLaterError{Model: req.Model, Params: req.Params}
+		return ctx.Err()
 	case errors.Is(err, mcp.ErrAnswerLater):
 		err = errReplyWaits
 	}
 	if err != nil {
-		if req.Remember {
-			s.decisions.remember(scope, ModeDeny)
-		}
-		return byReviewer, notApprovedError(scope, err)
+		return &refusedError{kind: kindReview, reason: "the reply was not approved", cause: err}
 	}
-	if req.Remember && req.Server != "" {
-		s.decisions.remember(scope, ModeAllow)
-	}
-	if s.decisions.recall(scope) == ModeDeny { // meanwhile, for another request
-		return byMemory, notApprovedError(scope, nil)
-	}
-	return byReviewer, nil
+	return nil
 }
 
-// notApprovedError returns the error for a request or a reply that the reviewer refuses.
-func notApprovedError(s decisionScope, cause error) error {
-	return &refusedError{kind: kindReview, reason: fmt.Sprintf("the %s was not approved", s.noun()), cause: cause}
+var errReplyWaits = errors.New("review of a reply cannot wait")
+
+// timed asks the reviewer and records the time. It sets edited to whether the reviewer changed what seen returns, or
+// the model.
+func (r *run) timed(seen func() any, edited *bool, ask func() error) error {
+	before, model, start := hash(encodeJSON(seen())), r.request.Model, time.Now()
+	err := ask()
+	r.record.Reviewing += time.Since(start)
+	*edited = hash(encodeJSON(seen())) != before || r.request.Model != model
+	return err
 }
 
 // copyParams copies the lists, because a reviewer may change them. The blocks and

@@ -1,12 +1,8 @@
 package sampling
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -69,77 +65,6 @@ func TestReviewEditsAreChecked(t *testing.T) {
 	check.Is(t, edit(func(p *mcp.CreateMessageParams) { p.SystemPrompt = strings.Repeat("x", 100) }), mcp.ErrRejected, "too long")
 	check.Text(t, edit(func(p *mcp.CreateMessageParams) { p.MaxTokens = -1 }), "", "no valid bound: got no error")
 	h.wantAsked(t, 0)
-}
-
-// A reviewer's reply goes to the server only if it keeps to the protocol.
-func TestReviewedRepliesAreChecked(t *testing.T) {
-	type blocks = []mcp.Content
-	use := func(id, name, input string) *mcp.ToolUseContent {
-		return &mcp.ToolUseContent{ID: id, Name: name, Input: json.RawMessage(input)}
-	}
-	text := &mcp.TextContent{Text: "Hello"}
-	tests := []struct {
-		name string
-		edit func(r *mcp.CreateMessageResult)
-		want string // part of the log; empty for a valid reply
-	}{
-		{"nothing", func(*mcp.CreateMessageResult) {}, ""},
-		{"another text", func(r *mcp.CreateMessageResult) { r.Content = blocks{text, &mcp.TextContent{}} }, ""},
-		{"an image", func(r *mcp.CreateMessageResult) {
-			r.Content = blocks{&mcp.ImageContent{MIMEType: "image/png", Data: []byte("png")}}
-		}, ""},
-		{"a tool use", func(r *mcp.CreateMessageResult) {
-			r.Content, r.StopReason = blocks{text, use("b", "f", "{}")}, "toolUse"
-		}, ""},
-		{"a stop reason of its own", func(r *mcp.CreateMessageResult) { r.Role, r.StopReason = "", "enough" }, ""},
-		{"role", func(r *mcp.CreateMessageResult) { r.Role = "system" }, `role \"system\"`},
-		{"no model", func(r *mcp.CreateMessageResult) { r.Model = "" }, "name of the model"},
-		{"no content", func(r *mcp.CreateMessageResult) { r.Content = nil }, "no content"},
-		{"nil", func(r *mcp.CreateMessageResult) { r.Content = blocks{nil} }, "nil"},
-		{"a nil image", func(r *mcp.CreateMessageResult) { r.Content = blocks{(*mcp.ImageContent)(nil)} }, "nil"},
-		{"a nil text", func(r *mcp.CreateMessageResult) { r.Content = blocks{(*mcp.TextContent)(nil)} }, "nil"},
-		{"an empty image", func(r *mcp.CreateMessageResult) { r.Content = blocks{&mcp.ImageContent{MIMEType: "image/png"}} }, "without data"},
-		{"a tool result", func(r *mcp.CreateMessageResult) { r.Content = blocks{&mcp.ToolResultContent{ToolUseID: "a"}} }, "does not belong"},
-		{"another tool", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("b", "g", "{}")} }, "not offered"},
-		{"no id", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("", "f", "{}")} }, "its id"},
-		{"an id twice", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("b", "f", "{}"), use("b", "f", "{}")} }, "its id"},
-		{"an id of the request", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("a", "f", "{}")} }, "its id"},
-		{"an input that is not an object", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("b", "f", "[]")} }, "not a JSON object"},
-		{"no input", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("b", "f", "")} }, "not a JSON object"},
-		{"stopped to use no tool", func(r *mcp.CreateMessageResult) { r.StopReason = "toolUse" }, "no tool is used"},
-	}
-	params := `{"maxTokens":9,"tools":[{"name":"f"}],"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f","input":{}}},
-		{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[]}}]}`
-	for _, tt := range tests {
-		var log bytes.Buffer
-		var record record
-		h := newHost(t, answering(plainAnswer))
-		s := h.sampler(t, &Options{
-			Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Audit:  func(_ context.Context, r *Record) { record = *r.all },
-			Review: &Review{Reply: func(_ context.Context, _ *Request, reply *mcp.CreateMessageResult) error { tt.edit(reply); return nil }},
-		})
-		got, err := s.CreateMessage(t.Context(), question(t, params))
-		if tt.want == "" {
-			check.That(t, err == nil && record.Outcome == outcomeAnswered, "%s: got %v, %s, want it answered", tt.name, err, record.Outcome)
-			continue
-		}
-		wantRPC(t, err, mcp.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
-		check.That(t, got == nil && record.Outcome == outcomeFailed && strings.Contains(log.String(), tt.want),
-			"%s: got %+v, %s, log %s, want it failed for %q", tt.name, got, record.Outcome, log.String(), tt.want)
-	}
-}
-
-// A reply uses no tool if the server's tool choice is none.
-func TestReviewedReplyUsesNoTool(t *testing.T) {
-	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Review: &Review{Reply: func(_ context.Context, _ *Request, reply *mcp.CreateMessageResult) error {
-		reply.Content = []mcp.Content{&mcp.ToolUseContent{ID: "b", Name: "f", Input: json.RawMessage(`{}`)}}
-		return nil
-	}}})
-	const params = `{"maxTokens":9,"tools":[{"name":"f"}],%s"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`
-	check.NoError(t, ask(t, s, fmt.Sprintf(params, "")), "a tool that may be used")
-	wantRPC(t, ask(t, s, fmt.Sprintf(params, `"toolChoice":{"mode":"none"},`)), mcp.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
 }
 
 func TestReviewerIsCancelled(t *testing.T) {

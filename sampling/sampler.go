@@ -22,15 +22,14 @@ import (
 // Sampler answers sampling requests. It implements [mcp.SamplingHandler].
 // Several clients may use one Sampler at the same time; they share its limits.
 type Sampler struct {
-	chat      *chat.Client
-	model     string
-	models    []Model
-	options   Options
-	governor  *governor
-	decisions decisionMemory
-	schemas   schema.Cache
-	memories  hostMemories
-	log       *slog.Logger
+	chat     *chat.Client
+	model    string
+	models   []Model
+	options  Options
+	governor *governor
+	schemas  schema.Cache
+	memories hostMemories
+	log      *slog.Logger
 }
 
 // New returns a sampler for a model, which must be in Options.Models if that is set. It does no
@@ -152,14 +151,12 @@ func (s *Sampler) check(params *mcp.CreateMessageParams) error {
 // admit chooses a model and asks the account of the context and the governor to admit the request.
 // If the model costs more than the rest of the budget, admit tries other models.
 func (s *Sampler) admit(ctx context.Context, r *run) error {
-	if err := s.checkDenied(r.requester); err != nil {
-		return err
+	if r.requester.mode() == ModeDeny { // it does not count in the limits
+		return newRefusal(kindPolicy, "the host's policy does not allow the request")
 	}
 	models := s.models
-	wanted := r.request.Params.MaxTokens
 	var costErr error
 	for {
-		r.request.Params.MaxTokens = wanted
 		c, err := choose(models, s.model, r.request.Params)
 		switch {
 		case err != nil && costErr != nil:
@@ -168,7 +165,6 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 			return s.noModelError(err)
 		}
 		r.model, r.request.Model, r.request.reason = c.model, c.model.ID, c.reason
-		s.clamp(r)
 		if r.ticket, err = s.ticket(ctx, r); err == nil {
 			return nil
 		}
@@ -183,7 +179,7 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 // ticket reserves an upper bound of the cost, first in the account of the context: a
 // request that the account refuses does not count in the limits.
 func (s *Sampler) ticket(ctx context.Context, r *run) (*ticket, error) {
-	most := s.reservation(r)
+	most := reservation(&r.model, r.request, r.addedBytes)
 	bill := bill{account: cost.AccountFrom(ctx)}
 	if err := bill.reserve(r.model.ID, most); err != nil {
 		return nil, err
@@ -197,22 +193,11 @@ func (s *Sampler) ticket(ctx context.Context, r *run) (*ticket, error) {
 	return t, nil
 }
 
-// reservation returns an upper bound for the next completion.
-func (s *Sampler) reservation(r *run) usage {
-	return reservation(&r.model, r.request, s.addedBytes(r))
-}
-
-// addedBytes counts the bytes that the model gets in addition to the server's request.
-func (s *Sampler) addedBytes(r *run) int { return len(s.options.System) + r.addedBytes }
-
-// clamp lowers a request's maxTokens to the limits of the options and the model. 0 means the limit.
+// clamp lowers a request's maxTokens to the limit. 0 means the limit.
 func (s *Sampler) clamp(r *run) {
 	p, most := r.request.Params, int64(s.options.Limits.MaxTokens)
 	if p.MaxTokens == 0 || p.MaxTokens > most {
 		p.MaxTokens = most
-	}
-	if r.model.MaxTokens > 0 {
-		p.MaxTokens = min(p.MaxTokens, int64(r.model.MaxTokens))
 	}
 }
 
@@ -231,7 +216,7 @@ func (s *Sampler) applyEdits(r *run) error {
 		r.request.reason = "the reviewer"
 	}
 	s.clamp(r)
-	return r.ticket.reserve(r.model.ID, s.reservation(r))
+	return r.ticket.reserve(r.model.ID, reservation(&r.model, r.request, r.addedBytes))
 }
 
 // complete asks the model. If a required call is missing, or the protocol cannot express a call, it
@@ -244,7 +229,7 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResul
 	question := chatRequest(r.request, tools, &s.options)
 	question.Memory = s.memories.memory(r.requester)
 	result, err := s.completeOnce(ctx, r, question, tools)
-	if badCall(err) && r.ticket.reserve(r.model.ID, s.reservation(r)) == nil {
+	if badCall(err) && r.ticket.reserve(r.model.ID, reservation(&r.model, r.request, r.addedBytes)) == nil {
 		result, err = s.completeOnce(ctx, r, question, tools)
 	}
 	if err != nil {
@@ -286,13 +271,13 @@ func (s *Sampler) charge(r *run, reply *chat.Reply, err error) {
 	var used usage
 	switch {
 	case err == nil:
-		used = spending(&r.model, r.request, s.addedBytes(r), reply.Usage, reply.Size)
+		used = spending(&r.model, r.request, r.addedBytes, reply.Usage, reply.Size)
 	case ok && failure.Usage != nil:
-		used = spendingIfFailed(&r.model, r.request, s.addedBytes(r), failure.Usage)
+		used = spendingIfFailed(&r.model, r.request, r.addedBytes, failure.Usage)
 	case ok && (failure.Status >= 400 || failure.Code == chat.CodeRequest) && !badCall(err):
 		// The host did not accept it.
 	default:
-		used = spendingIfFailed(&r.model, r.request, s.addedBytes(r), nil)
+		used = spendingIfFailed(&r.model, r.request, r.addedBytes, nil)
 	}
 	r.ticket.spend(r.model.ID, used)
 }

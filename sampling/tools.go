@@ -48,7 +48,7 @@ func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 	if r.addedBytes == 0 {
 		return out, nil
 	}
-	return out, r.ticket.reserve(r.model.ID, s.reservation(r))
+	return out, r.ticket.reserve(r.model.ID, reservation(&r.model, r.request, r.addedBytes))
 }
 
 // tools lists the tools for the host.

@@ -96,10 +96,10 @@ func TestToolsThatGrow(t *testing.T) {
 		limits Limits
 		kind   string // kind of the refusal, "" for none
 	}{
-		"not grown":       {"openai", Limits{InputBytes: short, Total: Budget{Tokens: short}, Share: 1}, ""},
+		"not grown":       {"openai", alone(Limits{InputBytes: short, Total: Budget{Tokens: short}}), ""},
 		"grown":           {"gemini", Limits{}, ""},
-		"over the bytes":  {"gemini", Limits{InputBytes: long, Share: 1}, kindSize},
-		"over the tokens": {"gemini", Limits{Total: Budget{Tokens: long}, Share: 1}, kindBudget},
+		"over the bytes":  {"gemini", alone(Limits{InputBytes: long}), kindSize},
+		"over the tokens": {"gemini", alone(Limits{Total: Budget{Tokens: long}}), kindBudget},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, answering(plainAnswer))

@@ -139,9 +139,9 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[strin
 	t.Helper()
 	r := new(recorder)
 	opts := &sampling.Options{
-		Host: e.host, System: "House rules.",
+		Host:     e.host,
 		Metadata: []string{"user", "ticket"}, Extra: map[string]json.RawMessage{"store": json.RawMessage("true")},
-		Limits: sampling.Limits{Total: sampling.Budget{Requests: 10_000, Tokens: 1 << 40}, InputBytes: 1 << 30, Share: 1},
+		Limits: sampling.Limits{Total: sampling.Budget{Requests: 20_000, Tokens: 1 << 41}, InputBytes: 1 << 30},
 	}
 	sampler, err := sampling.New(r.config(), e.model, opts)
 	if err != nil { // not all hosts take metadata

@@ -44,7 +44,7 @@ func main() {
 
 // summarize asks the server to summarise files and prints the result.
 func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer) error {
-	sampler, err := newSampler(&person{in: lines(in), out: out})
+	sampler, err := newSampler(&person{in: lines(in), out: out, decided: map[string]error{}})
 	if err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer)
 func newSampler(p *person) (*sampling.Sampler, error) {
 	return mcpchain.NewSampler(&sampling.Options{
 		Review: &sampling.Review{Request: p.reviewRequest, Reply: p.reviewReply},
-		Policy: sampling.Policy{OutsideCalls: sampling.ModeDeny},                                 // refuses requests without a call
-		Limits: sampling.Limits{Total: sampling.Budget{Requests: 20}, MaxTokens: 1000, Share: 1}, // there is one server
+		Policy: sampling.Policy{OutsideCalls: sampling.ModeDeny}, // refuses requests without a call
+		Limits: sampling.Limits{PerServer: sampling.Budget{Requests: 20}, MaxTokens: 1000},
 		Audit: func(_ context.Context, r *sampling.Record) {
 			p.say("[%s: %s, %d tokens]\n", r.Server, r.Outcome, r.InputTokens+r.OutputTokens)
 		},

@@ -18,8 +18,9 @@ import (
 type person struct {
 	in <-chan string // lines; closed at the end of the input
 
-	mu  sync.Mutex // held while the person is asked
-	out io.Writer
+	mu      sync.Mutex // held while the person is asked
+	out     io.Writer
+	decided map[string]error // decisions for all requests of a server; nil allows them
 }
 
 var errRefused = errors.New("the person refused")
@@ -28,6 +29,9 @@ var errRefused = errors.New("the person refused")
 func (p *person) reviewRequest(ctx context.Context, r *sampling.Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if decision, ok := p.decided[r.Server]; ok {
+		return decision
+	}
 	fmt.Fprintf(p.out, "The server %s asks %s for up to %d tokens:\n%s\n",
 		r.Server, r.Model, r.Params.MaxTokens, hosttext.Indent(hosttext.SamplingRequest(r.Params)))
 	for {
@@ -36,11 +40,15 @@ func (p *person) reviewRequest(ctx context.Context, r *sampling.Request) error {
 			return err
 		}
 		switch choice {
-		case "y", "a":
-			r.Remember = choice == "a"
+		case "y":
 			return nil
-		case "n", "v":
-			r.Remember = choice == "v"
+		case "n":
+			return errRefused
+		case "a":
+			p.decided[r.Server] = nil
+			return nil
+		case "v":
+			p.decided[r.Server] = errRefused
 			return errRefused
 		case "i":
 			instruction, err := p.ask(ctx, "Your instruction")
