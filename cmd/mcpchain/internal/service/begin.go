@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -58,58 +57,32 @@ func identity(h http.Header) (string, error) {
 	return "key_" + hex.EncodeToString(sum[:16]), nil
 }
 
-// startWait is how long a run may take to begin. With Temporal, a stored run may begin later.
+// startWait is how long a run may take to begin, after others of its user. With Temporal, a stored run may begin later.
 const startWait = 10 * time.Second
 
-// startOnce begins a run, or finds the run that an earlier request with the same id began. It waits for other runs of
-// the user that are beginning only if there may be no room for another.
+// startOnce begins a run, or finds the run that an earlier request with the same id began. The runs of a user begin one
+// after the other, so that none begins for which there is no room.
 func (s *service) startOnce(ctx context.Context, c caller, id, input string) (run.Key, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	earlier, end := s.limits.registerStart(c.tenant)
-	defer end()
-	for {
-		earlier = slices.DeleteFunc(earlier, isClosed)
-		key, err := s.tryToStart(ctx, c.name, id, input, len(earlier))
-		if !errors.Is(err, errUnclear) {
-			return key, err
-		}
-		select {
-		case <-earlier[0]:
-		case <-ctx.Done():
-			return run.Key{}, ctx.Err()
-		}
-	}
-}
-
-// isClosed reports whether a channel that carries no values is closed.
-func isClosed(c chan struct{}) bool {
 	select {
-	case <-c:
-		return true
-	default:
-		return false
+	case c.beginning <- struct{}{}:
+		defer func() { <-c.beginning }()
+	case <-ctx.Done():
+		return run.Key{}, ctx.Err()
 	}
-}
-
-// errUnclear means that there is room for a run only if other runs that are beginning fail to begin.
-var errUnclear = errors.New("other runs begin")
-
-// tryToStart begins a run, or finds the one with the id. starting is the number of the user's runs that are beginning.
-// The error is errUnclear if the caller has to wait for them.
-func (s *service) tryToStart(ctx context.Context, user, id, input string, starting int) (run.Key, error) {
 	if id != "" {
-		key := run.Key{Tenant: user, ID: id}
+		key := run.Key{Tenant: c.name, ID: id}
 		if err := s.checkInput(ctx, key, input); !errors.Is(err, record.ErrNotFound) {
 			return key, err
 		}
 	}
-	if err := s.room(ctx, user, starting); err != nil {
+	if err := s.room(ctx, c.name); err != nil {
 		return run.Key{}, err
 	}
-	key, err := s.engine.start(ctx, user, id, input)
-	if errors.Is(err, record.ErrExists) { // by a concurrent request or process
-		key = run.Key{Tenant: user, ID: id}
+	key, err := s.engine.start(ctx, c.name, id, input)
+	if errors.Is(err, record.ErrExists) { // by a concurrent request to another process
+		key = run.Key{Tenant: c.name, ID: id}
 		err = s.checkInput(ctx, key, input)
 	}
 	return key, err
@@ -127,18 +100,16 @@ func (s *service) checkInput(ctx context.Context, key run.Key, input string) err
 	return nil
 }
 
-// room returns an error if a user has too many runs: a refusal, or errUnclear. starting is the number of runs that are
-// beginning: the store may not have them yet.
-func (s *service) room(ctx context.Context, user string, starting int) error {
-	unclear := false
+// room refuses a run if the user has too many.
+func (s *service) room(ctx context.Context, user string) error {
 	for _, bound := range []struct {
-		status         run.Status
-		most, starting int
-		text           string
+		status run.Status
+		most   int
+		text   string
 	}{
-		{run.StatusRunning, s.limits.running, starting, "are active"},
-		{run.StatusWaiting, s.limits.open, 0, "wait for you"},
-		{"", s.limits.stored, starting, "are stored"},
+		{run.StatusRunning, s.limits.running, "are active"},
+		{run.StatusWaiting, s.limits.open, "wait for you"},
+		{"", s.limits.stored, "are stored"},
 	} {
 		n, err := s.store.Count(ctx, record.Query{Tenant: user, Status: bound.status, Limit: bound.most})
 		if err != nil {
@@ -147,10 +118,6 @@ func (s *service) room(ctx context.Context, user string, starting int) error {
 		if n >= bound.most {
 			return hosting.Refuse(http.StatusTooManyRequests, "%d of your runs %s: no more are allowed", n, bound.text)
 		}
-		unclear = unclear || n+bound.starting >= bound.most
-	}
-	if unclear {
-		return errUnclear
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
@@ -25,11 +24,11 @@ func newLimits(o *options) *limits {
 	}
 }
 
-// tenant is a user with requests. limits.mu guards it.
+// tenant is a user with requests. limits.mu guards the numbers.
 type tenant struct {
-	uses      int             // requests in progress
-	streams   int             // open event streams
-	beginning []chan struct{} // a channel for each run that begins, in order; it is closed when the run has begun, or has failed to
+	uses      int           // requests in progress
+	streams   int           // open event streams
+	beginning chan struct{} // has a value while a run begins; room for one
 }
 
 // burst is how many seconds' worth of the allowed requests may come at once.
@@ -40,7 +39,7 @@ func (l *limits) beginRequest(user string) (t *tenant, leave func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t = l.tenants[user]; t == nil {
-		t = new(tenant)
+		t = &tenant{beginning: make(chan struct{}, 1)}
 		l.tenants[user] = t
 	}
 	t.uses++
@@ -66,20 +65,4 @@ func (l *limits) openStream(t *tenant) (end func(), ok bool) {
 		defer l.mu.Unlock()
 		t.streams--
 	}, true
-}
-
-// registerStart registers a beginning run of a user, and returns the earlier ones that have not begun
-// yet: the store may or may not have them. The caller calls end.
-func (l *limits) registerStart(t *tenant) (earlier []chan struct{}, end func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	begun := make(chan struct{})
-	earlier = slices.Clone(t.beginning)
-	t.beginning = append(t.beginning, begun)
-	return earlier, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		t.beginning = slices.DeleteFunc(t.beginning, func(c chan struct{}) bool { return c == begun })
-		close(begun)
-	}
 }
