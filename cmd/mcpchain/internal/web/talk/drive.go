@@ -60,9 +60,6 @@ func (s *Service) startUncounted(key run.Key) bool {
 	s.running.Go(func() {
 		defer s.release(t)
 		s.drive(t)
-		if isViewCall(key) {
-			s.recordEnd(key)
-		}
 		s.countWork(key, -1)
 		s.Changed(key.Tenant)
 	})

@@ -83,6 +83,8 @@ type Service struct {
 	viewAgent *agent.Agent  // makes the calls of views
 	feed      *eventfeed.Feed
 
+	beginning chan struct{} // has a value while a call of a view begins; room for one
+
 	ctx     context.Context // for the work; ends with Close
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -92,7 +94,6 @@ type Service struct {
 	atWork map[string]int         // by user, number of conversations that this process works on
 	lists  map[string]*listSignal // by user, in use
 	titles map[run.Key]string     // at most maxTitles
-	views  viewCalls
 }
 
 // The errors of actions of a user.
@@ -113,7 +114,7 @@ var (
 func New(o Options) (*Service, error) {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	s := &Service{
-		o: o, views: newViewCalls(),
+		o: o, beginning: make(chan struct{}, 1),
 		topics: map[run.Key]*topic{}, atWork: map[string]int{}, lists: map[string]*listSignal{}, titles: map[run.Key]string{},
 	}
 	s.feed = eventfeed.New(&eventfeed.Options{Items: s.items, RunBytes: maxRecent})

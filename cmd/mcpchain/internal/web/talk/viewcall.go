@@ -1,17 +1,13 @@
 package talk
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
-	"reflect"
 	"strings"
-	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -30,10 +26,8 @@ const viewAgentName = "web-view"
 
 // Bounds of the calls of views.
 const (
-	maxViewCalls = 8                // open calls of a conversation
-	maxShownRuns = 50               // calls that windows show in a conversation; older ones are deleted
-	maxEnds      = 10_000           // ended calls in memory, beyond which another one cannot be fetched
-	fetchableFor = 10 * time.Minute // how long a view can fetch the result of a call that ended before
+	maxViewCalls = 8  // open calls of a conversation
+	maxShownRuns = 50 // calls that windows show in a conversation; older ones are deleted
 )
 
 // ViewCall is a call made by a view.
@@ -45,44 +39,6 @@ type ViewCall struct {
 	Server       string          `json:"server"`
 	Tool         string          `json:"tool"` // the server's own name of the tool
 	Arguments    json.RawMessage `json:"arguments"`
-}
-
-// isSame reports whether two calls are the same, so that one may be the other's repetition.
-func (c ViewCall) isSame(other ViewCall) bool {
-	c.Arguments, other.Arguments = canonical(c.Arguments), canonical(other.Arguments)
-	return reflect.DeepEqual(c, other)
-}
-
-// canonical returns JSON with sorted members, to compare values. Text that is not JSON stays as it is.
-func canonical(raw json.RawMessage) json.RawMessage {
-	var v any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
-		return raw
-	}
-	sorted, err := jsonrpc.Marshal(v)
-	if err != nil {
-		return raw
-	}
-	return sorted
-}
-
-// viewCalls has the state of the calls of views. Service.mu guards it.
-type viewCalls struct {
-	awaited  map[run.Key]int     // number of views that wait for a call
-	reserved map[run.Key]int     // number of calls that are about to begin, by conversation
-	ended    map[run.Key]viewEnd // calls that have ended in this process within fetchableFor
-}
-
-// viewEnd is the end of a call of a view.
-type viewEnd struct {
-	at        time.Time
-	delivered bool // a view got the result
-}
-
-func newViewCalls() viewCalls {
-	return viewCalls{awaited: map[run.Key]int{}, reserved: map[run.Key]int{}, ended: map[run.Key]viewEnd{}}
 }
 
 // viewPrefix begins the ids of runs that are calls of views.
@@ -175,18 +131,15 @@ func (s *Service) viewCall(ctx context.Context, key run.Key) (*ViewCall, *ledger
 }
 
 // CallForView makes a call of a view after the user has agreed, and returns its result. If ctx ends first, the run of
-// the call continues: a view that makes the same call again, even after a restart, waits for it. If the cause is
-// context.Canceled, because the view cancelled the call, the run ends unless the call was sent.
+// the call ends unless the call was sent.
 //
 // The error matches ErrTooMany if the conversation has too many open calls, and apps.ErrDenied if the user has refused
 // or stopped the call.
 func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mcp.CallToolResult, error) {
-	conversation := run.Key{Tenant: user, ID: c.Conversation}
-	key, release, err := s.beginViewCall(ctx, conversation, c)
+	key, err := s.beginViewCall(ctx, run.Key{Tenant: user, ID: c.Conversation}, c)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	t, err := s.acquire(ctx, key)
 	if err != nil {
 		return nil, err
@@ -199,34 +152,31 @@ func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mc
 			return nil, goneError(err)
 		}
 		if log.Head.Status.Ended() {
-			s.recordDelivery(key)
 			return viewResult(log.Records)
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			if context.Cause(ctx) == context.Canceled {
-				s.cancelViewCall(key)
-			}
+			s.cancelViewCall(key)
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// beginViewCall begins a run, or joins one that no view waits for, and deletes runs that no window shows any more. The
-// caller calls release when it no longer waits for the run.
-func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c ViewCall) (key run.Key, release func(), err error) {
-	beginning, endBeginning := s.countUse(s.views.reserved, conversation)
-	defer endBeginning()
+// beginViewCall begins a run, and deletes runs that no window shows any more.
+func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c ViewCall) (key run.Key, err error) {
+	select {
+	case s.beginning <- struct{}{}:
+		defer func() { <-s.beginning }()
+	case <-ctx.Done():
+		return key, ctx.Err()
+	}
 	runs, err := s.viewRuns(ctx, conversation)
 	if err != nil {
-		return key, nil, err
+		return key, err
 	}
 	open := 0
 	for i, head := range runs {
-		if release := s.joinViewCall(ctx, head, c); release != nil {
-			return head.Key, release, nil
-		}
 		if !head.Status.Ended() {
 			open++
 		} else if i >= maxShownRuns { // no window shows it
@@ -235,83 +185,23 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 			}
 		}
 	}
-	if open+beginning > maxViewCalls {
-		return key, nil, ErrTooMany
+	if open >= maxViewCalls {
+		return key, ErrTooMany
 	}
 	encoded, err := jsonrpc.Marshal(c)
 	if err != nil {
-		return key, nil, err
+		return key, err
 	}
 	key = run.Key{Tenant: conversation.Tenant, ID: prefixOf(conversation) + strings.ToLower(rand.Text())}
-	_, release = s.countUse(s.views.awaited, key)
 	_, err = s.viewAgent.Begin(ctx, agent.Text(string(encoded)), agent.WithRun(key.ID), agent.WithNewRun(), agent.WithTenant(key.Tenant), agent.WithVar("view", encoded))
 	if err != nil {
-		release()
-		return key, nil, fmt.Errorf("begin the call of a view: %w", err)
+		return key, fmt.Errorf("begin the call of a view: %w", err)
 	}
 	s.startDriving(key)
-	return key, release, nil
+	return key, nil
 }
 
-// countUse counts a use of a key in one of the maps of viewCalls, until release is called. uses includes this use.
-func (s *Service) countUse(counts map[run.Key]int, key run.Key) (uses int, release func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.countUseLocked(counts, key)
-}
-
-// countUseLocked is countUse; release locks s.mu.
-func (s *Service) countUseLocked(counts map[run.Key]int, key run.Key) (uses int, release func()) {
-	counts[key]++
-	return counts[key], func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if counts[key]--; counts[key] == 0 {
-			delete(counts, key)
-		}
-	}
-}
-
-// joinViewCall counts a view that waits for an earlier run, until release is called, if the run makes the same call, no
-// other view waits for it, and its result is still to come or can be fetched. Otherwise release is nil.
-func (s *Service) joinViewCall(ctx context.Context, head run.Head, c ViewCall) (release func()) {
-	s.mu.Lock()
-	end, known := s.views.ended[head.Key]
-	fetchable := known && !end.delivered && time.Since(end.at) < fetchableFor
-	free := s.views.awaited[head.Key] == 0 && (!head.Status.Ended() || fetchable)
-	if free {
-		_, release = s.countUseLocked(s.views.awaited, head.Key) // so that no other view joins it
-	}
-	s.mu.Unlock()
-	if !free {
-		return nil
-	}
-	earlier, _, err := s.viewCall(ctx, head.Key)
-	if err != nil || !earlier.isSame(c) {
-		release()
-		return nil
-	}
-	return release
-}
-
-// recordEnd records that a run has ended, if no view waits for it. It forgets ends that are older than fetchableFor.
-func (s *Service) recordEnd(key run.Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.views.ended, func(_ run.Key, end viewEnd) bool { return time.Since(end.at) >= fetchableFor })
-	if !s.views.ended[key].delivered && s.views.awaited[key] == 0 && len(s.views.ended) < maxEnds {
-		s.views.ended[key] = viewEnd{at: time.Now()}
-	}
-}
-
-// recordDelivery records that a view gets the result of a run.
-func (s *Service) recordDelivery(key run.Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.views.ended[key] = viewEnd{time.Now(), true}
-}
-
-// cancelViewCall cancels a run whose view has cancelled its call, unless the call was sent.
+// cancelViewCall cancels a run for which no view waits any more, unless its call was sent.
 func (s *Service) cancelViewCall(key run.Key) {
 	s.running.Go(func() {
 		_, state, err := s.viewCall(s.ctx, key)
