@@ -239,10 +239,7 @@ var _ = func(ctx context.Context, transport mcpclient.Transport, sampler *sampli
 
 // docs/sampling.md, servers of an adapter
 var _ = func() error {
-	opts := &sampling.Options{Origin: func(ctx context.Context) (server, call string) {
-		s, _ := adapter.OriginFrom(ctx)
-		return s.Server, s.Call.ID
-	}}
+	opts := &sampling.Options{Origin: adapter.OriginFrom}
 	_ = opts
 	return nil
 }

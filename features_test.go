@@ -38,19 +38,26 @@ func TestFeatures(t *testing.T) {
 	check.Same(t, "rows", got, want)
 }
 
-// TestRulesForViews checks that each rule in the table of docs/apps.md is open or names existing tests.
-func TestRulesForViews(t *testing.T) {
-	_, rules, _ := strings.Cut(read(t, "docs/apps.md"), "## Rules for hosts")
-	rows := 0
-	for _, line := range strings.Split(rules, "\n") {
-		cells := strings.Split(strings.Trim(line, "|"), "|")
-		if len(cells) != 2 || strings.HasPrefix(line, "|---") || strings.Contains(line, "| proof |") {
-			continue
+// TestTablesOfGuides checks that each row of two tables is open or names existing tests.
+func TestTablesOfGuides(t *testing.T) {
+	for _, table := range []struct{ guide, heading, folder string }{
+		{"docs/apps.md", "## Rules for hosts", ""},
+		{"docs/adapter.md", "## Problems of other adapters", "adapter"}, // of tests without one
+	} {
+		_, text, _ := strings.Cut(read(t, table.guide), table.heading)
+		_, text, _ = strings.Cut(text, "\n|---") // the first table
+		text, _, _ = strings.Cut(text, "\n\n")
+		rows := strings.Split(text, "\n")[1:]
+		for _, row := range rows {
+			cells := strings.Split(strings.Trim(row, "| "), " | ")
+			proof := cells[len(cells)-1]
+			if first, _, _ := strings.Cut(proof, ";"); table.folder != "" && !strings.Contains(first, ": ") {
+				proof = table.folder + ": " + proof
+			}
+			checkProof(t, fmt.Sprintf("%q of %s", cells[0], table.guide), proof)
 		}
-		rows++
-		checkProof(t, fmt.Sprintf("%q of docs/apps.md", strings.TrimSpace(cells[0])), strings.TrimSpace(cells[1]))
+		check.That(t, len(rows) >= 30, "%s: got %d rows, want the table", table.guide, len(rows))
 	}
-	check.That(t, rows >= 30, "got %d rules, want the table", rows)
 }
 
 // checkProof checks a cell of the form "open", "open: what is missing", or "folder: TestA, TestB; folder: TestC".

@@ -35,17 +35,11 @@ func (l *lender) lend(m agent.Model, opts *sampling.Options) error {
 		o = *opts
 	}
 	if o.Origin == nil {
-		o.Origin = source
+		o.Origin = adapter.OriginFrom
 	}
 	sampler, err := lent.Sampler(&o)
 	l.sampler = sampler
 	return err
-}
-
-// source returns the server and the call of a request.
-func source(ctx context.Context) (server, call string) {
-	s, _ := adapter.OriginFrom(ctx)
-	return s.Server, s.Call.ID
 }
 
 // SamplingCapability declares that requests may have tools, as [sampling.Sampler] does.

@@ -35,7 +35,7 @@ type deniedError struct {
 }
 
 // Is lets a view learn that the call was denied, see [Toolset.ViewAccess].
-func (e *deniedError) Is(target error) bool { return target == ErrDenied || target == apps.ErrDenied }
+func (e *deniedError) Is(target error) bool { return target == apps.ErrDenied }
 
 func (e *deniedError) Error() string {
 	if e.reason == "" {
@@ -132,18 +132,6 @@ func (a *approvals) remember(ctx context.Context, d approval.Decision, q *questi
 
 func (a *approvals) warn(what string, q *question, err error) {
 	a.log.Warn(what, "server", q.tool.server.label, "tool", q.tool.name, "error", err)
-}
-
-// errUnknownUser is the error of forgetting decisions of a user without a name.
-var errUnknownUser = errors.New("forget decisions: Options.User does not name the user of the context; Forget of Options.Decisions forgets for all users")
-
-// forget implements [Toolset.Forget].
-func (a *approvals) forget(ctx context.Context, server string) error {
-	user, known := a.callUser(ctx)
-	if !known {
-		return errUnknownUser
-	}
-	return a.store.Forget(ctx, user, server)
 }
 
 // approver returns the function that decides on calls of the tool, nil if they need no approval.

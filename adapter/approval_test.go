@@ -90,7 +90,8 @@ func TestApprovalsAreRemembered(t *testing.T) {
 	for scope, want := range map[approval.Scope]int{approval.ScopeCall: 5, approval.ScopeArguments: 4, approval.ScopeTool: 2, approval.ScopeServer: 1} {
 		for _, allow := range []bool{true, false} {
 			asked := 0
-			ts := annotated().open(t, &Options{Approve: counted(&asked, approval.Decision{Allow: allow, Remember: scope})})
+			var kept approval.Memory
+			ts := annotated().open(t, &Options{Decisions: &kept, Approve: counted(&asked, approval.Decision{Allow: allow, Remember: scope})})
 			calls := []llms.ToolCall{
 				call("1", "write", `{"city":"Rome"}`), call("2", "write", `{ "city": "Rome" }`),
 				call("3", "write", `{"city":"Oslo"}`), call("4", "read", "{}"), call("5", "read", `{"x":1}`),
@@ -100,9 +101,9 @@ func TestApprovalsAreRemembered(t *testing.T) {
 				check.That(t, r.IsError != allow, "scope %d: got %q for call %s, want the decision to hold", scope, r.Text, c.ID)
 			}
 			check.Equal(t, scope, asked, want)
-			check.Must(t, ts.Forget(t.Context(), "other"))
+			check.Must(t, kept.Forget(t.Context(), "", "other"))
 			ts.Catalog(profile.Plain).Call(t.Context(), calls[0])
-			check.Must(t, ts.Forget(t.Context(), "p"))
+			check.Must(t, kept.Forget(t.Context(), "", "p"))
 			before := asked
 			ts.Catalog(profile.Plain).Call(t.Context(), calls[0])
 			check.Equal(t, fmt.Sprint(scope, ": questions after Forget"), asked, before+1)

@@ -2,9 +2,6 @@ package adapter
 
 import (
 	"context"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,45 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
 )
-
-// Each test that the guide lists beside a complaint exists.
-func TestComplaintsAreAnswered(t *testing.T) {
-	guide, err := os.ReadFile("../docs/adapter.md")
-	check.Must(t, err)
-	_, table, _ := strings.Cut(string(guide), "| complaint | here | tests |\n|---|---|---|\n")
-	table, _, _ = strings.Cut(table, "\n\n")
-	lines := strings.Split(table, "\n")
-	check.Require(t, len(lines) >= 30, "got %d complaints, want the table", len(lines))
-	tests := map[string]string{} // the test files of a folder
-	for _, line := range lines {
-		cells := strings.Split(strings.Trim(line, "| "), " | ")
-		for part := range strings.SplitSeq(cells[len(cells)-1], "; ") {
-			folder, names, ok := strings.Cut(part, ": ")
-			if !ok {
-				folder, names = "adapter", part
-			}
-			if tests[folder] == "" {
-				tests[folder] = source(t, folder)
-			}
-			for name := range strings.SplitSeq(names, ", ") {
-				check.That(t, strings.Contains(tests[folder], "\nfunc "+name+"("), "%s: there is no test %q in %s", cells[0], name, folder)
-			}
-		}
-	}
-}
-
-// source returns the text of all tests of a folder.
-func source(t *testing.T, folder string) string {
-	files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(folder), "*_test.go"))
-	check.Must(t, err)
-	var all strings.Builder
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		check.Must(t, err)
-		all.Write(data)
-	}
-	return all.String()
-}
 
 // Tools without parameters were refused: "object schema missing properties", or null where a list belongs.
 func TestToolsWithoutParameters(t *testing.T) {

@@ -20,7 +20,6 @@ type server struct {
 	state  *serverState // shared, too
 	client *mcpclient.Client
 	watch  *watch
-	level  *mcp.LogLevel // the value of connector.level for which it was opened
 
 	changing chan struct{} // has a token while the tools are being listed or the server is replaced
 
@@ -66,13 +65,8 @@ func (c *connector) open(ctx context.Context, s *server) error {
 // connectAndList connects to the server, subscribes to its changes and lists its tools. In this
 // order no change is missed.
 func (c *connector) connectAndList(ctx context.Context, s *server) (l listing, err error) {
-	s.client, s.level = s.recipe.Client, c.level.Load()
-	if s.client == nil {
-		if s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, c.connectOptions(s)); err != nil {
-			return l, err
-		}
-	} else if s.level != nil {
-		c.setLogLevel(ctx, s, *s.level)
+	if s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, c.connectOptions(s)); err != nil {
+		return l, err
 	}
 	if !c.roster.start(func() { s.watch.run(s.life, s.client) }) {
 		return l, errToolsetClosed
@@ -91,9 +85,6 @@ func (c *connector) connectOptions(s *server) *mcpclient.Options {
 	}
 	if s.recipe.ClientOptions == nil && opts.Logger != nil { // one logger for several servers
 		opts.Logger = opts.Logger.With("server", s.label)
-	}
-	if s.level != nil {
-		opts.LogLevel = *s.level
 	}
 	return opts
 }
@@ -121,7 +112,7 @@ func withNotifications(opts *mcpclient.Options, notify func(*mcp.Notification)) 
 // needsReconnect reports whether only the toolset can reconnect to the server: it was not reached,
 // or its connection ended and its client does not restart it, or has given up.
 func (s *server) needsReconnect() bool {
-	return s.recipe.Transport != nil && (s.client == nil || s.client.Err() != nil)
+	return s.client == nil || s.client.Err() != nil
 }
 
 // listing is the result of listing a server's tools.
@@ -189,10 +180,7 @@ func (c *connector) makeTool(s *server, def *mcp.Tool) (*Tool, error) {
 			return nil, err
 		}
 	}
-	if repeat := s.state.policy.Repeat; repeat != nil {
-		err = runGuarded(c.opts.Logger, "Policy.Repeat", func() error { tool.repeat = repeat(def); return nil })
-	}
-	return tool, err
+	return tool, nil
 }
 
 // recordSkipped records that a tool is left out.
@@ -204,10 +192,10 @@ func (l *listing) recordSkipped(s *server, name string, err error) {
 	l.skipped[name] = err
 }
 
-// close ends the watch, and the connection if the toolset opened it.
+// close ends the watch and the connection.
 func (s *server) close() error {
 	s.end()
-	if s.client == nil || s.client == s.recipe.Client {
+	if s.client == nil {
 		return nil
 	}
 	return s.client.Close()

@@ -2,10 +2,8 @@ package adapter
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // connector connects the servers of a toolset and lists their tools. It replaces connections
@@ -16,7 +14,6 @@ type connector struct {
 	lender  *lender
 	calls   *calls // runs calls of the tools
 	schemas schema.Cache
-	level   atomic.Pointer[mcp.LogLevel] // set by SetLogLevel; nil before
 }
 
 // newServer returns a server of this toolset. The recipe must not change afterwards.
@@ -67,6 +64,6 @@ func (c *connector) join(ctx context.Context, s *server) ([]*Tool, error) {
 
 // watchServer starts to watch a server that has joined the toolset.
 func (c *connector) watchServer(s *server) {
-	c.onJoin(s)
+	close(s.watch.joined)
 	c.keepConnected(s)
 }

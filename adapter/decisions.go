@@ -36,7 +36,7 @@ func newKey(scope approval.Scope, user string, t *Tool, arguments json.RawMessag
 
 // serverOrigin returns a hash of the identity of a server's transport: the command line and its
 // directory, or the URL without user info. The environment and headers are left out, because
-// tokens in them change. A Client, or a Transport without an identity, counts by its type.
+// tokens in them change. A Transport without an identity counts by its type.
 func serverOrigin(s *Server) string {
 	identity := ""
 	switch t := s.Transport.(type) {

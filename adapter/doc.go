@@ -74,8 +74,7 @@
 //	media of one result                         8 MiB
 //	results kept for paging                     none     Options.KeepResults
 //	remembered decisions                        10,000
-//	listings of a server, and events of each
-//	kind from it                                1 per second   Options.RefreshInterval
+//	listings of a server that it asks for       1 per second
 //	wait until a server agrees to announce      1 s
 //
 // A server with more tools cannot be used. A definition beyond a bound leaves its tool out

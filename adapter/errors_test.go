@@ -19,7 +19,7 @@ func TestErrorTexts(t *testing.T) {
 		return check.Err(Open(ctx, servers, &Options{Policy: policy}))
 	}
 	opened := func(servers ...Server) error { return with(Policy{}, servers...) }
-	reach, own := transportFunc(unreachable), new(mcpclient.Client)
+	reach := transportFunc(unreachable)
 	p := newPeer().tool("bad", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.New("no") })
 	ts := open(t, nil, Server{Name: "a", Transport: p.transport(t)})
 	nobody := Server{Name: "b", Transport: transportFunc(unreachable)}
@@ -28,12 +28,9 @@ func TestErrorTexts(t *testing.T) {
 		want string
 	}{
 		{opened(Server{}), `open toolset: server has no name: set Server.Name`},
-		{opened(Server{Name: "a"}), `open toolset: server "a": set Transport or Client`},
+		{opened(Server{Name: "a"}), `open toolset: server "a": set Transport`},
 		{opened(nobody, nobody), `open toolset: server "b" is there twice: give each a name of its own`},
-		{opened(Server{Name: "a", Transport: reach, Client: own}), `open toolset: server "a": set either Transport or Client, not both`},
 		{opened(Server{Name: "a", Transport: reach, KeyInMeta: "k", KeyInArgument: "k"}), `open toolset: server "a": set either KeyInMeta or KeyInArgument, not both`},
-		{opened(Server{Name: "a", Revision: "2025-11-25", Client: own}), `open toolset: server "a": Revision does not go with Client, which is connected already`},
-		{opened(Server{Name: "a", Policy: Policy{Start: StartLazy}, Client: own}), `open toolset: server "a": Policy.Start "lazy" does not go with Client, which is connected already`},
 		{opened(Server{Name: "a", Policy: Policy{Start: "late"}, Transport: reach}), `open toolset: server "a": Policy.Start is "late": want "required", "available" or "lazy"`},
 		{opened(Server{Name: "a", Policy: Policy{Trust: TrustFull + 1}, Transport: reach}), `open toolset: server "a": Policy.Trust is 4: want TrustNone, TrustHints or TrustFull`},
 		{with(Policy{Start: "late"}, nobody), `open toolset: Policy.Start is "late": want "required", "available" or "lazy"`},

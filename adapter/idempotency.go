@@ -24,11 +24,11 @@ func (t *Tool) HonoursKeys() bool {
 	return t.honoursKeys || t.keyArgument != "" || t.server.keyInMeta != ""
 }
 
-// Repeatable reports whether a call that may have had an effect may be made again: [Policy.Repeat] says so, or the tool
-// declares that it changes nothing (readOnlyHint) or nothing more the second time (idempotentHint) and [Policy.Trust]
-// believes hints. The hints of a function are believed ([FuncOptions]).
+// Repeatable reports whether a call that may have had an effect may be made again: the tool declares that it changes nothing
+// (readOnlyHint) or nothing more the second time (idempotentHint), and [Policy.Trust] believes hints. The hints of a
+// function are believed ([FuncOptions]).
 func (t *Tool) Repeatable() bool {
-	return t.repeat || t.server.policy.Trust >= TrustHints && (DeclaresReadOnly(t.def) || idempotent(t.def))
+	return t.server.policy.Trust >= TrustHints && (DeclaresReadOnly(t.def) || idempotent(t.def))
 }
 
 // ReadOnly reports whether calls of the tool change nothing: the tool declares it (readOnlyHint),

@@ -21,7 +21,6 @@ type lender struct {
 	// Provided by the connector.
 	newServer      func(*Server, *serverState) *server
 	open           func(context.Context, *server) error
-	onJoin         func(*server)
 	connectIdle    func(context.Context, *serverState) error // connects a server that is idle
 	disconnectIdle func(*server)                             // disconnects a lazy server; called with the lock held
 }

@@ -47,7 +47,6 @@ type listener struct {
 
 	refuse, mute bool // subscriptions/listen: answers with an error, not at all
 	listless     bool // tools/list: answers with an error
-	resources    bool // tells of its resources, too
 
 	mu     sync.Mutex
 	heard  []string          // methods, and the requests that were cancelled
@@ -72,11 +71,7 @@ func (l *listener) answer(t *testing.T, m *testenv.Message) string {
 	l.heard = append(l.heard, m.Method+string(params.RequestID))
 	switch m.Method {
 	case "server/discover":
-		more := ""
-		if l.resources {
-			more = `,"resources":{"listChanged":true}`
-		}
-		return `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true}` + more + `}}`
+		return `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true}}}`
 	case "tools/list":
 		if l.listless {
 			return `"error":{"code":-32603,"message":"not yet"}`
@@ -118,11 +113,7 @@ func (l *listener) agree(t *testing.T) error {
 }
 
 func (l *listener) agreeLocked(t *testing.T) error {
-	more := ""
-	if l.resources {
-		more = `,"resourcesListChanged":true`
-	}
-	return l.send(t, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true,"promptsListChanged":true%s}}}`, l.listen[len(l.listen)-1], more)
+	return l.send(t, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true,"promptsListChanged":true}}}`, l.listen[len(l.listen)-1])
 }
 
 // tell announces a change of a list.

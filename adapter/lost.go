@@ -12,7 +12,7 @@ import (
 // keepConnected reconnects a server of the toolset once its connection ends by itself, or now if it could not be opened.
 // The new connection has a keepConnected of its own. No person is asked to sign in.
 func (c *connector) keepConnected(s *server) {
-	if c.opts.retryWait < 0 || s.recipe.Transport == nil || s.dormant {
+	if c.opts.retryWait < 0 || s.dormant {
 		return
 	}
 	c.roster.start(func() {

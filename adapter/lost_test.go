@@ -38,9 +38,7 @@ func TestServersComeBack(t *testing.T) {
 		check.That(t, n >= 14 && n <= 32, "got %d connections in 10 minutes, want waits of up to a minute", n)
 		var kinds []EventKind
 		for _, event := range e.take() {
-			if event.Kind != WatchEnded {
-				kinds = append(kinds, event.Kind)
-			}
+			kinds = append(kinds, event.Kind)
 		}
 		check.Same(t, "events", kinds, []EventKind{ServerLost, ServerReturned, ServerLost})
 		text := log.String()

@@ -59,7 +59,6 @@ func (t *Toolset) Remove(name string) error {
 	if s == nil {
 		return fmt.Errorf("remove from toolset: there is no server %q", name)
 	}
-	t.connector.notifyHost(Event{Server: name, Kind: ServerRemoved, Removed: toolNames(s.tools)})
 	t.lender.stopUsers(s.state)
 	if err := s.close(); err != nil {
 		return fmt.Errorf("remove server %q: %w", name, err)

@@ -170,16 +170,6 @@ func TestServerRevision(t *testing.T) {
 	check.Equal(t, "in the caller's options", opts.Protocol.Revision, mcp.Revision20250618)
 }
 
-func TestOpenWithAClient(t *testing.T) {
-	p := newPeer().tool("x", object, answer("ok"))
-	client, err := mcpclient.Connect(t.Context(), p.transport(t), nil)
-	check.Must(t, err)
-	defer client.Close()
-	ts := open(t, nil, Server{Name: "p", Client: client})
-	check.Must(t, ts.Close())
-	check.NoError(t, client.Ping(t.Context()), "the caller's client left open")
-}
-
 func TestServerWithTooManyTools(t *testing.T) {
 	p := newPeer().tool("a", object, echo).tool("b", object, echo)
 	check.Text(t, check.Err(Open(t.Context(), []Server{{Name: "p", Transport: p.transport(t)}}, &Options{maxTools: 1})), "more than 1 tools", "the bound")

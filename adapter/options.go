@@ -55,15 +55,10 @@ type Options struct {
 	// Intercept wraps every call that is sent. The first one is outermost. Default: none.
 	Intercept []Interceptor
 
-	// OnChange is called after Open for changes: servers added and removed, tools added, removed
-	// and changed, and changes of a server's prompts or resources. It may be called concurrently
-	// and may use the toolset, except for Close, which waits for it. Default: none.
+	// OnChange is called after Open for changes: servers added, lost and returned, tools added,
+	// removed and changed. It may be called concurrently and may use the toolset, except for Close,
+	// which waits for it. Default: none.
 	OnChange func(Event)
-
-	// RefreshInterval is the shortest time between two listings of a server's tools because of
-	// its announcements, and between two events about its prompts or resources. Default 1 s;
-	// negative: none.
-	RefreshInterval time.Duration
 
 	// ListDir is a directory that stores the tools of servers with [StartLazy], so that a later
 	// program need not connect before their first call. It is created when needed; processes
@@ -93,9 +88,6 @@ func (o *Options) withDefaults() *Options {
 	}
 	if out.maxTools <= 0 {
 		out.maxTools = 1000
-	}
-	if out.RefreshInterval == 0 {
-		out.RefreshInterval = time.Second
 	}
 	if out.retryWait == 0 {
 		out.retryWait = time.Minute

@@ -219,7 +219,7 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 	if err != nil {
 		return
 	}
-	l.onJoin(s)
+	close(s.watch.joined)
 	s.client.AfterEnd(func(err error) {
 		r.mu.Lock()
 		expected := s.retired || r.closed

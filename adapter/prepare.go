@@ -25,7 +25,7 @@ type Prepared struct {
 }
 
 // Prepare finds the tool of a call and turns what the model wrote into the arguments to send. The
-// error matches [ErrUnknownTool], [ErrArguments] or [ErrStale].
+// error matches [ErrArguments] or [ErrStale], unless there is no tool with that name.
 //
 // It accepts a JSON object, even if it is inside a string or a code fence, is the value of the
 // parameter __arg1 of langchaingo's agents or of the one property that the catalog's profile asks
@@ -115,8 +115,8 @@ func (p *Prepared) NeedsApproval(ctx context.Context) bool {
 // arguments of the decision. Run then asks only if an interceptor changes them. Without Approve,
 // Run asks.
 //
-// The error matches [ErrDenied], [ErrUndecided] or [ErrStale], or says that the server cannot be
-// reached. [Catalog.ErrorResult] turns it into the answer for the model.
+// The error matches [ErrUndecided] or [ErrStale], or says that the call was denied or that the
+// server cannot be reached. [Catalog.ErrorResult] turns it into the answer for the model.
 func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
 	if p.approved {
 		return p, nil

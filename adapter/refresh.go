@@ -12,15 +12,8 @@ import (
 type EventKind string
 
 const (
-	ToolsChanged     EventKind = "tools changed"     // a server's tools were listed again
-	ServerAdded      EventKind = "server added"      // by Add, or when it is reached after Open
-	ServerRemoved    EventKind = "server removed"    // by Remove
-	PromptsChanged   EventKind = "prompts changed"   // a server's prompts may have changed
-	ResourcesChanged EventKind = "resources changed" // a server's resources or templates may have changed
-
-	// WatchEnded means that a server does not announce changes, although it declared or agreed
-	// to: Err has the reason. Refresh tries again.
-	WatchEnded EventKind = "watch ended"
+	ToolsChanged EventKind = "tools changed" // a server's tools were listed again
+	ServerAdded  EventKind = "server added"  // by Add, or when it is reached after Open
 
 	// RevisionChanged means that a server is now connected with an older revision, because its tools ask questions the
 	// older way: Err has the refusal of such a question. Set [Server.Revision] to prevent it.
@@ -43,7 +36,7 @@ type Event struct {
 	Removed []string
 	Changed []string // tools with another description, schema or annotations
 
-	// Err is the reason of WatchEnded, RevisionChanged and ServerLost. With ToolsChanged it means
+	// Err is the reason of RevisionChanged and ServerLost. With ToolsChanged it means
 	// that the tools could not be listed after an announcement: the toolset keeps the old ones.
 	Err error
 }
@@ -74,8 +67,8 @@ func toolNames(tools []*Tool) []string {
 // given. It first reconnects those that could not be reached, whose connection has ended, or that
 // required a sign-in. A server that fails keeps its tools; the error joins all failures.
 //
-// Servers that announce changes are listed automatically, at most once every
-// [Options.RefreshInterval]. For other servers call Refresh.
+// Servers that announce changes are listed automatically, at most once a second. For other servers
+// call Refresh.
 func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 	chosen, err := t.roster.listNamed(names)
 	if err != nil {

@@ -12,19 +12,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A client of the host that could not list its tools at first is used and watched after a Refresh.
-func TestRefreshOfAClientThatFailed(t *testing.T) {
+// A server that could not list its tools at first is used and watched after a Refresh.
+func TestRefreshOfAServerThatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
-		l := newListener(t, "a")
-		l.listless = true
-		client, err := mcpclient.Connect(t.Context(), l.way, nil)
-		check.Must(t, err)
-		defer client.Close()
-		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OnChange: e.hear}, Server{Name: "p", Client: client})
+		deaf, l := newListener(t), newListener(t, "a")
+		deaf.listless = true
+		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OnChange: e.hear, retryWait: -1},
+			Server{Name: "p", Transport: serving("x", deaf, l)})
 		check.Fails(t, ts.Servers()[0].Err, "a server that lists nothing")
-		check.Text(t, ts.Refresh(t.Context()), "")
-		l.offer("a")
 		check.Must(t, ts.Refresh(t.Context()))
 		check.NoError(t, ts.Servers()[0].Err)
 		wantEvents(t, &e, Event{Server: "p", Kind: ServerAdded, Added: []string{"a"}})

@@ -46,10 +46,10 @@ type Result struct {
 	// IsError reports whether Text tells the model of a failure.
 	IsError bool
 
-	// Err says why Raw is nil, or what is wrong with it. It matches [ErrUnknownTool],
-	// [ErrArguments], [ErrStale], [ErrDenied] or [ErrUndecided], or it is an error of an
-	// [Interceptor] or of [mcpclient.Client.CallTool]. It is nil if the tool ran and failed.
-	// For a result that violates the output schema it is an [*mcpclient.OutputError].
+	// Err says why Raw is nil, or what is wrong with it: there is no such tool, the call was denied, an error that
+	// matches [ErrArguments], [ErrStale] or [ErrUndecided], or one of an [Interceptor] or of
+	// [mcpclient.Client.CallTool]. It is nil if the tool ran and failed. For a result that violates the output schema
+	// it is an [*mcpclient.OutputError].
 	Err error
 
 	fatal   bool
@@ -103,9 +103,7 @@ type unknownToolError struct {
 }
 
 // Is lets a view learn the error, see [Toolset.ViewAccess].
-func (e *unknownToolError) Is(target error) bool {
-	return target == ErrUnknownTool || target == apps.ErrInvalid
-}
+func (e *unknownToolError) Is(target error) bool { return target == apps.ErrInvalid }
 
 func (e *unknownToolError) Error() string {
 	return fmt.Sprintf("there is no tool named %q", excerpt.Limit(e.name, 200))

@@ -14,16 +14,12 @@ import (
 // Server is one server of a toolset, and how it is treated.
 type Server struct {
 	// Name is the host's label of the server. It must be unique. It prefixes the names of tools
-	// where necessary, and identifies the server in errors and in [RequestOrigin]. The server's
-	// own name is never used for that.
+	// where necessary, and identifies the server in errors and by [OriginFrom]. The server's own
+	// name is never used for that.
 	Name string
 
 	// Transport reaches the server.
 	Transport mcpclient.Transport
-
-	// Client is an existing connection to use instead of Transport. The toolset does not close it,
-	// and [OriginFrom] works in its handlers only if its options come from [WithOrigin].
-	Client *mcpclient.Client
 
 	// ClientOptions configure the connection. Default: [Options.ClientOptions].
 	ClientOptions *mcpclient.Options
@@ -81,16 +77,8 @@ func checkServer(s *Server) error {
 	switch {
 	case s.Name == "":
 		return errors.New("server has no name: set Server.Name")
-	case s.Client == nil && s.Transport == nil:
-		return fmt.Errorf("server %q: set Transport or Client", s.Name)
-	case s.Client != nil && s.Transport != nil:
-		return fmt.Errorf("server %q: set either Transport or Client, not both", s.Name)
-	case s.Client != nil && s.Policy.Start == StartLazy:
-		return fmt.Errorf("server %q: Policy.Start %q does not go with Client, which is connected already", s.Name, StartLazy)
-	case s.Client != nil && s.PerUser > 0:
-		return fmt.Errorf("server %q: PerUser does not go with Client, which is one connection", s.Name)
-	case s.Client != nil && s.Revision != "":
-		return fmt.Errorf("server %q: Revision does not go with Client, which is connected already", s.Name)
+	case s.Transport == nil:
+		return fmt.Errorf("server %q: set Transport", s.Name)
 	case s.KeyInMeta != "" && s.KeyInArgument != "":
 		return fmt.Errorf("server %q: set either KeyInMeta or KeyInArgument, not both", s.Name)
 	case s.Revision != "" && !slices.Contains(mcpclient.Revisions(), s.Revision):

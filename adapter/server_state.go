@@ -33,7 +33,7 @@ type serverState struct {
 
 // newServerState returns the state of s. o has its defaults.
 func newServerState(o *Options, s *Server) *serverState {
-	state := &serverState{
+	return &serverState{
 		label:         s.Name,
 		origin:        serverOrigin(s),
 		address:       serverAddress(s),
@@ -45,8 +45,4 @@ func newServerState(o *Options, s *Server) *serverState {
 		maxMedia:      o.maxMedia,
 		log:           o.Logger,
 	}
-	if s.Client != nil && state.policy.Start == StartLazy { // the toolset's default; s is connected already
-		state.policy.Start = StartAvailable
-	}
-	return state
 }

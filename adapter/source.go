@@ -10,30 +10,24 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// RequestOrigin describes where a server's request comes from.
-type RequestOrigin struct {
-	Server string        // [Server.Name]
-	Tool   *Tool         // the tool that caused the request, nil if unknown
-	Call   llms.ToolCall // the model's call, zero if unknown
+// OriginFrom returns where the request comes from that a handler answers: [Server.Name], and the id of the model's call
+// that caused it. It works in the handlers of [Options.ClientOptions] and [Server.ClientOptions], with the context that
+// they get; elsewhere server is "". See also [mcp.OriginFrom].
+//
+// The call is "" if it is unknown: the request may belong to one of several current calls, on a connection that does not
+// say to which (stdio up to revision 2025-11-25).
+func OriginFrom(ctx context.Context) (server, call string) {
+	o, _ := ctx.Value(originKey{}).(origin)
+	return o.server, o.call
 }
 
-// OriginFrom returns the origin of the request that a handler answers. It works in the handlers of
-// [Options.ClientOptions] and [Server.ClientOptions], with the context that they get.
-//
-// The server is always known. The tool and the call are unknown if the request may belong to one of several current calls
-// that differ in them, on a connection that does not say to which (stdio up to revision 2025-11-25).
-func OriginFrom(ctx context.Context) (RequestOrigin, bool) {
-	s, ok := ctx.Value(originKey{}).(*RequestOrigin)
-	if !ok {
-		return RequestOrigin{}, false
-	}
-	return *s, true
-}
+// origin is where a server's request comes from.
+type origin struct{ server, call string }
 
 // The keys of context values. The tool and the call have a key each, because a handler's
 // context has the values that are the same in all calls that may have caused its request.
 type (
-	originKey struct{} // *RequestOrigin, in a handler
+	originKey struct{} // origin, in a handler
 	toolKey   struct{} // *Tool, in a call
 	callKey   struct{} // *llms.ToolCall, in a call
 )
@@ -61,28 +55,20 @@ func (c *callContext) Value(key any) any {
 
 // withRequestOrigin returns the context of a handler of a server's requests.
 func withRequestOrigin(ctx context.Context, server string) context.Context {
-	origin := &RequestOrigin{Server: server}
+	o := origin{server: server}
 	// A handler may call a tool of another server. The requests of that server also carry the
 	// values of the first call, which do not belong to it.
 	if tool, ok := ctx.Value(toolKey{}).(*Tool); ok && tool.server.label == server {
-		origin.Tool = tool
 		if call, ok := ctx.Value(callKey{}).(*llms.ToolCall); ok {
-			origin.Call = *call
+			o.call = call.ID
 		}
 	}
-	return context.WithValue(ctx, originKey{}, origin)
+	return context.WithValue(ctx, originKey{}, o)
 }
 
-// WithOrigin returns a copy of opts for a connection that you open yourself and pass as
-// Server.Client. In its handlers [OriginFrom] works, and requests go to the [Caller] of the tool
-// call. Servers may elicit during calls that have a caller, even without an Elicitation handler. A
-// toolset uses WithOrigin for its own connections. server is the Name of the [Server].
-func WithOrigin(opts *mcpclient.Options, server string) *mcpclient.Options {
-	return withQuestions(opts, server, func(context.Context) func(error) { return func(error) {} })
-}
-
-// withQuestions is WithOrigin with a function that is called when a question begins. Its result is
-// called when the question ends.
+// withQuestions returns a copy of opts for a connection to a server. In its handlers [OriginFrom] works, and requests go to
+// the [Caller] of the tool call. Servers may elicit during calls that have a caller, even without an Elicitation handler.
+// question is called when a question begins, and its result when the question ends.
 func withQuestions(opts *mcpclient.Options, server string, question func(context.Context) func(error)) *mcpclient.Options {
 	var out mcpclient.Options
 	if opts != nil {

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,7 +34,7 @@ func newToolset(o *Options) *Toolset {
 		connectedTool: t.calls.connectedTool, callUser: t.calls.approvals.callUser,
 	}
 	t.connector = &connector{opts: o, roster: t.roster, lender: t.lender, calls: t.calls}
-	t.lender.newServer, t.lender.open, t.lender.onJoin = t.connector.newServer, t.connector.open, t.connector.onJoin
+	t.lender.newServer, t.lender.open = t.connector.newServer, t.connector.open
 	t.lender.connectIdle, t.lender.disconnectIdle = t.connector.connectIdle, t.connector.disconnectIdleLocked
 	t.calls.hold, t.calls.reconnectOlder = t.lender.hold, t.connector.reconnectOlder
 	if o.KeepResults > 0 {
@@ -117,13 +116,6 @@ func (t *Toolset) Pins() map[string]map[string]string {
 		}
 	}
 	return out
-}
-
-// Forget deletes the remembered decisions about a server, or about all servers if server is "".
-// With [Options.User] it deletes the decisions of the context's user; an unknown user is an error.
-// Other errors come from [Options.Decisions].
-func (t *Toolset) Forget(ctx context.Context, server string) error {
-	return t.calls.approvals.forget(ctx, server)
 }
 
 // Close closes the connections that the toolset opened or is opening, concurrently, and waits until

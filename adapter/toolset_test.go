@@ -34,8 +34,7 @@ func TestAddAndRemove(t *testing.T) {
 	check.Must(t, ts.Remove("b"))
 	<-b.ended
 	wantTools(t, ts, "read", "x")
-	check.Same(t, "events", events,
-		[]Event{{Server: "b", Kind: ServerAdded, Added: []string{"read"}}, {Server: "b", Kind: ServerRemoved, Removed: []string{"read"}}})
+	check.Same(t, "events", events, []Event{{Server: "b", Kind: ServerAdded, Added: []string{"read"}}})
 }
 
 func TestAddThatFails(t *testing.T) {

@@ -21,8 +21,7 @@ import (
 // remains valid while the toolset is open, and works for a server that is added later.
 //
 // Calls pass interceptors, approval and the server's limits as a model's calls do. Their errors are
-// those of [Result.Err], and match what a view may learn ([apps.ErrDenied], [apps.ErrInvalid]). The
-// error of a call of a tool that is not for views matches [ErrUnknownTool].
+// those of [Result.Err], and match what a view may learn ([apps.ErrDenied], [apps.ErrInvalid]).
 //
 // A read needs the consent of [Options.ApproveRead], and a URI of at most 2 KiB.
 func (t *Toolset) ViewAccess(server, uri string) host.Server {

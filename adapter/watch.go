@@ -12,12 +12,17 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// watchedLists are the lists to whose changes a toolset subscribes.
+// watchedLists are the lists to whose changes a toolset subscribes: to those of prompts and resources for the cache
+// of the client.
 var watchedLists = mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
 
 const (
 	// acknowledgeWait bounds the wait for a server's acknowledgement before its tools are listed.
 	acknowledgeWait = time.Second
+
+	// refreshInterval is the shortest time between two listings because of announcements, and the first wait before
+	// subscribing again.
+	refreshInterval = time.Second
 
 	// maxResubscribe is the longest wait before subscribing again after a server ended a subscription.
 	maxResubscribe = 30 * time.Second
@@ -26,8 +31,7 @@ const (
 // listChanged is the announcement of a legacy server that its tools have changed.
 const listChanged = "notifications/tools/list_changed"
 
-// watch handles the announcements of a server: it lists the tools again, and reports changes of
-// prompts and resources to the host.
+// watch lists the tools of a server again when the server announces a change.
 type watch struct {
 	server     string // the host's label
 	opts       *Options
@@ -98,20 +102,19 @@ func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
 		case <-joined:
 			joined = nil
 		case <-w.wake:
-			// a subscription to the list reports the change as well: then once is enough
-			r.due.tools = r.due.tools || r.sub == nil || !r.sub.Filter().ToolsListChanged
+			r.due = r.due || !r.announcesTools() // a subscription reports the change as well: then once is enough
 		case a := <-w.waiting:
 			r.handleWaiter(ctx, a)
 		case <-changes:
 			r.handleChanges()
 		case <-r.retry:
 			r.subscribe(backoff.Unattended(ctx))
-			r.recordChange(mcp.Stale)
+			r.due = r.due || r.announcesTools() // something may have been missed
 		case <-r.pause:
 			r.pause = nil
 		}
-		if joined == nil && ctx.Err() == nil { // the end of ctx is not an event
-			r.reportDue(ctx)
+		if joined == nil && r.due && r.pause == nil && ctx.Err() == nil {
+			r.listAgain(ctx)
 		}
 	}
 }
@@ -127,14 +130,10 @@ type watcher struct {
 	subscribedAt     time.Time               // when the last subscription began
 	failures         int                     // consecutive subscriptions that failed or ended early
 	retry            <-chan time.Time        // when to subscribe again, nil for never
-	giveUpErr        error                   // why it gave up; nil after the host got the event
 
-	due   due
-	pause <-chan time.Time // ends the interval after reportDue, nil if there is none
+	due   bool             // the tools may have changed
+	pause <-chan time.Time // ends the interval after listAgain, nil if there is none
 }
-
-// due records which lists have changed.
-type due struct{ tools, prompts, resources bool }
 
 // handleWaiter subscribes, unless it is subscribed, for a caller who then lists the tools.
 func (w *watcher) handleWaiter(ctx context.Context, a waiter) {
@@ -144,9 +143,12 @@ func (w *watcher) handleWaiter(ctx context.Context, a waiter) {
 	select {
 	case a.subscribed <- struct{}{}:
 	case <-a.ctx.Done():
-		w.recordChange(mcp.Stale)
+		w.due = w.due || w.announcesTools()
 	}
 }
+
+// announcesTools reports whether there is a subscription to the list of tools.
+func (w *watcher) announcesTools() bool { return w.sub != nil && w.sub.Filter().ToolsListChanged }
 
 // subscribe asks the server to announce changes. A server that agreed before, and cannot be reached now, is asked again
 // later.
@@ -182,7 +184,7 @@ func (w *watcher) handleChanges() {
 		change, ok, err := w.sub.Next()
 		switch {
 		case ok:
-			w.recordChange(change.Kind)
+			w.due = w.due || change.Kind == mcp.ToolsChanged || change.Kind == mcp.Stale && w.announcesTools()
 			continue
 		case err == nil:
 			return
@@ -214,7 +216,7 @@ func isFinal(err error) bool {
 
 // retryLater subscribes again after a wait that grows with the failures in a row.
 func (w *watcher) retryLater() {
-	policy := backoff.Policy{First: w.opts.RefreshInterval, Max: max(maxResubscribe, w.opts.RefreshInterval)}
+	policy := backoff.Policy{First: refreshInterval, Max: maxResubscribe}
 	w.retry = time.After(policy.Delay(w.failures))
 	w.failures++
 }
@@ -226,62 +228,18 @@ func (w *watcher) unsubscribe() {
 	}
 }
 
-// giveUp ends the attempts to subscribe until Refresh asks again. The host gets err as WatchEnded.
+// giveUp ends the attempts to subscribe until Refresh asks again.
 func (w *watcher) giveUp(err error) {
-	w.giveUpErr = err
 	w.ended.Store(true)
+	w.opts.Logger.Warn("changes are not announced", "server", w.server, "error", err)
 }
 
-// recordChange records a change. Stale means every list whose changes the server announces.
-func (w *watcher) recordChange(kind mcp.ChangeKind) {
-	if w.sub == nil {
-		return
+// listAgain lists the tools again, and then pauses for refreshInterval.
+func (w *watcher) listAgain(ctx context.Context) {
+	w.due = false
+	if err := w.relist(ctx); err != nil && ctx.Err() == nil {
+		w.opts.Logger.Warn("tools not listed again", "server", w.server, "error", err)
+		w.notifyHost(Event{Server: w.server, Kind: ToolsChanged, Err: err})
 	}
-	switch kind {
-	case mcp.ToolsChanged:
-		w.due.tools = true
-	case mcp.PromptsChanged:
-		w.due.prompts = true
-	case mcp.ResourcesChanged:
-		w.due.resources = true
-	case mcp.Stale:
-		granted := w.sub.Filter()
-		w.due.tools = w.due.tools || granted.ToolsListChanged
-		w.due.prompts = w.due.prompts || granted.PromptsListChanged
-		w.due.resources = w.due.resources || granted.ResourcesListChanged
-	}
-}
-
-// reportDue reports the due changes, lists the tools again if they are due, and then pauses for Options.RefreshInterval.
-func (w *watcher) reportDue(ctx context.Context) {
-	if err := w.giveUpErr; err != nil {
-		w.giveUpErr = nil
-		w.opts.Logger.Warn("changes are not announced", "server", w.server, "error", err)
-		w.report(ctx, WatchEnded, err)
-	}
-	if w.pause != nil || w.due == (due{}) {
-		return
-	}
-	now := w.due
-	w.due = due{}
-	if now.prompts {
-		w.report(ctx, PromptsChanged, nil)
-	}
-	if now.resources {
-		w.report(ctx, ResourcesChanged, nil)
-	}
-	if now.tools {
-		if err := w.relist(ctx); err != nil && ctx.Err() == nil {
-			w.opts.Logger.Warn("tools not listed again", "server", w.server, "error", err)
-			w.report(ctx, ToolsChanged, err)
-		}
-	}
-	w.pause = time.After(w.opts.RefreshInterval)
-}
-
-// report reports to the host, which may have removed the server during an earlier report.
-func (w *watcher) report(ctx context.Context, kind EventKind, err error) {
-	if ctx.Err() == nil {
-		w.notifyHost(Event{Server: w.server, Kind: kind, Err: err})
-	}
+	w.pause = time.After(refreshInterval)
 }

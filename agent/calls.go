@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
@@ -221,24 +220,8 @@ func adviceOf(result *adapter.Result) string {
 	if err == nil && result.Raw != nil {
 		err = result.Raw.Err()
 	}
-	if advice := inquiry.Advice(err); advice != "" {
-		return advice
-	}
-	text := result.Text
-	if err != nil {
-		text += " " + err.Error()
-	}
-	text = strings.ToLower(text)
-	isRefused := strings.Contains(text, "not support") || strings.Contains(text, "not available")
-	if isRefused && strings.Contains(text, "elicitation") {
-		return noForms
-	}
-	return ""
+	return inquiry.Advice(err)
 }
-
-// noForms is the advice for a server that may not ask.
-const noForms = "it asks the user, and its client has no handler for that: connect with adapter.WithOrigin, " +
-	"for questions that come to Options.Person.Reply, or set Elicitation of mcpclient.Options"
 
 // recordRefusal records why a call does not run, for the model.
 func (s *sender) recordRefusal(j *job, err error) error {

@@ -24,15 +24,15 @@ type callKey struct{}
 // asker returns the server that asks a handler, and the tool call, nil if that is unknown.
 func asker(ctx context.Context) (server string, call *Call) {
 	call, _ = ctx.Value(callKey{}).(*Call)
-	source, ok := adapter.OriginFrom(ctx)
+	server, _ = adapter.OriginFrom(ctx)
 	switch {
-	case ok && call != nil && call.Server != source.Server:
+	case server != "" && call != nil && call.Server != server:
 		// A handler called a tool of this server while it answered another request.
-		return source.Server, nil
-	case !ok && call != nil:
+		return server, nil
+	case server == "" && call != nil:
 		return call.Server, call
 	}
-	return source.Server, call
+	return server, call
 }
 
 // activeHandlers counts the handlers that work for a run on goroutines of the clients, so that the

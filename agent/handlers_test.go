@@ -212,21 +212,17 @@ func failsToAnswer(t *testing.T, era string, store record.Store, answer func(*ru
 	}
 }
 
-// The host is warned if a server cannot ask: by a request in the modern era, and where the client has no handler.
+// The host is warned if a server cannot ask: by a request in the modern era.
 func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 	for _, test := range []struct {
 		era, tool string
-		own       bool // the connection is the host's
 		want      []string
 	}{
-		{eras[0], "elicit", false, nil},
-		{eras[0], "elicit", true, []string{"adapter.WithOrigin, for questions that come to Options.Person.Reply"}},
-		{eras[0], "ask", true, []string{"adapter.WithOrigin"}},
-		{eras[1], "elicit", false, []string{"adapter.Server.Revision"}},
-		{eras[1], "ask", false, nil},
-		{eras[1], "ask", true, []string{"adapter.WithOrigin"}},
+		{eras[0], "elicit", nil},
+		{eras[1], "elicit", []string{"adapter.Server.Revision"}},
+		{eras[1], "ask", nil},
 	} {
-		t.Run(fmt.Sprintf("%s by %s, own %t", test.era, test.tool, test.own), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s by %s", test.era, test.tool), func(t *testing.T) {
 			s := newServer()
 			s.addTool("elicit", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				result, err := r.Session.Elicit(ctx, nameForm("who?"))
@@ -238,14 +234,7 @@ func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 				return text(result.Action), nil
 			})
 			o := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: test.era}}
-			server := adapter.Server{Name: "box", Transport: s.connect(t)}
-			if test.own {
-				client, err := mcpclient.Connect(t.Context(), server.Transport, o)
-				check.Must(t, err)
-				defer client.Close()
-				server.Transport, server.Client = nil, client
-			}
-			toolset := openAll(t, &adapter.Options{ClientOptions: o}, server)
+			toolset := s.box(t, &adapter.Options{ClientOptions: o})
 			a := withTools(t, play(uses(toolCall("1", test.tool, "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
 			got := warningsOf(mustRun(t, a, human("go")))
 			check.Require(t, len(got) == len(test.want), "got the warnings %q, want them to name %q", got, test.want)
@@ -328,18 +317,6 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 			"box asks in an unknown call: who?", "turn 1: tool hasty (1) ends: never mind", "turn 1: tool sleep (2) ends: slept 5 s",
 			"box was answered: cancel map[]", "answer: done (answer)",
 		})
-	})
-}
-
-// A connection of the host's own brings its questions into the run as well.
-func TestElicitationOverAClientOfTheHost(t *testing.T) {
-	client, err := mcpclient.Connect(t.Context(), newServer().connect(t), adapter.WithOrigin(nil, "box"))
-	check.Must(t, err)
-	defer client.Close()
-	toolset := openAll(t, nil, adapter.Server{Name: "box", Client: client})
-	a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
-	check.Same(t, "events", happenings(t, a, isQuestion), []string{
-		"box asks in ask: who are you?", "box was answered: accept map[name:Ann]", "turn 1: tool ask (1) ends: accept Ann",
 	})
 }
 

@@ -18,10 +18,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // The revisions that stand for the two eras.
@@ -223,26 +221,4 @@ func leaves(t testing.TB, a *agent.Agent, at func(agent.Event) bool) {
 			break
 		}
 	}
-}
-
-// The log level of the toolset can be changed in the course of a run.
-func TestLogLevelInARun(t *testing.T) {
-	s := newServer()
-	s.addTool("level", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return text(fmt.Sprint(r.Params.Meta["io.modelcontextprotocol/logLevel"])), nil
-	})
-	ts := s.box(t, nil)
-	asks := func(level mcp.LogLevel) step {
-		return func(ctx context.Context, p prompt) (*model.Response, error) {
-			if err := ts.SetLogLevel(ctx, level); err != nil {
-				return nil, err
-			}
-			return uses(toolCall("of "+string(level), "level", "{}"))(ctx, p)
-		}
-	}
-	model := play(asks("debug"), asks(""), says("done"))
-	mustRun(t, withTools(t, model, ts, nil), human("go"))
-	check.Same(t, "messages", lines(model.prompts()[2].Request.Messages), []string{
-		`human: "go"`, "ai: of debug=level({})", `tool: of debug/level→"debug"`, "ai: of =level({})", `tool: of /level→"<nil>"`,
-	})
 }

@@ -42,12 +42,8 @@ type Options struct {
 	// handler's context; "" if it does not know one. It may be called concurrently. The audit has
 	// the name of the call. It also identifies the call for Limits.PerCall if the connection does
 	// not; the connection is preferred, because models repeat the ids of calls in other
-	// conversations. Default: no server, and the call of [mcp.OriginFrom]. With package adapter:
-	//
-	//	func(ctx context.Context) (server, call string) {
-	//		s, _ := adapter.OriginFrom(ctx)
-	//		return s.Server, s.Call.ID
-	//	}
+	// conversations. Default: no server, and the call of [mcp.OriginFrom]. With package adapter set
+	// adapter.OriginFrom.
 	Origin func(ctx context.Context) (server, call string)
 
 	// Audit gets a record of every request that has ended or waits for a person. It may be called

@@ -253,7 +253,7 @@ func (s *Files) Forget(ctx context.Context, user, server string) (err error) {
 	for _, path := range paths {
 		f, err := readDecision(path)
 		switch {
-		case everything || isGone(err) || err == nil && f.Key.Matches(user, server):
+		case everything || isGone(err) || err == nil && f.Key.matches(user, server):
 			errs = append(errs, ignoreMissing(private.Remove(path)))
 		case err != nil:
 			errs = append(errs, err)

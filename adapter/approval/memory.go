@@ -45,6 +45,6 @@ func (s *Memory) Remember(ctx context.Context, key Key, d Decision) error {
 func (s *Memory) Forget(ctx context.Context, user, server string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.decisions, func(key Key, _ Decision) bool { return key.Matches(user, server) })
+	maps.DeleteFunc(s.decisions, func(key Key, _ Decision) bool { return key.matches(user, server) })
 	return nil
 }

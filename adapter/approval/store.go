@@ -28,8 +28,7 @@ type Key struct {
 	Arguments   string `json:"arguments,omitempty"`   // a hash, for ScopeArguments only
 }
 
-// Matches reports whether the key belongs to a user and a server, for implementations of Forget. ""
-// means all users or all servers.
-func (k *Key) Matches(user, server string) bool {
+// matches reports whether the key belongs to a user and a server. "" means all users or all servers.
+func (k *Key) matches(user, server string) bool {
 	return (user == "" || k.User == user) && (server == "" || k.Server == server)
 }

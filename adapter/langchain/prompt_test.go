@@ -2,24 +2,17 @@ package langchain
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
-	"github.com/tmc/langchaingo/prompts"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-var (
-	_ prompts.FormatPrompter   = (*template)(nil)
-	_ prompts.MessageFormatter = (*template)(nil)
-	_ prompts.Formatter        = (*template)(nil)
-)
-
-// prompting returns the template of a prompt with every kind of content.
-func prompting(t *testing.T) *template {
+// TestPromptMessages gets a prompt with every kind of content.
+func TestPromptMessages(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "peer", Version: "1"}, nil)
 	server.AddPrompt(&sdk.Prompt{Name: "review", Arguments: []*sdk.PromptArgument{{Name: "code", Required: true}, {Name: "lines"}, {Name: "tone"}}},
 		func(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
@@ -37,18 +30,12 @@ func prompting(t *testing.T) *template {
 			}}, nil
 		})
 	client := connect(t, server)
+	var prompt *mcp.Prompt
 	for p, err := range client.Prompts(t.Context()) {
 		check.Must(t, err)
-		return Prompt(client, p).(*template)
+		prompt = p
 	}
-	t.Fatal("got no prompt")
-	return nil
-}
-
-func TestMessages(t *testing.T) {
-	prompt := prompting(t)
-	got, err := PromptMessages(t.Context(), prompt.client, prompt.prompt, map[string]any{"code": "main.go", "lines": []int{1, 2}, "other": 1})
-	check.Must(t, err)
+	got := check.Value(PromptMessages(t.Context(), client, prompt, map[string]any{"code": "main.go", "lines": []int{1, 2}, "other": 1}))(t)
 	want := []llms.MessageContent{
 		llms.TextParts(llms.ChatMessageTypeHuman, "Review main.go[1,2]"),
 		llms.TextParts(llms.ChatMessageTypeAI, "Gladly."),
@@ -60,23 +47,6 @@ func TestMessages(t *testing.T) {
 		llms.TextParts(llms.ChatMessageTypeHuman, "[resource file:///a (text/plain)]\nbody"),
 	}
 	check.Same(t, "messages", got, want)
-	check.Text(t, check.Err(PromptMessages(t.Context(), prompt.client, prompt.prompt, nil)), `prompt "review": missing the value of "code"`)
-	check.Fails(t, check.Err(PromptMessages(t.Context(), prompt.client, prompt.prompt, map[string]any{"code": func() {}})), "a value that cannot be written")
-}
-
-func TestPrompt(t *testing.T) {
-	prompt := prompting(t)
-	check.Same(t, "variables", prompt.GetInputVariables(), []string{"code", "lines", "tone"})
-	value, err := prompt.FormatPrompt(map[string]any{"code": "main.go"})
-	check.Must(t, err)
-	want := []llms.ChatMessage{
-		llms.HumanChatMessage{Content: "Review main.go"}, llms.AIChatMessage{Content: "Gladly."},
-		llms.HumanChatMessage{Content: "[image/png, 3 bytes]"}, llms.HumanChatMessage{Content: "[audio/wav, 3 bytes]"},
-		llms.HumanChatMessage{Content: `{"type":"resource_link","uri":"file:///b","name":"b"}`}, llms.HumanChatMessage{Content: "[resource file:///c (image/png)]\n[image/png, 3 bytes]"},
-		llms.HumanChatMessage{Content: "[resource file:///d (of no type)]: 4 bytes of binary data"}, llms.HumanChatMessage{Content: "[resource file:///a (text/plain)]\nbody"},
-	}
-	check.Same(t, "messages", value.Messages(), want)
-	text, err := prompt.Format(map[string]any{"code": "main.go"})
-	check.That(t, err == nil && strings.HasPrefix(text, "Human: Review main.go\nAI: Gladly.\n"), "got %q, %v", text, err)
-	check.Text(t, check.Err(prompt.Format(nil)), "", "no error for a missing value")
+	check.Text(t, check.Err(PromptMessages(t.Context(), client, prompt, nil)), `prompt "review": missing the value of "code"`)
+	check.Fails(t, check.Err(PromptMessages(t.Context(), client, prompt, map[string]any{"code": func() {}})), "a value that cannot be written")
 }

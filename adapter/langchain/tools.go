@@ -1,5 +1,5 @@
 // Package langchain connects langchaingo with MCP servers: their tools for its agents, their
-// prompts as templates, and their resources as documents. It also makes langchaingo's tools a
+// prompts as messages, and their resources as documents. It also makes langchaingo's tools a
 // source for package agent.
 //
 // The guide is docs/adapter.md of the repository.

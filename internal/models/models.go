@@ -147,9 +147,6 @@ func (m *Model) Sampler(o sampling.Options) (*sampling.Sampler, error) {
 		return nil, errors.New(`servers cannot borrow a model of the "messages" API`)
 	}
 	o.API, o.Host, o.Effort, o.Extra, o.Retries = m.API, m.Host, m.Effort, m.Extra, m.Retries
-	o.Origin = func(ctx context.Context) (server, call string) {
-		from, _ := adapter.OriginFrom(ctx)
-		return from.Server, from.Call.ID
-	}
+	o.Origin = adapter.OriginFrom
 	return sampling.New(m.Config(), m.Name, &o)
 }

@@ -128,7 +128,6 @@ func (p *player) options() *adapter.Options {
 			CallTimeout:    -1,
 			Start:          adapter.StartAvailable,
 		},
-		RefreshInterval: time.Millisecond,
 	}
 	if ms := p.Task.Limits.Millis; ms > 0 {
 		o.Policy.CallTimeout = time.Duration(ms) * time.Millisecond

@@ -60,8 +60,8 @@ func (q *questions) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.Elici
 		q.show(ctx, true, "for a form", p.Message, noAnswer)
 		return declined, nil
 	}
-	from, _ := adapter.OriginFrom(ctx)
-	form := q.given[from.Server].Fill(fields)
+	server, _ := adapter.OriginFrom(ctx)
+	form := q.given[server].Fill(fields)
 	what := "for a form (" + form.Names() + ")"
 	if whole, wrong := form.Complete(); !whole {
 		q.show(ctx, true, what, p.Message, remedy(form, wrong))
@@ -128,8 +128,8 @@ func (q *questions) show(ctx context.Context, declined bool, what, text, outcome
 	if q.shown++; q.shown > maxQuestions {
 		return
 	}
-	from, _ := adapter.OriginFrom(ctx)
-	_, _ = fmt.Fprintf(q.w, "mcpchain: the server %s asks %s: %s\n  %s\n", quoted([]string{from.Server}), line(what), line(text), line(outcome))
+	server, _ := adapter.OriginFrom(ctx)
+	_, _ = fmt.Fprintf(q.w, "mcpchain: the server %s asks %s: %s\n  %s\n", quoted([]string{server}), line(what), line(text), line(outcome))
 	if q.shown == maxQuestions {
 		_, _ = fmt.Fprintln(q.w, "mcpchain: further questions are not shown")
 	}

@@ -53,8 +53,8 @@ func (p *Person) ElicitationCapability() mcp.ElicitationCapability {
 
 // Elicit asks the person a server's question.
 func (p *Person) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	source, _ := adapter.OriginFrom(ctx)
-	return p.elicit(ctx, source.Server, params)
+	server, _ := adapter.OriginFrom(ctx)
+	return p.elicit(ctx, server, params)
 }
 
 // elicit answers a form or a page of a server. Without a person, and outside of a turn, prepared

@@ -27,19 +27,19 @@ func (l Lender) CreateMessage(ctx context.Context, params *mcp.CreateMessagePara
 // Lend decides on a server's request to the model. An error refuses it. "Always for this server"
 // lasts until the end of the program.
 func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
-	source, _ := adapter.OriginFrom(ctx)
-	if p.mayLend(source.Server) {
+	server, _ := adapter.OriginFrom(ctx)
+	if p.mayLend(server) {
 		p.screen.Note(screen.Faint, "  %s asks the model: %s",
-			source.Server, hosttext.Line(hosttext.SamplingRequest(r.Params), screen.MaxResult))
+			server, hosttext.Line(hosttext.SamplingRequest(r.Params), screen.MaxResult))
 		return nil
 	}
 	if reason := p.lendingObstacle(ctx); reason != "" {
-		p.screen.Note(screen.Warn, "denied %s: use of the model: %s", source.Server, reason)
+		p.screen.Note(screen.Warn, "denied %s: use of the model: %s", server, reason)
 		return errRefused
 	}
 	choice, err := p.screen.Choose(ctx, &screen.Choice{
 		Heading: fmt.Sprintf("The server %s wants to put this to the model %s, for at most %s:",
-			source.Server, r.Model, screen.Plural(int(r.Params.MaxTokens), "token")),
+			server, r.Model, screen.Plural(int(r.Params.MaxTokens), "token")),
 		Text:     hosttext.Indent(hosttext.SamplingRequest(r.Params)),
 		Question: "Allow it, with its reply?",
 		Answers: []screen.Answer{
@@ -61,7 +61,7 @@ func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	case 'a':
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.lends[source.Server] = true
+		p.lends[server] = true
 	}
 	return nil
 }
@@ -90,9 +90,9 @@ func (p *Person) Release(ctx context.Context, _ *sampling.Request, reply *mcp.Cr
 	if wantsReply, ok := ctx.Value(wantsReplyKey{}).(*bool); ok && !*wantsReply {
 		return nil
 	}
-	source, _ := adapter.OriginFrom(ctx)
+	server, _ := adapter.OriginFrom(ctx)
 	choice, err := p.screen.Choose(ctx, &screen.Choice{
-		Heading:  fmt.Sprintf("The server %s would get this reply of the model:", source.Server),
+		Heading:  fmt.Sprintf("The server %s would get this reply of the model:", server),
 		Text:     hosttext.Indent(hosttext.SamplingReply(reply)),
 		Question: "Allow it?",
 		Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}},
