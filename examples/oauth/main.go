@@ -1,6 +1,5 @@
 // The oauth example signs in to a protected MCP server, and lists its tools or calls one.
 //
-//	go run ./examples/oauth -demo                                 starts a server to try it on
 //	go run ./examples/oauth https://mcp.example.com/mcp
 //	go run ./examples/oauth -call list_notes https://mcp.example.com/mcp
 //	go run ./examples/oauth -paste https://mcp.example.com/mcp     on a machine without a browser
@@ -20,7 +19,6 @@ import (
 	"os/signal"
 	"path/filepath"
 
-	"github.com/mcpchain/mcpchain/examples/internal/notes"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
@@ -44,11 +42,11 @@ type program struct {
 
 // settings are the settings of the command line.
 type settings struct {
-	server string // its URL; set by run for the demo
+	server string // its URL
 	store  string // folder of tokens; "": in the configuration folder
 	call   string // tool to call; "": tools are listed
 
-	paste, signOut, demo bool
+	paste, signOut bool
 }
 
 // run signs in, unless there is a token, and uses the server.
@@ -56,14 +54,6 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 	s, err := p.parse(args)
 	if err != nil {
 		return err
-	}
-	if s.demo {
-		demo, err := notes.Start()
-		if err != nil {
-			return err
-		}
-		defer demo.Close()
-		s.server = demo.URL()
 	}
 	store, err := tokens(s)
 	if err != nil {
@@ -99,11 +89,8 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 	return p.list(ctx, client)
 }
 
-// tokens returns the store of tokens. Those of the demo, whose server ends with the program, are not kept.
+// tokens returns the store of tokens.
 func tokens(s *settings) (oauth.Store, error) {
-	if s.demo {
-		return oauth.NewMemoryStore(), nil
-	}
 	if s.store != "" {
 		return oauth.NewFileStore(s.store)
 	}
@@ -121,23 +108,18 @@ func (p *program) parse(args []string) (*settings, error) {
 	flags.SetOutput(p.out)
 	flags.StringVar(&s.store, "store", "", "the `folder` to keep tokens in (default: mcpchain/tokens in the user's configuration)")
 	flags.StringVar(&s.call, "call", "", "the `tool` to call without arguments, instead of listing them")
-	flags.BoolVar(&s.demo, "demo", false, "start a server on this machine, and sign in to it")
 	flags.BoolVar(&s.paste, "paste", false, "sign in with a browser on another device")
 	flags.BoolVar(&s.signOut, "sign-out", false, "forget the token")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
 	switch {
-	case s.signOut && (s.demo || s.paste || s.call != ""):
-		return nil, errors.New("want -sign-out without -demo, -paste and -call")
-	case s.demo && s.store != "":
-		return nil, errors.New("want -demo without -store: its tokens are not kept")
-	case s.demo && flags.NArg() == 0:
-	case !s.demo && flags.NArg() == 1:
-		s.server = flags.Arg(0)
-	default:
-		return nil, errors.New("want one argument, the URL of an MCP server, or -demo")
+	case s.signOut && (s.paste || s.call != ""):
+		return nil, errors.New("want -sign-out without -paste and -call")
+	case flags.NArg() != 1:
+		return nil, errors.New("want one argument, the URL of an MCP server")
 	}
+	s.server = flags.Arg(0)
 	return s, nil
 }
 

@@ -5,10 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"html"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"regexp"
@@ -57,7 +54,7 @@ func personAt(in io.Reader, out io.Writer, open func(context.Context, string) er
 func TestFlagsThatExcludeEachOther(t *testing.T) {
 	const server = "http://127.0.0.1:1/mcp"
 	for _, args := range [][]string{
-		{"-sign-out", "-demo"}, {"-sign-out", "-call", "x", server}, {"-sign-out", "-paste", server}, {"-demo", "-store", t.TempDir()},
+		{"-sign-out", "-call", "x", server}, {"-sign-out", "-paste", server},
 	} {
 		var out bytes.Buffer
 		p := &program{you: personAt(strings.NewReader(""), &out, nil), out: &out}
@@ -130,46 +127,6 @@ func TestExpiryInUse(t *testing.T) {
 	}
 	if tokens, signIns := n.Tokens(), len(n.SignIns()); tokens < 2 || signIns != 1 {
 		t.Errorf("got %d tokens, %d sign-ins, want at least 2, 1", tokens, signIns)
-	}
-}
-
-// TestDemo signs in to the server that the program starts, as the page of it says.
-func TestDemo(t *testing.T) {
-	t.Parallel()
-	browse := func(ctx context.Context, page string) error {
-		resp, err := http.Get(page)
-		if err != nil {
-			return err
-		}
-		text, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		action := regexp.MustCompile(`action="([^"]+)"`).FindSubmatch(text)
-		if err != nil || action == nil {
-			return fmt.Errorf("a page without a form: %v %s", err, text)
-		}
-		target, err := resp.Request.URL.Parse(html.UnescapeString(string(action[1])))
-		if err != nil {
-			return err
-		}
-		if resp, err = http.Post(target.String(), "application/x-www-form-urlencoded", nil); err != nil { // follows the way back
-			return err
-		}
-		return resp.Body.Close()
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for name, tt := range map[string]struct {
-		args []string
-		want string
-	}{
-		"list": {[]string{"-demo"}, "list_notes: Lists Ada's notes.\n"},
-		"call": {[]string{"-demo", "-call", "list_notes"}, "Buy milk.\n"},
-	} {
-		var out bytes.Buffer
-		p := &program{you: personAt(strings.NewReader("y\n"), &out, browse), out: &out}
-		if err := p.run(ctx, tt.args); err != nil || !strings.HasSuffix(out.String(), tt.want) {
-			t.Errorf("%s: got %v and %s", name, err, &out)
-		}
 	}
 }
 
@@ -261,7 +218,7 @@ func TestCommandsOfTheGuide(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/authorization.md")
 	check.Must(t, err)
 	commands := regexp.MustCompile(`(?m)^go run \./examples/oauth (.*)$`).FindAllStringSubmatch(string(guide), -1)
-	check.Equal(t, "commands", len(commands), 3)
+	check.Equal(t, "commands", len(commands), 2)
 	for _, c := range commands {
 		p := &program{out: io.Discard}
 		check.NoError(t, check.Err(p.parse(strings.Fields(c[1]))), c[0])

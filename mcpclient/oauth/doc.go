@@ -16,8 +16,7 @@
 //		Client: auth.Client(),
 //	}, nil)
 //
-// The guide is docs/authorization.md of the repository, and `go run ./examples/oauth -demo` there
-// has a server to sign in to.
+// The guide is docs/authorization.md of the repository, and the program examples/oauth.
 //
 // # Which grant
 //
