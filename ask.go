@@ -45,3 +45,13 @@ func Ask(ctx context.Context, file, question string, t *Terminal) (string, error
 	}
 	return hosttext.Prose(result.Output), err
 }
+
+// Ask asks the model of the environment one question, with an agent as Agent(nil, nil) makes it.
+// opts configure the run. For other options, such as a system prompt or a store, make an agent.
+func (h *Host) Ask(ctx context.Context, question string, opts ...agent.RunOption) (*agent.Result, error) {
+	a, err := h.Agent(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return a.Run(ctx, agent.Text(question), opts...)
+}

@@ -1,7 +1,6 @@
 package mcpchain
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +25,7 @@ func (h *Host) authorize(cfg *config.Config) (err error) {
 			continue
 		}
 		t, err := signin.Authorize(s, &signin.Options{
-			Client: cmp.Or(h.options.Name, "mcpchain"), Store: store, Receiver: h.receiver(s),
+			Client: "mcpchain", Store: store, Receiver: h.receiver(s),
 		})
 		switch {
 		case t != nil:

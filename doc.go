@@ -7,9 +7,8 @@
 //
 // [Ask] is a complete program in one call: it puts a question to the model, and asks the person at
 // the terminal for decisions. [ModelFromEnv] returns the model that the environment names.
-// [Host.Ask] asks that model without an agent of your own, [Host.Model] returns it for
-// langchaingo's chains, and [NewSampler] lends it to servers. The packages below can be used
-// without this one:
+// [Host.Ask] asks that model without an agent of your own, and [NewSampler] lends it to servers.
+// The packages below can be used without this one:
 //
 //   - [github.com/mcpchain/mcpchain/mcpclient], a Model Context Protocol client: every
 //     published revision, every transport, authorization, tasks, and all requests that a

@@ -6,7 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,25 +13,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/check"
 )
-
-// TestPackagesLeadOn checks that the comment of each public package names an existing guide, or package mcpclient.
-func TestPackagesLeadOn(t *testing.T) {
-	public := publicPackages(t)
-	check.Require(t, len(public) >= 20, "got %d packages, want all that are public", len(public))
-	for _, folder := range public {
-		comment := ""
-		for _, file := range filesOf(t, token.NewFileSet(), folder) {
-			comment += file.Doc.Text()
-		}
-		leads := regexp.MustCompile(`\b(docs|examples)/[\w-]+(\.md)?\b`).FindAllString(comment, -1)
-		for _, place := range leads {
-			check.NoError(t, check.Err(os.Stat(place)), folder)
-		}
-		if len(leads) == 0 && !strings.Contains(comment, "package mcpclient") && !strings.Contains(comment, "package\nmcpclient") && folder != "." {
-			t.Errorf("%s: the comment of the package leads to no guide", folder)
-		}
-	}
-}
 
 // publicPackages returns the folders of packages that other modules may import.
 func publicPackages(t *testing.T) (folders []string) {

@@ -55,11 +55,10 @@ type shape struct {
 
 func readShape(t *testing.T, folder string) *shape {
 	t.Helper()
-	set, exports := token.NewFileSet(), exportsOf(t, folder)
+	set := token.NewFileSet()
 	files := filesOf(t, set, folder)
-	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	conf := types.Config{Importer: importer.ForCompiler(set, "gc", open)}
+	conf := types.Config{Importer: importerOf(exportsOf(t, folder))}
 	pkg := check.Value(conf.Check(folder, set, files, info))(t)
 	p := &shape{map[string]int{}, map[string]map[string]bool{}, map[string]map[string]int{}}
 	for _, f := range files {
@@ -70,16 +69,25 @@ func readShape(t *testing.T, folder string) *shape {
 	return p
 }
 
-// exportsOf returns the export data files of the packages below a folder.
-func exportsOf(t *testing.T, folder string) map[string]string {
+// exportsOf returns the export data files of packages and of those that they import.
+func exportsOf(t *testing.T, folders ...string) map[string]string {
 	t.Helper()
-	out := check.Value(exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}", "./"+folder).Output())(t)
+	args := []string{"list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}"}
+	for _, folder := range folders {
+		args = append(args, "./"+folder)
+	}
+	out := check.Value(exec.Command("go", args...).Output())(t)
 	all := map[string]string{}
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		path, file, _ := strings.Cut(lines.Text(), " ")
 		all[path] = file
 	}
 	return all
+}
+
+// importerOf reads export data files.
+func importerOf(exports map[string]string) types.Importer {
+	return importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 }
 
 func (p *shape) read(set *token.FileSet, pkg *types.Package, info *types.Info, d ast.Decl) {
@@ -121,6 +129,19 @@ func (p *shape) add(set *token.FileSet, pkg *types.Package, info *types.Info, na
 		}
 		return true
 	})
+}
+
+// typeName returns the name of a type of the package, or of a pointer to it.
+func typeName(of ast.Expr) string {
+	switch of := of.(type) {
+	case *ast.StarExpr:
+		return typeName(of.X)
+	case *ast.IndexExpr:
+		return typeName(of.X)
+	case *ast.Ident:
+		return of.Name
+	}
+	return ""
 }
 
 // ownerOf returns the declaration of the package that an object belongs to, or "".

@@ -96,7 +96,7 @@ func TestQuestionThatEnds(t *testing.T) {
 	check.Equal(t, "the person saw", shown.String(), "first: \nsecond: ")
 }
 
-// TestLongLine has a person paste a text, which is no end of the input; the last line has no line break.
+// TestLongLine has a person paste a text, which does not end the input; the last line has no line break.
 func TestLongLine(t *testing.T) {
 	long := strings.Repeat("text ", 50_000) + "."
 	you := &Terminal{In: strings.NewReader(long + "\r\nlast"), Out: io.Discard}

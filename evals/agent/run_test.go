@@ -61,7 +61,7 @@ func TestVoid(t *testing.T) {
 	check.That(t, l.Outcome == results.Void && l.Cause == "harness" && strings.Contains(l.Reason, "answer question"), "got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
 }
 
-// A call that hangs fails the trial at its limit. It is no failure of a tool that the model could get over.
+// A call that hangs fails the trial at its limit. It is not a failure of a tool that the model could get over.
 func TestHang(t *testing.T) {
 	const hanging = `
 name: h

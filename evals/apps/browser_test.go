@@ -202,7 +202,7 @@ func (s *shown) open() {
 	ctx, cancel := chromedp.NewContext(browserContext, chromedp.WithNewBrowserContext())
 	s.ctx = ctx
 	s.t.Cleanup(func() {
-		// A page that floods must be quiet before nobody reads its events: chromedp waits for ever for room for them.
+		// A page that floods must be quiet before nobody reads its events: chromedp waits forever for room for them.
 		leave, stop := context.WithTimeout(ctx, patience)
 		defer stop()
 		_, _ = chromedp.Run(leave, chromedp.Steps(chromedp.Navigate("about:blank")))

@@ -349,7 +349,7 @@ func listSkills(ctx context.Context, s *session) error {
 }
 
 // loadSkills loads every listed skill and reads its files. A skill that differs
-// from its entry is not used; that is no failure.
+// from its entry is not used, which does not count as a failure.
 func loadSkills(ctx context.Context, s *session) error {
 	for skill, err := range skills.List(ctx, s.Client) {
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// TestFlags refuses flags with which the program would divide by zero or wait for ever.
+// TestFlags refuses flags with which the program would divide by zero or wait forever.
 func TestFlags(t *testing.T) {
 	good := options{runs: 1, workers: 1, every: time.Second, Lease: time.Second}
 	check.NoError(t, good.check())
