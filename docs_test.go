@@ -1,7 +1,6 @@
 package mcpchain_test
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -62,14 +61,9 @@ func TestConfigurations(t *testing.T) {
 	for _, guide := range documents(t) {
 		for _, block := range blocks(read(t, guide), "json") {
 			shown++
-			loader := config.Loader{AllowFilters: true, AllowSignIn: true, Input: func(_ context.Context, in *config.Input) (string, error) {
-				return cmp.Or(in.Default, "x"), nil
-			}}
-			cfg, err := loader.Parse(t.Context(), guide, []byte(block), func(name string) (string, bool) { return name, true })
-			if err == nil {
-				err = cfg.Err()
+			for _, s := range check.Value(config.ParsePreview(guide, []byte(block)))(t).Servers {
+				check.NoError(t, s.Err)
 			}
-			check.NoError(t, err)
 		}
 	}
 	if shown == 0 {

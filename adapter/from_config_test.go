@@ -17,8 +17,7 @@ func TestFromConfig(t *testing.T) {
 		"mistyped": {"comand": "x"},
 		"odd": {"command": "x", "timeout": 2000}
 	}}`
-	cfg, err := (&config.Loader{AllowFilters: true}).Parse(t.Context(), "mcp.json", []byte(file), nil)
-	check.Must(t, err)
+	cfg := check.Value((&config.Loader{AllowFilters: true}).LoadData(t.Context(), "mcp.json", []byte(file)))(t)
 	servers, left := FromConfig(cfg)
 	want := []Server{{
 		Name: "good", Transport: cfg.Servers[0].Transport, Revision: "2025-11-25", Policy: Policy{IdleTimeout: 90 * time.Second},

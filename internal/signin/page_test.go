@@ -111,12 +111,10 @@ func TestAuthorize(t *testing.T) {
 		"plain": {"url": "https://a.example"}, "old": {"type": "sse", "url": "https://a.example", "oauth": {"callbackPort": 99}},
 		"open": {"url": "http://a.example"}}}`
 	loader := config.Loader{AllowSignIn: true}
-	cfg, err := loader.Parse(t.Context(), "mcp.json", []byte(file), nil)
-	if err != nil || cfg.Err() != nil {
-		t.Fatal(err, cfg.Err())
-	}
+	cfg := check.Value(loader.LoadData(t.Context(), "mcp.json", []byte(file)))(t)
 	for i := range cfg.Servers {
 		s := &cfg.Servers[i]
+		check.Must(t, s.Err)
 		transport, err := Authorize(s, &Options{Receiver: NotNow("")})
 		if got, want := transport != nil, s.Name == "plain" || s.Name == "old"; got != want || (err != nil) != (s.Name == "open") {
 			t.Errorf("%s: got %v, %v", s.Name, transport, err)

@@ -1,8 +1,8 @@
 // Package config reads mcp.json files into transports.
 //
 // It reads the files of Claude Desktop, Claude Code, Cursor, Windsurf, Cline and
-// Gemini CLI, with servers under mcpServers, of VS Code, under servers or mcp.servers, of Zed, under
-// context_servers, and of opencode and Kit, under mcp. JSON with Codex's mcp_servers is read, too:
+// Gemini CLI, with servers under mcpServers, of VS Code, under servers or mcp.servers, and of Zed,
+// under context_servers:
 //
 //	{
 //	  "mcpServers": {
@@ -39,9 +39,9 @@
 // its file, line and key: a mistyped key must not silently start a server
 // without its settings. Errors never show values, as they may be secrets.
 //
-// A mistake in one server is in the Err of that [Server], and the others can be used. Load and
-// Parse fail if the list of servers is unknown: the file cannot be read, is not JSON, or has none
-// of these keys. A host that wants all servers or none checks [Config.Err].
+// A mistake in one server is in the Err of that [Server], and the others can be used. Load fails
+// if the list of servers is unknown: the file cannot be read, is not JSON, or has none of these
+// keys.
 //
 // # Variables
 //
@@ -65,18 +65,18 @@
 //
 // A server has these keys; the names in parentheses mean the same, as other programs write them.
 //
-//	command       the program to start, or a list of the program and its arguments
+//	command       the program to start
 //	args          its arguments
-//	env           its variables (environment)
+//	env           its variables
 //	envFile       a file of variables; a relative path starts in the directory of this process
 //	cwd           its working directory; default: that of this process
 //	url           the URL of a server to call (serverUrl, httpUrl)
-//	headers       headers of every request (http_headers)
+//	headers       headers of every request
 //	oauth         clientId, clientSecret, scopes and callbackPort of a sign-in (auth)
-//	type          stdio or local, http, streamable-http or remote, sse (transport)
+//	type          stdio or local, http or streamable-http, sse
 //	timeout       the longest silence of a call
-//	includeTools  the tools to use (allowedTools, enabledTools, enabled_tools, tools)
-//	excludeTools  the tools to leave out (disabledTools, disabled_tools, excludedTools)
+//	includeTools  the tools to use (tools)
+//	excludeTools  the tools to leave out (disabledTools)
 //	disabled      true: do not use the server (enabled, with the opposite value)
 //	revision      the protocol revision to speak
 //	start         lazy: connect to the server at its first call
@@ -84,8 +84,8 @@
 // A timeout is text such as "90s", or a number: above 3,600 it counts milliseconds,
 // below 1,000 seconds, as in Cline. From 1,000 to 3,600 it is refused.
 //
-// Keys about approvals, such as autoApprove and trust, have no effect. A server
-// that the lists mcp.allowed and mcp.excluded of Gemini CLI leave out is disabled.
+// Keys about approvals, such as autoApprove and trust, have no effect. A file with Gemini CLI's
+// lists mcp.allowed and mcp.excluded is refused: "disabled" leaves out a server.
 //
 // # Limits
 //
@@ -95,7 +95,6 @@
 package config
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +103,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -117,15 +115,6 @@ const maxFile = 1 << 20
 // Config is the content of a file.
 type Config struct {
 	Servers []Server // in the order of the file, each name once
-}
-
-// Err joins the errors of all servers, in order. It is nil if all of them can be used.
-func (c *Config) Err() error {
-	errs := make([]error, len(c.Servers))
-	for i, s := range c.Servers {
-		errs[i] = s.Err
-	}
-	return errors.Join(errs...)
 }
 
 // Server is one server of a file.
@@ -215,49 +204,30 @@ func (l *Loader) Load(ctx context.Context, path string) (*Config, error) {
 // LoadData is Load for a file that the host has read, so that what a person has allowed is what is
 // used. Environment files are read.
 func (l *Loader) LoadData(ctx context.Context, path string, data []byte) (*Config, error) {
-	d := &decoder{file: path, lookup: os.LookupEnv, readFile: l.EnvFile, missing: isMissing}
+	d := &decoder{file: path, readFile: l.EnvFile}
 	if d.readFile == nil {
 		d.readFile = readBounded
 	}
 	return l.decode(ctx, d, data)
 }
 
-// Parse is Load for text: name is the file's name in errors, lookup returns variables like
-// [os.LookupEnv]; nil means no variables. It reads no file, so a server with an envFile cannot
-// be used. ctx is for Input.
-func (l *Loader) Parse(ctx context.Context, name string, data []byte, lookup func(string) (string, bool)) (*Config, error) {
-	if lookup == nil {
-		lookup = func(string) (string, bool) { return "", false }
-	}
-	return l.decode(ctx, &decoder{file: name, lookup: lookup}, data)
-}
-
-// ParsePreview is Parse for a person who decides whether to use a file: variables and inputs stay
+// ParsePreview reads a file for a person who decides whether to use it: variables and inputs stay
 // as they are written, and no other file is read. Its servers must not be used.
 func ParsePreview(name string, data []byte) (*Config, error) {
 	l := &Loader{AllowFilters: true, AllowSignIn: true}
 	return l.decode(context.Background(), &decoder{file: name, preview: true}, data)
 }
 
-// codex matches the servers of Codex's config.toml.
-var codex = regexp.MustCompile(`(?m)^[ \t]*\[mcp_servers[.\]]`)
-
 // decode parses a document, and converts it to a configuration.
 func (l *Loader) decode(ctx context.Context, d *decoder, data []byte) (*Config, error) {
 	d.only, d.filters, d.signIn = l.Only, l.AllowFilters, l.AllowSignIn
 	root, err := parseDocument(data)
 	if syntax, ok := errors.AsType[*syntaxError](err); ok {
-		if at := codex.FindIndex(data); at != nil && len(data) <= maxFile {
-			return nil, d.errorf(1+bytes.Count(data[:at[0]], []byte("\n")), "", codexReason)
-		}
 		return nil, d.errorf(syntax.line, "", "%s", syntax.reason)
 	}
 	d.readInputs(ctx, root, l.Input)
 	return d.config(root)
 }
-
-// codexReason is the error for a file in TOML.
-const codexReason = `this is TOML, as Codex has it; did you mean a JSON file? [mcp_servers.NAME] is {"mcpServers": {"NAME": {…}}} there`
 
 // readBounded reads a file of at most maxFile bytes. It refuses a pipe or device, which may
 // block, unless the path shows that it is one: a shell's <(…) is in /dev.

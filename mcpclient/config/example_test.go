@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-func ExampleLoader_Parse() {
+func ExampleLoader_LoadData() {
 	const text = `{
 	  "mcpServers": {
 	    "files":  {"command": "file-server", "args": ["--root", "${ROOT:-.}"]},
@@ -16,7 +16,7 @@ func ExampleLoader_Parse() {
 	    "notes":  {"comand": "note-server"}
 	  }
 	}`
-	cfg, err := new(config.Loader).Parse(context.Background(), "mcp.json", []byte(text), nil)
+	cfg, err := new(config.Loader).LoadData(context.Background(), "mcp.json", []byte(text))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -36,7 +36,7 @@ func ExampleLoader_Parse() {
 		}
 	}
 
-	_, err = new(config.Loader).Parse(context.Background(), "mcp.json", []byte(`{"mcpServers": {"files": {]}}`), nil)
+	_, err = new(config.Loader).LoadData(context.Background(), "mcp.json", []byte(`{"mcpServers": {"files": {]}}`))
 	fmt.Println(err)
 	// Output:
 	// files runs file-server [--root .]

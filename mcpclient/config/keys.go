@@ -17,27 +17,19 @@ var knownKeys = []string{
 
 // aliases are other programs' names for known keys.
 var aliases = map[string]string{
-	"allowedTools":   "includeTools", // Kit
-	"auth":           "oauth",        // Cursor
-	"disabledTools":  "excludeTools", // Windsurf, Roo Code
-	"disabled_tools": "excludeTools", // Codex
-	"enabled":        "disabled",     // opencode, Zed; inverted
-	"enabledTools":   "includeTools",
-	"enabled_tools":  "includeTools", // Codex
-	"environment":    "env",          // opencode, Kit
-	"excludedTools":  "excludeTools", // Kit
-	"httpUrl":        "url",          // Gemini CLI
-	"http_headers":   "headers",      // Codex
-	"serverUrl":      "url",          // Windsurf
-	"tools":          "includeTools", // Copilot CLI
-	"transport":      "type",         // FastMCP
+	"auth":          "oauth",        // Cursor
+	"disabledTools": "excludeTools", // Windsurf, Roo Code
+	"enabled":       "disabled",     // Zed; inverted
+	"httpUrl":       "url",          // Gemini CLI
+	"serverUrl":     "url",          // Windsurf
+	"tools":         "includeTools", // Copilot CLI
 }
 
 // types are the values of "type", including other programs' names: a local server is started, a
 // remote one is called.
 var types = map[string]string{
 	"stdio": "stdio", "local": "stdio",
-	"http": "http", "streamable-http": "http", "streamableHttp": "http", "streamable_http": "http", "remote": "http",
+	"http": "http", "streamable-http": "http", "streamableHttp": "http", "streamable_http": "http",
 	"sse": "sse",
 }
 
@@ -50,12 +42,8 @@ var foreignKeys = []string{
 // unsupportedKeys change the connection to a server, or its permissions, in a way that this
 // package does not support.
 var unsupportedKeys = map[string]string{
-	"bearer_token_env_var": `write "headers": {"Authorization": "Bearer ${VARIABLE}"}`,
-	"env_http_headers":     `use "headers" with a variable, as in ${VARIABLE}`,
-	"headersHelper":        `no program is started for headers; use "headers" with a variable`,
-	"sandboxEnabled":       "the server would run outside of its sandbox",
-	"startup_timeout_sec":  "the program sets the time for connecting, for all servers",
-	"tool_timeout_sec":     `write "timeout" in milliseconds, or as text such as "90s"`,
+	"headersHelper":  `no program is started for headers; use "headers" with a variable`,
+	"sandboxEnabled": "the server would run outside of its sandbox",
 }
 
 // canonicalKey returns the name that this package uses for a key.
@@ -113,12 +101,11 @@ type section struct {
 	servers member
 }
 
-// sections returns the objects of servers: mcpServers, servers and mcp.servers of VS Code,
-// context_servers of Zed, mcp_servers of Codex, and mcp of opencode, Kit and the settings of VS
-// Code, which contains the servers or an object servers. Other programs have keys beside the
-// servers, so only a probable typing mistake is refused.
+// sections returns the objects of servers: mcpServers, servers and mcp.servers of VS Code, also as
+// servers within mcp, and context_servers of Zed. Other programs have keys beside the servers, so
+// only a probable typing mistake is refused.
 func (d *decoder) sections(root *node) (all []section, err error) {
-	names := []string{"mcpServers", "servers", "context_servers", "mcp_servers", "mcp.servers"}
+	names := []string{"mcpServers", "servers", "context_servers", "mcp.servers"}
 	for _, m := range root.members {
 		switch {
 		case slices.Contains(names, m.key):
@@ -129,8 +116,15 @@ func (d *decoder) sections(root *node) (all []section, err error) {
 				return nil, err
 			}
 			all = append(all, section{m.key, m})
-		case m.key == "mcp" && m.value.kind == kindObject:
-			all = append(all, nestedSections(m)...)
+		case m.key == "mcp":
+			for _, inner := range m.value.members {
+				switch {
+				case inner.key == "servers" && inner.value.kind == kindObject:
+					all = append(all, section{"mcp.servers", inner})
+				case inner.key == "allowed" || inner.key == "excluded": // of Gemini CLI
+					return nil, d.errorf(inner.line, "mcp."+inner.key, `not supported: write "disabled": true in the servers to leave out`)
+				}
+			}
 		default:
 			if hint := didYouMean(m.key, names); hint != "" {
 				return nil, d.errorf(m.line, m.key, "unknown key;%s", hint)
@@ -141,57 +135,6 @@ func (d *decoder) sections(root *node) (all []section, err error) {
 		return nil, d.noServersError(root)
 	}
 	return all, nil
-}
-
-// nestedSections returns the servers within mcp. Gemini CLI has other settings there.
-func nestedSections(mcp member) []section {
-	direct := member{key: mcp.key, line: mcp.line, value: &node{kind: kindObject, line: mcp.value.line}}
-	for _, m := range mcp.value.members {
-		if m.key == "servers" && m.value.kind == kindObject && !m.value.isServer() {
-			return []section{{"mcp.servers", m}}
-		}
-		if m.value.isServer() {
-			direct.value.members = append(direct.value.members, m)
-		}
-	}
-	if len(direct.value.members) == 0 {
-		return nil
-	}
-	return []section{{"mcp", direct}}
-}
-
-// readChosen decodes the lists of servers that Gemini CLI uses: mcp.allowed and mcp.excluded.
-func (d *decoder) readChosen(root *node) (err error) {
-	mcp := root.member("mcp")
-	if mcp == nil || mcp.kind != kindObject {
-		return nil
-	}
-	if d.allowed, err = d.serverNames(mcp, "allowed"); err != nil {
-		return err
-	}
-	d.excluded, err = d.serverNames(mcp, "excluded")
-	return err
-}
-
-// serverNames decodes a list of servers within mcp, nil if there is none.
-func (d *decoder) serverNames(mcp *node, key string) ([]string, error) {
-	n := mcp.member(key)
-	if n == nil || n.kind != kindList {
-		return nil, nil
-	}
-	names := []string{}
-	for i, item := range n.items {
-		if err := d.checkKind(item, fmt.Sprintf("mcp.%s[%d]", key, i), kindString); err != nil {
-			return nil, err
-		}
-		names = append(names, item.text)
-	}
-	return names, nil
-}
-
-// isExcluded reports whether the lists of the file exclude a server.
-func (d *decoder) isExcluded(name string) bool {
-	return d.allowed != nil && !slices.Contains(d.allowed, name) || slices.Contains(d.excluded, name)
 }
 
 // isServer reports whether an object looks like the entry of a server.

@@ -47,17 +47,16 @@ func TestKeysAreDocumented(t *testing.T) {
 // Each name of another program does what the known key does, and so does each value of "type".
 func TestNamesOfOtherPrograms(t *testing.T) {
 	values := map[string]string{
-		"url": `"https://a.example"`, "env": `{"A": "b"}`, "headers": `{"A": "b"}`, "oauth": `{"clientId": "c"}`,
-		"includeTools": `["t"]`, "excludeTools": `["t"]`, "type": `"stdio"`, "disabled": "true",
+		"url": `"https://a.example"`, "oauth": `{"clientId": "c"}`, "includeTools": `["t"]`, "excludeTools": `["t"]`, "disabled": "true",
 	}
 	read := func(key, value string) Server {
 		t.Helper()
-		entry := map[string]string{"url": "", "type": `, "command": "x"`, "env": `, "command": "x"`}[canonicalKey(key)]
-		if entry == "" && canonicalKey(key) != "url" {
+		entry := ""
+		if canonicalKey(key) != "url" {
 			entry = `, "url": "https://a.example"`
 		}
 		loader := Loader{AllowFilters: true, AllowSignIn: true}
-		cfg, err := loader.Parse(t.Context(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"s": {%q: %s%s}}}`, key, value, entry), nil)
+		cfg, err := loader.LoadData(t.Context(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"s": {%q: %s%s}}}`, key, value, entry))
 		check.Require(t, err == nil && cfg.Servers[0].Err == nil, "%s: %v, %v", key, err, cfg)
 		return cfg.Servers[0]
 	}
@@ -76,11 +75,11 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 	const remote, local = "https://a.example", "x"
 	for typ, where := range map[string]string{
 		"stdio": local, "local": local, "http": remote, "streamable-http": remote, "streamableHttp": remote,
-		"streamable_http": remote, "remote": remote, "sse": remote,
+		"streamable_http": remote, "sse": remote,
 	} {
 		key := map[string]string{local: "command", remote: "url"}[where]
-		cfg, err := new(Loader).Parse(t.Context(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"s": {"type": %q, %q: %q}}}`, typ, key, where), nil)
-		check.That(t, err == nil && cfg.Err() == nil, "%s: %v, %v", typ, err, cfg.Err())
+		cfg, err := new(Loader).LoadData(t.Context(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"s": {"type": %q, %q: %q}}}`, typ, key, where))
+		check.That(t, err == nil && cfg.Servers[0].Err == nil, "%s: %v, %v", typ, err, cfg)
 	}
-	check.Equal(t, "types", len(types), 8)
+	check.Equal(t, "types", len(types), 7)
 }

@@ -19,17 +19,13 @@ import (
 // decoder turns a document into a Config.
 type decoder struct {
 	file     string
-	lookup   func(string) (string, bool)
-	readFile func(path string) ([]byte, error) // nil: do not read environment files
-	missing  func(path, dir string) bool       // whether there is no such program; nil: do not look
+	readFile func(path string) ([]byte, error) // reads environment files
 	inputs   map[string]func() (string, error) // by id: asks a person for the value, once; nil: do not ask
-	preview  bool                              // leave variables as they are, and read no environment file
+	preview  bool                              // leave variables as they are, and look for no other file
 	only     []string                          // the servers to read; nil: all
 	names    []string                          // the names of the servers of the file
 	filters  bool                              // whether the caller uses Allow and Deny
 	signIn   bool                              // whether the caller uses OAuth
-
-	allowed, excluded []string // servers, by the file itself; allowed nil: all
 }
 
 func (d *decoder) errorf(line int, key, format string, args ...any) *fault {
@@ -42,9 +38,6 @@ func (d *decoder) config(root *node) (*Config, error) {
 	}
 	all, err := d.sections(root)
 	if err != nil {
-		return nil, err
-	}
-	if err := d.readChosen(root); err != nil {
 		return nil, err
 	}
 	cfg := new(Config)
@@ -147,7 +140,7 @@ func (d *decoder) server(key string, m member) Server {
 	server := Server{Name: m.key, place: place{d.file, m.line, key}}
 	s := &settings{d: d, key: key, line: m.line, node: map[string]member{}}
 	s.check(m)
-	disabled := s.disabled() || d.isExcluded(m.key)
+	disabled := s.disabled()
 	if s.err == nil && !disabled {
 		s.read(&server)
 	}
@@ -240,11 +233,8 @@ func (s *settings) start() string {
 
 func (s *settings) command() *mcpclient.Command {
 	s.refuseKeys("a server that is started by command", "url", "headers", "oauth")
-	c := new(mcpclient.Command)
-	c.Path, c.Args = s.program()
-	c.Dir = s.string("cwd")
-	c.Env = s.environment()
-	if s.d.missing != nil && s.isUsable() && strings.ContainsAny(c.Path, " \t") && s.d.missing(c.Path, c.Dir) {
+	c := &mcpclient.Command{Path: s.required("command"), Args: s.list("args"), Dir: s.string("cwd"), Env: s.environment()}
+	if !s.d.preview && s.isUsable() && strings.ContainsAny(c.Path, " \t") && isMissing(c.Path, c.Dir) {
 		s.noteMistake(s.node["command"].line, s.key+".command", `there is no such program; arguments belong in "args", each a string of its own`)
 	}
 	return c
@@ -257,23 +247,6 @@ func (s *settings) isUsable() bool { return s.err == nil && s.unsupported == nil
 // values. A preview that refused what [Loader.Load] accepts would hide the server from the person.
 func (s *settings) isKnown(text string) bool {
 	return s.isUsable() && !(s.d.preview && strings.Contains(text, "${"))
-}
-
-// program reads the program to start and its arguments. The command of opencode and Kit is a list
-// with both.
-func (s *settings) program() (path string, args []string) {
-	m, ok := s.node["command"]
-	if !ok || m.value.kind != kindList {
-		return s.required("command"), s.list("args")
-	}
-	line := slices.Concat(s.list("command"), s.list("args"))
-	if len(m.value.items) == 0 || s.isUsable() && line[0] == "" {
-		s.noteMistake(m.line, s.keyPath("command"), "is empty")
-	}
-	if s.err != nil {
-		return "", nil
-	}
-	return line[0], line[1:]
 }
 
 func (s *settings) remote() *mcpclient.HTTP {

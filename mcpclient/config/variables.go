@@ -64,7 +64,7 @@ func (d *decoder) variable(inside string, filled bool) (string, error) {
 		return string(os.PathSeparator), nil
 	case "userHome":
 		for _, name := range []string{"HOME", "USERPROFILE"} {
-			if home, ok := d.lookup(name); ok && home != "" {
+			if home, ok := os.LookupEnv(name); ok && home != "" {
 				return home, nil
 			}
 		}
@@ -77,7 +77,7 @@ func (d *decoder) variable(inside string, filled bool) (string, error) {
 	if !variableName.MatchString(name) {
 		return "", errors.New("${…} does not hold the name of a variable; write $${ for a literal ${")
 	}
-	value, ok := d.lookup(name)
+	value, ok := os.LookupEnv(name)
 	switch {
 	case hasFallback && value == "":
 		return fallback, nil
@@ -122,10 +122,6 @@ func (s *settings) envFile() (env []string) {
 		return nil
 	}
 	line, key := s.node["envFile"].line, s.key+".envFile"
-	if s.d.readFile == nil {
-		s.noteUnsupported(line, key, "environment files are not read here")
-		return nil
-	}
 	data, err := s.d.readFile(path)
 	if err != nil {
 		s.noteMistake(line, key, "%v", err)

@@ -89,10 +89,8 @@ func TestTrustEnvironmentFile(t *testing.T) {
 		t.Errorf("got %s, want %s", s.Text(), want)
 	}
 	write(t, env, "NODE_OPTIONS=--require ./evil.js\n")
-	cfg, err := file.Read(t.Context(), s)
-	if err != nil || cfg.Err() != nil {
-		t.Fatal(err, cfg.Err())
-	}
+	cfg := check.Value(file.Read(t.Context(), s))(t)
+	check.Must(t, cfg.Servers[0].Err)
 	got := cfg.Servers[0].Transport.(*mcpclient.Command).Env
 	check.That(t, len(got) == 2 && got[0] == "NODE_OPTIONS=--require ./a.js", "got %q, want what was allowed", got)
 	s = typist.New(t, "n")
@@ -191,14 +189,11 @@ func TestInputs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	write(t, path, withInputs)
 	s := typist.New(t, "1", "hunter2")
-	cfg, err := (&setup.File{Path: path}).Read(t.Context(), s)
-	if err != nil || cfg.Err() != nil {
-		t.Fatal(err, cfg.Err())
-	}
+	cfg := check.Value((&setup.File{Path: path}).Read(t.Context(), s))(t)
+	check.Must(t, cfg.Servers[0].Err)
 	h := cfg.Servers[0].Transport.(*mcpclient.HTTP)
 	check.Equal(t, "both answers", h.URL+" "+h.Header.Get("Authorization"), "https://a.example/ Bearer hunter2")
 	s.Check(t, "  1) a\n  2) Bee\nplace [Bee]: The \\x1b[2Jkey: \n")
-	cfg, err = (&setup.File{Path: path}).Read(t.Context(), typist.Absent(t))
-	check.Must(t, err)
-	check.Text(t, cfg.Err(), "there is no terminal to ask on; use an environment variable instead")
+	cfg = check.Value((&setup.File{Path: path}).Read(t.Context(), typist.Absent(t)))(t)
+	check.Text(t, cfg.Servers[0].Err, "there is no terminal to ask on; use an environment variable instead")
 }

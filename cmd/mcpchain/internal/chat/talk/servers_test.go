@@ -32,9 +32,8 @@ func TestLeftOut(t *testing.T) {
 	self, err := os.Executable()
 	check.Must(t, err)
 	silent := fmt.Errorf(`server "demo": connect: %w`, context.DeadlineExceeded)
-	file, err := new(config.Loader).Parse(t.Context(), "mcp.json", []byte("{\n\"mcpServers\": {\n\"remote\": {\"url\": \"http://x\"}}}"), nil)
-	check.Must(t, err)
-	remote := file.Servers[0]
+	file := []byte("{\n\"mcpServers\": {\n\"remote\": {\"url\": \"http://x\"}}}")
+	remote := check.Value(new(config.Loader).LoadData(t.Context(), "mcp.json", file))(t).Servers[0]
 	servers.file, servers.Good = []config.Server{remote}, append(servers.Good, fromEntry(&remote))
 	servers.ConnectTimeout = time.Second
 	for _, tt := range []struct {
