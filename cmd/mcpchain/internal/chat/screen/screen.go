@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"image"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent"
@@ -94,11 +93,6 @@ type Sized interface {
 type Windowed interface {
 	// Window sets the size of the window; 0 means that it is not known.
 	Window(tokens int64)
-}
-
-// Drawing is implemented by a [Screen] that draws pictures if its terminal can.
-type Drawing interface {
-	Draw(picture image.Image)
 }
 
 // Linking is implemented by a [Screen] on which a person can follow links, and can be asked while

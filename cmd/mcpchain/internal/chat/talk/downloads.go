@@ -5,7 +5,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/media"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/picture"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -41,7 +40,7 @@ func (d *downloads) saveResult(e *agent.ToolEnd) {
 	d.save(e.Server+" "+screen.CallName(&e.Call), files)
 }
 
-// save saves files, says where they are or why one is not saved, and draws pictures.
+// save saves files, and says where they are or why one is not saved.
 func (d *downloads) save(from string, files [][]byte) {
 	if d.folder == nil {
 		return
@@ -58,18 +57,6 @@ func (d *downloads) save(from string, files [][]byte) {
 		}
 		d.screen.Note(screen.Faint, "  saved, %s:\n  %s",
 			formatSize(int64(len(data))), hosttext.Escape(abbreviateHome(path)))
-		d.draw(data)
-	}
-}
-
-// draw draws a picture if the screen can. It ignores data that is not a picture.
-func (d *downloads) draw(data []byte) {
-	canvas, ok := d.screen.(screen.Drawing)
-	if !ok {
-		return
-	}
-	if img, err := picture.Decode(data); err == nil {
-		canvas.Draw(img)
 	}
 }
 

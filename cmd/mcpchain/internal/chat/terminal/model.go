@@ -7,7 +7,6 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/mcpchain/mcpchain/agent"
@@ -43,13 +42,12 @@ type model struct {
 	width     int
 	height    int
 
-	editor       editor
-	notice       string
-	unfinished   []string
-	status       status
-	dialog       dialog // nil: keys are for the editor
-	quiet        quiet
-	capabilities capabilities // the terminal's, as far as it has answered
+	editor     editor
+	notice     string
+	unfinished []string
+	status     status
+	dialog     dialog // nil: keys are for the editor
+	quiet      quiet
 }
 
 func newModel(t *Terminal, o Options) *model {
@@ -110,8 +108,6 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.handleKey(msg)
 	case tea.PasteMsg:
 		return m.handleInput(msg)
-	case uv.CellSizeEvent, uv.PrimaryDeviceAttributesEvent:
-		m.setCapabilities(msg)
 	default:
 		if m.dialog != nil {
 			return m.updateDialog(msg)

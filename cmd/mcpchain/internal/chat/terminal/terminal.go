@@ -58,7 +58,6 @@ type Terminal struct {
 	height     atomic.Int64
 	complete   atomic.Pointer[screen.Completer]
 	frame      frameHeight
-	canvas     canvas
 	requests   sync.WaitGroup // for completions
 	done       chan struct{}  // closed when program has ended
 	programErr error          // set before done is closed
@@ -85,7 +84,6 @@ func Open(ctx context.Context, o Options) *Terminal {
 		done:    make(chan struct{}),
 	}
 	t.ctx, t.cancel = context.WithCancel(ctx)
-	t.canvas.answers = make(chan capabilities, 1)
 	t.output = &output{File: o.Out, drawn: make(chan struct{}), busy: make(chan struct{}, 1)}
 	t.frame.written = t.output.frames.Load
 	// The library reports the size only after the first frame.
