@@ -151,15 +151,9 @@ func TestViewOnScreen(t *testing.T) {
 	check.Equal(t, "calls of the view in the trace", calls, 2)
 }
 
-// A terminal with colours gets the address as a hyperlink. Other terminals and pipes do not.
+// A script gets no address of a view.
 func TestLinkOfView(t *testing.T) {
 	t.Parallel()
-	cmd := here(t, []string{"board"}, "-yes")
-	cmd.Env = append(cmd.Env, "NO_COLOR=")
-	m := openScreenOf(t, cmd)
-	m.ask("call notes", "bot ›\nTwo notes.")
-	check.That(t, regexp.MustCompile(`\x1b\]8;;http://127\.0\.0\.1:\d+/[A-Z2-7]{26}/`).Match(m.whole), "no link in\n%q", m.whole)
-	m.leave()
-	o := converse(t, "call notes\n", "-config", cmd.Dir+"/servers.json", "-yes")
+	o := converse(t, "call notes\n", "-config", configure(t, "board"), "-yes")
 	check.That(t, o.status == 0 && !viewAddress.MatchString(o.stdout+o.stderr), "got %+v, want no view", o)
 }

@@ -23,14 +23,12 @@ const (
 
 // editor edits the text that the person types.
 type editor struct {
-	area     textarea.Model
-	paint    screen.Paint
-	history  *history
-	search   search
-	menu     menu
-	external externalEditor
-	width    int
-	ready    *bool // a text can be entered; a pointer, because the prompt function of the area reads it
+	area    textarea.Model
+	paint   screen.Paint
+	history *history
+	menu    menu
+	width   int
+	ready   *bool // a text can be entered; a pointer, because the prompt function of the area reads it
 }
 
 // newArea returns a text area in which Enter is not a line break, as it sends the text.
@@ -104,11 +102,6 @@ func (e *editor) takeText() string {
 
 // clear empties the editor. It returns false if the editor is empty already.
 func (e *editor) clear() bool {
-	if e.search.active {
-		e.search.active = false
-		e.setText(e.search.draft)
-		return true
-	}
 	e.menu.close()
 	if e.area.Value() == "" {
 		return false
@@ -128,12 +121,9 @@ func (e *editor) continueLine() bool {
 	return found
 }
 
-// update handles a message. A key that neither the editor nor its popup uses is for the text area.
+// update handles a message. A key that neither the editor nor its list uses is for the text area.
 func (e *editor) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case editedMsg:
-		e.setText(strings.TrimRight(msg.text, "\n"))
-		return nil
 	case completionsMsg:
 		e.onCompletions(msg)
 		return nil
@@ -158,8 +148,6 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 				e.setText(text)
 				return nil
 			}
-		case "ctrl+g":
-			return e.external.edit(e.area.Value())
 		}
 	}
 	var cmd tea.Cmd
@@ -170,19 +158,9 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// handleKey handles a key of the search or of the list. It returns false for other keys.
+// handleKey handles a key of the list. It returns false for other keys.
 func (e *editor) handleKey(k tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
-	if e.search.active {
-		text, handled := e.search.handleKey(e.history, k)
-		if text != nil {
-			e.setText(*text)
-		}
-		return nil, handled
-	}
 	switch name := k.String(); {
-	case name == "ctrl+r":
-		e.menu.close()
-		e.search.begin(e.history, e.area.Value())
 	case name == "tab" && !e.menu.open:
 		return e.menu.complete(e.textBeforeCursor()), true
 	case !e.menu.open:
@@ -202,10 +180,8 @@ func (e *editor) handleKey(k tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 	return nil, true
 }
 
-// hasPopup reports whether the search or a list with items is open, which then handles Enter.
-func (e *editor) hasPopup() bool {
-	return e.search.active || e.menu.open && len(e.menu.items) > 0
-}
+// hasList reports whether a list with items is open, which then handles Enter.
+func (e *editor) hasList() bool { return e.menu.open && len(e.menu.items) > 0 }
 
 // onCompletions handles the answer to a request for completions. It inserts a single one, or lists
 // several below what they have in common. It ignores an answer for an earlier text.
@@ -249,8 +225,8 @@ func (e *editor) textBeforeCursor() string {
 	return strings.Join(lines, "\n")
 }
 
-// view returns the text, with the search or the list below it, and the cursor.
+// view returns the text, with the list below it, and the cursor.
 func (e *editor) view() (string, *tea.Cursor) {
-	rows := append([]string{e.area.View()}, e.search.view(e.paint)...)
-	return strings.Join(append(rows, e.menu.view(e.paint, e.width)...), "\n"), e.area.Cursor()
+	rows := append([]string{e.area.View()}, e.menu.view(e.paint, e.width)...)
+	return strings.Join(rows, "\n"), e.area.Cursor()
 }

@@ -2,8 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -11,37 +9,23 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
-
-// The note about an editor that cannot be started is not lost by another note.
-func TestEditorThatDoesNotStart(t *testing.T) {
-	m := newModel(&Terminal{output: &output{}}, Options{})
-	cmd := m.update(editedMsg{err: errors.New("executable file not found")})
-	check.Require(t, cmd != nil, "nothing is printed")
-	check.Contains(t, "what was printed", fmt.Sprint(cmd()), "nothing was written: executable file not found; $EDITOR names the editor")
-}
 
 // Replacing the text closes the list of completions for the old text.
 func TestTextUnderTheList(t *testing.T) {
-	for name, replace := range map[string]tea.Msg{
-		"the history": tea.KeyPressMsg{Code: 'p', Mod: tea.ModCtrl},
-		"an editor":   editedMsg{text: "hi\n"},
-	} {
-		m := &Terminal{ctx: t.Context()}
-		m.CompleteBy(func(context.Context, string) screen.Completion {
-			return screen.Completion{From: len("/read "), Items: []screen.Item{{Text: "a:1"}, {Text: "a:2"}}}
-		})
-		e := newEditor(m, "")
-		e.init()
-		e.resize(80)
-		e.history.add("hi")
-		e.area.SetValue("/read a")
-		e.update(e.update(tea.KeyPressMsg{Code: tea.KeyTab})())
-		check.Require(t, e.hasPopup(), "%s: got no list", name)
-		e.update(replace)
-		check.That(t, !e.hasPopup() && e.text() == "hi", "%s: got %q, with the list: %v", name, e.text(), e.hasPopup())
-	}
+	m := &Terminal{ctx: t.Context()}
+	m.CompleteBy(func(context.Context, string) screen.Completion {
+		return screen.Completion{From: len("/read "), Items: []screen.Item{{Text: "a:1"}, {Text: "a:2"}}}
+	})
+	e := newEditor(m, "")
+	e.init()
+	e.resize(80)
+	e.history.add("hi")
+	e.area.SetValue("/read a")
+	e.update(e.update(tea.KeyPressMsg{Code: tea.KeyTab})())
+	check.Require(t, e.hasList(), "got no list")
+	e.update(tea.KeyPressMsg{Code: 'p', Mod: tea.ModCtrl})
+	check.That(t, !e.hasList() && e.text() == "hi", "got %q, with the list: %v", e.text(), e.hasList())
 }
 
 // The arrow keys first move through the lines of a draft, and only then through the history.
@@ -91,45 +75,4 @@ func TestHistoryAroundALongLine(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Esc and Ctrl-C that come at once leave the search and clear the line. The next ones interrupt.
-func TestEscWithCtrlC(t *testing.T) {
-	interrupted := 0
-	m := newModel(&Terminal{output: &output{}}, Options{Interrupt: func() { interrupted++ }})
-	m.editor.setText("a draft")
-	m.update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
-	both := tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt}
-	m.update(both)
-	check.That(t, !m.editor.search.active && m.editor.text() == "" && interrupted == 0,
-		"got search %v, %q, %d interrupts", m.editor.search.active, m.editor.text(), interrupted)
-	if cmd := m.update(both); cmd != nil {
-		cmd()
-	}
-	check.Equal(t, "interrupts", interrupted, 1)
-}
-
-// Ctrl-C right after Esc works at a question without a wait.
-func TestEscWithCtrlCAtAQuestion(t *testing.T) {
-	m := newModel(&Terminal{output: &output{}}, Options{})
-	m.update(askMsg{&choiceDialog{question: &screen.Choice{}, ending: newEnding()}})
-	cmd := m.update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt})
-	if all, ok := cmd().(tea.BatchMsg); !ok || len(all) != 2 {
-		t.Errorf("got %T, want two commands at once", cmd())
-	}
-}
-
-// Arrows and keys with a text are one key with Ctrl and Alt: some keyboards have AltGr.
-func TestOtherKeysWithCtrlAndAlt(t *testing.T) {
-	m := newModel(&Terminal{output: &output{}}, Options{})
-	m.update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
-	m.update(tea.KeyPressMsg{Code: 'q', Text: "@", Mod: tea.ModCtrl | tea.ModAlt})
-	check.That(t, m.editor.search.text == "@", "AltGr with q: got a search %v for %q", m.editor.search.active, m.editor.search.text)
-	d := newFormDialog(&screen.Form{Server: "s", Fields: []*forms.Field{{Name: "mail", Kind: forms.KindString}}, Values: map[string]any{}}, nil)
-	m.update(askMsg{d})
-	m.quiet.passed = true
-	m.update(tea.KeyPressMsg{Code: tea.KeyLeft, Mod: tea.ModCtrl | tea.ModAlt})
-	check.That(t, !d.wasLeft, "an arrow left the form")
-	m.update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt})
-	check.That(t, d.wasLeft, "Esc with Ctrl-C did not leave the form")
 }

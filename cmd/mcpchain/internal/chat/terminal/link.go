@@ -1,9 +1,6 @@
 package terminal
 
 import (
-	"os"
-	"strings"
-
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
@@ -17,9 +14,6 @@ func (t *Terminal) Link(style screen.Style, text, address string) {
 	t.endAnswerLocked()
 	text = "  " + hosttext.Line(text, maxPrompt)
 	shown := t.paint.Text(screen.Person, hosttext.Line(address, maxAddress))
-	if t.paint.Colours() && hasLinks(os.Getenv("TERM")) {
-		shown = hyperlink(shown, address)
-	}
 	if ansi.StringWidth(text)+1+ansi.StringWidth(shown) < t.columns() {
 		t.printLocked([]string{t.paint.Text(style, text) + " " + shown})
 		return
@@ -28,19 +22,8 @@ func (t *Terminal) Link(style screen.Style, text, address string) {
 	t.printLocked([]string{"    " + shown})
 }
 
-// hyperlink returns a text with a link to an address (OSC 8). The address is escaped, so that it
-// cannot end the sequence.
-func hyperlink(shown, address string) string {
-	return ansi.SetHyperlink(hosttext.Line(address, maxAddress)) + shown + ansi.ResetHyperlink()
-}
-
 // maxAddress bounds a shown address, in characters.
 const maxAddress = 2000
-
-// hasLinks reports whether a terminal of this name accepts links (OSC 8): some would print them.
-func hasLinks(term string) bool {
-	return term != "linux" && !strings.HasPrefix(term, "vt") && !strings.HasPrefix(term, "screen")
-}
 
 // Suggest implements [screen.Linking].
 func (t *Terminal) Suggest(text string) bool {

@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // The messages of a Terminal to its model.
@@ -51,9 +49,7 @@ type model struct {
 }
 
 func newModel(t *Terminal, o Options) *model {
-	m := &model{terminal: t, interrupt: o.Interrupt, editor: newEditor(t, o.History)}
-	m.editor.external = externalEditor{t.ctx, o.In, o.Out}
-	return m
+	return &model{terminal: t, interrupt: o.Interrupt, editor: newEditor(t, o.History)}
 }
 
 // Init implements [tea.Model].
@@ -98,12 +94,6 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		}
 	case quietMsg:
 		m.quiet.end(msg)
-	case editedMsg:
-		if msg.err != nil {
-			text := hosttext.Line(fmt.Sprintf("nothing was written: %v; $EDITOR names the editor", msg.err), 200)
-			return tea.Println(strings.Join(m.terminal.noteLines(screen.Fail, text), "\n"))
-		}
-		return m.editor.update(msg)
 	case tea.KeyPressMsg:
 		return m.handleKey(msg)
 	case tea.PasteMsg:
@@ -154,11 +144,6 @@ func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { r
 
 // handleKey handles the keys that do the same in the editor and in dialogs. It forwards others.
 func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
-	if isEscAndCtrl(k) {
-		escape := m.handleKey(tea.KeyPressMsg{Code: tea.KeyEscape})
-		k.Mod = tea.ModCtrl
-		return tea.Batch(escape, m.handleKey(k))
-	}
 	switch k.String() {
 	case "ctrl+c":
 		if m.dialog != nil && m.dialog.clear() || m.dialog == nil && m.editor.clear() {
@@ -171,12 +156,6 @@ func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 		return tea.ClearScreen
 	}
 	return m.handleInput(k)
-}
-
-// isEscAndCtrl reports whether a key may be two: Esc, and a letter with Ctrl. Most terminals send
-// the same bytes for a letter with Ctrl and Alt, a key that does nothing here.
-func isEscAndCtrl(k tea.KeyPressMsg) bool {
-	return k.Mod == tea.ModCtrl|tea.ModAlt && 'a' <= k.Code && k.Code <= 'z' && k.Text == ""
 }
 
 // handleInput handles a key or a paste. A dialog gets it only after quietTime without keys, so that text for the editor
@@ -196,7 +175,7 @@ func (m *model) handleInput(msg tea.Msg) tea.Cmd {
 	}
 	k, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case ok && k.String() == "enter" && m.editor.hasPopup():
+	case ok && k.String() == "enter" && m.editor.hasList():
 		return m.editor.update(msg)
 	case ok && k.String() == "enter" && m.editor.continueLine():
 		return nil
@@ -271,7 +250,7 @@ func (m *model) lines() (lines []string, cursor *tea.Cursor) {
 		lines = lines[:most]
 	}
 	for i, line := range lines {
-		lines[i] = ansi.Truncate(strings.ReplaceAll(line, "\t", "    "), max(1, m.width), "…")
+		lines[i] = ansi.Truncate(expandTabs(line), max(1, m.width), "…")
 	}
 	return lines, cursor
 }

@@ -28,7 +28,7 @@ func (t *Terminal) printQuestion(text string) {
 // addAnswerLocked shows a piece of an answer.
 func (t *Terminal) addAnswerLocked(text string) {
 	if t.answer == nil {
-		t.answer, t.answerShown = markdown.New(max(1, t.columns()-1)), false // see fitLine
+		t.answer, t.answerShown = markdown.New(max(1, t.columns()-1)), false // a full row would get a space, see printLocked
 	}
 	lines := t.answer.Add(text)
 	t.send(unfinishedMsg(t.withoutColours(t.answer.Rest())))
@@ -84,17 +84,25 @@ func (t *Terminal) noteLines(style screen.Style, text string) []string {
 }
 
 // printLocked prints lines into the scrollback, in portions that fit on the screen. It may wait for
-// room, see [Terminal.room]. It changes lines.
+// room, see [Terminal.room]. It changes lines: the renderer counts no columns for a tab, and a row too many for a line
+// that fills its last row.
 func (t *Terminal) printLocked(lines []string) {
 	width := t.columns()
 	for len(lines) > 0 {
 		portion := t.room()
 		n, rows := 0, 0
 		for ; n < len(lines) && (n == 0 || rows < portion); n++ {
-			lines[n] = fitLine(lines[n], width)
-			rows += 1 + ansi.StringWidth(lines[n])/width
+			lines[n] = expandTabs(lines[n])
+			columns := ansi.StringWidth(lines[n])
+			if columns > 0 && columns%width == 0 {
+				lines[n] += " "
+			}
+			rows += 1 + columns/width
 		}
 		t.send(tea.Println(strings.Join(lines[:n], "\n"))())
 		lines = lines[n:]
 	}
 }
+
+// expandTabs replaces each tab by four spaces, as the library for Markdown does.
+func expandTabs(line string) string { return strings.ReplaceAll(line, "\t", "    ") }

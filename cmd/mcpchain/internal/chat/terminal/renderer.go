@@ -3,50 +3,12 @@ package terminal
 import (
 	"bytes"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 )
-
-// The renderer counts columns, and counts none for a tab. So each column of a tab is printed as a
-// placeholder, and output turns placeholders back into tabs: code that is copied from the terminal
-// keeps its tabs. Placeholders are private-use characters, which are escaped in peers' texts.
-const (
-	tabBegin = '\ue000' // the first column of a tab
-	tabMore  = '\ue001' // another column of a tab
-	tabStop  = 8
-)
-
-// fitLine replaces tabs by placeholders, and appends a space to a line that fills its last row: the
-// renderer would count a row too many, and clear the last column.
-func fitLine(line string, width int) string {
-	if strings.Contains(line, "\t") {
-		var b strings.Builder
-		column := 0
-		for i, piece := range strings.Split(line, "\t") {
-			if i > 0 {
-				n := tabStop - column%width%tabStop
-				if column%width+n >= width { // a tab does not wrap to the next row
-					b.WriteString(strings.Repeat(" ", n))
-				} else {
-					b.WriteString(string(tabBegin) + strings.Repeat(string(tabMore), n-1))
-				}
-				column += n
-			}
-			b.WriteString(piece)
-			column += ansi.StringWidth(piece)
-		}
-		line = b.String()
-	}
-	if w := ansi.StringWidth(line); w > 0 && w%width == 0 {
-		line += " "
-	}
-	return line
-}
 
 // output is the terminal as the renderer writes to it.
 type output struct {
@@ -62,7 +24,7 @@ const firstFrame = "\x1b[?2004h"
 
 // Write writes a frame.
 func (o *output) Write(p []byte) (int, error) {
-	n, err := o.WriteString(string(p))
+	n, err := o.File.Write(p)
 	o.frames.Add(1)
 	if bytes.Contains(p, []byte(firstFrame)) {
 		o.once.Do(func() { close(o.drawn) })
@@ -75,17 +37,6 @@ func (o *output) Write(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-// WriteString writes lines above the frame.
-func (o *output) WriteString(s string) (int, error) {
-	if _, err := o.File.WriteString(tabs.Replace(s)); err != nil {
-		return 0, err
-	}
-	return len(s), nil
-}
-
-// tabs turns placeholders back into tabs.
-var tabs = strings.NewReplacer(string(tabBegin), "\t", string(tabMore), "")
 
 // frameHeight keeps the frame from shrinking at once. The renderer loses its place if the cursor is
 // in a row that the next frame does not have. So a shorter frame is first drawn with blank rows
