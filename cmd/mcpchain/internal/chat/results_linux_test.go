@@ -25,17 +25,15 @@ func TestEditOnScreen(t *testing.T) {
 	m.leave()
 }
 
-// A long result is cut to a line, and shown page by page on demand.
+// A long result is cut to a line, and shown on demand.
 func TestShow(t *testing.T) {
 	t.Parallel()
 	cmd := here(t, []string{"workshop"}, "-yes")
 	m := openScreenOf(t, cmd)
 	m.ask("/show", "no tool was called yet", "call lines", "(/show has all)", "What is 1 plus 2?", "1 + 2 = 3")
-	m.ask("/show 2", "44% of it.  [m]ore  [q]uit")
+	m.ask("/show 2", `line 120\x1b[2J`)
 	m.goldenEnd("show", 34)
 	m.atTheBottom()
-	m.typed("m", `line 108\x1b[2J`)
-	m.enter("89% of it.  [m]ore", "m", `line 120\x1b[2J`)
 	m.ask("/show 3", "no result 3; there are 2, and 1 is the newest")
 	m.leave()
 	o := converse(t, "call lines\n/show\n", "-config", filepath.Join(cmd.Dir, "servers.json"), "-yes")
@@ -51,9 +49,6 @@ func TestLongParagraph(t *testing.T) {
 	m.await("you ›\n")
 	m.goldenEnd("paragraph", 33)
 	m.atTheBottom()
-	m.ask("/show", "27% of it.  [m]ore  [q]uit")
-	m.atTheBottom()
-	m.typed("q")
 	m.leave()
 }
 

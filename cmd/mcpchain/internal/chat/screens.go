@@ -24,9 +24,9 @@ func (o *options) openScreen(ctx context.Context, interrupts *talk.Interrupts) s
 			In: os.Stdin, Out: os.Stdout, Interrupt: interrupts.Interrupt, History: place("history"),
 		})
 	}
-	text, wrap := os.Stdout, outTTY
+	text := os.Stdout
 	if o.json {
-		text, wrap = os.Stderr, errTTY
+		text = os.Stderr
 	}
 	var input io.Reader = os.Stdin
 	if o.oneShot && !inTTY {
@@ -35,7 +35,7 @@ func (o *options) openScreen(ctx context.Context, interrupts *talk.Interrupts) s
 	var opts lines.Options
 	if inTTY && errTTY {
 		hide := func() (func(), error) { return lines.Hide(os.Stdin) }
-		opts = lines.Options{Person: true, Wrap: wrap, Dumb: isDumb(), Hide: hide, Width: columns}
+		opts = lines.Options{Person: true, Dumb: isDumb(), Hide: hide, Width: columns}
 	}
 	console := lines.New(text, os.Stderr, lines.NewInput(ctx, input, opts.Person), opts)
 	if o.json {

@@ -10,11 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/wrap"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
@@ -29,17 +26,15 @@ type Console struct {
 
 	mu          sync.Mutex // guards the writers and the fields below; a dialog holds it until its end
 	thinking    screen.Thinking
-	inAnswer    bool         // a line of an answer is not finished
-	hasProgress bool         // the last line is a progress notice, to be replaced
-	hasPrompt   bool         // the last line is the prompt, and the person may be typing
-	answer      wrap.Wrapper // wraps the current answer
+	inAnswer    bool // a line of an answer is not finished
+	hasProgress bool // the last line is a progress notice, to be replaced
+	hasPrompt   bool // the last line is the prompt, and the person may be typing
 }
 
 // Options describe the terminal of a person. The zero value is for a pipe.
 type Options struct {
 	Person bool       // there is a person to ask
-	Width  func() int // returns the columns of the terminal; 0 or nil: lines are not wrapped
-	Wrap   bool       // wrap answers, too, because they go to the terminal
+	Width  func() int // returns the columns of the terminal; 0 or nil: notes are not wrapped
 	Dumb   bool       // the terminal takes no escape sequences
 
 	// Hide stops the terminal from showing what is typed, until show is called. If it is nil, that
@@ -96,32 +91,23 @@ func (c *Console) noteLocked(style screen.Style, format string, args ...any) {
 
 // render escapes, wraps and styles a note.
 func (c *Console) render(style screen.Style, text string) string {
-	lines := wrap.Note(text, c.opts.Width())
+	lines := screen.NoteLines(text, c.opts.Width())
 	for i := range lines {
 		lines[i] = c.paint.Text(style, lines[i])
 	}
 	return strings.Join(lines, "\n")
 }
 
-// botPrompt precedes an answer.
-const botPrompt = "bot ›"
-
-// addAnswer shows the next part of an answer: all but an unfinished word, which follows with the
-// next part or at the end.
+// addAnswer shows the next part of an answer.
 func (c *Console) addAnswer(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.inAnswer {
 		c.endLineLocked()
-		fmt.Fprint(c.errOut, c.paint.Text(screen.Model, botPrompt)+" ")
+		fmt.Fprint(c.errOut, c.paint.Text(screen.Model, "bot ›")+" ")
 		c.inAnswer = true
-		width := 0
-		if c.opts.Wrap {
-			width = c.opts.Width()
-		}
-		c.answer = wrap.New(width, ansi.StringWidth(botPrompt+" "))
 	}
-	fmt.Fprint(c.out, c.answer.Add(hosttext.Prose(text)))
+	fmt.Fprint(c.out, hosttext.Prose(text))
 }
 
 // Question implements [screen.Screen].
@@ -160,7 +146,7 @@ func (c *Console) End() {
 func (c *Console) endLineLocked() {
 	switch {
 	case c.inAnswer:
-		fmt.Fprintln(c.out, c.answer.Flush())
+		fmt.Fprintln(c.out)
 	case c.hasProgress:
 		fmt.Fprint(c.errOut, "\r\x1b[K")
 	case c.hasPrompt:

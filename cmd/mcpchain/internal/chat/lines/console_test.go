@@ -163,26 +163,6 @@ func TestLostServer(t *testing.T) {
 `)
 }
 
-// An answer in pieces is wrapped like one in a single piece.
-func TestWrapAnswer(t *testing.T) {
-	s := newScreen(t)
-	s.opts.Width, s.opts.Wrap = func() int { return 20 }, true
-	for _, piece := range []string{"The qu", "ick ", "brown", " fox jumps over", " the lazy dog", "."} {
-		s.addAnswer(piece)
-	}
-	s.End()
-	s.check(t, "bot › The quick\nbrown fox jumps\nover the lazy dog.\n")
-}
-
-// Words of an answer are not broken, so that they can be copied.
-func TestLongWordsOfAnswer(t *testing.T) {
-	s := newScreen(t)
-	s.opts.Width, s.opts.Wrap = func() int { return 20 }, true
-	s.addAnswer(strings.Repeat("x", 34) + " and " + strings.Repeat("y", 40) + " z")
-	s.End()
-	s.check(t, "bot › \n"+strings.Repeat("x", 34)+" and\n"+strings.Repeat("y", 40)+"\nz\n")
-}
-
 func TestWrapNote(t *testing.T) {
 	s := newScreen(t)
 	s.opts.Width = func() int { return 20 }

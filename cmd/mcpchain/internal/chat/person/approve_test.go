@@ -130,7 +130,7 @@ func TestLongArguments(t *testing.T) {
 	a := asks("write_file")
 	a.Arguments = json.RawMessage(`{"path":"x.py","content":"def f():\n\treturn 1\n","n":1}`)
 	check.NoError(t, check.Err(newPerson(s).Approve(inTurn(t), a)))
-	s.Check(t, "The model wants to run write_file on the server demo:\n  \"path\": \"x.py\"\n  \"content\":\n    def f():\n    \treturn 1\n  \"n\": 1\n"+
+	s.Check(t, "The model wants to run write_file on the server demo:\n  \"path\": \"x.py\"\n  \"content\":\n    def f():\n        return 1\n  \"n\": 1\n"+
 		"Allow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: ")
 }
 

@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // functionKey matches an arrow or function key that a terminal sends as SS2 or SS3, which
@@ -24,6 +26,43 @@ func CleanInput(text string) string {
 		}
 		return r
 	}, ansi.Strip(functionKey.ReplaceAllString(text, "")))
+}
+
+// hangingIndent is the indent of a note's lines after the first.
+const hangingIndent = "  "
+
+// NoteLines escapes the text of a note and returns its lines, which leave the last of width columns free; 0 leaves
+// lines unchanged. All but the first are indented: they may contain a server's text, which must not look like a line
+// of the program.
+func NoteLines(text string, width int) (lines []string) {
+	for line := range strings.SplitSeq(strings.ReplaceAll(hosttext.Escape(text), "\t", "    "), "\n") {
+		words := strings.TrimLeft(line, " ")
+		indent := line[:len(line)-len(words)]
+		if width > 0 {
+			indent = indent[:min(len(indent), width/2)]
+		}
+		hanging := indent + strings.Repeat(" ", max(0, len(hangingIndent)-len(indent)))
+		if len(lines) > 0 {
+			indent = hanging
+		}
+		first, _, isLong := strings.Cut(wrapWords(words, width-1-len(indent)), "\n")
+		lines = append(lines, strings.TrimRight(indent+first, " "))
+		if !isLong {
+			continue
+		}
+		rest := strings.TrimLeft(strings.TrimPrefix(words, first), " ")
+		for piece := range strings.SplitSeq(wrapWords(rest, width-1-len(hanging)), "\n") {
+			lines = append(lines, strings.TrimRight(hanging+piece, " "))
+		}
+	}
+	return lines
+}
+
+// wrapWords is [ansi.Wrap] for an escaped text, and does not break words at hyphens, such as -base-url. A placeholder
+// replaces the hyphens meanwhile, which an escaped text cannot have.
+func wrapWords(text string, width int) string {
+	const hyphen = "\ue000"
+	return strings.ReplaceAll(ansi.Wrap(strings.ReplaceAll(text, "-", hyphen), width, ""), hyphen, "-")
 }
 
 // Indent indents a line of a peer's text, so that it differs from the program's own lines.

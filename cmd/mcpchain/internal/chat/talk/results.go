@@ -15,12 +15,14 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // Bounds of the results that are kept for /show.
 const (
 	maxResults     = 50
-	maxResultsText = 32 << 20 // bytes of all; the newest is kept in any case
+	maxResultsText = 32 << 20  // bytes of all; the newest is kept in any case
+	maxShownText   = 100 << 10 // bytes of one that a person sees
 )
 
 // result is a tool call that has ended.
@@ -112,9 +114,9 @@ func (r *results) replaceBy(history []run.Message) {
 	}
 }
 
-// show is the command /show: it shows a call with its whole result, to a person page by page.
-// 1, the default, is the newest.
-func (r *results) show(ctx context.Context, number string) error {
+// show is the command /show: it shows a call with its result, to a person up to maxShownText of it. 1, the default, is the
+// newest.
+func (r *results) show(_ context.Context, number string) error {
 	n, err := strconv.Atoi(cmp.Or(number, "1"))
 	all := r.list()
 	switch {
@@ -141,7 +143,26 @@ func (r *results) show(ctx context.Context, number string) error {
 		r.screen.Deliver(shown.text)
 		return nil
 	}
-	return page(ctx, r.screen, style, indentJSON(shown.text))
+	text := indentJSON(strings.ReplaceAll(shown.text, "\r\n", "\n"))
+	shownText := text[:excerpt.Before(text, maxShownText)]
+	r.screen.Note(style, "%s", hosttext.Indent(shownText))
+	if len(shownText) < len(text) {
+		r.screen.Note(screen.Faint, "  (the first %s)", formatSize(maxShownText))
+	}
+	return nil
+}
+
+// indentJSON indents JSON objects and arrays. It returns other texts unchanged, and JSON that would
+// be mostly indentation.
+func indentJSON(text string) string {
+	trimmed := strings.TrimSpace(text)
+	if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
+		return text
+	}
+	if indented, ok := excerpt.Indent(trimmed); ok {
+		return indented
+	}
+	return text
 }
 
 // complete completes the argument of /show.

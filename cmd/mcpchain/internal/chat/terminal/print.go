@@ -8,14 +8,13 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/markdown"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/wrap"
 )
 
 // printQuestion prints a question that was entered, with the prompt before its first line.
 func (t *Terminal) printQuestion(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lines := wrap.Note(text, t.columns()-promptWidth)
+	lines := screen.NoteLines(text, t.columns()-promptWidth)
 	for i, line := range lines {
 		lines[i] = strings.Repeat(" ", promptWidth) + line
 		if i == 0 {
@@ -76,7 +75,7 @@ func (t *Terminal) noteLocked(style screen.Style, text string) {
 
 // noteLines formats a note for the scrollback.
 func (t *Terminal) noteLines(style screen.Style, text string) []string {
-	lines := wrap.Note(text, t.columns())
+	lines := screen.NoteLines(text, t.columns())
 	for i := range lines {
 		lines[i] = t.paint.Text(style, lines[i])
 	}
