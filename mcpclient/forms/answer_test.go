@@ -62,8 +62,8 @@ func TestParse(t *testing.T) {
 		{number, "1e301", nil},
 		{number, "1e999999999", nil},
 		{number, "9007199254740993", nil}, // would be rounded
-		{number, "0.1000000000000000055511151231257827", nil},
-		{Field{Kind: KindNumber}, "1e-999999999", nil},
+		{number, "0.1000000000000000055511151231257827", 0.1},
+		{Field{Kind: KindNumber}, "1e-999999999", 0.0},
 		{Field{Kind: KindNumber}, "-0", 0.0},
 		{Field{Kind: KindNumber}, "0e999999999", 0.0},
 		{Field{Kind: KindNumber}, "0." + strings.Repeat("0", 100) + "1", nil},
@@ -158,15 +158,6 @@ func TestCheck(t *testing.T) {
 		{Field{Kind: "object"}, "x", false},
 	} {
 		check.Equal(t, fmt.Sprintf("%s %#v fits", tt.field.Kind, tt.value), tt.field.Check(tt.value) == nil, tt.ok)
-	}
-}
-
-func TestNumbersOfTooManyDigits(t *testing.T) {
-	for text, kind := range map[string]Kind{"9007199254740993": KindNumber, "0.12345678901234567890": KindNumber, "9223372036854775808": KindInteger} {
-		_, err := (&Field{Kind: kind}).Parse(text)
-		if err == nil || !strings.HasSuffix(err.Error(), "number: this one has too many digits") {
-			t.Errorf("%s %s: got %v", kind, text, err)
-		}
 	}
 }
 

@@ -2,7 +2,7 @@ package forms
 
 import (
 	"encoding/json"
-	"math/big"
+	"math"
 	"net/mail"
 	"net/url"
 	"reflect"
@@ -55,7 +55,7 @@ func (f *Field) fitsString(s string) bool {
 }
 
 // within reports whether n is in bounds; nil means no bound.
-func within(n int, least, most *int) bool {
+func within[T int | float64](n T, least, most *T) bool {
 	return (least == nil || n >= *least) && (most == nil || n <= *most)
 }
 
@@ -97,21 +97,24 @@ func notInURI(r rune) bool {
 	return r <= ' ' || r >= 0x7F || strings.ContainsRune("\"<>\\^`{|}", r)
 }
 
-// number returns the value of a number within the field's bounds, without
-// rounding: an int64, or a float64 that is written with the same digits.
+// number returns the value of a number within the field's bounds: an int64 for a whole number, else
+// a float64.
 func (f *Field) number(v any) (any, error) {
-	n, ok := parseRat(numberText(v))
-	if !ok || !f.inRange(n) || f.Kind == KindInteger && !n.IsInt() {
+	text := numberText(v)
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || len(text) > maxNumber || !json.Valid([]byte(text)) || !within(x, f.Minimum, f.Maximum) {
 		return nil, f.valueError()
 	}
-	if f.Kind == KindInteger && n.Num().IsInt64() {
-		return n.Num().Int64(), nil
-	}
-	x, _ := n.Float64()
-	if written := newRat(&x); f.Kind == KindNumber && written != nil && written.Cmp(n) == 0 {
+	n, notInt := strconv.ParseInt(text, 10, 64)
+	switch {
+	case f.Kind == KindInteger && notInt == nil:
+		return n, nil
+	case f.Kind == KindInteger && x == math.Trunc(x) && math.Abs(x) <= 1<<53: // 12.0 and 1e3
+		return int64(x), nil
+	case f.Kind == KindNumber && (notInt != nil || int64(x) == n): // no other whole number
 		return x, nil
 	}
-	return nil, &FieldError{"want " + f.expected() + ": this one has too many digits", f.Name}
+	return nil, f.valueError()
 }
 
 // numberText returns a number in JSON's notation, "" for another value.
@@ -128,42 +131,6 @@ func numberText(v any) string {
 		return strconv.FormatUint(r.Uint(), 10)
 	}
 	return ""
-}
-
-// parseRat parses a number in JSON's notation. It refuses those beyond a float64,
-// whose exponent alone can ask for a great deal of memory.
-func parseRat(text string) (*big.Rat, bool) {
-	if len(text) > maxNumber || !json.Valid([]byte(text)) || !strings.ContainsRune("-0123456789", rune(text[0])) {
-		return nil, false
-	}
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return nil, false
-	}
-	if x == 0 {
-		digits, _, _ := strings.Cut(strings.ToLower(text), "e")
-		return new(big.Rat), !strings.ContainsAny(digits, "123456789")
-	}
-	return new(big.Rat).SetString(text)
-}
-
-func (f *Field) inRange(n *big.Rat) bool {
-	least := newRat(f.Minimum)
-	most := newRat(f.Maximum)
-	return (least == nil || n.Cmp(least) >= 0) && (most == nil || n.Cmp(most) <= 0)
-}
-
-// newRat returns the shortest decimal number that stands for x, nil for nil and for a number that
-// is not finite.
-func newRat(x *float64) *big.Rat {
-	if x == nil {
-		return nil
-	}
-	n, ok := parseRat(strconv.FormatFloat(*x, 'g', -1, 64))
-	if !ok {
-		return nil
-	}
-	return n
 }
 
 func (f *Field) hasOption(value string) bool {
