@@ -25,7 +25,7 @@ func Example() {
 		}
 		loaded, err := skills.Load(ctx, client, skill)
 		if err != nil {
-			fmt.Println(err) // a *skills.Error: do not use it
+			fmt.Println(err) // do not use it
 			return
 		}
 		fmt.Printf("%s: %q\n", skill.Name, loaded.Instructions)

@@ -17,25 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/skills/internal/frontmatter"
 )
 
-// Error says why a skill or one of its files cannot be used. For a file, getting the skill again by
-// [Get] may help: the server may have a newer version.
-type Error struct {
-	skill  string // the URI of its SKILL.md
-	File   string // the URI of the file, empty if it is about the entry
-	reason error
-}
-
-// Error names the skill, the file and the reason, the URIs cut to 1 KiB.
-func (e *Error) Error() string {
-	if e.File == "" {
-		return fmt.Sprintf("skill %q is not loaded: %v", excerpt.Cut(e.skill), e.reason)
-	}
-	return fmt.Sprintf("skill %q: file %q is not used: %v", excerpt.Cut(e.skill), excerpt.Cut(e.File), e.reason)
-}
-
-// Unwrap returns the reason.
-func (e *Error) Unwrap() error { return e.reason }
-
 // LoadedSkill is a skill with a verified SKILL.md. Its text comes from the server:
 // tell the model so, and run none of its files without a person's approval.
 type LoadedSkill struct {
@@ -45,15 +26,16 @@ type LoadedSkill struct {
 	client *mcpclient.Client
 }
 
-// Load reads the SKILL.md of a skill, and no other file. Its size, its SHA-256 and its front matter
-// must equal the entry's; otherwise, and if [Skill.Check] fails, the error is a [*Error]. A
-// matching digest proves that the contents are the announced ones, not that they are safe.
+// Load reads the SKILL.md of a skill, and no other file. It returns an error if [Skill.Check] does,
+// and if its size, its SHA-256 or its front matter differs from the entry's: then the server may
+// have a newer version, which [Get] returns. A matching digest proves that the contents are the
+// announced ones, not that they are safe.
 func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.CallOption) (*LoadedSkill, error) {
 	if s == nil {
 		return nil, errors.New("load skill: no skill (nil)")
 	}
 	if err := s.Check(); err != nil {
-		return nil, &Error{skill: s.URI, reason: err}
+		return nil, fmt.Errorf("skill %q is not loaded: %w", excerpt.Cut(s.URI), err)
 	}
 	own := *s
 	own.Files = slices.Clone(s.Files)
@@ -65,7 +47,7 @@ func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.
 	body, err := compareFrontmatter(document, s.Frontmatter)
 	if err != nil {
 		c.ClearCache() // the entry or the file is out of date
-		return nil, &Error{skill: s.URI, File: s.URI, reason: err}
+		return nil, s.fileError(s.URI, err)
 	}
 	l.Instructions = string(body)
 	return l, nil
@@ -94,13 +76,18 @@ func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err
 	return body, nil
 }
 
-// ReadFile reads one file of the skill, of at most 16 MiB, from its server. If the file is not one
-// of the entry, or if its size or SHA-256 differs from the entry, the error is a [*Error]. It may
-// be called concurrently.
+// fileError returns the error of a file that is not used. The URIs are cut to 1 KiB.
+func (s *Skill) fileError(file string, reason error) error {
+	return fmt.Errorf("skill %q: file %q is not used: %w", excerpt.Cut(s.URI), excerpt.Cut(file), reason)
+}
+
+// ReadFile reads one file of the skill, of at most 16 MiB, from its server. It returns an error if
+// the file is not one of the entry, or its size or SHA-256 differs from the entry. It may be called
+// concurrently.
 func (l *LoadedSkill) ReadFile(ctx context.Context, uri string, opts ...mcpclient.CallOption) ([]byte, error) {
 	i := slices.IndexFunc(l.skill.Files, func(f File) bool { return f.URI == uri })
 	if i < 0 {
-		return nil, &Error{skill: l.skill.URI, File: uri, reason: errors.New("not among the files of the skill")}
+		return nil, l.skill.fileError(uri, errors.New("not among the files of the skill"))
 	}
 	result, err := l.client.ReadResource(ctx, uri, opts...)
 	if err != nil {
@@ -109,7 +96,7 @@ func (l *LoadedSkill) ReadFile(ctx context.Context, uri string, opts ...mcpclien
 	content, err := l.skill.Files[i].verify(result)
 	if err != nil {
 		l.client.ClearCache() // the entry or the file is out of date
-		return nil, &Error{skill: l.skill.URI, File: uri, reason: err}
+		return nil, l.skill.fileError(uri, err)
 	}
 	return content, nil
 }

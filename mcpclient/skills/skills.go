@@ -29,7 +29,6 @@ import (
 	"iter"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -70,22 +69,6 @@ type File struct {
 	URI    string `json:"uri"`
 	Digest string `json:"digest"` // "sha256:" and 64 hexadecimal digits
 	Size   *int64 `json:"size"`   // bytes
-}
-
-// Fingerprint returns the SHA-256 of the list of files in hexadecimal, which identifies the
-// contents of the skill: bind a person's approval to it, to the URI and to the server, and ask
-// again when it changes. It is empty for a dynamic skill.
-func (s *Skill) Fingerprint() string {
-	if s.dynamic {
-		return ""
-	}
-	var lines []string
-	for _, f := range s.Files {
-		lines = append(lines, fmt.Sprintf("%q %q\n", f.URI, f.Digest))
-	}
-	slices.Sort(lines)
-	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
-	return hex.EncodeToString(sum[:])
 }
 
 // maxEntryHead bounds the front matter in an entry, in bytes: JSON may write one character of the
