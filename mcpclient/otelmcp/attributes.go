@@ -21,7 +21,6 @@ import (
 const (
 	keyMethod          = attribute.Key("mcp.method.name")
 	keyRevision        = attribute.Key("mcp.protocol.version")
-	keySessionID       = attribute.Key("mcp.session.id")
 	keyResource        = attribute.Key("mcp.resource.uri")
 	keyTool            = attribute.Key("gen_ai.tool.name")
 	keyPrompt          = attribute.Key("gen_ai.prompt.name")

@@ -19,7 +19,7 @@
 // mcp.client.session.duration, in seconds. The duration of a session is recorded when its
 // connection ends: wait for [mcpclient.Client.Done] before you shut the provider down.
 //
-// Arguments, results, messages and error texts are never recorded: the status
+// Arguments, results, messages, error texts and session ids are never recorded: the status
 // of a span has no description. error.type is one of:
 //
 //   - the code of a JSON-RPC error, which rpc.response.status_code has too. A code that package
@@ -67,10 +67,6 @@ type Options struct {
 	// nothing unless it was set. A server's baggage reaches the contexts of handlers, and
 	// everything that they call: use only propagation.TraceContext for untrusted servers.
 	Propagator propagation.TextMapPropagator
-
-	// SessionID records mcp.session.id in spans. The session id may be the only
-	// protection of the session. Default: it is not recorded.
-	SessionID bool
 }
 
 // scope is the name of the instrumentation.
@@ -80,7 +76,6 @@ const scope = "github.com/mcpchain/mcpchain/mcpclient/otelmcp"
 type Telemetry struct {
 	tracer     trace.Tracer
 	propagator propagation.TextMapPropagator
-	sessionID  bool
 
 	sent, served, sessions metric.Float64Histogram
 }
@@ -114,7 +109,6 @@ func New(opts *Options) (*Telemetry, error) {
 	t := &Telemetry{
 		tracer:     o.TracerProvider.Tracer(scope),
 		propagator: o.Propagator,
-		sessionID:  o.SessionID,
 		sent:       seconds("mcp.client.operation.duration", "Duration of requests and notifications that the client sends, until the answer."),
 		served:     seconds("mcp.server.operation.duration", "Duration of requests that the client answers."),
 		sessions:   seconds("mcp.client.session.duration", "Duration of sessions."),
@@ -206,9 +200,6 @@ func (o *operation) end(ctx context.Context) {
 	o.span.SetAttributes(o.failure.attributes()...)
 	if uri, ok := resourceURI(o.request); ok { // not in metrics: there are too many
 		o.span.SetAttributes(uri)
-	}
-	if id := o.request.Client.SessionID(); id != "" && o.telemetry.sessionID {
-		o.span.SetAttributes(keySessionID.String(id))
 	}
 	if o.failure.kind != "" {
 		o.span.SetStatus(codes.Error, "") // a description would quote the server
