@@ -97,7 +97,6 @@ type linkClient interface {
 type source struct {
 	call    *jsonrpc.Call // the call in whose response it came, or nil
 	session wire.Session  // the session that it belongs to, or nil
-	quoted  bool          // it was found within other text, such as a log
 }
 
 // read passes every message of the connection to the client until the connection ends.

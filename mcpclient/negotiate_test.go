@@ -265,59 +265,6 @@ func TestNotAnMCPServer(t *testing.T) {
 	}
 }
 
-// An echo is recognized at once, by the request that returns, whatever middleware has added to it.
-func TestConnectToEcho(t *testing.T) {
-	traced := changing(func(r *mcpclient.Request) { r.Meta["traceparent"] = json.RawMessage(`"00-1"`) })
-	for _, revision := range []string{"", mcp.Revision20260728, mcp.Revision20251125} {
-		for name, middleware := range map[string][]mcpclient.Middleware{"plain": nil, "middleware": {traced}} {
-			for end, line := range map[string]string{"": "%s", "blanks": " %s\r"} {
-				bubble(t, fmt.Sprint(revision, name, end), func(t *testing.T) {
-					transport, conn := mcpclient.Pipe()
-					go func() {
-						for {
-							raw, err := conn.Recv()
-							if err != nil {
-								return
-							}
-							_ = conn.Send(context.Background(), fmt.Appendf(nil, line, raw))
-						}
-					}()
-					start := time.Now()
-					opts := speaking(revision)
-					opts.Middleware = middleware
-					check.Text(t, connectError(t, transport, opts), "echoes its input")
-					within(t, "Connect", start, 0)
-					_ = conn.Close()
-				})
-			}
-		}
-	}
-}
-
-// A server may send requests with the id of the handshake, and even its methods, if they differ
-// from the client's request.
-func TestRequestDuringHandshakeIsNoEcho(t *testing.T) {
-	for name, ask := range map[string]string{
-		"ping":       `{"jsonrpc":"2.0","id":%s,"method":"ping"}`,
-		"initialize": `{"jsonrpc":"2.0","id":%s,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
-		"discover":   `{"jsonrpc":"2.0","id":%s,"method":"server/discover","params":{}}`,
-		"bare":       `{"jsonrpc":"2.0","id":%s,"method":"initialize"}`,
-	} {
-		for era, o := range eras() {
-			bubble(t, era+name, func(t *testing.T) {
-				transport, p := newPeer(t)
-				go func() {
-					first := p.next()
-					p.send(ask, first.ID)
-					p.send(handshakeAnswer(first))
-				}()
-				check.Must(t, connectError(t, transport, o))
-				_ = p.conn.Close()
-			})
-		}
-	}
-}
-
 // A legacy server that refuses server/discover and ends, at once or on initialize, is started once
 // more. The error of the second server does not hide how the first one ended. A server that ignores
 // the probe and ends on initialize is not started again: most such servers fail to start.

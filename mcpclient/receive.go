@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,41 +27,12 @@ func (l *link) receive(data []byte, from source) (satisfied bool) {
 		return l.onMalformed(data, err, from)
 	case m.IsResponse():
 		return l.onResponse(m, from)
-	case from.quoted:
-		l.warnings.logViolation("ignored a message among other text: only answers are looked for there", "method", l.texts.cut(m.Method))
 	case m.IsRequest():
-		if id, ok := l.echoedRequest(m, data); ok {
-			return l.calls.Fail(id, errEcho)
-		}
 		l.dispatcher.serve(m, from)
 	default:
 		l.onNotification(m, from)
 	}
 	return false
-}
-
-// errEcho is the error of a handshake whose request was sent back.
-var errEcho = errors.New("request came back unchanged: the program echoes its input and is not an MCP server (ssh -t allocates a terminal: drop -t)")
-
-// echoedRequest reports whether a request is identical to the request of a handshake that awaits
-// its answer. Other requests of a server with the same id are its own. The handshake's request is
-// only encoded for comparison if it cannot be longer than the message.
-func (l *link) echoedRequest(m jsonrpc.Message, data []byte) (id int64, ok bool) {
-	if m.Method != "initialize" && m.Method != "server/discover" {
-		return 0, false
-	}
-	id, _, _ = m.IntID()
-	call, ok := l.calls.Find(id)
-	if !ok {
-		return 0, false
-	}
-	r := call.Value.(*inFlight).request
-	if r.method != m.Method || len(r.params) > len(data) {
-		return 0, false
-	}
-	sent := l.client.current().encode(nil, id, r, &callOptions{})
-	sent = bytes.TrimRight(sent, "}") // middleware may have appended _meta
-	return id, bytes.HasPrefix(bytes.TrimSpace(data), sent)
 }
 
 // receiveBatch receives the messages of a batch one after the other.
@@ -134,31 +104,14 @@ func rpcError(raw json.RawMessage, scrub func(string) string) error {
 	return e
 }
 
-// onMalformed looks for messages in malformed text, and fails the call to which the rest
-// belongs. Text in the response to a call belongs to that call.
+// onMalformed fails the call to which malformed text belongs: that in whose response it came, if
+// there is one.
 func (l *link) onMalformed(data []byte, err error, from source) (satisfied bool) {
 	err = fmt.Errorf("%w: message of the server: %w: %s", mcp.ErrInvalidResult, redact.Error(l.texts.cut(err.Error()), err), l.texts.quote(data))
 	if from.call != nil {
 		return l.calls.Fail(from.call.ID, err)
 	}
-	messages, rest, noisy := jsonrpc.Split(data, maxBatch)
-	if len(messages) > 0 {
-		l.warnings.logViolation("messages that do not stand alone on their lines", "messages", len(messages), "among text", noisy)
-	}
-	from.quoted = from.quoted || noisy
-	for _, m := range messages {
-		l.receive(m, from)
-	}
-	switch {
-	case len(messages) > 0:
-		if len(rest) > 0 {
-			l.receive(rest, from) // if it is malformed, then for its own reason
-		}
-	case len(rest) > 0 && !from.quoted:
-		l.onUnreadable(&transport.MessageError{Prefix: rest, Err: err})
-	default:
-		l.warnings.logViolation("unreadable message from the server", "error", l.texts.scrub(err.Error()))
-	}
+	l.onUnreadable(&transport.MessageError{Prefix: data, Err: err})
 	return false
 }
 

@@ -116,11 +116,8 @@ func goCall(ctx context.Context, c *mcpclient.Client, tool string) <-chan outcom
 // deep returns nested arrays.
 func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
-// answered is the answer to the call $ID, on several lines.
-const (
-	answered = `{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"first"}]}}`
-	pretty   = "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": $ID,\n  \"result\": {\n    \"content\": [\n      {\n        \"type\": \"text\",\n        \"text\": \"first\"\n      }\n    ]\n  }\n}"
-)
+// answered is the answer to the call $ID.
+const answered = `{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"first"}]}}`
 
 // verdict says how a call ends after a strange message.
 type verdict int
@@ -143,7 +140,6 @@ var strange = []struct {
 	{"control characters", "\x1b[31mwarning\x1b[0m\x00", waits},
 	{"log line in brackets", "[INFO] running", waits},
 	{"log line in JSON", `{"level":"info","msg":"running"}`, waits},
-	{"log line that continues", "{running: [\n  a,\n", waits},
 	{"{}", "{}", waits},
 	{"[]", "[]", waits},
 	{"null", "null", waits},
@@ -173,20 +169,12 @@ var strange = []struct {
 	{"id echoed as string", strings.Replace(answered, "$ID", `"$ID"`, 1), ends},
 	{"id echoed as decimal", strings.Replace(answered, "$ID", `$ID.0`, 1), ends},
 	{"batch", `[{"jsonrpc":"2.0","method":"notifications/acme"},` + answered + `]`, ends},
-	{"id echoed as a longer decimal", strings.Replace(answered, "$ID", `$ID.00`, 1), ends},
 	{"id echoed with an exponent", strings.Replace(answered, "$ID", `$ID0e-1`, 1), ends},
-	{"answer behind text", "Loading… " + answered, ends},
-	{"answer behind a log line in brackets", "[INFO] sent " + answered, ends},
+	{"answer behind text", "Loading… " + answered, waits},
 	{"answer between NULs", "\x00" + answered + "\x00", ends},
 	{"answer behind RS", "\x1e" + answered, ends},
-	{"answer between escape sequences", "\x1b[0m" + answered + "\x1b[0m", ends},
-	{"answer before text", answered + "Done.", ends},
-	{"answer behind another", `{"jsonrpc":"2.0","id":9999,"result":{}}` + answered, ends},
-	{"answer behind a notification", `{"jsonrpc":"2.0","method":"notifications/acme"} ` + answered, ends},
-	{"half an answer behind a message", `{"jsonrpc":"2.0","id":9999,"result":{}}{"jsonrpc":"2.0","id":$ID,"re`, invalid},
+	{"answer before text", answered + "Done.", invalid},
 	{"answer that continues", answered + `},"isError":true}`, invalid},
-	{"answer as part of a value", `"text": ` + answered, waits},
-	{"text about half an answer", `sent {"jsonrpc":"2.0","id":$ID,"result":{"cont…`, waits},
 	{"log line about half an answer", `[INFO] sent {"jsonrpc":"2.0","id":$ID,"result":{"cont…`, waits},
 	{"log line about a broken answer", `[INFO] sent {"jsonrpc":"2.0","id":$ID}`, waits},
 	{"log line in JSON with the id", `{"level":"info","id":$ID}`, waits},
@@ -195,10 +183,7 @@ var strange = []struct {
 	{"another id before the id", strings.Replace(answered, `"id"`, `"id":9999,"id"`, 1), invalid},
 	{"batch in a batch", `[[` + answered + `],[]]`, ends},
 	{"batch with noise", `[null,7,{},` + answered + `]`, ends},
-	{"pretty-printed", pretty, ends},
-	{"pretty-printed, CRLF", strings.ReplaceAll(pretty, "\n", "\r\n"), ends},
-	{"pretty-printed batch", "[\n" + pretty + "\n]", ends},
-	{"pretty-printed and broken", strings.Replace(pretty, `"first"`, `first`, 1), invalid},
+	{"on several lines", strings.ReplaceAll(answered, ",", ",\n"), waits},
 	{"without jsonrpc", `{"id":$ID,"result":{"content":[{"type":"text","text":"first"}]}}`, ends},
 	{"another jsonrpc", strings.Replace(answered, "2.0", "1.0", 1), ends},
 	{"error null beside the result", strings.Replace(answered, `"id"`, `"error":null,"x":[],"id"`, 1), ends},

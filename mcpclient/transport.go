@@ -26,10 +26,9 @@ type Conn = transport.Conn
 // IO is the stdio transport over a reader and a writer, one message per line. It can be dialed
 // once; then Dial returns [transport.ErrDialedOnce]. Close closes both if they are io.Closers.
 //
-// Messages that span several lines, such as indented JSON, are accepted. A line that does not begin
-// with { or [ is skipped, and logged by a client; an answer at its end is read. A line over
-// MaxMessage is a [*transport.MessageError] as soon as that is known; the connection continues
-// after it. Send queues a message; it blocks while 1 MiB is queued.
+// A line that does not begin with { or [ is skipped, and logged by a client. A line over MaxMessage
+// is a [*transport.MessageError] as soon as that is known; the connection continues after it. Send
+// queues a message; it blocks while 1 MiB is queued.
 //
 // Closing a network connection, an [os.File] with deadlines or an [io.PipeReader] makes its
 // Read return. Other readers, such as a terminal, are read by a goroutine of the connection, so
@@ -80,10 +79,10 @@ func missingTransportError(t Transport) error {
 //
 // When the process exits or closes its output, Recv returns what it wrote and then a
 // [*transport.ProcessError]. A descendant that keeps the output open delays that by at most 200 ms.
-// A line that does not begin with { or [ is skipped, except for an answer at its end; a client logs
-// it, and the error that ends the connection quotes the last such line. A line over MaxMessage is a
-// [*transport.MessageError] as soon as that is known; the connection continues after it. Send
-// queues a message; it blocks while 1 MiB is queued.
+// A line that does not begin with { or [ is skipped; a client logs it, and the error that ends the
+// connection quotes the last such line. A line over MaxMessage is a [*transport.MessageError] as
+// soon as that is known; the connection continues after it. Send queues a message; it blocks while
+// 1 MiB is queued.
 //
 // Close ends the whole process group: it closes the process's input, waits for StopTimeout,
 // sends SIGTERM, waits again, then kills. On Windows it terminates the process tree. If this
@@ -96,12 +95,8 @@ type Command struct {
 	// Env is added to the server's environment, as "KEY=value"; later entries take precedence.
 	// Default: nothing. The basic environment has what programs need to find files (PATH, HOME,
 	// TMPDIR, …), the user and the place, and the form of output (LANG, TERM, TZ, …), but no
-	// secrets of this process.
+	// secrets of this process; [os.Environ] passes these on, too.
 	Env []string
-
-	// InheritEnv passes the whole environment of this process to the server, including its keys
-	// and tokens.
-	InheritEnv bool
 
 	// Stderr gets the server's standard error, from one goroutine. Default: discarded, except
 	// for the last 2 KiB, which errors quote; for a crash with a long stack trace these are its

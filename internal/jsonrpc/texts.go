@@ -34,7 +34,7 @@ func MapTexts(raw json.RawMessage, f func(string) string) json.RawMessage {
 }
 
 // punctuation stands between the strings, numbers and literals of JSON.
-const punctuation = "{}[]:," + blanks
+const punctuation = "{}[]:, \t\r\n"
 
 // scalarLength returns the length of the string, number or literal at the start of valid JSON.
 func scalarLength(raw []byte) int {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,6 @@ type Command struct {
 	Args        []string
 	Dir         string
 	Env         []string
-	InheritEnv  bool
 	Stderr      io.Writer
 	MaxMessage  int
 	StopTimeout time.Duration
@@ -128,4 +128,39 @@ func bundledPath(executable, name string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("find %q next to the running program: no such file in %q: %w", name, dirs, os.ErrNotExist)
+}
+
+// harmless are the variables that every server gets: none of them is meant for secrets.
+var harmless = [...]string{
+	"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TERM", "TMPDIR", "TZ", "USER",
+	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+}
+
+// harmlessWindows are the same on Windows, where names have no case.
+var harmlessWindows = [...]string{
+	"ALLUSERSPROFILE", "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "NUMBER_OF_PROCESSORS", "PATH", "PATHEXT",
+	"PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP",
+	"USERDOMAIN", "USERNAME", "USERPROFILE", "WINDIR",
+}
+
+// environment returns the server's environment, given this process's.
+func (t *Command) environment(own []string) []string {
+	out := make([]string, 0, len(own)+len(t.Env)) // nil would mean all
+	for _, entry := range own {
+		name, value, _ := strings.Cut(entry, "=")
+		if isHarmless(runtime.GOOS, name, value) {
+			out = append(out, entry)
+		}
+	}
+	return append(out, t.Env...)
+}
+
+func isHarmless(system, name, value string) bool {
+	if strings.HasPrefix(value, "()") {
+		return false // a function that some shells would run
+	}
+	if system == "windows" {
+		return slices.Contains(harmlessWindows[:], strings.ToUpper(name))
+	}
+	return slices.Contains(harmless[:], name) || strings.HasPrefix(name, "LC_")
 }

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -20,18 +21,15 @@ const (
 var byteOrderMark = []byte("\uFEFF")
 
 // lineReader finds the messages among the lines of a reader. A line that begins like a JSON object
-// or array is a message, or the first line of one; the caller finds out whether it is JSON. Other
-// lines are skipped, up to a response in them.
+// or array is a message; the caller finds out whether it is JSON. Other lines are skipped.
 type lineReader struct {
-	src       io.Reader
-	max       int    // bound of a line, and of a message, in bytes
-	buffer    []byte // has readBuffer bytes; nil before the first read
-	data      []byte // read but not returned: part of the buffer, or the rest of a long line
-	discard   bool   // the next line is the rest of one that is too long
-	err       error  // the error of src, which is not read again
-	multiline multiline
-	pending   []byte       // the line that interrupted a multi-line message
-	skipped   skippedLines // the only field that other goroutines use
+	src     io.Reader
+	max     int          // bound of a line in bytes
+	buffer  []byte       // has readBuffer bytes; nil before the first read
+	data    []byte       // read but not returned: part of the buffer, or the rest of a long line
+	discard bool         // the next line is the rest of one that is too long
+	err     error        // the error of src, which is not read again
+	skipped skippedLines // the only field that other goroutines use
 }
 
 // next returns the next message, in memory of its own. After a [*transport.MessageError] there may
@@ -40,34 +38,13 @@ func (l *lineReader) next() ([]byte, error) {
 	for {
 		line, owned, err := l.nextLine()
 		if err != nil {
-			if err = l.lineError(err); err != nil {
-				return nil, err
-			}
-			continue
+			return nil, err
 		}
-		line = bytes.TrimPrefix(line, byteOrderMark)
-		text := bytes.Trim(line, blanks)
+		text := bytes.Trim(bytes.TrimPrefix(line, byteOrderMark), blanks)
 		switch {
 		case len(text) == 0:
-		case l.multiline.continues(line):
-			if message, err := l.extend(text); message != nil || err != nil {
-				return message, err
-			}
 		case !beginsMessage(text):
-			response := jsonrpc.TrailingResponse(text)
-			l.skipped.add(text[:len(text)-len(response)])
-			if response != nil {
-				return bytes.Clone(response), nil
-			}
-		case l.multiline.depth > 0:
-			unfinished := l.multiline.text
-			l.multiline = multiline{}
-			l.pending = bytes.Clone(line)
-			if unfinished != nil {
-				return unfinished, nil
-			}
-		case beginsMultiline(text):
-			l.multiline = multiline{bytes.Clone(text), bracketBalance(text)}
+			l.skipped.add(text)
 		case owned:
 			return text, nil
 		default:
@@ -81,10 +58,6 @@ func beginsMessage(line []byte) bool { return line[0] == '{' || line[0] == '[' }
 // nextLine returns the next line without its newline. Unless owned is true it is valid until the
 // next call. A line over the bound is an error as soon as that is known; its rest is skipped.
 func (l *lineReader) nextLine() (line []byte, owned bool, err error) {
-	if l.pending != nil {
-		line, l.pending = l.pending, nil
-		return line, true, nil
-	}
 	if l.discard {
 		if err := l.skipRest(); err != nil {
 			return nil, false, err
@@ -208,4 +181,42 @@ func (l *lineReader) tooLongError(line []byte) error {
 		Prefix: bytes.Clone(line[:min(len(line), readBuffer)]),
 		Err:    fmt.Errorf("%w: a message is over %d bytes, which MaxMessage of the transport can raise", transport.ErrMessageTooLarge, l.max),
 	}
+}
+
+// skippedLines remembers the lines of a server that are not messages.
+type skippedLines struct {
+	mu     sync.Mutex
+	latest string            // "" for none
+	onSkip func(line string) // nil for none
+}
+
+// add remembers a line, cut to 1 KiB.
+func (s *skippedLines) add(line []byte) {
+	text := excerpt.Cut(string(line[:min(len(line), excerpt.Max+1)]))
+	s.mu.Lock()
+	s.latest = text
+	onSkip := s.onSkip
+	s.mu.Unlock()
+	if onSkip != nil {
+		onSkip(text)
+	}
+}
+
+// setObserver sets the function to call with each line from now on, and calls it with the latest
+// one.
+func (s *skippedLines) setObserver(onSkip func(line string)) {
+	s.mu.Lock()
+	s.onSkip = onSkip
+	latest := s.latest
+	s.mu.Unlock()
+	if latest != "" {
+		onSkip(latest)
+	}
+}
+
+// last returns the latest line, "" for none.
+func (s *skippedLines) last() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.latest
 }

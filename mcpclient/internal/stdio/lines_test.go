@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -52,12 +50,6 @@ func TestLineReader(t *testing.T) {
 		{"byte order mark", "\uFEFF{}\n{}\n", received{Lines: []string{"{}", "{}"}, End: "EOF"}},
 		{"byte order mark on each line", "\uFEFF{}\n\uFEFF{}", received{Lines: []string{"{}", "{}"}, End: "EOF"}},
 		{"skipped", "Server 1.0\n{}\nnull\n42\n\"text\"\n", received{Lines: []string{"{}"}, Skipped: 4, End: "EOF"}},
-		{"multiline over lines", "{\n  \"a\": [\n    \"}\\\"\"\n\n  ]\r\n}\n{}\n", received{Lines: []string{"{ \"a\": [ \"}\\\"\" ] }", "{}"}, End: "EOF"}},
-		{"multiline over lines without indents", "{\n\"a\": 1,\n\"b\": [\n]\n}", received{Lines: []string{"{ \"a\": 1, \"b\": [ ] }"}, End: "EOF"}},
-		{"multiline around skipped lines", "{\nINFO\n  \"a\": 1\n}\n", received{Lines: []string{"{ \"a\": 1 }"}, Skipped: 1, End: "EOF"}},
-		{"multiline and interrupted", "[\n  1,\n{\n{}\n", received{Lines: []string{"[ 1,", "{", "{}"}, End: "EOF"}},
-		{"multiline and closed too often", "{\n  \"a\": 1 ]}}\n{}\n", received{Lines: []string{"{ \"a\": 1 ]}}", "{}"}, End: "EOF"}},
-		{"multiline and cut off", "{}\n{\n  \"a\": 1", received{Lines: []string{"{}"}, End: "unexpected EOF"}},
 		{"a comma at the end", "[10:15:00] started,\n{}\n[1],\n", received{Lines: []string{"[10:15:00] started,", "{}", "[1],"}, End: "EOF"}},
 		{"no newline at the end", "{}\n{\"a\":1}", received{Lines: []string{"{}", `{"a":1}`}, End: "EOF"}},
 		{"cut off", "{}\n{\"a\":", received{Lines: []string{"{}"}, End: "unexpected EOF"}},
@@ -87,32 +79,6 @@ func TestLineReaderBound(t *testing.T) {
 			in := fits + "\n" + fits + "x\n" + fits + "xx\n{}\n" + strings.Repeat("[", 5*limit) + "\n{}\n"
 			l := &lineReader{src: strings.NewReader(in), max: limit}
 			check.Same(t, "", receiveAll(l), received{Lines: []string{fits, "too long: {", "too long: {", "{}", "too long: [", "{}"}, End: "EOF"})
-		})
-	}
-}
-
-// The bound is on the message, however many lines it has, and what is over it is passed over up to its end.
-func TestLineReaderMultilineBound(t *testing.T) {
-	const limit = 100
-	long := strings.Repeat("x", 2*limit)
-	for name, test := range map[string]struct {
-		in   string
-		want received
-	}{
-		"at the bound":    {"[\n \"" + long[:limit-6] + "\"\n]\n", received{Lines: []string{"[ \"" + long[:limit-6] + "\" ]"}, End: "EOF"}},
-		"over the bound":  {"[\n \"" + long[:limit-5] + "\"\n]\n{}\n", received{Lines: []string{"too long: [", "{}"}, End: "EOF"}},
-		"many lines":      {"{\n" + strings.Repeat("  \"a\": {\n    \"id\": 1\n  },\n", 30) + "\"z\": 1\n}\n{}\n", received{Lines: []string{"too long: {", "{}"}, End: "EOF"}},
-		"long lines":      {"{\n  \"a\": \"" + long + "\",\n  \"b\": \"" + long + "\"\n}\n{}\n", received{Lines: []string{"too long: {", "{}"}, End: "EOF"}},
-		"long first line": {"{\"a\": \"" + long + "\",\n  \"b\": 1\n}\n{}\n", received{Lines: []string{"too long: {", "{}"}, Skipped: 2, End: "EOF"}},
-		"interrupted":     {"{\n  \"a\": 1\n{\"b\": \"" + long + "\"}\n  \"c\": 1\n}\n{}\n", received{Lines: []string{"too long: {", "{}"}, Skipped: 2, End: "EOF"}},
-		"never ends":      {"{\n" + strings.Repeat("  \"a\": 1,\n", limit), received{Lines: []string{"too long: {"}, End: "unexpected EOF"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := &lineReader{src: strings.NewReader(test.in), max: limit}
-			check.Same(t, "", receiveAll(l), test.want)
-			if len(l.multiline.text) > limit {
-				t.Errorf("%d bytes are kept", len(l.multiline.text))
-			}
 		})
 	}
 }
@@ -197,91 +163,29 @@ func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 // reference does what a lineReader does, on all of the input at once.
 func reference(in []byte, limit int) (r received) {
 	r.End = "EOF"
-	var message string // that is multiline over lines
-	open, over := 0, false
-	tooLong := func(begin string) {
-		if !over {
-			r.Lines = append(r.Lines, "too long: "+begin[:1])
-		}
-	}
 	lines := strings.Split(string(in), "\n")
 	for i, line := range lines {
-		last := i == len(lines)-1
-		part := open > 0 && line != "" && strings.Contains(" \t\"}]", line[:1])
+		text := strings.Trim(strings.TrimPrefix(line, "\uFEFF"), blanks)
+		begins := text != "" && (text[0] == '{' || text[0] == '[')
 		switch {
-		case len(line) > limit && part:
-			tooLong(message)
-			over = true
-			continue
 		case len(line) > limit:
 			r.Lines = append(r.Lines, "too long: "+line[:1])
-			open, over = 0, false
-			continue
-		}
-		line = strings.TrimPrefix(line, "\uFEFF")
-		text := strings.Trim(line, blanks)
-		begins := text != "" && (text[0] == '{' || text[0] == '[')
-		if last && begins && json.NewDecoder(strings.NewReader(text)).Decode(new(any)) == io.ErrUnexpectedEOF {
-			open, r.End = 0, "unexpected EOF"
-			break
-		}
-		part = open > 0 && line != "" && strings.Contains(" \t\"}]", line[:1])
-		switch {
 		case text == "":
-		case part:
-			if open = max(0, open+balance(text)); !over && len(message)+1+len(text) > limit {
-				tooLong(message)
-				over = true
-			}
-			message += " " + text
-			if open == 0 && !over {
-				r.Lines = append(r.Lines, message)
-			}
-			over = over && open > 0
 		case !begins:
 			r.Skipped++
-			if answer := jsonrpc.TrailingResponse([]byte(text)); answer != nil {
-				r.Lines = append(r.Lines, string(answer))
-			}
+		case i == len(lines)-1 && json.NewDecoder(strings.NewReader(text)).Decode(new(any)) == io.ErrUnexpectedEOF:
+			r.End = "unexpected EOF"
 		default:
-			if open > 0 && !over {
-				r.Lines = append(r.Lines, message)
-			}
-			open, over = 0, false
-			if strings.Contains("{[,", text[len(text)-1:]) && balance(text) > 0 {
-				message, open = text, balance(text)
-				continue
-			}
 			r.Lines = append(r.Lines, text)
 		}
 	}
-	if open > 0 {
-		r.End = "unexpected EOF"
-	}
 	return r
-}
-
-var stringInLine = regexp.MustCompile(`"(\\.?|[^"\\])*"?`)
-
-// balance is the number of brackets that a line opens, less those it closes.
-func balance(line string) (n int) {
-	for _, c := range stringInLine.ReplaceAllString(line, "") {
-		switch c {
-		case '{', '[':
-			n++
-		case '}', ']':
-			n--
-		}
-	}
-	return n
 }
 
 func FuzzLineReader(f *testing.F) {
 	f.Add([]byte("{}\n\r\nnoise\n[1,2]\n{\"a\":1}"), uint16(10), uint16(3))
 	f.Add([]byte("\uFEFF{}\n\uFEFF{}"), uint16(100), uint16(1))
-	f.Add([]byte("{\n  \"a\": [\n    \"}\\\"\"\r\n  ],\nINFO\n\"b\": 1\n}\n[\n{\n{}\n"), uint16(100), uint16(7))
 	f.Add([]byte("a {\"id\":1,\"result\":{}} b\n\x1e{}\x00\n"), uint16(100), uint16(7))
-	f.Add([]byte("{\n  \"a\": \"long enough\",\n  \"b\": 1\n}\n{}\n"), uint16(12), uint16(100))
 	f.Add([]byte("{"+strings.Repeat("x", 9000)+"\n{}\n"), uint16(8999), uint16(5000))
 	f.Add([]byte("{"+strings.Repeat("x", 9000)+"}\n"+strings.Repeat("y", 5000)+"\n{}"), uint16(20000), uint16(1))
 	f.Fuzz(func(t *testing.T, in []byte, limit, piece uint16) {

@@ -107,7 +107,7 @@ func Start(s Spec) (*Process, error) {
 		noWait:      make(chan struct{}),
 		stopped:     make(chan struct{}),
 	}
-	p.watch(s.Stderr, stderr.r)
+	p.watch(s.Stderr)
 	return p, nil
 }
 
@@ -223,8 +223,7 @@ func startError(s Spec, err error) error {
 	if errors.Is(err, exec.ErrNotFound) && filepath.Base(s.Path) == s.Path && !blank {
 		return fmt.Errorf("start %q: %w: install it, or give its full path", s.Path, exec.ErrNotFound)
 	}
-	notFound := errors.Is(err, exec.ErrNotFound) // for a path: only on Windows
-	if notFound {
+	if errors.Is(err, exec.ErrNotFound) { // for a path: only on Windows
 		err = fs.ErrNotExist
 	}
 	if s.Dir != "" {
@@ -243,16 +242,10 @@ func startError(s Spec, err error) error {
 	case statErr != nil && blank:
 		err = fmt.Errorf("%w (arguments belong in Args, not in Path)", err)
 	case statErr != nil:
-	case info.IsDir():
-		err = fmt.Errorf("%w (it is a directory)", err)
-	case notFound:
-		err = fmt.Errorf("%w (the file is there, but Windows runs what has an extension of PATHEXT, such as .exe)", err)
 	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("%w (the file is there: what its first line or its loader names is not)", err)
+		err = fmt.Errorf("%w (the file is there: what its first line or its loader names is not, or Windows does not run such files)", err)
 	case errors.Is(err, fs.ErrPermission) && info.Mode()&0o111 == 0:
 		err = fmt.Errorf("%w (the file is not one that may be run: see chmod +x)", err)
-	case errors.Is(err, fs.ErrPermission):
-		err = fmt.Errorf("%w (the file itself may be run: look at what its first line names, its disk and the working directory)", err)
 	}
 	return fmt.Errorf("start %q: %w", s.Path, err)
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
 // maxLate bounds the bytes read from a pipe after its deadline: no pipe holds more.
@@ -42,4 +44,34 @@ func (o *output) Read(b []byte) (int, error) {
 		err = io.EOF
 	}
 	return n, err
+}
+
+// lateTimeout bounds the wait for the end of the standard error after the exit
+// of the process: it may be held open for drainTimeout, and reading takes time.
+const lateTimeout = 2 * drainTimeout
+
+// watch reads the standard error on one goroutine and awaits the exit on another, which then closes
+// done.
+func (p *Process) watch(stderr io.Writer) {
+	drained := make(chan struct{})
+	p.wg.Go(func() { p.drain(stderr, drained) })
+	p.wg.Go(func() {
+		p.reap()
+		await.Closed(drained, lateTimeout)
+		close(p.done)
+	})
+}
+
+// reap waits for the process and sets its status. Then it bounds the reading of the output, and
+// begins to end the rest of the group.
+func (p *Process) reap() {
+	if state, err := p.process.Wait(); err == nil {
+		p.status = state.String()
+	} else {
+		p.status = err.Error()
+	}
+	close(p.exited)
+	p.stdout.expire()
+	p.stderr.expire()
+	p.End()
 }

@@ -25,17 +25,6 @@ const (
 	stallTimeout = time.Second
 )
 
-// readOnce reads the standard error once, for the excerpt, and reports whether there may be more.
-// Its buffer is on the stack, so the goroutine is small while it waits.
-func (p *Process) readOnce() (more bool) {
-	var buf [stderrBuffer]byte
-	n, err := p.stderr.Read(buf[:])
-	if n > 0 {
-		p.excerpt.write(buf[:n], time.Now())
-	}
-	return err == nil
-}
-
 // drain reads the standard error to its end, keeps the excerpt, and forwards to
 // w unless w is nil. At the end it closes drained.
 func (p *Process) drain(w io.Writer, drained chan<- struct{}) {
