@@ -153,46 +153,6 @@ func TestBatchIsBounded(t *testing.T) {
 	})
 }
 
-// The log says that an answer was found among other text, but does not quote it.
-func TestAnswersAmongTextAreNotLogged(t *testing.T) {
-	opts, log := logs(modern(), slog.LevelInfo)
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		go p.reply(`Loading… {"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[{"type":"text","text":"private"}]}}`)
-		callText(t, t.Context(), c, "a", "private")
-	})
-	if text := log.String(); !strings.Contains(text, "do not stand alone") || strings.Contains(text, "private") {
-		t.Errorf("got the log %s, want a warning without what the tool said", text)
-	}
-}
-
-// A broken answer behind another on its line fails its call, with an error that does not quote the other one.
-func TestBrokenAnswerBehindAnother(t *testing.T) {
-	overLines(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		whole := goCall(t.Context(), c, "a")
-		first := p.next()
-		broken := goCall(t.Context(), c, "b")
-		second := p.next()
-		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"private"}]}}{"jsonrpc":"2.0","id":%s,"result":{"broken":}}`, first.ID, second.ID)
-		check.Equal(t, "the other one", <-whole, outcome{text: "private"})
-		err := (<-broken).err
-		wantBoth(t, err, mcp.ErrInvalidResult, "broken")
-		if text := fmt.Sprint(err); strings.Contains(text, "private") || strings.Contains(text, "text after the message") {
-			t.Errorf("got %s, want the reason and the text of the broken answer", text)
-		}
-	})
-}
-
-// The messages of a line are received, however many there are.
-func TestManyMessagesOnALine(t *testing.T) {
-	overLines(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		for _, n := range []int{1000, 2000} {
-			call := goCall(t.Context(), c, "a")
-			p.send("%s", strings.Repeat(`{"method":"n"}`, n)+answerTo(p.next()))
-			check.Equal(t, n, <-call, outcome{text: "a"})
-		}
-	})
-}
-
 // Text that a server prints between its messages answers nothing, even if only one call waits
 // and the text looks like the beginning of a message.
 func TestNoiseIsNoAnswer(t *testing.T) {
@@ -226,26 +186,6 @@ func TestNotificationParamsAreJSON(t *testing.T) {
 		p.send(`{"method":"good","params":{"a":1}}`)
 		p.send(`{"method":"bare"}`)
 		seen.check(t, "good", "bare")
-	})
-}
-
-// A request among other text is quoted from another log. Several messages on one line with
-// nothing else are real messages.
-func TestRequestsOnALine(t *testing.T) {
-	const note, asks = `{"jsonrpc":"2.0","method":"notifications/x"}`, `{"jsonrpc":"2.0","id":5,"method":"ping"}`
-	var seen observed
-	opts := legacy()
-	opts.OnNotification = seen.add
-	overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		for _, line := range []string{"received " + asks, "[INFO] received " + asks, "[INFO] sent [" + note + "]", note + " " + asks + " is over"} {
-			p.send("%s", line)
-			p.quiet()
-		}
-		seen.check(t)
-		p.send("%s", note+asks)
-		m := p.next()
-		check.That(t, string(m.ID) == "5" && m.Result != nil, "got %+v, want the answer to the ping", m)
-		seen.check(t, "notifications/x")
 	})
 }
 

@@ -19,10 +19,10 @@ type lines struct {
 	buf *bufio.Reader // over src; nil before the first line and after release
 	max int           // bytes of a line
 
-	afterCR  bool   // a following \n belongs to the line before
-	gathered []byte // the line so far, if it is not in the buffer as a whole
-	length   int    // length of what was read of the line, dropped bytes included
-	first    byte   // first byte of the line, if length is above 0
+	afterCR  bool         // a following \n belongs to the line before
+	gathered bytes.Buffer // the line so far, if it is not in the buffer as a whole
+	length   int          // length of what was read of the line, dropped bytes included
+	first    byte         // first byte of the line, if length is above 0
 }
 
 // source is a stream whose error stays.
@@ -75,9 +75,10 @@ func (l *lines) next(skipping bool) (line []byte, owned bool, err error) {
 			line, owned = l.join(read[:end], ignored)
 			_, _ = l.buf.Discard(1)
 		case long, ignored: // the rest of a long line is for a caller who skips the line
-			l.gathered, l.length = nil, length
+			l.gathered, l.length = bytes.Buffer{}, length
 		default:
-			l.gathered, l.length = append(l.gathered, read...), length
+			_, _ = l.gathered.Write(read)
+			l.length = length
 		}
 		_, _ = l.buf.Discard(end)
 		switch {
@@ -109,9 +110,10 @@ func (l *lines) join(part []byte, ignored bool) (line []byte, owned bool) {
 	case ignored:
 		line = []byte{l.first}
 	default:
-		line = append(l.gathered, part...)
+		_, _ = l.gathered.Write(part)
+		line = l.gathered.Bytes()
 	}
-	l.gathered, l.length = nil, 0
+	l.gathered, l.length = bytes.Buffer{}, 0
 	return line, true
 }
 
