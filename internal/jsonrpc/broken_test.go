@@ -28,4 +28,3 @@ func TestBrokenMembers(t *testing.T) {
 		check.Equal(t, tt.text, got, tt.want)
 	}
 }
-

@@ -3,18 +3,18 @@ package jsonrpc
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"sync"
 )
 
 // Calls is the table of requests that await their responses. The zero value is ready; all methods
 // may be called concurrently.
 type Calls struct {
-	mu     sync.Mutex
-	last   int64
-	single *Call           // one of the waiting calls, so that a lone call needs no map
-	others map[int64]*Call // further waiting calls; nil until there are some
-	list   []*Call         // all waiting calls; nil if the list is out of date
-	err    error           // set once the table is closed
+	mu      sync.Mutex
+	last    int64
+	waiting map[int64]*Call // nil before the first call
+	err     error           // set once the table is closed
 }
 
 // Call is one request that awaits its response.
@@ -50,15 +50,11 @@ func (t *Calls) Start(c *Call, maxNotes int) error {
 		return t.err
 	}
 	t.last++
-	c.ID, t.list = t.last, nil
-	if t.single == nil {
-		t.single = c
-		return nil
+	c.ID = t.last
+	if t.waiting == nil {
+		t.waiting = map[int64]*Call{}
 	}
-	if t.others == nil {
-		t.others = make(map[int64]*Call)
-	}
-	t.others[c.ID] = c
+	t.waiting[c.ID] = c
 	return nil
 }
 
@@ -66,10 +62,7 @@ func (t *Calls) Start(c *Call, maxNotes int) error {
 func (t *Calls) Find(id int64) (*Call, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.single != nil && t.single.ID == id {
-		return t.single, true
-	}
-	c, ok := t.others[id]
+	c, ok := t.waiting[id]
 	return c, ok
 }
 
@@ -80,26 +73,11 @@ func (t *Calls) Started(id int64) bool {
 	return 0 < id && id <= t.last
 }
 
-// Pending returns all waiting calls, in no order. The caller must not change the list: it is shared
-// as long as the same calls wait.
+// Pending returns all waiting calls, in no order.
 func (t *Calls) Pending() []*Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.list == nil {
-		t.list = t.allLocked()
-	}
-	return t.list
-}
-
-func (t *Calls) allLocked() []*Call {
-	all := make([]*Call, 0, len(t.others)+1)
-	if t.single != nil {
-		all = append(all, t.single)
-	}
-	for _, c := range t.others {
-		all = append(all, c)
-	}
-	return all
+	return slices.Collect(maps.Values(t.waiting))
 }
 
 // Resolve gives a call its response. It returns false if the call does not wait any more.
@@ -131,15 +109,8 @@ func (t *Calls) Forget(c *Call) {
 func (t *Calls) remove(id int64) (*Call, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if c := t.single; c != nil && c.ID == id {
-		t.single, t.list = nil, nil
-		return c, true
-	}
-	c, ok := t.others[id]
-	if ok {
-		delete(t.others, id)
-		t.list = nil
-	}
+	c, ok := t.waiting[id]
+	delete(t.waiting, id)
 	return c, ok
 }
 
@@ -149,8 +120,8 @@ func (t *Calls) Close(err error) {
 	if t.err == nil {
 		t.err = err
 	}
-	pending := t.allLocked()
-	t.single, t.others, t.list = nil, nil, nil
+	pending := t.waiting
+	t.waiting = nil
 	t.mu.Unlock()
 	for _, c := range pending {
 		c.finish(Response{}, err)

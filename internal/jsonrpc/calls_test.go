@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -121,31 +120,4 @@ func TestCallsConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 	check.Equal(t, "calls left", len(calls.Pending()), 0)
-}
-
-// Pending lists the waiting calls, and makes no new list while they are the same.
-func TestPending(t *testing.T) {
-	var calls Calls
-	want := func(when string, all ...*Call) {
-		t.Helper()
-		got := calls.Pending()
-		check.Equal(t, when, len(got), len(all))
-		for _, c := range all {
-			check.That(t, slices.Contains(got, c), "%s: call %d is missing", when, c.ID)
-		}
-	}
-	var a, b, c Call
-	want("none")
-	for _, call := range []*Call{&a, &b, &c} {
-		check.Must(t, calls.Start(call, 0))
-	}
-	want("three", &a, &b, &c)
-	n := testing.AllocsPerRun(10, func() { calls.Pending() })
-	check.That(t, n <= 0, "got %v allocations for the same calls, want none", n)
-	calls.Resolve(a.ID, Response{})
-	want("without the first", &b, &c)
-	calls.Forget(&c)
-	want("without the last", &b)
-	calls.Close(errors.New("closed"))
-	want("closed")
 }

@@ -1,12 +1,15 @@
+// Package jsonrpc reads and writes the JSON-RPC 2.0 envelope and keeps the table of waiting calls.
+//
+// The envelope is read key by key in one pass: names match exactly, a repeated name is an error, and
+// the values are undecoded slices of the input. An id is kept as the peer's bytes.
 package jsonrpc
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
-	"strings"
 )
 
 // Version is the value of the member jsonrpc.
@@ -36,44 +39,17 @@ func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }
 // IntID returns the id as one of our ids, a positive integer; ok is false for any other id. quoted reports whether the peer
 // wrote the number as a string. Some peers keep numbers as floats and write 7.0 or 7e0.
 func (m *Message) IntID() (id int64, quoted, ok bool) {
-	const signless = 63 // bits; ParseUint accepts no sign
 	text := string(m.ID)
 	if len(text) > 2 && text[0] == '"' && text[len(text)-1] == '"' {
 		text = text[1 : len(text)-1]
 		quoted = true
 	}
-	n, err := strconv.ParseUint(text, 10, signless)
-	if err != nil {
-		n, err = strconv.ParseUint(integer(text), 10, signless)
+	if n, err := strconv.ParseUint(text, 10, 63); err == nil { // it accepts no sign
+		return int64(n), quoted, n > 0
 	}
-	return int64(n), quoted, err == nil && n > 0
-}
-
-// integer returns a positive JSON number without its fraction or exponent, or "" if its value is
-// not an integer or has too many digits for an id.
-func integer(number string) string {
-	const digits = 20 // more than an int64 has
-	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	shift, err := strconv.Atoi(cmp.Or(exponent, "0"))
-	if err != nil || shift < -digits || shift > digits {
-		return ""
-	}
-	fraction = strings.TrimRight(fraction, "0")
-	for ; shift > 0; shift-- {
-		next := "0"
-		if fraction != "" {
-			next, fraction = fraction[:1], fraction[1:]
-		}
-		whole += next
-	}
-	for ; shift < 0 && strings.HasSuffix(whole, "0"); shift++ {
-		whole = whole[:len(whole)-1]
-	}
-	if shift != 0 || fraction != "" {
-		return ""
-	}
-	return whole
+	f, err := strconv.ParseFloat(text, 64)
+	exact := err == nil && f == math.Trunc(f) && f < 1<<53 && json.Valid([]byte(text))
+	return int64(f), quoted, exact && f > 0
 }
 
 // ErrBatch is the error of [Parse] for an array, which [Batch] splits. Only its first byte has been read.

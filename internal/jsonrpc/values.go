@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf16"
+	"time"
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -132,80 +131,22 @@ func String(raw []byte) (s string, ok bool) {
 		return "", false
 	}
 	inner := raw[1 : len(raw)-1]
-	switch {
-	case !utf8.Valid(inner):
-		return decodeInvalidUTF8(raw)
-	case bytes.IndexByte(inner, '\\') < 0:
+	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 		return string(inner), true
 	}
-	return unescape(inner)
-}
-
-// decodeInvalidUTF8 decodes a string with invalid UTF-8.
-func decodeInvalidUTF8(raw []byte) (s string, ok bool) {
 	err := json.Unmarshal(raw, &s)
 	return s, err == nil
 }
 
-// unescape replaces the escapes in the text between quotes.
-func unescape(inner []byte) (string, bool) {
-	var b strings.Builder
-	b.Grow(len(inner))
-	for {
-		i := bytes.IndexByte(inner, '\\')
-		if i < 0 {
-			b.Write(inner)
-			return b.String(), true
-		}
-		b.Write(inner[:i])
-		inner = inner[i+1:]
-		if len(inner) == 0 {
-			return "", false
-		}
-		c := inner[0]
-		inner = inner[1:]
-		if c != 'u' {
-			plain := strings.IndexByte("\"\\/bfnrt", c)
-			if plain < 0 {
-				return "", false
-			}
-			b.WriteByte("\"\\/\b\f\n\r\t"[plain])
-			continue
-		}
-		r, ok := hex4(inner)
-		if !ok {
-			return "", false
-		}
-		inner = inner[4:]
-		if utf16.IsSurrogate(r) {
-			low := rune(utf8.RuneError)
-			if len(inner) >= 6 && inner[0] == '\\' && inner[1] == 'u' {
-				low, _ = hex4(inner[2:])
-			}
-			r = utf16.DecodeRune(r, low)
-			if r != utf8.RuneError {
-				inner = inner[6:]
-			}
-		}
-		b.WriteRune(r)
-	}
-}
+// maxTTL bounds the lifetime of a result.
+const maxTTL = 24 * time.Hour
 
-// hex4 reads the four digits of an escape.
-func hex4(b []byte) (r rune, ok bool) {
-	if len(b) < 4 {
-		return 0, false
+// TTL reads the member ttlMs of a result: for how long it may be cached, at most 24 h. It is 0 if
+// the member is absent or not a positive number.
+func TTL(ttl json.RawMessage) time.Duration {
+	var ms float64
+	if len(ttl) == 0 || json.Unmarshal(ttl, &ms) != nil || !(ms > 0) {
+		return 0
 	}
-	for _, c := range b[:4] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
+	return time.Duration(min(ms, float64(maxTTL/time.Millisecond)) * float64(time.Millisecond))
 }
