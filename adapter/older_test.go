@@ -133,8 +133,6 @@ func TestToolThatAsksInTheOldWay(t *testing.T) {
 					check.That(t, event.Kind == RevisionChanged && event.Err != nil && changes != 0, "got the event %+v", event)
 					changes--
 				}
-				kept, _ := cache.MarshalJSON()
-				check.Equal(t, "the older era kept", strings.Contains(string(kept), mcp.Revision20251125), tt.dials == 2)
 				check.That(t, changes <= 0, "%d events are missing", changes)
 			})
 		})

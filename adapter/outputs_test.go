@@ -11,7 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
 const forecasts = `{"tools":[{"name":"forecast","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"degrees":{"type":"number"}}}}]}`
@@ -26,7 +25,6 @@ func TestOutputsAreChecked(t *testing.T) {
 	}{
 		"off":            {Options{}, forecasts, bad, ""},
 		"on":             {Options{Policy: Policy{CheckOutputs: true}}, forecasts, bad, `does not fit the output schema that it declares: at "/degrees"`},
-		"of the client":  {Options{ClientOptions: &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}}}, forecasts, bad, "does not fit"},
 		"fits":           {Options{Policy: Policy{CheckOutputs: true}}, forecasts, `{"content":[{"type":"text","text":"very warm"}],"structuredContent":{"degrees":7}}`, ""},
 		"no such schema": {Options{Policy: Policy{CheckOutputs: true}}, strings.Replace(forecasts, `"outputSchema":{`, `"outputSchema":{"$schema":"urn:own",`, 1), bad, ""},
 	} {
@@ -64,7 +62,7 @@ func (evens) Compile(schema json.RawMessage) (func(json.RawMessage) error, error
 
 // The host's validator checks the arguments of models, after their repair, and of the host.
 func TestValidatorOfArguments(t *testing.T) {
-	ts := open(t, &Options{ClientOptions: &mcpclient.Options{Schemas: mcpclient.Schemas{Validator: evens{}}}}, Server{Name: "s", Transport: scripted(t, map[string]string{
+	ts := open(t, &Options{ClientOptions: &mcpclient.Options{Validator: evens{}}}, Server{Name: "s", Transport: scripted(t, map[string]string{
 		"tools/list": `{"tools":[{"name":"x","inputSchema":` + number + `},{"name":"y","inputSchema":{"title":"refused"}}]}`,
 		"tools/call": `{"content":[{"type":"text","text":"done"}]}`,
 	})})

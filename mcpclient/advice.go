@@ -2,11 +2,10 @@ package mcpclient
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/inquiry"
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -27,44 +26,13 @@ func (p *peer) cannotAsk(text string) bool {
 	if p.current().has(serverRequests) {
 		return false
 	}
-	for _, words := range askRefusals {
-		if strings.Contains(text, words) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(askRefusals, func(words string) bool { return strings.Contains(text, words) })
 }
 
-// addAdvice adds advice to the error of a call: use another revision, so that the tool can ask,
-// or call it as a task. A server that requires a task answers "MissingRequiredClientCapability"
-// (code -32021) and names the extension, or in revision 2025-11-25 "Method not found", which
-// may have other reasons.
-func (p *peer) addAdvice(r *request, o *callOptions, err error) error {
-	rpc, ok := errors.AsType[*mcp.RPCError](err)
-	if !ok {
-		return err
-	}
-	tasks := p.server.Load().Capabilities.Tasks
-	switch {
-	case p.cannotAsk(rpc.Message):
+// addAdvice adds advice to the error of a call whose tool may not ask: use another revision.
+func (p *peer) addAdvice(err error) error {
+	if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && p.cannotAsk(rpc.Message) {
 		return &inquiry.AdvisedError{Err: err, Advice: inquiry.CannotAskAdvice}
-	case rpc.Code == mcp.CodeMethodNotFound && tasks != nil && tasks.Requests.Tools.Call != nil:
-		return &inquiry.AdvisedError{Err: err, Advice: "if the tool has to be a task: " + p.taskAdvice(r, o.task)}
-	case rpc.Code == mcp.CodeMissingCapability && jsonrpc.Lookup(rpc.Data, "requiredCapabilities", "extensions", metakey.Tasks) != nil:
-		return &inquiry.AdvisedError{Err: err, Advice: "the server runs the tool as a task only: " + p.taskAdvice(r, o.task)}
 	}
 	return err
-}
-
-// taskAdvice returns how to call a tool as a task, or why it cannot be one. given is the tool of
-// WithTask, or nil.
-func (p *peer) taskAdvice(r *request, given *mcp.Tool) string {
-	tool := given
-	if tool == nil {
-		tool = &mcp.Tool{Name: r.target, Execution: []byte(`{"taskSupport":"required"}`)}
-	}
-	if why := p.checkTask(tool); why != nil {
-		return why.Error()
-	}
-	return "call it WithTask or by StartTask"
 }

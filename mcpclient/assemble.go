@@ -13,7 +13,7 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 		Closed:     ErrClosed,
 		Ended:      contextError,
 		Middleware: c.caller.sending != nil,
-		Timeout:    c.opts.Timeouts.Close,
+		Timeout:    closeTimeout,
 		Log:        c.log,
 	})
 	c.assembleAnswering()
@@ -40,7 +40,7 @@ func (c *Client) assembleAnswering() {
 	a.sampling = opts.Sampling
 	a.elicitation = opts.Elicitation
 	a.handlers = opts.Handlers
-	a.validator = opts.Schemas.Validator
+	a.validator = opts.Validator
 	a.visits = &c.visits
 	a.slots = lifecycle.NewSlots(opts.Limits.ServerRequests)
 	a.session = c
@@ -71,7 +71,7 @@ func (c *Client) assembleConnector() {
 		visits:     &c.visits,
 		handle:     c.answerer.handle,
 		slots:      c.answerer.slots,
-		callbacks:  lifecycle.NewCallbackQueue(c.life, c.opts.Limits.Notifications, maxNotificationBytes, c.log),
+		callbacks:  lifecycle.NewCallbackQueue(c.life, maxNotifications, maxNotificationBytes, c.log),
 		async:      lifecycle.NewSendQueue(c.life, c.log),
 	}
 	c.sessions = c.connector.newSessions()
@@ -103,21 +103,19 @@ func (c *Client) assembleFeatures() {
 	c.lists = &pageReader{
 		peer:  &c.peer,
 		cache: &c.cache,
-		limit: opts.Limits.Pages,
 		read:  c.caller.reads.do,
 	}
 	c.tools.peer = &c.peer
-	c.tools.schemas = opts.Schemas
 	c.tools.lists = c.lists
 	c.levels.peer = &c.peer
 	c.levels.initial = opts.LogLevel
 	c.tasks = taskStarter{
 		taskParts: taskParts{
-			gatherer: c.gatherer,
-			call:     c.caller.calls.do,
-			wire:     &c.wire,
-			tools:    &c.tools,
-			limits:   &opts.Limits,
+			gatherer:  c.gatherer,
+			call:      c.caller.calls.do,
+			wire:      &c.wire,
+			validator: opts.Validator,
+			limits:    &opts.Limits,
 		},
 		timeouts: &opts.Timeouts,
 	}
@@ -127,9 +125,8 @@ func (c *Client) assembleFeatures() {
 		sessions:       c.sessions,
 		send:           c.caller.direct.send,
 		listen:         c.caller.listen,
-		silence:        c.streamSilence(opts.Timeouts.SubscriptionIdle),
+		isOverHTTP:     func() bool { return c.link.Load().exchange != nil },
 		onAcknowledged: c.cache.clear,
-		maxChanges:     opts.Limits.Notifications,
 	}
 }
 

@@ -26,9 +26,8 @@ type request struct {
 	sentEra     *eraBox // the era in which it was sent
 	errorStatus int     // HTTP status of the server's error, 0 if it says nothing
 
-	session      *sessionRef // the session of its cursor; nil without a cursor, or if the cursor came from the cache
-	header       http.Header // headers that repeat arguments of a tool call
-	headerValues [2]string   // method and target, as values of headers; "" before the first header is made
+	session *sessionRef // the session of its cursor; nil without a cursor, or if the cursor came from the cache
+	header  http.Header // headers that repeat arguments of a tool call
 }
 
 // info describes the call that the request belongs to, for handlers.
@@ -86,7 +85,7 @@ func (p pipeline) do(ctx context.Context, r *request, result any, opts []CallOpt
 		return err
 	}
 	if need := requirement(r.method); need != "" && !c.provides(need) {
-		return &CapabilityError{Capability: need}
+		return &CapabilityError{capability: need}
 	}
 	limits := o.limitsOrDefault()
 	if o.noDefaultLimits {
@@ -120,7 +119,6 @@ func (c *caller) callOptions(opts []CallOption) (*callOptions, error) {
 		return nil, err
 	}
 	o.meta = meta
-	o.maxNotes = c.opts.Limits.Notifications
 	if o.logLevel != "" && !o.logLevel.Known() {
 		return nil, fmt.Errorf("log level %q: not a level of the protocol", o.logLevel)
 	}

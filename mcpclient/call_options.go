@@ -13,7 +13,6 @@ type CallOption func(*callOptions)
 type callOptions struct {
 	progress        func(mcp.Progress)
 	meta            map[string]json.RawMessage
-	maxNotes        int   // bounds the waiting progress notifications
 	idle            limit // of silence
 	whole           limit // of the call with all its requests
 	token           bool  // ask for progress notifications

@@ -128,8 +128,8 @@ func (c *Client) SessionID() string {
 	return ""
 }
 
-// Validator returns [Schemas.Validator].
-func (c *Client) Validator() Validator { return c.opts.Schemas.Validator }
+// Validator returns [Options.Validator].
+func (c *Client) Validator() Validator { return c.opts.Validator }
 
 // SetLogLevel asks for log messages at this level and above from now on, instead of
 // [Options.LogLevel]; "" asks for none. A modern server gets the level with every later request. A

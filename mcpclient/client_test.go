@@ -54,11 +54,10 @@ func TestOptionsRefused(t *testing.T) {
 		"Options.ServerMiddleware[1] is nil":       {ServerMiddleware: []mcpclient.Middleware{nothing, nil}},
 		"Options.ServerMiddleware[1] returned nil": {ServerMiddleware: []mcpclient.Middleware{(&diary{}).middleware(""), nothing}},
 
-		"declares sampling, and Options.Sampling is nil":           declared(`{"sampling":{}}`),
-		"declares roots, and Options.Roots is nil":                 declared(`{"roots":{}}`),
-		"Options.Protocol.Capabilities: json: cannot unmarshal":    declared(`{"roots":1}`),
-		"Options.Protocol.ExactCapabilities: set Capabilities":     {Protocol: mcpclient.Protocol{ExactCapabilities: true}},
-		"Options.Schemas.CheckOutputs: no Validator: set Options.": {Schemas: mcpclient.Schemas{CheckOutputs: true}},
+		"declares sampling, and Options.Sampling is nil":        declared(`{"sampling":{}}`),
+		"declares roots, and Options.Roots is nil":              declared(`{"roots":{}}`),
+		"Options.Protocol.Capabilities: json: cannot unmarshal": declared(`{"roots":1}`),
+		"Options.Protocol.ExactCapabilities: set Capabilities":  {Protocol: mcpclient.Protocol{ExactCapabilities: true}},
 	} {
 		wantRefused(t, opts, want)
 	}

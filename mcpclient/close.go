@@ -9,6 +9,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
+// closeTimeout bounds how long [Client.Close] sends queued messages and ends the session, and once
+// more how long it waits for hooks of the transport.
+const closeTimeout = 5 * time.Second
+
 // connectGrace is how long Connect waits, after its context has ended, for what it started to end.
 const connectGrace = 500 * time.Millisecond
 
@@ -17,14 +21,14 @@ const connectGrace = 500 * time.Millisecond
 const unreadTime = 500 * time.Millisecond
 
 // Close ends the connection. Current calls fail immediately with [ErrClosed]. Queued messages, such
-// as notices of cancellation, are still sent, within half of [Timeouts.Close], or within 500 ms to
+// as notices of cancellation, are still sent, within 2.5 s, or within 500 ms to
 // a server that does not read its pipe. Then the session ends, and with it the contexts of
 // handlers.
 //
 // Close returns when the client's own goroutines have ended. It does not wait for the host's
 // code, that is handlers, callbacks and Options.Middleware, so it may be called from anywhere;
 // [Client.Done] waits for them. If a hook of the transport, such as an [http.RoundTripper],
-// blocks a goroutine of the client, Close waits for it up to Timeouts.Close, even if that hook
+// blocks a goroutine of the client, Close waits for it up to 5 s, even if that hook
 // calls Close.
 //
 // Close may be called more than once. Its error comes from the transport, for example that a
@@ -60,12 +64,12 @@ func (c *Client) AfterEnd(fn func(err error)) bool {
 
 // goodbye fails the calls, sends what is queued, and ends the sessions on the server.
 func (c *connector) goodbye() {
-	start, limit := time.Now(), c.opts.Timeouts.Close
+	start := time.Now()
 	if l := c.link.Load(); l != nil { // nil before the first dial
 		l.endCalls()
-		c.async.Finish(l.flushTimeout(limit / 2)) // leaves time to end the session
+		c.async.Finish(l.flushTimeout(closeTimeout / 2)) // leaves time to end the session
 	}
-	c.endSession(limit - time.Since(start))
+	c.endSession(closeTimeout - time.Since(start))
 }
 
 // flushTimeout returns how long queued messages may take: d, or at most unreadTime for a pipe,
@@ -108,7 +112,7 @@ func (c *connector) disconnect() (err error) {
 // discard ends what a failing Connect has started. It returns soon after ctx has ended: a
 // process that has not ended by then is killed.
 func (c *connector) discard(ctx context.Context) {
-	c.life.Close(func() { c.endSession(min(c.opts.Timeouts.Close, connectGrace)) }, c.disconnect)
+	c.life.Close(func() { c.endSession(connectGrace) }, c.disconnect)
 	select {
 	case <-c.life.Stopped():
 	case <-ctx.Done():

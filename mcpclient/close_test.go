@@ -3,7 +3,6 @@ package mcpclient_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -150,18 +149,6 @@ func TestCallbackOfACallCloses(t *testing.T) {
 		check.Is(t, last, mcpclient.ErrClosed)
 		k.ended(c, false, 0)
 	})
-	bubble(t, "OnInvalidTool", func(t *testing.T) {
-		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{"properties":{"x":{"type":"object","x-mcp-header":"X"}}}}]}}`, m.ID)
-		})
-		k := newCloser(t)
-		o := modern()
-		o.Schemas.OnInvalidTool = func(*mcp.Tool, error) { k.callback() }
-		c := connectTo(t, s, o)
-		k.client.Store(c)
-		_, _ = collect(c.Tools(t.Context()), toolName)
-		k.ended(c, false, 0)
-	})
 }
 
 // A hook may close the client during the request of a call, a request of the client itself, or
@@ -172,7 +159,6 @@ func TestHookCloses(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			in, _, _ := strings.Cut(name, ",")
 			o := heeding(legacy())
-			o.Timeouts.Close = 3 * time.Second
 			s, k := new(sessionServer), newCloser(t)
 			server := serve(t, s)
 			c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), WrapTransport: watched(func(r *http.Request) {
@@ -186,7 +172,7 @@ func TestHookCloses(t *testing.T) {
 			})}, o)
 			synctest.Wait()
 			k.client.Store(c)
-			want := o.Timeouts.Close
+			want := 5 * time.Second
 			switch in {
 			case http.MethodPost:
 				want = 0
@@ -387,10 +373,9 @@ func TestCloseAfterCancelHTTP(t *testing.T) {
 	})
 }
 
-// A server that takes no more messages delays Close by half of Options.Timeouts.Close, whatever it sends meanwhile.
+// A server that takes no more messages delays Close by 2.5 s, whatever it sends meanwhile.
 func TestCloseWithStuckPeer(t *testing.T) {
 	o := legacy()
-	o.Timeouts.Close = 6 * time.Second
 	stuckPeer(t, o, "notifications/cancelled", func(c *mcpclient.Client, p *peer) {
 		cancelled(p.t, c)
 		go func() {
@@ -399,6 +384,6 @@ func TestCloseWithStuckPeer(t *testing.T) {
 		}()
 		start := time.Now()
 		check.NoError(p.t, c.Close())
-		check.Equal(p.t, "Close took", time.Since(start), 3*time.Second)
+		check.Equal(p.t, "Close took", time.Since(start), 2500*time.Millisecond)
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -77,11 +76,8 @@ func (c *connector) withConnectTimeout(ctx context.Context) (context.Context, co
 		return ctx, func() {}
 	}
 	limit := 10 * time.Minute
-	switch t := c.negotiator.transport.(type) {
-	case *Command: // no person has to sign in
+	if _, ok := c.negotiator.transport.(*Command); ok { // no person has to sign in
 		limit = time.Minute
-	case wire.Bounded:
-		limit = t.ConnectTimeout()
 	}
 	return context.WithTimeoutCause(ctx, limit, connectTimeoutError(limit))
 }

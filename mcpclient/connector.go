@@ -44,9 +44,14 @@ func (c *connector) invalidate(change mcp.Change) { c.cache.invalidate(change) }
 // onMessageError implements [linkClient].
 func (c *connector) onMessageError(err error) bool { return c.sessions.renewIfLost(err) }
 
-// maxNotificationBytes bounds the memory of the notifications that wait for
-// [Options.OnNotification].
-const maxNotificationBytes = wire.DefaultMaxMessage
+const (
+	// maxNotifications bounds the notifications that wait for [Options.OnNotification], the progress
+	// notifications that wait for one call, and the changes that wait for one subscription.
+	maxNotifications = 1024
+
+	// maxNotificationBytes bounds the memory of those that wait for [Options.OnNotification].
+	maxNotificationBytes = wire.DefaultMaxMessage
+)
 
 // onNotification passes a notification to the observer, and in the legacy era to URL elicitations
 // and subscriptions.

@@ -18,10 +18,8 @@ const versionHeader = "Mcp-Protocol-Version"
 type era interface {
 	name() string // the revision
 
-	// encode appends the message of a request. sizeHint returns about how many bytes it takes,
-	// without entries of _meta that the caller set.
+	// encode appends the message of a request.
 	encode(b []byte, id int64, r *request, o *callOptions) []byte
-	sizeHint(r *request) int
 
 	// header returns the HTTP header of a request or notification, or with nil the header of an
 	// answer or of the standalone stream. It is shared: do not modify it.
@@ -70,9 +68,6 @@ const (
 	sessionLevel                        // the log level belongs to the session
 	urlElicitationErrors                // an error may ask a person to visit URLs, which have ids
 )
-
-// envelope is the approximate size of a request excluding its method and params, in bytes.
-const envelope = 80
 
 // appendMeta appends the entries of _meta that a caller set, each followed by a comma.
 func appendMeta(b []byte, id int64, o *callOptions) []byte {

@@ -52,10 +52,6 @@ func (e *legacyEra) encode(b []byte, id int64, r *request, o *callOptions) []byt
 	return append(jsonrpc.CloseObject(b), '}')
 }
 
-func (e *legacyEra) sizeHint(r *request) int {
-	return envelope + len(r.method) + len(r.params) + len(r.answers)
-}
-
 func (e *legacyEra) header(r *request) http.Header {
 	if r != nil && r.method == "initialize" {
 		return nil
@@ -95,7 +91,7 @@ func (e *legacyEra) has(f feature) bool {
 func (e *legacyEra) checkTask(tool *mcp.Tool, _ *offers, server *mcp.ServerCapabilities, undeclared bool) error {
 	tasks := server.Tasks
 	if !e.has(coreTasks) || !undeclared && (tasks == nil || tasks.Requests.Tools.Call == nil) {
-		return &CapabilityError{Capability: "tasks"}
+		return &CapabilityError{capability: "tasks"}
 	}
 	var execution struct {
 		TaskSupport string `json:"taskSupport"`
@@ -104,7 +100,7 @@ func (e *legacyEra) checkTask(tool *mcp.Tool, _ *offers, server *mcp.ServerCapab
 		_ = json.Unmarshal(tool.Execution, &execution) // other values count as absent
 	}
 	if execution.TaskSupport != "optional" && execution.TaskSupport != "required" {
-		return &CapabilityError{Capability: "this tool as a task"}
+		return &CapabilityError{capability: "this tool as a task"}
 	}
 	return nil
 }

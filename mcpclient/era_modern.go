@@ -59,21 +59,14 @@ func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte
 	return append(jsonrpc.CloseObject(appendMeta(b, id, o)), "}}"...)
 }
 
-func (e modernEra) sizeHint(r *request) int {
-	return envelope + len(r.method) + len(r.params) + len(r.answers) + len(e.meta) + len(e.taskCapabilities)
-}
-
 func (e modernEra) header(r *request) http.Header {
 	h := http.Header{versionHeader: e.version}
 	if r == nil {
 		return h
 	}
-	if r.headerValues[0] == "" { // set once: a header of an earlier attempt may still refer to it
-		r.headerValues = [...]string{r.method, paramheader.Value(r.target)}
-	}
-	h["Mcp-Method"] = r.headerValues[:1:1]
+	h["Mcp-Method"] = []string{r.method}
 	if targetMember(r.method) != "" {
-		h["Mcp-Name"] = r.headerValues[1:]
+		h["Mcp-Name"] = []string{paramheader.Value(r.target)}
 	}
 	maps.Copy(h, r.header)
 	return h
@@ -158,7 +151,7 @@ func (e modernEra) checkTask(_ *mcp.Tool, ours *offers, server *mcp.ServerCapabi
 		return errors.New("Options.Protocol.Capabilities does not declare the extension " + metakey.Tasks)
 	}
 	if _, ok := server.Extensions[metakey.Tasks]; !ok && !undeclared {
-		err := error(&CapabilityError{Capability: "the extension " + metakey.Tasks})
+		err := error(&CapabilityError{capability: "the extension " + metakey.Tasks})
 		if server.Tasks != nil {
 			err = fmt.Errorf("%w (it has the tasks of revision %s, see Options.Protocol.Revision)", err, mcp.Revision20251125)
 		}

@@ -106,7 +106,7 @@ func (e *eras) moveToEra(r *request, err error) (again bool, _ error) {
 	case r.method == "ping" || r.method == "server/discover":
 		r.method = now.pingMethod()
 	}
-	r.movedEra, r.headerValues = true, [2]string{}
+	r.movedEra = true
 	return true, nil
 }
 

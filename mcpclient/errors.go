@@ -31,7 +31,7 @@ var (
 	// [*transport.ProcessError]. The effects of a tool are unknown, unless [Unsent] says otherwise.
 	ErrConnectionLost = errors.New("mcpclient: connection lost")
 
-	// ErrTooManyPages is the error of a list with more than [Limits.Pages] pages or a repeated
+	// ErrTooManyPages is the error of a list with more than 1,000 pages or a repeated
 	// cursor.
 	ErrTooManyPages = errors.New("mcpclient: list does not end")
 
@@ -44,12 +44,12 @@ var (
 // CapabilityError is the error of a call for which the server declared no capability. The call
 // was not sent; for most of them [Protocol.AllowUndeclared] allows it.
 type CapabilityError struct {
-	Capability string // for people, such as "resources"
+	capability string // for people, such as "resources"
 }
 
 // Error does not name the method: the caller adds it.
 func (e *CapabilityError) Error() string {
-	return "the server does not offer " + e.Capability
+	return "the server does not offer " + e.capability
 }
 
 // RevisionError is the error of [Connect] if client and server have no common protocol revision.

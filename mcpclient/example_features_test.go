@@ -217,7 +217,7 @@ func ExampleClient_StartTask() {
 	if err != nil {
 		log.Fatal(err) // a CapabilityError: call the tool instead
 	}
-	fmt.Println(task.State().Status, task.ID())
+	fmt.Println(task.ID())
 
 	// After a restart, the id is enough.
 	task = client.Task(task.ID(), "build")
@@ -227,7 +227,7 @@ func ExampleClient_StartTask() {
 	}
 	fmt.Println(result.Text())
 	// Output:
-	// working 7f3
+	// 7f3
 	// built
 }
 

@@ -8,9 +8,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -188,7 +186,6 @@ func ExampleRestart() {
 	events := make(chan string, 2)
 	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
 		Restart: &mcpclient.Restart{
-			InitialWait: time.Millisecond,
 			Notify: func(attempt int, err error) {
 				if err == nil {
 					events <- "up again"
@@ -215,26 +212,4 @@ func ExampleRestart() {
 	// attempt 1
 	// up again
 	// Sunny, 21 degrees <nil>
-}
-
-func ExampleEraCache() {
-	eras := new(mcpclient.EraCache)
-	if data, err := os.ReadFile("eras.json"); err == nil {
-		if err := json.Unmarshal(data, eras); err != nil {
-			log.Print(err) // then every server is asked again
-		}
-	}
-	client, err := mcpclient.Connect(context.Background(), &mcpclient.Command{Path: "weather-server"}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: eras}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer client.Close()
-
-	data, err := json.Marshal(eras)
-	if err == nil {
-		err = os.WriteFile("eras.json", data, 0o600)
-	}
-	if err != nil {
-		log.Print(err)
-	}
 }

@@ -362,22 +362,3 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 		}
 	}
 }
-
-type hasty struct{ foreign }
-
-func (*hasty) ConnectTimeout() time.Duration { return 3 * time.Second }
-
-// A host's own transport may bound Connect.
-func TestTransportBoundsConnecting(t *testing.T) {
-	for want, form := range map[string]func(transport.Conn) transport.Transport{
-		"no connection within 3s (":    func(c transport.Conn) transport.Transport { return &hasty{foreign{c}} },
-		"no connection within 10m0s (": func(c transport.Conn) transport.Transport { return &foreign{c} },
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			pipe, _ := newPeer(t)
-			conn, err := pipe.Dial(t.Context())
-			check.Must(t, err)
-			check.Text(t, connectError(t, form(conn), legacy()), want)
-		})
-	}
-}

@@ -34,7 +34,7 @@ func withParamHeaders(next sender, tools *toolRegistry) sender {
 			return next(ctx, r, o)
 		}
 		if tools.mirrorsParams() {
-			if err := r.mirror(tools.lookup(r.target).headers); err != nil {
+			if err := r.mirror(tools.lookup(r.target)); err != nil {
 				return response{}, err
 			}
 		}
@@ -55,8 +55,7 @@ func withParamHeaders(next sender, tools *toolRegistry) sender {
 
 // mirrorsParams reports whether headers repeat arguments of tool calls.
 func (p *peer) mirrorsParams() bool {
-	l := p.link.Load()
-	return (l.exchange != nil || l.headed != nil) && p.current().has(paramHeaders)
+	return p.link.Load().exchange != nil && p.current().has(paramHeaders)
 }
 
 // relearn lists the tools up to this one, and returns its headers.
@@ -69,7 +68,7 @@ func (r *toolRegistry) relearn(ctx context.Context, tool string) ([]paramheader.
 			if err := r.learn(t); err != nil {
 				return nil, err
 			}
-			return r.lookup(tool).headers, nil
+			return r.lookup(tool), nil
 		}
 	}
 	return nil, errors.New("server does not list the tool")

@@ -3,7 +3,6 @@ package mcpclient_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -128,22 +126,15 @@ func TestParamHeaders(t *testing.T) {
 }
 
 func TestInvalidToolsLeftOut(t *testing.T) {
-	var left []string
 	o, log := logs(modern(), slog.LevelInfo)
-	o.Schemas.OnInvalidTool = func(tool *mcp.Tool, reason error) {
-		check.That(t, errors.Is(reason, mcp.ErrInvalidResult), "got reason %v", reason)
-		left = append(left, tool.Name)
-	}
-	play := func(invalid, listed []string) func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	play := func(listed ...string) func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		return func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			left = nil
 			wantList(t, c.Tools(ctx), toolName, nil, listed...)
-			check.Same(t, "left out", left, invalid)
 		}
 	}
 	playAll(t, []conversation{
-		{name: "invalid_tools_modern", way: "json", opts: o, play: play([]string{"bad"}, []string{"good", "plain"})},
-		{name: "invalid_tools_modern", way: "pipe", opts: o, play: play(nil, []string{"good", "bad", "plain"})},
+		{name: "invalid_tools_modern", way: "json", opts: o, play: play("good", "plain")},
+		{name: "invalid_tools_modern", way: "pipe", opts: o, play: play("good", "bad", "plain")},
 	})
 	for _, text := range []string{"left a tool out", "tool=bad", "is not a header name"} {
 		check.Equal(t, text+" in the log", strings.Count(log.String(), text), 1)
@@ -253,71 +244,5 @@ func TestParamHeadersOfDeepSiblings(t *testing.T) {
 			check.Must(t, check.Err(c.CallTool(t.Context(), "t", json.RawMessage(args))))
 		})
 		check.That(t, got == "123", "at depth %d: got %q, want 123", depth, got)
-	}
-}
-
-// tunnel is a host's own transport whose messages have headers. It records them.
-type tunnel struct {
-	mcpclient.Transport
-	mcpclient.Conn
-	diary
-}
-
-func (t *tunnel) Dial(ctx context.Context) (_ mcpclient.Conn, err error) {
-	t.Conn, err = t.Transport.Dial(ctx)
-	return t, err
-}
-
-func (t *tunnel) SendWithHeader(ctx context.Context, message []byte, header http.Header) error {
-	var m struct{ Method string }
-	_ = json.Unmarshal(message, &m)
-	var lines strings.Builder
-	_ = header.Write(&lines)
-	t.diary.write("%s\n%s", m.Method, strings.ReplaceAll(lines.String(), "\r\n", "\n"))
-	for key := range header {
-		header[key][0] = "changed" // the callee may modify it
-	}
-	return t.Conn.Send(ctx, message)
-}
-
-// Every message has the same header as over Streamable HTTP.
-func TestHeaderConn(t *testing.T) {
-	const version = "Mcp-Protocol-Version: "
-	for revision, want := range map[string][]string{
-		mcp.Revision20260728: {
-			"server/discover\nMcp-Method: server/discover\n" + version + "2026-07-28\n",
-			"tools/list\nMcp-Method: tools/list\n" + version + "2026-07-28\n",
-			"tools/call\nMcp-Method: tools/call\nMcp-Name: book\nMcp-Param-Region: eu\n" + version + "2026-07-28\n",
-			"notifications/x\nMcp-Method: notifications/x\n" + version + "2026-07-28\n",
-			"tools/call\nMcp-Method: tools/call\nMcp-Name: hang\n" + version + "2026-07-28\n",
-			"notifications/cancelled\nMcp-Method: notifications/cancelled\n" + version + "2026-07-28\n",
-		},
-		mcp.Revision20251125: {
-			"initialize\n", "notifications/initialized\n" + version + "2025-11-25\n",
-			"tools/list\n" + version + "2025-11-25\n", "tools/call\n" + version + "2025-11-25\n",
-			"notifications/x\n" + version + "2025-11-25\n",
-			"tools/call\n" + version + "2025-11-25\n", "notifications/cancelled\n" + version + "2025-11-25\n",
-		},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			transport, p := newPeer(t)
-			go p.each(func(m message) {
-				switch {
-				case m.Method == "tools/list":
-					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"book","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}]}}`, m.ID)
-				case m.Method == "tools/call" && m.Params.Name == "book":
-					p.answer(m)
-				case m.Method == "initialize" || m.Method == "server/discover":
-					p.send(handshakeAnswer(m))
-				}
-			})
-			sent := &tunnel{Transport: transport}
-			c := connected(t, sent, speaking(revision))
-			check.NoError(t, listOnce(t.Context(), c))
-			check.NoError(t, check.Err(c.CallTool(t.Context(), "book", map[string]string{"region": "eu"})))
-			check.NoError(t, c.Notify(t.Context(), "notifications/x", nil))
-			check.Fails(t, check.Err(c.CallTool(withTimeout(t, time.Second), "hang", nil)), "a call that was given up")
-			check.Same(t, revision, sent.diary.read(), want)
-		})
 	}
 }

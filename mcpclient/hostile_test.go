@@ -33,7 +33,7 @@ func TestHostilePeers(t *testing.T) {
 	}{
 		{"handshakes of the client's own beside a large call", 0, 128 << 20, handshakesBesideLargeCall},
 		{"a server that reads no more and lives on", lateEnd, 8 << 20, closedInput(nil)},
-		{"a server that reads no more and is to be restarted", lateEnd + 500*time.Millisecond, 8 << 20, closedInput(&mcpclient.Restart{InitialWait: 500 * time.Millisecond})},
+		{"a server that reads no more and is to be restarted", lateEnd + 500*time.Millisecond, 8 << 20, closedInput(&mcpclient.Restart{})},
 		{"a status 503 whose body does not end", 4 * time.Second, 8 << 20, endlessStatus(503)},
 		{"a status 404 whose body does not end", time.Second, 8 << 20, endlessStatus(404)},
 		{"a status 401 whose body does not end", time.Second, 8 << 20, endlessStatus(401)},

@@ -18,10 +18,9 @@ import (
 type link struct {
 	number    int64 // counts the connections of a client from 1
 	conn      Conn
-	transport Transport       // which has dialed conn
-	exchange  wire.Exchanger  // conn, if every request has a response channel of its own
-	headed    wire.HeaderConn // conn, if its messages have headers
-	numbered  wire.Numberer   // conn, if it knows what it has not written
+	transport Transport      // which has dialed conn
+	exchange  wire.Exchanger // conn, if every request has a response channel of its own
+	numbered  wire.Numberer  // conn, if it knows what it has not written
 	calls     jsonrpc.Calls
 
 	client linkClient
@@ -57,7 +56,6 @@ func (c *connector) newLink(t Transport, conn Conn) *link {
 		ended:     make(chan struct{}),
 	}
 	l.exchange, _ = conn.(wire.Exchanger)
-	l.headed, _ = conn.(wire.HeaderConn)
 	l.numbered, _ = conn.(wire.Numberer)
 	l.dispatcher = dispatcher{link: l, handle: c.handle, slots: c.slots, retries: c.opts.Limits.Retries}
 	if skipper, ok := wire.As[wire.Skipper](conn); ok {

@@ -15,7 +15,7 @@ import (
 // header returns the headers of a request in an era, or of an answer if r is nil. They are nil on a
 // connection that has none.
 func (l *link) header(e era, r *request) http.Header {
-	if l.exchange == nil && l.headed == nil {
+	if l.exchange == nil {
 		return nil
 	}
 	return e.header(r)
@@ -27,16 +27,10 @@ func (l *link) postNotification(ctx context.Context, method string, params []byt
 	return l.post(ctx, jsonrpc.AppendNotification(nil, method, params), header, nil)
 }
 
-// send passes a message to a connection that is not a [wire.Exchanger]. header is used only by a
-// [wire.HeaderConn]. number is the message's number at a [wire.Numberer], otherwise 0.
-func (l *link) send(ctx context.Context, body []byte, header http.Header) (number int64, err error) {
-	switch {
-	case l.headed != nil:
-		if header == nil {
-			header = http.Header{}
-		}
-		return 0, l.headed.SendWithHeader(ctx, body, header.Clone()) // the connection may modify its copy
-	case l.numbered != nil:
+// send passes a message to a connection that is not a [wire.Exchanger]. number is the message's
+// number at a [wire.Numberer], otherwise 0.
+func (l *link) send(ctx context.Context, body []byte) (number int64, err error) {
+	if l.numbered != nil {
 		return l.numbered.SendNumbered(ctx, body)
 	}
 	return 0, l.conn.Send(ctx, body)
@@ -49,7 +43,7 @@ func (l *link) post(ctx context.Context, body []byte, header http.Header, s wire
 	if l.exchange != nil {
 		err = l.exchange.Post(ctx, &wire.Message{Body: body, Header: header, In: s})
 		l.logPanic(err)
-	} else if _, err = l.send(ctx, body, header); err != nil {
+	} else if _, err = l.send(ctx, body); err != nil {
 		err = cmp.Or(l.client.onSendError(l), err)
 	}
 	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrClosed) {

@@ -32,7 +32,7 @@ func (l *logLevels) trySet(ctx context.Context, p pipeline, level mcp.LogLevel) 
 	const method = "logging/setLevel"
 	if !l.peer.current().has(sessionLevel) {
 		if level != "" && !l.peer.provides(requirement(method)) {
-			return &CapabilityError{Capability: requirement(method)}
+			return &CapabilityError{capability: requirement(method)}
 		}
 		l.level.Store(&level)
 		return nil

@@ -38,7 +38,7 @@ type Middleware func(next Handler) Handler
 // new session, a subscription or an answer to the server. A panic becomes the error of the
 // request; its stack is logged.
 //
-// Do not modify a result; copy it to keep it. The result of a notification is nil.
+// Do not modify a result; copy it to keep it. The result of a notification, whose Method begins with notifications/, is nil.
 type Handler func(ctx context.Context, r *Request) (json.RawMessage, error)
 
 // Request is a request for a [Middleware]: either the client's or the server's.
@@ -64,9 +64,6 @@ type Request struct {
 	Method string
 	Name   string // the tool or prompt, URI of the resource, or id of the task
 	CallID int64  // the call that it belongs to: [mcp.CallInfo.ID]; 0 if unknown
-
-	// Notification reports whether there is no answer.
-	Notification bool
 
 	// Params may be replaced by another JSON object, but not modified in place. It is nil
 	// without params. The client's params have no _meta; the server's are unchanged.
@@ -223,7 +220,6 @@ func (c *caller) notifyThroughMiddleware(ctx context.Context, l *link, method st
 	o := new(callOptions)
 	o.apply(meta)
 	q := c.middlewareRequest(r, o)
-	q.Notification = true
 	q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
 		params, err := jsonrpc.EncodeParams(q.Params)
 		if err != nil {

@@ -166,7 +166,7 @@ func TestMiddlewareRequest(t *testing.T) {
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.answers()
 			check.Must(t, check.Err(c.CallTool(t.Context(), "ask", map[string]int{"a": 1}, mcpclient.WithMeta("k", json.RawMessage("2")))))
-			if call.Client != c || call.Name != "ask" || call.Notification || string(call.Params) != `{"name":"ask","arguments":{"a":1}}` || string(call.Meta["k"]) != "2" {
+			if call.Client != c || call.Name != "ask" || string(call.Params) != `{"name":"ask","arguments":{"a":1}}` || string(call.Meta["k"]) != "2" {
 				t.Errorf("call: got %+v", call)
 			}
 			if wantID := map[string]int64{"legacy": 2, "modern": 3}[name]; call.ID() != wantID { // two rounds

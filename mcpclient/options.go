@@ -35,8 +35,8 @@ type Options struct {
 	Handlers map[string]Handler
 
 	// OnNotification gets every notification of the server, one at a time, in order of arrival, from
-	// one goroutine. It may call the client. If it is slow, later notifications wait; beyond
-	// Limits.Notifications or 32 MiB the oldest are dropped and counted in the log. A modern server
+	// one goroutine. It may call the client. If it is slow, later notifications wait; beyond 1,024 or
+	// 32 MiB the oldest are dropped and counted in the log. A modern server
 	// announces changes of its lists and resources only to subscriptions: see [Client.Subscribe].
 	// After a server over HTTP has changed its era, the client itself reports a change of each list.
 	OnNotification func(*mcp.Notification)
@@ -58,8 +58,11 @@ type Options struct {
 	// Protocol sets the revision and the declared capabilities.
 	Protocol Protocol
 
-	// Schemas select what is checked against JSON Schemas of the server.
-	Schemas Schemas
+	// Validator checks values against JSON Schemas of the server: results for [WithOutputCheck],
+	// answers to forms in addition to the client's own checks, and the arguments that package adapter
+	// parses. Package mcpclient/schemacheck has one. Default: none; forms are checked by the client
+	// only.
+	Validator Validator
 
 	// Limits and Timeouts bound everything that the server controls.
 	Limits   Limits
@@ -135,9 +138,6 @@ func (o *Options) check() error {
 	if o.Protocol.ExactCapabilities && o.Protocol.Capabilities == nil {
 		errs = append(errs, errors.New("Options.Protocol.ExactCapabilities: set Capabilities, as to {}"))
 	}
-	if o.Schemas.CheckOutputs && o.Schemas.Validator == nil {
-		errs = append(errs, fmt.Errorf("Options.Schemas.CheckOutputs: %w", errNoValidator))
-	}
 	for _, r := range o.Roots {
 		errs = append(errs, checkRoot(r))
 	}
@@ -156,13 +156,9 @@ func (o *Options) checkNumbers() error {
 		value int64
 	}{
 		{"Options.Limits.ServerRequests", int64(o.Limits.ServerRequests)},
-		{"Options.Limits.Notifications", int64(o.Limits.Notifications)},
 		{"Options.Limits.Rounds", int64(o.Limits.Rounds)},
-		{"Options.Limits.Pages", int64(o.Limits.Pages)},
 		{"Options.Timeouts.Probe", int64(o.Timeouts.Probe)},
-		{"Options.Timeouts.Close", int64(o.Timeouts.Close)},
 		{"Options.Restart.Attempts", int64(restart.Attempts)},
-		{"Options.Restart.InitialWait", int64(restart.InitialWait)},
 	} {
 		if field.value < 0 {
 			return fmt.Errorf("%s is negative: want 0 for the default, or more", field.name)
@@ -212,17 +208,9 @@ type Limits struct {
 	// Default 16.
 	ServerRequests int
 
-	// Notifications bounds the notifications that wait for OnNotification, the progress
-	// notifications that wait for one call, and the changes that wait for one subscription.
-	// Default 1,024.
-	Notifications int
-
 	// Rounds bounds the rounds of one call in which the server asks for input. Default 10. A
 	// server that only defers a call has a bound of its own: see [ErrTooManyRounds].
 	Rounds int
-
-	// Pages bounds the pages of one list. Default 1,000.
-	Pages int
 
 	// Cache bounds the memory, in bytes, of cached lists and resources. Each page and each
 	// resource is cached for as long as a modern server allows, and until the server announces
@@ -233,9 +221,7 @@ type Limits struct {
 func (l Limits) withDefaults() Limits {
 	l.Retries = cmp.Or(l.Retries, 3)
 	l.ServerRequests = cmp.Or(l.ServerRequests, 16)
-	l.Notifications = cmp.Or(l.Notifications, 1024)
 	l.Rounds = cmp.Or(l.Rounds, 10)
-	l.Pages = cmp.Or(l.Pages, 1000)
 	l.Cache = cmp.Or(l.Cache, 4<<20)
 	return l
 }

@@ -15,8 +15,8 @@ import (
 
 // Nil and zero are the documented defaults. A negative number is none where that makes sense, and an error elsewhere.
 func TestDefaults(t *testing.T) {
-	limits := Limits{Retries: 3, ServerRequests: 16, Notifications: 1024, Rounds: 10, Pages: 1000, Cache: 4 << 20}
-	timeouts := Timeouts{Probe: 5 * time.Second, Close: 5 * time.Second, SubscriptionIdle: 5 * time.Minute, URLElicitation: 5 * time.Minute}
+	limits := Limits{Retries: 3, ServerRequests: 16, Rounds: 10, Cache: 4 << 20}
+	timeouts := Timeouts{Probe: 5 * time.Second, URLElicitation: 5 * time.Minute}
 	for name, o := range map[string]*Options{"nil": nil, "zero": {}, "no pings": {Timeouts: Timeouts{KeepAlive: -1}}} {
 		got := o.withDefaults()
 		check.Equal(t, name, got.Limits, limits)
@@ -24,19 +24,15 @@ func TestDefaults(t *testing.T) {
 		check.Same(t, name, got.ClientInfo, mcp.Implementation{Name: "mcpchain", Version: version.Module()})
 	}
 	check.Equal(t, "least time between two signs of life", (Timeouts{KeepAlive: 1}).withDefaults().KeepAlive, time.Second)
-	off := Options{Limits: Limits{Retries: -1, Cache: -1}, Timeouts: Timeouts{SubscriptionIdle: -1, URLElicitation: -1}}
-	if got := off.withDefaults(); got.Limits.Retries >= 0 || got.Limits.Cache >= 0 || got.Timeouts.SubscriptionIdle >= 0 || got.Timeouts.URLElicitation >= 0 {
+	off := Options{Limits: Limits{Retries: -1, Cache: -1}, Timeouts: Timeouts{URLElicitation: -1}}
+	if got := off.withDefaults(); got.Limits.Retries >= 0 || got.Limits.Cache >= 0 || got.Timeouts.URLElicitation >= 0 {
 		t.Errorf("got %+v and %+v for what is negative, want it negative", got.Limits, got.Timeouts)
 	}
 	for name, o := range map[string]Options{
 		"Limits.ServerRequests": {Limits: Limits{ServerRequests: -1}},
-		"Limits.Notifications":  {Limits: Limits{Notifications: -1}},
 		"Limits.Rounds":         {Limits: Limits{Rounds: -1}},
-		"Limits.Pages":          {Limits: Limits{Pages: -1}},
 		"Timeouts.Probe":        {Timeouts: Timeouts{Probe: -1}},
-		"Timeouts.Close":        {Timeouts: Timeouts{Close: -1}},
 		"Restart.Attempts":      {Restart: &Restart{Attempts: -1}},
-		"Restart.InitialWait":   {Restart: &Restart{InitialWait: -1}},
 	} {
 		transport, _ := Pipe()
 		check.Text(t, check.Err(Connect(t.Context(), transport, &o)), "Options."+name+" is negative")
@@ -55,8 +51,8 @@ func TestBoundsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/bounds.md")
 	check.Must(t, err)
 	defaults := map[string]string{
-		"Retries": "3", "ServerRequests": "16", "Notifications": "1,024", "Rounds": "10", "Pages": "1,000", "Cache": "4 MiB",
-		"Idle": "5 min", "Call": "24 h", "Connect": "1 min", "Probe": "5 s", "Close": "5 s", "KeepAlive": "off", "SubscriptionIdle": "5 min", "URLElicitation": "5 min",
+		"Retries": "3", "ServerRequests": "16", "Rounds": "10", "Cache": "4 MiB",
+		"Idle": "5 min", "Call": "24 h", "Probe": "5 s", "KeepAlive": "off", "URLElicitation": "5 min",
 	}
 	for _, group := range []any{Limits{}, Timeouts{}} {
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(group)) {

@@ -9,25 +9,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Schemas say what is checked against the JSON Schemas of a server: see [Options].
-type Schemas struct {
-	// Validator checks values against JSON Schemas of the server: results for CheckOutputs and
-	// [WithOutputCheck], answers to forms in addition to the client's own checks, and the
-	// arguments that package adapter parses. Package mcpclient/schemacheck has one. Default:
-	// none; forms are checked by the client only.
-	Validator Validator
-
-	// CheckOutputs checks the results of all tools from [Client.Tools] and
-	// [Client.AddToolDefinitions] against their output schemas, as [WithOutputCheck] does: a
-	// violation is an [*OutputError] of the call. An unusable schema is logged at Warn and
-	// ignored. It needs a Validator. Default: results are not checked.
-	CheckOutputs bool
-
-	// OnInvalidTool, if set, is called for every tool that [Client.Tools] leaves out because its
-	// x-mcp-header is invalid, on the goroutine of the range loop. The log has the same at Warn.
-	OnInvalidTool func(tool *mcp.Tool, reason error)
-}
-
 // Validator checks JSON values against JSON Schemas of servers. It is called concurrently, and
 // the server controls all its input.
 type Validator interface {
@@ -69,31 +50,20 @@ func (e *OutputError) Error() string {
 func (e *OutputError) Unwrap() []error { return []error{e.Err, mcp.ErrInvalidResult} }
 
 // errNoValidator says how to enable checks of outputs.
-var errNoValidator = errors.New("no Validator: set Options.Schemas.Validator, such as new(schemacheck.Validator) of package mcpclient/schemacheck")
+var errNoValidator = errors.New("no Validator: set Options.Validator, such as new(schemacheck.Validator) of package mcpclient/schemacheck")
 
 // WithOutputCheck checks the result of [Client.CallTool], [Continue] or [Task.Wait] against the
 // output schema of the tool: a violation is an [*OutputError]. A successful result without
 // structured content violates every schema. Nothing is checked if the tool has no schema or the
-// result is an error. v may be nil for the Validator of [Schemas]. If there is none either, or the
+// result is an error. v may be nil for the Validator of [Options]. If there is none either, or the
 // schema is unusable, the call fails before it is sent. Other methods ignore the option.
 func WithOutputCheck(tool *mcp.Tool, v Validator) CallOption {
 	return func(o *callOptions) { o.outputTool, o.validator = tool, v }
 }
 
-// resultCheck returns the check of a tool's result, by the definition that the caller gave or
-// that the client knows; nil for no check.
-func (r *toolRegistry) resultCheck(name string, o *callOptions) (func(*mcp.CallToolResult) error, error) {
-	v := r.schemas.Validator
-	if o.outputTool != nil {
-		return outputCheck(cmp.Or(o.validator, v), o.outputTool)
-	}
-	check, err := outputCheck(v, r.lookup(name).output)
-	if err != nil {
-		l := r.peer.link.Load()
-		l.warnings.logViolation("the result of a tool is not checked", "tool", l.texts.cut(name), "reason", r.peer.scrubError(err))
-		return nil, nil
-	}
-	return check, nil
+// resultCheck returns the check of a tool's result, nil for none.
+func (o *callOptions) resultCheck(v Validator) (func(*mcp.CallToolResult) error, error) {
+	return outputCheck(cmp.Or(o.validator, v), o.outputTool)
 }
 
 // outputCheck compiles the output schema of a tool, nil if there is nothing to check.

@@ -13,18 +13,20 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// List iterates over all pages of a list for which [Client] has no method, for example of an
-// extension: method requests a page, which has its items under key. Each range asks the server
+// List iterates over all pages of a list for which [Client] has no method, such as tasks/list of
+// revision 2025-11-25 or a list of an extension: method requests a page, which has its items under key. Each range asks the server
 // again, except for cached pages; an error is the last pair.
 func List[T any](ctx context.Context, c *Client, method, key string, opts ...CallOption) iter.Seq2[*T, error] {
 	return list[T](ctx, c.lists, method, key, opts)
 }
 
+// maxPages bounds the pages of one list.
+const maxPages = 1000
+
 // pageReader reads the pages of lists.
 type pageReader struct {
 	*peer
 	cache *cache
-	limit int // pages
 	read  func(ctx context.Context, r *request, page any, opts []CallOption) error
 }
 
@@ -104,8 +106,8 @@ func (w *pageWalk[T]) advance(cursor string) bool {
 	case w.seen[hash]:
 		w.fail(fmt.Errorf("%s: page %d: %w: cursor %s repeated", w.method, w.page, ErrTooManyPages, w.quote([]byte(cursor))))
 		return false
-	case w.page == w.limit:
-		w.fail(fmt.Errorf("%s: %w: more than %d pages (Options.Limits.Pages)", w.method, ErrTooManyPages, w.page))
+	case w.page == maxPages:
+		w.fail(fmt.Errorf("%s: %w: more than %d pages", w.method, ErrTooManyPages, w.page))
 		return false
 	}
 	w.seen[hash] = true

@@ -14,7 +14,8 @@ import (
 )
 
 // Restart makes a client continue when its connection ends by itself, for example because the
-// process of a [Command] died: the transport is dialed again, after a growing wait. It is for
+// process of a [Command] died: the transport is dialed again, after a wait that grows from 500 ms to
+// 30 s, up to half of it at random. It is for
 // transports with one connection that can be dialed repeatedly: [Command], and [HTTP] with SSE.
 // Other [HTTP] has no connection that could end, and [IO] and [Pipe] can be dialed only once. The
 // zero value is valid.
@@ -34,15 +35,10 @@ type Restart struct {
 	// up. Default 5, at most 1,000.
 	Attempts int
 
-	// InitialWait is the wait before the first attempt; it doubles up to 30 s. Up to half of a wait
-	// is random, so that clients that lost a server together do not return together. Default
-	// 500 ms, at most 1 h.
-	InitialWait time.Duration
-
 	// Notify is called before the wait for each attempt with the reason, and after a successful
 	// attempt with nil. Consecutive attempts count from 1. It is called in turn with
 	// Options.OnNotification, on the same goroutine. Its calls wait with the notifications: if
-	// more than Options.Limits.Notifications wait the oldest is dropped, and Close drops all.
+	// more than 1,024 wait the oldest is dropped, and Close drops all.
 	// Default nil: Options.Logger logs restarts.
 	Notify func(attempt int, err error)
 }
@@ -50,9 +46,6 @@ type Restart struct {
 const (
 	// restartTimeout bounds one attempt, including the handshake.
 	restartTimeout = time.Minute
-
-	// longestRestartWait bounds the wait before an attempt, unless [Restart.InitialWait] is longer.
-	longestRestartWait = 30 * time.Second
 
 	// restartReset is how long a connection must last for earlier attempts to be forgotten.
 	restartReset = time.Minute
@@ -64,7 +57,6 @@ func (r *Restart) withDefaults() *Restart {
 	}
 	out := *r
 	out.Attempts = min(cmp.Or(out.Attempts, 5), 1000)
-	out.InitialWait = min(cmp.Or(out.InitialWait, 500*time.Millisecond), time.Hour)
 	return &out
 }
 
@@ -118,7 +110,6 @@ func (s *restarts) restart(ctx context.Context) (err error) {
 	if time.Since(s.connectedAt) >= restartReset {
 		s.attempts = 0
 	}
-	policy := backoff.Policy{First: s.InitialWait, Max: max(s.InitialWait, longestRestartWait)}
 	for failure := reason; failure != nil; failure = s.reopen(ctx) {
 		switch {
 		case ctx.Err() != nil:
@@ -126,7 +117,7 @@ func (s *restarts) restart(ctx context.Context) (err error) {
 		case s.attempts >= s.Attempts || errors.Is(failure, transport.ErrDialedOnce):
 			return s.fail(reason, failure)
 		}
-		wait := policy.Delay(s.attempts)
+		wait := backoff.Policy{}.Delay(s.attempts)
 		s.attempts++
 		s.report(wait, s.scrub(failure))
 		if backoff.Sleep(ctx, wait) != nil {

@@ -196,7 +196,7 @@ func TestRestart(t *testing.T) {
 // Consecutive attempts are bounded and wait ever longer; the client ends with the last failure.
 func TestRestartGivesUp(t *testing.T) {
 	var told events
-	r := mcpclient.Restart{Attempts: 4, InitialWait: 10 * time.Second, Notify: told.add}
+	r := mcpclient.Restart{Attempts: 4, Notify: told.add}
 	restarting(t, legacy(), r, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		transport.mu.Lock()
 		transport.most = 1
@@ -207,7 +207,7 @@ func TestRestartGivesUp(t *testing.T) {
 		ping := background(func() error { return c.Ping(t.Context()) })
 		call := goCall(t.Context(), c, "a")
 		<-c.Done()
-		took, longest := time.Since(start), (10+20+30+30)*time.Second
+		took, longest := time.Since(start), 7500*time.Millisecond // 0.5, 1, 2 and 4 s
 		check.That(t, took >= longest/2 && took <= longest, "gave up after %v, want %v to %v", took, longest/2, longest)
 		for _, err := range []error{<-ping, (<-call).err, c.Err(), c.Ping(t.Context())} {
 			wantBoth(t, err, mcpclient.ErrClosed, "server closed the connection; restarted 4 times in a row")
@@ -348,18 +348,17 @@ func TestMuteServer(t *testing.T) {
 // is still closing, and even if the server does not answer the handshake.
 func TestRestartClosed(t *testing.T) {
 	for name, test := range map[string]struct {
-		first  time.Duration
 		begins bool          // the handshake
 		took   time.Duration // that the end of a connection takes
 	}{
-		"wait":           {time.Hour, false, 0},
-		"old connection": {0, false, time.Minute},
-		"handshake":      {0, true, 0},
+		"wait":           {false, 0},
+		"old connection": {false, time.Minute},
+		"handshake":      {true, 0},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			peers := newPeerTransport(t)
 			o := legacy()
-			o.Restart = &mcpclient.Restart{InitialWait: test.first}
+			o.Restart = &mcpclient.Restart{}
 			c := connected(t, &hooked{Transport: peers, close: func(conn mcpclient.Conn) error {
 				time.Sleep(test.took)
 				return conn.Close()
@@ -395,7 +394,7 @@ func TestRestartEndsHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked = make(chan bool)
 		transport := newPeerTransport(t)
-		o.Restart = &mcpclient.Restart{InitialWait: time.Hour}
+		o.Restart = &mcpclient.Restart{}
 		connected(t, transport, o)
 		p := <-transport.peers
 		p.ask("1")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -321,7 +322,7 @@ func TestBusyHandshake(t *testing.T) {
 					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
 				})
 				opts.Middleware = []mcpclient.Middleware{changing(func(r *mcpclient.Request) {
-					if !r.Notification {
+					if !strings.HasPrefix(r.Method, "notifications/") {
 						seen++
 					}
 				})}

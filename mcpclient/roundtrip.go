@@ -103,7 +103,7 @@ func (l *link) start(ctx context.Context, e era, r *request, o *callOptions) (*i
 	flight.Value = flight
 	maxNotes := 0
 	if o.progress != nil {
-		maxNotes = o.maxNotes
+		maxNotes = maxNotifications
 	}
 	err := l.calls.Start(&flight.Call, maxNotes)
 	if o.messageID != nil {
@@ -129,7 +129,7 @@ func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inF
 	}
 	body := bodies.Get().(*[]byte)
 	*body = e.encode((*body)[:0], flight.ID, flight.request, o)
-	number, err := l.send(ctx, *body, l.header(e, flight.request))
+	number, err := l.send(ctx, *body)
 	if cap(*body) <= maxPooledBody {
 		bodies.Put(body)
 	}
@@ -177,7 +177,7 @@ func (f *inFlight) wait(ctx context.Context, o *callOptions) (jsonrpc.Response, 
 // message returns a request as it is sent over HTTP.
 func (l *link) message(e era, flight *inFlight, o *callOptions) *wire.Message {
 	m, r := flight.sent, flight.request
-	m.Body = e.encode(make([]byte, 0, e.sizeHint(r)), flight.ID, r, o)
+	m.Body = e.encode(nil, flight.ID, r, o)
 	m.Header = e.header(r)
 	m.Opens, m.Repeatable = r.method == "initialize", repeatable(r.method)
 	if o.listening != nil {

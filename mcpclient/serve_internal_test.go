@@ -73,7 +73,7 @@ func TestClockJumps(t *testing.T) {
 	eras := new(EraCache)
 	eras.keep(&HTTP{URL: "https://example.com"}, mcp.Revision20251125)
 	for _, found := range eras.known {
-		wantSteady(t, "the beginning of a remembered era", found.Since)
+		wantSteady(t, "the beginning of a remembered era", found.since)
 	}
 	check.Equal(t, "revision", eras.find(&HTTP{URL: "https://example.com"}), mcp.Revision20251125)
 

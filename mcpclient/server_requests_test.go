@@ -185,35 +185,34 @@ func TestServerThatDoesNotRead(t *testing.T) {
 }
 
 func TestMaxNotifications(t *testing.T) {
-	var got diary
-	release := make(chan bool)
-	opts := legacy()
-	opts.Limits.Notifications = 3
-	opts.OnNotification = func(n *mcp.Notification) {
-		<-release
-		got.write("%s", strings.ReplaceAll(string(n.Params), " ", ""))
-	}
-	for _, size := range []int{0, 12 << 20} {
+	for size, want := range map[int]struct{ sent, kept, second int }{
+		0:        {1030, 1025, 6},
+		12 << 20: {6, 3, 4}, // two large ones fit in 32 MiB
+	} {
+		var got diary
+		release := make(chan bool)
+		opts := legacy()
+		opts.OnNotification = func(n *mcp.Notification) {
+			<-release
+			got.write("%s", strings.ReplaceAll(string(n.Params), " ", ""))
+		}
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			release = make(chan bool)
-			for i := range 6 {
+			for i := range want.sent {
 				p.send(`{"method":"n","params":{"i":%d%s}}`, i, strings.Repeat(" ", size))
 				synctest.Wait()
 			}
 			close(release)
-			want := `[{"i":0} {"i":3} {"i":4} {"i":5}]`
-			if size > 0 {
-				want = `[{"i":0} {"i":4} {"i":5}]` // two large ones fit in 32 MiB
+			kept := got.read()
+			if len(kept) != want.kept || kept[0] != `{"i":0}` || kept[1] != fmt.Sprintf(`{"i":%d}`, want.second) {
+				t.Errorf("messages of %d bytes: got %d, the first two %q, want %d, the second %d", size, len(kept), kept[:2], want.kept, want.second)
 			}
-			check.Equal(t, fmt.Sprintf("messages of %d bytes", size), fmt.Sprint(got.read()), want)
 		})
 	}
 }
 
 func TestProgressIsBounded(t *testing.T) {
-	opts := legacy()
-	opts.Limits.Notifications = 2
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var got []float64
 		release := make(chan bool)
 		go callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(p mcp.Progress) {
@@ -222,14 +221,14 @@ func TestProgressIsBounded(t *testing.T) {
 		}))
 		m := p.next()
 		p.send(`{"method":"notifications/progress","params":{"progressToken":%s,"progress":9,"message":%q}}`, m.ID, strings.Repeat("x", 20<<10))
-		for i := range 5 {
+		for i := range 1030 {
 			p.send(`{"method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, m.ID, i)
 			synctest.Wait()
 		}
 		p.answer(m)
 		close(release)
 		synctest.Wait()
-		check.That(t, fmt.Sprint(got) == "[0 3 4]", "got progress %v, want the first and the last two", got)
+		check.That(t, len(got) == 1025 && got[0] == 0 && got[1] == 6, "got %d notices, the first %v, want the first and the last 1,024", len(got), got[:2])
 	})
 }
 

@@ -20,7 +20,7 @@ var ErrSubscriptionEnded = errors.New("mcpclient: the server ended the subscript
 var errOtherEra = fmt.Errorf("%w: the server speaks another era of the protocol now: subscribe again", ErrSubscriptionEnded)
 
 // errNoNotices is the error of a subscription if the server announces none of its changes.
-var errNoNotices error = &CapabilityError{Capability: "notices of what the filter asks for"}
+var errNoNotices error = &CapabilityError{capability: "notices of what the filter asks for"}
 
 // The notifications about tasks; each era has one.
 const (
@@ -59,7 +59,7 @@ type Subscription struct {
 // is left the error is a [*CapabilityError]; lists then have to be polled.
 //
 // In the modern era a subscription is one subscriptions/listen. It is sent again, after growing
-// waits, when its stream breaks or is silent for too long (see [Timeouts.SubscriptionIdle]);
+// waits, when its stream breaks or, over HTTP, is silent for 5 min, without even a comment;
 // missed changes become one [mcp.Stale]. In the legacy era it is resources/subscribe for each
 // resource, and the notifications about lists and tasks that arrive without a request;
 // subscriptions to the same resource share one. Over HTTP these arrive on the standalone
@@ -131,8 +131,8 @@ func (s *Subscription) Filter() mcp.SubscriptionFilter {
 // subscription is closed. An error is the last pair: the end of ctx, [ErrSubscriptionEnded],
 // [ErrClosed], or why the server could not be asked again.
 //
-// A change that is already waiting is not added again. If more than [Limits.Notifications]
-// would wait, they are replaced by [mcp.Stale]. Only one goroutine at a time should range; what
+// A change that is already waiting is not added again. If more than 1,024 would
+// wait, they are replaced by [mcp.Stale]. Only one goroutine at a time should range; what
 // it did not take is left for the next range.
 func (s *Subscription) Changes(ctx context.Context) iter.Seq2[mcp.Change, error] {
 	return func(yield func(mcp.Change, error) bool) {
@@ -199,7 +199,7 @@ func (s *Subscription) push(change mcp.Change) {
 	switch {
 	case s.hasEnded(), slices.Contains(s.queue, change), len(s.queue) > 0 && s.queue[0].Kind == mcp.Stale:
 		return
-	case change.Kind == mcp.Stale, len(s.queue) >= s.all.maxChanges:
+	case change.Kind == mcp.Stale, len(s.queue) >= maxNotifications:
 		s.queue = []mcp.Change{{Kind: mcp.Stale}}
 	default:
 		s.queue = append(s.queue, change)

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
@@ -16,12 +15,11 @@ import (
 type subscriptions struct {
 	life           *lifecycle.Lifecycle
 	log            *slog.Logger
-	sessions       resender             // requests wait for it
-	send           sender               // sends resources/subscribe and resources/unsubscribe
-	listen         sender               // sends subscriptions/listen
-	silence        func() time.Duration // bounds the silence of a stream; 0 or less: no limit
-	onAcknowledged func()               // called when a server has agreed to report changes
-	maxChanges     int                  // waiting changes of one subscription
+	sessions       resender    // requests wait for it
+	send           sender      // sends resources/subscribe and resources/unsubscribe
+	listen         sender      // sends subscriptions/listen
+	isOverHTTP     func() bool // then the silence of a stream is bounded
+	onAcknowledged func()      // called when a server has agreed to report changes
 
 	mu        sync.Mutex
 	all       []*Subscription

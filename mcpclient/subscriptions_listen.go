@@ -21,7 +21,10 @@ const acknowledgeTimeout = 30 * time.Second
 // longest wait counts as good.
 var relisten = backoff.Policy{First: time.Second, Max: 30 * time.Second}
 
-// errIdle ends a stream after Options.Timeouts.SubscriptionIdle of silence.
+// streamSilence bounds the silence of a stream over HTTP.
+const streamSilence = 5 * time.Minute
+
+// errIdle ends a stream after streamSilence.
 var errIdle = errors.New("stream of the subscription was silent for too long")
 
 // listenFor opens the stream of a subscription to a modern server and waits for the
@@ -138,26 +141,16 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions, era *eraBox)
 			s.push(mcp.Change{Kind: mcp.Stale})
 		}
 	}}
-	if limit := l.silence(); limit > 0 {
-		silent := time.AfterFunc(limit, func() { cancel(errIdle) })
+	if l.isOverHTTP() {
+		silent := time.AfterFunc(streamSilence, func() { cancel(errIdle) })
 		defer silent.Stop()
-		options.listening.onMessage = func() { silent.Reset(limit) }
+		options.listening.onMessage = func() { silent.Reset(streamSilence) }
 	}
 	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0, era: era.era}
 	if _, err := l.listen(ctx, r, &options); err != nil {
 		return err
 	}
 	return ErrSubscriptionEnded
-}
-
-// streamSilence returns the function for [subscriptions.silence]: limit over HTTP, otherwise 0.
-func (p *peer) streamSilence(limit time.Duration) func() time.Duration {
-	return func() time.Duration {
-		if p.link.Load().exchange == nil {
-			return 0
-		}
-		return limit
-	}
 }
 
 // listen sends a subscriptions/listen and returns its result when the server has ended the

@@ -137,17 +137,24 @@ func TestSubscribeRefused(t *testing.T) {
 
 // The changes that wait for a slow reader are bounded.
 func TestSubscriptionBounds(t *testing.T) {
-	opts := modern()
-	opts.Limits.Notifications = 2
-	playAll(t, []conversation{{name: "subscribe_flood_modern", opts: opts, way: "pipe", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		s := subscribed(t, ctx, c, onResources("file:///a"))
-		ping(t, ctx, c)
+	inBubble(t, undeclared(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go p.acknowledge()
+		s := subscribed(t, t.Context(), c, onResources("file:///a"))
+		change := func(part int) {
+			p.send(`{"method":"notifications/resources/updated","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":2},"uri":"file:///a/%d"}}`, part)
+		}
+		for part := range 1025 {
+			change(part)
+		}
+		change(5) // the reader does not need it
+		synctest.Wait()
 		wantChanges(t, s, stale)
 		wantNoChange(t, s)
-		wantChanges(t, s, stale, updated("file:///a/4"))
+		change(7)
+		wantChanges(t, s, updated("file:///a/7"))
 		check.NoError(t, c.Close())
 		check.Is(t, end(s), mcpclient.ErrClosed, "client closed")
-	}}})
+	})
 }
 
 func TestSubscribeLegacy(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"sync"
 	"time"
 
@@ -30,20 +29,19 @@ type Task struct {
 
 	result *mcp.CallToolResult // set if the server answered without a task
 
-	mu           sync.Mutex
-	state        mcp.TaskState
-	stateAnswers int                        // number of answers that the state reflects
-	answered     map[[sha256.Size]byte]bool // the server's questions, by hashes of their keys
-	rounds       int                        // rounds of questions so far
+	mu       sync.Mutex
+	state    mcp.TaskState
+	answered map[[sha256.Size]byte]bool // the server's questions, by hashes of their keys
+	rounds   int                        // rounds of questions so far
 }
 
 // taskParts are the parts of a client that its tasks share.
 type taskParts struct {
 	*gatherer
-	call   func(ctx context.Context, r *request, result any, opts []CallOption) error
-	wire   *roundTripper
-	tools  *toolRegistry
-	limits *Limits
+	call      func(ctx context.Context, r *request, result any, opts []CallOption) error
+	wire      *roundTripper
+	validator Validator
+	limits    *Limits
 }
 
 // taskStarter calls tools as tasks.
@@ -137,48 +135,27 @@ func (s *taskStarter) newTask(id, tool string, call int64) *Task {
 	}
 }
 
-// Tasks iterates over the tasks that a server of revision 2025-11-25 keeps for this client,
-// over all pages, like [Client.Tools]; [Client.Task] resumes one. The error is a
-// [*CapabilityError] if the server has no such list, and with all other revisions.
-func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.TaskState, error] {
-	return list[mcp.TaskState](ctx, c.lists, "tasks/list", "tasks", opts)
-}
-
 // ID returns the id for [Client.Task]. It may be the only protection of the task: treat it as a
 // secret. It is empty if the server answered at once.
 func (t *Task) ID() string { return t.id }
 
-// State returns the server's latest state. After the end of the task only an answer to a later
-// request can change it, because concurrent answers arrive in any order.
-func (t *Task) State() mcp.TaskState {
-	state, _ := t.snapshot()
-	return state
-}
-
-// snapshot returns the state, and the number of answers that it reflects.
-func (t *Task) snapshot() (state mcp.TaskState, answers int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.state, t.stateAnswers
-}
-
-// Poll asks the server for the state of the task, and returns the new [Task.State].
+// Poll asks the server for the state of the task.
 func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.TaskState, error) {
 	switch {
 	case t.result != nil:
-		return t.State(), nil
+		return t.lastState(), nil
 	case t.id == "":
 		return mcp.TaskState{}, t.failure(errNoTask)
 	}
-	if _, err := t.poll(ctx, opts); err != nil {
+	task, err := t.poll(ctx, opts)
+	if err != nil {
 		return mcp.TaskState{}, t.failure(err)
 	}
-	return t.State(), nil
+	return task.state, nil
 }
 
 // poll sends tasks/get, and records and returns the answer.
 func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) {
-	_, answers := t.snapshot()
 	var raw json.RawMessage
 	r := t.request("tasks/get")
 	if err := t.call(ctx, r, &raw, opts); err != nil {
@@ -191,20 +168,25 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 	if task.state.ID != t.id {
 		return polledTask{}, fmt.Errorf("%w: the server answered with another task", mcp.ErrInvalidResult)
 	}
-	t.recordState(task.state, answers)
+	t.recordState(task.state)
 	return task, nil
 }
 
-// recordState records an answer about the task. answersBefore is the number of answers before its
-// request: an answer that may be older than the end of the task is dropped. The id is a secret, even
-// in logs.
-func (t *Task) recordState(state mcp.TaskState, answersBefore int) {
+// lastState returns the latest state, or that in which the task has ended.
+func (t *Task) lastState() mcp.TaskState {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state
+}
+
+// recordState records an answer about the task. Concurrent answers arrive in any order: one before the
+// end of the task does not undo the end. The id is a secret, even in logs.
+func (t *Task) recordState(state mcp.TaskState) {
 	t.mu.Lock()
 	before := t.state.Status
-	late := before.Final() && t.stateAnswers > answersBefore
+	late := before.Final() && !state.Status.Final()
 	if !late {
 		t.state = state
-		t.stateAnswers++
 	}
 	t.mu.Unlock()
 	if state.Status != before && !late {
@@ -225,11 +207,10 @@ func (t *Task) recordState(state mcp.TaskState, answersBefore int) {
 //
 // [WithTimeout] and [WithIdleTimeout] bound the wait. Without them the limits of [Options]
 // bound each request; default limits do not bound the request for the result. [WithOutputCheck]
-// or [Schemas.CheckOutputs] checks the result. Wait gets no progress notices of the call: use
-// [WithTask] for these.
+// checks the result. Wait gets no progress notices of the call: use [WithTask] for these.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResult, error) {
 	o := callOptions{}.with(opts)
-	check, err := t.tools.resultCheck(t.tool, &o)
+	check, err := o.resultCheck(t.validator)
 	if err != nil {
 		return nil, t.failure(err)
 	}
@@ -259,7 +240,7 @@ func (w *taskWait) result(ctx context.Context) (*mcp.CallToolResult, error) {
 		return t.result, nil
 	case t.id == "":
 		return nil, errNoTask
-	case t.State().Status == mcp.TaskCancelled: // the server may have forgotten it
+	case t.lastState().Status == mcp.TaskCancelled: // the server may have forgotten it
 		return nil, ErrTaskCancelled
 	}
 	wait := w.pollResult
@@ -267,35 +248,13 @@ func (w *taskWait) result(ctx context.Context) (*mcp.CallToolResult, error) {
 		wait = w.fetchResult
 	}
 	raw, err := wait(ctx)
-	if wraps[*mcp.RPCError](err) && t.State().Status == mcp.TaskCancelled { // cancelled in the meantime, and forgotten
+	if wraps[*mcp.RPCError](err) && t.lastState().Status == mcp.TaskCancelled { // cancelled in the meantime, and forgotten
 		err = ErrTaskCancelled
 	}
 	if err != nil {
 		return nil, err
 	}
-	result, err := t.decode(raw)
-	if err != nil {
-		return nil, err
-	}
-	t.markEnded(result)
-	return result, nil
-}
-
-// markEnded marks the task as ended after its result: a server need not report the end if the
-// result was requested while the task wanted input. "When the tool result has isError set to
-// true, the task should reach failed status" (2025-11-25 tasks).
-func (t *Task) markEnded(result *mcp.CallToolResult) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.state.Status.Final() {
-		return
-	}
-	t.state.Status = mcp.TaskCompleted
-	t.state.Message = ""
-	if result.IsError {
-		t.state.Status = mcp.TaskFailed
-	}
-	t.stateAnswers++
+	return t.decode(raw)
 }
 
 // Cancel asks the server to cancel the task. The task may still end in another way, see
@@ -307,7 +266,6 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	case t.id == "":
 		return fmt.Errorf("cancel: %w", t.failure(errNoTask))
 	}
-	_, answers := t.snapshot()
 	var raw json.RawMessage
 	r := t.request("tasks/cancel")
 	if err := t.call(ctx, r, &raw, opts); err != nil {
@@ -315,7 +273,7 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	}
 	task, err := t.eraOf(r).decodePolled(raw)
 	if err == nil && task.state.ID == t.id { // a modern server returns no state yet
-		t.recordState(task.state, answers)
+		t.recordState(task.state)
 	}
 	return nil
 }

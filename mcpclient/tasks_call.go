@@ -53,7 +53,7 @@ func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOptio
 	progress := w.progress
 	maxNotes := 0
 	if progress != nil {
-		maxNotes = s.limits.Notifications
+		maxNotes = maxNotifications
 	}
 	follower := newFollower(ctx, maxNotes)
 	defer follower.unfollow()
@@ -64,7 +64,7 @@ func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOptio
 	w.progress = nil // the token of the call is valid until the task has ended
 	var result *mcp.CallToolResult
 	if o.taskStarted != nil && w.id != "" { // it has no id if the server has answered at once
-		err = o.taskStarted(w.State())
+		err = o.taskStarted(w.lastState())
 	}
 	switch {
 	case err != nil:
@@ -146,7 +146,7 @@ func (w *taskWait) recoveredResult(ctx context.Context) (_ *mcp.CallToolResult, 
 // the task has ended, or is to continue: see [WithTask].
 func (t *Task) giveUp(ctx context.Context, err error) {
 	toContinue := wraps[*mcp.SignInError](err) || wraps[*mcp.InputRequired](err) || errors.Is(context.Cause(ctx), ErrDetach)
-	if !toContinue && !t.State().Status.Final() {
+	if !toContinue && !t.lastState().Status.Final() {
 		t.wire.sendUnawaited(ctx, t.request("tasks/cancel"))
 	}
 }

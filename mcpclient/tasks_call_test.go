@@ -408,23 +408,6 @@ func TestWithTaskHidesSecretAtTheCut(t *testing.T) {
 	}
 }
 
-// A server of revision 2025-11-25 that requires a task can only answer that the method is not found.
-func TestTaskRequired(t *testing.T) {
-	for tasks, want := range map[string]bool{`{"requests":{"tools":{"call":{}}}}`: true, `{}`: false, `null`: false} {
-		synctest.Test(t, func(t *testing.T) {
-			transport := newPeerTransport(t)
-			transport.greet = func(p *peer) {
-				p.greetWith(mcp.Revision20251125, `{"tools":{},"tasks":`+tasks+`}`)
-				p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`)
-			}
-			_, err := connected(t, transport, legacy()).CallTool(t.Context(), "slow", nil)
-			if got := strings.Contains(fmt.Sprint(err), "WithTask"); wantError[*mcp.RPCError](t, err).Code != mcp.CodeMethodNotFound || got != want {
-				t.Errorf("%s: got %v, which names WithTask: %v, want %v", tasks, err, got, want)
-			}
-		})
-	}
-}
-
 // The definition of another tool is refused, as it would check the result against a wrong schema.
 func TestOptionOfAnotherTool(t *testing.T) {
 	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -435,65 +418,16 @@ func TestOptionOfAnotherTool(t *testing.T) {
 	})
 }
 
-// If a tool that requires a task is called without one, the error says what to do.
-func TestTaskDemanded(t *testing.T) {
-	const demand = `{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
-	declared, exact := undeclared(modern()), modern()
-	exact.Protocol.Capabilities, exact.Protocol.ExactCapabilities = json.RawMessage(`{}`), true
-	for name, tt := range map[string]struct {
-		opts       mcpclient.Options
-		code       int
-		data, want string
-	}{
-		"option":      {declared, mcp.CodeMissingCapability, demand, "server error -32021: no (the server runs the tool as a task only: call it WithTask or by StartTask)"},
-		"declaration": {exact, mcp.CodeMissingCapability, demand, "as a task only: Options.Protocol.Capabilities does not declare the extension io.modelcontextprotocol/tasks)"},
-		"server":      {modern(), mcp.CodeMissingCapability, demand, "as a task only: the server does not offer the extension io.modelcontextprotocol/tasks)"},
-		"legacy":      {legacy(), mcp.CodeMissingCapability, demand, "as a task only: the server does not offer tasks)"},
-		"another":     {declared, mcp.CodeMissingCapability, `{"requiredCapabilities":{"sampling":{}}}`, "server error -32021: no"},
-		"other code":  {declared, -32000, demand, "server error -32000: no"},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			c, p := connectedPeer(t, tt.opts)
-			go p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, tt.code, tt.data)
-			refusedAtLast(t, check.Err(c.CallTool(t.Context(), "slow", nil)), tt.want)
-		})
-	}
-}
-
-// refusedAtLast checks that an error is the server's, and its end.
-func refusedAtLast(t *testing.T, err error, want string) {
-	t.Helper()
-	wantError[*mcp.RPCError](t, err)
-	check.That(t, strings.HasSuffix(err.Error(), want), "got %v, want %s at the end", err, want)
-}
-
-// A server of 2025-11-25 that requires a task refuses with an unspecific code. The advice depends on the call.
+// A modern client says that its server has the tasks of another revision.
 func TestTaskOfAnotherRevision(t *testing.T) {
-	const core = `"capabilities":{"tasks":{"requests":{"tools":{"call":{}}}},`
-	required := &mcp.Tool{Name: "slow", Execution: json.RawMessage(`{"taskSupport":"required"}`)}
-	for name, tt := range map[string]struct {
-		opts mcpclient.Options
-		call []mcpclient.CallOption
-		want string
-	}{
-		"legacy":              {legacy(), nil, "server error -32601: no (if the tool has to be a task: call it WithTask or by StartTask)"},
-		"legacy, other tool":  {legacy(), []mcpclient.CallOption{mcpclient.WithTask(&mcp.Tool{Name: "slow"})}, "(if the tool has to be a task: the server does not offer this tool as a task)"},
-		"modern":              {modern(), nil, "(it has the tasks of revision 2025-11-25, see Options.Protocol.Revision))"},
-		"modern and WithTask": {modern(), []mcpclient.CallOption{mcpclient.WithTask(required)}, "(it has the tasks of revision 2025-11-25, see Options.Protocol.Revision))"},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			transport := newPeerTransport(t)
-			transport.greet = func(p *peer) {
-				m := p.next()
-				p.send("%s", strings.Replace(handshakeAnswer(m), `"capabilities":{`, core, 1))
-				if m.Method == "initialize" {
-					p.next()
-				}
-				p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`)
-			}
-			refusedAtLast(t, check.Err(connected(t, transport, tt.opts).CallTool(t.Context(), "slow", nil, tt.call...)), tt.want)
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		transport := newPeerTransport(t)
+		transport.greet = func(p *peer) {
+			p.send("%s", strings.Replace(handshakeAnswer(p.next()), `"capabilities":{`, `"capabilities":{"tasks":{"requests":{"tools":{"call":{}}}},`, 1))
+		}
+		_, err := connected(t, transport, modern()).StartTask(t.Context(), slow, nil, 0)
+		check.Text(t, err, "(it has the tasks of revision 2025-11-25, see Options.Protocol.Revision)")
+	})
 }
 
 // WithTaskStarted gets the task before it is polled, and the caller may leave the task running.

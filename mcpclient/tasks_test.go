@@ -37,10 +37,6 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	start := time.Now()
 	task, err := c.StartTask(ctx, slow, map[string]int{"a": 1}, time.Minute)
 	check.Must(t, err)
-	check.Same(t, "state", task.State(), mcp.TaskState{
-		ID: "k1", Status: mcp.TaskWorking, TTL: new(time.Minute), PollInterval: 5 * time.Second,
-		CreatedAt: "2026-01-01T00:00:00Z", UpdatedAt: "2026-01-01T00:00:01Z",
-	})
 	check.Equal(t, "id", task.ID(), "k1")
 	check.Equal(t, "", textOf(task.Wait(ctx)), "done")
 	took := time.Since(start)
@@ -48,10 +44,8 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 
 	old := c.Task("old", "slow") // like another process
 	check.Equal(t, "failed", wantError[*mcp.RPCError](t, check.Err(old.Wait(ctx))).Message, "broken")
-	check.Equal(t, "forever", old.State().TTL, nil)
 	check.NoError(t, old.Cancel(ctx))
 	check.Is(t, check.Err(old.Wait(ctx)), mcpclient.ErrTaskCancelled)
-	check.Equal(t, "final", old.State().Status.Final(), true)
 	wantCode(t, check.Err(old.Poll(ctx)), mcp.CodeInvalidParams)
 	now, err := c.StartTask(ctx, slow, nil, 0)
 	check.Must(t, err)
@@ -115,11 +109,11 @@ func TestListTasks(t *testing.T) {
 		describe := func(s *mcp.TaskState) string {
 			return fmt.Sprint(s.ID, " ", s.Status, " ", s.PollInterval, " ", s.TTL != nil && *s.TTL == time.Minute)
 		}
-		wantList(t, c.Tasks(ctx), describe, nil, "a working 5s true", "b completed 0s false")
-		check.Is(t, check.Err(collect(c.Tasks(ctx), describe)), mcp.ErrInvalidResult, "unknown status")
+		wantList(t, mcpclient.List[mcp.TaskState](ctx, c, "tasks/list", "tasks"), describe, nil, "a working 5s true", "b completed 0s false")
+		check.Is(t, check.Err(collect(mcpclient.List[mcp.TaskState](ctx, c, "tasks/list", "tasks"), describe)), mcp.ErrInvalidResult, "unknown status")
 	}}})
 	eachPeer(t, func(t *testing.T, _ string, c *mcpclient.Client, p *peer) {
-		wantError[*mcpclient.CapabilityError](t, check.Err(collect(c.Tasks(t.Context()), func(*mcp.TaskState) string { return "" })))
+		wantError[*mcpclient.CapabilityError](t, check.Err(collect(mcpclient.List[mcp.TaskState](t.Context(), c, "tasks/list", "tasks"), func(*mcp.TaskState) string { return "" })))
 		p.quiet()
 	})
 }
@@ -296,37 +290,6 @@ func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 	})
 }
 
-// Answers to concurrent requests arrive in any order: a late one does not undo the end of the task.
-func TestLateAnswerTakesNothingBack(t *testing.T) {
-	eachPeer(t, func(t *testing.T, name string, c *mcpclient.Client, p *peer) {
-		task := c.Task("k", "slow")
-		polled := make(chan mcp.TaskStatus, 1)
-		ask := func() message {
-			go func() {
-				state, err := task.Poll(t.Context())
-				check.NoError(t, err)
-				polled <- state.Status
-			}()
-			return p.next()
-		}
-		answer := func(m message, status, want mcp.TaskStatus) {
-			t.Helper()
-			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":%q,"result":{"content":[]}}}`, m.ID, status)
-			if got := <-polled; got != want || task.State().Status != want {
-				t.Errorf("after the answer %s: got %s, and the state %s, want %s", status, got, task.State().Status, want)
-			}
-		}
-		first, second, third := ask(), ask(), ask()
-		answer(second, mcp.TaskWorking, mcp.TaskWorking)
-		answer(first, mcp.TaskFailed, mcp.TaskFailed)
-		answer(third, mcp.TaskInputRequired, mcp.TaskFailed)
-
-		first, second = ask(), ask() // a later request counts
-		answer(second, mcp.TaskCancelled, mcp.TaskCancelled)
-		answer(first, mcp.TaskCompleted, mcp.TaskCancelled)
-	})
-}
-
 // A wait for a task that is cancelled in the meantime fails with ErrTaskCancelled, even if the
 // server has forgotten the task.
 func TestTaskIsCancelledMeanwhile(t *testing.T) {
@@ -354,23 +317,6 @@ func TestResumeNoTask(t *testing.T) {
 		check.That(t, result == nil, "got %+v, want no result", result)
 		p.quiet()
 	})
-}
-
-// A result proves that the task has ended, whatever the server reported before.
-func TestTaskStateAfterResult(t *testing.T) {
-	for result, want := range map[string]mcp.TaskStatus{
-		`{"content":[]}`:                mcp.TaskCompleted,
-		`{"content":[],"isError":true}`: mcp.TaskFailed,
-	} {
-		inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			const asks = `"result":{"taskId":"k","status":"input_required","statusMessage":"asking","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null}`
-			go p.answerBy(map[string]string{"tasks/get": asks, "tasks/result": `"result":` + result})
-			task := c.Task("k", "slow")
-			check.Must(t, check.Err(task.Wait(t.Context())))
-			got := task.State()
-			check.That(t, got.Status == want && got.Message == "", "%s: got the state %v, want %s", result, got, want)
-		})
-	}
 }
 
 // A result arrives at the end of its task: neither silence nor a default limit bounds the wait, but explicit limits do.

@@ -31,22 +31,11 @@ type Timeouts struct {
 	// in Idle, the time of a sign-in does not count. Default 5 s.
 	Probe time.Duration
 
-	// Close bounds how long [Client.Close] sends queued messages and ends the session, and once
-	// more how long it waits for hooks of the transport. Transports add a bound of their own.
-	// Default 5 s.
-	Close time.Duration
-
 	// KeepAlive is how often to ping an idle server, at least 1 s. If no answer arrives in the
 	// same time again, the connection counts as ended. During calls only their own limits
 	// apply, and over [HTTP] nothing is pinged, because every request has an exchange of its
 	// own. Default 0, and a negative number: no pings.
 	KeepAlive time.Duration
-
-	// SubscriptionIdle bounds the silence of a subscription's stream over HTTP in the modern
-	// era. When nothing has arrived in that time, not even a comment that keeps the stream
-	// alive, it counts as broken and is opened again; readers get [mcp.Stale]. Default 5 min;
-	// negative: no limit.
-	SubscriptionIdle time.Duration
 
 	// URLElicitation is how long a call that needs a person to visit a URL (error -32042 of
 	// revision 2025-11-25) waits, after the person agreed, for the server to report completion.
@@ -58,13 +47,11 @@ type Timeouts struct {
 // withDefaults leaves Idle and Call as they are: their defaults depend on the call.
 func (t Timeouts) withDefaults() Timeouts {
 	t.Probe = cmp.Or(t.Probe, 5*time.Second)
-	t.Close = cmp.Or(t.Close, 5*time.Second)
 	if t.KeepAlive > 0 {
 		t.KeepAlive = max(t.KeepAlive, shortestKeepAlive)
 	} else {
 		t.KeepAlive = 0
 	}
-	t.SubscriptionIdle = cmp.Or(t.SubscriptionIdle, 5*time.Minute)
 	t.URLElicitation = cmp.Or(t.URLElicitation, defaultDoneWait)
 	return t
 }

@@ -15,7 +15,7 @@ import (
 
 // Tools iterates over all pages of the server's tools. Each range asks the server again, except
 // for cached pages (see [Limits.Cache]); an error is the last pair. Over HTTP in the modern era
-// a tool with an invalid x-mcp-header is left out: see [Schemas.OnInvalidTool].
+// a tool with an invalid x-mcp-header is left out, and logged at Warn with the reason.
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Tool, error] {
 	return c.tools.learnAll(list[mcp.Tool](ctx, c.lists, "tools/list", "tools", opts))
 }
@@ -44,7 +44,7 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 	if err := o.checkTool(r.target); err != nil {
 		return nil, err
 	}
-	check, err := c.tools.resultCheck(r.target, &o)
+	check, err := o.resultCheck(c.opts.Validator)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 		result, err = c.tasks.callTask(ctx, r, opts)
 	} else {
 		result = &mcp.CallToolResult{Tool: r.target}
-		err = c.addAdvice(r, &o, c.caller.calls.do(ctx, r, result, opts))
+		err = c.addAdvice(c.caller.calls.do(ctx, r, result, opts))
 	}
 	if err != nil {
 		return nil, err
@@ -108,9 +108,9 @@ func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, op
 
 // AddToolDefinitions gives the client definitions of tools that it has not learned from
 // [Client.Tools], for example from an earlier run: a modern server over HTTP may require some
-// arguments in headers, as the tool's input schema says, and [Schemas.CheckOutputs] needs the
-// output schema. A later list replaces them. The error joins the reasons why tools are unusable; the
-// other tools are registered. The client keeps only what it needs.
+// arguments in headers, as the tool's input schema says. A later list replaces them. The error joins
+// the reasons why tools are unusable; the other tools are registered. The client keeps only what it
+// needs.
 func (c *Client) AddToolDefinitions(tools ...*mcp.Tool) error {
 	var errs []error
 	for i, t := range tools {

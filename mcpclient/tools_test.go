@@ -1,12 +1,10 @@
 package mcpclient_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -189,7 +187,7 @@ func TestCompletion(t *testing.T) {
 		}},
 		{name: "completion_undeclared", opts: speaking(mcp.Revision20250326), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			err := wantError[*mcpclient.CapabilityError](t, check.Err(c.Complete(ctx, language)))
-			check.Equal(t, "capability", err.Capability, "completions")
+			check.Text(t, err, "the server does not offer completions")
 		}},
 	})
 }
@@ -248,97 +246,6 @@ func weather(schema, result string) mcpclient.Transport {
 	})
 }
 
-// CheckOutputs checks the results of all known tools.
-func TestCheckOutputs(t *testing.T) {
-	for name, test := range map[string]struct {
-		schema, result string
-		fits           bool
-	}{
-		"fits":     {degrees, `{"content":[],"structuredContent":{"degrees":7}}`, true},
-		"does not": {degrees, `{"content":[],"structuredContent":{"degrees":"7"}}`, false},
-		"has none": {degrees, `{"content":[]}`, false},
-		"failed":   {degrees, `{"content":[],"isError":true}`, true},
-		"no use":   {`{"$schema":"urn:own"}`, `{"content":[],"structuredContent":{"degrees":"7"}}`, true},
-		"no JSON":  {`null`, `{"content":[]}`, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var log bytes.Buffer
-			c := connected(t, weather(test.schema, test.result), mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			held := func(when string, tool string, fits bool) {
-				t.Helper()
-				res, err := c.CallTool(t.Context(), tool, nil)
-				bad, ok := errors.AsType[*mcpclient.OutputError](err)
-				check.That(t, fits == (err == nil) && (fits || ok && bad.Result != nil), "%s: got %+v, %v, want it to fit: %t", when, res, err, fits)
-			}
-			held("unknown", "forecast", true)
-			check.Must(t, check.Err(collect(c.Tools(t.Context()), toolName)))
-			held("listed", "forecast", test.fits)
-			held("without a schema", "plain", true)
-			check.Must(t, c.AddToolDefinitions(tool("forecast", `{}`)))
-			held("registered without", "forecast", true)
-			check.Must(t, c.AddToolDefinitions(&mcp.Tool{Name: "forecast", InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(test.schema)}))
-			held("registered", "forecast", test.fits)
-			unusable := strings.HasPrefix(name, "no ")
-			check.That(t, unusable == strings.Contains(log.String(), "is not checked"), "got the log %q, want a warning: %t", &log, unusable)
-		})
-	}
-}
-
-// A tool with invalid headers is left out only where headers are used.
-func TestCheckOutputsLeavesToolsIn(t *testing.T) {
-	opts := modern()
-	opts.Schemas = mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[{"name":"odd","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"no name"}}}}]}}`)
-		wantTools(t, t.Context(), c, "odd")
-	})
-}
-
-// The client keeps copies of definitions, with a bound on their total size.
-func TestCheckOutputsRemembers(t *testing.T) {
-	validator := new(strict)
-	c := connected(t, weather(`{}`, `{"content":[]}`), mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: validator}})
-	held := func(tool string) bool {
-		_, err := c.CallTool(t.Context(), tool, nil)
-		_, held := errors.AsType[*mcpclient.OutputError](err)
-		return held
-	}
-	register := func(name string, schema []byte) {
-		t.Helper()
-		check.Must(t, c.AddToolDefinitions(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{}`), OutputSchema: schema}))
-	}
-	own := []byte(`{}`)
-	register("own", own)
-	own[0] = 'x'
-	check.That(t, held("own") && validator.compiled[0] == `{}`, "got the schema %q, want the one that was registered", validator.compiled)
-	large := fmt.Appendf(nil, `{"description":"%s"}`, strings.Repeat("a", 4<<20))
-	for i := range 10 {
-		register(fmt.Sprint(i), large)
-		register(fmt.Sprint(i), large) // counts once
-	}
-	known := 0
-	for i := range 10 {
-		if held(fmt.Sprint(i)) {
-			known++
-		}
-	}
-	check.That(t, known == 7 && held("9"), "got %d schemas of 4 MiB remembered, the last one: %v, want 7 and the last", known, held("9"))
-	register("whole", make([]byte, 32<<20))
-	register("too large", make([]byte, 32<<20+1))
-	check.Equal(t, "one takes all the room, another has none", [3]bool{held("9"), held("whole"), held("too large")}, [3]bool{false, true, false})
-	register("whole", nil)
-	register("1", large)
-	register("2", large)
-	check.Equal(t, "room for both again", [2]bool{held("1"), held("2")}, [2]bool{true, true})
-}
-
-// By default results are not checked.
-func TestOutputsAreNotChecked(t *testing.T) {
-	c := connected(t, weather(degrees, `{"content":[]}`), mcpclient.Options{})
-	check.Must(t, check.Err(collect(c.Tools(t.Context()), toolName)))
-	check.NoError(t, check.Err(c.CallTool(t.Context(), "forecast", nil)))
-}
-
 // strict is a validator that rejects everything.
 type strict struct{ compiled []string }
 
@@ -351,7 +258,7 @@ func (s *strict) Compile(schema json.RawMessage) (func(json.RawMessage) error, e
 func TestValidatorOfOutputs(t *testing.T) {
 	const schema = `{ "own" : 1.0 }`
 	first, second := new(strict), new(strict)
-	c := connected(t, weather(degrees, `{"content":[],"structuredContent":1}`), mcpclient.Options{Schemas: mcpclient.Schemas{Validator: first}})
+	c := connected(t, weather(degrees, `{"content":[],"structuredContent":1}`), mcpclient.Options{Validator: first})
 	for _, v := range []mcpclient.Validator{nil, second} {
 		_, err := c.CallTool(t.Context(), "forecast", nil, mcpclient.WithOutputCheck(forecast(schema), v))
 		want := `call tool "forecast": output of tool "forecast": at "/x": never`
@@ -365,7 +272,6 @@ func TestValidatorOfOutputs(t *testing.T) {
 // The error for a missing validator names the package that has one.
 func TestNoValidator(t *testing.T) {
 	const want = "package mcpclient/schemacheck"
-	check.Text(t, check.Err(mcpclient.Connect(t.Context(), weather(degrees, `{}`), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true}})), want, "Connect")
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		check.Text(t, check.Err(c.CallTool(t.Context(), "forecast", nil, mcpclient.WithOutputCheck(forecast(degrees), nil))), want, "CallTool")
 	})
@@ -395,7 +301,7 @@ func TestValidatorOfForms(t *testing.T) {
 		"no compiler":      {moody{compile: errors.New("no")}, mcp.ElicitAccept, false, "elicitation: requested schema: no"},
 	} {
 		opts := legacy()
-		opts.Schemas.Validator = test.validator
+		opts.Validator = test.validator
 		asked := false
 		opts.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			asked = true

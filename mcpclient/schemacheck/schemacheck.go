@@ -2,7 +2,7 @@
 //
 //	check := new(schemacheck.Validator)
 //	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
-//		Schemas: mcpclient.Schemas{Validator: check, CheckOutputs: true},
+//		Validator: check,
 //	})
 //
 // It knows the dialects 2020-12 (the default), 2019-09, draft-07, draft-06 and draft-04, and

@@ -8,7 +8,6 @@
 // A transport needs only these two interfaces. The client also uses these methods if there are any:
 //
 //	of the Transport
-//	ConnectTimeout() time.Duration   bounds connecting if the caller sets no bound; otherwise 10 min
 //	Identity() string                a text of its own for each server, for a mcpclient.EraCache
 //
 //	of the Conn, or of the Conn that its method Unwrap() Conn returns
@@ -18,9 +17,6 @@
 //	Acknowledged() bool              whether Send waits until the server has confirmed the message
 //	Redact(text string) string       replaces secrets in a text for an error or a log
 //	OnSkip(func(line string))        sets what is called with each text that is not a message
-//
-//	of the Conn itself: SendWithHeader replaces Send, and gets the headers that the message has over HTTP
-//	SendWithHeader(ctx context.Context, message []byte, header http.Header) error
 //
 //	of the Conn itself: SendNumbered replaces Send; after the end, Unwritten reports whether no byte of a message was written
 //	SendNumbered(ctx context.Context, message []byte) (number int64, err error)

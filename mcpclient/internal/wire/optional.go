@@ -1,12 +1,10 @@
 // Package wire defines what a client uses of connections beyond sending and receiving. The
-// interfaces are optional: a client looks for [Identifier] and [Bounded] in each transport and for
-// the others in each connection, and works without them.
+// interfaces are optional: a client looks for [Identifier] in each transport and for the
+// others in each connection, and works without them.
 package wire
 
 import (
 	"context"
-	"net/http"
-	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -20,13 +18,6 @@ type Identifier interface {
 	// unknown. A client keeps only a digest of it to remember the server's revision, because it
 	// may contain secrets.
 	Identity() string
-}
-
-// Bounded is a [transport.Transport] that connects without a person.
-type Bounded interface {
-	// ConnectTimeout bounds connecting, including the handshake, if the caller of the client sets
-	// no limit. Without this method that is 10 min, because a person may have to sign in.
-	ConnectTimeout() time.Duration
 }
 
 // Unwrapper is a [transport.Conn] that wraps another Conn. Optional methods that it lacks are
@@ -87,17 +78,6 @@ type Numberer interface {
 
 	// Unwritten reports whether nothing of a message was written, nor will be.
 	Unwritten(number int64) bool
-}
-
-// HeaderConn is a [transport.Conn] over something like HTTP, whose messages have headers: a
-// tunnel, a queue, an RPC of the host's own. A client calls SendWithHeader instead of Send.
-type HeaderConn interface {
-	transport.Conn
-
-	// SendWithHeader is Send with the headers that the message would have over Streamable HTTP in
-	// the negotiated revision: Mcp-Protocol-Version, and in the modern era Mcp-Method, Mcp-Name and
-	// the Mcp-Param-* that the input schema of a tool requires. The callee owns header.
-	SendWithHeader(ctx context.Context, message []byte, header http.Header) error
 }
 
 // As looks up an optional interface in a Conn, or in a Conn that it wraps.
