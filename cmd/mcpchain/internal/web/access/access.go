@@ -22,12 +22,8 @@ import (
 // maxGrants bounds the grants of all users. Each has at most one connection.
 const maxGrants = 2000
 
-// An unused connection is closed after idleAfter, or after idleIfFull when there are maxGrants.
-// The next use reconnects with the stored token.
-const (
-	idleAfter  = 12 * time.Hour
-	idleIfFull = 15 * time.Minute
-)
+// idleAfter is how long an unused connection stays open. The next use reconnects with the stored token.
+const idleAfter = time.Hour
 
 // Options configure an Access. Store, Callback and Changed must be set.
 type Options struct {
@@ -87,14 +83,14 @@ func New(o Options) *Access {
 	a := &Access{opts: o, noTools: adapter.Merge(), grants: map[[2]string]*grant{}, waiting: map[string]*reception{}}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.work.Go(func() {
-		hosting.Every(a.ctx, idleAfter/4, func() { a.endIdle(idleAfter) })
+		hosting.Every(a.ctx, idleAfter/4, a.endIdle)
 	})
 	return a
 }
 
-// endIdle ends the grants that have been unused for a time, except for sign-ins in progress.
-func (a *Access) endIdle(unused time.Duration) {
-	since := time.Now().Add(-unused)
+// endIdle ends the grants that have been unused for idleAfter, except for sign-ins in progress.
+func (a *Access) endIdle() {
+	since := time.Now().Add(-idleAfter)
 	if err := a.end(func(g *grant) bool { return g.idle(since) }); err != nil {
 		a.opts.Logger.Warn("a connection did not end well", "error", err)
 	}
@@ -234,16 +230,6 @@ func (a *Access) SignOut(ctx context.Context, user, server string) error {
 
 // grant returns a user's grant for a server, and records a use. The error matches ErrNoServer or ErrFull.
 func (a *Access) grant(user, server string) (*grant, error) {
-	g, err := a.grantIfRoom(user, server)
-	if errors.Is(err, ErrFull) {
-		a.endIdle(idleIfFull)
-		g, err = a.grantIfRoom(user, server)
-	}
-	return g, err
-}
-
-// grantIfRoom is grant, but does not make room for another grant: the error is then ErrFull.
-func (a *Access) grantIfRoom(user, server string) (*grant, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := [2]string{user, server}

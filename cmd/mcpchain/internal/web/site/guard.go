@@ -27,9 +27,6 @@ func guarded(o *Options, next http.Handler) http.Handler {
 		if api {
 			h.Set("Cache-Control", "no-store")
 		}
-		if isNavigation(r) {
-			w = &textPage{ResponseWriter: w}
-		}
 		host := strings.ToLower(r.Host)
 		known := slices.Contains(o.Hosts, host)
 		switch {

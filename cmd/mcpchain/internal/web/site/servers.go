@@ -36,13 +36,17 @@ func (s *site) signInError(r *http.Request, err error) error {
 	return hosting.Refuse(http.StatusBadGateway, "%s", talk.ErrorText(err.Error()))
 }
 
-// callback handles the answer of an authorization server, which the browser delivers.
-func (s *site) callback(w http.ResponseWriter, r *http.Request, user string) error {
-	server, err := s.opts.Access.Callback(r.Context(), user, r.URL.Query())
+// callback handles the answer of an authorization server, which the browser delivers. It answers with a page, because a
+// person reads it.
+func (s *site) callback(w http.ResponseWriter, r *http.Request) {
+	server := ""
+	person, err := s.person(w, r, s.changes)
+	if err == nil {
+		server, err = s.opts.Access.Callback(r.Context(), person.User, r.URL.Query())
+	}
 	if err != nil {
 		WritePage(w, http.StatusForbidden, "You are not signed in", talk.ErrorText(err.Error())+".")
-		return nil
+		return
 	}
 	WritePage(w, http.StatusOK, "You are signed in to "+server, "You can close this window, and continue in the other one.")
-	return nil
 }

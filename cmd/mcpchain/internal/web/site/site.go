@@ -155,7 +155,7 @@ func New(o Options) http.Handler {
 	if o.Access != nil {
 		mux.Handle("POST /api/servers/{server}/sign-in", route(s, s.changes, s.beginServer))
 		mux.Handle("POST /api/servers/{server}/sign-out", route(s, s.changes, s.leaveServer))
-		mux.Handle("GET "+CallbackPath, s.asUser(s.changes, s.callback))
+		mux.HandleFunc("GET "+CallbackPath, s.callback)
 	}
 	if o.Views != nil {
 		s.viewRoutes(mux)
