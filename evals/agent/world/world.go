@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -149,4 +150,46 @@ func object(names ...string) string {
 	}
 	data, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}) // strings always marshal
 	return string(data)
+}
+
+// The tools of the server many have a verb and a subject each.
+var (
+	verbs    = []string{"find", "count", "rank", "compare", "describe", "price", "date", "locate", "classify", "translate"}
+	subjects = []string{"rivers", "lakes", "mountains", "islands", "bridges", "towers", "museums", "theatres", "stations", "harbours",
+		"coins", "stamps", "maps", "books", "songs", "films", "paintings", "statues", "recipes", "wines"}
+)
+
+// many returns look-ups that differ by subject.
+func many(_ *stateFolder, s *suite.Server) ([]tool, error) {
+	all := make([]tool, min(s.Tools, 1000))
+	for i := range all {
+		verb, subject := verbs[i%len(verbs)], subjects[i/len(verbs)%len(subjects)]
+		name := verb + "_" + subject
+		if i >= len(verbs)*len(subjects) {
+			name = fmt.Sprintf("%s_%d", name, i)
+		}
+		all[i] = tool{
+			name: name, about: fmt.Sprintf("Can %s the %s of a country.", verb, subject), schema: object("country"),
+			run: func(c *call) (string, error) { return fmt.Sprintf("%s of %s: %d", name, c.text("country"), i), nil },
+		}
+	}
+	return all, nil
+}
+
+// stub returns the tools of its seed, which return the results in the seed.
+func stub(_ *stateFolder, s *suite.Server) (all []tool, err error) {
+	for _, name := range slices.Sorted(maps.Keys(s.Seed)) {
+		var t struct {
+			Description, Result string
+			InputSchema         json.RawMessage
+		}
+		if err := json.Unmarshal(s.Seed[name], &t); err != nil {
+			return nil, err
+		}
+		all = append(all, tool{
+			name: name, about: t.Description, schema: string(t.InputSchema), writes: true,
+			run: func(*call) (string, error) { return t.Result, nil },
+		})
+	}
+	return all, nil
 }

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
@@ -87,16 +87,29 @@ type caller struct {
 // key returns the key of a run of the caller.
 func (c caller) key(r *http.Request) run.Key { return run.Key{Tenant: c.name, ID: r.PathValue("run")} }
 
+// demo are the tokens of the users of a demonstration.
+var demo = map[string]string{"demo-ada": "ada", "demo-bob": "bob"}
+
+// userOf returns the user of a request by its bearer token, "" if it has none.
+func (s *service) userOf(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	user, _, ok := s.users.Find(strings.TrimSpace(token))
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return user
+}
+
 // forUser serves requests of users within their limits, and answers with the error of serve.
 func (s *service) forUser(serve func(http.ResponseWriter, *http.Request, caller) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, err := s.users(r)
-		if err != nil || name == "" || len(name) > tokens.MaxUser {
+		name := s.userOf(r)
+		if name == "" {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			s.fail(w, r, hosting.Refuse(http.StatusUnauthorized, "give a token: Authorization: Bearer …"))
 			return
 		}
-		err = s.limits.rates.Allow(w, name)
+		err := s.limits.rates.Allow(w, name)
 		if err == nil {
 			t, leave := s.limits.beginRequest(name)
 			defer leave()
@@ -165,10 +178,7 @@ func (s *service) events(w http.ResponseWriter, r *http.Request, c caller) error
 		return hosting.Refuse(http.StatusTooManyRequests, "too many event streams")
 	}
 	defer end()
-	ctx, endCheck := hosting.WhileSignedIn(r.Context(), func() bool {
-		name, err := s.users(r)
-		return err == nil && name == c.name
-	})
+	ctx, endCheck := hosting.WhileSignedIn(r.Context(), func() bool { return s.userOf(r) == c.name })
 	defer endCheck()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -32,7 +32,7 @@ func withTool(t testing.TB, o *options, model agent.Model, tool adapter.Source, 
 		made = s
 		s.close() // of the demo
 		s.closers = nil
-		s.users = bearer(tokens.New(own))
+		s.users = tokens.New(own)
 		check.Must(t, s.open(t.Context(), o))
 		check.Must(t, s.createEngine(t.Context(), o, model, []adapter.Source{tool}))
 	})

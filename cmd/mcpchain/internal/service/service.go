@@ -9,9 +9,10 @@ import (
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
+
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
-	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -25,6 +26,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // service has the parts of the program.
@@ -36,7 +38,7 @@ type service struct {
 	engine      engine
 	servers     func() []adapter.ServerStatus // nil with the role front: workers have the servers
 	watch       *hosting.Watch                // of the servers; nil like them
-	users       identify
+	users       *tokens.Table
 	reloadUsers func() (users int, err error) // from the file of -users; nil for demo users
 	limits      *limits
 	proxies     bounded.Addresses // whose connections carry requests of many users
@@ -63,14 +65,13 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 			s.close()
 		}
 	}()
-	known := tokens.New(demo)
+	s.users = tokens.New(demo)
 	if o.Users != "" {
-		if known, err = tokens.Read(o.Users); err != nil {
+		if s.users, err = tokens.Read(o.Users); err != nil {
 			return nil, &cli.FileError{Err: fmt.Errorf("-users: %w", err)}
 		}
-		s.reloadUsers = known.Reload
+		s.reloadUsers = s.users.Reload
 	}
-	s.users = bearer(known)
 	if err := s.open(ctx, o); err != nil {
 		return nil, err
 	}
@@ -187,4 +188,35 @@ func (s *service) serve(ctx context.Context, listener net.Listener, connections 
 	both.Go(func() error { return server.Serve(ctx, listener) })
 	both.Go(func() error { return workError(s.work(ctx)) })
 	return both.Wait()
+}
+
+// openTools connects to the servers of a file, or to the demo servers. It logs the servers that cannot be used, and
+// fails if none of a file can be used. end closes the toolset and the demo servers.
+func openTools(ctx context.Context, o *options, logger *slog.Logger) (_ *adapter.Toolset, end func(), err error) {
+	entries, err := hosting.ReadEntries(ctx, o.config, &o.Hosting, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	opts := &adapter.Options{
+		Policy:        adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeouts.Connect, IdleTimeout: o.timeouts.Idle, CallTimeout: o.timeouts.Call},
+		OpenWait:      hosting.Patience,
+		User:          hosting.User,
+		Logger:        logger,
+		ClientOptions: &mcpclient.Options{Logger: logger},
+		ListDir:       cli.Place("service-tools"),
+	}
+	toolset, err := adapter.Open(ctx, entries.Shared, opts)
+	if err != nil {
+		_ = entries.Close()
+		return nil, nil, err
+	}
+	end = func() {
+		_ = toolset.Close()
+		_ = entries.Close()
+	}
+	if err := hosting.Report(logger, o.config, toolset.Servers(), entries.Wrong); err != nil {
+		end()
+		return nil, nil, err
+	}
+	return toolset, end, nil
 }
