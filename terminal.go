@@ -91,7 +91,7 @@ func (t *Terminal) askLocked(ctx context.Context, format string, args ...any) (s
 // linesLocked returns what reads the answers.
 func (t *Terminal) linesLocked() *signin.Lines {
 	if t.lines == nil {
-		t.lines = &signin.Lines{In: t.In, Out: t.out()}
+		t.lines = &signin.Lines{In: t.In, Out: t.out(), Open: oauth.OpenBrowser}
 		if t.In == nil {
 			t.lines.In = os.Stdin
 		}
@@ -121,25 +121,6 @@ func (t *Terminal) askInput(ctx context.Context, in *config.Input) (string, erro
 func (t *Terminal) visit(ctx context.Context, server string, v *signin.Visit) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if v.Mistake != nil {
-		fmt.Fprintln(t.out(), hosttext.Line(v.Mistake.Error(), maxShown))
-	} else {
-		t.linesLocked().ShowLink(fmt.Sprintf("The server %s wants you to sign in at", hosttext.Quote(server)), v.Link)
-		key, err := t.chooseLocked(ctx, []string{"y", "n", "s"}, "Open it in your browser? y, n, or s to stop:")
-		switch {
-		case err != nil:
-			return "", err
-		case key == "s":
-			return "", signin.ErrDeclined
-		case key == "y":
-			if err := oauth.OpenBrowser(ctx, v.URL); err != nil {
-				fmt.Fprintln(t.out(), "No browser could be opened: open the page yourself.")
-			}
-		}
-	}
-	line, err := t.askLocked(ctx, "Waiting until you have signed in. If the last page does not load, copy its whole address to here, or type s to stop:")
-	if isAnswer(line, "s") {
-		err = signin.ErrDeclined
-	}
-	return line, err
+	pasted, err := t.linesLocked().Visit(ctx, server, v)
+	return strings.TrimSpace(pasted), t.answerErrorLocked(err)
 }

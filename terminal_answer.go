@@ -50,7 +50,7 @@ func unasked(q *run.Question) run.Reply {
 }
 
 // words are the answers for which a person may type the first letter.
-var words = map[string]string{"y": "yes", "n": "no", "a": "always", "s": "stop"}
+var words = map[string]string{"y": "yes", "n": "no", "a": "always"}
 
 // chooseLocked asks a question until the person types one of the keys of words, or its word.
 func (t *Terminal) chooseLocked(ctx context.Context, keys []string, format string, args ...any) (string, error) {

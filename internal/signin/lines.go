@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,7 +15,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
-	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
 // maxShown bounds a shown text of a file, in characters.
@@ -146,45 +146,34 @@ func Value(in *config.Input, answer string) string {
 	return answer
 }
 
-// Browser signs in with a browser on this machine.
-func (l *Lines) Browser(port int) oauth.Receiver {
-	return &oauth.Loopback{Open: l.offerToOpen, Port: port}
+// Visit asks the person to open the page of a sign-in at a server, see [Page]. It returns the address
+// that the person pastes if the last page does not load, and [ErrDeclined] if the person stops it.
+func (l *Lines) Visit(ctx context.Context, server string, v *Visit) (pasted string, err error) {
+	if v.Mistake != nil {
+		_, _ = fmt.Fprintln(l.Out, hosttext.Line(v.Mistake.Error(), maxShown))
+	} else {
+		l.ShowLink(fmt.Sprintf("The server %s wants you to sign in at", hosttext.Quote(server)), v.Link)
+		switch answer, err := l.Ask(ctx, "Open it in your browser? y, n, or s to stop: "); {
+		case err != nil:
+			return "", err
+		case isAnswer(answer, "s", "stop"):
+			return "", ErrDeclined
+		case isAnswer(answer, "y", "yes"):
+			if err := l.Open(ctx, v.URL); err != nil {
+				_, _ = fmt.Fprintln(l.Out, "No browser could be opened: open the page yourself.")
+			}
+		}
+	}
+	pasted, err = l.Ask(ctx, "Waiting until you have signed in. If the last page does not load, copy its whole address to here, or type s to stop: ")
+	if isAnswer(pasted, "s", "stop") {
+		err = ErrDeclined
+	}
+	return pasted, err
 }
 
-// Paste signs in with a browser on another device.
-func (l *Lines) Paste() oauth.Receiver { return &oauth.Paste{Ask: l.askForAddress} }
-
-// offerToOpen shows the URL before anything opens it.
-func (l *Lines) offerToOpen(ctx context.Context, url string) error {
-	if err := l.showAddress("The server wants you to sign in at", url); err != nil {
-		return err
-	}
-	answer, err := l.Ask(ctx, "Open it in the browser? [Y/n] ")
-	switch {
-	case errors.Is(err, ErrNoAnswer), strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "n"):
-		_, _ = fmt.Fprintln(l.Out, "\nOpen it yourself. Waiting …")
-		return nil
-	case err != nil:
-		return err
-	}
-	return l.Open(ctx, url)
-}
-
-func (l *Lines) askForAddress(ctx context.Context, url string) (string, error) {
-	if err := l.showAddress("On a device with a browser, sign in at", url); err != nil {
-		return "", err
-	}
-	return l.Ask(ctx, "The last page will not load. Copy its whole address to here: ")
-}
-
-// showAddress shows an address that a browser would open.
-func (l *Lines) showAddress(what, url string) error {
-	link, err := hosttext.ParseLink(url)
-	if err != nil {
-		return err
-	}
-	l.ShowLink(what, link)
-	return nil
+// isAnswer reports whether a line is one of the words.
+func isAnswer(line string, words ...string) bool {
+	return slices.Contains(words, strings.ToLower(strings.TrimSpace(line)))
 }
 
 // ShowLink shows the host of a page, its whole address, and warnings.

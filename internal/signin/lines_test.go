@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
@@ -21,12 +22,9 @@ func TestShowLink(t *testing.T) {
 	} {
 		var out strings.Builder
 		l := &Lines{Out: &out}
-		if err := l.showAddress("Sign in at", url); err != nil || out.String() != want {
-			t.Errorf("%s: got %v and %q, want %q", url, err, &out, want)
-		}
+		l.ShowLink("Sign in at", check.Value(hosttext.ParseLink(url))(t))
+		check.Equal(t, url, out.String(), want)
 	}
-	l := &Lines{Out: io.Discard, Open: func(context.Context, string) error { t.Error("opened"); return nil }}
-	check.Fails(t, l.offerToOpen(t.Context(), "file:///etc/passwd"), "what is not a web page")
 }
 
 // Inputs are asked for at standard input. The default of a password is not shown.
@@ -59,7 +57,8 @@ func TestOverdueQuestion(t *testing.T) {
 	l := &Lines{In: in, Out: io.Discard, Open: func(context.Context, string) error { t.Error("opened"); return nil }}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	check.Is(t, l.offerToOpen(over, "https://auth.example.com/"), context.Canceled)
+	page := &Visit{Link: check.Value(hosttext.ParseLink("https://auth.example.com/"))(t)}
+	check.Is(t, check.Err(l.Visit(over, "mail", page)), context.Canceled)
 	go func() { _, _ = io.WriteString(typed, "line\n") }()
 	got, err := l.Ask(t.Context(), "next: ")
 	check.NoError(t, err)

@@ -27,8 +27,8 @@ type options struct {
 	budget       int64 // most tokens of all tools in a request; 0: no limit
 	revisions    cli.Revisions
 
-	signIn, paste bool   // sign in, with a browser here or on another device
-	tokens        string // the folder; "" means the user's
+	signIn bool   // sign in
+	tokens string // the folder; "" means the user's
 
 	call, read, prompt string
 	arguments          json.RawMessage   // for the tool
@@ -60,8 +60,7 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 		flags.StringVar(&o.read, "read", "", "read the resource with this `URI`")
 		flags.StringVar(&o.prompt, "prompt", "", "get this `prompt`; its arguments follow as name=value")
 		flags.Var(o.answers, "answer", answers.Usage)
-		flags.BoolVar(&o.signIn, "sign-in", false, "sign in to the servers that require it, in a browser")
-		flags.BoolVar(&o.paste, "paste", false, "sign in with a browser on another device")
+		flags.BoolVar(&o.signIn, "sign-in", false, "sign in to the servers that require it, in a browser here or on another device")
 		flags.BoolVar(&o.json, "json", false, "write JSON: the report with all definitions, or the answer of the server")
 		flags.Int64Var(&o.budget, "tool-budget", 0, "fail if the tools of all servers take more `tokens` than this in each request to a model; default: no limit")
 		flags.StringVar(&o.profile, "profile", "", "show the definitions of tools for one `provider`, or for all: all, "+profileNames())

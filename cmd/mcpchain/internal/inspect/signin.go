@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/internal/signin"
@@ -38,7 +39,7 @@ func (p *program) signIns(ctx context.Context, file *config.Config, o *options, 
 		open = append(open, t)
 		if o.signIn {
 			// Sign in first: connecting does not wait long enough for a person.
-			if err := t.SignIn(ctx); err != nil {
+			if err := t.SignIn(signin.Asking(ctx)); err != nil {
 				r.byName[s.Name].Error = s.Annotate(fmt.Errorf("sign in: %w", signin.Failure(err))).Error()
 			}
 		}
@@ -48,11 +49,15 @@ func (p *program) signIns(ctx context.Context, file *config.Config, o *options, 
 
 // receiver returns what receives the answer of a sign-in.
 func (p *program) receiver(s *config.Server, o *options) oauth.Receiver {
-	switch {
-	case o.signIn && o.paste:
-		return p.user.Paste()
-	case o.signIn:
-		return p.user.Browser(signin.Port(s))
+	if !o.signIn {
+		return signin.NotNow(fmt.Sprintf("add the flags -sign-in -server %q, or a token in its \"headers\"", s.Name))
 	}
-	return signin.NotNow(fmt.Sprintf("add the flags -sign-in -server %q, or a token in its \"headers\"", s.Name))
+	return &signin.Page{Port: signin.Port(s), Visit: func(ctx context.Context, v *signin.Visit) (string, error) {
+		pasted, err := p.user.Visit(ctx, s.Name, v)
+		if errors.Is(err, signin.ErrNoAnswer) { // the page may be open elsewhere
+			<-ctx.Done()
+			err = ctx.Err()
+		}
+		return pasted, err
+	}}
 }
