@@ -21,7 +21,7 @@ type form struct {
 var forms = map[string]form{
 	"openai":    {convert.OpenAI, profile.OpenAI, "openai"},
 	"anthropic": {convert.Anthropic, profile.Anthropic, "anthropic"},
-	"bedrock":   {convert.Bedrock, profile.OpenAI, "aws.bedrock"},
+	"bedrock":   {convert.Anthropic, profile.OpenAI, "aws.bedrock"},
 	"google":    {convert.Google, profile.GoogleAI, "gcp.gemini"},
 	"mistral":   {convert.Mistral, profile.OpenAI, "mistral_ai"},
 }

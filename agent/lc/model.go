@@ -29,8 +29,7 @@ type ModelOptions struct {
 	// Dialect is the form of messages that the model's provider accepts:
 	//
 	//   - "openai"
-	//   - "anthropic": one part in a message of the model, no blank text, cache marks
-	//   - "bedrock": as anthropic, without cache marks
+	//   - "anthropic" and "bedrock": one part in a message of the model, no blank text
 	//   - "google": the results of a turn in one message, schemas as maps
 	//   - "mistral": no message of the user after results, no tools for a last answer
 	//
@@ -178,7 +177,7 @@ func (w *langchainModel) stream(
 // callOptions returns the options of a call. The settings of the request override the others. send
 // gets pieces of the reply; nil: no streaming.
 func (w *langchainModel) callOptions(r *model.Request, send func(model.Delta) error) []llms.CallOption {
-	tools := w.rules.Tools(toolsOf(r.Tools))
+	tools := w.toolsOf(r.Tools)
 	choice := choiceOf(r)
 	if choice == "none" && w.rules.NoToolsAtEnd {
 		tools = nil
@@ -223,15 +222,16 @@ func sendTo(send func(model.Delta) error, d model.Delta) error {
 	return send(d)
 }
 
-func toolsOf(all []model.Tool) []llms.Tool {
-	if len(all) == 0 {
-		return nil
-	}
-	out := make([]llms.Tool, len(all))
-	functions := make([]llms.FunctionDefinition, len(all))
-	for i, t := range all {
-		functions[i] = llms.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: json.RawMessage(t.Schema), Strict: t.Strict}
-		out[i] = llms.Tool{Type: "function", Function: &functions[i]}
+func (w *langchainModel) toolsOf(all []model.Tool) (out []llms.Tool) {
+	for _, t := range all {
+		f := &llms.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Schema, Strict: t.Strict}
+		if w.rules.SchemaMaps {
+			var schema map[string]any
+			if json.Unmarshal(t.Schema, &schema) == nil {
+				f.Parameters = schema
+			}
+		}
+		out = append(out, llms.Tool{Type: "function", Function: f})
 	}
 	return out
 }

@@ -71,7 +71,7 @@ func (e *encoder) addMessage(m *run.Message) {
 	}
 	parts := make([]llms.ContentPart, 0, len(m.Parts))
 	for i := range m.Parts {
-		if part := e.rules.part(&m.Parts[i], m.Role); part != nil {
+		if part := e.rules.part(&m.Parts[i]); part != nil {
 			parts = append(parts, part)
 		}
 	}
@@ -95,7 +95,7 @@ func (e *encoder) addTurn(messages []run.Message) {
 	for i := range messages {
 		for j := range messages[i].Parts {
 			p := &messages[i].Parts[j]
-			if part := e.rules.part(p, run.RoleTool); part != nil {
+			if part := e.rules.part(p); part != nil {
 				results = append(results, part)
 			}
 			if !e.rules.ResultsLast {

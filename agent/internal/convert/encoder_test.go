@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-var everyDialect = []convert.Rules{convert.OpenAI, convert.Anthropic, convert.Bedrock, convert.Google, convert.Mistral}
+var everyDialect = []convert.Rules{convert.OpenAI, convert.Anthropic, convert.Google, convert.Mistral}
 
 func message(role run.Role, parts ...run.Part) run.Message {
 	return run.Message{Role: role, Parts: parts}
@@ -59,20 +59,16 @@ func show(p llms.ContentPart) string {
 		return fmt.Sprintf("%s=%s(%s)", p.ID, p.FunctionCall.Name, p.FunctionCall.Arguments)
 	case llms.ToolCallResponse:
 		return fmt.Sprintf("%s→%q", p.ToolCallID, p.Content)
-	case llms.CachedContent:
-		return fmt.Sprintf("cached(%+v, %s)", p.CacheControl, show(p.ContentPart))
 	}
 	return fmt.Sprintf("%T", p)
 }
 
 // history has a case of every rule.
 func history() []run.Message {
-	cached := text("c")
-	cached.Provider = map[string]json.RawMessage{"cache_control": json.RawMessage(`{"type":"ephemeral"}`)}
 	url := run.Part{Type: run.PartImage, URL: "https://example.com/a.png", Provider: map[string]json.RawMessage{"detail": json.RawMessage(`"low"`)}}
 	return []run.Message{
 		message(run.RoleSystem, text("s1"), text("s2")),
-		message(run.RoleUser, text("a"), text(" "), cached, url, run.Part{Type: run.PartAudio, MIMEType: "audio/wav", URL: "store:1"}),
+		message(run.RoleUser, text("a"), text(" "), url, run.Part{Type: run.PartAudio, MIMEType: "audio/wav", URL: "store:1"}),
 		message(run.RoleAssistant, run.Part{Type: run.PartReasoning, Text: "hm"}, text(" \n"), call("1", `{"x":1}`), call("2", `[1]`)),
 		message(run.RoleTool, result("1", image("png"), run.Part{Type: run.PartAudio, MIMEType: "audio/wav", Data: []byte("wav")}), result("2")),
 		message(run.RoleAssistant),
@@ -90,24 +86,18 @@ func toLLMS(messages []run.Message, rules convert.Rules) []llms.MessageContent {
 func TestToLLMS(t *testing.T) {
 	const (
 		media  = `human: "From the result of f (call 1):" image/png=png`
-		user   = `human: "a" " " "c" https://example.com/a.png/low "[audio/wav at store:1]"`
+		user   = `human: "a" " " https://example.com/a.png/low "[audio/wav at store:1]"`
 		recall = `human: "sum" image/png=mine`
 	)
-	single := func(cached string) []string {
-		return []string{
-			`system: "s1\n\ns2"`,
-			`human: "a" ` + cached + ` https://example.com/a.png/low "[audio/wav at store:1]"`,
-			`ai: 1=f({"x":1})`, `ai: 2=f({})`,
-			`tool: 1→"result of 1"`, `tool: 2→"result of 2"`, media, recall, `ai: "d"`,
-		}
-	}
 	for d, want := range map[convert.Rules][]string{
 		convert.OpenAI: {
 			`system: "s1" "s2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
 			`tool: 1→"result of 1"`, `tool: 2→"result of 2"`, media, recall, `ai: "d"`,
 		},
-		convert.Anthropic: single(`cached(&{Type:ephemeral Duration:0s}, "c")`),
-		convert.Bedrock:   single(`"c"`),
+		convert.Anthropic: {
+			`system: "s1\n\ns2"`, `human: "a" https://example.com/a.png/low "[audio/wav at store:1]"`,
+			`ai: 1=f({"x":1})`, `ai: 2=f({})`, `tool: 1→"result of 1"`, `tool: 2→"result of 2"`, media, recall, `ai: "d"`,
+		},
 		convert.Google: {
 			`system: "s1" "s2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
 			`tool: 1→"result of 1" 2→"result of 2"`, media, recall, `ai: "d"`,
@@ -150,18 +140,5 @@ func TestSystemPrompt(t *testing.T) {
 	} {
 		got := lines(convert.ToLLMS(convert.OpenAI, pngOnly, step.system, h[:step.of]))
 		check.Same(t, fmt.Sprintf("system %q, %d messages", step.system, step.of), got, step.want)
-	}
-}
-
-// BenchmarkToLLMS is our share of a model call after 10,000 messages.
-func BenchmarkToLLMS(b *testing.B) {
-	b.ReportAllocs()
-	var h []run.Message
-	for i := range 5_000 {
-		id := fmt.Sprintf("call_%d", i)
-		h = append(h, message(run.RoleAssistant, text("Let me look."), call(id, `{"path":"/a/b/c","lines":[1,2,3]}`)), message(run.RoleTool, result(id)))
-	}
-	for b.Loop() {
-		toLLMS(h, convert.OpenAI)
 	}
 }

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -71,14 +72,14 @@ func checkRole(role run.Role, t run.PartType) error {
 func fromPart(p llms.ContentPart) (run.Part, error) {
 	switch p := p.(type) {
 	case llms.CachedContent:
-		part, err := fromPart(p.ContentPart)
-		return withProvider(part, cacheKey, writeMark(p.CacheControl)), err
+		return fromPart(p.ContentPart)
 	case llms.TextContent:
 		return run.Part{Type: run.PartText, Text: p.Text}, nil
 	case llms.ImageURLContent:
 		part := run.Part{Type: run.PartImage, URL: p.URL}
 		if p.Detail != "" {
-			part = withProvider(part, detailKey, quote(p.Detail))
+			detail, _ := json.Marshal(p.Detail) // a string always marshals
+			part.Provider = map[string]json.RawMessage{detailKey: detail}
 		}
 		return part, nil
 	case llms.BinaryContent:

@@ -143,8 +143,8 @@ func response(r *model.Response) *llms.ContentResponse {
 		info["PromptCachedTokens"], info["CacheCreationInputTokens"], info["ReasoningTokens"] = int(u.Cached), int(u.CacheWrite), int(u.Reasoning)
 	}
 	choice := &llms.ContentChoice{
-		Content: r.Message.Text(), StopReason: r.Finish, ReasoningContent: Reasoning(r.Message.Parts),
-		ToolCalls: Calls(r.Message.Parts), GenerationInfo: info,
+		Content: r.Message.Text(), StopReason: r.Finish, ReasoningContent: reasoningOf(r.Message.Parts),
+		ToolCalls: callsOf(r.Message.Parts), GenerationInfo: info,
 	}
 	if len(choice.ToolCalls) > 0 {
 		choice.FuncCall = choice.ToolCalls[0].FunctionCall
@@ -152,8 +152,8 @@ func response(r *model.Response) *llms.ContentResponse {
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}
 }
 
-// Calls returns the calls among the parts of a message.
-func Calls(parts []run.Part) (calls []llms.ToolCall) {
+// callsOf returns the calls among the parts of a message.
+func callsOf(parts []run.Part) (calls []llms.ToolCall) {
 	for _, p := range parts {
 		if p.Type == run.PartCall {
 			calls = append(calls, llms.ToolCall{ID: p.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: p.Name, Arguments: p.Arguments}})
@@ -162,8 +162,8 @@ func Calls(parts []run.Part) (calls []llms.ToolCall) {
 	return calls
 }
 
-// Reasoning returns the reasoning among the parts of a message, each in paragraphs of its own.
-func Reasoning(parts []run.Part) string {
+// reasoningOf returns the reasoning among the parts of a message, each in paragraphs of its own.
+func reasoningOf(parts []run.Part) string {
 	var texts []string
 	for _, p := range parts {
 		if p.Type == run.PartReasoning && p.Text != "" {

@@ -6,34 +6,17 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// The names in [run.Part.Provider].
-const (
-	signatureKey = "signature"
-	cacheKey     = "cache_control"
-	detailKey    = "detail"
-)
+// detailKey is the name of an image's detail in [run.Part.Provider].
+const detailKey = "detail"
 
-// part converts a part of a message of that role, nil if it has no equivalent.
-func (r Rules) part(p *run.Part, role run.Role) llms.ContentPart {
-	out := r.bare(p)
-	if len(p.Provider) == 0 || out == nil || !r.CacheMarks || role != run.RoleUser {
-		return out
-	}
-	if mark, ok := p.Provider[cacheKey]; ok {
-		return llms.CachedContent{ContentPart: out, CacheControl: readMark(mark)}
-	}
-	return out
-}
-
-// bare converts a part without its mark for a cache.
-func (r Rules) bare(p *run.Part) llms.ContentPart {
+// part converts a part, nil if it has no equivalent.
+func (r Rules) part(p *run.Part) llms.ContentPart {
 	switch p.Type {
 	case run.PartText, run.PartSummary:
 		if r.NoBlankText && strings.TrimSpace(p.Text) == "" {
@@ -103,38 +86,6 @@ func (e *encoder) appendMedia(out []llms.ContentPart, result *run.Part) []llms.C
 		out = append(out, llms.BinaryContent{MIMEType: p.MIMEType, Data: p.Data})
 	}
 	return out
-}
-
-// cacheMark is the JSON of an [llms.CacheControl].
-type cacheMark struct {
-	Type string        `json:"type,omitempty"`
-	TTL  time.Duration `json:"ttl_ns,omitempty"`
-}
-
-// readMark reads a mark for a cache, nil if it cannot be read.
-func readMark(data json.RawMessage) *llms.CacheControl {
-	var m *cacheMark
-	if json.Unmarshal(data, &m) != nil || m == nil {
-		return nil
-	}
-	return &llms.CacheControl{Type: m.Type, Duration: m.TTL}
-}
-
-// writeMark writes a mark for a cache; nil is written as null.
-func writeMark(c *llms.CacheControl) json.RawMessage {
-	if c == nil {
-		return json.RawMessage("null")
-	}
-	return quote(cacheMark{c.Type, c.Duration})
-}
-
-// quote returns the JSON of a value that always marshals.
-func quote(v any) json.RawMessage {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return data
 }
 
 func llmsRole(r run.Role) llms.ChatMessageType {

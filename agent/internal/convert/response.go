@@ -1,8 +1,6 @@
 package convert
 
 import (
-	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,8 +15,8 @@ import (
 func FromResponse(response *llms.ContentResponse) run.Message {
 	m := run.Message{Role: run.RoleAssistant}
 	for _, c := range choicesOf(response) {
-		if p, ok := reasoning(c); ok {
-			m.Parts = append(m.Parts, p)
+		if text := reasoning(c); text != "" {
+			m.Parts = append(m.Parts, run.Part{Type: run.PartReasoning, Text: text})
 		}
 		if c.Content != "" {
 			m.Parts = append(m.Parts, run.Part{Type: run.PartText, Text: c.Content})
@@ -64,28 +62,21 @@ func Warning(response *llms.ContentResponse) string {
 	return ""
 }
 
-// choicesOf returns the choices of a response that are not nil.
+// choicesOf returns the choices of a response, which may be nil.
 func choicesOf(response *llms.ContentResponse) []*llms.ContentChoice {
 	if response == nil {
 		return nil
 	}
-	if !slices.Contains(response.Choices, nil) {
-		return response.Choices
-	}
-	return slices.DeleteFunc(slices.Clone(response.Choices), func(c *llms.ContentChoice) bool { return c == nil })
+	return response.Choices
 }
 
 // reasoning returns the model's reasoning. Reasoning that is marked in the text itself stays there.
-func reasoning(c *llms.ContentChoice) (run.Part, bool) {
-	p := run.Part{Type: run.PartReasoning, Text: c.ReasoningContent}
-	if p.Text == "" && !strings.Contains(c.Content, "<thinking>") {
-		p.Text, _ = c.GenerationInfo["ThinkingContent"].(string)
+func reasoning(c *llms.ContentChoice) string {
+	if c.ReasoningContent != "" || strings.Contains(c.Content, "<thinking>") {
+		return c.ReasoningContent
 	}
-	signature, _ := c.GenerationInfo["ThinkingSignature"].(string)
-	if signature != "" {
-		p = withProvider(p, signatureKey, quote(signature))
-	}
-	return p, p.Text != "" || len(p.Provider) > 0
+	thought, _ := c.GenerationInfo["ThinkingContent"].(string)
+	return thought
 }
 
 // appendCalls adds the calls of a choice. A single call may be in the older field FuncCall.
@@ -113,15 +104,4 @@ func modelName(info map[string]any) string {
 		}
 	}
 	return ""
-}
-
-// withProvider returns the part with a value of its provider.
-func withProvider(p run.Part, name string, value json.RawMessage) run.Part {
-	values := maps.Clone(p.Provider)
-	if values == nil {
-		values = make(map[string]json.RawMessage, 1)
-	}
-	values[name] = value
-	p.Provider = values
-	return p
 }

@@ -1,7 +1,6 @@
 package convert_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/tmc/langchaingo/llms"
@@ -14,16 +13,15 @@ import (
 // TestFromResponse joins the blocks of langchaingo's Anthropic provider.
 func TestFromResponse(t *testing.T) {
 	response := &llms.ContentResponse{Choices: []*llms.ContentChoice{
-		{GenerationInfo: map[string]any{"ThinkingContent": "hm. ", "ThinkingSignature": "sig\"1", "OutputTokens": 4}, StopReason: "tool_use"},
+		{GenerationInfo: map[string]any{"ThinkingContent": "hm. ", "OutputTokens": 4}, StopReason: "tool_use"},
 		{Content: "a", ReasoningContent: "ah.", GenerationInfo: map[string]any{"ThinkingContent": "ah."}},
-		nil,
 		{Content: "b", ToolCalls: []llms.ToolCall{{ID: "1", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: `{"x":1}`}}}},
 		{ToolCalls: []llms.ToolCall{{ID: "2"}}, GenerationInfo: map[string]any{"OutputTokens": 5, "Model": "m"}},
 		{FuncCall: &llms.FunctionCall{Name: "old"}},
 		{Content: "<thinking>x</thinking>y", GenerationInfo: map[string]any{"ThinkingContent": "x"}},
 	}}
 	want := run.Message{Role: run.RoleAssistant, Model: "m", Parts: []run.Part{
-		{Type: run.PartReasoning, Text: "hm. ", Provider: map[string]json.RawMessage{"signature": json.RawMessage(`"sig\"1"`)}},
+		{Type: run.PartReasoning, Text: "hm. "},
 		{Type: run.PartReasoning, Text: "ah."},
 		text("a"),
 		text("b"),
