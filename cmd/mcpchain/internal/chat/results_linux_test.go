@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// An edit is shown as a diff in the approval, and so is its result.
+// An edit is shown as a diff in the approval.
 func TestEditOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, []string{"workshop"}))

@@ -200,7 +200,7 @@ type edit struct {
 // addWorkshop adds tools with results that are long or not text.
 func addWorkshop(s *sdk.Server) {
 	sdk.AddTool(s, &sdk.Tool{Name: "edit_file"}, func(_ context.Context, _ *sdk.CallToolRequest, e edit) (*sdk.CallToolResult, any, error) {
-		return said(fmt.Sprintf("```diff\n--- %s\n+++ %s\n@@ -1,2 +1,2 @@\n package main\n-%s\n+%s\n```\n", e.Path, e.Path, e.Old, e.New))
+		return said(fmt.Sprintf("Edited %s: %s", e.Path, e.New))
 	})
 	addText(s, "lines", func() string {
 		var b strings.Builder

@@ -4,7 +4,6 @@ package diff
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
@@ -17,7 +16,7 @@ const (
 	Same Kind = iota
 	Removed
 	Added
-	Heading // not a line of either text, such as the header of a hunk
+	Heading // not a line of either text
 )
 
 // Line is a line of a diff.
@@ -46,7 +45,7 @@ func Lines(before, after string) []Line {
 	if !slices.ContainsFunc(lines, isChange) {
 		return []Line{{Heading, "(nothing changes)"}}
 	}
-	return elide(markBlanks(lines))
+	return elide(lines)
 }
 
 // isChange reports whether a line is in one of the texts only.
@@ -66,41 +65,6 @@ func newLines(kind Kind, texts []string) (lines []Line) {
 		lines = append(lines, Line{kind, text})
 	}
 	return lines
-}
-
-// marks makes blanks visible.
-var marks = strings.NewReplacer(" ", "·", "\t", "→\t")
-
-// markBlanks makes blanks visible in changes of blanks only.
-func markBlanks(lines []Line) []Line {
-	for from := 0; from < len(lines); from++ {
-		to := from
-		var old, new strings.Builder
-		for ; to < len(lines) && lines[to].Kind != Same; to++ {
-			if lines[to].Kind == Removed {
-				old.WriteString(lines[to].Text)
-			} else {
-				new.WriteString(lines[to].Text)
-			}
-		}
-		if to > from && withoutBlanks(old.String()) == withoutBlanks(new.String()) {
-			for i := range lines[from:to] {
-				lines[from+i].Text = marks.Replace(lines[from+i].Text)
-			}
-		}
-		from = to
-	}
-	return lines
-}
-
-// withoutBlanks removes all white space.
-func withoutBlanks(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, text)
 }
 
 // elide replaces unchanged lines that are far from a change by an ellipsis.

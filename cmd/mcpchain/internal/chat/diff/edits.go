@@ -2,8 +2,6 @@ package diff
 
 import (
 	"fmt"
-	"regexp"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,8 +13,8 @@ var textPairs = [][2]string{
 	{"oldString", "newString"}, {"old_str", "new_str"}, {"old", "new"},
 }
 
-// editLists are the names by which tools take several edits, or a unified diff.
-var editLists = []string{"edits", "changes", "replacements", "diff", "patch"}
+// editLists are the names by which tools take several edits.
+var editLists = []string{"edits", "changes", "replacements"}
 
 // maxEdits is the most edits of a call that are shown as a diff.
 const maxEdits = 100
@@ -37,14 +35,10 @@ func Edits(arguments []byte) (lines []Line, others jsontext.Value) {
 	}
 	for _, name := range editLists {
 		var several []object
-		var patch string
-		switch {
-		case json.Unmarshal(all[name], &several) == nil:
-			lines = editLines(several)
-		case json.Unmarshal(all[name], &patch) == nil:
-			lines = Unified(patch)
+		if json.Unmarshal(all[name], &several) != nil {
+			continue
 		}
-		if lines != nil {
+		if lines = editLines(several); lines != nil {
 			delete(all, name)
 			return lines, encode(all)
 		}
@@ -96,39 +90,4 @@ func takeReplacement(all object) []Line {
 func encode(all object) jsontext.Value {
 	raw, _ := json.Marshal(all, json.Deterministic(true)) // cannot fail: the values are JSON
 	return raw
-}
-
-// hunkHeader matches the line that begins a part of a unified diff.
-var hunkHeader = regexp.MustCompile(`^@@ -\d+(,\d+)? \+\d+(,\d+)? @@`)
-
-// Unified returns the lines of a text that has a diff in the unified format, nil for other texts.
-// The lines around the diff are headings.
-func Unified(text string) (lines []Line) {
-	inHunk, found := false, false
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		if hunkHeader.MatchString(line) {
-			inHunk, found = true, true
-			lines = append(lines, Line{Heading, line})
-			continue
-		}
-		kind := Heading
-		if inHunk {
-			switch {
-			case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "```"):
-				inHunk = false
-			case strings.HasPrefix(line, "-"):
-				kind, line = Removed, line[1:]
-			case strings.HasPrefix(line, "+"):
-				kind, line = Added, line[1:]
-			case strings.HasPrefix(line, " "):
-				kind, line = Same, line[1:]
-			}
-		}
-		lines = append(lines, Line{kind, line})
-	}
-	if !found {
-		return nil
-	}
-	return lines
 }

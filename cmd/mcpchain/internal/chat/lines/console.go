@@ -196,9 +196,6 @@ func (c *Console) Show(e agent.Event) {
 		if style, text := screen.EventNote(e, hint); text != "" {
 			c.Note(style, "%s", text)
 		}
-		for _, line := range screen.ResultDiff(e) {
-			c.Note(line.Style, "%s", line.Text)
-		}
 	}
 	if e, ok := e.(*agent.Output); ok && !c.opts.Person {
 		c.Deliver(e.Text)

@@ -3,7 +3,6 @@ package screen
 import (
 	"fmt"
 
-	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
 )
 
@@ -14,26 +13,20 @@ type Line struct {
 	Unbroken bool // one line without control characters that must not be wrapped, so that it can be copied
 }
 
-// Bounds of a shown diff.
-const (
-	maxDiffLines       = 100       // in a question
-	maxResultDiffLines = 30        // in a result
-	maxDiff            = 256 << 10 // bytes of a result that is parsed as a diff
-)
-
-// DiffLines returns the lines of a diff to show in a question. A long diff is cut, with a note.
-func DiffLines(lines []diff.Line) []Line { return diffLines(lines, maxDiffLines) }
+// maxDiffLines bounds a shown diff.
+const maxDiffLines = 100
 
 // diffStyles are the styles of the lines of a diff.
 var diffStyles = map[diff.Kind]Style{diff.Same: Plain, diff.Removed: Removed, diff.Added: Added, diff.Heading: Faint}
 
-// diffLines returns at most so many lines, and at most MaxShown bytes.
-func diffLines(lines []diff.Line, most int) (shown []Line) {
+// DiffLines returns the lines of a diff to show: at most maxDiffLines, and at most MaxShown bytes. A long diff is cut,
+// with a note.
+func DiffLines(lines []diff.Line) (shown []Line) {
 	length := 0
 	for i, line := range lines {
 		text := Indent(line.Marked())
 		length += len(text)
-		if i >= most || length > MaxShown {
+		if i >= maxDiffLines || length > MaxShown {
 			note := fmt.Sprintf("  (%s not shown)", moreLines(len(lines)-i))
 			return append(shown, Line{Style: Faint, Text: note})
 		}
@@ -48,14 +41,4 @@ func moreLines(n int) string {
 		return "1 more line is"
 	}
 	return fmt.Sprintf("%d more lines are", n)
-}
-
-// ResultDiff returns the lines of a tool's result that is a unified diff, nil for other results,
-// long ones and other events.
-func ResultDiff(e agent.Event) []Line {
-	end, ok := e.(*agent.ToolEnd)
-	if !ok || end.Result.IsError || len(end.Result.Text) > maxDiff {
-		return nil
-	}
-	return diffLines(diff.Unified(end.Result.Text), maxResultDiffLines)
 }

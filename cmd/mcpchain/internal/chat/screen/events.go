@@ -106,14 +106,12 @@ func resultNote(e *agent.ToolEnd, hint string) (Style, string) {
 		text += hint
 	}
 	switch {
-	case ResultDiff(e) != nil:
-		text = ""
 	case errors.Is(e.Result.Err, context.Canceled):
 		text = "stopped"
 	case e.Result.Err != nil:
 		text = hosttext.Line(reason.ExplainTimeout(e.Result.Err).Error(), MaxFailure)
 	}
-	return style, strings.TrimRight(fmt.Sprintf("%s %s %s: %s", mark, e.Server, CallName(&e.Call), text), " ")
+	return style, fmt.Sprintf("%s %s %s: %s", mark, e.Server, CallName(&e.Call), text)
 }
 
 // CallName returns the server's name of the called tool, or the model's name if there is no such

@@ -222,9 +222,6 @@ func (t *Terminal) Show(e agent.Event) {
 			t.endAnswerLocked()
 			t.noteLocked(style, text)
 		}
-		for _, line := range screen.ResultDiff(e) {
-			t.noteLocked(line.Style, line.Text)
-		}
 	}
 }
 
