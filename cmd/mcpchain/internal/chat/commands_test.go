@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -143,41 +141,13 @@ the conversation: 0 model calls, 0 tokens in, 0 out
 	converse(t, "", "-prices", write(t, "bad.json", `{"models":[{"input":-1}]}`)).check(t, "", 2, "-prices")
 }
 
-func TestSaveCommand(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	md, raw := filepath.Join(dir, "a.md"), filepath.Join(dir, "a.json")
-	converse(t, "/save "+md+"\nWhat is 1 plus 2?\n/save "+md+"\n/save "+md+"\n/save "+raw+"\n/save a.txt\n", "-yes").check(t, "The result: 1 + 2 = 3.\n", 1,
-		"error: there is nothing to save\n", "\nsaved: "+md+", ", md+" is there already; give another name\n", "error: want a file that ends with .md or .json\n")
-	text, err := os.ReadFile(md)
-	check.Must(t, err)
-	const want = "## You\n\nWhat is 1 plus 2?\n\n## Model\n\n**Call** add\n\n```json\n{\"a\":1,\"b\":2}\n```\n\n**Result** of add\n\n```\n1 + 2 = 3\n```\n\n## Model\n\nThe result: 1 + 2 = 3.\n\n"
-	check.Equal(t, "", string(text), want)
-	text, err = os.ReadFile(raw)
-	var saved struct {
-		Model    string
-		Messages []map[string]any
-	}
-	check.That(t, err == nil && json.Unmarshal(text, &saved) == nil && len(saved.Messages) == 4 && saved.Model == "demo",
-		"got %s, %v; want the model, and four messages", text, err)
-	info, err := os.Stat(md)
-	check.That(t, err == nil && info.Mode().Perm() == 0o600, "got %v, %v; want a file of the owner alone", info, err)
-}
-
 // The model sees neither a question that is undone nor what followed it.
 func TestUndoCommand(t *testing.T) {
 	t.Parallel()
-	url, _ := severalModels(t, "{}")
 	o := converse(t, "/undo\nhello there\nWhat is 1 plus 2?\n/undo\nWhat did I ask before?\n/undo\n/undo\n/undo\n", "-yes")
 	o.check(t, o.stdout, 1, "error: there is no question to forget\n",
 		"forgotten: What is 1 plus 2?\n", "forgotten: What did I ask before?\nforgotten: hello there\nerror: there is no question to forget\n")
 	holds(t, o.stdout, "The result: 1 + 2 = 3.\nBefore that you asked: hello there\n")
-	raw := filepath.Join(t.TempDir(), "a.json")
-	converse(t, "hello\n/undo\nhello again\n/save "+raw+"\n", "-base-url", url, "-model", "small").check(t, "I am small.\nI am small.\n", 0)
-	text, err := os.ReadFile(raw)
-	var saved struct{ Messages []any }
-	check.That(t, err == nil && json.Unmarshal(text, &saved) == nil && len(saved.Messages) == 2,
-		"got %s, %v; want the second question and its answer", text, err)
 }
 
 // The skills of a server are listed, and told to the model.

@@ -38,8 +38,8 @@ func TestCompletion(t *testing.T) {
 	m.ended(0)
 }
 
-// With several servers, a completed prompt or resource has the server's name. Tools, models, conversations and files
-// complete the commands that take them.
+// With several servers, a completed prompt or resource has the server's name. Tools, models, servers and files
+// complete what takes them.
 func TestCompletionOfCommands(t *testing.T) {
 	t.Parallel()
 	url, _ := severalModels(t, `{"data":[{"id":"small"},{"id":"large"}]}`)
@@ -52,7 +52,7 @@ func TestCompletionOfCommands(t *testing.T) {
 	m.await("you ›\n")
 	for typed, want := range map[string]string{
 		"/prompt eve": "› @one evening  Looks", "/read men": "› @one demo://menu  ", "/tool __we": "› one__weather  one: Tells",
-		"/model lar": "you › /model large", "/model fa": "you › /model far", "/resume ": "you › /resume 1", "/save k": "you › /save kept/",
+		"/model lar": "you › /model large", "/model fa": "you › /model far", "/servers restart on": "you › /servers restart one",
 		"look at @ke": "you › look at @kept/",
 	} {
 		m.typed(typed+tab, want, ctrlC)

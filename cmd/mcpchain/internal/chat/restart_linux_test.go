@@ -17,63 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
-// A restart uses the current entry of the file, and names servers that were added or removed.
-func TestRestartReadsTheFile(t *testing.T) {
-	t.Parallel()
-	path := configure(t, "mine=good", `typo=!{"comand": "x"}`, "gone=good")
-	o := converse(t, "/servers restart mine\n", "-config", path)
-	check.That(t, o.status == 0 && !strings.Contains(o.stderr, "read again"), "got %d and %s, want no word of a file that is as it was", o.status, o.stderr)
-	p := start(t, "-config", path, "-yes")
-	p.await(p.stderr, "server gone: 7 tools")
-
-	put(t, path, entries(t, "mine=thirteen", "typo=good", "other=good", `off=!{"command": "x", "disabled": true}`), 0o600)
-	p.ask("/servers restart mine", p.stderr, "new in "+path+": other; /servers restart NAME connects to one")
-	p.await(p.stderr, "not in "+path+" any more: gone; they run until the end of the program")
-	p.await(p.stderr, path+":2: server \"mine\": is read again")
-	p.await(p.stderr, "server mine: 13 tools")
-	p.ask("/servers restart other", p.stderr, path+":4: server \"other\": is new")
-	p.await(p.stderr, "server other: 7 tools")
-	p.ask("/servers restart typo", p.stderr, "server typo: 7 tools")
-	p.ask("/servers restart gone", p.stderr, "error: "+path+" does not name the server gone any more: it is left as it was")
-	p.ask("/servers restart off", p.stderr, "error: "+path+`:5: server "off": is disabled: it is left as it was`)
-	p.ask("/servers restart nothing", p.stderr, "error: no server nothing to restart; there are mine, gone, other, typo")
-
-	put(t, path, entries(t, `mine=!{"comand": "x"}`, `other=!{"command": "no-such-program-here"}`), 0o600)
-	p.ask("/servers restart mine", p.stderr, "error: "+path+`:2: server "mine": comand: unknown key`)
-	p.ask("call mine__extra_0", p.stdout, "extra")
-	p.say("/servers restart other")
-	line := p.await(p.stderr, "error: ")
-	check.That(t, strings.HasPrefix(line,
-		"error: "+path+`:3: server "other": start "no-such-program-here": `), "got %q, want the place and the reason alone", line)
-	p.close()
-	p.wait(1) // commands failed
-}
-
-// A changed file of the folder is asked about again, and the content that was shown is used.
-func TestRestartAsksAgain(t *testing.T) {
-	t.Parallel()
-	cmd := inProject(t)
-	path := filepath.Join(cmd.Dir, "mcp.json")
-	put(t, path, entries(t, "mine=good"), 0o600)
-	m := openScreenOf(t, cmd)
-	m.enter("[y]es", "o", "server mine: 7 tools")
-	put(t, path, entries(t, "mine=thirteen", "more=good"), 0o600)
-	m.ask("/servers restart mine", "with CHATBOT_TEST_SERVER=thirteen")
-	m.enter("[y]es", "n", "error: you did not allow what the file says: mine is left as it was")
-	m.enter("you ›\n", "What is 1 plus 2?\r", "[y]es", "y", "1 + 2 = 3")
-
-	m.enter("you ›\n", "/servers restart mine\r")
-	m.until("the question is there again", func(s string) bool {
-		return strings.Count(s, "with CHATBOT_TEST_SERVER=thirteen") == 2 && strings.Contains(s, "[y]es")
-	})
-	put(t, path, entries(t, "mine=workshop"), 0o600)
-	m.typed("y")
-	m.await("server mine: 13 tools") // not the 12 of the workshop
-	m.ask("/servers restart mine", "has changed since you allowed it. It names:")
-	m.enter("[y]es", "y", "server mine: 12 tools")
-	m.leave()
-}
-
 // The program names a file that is not used with the demo model, and how to use it.
 func TestFileBesideTheDemoModel(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,6 @@ func (o *options) servers(
 	if err := o.revisions.Apply(servers.Good); err != nil {
 		return nil, nil, wrong(err.Error())
 	}
-	servers.Adjust = o.revisions.Apply
 	if given, err = o.answers.ByServer(servers.Names()); err != nil {
 		return nil, nil, wrong(err.Error())
 	}
@@ -57,5 +56,5 @@ func readServers(ctx context.Context, file *setup.File, ui screen.Screen) (*talk
 	if err != nil {
 		return nil, err
 	}
-	return talk.NewServers(file, cfg), nil
+	return talk.NewServers(cfg), nil
 }

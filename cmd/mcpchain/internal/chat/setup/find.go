@@ -32,9 +32,7 @@ func (e *UntrustedError) Error() string {
 // File is a file of servers.
 type File struct {
 	Path    string
-	places  *Places           // for questions about the file; nil: it needs none
-	content *content          // what the person has allowed; nil: the file was not read yet
-	used    map[string]string // fingerprints of the contents that servers were read from, by server
+	content *content // of a project's file, as the person has allowed it; nil for other files
 }
 
 // Find returns the project's file if the person allows it, or else the person's own. It tells the
@@ -53,7 +51,7 @@ func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 		}
 		if content != nil {
 			s.Note(screen.Faint, "servers: by %s", hosttext.Line(p.Project, maxPath))
-			return &File{Path: p.Project, places: p, content: content}, nil
+			return &File{Path: p.Project, content: content}, nil
 		}
 	}
 	if p.User != "" {

@@ -17,105 +17,20 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// Read reads the file, and asks the person for the inputs that its servers need.
+// Read reads the file, and asks the person for the inputs that its servers need. A project's file is read as the person
+// has allowed it.
 func (f *File) Read(ctx context.Context, s screen.Screen) (*config.Config, error) {
-	f.used = map[string]string{}
-	if f.content == nil {
-		data, err := readFile(f.Path)
-		if err != nil { // it is missing, or a pipe, which can be read only once
-			cfg, err := loader(s).Load(ctx, f.Path)
-			if err != nil {
-				err = &cli.FileError{Err: err}
-			}
-			return cfg, err
-		}
-		if f.content, err = readContent(ctx, f.Path, data); err != nil {
-			return nil, err
-		}
-	}
-	return f.load(ctx, s)
-}
-
-// loader returns a loader that asks the person for inputs.
-func loader(s screen.Screen) *config.Loader {
 	ask := func(ctx context.Context, in *config.Input) (string, error) { return askInput(ctx, s, in) }
-	return &config.Loader{AllowFilters: true, AllowSignIn: true, Input: ask}
-}
-
-// load reads the servers of the content, or only the named ones, and notes that they are from it.
-func (f *File) load(ctx context.Context, s screen.Screen, only ...string) (*config.Config, error) {
-	l := loader(s)
-	l.EnvFile, l.Only = f.envFile, only
-	cfg, err := l.LoadData(ctx, f.Path, f.content.file)
-	if err != nil {
-		return nil, err
+	loader := config.Loader{AllowFilters: true, AllowSignIn: true, Input: ask}
+	if f.content != nil {
+		loader.EnvFile = f.content.envFile
+		return loader.LoadData(ctx, f.Path, f.content.file)
 	}
-	for _, server := range cfg.Servers {
-		f.used[server.Name] = f.content.fingerprint()
+	cfg, err := loader.Load(ctx, f.Path)
+	if err != nil {
+		return nil, &cli.FileError{Err: err}
 	}
 	return cfg, nil
-}
-
-// envFile returns the content of an environment file. If a project's file names it, it must have
-// been read before the person was asked.
-func (f *File) envFile(path string) ([]byte, error) {
-	data, err := f.content.envFile(path)
-	if errors.Is(err, errNotRead) && f.places == nil { // its path depends on an input
-		return readFile(path)
-	}
-	return data, err
-}
-
-// Update is the result of [File.Reread].
-type Update struct {
-	Server *config.Server  // the requested server; nil: the file does not have it
-	All    []config.Server // all servers of the file, by [config.ParsePreview]
-}
-
-// ErrNotAllowed means that the person did not allow the content of a file.
-var ErrNotAllowed = errors.New("you did not allow what the file says")
-
-// Reread reads the file again for one server. It returns nil if the server was read from the same
-// content, and for a file that can be read only once. As at the start, the person is asked about a
-// project's file that has changed, and for the inputs of the server.
-func (f *File) Reread(ctx context.Context, s screen.Screen, server string) (*Update, error) {
-	if f.content == nil {
-		return nil, nil
-	}
-	data, err := readFile(f.Path)
-	if err != nil {
-		return nil, err
-	}
-	c, err := readContent(ctx, f.Path, data)
-	if err != nil {
-		return nil, err
-	}
-	if f.used[server] == c.fingerprint() {
-		return nil, nil
-	}
-	preview, err := config.ParsePreview(f.Path, data)
-	if err != nil {
-		return nil, err
-	}
-	update := &Update{All: preview.Servers}
-	if !slices.ContainsFunc(update.All, func(known config.Server) bool { return known.Name == server }) {
-		return update, nil
-	}
-	if f.places != nil && f.content.fingerprint() != c.fingerprint() {
-		if c, err = f.places.askTrust(ctx, s, data); err != nil {
-			return nil, err
-		}
-		if c == nil {
-			return nil, ErrNotAllowed
-		}
-	}
-	f.content = c
-	cfg, err := f.load(ctx, s, server)
-	if err != nil {
-		return nil, err
-	}
-	update.Server = &cfg.Servers[0]
-	return update, nil
 }
 
 // errUnattended means that an input is needed and there is no person.
@@ -178,11 +93,8 @@ func (c *content) envFile(path string) ([]byte, error) {
 	if err := c.unreadable[path]; err != nil {
 		return nil, err
 	}
-	return nil, fmt.Errorf("%s %w", path, errNotRead)
+	return nil, fmt.Errorf("%s was not read with the file that names it", path)
 }
-
-// errNotRead means that an environment file was not named when the content was read.
-var errNotRead = errors.New("was not read with the file that names it")
 
 // fingerprint returns a hash of the content.
 func (c *content) fingerprint() string {

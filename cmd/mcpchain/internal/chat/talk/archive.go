@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -51,8 +50,8 @@ func startFolder(state *ledger.State) (folder string) {
 type archive struct {
 	store  record.Store
 	screen screen.Screen
-	folder string                     // in which the program was started
-	listed atomic.Pointer[[]run.Head] // the last list, for completions; nil: none yet
+	folder string     // in which the program was started
+	listed []run.Head // the last list, whose numbers the person knows
 }
 
 // newest returns the heads of the newest conversations that this version can read.
@@ -73,7 +72,7 @@ func (a *archive) list(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	a.listed.Store(&heads)
+	a.listed = heads
 	for i, head := range heads {
 		about := "(cannot be read)"
 		if state, err := a.load(ctx, head.Key); err == nil {
@@ -122,20 +121,13 @@ func (a *archive) newestOfFolder(ctx context.Context) (run.Head, error) {
 		"/conversations lists all, and /resume N continues one")
 }
 
-// numbered returns the conversations whose numbers the person knows: the last list, or else
-// the newest ones.
-func (a *archive) numbered(ctx context.Context) ([]run.Head, error) {
-	if heads := a.listed.Load(); heads != nil && *heads != nil {
-		return *heads, nil
-	}
-	return a.newest(ctx, maxListed)
-}
-
-// find returns a conversation by its number in the last list.
-func (a *archive) find(ctx context.Context, number string) (run.Head, error) {
-	heads, err := a.numbered(ctx)
-	if err != nil {
-		return run.Head{}, err
+// find returns a conversation by its number in the last list, or else among the newest ones.
+func (a *archive) find(ctx context.Context, number string) (_ run.Head, err error) {
+	heads := a.listed
+	if heads == nil {
+		if heads, err = a.newest(ctx, maxListed); err != nil {
+			return run.Head{}, err
+		}
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(heads) {
@@ -157,20 +149,4 @@ func firstQuestion(history []run.Message) string {
 // load returns the state of a stored conversation.
 func (a *archive) load(ctx context.Context, key run.Key) (*ledger.State, error) {
 	return database.LoadState(ctx, a.store, key)
-}
-
-// complete completes the argument of /resume.
-func (a *archive) complete(ctx context.Context, _ string) (c screen.Completion) {
-	heads, err := a.numbered(ctx)
-	if err != nil {
-		return c
-	}
-	for i, head := range heads {
-		about := formatTime(head.Updated)
-		if state, err := a.load(ctx, head.Key); err == nil {
-			about += "  " + firstQuestion(state.History)
-		}
-		c.Items = addItem(c.Items, fmt.Sprint(i+1), about, false)
-	}
-	return c
 }

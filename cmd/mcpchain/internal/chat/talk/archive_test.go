@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -59,22 +58,6 @@ func TestNewestOfTheFolder(t *testing.T) {
 	}
 }
 
-// The numbers of conversations are completed while a command lists them again, which only the race
-// detector can tell.
-func TestCompletionBesideAList(t *testing.T) {
-	store := record.NewMemory()
-	keep(t, store, "one", "", time.Now())
-	a := &archive{screen: typist.New(t), store: store}
-	var completing sync.WaitGroup
-	for range 20 {
-		completing.Go(func() { a.complete(t.Context(), "") })
-		check.NoError(t, a.list(t.Context(), ""))
-	}
-	completing.Wait()
-	c := a.complete(t.Context(), "")
-	check.That(t, len(c.Items) == 1 && c.Items[0].Text == "1", "got %+v, want the conversation", c.Items)
-}
-
 // A conversation of another folder is not continued, and the search is bounded.
 func TestNoConversationOfTheFolder(t *testing.T) {
 	store := record.NewMemory()
@@ -105,8 +88,6 @@ func TestNumbersOfAList(t *testing.T) {
 		t.Helper()
 		head, err := a.find(t.Context(), "1")
 		check.That(t, err == nil && head.Key.ID == id, "number 1: got %v, %v, want %s", head.Key, err, id)
-		items := a.complete(t.Context(), "").Items
-		check.That(t, len(items) != 0 && strings.Contains(items[0].About, "about "+id), "completion: got %+v, want %s first", items, id)
 	}
 	want("first") // without a list
 	check.Must(t, a.list(t.Context(), ""))

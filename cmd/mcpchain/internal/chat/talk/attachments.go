@@ -208,7 +208,7 @@ func makePart(title, kind string, data []byte) (run.Part, error) {
 		return run.Part{}, errors.New("neither a text nor a picture (PNG, JPEG, GIF, WebP)")
 	}
 	text := screen.CleanInput(string(data))
-	return run.Part{Type: run.PartText, Text: fmt.Sprintf("\n\n%s:\n%s", title, fenced("", text))}, nil
+	return run.Part{Type: run.PartText, Text: fmt.Sprintf("\n\n%s:\n%s", title, fenced(text))}, nil
 }
 
 // questionText returns the question of a message without its attachments.
@@ -217,4 +217,13 @@ func questionText(m run.Message) string {
 		return m.Parts[0].Text
 	}
 	return m.Text()
+}
+
+// fenced returns a text within a code fence that it cannot end.
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }

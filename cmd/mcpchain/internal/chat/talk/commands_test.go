@@ -3,18 +3,12 @@ package talk
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -70,37 +64,6 @@ func TestOffersAreBounded(t *testing.T) {
 	all, err := collectEntries(endless, func(p *mcp.Prompt) entry { return entry{name: p.Name} })
 	check.Text(t, err, "more than 10000")
 	check.Equal(t, "entries", len(all), maxOffers)
-}
-
-// Completions may run during a turn, and during a command that changes the servers.
-func TestCompletionBesideATurn(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	ui := typist.Absent(t)
-	you := person.New(ui, false, nil, &person.Failures{})
-	servers := &Servers{}
-	servers.Authorize(you, ui)
-	check.Must(t, servers.Configure(you, nil, ui, mcpclient.Timeouts{}))
-	s := newSession(Config{Screen: ui, Servers: servers})
-	var turn sync.WaitGroup
-	turn.Go(func() {
-		for i := range 2 * maxResults {
-			s.results.add(result{tool: fmt.Sprint("tool", i)})
-			check.NoError(t, servers.replaceEntry(ui, &config.Server{Name: fmt.Sprint("s", i%3), Transport: &mcpclient.HTTP{URL: "https://a.test/"}}))
-		}
-	})
-	commands := map[string]int{"/show ": maxResults, "/login ": 3, "/servers restart ": 3}
-	for range 2 * maxResults {
-		for command := range commands {
-			s.complete(t.Context(), command)
-		}
-	}
-	turn.Wait()
-	for command, want := range commands {
-		c := s.complete(t.Context(), command)
-		check.That(t, len(c.Items) == want && c.From == len(command), "%s: got %d items from %d on, want %d", command, len(c.Items), c.From, want)
-	}
-	check.Equal(t, "the newest result", s.complete(t.Context(), "/show ").Items[0], (screen.Item{Text: "1", About: "tool99:"}))
-	check.Contains(t, "how the server is reached", s.complete(t.Context(), "/servers restart ").Items[0].About, "https://a.test/")
 }
 
 // A name with characters that cannot be typed or seen is not offered.

@@ -195,7 +195,7 @@ func (c *connections) complete(_ context.Context, argument string) (list screen.
 		return list
 	}
 	list.From = len("restart ")
-	for _, server := range c.configured.current() {
+	for _, server := range c.configured.Good {
 		list.Items = addItem(list.Items, server.Name, c.configured.describeAddress(server.Name), false)
 	}
 	return list

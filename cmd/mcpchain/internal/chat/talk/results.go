@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -34,19 +33,14 @@ type result struct {
 	failed    bool
 }
 
-// results are the last results of tools. Their methods may be called concurrently: completions read
-// them during a turn.
+// results are the last results of tools.
 type results struct {
 	screen screen.Screen
-
-	mu  sync.Mutex // guards the field below
-	all []result   // the oldest first
+	all    []result // the oldest first
 }
 
 // add adds a result, and drops the oldest ones beyond the bounds.
 func (r *results) add(newest result) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.all = append(r.all, newest)
 	size := 0
 	for i := len(r.all) - 1; i >= 0; i-- {
@@ -56,22 +50,6 @@ func (r *results) add(newest result) {
 			return
 		}
 	}
-}
-
-// clear drops all results.
-func (r *results) clear() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.all = nil
-}
-
-// list returns the results, the newest first.
-func (r *results) list() []result {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := slices.Clone(r.all)
-	slices.Reverse(all)
-	return all
 }
 
 // newResult returns the result of a call as the server sent it, or else as the model got it.
@@ -95,7 +73,7 @@ func newResult(e *agent.ToolEnd) result {
 
 // replaceBy replaces the results by the results of a history, as the model got them.
 func (r *results) replaceBy(history []run.Message) {
-	r.clear()
+	r.all = nil
 	arguments := map[string]string{}
 	for _, m := range history {
 		for _, p := range m.Parts {
@@ -118,14 +96,14 @@ func (r *results) replaceBy(history []run.Message) {
 // newest.
 func (r *results) show(_ context.Context, number string) error {
 	n, err := strconv.Atoi(cmp.Or(number, "1"))
-	all := r.list()
+	count := len(r.all)
 	switch {
-	case len(all) == 0:
+	case count == 0:
 		return errors.New("no tool was called yet")
-	case err != nil || n < 1 || n > len(all):
-		return fmt.Errorf("no result %s; there are %d, and 1 is the newest", hosttext.Line(number, 40), len(all))
+	case err != nil || n < 1 || n > count:
+		return fmt.Errorf("no result %s; there are %d, and 1 is the newest", hosttext.Line(number, 40), count)
 	}
-	shown := all[n-1]
+	shown := r.all[count-n]
 	style, word := screen.Tool, "result"
 	if shown.failed {
 		style, word = screen.Warn, "failure"
@@ -163,12 +141,4 @@ func indentJSON(text string) string {
 		return indented
 	}
 	return text
-}
-
-// complete completes the argument of /show.
-func (r *results) complete(context.Context, string) (c screen.Completion) {
-	for i, each := range r.list() {
-		c.Items = addItem(c.Items, fmt.Sprint(i+1), each.tool+": "+hosttext.Line(each.text, 100), false)
-	}
-	return c
 }

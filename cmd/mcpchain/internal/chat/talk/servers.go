@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/setup"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demo"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
@@ -44,20 +42,9 @@ type Servers struct {
 	// not kept.
 	Lists string
 
-	// Adjust applies flags, such as -revision, to servers. It may be nil.
-	Adjust func([]adapter.Server) error
-
-	source *setup.File     // nil: there is no file
-	file   []config.Server // the entries of source
-	health health
-
-	// mu guards the field below and, from the start of the conversation, Good. Only the
-	// conversation changes them, while completions read them.
-	mu      sync.Mutex
+	file    []config.Server // the entries of the file, if there is one
+	health  health
 	signIns map[string]*oauth.Transport // by server
-
-	authorize func(*config.Server) error  // prepares the sign-in to a server
-	configure func(*adapter.Server) error // sets the options of a server
 }
 
 // demoCommand starts this program as the demo server.
@@ -78,17 +65,11 @@ func DemoServer() (*Servers, error) {
 	}}}, nil
 }
 
-// NewServers returns the servers of a file, from which cfg was read.
-func NewServers(file *setup.File, cfg *config.Config) *Servers {
-	servers := &Servers{source: file, file: cfg.Servers}
+// NewServers returns the servers of a file.
+func NewServers(cfg *config.Config) *Servers {
+	servers := &Servers{file: cfg.Servers}
 	servers.Good, servers.Wrong = adapter.FromConfig(cfg)
 	return servers
-}
-
-// fromEntry converts a valid entry. It panics if the entry is disabled or has a mistake.
-func fromEntry(s *config.Server) adapter.Server {
-	good, _ := adapter.FromConfig(&config.Config{Servers: []config.Server{*s}})
-	return good[0]
 }
 
 // entry returns the entry of a server in the file, nil if there is none.
@@ -101,13 +82,6 @@ func (l *Servers) entry(name string) *config.Server {
 	return nil
 }
 
-// current returns a copy of the current servers.
-func (l *Servers) current() []adapter.Server {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.Good)
-}
-
 // indexOf returns the index of a server, -1 if there is no such server.
 func indexOf(servers []adapter.Server, name string) int {
 	return slices.IndexFunc(servers, func(s adapter.Server) bool { return s.Name == name })
@@ -115,15 +89,14 @@ func indexOf(servers []adapter.Server, name string) int {
 
 // transport returns the transport of a server, nil if there is no such server.
 func (l *Servers) transport(name string) mcpclient.Transport {
-	servers := l.current()
-	i := indexOf(servers, name)
+	i := indexOf(l.Good, name)
 	if i < 0 {
 		return nil
 	}
-	if demo, ok := servers[i].Transport.(demoCommand); ok {
+	if demo, ok := l.Good[i].Transport.(demoCommand); ok {
 		return demo.Command
 	}
-	return servers[i].Transport
+	return l.Good[i].Transport
 }
 
 // describeAddress says how a server is reached, without anything that may be secret.
@@ -162,9 +135,10 @@ func (l *Servers) Names() []string {
 // servers.
 func (l *Servers) Configure(
 	p *person.Person, lent mcp.SamplingHandler, s screen.Screen, timeouts mcpclient.Timeouts,
-) error {
+) (err error) {
 	_, hasLinks := s.(screen.Linking)
-	l.configure = func(server *adapter.Server) (err error) {
+	for i := range l.Good {
+		server := &l.Good[i]
 		server.ClientOptions = &mcpclient.Options{
 			Sampling:    lent,
 			Elicitation: p.Elicitation(),
@@ -172,13 +146,10 @@ func (l *Servers) Configure(
 			Restart:     l.restartOptions(server.Name, s),
 			Timeouts:    timeouts,
 		}
-		if hasLinks {
-			server.ClientOptions, err = apps.Declare(server.ClientOptions)
+		if !hasLinks {
+			continue
 		}
-		return err
-	}
-	for i := range l.Good {
-		if err := l.configure(&l.Good[i]); err != nil {
+		if server.ClientOptions, err = apps.Declare(server.ClientOptions); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,8 @@ func TestLeftOut(t *testing.T) {
 	silent := fmt.Errorf(`server "demo": connect: %w`, context.DeadlineExceeded)
 	file := []byte("{\n\"mcpServers\": {\n\"remote\": {\"url\": \"http://x\"}}}")
 	remote := check.Value(new(config.Loader).LoadData(t.Context(), "mcp.json", file))(t).Servers[0]
-	servers.file, servers.Good = []config.Server{remote}, append(servers.Good, fromEntry(&remote))
+	servers.file = []config.Server{remote}
+	servers.Good = append(servers.Good, adapter.Server{Name: "remote", Transport: remote.Transport})
 	servers.ConnectTimeout = time.Second
 	for _, tt := range []struct {
 		server, want string

@@ -12,7 +12,6 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/signin"
-	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
@@ -24,40 +23,24 @@ func (l *Servers) Authorize(p *person.Person, ui screen.Screen) {
 	if storeErr != nil {
 		store = oauth.NewMemoryStore()
 	}
-	l.authorize = func(s *config.Server) error {
-		t, err := signin.Authorize(s, &signin.Options{
-			Client: "mcpchain", Store: store, Receiver: p.Receiver(s.Name, signin.Port(s)),
-		})
-		if before := l.signIns[s.Name]; before != nil {
-			_ = before.Close() // belongs to an earlier entry
-		}
-		l.setSignIn(s.Name, t)
-		if err != nil && s.OAuth != nil { // otherwise the server cannot ask for a sign-in
-			return s.Annotate(fmt.Errorf("sign in: %w", err))
-		}
-		return nil
-	}
 	for i := range l.file {
 		s := &l.file[i]
 		if s.Disabled || s.Err != nil {
 			continue
 		}
-		if err := l.authorize(s); err != nil {
-			l.Wrong = append(l.Wrong, adapter.ServerStatus{Name: s.Name, Err: err})
+		t, err := signin.Authorize(s, &signin.Options{
+			Client: "mcpchain", Store: store, Receiver: p.Receiver(s.Name, signin.Port(s)),
+		})
+		switch {
+		case t != nil:
+			l.signIns[s.Name] = t
+		case err != nil && s.OAuth != nil: // otherwise the server cannot ask for a sign-in
+			l.Wrong = append(l.Wrong, adapter.ServerStatus{Name: s.Name, Err: s.Annotate(fmt.Errorf("sign in: %w", err))})
 			l.Good = slices.DeleteFunc(l.Good, func(good adapter.Server) bool { return good.Name == s.Name })
 		}
 	}
 	if storeErr != nil && len(l.signIns) > 0 {
 		ui.Note(screen.Warn, "a sign-in lasts until the end of the program only: %v", storeErr)
-	}
-}
-
-// setSignIn sets the sign-in of a server, nil for none.
-func (l *Servers) setSignIn(server string, t *oauth.Transport) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.signIns[server] = t; t == nil {
-		delete(l.signIns, server)
 	}
 }
 
@@ -81,8 +64,6 @@ func (l *Servers) signIn(name string) (*oauth.Transport, error) {
 
 // completeSignIn completes the arguments of /login and /logout.
 func (l *Servers) completeSignIn(context.Context, string) (found screen.Completion) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(l.signIns)) {
 		found.Items = append(found.Items, screen.Item{Text: hosttext.Line(name, maxItemText)})
 	}

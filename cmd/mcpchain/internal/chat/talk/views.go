@@ -93,7 +93,7 @@ func (v *toolViews) attachContext(m *run.Message) {
 		return
 	}
 	for _, c := range v.service.TakeModelContexts() {
-		text := "\n\n" + viewframe.Attribution(c.Server) + fenced("", screen.CleanInput(c.Text))
+		text := "\n\n" + viewframe.Attribution(c.Server) + fenced(screen.CleanInput(c.Text))
 		m.Parts = append(m.Parts, run.Part{Type: run.PartText, Text: text})
 		v.screen.Note(screen.Faint, "attached: what a view of %s says, %s", c.Server, formatSize(int64(len(c.Text))))
 	}
