@@ -14,7 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
-	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -77,7 +76,7 @@ func BenchmarkDurableTurn(b *testing.B) {
 	}{
 		{"none", func(testing.TB) record.Store { return nil }},
 		{"memory", func(testing.TB) record.Store { return record.NewMemory() }},
-		{"files", func(t testing.TB) record.Store { return inFiles(t, filestore.SyncEveryEffect) }},
+		{"files", func(t testing.TB) record.Store { return inFiles(t, nil) }},
 		{"SQLite", inSQLite},
 		{"Postgres", inPostgres},
 	} {

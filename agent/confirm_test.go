@@ -13,9 +13,9 @@ import (
 // hanging is a store that renews leases until it is told to stop.
 type hanging struct{ record.Store }
 
-func (hanging) RenewAll(ctx context.Context, _ []record.Lease, _ time.Duration) ([]record.Lease, error) {
+func (hanging) Renew(ctx context.Context, _ []record.Lease, _ time.Duration) []error {
 	<-ctx.Done()
-	return nil, ctx.Err()
+	return []error{ctx.Err()}
 }
 
 // Nothing is sent for a run whose work is over in this process: who asks for its lease does not wait.

@@ -386,11 +386,10 @@ func searched(t *testing.T, store record.Store, first *dying, by agent.Discovery
 	for i := range last.Messages {
 		last.Messages[i].At = time.Time{}
 	}
-	blobs := record.BlobsOf(store)
-	names, err := blobs.Blobs(t.Context(), theRun)
+	names, err := store.Blobs(t.Context(), theRun)
 	check.Must(t, err)
 	check.Require(t, len(names) == 1, "died at write %d, kept %v: got the blobs %q, want one", first.at, first.keep, names)
-	data, err := blobs.Blob(t.Context(), theRun, names[0])
+	data, err := store.Blob(t.Context(), theRun, names[0])
 	check.Same(t, fmt.Sprintf("the bytes of the result, died at write %d, kept %v", first.at, first.keep), []any{string(data) == itemsOf(1000), err},
 		[]any{true, nil})
 	data, err = json.Marshal([]any{last.System, last.Tools, last.Messages})

@@ -16,7 +16,7 @@ import (
 // hold is a run that this process holds in a store.
 type hold struct {
 	store   record.Store
-	renewer *renewer // renews the lease together with others; nil: renewed alone
+	renewer *renewer // renews the lease together with others; set while the process works on the run
 	lease   record.Lease
 	ttl     time.Duration
 	host    context.Context      // ends when the host ends the work on the run; it outlives the lease
@@ -134,7 +134,7 @@ func (h *hold) storeReplies(ctx context.Context) error {
 
 // replies returns replies to open questions that no record has yet.
 func (h *hold) replies(ctx context.Context) ([]run.Reply, error) {
-	log, err := record.LoadCurrent(ctx, h.store, h.lease.Key)
+	log, err := h.store.LoadCurrent(ctx, h.lease.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -144,15 +144,11 @@ func (h *hold) replies(ctx context.Context) ([]run.Reply, error) {
 // confirm returns nil if the lease is valid by the clock of this process. If it may have
 // expired, because this process was stopped, it renews it first.
 func (h *hold) confirm(ctx context.Context) error {
-	renew := h.renew
-	if h.renewer != nil {
-		renew = func(ctx context.Context) error { return h.renewer.confirm(ctx, h) }
-	}
 	for range 3 { // the process may be stopped during a renewal
 		if h.age() < h.ttl-h.ttl/leaseMargin {
 			return nil
 		}
-		if err := renew(ctx); err != nil {
+		if err := h.renewer.confirm(ctx, h); err != nil {
 			return fmt.Errorf("another process may hold the run: %w", err)
 		}
 	}
@@ -176,18 +172,6 @@ func (h *hold) age() time.Duration {
 // renewInterval returns how often to renew a lease, and how long a renewal may take: a hanging store
 // must not hide the end of the lease.
 func renewInterval(ttl time.Duration) time.Duration { return max(ttl/3, time.Millisecond) }
-
-// renew renews the lease.
-func (h *hold) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, renewInterval(h.ttl))
-	defer cancel()
-	requested := time.Now()
-	err := guard("the store", func() error { return h.store.Renew(ctx, h.lease, h.ttl) })
-	if err == nil {
-		h.setRenewed(requested)
-	}
-	return err
-}
 
 // setRenewed records a successful renewal and when it was requested.
 func (h *hold) setRenewed(requested time.Time) {
@@ -213,31 +197,6 @@ func (e *lateError) Error() string {
 }
 
 func (e *lateError) Unwrap() error { return e.renewalErr }
-
-// keepRenewed renews the lease until the context ends. It calls lost when another process has acquired
-// the run, or may have.
-func (h *hold) keepRenewed(ctx context.Context, lost context.CancelCauseFunc) {
-	tick := time.NewTicker(renewInterval(h.ttl))
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		switch err := h.renew(ctx); {
-		case err == nil:
-		case ctx.Err() != nil:
-			return
-		case errors.Is(err, record.ErrConflict):
-			lost(takenError(err))
-			return
-		case h.age() > h.ttl:
-			lost(&lateError{h.ttl, err})
-			return
-		}
-	}
-}
 
 // release ends the lease, so that others need not wait for its end. It takes at most lastWrite.
 func (h *hold) release() {

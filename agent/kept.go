@@ -54,10 +54,10 @@ func (r *recipe) resultTokens() int {
 }
 
 // blobStore returns the store for the run's results, and the run's lease. The store is nil if the run
-// is not stored, its store cannot store blobs, or Durable.ResultTokens is negative.
-func (r *results) blobStore() (record.BlobStore, record.Lease) {
+// is not stored, or Durable.ResultTokens is negative.
+func (r *results) blobStore() (record.Store, record.Lease) {
 	if h := r.rec.writer.hold; h != nil && r.agent.opts.Durable.ResultTokens >= 0 {
-		return record.BlobsOf(h.store), h.lease
+		return h.store, h.lease
 	}
 	return nil, record.Lease{}
 }

@@ -120,10 +120,9 @@ func TestNotKept(t *testing.T) {
 		return c.Do()
 	}
 	for name, opts := range map[string]*agent.Options{
-		"without a store":       {},
-		"negative":              {Durable: agent.Durable{Store: record.NewMemory(), ResultTokens: -1}},
-		"a store without blobs": {Durable: agent.Durable{Store: struct{ record.Store }{record.NewMemory()}}},
-		"a store that refuses":  {Durable: agent.Durable{Store: watch(record.NewMemory(), refuses)}},
+		"without a store":      {},
+		"negative":             {Durable: agent.Durable{Store: record.NewMemory(), ResultTokens: -1}},
+		"a store that refuses": {Durable: agent.Durable{Store: watch(record.NewMemory(), refuses)}},
 		"a hook that withholds": {Durable: agent.Durable{Store: record.NewMemory()}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, _ *agent.ToolCall, r *run.Part) error {
 			r.Text = "withheld"
 			return nil
@@ -141,8 +140,8 @@ func TestNotKept(t *testing.T) {
 		if said := results(agent.Inside(got.State).History)[0]; len(said) > 64<<10 || strings.Contains(said, "read_result") || strings.Contains(said, "handle") {
 			t.Errorf("%s: got a result of %d bytes, or one with a handle", name, len(said))
 		}
-		if opts.Durable.Store != nil && record.BlobsOf(opts.Durable.Store) != nil {
-			all, err := record.BlobsOf(opts.Durable.Store).Blobs(t.Context(), theRun)
+		if opts.Durable.Store != nil {
+			all, err := opts.Durable.Store.Blobs(t.Context(), theRun)
 			check.Same(t, name+": blobs", []any{len(all), err}, []any{0, nil})
 		}
 	}

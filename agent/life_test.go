@@ -59,7 +59,7 @@ const lifeVariable = "MCPCHAIN_TEST_LIFE"
 
 // live drives the run to its end.
 func (l *life) live(ctx context.Context) error {
-	l.store = (&dying{at: l.At, keep: l.Keep, die: die}).in(must(filestore.Open(l.Dir, &filestore.Options{Sync: filestore.SyncNever})))
+	l.store = (&dying{at: l.At, keep: l.Keep, die: die}).in(must(filestore.Open(l.Dir, &filestore.Options{NoSync: true})))
 	if l.Limit > 0 {
 		l.agent = l.newSpender(l.open(ctx))
 	} else {

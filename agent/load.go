@@ -149,7 +149,7 @@ func (l *loadedRun) load(ctx context.Context, a *Agent, key run.Key) error {
 	if a.recipe.opts.Durable.Store == nil {
 		return errNoStore
 	}
-	log, err := record.LoadCurrent(ctx, a.runs(), key)
+	log, err := a.runs().LoadCurrent(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -227,9 +227,9 @@ func (s ownRuns) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.checkAgent(key, log, err)
 }
 
-// LoadCurrent implements [record.CurrentLoader].
+// LoadCurrent implements [record.Store].
 func (s ownRuns) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
-	log, err := record.LoadCurrent(ctx, s.Store, key)
+	log, err := s.Store.LoadCurrent(ctx, key)
 	return s.checkAgent(key, log, err)
 }
 

@@ -38,7 +38,7 @@ import (
 var keptStores = []struct {
 	name string
 	open func(testing.TB) record.Store
-}{{"SQLite", inSQLite}, {"files", func(t testing.TB) record.Store { return inFiles(t, filestore.SyncEveryEffect) }}}
+}{{"SQLite", inSQLite}, {"files", func(t testing.TB) record.Store { return inFiles(t, nil) }}}
 
 func inSQLite(t testing.TB) record.Store {
 	t.Helper()
@@ -82,9 +82,9 @@ func (a analyzed) analyze() error {
 	return err
 }
 
-func inFiles(t testing.TB, sync filestore.Sync) record.Store {
+func inFiles(t testing.TB, opts *filestore.Options) record.Store {
 	t.Helper()
-	store, err := filestore.Open(t.TempDir(), &filestore.Options{Sync: sync})
+	store, err := filestore.Open(t.TempDir(), opts)
 	check.Must(t, err)
 	return store
 }
@@ -267,7 +267,7 @@ func largeAgent(t *testing.T, store record.Store, n int, text string) *agent.Age
 // TestTurnLargerThanACommit has a turn whose results are more than the store keeps at once: they
 // are kept in several writes.
 func TestTurnLargerThanACommit(t *testing.T) {
-	store := inFiles(t, filestore.SyncNever)
+	store := inFiles(t, &filestore.Options{NoSync: true})
 	a := largeAgent(t, store, 8, strings.Repeat("much", 5<<18)) // 40 MiB
 	answers(t, a, "so much", agent.WithRun("r"))
 	kept := slices.DeleteFunc(changesOf[*ledger.Outcome](load(t, store, theRun).Records),
@@ -277,7 +277,7 @@ func TestTurnLargerThanACommit(t *testing.T) {
 
 // TestResultTooLargeToKeep has a result that no store would keep: the model is told, and the run goes its way.
 func TestResultTooLargeToKeep(t *testing.T) {
-	for _, store := range []record.Store{inFiles(t, filestore.SyncNever), nil} {
+	for _, store := range []record.Store{inFiles(t, &filestore.Options{NoSync: true}), nil} {
 		a := largeAgent(t, store, 1, strings.Repeat("\x01", 6<<20)) // 36 MiB as JSON
 		kept := results(agent.Inside(answers(t, a, "so much").State).History)[0]
 		if left := strings.Contains(kept, "is left out: it has 36 MiB, and at most 32 are kept with a run"); left != (store != nil) {

@@ -118,11 +118,10 @@ type Durable struct {
 	// runs are not stored.
 	Store record.Store
 
-	// ResultTokens is how many tokens of one result the model gets, if the Store can keep the
-	// rest ([record.BlobStore], as the stores of this module can): the full result is stored
-	// with the run, and the model gets a tool read_result to read it by bytes, lines, pattern
-	// or JSON pointer. The model gets at least 1 KiB, which names that tool. Default: a 20th of
-	// the model's window, between 1,000 and 8,000, or 4,000 if the window is unknown. Negative:
+	// ResultTokens is how many tokens of one result the model gets, with a Store: the full result
+	// is stored with the run, and the model gets a tool read_result to read it by bytes, lines,
+	// pattern or JSON pointer. The model gets at least 1 KiB, which names that tool. Default: a 20th
+	// of the model's window, between 1,000 and 8,000, or 4,000 if the window is unknown. Negative:
 	// results are not stored, and only [adapter.Policy.MaxResult] applies.
 	ResultTokens int
 

@@ -36,20 +36,15 @@ func away(store record.Store) (s *watched, gone *atomic.Bool) {
 // unless another process has the run: the call is not in doubt.
 func TestResultDuringAnOutage(t *testing.T) {
 	for name, tt := range map[string]struct {
-		together, taken bool
-		want            string
+		taken bool
+		want  string
 	}{
-		"renewed alone":    {want: "done"},
-		"renewed together": {together: true, want: "done"},
-		"taken over":       {taken: true, want: "unknown whether the call ran"},
+		"not taken over": {want: "done"},
+		"taken over":     {taken: true, want: "unknown whether the call ran"},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			memory := record.NewMemory()
-			server, gone := away(memory)
-			var store record.Store = server
-			if tt.together {
-				store = together{server}
-			}
+			store, gone := away(memory)
 			a := slowAgent(t, store, 3*time.Second) // with leases of 6 s
 			begun(t, a, agent.WithRun(theRun.ID))
 			ctx, stop := context.WithCancel(t.Context())

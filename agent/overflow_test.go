@@ -74,7 +74,7 @@ func aLibrary() adapter.Source {
 func TestFourTimesTheWindow(t *testing.T) {
 	for host, refusal := range refusals {
 		t.Run(host, func(t *testing.T) {
-			store, w := inFiles(t, filestore.SyncNever), &window{tokens: theWindow, refusal: refusal}
+			store, w := inFiles(t, &filestore.Options{NoSync: true}), &window{tokens: theWindow, refusal: refusal}
 			processes := 2
 			for process := range processes {
 				a := newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{
@@ -101,7 +101,7 @@ func TestFourTimesTheWindow(t *testing.T) {
 func TestOverflowWithoutSummary(t *testing.T) {
 	w := &window{tokens: theWindow, refusal: refusals["llamacpp"]}
 	a := newAgent(t, at(t, "llamacpp", "m", w), &agent.Options{
-		Durable: agent.Durable{Store: inFiles(t, filestore.SyncNever)}, Tools: []adapter.Source{aLibrary()},
+		Durable: agent.Durable{Store: inFiles(t, &filestore.Options{NoSync: true})}, Tools: []adapter.Source{aLibrary()},
 		Compact: func(context.Context, []run.Message, compact.Budget) (*compact.Result, error) {
 			return nil, errors.New("no model")
 		},
@@ -117,7 +117,7 @@ func TestSilentTruncation(t *testing.T) {
 	for name, size := range map[string]int{"a small window": 1500, "a large one": 100_000} {
 		t.Run(name, func(t *testing.T) {
 			a := newAgent(t, at(t, "ollama", "m", &window{tokens: size}), &agent.Options{
-				Durable: agent.Durable{Store: inFiles(t, filestore.SyncNever)}, Tools: []adapter.Source{aLibrary()},
+				Durable: agent.Durable{Store: inFiles(t, &filestore.Options{NoSync: true})}, Tools: []adapter.Source{aLibrary()},
 			})
 			told := 0
 			for range 12 {

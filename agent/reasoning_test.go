@@ -176,7 +176,7 @@ func TestCallsGoBackToTheirHost(t *testing.T) {
 		{"moonshot", "deepseek", "null", "null"}, {"gemini", "openai", "null", "null"},
 	} {
 		t.Run(tt.first+" "+tt.second, func(t *testing.T) {
-			store := inFiles(t, filestore.SyncNever)
+			store := inFiles(t, &filestore.Options{NoSync: true})
 			process := func(host string, w *memhttp.Wire) *agent.Agent {
 				opts := &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson},
 					Tools: []adapter.Source{paying(new(int))}}
@@ -227,7 +227,7 @@ func TestReasoningGoesBack(t *testing.T) {
 	}
 	for _, host := range chat.Hosts() {
 		t.Run(host, func(t *testing.T) {
-			store := inFiles(t, filestore.SyncNever)
+			store := inFiles(t, &filestore.Options{NoSync: true})
 			process := func(w *memhttp.Wire) *agent.Agent {
 				return newAgent(t, at(t, host, "gpt-4.1", w),
 					&agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{paying(new(int))}})

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -14,7 +15,6 @@ import (
 // cancelled. Its goroutine lives while there are such runs.
 type renewer struct {
 	store record.Store
-	batch record.BatchRenewer // nil: each lease is renewed separately
 	ttl   time.Duration
 
 	renewNow chan struct{} // makes the goroutine renew
@@ -28,22 +28,20 @@ type renewer struct {
 
 // renewal is one renewal of all leases.
 type renewal struct {
-	done chan struct{} // closed when it is complete; before that, the other fields are set
-	lost map[record.Lease]bool
-	err  error
+	done chan struct{}          // closed when it is complete; before that, errs is set
+	errs map[record.Lease]error // of the leases that were to be renewed
 }
 
 func newRenewer(store record.Store, ttl time.Duration) *renewer {
-	batch, _ := store.(record.BatchRenewer)
 	return &renewer{
-		store: store, batch: batch, ttl: ttl,
+		store: store, ttl: ttl,
 		renewNow: make(chan struct{}, 1), checkNow: make(chan struct{}, 1),
 		holds: map[*hold]context.CancelCauseFunc{},
 	}
 }
 
-// add renews the lease of a run until remove is called, if the store renews leases together. It
-// calls lost when the work on the run has to stop.
+// add renews the lease of a run until remove is called. It calls lost when the work on the run has to
+// stop.
 func (r *renewer) add(h *hold, lost context.CancelCauseFunc) (remove func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,13 +93,13 @@ func (r *renewer) confirm(ctx context.Context, h *hold) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	switch {
-	case next.lost[h.lease]:
-		return record.ErrConflict
-	case next.err == nil && !r.has(h):
+	if err := next.errs[h.lease]; err != nil {
+		return err
+	}
+	if !r.has(h) {
 		return errNotRenewed
 	}
-	return next.err
+	return nil
 }
 
 // has reports whether the lease of a run is renewed.
@@ -144,9 +142,6 @@ func (r *renewer) beginLocked() {
 
 // renew renews all leases, and stops the work on runs whose leases are lost.
 func (r *renewer) renew(ctx context.Context) {
-	if r.batch == nil {
-		return
-	}
 	var leases []record.Lease
 	var holds []*hold
 	r.mu.Lock()
@@ -161,32 +156,40 @@ func (r *renewer) renew(ctx context.Context) {
 	}
 	defer close(current.done)
 	requested := time.Now()
-	current.lost, current.err = r.renewAll(ctx, leases)
+	current.errs = r.renewAll(ctx, leases)
 	for i, h := range holds {
-		switch {
-		case current.lost[leases[i]]:
-			r.stop(h, takenError(record.ErrConflict))
-		case current.err == nil:
+		switch err := current.errs[leases[i]]; {
+		case err == nil:
 			h.setRenewed(requested)
+		case errors.Is(err, record.ErrConflict):
+			r.stop(h, takenError(err))
 		case ctx.Err() == nil && h.age() > r.ttl:
-			r.stop(h, &lateError{r.ttl, current.err})
+			r.stop(h, &lateError{r.ttl, err})
 		}
 	}
 }
 
-// renewAll renews leases in one request, and returns those that are lost.
-func (r *renewer) renewAll(ctx context.Context, leases []record.Lease) (map[record.Lease]bool, error) {
+// renewAll renews leases in one request, and returns the errors of those that were not renewed.
+func (r *renewer) renewAll(ctx context.Context, leases []record.Lease) map[record.Lease]error {
 	ctx, cancel := context.WithTimeout(ctx, renewInterval(r.ttl))
 	defer cancel()
-	lost := map[record.Lease]bool{}
+	var errs []error
 	err := guard("the store", func() error {
-		lostLeases, err := r.batch.RenewAll(ctx, leases, r.ttl)
-		for _, lease := range lostLeases {
-			lost[lease] = true
+		errs = r.store.Renew(ctx, leases, r.ttl)
+		if len(errs) != len(leases) {
+			return fmt.Errorf("store returned %d errors for %d leases", len(errs), len(leases))
 		}
-		return err
+		return nil
 	})
-	return lost, err
+	failed := map[record.Lease]error{}
+	for i, lease := range leases {
+		if err == nil {
+			failed[lease] = errs[i]
+		} else {
+			failed[lease] = err
+		}
+	}
+	return failed
 }
 
 // stop ends the work on a run with an error, unless it has ended.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -42,26 +41,23 @@ func slowAgent(t *testing.T, store record.Store, takes time.Duration) *agent.Age
 }
 
 // renewals counts how often the leases of a memory store are renewed, until fails.
-func renewals() (store record.Store, all, alone *atomic.Int64, fails *atomic.Bool) {
-	all, alone, fails = new(atomic.Int64), new(atomic.Int64), new(atomic.Bool)
-	return together{watch(record.NewMemory(), func(c *storeCall) error {
-		switch c.Method {
-		case "renew":
-			alone.Add(1)
-		case "renewAll":
+func renewals() (store record.Store, all *atomic.Int64, fails *atomic.Bool) {
+	all, fails = new(atomic.Int64), new(atomic.Bool)
+	return watch(record.NewMemory(), func(c *storeCall) error {
+		if c.Method == "renew" {
 			all.Add(1)
 			if fails.Load() {
 				return errors.New("no connection is free")
 			}
 		}
 		return c.Do()
-	})}, all, alone, fails
+	}), all, fails
 }
 
 // TestLeasesAreRenewedTogether has a thousand runs of a process renew their leases by one statement at a time.
 func TestLeasesAreRenewedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, all, alone, _ := renewals()
+		store, all, _ := renewals()
 		a := slowAgent(t, store, time.Minute)
 		var group sync.WaitGroup
 		for i := range 1000 {
@@ -72,7 +68,6 @@ func TestLeasesAreRenewedTogether(t *testing.T) {
 		}
 		group.Wait()
 		within(t, "renewals of all in a minute, one each 2 s", all.Load(), 25, 35)
-		check.Equal(t, "renewals of one run", alone.Load(), 0)
 	})
 }
 
@@ -80,7 +75,7 @@ func TestLeasesAreRenewedTogether(t *testing.T) {
 // somebody has them; a run that was taken over stops alone.
 func TestLeaseThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, _, _, fails := renewals()
+		store, _, fails := renewals()
 		a := slowAgent(t, store, time.Minute)
 		failed := make(chan error, 2)
 		for _, id := range []string{"taken", "late"} {
@@ -153,7 +148,7 @@ func halting(store record.Store, renewal error) *watched {
 				woken.Store(true)
 			}
 			return err
-		case "renew", "renewAll":
+		case "renew":
 			c.Ctx = context.WithoutCancel(c.Ctx)
 			if !woken.Load() {
 				time.Sleep(3 * leaseTTL)
@@ -180,9 +175,8 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 		"not taken over": {false, nil, nil, 1},
 		"not renewed":    {false, down, down, 0},
 	} {
-		for _, how := range []string{"remote", "local", "remote together", "local together"} {
-			tool, _, inOne := strings.Cut(how, " ")
-			synctestRun(t, how+" "+name, func(t *testing.T) {
+		for _, tool := range []string{"remote", "local"} {
+			synctestRun(t, tool+" "+name, func(t *testing.T) {
 				effects := 0
 				s := emptyServer()
 				s.addTool("remote", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -192,12 +186,8 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 				toolset := s.box(t, nil)
 				local := adapter.Func("local", "", func(context.Context, struct{}) (string, error) { effects++; return "done", nil }, nil)
 				store := record.NewMemory()
-				halted := record.Store(halting(store, tt.renewal))
-				if inOne {
-					halted = together{halting(store, tt.renewal)}
-				}
 				a := withTools(t, play(uses(toolCall("1", tool, "{}")), says("done")), toolset, &agent.Options{
-					Durable: agent.Durable{Store: halted, LeaseTTL: leaseTTL}, Tools: []adapter.Source{local},
+					Durable: agent.Durable{Store: halting(store, tt.renewal), LeaseTTL: leaseTTL}, Tools: []adapter.Source{local},
 				})
 				ended := begin(t.Context(), a)
 				time.Sleep(leaseTTL + leaseTTL/2)

@@ -80,7 +80,7 @@ func (a *Agent) Questions(ctx context.Context, key run.Key) ([]*run.Question, er
 	if a.recipe.opts.Durable.Store == nil {
 		return nil, fmt.Errorf("read questions: %w", errNoStore)
 	}
-	log, err := record.LoadCurrent(ctx, a.runs(), key)
+	log, err := a.runs().LoadCurrent(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("read questions: %w", err)
 	}

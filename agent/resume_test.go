@@ -18,7 +18,6 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
-	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -101,7 +100,7 @@ func TestCallInDoubt(t *testing.T) {
 
 // A conversation is one run with many inputs, in whatever process.
 func TestConversation(t *testing.T) {
-	for name, store := range map[string]record.Store{"memory": record.NewMemory(), "file": inFiles(t, filestore.SyncEveryEffect), "SQLite": inSQLite(t)} {
+	for name, store := range map[string]record.Store{"memory": record.NewMemory(), "file": inFiles(t, nil), "SQLite": inSQLite(t)} {
 		for i := range 3 {
 			a, _ := process(t, store, play(says(fmt.Sprint("answer ", i))), agent.Options{})
 			check.Equal(t, name+": messages", len(mustRun(t, a, human(fmt.Sprint("question ", i)), agent.WithRun(theRun.ID)).Messages), 2*(i+1))
@@ -406,7 +405,7 @@ func TestResumeBesideOthers(t *testing.T) {
 		check.Same(t, "answer and calls: the first answer counts", []any{got.Output, err, worked.Load()}, []any{"done", nil, int64(0)})
 	})
 	t.Run("another run of the name", func(t *testing.T) {
-		for name, kept := range map[string]record.Store{"memory": record.NewMemory(), "file": inFiles(t, filestore.SyncEveryEffect), "SQLite": inSQLite(t)} {
+		for name, kept := range map[string]record.Store{"memory": record.NewMemory(), "file": inFiles(t, nil), "SQLite": inSQLite(t)} {
 			store, a, ask, worked := waitingRun(t, kept)
 			old := load(t, store, key)
 			store.before = func() {

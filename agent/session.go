@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -143,7 +141,7 @@ func (s *session) reacquire(ctx context.Context, l *loadedRun) (ok bool) {
 	if l.state.Status != run.StatusWaiting {
 		return false
 	}
-	log, err := record.LoadCurrent(ctx, s.agent.runs(), l.hold.lease.Key)
+	log, err := s.agent.runs().LoadCurrent(ctx, l.hold.lease.Key)
 	if err != nil || log.Head.Status != run.StatusWaiting {
 		return false
 	}
@@ -171,13 +169,7 @@ func (s *session) withRenewal(ctx context.Context, l *loadedRun, f func(context.
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := s.agent.recipe.renewer
 	defer r.add(l.hold, cancel)()
-	if r.batch != nil {
-		l.hold.renewer = r
-	} else {
-		var renewing sync.WaitGroup
-		renewing.Go(func() { l.hold.keepRenewed(ctx, cancel) })
-		defer renewing.Wait()
-	}
+	l.hold.renewer = r
 	defer cancel(nil)
 	err := f(ctx)
 	if storeErr := l.hold.storeReplies(ctx); storeErr != nil {

@@ -26,7 +26,7 @@ type counting struct {
 }
 
 func (c *counting) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
-	log, err := record.LoadCurrent(ctx, c.Store, key)
+	log, err := c.Store.LoadCurrent(ctx, key)
 	c.loads++
 	if err == nil {
 		c.records += len(log.Records)
@@ -42,7 +42,7 @@ var everyStore = map[string]func(testing.TB) record.Store{
 		check.Must(t, err)
 		return record.Sealed(inSQLite(t), keys)
 	},
-	"files":  func(t testing.TB) record.Store { return inFiles(t, filestore.SyncNever) },
+	"files":  func(t testing.TB) record.Store { return inFiles(t, &filestore.Options{NoSync: true}) },
 	"SQLite": inSQLite, "Postgres": inPostgres,
 }
 
@@ -76,7 +76,7 @@ func TestSnapshots(t *testing.T) {
 				within(t, fmt.Sprintf("records to begin with at input %d", i), store.records, 0, 200)
 			}
 			whole := load(t, store, run.Key{ID: "r"})
-			current, err := record.LoadCurrent(t.Context(), store, run.Key{ID: "r"})
+			current, err := store.LoadCurrent(t.Context(), run.Key{ID: "r"})
 			check.Must(t, err)
 			within(t, "record of the snapshot", whole.Head.Snapshot, 1, math.MaxUint64)
 			within(t, "records", len(whole.Records), 300, 10_000)

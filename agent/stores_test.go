@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -23,19 +22,6 @@ type (
 )
 
 var watch = ledgertest.Watch
-
-// together is a store that renews the leases of a process together, and says renewAll then.
-type together struct{ *watched }
-
-func (w together) RenewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
-	c := &storeCall{Method: "renewAll", Ctx: ctx}
-	c.Do = func() error {
-		lost, err = w.Store.(record.BatchRenewer).RenewAll(c.Ctx, leases, ttl)
-		return err
-	}
-	err = w.Around(c)
-	return lost, err
-}
 
 // changesOf are the changes of a type in records.
 func changesOf[C ledger.Change](records []run.Record) (all []C) {

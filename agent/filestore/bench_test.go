@@ -18,11 +18,11 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// BenchmarkAppend appends a record of 600 bytes with each kind of sync, on the disk of the temporary directory.
+// BenchmarkAppend appends a record of 600 bytes with a sync and without one, on the disk of the temporary directory.
 func BenchmarkAppend(b *testing.B) {
-	for name, sync := range map[string]filestore.Sync{"EveryEffect": filestore.SyncEveryEffect, "Never": filestore.SyncNever} {
+	for name, noSync := range map[string]bool{"synced": false, "not synced": true} {
 		b.Run(name, func(b *testing.B) {
-			s := open(b, b.TempDir(), &filestore.Options{Sync: sync})
+			s := open(b, b.TempDir(), &filestore.Options{NoSync: noSync})
 			d, lease := create(b, s, key)
 			change := note(strings.Repeat("x", 500))
 			b.ReportAllocs()
@@ -77,7 +77,7 @@ func BenchmarkSuspended(b *testing.B) {
 func BenchmarkLists(b *testing.B) {
 	const runs = 100_000
 	dir := b.TempDir()
-	s := open(b, dir, &filestore.Options{Sync: filestore.SyncNever})
+	s := open(b, dir, &filestore.Options{NoSync: true})
 	for i := range runs {
 		begun := &ledger.Begun{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)}
 		ledgertest.Keep(b, s, ledgertest.Since(time.Now().Add((runs-time.Duration(i))*-time.Second), begun,

@@ -67,14 +67,14 @@ func TestBlobAtAPowerCut(t *testing.T) {
 	dir := t.TempDir()
 	for cut := 0; ; cut++ {
 		d := newDisk()
-		s := d.on(t, dir, filestore.SyncEveryEffect)
+		s := d.on(t, dir)
 		_, lease := create(t, s, key)
 		if cut > 0 {
 			d.cut = d.changes + cut
 		}
 		err := s.PutBlob(ctx, lease, "x", []byte("what is kept"))
 		for fate := range fates {
-			got, failed := d.reboot(fate).on(t, dir, filestore.SyncEveryEffect).Blob(ctx, key, "x")
+			got, failed := d.reboot(fate).on(t, dir).Blob(ctx, key, "x")
 			if kept := failed == nil && string(got) == "what is kept"; err == nil && !kept || failed != nil && errors.Is(failed, record.ErrCorrupt) {
 				t.Errorf("cut at change %d, %s: got %q, %v after %v", cut, fates[fate].name, got, failed, err)
 			}

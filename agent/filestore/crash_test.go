@@ -22,7 +22,7 @@ import (
 // step is a call of a store. If it syncs, a power cut after it loses nothing.
 type step struct {
 	name   string
-	synced []filestore.Sync // the settings with which it syncs
+	synced bool
 	do     func(*cast, record.Store) error
 }
 
@@ -50,34 +50,32 @@ func begin(s record.Store, key run.Key, changes ...ledger.Change) (c cast, err e
 }
 
 var (
-	both  = []filestore.Sync{filestore.SyncEveryEffect, filestore.SyncEveryTurn}
-	every = both[:1]
 	large = strings.Repeat("x", 3000)
 )
 
 // steps use every method that writes.
 var steps = []step{
-	{"create", both, func(c *cast, s record.Store) (err error) {
+	{"create", true, func(c *cast, s record.Store) (err error) {
 		*c, err = begin(s, key, question("a"), question("b"))
 		return err
 	}},
-	{"append", every, func(c *cast, s record.Store) error { return c.append(s, note("1"), note(large)) }},
-	{"renew", nil, func(c *cast, s record.Store) error { return s.Renew(ctx, c.lease, -1) }},
-	{"append after a lease", every, func(c *cast, s record.Store) error { return c.append(s, note("2")) }},
-	{"append what is large", every, func(c *cast, s record.Store) error { return c.append(s, note(large)) }},
-	{"create another", both, func(_ *cast, s record.Store) error { _, err := begin(s, two); return err }},
-	{"acquire", nil, func(c *cast, s record.Store) error { return c.acquire(s) }},
-	{"answer", both, func(_ *cast, s record.Store) error {
+	{"append", true, func(c *cast, s record.Store) error { return c.append(s, note("1"), note(large)) }},
+	{"renew", false, func(c *cast, s record.Store) error { return ledgertest.Renew(ctx, s, c.lease, -1) }},
+	{"append after a lease", true, func(c *cast, s record.Store) error { return c.append(s, note("2")) }},
+	{"append what is large", true, func(c *cast, s record.Store) error { return c.append(s, note(large)) }},
+	{"create another", true, func(_ *cast, s record.Store) error { _, err := begin(s, two); return err }},
+	{"acquire", false, func(c *cast, s record.Store) error { return c.acquire(s) }},
+	{"answer", true, func(_ *cast, s record.Store) error {
 		return s.Reply(ctx, key, []run.Reply{{Question: "a", Action: run.ActionAccept}})
 	}},
-	{"suspend", both, func(c *cast, s record.Store) error { return c.append(s, &ledger.Suspended{}) }},
-	{"take the answer", every, func(c *cast, s record.Store) error {
+	{"suspend", true, func(c *cast, s record.Store) error { return c.append(s, &ledger.Suspended{}) }},
+	{"take the answer", true, func(c *cast, s record.Store) error {
 		return c.append(s, &ledger.Replied{Reply: run.Reply{Question: "a", Action: run.ActionAccept}}, &ledger.Woken{})
 	}},
-	{"delete the other", both, func(_ *cast, s record.Store) error { return s.Delete(ctx, two) }},
-	{"release", nil, func(c *cast, s record.Store) error { return s.Release(ctx, c.lease) }},
-	{"append after the release", every, func(c *cast, s record.Store) error { return c.append(s, note("3")) }},
-	{"end", both, func(c *cast, s record.Store) error { return c.append(s, &ledger.Ended{Status: run.StatusFinished}) }},
+	{"delete the other", true, func(_ *cast, s record.Store) error { return s.Delete(ctx, two) }},
+	{"release", false, func(c *cast, s record.Store) error { return s.Release(ctx, c.lease) }},
+	{"append after the release", true, func(c *cast, s record.Store) error { return c.append(s, note("3")) }},
+	{"end", true, func(c *cast, s record.Store) error { return c.append(s, &ledger.Ended{Status: run.StatusFinished}) }},
 }
 
 // content returns everything that a store has of a run, except its lease.
@@ -94,13 +92,13 @@ func content(t *testing.T, s record.Store, key run.Key) string {
 
 // play takes steps until the power is cut. It returns the number of steps, for each run the
 // number of its steps up to the last synced one, and the last lease.
-func play(s record.Store, sync filestore.Sync) (made int, synced map[run.Key]int, last record.Lease) {
+func play(s record.Store) (made int, synced map[run.Key]int, last record.Lease) {
 	c, synced := new(cast), map[run.Key]int{}
 	for i, step := range steps {
 		if err := step.do(c, s); err != nil {
 			return i, synced, c.lease
 		}
-		if slices.Contains(step.synced, sync) {
+		if step.synced {
 			k := key
 			if strings.Contains(step.name, "other") {
 				k = two
@@ -114,41 +112,39 @@ func play(s record.Store, sync filestore.Sync) (made int, synced map[run.Key]int
 // TestPowerCut cuts the power at every change of the disk, in each way in which a disk may lose what was not synced.
 // Synced changes survive, each run is as it was at one moment, and it can be continued, even if the power is cut again.
 func TestPowerCut(t *testing.T) {
-	for _, sync := range both {
-		dir := t.TempDir()
-		whole := newDisk()
-		s := whole.on(t, dir, sync)
-		want := map[run.Key][]string{key: {""}, two: {""}} // after each number of steps
-		c := new(cast)
-		for _, step := range steps {
-			check.Must(t, step.do(c, s))
-			for k := range want {
-				want[k] = append(want[k], content(t, s, k))
-			}
+	dir := t.TempDir()
+	whole := newDisk()
+	s := whole.on(t, dir)
+	want := map[run.Key][]string{key: {""}, two: {""}} // after each number of steps
+	c := new(cast)
+	for _, step := range steps {
+		check.Must(t, step.do(c, s))
+		for k := range want {
+			want[k] = append(want[k], content(t, s, k))
 		}
-		for cut := 1; cut <= whole.changes; cut += testenv.Step(5) {
-			for fate := range fates {
-				d := newDisk()
-				d.cut = cut
-				made, synced, last := play(d.on(t, dir, sync), sync)
-				after := d.reboot(fate)
-				for k, all := range want {
-					got := content(t, after.on(t, dir, sync), k)
-					if possible := all[synced[k] : made+2]; !slices.Contains(possible, got) {
-						t.Fatalf("sync %d, cut at change %d, in step %q, %s: run %s: got\n%.200s\nwant one of\n%.200q",
-							sync, cut, steps[made].name, fates[fate].name, k.ID, got, possible)
-					}
+	}
+	for cut := 1; cut <= whole.changes; cut += testenv.Step(5) {
+		for fate := range fates {
+			d := newDisk()
+			d.cut = cut
+			made, synced, last := play(d.on(t, dir))
+			after := d.reboot(fate)
+			for k, all := range want {
+				got := content(t, after.on(t, dir), k)
+				if possible := all[synced[k] : made+2]; !slices.Contains(possible, got) {
+					t.Fatalf("cut at change %d, in step %q, %s: run %s: got\n%.200s\nwant one of\n%.200q",
+						cut, steps[made].name, fates[fate].name, k.ID, got, possible)
 				}
-				goOn(t, after, fate, dir, sync, last)
 			}
+			goOn(t, after, fate, dir, last)
 		}
 	}
 }
 
 // goOn continues the run after a power cut, with another power cut at each change. Its lease has a new epoch.
-func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last record.Lease) {
+func goOn(t *testing.T, d *disk, fate int, dir string, last record.Lease) {
 	t.Helper()
-	before := content(t, d.on(t, dir, sync), key)
+	before := content(t, d.on(t, dir), key)
 	if before == "" {
 		return
 	}
@@ -166,10 +162,10 @@ func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last
 	for cut, done := 1, false; !done; cut++ {
 		again := d.reboot(1)
 		again.cut = cut
-		s := again.on(t, dir, sync)
+		s := again.on(t, dir)
 		done = next(s) == nil
 		after := again.reboot(fate)
-		s = after.on(t, dir, sync)
+		s = after.on(t, dir)
 		if got := content(t, s, key); done && got == before || got != before && len(got) <= len(before) {
 			t.Fatalf("cut again at change %d, done %t, %s: got\n%.200s\nafter\n%.200s", cut, done, fates[fate].name, got, before)
 		}
@@ -179,15 +175,15 @@ func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last
 
 // TestSyncs counts the syncs of each call.
 func TestSyncs(t *testing.T) {
-	for _, sync := range []filestore.Sync{filestore.SyncEveryEffect, filestore.SyncEveryTurn, filestore.SyncNever} {
+	for _, noSync := range []bool{false, true} {
 		d := newDisk()
-		s := d.on(t, t.TempDir(), sync)
+		s := openOn(t, d, t.TempDir(), &filestore.Options{NoSync: noSync})
 		c := new(cast)
 		for _, step := range steps {
 			d.syncs, d.dirs = 0, 0
 			check.Must(t, step.do(c, s))
 			var want [2]int // of files and of directories
-			if slices.Contains(step.synced, sync) {
+			if step.synced && !noSync {
 				want = [2]int{1, 0}
 				if strings.Contains(step.name, "create") {
 					want = [2]int{1, 1}
@@ -195,7 +191,7 @@ func TestSyncs(t *testing.T) {
 					want = [2]int{0, 1}
 				}
 			}
-			check.Equal(t, fmt.Sprintf("sync %d, %s: syncs of files and of directories", sync, step.name), [2]int{d.syncs, d.dirs}, want)
+			check.Equal(t, fmt.Sprintf("no sync %t, %s: syncs of files and of directories", noSync, step.name), [2]int{d.syncs, d.dirs}, want)
 		}
 	}
 }
@@ -203,7 +199,7 @@ func TestSyncs(t *testing.T) {
 // TestFailedSync checks that a record is not in the file if the sync fails.
 func TestFailedSync(t *testing.T) {
 	d := newDisk()
-	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
+	s := d.on(t, t.TempDir())
 	one, lease := create(t, s, key)
 	before := content(t, s, key)
 	records := one.Add(note("1"))
@@ -218,7 +214,7 @@ func TestFailedSync(t *testing.T) {
 // may have ended before its sync.
 func TestEqualAnswerIsSynced(t *testing.T) {
 	d := newDisk()
-	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
+	s := d.on(t, t.TempDir())
 	create(t, s, key, question("a"))
 	reply := []run.Reply{{Question: "a", Action: run.ActionAccept}}
 	check.Must(t, s.Reply(ctx, key, reply))
@@ -231,7 +227,7 @@ func TestEqualAnswerIsSynced(t *testing.T) {
 func TestUnfinishedFile(t *testing.T) {
 	d, dir := newDisk(), t.TempDir()
 	d.cut = 3 // the third change is the content, after the file and the mark
-	check.Is(t, check.Err(begin(d.on(t, dir, filestore.SyncEveryEffect), key)), errCut)
+	check.Is(t, check.Err(begin(d.on(t, dir), key)), errCut)
 	path, _ := d.file(t)
 	for age, left := range map[time.Duration]bool{0: true, 2 * time.Hour: false} {
 		write(t, path, nil)

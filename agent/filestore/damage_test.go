@@ -20,10 +20,10 @@ import (
 )
 
 // sample creates the file of a run with every kind of line.
-func sample(t testing.TB) (s filestore.Store, files *disk, path string, data []byte) {
+func sample(t testing.TB) (s record.Store, files *disk, path string, data []byte) {
 	t.Helper()
 	files = newDisk()
-	s = files.on(t, t.TempDir(), filestore.SyncEveryEffect)
+	s = files.on(t, t.TempDir())
 	d, _ := create(t, s, key, question("a"), question("b"))
 	check.Must(t, s.Reply(ctx, key, []run.Reply{{Question: "b", Action: run.ActionAccept}}))
 	lease := check.Value(s.Acquire(ctx, key, record.Holder{Name: "second"}))(t)
@@ -105,24 +105,22 @@ func TestTornTail(t *testing.T) {
 // TestHole treats a line with a sector that was never written as left by a crash, if it may not have been synced.
 func TestHole(t *testing.T) {
 	disk := newDisk()
-	s := disk.on(t, t.TempDir(), filestore.SyncEveryTurn)
-	d, lease := create(t, s, key)
-	large := strings.Repeat("x", 2000)
-	add(t, s, lease, d, note(large))
-	add(t, s, lease, d, note("last"))
+	s := disk.on(t, t.TempDir())
+	d, first := create(t, s, key)
+	lease := check.Value(s.Acquire(ctx, key, record.Holder{Name: strings.Repeat("x", 2000)}))(t)
+	check.Must(t, s.Release(ctx, lease))
 	path, n := disk.file(t)
 	data := n.now
 	hole := slices.Clone(data)
 	clear(hole[1024:1536])
 
 	disk.put(path, hole)
-	check.Equal(t, "records before the hole", fold(t, s).Seq, 1)
-	again := drafted(t, s)
-	add(t, s, lease, again, note("again"))
+	check.Equal(t, "holder before the hole", check.Value(s.Load(ctx, key))(t).Head.Epoch, first.Epoch)
+	add(t, s, first, drafted(t, s), note("again"))
 	check.Equal(t, "records", fold(t, s).Seq, 2)
 
 	disk.put(path, data) // a sync and another line follow
-	add(t, s, lease, d, &ledger.Suspended{})
+	add(t, s, lease, d, note("synced"))
 	add(t, s, lease, d, note("after"))
 	_, n = disk.file(t)
 	data = n.now
@@ -148,7 +146,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		disk := newDisk()
 		disk.put(path, data)
-		s := disk.on(t, dir, filestore.SyncNever)
+		s := openOn(t, disk, dir, &filestore.Options{NoSync: true})
 		log, err := s.Load(ctx, key)
 		if err != nil {
 			return

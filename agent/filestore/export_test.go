@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // The directories of marks.
@@ -17,7 +18,7 @@ const (
 var NameOf = nameOf
 
 // OfTenant returns the cached size of the blobs of a tenant, counted again if again is true.
-func OfTenant(store Store, key run.Key, again bool) (int64, error) {
+func OfTenant(store record.Store, key run.Key, again bool) (int64, error) {
 	s := store.(*directory)
 	if again {
 		clear(s.tenants)
@@ -26,11 +27,16 @@ func OfTenant(store Store, key run.Key, again bool) (int64, error) {
 }
 
 // SetClock replaces the clock of leases.
-func SetClock(s Store, now func() time.Time) { s.(*directory).now = now }
+func SetClock(s record.Store, now func() time.Time) { s.(*directory).now = now }
 
 // OpenAt opens a store on a file system with that name.
-func OpenAt(network, dir string, opts *Options) (Store, error) {
+func OpenAt(network, dir string, opts *Options) (record.Store, error) {
 	return open(dir, opts, osFS{}, func(string) string { return network })
+}
+
+// SetBounds replaces the bounds of a change and of a file.
+func SetBounds(s record.Store, line, file int64) {
+	s.(*directory).maxLine, s.(*directory).maxFile = line, file
 }
 
 // FS is the file system of a store, and File an open file of it.
@@ -43,6 +49,6 @@ type (
 func OS() FS { return osFS{} }
 
 // OpenOn opens a store on a file system.
-func OpenOn(files FS, dir string, opts *Options) (Store, error) {
+func OpenOn(files FS, dir string, opts *Options) (record.Store, error) {
 	return open(dir, opts, files, networkOf)
 }

@@ -19,9 +19,9 @@
 //
 // # What a crash loses
 //
-// A change is not lost with the process once the method has returned nil, whatever [Sync] is. Sync
-// decides what a power cut or a crash of the operating system loses. Leases are not synced: after a
-// power cut, no process is left to hold a run.
+// A change is not lost once the method has returned nil: not with the process and, unless
+// [Options.NoSync] is set, not in a power cut or a crash of the operating system. Leases are not synced:
+// after a power cut, no process is left to hold a run.
 //
 // # Who can read the files
 //
@@ -37,7 +37,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"math"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -48,71 +47,33 @@ import (
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// Sync specifies when a store waits until data is on the disk.
-type Sync int
-
-// The values specify which calls of Append sync. An Append with replies, and all other changes except
-// those of leases, always sync, except with SyncNever.
-const (
-	// SyncEveryEffect syncs each Append. A power cut loses nothing.
-	SyncEveryEffect Sync = iota
-
-	// SyncEveryTurn syncs an Append that ends a turn, suspends the run, ends it or adds an input. A
-	// power cut may lose the current turn: then its calls, which may have had effects, are made again.
-	SyncEveryTurn
-
-	// SyncNever leaves it to the operating system. A power cut may lose what was written in the
-	// last seconds, and may damage a file.
-	SyncNever
-)
-
-// Options configure [Open]. Nil and the zero value are valid. A change beyond a bound is refused:
-// the error matches [record.ErrTooLarge].
+// Options configure [Open]. Nil and the zero value are valid.
 type Options struct {
-	Sync Sync // default SyncEveryEffect
-
-	MaxLine int64 // bytes of a change; default 64 MiB; negative: no bound
-	MaxFile int64 // bytes of a file; default 1 GiB; negative: no bound
+	// NoSync leaves it to the operating system when data reaches the disk. A power cut may lose what
+	// was written in the last seconds, and may damage a file. Default: each change except those of
+	// leases is synced, and a power cut loses nothing.
+	NoSync bool
 
 	// AllowNetwork allows a directory on a network file system. The program vouches that file locks
 	// exclude all processes there, and that a sync reaches the disk of the server.
 	AllowNetwork bool
 }
 
-// withDefaults returns a copy of the options with their defaults.
-func (o *Options) withDefaults() Options {
-	var out Options
-	if o != nil {
-		out = *o
-	}
-	out.MaxLine, out.MaxFile = bound(out.MaxLine, 64<<20), bound(out.MaxFile, 1<<30)
-	return out
-}
+// Bounds in bytes. A change beyond them is refused: the error matches [record.ErrTooLarge].
+const (
+	maxLine = 64 << 20 // a change
+	maxFile = 1 << 30  // a run
+)
 
-// bound returns a bound of the options: the largest number if it is negative, the default if it is 0.
-func bound(n, byDefault int64) int64 {
-	if n < 0 {
-		return math.MaxInt64
-	}
-	return cmp.Or(n, byDefault)
-}
-
-// Store is a [record.Store] in a directory. It keeps no file open and has no goroutine, so
-// there is nothing to close. Its methods may be called concurrently.
-type Store interface {
-	record.Store
-	record.BlobStore
-	record.CurrentLoader
-	record.Pruner
-}
-
-// directory is the [Store] of [Open].
+// directory is the [record.Store] of [Open].
 type directory struct {
 	dir   string
-	opts  Options
+	sync  bool // Options.NoSync is not set
 	files fileSystem
 	locks [stripes]chan struct{} // within this process
 	now   func() time.Time       // for leases
+
+	maxLine, maxFile int64
 
 	mu      sync.Mutex            // guards tenants
 	tenants map[string]cachedSize // whose blobs were counted recently
@@ -121,15 +82,19 @@ type directory struct {
 }
 
 // Open returns the store in a directory, and creates it if it is missing. It refuses a directory
-// that others can write to.
-func Open(dir string, opts *Options) (Store, error) { return open(dir, opts, osFS{}, networkOf) }
+// that others can write to. The store keeps no file open and has no goroutine, so there is nothing to
+// close.
+func Open(dir string, opts *Options) (record.Store, error) { return open(dir, opts, osFS{}, networkOf) }
 
 // open is Open with another file system.
-func open(dir string, opts *Options, files fileSystem, networkOf func(string) string) (Store, error) {
+func open(dir string, opts *Options, files fileSystem, networkOf func(string) string) (record.Store, error) {
+	opts = cmp.Or(opts, new(Options))
 	s := &directory{
 		dir:     filepath.Clean(dir),
-		opts:    opts.withDefaults(),
+		sync:    !opts.NoSync,
 		files:   files,
+		maxLine: maxLine,
+		maxFile: maxFile,
 		now:     time.Now,
 		tenants: map[string]cachedSize{},
 		marking: marking{turn: make(chan struct{}, 1)},
@@ -146,7 +111,7 @@ func open(dir string, opts *Options, files fileSystem, networkOf func(string) st
 			return nil, fmt.Errorf("open store of runs: %w", err)
 		}
 	}
-	if name := networkOf(s.dir); name != "" && !s.opts.AllowNetwork {
+	if name := networkOf(s.dir); name != "" && !opts.AllowNetwork {
 		return nil, fmt.Errorf("open store of runs: %s is on a network file system (%s), "+
 			"whose locks may not exclude other processes: use a local one, or set Options.AllowNetwork if they do", s.dir, name)
 	}

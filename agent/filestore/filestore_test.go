@@ -20,13 +20,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-func open(t testing.TB, dir string, opts *filestore.Options) filestore.Store {
+func open(t testing.TB, dir string, opts *filestore.Options) record.Store {
 	t.Helper()
 	return check.Value(filestore.Open(dir, opts))(t)
 }
 
 // openOn is open on another file system.
-func openOn(t testing.TB, files filestore.FS, dir string, opts *filestore.Options) filestore.Store {
+func openOn(t testing.TB, files filestore.FS, dir string, opts *filestore.Options) record.Store {
 	t.Helper()
 	return check.Value(filestore.OpenOn(files, dir, opts))(t)
 }
@@ -68,12 +68,10 @@ func TestStore(t *testing.T) {
 	})
 }
 
-func TestStoreWithFewerSyncs(t *testing.T) {
-	for name, sync := range map[string]filestore.Sync{"every turn": filestore.SyncEveryTurn, "never": filestore.SyncNever} {
-		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) record.Store { return newDisk().on(t, t.TempDir(), sync) })
-		})
-	}
+func TestStoreWithoutSyncs(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) record.Store {
+		return openOn(t, newDisk(), t.TempDir(), &filestore.Options{NoSync: true})
+	})
 }
 
 func TestReopen(t *testing.T) {
@@ -118,7 +116,8 @@ func read(t testing.TB, path string) []byte {
 // TestBounds refuses a change that is too large, and leaves the run as it was.
 func TestBounds(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, dir, &filestore.Options{MaxLine: 4 << 10, MaxFile: 8 << 10})
+	s := open(t, dir, nil)
+	filestore.SetBounds(s, 4<<10, 8<<10)
 	d, lease := create(t, s, key)
 	large := strings.Repeat("x", 3<<10)
 	check.Text(t, drafted(t, s).Append(ctx, s, lease, note(large), note(large)), "at most 4096")
@@ -126,7 +125,8 @@ func TestBounds(t *testing.T) {
 	add(t, s, lease, d, note(large))
 	check.Text(t, drafted(t, s).Append(ctx, s, lease, note(large)), "may have 8192")
 	check.Equal(t, "records", fold(t, s).Seq, 3)
-	_, err := open(t, dir, &filestore.Options{MaxFile: 1 << 10}).Load(ctx, key)
+	filestore.SetBounds(s, 4<<10, 1<<10)
+	_, err := s.Load(ctx, key)
 	check.That(t, err != nil && !errors.Is(err, record.ErrCorrupt), "got %v, want the bound", err)
 }
 
@@ -139,14 +139,14 @@ func fold(t testing.TB, s record.Store) *ledger.State {
 // TestAcquireReadsTheEnd gets the holder of a large run without reading the run.
 func TestAcquireReadsTheEnd(t *testing.T) {
 	d := newDisk()
-	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
+	s := d.on(t, t.TempDir())
 	large, _ := create(t, s, key)
 	lease, err := s.Acquire(ctx, key, record.Holder{Name: "one", TTL: time.Hour})
 	check.Must(t, err)
 	add(t, s, lease, large, note(strings.Repeat("x", 1<<20)))
 	add(t, s, lease, large, question("a"))
 	check.Must(t, s.Reply(ctx, key, []run.Reply{{Question: "a", Action: run.ActionDecline}}))
-	check.Must(t, s.Renew(ctx, lease, 2*time.Hour))
+	check.Must(t, ledgertest.Renew(ctx, s, lease, 2*time.Hour))
 	d.read = 0
 	_, err = s.Acquire(ctx, key, record.Holder{Name: "two"})
 	held, ok := errors.AsType[*record.HeldError](err)
@@ -170,7 +170,7 @@ func TestCopiedFile(t *testing.T) {
 // another epoch, even while the clock stands still, as it does in the bubble.
 func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := open(t, t.TempDir(), &filestore.Options{Sync: filestore.SyncNever})
+		s := open(t, t.TempDir(), &filestore.Options{NoSync: true})
 		d, first := create(t, s, key)
 		check.Must(t, s.Delete(ctx, key))
 		_, second := create(t, s, key)
@@ -182,7 +182,7 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 // TestDeleteAfterTheClockWasSetBack deletes a run of a time to come, without a wait for that time.
 func TestDeleteAfterTheClockWasSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, start := open(t, t.TempDir(), &filestore.Options{Sync: filestore.SyncNever}), time.Now()
+		s, start := open(t, t.TempDir(), &filestore.Options{NoSync: true}), time.Now()
 		filestore.SetClock(s, func() time.Time { return start.Add(time.Minute) })
 		create(t, s, key)
 		filestore.SetClock(s, time.Now)
@@ -193,7 +193,8 @@ func TestDeleteAfterTheClockWasSetBack(t *testing.T) {
 
 // TestRoomForTheEnd ends a run whose file is full.
 func TestRoomForTheEnd(t *testing.T) {
-	s := open(t, t.TempDir(), &filestore.Options{MaxFile: 128 << 10})
+	s := open(t, t.TempDir(), nil)
+	filestore.SetBounds(s, 64<<10, 128<<10)
 	_, lease := create(t, s, key)
 	var err error
 	for err == nil {

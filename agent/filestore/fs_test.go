@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
@@ -192,8 +193,8 @@ func (d *disk) put(path string, data []byte) {
 }
 
 // on opens a store on a disk. Its locks are in a directory.
-func (d *disk) on(t testing.TB, dir string, sync filestore.Sync) filestore.Store {
-	return openOn(t, d, dir, &filestore.Options{Sync: sync})
+func (d *disk) on(t testing.TB, dir string) record.Store {
+	return openOn(t, d, dir, nil)
 }
 
 // file returns the only run on a disk.

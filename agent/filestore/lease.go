@@ -31,8 +31,12 @@ func (s *directory) Acquire(ctx context.Context, key run.Key, h record.Holder) (
 }
 
 // Renew implements [record.Store].
-func (s *directory) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
-	return wrap("renew the lease of", lease.Key, s.setLease(ctx, lease, s.now().Add(ttl), ttl))
+func (s *directory) Renew(ctx context.Context, leases []record.Lease, ttl time.Duration) []error {
+	errs := make([]error, len(leases))
+	for i, lease := range leases {
+		errs[i] = wrap("renew the lease of", lease.Key, s.setLease(ctx, lease, s.now().Add(ttl), ttl))
+	}
+	return errs
 }
 
 // Release implements [record.Store].

@@ -76,20 +76,20 @@ func isMark(path string) bool {
 // which compared the marks before, lists the right runs, and a third one leaves no wrong mark.
 func TestMarksOfAProcessThatEnds(t *testing.T) {
 	whole, dir := newDisk(), t.TempDir()
-	play(whole.on(t, dir, filestore.SyncEveryEffect), filestore.SyncEveryEffect)
+	play(whole.on(t, dir))
 	for cut := 1; cut <= whole.changes; cut++ {
 		d := newDisk()
-		other := d.on(t, dir, filestore.SyncEveryEffect)
+		other := d.on(t, dir)
 		listed(t, other, record.Query{AllTenants: true, DueAt: time.Now()})
 		d.cut = cut
-		made, _, _ := play(d.on(t, dir, filestore.SyncEveryEffect), filestore.SyncEveryEffect)
+		made, _, _ := play(d.on(t, dir))
 		d.cut = 0
 		what := fmt.Sprintf("ended at change %d", cut)
 		if made < len(steps) {
 			what += ", in step " + steps[made].name
 		}
 		compareLists(t, other, what)
-		third := d.on(t, dir, filestore.SyncEveryEffect)
+		third := d.on(t, dir)
 		compareLists(t, third, what+", then compared")
 		left := len(d.marksOn())
 		want := len(listed(t, third, record.Query{AllTenants: true, DueAt: time.Now().Add(time.Hour)})) +
@@ -101,13 +101,13 @@ func TestMarksOfAProcessThatEnds(t *testing.T) {
 // TestMarksAfterAPowerCut loses marks in a power cut. The next process lists the right runs.
 func TestMarksAfterAPowerCut(t *testing.T) {
 	whole, dir := newDisk(), t.TempDir()
-	play(whole.on(t, dir, filestore.SyncEveryEffect), filestore.SyncEveryEffect)
+	play(whole.on(t, dir))
 	for cut := 1; cut <= whole.changes; cut += testenv.Step(3) {
 		for fate := range fates {
 			d := newDisk()
 			d.cut = cut
-			play(d.on(t, dir, filestore.SyncEveryEffect), filestore.SyncEveryEffect)
-			compareLists(t, d.reboot(fate).on(t, dir, filestore.SyncEveryEffect), fmt.Sprintf("cut at change %d, %s", cut, fates[fate].name))
+			play(d.on(t, dir))
+			compareLists(t, d.reboot(fate).on(t, dir), fmt.Sprintf("cut at change %d, %s", cut, fates[fate].name))
 		}
 	}
 }
@@ -121,11 +121,11 @@ func TestFolderWithoutMarks(t *testing.T) {
 				delete(d.names, name)
 			}
 		}
-		s := d.on(t, dir, filestore.SyncEveryEffect)
+		s := d.on(t, dir)
 		create(t, s, run.Key{ID: "runs"})
 		create(t, s, run.Key{ID: "waits"}, question("a"), &ledger.Suspended{Wake: time.Now().Add(time.Minute)})
 		unmark()
-		s = d.on(t, dir, filestore.SyncEveryEffect)
+		s = d.on(t, dir)
 		compareLists(t, s, "alone")
 
 		create(t, s, run.Key{ID: "later"})
@@ -140,7 +140,7 @@ func TestFolderWithoutMarks(t *testing.T) {
 // TestListsOpenFew counts what lists read of many waiting runs.
 func TestListsOpenFew(t *testing.T) {
 	d := newDisk()
-	s := d.on(t, t.TempDir(), filestore.SyncNever)
+	s := openOn(t, d, t.TempDir(), &filestore.Options{NoSync: true})
 	for i := range 200 {
 		create(t, s, run.Key{ID: fmt.Sprint(i), Tenant: fmt.Sprint(i % 2)}, question("a"), &ledger.Suspended{Wake: time.Now().Add(time.Hour)})
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Prune implements [record.Pruner]. It writes a file that begins with the last snapshot, and
+// Prune implements [record.Store]. It writes a file that begins with the last snapshot, and
 // replaces the old one.
 func (s *directory) Prune(ctx context.Context, lease record.Lease) error {
 	err := s.changeAs(ctx, lease, func(f file, _ tip) error {
@@ -32,5 +32,5 @@ func (s *directory) rewrite(name string, c *content) error {
 	if err != nil {
 		return err
 	}
-	return s.replace(s.path(name), func(f file) error { return writeAt(f, data, 0, s.opts.Sync != SyncNever) })
+	return s.replace(s.path(name), func(f file) error { return writeAt(f, data, 0, s.sync) })
 }

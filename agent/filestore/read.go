@@ -64,8 +64,8 @@ func (s *directory) readFrom(f file, name string, at int64) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	if size > s.opts.MaxFile {
-		return nil, fmt.Errorf("%s has %d bytes, and may have %d", s.path(name), size, s.opts.MaxFile)
+	if size > s.maxFile {
+		return nil, fmt.Errorf("%s has %d bytes, and may have %d", s.path(name), size, s.maxFile)
 	}
 	data := make([]byte, max(0, size-at))
 	if err := readAt(f, data, at); err != nil {
@@ -126,7 +126,7 @@ func (s *directory) Load(ctx context.Context, key run.Key) (*record.Log, error) 
 	return s.load(ctx, key, s.read)
 }
 
-// LoadCurrent implements [record.CurrentLoader]. It reads the file from the last snapshot on.
+// LoadCurrent implements [record.Store]. It reads the file from the last snapshot on.
 func (s *directory) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := s.load(ctx, key, s.readCurrent)
 	if err != nil {

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Create implements [record.Store].
@@ -46,7 +44,7 @@ func (s *directory) create(
 	now := s.now()
 	first.Epoch, first.HeldUntil, first.TTL = record.FirstEpoch(now), now.Add(h.TTL), h.TTL
 	l := &line{Records: records, Head: head{Head: first, Holder: h.Name}.withReplies(nil)}
-	err = s.replace(s.path(name), func(f file) error { return s.write(f, tip{}, l, s.opts.Sync != SyncNever) })
+	err = s.replace(s.path(name), func(f file) error { return s.write(f, tip{}, l, s.sync) })
 	if err != nil {
 		return record.Lease{}, err
 	}
@@ -73,7 +71,7 @@ func (s *directory) Append(
 			}
 			l.Head = l.Head.withReplies(questionIDs(l.Replies))
 		}
-		return s.write(f, t, l, s.mustSync(records) || len(replies) > 0 && s.opts.Sync != SyncNever)
+		return s.write(f, t, l, s.sync)
 	})
 	return wrap("append to", lease.Key, err)
 }
@@ -84,14 +82,6 @@ func questionIDs(replies []run.Reply) (ids []string) {
 		ids = append(ids, r.Question)
 	}
 	return ids
-}
-
-// mustSync reports whether an Append of these records syncs.
-func (s *directory) mustSync(records []run.Record) bool {
-	if s.opts.Sync != SyncEveryTurn {
-		return s.opts.Sync == SyncEveryEffect
-	}
-	return slices.ContainsFunc(records, ledger.EndsTurn)
 }
 
 // Reply implements [record.Store]. It reads the file from the last snapshot on, and all of it
@@ -108,9 +98,9 @@ func (s *directory) Reply(ctx context.Context, key run.Key, replies []run.Reply)
 			return err
 		case len(fresh) > 0:
 			l := &line{Replies: fresh, Head: log.tip.head.withReplies(questionIDs(fresh))}
-			return s.write(f, log.tip, l, s.opts.Sync != SyncNever)
+			return s.write(f, log.tip, l, s.sync)
 		case len(replies) > 0:
-			return s.sync(f) // the process that wrote the reply may have ended before its sync
+			return s.syncFile(f) // the process that wrote the reply may have ended before its sync
 		}
 		return nil
 	}))
@@ -170,7 +160,7 @@ func (s *directory) write(f file, t tip, l *line, sync bool) error {
 	if err := s.repair(f, t); err != nil {
 		return err
 	}
-	data, err := encode(l, trailer{at: t.end, synced: t.synced, sync: sync || s.opts.Sync == SyncNever})
+	data, err := encode(l, trailer{at: t.end, synced: t.synced, sync: sync || !s.sync})
 	if err != nil {
 		return err
 	}
@@ -202,14 +192,14 @@ func writeAt(f file, data []byte, at int64, sync bool) error {
 func (s *directory) checkSize(l *line, end, size int64) error {
 	reserve := int64(0)
 	if !l.Head.Status.Ended() && size > smallLine {
-		reserve = min(maxReserve, s.opts.MaxFile/reserveShare)
+		reserve = min(maxReserve, s.maxFile/reserveShare)
 	}
 	switch {
-	case size > s.opts.MaxLine:
+	case size > s.maxLine:
 		return fmt.Errorf("%w: the change has %d bytes, and at most %d are kept at once",
-			record.ErrTooLarge, size, s.opts.MaxLine)
-	case end+size > s.opts.MaxFile-reserve:
-		return fmt.Errorf("%w: the file would have %d bytes, and may have %d", record.ErrTooLarge, end+size, s.opts.MaxFile)
+			record.ErrTooLarge, size, s.maxLine)
+	case end+size > s.maxFile-reserve:
+		return fmt.Errorf("%w: the file would have %d bytes, and may have %d", record.ErrTooLarge, end+size, s.maxFile)
 	}
 	return nil
 }
@@ -234,7 +224,7 @@ func (s *directory) repair(f file, t tip) error {
 	if err := f.Truncate(t.end); err != nil {
 		return err
 	}
-	return s.sync(f)
+	return s.syncFile(f)
 }
 
 // replace calls write to fill a file under another name, and renames it to path, so that the file at
@@ -256,16 +246,16 @@ func (s *directory) replace(path string, write func(file) error) error {
 	return s.syncDir(filepath.Dir(path))
 }
 
-// sync makes the content of a file durable, unless Options.Sync is SyncNever.
-func (s *directory) sync(f file) error {
-	if s.opts.Sync == SyncNever {
+// syncFile makes the content of a file durable, unless Options.NoSync is set.
+func (s *directory) syncFile(f file) error {
+	if !s.sync {
 		return nil
 	}
 	return f.Sync()
 }
 
 func (s *directory) syncDir(dir string) error {
-	if s.opts.Sync == SyncNever {
+	if !s.sync {
 		return nil
 	}
 	return s.files.SyncDir(dir)

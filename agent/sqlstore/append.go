@@ -73,7 +73,7 @@ func (s *database) appendInOne(ctx context.Context, update []any, items []item) 
 	for _, it := range items {
 		args = append(args, it.name, sum(it.data), it.data)
 	}
-	text := s.d.statement(appendRecords[len(items)-1])
+	text := s.d.statement(appendRecords(len(items)))
 	return attempt(ctx, func() error {
 		return s.retry(ctx, func() error {
 			release, err := s.turns.acquire(ctx, s)
@@ -157,13 +157,13 @@ func (t *tx) updateReplies(ctx context.Context, head run.Head) error {
 }
 
 // insert adds records or replies to a run.
-func (t *tx) insert(ctx context.Context, into *insertion, key run.Key, items []item) error {
+func (t *tx) insert(ctx context.Context, insert string, key run.Key, items []item) error {
 	for chunk := range slices.Chunk(items, manyRows) {
 		args := []any{key.Tenant, key.ID}
 		for _, it := range chunk {
 			args = append(args, it.name, sum(it.data), it.data)
 		}
-		if _, err := t.exec(ctx, into.rows(len(chunk)), args...); err != nil {
+		if _, err := t.exec(ctx, rowsOf(insert, len(chunk)), args...); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"strconv"
 	"strings"
@@ -27,18 +26,20 @@ type dialect struct {
 	name string
 
 	// remote is true for a server: each statement is a round trip to it, it has parameters $1, $2, …,
-	// its driver compiles statements once, and it locks rows. Otherwise the database is a file, which
+	// its driver prepares statements, and it locks rows. Otherwise the database is a file, which
 	// one transaction at a time writes.
 	remote bool
 
-	// configure returns the settings of connections that write. The error says which setting of
-	// the database loses commits.
-	configure func(context.Context, querier) (settings, error)
+	// configure prepares the database. The error says which of its settings loses commits.
+	configure func(context.Context, querier) error
 
 	// isRetryable reports whether a transaction that failed with this error is worth another try.
 	isRetryable func(error) bool
 
 	reader    string             // sets a connection up for a query; "": not needed
+	writer    string             // sets a connection up for a transaction; "": not needed
+	leases    string             // instead of writer, for a transaction that changes only leases
+	after     string             // undoes what leases changes, for the next user of the connection
 	isolation sql.IsolationLevel // for transactions that write
 	lockFile  string             // takes the lock of the file
 	lockRows  string             // appended to a SELECT: locks the rows
@@ -58,6 +59,9 @@ var dialects = map[Dialect]*dialect{
 		configure:   configureSQLite,
 		isRetryable: func(error) bool { return false }, // busy_timeout makes it wait
 		reader:      "PRAGMA busy_timeout = 10000",
+		writer:      settingsSQLite("FULL"),
+		leases:      settingsSQLite("NORMAL"), // all holders run on this machine, and end with it
+		after:       "PRAGMA synchronous = FULL",
 		lockFile:    lockSchema,
 		text:        "TEXT",
 		blob:        "BLOB",
@@ -80,16 +84,6 @@ var dialects = map[Dialect]*dialect{
 		room:        "ALTER TABLE mcpchain_runs SET (fillfactor = 80)",
 	},
 }
-
-// settings are statements for a connection that writes. Empty ones are skipped.
-type settings struct {
-	records settingsOf
-	leases  settingsOf // for transactions that change only leases
-}
-
-// settingsOf are statements to run before a transaction, and after it for the next user of the
-// connection.
-type settingsOf struct{ before, after string }
 
 // statement returns a statement with the dialect's form of parameters.
 func (d *dialect) statement(text string) string {
@@ -138,35 +132,14 @@ func whileLocked(ctx context.Context, do func() error) error {
 
 // configureSQLite sets the file to a write-ahead log, in which a commit is one write and one sync,
 // and readers do not wait for a writer.
-func configureSQLite(ctx context.Context, q querier) (settings, error) {
+func configureSQLite(ctx context.Context, q querier) error {
 	if err := whileLocked(ctx, func() error {
 		return one(ctx, q, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA auto_vacuum", nil, new(int))
 	}); err != nil {
-		return settings{}, fmt.Errorf("set auto_vacuum: %w", err) // has an effect on a file without tables
+		return fmt.Errorf("set auto_vacuum: %w", err) // has an effect on a file without tables
 	}
-	if err := setWAL(ctx, q); err != nil {
-		return settings{}, err
-	}
-	var pages int // pages after which a commit makes a checkpoint; 0: the program makes checkpoints
-	if err := one(ctx, q, "PRAGMA wal_autocheckpoint", nil, &pages); err != nil {
-		return settings{}, fmt.Errorf("read the pages of a checkpoint: %w", err)
-	}
-	s := settings{
-		records: settingsOf{before: settingsSQLite("FULL")},
-		// All holders run on this machine, and end with it.
-		leases: settingsOf{settingsSQLite("NORMAL"), "PRAGMA synchronous = FULL"},
-	}
-	if pages > 0 {
-		later := min(pages, math.MaxInt32/laterCheckpoint) * laterCheckpoint
-		s.records.before += fmt.Sprint("; PRAGMA wal_autocheckpoint = ", later)
-		s.records.after = fmt.Sprint("PRAGMA wal_autocheckpoint = ", pages)
-	}
-	return s, nil
+	return setWAL(ctx, q)
 }
-
-// laterCheckpoint moves checkpoints, which take as long as several commits, from commits of
-// records to commits of leases: mostly to the release of a run.
-const laterCheckpoint = 10
 
 // settingsSQLite returns settings whose commits wait for the disk (FULL) or do not (NORMAL).
 func settingsSQLite(synchronous string) string {
@@ -176,7 +149,7 @@ func settingsSQLite(synchronous string) string {
 		"PRAGMA journal_size_limit = 4194304", // bounds the write-ahead log when it restarts after a checkpoint
 	}
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" { // there fsync leaves data in the cache of the disk
-		pragmas = append(pragmas, "PRAGMA fullfsync = ON") // causes SQLite to compile statements again
+		pragmas = append(pragmas, "PRAGMA fullfsync = ON")
 	}
 	return strings.Join(pragmas, "; ")
 }
@@ -196,7 +169,7 @@ func setWAL(ctx context.Context, q querier) error {
 }
 
 // configurePostgres refuses settings that lose commits, and encodings other than UTF8.
-func configurePostgres(ctx context.Context, q querier) (settings, error) {
+func configurePostgres(ctx context.Context, q querier) error {
 	for _, setting := range []struct{ name, bad, lost string }{
 		{"synchronous_commit", "off", "a crash of the server loses the last commits"},
 		{"fsync", "off", "a power failure loses commits, or the database"},
@@ -204,20 +177,20 @@ func configurePostgres(ctx context.Context, q querier) (settings, error) {
 	} {
 		var value string
 		if err := one(ctx, q, "SHOW "+setting.name, nil, &value); err != nil {
-			return settings{}, fmt.Errorf("read the setting %s: %w", setting.name, err)
+			return fmt.Errorf("read the setting %s: %w", setting.name, err)
 		}
 		if value == setting.bad {
-			return settings{}, fmt.Errorf("setting %s is %q: %s", setting.name, value, setting.lost)
+			return fmt.Errorf("setting %s is %q: %s", setting.name, value, setting.lost)
 		}
 	}
 	var encoding string
 	if err := one(ctx, q, "SHOW server_encoding", nil, &encoding); err != nil {
-		return settings{}, fmt.Errorf("read the setting server_encoding: %w", err)
+		return fmt.Errorf("read the setting server_encoding: %w", err)
 	}
 	if encoding != "UTF8" {
-		return settings{}, fmt.Errorf("database has encoding %q and not UTF8, and cannot have all ids", encoding)
+		return fmt.Errorf("database has encoding %q and not UTF8, and cannot have all ids", encoding)
 	}
-	return settings{}, nil
+	return nil
 }
 
 // isConflict reports whether Postgres asks for another try: the transaction conflicted with

@@ -4,21 +4,17 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"strings"
-	"sync/atomic"
 
 	"modernc.org/sqlite"
 )
 
-// instrumented is SQLite's driver. It counts the statements that its connections compile and
-// close, and lets an operation fail.
+// instrumented is SQLite's driver. It lets an operation fail.
 type instrumented struct {
-	sqlite           sqlite.Driver
-	file             string
-	compiled, closed atomic.Int64
-	fails            string // begin, commit, rollback, prepare or next; fails once
+	sqlite sqlite.Driver
+	file   string
+	fails  string // begin, commit or rollback; fails once
 
-	// onQuery, if set, is called before a compiled query.
+	// onQuery, if set, is called before a query of a transaction.
 	onQuery func(ctx context.Context, conn driver.ExecerContext, text string)
 }
 
@@ -42,14 +38,6 @@ func (i *instrumented) Connect(context.Context) (driver.Conn, error) {
 
 func (i *instrumented) Driver() driver.Driver { return &i.sqlite }
 
-// text counts a statement that is compiled for one use.
-func (i *instrumented) text(text string) {
-	if !strings.HasPrefix(text, "PRAGMA") {
-		i.compiled.Add(1)
-		i.closed.Add(1)
-	}
-}
-
 // sqliteConn is the interface of the driver's connections.
 type sqliteConn interface {
 	driver.Conn
@@ -66,25 +54,11 @@ type instrumentedConn struct {
 	of *instrumented
 }
 
-func (c *instrumentedConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
-	c.of.text(text)
-	return c.sqliteConn.ExecContext(ctx, text, args)
-}
-
-func (c *instrumentedConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
-	c.of.text(text)
-	return c.sqliteConn.QueryContext(ctx, text, args)
-}
-
 func (c *instrumentedConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
-	if err := c.of.fail("prepare"); err != nil {
-		return nil, err
-	}
 	stmt, err := c.sqliteConn.PrepareContext(ctx, text)
 	if err != nil {
 		return nil, err
 	}
-	c.of.compiled.Add(1)
 	return &instrumentedStmt{stmt.(sqliteStmt), c, text}, nil
 }
 
@@ -133,30 +107,5 @@ func (s *instrumentedStmt) QueryContext(ctx context.Context, args []driver.Named
 	if of.onQuery != nil {
 		of.onQuery(ctx, s.conn.sqliteConn, s.text)
 	}
-	rows, err := s.sqliteStmt.QueryContext(ctx, args)
-	if err != nil {
-		return nil, err
-	}
-	return &instrumentedRows{Rows: rows, of: of}, nil
-}
-
-func (s *instrumentedStmt) Close() error {
-	s.conn.of.closed.Add(1)
-	return s.sqliteStmt.Close()
-}
-
-type instrumentedRows struct {
-	driver.Rows
-	of *instrumented
-	n  int
-}
-
-// Next fails at the third row.
-func (r *instrumentedRows) Next(row []driver.Value) error {
-	if r.n++; r.n == 3 {
-		if err := r.of.fail("next"); err != nil {
-			return err
-		}
-	}
-	return r.Rows.Next(row)
+	return s.sqliteStmt.QueryContext(ctx, args)
 }

@@ -64,29 +64,14 @@ func (t *tx) heldError(ctx context.Context, key run.Key, now time.Time) error {
 	return refuse(&record.HeldError{Holder: holder, Until: time.Unix(0, held)})
 }
 
-// Renew implements [record.Store].
-func (s *database) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
-	err := s.changeLease(ctx, func(ctx context.Context, t *tx) error {
-		now, err := t.d.now(ctx, t)
-		if err != nil {
-			return err
-		}
-		return t.setLease(ctx, lease, record.ErrConflict, until(now.Add(ttl)), ttl)
-	})
-	return subject.Wrap(err, "renew the lease of run %q", lease.Key.ID)
-}
-
 // Release implements [record.Store].
 func (s *database) Release(ctx context.Context, lease record.Lease) error {
-	err := s.changeLease(ctx, func(ctx context.Context, t *tx) error { return t.setLease(ctx, lease, nil, 0, 0) })
+	err := s.changeLease(ctx, func(ctx context.Context, t *tx) error {
+		tenant, id := columnsOf(lease.Key)
+		_, err := t.exec(ctx, releaseRun, tenant, id, int64(lease.Epoch))
+		return err
+	})
 	return subject.Wrap(err, "release run %q", lease.Key.ID)
-}
-
-// setLease sets the end of a lease. Unless the lease is the latest, it changes nothing and is refused
-// with the error refusal.
-func (t *tx) setLease(ctx context.Context, lease record.Lease, refusal error, held int64, ttl time.Duration) error {
-	tenant, id := columnsOf(lease.Key)
-	return t.change(ctx, refusal, updateHeld, held, int64(max(ttl, 0)), tenant, id, int64(lease.Epoch))
 }
 
 // Delete implements [record.Store].

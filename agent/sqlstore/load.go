@@ -19,7 +19,7 @@ func (s *database) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.loadBy(ctx, key, selectLog)
 }
 
-// LoadCurrent implements [record.CurrentLoader]. It reads the records from the last snapshot on, and
+// LoadCurrent implements [record.Store]. It reads the records from the last snapshot on, and
 // all of them if these are damaged or not complete.
 func (s *database) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := s.loadBy(ctx, key, selectCurrent)
@@ -35,22 +35,10 @@ func (s *database) loadBy(ctx context.Context, key run.Key, statement string) (*
 	return subject.Result(log, err, "load run %q", key.ID)
 }
 
-// load reads with the compiled statement if there is one. Its connection may be one of the pool that
-// does not wait for a lock of another process: after an error of the driver, load reads again on one that waits.
 func (s *database) load(ctx context.Context, key run.Key, statement string) (log *record.Log, err error) {
 	tenant, id := columnsOf(key)
-	args := []any{tenant, id, tenant, id, tenant, id}
-	if stmt := s.compiled[statement]; stmt != nil {
-		rows, err := stmt.QueryContext(ctx, args...)
-		if err == nil {
-			log, err = readLog(key, rows)
-		}
-		if err == nil || errors.Is(err, record.ErrNotFound) || errors.Is(err, record.ErrCorrupt) {
-			return log, err
-		}
-	}
 	err = s.withReader(ctx, func(q querier) error {
-		rows, err := q.QueryContext(ctx, s.d.statement(statement), args...)
+		rows, err := q.QueryContext(ctx, s.d.statement(statement), tenant, id, tenant, id, tenant, id)
 		if err == nil {
 			log, err = readLog(key, rows)
 		}

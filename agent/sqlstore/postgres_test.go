@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/storetest"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -116,7 +117,7 @@ func TestPostgresClock(t *testing.T) {
 	store, db := opened(t, "pgx", server.dsn(t)+",pg_catalog", sqlstore.DialectPostgres)
 	execute(t, db, `CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$`)
 	d, lease := create(t, store, key)
-	check.Must(t, store.Renew(t.Context(), lease, time.Minute))
+	check.Must(t, ledgertest.Renew(t.Context(), store, lease, time.Minute))
 	log, err := store.Load(t.Context(), key)
 	check.Require(t, err == nil && log.Head.HeldUntil.After(time.Now().Add(time.Hour)),
 		"got %+v, %v, want a run that is held for more than an hour", log, err)

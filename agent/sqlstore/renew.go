@@ -4,37 +4,40 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// RenewAll implements [record.BatchRenewer] with statements for many leases. On a server it uses a
+// Renew implements [record.Store] with statements for many leases. On a server it uses a
 // connection of its own, which returns to the pool when no lease was renewed for twice its duration.
-func (s *database) RenewAll(
-	ctx context.Context, leases []record.Lease, ttl time.Duration,
-) (lost []record.Lease, err error) {
+func (s *database) Renew(ctx context.Context, leases []record.Lease, ttl time.Duration) []error {
+	errs := make([]error, 0, len(leases))
 	for chunk := range slices.Chunk(leases, maxRenewed) {
-		var chunkLost []record.Lease
-		renew := func(ctx context.Context, t *tx) (err error) { // may be called again
-			chunkLost, err = t.renewAll(ctx, chunk, ttl)
+		var kept map[run.Key]bool
+		renew := func(ctx context.Context, t *tx) (err error) {
+			kept, err = t.renew(ctx, chunk, ttl)
 			return err
 		}
+		var err error
 		if s.d.remote && s.db.Stats().MaxOpenConnections != 1 {
 			err = s.renewals.do(ctx, s, ttl, renew)
 		} else {
 			err = s.changeLease(ctx, renew)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("renew the leases of %d runs: %w", len(leases), err)
+		for _, lease := range chunk {
+			leaseErr := err
+			if err == nil && !kept[lease.Key] {
+				leaseErr = record.ErrConflict
+			}
+			errs = append(errs, subject.Wrap(leaseErr, "renew the lease of run %q", lease.Key.ID))
 		}
-		lost = append(lost, chunkLost...)
 	}
-	return lost, nil
+	return errs
 }
 
 // renewals have a connection of their own, because behind the work of a thousand runs they
@@ -100,8 +103,8 @@ func (r *renewals) transact(ctx context.Context, d *dialect, c change) error {
 // maxRenewed bounds the leases of one statement, because databases bound its parameters.
 const maxRenewed = 300
 
-// renewAll renews leases with one statement, and returns those that are not the latest of their runs.
-func (t *tx) renewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
+// renew renews leases with one statement, and returns the runs whose latest leases they are.
+func (t *tx) renew(ctx context.Context, leases []record.Lease, ttl time.Duration) (kept map[run.Key]bool, err error) {
 	now, err := t.d.now(ctx, t)
 	if err != nil {
 		return nil, err
@@ -111,18 +114,12 @@ func (t *tx) renewAll(ctx context.Context, leases []record.Lease, ttl time.Durat
 		tenant, id := columnsOf(lease.Key)
 		args = append(args, tenant, id, int64(lease.Epoch))
 	}
-	kept := map[run.Key]bool{}
-	query := updateManyHeld + strings.Repeat(", "+heldRow, len(leases)-1) + ") RETURNING tenant, id"
-	err = each(ctx, t, query, args, func(rows *sql.Rows) error {
+	kept = map[run.Key]bool{}
+	query := renewRuns + strings.Repeat(", "+heldRow, len(leases)-1) + ") RETURNING tenant, id"
+	return kept, each(ctx, t, query, args, func(rows *sql.Rows) error {
 		var key run.Key
 		err := rows.Scan(&key.Tenant, &key.ID)
 		kept[key] = true
 		return err
 	})
-	for _, lease := range leases {
-		if !kept[lease.Key] {
-			lost = append(lost, lease)
-		}
-	}
-	return lost, err
 }

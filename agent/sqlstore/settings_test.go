@@ -5,9 +5,6 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -55,7 +52,7 @@ func TestSyncs(t *testing.T) {
 			return err
 		}},
 		{"append", func() error { return d.Append(t.Context(), store, lease, notes("x", 1)...) }},
-		{"renew", func() error { return store.Renew(t.Context(), lease, time.Hour) }},
+		{"renew", func() error { return ledgertest.Renew(t.Context(), store, lease, time.Hour) }},
 		{"refused", func() error {
 			check.Is(t, check.Err(store.Acquire(t.Context(), run.Key{ID: "none"}, record.Holder{TTL: time.Hour})), record.ErrNotFound)
 			return nil
@@ -69,41 +66,6 @@ func TestSyncs(t *testing.T) {
 		t.Errorf("got epoch %d after %d, want one that a lost lease cannot have had", lease.Epoch, first)
 	}
 	check.Equal(t, "journal mode", value[string](t, db, "PRAGMA journal_mode"), "wal")
-}
-
-// TestCheckpoints checks that commits of leases make checkpoints, other commits only beyond a
-// bound, and none if the host makes them.
-func TestCheckpoints(t *testing.T) {
-	const pages = 100 // set by the DSN
-	for name, c := range map[string]struct {
-		pages, appends int // each append is about 26 pages
-		release, moved bool
-	}{
-		"records":           {pages, 20, false, false},
-		"records and lease": {pages, 20, true, true},
-		"many records":      {pages, 60, false, true},
-		"of the host":       {0, 60, true, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			file := inFile(t)
-			store, db := opened(t, "sqlite", fmt.Sprintf("%s?_pragma=wal_autocheckpoint(%d)", file, c.pages), sqlstore.DialectSQLite)
-			db.SetMaxOpenConns(1)
-			again, err := sqlstore.Open(t.Context(), db, sqlstore.DialectSQLite) // finds the DSN's setting, not that of the first store
-			check.Must(t, err)
-			d, lease := create(t, store, key)
-			for range c.appends {
-				check.Must(t, d.Append(t.Context(), again, lease, notes(strings.Repeat("x", 100<<10), 1)...))
-			}
-			if c.release {
-				check.Must(t, again.Release(t.Context(), lease))
-			}
-			info := check.Value(os.Stat(file))(t)
-			if moved := info.Size() > 1<<20; moved != c.moved {
-				t.Errorf("the file has %d bytes: a checkpoint is %v, want %v", info.Size(), moved, c.moved)
-			}
-			check.Equal(t, "pages on the host's connection", value[int](t, db, "PRAGMA wal_autocheckpoint"), c.pages)
-		})
-	}
 }
 
 // TestTables lets stores create the tables once, and an older program refuse newer tables.

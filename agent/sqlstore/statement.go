@@ -1,10 +1,6 @@
 package sqlstore
 
-import (
-	"context"
-	"database/sql"
-	"strings"
-)
+import "strings"
 
 // The statements for one run.
 const (
@@ -32,11 +28,11 @@ const (
 		WHERE tenant = ? AND id = ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) RETURNING epoch, seq, head`
 	selectNum    = `SELECT num FROM mcpchain_runs WHERE tenant = ? AND id = ?`
 	selectHolder = `SELECT holder, held FROM mcpchain_runs WHERE tenant = ? AND id = ?`
-	updateHeld   = `UPDATE mcpchain_runs SET held = ?, ttl = ? WHERE tenant = ? AND id = ? AND epoch = ?`
+	releaseRun   = `UPDATE mcpchain_runs SET held = 0, ttl = 0 WHERE tenant = ? AND id = ? AND epoch = ?`
 
-	// updateManyHeld is completed with rows and its end.
-	updateManyHeld = `UPDATE mcpchain_runs SET held = ?, ttl = ? WHERE (tenant, id, epoch) IN (VALUES ` + heldRow
-	heldRow        = `(?, ?, CAST(? AS bigint))`
+	// renewRuns is completed with rows and its end.
+	renewRuns = `UPDATE mcpchain_runs SET held = ?, ttl = ? WHERE (tenant, id, epoch) IN (VALUES ` + heldRow
+	heldRow   = `(?, ?, CAST(? AS bigint))`
 
 	deleteRun     = `DELETE FROM mcpchain_runs WHERE tenant = ? AND id = ? RETURNING num, epoch`
 	deleteRecords = `DELETE FROM mcpchain_records WHERE run = ?`
@@ -50,78 +46,26 @@ const (
 	replyPart  = 2
 )
 
-// The statements that insert rows of one run.
-var (
-	insertRecords = newInsertion(`INSERT INTO mcpchain_records (run, seq, sum, data) VALUES `)
-	insertReplies = newInsertion(`INSERT INTO mcpchain_answers (run, ask, sum, data) VALUES `)
+// The statements that insert rows of one run, see [rowsOf].
+const (
+	insertRecords = `INSERT INTO mcpchain_records (run, seq, sum, data) VALUES `
+	insertReplies = `INSERT INTO mcpchain_answers (run, ask, sum, data) VALUES `
 )
 
-// appendRecords has a statement for each number of records from one to fewRows. It updates the run
-// and, if that succeeds, inserts the records.
-var appendRecords = func() (texts [fewRows]string) {
-	const row = "(CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bytea))"
-	for n := range texts {
-		texts[n] = `WITH r AS (` + updateRun + ` RETURNING num) INSERT INTO mcpchain_records (run, seq, sum, data)
-			SELECT r.num, c.seq, c.sum, c.data FROM r, (VALUES ` + row + strings.Repeat(", "+row, n) + `) AS c (seq, sum, data)`
-	}
-	return texts
-}()
-
 const (
-	fewRows  = 8    // rows of an INSERT that is compiled
+	fewRows  = 8    // records that one statement appends
 	manyRows = 1000 // databases bound the parameters of a statement
 )
 
-// insertion is an INSERT of any number of rows of the run whose tenant and id precede them.
-type insertion struct {
-	into string
-	few  [fewRows]string // for one row to fewRows
-}
-
-// newInsertion returns the insertion that begins with into.
-func newInsertion(into string) *insertion {
-	i := &insertion{into: into}
-	for n := range i.few {
-		i.few[n] = i.text(n + 1)
-	}
-	return i
-}
-
-// rows returns the statement for n rows.
-func (i *insertion) rows(n int) string {
-	if n <= fewRows {
-		return i.few[n-1]
-	}
-	return i.text(n)
-}
-
-// text makes the statement for n rows.
-func (i *insertion) text(n int) string {
+// rowsOf returns the INSERT of n rows of the run whose tenant and id precede them.
+func rowsOf(insert string, n int) string {
 	const row = "((SELECT num FROM r), ?, ?, ?)"
-	return `WITH r AS (` + selectNum + `) ` + i.into + row + strings.Repeat(", "+row, n-1)
+	return `WITH r AS (` + selectNum + `) ` + insert + row + strings.Repeat(", "+row, n-1)
 }
 
-// compiled holds the statements that SQLite compiles once for each connection, by their texts,
-// because compiling takes longer than running. database/sql closes them with their connection.
-type compiled map[string]*sql.Stmt
-
-// compile compiles the statements, unless the driver does that.
-func (s *database) compile(ctx context.Context) error {
-	if s.d.remote {
-		return nil
-	}
-	s.compiled = compiled{}
-	for _, text := range append([]string{
-		lockSchema, insertRun, updateRun, updateReplies, insertReplies.few[0], selectHead, selectReplies, selectQuestions,
-		selectLog, selectCurrent, acquireRun, selectHolder, updateHeld, deleteRun, deleteRecords, deleteReplies, deleteBlobs,
-	}, insertRecords.few[:]...) {
-		err := whileLocked(ctx, func() (err error) {
-			s.compiled[text], err = s.db.PrepareContext(ctx, text)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// appendRecords returns the statement that updates a run and, if that succeeds, inserts n records.
+func appendRecords(n int) string {
+	const row = "(CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bytea))"
+	return `WITH r AS (` + updateRun + ` RETURNING num) INSERT INTO mcpchain_records (run, seq, sum, data)
+		SELECT r.num, c.seq, c.sum, c.data FROM r, (VALUES ` + row + strings.Repeat(", "+row, n-1) + `) AS c (seq, sum, data)`
 }

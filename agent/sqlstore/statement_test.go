@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -19,36 +18,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// TestCompiledOnce checks that statements are compiled once for each connection, and closed with it.
-func TestCompiledOnce(t *testing.T) {
-	c := &instrumented{file: inFile(t)}
-	db := sql.OpenDB(c)
-	db.SetMaxOpenConns(1)
-	var stores []record.Store
-	for range 2 { // the second store finds the tables
-		before := c.compiled.Load()
-		c.fails = "prepare" // as with the lock of another process
-		store := check.Value(sqlstore.Open(t.Context(), db, sqlstore.DialectSQLite))(t)
-		const statements, version = 25, 1
-		n := c.compiled.Load() - before
-		check.That(t, len(stores) != 1 || n == statements+version, "%d statements were compiled for a store, want %d", n, statements+version)
-		stores = append(stores, store)
-	}
-	before := c.compiled.Load()
-	for i, store := range stores {
-		live(t, store, run.Key{ID: fmt.Sprint(i)})
-	}
-	check.Equal(t, "statements were compiled for runs", c.compiled.Load()-before, 0)
-	check.Must(t, db.Close())
-	check.Equal(t, "closed statements", c.closed.Load(), c.compiled.Load())
-}
-
 // live creates a run, replies, continues it as another holder, and deletes it.
 func live(t *testing.T, store record.Store, key run.Key) {
 	t.Helper()
 	d, lease := create(t, store, key)
 	check.Must(t, d.Append(t.Context(), store, lease, ledgertest.Question("a")))
-	check.Must(t, store.Renew(t.Context(), lease, time.Minute))
+	check.Must(t, ledgertest.Renew(t.Context(), store, lease, time.Minute))
 	check.Must(t, store.Release(t.Context(), lease))
 	check.Must(t, store.Reply(t.Context(), key, []run.Reply{{Question: "a", Action: run.ActionDecline}}))
 	lease = check.Value(store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute}))(t)

@@ -13,10 +13,6 @@ import (
 // Store is a [record.Store] in a database.
 type Store interface {
 	record.Store
-	record.BlobStore
-	record.CurrentLoader
-	record.Pruner
-	record.BatchRenewer
 
 	// Count returns how many runs a query selects. Limit bounds the number and the cost; After is
 	// ignored.
@@ -27,8 +23,6 @@ type Store interface {
 type database struct {
 	db       *sql.DB
 	d        *dialect
-	settings settings
-	compiled compiled
 	group    group
 	renewals renewals
 	turns    turns
@@ -37,9 +31,8 @@ type database struct {
 }
 
 // Open returns the store in a database, and creates its tables or brings them up to date. The
-// database stays the caller's, who closes it after the last use of the store. Make only one store
-// for a [sql.DB]: its prepared statements are released when the DB is closed. The error says what
-// is lost if settings of the database allow it to lose commits.
+// database stays the caller's, who closes it after the last use of the store. The error says what is
+// lost if settings of the database allow it to lose commits.
 func Open(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 	d := dialects[dialect]
 	if d == nil {
@@ -47,24 +40,13 @@ func Open(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 	}
 	s := &database{db: db, d: d, renewals: renewals{turn: make(chan struct{}, 1)}, pageSize: maxPage}
 	s.group.commit = s.commit
-	if err := s.readSettings(ctx); err != nil {
+	if err := s.withReader(ctx, func(q querier) error { return d.configure(ctx, q) }); err != nil {
 		return nil, fmt.Errorf("open SQL store in %s: %w", d.name, err)
 	}
 	if err := s.migrate(ctx); err != nil {
 		return nil, fmt.Errorf("open SQL store in %s: make its tables: %w", d.name, err)
 	}
-	if err := s.compile(ctx); err != nil {
-		return nil, fmt.Errorf("open SQL store in %s: compile its statements: %w", d.name, err)
-	}
 	return s, nil
-}
-
-// readSettings reads the settings of connections that write.
-func (s *database) readSettings(ctx context.Context) error {
-	return s.withReader(ctx, func(q querier) (err error) {
-		s.settings, err = s.d.configure(ctx, q)
-		return err
-	})
 }
 
 // withReader calls read with a connection: in SQLite one that waits for locks of other processes,

@@ -45,10 +45,9 @@ type tx struct {
 	d        *dialect
 	conn     *sql.Conn
 	tx       *sql.Tx
-	compiled compiled
-	used     compiled           // in this transaction
-	end      context.CancelFunc // ends the wait for a rollback
-	after    string             // settings for the next user of the connection
+	prepared map[string]*sql.Stmt // by their texts, unless the driver prepares statements
+	end      context.CancelFunc   // ends the wait for a rollback
+	after    string               // settings for the next user of the connection
 }
 
 // begin begins a transaction that writes, or one that changes only leases. In SQLite it waits until no
@@ -59,13 +58,13 @@ func (s *database) begin(ctx context.Context, leasesOnly bool) (_ *tx, err error
 	if err != nil {
 		return nil, err
 	}
-	set := s.settings.records
+	t := &tx{d: s.d, conn: conn, prepared: map[string]*sql.Stmt{}, end: func() {}}
+	settings := s.d.writer
 	if leasesOnly {
-		set = s.settings.leases
+		settings, t.after = s.d.leases, s.d.after
 	}
-	t := &tx{d: s.d, conn: conn, compiled: s.compiled, end: func() {}, after: set.after}
-	if set.before != "" {
-		_, err = conn.ExecContext(ctx, set.before)
+	if settings != "" {
+		_, err = conn.ExecContext(ctx, settings)
 	}
 	if err == nil {
 		if s.d.remote {
@@ -141,38 +140,37 @@ func (t *tx) one(ctx context.Context, refusal error, query string, args []any, c
 	return err
 }
 
-// run runs a statement, the compiled one if there is one.
 func (t *tx) run(ctx context.Context, text string, args []any) (sql.Result, error) {
-	if stmt := t.statement(ctx, text); stmt != nil {
-		return stmt.ExecContext(ctx, args...)
+	if t.d.remote {
+		return t.tx.ExecContext(ctx, t.d.statement(text), args...)
 	}
-	return t.tx.ExecContext(ctx, t.d.statement(text), args...)
+	stmt, err := t.prepare(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.ExecContext(ctx, args...)
 }
 
 // QueryContext implements querier.
 func (t *tx) QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	if stmt := t.statement(ctx, text); stmt != nil {
-		return stmt.QueryContext(ctx, args...)
+	if t.d.remote {
+		return t.tx.QueryContext(ctx, t.d.statement(text), args...)
 	}
-	return t.tx.QueryContext(ctx, t.d.statement(text), args...)
+	stmt, err := t.prepare(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(ctx, args...)
 }
 
-// statement returns the compiled statement on the connection of the transaction, or nil if the
-// text is not compiled.
-func (t *tx) statement(ctx context.Context, text string) *sql.Stmt {
-	if stmt := t.used[text]; stmt != nil {
-		return stmt
+// prepare compiles a statement once for all changes of the transaction, which ends it.
+func (t *tx) prepare(ctx context.Context, text string) (stmt *sql.Stmt, err error) {
+	if stmt = t.prepared[text]; stmt == nil {
+		if stmt, err = t.tx.PrepareContext(ctx, text); err == nil {
+			t.prepared[text] = stmt
+		}
 	}
-	stmt := t.compiled[text]
-	if stmt == nil {
-		return nil
-	}
-	if t.used == nil {
-		t.used = compiled{}
-	}
-	stmt = t.tx.StmtContext(ctx, stmt)
-	t.used[text] = stmt
-	return stmt
+	return stmt, err
 }
 
 // direct makes a change in a transaction of its own, and tries again if it conflicts with another one.

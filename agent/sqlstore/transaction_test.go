@@ -63,8 +63,7 @@ func TestMixedGroup(t *testing.T) {
 			driver := new(stuck)
 			db := sql.OpenDB(driver)
 			defer func() { _ = db.Close() }()
-			s := &database{db: db, d: &dialect{remote: true}}
-			s.settings.records.before, s.settings.leases.before = "records", "leases"
+			s := &database{db: db, d: &dialect{remote: true, writer: "records", leases: "leases"}}
 			check.Is(t, s.commitTogether(t.Context(), c.batch), errChangeFailed)
 			check.Equal(t, "settings", driver.settings, c.want)
 		})

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -41,8 +42,8 @@ func TestRenewalsHaveAConnection(t *testing.T) {
 	for i := range 20 {
 		group.Go(func() {
 			if i%2 == 1 {
-				check.NoError(t, store.Renew(t.Context(), locked, time.Minute), "patient")
-			} else if err := store.Renew(impatient, locked, time.Minute); err != nil {
+				check.NoError(t, store.Release(t.Context(), locked), "patient")
+			} else if err := store.Release(impatient, locked); err != nil {
 				check.Is(t, err, context.Canceled, "impatient")
 			}
 		})
@@ -56,14 +57,12 @@ func TestRenewalsHaveAConnection(t *testing.T) {
 	awaitWaiting(2)
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
-	if lost, err := store.RenewAll(ctx, []record.Lease{free}, time.Minute); err != nil || len(lost) > 0 {
-		t.Errorf("got %v, %v, want the lease renewed", lost, err)
-	}
-	group.Go(func() { check.Fails(t, check.Err(store.RenewAll(impatient, []record.Lease{locked}, time.Minute))) })
+	check.NoError(t, ledgertest.Renew(ctx, store, free, time.Minute))
+	group.Go(func() { check.Fails(t, ledgertest.Renew(impatient, store, locked, time.Minute)) })
 	awaitWaiting(3)
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	check.Is(t, check.Err(store.RenewAll(short, []record.Lease{free}, time.Minute)), context.DeadlineExceeded, "behind another renewal")
+	check.Is(t, ledgertest.Renew(short, store, free, time.Minute), context.DeadlineExceeded, "behind another renewal")
 	stop()
 	check.Must(t, other.Rollback())
 	group.Wait()

@@ -11,36 +11,26 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// blobs returns the store as a BlobStore. It skips the test if the store is not one.
-func (t *trial) blobs() record.BlobStore {
-	t.Helper()
-	b := record.BlobsOf(t.store)
-	if b == nil {
-		t.Skip("the store is not a record.BlobStore")
-	}
-	return b
-}
-
 // put stores a blob and checks that it is there.
-func (t *trial) put(b record.BlobStore, lease record.Lease, name string, data []byte) {
+func (t *trial) put(lease record.Lease, name string, data []byte) {
 	t.Helper()
-	t.wantError("put "+name, b.PutBlob(t.Context(), lease, name, data), nil)
-	t.wantBlob(b, lease.Key, name, data)
+	t.wantError("put "+name, t.store.PutBlob(t.Context(), lease, name, data), nil)
+	t.wantBlob(lease.Key, name, data)
 }
 
 // wantBlob checks the data of a blob.
-func (t *trial) wantBlob(b record.BlobStore, key run.Key, name string, want []byte) {
+func (t *trial) wantBlob(key run.Key, name string, want []byte) {
 	t.Helper()
-	got, err := b.Blob(t.Context(), key, name)
+	got, err := t.store.Blob(t.Context(), key, name)
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("blob %q of %q: got %d bytes %.40q and %v, want %d bytes %.40q", name, key, len(got), got, err, len(want), want)
 	}
 }
 
 // wantBlobs checks the names of a run's blobs.
-func (t *trial) wantBlobs(b record.BlobStore, key run.Key, want ...string) {
+func (t *trial) wantBlobs(key run.Key, want ...string) {
 	t.Helper()
-	got, err := b.Blobs(t.Context(), key)
+	got, err := t.store.Blobs(t.Context(), key)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("blobs of %q: got %q and %v, want %q", key, got, err, want)
 	}
@@ -48,55 +38,52 @@ func (t *trial) wantBlobs(b record.BlobStore, key run.Key, want ...string) {
 
 // blobsKept puts, replaces and reads blobs of several runs and tenants.
 func blobsKept(t *trial) {
-	b := t.blobs()
 	d := begin(one, ledgertest.Note("first"))
 	lease := t.create(d, held)
-	t.wantBlobs(b, one)
-	t.put(b, lease, "b", []byte("two"))
-	t.put(b, lease, "a-1", nil)
-	t.put(b, lease, "b", []byte("\x00\n two again"))
-	t.wantBlobs(b, one, "a-1", "b")
+	t.wantBlobs(one)
+	t.put(lease, "b", []byte("two"))
+	t.put(lease, "a-1", nil)
+	t.put(lease, "b", []byte("\x00\n two again"))
+	t.wantBlobs(one, "a-1", "b")
 	other := run.Key{Tenant: "other", ID: one.ID}
-	t.put(b, t.create(begin(other, ledgertest.Note("first")), held), "b", []byte("another's"))
-	t.wantBlob(b, one, "b", []byte("\x00\n two again"))
-	t.wantBlobs(b, other, "b")
-	t.wantError("a blob that is not there", errorOf(b.Blob(t.Context(), one, "c")), record.ErrNoBlob)
-	t.wantError("a blob of no run", errorOf(b.Blob(t.Context(), run.Key{ID: "nobody"}, "b")), record.ErrNoBlob)
-	t.wantError("a name that is a path", errorOf(b.Blob(t.Context(), one, "../b")), record.ErrNoBlob)
+	t.put(t.create(begin(other, ledgertest.Note("first")), held), "b", []byte("another's"))
+	t.wantBlob(one, "b", []byte("\x00\n two again"))
+	t.wantBlobs(other, "b")
+	t.wantError("a blob that is not there", errorOf(t.store.Blob(t.Context(), one, "c")), record.ErrNoBlob)
+	t.wantError("a blob of no run", errorOf(t.store.Blob(t.Context(), run.Key{ID: "nobody"}, "b")), record.ErrNoBlob)
+	t.wantError("a name that is a path", errorOf(t.store.Blob(t.Context(), one, "../b")), record.ErrNoBlob)
 	t.wantLog(d)
 }
 
 // blobsFenced checks that only the latest lease can put blobs.
 func blobsFenced(t *trial) {
-	b := t.blobs()
 	d := begin(one, ledgertest.Note("first"))
 	first := t.create(d, expired)
-	t.put(b, first, "a", []byte("of the first"))
+	t.put(first, "a", []byte("of the first"))
 	second := t.acquire(one, held)
-	t.wantError("put of a holder that was replaced", b.PutBlob(t.Context(), first, "a", []byte("late")), record.ErrConflict)
-	t.wantBlob(b, one, "a", []byte("of the first"))
-	t.put(b, second, "a", []byte("of the second"))
-	t.wantError("put to no run", b.PutBlob(t.Context(), record.Lease{Key: run.Key{ID: "nobody"}, Epoch: 1}, "a", nil), record.ErrConflict)
+	t.wantError("put of a holder that was replaced", t.store.PutBlob(t.Context(), first, "a", []byte("late")), record.ErrConflict)
+	t.wantBlob(one, "a", []byte("of the first"))
+	t.put(second, "a", []byte("of the second"))
+	t.wantError("put to no run", t.store.PutBlob(t.Context(), record.Lease{Key: run.Key{ID: "nobody"}, Epoch: 1}, "a", nil), record.ErrConflict)
 }
 
 // blobsBounded checks the bounds of names and sizes.
 func blobsBounded(t *trial) {
-	b := t.blobs()
 	lease := t.create(begin(one, ledgertest.Note("first")), held)
 	for _, name := range []string{"", "A", "a/b", "..", "a b", string(bytes.Repeat([]byte("x"), 65))} {
-		if err := b.PutBlob(t.Context(), lease, name, nil); err == nil {
+		if err := t.store.PutBlob(t.Context(), lease, name, nil); err == nil {
 			t.Errorf("the name %q was taken", name)
 		}
 	}
 	data := make([]byte, record.MaxBlob+2<<10)
-	t.wantError("a blob that is too large", b.PutBlob(t.Context(), lease, "a", data), record.ErrTooLarge)
+	t.wantError("a blob that is too large", t.store.PutBlob(t.Context(), lease, "a", data), record.ErrTooLarge)
 	data = data[:record.MaxBlob-4<<10]
 	for _, name := range []string{"a", "b", "c", "d"} {
-		t.wantError("put "+name, b.PutBlob(t.Context(), lease, name, data), nil)
+		t.wantError("put "+name, t.store.PutBlob(t.Context(), lease, name, data), nil)
 	}
-	t.wantError("a blob that is too much for the run", b.PutBlob(t.Context(), lease, "e", data), record.ErrTooLarge)
-	t.wantError("instead of another one", b.PutBlob(t.Context(), lease, "d", data), nil)
-	t.wantBlobs(b, one, "a", "b", "c", "d")
+	t.wantError("a blob that is too much for the run", t.store.PutBlob(t.Context(), lease, "e", data), record.ErrTooLarge)
+	t.wantError("instead of another one", t.store.PutBlob(t.Context(), lease, "d", data), nil)
+	t.wantBlobs(one, "a", "b", "c", "d")
 }
 
 // Tenant tests the bound on the blobs of a tenant. Each call of open opens an empty store; grow
@@ -106,38 +93,35 @@ func Tenant(t *testing.T, open func(t *testing.T) (store record.Store, grow func
 	store, grow := open(t)
 	tr := &trial{T: t, store: store}
 	full, beside, other := run.Key{Tenant: "full", ID: "a"}, run.Key{Tenant: "full", ID: "b"}, run.Key{Tenant: "other", ID: "a"}
-	tr.put(tr.blobs(), tr.create(begin(full, ledgertest.Note("first")), held), "a", []byte("small"))
+	tr.put(tr.create(begin(full, ledgertest.Note("first")), held), "a", []byte("small"))
 	tr.store = grow(full, record.MaxTenantBlobs-1<<10)
-	b := tr.blobs()
 	data := make([]byte, 2<<10)
 	lease := tr.create(begin(beside, ledgertest.Note("first")), held)
-	tr.wantError("a blob that is too much for the tenant", b.PutBlob(t.Context(), lease, "b", data), record.ErrTooLarge)
-	tr.wantBlobs(b, beside)
-	tr.put(b, lease, "b", data[:16])
-	tr.put(b, tr.create(begin(other, ledgertest.Note("first")), held), "b", data)
+	tr.wantError("a blob that is too much for the tenant", tr.store.PutBlob(t.Context(), lease, "b", data), record.ErrTooLarge)
+	tr.wantBlobs(beside)
+	tr.put(lease, "b", data[:16])
+	tr.put(tr.create(begin(other, ledgertest.Note("first")), held), "b", data)
 	tr.wantError("delete", tr.store.Delete(t.Context(), full), nil)
-	tr.put(b, lease, "b", data)
+	tr.put(lease, "b", data)
 }
 
 // blobsDeleted checks that blobs are deleted with their run.
 func blobsDeleted(t *trial) {
-	b := t.blobs()
 	lease := t.create(begin(one, ledgertest.Note("first")), held)
-	t.put(b, lease, "a", []byte("gone"))
+	t.put(lease, "a", []byte("gone"))
 	two := run.Key{ID: "two"}
-	t.put(b, t.create(begin(two, ledgertest.Note("first")), held), "a", []byte("stays"))
+	t.put(t.create(begin(two, ledgertest.Note("first")), held), "a", []byte("stays"))
 	t.ok(t.store.Delete(t.Context(), one))
-	t.wantBlobs(b, one)
-	t.wantError("put to a deleted run", b.PutBlob(t.Context(), lease, "a", nil), record.ErrConflict)
+	t.wantBlobs(one)
+	t.wantError("put to a deleted run", t.store.PutBlob(t.Context(), lease, "a", nil), record.ErrConflict)
 	t.create(begin(one, ledgertest.Note("again")), held)
-	t.wantBlobs(b, one)
-	t.wantError("a blob of the run before", errorOf(b.Blob(t.Context(), one, "a")), record.ErrNoBlob)
-	t.wantBlob(b, two, "a", []byte("stays"))
+	t.wantBlobs(one)
+	t.wantError("a blob of the run before", errorOf(t.store.Blob(t.Context(), one, "a")), record.ErrNoBlob)
+	t.wantBlob(two, "a", []byte("stays"))
 }
 
 // blobsMoved exports and imports blobs, and verifies them.
 func blobsMoved(t *trial) {
-	b := t.blobs()
 	data := bytes.Repeat([]byte("<long>\n"), 1<<10)
 	part := run.Part{Type: run.PartResult, ID: "c", Name: "read", Text: "cut", Kept: &run.Kept{
 		Handle: "r1", Tool: "read", Kind: "text", Size: len(data), Digest: ledger.DigestOf(data),
@@ -157,11 +141,11 @@ func blobsMoved(t *trial) {
 		}
 	}
 	wantBad("a kept result is missing")
-	t.put(b, lease, "r1", data[1:])
+	t.put(lease, "r1", data[1:])
 	wantBad("a kept result is another one")
-	t.put(b, lease, "r1", data)
+	t.put(lease, "r1", data)
 	t.move(one)
 	t.wantLog(d)
-	t.wantBlob(b, one, "r1", data)
+	t.wantBlob(one, "r1", data)
 	t.wantSound()
 }

@@ -23,7 +23,7 @@ func loadCurrent(t *trial) {
 	t.append(lease, d, snapshot(d))
 	t.wantCurrent(d)
 	t.wantLog(d)
-	if log, err := record.LoadCurrent(t.Context(), t.store, run.Key{ID: "nobody"}); err == nil {
+	if log, err := t.store.LoadCurrent(t.Context(), run.Key{ID: "nobody"}); err == nil {
 		t.Errorf("a run that is not there: got %+v", log)
 	}
 }
@@ -56,10 +56,10 @@ func snapshotAfter(d *ledgertest.Draft, c ledger.Change) ledger.Change {
 }
 
 // wantCurrent checks that the store loads the state of a draft and the replies to its open
-// questions, without the records before the last snapshot if it is a CurrentLoader.
+// questions, without the records before the last snapshot.
 func (t *trial) wantCurrent(d *ledgertest.Draft, replies ...run.Reply) {
 	t.Helper()
-	log, err := record.LoadCurrent(t.Context(), t.store, draftKey(d))
+	log, err := t.store.LoadCurrent(t.Context(), draftKey(d))
 	t.ok(err)
 	got, err := ledger.StateOf(log.Records)
 	t.ok(err)
@@ -67,7 +67,7 @@ func (t *trial) wantCurrent(d *ledgertest.Draft, replies ...run.Reply) {
 		t.Errorf("got the state %s, want %s", encode(got), encode(d.State))
 	}
 	want := *d
-	if _, ok := t.store.(record.CurrentLoader); ok && d.State.Snapshot > 0 {
+	if d.State.Snapshot > 0 {
 		want.Records = d.Records[d.State.Snapshot-d.Records[0].Seq:]
 	}
 	if err := diff(log, &want, replies); err != nil {

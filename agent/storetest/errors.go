@@ -19,7 +19,7 @@ func namesRun(t *trial) {
 		"acquire no run":            errorOf(t.store.Acquire(t.Context(), key, record.Holder{TTL: held})),
 		"answer no run":             t.store.Reply(t.Context(), key, []run.Reply{yes("a")}),
 		"append to no run":          t.store.Append(t.Context(), none, d.Head(), d.Records, yes("a")),
-		"renew the lease of no run": t.store.Renew(t.Context(), none, held),
+		"renew the lease of no run": t.renew(none, held),
 		"request to cancel no run":  t.store.RequestCancel(t.Context(), key),
 		"create without records":    errorOf(t.store.Create(t.Context(), record.Holder{}, d.Head(), nil)),
 	})
@@ -39,28 +39,27 @@ func namesRun(t *trial) {
 		"append of another epoch":         t.store.Append(t.Context(), other, d.Head(), append(records, behind...)),
 		"append no records":               t.store.Append(t.Context(), lease, d.Head(), nil),
 		"append behind what is missing":   t.store.Append(t.Context(), lease, d.Head(), behind),
+		"renew the lease of another":      t.renew(other, held),
 		"append what is not in order":     t.store.Append(t.Context(), lease, d.Head(), []run.Record{behind[0], records[0]}),
-		"renew the lease of another":      t.store.Renew(t.Context(), other, held),
 	})
 }
 
-// blobsNameRun is namesRun for the methods of a [record.BlobStore], whose errors contain the name
-// of the blob, too.
+// blobsNameRun is namesRun for the methods of blobs, whose errors contain the name of the blob, too.
 func blobsNameRun(t *trial) {
-	b, key := t.blobs(), run.Key{Tenant: "acme", ID: "run-4711"}
+	key := run.Key{Tenant: "acme", ID: "run-4711"}
 	lease := t.create(begin(key), held)
 	errs := map[string]error{
-		"put without a lease":    b.PutBlob(t.Context(), record.Lease{Key: key, Epoch: lease.Epoch + 1}, "kept-1", nil),
-		"put what is too large":  b.PutBlob(t.Context(), lease, "kept-1", make([]byte, record.MaxBlob+2<<10)),
-		"load what was not kept": errorOf(b.Blob(t.Context(), key, "kept-1")),
-		"load from no run":       errorOf(b.Blob(t.Context(), run.Key{Tenant: "other", ID: key.ID}, "kept-1")),
+		"put without a lease":    t.store.PutBlob(t.Context(), record.Lease{Key: key, Epoch: lease.Epoch + 1}, "kept-1", nil),
+		"put what is too large":  t.store.PutBlob(t.Context(), lease, "kept-1", make([]byte, record.MaxBlob+2<<10)),
+		"load what was not kept": errorOf(t.store.Blob(t.Context(), key, "kept-1")),
+		"load from no run":       errorOf(t.store.Blob(t.Context(), run.Key{Tenant: "other", ID: key.ID}, "kept-1")),
 	}
 	for what, err := range errs {
 		if err != nil && !strings.Contains(err.Error(), "kept-1") {
 			t.Errorf("%s: got %q, want the name of the blob in it", what, err)
 		}
 	}
-	errs["put without a name"] = b.PutBlob(t.Context(), lease, "", nil)
+	errs["put without a name"] = t.store.PutBlob(t.Context(), lease, "", nil)
 	t.name(key, errs)
 }
 
@@ -92,27 +91,19 @@ func ended(t *trial) {
 		"append":  t.store.Append(ctx, lease, next.Head(), records, yes("a")),
 		"answer":  t.store.Reply(ctx, key, []run.Reply{yes("a")}),
 		"acquire": errorOf(t.store.Acquire(ctx, key, record.Holder{TTL: held})),
-		"renew":   t.store.Renew(ctx, lease, held),
+		"renew":   t.store.Renew(ctx, []record.Lease{lease}, held)[0],
 		"release": t.store.Release(ctx, lease),
 		"delete":  t.store.Delete(ctx, key),
 		"cancel":  t.store.RequestCancel(ctx, key),
-	}
-	if b := record.BlobsOf(t.store); b != nil {
-		errs["put a blob"] = b.PutBlob(ctx, lease, "a", nil)
-		errs["load a blob"] = errorOf(b.Blob(ctx, key, "a"))
-		errs["list blobs"] = errorOf(b.Blobs(ctx, key))
-	}
-	if p, ok := t.store.(record.Pruner); ok {
-		errs["prune"] = p.Prune(ctx, lease)
-	}
-	if l, ok := t.store.(record.CurrentLoader); ok {
-		errs["load what is current"] = errorOf(l.LoadCurrent(ctx, key))
+		"prune":   t.store.Prune(ctx, lease),
+
+		"load what is current": errorOf(t.store.LoadCurrent(ctx, key)),
+		"put a blob":           t.store.PutBlob(ctx, lease, "a", nil),
+		"load a blob":          errorOf(t.store.Blob(ctx, key, "a")),
+		"list blobs":           errorOf(t.store.Blobs(ctx, key)),
 	}
 	t.name(key, errs)
 	errs["list cancel requests"] = errorOf(t.store.CancelRequests(ctx))
-	if r, ok := t.store.(record.BatchRenewer); ok {
-		errs["renew all"] = errorOf(r.RenewAll(ctx, []record.Lease{lease}, held))
-	}
 	pairs := 0
 	for _, err := range t.store.List(ctx, record.Query{AllTenants: true}) {
 		pairs++

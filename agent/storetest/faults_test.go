@@ -57,6 +57,15 @@ func after(change func(c *call)) func(c *call) error {
 // asPresent calls a method for the present holder, whoever calls.
 var asPresent = before(func(c *call) { c.Lease = present(c) })
 
+// renewing renews other leases.
+func renewing(other func(*call) record.Lease) func(*call) error {
+	return before(func(c *call) {
+		for i, lease := range c.Leases {
+			c.Leases[i] = other(&call{Ctx: c.Ctx, Store: c.Store, Key: lease.Key, Lease: lease})
+		}
+	})
+}
+
 // faults break one promise each. Their tests must fail.
 var faults = []struct {
 	name, test string
@@ -106,9 +115,9 @@ var faults = []struct {
 	{"gives a run that is held", "lease", on{"acquire": before(func(c *call) { _ = c.Store.Release(c.Ctx, present(c)) })}},
 	{"gives one epoch twice", "lease/expiry", on{"acquire": func(c *call) error {
 		c.Lease = present(c)
-		return c.Store.Renew(c.Ctx, c.Lease, c.Holder.TTL)
+		return ledgertest.Renew(c.Ctx, c.Store, c.Lease, c.Holder.TTL)
 	}}},
-	{"renews any lease", "lease/renew", on{"renew": asPresent}},
+	{"renews any lease", "lease/renew", on{"renew": renewing(present)}},
 	{"releases any lease", "lease/release", on{"release": asPresent}},
 	{"takes any answer", "answer/first_wins", on{"reply": ignoring(record.ErrReplied)}},
 	{"takes an answer without a question", "answer/not_asked", on{"reply": ignoring(run.ErrNotAsked)}},
@@ -245,8 +254,11 @@ func locking() on {
 
 func countingEpochs() on {
 	base := map[run.Key]uint64{}
-	rebased := before(func(c *call) { c.Lease.Epoch += base[c.Key] })
-	return on{"create": after(func(c *call) { base[c.Key], c.Lease.Epoch = c.Lease.Epoch, 0 }), "append": rebased, "renew": rebased}
+	rebased := func(c *call) record.Lease { c.Lease.Epoch += base[c.Key]; return c.Lease }
+	return on{
+		"create": after(func(c *call) { base[c.Key], c.Lease.Epoch = c.Lease.Epoch, 0 }),
+		"append": before(func(c *call) { rebased(c) }), "renew": renewing(rebased),
+	}
 }
 
 // fault is a store in this process, and s the same store in another process.

@@ -15,7 +15,7 @@ import (
 
 func lease(t *trial) {
 	t.wantError("acquire no run", errorOf(t.store.Acquire(t.Context(), one, record.Holder{TTL: held})), record.ErrNotFound)
-	t.wantError("renew the lease of no run", t.store.Renew(t.Context(), record.Lease{Key: one, Epoch: 1}, held), record.ErrConflict)
+	t.wantError("renew the lease of no run", t.renew(record.Lease{Key: one, Epoch: 1}, held), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), record.Lease{Key: one, Epoch: 1}))
 
 	d := begin(one)
@@ -58,21 +58,17 @@ func leaseExpiry(t *trial) {
 
 func leaseRenew(t *trial) {
 	first := t.create(begin(one), expired)
-	t.ok(t.store.Renew(t.Context(), first, held))
+	t.ok(t.renew(first, held))
 	t.wantHolder(first)
 	t.wantHeld(one)
-	t.ok(t.store.Renew(t.Context(), first, expired))
+	t.ok(t.renew(first, expired))
 	second := t.acquire(one, expired)
-	t.wantError("renew a lease that was taken over", t.store.Renew(t.Context(), first, held), record.ErrConflict)
-	t.ok(t.store.Renew(t.Context(), second, held))
+	t.wantError("renew a lease that was taken over", t.renew(first, held), record.ErrConflict)
+	t.ok(t.renew(second, held))
 }
 
 // leaseRenewAll renews the leases of many runs at once, some of them lost.
 func leaseRenewAll(t *trial) {
-	store, ok := t.store.(record.BatchRenewer)
-	if !ok {
-		return // each lease is renewed by itself
-	}
 	var leases, lost []record.Lease
 	for i := range 700 {
 		key := run.Key{Tenant: "many", ID: fmt.Sprint("run ", i)}
@@ -86,15 +82,16 @@ func leaseRenewAll(t *trial) {
 			t.ok(t.store.Delete(t.Context(), key))
 		}
 	}
-	got, err := store.RenewAll(t.Context(), leases, held)
-	t.ok(err)
-	slices.SortFunc(got, func(a, b record.Lease) int { return slices.Index(leases, a) - slices.Index(leases, b) })
-	if !slices.Equal(got, lost) {
-		t.Errorf("got the lost leases %+v, want %+v", got, lost)
+	for i, err := range t.store.Renew(t.Context(), leases, held) {
+		if slices.Contains(lost, leases[i]) {
+			t.wantError("renew a lost lease among others", err, record.ErrConflict)
+		} else {
+			t.ok(err)
+		}
 	}
 	t.wantHeld(leases[699].Key)
-	if got, err := store.RenewAll(t.Context(), nil, held); len(got) != 0 || err != nil {
-		t.Errorf("no leases: got %v, %v", got, err)
+	if got := t.store.Renew(t.Context(), nil, held); len(got) != 0 {
+		t.Errorf("no leases: got %v", got)
 	}
 }
 
@@ -131,11 +128,10 @@ func leaseStarved(t *trial) {
 		default:
 		}
 		ctx, stop := context.WithTimeout(t.Context(), ttl/3)
-		lost, err := t.renewAll(ctx, leases, ttl)
-		stop()
-		if err != nil || len(lost) > 0 {
-			t.Fatalf("renew: got %v and %d leases lost, want none", err, len(lost))
+		for _, err := range t.store.Renew(ctx, leases, ttl) {
+			t.ok(err)
 		}
+		stop()
 		t.wantError("acquire what is held", errorOf(t.store.Acquire(t.Context(), leases[0].Key, record.Holder{Name: "another", TTL: ttl})), record.ErrHeld)
 	}
 	for _, lease := range leases {
@@ -145,19 +141,9 @@ func leaseStarved(t *trial) {
 	}
 }
 
-// renewAll renews leases at once, or one by one if the store is not a BatchRenewer.
-func (t *trial) renewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
-	if batch, ok := t.store.(record.BatchRenewer); ok {
-		return batch.RenewAll(ctx, leases, ttl)
-	}
-	for _, lease := range leases {
-		if err := t.store.Renew(ctx, lease, ttl); errors.Is(err, record.ErrConflict) {
-			lost = append(lost, lease)
-		} else if err != nil {
-			return nil, err
-		}
-	}
-	return lost, nil
+// renew renews a lease.
+func (t *trial) renew(lease record.Lease, ttl time.Duration) error {
+	return t.store.Renew(t.Context(), []record.Lease{lease}, ttl)[0]
 }
 
 func leaseRelease(t *trial) {
@@ -190,7 +176,7 @@ func leaseWakesUp(t *trial) {
 	late := ledgertest.Of(d.Records)
 	records = late.Add(ledgertest.Note("by the first"))
 	t.wantError("append what follows", t.store.Append(t.Context(), first, late.Head(), records), record.ErrConflict)
-	t.wantError("renew", t.store.Renew(t.Context(), first, held), record.ErrConflict)
+	t.wantError("renew a lease that was taken over", t.renew(first, held), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), first))
 	t.wantLog(d)
 	t.wantHolder(second)

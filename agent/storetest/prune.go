@@ -10,9 +10,6 @@ import (
 // prune checks that a pruned run loads, continues, and can be exported as before, with the
 // replies to closed questions.
 func prune(t *trial) {
-	if _, ok := t.store.(record.Pruner); !ok {
-		return
-	}
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, held)
 	first := run.Reply{Question: "closed", Action: run.ActionDecline, At: start}
@@ -33,7 +30,7 @@ func prune(t *trial) {
 	other := first
 	other.Action = run.ActionCancel
 	t.wantError("another answer to a closed question", t.store.Reply(t.Context(), one, []run.Reply{other}), record.ErrReplied)
-	t.wantError("prune as another holder", t.store.(record.Pruner).Prune(t.Context(), lease), record.ErrConflict)
+	t.wantError("prune as another holder", t.store.Prune(t.Context(), lease), record.ErrConflict)
 
 	t.move(one)
 	t.wantLog(d, yes("open"))

@@ -101,7 +101,7 @@ func (c *Client) Start(ctx context.Context, a *agent.Agent, in agent.Input, opts
 //		err := c.Drive(ctx, head.Key)
 //	}
 func (c *Client) Drive(ctx context.Context, key run.Key) error {
-	log, err := record.LoadCurrent(ctx, c.store, key)
+	log, err := c.store.LoadCurrent(ctx, key)
 	if err != nil {
 		return fmt.Errorf("drive run %q: %w", key.ID, err)
 	}
@@ -186,7 +186,7 @@ func hasNoWorkflow(err error) bool {
 
 // resumeDue lets workers drive a run that has a reply, unless it has ended or a process holds it.
 func (c *Client) resumeDue(ctx context.Context, key run.Key) error {
-	log, err := record.LoadCurrent(ctx, c.store, key)
+	log, err := c.store.LoadCurrent(ctx, key)
 	if err != nil || !log.Head.Due(time.Now()) {
 		return err
 	}
@@ -229,7 +229,7 @@ func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error)
 	if _, hasEnded := errors.AsType[*temporalsdk.WorkflowExecutionError](err); err != nil && !hasEnded {
 		return nil, fmt.Errorf("wait for run %q: %w", key.ID, err)
 	}
-	log, err := record.LoadCurrent(ctx, c.store, key)
+	log, err := c.store.LoadCurrent(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
 	}
@@ -256,7 +256,7 @@ func (c *Client) Cancel(ctx context.Context, key run.Key) error {
 // cancelIdle cancels a run that no workflow drives: it starts a workflow and cancels that, so that a
 // worker records the end. A run that has ended stays as it is.
 func (c *Client) cancelIdle(ctx context.Context, key run.Key) error {
-	log, err := record.LoadCurrent(ctx, c.store, key)
+	log, err := c.store.LoadCurrent(ctx, key)
 	if err != nil {
 		return err
 	}

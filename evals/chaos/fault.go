@@ -77,7 +77,7 @@ func (o *options) openFailing(ctx context.Context) (_ record.Store, fill func(fu
 // fullStore is a store of files whose disk can be full. Then each change fails, and every second one is
 // made nevertheless: after such an error it is unknown whether a change was made.
 type fullStore struct {
-	filestore.Store
+	record.Store
 	full    atomic.Bool
 	changes atomic.Int64
 }
@@ -99,8 +99,12 @@ func (s *fullStore) Append(ctx context.Context, l record.Lease, head run.Head, r
 	return s.change(func() error { return s.Store.Append(ctx, l, head, records, replies...) })
 }
 
-func (s *fullStore) Renew(ctx context.Context, l record.Lease, ttl time.Duration) error {
-	return s.change(func() error { return s.Store.Renew(ctx, l, ttl) })
+func (s *fullStore) Renew(ctx context.Context, leases []record.Lease, ttl time.Duration) []error {
+	errs := make([]error, len(leases))
+	for i := range leases {
+		errs[i] = s.change(func() error { return s.Store.Renew(ctx, leases[i:i+1], ttl)[0] })
+	}
+	return errs
 }
 
 func (s *fullStore) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {

@@ -194,22 +194,6 @@ func Decode(r run.Record) (Entry, error) {
 	return e, err
 }
 
-// EndsTurn reports whether a record ends a turn, an input or the run, suspends it, or begins
-// another input.
-func EndsTurn(r run.Record) bool {
-	var e struct {
-		Kind string `json:"kind"`
-	}
-	if err := jsonv2.Unmarshal(r.JSON, &e, format); err != nil {
-		return false
-	}
-	switch e.Kind {
-	case "turn_ended", "suspended", "ended", "said":
-		return true
-	}
-	return false
-}
-
 // ChangeOf returns the change of a record, or nil if it cannot be decoded.
 func ChangeOf(r run.Record) Change {
 	e, err := Decode(r)

@@ -27,34 +27,7 @@ const sealRoom = 1 << 10
 // maxBlobName bounds the name of a blob, in bytes.
 const maxBlobName = 64
 
-// BlobStore is a [Store] that also stores data that is too long for a record, by a name within the
-// run. It is deleted with the run. [BlobsOf] returns the BlobStore of a store.
-type BlobStore interface {
-	// PutBlob stores data under a name, and replaces what was stored there. Data is durable
-	// when it returns nil. A name has 1 to 64 lower-case letters, digits and hyphens. The error
-	// matches [ErrConflict] if the lease is not the latest or the run does not exist, and
-	// [ErrTooLarge] above [MaxBlob], 128 MiB for a run or, approximately, [MaxTenantBlobs].
-	PutBlob(ctx context.Context, lease Lease, name string, data []byte) error
-
-	// Blob returns the data of a name. The caller must not modify it. The error matches
-	// [ErrNoBlob] if there is none, and [ErrCorrupt] if the data has changed since it was put.
-	Blob(ctx context.Context, key run.Key, name string) ([]byte, error)
-
-	// Blobs returns the sorted names of the blobs of a run, none if the run does not exist.
-	Blobs(ctx context.Context, key run.Key) ([]string, error)
-}
-
-// BlobsOf returns the store as a [BlobStore], or nil if it is not one. For a store of [Sealed]
-// the result encrypts, too.
-func BlobsOf(store Store) BlobStore {
-	if s, ok := store.(interface{ blobs() BlobStore }); ok {
-		return s.blobs()
-	}
-	s, _ := store.(BlobStore)
-	return s
-}
-
-// CheckBlob checks the arguments of [BlobStore.PutBlob], for implementations. ofRun and
+// CheckBlob checks the arguments of [Store.PutBlob], for implementations. ofRun and
 // ofTenant are the bytes of the other blobs of the run and of the tenant. The error names the run, and
 // matches [ErrTooLarge] above one of the bounds.
 func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
@@ -80,17 +53,13 @@ func isBlobName(name string) bool {
 
 // blobsOf loads the blobs of a run.
 func blobsOf(ctx context.Context, store Store, key run.Key) (map[string][]byte, error) {
-	blobs := BlobsOf(store)
-	if blobs == nil {
-		return nil, nil
-	}
-	names, err := blobs.Blobs(ctx, key)
+	names, err := store.Blobs(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	all := make(map[string][]byte, len(names))
 	for _, name := range names {
-		data, err := blobs.Blob(ctx, key, name)
+		data, err := store.Blob(ctx, key, name)
 		if errors.Is(err, ErrNoBlob) {
 			continue // deleted in the meantime
 		}
@@ -120,7 +89,6 @@ func verifyBlobs(ctx context.Context, store Store, s *ledger.State) error {
 	return nil
 }
 
-// PutBlob implements [BlobStore].
 func (m *memory) PutBlob(ctx context.Context, lease Lease, name string, data []byte) error {
 	return m.withLease(ctx, fmt.Sprintf("keep blob %.100q of", name), lease, func(r *memoryRun) error {
 		var ofTenant int64
@@ -142,7 +110,6 @@ func (m *memory) PutBlob(ctx context.Context, lease Lease, name string, data []b
 	})
 }
 
-// Blob implements [BlobStore].
 func (m *memory) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
 	err = m.withRun(ctx, fmt.Sprintf("load blob %.100q of", name), key, func(r *memoryRun) (err error) {
 		var ok bool
@@ -157,7 +124,6 @@ func (m *memory) Blob(ctx context.Context, key run.Key, name string) (data []byt
 	return data, err
 }
 
-// Blobs implements [BlobStore].
 func (m *memory) Blobs(ctx context.Context, key run.Key) (names []string, err error) {
 	err = m.withRun(ctx, "list the blobs of", key, func(r *memoryRun) error {
 		names = slices.Sorted(maps.Keys(r.blobs))
@@ -169,31 +135,16 @@ func (m *memory) Blobs(ctx context.Context, key run.Key) (names []string, err er
 	return names, err
 }
 
-// sealedBlobs encrypts the blobs of another BlobStore.
-type sealedBlobs struct {
-	BlobStore
-	keys *Keys
-}
-
-func (s *sealedStore) blobs() BlobStore {
-	if inner := BlobsOf(s.Store); inner != nil {
-		return &sealedBlobs{inner, s.keys}
-	}
-	return nil
-}
-
-// PutBlob implements [BlobStore].
-func (s *sealedBlobs) PutBlob(ctx context.Context, lease Lease, name string, data []byte) error {
+func (s *sealedStore) PutBlob(ctx context.Context, lease Lease, name string, data []byte) error {
 	if len(data) > MaxBlob {
 		return CheckBlob(lease.Key, name, MaxBlob+sealRoom+1, 0, 0)
 	}
 	box := s.keys.forRun(lease.Key).seal(s.keys.current, "blob", name, data, rand.Text())
-	return s.BlobStore.PutBlob(ctx, lease, name, box)
+	return s.Store.PutBlob(ctx, lease, name, box)
 }
 
-// Blob implements [BlobStore].
-func (s *sealedBlobs) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
-	box, err := s.BlobStore.Blob(ctx, key, name)
+func (s *sealedStore) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
+	box, err := s.Store.Blob(ctx, key, name)
 	if err != nil {
 		return nil, err
 	}

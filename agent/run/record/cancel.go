@@ -54,7 +54,7 @@ func CancelRun(ctx context.Context, store Store, key run.Key) error {
 // change appends the change that choose returns to a run that nobody holds; nil means none. The error
 // matches [ErrConflict] if another process was faster. It names the run.
 func change(ctx context.Context, store Store, key run.Key, what string, choose func(*ledger.State) (ledger.Change, error)) error {
-	log, err := LoadCurrent(ctx, store, key)
+	log, err := store.LoadCurrent(ctx, key)
 	if err != nil {
 		return err
 	}

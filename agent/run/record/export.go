@@ -45,7 +45,7 @@ const maxExport = 2
 const maxExportLine = 256 << 20
 
 // Export writes a run as lines of JSON: its head with the replies to open questions, its
-// records, its blobs ([BlobStore]), and a checksum of the previous lines. Export from a store
+// records, its blobs, and a checksum of the previous lines. Export from a store
 // of [Sealed] to get plain text; the store below it exports ciphertext. The error matches
 // [ErrNotFound] if there is no such run.
 func Export(ctx context.Context, store Store, key run.Key, w io.Writer) error {
@@ -238,10 +238,6 @@ const importTTL = time.Minute
 
 // store stores the run: its first chunk of records, its blobs, the other chunks, and its replies.
 func (in *imported) store(ctx context.Context, store Store) error {
-	blobs := BlobsOf(store)
-	if blobs == nil && len(in.blobs) > 0 {
-		return errors.New("results are kept beside its records, and the store keeps none (record.BlobStore)")
-	}
 	chunks := in.chunks()
 	lease, err := store.Create(ctx, Holder{Name: "import", TTL: importTTL}, in.headAfter(chunks[0]), chunks[0])
 	if err != nil {
@@ -250,12 +246,12 @@ func (in *imported) store(ctx context.Context, store Store) error {
 	defer release(ctx, store, lease)
 	renew := func(err error) error { // after each write, because all of them may take longer than a lease
 		if err == nil {
-			err = store.Renew(ctx, lease, importTTL)
+			err = errors.Join(store.Renew(ctx, []Lease{lease}, importTTL)...)
 		}
 		return err
 	}
 	for _, b := range in.blobs {
-		if err := renew(blobs.PutBlob(ctx, lease, b.Name, b.Data)); err != nil {
+		if err := renew(store.PutBlob(ctx, lease, b.Name, b.Data)); err != nil {
 			return err
 		}
 	}

@@ -103,24 +103,15 @@ func (m *memory) Acquire(ctx context.Context, key run.Key, h Holder) (lease Leas
 	return lease, err
 }
 
-func (m *memory) Renew(ctx context.Context, lease Lease, ttl time.Duration) error {
-	return m.withLease(ctx, "renew the lease of", lease, func(r *memoryRun) error {
-		r.head.HeldUntil, r.head.TTL = time.Now().Add(ttl), ttl
-		return nil
-	})
-}
-
-// RenewAll implements [BatchRenewer].
-func (m *memory) RenewAll(ctx context.Context, leases []Lease, ttl time.Duration) (lost []Lease, err error) {
-	for _, lease := range leases {
-		switch err := m.Renew(ctx, lease, ttl); {
-		case errors.Is(err, ErrConflict):
-			lost = append(lost, lease)
-		case err != nil:
-			return nil, err
-		}
+func (m *memory) Renew(ctx context.Context, leases []Lease, ttl time.Duration) []error {
+	errs := make([]error, len(leases))
+	for i, lease := range leases {
+		errs[i] = m.withLease(ctx, "renew the lease of", lease, func(r *memoryRun) error {
+			r.head.HeldUntil, r.head.TTL = time.Now().Add(ttl), ttl
+			return nil
+		})
 	}
-	return lost, nil
+	return errs
 }
 
 func (m *memory) Release(ctx context.Context, lease Lease) error {
@@ -163,7 +154,6 @@ func (m *memory) list(q Query) (heads []run.Head) {
 	return heads
 }
 
-// Prune implements [Pruner].
 func (m *memory) Prune(ctx context.Context, lease Lease) error {
 	return m.withLease(ctx, "prune", lease, func(r *memoryRun) error {
 		current := (&Log{Head: r.head, Records: r.records}).Current()

@@ -90,7 +90,7 @@ func deleteEnded(ctx context.Context, store Store, head run.Head) error {
 		return err
 	}
 	// A full disk has no room for the lease. After another error the run may have another input.
-	log, loadErr := LoadCurrent(ctx, store, head.Key)
+	log, loadErr := store.LoadCurrent(ctx, head.Key)
 	switch {
 	case loadErr != nil:
 		return err

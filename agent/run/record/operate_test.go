@@ -152,7 +152,7 @@ func importBesideOthers(t *testing.T) {
 		} {
 			from := record.NewMemory()
 			d, lease := ledgertest.Create(t, open(from), key, ledgertest.Notes(strings.Repeat("x", size), 3)...)
-			check.Must(t, record.BlobsOf(from).PutBlob(t.Context(), lease, "blob", []byte("data")))
+			check.Must(t, from.PutBlob(t.Context(), lease, "blob", []byte("data")))
 			var out bytes.Buffer
 			check.Must(t, record.Export(t.Context(), from, key, &out))
 			into := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {

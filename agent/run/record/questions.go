@@ -174,7 +174,7 @@ func (s *stream) fill(ctx context.Context, store Store) bool {
 func openOf(ctx context.Context, store Store, head run.Head) (open []OpenQuestion, err error) {
 	questions, ok := questionsIn(head)
 	if !ok {
-		log, err := LoadCurrent(ctx, store, head.Key)
+		log, err := store.LoadCurrent(ctx, head.Key)
 		switch {
 		case errors.Is(err, ErrNotFound):
 			return nil, nil // deleted in the meantime

@@ -24,17 +24,7 @@ import (
 // of its questions), the number, time and size of each record, the name and size of each blob, and
 // which question each reply belongs to. It can return an older state of a whole run undetected.
 func Sealed(store Store, keys *Keys) Store {
-	sealed := &sealedStore{store, keys}
-	if batch, ok := store.(BatchRenewer); ok {
-		return &sealedBatch{sealed, batch}
-	}
-	return sealed
-}
-
-// sealedBatch is the sealedStore for a store that is a [BatchRenewer].
-type sealedBatch struct {
-	*sealedStore
-	BatchRenewer
+	return &sealedStore{store, keys}
 }
 
 // sealedStore is the store of [Sealed] in another one.
@@ -68,19 +58,9 @@ func (s *sealedStore) Load(ctx context.Context, key run.Key) (*Log, error) {
 	return s.open(key, log, err)
 }
 
-// LoadCurrent implements [CurrentLoader].
 func (s *sealedStore) LoadCurrent(ctx context.Context, key run.Key) (*Log, error) {
-	log, err := LoadCurrent(ctx, s.Store, key)
+	log, err := s.Store.LoadCurrent(ctx, key)
 	return s.open(key, log, err)
-}
-
-// Prune implements [Pruner].
-func (s *sealedStore) Prune(ctx context.Context, lease Lease) error {
-	pruner, ok := s.Store.(Pruner)
-	if !ok {
-		return errNoPruner
-	}
-	return pruner.Prune(ctx, lease)
 }
 
 // open decrypts a log, which begins with the first record or the last snapshot. err is the error of
@@ -123,7 +103,6 @@ func corruptError(err error) error {
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
-// Reply implements [Store].
 func (s *sealedStore) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
 	return s.storeSealed(ctx, key, replies, func(replies []run.Reply) error { return s.Store.Reply(ctx, key, replies) })
 }
@@ -144,7 +123,7 @@ func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []ru
 	if !errors.Is(storeErr, ErrReplied) || len(s.keys.secrets) == 1 {
 		return storeErr
 	}
-	log, err := LoadCurrent(ctx, s.Store, key)
+	log, err := s.Store.LoadCurrent(ctx, key)
 	for i, reply := range replies {
 		if err == nil && !isFresh(log, reply.Question) {
 			sealed[i], err = s.sealAsStored(ctx, keys, reply)

@@ -31,6 +31,10 @@ type Store interface {
 	// Load returns a run. The error matches [ErrNotFound] if there is none.
 	Load(ctx context.Context, key run.Key) (*Log, error)
 
+	// LoadCurrent returns what is needed to continue a run or, with agent.ResultOf, to get its
+	// result: it is Load with the records from Head.Snapshot on, or all if that is 0.
+	LoadCurrent(ctx context.Context, key run.Key) (*Log, error)
+
 	// Append adds records and replaces the head atomically. The error matches [ErrConflict] if
 	// the lease is not the latest, if the records do not follow the last one, or if the run
 	// does not exist. An expired lease is valid until another process takes over the run.
@@ -50,9 +54,10 @@ type Store interface {
 	// this module return a [HeldError].
 	Acquire(ctx context.Context, key run.Key, h Holder) (Lease, error)
 
-	// Renew extends a lease to ttl from now. An expired lease can be renewed until another
-	// process takes over the run. Then, and after Delete, the error matches [ErrConflict].
-	Renew(ctx context.Context, lease Lease, ttl time.Duration) error
+	// Renew extends leases to ttl from now, and returns an error for each, nil if it was extended.
+	// An expired lease can be renewed until another process takes over the run. Then, and after
+	// Delete, the error matches [ErrConflict].
+	Renew(ctx context.Context, leases []Lease, ttl time.Duration) []error
 
 	// Release ends a lease. It does nothing if the lease is not the latest.
 	Release(ctx context.Context, lease Lease) error
@@ -73,6 +78,24 @@ type Store interface {
 	// CancelRequests returns all requests for runs that have not ended, of every tenant, in no
 	// particular order.
 	CancelRequests(ctx context.Context) ([]CancelRequest, error)
+
+	// Prune removes the records before Head.Snapshot, none if that is 0. The state of the run
+	// and the replies to all questions, closed ones included, stay. The error matches
+	// [ErrConflict] if the lease is not the latest.
+	Prune(ctx context.Context, lease Lease) error
+
+	// PutBlob stores data that is too long for a record under a name, and replaces what was stored
+	// there. Data is durable when it returns nil. A name has 1 to 64 lower-case letters, digits and
+	// hyphens. The error matches [ErrConflict] if the lease is not the latest or the run does not
+	// exist, and [ErrTooLarge] above [MaxBlob], 128 MiB for a run or, approximately, [MaxTenantBlobs].
+	PutBlob(ctx context.Context, lease Lease, name string, data []byte) error
+
+	// Blob returns the data of a name. The caller must not modify it. The error matches
+	// [ErrNoBlob] if there is none, and [ErrCorrupt] if the data has changed since it was put.
+	Blob(ctx context.Context, key run.Key, name string) ([]byte, error)
+
+	// Blobs returns the sorted names of the blobs of a run, none if the run does not exist.
+	Blobs(ctx context.Context, key run.Key) ([]string, error)
 
 	// Delete removes a run and everything stored for it. It does nothing if there is no such run.
 	// The holder can append no more, even if the key is used again.
@@ -145,13 +168,6 @@ func SkipDamaged(list iter.Seq2[run.Head, error], damaged func(*DamagedError)) i
 	}
 }
 
-// BatchRenewer is a [Store] that can renew many leases in one operation, for processes that
-// work on many runs.
-type BatchRenewer interface {
-	// RenewAll renews all leases, and returns those for which Renew would return [ErrConflict].
-	RenewAll(ctx context.Context, leases []Lease, ttl time.Duration) (lost []Lease, err error)
-}
-
 // Holder describes the process that takes a lease.
 type Holder struct {
 	Name string        // the process's name, for people who inspect the store
@@ -206,7 +222,7 @@ func (q Query) Matches(h run.Head) bool {
 // Log is the content of a run at one moment.
 type Log struct {
 	Head    run.Head
-	Records []run.Record // in order: all, or with [LoadCurrent] those from the last snapshot on
+	Records []run.Record // in order: all, or with [Store.LoadCurrent] those from the last snapshot on
 
 	// Replies to open questions, in the order of Head.QuestionIDs.
 	Replies []run.Reply

@@ -20,7 +20,7 @@ func Submit(ctx context.Context, store Store, key run.Key, replies ...run.Reply)
 	if len(replies) == 0 {
 		return nil
 	}
-	log, err := LoadCurrent(ctx, store, key)
+	log, err := store.LoadCurrent(ctx, key)
 	if err != nil {
 		return err
 	}

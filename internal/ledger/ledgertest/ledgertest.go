@@ -80,6 +80,11 @@ func (d *Draft) Append(ctx context.Context, store record.Store, lease record.Lea
 	return store.Append(ctx, lease, d.Head(), records)
 }
 
+// Renew renews a lease.
+func Renew(ctx context.Context, store record.Store, lease record.Lease, ttl time.Duration) error {
+	return store.Renew(ctx, []record.Lease{lease}, ttl)[0]
+}
+
 // Keep stores a draft, with a lease that has expired.
 func Keep(t testing.TB, store record.Store, d *Draft) record.Lease {
 	t.Helper()

@@ -3,14 +3,14 @@ package ledgertest
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Watched is a store with a function around some of its methods. Its blobs are the blobs of the
-// store, which has to keep some.
+// Watched is a store with a function around some of its methods.
 type Watched struct {
 	record.Store
 	Around func(*Call) error // nil: each call is made as it is
@@ -29,6 +29,7 @@ type Call struct {
 	Key     run.Key
 	Holder  record.Holder
 	Lease   record.Lease
+	Leases  []record.Lease // to renew
 	Head    run.Head
 	Records []run.Record
 	Replies []run.Reply
@@ -63,6 +64,13 @@ func (w *Watched) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return c.Log, err
 }
 
+// LoadCurrent implements [record.Store].
+func (w *Watched) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
+	c := &Call{Ctx: ctx, Key: key}
+	err := w.call("load", c, func() (err error) { c.Log, err = w.Store.LoadCurrent(c.Ctx, c.Key); return err })
+	return c.Log, err
+}
+
 // Append implements [record.Store].
 func (w *Watched) Append(ctx context.Context, l record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
 	c := &Call{Ctx: ctx, Key: l.Key, Lease: l, Head: head, Records: records, Replies: replies}
@@ -83,9 +91,14 @@ func (w *Watched) Acquire(ctx context.Context, key run.Key, h record.Holder) (re
 }
 
 // Renew implements [record.Store].
-func (w *Watched) Renew(ctx context.Context, l record.Lease, ttl time.Duration) error {
-	c := &Call{Ctx: ctx, Key: l.Key, Lease: l, TTL: ttl}
-	return w.call("renew", c, func() error { return w.Store.Renew(c.Ctx, c.Lease, c.TTL) })
+func (w *Watched) Renew(ctx context.Context, leases []record.Lease, ttl time.Duration) []error {
+	c := &Call{Ctx: ctx, Leases: leases, TTL: ttl}
+	errs := make([]error, len(leases))
+	err := w.call("renew", c, func() error { errs = w.Store.Renew(c.Ctx, c.Leases, c.TTL); return nil })
+	if err != nil {
+		errs = slices.Repeat([]error{err}, len(leases))
+	}
+	return errs
 }
 
 // Release implements [record.Store].
@@ -110,18 +123,8 @@ func (w *Watched) Delete(ctx context.Context, key run.Key) error {
 	return w.call("delete", c, func() error { return w.Store.Delete(c.Ctx, c.Key) })
 }
 
-// PutBlob implements [record.BlobStore].
+// PutBlob implements [record.Store].
 func (w *Watched) PutBlob(ctx context.Context, l record.Lease, name string, data []byte) error {
 	c := &Call{Ctx: ctx, Key: l.Key, Lease: l}
-	return w.call("put", c, func() error { return record.BlobsOf(w.Store).PutBlob(c.Ctx, c.Lease, name, data) })
-}
-
-// Blob implements [record.BlobStore].
-func (w *Watched) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
-	return record.BlobsOf(w.Store).Blob(ctx, key, name)
-}
-
-// Blobs implements [record.BlobStore].
-func (w *Watched) Blobs(ctx context.Context, key run.Key) ([]string, error) {
-	return record.BlobsOf(w.Store).Blobs(ctx, key)
+	return w.call("put", c, func() error { return w.Store.PutBlob(c.Ctx, c.Lease, name, data) })
 }

@@ -122,7 +122,7 @@ func OpenStore(ctx context.Context, place string) (record.Store, func() error, e
 
 // LoadState returns the current state of a stored run.
 func LoadState(ctx context.Context, store record.Store, key run.Key) (*ledger.State, error) {
-	log, err := record.LoadCurrent(ctx, store, key)
+	log, err := store.LoadCurrent(ctx, key)
 	if err != nil {
 		return nil, err
 	}

@@ -144,7 +144,7 @@ type runJSON struct {
 
 // show answers with the state of a run.
 func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
-	log, err := record.LoadCurrent(r.Context(), s.store, c.key(r))
+	log, err := s.store.LoadCurrent(r.Context(), c.key(r))
 	if err != nil {
 		return err
 	}

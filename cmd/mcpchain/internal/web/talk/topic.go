@@ -9,7 +9,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -58,7 +57,7 @@ func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 		return t, nil
 	}
 	s.mu.Unlock()
-	log, err := record.LoadCurrent(ctx, s.o.Store, key)
+	log, err := s.o.Store.LoadCurrent(ctx, key)
 	if err != nil {
 		return nil, goneError(err)
 	}
