@@ -77,7 +77,7 @@ var layers = []struct {
 	{"mcpclient/schemacheck", []string{"internal/schema", "mcpclient"}},
 	{"mcpclient/config", []string{"internal/spelling", "mcpclient"}},
 	{"mcpclient/otelmcp", []string{"internal/jsonrpc", "mcpclient", "go.opentelemetry.io/otel"}},
-	{"mcpclient/oauth", []string{"internal", "internal/bound", "mcpclient/internal/httptoken", "mcpclient/internal/redact", "mcpclient/internal/redirect", "mcpclient/mcp", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
+	{"mcpclient/oauth", []string{"internal", "internal/bound", "mcpclient/internal/redact", "mcpclient/internal/redirect", "mcpclient/mcp", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
 
 	{"hosttext", []string{"internal/reach", "mcpclient/mcp"}},
 	{"sampling", []string{"internal/inquiry", "internal/chat", "internal/excerpt", "internal/jsonrpc", "internal/cost", "price", "internal/toolschema", "internal/schema", "mcpclient/mcp", "github.com/sashabaranov/go-openai"}},

@@ -2,9 +2,8 @@ package oauth
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
-
-	"github.com/mcpchain/mcpchain/mcpclient/internal/httptoken"
 )
 
 // challenge is a challenge of a WWW-Authenticate header (RFC 9110 §11.6.1).
@@ -19,6 +18,20 @@ const (
 	maxChallengeParams = 32 // bounds the parameters of one challenge
 )
 
+// The parts of a field: a scheme, the single argument (token68) of schemes such as Negotiate, and a
+// parameter, whose value is a quoted string or a token.
+const (
+	tokenChars = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+	quotedText = `"((?s:[^"\\]|\\.)*)"`
+)
+
+var (
+	schemePart  = regexp.MustCompile(`^[, \t]*(` + tokenChars + `)([ \t]+|,|$)`)
+	token68Part = regexp.MustCompile(`^[-._~+/0-9A-Za-z]+=*[ \t]*(?:,|$)`)
+	paramPart   = regexp.MustCompile(`^[, \t]*(` + tokenChars + `)[ \t]*=[ \t]*(?:` + quotedText + `|(` + tokenChars + `))`)
+	escapedChar = regexp.MustCompile(`(?s)\\(.)`)
+)
+
 // parseChallenges reads the WWW-Authenticate fields of a response. A field may hold several
 // challenges. Everything after a malformed part, or beyond the bounds, is left out.
 func parseChallenges(fields []string) []challenge {
@@ -28,113 +41,38 @@ func parseChallenges(fields []string) []challenge {
 		if size += len(field); size > maxChallengeHeader {
 			break
 		}
-		p := challengeParser{rest: field}
-		for len(found) < maxChallenges && p.next() {
-			found = append(found, p.challenge)
+		for len(found) < maxChallenges {
+			scheme := schemePart.FindStringSubmatch(field)
+			if scheme == nil {
+				break
+			}
+			if field = field[len(scheme[0]):]; strings.HasPrefix(field, "=") {
+				break // a parameter without a proper value
+			}
+			c := challenge{scheme: strings.ToLower(scheme[1]), params: map[string]string{}}
+			if scheme[2] != "," {
+				field = c.readParams(field)
+			}
+			found = append(found, c)
 		}
 	}
 	return found
 }
 
-type challengeParser struct {
-	rest      string
-	challenge challenge
-}
-
-// next reads one challenge: a scheme, then a token68 or parameters. It returns false if there is no
-// further challenge.
-func (p *challengeParser) next() bool {
-	p.skip(", \t")
-	scheme := p.token()
-	if scheme == "" {
-		return false
-	}
-	p.challenge = challenge{scheme: strings.ToLower(scheme), params: map[string]string{}}
-	switch {
-	case p.rest == "" || p.rest[0] == ',':
-		return true
-	case p.rest[0] != ' ' && p.rest[0] != '\t':
-		return false
-	}
-	p.token68()
-	for p.param() {
-	}
-	return true
-}
-
-// token68 skips the single argument of schemes such as Negotiate, if that is next.
-func (p *challengeParser) token68() {
-	text := strings.TrimLeft(p.rest, " \t")
-	end := strings.IndexAny(text, ", \t")
-	if end < 0 {
-		end = len(text)
-	}
-	word := strings.TrimRight(text[:end], "=")
-	isOther := func(r rune) bool { return !httptoken.Char(r) && r != '/' }
-	rest := strings.TrimLeft(text[end:], " \t")
-	if word != "" && !strings.ContainsFunc(word, isOther) && (rest == "" || rest[0] == ',') {
-		p.rest = rest
-	}
-}
-
-// param reads a parameter. It returns false if the next part is another challenge, whose first word
-// has no "=" after it. A comma separates parameters and challenges. A malformed value ends the field.
-func (p *challengeParser) param() bool {
-	before := p.rest
-	p.skip(", \t")
-	name := strings.ToLower(p.token())
-	p.skip(" \t")
-	if name == "" || !strings.HasPrefix(p.rest, "=") {
-		p.rest = before
-		return false
-	}
-	p.rest = p.rest[1:]
-	p.skip(" \t")
-	value, ok := p.value()
-	if !ok {
-		p.rest = ""
-		return false
-	}
-	if _, twice := p.challenge.params[name]; !twice && len(p.challenge.params) < maxChallengeParams {
-		p.challenge.params[name] = value
-	}
-	return true
-}
-
-func (p *challengeParser) skip(chars string) { p.rest = strings.TrimLeft(p.rest, chars) }
-
-func (p *challengeParser) token() string {
-	end := strings.IndexFunc(p.rest, func(r rune) bool { return !httptoken.Char(r) })
-	if end < 0 {
-		end = len(p.rest)
-	}
-	t := p.rest[:end]
-	p.rest = p.rest[end:]
-	return t
-}
-
-// value reads a token or a quoted string. It returns false for anything else.
-func (p *challengeParser) value() (string, bool) {
-	if !strings.HasPrefix(p.rest, `"`) {
-		t := p.token()
-		return t, t != ""
-	}
-	var b strings.Builder
-	for i := 1; i < len(p.rest); i++ {
-		switch c := p.rest[i]; c {
-		case '"':
-			p.rest = p.rest[i+1:]
-			return b.String(), true
-		case '\\':
-			if i++; i == len(p.rest) {
-				return "", false
-			}
-			b.WriteByte(p.rest[i])
-		default:
-			b.WriteByte(c)
+// readParams reads what follows a scheme, and returns the rest of the field.
+func (c *challenge) readParams(field string) (rest string) {
+	field = field[len(token68Part.FindString(field)):]
+	for {
+		param := paramPart.FindStringSubmatch(field)
+		if param == nil {
+			return field
+		}
+		field = field[len(param[0]):]
+		name, value := strings.ToLower(param[1]), param[3]+escapedChar.ReplaceAllString(param[2], "$1")
+		if _, twice := c.params[name]; !twice && len(c.params) < maxChallengeParams {
+			c.params[name] = value
 		}
 	}
-	return "", false
 }
 
 // demand is a server's demand for a token, as its refusal describes it.

@@ -38,13 +38,10 @@ func NewFileStore(dir string) (Store, error) {
 	if err := private.CheckDir(dir); err != nil {
 		return nil, fmt.Errorf("file store: %w", err)
 	}
-	return &fileStore{dir: dir, memory: NewMemoryStore().(*memoryStore)}, nil
+	return &fileStore{dir}, nil
 }
 
-type fileStore struct {
-	dir    string
-	memory *memoryStore // orders the updates of this process
-}
+type fileStore struct{ dir string }
 
 // entry is the content of a file. The key is for people who look into the
 // directory, and to check that the file is the right one.
@@ -74,26 +71,24 @@ func (s *fileStore) Load(_ context.Context, key Key) ([]byte, error) {
 	return e.Value, nil
 }
 
-func (s *fileStore) Update(ctx context.Context, key Key, change func(context.Context, []byte) ([]byte, error)) error {
-	return s.memory.Update(ctx, key, func(ctx context.Context, _ []byte) (_ []byte, err error) {
-		if err := private.CheckDir(s.dir); err != nil {
-			return nil, err
-		}
-		unlock, err := private.Lock(ctx, s.path(key)+".lock")
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, unlock()) }()
-		old, err := s.Load(ctx, key)
-		if err != nil {
-			return nil, err
-		}
-		value, err := change(ctx, old)
-		if err != nil {
-			return nil, err
-		}
-		return nil, s.write(key, value)
-	})
+func (s *fileStore) Update(ctx context.Context, key Key, change func(context.Context, []byte) ([]byte, error)) (err error) {
+	if err := private.CheckDir(s.dir); err != nil {
+		return err
+	}
+	unlock, err := private.Lock(ctx, s.path(key)+".lock") // also among the callers of this process
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	old, err := s.Load(ctx, key)
+	if err != nil {
+		return err
+	}
+	value, err := change(ctx, old)
+	if err != nil {
+		return err
+	}
+	return s.write(key, value)
 }
 
 // write replaces a whole file: readers see the old content or the new one.

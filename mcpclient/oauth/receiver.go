@@ -9,12 +9,15 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Receiver brings the redirect at the end of a sign-in to this program.
@@ -194,6 +197,36 @@ func (r *loopbackReception) Close() error {
 	return err
 }
 
+// OpenBrowser opens a URL, https or on this machine, in the person's browser. It runs the system's
+// own opener, without a shell, and does not wait for its end, so a failure of the opener is not
+// reported. The error matches [ErrUntrusted] for any other URL.
+func OpenBrowser(ctx context.Context, rawURL string) error {
+	u, err := url.Parse(rawURL)
+	if err != nil || !isConfidential(u) {
+		return untrustedError("%s is not a URL that a browser should open", safeURL(rawURL))
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	name, args := browserCommand(runtime.GOOS, u.String())
+	cmd := exec.Command(name, args...)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("open the browser: %w", err)
+	}
+	go func() { _ = cmd.Wait() }() // an opener may run as long as the browser
+	return nil
+}
+
+func browserCommand(system, url string) (name string, args []string) {
+	switch system {
+	case "windows":
+		return "rundll32", []string{"url.dll,FileProtocolHandler", url}
+	case "darwin":
+		return "open", []string{url}
+	}
+	return "xdg-open", []string{url}
+}
+
 // Paste lets the person copy the redirect, for devices without a browser. The person signs in on
 // another device. The redirect leads nowhere there; the person copies its URL from the browser's
 // address bar.
@@ -258,3 +291,19 @@ func (r *pasteReception) parse(text string) (url.Values, error) {
 }
 
 func (r *pasteReception) Close() error { return nil }
+
+// SignInPage returns a [Receiver] for programs in which no person waits, such as workers. A request
+// that needs a sign-in fails immediately with an [*mcp.SignInError] whose URL is url, a page of the
+// host.
+//
+// On that page the person signs in: it calls SignIn of another Transport with the same Store and
+// Account. Later requests find the token in the store. If a server demands more scopes, the page
+// calls SignOut, and then SignIn of a Transport whose Options.Scopes include them.
+func SignInPage(url string) Receiver { return signInPage(url) }
+
+// signInPage is the [Receiver] of SignInPage: the URL of the page.
+type signInPage string
+
+func (p signInPage) Listen(context.Context, string) (Listener, error) {
+	return nil, &mcp.SignInError{URL: string(p)}
+}

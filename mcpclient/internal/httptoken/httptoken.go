@@ -3,12 +3,7 @@ package httptoken
 
 import "strings"
 
-// Char reports whether a token may have a character.
-func Char(r rune) bool {
-	return r > ' ' && r < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
-}
-
 // Valid reports whether a text is a token.
 func Valid(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !Char(r) })
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) })
 }
