@@ -84,10 +84,8 @@ func TestKilledRunner(t *testing.T) {
 		check.Require(t, exited && len(out) == 0 && kills <= 2*manyTrials/perProcess, "after %d kills: %v: %s", kills, err, out)
 		kills++
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "results.jsonl"))
-	check.Must(t, err)
-	lines, err := results.Parse(data)
-	check.Must(t, err)
+	data := check.Value(os.ReadFile(filepath.Join(dir, "results.jsonl")))(t)
+	lines := check.Value(results.Parse(data))(t)
 	seen := map[int]bool{}
 	for _, l := range lines {
 		check.That(t, l.Outcome == results.Pass && !seen[l.Trial], "trial %d is %s, and had a line: %v; %s", l.Trial, l.Outcome, seen[l.Trial], l.Reason)
@@ -101,8 +99,7 @@ func TestKilledRunner(t *testing.T) {
 // checkLedger counts the calls that reached servers, and waits for the end of their processes.
 func checkLedger(t *testing.T, name string, kills int) {
 	t.Helper()
-	data, err := os.ReadFile(name)
-	check.Must(t, err)
+	data := check.Value(os.ReadFile(name))(t)
 	calls := 0
 	for line := range strings.Lines(string(data)) {
 		what, id, _ := strings.Cut(strings.TrimSpace(line), " ")

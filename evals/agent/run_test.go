@@ -41,10 +41,8 @@ const patience = 10 * time.Minute
 // run runs a suite with its scripts, and returns the lines by task.
 func run(t *testing.T, yaml string, spec model.Spec) map[string]*results.Line {
 	t.Helper()
-	s, err := suite.Parse([]byte(yaml))
-	check.Must(t, err)
-	all, err := Lines(t.Context(), []*suite.Suite{s}, Options{Model: spec, Dir: t.TempDir(), Patience: patience})
-	check.Must(t, err)
+	s := check.Value(suite.Parse([]byte(yaml)))(t)
+	all := check.Value(Lines(t.Context(), []*suite.Suite{s}, Options{Model: spec, Dir: t.TempDir(), Patience: patience}))(t)
 	lines := map[string]*results.Line{}
 	for _, l := range all {
 		lines[l.Task] = l
@@ -67,8 +65,7 @@ func TestHang(t *testing.T) {
 name: h
 servers: {s: {inprocess: bank, seed: {Ada: 100}, faults: [{tool: balance, kind: slow, millis: 90000}]}}
 tasks: [{id: t, prompt: p, script: [{calls: [{tool: balance, args: {owner: Ada}}]}, {say: "100"}], expect: {answer: {number: 100}}}]`
-	s, err := suite.Parse([]byte(hanging))
-	check.Must(t, err)
+	s := check.Value(suite.Parse([]byte(hanging)))(t)
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Mode: results.Scripted}, Dir: dir}
@@ -80,8 +77,7 @@ tasks: [{id: t, prompt: p, script: [{calls: [{tool: balance, args: {owner: Ada}}
 
 // A trial whose context has ended has no line.
 func TestInterruptedTrial(t *testing.T) {
-	s, err := suite.Parse([]byte("name: i\ntasks: [{id: t, prompt: p, script: [{say: x}], expect: {}}]"))
-	check.Must(t, err)
+	s := check.Value(suite.Parse([]byte("name: i\ntasks: [{id: t, prompt: p, script: [{say: x}], expect: {}}]")))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir()}

@@ -44,8 +44,7 @@ func same(t *testing.T, l *results.Line) string {
 	t.Helper()
 	c := *l
 	c.Date, c.Duration, c.Mode, c.Config = time.Time{}, 0, "", ""
-	data, err := json.MarshalIndent(&c, "", " ")
-	check.Must(t, err)
+	data := check.Value(json.MarshalIndent(&c, "", " "))(t)
 	return string(data)
 }
 
@@ -126,8 +125,7 @@ func TestCassettes(t *testing.T) {
 	a, b := run(t, taped, play(one.Cassette))["twice"], run(t, taped, play(other.Cassette))["twice"]
 	check.That(t, a.Outcome == results.Pass && b.Outcome == results.Pass && a.Key() != b.Key() && b.Model == "large-2",
 		"got %s by %s (%s) and %s by %s (%s)", a.Outcome, a.Model, a.Reason, b.Outcome, b.Model, b.Reason)
-	s, err := suite.Parse([]byte(taped))
-	check.Must(t, err)
+	s := check.Value(suite.Parse([]byte(taped)))(t)
 	changed := *s
 	changed.About = "changed"
 	other.Cassette = one.Cassette
@@ -158,8 +156,7 @@ tasks:
 
 // A server that is recorded is not started when it is played. A message that it lacks is a miss.
 func TestRecordedServers(t *testing.T) {
-	self, err := os.Executable()
-	check.Must(t, err)
+	self := check.Value(os.Executable())(t)
 	live := endpoint(t, served(self))
 	live.Cassette, live.Record = t.TempDir(), true
 	recorded := run(t, served(self), live)["greet"]
@@ -186,8 +183,7 @@ func TestRecordedServers(t *testing.T) {
 		}
 	}
 	remote := strings.Replace(served(self), "command: ["+fmt.Sprintf("%q", self)+"]", "url: http://localhost:1/mcp", 1)
-	s, err := suite.Parse([]byte(remote))
-	check.Must(t, err)
+	s := check.Value(suite.Parse([]byte(remote)))(t)
 	check.Text(t, Run(t.Context(), []*suite.Suite{s}, &Options{Model: offline}), "has a URL")
 }
 
@@ -196,8 +192,7 @@ func TestCost(t *testing.T) {
 	live := endpoint(t, taped)
 	live.Cassette, live.Record = t.TempDir(), true
 	run(t, taped, live)
-	s, err := suite.Parse([]byte(taped))
-	check.Must(t, err)
+	s := check.Value(suite.Parse([]byte(taped)))(t)
 	for _, prices := range []*price.Table{nil, {Date: "2026-11-01", Models: []price.Price{{Model: "small-*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}} {
 		lines, err := Lines(t.Context(), []*suite.Suite{s}, Options{Model: play(live.Cassette), Dir: t.TempDir(), Prices: prices, Patience: patience})
 		check.Must(t, err)
@@ -226,8 +221,7 @@ const theKey = "xyzzy42plugh"
 // prompt, and the step by the replies before it. It refuses conversations with the text "out of order".
 func endpoint(t *testing.T, yaml string) model.Spec {
 	t.Helper()
-	s, err := suite.Parse([]byte(yaml))
-	check.Must(t, err)
+	s := check.Value(suite.Parse([]byte(yaml)))(t)
 	scripts := map[string][]suite.Step{}
 	for _, task := range s.Tasks {
 		scripts[task.Prompt] = task.Script

@@ -129,8 +129,7 @@ func (s *shown) sandbox(view *apps.View, wild bool) sandbox.Frame {
 
 func listen(t *testing.T) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check.Must(t, err)
+	l := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	return l
 }
 

@@ -81,8 +81,7 @@ func TestOfficialHost(t *testing.T) {
 // explained are the differences in the table of docs/apps.md.
 func explained(t *testing.T) []string {
 	t.Helper()
-	guide, err := os.ReadFile("../../docs/apps.md")
-	check.Must(t, err)
+	guide := check.Value(os.ReadFile("../../docs/apps.md"))(t)
 	_, rest, _ := strings.Cut(string(guide), "| the official host library |")
 	table, _, _ := strings.Cut(rest, "\n\n")
 	var out []string
@@ -108,8 +107,7 @@ type call struct {
 
 func newCall(t *testing.T, servers *testenv.NPM, server, tool string) *call {
 	t.Helper()
-	opts, err := apps.Declare(nil)
-	check.Must(t, err)
+	opts := check.Value(apps.Declare(nil))(t)
 	client, err := mcpclient.Connect(t.Context(), &mcpclient.Command{
 		Path: servers.Node(), Args: []string{filepath.Join(servers.Module("@modelcontextprotocol/server-"+server), "dist", "index.js"), "--stdio"},
 	}, opts)

@@ -20,8 +20,7 @@ import (
 // document is a view that runs a script.
 func document(t *testing.T, script string) *apps.View {
 	t.Helper()
-	own, err := os.ReadFile("testdata/view.js")
-	check.Must(t, err)
+	own := check.Value(os.ReadFile("testdata/view.js"))(t)
 	return &apps.View{URI: "ui://test/view", HTML: []byte("<!doctype html><title>Test</title><body><p>a view</p><script>" + string(own) + "(async () => {" + script + "})();</script>")}
 }
 

@@ -30,11 +30,9 @@ func TestMain(m *testing.M) {
 // TestEveryCell runs every client through every cell once and checks each
 // answer. It asserts no time and no size.
 func TestEveryCell(t *testing.T) {
-	c, err := startChild()
-	check.Must(t, err)
+	c := check.Value(startChild())(t)
 	t.Cleanup(func() { check.NoError(t, c.close()) })
-	l, err := newLab(c.address)
-	check.Must(t, err)
+	l := check.Value(newLab(c.address))(t)
 	l.sessions = 2
 	compared := comparison(l)
 	seen := map[string]bool{}
@@ -42,8 +40,7 @@ func TestEveryCell(t *testing.T) {
 		t.Run(at.String(), func(t *testing.T) {
 			check.That(t, !seen[at.String()], "two cells have this name")
 			seen[at.String()] = true
-			c, err := compared.Measure(t.Context(), &rig.Settings{Samples: 1, Subjects: compared.Subjects}, at.String())
-			check.Must(t, err)
+			c := check.Value(compared.Measure(t.Context(), &rig.Settings{Samples: 1, Subjects: compared.Subjects}, at.String()))(t)
 			for _, client := range clients {
 				check.Equal(t, client.name, len(c.Of(client.name, rig.CPU)) == 1 && len(c.Of(client.name, rig.Allocs)) == 1, (at.do != nil))
 				if got := c.Of(client.name, copies); at.name == "alive" && (len(got) != 1 || got[0] < 0.9) {

@@ -361,7 +361,7 @@ func loadSkills(ctx context.Context, s *session) error {
 				_, err = loaded.ReadFile(ctx, file.URI)
 			}
 		}
-		if _, unfit := errors.AsType[*skills.Error](err); err != nil && !unfit {
+		if _, failed := errors.AsType[*mcp.RPCError](err); failed { // other errors refuse a skill, as some have to be
 			return err
 		}
 	}

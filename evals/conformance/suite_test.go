@@ -37,8 +37,7 @@ func (s suite) command(ctx context.Context, args ...string) *exec.Cmd {
 // scenarios asks the suite for its client scenarios, by revision; scenarios
 // without a revision are under "extension".
 func (s suite) scenarios(t *testing.T) map[string][]string {
-	out, err := s.command(t.Context(), "list", "--client").Output()
-	check.Must(t, err)
+	out := check.Value(s.command(t.Context(), "list", "--client").Output())(t)
 	found := map[string][]string{}
 	for line := range strings.Lines(string(out)) {
 		name, revisions, ok := strings.Cut(strings.TrimSuffix(strings.TrimSpace(line), "]"), " [")
@@ -54,8 +53,7 @@ func (s suite) scenarios(t *testing.T) map[string][]string {
 
 // required asks the suite for the client scenarios that a revision demands.
 func (s suite) required(t *testing.T, revision string) []string {
-	out, err := s.command(t.Context(), "list", "--requirements", revision).Output()
-	check.Must(t, err)
+	out := check.Value(s.command(t.Context(), "list", "--requirements", revision).Output())(t)
 	_, list, _ := strings.Cut(string(out), "Client scenarios (test against a client):\n")
 	list, _, _ = strings.Cut(list, "\n\n")
 	var names []string
@@ -168,8 +166,7 @@ var must = map[string]string{
 // of its revisions. No check may fail or warn, and each run must make some.
 func TestConformance(t *testing.T) {
 	s := install(t)
-	client, err := os.Executable()
-	check.Must(t, err)
+	client := check.Value(os.Executable())(t)
 	listed := s.scenarios(t)
 	if len(listed) != len(selections) {
 		t.Errorf("the suite lists scenarios for %q, want no more and no less than the selections", slices.Sorted(maps.Keys(listed)))

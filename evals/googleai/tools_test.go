@@ -60,8 +60,7 @@ func recorded(t *testing.T) map[string][]adapter.Source {
 		files, err := filepath.Glob(pattern)
 		check.Require(t, err == nil && len(files) != 0, "%s: %d lists, %v", pattern, len(files), err)
 		for _, file := range files {
-			data, err := os.ReadFile(file)
-			check.Must(t, err)
+			data := check.Value(os.ReadFile(file))(t)
 			if filepath.Ext(file) == ".json" {
 				var schemas map[string]json.RawMessage
 				err := json.Unmarshal(data, &schemas)
@@ -130,8 +129,7 @@ func TestToolsOfServers(t *testing.T) {
 	for list, tools := range recorded(t) {
 		t.Run(list, func(t *testing.T) {
 			g := new(gemini)
-			a, err := agent.New(lc.Model(g.model(t), nil), &agent.Options{Tools: tools})
-			check.Must(t, err)
+			a := check.Value(agent.New(lc.Model(g.model(t), nil), &agent.Options{Tools: tools}))(t)
 			check.Equal(t, "the profile", a.Profile(), profile.GoogleAI)
 			check.Must(t, check.Err(a.Run(t.Context(), agent.Text("go"))))
 			var sent struct {

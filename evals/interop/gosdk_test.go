@@ -199,8 +199,7 @@ func goHTTP(t *testing.T, opts *sdk.StreamableHTTPOptions) mcpclient.Transport {
 func goPipe(t *testing.T) mcpclient.Transport {
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
-	session, err := goServer(t.Context()).Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil)
-	check.Must(t, err)
+	session := check.Value(goServer(t.Context()).Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil))(t)
 	t.Cleanup(func() { _ = session.Close() })
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
 }

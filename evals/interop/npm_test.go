@@ -126,8 +126,7 @@ func everythingReads(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		t.Errorf("read %s: got %+v, %v", first.URI, res, err)
 	}
 	for _, template := range all(t, c.ResourceTemplates(ctx)) {
-		uri, err := template.Expand(map[string]string{"resourceId": "1"})
-		check.Must(t, err)
+		uri := check.Value(template.Expand(map[string]string{"resourceId": "1"}))(t)
 		res, err := c.ReadResource(ctx, uri)
 		check.That(t, err == nil && len(res.Contents) == 1, "read %s: got %+v, %v", uri, res, err)
 	}
@@ -150,7 +149,6 @@ var listening = regexp.MustCompile(`^listening on (\d+)$`)
 // its URL without a path. testdata/listen.mjs gives it a free port.
 func nodeAt(t *testing.T, set *testenv.NPM, program string, args ...string) string {
 	t.Helper()
-	listen, err := filepath.Abs(filepath.FromSlash("testdata/listen.mjs"))
-	check.Must(t, err)
+	listen := check.Value(filepath.Abs(filepath.FromSlash("testdata/listen.mjs")))(t)
 	return "http://127.0.0.1:" + set.Listen(t, listening, append([]string{"--import", "file://" + filepath.ToSlash(listen), program}, args...)...)
 }

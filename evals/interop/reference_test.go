@@ -67,8 +67,7 @@ type content struct{ Content string }
 
 // realDir is a new folder under its real name, as for the server.
 func realDir(t *testing.T) string {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	check.Must(t, err)
+	dir := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	return dir
 }
 
@@ -120,8 +119,7 @@ func TestMemory(t *testing.T) {
 	t.Parallel()
 	r := connectReference(t, "server-memory", []string{"MEMORY_FILE_PATH=" + filepath.Join(t.TempDir(), "memory.jsonl")}, nil, mcpclient.Options{})
 	const resource = "memory://knowledge-graph"
-	sub, err := r.Subscribe(t.Context(), mcp.SubscriptionFilter{Resources: []string{resource}})
-	check.Must(t, err)
+	sub := check.Value(r.Subscribe(t.Context(), mcp.SubscriptionFilter{Resources: []string{resource}}))(t)
 	defer func() { _ = sub.Close() }()
 	var got graph
 	r.must(t, "create_entities", graph{Entities: []entity{
@@ -183,8 +181,7 @@ func connect(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options
 		opts.Roots = []mcp.Root{{URI: workspace, Name: "workspace"}}
 	}
 	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
-	c, err := mcpclient.Connect(ctx, transport, &opts)
-	check.Must(t, err)
+	c := check.Value(mcpclient.Connect(ctx, transport, &opts))(t)
 	t.Cleanup(func() { check.NoError(t, c.Close()) })
 	return ctx, c
 }
@@ -262,8 +259,7 @@ func TestToolLists(t *testing.T) {
 			if *update {
 				check.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 			}
-			want, err := os.ReadFile(file)
-			check.Must(t, err)
+			want := check.Value(os.ReadFile(file))(t)
 			check.Same(t, "the list; -update rewrites it", got.String(), string(want))
 		})
 	}

@@ -24,8 +24,7 @@ func TestMain(m *testing.M) {
 
 // roleCommand runs this program as a child process in a role of TestMain.
 func roleCommand(t *testing.T, role string) *mcpclient.Command {
-	program, err := os.Executable()
-	check.Must(t, err)
+	program := check.Value(os.Executable())(t)
 	return &mcpclient.Command{Path: program, Env: []string{testenv.Role(role)}}
 }
 
@@ -156,8 +155,7 @@ func readAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		check.That(t, err == nil && len(res.Contents) == 1 && res.Contents[0].Text == "buy milk", "read %s: got %+v, %v", r.URI, res, err)
 	}
 	for _, template := range templates {
-		uri, err := template.Expand(map[string]string{"name": "tea"})
-		check.Must(t, err)
+		uri := check.Value(template.Expand(map[string]string{"name": "tea"}))(t)
 		res, err := c.ReadResource(ctx, uri)
 		check.That(t, err == nil && len(res.Contents) == 1 && res.Contents[0].Text == "note tea", "read %s: got %+v, %v", uri, res, err)
 	}
@@ -180,8 +178,7 @@ func complete(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 // watch makes the server change a tool and a resource, and waits for both notices. For silent
 // changes it only checks that the server accepts the subscription.
 func watch(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
-	sub, err := c.Subscribe(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{notes}})
-	check.Must(t, err)
+	sub := check.Value(c.Subscribe(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{notes}}))(t)
 	defer func() { _ = sub.Close() }()
 	check.Must(t, check.Err(c.CallTool(ctx, "change", nil)))
 	want := []mcp.Change{{Kind: mcp.ToolsChanged}, {Kind: mcp.ResourceUpdated, URI: notes}}

@@ -75,8 +75,7 @@ func TestServerEverythingForgetsSession(t *testing.T) {
 	t.Parallel()
 	set := npmServers(t)
 	ctx, c, replace := replaced(t, "/mcp", func() http.Handler {
-		target, err := url.Parse(everythingAt(t, set, "streamableHttp", ""))
-		check.Must(t, err)
+		target := check.Value(url.Parse(everythingAt(t, set, "streamableHttp", "")))(t)
 		return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	})
 	before := c.SessionID()

@@ -114,8 +114,7 @@ func exampleSimple(t *testing.T, name string) {
 		m := <-logged
 		check.That(t, m.Level == "info" && strings.Contains(string(m.Data), "Periodic notification"), "got the log message %+v", m)
 	}
-	links, err := c.CallTool(ctx, "list-files", nil)
-	check.Must(t, err)
+	links := check.Value(c.CallTool(ctx, "list-files", nil))(t)
 	for _, block := range links.Content {
 		if link, ok := block.(*mcp.ResourceLink); ok {
 			res, err := c.ReadResource(ctx, link.URI)
@@ -149,8 +148,7 @@ func exampleTasks(t *testing.T, name string) {
 // exampleChanges's server adds a resource every 5 s.
 func exampleChanges(t *testing.T, name string) {
 	ctx, c := connect(t, exampleHTTP(t, name), mcpclient.Options{})
-	sub, err := c.Subscribe(ctx, mcp.SubscriptionFilter{ResourcesListChanged: true})
-	check.Must(t, err)
+	sub := check.Value(c.Subscribe(ctx, mcp.SubscriptionFilter{ResourcesListChanged: true}))(t)
 	defer func() { _ = sub.Close() }()
 	for change, err := range sub.Changes(ctx) {
 		check.That(t, err == nil && change.Kind == mcp.ResourcesChanged, "got %+v, %v, want a change of the list of resources", change, err)

@@ -42,8 +42,7 @@ func TestEveryCell(t *testing.T) {
 }
 
 func runTwice(t *testing.T, f framework, at cell) {
-	s, err := newSubject(t.Context(), f, at)
-	check.Must(t, err)
+	s := check.Value(newSubject(t.Context(), f, at))(t)
 	defer func() { check.NoError(t, s.close()) }()
 	for i := range 2 {
 		text, err := s.loop.run(t.Context())
@@ -72,8 +71,7 @@ func TestRunsAreChecked(t *testing.T) {
 		answer: "the tool ran 0 times in 3 runs, want 30",
 	} {
 		f := framework{name: "fake", open: func(context.Context, *place) (loop, error) { return fake(says), nil }}
-		s, err := newSubject(t.Context(), f, at)
-		check.Must(t, err)
+		s := check.Value(newSubject(t.Context(), f, at))(t)
 		check.Equal(t, "", fmt.Sprint(s.measure(t.Context(), 3, &rig.Meter{})), want)
 	}
 }

@@ -185,8 +185,7 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[strin
 func offer(t *testing.T, e endpoint, lists map[string][]adapter.Source) []map[string]any {
 	t.Helper()
 	r := new(recorder)
-	model, err := openaimodel.New(r.config(), e.model, &openaimodel.Options{Host: e.host, MaxTokens: 100})
-	check.Must(t, err)
+	model := check.Value(openaimodel.New(r.config(), e.model, &openaimodel.Options{Host: e.host, MaxTokens: 100}))(t)
 	type answer struct {
 		Text string `json:"text"`
 		Size *int   `json:"size,omitempty"`

@@ -16,10 +16,8 @@ import (
 // TestRequests captures every request of agents and samplers, at every host, and checks it by the
 // digest of OpenAI's description and the table of providers' refusals.
 func TestRequests(t *testing.T) {
-	raw, err := os.ReadFile("testdata/openai-chat-completions.json")
-	check.Must(t, err)
-	digest, err := schema.Compile(raw)
-	check.Must(t, err)
+	raw := check.Value(os.ReadFile("testdata/openai-chat-completions.json"))(t)
+	digest := check.Value(schema.Compile(raw))(t)
 	capture(t, func(e endpoint, by string, request map[string]any) {
 		for _, r := range refusals {
 			if !r.at(e) {
@@ -30,8 +28,7 @@ func TestRequests(t *testing.T) {
 			}
 		}
 		additions(e.host, request)
-		body, err := json.Marshal(request)
-		check.Must(t, err)
+		body := check.Value(json.Marshal(request))(t)
 		if err := digest.Validate(body); err != nil {
 			t.Errorf("%s, %s: %v\nin %s", e, by, err, cut(request))
 		}

@@ -58,8 +58,7 @@ func (b *bench) connect(t *testing.T, opts *sampling.Options) *mcpclient.Client 
 	}
 	cfg := openai.DefaultConfig("sk-of-nobody")
 	cfg.BaseURL = b.url
-	s, err := sampling.New(cfg, "gpt-4.1", opts)
-	check.Must(t, err)
+	s := check.Value(sampling.New(cfg, "gpt-4.1", opts))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, b.transport(t), &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: b.revision}, Sampling: s.ForServer("the server")})

@@ -19,8 +19,7 @@ func TestSchedule(t *testing.T) {
 	s := newService(t)
 	a := s.agent(t, play{{asks}}, "short", 0)
 	s.work(t, a, nil)
-	action, err := s.runs.ScheduleAction(a, run.Key{Tenant: "acme", ID: "report"}, agent.Text("Write it."))
-	check.Must(t, err)
+	action := check.Value(s.runs.ScheduleAction(a, run.Key{Tenant: "acme", ID: "report"}, agent.Text("Write it.")))(t)
 	handle, err := s.client.ScheduleClient().Create(t.Context(), client.ScheduleOptions{
 		ID: "acme-report", Spec: client.ScheduleSpec{CronExpressions: []string{"0 3 1 1 *"}},
 		Action: action,

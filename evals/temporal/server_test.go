@@ -145,8 +145,7 @@ func (s *service) note(ctx context.Context, n note) (string, error) {
 // work runs a worker until stop is called.
 func (s *service) work(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) (stop func()) {
 	t.Helper()
-	w, err := temporal.NewWorker(s.client, []*agent.Agent{a}, o)
-	check.Must(t, err)
+	w := check.Value(temporal.NewWorker(s.client, []*agent.Agent{a}, o))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
@@ -167,10 +166,8 @@ func (s *service) waits(t *testing.T, key run.Key) []*run.Question {
 		}
 		value, err := s.client.QueryWorkflow(t.Context(), temporal.WorkflowID(key), "", "state")
 		if err == nil && value.Get(&state) == nil && state.Status == run.StatusWaiting {
-			log, err := s.store.Load(t.Context(), key)
-			check.Must(t, err)
-			questions, err := log.Questions()
-			check.Must(t, err)
+			log := check.Value(s.store.Load(t.Context(), key))(t)
+			questions := check.Value(log.Questions())(t)
 			return questions
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -231,8 +228,7 @@ func TestService(t *testing.T) {
 			a := s.agent(t, tt.model, "short", tt.ttl)
 			stop := s.work(t, a, &tt.options)
 			s.runs = temporal.NewClient(s.client, s.store, &temporal.ClientOptions{SearchAttributes: true, ContinueAfter: tt.after})
-			key, err := s.runs.Start(t.Context(), a, agent.Text("go"), agent.WithRun(tt.name), agent.WithTenant("acme"))
-			check.Must(t, err)
+			key := check.Value(s.runs.Start(t.Context(), a, agent.Text("go"), agent.WithRun(tt.name), agent.WithTenant("acme")))(t)
 			first := s.client.GetWorkflow(t.Context(), temporal.WorkflowID(key), "").GetRunID()
 			if tt.play != nil {
 				tt.play(t, key, stop)
@@ -285,8 +281,7 @@ func (s *service) replay(t *testing.T, key run.Key, runID, name string) {
 	events := s.client.GetWorkflowHistory(t.Context(), temporal.WorkflowID(key), runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	var history historypb.History
 	for events.HasNext() {
-		e, err := events.Next()
-		check.Must(t, err)
+		e := check.Value(events.Next())(t)
 		history.Events = append(history.Events, e)
 	}
 	r := worker.NewWorkflowReplayer()
@@ -294,8 +289,7 @@ func (s *service) replay(t *testing.T, key run.Key, runID, name string) {
 	if err := r.ReplayWorkflowHistory(quiet(), &history); err != nil {
 		t.Errorf("replay: %v", err)
 	}
-	data, err := protojson.MarshalOptions{Indent: " "}.Marshal(&history)
-	check.Must(t, err)
+	data := check.Value(protojson.MarshalOptions{Indent: " "}.Marshal(&history))(t)
 	for _, word := range []string{"noted", "short"} {
 		check.That(t, !strings.Contains(history.String(), word), "the history has %q", word)
 	}

@@ -54,8 +54,7 @@ func serveHostile() {
 
 // No text of a server reaches the terminal as an escape sequence.
 func TestHostileServer(t *testing.T) {
-	program, err := os.Executable()
-	check.Must(t, err)
+	program := check.Value(os.Executable())(t)
 	for _, tt := range []struct {
 		flags          []string
 		stdout, stderr string
@@ -76,8 +75,7 @@ func TestHostileServer(t *testing.T) {
 }
 
 func TestUse(t *testing.T) {
-	program, err := os.Executable()
-	check.Must(t, err)
+	program := check.Value(os.Executable())(t)
 	for name, tt := range map[string]struct {
 		tool, args string
 		typed      string // what the person says

@@ -107,11 +107,9 @@ func expire(t *testing.T) {
 func TestExpiryInUse(t *testing.T) {
 	t.Parallel()
 	n := startNotes(t)
-	transport, err := oauth.New(n.URL, &oauth.Options{Grant: &oauth.AuthorizationCode{Receiver: &oauth.Loopback{Open: n.Browse}}})
-	check.Must(t, err)
+	transport := check.Value(oauth.New(n.URL, &oauth.Options{Grant: &oauth.AuthorizationCode{Receiver: &oauth.Loopback{Open: n.Browse}}}))(t)
 	defer func() { _ = transport.Close() }()
-	client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: n.URL, Client: transport.Client()}, nil)
-	check.Must(t, err)
+	client := check.Value(mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: n.URL, Client: transport.Client()}, nil))(t)
 	defer func() { _ = client.Close() }()
 	for range 2 {
 		var calls sync.WaitGroup
@@ -139,8 +137,7 @@ func TestService(t *testing.T) {
 	}}})
 	check.Must(t, err)
 	defer func() { _ = transport.Close() }()
-	client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: n.URL, Client: transport.Client()}, nil)
-	check.Must(t, err)
+	client := check.Value(mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: n.URL, Client: transport.Client()}, nil))(t)
 	defer func() { _ = client.Close() }()
 	for _, tool := range []string{"list_notes", "add_note"} {
 		if res, err := client.CallTool(t.Context(), tool, nil); err != nil || res.Err() != nil {
@@ -215,8 +212,7 @@ func TestPasted(t *testing.T) {
 // The commands of the guide work.
 func TestCommandsOfTheGuide(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../../docs/authorization.md")
-	check.Must(t, err)
+	guide := check.Value(os.ReadFile("../../docs/authorization.md"))(t)
 	commands := regexp.MustCompile(`(?m)^go run \./examples/oauth (.*)$`).FindAllStringSubmatch(string(guide), -1)
 	check.Equal(t, "commands", len(commands), 2)
 	for _, c := range commands {

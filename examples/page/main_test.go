@@ -53,11 +53,9 @@ func TestForeignPage(t *testing.T) {
 		"origin": func(r *http.Request) { r.Header.Set("Origin", "https://evil.test") },
 		"host":   func(r *http.Request) { r.Host = "evil.test" },
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), "POST", url+"/runs", strings.NewReader("hello"))
-		check.Must(t, err)
+		req := check.Value(http.NewRequestWithContext(t.Context(), "POST", url+"/runs", strings.NewReader("hello")))(t)
 		change(req)
-		resp, err := http.DefaultClient.Do(req)
-		check.Must(t, err)
+		resp := check.Value(http.DefaultClient.Do(req))(t)
 		if _ = resp.Body.Close(); resp.StatusCode != http.StatusForbidden {
 			t.Errorf("%s: got %s, want it refused", name, resp.Status)
 		}
@@ -68,8 +66,7 @@ func TestForeignPage(t *testing.T) {
 func TestLongBody(t *testing.T) {
 	url := start(t)
 	for path, body := range map[string]string{"/runs": strings.Repeat("x", maxBody+1), "/runs/x/answers": `{"ask":"` + strings.Repeat("x", maxBody) + `"}`} {
-		resp, err := http.Post(url+path, "text/plain", strings.NewReader(body))
-		check.Must(t, err)
+		resp := check.Value(http.Post(url+path, "text/plain", strings.NewReader(body)))(t)
 		if _ = resp.Body.Close(); resp.StatusCode != http.StatusRequestEntityTooLarge {
 			t.Errorf("%s: got %s, want 413", path, resp.Status)
 		}
@@ -80,8 +77,7 @@ func TestLongBody(t *testing.T) {
 func start(t *testing.T) string {
 	file := demo.Start(t, nil)
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	check.Must(t, err)
+	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- serve(ctx, listener, file) }()
@@ -94,8 +90,7 @@ func start(t *testing.T) string {
 
 func post(t *testing.T, url, body string) string {
 	t.Helper()
-	resp, err := http.Post(url, "text/plain", strings.NewReader(body))
-	check.Must(t, err)
+	resp := check.Value(http.Post(url, "text/plain", strings.NewReader(body)))(t)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -114,11 +109,9 @@ type event struct {
 // events reads the stream of a run after an event.
 func events(t *testing.T, url, id, last string) func(func(event) bool) {
 	return func(yield func(event) bool) {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", url+"/runs/"+id+"/events", nil)
-		check.Must(t, err)
+		req := check.Value(http.NewRequestWithContext(t.Context(), "GET", url+"/runs/"+id+"/events", nil))(t)
 		req.Header.Set("Last-Event-ID", last)
-		resp, err := http.DefaultClient.Do(req)
-		check.Must(t, err)
+		resp := check.Value(http.DefaultClient.Do(req))(t)
 		defer resp.Body.Close()
 		var e event
 		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {

@@ -74,8 +74,7 @@ func TestAsk(t *testing.T) {
 
 // start makes the command of the program in the folder of the file.
 func start(t *testing.T, file, typed string) *exec.Cmd {
-	program, err := os.Executable()
-	check.Must(t, err)
+	program := check.Value(os.Executable())(t)
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Dir, cmd.Stdin = filepath.Dir(file), strings.NewReader(typed)
 	cmd.Env = append(os.Environ(), programVariable+"=1")

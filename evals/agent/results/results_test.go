@@ -83,8 +83,7 @@ func TestPartOfALine(t *testing.T) {
 func TestSummaryOfAll(t *testing.T) {
 	a, b := line("a", 0, Pass), line("b", 0, Fail)
 	a.Cost, b.Cost, a.Prices, b.Prices = map[string]int64{"USD": 5}, map[string]int64{"USD": 7}, "2026-11-01", "2026-11-01"
-	s, err := Summarize([]*Line{a, b})
-	check.Must(t, err)
+	s := check.Value(Summarize([]*Line{a, b}))(t)
 	var out strings.Builder
 	if err := Table(&out, []*Summary{s}); err != nil || !strings.Contains(out.String(), "0.0000 USD") || !strings.Contains(out.String(), "prices of 2026-11-01") || s.Cost["USD"] != 12 {
 		t.Errorf("got %s, %v", out.String(), err)
@@ -102,8 +101,7 @@ func TestSummaryOfAll(t *testing.T) {
 // A line that was cut by a crash is removed, and the file continues.
 func TestFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.jsonl")
-	f, err := Open(name)
-	check.Must(t, err)
+	f := check.Value(Open(name))(t)
 	check.Must(t, f.Add(line("a", 0, Pass)))
 	check.Fails(t, f.Add(line("a", 0, Pass)), "a trial has two lines")
 	f.Close()

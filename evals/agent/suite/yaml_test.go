@@ -16,8 +16,7 @@ var update = flag.Bool("update", false, "write suite.schema.json")
 
 // The published schema is that of the types.
 func TestSchema(t *testing.T) {
-	raw, err := Schema()
-	check.Must(t, err)
+	raw := check.Value(Schema())(t)
 	var got bytes.Buffer
 	check.Must(t, json.Indent(&got, raw, "", "  "))
 	got.WriteByte('\n')
@@ -37,8 +36,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		text, err := json.Marshal(s)
-		check.Must(t, err)
+		text := check.Value(json.Marshal(s))(t)
 		again, err := Parse(text)
 		check.That(t, err == nil && again.Hash() == s.Hash(), "%q became %s: %v", data, text, err)
 	})
@@ -48,8 +46,7 @@ func TestParse(t *testing.T) {
 	const good = "name: a\nservers: {s: {inprocess: files}}\ntasks: [{id: t, prompt: p, expect: {answer: {exact: x}}}]\n"
 	s, err := Parse([]byte(good))
 	check.Require(t, err == nil && *s.Tasks[0].Expect.Answer.Exact == "x", "got %+v, %v", s, err)
-	again, err := Parse([]byte("# the same\n" + good))
-	check.Must(t, err)
+	again := check.Value(Parse([]byte("# the same\n" + good)))(t)
 	check.Equal(t, "hash", again.Hash(), s.Hash())
 	for _, bad := range []string{
 		"name: a\ntasks: []",

@@ -20,12 +20,10 @@ const patience = 10 * time.Minute
 
 // Every task of the repository is done by its script.
 func TestScripted(t *testing.T) {
-	names, err := filepath.Glob("*.yaml")
-	check.Must(t, err)
+	names := check.Value(filepath.Glob("*.yaml"))(t)
 	var all []*suite.Suite
 	for _, name := range names {
-		s, err := suite.Open(name)
-		check.Must(t, err)
+		s := check.Value(suite.Open(name))(t)
 		all = append(all, s)
 	}
 	lines, err := agenteval.Lines(t.Context(), all, agenteval.Options{
@@ -41,8 +39,7 @@ func TestScripted(t *testing.T) {
 // The reference servers of npm do the same kind of tasks.
 func TestNPM(t *testing.T) {
 	set := testenv.InstallNPM(t, os.DirFS("../../interop/testdata/npm"))
-	s, err := suite.Load(os.DirFS("testdata"), "npm.yaml")
-	check.Must(t, err)
+	s := check.Value(suite.Load(os.DirFS("testdata"), "npm.yaml"))(t)
 	for _, server := range s.Servers {
 		server.Command[0], server.Command[1] = set.Node(), set.Module(server.Command[1])
 	}

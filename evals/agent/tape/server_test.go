@@ -21,8 +21,7 @@ func played(t *testing.T, messages ...string) mcpclient.Conn {
 	for _, m := range messages {
 		check.Must(t, r.Keep(Line{Message: &Message{Server: "s", Connection: 1, Sent: m[0] == '>', Body: json.RawMessage(m[1:])}}))
 	}
-	p, err := Player("t", file, NewFilter())
-	check.Must(t, err)
+	p := check.Value(Player("t", file, NewFilter()))(t)
 	return check.Value(p.Play("s").Dial(t.Context()))(t)
 }
 
@@ -82,8 +81,7 @@ func TestEndOfConnection(t *testing.T) {
 			for i := range 2 {
 				c := recorded
 				if i == 1 {
-					player, err := Player("t", file, NewFilter())
-					check.Must(t, err)
+					player := check.Value(Player("t", file, NewFilter()))(t)
 					c = check.Value(player.Play("s").Dial(t.Context()))(t)
 				}
 				check.Must(t, c.Send(t.Context(), []byte(call)))

@@ -18,8 +18,7 @@ func TestReplay(t *testing.T) {
 	for _, reply := range []string{`"one"`, `"two"`, `"hush-hush"`} {
 		check.Must(t, r.Keep(Line{Reply: &Reply{Turn: 1, Request: asked, Reply: json.RawMessage(reply)}}))
 	}
-	p, err := Player("t", file, NewFilter("hush-hush"))
-	check.Must(t, err)
+	p := check.Value(Player("t", file, NewFilter("hush-hush")))(t)
 	for i, want := range []string{`"one"`, `"two"`, `"[secret]"`, ""} {
 		check.Is(t, check.Err(p.Replay(2, asked)), ErrMiss, "another turn")
 		got, err := p.Replay(1, asked)
@@ -68,8 +67,7 @@ func TestFilter(t *testing.T) {
 func filtered(t *testing.T, f *Filter, text, want string) {
 	t.Helper()
 	check.Equal(t, text, f.Text(text), want)
-	data, err := json.Marshal(map[string]string{"text": text})
-	check.Must(t, err)
+	data := check.Value(json.Marshal(map[string]string{"text": text}))(t)
 	var back map[string]string
 	if err := json.Unmarshal(f.JSON(data), &back); err != nil || back["text"] != want {
 		t.Errorf("%s became %s, %v", data, f.JSON(data), err)

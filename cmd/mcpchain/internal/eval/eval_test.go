@@ -93,8 +93,7 @@ func TestRecord(t *testing.T) {
 
 // A suite without servers uses those of -config, with their filters.
 func TestConfig(t *testing.T) {
-	self, err := os.Executable()
-	check.Must(t, err)
+	self := check.Value(os.Executable())(t)
 	list := write(t, "todo.json", `["buy milk"]`)
 	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"todo": map[string]any{
 		"command": self, "env": map[string]string{"TODO_FILE": list}, "includeTools": []string{"list_items"},
@@ -165,8 +164,7 @@ func TestFolder(t *testing.T) {
 	for _, sub := range []string{"bin", "suites"} {
 		check.Must(t, os.Mkdir(filepath.Join(dir, sub), 0o700))
 	}
-	self, err := os.Executable()
-	check.Must(t, err)
+	self := check.Value(os.Executable())(t)
 	for _, server := range []string{"bin/todo-server", "suites/todo-server"} {
 		check.Must(t, os.Symlink(self, filepath.Join(dir, server)))
 	}

@@ -50,8 +50,7 @@ func serveTodo(file string) error {
 // block returns the first block of the guide in a language.
 func block(t *testing.T, language string) string {
 	t.Helper()
-	guide, err := os.ReadFile("../../../../docs/evals.md")
-	check.Must(t, err)
+	guide := check.Value(os.ReadFile("../../../../docs/evals.md"))(t)
 	_, rest, _ := strings.Cut(string(guide), "```"+language+"\n")
 	text, _, ok := strings.Cut(rest, "```")
 	check.Require(t, ok, "the guide has no block of %s", language)
@@ -64,8 +63,7 @@ func TestGuide(t *testing.T) {
 		t.Errorf("sums.json: got %d, %s\n%s", status, out, errs)
 	}
 	name := write(t, "todo.yaml", block(t, "yaml"))
-	self, err := os.Executable()
-	check.Must(t, err)
+	self := check.Value(os.Executable())(t)
 	dir := filepath.Dir(name)
 	check.Must(t, os.Symlink(self, filepath.Join(dir, "todo-server")))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))

@@ -18,8 +18,7 @@ import (
 // TestGuide runs the commands of the guide against a service, one after the other, with the ids of the
 // run and its questions.
 func TestGuide(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/service.md")
-	check.Must(t, err)
+	text := check.Value(os.ReadFile("../../../../docs/service.md"))(t)
 	p := person{t, start(t, settings(t), nil), "demo-ada"}
 	id, ask, commands := "", "", guide.Commands(string(text))
 	for _, c := range commands[1:] { // the first one starts the service

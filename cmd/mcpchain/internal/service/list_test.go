@@ -69,8 +69,7 @@ func TestListByPages(t *testing.T) {
 func keep(t *testing.T, s *service, key run.Key, at time.Time) {
 	t.Helper()
 	state := new(ledger.State)
-	first, err := state.Add(at, &ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant, Agent: ledger.AgentName{Name: "other"}})
-	check.Must(t, err)
+	first := check.Value(state.Add(at, &ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant, Agent: ledger.AgentName{Name: "other"}}))(t)
 	check.Must(t, check.Err(s.store.Create(t.Context(), record.Holder{Name: "test", TTL: time.Hour}, ledger.HeadOf(state), first)))
 }
 

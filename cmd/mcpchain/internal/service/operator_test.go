@@ -262,8 +262,7 @@ func TestServersOfHealth(t *testing.T) {
 	}
 	check.Equal(t, "", state(), "[{fine ready 7} {late down 0}]")
 	check.Equal(t, "without a token", person{t, p.url, "nobody"}.code("GET", "/healthz?detail", ""), http.StatusUnauthorized)
-	listener, err := net.Listen("tcp", address)
-	check.Must(t, err)
+	listener := check.Value(net.Listen("tcp", address))(t)
 	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return tryout.NewServer() }, &sdk.StreamableHTTPOptions{Stateless: true})}
 	t.Cleanup(func() { _ = web.Close() })
 	go func() { _ = web.Serve(listener) }()

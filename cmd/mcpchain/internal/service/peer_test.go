@@ -40,8 +40,7 @@ func settings(t testing.TB, flags ...string) *options {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "runs.db")
 	flags = slices.Concat([]string{"-store", file, "-lease", "1m", "-grace", "1ms"}, byTemporal(file), flags)
-	o, err := parse(flags, io.Discard)
-	check.Must(t, err)
+	o := check.Value(parse(flags, io.Discard))(t)
 	return o
 }
 
@@ -64,16 +63,14 @@ func start(t testing.TB, o *options, change func(*service)) string {
 // startLogging is start with a log, and changes of the service.
 func startLogging(t testing.TB, o *options, log *slog.Logger, changes ...func(*service)) string {
 	t.Helper()
-	s, err := assemble(t.Context(), o, log)
-	check.Must(t, err)
+	s := check.Value(assemble(t.Context(), o, log))(t)
 	t.Cleanup(s.close)
 	for _, change := range changes {
 		if change != nil {
 			change(s)
 		}
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	check.Must(t, err)
+	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- s.serve(ctx, listener, o.connections) }()
@@ -245,8 +242,7 @@ func demoServer(t *testing.T, n int) string {
 func assembled(t *testing.T, o *options) (*service, *bytes.Buffer) {
 	t.Helper()
 	log := new(bytes.Buffer)
-	s, err := assemble(t.Context(), o, slog.New(slog.NewTextHandler(log, nil)))
-	check.Must(t, err)
+	s := check.Value(assemble(t.Context(), o, slog.New(slog.NewTextHandler(log, nil))))(t)
 	t.Cleanup(s.close)
 	return s, log
 }

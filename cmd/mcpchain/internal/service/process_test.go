@@ -196,8 +196,7 @@ func TestWarningOfDemoUsers(t *testing.T) {
 
 // TestBusyPort names the flag for another address before servers start.
 func TestBusyPort(t *testing.T) {
-	busy, err := net.Listen("tcp", "127.0.0.1:0")
-	check.Must(t, err)
+	busy := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer busy.Close()
 	o := &options{Hosting: cli.Hosting{Listen: busy.Addr().String()}, role: both} // without a store, so that assemble would fail
 	check.Text(t, o.run(t.Context(), slog.New(slog.DiscardHandler)), "; -listen names another address", "")
@@ -228,11 +227,9 @@ func TestGrace(t *testing.T) {
 			}
 			cut := strings.Contains(log, `level=WARN msg="calls under way are interrupted, and in doubt" run=`)
 			check.Equal(t, "a warning of calls that are cut", cut, tt.outcomes == 0)
-			db, err := database.Open(t.Context(), file)
-			check.Must(t, err)
+			db := check.Value(database.Open(t.Context(), file))(t)
 			defer db.Close()
-			kept, err := db.Runs.Load(t.Context(), p.key(id))
-			check.Must(t, err)
+			kept := check.Value(db.Runs.Load(t.Context(), p.key(id)))(t)
 			outcomes := 0
 			for _, r := range kept.Records {
 				if _, ok := ledger.ChangeOf(r).(*ledger.Outcome); ok {

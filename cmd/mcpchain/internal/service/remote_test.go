@@ -58,8 +58,7 @@ func atTemporal(t *testing.T, c client.Client) func(*service) {
 	return func(s *service) {
 		o := settings(t, "-temporal", "t:1", "-queue", "q")
 		o.role = front
-		r, err := newRemote(c, s.agent, s.store, o, s.logger)
-		check.Must(t, err)
+		r := check.Value(newRemote(c, s.agent, s.store, o, s.logger))(t)
 		s.engine = r
 	}
 }
@@ -96,8 +95,7 @@ func TestWorkerOfTemporal(t *testing.T) {
 	o := settings(t, "-temporal", "t:1")
 	s, _ := assembled(t, settings(t))
 	for _, user := range []string{"ada", "bob"} {
-		key, err := s.agent.Begin(t.Context(), agent.Text("call whoami"), runOptions(user, "", "")...)
-		check.Must(t, err)
+		key := check.Value(s.agent.Begin(t.Context(), agent.Text("call whoami"), runOptions(user, "", "")...))(t)
 		var suite testsuite.WorkflowTestSuite
 		suite.SetLogger(log.NewStructuredLogger(s.logger))
 		env := suite.NewTestWorkflowEnvironment()
@@ -106,8 +104,7 @@ func TestWorkerOfTemporal(t *testing.T) {
 		check.Must(t, temporal.Register(env, []*agent.Agent{s.agent}, o.forWorker(s.logger)))
 		env.ExecuteWorkflow("mcpchain.Run", map[string]any{"after": 100, "target": map[string]any{"tenant": user, "id": key.ID, "agent": s.agent.Name()}})
 		check.Must(t, env.GetWorkflowError())
-		log, err := s.store.Load(t.Context(), key)
-		check.Must(t, err)
+		log := check.Value(s.store.Load(t.Context(), key))(t)
 		state, err := ledger.StateOf(log.Records)
 		if want := "the user " + user + "."; err != nil || state.Status != run.StatusFinished || !strings.Contains(state.Output, want) {
 			t.Errorf("got %s %q, %v, want %q of the server", state.Status, state.Output, err, want)

@@ -36,12 +36,10 @@ func keepRun(t *testing.T, store record.Store, id string, changes ...ledger.Chan
 
 // TestOperations runs the commands of the operator's guide, one after the other.
 func TestOperations(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/operations.md")
-	check.Must(t, err)
+	text := check.Value(os.ReadFile("../../../../docs/operations.md"))(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
-	db, err := database.Open(t.Context(), "runs.db")
-	check.Must(t, err)
+	db := check.Value(database.Open(t.Context(), "runs.db"))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	store := db.Runs
 	keepRun(t, store, "one", &ledger.Opened{Question: run.Question{ID: "q1", Kind: run.QuestionURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}, &ledger.Suspended{})
@@ -63,8 +61,7 @@ func TestOperations(t *testing.T) {
 		command = files.ReplaceAllString(command, "")
 		name, _, _ := strings.Cut(command, " ")
 		if name == "import" {
-			data, err := os.ReadFile(file[1])
-			check.Must(t, err)
+			data := check.Value(os.ReadFile(file[1]))(t)
 			in.Write(data)
 		}
 		var args []string
@@ -109,8 +106,7 @@ func TestWordsOfRuns(t *testing.T) {
 // TestRunsCommandLine has mistakes of a command line, and a database with damage.
 func TestRunsCommandLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs.db")
-	db, err := database.Open(t.Context(), file)
-	check.Must(t, err)
+	db := check.Value(database.Open(t.Context(), file))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	missing := filepath.Join(t.TempDir(), "typo.db")
 	for line, want := range map[string]int{
@@ -160,8 +156,7 @@ func TestMistypedRunsCommand(t *testing.T) {
 // Only import makes a store of what is not one.
 func TestRunsNeedStore(t *testing.T) {
 	t.Chdir(t.TempDir())
-	db, err := sql.Open("sqlite", "other.db")
-	check.Must(t, err)
+	db := check.Value(sql.Open("sqlite", "other.db"))(t)
 	check.Must(t, check.Err(db.Exec("CREATE TABLE t (n)")))
 	check.NoError(t, db.Close())
 	check.Must(t, os.Mkdir("empty", 0o700))
@@ -177,8 +172,7 @@ func TestRunsNeedStore(t *testing.T) {
 		check.Text(t, err, want, place)
 		check.Equal(t, "the status", cli.Status(err, io.Discard), 2)
 	}
-	made, err := filepath.Glob("*/*")
-	check.Must(t, err)
+	made := check.Value(filepath.Glob("*/*"))(t)
 	check.Equal(t, "files in folders", len(made), 0)
 	raw, err := os.ReadFile("other.db")
 	check.That(t, err == nil && !bytes.Contains(raw, []byte("mcpchain")), "got tables of runs in another database, %v", err)
@@ -213,8 +207,7 @@ func TestIdempotencyKeyAfterPrune(t *testing.T) {
 	s, _ := assembled(t, settings(t))
 	input := &ledger.Begun{ID: "key_1", Tenant: "ada", Agent: ledger.AgentName{Name: "service"}, Messages: []run.Message{run.Text(run.RoleUser, "hi")}, Vars: map[string]json.RawMessage{inputVar: hashOf("hi")}}
 	begun := ledgertest.Since(time.Now(), input, &ledger.Compacted{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, "(left out)")}})
-	snapshot, err := ledger.NewSnapshot(begun.State)
-	check.Must(t, err)
+	snapshot := check.Value(ledger.NewSnapshot(begun.State))(t)
 	begun.Add(snapshot, &ledger.Ended{Status: run.StatusFinished})
 	lease := ledgertest.Keep(t, s.store, begun)
 	check.Must(t, s.store.Release(t.Context(), lease))

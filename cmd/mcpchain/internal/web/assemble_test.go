@@ -36,11 +36,9 @@ func opened(t *testing.T, args ...string) (*app, *bytes.Buffer) {
 	t.Helper()
 	log := new(bytes.Buffer)
 	args = append([]string{"-store", filepath.Join(t.TempDir(), "web.db"), "-views", "none"}, args...)
-	o, err := parseFlags(args, func(string) string { return "" }, log)
-	check.Must(t, err)
+	o := check.Value(parseFlags(args, func(string) string { return "" }, log))(t)
 	o.logger = slog.New(slog.NewTextHandler(log, nil))
-	a, err := assemble(t.Context(), o, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080})
-	check.Must(t, err)
+	a := check.Value(assemble(t.Context(), o, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}))(t)
 	return a, log
 }
 
@@ -101,8 +99,7 @@ func TestFileWithMistakes(t *testing.T) {
 		"gone": {"command": "/does/not/exist"},
 		"off": {"command": "x", "disabled": true}
 	}}`, served(t, nil)))
-	o, err := parseFlags([]string{"-config", file, "-store", "x"}, func(string) string { return "" }, new(bytes.Buffer))
-	check.Must(t, err)
+	o := check.Value(parseFlags([]string{"-config", file, "-store", "x"}, func(string) string { return "" }, new(bytes.Buffer)))(t)
 	if e, err := hosting.ReadEntries(t.Context(), o.config, &o.Hosting, true); err != nil || len(e.Shared) != 2 || e.Shared[0].Policy.IdleTimeout != 90*time.Second || len(e.Shared[0].Deny) != 2 {
 		t.Errorf("got %+v, %v, want the settings of the file", e.Shared, err)
 	}
@@ -124,12 +121,10 @@ func sharedBy(t *testing.T, h http.Handler, signed func(*http.Request)) (s share
 	t.Helper()
 	server := httptest.NewServer(h)
 	defer server.Close()
-	r, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/api/events", nil)
-	check.Must(t, err)
+	r := check.Value(http.NewRequestWithContext(t.Context(), "GET", server.URL+"/api/events", nil))(t)
 	r.Host = "127.0.0.1:8080"
 	signed(r)
-	resp, err := http.DefaultClient.Do(r)
-	check.Must(t, err)
+	resp := check.Value(http.DefaultClient.Do(r))(t)
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	for kind := ""; lines.Scan(); {
@@ -274,8 +269,7 @@ func TestServerThatEnds(t *testing.T) {
 	if s := sharedBy(t, h, ada); len(s.Servers) != 0 || len(s.Troubles) != 1 || !strings.Contains(s.Troubles[0].Text, "it is tried again") {
 		t.Errorf("got %+v, want the server that is not there", s)
 	}
-	listener, err := net.Listen("tcp", address)
-	check.Must(t, err)
+	listener := check.Value(net.Listen("tcp", address))(t)
 	served(t, listener)
 	for s := sharedBy(t, h, ada); len(s.Servers) != 1 || len(s.Troubles) != 0; s = sharedBy(t, h, ada) {
 		check.Require(t, t.Context().Err() == nil, "got %+v, want the server", s)

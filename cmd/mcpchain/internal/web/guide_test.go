@@ -22,8 +22,7 @@ import (
 // TestGuide starts the program by each command of the guide and the README, with the demo model instead of the
 // endpoint, gets the page, and ends it by an interrupt.
 func TestGuide(t *testing.T) {
-	model, err := tryout.StartModel()
-	check.Must(t, err)
+	model := check.Value(tryout.StartModel())(t)
 	defer func() { _ = model.Close() }()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "mcpchain")
@@ -34,8 +33,7 @@ func TestGuide(t *testing.T) {
 	check.Must(t, os.WriteFile(filepath.Join(dir, "users.txt"), []byte("Ada 0123456789abcdef\n"), 0o600))
 	count := 0
 	for _, document := range []string{"../../../../README.md", "../../../../docs/page.md"} {
-		text, err := os.ReadFile(document)
-		check.Must(t, err)
+		text := check.Value(os.ReadFile(document))(t)
 		for _, c := range guide.Commands(string(text)) {
 			args, ok := strings.CutPrefix(c.Text, "go run ./cmd/mcpchain serve")
 			if !ok {

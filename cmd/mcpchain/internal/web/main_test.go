@@ -79,8 +79,7 @@ func TestAllowedHosts(t *testing.T) {
 
 // TestBusyPort names the flag for another address.
 func TestBusyPort(t *testing.T) {
-	busy, err := net.Listen("tcp", "127.0.0.1:0")
-	check.Must(t, err)
+	busy := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer busy.Close()
 	check.Text(t, listen(t.Context(), &options{Hosting: cli.Hosting{Listen: busy.Addr().String()}}), "; -listen names another address")
 }
@@ -100,8 +99,7 @@ func TestWarnings(t *testing.T) {
 		{append(proxy, "-model", "x", "-base-url", "http://127.0.0.1:1/v1"), loopback, nil},
 		{[]string{"-listen", "192.0.2.1:8080", "-demo-sign-in"}, lan, []string{plain, model, proof}},
 	} {
-		o, err := parseFlags(append([]string{"-store", "x"}, tt.args...), func(string) string { return "" }, io.Discard)
-		check.Must(t, err)
+		o := check.Value(parseFlags(append([]string{"-store", "x"}, tt.args...), func(string) string { return "" }, io.Discard))(t)
 		got := o.warnings(tt.at)
 		if len(got) != len(tt.want) {
 			t.Errorf("%q: got %q, want %q", tt.args, got, tt.want)
@@ -146,8 +144,7 @@ func TestOriginOfViews(t *testing.T) {
 		o, err := parseFlags(append([]string{"-store", "x", "-views", "127.0.0.1:0"}, tt.args...), func(string) string { return "" }, io.Discard)
 		check.Must(t, err)
 		a := &app{}
-		v, err := a.sandbox(o, loopback)
-		check.Must(t, err)
+		v := check.Value(a.sandbox(o, loopback))(t)
 		got := "none"
 		if v != nil {
 			got = v.origin
@@ -159,8 +156,7 @@ func TestOriginOfViews(t *testing.T) {
 
 // TestRoom counts conversations without the calls of their views. An error of the database is not for the user.
 func TestRoom(t *testing.T) {
-	db, err := database.Open(t.Context(), filepath.Join(t.TempDir(), "web.db"))
-	check.Must(t, err)
+	db := check.Value(database.Open(t.Context(), filepath.Join(t.TempDir(), "web.db")))(t)
 	for id, agent := range map[string]string{"run_1": talk.AgentName, "view-run_1-a": "web-view"} {
 		ledgertest.Keep(t, db.Runs, ledgertest.Since(ledgertest.Start, &ledger.Begun{ID: id, Tenant: "Ada", Agent: ledger.AgentName{Name: agent}}))
 	}

@@ -22,8 +22,7 @@ func TestNoHTMLFromText(t *testing.T) {
 	paths, err := filepath.Glob("files/*")
 	check.Require(t, err == nil && len(paths) >= 10, "got %d files, %v", len(paths), err)
 	for _, path := range append(paths, "../../viewframe/frame.js") {
-		data, err := os.ReadFile(path)
-		check.Must(t, err)
+		data := check.Value(os.ReadFile(path))(t)
 		if r := unwanted[filepath.Ext(path)]; r != nil {
 			for _, found := range r.FindAll(data, -1) {
 				t.Errorf("%s has %q", path, found)

@@ -12,8 +12,7 @@ import (
 
 func encode(t *testing.T, nodes []prose.Node) string {
 	t.Helper()
-	data, err := json.Marshal(nodes)
-	check.Must(t, err)
+	data := check.Value(json.Marshal(nodes))(t)
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(data))
 }
 

@@ -21,11 +21,9 @@ import (
 
 func opened(t *testing.T, path string, names ...string) (*signin.Sessions, *sql.DB) {
 	t.Helper()
-	db, err := database.Open(t.Context(), path)
-	check.Must(t, err)
+	db := check.Value(database.Open(t.Context(), path))(t)
 	t.Cleanup(func() { _ = db.Close() })
-	d, err := signin.New(t.Context(), db.DB, signin.Users{Names: names}, false)
-	check.Must(t, err)
+	d := check.Value(signin.New(t.Context(), db.DB, signin.Users{Names: names}, false))(t)
 	return d, db.DB
 }
 
@@ -132,11 +130,9 @@ func TestToken(t *testing.T) {
 		check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("Ada 0123456789abcdef\n")
-	table, err := tokens.Read(path)
-	check.Must(t, err)
+	table := check.Value(tokens.Read(path))(t)
 	_, db := opened(t, filepath.Join(t.TempDir(), "web.db"))
-	s, err := signin.New(t.Context(), db, signin.Users{Names: []string{"Ada"}, Tokens: table}, true)
-	check.Must(t, err)
+	s := check.Value(signin.New(t.Context(), db, signin.Users{Names: []string{"Ada"}, Tokens: table}, true))(t)
 	for _, body := range []string{`{"name":"Ada"}`, `{"token":""}`, `{"token":"0123456789abcdeF"}`, `{"name":"Ada","token":"x"}`} {
 		w := httptest.NewRecorder()
 		if s.ServeHTTP(w, request(body, nil)); w.Code != http.StatusBadRequest || len(w.Result().Cookies()) != 0 {
@@ -155,8 +151,7 @@ func TestToken(t *testing.T) {
 
 // TestProxy takes the user from a proxy that is trusted, and from no other machine.
 func TestProxy(t *testing.T) {
-	trusted, err := bounded.Parse("10.0.0.0/8, ::1")
-	check.Must(t, err)
+	trusted := check.Value(bounded.Parse("10.0.0.0/8, ::1"))(t)
 	p := &signin.Proxy{Header: "X-User", Trusted: trusted}
 	for _, tt := range []struct {
 		from  string

@@ -132,10 +132,8 @@ func TestEditKeepsCalls(t *testing.T) {
 
 // TestSpentBySubAgents counts what a sub-agent's model uses, while it is at work and in what is read again.
 func TestSpentBySubAgents(t *testing.T) {
-	helping, err := agent.New(agenttest.Play(agenttest.Say("helped").WithUsage(1000, 200)), nil)
-	check.Must(t, err)
-	helper, err := agent.NewSubAgent(helping, "helper", "Helps.")
-	check.Must(t, err)
+	helping := check.Value(agent.New(agenttest.Play(agenttest.Say("helped").WithUsage(1000, 200)), nil))(t)
+	helper := check.Value(agent.NewSubAgent(helping, "helper", "Helps."))(t)
 	goOn := make(chan struct{})
 	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "helper", Arguments: `{"task":"help"}`}).WithUsage(10, 1),
 		func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {

@@ -24,8 +24,7 @@ import (
 // inFile is a store in a SQLite file.
 func inFile(t testing.TB) record.Store {
 	t.Helper()
-	db, err := database.Open(t.Context(), filepath.Join(t.TempDir(), "web.db"))
-	check.Must(t, err)
+	db := check.Value(database.Open(t.Context(), filepath.Join(t.TempDir(), "web.db")))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	return db.Runs
 }

@@ -75,8 +75,7 @@ func TestSignInByProvider(t *testing.T) {
 	t.Cleanup(provider.Close)
 	signIn := &redirecting{provider: provider.URL, users: map[string]string{}}
 	w := serveFor(t, signIn, site.Limits{}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
-	jar, err := cookiejar.New(nil)
-	check.Must(t, err)
+	jar := check.Value(cookiejar.New(nil))(t)
 	w.Client().Jar = jar
 	t.Cleanup(func() { w.Client().Jar = nil })
 	get := func(path string, change ...func(*http.Request)) string {

@@ -51,8 +51,7 @@ func serve(t testing.TB, limits site.Limits, store record.Store, model agent.Mod
 
 func serveFor(t testing.TB, signIn site.SignIn, limits site.Limits, store record.Store, model agent.Model, tools ...adapter.Source) *world {
 	t.Helper()
-	service, err := talk.New(talk.Options{Model: model, Store: store, Tools: tools})
-	check.Must(t, err)
+	service := check.Value(talk.New(talk.Options{Model: model, Store: store, Tools: tools}))(t)
 	w := &world{Server: httptest.NewUnstartedServer(nil)}
 	w.Config.Handler = site.New(site.Options{Talk: service, SignIn: signIn, Hosts: []string{w.Listener.Addr().String()}, Limits: limits})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -71,18 +70,15 @@ func serveFor(t testing.TB, signIn site.SignIn, limits site.Limits, store record
 // do sends a request of a user, "" for one who is not signed in.
 func (w *world) do(t testing.TB, user, method, path, body string, change ...func(*http.Request)) (int, http.Header, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, w.URL+path, strings.NewReader(body))
-	check.Must(t, err)
+	r := check.Value(http.NewRequestWithContext(t.Context(), method, w.URL+path, strings.NewReader(body)))(t)
 	r.Header.Set("X-Test-User", user)
 	r.Header.Set("Content-Type", "application/json")
 	for _, f := range change {
 		f(r)
 	}
-	res, err := w.Client().Do(r)
-	check.Must(t, err)
+	res := check.Value(w.Client().Do(r))(t)
 	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	check.Must(t, err)
+	data := check.Value(io.ReadAll(res.Body))(t)
 	return res.StatusCode, res.Header, string(data)
 }
 
@@ -97,8 +93,7 @@ func (w *world) status(t testing.TB, user, method, path, body string, change ...
 // post sends a request that has to succeed, and returns the id of the conversation.
 func (w *world) post(t testing.TB, user, path string, body any) string {
 	t.Helper()
-	data, err := json.Marshal(body)
-	check.Must(t, err)
+	data := check.Value(json.Marshal(body))(t)
 	status, _, answer := w.do(t, user, "POST", path, string(data))
 	var out struct{ ID string }
 	if err := json.Unmarshal([]byte(answer), &out); err != nil || status != http.StatusAccepted {
@@ -162,11 +157,9 @@ func (w *world) watchOnce(t testing.TB, user, id string) *window {
 func (w *world) open(t testing.TB, user, id, after string) (*window, int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, "GET", w.URL+"/api/events?conversation="+id+"&after="+after, nil)
-	check.Must(t, err)
+	r := check.Value(http.NewRequestWithContext(ctx, "GET", w.URL+"/api/events?conversation="+id+"&after="+after, nil))(t)
 	r.Header.Set("X-Test-User", user)
-	res, err := w.Client().Do(r)
-	check.Must(t, err)
+	res := check.Value(w.Client().Do(r))(t)
 	out := &window{res.Body, bufio.NewReader(res.Body), cancel}
 	t.Cleanup(out.close)
 	return out, res.StatusCode

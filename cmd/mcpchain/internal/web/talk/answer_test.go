@@ -24,8 +24,7 @@ import (
 // opened is a service, which is closed at the end of the test.
 func opened(t *testing.T, o Options) *Service {
 	t.Helper()
-	s, err := New(o)
-	check.Must(t, err)
+	s := check.Value(New(o))(t)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -34,8 +33,7 @@ func opened(t *testing.T, o Options) *Service {
 func begun(t *testing.T, o Options) (s *Service, id string) {
 	t.Helper()
 	s = opened(t, o)
-	id, err := s.Begin(t.Context(), "Ada", "hello")
-	check.Must(t, err)
+	id = check.Value(s.Begin(t.Context(), "Ada", "hello"))(t)
 	return s, id
 }
 

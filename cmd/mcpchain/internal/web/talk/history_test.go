@@ -34,10 +34,8 @@ func TestHistoryBesideATurn(t *testing.T) {
 			check.NoError(t, s.Say(t.Context(), "Ada", id, "second"))
 			synctest.Wait()
 		}
-		part, err := s.history(t.Context(), key, agent.Position{})
-		check.Must(t, err)
-		rest, err := s.history(t.Context(), key, part[len(part)-1].at)
-		check.Must(t, err)
+		part := check.Value(s.history(t.Context(), key, agent.Position{}))(t)
+		rest := check.Value(s.history(t.Context(), key, part[len(part)-1].at))(t)
 		isSaid := func(e entry) bool { return e.kind == "said" }
 		check.That(t, slices.ContainsFunc(part, isSaid) && slices.ContainsFunc(rest, isSaid), "got %v and then %v, want a question in each", part, rest)
 	})
@@ -49,23 +47,18 @@ func TestPrunedConversation(t *testing.T) {
 	question := func(text string) []run.Message { return []run.Message{run.Text(run.RoleUser, text)} }
 	end := &ledger.Ended{Status: run.StatusFailed, Error: "x"}
 	draft := ledgertest.Since(time.Now(), &ledger.Begun{ID: "c", Tenant: "Ada", Agent: ledger.AgentName{Name: AgentName}, Messages: question("first")}, end)
-	snapshot, err := ledger.NewSnapshot(draft.State)
-	check.Must(t, err)
+	snapshot := check.Value(ledger.NewSnapshot(draft.State))(t)
 	draft.Add(snapshot, &ledger.Said{Messages: question("second")}, end, &ledger.Said{Messages: question("third")}, end)
 	check.Must(t, store.Release(t.Context(), ledgertest.Keep(t, store, draft)))
-	pruned, err := record.Prune(t.Context(), store, record.Query{AllTenants: true})
-	check.Must(t, err)
+	pruned := check.Value(record.Prune(t.Context(), store, record.Query{AllTenants: true}))(t)
 	check.Equal(t, "pruned", pruned, 1)
 	model := agenttest.PlayRepeating(agenttest.Say("fine"))
 	s := opened(t, Options{Model: model, Store: store})
-	list, err := s.List(t.Context(), "Ada")
-	check.Must(t, err)
+	list := check.Value(s.List(t.Context(), "Ada"))(t)
 	check.Equal(t, "title", list[0].Title, "first")
 	check.Is(t, check.Err(s.Edit(t.Context(), "Ada", "c", 1, 0, "other")), ErrGone)
-	id, err := s.Edit(t.Context(), "Ada", "c", 4, 0, "other")
-	check.Must(t, err)
-	state, err := s.load(t.Context(), run.Key{Tenant: "Ada", ID: id})
-	check.Must(t, err)
+	id := check.Value(s.Edit(t.Context(), "Ada", "c", 4, 0, "other"))(t)
+	state := check.Value(s.load(t.Context(), run.Key{Tenant: "Ada", ID: id}))(t)
 	var texts []string
 	for _, m := range state.History[:2] {
 		texts = append(texts, m.Text())

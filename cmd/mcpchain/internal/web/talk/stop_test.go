@@ -49,8 +49,7 @@ func TestStopKeepsTheText(t *testing.T) {
 		s, id := begun(t, Options{Model: model, Store: record.NewMemory()})
 		synctest.Wait()
 		check.Must(t, s.Stop(t.Context(), "Ada", id))
-		entries, err := s.history(t.Context(), run.Key{Tenant: "Ada", ID: id}, agent.Position{})
-		check.Must(t, err)
+		entries := check.Value(s.history(t.Context(), run.Key{Tenant: "Ada", ID: id}, agent.Position{}))(t)
 		var kinds []string
 		for _, e := range entries {
 			kinds = append(kinds, e.kind)
@@ -78,8 +77,7 @@ func TestStopSparesTheNextTurn(t *testing.T) {
 		check.Must(t, s.Say(t.Context(), "Ada", id, "and?"))
 		check.NoError(t, <-stopped)
 		time.Sleep(leaseTTL)
-		state, err := s.load(t.Context(), run.Key{Tenant: "Ada", ID: id})
-		check.Must(t, err)
+		state := check.Value(s.load(t.Context(), run.Key{Tenant: "Ada", ID: id}))(t)
 		check.Equal(t, "the next turn", state.Status, run.StatusRunning)
 	})
 }
@@ -127,8 +125,7 @@ func TestLogOfTurns(t *testing.T) {
 		model := agenttest.Play(agenttest.Fail(errors.New("no luck")), agenttest.Hang())
 		s, failed := begun(t, Options{Model: model, Store: record.NewMemory(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		synctest.Wait()
-		stopped, err := s.Begin(t.Context(), "Ada", "hello")
-		check.Must(t, err)
+		stopped := check.Value(s.Begin(t.Context(), "Ada", "hello"))(t)
 		synctest.Wait()
 		check.Must(t, s.Stop(t.Context(), "Ada", stopped))
 		line := log.String()

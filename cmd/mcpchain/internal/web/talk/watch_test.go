@@ -74,8 +74,7 @@ func TestWindowWithADroppedCallOfAView(t *testing.T) {
 // The page can say how often and when a call was sent that may have run.
 func TestDoubtSaysWhenTheCallWasSent(t *testing.T) {
 	sent := time.Date(2026, 11, 22, 14, 3, 0, 0, time.UTC)
-	data, err := json.Marshal(askOf(&run.Question{ID: "ask_1", Kind: run.QuestionDoubt, Tool: "pay", Tries: 2, Sent: sent}))
-	check.Must(t, err)
+	data := check.Value(json.Marshal(askOf(&run.Question{ID: "ask_1", Kind: run.QuestionDoubt, Tool: "pay", Tries: 2, Sent: sent})))(t)
 	check.Contains(t, "", string(data), `"tries":2,"sent":"2026-11-22T14:03:00Z"`)
 }
 
@@ -93,8 +92,7 @@ func TestAnsweredQuestionInTheList(t *testing.T) {
 	check.Must(t, store.Release(t.Context(), lease))
 	s := &Service{o: Options{Store: store}, titles: map[run.Key]string{}}
 	asks := func() int {
-		list, err := s.List(t.Context(), "Ada")
-		check.Must(t, err)
+		list := check.Value(s.List(t.Context(), "Ada"))(t)
 		return list[0].Asks
 	}
 	check.Equal(t, "questions", asks(), 1)

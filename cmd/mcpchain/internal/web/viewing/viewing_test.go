@@ -87,8 +87,7 @@ func TestModelContextIsBounded(t *testing.T) {
 func TestUsersAreApart(t *testing.T) {
 	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."), agenttest.Say("Yes."))
 	id, calls := w.converse("Ada")
-	log, err := w.store.Load(t.Context(), run.Key{Tenant: "Ada", ID: id})
-	check.Must(t, err)
+	log := check.Value(w.store.Load(t.Context(), run.Key{Tenant: "Ada", ID: id}))(t)
 	log.Head.Key.Tenant = "Grace"
 	first, err := ledger.Decode(log.Records[0])
 	check.Must(t, err)

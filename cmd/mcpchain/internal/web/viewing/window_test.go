@@ -16,8 +16,7 @@ import (
 func TestRoomForSeveral(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, conn := mcpclient.Pipe()
-		session, err := host.Open(t.Context(), conn, struct{ host.Server }{}, nil)
-		check.Must(t, err)
+		session := check.Value(host.Open(t.Context(), conn, struct{ host.Server }{}, nil))(t)
 		w := &window{changed: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 		v := &view{window: w, host: session}
 		for range maxWaiting {

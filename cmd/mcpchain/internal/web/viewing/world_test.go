@@ -53,8 +53,7 @@ func newWorld(t *testing.T, steps ...agenttest.Step) *world {
 	w.talk, err = talk.New(talk.Options{Model: w.model, Store: w.store, Tools: []adapter.Source{tools}, ViewTools: tools.ViewTools(), Logger: slog.New(slog.DiscardHandler)})
 	check.Must(t, err)
 	t.Cleanup(w.talk.Close)
-	box, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:1", HostOrigins: []string{"http://127.0.0.1:2"}})
-	check.Must(t, err)
+	box := check.Value(sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:1", HostOrigins: []string{"http://127.0.0.1:2"}}))(t)
 	w.views = viewing.New(viewing.Options{Talk: w.talk, Tools: tools, Sandbox: box, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(w.views.Close)
 	return w
