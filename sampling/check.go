@@ -17,7 +17,7 @@ import (
 // Bounds of the stop sequences of a request. Each piece of a reply is compared with all of them.
 const (
 	maxStopSequences = 64
-	maxStopBytes     = 1 << 10 // bytes of one
+	maxStopBytes     = 256 // bytes of one
 )
 
 // checkParams returns an error for the first breach of the specification, the first content that no

@@ -108,7 +108,7 @@ func TestInvalidRequests(t *testing.T) {
 		{"negative maxTokens", `{"maxTokens":-1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`, "maxTokens"},
 		{"negative temperature", `{"maxTokens":9,"temperature":-1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`, "temperature"},
 		{"many stop sequences", `{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"stopSequences":["x"` + strings.Repeat(`,"x"`, 64) + `]}`, "65, at most 64"},
-		{"a long stop sequence", `{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"stopSequences":["` + strings.Repeat("x", 1025) + `"]}`, "1025 bytes"},
+		{"a long stop sequence", `{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"stopSequences":["` + strings.Repeat("x", 257) + `"]}`, "257 bytes"},
 		{"odd role", `{"maxTokens":9,"messages":[{"role":"system","content":{"type":"text","text":"Hi"}}]}`, `role "system"`},
 		{"missing result", `{"maxTokens":9,"messages":[` + use + `]}`, "no result"},
 		{"unknown result", user(`{"type":"tool_result","toolUseId":"x","content":[]}`), "no tool use"},

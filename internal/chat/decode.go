@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -250,6 +251,14 @@ var (
 
 // opens reports whether the next value begins with c. Another value is skipped.
 func (d *decoder) opens(c byte) bool { return d.Kind() == c }
+
+// objectMembers ranges over the members of an object; another value has none.
+func (d *decoder) objectMembers() iter.Seq[[]byte] {
+	if d.opens('{') {
+		return d.Members
+	}
+	return func(func([]byte) bool) {}
+}
 
 // word reads a string or the text of a number, cut to maxWord.
 func (d *decoder) word() string {

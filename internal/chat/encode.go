@@ -14,7 +14,7 @@ import (
 type (
 	chatMessage struct {
 		Role             string          `json:"role"`
-		Content          any             `json:"content,omitzero"` // a string, parts, or null as JSON
+		Content          any             `json:"content,omitzero"` // a string, or parts
 		Name             string          `json:"name,omitempty"`
 		CallID           string          `json:"tool_call_id,omitempty"`
 		Calls            []chatCall      `json:"tool_calls,omitempty"`

@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"iter"
+	"errors"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // errorBody is the information in the body of a failed request. Hosts send these shapes:
@@ -25,10 +27,26 @@ type errorBody struct {
 	status  int // HTTP status in the body, or 0
 }
 
+// errorWire has the members of an error that some host sends.
 type errorWire struct {
-	error, detail json.RawMessage
-	message       string
-	codes         [4]string // code, type, status, code of the inner error
+	Error   json.RawMessage `json:"error"`
+	Detail  json.RawMessage `json:"detail"`
+	Message json.RawMessage `json:"message"` // text, or a list of texts
+	Code    scalar          `json:"code"`
+	Type    scalar          `json:"type"`
+	Status  scalar          `json:"status"`
+	Inner   struct {
+		Code scalar `json:"code"`
+	} `json:"innererror"`
+}
+
+// scalar is a string, or the text of a number; "" for another value.
+type scalar string
+
+// UnmarshalJSON never fails.
+func (s *scalar) UnmarshalJSON(raw []byte) error {
+	*s = scalar(decodeScalar(raw))
+	return nil
 }
 
 func parseErrorBody(contentType string, body []byte) errorBody {
@@ -36,81 +54,43 @@ func parseErrorBody(contentType string, body []byte) errorBody {
 	if len(body) == 0 {
 		return errorBody{}
 	}
-	if w, err := decode(context.Background(), body).failure(); err == nil {
+	if w, ok := decodeError(body); ok {
 		return w.read(3)
 	}
 	return errorBody{message: plainText(contentType, body)}
 }
 
-// failure reads the body: an object, or the first one of a list.
-func (d *decoder) failure() (w errorWire, err error) {
-	if !d.opens('[') {
-		w = d.failureObject()
-		return w, d.End()
+// decodeError reads an object, or the first one of a list. It returns false for other JSON.
+func decodeError(body []byte) (w errorWire, ok bool) {
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
 	}
-	for i := range d.Elements {
-		if i == 0 && d.opens('{') {
-			w = d.failureObject()
-		}
-	}
-	return w, d.End()
-}
-
-// failureObject reads the members of an error that some host sends.
-func (d *decoder) failureObject() (w errorWire) {
-	for key := range d.Members {
-		switch string(key) {
-		case "error":
-			w.error = d.Raw()
-		case "detail":
-			w.detail = d.Raw()
-		case "message":
-			w.message = d.text()
-		case "code":
-			w.codes[0] = d.scalar()
-		case "type":
-			w.codes[1] = d.scalar()
-		case "status":
-			w.codes[2] = d.scalar()
-		case "innererror":
-			for key := range d.objectMembers() {
-				if string(key) == "code" {
-					w.codes[3] = d.scalar()
-				}
-			}
-		}
-	}
-	return w
-}
-
-// objectMembers ranges over the members of an object; another value has none.
-func (d *decoder) objectMembers() iter.Seq[[]byte] {
-	if d.opens('{') {
-		return d.Members
-	}
-	return func(func([]byte) bool) {}
+	err := json.Unmarshal(body, &w)
+	_, otherKind := errors.AsType[*json.UnmarshalTypeError](err) // of a member; the others are read
+	return w, err == nil || otherKind && jsonrpc.IsObject(body)
 }
 
 // read returns the information in a failure. depth bounds errors inside errors.
 func (w *errorWire) read(depth int) errorBody {
-	if len(w.error) > 0 && string(w.error) != "null" && depth > 0 {
-		if text, ok := decodeString(w.error); ok {
+	if len(w.Error) > 0 && string(w.Error) != "null" && depth > 0 {
+		if text, ok := decodeString(w.Error); ok {
 			return errorBody{message: wellFormed(text)}
 		}
-		if inner, err := decode(context.Background(), w.error).failure(); err == nil {
+		if inner, ok := decodeError(w.Error); ok {
 			return inner.read(depth - 1)
 		}
 	}
-	out := errorBody{message: wellFormed(w.message), code: w.codes[0]}
+	out := errorBody{message: wellFormed(decode(context.Background(), w.Message).text()), code: string(w.Code)}
 	if status, err := strconv.Atoi(out.code); err == nil {
 		out.code = ""
 		if status >= 400 && status < 600 {
 			out.status = status
 		}
 	}
-	out.code = cmp.Or(out.code, w.codes[1], w.codes[2], w.codes[3])
+	out.code = cmp.Or(out.code, string(w.Type), string(w.Status), string(w.Inner.Code))
 	if out.message == "" {
-		out.message = detailText(w.detail)
+		out.message = detailText(w.Detail)
 	}
 	return out
 }

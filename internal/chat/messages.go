@@ -193,11 +193,7 @@ func (e *messageEncoder) addAssistant(m *Message) error {
 			return err
 		}
 		thought = thought.or(kept)
-		switch {
-		case text != "":
-		case e.draft.profile.EmptyContent == nullContent:
-			msg.Content = json.RawMessage("null")
-		case e.draft.profile.EmptyContent != blankContent:
+		if text == "" && !e.draft.profile.BlankContent {
 			msg.Content = nil
 		}
 	}

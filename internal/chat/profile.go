@@ -28,7 +28,7 @@ type Profile struct {
 	Strict       bool // accepts strict schemas of functions
 	Formats      formatSupport
 	IDs          idFormat
-	EmptyContent emptyContent   // content of an assistant's message with only tool calls
+	BlankContent bool           // an assistant's message with only tool calls has an empty content
 	StrictTurns  bool           // a message of the user must not follow one of a tool, and one of the assistant is not the last
 	Nameless     bool           // the result of a tool needs no name; gateways to Gemini require one
 	JoinText     bool           // several parts of text must be joined
@@ -84,15 +84,6 @@ const (
 	shortID                 // 9 of [A-Za-z0-9]
 )
 
-// emptyContent is the JSON for an assistant's missing text.
-type emptyContent int
-
-const (
-	omitContent emptyContent = iota
-	blankContent
-	nullContent
-)
-
 // imageSupport specifies which images a host accepts.
 type imageSupport int
 
@@ -145,10 +136,10 @@ func profiles() []Profile {
 		// have another form.
 		{Name: "mistral", Formats: withoutTools, Required: requiredAny, NamedChoice: true, NoneDrops: true,
 			IDs: shortID, StrictTurns: true, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},
-		{Name: "deepseek", Required: requiredNative, NamedChoice: true, EmptyContent: blankContent,
+		{Name: "deepseek", Required: requiredNative, NamedChoice: true, BlankContent: true,
 			JoinText: true, Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true},
 		// Moonshot wants types in alternatives and not beside them, and has no tuples.
-		{Name: "moonshot", Schemas: profile.Gemini, EmptyContent: blankContent,
+		{Name: "moonshot", Schemas: profile.Gemini, BlankContent: true,
 			Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true, Images: imageData},
 	}
 }

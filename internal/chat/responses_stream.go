@@ -23,7 +23,7 @@ type responseStream struct {
 
 // assembleResponse reads a stream of the Responses API to its end.
 func (x *exchange) assembleResponse(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
-	s := &responseStream{exchange: x, draft: d, text: textStream{deltas: deltas, filter: newStopFilter(d.stops)}, items: map[int]itemWire{}}
+	s := &responseStream{exchange: x, draft: d, text: textStream{deltas: deltas, filter: stopFilter{stops: d.stops}}, items: map[int]itemWire{}}
 	events := x.events(src)
 	for !s.done() {
 		event, err := x.next(events)

@@ -19,44 +19,22 @@ func cutAtStop(text string, stops []string) (string, bool) {
 
 // stopFilter cuts a text that comes in pieces in the same way. It holds back text that may begin a stop sequence.
 type stopFilter struct {
-	stops []stopMatcher
+	stops []string
 	held  string
-}
-
-func newStopFilter(stops []string) stopFilter {
-	var f stopFilter
-	for _, s := range stops {
-		f.stops = append(f.stops, newStopMatcher(s))
-	}
-	return f
 }
 
 // write adds a piece and returns the text in which no stop sequence can begin. The caller must not
 // write more after a stop sequence.
 func (f *stopFilter) write(piece string) (text string, stopped bool) {
-	if len(f.stops) == 0 {
-		return piece, false
-	}
-	text = f.held + piece
-	for i := range len(piece) {
-		longest := 0
-		for j := range f.stops {
-			if s := &f.stops[j]; s.next(piece[i]) {
-				longest = max(longest, len(s.word))
-			}
-		}
-		if longest > 0 {
-			end := len(f.held) + i + 1
-			f.held = ""
-			return text[:end-longest], true
-		}
-	}
+	text, stopped = cutAtStop(f.held+piece, f.stops)
 	hold := 0
-	for i := range f.stops {
-		hold = max(hold, f.stops[i].matched)
+	if !stopped {
+		for _, s := range f.stops {
+			hold = max(hold, overlap(text, s))
+		}
 	}
 	f.held = text[len(text)-hold:]
-	return text[:len(text)-hold], false
+	return text[:len(text)-hold], stopped
 }
 
 // flush returns the text that was held back, at the end of the text.
@@ -66,31 +44,11 @@ func (f *stopFilter) flush() string {
 	return held
 }
 
-// stopMatcher looks for a stop sequence byte by byte, in linear time, as Knuth,
-// Morris and Pratt do.
-type stopMatcher struct {
-	word     string
-	matched  int   // length of the longest beginning of word that is at the end of the text
-	fallback []int // fallback[i] is this length for the text word[:i+1], shorter than i+1
-}
-
-func newStopMatcher(word string) stopMatcher {
-	s := stopMatcher{word: word, fallback: make([]int, len(word))}
-	for i := 1; i < len(word); i++ {
-		s.next(word[i])
-		s.fallback[i] = s.matched
+// overlap returns the length of the longest beginning of word, other than word itself, at the end of the text.
+func overlap(text, word string) int {
+	n := min(len(text), len(word)-1)
+	for !strings.HasSuffix(text, word[:n]) {
+		n--
 	}
-	s.matched = 0
-	return s
-}
-
-// next reads a byte of the text and returns true if it completes the sequence.
-func (s *stopMatcher) next(c byte) bool {
-	for s.matched > 0 && s.word[s.matched] != c {
-		s.matched = s.fallback[s.matched-1]
-	}
-	if s.word[s.matched] == c {
-		s.matched++
-	}
-	return s.matched == len(s.word)
+	return n
 }

@@ -112,7 +112,7 @@ type chatStream struct {
 func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
 	side := &sideLines{r: x.limitReader(src)}
 	s := &chatStream{
-		exchange: x, draft: d, sideLines: side, text: textStream{deltas: deltas, filter: newStopFilter(d.stops)},
+		exchange: x, draft: d, sideLines: side, text: textStream{deltas: deltas, filter: stopFilter{stops: d.stops}},
 		calls: streamedCalls{names: d.names, byIndex: map[int]*streamedCall{}},
 	}
 	events := sse.NewReader(side, int(x.maxReply))

@@ -209,7 +209,7 @@ func checkStops(t *testing.T, text string, stops []string) {
 	t.Helper()
 	wantText, wantCut := cutAtStop(text, stops)
 	for size := 1; size <= len(text)+1; size++ {
-		f := newStopFilter(stops)
+		f := stopFilter{stops: stops}
 		got, cut := "", false
 		for rest := text; rest != "" && !cut; {
 			n := min(size, len(rest))
