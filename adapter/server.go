@@ -60,12 +60,11 @@ type Server struct {
 	// the server's names.
 	Rename func(*mcp.Tool) string
 
-	// KeyInMeta and KeyInArgument say that the server recognizes a repeated call by its key
-	// ([Prepared.WithIdempotencyKey]), and where it expects the key: in this entry of _meta, such
-	// as [IdempotencyKeyMeta], or in this argument of its tools, which is hidden from models. A
-	// tool without the argument takes no key. Each call then has a key. Default: the server
-	// recognizes no keys; the key of a call is sent in [IdempotencyKeyMeta].
-	KeyInMeta, KeyInArgument string
+	// KeyInMeta says that the server recognizes a repeated call by its key
+	// ([Prepared.WithIdempotencyKey]), and in which entry of _meta it expects the key, such as
+	// [IdempotencyKeyMeta]. Each call then has a key. Default: the server recognizes no keys; the
+	// key of a call is sent in [IdempotencyKeyMeta].
+	KeyInMeta string
 
 	// Pins are the fingerprints that the server's tools must have, by the server's names, as
 	// returned by [Toolset.Pins]. A tool without a pin counts as changed. Nil pins nothing.
@@ -79,8 +78,6 @@ func checkServer(s *Server) error {
 		return errors.New("server has no name: set Server.Name")
 	case s.Transport == nil:
 		return fmt.Errorf("server %q: set Transport", s.Name)
-	case s.KeyInMeta != "" && s.KeyInArgument != "":
-		return fmt.Errorf("server %q: set either KeyInMeta or KeyInArgument, not both", s.Name)
 	case s.Revision != "" && !slices.Contains(mcpclient.Revisions(), s.Revision):
 		return fmt.Errorf("server %q: Revision %q: want one of %s", s.Name, excerpt.Limit(s.Revision, 200), strings.Join(mcpclient.Revisions(), ", "))
 	}

@@ -16,14 +16,13 @@ type serverState struct {
 	origin  string // see serverOrigin
 	address string // see serverAddress
 
-	policy        Policy        // with defaults
-	approve       approval.Func // nil: every call is allowed
-	keyInMeta     string        // see Server
-	keyInArgument string        // see Server
-	maxUsers      int           // connections, one for each user; 0: one connection for all
-	maxMedia      int
-	outputs       schemacheck.Validator // checks outputs if the client has no validator
-	log           *slog.Logger
+	policy    Policy        // with defaults
+	approve   approval.Func // nil: every call is allowed
+	keyInMeta string        // see Server
+	maxUsers  int           // connections, one for each user; 0: one connection for all
+	maxMedia  int
+	outputs   schemacheck.Validator // checks outputs if the client has no validator
+	log       *slog.Logger
 
 	// Learnt while the toolset is open.
 	useOlder     atomic.Bool                      // connect with 2025-11-25, because its tools send requests
@@ -34,15 +33,14 @@ type serverState struct {
 // newServerState returns the state of s. o has its defaults.
 func newServerState(o *Options, s *Server) *serverState {
 	return &serverState{
-		label:         s.Name,
-		origin:        serverOrigin(s),
-		address:       serverAddress(s),
-		policy:        s.Policy.inherit(o.Policy),
-		approve:       o.Approve,
-		keyInMeta:     s.KeyInMeta,
-		keyInArgument: s.KeyInArgument,
-		maxUsers:      max(s.PerUser, 0),
-		maxMedia:      o.maxMedia,
-		log:           o.Logger,
+		label:     s.Name,
+		origin:    serverOrigin(s),
+		address:   serverAddress(s),
+		policy:    s.Policy.inherit(o.Policy),
+		approve:   o.Approve,
+		keyInMeta: s.KeyInMeta,
+		maxUsers:  max(s.PerUser, 0),
+		maxMedia:  o.maxMedia,
+		log:       o.Logger,
 	}
 }
