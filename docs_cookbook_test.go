@@ -126,7 +126,7 @@ func TestCookbookBudget(t *testing.T) {
 	}
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
 	got, err := budget(agenttest.PlayRepeating(spends).WithInfo(model.Info{Name: "gpt-6-sol"}), []adapter.Source{today}).Run(t.Context(), agent.Text("Which day is it?"))
-	if err != nil || got.Output != "Out of money." || got.Usage.Cost["USD"] < 100_000 || got.StopReason != agent.StopMaxCost || got.Usage.Cost["USD"] > 200_000 {
+	if err != nil || got.Output != "Out of money." || got.Usage.Cost["USD"] < 100_000 || got.StopReason != "max_cost" || got.Usage.Cost["USD"] > 200_000 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -13,14 +13,9 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// ErrLimit is the error of a run that cannot afford an answer: Limits.Tokens or Limits.Cost
-// leave too little for another model call. The text names the limit, what was used, what the call
-// needs, and the option to raise.
-var ErrLimit = errors.New("too little of a limit is left for an answer")
-
-// ErrUncounted is the error of a run with Limits.Cost whose model does not report its usage
+// errUncounted is the error of a run with Limits.Cost whose model does not report its usage
 // (model.Response.Usage). Limits.Tokens needs no report: an estimate counts.
-var ErrUncounted = errors.New("model reports no token usage, so Limits.Cost cannot be enforced; set Limits.Tokens instead")
+var errUncounted = errors.New("model reports no token usage, so Limits.Cost cannot be enforced; set Limits.Tokens instead")
 
 // account computes what a run may still use, together with the runs that it works for. It reads their
 // states, which have what was used, and what is reserved for current model calls and completions,
@@ -55,8 +50,8 @@ const (
 // allowance is what the limits leave for the output of a model call.
 type allowance struct {
 	output   int64
-	stop     StopReason // the limit that makes output less than the model may write, or StopOutput
-	limiting *engine    // the run with that limit
+	stop     string  // the limit that makes output less than the model may write, or StopOutput
+	limiting *engine // the run with that limit
 }
 
 // isTooShort reports whether a limit leaves too little for a call.
@@ -78,7 +73,7 @@ func (a account) allowance(input int64, final bool) allowance {
 			keep = at.rec.state.Last.Tokens() + lastAnswer
 		}
 		if n := (limits.Tokens-taken.Tokens-keep)/share - input; limits.Tokens > 0 && n < allowed.output {
-			allowed = allowance{n, StopMaxTokens, at}
+			allowed = allowance{n, stopMaxTokens, at}
 		}
 		limit, ok := limits.Cost[p.Currency]
 		remaining := limit - taken.Cost[p.Currency]
@@ -86,7 +81,7 @@ func (a account) allowance(input int64, final bool) allowance {
 			remaining -= kept.Micro
 		}
 		if n := cost.Affords(p, remaining/share, input); ok && n < allowed.output {
-			allowed = allowance{n, StopMaxCost, at}
+			allowed = allowance{n, stopMaxCost, at}
 		}
 	}
 	return allowed
@@ -115,11 +110,11 @@ func (a account) awaitAllowanceLocked(input int64, final bool) (allowance, error
 }
 
 // spendingLimit returns the limit that makes this call the last one, or [StopOutput].
-func (d *dialog) spendingLimit(c *ModelCall) (StopReason, error) {
+func (d *dialog) spendingLimit(q *model.Request) (string, error) {
 	if !d.engine.hasLimit(isSpendingLimited) {
 		return StopOutput, nil
 	}
-	input := d.inputTokens(c)
+	input := d.inputTokens(q)
 	d.rec.writer.mu.Lock()
 	defer d.rec.writer.mu.Unlock()
 	allowed, err := d.account.awaitAllowanceLocked(input, false)
@@ -131,13 +126,14 @@ func (d *dialog) spendingLimit(c *ModelCall) (StopReason, error) {
 
 // recordModelCall records a model call and its reservation. It returns the bound of the output, 0 for
 // none. A call that was not meant to be the last, and that a hook has made too long for that, is made
-// with all that the limits leave; the error is an [ErrLimit] if that is too little as well.
-func (d *dialog) recordModelCall(c *ModelCall, stop StopReason, start *ModelStart) (output int64, err error) {
+// with all that the limits leave; the error is a limitError if that is too little as well.
+func (d *dialog) recordModelCall(q *model.Request, stop string) (output int64, err error) {
+	events := []Event{&ModelStart{Turn: d.rec.state.Turn}}
 	change := &ledger.Called{Final: finalReason(stop), Lost: d.rec.state.Model != nil && !d.ownCall}
 	if !d.engine.hasLimit(isSpendingLimited) {
-		return 0, d.rec.record([]Event{start}, change)
+		return 0, d.rec.record(events, change)
 	}
-	input := d.inputTokens(c)
+	input := d.inputTokens(q)
 	d.rec.writer.mu.Lock()
 	defer d.rec.writer.mu.Unlock()
 	allowed, err := d.account.awaitAllowanceLocked(input, stop != StopOutput)
@@ -151,7 +147,7 @@ func (d *dialog) recordModelCall(c *ModelCall, stop StopReason, start *ModelStar
 		return 0, d.account.newLimitError(allowed, input)
 	}
 	change.Reserved = d.account.reservation(input, allowed.output)
-	if err := d.rec.recordLocked([]Event{start}, change); err != nil {
+	if err := d.rec.recordLocked(events, change); err != nil {
 		return 0, err
 	}
 	d.hasReservation = true
@@ -244,14 +240,15 @@ func (a account) chargeLost() error {
 	return a.rec.record(nil, changes...)
 }
 
-// limitError is an [ErrLimit] with the limit that was reached.
+// limitError is the error of a run that cannot afford an answer: Limits.Tokens or Limits.Cost leave too
+// little for another model call. The text names the limit, what was used, what the call needs, and the
+// option to raise.
 type limitError struct {
-	stop StopReason
+	stop string // the limit that was reached
 	text string
 }
 
-func (e *limitError) Error() string { return fmt.Sprintf("%v: %s", ErrLimit, e.text) }
-func (e *limitError) Unwrap() error { return ErrLimit }
+func (e *limitError) Error() string { return "too little of a limit is left for an answer: " + e.text }
 
 // newLimitError returns the error of a run whose limits leave too little for a model call with that
 // many input tokens.
@@ -259,7 +256,7 @@ func (a account) newLimitError(allowed allowance, input int64) error {
 	limiting := allowed.limiting
 	taken, limits := limiting.rec.state.Taken(), limiting.rec.state.Limits
 	limit, used, least := fmt.Sprint(limits.Tokens), fmt.Sprint(taken.Tokens), fmt.Sprint(input+leastOutput)
-	if allowed.stop == StopMaxCost {
+	if allowed.stop == stopMaxCost {
 		p := a.price()
 		money := func(micro int64) string { return cost.Money{Currency: p.Currency, Micro: micro}.String() }
 		limit, used = money(limits.Cost[p.Currency]), money(taken.Cost[p.Currency])
@@ -280,15 +277,15 @@ func (a account) newLimitError(allowed allowance, input int64) error {
 
 // estimateUsage estimates the tokens of a reply if the model did not report them. Limits.Tokens
 // accepts an estimate; Limits.Cost does not.
-func (d *dialog) estimateUsage(r *reply, c *ModelCall, output int64) error {
+func (d *dialog) estimateUsage(r *reply, q *model.Request, output int64) error {
 	if r.usage.Total > 0 || !d.engine.hasLimit(isSpendingLimited) {
 		return nil
 	}
 	if d.engine.hasLimit(isCostLimited) && cost.Most(d.account.price(), 1, 1).Micro > 0 {
-		return ErrUncounted
+		return errUncounted
 	}
 	r.estimated = true
-	r.usage.Input, r.usage.Output = d.inputTokens(c), min(int64(r.size())/minTokenBytes+1, output)
+	r.usage.Input, r.usage.Output = d.inputTokens(q), min(int64(r.size())/minTokenBytes+1, output)
 	r.usage.Total = r.usage.Input + r.usage.Output
 	d.warnOnce("the model does not report the tokens of its replies: an estimate counts for Limits.Tokens")
 	return nil
@@ -318,18 +315,17 @@ const (
 // inputTokens returns an upper bound of the input tokens of a call: the provider's count for the
 // last call plus what was added since. Before the first count, and if the call has become shorter, it
 // is an estimate with its error added.
-func (d *dialog) inputTokens(c *ModelCall) int64 {
-	size := d.callSize(c)
+func (d *dialog) inputTokens(q *model.Request) int64 {
+	size := d.callSize(q)
 	if last := d.rec.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {
 		return last.Input + (size-last.Size)/minTokenBytes
 	}
-	estimate := model.Tokens(c.Request, &d.engine.agent.info)
+	estimate := model.Tokens(q, &d.engine.agent.info)
 	return estimate + estimate*estimateError/100
 }
 
 // callSize returns the bytes of text of a call, including what its provider gets back.
-func (d *dialog) callSize(c *ModelCall) int64 {
-	q := c.Request
+func (d *dialog) callSize(q *model.Request) int64 {
 	size := int64(len(q.System))
 	for i := range q.Messages {
 		m := &q.Messages[i]

@@ -16,7 +16,7 @@
 //
 //	Agent.Run, RunAs           begin a run and return its outcome
 //	Agent.Events               begin a run and yield what happens
-//	Agent.Resume, ResumeAs     continue a stored run, with replies, and return its outcome
+//	Agent.Resume               continue a stored run, with replies, and return its outcome
 //	Agent.ResumeEvents         continue a stored run, with replies, and yield what happens
 //	Agent.ResumeStateEvents    continue a run without a store
 //	Agent.Begin, Agent.Reply   store an input or replies, and leave the work to Recover

@@ -24,7 +24,7 @@ import (
 
 func TestSystemMessages(t *testing.T) {
 	model := play(says("hello"))
-	messages := agent.Messages(append([]run.Message{run.Text(run.RoleSystem, "Speak French.")}, human("hi")...)...)
+	messages := append(agent.Input{run.Text(run.RoleSystem, "Speak French.")}, human("hi")...)
 	got := mustRun(t, newAgent(t, model, &agent.Options{System: "Be brief."}), messages)
 	check.Same(t, "prompt", asked(model.prompts()[0]), []string{`system: "Be brief."`, `system: "Speak French."`, `human: "hi"`})
 	check.Same(t, "history", lines(got.Messages), []string{`system: "Speak French."`, `human: "hi"`, `ai: "hello"`})
@@ -33,13 +33,13 @@ func TestSystemMessages(t *testing.T) {
 func TestEventsOfATurn(t *testing.T) {
 	a := newAgent(t, play(uses(toolCall("a", "nothing", `{"x":1}`)), says("sorry")).called("m-1"), nil)
 	check.Same(t, "events", happenings(t, a, func(agent.Event) bool { return true }), []string{
-		"turn 1: model m-1 starts with 1 messages",
-		"turn 1: model m-1 ends: , 1 calls, tool_calls",
+		"turn 1: starts",
+		"model m-1 ends: , 1 calls, tool_calls",
 		`turn 1: tool nothing (a) ends: Error: there is no tool named "nothing". There are no tools.`,
-		"turn 1: ends with 2 messages",
-		"turn 2: model m-1 starts with 3 messages",
-		"turn 2: model m-1 ends: sorry, 0 calls, stop",
-		"turn 2: ends with 1 messages",
+		"turn ends with 2 messages",
+		"turn 2: starts",
+		"model m-1 ends: sorry, 0 calls, stop",
+		"turn ends with 1 messages",
 		"answer: sorry (answer)",
 	})
 }
@@ -47,11 +47,9 @@ func TestEventsOfATurn(t *testing.T) {
 func describe(e agent.Event) string {
 	switch e := e.(type) {
 	case *agent.ModelStart:
-		return fmt.Sprintf("turn %d: model %s starts with %d messages", e.Turn, e.Model, e.Messages)
+		return fmt.Sprintf("turn %d: starts", e.Turn)
 	case *agent.ModelEnd:
-		return fmt.Sprintf("turn %d: model %s ends: %s, %d calls, %s", e.Turn, e.Model, e.Text, len(e.ToolCalls), e.FinishReason)
-	case *agent.ApprovalAsked:
-		return fmt.Sprintf("turn %d: asked about %s (%s) %s", e.Turn, e.Name, e.ID, e.Arguments)
+		return fmt.Sprintf("model %s ends: %s, %d calls, %s", e.Model, e.Text, len(e.ToolCalls), e.FinishReason)
 	case *agent.ApprovalDecided:
 		return fmt.Sprintf("turn %d: decided about %s (%s): %v %s", e.Turn, e.Name, e.ID, e.Decision.Allow, e.Decision.Reason)
 	case *agent.ToolStart:
@@ -60,37 +58,29 @@ func describe(e agent.Event) string {
 		return fmt.Sprintf("turn %d: tool %s (%s) at %v", e.Turn, e.Name, e.ID, e.Progress.Progress)
 	case *agent.ToolEnd:
 		return fmt.Sprintf("turn %d: tool %s (%s) ends: %s", e.Turn, e.Name, e.ID, e.Result.Text)
-	case *agent.ReplyStart:
-		return fmt.Sprintf("%s asks in %s: %s", e.Question.Server, e.Question.Tool, e.Question.Elicit.Message)
-	case *agent.ReplyEnd:
-		if e.Err != nil || e.Reply == nil {
-			return fmt.Sprint("no answer: ", e.Err)
-		}
-		r, err := e.Question.ElicitResult(*e.Reply)
+	case *agent.Replied:
+		r, err := e.Question.ElicitResult(e.Reply)
 		if err != nil {
 			return err.Error()
 		}
-		return fmt.Sprintf("%s was answered: %s %v", e.Question.Server, r.Action, r.Content)
+		return fmt.Sprintf("%s asks in %s: %s, and was answered: %s %v", e.Question.Server, e.Question.Tool, e.Question.Elicit.Message, r.Action, r.Content)
 	case *agent.Suspended:
 		return fmt.Sprintf("waits for %d answers", len(e.Questions))
-	case *agent.ElicitationStart:
-		return fmt.Sprintf("%s asks in %s: %s", e.Server, name(e.Call), e.Params.Message)
-	case *agent.ElicitationEnd:
+	case *agent.Elicited:
+		asked := fmt.Sprintf("%s asks in %s: %s", e.Server, name(e.Call), e.Params.Message)
 		if e.Err != nil {
-			return fmt.Sprintf("%s was answered: %v", e.Server, e.Err)
+			return fmt.Sprintf("%s, and was answered: %v", asked, e.Err)
 		}
-		return fmt.Sprintf("%s was answered: %s %v", e.Server, e.Result.Action, e.Result.Content)
-	case *agent.SamplingStart:
-		return fmt.Sprintf("%s samples in %s", e.Server, name(e.Call))
-	case *agent.SamplingEnd:
+		return fmt.Sprintf("%s, and was answered: %s %v", asked, e.Result.Action, e.Result.Content)
+	case *agent.Sampled:
 		if e.Err != nil {
-			return fmt.Sprintf("%s got no completion: %v", e.Server, e.Err)
+			return fmt.Sprintf("%s got no completion in %s: %v", e.Server, name(e.Call), e.Err)
 		}
-		return fmt.Sprintf("%s got a completion of %s", e.Server, e.Result.Model)
-	case *agent.ServerLost:
-		return fmt.Sprintf("%s is lost", e.Server)
+		return fmt.Sprintf("%s got a completion of %s in %s", e.Server, e.Result.Model, name(e.Call))
+	case *agent.Warning:
+		return e.Text
 	case *agent.TurnEnd:
-		return fmt.Sprintf("turn %d: ends with %d messages", e.Turn, len(e.Messages))
+		return fmt.Sprintf("turn ends with %d messages", len(e.Messages))
 	case *agent.Output:
 		return fmt.Sprintf("answer: %s (%s)", e.Text, e.StopReason)
 	}
@@ -105,7 +95,7 @@ func name(c *agent.Call) string {
 }
 
 func TestAddingEventsGivesTheResult(t *testing.T) {
-	stop := agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.StopRun("enough") }}
+	stop := agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.Call) error { return agent.StopRun("enough") }}
 	look := adapter.Func("look", "", func(context.Context, struct{}) (string, error) { return "a tree", nil }, nil)
 	for name, opts := range map[string]*agent.Options{"output": nil, "stopped": {Tools: []adapter.Source{look}, Hooks: []agent.Hook{stop}}} {
 		fresh := func() *agent.Agent { return newAgent(t, play(uses(toolCall("a", "look", "{}")), says("done")), opts) }
@@ -169,17 +159,7 @@ func TestCancelDuringModelCall(t *testing.T) {
 		got, err := newAgent(t, play(uses(toolCall("a", "x", "{}")), hangs(started)), nil).Run(ctx, human("go"))
 		check.Is(t, err, context.Canceled)
 		// The turn before is kept: call and result.
-		check.Same(t, "messages, turns and stop reason", []any{len(got.Messages), got.Usage.Turns, got.StopReason}, []any{3, 1, agent.StopReason("")})
-	})
-}
-
-func TestMaxDuration(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		_, err := newAgent(t, play(hangs(make(chan struct{}))), &agent.Options{MaxDuration: 3 * time.Second}).Run(t.Context(), human("go"))
-		check.Is(t, err, context.DeadlineExceeded)
-		check.Text(t, err, "MaxDuration, 3s")
-		check.Equal(t, "ended after", time.Since(start), 3*time.Second)
+		check.Same(t, "messages, turns and stop reason", []any{len(got.Messages), got.Usage.Turns, got.StopReason}, []any{3, 1, ""})
 	})
 }
 
@@ -191,9 +171,9 @@ func TestModelErrors(t *testing.T) {
 		text string
 	}{
 		"error":        {breaks(down), down, "run agent: call model: quota used up"},
-		"nil response": {breaks(nil), agent.ErrNoAnswer, "ended without a reply"},
-		"nothing":      {changed(says(""), func(r *model.Response) { *r = model.Response{} }), agent.ErrNoAnswer, `stopped with ""`},
-		"nothing said": {changed(says(" \n"), func(r *model.Response) { r.Finish = model.FinishLength }), agent.ErrNoAnswer, `stopped with "length"`},
+		"nil response": {breaks(nil), agent.ErrNoOutput, "ended without a reply"},
+		"nothing":      {changed(says(""), func(r *model.Response) { *r = model.Response{} }), agent.ErrNoOutput, `stopped with ""`},
+		"nothing said": {changed(says(" \n"), func(r *model.Response) { r.Finish = model.FinishLength }), agent.ErrNoOutput, `stopped with "length"`},
 		"goexit":       {changed(says(""), func(*model.Response) { runtime.Goexit() }), nil, "ended the goroutine of the run"},
 	} {
 		_, err := newAgent(t, play(test.step), nil).Run(t.Context(), human("go"))
@@ -253,14 +233,13 @@ func TestNewRefusesMistakes(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		zero, negative agent.Options
-		calls          int              // that the model makes
-		stop           agent.StopReason // of zero
+		calls          int    // that the model makes
+		stop           string // of zero
 	}{
-		"Limits.Turns":       {agent.Options{}, agent.Options{Limits: run.Limits{Turns: -1}}, 21, agent.StopMaxTurns},
-		"Limits.Calls":       {agent.Options{Limits: run.Limits{Turns: -1}}, agent.Options{Limits: run.Limits{Turns: -1, Calls: -1}}, 101, agent.StopMaxToolCalls},
+		"Limits.Turns":       {agent.Options{}, agent.Options{Limits: run.Limits{Turns: -1}}, 21, "max_turns"},
+		"Limits.Calls":       {agent.Options{Limits: run.Limits{Turns: -1}}, agent.Options{Limits: run.Limits{Turns: -1, Calls: -1}}, 101, "max_tool_calls"},
 		"Limits.Tokens":      {agent.Options{}, agent.Options{Limits: run.Limits{Tokens: -1}}, 1, agent.StopOutput},
 		"Limits.Active":      {agent.Options{}, agent.Options{Limits: run.Limits{Active: -time.Hour}}, 1, agent.StopOutput},
-		"MaxDuration":        {agent.Options{}, agent.Options{MaxDuration: -time.Hour}, 1, agent.StopOutput},
 		"Person.QuestionTTL": {agent.Options{}, agent.Options{Person: agent.Person{QuestionTTL: -time.Hour}}, 1, agent.StopOutput},
 		"Durable.ResultTokens": {agent.Options{Durable: agent.Durable{Store: record.NewMemory()}},
 			agent.Options{Durable: agent.Durable{Store: record.NewMemory(), ResultTokens: -1}}, 1, agent.StopOutput},
@@ -275,7 +254,7 @@ func TestNumbers(t *testing.T) {
 			fast := adapter.Func("fast", "", func(context.Context, struct{}) (string, error) { return "ok", nil }, nil)
 			for kind, opts := range map[string]*agent.Options{"0": &tt.zero, "negative": &tt.negative} {
 				opts.Tools = []adapter.Source{fast}
-				want := map[string]agent.StopReason{"0": tt.stop, "negative": agent.StopOutput}[kind]
+				want := map[string]string{"0": tt.stop, "negative": agent.StopOutput}[kind]
 				check.Equal(t, kind+": the run stops for", mustRun(t, newAgent(t, play(asks), opts), human("go")).StopReason, want)
 			}
 		})
@@ -289,13 +268,13 @@ func TestCallerKeepsItsMessages(t *testing.T) {
 }
 
 func TestAgentKeepsItsOptions(t *testing.T) {
-	model := play(says("x"))
-	fails := agent.Hook{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { return errors.New("another hook") }}
+	m := play(says("x"))
+	fails := agent.Hook{BeforeModel: func(context.Context, *agent.State, *model.Request) error { return errors.New("another hook") }}
 	opts := &agent.Options{Model: agent.ModelSettings{Effort: "low"}, Hooks: make([]agent.Hook, 1)}
-	a := newAgent(t, model, opts)
+	a := newAgent(t, m, opts)
 	opts.Model.Effort, opts.Hooks[0] = "high", fails
 	mustRun(t, a, human("go"))
-	check.Equal(t, "effort", model.prompts()[0].Request.Effort, "low")
+	check.Equal(t, "effort", m.prompts()[0].Request.Effort, "low")
 }
 
 func TestRunKeepsItsLimits(t *testing.T) {

@@ -33,9 +33,9 @@ func manyCalls(t testing.TB, n int, reads bool, hooks ...agent.Hook) *agent.Agen
 // A call of a turn takes as much memory however many there are, also with hooks that read the state of the run.
 func TestManyCallsTakeMemoryEach(t *testing.T) {
 	hook := agent.Hook{
-		BeforeTool: func(_ context.Context, s *agent.State, _ *agent.ToolCall) error { _ = s.Usage(); return nil },
-		AfterTool: func(_ context.Context, s *agent.State, _ *agent.ToolCall, _ *run.Part) error {
-			_ = s.Turn()
+		BeforeTool: func(_ context.Context, s *agent.State, _ *agent.Call) error { _ = s.Usage(); return nil },
+		AfterTool: func(_ context.Context, s *agent.State, _ *agent.Call, _ *run.Part) error {
+			_ = s.Failures()
 			return nil
 		},
 	}

@@ -109,7 +109,7 @@ func (s *sender) options(c *ledger.Call, j *job) callOptions {
 }
 
 // sendCall sends a call and records what becomes of it: a result, a question, or a sign-in that it
-// needs. It records nothing for a parked call, and for one that resolveDoubt sends again.
+// needs. It records nothing for one that resolveDoubt sends again.
 func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send sendFunc) error {
 	start := time.Now()
 	if j.call.Tool().Local() { // options make the connection check requests
@@ -118,9 +118,6 @@ func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send send
 		}
 	}
 	result := send(j, ctx, s.options(c, j))
-	if s.isParked(c.ID) {
-		return nil
-	}
 	switch {
 	case s.rec.endError() != nil && result.Err != nil:
 		return s.rec.endError() // the outcome of the call is in doubt
@@ -139,16 +136,6 @@ func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send send
 		return nil // it is sent again, see resolveDoubt
 	}
 	return s.recordOutcome(j, result, time.Since(start))
-}
-
-// isParked reports whether a call was parked while it was in progress. The call may even have
-// ended, because a question of it could not be answered.
-func (s *sender) isParked(call string) (ok bool) {
-	s.rec.read(func(s *ledger.State) {
-		at := s.Call(call).At
-		ok = at == ledger.CallParked || at == ledger.CallDone
-	})
-	return ok
 }
 
 // recordOutcome records the result of a call, shortened if it is long, and after the hooks.

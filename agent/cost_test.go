@@ -34,10 +34,10 @@ var costly = counted(untilFinal(toolCall("", "x", "{}")))
 func TestSpendingLimits(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits run.Limits
-		want   agent.StopReason
+		want   string
 	}{
-		"tokens": {run.Limits{Tokens: 1500}, agent.StopMaxTokens},
-		"cost":   {run.Limits{Cost: map[string]int64{"USD": 2000}}, agent.StopMaxCost},
+		"tokens": {run.Limits{Tokens: 1500}, "max_tokens"},
+		"cost":   {run.Limits{Cost: map[string]int64{"USD": 2000}}, "max_cost"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.limits.Failures = -1
@@ -58,7 +58,7 @@ func TestSpendingLimits(t *testing.T) {
 		slow := allowing(func(*approval.Request) { time.Sleep(time.Hour) }) // the time of a person does not count
 		got := mustRun(t, boxed(t, model, &agent.Options{Limits: run.Limits{Active: 25 * time.Second}, Person: agent.Person{Approve: slow}}),
 			human("go"))
-		check.Same(t, "stopped with", []any{got.StopReason, got.Usage.Active}, []any{agent.StopMaxActive, 30 * time.Second})
+		check.Same(t, "stopped with", []any{got.StopReason, got.Usage.Active}, []any{"max_active", 30 * time.Second})
 	})
 }
 
@@ -245,16 +245,16 @@ func TestUncountedModel(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits run.Limits
 		prices *price.Table
-		stop   agent.StopReason
-		err    error
+		stop   string
+		err    string
 	}{
-		"cost":          {usd, prices, "", agent.ErrUncounted},
-		"a free model":  {usd, free, agent.StopMaxTurns, nil},
-		"tokens":        {run.Limits{Tokens: 4000, Failures: -1, Turns: -1, Calls: -1}, nil, agent.StopMaxTokens, nil},
-		"neither":       {run.Limits{Failures: -1, Turns: 3}, nil, agent.StopMaxTurns, nil},
-		"too few":       {run.Limits{Tokens: 20}, nil, agent.StopMaxTokens, agent.ErrLimit},
-		"no money":      {run.Limits{Cost: map[string]int64{"USD": 0}}, prices, agent.StopMaxCost, agent.ErrLimit},
-		"no money free": {run.Limits{Cost: map[string]int64{"USD": 0}, Turns: 1}, free, agent.StopMaxTurns, nil},
+		"cost":          {usd, prices, "", "model reports no token usage"},
+		"a free model":  {usd, free, "max_turns", ""},
+		"tokens":        {run.Limits{Tokens: 4000, Failures: -1, Turns: -1, Calls: -1}, nil, "max_tokens", ""},
+		"neither":       {run.Limits{Failures: -1, Turns: 3}, nil, "max_turns", ""},
+		"too few":       {run.Limits{Tokens: 20}, nil, "max_tokens", tooLittle},
+		"no money":      {run.Limits{Cost: map[string]int64{"USD": 0}}, prices, "max_cost", tooLittle},
+		"no money free": {run.Limits{Cost: map[string]int64{"USD": 0}, Turns: 1}, free, "max_turns", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := &agent.Options{Limits: tt.limits, Model: agent.ModelSettings{Prices: tt.prices}}
@@ -270,11 +270,14 @@ func TestUncountedModel(t *testing.T) {
 					warnings++
 				}
 			}
-			if got, err := a.Run(t.Context(), human("go")); !errors.Is(failed, tt.err) || !errors.Is(err, tt.err) || got.StopReason != tt.stop {
-				t.Errorf("got %v, %q, want %v, %q", err, got.StopReason, tt.err, tt.stop)
+			got, err := a.Run(t.Context(), human("go"))
+			check.Same(t, "stop reason, and whether it fails", []any{got.StopReason, failed != nil, err != nil}, []any{tt.stop, tt.err != "", tt.err != ""})
+			if tt.err != "" {
+				check.Text(t, failed, tt.err)
+				check.Text(t, err, tt.err)
 			}
 			limited := name == "tokens" || strings.Contains(name, "free")
-			if want := limited && tt.err == nil; (warnings == 1) != want || (result.Usage.Total > 0) != want || name == "tokens" && result.Usage.Total > 4000 {
+			if want := limited && tt.err == ""; (warnings == 1) != want || (result.Usage.Total > 0) != want || name == "tokens" && result.Usage.Total > 4000 {
 				t.Errorf("got %d warnings and %+v", warnings, result.Usage)
 			}
 		})
@@ -290,8 +293,8 @@ func TestCompactionCounts(t *testing.T) {
 	}{
 		"success":          {20_000, 5000, false, nil},
 		"failure":          {20_000, 5000, true, nil},
-		"beyond the limit": {20_000, 50_000, false, agent.ErrLimit},
-		"failure beyond":   {20_000, 50_000, true, agent.ErrLimit},
+		"beyond the limit": {20_000, 50_000, false, agent.ErrFailed},
+		"failure beyond":   {20_000, 50_000, true, agent.ErrFailed},
 		"cancelled":        {20_000, 5000, true, context.Canceled},
 		"cancelled at end": {20_000, 5000, false, context.Canceled},
 	} {
@@ -328,7 +331,7 @@ func TestCountsThatCannotBeTrue(t *testing.T) {
 	got, _ := newAgent(t, at(t, "compatible", "m", &memhttp.Wire{Replies: slices.Repeat([]string{reply}, 30)}), &agent.Options{
 		Tools: []adapter.Source{toolset}, Limits: run.Limits{Tokens: 20_000, Turns: 25},
 	}).Run(t.Context(), human("go"))
-	check.Require(t, got.StopReason == agent.StopMaxTokens && len(got.Messages) > 1, "got %+v, want an end at the limit of tokens", got)
+	check.Require(t, got.StopReason == "max_tokens" && len(got.Messages) > 1, "got %+v, want an end at the limit of tokens", got)
 	within(t, "tokens", got.Usage.Total, 5000, 1<<40)
 	within(t, "turns", got.Usage.Turns, 1, 10)
 	check.Same(t, "cached tokens and the name are bounded", []bool{got.Usage.Cached <= got.Usage.Input, len(got.Messages[1].Model) <= 300},

@@ -17,10 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// ErrNoAnswer is the error of a run whose model replied with neither text nor tool calls, or asked for
-// tools where it had to answer. The messages of the run remain valid: asking again may help.
-var ErrNoAnswer = errors.New("model gave no answer")
-
 // dialog is the conversation of a run with its model.
 type dialog struct {
 	engine  *engine
@@ -69,13 +65,13 @@ func (d *dialog) turn() error {
 	}
 	reply, stop, err := d.askFitting()
 	if answer := hookAnswer(err); answer != nil {
-		return d.engine.finishFor(*answer, StopHook)
+		return d.engine.finishFor(*answer, stopHook)
 	}
 	if err != nil {
 		return d.engine.failAt(stop, err)
 	}
 	if reply.stop != nil {
-		stop = StopHook
+		stop = stopHook
 	}
 	switch {
 	case len(reply.calls) > 0 || reply.repair:
@@ -87,14 +83,14 @@ func (d *dialog) turn() error {
 	}
 	d.engine.handlers.end()
 	return d.rec.record([]Event{
-		&TurnEnd{Turn: d.rec.state.Turn, Messages: d.rec.state.History[len(d.rec.state.History)-1:]},
+		&TurnEnd{Messages: d.rec.state.History[len(d.rec.state.History)-1:]},
 		&Output{Text: reply.text, StopReason: stop, FinishReason: reply.finish},
 	}, &ledger.Ended{Status: run.StatusFinished, Stop: string(stop), Output: reply.text, Structured: reply.output})
 }
 
 // askFitting calls ask at the limit that the run has reached, if any. A call that is too long for the
 // model's window is made once more, with a shorter history.
-func (d *dialog) askFitting() (*reply, StopReason, error) {
+func (d *dialog) askFitting() (*reply, string, error) {
 	r, stop, err := d.ask(d.account.limit())
 	long, ok := errors.AsType[*overflowError](err)
 	if !ok {
@@ -113,16 +109,13 @@ func (d *dialog) askFitting() (*reply, StopReason, error) {
 // ask calls the model once, and records the call and its reply. At a limit, or if the limits
 // leave no room for another call, the call is the last one, and stop is the limit. Otherwise stop is
 // [StopOutput].
-func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
-	c, stop, err := d.prepare(limit)
+func (d *dialog) ask(limit string) (r *reply, stop string, err error) {
+	q, stop, err := d.prepare(limit)
 	if err != nil {
 		return nil, stop, err
 	}
 	final := stop != StopOutput
-	start := &ModelStart{
-		Turn: d.rec.state.Turn, Model: d.engine.agent.info.Name, Final: final, Messages: len(d.rec.state.History),
-	}
-	maxOutput, err := d.recordModelCall(c, stop, start)
+	maxOutput, err := d.recordModelCall(q, stop)
 	if err != nil {
 		return nil, stop, err
 	}
@@ -130,33 +123,32 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 		return nil, stop, err
 	}
 	d.ownCall = true
-	lowerMaxTokens(c.Request, maxOutput)
-	use := d.windowUse(c.Request)
-	began := time.Now()
-	stream := &streamedReply{engine: d.engine, turn: d.rec.state.Turn}
-	r, err = d.infer(c, stream, func(ctx context.Context) (*reply, error) {
-		return d.generateReply(ctx, c, stream, maxOutput)
+	lowerMaxTokens(q, maxOutput)
+	use := d.windowUse(q)
+	stream := &streamedReply{engine: d.engine}
+	r, err = d.infer(q, stream, func(ctx context.Context) (*reply, error) {
+		return d.generateReply(ctx, q, stream, maxOutput)
 	})
 	if err != nil {
-		return nil, stop, d.failCall(c, r, stream, err)
+		return nil, stop, d.failCall(q, r, stream, err)
 	}
 	if final {
 		r.keepCalls(d.engine.outputTool()) // the model may call no other tool
 	}
 	use.scale(&r.usage, r.estimated)
 	d.rec.setWindow(use)
-	end := r.event(d.rec.state.Turn, stream.hasAll(r.text), time.Since(began))
+	end := r.event(stream.hasAll(r.text))
 	end.Window = use
 	if d.rec.writer.out != nil {
 		end.ToolCalls = slices.Clone(end.ToolCalls) // the history shares them
 	}
-	return r, stop, d.recordReply(c, r, end, final)
+	return r, stop, d.recordReply(q, r, end, final)
 }
 
 // failCall returns the error of a model call that failed, and keeps what is known of its reply: the text
 // that was shown, unless hooks had to see it first, and the usage of a reply that a check or a hook has
 // refused. With a limit of tokens or cost, its reservation counts instead.
-func (d *dialog) failCall(c *ModelCall, r *reply, stream *streamedReply, err error) error {
+func (d *dialog) failCall(q *model.Request, r *reply, stream *streamedReply, err error) error {
 	if !hooks(d.engine.agent.opts.Hooks).readReplies() {
 		d.rec.setUnfinished(stream.text.String())
 	}
@@ -165,14 +157,14 @@ func (d *dialog) failCall(c *ModelCall, r *reply, stream *streamedReply, err err
 			return failure
 		}
 	}
-	return d.wrapOverflow(c, stream, err)
+	return d.wrapOverflow(q, stream, err)
 }
 
 // generateReply returns the reply to a model call, counted and changed by the hooks. With an error it
 // returns the reply, too, if there is one: it has to be paid for.
-func (d *dialog) generateReply(ctx context.Context, c *ModelCall, stream *streamedReply, maxOutput int64) (*reply, error) {
+func (d *dialog) generateReply(ctx context.Context, q *model.Request, stream *streamedReply, maxOutput int64) (*reply, error) {
 	began := time.Now()
-	response, err := d.generate(ctx, c.Request, stream)
+	response, err := d.generate(ctx, q, stream)
 	if err != nil {
 		return nil, err
 	}
@@ -192,13 +184,13 @@ func (d *dialog) generateReply(ctx context.Context, c *ModelCall, stream *stream
 	case r.size() > maxReply:
 		return r, errLongReply
 	}
-	d.warnOfTruncation(c, r.usage)
+	d.warnOfTruncation(q, r.usage)
 	d.warnOnce(response.Warning)
 	if first := d.rec.state.Endpoint; first != "" && r.endpoint != "" && r.endpoint != first {
 		d.warnOnce(fmt.Sprintf("the run began at the API %q of its model's host, and continues at %q: "+
 			"what the model thought before stays behind", first, r.endpoint))
 	}
-	if err := d.estimateUsage(r, c, maxOutput); err != nil {
+	if err := d.estimateUsage(r, q, maxOutput); err != nil {
 		return r, err
 	}
 	err = hooks(d.engine.agent.opts.Hooks).afterModel(d.engine.ctx, d.rec.state, r)
@@ -232,7 +224,7 @@ func (d *dialog) newReply(got *model.Response) *reply {
 
 // recordReply records a reply, with its structured output and whether the model has to correct it, and
 // releases what was reserved for it. The last call of a run, which is final, is not repeated.
-func (d *dialog) recordReply(c *ModelCall, r *reply, end *ModelEnd, final bool) error {
+func (d *dialog) recordReply(q *model.Request, r *reply, end *ModelEnd, final bool) error {
 	defer d.endModelCall()
 	isOutput := d.engine.agent.outputFormat != nil && len(r.calls) == 0
 	mayBeOutput := d.engine.agent.output != nil && r.stop != nil // the answer of a hook
@@ -245,7 +237,7 @@ func (d *dialog) recordReply(c *ModelCall, r *reply, end *ModelEnd, final bool) 
 		Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
 	}
 	if d.engine.hasLimit(isSpendingLimited) {
-		change.Size = d.callSize(c)
+		change.Size = d.callSize(q)
 	}
 	return d.rec.record([]Event{end}, change)
 }

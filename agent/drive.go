@@ -14,7 +14,6 @@ type loadedRun struct {
 	hold    *hold           // nil: the run is not stored
 	first   []ledger.Change // recorded before the run continues
 	replies []run.Reply     // those that it had when it was loaded
-	tally   tally
 
 	isCancelled bool // its cancellation was requested before this process acquired it
 }
@@ -43,10 +42,10 @@ func (s *session) drive(ctx context.Context, l *loadedRun, out func(Event) error
 	}
 	switch s := r.rec.state; s.Status {
 	case run.StatusWaiting:
-		r.rec.show(&Suspended{Questions: ledger.Open(s), Wake: s.Wake})
+		r.rec.show(&Suspended{Questions: ledger.Open(s)})
 	case run.StatusFinished: // in an earlier session: Replay yields this event, too
 		at := EventInfo{Run: s.ID, Seq: s.Seq, Time: s.Updated}
-		_ = r.rec.writer.emit(&Output{EventInfo: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
+		_ = r.rec.writer.emit(&Output{EventInfo: at, Text: s.Output, StopReason: s.Stop, FinishReason: s.Finish})
 	}
 	if err := r.rec.commit(); err != nil {
 		return err
@@ -54,23 +53,16 @@ func (s *session) drive(ctx context.Context, l *loadedRun, out func(Event) error
 	return outcomeError(r.rec.state)
 }
 
-// start returns the driver of a loaded run, bounded by Options.MaxDuration. The caller must call end,
-// which waits for handlers and tool calls. out gets the events; nil: nobody wants them.
+// start returns the driver of a loaded run. The caller must call end, which waits for handlers and tool calls. out gets the events; nil: nobody wants them.
 func (s *session) start(ctx context.Context, l *loadedRun, out func(Event) error) (r *driver, end func()) {
-	cancel := func() {}
-	if limit := s.agent.recipe.opts.MaxDuration; limit > 0 {
-		cause := fmt.Errorf("run takes longer than MaxDuration, %v: %w", limit, context.DeadlineExceeded)
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, cause)
-	}
 	rec := &recorder{writer: newWriter(ctx, l.state, l.hold, out), state: l.state}
-	rec.writer.observe, _ = s.agent.recipe.opts.Observer.(AppendObserver)
+	rec.writer.observer = s.agent.recipe.opts.Observer
 	e := newEngine(ctx, s.agent.recipe, &openQuestions{rec: rec, agent: s.agent.recipe}, newWorkers())
 	e.drive = func(child *engine) error { return newDriver(child).proceed() }
 	return newDriver(e), func() {
 		e.handlers.end()
 		e.workers.end()
 		s.collect(rec.writer)
-		cancel()
 	}
 }
 

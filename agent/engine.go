@@ -80,7 +80,7 @@ func (e *engine) fail(err error) error { return e.failAt(StopOutput, err) }
 // failAt records that the run has failed at a limit, [StopOutput] for none, unless it only ends in
 // this process. It returns an [ErrFailed] if the failure is durable; otherwise the error also says
 // why it is not.
-func (e *engine) failAt(stop StopReason, err error) error {
+func (e *engine) failAt(stop string, err error) error {
 	if e.ctx.Err() != nil {
 		return err
 	}
@@ -101,14 +101,14 @@ func (e *engine) failAt(stop StopReason, err error) error {
 }
 
 // finalReason returns the limit that forces the model to answer, or "".
-func finalReason(stop StopReason) string {
+func finalReason(stop string) string {
 	if stop == StopOutput {
 		return ""
 	}
-	return string(stop)
+	return stop
 }
 
-// reportLost emits a [ServerLost] if a call failed because its connection has ended, once per server.
+// reportLost warns if a call failed because its connection has ended, once per server.
 func (e *engine) reportLost(j *job, result *adapter.Result) {
 	if !isLost(result.Err) {
 		return
@@ -121,7 +121,7 @@ func (e *engine) reportLost(j *job, result *adapter.Result) {
 	e.lost[j.eventCall.Server] = true
 	e.mu.Unlock()
 	if !wasReported {
-		e.rec.show(&ServerLost{Server: j.eventCall.Server, Err: result.Err})
+		e.rec.show(&Warning{Text: fmt.Sprintf("server %q is lost: %v", j.eventCall.Server, result.Err)})
 	}
 }
 

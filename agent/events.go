@@ -13,19 +13,17 @@ import (
 )
 
 // Event is something that happened in a run: a [*ModelStart], [*ReasoningDelta], [*TextDelta],
-// [*ModelEnd], [*ApprovalAsked], [*ApprovalDecided], [*ToolStart], [*ToolProgress], [*ToolEnd],
-// [*Asked], [*ReplyStart], [*ReplyEnd], [*Replied], [*ElicitationStart], [*ElicitationEnd],
-// [*SamplingStart], [*SamplingEnd], [*ServerLost], [*Compacted], [*Warning], [*TurnEnd],
-// [*Suspended] or [*Output]. There may be more in the future, so a switch needs a default.
+// [*ModelEnd], [*ApprovalDecided], [*ToolStart], [*ToolProgress], [*ToolEnd], [*Asked], [*Replied],
+// [*Elicited], [*Sampled], [*Compacted], [*Warning], [*TurnEnd], [*Suspended] or [*Output]. There may
+// be more in the future, so a switch needs a default.
 //
 // A turn is one model call and the tool calls that the reply asks for:
 //
 //	ModelStart ReasoningDelta… TextDelta… ModelEnd
-//	  ApprovalAsked ApprovalDecided …                 one after the other
-//	  ToolStart ToolProgress… ToolEnd …               calls overlap
-//	    ElicitationStart ElicitationEnd               within a call
-//	    SamplingStart SamplingEnd
-//	  Asked ReplyStart ReplyEnd Replied …             questions to a person
+//	  ApprovalDecided …                     one after the other
+//	  ToolStart ToolProgress… ToolEnd …     calls overlap
+//	    Elicited Sampled                    what servers ask for within a call
+//	  Asked Replied …                       questions to a person
 //	TurnEnd
 //
 // After the last turn comes Output, which ends the run, or Suspended if the run waits for a person.
@@ -87,13 +85,9 @@ func MarshalEvent(e Event) ([]byte, error) {
 // eventError returns the error of an event, nil if it has none.
 func eventError(e Event) error {
 	switch e := e.(type) {
-	case *ReplyEnd:
+	case *Elicited:
 		return e.Err
-	case *ElicitationEnd:
-		return e.Err
-	case *SamplingEnd:
-		return e.Err
-	case *ServerLost:
+	case *Sampled:
 		return e.Err
 	}
 	return nil
@@ -112,14 +106,7 @@ type Call struct {
 // ModelStart begins a model call.
 type ModelStart struct {
 	EventInfo
-	Turn  int    `json:"turn"`
-	Model string `json:"model,omitempty"` // the requested model; may be empty
-
-	// Final is true if the model may call no more tools, because a limit is reached.
-	Final bool `json:"final,omitempty"`
-
-	// Messages is the number of messages of the history that the model gets.
-	Messages int `json:"messages"`
+	Turn int `json:"turn"`
 }
 
 // ReasoningDelta is a piece of the reasoning of a streaming model, as far as its provider shows
@@ -127,7 +114,6 @@ type ModelStart struct {
 // history keeps the reasoning.
 type ReasoningDelta struct {
 	EventInfo
-	Turn int    `json:"turn"`
 	Text string `json:"text"`
 }
 
@@ -135,40 +121,28 @@ type ReasoningDelta struct {
 // [ModelEnd].
 type TextDelta struct {
 	EventInfo
-	Turn int    `json:"turn"`
 	Text string `json:"text"`
 }
 
 // ModelEnd is the model's complete reply.
 type ModelEnd struct {
 	EventInfo
-	Turn         int           `json:"turn"`
-	Model        string        `json:"model,omitempty"` // the model that replied; empty if unknown
-	Text         string        `json:"text,omitempty"`
-	Reasoning    string        `json:"reasoning,omitempty"`   // as far as the provider shows it
-	ToolCalls    []run.Part    `json:"tool_calls,omitempty"`  // a copy that the caller may modify
-	FinishReason string        `json:"stop_reason,omitempty"` // the provider's own word, such as "stop", "tool_calls", "end_turn", "length"
-	Usage        run.Usage     `json:"usage"`
-	Streamed     bool          `json:"streamed,omitempty"` // all of Text has come as TextDelta
-	Duration     time.Duration `json:"duration_ns,omitempty"`
-	Window       *WindowUse    `json:"window,omitempty"` // use of the model's window; nil in a replay
+	Model        string     `json:"model,omitempty"` // the model that replied; empty if unknown
+	Text         string     `json:"text,omitempty"`
+	Reasoning    string     `json:"reasoning,omitempty"`   // as far as the provider shows it
+	ToolCalls    []run.Part `json:"tool_calls,omitempty"`  // a copy that the caller may modify
+	FinishReason string     `json:"stop_reason,omitempty"` // the provider's own word, such as "stop", "tool_calls", "end_turn", "length"
+	Usage        run.Usage  `json:"usage"`
+	Streamed     bool       `json:"streamed,omitempty"` // all of Text has come as TextDelta
+	Window       *WindowUse `json:"window,omitempty"`   // use of the model's window; nil in a replay
 }
 
-// ApprovalAsked means that [Person.Approve] or the toolset's function is asked about a call.
-// Calls that trust or a remembered decision lets run have no such event.
-type ApprovalAsked struct {
-	EventInfo
-	Call
-	Approval *approval.Request `json:"-"`
-}
-
-// ApprovalDecided is the decision on a call.
+// ApprovalDecided is the decision of [Person.Approve] or the toolset's function on a call. Calls that
+// trust or a remembered decision lets run have no such event.
 type ApprovalDecided struct {
 	EventInfo
 	Call
-	Approval *approval.Request `json:"-"`
 	Decision approval.Decision `json:"-"` // in JSON as in records
-	Duration time.Duration     `json:"duration_ns,omitempty"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -210,21 +184,6 @@ type Asked struct {
 	Question *run.Question `json:"ask"`
 }
 
-// ReplyStart means that [Person.Reply] is called.
-type ReplyStart struct {
-	EventInfo
-	Question *run.Question `json:"ask"`
-}
-
-// ReplyEnd is the result of [Person.Reply]. Without a reply the question stays open.
-type ReplyEnd struct {
-	EventInfo
-	Question *run.Question `json:"ask"`
-	Reply    *run.Reply    `json:"answer,omitempty"`
-	Err      error         `json:"-"` // in [MarshalEvent] its text, as "error"
-	Duration time.Duration `json:"duration_ns,omitempty"`
-}
-
 // Replied is the reply to a question.
 type Replied struct {
 	EventInfo
@@ -232,63 +191,33 @@ type Replied struct {
 	Reply    run.Reply     `json:"answer"`
 }
 
-// Elicitation is a server's question to the person during a call.
-type Elicitation struct {
+// Elicited is a question of a server to the person during a call, with the answer of the handler of its
+// client or, for a legacy server, of the run: Result, or Err if the callback failed or its context ended.
+type Elicited struct {
+	EventInfo
 	Server string            `json:"server"`         // the host's label: show it to the person
 	Call   *Call             `json:"call,omitempty"` // the tool call that caused it, nil if that is unknown
 	Params *mcp.ElicitParams `json:"params"`
+	Result *mcp.ElicitResult `json:"result,omitempty"`
+	Err    error             `json:"-"` // in [MarshalEvent] its text, as "error"
 }
 
-// ElicitationStart means that a server asks the person a question during a call, to be answered by
-// the handler of its client or, for a legacy server, by the run.
-type ElicitationStart struct {
-	EventInfo
-	*Elicitation
-}
-
-// ElicitationEnd is the answer to the server: Result, or Err if the callback failed or its
-// context ended.
-type ElicitationEnd struct {
-	EventInfo
-	*Elicitation
-	Result   *mcp.ElicitResult `json:"result,omitempty"`
-	Err      error             `json:"-"` // in [MarshalEvent] its text, as "error"
-	Duration time.Duration     `json:"duration_ns,omitempty"`
-}
-
-// SamplingStart means that a server asks for a completion of the program's model.
-type SamplingStart struct {
+// Sampled is a server's request for a completion of the program's model, with the answer to the server:
+// Result or Err. Usage is zero if the model was not asked.
+type Sampled struct {
 	EventInfo
 	Server string                   `json:"server"`         // the host's label
 	Call   *Call                    `json:"call,omitempty"` // the tool call that caused it, nil if that is unknown
 	Params *mcp.CreateMessageParams `json:"params"`
-}
-
-// SamplingEnd is the answer to the server: Result or Err. Usage is zero if the model was not asked.
-type SamplingEnd struct {
-	EventInfo
-	Server   string                   `json:"server"`
-	Call     *Call                    `json:"call,omitempty"`
-	Params   *mcp.CreateMessageParams `json:"params"`
-	Result   *mcp.CreateMessageResult `json:"result,omitempty"`
-	Usage    run.Usage                `json:"usage,omitzero"`
-	Err      error                    `json:"-"` // in [MarshalEvent] its text, as "error"
-	Duration time.Duration            `json:"duration_ns,omitempty"`
-}
-
-// ServerLost means that the connection to a server has ended. It comes once per server, when a
-// call notices; the run continues with the other servers.
-type ServerLost struct {
-	EventInfo
-	Server string `json:"server"`
-	Err    error  `json:"-"` // in [MarshalEvent] its text, as "error"
+	Result *mcp.CreateMessageResult `json:"result,omitempty"`
+	Usage  run.Usage                `json:"usage,omitzero"`
+	Err    error                    `json:"-"` // in [MarshalEvent] its text, as "error"
 }
 
 // TurnEnd ends a turn. Messages is what the turn added to the history: the model's message, and
 // one with the results of all calls in order.
 type TurnEnd struct {
 	EventInfo
-	Turn     int           `json:"turn"`
 	Messages []run.Message `json:"messages"`
 }
 
@@ -296,14 +225,12 @@ type TurnEnd struct {
 type Suspended struct {
 	EventInfo
 	Questions []*run.Question `json:"asks"`
-	Wake      time.Time       `json:"wake,omitzero"` // when it continues without a reply; zero: never
 }
 
 // Compacted means that the oldest messages of the history were replaced.
 type Compacted struct {
 	EventInfo
-	Replaced     int `json:"replaced"` // number of messages removed
-	Replacements int `json:"by"`       // number of messages that replace them
+	Replaced int `json:"replaced"` // the number of messages removed
 }
 
 // Warning is a problem that does not end the run.
@@ -322,33 +249,27 @@ func (w *Warning) String() string { return w.Text }
 // Output ends a run.
 type Output struct {
 	EventInfo
-	Text         string     `json:"text"`
-	StopReason   StopReason `json:"stop_reason"`
-	FinishReason string     `json:"finish_reason,omitempty"` // the provider's reason for the end of the last message
+	Text         string `json:"text"`
+	StopReason   string `json:"stop_reason"`
+	FinishReason string `json:"finish_reason,omitempty"` // the provider's reason for the end of the last message
 }
 
 // The types of events in JSON, see [EventType].
 
-func (*ModelStart) kind() string       { return "model_start" }
-func (*ReasoningDelta) kind() string   { return "reasoning_delta" }
-func (*TextDelta) kind() string        { return "text_delta" }
-func (*ModelEnd) kind() string         { return "model_end" }
-func (*ApprovalAsked) kind() string    { return "approval_asked" }
-func (*ApprovalDecided) kind() string  { return "approval_decided" }
-func (*ToolStart) kind() string        { return "tool_start" }
-func (*ToolProgress) kind() string     { return "tool_progress" }
-func (*ToolEnd) kind() string          { return "tool_end" }
-func (*Asked) kind() string            { return "asked" }
-func (*ReplyStart) kind() string       { return "answer_start" }
-func (*ReplyEnd) kind() string         { return "answer_end" }
-func (*Replied) kind() string          { return "answered" }
-func (*ElicitationStart) kind() string { return "elicitation_start" }
-func (*ElicitationEnd) kind() string   { return "elicitation_end" }
-func (*SamplingStart) kind() string    { return "sampling_start" }
-func (*SamplingEnd) kind() string      { return "sampling_end" }
-func (*ServerLost) kind() string       { return "server_lost" }
-func (*TurnEnd) kind() string          { return "turn_end" }
-func (*Suspended) kind() string        { return "suspended" }
-func (*Output) kind() string           { return "answer" }
-func (*Compacted) kind() string        { return "compacted" }
-func (*Warning) kind() string          { return "warning" }
+func (*ModelStart) kind() string      { return "model_start" }
+func (*ReasoningDelta) kind() string  { return "reasoning_delta" }
+func (*TextDelta) kind() string       { return "text_delta" }
+func (*ModelEnd) kind() string        { return "model_end" }
+func (*ApprovalDecided) kind() string { return "approval_decided" }
+func (*ToolStart) kind() string       { return "tool_start" }
+func (*ToolProgress) kind() string    { return "tool_progress" }
+func (*ToolEnd) kind() string         { return "tool_end" }
+func (*Asked) kind() string           { return "asked" }
+func (*Replied) kind() string         { return "answered" }
+func (*Elicited) kind() string        { return "elicited" }
+func (*Sampled) kind() string         { return "sampled" }
+func (*TurnEnd) kind() string         { return "turn_end" }
+func (*Suspended) kind() string       { return "suspended" }
+func (*Output) kind() string          { return "answer" }
+func (*Compacted) kind() string       { return "compacted" }
+func (*Warning) kind() string         { return "warning" }

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -85,7 +86,7 @@ func ExampleAgent_Resume() {
 }
 
 // A run for a structured answer may wait for a person, too. Another process continues it.
-func ExampleResumeAs() {
+func ExampleRunAs_waiting() {
 	dir := must(os.MkdirTemp("", "runs"))
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
@@ -97,7 +98,8 @@ func ExampleResumeAs() {
 
 	paid, result, err := agent.RunAs[receipt](ctx, first, agent.Text("Pay bill 17."), agent.WithRun("bills"))
 	if errors.Is(err, agent.ErrWaiting) { // result.Questions has the questions
-		paid, result, err = agent.ResumeAs[receipt](ctx, second, run.Key{ID: "bills"}, result.Questions[0].Allow())
+		result = must(second.Resume(ctx, run.Key{ID: "bills"}, result.Questions[0].Allow()))
+		err = json.Unmarshal([]byte(result.Output), &paid)
 	}
 	fmt.Println(paid.Number, result.Status, err)
 	// Output: 17 done <nil>

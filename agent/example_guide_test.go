@@ -205,7 +205,7 @@ func ExampleHook() {
 	model := play(uses(toolCall("1", "pay", `{"number":666}`)), says("I may not pay bill 666."))
 
 	guard := agent.Hook{
-		BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
+		BeforeTool: func(_ context.Context, _ *agent.State, c *agent.Call) error {
 			if strings.Contains(string(c.Arguments), "666") {
 				return agent.DenyCall("bill 666 is a fraud")
 			}
@@ -223,23 +223,23 @@ func ExampleHook() {
 
 func ExampleStopRun() {
 	ctx := context.Background()
-	model := play(uses(toolCall("1", "pay", `{"number":17}`)))
+	llm := play(uses(toolCall("1", "pay", `{"number":17}`)))
 
 	stop := agent.Hook{
-		AfterTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall, result *run.Part) error {
+		AfterTool: func(_ context.Context, _ *agent.State, c *agent.Call, result *run.Part) error {
 			if c.Name == "pay" && !result.IsError {
 				return agent.StopRun(result.Text) // the result is the answer
 			}
 			return nil
 		},
-		BeforeModel: func(_ context.Context, s *agent.State, _ *agent.ModelCall) error {
+		BeforeModel: func(_ context.Context, s *agent.State, _ *model.Request) error {
 			if s.Failures() >= 2 { // turns in which every call failed
 				return agent.StopRun("I get no further. Please call us.")
 			}
 			return nil
 		},
 	}
-	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{payment()}, Hooks: []agent.Hook{stop}}))
+	a := must(agent.New(llm, &agent.Options{Tools: []adapter.Source{payment()}, Hooks: []agent.Hook{stop}}))
 	result := must(a.Run(ctx, agent.Text("Pay bill 17.")))
 	fmt.Println(result.Output, result.StopReason)
 	// Output: Bill 17 is paid. hook
@@ -247,10 +247,10 @@ func ExampleStopRun() {
 
 func ExampleHook_input() {
 	ctx := context.Background()
-	model := play(says("never called"))
+	llm := play(says("never called"))
 
 	guard := agent.Hook{
-		BeforeModel: func(_ context.Context, s *agent.State, _ *agent.ModelCall) error {
+		BeforeModel: func(_ context.Context, s *agent.State, _ *model.Request) error {
 			history := s.History()
 			if strings.Contains(history[len(history)-1].Text(), "666") {
 				return agent.StopRun("I do not talk about bill 666.")
@@ -258,7 +258,7 @@ func ExampleHook_input() {
 			return nil
 		},
 	}
-	a := must(agent.New(model, &agent.Options{Hooks: []agent.Hook{guard}}))
+	a := must(agent.New(llm, &agent.Options{Hooks: []agent.Hook{guard}}))
 	result := must(a.Run(ctx, agent.Text("Tell me about bill 666.")))
 	fmt.Println(result.Output)
 	// Output: I do not talk about bill 666.

@@ -3,14 +3,12 @@ package agent_test
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
@@ -98,30 +96,4 @@ func ExampleQuestion_accept() {
 	// field "people": want a whole number, at least 1: "4"
 	// Seat: ""
 	// Booked for 4, inside.
-}
-
-// A call that asks in the middle is made again after the answer, in any process.
-func ExampleLegacyQuestions() {
-	ctx := context.Background()
-	model := play(uses(toolCall("1", "book", `{}`)), says("See you."))
-	store := record.NewMemory()
-	toolset := must(adapter.Open(ctx, []adapter.Server{{Name: "luigi", Transport: booking()}}, nil))
-	defer toolset.Close()
-
-	a := must(agent.New(model, &agent.Options{
-		Tools:   []adapter.Source{toolset},
-		Durable: agent.Durable{Store: store},
-		Person: agent.Person{Legacy: agent.LegacyQuestions{
-			Hold: 30 * time.Second, // of tools that are not parked; default 5 min
-			Park: func(server, tool string) bool { return server == "luigi" && tool == "book" },
-		}},
-	}))
-	waiting := must(a.Run(ctx, agent.Text("Book a table."), agent.WithRun("table")))
-	fmt.Println(waiting.Status)
-	answer := must(waiting.Questions[0].Accept(map[string]any{"people": 4}))
-	result := must(a.Resume(ctx, run.Key{ID: "table"}, answer))
-	fmt.Println(result.Status, result.Messages[2].Parts[0].Text)
-	// Output:
-	// waiting
-	// done Booked for 4, inside.
 }

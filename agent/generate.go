@@ -64,7 +64,7 @@ func receive(
 		return nil
 	})
 	if err == nil && reply == nil {
-		err = fmt.Errorf("%w: it ended without a reply", ErrNoAnswer)
+		err = fmt.Errorf("%w: it ended without a reply", ErrNoOutput)
 	}
 	return reply, err
 }
@@ -83,17 +83,16 @@ func isRetryable(e *model.Error) bool {
 
 // infer makes a model call within the observer, which gets the reply as the hooks leave it.
 func (d *dialog) infer(
-	c *ModelCall, stream *streamedReply, work func(context.Context) (*reply, error),
+	q *model.Request, stream *streamedReply, work func(context.Context) (*reply, error),
 ) (r *reply, err error) {
 	o := d.engine.agent.opts.Observer
 	if o == nil {
 		return work(d.engine.ctx)
 	}
 	v := &Inference{
-		Turn:     d.rec.state.Turn,
 		Model:    d.engine.agent.info.Name,
 		Provider: cmp.Or(d.engine.agent.info.Provider, "unknown"),
-		Request:  c.Request,
+		Request:  q,
 	}
 	began := time.Now()
 	ctx, done := o.Infer(d.engine.ctx, v)
@@ -128,7 +127,6 @@ var errLongReply = fmt.Errorf("reply of the model is longer than %d MiB", maxRep
 // streamedReply is the part of a turn's reply that has arrived.
 type streamedReply struct {
 	engine         *engine
-	turn           int
 	text           strings.Builder
 	firstText      time.Time // when the first text arrived
 	reasoningBytes int
@@ -142,7 +140,7 @@ func (s *streamedReply) add(d model.Delta) error {
 	}
 	if d.Reasoning != "" {
 		s.reasoningBytes += len(d.Reasoning)
-		if !s.engine.rec.show(&ReasoningDelta{Turn: s.turn, Text: d.Reasoning}) {
+		if !s.engine.rec.show(&ReasoningDelta{Text: d.Reasoning}) {
 			return s.engine.endError()
 		}
 	}
@@ -151,7 +149,7 @@ func (s *streamedReply) add(d model.Delta) error {
 			s.firstText = time.Now()
 		}
 		s.text.WriteString(d.Text)
-		if !s.engine.rec.show(&TextDelta{Turn: s.turn, Text: d.Text}) {
+		if !s.engine.rec.show(&TextDelta{Text: d.Text}) {
 			return s.engine.endError()
 		}
 	}

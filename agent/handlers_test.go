@@ -54,7 +54,7 @@ func eachEra(t *testing.T, client mcpclient.Options, test func(t *testing.T, too
 	}
 }
 
-var isQuestion = typed("answer_start", "answer_end", "suspended", "elicitation_start", "elicitation_end", "sampling_start", "sampling_end", "tool_end")
+var isQuestion = typed("answered", "suspended", "elicited", "sampled", "tool_end")
 
 func TestElicitation(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -70,7 +70,7 @@ func TestElicitation(t *testing.T) {
 			eachEra(t, mcpclient.Options{Elicitation: test.next}, func(t *testing.T, toolset *adapter.Toolset) {
 				a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: test.answer}})
 				check.Same(t, "events", happenings(t, a, isQuestion), []string{
-					"box asks in ask: who are you?", "box was answered: accept map[name:" + test.want + "]", "turn 1: tool ask (1) ends: accept " + test.want,
+					"box asks in ask: who are you?, and was answered: accept map[name:" + test.want + "]", "turn 1: tool ask (1) ends: accept " + test.want,
 				})
 				if got := toolset.Catalog(profile.Plain).Call(t.Context(), lcCall("1", "ask", "{}")).Text; test.next != nil && got != "accept next" {
 					t.Errorf("outside of a run the tool says %q, want that next was asked", got)
@@ -83,7 +83,7 @@ func TestElicitation(t *testing.T) {
 // Without a person at hand a modern server's question waits; a legacy server cannot wait.
 func TestElicitationWithoutAPerson(t *testing.T) {
 	for revision, want := range map[string][]string{
-		eras[0]: {"box asks in ask: who are you?", "box was answered: server error -32603: " + unasked, "turn 1: tool ask (1) ends: " + strings.Replace(failed(unasked), "calling", `multi-round-trip: fulfilling input request "name": calling`, 1)},
+		eras[0]: {"box asks in ask: who are you?, and was answered: server error -32603: " + unasked, "turn 1: tool ask (1) ends: " + strings.Replace(failed(unasked), "calling", `multi-round-trip: fulfilling input request "name": calling`, 1)},
 		eras[1]: {"waits for 1 answers"},
 	} {
 		toolset, _ := open(t, inEra(revision))
@@ -106,15 +106,15 @@ func TestElicitationByError(t *testing.T) {
 	visits := func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Accept(nil) }
 	a := withTools(t, play(uses(toolCall("1", "sign", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: visits}})
 	check.Same(t, "events", happenings(t, a, isQuestion),
-		[]string{"box asks in sign: sign", "box was answered: accept map[]", "turn 1: tool sign (1) ends: signed"})
+		[]string{"box asks in sign: sign, and was answered: accept map[]", "turn 1: tool sign (1) ends: signed"})
 }
 
 // With two calls under way over one pipe, the legacy era does not tell which one
 // asks; the server and the run are known all the same.
 func TestElicitationInParallelCalls(t *testing.T) {
 	for revision, want := range map[string]string{
-		eras[0]: "box asks in an unknown call: who are you?",
-		eras[1]: "box asks in askLater: who are you?",
+		eras[0]: "box asks in an unknown call: who are you?, and was answered: accept map[name:Ann]",
+		eras[1]: "box asks in askLater: who are you?, and was answered: accept map[name:Ann]",
 	} {
 		synctestRun(t, revision, func(t *testing.T) {
 			s := newServer()
@@ -125,7 +125,7 @@ func TestElicitationInParallelCalls(t *testing.T) {
 			toolset := s.box(t, inEra(revision))
 			model := play(uses(toolCall("1", "askLater", "{}"), toolCall("2", "askLater", "{}")), says("done"))
 			a := withTools(t, model, toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}, ParallelWrites: true})
-			check.Same(t, "questions", happenings(t, a, typed("elicitation_start", "answer_start")), []string{want, want})
+			check.Same(t, "questions", happenings(t, a, typed("elicited", "answered")), []string{want, want})
 		})
 	}
 }
@@ -137,7 +137,7 @@ func TestSampling(t *testing.T) {
 	eachEra(t, mcpclient.Options{Sampling: poet}, func(t *testing.T, toolset *adapter.Toolset) {
 		a := withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, nil)
 		check.Same(t, "events", happenings(t, a, isQuestion),
-			[]string{"box samples in sample", "box got a completion of poet-1", "turn 1: tool sample (1) ends: roses"})
+			[]string{"box got a completion of poet-1 in sample", "turn 1: tool sample (1) ends: roses"})
 		check.Equal(t, "what the tool says outside of a run", toolset.Catalog(profile.Plain).Call(t.Context(), lcCall("1", "sample", "{}")).Text,
 			"roses")
 	})
@@ -155,7 +155,7 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 		adapter.Server{Name: "one", Transport: newServer().connect(t)}, adapter.Server{Name: "two", Transport: newServer().connect(t)})
 	a := withTools(t, play(uses(toolCall("1", "one__sample", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
 	check.Same(t, "events", happenings(t, a, isQuestion), []string{
-		"one samples in sample", "two asks in an unknown call: who are you?", "two was answered: accept map[name:Ann]", "one got a completion of poet-1",
+		"two asks in an unknown call: who are you?, and was answered: accept map[name:Ann]", "one got a completion of poet-1 in sample",
 		"turn 1: tool one__sample (1) ends: accept Ann",
 	})
 }
@@ -212,7 +212,7 @@ func failsToAnswer(t *testing.T, era string, store record.Store, answer func(*ru
 	}
 }
 
-// The host is warned if a server cannot ask: by a request in the modern era.
+// The host is warned if a server asks by a request of its own in the modern era, and its tool fails.
 func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 	for _, test := range []struct {
 		era, tool string
@@ -233,8 +233,7 @@ func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 				}
 				return text(result.Action), nil
 			})
-			o := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: test.era}}
-			toolset := s.box(t, &adapter.Options{ClientOptions: o})
+			toolset := s.box(t, inEra(test.era))
 			a := withTools(t, play(uses(toolCall("1", test.tool, "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
 			got := warningsOf(mustRun(t, a, human("go")))
 			check.Require(t, len(got) == len(test.want), "got the warnings %q, want them to name %q", got, test.want)
@@ -251,9 +250,9 @@ func TestPanicInSamplingHandlerIsAnError(t *testing.T) {
 	poet := mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) { panic("oh no") })
 	eachEra(t, mcpclient.Options{Sampling: poet}, func(t *testing.T, toolset *adapter.Toolset) {
 		got := happenings(t, withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, nil), isQuestion)
-		check.Require(t, len(got) == 3, "got the events %q, want 3", got)
-		check.Contains(t, "the second event", got[1], "sampling handler panicked: oh no")
-		check.Equal(t, got[2]+": has a stack", strings.Contains(got[2], "goroutine"), false)
+		check.Require(t, len(got) == 2, "got the events %q, want 2", got)
+		check.Contains(t, "the first event", got[0], "sampling handler panicked: oh no")
+		check.Equal(t, got[1]+": has a stack", strings.Contains(got[1], "goroutine"), false)
 	})
 }
 
@@ -274,7 +273,10 @@ func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 					return run.Reply{}, ctx.Err()
 				}
 				a := withTools(t, play(uses(calls...)), toolset, &agent.Options{Person: agent.Person{Reply: slow}})
-				leaves(t, a, typed("elicitation_start", "answer_start"))
+				leaves(t, a, func(e agent.Event) bool { // a legacy server asks after the start of the call
+					start, ok := e.(*agent.ToolStart)
+					return ok && start.ID == "1" && revision == eras[0] || typed("asked")(e)
+				})
 				check.Equal(t, "the callback returned before the range was over", returned, true)
 			})
 		}
@@ -314,8 +316,8 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 			return answer || isQuestion(e)
 		})
 		check.Same(t, "events", got, []string{
-			"box asks in an unknown call: who?", "turn 1: tool hasty (1) ends: never mind", "turn 1: tool sleep (2) ends: slept 5 s",
-			"box was answered: cancel map[]", "answer: done (answer)",
+			"turn 1: tool hasty (1) ends: never mind", "turn 1: tool sleep (2) ends: slept 5 s",
+			"box asks in an unknown call: who?, and was answered: cancel map[]", "answer: done (answer)",
 		})
 	})
 }
@@ -332,7 +334,7 @@ func TestErrorOfAnswerInARound(t *testing.T) {
 		time.Sleep(time.Minute)
 		return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 	})
-	slow := agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error {
+	slow := agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.Call, *run.Part) error {
 		time.Sleep(time.Second)
 		return nil
 	}}
@@ -387,7 +389,7 @@ func TestWarningOfAQuestionThatIsNotAsked(t *testing.T) {
 	}{
 		"neither":                   {agent.Options{}, nil, []string{notAsked}},
 		"a host that answers later": {agent.Options{Person: agent.Person{Reply: notNow}}, nil, nil},
-		"a host that never holds":   {agent.Options{Person: agent.Person{Legacy: agent.LegacyQuestions{Hold: -1}}}, record.NewMemory(), nil},
+		"a host that never holds":   {agent.Options{Person: agent.Person{Hold: -1}}, record.NewMemory(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _ := legacyProcess(t, tt.store, play(quiz(1), says("done")), tt.opts)

@@ -24,32 +24,21 @@ import (
 type Hook struct {
 	// BeforeModel may change the request of one model call, but not what its messages and tools
 	// point to. The history stays as it is.
-	BeforeModel func(ctx context.Context, s *State, c *ModelCall) error
+	BeforeModel func(ctx context.Context, s *State, q *model.Request) error
 
 	// AfterModel may change the reply before it is recorded, but not its calls, or the run
 	// fails: change them in BeforeTool.
 	AfterModel func(ctx context.Context, s *State, reply *run.Message) error
 
-	// BeforeTool may change the arguments, which are checked again; the run fails if they are invalid. It
+	// BeforeTool may change c.Arguments, which are checked again; the run fails if they are invalid. It
 	// is called once per call, even if an approval is answered in another process, and again only if
 	// the process ends before the decision or the question is recorded.
-	BeforeTool func(ctx context.Context, s *State, c *ToolCall) error
+	BeforeTool func(ctx context.Context, s *State, c *Call) error
 
 	// AfterTool may change the result before it is recorded. If it returns an error the run
 	// fails, and the result appears neither in the history nor in an event: on a later input
 	// the model reads that it is withheld.
-	AfterTool func(ctx context.Context, s *State, c *ToolCall, result *run.Part) error
-}
-
-// ModelCall is a model call that hooks may change.
-type ModelCall struct {
-	Request *model.Request
-}
-
-// ToolCall is a tool call that hooks may change.
-type ToolCall struct {
-	Call
-	Arguments json.RawMessage // as they will be sent
+	AfterTool func(ctx context.Context, s *State, c *Call, result *run.Part) error
 }
 
 // deniedError is the error of a call that a hook refuses.
@@ -64,16 +53,13 @@ func DenyCall(reason string) error { return &deniedError{reason} }
 type hooks []Hook
 
 // beforeModel calls the hooks for a model call.
-func (all hooks) beforeModel(ctx context.Context, s *ledger.State, c *ModelCall) error {
+func (all hooks) beforeModel(ctx context.Context, s *ledger.State, q *model.Request) error {
 	for i, h := range all {
 		if h.BeforeModel == nil {
 			continue
 		}
-		if err := guard("BeforeModel hook", func() error { return h.BeforeModel(ctx, &State{state: s}, c) }); err != nil {
+		if err := guard("BeforeModel hook", func() error { return h.BeforeModel(ctx, &State{state: s}, q) }); err != nil {
 			return fmt.Errorf("hook %d, before the model: %w", i, err)
-		}
-		if c.Request == nil {
-			return fmt.Errorf("hook %d, before the model: the request is missing", i)
 		}
 	}
 	return nil
@@ -127,21 +113,18 @@ func (r *reply) checkCalls() error {
 
 // beforeTool calls the hooks for a call, and gives the job the arguments that they have changed.
 func (all hooks) beforeTool(ctx context.Context, rec *recorder, j *job) error {
-	if len(all) == 0 {
-		return nil
-	}
-	c := &ToolCall{Call: j.eventCall, Arguments: j.call.Arguments()}
 	for i, h := range all {
 		if h.BeforeTool == nil {
 			continue
 		}
-		if err := guard("BeforeTool hook", func() error { return h.BeforeTool(ctx, &State{&rec.writer.mu, rec.state}, c) }); err != nil {
+		c := j.eventCall
+		if err := guard("BeforeTool hook", func() error { return h.BeforeTool(ctx, &State{&rec.writer.mu, rec.state}, &c) }); err != nil {
 			return fmt.Errorf("hook %d, before tool %q: %w", i, j.eventCall.Name, err)
 		}
-		if string(c.Arguments) == j.eventCall.Arguments {
+		if c.Arguments == j.eventCall.Arguments {
 			continue
 		}
-		call, err := j.call.WithArguments(c.Arguments)
+		call, err := j.call.WithArguments(json.RawMessage(c.Arguments))
 		if err != nil {
 			return fmt.Errorf("hook %d, before tool %q: its arguments do not fit: %w", i, j.eventCall.Name, err)
 		}
@@ -162,8 +145,8 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 		if h.AfterTool == nil {
 			continue
 		}
-		c := &ToolCall{Call: j.eventCall, Arguments: json.RawMessage(j.eventCall.Arguments)}
-		err := guard("AfterTool hook", func() error { return h.AfterTool(late, &State{&rec.writer.mu, rec.state}, c, result) })
+		c := j.eventCall
+		err := guard("AfterTool hook", func() error { return h.AfterTool(late, &State{&rec.writer.mu, rec.state}, &c, result) })
 		switch answer := hookAnswer(err); {
 		case answer == nil && err != nil:
 			return nil, fmt.Errorf("hook %d, after tool %q: %w", i, j.eventCall.Name, err)

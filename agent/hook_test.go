@@ -22,12 +22,12 @@ import (
 
 func TestHooks(t *testing.T) {
 	toolset, s := open(t, nil)
-	model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "fail", `{}`), toolCall("3", "sleep", `{"seconds":1}`)),
+	m := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "fail", `{}`), toolCall("3", "sleep", `{"seconds":1}`)),
 		says("done, 4111 1111"))
 	asked := false
 	hook := agent.Hook{
-		BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error {
-			c.Request.Messages = append(c.Request.Messages, run.Text(run.RoleUser, "(be kind)"))
+		BeforeModel: func(_ context.Context, _ *agent.State, q *model.Request) error {
+			q.Messages = append(q.Messages, run.Text(run.RoleUser, "(be kind)"))
 			return nil
 		},
 		AfterModel: func(_ context.Context, _ *agent.State, reply *run.Message) error {
@@ -36,33 +36,33 @@ func TestHooks(t *testing.T) {
 			}
 			return nil
 		},
-		BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
+		BeforeTool: func(_ context.Context, _ *agent.State, c *agent.Call) error {
 			if c.Name == "sleep" {
 				return agent.DenyCall("no time")
 			}
 			if c.Name == "echo" {
-				c.Arguments = json.RawMessage(`{"x":2}`)
+				c.Arguments = `{"x":2}`
 			}
 			return nil
 		},
-		AfterTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall, result *run.Part) error {
+		AfterTool: func(_ context.Context, _ *agent.State, c *agent.Call, result *run.Part) error {
 			result.Text = strings.ReplaceAll(result.Text, "disk", "d***")
 			return nil
 		},
 	}
 	approve := allowing(func(a *approval.Request) { asked = asked || a.Name == "sleep" })
-	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Hooks: []agent.Hook{hook}, Person: agent.Person{Approve: approve}}), human("go"))
+	got := mustRun(t, withTools(t, m, toolset, &agent.Options{Hooks: []agent.Hook{hook}, Person: agent.Person{Approve: approve}}), human("go"))
 	check.Same(t, "history", lines(got.Messages)[2:], []string{
 		`tool: 1/echo→"{\"x\":2}"`, `tool: 2/fail→"Error: d*** full"`, `tool: 3/sleep→"Error: the call of sleep was denied: no time. Nothing was done."`, `ai: "done, ****"`,
 	})
 	check.Same(t, "answer, and whether the denied call was asked about and ran", []any{got.Output, asked, s.most.Load()},
 		[]any{"done, ****", false, int32(0)})
-	for _, p := range model.prompts() {
+	for _, p := range m.prompts() {
 		check.Equal(t, "the last message", lines(p.Request.Messages[len(p.Request.Messages)-1:])[0], `human: "(be kind)"`)
 	}
 }
 
-// A hook that fails ends the run, and so does one that leaves what cannot be used: no request, calls in another form
+// A hook that fails ends the run, and so does one that leaves what cannot be used: calls in another form
 // than the history has them, or arguments that do not fit. The model has not written them.
 func TestHookFails(t *testing.T) {
 	stop := errors.New("too risky")
@@ -74,14 +74,12 @@ func TestHookFails(t *testing.T) {
 		want string
 		ran  bool
 	}{
-		"before the model": {agent.Hook{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { return stop }}, "before the model: too risky", false},
+		"before the model": {agent.Hook{BeforeModel: func(context.Context, *agent.State, *model.Request) error { return stop }}, "before the model: too risky", false},
 		"after the model":  {agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return stop }}, "after the model: too risky", false},
-		"before tool":      {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return stop }}, `before tool "echo": too risky`, false},
-		"after tool":       {agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return stop }}, `after tool "echo": too risky`, true},
-		"no request": {agent.Hook{BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error { c.Request = nil; return nil }},
-			"before the model: the request is missing", false},
-		"bad arguments": {agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
-			c.Arguments = json.RawMessage(`{"X":"all"}`)
+		"before tool":      {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.Call) error { return stop }}, `before tool "echo": too risky`, false},
+		"after tool":       {agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.Call, *run.Part) error { return stop }}, `after tool "echo": too risky`, true},
+		"bad arguments": {agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.Call) error {
+			c.Arguments = `{"X":"all"}`
 			return nil
 		}}, `before tool "echo": its arguments do not fit: `, false},
 		"other arguments": {after(func(m *run.Message) { m.Parts[0].Arguments = `{"X":1}` }),
@@ -141,7 +139,7 @@ func TestModelRetries(t *testing.T) {
 func TestCompaction(t *testing.T) {
 	model := play(slices.Repeat([]step{uses(toolCall("", "read", "{}"))}, 5)...)
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{aLibrary()}, Compact: compact.Trim(&compact.Options{Window: 1000})})
-	if got := eventOf[*agent.Compacted](t, a); got.Replaced == 0 || got.Replacements == 0 {
+	if got := eventOf[*agent.Compacted](t, a); got.Replaced == 0 {
 		t.Errorf("got %+v, want what was replaced", got)
 	}
 }
@@ -149,7 +147,7 @@ func TestCompaction(t *testing.T) {
 // A hook reads the state while other calls change it.
 func TestHookReadsTheState(t *testing.T) {
 	calls := repeated(8, "echo", `{}`)
-	hook := agent.Hook{AfterTool: func(_ context.Context, s *agent.State, _ *agent.ToolCall, _ *run.Part) error {
+	hook := agent.Hook{AfterTool: func(_ context.Context, s *agent.State, _ *agent.Call, _ *run.Part) error {
 		_, err := s.MarshalJSON() // reads all of it, while other calls come to their ends
 		return err
 	}}
@@ -163,7 +161,7 @@ func TestHookFailsAfterTool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, kill := context.WithCancel(t.Context())
 			defer kill()
-			guard := agent.Hook{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall, result *run.Part) error {
+			guard := agent.Hook{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.Call, result *run.Part) error {
 				if ends {
 					kill()
 				}
@@ -203,7 +201,7 @@ func TestHookAtTheEnd(t *testing.T) {
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			ctx, kill := context.WithCancel(t.Context())
-			guard := agent.Hook{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall, _ *run.Part) error {
+			guard := agent.Hook{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.Call, _ *run.Part) error {
 				kill()
 				select {
 				case <-ctx.Done():
@@ -228,8 +226,8 @@ func TestStop(t *testing.T) {
 		hook agent.Hook
 		want []string // the history
 	}{
-		"before the model": {agent.Hook{BeforeModel: func(_ context.Context, s *agent.State, _ *agent.ModelCall) error {
-			if s.Turn() < 2 {
+		"before the model": {agent.Hook{BeforeModel: func(_ context.Context, s *agent.State, _ *model.Request) error {
+			if len(s.History()) == 1 {
 				return nil
 			}
 			return stop
@@ -238,11 +236,11 @@ func TestStop(t *testing.T) {
 		}},
 		"after the model": {agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return stop }},
 			[]string{`human: "go"`, `ai: "enough"`}},
-		"before a tool": {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return stop }}, []string{
+		"before a tool": {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.Call) error { return stop }}, []string{
 			`human: "go"`, `ai: 1=echo({"x":1}) 2=echo({"x":2})`,
 			`tool: 1/echo→"The call was not made: the run was stopped."`, `tool: 2/echo→"The call was not made: the run was stopped."`, `ai: "enough"`,
 		}},
-		"after a tool": {agent.Hook{AfterTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall, _ *run.Part) error {
+		"after a tool": {agent.Hook{AfterTool: func(_ context.Context, _ *agent.State, c *agent.Call, _ *run.Part) error {
 			if c.ID == "1" {
 				return stop
 			}
@@ -258,7 +256,7 @@ func TestStop(t *testing.T) {
 			a := boxed(t, model, opts)
 			got := mustRun(t, a, human("go"))
 			check.Same(t, "end", []any{got.Status, got.StopReason, got.Output, len(model.prompts())},
-				[]any{run.StatusFinished, agent.StopHook, "enough", 1})
+				[]any{run.StatusFinished, "hook", "enough", 1})
 			check.Same(t, "history", lines(got.Messages), tt.want)
 			_, again := played(t, a.Replay(t.Context(), run.Key{ID: agent.Inside(got.State).ID}, agent.Position{}))
 			check.Same(t, "history of the replay", append([]string{`human: "go"`}, lines(again.Messages)...), tt.want)
@@ -277,7 +275,7 @@ func TestStopIsKept(t *testing.T) {
 		return approval.Allow(), nil
 	}}}
 	stopping := opts
-	stopping.Hooks = []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, _ *agent.ToolCall, r *run.Part) error {
+	stopping.Hooks = []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, _ *agent.Call, r *run.Part) error {
 		return agent.StopRun(r.Text)
 	}}}
 	model := play(uses(toolCall("1", "ask", "{}"), toolCall("2", "echo", `{"x":1}`), toolCall("3", "echo", `{"x":2}`)))
@@ -285,7 +283,7 @@ func TestStopIsKept(t *testing.T) {
 	got := asks(t, first, 1, run.QuestionForm)
 	second, _ := process(t, store, play(says("never asked")), opts)
 	got = resumed(t, second, accepted(t, got.Questions[0], map[string]any{"name": "Ann"}))
-	check.Equal(t, "stop reason", got.StopReason, agent.StopHook)
+	check.Equal(t, "stop reason", got.StopReason, "hook")
 	check.Same(t, "history", lines(got.Messages)[2:], []string{
 		`tool: 1/ask→"accept Ann"`, `tool: 2/echo→"{\"x\":1}"`, `tool: 3/echo→"The call was not made: the run was stopped."`, `ai: "{\"x\":1}"`,
 	})
@@ -294,7 +292,7 @@ func TestStopIsKept(t *testing.T) {
 // The answer of a hook to As is its JSON.
 func TestStopWithOutput(t *testing.T) {
 	for answer, want := range map[string]error{`{"city":"Oslo","degree":7}`: nil, "Oslo": agent.ErrNoOutput} {
-		hooks := []agent.Hook{{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { return agent.StopRun(answer) }}}
+		hooks := []agent.Hook{{BeforeModel: func(context.Context, *agent.State, *model.Request) error { return agent.StopRun(answer) }}}
 		got, result, err := agent.RunAs[weatherReport](t.Context(), newAgent(t, play(says("no")), &agent.Options{Hooks: hooks}), human("go"))
 		if want == nil && (err != nil || got != (weatherReport{"Oslo", 7}) || !json.Valid(agent.Inside(result.State).Structured)) {
 			t.Errorf("got %+v, %v", got, err)

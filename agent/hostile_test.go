@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,11 +33,12 @@ type hostile struct {
 	opts  agent.Options
 	store func(context.Context) error // what a store comes to at its fourth write
 
-	stop  agent.StopReason // of a run with an answer
-	err   string           // in the error of another one
-	told  string           // in the last result that the model reads
-	bytes int              // bound of the run's JSON; default 1 MiB
-	slow  bool             // it is checked for one provider
+	stop     string        // of a run with an answer
+	patience time.Duration // after which the host gives up; default: long
+	err      string        // in the error of another one
+	told     string        // in the last result that the model reads
+	bytes    int           // bound of the run's JSON; default 1 MiB
+	slow     bool          // it is checked for one provider
 }
 
 // loops asks for the same tool until it may not, and many for n calls.
@@ -80,13 +82,13 @@ func panics(context.Context) error { panic("hostile") }
 var fewTurns = agent.Options{Limits: run.Limits{Turns: 8}}
 
 var hostiles = map[string]hostile{
-	"a tool that floods":            {slow: true, tool: gives(text(strings.Repeat("flood ", 1<<17))), opts: fewTurns, stop: agent.StopMaxTurns, told: "bytes were cut"},
-	"a tool of thousands of parts":  {slow: true, tool: gives(parts(10_000, &sdk.TextContent{Text: "part"})), opts: fewTurns, stop: agent.StopMaxTurns},
-	"a tool of thousands of images": {slow: true, tool: gives(parts(1_000, &sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 100)})), opts: fewTurns, stop: agent.StopMaxTurns},
+	"a tool that floods":            {slow: true, tool: gives(text(strings.Repeat("flood ", 1<<17))), opts: fewTurns, stop: "max_turns", told: "bytes were cut"},
+	"a tool of thousands of parts":  {slow: true, tool: gives(parts(10_000, &sdk.TextContent{Text: "part"})), opts: fewTurns, stop: "max_turns"},
+	"a tool of thousands of images": {slow: true, tool: gives(parts(1_000, &sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 100)})), opts: fewTurns, stop: "max_turns"},
 	"a tool that hangs": {tool: func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
-	}, stop: agent.StopMaxFailures, told: "neither an answer nor progress"},
+	}, stop: "max_failures", told: "neither an answer nor progress"},
 	"endless progress": {tool: func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		for i := 0; ctx.Err() == nil; i++ {
 			p := &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i), Message: strings.Repeat("x", 1000)}
@@ -96,23 +98,23 @@ var hostiles = map[string]hostile{
 			time.Sleep(time.Minute)
 		}
 		return nil, ctx.Err()
-	}, stop: agent.StopMaxFailures, told: "no answer within 24h"},
-	"a tool that fails for ever": {tool: func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.New("no") }, stop: agent.StopMaxFailures},
-	"thousands of questions":     {slow: true, tool: asking(5_000, ""), stop: agent.StopMaxFailures, told: "cannot be read"},
+	}, stop: "max_failures", told: "no answer within 24h"},
+	"a tool that fails for ever": {tool: func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.New("no") }, stop: "max_failures"},
+	"thousands of questions":     {slow: true, tool: asking(5_000, ""), stop: "max_failures", told: "cannot be read"},
 	"more questions than may be": {tool: asking(6, ""), opts: agent.Options{Limits: run.Limits{Questions: 5}}, err: "more than 5 questions are open (Limits.Questions)"},
-	"questions without end":      {tool: asking(1, "s"), opts: agent.Options{Person: agent.Person{Reply: accepts}}, stop: agent.StopMaxFailures, told: "more and more input"},
-	"a request state of 5 MiB":   {slow: true, tool: asking(1, strings.Repeat("s", 5<<20)), opts: agent.Options{Person: agent.Person{Reply: accepts}}, stop: agent.StopMaxFailures, told: "more data than a run keeps"},
+	"questions without end":      {tool: asking(1, "s"), opts: agent.Options{Person: agent.Person{Reply: accepts}}, stop: "max_failures", told: "more and more input"},
+	"a request state of 5 MiB":   {slow: true, tool: asking(1, strings.Repeat("s", 5<<20)), opts: agent.Options{Person: agent.Person{Reply: accepts}}, stop: "max_failures", told: "more data than a run keeps"},
 
-	"a model that loops":               {stop: agent.StopMaxTurns},
-	"unknown tools":                    {model: loops("multi_tool_use.parallel", "{}"), stop: agent.StopMaxFailures, told: "there is no tool"},
-	"a tool without a name":            {model: loops("", "{}"), stop: agent.StopMaxFailures},
-	"a tool with a huge name":          {model: loops(strings.Repeat("é", 100_000), "{}"), stop: agent.StopMaxFailures},
-	"broken JSON":                      {model: loops("x", `{"a": [1, 2`+strings.Repeat(`{"b":`, 1000)), stop: agent.StopMaxFailures},
-	"arguments that are text":          {model: loops("x", `"\ud800\x`), stop: agent.StopMaxFailures},
-	"thousands of calls at once":       {slow: true, model: many(3_000), stop: agent.StopMaxToolCalls, bytes: 3 << 20},
+	"a model that loops":               {stop: "max_turns"},
+	"unknown tools":                    {model: loops("multi_tool_use.parallel", "{}"), stop: "max_failures", told: "there is no tool"},
+	"a tool without a name":            {model: loops("", "{}"), stop: "max_failures"},
+	"a tool with a huge name":          {model: loops(strings.Repeat("é", 100_000), "{}"), stop: "max_failures"},
+	"broken JSON":                      {model: loops("x", `{"a": [1, 2`+strings.Repeat(`{"b":`, 1000)), stop: "max_failures"},
+	"arguments that are text":          {model: loops("x", `"\ud800\x`), stop: "max_failures"},
+	"thousands of calls at once":       {slow: true, model: many(3_000), stop: "max_tool_calls", bytes: 3 << 20},
 	"more calls than a reply may have": {slow: true, model: many(5_000), err: "reply of the model has 5000 calls, and may have 4096"},
 	"calls at the limit": {
-		model: uses(toolCall("", "x", "{}")), err: `run agent: turn 21: model gave no answer: at the limit max_turns (Limits.Turns) it asked for tools ("x"), which it may not call any more`,
+		model: uses(toolCall("", "x", "{}")), err: `run agent: turn 21: model gave no output: at the limit max_turns (Limits.Turns) it asked for tools ("x"), which it may not call any more`,
 	},
 	"empty replies": {model: says(""), err: "neither text nor tool calls"},
 	"no reply":      {model: func(context.Context, prompt) (*model.Response, error) { return nil, nil }, err: "ended without a reply"},
@@ -129,20 +131,20 @@ var hostiles = map[string]hostile{
 	"a model that hangs": {model: func(ctx context.Context, _ prompt) (*model.Response, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
-	}, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
+	}, patience: time.Hour, err: "deadline exceeded"},
 
-	"a hook that panics before the model": {opts: agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *agent.State, _ *agent.ModelCall) error { return panics(ctx) }}}}, err: "BeforeModel hook panicked: hostile"},
+	"a hook that panics before the model": {opts: agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *agent.State, _ *model.Request) error { return panics(ctx) }}}}, err: "BeforeModel hook panicked: hostile"},
 	"a hook that panics after the model":  {opts: agent.Options{Hooks: []agent.Hook{{AfterModel: func(ctx context.Context, _ *agent.State, _ *run.Message) error { return panics(ctx) }}}}, err: "AfterModel hook panicked: hostile"},
-	"a hook that panics before a tool":    {opts: agent.Options{Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall) error { return panics(ctx) }}}}, err: "BeforeTool hook panicked: hostile"},
-	"a hook that panics after a tool":     {opts: agent.Options{Hooks: []agent.Hook{{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall, _ *run.Part) error { return panics(ctx) }}}}, err: "AfterTool hook panicked: hostile"},
+	"a hook that panics before a tool":    {opts: agent.Options{Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *agent.State, _ *agent.Call) error { return panics(ctx) }}}}, err: "BeforeTool hook panicked: hostile"},
+	"a hook that panics after a tool":     {opts: agent.Options{Hooks: []agent.Hook{{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.Call, _ *run.Part) error { return panics(ctx) }}}}, err: "AfterTool hook panicked: hostile"},
 
 	"a compactor that panics": {opts: agent.Options{Compact: func(ctx context.Context, _ []run.Message, _ compact.Budget) (*compact.Result, error) {
 		return nil, panics(ctx)
-	}}, stop: agent.StopMaxTurns},
+	}}, stop: "max_turns"},
 	"a host that panics at instructions": {opts: agent.Options{ServerInstructions: func(string) bool { panic("hostile") }}, err: "ServerInstructions panicked: hostile"},
 
 	"a store that fails":  {store: func(context.Context) error { return errFull }, err: "disk full"},
-	"a store that hangs":  {store: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
+	"a store that hangs":  {store: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, patience: time.Hour, err: "deadline exceeded"},
 	"a store that panics": {store: panics, err: "the store panicked: hostile"},
 }
 
@@ -165,7 +167,9 @@ func (h *hostile) test(t *testing.T) {
 		opts.Durable.Store = (&dying{at: 4, die: h.store}).in(memory)
 	}
 	model := play(h.step()).streaming()
-	got, err := h.agent(t, model, opts).Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
+	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(h.patience, 1000*time.Hour))
+	defer cancel()
+	got, err := h.agent(t, model, opts).Run(ctx, human("go"), agent.WithRun(theRun.ID))
 	switch {
 	case h.err == "" && (err != nil || got.Status != run.StatusFinished || got.StopReason != h.stop):
 		t.Fatalf("got %s, %q, %v, want to stop with %q", got.Status, got.StopReason, err, h.stop)

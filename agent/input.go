@@ -10,15 +10,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Input is what a run gets: messages. The last is usually one of the person.
+// Input is what a run gets: messages, for example [Result.Messages] with a new message of the person.
 type Input []run.Message
 
 // Text returns an input of one message of the person.
 func Text(text string) Input { return Input{run.Text(run.RoleUser, text)} }
-
-// Messages returns an input of several messages, for example [Result.Messages] with a new message
-// of the person.
-func Messages(messages ...run.Message) Input { return messages }
 
 // RunOption is an option of one run.
 type RunOption func(*runOptions)

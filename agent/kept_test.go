@@ -123,7 +123,7 @@ func TestNotKept(t *testing.T) {
 		"without a store":      {},
 		"negative":             {Durable: agent.Durable{Store: record.NewMemory(), ResultTokens: -1}},
 		"a store that refuses": {Durable: agent.Durable{Store: watch(record.NewMemory(), refuses)}},
-		"a hook that withholds": {Durable: agent.Durable{Store: record.NewMemory()}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, _ *agent.ToolCall, r *run.Part) error {
+		"a hook that withholds": {Durable: agent.Durable{Store: record.NewMemory()}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, _ *agent.Call, r *run.Part) error {
 			r.Text = "withheld"
 			return nil
 		}}}},

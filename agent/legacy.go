@@ -14,29 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// LegacyQuestions specifies how to treat questions that a legacy server (up to revision 2025-11-25)
-// asks during a call, if its client has no Elicitation handler. Such a question ends with its
-// call, and so with the process.
-//
-// Limits.Questions bounds such questions of one turn; beyond it the run fails.
-type LegacyQuestions struct {
-	// Hold is how long the call waits for a reply through [Agent.Reply], which may come from any
-	// process, if [Person.Reply] returns none. Meanwhile it is a question of the run (with
-	// run.Question.Survives false). After Hold, or QuestionTTL if that is shorter, the server is
-	// told that the person cancelled. Default 5 min; negative: the server is told immediately that
-	// nobody was asked ([adapter.ErrUserNotAsked]). A run without a store never waits; if
-	// it has no Person.Reply either, it emits a [Warning].
-	Hold time.Duration
-
-	// Park reports whether a tool asks before it does anything, so that it can safely be called
-	// twice. The server is then told that the person cancelled, the result of the call is dropped,
-	// and the run waits without the call. After the reply the call is made again. If it asks the
-	// same question (mode, message, form and URL) it gets that reply, and another question waits in
-	// the same way. tool is the server's name. If the server has several current calls and does not
-	// say which one asks, the question is held instead. Default nil: no tool.
-	Park func(server, tool string) bool
-}
-
 const (
 	defaultHold = 5 * time.Minute
 
@@ -45,19 +22,14 @@ const (
 )
 
 // answerDuringCall asks a person what a server asks during a call. The result is nil if nobody replies.
-func (p *person) answerDuringCall(ctx context.Context, q *Elicitation) (*mcp.ElicitResult, error) {
-	ask := p.questions.fromServer(q.Server, q.Call)
-	ask.Kind, ask.Elicit = questionKind(q.Params), q.Params
-	mayPark, err := p.mayPark(q.Call)
-	if err != nil {
-		return nil, p.scope.fail(err)
-	}
-	if mayPark {
-		return p.park(ask)
-	}
+func (p *person) answerDuringCall(
+	ctx context.Context, server string, call *Call, params *mcp.ElicitParams,
+) (*mcp.ElicitResult, error) {
+	ask := p.questions.fromServer(server, call)
+	ask.Kind, ask.Elicit = questionKind(params), params
 	reply, err := p.askDuringCall(ctx, ask)
 	if err == nil && reply == nil && p.rec.writer.hold == nil && p.questions.replyFunc() == nil {
-		p.rec.show(&Warning{Text: fmt.Sprintf(notAsked, q.Server, cmp.Or(ask.Tool, "one of its tools"))})
+		p.rec.show(&Warning{Text: fmt.Sprintf(notAsked, server, cmp.Or(ask.Tool, "one of its tools"))})
 	}
 	if err != nil || reply == nil {
 		return nil, err
@@ -66,13 +38,13 @@ func (p *person) answerDuringCall(ctx context.Context, q *Elicitation) (*mcp.Eli
 }
 
 // askDuringCall asks a question of a server that waits for the reply during a call. In a run with
-// a store it becomes a question of the run, unless Legacy.Hold is negative. The reply is nil if there
+// a store it becomes a question of the run, unless Person.Hold is negative. The reply is nil if there
 // is none.
 func (p *person) askDuringCall(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	if err := p.countQuestion(q.Server); err != nil {
 		return nil, err
 	}
-	if p.rec.writer.hold != nil && p.agent.opts.Person.Legacy.Hold >= 0 {
+	if p.rec.writer.hold != nil && p.agent.opts.Person.Hold >= 0 {
 		return p.holdQuestion(ctx, q)
 	}
 	return p.askNow(ctx, q)
@@ -96,13 +68,13 @@ func (p *person) countQuestion(server string) error {
 		"server %q the last one (Limits.Questions)", limit, server))
 }
 
-// holdQuestion keeps a question open while its call waits, at most for Legacy.Hold, and closes it
+// holdQuestion keeps a question open while its call waits, at most for Person.Hold, and closes it
 // with the reply, or as cancelled if the server stops waiting or the run fails. The reply is nil if
 // the call has ended.
 func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply, error) {
-	hold := cmp.Or(p.agent.opts.Person.Legacy.Hold, defaultHold)
+	hold := cmp.Or(p.agent.opts.Person.Hold, defaultHold)
 	q.Expires = time.Now().Add(hold).UTC().Truncate(time.Millisecond)
-	if opened, err := p.openInCall(q, ledger.CallSent, ledger.CallTasked, ledger.CallInRound); err != nil || !opened {
+	if opened, err := p.openInCall(q); err != nil || !opened {
 		return nil, err
 	}
 	defer bound.From(ctx).Hold()()
@@ -121,9 +93,10 @@ func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply,
 	return reply, err
 }
 
-// openInCall opens a question of a call that is in one of the given states, or of a call that
-// the server does not name. ok is false if the call has ended.
-func (p *person) openInCall(q *run.Question, states ...ledger.CallAt) (ok bool, err error) {
+// openInCall opens a question of a call that is under way, or of a call that the server does not name. ok
+// is false if the call has ended.
+func (p *person) openInCall(q *run.Question) (ok bool, err error) {
+	states := []ledger.CallAt{ledger.CallSent, ledger.CallTasked, ledger.CallInRound}
 	p.rec.writer.mu.Lock()
 	c := p.rec.state.Call(q.Call)
 	ok = !p.closed && p.rec.state.Status == run.StatusRunning && (q.Call == "" || c != nil && slices.Contains(states, c.At))
@@ -148,7 +121,7 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		if reply := p.rec.writer.storedReply(waiting, q.ID, pollInterval); reply != nil {
+		if reply := p.rec.writer.storedReply(waiting, q.ID); reply != nil {
 			return reply, nil
 		}
 		if p.rec.question(q.ID) == nil {
@@ -162,7 +135,7 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		reply := p.rec.writer.storedReply(ctx, q.ID, 0)
+		reply := p.rec.writer.storedReply(ctx, q.ID)
 		if reply == nil {
 			reply = new(expiredReply(q, time.Now()))
 		}
@@ -170,30 +143,17 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 	}
 }
 
-// storedReply returns the reply to a question that the store has, or nil. One goroutine at a time
-// asks the store, unless it was asked within maxAge; the others use its last answer. With a maxAge
-// of 0 each asks the store: what it had before may lack the last replies.
-func (w *writer) storedReply(ctx context.Context, question string, maxAge time.Duration) *run.Reply {
+// storedReply returns the reply to a question that the store has, or nil.
+func (w *writer) storedReply(ctx context.Context, question string) *run.Reply {
 	if w.hold == nil {
 		return nil
 	}
-	w.mu.Lock()
-	if maxAge == 0 || !w.polling && time.Since(w.polled) >= maxAge {
-		w.polling, w.polled = true, time.Now()
-		w.mu.Unlock()
-		var replies []run.Reply
-		err := guard("the store", func() (err error) {
-			replies, err = w.hold.replies(ctx)
-			return err
-		})
-		w.mu.Lock()
-		w.polling = false
-		if err == nil { // otherwise it is asked again
-			w.replies = replies
-		}
-	}
-	defer w.mu.Unlock()
-	for _, reply := range w.replies {
+	var replies []run.Reply
+	_ = guard("the store", func() (err error) { // after a failure it is asked again
+		replies, err = w.hold.replies(ctx)
+		return err
+	})
+	for _, reply := range replies {
 		if reply.Question == question {
 			return &reply
 		}

@@ -69,12 +69,12 @@ func TestHeldQuestion(t *testing.T) {
 		"answered":       {agent.Options{}, signs("Ann"), "accept Ann", 10 * time.Second},
 		"declined":       {agent.Options{}, (*run.Question).Decline, "decline <nil>", 10 * time.Second},
 		"expires":        {agent.Options{}, nil, "cancel <nil>", 5 * time.Minute},
-		"told how long":  {agent.Options{Person: agent.Person{Legacy: agent.LegacyQuestions{Hold: time.Hour}}}, nil, "cancel <nil>", time.Hour},
+		"told how long":  {agent.Options{Person: agent.Person{Hold: time.Hour}}, nil, "cancel <nil>", time.Hour},
 		"QuestionTTL":    {agent.Options{Person: agent.Person{QuestionTTL: time.Minute}}, nil, "cancel <nil>", time.Minute},
-		"at the end":     {agent.Options{Person: agent.Person{Legacy: agent.LegacyQuestions{Hold: 9700 * time.Millisecond}}}, signs("Ann"), "accept Ann", 9700 * time.Millisecond},
+		"at the end":     {agent.Options{Person: agent.Person{Hold: 9700 * time.Millisecond}}, signs("Ann"), "accept Ann", 9700 * time.Millisecond},
 		"not now":        {agent.Options{Person: agent.Person{Reply: notNow}}, signs("Bob"), "accept Bob", 10 * time.Second},
 		"person at hand": {agent.Options{Person: agent.Person{Reply: atHand("Eve")}}, nil, "accept Eve", 0},
-		"declines":       {agent.Options{Person: agent.Person{Legacy: agent.LegacyQuestions{Hold: -1}}}, nil, failed(unasked), 0},
+		"declines":       {agent.Options{Person: agent.Person{Hold: -1}}, nil, failed(unasked), 0},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			store := record.NewMemory()
@@ -106,7 +106,7 @@ func TestHeldQuestionsEndTogether(t *testing.T) {
 			return err
 		})
 		calls := repeated(4, "quiz", `{"questions":1}`)
-		opts := agent.Options{ParallelWrites: true, Person: agent.Person{Legacy: agent.LegacyQuestions{Hold: 9700 * time.Millisecond}}}
+		opts := agent.Options{ParallelWrites: true, Person: agent.Person{Hold: 9700 * time.Millisecond}}
 		first, _ := legacyProcess(t, store, play(uses(calls...), says("done")), opts)
 		ended := begin(t.Context(), first)
 		time.Sleep(9500 * time.Millisecond)
@@ -196,54 +196,6 @@ func TestLegacyQuestionsAreBounded(t *testing.T) {
 			check.Same(t, name+": questions and calls", []any{asked, calls.Load()}, []any{want, int32(1)})
 		}
 	})
-}
-
-// A parked call is made again for its answers, in another process: an equal question is not
-// asked again, and another one is.
-func TestParkedCall(t *testing.T) {
-	opts := agent.Options{Person: agent.Person{Legacy: agent.LegacyQuestions{Park: func(server, tool string) bool { return server == "box" && tool == "quiz" }}}}
-	store := record.NewMemory()
-	first, calls := legacyProcess(t, store, play(quiz(2)), opts)
-	got, err := first.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
-	made, asked := calls.Load(), []string{}
-	for _, name := range []string{"Ann", "Bob"} {
-		if err != nil || got.Status != run.StatusWaiting || len(got.Questions) != 1 || !got.Questions[0].Survives || !got.Questions[0].Parked {
-			t.Fatalf("got %+v, %v, want a run that waits for one answer", got, err)
-		}
-		asked = append(asked, got.Questions[0].Elicit.Message)
-		next, calls := legacyProcess(t, store, play(says("done")), opts)
-		got, err = next.Resume(t.Context(), theRun, signs(name)(got.Questions[0]))
-		made += calls.Load()
-	}
-	check.Must(t, err)
-	check.Same(t, "questions", asked, []string{"question 1", "question 2"})
-	check.Same(t, "calls", made, int32(3))
-	check.Same(t, "history", lines(got.Messages)[1:], []string{`ai: 1=quiz({"questions":2})`, `tool: 1/quiz→"accept Ann, accept Bob"`, `ai: "done"`})
-}
-
-// A Park that panics fails the run, as any callback does; the server is told that the person cancelled.
-func TestParkPanics(t *testing.T) {
-	park := func(string, string) bool { panic("oh no") }
-	a, _ := legacyProcess(t, nil, play(quiz(1), says("done")), agent.Options{Person: agent.Person{Reply: atHand("Ann"), Legacy: agent.LegacyQuestions{Park: park}}})
-	got, err := a.Run(t.Context(), human("go"))
-	check.Is(t, err, agent.ErrFailed)
-	check.Text(t, err, "Legacy.Park panicked: oh no")
-	check.Equal(t, "turns", got.Usage.Turns, 1)
-}
-
-// A person at hand answers a parked call's questions without a store.
-func TestParkedCallAtHand(t *testing.T) {
-	var asked []string
-	answer := func(ctx context.Context, q *run.Question) (run.Reply, error) {
-		asked = append(asked, q.Elicit.Message)
-		return atHand("Ann")(ctx, q)
-	}
-	park := func(string, string) bool { return true }
-	a, calls := legacyProcess(t, nil, play(quiz(2), says("done")), agent.Options{Person: agent.Person{Reply: answer, Legacy: agent.LegacyQuestions{Park: park}}})
-	got := mustRun(t, a, human("go"))
-	check.Same(t, "questions", asked, []string{"question 1", "question 2"})
-	check.Same(t, "calls", calls.Load(), int32(3))
-	check.Same(t, "result", lines(got.Messages)[2], `tool: 1/quiz→"accept Ann, accept Ann"`)
 }
 
 // A question that outlives its calls is closed with them, and does not keep the run.

@@ -48,7 +48,7 @@ type life struct {
 	URL   string // of the world
 	At    int    // number of the write; 0: it does not kill itself
 	Keep  bool   // the write is kept
-	By    string // how it continues: "" (ResumeAs), recover or advance
+	By    string // how it continues: "" (Resume), recover or advance
 	Limit int64  // of the run's tokens, for a run that spends them; 0: one through every feature
 
 	agent *agent.Agent
@@ -76,7 +76,7 @@ func (l *life) live(ctx context.Context) error {
 		default:
 			err = l.resume(ctx, l.answers(ctx, kept.Records))
 		}
-		if err != nil && !errors.Is(err, agent.ErrWaiting) && !errors.Is(err, agent.ErrLimit) {
+		if err != nil && !errors.Is(err, agent.ErrWaiting) && !strings.Contains(err.Error(), tooLittle) {
 			return err
 		}
 	}
@@ -92,11 +92,8 @@ func (l *life) begin(ctx context.Context) error {
 
 // resume continues the run until it is over or waits.
 func (l *life) resume(ctx context.Context, answers []run.Reply) error {
-	if l.Limit > 0 {
-		return check.Err(l.agent.Resume(ctx, theRun, answers...))
-	}
 	if l.By == "" {
-		return errorOf3(agent.ResumeAs[weatherReport](ctx, l.agent, theRun, answers...))
+		return check.Err(l.agent.Resume(ctx, theRun, answers...))
 	}
 	if err := l.agent.Reply(ctx, theRun, answers...); err != nil {
 		return err
@@ -189,7 +186,7 @@ func (l *life) newAgent(toolset *adapter.Toolset) *agent.Agent {
 		model step
 		ask   bool
 		hooks []agent.Hook
-		make  func(*agent.Agent, string, string) (*agent.SubAgent, error)
+		make  func(*agent.Agent, string, string) (adapter.Source, error)
 	}{
 		{"helper", help, true, nil, agent.NewSubAgent},
 		{"stopper", stopping, false, []agent.Hook{{AfterTool: stopAfter}}, agent.NewSubAgent},
@@ -198,9 +195,8 @@ func (l *life) newAgent(toolset *adapter.Toolset) *agent.Agent {
 		opts.Durable.AskInDoubt, opts.Hooks = other.ask, other.hooks
 		all = append(all, must(other.make(must(agent.New(play(other.model), &opts)), other.name, "Helps.")))
 	}
-	park := agent.LegacyQuestions{Park: func(string, string) bool { return true }}
 	return must(agent.New(play(lead), &agent.Options{
-		Durable: agent.Durable{Store: l.store}, Tools: all, Person: agent.Person{Approve: byWord, Legacy: park}, Compact: shorten,
+		Durable: agent.Durable{Store: l.store}, Tools: all, Person: agent.Person{Approve: byWord}, Compact: shorten,
 	}))
 }
 
@@ -263,7 +259,7 @@ func lead(ctx context.Context, p prompt) (*model.Response, error) {
 		{toolCall(n, "review", arguments)}, {toolCall(n, "task", arguments)},
 		{toolCall("w"+n, "write", fmt.Sprintf(`{"n":"w%s"}`, n)), toolCall("f"+n, "form", fmt.Sprintf(`{"n":"f%s"}`, n)),
 			toolCall(n, "note", arguments)},
-		{toolCall(n, "helper", task)}, {toolCall(n, "stopper", task)}, {toolCall(n, "quiz", arguments)}, {toolCall(n, "enter", arguments)},
+		{toolCall(n, "helper", task)}, {toolCall(n, "stopper", task)}, {toolCall(n, "enter", arguments)},
 		{toolCall(n, "final_answer", `{"city":"Oslo","degree":"cold"}`)},
 	}
 	switch {
@@ -294,7 +290,7 @@ func stopping(ctx context.Context, p prompt) (*model.Response, error) {
 	return uses(toolCall("s1", "write", `{"n":"s1"}`), toolCall("s2", "write", `{"n":"s2"}`))(ctx, p)
 }
 
-func stopAfter(_ context.Context, _ *agent.State, c *agent.ToolCall, result *run.Part) error {
+func stopAfter(_ context.Context, _ *agent.State, c *agent.Call, result *run.Part) error {
 	return agent.StopRun("stopped: " + result.Text)
 }
 

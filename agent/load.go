@@ -85,8 +85,8 @@ func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*l
 	if err != nil {
 		return nil, err
 	}
-	h, err := a.acquire(ctx, key)
-	if err != nil {
+	h := a.newHold()
+	if h.lease, err = h.store.Acquire(ctx, key, a.holder()); err != nil {
 		return nil, err
 	}
 	if h.lease.Seq != l.state.Seq || !h.lease.Created.Equal(l.state.Created) { // another process changed it
@@ -96,52 +96,14 @@ func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*l
 		}
 	}
 	h.unsaved = unsaved
-	l.setHold(ctx, h)
-	return l, nil
-}
-
-// setHold makes h, which this process has just acquired, the hold of the loaded run, and looks for a
-// request to cancel the run.
-func (l *loadedRun) setHold(ctx context.Context, h *hold) {
 	l.hold = h
 	l.isCancelled = !l.state.Status.Ended() && h.hasCancelRequest(ctx)
-}
-
-// acquire acquires the lease of a run.
-func (a *Agent) acquire(ctx context.Context, key run.Key) (*hold, error) {
-	h := a.newHold()
-	lease, err := h.store.Acquire(ctx, key, a.holder())
-	if err != nil {
-		return nil, a.heldUntil(ctx, key, err)
-	}
-	h.lease = lease
-	return h, nil
+	return l, nil
 }
 
 // newHold returns a hold whose lease is requested now.
 func (a *Agent) newHold() *hold {
 	return &hold{store: a.recipe.opts.Durable.Store, ttl: a.recipe.opts.Durable.LeaseTTL, renewed: time.Now()}
-}
-
-// holdStep acquires a run for a step. It loads the run unless this process was the last to step it.
-func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loadedRun, error) {
-	if !a.recipe.cache.has(key) {
-		return a.hold(ctx, key)
-	}
-	h, err := a.acquire(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	l := new(loadedRun)
-	l.state, l.tally = a.recipe.cache.remove(h.lease)
-	if l.state == nil {
-		if err := l.load(ctx, a, key); err != nil {
-			h.release()
-			return nil, err
-		}
-	}
-	l.setHold(ctx, h)
-	return l, nil
 }
 
 // load reads the run, with its replies, from the store. The error is errNoStore without a store.
@@ -198,18 +160,6 @@ func (l *loadedRun) addReplies(
 	}
 	l.replies = append(l.replies, fresh...)
 	return open, nil
-}
-
-// heldUntil adds the end of the lease to the [record.ErrHeld] of a store that leaves it out.
-func (a *Agent) heldUntil(ctx context.Context, key run.Key, err error) error {
-	if _, hasEnd := errors.AsType[*record.HeldError](err); hasEnd || !errors.Is(err, record.ErrHeld) {
-		return err
-	}
-	log, loadErr := a.recipe.opts.Durable.Store.Load(ctx, key)
-	if loadErr != nil || log.Head.HeldUntil.IsZero() {
-		return err
-	}
-	return fmt.Errorf("acquire run %q: %w", key.ID, &record.HeldError{Until: log.Head.HeldUntil})
 }
 
 // ownRuns is a store that loads only the runs of one agent.

@@ -25,11 +25,6 @@ type Observer interface {
 	// Execute observes a tool call that is sent, or that a sub-agent works on. After waiting
 	// for a person it continues as another piece of work.
 	Execute(context.Context, *Execution) (context.Context, func(error))
-}
-
-// AppendObserver is an [Observer] that also measures how long records take to store.
-type AppendObserver interface {
-	Observer
 
 	// Appended is called after each append to the store of a run, by one goroutine at a time
 	// per run. took includes all attempts; err is nil if it succeeded.
@@ -39,11 +34,10 @@ type AppendObserver interface {
 // Invocation (OpenTelemetry's invoke_agent) is this process's work on a run until the run ends or
 // waits, or on one step of it for [Agent.Advance].
 type Invocation struct {
-	Run     string   // id of the root run
-	Path    []string // the sub-agents, outermost first
-	Agent   string   // [Options.Name]; for a sub-agent without one, the name of its tool
-	Version string   // [Options.Version]
-	Model   string   // the requested model; may be empty
+	Run     string // id of the root run
+	Agent   string // [Options.Name]; for a sub-agent without one, the name of its tool
+	Version string // [Options.Version]
+	Model   string // the requested model; may be empty
 	System  string
 	History []run.Message     // when the work begins
 	Before  map[string]string // the Trace of earlier work on the run, nil if none
@@ -52,15 +46,13 @@ type Invocation struct {
 	// sub-agent is not stored.
 	Trace map[string]string
 
-	// At the end: the state of the run.
-	Status run.Status
+	// At the end:
 	Output *run.Message // the output of a finished run
 	Finish string       // the provider's reason for the end of the last message
 }
 
 // Inference (OpenTelemetry's chat) is a model call.
 type Inference struct {
-	Turn     int
 	Model    string // the requested model; may be empty
 	Provider string // the model's, by the names of OpenTelemetry's conventions; "unknown" if it names none
 	Request  *model.Request
@@ -101,7 +93,7 @@ func (e *engine) observe(work func() error) error {
 		return work()
 	}, func(err error) {
 		e.rec.read(func(s *ledger.State) {
-			v.Status, v.Finish = s.Status, s.Finish
+			v.Finish = s.Finish
 			if n := len(s.History); s.Status == run.StatusFinished && n > 0 {
 				v.Output = &s.History[n-1]
 			}
@@ -113,7 +105,7 @@ func (e *engine) observe(work func() error) error {
 // invocation describes the work that begins.
 func (e *engine) invocation() *Invocation {
 	v := &Invocation{
-		Run: e.rec.writer.root.ID, Path: e.rec.path, Agent: e.agent.givenName, Version: e.agent.opts.Version,
+		Run: e.rec.writer.root.ID, Agent: e.agent.givenName, Version: e.agent.opts.Version,
 		Model: e.agent.info.Name, System: e.agent.opts.System,
 	}
 	e.rec.read(func(s *ledger.State) {

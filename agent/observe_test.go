@@ -51,6 +51,8 @@ func (o *observer) Infer(ctx context.Context, v *agent.Inference) (context.Conte
 	return o.in(ctx, "/infer")
 }
 
+func (o *observer) Appended(context.Context, time.Duration, error) {}
+
 func (o *observer) Execute(ctx context.Context, v *agent.Execution) (context.Context, func(error)) {
 	o.executions = append(o.executions, v)
 	return o.in(ctx, "/execute")
@@ -76,7 +78,7 @@ func TestObserver(t *testing.T) {
 	o := &observer{trace: map[string]string{"traceparent": "x"}}
 	a := newAgent(t, play(wrap(uses(toolCall("1", "tool", `{}`))), wrap(says("done"))).as(model.Info{Name: "m", Provider: "acme", NoStreaming: true}), &agent.Options{
 		Name: "boss", Version: "v7", System: "Be brief.", Durable: agent.Durable{Store: record.NewMemory()}, Observer: o, Tools: []adapter.Source{tool},
-		Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall) error { where(ctx); return nil }}},
+		Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *agent.State, _ *agent.Call) error { where(ctx); return nil }}},
 	})
 	result := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
 	check.Same(t, "contexts", contexts, []string{"/invoke/infer", "/invoke", "/invoke/execute", "/invoke/infer"})
@@ -84,11 +86,11 @@ func TestObserver(t *testing.T) {
 	check.Require(t, len(o.invocations) == 1 && len(o.inferences) == 2 && len(o.executions) == 1 && len(o.errs) == 4, "got %+v", o)
 	v := o.invocations[0]
 	if v.Run != theRun.ID || v.Agent != "boss" || v.Version != "v7" || v.Model != "m" || v.System != "Be brief." || len(v.History) != 1 ||
-		v.Before != nil || v.Status != run.StatusFinished || v.Output == nil || v.Output.Text() != "done" || v.Finish != "stop" {
+		v.Before != nil || v.Output == nil || v.Output.Text() != "done" || v.Finish != "stop" {
 		t.Errorf("got the invocation %+v", v)
 	}
 	i := o.inferences[1]
-	if i.Turn != 2 || i.Provider != "acme" || i.Request.System != "Be brief." || len(i.Request.Messages) != 3 || len(i.Request.Tools) != 1 || i.Response == nil || i.Response.Text() != "done" || i.Request.Stream {
+	if i.Provider != "acme" || i.Request.System != "Be brief." || len(i.Request.Messages) != 3 || len(i.Request.Tools) != 1 || i.Response == nil || i.Response.Text() != "done" || i.Request.Stream {
 		t.Errorf("got the inference %+v", i)
 	}
 	e := o.executions[0]
@@ -164,32 +166,26 @@ func everyEvent() []agent.Event {
 	part := run.Part{Type: run.PartCall, ID: "1", Name: "box_echo", Arguments: `{"x":1}`}
 	result := run.Part{Type: run.PartResult, ID: "1", Name: "box_echo", Text: "1", Structured: []byte(`{"x":1}`), IsError: true}
 	spent := run.Usage{Turns: 1, Calls: 1, Input: 3, Output: 2, Cost: map[string]int64{"USD": 5}}
-	question := &agent.Elicitation{Server: "box", Call: &call, Params: &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "who?"}}
+	question := &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "who?"}
 	sampling := &mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{}}
 	return []agent.Event{
-		&agent.ModelStart{EventInfo: meta, Turn: 1, Model: "m", Final: true, Messages: 2},
-		&agent.ReasoningDelta{EventInfo: meta, Turn: 1, Text: "hm"},
-		&agent.TextDelta{EventInfo: meta, Turn: 1, Text: "hi"},
-		&agent.ModelEnd{EventInfo: meta, Turn: 1, Model: "m", Text: "hi", Reasoning: "hm", ToolCalls: []run.Part{part}, FinishReason: "stop", Usage: spent, Streamed: true, Duration: 5,
+		&agent.ModelStart{EventInfo: meta, Turn: 1},
+		&agent.ReasoningDelta{EventInfo: meta, Text: "hm"},
+		&agent.TextDelta{EventInfo: meta, Text: "hi"},
+		&agent.ModelEnd{EventInfo: meta, Model: "m", Text: "hi", Reasoning: "hm", ToolCalls: []run.Part{part}, FinishReason: "stop", Usage: spent, Streamed: true,
 			Window: &agent.WindowUse{Size: 8, Servers: []agent.ServerTools{{Server: "box", Tools: 1, Tokens: 2}}, Input: 3}},
-		&agent.ApprovalAsked{EventInfo: meta, Call: call},
-		&agent.ApprovalDecided{EventInfo: meta, Call: call, Decision: approval.Decision{Allow: true, Arguments: []byte(`{"x":2}`), Remember: approval.ScopeTool}, Duration: 5},
+		&agent.ApprovalDecided{EventInfo: meta, Call: call, Decision: approval.Decision{Allow: true, Arguments: []byte(`{"x":2}`), Remember: approval.ScopeTool}},
 		&agent.ToolStart{EventInfo: meta, Call: call},
 		&agent.ToolProgress{EventInfo: meta, Call: call, Progress: mcp.Progress{Progress: 1, Message: "half"}},
 		&agent.ToolEnd{EventInfo: meta, Call: call, Part: result, Duration: 5},
 		&agent.Asked{EventInfo: meta, Question: ask},
-		&agent.ReplyStart{EventInfo: meta, Question: ask},
-		&agent.ReplyEnd{EventInfo: meta, Question: ask, Reply: &answer, Err: errors.New("no form"), Duration: 5},
 		&agent.Replied{EventInfo: meta, Question: ask, Reply: answer},
-		&agent.ElicitationStart{EventInfo: meta, Elicitation: question},
-		&agent.ElicitationEnd{EventInfo: meta, Elicitation: question, Result: &mcp.ElicitResult{Action: mcp.ElicitDecline}, Err: errors.New("no form"), Duration: 5},
-		&agent.SamplingStart{EventInfo: meta, Server: "box", Call: &call, Params: sampling},
-		&agent.SamplingEnd{EventInfo: meta, Server: "box", Call: &call, Params: sampling, Usage: run.Usage{Input: 3, Total: 3, Sampling: run.SamplingUsage{Requests: 1, Tokens: 3}}, Err: errors.New("no model"), Duration: 5},
-		&agent.ServerLost{EventInfo: meta, Server: "box", Err: errors.New("it crashed")},
-		&agent.Compacted{EventInfo: meta, Replaced: 4, Replacements: 1},
+		&agent.Elicited{EventInfo: meta, Server: "box", Call: &call, Params: question, Result: &mcp.ElicitResult{Action: mcp.ElicitDecline}, Err: errors.New("no form")},
+		&agent.Sampled{EventInfo: meta, Server: "box", Call: &call, Params: sampling, Usage: run.Usage{Input: 3, Total: 3, Sampling: run.SamplingUsage{Requests: 1, Tokens: 3}}, Err: errors.New("no model")},
+		&agent.Compacted{EventInfo: meta, Replaced: 4},
 		&agent.Warning{EventInfo: meta, Text: "careful"},
-		&agent.TurnEnd{EventInfo: meta, Turn: 1, Messages: []run.Message{{Role: run.RoleTool, Parts: []run.Part{result}, Model: "m", At: at}}},
-		&agent.Suspended{EventInfo: meta, Questions: []*run.Question{ask}, Wake: at},
+		&agent.TurnEnd{EventInfo: meta, Messages: []run.Message{{Role: run.RoleTool, Parts: []run.Part{result}, Model: "m", At: at}}},
+		&agent.Suspended{EventInfo: meta, Questions: []*run.Question{ask}},
 		&agent.Output{EventInfo: meta, Text: "hi", StopReason: agent.StopOutput, FinishReason: "stop"},
 	}
 }

@@ -20,8 +20,7 @@ import (
 // a negative value means no limit or none; [New] refuses it where a run needs a limit.
 //
 // A run waits for its callbacks, which must return when their context ends. A panic in one fails
-// the run; in Observer it interrupts the run, and in Compact and Discover.Rank it counts as an
-// error of the function. Callbacks may be called concurrently, because runs share the agent.
+// the run; in Observer it interrupts the run, and in Compact it counts as an error of the function. Callbacks may be called concurrently, because runs share the agent.
 type Options struct {
 	// Name is stored with each run. [Recover] finds the agent of a run by it. Default "agent".
 	Name string
@@ -60,10 +59,6 @@ type Options struct {
 	// Model has settings of model calls. Default: the model's own.
 	Model ModelSettings
 
-	// MaxDuration bounds the work on a run in this process. A run that takes longer is interrupted with
-	// [context.DeadlineExceeded]; with a store it can be resumed. Default: the deadline of the context.
-	MaxDuration time.Duration
-
 	// Person approves calls and replies to questions. Default: every call is allowed, and
 	// nobody replies.
 	Person Person
@@ -98,13 +93,19 @@ type Person struct {
 	// unless the program has given their clients an Elicitation handler. If Reply is nil, or
 	// returns the zero [run.Reply] and no error, the run waits until [Agent.Resume] brings a reply.
 	// An error or an invalid reply fails the run; if a legacy server waits for the reply (see
-	// Legacy), that server is told that the person cancelled. The context ends when the run closes
+	// Hold), that server is told that the person cancelled. The context ends when the run closes
 	// the question in another way. A reply that the Store has got meanwhile counts instead.
 	Reply func(ctx context.Context, q *run.Question) (run.Reply, error)
 
-	// Legacy specifies how to treat questions that a server asks during a call, which cannot
-	// outlive the process. The zero value has the defaults.
-	Legacy LegacyQuestions
+	// Hold is how long a call waits for the reply to a question that a legacy server (up to revision
+	// 2025-11-25) asks during the call, if its client has no Elicitation handler and Reply returns none.
+	// Such a question ends with its call, and so with the process. Meanwhile it is a question of the
+	// run (with run.Question.Survives false), and the reply may come from any process, through
+	// [Agent.Reply]. After Hold, or QuestionTTL if that is shorter, the server is told that the
+	// person cancelled. Default 5 min; negative: the server is told immediately that nobody was asked
+	// ([adapter.ErrUserNotAsked]). A run without a store never waits; if it has no Reply either, it
+	// emits a [Warning]. Limits.Questions bounds such questions of one turn; beyond it the run fails.
+	Hold time.Duration
 
 	// QuestionTTL is how long a question stays open. After that it is denied or cancelled, and
 	// a call in doubt stays in doubt. Default: no limit.

@@ -29,9 +29,10 @@ const (
 // maxRepairs bounds how often a model is asked to correct structured output.
 const maxRepairs = 2
 
-// ErrNoOutput is the error of a run whose model gave no output in the form that [RunAs] asks for.
-// The result has its text.
-var ErrNoOutput = errors.New("model gave no output in the requested form")
+// ErrNoOutput is the error of a run whose model gave no output: it replied with neither text nor tool
+// calls, asked for tools where it had to answer, or did not answer in the form that [RunAs] asks for. The
+// messages of the run remain valid: asking again may help.
+var ErrNoOutput = errors.New("model gave no output")
 
 // RunAs runs the agent for an output of type T, a struct or a map; see [adapter.Func] for the tags of
 // fields. Another type is an error before the model is called. If the model's provider enforces the
@@ -42,86 +43,15 @@ var ErrNoOutput = errors.New("model gave no output in the requested form")
 // text is requested again, at most twice. At a limit the model has one more try. After that the
 // error matches [ErrNoOutput].
 //
-// If the run waits for a person the error matches [ErrWaiting], and [ResumeAs] continues it.
-// The schema is stored with the run, so that [Recover] and [Agent.Resume] bring it to the same
-// end: the output is then [Result.Output], checked against the schema only.
+// If the run waits for a person the error matches [ErrWaiting]. The schema is stored with the run, so that
+// [Recover] and [Agent.Resume] bring it to the same end: [Result.Output] is then the JSON of the output,
+// checked against the schema only.
 func RunAs[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
 		return *new(T), newResult(new(ledger.State)), err
 	}
 	result, err := a.Run(ctx, in, append(slices.Clip(opts), func(o *runOptions) { o.output = wanted })...)
-	return decodeOutput[T](result, err)
-}
-
-// ResumeAs is [Agent.Resume] for a run begun by [RunAs]. A finished run returns its output
-// again. The schema of T must be the one the run began with, except for descriptions: otherwise
-// ResumeAs fails immediately, stores no reply, and leaves the run as it is. A program whose type has
-// changed continues such a run by Resume, and decodes [Result.Output].
-func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, replies ...run.Reply) (T, *Result, error) {
-	wanted, err := outputFor[T]()
-	if err != nil {
-		return *new(T), newResult(new(ledger.State)), err
-	}
-	s := a.resume(key, replies)
-	s.output = wanted
-	load := s.load
-	s.load = func(ctx context.Context) (*loadedRun, error) {
-		if err := a.checkSchema(ctx, key, wanted); err != nil {
-			return nil, err
-		}
-		return load(ctx)
-	}
-	result, err := s.outcome(ctx)
-	return decodeOutput[T](result, err)
-}
-
-// checkSchema returns an error if a run asks for another form of structured output, unless it has
-// ended without one.
-func (a *Agent) checkSchema(ctx context.Context, key run.Key, wanted *output) error {
-	l := new(loadedRun)
-	if err := l.load(ctx, a, key); err != nil {
-		return err
-	}
-	s := l.state
-	if s.Status == run.StatusFailed || s.Status == run.StatusCancelled || len(s.Schema) == 0 || sameForm(s.Schema, wanted.schema) {
-		return nil
-	}
-	return fmt.Errorf("run %q was begun for an answer with another schema than that of type %v: "+
-		"use the type of the beginning, or Resume, and decode Result.Output", s.ID, wanted.goType)
-}
-
-// sameForm reports whether two schemas differ only in descriptions.
-func sameForm(a, b json.RawMessage) bool {
-	var x, y any
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return false
-	}
-	removeDescriptions(x)
-	removeDescriptions(y)
-	return reflect.DeepEqual(x, y)
-}
-
-// removeDescriptions removes the descriptions from a schema. A property named description is a
-// schema, not a string, and stays.
-func removeDescriptions(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		if _, isText := v["description"].(string); isText {
-			delete(v, "description")
-		}
-		for _, inner := range v {
-			removeDescriptions(inner)
-		}
-	case []any:
-		for _, inner := range v {
-			removeDescriptions(inner)
-		}
-	}
-}
-
-// decodeOutput decodes the output of a run that has ended. A run that waits is an error.
-func decodeOutput[T any](result *Result, err error) (T, *Result, error) {
 	var out T
 	if err == nil && result.Status == run.StatusFinished {
 		err = json.Unmarshal(result.State.inner().Structured, &out)
@@ -134,7 +64,6 @@ func decodeOutput[T any](result *Result, err error) (T, *Result, error) {
 
 // output is the structured output that a caller wants.
 type output struct {
-	goType reflect.Type
 	schema json.RawMessage
 	check  func(json.RawMessage) error // checks a value against the schema and the type
 }
@@ -153,18 +82,13 @@ func outputFor[T any]() (*output, error) {
 		return nil, fmt.Errorf("run agent: a structured answer: %w", err)
 	}
 	check := func(answer json.RawMessage) error { return json.Unmarshal(answer, new(T)) }
-	return &output{goType: t, schema: schema, check: check}, nil
+	return &output{schema: schema, check: check}, nil
 }
 
 // setOutput prepares the engine for structured output, if the run asks for it. wanted has the
-// caller's checks, nil if another process began the run. It is an error if the caller wants such
-// output and the run does not.
+// caller's checks, nil if another process began the run.
 func (e *engine) setOutput(wanted *output) error {
-	switch {
-	case len(e.rec.state.Schema) > 0:
-	case wanted != nil:
-		return fmt.Errorf("run %q asks for no structured answer: RunAs did not begin it", e.rec.state.ID)
-	default:
+	if len(e.rec.state.Schema) == 0 {
 		return nil
 	}
 	def := &mcp.Tool{
@@ -287,10 +211,10 @@ func (e *engine) needsRepair(r *reply) bool {
 func (e *engine) finishWith(output json.RawMessage) error {
 	e.handlers.end()
 	return e.rec.record([]Event{&Output{Text: string(output), StopReason: StopOutput, FinishReason: e.rec.state.Finish}},
-		&ledger.Ended{Status: run.StatusFinished, Stop: string(StopOutput), Output: string(output), Structured: output})
+		&ledger.Ended{Status: run.StatusFinished, Stop: StopOutput, Output: string(output), Structured: output})
 }
 
 // noOutputError is the error of a run that ends with text.
 func (e *engine) noOutputError(text string) error {
-	return fmt.Errorf("turn %d: %w; it said %.200q", e.rec.state.Turn, ErrNoOutput, text)
+	return fmt.Errorf("turn %d: %w in the requested form; it said %.200q", e.rec.state.Turn, ErrNoOutput, text)
 }

@@ -27,11 +27,11 @@ func (e *overflowError) finalError() error {
 }
 
 // wrapOverflow wraps the error of a call that is too long, unless some of a reply was shown.
-func (d *dialog) wrapOverflow(c *ModelCall, stream *streamedReply, err error) error {
+func (d *dialog) wrapOverflow(q *model.Request, stream *streamedReply, err error) error {
 	if failed, ok := errors.AsType[*model.Error](err); !ok || failed.Kind != model.ErrorTooLong || stream.isShown() {
 		return err
 	}
-	return &overflowError{err, d.callSize(c)}
+	return &overflowError{err, d.callSize(q)}
 }
 
 // refit learns the model's window from its refusal, and shortens the history to fit, by the agent's
@@ -126,8 +126,8 @@ func (t *truncation) detect(history []run.Message, tools int, input int64) bool 
 }
 
 // warnOfTruncation warns about a host that has read only part of the call.
-func (d *dialog) warnOfTruncation(c *ModelCall, used run.Usage) {
-	if used.Input > 0 && d.truncation.detect(d.rec.state.History, len(c.Request.Tools), used.Input) {
+func (d *dialog) warnOfTruncation(q *model.Request, used run.Usage) {
+	if used.Input > 0 && d.truncation.detect(d.rec.state.History, len(q.Tools), used.Input) {
 		d.rec.show(&Warning{Text: fmt.Sprintf("the host counts %d tokens of a call that has far more: "+
 			"it leaves out the beginning, which may have the question. Give the model a larger window (%s), "+
 			"or tell the agent the window: openaimodel.Options.Window, -window of the programs", used.Input, largerWindow)})
@@ -181,7 +181,7 @@ func (d *dialog) shorten(compactor compact.Compactor, budget compact.Budget) (*l
 	d.listKept(change)
 	d.tally.forgetHistory()
 	d.truncation = truncation{reported: d.truncation.reported}
-	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced, Replacements: len(change.Messages)}}, change)
+	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced}}, change)
 }
 
 // listKept adds to the summary of a compaction the newest stored results that the history no longer

@@ -137,7 +137,6 @@ func TestWarningOfAModel(t *testing.T) {
 	m := play(warns(uses(toolCall("1", "read", "{}"))), warns(says("Read."))).called("m-1")
 	a := newAgent(t, m, &agent.Options{Tools: []adapter.Source{aLibrary()}})
 	check.Same(t, "warnings", warningsOf(mustRun(t, a, human("go"))), []string{"it does not reason with tools"})
-	check.Equal(t, "model", eventOf[*agent.ModelStart](t, a).Model, "m-1")
 }
 
 // eventOf is the first event of a type in a run.
@@ -162,7 +161,7 @@ func serverTool(server, name, description string) adapter.Source {
 // TestWindowUse says what fills the window in each call of the model.
 func TestWindowUse(t *testing.T) {
 	for name, provider := range map[string]string{"openai": "", "anthropic": "anthropic"} {
-		for hook, hooks := range map[string][]agent.Hook{"": nil, " with a hook": {{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { return nil }}}} {
+		for hook, hooks := range map[string][]agent.Hook{"": nil, " with a hook": {{BeforeModel: func(context.Context, *agent.State, *model.Request) error { return nil }}}} {
 			t.Run(name+hook, func(t *testing.T) {
 				info := model.Info{NoStreaming: true, Window: 50_000, Provider: provider}
 				m := agenttest.Play(

@@ -91,8 +91,7 @@ func (p *person) ask(ctx context.Context, q *run.Question) error {
 	return p.questions.close(*reply)
 }
 
-// askOnce asks a question, between two events. A sign-in that another agent of the run is asking for
-// gets the same reply, without events.
+// askOnce asks a question. A sign-in that another agent of the run is asking for gets the same reply.
 func (p *person) askOnce(ctx context.Context, q *run.Question) (reply *run.Reply, err error) {
 	if q.Kind == run.QuestionSignIn {
 		other, end, ended := p.rec.writer.signIns.begin(ctx, q)
@@ -101,11 +100,7 @@ func (p *person) askOnce(ctx context.Context, q *run.Question) (reply *run.Reply
 		}
 		defer func() { end(reply, err) }()
 	}
-	p.rec.show(&ReplyStart{Question: q})
-	start := time.Now()
-	reply, err = p.questions.askPerson(ctx, q)
-	p.rec.show(&ReplyEnd{Question: q, Reply: reply, Err: err, Duration: time.Since(start)})
-	return reply, err
+	return p.questions.askPerson(ctx, q)
 }
 
 // replyError is the error of Options.Person.Reply, which fails the run.

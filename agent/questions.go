@@ -24,7 +24,7 @@ type openQuestions struct {
 }
 
 // child returns the questions of the sub-agent that works on a call.
-func (o *openQuestions) child(call string, sub *SubAgent) *openQuestions {
+func (o *openQuestions) child(call string, sub *subAgent) *openQuestions {
 	return &openQuestions{rec: o.rec.child(call, sub.Tool().Definition().Name), agent: sub.inherit(o.agent), parent: o}
 }
 
@@ -100,7 +100,7 @@ func (o *openQuestions) askPerson(ctx context.Context, q *run.Question) (*run.Re
 		reply.At = time.Now().UTC().Truncate(time.Millisecond)
 	}
 	if err := run.CheckReply(q, reply, time.Now()); err != nil {
-		if first := o.rec.writer.storedReply(ctx, q.ID, 0); first != nil {
+		if first := o.rec.writer.storedReply(ctx, q.ID); first != nil {
 			return first, nil
 		}
 		return nil, err
@@ -116,7 +116,7 @@ func (w *writer) storeReply(ctx context.Context, reply *run.Reply) *run.Reply {
 	}
 	err := guard("the store", func() error { return w.hold.store.Reply(ctx, w.hold.lease.Key, []run.Reply{*reply}) })
 	if errors.Is(err, record.ErrReplied) {
-		if first := w.storedReply(ctx, reply.Question, 0); first != nil {
+		if first := w.storedReply(ctx, reply.Question); first != nil {
 			return first
 		}
 	}
@@ -163,7 +163,7 @@ func (o *openQuestions) closeInChild(reply run.Reply) error {
 }
 
 // childWith finds the direct sub-agent in whose run, or in a run below it, a question is open.
-func (o *openQuestions) childWith(question string) (call string, sub *SubAgent) {
+func (o *openQuestions) childWith(question string) (call string, sub *subAgent) {
 	isAsked := func(q *run.Question) bool { return q.ID == question }
 	o.rec.read(func(s *ledger.State) {
 		for _, c := range s.Calls {
@@ -200,7 +200,7 @@ func (o *openQuestions) suspend() error {
 	if o.parent == nil && o.rec.writer.hold == nil && o.replyFunc() == nil {
 		o.rec.show(&Warning{Text: waitsInMemory})
 	}
-	return o.rec.record([]Event{&Suspended{Questions: questions, Wake: wake}}, &ledger.Suspended{Wake: wake})
+	return o.rec.record([]Event{&Suspended{Questions: questions}}, &ledger.Suspended{Wake: wake})
 }
 
 // waitsInMemory warns that only the caller can continue a waiting run.

@@ -27,10 +27,9 @@ type recipe struct {
 	opts      *Options // with defaults; the fields below are derived from it
 	givenName string   // Options.Name, "" without one
 	tools     adapter.Source
-	subs      []*SubAgent
-	finder    *finder // searches for tools
-	reader    *reader // the tool that reads stored results
-	cache     *stateCache
+	subs      []*subAgent
+	finder    *finder  // searches for tools
+	reader    *reader  // the tool that reads stored results
 	renewer   *renewer // nil without a store
 
 	output       *adapter.Tool   // for structured output, see RunAs
@@ -52,7 +51,7 @@ func newRecipe(m model.Model, options *Options) (*recipe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("options: %w", err)
 	}
-	r := &recipe{model: m, info: m.Info(), learnt: new(modelKnowledge), opts: opts, cache: new(stateCache)}
+	r := &recipe{model: m, info: m.Info(), learnt: new(modelKnowledge), opts: opts}
 	r.learnt.window.Store(max(r.info.Window, 0))
 	if r.profile, err = profileOf(&r.info); err != nil {
 		return nil, err
@@ -106,7 +105,7 @@ func (r *recipe) setTools() error {
 			}
 			own = append(own, tool)
 		}
-		if sub, ok := source.(*SubAgent); ok {
+		if sub, ok := source.(*subAgent); ok {
 			r.subs = append(r.subs, sub)
 		}
 	}
@@ -131,8 +130,8 @@ func nilError(name string, v any) error {
 }
 
 // subAgent returns the sub-agent that a call means, nil if it means another tool.
-func (r *recipe) subAgent(c *ledger.Call) *SubAgent {
-	i := slices.IndexFunc(r.subs, func(s *SubAgent) bool { return isCallOf(c, s.Tool()) })
+func (r *recipe) subAgent(c *ledger.Call) *subAgent {
+	i := slices.IndexFunc(r.subs, func(s *subAgent) bool { return isCallOf(c, s.Tool()) })
 	if i < 0 {
 		return nil
 	}

@@ -189,7 +189,7 @@ func (r *recorder) stopAnswer() (answer *string) {
 func (r *recorder) endTurn() error {
 	r.writer.mu.Lock()
 	defer r.writer.mu.Unlock()
-	end := &TurnEnd{Turn: r.state.Turn}
+	end := &TurnEnd{}
 	if err := r.recordLocked([]Event{end}, &ledger.TurnEnded{}); err != nil {
 		return err
 	}

@@ -44,9 +44,6 @@ type RecoverOptions struct {
 	// ends earlier, the run stops and remains due. Default: the context of Recover.
 	Context func(ctx context.Context, key run.Key) context.Context
 
-	// Tenant selects the runs of one tenant; nil selects all.
-	Tenant *string
-
 	// OnEvent is called with the events of all runs: concurrently, but in order for each run. If it
 	// panics, the run is interrupted and tried again later. Default: none.
 	OnEvent func(key run.Key, e Event)
@@ -193,10 +190,7 @@ func (r *recovery) logOutage(lastFailed bool, err error) {
 // pass starts what is due, and waits for room before each. With an error, what it has started continues.
 func (r *recovery) pass(ctx context.Context) (started int, err error) {
 	r.gate.prune()
-	q := record.Query{AllTenants: r.opts.Tenant == nil, Agents: slices.Sorted(maps.Keys(r.agents)), DueAt: time.Now()}
-	if r.opts.Tenant != nil {
-		q.Tenant = *r.opts.Tenant
-	}
+	q := record.Query{AllTenants: true, Agents: slices.Sorted(maps.Keys(r.agents)), DueAt: time.Now()}
 	for head, err := range record.SkipDamaged(r.store.List(ctx, q), r.logDamage) {
 		if err != nil {
 			return started, err

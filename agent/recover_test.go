@@ -465,7 +465,7 @@ func TestReplyIsKeptFirst(t *testing.T) {
 	for name, set := range map[string]func(*agent.Options, func()){
 		"approval": func(o *agent.Options, look func()) { o.Person.Approve = allowing(func(*approval.Request) { look() }) },
 		"hook": func(o *agent.Options, look func()) {
-			o.Hooks = []agent.Hook{{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { look(); return nil }}}
+			o.Hooks = []agent.Hook{{BeforeTool: func(context.Context, *agent.State, *agent.Call) error { look(); return nil }}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

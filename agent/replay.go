@@ -20,7 +20,7 @@ import (
 //
 // Order, [EventInfo] and fields are as in the live events, except for what is not recorded: durations,
 // [ToolEnd.Result], and [ModelEnd.Streamed], which is false as no [TextDelta] precedes it.
-// [ModelStart.Model] is the model of this agent. [ModelStart], [ModelEnd], [ToolStart], [ToolEnd],
+// [ModelStart], [ModelEnd], [ToolStart], [ToolEnd],
 // [Asked], [Replied], [Compacted], [TurnEnd], [Suspended] and [Output] are replayed, including those of
 // sub-agents; other events have no record. If older records were pruned ([record.Prune]), a [Warning]
 // comes first. The events of a failed run end without an error: its head has the status.
@@ -111,7 +111,7 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 		if i+1 < len(entries) {
 			next = ledger.Innermost(entries[i+1].Change)
 		}
-		for _, e := range p.entryEvents(place{agent: a.recipe, state: s}, r, next) {
+		for _, e := range p.entryEvents(place{state: s}, r, next) {
 			if after.Before(e.Position()) && !yield(e) {
 				return nil
 			}
@@ -156,16 +156,12 @@ func (p *replayer) events(at place, c, next ledger.Change) []Event {
 	case *ledger.Called:
 		p.textTurns[s] = false
 		if !isSubstitute(next) && !c.Again {
-			model := ""
-			if at.agent != nil {
-				model = at.agent.info.Name
-			}
-			return []Event{&ModelStart{Turn: s.Turn, Model: model, Final: c.Final != "", Messages: len(s.History)}}
+			return []Event{&ModelStart{Turn: s.Turn}}
 		}
 	case *ledger.Responded:
 		p.textTurns[s] = len(c.Calls) == 0 && !c.Repair
 		if !isSubstitute(c) {
-			return []Event{modelEnd(s.Turn, c)}
+			return []Event{modelEnd(c)}
 		}
 	case *ledger.Intent:
 		return []Event{&ToolStart{Call: eventCall(s, c.Call)}}
@@ -178,11 +174,11 @@ func (p *replayer) events(at place, c, next ledger.Change) []Event {
 	case *ledger.Replied:
 		return []Event{&Replied{Question: p.asked[c.Reply.Question], Reply: c.Reply}}
 	case *ledger.Compacted:
-		return []Event{&Compacted{Replaced: c.Replaced, Replacements: len(c.Messages)}}
+		return []Event{&Compacted{Replaced: c.Replaced}}
 	case *ledger.TurnEnded:
-		return []Event{&TurnEnd{Turn: s.Turn - 1, Messages: at.last(2)}}
+		return []Event{&TurnEnd{Messages: at.last(2)}}
 	case *ledger.Suspended:
-		return []Event{&Suspended{Questions: ledger.Open(s), Wake: c.Wake}}
+		return []Event{&Suspended{Questions: ledger.Open(s)}}
 	case *ledger.Ended:
 		return p.endEvents(at, c)
 	}
@@ -195,9 +191,9 @@ func (p *replayer) endEvents(at place, c *ledger.Ended) (events []Event) {
 		return nil
 	}
 	if p.textTurns[at.state] {
-		events = append(events, &TurnEnd{Turn: at.state.Turn, Messages: at.last(1)})
+		events = append(events, &TurnEnd{Messages: at.last(1)})
 	}
-	return append(events, &Output{Text: c.Output, StopReason: StopReason(c.Stop), FinishReason: at.state.Finish})
+	return append(events, &Output{Text: c.Output, StopReason: c.Stop, FinishReason: at.state.Finish})
 }
 
 // isSubstitute reports whether a change is an answer that did not come from the model, see finishFor.
@@ -207,7 +203,7 @@ func isSubstitute(c ledger.Change) bool {
 }
 
 // modelEnd returns the event of a reply.
-func modelEnd(turn int, c *ledger.Responded) *ModelEnd {
+func modelEnd(c *ledger.Responded) *ModelEnd {
 	r := &reply{
 		message: c.Message,
 		text:    c.Message.Text(),
@@ -215,12 +211,11 @@ func modelEnd(turn int, c *ledger.Responded) *ModelEnd {
 		finish:  c.Finish,
 		usage:   c.Usage,
 	}
-	return r.event(turn, false, 0)
+	return r.event(false)
 }
 
 // place is the run to which a change belongs: the root or a sub-agent.
 type place struct {
-	agent *recipe // nil if it is unknown here
 	state *ledger.State
 	path  []string
 }
@@ -229,13 +224,8 @@ type place struct {
 func (p place) resolve(c ledger.Change) (place, ledger.Change) {
 	for n, ok := c.(*ledger.Nested); ok; n, ok = c.(*ledger.Nested) {
 		call := p.state.Call(n.Call)
-		below := place{state: call.Child, path: append(slices.Clip(p.path), call.Tool)}
-		if p.agent != nil {
-			if sub := p.agent.subAgent(call); sub != nil {
-				below.agent = sub.agent
-			}
-		}
-		p, c = below, n.Record.Change
+		p = place{state: call.Child, path: append(slices.Clip(p.path), call.Tool)}
+		c = n.Record.Change
 	}
 	return p, c
 }

@@ -75,7 +75,7 @@ func TestReplay(t *testing.T) {
 	asks := onInput(uses(toolCall("1", "ask", `{}`)), says("helped"))
 	for name, tt := range map[string]struct {
 		model []step
-		make  func(*agent.Agent, string, string) (*agent.SubAgent, error)
+		make  func(*agent.Agent, string, string) (adapter.Source, error)
 		opts  agent.Options
 	}{
 		"sub-agent": {[]step{
@@ -123,7 +123,7 @@ func TestReplayOfSubAgentsSideBySide(t *testing.T) {
 func TestReplayOfDenials(t *testing.T) {
 	const spaced = `{ "x": 1 }`
 	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Deny("no"), nil }
-	hook := agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.DenyCall("no") }}
+	hook := agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.Call) error { return agent.DenyCall("no") }}
 	for name, opts := range map[string]agent.Options{
 		"approval": {Person: agent.Person{Approve: deny}}, "hook": {Hooks: []agent.Hook{hook}}, "limit": {Limits: run.Limits{Calls: -1, Turns: 1}},
 		"person": {Person: agent.Person{Approve: agent.AskPerson}}, "allowed": {},
@@ -155,14 +155,14 @@ func TestReplayOfStop(t *testing.T) {
 		hook agent.Hook
 		says step
 	}{
-		"before the model": {agent.Hook{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error {
+		"before the model": {agent.Hook{BeforeModel: func(context.Context, *agent.State, *model.Request) error {
 			if stop {
 				return agent.StopRun("")
 			}
 			return nil
 		}}, says("hi")},
 		"after the model": {agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return agent.StopRun("") }}, says(secret)},
-		"before a tool": {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.StopRun("no") }},
+		"before a tool": {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.Call) error { return agent.StopRun("no") }},
 			uses(toolCall("1", "echo", `{"X":"7"}`))},
 	} {
 		t.Run(name, func(t *testing.T) {

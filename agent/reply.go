@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -135,21 +134,20 @@ func (r *reply) keepCalls(tool *adapter.Tool) {
 	r.message.Parts = slices.DeleteFunc(slices.Clone(r.message.Parts), isDropped)
 }
 
-// noAnswerError returns an [ErrNoAnswer] that says what the model did instead.
-func (r *reply) noAnswerError(stop StopReason) error {
+// noAnswerError returns an [ErrNoOutput] that says what the model did instead.
+func (r *reply) noAnswerError(stop string) error {
 	if len(r.dropped) == 0 {
 		return fmt.Errorf("%w: neither text nor tool calls (it stopped with %q, the run with %q)",
-			ErrNoAnswer, r.finish, stop)
+			ErrNoOutput, r.finish, stop)
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(r.dropped)))
 	return fmt.Errorf("%w: at the limit %s (%s) it asked for tools (%.200q), which it may not call any more",
-		ErrNoAnswer, stop, limitNames[stop], strings.Join(names, ", "))
+		ErrNoOutput, stop, limitNames[stop], strings.Join(names, ", "))
 }
 
 // event returns the event of the reply. It shares the calls.
-func (r *reply) event(turn int, streamed bool, d time.Duration) *ModelEnd {
+func (r *reply) event(streamed bool) *ModelEnd {
 	return &ModelEnd{
-		Turn:         turn,
 		Model:        r.message.Model,
 		Text:         r.text,
 		Reasoning:    r.reasoning(),
@@ -157,7 +155,6 @@ func (r *reply) event(turn int, streamed bool, d time.Duration) *ModelEnd {
 		FinishReason: r.finish,
 		Usage:        r.usage,
 		Streamed:     streamed,
-		Duration:     d,
 	}
 }
 

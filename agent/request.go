@@ -18,7 +18,7 @@ import (
 
 // prepare prepares a model call. The call is the last one if stop is a limit, or if the limits leave
 // no room for another: then the returned reason is that limit.
-func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
+func (d *dialog) prepare(stop string) (*model.Request, string, error) {
 	a := d.engine.agent
 	d.engine.catalog = a.tools.Catalog(a.profile)
 	if err := d.discover(); err != nil {
@@ -31,18 +31,18 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 	if err != nil {
 		return nil, stop, err
 	}
-	c := &ModelCall{Request: d.request(system)}
-	d.forceAnswer(c.Request, stop != StopOutput)
+	q := d.request(system)
+	d.forceAnswer(q, stop != StopOutput)
 	if stop == StopOutput {
-		if stop, err = d.spendingLimit(c); err != nil {
+		if stop, err = d.spendingLimit(q); err != nil {
 			return nil, stop, err
 		}
 		if stop != StopOutput {
-			c.Request = d.request(system)
-			d.forceAnswer(c.Request, true)
+			q = d.request(system)
+			d.forceAnswer(q, true)
 		}
 	}
-	return c, stop, hooks(a.opts.Hooks).beforeModel(d.engine.ctx, d.rec.state, c)
+	return q, stop, hooks(a.opts.Hooks).beforeModel(d.engine.ctx, d.rec.state, q)
 }
 
 // request returns the request to the model, before limits and hooks change it.

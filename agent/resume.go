@@ -88,9 +88,8 @@ func (a *Agent) Questions(ctx context.Context, key run.Key) ([]*run.Question, er
 }
 
 // ErrWaiting is the error of a run that waits for a person: it has no output and accepts no input
-// until its questions are answered ([Agent.Resume]). Result.Questions has them. [RunAs] and
-// [ResumeAs] return it for a run that begins to wait; [Agent.Run] only for an input to a run that
-// already waits.
+// until its questions are answered ([Agent.Resume]). Result.Questions has them. [RunAs]
+// returns it for a run that begins to wait; [Agent.Run] only for an input to a run that already waits.
 var ErrWaiting = errors.New("run waits for answers to its questions")
 
 // waitingError is an [ErrWaiting] with the state of the run.

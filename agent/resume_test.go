@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -36,8 +37,8 @@ var theRun = run.Key{ID: "r"}
 // An approval is answered in another process, and what was approved is what runs: also what a hook
 // made of the arguments.
 func TestApprovalInAnotherProcess(t *testing.T) {
-	hook := agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
-		c.Arguments = json.RawMessage(`{"x":3}`)
+	hook := agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.Call) error {
+		c.Arguments = `{"x":3}`
 		return nil
 	}}
 	for name, tt := range map[string]struct {
@@ -303,7 +304,7 @@ func TestResumeWritesOnce(t *testing.T) {
 				note("Compact")
 				return nil, nil
 			},
-			Hooks: []agent.Hook{{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { note("BeforeModel"); return nil }}},
+			Hooks: []agent.Hook{{BeforeModel: func(context.Context, *agent.State, *model.Request) error { note("BeforeModel"); return nil }}},
 		})
 		suspend(t, a, 0, 1)
 		question := question(t, store.Store, "0")

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/bound"
@@ -33,20 +32,13 @@ func (s *servers) createMessage(
 	}
 	defer done()
 	server, call := asker(ctx)
-	if !s.rec.show(&SamplingStart{Server: server, Call: call, Params: params}) {
-		return nil, s.rec.endError()
-	}
-	start := time.Now()
 	ctx, account := withMeteredAccount(ctx)
 	var result *mcp.CreateMessageResult
 	err := guard("sampling handler", func() (err error) {
 		result, err = s.complete(ctx, params, next)
 		return err
 	})
-	s.rec.show(&SamplingEnd{
-		Server: server, Call: call, Params: params,
-		Result: result, Usage: account.usage(), Err: err, Duration: time.Since(start),
-	})
+	s.rec.show(&Sampled{Server: server, Call: call, Params: params, Result: result, Usage: account.usage(), Err: err})
 	return result, serverError(err)
 }
 

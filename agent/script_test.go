@@ -33,6 +33,9 @@ func play(steps ...step) *script { return &script{agenttest.PlayRepeating(steps.
 
 func (s *script) prompts() []prompt { return s.Turns() }
 
+// tooLittle is in the error of a run that cannot afford an answer.
+const tooLittle = "too little of a limit is left for an answer"
+
 // as is the script with another description, at its first step.
 func (s *script) as(info model.Info) *script { return &script{s.WithInfo(info)} }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
@@ -51,15 +50,14 @@ func (s *servers) onUnanswered(server string, _ error) {
 
 // elicit handles a server's question to a person. If the host has no handler, the question of a
 // modern server ends the call and comes back as a question of the run. A legacy server, and a
-// server that a handler has called, wait for the reply, see [LegacyQuestions]. If a legacy
+// server that a handler has called, wait for the reply, see [Person.Hold]. If a legacy
 // server's error asks the person to visit a page, the client waits.
 func (s *servers) elicit(
 	ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler,
 ) (*mcp.ElicitResult, error) {
-	q := &Elicitation{Params: params}
-	q.Server, q.Call = asker(ctx)
+	server, call := asker(ctx)
 	isOurs := next == nil
-	if origin, _ := mcp.OriginFrom(ctx); isOurs && origin.Key != "" && q.Call != nil {
+	if origin, _ := mcp.OriginFrom(ctx); isOurs && origin.Key != "" && call != nil {
 		return nil, mcp.ErrAnswerLater
 	}
 	ctx, done, ok := s.handlers.register(ctx)
@@ -67,14 +65,10 @@ func (s *servers) elicit(
 		return hostAnswer(ctx, params, next)
 	}
 	defer done()
-	if !s.rec.show(&ElicitationStart{Elicitation: q}) {
-		return nil, s.rec.endError()
-	}
-	start := time.Now()
 	var result *mcp.ElicitResult
 	err := guard("elicitation handler", func() (err error) {
 		if isOurs {
-			result, err = s.person.answerDuringCall(ctx, q)
+			result, err = s.person.answerDuringCall(ctx, server, call, params)
 		}
 		if result == nil && err == nil {
 			result, err = hostAnswer(ctx, params, next)
@@ -84,7 +78,7 @@ func (s *servers) elicit(
 		}
 		return err
 	})
-	s.rec.show(&ElicitationEnd{Elicitation: q, Result: result, Err: err, Duration: time.Since(start)})
+	s.rec.show(&Elicited{Server: server, Call: call, Params: params, Result: result, Err: err})
 	if err != nil && s.scope.handlerError() != nil { // the run ends, but not because of the server
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
@@ -109,8 +103,8 @@ func (s *servers) newQuestion(call string, round *mcp.InputRequired, key string)
 	return s.newReview(call, key, request)
 }
 
-// approver returns the function that decides on a call, between two events:
-// Options.Person.Approve or the toolset's. It is nil if every call may run.
+// approver returns the function that decides on a call, Options.Person.Approve or the toolset's, and
+// emits the decision. It is nil if every call may run.
 func (s *servers) approver(next approval.Func) approval.Func {
 	ask := s.agent.opts.Person.Approve
 	if ask == nil {
@@ -127,10 +121,6 @@ func (s *servers) approver(next approval.Func) approval.Func {
 			Turn: s.rec.state.Turn, ID: a.Call.ID, Name: a.Name, Arguments: string(a.Arguments),
 			Server: a.Server, Tool: a.Definition.Name,
 		}
-		if !s.rec.show(&ApprovalAsked{Call: call, Approval: a}) {
-			return approval.Decision{}, s.rec.endError()
-		}
-		start := time.Now()
 		var decision approval.Decision
 		err := guard("approve callback", func() (err error) {
 			decision, err = ask(ctx, a)
@@ -139,7 +129,7 @@ func (s *servers) approver(next approval.Func) approval.Func {
 		if err != nil {
 			return approval.Decision{}, err
 		}
-		if !s.rec.show(&ApprovalDecided{Call: call, Approval: a, Decision: decision, Duration: time.Since(start)}) {
+		if !s.rec.show(&ApprovalDecided{Call: call, Decision: decision}) {
 			return approval.Decision{}, s.rec.endError()
 		}
 		return decision, nil

@@ -250,7 +250,7 @@ func TestSettledQuestionIsWithdrawn(t *testing.T) {
 				time.Sleep(time.Second) // until the sign-in is asked for
 				return "ok", nil
 			}, nil)
-			stop := agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return agent.StopRun("enough") }}
+			stop := agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.Call, *run.Part) error { return agent.StopRun("enough") }}
 			g, opts := newGate(t), agent.Options{Tools: []adapter.Source{local}, Hooks: []agent.Hook{stop}}
 			if late != nil {
 				opts.Person.Reply = func(ctx context.Context, q *run.Question) (run.Reply, error) {

@@ -23,9 +23,6 @@ func (s *State) Key() run.Key {
 	return readState(s, func(in *ledger.State) run.Key { return run.Key{Tenant: in.Tenant, ID: in.ID} })
 }
 
-// Turn returns the number of the current turn, which starts at 1 with each input.
-func (s *State) Turn() int { return readState(s, func(in *ledger.State) int { return in.Turn }) }
-
 // Failures returns the number of consecutive turns in which every call failed.
 func (s *State) Failures() int {
 	return readState(s, func(in *ledger.State) int { return in.Failures })

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// SubAgent is an agent as a tool of another agent. [NewSubAgent] and [NewHandoff] make one.
-type SubAgent struct {
+// subAgent is an agent as a tool of another agent.
+type subAgent struct {
 	*adapter.FuncTool
 	agent   *recipe
 	handoff bool // it takes over the run
@@ -35,10 +35,10 @@ const handoffSchema = `{"type":"object","properties":{` +
 // NewSubAgent returns an agent as a tool, for Options.Tools of another agent. The model gives it a
 // task and reads its answer; name and description are for the model. The sub-agent's run is part of
 // the run that it works for: it is stored with it, its questions are questions of that run, and its
-// usage counts there. The other agent's Hooks apply, too, and its Approve, Reply, Legacy, Prices and
+// usage counts there. The other agent's Hooks apply, too, and its Approve, Reply, Hold, Prices and
 // Observer where the sub-agent has none. The sub-agent's own Options.Durable.Store is not used. It is
 // an error if a is nil or name is empty.
-func NewSubAgent(a *Agent, name, description string) (*SubAgent, error) {
+func NewSubAgent(a *Agent, name, description string) (adapter.Source, error) {
 	return newSub(a, name, description, false)
 }
 
@@ -46,11 +46,11 @@ func NewSubAgent(a *Agent, name, description string) (*SubAgent, error) {
 // answer is the output of the run, in the form that [RunAs] asks for if RunAs began the run.
 // The model may give it a task, which is a message after the history. The next input of a
 // conversation goes to the first agent again.
-func NewHandoff(a *Agent, name, description string) (*SubAgent, error) {
+func NewHandoff(a *Agent, name, description string) (adapter.Source, error) {
 	return newSub(a, name, description, true)
 }
 
-func newSub(a *Agent, name, description string, handoff bool) (*SubAgent, error) {
+func newSub(a *Agent, name, description string, handoff bool) (adapter.Source, error) {
 	if a == nil {
 		return nil, fmt.Errorf("sub-agent %q: the agent is nil", name)
 	}
@@ -68,12 +68,12 @@ func newSub(a *Agent, name, description string, handoff bool) (*SubAgent, error)
 	if err != nil {
 		return nil, fmt.Errorf("sub-agent: %w", err)
 	}
-	return &SubAgent{FuncTool: tool, agent: a.recipe, handoff: handoff}, nil
+	return &subAgent{FuncTool: tool, agent: a.recipe, handoff: handoff}, nil
 }
 
 // inherit returns the sub-agent as it works for another agent, whose hooks apply, too, and whose
-// approval, legacy questions, prices and observer replace those that the sub-agent does not have.
-func (s *SubAgent) inherit(parent *recipe) *recipe {
+// approval, prices and observer replace those that the sub-agent does not have.
+func (s *subAgent) inherit(parent *recipe) *recipe {
 	a, o := *s.agent, *s.agent.opts
 	if o.Person.Approve == nil {
 		o.Person.Approve = parent.opts.Person.Approve
@@ -84,10 +84,7 @@ func (s *SubAgent) inherit(parent *recipe) *recipe {
 	if o.Observer == nil {
 		o.Observer = parent.opts.Observer
 	}
-	if o.Person.Legacy.Park == nil {
-		o.Person.Legacy.Park = parent.opts.Person.Legacy.Park
-	}
-	o.Person.Legacy.Hold = cmp.Or(o.Person.Legacy.Hold, parent.opts.Person.Legacy.Hold)
+	o.Person.Hold = cmp.Or(o.Person.Hold, parent.opts.Person.Hold)
 	o.Hooks = append(slices.Clip(parent.opts.Hooks), o.Hooks...)
 	a.opts = &o
 	return &a
@@ -95,7 +92,7 @@ func (s *SubAgent) inherit(parent *recipe) *recipe {
 
 // delegate lets a sub-agent begin or continue its work on a call once there is room, unless it waits
 // for a person.
-func delegate(t *turn, c *ledger.Call, sub *SubAgent) (func() error, error) {
+func delegate(t *turn, c *ledger.Call, sub *subAgent) (func() error, error) {
 	var status run.Status
 	t.rec.read(func(s *ledger.State) {
 		if child := s.Call(c.ID).Child; child != nil {
@@ -122,7 +119,7 @@ func delegate(t *turn, c *ledger.Call, sub *SubAgent) (func() error, error) {
 }
 
 // child returns the engine of the sub-agent that works on a call.
-func (e *engine) child(ctx context.Context, call string, sub *SubAgent) *engine {
+func (e *engine) child(ctx context.Context, call string, sub *subAgent) *engine {
 	questions := e.questions.child(call, sub)
 	child := newEngine(ctx, questions.agent, questions, e.workers)
 	child.parent, child.drive = e, e.drive
@@ -131,7 +128,7 @@ func (e *engine) child(ctx context.Context, call string, sub *SubAgent) *engine 
 
 // begin begins the run of a sub-agent within the parent's: with its task, after the history if it
 // takes over.
-func (e *engine) begin(c *ledger.Call, sub *SubAgent) error {
+func (e *engine) begin(c *ledger.Call, sub *subAgent) error {
 	var args struct{ Task string }
 	if err := json.Unmarshal(c.Args, &args); err != nil {
 		return err

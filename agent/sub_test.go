@@ -21,13 +21,13 @@ import (
 )
 
 // boss is an agent with a sub-agent named "helper".
-func boss(t *testing.T, model *script, helper *agent.SubAgent, opts agent.Options) *agent.Agent {
+func boss(t *testing.T, model *script, helper adapter.Source, opts agent.Options) *agent.Agent {
 	t.Helper()
 	opts.Tools = append(opts.Tools, helper)
 	return newAgent(t, model, &opts)
 }
 
-func sub(t *testing.T, a *agent.Agent, make func(*agent.Agent, string, string) (*agent.SubAgent, error)) *agent.SubAgent {
+func sub(t *testing.T, a *agent.Agent, make func(*agent.Agent, string, string) (adapter.Source, error)) adapter.Source {
 	t.Helper()
 	s, err := make(a, "helper", "Helps.")
 	check.Must(t, err)
@@ -59,13 +59,13 @@ func TestSubAgentWithoutAName(t *testing.T) {
 func TestSubAgentTwice(t *testing.T) {
 	err := check.Err(agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{paying(new(int)), paying(new(int))}}))
 	check.Equal(t, "two functions", fmt.Sprint(err), `new agent: options: Tools[1] is a second "pay" with the same definition: give it another name`)
-	named := func(description string) *agent.SubAgent {
+	named := func(description string) adapter.Source {
 		s, err := agent.NewSubAgent(newAgent(t, play(says("x")), nil), "expert", description)
 		check.Must(t, err)
 		return s
 	}
 	expert := named("Knows.")
-	for want, second := range map[string]*agent.SubAgent{"the same": expert, "an equal one": named("Knows.")} {
+	for want, second := range map[string]adapter.Source{"the same": expert, "an equal one": named("Knows.")} {
 		err := check.Err(agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{named("Knows more."), expert, second}}))
 		check.Equal(t, want, fmt.Sprint(err), `new agent: options: Tools[2] is a second "expert" with the same definition: give it another name`)
 	}
@@ -193,7 +193,7 @@ func TestSubAgentIsGuarded(t *testing.T) {
 	got := mustRun(t, a, human("go"))
 	check.Equal(t, "the question is about", questions(t, got, 1, run.QuestionApproval)[0].Tool, "sleep")
 	check.Equal(t, "calls that are asked about", s.most.Load(), 0)
-	deny := agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
+	deny := agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.Call) error {
 		if c.Name == "sleep" {
 			return agent.DenyCall("no")
 		}

@@ -12,10 +12,10 @@ import (
 // writer holds the state of a run with its sub-agents, the records that are not yet durable, and
 // the events that wait for them. An event is emitted when its record is durable.
 type writer struct {
-	ctx     context.Context   // the run's context
-	hold    *hold             // nil: nothing is stored
-	observe AppendObserver    // nil: nothing is measured
-	out     func(Event) error // nil: events are not wanted
+	ctx      context.Context   // the run's context
+	hold     *hold             // nil: nothing is stored
+	observer Observer          // nil: nothing is measured
+	out      func(Event) error // nil: events are not wanted
 
 	mu      sync.Mutex // guards the following fields and the state
 	root    *ledger.State
@@ -31,10 +31,6 @@ type writer struct {
 	refused bool       // the store has failed, or the lease may be lost: save writes nothing
 	retryAt uint64     // the record from which a snapshot is made again, after one was too large
 	durable run.Status // status of the run in the store
-
-	polling bool        // a goroutine asks the store for replies
-	polled  time.Time   // when the store was last asked
-	replies []run.Reply // the store's last answer
 
 	signIns  signIns
 	warnings []*Warning // the warnings that were emitted, at most as many as a result has
@@ -188,8 +184,8 @@ func (w *writer) appendRecords(head run.Head, records []run.Record) error {
 	}
 	began := time.Now()
 	err := w.hold.append(ctx, head, records)
-	if w.observe != nil {
-		w.observe.Appended(ctx, time.Since(began), err)
+	if w.observer != nil {
+		w.observer.Appended(ctx, time.Since(began), err)
 	}
 	if err != nil && ctx == w.ctx && ctx.Err() != nil { // it ended in the meantime
 		return w.appendRecords(head, records)

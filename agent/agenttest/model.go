@@ -180,7 +180,7 @@ func CallTools(calls ...ToolCall) Step {
 }
 
 // WithUsage returns a step that also reports the tokens of its reply; output includes reasoning.
-// Limits.Cost needs that: without it the run fails with agent.ErrUncounted. A step that fails
+// Limits.Cost needs that: without it the run fails. A step that fails
 // reports nothing.
 func (s Step) WithUsage(input, output int) Step {
 	return func(ctx context.Context, t Turn) (*model.Response, error) {

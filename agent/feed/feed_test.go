@@ -23,7 +23,7 @@ func TestServe(t *testing.T) {
 	}})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.Serve(w, r, key) }))
 	defer server.Close()
-	f.Publish(key, &agent.TurnEnd{EventInfo: agent.EventInfo{Run: "r", Seq: 3}, Turn: 1})
+	f.Publish(key, &agent.TurnEnd{EventInfo: agent.EventInfo{Run: "r", Seq: 3}})
 	stream := check.Value(http.Get(server.URL))(t)
 	defer func() { _ = stream.Body.Close() }()
 	const want = "retry: 1000\n\nid: 3\n"

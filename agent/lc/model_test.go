@@ -152,7 +152,7 @@ func TestMistralHasNoToolsAtTheEnd(t *testing.T) {
 	m := play(uses("1", "forecast", `{"city":"Oslo"}`), says("done"))
 	got := mustRun(t, wrapping(t, m, &lc.ModelOptions{Dialect: "mistral"},
 		&agent.Options{Tools: []adapter.Source{forecast()}, Limits: run.Limits{Turns: 1}}))
-	check.That(t, m.options.Tools == nil && m.options.ToolChoice == nil && got.StopReason == agent.StopMaxTurns,
+	check.That(t, m.options.Tools == nil && m.options.ToolChoice == nil && got.StopReason == "max_turns",
 		"tools %v, choice %v; want none", m.options.Tools, m.options.ToolChoice)
 	last := len(m.seen[1]) - 1
 	check.Equal(t, "the last message", m.seen[1][last].Role, llms.ChatMessageTypeHuman)

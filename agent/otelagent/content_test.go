@@ -131,10 +131,10 @@ func TestContent(t *testing.T) {
 		return "Sunny " + in.Day, nil
 	}, nil)
 	a := r.agent(t, play(thinks, says("Sunny.")), agent.Options{System: "Be brief."}, lookup)
-	input := agent.Messages(runs.Message{Role: runs.RoleUser, Parts: []runs.Part{
+	input := agent.Input{{Role: runs.RoleUser, Parts: []runs.Part{
 		{Type: runs.PartText, Text: "Weather?"}, {Type: runs.PartImage, MIMEType: "image/png", Data: []byte{1, 2, 3}},
 		{Type: runs.PartImage, URL: "https://example.com/a.png"}, {Type: runs.PartFile, MIMEType: "video/mp4", Data: []byte{1}},
-	}})
+	}}}
 	check.Must(t, check.Err(a.Run(t.Context(), input)))
 	want := map[string]int{ // two calls of the model, one of the agent and of the tool
 		"gen_ai.input.messages": 3, "gen_ai.output.messages": 3, "gen_ai.system_instructions": 3, "gen_ai.tool.definitions": 2,

@@ -75,7 +75,7 @@ type Telemetry struct {
 	metrics *metrics
 }
 
-var _ agent.AppendObserver = (*Telemetry)(nil)
+var _ agent.Observer = (*Telemetry)(nil)
 
 // New returns an observer. The error says which instruments could not be created.
 func New(opts *Options) (*Telemetry, error) {
@@ -123,7 +123,7 @@ func currentInvocation(ctx context.Context) *invocation {
 	return i
 }
 
-// Appended implements [agent.AppendObserver]. It records how long the store took, even if it
+// Appended implements [agent.Observer]. It records how long the store took, even if it
 // failed.
 func (t *Telemetry) Appended(ctx context.Context, took time.Duration, err error) {
 	t.metrics.appended.Record(ctx, took.Seconds(), withAttributes(errorType(err)))

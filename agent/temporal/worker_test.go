@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
@@ -103,7 +104,7 @@ func TestContextAndEvents(t *testing.T) {
 	type user struct{}
 	w := newWorld()
 	var seen []string
-	a := w.agent(t, script{{text: "done"}}, agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *agent.State, _ *agent.ModelCall) error {
+	a := w.agent(t, script{{text: "done"}}, agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *agent.State, _ *model.Request) error {
 		seen = append(seen, fmt.Sprint(ctx.Value(user{})))
 		return nil
 	}}}})

@@ -255,7 +255,7 @@ func echo(ctx context.Context, t *trial) error {
 	if err := errors.Join(want("answer", r.Output, tiny.Answer), want("turns", r.Usage.Turns, 3), t.echoed(ctx), t.open("")); err != nil {
 		return err
 	}
-	if _, err = t.agent(ctx, tools, false, append(agent.Messages(r.Messages...), agent.Text("Hi")...)); err != nil {
+	if _, err = t.agent(ctx, tools, false, append(r.Messages, agent.Text("Hi")...)); err != nil {
 		return err
 	}
 	if err := t.echoed(ctx); err != nil {
@@ -314,7 +314,7 @@ func conversation(ctx context.Context, t *trial) error {
 		if err != nil {
 			return fmt.Errorf("turn %d: %w", turn+1, err)
 		}
-		history = agent.Messages(r.Messages...)
+		history = r.Messages
 		for _, w := range r.Warnings {
 			t.note = w.Text
 		}

@@ -23,7 +23,7 @@ type ours struct {
 
 // openOurs opens our agent for a cell, with a history of that many messages.
 func openOurs(ctx context.Context, p *place, messages int, store record.Store) (_ loop, err error) {
-	o := &ours{store: store, input: agent.Messages(append(ourHistory(messages), run.Text(run.RoleUser, question))...)}
+	o := &ours{store: store, input: append(ourHistory(messages), run.Text(run.RoleUser, question))}
 	defer func() {
 		if err != nil {
 			_ = o.close()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/chat"
@@ -185,16 +186,16 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[strin
 func offer(t *testing.T, e endpoint, lists map[string][]adapter.Source) []map[string]any {
 	t.Helper()
 	r := new(recorder)
-	model := check.Value(openaimodel.New(r.config(), e.model, &openaimodel.Options{Host: e.host, MaxTokens: 100}))(t)
+	m := check.Value(openaimodel.New(r.config(), e.model, &openaimodel.Options{Host: e.host, MaxTokens: 100}))(t)
 	type answer struct {
 		Text string `json:"text"`
 		Size *int   `json:"size,omitempty"`
 	}
 	for name, tools := range lists {
-		a, err := agent.New(model, &agent.Options{
+		a, err := agent.New(m, &agent.Options{
 			System: "Be brief.", Tools: tools, Limits: run.Limits{Turns: 1}, Model: agent.ModelSettings{Temperature: new(0.5)},
-			Hooks: []agent.Hook{{BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error {
-				c.Request.Stop = []string{"STOP"}
+			Hooks: []agent.Hook{{BeforeModel: func(_ context.Context, _ *agent.State, q *model.Request) error {
+				q.Stop = []string{"STOP"}
 				return nil
 			}}},
 		})

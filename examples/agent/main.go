@@ -55,7 +55,7 @@ func converse(ctx context.Context, file string, you *mcpchain.Terminal, out io.W
 			return err
 		}
 		history = append(history, run.Text(run.RoleUser, question))
-		for event, err := range assistant.Events(ctx, agent.Messages(history...)) {
+		for event, err := range assistant.Events(ctx, history) {
 			if err != nil {
 				return err
 			}

@@ -103,7 +103,7 @@ func (c *chatbot) listTools() {
 func (c *chatbot) turn(ctx context.Context, question string) error {
 	input := append(c.history[:len(c.history):len(c.history)], run.Text(run.RoleUser, question))
 	result := agent.Result{Messages: input}
-	for event, err := range c.agent.Events(ctx, agent.Messages(input...)) {
+	for event, err := range c.agent.Events(ctx, input) {
 		if err != nil {
 			return err
 		}

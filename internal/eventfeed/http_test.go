@@ -55,7 +55,7 @@ func TestServe(t *testing.T) {
 	t.Cleanup(server.Close)
 	_, events := stream(t, server.Client(), server.URL+"/r", "")
 	check.Equal(t, "the time after which to connect again", lines(t, events, 1)[0], "retry: 1000")
-	turn := `data: {"type":"turn_end","run":"r","seq":%d,"time":"0001-01-01T00:00:00Z","turn":0,"messages":null}`
+	turn := `data: {"type":"turn_end","run":"r","seq":%d,"time":"0001-01-01T00:00:00Z","messages":null}`
 	for seq := range uint64(3) {
 		f.Publish(key, k.turn(seq+1, 0))
 		check.Same(t, "at once", lines(t, events, 2), []string{fmt.Sprintf("id: %d", seq+1), fmt.Sprintf(turn, seq+1)})

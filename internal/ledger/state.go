@@ -72,7 +72,7 @@ type State struct {
 	Schema     json.RawMessage `json:"schema,omitzero"` // schema of the structured output, if one is wanted
 	Output     string          `json:"answer,omitzero"` // the text of the last message
 	Structured json.RawMessage `json:"output,omitzero"`
-	Stop       string          `json:"stop,omitzero"`   // why the run ended, see agent.StopReason
+	Stop       string          `json:"stop,omitzero"`   // why the run ended, see agent.Result.StopReason
 	Finish     string          `json:"finish,omitzero"` // the provider's reason for the end of the last message
 	Error      string          `json:"error,omitzero"`  // error of a failed run
 

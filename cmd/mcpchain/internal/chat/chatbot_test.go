@@ -47,9 +47,9 @@ Before that you asked: Show me a picture
 		switch r["type"] {
 		case "tool_start":
 			got = append(got, fmt.Sprint("tool_start ", r["server"], " ", r["tool"]))
-		case "sampling_end":
+		case "sampled":
 			got = append(got, fmt.Sprint("sampling ", r["server"], " ", at(r, "call", "tool"), ": ", at(r, "result", "content", "text")))
-		case "elicitation_end":
+		case "elicited":
 			got = append(got, fmt.Sprint("elicitation ", r["server"], " ", at(r, "call", "tool"), ": ", at(r, "result", "action")))
 		case "tool_progress":
 			got = append(got, fmt.Sprint("progress ", at(r, "progress", "message")))

@@ -139,10 +139,9 @@ func everything(ctx context.Context, s screen.Screen, peer string) (typed []stri
 		&agent.ToolEnd{Call: agent.Call{ID: "3", Name: "x"}, Result: result("broken "+peer, nil, true)},
 		&agent.ToolEnd{Call: agent.Call{ID: "4", Name: "x"},
 			Result: result("--- a\n+++ b\n@@ -1 +1 @@\n-"+strings.ReplaceAll(peer, "\n", "")+"\n+b\n", nil, false)},
-		&agent.SamplingEnd{Server: "box", Err: errors.New(peer)}, &agent.SamplingEnd{Server: "box", Result: &mcp.CreateMessageResult{Content: content}},
-		&agent.ElicitationEnd{Elicitation: &agent.Elicitation{Server: "box"},
-			Err: errors.New(peer)}, &agent.ReplyEnd{Question: &run.Question{Server: "box", Elicit: &mcp.ElicitParams{Message: peer}}, Err: errors.New(peer)},
-		&agent.ServerLost{Server: "box", Err: errors.New(peer)},
+		&agent.Sampled{Server: "box", Err: errors.New(peer)}, &agent.Sampled{Server: "box", Result: &mcp.CreateMessageResult{Content: content}},
+		&agent.Elicited{Server: "box", Err: errors.New(peer)},
+		&agent.Replied{Question: &run.Question{Server: "box", Elicit: &mcp.ElicitParams{Message: peer}}, Reply: run.Reply{Action: run.ActionCancel}},
 	} {
 		s.Show(e)
 	}

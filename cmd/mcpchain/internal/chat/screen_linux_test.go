@@ -206,7 +206,7 @@ func TestFormOnScreen(t *testing.T) {
 	m.leave()
 	for _, r := range readTrace(t, path) {
 		content := at(r, "answer", "content")
-		check.That(t, r["type"] != "answer_end" || at(content, "time") == "19:30", "got %v, want the time as it was corrected", content)
+		check.That(t, r["type"] != "answered" || at(content, "time") == "19:30", "got %v, want the time as it was corrected", content)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestPlainTerminal(t *testing.T) {
 		switch r["type"] {
 		case "approval_decided":
 			got = append(got, fmt.Sprint(r["tool"], " ", at(r, "decision", "allow")))
-		case "answer_end":
+		case "answered":
 			got = append(got, fmt.Sprint(at(r, "ask", "tool"), " ", at(r, "answer", "action")))
 		}
 	}

@@ -36,20 +36,15 @@ func EventNote(e agent.Event, hint string) (Style, string) {
 		return Tool, fmt.Sprintf("→ %s %s %s", e.Server, CallName(&e.Call), formatArguments(e.Arguments))
 	case *agent.ToolEnd:
 		return resultNote(e, hint)
-	case *agent.SamplingEnd:
+	case *agent.Sampled:
 		if e.Err != nil {
 			return Warn, fmt.Sprintf("  %s got no answer of the model: %v", e.Server, e.Err)
 		}
 		return Faint, fmt.Sprintf("  the model answered %s: %s",
 			e.Server, hosttext.Line(ContentText(e.Result.Content), MaxResult))
-	case *agent.ReplyEnd:
-		if e.Err != nil {
-			return Warn, fmt.Sprintf("  %s got no answer: %v", e.Question.Server, e.Err)
-		}
-		if e.Reply != nil {
-			return Faint, fmt.Sprintf("  answer to %s: %s", e.Question.Server, e.Reply.Action)
-		}
-	case *agent.ElicitationEnd:
+	case *agent.Replied:
+		return Faint, fmt.Sprintf("  answer to %s: %s", e.Question.Server, e.Reply.Action)
+	case *agent.Elicited:
 		if e.Err != nil {
 			return Warn, fmt.Sprintf("  %s got no answer: %v", e.Server, e.Err)
 		}

@@ -194,7 +194,7 @@ func (w *Screen) recordLocked(e agent.Event) {
 	case *agent.ModelEnd:
 		w.turn.Model = cmp.Or(e.Model, w.turn.Model)
 		w.spent.Add(e.Usage)
-	case *agent.SamplingEnd:
+	case *agent.Sampled:
 		w.spent.Add(e.Usage)
 	case *agent.ApprovalDecided:
 		w.denied[e.ID] = !e.Decision.Allow

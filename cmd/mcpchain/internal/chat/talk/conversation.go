@@ -38,7 +38,7 @@ func (c *conversation) events(ctx context.Context, message run.Message) iter.Seq
 	input := append(slices.Clip(c.pending), message)
 	c.pending = nil
 	folder, _ := json.Marshal(c.archive.folder) // cannot fail: it is a string
-	return c.agent.Events(ctx, agent.Messages(input...), agent.WithRun(c.name), agent.WithVar(folderVar, folder))
+	return c.agent.Events(ctx, input, agent.WithRun(c.name), agent.WithVar(folderVar, folder))
 }
 
 // branch starts a new conversation with a history, which the agent gets with the first question.

@@ -56,7 +56,7 @@ func (s *status) handleEvent(e agent.Event, now time.Time) {
 		s.doing = "working"
 		s.context = e.Usage.Input + e.Usage.Output
 		s.addUsage(e.Usage)
-	case *agent.SamplingEnd:
+	case *agent.Sampled:
 		s.addUsage(e.Usage)
 	case *agent.ToolStart:
 		name := hosttext.Line(e.Server+" "+screen.CallName(&e.Call), maxCallText)

@@ -201,7 +201,7 @@ func (t *topic) updateStep(e agent.Event) {
 		if e.Window != nil && len(e.Path) == 0 {
 			t.contextUse = contextUseOf(e.Window)
 		}
-	case *agent.SamplingEnd:
+	case *agent.Sampled:
 		t.spent.Add(e.Usage)
 	case *agent.ToolEnd:
 		delete(t.progress, e.ID)

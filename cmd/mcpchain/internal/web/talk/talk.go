@@ -170,7 +170,7 @@ func (s *Service) Begin(ctx context.Context, user, text string) (string, error) 
 // begin starts a conversation with messages. The last one is the question.
 func (s *Service) begin(ctx context.Context, user string, messages ...run.Message) (string, error) {
 	return s.submit(ctx, user, "", messages[len(messages)-1].Text(), func() (string, error) {
-		key, err := s.agent.Begin(ctx, agent.Messages(messages...), agent.WithTenant(user))
+		key, err := s.agent.Begin(ctx, messages, agent.WithTenant(user))
 		if err != nil {
 			return "", fmt.Errorf("begin a conversation: %w", err)
 		}
@@ -216,7 +216,7 @@ func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) er
 	}
 	var input agent.Input
 	if state.Status == run.StatusCancelled || state.Status == run.StatusFailed {
-		input = agent.Messages(run.Text(run.RoleAssistant, earlyEnd(state.Output)))
+		input = agent.Input{run.Text(run.RoleAssistant, earlyEnd(state.Output))}
 	}
 	for _, text := range texts {
 		input = append(input, agent.Text(text)...)
