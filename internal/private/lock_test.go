@@ -31,8 +31,7 @@ func TestLock(t *testing.T) {
 
 func TestLockWaitsWithTheContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := Lock(t.Context(), path)
-	check.Must(t, err)
+	unlock := check.Value(Lock(t.Context(), path))(t)
 	defer func() { _ = unlock() }()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -17,18 +17,14 @@ import (
 
 // TestSecret: a terminal shows no secret, and shows what is typed after a cancelled question, and after two at once.
 func TestSecret(t *testing.T) {
-	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	check.Must(t, err)
+	person := check.Value(os.OpenFile("/dev/ptmx", os.O_RDWR, 0))(t)
 	defer person.Close()
 	check.Must(t, unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0))
-	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
-	check.Must(t, err)
-	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	check.Must(t, err)
+	number := check.Value(unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN))(t)
+	tty := check.Value(os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	defer tty.Close()
 	shows := func() bool {
-		mode, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
-		check.Must(t, err)
+		mode := check.Value(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
 		return mode.Lflag&unix.ECHO != 0
 	}
 	hidden := func(then func()) {
@@ -38,8 +34,7 @@ func TestSecret(t *testing.T) {
 		then()
 	}
 	typed := func(text string) {
-		_, err := io.WriteString(person, text)
-		check.Must(t, err)
+		check.Must(t, check.Err(io.WriteString(person, text)))
 	}
 	you := &Lines{In: tty, Out: io.Discard}
 	key := &config.Input{ID: "key", Password: true}

@@ -39,8 +39,7 @@ func TestPaste(t *testing.T) {
 			"https://auth.example.com/callback?code=c&state=s", r.RedirectURI() + "?code=c&state=other", " " + r.RedirectURI() + "?code=c&state=s\n",
 		}[len(mistakes)-1], nil
 	}}
-	r, err := p.Listen(Asking(t.Context()), "")
-	check.Must(t, err)
+	r = check.Value(p.Listen(Asking(t.Context()), ""))(t)
 	defer r.Close()
 	answer, err := r.Receive(t.Context(), address)
 	if err != nil || answer.Get("code") != "c" {
@@ -62,8 +61,7 @@ func TestEndOfAsking(t *testing.T) {
 		close(ended)
 		return "", ctx.Err()
 	}}
-	r, err := p.Listen(Asking(asked), "")
-	check.Must(t, err)
+	r := check.Value(p.Listen(Asking(asked), ""))(t)
 	defer r.Close()
 	check.Is(t, check.Err(r.Receive(t.Context(), address)), stop)
 	<-ended
@@ -73,8 +71,7 @@ func TestEndOfAsking(t *testing.T) {
 func TestNoVisit(t *testing.T) {
 	p := &Page{Visit: func(context.Context, *Visit) (string, error) { return "", ErrDeclined }}
 	for page, want := range map[string]bool{address: true, "javascript:x?state=s": false} {
-		r, err := p.Listen(Asking(t.Context()), "")
-		check.Must(t, err)
+		r := check.Value(p.Listen(Asking(t.Context()), ""))(t)
 		if _, err := r.Receive(t.Context(), page); err == nil || errors.Is(err, ErrDeclined) != want {
 			t.Errorf("%s: got %v", page, err)
 		}
@@ -131,10 +128,9 @@ func TestRedirect(t *testing.T) {
 	server := httptest.NewServer(http.RedirectHandler("https://moved.example/mcp", http.StatusTemporaryRedirect))
 	defer server.Close()
 	s := &config.Server{Name: "moved", Transport: &mcpclient.HTTP{URL: server.URL}}
-	auth, err := Authorize(s, &Options{Receiver: NotNow("")})
-	check.Must(t, err)
+	auth := check.Value(Authorize(s, &Options{Receiver: NotNow("")}))(t)
 	defer func() { _ = auth.Close() }()
-	_, err = mcpclient.Connect(t.Context(), s.Transport, nil)
+	_, err := mcpclient.Connect(t.Context(), s.Transport, nil)
 	const want = "use the URL https://moved.example/mcp if you trust it"
 	if err == nil || !strings.Contains(Explain(err).Error(), want) || strings.Contains(Explain(err).Error(), "sign-in") {
 		t.Errorf("got %v, want %q", Explain(err), want)

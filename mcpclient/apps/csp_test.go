@@ -58,8 +58,7 @@ func TestSourcesAreBounded(t *testing.T) {
 	for i := range all {
 		all[i] = fmt.Sprintf("https://h%d.example.com", i)
 	}
-	list, err := json.Marshal(all)
-	check.Must(t, err)
+	list := check.Value(json.Marshal(all))(t)
 	about, _ := apps.OfResource(json.RawMessage(`{"ui":{"csp":{"connectDomains":` + string(list) + `}}}`))
 	check.That(t, slices.Equal(about.CSP.ConnectDomains, all[:64]) && len(about.Refused) == 1,
 		"got %d sources, refused %q, want 64", len(about.CSP.ConnectDomains), about.Refused)

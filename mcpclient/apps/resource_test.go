@@ -38,8 +38,7 @@ func connect(t *testing.T, opts *mcpclient.Options, contents, listed string) (*m
 		}
 		return `"result":{"protocolVersion":"2025-11-25","supportedVersions":["2026-07-28"],"capabilities":{"resources":{}},"serverInfo":{"name":"s","version":"1"}}`
 	})
-	c, err := mcpclient.Connect(t.Context(), transport, opts)
-	check.Must(t, err)
+	c := check.Value(mcpclient.Connect(t.Context(), transport, opts))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	return c, asked
 }
@@ -79,8 +78,7 @@ func TestLoad(t *testing.T) {
 			t.Run(tt.name+"/"+revision, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c, asked := server(t, revision, tt.contents, tt.listed)
-					view, err := apps.Load(t.Context(), c, uri)
-					check.Must(t, err)
+					view := check.Value(apps.Load(t.Context(), c, uri))(t)
 					want := &apps.View{URI: uri, HTML: []byte("<p>hi"), Meta: tt.want}
 					check.Same(t, "", view, want)
 					check.That(t, asked["resources/read"] == 1 && asked["resources/list"] == tt.lists, "got the requests %v, want %d lists", asked, tt.lists)

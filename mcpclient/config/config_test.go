@@ -42,8 +42,7 @@ func mistakes(cfg *config.Config) error {
 }
 
 func TestErrors(t *testing.T) {
-	archive, err := txtar.ParseFile(filepath.Join("testdata", "errors.txtar"))
-	check.Must(t, err)
+	archive := check.Value(txtar.ParseFile(filepath.Join("testdata", "errors.txtar")))(t)
 	check.Require(t, len(archive.Files)%2 == 0, "got %d files, want pairs", len(archive.Files))
 	t.Setenv("TOKEN", "hunter2")
 	for i := 0; i < len(archive.Files); i += 2 {
@@ -194,8 +193,7 @@ func TestCommandWithArguments(t *testing.T) {
 		"other":  {"command": "./my server", "cwd": "${workspaceFolder}/none"},
 		"absent": {"command": "no-such-program-here"}}}`
 	check.Must(t, os.WriteFile(path, []byte(text), 0o600))
-	cfg, err := load(path)
-	check.Must(t, err)
+	cfg := check.Value(load(path))(t)
 	const hint = `.command: there is no such program; arguments belong in "args", each a string of its own`
 	got, want := mistakes(cfg), path+":2: servers.line"+hint+"\n"+path+":5: servers.other"+hint
 	check.That(t, got != nil && got.Error() == want, "got %v, want %s", got, want)
@@ -210,8 +208,7 @@ func TestHeaderValues(t *testing.T) {
 		"a b\tc": true, "café": true,
 		"a\nb": false, "a\rb": false, "a\x00b": false, "a\x1b[2Jb": false, "a\x7fb": false, "\n": false,
 	} {
-		quoted, err := json.Marshal(value)
-		check.Must(t, err)
+		quoted := check.Value(json.Marshal(value))(t)
 		ways := []string{string(quoted)}
 		if !strings.Contains(value, "\x00") { // which no variable can have
 			t.Setenv("VALUE", value)
@@ -237,8 +234,7 @@ func TestLoad(t *testing.T) {
 	write("mcp.json", `{"servers": {"s": {"command": "x", "envFile": "${workspaceFolder}/.env", "env": {"B": "file"}}}}`)
 	write(".env", "# keys\n\nA='one two'\nexport B = \"env\"\r\nC=a=b\n")
 
-	cfg, err := load(path)
-	check.Must(t, err)
+	cfg := check.Value(load(path))(t)
 	got := cfg.Servers[0].Transport.(*mcpclient.Command).Env
 	check.Same(t, "", got, []string{"A=one two", "B=env", "C=a=b", "B=file"})
 

@@ -16,8 +16,7 @@ import (
 
 // The documentation of the package names every key and every alias.
 func TestKeysAreDocumented(t *testing.T) {
-	source, err := os.ReadFile("config.go")
-	check.Must(t, err)
+	source := check.Value(os.ReadFile("config.go"))(t)
 	_, section, _ := strings.Cut(string(source), "// # Keys\n")
 	section, _, found := strings.Cut(section, "// # Limits\n")
 	check.Require(t, found, "the documentation has no section on keys")
@@ -36,8 +35,7 @@ func TestKeysAreDocumented(t *testing.T) {
 		want[k] = k
 	}
 	check.Same(t, "", named, want)
-	guide, err := os.ReadFile("../../docs/mcp-json.md")
-	check.Must(t, err)
+	guide := check.Value(os.ReadFile("../../docs/mcp-json.md"))(t)
 	for _, k := range slices.Concat(slices.Collect(maps.Keys(want)), foreignKeys, slices.Collect(maps.Keys(unsupportedKeys))) {
 		check.Contains(t, "docs/mcp-json.md", string(guide), "`"+k+"`")
 	}

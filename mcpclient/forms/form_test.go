@@ -53,8 +53,7 @@ func TestFields(t *testing.T) {
 		{"default of the wrong format", `{"type":"string","format":"date","default":""}`, Field{Title: "x", Kind: KindString, Format: "date"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Fields(form(`"x":` + tt.property))
-			check.Must(t, err)
+			got := check.Value(Fields(form(`"x":` + tt.property)))(t)
 			tt.want.Name = "x"
 			check.Same(t, "", got, []*Field{&tt.want})
 		})
@@ -68,8 +67,7 @@ func TestFieldsKeepOrder(t *testing.T) {
 		want = append(want, name)
 		properties = append(properties, fmt.Sprintf(`%q:{"type":"boolean"}`, name))
 	}
-	fields, err := Fields(form(strings.Join(properties, ","), want[3], want[5]))
-	check.Must(t, err)
+	fields := check.Value(Fields(form(strings.Join(properties, ","), want[3], want[5])))(t)
 	var got []string
 	for i, f := range fields {
 		got = append(got, f.Name)
@@ -180,8 +178,7 @@ func FuzzFields(f *testing.F) {
 		if err != nil {
 			return // a required field has no answer
 		}
-		raw, err := json.Marshal(once)
-		check.Must(t, err)
+		raw := check.Value(json.Marshal(once))(t)
 		var received mcp.ElicitResult
 		check.Must(t, json.Unmarshal(raw, &received))
 		for name := range once.Content {
@@ -250,8 +247,7 @@ func TestPatternsThatTakeLong(t *testing.T) {
 	for i := range twenty {
 		twenty[i] = fmt.Sprintf(`"x%d":{"type":"string","pattern":%q,"default":%q}`, i, large, strings.Repeat("a", 500))
 	}
-	fields, err := Fields(form(strings.Join(twenty, ",")))
-	check.Must(t, err)
+	fields := check.Value(Fields(form(strings.Join(twenty, ","))))(t)
 	if fields[0].Default == nil || fields[19].Default != nil {
 		t.Error("want the first default, and not the last, which are bounded together")
 	}

@@ -63,11 +63,9 @@ var contents = []struct {
 func TestContent(t *testing.T) {
 	for _, tt := range contents {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := readBlock(json.RawMessage(tt.wire))
-			check.Must(t, err)
+			got := check.Value(readBlock(json.RawMessage(tt.wire)))(t)
 			check.Same(t, "decoded", got, tt.want)
-			encoded, err := jsonrpc.Marshal(tt.want)
-			check.Must(t, err)
+			encoded := check.Value(jsonrpc.Marshal(tt.want))(t)
 			check.Equal(t, "encoded", string(encoded), cmp.Or(tt.encoded, tt.wire))
 		})
 	}
@@ -106,12 +104,10 @@ func TestUnknownContent(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			raw := []byte(tt.wire)
-			got, err := readBlock(raw)
-			check.Must(t, err)
+			got := check.Value(readBlock(raw))(t)
 			raw[0] = 'X' // a block does not share memory with what it was read from
 			check.Same(t, "", got, Content(&UnknownContent{Type: tt.typ, Raw: json.RawMessage(tt.wire)}))
-			encoded, err := jsonrpc.Marshal(got)
-			check.Must(t, err)
+			encoded := check.Value(jsonrpc.Marshal(got))(t)
 			check.Equal(t, "encoded", string(encoded), tt.wire)
 		})
 	}
@@ -144,8 +140,7 @@ func TestContentIsNotEscapedForHTML(t *testing.T) {
 		&ToolResultContent{ToolUseID: "1", Content: []Content{&ToolResultContent{ToolUseID: "2", Content: []Content{&TextContent{Text: text}}}}},
 		&UnknownContent{Raw: json.RawMessage(`{"a":"<b>&"}`)},
 	} {
-		got, err := jsonrpc.Marshal(c)
-		check.Must(t, err)
+		got := check.Value(jsonrpc.Marshal(c))(t)
 		if strings.Contains(string(got), `\u003c`) || strings.Contains(string(got), `\u0026`) || !strings.Contains(string(got), "<") {
 			t.Errorf("%T: got %s, want < and & as they are", c, got)
 		}
@@ -159,10 +154,8 @@ func nestedResults(n int) string {
 
 func TestContentDepth(t *testing.T) {
 	for _, n := range []int{0, 1, maxContentDepth, maxContentDepth + 1, 400} {
-		c, err := readBlock(json.RawMessage(nestedResults(n)))
-		check.Must(t, err)
-		encoded, err := jsonrpc.Marshal(c)
-		check.Must(t, err)
+		c := check.Value(readBlock(json.RawMessage(nestedResults(n))))(t)
+		encoded := check.Value(jsonrpc.Marshal(c))(t)
 		check.Equal(t, "encoded", string(encoded), nestedResults(n))
 		depth := 0
 		for r, ok := c.(*ToolResultContent); ok; r, ok = c.(*ToolResultContent) {
@@ -193,8 +186,7 @@ func TestSamplingMessageContent(t *testing.T) {
 			var m SamplingMessage
 			check.Must(t, json.Unmarshal([]byte(tt.wire), &m))
 			check.Same(t, "", m.Content, tt.want)
-			got, err := m.MarshalJSON()
-			check.Must(t, err)
+			got := check.Value(m.MarshalJSON())(t)
 			check.Equal(t, "encoded", string(got), cmp.Or(tt.encoded, tt.wire))
 		})
 	}
@@ -215,15 +207,11 @@ func FuzzDecodeContent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		once, err := jsonrpc.Marshal(first)
-		check.Must(t, err)
-		second, err := readBlock(once)
-		check.Must(t, err)
-		twice, err := jsonrpc.Marshal(second)
-		check.Must(t, err)
+		once := check.Value(jsonrpc.Marshal(first))(t)
+		second := check.Value(readBlock(once))(t)
+		twice := check.Value(jsonrpc.Marshal(second))(t)
 		check.Equal(t, "the second time", string(twice), string(once))
-		third, err := readBlock(twice)
-		check.Must(t, err)
+		third := check.Value(readBlock(twice))(t)
 		check.Same(t, "", third, second)
 	})
 }

@@ -12,8 +12,7 @@ import (
 // What a host keeps as JSON it can read again.
 func TestTaskStateIsReadAgain(t *testing.T) {
 	want := mcp.TaskState{ID: "t", Status: mcp.TaskWorking, TTL: new(time.Minute), PollInterval: time.Second}
-	raw, err := json.Marshal(want)
-	check.Must(t, err)
+	raw := check.Value(json.Marshal(want))(t)
 	var got mcp.TaskState
 	check.Must(t, json.Unmarshal(raw, &got))
 	check.Same(t, "", got, want)
@@ -21,7 +20,6 @@ func TestTaskStateIsReadAgain(t *testing.T) {
 
 // TestTaskStateForever: the extension requires ttlMs, with null for a task that is kept.
 func TestTaskStateForever(t *testing.T) {
-	raw, err := json.Marshal(mcp.TaskState{ID: "t", Status: mcp.TaskWorking})
-	check.Must(t, err)
+	raw := check.Value(json.Marshal(mcp.TaskState{ID: "t", Status: mcp.TaskWorking}))(t)
 	check.Contains(t, "", string(raw), `"ttlMs":null`)
 }

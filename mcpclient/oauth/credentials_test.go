@@ -24,8 +24,7 @@ import (
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	check.Must(t, err)
+	key := check.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	return key
 }
 
@@ -71,8 +70,7 @@ func TestTokenEndpointAuthentication(t *testing.T) {
 }
 
 func TestAssertion(t *testing.T) {
-	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
-	check.Must(t, err)
+	rsaKey := check.Value(rsa.GenerateKey(rand.Reader, 2048))(t)
 	_, edKey, err := ed25519.GenerateKey(rand.Reader)
 	check.Must(t, err)
 	tests := []struct {
@@ -90,8 +88,7 @@ func TestAssertion(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tt := range tests {
 		c := &Credentials{Issuer: issuerOne, ID: "svc", Key: tt.key, KeyID: "k1", Audience: tt.audience}
-		signed, err := c.assertion(&issuerMetadata{Issuer: issuerOne, TokenEndpointAuthSigningAlgs: tt.supported})
-		check.Must(t, err)
+		signed := check.Value(c.assertion(&issuerMetadata{Issuer: issuerOne, TokenEndpointAuthSigningAlgs: tt.supported}))(t)
 		claims := new(jwt.RegisteredClaims)
 		token, err := jwt.ParseWithClaims(signed, claims, func(*jwt.Token) (any, error) { return tt.key.Public(), nil },
 			jwt.WithValidMethods([]string{tt.alg}), jwt.WithAudience(tt.aud), jwt.WithIssuer("svc"), jwt.WithSubject("svc"), jwt.WithExpirationRequired())

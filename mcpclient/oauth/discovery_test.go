@@ -18,8 +18,7 @@ func TestMetadataURLs(t *testing.T) {
 		"https://as.test/a/b":   {"https://as.test/.well-known/oauth-authorization-server/a/b", "https://as.test/.well-known/openid-configuration/a/b", "https://as.test/a/b/.well-known/openid-configuration"},
 		"https://as.test/a%2Fb": {"https://as.test/.well-known/oauth-authorization-server/a%2Fb", "https://as.test/.well-known/openid-configuration/a%2Fb", "https://as.test/a%2Fb/.well-known/openid-configuration"},
 	} {
-		u, err := url.Parse(issuer)
-		check.Must(t, err)
+		u := check.Value(url.Parse(issuer))(t)
 		check.Same(t, issuer, metadataURLs(u), want)
 	}
 }
@@ -33,8 +32,7 @@ func TestCanonical(t *testing.T) {
 		"https://mcp.test/a%2Fb/":          "https://mcp.test/a%2Fb",
 		"https://u:p@mcp.test/a%20b?x=1#f": "https://mcp.test/a%20b?x=1",
 	} {
-		u, err := url.Parse(in)
-		check.Must(t, err)
+		u := check.Value(url.Parse(in))(t)
 		check.Equal(t, in, canonical(u), want)
 	}
 }
@@ -180,8 +178,7 @@ func TestOtherAuthenticationIsLeftAlone(t *testing.T) {
 func TestDiscover(t *testing.T) {
 	w := newWorld(t)
 	w.supported = []string{"read", "write"}
-	got, err := Discover(t.Context(), serverURL, w.options())
-	check.Must(t, err)
+	got := check.Value(Discover(t.Context(), serverURL, w.options()))(t)
 	check.Same(t, "", got, []string{issuerOne})
 	w.set(func() { w.pages["mcp.test/.well-known/oauth-protected-resource/mcp"] = http.NotFound })
 	check.Is(t, check.Err(Discover(t.Context(), serverURL, w.options())), ErrNoAuthorization)

@@ -185,15 +185,12 @@ func TestDPoPKeyOfStoredTokens(t *testing.T) {
 
 func TestThumbprint(t *testing.T) {
 	// RFC 8037 appendix A.3.
-	public, err := base64.RawURLEncoding.DecodeString("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")
-	check.Must(t, err)
+	public := check.Value(base64.RawURLEncoding.DecodeString("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"))(t)
 	key := append(make(ed25519.PrivateKey, 32), public...)
-	d, err := newDPoP(&DPoP{Key: key})
-	check.Must(t, err)
+	d := check.Value(newDPoP(&DPoP{Key: key}))(t)
 	want := "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
 	check.That(t, d.thumbprint == want, "got %q, want %q", d.thumbprint, want)
-	weak, err := ecdsa.GenerateKey(elliptic.P224(), rand.Reader)
-	check.Must(t, err)
+	weak := check.Value(ecdsa.GenerateKey(elliptic.P224(), rand.Reader))(t)
 	check.Fails(t, check.Err(newDPoP(&DPoP{Key: weak})), "a curve that no algorithm has")
 }
 

@@ -18,21 +18,17 @@ import (
 // get makes a request as a browser does.
 func get(t *testing.T, method, target string) (status int, body string, header http.Header) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, target, nil)
-	check.Must(t, err)
-	resp, err := http.DefaultClient.Do(req)
-	check.Must(t, err)
+	req := check.Value(http.NewRequestWithContext(t.Context(), method, target, nil))(t)
+	resp := check.Value(http.DefaultClient.Do(req))(t)
 	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	check.Must(t, err)
+	text := check.Value(io.ReadAll(resp.Body))(t)
 	return resp.StatusCode, string(text), resp.Header
 }
 
 func TestLoopback(t *testing.T) {
 	opened := make(chan string, 1)
 	l := &Loopback{Open: func(_ context.Context, url string) error { opened <- url; return nil }}
-	r, err := l.Listen(t.Context(), "")
-	check.Must(t, err)
+	r := check.Value(l.Listen(t.Context(), ""))(t)
 	uri := r.RedirectURI()
 	check.That(t, strings.HasPrefix(uri, "http://127.0.0.1:") && strings.HasSuffix(uri, "/callback"), "got redirect URI %q", uri)
 	const authorizationURL = "https://as.test/authorize?state=the-state&scope=a+b"
@@ -70,8 +66,7 @@ func TestLoopback(t *testing.T) {
 	}
 	check.NoError(t, r.Close())
 	check.Fails(t, check.Err(net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(uri, "http://"), "/callback"))), "the port after Close")
-	again, err := l.Listen(t.Context(), uri)
-	check.Must(t, err)
+	again := check.Value(l.Listen(t.Context(), uri))(t)
 	check.Equal(t, "the same redirect URI as before", again.RedirectURI(), uri)
 	busy, err := l.Listen(t.Context(), uri)
 	check.That(t, err == nil && busy.RedirectURI() != uri, "got %v, %v, want another port while that one is taken", busy, err)
@@ -82,20 +77,16 @@ func TestLoopback(t *testing.T) {
 
 func TestLoopbackEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := (&Loopback{Open: func(context.Context, string) error { cancel(); return nil }}).Listen(ctx, "")
-	check.Must(t, err)
+	r := check.Value((&Loopback{Open: func(context.Context, string) error { cancel(); return nil }}).Listen(ctx, ""))(t)
 	check.Is(t, check.Err(r.Receive(ctx, "https://as.test/?state=x")), context.Canceled)
 	check.NoError(t, r.Close())
-	refusing, err := (&Loopback{Open: func(context.Context, string) error { return errors.New("declined") }}).Listen(t.Context(), "")
-	check.Must(t, err)
+	refusing := check.Value((&Loopback{Open: func(context.Context, string) error { return errors.New("declined") }}).Listen(t.Context(), ""))(t)
 	defer func() { _ = refusing.Close() }()
 	check.Text(t, check.Err(refusing.Receive(t.Context(), "https://as.test/?state=x")), "declined")
-	panicking, err := (&Loopback{Open: func(context.Context, string) error { panic("boom") }}).Listen(t.Context(), "")
-	check.Must(t, err)
+	panicking := check.Value((&Loopback{Open: func(context.Context, string) error { panic("boom") }}).Listen(t.Context(), ""))(t)
 	defer func() { _ = panicking.Close() }()
 	check.Text(t, check.Err(panicking.Receive(t.Context(), "https://as.test/?state=x")), "Loopback.Open panicked: boom")
-	pasting, err := (&Paste{Ask: func(context.Context, string) (string, error) { panic("boom") }}).Listen(t.Context(), "")
-	check.Must(t, err)
+	pasting := check.Value((&Paste{Ask: func(context.Context, string) (string, error) { panic("boom") }}).Listen(t.Context(), ""))(t)
 	check.Text(t, check.Err(pasting.Receive(t.Context(), "https://as.test/?state=x")), "Paste.Ask panicked: boom")
 }
 
@@ -104,8 +95,7 @@ func TestLoopbackDoesNotWaitForOpen(t *testing.T) {
 	answered := make(chan struct{})
 	defer close(answered)
 	opened := make(chan string, 1)
-	r, err := (&Loopback{Open: func(context.Context, string) error { opened <- ""; <-answered; return nil }}).Listen(t.Context(), "")
-	check.Must(t, err)
+	r := check.Value((&Loopback{Open: func(context.Context, string) error { opened <- ""; <-answered; return nil }}).Listen(t.Context(), ""))(t)
 	got := make(chan error, 1)
 	go func() {
 		_, err := r.Receive(t.Context(), "https://as.test/?state=x")

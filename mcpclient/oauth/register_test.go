@@ -275,8 +275,7 @@ func TestRegistrationOfAnotherProcess(t *testing.T) {
 		opts.Grant, opts.Store = &AuthorizationCode{Receiver: p}, overtakenStore{store}
 		auth := w.transport(opts)
 		check.Fails(t, call(t.Context(), auth), name)
-		data, err := store.Load(t.Context(), auth.registrar.key(issuerOne))
-		check.Must(t, err)
+		data := check.Value(store.Load(t.Context(), auth.registrar.key(issuerOne)))(t)
 		check.Equal(t, name, string(data), `{"client_id":"other","redirect_uri":""}`)
 	}
 }

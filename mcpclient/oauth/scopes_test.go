@@ -105,10 +105,9 @@ func TestScopesAreBounded(t *testing.T) {
 		w.supported = append(w.supported, fmt.Sprintf("s%d", i))
 	}
 	w.resource = serverURL + "?key=query-of-the-server"
-	auth, err := New(w.resource, w.options())
-	check.Must(t, err)
+	auth := check.Value(New(w.resource, w.options()))(t)
 	defer func() { _ = auth.Close() }()
-	err = call(t.Context(), auth)
+	err := call(t.Context(), auth)
 	check.That(t, err != nil && strings.Contains(err.Error(), "more than 64 scopes") && !strings.Contains(err.Error(), "query-of") && len(w.asked) == 0,
 		"got %v, %q, want no request with so many scopes", err, w.asked)
 	check.Same(t, "", splitScopes("ok \"no\" b\\ad "+strings.Repeat("x", maxScope+1)+" \u00fc ok fine"), []string{"ok", "fine"})

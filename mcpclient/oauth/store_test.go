@@ -23,8 +23,7 @@ import (
 // stores are both stores.
 func stores(t *testing.T) map[string]Store {
 	t.Helper()
-	file, err := NewFileStore(filepath.Join(t.TempDir(), "tokens"))
-	check.Must(t, err)
+	file := check.Value(NewFileStore(filepath.Join(t.TempDir(), "tokens")))(t)
 	return map[string]Store{"memory": NewMemoryStore(), "file": file}
 }
 
@@ -115,8 +114,7 @@ func TestFileStoreOnDisk(t *testing.T) {
 		t.Skip("the permissions are those of Unix")
 	}
 	dir := filepath.Join(t.TempDir(), "a", "tokens")
-	s, err := NewFileStore(dir)
-	check.Must(t, err)
+	s := check.Value(NewFileStore(dir))(t)
 	key := Key{Resource: serverURL, Issuer: issuerOne}
 	check.Must(t, save(t.Context(), s, key, &token{Access: "x"}))
 	files, err := os.ReadDir(dir)
@@ -164,10 +162,9 @@ func TestFileStoreRefuses(t *testing.T) {
 				t.Skip("Windows has no permissions of Unix")
 			}
 			dir := filepath.Join(t.TempDir(), "tokens")
-			s, err := NewFileStore(dir)
-			check.Must(t, err)
+			s := check.Value(NewFileStore(dir))(t)
 			check.Must(t, save(t.Context(), s, key, &token{Access: "x"}))
-			err = tt.arrange(dir, s.(*fileStore).path(key))
+			err := tt.arrange(dir, s.(*fileStore).path(key))
 			if _, links := errors.AsType[*os.LinkError](err); links && runtime.GOOS == "windows" {
 				t.Skip("this user may not make symbolic links:", err)
 			}
@@ -180,8 +177,7 @@ func TestFileStoreRefuses(t *testing.T) {
 				return nil, nil
 			})
 			check.Text(t, err, tt.want, "update")
-			before, err := os.ReadDir(dir)
-			check.Must(t, err)
+			before := check.Value(os.ReadDir(dir))(t)
 			err = s.Update(t.Context(), Key{Resource: "new"}, func(context.Context, []byte) ([]byte, error) { return nil, nil })
 			if after, _ := os.ReadDir(dir); (err != nil) != tt.dir || tt.dir && len(after) != len(before) {
 				t.Errorf("update of a new entry: got %v and %v, want the directory refused: %t", err, after, tt.dir)
@@ -198,8 +194,7 @@ func TestFileStoreOfOtherContent(t *testing.T) {
 	path := s.(*fileStore).path
 	one, two := Key{Resource: serverURL, Issuer: issuerOne}, Key{Resource: serverURL, Issuer: issuerTwo}
 	check.Must(t, save(t.Context(), s, one, &token{Access: "x"}))
-	entry, err := os.ReadFile(path(one))
-	check.Must(t, err)
+	entry := check.Value(os.ReadFile(path(one)))(t)
 	for _, content := range []string{string(entry), `{"key":`, ""} {
 		check.Must(t, os.WriteFile(path(two), []byte(content), 0o600))
 		got, err := s.Load(t.Context(), two)
@@ -284,8 +279,7 @@ func TestProcessesRefreshAtOnce(t *testing.T) {
 	defer peer.Close()
 	server := peer.URL + "/mcp"
 	dir := t.TempDir()
-	store, err := NewFileStore(dir)
-	check.Must(t, err)
+	store := check.Value(NewFileStore(dir))(t)
 	w.set(func() { w.refreshes["refresh-secret-0"] = &issued{issuer: peer.URL, resource: server} })
 	old := &token{Access: "old", Type: "Bearer", Refresh: "refresh-secret-0", Expiry: time.Now().Add(-time.Minute), ClientID: "c"}
 	for key, value := range map[Key]any{

@@ -93,8 +93,7 @@ func TestConnectWaitsForSignIn(t *testing.T) {
 			}})
 		}
 		auth := w.transportAfter(func(context.Context) error { time.Sleep(2 * time.Minute); return nil })
-		client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: serverURL, Client: auth.Client()}, nil)
-		check.Must(t, err)
+		client := check.Value(mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: serverURL, Client: auth.Client()}, nil))(t)
 		defer client.Close()
 		got := client.Server().Revision
 		check.That(t, got == "2026-07-28" && len(w.asked) == 1, "got revision %q after %d sign-ins, want 2026-07-28 after 1", got, len(w.asked))
@@ -197,8 +196,7 @@ func TestSignOutMeanwhile(t *testing.T) {
 // TestSignOutWhileTheStoreIsRead forgets a session that was read before the store was emptied.
 func TestSignOutWhileTheStoreIsRead(t *testing.T) {
 	var s sessions
-	release, err := s.clear(t.Context())
-	check.Must(t, err)
+	release := check.Value(s.clear(t.Context()))(t)
 	s.load(new(session))
 	release()
 	got := s.get()
@@ -224,8 +222,7 @@ func TestTokenStaysHome(t *testing.T) {
 	const want = "redirect to another origin refused: use the URL https://other.test/ if you trust it"
 	check.That(t, err != nil && !errors.Is(err, ErrUntrusted) && strings.Contains(err.Error(), want), "got %v, want %q", err, want)
 	w.set(func() { delete(w.pages, "mcp.test/mcp") })
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, serverURL, strings.NewReader("x"))
-	check.Must(t, err)
+	req := check.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, serverURL, strings.NewReader("x")))(t)
 	req.Header.Set("Authorization", "Bearer own")
 	resp, err := auth.RoundTrip(req)
 	check.Require(t, err == nil && resp.StatusCode == http.StatusUnauthorized, "got %v, %v, want the server's 401", resp, err)
@@ -236,8 +233,7 @@ func TestTokenStaysHome(t *testing.T) {
 // TestUnrepeatableBody: the refusal is passed on, as the body is gone.
 func TestUnrepeatableBody(t *testing.T) {
 	w := newWorld(t)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, serverURL, io.NopCloser(strings.NewReader("x")))
-	check.Must(t, err)
+	req := check.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, serverURL, io.NopCloser(strings.NewReader("x"))))(t)
 	resp, err := w.transport(w.options()).RoundTrip(req)
 	check.Require(t, err == nil && resp.StatusCode == http.StatusUnauthorized && len(w.asked) == 0,
 		"got %v, %v, %q, want the 401 and no sign-in", resp, err, w.asked)
@@ -296,8 +292,7 @@ func TestSignInWithoutGET(t *testing.T) {
 func TestNewReportsMistakes(t *testing.T) {
 	code := &AuthorizationCode{Receiver: &Paste{}}
 	const document = "https://host.test/client.json"
-	weak, err := ecdsa.GenerateKey(elliptic.P224(), rand.Reader)
-	check.Must(t, err)
+	weak := check.Value(ecdsa.GenerateKey(elliptic.P224(), rand.Reader))(t)
 	for _, tt := range []struct {
 		url  string
 		opts *Options

@@ -84,8 +84,7 @@ func (w *world) options() *Options {
 
 func (w *world) transport(opts *Options) *Transport {
 	w.t.Helper()
-	t, err := New(serverURL, opts)
-	check.Must(w.t, err)
+	t := check.Value(New(serverURL, opts))(w.t)
 	w.t.Cleanup(func() { _ = t.Close() })
 	return t
 }
@@ -343,8 +342,7 @@ func (p *person) Receive(ctx context.Context, authorizationURL string) (url.Valu
 // query is the parameter of an authorization URL.
 func query(t *testing.T, raw, name string) string {
 	t.Helper()
-	u, err := url.Parse(raw)
-	check.Must(t, err)
+	u := check.Value(url.Parse(raw))(t)
 	return u.Query().Get(name)
 }
 

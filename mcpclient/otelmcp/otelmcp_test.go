@@ -369,8 +369,7 @@ func TestHTTP(t *testing.T) {
 		}))
 		defer s.Close()
 		opts := r.install(eras["legacy"])
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL() + "/mcp?key=hidden", Client: s.Client()}, opts)
-		check.Must(t, err)
+		c := check.Value(mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL() + "/mcp?key=hidden", Client: s.Client()}, opts))(t)
 		check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
 		check.Fails(t, check.Err(c.CallTool(t.Context(), "a", nil)), "status 500")
 		_ = c.Close()
@@ -419,8 +418,7 @@ func TestPipes(t *testing.T) {
 		serve(conn, func(message) string { return "{}" })
 		_ = conn.Close()
 	}()
-	c, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer}, r.install(eras["modern"]))
-	check.Must(t, err)
+	c := check.Value(mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer}, r.install(eras["modern"])))(t)
 	_ = c.Close()
 	check.Contains(t, "", text(r.span("server/discover").Attributes), "network.transport=pipe")
 }
@@ -439,10 +437,8 @@ func TestSubscription(t *testing.T) {
 	})
 	opts := r.install(eras["modern"])
 	opts.Protocol.AllowUndeclared = true
-	c, err := mcpclient.Connect(t.Context(), transport, opts)
-	check.Must(t, err)
-	s, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true})
-	check.Must(t, err)
+	c := check.Value(mcpclient.Connect(t.Context(), transport, opts))(t)
+	s := check.Value(c.Subscribe(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true}))(t)
 	check.NoError(t, errors.Join(s.Close(), c.Close()))
 	<-c.Done() // Close does not wait for middleware
 	if span := r.span("subscriptions/listen"); span.Status.Code != codes.Unset || strings.Contains(text(span.Attributes), "error.type") {
@@ -452,8 +448,7 @@ func TestSubscription(t *testing.T) {
 
 // Without options the global providers are used. They do nothing by default.
 func TestDefaults(t *testing.T) {
-	telemetry, err := otelmcp.New(nil)
-	check.Must(t, err)
+	telemetry := check.Value(otelmcp.New(nil))(t)
 	opts := sampler(eras["modern"], func(context.Context) {})
 	opts.Middleware = []mcpclient.Middleware{telemetry.ClientMiddleware}
 	opts.ServerMiddleware = []mcpclient.Middleware{telemetry.ServerMiddleware}

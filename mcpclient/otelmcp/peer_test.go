@@ -42,8 +42,7 @@ func newRecorder(t *testing.T) *recorder {
 
 // install puts telemetry into options.
 func (r *recorder) install(o mcpclient.Options) *mcpclient.Options {
-	telemetry, err := otelmcp.New(r.options)
-	check.Must(r.t, err)
+	telemetry := check.Value(otelmcp.New(r.options))(r.t)
 	o.Middleware = append([]mcpclient.Middleware{telemetry.ClientMiddleware}, o.Middleware...)
 	o.ServerMiddleware = append([]mcpclient.Middleware{telemetry.ServerMiddleware}, o.ServerMiddleware...)
 	return &o
@@ -148,8 +147,7 @@ func connect(t *testing.T, ctx context.Context, o *mcpclient.Options, answer fun
 	transport, conn := mcpclient.Pipe()
 	t.Cleanup(func() { _ = conn.Close() })
 	go serve(conn, answer)
-	c, err := mcpclient.Connect(ctx, transport, o)
-	check.Must(t, err)
+	c := check.Value(mcpclient.Connect(ctx, transport, o))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	return c, conn
 }

@@ -144,8 +144,7 @@ func TestSkillsTamperedAreForgotten(t *testing.T) {
 						check.Must(t, err)
 					}
 				}
-				s, err := skills.Get(t.Context(), c, pdfSkill)
-				check.Must(t, err)
+				s := check.Value(skills.Get(t.Context(), c, pdfSkill))(t)
 				check.Text(t, check.Err(skills.Load(t.Context(), c, s)), "is not used")
 			}
 			delete(asked, "server/discover")

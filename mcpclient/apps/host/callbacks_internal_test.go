@@ -26,8 +26,7 @@ func TestCallbacksAreForgotten(t *testing.T) {
 // initialized notification": not even the progress of a call.
 func TestNoProgressBeforeInitialized(t *testing.T) {
 	out := newOutbox(1 << 10)
-	v, err := newView(HostContext{}, out)
-	check.Must(t, err)
+	v := check.Value(newView(HostContext{}, out))(t)
 	h := &handlers{opts: (*Options)(nil).withDefaults(), view: v, out: out}
 	v.greet(nil)
 	h.progress(json.RawMessage(`1`), mcp.Progress{Progress: 1})

@@ -193,8 +193,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add(`{"jsonrpc":"2.0","method":"ui/notifications/size-changed","params":{"width":1}}`)
 	f.Fuzz(func(t *testing.T, message string) {
 		transport, conn := mcpclient.Pipe()
-		end, err := transport.Dial(t.Context())
-		check.Must(t, err)
+		end := check.Value(transport.Dial(t.Context()))(t)
 		s, err := host.Open(t.Context(), conn, &scripted{}, &host.Options{
 			OpenLink: func(context.Context, string) error { return nil }, Message: func(context.Context, []mcp.Content) error { return nil },
 			OnModelContext: func(*host.ModelContext) error { return nil },

@@ -297,8 +297,7 @@ func TestOpenRefuses(t *testing.T) {
 			"RequestTimeout:-1s":             {&scripted{}, host.Options{Limits: host.Limits{RequestTimeout: -time.Second}}},
 		} {
 			transport, conn := mcpclient.Pipe()
-			end, err := transport.Dial(t.Context())
-			check.Must(t, err)
+			end := check.Value(transport.Dial(t.Context()))(t)
 			check.Text(t, check.Err(host.Open(t.Context(), conn, tt.server, &tt.opts)), want)
 			check.Fails(t, check.Err(end.Recv()), "the connection is open")
 		}

@@ -25,10 +25,8 @@ type view struct {
 func open(t *testing.T, server host.Server, opts *host.Options) (*host.Session, *view) {
 	t.Helper()
 	transport, conn := mcpclient.Pipe()
-	end, err := transport.Dial(t.Context())
-	check.Must(t, err)
-	s, err := host.Open(t.Context(), conn, server, opts)
-	check.Must(t, err)
+	end := check.Value(transport.Dial(t.Context()))(t)
+	s := check.Value(host.Open(t.Context(), conn, server, opts))(t)
 	v := &view{t, end}
 	t.Cleanup(func() {
 		_ = end.Close()
@@ -70,10 +68,8 @@ func (v *view) request(id, method, params string) {
 // next is the next message of the host.
 func (v *view) next() jsonrpc.Message {
 	v.t.Helper()
-	raw, err := v.conn.Recv()
-	check.Must(v.t, err)
-	m, err := jsonrpc.Parse(raw)
-	check.Must(v.t, err)
+	raw := check.Value(v.conn.Recv())(v.t)
+	m := check.Value(jsonrpc.Parse(raw))(v.t)
 	return m
 }
 

@@ -25,8 +25,7 @@ func newSandbox(t *testing.T, origin string, granted apps.Permissions) *sandbox.
 // frame shows a view of a server.
 func frame(t *testing.T, s *sandbox.Sandbox, about apps.ResourceMeta, server string) sandbox.Frame {
 	t.Helper()
-	f, err := s.Frame(about, sandbox.FrameOptions{User: "Ada", Server: server})
-	check.Must(t, err)
+	f := check.Value(s.Frame(about, sandbox.FrameOptions{User: "Ada", Server: server}))(t)
 	return f
 }
 
@@ -38,8 +37,7 @@ func get(s http.Handler, method, url string) *http.Response {
 
 func body(t *testing.T, r *http.Response) string {
 	t.Helper()
-	b, err := io.ReadAll(r.Body)
-	check.Must(t, err)
+	b := check.Value(io.ReadAll(r.Body))(t)
 	return string(b)
 }
 
@@ -110,8 +108,7 @@ func TestOtherURLsAreRefused(t *testing.T) {
 	other, _ := url.Parse(loose.URL)
 	q, o := u.Query(), other.Query()
 	q.Set("view", o.Get("view"))
-	strange, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor}})
-	check.Must(t, err)
+	strange := check.Value(sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor}}))(t)
 	for _, tt := range []struct {
 		method, url string
 		status      int
@@ -176,8 +173,7 @@ func TestOriginOfEachUser(t *testing.T) {
 	s := newSandbox(t, "http://*.localhost:8081", apps.Permissions{})
 	seen := map[string]sandbox.FrameOptions{}
 	for _, at := range []sandbox.FrameOptions{{User: "Ada", Server: "a"}, {User: "Grace", Server: "a"}, {User: "Ada", Server: "b"}, {User: "Adaa"}, {Server: "Adaa"}, {User: "A", Server: "daa"}} {
-		f, err := s.Frame(apps.ResourceMeta{}, at)
-		check.Must(t, err)
+		f := check.Value(s.Frame(apps.ResourceMeta{}, at))(t)
 		other, taken := seen[f.Origin]
 		check.That(t, !taken, "%+v and %+v have the origin %s", at, other, f.Origin)
 		seen[f.Origin] = at
@@ -186,11 +182,9 @@ func TestOriginOfEachUser(t *testing.T) {
 
 // A host with several names has a frame for each; another page gets none.
 func TestHostOrigins(t *testing.T) {
-	s, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor, "http://localhost:8080"}})
-	check.Must(t, err)
+	s := check.Value(sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor, "http://localhost:8080"}}))(t)
 	for host, want := range map[string]string{"": ancestor, ancestor: ancestor, "http://localhost:8080": "http://localhost:8080", "http://LOCALHOST:8080": "http://localhost:8080"} {
-		f, err := s.Frame(apps.ResourceMeta{}, sandbox.FrameOptions{Host: host})
-		check.Must(t, err)
+		f := check.Value(s.Frame(apps.ResourceMeta{}, sandbox.FrameOptions{Host: host}))(t)
 		r := get(s, "GET", f.URL)
 		if policy := r.Header.Get("Content-Security-Policy"); !strings.HasSuffix(policy, "frame-ancestors "+want) || !strings.Contains(body(t, r), `host = "`+want+`"`) {
 			t.Errorf("%s: got the policy %s", host, policy)
@@ -211,8 +205,7 @@ func TestFrameOfAnotherProcess(t *testing.T) {
 		return s
 	}
 	declared := apps.CSP{ConnectDomains: []string{"http://127.0.0.1:3000", "https://api.example.com"}}
-	f, err := at(true, ancestor, second).Frame(apps.ResourceMeta{CSP: declared}, sandbox.FrameOptions{Host: second})
-	check.Must(t, err)
+	f := check.Value(at(true, ancestor, second).Frame(apps.ResourceMeta{CSP: declared}, sandbox.FrameOptions{Host: second}))(t)
 	for _, tt := range []struct {
 		name string
 		in   *sandbox.Sandbox
@@ -255,8 +248,7 @@ func TestOwnAndPrivateSources(t *testing.T) {
 		{"http://127.0.0.1:8081", ancestor, "ws://127.0.0.1:8080", true, true},
 		{"http://127.0.0.1:8081", ancestor, "http://127.0.0.1:8081", true, true},
 	} {
-		s, err := sandbox.New(&sandbox.Options{Origin: tt.origin, HostOrigins: []string{tt.host}, AllowPrivate: tt.local})
-		check.Must(t, err)
+		s := check.Value(sandbox.New(&sandbox.Options{Origin: tt.origin, HostOrigins: []string{tt.host}, AllowPrivate: tt.local}))(t)
 		all := []string{tt.source}
 		f := frame(t, s, apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: all, ResourceDomains: all, FrameDomains: all, BaseURIDomains: all}}, "a")
 		check.That(t, allowsNothing(f.CSP) == tt.refused && (len(f.Refused) == 4) == tt.refused,
