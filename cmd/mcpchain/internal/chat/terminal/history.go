@@ -2,22 +2,17 @@ package terminal
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/internal/private"
 )
 
 const (
 	maxEntries = 1000
-	maxEntry   = 16 << 10    // bytes; a longer entry is not written to the file
-	lockWait   = time.Second // after which an entry is not written to the file
+	maxEntry   = 16 << 10 // bytes; a longer entry is not written to the file
 )
 
 // history has the questions that were entered before, also in earlier programs. A question that cannot be written to
@@ -29,30 +24,23 @@ type history struct {
 	draft   string   // what the person was writing
 }
 
-// openHistory reads a file that has one JSON string on each line. A symbolic link stays one: its
-// target is replaced.
+// openHistory reads a file that has one JSON string on each line. A file of more than 2*maxEntries lines is shortened.
 func openHistory(path string) *history {
-	if target, err := filepath.EvalSymlinks(path); path != "" && err == nil { // otherwise there is no file yet
-		path = target
-	}
-	entries, _ := readEntries(path) // if it cannot be read, there is nothing to go back to
-	return &history{path: path, entries: entries, index: len(entries)}
-}
-
-// readEntries returns the newest maxEntries entries of a file, none if there is no file. Lines that
-// are not JSON strings are left out.
-func readEntries(path string) (entries []string, err error) {
+	h := &history{path: path}
 	raw, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	lines := bytes.SplitAfter(raw, []byte("\n"))
+	if most := 2 * maxEntries; err == nil && len(lines) > most {
+		lines = lines[len(lines)-maxEntries:]
+		_ = os.WriteFile(path, bytes.Join(lines, nil), 0o600) // another program may lose what it adds meanwhile
 	}
-	for line := range bytes.Lines(raw) {
+	for _, line := range lines[max(0, len(lines)-maxEntries):] {
 		var text string
 		if json.Unmarshal(line, &text) == nil && text != "" {
-			entries = append(entries, screen.CleanInput(text))
+			h.entries = append(h.entries, screen.CleanInput(text))
 		}
 	}
-	return entries[max(0, len(entries)-maxEntries):], nil
+	h.reset()
+	return h
 }
 
 // add adds an entry, unless it is empty or repeats the last one.
@@ -67,30 +55,21 @@ func (h *history) add(text string) {
 	}
 }
 
-// write adds an entry to the file, which is read again: another program may have added some.
+// write appends an entry to the file.
 func (h *history) write(text string) error {
+	line, err := json.Marshal(text)
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
-	defer cancel()
-	unlock, err := private.Lock(ctx, h.path+".lock")
+	file, err := os.OpenFile(h.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = unlock() }()
-	entries, err := readEntries(h.path)
-	if err != nil {
-		return err // the file is not replaced by one entry
-	}
-	var b bytes.Buffer
-	lines := json.NewEncoder(&b)
-	for _, entry := range append(entries, text) {
-		if err := lines.Encode(entry); err != nil {
-			return err
-		}
-	}
-	return private.WriteFile(h.path, b.Bytes())
+	_, err = file.Write(append(line, '\n'))
+	return errors.Join(err, file.Close())
 }
 
 // reset returns to an empty draft.
