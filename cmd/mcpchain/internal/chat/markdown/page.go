@@ -29,9 +29,8 @@ func (p page) render(source string) (drawn string) {
 	if strings.TrimSpace(source) == "" {
 		return ""
 	}
-	width := p.renderWidth(source)
 	for narrower := range maxExcess + 1 {
-		drawn = renderAt(width-narrower, source)
+		drawn = renderAt(p.width-narrower, source)
 		if widestLine(drawn) <= p.width {
 			break
 		}
@@ -59,48 +58,6 @@ func renderAt(width int, source string) string {
 		return hosttext.Prose(source)
 	}
 	return trimBlanks(keepColours(b.String()))
-}
-
-// tableLine matches the line below the header of a table.
-var tableLine = regexp.MustCompile(`(?m)^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-*:?\s*)+$`)
-
-// renderWidth returns the width to render a block with. A table fills that width, so for a table it
-// is what the cells need.
-func (p page) renderWidth(source string) int {
-	if !tableLine.MatchString(source) {
-		return p.width
-	}
-	widest := 0       // width of the widest line that is not a row
-	var columns []int // their widths
-	for line := range strings.SplitSeq(source, "\n") {
-		cells := cellWidths(line)
-		if len(cells) < 2 && !strings.HasPrefix(strings.TrimSpace(line), "|") {
-			widest = max(widest, term.StringWidth(line))
-			continue
-		}
-		for i, width := range cells {
-			if i == len(columns) {
-				columns = append(columns, 0)
-			}
-			columns[i] = max(columns[i], width)
-		}
-	}
-	table := len(columns) - 1 // separators
-	for _, width := range columns {
-		table += 1 + width + 1
-	}
-	return min(p.width, max(widest, table))
-}
-
-// cellWidths returns the widths of the cells of a row. An escaped bar is part of its cell, one
-// column wide.
-func cellWidths(line string) (widths []int) {
-	line = strings.ReplaceAll(strings.TrimSpace(line), `\|`, "/")
-	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
-	for cell := range strings.SplitSeq(line, "|") {
-		widths = append(widths, term.StringWidth(strings.TrimSpace(cell)))
-	}
-	return widths
 }
 
 // entity matches an entity of HTML.
