@@ -65,8 +65,7 @@ func allowed(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	m := openScreenOf(t, cmd)
 	m.enter("you ›", "What is 1 plus 2?\r", "[y]es", "a", "1 + 2 = 3")
-	m.ask("/permissions", " always add of ", "/permissions forget all", "Forget 1 decision, also those for other folders?")
-	m.enter("[n]o", "n")
+	m.ask("/permissions", " always add of ")
 	m.leave()
 }
 
@@ -105,8 +104,8 @@ func TestPermissionsOfAFolder(t *testing.T) {
 	o := finish(t, other, "/permissions\nWhat is 3 plus 4?\n")
 	o.check(t, o.stdout, 1, "denied mine: tool call add")
 	check.Contains(t, "", strings.ReplaceAll(o.stdout, "\n", ""), " of mine ("+cmd.Path+" in "+cmd.Dir+")")
-	o = finish(t, again(t, cmd), "/permissions forget all\n/permissions forget\nWhat is 3 plus 4?\n")
-	o.check(t, o.stdout, 1, "forgotten: 1 decision", "error: usage: /permissions, or", "denied mine: tool call add")
+	o = finish(t, again(t, cmd), "/permissions\n/permissions forget 1\n/permissions forget\nWhat is 3 plus 4?\n")
+	o.check(t, o.stdout, 1, "forgotten: always add of mine", "error: usage: /permissions, or", "denied mine: tool call add")
 }
 
 // inProject returns a command in a folder whose mcp.json has a server that needs a password.

@@ -109,17 +109,13 @@ func TestServersAndToolsOnScreen(t *testing.T) {
 	m.leave()
 }
 
-// Each tool takes one row of the list.
+// The text about a tool is cut, so that most tools take one row of the list.
 func TestToolsOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t)
 	m.ask("/tools", "weather (demo)")
 	m.golden("tools")
 	m.leave()
-	p := openPlain(t)
-	resize(t, p.file, 60, 24)
-	p.enter("you › ", "/tools *b*k*\n", "book_table (demo) Books a table at a restaurant. It asks t…\r\n")
-	p.leave()
 }
 
 // Sounds and other files are saved with an extension for their content.

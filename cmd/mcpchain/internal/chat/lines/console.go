@@ -53,9 +53,6 @@ func New(out, err io.Writer, in *Input, o Options) *Console {
 // Attended implements [screen.Screen].
 func (c *Console) Attended() bool { return c.opts.Person }
 
-// Size implements [screen.Sized]. The number of rows is not known.
-func (c *Console) Size() (columns, rows int) { return c.opts.Width(), 0 }
-
 // Close ends an unfinished line. It returns an error if an answer could not be written.
 func (c *Console) Close() error {
 	c.mu.Lock()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -132,14 +130,9 @@ type form struct {
 	given  *answers.Filled // prepared by -answer
 }
 
-// newForm returns a form with the prepared answers, and notes that its fields were asked for.
+// newForm returns a form with the prepared answers.
 func newForm(p *Person, server, message string, fields []*forms.Field) *form {
 	given := p.answers[server].Fill(fields)
-	p.mu.Lock()
-	for _, field := range fields {
-		p.asked[fieldKey{server, field.Name}] = true
-	}
-	p.mu.Unlock()
 	return &form{person: p, given: given, Form: &screen.Form{
 		Server:   server,
 		Heading:  fmt.Sprintf("The server %s asks:", server),
@@ -171,30 +164,7 @@ func (f *form) reportDeclined(errs []error) {
 		f.person.screen.Note(screen.Warn, "  there is no terminal to ask on; "+
 			"give -answer %s/key=value for the fields %s", f.Server, f.given.Names())
 	}
-	f.person.mu.Lock()
-	for name := range f.person.answers[f.Server] {
-		f.person.asked[fieldKey{f.Server, name}] = true // it is reported below if no field has it
-	}
-	f.person.mu.Unlock()
 	for _, err := range append(errs, f.given.UnknownKeys()...) {
 		f.person.screen.Note(screen.Warn, "  %v", err)
-	}
-}
-
-// fieldKey identifies a field of a server's forms.
-type fieldKey struct{ server, name string }
-
-// ReportUnused names prepared answers that no form asked for. They are not failures, as the model
-// may not call the tool that asks.
-func (p *Person) ReportUnused() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, server := range slices.Sorted(maps.Keys(p.answers)) {
-		for _, name := range slices.Sorted(maps.Keys(p.answers[server])) {
-			if !p.asked[fieldKey{server, name}] {
-				p.screen.Note(screen.Warn, "-answer %s: no form of the server %s asked for it",
-					hosttext.Line(name, 80), server)
-			}
-		}
 	}
 }

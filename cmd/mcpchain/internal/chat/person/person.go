@@ -26,7 +26,6 @@ type Person struct {
 	mu    sync.Mutex         // guards the fields below
 	tools map[toolKey]string // fingerprints of tools that are always allowed
 	lends map[string]bool    // servers that may always use the model
-	asked map[fieldKey]bool  // prepared answers that a form asked for, or that were reported as wrong
 }
 
 // New returns the person at a screen. yes allows all tool calls and all use of the model. answers
@@ -39,7 +38,6 @@ func New(s screen.Screen, yes bool, answers map[string]answers.Answers, failures
 		failures: failures,
 		tools:    map[toolKey]string{},
 		lends:    map[string]bool{},
-		asked:    map[fieldKey]bool{},
 	}
 }
 

@@ -83,12 +83,6 @@ type Failing interface {
 	Failed(err error)
 }
 
-// Sized is implemented by a [Screen] that may know its size.
-type Sized interface {
-	// Size returns the size in cells; a part of it that is not known is 0.
-	Size() (columns, rows int)
-}
-
 // Windowed is implemented by a [Screen] that shows how much of a model's context window is used.
 type Windowed interface {
 	// Window sets the size of the window; 0 means that it is not known.

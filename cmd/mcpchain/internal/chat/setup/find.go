@@ -21,14 +21,6 @@ type Places struct {
 	Trust   string // folder for the decisions on project files; "": they are not kept
 }
 
-// UntrustedError means that a project's file was not allowed before, and there is no person to ask.
-type UntrustedError struct{ File string }
-
-func (e *UntrustedError) Error() string {
-	return fmt.Sprintf("%s names servers that you have not allowed yet, and there is no terminal to ask on: "+
-		"give -config %s to use them, or -config none", e.File, e.File)
-}
-
 // File is a file of servers.
 type File struct {
 	Path    string

@@ -17,8 +17,8 @@ import (
 
 // askTrust returns the content of the project's file if the person allows it, otherwise nil. The
 // person is not asked again as long as the file and its environment files do not change, nor for a
-// file without servers. A file that is too long to be shown is not used. Without a person the error
-// is an [*UntrustedError].
+// file without servers. A file that is too long to be shown is not used. It is an
+// error if there is no person.
 func (p *Places) askTrust(ctx context.Context, s screen.Screen, data []byte) (*content, error) {
 	c, err := readContent(ctx, p.Project, data)
 	if err != nil {
@@ -41,7 +41,8 @@ func (p *Places) askTrust(ctx context.Context, s screen.Screen, data []byte) (*c
 		return c, nil
 	}
 	if !s.Attended() {
-		return nil, &UntrustedError{p.Project}
+		return nil, fmt.Errorf("%s names servers that you have not allowed yet, and there is no terminal to ask on: "+
+			"give -config %s to use them, or -config none", p.Project, p.Project)
 	}
 	if utf8.RuneCountInString(shown) > screen.MaxShown || strings.Count(shown, "\n") >= maxLines {
 		s.Note(screen.Warn, "The file %s names more than can be shown here. "+

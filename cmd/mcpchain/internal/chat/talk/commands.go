@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -42,8 +40,7 @@ func (s *Session) commands() []command {
 		{"/read URI", "show a resource", s.offers.readResource, s.offers.completeResource},
 		{"/prompts", "list the prompts, optional arguments in [brackets]", s.offers.listPrompts, nil},
 		{"/prompt NAME k=v", "ask with a prompt of a server", s.offers.askPrompt, s.offers.completePrompt},
-		{"/permissions [forget N]", "list your permanent decisions; forget N or all",
-			s.permissions.manage, nil},
+		{"/permissions [forget N]", "list your permanent decisions, or forget one", s.permissions.manage, nil},
 		{"/login SERVER", "sign in to a server", s.connections.login, s.Servers.completeSignIn},
 		{"/logout SERVER", "sign out of a server, and forget its token", s.connections.logout, s.Servers.completeSignIn},
 		{"/skills", "list the skills of servers, which the model may use", s.instructions.listSkills, nil},
@@ -118,18 +115,14 @@ func (s *Session) help(context.Context, string) error {
 // quit is the command /quit.
 func (s *Session) quit(context.Context, string) error { return errQuit }
 
-// maxListItem bounds the name of a listed item, and the text about it, in characters.
-const maxListItem = 200
+// Bounds of a listed item, in characters. Most items take one row.
+const (
+	maxListName  = 200
+	maxListAbout = 60
+)
 
-// listItem lists a prompt, resource or tool of a server, with the text about it on the same row.
+// listItem lists a prompt, resource or tool of a server.
 func listItem(ui screen.Screen, name, server, about string) {
-	head := fmt.Sprintf("%s (%s)", hosttext.Line(name, maxListItem), server)
-	room := maxListItem
-	if sized, ok := ui.(screen.Sized); ok {
-		if columns, _ := sized.Size(); columns > 0 {
-			room = min(room, columns-ansi.StringWidth(head)-2)
-		}
-	}
-	about = ansi.Truncate(hosttext.Line(about, maxListItem), max(0, room), "…")
-	ui.List(screen.Tool, "%s", strings.TrimRight(head+" "+about, " "))
+	item := fmt.Sprintf("%s (%s) %s", hosttext.Line(name, maxListName), server, hosttext.Line(about, maxListAbout))
+	ui.List(screen.Tool, "%s", strings.TrimRight(item, " "))
 }

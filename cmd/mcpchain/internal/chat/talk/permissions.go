@@ -32,10 +32,7 @@ func (p *permissions) manage(ctx context.Context, argument string) error {
 	word, which, _ := strings.Cut(argument, " ")
 	which = strings.TrimSpace(which)
 	if word != "forget" || which == "" {
-		return errors.New("usage: /permissions, or /permissions forget N, or /permissions forget all")
-	}
-	if which == "all" {
-		return p.forgetAll(ctx, store)
+		return errors.New("usage: /permissions, or /permissions forget N")
 	}
 	n, err := strconv.Atoi(which)
 	if err != nil || n < 1 || n > len(p.listed) {
@@ -45,30 +42,6 @@ func (p *permissions) manage(ctx context.Context, argument string) error {
 		return err
 	}
 	p.screen.Note(screen.Faint, "forgotten: %s", describeDecision(&p.listed[n-1]))
-	return nil
-}
-
-// forgetAll forgets the decisions of all folders. A person has to agree; a script is not asked.
-func (p *permissions) forgetAll(ctx context.Context, store *approval.Files) error {
-	kept, err := store.List(ctx)
-	if err != nil {
-		return err
-	}
-	decisions := screen.Plural(len(kept), "decision")
-	if p.screen.Attended() && len(kept) > 0 {
-		key, err := p.screen.Choose(ctx, &screen.Choice{
-			Question: fmt.Sprintf("Forget %s, also those for other folders?", decisions),
-			Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}},
-		})
-		if err != nil || key == 'n' {
-			return err
-		}
-	}
-	p.listed = nil
-	if err := store.Forget(ctx, "", ""); err != nil {
-		return err
-	}
-	p.screen.Note(screen.Faint, "forgotten: %s", decisions)
 	return nil
 }
 

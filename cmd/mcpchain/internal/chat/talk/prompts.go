@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"slices"
+	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -146,39 +147,25 @@ func argumentForm(server string, prompt *mcp.Prompt, given map[string]string) *s
 	return form
 }
 
-// parseArguments reads key=value pairs. A value continues until the next word with a key and =, with
-// the white space in it; in double quotes it may have such words. The last value of a key counts.
+// nextKey matches the beginning of another argument.
+var nextKey = regexp.MustCompile(`\s+[^\s=]+=`)
+
+// parseArguments reads key=value pairs. A value in double quotes may have any other text, and another value continues until the next key.
+// The last value of a key counts.
 func parseArguments(text string) (map[string]string, error) {
 	given := map[string]string{}
-	last := ""
-	words := strings.Fields(text)
-	for i, w := range words {
-		var space string
-		space, text, _ = strings.Cut(text, w)
-		key, value, found := strings.Cut(w, "=")
-		isPair := found && key != ""
-		isQuoted := hasOpenQuote(given[last], words[i:])
-		switch {
-		case isPair && isQuoted && len(value) > 1 && value[0] == '"':
-			return nil, fmt.Errorf("the quote of %s is not closed before %s", hosttext.Line(last, 80), hosttext.Line(w, 80))
-		case isPair && !isQuoted:
-			given[key], last = value, key
-		case last != "":
-			given[last] += space + w
-		default:
-			return nil, fmt.Errorf("want key=value, got %s", hosttext.Line(w, 80))
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		key, value, found := strings.Cut(text, "=")
+		if !found || key == "" || strings.ContainsFunc(key, unicode.IsSpace) {
+			return nil, fmt.Errorf("want key=value, got %s", hosttext.Line(strings.Fields(text)[0], 80))
 		}
-	}
-	for key, value := range given {
-		if strings.Count(value, `"`) == 2 && strings.HasPrefix(value, `"`) && strings.HasSuffix(value, `"`) {
-			given[key] = strings.Trim(value, `"`)
+		text = ""
+		if opened, isQuoted := strings.CutPrefix(value, `"`); isQuoted && strings.Contains(opened, `"`) {
+			value, text, _ = strings.Cut(opened, `"`)
+		} else if next := nextKey.FindStringIndex(value); next != nil {
+			value, text = value[:next[0]], value[next[0]:]
 		}
+		given[key] = value
 	}
 	return given, nil
-}
-
-// hasOpenQuote reports whether a value begins with a quote that one of the next words ends.
-func hasOpenQuote(value string, next []string) bool {
-	return strings.HasPrefix(value, `"`) && strings.Count(value, `"`) == 1 &&
-		slices.ContainsFunc(next, func(w string) bool { return strings.HasSuffix(w, `"`) })
 }

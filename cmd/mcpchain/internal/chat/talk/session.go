@@ -180,9 +180,8 @@ func (s *Session) Talk(ctx context.Context) error {
 	return s.reportFailures()
 }
 
-// reportFailures shows unused answers and what failed, in that case with ErrReported.
+// reportFailures shows what failed, in that case with ErrReported.
 func (s *Session) reportFailures() error {
-	s.Person.ReportUnused()
 	if s.Failures.Report(s.Screen) {
 		return ErrReported
 	}

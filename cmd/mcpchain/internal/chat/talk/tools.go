@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -47,20 +46,11 @@ func (b *toolbox) list(_ context.Context, pattern string) error {
 	return nil
 }
 
-// isMatch reports whether a tool fits a pattern, which may be a part of its name, its whole name
-// with * and ?, or the name of its server, all in any case.
+// isMatch reports whether a tool fits a pattern, which is a part of its name or the name of its server, in any case.
 func isMatch(t *adapter.Tool, pattern string) bool {
 	pattern = strings.ToLower(pattern)
-	if strings.ToLower(t.Server()) == pattern {
-		return true
-	}
-	for _, name := range []string{t.Name(), t.Definition().Name} {
-		name = strings.ToLower(name)
-		if ok, err := path.Match(pattern, name); ok && err == nil || strings.Contains(name, pattern) {
-			return true
-		}
-	}
-	return false
+	return strings.ToLower(t.Server()) == pattern || strings.Contains(strings.ToLower(t.Name()), pattern) ||
+		strings.Contains(strings.ToLower(t.Definition().Name), pattern)
 }
 
 // show is the command /tool: it shows what a server says about a tool.

@@ -187,9 +187,6 @@ func (t *Terminal) awaitBusyFrame() {
 // Window implements [screen.Windowed].
 func (t *Terminal) Window(tokens int64) { t.send(windowMsg(tokens)) }
 
-// Size implements [screen.Sized].
-func (t *Terminal) Size() (columns, rows int) { return int(t.width.Load()), int(t.height.Load()) }
-
 // Begin implements [screen.Screen].
 func (t *Terminal) Begin() { t.send(beginMsg{}) }
 
