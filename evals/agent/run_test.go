@@ -120,8 +120,8 @@ func TestBadScripts(t *testing.T) {
 		}
 	}
 	for grader, value := range map[string]float64{
-		"status": 0, "answer": 2.0 / 3, "state": 0.5, "effects": 1.0 / 3, "calls": 4.0 / 6, "arguments": (2.0/3 + 1) / 2, "order": 2.0 / 3,
-		"forbidden": 0, "questions": 0.5, "budget": 0.5, "schema": 0,
+		"status": 0, "answer": 2.0 / 3, "state": 0.5, "effects": 1.0 / 3, "calls": 4.0 / 6, "arguments": (2.0/3 + 1) / 2,
+		"forbidden": 0, "budget": 0.5, "schema": 0,
 	} {
 		check.That(t, math.Abs(want[grader][grader]-value) <= 1e-12, "%s: the golden score is %v, want %v", grader, want[grader][grader], value)
 	}

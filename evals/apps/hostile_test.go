@@ -126,9 +126,7 @@ func TestHostileView(t *testing.T) {
 				if one[0] == "notification" || one[0] == "request" { // of its own frame
 					continue
 				}
-				if one[1] != `"refused"` {
-					t.Errorf("%s: got %s, want it refused", one[0], one[1])
-				}
+				check.That(t, one[1] == `"refused"`, "%s: got %s, want it refused", one[0], one[1])
 				tried[one[0]] = true
 				if one[0] == "flood" { // the last that stays
 					break

@@ -93,9 +93,7 @@ func TestView(t *testing.T) {
 			}
 			select {
 			case h := <-height:
-				if h != 123 {
-					t.Errorf("got the height %v", h)
-				}
+				check.That(t, h == 123, "got the height %v", h)
 			case <-time.After(patience):
 				t.Error("the host hears no size")
 			}

@@ -45,15 +45,10 @@ type options struct {
 	slow  time.Duration
 }
 
-// check refuses flags that make no sense, and those that would be ignored.
+// check refuses flags that make no sense.
 func (o *options) check() error {
-	switch {
-	case o.Runs < 1, o.kills < 0, o.slow <= 0:
+	if o.Runs < 1 || o.kills < 0 || o.slow <= 0 {
 		return errors.New("-runs and -slow have to be above 0, and -kills may not be negative")
-	case o.DSN != "" && o.Kind != "postgres":
-		return errors.New("-dsn is for -store postgres only")
-	case o.DSN != "" && o.Fault:
-		return errors.New("-fault needs a Postgres server that it can restart: leave out -dsn")
 	}
 	return nil
 }
@@ -78,7 +73,6 @@ func main() {
 	flag.IntVar(&o.Runs, "runs", 50, "`number` of runs to begin with; more begin if they are over before the kills are")
 	flag.IntVar(&o.kills, "kills", 500, "`number` of times that the worker is killed")
 	flag.StringVar(&o.Kind, "store", "file", "`name` of the store: file, sqlite or postgres")
-	flag.StringVar(&o.DSN, "dsn", "", "`URL` of the database of -store postgres, which must be empty; by default that of a server that is started for it")
 	flag.DurationVar(&o.slow, "slow", 15*time.Millisecond, "how long a call waits at most before and after its effect")
 	flag.BoolVar(&o.Fault, "fault", false, "have the store fail once while runs are under way, for a second (postgres: for five), instead of killing the worker")
 	flag.Parse()

@@ -193,9 +193,7 @@ func all[T any](t *testing.T, list iter.Seq2[T, error]) (values []T) {
 		check.Must(t, err)
 		values = append(values, v)
 	}
-	if len(values) == 0 {
-		t.Fatalf("got no %T", *new(T))
-	}
+	check.Require(t, len(values) != 0, "got no %T", *new(T))
 	return values
 }
 

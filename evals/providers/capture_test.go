@@ -168,9 +168,7 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[strin
 		result, err := sampler.CreateMessage(t.Context(), params)
 		check.Require(t, err == nil, "%s, %s: %v", e, name, err)
 		use, ok := result.Content[0].(*mcp.ToolUseContent)
-		if !ok {
-			t.Fatalf("%s, %s: got %T, want a tool use", e, name, result.Content[0])
-		}
+		check.Require(t, ok, "%s, %s: got %T, want a tool use", e, name, result.Content[0])
 		params.Messages = append(params.Messages,
 			mcp.SamplingMessage{Role: "assistant", Content: result.Content},
 			mcp.SamplingMessage{Role: "user", Content: []mcp.Content{

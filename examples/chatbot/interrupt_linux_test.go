@@ -44,9 +44,7 @@ func TestInterrupt(t *testing.T) {
 		for !found && lines.Scan() {
 			found = strings.Contains(lines.Text(), step.want)
 		}
-		if !found {
-			t.Fatalf("the screen ended without %q", step.want)
-		}
+		check.Require(t, found, "the screen ended without %q", step.want)
 	}
 	go func() { _ = typed.Close() }()
 	_, _ = io.Copy(io.Discard, shown)

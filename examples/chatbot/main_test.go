@@ -43,9 +43,7 @@ func TestChat(t *testing.T) {
 			rest := screen.String()
 			for _, want := range tt.want {
 				_, after, found := strings.Cut(rest, want)
-				if !found {
-					t.Fatalf("got no %q in %q of\n%s", want, rest, &screen)
-				}
+				check.Require(t, found, "got no %q in %q of\n%s", want, rest, &screen)
 				rest = after
 			}
 			if forgotten := strings.Contains(tt.typed, "/new"); forgotten && strings.Contains(rest, "Before that you asked") {

@@ -35,9 +35,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	for e := range events(t, url, id, last) {
-		if e.Type == "asked" {
-			t.Error("an event came twice")
-		}
+		check.That(t, e.Type != "asked", "an event came twice")
 		if e.Type == "answer" {
 			check.Equal(t, "the answer", e.Text, "The result: 17 + 25 = 42.")
 			return
@@ -93,9 +91,7 @@ func post(t *testing.T, url, body string) string {
 	resp := check.Value(http.Post(url, "text/plain", strings.NewReader(body)))(t)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("got %s %s, %v", resp.Status, data, err)
-	}
+	check.Require(t, err == nil && resp.StatusCode == http.StatusOK, "got %s %s, %v", resp.Status, data, err)
 	return string(data)
 }
 

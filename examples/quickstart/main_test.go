@@ -60,9 +60,7 @@ func TestAsk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var shown strings.Builder
 			got, err := mcpchain.Ask(t.Context(), file, tt.question, &mcpchain.Terminal{In: strings.NewReader(tt.typed), Out: &shown})
-			if err != tt.err || !strings.Contains(got, tt.want) {
-				t.Errorf("got %q, %v; want %q in it and %v", got, err, tt.want, tt.err)
-			}
+			check.That(t, err == tt.err && strings.Contains(got, tt.want), "got %q, %v; want %q in it and %v", got, err, tt.want, tt.err)
 			const left = `mcp.json:1: server "typo": comand: unknown key; did you mean "command"?`
 			if got := shown.String(); !strings.HasPrefix(got, `left out: `) || !strings.Contains(got, left) {
 				t.Errorf("the person saw %q, want the mistake in the file first", got)

@@ -109,9 +109,7 @@ func TestSummaries(t *testing.T) {
 			for _, want := range tt.want {
 				check.Contains(t, "output", stdout, want)
 			}
-			if strings.Contains(stdout, "\x1b") {
-				t.Errorf("control characters in the output: %q", stdout)
-			}
+			check.That(t, !strings.Contains(stdout, "\x1b"), "control characters in the output: %q", stdout)
 			if (status != 0) != (tt.failure != "") || !strings.Contains(stderr, tt.failure) {
 				t.Errorf("got status %d and errors %q, want %q", status, stderr, tt.failure)
 			}

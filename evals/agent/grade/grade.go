@@ -45,19 +45,15 @@ func Grade(want *suite.Expect, got *Evidence) (scores []results.Score, err error
 		add(score)
 	}
 	if want.Effects != nil {
-		add(counts("effects", want.Effects, effects(got.Ledger)))
+		add(effects(want.Effects, got.Ledger))
 	}
 	if want.Calls != nil {
 		made := Calls(got.Log)
 		add(callsScore(want.Calls, made))
 		add(arguments(want.Calls, made))
-		add(order(want.Calls, made))
 	}
 	if len(want.Forbidden) > 0 {
 		add(forbidden(want.Forbidden, got.Ledger))
-	}
-	if want.Questions != nil {
-		add(counts("questions", want.Questions, questions(got.Log)))
 	}
 	if want.Budget != nil {
 		add(budget(want.Budget, &got.State.Spent))
@@ -108,32 +104,16 @@ func status(want *suite.Expect, got *Evidence) results.Score {
 	return c.score("status")
 }
 
-// effects counts the effects in the ledger, by server.tool.
-func effects(ledger []world.Entry) map[string]int {
-	n := map[string]int{}
-	for _, e := range ledger {
-		if e.Effect {
-			n[e.Server+"."+e.Tool]++
+// effects compares the effects in the ledger, by server.tool. It scores 1 for equal counts, and otherwise the share that
+// both have in common.
+func effects(want map[string]int, entries []world.Entry) results.Score {
+	got, names := map[string]int{}, maps.Clone(want)
+	for _, e := range entries {
+		if name := e.Server + "." + e.Tool; e.Effect {
+			got[name]++
+			names[name] = 0
 		}
 	}
-	return n
-}
-
-// questions counts the questions of the run by kind.
-func questions(log []run.Record) map[string]int {
-	n := map[string]int{}
-	for _, r := range log {
-		if opened, ok := ledger.ChangeOf(r).(*ledger.Opened); ok {
-			n[string(opened.Question.Kind)]++
-		}
-	}
-	return n
-}
-
-// counts scores 1 for equal counts, and otherwise the share that both have in common.
-func counts(grader string, want, got map[string]int) results.Score {
-	names := maps.Clone(want)
-	maps.Copy(names, got)
 	both, all := 0, 0
 	var wrong []string
 	for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -143,7 +123,7 @@ func counts(grader string, want, got map[string]int) results.Score {
 			wrong = append(wrong, fmt.Sprintf("%s: got %d, want %d", name, got[name], want[name]))
 		}
 	}
-	return share(grader, float64(both), all, strings.Join(wrong, "; "))
+	return share("effects", float64(both), all, strings.Join(wrong, "; "))
 }
 
 // forbidden scores 0 if a call reached a forbidden tool.

@@ -44,23 +44,6 @@ func callsScore(want, got []suite.Call) results.Score {
 	return share("calls", 2*float64(hits), len(want)+len(got), fmt.Sprintf("%d of %d calls made are of the %d wanted", hits, len(got), len(want)))
 }
 
-// order scores the longest common subsequence of the names of tools, relative to the longer list.
-func order(want, got []suite.Call) results.Score {
-	longest := make([][]int, len(want)+1)
-	for i := range longest {
-		longest[i] = make([]int, len(got)+1)
-	}
-	for i := range want {
-		for j := range got {
-			longest[i+1][j+1] = max(longest[i][j+1], longest[i+1][j])
-			if want[i].Tool == got[j].Tool {
-				longest[i+1][j+1] = max(longest[i+1][j+1], longest[i][j]+1)
-			}
-		}
-	}
-	return share("order", float64(longest[len(want)][len(got)]), max(len(want), len(got)), "")
-}
-
 // arguments gives each wanted call, one after the other, the call made whose arguments agree best
 // with its own, and scores the mean agreement over the longer list.
 func arguments(want, got []suite.Call) results.Score {

@@ -11,18 +11,17 @@ import (
 )
 
 // Expect specifies what counts as done. Each field except Gates has a grader with a score from 0 to 1,
-// and Calls has three.
+// and Calls has two.
 type Expect struct {
 	Status    string          `json:"status,omitempty" enum:"done,failed,waiting,cancelled" jsonschema:"of the run, by default done"`
 	Answer    *Answer         `json:"answer,omitempty" jsonschema:"grader answer"`
 	State     []State         `json:"state,omitempty" jsonschema:"grader state: what the servers have at the end"`
 	Effects   map[string]int  `json:"effects,omitempty" jsonschema:"grader effects: how often tools that change something had their effect, by server.tool, and none other"`
-	Calls     []Call          `json:"calls,omitempty" jsonschema:"graders calls, arguments and order: the calls of a good run"`
+	Calls     []Call          `json:"calls,omitempty" jsonschema:"graders calls and arguments: the calls of a good run"`
 	Forbidden []string        `json:"forbidden,omitempty" jsonschema:"grader forbidden: tools that must not be reached, by server.tool; * stands for any text"`
-	Questions map[string]int  `json:"questions,omitempty" jsonschema:"grader questions: how many of each kind the run had; approvals that are answered at once do not count"`
 	Budget    *Budget         `json:"budget,omitempty" jsonschema:"grader budget"`
 	Schema    json.RawMessage `json:"schema,omitempty" jsonschema:"grader schema: the schema of an answer in JSON"`
-	Gates     []string        `json:"gates,omitempty" jsonschema:"the graders that must be 1 for the trial to pass, besides status; by default answer, state, effects, questions, forbidden and schema"`
+	Gates     []string        `json:"gates,omitempty" jsonschema:"the graders that must be 1 for the trial to pass, besides status; by default answer, state, effects, forbidden and schema"`
 }
 
 // Answer describes the answer. Each field that is set makes claims.
@@ -61,10 +60,10 @@ type Budget struct {
 }
 
 // graders are the names of all graders.
-var graders = []string{"status", "answer", "state", "effects", "calls", "arguments", "order", "forbidden", "questions", "budget", "schema"}
+var graders = []string{"status", "answer", "state", "effects", "calls", "arguments", "forbidden", "budget", "schema"}
 
 // gates are the graders that decide by default.
-var gates = []string{"answer", "state", "effects", "forbidden", "questions", "schema"}
+var gates = []string{"answer", "state", "effects", "forbidden", "schema"}
 
 // Gate reports whether a trial fails if the grader scores below 1.
 func (e *Expect) Gate(grader string) bool {

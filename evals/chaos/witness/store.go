@@ -20,17 +20,17 @@ import (
 type Store struct {
 	Kind string // file, sqlite or postgres
 	Dir  string // folder of the files
-	DSN  string // data source name of the Postgres database
+	DSN  string // data source name of the Postgres database; set by Start
 }
 
-// Start makes a temporary folder for the files and, for Postgres without a DSN, starts a server,
-// which is otherwise nil. stop ends the server and removes the folder.
+// Start makes a temporary folder for the files and, for Postgres, starts a server, which is otherwise nil. stop ends the
+// server and removes the folder.
 func (s *Store) Start() (server *testenv.Postgres, stop func(), err error) {
 	if s.Dir, err = os.MkdirTemp("", "chaos"); err != nil {
 		return nil, nil, err
 	}
 	remove := func() { _ = os.RemoveAll(s.Dir) }
-	if s.Kind != "postgres" || s.DSN != "" {
+	if s.Kind != "postgres" {
 		return nil, remove, nil
 	}
 	if server, err = testenv.StartPostgres(); err != nil {

@@ -71,20 +71,15 @@ func parsePage(q url.Values, user string) (limit int, after *run.Head, err error
 
 // page returns at most limit runs, and reports whether there are more. It leaves out damaged ones.
 func (s *service) page(ctx context.Context, q record.Query, limit int) (rows []rowJSON, more bool, err error) {
-	for q.Limit = limit + 1; ; q.Limit *= 2 {
-		read := 0
-		rows = []rowJSON{}
-		for head, err := range record.SkipDamaged(s.store.List(ctx, q), func(*record.DamagedError) { read++ }) {
-			if err != nil {
-				return nil, false, err
-			}
-			if read++; len(rows) == limit {
-				return rows, true, nil
-			}
-			rows = append(rows, rowJSON{head.Key.ID, head.Status, len(head.QuestionIDs) - head.ReplyCount, head.Updated})
+	rows = []rowJSON{}
+	for head, err := range record.SkipDamaged(s.store.List(ctx, q), nil) {
+		switch {
+		case err != nil:
+			return nil, false, err
+		case len(rows) == limit:
+			return rows, true, nil
 		}
-		if read < q.Limit {
-			return rows, false, nil
-		}
+		rows = append(rows, rowJSON{head.Key.ID, head.Status, len(head.QuestionIDs) - head.ReplyCount, head.Updated})
 	}
+	return rows, false, nil
 }

@@ -267,9 +267,7 @@ func TestServersOfHealth(t *testing.T) {
 	t.Cleanup(func() { _ = web.Close() })
 	go func() { _ = web.Serve(listener) }()
 	for state() != "[{fine ready 7} {late ready 7}]" {
-		if t.Context().Err() != nil {
-			t.Fatalf("got %s", state())
-		}
+		check.Require(t, t.Context().Err() == nil, "got %s", state())
 		time.Sleep(20 * time.Millisecond)
 	}
 }

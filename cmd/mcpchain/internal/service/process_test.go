@@ -64,9 +64,7 @@ func launch(t *testing.T, file string, lease time.Duration, flags ...string) (*p
 	}()
 	select {
 	case at := <-url:
-		if at == "" {
-			t.Fatal("the service has ended")
-		}
+		check.Require(t, at != "", "the service has ended")
 		return p, at
 	case <-time.After(time.Minute):
 		t.Fatal("the service does not listen")

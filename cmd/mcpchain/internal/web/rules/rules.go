@@ -30,15 +30,14 @@ var errFull = errors.New("too many decisions for later calls: take some back")
 type Rules struct {
 	changed func(user string)
 
-	mu  sync.Mutex                                    // guards the following fields
-	of  map[string]map[approval.Key]approval.Decision // by user
-	all int                                           // rules of all users
+	mu  sync.Mutex // guards the following field
+	all map[approval.Key]approval.Decision
 }
 
 // New returns an empty store. changed is called, possibly concurrently, with the user whose
 // rules have changed.
 func New(changed func(user string)) *Rules {
-	return &Rules{changed: changed, of: map[string]map[approval.Key]approval.Decision{}}
+	return &Rules{changed: changed, all: map[approval.Key]approval.Decision{}}
 }
 
 // Rule is a rule as its user sees it.
@@ -61,8 +60,10 @@ func (r *Rules) Of(user string) []Rule {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := []Rule{}
-	for k, d := range r.of[user] {
-		out = append(out, ruleOf(k, d))
+	for k, d := range r.all {
+		if k.User == user {
+			out = append(out, ruleOf(k, d))
+		}
 	}
 	slices.SortFunc(out, func(a, b Rule) int {
 		return strings.Compare(a.Server+"\x00"+a.Tool+"\x00"+a.ID, b.Server+"\x00"+b.Tool+"\x00"+b.ID)
@@ -72,65 +73,64 @@ func (r *Rules) Of(user string) []Rule {
 
 // Drop revokes a rule of a user, and reports whether there was one.
 func (r *Rules) Drop(user, id string) bool {
-	return r.forget(user, func(k approval.Key, d approval.Decision) bool { return ruleOf(k, d).ID == id }) > 0
+	return r.forget(func(k approval.Key, d approval.Decision) bool { return k.User == user && ruleOf(k, d).ID == id })
 }
 
 // Recall implements [approval.Store].
 func (r *Rules) Recall(_ context.Context, k approval.Key) (approval.Decision, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	d, ok := r.of[k.User][k]
+	d, ok := r.all[k]
 	return d, ok, nil
 }
 
 // Remember implements [approval.Store]. It fails if there are too many rules, of the user or of all.
 func (r *Rules) Remember(_ context.Context, k approval.Key, d approval.Decision) error {
-	r.mu.Lock()
-	own := r.of[k.User]
-	if _, known := own[k]; !known {
-		if len(own) >= maxEach || r.all >= maxAll {
-			r.mu.Unlock()
-			return errFull
-		}
-		r.all++
+	if err := r.add(k, d); err != nil {
+		return err
 	}
-	if own == nil {
-		own = map[approval.Key]approval.Decision{}
-		r.of[k.User] = own
-	}
-	own[k] = d
-	r.mu.Unlock()
 	r.changed(k.User)
+	return nil
+}
+
+func (r *Rules) add(k approval.Key, d approval.Decision) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own := 0
+	for other := range r.all {
+		if other.User == k.User {
+			own++
+		}
+	}
+	if _, known := r.all[k]; !known && (own >= maxEach || len(r.all) >= maxAll) {
+		return errFull
+	}
+	r.all[k] = d
 	return nil
 }
 
 // Forget implements [approval.Store].
 func (r *Rules) Forget(_ context.Context, user, server string) error {
-	r.mu.Lock()
-	users := []string{user}
-	if user == "" {
-		users = slices.Collect(maps.Keys(r.of))
-	}
-	r.mu.Unlock()
-	for _, u := range users {
-		r.forget(u, func(k approval.Key, _ approval.Decision) bool { return server == "" || k.Server == server })
-	}
+	r.forget(func(k approval.Key, _ approval.Decision) bool {
+		return (user == "" || k.User == user) && (server == "" || k.Server == server)
+	})
 	return nil
 }
 
-// forget deletes rules of a user, and returns their number.
-func (r *Rules) forget(user string, which func(approval.Key, approval.Decision) bool) (n int) {
+// forget deletes rules, tells their users, and reports whether there were any.
+func (r *Rules) forget(which func(approval.Key, approval.Decision) bool) bool {
 	r.mu.Lock()
-	before := len(r.of[user])
-	maps.DeleteFunc(r.of[user], which)
-	n = before - len(r.of[user])
-	r.all -= n
-	if len(r.of[user]) == 0 {
-		delete(r.of, user)
-	}
+	users := map[string]bool{}
+	maps.DeleteFunc(r.all, func(k approval.Key, d approval.Decision) bool {
+		forgotten := which(k, d)
+		if forgotten {
+			users[k.User] = true
+		}
+		return forgotten
+	})
 	r.mu.Unlock()
-	if n > 0 {
+	for user := range users {
 		r.changed(user)
 	}
-	return n
+	return len(users) > 0
 }
