@@ -49,7 +49,7 @@ func (o *Options) offers() (offers, error) {
 	if o.Protocol.ExactCapabilities {
 		out.exact = given
 	} else {
-		all = mergeMissing(given, out.appendTo(nil, `{"listChanged":true}`, metakey.Tasks))
+		all = mergeMissing(given, out.encode(`{"listChanged":true}`, metakey.Tasks))
 		out.base = given
 	}
 	var d declared
@@ -146,79 +146,61 @@ func checkAgreement(capability string, declared bool, handler string, installed 
 	return nil
 }
 
-// appendTo appends the declared capabilities as a JSON object. roots is the derived declaration
-// of roots; extensions are the names of the client's own extensions, which have no settings.
-func (f *offers) appendTo(b []byte, roots string, extensions ...string) []byte {
+// encode returns the declared capabilities as a JSON object. roots is the derived declaration of roots;
+// extensions are the names of the client's own extensions, which have no settings.
+func (f *offers) encode(roots string, extensions ...string) []byte {
 	if f.exact != nil {
-		return append(b, f.exact...)
+		return f.exact
 	}
-	if f.base != nil {
-		derived := *f
-		derived.base = nil
-		return append(b, mergeMissing(f.base, derived.appendTo(nil, roots, extensions...))...)
-	}
-	b = append(b, '{')
+	own := map[string]any{}
 	if s := f.sampling; s != nil {
-		b = appendFlags(b, "sampling", flag{"tools", s.Tools}, flag{"context", s.Context})
+		own["sampling"] = flags(map[string]bool{"tools": s.Tools, "context": s.Context})
 	}
 	if e := f.elicitation; e != nil {
-		b = appendFlags(b, "elicitation", flag{"form", e.Form}, flag{"url", e.URL})
+		own["elicitation"] = flags(map[string]bool{"form": e.Form, "url": e.URL})
 	}
 	if f.roots {
-		b = jsonrpc.AppendMember(b, "roots", []byte(roots))
+		own["roots"] = json.RawMessage(roots)
 	}
 	if len(extensions) > 0 {
-		b = append(b, `"extensions":{`...)
+		named := map[string]struct{}{}
 		for _, name := range extensions {
-			b = jsonrpc.AppendMember(b, name, []byte("{}"))
+			named[name] = struct{}{}
 		}
-		b = append(jsonrpc.CloseObject(b), ',')
+		own["extensions"] = named
 	}
-	return jsonrpc.CloseObject(b)
+	raw, _ := jsonrpc.Marshal(own) // maps of such values always marshal
+	if f.base != nil {
+		return mergeMissing(f.base, raw)
+	}
+	return raw
+}
+
+// flags returns a capability whose parts are empty objects, if they are set.
+func flags(parts map[string]bool) map[string]struct{} {
+	out := map[string]struct{}{}
+	for name, set := range parts {
+		if set {
+			out[name] = struct{}{}
+		}
+	}
+	return out
 }
 
 // mergeMissing returns object with the members of more that it lacks, at every depth. A member that
-// is null counts as lacking.
+// is null counts as lacking. Both are valid JSON objects.
 func mergeMissing(object, more []byte) []byte {
-	add := map[string][]byte{}
-	var names []string
-	_ = jsonrpc.Members(more, func(key, value []byte) { // written by the client
-		names = append(names, string(key))
-		add[string(key)] = value
-	})
-	out := []byte{'{'}
-	_ = jsonrpc.Members(object, func(key, value []byte) { // validated before
-		name := string(key)
-		switch extra, both := add[name]; {
-		case both && value[0] == '{' && extra[0] == '{':
-			value = mergeMissing(value, extra)
-		case both && string(value) == "null":
-			value = extra
-		}
-		delete(add, name)
-		out = jsonrpc.AppendMember(out, name, value)
-	})
-	for _, name := range names {
-		if value, missing := add[name]; missing {
-			out = jsonrpc.AppendMember(out, name, value)
+	var all, add map[string]json.RawMessage
+	_ = json.Unmarshal(object, &all)
+	_ = json.Unmarshal(more, &add)
+	for name, value := range add {
+		switch own := all[name]; {
+		case own == nil || string(own) == "null":
+			all[name] = value
+		case own[0] == '{' && value[0] == '{':
+			all[name] = mergeMissing(own, value)
 		}
 	}
-	return jsonrpc.CloseObject(out)
-}
-
-// flag is a part of a capability: an empty object if it is set.
-type flag struct {
-	name string
-	set  bool
-}
-
-// appendFlags appends a capability with the flags that are set, followed by a comma.
-func appendFlags(b []byte, capability string, flags ...flag) []byte {
-	b = append(jsonrpc.AppendString(b, capability), ":{"...)
-	for _, f := range flags {
-		if f.set {
-			b = jsonrpc.AppendMember(b, f.name, []byte("{}"))
-		}
-	}
-	return append(jsonrpc.CloseObject(b), ',')
+	raw, _ := jsonrpc.Marshal(all)
+	return raw
 }

@@ -34,7 +34,8 @@ const unreadTime = 500 * time.Millisecond
 // Close may be called more than once. Its error comes from the transport, for example that a
 // process could not be stopped.
 func (c *Client) Close() error {
-	if err := c.life.CloseAndWait(c.connector.goodbye, c.connector.disconnect); err != nil {
+	c.life.Close(c.connector.goodbye, c.connector.disconnect)
+	if err := c.life.Wait(); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
 	return nil

@@ -50,28 +50,13 @@ func completeParams(p *mcp.CompleteParams, withFilled bool) (json.RawMessage, er
 	if (p.Prompt == "") == (p.Template == "") {
 		return nil, errors.New("CompleteParams: want either Prompt or Template")
 	}
-	type reference struct {
-		Type string `json:"type"`
-		Name string `json:"name,omitempty"`
-		URI  string `json:"uri,omitempty"`
-	}
-	type argument struct {
-		Name  string `json:"name"`
-		Value string `json:"value"`
-	}
-	type filled struct {
-		Arguments map[string]string `json:"arguments"`
-	}
-	wire := struct {
-		Ref      reference `json:"ref"`
-		Argument argument  `json:"argument"`
-		Context  *filled   `json:"context,omitempty"`
-	}{reference{Type: "ref/prompt", Name: p.Prompt}, argument{p.Argument, p.Value}, nil}
+	ref := map[string]string{"type": "ref/prompt", "name": p.Prompt}
 	if p.Template != "" {
-		wire.Ref = reference{Type: "ref/resource", URI: p.Template}
+		ref = map[string]string{"type": "ref/resource", "uri": p.Template}
 	}
+	wire := map[string]any{"ref": ref, "argument": map[string]string{"name": p.Argument, "value": p.Value}}
 	if len(p.Filled) > 0 && withFilled {
-		wire.Context = &filled{p.Filled}
+		wire["context"] = map[string]any{"arguments": p.Filled}
 	}
 	return jsonrpc.EncodeParams(wire)
 }

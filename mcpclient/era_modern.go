@@ -35,8 +35,8 @@ func newModernEra(revision, introduction string, declared *offers) modernEra {
 	return modernEra{revision, &modernParts{
 		version:          []string{revision},
 		meta:             `"` + metakey.Prefix + `protocolVersion":"` + revision + `","` + metakey.Prefix + `clientInfo":` + introduction + ",",
-		capabilities:     string(declared.appendTo([]byte(entry), "{}")) + ",",
-		taskCapabilities: string(declared.appendTo([]byte(entry), "{}", metakey.Tasks)) + ",",
+		capabilities:     entry + string(declared.encode("{}")) + ",",
+		taskCapabilities: entry + string(declared.encode("{}", metakey.Tasks)) + ",",
 	}}
 }
 

@@ -26,9 +26,7 @@ func (n *negotiator) handshake(ctx context.Context, e era) (*mcp.Server, error) 
 // initialize introduces the client to a legacy server and requests a revision. The server may
 // choose another, unless the host has forced one.
 func (n *negotiator) initialize(ctx context.Context, e *legacyEra) (*mcp.Server, error) {
-	params := []byte(`{"protocolVersion":"` + e.revision + `","capabilities":`)
-	params = n.offers.appendTo(params, `{"listChanged":true}`)
-	params = append(params, `,"clientInfo":`+n.introduction+`}`...)
+	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, e.revision, n.offers.encode(`{"listChanged":true}`), n.introduction)
 	l := n.link.Load()
 	got, err := n.send(ctx, &request{method: "initialize", params: params, era: e}, new(callOptions))
 	if err != nil {

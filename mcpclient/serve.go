@@ -248,19 +248,21 @@ func withRelatedTask(answer, question json.RawMessage) json.RawMessage {
 	if task == nil || !jsonrpc.IsObject(answer) {
 		return answer
 	}
-	out, meta := []byte{'{'}, []byte{'{'}
-	_ = jsonrpc.Members(answer, func(key, value []byte) { // the client has encoded or checked it
-		if string(key) != "_meta" {
-			out = jsonrpc.AppendMember(out, string(key), value)
-		}
-	})
-	if own := jsonrpc.Lookup(answer, "_meta"); jsonrpc.IsObject(own) {
-		_ = jsonrpc.Members(own, func(key, value []byte) {
-			if string(key) != relatedTask {
-				meta = jsonrpc.AppendMember(meta, string(key), value)
-			}
-		})
+	var members, meta map[string]json.RawMessage
+	if json.Unmarshal(answer, &members) != nil {
+		return answer
 	}
-	meta = jsonrpc.CloseObject(jsonrpc.AppendMember(meta, relatedTask, task))
-	return jsonrpc.CloseObject(jsonrpc.AppendMember(out, "_meta", meta))
+	if json.Unmarshal(members["_meta"], &meta) != nil || meta == nil {
+		meta = map[string]json.RawMessage{}
+	}
+	meta[relatedTask] = task
+	var err error
+	if members["_meta"], err = jsonrpc.Marshal(meta); err != nil {
+		return answer
+	}
+	related, err := jsonrpc.Marshal(members)
+	if err != nil {
+		return answer
+	}
+	return related
 }

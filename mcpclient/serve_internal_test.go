@@ -93,6 +93,6 @@ func wantSteady(t *testing.T, what string, at time.Time) {
 func TestRelatedTaskOnce(t *testing.T) {
 	question := json.RawMessage(`{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"k1"}}}`)
 	answer := json.RawMessage(`{"action":"decline","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"other"}}}`)
-	want := `{"action":"decline","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"k1"}}}`
+	want := `{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"k1"}},"action":"decline"}`
 	check.Equal(t, "answer", string(withRelatedTask(answer, question)), want)
 }

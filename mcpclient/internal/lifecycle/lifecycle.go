@@ -28,8 +28,6 @@ type Lifecycle struct {
 
 	mu       sync.Mutex
 	state    state
-	owned    bool  // a goroutine of ours was started
-	hosted   bool  // a goroutine of host was started
 	closing  event // the state stops being open
 	stopped  event // Wait returns
 	done     event // no goroutine runs any more
@@ -104,11 +102,6 @@ func (l *Lifecycle) startIn(group *sync.WaitGroup, fn func()) bool {
 	if l.state == stateClosed {
 		return false
 	}
-	if group == &l.ours {
-		l.owned = true
-	} else {
-		l.hosted = true
-	}
 	group.Go(fn)
 	return true
 }
@@ -145,56 +138,21 @@ func (l *Lifecycle) Cause() error {
 // Close closes an open lifecycle in the background: it runs goodbye while closing, and then
 // disconnect.
 func (l *Lifecycle) Close(goodbye func(), disconnect func() error) {
-	if begun, _ := l.beginClose(); begun {
-		go l.closeAndFinish(goodbye, disconnect)
-	}
-}
-
-// CloseAndWait is [Lifecycle.Close] and [Lifecycle.Wait]. If no goroutine was started it starts
-// none.
-func (l *Lifecycle) CloseAndWait(goodbye func(), disconnect func() error) error {
-	begun, unused := l.beginClose()
-	switch {
-	case begun && unused:
-		if unused = l.runGoodbye(goodbye); unused {
-			l.finish(disconnect)
-		} else {
-			go l.finish(disconnect) // goodbye has started a goroutine
-		}
-	case begun:
-		go l.closeAndFinish(goodbye, disconnect)
-	}
-	return l.Wait()
-}
-
-func (l *Lifecycle) closeAndFinish(goodbye func(), disconnect func() error) {
-	l.runGoodbye(goodbye)
-	l.finish(disconnect)
-}
-
-// beginClose reports whether the state was open, and whether no goroutine had been started.
-func (l *Lifecycle) beginClose() (begun, unused bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state != stateOpen {
-		return false, false
+		return
 	}
 	l.state = stateClosing
 	l.closing.fireLocked()
-	return true, l.isUnusedLocked()
+	go func() {
+		goodbye()
+		l.mu.Lock()
+		l.endLocked(l.opts.Closed)
+		l.mu.Unlock()
+		l.finish(disconnect)
+	}()
 }
-
-// runGoodbye runs goodbye, and then closes the state. It reports whether no goroutine had been
-// started.
-func (l *Lifecycle) runGoodbye(goodbye func()) (unused bool) {
-	goodbye()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.endLocked(l.opts.Closed)
-	return l.isUnusedLocked()
-}
-
-func (l *Lifecycle) isUnusedLocked() bool { return !l.owned && !l.hosted }
 
 // Fail immediately closes an open lifecycle with the reason err, and disconnects in the background.
 func (l *Lifecycle) Fail(err error, disconnect func() error) {
@@ -218,25 +176,18 @@ func (l *Lifecycle) endLocked(err error) {
 // returned, or after the timeout.
 func (l *Lifecycle) finish(disconnect func() error) {
 	err := disconnect()
-	l.mu.Lock()
-	owned, hosted := l.owned, l.hosted
-	l.mu.Unlock()
-	if owned {
-		late := time.AfterFunc(l.opts.Timeout, func() {
-			l.opts.Log.Warn("close: a hook of the transport still runs after its context ended")
-			l.stop(err)
-		})
-		l.ours.Wait()
-		late.Stop()
-	}
+	late := time.AfterFunc(l.opts.Timeout, func() {
+		l.opts.Log.Warn("close: a hook of the transport still runs after its context ended")
+		l.stop(err)
+	})
+	l.ours.Wait()
+	late.Stop()
 	l.stop(err)
-	if hosted {
-		late := time.AfterFunc(l.opts.Timeout, func() {
-			l.opts.Log.Warn("close: a handler still runs after its context ended")
-		})
-		l.host.Wait()
-		late.Stop()
-	}
+	late = time.AfterFunc(l.opts.Timeout, func() {
+		l.opts.Log.Warn("close: a handler still runs after its context ended")
+	})
+	l.host.Wait()
+	late.Stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.done.fireLocked()
@@ -253,12 +204,8 @@ func (l *Lifecycle) stop(err error) {
 // Wait waits until the state is closed and our goroutines have returned, for these no longer
 // than the timeout. It returns the error of disconnecting.
 func (l *Lifecycle) Wait() error {
+	<-l.Stopped()
 	l.mu.Lock()
-	if !l.stopped.happened {
-		l.mu.Unlock()
-		<-l.Stopped()
-		l.mu.Lock()
-	}
 	defer l.mu.Unlock()
 	return l.closeErr
 }

@@ -109,29 +109,6 @@ func TestLifecycleWaitIsBounded(t *testing.T) {
 	})
 }
 
-// A state without goroutines closes on the caller's, and one that gets a goroutine meanwhile is bounded as always.
-func TestLifecycleClosesAlone(t *testing.T) {
-	inLife(t, func(t *testing.T, l *Lifecycle) {
-		why := errors.New("broken")
-		if err := l.CloseAndWait(func() {}, func() error { return why }); err != why || !closed(l.Done()) || l.Reason() != errClosed {
-			t.Errorf("got %v, and the reason %v", err, l.Reason())
-		}
-		check.Equal(t, "started after the end", l.Start(func() {}), false)
-	})
-	for name, want := range map[string]time.Duration{"ours": time.Second, "the host's": 0} {
-		inLife(t, func(t *testing.T, l *Lifecycle) {
-			start := time.Now()
-			check.NoError(t, l.CloseAndWait(func() {
-				run := map[string]func(func()) bool{"ours": l.Start, "the host's": l.StartHost}[name]
-				run(func() { time.Sleep(time.Minute) })
-			}, func() error { return nil }))
-			check.Equal(t, "waited for "+name, time.Since(start), want)
-			check.Equal(t, "done", closed(l.Done()), false)
-			<-l.Done()
-		})
-	}
-}
-
 func TestSleep(t *testing.T) {
 	inLife(t, func(t *testing.T, l *Lifecycle) {
 		start := time.Now()

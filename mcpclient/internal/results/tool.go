@@ -2,9 +2,7 @@ package results
 
 import (
 	"bytes"
-	"fmt"
 
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -39,34 +37,28 @@ func decodeToolAnnotations(d *jsonrpc.Decoder) *mcp.ToolAnnotations {
 		d.Raw()
 		return nil
 	}
-	var hints [4]bool // one allocation instead of four
 	a := new(mcp.ToolAnnotations)
 	for key := range jsonrpc.MembersOf(d) {
 		switch string(key) {
 		case "title":
 			a.Title = jsonrpc.StringMember(d, "title", d.Raw())
 		case "readOnlyHint":
-			a.ReadOnlyHint = hint(d, "readOnlyHint", &hints[0])
+			a.ReadOnlyHint = hint(d, "readOnlyHint")
 		case "destructiveHint":
-			a.DestructiveHint = hint(d, "destructiveHint", &hints[1])
+			a.DestructiveHint = hint(d, "destructiveHint")
 		case "idempotentHint":
-			a.IdempotentHint = hint(d, "idempotentHint", &hints[2])
+			a.IdempotentHint = hint(d, "idempotentHint")
 		case "openWorldHint":
-			a.OpenWorldHint = hint(d, "openWorldHint", &hints[3])
+			a.OpenWorldHint = hint(d, "openWorldHint")
 		}
 	}
 	return a
 }
 
-// hint decodes a hint into b, and returns b, or nil for null. Another value fails d.
-func hint(d *jsonrpc.Decoder, name string, b *bool) *bool {
-	raw := d.Raw()
-	var ok bool
-	if *b, ok = jsonrpc.Boolean(raw); !ok {
-		d.Fail(fmt.Errorf("member %q is not a boolean: %s", name, excerpt.Quote(raw)))
-	}
-	if string(raw) == "null" {
+// hint decodes a hint, nil for null. Another value fails d.
+func hint(d *jsonrpc.Decoder, name string) *bool {
+	if d.Kind() == 'n' {
 		return nil
 	}
-	return b
+	return new(jsonrpc.BooleanMember(d, name))
 }

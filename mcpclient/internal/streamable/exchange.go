@@ -16,7 +16,6 @@ type exchange struct {
 	cancel context.CancelFunc
 	detach func() bool // detaches the context from the caller's
 	all    *exchanges
-	index  int // the index in all.open; -1 if it is not there
 
 	awaitsAnswer bool        // the request awaits an answer
 	handshake    bool        // the request is of a handshake, and nothing else is under way
@@ -26,7 +25,7 @@ type exchange struct {
 // exchanges are the exchanges of a connection.
 type exchanges struct {
 	mu         sync.Mutex
-	open       []*exchange
+	open       map[*exchange]bool
 	drains     group
 	callsEnded bool // no request may await an answer
 	closed     bool
@@ -48,32 +47,22 @@ func (e *exchanges) begin(caller context.Context, awaitsAnswer, handshake bool) 
 	if e.closed || e.callsEnded && awaitsAnswer || caller.Err() != nil {
 		x.cancel()
 	}
-	x.index = len(e.open)
-	e.open = append(e.open, x)
+	if e.open == nil {
+		e.open = map[*exchange]bool{}
+	}
+	e.open[x] = true
 	return x
 }
 
 // neverDetach is the detach function of a handshake's exchange, which ends with its caller.
 func neverDetach() bool { return false }
 
-// removeLocked takes an exchange out of the open ones.
-func (e *exchanges) removeLocked(x *exchange) {
-	if x.index < 0 {
-		return
-	}
-	last := len(e.open) - 1
-	e.open[x.index] = e.open[last]
-	e.open[x.index].index = x.index
-	e.open[last], e.open = nil, e.open[:last]
-	x.index = -1
-}
-
 // endCalls ends the exchanges whose requests await an answer, and every later one.
 func (e *exchanges) endCalls() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.callsEnded = true
-	for _, x := range e.open {
+	for x := range e.open {
 		if x.awaitsAnswer && x.drain == nil {
 			x.cancel()
 		}
@@ -89,7 +78,7 @@ func (e *exchanges) close() {
 		close(e.done)
 	}
 	e.closed = true
-	for _, x := range e.open {
+	for x := range e.open {
 		if x.drain == nil {
 			x.cancel()
 		} else if x.drain.Stop() {
@@ -117,7 +106,7 @@ func (x *exchange) release() {
 	x.cancel()
 	x.all.mu.Lock()
 	defer x.all.mu.Unlock()
-	x.all.removeLocked(x)
+	delete(x.all.open, x)
 }
 
 const (
