@@ -15,7 +15,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// answerer answers the server's requests with the host's handlers.
 type answerer struct {
 	*peer
 	sampling    mcp.SamplingHandler
@@ -98,7 +97,6 @@ func (a *answerer) hostRequest(method string, params, meta json.RawMessage, call
 	return q, nil
 }
 
-// callMiddleware lets Options.ServerMiddleware answer a request of the server.
 func (a *answerer) callMiddleware(ctx context.Context, q *Request) (json.RawMessage, error) {
 	method := q.Method // middleware cannot change it
 	var got json.RawMessage
@@ -116,7 +114,6 @@ func (a *answerer) callMiddleware(ctx context.Context, q *Request) (json.RawMess
 	return middlewareResult(raw, got)
 }
 
-// checkRoot returns an error for a root that the protocol does not allow.
 func checkRoot(r mcp.Root) error {
 	if _, err := url.Parse(r.URI); err != nil || !strings.HasPrefix(r.URI, "file://") {
 		return fmt.Errorf("root %q: the URI must start with file://", r.URI)
@@ -132,7 +129,6 @@ func (a *answerer) storeRoots(roots []mcp.Root) {
 	a.roots.Store(&kept)
 }
 
-// listRoots answers a request for the roots.
 func (a *answerer) listRoots() (json.RawMessage, error) {
 	if !a.peer.offers.roots {
 		return nil, uninstalledError("roots are not available", "Options.Roots")

@@ -33,7 +33,6 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 	}
 }
 
-// assembleAnswering creates what answers the server's requests and questions.
 func (c *Client) assembleAnswering() {
 	opts, a := &c.opts, &c.answerer
 	a.peer = &c.peer
@@ -84,7 +83,6 @@ func (c *Client) assembleConnector() {
 	}
 }
 
-// assembleCalling creates what sends requests.
 func (c *Client) assembleCalling() {
 	c.wire.peer = &c.peer
 	c.wire.standalone = &c.standalone

@@ -38,7 +38,6 @@ func (r *request) info() mcp.CallInfo {
 	return mcp.CallInfo{ID: r.call.ID, Method: r.method, Name: r.target}
 }
 
-// response is the outcome of a request in a stage of the pipeline.
 type response struct {
 	result  json.RawMessage
 	session sessionRef // the session of the response; zero if it came from the cache
@@ -49,13 +48,11 @@ type response struct {
 // call the next one.
 type sender func(ctx context.Context, r *request, o *callOptions) (response, error)
 
-// pipeline is a sequence of stages that requests of a caller pass.
 type pipeline struct {
 	caller *caller
 	send   sender // the first stage
 }
 
-// pipelines are the pipelines of a client.
 type pipelines struct {
 	calls  pipeline
 	reads  pipeline // may answer from the cache
@@ -63,7 +60,6 @@ type pipelines struct {
 	listen sender   // for subscriptions/listen
 }
 
-// caller makes the calls of a client.
 type caller struct {
 	*peer
 	pipelines
@@ -109,7 +105,6 @@ func (p pipeline) do(ctx context.Context, r *request, result any, opts []CallOpt
 	return nil
 }
 
-// callOptions applies the options of a call to the defaults, and checks them.
 func (c *caller) callOptions(opts []CallOption) (*callOptions, error) {
 	o := c.opts.Timeouts.forCall()
 	o.logLevel = c.levels.requestedLevel()

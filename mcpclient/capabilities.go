@@ -78,7 +78,6 @@ type declared struct {
 	Extensions map[string]json.RawMessage `json:"extensions"`
 }
 
-// adopt makes the offers those that were declared.
 func (f *offers) adopt(d *declared) {
 	f.quietRoots = d.Roots == nil || !d.Roots.ListChanged
 	_, f.tasks = d.Extensions[metakey.Tasks]
@@ -91,7 +90,6 @@ func (f *offers) adopt(d *declared) {
 	}
 }
 
-// handlerOffers returns the capabilities of the installed handlers.
 func (o *Options) handlerOffers() offers {
 	out := offers{roots: o.givesRoots(), tasks: true}
 	if o.Sampling != nil {
@@ -203,4 +201,55 @@ func mergeMissing(object, more []byte) []byte {
 	}
 	raw, _ := jsonrpc.Marshal(all)
 	return raw
+}
+
+const skillsExtension = "io.modelcontextprotocol/skills"
+
+func requirement(method string) string {
+	switch method {
+	case "tools/list", "tools/call":
+		return "tools"
+	case "resources/list", "resources/templates/list", "resources/read":
+		return "resources"
+	case "resources/subscribe", "resources/unsubscribe":
+		return "resources.subscribe"
+	case "prompts/list", "prompts/get":
+		return "prompts"
+	case "logging/setLevel":
+		return "logging"
+	case "completion/complete":
+		return "completions"
+	case "tasks/cancel":
+		return "tasks.cancel"
+	case "tasks/list":
+		return "tasks.list"
+	case "skills/list", "skills/get":
+		return "the extension " + skillsExtension
+	}
+	return ""
+}
+
+func declares(s *mcp.ServerCapabilities, capability string) bool {
+	switch capability {
+	case "tools":
+		return s.Tools != nil
+	case "resources":
+		return s.Resources != nil
+	case "resources.subscribe":
+		return s.Resources != nil && s.Resources.Subscribe
+	case "prompts":
+		return s.Prompts != nil
+	case "logging":
+		return s.Logging != nil
+	case "completions":
+		return s.Completions != nil
+	case "tasks.cancel":
+		return s.Tasks != nil && s.Tasks.Cancel != nil
+	case "tasks.list":
+		return s.Tasks != nil && s.Tasks.List != nil
+	case "the extension " + skillsExtension:
+		_, ok := s.Extensions[skillsExtension]
+		return ok
+	}
+	return true
 }

@@ -13,7 +13,6 @@ import (
 // maxCompletions is the protocol's bound: "Maximum 100 items per response".
 const maxCompletions = 100
 
-// complete is [Client.Complete] without the operation in its error.
 func complete(ctx context.Context, c *caller, p *mcp.CompleteParams, opts []CallOption) (*mcp.Completion, error) {
 	params, err := completeParams(p, c.current().has(completionContext))
 	if err != nil {

@@ -101,7 +101,6 @@ func (c *connector) open(ctx context.Context) error {
 	return c.link.Load().endErr()
 }
 
-// dialAndNegotiate dials and prepares the connection for use.
 func (c *connector) dialAndNegotiate(ctx context.Context) error {
 	start := time.Now()
 	c.era.Store(&eraBox{c.negotiator.firstEra()}) // before anything can be received
@@ -115,7 +114,6 @@ func (c *connector) dialAndNegotiate(ctx context.Context) error {
 	return c.finishHandshake(ctx)
 }
 
-// dial opens the connection and starts to read from it.
 func (c *connector) dial(ctx context.Context, t Transport) error {
 	conn, err := t.Dial(ctx)
 	switch {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
@@ -38,10 +39,8 @@ type connector struct {
 	async     *lifecycle.SendQueue
 }
 
-// invalidate removes outdated results from the cache.
 func (c *connector) invalidate(change mcp.Change) { c.cache.invalidate(change) }
 
-// onMessageError implements [linkClient].
 func (c *connector) onMessageError(err error) bool { return c.sessions.renewIfLost(err) }
 
 const (
@@ -106,7 +105,6 @@ func (c *connector) restore(ctx context.Context) error {
 	return c.subscriptions.watchAgain(ctx)
 }
 
-// newRestarts returns nil if restarts are not wanted.
 func (c *connector) newRestarts() *restarts {
 	if c.opts.Restart == nil {
 		return nil
@@ -123,7 +121,6 @@ func (c *connector) newRestarts() *restarts {
 	}
 }
 
-// reopen makes one attempt of a restart.
 func (c *connector) reopen(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, restartTimeout, fmt.Errorf("not ready within %v", restartTimeout))
 	defer cancel()
@@ -175,4 +172,36 @@ func (c *connector) onSendError(l *link) error {
 		}
 	}
 	return closedError(reason)
+}
+
+// shortestKeepAlive is the least Options.Timeouts.KeepAlive.
+const shortestKeepAlive = time.Second
+
+// keepAlive pings the current connection at intervals while it is idle, until ctx ends. If the
+// server does not answer within one interval, the connection ends.
+func (c *connector) keepAlive(ctx context.Context, every time.Duration) {
+	for backoff.Sleep(ctx, every) == nil {
+		l := c.link.Load()
+		if !c.isIdle(l) || c.isResponding(ctx, l, every) {
+			continue
+		}
+		l.kill() // a process that does not answer is not asked to end
+		l.onEnd(fmt.Errorf("server does not respond: no answer to %s within %v (Options.Timeouts.KeepAlive)", c.current().pingMethod(), every))
+	}
+}
+
+// isIdle returns false during calls, which have limits of their own and may occupy the server, and
+// during requests of the server, which waits for an answer.
+func (c *connector) isIdle(l *link) bool {
+	return !c.sessions.renewals.UnderWay() && l.endErr() == nil && !l.isBusy()
+}
+
+// isResponding pings the server, and returns false if it gives no answer in time although nothing
+// else is in progress. It uses no middleware, which could delay the ping.
+func (c *connector) isResponding(ctx context.Context, l *link, within time.Duration) bool {
+	ping, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	r := &request{method: c.current().pingMethod()}
+	_, err := c.wire.roundTrip(ping, r, &callOptions{noCancelNotice: true})
+	return err == nil || ping.Err() == nil || ctx.Err() != nil || !c.isIdle(l)
 }

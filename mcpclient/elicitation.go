@@ -52,7 +52,6 @@ func (a *answerer) mayReportCompletion(p *mcp.ElicitParams) bool {
 	return p.Mode == mcp.ElicitURL && hasElicitationID(p) && a.peer.current().has(urlElicitationErrors)
 }
 
-// decodeElicitation decodes and checks an elicitation request.
 func (a *answerer) decodeElicitation(raw json.RawMessage) (*mcp.ElicitParams, error) {
 	offered := a.peer.offers.elicitation
 	if offered == nil {

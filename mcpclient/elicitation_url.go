@@ -153,7 +153,6 @@ func (v *urlElicitations) validElicitations(rpc *mcp.RPCError) (valid []*mcp.Eli
 	return valid
 }
 
-// visit lets the handler ask the person about one URL.
 func (v *urlElicitations) visit(ctx context.Context, r *request, p *mcp.ElicitParams) (action string, err error) {
 	params, err := jsonrpc.EncodeParams(p)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// versionHeader is the HTTP header with the revision.
 const versionHeader = "Mcp-Protocol-Version"
 
 // era is what differs between the legacy era (a handshake, then requests in both directions)
@@ -50,7 +49,6 @@ type era interface {
 	has(feature) bool
 }
 
-// feature is something that only some revisions have.
 type feature int
 
 const (

@@ -28,7 +28,6 @@ type EraCache struct {
 	known map[string]knownEra // by the identity of the server
 }
 
-// knownEra is what is remembered of a server.
 type knownEra struct {
 	revision string
 	since    time.Time

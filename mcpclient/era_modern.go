@@ -119,7 +119,6 @@ func notNull(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// check returns an error for a round that is not a valid result of the method.
 func (i *inputRound) check(method string) error {
 	switch {
 	case method != "tools/call" && method != "prompts/get" && method != "resources/read":

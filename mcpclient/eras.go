@@ -136,7 +136,6 @@ func (c *connector) renegotiate(ctx context.Context) error {
 	return c.adaptToEra(ctx, before)
 }
 
-// adaptToEra adapts the client to the new era of the server.
 func (c *connector) adaptToEra(ctx context.Context, before *eraBox) error {
 	if c.era.Load() == before {
 		return nil

@@ -94,7 +94,6 @@ func Unsent(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// wraps reports whether err is or wraps an error of type E.
 func wraps[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok

@@ -14,7 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// gatherer lets handlers answer the questions of input rounds.
 type gatherer struct {
 	*peer
 	slots  lifecycle.Slots // shared with the handlers of the server's requests
@@ -22,7 +21,6 @@ type gatherer struct {
 	limit  int // questions of one round
 }
 
-// reply is the answer to one question of an input round.
 type reply struct {
 	key    string
 	answer json.RawMessage

@@ -53,7 +53,6 @@ func withParamHeaders(next sender, tools *toolRegistry) sender {
 	}
 }
 
-// mirrorsParams reports whether headers repeat arguments of tool calls.
 func (p *peer) mirrorsParams() bool {
 	return p.link.Load().exchange != nil && p.current().has(paramHeaders)
 }
@@ -74,7 +73,6 @@ func (r *toolRegistry) relearn(ctx context.Context, tool string) ([]paramheader.
 	return nil, errors.New("server does not list the tool")
 }
 
-// mirror sets the headers that repeat arguments of a tool call.
 func (r *request) mirror(params []paramheader.Param) error {
 	r.header = nil
 	if len(params) == 0 {

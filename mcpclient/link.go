@@ -14,7 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// link is one dialed connection and the calls that wait on it.
 type link struct {
 	number    int64 // counts the connections of a client from 1
 	conn      Conn
@@ -40,7 +39,6 @@ type link struct {
 	ended chan struct{} // closed when the connection has ended by itself
 }
 
-// newLink returns the link of a connection that t has dialed.
 func (c *connector) newLink(t Transport, conn Conn) *link {
 	l := &link{
 		number:    c.connections.Add(1),
@@ -97,7 +95,6 @@ type source struct {
 	session wire.Session  // the session that it belongs to, or nil
 }
 
-// read passes every message of the connection to the client until the connection ends.
 func (l *link) read() {
 	for {
 		data, err := l.conn.Recv()
@@ -114,7 +111,6 @@ func (l *link) read() {
 	}
 }
 
-// errHungUp is the error of a connection that the server closed.
 var errHungUp = errors.New("server closed the connection")
 
 // endReason returns why a connection ended. It replaces the plain end of input by errHungUp.
@@ -181,7 +177,6 @@ func (l *link) close() error {
 	return err
 }
 
-// kill ends the connection immediately.
 func (l *link) kill() {
 	if conn, ok := wire.As[wire.Killer](l.conn); ok {
 		conn.Kill()
@@ -217,7 +212,6 @@ type sessionRef struct {
 	session    wire.Session // nil for none
 }
 
-// sessionID returns the session of the next request, or "".
 func (l *link) sessionID() string {
 	if s := l.nextSession().session; s != nil && !s.Ended() {
 		return s.ID()
@@ -225,7 +219,6 @@ func (l *link) sessionID() string {
 	return ""
 }
 
-// nextSession returns where the next request goes.
 func (l *link) nextSession() sessionRef {
 	if l.exchange == nil {
 		return sessionRef{connection: l.number}
@@ -233,7 +226,6 @@ func (l *link) nextSession() sessionRef {
 	return sessionRef{l.number, l.exchange.Session()}
 }
 
-// session returns where the request went.
 func (f *inFlight) session(l *link) sessionRef {
 	if f.sent == nil {
 		return sessionRef{connection: l.number}

@@ -21,7 +21,6 @@ func (l *link) header(e era, r *request) http.Header {
 	return e.header(r)
 }
 
-// postNotification sends a notification in the current session.
 func (l *link) postNotification(ctx context.Context, method string, params []byte) error {
 	header := l.header(l.client.current(), &request{method: method})
 	return l.post(ctx, jsonrpc.AppendNotification(nil, method, params), header, nil)

@@ -56,7 +56,6 @@ func (l *logLevels) trySet(ctx context.Context, p pipeline, level mcp.LogLevel) 
 	return nil
 }
 
-// serverLevel returns the level that a legacy server was sent, or "".
 func (l *logLevels) serverLevel() mcp.LogLevel {
 	if level := l.sent.Load(); level != nil {
 		return *level
@@ -64,7 +63,6 @@ func (l *logLevels) serverLevel() mcp.LogLevel {
 	return ""
 }
 
-// requestedLevel returns the level that the server is asked for, or "".
 func (l *logLevels) requestedLevel() mcp.LogLevel {
 	if level := l.level.Load(); level != nil {
 		return *level

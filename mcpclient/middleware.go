@@ -145,7 +145,6 @@ func withMiddleware(next sender, c *caller) sender {
 	}
 }
 
-// middlewareRequest converts a request or notification for Options.Middleware.
 func (c *caller) middlewareRequest(r *request, o *callOptions) *Request {
 	q := &Request{
 		Client:     c.client,
@@ -193,7 +192,6 @@ func middlewareResult(raw, got json.RawMessage) (json.RawMessage, error) {
 	return checkResult("middleware", raw)
 }
 
-// checkResult checks a result from the host's code.
 func checkResult(by string, raw json.RawMessage) (json.RawMessage, error) {
 	made, err := jsonrpc.EncodeParams(raw)
 	if err != nil {
@@ -210,7 +208,6 @@ func sameBytes(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// notifyThroughMiddleware sends a notification through Options.Middleware.
 func (c *caller) notifyThroughMiddleware(ctx context.Context, l *link, method string, params []byte) (err error) {
 	defer recoverPanic(c.log, method, errMiddlewarePanicked, &err)
 	r, meta, err := customRequest(method, json.RawMessage(params))

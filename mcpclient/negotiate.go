@@ -11,7 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// negotiator finds out which revision the server speaks.
 type negotiator struct {
 	*peer
 	transport    Transport // the transport in use
@@ -151,7 +150,6 @@ func (n *negotiator) adoptLate(ctx context.Context, legacyErr error) bool {
 	return n.adopt(ctx, n.modern(modernRevisions[0])) == nil
 }
 
-// errSilent is the error of a probe without an answer in time.
 var errSilent = errors.New("no answer within Options.Timeouts.Probe")
 
 // probe sends server/discover in a modern era. If the server names other revisions it tries one of
@@ -193,7 +191,6 @@ func (n *negotiator) adopt(ctx context.Context, e era) error {
 	return nil
 }
 
-// setEra sets the era of the client, unless it is the current one.
 func (n *negotiator) setEra(e era) {
 	if e != n.current() {
 		n.era.Store(&eraBox{e})

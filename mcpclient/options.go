@@ -126,7 +126,6 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// check returns an error for invalid options.
 func (o *Options) check() error {
 	var errs []error
 	if o.Protocol.Revision != "" && !isLegacy(o.Protocol.Revision) && !isModern(o.Protocol.Revision) {
@@ -167,7 +166,6 @@ func (o *Options) checkNumbers() error {
 	return nil
 }
 
-// checkHandler returns an error for a method that a host's handler cannot answer.
 func (o *Options) checkHandler(method string, h Handler) error {
 	switch {
 	case h == nil:

@@ -61,7 +61,6 @@ func WithOutputCheck(tool *mcp.Tool, v Validator) CallOption {
 	return func(o *callOptions) { o.outputTool, o.validator = tool, v }
 }
 
-// resultCheck returns the check of a tool's result, nil for none.
 func (o *callOptions) resultCheck(v Validator) (func(*mcp.CallToolResult) error, error) {
 	return outputCheck(cmp.Or(o.validator, v), o.outputTool)
 }

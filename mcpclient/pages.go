@@ -20,17 +20,14 @@ func List[T any](ctx context.Context, c *Client, method, key string, opts ...Cal
 	return list[T](ctx, c.lists, method, key, opts)
 }
 
-// maxPages bounds the pages of one list.
 const maxPages = 1000
 
-// pageReader reads the pages of lists.
 type pageReader struct {
 	*peer
 	cache *cache
 	read  func(ctx context.Context, r *request, page any, opts []CallOption) error
 }
 
-// list iterates over all pages of a list method, which have their items under key.
 func list[T any](ctx context.Context, c *pageReader, method, key string, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		w := pageWalk[T]{
@@ -147,7 +144,6 @@ func ListPage[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate](ctx
 	return p, nil
 }
 
-// listing returns the method that lists items of type T, and the key of the items.
 func listing[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate]() (method, key string) {
 	switch any((*T)(nil)).(type) {
 	case *mcp.Tool:

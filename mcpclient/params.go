@@ -63,7 +63,6 @@ func encodeArguments(name string, args any) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// paramsWithAnswers returns the params of a request with the answers to an input round.
 func (r *request) paramsWithAnswers() json.RawMessage {
 	if len(r.answers) == 0 {
 		return r.params

@@ -28,16 +28,12 @@ type peer struct {
 // eraBox holds an era, so that a pointer to it can be stored and compared.
 type eraBox struct{ era }
 
-// current returns the era in use.
 func (p *peer) current() era { return p.era.Load().era }
 
-// eraOf returns the era in which a request was sent, the current one if it was not.
 func (p *peer) eraOf(r *request) era { return cmp.Or(r.sentEra, p.era.Load()).era }
 
-// isReady reports whether Connect has succeeded.
 func (p *peer) isReady() bool { return p.ready.Load() }
 
-// serverInfo returns the description of the server; before the handshake it is empty.
 func (p *peer) serverInfo() mcp.Server {
 	if s := p.server.Load(); s != nil {
 		return *s
@@ -65,7 +61,6 @@ func (p *peer) provides(capability string) bool {
 	return declares(&p.server.Load().Capabilities, capability)
 }
 
-// checkTask returns an error if a tool cannot be called as a task.
 func (p *peer) checkTask(tool *mcp.Tool) error {
 	return p.current().checkTask(tool, &p.offers, &p.server.Load().Capabilities, p.undeclared)
 }
@@ -73,7 +68,6 @@ func (p *peer) checkTask(tool *mcp.Tool) error {
 // rpcError decodes the error of a response, without the secrets of the current connection.
 func (p *peer) rpcError(raw json.RawMessage) error { return rpcError(raw, p.link.Load().texts.scrub) }
 
-// modern returns the modern era with a revision.
 func (p *peer) modern(revision string) era {
 	return newModernEra(revision, p.introduction, &p.offers)
 }

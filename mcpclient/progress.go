@@ -96,7 +96,6 @@ func (f *follower) unfollow() {
 	}
 }
 
-// find returns the follower of the call with this id, or nil.
 func (all *followers) find(id int64) *follower {
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -38,7 +38,6 @@ func (c *Client) GetPrompt(ctx context.Context, name string, args any, opts ...C
 	return result, nil
 }
 
-// promptArguments converts arguments to strings.
 func promptArguments(args any) (any, error) {
 	if texts, ok := args.(map[string]string); ok {
 		if texts == nil {

@@ -1,19 +1,22 @@
 package mcpclient
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// maxBatch bounds the messages of one batch.
 const maxBatch = 1000
 
 // receive decodes one message and dispatches it. It reports whether it was the response to the
@@ -35,7 +38,6 @@ func (l *link) receive(data []byte, from source) (satisfied bool) {
 	return false
 }
 
-// receiveBatch receives the messages of a batch one after the other.
 func (l *link) receiveBatch(data []byte, from source) (satisfied bool) {
 	batch, err := jsonrpc.Batch(data, maxBatch)
 	if err != nil {
@@ -51,7 +53,6 @@ func (l *link) receiveBatch(data []byte, from source) (satisfied bool) {
 	return satisfied
 }
 
-// onResponse passes a response to its call.
 func (l *link) onResponse(m jsonrpc.Message, from source) bool {
 	if !m.HasID() {
 		if from.call != nil { // an error without id belongs to the exchange in which it came
@@ -178,4 +179,42 @@ func (l *link) onlyCall() (only *jsonrpc.Call) {
 		}
 	}
 	return only
+}
+
+const maxWarnings = 100
+
+type warnings struct {
+	life *lifecycle.Lifecycle
+	log  *slog.Logger
+
+	mu         sync.Mutex
+	violations int
+	failures   int
+}
+
+// logViolation warns about a harmless violation of the protocol.
+func (w *warnings) logViolation(violation string, args ...any) {
+	w.warn(w.life.Context(), &w.violations, violation, args)
+}
+
+// logFailure warns that something could not be done for the server.
+func (w *warnings) logFailure(ctx context.Context, message string, args ...any) {
+	w.warn(ctx, &w.failures, message, args)
+}
+
+// warn logs a warning unless there were too many: a server must not fill the log.
+func (w *warnings) warn(ctx context.Context, count *int, message string, args []any) {
+	w.mu.Lock()
+	*count++
+	n := *count
+	w.mu.Unlock()
+	args = append(args, "count", n)
+	switch {
+	case n < maxWarnings:
+		w.log.WarnContext(ctx, message, args...)
+	case n == maxWarnings:
+		w.log.WarnContext(ctx, message+"; later ones on this connection are logged at Debug", args...)
+	default:
+		w.log.DebugContext(ctx, message, args...)
+	}
 }

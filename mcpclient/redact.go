@@ -7,10 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
-// redactor removes the secrets of a connection from text.
 type redactor struct{ conn Conn }
 
-// scrub removes the connection's secrets from a server's text.
 func (r *redactor) scrub(text string) string {
 	if conn, ok := wire.As[wire.Redactor](r.conn); ok {
 		return conn.Redact(text)
@@ -23,12 +21,10 @@ func (r *redactor) cut(text string) string {
 	return excerpt.Cut(r.scrub(text[:min(len(text), redact.Max)]))
 }
 
-// quote quotes bytes of the server without secrets.
 func (r *redactor) quote(b []byte) string {
 	return excerpt.Quote([]byte(r.cut(string(b[:min(len(b), redact.Max)]))))
 }
 
-// quote is the quote function of the current connection.
 func (p *peer) quote(b []byte) string { return p.link.Load().texts.quote(b) }
 
 // quoteJSON is quote for a JSON value. It shows the content of a string.
@@ -39,7 +35,6 @@ func (p *peer) quoteJSON(raw []byte) string {
 	return p.quote(raw)
 }
 
-// scrubError returns err without the secrets of the current connection in its text.
 func (p *peer) scrubError(err error) error {
 	l := p.link.Load()
 	if err == nil || l == nil {

@@ -96,7 +96,6 @@ func (s *restarts) begin(l *link, err error) error {
 	return lost
 }
 
-// restart replaces a connection that has ended.
 func (s *restarts) restart(ctx context.Context) (err error) {
 	old := s.current()
 	reason := old.endErr()
@@ -129,7 +128,6 @@ func (s *restarts) restart(ctx context.Context) (err error) {
 	return nil
 }
 
-// fail ends the client.
 func (s *restarts) fail(reason, last error) error {
 	err := reason
 	switch {

@@ -135,7 +135,6 @@ func repeatableInHandshake(method string, err error) bool {
 	return repeatable(method)
 }
 
-// asksToWait reports whether a status asks to try again later.
 func asksToWait(err error) bool {
 	status, ok := errors.AsType[*transport.HTTPError](err)
 	if !ok {

@@ -30,7 +30,6 @@ func (n *negotiator) allowedRevisions(era []string) []string {
 	return era
 }
 
-// firstCommon returns the client's first revision that the server has, too.
 func firstCommon(ours, theirs []string) (string, bool) {
 	for _, r := range ours {
 		if slices.Contains(theirs, r) {
@@ -40,7 +39,6 @@ func firstCommon(ours, theirs []string) (string, bool) {
 	return "", false
 }
 
-// namedRevisions returns the revisions that the server names.
 func namedRevisions(err error) ([]string, bool) {
 	var mismatch *RevisionError
 	if errors.As(err, &mismatch) {

@@ -45,13 +45,11 @@ func withRounds(next sender, limit int, g *gatherer) sender {
 	}
 }
 
-// inputRound is a server's request for input.
 type inputRound struct {
 	questions json.RawMessage // an object, or nil
 	state     json.RawMessage // returned unchanged, or nil
 }
 
-// inputRounds are the rounds of one call.
 type inputRounds struct {
 	*gatherer
 	limit     int       // bounds asked
@@ -103,12 +101,10 @@ func (s *inputRounds) answer(ctx context.Context, r *request, round *inputRound)
 	return &again, nil
 }
 
-// tooManyRoundsError returns the error of a call for which its server or task asks for more input.
 func tooManyRoundsError(who string, limit int) error {
 	return fmt.Errorf("%w: the %s asked for input more than %d times (Options.Limits.Rounds)", ErrTooManyRounds, who, limit)
 }
 
-// inputRequired returns the round for the caller to answer.
 func (s *inputRounds) inputRequired(r *request, round *inputRound, questions map[string]mcp.InputRequest, answers map[string]json.RawMessage) *mcp.InputRequired {
 	return &mcp.InputRequired{
 		Method:   r.method,
@@ -129,7 +125,6 @@ const (
 	maxDeferralCount = 32
 )
 
-// wait waits before a deferred request is repeated.
 func (s *inputRounds) wait(ctx context.Context) error {
 	if s.deferrals == 0 {
 		s.deferred = time.Now()

@@ -16,7 +16,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// inFlight is a request that awaits its response.
 type inFlight struct {
 	jsonrpc.Call
 	ctx          context.Context // the context of the caller and of exchanges over HTTP
@@ -29,7 +28,6 @@ type inFlight struct {
 	listening *listening // only of subscriptions/listen
 }
 
-// roundTripper sends requests over the connection in use.
 type roundTripper struct {
 	*peer
 	standalone *standaloneStream
@@ -82,7 +80,6 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	return response{result: answer.Result, session: flight.session(l)}, nil
 }
 
-// assignCallID gives a request the id of a call, unless it has one.
 func (w *roundTripper) assignCallID(r *request) {
 	if r.call.ID == 0 {
 		r.call.ID = w.lastCallID.Add(1)
@@ -167,12 +164,10 @@ func (w *roundTripper) exchangeAlone(ctx context.Context, l *link, e era, flight
 	return true, answer, err
 }
 
-// wait waits for the response, and passes progress to the caller's function.
 func (f *inFlight) wait(ctx context.Context, o *callOptions) (jsonrpc.Response, error) {
 	return f.Wait(ctx, func(params json.RawMessage) { reportProgress(o.progress, params) })
 }
 
-// message returns a request as it is sent over HTTP.
 func (l *link) message(e era, flight *inFlight, o *callOptions) *wire.Message {
 	m, r := flight.sent, flight.request
 	m.Body = e.encode(nil, flight.ID, r, o)
@@ -256,7 +251,6 @@ func (l *link) queueCancelled(e era, flight *inFlight, reason string) {
 	})
 }
 
-// cancelledParams returns the params of notifications/cancelled.
 func cancelledParams(id int64, reason string) ([]byte, error) {
 	return jsonrpc.Marshal(struct {
 		RequestID int64  `json:"requestId"`

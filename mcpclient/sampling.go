@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// createMessage answers a sampling request.
 func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	if a.peer.offers.sampling == nil {
 		return nil, uninstalledError("sampling is not available", "Options.Sampling")

@@ -97,7 +97,6 @@ func (d *dispatcher) register(r *serverRequest) bool {
 	return true
 }
 
-// answer runs the handler and responds with its outcome.
 func (d *dispatcher) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) {
 	defer d.slots.Release()
 	result, err := json.RawMessage(nil), errExited
@@ -220,7 +219,6 @@ func (d *dispatcher) abandon(s wire.Session) {
 	}
 }
 
-// isBusy reports whether requests of the server are being answered.
 func (d *dispatcher) isBusy() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

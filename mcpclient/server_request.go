@@ -9,7 +9,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// serverRequest is a server's request that is being answered.
 type serverRequest struct {
 	id       serverRequestID
 	call     *jsonrpc.Call // the call that it belongs to, if known
@@ -94,7 +93,6 @@ func (d *dispatcher) holdIdleTimers(call *jsonrpc.Call) (resume func()) {
 	}
 }
 
-// info describes the call to which the request belongs, nil if it is unknown.
 func (r *serverRequest) info() *mcp.CallInfo {
 	if r.call == nil {
 		return nil

@@ -58,7 +58,6 @@ func (s *standaloneStream) beginReading(parent context.Context) (context.Context
 	return ctx, cancel
 }
 
-// stopReading ends the reading.
 func (s *standaloneStream) stopReading() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,6 @@ import (
 // ErrSubscriptionEnded is the error of a [Subscription] that the server ended.
 var ErrSubscriptionEnded = errors.New("mcpclient: the server ended the subscription")
 
-// errOtherEra ends the subscriptions of a server that has changed its era.
 var errOtherEra = fmt.Errorf("%w: the server speaks another era of the protocol now: subscribe again", ErrSubscriptionEnded)
 
 // errNoNotices is the error of a subscription if the server announces none of its changes.
@@ -244,7 +243,6 @@ func (s *Subscription) end(err error) {
 	s.wakeReader()
 }
 
-// wakeReader puts a token into wake.
 func (s *Subscription) wakeReader() {
 	select {
 	case s.wake <- struct{}{}:

@@ -11,7 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// subscriptions are a client's open subscriptions.
 type subscriptions struct {
 	life           *lifecycle.Lifecycle
 	log            *slog.Logger
@@ -89,12 +88,10 @@ func (l *subscriptions) publish(change mcp.Change) {
 	}
 }
 
-// isEmptyFilter reports whether a filter asks for no change.
 func isEmptyFilter(f *mcp.SubscriptionFilter) bool {
 	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.Resources) == 0 && len(f.Tasks) == 0
 }
 
-// includesKind reports whether a filter asks for changes of this kind.
 func includesKind(f *mcp.SubscriptionFilter, kind mcp.ChangeKind) bool {
 	switch kind {
 	case mcp.ToolsChanged:
@@ -109,7 +106,6 @@ func includesKind(f *mcp.SubscriptionFilter, kind mcp.ChangeKind) bool {
 	return len(f.Resources) > 0
 }
 
-// includesSubject reports whether a filter names the resource or task of a change.
 func includesSubject(f *mcp.SubscriptionFilter, change mcp.Change) bool {
 	if change.Kind == mcp.TaskUpdated {
 		return slices.Contains(f.Tasks, change.Task)

@@ -50,7 +50,6 @@ func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callO
 	return nil // even if it ended right afterwards
 }
 
-// listenUntilClosed listens until the subscription is closed or the server ends it.
 func (l *subscriptions) listenUntilClosed(s *Subscription, o *callOptions) {
 	stop := context.AfterFunc(l.life.Context(), s.cancel)
 	defer stop()
@@ -243,7 +242,6 @@ func (l *link) listenCancelled(params json.RawMessage) {
 	}
 }
 
-// endedError returns [ErrSubscriptionEnded] with the server's reason, if any.
 func endedError(reason string) error {
 	if reason == "" {
 		return ErrSubscriptionEnded

@@ -26,7 +26,6 @@ func (l *subscriptions) watchFor(ctx context.Context, s *Subscription, o *callOp
 	return nil
 }
 
-// endWithClient ends the subscription with the client.
 func (s *Subscription) endWithClient(life *lifecycle.Lifecycle) {
 	select {
 	case <-s.ctx.Done():
@@ -143,7 +142,6 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	return nil
 }
 
-// acquireTurn waits for exclusive access to the server.
 func (l *subscriptions) acquireTurn(ctx context.Context) (release func(), err error) {
 	l.mu.Lock()
 	if l.turn == nil {

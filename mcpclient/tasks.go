@@ -35,7 +35,6 @@ type Task struct {
 	rounds   int                        // rounds of questions so far
 }
 
-// taskParts are the parts of a client that its tasks share.
 type taskParts struct {
 	*gatherer
 	call      func(ctx context.Context, r *request, result any, opts []CallOption) error
@@ -44,7 +43,6 @@ type taskParts struct {
 	limits    *Limits
 }
 
-// taskStarter calls tools as tasks.
 type taskStarter struct {
 	taskParts
 	timeouts *Timeouts
@@ -154,7 +152,6 @@ func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.TaskState, err
 	return task.state, nil
 }
 
-// poll sends tasks/get, and records and returns the answer.
 func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) {
 	var raw json.RawMessage
 	r := t.request("tasks/get")
@@ -232,7 +229,6 @@ func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResul
 	return result, nil
 }
 
-// result waits for the result of the task.
 func (w *taskWait) result(ctx context.Context) (*mcp.CallToolResult, error) {
 	t := w.Task
 	switch {
@@ -278,7 +274,6 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	return nil
 }
 
-// request returns a request about the task.
 func (t *Task) request(method string) *request {
 	params := append(jsonrpc.AppendString([]byte(`{"taskId":`), t.id), '}')
 	return &request{method: method, target: t.id, params: params, call: t.info(), task: true}

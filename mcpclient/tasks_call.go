@@ -44,7 +44,6 @@ func WithTaskStarted(fn func(mcp.TaskState) error) CallOption {
 // for a task, and the task continues.
 var ErrDetach = errors.New("mcpclient: detached from the task")
 
-// callTask makes a tool call that may become a task, and waits for its end.
 func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOption) (_ *mcp.CallToolResult, err error) {
 	defer func() { err = s.scrubError(err) }()
 	o := s.timeouts.forCall().with(opts)
@@ -80,7 +79,6 @@ func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOptio
 	return result, nil
 }
 
-// taskWait is one wait for the end of a task.
 type taskWait struct {
 	*Task
 	opts     []CallOption       // the options of each request
@@ -100,7 +98,6 @@ func newTaskWait(ctx context.Context, o callOptions, l bound.Limits, opts []Call
 	return ctx, w, bounds
 }
 
-// pause waits until the task may be polled again.
 func (w *taskWait) pause(ctx context.Context, state mcp.TaskState) error {
 	wait := state.PollInterval
 	if wait == 0 {
@@ -151,7 +148,6 @@ func (t *Task) giveUp(ctx context.Context, err error) {
 	}
 }
 
-// sendUnawaited sends a request without waiting for the response.
 func (w *roundTripper) sendUnawaited(ctx context.Context, r *request) {
 	if !w.peer.provides(requirement(r.method)) {
 		return

@@ -112,7 +112,6 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 // taskInput is the method that answers the questions of a task.
 const taskInput = "tasks/update"
 
-// update sends answers to the server.
 func (t *Task) update(ctx context.Context, answers map[string]json.RawMessage, opts []CallOption) error {
 	raw, err := jsonrpc.Marshal(answers)
 	if err != nil {
@@ -203,7 +202,6 @@ func (t *Task) claim(questions json.RawMessage) (_ map[string]mcp.InputRequest, 
 	return input, t.rounds, err
 }
 
-// disclaim marks questions as not answered.
 func (t *Task) disclaim(input map[string]mcp.InputRequest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -212,7 +210,6 @@ func (t *Task) disclaim(input map[string]mcp.InputRequest) {
 	}
 }
 
-// polledTask is a server's answer to a poll.
 type polledTask struct {
 	state mcp.TaskState
 

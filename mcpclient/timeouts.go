@@ -96,7 +96,6 @@ func (t *Timeouts) forCall() callOptions {
 	return callOptions{idle: limit{t.Idle, t.Idle != 0}, whole: limit{t.Call, t.Call != 0}}
 }
 
-// limits returns the limits that were set.
 func (o *callOptions) limits() bound.Limits {
 	return bound.Limits{Idle: o.idle.Duration, Whole: o.whole.Duration}
 }

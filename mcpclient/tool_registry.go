@@ -23,7 +23,6 @@ type toolRegistry struct {
 	headers map[string][]paramheader.Param
 }
 
-// lookup returns the headers of a tool, nil if there are none.
 func (r *toolRegistry) lookup(name string) []paramheader.Param {
 	r.mu.Lock()
 	defer r.mu.Unlock()

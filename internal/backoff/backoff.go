@@ -97,3 +97,13 @@ func count(s string, unit time.Duration) (d time.Duration, ok bool) {
 	}
 	return time.Duration(min(n*float64(unit), float64(maxAsked))), true
 }
+
+type unattendedKey struct{}
+
+// Unattended marks a context for attempts that must not ask a person, for example to sign in.
+func Unattended(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unattendedKey{}, true)
+}
+
+// IsUnattended reports whether a context is marked.
+func IsUnattended(ctx context.Context) bool { return ctx.Value(unattendedKey{}) != nil }

@@ -105,7 +105,6 @@ func (t *Calls) Forget(c *Call) {
 	}
 }
 
-// remove removes a waiting call from the table and returns it.
 func (t *Calls) remove(id int64) (*Call, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -42,7 +42,6 @@ func (s *scanner) skipBlanks() {
 	}
 }
 
-// peek returns the next byte, or 0 at the end.
 func (s *scanner) peek() byte {
 	if s.pos < len(s.data) {
 		return s.data[s.pos]
@@ -141,7 +140,6 @@ func (s *scanner) key() ([]byte, error) {
 	return key, nil
 }
 
-// name moves past the name of a member.
 func (s *scanner) name() (escaped bool, err error) {
 	if s.peek() != '"' {
 		return false, s.unexpectedError("want the name of a member")
@@ -204,7 +202,6 @@ func (s *scanner) str() (escaped bool, err error) {
 // simpleEscape marks the characters that may follow a backslash, except u.
 var simpleEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
-// unicodeEscape moves past the letter u and four digits.
 func (s *scanner) unicodeEscape() error {
 	if s.peek() != 'u' {
 		return s.unexpectedError("which is not allowed in an escape of a string")
@@ -236,7 +233,6 @@ func (s *scanner) value() error {
 	return s.literal()
 }
 
-// compound moves past an object or an array.
 func (s *scanner) compound() error {
 	var open nesting
 	for { // at a value
@@ -328,7 +324,6 @@ func (s *scanner) literal() error {
 	return s.unexpectedError("want a value")
 }
 
-// number moves past a number.
 func (s *scanner) number() error {
 	if s.peek() == '-' {
 		s.pos++

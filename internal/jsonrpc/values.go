@@ -114,7 +114,6 @@ func CountElements(raw []byte) (n int) {
 	return n
 }
 
-// limitedArray moves past an array of at most max elements.
 func (s *scanner) limitedArray(max int) error {
 	count := 0
 	return s.array(func() error {
@@ -138,7 +137,6 @@ func String(raw []byte) (s string, ok bool) {
 	return s, err == nil
 }
 
-// maxTTL bounds the lifetime of a result.
 const maxTTL = 24 * time.Hour
 
 // TTL reads the member ttlMs of a result: for how long it may be cached, at most 24 h. It is 0 if

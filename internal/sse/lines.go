@@ -13,7 +13,6 @@ var buffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, buffer
 
 var byteOrderMark = []byte("\xEF\xBB\xBF")
 
-// lines splits a stream.
 type lines struct {
 	src source
 	buf *bufio.Reader // over src; nil before the first line and after release
@@ -117,7 +116,6 @@ func (l *lines) join(part []byte, ignored bool) (line []byte, owned bool) {
 	return line, true
 }
 
-// release returns the buffer to its pool.
 func (l *lines) release() {
 	if l.buf != nil {
 		l.buf.Reset(nil)

@@ -150,7 +150,6 @@ func (r *Reader) field(ev *Event, line []byte, owned bool) (known, fits bool) {
 	return true, true
 }
 
-// data adds a line of data to the event, if it fits.
 func (r *Reader) data(ev *Event, value []byte, owned bool) (fits bool) {
 	switch {
 	case len(value) > r.maxEvent():

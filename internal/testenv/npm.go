@@ -1,12 +1,23 @@
 package testenv
 
 import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 )
 
 // NPM is an installed set of packages. Its methods may be called concurrently.
@@ -59,4 +70,197 @@ func (s *NPM) Path(name string) string { return filepath.Join(s.dir, filepath.Fr
 // "@scope/package/dist/index.js".
 func (s *NPM) Module(name string) string {
 	return filepath.Join(s.dir, "node_modules", filepath.FromSlash(name))
+}
+
+const (
+	// installTime bounds one npm ci.
+	installTime = 5 * time.Minute
+
+	// leftoverAge is the age at which a partly installed set is deleted.
+	leftoverAge = 2 * installTime
+)
+
+// installNPM is InstallNPM in a folder of the cache, with errors. exec.ErrNotFound means that Node.js or npm is missing.
+func installNPM(ctx context.Context, cache string, files fs.FS) (*NPM, error) {
+	hash, err := contentHash(files)
+	if err != nil {
+		return nil, err
+	}
+	s := &NPM{dir: filepath.Join(cache, "npm-"+hash)}
+	if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
+		err = s.install(ctx, cache, files)
+		if err != nil {
+			return nil, err
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	if s.node, err = s.findNode(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// contentHash names a set by its files and the platform.
+func contentHash(files fs.FS) (string, error) {
+	h := sha256.New()
+	fmt.Fprintln(h, runtime.GOOS, runtime.GOARCH)
+	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(files, path)
+		fmt.Fprintf(h, "%q %d\n%s", path, len(data), data)
+		return err
+	})
+	return fmt.Sprintf("%x", h.Sum(nil))[:16], err
+}
+
+// install installs the set in a temporary folder, and renames the folder when it
+// is complete. If several processes do so, the first wins.
+func (s *NPM) install(ctx context.Context, cache string, files fs.FS) error {
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return err
+	}
+	sweep(cache)
+	temporary, err := os.MkdirTemp(cache, "npm-*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(temporary) }()
+	if err := os.CopyFS(temporary, files); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, installTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	cmd.Dir = temporary
+	cmd.WaitDelay = 5 * time.Second
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("npm ci: %w\n%s", errors.Join(err, ctx.Err()), out)
+	}
+	err = os.Rename(temporary, s.dir)
+	if _, other := os.Stat(s.dir); other == nil {
+		return nil
+	}
+	return err
+}
+
+// sweep removes the leftovers of killed processes.
+func sweep(cache string) {
+	leftovers, _ := filepath.Glob(filepath.Join(cache, "npm-*.tmp"))
+	for _, dir := range leftovers {
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > leftoverAge {
+			_ = os.RemoveAll(dir)
+		}
+	}
+}
+
+// findNode returns the machine's Node.js if the set accepts it, else the set's own.
+func (s *NPM) findNode(ctx context.Context) (string, error) {
+	oldest, err := s.oldestNode()
+	if err != nil {
+		return "", err
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return "", err
+	}
+	own, err := filepath.Glob(s.Module("node-*/bin/node*"))
+	if err != nil {
+		return "", err
+	}
+	var seen []string
+	for _, node := range append([]string{node}, own...) {
+		major, err := majorVersion(ctx, node)
+		if err == nil && major >= oldest {
+			return node, nil
+		}
+		seen = append(seen, fmt.Sprintf("%s has version %d (%v)", node, major, err))
+	}
+	return "", fmt.Errorf("no Node.js %d or newer: %s", oldest, strings.Join(seen, ", "))
+}
+
+// oldestNode returns the least major version that the set needs, 0 for any.
+func (s *NPM) oldestNode() (int, error) {
+	data, err := os.ReadFile(s.Path("package.json"))
+	if err != nil {
+		return 0, err
+	}
+	var p struct {
+		Engines struct{ Node string }
+	}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return 0, fmt.Errorf("package.json: %w", err)
+	}
+	if p.Engines.Node == "" {
+		return 0, nil
+	}
+	major, err := strconv.Atoi(strings.TrimPrefix(p.Engines.Node, ">="))
+	if err != nil {
+		return 0, fmt.Errorf("package.json: engines.node is %q, want a major version as in \">=22\"", p.Engines.Node)
+	}
+	return major, nil
+}
+
+func majorVersion(ctx context.Context, node string) (int, error) {
+	out, err := exec.CommandContext(ctx, node, "-p", "process.versions.node").Output()
+	if err != nil {
+		return 0, err
+	}
+	text, _, _ := strings.Cut(string(out), ".")
+	return strconv.Atoi(text)
+}
+
+// Listen runs Node.js with the arguments until the test ends. It waits for the first line of output that matches, for a
+// minute, and returns the first group of the pattern. If the test fails, it logs the output.
+func (s *NPM) Listen(t testing.TB, ready *regexp.Regexp, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, s.node, args...)
+	out, err := cmd.StdoutPipe()
+	cmd.Stderr = cmd.Stdout
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	found, ended := make(chan string, 1), make(chan struct{})
+	var output strings.Builder
+	go func() {
+		defer close(ended)
+		for lines := bufio.NewScanner(out); lines.Scan(); { // to the end: the program must not block on a full pipe
+			output.WriteString(lines.Text() + "\n")
+			if m := ready.FindStringSubmatch(lines.Text()); m != nil {
+				select {
+				case found <- m[1]:
+				default: // another line matches
+				}
+			}
+		}
+		_, _ = io.Copy(io.Discard, out) // the scanner gives up at a line of 64 KiB
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+		_ = cmd.Wait() // it was killed
+		if t.Failed() {
+			t.Logf("node %q:\n%s", args, output.String())
+		}
+	})
+	late := time.AfterFunc(time.Minute, cancel)
+	defer late.Stop()
+	select {
+	case address := <-found:
+		return address
+	case <-ended:
+		t.Fatalf("node %q did not listen", args)
+	}
+	return ""
 }

@@ -75,7 +75,6 @@ func StartPostgres() (_ *Postgres, err error) {
 	return s, nil
 }
 
-// ready waits until the server accepts connections.
 func (s *Postgres) ready() error {
 	if line, _ := s.out.ReadString('\n'); line != "ready\n" {
 		log, _ := os.ReadFile(filepath.Join(s.folder, "log"))

@@ -42,7 +42,6 @@ func failClaude(w http.ResponseWriter, status int, kind, message string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]string{"type": kind, "message": message}})
 }
 
-// answer answers a request, or refuses it.
 func (h *Claude) answer(w http.ResponseWriter, body []byte) {
 	request, err := checkClaude(body, h.sign)
 	h.Record(request, err)
@@ -53,12 +52,10 @@ func (h *Claude) answer(w http.ResponseWriter, body []byte) {
 	h.stream(w, request.Model, len(body)/4, h.Reply(request))
 }
 
-// sign returns the signature of a thought.
 func (h *Claude) sign(text string) string {
 	return base64.StdEncoding.EncodeToString(mac(h.Key, text))
 }
 
-// stream writes the events of a reply.
 func (h *Claude) stream(w http.ResponseWriter, model string, input int, blocks []Block) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	stop := "end_turn"

@@ -123,7 +123,6 @@ func checkClaude(body []byte, sign func(string) string) (*ClaudeRequest, error) 
 	return r, nil
 }
 
-// checkThinking checks the thinking and the parameters that depend on it.
 func (r *ClaudeRequest) checkThinking() error {
 	if r.Thinking == nil {
 		return nil
@@ -141,7 +140,6 @@ func (r *ClaudeRequest) checkThinking() error {
 	return nil
 }
 
-// checkOutput checks the effort and the format of the output.
 func (r *ClaudeRequest) checkOutput() error {
 	if raw := r.Output["effort"]; raw != nil {
 		var effort string
@@ -155,7 +153,6 @@ func (r *ClaudeRequest) checkOutput() error {
 	return nil
 }
 
-// checkTools checks the names and the schemas of the tools.
 func (r *ClaudeRequest) checkTools() error {
 	names := map[string]bool{}
 	if len(r.Tools) > 0 && !slices.ContainsFunc(r.Tools, func(t Tool) bool { return !t.Deferred }) {
@@ -188,7 +185,6 @@ func (r *ClaudeRequest) checkTools() error {
 	return nil
 }
 
-// checkMessages checks the order of the messages, and their blocks.
 func (r *ClaudeRequest) checkMessages(sign func(string) string) error {
 	var waiting []string // ids of calls without results
 	seen := map[string]bool{}

@@ -81,7 +81,6 @@ func failOpenAI(w http.ResponseWriter, status int, message, code string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "code": code}})
 }
 
-// encrypt returns the encrypted content of a thought.
 func (h *OpenAI) encrypt(text string) string {
 	return base64.StdEncoding.EncodeToString(append(mac(h.Key, text), text...))
 }
@@ -93,7 +92,6 @@ func mac(key, text string) []byte {
 	return m.Sum(nil)
 }
 
-// isOurs reports whether content was encrypted with the key of the host.
 func (h *OpenAI) isOurs(content string) bool {
 	data, err := base64.StdEncoding.DecodeString(content)
 	return err == nil && len(data) >= sha256.Size && h.encrypt(string(data[sha256.Size:])) == content
@@ -107,7 +105,6 @@ func tokens(r *OpenAIRequest, blocks []Block) (input, output int) {
 	return len(r.Body)/4 + 1, output
 }
 
-// respond writes a response.
 func (h *OpenAI) respond(w http.ResponseWriter, r *OpenAIRequest, blocks []Block, stream bool) {
 	var items []map[string]any
 	thought := ""
@@ -160,7 +157,6 @@ func openaiEvent(w io.Writer, kind string, e map[string]any) {
 	event(w, e)
 }
 
-// event writes an event of a stream.
 func event(w io.Writer, e map[string]any) {
 	data, err := json.Marshal(e)
 	if err != nil {

@@ -13,7 +13,6 @@ func text(raw json.RawMessage) (s string) {
 	return s
 }
 
-// sampling checks the temperature.
 func (r openaiRule) sampling(o object, effort string) error {
 	set := o["temperature"] != nil || o["top_p"] != nil
 	reasons := effort != "none" && !(effort == "" && r.reasonsOnRequest)
@@ -30,7 +29,6 @@ func (r openaiRule) effort(effort string) error {
 	return nil
 }
 
-// openaiCheck is a request that is being checked.
 type openaiCheck struct {
 	members object
 	stream  bool
@@ -44,7 +42,6 @@ func (c *openaiCheck) wantsReasoning() bool {
 	return c.members["reasoning"] != nil || strings.Contains(string(c.members["include"]), "encrypted_content")
 }
 
-// checkOpenAI checks the members that both APIs have.
 func checkOpenAI(r *OpenAIRequest, published func([]byte) error) (c openaiCheck, err error) {
 	if err := published(r.Body); err != nil {
 		return c, Refuse("by the published schema: %v", err)
@@ -74,7 +71,6 @@ func checkOpenAI(r *OpenAIRequest, published func([]byte) error) (c openaiCheck,
 	return c, checkChoice(c.members["tool_choice"], c.tools)
 }
 
-// checkResponses checks a request to Responses.
 func (h *OpenAI) checkResponses(r *OpenAIRequest) (stream bool, err error) {
 	c, err := checkOpenAI(r, Responses)
 	switch {
@@ -96,7 +92,6 @@ func function(o object) object {
 	return o
 }
 
-// checkTools checks tools and returns their names.
 func checkTools(raw json.RawMessage) (names []string, err error) {
 	var tools []object
 	_ = json.Unmarshal(raw, &tools)
@@ -215,7 +210,6 @@ func (c *inputCheck) addOutput(id string) error {
 	return nil
 }
 
-// checkChat checks a request to Chat Completions.
 func checkChat(r *OpenAIRequest) (stream bool, err error) {
 	c, err := checkOpenAI(r, Chat)
 	switch {

@@ -6,9 +6,12 @@ package memhttp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 )
 
@@ -158,3 +161,26 @@ type memAddr string
 
 func (a memAddr) Network() string { return "memory" }
 func (a memAddr) String() string  { return string(a) }
+
+// Wire answers the requests of a client with prepared JSON bodies, at least one, in turn. It repeats the last one, and
+// keeps the requests. It is for one request at a time.
+type Wire struct {
+	Replies  []string
+	Requests []map[string]any
+}
+
+// Do answers a request whose body is a JSON object, with status 200.
+func (w *Wire) Do(r *http.Request) (*http.Response, error) {
+	var request map[string]any
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		return nil, err
+	}
+	reply := w.Replies[min(len(w.Requests), len(w.Replies)-1)]
+	w.Requests = append(w.Requests, request)
+	return &http.Response{
+		StatusCode: http.StatusOK,
+		Header:     http.Header{"Content-Type": {"application/json"}},
+		Body:       io.NopCloser(strings.NewReader(reply)),
+		Request:    r,
+	}, nil
+}

@@ -22,6 +22,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // Protected is an MCP server of the official Go SDK behind a [Provider]. Every request needs
@@ -81,7 +83,6 @@ func Notes() *sdk.Server {
 	return server
 }
 
-// verify checks a token with the keys of the authorization server.
 func (p *Protected) verify(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 	var claims struct {
 		jwt.RegisteredClaims
@@ -143,4 +144,20 @@ func (p *Protected) SignIns() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.signIns)
+}
+
+// Connect runs a server in this process until the test ends, and returns the transport to it.
+func Connect(t testing.TB, server *sdk.Server) *mcpclient.IO {
+	t.Helper()
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	session, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = session.Close()
+		_ = session.Wait()
+	})
+	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
 }

@@ -1,11 +1,15 @@
+// Package peer runs servers of others for tests: MCP servers of the official Go SDK, and an
+// authorization server from npm.
 package peer
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"html"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -13,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // Provider is a running authorization server: oidc-provider, certified for OpenID Connect. It registers clients, demands
@@ -102,4 +108,16 @@ func request(ctx context.Context, client *http.Client, method, target string, fo
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	return client.Do(req)
+}
+
+//go:embed npm
+var files embed.FS
+
+func install(t testing.TB) *testenv.NPM {
+	t.Helper()
+	set, err := fs.Sub(files, "npm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return testenv.InstallNPM(t, set)
 }

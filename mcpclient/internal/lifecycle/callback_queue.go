@@ -47,7 +47,6 @@ func (q *CallbackQueue) Add(run func(), size int) {
 	}
 }
 
-// dequeueLocked removes the oldest callback and returns it.
 func (q *CallbackQueue) dequeueLocked() (run func()) {
 	first := q.queue[0]
 	q.queue[0] = callback{} // the array outlives the slice
@@ -56,7 +55,6 @@ func (q *CallbackQueue) dequeueLocked() (run func()) {
 	return first.run
 }
 
-// runAll calls callbacks until the queue is empty.
 func (q *CallbackQueue) runAll() {
 	for {
 		run, dropped := q.next()

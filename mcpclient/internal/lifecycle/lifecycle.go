@@ -166,7 +166,6 @@ func (l *Lifecycle) Fail(err error, disconnect func() error) {
 	go l.finish(disconnect)
 }
 
-// endLocked closes the state with the reason err.
 func (l *Lifecycle) endLocked(err error) {
 	l.state, l.err = stateClosed, err
 	l.cancel()
@@ -255,3 +254,34 @@ func (e *event) fireLocked() {
 	}
 	e.happened = true
 }
+
+// Slots is a semaphore: its capacity is the number of slots.
+type Slots chan struct{}
+
+// NewSlots returns n slots.
+func NewSlots(n int) Slots { return make(Slots, n) }
+
+// TryAcquire takes a slot if one is free.
+func (s Slots) TryAcquire() bool {
+	select {
+	case s <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// Acquire waits for a slot. It returns false if ctx ends or closing is closed first.
+func (s Slots) Acquire(ctx context.Context, closing <-chan struct{}) bool {
+	select {
+	case s <- struct{}{}:
+		return true
+	case <-closing:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Release returns a slot.
+func (s Slots) Release() { <-s }

@@ -61,7 +61,6 @@ func (s *SendQueue) Add(m Message) {
 	}
 }
 
-// sendAll sends until the queue is empty.
 func (s *SendQueue) sendAll() {
 	for {
 		m, dropped, ok := s.next()

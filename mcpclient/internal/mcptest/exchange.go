@@ -14,7 +14,6 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// action is a part of a response.
 type action struct {
 	head *head // only of the first part
 	body []byte
@@ -22,18 +21,15 @@ type action struct {
 	cut  bool // the connection breaks after it
 }
 
-// head is the status and the header of a response.
 type head struct {
 	status int
 	header http.Header
 }
 
-// isHTTP reports whether the conversation is written as HTTP requests.
 func (s *Script) isHTTP() bool {
 	return slices.ContainsFunc(s.archive.Files, func(f txtar.File) bool { return strings.HasPrefix(f.Name, "POST") })
 }
 
-// respond passes a request to the player and performs the player's actions.
 func (s *Script) respond(w http.ResponseWriter, a *arrival) {
 	if !s.arrive(a) {
 		return
@@ -65,7 +61,6 @@ func (s *Script) respond(w http.ResponseWriter, a *arrival) {
 	}
 }
 
-// playHTTP plays a section of a conversation about HTTP.
 func (s *Script) playHTTP(section *txtar.File, name, label string) error {
 	switch name {
 	case http.MethodPost, http.MethodGet, http.MethodDelete:
@@ -99,7 +94,6 @@ func (s *Script) playHTTP(section *txtar.File, name, label string) error {
 	return errors.New("no such kind of section")
 }
 
-// act lets the handler of a request perform an action.
 func (a *arrival) act(act action) error {
 	select {
 	case a.actions <- act:
@@ -109,7 +103,6 @@ func (a *arrival) act(act action) error {
 	}
 }
 
-// checkRequest compares a request of the client.
 func (s *Script) checkRequest(section *txtar.File, method, label string) error {
 	a, err := s.next(func(a *arrival) bool { return a.request != nil && a.request.Method == method })
 	if err != nil {
@@ -140,7 +133,6 @@ func (s *Script) checkRequest(section *txtar.File, method, label string) error {
 	return nil
 }
 
-// checkMedia checks the media types in the headers of a request.
 func checkMedia(r *http.Request) error {
 	accept, content := "", ""
 	switch r.Method {
@@ -172,7 +164,6 @@ func comparedHeader(h http.Header) []string {
 	return lines
 }
 
-// describe writes a request in the form of a section.
 func describe(r *http.Request, body []byte) string {
 	lines := comparedHeader(r.Header)
 	if len(body) > 0 {

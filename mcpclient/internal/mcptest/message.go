@@ -11,7 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// envelope has the members of a message that a script needs.
 type envelope struct {
 	ID     json.RawMessage            `json:"id"`
 	Method string                     `json:"method"`

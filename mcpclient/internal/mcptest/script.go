@@ -128,7 +128,6 @@ func namesToken(section txtar.File) bool {
 	return !strings.HasPrefix(section.Name, "server") && bytes.Contains(section.Data, []byte(`"progressToken"`))
 }
 
-// rewrite stores the client's messages.
 func (s *Script) rewrite() {
 	if err := os.WriteFile(s.path, txtar.Format(s.archive), 0o644); err != nil {
 		s.t.Error(err)
@@ -149,7 +148,6 @@ func (s *Script) play() bool {
 	return true
 }
 
-// step plays one section.
 func (s *Script) step(section *txtar.File) error {
 	name, label, _ := strings.Cut(section.Name, " ")
 	switch name {
@@ -171,7 +169,6 @@ func (s *Script) step(section *txtar.File) error {
 	return s.playHTTP(section, name, label)
 }
 
-// wait lets time pass.
 func (s *Script) wait(label string) error {
 	d, err := time.ParseDuration(label)
 	if err != nil {
@@ -185,7 +182,6 @@ func (s *Script) wait(label string) error {
 	}
 }
 
-// sendAll sends messages.
 func (s *Script) sendAll(data []byte) error {
 	messages, err := values(data)
 	if err != nil {
@@ -199,7 +195,6 @@ func (s *Script) sendAll(data []byte) error {
 	return nil
 }
 
-// checkClient compares the client's messages.
 func (s *Script) checkClient(section *txtar.File, anyOrder bool) error {
 	want, err := values(section.Data)
 	if err != nil && !s.update {

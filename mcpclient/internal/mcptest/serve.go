@@ -40,7 +40,6 @@ func (s *Script) Dial(ctx context.Context) (transport.Conn, error) {
 	return conn, err
 }
 
-// serve plays to one connection.
 func (s *Script) serve(c transport.Conn) {
 	s.running.Go(func() {
 		open := s.arrive(&arrival{conn: c, dialed: true})
@@ -61,7 +60,6 @@ func (s *Script) arrive(a *arrival) bool {
 	}
 }
 
-// awaitDial waits for the next connection.
 func (s *Script) awaitDial() error {
 	s.conn = nil
 	a, err := s.next(func(a *arrival) bool { return a.dialed })
@@ -108,7 +106,6 @@ func (s *Script) next(wanted func(*arrival) bool) (*arrival, error) {
 	}
 }
 
-// reportExtra reports messages after the end of the script.
 func (s *Script) reportExtra() {
 	for _, a := range s.pending {
 		s.unexpected(a)

@@ -40,7 +40,6 @@ func Reserved(key string) bool {
 	return prefixed && len(labels) > 1 && slices.Contains([]string{"modelcontextprotocol", "mcp"}, labels[1])
 }
 
-// isWord reports whether s consists of letters and digits, with characters of inner between them.
 func isWord(s, inner string) bool {
 	for i := range len(s) {
 		alphanumeric := isLetter(s, i) || s[i] >= '0' && s[i] <= '9'
@@ -51,7 +50,6 @@ func isWord(s, inner string) bool {
 	return s != ""
 }
 
-// isLetter reports whether s has a letter at i.
 func isLetter(s string, i int) bool {
 	return i < len(s) && s[i]|0x20 >= 'a' && s[i]|0x20 <= 'z'
 }

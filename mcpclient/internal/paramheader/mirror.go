@@ -17,7 +17,6 @@ import (
 // maxSafeInteger is the largest integer that every JSON implementation can represent.
 const maxSafeInteger = 1<<53 - 1
 
-// argument is a parameter with its value in a call.
 type argument struct {
 	Param
 	value []byte // nil if it is absent

@@ -40,19 +40,16 @@ func Of(schema json.RawMessage) ([]Param, error) {
 	return w.found, nil
 }
 
-// schemaWalk visits a schema and all schemas in it.
 type schemaWalk struct {
 	found []Param
 	taken map[string]bool // names of headers in lower case
 	steps []string        // from the root to the current schema, such as ".properties" and "[1]"
 }
 
-// place names the current schema for people.
 func (w *schemaWalk) place() string {
 	return excerpt.Cut("inputSchema" + strings.Join(w.steps, ""))
 }
 
-// step calls visit one step further down.
 func (w *schemaWalk) step(part string, visit func() error) error {
 	w.steps = append(w.steps, part)
 	err := visit()

@@ -4,6 +4,7 @@ package redact
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -59,7 +60,6 @@ type Secrets struct {
 	all    []string // tokens and fixed, the longest first; nil if it is out of date
 }
 
-// maxTokens bounds the tokens that are remembered.
 const maxTokens = 256
 
 // Of returns the secrets of requests to a URL with a header.
@@ -93,7 +93,6 @@ func (s *Secrets) Redact(text string) string {
 	return text
 }
 
-// list returns the secrets, the longest first.
 func (s *Secrets) list() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,4 +134,15 @@ func requestSecrets(u *url.URL, header http.Header) []string {
 	}
 	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < Min })
 	return longestFirst(secrets)
+}
+
+// CheckToken refuses a string that no header can have as a token. The error does not show it.
+func CheckToken(token string) error {
+	if scheme, _, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return errors.New("token: want it without the word Bearer before it")
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return errors.New("token: a space, a line break and a character beyond ASCII are not allowed in it")
+	}
+	return nil
 }

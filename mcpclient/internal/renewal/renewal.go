@@ -29,7 +29,6 @@ type Group struct {
 // connection has ended.
 func New(life *lifecycle.Lifecycle, dead func() bool) *Group { return &Group{life: life, dead: dead} }
 
-// renewal is the beginning of one session or connection.
 type renewal struct {
 	done chan struct{}
 	err  error // set when done is closed

@@ -97,7 +97,6 @@ func listCapability(d *jsonrpc.Decoder, subscribes bool) *mcp.ListCapability {
 	return c
 }
 
-// emptyObject decodes a capability without settings, nil for null.
 func emptyObject(d *jsonrpc.Decoder) *struct{} {
 	if d.Kind() == 'n' {
 		return nil

@@ -66,7 +66,6 @@ func isMalformedEntry(entry string) bool {
 	return entry == "" || !strings.Contains(entry[1:], "=")
 }
 
-// commandCarrier is the [carrier] of a [Command]: its process.
 type commandCarrier struct {
 	process *child.Process
 	path    string
@@ -92,7 +91,6 @@ func (s commandCarrier) stderr() string { return s.process.StderrExcerpt() }
 
 func (s commandCarrier) name() string { return fmt.Sprintf("the command %q", s.path) }
 
-// startError is a transport.ProcessError with the operating system's error.
 type startError struct {
 	process *transport.ProcessError
 	cause   error
@@ -143,7 +141,6 @@ var harmlessWindows = [...]string{
 	"USERDOMAIN", "USERNAME", "USERPROFILE", "WINDIR",
 }
 
-// environment returns the server's environment, given this process's.
 func (t *Command) environment(own []string) []string {
 	out := make([]string, 0, len(own)+len(t.Env)) // nil would mean all
 	for _, entry := range own {

@@ -89,7 +89,6 @@ func (l *lineReader) nextLine() (line []byte, owned bool, err error) {
 	}
 }
 
-// skipRest skips the rest of a line that is too long.
 func (l *lineReader) skipRest() error {
 	for {
 		if i := bytes.IndexByte(l.data, '\n'); i >= 0 {
@@ -170,7 +169,6 @@ func (l *lineReader) lastLine(rest []byte, err error) ([]byte, error) {
 	return nil, err
 }
 
-// isCutOff reports whether text ends within its first JSON value, and is valid so far.
 func isCutOff(text []byte) bool {
 	var ignored struct{}
 	return json.NewDecoder(bytes.NewReader(text)).Decode(&ignored) == io.ErrUnexpectedEOF
@@ -190,7 +188,6 @@ type skippedLines struct {
 	onSkip func(line string) // nil for none
 }
 
-// add remembers a line, cut to 1 KiB.
 func (s *skippedLines) add(line []byte) {
 	text := excerpt.Cut(string(line[:min(len(line), excerpt.Max+1)]))
 	s.mu.Lock()
@@ -214,7 +211,6 @@ func (s *skippedLines) setObserver(onSkip func(line string)) {
 	}
 }
 
-// last returns the latest line, "" for none.
 func (s *skippedLines) last() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

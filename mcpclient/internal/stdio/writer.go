@@ -69,7 +69,6 @@ func (w *writer) send(ctx context.Context, message []byte) (number int64, err er
 	return m.number, err
 }
 
-// enqueue returns the number of the message, or a waiter if there is no room.
 func (w *writer) enqueue(message []byte) (number int64, _ *waiter, _ error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,7 +100,6 @@ func (w *writer) fitsLocked(message []byte) bool {
 	return w.queued == 0 || w.queued+len(message) < maxQueued
 }
 
-// appendLocked queues a message and returns its number.
 func (w *writer) appendLocked(message []byte) int64 {
 	if w.next == nil {
 		w.next, w.spare = w.spare, nil
@@ -126,7 +124,6 @@ func (w *writer) admitLocked() {
 	}
 }
 
-// run writes until nothing is queued.
 func (w *writer) run() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -160,10 +160,8 @@ func (s *eventStream) resetIfLasted() {
 	}
 }
 
-// maxEventID bounds the id of an event, in bytes.
 const maxEventID = 1 << 10
 
-// fitsHeader reports whether an event id can be sent back.
 func fitsHeader(id string) bool {
 	return len(id) <= maxEventID && strings.IndexFunc(id, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) < 0
 }
@@ -186,7 +184,6 @@ func (s *eventStream) delay() time.Duration {
 	return max(s.retry, backoff.Spread(s.retryAfter), backoff.Policy{First: resumeDelay, Max: maxResumeDelay}.Delay(s.failures))
 }
 
-// open opens the stream after the last event that was seen.
 func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 	s.connections++
 	s.failures++

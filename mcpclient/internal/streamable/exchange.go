@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
 // exchange is one HTTP request with its response, and their context. The context has
@@ -22,7 +24,6 @@ type exchange struct {
 	drain        *time.Timer // ends the drain; nil before one
 }
 
-// exchanges are the exchanges of a connection.
 type exchanges struct {
 	mu         sync.Mutex
 	open       map[*exchange]bool
@@ -87,7 +88,6 @@ func (e *exchanges) close() {
 	}
 }
 
-// isClosed reports whether close was called.
 func (e *exchanges) isClosed() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -154,4 +154,63 @@ func (x *exchange) startDrain(body io.ReadCloser) bool {
 		x.release()
 	})
 	return true
+}
+
+// group counts operations in progress. Unlike a sync.WaitGroup it allows a wait with a limit.
+type group struct {
+	mu   sync.Mutex
+	size int
+	idle chan struct{} // closed when size is 0; nil if no goroutine waits
+}
+
+// Go runs fn on a goroutine of the group.
+func (g *group) Go(fn func()) {
+	g.add()
+	go func() {
+		defer g.done()
+		fn()
+	}()
+}
+
+func (g *group) add() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.size++
+}
+
+func (g *group) done() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.size--; g.size == 0 && g.idle != nil {
+		close(g.idle)
+		g.idle = nil
+	}
+}
+
+func (g *group) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.size
+}
+
+// whenIdle returns a channel that is closed when nothing is in progress.
+func (g *group) whenIdle() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.size == 0 {
+		done := make(chan struct{})
+		close(done)
+		return done
+	}
+	if g.idle == nil {
+		g.idle = make(chan struct{})
+	}
+	return g.idle
+}
+
+func (g *group) wait(d time.Duration) {
+	if g.count() == 0 {
+		return
+	}
+	await.Closed(g.whenIdle(), d)
 }

@@ -201,7 +201,6 @@ func (c *conn) Explain(err error) error {
 	return &transport.ServerError{Err: err, Server: c.safeURL()}
 }
 
-// safeURL returns the URL without secrets.
 func (c *conn) safeURL() string {
 	return redact.RawURL(c.url)
 }

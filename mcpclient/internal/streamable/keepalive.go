@@ -62,7 +62,6 @@ func (k *keepAlive) avoidStale(ctx context.Context) (context.Context, *avoidance
 	}), a
 }
 
-// avoidance records how a request avoided stale connections.
 type avoidance struct {
 	closed  atomic.Bool // its latest connection was closed because it was stale
 	written atomic.Bool // it may have been written to another connection

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/version"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -31,7 +32,6 @@ type accept struct {
 	level  atomic.Int32
 }
 
-// setValues sets the values to try, the host's own first.
 func (a *accept) setValues(own []string) {
 	a.values = acceptValues
 	if own != nil {
@@ -121,7 +121,6 @@ func (c *conn) doOnce(ctx context.Context, method string, m *message, accept []s
 // connection turns out to be closed. Without a value it is not sent.
 const replayable = "Idempotency-Key"
 
-// noResponseError returns the error of a request without a response.
 func (c *conn) noResponseError(method string, err error) error {
 	if c.exchanges.isClosed() {
 		return transport.ErrClosed
@@ -162,7 +161,6 @@ func isServerClosed(err error) bool {
 	return false
 }
 
-// request returns a request without headers.
 func (c *conn) request(ctx context.Context, method string, body []byte) (*http.Request, error) {
 	if len(body) == 0 {
 		return http.NewRequestWithContext(ctx, method, c.url, nil)
@@ -219,3 +217,57 @@ var (
 		return []string{"mcpchain"}
 	})
 )
+
+type message struct {
+	sent         *wire.Message
+	header       http.Header // shared: do not modify it
+	awaitsAnswer bool        // it expects an answer
+	bound        bool        // it belongs to its session; otherwise it joins the current one
+
+	session *session        // the session in which it is sent, or nil
+	token   transport.Token // the token with which it is sent
+}
+
+func newMessage(sent *wire.Message) *message {
+	m := &message{sent: sent, header: sent.Header}
+	if s, ok := sent.In.(*session); ok {
+		m.bound = true
+		m.setSession(s)
+	}
+	return m
+}
+
+func (m *message) setSession(s *session) {
+	m.session = s
+	if s == nil {
+		m.sent.SetSession(nil)
+	} else {
+		m.sent.SetSession(s)
+	}
+}
+
+// isFollowUp reports whether a message follows from an earlier one of its session, such as the
+// answer to a server's request. A request for the next page does not.
+func (m *message) isFollowUp() bool { return m.bound && m.session != nil && !m.awaitsAnswer }
+
+// withReadHook returns a body that reports its reads to the sender of the message.
+func (m *message) withReadHook(body io.ReadCloser) io.ReadCloser {
+	if m.sent.Heard == nil {
+		return body
+	}
+	return &hookedBody{body, m.sent.Heard}
+}
+
+// hookedBody reports every read, including comments that keep a stream alive.
+type hookedBody struct {
+	io.ReadCloser
+	onRead func()
+}
+
+func (b *hookedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.onRead()
+	}
+	return n, err
+}

@@ -18,7 +18,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// deliverSingle passes a response that is a single message to deliver.
 func (c *conn) deliverSingle(resp *http.Response, m *message, deliver func([]byte) bool) error {
 	if resp.StatusCode/100 != 2 {
 		return c.deliverFailure(resp, m, deliver)
@@ -37,7 +36,6 @@ func (c *conn) deliverSingle(resp *http.Response, m *message, deliver func([]byt
 	return nil
 }
 
-// contentTypeError returns the error of a response whose content type is not a message's.
 func (c *conn) contentTypeError(resp *http.Response) error {
 	body := readErrorBody(resp.Body)
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -51,7 +49,6 @@ func (c *conn) noBodyError(resp *http.Response) error {
 	return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", mcp.ErrInvalidResult, c.safeURL(), resp.StatusCode)
 }
 
-// beginning returns the excerpt of a body that an error quotes.
 func beginning(text string) string { return strings.ToValidUTF8(text[:min(len(text), 200)], "") }
 
 // deliverFailure passes the JSON-RPC error in a failed response to deliver: it is the server's answer,
@@ -87,7 +84,6 @@ func meansLostSession(status int, err *mcp.RPCError) bool {
 	return status == http.StatusBadRequest && err.Code == -32000 && strings.Contains(strings.ToLower(err.Message), "session")
 }
 
-// mediaType returns the type of a response without parameters, or "".
 func mediaType(resp *http.Response) string {
 	v := resp.Header.Get("Content-Type")
 	if v == mediaJSON || v == mediaStream {
@@ -97,12 +93,10 @@ func mediaType(resp *http.Response) string {
 	return media
 }
 
-// safeContentType returns the type of a response for errors.
 func (c *conn) safeContentType(resp *http.Response) string {
 	return excerpt.Cut(c.Redact(strings.Join(resp.Header["Content-Type"], ", ")))
 }
 
-// readBody reads a body within the bound of a message.
 func (c *conn) readBody(resp *http.Response) (body []byte, err error) {
 	if resp.ContentLength > int64(c.max) {
 		return nil, c.tooLargeError()
@@ -163,7 +157,6 @@ func readErrorBody(body io.ReadCloser) []byte {
 	return raw
 }
 
-// statusError returns the error of a response with a failure status.
 func (c *conn) statusError(resp *http.Response) *statusError {
 	raw := readErrorBody(resp.Body)
 	lost := ""
@@ -183,4 +176,49 @@ func (c *conn) statusError(resp *http.Response) *statusError {
 		session:        lost,
 		hadCredentials: resp.Request.Header.Get("Authorization") != "",
 	}
+}
+
+type statusError struct {
+	*transport.HTTPError
+
+	raw            []byte        // the body, up to 64 KiB
+	rpc            *mcp.RPCError // the error in the body, or nil
+	session        string        // the session that the server no longer knows, or ""
+	hadCredentials bool          // the request had credentials
+}
+
+// LostSession implements [wire.LostSessionError].
+func (e *statusError) LostSession() string { return e.session }
+
+// Unwrap returns the public part, and the JSON-RPC error that the response carried, if any.
+func (e *statusError) Unwrap() []error {
+	if e.rpc == nil {
+		return []error{e.HTTPError}
+	}
+	return []error{e.HTTPError, e.rpc}
+}
+
+// Error names the request, the status and the beginning of the body, and gives advice for some
+// statuses.
+func (e *statusError) Error() string {
+	text := e.HTTPError.Error()
+	switch {
+	case e.Status == http.StatusUnauthorized && e.hadCredentials:
+		return text + " (the server does not take the credentials that were sent: have HTTP.Token renew them, or see package oauth)"
+	case e.Status == http.StatusUnauthorized:
+		return text + " (the server wants authorization: set HTTP.Token, or Authorization in HTTP.Header, as in \"Bearer TOKEN\", or see package oauth)"
+	}
+	return text
+}
+
+// suggestsOlderServer reports whether a server of 2024-11-05, which has no Streamable HTTP, answers
+// initialize with this status.
+func (e *statusError) suggestsOlderServer() bool {
+	return e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
+}
+
+// meansNoStream reports whether the server says that it has no standalone stream. A 404 says so,
+// too, unless the stream wasOpen before in a session, which the server has forgotten then.
+func (e *statusError) meansNoStream(wasOpen bool) bool {
+	return e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotFound && !(wasOpen && e.session != "")
 }

@@ -91,7 +91,6 @@ func (c *conn) assignSession(m *message) {
 	}
 }
 
-// leave takes the message out of its session, if it has one.
 func (m *message) leave() {
 	if m.session != nil {
 		m.session.users.done()
@@ -161,7 +160,6 @@ func (r *retiring) stop(d time.Duration) {
 	r.group.wait(d)
 }
 
-// deleteTimeout bounds the request that ends a session.
 const deleteTimeout = 5 * time.Second
 
 // retire ends a session that was replaced, when nothing belongs to it any more.
@@ -185,7 +183,6 @@ func (c *conn) EndCalls() { c.exchanges.endCalls() }
 // HasSessions implements [wire.Exchanger].
 func (c *conn) HasSessions() bool { return c.liveSession() != nil || c.retiring.group.count() > 0 }
 
-// liveSession returns the current session, nil if the server knows none.
 func (c *conn) liveSession() *session {
 	if s := c.session.Load(); s != nil && !s.ended.Load() {
 		return s

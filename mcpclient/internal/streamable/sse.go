@@ -65,7 +65,6 @@ type sseConn struct {
 	events *sse.Reader
 }
 
-// readEndpoint reads the stream up to the endpoint.
 func (c *sseConn) readEndpoint(resp *http.Response) error {
 	shown := c.stream.safeURL()
 	switch {

@@ -111,10 +111,8 @@ func Start(s Spec) (*Process, error) {
 	return p, nil
 }
 
-// pipe is both ends of a pipe.
 type pipe struct{ r, w *os.File }
 
-// openPipes opens three pipes, or none.
 func openPipes() (all [3]pipe, err error) {
 	for i := range all {
 		r, w, err := os.Pipe()

@@ -86,7 +86,6 @@ func (g *group) alive() bool {
 	return err != nil || info.ActiveProcesses > 0
 }
 
-// accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION.
 type accounting struct {
 	TotalUserTime, TotalKernelTime, ThisPeriodTotalUserTime, ThisPeriodTotalKernelTime int64
 

@@ -7,7 +7,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
-// groupPoll is the interval of looking at a group without its head.
 const groupPoll = 10 * time.Millisecond
 
 // End begins the steps of [Process.Stop], but does not wait and does not
