@@ -31,8 +31,7 @@ func wantRead(t *testing.T, ctx context.Context, c *mcpclient.Client, want strin
 	t.Helper()
 	var texts []string
 	for _, uri := range uris {
-		r, err := c.ReadResource(ctx, uri)
-		check.Must(t, err)
+		r := check.Value(c.ReadResource(ctx, uri))(t)
 		texts = append(texts, r.Contents[0].Text)
 	}
 	check.Equal(t, "", strings.Join(texts, " "), want)
@@ -111,8 +110,7 @@ func TestCacheBounds(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	playAll(t, []conversation{{name: "cache_cursor_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		first, err := mcpclient.ListPage[mcp.Tool](ctx, c, nil)
-		check.Must(t, err)
+		first := check.Value(mcpclient.ListPage[mcp.Tool](ctx, c, nil))(t)
 		next := "c"
 		check.Same(t, "page", first, &mcp.Page[mcp.Tool]{Items: []*mcp.Tool{tool("a", "{}")}, NextCursor: &next, TTL: time.Minute})
 		second, err := mcpclient.ListPage[mcp.Tool](ctx, c, first.NextCursor)

@@ -19,8 +19,7 @@ import (
 
 // TestPathOfACall compares the list on the architecture page with the stack on which a connection gets a tool call.
 func TestPathOfACall(t *testing.T) {
-	page, err := os.ReadFile("../docs/architecture.md")
-	check.Must(t, err)
+	page := check.Value(os.ReadFile("../docs/architecture.md"))(t)
 	_, section, _ := strings.Cut(string(page), "### The path of a call\n")
 	section, _, _ = strings.Cut(section, "\n### ")
 	var documented []string // functions and their files
@@ -170,8 +169,7 @@ func TestAllowUndeclared(t *testing.T) {
 			check.NoError(t, subscribed(t, ctx, c, onResources("file:///r", "file:///r")).Close())
 			return
 		}
-		task, err := c.StartTask(ctx, &mcp.Tool{Name: "ask"}, nil, 0)
-		check.Must(t, err)
+		task := check.Value(c.StartTask(ctx, &mcp.Tool{Name: "ask"}, nil, 0))(t)
 		check.Equal(t, "", textOf(task.Wait(ctx)), "done")
 	}}))
 }

@@ -198,8 +198,7 @@ func TestCommandIdentityByDirectory(t *testing.T) {
 				t.Errorf("got %q again in another directory", id)
 			}
 			seen[id] = true
-			absolute, err := filepath.Abs(dir)
-			check.Must(t, err)
+			absolute := check.Value(filepath.Abs(dir))(t)
 			if other := (&Command{Path: "python3", Args: []string{"server.py"}, Dir: absolute}).Identity(); other != id {
 				t.Errorf("got %q and %q for the same directory", id, other)
 			}

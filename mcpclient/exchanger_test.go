@@ -353,8 +353,7 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 			bubble(t, name+"/"+form, func(t *testing.T) {
 				pipe, p := newPeer(t)
 				a := &attempt{T: t, peer: p}
-				client, err := pipe.Dial(t.Context())
-				check.Must(t, err)
+				client := check.Value(pipe.Dial(t.Context()))(t)
 				inner := test.conn(plain{client})
 				got, want := test.used(a, wrap(inner), inner), form != "none"
 				check.That(t, got == want, "used: got %t, want %t", got, want)

@@ -183,8 +183,7 @@ func TestHTTPConn(t *testing.T) {
 				w.WriteHeader(http.StatusBadRequest)
 			}
 		})
-		conn, err := (&mcpclient.HTTP{URL: s.URL(), Client: s.Client()}).Dial(t.Context())
-		check.Must(t, err)
+		conn := check.Value((&mcpclient.HTTP{URL: s.URL(), Client: s.Client()}).Dial(t.Context()))(t)
 		check.NoError(t, conn.Send(t.Context(), []byte(`{"method":"taken"}`)))
 		wantStatus(t, conn.Send(t.Context(), []byte(`{"method":"refused"}`)), http.StatusBadRequest)
 		received := background(func() error { return check.Err(conn.Recv()) })

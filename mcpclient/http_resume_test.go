@@ -413,8 +413,7 @@ func TestSSEEndpointWaitsForToken(t *testing.T) {
 			time.Sleep(time.Minute)
 			return transport.Token{Value: "t"}, nil
 		})
-		c, err := h.Dial(t.Context())
-		check.Must(t, err)
+		c := check.Value(h.Dial(t.Context()))(t)
 		_ = c.Close()
 	})
 }

@@ -25,11 +25,9 @@ func served(t *testing.T, opts *Options, answer func(m *testenv.Message) string)
 	transport, conn := Pipe()
 	t.Cleanup(func() { _ = conn.Close() })
 	go testenv.Answer(conn, answer)
-	pipe, err := transport.Dial(t.Context())
-	check.Must(t, err)
+	pipe := check.Value(transport.Dial(t.Context()))(t)
 	e := &ending{Conn: pipe}
-	c, err := Connect(t.Context(), e, opts)
-	check.Must(t, err)
+	c := check.Value(Connect(t.Context(), e, opts))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	return c, e
 }
@@ -183,8 +181,7 @@ func TestRewatch(t *testing.T) {
 		})
 		var all []*Subscription
 		for _, uris := range [][]string{{"file:///a"}, {"file:///b", "file:///a"}} {
-			s, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{Resources: uris})
-			check.Must(t, err)
+			s := check.Value(c.Subscribe(t.Context(), mcp.SubscriptionFilter{Resources: uris}))(t)
 			all = append(all, s)
 		}
 		synctest.Wait()

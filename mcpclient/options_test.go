@@ -48,8 +48,7 @@ func TestOptionsAreFew(t *testing.T) {
 
 // docs/bounds.md lists each limit and timeout with its default.
 func TestBoundsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../docs/bounds.md")
-	check.Must(t, err)
+	page := check.Value(os.ReadFile("../docs/bounds.md"))(t)
 	defaults := map[string]string{
 		"Retries": "3", "ServerRequests": "16", "Rounds": "10", "Cache": "4 MiB",
 		"Idle": "5 min", "Call": "24 h", "Probe": "5 s", "KeepAlive": "off", "URLElicitation": "5 min",

@@ -103,8 +103,7 @@ func connected(t testing.TB, transport mcpclient.Transport, opts mcpclient.Optio
 // connectedIn is connected with a context of its own.
 func connectedIn(t testing.TB, ctx context.Context, transport mcpclient.Transport, opts mcpclient.Options) *mcpclient.Client {
 	t.Helper()
-	c, err := mcpclient.Connect(ctx, transport, &opts)
-	check.Must(t, err)
+	c := check.Value(mcpclient.Connect(ctx, transport, &opts))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

@@ -40,8 +40,7 @@ func round(t *testing.T, err error) *mcp.InputRequired {
 // readAgain returns what a round is after it was stored.
 func readAgain(t *testing.T, r *mcp.InputRequired) *mcp.InputRequired {
 	t.Helper()
-	stored, err := json.Marshal(r)
-	check.Must(t, err)
+	stored := check.Value(json.Marshal(r))(t)
 	restored := new(mcp.InputRequired)
 	check.Must(t, json.Unmarshal(stored, restored))
 	return restored
@@ -247,8 +246,7 @@ func TestTaskAfterRound(t *testing.T) {
 			}
 			p.reply(`{"id":%s,"result":{"taskId":"k","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}}`)
 		}()
-		task, err := c.StartTask(t.Context(), slow, nil, 0)
-		check.Must(t, err)
+		task := check.Value(c.StartTask(t.Context(), slow, nil, 0))(t)
 		check.Equal(t, "", textOf(task.Wait(t.Context())), "done")
 	})
 }

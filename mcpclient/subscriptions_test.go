@@ -18,8 +18,7 @@ import (
 // subscribed returns a subscription that must succeed.
 func subscribed(t *testing.T, ctx context.Context, c *mcpclient.Client, f mcp.SubscriptionFilter, opts ...mcpclient.CallOption) *mcpclient.Subscription {
 	t.Helper()
-	s, err := c.Subscribe(ctx, f, opts...)
-	check.Must(t, err)
+	s := check.Value(c.Subscribe(ctx, f, opts...))(t)
 	return s
 }
 

@@ -35,8 +35,7 @@ func (p *peer) answerBy(members map[string]string) {
 // tasks checks what both eras have in common.
 func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	start := time.Now()
-	task, err := c.StartTask(ctx, slow, map[string]int{"a": 1}, time.Minute)
-	check.Must(t, err)
+	task := check.Value(c.StartTask(ctx, slow, map[string]int{"a": 1}, time.Minute))(t)
 	check.Equal(t, "id", task.ID(), "k1")
 	check.Equal(t, "", textOf(task.Wait(ctx)), "done")
 	took := time.Since(start)
@@ -47,8 +46,7 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	check.NoError(t, old.Cancel(ctx))
 	check.Is(t, check.Err(old.Wait(ctx)), mcpclient.ErrTaskCancelled)
 	wantCode(t, check.Err(old.Poll(ctx)), mcp.CodeInvalidParams)
-	now, err := c.StartTask(ctx, slow, nil, 0)
-	check.Must(t, err)
+	now := check.Value(c.StartTask(ctx, slow, nil, 0))(t)
 	check.Equal(t, "id of a task that ended at once", now.ID(), "")
 	state, err := now.Poll(ctx)
 	check.NoError(t, errors.Join(err, now.Cancel(ctx)))

@@ -12,8 +12,7 @@ func TestKillChildren(t *testing.T) {
 	start := func(word string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0], "-word", word)
 		cmd.Env = append(os.Environ(), Role("waits"))
-		in, err := cmd.StdinPipe()
-		check.Must(t, err)
+		in := check.Value(cmd.StdinPipe())(t)
 		check.Must(t, cmd.Start())
 		t.Cleanup(func() { _ = in.Close() })
 		return cmd

@@ -47,15 +47,13 @@ func installed(t *testing.T, cache string, files fs.FS) (*NPM, error) {
 
 func TestInstall(t *testing.T) {
 	cache := t.TempDir()
-	first, err := installed(t, cache, greeter(">=18"))
-	check.Must(t, err)
+	first := check.Value(installed(t, cache, greeter(">=18")))(t)
 	out, err := exec.CommandContext(t.Context(), first.Node(), first.Path("program.mjs")).CombinedOutput()
 	if err != nil || string(out) != "hello\n" {
 		t.Errorf("got %q, %v, want hello", out, err)
 	}
 	check.NoError(t, check.Err(os.Stat(first.Module("greeter/index.js"))))
-	before, err := os.Stat(first.dir)
-	check.Must(t, err)
+	before := check.Value(os.Stat(first.dir))(t)
 	second, err := installed(t, cache, greeter(">=18"))
 	if err != nil || *second != *first {
 		t.Fatalf("got %+v, %v, want %+v", second, err, first)
@@ -91,8 +89,7 @@ func TestInstallAtOnce(t *testing.T) {
 
 func wantOnly(t *testing.T, dir string, want ...string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	check.Must(t, err)
+	entries := check.Value(os.ReadDir(dir))(t)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())

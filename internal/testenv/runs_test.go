@@ -19,8 +19,7 @@ func TestMain(m *testing.M) {
 func TestRuns(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), Role("waits"))
-	in, err := cmd.StdinPipe()
-	check.Must(t, err)
+	in := check.Value(cmd.StdinPipe())(t)
 	check.Must(t, cmd.Start())
 	pid := cmd.Process.Pid
 	if !Runs(os.Getpid()) || !Runs(pid) {

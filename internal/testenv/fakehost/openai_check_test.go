@@ -31,14 +31,11 @@ func host(t *testing.T) (url, thought, call string) {
 
 func post(t *testing.T, url, key, body string) (status int, reply string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	check.Must(t, err)
+	r := check.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body)))(t)
 	r.Header.Set("Authorization", "Bearer "+key)
-	resp, err := http.DefaultClient.Do(r)
-	check.Must(t, err)
+	resp := check.Value(http.DefaultClient.Do(r))(t)
 	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	check.Must(t, err)
+	data := check.Value(io.ReadAll(resp.Body))(t)
 	return resp.StatusCode, string(data)
 }
 

@@ -28,10 +28,8 @@ func inBubble(t *testing.T, h http.HandlerFunc, f func(t *testing.T, s *memhttp.
 
 func get(t *testing.T, ctx context.Context, s *memhttp.Server, path string) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, "GET", s.URL()+path, nil)
-	check.Must(t, err)
-	resp, err := s.Client().Do(req)
-	check.Must(t, err)
+	req := check.Value(http.NewRequestWithContext(ctx, "GET", s.URL()+path, nil))(t)
+	resp := check.Value(s.Client().Do(req))(t)
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
@@ -71,8 +69,7 @@ func TestServerSeesCancel(t *testing.T) {
 		}
 		inBubble(t, wait, func(t *testing.T, s *memhttp.Server) {
 			ctx, cancel := context.WithCancel(t.Context())
-			req, err := http.NewRequestWithContext(ctx, method, s.URL(), strings.NewReader("body"))
-			check.Must(t, err)
+			req := check.Value(http.NewRequestWithContext(ctx, method, s.URL(), strings.NewReader("body")))(t)
 			resp, err := s.Client().Do(req)
 			check.Must(t, err)
 			defer resp.Body.Close()

@@ -78,8 +78,7 @@ func play(t *testing.T, text string, update bool, says ...string) (got []string,
 			got = append(got, string(<-c.toClient))
 		}
 	})
-	raw, err := os.ReadFile(path)
-	check.Must(t, err)
+	raw := check.Value(os.ReadFile(path))(t)
 	return got, failures, string(raw)
 }
 
@@ -232,8 +231,7 @@ func converse(t *testing.T, s *memhttp.Server, asWritten bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	send := func(method, body string, header ...string) *http.Response {
-		req, err := http.NewRequestWithContext(ctx, method, s.URL(), strings.NewReader(body))
-		check.Must(t, err)
+		req := check.Value(http.NewRequestWithContext(ctx, method, s.URL(), strings.NewReader(body)))(t)
 		for i := 0; i < len(header); i += 2 {
 			req.Header.Set(header[i], header[i+1])
 		}

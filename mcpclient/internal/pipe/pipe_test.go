@@ -15,16 +15,14 @@ import (
 func dialPipe(t *testing.T) (client, server transport.Conn) {
 	t.Helper()
 	recipe, server := New()
-	client, err := recipe.Dial(t.Context())
-	check.Must(t, err)
+	client = check.Value(recipe.Dial(t.Context()))(t)
 	t.Cleanup(func() { client.Close(); server.Close() })
 	return client, server
 }
 
 func wantMessage(t *testing.T, conn transport.Conn, want string) {
 	t.Helper()
-	got, err := conn.Recv()
-	check.Must(t, err)
+	got := check.Value(conn.Recv())(t)
 	check.Equal(t, "message", string(got), want)
 }
 

@@ -29,10 +29,8 @@ func TestItemsAreWhole(t *testing.T) {
 
 func checkItem[T any](t *testing.T, key, item string) {
 	t.Helper()
-	items, err := readItems[T](key, item)
-	check.Must(t, err)
-	got, err := jsonrpc.Marshal(items[0])
-	check.Must(t, err)
+	items := check.Value(readItems[T](key, item))(t)
+	got := check.Value(jsonrpc.Marshal(items[0]))(t)
 	var want, read any
 	check.Must(t, errors.Join(json.Unmarshal([]byte(item), &want), json.Unmarshal(got, &read)))
 	check.Same(t, key, read, want)
@@ -48,8 +46,7 @@ func readItems[T any](key, items string) ([]*T, error) {
 // wantItems checks the items of a list.
 func wantItems[T any](t *testing.T, key, items string, want ...*T) {
 	t.Helper()
-	got, err := readItems[T](key, items)
-	check.Must(t, err)
+	got := check.Value(readItems[T](key, items))(t)
 	check.Same(t, key, got, want)
 }
 

@@ -125,8 +125,7 @@ func soon(t *testing.T, what string, f func()) {
 
 func recv(t *testing.T, conn transport.Conn, want string) {
 	t.Helper()
-	got, err := conn.Recv()
-	check.Must(t, err)
+	got := check.Value(conn.Recv())(t)
 	check.Equal(t, "message", string(got), want)
 }
 
@@ -161,8 +160,7 @@ func TestCommand(t *testing.T) {
 func TestCommandRedial(t *testing.T) {
 	c := &Command{Path: os.Args[0], Env: []string{testenv.Role("echo")}}
 	for range 2 {
-		conn, err := c.Dial(t.Context())
-		check.Must(t, err)
+		conn := check.Value(c.Dial(t.Context()))(t)
 		send(t, conn, "{}")
 		recv(t, conn, "{}")
 		check.NoError(t, conn.Close())
@@ -250,14 +248,12 @@ func TestCommandDescendantHoldsPipes(t *testing.T) {
 	for _, role := range []string{"abandons", "parent"} {
 		t.Run(role, func(t *testing.T) {
 			conn := dialCommand(t, role)
-			message, err := conn.Recv()
-			check.Must(t, err)
+			message := check.Value(conn.Recv())(t)
 			if role == "abandons" {
 				recvEnd(t, conn, "exit status 4")
 			}
 			check.NoError(t, conn.Close())
-			pid, err := strconv.Atoi(strings.Trim(string(message), "[]"))
-			check.Must(t, err)
+			pid := check.Value(strconv.Atoi(strings.Trim(string(message), "[]")))(t)
 			check.Equal(t, "the descendant survived", testenv.Runs(pid), false)
 		})
 	}
@@ -337,8 +333,7 @@ func writeProgram(t *testing.T, path string) {
 }
 
 func TestBundledPath(t *testing.T) {
-	executable, err := os.Executable()
-	check.Must(t, err)
+	executable := check.Value(os.Executable())(t)
 	got, err := BundledPath(filepath.Base(executable))
 	check.NoError(t, err)
 	check.Equal(t, "", got, executable)

@@ -23,8 +23,7 @@ func TestIODial(t *testing.T) {
 	cancel()
 	recipe := &IO{Reader: strings.NewReader(""), Writer: io.Discard, Dialed: new(atomic.Bool)}
 	check.Is(t, check.Err(recipe.Dial(ended)), context.Canceled, "with a context that has ended")
-	conn, err := recipe.Dial(t.Context())
-	check.Must(t, err)
+	conn := check.Value(recipe.Dial(t.Context()))(t)
 	defer conn.Close()
 	check.Text(t, check.Err(recipe.Dial(t.Context())), "once", "second Dial")
 	check.Text(t, check.Err((&IO{Reader: strings.NewReader("")}).Dial(t.Context())), "Writer", "without a writer")
@@ -33,8 +32,7 @@ func TestIODial(t *testing.T) {
 // dialReader returns a connection that receives what a reader has.
 func dialReader(t *testing.T, r io.Reader) transport.Conn {
 	t.Helper()
-	conn, err := (&IO{Reader: r, Writer: io.Discard}).Dial(t.Context())
-	check.Must(t, err)
+	conn := check.Value((&IO{Reader: r, Writer: io.Discard}).Dial(t.Context()))(t)
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
@@ -126,8 +124,7 @@ func TestIOCloseLeavesStuckBehind(t *testing.T) {
 						io.Closer
 					}{over.Writer, closer}
 				}
-				conn, err := over.Dial(t.Context())
-				check.Must(t, err)
+				conn := check.Value(over.Dial(t.Context()))(t)
 				go conn.Recv()
 				_ = conn.Send(t.Context(), []byte("{}"))
 				synctest.Wait()

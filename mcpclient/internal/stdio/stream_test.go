@@ -24,8 +24,7 @@ func newTestStream(t *testing.T) (transport.Conn, *io.PipeReader, *io.PipeWriter
 	t.Helper()
 	fromServer, toClient := io.Pipe()
 	fromClient, toServer := io.Pipe()
-	conn, err := (&IO{Reader: fromServer, Writer: toServer}).Dial(t.Context())
-	check.Must(t, err)
+	conn := check.Value((&IO{Reader: fromServer, Writer: toServer}).Dial(t.Context()))(t)
 	t.Cleanup(func() { conn.Close() })
 	return conn, fromClient, toClient
 }
@@ -157,8 +156,7 @@ func BenchmarkPipe(b *testing.B) {
 	for _, size := range []int{100, 1 << 20} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			recipe, server := pipe.New()
-			client, err := recipe.Dial(b.Context())
-			check.Must(b, err)
+			client := check.Value(recipe.Dial(b.Context()))(b)
 			benchmarkConns(b, size, client, server)
 		})
 	}

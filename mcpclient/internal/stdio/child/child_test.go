@@ -91,8 +91,7 @@ func start(t *testing.T, role string, change ...func(*Spec)) *Process {
 	for _, f := range change {
 		f(&s)
 	}
-	p, err := Start(s)
-	check.Must(t, err)
+	p := check.Value(Start(s))(t)
 	t.Cleanup(func() {
 		check.NoError(t, p.Stop(), "stop")
 		if left := members(t, p.Pid()); len(left) > 0 {
@@ -114,16 +113,14 @@ func within(t *testing.T, d time.Duration, what string, f func()) {
 
 func readLine(t *testing.T, r io.Reader) string {
 	t.Helper()
-	line, err := bufio.NewReader(r).ReadString('\n')
-	check.Must(t, err)
+	line := check.Value(bufio.NewReader(r).ReadString('\n'))(t)
 	return strings.TrimSpace(line)
 }
 
 // readAll returns the output of a process.
 func readAll(t *testing.T, p *Process) string {
 	t.Helper()
-	all, err := io.ReadAll(p.Stdout())
-	check.Must(t, err)
+	all := check.Value(io.ReadAll(p.Stdout()))(t)
 	return string(all)
 }
 
@@ -206,8 +203,7 @@ func TestStopReadsOutput(t *testing.T) {
 // members returns the processes of a group without zombies, on systems with /proc.
 func members(t *testing.T, group int) (pids []string) {
 	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	check.Must(t, err)
+	stats := check.Value(filepath.Glob("/proc/[0-9]*/stat"))(t)
 	for _, path := range stats {
 		pid := filepath.Base(filepath.Dir(path))
 		if f := stat(pid); len(f) > 2 && f[2] == strconv.Itoa(group) && f[0] != "Z" {

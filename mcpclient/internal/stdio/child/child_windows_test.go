@@ -15,10 +15,8 @@ import (
 func TestJobEnds(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), testenv.Role("echo"))
-	in, err := cmd.StdinPipe()
-	check.Must(t, err)
-	group, err := startGroup(cmd)
-	check.Must(t, err)
+	in := check.Value(cmd.StdinPipe())(t)
+	group := check.Value(startGroup(cmd))(t)
 	defer func() { check.NoError(t, group.release()) }()
 	if !group.alive() {
 		t.Error("got no member while the process runs")
