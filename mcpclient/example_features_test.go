@@ -19,10 +19,7 @@ func ExampleClient_Complete() {
 		"completion/complete": `{"completion":{"values":["python","pytorch"],"hasMore":true}}`,
 	})
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, server, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := exampleClient(server)
 	defer client.Close()
 
 	completion, err := client.Complete(ctx, &mcp.CompleteParams{
@@ -44,10 +41,7 @@ func ExampleClient_CallTool_parallel() {
 		"tools/call":      `{"content":[{"type":"text","text":"sunny"}]}`,
 	})
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, server, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := exampleClient(server)
 	defer client.Close()
 
 	cities := []string{"Ulm", "Oslo", "Rome"}
@@ -116,10 +110,7 @@ func ExampleListPage() {
 		"tools/list":      `{"tools":[{"name":"add","inputSchema":{}}],"nextCursor":"page 2","ttlMs":60000,"cacheScope":"public"}`,
 	})
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, server, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := exampleClient(server)
 	defer client.Close()
 
 	page, err := mcpclient.ListPage[mcp.Tool](ctx, client, nil)
@@ -181,10 +172,7 @@ func ExampleWithOutputCheck() {
 		"tools/call":      `{"content":[],"structuredContent":{"degrees":"warm"}}`,
 	})
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, server, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := exampleClient(server)
 	defer client.Close()
 
 	for tool, err := range client.Tools(ctx) {
@@ -207,10 +195,7 @@ func ExampleClient_StartTask() {
 		"tasks/get":       `{"resultType":"complete","taskId":"7f3","status":"completed","result":{"content":[{"type":"text","text":"built"}]}}`,
 	})
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, server, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := exampleClient(server)
 	defer client.Close()
 
 	task, err := client.StartTask(ctx, &mcp.Tool{Name: "build"}, nil, 0)
@@ -239,10 +224,7 @@ func ExampleWithTask() {
 		"tasks/get":       `{"resultType":"complete","taskId":"7f3","status":"completed","result":{"content":[{"type":"text","text":"built"}]}}`,
 	})
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, server, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := exampleClient(server)
 	defer client.Close()
 
 	for tool, err := range client.Tools(ctx) {
@@ -268,10 +250,7 @@ func ExampleClient_Subscribe() {
 {"resultType":"complete"}`,
 	})
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, server, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := exampleClient(server)
 	defer client.Close()
 
 	subscription, err := client.Subscribe(ctx, mcp.SubscriptionFilter{

@@ -57,6 +57,15 @@ func library(results map[string]string) mcpclient.Transport {
 
 func exampleServer() mcpclient.Transport { return library(exampleAnswers) }
 
+// exampleClient is connected to a server: see [ExampleConnect].
+func exampleClient(server mcpclient.Transport) *mcpclient.Client {
+	client, err := mcpclient.Connect(context.Background(), server, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return client
+}
+
 var exampleAnswers = map[string]string{
 	"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{},"prompts":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"weather","version":"1.2"}}}`,
 	"tools/list":      `{"tools":[{"name":"forecast","title":"Weather forecast","inputSchema":{"type":"object"}},{"name":"alarm","inputSchema":{"type":"object"}}]}`,
@@ -90,10 +99,7 @@ func ExampleConnect() {
 
 func ExampleClient_Tools() {
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := exampleClient(exampleServer())
 	defer client.Close()
 
 	for tool, err := range client.Tools(ctx) {
@@ -109,10 +115,7 @@ func ExampleClient_Tools() {
 
 func ExampleClient_CallTool() {
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := exampleClient(exampleServer())
 	defer client.Close()
 
 	for _, tool := range []string{"forecast", "alarm", "sunrise"} {
@@ -138,10 +141,7 @@ func ExampleCallToolAs() {
 		Celsius float64
 	}
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := exampleClient(exampleServer())
 	defer client.Close()
 
 	f, err := mcpclient.CallToolAs[forecast](ctx, client, "forecast", map[string]any{"city": "Bern"})
@@ -154,10 +154,7 @@ func ExampleCallToolAs() {
 
 func ExampleClient_Resources() {
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := exampleClient(exampleServer())
 	defer client.Close()
 
 	for resource, err := range client.Resources(ctx) {
@@ -175,10 +172,7 @@ func ExampleClient_Resources() {
 
 func ExampleClient_Prompts() {
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := exampleClient(exampleServer())
 	defer client.Close()
 
 	for prompt, err := range client.Prompts(ctx) {
@@ -200,10 +194,7 @@ func ExampleClient_Prompts() {
 
 func ExampleWithProgress() {
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := exampleClient(exampleServer())
 	defer client.Close()
 
 	result, err := client.CallTool(ctx, "forecast", nil, mcpclient.WithProgress(func(p mcp.Progress) {
@@ -285,10 +276,7 @@ func ExampleElicitationFunc() {
 // A method for which this package has no function.
 func ExampleClient_Call() {
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := exampleClient(exampleServer())
 	defer client.Close()
 
 	raw, err := client.Call(ctx, "acme/moon", nil)

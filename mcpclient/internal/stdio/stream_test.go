@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/pipe"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -134,62 +133,4 @@ func TestStreamCloseWritesWhatIsQueued(t *testing.T) {
 		conn.Close()
 		check.Equal(t, "", <-got, "{\"method\":\"notifications/cancelled\"}\n")
 	})
-}
-
-func BenchmarkStream(b *testing.B) {
-	for _, size := range []int{100, 1 << 20} {
-		b.Run(fmt.Sprintf("io.Pipe/%d", size), func(b *testing.B) {
-			r1, w1 := io.Pipe()
-			r2, w2 := io.Pipe()
-			benchmarkRoundTrip(b, size, &IO{Reader: r1, Writer: w2}, &IO{Reader: r2, Writer: w1})
-		})
-		b.Run(fmt.Sprintf("os.Pipe/%d", size), func(b *testing.B) {
-			r1, w1, err1 := os.Pipe()
-			r2, w2, err2 := os.Pipe()
-			check.Must(b, errors.Join(err1, err2))
-			benchmarkRoundTrip(b, size, &IO{Reader: r1, Writer: w2}, &IO{Reader: r2, Writer: w1})
-		})
-	}
-}
-
-func BenchmarkPipe(b *testing.B) {
-	for _, size := range []int{100, 1 << 20} {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			recipe, server := pipe.New()
-			client := check.Value(recipe.Dial(b.Context()))(b)
-			benchmarkConns(b, size, client, server)
-		})
-	}
-}
-
-// benchmarkRoundTrip measures one message there and back.
-func benchmarkRoundTrip(b *testing.B, size int, there, back transport.Transport) {
-	client, err1 := there.Dial(b.Context())
-	server, err2 := back.Dial(b.Context())
-	check.Must(b, errors.Join(err1, err2))
-	benchmarkConns(b, size, client, server)
-}
-
-func benchmarkConns(b *testing.B, size int, client, server transport.Conn) {
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			m, err := server.Recv()
-			if err != nil {
-				return
-			}
-			_ = server.Send(b.Context(), m)
-		}
-	})
-	message := []byte("[" + strings.Repeat("1", size-2) + "]")
-	b.SetBytes(int64(2 * size))
-	b.ReportAllocs()
-	for b.Loop() {
-		check.Must(b, client.Send(b.Context(), message))
-		check.Must(b, check.Err(client.Recv()))
-	}
-	b.StopTimer()
-	client.Close()
-	server.Close()
-	wg.Wait()
 }
