@@ -36,7 +36,7 @@ type exchange struct {
 	*sender
 	api         string // the API's name, for errors
 	query       string // query to add to the URL
-	requestJSON []byte // replaces the body of go-openai's request; nil: keep it
+	requestJSON []byte // the body of the request
 
 	callerCtx context.Context
 	ctx       context.Context // context of this attempt
@@ -88,13 +88,8 @@ func (x *exchange) close() {
 
 // Do implements [openai.HTTPDoer]. Its errors are *Error.
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
-	x.request = req
-	out, err := x.withOwnBody(req)
-	if err != nil {
-		return nil, x.wrapError(CodeRequest, err)
-	}
-	x.request = out
-	res, err := x.send(out)
+	x.request = x.withOwnBody(req)
+	res, err := x.send(x.request)
 	if err != nil {
 		return nil, x.wrapError(CodeUnreachable, err)
 	}
@@ -157,22 +152,15 @@ func readInTime(body io.ReadCloser, max int64, limit time.Duration) []byte {
 }
 
 // withOwnBody returns the request with requestJSON as its body and the query of the base URL.
-func (x *exchange) withOwnBody(req *http.Request) (*http.Request, error) {
-	body := x.requestJSON
-	if body == nil {
-		var err error
-		if body, err = io.ReadAll(req.Body); err != nil {
-			return nil, err
-		}
-	}
+func (x *exchange) withOwnBody(req *http.Request) *http.Request {
 	out := req.Clone(req.Context())
 	if x.query != "" {
 		out.URL.RawQuery = strings.TrimSuffix(x.query+"&"+out.URL.RawQuery, "&")
 	}
-	out.Body = io.NopCloser(bytes.NewReader(body))
-	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	out.ContentLength = int64(len(body))
-	return out, nil
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.requestJSON)), nil }
+	out.Body, _ = out.GetBody()
+	out.ContentLength = int64(len(x.requestJSON))
+	return out
 }
 
 func (x *exchange) readAll(r io.Reader) ([]byte, error) {

@@ -2,7 +2,9 @@ package chat
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -78,15 +80,14 @@ func (r modelRule) reasonsWith(effort string) bool {
 	return true
 }
 
-// responsesOnlyModels returns the prefixes of models that take tools only at OpenAI's endpoint
-// Responses. Others of their families take them at Chat Completions if they do not reason.
-func responsesOnlyModels() []string { return []string{"gpt-6-astra", "gpt-6.1"} }
-
-// needsResponses reports whether a model accepts tools only at Responses.
-func needsResponses(model string) bool {
-	model = bareModel(model)
-	return slices.ContainsFunc(responsesOnlyModels(), func(prefix string) bool { return strings.HasPrefix(model, prefix) })
+// begins reports whether a model's name begins with one of the prefixes.
+func begins(model string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
 }
+
+// needsResponses reports whether a model accepts tools only at Responses. Others of its family
+// accept them at Chat Completions if they do not reason.
+func needsResponses(model string) bool { return begins(bareModel(model), "gpt-6-astra", "gpt-6.1") }
 
 // effortWithTools returns the effort for a request with tools. If it must differ from the model's default, a warning says
 // why. It is an error if the model takes no tools at Chat Completions.
@@ -116,30 +117,66 @@ func (r modelRule) samplingWith(effort string) bool {
 	return !r.reasonsWith(effort)
 }
 
-// formatModels returns the prefixes of OpenAI's models that enforce the schema of a reply.
-func formatModels() []string {
-	return []string{"gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-6", "o1", "o3", "o4"}
-}
-
-// formatlessModels returns prefixes of exceptions to formatModels.
-func formatlessModels() []string {
-	return []string{"gpt-4o-2024-05-13", "gpt-4o-audio", "gpt-4o-mini-audio", "o1-mini", "o1-preview"}
-}
-
 // takesFormat reports whether a model of OpenAI enforces the schema of a reply.
 func takesFormat(model string) bool {
-	begins := func(prefix string) bool { return strings.HasPrefix(strings.ToLower(model), prefix) }
-	return slices.ContainsFunc(formatModels(), begins) && !slices.ContainsFunc(formatlessModels(), begins)
+	model = strings.ToLower(model)
+	return begins(model, "gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-6", "o1", "o3", "o4") &&
+		!begins(model, "gpt-4o-2024-05-13", "gpt-4o-audio", "gpt-4o-mini-audio", "o1-mini", "o1-preview")
 }
 
 // systemRole returns the role of instructions for a model.
 func systemRole(p *Profile, model string, r modelRule) string {
-	model = bareModel(model)
 	switch {
-	case strings.HasPrefix(model, "o1-mini"), strings.HasPrefix(model, "o1-preview"):
+	case begins(bareModel(model), "o1-mini", "o1-preview"):
 		return string(User)
 	case p.Developer && r.reasons:
 		return "developer"
 	}
 	return string(System)
+}
+
+// The endpoints of OpenAI's API.
+const (
+	Chat      = "chat"      // Chat Completions
+	Responses = "responses" // Responses, used without a store at the host
+)
+
+// Endpoint returns the endpoint for new conversations with a model.
+func (c *Client) Endpoint(model string) string {
+	switch {
+	case c.api != "":
+		return c.api
+	case c.profile.Responses && wantsResponses(model):
+		return Responses
+	}
+	return Chat
+}
+
+// EndpointOf returns the endpoint for a request: the endpoint of its conversation, if this host has
+// it for the model, else the endpoint for new conversations.
+func (c *Client) EndpointOf(r *Request) string {
+	switch {
+	case c.api != "":
+	case r.Endpoint == Responses && c.profile.Responses:
+		return Responses
+	case r.Endpoint == Chat && !(len(r.Tools) > 0 && c.profile.Responses && needsResponses(r.Model)):
+		return Chat
+	}
+	return c.Endpoint(r.Model)
+}
+
+var gptVersion = regexp.MustCompile(`^gpt-(\d+)(?:\.(\d+))?`)
+
+// wantsResponses reports whether a model of OpenAI works better, or only, at Responses: models since gpt-5.4 reason
+// there with tools and keep their reasoning between calls.
+func wantsResponses(model string) bool {
+	model = bareModel(model)
+	if m := gptVersion.FindStringSubmatch(model); m != nil && !strings.Contains(model, "-chat") {
+		major, _ := strconv.Atoi(m[1])
+		minor, _ := strconv.Atoi(m[2])
+		if major > 5 || major == 5 && minor >= 4 {
+			return true
+		}
+	}
+	return strings.Contains(model, "-codex") || strings.Contains(model, "-pro") || strings.Contains(model, "deep-research")
 }

@@ -44,7 +44,7 @@ type Profile struct {
 
 	NeedsMaxTokens bool // a request needs a bound of the reply
 	NoPenalties    bool // the penalties are refused
-	MaxStop        int  // the most stop sequences; 0 is 4, negative none
+	NoStop         bool // stop sequences are refused
 	StreamUsage    bool // stream_options.include_usage gives the usage of a stream
 }
 
@@ -53,7 +53,7 @@ type formatSupport int
 
 const (
 	noFormats    formatSupport = iota
-	strictModels               // the models of formatModels enforce it
+	strictModels               // the models of takesFormat enforce it
 	withoutTools               // requests without tools, as its grammar does not allow calls
 )
 
@@ -168,11 +168,10 @@ func (p *Profile) tokenField() string { return cmp.Or(p.TokenField, "max_tokens"
 
 // stops returns the stop sequences to send to the host.
 func (p *Profile) stops(all []string) []string {
-	limit := p.MaxStop
-	if limit == 0 {
-		limit = 4
+	if p.NoStop {
+		return nil
 	}
-	return all[:max(0, min(limit, len(all)))]
+	return all[:min(4, len(all))]
 }
 
 // schemas returns the profile for the schemas of the tools of a model.

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -57,15 +56,16 @@ func (w *Wire) Post(ctx context.Context, url string, header http.Header, body []
 func (w *Wire) attempt(ctx context.Context, url string, header http.Header, body []byte, answer Answer) (begun bool, err error) {
 	x := w.begin(ctx, w.api)
 	defer x.close()
-	if err := x.post(url, header, body, answer); err != nil {
+	x.requestJSON = body
+	if err := x.post(url, header, answer); err != nil {
 		return x.stream != nil, x.explain(err)
 	}
 	return false, nil
 }
 
-// post sends the body and passes the response to the answer.
-func (x *exchange) post(url string, header http.Header, body []byte, answer Answer) error {
-	request, err := http.NewRequestWithContext(x.ctx, http.MethodPost, url, bytes.NewReader(body))
+// post sends the request and passes the response to the answer.
+func (x *exchange) post(url string, header http.Header, answer Answer) error {
+	request, err := http.NewRequestWithContext(x.ctx, http.MethodPost, url, nil)
 	if err != nil {
 		return err
 	}

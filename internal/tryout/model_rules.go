@@ -29,10 +29,8 @@ type rule struct {
 // Parts of a booking after the word table, in any order.
 const (
 	where = `(?:[^.?!]*?\bat\s+(\p{Lu}[\p{L}'’-]*(?:\s+\p{Lu}[\p{L}'’-]*)*))`
-	party = `(?i:[^.?!]*?\bfor\s+(\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)`
+	party = `(?i:[^.?!]*?\bfor\s+(\d{1,3})\b)`
 )
-
-var numerals = []string{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
 
 // rules begin with summarize, because its text may look like other questions.
 var rules = []rule{
@@ -147,12 +145,8 @@ func bookingArgs(m []string) []map[string]any {
 	if restaurant := cmp.Or(m[1], m[4], m[5]); restaurant != "" {
 		args["restaurant"] = restaurant
 	}
-	if people := strings.ToLower(cmp.Or(m[2], m[3], m[6])); people != "" {
-		n, err := strconv.Atoi(people)
-		if err != nil {
-			n = slices.Index(numerals, people) + 1
-		}
-		args["people"] = n
+	if people, err := strconv.Atoi(cmp.Or(m[2], m[3], m[6])); err == nil {
+		args["people"] = people
 	}
 	return []map[string]any{args}
 }
