@@ -91,9 +91,6 @@ func (s *shown) begin(page net.Listener, frame sandbox.Frame, loose string, view
 		opts = &host.Options{}
 	}
 	opts.Sandbox = host.Grants{CSP: frame.CSP, Permissions: frame.Permissions}
-	for _, limit := range []*time.Duration{&opts.Limits.Initialize, &opts.Limits.Send, &opts.Limits.Teardown} {
-		*limit = patience
-	}
 	s.session, err = host.Open(t.Context(), conn, server, opts)
 	check.Must(t, err)
 	serve(t, page, s.hostPage(frame, loose, view, toView))

@@ -31,10 +31,10 @@
 //	notifications in a minute          6,000    ten times Limits.Rate
 //	log lines about breaches, a minute 60
 //	concurrent questions to the person 1 of each kind
-//	wait until the view is ready       1 min    Limits.Initialize
+//	wait until the view is ready       5 min
 //	one request of the view            10 min   Limits.RequestTimeout
-//	sending one message                30 s     Limits.Send
-//	wait for the answer to a teardown  5 s      Limits.Teardown
+//	sending one message                30 s
+//	wait for the answer to a teardown  5 s
 //	URL to open                        8 KiB
 //	width and height of a view         100,000 pixels
 //	text of an error for the view      64 KiB

@@ -90,11 +90,15 @@ type Limits struct {
 	Requests int // concurrent requests of the view; default 16
 	Rate     int // requests of the view per minute, and ten times as many notifications; default 600
 
-	Initialize     time.Duration // from Open until the view is ready; default 1 min
 	RequestTimeout time.Duration // one request of the view; default 10 min
-	Send           time.Duration // one message to the view; default 30 s
-	Teardown       time.Duration // the view's answer to the end of the session; default 5 s
 }
+
+// Bounds of waits for the view.
+const (
+	initializeTime = 5 * time.Minute  // from Open until the view is ready
+	sendTime       = 30 * time.Second // one message
+	teardownTime   = 5 * time.Second  // the answer to the end of the session
+)
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
@@ -102,15 +106,12 @@ func (l Limits) withDefaults() Limits {
 		Outgoing:       cmp.Or(l.Outgoing, 16<<20),
 		Requests:       cmp.Or(l.Requests, 16),
 		Rate:           cmp.Or(l.Rate, 600),
-		Initialize:     cmp.Or(l.Initialize, time.Minute),
 		RequestTimeout: cmp.Or(l.RequestTimeout, 10*time.Minute),
-		Send:           cmp.Or(l.Send, 30*time.Second),
-		Teardown:       cmp.Or(l.Teardown, 5*time.Second),
 	}
 }
 
 func (l Limits) check() error {
-	if min(l.Incoming, l.Outgoing, l.Requests, l.Rate) < 0 || min(l.Initialize, l.RequestTimeout, l.Send, l.Teardown) < 0 {
+	if min(l.Incoming, l.Outgoing, l.Requests, l.Rate) < 0 || l.RequestTimeout < 0 {
 		return fmt.Errorf("host: a limit of Options.Limits is negative: %+v", l)
 	}
 	return nil

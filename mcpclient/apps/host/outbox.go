@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"sync"
-	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -140,8 +139,8 @@ func (o *outbox) nextNotificationLocked() (message []byte) {
 	return message
 }
 
-// write sends messages until ctx ends or one cannot be sent within limit.
-func (o *outbox) write(ctx context.Context, conn mcpclient.Conn, limit time.Duration) error {
+// write sends messages until ctx ends or one cannot be sent within sendTime.
+func (o *outbox) write(ctx context.Context, conn mcpclient.Conn) error {
 	defer func() {
 		o.mu.Lock()
 		o.ended = true
@@ -157,7 +156,7 @@ func (o *outbox) write(ctx context.Context, conn mcpclient.Conn, limit time.Dura
 				return nil
 			}
 		}
-		sending, cancel := context.WithTimeout(ctx, limit)
+		sending, cancel := context.WithTimeout(ctx, sendTime)
 		err := conn.Send(sending, message)
 		cancel()
 		if err != nil {

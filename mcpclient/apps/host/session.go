@@ -97,9 +97,9 @@ func open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 // run begins to send, to receive, and to call the functions of the host.
 func (s *Session) run(conn mcpclient.Conn, in *inbox, calls *callbacks) {
 	s.ours.Go(func() { <-s.life.Done(); _ = conn.Close() })
-	late := time.AfterFunc(s.opts.Limits.Initialize, s.checkReady)
+	late := time.AfterFunc(initializeTime, s.checkReady)
 	s.ours.Go(func() {
-		if err := s.out.write(s.life, conn, s.opts.Limits.Send); err != nil {
+		if err := s.out.write(s.life, conn); err != nil {
 			s.end(fmt.Errorf("send to the view: %w", err))
 		}
 	})
@@ -124,7 +124,7 @@ func (s *Session) run(conn mcpclient.Conn, in *inbox, calls *callbacks) {
 // checkReady ends a session whose view is not ready in time.
 func (s *Session) checkReady() {
 	if _, ready := s.view.phase(); !ready {
-		s.end(fmt.Errorf("view was not ready within %v (Limits.Initialize)", s.opts.Limits.Initialize))
+		s.end(fmt.Errorf("view was not ready within %v", initializeTime))
 	}
 }
 
@@ -148,14 +148,14 @@ func (s *Session) Err() error { return context.Cause(s.life) }
 func (s *Session) SetContext(c HostContext) error { return s.view.setContext(c) }
 
 // Close ends the session. A view that is ready is asked to end (ui/resource-teardown), for at most
-// Limits.Teardown or until ctx ends; then its requests and the connection are ended. Close does not
+// 5 s or until ctx ends; then its requests and the connection are ended. Close does not
 // wait for functions of the host; [Session.Done] does. It may be called more than once: each call
 // waits for the answer, or for its own ctx. The error means that the view did not answer; the
 // session has ended in any case.
 //
 // Earlier messages to the view precede the request to end; later ones are dropped.
 func (s *Session) Close(ctx context.Context, reason string) error {
-	ctx, cancel := context.WithTimeout(ctx, s.opts.Limits.Teardown)
+	ctx, cancel := context.WithTimeout(ctx, teardownTime)
 	defer cancel()
 	var err error
 	_, ready := s.view.phase()

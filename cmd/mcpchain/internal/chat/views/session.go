@@ -158,8 +158,6 @@ func (n *session) hostOptions(page *openRequest, tool *adapter.Tool, frame *sand
 			Incoming:       maxIncoming,
 			Outgoing:       maxOutgoing,
 			RequestTimeout: callTime,
-			Send:           sendTime,
-			Teardown:       closeTime,
 		},
 	}
 }

@@ -33,10 +33,9 @@ const (
 	maxFailure  = 300      // characters of an error on a page
 	maxName     = 100      // characters of the name of a server or tool on a page
 
-	loadTime  = 30 * time.Second // to load a view
-	callTime  = time.Hour        // for a request of a view, which may wait for the person
-	sendTime  = 30 * time.Second // to read a request, and to write a part of a response
-	closeTime = 2 * time.Second  // for a view to close
+	loadTime = 30 * time.Second // to load a view
+	callTime = time.Hour        // for a request of a view, which may wait for the person
+	sendTime = 30 * time.Second // to read a request, and to write a part of a response
 )
 
 // Person answers the questions of views. Its errors match those of package apps, such as

@@ -40,8 +40,6 @@ const (
 	awayFor     = 30 * time.Second // how long a window may be without a stream
 	requestTime = 24 * time.Hour   // for a call that waits for a person
 	loadTime    = 30 * time.Second // to load a view from its server
-	beginTime   = 5 * time.Minute  // for a view to begin
-	closeTime   = 2 * time.Second  // for a view to close
 )
 
 // Options configure a Service. All except Logger are required.
@@ -213,8 +211,6 @@ func (s *Service) hostOptions(user string, r Request, v *view, frame sandbox.Fra
 			Incoming:       maxIncoming,
 			Outgoing:       maxOutgoing,
 			RequestTimeout: requestTime,
-			Initialize:     beginTime,
-			Teardown:       closeTime,
 		},
 		Logger: s.opts.Logger.With("server", v.call.Server, "view", v.call.URI),
 	}
@@ -254,7 +250,7 @@ func (s *Service) Say(ctx context.Context, user, id string, first int, messages 
 	return err
 }
 
-// End ends a view: the page then removes its frame. The view is asked first, and has closeTime to answer. The error is
+// End ends a view: the page then removes its frame. The view is asked first, and has 5 s to answer. The error is
 // talk.ErrGone if there is no such view.
 func (s *Service) End(ctx context.Context, user, id, reason string) error {
 	v, err := s.viewOf(user, id)
@@ -305,7 +301,7 @@ func (s *Service) closeAll(reason string, which func(*view) bool) {
 	for v, read := range all {
 		ctx := ended
 		if read {
-			ctx = context.Background() // host.Limits.Teardown bounds it
+			ctx = context.Background() // the session bounds it
 		}
 		wg.Go(func() { _ = v.host.Close(ctx, reason) })
 	}
