@@ -103,10 +103,9 @@ func checkFault(t *testing.T, fault http.HandlerFunc, streaming bool, data strin
 	cfg := openai.DefaultConfig(testKey)
 	cfg.BaseURL = "https://tenant:" + urlSecret + "@llm.example/v1"
 	cfg.HTTPClient = read
-	s, err := New(cfg, "gpt-4.1", opts)
-	check.Must(t, err)
+	s := check.Value(New(cfg, "gpt-4.1", opts))(t)
 	start := time.Now()
-	_, err = s.CreateMessage(t.Context(), question(t, hi))
+	_, err := s.CreateMessage(t.Context(), question(t, hi))
 	check.That(t, time.Since(start) <= within, "the error came after %v, want %v at most", time.Since(start), within)
 	wantRPC(t, err, mcp.CodeInternalError, data)
 	h.wantAsked(t, asked)

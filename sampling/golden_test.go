@@ -46,14 +46,12 @@ type row struct {
 
 func readRow(t *testing.T, path string) *row {
 	t.Helper()
-	file, err := txtar.ParseFile(path)
-	check.Must(t, err)
+	file := check.Value(txtar.ParseFile(path))(t)
 	text := map[string]string{"since": mcp.Revision20241105, "model": "gpt-4.1", "status": "200", "host": plainAnswer}
 	for _, f := range file.Files {
 		text[f.Name] = strings.TrimSpace(string(f.Data))
 	}
-	status, err := strconv.Atoi(text["status"])
-	check.Must(t, err)
+	status := check.Value(strconv.Atoi(text["status"]))(t)
 	check.That(t, text["params"] != "", "%s has no params", path)
 	return &row{path: path, file: file, since: text["since"], model: text["model"], params: text["params"], status: status, host: text["host"],
 		asked: map[string]map[string]bool{}, answered: map[string]map[string]bool{}}
@@ -157,8 +155,7 @@ func (h *wireHost) sampler(t *testing.T, kind, model string) *Sampler {
 	if slices.Contains([]string{"compatible", "openrouter", "mistral"}, kind) {
 		opts.Metadata = []string{"user"}
 	}
-	s, err := New(cfg, model, opts)
-	check.Must(t, err)
+	s := check.Value(New(cfg, model, opts))(t)
 	return s
 }
 

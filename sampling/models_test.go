@@ -98,8 +98,7 @@ func TestRoomForTheReply(t *testing.T) {
 		h := newHost(t, answering(plainAnswer))
 		cfg := openai.DefaultConfig(testKey)
 		cfg.HTTPClient = h.Client()
-		s, err := New(cfg, "small", &Options{Models: []Model{{ID: "small", Context: 1000}, {ID: "large", Context: 10_000}}})
-		check.Must(t, err)
+		s := check.Value(New(cfg, "small", &Options{Models: []Model{{ID: "small", Context: 1000}, {ID: "large", Context: 10_000}}}))(t)
 		answered(t, s, `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":`+maxTokens+`}`)
 		check.Contains(t, maxTokens+" tokens", h.Last(), want)
 	}

@@ -33,8 +33,7 @@ func TestModelsOfOpenAI(t *testing.T) {
 		cfg := openai.DefaultConfig("key-1")
 		cfg.HTTPClient = server.Client()
 		for _, effort := range append([]string{""}, fakehost.OpenAIEfforts(name)...) {
-			sampler, err := sampling.New(cfg, name, &sampling.Options{Effort: effort})
-			check.Must(t, err)
+			sampler := check.Value(sampling.New(cfg, name, &sampling.Options{Effort: effort}))(t)
 			half := 0.5
 			params := &mcp.CreateMessageParams{MaxTokens: 500, Temperature: &half, StopSequences: []string{"END"}, SystemPrompt: "Be brief.",
 				Messages: []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "Weather in Rome and Oslo?"}}}}}

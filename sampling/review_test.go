@@ -26,8 +26,7 @@ func TestReviewEdits(t *testing.T) {
 		},
 	}})
 	p := question(t, hi)
-	got, err := s.CreateMessage(t.Context(), p)
-	check.Must(t, err)
+	got := check.Value(s.CreateMessage(t.Context(), p))(t)
 	check.Equal(t, "reply", got.Content[0].(*mcp.TextContent).Text, "Hello!")
 	equalJSON(t, h.Last(), `{"model":"gpt-4.1-mini","max_completion_tokens":100,"stream":false,
 		"messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"Good day"}]}`)

@@ -27,8 +27,7 @@ func (s *host) sampler(t testing.TB, opts *Options) *Sampler {
 	t.Helper()
 	cfg := openai.DefaultConfig(testKey)
 	cfg.HTTPClient = s.Client()
-	sampler, err := New(cfg, "gpt-4.1", opts)
-	check.Must(t, err)
+	sampler := check.Value(New(cfg, "gpt-4.1", opts))(t)
 	return sampler
 }
 
@@ -41,8 +40,7 @@ func (s *host) wantAsked(t testing.TB, want int) {
 // answered returns the answer to a request, which must not fail.
 func answered(t testing.TB, h mcp.SamplingHandler, params string) *mcp.CreateMessageResult {
 	t.Helper()
-	got, err := h.CreateMessage(t.Context(), question(t, params))
-	check.Must(t, err)
+	got := check.Value(h.CreateMessage(t.Context(), question(t, params)))(t)
 	return got
 }
 

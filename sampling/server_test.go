@@ -98,8 +98,7 @@ func TestServerOfTheOfficialSDK(t *testing.T) {
 			client := connect(t, revision, h.sampler(t, &Options{Review: &Review{
 				Request: func(_ context.Context, r *Request) error { origin = r.requester.origin; return nil },
 			}}))
-			got, err := client.CallTool(t.Context(), "poem", nil)
-			check.Must(t, err)
+			got := check.Value(client.CallTool(t.Context(), "poem", nil))(t)
 			check.Equal(t, "", got.Text(), `gpt-4.1-2025-04-14 says "Hello" and stops for endTurn`)
 			equalJSON(t, h.Last(), `{"model":"gpt-4.1","max_completion_tokens":10,"stream":false,
 				"messages":[{"role":"system","content":"Rhyme."},{"role":"user","content":"A poem, please"}]}`)

@@ -108,8 +108,7 @@ func TestItemsGoBack(t *testing.T) {
 	}
 	check.Equal(t, "endpoint", reply.Endpoint, "responses")
 	check.Same(t, "parts", types, []string{"reasoning Two cities.", "call call_1", "reasoning And Oslo.", "call call_2"})
-	stored, err := json.Marshal(results(reply))
-	check.Must(t, err)
+	stored := check.Value(json.Marshal(results(reply)))(t)
 	var read []run.Message
 	check.Must(t, json.Unmarshal(stored, &read))
 	r.Messages, r.Endpoint = append(r.Messages, read...), reply.Endpoint

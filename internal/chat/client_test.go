@@ -151,8 +151,7 @@ func TestRequiredCall(t *testing.T) {
 	hosts := func(first, second string) *host { return newHost(t, inTurn(answering(first), answering(second))) }
 
 	h := hosts(plainAnswer, called)
-	reply, err := h.client(t, moonshot, nil).Complete(t.Context(), r)
-	check.Must(t, err)
+	reply := check.Value(h.client(t, moonshot, nil).Complete(t.Context(), r))(t)
 	check.Equal(t, "called at the second time", *reply.Usage, (Usage{Prompt: 6, Completion: 6, Total: 12}))
 	check.That(t, strings.Contains(h.Last(), "Answer by calling at least one of the tools.") && !strings.Contains(h.Last(), "tool_choice"),
 		"got %s, want an instruction instead of tool_choice", h.Last())

@@ -176,9 +176,8 @@ func TestQueryOfTheBaseURL(t *testing.T) {
 			fmt.Fprintf(w, `{"error":{"message":"signature %s (%s) is not valid","code":"%s"}}`, r.FormValue("sig"), "hunter2-password%2B", r.FormValue("sig"))
 		})
 		cfg.HTTPClient = h.Client()
-		c, err := New(cfg, nil)
-		check.Must(t, err)
-		_, err = c.Complete(t.Context(), hello())
+		c := check.Value(New(cfg, nil))(t)
+		_, err := c.Complete(t.Context(), hello())
 		failure := wantCode(t, err, "[redacted]")
 		check.That(t, got == want && failure.Message == "signature [redacted] ([redacted]) is not valid",
 			"asked %s, got %q, want %s and the signature redacted", got, failure.Message, want)

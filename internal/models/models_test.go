@@ -28,8 +28,7 @@ func TestModels(t *testing.T) {
 	}
 	write(t, path, `{"default": "big", "models": {
 		"fast": {"baseUrl": "http://localhost/v1", "model": "q"}, "big": {"baseUrl": "https://h/v1", "model": "g", "apiKey": "k-${KEY}"}}}`)
-	m, err := models.Read(path)
-	check.Must(t, err)
+	m := check.Value(models.Read(path))(t)
 	getenv := func(name string) string { return map[string]string{"KEY": "s3cret"}[name] }
 	for name, want := range map[string]models.Model{
 		"":      {BaseURL: "https://h/v1", Name: "g", Key: "k-s3cret"},
@@ -124,8 +123,7 @@ func TestKeyOfAFoundModel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "models.json")
 	write(t, path, `{"models": {"own": {"api": "messages", "model": "c", "apiKey": "filed"}, "plain": {"api": "messages", "model": "c"},
 		"gateway": {"api": "messages", "model": "c", "baseUrl": "https://gateway"}, "chat": {"model": "m", "baseUrl": "https://gateway/v1"}}}`)
-	file, err := models.Read(path)
-	check.Must(t, err)
+	file := check.Value(models.Read(path))(t)
 	getenv := func(name string) string { return map[string]string{"ANTHROPIC_API_KEY": "a"}[name] }
 	for name, want := range map[string]string{"own": "filed", "plain": "a", "gateway": "", "chat": "", "missing": ""} {
 		m, _, err := file.Find(name, getenv)
@@ -143,9 +141,8 @@ func TestRetriesOfASampler(t *testing.T) {
 	}))
 	defer host.Close()
 	m := models.Model{Name: "m", BaseURL: host.URL, Retries: -1}
-	sampler, err := m.Sampler(sampling.Options{})
-	check.Must(t, err)
-	_, err = sampler.CreateMessage(t.Context(), &mcp.CreateMessageParams{
+	sampler := check.Value(m.Sampler(sampling.Options{}))(t)
+	_, err := sampler.CreateMessage(t.Context(), &mcp.CreateMessageParams{
 		Messages:  []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}}},
 		MaxTokens: 9,
 	})
@@ -184,8 +181,7 @@ func TestClaudeOfTheEnvironment(t *testing.T) {
 		"":                "ANTHROPIC_API_KEY is set, but neither -model nor ANTHROPIC_MODEL",
 		"-models " + path: "-models is given, but neither -model nor OPENAI_MODEL, and the file has no default",
 	} {
-		f, err := complete(t, args, map[string]string{"ANTHROPIC_API_KEY": "k"})
-		check.Must(t, err)
+		f := check.Value(complete(t, args, map[string]string{"ANTHROPIC_API_KEY": "k"}))(t)
 		check.Equal(t, args, f.Hint, want)
 	}
 }
@@ -225,8 +221,7 @@ func TestNameNotInTheFile(t *testing.T) {
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData"} {
 		t.Setenv(name, home)
 	}
-	folder, err := os.UserConfigDir()
-	check.Must(t, err)
+	folder := check.Value(os.UserConfigDir())(t)
 	path := filepath.Join(folder, "mcpchain", "models.json")
 	check.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	write(t, path, `{"models": {"small": {"baseUrl": "http://h/v1", "model": "q"}, "b": {"baseUrl": "http://h/v1", "model": "b"}}}`)
