@@ -37,8 +37,7 @@ func TestCacheIsBounded(t *testing.T) {
 	for i := range maxCached + 10 {
 		c.entry(fmt.Appendf(nil, `{"const":%d}`, i))
 	}
-	check.Equal(t, "entries", c.recent.Len(), maxCached)
-	check.Equal(t, "keys", len(c.entries), maxCached)
+	check.Equal(t, "entries after the cache was full", len(c.compile), 10)
 	large := strings.Repeat(" ", MaxSize-20)
 	for i := range 100 {
 		c.entry(fmt.Appendf(nil, `%s{"const":%d}`, large, i))
