@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kaptinlin/jsonschema"
 
@@ -67,6 +68,11 @@ func (d *document) keywords(s map[string]any, at string) error {
 			return fmt.Errorf("at %q: unknown type %q", at, excerpt.CutAt(name, 40))
 		}
 	}
+	for _, key := range counts {
+		if n, ok := tree.Rational(s[key]); ok && (n.Sign() < 0 || !n.IsInt()) {
+			return fmt.Errorf("at %q: %s %v: want a whole number that is not negative", at, key, s[key])
+		}
+	}
 	if err := d.identity(s, at); err != nil {
 		return err
 	}
@@ -91,6 +97,9 @@ func (d *document) keywords(s map[string]any, at string) error {
 	}
 	return nil
 }
+
+// counts are the keywords for numbers of parts.
+var counts = strings.Fields("minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains")
 
 var knownTypes = []string{"string", "number", "integer", "boolean", "object", "array", "null"}
 

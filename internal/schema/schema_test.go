@@ -23,6 +23,8 @@ func TestCompileRefuses(t *testing.T) {
 		{"not a schema", `3`, `want a schema (an object or a boolean), got number 3`},
 		{"subschema not a schema", `{"properties":{"a/b":"string"}}`, `at "/properties/a~1b": want a schema`},
 		{"unknown type", `{"properties":{"a":{"type":"str"}}}`, `at "/properties/a": unknown type "str"`},
+		{"negative number of parts", `{"properties":{"a":{"minLength":-1}}}`, `at "/properties/a": minLength -1: want a whole number that is not negative`},
+		{"half a part", `{"maxItems":1.5}`, `maxItems 1.5: want a whole number`},
 		{"dialect", `{"$schema":"https://example.com/mine"}`, "unsupported dialect; supported are 2020-12"},
 		{"inner dialect", `{"properties":{"a":{"$schema":"http://json-schema.org/draft-03/schema"}}}`, "unsupported dialect"},
 		{"dialect not a string", `{"$schema":1}`, "$schema: want a string"},

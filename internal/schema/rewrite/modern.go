@@ -1,12 +1,9 @@
 package rewrite
 
 import (
-	"encoding/json"
 	"maps"
-	"math/big"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
@@ -97,12 +94,6 @@ var exclusiveBounds = []struct{ exclusive, inclusive string }{
 	{"exclusiveMaximum", "maximum"},
 }
 
-// The keywords for the least and for the greatest number of parts. Providers refuse negative values and fractions.
-var (
-	leastCounts = strings.Fields("minLength minItems minProperties minContains")
-	mostCounts  = strings.Fields("maxLength maxItems maxProperties maxContains")
-)
-
 // upgradeKeywords replaces the keywords of older drafts, and values that 2020-12 does not allow.
 func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 	if values, ok := out["enum"].([]any); ok && len(values) == 0 {
@@ -123,7 +114,6 @@ func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 		}
 		m.record(at, bound.exclusive, profile.Same, "the boolean is written as a number")
 	}
-	m.upgradeCounts(out, at)
 	m.splitDependencies(out, at)
 	for _, key := range []string{"required", "properties"} {
 		if v, ok := out[key]; ok && v == nil {
@@ -146,33 +136,6 @@ func (m *modernizer) upgradeTuple(out map[string]any, at string) {
 		out["items"] = rest
 	}
 	delete(out, "additionalItems")
-}
-
-// upgradeCounts replaces numbers of parts that are negative or a fraction.
-func (m *modernizer) upgradeCounts(out map[string]any, at string) {
-	for _, key := range slices.Concat(leastCounts, mostCounts) {
-		n, ok := tree.Rational(out[key])
-		isLeast := slices.Contains(leastCounts, key)
-		switch {
-		case !ok || n.Sign() >= 0 && n.IsInt():
-		case n.Sign() >= 0:
-			whole := new(big.Int).Quo(n.Num(), n.Denom())
-			if isLeast {
-				whole.Add(whole, big.NewInt(1))
-			}
-			out[key] = json.Number(whole.String())
-			m.record(at, key, profile.Same, "written as the next integer that says the same")
-		case key == "minContains": // without it, one is required
-			out[key] = number(0)
-			m.record(at, key, profile.Same, "written as 0, because it is negative")
-		case isLeast:
-			delete(out, key)
-			m.record(at, key, profile.Same, "left out, because it is negative")
-		default:
-			delete(out, key)
-			m.record(at, key, profile.Wider, "left to validation, because it is negative")
-		}
-	}
 }
 
 // splitDependencies writes dependencies, a keyword up to draft-07, as the two keywords that replaced it.
