@@ -3,7 +3,6 @@ package rewrite
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -23,12 +22,10 @@ var acceptedName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 var refusedRune = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 
 // Aliases returns an alias for the name of every property that Anthropic refuses. The result maps aliases to names;
-// it is nil if all names are accepted. An alias differs from the names that the schema mentions, and matches no pattern
-// of names that its own name does not match, if one of the candidates does.
+// it is nil if all names are accepted. An alias differs from the names that the schema mentions.
 func Aliases(root any) map[string]string {
-	mentioned, refused, patterns := map[string]bool{}, map[string]bool{}, map[string]any{}
+	mentioned, refused := map[string]bool{}, map[string]bool{}
 	for s := range tree.All(root) {
-		maps.Copy(patterns, tree.Object(s["patternProperties"]))
 		EachName(s, func(name string) { mentioned[name] = true })
 		for name := range tree.Object(s["properties"]) {
 			if !acceptedName.MatchString(name) {
@@ -40,39 +37,24 @@ func Aliases(root any) map[string]string {
 		return nil
 	}
 	out := map[string]string{}
-	doc := &tree.Document{Left: maxSteps}
 	for _, name := range slices.Sorted(maps.Keys(refused)) {
-		var alias string
-		for alias = range candidates(name) {
-			_, isAlias := out[alias]
-			if !mentioned[alias] && !isAlias && alias != "" && !matchesMore(doc, patterns, name, alias) {
-				break
-			}
-		}
-		out[alias] = name
+		alias := aliasOf(name, mentioned)
+		mentioned[alias], out[alias] = true, name
 	}
 	return out
 }
 
-// candidates yields possible aliases of a name, the best one first: the name with "_", "." or "-"
-// instead of each refused character, then with a part of its hash, which makes it unique.
-func candidates(name string) iter.Seq[string] {
+// aliasOf returns the name with "_" instead of each refused character, followed by a part of its hash if that name is empty
+// or taken.
+func aliasOf(name string, taken map[string]bool) string {
+	plain := refusedRune.ReplaceAllString(name, "_")
 	sum := sha256.Sum256([]byte(name))
-	hash := hex.EncodeToString(sum[:])
-	return func(yield func(string) bool) {
-		for _, separator := range []string{"_", ".", "-"} {
-			plain := refusedRune.ReplaceAllString(name, separator)
-			for _, digits := range []int{0, 8, 16, 24} {
-				suffix := ""
-				if digits > 0 {
-					suffix = separator + hash[:digits]
-				}
-				if !yield(plain[:min(len(plain), maxPropertyName-len(suffix))] + suffix) {
-					return
-				}
-			}
-		}
+	alias := plain[:min(len(plain), maxPropertyName)]
+	for n := 4; (alias == "" || taken[alias]) && n <= 12; n += 4 {
+		suffix := "_" + hex.EncodeToString(sum[:n])
+		alias = plain[:min(len(plain), maxPropertyName-len(suffix))] + suffix
 	}
+	return alias
 }
 
 // matchesMore reports whether an alias matches one of the patterns that its name does not match.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -116,15 +115,11 @@ func TestAliases(t *testing.T) {
 	check.Same(t, "got others the second time", Aliases(root), aliases)
 }
 
-// An alias is held to no pattern that its name does not match. If all aliases match one, that is reported.
+// If an alias is held to a pattern that its name does not match, that is reported.
 func TestAliasesAndPatterns(t *testing.T) {
-	for pattern, avoidable := range map[string]bool{`^a_`: true, `^\\w+$`: true, `^[a-z_]+$`: true, `^a_b$`: true, `^[\\w.-]+$`: false, `b`: true} {
+	for pattern, want := range map[string]bool{`^a_`: true, `^[\\w.-]+$`: true, `b`: false, `^c`: false} {
 		in := decode(t, `{"type":"object","properties":{"a b":{"type":"string"}},"patternProperties":{"`+pattern+`":{"type":"integer"}}}`)
 		narrower := slices.ContainsFunc(For(profile.Anthropic, in, nil).Changes, func(c profile.Change) bool { return c.Effect == profile.Narrower })
-		check.Equal(t, "narrower because of "+pattern, narrower, !avoidable)
-		for alias := range Aliases(in) {
-			check.Equal(t, alias+" matches "+pattern, regexp.MustCompile(strings.ReplaceAll(pattern, `\\`, `\`)).MatchString(alias),
-				!avoidable || pattern == "b")
-		}
+		check.Equal(t, "narrower because of "+pattern, narrower, want)
 	}
 }
