@@ -44,7 +44,7 @@ func wrapperObject(name string, schema map[string]any) map[string]any {
 // wrapRoot returns a root with one property, whose subschema is the old root. The identifiers and
 // definitions of the document stay at the root.
 func wrapRoot(root map[string]any, name string) map[string]any {
-	inner := tree.Object(moveRoot(root, &tree.Document{Root: root}, tree.Join("", "properties", name), false))
+	inner := tree.Object(moveRoot(root, &tree.Document{Root: root}, tree.Join("", "properties", name)))
 	out := wrapperObject(name, inner)
 	out["additionalProperties"] = false
 	for _, key := range []string{"$schema", "$id", "id", "$defs", "definitions"} {
@@ -101,29 +101,23 @@ func uncopyable(s map[string]any) bool {
 	return strings.Trim(tree.Text(s["$id"]), "#") != ""
 }
 
-// moveRoot copies a subschema of a document whose root moves to the path to. It adapts the
-// references to the document: with the URI of the root and, outside subschemas with an $id of their
-// own, without a URI. foreign says that v is inside such a subschema.
-func moveRoot(v any, doc *tree.Document, to string, foreign bool) any {
+// moveRoot copies a subschema of a document whose root moves to the path to. It adapts the references to the document, with
+// the URI of the root or without, but those in a subschema with an $id of its own.
+func moveRoot(v any, doc *tree.Document, to string) any {
 	s, ok := v.(map[string]any)
-	if !ok {
+	if !ok || doc.MovesBase(s) {
 		return v
 	}
-	foreign = foreign || doc.MovesBase(s)
-	out := tree.Map(s, func(_ tree.Place, sub any) any { return moveRoot(sub, doc, to, foreign) })
+	out := tree.Map(s, func(_ tree.Place, sub any) any { return moveRoot(sub, doc, to) })
 	uri := strings.TrimSuffix(tree.Text(doc.Root["$id"]), "#")
 	for _, key := range []string{"$ref", "$dynamicRef"} {
 		ref := tree.Text(out[key])
-		local, base := strings.TrimPrefix(ref, uri), ""
-		if foreign {
-			base = uri
-		}
-		switch {
-		case ref == "", foreign && local == ref:
+		switch local := strings.TrimPrefix(ref, uri); {
+		case ref == "":
 		case local == "":
-			out[key] = base + movedReference("#", to)
+			out[key] = movedReference("#", to)
 		case local[0] == '#':
-			out[key] = base + movedReference(local, to)
+			out[key] = movedReference(local, to)
 		}
 	}
 	return out
