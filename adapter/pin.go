@@ -14,20 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// driftError is the error of a tool that differs from its pin.
-type driftError struct {
-	tool        string // the server's name
-	pinned      string // "" when no tool of that name was pinned
-	fingerprint string
-}
-
-func (e *driftError) Error() string {
-	if e.pinned == "" {
-		return fmt.Sprintf("tool %q is not pinned: review it and add the fingerprint %s", excerpt.Limit(e.tool, 200), e.fingerprint)
-	}
-	return fmt.Sprintf("tool %q has changed since it was pinned: review it and pin the fingerprint %s", excerpt.Limit(e.tool, 200), e.fingerprint)
-}
-
 // Fingerprint returns the SHA-256 hash, in hexadecimal digits, of everything that a model or an approval relies on: the
 // tool's name, title, description, schemas and annotations, and whether models and views may call it. It does not depend on
 // the formatting of the server's JSON. CHANGELOG.md names a version of this module that computes it differently.
@@ -95,7 +81,11 @@ func (l *listing) applyPins(s *server, pins map[string]string) map[string]string
 		if pins[name] == tool.fingerprint {
 			return false
 		}
-		l.recordSkipped(s, name, &driftError{tool: name, pinned: pins[name], fingerprint: tool.fingerprint})
+		text := "tool %q has changed since it was pinned: review it and pin the fingerprint %s"
+		if pins[name] == "" {
+			text = "tool %q is not pinned: review it and add the fingerprint %s"
+		}
+		l.recordSkipped(s, name, fmt.Errorf(text, excerpt.Limit(name, 200), tool.fingerprint))
 		return true
 	})
 	return pins

@@ -10,11 +10,15 @@
 package hosttext
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -148,4 +152,60 @@ func escape(r rune) string {
 		return fmt.Sprintf(`\u%04x`, r)
 	}
 	return fmt.Sprintf(`\U%08x`, r)
+}
+
+// JSONLine writes JSON on one line, with the escapes of [EscapeJSON]. It quotes text that is not
+// JSON.
+func JSONLine(text string) string {
+	var line bytes.Buffer
+	if err := json.Compact(&line, []byte(text)); err != nil {
+		return Quote(text)
+	}
+	return EscapeJSON(line.String())
+}
+
+// EscapeJSON returns the same JSON value with an escape for each invisible character, and for each
+// space except the normal one. It keeps line breaks and tabs between tokens.
+func EscapeJSON(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || r == '\t' || isVisible(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String()
+}
+
+// NewWriter returns a writer that writes [Prose] to w, for the output of an untrusted program on
+// the terminal. It keeps an incomplete character until the next Write. It is for one goroutine at a
+// time.
+func NewWriter(w io.Writer) io.Writer { return &writer{w: w} }
+
+type writer struct {
+	w    io.Writer
+	rest []byte // the first bytes of an incomplete character
+}
+
+// Write writes the complete characters, and keeps the beginning of an incomplete one for the next
+// call.
+func (w *writer) Write(p []byte) (int, error) {
+	text := append(w.rest, p...)
+	end := len(text)
+	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
+		if at := len(text) - i; utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				end = at
+			}
+			break
+		}
+	}
+	w.rest = append([]byte(nil), text[end:]...)
+	if _, err := io.WriteString(w.w, Prose(string(text[:end]))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
