@@ -78,7 +78,6 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 	}
 }
 
-// step takes the next step of the script.
 func (m *Model) step(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Response, error) {
 	t := Turn{Request: *r}
 	t.Request.Messages = slices.Clone(r.Messages)
@@ -140,7 +139,6 @@ func (t *Turn) Results() []string {
 	return results
 }
 
-// isPlainReply reports whether m is a reply of the model without tool calls.
 func isPlainReply(m run.Message) bool {
 	return m.Role == run.RoleAssistant && !slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type == run.PartCall })
 }

@@ -97,7 +97,6 @@ func (s *Server) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	return client, nil
 }
 
-// connection is a connection of a client to a server.
 type connection struct {
 	server *Server
 	conn   mcpclient.Conn
@@ -109,7 +108,6 @@ type connection struct {
 	running map[string]context.CancelFunc // by the id of the client's request
 }
 
-// message is a JSON-RPC message.
 type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -119,7 +117,6 @@ type message struct {
 	Error   *mcp.RPCError   `json:"error,omitempty"`
 }
 
-// receive reads messages until the connection ends.
 func (c *connection) receive(ctx context.Context) {
 	for {
 		data, err := c.conn.Recv()
@@ -194,7 +191,6 @@ func (c *connection) result(ctx context.Context, m message) (any, error) {
 	return nil, &mcp.RPCError{Code: mcp.CodeMethodNotFound, Message: "unknown method " + m.Method}
 }
 
-// list returns the tools as tools/list has them.
 func (s *Server) list() []any {
 	tools := []any{}
 	for _, t := range s.Tools {

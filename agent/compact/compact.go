@@ -21,10 +21,9 @@
 //     as whole turns, including reasoning and its signatures. The first message of the user, which
 //     has the task, is kept unless it alone is too long; so are the last one and the last turn.
 //   - The order of messages stays the same.
-//   - The history is left alone until it reaches the fraction [Options.Start] of the window. It is
-//     then shortened to 0.4 of the window, or to Start if that is less, so that its beginning,
-//     which providers cache, stays the same for many turns. What was trimmed once does not change
-//     again.
+//   - The history is left alone until it reaches 0.7 of the window. It is then shortened to 0.4 of
+//     the window, so that its beginning, which providers cache, stays the same for many turns. What was
+//     trimmed once does not change again.
 package compact
 
 import (
@@ -71,16 +70,9 @@ type Options struct {
 	// Window is the model's window in tokens if [Budget.Window] is unknown. Default 128,000.
 	Window int64
 
-	// Start is the fraction of the window at which the history is shortened, to 0.4 of the
-	// window or to Start if that is less. Default 0.7.
-	Start float64
-
 	// KeepTurns is how many turns at the end are kept as they are; a turn is a message of the model
-	// with the results of its calls. If they alone exceed Start, fewer are kept. Default 4.
+	// with the results of its calls. If they alone exceed 0.7 of the window, fewer are kept. Default 4.
 	KeepTurns int
-
-	// MaxResult bounds the text of a result in older turns, in bytes. Default 1,024, at least 256.
-	MaxResult int
 
 	// Prompt is the system prompt of [Summarize]. The default asks for wishes, decisions, facts,
 	// names, what was done and what is open.
@@ -92,11 +84,10 @@ type Options struct {
 
 const (
 	defaultWindow = 128_000
-	defaultStart  = 0.7
+	startShare    = 0.7 // fraction of the window at which the history is shortened
 	targetShare   = 0.4 // fraction of the window that a shortened history fills
 	defaultKeep   = 4
-	defaultResult = 1024
-	minResult     = 256
+	maxResult     = 1024 // bytes of the text of an older result
 )
 
 func (o *Options) withDefaults() Options {
@@ -107,16 +98,9 @@ func (o *Options) withDefaults() Options {
 	if c.Window <= 0 {
 		c.Window = defaultWindow
 	}
-	if !(c.Start > 0 && c.Start <= 1) {
-		c.Start = defaultStart
-	}
 	if c.KeepTurns <= 0 {
 		c.KeepTurns = defaultKeep
 	}
-	if c.MaxResult <= 0 {
-		c.MaxResult = defaultResult
-	}
-	c.MaxResult = max(c.MaxResult, minResult)
 	c.Prompt = cmp.Or(c.Prompt, summaryPrompt)
 	return c
 }

@@ -67,8 +67,6 @@ func TestStart(t *testing.T) {
 		"counted less than estimated": {&compact.Options{Window: 10_000}, compact.Budget{Tokens: 5000, Messages: len(h) - 2}, false},
 		"counted half the estimate":   {&compact.Options{Window: 10_000}, compact.Budget{Tokens: 2500, Messages: 21}, false},
 		"a count of another history":  {nil, compact.Budget{Tokens: 1_000_000, Messages: len(h) + 1}, false},
-		"an earlier start":            {&compact.Options{Start: 0.01}, compact.Budget{}, true},
-		"a start out of range":        {&compact.Options{Start: 7}, compact.Budget{}, false},
 		"estimated as short":          {nil, compact.Budget{Window: 14_000, Estimate: 5000}, false},
 		"estimated as long":           {nil, compact.Budget{Window: 14_000, Estimate: compact.Estimate(h)}, true},
 		"an estimate below zero":      {nil, compact.Budget{Window: 14_000, Estimate: -1}, true},

@@ -40,7 +40,6 @@ func byModel(m model.Model, opts Options) summarizer {
 	}
 }
 
-// transcript returns a conversation as text.
 func transcript(messages []run.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
@@ -49,9 +48,9 @@ func transcript(messages []run.Message) string {
 			case run.PartText, run.PartSummary:
 				fmt.Fprintf(&b, "%s: %s\n\n", m.Role, p.Text)
 			case run.PartCall:
-				fmt.Fprintf(&b, "%s calls %s: %s\n\n", m.Role, p.Name, shorten(p.Arguments, defaultResult))
+				fmt.Fprintf(&b, "%s calls %s: %s\n\n", m.Role, p.Name, shorten(p.Arguments, maxResult))
 			case run.PartResult:
-				fmt.Fprintf(&b, "result of %s: %s\n\n", p.Name, shorten(p.Text, defaultResult))
+				fmt.Fprintf(&b, "result of %s: %s\n\n", p.Name, shorten(p.Text, maxResult))
 			case run.PartImage, run.PartAudio, run.PartFile:
 				fmt.Fprintf(&b, "%s: [%s: %s]\n\n", m.Role, p.Type, p.MIMEType)
 			}

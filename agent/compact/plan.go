@@ -16,7 +16,6 @@ type unit struct {
 	tokens   int64 // an estimate
 }
 
-// plan describes how to shorten a history.
 type plan struct {
 	Options
 	messages      []run.Message
@@ -39,7 +38,7 @@ func newPlan(messages []run.Message, b Budget, o Options) *plan {
 		window = b.Window
 	}
 	p := &plan{Options: o, messages: messages}
-	p.start, p.target = int64(o.Start*float64(window)), int64(min(targetShare, o.Start)*float64(window))
+	p.start, p.target = int64(startShare*float64(window)), int64(targetShare*float64(window))
 	counted := b.Messages
 	if b.Tokens <= 0 || counted <= 0 || counted > len(messages) {
 		counted, b.Tokens = 0, 0
@@ -181,10 +180,9 @@ func (p *plan) older(keep int) int {
 	return n
 }
 
-// trim trims the results of a turn and returns the estimated tokens saved.
 func (p *plan) trim(u unit) (saved int64) {
 	for i := u.from; i < u.to; i++ {
-		if m, ok := trimMessage(&p.messages[i], p.MaxResult); ok {
+		if m, ok := trimMessage(&p.messages[i], maxResult); ok {
 			p.trimmed[i] = m
 			saved += tokensOf(&p.messages[i]) - tokensOf(&m)
 		}

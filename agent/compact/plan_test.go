@@ -26,7 +26,7 @@ func TestInvariants(t *testing.T) {
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 7))
 		s := &session{r: r}
-		o := &compact.Options{Window: int64(500 + r.IntN(6000)), KeepTurns: r.IntN(6), MaxResult: r.IntN(700)}
+		o := &compact.Options{Window: int64(500 + r.IntN(6000)), KeepTurns: r.IntN(6)}
 		summaries := seed%2 == 1
 		c := compact.Trim(o)
 		if summaries {
@@ -185,7 +185,7 @@ func checkMessages(t *testing.T, o *compact.Options, before, after []run.Message
 		switch {
 		case isSummary(m):
 		case next < len(after) && after[next].At.Equal(m.At):
-			checkMessage(t, o, m, after[next])
+			checkMessage(t, m, after[next])
 			next++
 		case m.Role == run.RoleSystem || must[i]:
 			t.Errorf("message %d (%s) is gone", i, m.Role)
@@ -203,17 +203,14 @@ func checkMessages(t *testing.T, o *compact.Options, before, after []run.Message
 }
 
 // checkMessage checks a message that stays: only results are trimmed.
-func checkMessage(t *testing.T, o *compact.Options, before, after run.Message) {
+func checkMessage(t *testing.T, before, after run.Message) {
 	if before.Role == after.Role && len(before.Parts) == len(after.Parts) && &before.Parts[0] == &after.Parts[0] {
 		return
 	}
 	restored := clone([]run.Message{after})[0]
 	for i := range restored.Parts {
 		p := &restored.Parts[i]
-		limit := max(o.MaxResult, 256)
-		if o.MaxResult == 0 {
-			limit = 1024
-		}
+		const limit = 1024
 		check.That(t, p.Type != run.PartResult || p.Text == before.Parts[i].Text || len(p.Text) <= limit,
 			"a result has %d bytes, want at most %d", len(p.Text), limit)
 		check.That(t, !strings.Contains(before.Parts[i].Text, `"handle":"abc"`) || strings.Contains(p.Text, `"handle":"abc"`),

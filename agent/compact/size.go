@@ -65,7 +65,6 @@ func newScale(counted, est int64) scale {
 	return scale{counted: counted, est: est}
 }
 
-// tokens converts an estimate.
 func (s scale) tokens(est int64) int64 {
 	return s.beside + int64(float64(est)*(float64(s.counted)/float64(s.est)))
 }

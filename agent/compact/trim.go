@@ -25,7 +25,6 @@ func trimMessage(m *run.Message, limit int) (out run.Message, changed bool) {
 	return out, changed
 }
 
-// isLong reports whether a part can be trimmed.
 func isLong(p *run.Part, limit int) bool {
 	return p.Type == run.PartResult && (len(p.Text) > limit || slices.ContainsFunc(p.Media, hasData))
 }
@@ -48,7 +47,6 @@ func trimResult(p *run.Part, limit int) {
 // cutMark matches the note where package adapter or agent has shortened a result.
 var cutMark = regexp.MustCompile(`\n\[… (\d+) of (\d+) bytes were cut here(?:; call (\S+) with \{"handle":"([^"\\]+)","offset":(\d+)\} to read them(; the whole is [^\n]*?)?)? …\]\n`)
 
-// cutText is a text with a gap.
 type cutText struct {
 	head, tail  string
 	total       int    // bytes of the full text

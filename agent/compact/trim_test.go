@@ -38,11 +38,11 @@ func callTool(t *testing.T, ts *adapter.Toolset, name, args string) string {
 	return r.Text
 }
 
-// trimmed is a result after a compaction that cuts it to 500 bytes.
+// trimmed is a result after a compaction that cuts it to 1,024 bytes.
 func trimmed(t *testing.T, text string) string {
 	h := append([]run.Message{run.Text(run.RoleUser, "go"), {Role: run.RoleAssistant, Parts: []run.Part{call("long")}},
 		{Role: run.RoleTool, Parts: []run.Part{result("long", text)}}}, turns(1, 10)[1:]...)
-	got := shortened(t, &compact.Options{Window: 600, KeepTurns: 1, MaxResult: 500}, h, compact.Budget{})
+	got := shortened(t, &compact.Options{Window: 1000, KeepTurns: 1}, h, compact.Budget{})
 	check.Require(t, got.Replaced == 3 && len(got.Messages) == 3, "got %+v, want the result trimmed", got)
 	return got.Messages[2].Parts[0].Text
 }
@@ -58,7 +58,7 @@ func TestHandle(t *testing.T) {
 	ts := open(t, all.String(), &adapter.Options{Policy: adapter.Policy{MaxResult: 4000}, KeepResults: 1 << 20})
 	text := trimmed(t, callTool(t, ts, "long", "{}"))
 	found := notice.FindStringSubmatch(text)
-	check.Require(t, found != nil && len(text) <= 500, "got %q, want at most 500 bytes with a handle", text)
+	check.Require(t, found != nil && len(text) <= 1024, "got %q, want at most 1,024 bytes with a handle", text)
 	head, tail := found[1], found[6]
 	check.That(t, strings.HasPrefix(all.String(), head) && strings.HasSuffix(all.String(), tail),
 		"got %q, want the head and the tail of the whole", text)
@@ -72,7 +72,7 @@ func TestCutAgain(t *testing.T) {
 	ts := open(t, strings.Repeat("0123456789", 1000), &adapter.Options{Policy: adapter.Policy{MaxResult: 4000}})
 	text := trimmed(t, callTool(t, ts, "long", "{}"))
 	n := strings.Count(text, "…")
-	check.That(t, len(text) <= 500 && n == 2 && strings.Contains(text, "of 10000 bytes were cut here"), "got %q, want one gap in 10,000 bytes", text)
+	check.That(t, len(text) <= 1024 && n == 2 && strings.Contains(text, "of 10000 bytes were cut here"), "got %q, want one gap in 10,000 bytes", text)
 }
 
 // TestForgedMarks has results that only look as if they were cut.
@@ -88,7 +88,7 @@ func TestForgedMarks(t *testing.T) {
 		"in the very end": fill + fill + fmt.Sprintf(mark, -3000, 0, "r", 3000),
 	} {
 		got := trimmed(t, text)
-		check.That(t, len(got) <= 500 && strings.Contains(got, fmt.Sprintf("of %d bytes were cut here …]", len(text))),
+		check.That(t, len(got) <= 1024 && strings.Contains(got, fmt.Sprintf("of %d bytes were cut here …]", len(text))),
 			"%s: got %q, want the middle cut", name, got)
 	}
 }

@@ -14,8 +14,8 @@
 // and should read the state of the run again. This event also comes when the process stops working
 // on the run, because the run has ended, has failed or waits.
 //
-// The latest 256 KiB of each run stay in memory, and at most [Options.TotalBytes] for all runs
-// together. The program examples/page shows a run on a page, and docs/service.md describes the
+// The latest 256 KiB of each run stay in memory, and at most 64 MiB for all runs together; what
+// readers have read but not yet sent takes as much again. There are at most 4,096 readers. The program examples/page shows a run on a page, and docs/service.md describes the
 // streams of a service.
 package feed
 
@@ -30,7 +30,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
 )
 
-// Options configure a [Feed]. Nil and the zero value are valid. A negative bound means no limit.
+// Options configure a [Feed]. Nil and the zero value are valid.
 type Options struct {
 	// Replay yields the events of a run after a position that have a record, as
 	// [agent.Agent.Replay] does. Default: events that are not in memory are lost.
@@ -46,23 +46,7 @@ type Options struct {
 	// process does not work on the run. If there are none, the interval doubles, up to 8 times
 	// Poll, until [Feed.Wake] is called. Default 0: never, for a process that drives all runs.
 	Poll time.Duration
-
-	// TotalBytes bounds the events of all runs in memory; the oldest are dropped. What readers have
-	// read but not yet sent takes up to TotalBytes more, or 16 KiB per reader if that is more.
-	// Default 64 MiB.
-	TotalBytes int
-
-	// Readers bounds the number of concurrent readers. Default 4096.
-	Readers int
-
-	// HandleError writes the response to a request that gets no stream. The error may match
-	// record.ErrNotFound, [ErrTooManyReaders], or [agent.ErrPosition] for an invalid position.
-	// Default: [http.Error] with the status 404, 503 or 400 for these, else 500, and its text.
-	HandleError func(w http.ResponseWriter, r *http.Request, err error)
 }
-
-// ErrTooManyReaders is the error of a request beyond [Options.Readers].
-var ErrTooManyReaders = eventfeed.ErrTooManyReaders
 
 // Feed holds the latest events of runs. Its methods may be called concurrently. It owns no goroutine
 // and needs no Close.
@@ -74,12 +58,9 @@ func New(opts *Options) *Feed {
 		opts = &Options{}
 	}
 	return &Feed{eventfeed.New(&eventfeed.Options{
-		Replay:      opts.Replay,
-		Head:        opts.Head,
-		Poll:        opts.Poll,
-		TotalBytes:  opts.TotalBytes,
-		Readers:     opts.Readers,
-		HandleError: opts.HandleError,
+		Replay: opts.Replay,
+		Head:   opts.Head,
+		Poll:   opts.Poll,
 	})}
 }
 
@@ -100,7 +81,9 @@ func (f *Feed) Stopped(key run.Key) { f.events.Stopped(key) }
 // Last-Event-ID or else the URL parameter "after" names. Events have no SSE name, so that a page
 // gets all of them by onmessage; their data, from [agent.MarshalEvent], has the type. A comment
 // follows 15 s of silence, and a client that does not take a write within 30 s loses its stream.
-// Serve answers every method and sets no CORS headers.
+// Serve answers every method and sets no CORS headers. A request that gets no stream is answered with
+// the status 400 for an invalid position, 404 for a run that does not exist, 503 if there are too many
+// readers, else 500.
 func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, key run.Key) {
 	f.events.Serve(w, r, key)
 }

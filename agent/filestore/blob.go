@@ -29,19 +29,16 @@ var blobHeadSize = len(fmt.Sprintf(blobFormat, 0))
 // meanwhile.
 const tenantAge = time.Minute
 
-// cachedSize is the size of the blobs of a tenant when they were last counted.
 type cachedSize struct {
 	size int64
 	at   time.Time
 }
 
-// tenantDir returns the directory of the blobs of a tenant.
 func (s *directory) tenantDir(key run.Key) string {
 	sum := sha256.Sum256([]byte(key.Tenant))
 	return filepath.Join(s.dir, "blobs", hex.EncodeToString(sum[:]))
 }
 
-// blobDir returns the directory of the blobs of a run.
 func (s *directory) blobDir(key run.Key) string {
 	return filepath.Join(s.tenantDir(key), strings.TrimSuffix(nameOf(key), suffix))
 }
@@ -141,7 +138,6 @@ func (s *directory) Blobs(ctx context.Context, key run.Key) (names []string, err
 	return names, wrap("list the blobs of", key, err)
 }
 
-// blobSizes returns the size of all blobs in a directory, and of the one with that name.
 func (s *directory) blobSizes(dir, name string) (all, one int64, err error) {
 	entries, err := s.readDir(dir)
 	for _, e := range entries {

@@ -34,7 +34,6 @@ func (s *directory) RequestCancel(ctx context.Context, key run.Key) error {
 	}))
 }
 
-// writeCancel writes a request in place of an earlier one.
 func (s *directory) writeCancel(c cancelRequest) error {
 	data, err := json.Marshal(c)
 	if err != nil {

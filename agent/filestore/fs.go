@@ -21,7 +21,6 @@ type fileSystem interface {
 	SyncDir(name string) error // makes renames and removals durable
 }
 
-// file is an open file.
 type file interface {
 	io.ReaderAt
 	io.WriterAt
@@ -31,7 +30,6 @@ type file interface {
 	Sync() error
 }
 
-// osFS is the file system of the operating system.
 type osFS struct{}
 
 func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (file, error) {

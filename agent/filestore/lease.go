@@ -64,7 +64,6 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 	return wrap("delete", key, s.delete(ctx, key))
 }
 
-// delete removes all files of a run.
 func (s *directory) delete(ctx context.Context, key run.Key) error {
 	name := nameOf(key)
 	unlock, err := s.lock(ctx, name)

@@ -25,7 +25,6 @@ type line struct {
 	Head    head         `json:"head"`
 }
 
-// version is the format version that a line begins with.
 const version = 1
 
 // head is the summary of a run at the end of each line.
@@ -128,7 +127,6 @@ func encodeList[T json.Marshaler](b []byte, name string, values []T) ([]byte, er
 	return b, nil
 }
 
-// appendMember appends a member of a JSON object.
 func appendMember(b []byte, name string, v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -41,7 +41,6 @@ func (s *directory) List(ctx context.Context, q record.Query) iter.Seq2[run.Head
 	}
 }
 
-// listing is a list that is being read.
 type listing struct {
 	store   *directory
 	q       record.Query
@@ -50,7 +49,6 @@ type listing struct {
 	seen    map[string]bool // files that were read: a process that was killed may have left a second mark
 }
 
-// read reads the runs that the query may select.
 func (l *listing) read(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
@@ -80,7 +78,6 @@ func (l *listing) read(ctx context.Context) (err error) {
 	return l.readWaiting(ctx)
 }
 
-// readAll reads all runs.
 func (l *listing) readAll(ctx context.Context) error {
 	names, err := l.store.runNames("")
 	for _, name := range names {
@@ -91,7 +88,6 @@ func (l *listing) readAll(ctx context.Context) error {
 	return err
 }
 
-// readDue reads the runs that may be due at a time.
 func (l *listing) readDue(ctx context.Context, at int64) error {
 	return l.store.walk(dueShelf, at, func(m mark) (bool, error) {
 		_, err := l.add(ctx, m.name)
@@ -147,7 +143,6 @@ func (l *listing) add(ctx context.Context, name string) (added bool, err error) 
 	return false, nil
 }
 
-// page sorts the list and cuts it at its limit.
 func (l *listing) page() ([]run.Head, []*record.DamagedError) {
 	heads, damaged := l.heads, l.damaged
 	slices.SortFunc(heads, l.q.Compare)

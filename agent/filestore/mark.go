@@ -45,7 +45,6 @@ func waitingShelf(q record.Query) string {
 	return filepath.Join(waitingShelves, hex.EncodeToString(sum[:4]))
 }
 
-// marksOf returns the marks of a run with that head.
 func marksOf(h run.Head) (marks []mark) {
 	add := func(shelf string, at int64) {
 		marks = append(marks, mark{shelf, at, nameOf(h.Key)})
@@ -80,7 +79,6 @@ const (
 	innerBits = 4
 )
 
-// dir returns the directory of a mark.
 func (m mark) dir() string {
 	second := m.at / int64(time.Second)
 	outer := fmt.Sprintf("%06x", second>>outerBits)
@@ -88,19 +86,16 @@ func (m mark) dir() string {
 	return filepath.Join(m.shelf, outer, inner)
 }
 
-// file returns the name of the file of a mark, see [parseMark].
 func (m mark) file() string {
 	return fmt.Sprintf("%s.%016x", strings.TrimSuffix(m.name, suffix), m.at)
 }
 
-// parseMark parses the file name of a mark.
 func parseMark(shelf, file string) (mark, bool) {
 	hash, nanoseconds, _ := strings.Cut(file, ".")
 	at, err := strconv.ParseInt(nanoseconds, 16, 64)
 	return mark{shelf, at, hash + suffix}, err == nil && isName(hash+suffix)
 }
 
-// createMark creates a mark.
 func (s *directory) createMark(m mark) error {
 	dir := s.path(m.dir())
 	for attempt := 1; ; attempt++ {
@@ -131,7 +126,6 @@ func (s *directory) removeMark(m mark) {
 	}
 }
 
-// removeMarks removes the marks in have that are not in want.
 func (s *directory) removeMarks(have, want []mark) {
 	for _, m := range have {
 		if !slices.Contains(want, m) {
@@ -140,7 +134,6 @@ func (s *directory) removeMarks(have, want []mark) {
 	}
 }
 
-// createMarks creates the marks in want that are missing in have.
 func (s *directory) createMarks(have, want []mark) error {
 	for _, m := range want {
 		if slices.Contains(have, m) {

@@ -47,14 +47,12 @@ func (s *directory) readEnd(f file, name string) (tip, error) {
 	return t, s.checkKey(t, name)
 }
 
-// content is the content of a file from an offset on.
 type content struct {
 	tip     tip
 	records []run.Record
 	replies map[string]run.Reply // by question, including closed ones
 }
 
-// read reads a complete file.
 func (s *directory) read(f file, name string) (*content, error) { return s.readFrom(f, name, 0) }
 
 // readFrom reads a file from the line that begins at an offset. With an error the content may be
@@ -78,7 +76,6 @@ func (s *directory) readFrom(f file, name string, at int64) (*content, error) {
 	return c, s.checkKey(c.tip, name)
 }
 
-// checkKey returns an error if a file does not have the name of the run in it.
 func (s *directory) checkKey(t tip, name string) error {
 	if key := t.head.Key; nameOf(key) != name {
 		return fmt.Errorf("%s has run %q of tenant %q: %w", s.path(name), key.ID, key.Tenant, record.ErrCorrupt)
@@ -158,7 +155,6 @@ func (s *directory) readFor(f file, name string, h head, replies []run.Reply) (*
 	return s.readCurrent(f, name)
 }
 
-// load returns the log of a run from the content that read returns.
 func (s *directory) load(
 	ctx context.Context, key run.Key, read func(file, string) (*content, error),
 ) (*record.Log, error) {
@@ -206,7 +202,6 @@ func (s *directory) readComplete(ctx context.Context, name string, read func(fil
 	return err
 }
 
-// withFile calls read with the file of a run.
 func (s *directory) withFile(name string, read func(file) (bool, error)) (bool, error) {
 	f, err := s.open(name, os.O_RDONLY)
 	if err != nil {
@@ -216,12 +211,10 @@ func (s *directory) withFile(name string, read func(file) (bool, error)) (bool, 
 	return complete, errors.Join(err, f.Close())
 }
 
-// isName reports whether a run may have this file name.
 func isName(name string) bool {
 	return len(name) == len(nameOf(run.Key{})) && strings.HasSuffix(name, suffix)
 }
 
-// runNames returns the sorted names of runs in a directory.
 func (s *directory) runNames(dir string) ([]string, error) {
 	names, err := s.dirNames(s.path(dir))
 	return slices.DeleteFunc(names, func(name string) bool { return !isName(name) }), err

@@ -73,7 +73,6 @@ func (s *directory) remark(ctx context.Context) error {
 	return nil
 }
 
-// allMarks returns the marks of all shelves, by the name of the run's file.
 func (s *directory) allMarks() (map[string][]mark, error) {
 	shelves, err := s.dirNames(s.path(waitingShelves))
 	if err != nil {

@@ -24,7 +24,6 @@ func (s *directory) Create(
 	return lease, wrap("create", head.Key, err)
 }
 
-// create creates the file of a run, unless there is one.
 func (s *directory) create(
 	ctx context.Context, h record.Holder, first run.Head, records []run.Record,
 ) (record.Lease, error) {
@@ -76,7 +75,6 @@ func (s *directory) Append(
 	return wrap("append to", lease.Key, err)
 }
 
-// questionIDs returns the ids of the questions of replies.
 func questionIDs(replies []run.Reply) (ids []string) {
 	for _, r := range replies {
 		ids = append(ids, r.Question)
@@ -246,7 +244,6 @@ func (s *directory) replace(path string, write func(file) error) error {
 	return s.syncDir(filepath.Dir(path))
 }
 
-// syncFile makes the content of a file durable, unless Options.NoSync is set.
 func (s *directory) syncFile(f file) error {
 	if !s.sync {
 		return nil

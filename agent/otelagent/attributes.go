@@ -62,18 +62,15 @@ func finish(reason string) []attribute.KeyValue {
 // The attributes of the three kinds of spans: those that are known when a span starts, and those that
 // are known when it ends.
 
-// invocationStart returns the attributes of a new span invoke_agent.
 func invocationStart(v *agent.Invocation) []attribute.KeyValue {
 	return slices.Concat([]attribute.KeyValue{keyConversation.String(v.Run)},
 		text(keyAgentID, v.Agent), text(keyAgentName, v.Agent), text(keyAgentVersion, v.Version), text(keyRequestModel, v.Model))
 }
 
-// invocationEnd returns the attributes of a span invoke_agent that ends.
 func invocationEnd(v *agent.Invocation, i *invocation) []attribute.KeyValue {
 	return append(finish(v.Finish), tokens(keyInput.Int64(i.input.Load()), keyOutput.Int64(i.output.Load()))...)
 }
 
-// inferenceStart returns the attributes of a new span chat.
 func inferenceStart(v *agent.Inference, i *invocation) []attribute.KeyValue {
 	out := []attribute.KeyValue{keyProvider.String(v.Provider)}
 	if v.Request.Stream {
@@ -82,7 +79,6 @@ func inferenceStart(v *agent.Inference, i *invocation) []attribute.KeyValue {
 	return slices.Concat(out, text(keyConversation, i.run), text(keyRequestModel, v.Model))
 }
 
-// inferenceEnd returns the attributes of a span chat that ends, none without a reply.
 func inferenceEnd(v *agent.Inference) []attribute.KeyValue {
 	if v.Response == nil {
 		return nil
@@ -96,7 +92,6 @@ func inferenceEnd(v *agent.Inference) []attribute.KeyValue {
 		keyCacheRead.Int64(u.Cached), keyCacheWrite.Int64(u.CacheWrite))...)
 }
 
-// executionStart returns the attributes of a new span execute_tool.
 func executionStart(v *agent.Execution, i *invocation) []attribute.KeyValue {
 	out := []attribute.KeyValue{keyTool.String(v.Name), keyToolType.String("function"), keyToolCall.String(v.ID)}
 	return slices.Concat(out, text(keyConversation, i.run), text(keyAgentName, i.agent))
@@ -105,7 +100,6 @@ func executionStart(v *agent.Execution, i *invocation) []attribute.KeyValue {
 // otherError is the error type of errors without a name in the conventions.
 const otherError = "_OTHER"
 
-// modelErrors are the error types of model failures.
 var modelErrors = map[model.ErrorKind]string{
 	model.ErrorRateLimit: "rate_limit", model.ErrorUnavailable: "provider_unavailable", model.ErrorTimeout: "timeout",
 	model.ErrorAuth: "authentication", model.ErrorNotFound: "resource_not_found", model.ErrorTooLong: "token_limit",

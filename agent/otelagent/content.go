@@ -44,14 +44,12 @@ type part struct {
 	Size      int             `json:"byte_size,omitempty"`
 }
 
-// message is a message of the conventions.
 type message struct {
 	Role   run.Role `json:"role"`
 	Parts  []part   `json:"parts"`
 	Finish string   `json:"finish_reason,omitempty"` // only for output; required by version 1.41 of the conventions
 }
 
-// invocation returns the content of a span invoke_agent: its history and its output.
 func (w *writer) invocation(v *agent.Invocation) []attribute.KeyValue {
 	out := slices.Concat(w.instructions(v.System), w.messages(keyInputMessages, v.History))
 	if v.Output != nil {
@@ -60,7 +58,6 @@ func (w *writer) invocation(v *agent.Invocation) []attribute.KeyValue {
 	return out
 }
 
-// inference returns the content of a span chat: the request, and the reply if there is one.
 func (w *writer) inference(v *agent.Inference) []attribute.KeyValue {
 	q := v.Request
 	out := slices.Concat(w.instructions(q.System), w.messages(keyInputMessages, q.Messages), w.tools(q.Tools))
@@ -87,7 +84,6 @@ func (w *writer) execution(v *agent.Execution) []attribute.KeyValue {
 	return append(out, w.value(keyToolResult, result)...)
 }
 
-// instructions returns the attribute of the instructions, none without any.
 func (w *writer) instructions(system string) []attribute.KeyValue {
 	if system == "" {
 		return nil
@@ -184,7 +180,6 @@ func (w *writer) part(p *run.Part) part {
 	return w.text("text", p.Text)
 }
 
-// text returns a part with a text that is cut to the bound.
 func (w *writer) text(kind, content string) part {
 	content = w.cut(content)
 	return part{Type: kind, Content: &content}
@@ -223,7 +218,6 @@ func (w *writer) media(p *run.Part) part {
 	return out
 }
 
-// modality returns the name of a kind of media in the conventions.
 func modality(p *run.Part) string {
 	switch {
 	case p.Type == run.PartImage:
@@ -244,7 +238,6 @@ func (w *writer) cut(s string) string {
 	return excerpt.Limit(strings.ToValidUTF8(s, "\uFFFD"), w.maxText())
 }
 
-// isObject reports whether a text is a JSON object.
 func isObject(text []byte) bool { return jsonrpc.IsObject(text) && json.Valid(text) }
 
 // encode returns JSON in UTF-8 without HTML escapes, null for a value that cannot be encoded.

@@ -60,7 +60,6 @@ func (m *maker) addError(name string, err error) {
 	}
 }
 
-// seconds makes a histogram of durations.
 func (m *maker) seconds(name, description string, boundaries []float64) metric.Float64Histogram {
 	h, err := m.meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description),
 		metric.WithExplicitBucketBoundaries(boundaries...))
@@ -68,7 +67,6 @@ func (m *maker) seconds(name, description string, boundaries []float64) metric.F
 	return h
 }
 
-// numbers makes a histogram of counts.
 func (m *maker) numbers(name, unit, description string, boundaries []float64) metric.Int64Histogram {
 	h, err := m.meter.Int64Histogram(name, metric.WithUnit(unit), metric.WithDescription(description),
 		metric.WithExplicitBucketBoundaries(boundaries...))
@@ -76,7 +74,6 @@ func (m *maker) numbers(name, unit, description string, boundaries []float64) me
 	return h
 }
 
-// gauge makes a gauge that is read by a callback.
 func (m *maker) gauge(name, unit, description string) metric.Int64ObservableGauge {
 	g, err := m.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
 	m.addError(name, err)
@@ -113,7 +110,6 @@ func withAttributes(failure string, attributes ...[]attribute.KeyValue) metric.M
 	return metric.WithAttributes(append(slices.Concat(attributes...), text(keyErrorType, failure)...)...)
 }
 
-// recordInvocation records the work of a process on a run, which has ended.
 func (m *metrics) recordInvocation(ctx context.Context, v *agent.Invocation, i *invocation, failure string, seconds float64) {
 	name := text(keyAgentName, v.Agent)
 	m.invocation.Record(ctx, seconds, withAttributes(failure, name, text(keyRequestModel, v.Model)))
@@ -146,7 +142,6 @@ func (m *metrics) recordInference(ctx context.Context, v *agent.Inference, failu
 	}
 }
 
-// recordExecution records a tool call, which has ended.
 func (m *metrics) recordExecution(ctx context.Context, v *agent.Execution, i *invocation, failure string, seconds float64) {
 	m.execution.Record(ctx, seconds, withAttributes(failure, text(keyAgentName, i.agent),
 		[]attribute.KeyValue{keyTool.String(v.Name), keyToolType.String("function")}))

@@ -62,23 +62,21 @@ type Options struct {
 	Content bool
 }
 
-// scope is the name of the instrumentation.
 const scope = "github.com/mcpchain/mcpchain/agent/otelagent"
 
 // maxContent bounds an attribute of content, in bytes.
 const maxContent = 64 << 10
 
-// Telemetry is an [agent.Observer] for any number of agents. It may be used concurrently.
-type Telemetry struct {
+// telemetry is the observer of [New].
+type telemetry struct {
 	tracer  trace.Tracer
 	content *writer // nil: not recorded
 	metrics *metrics
 }
 
-var _ agent.Observer = (*Telemetry)(nil)
-
-// New returns an observer. The error says which instruments could not be created.
-func New(opts *Options) (*Telemetry, error) {
+// New returns an observer for any number of agents. The error says which instruments could not be
+// created.
+func New(opts *Options) (agent.Observer, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
@@ -89,7 +87,7 @@ func New(opts *Options) (*Telemetry, error) {
 	if o.MeterProvider == nil {
 		o.MeterProvider = otel.GetMeterProvider()
 	}
-	t := &Telemetry{tracer: o.TracerProvider.Tracer(scope)}
+	t := &telemetry{tracer: o.TracerProvider.Tracer(scope)}
 	if o.Content {
 		t.content = &writer{limit: maxContent}
 	}
@@ -110,7 +108,6 @@ type invocation struct {
 	input, output     atomic.Int64 // tokens
 }
 
-// key is the context key of the innermost *invocation.
 type key struct{}
 
 // currentInvocation returns the invocation that the work belongs to. Outside a run it is one whose
@@ -125,12 +122,12 @@ func currentInvocation(ctx context.Context) *invocation {
 
 // Appended implements [agent.Observer]. It records how long the store took, even if it
 // failed.
-func (t *Telemetry) Appended(ctx context.Context, took time.Duration, err error) {
+func (t *telemetry) Appended(ctx context.Context, took time.Duration, err error) {
 	t.metrics.appended.Record(ctx, took.Seconds(), withAttributes(errorType(err)))
 }
 
 // Invoke implements [agent.Observer].
-func (t *Telemetry) Invoke(ctx context.Context, v *agent.Invocation) (context.Context, func(error)) {
+func (t *telemetry) Invoke(ctx context.Context, v *agent.Invocation) (context.Context, func(error)) {
 	i := &invocation{run: v.Run, agent: v.Agent}
 	span, ctx := t.start(ctx, "invoke_agent", v.Agent, trace.SpanKindInternal, invocationStart(v), links(v.Before)...)
 	ctx = context.WithValue(ctx, key{}, i)
@@ -146,7 +143,7 @@ func (t *Telemetry) Invoke(ctx context.Context, v *agent.Invocation) (context.Co
 }
 
 // Infer implements [agent.Observer].
-func (t *Telemetry) Infer(ctx context.Context, v *agent.Inference) (context.Context, func(error)) {
+func (t *telemetry) Infer(ctx context.Context, v *agent.Inference) (context.Context, func(error)) {
 	i := currentInvocation(ctx)
 	i.inferences.Add(1)
 	span, ctx := t.start(ctx, "chat", v.Model, trace.SpanKindClient, inferenceStart(v, i))
@@ -163,7 +160,7 @@ func (t *Telemetry) Infer(ctx context.Context, v *agent.Inference) (context.Cont
 }
 
 // Execute implements [agent.Observer].
-func (t *Telemetry) Execute(ctx context.Context, v *agent.Execution) (context.Context, func(error)) {
+func (t *telemetry) Execute(ctx context.Context, v *agent.Execution) (context.Context, func(error)) {
 	i := currentInvocation(ctx)
 	i.tools.Add(1)
 	span, ctx := t.start(ctx, "execute_tool", v.Name, trace.SpanKindInternal, executionStart(v, i))
@@ -180,7 +177,6 @@ func (t *Telemetry) Execute(ctx context.Context, v *agent.Execution) (context.Co
 	}
 }
 
-// span is a span that has not ended.
 type span struct {
 	trace.Span
 	began time.Time
@@ -188,7 +184,7 @@ type span struct {
 
 // start begins a span. Its name is the operation and, if it is known, the target: the agent, the
 // model or the tool.
-func (t *Telemetry) start(
+func (t *telemetry) start(
 	ctx context.Context, operation, target string, kind trace.SpanKind, attributes []attribute.KeyValue,
 	links ...trace.Link,
 ) (*span, context.Context) {

@@ -58,7 +58,7 @@ type recorder struct {
 	*tracetest.InMemoryExporter
 	tracers   *sdktrace.TracerProvider
 	meters    *sdkmetric.ManualReader
-	telemetry *otelagent.Telemetry
+	telemetry agent.AppendObserver
 }
 
 func newRecorder(t *testing.T, o otelagent.Options) *recorder {

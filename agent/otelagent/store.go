@@ -60,7 +60,6 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 	return registration.Unregister, nil
 }
 
-// storeGauges are the gauges of a store without attributes.
 var storeGauges = []struct {
 	name, unit, description string
 	of                      func(*counts) int64
@@ -108,7 +107,6 @@ func count(ctx context.Context, store record.Store, q record.Query) (c counts, e
 	return c, nil
 }
 
-// add counts a run.
 func (c *counts) add(h run.Head, now time.Time) {
 	c.status[h.Status]++
 	if h.HeldAt(now) {

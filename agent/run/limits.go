@@ -108,7 +108,6 @@ func plus(costs, more map[string]int64) map[string]int64 {
 	return total
 }
 
-// minus returns the difference of costs.
 func minus(costs, part map[string]int64) map[string]int64 {
 	if len(part) == 0 {
 		return costs

@@ -42,7 +42,6 @@ const (
 	ScopeServer    = "server"    // all tools of the server, including future ones
 )
 
-// scopes are the values of [Reply.Scope].
 var scopes = []string{"", ScopeArguments, ScopeTool, ScopeServer}
 
 // CheckReply checks a reply to a question. The error matches [ErrNotAsked] if the reply does not
@@ -63,7 +62,6 @@ func CheckReply(q *Question, r Reply, now time.Time) error {
 	return nil
 }
 
-// check returns an error if a reply is invalid for the question.
 func (q *Question) check(r Reply) error {
 	valid := actions[q.Kind]
 	switch {
@@ -131,7 +129,6 @@ func (r Reply) SamplingParams() (*mcp.CreateMessageParams, error) {
 	return params, inquiry.CheckMessages(params.Messages)
 }
 
-// isObject reports whether raw is a JSON object.
 func isObject(raw json.RawMessage) bool {
 	return json.Valid(raw) && bytes.TrimLeft(raw, " \t\r\n")[0] == '{'
 }
@@ -209,7 +206,6 @@ func (q *Question) RanWith(result string) Reply { return q.newReply(ActionKnown,
 // NotRun returns a reply saying that a call in doubt did not run. It is sent again.
 func (q *Question) NotRun() Reply { return q.newReply(ActionNotRun, "") }
 
-// newReply returns a reply to the question.
 func (q *Question) newReply(action Action, reason string) Reply {
 	return Reply{Question: q.ID, Action: action, Reason: reason}
 }

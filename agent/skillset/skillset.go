@@ -21,7 +21,6 @@
 package skillset
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,13 +36,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
-
-// Options configure a [Set]. Nil and the zero value are valid.
-type Options struct {
-	// Allow reports whether the model is told about a skill. server is the host's label of its
-	// server. Allow is not called once the set is full. Default: all skills that can be verified.
-	Allow func(server string, s *skills.Skill) bool
-}
 
 const (
 	maxSkills      = 100     // in a set
@@ -71,16 +63,19 @@ type entry struct {
 }
 
 // Open lists the skills of servers, in the order of their labels; servers has their clients. A set
-// has at most 100 skills; later ones are skipped. Servers without skills are ignored. Open fails if
-// a server's list cannot be read, or a client is nil.
-func Open(ctx context.Context, servers map[string]*mcpclient.Client, opts *Options) (*Set, error) {
-	opts = cmp.Or(opts, new(Options))
+// has at most 100 skills; later ones are skipped. Servers without skills are ignored. allow reports
+// whether the model is told about a skill of a server, by its label; nil allows all that can be
+// verified. It is not called once the set is full. Open fails if a server's list cannot be read, or a
+// client is nil.
+func Open(
+	ctx context.Context, servers map[string]*mcpclient.Client, allow func(server string, s *skills.Skill) bool,
+) (*Set, error) {
 	s := &Set{byName: map[string]*entry{}}
 	for _, server := range slices.Sorted(maps.Keys(servers)) {
 		if servers[server] == nil {
 			return nil, fmt.Errorf("client of server %q is nil: connect it first", server)
 		}
-		if err := s.list(ctx, server, servers[server], opts); err != nil {
+		if err := s.list(ctx, server, servers[server], allow); err != nil {
 			return nil, fmt.Errorf("list the skills of server %q: %w", server, err)
 		}
 	}
@@ -91,7 +86,7 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, opts *Optio
 
 // list adds the skills of a server, up to the bound of the set. What it leaves out is in skipped, except
 // for skills that the host does not allow.
-func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client, opts *Options) error {
+func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client, allow func(string, *skills.Skill) bool) error {
 	for skill, err := range skills.List(ctx, client) {
 		if _, none := errors.AsType[*mcpclient.CapabilityError](err); none {
 			return nil
@@ -104,10 +99,10 @@ func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client,
 			continue
 		}
 		if len(s.skills) >= maxSkills {
-			s.skipped = append(s.skipped, fmt.Errorf("server %q has more skills than a set takes, %d: choose some with Options.Allow", server, maxSkills))
+			s.skipped = append(s.skipped, fmt.Errorf("server %q has more skills than a set takes, %d: choose some", server, maxSkills))
 			return nil
 		}
-		if opts.Allow != nil && !opts.Allow(server, skill) {
+		if allow != nil && !allow(server, skill) {
 			continue
 		}
 		s.skills = append(s.skills, &entry{name: excerpt.Line(skill.Name, maxName), server: server, client: client, skill: skill})
@@ -166,12 +161,10 @@ func (s *Set) Instructions() string {
 	return b.String()
 }
 
-// skillInput is the input of load_skill.
 type skillInput struct {
 	Skill string `json:"skill" jsonschema:"the name of the skill"`
 }
 
-// fileInput is the input of read_skill_file.
 type fileInput struct {
 	Skill string `json:"skill" jsonschema:"the name of the skill"`
 	File  string `json:"file" jsonschema:"the file, as load_skill lists it"`
@@ -246,7 +239,6 @@ func (e *entry) load(ctx context.Context) (*skills.LoadedSkill, error) {
 	return loaded, err
 }
 
-// description returns the skill's description on one line.
 func (e *entry) description() string { return excerpt.Line(e.skill.Description, maxDescription) }
 
 // fileName returns the model's name for a file: its path within the skill.

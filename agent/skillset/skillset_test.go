@@ -65,9 +65,9 @@ func library(t *testing.T, name string, files map[string]string) *mcpclient.Clie
 	return client
 }
 
-func opened(t *testing.T, servers map[string]*mcpclient.Client, o *skillset.Options) *skillset.Set {
+func opened(t *testing.T, servers map[string]*mcpclient.Client, allow func(string, *skills.Skill) bool) *skillset.Set {
 	t.Helper()
-	return check.Value(skillset.Open(t.Context(), servers, o))(t)
+	return check.Value(skillset.Open(t.Context(), servers, allow))(t)
 }
 
 const head = "---\nname: pdf\ndescription: |-\n  Fills\u200b\u202e\n  forms.\nallowed-tools: fill, sign\n---\n"
@@ -131,14 +131,14 @@ func TestNamesAndChoice(t *testing.T) {
 	servers := map[string]*mcpclient.Client{"a": one, "b": two}
 	set := opened(t, servers, nil)
 	check.That(t, strings.Contains(set.Instructions(), "a/pdf") && strings.Contains(set.Instructions(), "b/pdf"), "got %q", set.Instructions())
-	set = opened(t, servers, &skillset.Options{Allow: func(server string, _ *skills.Skill) bool { return server == "b" }})
+	set = opened(t, servers, func(server string, _ *skills.Skill) bool { return server == "b" })
 	check.That(t, !strings.Contains(set.Instructions(), "server a") && strings.Contains(set.Instructions(), "- pdf (server b)"),
 		"got %q", set.Instructions())
 	for i := range 99 {
 		servers[fmt.Sprint(i)] = one
 	}
 	allowed := 0
-	set = opened(t, servers, &skillset.Options{Allow: func(string, *skills.Skill) bool { allowed++; return true }})
+	set = opened(t, servers, func(string, *skills.Skill) bool { allowed++; return true })
 	check.Equal(t, "allowed skills", allowed, 100)
 	check.Text(t, errors.Join(set.Skipped()...), `server "b" has more skills than a set takes, 100`)
 	check.Equal(t, "left out", len(set.Skipped()), 1)

@@ -134,7 +134,6 @@ func encode(head run.Head, records []run.Record) ([]byte, []item, error) {
 	return data, items, err
 }
 
-// countReplies stores how many open questions have a reply.
 func (t *tx) countReplies(ctx context.Context, head run.Head) error {
 	err := each(ctx, t, selectQuestions, []any{head.Key.Tenant, head.Key.ID}, func(rows *sql.Rows) error {
 		var question string
@@ -156,7 +155,6 @@ func (t *tx) updateReplies(ctx context.Context, head run.Head) error {
 	return err
 }
 
-// insert adds records or replies to a run.
 func (t *tx) insert(ctx context.Context, insert string, key run.Key, items []item) error {
 	for chunk := range slices.Chunk(items, manyRows) {
 		args := []any{key.Tenant, key.ID}

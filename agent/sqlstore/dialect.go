@@ -154,7 +154,6 @@ func settingsSQLite(synchronous string) string {
 	return strings.Join(pragmas, "; ")
 }
 
-// setWAL sets the journal mode of the file to WAL.
 func setWAL(ctx context.Context, q querier) error {
 	var mode string
 	err := whileLocked(ctx, func() error { return one(ctx, q, "PRAGMA journal_mode = WAL", nil, &mode) })

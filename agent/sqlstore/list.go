@@ -139,7 +139,6 @@ type listOrder struct {
 	desc bool
 }
 
-// orderOf returns the order of the list of a query.
 func orderOf(q record.Query) listOrder {
 	if !q.DueAt.IsZero() {
 		return listOrder{by: dueSince}
@@ -159,7 +158,6 @@ func updatedColumn(q record.Query) string {
 	return "placed"
 }
 
-// clause returns ORDER BY and LIMIT.
 func (o listOrder) clause() string {
 	if o.desc {
 		return " ORDER BY " + o.by + " DESC, tenant, id LIMIT ?"

@@ -29,7 +29,6 @@ func (s *database) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, e
 	return log, err
 }
 
-// loadBy loads a run with one of the statements for logs.
 func (s *database) loadBy(ctx context.Context, key run.Key, statement string) (*record.Log, error) {
 	log, err := s.load(ctx, key, statement)
 	return subject.Result(log, err, "load run %q", key.ID)
@@ -76,14 +75,12 @@ type logRow struct {
 	data       []byte
 }
 
-// loading is a log that is being read, from rows in any order.
 type loading struct {
 	log     record.Log
 	found   bool
 	replies map[string]run.Reply
 }
 
-// add adds a row.
 func (l *loading) add(key run.Key, r logRow) (err error) {
 	switch r.part {
 	case headPart:
@@ -98,7 +95,6 @@ func (l *loading) add(key run.Key, r logRow) (err error) {
 	return fmt.Errorf("there is no part %d of a log", r.part)
 }
 
-// addRecord adds the record of the row with that number.
 func (l *loading) addRecord(number, sum int64, data []byte) error {
 	var r run.Record
 	if err := decode(data, sum, &r); err != nil {

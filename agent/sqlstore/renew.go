@@ -79,7 +79,6 @@ func (r *renewals) do(ctx context.Context, s *database, ttl time.Duration, c cha
 	return nil
 }
 
-// release returns the connection to the pool.
 func (r *renewals) release() {
 	if r.conn != nil {
 		_ = r.conn.Close()
@@ -87,7 +86,6 @@ func (r *renewals) release() {
 	}
 }
 
-// transact makes a change in a transaction on the connection.
 func (r *renewals) transact(ctx context.Context, d *dialect, c change) error {
 	begun, err := r.conn.BeginTx(ctx, &sql.TxOptions{Isolation: d.isolation})
 	if err != nil {

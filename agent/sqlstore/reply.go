@@ -80,7 +80,6 @@ func (t *tx) insertReplies(ctx context.Context, head run.Head, replies []run.Rep
 	return len(fresh), t.insert(ctx, insertReplies, head.Key, items)
 }
 
-// replies returns all replies to a run, by question.
 func (t *tx) replies(ctx context.Context, key run.Key) (map[string]run.Reply, error) {
 	replies := map[string]run.Reply{}
 	return replies, each(ctx, t, selectReplies, []any{key.Tenant, key.ID}, func(rows *sql.Rows) error {

@@ -86,7 +86,6 @@ func encodeHead(h run.Head) ([]byte, error) {
 // sumMember is the last member of a head. The heads of an early version have none.
 const sumMember = `,"sum":`
 
-// checkHead compares a head with its checksum.
 func checkHead(data []byte) error {
 	at := bytes.LastIndex(data, []byte(sumMember))
 	if at < 0 || bytes.ContainsAny(data[at+len(sumMember):], `"`) {
@@ -99,7 +98,6 @@ func checkHead(data []byte) error {
 	return nil
 }
 
-// decodeHead returns a head from the columns of its row.
 func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, replies int) (run.Head, error) {
 	var h run.Head
 	if err := checkHead(data); err != nil {
@@ -130,7 +128,6 @@ type item struct {
 	data []byte
 }
 
-// encodeAll returns a row for each record or reply.
 func encodeAll[T json.Marshaler](all []T, name func(T) any) ([]item, error) {
 	items := make([]item, len(all))
 	for i, v := range all {
@@ -143,7 +140,6 @@ func encodeAll[T json.Marshaler](all []T, name func(T) any) ([]item, error) {
 	return items, nil
 }
 
-// decode reads a record or a reply.
 func decode(data []byte, want int64, into json.Unmarshaler) error {
 	if got := sum(data); got != want {
 		return fmt.Errorf("%w: its sum is %x and should be %x", record.ErrCorrupt, got, want)

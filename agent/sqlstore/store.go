@@ -125,10 +125,8 @@ func one(ctx context.Context, q querier, query string, args []any, columns ...an
 	return rows.Close()
 }
 
-// isNone reports whether there was no row.
 func isNone(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
-// each calls scan for each row, until it returns an error.
 func each(ctx context.Context, q querier, query string, args []any, scan func(*sql.Rows) error) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

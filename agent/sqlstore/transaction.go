@@ -113,7 +113,6 @@ func (t *tx) close(ctx context.Context, err error) {
 	_ = t.conn.Close()
 }
 
-// exec runs a statement and returns the number of changed rows.
 func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) {
 	result, err := t.run(ctx, text, args)
 	if err != nil {

@@ -51,7 +51,6 @@ func (t *turns) acquire(ctx context.Context, s *database) (release func(), err e
 	return nil, ctx.Err()
 }
 
-// nextLocked wakes those whose turn has come.
 func (t *turns) nextLocked() {
 	for len(t.waiting) > 0 && t.busy < t.shared {
 		t.waiting[0] <- struct{}{}

@@ -11,14 +11,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// put stores a blob and checks that it is there.
 func (t *trial) put(lease record.Lease, name string, data []byte) {
 	t.Helper()
 	t.wantError("put "+name, t.store.PutBlob(t.Context(), lease, name, data), nil)
 	t.wantBlob(lease.Key, name, data)
 }
 
-// wantBlob checks the data of a blob.
 func (t *trial) wantBlob(key run.Key, name string, want []byte) {
 	t.Helper()
 	got, err := t.store.Blob(t.Context(), key, name)
@@ -27,7 +25,6 @@ func (t *trial) wantBlob(key run.Key, name string, want []byte) {
 	}
 }
 
-// wantBlobs checks the names of a run's blobs.
 func (t *trial) wantBlobs(key run.Key, want ...string) {
 	t.Helper()
 	got, err := t.store.Blobs(t.Context(), key)
@@ -36,7 +33,6 @@ func (t *trial) wantBlobs(key run.Key, want ...string) {
 	}
 }
 
-// blobsKept puts, replaces and reads blobs of several runs and tenants.
 func blobsKept(t *trial) {
 	d := begin(one, ledgertest.Note("first"))
 	lease := t.create(d, held)
@@ -55,7 +51,6 @@ func blobsKept(t *trial) {
 	t.wantLog(d)
 }
 
-// blobsFenced checks that only the latest lease can put blobs.
 func blobsFenced(t *trial) {
 	d := begin(one, ledgertest.Note("first"))
 	first := t.create(d, expired)
@@ -67,7 +62,6 @@ func blobsFenced(t *trial) {
 	t.wantError("put to no run", t.store.PutBlob(t.Context(), record.Lease{Key: run.Key{ID: "nobody"}, Epoch: 1}, "a", nil), record.ErrConflict)
 }
 
-// blobsBounded checks the bounds of names and sizes.
 func blobsBounded(t *trial) {
 	lease := t.create(begin(one, ledgertest.Note("first")), held)
 	for _, name := range []string{"", "A", "a/b", "..", "a b", string(bytes.Repeat([]byte("x"), 65))} {
@@ -105,7 +99,6 @@ func Tenant(t *testing.T, open func(t *testing.T) (store record.Store, grow func
 	tr.put(lease, "b", data)
 }
 
-// blobsDeleted checks that blobs are deleted with their run.
 func blobsDeleted(t *trial) {
 	lease := t.create(begin(one, ledgertest.Note("first")), held)
 	t.put(lease, "a", []byte("gone"))
@@ -120,7 +113,6 @@ func blobsDeleted(t *trial) {
 	t.wantBlob(two, "a", []byte("stays"))
 }
 
-// blobsMoved exports and imports blobs, and verifies them.
 func blobsMoved(t *trial) {
 	data := bytes.Repeat([]byte("<long>\n"), 1<<10)
 	part := run.Part{Type: run.PartResult, ID: "c", Name: "read", Text: "cut", Kept: &run.Kept{

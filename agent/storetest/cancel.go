@@ -10,7 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// cancelRequests checks the cancel requests in the store.
 func (t *trial) cancelRequests(want ...record.CancelRequest) {
 	t.Helper()
 	got, err := t.store.CancelRequests(t.Context())

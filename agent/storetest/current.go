@@ -9,7 +9,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// loadCurrent loads a run from its last snapshot on, and in full.
 func loadCurrent(t *trial) {
 	d := begin(one, ledgertest.Note("first"))
 	lease := t.create(d, held)

@@ -51,13 +51,11 @@ func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage fu
 	}
 }
 
-// damagedLoad loads a damaged run and another one.
 func damagedLoad(t *trial) {
 	t.wantError("load", errorOf(t.store.Load(t.Context(), damagedKey)), record.ErrCorrupt)
 	t.load(soundKey)
 }
 
-// damagedList lists runs beside a damaged one.
 func damagedList(t *trial) {
 	t.wantListBeside("all", record.Query{AllTenants: true}, soundRuns, damagedKey)
 	t.wantListBeside("of a status", record.Query{AllTenants: true, Status: run.StatusRunning}, soundRuns, damagedKey)
@@ -67,7 +65,6 @@ func damagedList(t *trial) {
 	t.wantListBeside("of an id of another tenant", record.Query{Tenant: "good", ID: "3"}, 1, run.Key{})
 }
 
-// damagedQuestions lists the open questions of runs beside a damaged one.
 func damagedQuestions(t *trial) {
 	for tenant, want := range map[string][2]int{"good": {soundRuns, 0}, "evil": {0, 1}, "": {soundRuns, 1}} {
 		var got [2]int
@@ -87,7 +84,6 @@ func damagedQuestions(t *trial) {
 	}
 }
 
-// damagedReply replies to a damaged run and acquires it.
 func damagedReply(t *trial) {
 	if err := t.store.Reply(t.Context(), damagedKey, []run.Reply{yes("a")}); err == nil {
 		t.Error("an answer to what cannot be read was kept")
@@ -118,7 +114,6 @@ func damagedAppend(t *trial) {
 	t.wantLog(other)
 }
 
-// damagedLeases renews and releases leases beside the lease of a damaged run.
 func damagedLeases(t *trial) {
 	lease := t.acquire(soundKey, expired)
 	t.ok(t.store.Renew(t.Context(), []record.Lease{t.damaged, lease}, held)[1])
@@ -126,7 +121,6 @@ func damagedLeases(t *trial) {
 	t.ok(t.store.Release(t.Context(), lease))
 }
 
-// damagedCreate creates runs beside a damaged one.
 func damagedCreate(t *trial) {
 	d := begin(damagedKey)
 	t.wantError("create what is there", errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, d.Head(), d.Records)), record.ErrExists)
@@ -134,7 +128,6 @@ func damagedCreate(t *trial) {
 	t.load(run.Key{Tenant: "evil", ID: "next"})
 }
 
-// damagedDelete deletes a damaged run and creates it again.
 func damagedDelete(t *trial) {
 	t.ok(t.store.Delete(t.Context(), damagedKey))
 	t.wantNone(damagedKey)

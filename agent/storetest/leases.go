@@ -141,7 +141,6 @@ func leaseStarved(t *trial) {
 	}
 }
 
-// renew renews a lease.
 func (t *trial) renew(lease record.Lease, ttl time.Duration) error {
 	return t.store.Renew(t.Context(), []record.Lease{lease}, ttl)[0]
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// ids returns the ids of the runs that a query selects.
 func (t *trial) ids(q record.Query) (ids []string) {
 	t.Helper()
 	for _, head := range t.heads(q) {
@@ -20,7 +19,6 @@ func (t *trial) ids(q record.Query) (ids []string) {
 	return ids
 }
 
-// wantList checks the ids of the runs that a query selects.
 func (t *trial) wantList(what string, q record.Query, want ...string) {
 	t.Helper()
 	if got := t.ids(q); !slices.Equal(got, want) {
@@ -103,7 +101,6 @@ func listQuestions(t *trial) {
 	}
 }
 
-// heads returns the heads that a query selects.
 func (t *trial) heads(q record.Query) (heads []run.Head) {
 	t.Helper()
 	for head, err := range t.store.List(t.Context(), q) {
@@ -113,7 +110,6 @@ func (t *trial) heads(q record.Query) (heads []run.Head) {
 	return heads
 }
 
-// state returns the state of a run.
 func (t *trial) state(key run.Key) *ledger.State {
 	t.Helper()
 	s, err := ledger.StateOf(t.load(key).Records)
@@ -121,7 +117,6 @@ func (t *trial) state(key run.Key) *ledger.State {
 	return s
 }
 
-// appendAsOther appends to a run as another holder.
 func (t *trial) appendAsOther(lease record.Lease, d *ledgertest.Draft) record.Lease {
 	t.Helper()
 	t.ok(t.store.Release(t.Context(), lease))
@@ -198,7 +193,6 @@ func listDue(t *trial) {
 	due(now.Add(2*held), "answered", "held", "ran", "sleeps", "slept", "slept, held")
 }
 
-// listDueOrder checks the order of due runs.
 func listDueOrder(t *trial) {
 	now := time.Now()
 	create := func(id string, changes ...ledger.Change) *ledgertest.Draft {
@@ -276,7 +270,6 @@ func deleteRun(t *trial) {
 	t.wantNone(one)
 }
 
-// deleteCreated uses the key of a deleted run for another run.
 func deleteCreated(t *trial) {
 	old := begin(one, opened("a")...)
 	first := t.create(old, held)

@@ -10,7 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// exportImport exports, deletes, imports and verifies a run with replies.
 func exportImport(t *trial) {
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, expired)
@@ -29,7 +28,6 @@ func exportImport(t *trial) {
 	t.wantLog(d, yes("b"))
 }
 
-// move exports, deletes and imports a run.
 func (t *trial) move(key run.Key) {
 	t.Helper()
 	var out bytes.Buffer
@@ -40,7 +38,6 @@ func (t *trial) move(key run.Key) {
 	}
 }
 
-// wantSound verifies all runs.
 func (t *trial) wantSound() {
 	t.Helper()
 	for key, err := range record.Verify(t.Context(), t.store, record.Query{AllTenants: true}) {

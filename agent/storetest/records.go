@@ -57,7 +57,6 @@ func oddTexts(t *trial) {
 	t.wantSound()
 }
 
-// large stores a record of 10 MiB.
 func large(t *trial) {
 	d := begin(one, ledgertest.Note(strings.Repeat("x", 1<<20)))
 	lease := t.create(d, held)

@@ -27,7 +27,6 @@ func no(question string) run.Reply {
 	return run.Reply{Question: question, Action: run.ActionDecline, By: "bob", At: start}
 }
 
-// replied returns the change that records a reply.
 func replied(a run.Reply) ledger.Change { return &ledger.Replied{Reply: a} }
 
 // reply checks that Reply needs no lease, and leaves the lease of the holder as it is.
@@ -86,7 +85,6 @@ func repliesTogether(t *trial) {
 	t.wantLog(d, yes("b"))
 }
 
-// replyToClosed checks replies to closed questions.
 func replyToClosed(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)

@@ -112,13 +112,10 @@ const (
 
 var start = ledgertest.Start
 
-// begin returns a draft with the beginning of a run.
 var begin = ledgertest.New
 
-// draftKey returns the key of a draft.
 func draftKey(d *ledgertest.Draft) run.Key { return d.Head().Key }
 
-// snapshot returns the change that adds a snapshot of a draft.
 func snapshot(d *ledgertest.Draft) ledger.Change {
 	c, err := ledger.NewSnapshot(d.State)
 	if err != nil {
@@ -127,7 +124,6 @@ func snapshot(d *ledgertest.Draft) ledger.Change {
 	return c
 }
 
-// opened returns the changes that open questions.
 func opened(ids ...string) (changes []ledger.Change) {
 	for _, id := range ids {
 		changes = append(changes, ledgertest.Question(id))
@@ -135,7 +131,6 @@ func opened(ids ...string) (changes []ledger.Change) {
 	return changes
 }
 
-// create stores a draft, with a lease of that duration.
 func (t *trial) create(d *ledgertest.Draft, ttl time.Duration) record.Lease {
 	t.Helper()
 	lease, err := t.store.Create(t.Context(), record.Holder{Name: "one", TTL: ttl}, d.Head(), d.Records)
@@ -146,13 +141,11 @@ func (t *trial) create(d *ledgertest.Draft, ttl time.Duration) record.Lease {
 	return lease
 }
 
-// append adds changes to a draft and to its run.
 func (t *trial) append(lease record.Lease, d *ledgertest.Draft, changes ...ledger.Change) {
 	t.Helper()
 	t.appendWith(lease, d, nil, changes...)
 }
 
-// appendWith adds changes to a draft and, with replies, to its run.
 func (t *trial) appendWith(lease record.Lease, d *ledgertest.Draft, replies []run.Reply, changes ...ledger.Change) {
 	t.Helper()
 	records := d.Add(changes...)
@@ -181,7 +174,6 @@ func (t *trial) load(key run.Key) *record.Log {
 	return log
 }
 
-// wantLog checks that the store has a draft, with replies to its open questions.
 func (t *trial) wantLog(d *ledgertest.Draft, replies ...run.Reply) {
 	t.Helper()
 	if err := diff(t.load(draftKey(d)), d, replies); err != nil {
@@ -189,7 +181,6 @@ func (t *trial) wantLog(d *ledgertest.Draft, replies ...run.Reply) {
 	}
 }
 
-// wantNone checks that the store has no run with a key.
 func (t *trial) wantNone(key run.Key) {
 	t.Helper()
 	t.wantError("load", errorOf(t.store.Load(t.Context(), key)), record.ErrNotFound)
@@ -203,7 +194,6 @@ func (t *trial) wantError(what string, err, want error) {
 	}
 }
 
-// wantHolder checks that a run is held under a lease.
 func (t *trial) wantHolder(lease record.Lease) {
 	t.Helper()
 	if got := t.load(lease.Key).Head; got.Epoch != lease.Epoch || !got.HeldUntil.After(time.Now()) {
@@ -211,7 +201,6 @@ func (t *trial) wantHolder(lease record.Lease) {
 	}
 }
 
-// wantHeld checks that nobody can acquire a run.
 func (t *trial) wantHeld(key run.Key) {
 	t.Helper()
 	t.wantError("acquire what is held", errorOf(t.store.Acquire(t.Context(), key, record.Holder{TTL: held})), record.ErrHeld)
@@ -219,7 +208,6 @@ func (t *trial) wantHeld(key run.Key) {
 
 func errorOf[T any](_ T, err error) error { return err }
 
-// ok ends the test at an error.
 func (t *trial) ok(err error) {
 	t.Helper()
 	if err != nil {
@@ -227,7 +215,6 @@ func (t *trial) ok(err error) {
 	}
 }
 
-// diff returns the difference between a log and a draft.
 func diff(log *record.Log, d *ledgertest.Draft, replies []run.Reply) error {
 	want := d.Head()
 	want.ReplyCount = len(replies)

@@ -15,7 +15,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// activities implements the activities of a worker.
 type activities struct {
 	agents  map[string]*agent.Agent
 	tenants *tenants
@@ -89,7 +88,6 @@ func heldWait(err error, lease time.Duration) time.Duration {
 	return lease / 50
 }
 
-// agent returns the agent of a run.
 func (a *activities) agent(t target) (*agent.Agent, error) {
 	if helper := a.agents[t.Agent]; helper != nil {
 		return helper, nil
@@ -98,7 +96,6 @@ func (a *activities) agent(t target) (*agent.Agent, error) {
 	return nil, fmt.Errorf("this worker has no agent %q", t.Agent)
 }
 
-// events returns the function that receives the events of a run.
 func (a *activities) events(key run.Key) func(agent.Event) {
 	if a.onEvent == nil {
 		return nil

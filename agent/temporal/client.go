@@ -129,7 +129,6 @@ func (c *Client) drive(ctx context.Context, t target) error {
 	return err
 }
 
-// attributes returns the search attributes of a new workflow.
 func (c *Client) attributes(t target) temporalsdk.SearchAttributes {
 	if !c.opts.SearchAttributes {
 		return temporalsdk.SearchAttributes{}

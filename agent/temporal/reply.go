@@ -97,7 +97,6 @@ func decodeRefusal(err error) error {
 	return &refusedError{app.Message(), refusals[app.Type()]}
 }
 
-// refusedError is an error in refusals, with the text that came from Temporal.
 type refusedError struct {
 	text     string
 	sentinel error

@@ -2,7 +2,6 @@ package temporal
 
 import "sync"
 
-// tenants counts the current steps of tenants.
 type tenants struct {
 	limit int // concurrent steps of one tenant; 0: no limit
 

@@ -38,10 +38,6 @@ type WorkerOptions struct {
 	// Grace is how long steps may continue after the worker is told to stop. Default 20 s.
 	Grace time.Duration
 
-	// StepTimeout bounds a step: a model call and the tool calls of its reply. A longer step is
-	// repeated. Default 25 h, which exceeds the default limit of a tool call.
-	StepTimeout time.Duration
-
 	// OnEvent is called with the events of this worker's steps, concurrently. [agent.Agent.Replay]
 	// has all events of a run, from all workers. Default: none.
 	OnEvent func(key run.Key, e agent.Event)
@@ -56,9 +52,8 @@ type WorkerOptions struct {
 
 // The defaults of WorkerOptions.
 const (
-	defaultSteps       = 100
-	defaultGrace       = 20 * time.Second
-	defaultStepTimeout = 25 * time.Hour
+	defaultSteps = 100
+	defaultGrace = 20 * time.Second
 )
 
 // withDefaults returns a copy of the options with their defaults. It refuses negative numbers.
@@ -67,13 +62,12 @@ func (o *WorkerOptions) withDefaults() (WorkerOptions, error) {
 	if o != nil {
 		out = *o
 	}
-	if out.Steps < 0 || out.Grace < 0 || out.StepTimeout < 0 || out.TenantSteps < 0 {
+	if out.Steps < 0 || out.Grace < 0 || out.TenantSteps < 0 {
 		return out, errors.New("options: a number is negative; give 0 for the default")
 	}
 	out.Queue = cmp.Or(out.Queue, DefaultQueue)
 	out.Steps = cmp.Or(out.Steps, defaultSteps)
 	out.Grace = cmp.Or(out.Grace, defaultGrace)
-	out.StepTimeout = cmp.Or(out.StepTimeout, defaultStepTimeout)
 	out.Logger = cmp.Or(out.Logger, slog.Default())
 	return out, nil
 }
@@ -116,6 +110,10 @@ func NewWorker(service client.Client, agents []*agent.Agent, opts *WorkerOptions
 	return w, nil
 }
 
+// stepTimeout bounds a step: a model call and the tool calls of its reply. It exceeds the default limit
+// of a tool call. A longer step is repeated.
+const stepTimeout = 25 * time.Hour
+
 // stickyTimeout is how long a workflow waits for the worker that has it in memory, which may be
 // dead.
 const stickyTimeout = time.Second
@@ -151,7 +149,7 @@ func newImplementation(agents []*agent.Agent, o *WorkerOptions) (*workflows, *ac
 	// step. The lease of the dead worker should expire by then, but not later.
 	return &workflows{
 		step: workflow.ActivityOptions{
-			StartToCloseTimeout: o.StepTimeout, HeartbeatTimeout: lease * 2 / 5, WaitForCancellation: true, RetryPolicy: retry,
+			StartToCloseTimeout: stepTimeout, HeartbeatTimeout: lease * 2 / 5, WaitForCancellation: true, RetryPolicy: retry,
 		},
 		quick: workflow.ActivityOptions{StartToCloseTimeout: time.Minute, RetryPolicy: retry},
 	}, a, nil

@@ -75,7 +75,6 @@ type workflows struct {
 	step, quick workflow.ActivityOptions
 }
 
-// driver is one execution of a workflow.
 type driver struct {
 	*workflows
 	job        job
@@ -124,7 +123,6 @@ func (w *workflows) run(ctx workflow.Context, j job) (outcome, error) {
 	}
 }
 
-// serve registers the handlers of updates and queries.
 func (d *driver) serve(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandler(ctx, stateQuery, func() (state, error) { return d.state, nil }); err != nil {
 		return err
@@ -183,7 +181,6 @@ func (d *driver) hasMissed(ctx workflow.Context, accepted int) bool {
 	return d.awaitHandlers(ctx) != nil || d.accepted != accepted || d.wake.Len() > 0
 }
 
-// awaitHandlers waits until no update is being handled.
 func (d *driver) awaitHandlers(ctx workflow.Context) error {
 	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 }
@@ -194,7 +191,6 @@ func (d *driver) drain() {
 	}
 }
 
-// successor returns the input of the next execution.
 func (d *driver) successor() job {
 	j := d.job
 	j.Steps = d.state.Steps

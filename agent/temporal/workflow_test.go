@@ -229,7 +229,7 @@ func replayed(t *testing.T, file string) error {
 	t.Helper()
 	r := worker.NewWorkflowReplayer()
 	a := newWorld().agent(t, script{{text: "another answer"}}, agent.Options{System: "Another prompt."})
-	o := &temporal.WorkerOptions{Steps: 1, StepTimeout: time.Hour, Grace: time.Minute}
+	o := &temporal.WorkerOptions{Steps: 1, Grace: time.Minute}
 	check.Must(t, temporal.Register(r, []*agent.Agent{a}, o))
 	return r.ReplayWorkflowHistoryFromJSONFile(silent, file)
 }

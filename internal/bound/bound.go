@@ -162,7 +162,6 @@ func (c *Context) Stop() {
 	c.cancel(nil)
 }
 
-// onTimer ends the context if a limit is reached.
 func (c *Context) onTimer() {
 	if limit := c.expired(); limit != nil {
 		c.cancel(limit)
@@ -187,14 +186,12 @@ func (c *Context) expired() *Expired {
 	return nil
 }
 
-// armLocked sets the timer to the next limit.
 func (c *Context) armLocked() {
 	if left, bounded := c.remainingLocked(); bounded && !c.ended {
 		c.timer.Reset(left)
 	}
 }
 
-// remainingLocked returns the time up to the next limit, if there is one.
 func (c *Context) remainingLocked() (left time.Duration, bounded bool) {
 	if c.limits.Whole > 0 {
 		left, bounded = c.limits.Whole-time.Since(c.begun), true

@@ -68,7 +68,6 @@ func Check(t *price.Table) error {
 	return nil
 }
 
-// checkPrice refuses a price that cannot be meant.
 func checkPrice(p *price.Price) error {
 	switch {
 	case p.Model == "":

@@ -30,9 +30,12 @@ type Options struct {
 	Items func(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[Item, error]
 
 	RunBytes   int // bound of the events of one run in memory; default 256 KiB
-	TotalBytes int
-	Readers    int
+	TotalBytes int // bound of the events of all runs in memory; the oldest are dropped; default 64 MiB
+	Readers    int // bound of the concurrent readers; default 4096
 
+	// HandleError writes the response to a request that gets no stream. The error may match
+	// record.ErrNotFound, [ErrTooManyReaders], or [agent.ErrPosition] for an invalid position.
+	// Default: a status.
 	HandleError func(w http.ResponseWriter, r *http.Request, err error)
 }
 
@@ -130,7 +133,6 @@ type stream struct {
 	changed chan struct{} // closed at the next change, nil if no reader waits
 }
 
-// positionedEvent is an event with its position.
 type positionedEvent struct {
 	Event
 	at agent.Position
@@ -233,7 +235,6 @@ func refresh(key run.Key) Event {
 	return Event{Data: data}
 }
 
-// streamLocked returns the stream of a run, a new one if there is none.
 func (f *Feed) streamLocked(key run.Key) *stream {
 	s := f.streams[key]
 	if s == nil {
@@ -254,7 +255,6 @@ func (f *Feed) restartLocked(s *stream, at agent.Position) {
 	s.last, s.known, s.stopped = s.floor, true, false
 }
 
-// addLocked adds an event and wakes the readers.
 func (f *Feed) addLocked(s *stream, e positionedEvent) {
 	f.streams[s.key] = s
 	s.events, s.last = append(s.events, e), e.at
@@ -275,7 +275,6 @@ func (f *Feed) addLocked(s *stream, e positionedEvent) {
 	s.wakeLocked()
 }
 
-// wakeLocked wakes waiting readers.
 func (s *stream) wakeLocked() {
 	if s.changed != nil {
 		close(s.changed)
@@ -291,7 +290,6 @@ func (s *stream) changeLocked() <-chan struct{} {
 	return s.changed
 }
 
-// dropLocked drops the first n events.
 func (f *Feed) dropLocked(s *stream, n int) {
 	for i := range n {
 		s.size -= s.events[i].size()

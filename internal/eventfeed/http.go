@@ -48,7 +48,6 @@ const (
 	writeTimeout = 30 * time.Second
 )
 
-// response is a stream over HTTP.
 type response struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -70,7 +69,6 @@ func (s *response) event(ctx context.Context, r *Reader) error {
 	return err
 }
 
-// write sends a text immediately.
 func (s *response) write(format string, args ...any) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err

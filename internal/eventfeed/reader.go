@@ -135,7 +135,6 @@ func (r *Reader) hasStopped() bool {
 	return stopped
 }
 
-// sleep waits for a change or for the next poll.
 func (r *Reader) sleep(ctx context.Context, changed <-chan struct{}) error {
 	var poll <-chan time.Time
 	if every := r.feed.opts.Poll; every > 0 {
@@ -242,7 +241,6 @@ func (e *positionedEvent) isAfter(at agent.Position) bool {
 	return at.Before(e.at) || e.ID == "" && e.at == at
 }
 
-// addReady adds an event to the ready ones.
 func (r *Reader) addReady(e Event, at agent.Position) {
 	r.ready = append(r.ready, e)
 	if e.ID != "" {

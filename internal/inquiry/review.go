@@ -25,7 +25,6 @@ func (e *ReviewLaterError) RPCError() *mcp.RPCError {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "no person was asked to approve the request"}
 }
 
-// approval is a request that a person has approved.
 type approval struct {
 	params *mcp.CreateMessageParams
 	model  string

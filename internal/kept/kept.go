@@ -107,7 +107,6 @@ func valueShape(d *jsontext.Decoder) string {
 	return skipValue(d, "null")
 }
 
-// listShape describes an array by its length and the kind of its elements.
 func listShape(d *jsontext.Decoder) string {
 	_, _ = d.ReadToken() // its beginning
 	kind := "values"
@@ -135,7 +134,6 @@ func skipValue(d *jsontext.Decoder, kind string) string {
 	return kind
 }
 
-// cut cuts a text to limit bytes.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -86,7 +86,6 @@ func (s *State) Add(at time.Time, changes ...Change) ([]run.Record, error) {
 	return records, nil
 }
 
-// isNil reports whether there is no change, or a nil pointer.
 func isNil(c Change) bool { return c == nil || reflect.ValueOf(c).IsNil() }
 
 // applyChange applies a change to the run, and adds its spending.
@@ -105,7 +104,6 @@ func applyChange(s *State, r Entry) error {
 	return nil
 }
 
-// checkAllowed returns an error if a change of this kind is not possible in this state.
 func checkAllowed(s *State, c Change) error {
 	if _, isUnknown := c.(*Unknown); isUnknown {
 		return nil // Unknown reports its own error
@@ -144,7 +142,6 @@ func checkNested(s *State, c Change) error {
 	return nil
 }
 
-// spending returns the usage that a change adds to the run.
 func spending(s *State, c Change) run.Usage {
 	switch c := c.(type) {
 	case *Called:

@@ -110,7 +110,6 @@ type Amount struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// plus returns the sum of two amounts.
 func (a Amount) plus(b Amount) Amount {
 	s := run.Usage{Total: a.Tokens, Cost: a.Cost}
 	s.Add(run.Usage{Total: b.Tokens, Cost: b.Cost})
@@ -155,7 +154,6 @@ func (s *State) lostSpending() run.Usage {
 	return run.Usage{Lost: n, LostTokens: reserved.Tokens, LostCost: reserved.Cost}
 }
 
-// hasNegative reports whether any count is negative.
 func hasNegative(s run.Usage) bool {
 	if hasNegativeCost(s.Cost) || hasNegativeCost(s.LostCost) {
 		return true
@@ -165,7 +163,6 @@ func hasNegative(s run.Usage) bool {
 		min(s.Sampling.Tokens, s.LostTokens, s.Rounds) < 0
 }
 
-// hasNegativeCost reports whether any cost is negative.
 func hasNegativeCost(costs map[string]int64) bool {
 	for _, micro := range costs {
 		if micro < 0 {

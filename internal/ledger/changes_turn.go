@@ -105,7 +105,6 @@ func (c *Responded) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// checkCalls checks the calls of a reply.
 func checkCalls(calls []Call) error {
 	known := make(map[string]bool, len(calls))
 	for i := range calls {
@@ -159,7 +158,6 @@ func (c *TurnEnded) apply(s *State, at time.Time) error {
 	return nil
 }
 
-// results returns the message with the results of the current turn.
 func (s *State) results(at time.Time) (run.Message, error) {
 	m := run.Message{Role: run.RoleTool, At: at, Parts: make([]run.Part, len(s.Calls))}
 	for i, c := range s.Calls {

@@ -56,7 +56,6 @@ var format = newFormat(
 	},
 )
 
-// coder encodes and decodes the values of a type inside other values.
 type coder struct {
 	marshal   *jsonv2.Marshalers
 	unmarshal *jsonv2.Unmarshalers // nil: by UnmarshalJSON

@@ -74,7 +74,6 @@ func (c *Unknown) apply(*State, time.Time) error {
 // MarshalJSON implements [json.Marshaler].
 func (c *Unknown) MarshalJSON() ([]byte, error) { return c.Data, nil }
 
-// envelope is the JSON form of a record.
 type envelope[T any] struct {
 	V    int       `json:"v,omitzero"` // version of the record; 0 means 1
 	Seq  uint64    `json:"seq"`

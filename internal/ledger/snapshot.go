@@ -64,7 +64,6 @@ func Begins(r run.Record) bool {
 	return isSealed || len(snapshotState(change)) > 0
 }
 
-// restore sets s to the state in a snapshot.
 func (s *State) restore(r Entry) error {
 	var stored State
 	if err := stored.UnmarshalJSON(snapshotState(r.Change)); err != nil {

@@ -51,7 +51,6 @@ func isBlobName(name string) bool {
 	return name != "" && len(name) <= maxBlobName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
-// blobsOf loads the blobs of a run.
 func blobsOf(ctx context.Context, store Store, key run.Key) (map[string][]byte, error) {
 	names, err := store.Blobs(ctx, key)
 	if err != nil {
@@ -71,7 +70,6 @@ func blobsOf(ctx context.Context, store Store, key run.Key) (map[string][]byte, 
 	return all, nil
 }
 
-// verifyBlobs checks that the blobs in a state are stored unchanged.
 func verifyBlobs(ctx context.Context, store Store, s *ledger.State) error {
 	all, err := blobsOf(ctx, store, run.Key{Tenant: s.Tenant, ID: s.ID})
 	if err != nil {

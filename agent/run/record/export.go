@@ -27,7 +27,6 @@ type exported struct {
 	Blobs   int         `json:"blobs,omitzero"` // number of lines of blobs after the records
 }
 
-// exportBlob is the line of a blob.
 type exportBlob struct {
 	Name string `json:"blob"`
 	Data []byte `json:"data"`
@@ -63,7 +62,6 @@ func Export(ctx context.Context, store Store, key run.Key, w io.Writer) error {
 	return nil
 }
 
-// writeExport writes the lines of a run.
 func writeExport(w io.Writer, log *Log, blobs map[string][]byte) error {
 	first := exported{
 		Version: 1,
@@ -130,7 +128,6 @@ func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 	return in.head.Key, nil
 }
 
-// imported is an exported run as it was read.
 type imported struct {
 	head    run.Head
 	records []run.Record
@@ -167,13 +164,11 @@ func readExport(r io.Reader) (*imported, error) {
 	return in, lines.checkSum()
 }
 
-// lineReader reads lines and computes their checksum.
 type lineReader struct {
 	lines *bufio.Scanner
 	sum   hash.Hash
 }
 
-// newLineReader returns a reader of lines of at most maxExportLine bytes.
 func newLineReader(r io.Reader) *lineReader {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxExportLine)
@@ -190,7 +185,6 @@ func (r *lineReader) read(what string, decode func([]byte) error) error {
 	return decode(r.lines.Bytes())
 }
 
-// into returns a function that decodes JSON into v.
 func into(v any) func([]byte) error {
 	return func(data []byte) error { return json.Unmarshal(data, v) }
 }

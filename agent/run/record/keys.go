@@ -131,7 +131,6 @@ const (
 	tagSize   = 16
 )
 
-// runKeys are the keys of one run.
 type runKeys struct {
 	*Keys
 	run     run.Key

@@ -24,7 +24,6 @@ type memory struct {
 	epoch uint64 // the latest epoch of any run
 }
 
-// memoryRun is a run in memory.
 type memoryRun struct {
 	head    run.Head
 	holder  string // the holder of the latest lease
@@ -225,7 +224,6 @@ func (m *memory) withLease(ctx context.Context, what string, lease Lease, do fun
 	return err
 }
 
-// reply stores all replies or none.
 func (r *memoryRun) reply(replies []run.Reply) error {
 	fresh, err := CheckReplies(r.head, r.replies, replies)
 	for _, reply := range fresh {

@@ -60,7 +60,6 @@ func OpenQuestions(ctx context.Context, store Store, q Query) iter.Seq2[OpenQues
 	}
 }
 
-// questionList is a list of questions that is being read.
 type questionList struct {
 	store     Store
 	query     Query

@@ -27,7 +27,6 @@ func Sealed(store Store, keys *Keys) Store {
 	return &sealedStore{store, keys}
 }
 
-// sealedStore is the store of [Sealed] in another one.
 type sealedStore struct {
 	Store // with ciphertext
 	keys  *Keys
@@ -135,7 +134,6 @@ func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []ru
 	return store(sealed)
 }
 
-// isFresh reports whether a question is open and has no reply.
 func isFresh(log *Log, question string) bool {
 	return slices.Contains(log.Head.QuestionIDs, question) &&
 		!slices.ContainsFunc(log.Replies, func(reply run.Reply) bool { return reply.Question == question })
@@ -175,7 +173,6 @@ const actionSealed run.Action = "sealed"
 
 var errUnsealed = errors.New("not sealed")
 
-// openReply decrypts a reply of sealReply.
 func (k *runKeys) openReply(reply run.Reply) (run.Reply, error) {
 	var in ledger.Sealed
 	if reply.Action != actionSealed || json.Unmarshal(reply.Content, &in) != nil {

@@ -50,7 +50,6 @@ func holderLives(h run.Head, now time.Time) bool {
 	return h.HeldAt(now) && h.HeldUntil.Sub(now) > h.TTL/lateRenewal
 }
 
-// checkSurvive returns an error if a question of the replies ends with the process that asked.
 func checkSurvive(s *ledger.State, replies []run.Reply) error {
 	for _, q := range ledger.Open(s) {
 		if !q.Survives && slices.ContainsFunc(replies, func(reply run.Reply) bool { return reply.Question == q.ID }) {

@@ -102,11 +102,11 @@ func (i *instructions) openSkills(ctx context.Context) (*skillset.Set, error) {
 	}
 	clients := i.connections.clients()
 	var found []skillInfo
-	options := &skillset.Options{Allow: func(server string, skill *skills.Skill) bool {
+	note := func(server string, skill *skills.Skill) bool {
 		found = append(found, skillInfo{server, skill.Name, skill.Description})
 		return true
-	}}
-	set, err := skillset.Open(ctx, clients, options)
+	}
+	set, err := skillset.Open(ctx, clients, note)
 	if err != nil && ctx.Err() == nil {
 		for name, client := range clients {
 			_, err := skillset.Open(ctx, map[string]*mcpclient.Client{name: client}, nil)
@@ -116,7 +116,7 @@ func (i *instructions) openSkills(ctx context.Context) (*skillset.Set, error) {
 			}
 		}
 		found = nil
-		set, err = skillset.Open(ctx, clients, options)
+		set, err = skillset.Open(ctx, clients, note)
 	}
 	if ctx.Err() != nil {
 		// The cause itself would count as reported.
