@@ -193,11 +193,11 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 func TestTrimKeepsHandles(t *testing.T) {
 	opts := &agent.Options{
 		Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)},
-		Compact: compact.Trim(&compact.Options{Window: 2000, KeepTurns: 1, MaxResult: 600}),
+		Compact: compact.Trim(&compact.Options{Window: 2000, KeepTurns: 1}),
 	}
 	got := answers(t, newAgent(t, newFinder(), opts), foundNote)
 	said := results(agent.Inside(got.State).History)[0]
-	if k := agent.Inside(got.State).Kept[0]; len(said) > 600 || handleIn(said) != k.Handle || !strings.Contains(said, "the whole is json: "+k.Shape) {
+	if k := agent.Inside(got.State).Kept[0]; len(said) > 1024 || handleIn(said) != k.Handle || !strings.Contains(said, "the whole is json: "+k.Shape) {
 		t.Errorf("got %d bytes: %s", len(said), said)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Pages of a SQLite file that are free for later runs: above a share of all pages, each
@@ -31,4 +34,27 @@ func (t *tx) returnPages(ctx context.Context) error {
 	}
 	// It returns a row for each page, and drivers step an Exec once.
 	return each(ctx, t, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", maxReturn), nil, func(*sql.Rows) error { return nil })
+}
+
+const (
+	selectSnapshot = `SELECT num, snapshot FROM mcpchain_runs WHERE tenant = ? AND id = ? AND epoch = ?`
+	pruneRecords   = `DELETE FROM mcpchain_records WHERE run = ? AND seq < ?`
+)
+
+// Prune implements [record.Store].
+func (s *database) Prune(ctx context.Context, lease record.Lease) error {
+	tenant, id := columnsOf(lease.Key)
+	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
+		var num, snapshot int64
+		args := []any{tenant, id, int64(lease.Epoch)}
+		if err := t.one(ctx, record.ErrConflict, selectSnapshot+t.d.lockRows, args, &num, &snapshot); err != nil {
+			return err
+		}
+		n, err := t.exec(ctx, pruneRecords, num, snapshot)
+		if err != nil || n == 0 {
+			return err
+		}
+		return t.returnPages(ctx)
+	})
+	return subject.Wrap(err, "prune run %q", lease.Key.ID)
 }

@@ -2,6 +2,7 @@ package bound_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -137,4 +138,15 @@ func TestFrom(t *testing.T) {
 	if none.Bounded() || outer.Bounded() || !inner.Bounded() {
 		t.Errorf("got %v, %v and %v, want the inner context to be bounded alone", none.Bounded(), outer.Bounded(), inner.Bounded())
 	}
+}
+
+func TestRun(t *testing.T) {
+	failed := errors.New("failed")
+	check.Equal(t, "the error of f", bound.Run("f", func() error { return failed }), failed)
+	err := bound.Run("f", func() error { panic("oops") })
+	p, ok := errors.AsType[*bound.PanicError](err)
+	if !ok || err.Error() != "f panicked: oops" || p.Value != "oops" {
+		t.Fatalf("got %v, want the panic", err)
+	}
+	check.Contains(t, "stack", string(p.Stack), "TestRun")
 }

@@ -2,9 +2,13 @@
 package excerpt
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Max is the length of an excerpt, in bytes.
@@ -55,4 +59,83 @@ func Plain(text string) string {
 func Line(text string, n int) string {
 	words := strings.Fields(Plain(CutAt(text, 4*n)))
 	return CutAt(strings.Join(words, " "), n)
+}
+
+// Bounds of the indentation that Indent adds to a text, in bytes.
+const (
+	smallIndentation = 4 << 10 // for every text
+	indentationShare = 4       // times the length of the text
+)
+
+// Indent returns JSON indented for a person. ok is false for a text that is not JSON, or that would be
+// mostly indentation.
+func Indent(text string) (indented string, ok bool) {
+	var b bytes.Buffer
+	if indentation(text) > max(smallIndentation, indentationShare*len(text)) || json.Indent(&b, []byte(text), "", "  ") != nil {
+		return "", false
+	}
+	return b.String(), true
+}
+
+// indentation returns how many bytes of indentation a JSON text would get.
+func indentation(text string) int {
+	total, depth, quoted := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			total += 2 * depth
+		case c == ']' || c == '}':
+			depth = max(0, depth-1)
+			total += 2 * depth
+		case c == ',':
+			total += 2 * depth
+		}
+	}
+	return total
+}
+
+// Shorten cuts text to limit bytes. It keeps three quarters of the room for the head and one
+// quarter for the tail, and puts notice(from, missing) between them: the offset and the size of the
+// cut. A nil notice says how many bytes are missing. If limit has no room for the notice, Shorten
+// keeps only a head.
+func Shorten(text string, limit int, notice func(from, missing int) string) string {
+	if len(text) <= limit {
+		return text
+	}
+	if notice == nil {
+		notice = func(_, missing int) string {
+			return fmt.Sprintf("\n[… %d of %d bytes were cut here …]\n", missing, len(text))
+		}
+	}
+	room := limit - len(notice(len(text), len(text)))
+	if room < 0 {
+		return text[:Before(text, limit)]
+	}
+	head := text[:Before(text, room*3/4)]
+	tail := text[After(text, len(text)-(room-len(head))):]
+	return head + notice(len(head), len(text)-len(head)-len(tail)) + tail
+}
+
+// Before returns the offset of the last rune of text that starts at or before i.
+func Before(text string, i int) int {
+	i = min(max(i, 0), len(text))
+	for i > 0 && i < len(text) && !utf8.RuneStart(text[i]) {
+		i--
+	}
+	return i
+}
+
+// After returns the offset of the first rune of text that starts at or after i.
+func After(text string, i int) int {
+	i = min(max(i, 0), len(text))
+	for i < len(text) && !utf8.RuneStart(text[i]) {
+		i++
+	}
+	return i
 }

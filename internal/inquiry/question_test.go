@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/inquiry"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestVisitable(t *testing.T) {
@@ -17,5 +18,20 @@ func TestVisitable(t *testing.T) {
 		if got := inquiry.Visitable(url); got != want {
 			t.Errorf("%q: got %t, want %t", url, got, want)
 		}
+	}
+}
+
+// An approval is for one request: not for what its handler asks meanwhile.
+func TestApprovalIsForOneRequest(t *testing.T) {
+	params, other := new(mcp.CreateMessageParams), new(mcp.CreateMessageParams)
+	ctx := inquiry.WithApproved(t.Context(), params, "m")
+	if model, ok := inquiry.Approved(ctx, params); !ok || model != "m" {
+		t.Errorf("got %q, %v, want an approval for m", model, ok)
+	}
+	if _, ok := inquiry.Approved(ctx, other); ok {
+		t.Error("another request is approved, too")
+	}
+	if _, ok := inquiry.Approved(t.Context(), nil); ok {
+		t.Error("no request is approved")
 	}
 }
