@@ -58,7 +58,7 @@ type recorder struct {
 	*tracetest.InMemoryExporter
 	tracers   *sdktrace.TracerProvider
 	meters    *sdkmetric.ManualReader
-	telemetry agent.AppendObserver
+	telemetry agent.Observer
 }
 
 func newRecorder(t *testing.T, o otelagent.Options) *recorder {
