@@ -25,15 +25,10 @@ type hit struct {
 
 // offer adds tools to the model's tools, and describes them. That is recorded before the result, so
 // that no result names a tool that the run does not have.
-func (f *searcher) offer(c *adapter.Catalog, found []*adapter.Tool) (text string, added []string, err error) {
+func (f *searcher) offer(c *adapter.Catalog, found []*adapter.Tool) (text string, err error) {
 	hits, full, err := f.recordOffered(found)
 	if err != nil {
-		return "", nil, err
-	}
-	for _, h := range hits {
-		if h.fresh {
-			added = append(added, h.name)
-		}
+		return "", err
 	}
 	text = listHits(hits)
 	if f.rec.state.Discovery == ledger.DiscoveryCall {
@@ -42,7 +37,7 @@ func (f *searcher) offer(c *adapter.Catalog, found []*adapter.Tool) (text string
 	if full {
 		text = strings.TrimSpace(text + "\nOther tools fit, too, but " + errFull.Error() + ".")
 	}
-	return text, added, nil
+	return text, nil
 }
 
 // recordOffered records that the model is offered tools. full means that there was no room for all.

@@ -46,11 +46,6 @@ type (
 		FileData string `json:"file_data,omitempty"`
 		FileURL  string `json:"file_url,omitempty"`
 	}
-	responsesAddition struct {
-		Type  string          `json:"type"`
-		Role  string          `json:"role"`
-		Tools []responsesTool `json:"tools"`
-	}
 	responsesCall struct {
 		Type      string `json:"type"`
 		CallID    string `json:"call_id"`
@@ -93,16 +88,8 @@ func (d *draft) encodeResponses(r *Request, rule modelRule) error {
 	case r.JSON:
 		d.fields["text"] = map[string]any{"format": map[string]string{"type": "json_object"}}
 	}
-	later := map[string]responsesTool{}
-	if d.profile.Developer && rule.addsTools {
-		for i := range r.Messages {
-			for _, name := range r.Messages[i].Tools {
-				later[name] = responsesTool{}
-			}
-		}
-	}
-	d.responsesTools(r, later)
-	return d.responsesInput(r, later)
+	d.responsesTools(r)
+	return d.responsesInput(r)
 }
 
 const (
@@ -118,26 +105,19 @@ func cacheKey(key string) string {
 	return key
 }
 
-// responsesTools sets the tools, except those that come later in the conversation: their definitions go to later.
-func (d *draft) responsesTools(r *Request, later map[string]responsesTool) {
+// responsesTools sets the tools, and the choice among them.
+func (d *draft) responsesTools(r *Request) {
 	if len(r.Tools) == 0 {
 		return
 	}
-	var first []responsesTool
+	var tools []responsesTool
 	for _, t := range r.Tools {
-		tool := responsesTool{
+		tools = append(tools, responsesTool{
 			Type: "function", Name: d.names.outgoing(t.Name), Description: t.Description,
 			Parameters: parameters(t.Parameters), Strict: t.Strict && d.profile.Strict,
-		}
-		if _, ok := later[t.Name]; ok {
-			later[t.Name] = tool
-		} else {
-			first = append(first, tool)
-		}
+		})
 	}
-	if len(first) > 0 {
-		d.fields["tools"] = first
-	}
+	d.fields["tools"] = tools
 	switch r.ToolChoice.Choice {
 	case None:
 		d.fields["tool_choice"] = "none"
@@ -148,14 +128,13 @@ func (d *draft) responsesTools(r *Request, later map[string]responsesTool) {
 	}
 }
 
-// responsesInput sets the conversation as items. Tools that come later follow the results that name them.
-func (d *draft) responsesInput(r *Request, later map[string]responsesTool) error {
+// responsesInput sets the conversation as items.
+func (d *draft) responsesInput(r *Request) error {
 	system, rest := leadingSystem(r.Messages)
 	set(d, "instructions", strings.Join(system, "\n\n"))
 	leading := len(r.Messages) - len(rest)
 	d.extendConversation(r.Messages[:leading])
 	ids := newIDs(plainID)
-	var added []responsesTool
 	input := []any{}
 	for i := range rest {
 		items, err := d.responsesItems(ids, &rest[i])
@@ -164,15 +143,6 @@ func (d *draft) responsesInput(r *Request, later map[string]responsesTool) error
 		}
 		input = append(input, items...)
 		d.extendConversation(rest[i : i+1])
-		for _, name := range rest[i].Tools {
-			if tool := later[name]; tool.Name != "" {
-				added = append(added, tool)
-				delete(later, name)
-			}
-		}
-		if len(added) > 0 && (i+1 == len(rest) || rest[i+1].Role != ToolRole) {
-			input, added = append(input, responsesAddition{"additional_tools", "developer", added}), nil
-		}
 	}
 	if len(input) == 0 && len(system) == 0 {
 		return errors.New("no messages")
