@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -46,17 +45,7 @@ func Parse(data []byte) (*Suite, error) {
 	return &s, nil
 }
 
-// Load parses the suite in a file, which errors name.
-func Load(files fs.FS, name string) (*Suite, error) {
-	data, err := fs.ReadFile(files, name)
-	if err != nil {
-		return nil, err
-	}
-	return parseNamed(name, data)
-}
-
-// Open parses the suite in a file of the operating system. Programs of servers are relative to
-// its folder, see [Server.Command].
+// Open parses the suite in a file. Programs of servers are relative to its folder, see [Server.Command].
 func Open(name string) (*Suite, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {

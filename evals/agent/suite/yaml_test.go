@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 )
@@ -109,7 +108,7 @@ func TestMistakes(t *testing.T) {
 		{"name: a\nservers:\n  s: {inprocess: files}\n  a/b: {}\ntasks: [{id: t, prompt: p, expect: {}}]", `s.yaml:4: server "a/b": want one of inprocess, command and url`},
 		{"name: a\ntasks: []", `s.yaml:1: a suite has a name and at least one task`},
 	} {
-		_, err := Load(fstest.MapFS{"s.yaml": {Data: []byte(c.yaml)}}, "s.yaml")
+		_, err := parseNamed("s.yaml", []byte(c.yaml))
 		check.That(t, err != nil && strings.HasPrefix(err.Error(), c.want) && !strings.Contains(err.Error(), "\n"), "%s\ngot  %v\nwant %s", c.yaml, err, c.want)
 	}
 }

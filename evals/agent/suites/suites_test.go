@@ -39,7 +39,7 @@ func TestScripted(t *testing.T) {
 // The reference servers of npm do the same kind of tasks.
 func TestNPM(t *testing.T) {
 	set := testenv.InstallNPM(t, os.DirFS("../../interop/testdata/npm"))
-	s := check.Value(suite.Load(os.DirFS("testdata"), "npm.yaml"))(t)
+	s := check.Value(suite.Open("testdata/npm.yaml"))(t)
 	for _, server := range s.Servers {
 		server.Command[0], server.Command[1] = set.Node(), set.Module(server.Command[1])
 	}

@@ -44,9 +44,6 @@ func evaluate(ctx context.Context, o *options, out, notes io.Writer) error {
 	if o.list {
 		return o.listTasks(suites, out)
 	}
-	if err := o.checkScripts(suites); err != nil {
-		return &cli.FileError{Err: err}
-	}
 	if err := o.addServers(ctx, suites); err != nil {
 		return err
 	}
@@ -116,21 +113,6 @@ func (o *options) load() (suites []*suite.Suite, err error) {
 		return nil, fmt.Errorf("no suite/id matches %q; -list has them", o.run)
 	}
 	return suites, nil
-}
-
-// checkScripts returns an error if -scripted is given, and a task to run has no script.
-func (o *options) checkScripts(suites []*suite.Suite) error {
-	if !o.scripted {
-		return nil
-	}
-	for _, s := range suites {
-		for _, t := range s.Tasks {
-			if len(t.Script) == 0 && o.Tasks(s.Name, t.ID) {
-				return fmt.Errorf("-scripted: the task %s/%s has no script; -run selects other tasks", s.Name, t.ID)
-			}
-		}
-	}
-	return nil
 }
 
 // maxPrompt bounds the text of a prompt in a list, in characters.

@@ -147,17 +147,6 @@ func TestList(t *testing.T) {
 	}
 }
 
-// A task without a script is refused with -scripted, unless -run leaves it out: its failure would
-// say nothing about the agent.
-func TestTaskWithoutScript(t *testing.T) {
-	name := write(t, "s.yaml", "name: s\nservers: {bank: {inprocess: bank}}\ntasks:\n- {id: one, prompt: p, script: [{say: x}], expect: {}}\n- {id: two, prompt: p, expect: {}}\n")
-	status, out, errs := run(t, "-scripted", name)
-	want := "mcpchain: -scripted: the task s/two has no script; -run selects other tasks\n"
-	check.That(t, status == cli.StatusUsage && out == "" && errs == want, "got %d, %s%s, want %s", status, out, errs, want)
-	status, _, errs = run(t, "-scripted", "-run", "/one$", name)
-	check.That(t, status == cli.StatusFine, "got %d, %s", status, errs)
-}
-
 // A path in a suite is relative to the folder of its file.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()

@@ -54,7 +54,7 @@ func (l *local) wakeUp() {
 
 // work implements [engine]. When ctx ends, no run begins here, and drain ends the active ones.
 func (l *local) work(ctx context.Context) error {
-	l.logRuns(ctx)
+	l.logger.Info("the service drives runs")
 	var listening sync.WaitGroup
 	defer listening.Wait()
 	stop, cancelStop := context.WithCancel(ctx)
@@ -75,21 +75,6 @@ func (l *local) work(ctx context.Context) error {
 		Logger:    l.logger,
 		OnEnd:     func(key run.Key, _ *agent.Result, _ error) { l.feed.Stopped(key) },
 	})
-}
-
-// manyRuns is the number to which logRuns counts.
-const manyRuns = 10_000
-
-// logRuns logs how many runs are due, and how many wait.
-func (l *local) logRuns(ctx context.Context) {
-	due, err := l.store.Count(ctx, record.Query{AllTenants: true, DueAt: time.Now(), Limit: manyRuns})
-	if err != nil {
-		return // the next list reports the error
-	}
-	waiting, err := l.store.Count(ctx, record.Query{AllTenants: true, Status: run.StatusWaiting, Limit: manyRuns})
-	if err == nil {
-		l.logger.Info("the service drives runs", "due", due, "waiting", waiting)
-	}
 }
 
 // runContext returns the context of the work on a run, which drain ends. ctx ends when the work has ended.

@@ -62,9 +62,6 @@ func (d *Draft) parseOpen() []Node {
 	return Tree(rest)
 }
 
-// Empty reports whether nothing was written.
-func (d *Draft) Empty() bool { return d.size == 0 }
-
 // fenceLine matches the line that begins code.
 var fenceLine = regexp.MustCompile("^ {0,3}(```+|~~~+)[^`]*$")
 
