@@ -34,7 +34,7 @@
 //	wait until the view is ready       5 min
 //	one request of the view            10 min   Limits.RequestTimeout
 //	sending one message                30 s
-//	wait for the answer to a teardown  5 s
+//	wait for the answer to a teardown  2 s
 //	URL to open                        8 KiB
 //	width and height of a view         100,000 pixels
 //	text of an error for the view      64 KiB

@@ -97,7 +97,7 @@ type Limits struct {
 const (
 	initializeTime = 5 * time.Minute  // from Open until the view is ready
 	sendTime       = 30 * time.Second // one message
-	teardownTime   = 5 * time.Second  // the answer to the end of the session
+	teardownTime   = 2 * time.Second  // the answer to the end of the session
 )
 
 func (l Limits) withDefaults() Limits {

@@ -148,7 +148,7 @@ func (s *Session) Err() error { return context.Cause(s.life) }
 func (s *Session) SetContext(c HostContext) error { return s.view.setContext(c) }
 
 // Close ends the session. A view that is ready is asked to end (ui/resource-teardown), for at most
-// 5 s or until ctx ends; then its requests and the connection are ended. Close does not
+// 2 s or until ctx ends; then its requests and the connection are ended. Close does not
 // wait for functions of the host; [Session.Done] does. It may be called more than once: each call
 // waits for the answer, or for its own ctx. The error means that the view did not answer; the
 // session has ended in any case.

@@ -221,8 +221,8 @@ func TestTeardownIsBounded(t *testing.T) {
 		<-s.Ready()
 		start := time.Now()
 		err := s.Close(t.Context(), "the end")
-		if took := time.Since(start); took != 5*time.Second || !errors.Is(err, context.DeadlineExceeded) || s.Err() == nil {
-			t.Errorf("got %v after %v, want the end after 5 s", err, took)
+		if took := time.Since(start); took != 2*time.Second || !errors.Is(err, context.DeadlineExceeded) || s.Err() == nil {
+			t.Errorf("got %v after %v, want the end after 2 s", err, took)
 		}
 		s, _ = open(t, &scripted{}, nil) // has not begun: it must not be asked
 		start = time.Now()

@@ -250,7 +250,7 @@ func (s *Service) Say(ctx context.Context, user, id string, first int, messages 
 	return err
 }
 
-// End ends a view: the page then removes its frame. The view is asked first, and has 5 s to answer. The error is
+// End ends a view: the page then removes its frame. The view is asked first, and has 2 s to answer. The error is
 // talk.ErrGone if there is no such view.
 func (s *Service) End(ctx context.Context, user, id, reason string) error {
 	v, err := s.viewOf(user, id)
