@@ -21,8 +21,7 @@ func TestFullDisk(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
-			full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-			check.Must(t, err)
+			full := check.Value(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
 			defer full.Close()
 			cmd := exec.CommandContext(t.Context(), os.Args[0], strings.Fields(line)...)
 			cmd.Env = []string{asProgram + "=1", "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}

@@ -126,8 +126,7 @@ func TestEachAddress(t *testing.T) {
 		"10.0.0.5:1", "10.0.0.5:2", "10.0.0.5:3", "5.6.7.8:1")
 	var first net.Conn
 	for range 8 {
-		conn, err := listener.Accept()
-		check.Must(t, err)
+		conn := check.Value(listener.Accept())(t)
 		if first == nil {
 			first = conn
 		}

@@ -87,8 +87,7 @@ func at(v any, names ...string) any {
 
 func readTrace(t *testing.T, path string) []map[string]any {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	check.Must(t, err)
+	data := check.Value(os.ReadFile(path))(t)
 	var records []map[string]any
 	for line := range strings.Lines(string(data)) {
 		var r map[string]any

@@ -56,8 +56,7 @@ func TestFlags(t *testing.T) {
 			"OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := parseFlags(tt.args, tt.env, io.Discard)
-			check.Must(t, err)
+			got := check.Value(parseFlags(tt.args, tt.env, io.Discard))(t)
 			tt.want.timeouts.Connect = cmp.Or(tt.want.timeouts.Connect, 30*time.Second)
 			tt.want.timeouts.Idle = cmp.Or(tt.want.timeouts.Idle, 5*time.Minute)
 			tt.want.timeouts.Call = cmp.Or(tt.want.timeouts.Call, time.Hour)
@@ -126,8 +125,7 @@ func TestModelOfTheFile(t *testing.T) {
 		"environment": {nil, env("OPENAI_MODEL", "big", "BIG", "kb"), "https://big/v1 b kb"},
 		"gateway":     {nil, env("OPENAI_MODEL", "gpt", "OPENAI_BASE_URL", "http://g/v1"), "http://g/v1 gpt "},
 	} {
-		o, err := parseFlags(append([]string{"-models", path}, tt.args...), tt.env, io.Discard)
-		check.Must(t, err)
+		o := check.Value(parseFlags(append([]string{"-models", path}, tt.args...), tt.env, io.Discard))(t)
 		check.Equal(t, name, o.model.Model.BaseURL+" "+o.model.Model.Name+" "+o.model.Model.Key, tt.want)
 	}
 	_, err := parseFlags([]string{"-models", path}, env("OPENAI_MODEL", "small", "OPENAI_BASE_URL", "http://g/v1"), io.Discard)

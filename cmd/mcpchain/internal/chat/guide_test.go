@@ -17,10 +17,8 @@ import (
 // servers and the demo model.
 func TestGuide(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../../../docs/chatbot.md")
-	check.Must(t, err)
-	model, err := tryout.StartModel()
-	check.Must(t, err)
+	text := check.Value(os.ReadFile("../../../../docs/chatbot.md"))(t)
+	model := check.Value(tryout.StartModel())(t)
 	defer func() { _ = model.Close() }()
 	const endpoint = "http://localhost:11434/v1"
 	bin, dir, servers := t.TempDir(), t.TempDir(), t.TempDir()

@@ -61,8 +61,7 @@ type program struct {
 
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
-	check.Must(t, err)
+	self := check.Value(os.Executable())(t)
 	cmd := exec.CommandContext(t.Context(), self, args...)
 	cmd.Env = []string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm"}
 	return cmd
@@ -75,10 +74,8 @@ func start(t *testing.T, args ...string) *program {
 	var err error
 	p.stdin, err = p.cmd.StdinPipe()
 	check.Must(t, err)
-	stdout, err := p.cmd.StdoutPipe()
-	check.Must(t, err)
-	stderr, err := p.cmd.StderrPipe()
-	check.Must(t, err)
+	stdout := check.Value(p.cmd.StdoutPipe())(t)
+	stderr := check.Value(p.cmd.StderrPipe())(t)
 	check.Must(t, p.cmd.Start())
 	go scan(stdout, p.stdout)
 	go scan(stderr, p.stderr)
@@ -193,14 +190,12 @@ func write(t *testing.T, name, text string) string {
 // entry returns the entry of a test server of a kind. env are pairs of further variables.
 func entry(t *testing.T, kind string, env ...string) string {
 	t.Helper()
-	self, err := os.Executable()
-	check.Must(t, err)
+	self := check.Value(os.Executable())(t)
 	vars := map[string]string{asServer: kind}
 	for pair := range slices.Chunk(env, 2) {
 		vars[pair[0]] = pair[1]
 	}
-	text, err := json.Marshal(map[string]any{"command": self, "env": vars})
-	check.Must(t, err)
+	text := check.Value(json.Marshal(map[string]any{"command": self, "env": vars}))(t)
 	return string(text)
 }
 

@@ -34,8 +34,7 @@ func TestPicture(t *testing.T) {
 	if *update {
 		put(t, path, string(m.picture()), 0o600)
 	}
-	want, err := os.ReadFile(path)
-	check.Must(t, err)
+	want := check.Value(os.ReadFile(path))(t)
 	m.until("the screen is that of "+path, func(string) bool { return bytes.Equal(m.picture(), want) })
 	m.leave()
 }

@@ -54,8 +54,7 @@ func TestServerThatComesLate(t *testing.T) {
 	address := testenv.FreeAddress(t)
 	p := start(t, "-config", configure(t, `late=!{"url": "http://`+address+`"}`), "-yes")
 	p.await(p.stderr, "connection refused")
-	listener, err := net.Listen("tcp", address)
-	check.Must(t, err)
+	listener := check.Value(net.Listen("tcp", address))(t)
 	late := tryout.NewServer()
 	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return late }, &sdk.StreamableHTTPOptions{Stateless: true}), ReadHeaderTimeout: time.Minute}
 	defer web.Close()

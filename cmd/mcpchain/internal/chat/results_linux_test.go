@@ -62,8 +62,7 @@ func TestPictures(t *testing.T) {
 	m.leave()
 	files, err := filepath.Glob(filepath.Join(m.home(), ".config/mcpchain/chatbot/media/*-workshop-paint.png"))
 	check.Require(t, err == nil && len(files) == 1, "got %v, %v, want a file", files, err)
-	data, err := os.ReadFile(files[0])
-	check.Must(t, err)
+	data := check.Value(os.ReadFile(files[0]))(t)
 	if tail := data[len(data)-22:]; bytes.Contains(m.whole, tail) || bytes.Contains(m.whole, []byte(base64.StdEncoding.EncodeToString(data))) {
 		t.Error("the server's file went to the terminal")
 	}

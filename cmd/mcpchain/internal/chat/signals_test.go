@@ -39,10 +39,8 @@ func startCounting(t *testing.T, server string) (p *program, pid int) {
 // pidOf reads the process id that a server has written.
 func pidOf(t *testing.T, file string) int {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	check.Must(t, err)
-	pid, err := strconv.Atoi(string(text))
-	check.Must(t, err)
+	text := check.Value(os.ReadFile(file))(t)
+	pid := check.Value(strconv.Atoi(string(text)))(t)
 	return pid
 }
 

@@ -191,8 +191,7 @@ func pseudoTerminal(t *testing.T) (person, tty *os.File) {
 	check.Must(t, err)
 	t.Cleanup(func() { person.Close() })
 	check.Must(t, unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0))
-	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
-	check.Must(t, err)
+	number := check.Value(unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN))(t)
 	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	check.Must(t, err)
 	return person, tty

@@ -19,8 +19,7 @@ func TestOpen(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	file := cli.Place("new", "a b?#%.db")
 	for range 2 {
-		db, err := Open(t.Context(), file)
-		check.Must(t, err)
+		db := check.Value(Open(t.Context(), file))(t)
 		check.NoError(t, db.Close())
 	}
 	if info, err := os.Stat(file); err != nil || info.Size() == 0 || info.Mode().Perm() != 0o600 {

@@ -20,8 +20,7 @@ import (
 func TestServe(t *testing.T) {
 	for name, streams := range map[string]bool{"requests": false, "streams": true} {
 		t.Run(name, func(t *testing.T) {
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			check.Must(t, err)
+			listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 			begun, goOn := make(chan struct{}, 4), make(chan struct{})
 			s := &Server{Connections: 32, HeaderBytes: 1 << 10, Logger: slog.New(slog.DiscardHandler), Streams: streams,
 				Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -36,8 +35,7 @@ func TestServe(t *testing.T) {
 			over := make(chan error, 1)
 			go func() { over <- s.Serve(ctx, listener) }()
 			get := func() *bufio.Reader {
-				conn, err := net.Dial("tcp", listener.Addr().String())
-				check.Must(t, err)
+				conn := check.Value(net.Dial("tcp", listener.Addr().String()))(t)
 				t.Cleanup(func() { _ = conn.Close() })
 				_ = conn.SetDeadline(time.Now().Add(time.Minute))
 				_, _ = fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n") // a refused one may be closed

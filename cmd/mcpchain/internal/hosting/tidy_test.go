@@ -45,11 +45,9 @@ func (s listed) List(_ context.Context, q record.Query) iter.Seq2[run.Head, erro
 // TestTidy deletes runs whose last change is long ago, and no others: neither a newer one, nor one
 // that gets another input after it was listed.
 func TestTidy(t *testing.T) {
-	db, err := database.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"))
-	check.Must(t, err)
+	db := check.Value(database.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db")))(t)
 	defer db.Close()
-	a, err := agent.New(agenttest.Play(agenttest.Say("done"), agenttest.Say("done"), agenttest.Say("done"), agenttest.Say("done again")), &agent.Options{Durable: agent.Durable{Store: db.Runs}})
-	check.Must(t, err)
+	a := check.Value(agent.New(agenttest.Play(agenttest.Say("done"), agenttest.Say("done"), agenttest.Say("done"), agenttest.Say("done again")), &agent.Options{Durable: agent.Durable{Store: db.Runs}}))(t)
 	for _, id := range []string{"old", "new", "continued"} {
 		check.Must(t, check.Err(a.Run(t.Context(), agent.Text("hi"), agent.WithRun(id), agent.WithTenant("Ada"))))
 	}

@@ -43,8 +43,7 @@ func TestWatch(t *testing.T) {
 	server.CloseClientConnections()
 	server.Close()
 	look(true)
-	listener, err := net.Listen("tcp", address)
-	check.Must(t, err)
+	listener := check.Value(net.Listen("tcp", address))(t)
 	again := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}}
 	again.Start()
 	defer again.Close()

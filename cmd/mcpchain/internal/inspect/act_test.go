@@ -58,8 +58,7 @@ func TestAct(t *testing.T) {
 // The arguments of a call are sent as they were written: a long number is not rounded.
 func TestLongNumber(t *testing.T) {
 	const arguments = `{"id":9007199254740993}`
-	o, err := parse([]string{"mcp.json", "-call", "add", arguments}, func(string) string { return "" }, io.Discard)
-	check.Must(t, err)
+	o := check.Value(parse([]string{"mcp.json", "-call", "add", arguments}, func(string) string { return "" }, io.Discard))(t)
 	if raw, err := json.Marshal(o.arguments); err != nil || string(raw) != arguments {
 		t.Errorf("got %s, %v, want %s", raw, err, arguments)
 	}

@@ -18,8 +18,7 @@ import (
 // guide's own mcp.json.
 func TestGuide(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../../../docs/inspect.md")
-	check.Must(t, err)
+	text := check.Value(os.ReadFile("../../../../docs/inspect.md"))(t)
 	bin, dir := t.TempDir(), t.TempDir()
 	_, file, _ := strings.Cut(string(text), "```json\n")
 	file, _, _ = strings.Cut(file, "```")
@@ -42,8 +41,7 @@ func TestGuide(t *testing.T) {
 // TestGuideIsWhole holds the guide's tables against the program.
 func TestGuideIsWhole(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../../../docs/inspect.md")
-	check.Must(t, err)
+	text := check.Value(os.ReadFile("../../../../docs/inspect.md"))(t)
 	for _, s := range []int{statusFine, statusMissing, statusUsage, statusSkipped, statusFailed, statusAsked} {
 		row := regexp.MustCompile(`(?m)^\| ` + string(rune('0'+s)) + ` \|`)
 		check.That(t, row.Match(text), "the guide has no exit status %d", s)

@@ -201,8 +201,7 @@ func wedge() *sdk.Server {
 // FILE in the flags is the place of the file, by default the last.
 func inspectFile(t *testing.T, file string, flags ...string) (status int, stdout, stderr string) {
 	t.Helper()
-	self, err := os.Executable()
-	check.Must(t, err)
+	self := check.Value(os.Executable())(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	quoted, err := json.Marshal(self)
 	check.Must(t, err)
@@ -239,8 +238,7 @@ func golden(t *testing.T, name, got string) {
 	if *update {
 		check.Must(t, os.WriteFile(path, []byte(got), 0o600))
 	}
-	want, err := os.ReadFile(path)
-	check.Must(t, err)
+	want := check.Value(os.ReadFile(path))(t)
 	check.Same(t, "", got, string(want))
 }
 

@@ -60,8 +60,7 @@ func TestListThatDoesNotCome(t *testing.T) {
 		servers := []adapter.Server{{Name: "slow", Transport: transport, Revision: mcp.Revision20251125}}
 		start := time.Now()
 		o := &options{timeouts: cli.Timeouts{Connect: 7 * time.Second}}
-		tools, err := connect(t.Context(), servers, &questions{w: io.Discard}, o)
-		check.Must(t, err)
+		tools := check.Value(connect(t.Context(), servers, &questions{w: io.Discard}, o))(t)
 		defer func() { _ = tools.Close() }()
 		check.Must(t, r.fillAll(t.Context(), tools, o))
 		if waited := time.Since(start); waited != 7*time.Second || len(about.Trouble) != 1 || about.Trouble[0] != "the prompts did not come within 7s (-connect-timeout)" {
@@ -184,8 +183,7 @@ func TestFirstStart(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links to this program need a privilege there")
 	}
-	self, err := os.Executable()
-	check.Must(t, err)
+	self := check.Value(os.Executable())(t)
 	for name, hint := range map[string]string{
 		"npx": "; the first start by npx installs the server: try -connect-timeout 3m", "uvx": "; the first start by uvx installs the server: try -connect-timeout 3m", "node": "; is it an MCP server, and one that speaks over standard input and output?",
 	} {

@@ -16,8 +16,7 @@ import (
 
 // No server survives an inspector that is told to end.
 func TestSignals(t *testing.T) {
-	self, err := os.Executable()
-	check.Must(t, err)
+	self := check.Value(os.Executable())(t)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {
 			dir := t.TempDir()

@@ -89,8 +89,7 @@ func TestInputWithoutAnswer(t *testing.T) {
 // empty line is the default.
 func TestInputsInAScript(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../../../docs/mcp-json.md")
-	check.Must(t, err)
+	text := check.Value(os.ReadFile("../../../../docs/mcp-json.md"))(t)
 	_, file, _ := strings.Cut(string(text), "```json\n{\n  \"inputs\"")
 	file, _, _ = strings.Cut(file, "```")
 	path := filepath.Join(t.TempDir(), "mcp.json")

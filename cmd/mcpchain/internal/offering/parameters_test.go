@@ -24,8 +24,7 @@ func TestParameters(t *testing.T) {
 	for n := range 70 {
 		many[fmt.Sprint("x", n)] = map[string]any{}
 	}
-	raw, err := json.Marshal(map[string]any{"properties": many})
-	check.Must(t, err)
+	raw := check.Value(json.Marshal(map[string]any{"properties": many}))(t)
 	got := Parameters(raw)
 	check.That(t, len(got) == maxLines+1 && got[maxLines] == "… (10 more lines)", "got %d lines, want %d", len(got), maxLines+1)
 }

@@ -62,8 +62,7 @@ func connect(t *testing.T, s mcpclient.Transport, timeout time.Duration) string 
 
 func TestProgram(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	check.Must(t, err)
+	self := check.Value(os.Executable())(t)
 	for name, tt := range map[string]struct {
 		timeout    time.Duration
 		begin, end string
@@ -134,8 +133,7 @@ func TestNetwork(t *testing.T) {
 		change(own.TLSClientConfig)
 		return &http.Client{Transport: own}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check.Must(t, err)
+	l := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer func() { _ = l.Close() }()
 	go func() {
 		for {

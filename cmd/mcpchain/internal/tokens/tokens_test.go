@@ -19,8 +19,7 @@ func TestAgain(t *testing.T) {
 	}
 	const first, second = "0123456789abcdef", "fedcba9876543210"
 	write("# people\n\nada " + first + "\n")
-	table, err := tokens.Read(path)
-	check.Must(t, err)
+	table := check.Value(tokens.Read(path))(t)
 	user, hash, ok := table.Find(first)
 	check.That(t, user == "ada" && ok && table.Holds("ada", hash) && !table.Holds("bob", hash) && !strings.Contains(hash, first),
 		"got %q, %q, %v, want ada and a hash", user, hash, ok)

@@ -28,8 +28,7 @@ const tableForm = `{
 func tableOf(t *testing.T, s *typist.Screen, given answers.Answers) *form {
 	t.Helper()
 	params := &mcp.ElicitParams{Mode: "form", Message: "When?", RequestedSchema: json.RawMessage(tableForm)}
-	fields, err := forms.Fields(params)
-	check.Must(t, err)
+	fields := check.Value(forms.Fields(params))(t)
 	return newForm(New(s, false, map[string]answers.Answers{"demo": given}, &Failures{}), "demo", "When?", fields)
 }
 
@@ -77,8 +76,7 @@ func TestForm(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := typist.New(t, tt.typed...)
-			got, err := fill(t, tableOf(t, s, tt.given))
-			check.Must(t, err)
+			got := check.Value(fill(t, tableOf(t, s, tt.given)))(t)
 			check.Same(t, s.Text(), got, tt.want)
 		})
 	}

@@ -120,8 +120,7 @@ func TestFileThatChangesMeanwhile(t *testing.T) {
 	if err != nil || file == nil {
 		t.Fatal(file, err)
 	}
-	cfg, err := file.Read(t.Context(), s)
-	check.Must(t, err)
+	cfg := check.Value(file.Read(t.Context(), s))(t)
 	check.Equal(t, "what was allowed", cfg.Servers[0].Transport.(*mcpclient.Command).Path, "files-server")
 	again := typist.New(t, "n")
 	if file, err := p.Find(t.Context(), again); err != nil || file != nil || !strings.Contains(again.Text(), "starts evil") {

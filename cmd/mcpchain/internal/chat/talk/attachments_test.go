@@ -27,8 +27,7 @@ func TestMentioned(t *testing.T) {
 // attachmentsOf returns the attachments of a conversation without servers.
 func attachmentsOf(t *testing.T, s *typist.Screen) *attachments {
 	t.Helper()
-	tools, err := adapter.Open(t.Context(), nil, nil)
-	check.Must(t, err)
+	tools := check.Value(adapter.Open(t.Context(), nil, nil))(t)
 	t.Cleanup(func() { tools.Close() })
 	return &attachments{screen: s, offers: &offers{connections: &connections{toolset: tools}}}
 }

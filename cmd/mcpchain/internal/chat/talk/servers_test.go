@@ -27,10 +27,8 @@ import (
 
 // A server that is left out is reported with advice, and with its name and line once.
 func TestLeftOut(t *testing.T) {
-	servers, err := DemoServer()
-	check.Must(t, err)
-	self, err := os.Executable()
-	check.Must(t, err)
+	servers := check.Value(DemoServer())(t)
+	self := check.Value(os.Executable())(t)
 	silent := fmt.Errorf(`server "demo": connect: %w`, context.DeadlineExceeded)
 	file := []byte("{\n\"mcpServers\": {\n\"remote\": {\"url\": \"http://x\"}}}")
 	remote := check.Value(new(config.Loader).LoadData(t.Context(), "mcp.json", file))(t).Servers[0]
@@ -97,8 +95,7 @@ func TestDeathsAreTold(t *testing.T) {
 				Protocol: mcpclient.Protocol{Revision: "2025-11-25"}, Restart: servers.restartOptions(name, screen),
 			}}
 		}
-		tools, err := adapter.Open(t.Context(), []adapter.Server{server("left", left), server("frail", frail)}, &adapter.Options{OnChange: c.onChange})
-		check.Must(t, err)
+		tools := check.Value(adapter.Open(t.Context(), []adapter.Server{server("left", left), server("frail", frail)}, &adapter.Options{OnChange: c.onChange}))(t)
 		check.NoError(t, tools.Remove("left"))
 		for range 6 {
 			conn := <-frail
@@ -142,8 +139,7 @@ func TestSkillsThatAreInterrupted(t *testing.T) {
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	go skilled(fromClient, toClient, func() {})
-	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "office", Transport: &mcpclient.IO{Reader: fromServer, Writer: toServer}}}, nil)
-	check.Must(t, err)
+	tools := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "office", Transport: &mcpclient.IO{Reader: fromServer, Writer: toServer}}}, nil))(t)
 	defer tools.Close()
 	screen := typist.New(t)
 	i := &instructions{screen: screen, connections: &connections{toolset: tools}}
@@ -162,8 +158,7 @@ func TestCommandThatIsInterrupted(t *testing.T) {
 	screen, interrupts := typist.New(t), new(Interrupts)
 	interrupts.begin(screen)
 	go skilled(fromClient, toClient, interrupts.Interrupt)
-	tools, err := adapter.Open(t.Context(), nil, nil)
-	check.Must(t, err)
+	tools := check.Value(adapter.Open(t.Context(), nil, nil))(t)
 	defer tools.Close()
 	office := adapter.Server{Name: "office", Transport: &mcpclient.IO{Reader: fromServer, Writer: toServer}}
 	s := newSession(Config{

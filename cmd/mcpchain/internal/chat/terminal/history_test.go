@@ -26,8 +26,7 @@ func TestHistoryOnDisk(t *testing.T) {
 	if shown, ok = again.newer(); !ok || shown != "draft" {
 		t.Errorf("got %q, want what was being written", shown)
 	}
-	info, err := os.Stat(path)
-	check.Must(t, err)
+	info := check.Value(os.Stat(path))(t)
 	mode := info.Mode().Perm()
 	check.That(t, mode == 0o600 || runtime.GOOS == "windows", "got the mode %o", mode)
 }
@@ -55,7 +54,6 @@ func TestHistoryWithoutAFile(t *testing.T) {
 	h := openHistory("")
 	h.add("first")
 	check.Equal(t, "entries", fmt.Sprint(h.entries), "[first]")
-	left, err := os.ReadDir(".")
-	check.Must(t, err)
+	left := check.Value(os.ReadDir("."))(t)
 	check.Equal(t, "files", fmt.Sprint(left), "[]")
 }

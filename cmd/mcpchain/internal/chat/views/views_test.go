@@ -107,8 +107,7 @@ func board(t *testing.T) *adapter.Toolset {
 		return text("secret"), nil, nil
 	})
 	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
-	opts, err := apps.Declare(&mcpclient.Options{Elicitation: &asked{no: true}})
-	check.Must(t, err)
+	opts := check.Value(apps.Declare(&mcpclient.Options{Elicitation: &asked{no: true}}))(t)
 	ts, err := adapter.Open(t.Context(), []adapter.Server{{Name: "board", Transport: &mcpclient.HTTP{URL: server.URL}}}, &adapter.Options{ClientOptions: opts})
 	check.Must(t, err)
 	t.Cleanup(func() { _ = ts.Close(); server.CloseClientConnections(); server.Close() })
@@ -132,8 +131,7 @@ func offer(t *testing.T, s *Service, arguments string) string {
 	if res.Raw == nil {
 		t.Fatal(res.Err)
 	}
-	address, err := s.Offer(res.Tool, json.RawMessage(arguments), res.Raw)
-	check.Must(t, err)
+	address := check.Value(s.Offer(res.Tool, json.RawMessage(arguments), res.Raw))(t)
 	return address
 }
 
@@ -150,12 +148,10 @@ type page struct {
 
 func post(t *testing.T, address, body string) *http.Response {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "POST", address, strings.NewReader(body))
-	check.Must(t, err)
+	r := check.Value(http.NewRequestWithContext(t.Context(), "POST", address, strings.NewReader(body)))(t)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Origin", "http://"+r.Host)
-	res, err := http.DefaultClient.Do(r)
-	check.Must(t, err)
+	res := check.Value(http.DefaultClient.Do(r))(t)
 	t.Cleanup(func() { _ = res.Body.Close() })
 	return res
 }
@@ -358,8 +354,7 @@ func TestServerIsSilent(t *testing.T) {
 	var written bytes.Buffer
 	defer log.SetOutput(log.Writer())
 	log.SetOutput(&written)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check.Must(t, err)
+	l := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	s := &site{service: New(Options{})}
 	s.serve(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("in a handler") }))
 	check.Fails(t, check.Err(http.Get("http://"+l.Addr().String())), "got a response of a handler that panics")
@@ -432,8 +427,7 @@ func TestGuard(t *testing.T) {
 		{"a wrong session", "POST", address + "messages/x", "", own, "application/json", 404},
 		{"the sandbox has no page", "GET", s.site.frames + strings.TrimPrefix(address, own), "", "", "", 404},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), tt.method, tt.url, bytes.NewReader([]byte("{}")))
-		check.Must(t, err)
+		r := check.Value(http.NewRequestWithContext(t.Context(), tt.method, tt.url, bytes.NewReader([]byte("{}"))))(t)
 		if tt.host != "" {
 			r.Host = tt.host
 		}
@@ -442,8 +436,7 @@ func TestGuard(t *testing.T) {
 				r.Header.Set(name, value)
 			}
 		}
-		res, err := http.DefaultClient.Do(r)
-		check.Must(t, err)
+		res := check.Value(http.DefaultClient.Do(r))(t)
 		_ = res.Body.Close()
 		check.Equal(t, tt.what, res.StatusCode, tt.want)
 		policy := res.Header.Get("Content-Security-Policy")
