@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -124,7 +123,7 @@ func callTool(ctx context.Context, s adapter.ServerStatus, o *options, limits []
 	if err != nil {
 		return nil, err
 	}
-	got := &answer{result: r, text: contents(r.Content...)}
+	got := &answer{result: r, text: offering.Content(r.Content)}
 	if len(r.Content) == 0 && r.StructuredContent != nil {
 		got.text = hosttext.EscapeJSON(string(r.StructuredContent))
 	}
@@ -214,30 +213,6 @@ func quoted(names []string) string {
 	return line(strings.Join(list, ", "))
 }
 
-// contents shows text, and the kind and size of everything else.
-func contents(blocks ...mcp.Content) string {
-	var b strings.Builder
-	for _, c := range blocks {
-		switch c := c.(type) {
-		case *mcp.TextContent:
-			b.WriteString(c.Text + "\n")
-		case *mcp.ImageContent:
-			fmt.Fprintf(&b, "[image: %s, %d bytes; -json has them]\n", c.MIMEType, len(c.Data))
-		case *mcp.AudioContent:
-			fmt.Fprintf(&b, "[audio: %s, %d bytes; -json has them]\n", c.MIMEType, len(c.Data))
-		case *mcp.EmbeddedResource:
-			b.WriteString(resource(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{c.Resource}}))
-		default:
-			raw, err := json.Marshal(c)
-			if err != nil {
-				raw = []byte(err.Error())
-			}
-			b.WriteString(string(raw) + "\n")
-		}
-	}
-	return b.String()
-}
-
 // resource shows the text of a resource, and the size of everything else.
 func resource(r *mcp.ReadResourceResult) string {
 	var b strings.Builder
@@ -258,7 +233,7 @@ func resource(r *mcp.ReadResourceResult) string {
 func messages(r *mcp.GetPromptResult) string {
 	var b strings.Builder
 	for _, m := range r.Messages {
-		b.WriteString(m.Role + ":\n" + hosttext.Indent(contents(m.Content)))
+		b.WriteString(m.Role + ":\n" + hosttext.Indent(offering.Content([]mcp.Content{m.Content})) + "\n")
 	}
 	return b.String()
 }

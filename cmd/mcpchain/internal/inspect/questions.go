@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
@@ -105,7 +106,7 @@ func values(form *answers.Filled) string {
 func (q *questions) sample(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	text := p.SystemPrompt
 	for _, m := range p.Messages {
-		text += " " + contents(m.Content...)
+		text += " " + offering.Content(m.Content)
 	}
 	q.show(ctx, true, "for an answer of your model", text, noAnswer)
 	return nil, fmt.Errorf("inspect has no model: %w", mcp.ErrRejected)

@@ -13,9 +13,9 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
 	"github.com/mcpchain/mcpchain/hosttext"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Bounds of the shown text of a tool's result, in characters. The command /show and a trace have
@@ -41,7 +41,7 @@ func EventNote(e agent.Event, hint string) (Style, string) {
 			return Warn, fmt.Sprintf("  %s got no answer of the model: %v", e.Server, e.Err)
 		}
 		return Faint, fmt.Sprintf("  the model answered %s: %s",
-			e.Server, hosttext.Line(ContentText(e.Result.Content), MaxResult))
+			e.Server, hosttext.Line(offering.Content(e.Result.Content), MaxResult))
 	case *agent.Replied:
 		return Faint, fmt.Sprintf("  answer to %s: %s", e.Question.Server, e.Reply.Action)
 	case *agent.Elicited:
@@ -181,30 +181,4 @@ func reasoningNote(begin, end time.Time) string {
 		return "thought about it (/reasoning shows it)"
 	}
 	return fmt.Sprintf("thought for %.0f s (/reasoning shows it)", math.Ceil(max(0, end.Sub(begin)).Seconds()))
-}
-
-// ContentText returns content blocks as text. Blocks that are not text are described in brackets.
-func ContentText(blocks []mcp.Content) string {
-	var parts []string
-	for _, c := range blocks {
-		switch c := c.(type) {
-		case *mcp.TextContent:
-			parts = append(parts, c.Text)
-		case *mcp.ImageContent:
-			parts = append(parts, fmt.Sprintf("[image %s, %d bytes]", c.MIMEType, len(c.Data)))
-		case *mcp.AudioContent:
-			parts = append(parts, fmt.Sprintf("[audio %s, %d bytes]", c.MIMEType, len(c.Data)))
-		case *mcp.ResourceLink:
-			parts = append(parts, fmt.Sprintf("[link to %s]", c.URI))
-		case *mcp.EmbeddedResource:
-			parts = append(parts, fmt.Sprintf("[resource %s] %s", c.Resource.URI, c.Resource.Text))
-		case *mcp.ToolUseContent:
-			parts = append(parts, fmt.Sprintf("[calls %s %s]", c.Name, c.Input))
-		case *mcp.ToolResultContent:
-			parts = append(parts, "[tool result] "+ContentText(c.Content))
-		case *mcp.UnknownContent:
-			parts = append(parts, fmt.Sprintf("[%s]", c.Type))
-		}
-	}
-	return strings.Join(parts, "\n")
 }

@@ -63,7 +63,7 @@ func Commands() string {
 	for _, c := range new(Session).commands() {
 		fmt.Fprintf(&b, "%-24s %s\n", c.synopsis, c.about)
 	}
-	return b.String() + "If several servers have the name, add the server, as in /read @SERVER URI."
+	return b.String() + "If several servers have some, add the server, as in /read @SERVER URI."
 }
 
 // errQuit means that the person wants to quit.

@@ -116,16 +116,11 @@ func (o *offers) completeResource(ctx context.Context, _ string) screen.Completi
 // completePrompt completes the argument of /prompt: a name, and arguments with their values.
 func (o *offers) completePrompt(ctx context.Context, argument string) screen.Completion {
 	servers := o.servers(hasPrompts)
-	server, text, err := cutServer(servers, prompts.plural, argument)
+	server, text, err := prompts.cutServer(servers, argument)
 	if err != nil || !strings.Contains(text, " ") {
 		return prompts.complete(ctx, servers)
 	}
 	name, rest, _ := strings.Cut(text, " ")
-	if server == nil {
-		if server, err = prompts.owner(ctx, servers, name); err != nil {
-			return screen.Completion{}
-		}
-	}
 	prompt, err := findPrompt(ctx, server.Client, name)
 	if err != nil || prompt == nil {
 		return screen.Completion{}

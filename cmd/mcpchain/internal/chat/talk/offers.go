@@ -60,16 +60,12 @@ func (o *offers) list(ctx context.Context, kind *offer) error {
 // readResource is the command /read.
 func (o *offers) readResource(ctx context.Context, argument string) error {
 	servers := o.servers(hasResources)
-	server, uri, err := cutServer(servers, resources.plural, argument)
+	server, uri, err := resources.cutServer(servers, argument)
 	switch {
 	case err != nil:
 		return err
 	case uri == "":
 		return errors.New("usage: /read URI; /resources lists them")
-	case server == nil:
-		if server, err = resources.owner(ctx, servers, uri); err != nil {
-			return err
-		}
 	}
 	result, err := server.Client.ReadResource(ctx, uri)
 	if err != nil {
@@ -90,26 +86,32 @@ func (o *offers) readResource(ctx context.Context, argument string) error {
 	return nil
 }
 
-// cutServer cuts the name of a server from the beginning of an argument, as in "@files file:///a".
-// It returns nil if the argument names none. plural names in errors what the servers have, such as
-// "resources".
-func cutServer(
-	servers []adapter.ServerStatus, plural, argument string,
+// cutServer cuts the name of a server from the beginning of an argument, as in "@files file:///a". It may be missing if
+// there is only one server: of several, each could list the name of another one's resource or prompt.
+func (o *offer) cutServer(
+	servers []adapter.ServerStatus, argument string,
 ) (server *adapter.ServerStatus, rest string, err error) {
-	named, ok := strings.CutPrefix(argument, "@")
-	if !ok {
-		return nil, argument, nil
-	}
+	named, isNamed := strings.CutPrefix(argument, "@")
+	var names []string
 	for i, s := range servers {
 		after, ok := strings.CutPrefix(named+" ", s.Name+" ")
-		if ok && (server == nil || len(s.Name) > len(server.Name)) { // names may have spaces
+		if ok && isNamed && (server == nil || len(s.Name) > len(server.Name)) { // names may have spaces
 			server, rest = &servers[i], strings.TrimSpace(after)
 		}
+		names = append(names, s.Name)
 	}
-	if server == nil {
-		return nil, "", fmt.Errorf("no server with %s is called %s", plural, hosttext.Line(named, 80))
+	switch {
+	case server != nil:
+		return server, rest, nil
+	case isNamed:
+		return nil, "", fmt.Errorf("no server with %s is called %s", o.plural, hosttext.Line(named, 80))
+	case len(servers) == 0:
+		return nil, "", fmt.Errorf("no server offers %s", o.plural)
+	case len(servers) > 1:
+		return nil, "", fmt.Errorf("say which server you mean, as in %s @%s %s; those with %s are %s",
+			o.command, names[0], hosttext.Line(argument, 80), o.plural, strings.Join(names, ", "))
 	}
-	return server, rest, nil
+	return &servers[0], argument, nil
 }
 
 // offer is a kind of what servers list by names: resources or prompts.
@@ -127,15 +129,9 @@ var (
 
 // entry is a resource, a template of resources or a prompt in the list of a server.
 type entry struct {
-	name   string // "" for a template
-	prefix string // how the URIs of a template begin
-	usage  string // the name, with the arguments of a prompt or the variables of a template
-	about  string
-}
-
-// matches reports whether a name belongs to e, or is a URI that begins like those of a template.
-func (e *entry) matches(name string) bool {
-	return e.name == name || e.name == "" && strings.HasPrefix(name, e.prefix)
+	name  string // "" for a template
+	usage string // the name, with the arguments of a prompt or the variables of a template
+	about string
 }
 
 // maxOffers bounds the resources, the templates and the prompts of a server that are listed.
@@ -165,8 +161,7 @@ func resourceEntries(ctx context.Context, c *mcpclient.Client) ([]entry, error) 
 		return all, err
 	}
 	more, err := collectEntries(offering.Templates(ctx, c), func(t *mcp.ResourceTemplate) entry {
-		prefix, _, _ := strings.Cut(t.URITemplate, "{")
-		return entry{prefix: prefix, usage: t.URITemplate, about: "template: " + cmp.Or(t.Title, t.Name)}
+		return entry{usage: t.URITemplate, about: "template: " + cmp.Or(t.Title, t.Name)}
 	})
 	return append(all, more...), err
 }
@@ -176,39 +171,4 @@ func promptEntries(ctx context.Context, c *mcpclient.Client) ([]entry, error) {
 	return collectEntries(c.Prompts(ctx), func(p *mcp.Prompt) entry {
 		return entry{name: p.Name, usage: promptUsage(p), about: cmp.Or(p.Description, p.Title)}
 	})
-}
-
-// owner finds the server that lists a name. If several do, perhaps with bad intent, the person has
-// to say which one is meant. The name may be private, so it is not sent to servers.
-func (o *offer) owner(ctx context.Context, servers []adapter.ServerStatus, name string) (*adapter.ServerStatus, error) {
-	switch len(servers) {
-	case 0:
-		return nil, fmt.Errorf("no server offers %s", o.plural)
-	case 1:
-		return &servers[0], nil // a server may have unlisted names
-	}
-	var names, owners []string
-	var owner *adapter.ServerStatus
-	var errs []error
-	for i, s := range servers {
-		names = append(names, s.Name)
-		all, err := o.list(ctx, s.Client)
-		switch {
-		case slices.ContainsFunc(all, func(e entry) bool { return e.matches(name) }):
-			owner, owners = &servers[i], append(owners, s.Name)
-		case err != nil:
-			errs = append(errs, fmt.Errorf("server %s: %w", s.Name, err))
-		}
-	}
-	switch {
-	case len(owners) == 1:
-		return owner, nil
-	case len(owners) > 1:
-		return nil, fmt.Errorf("several servers have it: %s; say which, as in %s @%s %s",
-			strings.Join(owners, ", "), o.command, owners[0], name)
-	case len(errs) > 0:
-		return nil, errors.Join(errs...)
-	}
-	return nil, fmt.Errorf("no server lists it: say whose it is, as in %s @%s %s; there are %s",
-		o.command, names[0], name, strings.Join(names, ", "))
 }

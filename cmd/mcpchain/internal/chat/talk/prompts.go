@@ -37,8 +37,7 @@ func promptUsage(p *mcp.Prompt) string {
 // message of the person, so all messages of the prompt become one, also those of the assistant. The
 // model gets what the person sees: other content than text is only named, as in [image …].
 func (o *offers) askPrompt(ctx context.Context, argument string) error {
-	servers := o.servers(hasPrompts)
-	server, text, err := cutServer(servers, prompts.plural, argument)
+	server, text, err := prompts.cutServer(o.servers(hasPrompts), argument)
 	if err != nil {
 		return err
 	}
@@ -52,11 +51,6 @@ func (o *offers) askPrompt(ctx context.Context, argument string) error {
 	if err != nil {
 		return err
 	}
-	if server == nil {
-		if server, err = prompts.owner(ctx, servers, name); err != nil {
-			return err
-		}
-	}
 	given, ok, err := o.fillArguments(ctx, server, name, given)
 	if err != nil || !ok {
 		return err
@@ -67,7 +61,7 @@ func (o *offers) askPrompt(ctx context.Context, argument string) error {
 	}
 	var texts []string
 	for _, m := range result.Messages {
-		texts = append(texts, screen.ContentText([]mcp.Content{m.Content}))
+		texts = append(texts, offering.Content([]mcp.Content{m.Content}))
 	}
 	question := strings.Join(texts, "\n")
 	o.screen.Note(screen.Person, "the prompt %s of the server %s:\n%s",

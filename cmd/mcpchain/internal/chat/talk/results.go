@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
@@ -65,7 +66,7 @@ func newResult(e *agent.ToolEnd) result {
 	if raw == nil {
 		return r
 	}
-	if r.text = screen.ContentText(raw.Content); r.text == "" {
+	if r.text = offering.Content(raw.Content); r.text == "" {
 		r.text = string(raw.StructuredContent)
 	}
 	return r

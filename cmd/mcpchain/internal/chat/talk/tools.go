@@ -81,34 +81,16 @@ func (b *toolbox) show(_ context.Context, argument string) error {
 	return nil
 }
 
-// find finds a tool by its name for the model, or on a server, as in "@SERVER NAME".
-func (b *toolbox) find(argument string) (*adapter.Tool, error) {
-	server, name, err := cutServer(b.connections.statuses(), "tools", argument)
-	if err != nil {
-		return nil, err
-	}
-	var found []*adapter.Tool
-	for _, open := range b.connections.statuses() {
-		if server != nil && open.Name != server.Name {
-			continue
-		}
-		for _, t := range open.Tools {
+// find finds a tool by its name for the model.
+func (b *toolbox) find(name string) (*adapter.Tool, error) {
+	for _, server := range b.connections.statuses() {
+		for _, t := range server.Tools {
 			if t.Name() == name {
 				return t, nil
 			}
-			if t.Definition().Name == name {
-				found = append(found, t)
-			}
 		}
 	}
-	switch len(found) {
-	case 0:
-		return nil, fmt.Errorf("no tool %s; /tools lists them", hosttext.Line(name, 80))
-	case 1:
-		return found[0], nil
-	}
-	return nil, fmt.Errorf("several servers have it; say which, as in /tool @%s %s",
-		found[0].Server(), hosttext.Line(name, 80))
+	return nil, fmt.Errorf("no tool %s; /tools lists them", hosttext.Line(name, 80))
 }
 
 // complete completes the arguments of /tools and /tool.

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/views"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
@@ -76,7 +77,7 @@ func (v *toolViews) onCallEnd(c *views.Call) {
 	}
 	style, mark, text := screen.Tool, "←", r.Error
 	if c.Result != nil {
-		r.Text, r.IsError = screen.ContentText(c.Result.Content), c.Result.IsError
+		r.Text, r.IsError = offering.Content(c.Result.Content), c.Result.IsError
 		text = r.Text
 	}
 	if r.IsError || c.Err != nil {
