@@ -61,7 +61,7 @@ func (s *Sampler) modelError(ctx context.Context, r *run, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
 	}
-	s.log.Warn("sampling: the model failed", "model", r.model.ID, "error", err)
+	s.options.Logger.Warn("sampling: the model failed", "model", r.model.ID, "error", err)
 	data := failureData{Reason: "model_failure"}
 	message := "the model could not answer"
 	if failure, ok := errors.AsType[*chat.Error](err); ok {
@@ -77,7 +77,7 @@ func (s *Sampler) modelError(ctx context.Context, r *run, err error) error {
 // noModelError returns the error if no model can answer the request. Only the log has the cause.
 func (s *Sampler) noModelError(err error) error {
 	const message = "the host has no model that can answer the request"
-	s.log.Warn("sampling: "+message, "error", err)
+	s.options.Logger.Warn("sampling: "+message, "error", err)
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: message, Data: encodeJSON(failureData{Reason: "no_model"})}
 }
 

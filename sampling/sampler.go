@@ -29,7 +29,6 @@ type Sampler struct {
 	governor *governor
 	schemas  schema.Cache
 	memories hostMemories
-	log      *slog.Logger
 }
 
 // New returns a sampler for a model, which must be in Options.Models if that is set. It does no
@@ -65,7 +64,6 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error)
 		models:   o.Models,
 		options:  o,
 		governor: newGovernor(o.Limits),
-		log:      o.Logger,
 	}
 	if len(s.models) == 0 {
 		s.models = []Model{{ID: model, Tools: true, Images: true, Audio: true}}
@@ -247,7 +245,7 @@ func (s *Sampler) completeOnce(ctx context.Context, r *run, question *chat.Reque
 		return nil, err
 	}
 	if reply.Warning != "" {
-		s.log.Warn("sampling: " + reply.Warning)
+		s.options.Logger.Warn("sampling: " + reply.Warning)
 	}
 	result, err := samplingResult(reply, r.request.Params, tools)
 	if err == nil {

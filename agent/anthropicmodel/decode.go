@@ -240,18 +240,13 @@ func (a *answer) addPiece(index int, d *delta) error {
 	return nil
 }
 
-// addText adds a piece of a text or a thought to a block, unless the block is of another kind: a
+// addText adds a piece of a text or a thought to a block and shows it, unless the block is of another kind: a
 // thought is never shown as text.
 func (a *answer) addText(b *replyBlock, kind, piece string) error {
 	if b.kind != kind {
 		return nil
 	}
 	b.text.WriteString(piece)
-	return a.emit(kind, piece)
-}
-
-// emit passes a piece of text or of a thought to show.
-func (a *answer) emit(kind, piece string) error {
 	if a.show == nil || piece == "" {
 		return nil
 	}

@@ -300,7 +300,7 @@ func TestNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tool := range tools {
 		out := n.outgoing(tool.Name)
-		check.That(t, plain(out, 64) && canLead(out[0]) && !seen[out], "%q goes out as %q, want a plain name that no other has", tool.Name, out)
+		check.That(t, plainName.MatchString(out) && !seen[out], "%q goes out as %q, want a plain name that no other has", tool.Name, out)
 		seen[out] = true
 		check.Equal(t, "comes back", n.incoming(out), tool.Name)
 	}

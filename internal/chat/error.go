@@ -115,7 +115,8 @@ func (e *Error) Retryable() bool {
 	case "insufficient_quota", "billing_hard_limit_reached", CodeContentFilter, CodeContextLength:
 		return false
 	case CodeUnreachable:
-		return !isCertificateError(e.cause)
+		_, badCertificate := errors.AsType[*tls.CertificateVerificationError](e.cause)
+		return !badCertificate
 	}
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -140,11 +141,6 @@ func (e *Error) refusesInput() bool {
 // isLoading reports whether the host is loading the model, as llama-server says.
 func (e *Error) isLoading() bool {
 	return e.Status == http.StatusServiceUnavailable && strings.Contains(strings.ToLower(e.Message), "loading model")
-}
-
-func isCertificateError(err error) bool {
-	_, bad := errors.AsType[*tls.CertificateVerificationError](err)
-	return bad
 }
 
 // explain returns the error of the exchange: from the caller's callback or context, a bound of time, the

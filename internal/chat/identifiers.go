@@ -5,7 +5,15 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/big"
-	"strings"
+	"regexp"
+)
+
+var (
+	plainName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+	plainStart   = regexp.MustCompile(`^[A-Za-z_]`)
+	oddCharacter = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+	plainIDs     = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+	shortIDs     = regexp.MustCompile(`^[A-Za-z0-9]{9}$`)
 )
 
 // names translates tool names. The caller's names have up to 128 characters and may have dots. Hosts take up to 64 of
@@ -21,7 +29,7 @@ func newNames(r *Request) *names {
 	n := &names{out: map[string]string{}, in: map[string]string{}}
 	var refused []string
 	add := func(name string) {
-		if !plain(name, 64) || !canLead(name[0]) {
+		if !plainName.MatchString(name) {
 			refused = append(refused, name)
 			return
 		}
@@ -46,13 +54,8 @@ func (n *names) rename(name string) {
 	if n.out[name] != "" {
 		return
 	}
-	readable := strings.Map(func(r rune) rune {
-		if alphanumeric(r) || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, name)
-	if readable != "" && !canLead(readable[0]) {
+	readable := oddCharacter.ReplaceAllLiteralString(name, "_")
+	if !plainStart.MatchString(readable) {
 		readable = "_" + readable
 	}
 	for salt := 0; ; salt++ {
@@ -63,9 +66,6 @@ func (n *names) rename(name string) {
 		}
 	}
 }
-
-// canLead reports whether a name may begin with the character.
-func canLead(c byte) bool { return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
 // outgoing translates the caller's name of a tool into the host's.
 func (n *names) outgoing(name string) string { return n.out[name] }
@@ -108,32 +108,15 @@ func (i *ids) outgoing(id string) string {
 func (r idFormat) allows(id string) bool {
 	switch r {
 	case plainID:
-		return plain(id, 40)
+		return plainIDs.MatchString(id)
 	case shortID:
-		return len(id) == 9 && plain(id, 9) && !strings.ContainsAny(id, "_-")
+		return shortIDs.MatchString(id)
 	}
 	return len(id) <= 256
 }
 
 // newCallID returns an id for a call that the host sent without one.
 func newCallID() string { return "call_" + rand.Text()[:20] }
-
-// plain reports whether s consists of 1 to limit characters of [A-Za-z0-9_-].
-func plain(s string, limit int) bool {
-	if s == "" || len(s) > limit {
-		return false
-	}
-	for _, r := range s {
-		if !alphanumeric(r) && r != '_' && r != '-' {
-			return false
-		}
-	}
-	return true
-}
-
-func alphanumeric(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
-}
 
 // digest returns a hash of s in n characters of [0-9a-z].
 func digest(s string, n int) string {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/sashabaranov/go-openai"
@@ -70,7 +69,7 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	switch {
 	case req.URL.Scheme != from.Scheme || req.URL.Host != from.Host:
-		return fmt.Errorf("redirect to another origin refused: set the base URL to %s if you trust it", origin(req.URL))
+		return fmt.Errorf("redirect to another origin refused: set the base URL to %s://%s if you trust it", req.URL.Scheme, req.URL.Host)
 	case req.Method != via[0].Method:
 		return fmt.Errorf("redirect that would turn %s into %s refused: set the base URL to that of the API", via[0].Method, req.Method)
 	case len(via) > maxRedirects:
@@ -78,8 +77,6 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	}
 	return nil
 }
-
-func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // retrier counts the attempts of one request.
 type retrier struct {

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 // Anthropic provider returns a choice for every block of a message, so the choices are parts of
 // one reply: ask for one candidate. Calls have the provider's ids; Google's models send none.
 func FromResponse(response *llms.ContentResponse) run.Message {
-	m := run.Message{Role: run.RoleAssistant}
+	m := run.Message{Role: run.RoleAssistant, Model: firstInfo(response, "model", "Model")}
 	for _, c := range choicesOf(response) {
 		if text := reasoning(c); text != "" {
 			m.Parts = append(m.Parts, run.Part{Type: run.PartReasoning, Text: text})
@@ -22,41 +23,31 @@ func FromResponse(response *llms.ContentResponse) run.Message {
 			m.Parts = append(m.Parts, run.Part{Type: run.PartText, Text: c.Content})
 		}
 		m.Parts = appendCalls(m.Parts, c)
-		if m.Model == "" {
-			m.Model = modelName(c.GenerationInfo)
-		}
 	}
 	return m
 }
 
-// Finish returns the provider's reason for the end of a reply.
-func Finish(response *llms.ContentResponse) string {
-	finish := ""
+// Finish returns the provider's reason for the end of a reply, the last one of several choices.
+func Finish(response *llms.ContentResponse) (finish string) {
 	for _, c := range choicesOf(response) {
-		if c.StopReason != "" {
-			finish = c.StopReason
-		}
+		finish = cmp.Or(c.StopReason, finish)
 	}
 	return finish
 }
 
 // ID returns the provider's id of a reply, or "".
-func ID(response *llms.ContentResponse) string {
+func ID(response *llms.ContentResponse) string { return firstInfo(response, "ID", "id") }
+
+// Warning returns the model's note about how it was asked.
+func Warning(response *llms.ContentResponse) string { return firstInfo(response, "Warning") }
+
+// firstInfo returns the first text under one of the keys in the choices of a response, or "".
+func firstInfo(response *llms.ContentResponse, keys ...string) string {
 	for _, c := range choicesOf(response) {
-		for _, key := range []string{"ID", "id"} {
+		for _, key := range keys {
 			if s, ok := c.GenerationInfo[key].(string); ok && s != "" {
 				return s
 			}
-		}
-	}
-	return ""
-}
-
-// Warning returns the model's note about how it was asked.
-func Warning(response *llms.ContentResponse) string {
-	for _, c := range choicesOf(response) {
-		if text, ok := c.GenerationInfo["Warning"].(string); ok && text != "" {
-			return text
 		}
 	}
 	return ""
@@ -94,14 +85,4 @@ func appendCalls(parts []run.Part, c *llms.ContentChoice) []run.Part {
 		parts = append(parts, p)
 	}
 	return parts
-}
-
-// modelName returns the name of the model that replied, "" if the provider does not say.
-func modelName(info map[string]any) string {
-	for _, key := range []string{"model", "Model"} {
-		if s, ok := info[key].(string); ok {
-			return s
-		}
-	}
-	return ""
 }
