@@ -1,6 +1,7 @@
 package lc
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -31,33 +32,22 @@ var packages = map[string]string{
 	"anthropic": "anthropic", "bedrock": "bedrock", "googleai": "google", "googleai/vertex": "google", "mistral": "mistral",
 }
 
+// providers has OpenTelemetry's names of providers that neither a form nor their package has.
+var providers = map[string]string{"googleai/vertex": "gcp.vertex_ai", "watsonx": "ibm.watsonx.ai"}
+
 // formOf returns the form of a dialect, by default the form of the package of the model's type. It
 // panics if the dialect is unknown.
 func formOf(d string, m llms.Model) form {
 	path := packageOf(m)
-	named := d
-	if d == "" {
-		d = packages[path]
-		if d == "" {
-			d = "openai"
-		}
-	}
-	f, ok := forms[d]
-	if !ok {
-		panic(fmt.Sprintf("lc: unknown dialect %q; see ModelOptions.Dialect", d))
-	}
+	f, ok := forms[cmp.Or(d, packages[path], "openai")]
 	switch {
-	case path == "" && named == "":
+	case !ok:
+		panic(fmt.Sprintf("lc: unknown dialect %q; see ModelOptions.Dialect", d))
+	case path == "" && d == "":
 		f.provider = "unknown"
-	case path == "":
-	case path == "googleai/vertex":
-		f.provider = "gcp.vertex_ai"
-	case path == "watsonx":
-		f.provider = "ibm.watsonx.ai"
-	case packages[path] != "":
-		f.provider = forms[packages[path]].provider
-	default:
-		f.provider, _, _ = strings.Cut(path, "/")
+	case path != "":
+		name, _, _ := strings.Cut(path, "/")
+		f.provider = cmp.Or(providers[path], forms[packages[path]].provider, name)
 	}
 	return f
 }
