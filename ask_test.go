@@ -34,8 +34,7 @@ func TestModelOfTheEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_BASE_URL", completions(t))
 	check.Contains(t, "what the server had from the model", check.Value(h.Ask(t.Context(), "go"))(t).Output, "pong")
 	sampler := check.Value(NewSampler(nil))(t)
-	client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: serve(t)}, &mcpclient.Options{Sampling: sampler.ForServer("s")})
-	check.Must(t, err)
+	client := check.Value(mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: serve(t)}, &mcpclient.Options{Sampling: sampler.ForServer("s")}))(t)
 	defer client.Close()
 	check.Equal(t, "", check.Value(client.CallTool(t.Context(), "ask", struct{}{}))(t).Text(), "pong")
 

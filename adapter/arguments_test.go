@@ -16,8 +16,7 @@ func toolWith(t testing.TB, inputSchema string) *Tool {
 	t.Helper()
 	ts := newToolset(new(Options).withDefaults())
 	def := &mcp.Tool{Name: "tool", Description: "Does it.", InputSchema: json.RawMessage(inputSchema)}
-	tool, err := newTool(newServerState(ts.opts, &Server{Name: "test"}), nil, def, &ts.connector.schemas)
-	check.Must(t, err)
+	tool := check.Value(newTool(newServerState(ts.opts, &Server{Name: "test"}), nil, def, &ts.connector.schemas))(t)
 	tool.name = def.Name
 	return tool
 }

@@ -60,8 +60,7 @@ func TestCatalogsAreBounded(t *testing.T) {
 	for _, target := range []profile.Profile{profile.Gemini, profile.GoogleAI} {
 		catalog, size := ts.Catalog(target), 0
 		for _, d := range catalog.Definitions() {
-			raw, err := json.Marshal(d.Function.Parameters)
-			check.Must(t, err)
+			raw := check.Value(json.Marshal(d.Function.Parameters))(t)
 			if size += len(raw); d.Function.Name == "small" && string(raw) != `{"properties":{"a":{"type":"integer"}},"type":"object"}` {
 				t.Errorf("%s: got %s of another server", target, raw)
 			}
@@ -138,13 +137,10 @@ func (r *recorder) Do(req *http.Request) (*http.Response, error) {
 func TestProvidersSendTheSchema(t *testing.T) {
 	const schema = `{"type":"object","properties":{"z":{"$ref":"#/$defs/n"},"a":{"maximum":9007199254740993}},"required":["z"],"$defs":{"n":{"type":"integer"}}}`
 	ts := newPeer().tool("x", schema, echo).open(t, nil)
-	want, err := json.Marshal(json.RawMessage(ts.Servers()[0].Tools[0].Definition().InputSchema))
-	check.Must(t, err)
+	want := check.Value(json.Marshal(json.RawMessage(ts.Servers()[0].Tools[0].Definition().InputSchema)))(t)
 	var sent recorder
-	oai, err := openai.New(openai.WithToken("none"), openai.WithHTTPClient(&sent))
-	check.Must(t, err)
-	claude, err := anthropic.New(anthropic.WithToken("none"), anthropic.WithHTTPClient(&sent))
-	check.Must(t, err)
+	oai := check.Value(openai.New(openai.WithToken("none"), openai.WithHTTPClient(&sent)))(t)
+	claude := check.Value(anthropic.New(anthropic.WithToken("none"), anthropic.WithHTTPClient(&sent)))(t)
 	for name, model := range map[string]llms.Model{"openai": oai, "anthropic": claude} {
 		sent.body = nil
 		messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "hello")}

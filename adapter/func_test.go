@@ -90,8 +90,7 @@ func TestFuncOptions(t *testing.T) {
 	)
 	catalog := source.Catalog(profile.Plain)
 	for _, tool := range catalog.Tools() {
-		p, err := catalog.Prepare(call("1", tool.Name(), `{"city":"Rome"}`))
-		check.Must(t, err)
+		p := check.Value(catalog.Prepare(call("1", tool.Name(), `{"city":"Rome"}`)))(t)
 		want := "RomeK!"
 		if tool.Name() == "write" {
 			want = "[the user changed the arguments to {\"city\":\"Oslo\"}]\nOsloK!"

@@ -109,8 +109,7 @@ func TestKeyIsOfItsCall(t *testing.T) {
 		_, _ = note(ctx, struct{}{})
 		return inner.Catalog(profile.Plain).Call(ctx, call("2", "inner", "{}")).Text, nil
 	}, nil)
-	p, err := outer.Catalog(profile.Plain).Prepare(call("1", "outer", "{}"))
-	check.Must(t, err)
+	p := check.Value(outer.Catalog(profile.Plain).Prepare(call("1", "outer", "{}")))(t)
 	p.WithIdempotencyKey("K").Run(t.Context())
 	check.Same(t, "keys", keys, []string{"K", ""})
 }

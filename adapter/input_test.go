@@ -28,8 +28,7 @@ func forName() *sdk.CallToolResult {
 // prepare prepares a call of a tool by its plain name.
 func prepare(t *testing.T, ts *Toolset, name, arguments string) *Prepared {
 	t.Helper()
-	p, err := ts.Catalog(profile.Plain).Prepare(call("1", name, arguments))
-	check.Must(t, err)
+	p := check.Value(ts.Catalog(profile.Plain).Prepare(call("1", name, arguments)))(t)
 	return p
 }
 
@@ -71,8 +70,7 @@ func TestInputRequired(t *testing.T) {
 	}
 	prepared := func(arguments string) *Prepared { return prepare(t, curious().open(t, opts), "asks", arguments) }
 	asked := roundOf(t, prepared(`{"city":"Rome"}`))
-	kept, err := json.Marshal(asked)
-	check.Must(t, err)
+	kept := check.Value(json.Marshal(asked))(t)
 	answers := map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ann"}}}
 	for _, tt := range []struct{ arguments, change, to, want string }{
 		{`{ "city": "Rome" }`, "", "", `Ann {"city":"Rome"}`},

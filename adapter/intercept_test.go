@@ -164,8 +164,7 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 func TestContextHeadersLeaveTheRequestAlone(t *testing.T) {
 	var sent http.Header
 	base := roundTripper(func(req *http.Request) (*http.Response, error) { sent = req.Header; return nil, errNoDial })
-	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://example.com", strings.NewReader(""))
-	check.Must(t, err)
+	req := check.Value(http.NewRequestWithContext(t.Context(), "POST", "http://example.com", strings.NewReader("")))(t)
 	req.Header.Set("X-User", "none")
 	set := ContextHeaders(base, func(context.Context) http.Header { return http.Header{"x-user": {"ada"}} })
 	if _, err := set.RoundTrip(req); !errors.Is(err, errNoDial) || sent.Get("X-User") != "ada" || req.Header.Get("X-User") != "none" {

@@ -67,11 +67,9 @@ func TestFind(t *testing.T) {
 			Server{Name: "p", Transport: p.transport(t)}).Catalog(profile.Plain)
 	}
 	const wrapped = `{"type":"object","properties":{"city":{"type":"string"}},"anyOf":[{"required":["city"]}]}`
-	was, err := process(wrapped).Prepare(call("1", "asks", `{"city":"Rome"}`))
-	check.Must(t, err)
+	was := check.Value(process(wrapped).Prepare(call("1", "asks", `{"city":"Rome"}`)))(t)
 	now := process(wrapped)
-	tool, err := now.LookupStored("p", "asks", was.Tool().Fingerprint())
-	check.Must(t, err)
+	tool := check.Value(now.LookupStored("p", "asks", was.Tool().Fingerprint()))(t)
 	// The call of a model that was offered the schema inside of a property.
 	p, err := tool.Prepare(call("1", "other name", `{"input":{"city":"Rome"}}`), true)
 	check.Must(t, err)

@@ -56,8 +56,7 @@ func TestDefinitions(t *testing.T) {
 	p.tool("search", `{"type":"object","properties":{"q":{"type":"string","description":"<what>"}},"required":["q"]}`, echo)
 	ts := p.open(t, nil)
 	defs := ts.Catalog(profile.Plain).Definitions()
-	got, err := json.Marshal(defs)
-	check.Must(t, err)
+	got := check.Value(json.Marshal(defs))(t)
 	want := `[{"type":"function","function":{"name":"none","description":"Does none.","parameters":{"properties":{},"type":"object"}}},` +
 		`{"type":"function","function":{"name":"search","description":"Does search.","parameters":` +
 		`{"type":"object","properties":{"q":{"type":"string","description":"\u003cwhat\u003e"}},"required":["q"]}}}]`

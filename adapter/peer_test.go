@@ -52,8 +52,7 @@ func (p *peer) transport(t testing.TB) mcpclient.Transport {
 	t.Helper()
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
-	session, err := p.Connect(context.Background(), &sdk.IOTransport{Reader: toServer, Writer: fromServer}, nil)
-	check.Must(t, err)
+	session := check.Value(p.Connect(context.Background(), &sdk.IOTransport{Reader: toServer, Writer: fromServer}, nil))(t)
 	p.session = session
 	p.die = func() { _ = fromServer.Close(); _ = toServer.Close() }
 	go func() {
@@ -133,8 +132,7 @@ func before(f func(ctx context.Context, r *Request)) []Interceptor {
 // open opens a toolset that is closed with the test.
 func open(t testing.TB, opts *Options, servers ...Server) *Toolset {
 	t.Helper()
-	ts, err := Open(t.Context(), servers, opts)
-	check.Must(t, err)
+	ts := check.Value(Open(t.Context(), servers, opts))(t)
 	t.Cleanup(func() { _ = ts.Close() })
 	return ts
 }

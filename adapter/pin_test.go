@@ -76,15 +76,13 @@ func TestPinAtFirstUse(t *testing.T) {
 func TestTextsOfToolsAreUnchanged(t *testing.T) {
 	const text = "do \x1b[2J\u0085\u202e\u200b\U000e0041 it"
 	encode := func(v any) string {
-		raw, err := json.Marshal(v)
-		check.Must(t, err)
+		raw := check.Value(json.Marshal(v))(t)
 		return string(raw)
 	}
 	word := encode(text)
 	def := &mcp.Tool{Name: "f", Description: text, InputSchema: json.RawMessage(
 		`{"type":"object","properties":{"a":{"type":"string","description":` + word + `,"enum":[` + word + `]}},"required":["a"]}`)}
-	tool, err := NewFuncTool(def, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }, nil)
-	check.Must(t, err)
+	tool := check.Value(NewFuncTool(def, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }, nil))(t)
 	for _, target := range []profile.Profile{profile.Plain, profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
 		got := tool.Catalog(target).Definitions()[0].Function
 		var schema struct {

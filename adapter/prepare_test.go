@@ -201,8 +201,7 @@ func TestApprovedIsSent(t *testing.T) {
 func TestPreparedCallIsACopy(t *testing.T) {
 	c := call("1", "w", `{"city":"Rome"}`)
 	scribble := allowing(func(a *approval.Request) { copy(a.Arguments, `{"city":"Paris"}`) })
-	prepared, err := newPeer().tool("w", weather, echo).open(t, &Options{Approve: scribble}).Catalog(profile.Plain).Prepare(c)
-	check.Must(t, err)
+	prepared := check.Value(newPeer().tool("w", weather, echo).open(t, &Options{Approve: scribble}).Catalog(profile.Plain).Prepare(c))(t)
 	c.FunctionCall.Name, c.FunctionCall.Arguments = "x", `{"city":"Oslo"}`
 	copy(prepared.Arguments(), `{"city":"Bari"}`)
 	r := prepared.Run(t.Context())
@@ -241,8 +240,7 @@ func TestApproveBeforeRun(t *testing.T) {
 	} {
 		asked, decide, change = nil, tt.decide, tt.change
 		write := call("1", "write", `{"city":"Rome"}`)
-		p, err := catalog.Prepare(write)
-		check.Must(t, err)
+		p := check.Value(catalog.Prepare(write))(t)
 		r := new(Result)
 		if approved, err := p.Approve(t.Context()); err != nil {
 			r = catalog.ErrorResult(t.Context(), write, err)
@@ -259,7 +257,6 @@ func TestCatalogOfNothing(t *testing.T) {
 	none := new(Catalog)
 	got := none.Definitions()
 	check.That(t, got == nil && none.Tools() == nil && none.Changes() == nil, "got %v, want nothing", got)
-	messages, err := none.Dispatch(t.Context(), []llms.ToolCall{call("1", "x", "{}")})
-	check.Must(t, err)
+	messages := check.Value(none.Dispatch(t.Context(), []llms.ToolCall{call("1", "x", "{}")}))(t)
 	check.Equal(t, "", messages[0].Parts[0].(llms.ToolCallResponse).Content, `Error: there is no tool named "x". There are no tools.`)
 }

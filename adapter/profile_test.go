@@ -42,12 +42,10 @@ var provenance = map[string]struct {
 
 // publishedSchemas reads testdata/schemas: input schemas by source and name of the tool.
 func publishedSchemas(t testing.TB) map[string]json.RawMessage {
-	files, err := filepath.Glob("testdata/schemas/*.json")
-	check.Must(t, err)
+	files := check.Value(filepath.Glob("testdata/schemas/*.json"))(t)
 	out := map[string]json.RawMessage{}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		check.Must(t, err)
+		data := check.Value(os.ReadFile(file))(t)
 		var tools map[string]json.RawMessage
 		check.Must(t, json.Unmarshal(data, &tools))
 		for name, raw := range tools {
@@ -62,10 +60,8 @@ func parametersOf(t testing.TB, tool *Tool, p profile.Profile) (root map[string]
 	t.Helper()
 	c := newCatalog([]*Tool{tool}, p, 0)
 	*tool = *c.tools[0]
-	raw, err := json.Marshal(c.definitions[0].Function.Parameters)
-	check.Must(t, err)
-	v, err := schema.Decode(raw)
-	check.Must(t, err)
+	raw := check.Value(json.Marshal(c.definitions[0].Function.Parameters))(t)
+	v := check.Value(schema.Decode(raw))(t)
 	return v.(map[string]any), c.definitions[0].Function.Strict, c.changes
 }
 
@@ -184,12 +180,10 @@ func checkArguments(t *testing.T, tool *Tool, p profile.Profile, root map[string
 	t.Helper()
 	root = dialect(p, root)
 	g := &generator{Rand: rand.New(rand.NewPCG(1, 2)), root: root}
-	rewritten, err := schema.Compile([]byte(show(root)))
-	check.Must(t, err)
+	rewritten := check.Value(schema.Compile([]byte(show(root))))(t)
 	var lenient *Tool
 	for range n {
-		args, err := json.Marshal(g.value(root, 5))
-		check.Must(t, err)
+		args := check.Value(json.Marshal(g.value(root, 5)))(t)
 		if rewritten.Validate(args) != nil {
 			continue // the generator does not know all keywords
 		}

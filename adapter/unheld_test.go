@@ -137,8 +137,7 @@ func TestUnheld(t *testing.T) {
 				root, _, changes := parametersOf(t, tool, p)
 				check.That(t, slices.ContainsFunc(changes, func(c profile.Change) bool { return c.Effect == "wider" && c.Keyword == u.keyword }),
 					"got %v, want one that is wider for %q", changes, u.keyword)
-				rewritten, err := schema.Compile([]byte(show(dialect(p, root))))
-				check.Must(t, err)
+				rewritten := check.Value(schema.Compile([]byte(show(dialect(p, root)))))(t)
 				offer{rewritten, root}.fits(t, u.arguments)
 				wrong := (*argumentError)(nil)
 				got, err := tool.arguments(u.arguments)
@@ -150,8 +149,7 @@ func TestUnheld(t *testing.T) {
 
 // The guide has the same table.
 func TestUnheldIsDocumented(t *testing.T) {
-	guide, err := os.ReadFile("../docs/schema-keywords.md")
-	check.Must(t, err)
+	guide := check.Value(os.ReadFile("../docs/schema-keywords.md"))(t)
 	for _, u := range unheld {
 		name := "(the whole)"
 		if u.keyword != "" {
@@ -167,8 +165,7 @@ func TestUnheldIsDocumented(t *testing.T) {
 // schemas are strict. A profile may lose less, but not more.
 func TestNothingMoreIsLost(t *testing.T) {
 	known := map[string]bool{}
-	data, err := os.ReadFile("testdata/losses.txt")
-	check.Must(t, err)
+	data := check.Value(os.ReadFile("testdata/losses.txt"))(t)
 	for line := range strings.Lines(string(data)) {
 		known[strings.TrimSuffix(line, "\n")] = true
 	}

@@ -38,8 +38,7 @@ func viewPeer() *peer {
 func TestAppToolsAreHiddenFromModels(t *testing.T) {
 	ts := viewPeer().open(t, nil)
 	var sent recorder
-	model, err := openai.New(openai.WithToken("none"), openai.WithHTTPClient(&sent))
-	check.Must(t, err)
+	model := check.Value(openai.New(openai.WithToken("none"), openai.WithHTTPClient(&sent)))(t)
 	messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "hello")}
 	for _, p := range profile.All() {
 		_, _ = model.GenerateContent(t.Context(), messages, llms.WithTools(ts.Catalog(p).Definitions()), llms.WithModel("m"))
@@ -64,17 +63,14 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 // unless none is wanted.
 func openView(t *testing.T, ctx context.Context, ts *Toolset) (tell func(message, want string)) {
 	transport, conn := mcpclient.Pipe()
-	view, err := transport.Dial(t.Context())
-	check.Must(t, err)
-	s, err := host.Open(ctx, conn, ts.ViewAccess("p", "ui://p/v"), nil)
-	check.Must(t, err)
+	view := check.Value(transport.Dial(t.Context()))(t)
+	s := check.Value(host.Open(ctx, conn, ts.ViewAccess("p", "ui://p/v"), nil))(t)
 	t.Cleanup(func() { _ = view.Close(); <-s.Done() })
 	tell = func(message, want string) {
 		t.Helper()
 		check.Must(t, view.Send(t.Context(), []byte(message)))
 		if want != "" {
-			got, err := view.Recv()
-			check.Must(t, err)
+			got := check.Value(view.Recv())(t)
 			check.Contains(t, message, string(got), want)
 		}
 	}
@@ -111,8 +107,7 @@ func TestToolBecomesAppOnly(t *testing.T) {
 	check.Must(t, ts.Refresh(t.Context()))
 	check.Same(t, "event", <-events, Event{Server: "p", Kind: ToolsChanged, Removed: []string{"x"}})
 	staleFor(t, catalog.Call(t.Context(), call("1", "x", "{}")).Err, &staleToolError{tool: "x", server: "p", reason: toolGone})
-	res, err := ts.ViewAccess("p", "ui://p/v").CallTool(t.Context(), "x", nil)
-	check.Must(t, err)
+	res := check.Value(ts.ViewAccess("p", "ui://p/v").CallTool(t.Context(), "x", nil))(t)
 	check.Equal(t, "a view", res.Text(), "ran")
 }
 
@@ -169,8 +164,7 @@ func TestViewReads(t *testing.T) {
 		return nil
 	}}, Server{Name: "p", Transport: p.transport(t)}, Server{Name: "q", Transport: newPeer().tool("y", object, echo).transport(t)})
 	access := ts.ViewAccess("p", "ui://p/v")
-	res, err := access.ReadResource(t.Context(), "data://1")
-	check.Must(t, err)
+	res := check.Value(access.ReadResource(t.Context(), "data://1"))(t)
 	check.Equal(t, "", res.Contents[0].Text, "one")
 	check.Is(t, check.Err(access.ReadResource(t.Context(), "data://2")), apps.ErrDenied)
 	check.Equal(t, "reads", read, 1)
@@ -193,8 +187,7 @@ func TestViewTools(t *testing.T) {
 	names := namesOf(catalog.Tools())
 	slices.Sort(names)
 	check.Same(t, "names", names, []string{"p__app_tool", "p__both_tool", "p__plain", "q__app_tool"})
-	tool, err := catalog.LookupStored("q", "app_tool", "")
-	check.Must(t, err)
+	tool := check.Value(catalog.LookupStored("q", "app_tool", ""))(t)
 	r := catalog.Call(WithView(t.Context(), "ui://q/v"), call("1", tool.Name(), "{}"))
 	check.That(t, r.Text == "q's" && slices.Equal(views, []string{"ui://q/v"}), "got %+v, approvals of %q", r, views)
 	check.Text(t, check.Err(catalog.LookupStored("q", "plain", "")), "", "a tool of another server was found")

@@ -33,16 +33,14 @@ func wantRecall(t *testing.T, s *Files, key Key, want string) {
 // pathOf returns the file of a decision.
 func pathOf(t *testing.T, s *Files, key Key) string {
 	t.Helper()
-	path, err := s.path(key)
-	check.Must(t, err)
+	path := check.Value(s.path(key))(t)
 	return path
 }
 
 // wantList checks the keys of the stored decisions.
 func wantList(t *testing.T, s *Files, want ...Key) []StoredDecision {
 	t.Helper()
-	kept, err := s.List(t.Context())
-	check.Must(t, err)
+	kept := check.Value(s.List(t.Context()))(t)
 	var keys []Key
 	for _, k := range kept {
 		keys = append(keys, k.Key)
@@ -103,8 +101,7 @@ func TestListAndDrop(t *testing.T) {
 func TestListWithoutCopies(t *testing.T) {
 	s, key := NewFiles(filepath.Join(t.TempDir(), "kept")), sameTool("s", "a")
 	check.Must(t, s.Remember(t.Context(), key, Decision{Allow: true}))
-	raw, err := os.ReadFile(pathOf(t, s, key))
-	check.Must(t, err)
+	raw := check.Value(os.ReadFile(pathOf(t, s, key)))(t)
 	check.Must(t, os.WriteFile(filepath.Join(s.dir, "copy"+decisionSuffix), raw, 0o600))
 	wantList(t, s, key)
 	check.Must(t, s.Drop(t.Context(), key))

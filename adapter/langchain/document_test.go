@@ -27,8 +27,7 @@ var _ interface {
 // connect connects to a server of the official SDK.
 func connect(t *testing.T, server *sdk.Server) *mcpclient.Client {
 	t.Helper()
-	client, err := mcpclient.Connect(t.Context(), peer.Connect(t, server), nil)
-	check.Must(t, err)
+	client := check.Value(mcpclient.Connect(t.Context(), peer.Connect(t, server), nil))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }

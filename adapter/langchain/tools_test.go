@@ -95,8 +95,7 @@ func TestReActAgent(t *testing.T) {
 		{Content: "Thought: I know.\nFinal Answer: sunny"},
 	}}
 	agent := agents.NewOneShotAgent(model, Tools(source))
-	got, err := chains.Run(t.Context(), agents.NewExecutor(agent, agents.WithMaxIterations(8)), "How is Rome?")
-	check.Must(t, err)
+	got := check.Value(chains.Run(t.Context(), agents.NewExecutor(agent, agents.WithMaxIterations(8)), "How is Rome?"))(t)
 	check.Equal(t, "final answer", got, "sunny")
 	last := fmt.Sprint(model.told[len(model.told)-1])
 	for _, want := range []string{
@@ -117,8 +116,7 @@ func TestOpenAIFunctionsAgent(t *testing.T) {
 		calls(`{"__arg1":"{\"city\":\"Rome\",\"tags\":\"a\"}"}`), calls(`{"__arg1":"Paris"}`), calls(`{"city":"Oslo"}`), {Content: "rainy"},
 	}}
 	agent := agents.NewOpenAIFunctionsAgent(model, Tools(echo(t, "forecast", weather)))
-	got, err := chains.Run(t.Context(), agents.NewExecutor(agent), "How is it?")
-	check.Must(t, err)
+	got := check.Value(chains.Run(t.Context(), agents.NewExecutor(agent), "How is it?"))(t)
 	check.Equal(t, "final answer", got, "rainy")
 	last := fmt.Sprint(model.told[len(model.told)-1])
 	for _, want := range []string{`{"city":"Rome","tags":["a"]}`, `{"city":"Paris"}`, `{"city":"Oslo"}`} {
@@ -164,8 +162,7 @@ func TestSource(t *testing.T) {
 func TestDescription(t *testing.T) {
 	describe := func(def *mcp.Tool, schema string) string {
 		def.Name, def.InputSchema = "x", json.RawMessage(schema)
-		f, err := adapter.NewFuncTool(def, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }, nil)
-		check.Must(t, err)
+		f := check.Value(adapter.NewFuncTool(def, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }, nil))(t)
 		return Tools(f)[0].Description()
 	}
 	check.Equal(t, "", describe(&mcp.Tool{Description: "Does it."}, `{ "type": "object", "properties": {"n": {"type": "integer"}} }`),

@@ -49,8 +49,7 @@ func TestWorkBesidesSubschemasIsBounded(t *testing.T) {
 		}() + `"d2000":{}}}`, `[` + many(40, `1`) + `]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, err := Decode([]byte(tt.value))
-			check.Must(t, err)
+			v := check.Value(Decode([]byte(tt.value)))(t)
 			s := mustCompile(t, tt.schema)
 			w := work{left: maxSteps, sizes: s.sizes}
 			check.That(t, !w.apply(s.compiled, v, nil), "got %d steps of %d, want it too large to be checked", maxSteps-w.left, maxSteps)

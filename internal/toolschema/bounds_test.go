@@ -15,8 +15,7 @@ import (
 
 func schemaOf(t testing.TB, raw string) *Schema {
 	t.Helper()
-	s, err := New(json.RawMessage(raw), new(schema.Cache))
-	check.Must(t, err)
+	s := check.Value(New(json.RawMessage(raw), new(schema.Cache)))(t)
 	return s
 }
 
@@ -113,10 +112,8 @@ func TestUnaliasingTakesSteps(t *testing.T) {
 		"patterns":         {`{"patternProperties":{` + many(1000, `"^x%d":{}`) + `}}`, `{` + many(1000, `"n_%d":1`) + `}`},
 		"names":            {`{"items":{"required":[` + many(2000, `"n %d"`) + `]}}`, `[` + many(2000, `{"n_1":1}`) + `]`},
 	} {
-		compiled, err := schema.Compile([]byte(fmt.Sprintf(odd, tt.schema)))
-		check.Must(t, err)
-		v, err := schema.Decode([]byte(`{"a_b":1,"v":` + tt.value + `}`))
-		check.Must(t, err)
+		compiled := check.Value(schema.Compile([]byte(fmt.Sprintf(odd, tt.schema))))(t)
+		v := check.Value(schema.Decode([]byte(`{"a_b":1,"v":` + tt.value + `}`)))(t)
 		root := compiled.Root().(map[string]any)
 		u := unaliaser{newRepair(root), rewrite.Aliases(root)}
 		out := u.value([]any{root}, v, schema.MaxDepth).(map[string]any)
@@ -149,8 +146,7 @@ func TestMembersTakeSteps(t *testing.T) {
 		"types":        {"allOf", `{"type":[` + strings.Repeat(`"string",`, n) + `"object"]}`, object},
 		"alternatives": {"anyOf", `{"properties":{"p0":{"type":"null"}}}`, object},
 	} {
-		part, err := schema.Decode([]byte(tt.part))
-		check.Must(t, err)
+		part := check.Value(schema.Decode([]byte(tt.part)))(t)
 		root := map[string]any{tt.keyword: slices.Repeat([]any{part}, n)}
 		r := newRepair(root)
 		check.Equal(t, name+": members or items", sizeOfValue(r.value(root, tt.value)), n)

@@ -15,16 +15,14 @@ import (
 
 func decode(t *testing.T, raw string) map[string]any {
 	t.Helper()
-	v, err := schema.Decode([]byte(raw))
-	check.Must(t, err)
+	v := check.Value(schema.Decode([]byte(raw)))(t)
 	return v.(map[string]any)
 }
 
 // encoded returns JSON of a value.
 func encoded(t *testing.T, v any) string {
 	t.Helper()
-	raw, err := json.Marshal(v)
-	check.Must(t, err)
+	raw := check.Value(json.Marshal(v))(t)
 	return string(raw)
 }
 
@@ -92,8 +90,7 @@ func TestForOfHostileSchemas(t *testing.T) {
 		"a root of many references to itself": `{"type":"object","anyOf":[` + each(100, `{"required":["p%d"],"properties":{"p%d":{"$ref":"#"},"input%d":{"type":"array","items":{"$ref":"#"}}}}`) + `]}`,
 		"many parts with many properties":     fmt.Sprintf(object, `{"allOf":[`+each(4500, `{"properties":{"p%d":{}}}`)+`]}`, ""),
 	} {
-		s, err := schema.Compile([]byte(in))
-		check.Must(t, err)
+		s := check.Value(schema.Compile([]byte(in)))(t)
 		for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
 			t.Run(fmt.Sprint(name, " ", target), func(t *testing.T) {
 				atMost(t, "bytes", len(encoded(t, For(target, s.Root().(map[string]any), nil).Root)), 32<<20)

@@ -16,8 +16,7 @@ const everywhere = `{"not":{},"items":[{},true],"additionalItems":{},"allOf":[{}
 func TestEach(t *testing.T) {
 	var got []string
 	for place, sub := range Each(decode(t, everywhere)) {
-		b, err := json.Marshal(sub)
-		check.Must(t, err)
+		b := check.Value(json.Marshal(sub))(t)
 		got = append(got, fmt.Sprintf("%s %d %s", place.Join(""), place.Kind, b))
 	}
 	want := []string{

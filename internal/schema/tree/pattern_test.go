@@ -48,10 +48,8 @@ func TestSize(t *testing.T) {
 // parsed is an expression, and the length of its compiled program.
 func parsed(t *testing.T, expr string) (*syntax.Regexp, int) {
 	t.Helper()
-	re, err := syntax.Parse(expr, syntax.Perl)
-	check.Must(t, err)
-	prog, err := syntax.Compile(re.Simplify())
-	check.Must(t, err)
+	re := check.Value(syntax.Parse(expr, syntax.Perl))(t)
+	prog := check.Value(syntax.Compile(re.Simplify()))(t)
 	return re, len(prog.Inst)
 }
 
