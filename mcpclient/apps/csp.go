@@ -28,22 +28,23 @@ type CSP struct {
 
 // readCSP returns the valid sources of an object, and describes those that it refused.
 func readCSP(object []byte) (csp CSP, refused []string) {
-	read := func(name string, kind sourceKind) []string {
-		valid, rest := readSources(jsonrpc.Lookup(object, name), kind)
+	read := func(name string, sockets bool) []string {
+		valid, rest := readSources(jsonrpc.Lookup(object, name), sockets)
 		for _, description := range rest {
 			refused = append(refused, name+": "+description)
 		}
 		return valid
 	}
-	csp.ConnectDomains = read("connectDomains", connectSource)
-	csp.ResourceDomains = read("resourceDomains", otherSource)
-	csp.FrameDomains = read("frameDomains", otherSource)
-	csp.BaseURIDomains = read("baseUriDomains", otherSource)
+	csp.ConnectDomains = read("connectDomains", true)
+	csp.ResourceDomains = read("resourceDomains", false)
+	csp.FrameDomains = read("frameDomains", false)
+	csp.BaseURIDomains = read("baseUriDomains", false)
 	return csp, refused
 }
 
-// readSources returns the valid sources of a list, and describes those that it refused.
-func readSources(raw []byte, kind sourceKind) (valid, refused []string) {
+// readSources returns the valid sources of a list, and describes those that it refused. sockets
+// accepts web sockets.
+func readSources(raw []byte, sockets bool) (valid, refused []string) {
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
 		return nil, nil
@@ -54,7 +55,7 @@ func readSources(raw []byte, kind sourceKind) (valid, refused []string) {
 	for range d.Elements {
 		item := d.Raw()
 		source, _ := jsonrpc.String(item) // "" for other types, which is refused
-		if normalized, ok := normalizeSource(source, kind); ok {
+		if normalized, ok := normalizeSource(source, sockets); ok {
 			valid = append(valid, normalized)
 		} else {
 			refused = append(refused, excerpt.Cut(string(item)))
@@ -74,18 +75,11 @@ func readSources(raw []byte, kind sourceKind) (valid, refused []string) {
 // It rejects keywords of a policy ('unsafe-eval'), bare schemes (data:), characters that end a
 // source or a directive, and a wildcard for all hosts.
 func CheckSource(source string) (normalized string, ok bool) {
-	return normalizeSource(source, connectSource)
+	return normalizeSource(source, true)
 }
 
-type sourceKind int
-
-const (
-	connectSource sourceKind = iota // also web sockets
-	otherSource
-)
-
-// normalizeSource is [CheckSource] for sources of a kind.
-func normalizeSource(source string, kind sourceKind) (string, bool) {
+// normalizeSource is [CheckSource]. Only with sockets it accepts wss and ws.
+func normalizeSource(source string, sockets bool) (string, bool) {
 	if source == "" || len(source) > maxSource {
 		return "", false
 	}
@@ -104,7 +98,11 @@ func normalizeSource(source string, kind sourceKind) (string, bool) {
 		return "", false
 	}
 	scheme = strings.ToLower(scheme)
-	if !kind.allows(scheme, reach.ThisMachine(strings.Trim(host, "[]"))) || !isHost(host) {
+	secure, isSocket := scheme == "https" || scheme == "wss", scheme == "wss" || scheme == "ws"
+	switch {
+	case !secure && scheme != "http" && scheme != "ws", isSocket && !sockets:
+		return "", false
+	case !secure && !reach.ThisMachine(strings.Trim(host, "[]")), !isHost(host):
 		return "", false
 	}
 	normalized := scheme + "://" + strings.ToLower(host) + port
@@ -118,22 +116,6 @@ func normalizeSource(source string, kind sourceKind) (string, bool) {
 // a star or an empty segment may mean more.
 func isPlainPath(path string) bool {
 	return !strings.ContainsAny(path, ":*") && !strings.Contains("/"+path, "//")
-}
-
-// allows reports whether a source of this kind may have the scheme. local means the person's own
-// machine.
-func (k sourceKind) allows(scheme string, local bool) bool {
-	switch scheme {
-	case "https":
-		return true
-	case "http":
-		return local
-	case "wss":
-		return k == connectSource
-	case "ws":
-		return k == connectSource && local
-	}
-	return false
 }
 
 // isSourceByte reports whether a byte may appear in a source. Only ASCII may: hosts are written

@@ -109,7 +109,7 @@ func (f *Field) number(v any) (any, error) {
 	switch {
 	case f.Kind == KindInteger && notInt == nil:
 		return n, nil
-	case f.Kind == KindInteger && x == math.Trunc(x) && math.Abs(x) <= 1<<53: // 12.0 and 1e3
+	case f.Kind == KindInteger && x == math.Trunc(x) && math.Abs(x) < 1<<53: // 12.0 and 1e3
 		return int64(x), nil
 	case f.Kind == KindNumber && (notInt != nil || int64(x) == n): // no other whole number
 		return x, nil

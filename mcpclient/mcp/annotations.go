@@ -14,7 +14,6 @@ type Annotations struct {
 	LastModified string   `json:"lastModified,omitempty"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (a *Annotations) UnmarshalJSON(data []byte) error {
 	*a = Annotations{}
 	if jsonrpc.IsEmptyList(data) {

@@ -34,15 +34,12 @@ type resourceContentsWire struct {
 	Meta     json.RawMessage `json:"_meta,omitempty"`
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c *TextContent) MarshalJSON() ([]byte, error) {
 	return jsonrpc.Marshal(contentWire{Type: "text", Text: &c.Text, Annotations: c.Annotations, Meta: c.Meta})
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c *ImageContent) MarshalJSON() ([]byte, error) { return encodeMedia("image", c) }
 
-// MarshalJSON implements [json.Marshaler].
 func (c *AudioContent) MarshalJSON() ([]byte, error) { return encodeMedia("audio", (*ImageContent)(c)) }
 
 // encodeMedia encodes an image, or audio, which has the same members.
@@ -57,7 +54,6 @@ func encodeMedia(kind string, c *ImageContent) ([]byte, error) {
 	})
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c *ResourceLink) MarshalJSON() ([]byte, error) {
 	return jsonrpc.Marshal(struct {
 		Type string `json:"type"`
@@ -65,12 +61,10 @@ func (c *ResourceLink) MarshalJSON() ([]byte, error) {
 	}{"resource_link", c.Resource})
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c *EmbeddedResource) MarshalJSON() ([]byte, error) {
 	return jsonrpc.Marshal(contentWire{Type: "resource", Resource: &c.Resource, Annotations: c.Annotations, Meta: c.Meta})
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c *ToolUseContent) MarshalJSON() ([]byte, error) {
 	input := c.Input
 	if len(input) == 0 {
@@ -85,7 +79,6 @@ func (c *ToolUseContent) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c *ToolResultContent) MarshalJSON() ([]byte, error) {
 	return jsonrpc.Marshal(contentWire{
 		Type:              "tool_result",
@@ -105,10 +98,8 @@ func nonNil(blocks []Content) []Content {
 	return blocks
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c *UnknownContent) MarshalJSON() ([]byte, error) { return c.Raw, nil }
 
-// MarshalJSON implements [json.Marshaler].
 func (r ResourceContents) MarshalJSON() ([]byte, error) {
 	w := resourceContentsWire{URI: r.URI, MIMEType: r.MIMEType, Meta: r.Meta}
 	if r.Blob != nil {

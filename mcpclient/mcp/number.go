@@ -3,7 +3,6 @@ package mcp
 import (
 	"encoding/json"
 	"math"
-	"math/big"
 )
 
 // floatOf reads a number, which may be in a string, nil for anything else.
@@ -15,26 +14,19 @@ func floatOf(raw []byte) *float64 {
 	return &n
 }
 
-// wholeOf reads a whole number in any notation, which may be in a string. It returns nil for
-// anything else, for a number beyond an int64, and for one of more than maxNumberText bytes that is
-// written with a fraction or an exponent.
+// wholeOf reads a whole number in any notation, such as 12.0 and 1e3, which may be in a string. It
+// returns nil for anything else, and for a number beyond an int64 or, with a fraction or an exponent,
+// beyond 2^53.
 func wholeOf(raw []byte) *int64 {
 	text := numberOf(raw)
 	if n, err := text.Int64(); err == nil {
 		return &n
 	}
-	// 12.0 and 1e3. The float bounds the exponent, which alone can ask for a great deal of memory.
-	if x, err := text.Float64(); err != nil || x != math.Trunc(x) || len(text) > maxNumberText {
-		return nil
-	}
-	if n, ok := new(big.Rat).SetString(text.String()); ok && n.IsInt() && n.Num().IsInt64() {
-		return new(n.Num().Int64())
+	if x, err := text.Float64(); err == nil && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		return new(int64(x))
 	}
 	return nil
 }
-
-// maxNumberText bounds the text of a number, in bytes.
-const maxNumberText = 64
 
 // numberOf returns the text of a number, which may be in a string, "" for anything else.
 func numberOf(raw []byte) (n json.Number) {

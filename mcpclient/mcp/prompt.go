@@ -32,7 +32,6 @@ type PromptMessage struct {
 	Content Content
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (m *PromptMessage) UnmarshalJSON(data []byte) error {
 	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
 	m.decode(&d)
@@ -53,7 +52,6 @@ func (m *PromptMessage) decode(d *jsonrpc.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (m PromptMessage) MarshalJSON() ([]byte, error) {
 	return jsonrpc.Marshal(struct {
 		Role    string  `json:"role"`
@@ -68,7 +66,6 @@ type GetPromptResult struct {
 	Meta        json.RawMessage `json:"_meta,omitempty"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (r *GetPromptResult) UnmarshalJSON(data []byte) error {
 	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
 	r.decode(&d)

@@ -71,7 +71,6 @@ type ReadResourceResult struct {
 	TTL      time.Duration      `json:"-"` // as [Page.TTL]
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (r *ReadResourceResult) UnmarshalJSON(data []byte) error {
 	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
 	r.decode(&d)

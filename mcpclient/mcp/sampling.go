@@ -103,7 +103,6 @@ type samplingMessageWire struct {
 	Meta    json.RawMessage `json:"_meta,omitempty"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (m *SamplingMessage) UnmarshalJSON(data []byte) error {
 	var w samplingMessageWire
 	if err := json.Unmarshal(data, &w); err != nil {
@@ -117,7 +116,6 @@ func (m *SamplingMessage) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (m SamplingMessage) MarshalJSON() ([]byte, error) {
 	content, err := encodeSamplingContent(m.Content)
 	if err != nil {
@@ -126,7 +124,6 @@ func (m SamplingMessage) MarshalJSON() ([]byte, error) {
 	return jsonrpc.Marshal(samplingMessageWire{Role: m.Role, Content: content, Meta: m.Meta})
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (r *CreateMessageResult) MarshalJSON() ([]byte, error) {
 	content, err := encodeSamplingContent(r.Content)
 	if err != nil {

@@ -49,7 +49,6 @@ func (r *CallToolResult) Err() error {
 	return &ToolError{r}
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (r *CallToolResult) UnmarshalJSON(data []byte) error {
 	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
 	r.decode(&d)
@@ -80,7 +79,6 @@ func (r *CallToolResult) decode(d *jsonrpc.Decoder) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (r *CallToolResult) MarshalJSON() ([]byte, error) {
 	return jsonrpc.Marshal(struct {
 		Content           []Content       `json:"content"`

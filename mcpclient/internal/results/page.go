@@ -21,7 +21,6 @@ type Page[T any] struct {
 	Nulls int    // number of items that were null; Items does not have them
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (p *Page[T]) UnmarshalJSON(data []byte) error {
 	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
 	p.decode(&d)

@@ -78,7 +78,7 @@ func TestHintsInOtherForms(t *testing.T) {
 		`"size":"12"`:                 {Size: new(int64(12))},
 		`"size":"12.0"`:               {Size: new(int64(12))},
 		`"size":9223372036854775807`:  {Size: new(int64(math.MaxInt64))},
-		`"size":9007199254740993.0`:   {Size: new(int64(1<<53 + 1))},
+		`"size":9007199254740993.0`:   {},
 		`"size":9223372036854775808`:  {},
 		`"size":-1`:                   {},
 		`"size":1e400`:                {},
