@@ -298,7 +298,7 @@ var _ mcpclient.Middleware = audited
 func audited(next mcpclient.Handler) mcpclient.Handler {
 	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
 		result, err := next(ctx, r)
-		log.Printf("call %d: %s %s: %v", r.CallID, r.Method, r.Name, err)
+		log.Printf("%s %s: %v", r.Method, r.Name, err)
 		return result, err
 	}
 }

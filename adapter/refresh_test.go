@@ -80,7 +80,7 @@ func TestRestartedServerIsListedAgain(t *testing.T) {
 		var e events
 		first, second := newListener(t, "a"), newListener(t, "b")
 		way := serving("x", first, second)
-		opts := &mcpclient.Options{Restart: &mcpclient.Restart{Attempts: 2}}
+		opts := &mcpclient.Options{Limits: mcpclient.Limits{Restarts: 5}}
 		ts := open(t, &Options{ClientOptions: opts, OnChange: e.hear, retryWait: -1}, Server{Name: "p", Transport: way})
 		client := ts.Servers()[0].Client
 		_ = first.conn.Close()

@@ -50,7 +50,7 @@ func (a *answerer) handle(ctx context.Context, method string, params json.RawMes
 	if a.middleware == nil && a.handlers[method] == nil {
 		return a.callHandler(ctx, &Request{Method: method, Params: params})
 	}
-	q, err := a.hostRequest(method, params, meta.Meta, from.Call)
+	q, err := a.hostRequest(method, params, meta.Meta)
 	switch {
 	case err != nil:
 		return nil, err
@@ -82,12 +82,9 @@ func (a *answerer) callHandler(ctx context.Context, q *Request) (json.RawMessage
 }
 
 // hostRequest returns a server's request as handlers and middleware of the host get it.
-func (a *answerer) hostRequest(method string, params, meta json.RawMessage, call *mcp.CallInfo) (*Request, error) {
+func (a *answerer) hostRequest(method string, params, meta json.RawMessage) (*Request, error) {
 	q := a.newRequest()
 	q.Method, q.Params = method, params
-	if call != nil {
-		q.CallID = call.ID
-	}
 	if len(meta) > 0 && meta[0] == '{' { // other values are in Origin.Meta only
 		var err error
 		if q.Meta, err = jsonrpc.Object(meta, jsonrpc.MaxElements); err != nil {

@@ -193,7 +193,7 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 		list(t, c, &asked, 2)
 	})
 	t.Run("connection", func(t *testing.T) {
-		restarting(t, modern(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+		restarting(t, modern(), nil, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 			asked := 0
 			for range 2 {
 				go p.each(func(m message) {

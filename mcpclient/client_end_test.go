@@ -215,7 +215,7 @@ func TestKeepAliveOfTheMute(t *testing.T) {
 			p.expect("")
 			check.Is(t, c.Ping(t.Context()), mcpclient.ErrClosed, "call afterwards")
 		})
-		restarting(t, kept(opts), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, _ *peer) {
+		restarting(t, kept(opts), nil, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, _ *peer) {
 			time.Sleep(59 * time.Second)
 			check.Equal(t, "dialed times before the time was over", transport.dialed(), 1)
 			time.Sleep(5 * time.Second)

@@ -84,9 +84,9 @@ func TestHandlerCloses(t *testing.T) {
 				go func() { _, _ = c.Subscribe(p.t.Context(), onTools) }()
 			},
 		},
-		"Restart.Notify": {
+		"OnRestart": {
 			func(f func()) mcpclient.Options {
-				return mcpclient.Options{Restart: &mcpclient.Restart{Notify: func(int, error) { f() }}, Protocol: legacy().Protocol}
+				return mcpclient.Options{Limits: mcpclient.Limits{Restarts: 5}, OnRestart: func(int, error) { f() }, Protocol: legacy().Protocol}
 			},
 			func(_ *mcpclient.Client, p *peer, _ message) { _ = p.conn.Close() },
 		},

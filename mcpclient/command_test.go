@@ -129,7 +129,7 @@ func TestProcessDiesInCall(t *testing.T) {
 func TestCommandRestarts(t *testing.T) {
 	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{testenv.Role("tools")}}, &Options{
 		Protocol: Protocol{Revision: mcp.Revision20251125},
-		Restart:  &Restart{},
+		Limits:   Limits{Restarts: 5},
 	})
 	check.Must(t, err)
 	defer testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")

@@ -27,7 +27,7 @@ type connector struct {
 
 	sessions      *sessions
 	subscriptions *subscriptions
-	restarts      *restarts // nil without Options.Restart
+	restarts      *restarts // nil without Limits.Restarts
 	standalone    *standaloneStream
 	levels        *logLevels
 	cache         *cache
@@ -35,7 +35,7 @@ type connector struct {
 
 	handle    handleFunc
 	slots     lifecycle.Slots
-	callbacks *lifecycle.CallbackQueue // calls OnNotification and Restart.Notify
+	callbacks *lifecycle.CallbackQueue // calls OnNotification and OnRestart
 	async     *lifecycle.SendQueue
 }
 
@@ -106,11 +106,12 @@ func (c *connector) restore(ctx context.Context) error {
 }
 
 func (c *connector) newRestarts() *restarts {
-	if c.opts.Restart == nil {
+	if c.opts.Limits.Restarts == 0 {
 		return nil
 	}
 	return &restarts{
-		Restart:  *c.opts.Restart,
+		limit:    c.opts.Limits.Restarts,
+		notify:   c.opts.OnRestart,
 		renewals: c.sessions.renewals,
 		log:      c.log,
 		current:  c.link.Load,

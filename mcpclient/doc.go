@@ -66,7 +66,7 @@
 // A legacy server may forget its session. The client then begins a new one, once for all
 // current calls, and resends the call that noticed if that is safe; a tool call, which may
 // have run, fails with [ErrSessionLost]. A connection that ends by itself ends its client:
-// [Client.AfterEnd] and [Client.Err] report it at once. With [Options.Restart] the client
+// [Client.AfterEnd] and [Client.Err] report it at once. With [Limits].Restarts the client
 // dials again instead, and only calls that may have acted fail, with [ErrConnectionLost].
 //
 // A server may change its era when it is updated or rolled back. If a call over HTTP fails

@@ -27,13 +27,9 @@ var (
 	ErrSessionLost = errors.New("mcpclient: the server had forgotten the session")
 
 	// ErrConnectionLost is the error of a call that was in progress when its connection ended, if
-	// the client restarts by [Options.Restart]. It wraps the cause, such as a
+	// the client restarts by [Limits].Restarts. It wraps the cause, such as a
 	// [*transport.ProcessError]. The effects of a tool are unknown, unless [Unsent] says otherwise.
 	ErrConnectionLost = errors.New("mcpclient: connection lost")
-
-	// ErrTooManyPages is the error of a list with more than 1,000 pages or a repeated
-	// cursor.
-	ErrTooManyPages = errors.New("mcpclient: list does not end")
 
 	// ErrTooManyRounds is the error of a call with more input rounds than [Limits.Rounds], or
 	// that a modern server deferred too long: it only asked to be called again, for 5 min or 32

@@ -180,19 +180,18 @@ func (m *mortal) Dial(ctx context.Context) (conn mcpclient.Conn, err error) {
 	return m.last, err
 }
 
-func ExampleRestart() {
+func ExampleOptions_restarts() {
 	ctx := context.Background()
 	server := new(mortal) // for example an mcpclient.Command
 	events := make(chan string, 2)
 	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
-		Restart: &mcpclient.Restart{
-			Notify: func(attempt int, err error) {
-				if err == nil {
-					events <- "up again"
-				} else {
-					events <- fmt.Sprint("attempt ", attempt)
-				}
-			},
+		Limits: mcpclient.Limits{Restarts: 5},
+		OnRestart: func(attempt int, err error) {
+			if err == nil {
+				events <- "up again"
+			} else {
+				events <- fmt.Sprint("attempt ", attempt)
+			}
 		},
 	})
 	if err != nil {

@@ -32,8 +32,8 @@ func TestHostilePeers(t *testing.T) {
 		meet   func(t *testing.T)
 	}{
 		{"handshakes of the client's own beside a large call", 0, 128 << 20, handshakesBesideLargeCall},
-		{"a server that reads no more and lives on", lateEnd, 8 << 20, closedInput(nil)},
-		{"a server that reads no more and is to be restarted", lateEnd + 500*time.Millisecond, 8 << 20, closedInput(&mcpclient.Restart{})},
+		{"a server that reads no more and lives on", lateEnd, 8 << 20, closedInput(0)},
+		{"a server that reads no more and is to be restarted", lateEnd + 500*time.Millisecond, 8 << 20, closedInput(5)},
 		{"a status 503 whose body does not end", 4 * time.Second, 8 << 20, endlessStatus(503)},
 		{"a status 404 whose body does not end", time.Second, 8 << 20, endlessStatus(404)},
 		{"a status 401 whose body does not end", time.Second, 8 << 20, endlessStatus(401)},
@@ -130,17 +130,17 @@ func (d *halfClosedTransport) Dial(ctx context.Context) (mcpclient.Conn, error) 
 
 // A call that an ending connection does not accept waits for the next connection if there will
 // be one, and otherwise fails at once, as on a connection that has ended.
-func closedInput(restart *mcpclient.Restart) func(t *testing.T) {
+func closedInput(restarts int) func(t *testing.T) {
 	return func(t *testing.T) {
 		opts := legacy()
-		opts.Restart = restart
+		opts.Limits.Restarts = restarts
 		c := connected(t, &halfClosedTransport{}, opts)
 		synctest.Wait()
 		first := goCall(t.Context(), c, "first")
 		time.Sleep(time.Second)
 		next := goCall(t.Context(), c, "next")
 		synctest.Wait()
-		if restart == nil {
+		if restarts == 0 {
 			check.Require(t, len(next) == 1, "the next call waits")
 			check.Is(t, (<-next).err, mcpclient.ErrClosed, "next call")
 			check.Is(t, c.Notify(t.Context(), "x", nil), mcpclient.ErrClosed)

@@ -65,7 +65,7 @@ func call(ctx context.Context, c *Client, tool string) <-chan error {
 // connection before its reader has ended them.
 func TestCallsOfLostConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := served(t, &Options{Restart: new(Restart)}, func(m *testenv.Message) string {
+		c, _ := served(t, &Options{Limits: Limits{Restarts: 5}}, func(m *testenv.Message) string {
 			return map[string]string{"server/discover": discovered}[m.Method]
 		})
 		called := call(t.Context(), c, "a")
@@ -105,7 +105,7 @@ func TestRefusedByEndingConnection(t *testing.T) {
 func TestEndingConnectionBringsAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
-		c, e := served(t, &Options{Restart: new(Restart)}, func(m *testenv.Message) string {
+		c, e := served(t, &Options{Limits: Limits{Restarts: 5}}, func(m *testenv.Message) string {
 			if m.Method == "server/discover" {
 				return discovered
 			}

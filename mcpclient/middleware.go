@@ -63,7 +63,6 @@ type Request struct {
 
 	Method string
 	Name   string // the tool or prompt, URI of the resource, or id of the task
-	CallID int64  // the call that it belongs to: [mcp.CallInfo.ID]; 0 if unknown
 
 	// Params may be replaced by another JSON object, but not modified in place. It is nil
 	// without params. The client's params have no _meta; the server's are unchanged.
@@ -150,7 +149,6 @@ func (c *caller) middlewareRequest(r *request, o *callOptions) *Request {
 		Client:     c.client,
 		Method:     r.method,
 		Name:       r.target,
-		CallID:     r.call.ID,
 		Params:     r.paramsWithAnswers(),
 		Meta:       map[string]json.RawMessage{},
 		invocation: new(invocation),

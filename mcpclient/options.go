@@ -51,9 +51,11 @@ type Options struct {
 	Middleware       []Middleware
 	ServerMiddleware []Middleware
 
-	// Restart makes the client reconnect after its connection ends by itself. Default nil: the
-	// client ends with its connection.
-	Restart *Restart
+	// OnRestart is called before the wait for each restart by Limits.Restarts with the reason, and after a successful
+	// attempt with nil. Consecutive attempts count from 1. It is called in turn with OnNotification, on
+	// the same goroutine. Its calls wait with the notifications: if more than 1,024 wait the oldest is
+	// dropped, and Close drops all. Default: Logger logs restarts.
+	OnRestart func(attempt int, err error)
 
 	// Protocol sets the revision and the declared capabilities.
 	Protocol Protocol
@@ -70,7 +72,7 @@ type Options struct {
 
 	// Logger logs at Warn tolerated violations of the protocol, for example lines of a [Command]
 	// between its messages: the first 100 of a connection, later ones at Debug. It also logs
-	// restarts if there is no Restart.Notify, at Debug what the client does by itself, such as
+	// restarts if there is no OnRestart, at Debug what the client does by itself, such as
 	// sending a request again, and at Error panics of the host's code. Default: discarded.
 	Logger *slog.Logger
 }
@@ -117,7 +119,6 @@ func (o *Options) withDefaults() Options {
 		out.ClientInfo = mcp.Implementation{Name: "mcpchain", Version: version.Module()}
 	}
 	out.Handlers = maps.Clone(out.Handlers)
-	out.Restart = out.Restart.withDefaults()
 	out.Limits = out.Limits.withDefaults()
 	out.Timeouts = out.Timeouts.withDefaults()
 	if out.Logger == nil {
@@ -149,15 +150,14 @@ func (o *Options) check() error {
 
 // checkNumbers returns an error for a negative number that would mean nothing.
 func (o *Options) checkNumbers() error {
-	restart := cmp.Or(o.Restart, new(Restart))
 	for _, field := range []struct {
 		name  string
 		value int64
 	}{
 		{"Options.Limits.ServerRequests", int64(o.Limits.ServerRequests)},
 		{"Options.Limits.Rounds", int64(o.Limits.Rounds)},
+		{"Options.Limits.Restarts", int64(o.Limits.Restarts)},
 		{"Options.Timeouts.Probe", int64(o.Timeouts.Probe)},
-		{"Options.Restart.Attempts", int64(restart.Attempts)},
 	} {
 		if field.value < 0 {
 			return fmt.Errorf("%s is negative: want 0 for the default, or more", field.name)
@@ -209,6 +209,24 @@ type Limits struct {
 	// Rounds bounds the rounds of one call in which the server asks for input. Default 10. A
 	// server that only defers a call has a bound of its own: see [ErrTooManyRounds].
 	Rounds int
+
+	// Restarts bounds the restarts in a row: a client with Restarts continues when its connection ends
+	// by itself, for example because the process of a [Command] died. It dials the transport again,
+	// after a wait that grows from 500 ms to 30 s, up to half of it at random. That is for transports
+	// with one connection that can be dialed repeatedly: [Command], and [HTTP] with SSE. Other [HTTP]
+	// has no connection that could end, and [IO] and [Pipe] can be dialed only once.
+	//
+	// Current calls end immediately with [ErrConnectionLost] and the reason. Those that can safely be
+	// repeated (lists, reads, [Client.Ping], …) are made once more on the next connection; a tool call
+	// only if nothing of it was written. Later calls wait for that connection as long as their contexts
+	// allow. It begins with the revision of the previous one; only if the server refuses that, the
+	// client probes it. The log level and watched resources are restored, the cache is cleared, and
+	// subscriptions get [mcp.Stale].
+	//
+	// After the last attempt the client ends, and [Client.Err] has the reason. An attempt counts until
+	// a connection has lasted for a minute. The first connection is not retried: Connect fails.
+	// Default 0: the client ends with its connection.
+	Restarts int
 
 	// Cache bounds the memory, in bytes, of cached lists and resources. Each page and each
 	// resource is cached for as long as a modern server allows, and until the server announces

@@ -31,8 +31,8 @@ func TestDefaults(t *testing.T) {
 	for name, o := range map[string]Options{
 		"Limits.ServerRequests": {Limits: Limits{ServerRequests: -1}},
 		"Limits.Rounds":         {Limits: Limits{Rounds: -1}},
+		"Limits.Restarts":       {Limits: Limits{Restarts: -1}},
 		"Timeouts.Probe":        {Timeouts: Timeouts{Probe: -1}},
-		"Restart.Attempts":      {Restart: &Restart{Attempts: -1}},
 	} {
 		transport, _ := Pipe()
 		check.Text(t, check.Err(Connect(t.Context(), transport, &o)), "Options."+name+" is negative")
@@ -50,7 +50,7 @@ func TestOptionsAreFew(t *testing.T) {
 func TestBoundsAreDocumented(t *testing.T) {
 	page := check.Value(os.ReadFile("../docs/bounds.md"))(t)
 	defaults := map[string]string{
-		"Retries": "3", "ServerRequests": "16", "Rounds": "10", "Cache": "4 MiB",
+		"Retries": "3", "ServerRequests": "16", "Rounds": "10", "Restarts": "none", "Cache": "4 MiB",
 		"Idle": "5 min", "Call": "24 h", "Probe": "5 s", "KeepAlive": "off", "URLElicitation": "5 min",
 	}
 	for _, group := range []any{Limits{}, Timeouts{}} {

@@ -22,6 +22,8 @@ func List[T any](ctx context.Context, c *Client, method, key string, opts ...Cal
 
 const maxPages = 1000
 
+var errEndless = errors.New("mcpclient: list does not end")
+
 type pageReader struct {
 	*peer
 	cache *cache
@@ -101,10 +103,10 @@ func (w *pageWalk[T]) advance(cursor string) bool {
 	hash := sha256.Sum256([]byte(cursor))
 	switch {
 	case w.seen[hash]:
-		w.fail(fmt.Errorf("%s: page %d: %w: cursor %s repeated", w.method, w.page, ErrTooManyPages, w.quote([]byte(cursor))))
+		w.fail(fmt.Errorf("%s: page %d: %w: cursor %s repeated", w.method, w.page, errEndless, w.quote([]byte(cursor))))
 		return false
 	case w.page == maxPages:
-		w.fail(fmt.Errorf("%s: %w: more than %d pages", w.method, ErrTooManyPages, w.page))
+		w.fail(fmt.Errorf("%s: %w: more than %d pages", w.method, errEndless, w.page))
 		return false
 	}
 	w.seen[hash] = true

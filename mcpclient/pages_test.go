@@ -9,6 +9,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -54,9 +55,11 @@ func TestLists(t *testing.T) {
 		wantList(t, c.ResourceTemplates(ctx), templateURI, nil, "file:///{path}")
 	}
 	broken := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		wantList(t, c.Tools(ctx), toolName, mcpclient.ErrTooManyPages, "a", "b") // a repeated cursor
-		wantList(t, c.Prompts(ctx), promptName, nil, "p")                        // null for an item
-		wantList(t, c.Resources(ctx), resourceURI, nil)                          // no items
+		tools, err := collect(c.Tools(ctx), toolName)
+		check.Text(t, err, "list does not end", "a repeated cursor")
+		check.That(t, slices.Equal(tools, []string{"a", "b"}), "tools before the repeated cursor: %q", tools)
+		wantList(t, c.Prompts(ctx), promptName, nil, "p") // null for an item
+		wantList(t, c.Resources(ctx), resourceURI, nil)   // no items
 		check.Is(t, check.Err(collect(c.ResourceTemplates(ctx), templateURI)), mcp.ErrInvalidResult, "an object for the items")
 		wantCode(t, check.Err(collect(c.Prompts(ctx), promptName)), mcp.CodeInvalidParams)
 	}
@@ -75,7 +78,7 @@ func TestEndlessList(t *testing.T) {
 			}
 		}()
 		names, err := collect(c.Tools(t.Context()), toolName)
-		check.Is(t, err, mcpclient.ErrTooManyPages)
+		check.Text(t, err, "list does not end")
 		check.Equal(t, "pages", len(names), 1000)
 	})
 }
@@ -119,7 +122,7 @@ const toolPage = `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%s","inpu
 func TestCursorsOfSessions(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run("restart, "+name, func(t *testing.T) {
-			restarting(t, opts, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+			restarting(t, opts, nil, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 				go p.reply(toolPage, "a", `,"nextCursor":"c"`)
 				dying := func(tool *mcp.Tool) string { // the server, after the first page
 					if tool.Name == "a" {

@@ -214,7 +214,7 @@ func TestSkippedLinesAreLogged(t *testing.T) {
 func TestSkippedLinesOfNextConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, log := logs(legacy(), slog.LevelWarn)
-		o.Restart = &mcpclient.Restart{}
+		o.Limits.Restarts = 5
 		ends := make(chan *io.PipeWriter, 2)
 		c := connected(t, dialer(func(ctx context.Context) (mcpclient.Conn, error) {
 			transport, out := greeting("hello")

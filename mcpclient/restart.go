@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,36 +12,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Restart makes a client continue when its connection ends by itself, for example because the
-// process of a [Command] died: the transport is dialed again, after a wait that grows from 500 ms to
-// 30 s, up to half of it at random. It is for
-// transports with one connection that can be dialed repeatedly: [Command], and [HTTP] with SSE.
-// Other [HTTP] has no connection that could end, and [IO] and [Pipe] can be dialed only once. The
-// zero value is valid.
-//
-// Current calls end immediately with [ErrConnectionLost] and the reason. Those that can safely be
-// repeated (lists, reads, [Client.Ping], …) are made once more on the next connection; a tool call
-// only if nothing of it was written. Later calls wait for that connection as long as their contexts
-// allow. It begins with the revision of the previous one; only if the server refuses that, the
-// client probes it. The log level and watched resources are restored, the cache is cleared, and
-// subscriptions get [mcp.Stale].
-//
-// When all attempts have failed the client ends, and [Client.Err] has the reason. The first
-// connection is not retried: Connect fails.
-type Restart struct {
-	// Attempts bounds the consecutive attempts. An attempt counts until a connection has lasted
-	// for a minute, even if it succeeded, so that a server that dies after each start is given
-	// up. Default 5, at most 1,000.
-	Attempts int
-
-	// Notify is called before the wait for each attempt with the reason, and after a successful
-	// attempt with nil. Consecutive attempts count from 1. It is called in turn with
-	// Options.OnNotification, on the same goroutine. Its calls wait with the notifications: if
-	// more than 1,024 wait the oldest is dropped, and Close drops all.
-	// Default nil: Options.Logger logs restarts.
-	Notify func(attempt int, err error)
-}
-
 const (
 	// restartTimeout bounds one attempt, including the handshake.
 	restartTimeout = time.Minute
@@ -51,25 +20,17 @@ const (
 	restartReset = time.Minute
 )
 
-func (r *Restart) withDefaults() *Restart {
-	if r == nil {
-		return nil
-	}
-	out := *r
-	out.Attempts = min(cmp.Or(out.Attempts, 5), 1000)
-	return &out
-}
-
 // restarts replaces connections that have ended. Connect uses it first, then one renewal at a time.
 type restarts struct {
-	Restart  // with defaults
+	limit    int                          // Limits.Restarts
+	notify   func(attempt int, err error) // Options.OnRestart, or nil
 	renewals *renewal.Group
 	log      *slog.Logger
 	current  func() *link                    // the connection in use
 	reopen   func(ctx context.Context) error // opens another
 	giveUp   func(err error)                 // ends the client
 	scrub    func(err error) error
-	queue    func(fn func()) // queues a call of Notify
+	queue    func(fn func()) // queues a call of notify
 
 	connectedAt time.Time // when the last connection was ready
 	attempts    int       // consecutive attempts
@@ -113,7 +74,7 @@ func (s *restarts) restart(ctx context.Context) (err error) {
 		switch {
 		case ctx.Err() != nil:
 			return failure
-		case s.attempts >= s.Attempts || errors.Is(failure, transport.ErrDialedOnce):
+		case s.attempts >= s.limit || errors.Is(failure, transport.ErrDialedOnce):
 			return s.fail(reason, failure)
 		}
 		wait := backoff.Policy{}.Delay(s.attempts)
@@ -141,12 +102,12 @@ func (s *restarts) fail(reason, last error) error {
 	return err
 }
 
-// report reports to Notify, or to the log, that an attempt follows after a wait or has succeeded.
+// report reports to the host, or to the log, that an attempt follows after a wait or has succeeded.
 func (s *restarts) report(wait time.Duration, err error) {
 	attempt := s.attempts
 	switch {
-	case s.Notify != nil:
-		s.queue(func() { s.Notify(attempt, err) })
+	case s.notify != nil:
+		s.queue(func() { s.notify(attempt, err) })
 	case err == nil:
 		s.log.Info("the connection is up again", "attempt", attempt)
 	default:

@@ -23,7 +23,7 @@ import (
 // A list that ends the connection is sent once more, not again on every later connection.
 func TestRestartRepeatsOnce(t *testing.T) {
 	eachEra(t, func(t *testing.T, name string, opts mcpclient.Options) {
-		restarting(t, opts, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+		restarting(t, opts, nil, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 			var lists atomic.Int32
 			serve := func(p *peer) {
 				for m := range p.inbox {
@@ -52,7 +52,7 @@ func TestRestartRepeatsOnce(t *testing.T) {
 
 // A connection whose handshake fails has ended before the next one is dialed.
 func TestRestartEndsFailedAttempts(t *testing.T) {
-	restarting(t, legacy(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+	restarting(t, legacy(), nil, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		refused := make(chan *peer, 1)
 		transport.greet = func(p *peer) {
 			if transport.dialed() > 2 {
@@ -86,7 +86,7 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 			go p.answers()
 		}
 		o := legacy()
-		o.Restart = new(mcpclient.Restart)
+		o.Limits.Restarts = 5
 		c := connected(t, &hooked{Transport: transport, recv: func(conn mcpclient.Conn) ([]byte, error) {
 			data, err := conn.Recv()
 			if err != nil {
@@ -106,7 +106,7 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 func TestRestartExits(t *testing.T) {
 	o := legacy()
 	o.Middleware = exitsOnSecond("initialize")
-	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+	restarting(t, o, nil, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		transport.greet = func(*peer) {}
 		_ = p.conn.Close()
 		err := c.Ping(withTimeout(t, time.Hour))
@@ -150,7 +150,7 @@ func TestRestartedConnectionEndsAtOnce(t *testing.T) {
 		_ = p.conn.Close()
 		time.Sleep(time.Millisecond) // the client notices the end
 	}})
-	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, peerTransport *peerTransport, p *peer) {
+	restarting(t, o, nil, func(t *testing.T, c *mcpclient.Client, peerTransport *peerTransport, p *peer) {
 		transport = peerTransport
 		peerTransport.greet = func(p *peer) {
 			p.greetLogging()
@@ -179,7 +179,7 @@ func TestFailedAttemptInAnotherEra(t *testing.T) {
 			p.next()
 			_ = p.conn.Close()
 		}
-		c := connected(t, transport, mcpclient.Options{Restart: &mcpclient.Restart{}})
+		c := connected(t, transport, mcpclient.Options{Limits: mcpclient.Limits{Restarts: 5}})
 		p := <-transport.peers
 		go p.acknowledge()
 		s := subscribed(t, t.Context(), c, onTools)
@@ -209,7 +209,7 @@ func TestRestartInAnotherEra(t *testing.T) {
 					}
 					transport.answer(p)
 				}
-				c := connected(t, transport, mcpclient.Options{Restart: &mcpclient.Restart{}})
+				c := connected(t, transport, mcpclient.Options{Limits: mcpclient.Limits{Restarts: 5}})
 				p := <-transport.peers
 				if from == "modern" {
 					go p.acknowledge()
@@ -235,7 +235,7 @@ func TestServerThatComesBackInAnotherEra(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
 		transport := newChangeable(t, "", "modern")
-		c := connected(t, transport, mcpclient.Options{Restart: &mcpclient.Restart{}})
+		c := connected(t, transport, mcpclient.Options{Limits: mcpclient.Limits{Restarts: 5}})
 		for i := range 4 {
 			p := <-transport.peers
 			died := make(chan struct{})

@@ -71,7 +71,7 @@ func (f *peerTransport) dialed() int {
 	return f.dials
 }
 
-// events records the calls of Restart.Notify.
+// events records the calls of Options.OnRestart.
 type events struct{ diary }
 
 // add writes the attempt, with "+" if it succeeded.
@@ -126,14 +126,14 @@ func (c hookedConn) Close() error {
 }
 
 // restarting runs f with a client that restarts, and with its first peer.
-func restarting(t *testing.T, o mcpclient.Options, r mcpclient.Restart, f func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer)) {
+func restarting(t *testing.T, o mcpclient.Options, told func(int, error), f func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
 		if o.Protocol.Revision == mcp.Revision20251125 {
 			transport.greet = (*peer).greetLogging
 		}
-		o.Restart = &r
+		o.Limits.Restarts, o.OnRestart = 5, told
 		c := connected(t, transport, o)
 		f(t, c, transport, <-transport.peers)
 		_ = c.Close() // before its connections end
@@ -149,7 +149,7 @@ func wantEvents(t *testing.T, e *events, want ...string) {
 func TestRestart(t *testing.T) {
 	eachEra(t, func(t *testing.T, name string, opts mcpclient.Options) {
 		var told events
-		restarting(t, opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+		restarting(t, opts, told.add, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 			start := time.Now()
 			var calls sync.WaitGroup
 			calls.Go(func() {
@@ -196,8 +196,7 @@ func TestRestart(t *testing.T) {
 // Consecutive attempts are bounded and wait ever longer; the client ends with the last failure.
 func TestRestartGivesUp(t *testing.T) {
 	var told events
-	r := mcpclient.Restart{Attempts: 4, Notify: told.add}
-	restarting(t, legacy(), r, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+	restarting(t, legacy(), told.add, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		transport.mu.Lock()
 		transport.most = 1
 		transport.mu.Unlock()
@@ -207,32 +206,32 @@ func TestRestartGivesUp(t *testing.T) {
 		ping := background(func() error { return c.Ping(t.Context()) })
 		call := goCall(t.Context(), c, "a")
 		<-c.Done()
-		took, longest := time.Since(start), 7500*time.Millisecond // 0.5, 1, 2 and 4 s
+		took, longest := time.Since(start), 15500*time.Millisecond // 0.5, 1, 2, 4 and 8 s
 		check.That(t, took >= longest/2 && took <= longest, "gave up after %v, want %v to %v", took, longest/2, longest)
 		for _, err := range []error{<-ping, (<-call).err, c.Err(), c.Ping(t.Context())} {
-			wantBoth(t, err, mcpclient.ErrClosed, "server closed the connection; restarted 4 times in a row")
-			check.Text(t, err, "dial 5: no such program")
+			wantBoth(t, err, mcpclient.ErrClosed, "server closed the connection; restarted 5 times in a row")
+			check.Text(t, err, "dial 6: no such program")
 		}
-		wantEvents(t, &told, "1", "2", "3", "4")
+		wantEvents(t, &told, "1", "2", "3", "4", "5")
 	})
 }
 
 // A server that dies after each start is given up, too. One that ran for a while gets all attempts again.
 func TestRestartCountsShortLives(t *testing.T) {
 	var told events
-	restarting(t, legacy(), mcpclient.Restart{Attempts: 2, Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+	restarting(t, legacy(), told.add, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		_ = p.conn.Close()
 		p = <-transport.peers
 		time.Sleep(time.Minute)
-		for range 2 {
+		for range 5 {
 			_ = p.conn.Close()
 			p = <-transport.peers
 			synctest.Wait()
 		}
 		_ = p.conn.Close()
 		<-c.Done()
-		check.Text(t, c.Err(), "the connection did not last after 2 restarts in a row")
-		wantEvents(t, &told, "1", "1+", "1", "1+", "2", "2+")
+		check.Text(t, c.Err(), "the connection did not last after 5 restarts in a row")
+		wantEvents(t, &told, "1", "1+", "1", "1+", "2", "2+", "3", "3+", "4", "4+", "5", "5+")
 	})
 }
 
@@ -245,7 +244,7 @@ func TestRestartIsToldOnce(t *testing.T) {
 			var log bytes.Buffer
 			o := kept(opts)
 			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
-			restarting(t, o, mcpclient.Restart{Notify: notify}, func(t *testing.T, _ *mcpclient.Client, transport *peerTransport, p *peer) {
+			restarting(t, o, notify, func(t *testing.T, _ *mcpclient.Client, transport *peerTransport, p *peer) {
 				_ = p.conn.Close()
 				<-transport.peers // and no further report later
 				<-transport.peers
@@ -274,7 +273,7 @@ func TestRestartFails(t *testing.T) {
 		"restoring":         {legacy(), "error", (*peer).greetLogging, "logging/setLevel"},
 	} {
 		var told events
-		restarting(t, test.opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+		restarting(t, test.opts, told.add, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 			if test.level != "" {
 				go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{}}`)
 				check.Must(t, c.SetLogLevel(t.Context(), test.level))
@@ -330,7 +329,7 @@ func TestMuteServer(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		o := modern()
-		o.Restart = &mcpclient.Restart{Attempts: 1}
+		o.Limits.Restarts = 5
 		transport := newPeerTransport(t)
 		c := connected(t, dialer(func(ctx context.Context) (mcpclient.Conn, error) {
 			if transport.dialed() == 0 {
@@ -358,7 +357,7 @@ func TestRestartClosed(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			peers := newPeerTransport(t)
 			o := legacy()
-			o.Restart = &mcpclient.Restart{}
+			o.Limits.Restarts = 5
 			c := connected(t, &hooked{Transport: peers, close: func(conn mcpclient.Conn) error {
 				time.Sleep(test.took)
 				return conn.Close()
@@ -394,7 +393,7 @@ func TestRestartEndsHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked = make(chan bool)
 		transport := newPeerTransport(t)
-		o.Restart = &mcpclient.Restart{}
+		o.Limits.Restarts = 5
 		connected(t, transport, o)
 		p := <-transport.peers
 		p.ask("1")
@@ -411,7 +410,7 @@ func TestRestartEndsHandlers(t *testing.T) {
 func TestRestartOfAPipe(t *testing.T) {
 	var told events
 	o := legacy()
-	o.Restart = &mcpclient.Restart{Notify: told.add}
+	o.Limits.Restarts, o.OnRestart = 5, told.add
 	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		_ = p.conn.Close()
 		<-c.Done()
@@ -420,12 +419,12 @@ func TestRestartOfAPipe(t *testing.T) {
 	})
 }
 
-// Restart.Notify may use the client, whose calls wait.
+// OnRestart may use the client, whose calls wait.
 func TestRestartCallbackCalls(t *testing.T) {
 	var c *mcpclient.Client
 	pinged := make(chan error, 2)
-	r := mcpclient.Restart{Notify: func(int, error) { pinged <- c.Ping(context.Background()) }}
-	restarting(t, legacy(), r, func(t *testing.T, client *mcpclient.Client, transport *peerTransport, p *peer) {
+	ping := func(int, error) { pinged <- c.Ping(context.Background()) }
+	restarting(t, legacy(), ping, func(t *testing.T, client *mcpclient.Client, transport *peerTransport, p *peer) {
 		c = client
 		_ = p.conn.Close()
 		p = <-transport.peers
@@ -440,7 +439,7 @@ func TestRestartCallbackCalls(t *testing.T) {
 func TestRestartRestores(t *testing.T) {
 	inEras(t, func(t *testing.T, era string, o mcpclient.Options) {
 		o.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
-		o.Restart = &mcpclient.Restart{}
+		o.Limits.Restarts = 5
 		c := connected(t, mcptest.Read(t, "testdata/restart_"+era+".txtar"), o)
 		defer func() { synctest.Wait(); _ = c.Close() }()
 		if era == "legacy" {
@@ -476,7 +475,7 @@ func TestRestartOverSSE(t *testing.T) {
 				s.ServeHTTP(w, r)
 			})
 			go first.shake()
-			o := mcpclient.Options{Restart: &mcpclient.Restart{}}
+			o := mcpclient.Options{Limits: mcpclient.Limits{Restarts: 5}}
 			if name == "direct" {
 				o.Protocol.Revision = mcp.Revision20241105
 			}

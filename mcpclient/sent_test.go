@@ -151,12 +151,12 @@ func TestSendCheckPanicsDuringATask(t *testing.T) {
 // call that was not is made on the next connection, if there is one.
 func TestUnsentToADyingServer(t *testing.T) {
 	for name, written := range map[string]int{"nothing": 0, "a part": 1} { // bytes of the call
-		for restarts, restart := range map[string]*mcpclient.Restart{"": nil, " restarting": {}} {
-			bubble(t, name+restarts, func(t *testing.T) {
+		for restarting, restarts := range map[string]int{"": 0, " restarting": 5} {
+			bubble(t, name+restarting, func(t *testing.T) {
 				opts := legacy()
-				opts.Restart = restart
+				opts.Limits.Restarts = restarts
 				result, err := connected(t, &dyingTransport{written: written}, opts).CallTool(t.Context(), "a", nil)
-				if written == 0 && restart != nil {
+				if written == 0 && restarts > 0 {
 					check.Equal(t, "answer of the next server", textOf(result, err), "a")
 				} else {
 					check.That(t, err != nil && mcpclient.Unsent(err) == (written == 0), "got %v, unsent %t", err, mcpclient.Unsent(err))

@@ -227,7 +227,7 @@ func TestSubscribeToTasks(t *testing.T) {
 // On a shared connection silence does not end a subscription, because the end of the connection
 // is noticed. After a lost connection the subscription is made again at once.
 func TestSilentSubscriptionOnASharedConnection(t *testing.T) {
-	restarting(t, modern(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+	restarting(t, modern(), nil, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		go p.acknowledge()
 		s := subscribed(t, t.Context(), c, onTools)
 		time.Sleep(24 * time.Hour)

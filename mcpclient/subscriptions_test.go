@@ -340,7 +340,7 @@ func TestSubscribeInSessionsLostAgain(t *testing.T) {
 
 // A subscription that was being made when the connection was lost is made on the next one.
 func TestSubscribeOnALostConnection(t *testing.T) {
-	restarting(t, undeclared(legacy()), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+	restarting(t, undeclared(legacy()), nil, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		subscribed := background(func() error { return check.Err(c.Subscribe(t.Context(), onResources("file:///a"))) })
 		p.expect("resources/subscribe")
 		_ = p.conn.Close()

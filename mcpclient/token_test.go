@@ -199,7 +199,7 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 		}
 		recipe.Token = token
 		opts := speaking(mcp.Revision20241105)
-		opts.Restart = &mcpclient.Restart{Attempts: 1}
+		opts.Limits.Restarts = 5
 		c := connected(t, recipe, opts)
 		check.Must(t, token.ChangeUser("old-token"))
 		synctest.Wait()

@@ -174,7 +174,6 @@ var kinds = []struct {
 	{mcpclient.ErrClosed, "connection_closed"},
 	{transport.ErrMessageTooLarge, "message_too_large"},
 	{mcpclient.ErrTooManyRounds, "too_many_rounds"},
-	{mcpclient.ErrTooManyPages, "too_many_pages"},
 	{mcp.ErrInvalidResult, "invalid_result"},
 }
 

@@ -29,7 +29,7 @@
 //   - the status of an HTTP response
 //   - canceled, timeout: the context of the call ended
 //   - connection_closed, connection_lost, session_lost, rejected, invalid_result,
-//     message_too_large, too_many_rounds, too_many_pages: as the errors of package mcpclient
+//     message_too_large, too_many_rounds: as the errors of package mcpclient
 //   - panic
 //   - _OTHER
 //

@@ -97,7 +97,7 @@ func (c *connections) report(servers []adapter.ServerStatus) {
 // statuses returns the servers that are or were connected.
 func (c *connections) statuses() []adapter.ServerStatus { return c.toolset.Servers() }
 
-// onChange tells the person about a change of a server, except about restarts, see restartOptions.
+// onChange tells the person about a change of a server, except about restarts, see onRestart.
 func (c *connections) onChange(e adapter.Event) {
 	switch e.Kind {
 	case adapter.RevisionChanged:

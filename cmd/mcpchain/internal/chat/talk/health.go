@@ -6,7 +6,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -44,10 +43,10 @@ func (h *health) reason(server string) error {
 	return why
 }
 
-// restartOptions returns options by which a server that dies is started again. The person is told
-// when it is lost and when it is back, but not about further failures between.
-func (l *Servers) restartOptions(server string, s screen.Screen) *mcpclient.Restart {
-	return &mcpclient.Restart{Notify: func(_ int, why error) {
+// onRestart tells the person when a server is lost and when it is back, but not about further failures
+// between.
+func (l *Servers) onRestart(server string, s screen.Screen) func(attempt int, why error) {
+	return func(_ int, why error) {
 		wasLost := l.health.reason(server) != nil
 		if _, died := errors.AsType[*transport.ProcessError](why); died {
 			why = reason.Server{}.Explain(why) // without the server: its advice is for the first start
@@ -59,5 +58,5 @@ func (l *Servers) restartOptions(server string, s screen.Screen) *mcpclient.Rest
 		case !wasLost:
 			s.Note(screen.Fail, "lost the server %s, and start it again: %v", server, why)
 		}
-	}}
+	}
 }

@@ -143,7 +143,8 @@ func (l *Servers) Configure(
 			Sampling:    lent,
 			Elicitation: p.Elicitation(),
 			Logger:      cli.Warnings(func(line string) { s.Note(screen.Warn, "%s", line) }).With("server", server.Name),
-			Restart:     l.restartOptions(server.Name, s),
+			Limits:      mcpclient.Limits{Restarts: 5},
+			OnRestart:   l.onRestart(server.Name, s),
 			Timeouts:    timeouts,
 		}
 		if !hasLinks {

@@ -92,7 +92,7 @@ func TestDeathsAreTold(t *testing.T) {
 		left, frail := make(mortal, 1), make(mortal, 1)
 		server := func(name string, transport mcpclient.Transport) adapter.Server {
 			return adapter.Server{Name: name, Transport: transport, ClientOptions: &mcpclient.Options{
-				Protocol: mcpclient.Protocol{Revision: "2025-11-25"}, Restart: servers.restartOptions(name, screen),
+				Protocol: mcpclient.Protocol{Revision: "2025-11-25"}, Limits: mcpclient.Limits{Restarts: 5}, OnRestart: servers.onRestart(name, screen),
 			}}
 		}
 		tools := check.Value(adapter.Open(t.Context(), []adapter.Server{server("left", left), server("frail", frail)}, &adapter.Options{OnChange: c.onChange}))(t)
