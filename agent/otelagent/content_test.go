@@ -41,8 +41,7 @@ func published(t *testing.T, attribute string) *schema.Schema {
 		return nil
 	}
 	name := strings.NewReplacer(".", "-", "_", "-").Replace(strings.TrimPrefix(attribute, "gen_ai."))
-	data, err := os.ReadFile(filepath.Join(dir, "gen-ai-"+name+".json"))
-	check.Must(t, err)
+	data := check.Value(os.ReadFile(filepath.Join(dir, "gen-ai-"+name+".json")))(t)
 	data = bytes.ReplaceAll(data, []byte(`"$ref": "http://json-schema.org/draft-07/schema#"`), []byte(`"type": ["object", "boolean"]`))
 	var document map[string]any
 	check.Must(t, json.Unmarshal(data, &document))

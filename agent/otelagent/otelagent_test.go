@@ -192,7 +192,6 @@ func TestRangeThatIsLeft(t *testing.T) {
 func TestNothingIsTraced(t *testing.T) {
 	telemetry, err := otelagent.New(&otelagent.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))})
 	check.Must(t, err)
-	a, err := agent.New(play(says("Hello.")), &agent.Options{Observer: telemetry})
-	check.Must(t, err)
+	a := check.Value(agent.New(play(says("Hello.")), &agent.Options{Observer: telemetry}))(t)
 	check.Equal(t, "output", check.Value(a.Run(t.Context(), agent.Text("Hi")))(t).Output, "Hello.")
 }

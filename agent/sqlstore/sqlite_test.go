@@ -57,8 +57,7 @@ func damaged(in func(testing.TB) job, statement string) func(t *testing.T) (reco
 		store, db := in(t).open(t)
 		sqlstore.PageBy(store, 2)
 		return store, func(key run.Key) {
-			r, err := db.ExecContext(t.Context(), statement, key.ID)
-			check.Must(t, err)
+			r := check.Value(db.ExecContext(t.Context(), statement, key.ID))(t)
 			if n, err := r.RowsAffected(); n != 1 || err != nil {
 				t.Fatalf("%d rows were changed, %v", n, err)
 			}

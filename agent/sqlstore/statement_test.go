@@ -38,8 +38,7 @@ func TestLoadWaits(t *testing.T) {
 	store, db := opened(t, "sqlite", file, sqlstore.DialectSQLite)
 	create(t, store, key)
 	db.SetMaxIdleConns(0) // so that each connection is new
-	other, err := sql.Open("sqlite", file+"?_pragma=locking_mode(EXCLUSIVE)")
-	check.Must(t, err)
+	other := check.Value(sql.Open("sqlite", file+"?_pragma=locking_mode(EXCLUSIVE)"))(t)
 	other.SetMaxOpenConns(1)
 	execute(t, other, "BEGIN IMMEDIATE", "UPDATE mcpchain_schema SET version = version", "COMMIT") // holds its lock
 	var direct *sqlite.Error

@@ -32,8 +32,7 @@ func TestRenewalsHaveAConnection(t *testing.T) {
 	db.SetMaxOpenConns(3)
 	program := check.Value(sql.Open("pgx", dsn))(t)
 	defer func() { _ = program.Close() }()
-	other, err := program.BeginTx(t.Context(), nil)
-	check.Must(t, err)
+	other := check.Value(program.BeginTx(t.Context(), nil))(t)
 	defer func() { _ = other.Rollback() }()
 	pid := value[int](t, other, `SELECT pg_backend_pid() FROM mcpchain_runs WHERE id = $1 FOR UPDATE`, key.ID)
 
@@ -125,8 +124,7 @@ func TestPostgresAppendIsOneTrip(t *testing.T) {
 func TestPostgresAppendOfAnother(t *testing.T) {
 	store, db := inPostgres(t).open(t)
 	d, lease := create(t, store, key)
-	other, err := db.BeginTx(t.Context(), nil)
-	check.Must(t, err)
+	other := check.Value(db.BeginTx(t.Context(), nil))(t)
 	defer func() { _ = other.Rollback() }()
 	pid := value[int](t, other, `UPDATE mcpchain_runs SET epoch = epoch + 1 RETURNING pg_backend_pid()`)
 	done := make(chan error, 1)

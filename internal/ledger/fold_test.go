@@ -92,8 +92,7 @@ func TestSnapshot(t *testing.T) {
 	snapshot := check.Value(ledger.NewSnapshot(s))(t)
 	r := ledger.Entry{Seq: s.Seq + 1, At: start, Change: snapshot}
 	check.Must(t, ledger.Apply(s, r))
-	got, err := ledger.Fold([]ledger.Entry{r})
-	check.Must(t, err)
+	got := check.Value(ledger.Fold([]ledger.Entry{r}))(t)
 	if err := same(s, got); err != nil || got.Snapshot != r.Seq || ledger.HeadOf(got).Snapshot != r.Seq {
 		t.Errorf("got the snapshot %d, want %d: %v", got.Snapshot, r.Seq, err)
 	}

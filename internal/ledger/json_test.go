@@ -128,8 +128,7 @@ func TestLaterVersion(t *testing.T) {
 	later := append(records(begun...), ledger.Entry{Seq: 2, Change: &ledger.Unknown{Kind: "dreamt"}})
 	check.Text(t, check.Err(ledger.Fold(later)), "(dreamt): kind is unknown")
 	reply := run.Reply{Question: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"a":"<"}`), Unknown: jsontext.Value(`{"mood":"good"}`)}
-	data, err := json.Marshal(reply)
-	check.Must(t, err)
+	data := check.Value(json.Marshal(reply))(t)
 	var read run.Reply
 	if err := json.Unmarshal(data, &read); err != nil || !read.Equal(reply) {
 		t.Errorf("got %+v, %v, want %+v", read, err, reply)

@@ -85,8 +85,7 @@ func TestVerify(t *testing.T) {
 	store := record.NewMemory()
 	keep(t, store, run.Key{ID: "one"}, "a", opens("q", run.QuestionApproval), &ledger.Suspended{})
 	s, _ := draft(begun...)
-	snapshot, err := ledger.NewSnapshot(s)
-	check.Must(t, err)
+	snapshot := check.Value(ledger.NewSnapshot(s))(t)
 	for name, tt := range map[string]struct {
 		change func(*record.Log)
 		want   string

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -107,60 +106,50 @@ func (s *sealedStore) Reply(ctx context.Context, key run.Key, replies []run.Repl
 }
 
 // storeSealed encrypts replies and stores them by store. With the same secret equal replies have equal
-// ciphertexts, so the other store notices a different reply to the same question. If it has one,
-// each reply is encrypted by the secret of the stored reply to its question.
+// ciphertexts, so the other store notices a different reply to the same question. Replies that have
+// been stored with an older secret are left out.
 func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []run.Reply, store func([]run.Reply) error) error {
-	keys := s.keys.forRun(key)
-	sealed := make([]run.Reply, len(replies))
-	for i, reply := range replies {
-		var err error
-		if sealed[i], err = keys.sealReply(s.keys.current, reply); err != nil {
-			return err
-		}
+	sealed, err := s.sealReplies(key, replies)
+	if err == nil {
+		err = store(sealed)
 	}
-	storeErr := store(sealed)
-	if !errors.Is(storeErr, ErrReplied) || len(s.keys.secrets) == 1 {
-		return storeErr
+	if !errors.Is(err, ErrReplied) || len(s.keys.secrets) == 1 {
+		return err
 	}
-	log, err := s.Store.LoadCurrent(ctx, key)
-	for i, reply := range replies {
-		if err == nil && !isFresh(log, reply.Question) {
-			sealed[i], err = s.sealAsStored(ctx, keys, reply)
-		}
+	log, loadErr := s.LoadCurrent(ctx, key)
+	if loadErr != nil {
+		return fmt.Errorf("compare with answers that an older secret may have sealed: %w; give the answer again", loadErr)
 	}
-	if err != nil {
-		return fmt.Errorf("compare with answers that an older secret may have sealed: %w; give the answer again", err)
+	isStored := func(reply run.Reply) bool { return slices.ContainsFunc(log.Replies, reply.Equal) }
+	fresh := slices.DeleteFunc(slices.Clone(replies), isStored)
+	if len(fresh) == len(replies) {
+		return err
+	}
+	if sealed, err = s.sealReplies(key, fresh); err != nil {
+		return err
 	}
 	return store(sealed)
 }
 
-func isFresh(log *Log, question string) bool {
-	return slices.Contains(log.Head.QuestionIDs, question) &&
-		!slices.ContainsFunc(log.Replies, func(reply run.Reply) bool { return reply.Question == question })
-}
-
-// sealAsStored encrypts a reply to a question that has one already: by the secret with which it
-// equals that one, if there is such a secret.
-func (s *sealedStore) sealAsStored(ctx context.Context, keys *runKeys, reply run.Reply) (sealed run.Reply, err error) {
-	for _, secret := range slices.Sorted(maps.Keys(s.keys.secrets)) {
-		if sealed, err = keys.sealReply(secret, reply); err != nil {
-			return sealed, err
-		}
-		err = s.Store.Reply(ctx, keys.run, []run.Reply{sealed}) // it stores nothing
-		if !errors.Is(err, ErrReplied) && !errors.Is(err, run.ErrNotAsked) {
-			return sealed, err
+func (s *sealedStore) sealReplies(key run.Key, replies []run.Reply) ([]run.Reply, error) {
+	keys := s.keys.forRun(key)
+	sealed := make([]run.Reply, len(replies))
+	for i, reply := range replies {
+		var err error
+		if sealed[i], err = keys.sealReply(reply); err != nil {
+			return nil, err
 		}
 	}
-	return sealed, nil // the store will refuse it again
+	return sealed, nil
 }
 
-// sealReply encrypts a reply with a secret. Only its question and time stay readable.
-func (k *runKeys) sealReply(secret string, reply run.Reply) (run.Reply, error) {
+// sealReply encrypts a reply. Only its question and time stay readable.
+func (k *runKeys) sealReply(reply run.Reply) (run.Reply, error) {
 	undated := reply
 	undated.At = time.Time{} // equal replies are equal at any time
 	data, err := undated.MarshalJSON()
 	if err == nil {
-		data, err = json.Marshal(&ledger.Sealed{Box: k.seal(secret, "answer", reply.Question, data, "")})
+		data, err = json.Marshal(&ledger.Sealed{Box: k.seal("answer", reply.Question, data, "")})
 	}
 	if err != nil {
 		return run.Reply{}, fmt.Errorf("answer question %q of run %q: %w", reply.Question, k.run.ID, err)
@@ -199,7 +188,7 @@ func (s *sealedStore) sealAll(key run.Key, records []run.Record) ([]run.Record, 
 		if err != nil {
 			return nil, err
 		}
-		box := keys.seal(s.keys.current, "record", strconv.FormatUint(r.Seq, 10), data, rand.Text())
+		box := keys.seal("record", strconv.FormatUint(r.Seq, 10), data, rand.Text())
 		if sealed[i], err = (ledger.Entry{Seq: r.Seq, At: r.At, Change: &ledger.Sealed{Box: box}}).Encode(); err != nil {
 			return nil, err
 		}
