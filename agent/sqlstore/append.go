@@ -22,7 +22,7 @@ func (s *database) Create(
 	head.ReplyCount = 0
 	lease := record.Lease{Key: head.Key, Seq: head.Seq, Created: head.Created}
 	if err == nil {
-		err = s.changeRun(ctx, func(ctx context.Context, t *tx) error {
+		err = s.write(ctx, func(ctx context.Context, t *tx) error {
 			now, err := t.d.now(ctx, t)
 			if err != nil {
 				return err
@@ -97,7 +97,7 @@ func (s *database) appendInOne(ctx context.Context, update []any, items []item) 
 func (s *database) appendInSteps(
 	ctx context.Context, lease record.Lease, head run.Head, update []any, items []item, replies []run.Reply,
 ) error {
-	return s.changeRun(ctx, func(ctx context.Context, t *tx) error {
+	return s.write(ctx, func(ctx context.Context, t *tx) error {
 		if len(replies) > 0 {
 			if err := t.replyAs(ctx, lease, head.Seq-uint64(len(items)), replies); err != nil {
 				return err

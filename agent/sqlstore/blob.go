@@ -31,7 +31,7 @@ func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string,
 	if data == nil {
 		data = []byte{} // not NULL
 	}
-	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
+	err := s.write(ctx, func(ctx context.Context, t *tx) error {
 		var num, runSize, tenantSize int64
 		tenant, id := columnsOf(lease.Key)
 		err := t.one(ctx, record.ErrConflict, selectHeld+t.d.lockRows, []any{tenant, id, int64(lease.Epoch)}, &num)

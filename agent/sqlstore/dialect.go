@@ -38,8 +38,6 @@ type dialect struct {
 
 	reader    string             // sets a connection up for a query; "": not needed
 	writer    string             // sets a connection up for a transaction; "": not needed
-	leases    string             // instead of writer, for a transaction that changes only leases
-	after     string             // undoes what leases changes, for the next user of the connection
 	isolation sql.IsolationLevel // for transactions that write
 	lockFile  string             // takes the lock of the file
 	lockRows  string             // appended to a SELECT: locks the rows
@@ -59,9 +57,7 @@ var dialects = map[Dialect]*dialect{
 		configure:   configureSQLite,
 		isRetryable: func(error) bool { return false }, // busy_timeout makes it wait
 		reader:      "PRAGMA busy_timeout = 10000",
-		writer:      settingsSQLite("FULL"),
-		leases:      settingsSQLite("NORMAL"), // all holders run on this machine, and end with it
-		after:       "PRAGMA synchronous = FULL",
+		writer:      settingsSQLite(),
 		lockFile:    lockSchema,
 		text:        "TEXT",
 		blob:        "BLOB",
@@ -141,11 +137,11 @@ func configureSQLite(ctx context.Context, q querier) error {
 	return setWAL(ctx, q)
 }
 
-// settingsSQLite returns settings whose commits wait for the disk (FULL) or do not (NORMAL).
-func settingsSQLite(synchronous string) string {
+// settingsSQLite returns settings whose commits wait for the disk.
+func settingsSQLite() string {
 	pragmas := []string{
 		"PRAGMA busy_timeout = 10000",         // first, because the others may meet the lock of another process
-		"PRAGMA synchronous = " + synchronous, // the default of the driver or the DSN may be less
+		"PRAGMA synchronous = FULL",           // the default of the driver or the DSN may be less
 		"PRAGMA journal_size_limit = 4194304", // bounds the write-ahead log when it restarts after a checkpoint
 	}
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" { // there fsync leaves data in the cache of the disk

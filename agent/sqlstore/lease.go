@@ -14,7 +14,7 @@ import (
 // Acquire implements [record.Store].
 func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	lease := record.Lease{Key: key}
-	err := s.changeLease(ctx, func(ctx context.Context, t *tx) error {
+	err := s.write(ctx, func(ctx context.Context, t *tx) error {
 		now, err := t.d.now(ctx, t)
 		if err != nil {
 			return err
@@ -33,7 +33,7 @@ func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 // acquire takes a lease on the run of lease, and completes lease. The error matches [sql.ErrNoRows] if
 // the run is held or there is none.
 func (t *tx) acquire(ctx context.Context, lease *record.Lease, h record.Holder, now time.Time) error {
-	// A lease may be lost in a power cut. The clock prevents that its epoch is used again.
+	// A restored backup may lack a lease. The clock prevents that its epoch is used again.
 	first := int64(record.FirstEpoch(now))
 	tenant, id := columnsOf(lease.Key)
 	var epoch, seq int64
@@ -67,7 +67,7 @@ func (t *tx) heldError(ctx context.Context, key run.Key, now time.Time) error {
 
 // Release implements [record.Store].
 func (s *database) Release(ctx context.Context, lease record.Lease) error {
-	err := s.changeLease(ctx, func(ctx context.Context, t *tx) error {
+	err := s.write(ctx, func(ctx context.Context, t *tx) error {
 		tenant, id := columnsOf(lease.Key)
 		_, err := t.exec(ctx, releaseRun, tenant, id, int64(lease.Epoch))
 		return err
@@ -77,7 +77,7 @@ func (s *database) Release(ctx context.Context, lease record.Lease) error {
 
 // Delete implements [record.Store].
 func (s *database) Delete(ctx context.Context, key run.Key) error {
-	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
+	err := s.write(ctx, func(ctx context.Context, t *tx) error {
 		var num, epoch int64
 		tenant, id := columnsOf(key)
 		err := one(ctx, t, deleteRun, []any{tenant, id}, &num, &epoch)
@@ -135,7 +135,7 @@ const (
 // RequestCancel implements [record.Store].
 func (s *database) RequestCancel(ctx context.Context, key run.Key) error {
 	tenant, id := columnsOf(key)
-	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
+	err := s.write(ctx, func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, insertCancel, tenant, id)
 		if err == nil && n == 0 {
 			err = t.one(ctx, record.ErrNotFound, selectNum, []any{tenant, id}, new(int64))

@@ -103,7 +103,7 @@ func (s *database) migrate(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.direct(ctx, false, func(ctx context.Context, t *tx) error {
+	return s.direct(ctx, func(ctx context.Context, t *tx) error {
 		if s.d.alone != "" {
 			if _, err := t.exec(ctx, s.d.alone); err != nil {
 				return err

@@ -71,20 +71,14 @@ func (s *database) withReader(ctx context.Context, read func(querier) error) err
 	return read(conn)
 }
 
-// changeRun makes and commits a change. A refused change has changed nothing.
-func (s *database) changeRun(ctx context.Context, c change) error { return s.write(ctx, false, c) }
-
-// changeLease is changeRun for a change of leases only.
-func (s *database) changeLease(ctx context.Context, c change) error { return s.write(ctx, true, c) }
-
-// write makes and commits a change, in a file together with the changes of other callers. leasesOnly
-// means that it changes only leases.
-func (s *database) write(ctx context.Context, leasesOnly bool, c change) error {
+// write makes and commits a change, in a file together with the changes of other callers. A refused
+// change has changed nothing.
+func (s *database) write(ctx context.Context, c change) error {
 	return attempt(ctx, func() error {
 		if s.d.remote {
-			return s.direct(ctx, leasesOnly, c)
+			return s.direct(ctx, c)
 		}
-		return s.group.do(ctx, leasesOnly, c)
+		return s.group.do(ctx, c)
 	})
 }
 

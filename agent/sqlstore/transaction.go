@@ -47,24 +47,18 @@ type tx struct {
 	tx       *sql.Tx
 	prepared map[string]*sql.Stmt // by their texts, unless the driver prepares statements
 	end      context.CancelFunc   // ends the wait for a rollback
-	after    string               // settings for the next user of the connection
 }
 
-// begin begins a transaction that writes, or one that changes only leases. In SQLite it waits until no
-// other transaction writes.
-func (s *database) begin(ctx context.Context, leasesOnly bool) (_ *tx, err error) {
+// begin begins a transaction that writes. In SQLite it waits until no other transaction writes.
+func (s *database) begin(ctx context.Context) (_ *tx, err error) {
 	defer func() { err = subject.Wrap(err, "begin a transaction") }()
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	t := &tx{d: s.d, conn: conn, prepared: map[string]*sql.Stmt{}, end: func() {}}
-	settings := s.d.writer
-	if leasesOnly {
-		settings, t.after = s.d.leases, s.d.after
-	}
-	if settings != "" {
-		_, err = conn.ExecContext(ctx, settings)
+	if s.d.writer != "" {
+		_, err = conn.ExecContext(ctx, s.d.writer)
 	}
 	if err == nil {
 		if s.d.remote {
@@ -73,12 +67,12 @@ func (s *database) begin(ctx context.Context, leasesOnly bool) (_ *tx, err error
 		t.tx, err = conn.BeginTx(ctx, &sql.TxOptions{Isolation: s.d.isolation})
 	}
 	if err != nil {
-		t.close(ctx, err)
+		t.close(err)
 		return nil, err
 	}
 	if s.d.lockFile != "" { // now, because a transaction that has read cannot wait for the lock
 		if _, err := t.exec(ctx, s.d.lockFile); err != nil {
-			t.rollback(ctx)
+			t.rollback()
 			return nil, err
 		}
 	}
@@ -86,27 +80,24 @@ func (s *database) begin(ctx context.Context, leasesOnly bool) (_ *tx, err error
 }
 
 // commit ends the transaction. After an error it is unknown whether it was committed.
-func (t *tx) commit(ctx context.Context) error {
+func (t *tx) commit() error {
 	err := t.tx.Commit()
-	t.close(ctx, err)
+	t.close(err)
 	return subject.Wrap(err, "commit")
 }
 
 // rollback ends the transaction without its changes. It waits for a server for rollbackTime at most:
 // a connection whose transaction could not be rolled back is not used again.
-func (t *tx) rollback(ctx context.Context) {
+func (t *tx) rollback() {
 	late := time.AfterFunc(rollbackTime, t.end)
 	err := t.tx.Rollback()
 	late.Stop()
-	t.close(ctx, err)
+	t.close(err)
 }
 
 // close returns the connection to the pool. After a failed transaction it is not used again.
-func (t *tx) close(ctx context.Context, err error) {
+func (t *tx) close(err error) {
 	defer t.end()
-	if err == nil && t.after != "" {
-		_, err = t.conn.ExecContext(context.WithoutCancel(ctx), t.after)
-	}
 	if err != nil {
 		_ = t.conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
@@ -173,9 +164,8 @@ func (t *tx) prepare(ctx context.Context, text string) (stmt *sql.Stmt, err erro
 }
 
 // direct makes a change in a transaction of its own, and tries again if it conflicts with another one.
-// leasesOnly means that it changes only leases.
-func (s *database) direct(ctx context.Context, leasesOnly bool, c change) error {
-	return s.retry(ctx, func() error { return s.once(ctx, leasesOnly, c) })
+func (s *database) direct(ctx context.Context, c change) error {
+	return s.retry(ctx, func() error { return s.once(ctx, c) })
 }
 
 // retry repeats transact while its transaction conflicts with another one.
@@ -190,19 +180,19 @@ func (s *database) retry(ctx context.Context, transact func() error) error {
 }
 
 // once makes a change in a transaction of its own.
-func (s *database) once(ctx context.Context, leasesOnly bool, c change) error {
+func (s *database) once(ctx context.Context, c change) error {
 	release, err := s.turns.acquire(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer release()
-	t, err := s.begin(ctx, leasesOnly)
+	t, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	if err := c(ctx, t); err != nil {
-		t.rollback(ctx)
+		t.rollback()
 		return err
 	}
-	return t.commit(ctx)
+	return t.commit()
 }

@@ -44,7 +44,7 @@ const (
 // Prune implements [record.Store].
 func (s *database) Prune(ctx context.Context, lease record.Lease) error {
 	tenant, id := columnsOf(lease.Key)
-	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
+	err := s.write(ctx, func(ctx context.Context, t *tx) error {
 		var num, snapshot int64
 		args := []any{tenant, id, int64(lease.Epoch)}
 		if err := t.one(ctx, record.ErrConflict, selectSnapshot+t.d.lockRows, args, &num, &snapshot); err != nil {

@@ -2,7 +2,6 @@ package temporal_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -89,31 +88,6 @@ func dieAtEachWrite(t *testing.T, m agent.Model, tools adapter.Source, least int
 			play(&dying{at: at, keep: keep})
 		}
 	}
-}
-
-// TestReasoning lets a worker die before or after any write. The model, which thinks and makes two calls, gets back its
-// thoughts unchanged, with the calls that followed.
-func TestReasoning(t *testing.T) {
-	var got string // the thought that the model got back last
-	thinks := modelFunc(func(r *model.Request) *model.Response {
-		reply := run.Message{Role: run.RoleAssistant, Parts: []run.Part{
-			{Type: run.PartReasoning, Text: "Two <calls>.", Provider: map[string]json.RawMessage{"host": json.RawMessage(`{"item":{"encrypted_content":"gAA+/ü==","id":"rs_1"}}`)}},
-			{Type: run.PartCall, ID: "1", Name: "look", Arguments: `{}`}, {Type: run.PartCall, ID: "2", Name: "look", Arguments: `{}`},
-		}}
-		if len(r.Messages) > 1 {
-			thought := r.Messages[1].Parts[0]
-			got = thought.Text + " " + string(thought.Provider["host"])
-			reply = run.Text(run.RoleAssistant, "done")
-		}
-		return &model.Response{Message: reply, Endpoint: "responses"}
-	})
-	look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, &adapter.FuncOptions{ReadOnly: true})
-	dieAtEachWrite(t, thinks, look, 4, func(about string, s *ledger.State, _ *dying) {
-		const want = `Two <calls>. {"item":{"encrypted_content":"gAA+/ü==","id":"rs_1"}}`
-		check.That(t, got == want && s.Endpoint == "responses" && s.Output == "done",
-			"%s: the model got %q, and the run is at %q with %q", about, got, s.Endpoint, s.Output)
-		got = ""
-	})
 }
 
 // TestDiscovery lets a worker die before or after any write. What the model has found stays found, in order, and a kept
