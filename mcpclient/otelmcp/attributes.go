@@ -102,21 +102,6 @@ func endpointAttributes(raw string) []attribute.KeyValue {
 	return append(out, keyServerAddress.String(u.Hostname()), keyServerPort.Int(port))
 }
 
-// revisions are the possible results of a legacy handshake.
-var revisions = []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20251125}
-
-// negotiatedRevision returns the revision in the result of initialize, unless the client refuses
-// it.
-func negotiatedRevision(raw json.RawMessage) []attribute.KeyValue {
-	var result struct {
-		ProtocolVersion string `json:"protocolVersion"`
-	}
-	if json.Unmarshal(raw, &result) != nil || !slices.Contains(revisions, result.ProtocolVersion) {
-		return nil
-	}
-	return []attribute.KeyValue{keyRevision.String(result.ProtocolVersion)}
-}
-
 // idText returns the id of a server's request as text, without the quotes of a string.
 func idText(id json.RawMessage) string {
 	var text string
@@ -218,14 +203,6 @@ func rpcError(err error) *mcp.RPCError {
 	}
 	rpc, _ := errors.AsType[*mcp.RPCError](err)
 	return rpc
-}
-
-// sessionFailure returns the failure of a session whose connection ended because of err.
-func sessionFailure(err error) failure {
-	if err == nil || err == mcpclient.ErrClosed {
-		return failure{}
-	}
-	return failure{kind: "connection_closed"}
 }
 
 // toolFailed reports whether the result of a tool has isError.

@@ -15,9 +15,8 @@
 // span of kind server. Trace context and baggage travel in _meta, both ways: spans of the server
 // become children of the client's spans, and the reverse.
 //
-// The metrics are the histograms mcp.client.operation.duration, mcp.server.operation.duration and
-// mcp.client.session.duration, in seconds. The duration of a session is recorded when its
-// connection ends: wait for [mcpclient.Client.Done] before you shut the provider down.
+// The metrics are the histograms mcp.client.operation.duration and mcp.server.operation.duration, in
+// seconds.
 //
 // Arguments, results, messages, error texts and session ids are never recorded: the status
 // of a span has no description. error.type is one of:
@@ -42,7 +41,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -77,7 +75,7 @@ type Telemetry struct {
 	tracer     trace.Tracer
 	propagator propagation.TextMapPropagator
 
-	sent, served, sessions metric.Float64Histogram
+	sent, served metric.Float64Histogram
 }
 
 // New creates the instruments that the conventions name. The caller shuts the providers down. The
@@ -111,7 +109,6 @@ func New(opts *Options) (*Telemetry, error) {
 		propagator: o.Propagator,
 		sent:       seconds("mcp.client.operation.duration", "Duration of requests and notifications that the client sends, until the answer."),
 		served:     seconds("mcp.server.operation.duration", "Duration of requests that the client answers."),
-		sessions:   seconds("mcp.client.session.duration", "Duration of sessions."),
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
@@ -122,19 +119,15 @@ func New(opts *Options) (*Telemetry, error) {
 // ClientMiddleware is for [mcpclient.Options.Middleware]. Put it first, so that it sees
 // the work of the others.
 func (t *Telemetry) ClientMiddleware(next mcpclient.Handler) mcpclient.Handler {
-	s := &sessions{telemetry: t}
 	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
-		o := t.begin(r, t.sent, requestAttributes(r))
+		o := begin(r, t.sent, requestAttributes(r))
 		ctx, o.span = t.tracer.Start(ctx, spanName(r), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(o.attributes...))
 		defer o.end(ctx)
 		t.propagator.Inject(ctx, carrier(r.Meta))
 		raw, err := next(ctx, r)
-		o.setResult(raw, err)
+		o.failure = newFailure(r, raw, err)
 		if id := r.ID(); id != 0 {
 			o.span.SetAttributes(keyRequestID.String(strconv.FormatInt(id, 10)))
-		}
-		if err == nil {
-			s.onHandshake(ctx, r)
 		}
 		return raw, err
 	}
@@ -145,7 +138,7 @@ func (t *Telemetry) ClientMiddleware(next mcpclient.Handler) mcpclient.Handler {
 // asked. Without a span in _meta, the call is the parent. Both may be unknown.
 func (t *Telemetry) ServerMiddleware(next mcpclient.Handler) mcpclient.Handler {
 	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
-		o := t.begin(r, t.served, []attribute.KeyValue{keyMethod.String(serverMethod(r.Method))})
+		o := begin(r, t.served, []attribute.KeyValue{keyMethod.String(serverMethod(r.Method))})
 		options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(o.attributes...)}
 		call := trace.SpanContextFromContext(ctx)
 		ctx = t.propagator.Extract(ctx, carrier(r.Meta))
@@ -158,14 +151,13 @@ func (t *Telemetry) ServerMiddleware(next mcpclient.Handler) mcpclient.Handler {
 			o.span.SetAttributes(keyRequestID.String(idText(origin.ID)))
 		}
 		raw, err := next(ctx, r)
-		o.setResult(raw, err)
+		o.failure = newFailure(r, raw, err)
 		return raw, err
 	}
 }
 
 // operation is a request that is being recorded.
 type operation struct {
-	telemetry  *Telemetry
 	request    *mcpclient.Request
 	duration   metric.Float64Histogram
 	span       trace.Span
@@ -175,22 +167,13 @@ type operation struct {
 }
 
 // begin returns the operation of a request that starts now. The caller sets the span.
-func (t *Telemetry) begin(r *mcpclient.Request, duration metric.Float64Histogram, attributes []attribute.KeyValue) *operation {
+func begin(r *mcpclient.Request, duration metric.Float64Histogram, attributes []attribute.KeyValue) *operation {
 	return &operation{
-		telemetry:  t,
 		request:    r,
 		duration:   duration,
 		start:      time.Now(),
 		attributes: append(attributes, connectionAttributes(r.Client)...),
 		failure:    failure{kind: "panic"}, // unless it ends without a panic
-	}
-}
-
-// setResult records the result of the request.
-func (o *operation) setResult(raw json.RawMessage, err error) {
-	o.failure = newFailure(o.request, raw, err)
-	if o.request.Method == "initialize" {
-		o.attributes = append(o.attributes, negotiatedRevision(raw)...)
 	}
 }
 
@@ -207,45 +190,4 @@ func (o *operation) end(ctx context.Context) {
 	o.span.End()
 	measured := append(o.attributes, o.failure.forMetrics().attributes()...)
 	o.duration.Record(ctx, time.Since(o.start).Seconds(), metric.WithAttributeSet(attribute.NewSet(measured...)))
-}
-
-// sessions measures the sessions of one client, one after the other. In the modern era,
-// which has no sessions, the connection counts as one.
-type sessions struct {
-	telemetry *Telemetry
-
-	mu    sync.Mutex
-	began time.Time
-}
-
-// onHandshake records that a session has begun, if the request was a handshake. A later handshake
-// ends the previous session; the end of the connection ends the last one.
-func (s *sessions) onHandshake(ctx context.Context, r *mcpclient.Request) {
-	if r.Method != "initialize" && r.Method != "server/discover" {
-		return
-	}
-	now := time.Now()
-	s.mu.Lock()
-	before := s.began
-	if before.IsZero() || r.Method == "initialize" {
-		s.began = now
-	}
-	s.mu.Unlock()
-	switch {
-	case before.IsZero():
-		ctx := context.WithoutCancel(ctx)
-		r.Client.AfterEnd(func(err error) {
-			s.mu.Lock()
-			began := s.began
-			s.mu.Unlock()
-			s.record(ctx, r.Client, time.Since(began), sessionFailure(err))
-		})
-	case r.Method == "initialize": // the server had forgotten the previous session
-		s.record(ctx, r.Client, now.Sub(before), failure{kind: "session_lost"})
-	}
-}
-
-func (s *sessions) record(ctx context.Context, c *mcpclient.Client, lasted time.Duration, f failure) {
-	attributes := append(connectionAttributes(c), f.attributes()...)
-	s.telemetry.sessions.Record(ctx, lasted.Seconds(), metric.WithAttributeSet(attribute.NewSet(attributes...)))
 }

@@ -114,7 +114,6 @@ func TestTrace(t *testing.T) {
 			id, question, first := "3", "", "server/discover" // the second round; questions have no id
 			if name == "legacy" {
 				id, question, first = "2", "jsonrpc.request.id=q-1 ", "initialize"
-				check.Contains(t, first, text(r.span(first).Attributes), "mcp.protocol.version=2025-11-25")
 				r.span("notifications/initialized")
 			}
 			revision := " mcp.protocol.version=" + opts.Protocol.Revision
@@ -161,7 +160,7 @@ func TestNamesAndResources(t *testing.T) {
 	const resource = "jsonrpc.request.id=3 mcp.method.name=resources/read mcp.protocol.version=2025-11-25 mcp.resource.uri=file:///r"
 	check.Equal(t, "resource", text(r.span("resources/read").Attributes), resource)
 	want := map[string]uint64{
-		"mcp.method.name=initialize mcp.protocol.version=2025-11-25":                           1,
+		"mcp.method.name=initialize":                                                           1,
 		"mcp.method.name=notifications/initialized":                                            1,
 		"gen_ai.prompt.name=greet mcp.method.name=prompts/get mcp.protocol.version=2025-11-25": 1,
 		"mcp.method.name=resources/read mcp.protocol.version=2025-11-25":                       1,
@@ -308,34 +307,7 @@ func TestPanic(t *testing.T) {
 	check.Contains(t, "", text(r.span("tools/call a").Attributes), "error.type=panic")
 }
 
-// A session lasts from its handshake to the end of the connection, or to its loss.
-func TestSessions(t *testing.T) {
-	for name, opts := range eras {
-		t.Run(name, func(t *testing.T) {
-			for _, lost := range []bool{false, true} {
-				synctest.Test(t, func(t *testing.T) {
-					r := newRecorder(t)
-					c, conn := connect(t, t.Context(), r.install(opts), func(m message) string { return "{}" })
-					check.NoError(t, c.Ping(t.Context()))
-					check.Equal(t, "sessions that ended", len(r.points("mcp.client.session.duration")), 0)
-					want := "mcp.protocol.version=" + opts.Protocol.Revision
-					if lost {
-						want = "error.type=connection_closed " + want
-						_ = conn.Close()
-						<-c.Done()
-					}
-					_ = c.Close()
-					<-c.Done()
-					check.Same(t, "lost", r.points("mcp.client.session.duration"), map[string]uint64{want: 1})
-					_ = conn.Close()
-				})
-			}
-		})
-	}
-}
-
-// Over HTTP, spans have the server's address, and not the session id. After a forgotten session
-// another one follows.
+// Over HTTP, spans have the server's address, and not the session id.
 func TestHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder(t)
@@ -393,8 +365,6 @@ func TestHTTP(t *testing.T) {
 			}
 			check.That(t, !strings.Contains(got, "secret-") && !strings.Contains(got, "hidden"), "%s: got %s", name, got)
 		}
-		common := "mcp.protocol.version=2025-11-25 " + where + " " + at
-		check.Same(t, "sessions", r.points("mcp.client.session.duration"), map[string]uint64{"error.type=session_lost " + common: 1, common: 1})
 		for point := range r.points("mcp.client.operation.duration") {
 			if strings.Contains(point, "session.id") || strings.Contains(point, "hidden") {
 				t.Errorf("the duration says %s", point)
