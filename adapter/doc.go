@@ -11,26 +11,20 @@
 //	}
 //	defer ts.Close()
 //
-// A model that calls tools natively gets a [Catalog], which runs its calls in parallel and returns
-// the answers in the order of the calls:
-//
-//	catalog := ts.Catalog(profile.Plain)
-//	resp, err := model.GenerateContent(ctx, messages, llms.WithTools(catalog.Definitions()))
-//	if err != nil {
-//		return err
-//	}
-//	answers, err := catalog.Dispatch(ctx, resp.Choices[0].ToolCalls)
+// A model that calls tools natively gets a [Catalog], which runs its calls and returns the answers in the order of the calls
+// ([Catalog.Definitions], [Catalog.Dispatch]).
 //
 // Profiles other than [profile.Plain] rewrite the schemas for providers that refuse the server's.
 // Package langchain has the tools for langchaingo's own agents. Functions of the program are tools
 // as well ([Func]), and [Merge] makes one source of several.
 //
-// The guide is docs/adapter.md of the repository, and examples/quickstart is a complete program.
+// The host is the program that uses this package. The guide is docs/adapter.md of the repository, and examples/quickstart
+// is a complete program.
 //
 // # Changes
 //
 // A toolset follows its servers: [Toolset.Add], [Toolset.Remove], [Toolset.Refresh] and the
-// announcements of servers change what is offered, and [Options.OnChange] reports each change. A
+// announcements of servers change what is offered, and [Options.OnChange] reports what servers changed. A
 // [Catalog] and a [Tool] never change. If a server changes a tool, calls of the old one are not
 // sent ([ErrStale]).
 //
@@ -46,22 +40,12 @@
 // [Result.Interrupted] tell whether a failed call may have run. A server recognizes a repeated call
 // by its key ([Prepared.WithIdempotencyKey]).
 //
-// # What reaches the server
+// # What reaches the server and the model
 //
-// Models write arguments carelessly, and some of langchaingo's agents wrap them in a parameter of
-// their own. So input is parsed leniently, repaired where the schema leaves no doubt, and then
-// checked against the schema of the server. Only arguments that pass are sent; see
-// [Catalog.Prepare].
-//
-// Before a call is sent, it goes through the program's interceptors ([Options.Intercept]) and then
-// its approval ([Options.Approve]), which sees exactly what will be sent. Tools that changed since
-// they were pinned are not offered ([Server.Pins]).
-//
-// # What reaches the model
-//
-// A failed tool, invalid arguments and an unknown name become text for the model, so that it can
-// correct itself; see [Result]. Only what the model cannot repair is a Go error: a lost connection,
-// an approval without a decision, or the end of the context.
+// What a model writes is parsed leniently, repaired where the schema leaves no doubt, and then checked against the schema
+// of the server ([Catalog.Prepare]). It goes through the program's interceptors ([Options.Intercept]) and then its approval
+// ([Options.Approve]), which sees exactly what will be sent. A failure becomes text for the model, so that it can correct
+// itself; only what it cannot repair is a Go error ([Result.Fatal]).
 //
 // # Bounds
 //
@@ -80,11 +64,6 @@
 // A server with more tools cannot be used. A definition beyond a bound leaves its tool out
 // ([ServerStatus].Skipped), and arguments beyond it do not fit ([ErrArguments]). Texts are
 // shortened, further media are omitted, and further decisions are not remembered.
-//
-// # Words
-//
-// A view is the user interface that a tool of an MCP App brings, see package apps of mcpclient. The
-// host is the program that uses this package, and a label its name for a server ([Server].Name).
 //
 // # Concurrency
 //

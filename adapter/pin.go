@@ -18,10 +18,11 @@ import (
 // tool's name, title, description, schemas and annotations, and whether models and views may call it. It does not depend on
 // the formatting of the server's JSON. CHANGELOG.md names a version of this module that computes it differently.
 func Fingerprint(tool *mcp.Tool) string {
+	hints, _ := json.Marshal(tool.Annotations) // strings and booleans always marshal
 	h := sha256.New()
 	for _, part := range [][]byte{
 		[]byte(tool.Name), []byte(tool.Title), []byte(tool.Description),
-		canonical(tool.InputSchema), canonical(tool.OutputSchema), annotations(tool.Annotations),
+		canonical(tool.InputSchema), canonical(tool.OutputSchema), hints,
 	} {
 		fmt.Fprintf(h, "%d:", len(part))
 		h.Write(part)
@@ -31,15 +32,6 @@ func Fingerprint(tool *mcp.Tool) string {
 		fmt.Fprintf(h, "model %t, app %t", views.ForModel, views.ForViews)
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// annotations returns the JSON of a tool's annotations, null without any.
-func annotations(a *mcp.ToolAnnotations) []byte {
-	b, err := json.Marshal(a) // strings and booleans always marshal
-	if err != nil {
-		panic(err)
-	}
-	return b
 }
 
 // canonical returns JSON with sorted keys and without white space. Invalid JSON is returned as

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"encoding/json"
-	"math/big"
 	"strconv"
 	"strings"
 
@@ -157,10 +156,8 @@ func limits(s *jsonschema.Schema) int {
 	bits := 0
 	for _, limit := range []*jsonschema.Rat{s.MultipleOf, s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum} {
 		if limit != nil && limit.Rat != nil {
-			bits += bitLen(limit.Rat)
+			bits += limit.Num().BitLen() + limit.Denom().BitLen()
 		}
 	}
 	return bits / bitsPerDigit
 }
-
-func bitLen(r *big.Rat) int { return r.Num().BitLen() + r.Denom().BitLen() }

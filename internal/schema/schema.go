@@ -139,5 +139,5 @@ func (s *Schema) ValidateValue(v any) (err error) {
 	if result.IsValid() {
 		return nil
 	}
-	return explain(s.compiled, v, result)
+	return location{schema: s.compiled, value: v, result: result}.violation()
 }

@@ -31,18 +31,13 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("at %q: %s", v.Path, v.Message)
 }
 
-// location is a result of the validator, with the value and the subschema that it is about.
+// location is a result of the validator, with the value and the subschema that it is about. The validator's messages do not
+// name the expected constant or properties, so the results are followed through the schema and the value.
 type location struct {
 	schema *jsonschema.Schema // nil if unknown
 	value  any
 	path   string
 	result *jsonschema.EvaluationResult
-}
-
-// explain finds the violation to report. The validator's messages do not name the expected constant
-// or properties, so explain follows the results through the schema and the value.
-func explain(s *jsonschema.Schema, v any, r *jsonschema.EvaluationResult) *Violation {
-	return location{schema: s, value: v, result: r}.violation()
 }
 
 // violation returns the first violation at this location or below it.

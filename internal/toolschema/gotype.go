@@ -5,8 +5,10 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,21 +66,12 @@ func (w *typeWriter) reference(t reflect.Type) json.RawMessage {
 	name, known := w.names[t]
 	if !known {
 		name = definitionName(t)
-		for n := 2; w.isTaken(name); n++ {
+		for n := 2; slices.Contains(slices.Collect(maps.Values(w.names)), name); n++ {
 			name = definitionName(t) + strconv.Itoa(n)
 		}
 		w.names[t], w.recursive = name, append(w.recursive, t)
 	}
 	return keywords("$ref", "#/$defs/"+name)
-}
-
-func (w *typeWriter) isTaken(name string) bool {
-	for _, other := range w.names {
-		if other == name {
-			return true
-		}
-	}
-	return false
 }
 
 // definitionName returns a type's name, or else its kind, without characters that need escapes in references.

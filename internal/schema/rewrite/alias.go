@@ -85,14 +85,6 @@ func EachName(s map[string]any, visit func(name string)) {
 // aliases maps the names of properties in a schema to their aliases.
 type aliases map[string]string
 
-func newAliases(root any) aliases {
-	out := aliases{}
-	for alias, name := range Aliases(root) {
-		out[name] = alias
-	}
-	return out
-}
-
 // write replaces the names that the keywords of a subschema mention, but not the keywords of its own
 // subschemas. propertyNames, which an alias may not fit, and patternProperties for such a name are left to validation.
 func (a aliases) write(out map[string]any, at string, doc *tree.Document, r *report) {

@@ -32,7 +32,10 @@ func modernize(root map[string]any, o modernOptions, r *report) *document {
 		ignoresBesideRefs: ignoresBesideRefs(root),
 	}
 	if o.plainNames {
-		m.aliases = newAliases(root)
+		m.aliases = aliases{}
+		for alias, name := range Aliases(root) {
+			m.aliases[name] = alias
+		}
 	}
 	m.out.Root = tree.Object(m.schema(root, ""))
 	return m.out

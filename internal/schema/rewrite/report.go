@@ -34,9 +34,6 @@ func (r *report) record(at, keyword string, effect profile.Effect, text string) 
 	r.changes = append(r.changes, c)
 }
 
-// reset drops all changes.
-func (r *report) reset() { *r = report{full: r.full} }
-
 // clone returns a copy. Assigning it to *r later undoes the changes in between.
 func (r *report) clone() report {
 	return report{slices.Clone(r.changes), maps.Clone(r.seen), r.full, r.silent}

@@ -75,7 +75,7 @@ func writeStandard(target profile.Profile, root map[string]any, r *report) map[s
 	}
 	wraps := name != "" && tree.HasAny(source, refused)
 	if wraps {
-		r.reset()
+		*r = report{full: r.full}
 		r.record("", "", profile.Same, wrapNote(name))
 		source = wrapRoot(root, name)
 	}
