@@ -103,6 +103,7 @@ func TestNoEventsOfARemovedServer(t *testing.T) {
 			l := newListener(t, "a")
 			ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
 			l.tell(t, "tools") // an interval begins
+			wantEvents(t, &e)
 			l.offer("b")
 			l.tell(t, "tools")
 			check.NoError(t, ts.Remove("p"))
