@@ -13,14 +13,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Discover specifies when a model searches for its tools. The zero value is valid.
+// Discover specifies when a model searches for its tools, and how it gets what it finds. The zero
+// value is valid.
 //
 // A model that searches has a tool search_tools, and an overview of the servers in its instructions.
 // Searches cover the tools that the agent offers, so they never find a tool that a toolset hides from
-// models; the model cannot call another tool before it has found it. What is found is added to the
-// model's tools. For models whose providers lose their cache of a conversation when a tool is added
-// (model.Info.ToolsFirst), the result of the search has the definitions instead, and the model calls them
-// through one tool. The found tools are stored with
+// models; the model cannot call another tool before it has found it. The found tools are stored with
 // the run, in order, and stay the same in another process and after a compaction. Sub-agents search
 // for themselves.
 type Discover struct {
@@ -30,17 +28,35 @@ type Discover struct {
 	// 0: 5 %, but at least 1,000 tokens; negative: the model never searches.
 	Threshold float64
 
+	// Mode specifies how the model gets what it finds. Default: [DiscoveryNative], or [DiscoveryCall]
+	// for models whose providers lose their cache of a conversation when a tool is added
+	// (model.Info.ToolsFirst). With [DiscoveryHost] OpenAI and Anthropic add what was found to the
+	// conversation by their own tool search; for other models it is the same as [DiscoveryNative].
+	Mode DiscoveryMode
+
 	// Always reports which tools the model has without a search. Default: functions with
 	// [adapter.FuncOptions.AlwaysOffered], such as those of a skillset. The tool of a structured
 	// output is always there.
 	Always func(*adapter.Tool) bool
 }
 
+// DiscoveryMode is a way in which a model gets the tools that it finds.
+type DiscoveryMode string
+
+const (
+	DiscoveryNative DiscoveryMode = "native" // each tool that is found is added to the model's tools
+	DiscoveryCall   DiscoveryMode = "call"   // found tools are definitions in the result; the model calls them through one tool
+	DiscoveryHost   DiscoveryMode = "host"   // as DiscoveryNative, but through the provider's own tool search if it has one
+)
+
 // check returns an error for an option that makes no sense.
 func (o *Discover) check() error {
-	if !(o.Threshold <= 1) { // also refuses NaN
+	switch {
+	case !(o.Threshold <= 1): // also refuses NaN
 		return fmt.Errorf("Discover.Threshold is %v; give a share of the window up to 1, 0 for %v, or a negative number for never",
 			o.Threshold, defaultShare)
+	case !slices.Contains([]DiscoveryMode{"", DiscoveryNative, DiscoveryCall, DiscoveryHost}, o.Mode):
+		return fmt.Errorf("Discover.Mode is %q; want %q, %q or %q", o.Mode, DiscoveryNative, DiscoveryCall, DiscoveryHost)
 	}
 	return nil
 }
@@ -59,7 +75,7 @@ func (d *dialog) discover() error {
 	change := &ledger.Offered{}
 	switch {
 	case s.Discovery == ledger.DiscoveryNone && begins && d.mustSearch():
-		change.Discovery = d.engine.agent.discovery()
+		change.Discovery = cmp.Or(ledger.Discovery(d.engine.agent.opts.Discover.Mode), d.engine.agent.defaultDiscovery())
 		change.Directory = directory(d.engine.catalog, change.Discovery)
 	case s.Discovery == ledger.DiscoveryNone || d.discoveredFor == d.engine.catalog:
 		return nil
@@ -74,8 +90,8 @@ func (d *dialog) discover() error {
 	return d.rec.record(nil, change)
 }
 
-// discovery returns the way in which the model gets what it finds.
-func (r *recipe) discovery() ledger.Discovery {
+// defaultDiscovery returns the default of [Discover.Mode] for the model.
+func (r *recipe) defaultDiscovery() ledger.Discovery {
 	if r.info.ToolsFirst {
 		return ledger.DiscoveryCall
 	}

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
+	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -94,21 +96,9 @@ func claudeHost(t *testing.T, name string, moves []move) *host {
 	return h
 }
 
-// caching is a model whose provider loses its cache, or not, when a tool is added: then found tools are called by one tool.
-type caching struct {
-	agent.Model
-	toolsFirst bool
-}
-
-func (c caching) Info() model.Info {
-	info := c.Model.Info()
-	info.ToolsFirst = c.toolsFirst
-	return info
-}
-
 // calling is a call of a tool that was found.
-func calling(byOne bool, name, arguments string) move {
-	if byOne {
+func calling(by agent.DiscoveryMode, name, arguments string) move {
+	if by == agent.DiscoveryCall {
 		return move{"call_tool", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, arguments), ""}
 	}
 	return move{name, arguments, ""}
@@ -133,25 +123,25 @@ func member(t *testing.T, body []byte, name string) string {
 // the same.
 func TestPrefixOfDiscovery(t *testing.T) {
 	for name, open := range dialects {
-		for _, byOne := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, by one tool %t", name, byOne), func(t *testing.T) {
+		for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
+			t.Run(name+"/"+string(by), func(t *testing.T) {
 				var moves []move
 				for i := range 19 {
 					at := tasks[i/4]
 					if i%4 == 0 {
 						moves = append(moves, move{"search_tools", fmt.Sprintf(`{"query":%q}`, at.about), ""})
 					} else {
-						moves = append(moves, calling(byOne, at.name, fmt.Sprintf(`{"text":"%d"}`, i)))
+						moves = append(moves, calling(by, at.name, fmt.Sprintf(`{"text":"%d"}`, i)))
 					}
 				}
 				h := open(t, append(moves, move{text: "done"}))
 				var calls []string
-				a := newAgent(t, caching{h.model, byOne}, &agent.Options{System: "Be brief.", Tools: manyTools(&calls), Discover: agent.Discover{Threshold: 1e-3}, Limits: run.Limits{Turns: 30}})
+				a := newAgent(t, h.model, &agent.Options{System: "Be brief.", Tools: manyTools(&calls), Discover: agent.Discover{Mode: by, Threshold: 1e-3}, Limits: run.Limits{Turns: 30}})
 				mustRun(t, a, human("go"))
 				check.Require(t, len(calls) == 14 && len(h.bodies) == 20 && len(h.invalid()) == 0,
 					"got %d calls and %d requests; refused: %q", len(calls), len(h.bodies), h.invalid())
 				grown, grows := 0, 5
-				if byOne {
+				if by == agent.DiscoveryCall || by == agent.DiscoveryHost && name == "responses" {
 					grows = 0
 				}
 				for i, body := range h.bodies[1:] {
@@ -174,19 +164,24 @@ func TestPrefixOfDiscovery(t *testing.T) {
 	}
 }
 
-// TestRequestsOfDiscovery holds the whole request after two searches, in each dialect.
+// TestRequestsOfDiscovery holds the whole request after two searches, in each dialect as it is by
+// default, and with tools in the conversation.
 func TestRequestsOfDiscovery(t *testing.T) {
-	for name, open := range dialects {
+	for name, by := range map[string]agent.DiscoveryMode{"chat": "", "responses": "", "messages": "", "host_responses": agent.DiscoveryHost, "host_messages": agent.DiscoveryHost} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, []move{
-				{"search_tools", `{"query":"weather"}`, ""}, calling(name == "messages", "forecast", `{"text":"Rome"}`),
+			dialect, how := strings.TrimPrefix(name, "host_"), by
+			if name == "messages" {
+				how = agent.DiscoveryCall
+			}
+			h := dialects[dialect](t, []move{
+				{"search_tools", `{"query":"weather"}`, ""}, calling(how, "forecast", `{"text":"Rome"}`),
 				{"search_tools", `{"query":"select:pay_invoice"}`, ""}, {text: "done"},
 			})
 			few := []adapter.Source{}
 			for _, t := range tasks {
 				few = append(few, function(t, new([]string)))
 			}
-			a := newAgent(t, h.model, &agent.Options{System: "Be brief.", Tools: few, Discover: agent.Discover{Threshold: 1e-6}})
+			a := newAgent(t, h.model, &agent.Options{System: "Be brief.", Tools: few, Discover: agent.Discover{Threshold: 1e-6, Mode: by}})
 			mustRun(t, a, human("go"))
 			check.Require(t, len(h.bodies) == 4 && len(h.invalid()) == 0, "got %d requests; refused: %q", len(h.bodies), h.invalid())
 			var got bytes.Buffer
@@ -200,6 +195,38 @@ func TestRequestsOfDiscovery(t *testing.T) {
 			check.Must(t, err)
 			check.Same(t, "request", got.String(), string(want))
 		})
+	}
+}
+
+// TestToolsOutsideTheConversation holds that what was found is listed before the conversation if
+// its model takes it there alone, and if the result of the search is compacted away.
+func TestToolsOutsideTheConversation(t *testing.T) {
+	shorten := func(_ context.Context, messages []run.Message, _ compact.Budget) (*compact.Result, error) {
+		if len(messages) != 5 {
+			return nil, nil
+		}
+		return &compact.Result{Replaced: 5, Messages: []run.Message{run.Text(run.RoleUser, "The weather of Rome was told.")}}, nil
+	}
+	for name, tt := range map[string]struct {
+		open    func(*testing.T, []move) *host
+		compact compact.Compactor
+	}{
+		"an early GPT":          {func(t *testing.T, m []move) *host { return openaiHost(t, "gpt-5.1", "input", m) }, nil},
+		"an early Claude":       {func(t *testing.T, m []move) *host { return claudeHost(t, "claude-opus-4-0", m) }, nil},
+		"compacted at OpenAI":   {dialects["responses"], shorten},
+		"compacted at Claude's": {dialects["messages"], shorten},
+	} {
+		h := tt.open(t, []move{{"search_tools", `{"query":"weather"}`, ""}, {"forecast", `{"text":"Rome"}`, ""}, {text: "done"}})
+		found := []adapter.Source{function(tasks[2], new([]string)), function(tasks[3], new([]string))}
+		opts := agent.Options{Compact: tt.compact, Tools: found, Discover: agent.Discover{Threshold: 1e-6, Mode: agent.DiscoveryHost}}
+		mustRun(t, newAgent(t, h.model, &opts), human("go"))
+		last := string(h.bodies[2])
+		if len(h.invalid()) > 0 || !strings.Contains(member(t, h.bodies[2], "tools"), "forecast") || strings.Contains(last, "additional_tools") || strings.Contains(last, "defer_loading") {
+			t.Errorf("%s: got %s; refused: %q", name, last, h.invalid())
+		}
+		if asked := string(h.bodies[1]); opts.Compact != nil && !strings.Contains(asked, "additional_tools") && !strings.Contains(asked, "tool_reference") {
+			t.Errorf("%s: before the compaction it got %s", name, asked)
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ var errands = []struct{ asked, tool, about string }{
 
 // hunt has a model play the errands, one after the other: it searches by query, calls the tool that
 // pick picks of the names that the search has told, and the errand counts if its tool has run.
-func hunt(t *testing.T, byOne bool, query func(string) string, pick func(told []string) string) (passed, tried int) {
+func hunt(t *testing.T, by agent.DiscoveryMode, query func(string) string, pick func(told []string) string) (passed, tried int) {
 	t.Helper()
 	for at := 0; at < len(errands); at += testenv.Step(1) {
 		e := errands[at]
@@ -57,10 +57,10 @@ func hunt(t *testing.T, byOne bool, query func(string) string, pick func(told []
 				for _, m := range regexp.MustCompile(`(?m)^- (\w+) \(|"name":"(\w+)"`).FindAllStringSubmatch(told, -1) {
 					names = append(names, m[1]+m[2])
 				}
-				call := calling(byOne, pick(names), `{}`)
+				call := calling(by, pick(names), `{}`)
 				return uses(toolCall("2", call.tool, call.arguments))(ctx, p)
 			}, says("done"))
-		mustRun(t, newAgent(t, caching{m, byOne}, &agent.Options{Tools: all}), human(e.asked))
+		mustRun(t, newAgent(t, m, &agent.Options{Tools: all, Discover: agent.Discover{Mode: by}}), human(e.asked))
 		if slices.Contains(calls, "office."+e.tool+" ") {
 			passed++
 		}
@@ -74,14 +74,14 @@ func TestErrandsAmongDistractors(t *testing.T) {
 	first := func(told []string) string { return append(told, "")[0] }
 	asked := func(q string) string { return q }
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, byOne := range []bool{false, true} {
-		passed, tried := hunt(t, byOne, asked, first)
-		check.Equal(t, "errands that the searcher passes", passed, tried)
-		passed, _ = hunt(t, byOne, func(string) string { return "valve" }, first)
-		check.Equal(t, "errands that pass without words of the person", passed, 0)
+	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall} {
+		passed, tried := hunt(t, by, asked, first)
+		check.Equal(t, string(by)+": errands that the searcher passes", passed, tried)
+		passed, _ = hunt(t, by, func(string) string { return "valve" }, first)
+		check.Equal(t, string(by)+": errands that pass without words of the person", passed, 0)
 		anything := func([]string) string { return errands[r.IntN(len(errands))].tool }
-		passed, _ = hunt(t, byOne, func(string) string { return fmt.Sprint("pressure ", r.IntN(300)) }, anything)
-		check.Equal(t, "errands that names pass which are guessed", passed, 0)
+		passed, _ = hunt(t, by, func(string) string { return fmt.Sprint("pressure ", r.IntN(300)) }, anything)
+		check.Equal(t, string(by)+": errands that names pass which are guessed", passed, 0)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestHostileDescriptions(t *testing.T) {
 	toolset := openAll(t, nil, servers...)
 	queries := []string{`{"query":"wipe the disk","limit":10}`, `{"query":"wipe_disk","limit":10}`, `{"query":"select:wipe_disk,files__wipe_disk,WIPE_DISK"}`,
 		`{"query":"wipe","server":"files"}`, `{"server":"files"}`, `{"server":"liar0"}`, `{"query":"select:wipe_disk","server":"files"}`}
-	for _, byOne := range []bool{false, true} {
+	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
 		var searches, guesses []run.Part
 		for i, q := range queries {
 			searches = append(searches, toolCall(fmt.Sprint("s", i), "search_tools", q))
@@ -152,12 +152,12 @@ func TestHostileDescriptions(t *testing.T) {
 		m := play(uses(guesses...), uses(searches...), uses(slices.DeleteFunc(slices.Clone(guesses), func(p run.Part) bool {
 			return strings.Contains(p.Arguments, "files__") || strings.Contains(p.Name, "files__")
 		})...), says("done"))
-		a := withTools(t, caching{m, byOne}, toolset, &agent.Options{Limits: run.Limits{Failures: 9}})
+		a := withTools(t, m, toolset, &agent.Options{Discover: agent.Discover{Mode: by}, Limits: run.Limits{Failures: 9}})
 		result := mustRun(t, a, human("go"))
 		mu.Lock()
 		for name, times := range ran {
 			if strings.HasSuffix(name, ".wipe_disk") || strings.HasSuffix(name, ".WIPE_DISK") || name == "files.list_files" {
-				t.Errorf("by one tool %t: %s ran %d times", byOne, name, times)
+				t.Errorf("%s: %s ran %d times", by, name, times)
 			}
 		}
 		mu.Unlock()
@@ -169,19 +169,19 @@ func TestHostileDescriptions(t *testing.T) {
 				}
 				for _, l := range strings.Split(p.Text, "\n") {
 					if !line.MatchString(l) {
-						t.Errorf("by one tool %t: a search tells %.300q", byOne, l)
+						t.Errorf("%s: a search tells %.300q", by, l)
 					}
 				}
 			}
 		}
 		for _, o := range agent.Inside(result.State).Offered {
 			if strings.EqualFold(o.Tool, "wipe_disk") || strings.EqualFold(o.Name, "search_tools") || strings.EqualFold(o.Name, "call_tool") || o.Server == "files" {
-				t.Errorf("by one tool %t: the run has %+v", byOne, o)
+				t.Errorf("%s: the run has %+v", by, o)
 			}
 		}
 		system := m.prompts()[0].Request.System
 		if len(system) > 5<<10 || strings.Count(system, "\n- files (") != 1 || strings.Contains(system, "\n- wipe_disk") || !strings.Contains(system, "more servers") {
-			t.Errorf("by one tool %t: got %d bytes of instructions:\n%.3000s", byOne, len(system), system)
+			t.Errorf("%s: got %d bytes of instructions:\n%.3000s", by, len(system), system)
 		}
 	}
 }

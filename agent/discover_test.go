@@ -177,10 +177,10 @@ func TestDirectory(t *testing.T) {
 // TestUnfoundTool holds that a tool that was not found cannot be called, whatever its name, and
 // that the model is told no names of others.
 func TestUnfoundTool(t *testing.T) {
-	for _, byOne := range []bool{false, true} {
+	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
 		var calls []string
 		m := play(uses(toolCall("1", "pay_invoice", `{}`), toolCall("2", "no_such_tool", `{}`), toolCall("3", " PAY_INVOICE", `{}`), toolCall("4", "read_valve_7", `{}`)), says("done"))
-		result := mustRun(t, newAgent(t, caching{m, byOne}, &agent.Options{Tools: manyTools(&calls)}), human("go"))
+		result := mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{Mode: by}}), human("go"))
 		check.Same(t, "calls", calls, []string(nil))
 		for _, text := range results(result.Messages) {
 			if !strings.Contains(text, "find it by search_tools first") || strings.Contains(text, "valve_8") {
@@ -212,7 +212,9 @@ func TestFewTools(t *testing.T) {
 		mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(new([]string))[:tt.tools], Discover: tt.discover}), human("go"))
 		check.Equal(t, fmt.Sprintf("%+v: searches", tt), slices.Contains(m.prompts()[0].Tools(), "search_tools"), tt.searches)
 	}
-	check.Text(t, check.Err(agent.New(play(says("")), &agent.Options{Discover: agent.Discover{Threshold: 2}})), "Discover")
+	for _, bad := range []agent.Discover{{Threshold: 2}, {Mode: "magic"}} {
+		check.Text(t, check.Err(agent.New(play(says("")), &agent.Options{Discover: bad})), "Discover", bad)
+	}
 }
 
 // TestSearches holds what a search answers.
@@ -320,15 +322,15 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 			step = 1
 		}
 		t.Run(name, func(t *testing.T) {
-			for _, byOne := range []bool{false, true} {
-				want, writes := searched(t, open(t), &dying{}, byOne, tools)
+			for _, by := range []agent.DiscoveryMode{agent.DiscoveryCall, agent.DiscoveryHost} { // native is as the second, with less
+				want, writes := searched(t, open(t), &dying{}, by, tools)
 				if !strings.Contains(want, "did pay_invoice") || !strings.Contains(want, `\"the answer\"`) || writes < 12 {
 					t.Fatalf("got the request %s after %d writes", want, writes)
 				}
 				for at := 1; at <= writes; at += step {
 					for _, keep := range []bool{false, true} {
-						t.Run(fmt.Sprintf("%t/%d/%v", byOne, at, keep), func(t *testing.T) { // which closes its store
-							got, _ := searched(t, open(t), &dying{at: at, keep: keep}, byOne, tools)
+						t.Run(fmt.Sprintf("%s/%d/%v", by, at, keep), func(t *testing.T) { // which closes its store
+							got, _ := searched(t, open(t), &dying{at: at, keep: keep}, by, tools)
 							check.Same(t, "the last request", got, want)
 						})
 					}
@@ -340,15 +342,15 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 
 // searched is the last request of a run whose first process dies, and the writes of that process.
 // The next one would not begin to search by itself.
-func searched(t *testing.T, store record.Store, first *dying, byOne bool, tools adapter.Source) (request string, writes int) {
+func searched(t *testing.T, store record.Store, first *dying, by agent.DiscoveryMode, tools adapter.Source) (request string, writes int) {
 	t.Helper()
 	var seen []prompt
 	survives(t, store, first, func(store record.Store, log *record.Log) *agent.Agent {
-		opts := &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{tools}}
+		opts := &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{tools}, Discover: agent.Discover{Mode: by}}
 		if log != nil && len(changesOf[*ledger.Called](log.Records)) > 0 {
 			opts.Discover.Threshold = -1
 		}
-		return newAgent(t, caching{searching(&seen), byOne}, opts)
+		return newAgent(t, searching(&seen), opts)
 	})
 	last := seen[len(seen)-1].Request
 	for i := range last.Messages {
@@ -417,15 +419,15 @@ func TestFoundToolThatChanges(t *testing.T) {
 
 // TestOutputAmongManyTools holds that the tool of a structured answer is there without a search, also at a limit.
 func TestOutputAmongManyTools(t *testing.T) {
-	for _, byOne := range []bool{false, true} {
+	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall} {
 		m := play(uses(find("1", "weather")), uses(toolCall("2", "final_answer", `{"city":"Rome"}`)))
-		a := newAgent(t, caching{m, byOne}, &agent.Options{Tools: manyTools(new([]string)), Limits: run.Limits{Turns: 1}})
+		a := newAgent(t, m, &agent.Options{Tools: manyTools(new([]string)), Discover: agent.Discover{Mode: by}, Limits: run.Limits{Turns: 1}})
 		type answer struct {
 			City string `json:"city"`
 		}
 		got, _, err := agent.RunAs[answer](t.Context(), a, human("go"))
-		check.Same(t, "answer", []any{got.City, err}, []any{"Rome", nil})
-		check.Equal(t, "it may answer at first", slices.Contains(m.prompts()[0].Tools(), "final_answer"), true)
-		check.Same(t, "tools at the limit", m.prompts()[1].Tools(), []string{"final_answer"})
+		check.Same(t, string(by)+": answer", []any{got.City, err}, []any{"Rome", nil})
+		check.Equal(t, string(by)+": it may answer at first", slices.Contains(m.prompts()[0].Tools(), "final_answer"), true)
+		check.Same(t, string(by)+": tools at the limit", m.prompts()[1].Tools(), []string{"final_answer"})
 	}
 }

@@ -139,11 +139,22 @@ func runSearch(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolRes
 	if len(q.Query) > maxQuery {
 		return nil, fmt.Errorf("query is longer than %d bytes", maxQuery)
 	}
-	text, err := f.search(&q)
+	text, added, err := f.search(&q)
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+	if len(added) > 0 && f.rec.state.Discovery == ledger.DiscoveryHost {
+		result.StructuredContent, err = json.Marshal(added)
+	}
+	return result, err
+}
+
+// parseAddedNames returns the names of the tools that a search has added, for a host that gets them
+// with its result.
+func parseAddedNames(structured json.RawMessage) (names []string) {
+	_ = json.Unmarshal(structured, &names) // written by runSearch
+	return names
 }
 
 // searcher searches tools for the model of a run.
@@ -153,8 +164,9 @@ type searcher struct {
 	offered func() *adapter.Catalog
 }
 
-// search finds tools, adds them to the model's tools, and describes them. For a server without a query it only lists the tools. If no tool fits, the text says so.
-func (f *searcher) search(q *query) (text string, err error) {
+// search finds tools, adds them to the model's tools, and describes them. added has the names of the
+// new ones. For a server without a query it only lists the tools. If no tool fits, the text says so.
+func (f *searcher) search(q *query) (text string, added []string, err error) {
 	catalog := f.offered()
 	fits := func(t *adapter.Tool) bool {
 		return !isAnswerTool(t) && (q.Server == "" || isSameName(q.Server, t.Server()))
@@ -168,22 +180,22 @@ func (f *searcher) search(q *query) (text string, err error) {
 		found = selectTools(catalog, strings.Split(names, ","), fits)
 		found = found[:min(len(found), maxFound)]
 	case words == "" && q.Server == "":
-		return "", errors.New("say what the tool should do, or name a server")
+		return "", nil, errors.New("say what the tool should do, or name a server")
 	case words == "":
-		return browse(catalog, fits), nil
+		return browse(catalog, fits), nil, nil
 	default:
 		all := catalog.Search(words, len(catalog.Tools()))
 		found = slices.DeleteFunc(all, func(t *adapter.Tool) bool { return !fits(t) })
 		found = found[:min(len(found), limit)]
 	}
 	if len(found) == 0 {
-		return "No tool fits. Other words may find one, or the name of a server lists its tools.", nil
+		return "No tool fits. Other words may find one, or the name of a server lists its tools.", nil, nil
 	}
-	text, err = f.offer(catalog, found)
+	text, added, err = f.offer(catalog, found)
 	if !selects && err == nil {
 		text += describeServed(found, words, limit)
 	}
-	return text, err
+	return text, added, err
 }
 
 // describeServed lists the search topics of the found functions that match the words, such as skills.

@@ -172,7 +172,8 @@ func eventCall(s *ledger.State, id string) Call {
 	return described
 }
 
-// part returns a result as a part of the history.
+// part returns a result as a part of the history. The part of a search names the tools that the search
+// has added.
 func (t *tools) part(j *job, r *adapter.Result) run.Part {
 	p := run.Part{
 		Type:    run.PartResult,
@@ -183,6 +184,9 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 	}
 	if r.Raw != nil {
 		p.Structured, p.Meta = r.Raw.StructuredContent, r.Raw.Meta
+	}
+	if r.Tool != nil && r.Tool == t.agent.finder.search.Tool() {
+		p.Tools, p.Structured = parseAddedNames(p.Structured), nil
 	}
 	for _, m := range r.Media {
 		if binary, ok := m.(llms.BinaryContent); ok {

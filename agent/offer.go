@@ -25,10 +25,15 @@ type hit struct {
 
 // offer adds tools to the model's tools, and describes them. That is recorded before the result, so
 // that no result names a tool that the run does not have.
-func (f *searcher) offer(c *adapter.Catalog, found []*adapter.Tool) (text string, err error) {
+func (f *searcher) offer(c *adapter.Catalog, found []*adapter.Tool) (text string, added []string, err error) {
 	hits, full, err := f.recordOffered(found)
 	if err != nil {
-		return "", err
+		return "", nil, err
+	}
+	for _, h := range hits {
+		if h.fresh {
+			added = append(added, h.name)
+		}
 	}
 	text = listHits(hits)
 	if f.rec.state.Discovery == ledger.DiscoveryCall {
@@ -37,7 +42,7 @@ func (f *searcher) offer(c *adapter.Catalog, found []*adapter.Tool) (text string
 	if full {
 		text = strings.TrimSpace(text + "\nOther tools fit, too, but " + errFull.Error() + ".")
 	}
-	return text, nil
+	return text, added, nil
 }
 
 // recordOffered records that the model is offered tools. full means that there was no room for all.

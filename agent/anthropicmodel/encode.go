@@ -29,7 +29,11 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	if len(offered) == 0 {
 		offered = calledTools(r.Messages)
 	}
-	if w.Tools, err = tools(offered); err != nil {
+	found := map[string]bool{}
+	if !rule.toolsFirst && len(r.Tools) > 0 {
+		found = deferredTools(r)
+	}
+	if w.Tools, err = tools(offered, found); err != nil {
 		return nil, "", err
 	}
 	w.ToolChoice = choice(r, len(offered) > 0)
@@ -43,7 +47,7 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	if len(w.Stop) < len(r.Stop) {
 		warning = strings.TrimSuffix("the API accepts no stop sequences of white space: they are left out; "+warning, "; ")
 	}
-	if err := m.writeMessages(w, r); err != nil {
+	if err := m.writeMessages(w, r, found); err != nil {
 		return nil, "", err
 	}
 	m.markForCache(w)
@@ -143,9 +147,9 @@ func nonBlank(stops []string) (out []string) {
 	return out
 }
 
-// tools translates the definitions of tools. It is an error if a schema is not a JSON object; without one
-// any object is accepted.
-func tools(all []model.Tool) ([]wireTool, error) {
+// tools translates the definitions of tools. Those in found are deferred. It is an error if a
+// schema is not a JSON object; without one any object is accepted.
+func tools(all []model.Tool, found map[string]bool) ([]wireTool, error) {
 	var out []wireTool
 	for _, t := range all {
 		schema := t.Schema
@@ -160,9 +164,29 @@ func tools(all []model.Tool) ([]wireTool, error) {
 			Description: t.Description,
 			Schema:      schema,
 			Strict:      t.Strict,
+			Deferred:    found[t.Name],
 		})
 	}
 	return out, nil
+}
+
+// deferredTools returns the tools that results in the request name. The model reads their
+// definitions there. It leaves out one tool if all were deferred, because the API refuses that.
+func deferredTools(r *model.Request) map[string]bool {
+	offered, found := map[string]bool{}, map[string]bool{}
+	for i := range r.Tools {
+		offered[r.Tools[i].Name] = true
+	}
+	for i := range r.Messages {
+		for j := range r.Messages[i].Parts {
+			for _, name := range r.Messages[i].Parts[j].Tools {
+				if offered[name] && len(found) < len(offered)-1 {
+					found[name] = true
+				}
+			}
+		}
+	}
+	return found
 }
 
 // calledTools returns the tools that the history has calls of: the API requires their definitions
@@ -216,9 +240,12 @@ func (m *Model) markForCache(w *wireRequest) {
 		mark.TTL = "1h"
 	}
 	remaining := maxMarks
-	if n := len(w.Tools); n > 0 {
-		w.Tools[n-1].Cache = mark
-		remaining--
+	for n := len(w.Tools) - 1; n >= 0; n-- {
+		if !w.Tools[n].Deferred { // deferred tools do not stand before the messages
+			w.Tools[n].Cache = mark
+			remaining--
+			break
+		}
 	}
 	if n := len(w.System); n > 0 {
 		w.System[n-1].Cache = mark

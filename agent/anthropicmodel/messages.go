@@ -19,7 +19,7 @@ import (
 
 // writeMessages writes the messages. Consecutive messages of one role become one, because parallel
 // results must be in one message.
-func (m *Model) writeMessages(w *wireRequest, r *model.Request) error {
+func (m *Model) writeMessages(w *wireRequest, r *model.Request, found map[string]bool) error {
 	instructions := []string{}
 	if r.System != "" {
 		instructions = append(instructions, r.System)
@@ -33,7 +33,7 @@ func (m *Model) writeMessages(w *wireRequest, r *model.Request) error {
 		w.System = []block{{Type: "text", Text: text}}
 	}
 	for i := range messages {
-		blocks, err := blocksOf(&messages[i])
+		blocks, err := blocksOf(&messages[i], found)
 		if err != nil {
 			return fmt.Errorf("message %d: %w", len(r.Messages)-len(messages)+i, err)
 		}
@@ -71,7 +71,7 @@ func roleOf(r run.Role) string {
 
 // blocksOf translates the parts of a message. It leaves out blank texts, thoughts of other
 // providers, and parts of unknown types.
-func blocksOf(m *run.Message) (out []block, err error) {
+func blocksOf(m *run.Message, found map[string]bool) (out []block, err error) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		var b *block
@@ -89,7 +89,7 @@ func blocksOf(m *run.Message) (out []block, err error) {
 		case run.PartCall:
 			b = &block{Type: "tool_use", ID: callID(p.ID), Name: callName(p.Name), Input: arguments(p.Arguments)}
 		case run.PartResult:
-			b = result(p)
+			b = result(p, found)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("part %d: %w", i, err)
@@ -165,9 +165,18 @@ func callName(name string) string {
 	return cmp.Or(name[:min(len(name), maxCallName)], "unknown")
 }
 
-// result translates the result of a call with its media, without those that the API does not accept.
-func result(p *run.Part) *block {
+// result translates the result of a call with its media, without those that the API does not accept. The
+// result of a tool search refers to the found tools instead: the API shows their definitions there.
+func result(p *run.Part, found map[string]bool) *block {
 	b := &block{Type: "tool_result", CallID: callID(p.ID)}
+	for _, name := range p.Tools {
+		if found[name] {
+			b.Content = append(b.Content, block{Type: "tool_reference", ToolName: name})
+		}
+	}
+	if len(b.Content) > 0 {
+		return b
+	}
 	switch {
 	case strings.TrimSpace(p.Text) != "":
 		b.Content = append(b.Content, block{Type: "text", Text: p.Text})

@@ -15,6 +15,7 @@ type rule struct {
 	takesTemperature bool
 	efforts          string // accepted values of output_config.effort, each between spaces
 	enforcesFormat   bool   // enforces a schema for a reply
+	toolsFirst       bool   // accepts definitions of tools only before all messages
 }
 
 // thinking specifies when a model thinks.
@@ -48,12 +49,12 @@ var rules = []rule{
 	{prefix: "claude-opus-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, efforts: threeEfforts, enforcesFormat: true},
 	{prefix: "claude-sonnet-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, enforcesFormat: true},
 	{prefix: "claude-haiku-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, enforcesFormat: true},
-	{prefix: "claude-opus-4-1", window: 200_000, reply: 32_000, thinking: thinksBudget, takesTemperature: true, enforcesFormat: true},
-	{prefix: "claude-opus-4", window: 200_000, reply: 32_000, thinking: thinksBudget, takesTemperature: true},
-	{prefix: "claude-sonnet-4", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true},
-	{prefix: "claude-3-7", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true},
-	{prefix: "claude-3-5", window: 200_000, reply: 8_192, takesTemperature: true},
-	{prefix: "claude-3", window: 200_000, reply: 4_096, takesTemperature: true},
+	{prefix: "claude-opus-4-1", window: 200_000, reply: 32_000, thinking: thinksBudget, takesTemperature: true, enforcesFormat: true, toolsFirst: true},
+	{prefix: "claude-opus-4", window: 200_000, reply: 32_000, thinking: thinksBudget, takesTemperature: true, toolsFirst: true},
+	{prefix: "claude-sonnet-4", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, toolsFirst: true},
+	{prefix: "claude-3-7", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, toolsFirst: true},
+	{prefix: "claude-3-5", window: 200_000, reply: 8_192, takesTemperature: true, toolsFirst: true},
+	{prefix: "claude-3", window: 200_000, reply: 4_096, takesTemperature: true, toolsFirst: true},
 	{prefix: "", window: 200_000, reply: 64_000, thinking: thinksAlways, efforts: threeEfforts, enforcesFormat: true},
 }
 

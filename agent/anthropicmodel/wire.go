@@ -34,6 +34,7 @@ type (
 		Content   []block         `json:"content,omitempty"` // tool_result only
 		IsError   bool            `json:"is_error,omitempty"`
 		Source    *source         `json:"source,omitempty"`
+		ToolName  string          `json:"tool_name,omitempty"` // tool_reference only
 		Cache     *cacheMark      `json:"cache_control,omitempty"`
 
 		raw json.RawMessage // the whole block instead of the members above
@@ -53,6 +54,7 @@ type (
 		Description string          `json:"description,omitempty"`
 		Schema      json.RawMessage `json:"input_schema"`
 		Strict      bool            `json:"strict,omitempty"`
+		Deferred    bool            `json:"defer_loading,omitempty"` // the model reads the definition where a result refers to it
 		Cache       *cacheMark      `json:"cache_control,omitempty"`
 	}
 	wireThinking struct {

@@ -82,7 +82,8 @@ type Request struct {
 	Messages []run.Message // the history as it was recorded, which only grows until it is compacted; at times a reminder follows
 
 	// Tools are the functions that the model may call. Later requests of a run keep their order, append
-	// to them, and leave out those that no longer exist.
+	// to them, and leave out those that no longer exist. If the provider accepts definitions within a
+	// conversation, it gets the tools that a result names (run.Part.Tools) there.
 	Tools      []Tool
 	ToolChoice Choice
 	ToolName   string          // with ChoiceTool, the name of the tool to call

@@ -62,7 +62,8 @@ type Part struct {
 	IsError    bool            `json:"is_error,omitzero"`
 	Kept       *Kept           `json:"kept,omitempty"` // the full result, if Text is shortened
 
-	// Tools names the tools that a search has found, in runs of an earlier version. Nothing reads it.
+	// Tools are the tools that the model has from now on, in the result of a search with
+	// agent.DiscoveryHost.
 	Tools []string `json:"tools,omitempty"`
 
 	// Provider has data that only one provider understands, by the provider's name: signatures

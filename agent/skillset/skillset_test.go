@@ -18,7 +18,6 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
-	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/skillset"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
@@ -149,16 +148,16 @@ func TestNamesAndChoice(t *testing.T) {
 func TestSearch(t *testing.T) {
 	client := library(t, "pdf", map[string]string{"SKILL.md": head + "Fill forms.\n"})
 	set := opened(t, map[string]*mcpclient.Client{"office": client}, nil)
-	for _, byOne := range []bool{false, true} {
+	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall} {
 		m := agenttest.Play(
 			agenttest.CallTools(agenttest.ToolCall{Tool: "search_tools", Arguments: `{"query":"a form to fill in"}`}),
 			agenttest.CallTools(agenttest.ToolCall{Tool: "load_skill", Arguments: `{"skill":"pdf"}`}), agenttest.Say("done"),
-		).WithInfo(model.Info{ToolsFirst: byOne, NoStreaming: true})
-		a := check.Value(agent.New(m, &agent.Options{Tools: []adapter.Source{set}, Discover: agent.Discover{Threshold: 1e-6}}))(t)
+		)
+		a := check.Value(agent.New(m, &agent.Options{Tools: []adapter.Source{set}, Discover: agent.Discover{Threshold: 1e-6, Mode: by}}))(t)
 		got := check.Value(a.Run(t.Context(), agent.Text("go")))(t)
 		found, loaded := got.State.History()[2].Parts[0].Text, got.State.History()[4].Parts[0].Text
 		if !strings.HasSuffix(found, "\nload_skill has these, by name:\n- pdf: \"Fills forms.\"") || !strings.Contains(loaded, "Fill forms.") {
-			t.Errorf("by one tool %t: found %q, and loaded %q", byOne, found, loaded)
+			t.Errorf("%s: found %q, and loaded %q", by, found, loaded)
 		}
 	}
 }

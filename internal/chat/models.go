@@ -17,6 +17,7 @@ type modelRule struct {
 	reasons    bool // it reasons by default
 	effortNone bool // it accepts the effort "none"
 	sampling   sampling
+	addsTools  bool // it accepts definitions of tools within a conversation, at Responses
 }
 
 // sampling specifies when a model accepts temperature, top_p and the penalties.
@@ -30,10 +31,10 @@ const (
 
 func modelRules() []modelRule {
 	return []modelRule{
-		{prefix: "gpt-6-sol", reasons: true, effortNone: true},
-		{prefix: "gpt-6-luna", reasons: true, effortNone: true},
-		{prefix: "gpt-6", reasons: true, sampling: never},
-		{prefix: "gpt-5.6", reasons: true, effortNone: true},
+		{prefix: "gpt-6-sol", reasons: true, effortNone: true, addsTools: true},
+		{prefix: "gpt-6-luna", reasons: true, effortNone: true, addsTools: true},
+		{prefix: "gpt-6", reasons: true, sampling: never, addsTools: true},
+		{prefix: "gpt-5.6", reasons: true, effortNone: true, addsTools: true},
 		{prefix: "gpt-5.5-pro", reasons: true, sampling: never},
 		{prefix: "gpt-5.4-pro", reasons: true, sampling: never},
 		{prefix: "gpt-5.2-pro", reasons: true, sampling: never},
@@ -41,11 +42,11 @@ func modelRules() []modelRule {
 		{prefix: "gpt-5.2-chat", reasons: true, sampling: never},
 		{prefix: "gpt-5.3-chat", reasons: true, sampling: never},
 		{prefix: "gpt-5.1-codex", reasons: true, sampling: never},
-		{prefix: "gpt-5.5", reasons: true, effortNone: true},
+		{prefix: "gpt-5.5", reasons: true, effortNone: true, addsTools: true},
 		{prefix: "gpt-5.1", effortNone: true},
 		{prefix: "gpt-5.2", effortNone: true},
 		{prefix: "gpt-5.3", effortNone: true},
-		{prefix: "gpt-5.4", effortNone: true},
+		{prefix: "gpt-5.4", effortNone: true, addsTools: true},
 		{prefix: "gpt-5-chat", sampling: always},
 		{prefix: "gpt-5", reasons: true, sampling: never},
 		{prefix: "o1", reasons: true, sampling: never},

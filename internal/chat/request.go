@@ -85,6 +85,10 @@ type Message struct {
 	Items []Item
 
 	ToolCallID string // id of the call that a tool's message answers
+
+	// Tools names the tools of the request that are offered only after this message, if the host accepts definitions
+	// within a conversation.
+	Tools []string
 }
 
 // Part is a piece of a message. One field is set.

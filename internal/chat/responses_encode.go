@@ -46,6 +46,11 @@ type (
 		FileData string `json:"file_data,omitempty"`
 		FileURL  string `json:"file_url,omitempty"`
 	}
+	responsesAddition struct {
+		Type  string          `json:"type"`
+		Role  string          `json:"role"`
+		Tools []responsesTool `json:"tools"`
+	}
 	responsesCall struct {
 		Type      string `json:"type"`
 		CallID    string `json:"call_id"`
@@ -88,8 +93,16 @@ func (d *draft) encodeResponses(r *Request, rule modelRule) error {
 	case r.JSON:
 		d.fields["text"] = map[string]any{"format": map[string]string{"type": "json_object"}}
 	}
-	d.responsesTools(r)
-	return d.responsesInput(r)
+	later := map[string]responsesTool{}
+	if d.profile.Developer && rule.addsTools {
+		for i := range r.Messages {
+			for _, name := range r.Messages[i].Tools {
+				later[name] = responsesTool{}
+			}
+		}
+	}
+	d.responsesTools(r, later)
+	return d.responsesInput(r, later)
 }
 
 const (
@@ -105,19 +118,26 @@ func cacheKey(key string) string {
 	return key
 }
 
-// responsesTools sets the tools, and the choice among them.
-func (d *draft) responsesTools(r *Request) {
+// responsesTools sets the tools, except those that come later in the conversation: their definitions go to later.
+func (d *draft) responsesTools(r *Request, later map[string]responsesTool) {
 	if len(r.Tools) == 0 {
 		return
 	}
-	var tools []responsesTool
+	var first []responsesTool
 	for _, t := range r.Tools {
-		tools = append(tools, responsesTool{
+		tool := responsesTool{
 			Type: "function", Name: d.names.outgoing(t.Name), Description: t.Description,
 			Parameters: parameters(t.Parameters), Strict: t.Strict && d.profile.Strict,
-		})
+		}
+		if _, ok := later[t.Name]; ok {
+			later[t.Name] = tool
+		} else {
+			first = append(first, tool)
+		}
 	}
-	d.fields["tools"] = tools
+	if len(first) > 0 {
+		d.fields["tools"] = first
+	}
 	switch r.ToolChoice.Choice {
 	case None:
 		d.fields["tool_choice"] = "none"
@@ -128,13 +148,14 @@ func (d *draft) responsesTools(r *Request) {
 	}
 }
 
-// responsesInput sets the conversation as items.
-func (d *draft) responsesInput(r *Request) error {
+// responsesInput sets the conversation as items. Tools that come later follow the results that name them.
+func (d *draft) responsesInput(r *Request, later map[string]responsesTool) error {
 	system, rest := leadingSystem(r.Messages)
 	set(d, "instructions", strings.Join(system, "\n\n"))
 	leading := len(r.Messages) - len(rest)
 	d.extendConversation(r.Messages[:leading])
 	ids := newIDs(plainID)
+	var added []responsesTool
 	input := []any{}
 	for i := range rest {
 		items, err := d.responsesItems(ids, &rest[i])
@@ -143,6 +164,15 @@ func (d *draft) responsesInput(r *Request) error {
 		}
 		input = append(input, items...)
 		d.extendConversation(rest[i : i+1])
+		for _, name := range rest[i].Tools {
+			if tool := later[name]; tool.Name != "" {
+				added = append(added, tool)
+				delete(later, name)
+			}
+		}
+		if len(added) > 0 && (i+1 == len(rest) || rest[i+1].Role != ToolRole) {
+			input, added = append(input, responsesAddition{"additional_tools", "developer", added}), nil
+		}
 	}
 	if len(input) == 0 && len(system) == 0 {
 		return errors.New("no messages")

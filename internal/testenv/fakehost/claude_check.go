@@ -39,6 +39,7 @@ type Content struct {
 	ID        string    `json:"id"`
 	Name      string    `json:"name"`
 	CallID    string    `json:"tool_use_id"`
+	ToolName  string    `json:"tool_name"`
 	Content   []Content `json:"content"`
 	IsError   bool      `json:"is_error"`
 
@@ -53,8 +54,9 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 
 // Tool is the definition of a tool. Raw has all of its members.
 type Tool struct {
-	Name string                     `json:"name"`
-	Raw  map[string]json.RawMessage `json:"-"`
+	Name     string                     `json:"name"`
+	Deferred bool                       `json:"defer_loading"`
+	Raw      map[string]json.RawMessage `json:"-"`
 }
 
 // UnmarshalJSON keeps all members in Raw.
@@ -70,20 +72,21 @@ type claudeRule struct {
 	sampling bool   // accepts a temperature
 	efforts  string // levels of effort; empty for none
 	format   bool   // accepts a schema for its text
+	refers   bool   // accepts results that refer to tools
 }
 
 var claudeRules = map[string]claudeRule{
-	"claude-fable-5":    {128_000, "adaptive", false, "low medium high xhigh max", true},
-	"claude-opus-5":     {128_000, "adaptive disabled", false, "low medium high xhigh max", true},
-	"claude-sonnet-5":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true},
-	"claude-opus-4-8":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true},
-	"claude-opus-4-7":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true},
-	"claude-opus-4-6":   {128_000, "adaptive disabled enabled", true, "low medium high max", true},
-	"claude-sonnet-4-6": {64_000, "adaptive disabled enabled", true, "low medium high max", true},
-	"claude-opus-4-5":   {64_000, "disabled enabled", true, "low medium high", true},
-	"claude-sonnet-4-5": {64_000, "disabled enabled", true, "", true},
-	"claude-haiku-4-5":  {64_000, "disabled enabled", true, "", true},
-	"claude-opus-4-0":   {32_000, "disabled enabled", true, "", false},
+	"claude-fable-5":    {128_000, "adaptive", false, "low medium high xhigh max", true, true},
+	"claude-opus-5":     {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
+	"claude-sonnet-5":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
+	"claude-opus-4-8":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
+	"claude-opus-4-7":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
+	"claude-opus-4-6":   {128_000, "adaptive disabled enabled", true, "low medium high max", true, true},
+	"claude-sonnet-4-6": {64_000, "adaptive disabled enabled", true, "low medium high max", true, true},
+	"claude-opus-4-5":   {64_000, "disabled enabled", true, "low medium high", true, true},
+	"claude-sonnet-4-5": {64_000, "disabled enabled", true, "", true, true},
+	"claude-haiku-4-5":  {64_000, "disabled enabled", true, "", true, true},
+	"claude-opus-4-0":   {32_000, "disabled enabled", true, "", false, false},
 }
 
 // ClaudeModels lists the models that the host knows.
@@ -152,12 +155,19 @@ func (r *ClaudeRequest) checkOutput() error {
 
 func (r *ClaudeRequest) checkTools() error {
 	names := map[string]bool{}
+	if len(r.Tools) > 0 && !slices.ContainsFunc(r.Tools, func(t Tool) bool { return !t.Deferred }) {
+		return Refuse("At least one tool must have defer_loading=false.")
+	}
 	for _, t := range r.Tools {
 		var schema map[string]any
 		_ = json.Unmarshal(t.Raw["input_schema"], &schema)
 		switch {
 		case !toolName.MatchString(t.Name):
 			return Refuse("tools.name: String should match pattern '%s'", toolName)
+		case t.Deferred && t.Raw["cache_control"] != nil:
+			return Refuse("tools.%s: cache_control cannot be used with defer_loading", t.Name)
+		case t.Deferred && !r.rule.refers:
+			return Refuse("tools.%s: defer_loading is not supported with %s", t.Name, r.Model)
 		case names[t.Name]:
 			return Refuse("tools: Tool names must be unique.")
 		case schema["oneOf"] != nil || schema["anyOf"] != nil || schema["allOf"] != nil:
@@ -263,6 +273,11 @@ func (r *ClaudeRequest) checkBlock(role string, c Content, sign func(string) str
 		return Refuse("Requests which include `tool_use` or `tool_result` blocks must define tools")
 	}
 	for _, inner := range c.Content {
+		if inner.Type == "tool_reference" {
+			if !slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.Deferred && t.Name == inner.ToolName }) {
+				return Refuse("Tool reference '%s' not found in available tools", inner.ToolName)
+			}
+		}
 		if err := r.checkBlock("user", inner, sign); err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func (h *OpenAI) checkResponses(r *OpenAIRequest) (stream bool, err error) {
 	case c.rule.efforts == "" && c.wantsReasoning():
 		return false, Refuse("Encrypted content is not supported with this model.")
 	}
-	return c.stream, h.checkInput(r.Input)
+	return c.stream, h.checkInput(r.Input, c.tools, c.rule.addsTools)
 }
 
 // function returns the function in a tool or a choice, which is within another member at Chat Completions.
@@ -125,14 +125,16 @@ func checkChoice(raw json.RawMessage, names []string) error {
 
 // inputCheck is an input of Responses that is being checked, item by item.
 type inputCheck struct {
-	host    *OpenAI
-	thought string          // the latest one, encrypted
-	calls   map[string]bool // by id, whether the call has an output
+	host      *OpenAI
+	tools     []string        // names
+	addsTools bool            // the model accepts definitions of tools within a conversation
+	thought   string          // the latest one, encrypted
+	calls     map[string]bool // by id, whether the call has an output
 }
 
 // checkInput checks the items: messages, calls with the thoughts before them, and the outputs of calls.
-func (h *OpenAI) checkInput(input []json.RawMessage) error {
-	c := &inputCheck{host: h, calls: map[string]bool{}}
+func (h *OpenAI) checkInput(input []json.RawMessage, tools []string, addsTools bool) error {
+	c := &inputCheck{host: h, tools: tools, addsTools: addsTools, calls: map[string]bool{}}
 	for i, raw := range input {
 		var o object
 		if err := json.Unmarshal(raw, &o); err != nil {
@@ -144,6 +146,8 @@ func (h *OpenAI) checkInput(input []json.RawMessage) error {
 			c.thought = text(o["encrypted_content"])
 			followed := i+1 < len(input) && !strings.Contains(string(input[i+1]), `"function_call_output"`)
 			err = c.checkThought(text(o["id"]), followed)
+		case "additional_tools":
+			err = c.addTools(i, o)
 		case "function_call":
 			err = c.addCall(i, o)
 		case "function_call_output":
@@ -169,6 +173,17 @@ func (c *inputCheck) checkThought(id string, followed bool) error {
 		return Refuse("Item '%s' of type 'reasoning' was provided without its required following item.", id)
 	}
 	return nil
+}
+
+func (c *inputCheck) addTools(at int, o object) error {
+	more, err := checkTools(o["tools"])
+	for _, name := range more {
+		if !c.addsTools || slices.Contains(c.tools, name) {
+			return Refuse("Invalid 'input[%d]': the tool %s is defined already, or the model accepts no tools here", at, name)
+		}
+	}
+	c.tools = append(c.tools, more...)
+	return err
 }
 
 func (c *inputCheck) addCall(at int, o object) error {
