@@ -50,8 +50,8 @@ const (
 // allowance is what the limits leave for the output of a model call.
 type allowance struct {
 	output   int64
-	stop     string  // the limit that makes output less than the model may write, or StopOutput
-	limiting *engine // the run with that limit
+	stop     StopReason // the limit that makes output less than the model may write, or StopOutput
+	limiting *engine    // the run with that limit
 }
 
 // isTooShort reports whether a limit leaves too little for a call.
@@ -73,7 +73,7 @@ func (a account) allowance(input int64, final bool) allowance {
 			keep = at.rec.state.Last.Tokens() + lastAnswer
 		}
 		if n := (limits.Tokens-taken.Tokens-keep)/share - input; limits.Tokens > 0 && n < allowed.output {
-			allowed = allowance{n, stopMaxTokens, at}
+			allowed = allowance{n, StopMaxTokens, at}
 		}
 		limit, ok := limits.Cost[p.Currency]
 		remaining := limit - taken.Cost[p.Currency]
@@ -81,7 +81,7 @@ func (a account) allowance(input int64, final bool) allowance {
 			remaining -= kept.Micro
 		}
 		if n := cost.Affords(p, remaining/share, input); ok && n < allowed.output {
-			allowed = allowance{n, stopMaxCost, at}
+			allowed = allowance{n, StopMaxCost, at}
 		}
 	}
 	return allowed
@@ -110,7 +110,7 @@ func (a account) awaitAllowanceLocked(input int64, final bool) (allowance, error
 }
 
 // spendingLimit returns the limit that makes this call the last one, or [StopOutput].
-func (d *dialog) spendingLimit(q *model.Request) (string, error) {
+func (d *dialog) spendingLimit(q *model.Request) (StopReason, error) {
 	if !d.engine.hasLimit(isSpendingLimited) {
 		return StopOutput, nil
 	}
@@ -127,7 +127,7 @@ func (d *dialog) spendingLimit(q *model.Request) (string, error) {
 // recordModelCall records a model call and its reservation. It returns the bound of the output, 0 for
 // none. A call that was not meant to be the last, and that a hook has made too long for that, is made
 // with all that the limits leave; the error is a limitError if that is too little as well.
-func (d *dialog) recordModelCall(q *model.Request, stop string) (output int64, err error) {
+func (d *dialog) recordModelCall(q *model.Request, stop StopReason) (output int64, err error) {
 	events := []Event{&ModelStart{Turn: d.rec.state.Turn}}
 	change := &ledger.Called{Final: finalReason(stop), Lost: d.rec.state.Model != nil && !d.ownCall}
 	if !d.engine.hasLimit(isSpendingLimited) {
@@ -244,7 +244,7 @@ func (a account) chargeLost() error {
 // little for another model call. The text names the limit, what was used, what the call needs, and the
 // option to raise.
 type limitError struct {
-	stop string // the limit that was reached
+	stop StopReason // the limit that was reached
 	text string
 }
 
@@ -256,7 +256,7 @@ func (a account) newLimitError(allowed allowance, input int64) error {
 	limiting := allowed.limiting
 	taken, limits := limiting.rec.state.Taken(), limiting.rec.state.Limits
 	limit, used, least := fmt.Sprint(limits.Tokens), fmt.Sprint(taken.Tokens), fmt.Sprint(input+leastOutput)
-	if allowed.stop == stopMaxCost {
+	if allowed.stop == StopMaxCost {
 		p := a.price()
 		money := func(micro int64) string { return cost.Money{Currency: p.Currency, Micro: micro}.String() }
 		limit, used = money(limits.Cost[p.Currency]), money(taken.Cost[p.Currency])

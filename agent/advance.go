@@ -53,7 +53,7 @@ type Progress struct {
 //
 // onEvent is called with the events of the step on the caller's goroutine; nil ignores them.
 func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (Progress, error) {
-	l, err := a.hold(ctx, key)
+	l, err := a.holdStep(ctx, key)
 	if err != nil {
 		return Progress{}, fmt.Errorf("advance: %w", err)
 	}
@@ -70,6 +70,7 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 	})
 	switch {
 	case err == nil:
+		a.recipe.cache.put(l.state, l.tally)
 		return next, nil
 	case errors.Is(err, ErrCancelled):
 		next = Progress{Status: l.state.Status}
@@ -88,6 +89,8 @@ func (s *session) step(ctx context.Context, l *loadedRun, out func(Event) error)
 		if err := r.engine.setOutput(s.output); err != nil {
 			return err
 		}
+		r.dialog.tally = l.tally
+		defer func() { l.tally = r.dialog.tally }()
 		if err := l.wake(r); err != nil || !r.isRunning() {
 			return err
 		}

@@ -159,7 +159,7 @@ func TestCancelDuringModelCall(t *testing.T) {
 		got, err := newAgent(t, play(uses(toolCall("a", "x", "{}")), hangs(started)), nil).Run(ctx, human("go"))
 		check.Is(t, err, context.Canceled)
 		// The turn before is kept: call and result.
-		check.Same(t, "messages, turns and stop reason", []any{len(got.Messages), got.Usage.Turns, got.StopReason}, []any{3, 1, ""})
+		check.Same(t, "messages, turns and stop reason", []any{len(got.Messages), got.Usage.Turns, got.StopReason}, []any{3, 1, agent.StopReason("")})
 	})
 }
 
@@ -233,11 +233,11 @@ func TestNewRefusesMistakes(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		zero, negative agent.Options
-		calls          int    // that the model makes
-		stop           string // of zero
+		calls          int              // that the model makes
+		stop           agent.StopReason // of zero
 	}{
-		"Limits.Turns":       {agent.Options{}, agent.Options{Limits: run.Limits{Turns: -1}}, 21, "max_turns"},
-		"Limits.Calls":       {agent.Options{Limits: run.Limits{Turns: -1}}, agent.Options{Limits: run.Limits{Turns: -1, Calls: -1}}, 101, "max_tool_calls"},
+		"Limits.Turns":       {agent.Options{}, agent.Options{Limits: run.Limits{Turns: -1}}, 21, agent.StopMaxTurns},
+		"Limits.Calls":       {agent.Options{Limits: run.Limits{Turns: -1}}, agent.Options{Limits: run.Limits{Turns: -1, Calls: -1}}, 101, agent.StopMaxToolCalls},
 		"Limits.Tokens":      {agent.Options{}, agent.Options{Limits: run.Limits{Tokens: -1}}, 1, agent.StopOutput},
 		"Limits.Active":      {agent.Options{}, agent.Options{Limits: run.Limits{Active: -time.Hour}}, 1, agent.StopOutput},
 		"Person.QuestionTTL": {agent.Options{}, agent.Options{Person: agent.Person{QuestionTTL: -time.Hour}}, 1, agent.StopOutput},
@@ -254,7 +254,7 @@ func TestNumbers(t *testing.T) {
 			fast := adapter.Func("fast", "", func(context.Context, struct{}) (string, error) { return "ok", nil }, nil)
 			for kind, opts := range map[string]*agent.Options{"0": &tt.zero, "negative": &tt.negative} {
 				opts.Tools = []adapter.Source{fast}
-				want := map[string]string{"0": tt.stop, "negative": agent.StopOutput}[kind]
+				want := map[string]agent.StopReason{"0": tt.stop, "negative": agent.StopOutput}[kind]
 				check.Equal(t, kind+": the run stops for", mustRun(t, newAgent(t, play(asks), opts), human("go")).StopReason, want)
 			}
 		})

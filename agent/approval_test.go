@@ -154,7 +154,7 @@ func TestDeniedTurnsCount(t *testing.T) {
 	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Deny(""), nil }
 	model := play(untilFinal(toolCall("", "echo", "")))
 	got := mustRun(t, boxed(t, model, &agent.Options{Person: agent.Person{Approve: deny}, Limits: run.Limits{Failures: 2}}), human("go"))
-	check.Same(t, "stopped with", []any{got.StopReason, got.Usage.Turns}, []any{"max_failures", 3})
+	check.Same(t, "stopped with", []any{got.StopReason, got.Usage.Turns}, []any{agent.StopMaxFailures, 3})
 }
 
 // A call is asked about in one place, once: trust and memory are the toolset's, whoever decides.

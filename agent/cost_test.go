@@ -34,10 +34,10 @@ var costly = counted(untilFinal(toolCall("", "x", "{}")))
 func TestSpendingLimits(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits run.Limits
-		want   string
+		want   agent.StopReason
 	}{
-		"tokens": {run.Limits{Tokens: 1500}, "max_tokens"},
-		"cost":   {run.Limits{Cost: map[string]int64{"USD": 2000}}, "max_cost"},
+		"tokens": {run.Limits{Tokens: 1500}, agent.StopMaxTokens},
+		"cost":   {run.Limits{Cost: map[string]int64{"USD": 2000}}, agent.StopMaxCost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.limits.Failures = -1
@@ -58,7 +58,7 @@ func TestSpendingLimits(t *testing.T) {
 		slow := allowing(func(*approval.Request) { time.Sleep(time.Hour) }) // the time of a person does not count
 		got := mustRun(t, boxed(t, model, &agent.Options{Limits: run.Limits{Active: 25 * time.Second}, Person: agent.Person{Approve: slow}}),
 			human("go"))
-		check.Same(t, "stopped with", []any{got.StopReason, got.Usage.Active}, []any{"max_active", 30 * time.Second})
+		check.Same(t, "stopped with", []any{got.StopReason, got.Usage.Active}, []any{agent.StopMaxActive, 30 * time.Second})
 	})
 }
 
@@ -245,16 +245,16 @@ func TestUncountedModel(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits run.Limits
 		prices *price.Table
-		stop   string
+		stop   agent.StopReason
 		err    string
 	}{
 		"cost":          {usd, prices, "", "model reports no token usage"},
-		"a free model":  {usd, free, "max_turns", ""},
-		"tokens":        {run.Limits{Tokens: 4000, Failures: -1, Turns: -1, Calls: -1}, nil, "max_tokens", ""},
-		"neither":       {run.Limits{Failures: -1, Turns: 3}, nil, "max_turns", ""},
-		"too few":       {run.Limits{Tokens: 20}, nil, "max_tokens", tooLittle},
-		"no money":      {run.Limits{Cost: map[string]int64{"USD": 0}}, prices, "max_cost", tooLittle},
-		"no money free": {run.Limits{Cost: map[string]int64{"USD": 0}, Turns: 1}, free, "max_turns", ""},
+		"a free model":  {usd, free, agent.StopMaxTurns, ""},
+		"tokens":        {run.Limits{Tokens: 4000, Failures: -1, Turns: -1, Calls: -1}, nil, agent.StopMaxTokens, ""},
+		"neither":       {run.Limits{Failures: -1, Turns: 3}, nil, agent.StopMaxTurns, ""},
+		"too few":       {run.Limits{Tokens: 20}, nil, agent.StopMaxTokens, tooLittle},
+		"no money":      {run.Limits{Cost: map[string]int64{"USD": 0}}, prices, agent.StopMaxCost, tooLittle},
+		"no money free": {run.Limits{Cost: map[string]int64{"USD": 0}, Turns: 1}, free, agent.StopMaxTurns, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := &agent.Options{Limits: tt.limits, Model: agent.ModelSettings{Prices: tt.prices}}
@@ -331,7 +331,7 @@ func TestCountsThatCannotBeTrue(t *testing.T) {
 	got, _ := newAgent(t, at(t, "compatible", "m", &memhttp.Wire{Replies: slices.Repeat([]string{reply}, 30)}), &agent.Options{
 		Tools: []adapter.Source{toolset}, Limits: run.Limits{Tokens: 20_000, Turns: 25},
 	}).Run(t.Context(), human("go"))
-	check.Require(t, got.StopReason == "max_tokens" && len(got.Messages) > 1, "got %+v, want an end at the limit of tokens", got)
+	check.Require(t, got.StopReason == agent.StopMaxTokens && len(got.Messages) > 1, "got %+v, want an end at the limit of tokens", got)
 	within(t, "tokens", got.Usage.Total, 5000, 1<<40)
 	within(t, "turns", got.Usage.Turns, 1, 10)
 	check.Same(t, "cached tokens and the name are bounded", []bool{got.Usage.Cached <= got.Usage.Input, len(got.Messages[1].Model) <= 300},

@@ -65,13 +65,13 @@ func (d *dialog) turn() error {
 	}
 	reply, stop, err := d.askFitting()
 	if answer := hookAnswer(err); answer != nil {
-		return d.engine.finishFor(*answer, stopHook)
+		return d.engine.finishFor(*answer, StopHook)
 	}
 	if err != nil {
 		return d.engine.failAt(stop, err)
 	}
 	if reply.stop != nil {
-		stop = stopHook
+		stop = StopHook
 	}
 	switch {
 	case len(reply.calls) > 0 || reply.repair:
@@ -90,7 +90,7 @@ func (d *dialog) turn() error {
 
 // askFitting calls ask at the limit that the run has reached, if any. A call that is too long for the
 // model's window is made once more, with a shorter history.
-func (d *dialog) askFitting() (*reply, string, error) {
+func (d *dialog) askFitting() (*reply, StopReason, error) {
 	r, stop, err := d.ask(d.account.limit())
 	long, ok := errors.AsType[*overflowError](err)
 	if !ok {
@@ -109,7 +109,7 @@ func (d *dialog) askFitting() (*reply, string, error) {
 // ask calls the model once, and records the call and its reply. At a limit, or if the limits
 // leave no room for another call, the call is the last one, and stop is the limit. Otherwise stop is
 // [StopOutput].
-func (d *dialog) ask(limit string) (r *reply, stop string, err error) {
+func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 	q, stop, err := d.prepare(limit)
 	if err != nil {
 		return nil, stop, err

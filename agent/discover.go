@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,6 +39,12 @@ type Discover struct {
 	// [adapter.FuncOptions.AlwaysOffered], such as those of a skillset. The tool of a structured
 	// output is always there.
 	Always func(*adapter.Tool) bool
+
+	// Rank orders tools by how well they match a query, the best first, for example with
+	// embeddings. Its order is merged with the index's order by the reciprocal ranks of the
+	// first 100 of each; tools that it was not given are ignored. After an error or a panic
+	// only the index counts, with a [Warning]. It may be called concurrently. Default: none.
+	Rank func(ctx context.Context, query string, tools []*adapter.Tool) ([]*adapter.Tool, error)
 }
 
 // DiscoveryMode is a way in which a model gets the tools that it finds.

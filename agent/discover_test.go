@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -247,6 +248,35 @@ func TestOfferedBound(t *testing.T) {
 	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(new([]string))}), human("go"))
 	check.Equal(t, "tools", len(m.prompts()[11].Tools()), 1+ledger.MaxOffered)
 	check.Contains(t, "the last search", results(result.Messages)[10], "no more than 100 tools")
+}
+
+// TestRank holds that the order of a host is merged with ours, and never adds a tool.
+func TestRank(t *testing.T) {
+	stranger := function(task{"evil", "wipe", "Wipes."}, new([]string)).Catalog(profile.OpenAI).Tools()[0]
+	type ranking = func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error)
+	letters := func(_ context.Context, _ string, all []*adapter.Tool) ([]*adapter.Tool, error) {
+		i := slices.IndexFunc(all, func(t *adapter.Tool) bool { return t.Name() == "send_letter" })
+		return []*adapter.Tool{stranger, all[i], all[i], stranger}, nil
+	}
+	for name, tt := range map[string]struct {
+		rank    ranking
+		want    string
+		warning bool
+	}{
+		"its own": {letters, "- send_letter (mail)", false},
+		"an error": {func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error) {
+			return nil, errors.New("down")
+		}, "- pay_invoice (bank)", true},
+		"a panic":   {func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error) { panic("x") }, "- pay_invoice (bank)", true},
+		"no result": {func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error) { return nil, nil }, "- pay_invoice (bank)", false},
+	} {
+		m := play(uses(toolCall("1", "search_tools", `{"query":"invoices","limit":2}`)), says("done"))
+		result := mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(new([]string)), Discover: agent.Discover{Rank: tt.rank}}), human("go"))
+		if got := results(result.Messages)[0]; !strings.Contains(got, tt.want) || strings.Contains(got, "wipe") {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+		check.Equal(t, name+": warned", len(result.Warnings) > 0, tt.warning)
+	}
 }
 
 // TestDiscoveryStays holds that a run continues as it began: after a compaction, with another

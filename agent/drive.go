@@ -14,6 +14,7 @@ type loadedRun struct {
 	hold    *hold           // nil: the run is not stored
 	first   []ledger.Change // recorded before the run continues
 	replies []run.Reply     // those that it had when it was loaded
+	tally   tally
 
 	isCancelled bool // its cancellation was requested before this process acquired it
 }
@@ -45,7 +46,7 @@ func (s *session) drive(ctx context.Context, l *loadedRun, out func(Event) error
 		r.rec.show(&Suspended{Questions: ledger.Open(s)})
 	case run.StatusFinished: // in an earlier session: Replay yields this event, too
 		at := EventInfo{Run: s.ID, Seq: s.Seq, Time: s.Updated}
-		_ = r.rec.writer.emit(&Output{EventInfo: at, Text: s.Output, StopReason: s.Stop, FinishReason: s.Finish})
+		_ = r.rec.writer.emit(&Output{EventInfo: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
 	}
 	if err := r.rec.commit(); err != nil {
 		return err

@@ -80,7 +80,7 @@ func (e *engine) fail(err error) error { return e.failAt(StopOutput, err) }
 // failAt records that the run has failed at a limit, [StopOutput] for none, unless it only ends in
 // this process. It returns an [ErrFailed] if the failure is durable; otherwise the error also says
 // why it is not.
-func (e *engine) failAt(stop string, err error) error {
+func (e *engine) failAt(stop StopReason, err error) error {
 	if e.ctx.Err() != nil {
 		return err
 	}
@@ -101,11 +101,11 @@ func (e *engine) failAt(stop string, err error) error {
 }
 
 // finalReason returns the limit that forces the model to answer, or "".
-func finalReason(stop string) string {
+func finalReason(stop StopReason) string {
 	if stop == StopOutput {
 		return ""
 	}
-	return stop
+	return string(stop)
 }
 
 // reportLost warns if a call failed because its connection has ended, once per server.

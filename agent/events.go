@@ -249,9 +249,9 @@ func (w *Warning) String() string { return w.Text }
 // Output ends a run.
 type Output struct {
 	EventInfo
-	Text         string `json:"text"`
-	StopReason   string `json:"stop_reason"`
-	FinishReason string `json:"finish_reason,omitempty"` // the provider's reason for the end of the last message
+	Text         string     `json:"text"`
+	StopReason   StopReason `json:"stop_reason"`
+	FinishReason string     `json:"finish_reason,omitempty"` // the provider's reason for the end of the last message
 }
 
 // The types of events in JSON, see [EventType].

@@ -48,11 +48,13 @@ func ExampleDiscover() {
 func ExampleDiscover_options() {
 	var toolset adapter.Source = adapter.Func("list_files", "Lists files.", func(context.Context, struct{}) (string, error) { return "", nil }, nil)
 	model := agenttest.Play()
+	byEmbedding := func(_ context.Context, _ string, tools []*adapter.Tool) ([]*adapter.Tool, error) { return tools, nil }
 	a, err := agent.New(model, &agent.Options{
 		Tools: []adapter.Source{toolset},
 		Discover: agent.Discover{
 			Threshold: 0.02,                                                        // of the window; -1: never
 			Always:    func(t *adapter.Tool) bool { return t.Server() == "files" }, // offered without a search
+			Rank:      byEmbedding,
 		},
 	})
 	fmt.Println(a.Name(), err)

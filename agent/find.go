@@ -139,7 +139,7 @@ func runSearch(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolRes
 	if len(q.Query) > maxQuery {
 		return nil, fmt.Errorf("query is longer than %d bytes", maxQuery)
 	}
-	text, added, err := f.search(&q)
+	text, added, err := f.search(ctx, &q)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ type searcher struct {
 
 // search finds tools, adds them to the model's tools, and describes them. added has the names of the
 // new ones. For a server without a query it only lists the tools. If no tool fits, the text says so.
-func (f *searcher) search(q *query) (text string, added []string, err error) {
+func (f *searcher) search(ctx context.Context, q *query) (text string, added []string, err error) {
 	catalog := f.offered()
 	fits := func(t *adapter.Tool) bool {
 		return !isAnswerTool(t) && (q.Server == "" || isSameName(q.Server, t.Server()))
@@ -184,8 +184,7 @@ func (f *searcher) search(q *query) (text string, added []string, err error) {
 	case words == "":
 		return browse(catalog, fits), nil, nil
 	default:
-		all := catalog.Search(words, len(catalog.Tools()))
-		found = slices.DeleteFunc(all, func(t *adapter.Tool) bool { return !fits(t) })
+		found = f.rank(ctx, catalog, words, fits)
 		found = found[:min(len(found), limit)]
 	}
 	if len(found) == 0 {
@@ -246,4 +245,60 @@ func browse(c *adapter.Catalog, fits func(*adapter.Tool) bool) string {
 		fmt.Fprintf(&b, "\nand %d more", count-maxBrowsed)
 	}
 	return "Its tools are these; " + searchTool + " with select: and names adds them:" + b.String()
+}
+
+// Tools are ranked by reciprocal ranks.
+const (
+	maxRanked = 100 // tools of each order that are merged
+	mergeRank = 60  // the larger, the less the first ranks count; 60 is usual
+)
+
+// rank orders tools by how well they match the words, by the index of the catalog and by
+// Discover.Rank. If that fails, the run is warned, and the index alone decides.
+func (f *searcher) rank(
+	ctx context.Context, c *adapter.Catalog, words string, fits func(*adapter.Tool) bool,
+) []*adapter.Tool {
+	all := c.Tools()
+	misfits := func(t *adapter.Tool) bool { return !fits(t) }
+	found := slices.DeleteFunc(c.Search(words, len(all)), misfits)
+	rank := f.agent.opts.Discover.Rank
+	if rank == nil {
+		return found
+	}
+	all = slices.DeleteFunc(all, misfits)
+	var ranked []*adapter.Tool // by the host
+	err := guard("Discover.Rank", func() (err error) {
+		ranked, err = rank(ctx, words, slices.Clone(all))
+		return err
+	})
+	if err != nil {
+		f.rec.show(&Warning{Text: fmt.Sprintf("Discover.Rank: %v", err)})
+		return found
+	}
+	return mergeRanks(all, found, ranked)
+}
+
+// mergeRanks merges two orders of tools by reciprocal ranks. It ignores tools that are not in all,
+// whose order breaks ties.
+func mergeRanks(all, one, two []*adapter.Tool) []*adapter.Tool {
+	score := make(map[*adapter.Tool]float64, len(all))
+	for _, t := range all {
+		score[t] = 0
+	}
+	for _, order := range [][]*adapter.Tool{one, two} {
+		rank, seen := 0, map[*adapter.Tool]bool{}
+		for _, t := range order {
+			if _, known := score[t]; !known || seen[t] {
+				continue
+			}
+			seen[t] = true
+			if rank < maxRanked {
+				rank++
+				score[t] += 1 / float64(mergeRank+rank)
+			}
+		}
+	}
+	found := slices.DeleteFunc(slices.Clone(all), func(t *adapter.Tool) bool { return score[t] == 0 })
+	slices.SortStableFunc(found, func(a, b *adapter.Tool) int { return cmp.Compare(score[b], score[a]) })
+	return found
 }

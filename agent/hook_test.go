@@ -256,7 +256,7 @@ func TestStop(t *testing.T) {
 			a := boxed(t, model, opts)
 			got := mustRun(t, a, human("go"))
 			check.Same(t, "end", []any{got.Status, got.StopReason, got.Output, len(model.prompts())},
-				[]any{run.StatusFinished, "hook", "enough", 1})
+				[]any{run.StatusFinished, agent.StopHook, "enough", 1})
 			check.Same(t, "history", lines(got.Messages), tt.want)
 			_, again := played(t, a.Replay(t.Context(), run.Key{ID: agent.Inside(got.State).ID}, agent.Position{}))
 			check.Same(t, "history of the replay", append([]string{`human: "go"`}, lines(again.Messages)...), tt.want)
@@ -283,7 +283,7 @@ func TestStopIsKept(t *testing.T) {
 	got := asks(t, first, 1, run.QuestionForm)
 	second, _ := process(t, store, play(says("never asked")), opts)
 	got = resumed(t, second, accepted(t, got.Questions[0], map[string]any{"name": "Ann"}))
-	check.Equal(t, "stop reason", got.StopReason, "hook")
+	check.Equal(t, "stop reason", got.StopReason, agent.StopHook)
 	check.Same(t, "history", lines(got.Messages)[2:], []string{
 		`tool: 1/ask→"accept Ann"`, `tool: 2/echo→"{\"x\":1}"`, `tool: 3/echo→"The call was not made: the run was stopped."`, `ai: "{\"x\":1}"`,
 	})

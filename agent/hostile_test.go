@@ -33,12 +33,12 @@ type hostile struct {
 	opts  agent.Options
 	store func(context.Context) error // what a store comes to at its fourth write
 
-	stop     string        // of a run with an answer
-	patience time.Duration // after which the host gives up; default: long
-	err      string        // in the error of another one
-	told     string        // in the last result that the model reads
-	bytes    int           // bound of the run's JSON; default 1 MiB
-	slow     bool          // it is checked for one provider
+	stop     agent.StopReason // of a run with an answer
+	patience time.Duration    // after which the host gives up; default: long
+	err      string           // in the error of another one
+	told     string           // in the last result that the model reads
+	bytes    int              // bound of the run's JSON; default 1 MiB
+	slow     bool             // it is checked for one provider
 }
 
 // loops asks for the same tool until it may not, and many for n calls.
@@ -82,13 +82,13 @@ func panics(context.Context) error { panic("hostile") }
 var fewTurns = agent.Options{Limits: run.Limits{Turns: 8}}
 
 var hostiles = map[string]hostile{
-	"a tool that floods":            {slow: true, tool: gives(text(strings.Repeat("flood ", 1<<17))), opts: fewTurns, stop: "max_turns", told: "bytes were cut"},
-	"a tool of thousands of parts":  {slow: true, tool: gives(parts(10_000, &sdk.TextContent{Text: "part"})), opts: fewTurns, stop: "max_turns"},
-	"a tool of thousands of images": {slow: true, tool: gives(parts(1_000, &sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 100)})), opts: fewTurns, stop: "max_turns"},
+	"a tool that floods":            {slow: true, tool: gives(text(strings.Repeat("flood ", 1<<17))), opts: fewTurns, stop: agent.StopMaxTurns, told: "bytes were cut"},
+	"a tool of thousands of parts":  {slow: true, tool: gives(parts(10_000, &sdk.TextContent{Text: "part"})), opts: fewTurns, stop: agent.StopMaxTurns},
+	"a tool of thousands of images": {slow: true, tool: gives(parts(1_000, &sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 100)})), opts: fewTurns, stop: agent.StopMaxTurns},
 	"a tool that hangs": {tool: func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
-	}, stop: "max_failures", told: "neither an answer nor progress"},
+	}, stop: agent.StopMaxFailures, told: "neither an answer nor progress"},
 	"endless progress": {tool: func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		for i := 0; ctx.Err() == nil; i++ {
 			p := &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i), Message: strings.Repeat("x", 1000)}
@@ -98,20 +98,20 @@ var hostiles = map[string]hostile{
 			time.Sleep(time.Minute)
 		}
 		return nil, ctx.Err()
-	}, stop: "max_failures", told: "no answer within 24h"},
-	"a tool that fails for ever": {tool: func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.New("no") }, stop: "max_failures"},
-	"thousands of questions":     {slow: true, tool: asking(5_000, ""), stop: "max_failures", told: "cannot be read"},
+	}, stop: agent.StopMaxFailures, told: "no answer within 24h"},
+	"a tool that fails for ever": {tool: func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.New("no") }, stop: agent.StopMaxFailures},
+	"thousands of questions":     {slow: true, tool: asking(5_000, ""), stop: agent.StopMaxFailures, told: "cannot be read"},
 	"more questions than may be": {tool: asking(6, ""), opts: agent.Options{Limits: run.Limits{Questions: 5}}, err: "more than 5 questions are open (Limits.Questions)"},
-	"questions without end":      {tool: asking(1, "s"), opts: agent.Options{Person: agent.Person{Reply: accepts}}, stop: "max_failures", told: "more and more input"},
-	"a request state of 5 MiB":   {slow: true, tool: asking(1, strings.Repeat("s", 5<<20)), opts: agent.Options{Person: agent.Person{Reply: accepts}}, stop: "max_failures", told: "more data than a run keeps"},
+	"questions without end":      {tool: asking(1, "s"), opts: agent.Options{Person: agent.Person{Reply: accepts}}, stop: agent.StopMaxFailures, told: "more and more input"},
+	"a request state of 5 MiB":   {slow: true, tool: asking(1, strings.Repeat("s", 5<<20)), opts: agent.Options{Person: agent.Person{Reply: accepts}}, stop: agent.StopMaxFailures, told: "more data than a run keeps"},
 
-	"a model that loops":               {stop: "max_turns"},
-	"unknown tools":                    {model: loops("multi_tool_use.parallel", "{}"), stop: "max_failures", told: "there is no tool"},
-	"a tool without a name":            {model: loops("", "{}"), stop: "max_failures"},
-	"a tool with a huge name":          {model: loops(strings.Repeat("é", 100_000), "{}"), stop: "max_failures"},
-	"broken JSON":                      {model: loops("x", `{"a": [1, 2`+strings.Repeat(`{"b":`, 1000)), stop: "max_failures"},
-	"arguments that are text":          {model: loops("x", `"\ud800\x`), stop: "max_failures"},
-	"thousands of calls at once":       {slow: true, model: many(3_000), stop: "max_tool_calls", bytes: 3 << 20},
+	"a model that loops":               {stop: agent.StopMaxTurns},
+	"unknown tools":                    {model: loops("multi_tool_use.parallel", "{}"), stop: agent.StopMaxFailures, told: "there is no tool"},
+	"a tool without a name":            {model: loops("", "{}"), stop: agent.StopMaxFailures},
+	"a tool with a huge name":          {model: loops(strings.Repeat("é", 100_000), "{}"), stop: agent.StopMaxFailures},
+	"broken JSON":                      {model: loops("x", `{"a": [1, 2`+strings.Repeat(`{"b":`, 1000)), stop: agent.StopMaxFailures},
+	"arguments that are text":          {model: loops("x", `"\ud800\x`), stop: agent.StopMaxFailures},
+	"thousands of calls at once":       {slow: true, model: many(3_000), stop: agent.StopMaxToolCalls, bytes: 3 << 20},
 	"more calls than a reply may have": {slow: true, model: many(5_000), err: "reply of the model has 5000 calls, and may have 4096"},
 	"calls at the limit": {
 		model: uses(toolCall("", "x", "{}")), err: `run agent: turn 21: model gave no output: at the limit max_turns (Limits.Turns) it asked for tools ("x"), which it may not call any more`,
@@ -140,7 +140,7 @@ var hostiles = map[string]hostile{
 
 	"a compactor that panics": {opts: agent.Options{Compact: func(ctx context.Context, _ []run.Message, _ compact.Budget) (*compact.Result, error) {
 		return nil, panics(ctx)
-	}}, stop: "max_turns"},
+	}}, stop: agent.StopMaxTurns},
 	"a host that panics at instructions": {opts: agent.Options{ServerInstructions: func(string) bool { panic("hostile") }}, err: "ServerInstructions panicked: hostile"},
 
 	"a store that fails":  {store: func(context.Context) error { return errFull }, err: "disk full"},

@@ -10,19 +10,25 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// StopOutput is the stop reason of a run whose model gave an answer: it replied without asking for tools,
-// called the tool of a structured output, or an agent that has taken over did so.
-const StopOutput = "answer"
+// StopReason says why a run ended. For a failed run it is the limit that was reached,
+// [record.StopParked] or empty.
+type StopReason string
 
-// The other reasons why a run ends, see [Result.StopReason].
 const (
-	stopHook         = "hook"
-	stopMaxTurns     = "max_turns"
-	stopMaxToolCalls = "max_tool_calls"
-	stopMaxFailures  = "max_failures"
-	stopMaxTokens    = "max_tokens"
-	stopMaxCost      = "max_cost"
-	stopMaxActive    = "max_active"
+	// StopOutput means that the model gave an answer: it replied without asking for tools, called the
+	// tool of a structured output, or an agent that has taken over did so.
+	StopOutput StopReason = "answer"
+
+	// StopHook means that a hook ended the run with [StopRun].
+	StopHook StopReason = "hook"
+
+	// The other reasons are limits. The model was asked for a final answer without tools.
+	StopMaxTurns     StopReason = "max_turns"
+	StopMaxToolCalls StopReason = "max_tool_calls"
+	StopMaxFailures  StopReason = "max_failures"
+	StopMaxTokens    StopReason = "max_tokens"
+	StopMaxCost      StopReason = "max_cost"
+	StopMaxActive    StopReason = "max_active"
 )
 
 // The default limits of a run.
@@ -65,36 +71,36 @@ func withDefaults(l run.Limits) (run.Limits, error) {
 func isReached(n, limit int) bool { return limit >= 0 && n >= limit }
 
 // limitNames maps the reasons that are limits to their options.
-var limitNames = map[string]string{
-	stopMaxTurns:     "Limits.Turns",
-	stopMaxToolCalls: "Limits.Calls",
-	stopMaxFailures:  "Limits.Failures",
-	stopMaxTokens:    "Limits.Tokens",
-	stopMaxCost:      "Limits.Cost",
-	stopMaxActive:    "Limits.Active",
+var limitNames = map[StopReason]string{
+	StopMaxTurns:     "Limits.Turns",
+	StopMaxToolCalls: "Limits.Calls",
+	StopMaxFailures:  "Limits.Failures",
+	StopMaxTokens:    "Limits.Tokens",
+	StopMaxCost:      "Limits.Cost",
+	StopMaxActive:    "Limits.Active",
 }
 
 // limit returns the limit that the run has reached, or [StopOutput]. Of the runs above it, only
 // Limits.Calls counts: their turns and failures do not include a sub-agent's. Tokens and costs depend
 // on the size of the next call, see spendingLimit.
-func (a account) limit() string {
+func (a account) limit() StopReason {
 	s := a.rec.state
 	spent := s.Spent.Since(s.Before)
 	switch l := s.Limits; {
 	case hasTooManyCalls(s):
-		return stopMaxToolCalls
+		return StopMaxToolCalls
 	case isReached(s.Failures, l.Failures):
-		return stopMaxFailures
+		return StopMaxFailures
 	case isReached(s.Turn-1, l.Turns):
-		return stopMaxTurns
+		return StopMaxTurns
 	case l.Active > 0 && spent.Active >= l.Active:
-		return stopMaxActive
+		return StopMaxActive
 	}
 	for above := a.engine.parent; above != nil; above = above.parent {
 		isOver := false
 		above.rec.read(func(s *ledger.State) { isOver = hasTooManyCalls(s) })
 		if isOver {
-			return stopMaxToolCalls
+			return StopMaxToolCalls
 		}
 	}
 	return StopOutput

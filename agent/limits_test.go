@@ -36,11 +36,11 @@ func TestLimits(t *testing.T) {
 		calls  []run.Part
 		want   []any // turns, calls and reason
 	}{
-		"turns":            {run.Limits{Turns: 3}, []run.Part{one}, []any{4, 3, "max_turns"}},
-		"default turns":    {run.Limits{Failures: 100}, []run.Part{one}, []any{21, 20, "max_turns"}},
-		"tool calls":       {run.Limits{Calls: 3}, []run.Part{one, one}, []any{3, 4, "max_tool_calls"}},
-		"failures":         {run.Limits{Failures: 2}, []run.Part{one, one, one}, []any{3, 6, "max_failures"}},
-		"default failures": {run.Limits{}, []run.Part{one}, []any{6, 5, "max_failures"}},
+		"turns":            {run.Limits{Turns: 3}, []run.Part{one}, []any{4, 3, agent.StopMaxTurns}},
+		"default turns":    {run.Limits{Failures: 100}, []run.Part{one}, []any{21, 20, agent.StopMaxTurns}},
+		"tool calls":       {run.Limits{Calls: 3}, []run.Part{one, one}, []any{3, 4, agent.StopMaxToolCalls}},
+		"failures":         {run.Limits{Failures: 2}, []run.Part{one, one, one}, []any{3, 6, agent.StopMaxFailures}},
+		"default failures": {run.Limits{}, []run.Part{one}, []any{6, 5, agent.StopMaxFailures}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := answers(t, newAgent(t, play(untilFinal(test.calls...)), &agent.Options{Limits: test.limits}), "enough") // the answer of the last call
@@ -57,7 +57,7 @@ func TestDefaultToolCalls(t *testing.T) {
 	got := mustRun(t, newAgent(t, play(untilFinal(calls...)), nil), human("go"))
 	// Every call has its answer, the last one that it is one too many.
 	told := results(got.Messages)
-	check.Same(t, "stop reason, and results", []any{got.StopReason, len(told)}, []any{"max_tool_calls", len(calls)})
+	check.Same(t, "stop reason, and results", []any{got.StopReason, len(told)}, []any{agent.StopMaxToolCalls, len(calls)})
 	for i, content := range told {
 		check.Equal(t, content+": refused", strings.Contains(content, "limit of 100 tool calls"), i == 100)
 	}
@@ -70,7 +70,7 @@ func TestStubbornModel(t *testing.T) {
 	})
 	got := mustRun(t, newAgent(t, model, &agent.Options{Limits: run.Limits{Turns: 1}}), human("go"))
 	check.Same(t, "answer, reason and calls of the model", []any{got.Output, got.StopReason, len(model.prompts())},
-		[]any{"hm", "max_turns", 2})
+		[]any{"hm", agent.StopMaxTurns, 2})
 	check.Same(t, "last message", lines(got.Messages[len(got.Messages)-1:]), []string{`ai: "hm"`})
 }
 
@@ -226,7 +226,7 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), tooLittle) {
 			ends["no answer fits"] = true
 		}
-		ends[got.StopReason] = true
+		ends[string(got.StopReason)] = true
 	}
 	for _, end := range []string{"answer", "max_tokens", "no answer fits"} {
 		check.Equal(t, "a run ended so: "+end, ends[end], true)

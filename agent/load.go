@@ -85,8 +85,8 @@ func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*l
 	if err != nil {
 		return nil, err
 	}
-	h := a.newHold()
-	if h.lease, err = h.store.Acquire(ctx, key, a.holder()); err != nil {
+	h, err := a.acquire(ctx, key)
+	if err != nil {
 		return nil, err
 	}
 	if h.lease.Seq != l.state.Seq || !h.lease.Created.Equal(l.state.Created) { // another process changed it
@@ -96,8 +96,44 @@ func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*l
 		}
 	}
 	h.unsaved = unsaved
+	l.setHold(ctx, h)
+	return l, nil
+}
+
+// setHold makes h, which this process has just acquired, the hold of the loaded run, and looks for a
+// request to cancel the run.
+func (l *loadedRun) setHold(ctx context.Context, h *hold) {
 	l.hold = h
 	l.isCancelled = !l.state.Status.Ended() && h.hasCancelRequest(ctx)
+}
+
+// acquire acquires the lease of a run.
+func (a *Agent) acquire(ctx context.Context, key run.Key) (h *hold, err error) {
+	h = a.newHold()
+	if h.lease, err = h.store.Acquire(ctx, key, a.holder()); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// holdStep acquires a run for a step. It loads the run unless this process was the last to step it.
+func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loadedRun, error) {
+	if !a.recipe.cache.has(key) {
+		return a.hold(ctx, key)
+	}
+	h, err := a.acquire(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	l := new(loadedRun)
+	l.state, l.tally = a.recipe.cache.remove(h.lease)
+	if l.state == nil {
+		if err := l.load(ctx, a, key); err != nil {
+			h.release()
+			return nil, err
+		}
+	}
+	l.setHold(ctx, h)
 	return l, nil
 }
 

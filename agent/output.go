@@ -211,7 +211,7 @@ func (e *engine) needsRepair(r *reply) bool {
 func (e *engine) finishWith(output json.RawMessage) error {
 	e.handlers.end()
 	return e.rec.record([]Event{&Output{Text: string(output), StopReason: StopOutput, FinishReason: e.rec.state.Finish}},
-		&ledger.Ended{Status: run.StatusFinished, Stop: StopOutput, Output: string(output), Structured: output})
+		&ledger.Ended{Status: run.StatusFinished, Stop: string(StopOutput), Output: string(output), Structured: output})
 }
 
 // noOutputError is the error of a run that ends with text.

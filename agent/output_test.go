@@ -172,7 +172,7 @@ func TestAsByFormat(t *testing.T) {
 	for name, tt := range map[string]struct {
 		replies []string
 		limits  run.Limits
-		stop    string
+		stop    agent.StopReason
 		err     error
 		last    string // of the last request: what the model is told
 	}{
@@ -181,7 +181,7 @@ func TestAsByFormat(t *testing.T) {
 		"does not fit":  {[]string{`{"role":"assistant","content":"{\"city\":1,\"wind\":[]}"}`, good}, run.Limits{}, agent.StopOutput, nil, "wind"},
 		"in words":      {[]string{words, words, good}, run.Limits{}, agent.StopOutput, nil, "not a JSON object"},
 		"only in words": {[]string{words}, run.Limits{}, "", agent.ErrNoOutput, "not a JSON object"},
-		"at a limit":    {[]string{calls, good}, run.Limits{Turns: 1}, "max_turns", nil, "Answer now"},
+		"at a limit":    {[]string{calls, good}, run.Limits{Turns: 1}, agent.StopMaxTurns, nil, "Answer now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &memhttp.Wire{}

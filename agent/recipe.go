@@ -28,8 +28,9 @@ type recipe struct {
 	givenName string   // Options.Name, "" without one
 	tools     adapter.Source
 	subs      []*subAgent
-	finder    *finder  // searches for tools
-	reader    *reader  // the tool that reads stored results
+	finder    *finder // searches for tools
+	reader    *reader // the tool that reads stored results
+	cache     *stateCache
 	renewer   *renewer // nil without a store
 
 	output       *adapter.Tool   // for structured output, see RunAs
@@ -51,7 +52,7 @@ func newRecipe(m model.Model, options *Options) (*recipe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("options: %w", err)
 	}
-	r := &recipe{model: m, info: m.Info(), learnt: new(modelKnowledge), opts: opts}
+	r := &recipe{model: m, info: m.Info(), learnt: new(modelKnowledge), opts: opts, cache: new(stateCache)}
 	r.learnt.window.Store(max(r.info.Window, 0))
 	if r.profile, err = profileOf(&r.info); err != nil {
 		return nil, err

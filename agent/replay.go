@@ -193,7 +193,7 @@ func (p *replayer) endEvents(at place, c *ledger.Ended) (events []Event) {
 	if p.textTurns[at.state] {
 		events = append(events, &TurnEnd{Messages: at.last(1)})
 	}
-	return append(events, &Output{Text: c.Output, StopReason: c.Stop, FinishReason: at.state.Finish})
+	return append(events, &Output{Text: c.Output, StopReason: StopReason(c.Stop), FinishReason: at.state.Finish})
 }
 
 // isSubstitute reports whether a change is an answer that did not come from the model, see finishFor.

@@ -135,7 +135,7 @@ func (r *reply) keepCalls(tool *adapter.Tool) {
 }
 
 // noAnswerError returns an [ErrNoOutput] that says what the model did instead.
-func (r *reply) noAnswerError(stop string) error {
+func (r *reply) noAnswerError(stop StopReason) error {
 	if len(r.dropped) == 0 {
 		return fmt.Errorf("%w: neither text nor tool calls (it stopped with %q, the run with %q)",
 			ErrNoOutput, r.finish, stop)

@@ -18,7 +18,7 @@ import (
 
 // prepare prepares a model call. The call is the last one if stop is a limit, or if the limits leave
 // no room for another: then the returned reason is that limit.
-func (d *dialog) prepare(stop string) (*model.Request, string, error) {
+func (d *dialog) prepare(stop StopReason) (*model.Request, StopReason, error) {
 	a := d.engine.agent
 	d.engine.catalog = a.tools.Catalog(a.profile)
 	if err := d.discover(); err != nil {

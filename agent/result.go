@@ -31,15 +31,10 @@ type Result struct {
 	// appending to it allocates.
 	Messages []run.Message
 
-	// StopReason says why the run has ended: [StopOutput]; "hook" for [StopRun]; or a limit, at which the
-	// model was asked for an answer without tools: "max_turns", "max_tool_calls", "max_failures",
-	// "max_tokens", "max_cost" or "max_active". For a failed run it is the limit that was reached,
-	// [record.StopParked] or empty.
-	StopReason string
-
-	Usage        run.Usage // since the run began, including sub-agents
-	FinishReason string    // the provider's reason for the end of the last message
-	Failure      string    // why a run has failed or was cancelled
+	Usage        run.Usage  // since the run began, including sub-agents
+	StopReason   StopReason // why the run has ended
+	FinishReason string     // the provider's reason for the end of the last message
+	Failure      string     // why a run has failed or was cancelled
 
 	// Warnings are problems in this process, including those of sub-agents, that did not end
 	// the run: the first 100, each cut to 1 KiB. They are not stored.
@@ -74,7 +69,7 @@ func newResult(s *ledger.State) *Result {
 		Questions:    ledger.Open(s),
 		Messages:     slices.Clip(messages),
 		Usage:        s.Spent,
-		StopReason:   s.Stop,
+		StopReason:   StopReason(s.Stop),
 		FinishReason: s.Finish,
 		Failure:      s.Error,
 		State:        &State{state: s},

@@ -22,11 +22,12 @@ import (
 // counting counts what is read of a store.
 type counting struct {
 	watched
-	records int
+	loads, records int
 }
 
 func (c *counting) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := c.Store.LoadCurrent(ctx, key)
+	c.loads++
 	if err == nil {
 		c.records += len(log.Records)
 	}
@@ -88,6 +89,35 @@ func TestSnapshots(t *testing.T) {
 			check.Same(t, "answers from the beginning", len(of[*agent.Output](events)), inputs)
 		})
 	}
+}
+
+// TestAdvanceKeepsTheState loads a run for its first step alone, unless another process has stepped it meanwhile.
+func TestAdvanceKeepsTheState(t *testing.T) {
+	store := &counting{watched: *watch(record.NewMemory(), nil)}
+	steps := 0
+	m := play(func(ctx context.Context, p prompt) (*model.Response, error) {
+		if steps++; steps > 8 {
+			return says("done")(ctx, p)
+		}
+		return uses(toolCall(fmt.Sprint("c", steps), "look", `{}`))(ctx, p)
+	})
+	look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "a tree", nil }, nil)
+	process := func() *agent.Agent {
+		return newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}})
+	}
+	first, second := process(), process()
+	key := begun(t, first, agent.WithRun("r"))
+	for i, step := range []struct {
+		by    *agent.Agent
+		loads int
+	}{{first, 1}, {first, 0}, {first, 0}, {second, 1}, {first, 1}, {first, 0}, {second, 1}, {second, 0}, {second, 0}} {
+		before := store.loads
+		next, err := step.by.Advance(t.Context(), key, nil)
+		check.Same(t, fmt.Sprintf("step %d: error, end and loads", i), []any{err, next.Status.Ended(), store.loads - before},
+			[]any{nil, i == 8, step.loads})
+	}
+	s := stateOf(t, store, key)
+	check.Same(t, "answer, and messages", []any{s.Output, len(s.History)}, []any{"done", 18})
 }
 
 // TestPrunedRun has a conversation continue whose old records are gone: the model reads the same

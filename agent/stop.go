@@ -14,7 +14,7 @@ type stopError struct{ answer string }
 func (e *stopError) Error() string { return "the run is stopped with an answer" }
 
 // StopRun returns the error with which a hook ends its run with an answer of its own: the run is
-// finished, and its stop reason is "hook".
+// finished, and its stop reason is [StopHook].
 //
 // From BeforeModel, the model is not called. From AfterModel, the calls of the reply are not
 // made. From BeforeTool, the call is not made. From AfterTool, the result is kept, and the
@@ -70,7 +70,7 @@ const notMade = "The call was not made: the run was stopped."
 
 // finishFor ends the run with an answer that did not come from its model. If it is not the structured
 // output that the run needs, the run fails.
-func (e *engine) finishFor(answer string, why string) error {
+func (e *engine) finishFor(answer string, why StopReason) error {
 	e.handlers.end()
 	var output json.RawMessage
 	if e.agent.output != nil {
@@ -90,7 +90,7 @@ func (e *engine) finishFor(answer string, why string) error {
 	}
 	return e.rec.record(events, &ledger.Ended{
 		Status:     run.StatusFinished,
-		Stop:       why,
+		Stop:       string(why),
 		Output:     answer,
 		Structured: output,
 	})

@@ -117,7 +117,7 @@ func (e *engine) runCalls() error {
 func (e *engine) endTurn() error {
 	output, stop := e.callOutput(), e.rec.stopAnswer()
 	if output == nil && stop == nil && e.agent.output != nil && e.rec.state.Final != "" {
-		return e.failAt(e.rec.state.Final, e.noOutputError(e.rec.state.Output))
+		return e.failAt(StopReason(e.rec.state.Final), e.noOutputError(e.rec.state.Output))
 	}
 	answer, handedOff := e.handoffAnswer()
 	if err := e.rec.endTurn(); err != nil {
@@ -127,7 +127,7 @@ func (e *engine) endTurn() error {
 	case output != nil:
 		return e.finishWith(output)
 	case stop != nil:
-		return e.finishFor(*stop, stopHook)
+		return e.finishFor(*stop, StopHook)
 	case handedOff:
 		return e.finishFor(answer, StopOutput)
 	}
