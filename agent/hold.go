@@ -21,6 +21,7 @@ type hold struct {
 	ttl     time.Duration
 	host    context.Context      // ends when the host ends the work on the run; it outlives the lease
 	void    record.CancelRequest // an earlier request, which does not apply; used only by the renewer's goroutine
+	renewal *renewal             // the last one that includes the lease, or nil; the renewer's lock guards it
 
 	mu      sync.Mutex  // guards the fields below
 	renewed time.Time   // when the last successful renewal was requested

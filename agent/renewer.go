@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,8 @@ func newRenewer(store record.Store, ttl time.Duration) *renewer {
 }
 
 // add renews the lease of a run until remove is called. It calls lost when the work on the run has to
-// stop.
+// stop. remove waits for a renewal of the lease that is in progress, at most lastWrite: it could come
+// after the release, and the run would be held again.
 func (r *renewer) add(h *hold, lost context.CancelCauseFunc) (remove func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,12 +54,19 @@ func (r *renewer) add(h *hold, lost context.CancelCauseFunc) (remove func()) {
 	return func() {
 		r.mu.Lock()
 		delete(r.holds, h)
+		last := h.renewal
 		end := func() {}
 		if len(r.holds) == 0 {
 			end, r.end = r.end, nil
 		}
 		r.mu.Unlock()
 		end()
+		if last != nil {
+			select {
+			case <-last.done:
+			case <-time.After(lastWrite):
+			}
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.end == nil && r.next != nil { // there is nothing left to renew
@@ -145,15 +154,13 @@ func (r *renewer) renew(ctx context.Context) {
 	var leases []record.Lease
 	var holds []*hold
 	r.mu.Lock()
+	current := cmp.Or(r.next, &renewal{done: make(chan struct{})})
+	r.next = nil
 	for h := range r.holds {
 		leases, holds = append(leases, h.lease), append(holds, h)
+		h.renewal = current
 	}
-	current := r.next
-	r.next = nil
 	r.mu.Unlock()
-	if current == nil {
-		current = &renewal{done: make(chan struct{})}
-	}
 	defer close(current.done)
 	requested := time.Now()
 	current.errs = r.renewAll(ctx, leases)

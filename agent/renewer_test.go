@@ -71,6 +71,31 @@ func TestLeasesAreRenewedTogether(t *testing.T) {
 	})
 }
 
+// TestReleaseDuringARenewal has a run end while its lease is renewed: it must not be held again.
+func TestReleaseDuringARenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := watch(record.NewMemory(), func(c *storeCall) error {
+			if c.Method == "renew" {
+				time.Sleep(time.Second)
+			}
+			return c.Do()
+		})
+		a := slowAgent(t, store, 2500*time.Millisecond) // a renewal begins after 2 s
+		var group sync.WaitGroup
+		for i := range 2 {
+			group.Go(func() {
+				time.Sleep(time.Duration(i) * 700 * time.Millisecond)
+				check.NoError(t, check.Err(a.Run(t.Context(), human("go"), agent.WithRun(fmt.Sprint(i)))))
+			})
+		}
+		group.Wait()
+		for i := range 2 {
+			log := load(t, store, run.Key{ID: fmt.Sprint(i)})
+			check.Equal(t, "the end of the lease", log.Head.HeldUntil, time.Time{})
+		}
+	})
+}
+
 // TestLeaseThatIsLate stops the work on runs whose leases cannot be renewed, and does not say that
 // somebody has them; a run that was taken over stops alone.
 func TestLeaseThatIsLate(t *testing.T) {
