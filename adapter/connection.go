@@ -180,7 +180,10 @@ func (c *connector) makeTool(s *server, def *mcp.Tool) (*Tool, error) {
 			return nil, err
 		}
 	}
-	return tool, nil
+	if repeat := s.state.policy.Repeat; repeat != nil {
+		err = runGuarded(c.opts.Logger, "Policy.Repeat", func() error { tool.repeat = repeat(def); return nil })
+	}
+	return tool, err
 }
 
 // recordSkipped records that a tool is left out.

@@ -21,11 +21,11 @@ const IdempotencyKeyMeta = "io.mcpchain/idempotencyKey"
 // [Server.KeyInMeta] or [FuncOptions].
 func (t *Tool) HonoursKeys() bool { return t.honoursKeys || t.server.keyInMeta != "" }
 
-// Repeatable reports whether a call that may have had an effect may be made again: the tool declares that it changes nothing
-// (readOnlyHint) or nothing more the second time (idempotentHint), and [Policy.Trust] believes hints. The hints of a
-// function are believed ([FuncOptions]).
+// Repeatable reports whether a call that may have had an effect may be made again: [Policy.Repeat] says so, or the tool
+// declares that it changes nothing (readOnlyHint) or nothing more the second time (idempotentHint) and [Policy.Trust]
+// believes hints. The hints of a function are believed ([FuncOptions]).
 func (t *Tool) Repeatable() bool {
-	return t.server.policy.Trust >= TrustHints && (DeclaresReadOnly(t.def) || idempotent(t.def))
+	return t.repeat || t.server.policy.Trust >= TrustHints && (DeclaresReadOnly(t.def) || idempotent(t.def))
 }
 
 // ReadOnly reports whether calls of the tool change nothing: the tool declares it (readOnlyHint),

@@ -81,20 +81,25 @@ func TestRepeatable(t *testing.T) {
 		return p
 	}
 	reads, again := &sdk.ToolAnnotations{ReadOnlyHint: true}, &sdk.ToolAnnotations{IdempotentHint: true}
+	always := func(tool *mcp.Tool) bool { return tool.Name == "x" }
 	for name, tt := range map[string]struct {
 		hints  *sdk.ToolAnnotations
 		server Server
 		want   bool
 	}{
-		"without hints":   {nil, Server{Policy: Policy{Trust: TrustFull}}, false},
-		"hints untrusted": {again, Server{}, false},
-		"read-only":       {reads, Server{Policy: Policy{Trust: TrustHints}}, true},
-		"idempotent":      {again, Server{Policy: Policy{Trust: TrustHints}}, true},
-		"trusted":         {again, Server{Policy: Policy{Trust: TrustFull}}, true},
+		"without hints":     {nil, Server{Policy: Policy{Trust: TrustFull}}, false},
+		"hints untrusted":   {again, Server{}, false},
+		"read-only":         {reads, Server{Policy: Policy{Trust: TrustHints}}, true},
+		"idempotent":        {again, Server{Policy: Policy{Trust: TrustHints}}, true},
+		"trusted":           {again, Server{Policy: Policy{Trust: TrustFull}}, true},
+		"the host says so":  {nil, Server{Policy: Policy{Repeat: always}}, true},
+		"the host does not": {nil, Server{Policy: Policy{Repeat: func(*mcp.Tool) bool { return false }}}, false},
 	} {
 		tool, ok := hinted(tt.hints).openAs(t, nil, tt.server).Catalog(profile.Plain).Lookup("x")
 		check.That(t, ok && tool.Repeatable() == tt.want, "%s: got %v", name, !tt.want)
 	}
+	ts := hinted(nil).openAs(t, nil, Server{Policy: Policy{Repeat: func(*mcp.Tool) bool { panic("no") }}})
+	check.Equal(t, "the tool left out", len(ts.Servers()[0].Skipped), 1)
 }
 
 // A nested call does not use the key of the outer call: the server would take the two for one.

@@ -56,9 +56,9 @@ func (s *pendingCall) askAgain(ctx context.Context, r *Request, t *Tool, res *mc
 
 // mayRunAgain reports whether a tool whose question was refused may be called again, although what
 // it did before the question is then done twice. The tool must declare that it changes nothing, or
-// nothing more the second time; and its result must be that refusal.
+// nothing more the second time, or the host must allow it; and its result must be that refusal.
 func mayRunAgain(t *Tool, res *mcp.CallToolResult) bool {
-	if !DeclaresReadOnly(t.def) && !idempotent(t.def) {
+	if !DeclaresReadOnly(t.def) && !idempotent(t.def) && !t.Repeatable() {
 		return false
 	}
 	return res == nil || len(res.Content) <= 1 && len(res.StructuredContent) == 0

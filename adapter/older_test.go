@@ -82,6 +82,7 @@ func TestToolThatAsksInTheOldWay(t *testing.T) {
 		"only adds":            {tool: sdk.Tool{Annotations: &sdk.ToolAnnotations{DestructiveHint: &no}}, want: "Error: " + errActedFirst.Error(), dials: 2, unknown: true},
 		"may destroy":          {tool: sdk.Tool{Annotations: &sdk.ToolAnnotations{DestructiveHint: &yes}}, want: "Error: " + errActedFirst.Error(), dials: 2, unknown: true},
 		"has acted":            {tool: sdk.Tool{Title: "says", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, acts: true, want: "Error: " + errActedFirst.Error(), dials: 2, unknown: true},
+		"the host repeats it":  {tool: sdk.Tool{Annotations: &sdk.ToolAnnotations{DestructiveHint: &yes}}, server: Server{Policy: Policy{Repeat: func(*mcp.Tool) bool { return true }}}, want: "decline", dials: 2},
 		"the revision is set":  {server: Server{Revision: mcp.Revision20260728}, want: "cannot be sent while serving", dials: 1},
 		"the options have one": {server: Server{ClientOptions: &mcpclient.Options{Elicitation: declines, Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}}, want: "cannot be sent while serving", dials: 1},
 	} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Policy specifies how a server and calls of its tools are treated. [Options.Policy] applies to all
@@ -44,6 +45,12 @@ type Policy struct {
 	// Trust says how far a server's hints are believed, in approvals and by [Tool.Repeatable].
 	// Default: [TrustNone].
 	Trust Trust
+
+	// Repeat reports whether calls of a tool may be sent again when their outcome is unknown, even
+	// if its hints do not say so; see [Tool.Repeatable]. False forbids nothing: then the hints
+	// decide, as far as Trust believes them. If it panics, the tool is left out. Default: only the
+	// hints count.
+	Repeat func(*mcp.Tool) bool
 
 	// Pin keeps every tool at its first definition: one that differs when it is listed again is
 	// left out, see [ServerStatus.Skipped] and [Server.Pins].
@@ -83,7 +90,11 @@ func (p Policy) inherit(common Policy) Policy {
 		MaxResult:      cmp.Or(p.MaxResult, common.MaxResult),
 		CheckOutputs:   p.CheckOutputs || common.CheckOutputs,
 		Trust:          cmp.Or(p.Trust, common.Trust),
+		Repeat:         p.Repeat,
 		Pin:            p.Pin || common.Pin,
+	}
+	if out.Repeat == nil {
+		out.Repeat = common.Repeat
 	}
 	if out.ConnectTimeout < 0 {
 		out.ConnectTimeout = math.MaxInt64
