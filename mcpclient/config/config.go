@@ -31,7 +31,8 @@
 //
 // Comments, trailing commas and a byte order mark are accepted. Files are read, never written.
 //
-// The guide is docs/mcp-json.md of the repository, and "mcpchain inspect" shows how a file is read.
+// The guide, docs/mcp-json.md of the repository, lists the keys of a server, the variables that its
+// strings may name, and the keys of other programs; "mcpchain inspect" shows how a file is read.
 //
 // # Mistakes
 //
@@ -42,50 +43,6 @@
 // A mistake in one server is in the Err of that [Server], and the others can be used. Load fails
 // if the list of servers is unknown: the file cannot be read, is not JSON, or has none of these
 // keys.
-//
-// # Variables
-//
-// Every string of a server may name environment variables: ${VAR}, VS Code's ${env:VAR}, and
-// ${VAR:-text} for a text to use when the variable is unset or empty. An unset variable without
-// such a text is an error. $${ stands for a literal ${, and any other $ for itself. In a header an
-// empty variable is an error, too; ${VAR:-} permits it. ${input:ID} is asked for by [Loader.Input].
-// VS Code's and Cursor's ${workspaceFolder}, ${workspaceFolderBasename}, ${userHome} and
-// ${pathSeparator} work too; the workspace is the directory of the file, or its parent if the file
-// is in .vscode or .cursor.
-//
-// # Revision
-//
-// "revision" in a server is the protocol revision to speak with it, one of [mcpclient.Revisions].
-// Revision 2026-07-28 has no requests of servers. Servers whose tools send requests work with an
-// earlier revision:
-//
-//	"older": {"command": "old-server", "revision": "2025-11-25"}
-//
-// # Keys
-//
-// A server has these keys; the names in parentheses mean the same, as other programs write them.
-//
-//	command       the program to start
-//	args          its arguments
-//	env           its variables
-//	envFile       a file of variables; a relative path starts in the directory of this process
-//	cwd           its working directory; default: that of this process
-//	url           the URL of a server to call (serverUrl, httpUrl)
-//	headers       headers of every request
-//	oauth         clientId, clientSecret, scopes and callbackPort of a sign-in (auth)
-//	type          stdio or local, http or streamable-http, sse
-//	timeout       the longest silence of a call
-//	includeTools  the tools to use (tools)
-//	excludeTools  the tools to leave out (disabledTools)
-//	disabled      true: do not use the server (enabled, with the opposite value)
-//	revision      the protocol revision to speak
-//	start         lazy: connect to the server at its first call
-//
-// A timeout is text such as "90s", or a number: above 3,600 it counts milliseconds,
-// below 1,000 seconds, as in Cline. From 1,000 to 3,600 it is refused.
-//
-// Keys about approvals, such as autoApprove and trust, have no effect. A file with Gemini CLI's
-// lists mcp.allowed and mcp.excluded is refused: "disabled" leaves out a server.
 //
 // # Limits
 //
