@@ -26,9 +26,9 @@ A call to a server ends after -idle-timeout without an answer or progress, and i
 not count.`
 
 const keys = `
-Alt-Enter, Ctrl-J or a backslash at the end begins another line, and the arrow keys show earlier
-input. Tab completes commands, prompts with their arguments and, after an @, files and resources of
-servers, which become part of the question. With TERM=dumb the program writes plain lines.
+Alt-Enter or Ctrl-J begins another line, and the arrow keys show earlier input. Tab completes
+commands, prompts with their arguments and, after an @, files and resources of servers, which become
+part of the question. With TERM=dumb the program writes plain lines.
 
 Ctrl-C clears the line, or ends the turn; pressed twice, it ends the program. While the program
 starts, and with -prompt, the first Ctrl-C ends the program.`

@@ -3,7 +3,6 @@ package chat
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -58,21 +57,6 @@ func TestInstructions(t *testing.T) {
 
 	system, o = instructed(t, "-config", path, "-no-instructions")
 	check.That(t, !strings.Contains(system, "bank") && !strings.Contains(o.stderr, "bank"), "got %q and %s\nwant nothing of the instructions", system, o.stderr)
-}
-
-// Instructions keep their lines, which are indented. Only the first ones are shown.
-func TestInstructionsOfManyLines(t *testing.T) {
-	t.Parallel()
-	lines := make([]string, 11)
-	for i := range lines {
-		lines[i] = fmt.Sprintf("%*s%d.\u202e", i, "", i)
-	}
-	_, o := instructed(t, "-config", configure(t, "sums=!"+entry(t, "instruct", instructionsOf, strings.Join(lines, "\r\n"))))
-	want := "server sums tells the model:\n"
-	for i := range 8 {
-		want += fmt.Sprintf("  %*s%d.\\u202e\n", i, "", i)
-	}
-	o.check(t, o.stdout, 0, want+"  … 3 more lines\n")
 }
 
 // The instructions of each server, and of all together, are bounded.

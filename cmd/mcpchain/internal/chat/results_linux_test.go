@@ -68,7 +68,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// Concurrent calls have a progress bar each, and all fits into a window that becomes narrower.
+// Concurrent calls have a line each, and all fits into a window that becomes narrower.
 func TestProgressOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, []string{"workshop", "workshop2=workshop"}, together(t)...))

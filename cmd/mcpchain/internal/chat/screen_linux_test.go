@@ -25,7 +25,7 @@ func TestEditing(t *testing.T) {
 	m.typed("y", "The result: 17 + 25 = 42.")
 	m.enter("you ›\n", "first line"+altEnter+"second line"+ctrlC)
 	m.until("the line is cleared", func(s string) bool { return !strings.Contains(s, "second line") })
-	m.typed("a\\\rb", "you › a\n      b", ctrlC+arrowUp, "you › What is 17 plus 25?")
+	m.typed("a\nb", "you › a\n      b", ctrlC+arrowUp, "you › What is 17 plus 25?")
 	m.golden("editing")
 	m.typed(ctrlC + ctrlD)
 	m.ended(0)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
@@ -171,11 +169,7 @@ func (c *Console) chooseLocked(ctx context.Context, question string, answers []s
 	for _, a := range answers {
 		keys = append(keys, string(a.Key))
 	}
-	short := question + " " + screen.Paint{}.Answers(answers, ", ", true) + ":"
-	question += " " + screen.Paint{}.Answers(answers, ", ", false) + ":"
-	if width := c.opts.Width(); width > 0 && ansi.StringWidth(question) >= width {
-		question = short
-	}
+	question += " " + screen.Paint{}.Answers(answers, ", ") + ":"
 	for {
 		text, err := c.askLocked(ctx, screen.Warn, question)
 		if err != nil {

@@ -86,11 +86,11 @@ func describe(t *mcp.Tool) string {
 var approvalAnswers = []screen.Answer{
 	{Key: 'y', Label: "yes: this call"},
 	{Key: 'n', Label: "no: not this call"},
-	{Key: 'w', Label: "words: no, and why", Quiet: true},
-	{Key: 'e', Label: "edit: change the arguments", Quiet: true},
+	{Key: 'w', Label: "words: no, and why"},
+	{Key: 'e', Label: "edit: change the arguments"},
 	{Key: 'a', Label: "always: this tool"},
-	{Key: 's', Label: "server: always all its tools", Quiet: true},
-	{Key: 'f', Label: "forbid: never this tool", Quiet: true},
+	{Key: 's', Label: "server: always all its tools"},
+	{Key: 'f', Label: "forbid: never this tool"},
 	{Key: '?', Label: "?"},
 }
 

@@ -1,15 +1,12 @@
 package person
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
@@ -49,7 +46,7 @@ func (p *Person) edit(
 }
 
 // checkArguments returns why a text does not have valid arguments, with the place, such as "line 2,
-// column 7".
+// column 7" or "/b".
 func checkArguments(inputSchema json.RawMessage, text string) error {
 	var object map[string]json.RawMessage
 	err := json.Unmarshal([]byte(text), &object)
@@ -68,11 +65,7 @@ func checkArguments(inputSchema json.RawMessage, text string) error {
 	if err != nil {
 		return nil // the call will fail by itself
 	}
-	err = compiled.Validate([]byte(text))
-	if v, ok := errors.AsType[*schema.Violation](err); ok {
-		return fmt.Errorf("%s: %w", position(text, offsetOf([]byte(text), v.Path)), err)
-	}
-	return err
+	return compiled.Validate([]byte(text))
 }
 
 // position returns the line and the column of an offset in a text.
@@ -80,21 +73,4 @@ func position(text string, at int) string {
 	before := text[:min(max(at, 0), len(text))]
 	line := before[strings.LastIndexByte(before, '\n')+1:]
 	return fmt.Sprintf("line %d, column %d", 1+strings.Count(before, "\n"), 1+utf8.RuneCountInString(line))
-}
-
-// offsetOf returns the offset of the value at a JSON pointer, or else of the innermost value that
-// would contain it. If there are several, it is the last one.
-func offsetOf(text []byte, pointer string) (at int) {
-	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	for {
-		rest := text[d.InputOffset():]
-		t, err := d.ReadToken()
-		if err != nil {
-			return at
-		}
-		end := t.Kind() == '}' || t.Kind() == ']'
-		if !end && d.StackPointer().Contains(jsontext.Pointer(pointer)) {
-			at = len(text) - len(bytes.TrimLeft(rest, " \t\r\n,:"))
-		}
-	}
 }

@@ -43,16 +43,11 @@ func (p Paint) Text(style Style, text string) string {
 	return text
 }
 
-// Answers lists answers with their keys, such as [y]es. If short is set, quiet answers are shown by
-// their keys only.
-func (p Paint) Answers(answers []Answer, separator string, short bool) string {
+// Answers lists answers with their keys, such as [y]es.
+func (p Paint) Answers(answers []Answer, separator string) string {
 	var labels []string
 	for _, a := range answers {
-		label := p.Text(Person, fmt.Sprintf("[%c]", a.Key))
-		if !short || !a.Quiet {
-			label += a.Word()[1:]
-		}
-		labels = append(labels, label)
+		labels = append(labels, p.Text(Person, fmt.Sprintf("[%c]", a.Key))+a.Word()[1:])
 	}
 	return strings.Join(labels, separator)
 }

@@ -137,7 +137,6 @@ func (q *Choice) Notes() (lines []Line) {
 type Answer struct {
 	Key   byte
 	Label string // begins with the key; an explanation follows a colon
-	Quiet bool   // in a narrow window only the key is shown
 }
 
 // Word returns the label without its explanation.

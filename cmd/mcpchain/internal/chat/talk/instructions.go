@@ -17,9 +17,8 @@ import (
 const (
 	maxInstructions    = 2000   // characters of a server's instructions
 	maxAllInstructions = 10_000 // characters
-	maxQuotedLine      = 300    // characters of a line that is shown to the person
-	maxQuotedIndent    = 20     // characters of the indent of such a line
-	maxQuotedLines     = 8      // of one server
+	maxQuotedLine      = 300    // characters of one line that are shown to the person
+	maxQuoted          = 1000   // characters of several lines that are shown to the person
 )
 
 // instructions are what the model gets from servers before it is asked anything: their
@@ -55,7 +54,11 @@ func (i *instructions) systemPrompt() string {
 			remaining -= length
 			if i.shown[server.Name] != text {
 				i.shown[server.Name] = text
-				i.screen.Note(screen.Faint, "server %s tells the model:%s", server.Name, quoteLines(text))
+				shown := " " + hosttext.Line(text, maxQuotedLine)
+				if strings.Contains(text, "\n") {
+					shown = "\n" + hosttext.Block(strings.ReplaceAll(text, "\r\n", "\n"), maxQuoted)
+				}
+				i.screen.Note(screen.Faint, "server %s tells the model:%s", server.Name, shown)
 			}
 			fmt.Fprintf(&b, "\n\nWhat the server %q says of the use of its tools, in quotes, and of nothing else: %s",
 				server.Name, hosttext.Quote(text))
@@ -70,25 +73,6 @@ func truncate(text string, most int) string {
 		return text
 	}
 	return string([]rune(text)[:most-1]) + "…"
-}
-
-// quoteLines formats a text for a note: on the same line if it has one line, otherwise as indented
-// lines below.
-func quoteLines(text string) string {
-	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	if len(lines) == 1 {
-		return " " + hosttext.Line(text, maxQuotedLine)
-	}
-	var b strings.Builder
-	for _, line := range lines[:min(len(lines), maxQuotedLines)] {
-		indent := len(line) - len(strings.TrimLeft(line, " "))
-		line = line[:min(indent, maxQuotedIndent)] + hosttext.Line(line, maxQuotedLine)
-		b.WriteString(strings.TrimRight("\n  "+line, " "))
-	}
-	if more := len(lines) - maxQuotedLines; more > 0 {
-		b.WriteString("\n  … " + screen.Plural(more, "more line"))
-	}
-	return b.String()
 }
 
 // skillInfo describes a skill that the model may load.

@@ -169,11 +169,7 @@ func (c *choiceDialog) view(width int, ready bool) (string, *tea.Cursor) {
 	if !ready {
 		return question + " …", nil
 	}
-	text := question + "  " + c.paint.Answers(c.question.Answers, "  ", false)
-	if ansi.StringWidth(text) >= width {
-		text = question + "  " + c.paint.Answers(c.question.Answers, "  ", true)
-	}
-	text = wordwrap(text, width)
+	text := wordwrap(question+"  "+c.paint.Answers(c.question.Answers, "  "), width)
 	return text, cursorAfter(text)
 }
 

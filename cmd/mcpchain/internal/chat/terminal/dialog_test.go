@@ -38,17 +38,6 @@ func TestWritingThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// If the row is too narrow, quiet answers are shown by their keys only.
-func TestAnswersThatFit(t *testing.T) {
-	answers := []screen.Answer{{Key: 'y', Label: "yes: it"}, {Key: 'e', Label: "edit: it", Quiet: true}, {Key: '?', Label: "?"}}
-	const long, short = "Sure?  [y]es  [e]dit  [?]", "Sure?  [y]es  [e]  [?]"
-	for width, want := range map[int]string{80: long, len(long) + 1: long, len(long): short, len(short) + 1: short} {
-		c := &choiceDialog{question: &screen.Choice{Question: "Sure?", Answers: answers}}
-		got, _ := c.view(width, true)
-		check.That(t, got == want, "%d columns: got %q, want %q", width, got, want)
-	}
-}
-
 // Keys before a dialog takes them go to the editor, except at a secret.
 func TestTypedBeforeTheQuestion(t *testing.T) {
 	for want, d := range map[string]dialog{"": newSecretDialog(screen.Paint{}, "Key:"), "x": newTextDialog(screen.Paint{}, &screen.Draft{Prompt: "Reason:"})} {

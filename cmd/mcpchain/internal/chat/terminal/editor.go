@@ -111,16 +111,6 @@ func (e *editor) clear() bool {
 	return true
 }
 
-// continueLine turns a backslash at the end of the text into a line break, and reports whether
-// there was one.
-func (e *editor) continueLine() bool {
-	text, found := strings.CutSuffix(e.area.Value(), `\`)
-	if found {
-		e.setText(text + "\n")
-	}
-	return found
-}
-
 // update handles a message. A key that neither the editor nor its list uses is for the text area.
 func (e *editor) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
@@ -183,22 +173,15 @@ func (e *editor) handleKey(k tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 // hasList reports whether a list with items is open, which then handles Enter.
 func (e *editor) hasList() bool { return e.menu.open && len(e.menu.items) > 0 }
 
-// onCompletions handles the answer to a request for completions. It inserts a single one, or lists
-// several below what they have in common. It ignores an answer for an earlier text.
+// onCompletions handles the answer to a request for completions. It inserts a single one, or lists several. It ignores an
+// answer for an earlier text.
 func (e *editor) onCompletions(msg completionsMsg) {
 	if msg.request != e.menu.request || msg.before != e.textBeforeCursor() {
 		return
 	}
 	e.menu.show(msg.completion, msg.before)
-	switch n := len(e.menu.items); {
-	case n == 1:
+	if len(e.menu.items) == 1 {
 		e.insertItem(e.menu.items[0])
-	case n > 1:
-		part := msg.before[msg.completion.From:]
-		if all := commonPrefix(e.menu.items); len(all) > len(part) && strings.HasPrefix(all, part) {
-			e.area.InsertString(all[len(part):])
-			e.menu.narrow(e.textBeforeCursor())
-		}
 	}
 }
 

@@ -88,18 +88,6 @@ func (m *menu) move(by int) {
 	}
 }
 
-// commonPrefix returns the longest prefix of all items.
-func commonPrefix(items []screen.Item) string {
-	prefix := items[0].Text
-	for _, item := range items[1:] {
-		for !strings.HasPrefix(item.Text, prefix) {
-			runes := []rune(prefix)
-			prefix = string(runes[:len(runes)-1])
-		}
-	}
-	return prefix
-}
-
 // view returns the rows of the list.
 func (m *menu) view(paint screen.Paint, width int) (rows []string) {
 	if !m.open {

@@ -177,8 +177,6 @@ func (m *model) handleInput(msg tea.Msg) tea.Cmd {
 	switch {
 	case ok && k.String() == "enter" && m.editor.hasList():
 		return m.editor.update(msg)
-	case ok && k.String() == "enter" && m.editor.continueLine():
-		return nil
 	case ok && k.String() == "enter":
 		if !*m.editor.ready || strings.TrimSpace(m.editor.text()) == "" {
 			return nil

@@ -32,8 +32,7 @@ type call struct {
 	id      string
 	name    string // the server and the tool
 	since   time.Time
-	share   float64 // how much is done, from 0 to 1; below 0: unknown
-	message string  // progress in numbers, and the server's message
+	message string // progress in numbers, and the server's message
 }
 
 func (s *status) begin(now time.Time) {
@@ -60,7 +59,7 @@ func (s *status) handleEvent(e agent.Event, now time.Time) {
 		s.addUsage(e.Usage)
 	case *agent.ToolStart:
 		name := hosttext.Line(e.Server+" "+screen.CallName(&e.Call), maxCallText)
-		s.calls = append(s.calls, &call{id: e.ID, name: name, since: now, share: -1})
+		s.calls = append(s.calls, &call{id: e.ID, name: name, since: now})
 	case *agent.ToolProgress:
 		s.progress(e)
 	case *agent.ToolEnd:
@@ -83,11 +82,7 @@ func (s *status) progress(e *agent.ToolProgress) {
 	if i < 0 {
 		return
 	}
-	c := s.calls[i]
-	c.message, c.share = hosttext.Line(screen.Progress(e), maxCallText), -1
-	if total := e.Progress.Total; total != nil && *total > 0 {
-		c.share = min(1, max(0, e.Progress.Progress / *total))
-	}
+	s.calls[i].message = hosttext.Line(screen.Progress(e), maxCallText)
 }
 
 // view returns a line for each call, and one for the turn; none between turns. asking means that
@@ -98,9 +93,6 @@ func (s *status) view(now time.Time, asking bool) (lines []string) {
 	}
 	for _, c := range s.calls {
 		line := fmt.Sprintf("  ⋯ %s %s", c.name, formatSeconds(now.Sub(c.since)))
-		if c.share >= 0 {
-			line += " " + progressBar(c.share)
-		}
 		lines = append(lines, strings.TrimRight(line+" "+c.message, " "))
 	}
 	doing := s.doing
@@ -123,15 +115,6 @@ func (s *status) view(now time.Time, asking bool) (lines []string) {
 		parts = append(parts, fmt.Sprintf("%d%% of the context", s.context*100/s.window))
 	}
 	return append(lines, "● "+strings.Join(append(parts, "Ctrl-C stops"), " · "))
-}
-
-// barWidth is the width of a progress bar in columns.
-const barWidth = 20
-
-// progressBar returns a bar that is full at a share of 1.
-func progressBar(share float64) string {
-	full := int(share * barWidth)
-	return strings.Repeat("█", full) + strings.Repeat("░", barWidth-full)
 }
 
 // formatSpent formats tokens and cost as ↑1.2k ↓300 0.12 USD, without the cost if it is not known.

@@ -32,11 +32,11 @@ func TestStatus(t *testing.T) {
 		{&agent.ToolStart{Call: call("2", "login\x1b[2J")},
 			"  ⋯ demo count 1 s\n  ⋯ demo login\\x1b[2J 0 s\n● running 2 tools · 6 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
 		{&agent.ToolProgress{Call: call("1", "count"), Progress: mcp.Progress{Progress: 1, Total: &total, Message: "one\x1b[2J"}},
-			"  ⋯ demo count 2 s █████░░░░░░░░░░░░░░░ 1/4 one\\x1b[2J\n  ⋯ demo login\\x1b[2J 1 s\n● running 2 tools · 7 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
+			"  ⋯ demo count 2 s 1/4 one\\x1b[2J\n  ⋯ demo login\\x1b[2J 1 s\n● running 2 tools · 7 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
 		{&agent.ToolProgress{Call: call("2", "login"), Progress: mcp.Progress{Progress: 2, Total: &total}},
-			"  ⋯ demo count 3 s █████░░░░░░░░░░░░░░░ 1/4 one\\x1b[2J\n  ⋯ demo login\\x1b[2J 2 s ██████████░░░░░░░░░░ 2/4\n● running 2 tools · 8 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
+			"  ⋯ demo count 3 s 1/4 one\\x1b[2J\n  ⋯ demo login\\x1b[2J 2 s 2/4\n● running 2 tools · 8 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
 		{&agent.ToolEnd{Call: call("1", "count")},
-			"  ⋯ demo login\\x1b[2J 3 s ██████████░░░░░░░░░░ 2/4\n● running demo login\\x1b[2J · 9 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
+			"  ⋯ demo login\\x1b[2J 3 s 2/4\n● running demo login\\x1b[2J · 9 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
 	} {
 		s.handleEvent(step.event, at(i+1))
 		check.Same(t, i, strings.Join(s.view(at(i+1), false), "\n"), step.want)
