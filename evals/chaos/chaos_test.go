@@ -29,6 +29,7 @@ func TestFlags(t *testing.T) {
 		"no runs":              func(o *options) { o.Runs = 0 },
 		"negative kills":       func(o *options) { o.kills = -1 },
 		"calls without a time": func(o *options) { o.slow = 0 },
+		"a fault of files":     func(o *options) { o.Fault = true },
 	} {
 		o := good
 		change(&o)
@@ -47,7 +48,7 @@ func TestChaos(t *testing.T) {
 // TestFault lets a disk be full for a second and a server be down for five. A result that the
 // process had is not in doubt afterwards.
 func TestFault(t *testing.T) {
-	for _, store := range []string{"file", "sqlite", "postgres"} {
+	for _, store := range []string{"sqlite", "postgres"} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			play(t, &options{Runs: 9, slow: faultSlow, Fault: true}, store)

@@ -10,7 +10,7 @@
 // calls as tasks, and one does neither. At the end each call of each run is compared with its
 // effects, see [witness.Counts]. Calls of the server with keys are never in doubt.
 //
-// With -fault the worker is not killed. Instead its store fails once: the disk is full for a
+// With -fault the worker is not killed. Instead its store fails once: the disk of SQLite is full for a
 // second, or the Postgres server is down for five. Then no call may be in doubt.
 package main
 
@@ -47,8 +47,11 @@ type options struct {
 
 // check refuses flags that make no sense.
 func (o *options) check() error {
-	if o.Runs < 1 || o.kills < 0 || o.slow <= 0 {
+	switch {
+	case o.Runs < 1 || o.kills < 0 || o.slow <= 0:
 		return errors.New("-runs and -slow have to be above 0, and -kills may not be negative")
+	case o.Fault && o.Kind == "file":
+		return errors.New("-fault needs -store sqlite or postgres")
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 // script is the model of all runs.
 var script = &witness.Script{Turns: 5, Fan: 4, Kinds: []string{witness.Keys, witness.Tasks, witness.Plain}}
 
-// work does the work of a worker process. With -fault the disk of its store is full for a while;
-// a Postgres server is restarted by play instead.
+// work does the work of a worker process. With -fault the disk of SQLite is full for a while; a
+// Postgres server is restarted by play instead.
 func (o *options) work(ctx context.Context) error {
 	if !o.Fault || o.Kind == "postgres" {
 		store, err := o.Open(ctx)

@@ -50,7 +50,7 @@ type Line struct {
 	Date    time.Time `json:"date"`
 
 	Outcome  Outcome          `json:"outcome"`
-	Cause    string           `json:"cause,omitempty"`  // cause of a void trial: harness, infra or grader
+	Cause    string           `json:"cause,omitempty"`  // cause of a void trial: harness or infra
 	Reason   string           `json:"reason,omitempty"` // reason why a trial did not pass
 	Scores   []Score          `json:"scores,omitempty"`
 	Turns    int              `json:"turns"`

@@ -54,18 +54,15 @@ type Summary struct {
 
 	Tally
 	Tasks, Trials int
-	Causes        map[string]int // number of void trials by cause: harness, infra or grader
 
-	Rate      float64         // mean over tasks of the share of trials that passed, without void ones
-	Interval  Interval        // interval of Rate with 95 % confidence: Wilson's, in which each task counts once
-	WorstRate float64         // if all void trials had failed
-	BestRate  float64         // if all void trials had passed
-	PassAt    map[int]float64 // pass@k, for each k up to 8 for which all tasks have enough trials
-	PassAll   map[int]float64 // pass^k, for the same k
-	Tokens    int64
-	Reported  bool             // as in all lines
-	Cost      map[string]int64 // micro-units by currency
-	Prices    string           // their date; "" without prices
+	Rate     float64         // mean over tasks of the share of trials that passed, without void ones
+	Interval Interval        // interval of Rate with 95 % confidence: Wilson's, in which each task counts once
+	PassAt   map[int]float64 // pass@k, for each k up to 8 for which all tasks have enough trials
+	PassAll  map[int]float64 // pass^k, for the same k
+	Tokens   int64
+	Reported bool             // as in all lines
+	Cost     map[string]int64 // micro-units by currency
+	Prices   string           // their date; "" without prices
 
 	tasks map[string]*Tally
 }
@@ -78,7 +75,7 @@ func Summarize(lines []*Line) (*Summary, error) {
 	}
 	s := &Summary{
 		Version: lines[0].version(), Date: lines[0].Date, Trials: len(lines), Reported: true,
-		Causes: map[string]int{}, Cost: map[string]int64{}, tasks: map[string]*Tally{},
+		Cost: map[string]int64{}, tasks: map[string]*Tally{},
 	}
 	for _, l := range lines {
 		if l.version() != s.Version {
@@ -100,9 +97,6 @@ func (s *Summary) add(l *Line) {
 	}
 	s.tasks[l.Task].add(l.Outcome)
 	s.Tally.add(l.Outcome)
-	if l.Outcome == Void {
-		s.Causes[l.Cause]++
-	}
 	if l.Date.Before(s.Date) {
 		s.Date = l.Date
 	}
@@ -123,17 +117,13 @@ func (s *Summary) names() []string { return slices.Sorted(maps.Keys(s.tasks)) }
 // score combines the rates of tasks. pass@k is the chance that one of k trials of a task passes, pass^k that all do.
 func (s *Summary) score() {
 	s.Tasks = len(s.tasks)
-	var rates, worst, best []float64
+	var rates []float64
 	for _, name := range s.names() {
-		t := s.tasks[name]
-		passed, n, void := float64(t.Passed), float64(t.decided()), float64(t.Void)
-		worst = append(worst, passed/(n+void))
-		best = append(best, (passed+void)/(n+void))
-		if n > 0 {
-			rates = append(rates, passed/n)
+		if t := s.tasks[name]; t.decided() > 0 {
+			rates = append(rates, float64(t.Passed)/float64(t.decided()))
 		}
 	}
-	s.Rate, s.WorstRate, s.BestRate = mean(rates), mean(worst), mean(best)
+	s.Rate = mean(rates)
 	s.Interval = wilson(s.Rate, len(rates), 0.95)
 	s.PassAt, s.PassAll = map[int]float64{}, map[int]float64{}
 	for k := 1; k <= min(8, s.fewest()); k++ {

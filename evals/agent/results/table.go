@@ -87,21 +87,10 @@ func (s *Summary) cells() []string {
 	return append(counts, rate, interval, tokens, cost)
 }
 
-// causes returns the causes of void trials.
-func (s *Summary) causes() string {
-	about := map[string]string{"harness": "a server, a cassette or the program itself failed", "infra": "the endpoint of the model failed", "grader": "a check could not tell"}
-	var all []string
-	for _, cause := range slices.Sorted(maps.Keys(s.Causes)) {
-		all = append(all, fmt.Sprintf("%d × %s: %s", s.Causes[cause], cause, about[cause]))
-	}
-	return strings.Join(all, "; ")
-}
-
 // notes writes what void trials mean, and the scores of several trials.
 func (s *Summary) notes(out io.Writer) {
 	if s.Void > 0 {
-		fmt.Fprintf(out, "%s: the rate leaves out void trials; it is %s if they had failed, %s if they had passed\n", s.Suite, percent(s.WorstRate), percent(s.BestRate))
-		fmt.Fprintf(out, "%s: a void trial says nothing about the agent (%s); correct the reason shown with it, and run the command again\n", s.Suite, s.causes())
+		fmt.Fprintf(out, "%s: void trials say nothing about the agent, and do not count; correct the reason shown with them, and run the command again\n", s.Suite)
 	}
 	var ks []string
 	for _, k := range slices.Sorted(maps.Keys(s.PassAt)) {

@@ -137,25 +137,18 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 	scores, gradeErr := grade.Grade(&t.Task.Expect, e) // while the files exist
 	l.Scores = scores
 	if gradeErr != nil {
-		return nil, &graderError{gradeErr}
+		return nil, &harnessError{gradeErr} // a grader cannot decide
 	}
 	return e, err
 }
 
-// graderError is the error of a grader that cannot decide.
-type graderError struct{ error }
-
-// judge sets the outcome of a trial, and the reason if it did not pass. e is nil only after an
-// error of the harness or a grader.
+// judge sets the outcome of a trial, and the reason if it did not pass. e is nil only after an error of the harness.
 func judge(l *results.Line, e *grade.Evidence, err error) {
-	_, ofGrader := errors.AsType[*graderError](err)
 	switch {
 	case errors.Is(err, errHarness) || errors.Is(err, tape.ErrMiss):
 		l.Outcome, l.Cause = results.Void, "harness"
 	case errors.Is(err, model.ErrInfra):
 		l.Outcome, l.Cause = results.Void, "infra"
-	case ofGrader:
-		l.Outcome, l.Cause = results.Void, "grader"
 	case errors.Is(err, context.DeadlineExceeded): // the time was up
 		l.Outcome = results.Fail
 	case err != nil && e.State.Status != run.StatusFailed: // a process crashed

@@ -176,12 +176,7 @@ func TestVoid(t *testing.T) {
 	status, out, errs := run(t, "-scripted", write(t, "v.yaml", head+", {id: b, servers: [], prompt: p, script: [{say: x}], expect: {}}]"))
 	check.That(t, status == cli.StatusFailed && strings.Contains(errs, "void v/a 0: ") && strings.Contains(errs, `start "/nonexistent/server"`),
 		"got %d, %s, want the reason", status, errs)
-	for _, want := range []string{
-		"v: the rate leaves out void trials; it is 50.0% if they had failed, 100.0% if they had passed\n",
-		"v: a void trial says nothing about the agent (1 × harness: a server, a cassette or the program itself failed)",
-	} {
-		check.Contains(t, "", out, want)
-	}
+	check.Contains(t, "", out, "v: void trials say nothing about the agent, and do not count; ")
 	_, out, errs = run(t, "-scripted", write(t, "v.yaml", head+"]"))
 	if row := strings.Fields(strings.Split(out, "\n")[2]); strings.Join(row, " ") != "v 1 1 0 0 1 –" || !strings.HasSuffix(errs, "mcpchain: v: more than 5 % of the trials are void: 1 of 1\n") {
 		t.Errorf("got %s%s", out, errs)

@@ -106,7 +106,7 @@ func (s *site) older(r *http.Request, user string, _ none) (any, error) {
 	if err != nil {
 		return nil, hosting.Refuse(http.StatusBadRequest, "updated is not a time")
 	}
-	list, more, err := s.opts.Talk.Older(r.Context(), user, query.Get("after"), at)
+	list, more, err := s.opts.Talk.List(r.Context(), user, query.Get("after"), at)
 	return map[string]any{"list": list, "more": more}, err
 }
 

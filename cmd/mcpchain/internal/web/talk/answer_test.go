@@ -69,7 +69,8 @@ type brokenStore struct{ record.Store }
 
 var errRead, errListed = errors.New("cannot read"), errors.New("cannot list")
 
-func (s brokenStore) Load(context.Context, run.Key) (*record.Log, error) { return nil, errRead }
+func (s brokenStore) Load(context.Context, run.Key) (*record.Log, error)        { return nil, errRead }
+func (s brokenStore) LoadCurrent(context.Context, run.Key) (*record.Log, error) { return nil, errRead }
 
 func (s brokenStore) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {

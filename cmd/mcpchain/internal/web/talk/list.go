@@ -22,23 +22,15 @@ type Summary struct {
 	Updated time.Time `json:"updated"`
 }
 
-// List returns the latest conversations of a user, at most maxListed. It leaves out damaged ones.
-func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
-	out := []Summary{}
-	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{AgentName}, Limit: maxListed}), nil) {
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s.summary(ctx, head))
-	}
-	return out, nil
-}
-
-// Older returns the next page of the list: at most maxListed conversations that follow the one with the id after, which
-// was last changed at updated. more reports whether others follow.
-func (s *Service) Older(ctx context.Context, user, after string, updated time.Time) (page []Summary, more bool, err error) {
+// List returns a page of a user's conversations, the latest first: at most maxListed of those that follow the one with the
+// id after, which was last changed at updated; "" for the first page. It leaves out damaged ones. more reports whether
+// others follow.
+func (s *Service) List(ctx context.Context, user, after string, updated time.Time) (page []Summary, more bool, err error) {
 	page = []Summary{}
-	q := record.Query{Tenant: user, Agents: []string{AgentName}, After: &run.Head{Key: run.Key{Tenant: user, ID: after}, Updated: updated}}
+	q := record.Query{Tenant: user, Agents: []string{AgentName}}
+	if after != "" {
+		q.After = &run.Head{Key: run.Key{Tenant: user, ID: after}, Updated: updated}
+	}
 	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, q), nil) {
 		switch {
 		case err != nil:

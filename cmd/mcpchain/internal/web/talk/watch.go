@@ -178,7 +178,7 @@ func (s *Service) closeWindow(w *window) {
 
 // overview returns the events of what windows show beside a conversation: the list, and what belongs to it.
 func (s *Service) overview(ctx context.Context, user string) ([]Event, error) {
-	heads, err := s.List(ctx, user)
+	heads, _, err := s.List(ctx, user, "", time.Time{})
 	if err != nil {
 		return nil, err
 	}

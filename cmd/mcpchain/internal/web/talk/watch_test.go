@@ -92,7 +92,8 @@ func TestAnsweredQuestionInTheList(t *testing.T) {
 	check.Must(t, store.Release(t.Context(), lease))
 	s := &Service{o: Options{Store: store}, titles: map[run.Key]string{}}
 	asks := func() int {
-		list := check.Value(s.List(t.Context(), "Ada"))(t)
+		list, _, err := s.List(t.Context(), "Ada", "", time.Time{})
+		check.Must(t, err)
 		return list[0].Asks
 	}
 	check.Equal(t, "questions", asks(), 1)
