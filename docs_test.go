@@ -100,6 +100,27 @@ func TestComparedVersions(t *testing.T) {
 	check.Equal(t, "versions, those of go-sdk, mcp-go and eino", checked, 3)
 }
 
+// TestLessons checks that each lesson is short (without its tests), has a test, and is linked from the guides.
+func TestLessons(t *testing.T) {
+	const most = 299 // lines
+	guides := read(t, "docs/README.md")
+	for _, lesson := range glob(t, "examples/*") {
+		if filepath.Base(lesson) == "internal" {
+			continue
+		}
+		lines, tested := 0, false
+		for _, file := range glob(t, lesson+"/*") {
+			if strings.HasSuffix(file, "_test.go") {
+				tested = true
+			} else {
+				lines += strings.Count(read(t, file), "\n")
+			}
+		}
+		check.That(t, lines <= most && tested && strings.Contains(guides, filepath.ToSlash(lesson)),
+			"%s: got %d lines, tested %t; want at most %d lines, a test, and a row in docs/README.md", lesson, lines, tested, most)
+	}
+}
+
 func documents(t *testing.T) []string {
 	return append(glob(t, "docs/*.md"), "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 }

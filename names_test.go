@@ -1,9 +1,14 @@
 package mcpchain_test
 
 import (
+	"go/ast"
+	"go/build"
+	"go/parser"
 	"go/token"
 	"go/types"
+	"io/fs"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -57,4 +62,38 @@ func hasName(p *types.Package, name string) bool {
 		o, _, _ = types.LookupFieldOrMethod(o.Type(), true, p, member)
 	}
 	return o != nil
+}
+
+// publicPackages returns the folders of packages that other modules may import.
+func publicPackages(t *testing.T) (folders []string) {
+	err := filepath.WalkDir(".", func(folder string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		if regexp.MustCompile(`^(examples|evals|cmd|docs)$|^(internal|testdata|node_modules|\..+)$`).MatchString(d.Name()) {
+			return filepath.SkipDir
+		}
+		if _, err := build.ImportDir(folder, 0); err == nil {
+			folders = append(folders, filepath.ToSlash(folder))
+		}
+		return nil
+	})
+	check.Must(t, err)
+	return folders
+}
+
+// filesOf parses the files of a package without its tests.
+func filesOf(t *testing.T, set *token.FileSet, folder string) (files []*ast.File) {
+	t.Helper()
+	for _, path := range glob(t, filepath.Join(folder, "*.go")) {
+		if !strings.HasSuffix(path, "_test.go") {
+			files = append(files, parseFile(t, set, path))
+		}
+	}
+	return files
+}
+
+func parseFile(t *testing.T, set *token.FileSet, path string) *ast.File {
+	t.Helper()
+	return check.Value(parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution))(t)
 }

@@ -186,3 +186,23 @@ func BenchmarkCallOverhead(b *testing.B) {
 		})
 	}
 }
+
+// Tools that needed more than 5 seconds failed, or tools that hang never did.
+func TestSlowToolsAreWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer().tool("slow", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			for i := range 20 {
+				time.Sleep(4 * time.Minute)
+				check.NoError(t, req.Session.NotifyProgress(ctx,
+					&sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i)}))
+			}
+			return say("done"), nil
+		})
+		p.tool("wedged", object, hang)
+		ts := p.open(t, nil)
+		check.Equal(t, "the answer after 80 minutes", callTool(t, ts, "slow", "").Text, "done")
+		start := time.Now()
+		check.Contains(t, "the end of its patience", callTool(t, ts, "wedged", "").Text, "neither an answer nor progress within 5m0s")
+		check.Equal(t, "until then", time.Since(start), 5*time.Minute)
+	})
+}

@@ -287,3 +287,19 @@ func TestCatalogForAProvider(t *testing.T) {
 	defer func() { check.That(t, recover() != nil, "got no panic for a target that there is not") }()
 	ts.Catalog("none")
 }
+
+// Tools without parameters were refused: "object schema missing properties", or null where a list belongs.
+func TestToolsWithoutParameters(t *testing.T) {
+	for _, s := range []string{`{}`, `{"type":"object"}`, `{"type":"object","properties":{},"required":[]}`, `{"type":"object","properties":{},"required":null}`, `{"type":"object","properties":null}`} {
+		tool := toolWith(t, s)
+		for _, p := range profile.All() {
+			root, strict, changes := parametersOf(t, tool, p)
+			written := string(tool.input.Parameters) != s
+			check.That(t, !written || len(changes) != 0, "%s for %s: got no change, want what was spelled out", s, p)
+			required, ok := root["required"]
+			check.That(t, !ok || required != nil, "%s for %s: got %v, want no null", s, p, root)
+			check.NoError(t, subsets[p](root, strict), s, "for", p)
+		}
+		tool.sends(t, "", "{}")
+	}
+}
