@@ -3,8 +3,6 @@ package adapter
 import (
 	"context"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -24,12 +22,11 @@ func OriginFrom(ctx context.Context) (server, call string) {
 // origin is where a server's request comes from.
 type origin struct{ server, call string }
 
-// The keys of context values. The tool and the call have a key each, because a handler's
-// context has the values that are the same in all calls that may have caused its request.
+// The keys of context values. A handler's context has the values that are the same in all calls that may have caused its
+// request.
 type (
 	originKey struct{} // origin, in a handler
-	toolKey   struct{} // *Tool, in a call
-	callKey   struct{} // *llms.ToolCall, in a call
+	callKey   struct{} // *pendingCall, in a call
 )
 
 // callContext is the context of a call. Its values replace an outer call's.
@@ -41,10 +38,8 @@ type callContext struct {
 // Value implements [context.Context].
 func (c *callContext) Value(key any) any {
 	switch key.(type) {
-	case toolKey:
-		return c.pending.tool
 	case callKey:
-		return &c.pending.call
+		return c.pending
 	case viewKey:
 		return c.pending.view
 	case keyKey:
@@ -58,10 +53,8 @@ func withRequestOrigin(ctx context.Context, server string) context.Context {
 	o := origin{server: server}
 	// A handler may call a tool of another server. The requests of that server also carry the
 	// values of the first call, which do not belong to it.
-	if tool, ok := ctx.Value(toolKey{}).(*Tool); ok && tool.server.label == server {
-		if call, ok := ctx.Value(callKey{}).(*llms.ToolCall); ok {
-			o.call = call.ID
-		}
+	if s, ok := ctx.Value(callKey{}).(*pendingCall); ok && s.tool.server.label == server {
+		o.call = s.call.ID
 	}
 	return context.WithValue(ctx, originKey{}, o)
 }

@@ -1,8 +1,6 @@
 package rewrite
 
 import (
-	"cmp"
-
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
@@ -16,17 +14,13 @@ const (
 )
 
 // Room bounds the rewritten schemas of one peer together, in addition to the bounds of each:
-// references can make a small schema large. The zero value has the default bound.
-type Room struct {
-	Limit int // bytes of all schemas; default 8 MiB
+// references can make a small schema large. The zero value is empty.
+type Room struct{ written, changes int }
 
-	written, changes int
-}
-
-// The default bounds of the schemas of one peer together.
+// The bounds of the schemas of one peer together.
 const (
-	defaultRoom = 8 << 20
-	maxListed   = 20_000 // changes
+	maxRoom   = 8 << 20 // bytes
+	maxListed = 20_000  // changes
 )
 
 // budget limits how much may still be written for one schema.
@@ -36,8 +30,7 @@ type budget struct {
 
 // budget returns the budget of the next schema. Each attempt to write it starts with a copy.
 func (r *Room) budget() budget {
-	limit := cmp.Or(r.Limit, defaultRoom)
-	b := budget{maxNodes, max(min(maxWritten, limit-r.written), 0), maxSteps}
+	b := budget{maxNodes, max(min(maxWritten, maxRoom-r.written), 0), maxSteps}
 	b.nodes = min(b.nodes, b.bytes/nodeBytes)
 	return b
 }
