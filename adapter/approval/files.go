@@ -37,10 +37,6 @@ type decisionFile struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-func (f *decisionFile) decision() Decision {
-	return Decision{Allow: f.Allow, Reason: f.Reason, Remember: f.Key.Scope}
-}
-
 const (
 	decisionSuffix  = ".decision.json"
 	maxDecisionFile = 64 << 10 // bytes
@@ -78,29 +74,11 @@ func (s *Files) Recall(ctx context.Context, key Key) (d Decision, found bool, er
 	if err != nil {
 		return Decision{}, false, err
 	}
-	f, err := readDecision(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return Decision{}, false, nil
-	case err != nil:
-		return Decision{}, false, err
-	case f.Key != key:
-		return Decision{}, false, fmt.Errorf("%s is about another call: remove it", path)
-	}
-	return f.decision(), true, nil
-}
-
-// readDecision reads a file. The error for a file that decides nothing is a
-// [*private.UnusableError], and for a missing one [fs.ErrNotExist].
-func readDecision(path string) (f decisionFile, err error) {
-	raw, err := private.ReadFile(path, maxDecisionFile, 0o022)
+	kept, err := s.stored(path)
 	if err != nil {
-		return f, err
+		return Decision{}, false, ignoreMissing(err)
 	}
-	if err := json.Unmarshal(raw, &f); err != nil {
-		return f, &private.UnusableError{Reason: fmt.Sprintf("%s: %v: remove it", path, err)}
-	}
-	return f, nil
+	return kept.Decision, true, nil
 }
 
 // Remember implements [Store].
@@ -194,11 +172,16 @@ func (s *Files) List(ctx context.Context) (all []StoredDecision, err error) {
 	return all, nil
 }
 
-// stored returns the decision in a file.
+// stored returns the decision in a file. The error for a file that decides nothing is a [*private.UnusableError], and for a
+// missing one [fs.ErrNotExist].
 func (s *Files) stored(path string) (d StoredDecision, err error) {
-	f, err := readDecision(path)
+	raw, err := private.ReadFile(path, maxDecisionFile, 0o022)
 	if err != nil {
 		return d, err
+	}
+	var f decisionFile
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return d, &private.UnusableError{Reason: fmt.Sprintf("%s: %v: remove it", path, err)}
 	}
 	if own, err := s.path(f.Key); err != nil || own != path {
 		return d, &private.UnusableError{Reason: path + " is about another call: remove it"}
@@ -207,7 +190,7 @@ func (s *Files) stored(path string) (d StoredDecision, err error) {
 	if err != nil {
 		return d, err
 	}
-	return StoredDecision{Key: f.Key, Decision: f.decision(), Stored: info.ModTime()}, nil
+	return StoredDecision{f.Key, Decision{Allow: f.Allow, Reason: f.Reason, Remember: f.Key.Scope}, info.ModTime()}, nil
 }
 
 // isGone reports whether a file that could not be read decides nothing, now and later. After other
@@ -251,9 +234,9 @@ func (s *Files) Forget(ctx context.Context, user, server string) (err error) {
 	everything := user == "" && server == ""
 	var errs []error
 	for _, path := range paths {
-		f, err := readDecision(path)
+		d, err := s.stored(path)
 		switch {
-		case everything || isGone(err) || err == nil && f.Key.matches(user, server):
+		case everything || isGone(err) || err == nil && d.Key.matches(user, server):
 			errs = append(errs, ignoreMissing(private.Remove(path)))
 		case err != nil:
 			errs = append(errs, err)

@@ -184,8 +184,7 @@ func TestFilesBehindLinks(t *testing.T) {
 	_, found, err := kept.Recall(t.Context(), key)
 	check.That(t, !found && err != nil, "got %t, %v from a file behind a link", found, err)
 	check.Must(t, kept.Remember(t.Context(), key, Decision{}))
-	f, err := readDecision(other)
-	check.That(t, err == nil && f.Allow, "got %+v, %v, want the file behind the link unchanged", f, err)
+	check.Contains(t, "the file behind the link", string(check.Value(os.ReadFile(other))(t)), `"allow":true`)
 	wantRecall(t, kept, key, "denied") // the later decision, instead of the link
 }
 
