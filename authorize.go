@@ -11,7 +11,7 @@ import (
 )
 
 // authorize gives each remote server of a file an HTTP client that signs in.
-func (h *Host) authorize(cfg *config.Config) (err error) {
+func (h *Host) authorize(file []config.Server) (err error) {
 	store := h.options.Tokens
 	if store == nil {
 		if store, err = signin.Tokens(""); err != nil {
@@ -19,8 +19,8 @@ func (h *Host) authorize(cfg *config.Config) (err error) {
 		}
 	}
 	h.signIns = map[string]*oauth.Transport{}
-	for i := range cfg.Servers {
-		s := &cfg.Servers[i]
+	for i := range file {
+		s := &file[i]
 		if s.Disabled || s.Err != nil {
 			continue
 		}

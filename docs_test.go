@@ -61,7 +61,7 @@ func TestConfigurations(t *testing.T) {
 	for _, guide := range documents(t) {
 		for _, block := range blocks(read(t, guide), "json") {
 			shown++
-			for _, s := range check.Value(config.ParsePreview(guide, []byte(block)))(t).Servers {
+			for _, s := range check.Value(config.ParsePreview(guide, []byte(block)))(t) {
 				check.NoError(t, s.Err)
 			}
 		}

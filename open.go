@@ -67,11 +67,11 @@ func Open(ctx context.Context, file string, opts *Options) (*Host, error) {
 	if t := h.options.Terminal; t != nil {
 		loader.Input = t.askInput
 	}
-	cfg, err := loader.Load(ctx, file)
+	servers, err := loader.Load(ctx, file)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.connect(ctx, cfg); err != nil {
+	if err := h.connect(ctx, servers); err != nil {
 		h.closeSignIns()
 		return nil, fmt.Errorf("open %s: %w", file, err)
 	}
@@ -83,11 +83,11 @@ func Open(ctx context.Context, file string, opts *Options) (*Host, error) {
 }
 
 // connect opens the servers of a file.
-func (h *Host) connect(ctx context.Context, cfg *config.Config) error {
-	if err := h.authorize(cfg); err != nil {
+func (h *Host) connect(ctx context.Context, file []config.Server) error {
+	if err := h.authorize(file); err != nil {
 		return err
 	}
-	servers, left := adapter.FromConfig(cfg)
+	servers, left := adapter.FromConfig(file)
 	h.left = left
 	var err error
 	h.tools, err = adapter.Open(ctx, servers, h.toolsetOptions())

@@ -133,9 +133,9 @@ func newServerState(o *Options, s *Server) *serverState {
 // sign-in. left has the servers that cannot be used; the Err of each names the line in the file. If
 // the file was not loaded with Loader.AllowFilters, a server with lists of allowed tools is among
 // them.
-func FromConfig(c *config.Config) (servers []Server, left []ServerStatus) {
-	for i := range c.Servers {
-		switch s := &c.Servers[i]; {
+func FromConfig(file []config.Server) (servers []Server, left []ServerStatus) {
+	for i := range file {
+		switch s := &file[i]; {
 		case s.Disabled:
 		case s.Err != nil:
 			left = append(left, ServerStatus{Name: s.Name, Err: s.Annotate(s.Err)})

@@ -20,7 +20,7 @@ func TestFromConfig(t *testing.T) {
 	cfg := check.Value((&config.Loader{AllowFilters: true}).LoadData(t.Context(), "mcp.json", []byte(file)))(t)
 	servers, left := FromConfig(cfg)
 	want := []Server{{
-		Name: "good", Transport: cfg.Servers[0].Transport, Revision: "2025-11-25", Policy: Policy{IdleTimeout: 90 * time.Second},
+		Name: "good", Transport: cfg[0].Transport, Revision: "2025-11-25", Policy: Policy{IdleTimeout: 90 * time.Second},
 		Allow: []string{"a*"}, Deny: []string{"ab"},
 	}}
 	check.Same(t, "", servers, want)

@@ -109,8 +109,8 @@ func TestAuthorize(t *testing.T) {
 		"open": {"url": "http://a.example"}}}`
 	loader := config.Loader{AllowSignIn: true}
 	cfg := check.Value(loader.LoadData(t.Context(), "mcp.json", []byte(file)))(t)
-	for i := range cfg.Servers {
-		s := &cfg.Servers[i]
+	for i := range cfg {
+		s := &cfg[i]
 		check.Must(t, s.Err)
 		transport, err := Authorize(s, &Options{Receiver: NotNow("")})
 		if got, want := transport != nil, s.Name == "plain" || s.Name == "old"; got != want || (err != nil) != (s.Name == "open") {

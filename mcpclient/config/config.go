@@ -14,11 +14,11 @@
 //
 // A host connects to the usable servers, itself or by package adapter:
 //
-//	cfg, err := new(config.Loader).Load(ctx, "mcp.json")
+//	servers, err := new(config.Loader).Load(ctx, "mcp.json")
 //	if err != nil {
 //		return err
 //	}
-//	for _, s := range cfg.Servers {
+//	for _, s := range servers {
 //		switch {
 //		case s.Disabled:
 //		case s.Err != nil:
@@ -68,11 +68,6 @@ import (
 
 // maxFile bounds a configuration and an environment file in bytes.
 const maxFile = 1 << 20
-
-// Config is the content of a file.
-type Config struct {
-	Servers []Server // in the order of the file, each name once
-}
 
 // Server is one server of a file.
 type Server struct {
@@ -146,11 +141,12 @@ type Loader struct {
 	EnvFile func(path string) ([]byte, error)
 }
 
-// Load loads the file at path and its environment files, with the variables of this process. If the
-// name of a program contains spaces and there is no such program, its server has an Err, because
-// the name is probably a command with arguments. If the file was read but is not a list of servers
+// Load returns the servers of the file at path, in its order and each name once. It reads their
+// environment files, and expands the variables of this process. If the name of a program contains
+// spaces and there is no such program, its server has an Err, because the name is probably a command
+// with arguments. If the file was read but is not a list of servers
 // the error has the file and the line; a mistake in one server is in its Err. ctx is for Input.
-func (l *Loader) Load(ctx context.Context, path string) (*Config, error) {
+func (l *Loader) Load(ctx context.Context, path string) ([]Server, error) {
 	data, err := readBounded(path)
 	if err != nil {
 		return nil, fmt.Errorf("read server configuration: %w", err)
@@ -160,7 +156,7 @@ func (l *Loader) Load(ctx context.Context, path string) (*Config, error) {
 
 // LoadData is Load for a file that the host has read, so that what a person has allowed is what is
 // used. Environment files are read.
-func (l *Loader) LoadData(ctx context.Context, path string, data []byte) (*Config, error) {
+func (l *Loader) LoadData(ctx context.Context, path string, data []byte) ([]Server, error) {
 	d := &decoder{file: path, readFile: l.EnvFile}
 	if d.readFile == nil {
 		d.readFile = readBounded
@@ -170,20 +166,20 @@ func (l *Loader) LoadData(ctx context.Context, path string, data []byte) (*Confi
 
 // ParsePreview reads a file for a person who decides whether to use it: variables and inputs stay
 // as they are written, and no other file is read. Its servers must not be used.
-func ParsePreview(name string, data []byte) (*Config, error) {
+func ParsePreview(name string, data []byte) ([]Server, error) {
 	l := &Loader{AllowFilters: true, AllowSignIn: true}
 	return l.decode(context.Background(), &decoder{file: name, preview: true}, data)
 }
 
 // decode parses a document, and converts it to a configuration.
-func (l *Loader) decode(ctx context.Context, d *decoder, data []byte) (*Config, error) {
+func (l *Loader) decode(ctx context.Context, d *decoder, data []byte) ([]Server, error) {
 	d.only, d.filters, d.signIn = l.Only, l.AllowFilters, l.AllowSignIn
 	root, err := parseDocument(data)
 	if syntax, ok := errors.AsType[*syntaxError](err); ok {
 		return nil, d.errorf(syntax.line, "", "%s", syntax.reason)
 	}
 	d.readInputs(ctx, root, l.Input)
-	return d.config(root)
+	return d.decode(root)
 }
 
 // readBounded reads a file of at most maxFile bytes. It refuses a pipe or device, which may

@@ -22,20 +22,20 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-func load(path string) (*config.Config, error) {
+func load(path string) ([]config.Server, error) {
 	return new(config.Loader).Load(context.Background(), path)
 }
 
 // read reads the text of a file.
-func read(t *testing.T, name, text string) *config.Config {
+func read(t *testing.T, name, text string) []config.Server {
 	t.Helper()
 	return check.Value(new(config.Loader).LoadData(t.Context(), name, []byte(text)))(t)
 }
 
 // mistakes returns the errors of all servers, in order, nil if all can be used.
-func mistakes(cfg *config.Config) error {
+func mistakes(cfg []config.Server) error {
 	var errs []error
-	for _, s := range cfg.Servers {
+	for _, s := range cfg {
 		errs = append(errs, s.Err)
 	}
 	return errors.Join(errs...)
@@ -124,7 +124,7 @@ func TestShapes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := read(t, "/project/.vscode/mcp.json", tt.text)
 			check.NoError(t, mistakes(got))
-			check.Same(t, "", got.Servers, tt.want, cmpopts.IgnoreUnexported(config.Server{}))
+			check.Same(t, "", got, tt.want, cmpopts.IgnoreUnexported(config.Server{}))
 		})
 	}
 }
@@ -156,9 +156,9 @@ func TestServersOfTheirOwn(t *testing.T) {
 		{"", `mcp.json:11: servers."": a server needs a name`},
 		{"a\x1b[8m", `mcp.json:12: servers."a\x1b[8m": the name has a character that cannot be seen`},
 	}
-	check.Require(t, len(cfg.Servers) == len(want), "got %d servers, want %d", len(cfg.Servers), len(want))
+	check.Require(t, len(cfg) == len(want), "got %d servers, want %d", len(cfg), len(want))
 	var all []string
-	for i, s := range cfg.Servers {
+	for i, s := range cfg {
 		check.Equal(t, "server", s.Name, want[i].name)
 		if want[i].err == "" {
 			_, ok := s.Transport.(*mcpclient.Command)
@@ -216,7 +216,7 @@ func TestHeaderValues(t *testing.T) {
 		}
 		for _, written := range ways {
 			cfg := read(t, "mcp.json", `{"servers": {"s": {"url": "https://example.com", "headers": {"X-Key": `+written+`}}}}`)
-			h, used := cfg.Servers[0].Transport.(*mcpclient.HTTP)
+			h, used := cfg[0].Transport.(*mcpclient.HTTP)
 			if ok && (!used || h.Header.Get("X-Key") != value) || !ok && !strings.HasSuffix(fmt.Sprint(mistakes(cfg)), refused) {
 				t.Errorf("%s of %q: got %+v, %v, want it kept: %t", written, value, h, mistakes(cfg), ok)
 			}
@@ -235,7 +235,7 @@ func TestLoad(t *testing.T) {
 	write(".env", "# keys\n\nA='one two'\nexport B = \"env\"\r\nC=a=b\n")
 
 	cfg := check.Value(load(path))(t)
-	got := cfg.Servers[0].Transport.(*mcpclient.Command).Env
+	got := cfg[0].Transport.(*mcpclient.Command).Env
 	check.Same(t, "", got, []string{"A=one two", "B=env", "C=a=b", "B=file"})
 
 	write(".env", "A=1\nhunter2\n")
@@ -295,10 +295,10 @@ func FuzzParse(f *testing.F) {
 					want[name] = true
 				}
 			}
-			check.Equal(t, "servers", len(cfg.Servers), len(want))
+			check.Equal(t, "servers", len(cfg), len(want))
 		}
 		names := map[string]bool{}
-		for _, s := range cfg.Servers {
+		for _, s := range cfg {
 			if names[s.Name] || s.Name == "" && s.Err == nil || (s.Transport == nil) != s.Disabled {
 				t.Errorf("got %+v", s)
 			}

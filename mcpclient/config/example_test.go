@@ -21,7 +21,7 @@ func ExampleLoader_LoadData() {
 		fmt.Println(err)
 		return
 	}
-	for _, s := range cfg.Servers {
+	for _, s := range cfg {
 		if s.Err != nil {
 			fmt.Println(s.Name, "cannot be used:", s.Err)
 			continue

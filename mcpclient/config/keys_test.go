@@ -35,8 +35,8 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 		}
 		loader := Loader{AllowFilters: true, AllowSignIn: true}
 		cfg, err := loader.LoadData(t.Context(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"s": {%q: %s%s}}}`, key, value, entry))
-		check.Require(t, err == nil && cfg.Servers[0].Err == nil, "%s: %v, %v", key, err, cfg)
-		return cfg.Servers[0]
+		check.Require(t, err == nil && cfg[0].Err == nil, "%s: %v, %v", key, err, cfg)
+		return cfg[0]
 	}
 	for alias, key := range aliases {
 		value := values[key]
@@ -57,7 +57,7 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 	} {
 		key := map[string]string{local: "command", remote: "url"}[where]
 		cfg, err := new(Loader).LoadData(t.Context(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"s": {"type": %q, %q: %q}}}`, typ, key, where))
-		check.That(t, err == nil && cfg.Servers[0].Err == nil, "%s: %v, %v", typ, err, cfg)
+		check.That(t, err == nil && cfg[0].Err == nil, "%s: %v, %v", typ, err, cfg)
 	}
 	check.Equal(t, "types", len(types), 7)
 }

@@ -39,7 +39,7 @@ func TestAt(t *testing.T) {
 		path + `:12: server "twice": this server is on line 11 already`,
 		path + `:11: server "off": comand: unknown key; did you mean "command"? known keys: args, command, cwd, disabled, env, envFile, excludeTools, headers, includeTools, oauth, revision, start, timeout, type, url`,
 	} {
-		s := &cfg.Servers[i]
+		s := &cfg[i]
 		reason := s.Err
 		if reason == nil {
 			reason = ended
@@ -50,5 +50,5 @@ func TestAt(t *testing.T) {
 			t.Errorf("%s: got %T, want an ErrEntry that wraps the reason", s.Name, got)
 		}
 	}
-	check.NoError(t, cfg.Servers[0].Annotate(nil))
+	check.NoError(t, cfg[0].Annotate(nil))
 }

@@ -85,7 +85,7 @@ func TestPrograms(t *testing.T) {
 			cfg := check.Value(all.LoadData(t.Context(), "mcp.json", []byte(tt.text)))(t)
 			tt.want.Name = "s"
 			check.NoError(t, mistakes(cfg))
-			check.Same(t, "", cfg.Servers, []config.Server{tt.want}, cmpopts.IgnoreUnexported(config.Server{}))
+			check.Same(t, "", cfg, []config.Server{tt.want}, cmpopts.IgnoreUnexported(config.Server{}))
 		})
 	}
 }
@@ -176,9 +176,9 @@ func TestInputs(t *testing.T) {
 		&mcpclient.HTTP{URL: "https://b.example/", Header: http.Header{"Authorization": {"Bearer k"}}},
 		&mcpclient.Command{Path: "x", Env: []string{"KEY=k"}},
 	} {
-		check.Same(t, "", cfg.Servers[i].Transport, w)
+		check.Same(t, "", cfg[i].Transport, w)
 	}
-	for _, s := range cfg.Servers[2:4] {
+	for _, s := range cfg[2:4] {
 		check.That(t, s.Err != nil && strings.Contains(s.Err.Error(), "there is no input with the id"), "%s: got %v, want it unknown", s.Name, s.Err)
 	}
 }
@@ -202,7 +202,7 @@ func TestOnly(t *testing.T) {
 	l := &config.Loader{Only: []string{"b"}}
 	const two = `{"servers": {"a": {"comand": "x"}, "b": {"command": "x"}}}`
 	cfg := check.Value(l.LoadData(t.Context(), "mcp.json", []byte(two)))(t)
-	check.That(t, len(cfg.Servers) == 1 && cfg.Servers[0].Name == "b" && cfg.Servers[0].Err == nil, "got %+v, want b alone", cfg)
+	check.That(t, len(cfg) == 1 && cfg[0].Name == "b" && cfg[0].Err == nil, "got %+v, want b alone", cfg)
 	var many, names []string
 	for i := range 30 {
 		names = append(names, fmt.Sprintf(`"server%02d"`, i))
@@ -235,10 +235,10 @@ func TestParsePreview(t *testing.T) {
 		&mcpclient.HTTP{URL: "https://${KEY}/mcp", Header: http.Header{"A": {"${KEY}"}}},
 	}
 	for i, w := range want {
-		diff := cmp.Diff(w, cfg.Servers[i].Transport)
-		check.That(t, diff == "" && cfg.Servers[i].Err == nil, "got %v, -want +got\n%s", cfg.Servers[i].Err, diff)
+		diff := cmp.Diff(w, cfg[i].Transport)
+		check.That(t, diff == "" && cfg[i].Err == nil, "got %v, -want +got\n%s", cfg[i].Err, diff)
 	}
-	for _, s := range cfg.Servers[len(want):] {
+	for _, s := range cfg[len(want):] {
 		check.That(t, s.Err != nil, "%s: got no mistake", s.Name)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// decoder turns a document into a Config.
+// decoder turns a document into servers.
 type decoder struct {
 	file     string
 	readFile func(path string) ([]byte, error) // reads environment files
@@ -32,7 +32,7 @@ func (d *decoder) errorf(line int, key, format string, args ...any) *fault {
 	return &fault{place{d.file, line, key}, fmt.Sprintf(format, args...)}
 }
 
-func (d *decoder) config(root *node) (*Config, error) {
+func (d *decoder) decode(root *node) ([]Server, error) {
 	if err := d.checkKind(root, "", kindObject); err != nil {
 		return nil, err
 	}
@@ -40,12 +40,12 @@ func (d *decoder) config(root *node) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := new(Config)
+	var servers []Server
 	indexes := map[string]int{}
 	for _, s := range all {
-		d.servers(cfg, indexes, s)
+		servers = d.appendServers(servers, indexes, s)
 	}
-	return cfg, d.checkOnly(indexes)
+	return servers, d.checkOnly(indexes)
 }
 
 // checkOnly reports a server that was asked for and is missing.
@@ -81,9 +81,9 @@ func (d *decoder) suggestServers(name string) string {
 	return hint + "the file has " + strings.Join(some, ", ")
 }
 
-// servers adds the servers of one object to cfg, and their positions to indexes. A server that is
-// there twice cannot be used, as either entry may be meant.
-func (d *decoder) servers(cfg *Config, indexes map[string]int, in section) {
+// appendServers appends the servers of one object, and adds their positions to indexes. A server that
+// is there twice cannot be used, as either entry may be meant.
+func (d *decoder) appendServers(all []Server, indexes map[string]int, in section) []Server {
 	for _, s := range in.servers.value.members {
 		d.names = append(d.names, s.key)
 		if d.only != nil && !slices.Contains(d.only, s.key) {
@@ -91,14 +91,15 @@ func (d *decoder) servers(cfg *Config, indexes map[string]int, in section) {
 		}
 		key := in.key + "." + keyName(s.key)
 		if first, twice := indexes[s.key]; twice {
-			line := cfg.Servers[first].place.Line
+			line := all[first].place.Line
 			err := d.errorf(s.line, key, "this server is on line %d already", line)
-			cfg.Servers[first] = Server{Name: s.key, place: place{d.file, line, key}, Transport: &undialable{err}, Err: err}
+			all[first] = Server{Name: s.key, place: place{d.file, line, key}, Transport: &undialable{err}, Err: err}
 			continue
 		}
-		indexes[s.key] = len(cfg.Servers)
-		cfg.Servers = append(cfg.Servers, d.server(key, s))
+		indexes[s.key] = len(all)
+		all = append(all, d.server(key, s))
 	}
+	return all
 }
 
 // settings is one server's entry, with every key checked and read. After the first mistake it reads

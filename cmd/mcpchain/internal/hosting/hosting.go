@@ -82,13 +82,13 @@ func ReadEntries(ctx context.Context, file string, h *cli.Hosting, signIn bool) 
 	case cli.NoServers:
 		return e, nil
 	}
-	cfg, err := (&config.Loader{AllowFilters: true, AllowSignIn: signIn}).Load(ctx, file)
+	servers, err := (&config.Loader{AllowFilters: true, AllowSignIn: signIn}).Load(ctx, file)
 	if err != nil {
 		return e, &cli.FileError{Err: err}
 	}
-	shared := new(config.Config)
-	for i := range cfg.Servers {
-		s := &cfg.Servers[i]
+	var shared []config.Server
+	for i := range servers {
+		s := &servers[i]
 		if t, ok := s.Transport.(*mcpclient.HTTP); ok && h.UserHeader != "" && s.OAuth == nil {
 			s.Transport = CarryUser(t, h.UserHeader)
 		}
@@ -96,7 +96,7 @@ func ReadEntries(ctx context.Context, file string, h *cli.Hosting, signIn bool) 
 			e.File = append(e.File, s)
 		}
 		if s.OAuth == nil || !signIn {
-			shared.Servers = append(shared.Servers, *s)
+			shared = append(shared, *s)
 		}
 	}
 	e.Shared, e.Wrong = adapter.FromConfig(shared)

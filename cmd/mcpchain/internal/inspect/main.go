@@ -140,7 +140,7 @@ func (p *program) fail(status int, err error) int {
 }
 
 // load reads the file, and asks for its inputs.
-func (o *options) load(ctx context.Context, you *signin.Lines) (*config.Config, error) {
+func (o *options) load(ctx context.Context, you *signin.Lines) ([]config.Server, error) {
 	loader := config.Loader{AllowFilters: true, AllowSignIn: true, Input: you.Input}
 	if o.server != "" {
 		loader.Only = []string{o.server}

@@ -95,10 +95,10 @@ type change struct {
 const maxListed = 1000
 
 // plan begins a report on the servers of a file, and returns the servers to connect.
-func plan(file *config.Config, o *options) (r *report, servers []adapter.Server, err error) {
+func plan(file []config.Server, o *options) (r *report, servers []adapter.Server, err error) {
 	r = &report{Servers: []*serverReport{}, byName: map[string]*serverReport{}}
-	for i := range file.Servers {
-		s := &file.Servers[i]
+	for i := range file {
+		s := &file[i]
 		server := &serverReport{
 			Name:      s.Name,
 			Disabled:  s.Disabled,

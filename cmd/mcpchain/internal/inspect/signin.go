@@ -12,7 +12,7 @@ import (
 
 // signIns gives servers over HTTP their stored tokens, and with -sign-in gets new ones. The
 // report has failed sign-ins.
-func (p *program) signIns(ctx context.Context, file *config.Config, o *options, r *report) (closeAll func(), err error) {
+func (p *program) signIns(ctx context.Context, file []config.Server, o *options, r *report) (closeAll func(), err error) {
 	var open []*oauth.Transport
 	closeAll = func() {
 		for _, t := range open {
@@ -26,8 +26,8 @@ func (p *program) signIns(ctx context.Context, file *config.Config, o *options, 
 	case err != nil: // as in a container whose files cannot be written
 		store = oauth.NewMemoryStore()
 	}
-	for i := range file.Servers {
-		s := &file.Servers[i]
+	for i := range file {
+		s := &file[i]
 		t, err := signin.Authorize(s, &signin.Options{Client: "mcpchain", Store: store, Receiver: p.receiver(s, o)})
 		switch {
 		case err != nil && (s.OAuth != nil || o.signIn):

@@ -105,8 +105,8 @@ func TestInputsInAScript(t *testing.T) {
 	} {
 		you := &signin.Lines{In: strings.NewReader(tt.lines), Out: io.Discard}
 		cfg, err := (&options{file: path}).load(t.Context(), you)
-		check.Require(t, err == nil && len(cfg.Servers) == 1, "%q: got %+v, %v", tt.lines, cfg, err)
-		s := cfg.Servers[0]
+		check.Require(t, err == nil && len(cfg) == 1, "%q: got %+v, %v", tt.lines, cfg, err)
+		s := cfg[0]
 		if tt.err != "" {
 			check.That(t, s.Err != nil && strings.Contains(s.Err.Error(), tt.err), "%q: got %v, want %s", tt.lines, s.Err, tt.err)
 			continue

@@ -15,10 +15,10 @@ import (
 
 // preview describes the servers of a file without secrets: what is started and called, and with
 // which variables.
-func preview(cfg *config.Config, c *content) string {
+func preview(servers []config.Server, c *content) string {
 	var b strings.Builder
-	for i := range cfg.Servers {
-		if s := &cfg.Servers[i]; !s.Disabled {
+	for i := range servers {
+		if s := &servers[i]; !s.Disabled {
 			fmt.Fprintf(&b, "%s: %s\n", oneLine(s.Name), describeServer(s))
 		}
 	}

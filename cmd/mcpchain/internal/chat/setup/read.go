@@ -19,18 +19,18 @@ import (
 
 // Read reads the file, and asks the person for the inputs that its servers need. A project's file is read as the person
 // has allowed it.
-func (f *File) Read(ctx context.Context, s screen.Screen) (*config.Config, error) {
+func (f *File) Read(ctx context.Context, s screen.Screen) ([]config.Server, error) {
 	ask := func(ctx context.Context, in *config.Input) (string, error) { return askInput(ctx, s, in) }
 	loader := config.Loader{AllowFilters: true, AllowSignIn: true, Input: ask}
 	if f.content != nil {
 		loader.EnvFile = f.content.envFile
 		return loader.LoadData(ctx, f.Path, f.content.file)
 	}
-	cfg, err := loader.Load(ctx, f.Path)
+	servers, err := loader.Load(ctx, f.Path)
 	if err != nil {
 		return nil, &cli.FileError{Err: err}
 	}
-	return cfg, nil
+	return servers, nil
 }
 
 // errUnattended means that an input is needed and there is no person.

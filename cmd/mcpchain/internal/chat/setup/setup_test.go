@@ -90,8 +90,8 @@ func TestTrustEnvironmentFile(t *testing.T) {
 	}
 	write(t, env, "NODE_OPTIONS=--require ./evil.js\n")
 	cfg := check.Value(file.Read(t.Context(), s))(t)
-	check.Must(t, cfg.Servers[0].Err)
-	got := cfg.Servers[0].Transport.(*mcpclient.Command).Env
+	check.Must(t, cfg[0].Err)
+	got := cfg[0].Transport.(*mcpclient.Command).Env
 	check.That(t, len(got) == 2 && got[0] == "NODE_OPTIONS=--require ./a.js", "got %q, want what was allowed", got)
 	s = typist.New(t, "n")
 	if file, err = p.Find(t.Context(), s); err != nil || file != nil || !strings.Contains(s.Text(), "./evil.js") {
@@ -121,7 +121,7 @@ func TestFileThatChangesMeanwhile(t *testing.T) {
 		t.Fatal(file, err)
 	}
 	cfg := check.Value(file.Read(t.Context(), s))(t)
-	check.Equal(t, "what was allowed", cfg.Servers[0].Transport.(*mcpclient.Command).Path, "files-server")
+	check.Equal(t, "what was allowed", cfg[0].Transport.(*mcpclient.Command).Path, "files-server")
 	again := typist.New(t, "n")
 	if file, err := p.Find(t.Context(), again); err != nil || file != nil || !strings.Contains(again.Text(), "starts evil") {
 		t.Errorf("got %v, %v, want a question about the change:\n%s", file, err, again.Text())
@@ -188,10 +188,10 @@ func TestInputs(t *testing.T) {
 	write(t, path, withInputs)
 	s := typist.New(t, "1", "hunter2")
 	cfg := check.Value((&setup.File{Path: path}).Read(t.Context(), s))(t)
-	check.Must(t, cfg.Servers[0].Err)
-	h := cfg.Servers[0].Transport.(*mcpclient.HTTP)
+	check.Must(t, cfg[0].Err)
+	h := cfg[0].Transport.(*mcpclient.HTTP)
 	check.Equal(t, "both answers", h.URL+" "+h.Header.Get("Authorization"), "https://a.example/ Bearer hunter2")
 	s.Check(t, "  1) a\n  2) Bee\nplace [Bee]: The \\x1b[2Jkey: \n")
 	cfg = check.Value((&setup.File{Path: path}).Read(t.Context(), typist.Absent(t)))(t)
-	check.Text(t, cfg.Servers[0].Err, "there is no terminal to ask on; use an environment variable instead")
+	check.Text(t, cfg[0].Err, "there is no terminal to ask on; use an environment variable instead")
 }

@@ -24,11 +24,11 @@ func (p *Places) askTrust(ctx context.Context, s screen.Screen, data []byte) (*c
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.ParsePreview(p.Project, data)
+	servers, err := config.ParsePreview(p.Project, data)
 	if err != nil {
 		return nil, err
 	}
-	shown := preview(cfg, c)
+	shown := preview(servers, c)
 	if shown == "" {
 		return c, nil
 	}

@@ -66,9 +66,9 @@ func DemoServer() (*Servers, error) {
 }
 
 // NewServers returns the servers of a file.
-func NewServers(cfg *config.Config) *Servers {
-	servers := &Servers{file: cfg.Servers}
-	servers.Good, servers.Wrong = adapter.FromConfig(cfg)
+func NewServers(file []config.Server) *Servers {
+	servers := &Servers{file: file}
+	servers.Good, servers.Wrong = adapter.FromConfig(file)
 	return servers
 }
 

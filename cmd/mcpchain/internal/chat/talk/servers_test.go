@@ -31,7 +31,7 @@ func TestLeftOut(t *testing.T) {
 	self := check.Value(os.Executable())(t)
 	silent := fmt.Errorf(`server "demo": connect: %w`, context.DeadlineExceeded)
 	file := []byte("{\n\"mcpServers\": {\n\"remote\": {\"url\": \"http://x\"}}}")
-	remote := check.Value(new(config.Loader).LoadData(t.Context(), "mcp.json", file))(t).Servers[0]
+	remote := check.Value(new(config.Loader).LoadData(t.Context(), "mcp.json", file))(t)[0]
 	servers.file = []config.Server{remote}
 	servers.Good = append(servers.Good, adapter.Server{Name: "remote", Transport: remote.Transport})
 	servers.ConnectTimeout = time.Second

@@ -149,7 +149,7 @@ func (g *grant) connect(ctx context.Context) {
 	g.mu.Lock()
 	ends := g.ends
 	g.mu.Unlock()
-	servers, _ := adapter.FromConfig(&config.Config{Servers: []config.Server{*g.server}})
+	servers, _ := adapter.FromConfig([]config.Server{*g.server})
 	tools, err := adapter.Open(limited, servers, g.access.opts.Tools)
 	_, needed := errors.AsType[*mcp.SignInError](err)
 	switch {
