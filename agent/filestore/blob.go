@@ -43,7 +43,6 @@ func (s *directory) blobDir(key run.Key) string {
 	return filepath.Join(s.tenantDir(key), strings.TrimSuffix(nameOf(key), suffix))
 }
 
-// PutBlob implements [record.Store].
 func (s *directory) PutBlob(ctx context.Context, lease record.Lease, name string, data []byte) error {
 	err := s.changeAs(ctx, lease, func(file, tip) error { return s.putBlob(lease.Key, name, data) })
 	return subject.Wrap(err, "keep blob %.100q of run %q", name, lease.Key.ID)
@@ -84,7 +83,6 @@ func (s *directory) writeChecked(path string, data []byte) error {
 	})
 }
 
-// Blob implements [record.Store].
 func (s *directory) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
 	if err = ctx.Err(); err == nil {
 		data, err = s.readBlob(key, name)
@@ -129,7 +127,6 @@ func (s *directory) readChecked(path string) ([]byte, error) {
 	return data, nil
 }
 
-// Blobs implements [record.Store].
 func (s *directory) Blobs(ctx context.Context, key run.Key) (names []string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, wrap("list the blobs of", key, err)

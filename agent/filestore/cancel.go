@@ -24,7 +24,6 @@ type cancelRequest struct {
 	Created time.Time `json:"created"` // when the run was created: a later run may have the same key
 }
 
-// RequestCancel implements [record.Store].
 func (s *directory) RequestCancel(ctx context.Context, key run.Key) error {
 	return wrap("request to cancel", key, s.change(ctx, key, func(_ file, t tip) error {
 		if t.head.Status.Ended() {

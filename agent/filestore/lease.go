@@ -11,7 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Acquire implements [record.Store].
 func (s *directory) Acquire(ctx context.Context, key run.Key, h record.Holder) (lease record.Lease, err error) {
 	err = s.change(ctx, key, func(f file, t tip) error {
 		now := s.now()
@@ -30,7 +29,6 @@ func (s *directory) Acquire(ctx context.Context, key run.Key, h record.Holder) (
 	return lease, nil
 }
 
-// Renew implements [record.Store].
 func (s *directory) Renew(ctx context.Context, leases []record.Lease, ttl time.Duration) []error {
 	errs := make([]error, len(leases))
 	for i, lease := range leases {
@@ -39,7 +37,6 @@ func (s *directory) Renew(ctx context.Context, leases []record.Lease, ttl time.D
 	return errs
 }
 
-// Release implements [record.Store].
 func (s *directory) Release(ctx context.Context, lease record.Lease) error {
 	err := s.setLease(ctx, lease, time.Time{}, 0)
 	if errors.Is(err, record.ErrConflict) {
@@ -59,7 +56,6 @@ func (s *directory) setLease(ctx context.Context, lease record.Lease, until time
 	})
 }
 
-// Delete implements [record.Store].
 func (s *directory) Delete(ctx context.Context, key run.Key) error {
 	return wrap("delete", key, s.delete(ctx, key))
 }

@@ -118,7 +118,6 @@ func (c *content) checkNumbers(at int64, seq uint64) error {
 	return nil
 }
 
-// Load implements [record.Store].
 func (s *directory) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.load(ctx, key, s.read)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Create implements [record.Store].
 func (s *directory) Create(
 	ctx context.Context, h record.Holder, head run.Head, records []run.Record,
 ) (record.Lease, error) {

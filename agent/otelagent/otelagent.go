@@ -126,7 +126,6 @@ func (t *telemetry) Appended(ctx context.Context, took time.Duration, err error)
 	t.metrics.appended.Record(ctx, took.Seconds(), withAttributes(errorType(err)))
 }
 
-// Invoke implements [agent.Observer].
 func (t *telemetry) Invoke(ctx context.Context, v *agent.Invocation) (context.Context, func(error)) {
 	i := &invocation{run: v.Run, agent: v.Agent}
 	span, ctx := t.start(ctx, "invoke_agent", v.Agent, trace.SpanKindInternal, invocationStart(v), links(v.Before)...)
@@ -142,7 +141,6 @@ func (t *telemetry) Invoke(ctx context.Context, v *agent.Invocation) (context.Co
 	}
 }
 
-// Infer implements [agent.Observer].
 func (t *telemetry) Infer(ctx context.Context, v *agent.Inference) (context.Context, func(error)) {
 	i := currentInvocation(ctx)
 	i.inferences.Add(1)
@@ -159,7 +157,6 @@ func (t *telemetry) Infer(ctx context.Context, v *agent.Inference) (context.Cont
 	}
 }
 
-// Execute implements [agent.Observer].
 func (t *telemetry) Execute(ctx context.Context, v *agent.Execution) (context.Context, func(error)) {
 	i := currentInvocation(ctx)
 	i.tools.Add(1)

@@ -11,7 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Create implements [record.Store].
 func (s *database) Create(
 	ctx context.Context, h record.Holder, head run.Head, records []run.Record,
 ) (record.Lease, error) {
@@ -39,7 +38,6 @@ func (s *database) Create(
 	return subject.Result(lease, err, "create run %q", head.Key.ID)
 }
 
-// Append implements [record.Store].
 func (s *database) Append(
 	ctx context.Context, lease record.Lease, head run.Head, records []run.Record, replies ...run.Reply,
 ) error {

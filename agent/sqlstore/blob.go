@@ -23,7 +23,6 @@ const (
 	deleteBlobs = `DELETE FROM mcpchain_blobs WHERE run = ?`
 )
 
-// PutBlob implements [record.Store].
 func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string, data []byte) error {
 	if err := record.CheckBlob(lease.Key, name, int64(len(data)), 0, 0); err != nil {
 		return err
@@ -50,7 +49,6 @@ func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string,
 	return subject.Wrap(err, "keep blob %.100q of run %q", name, lease.Key.ID)
 }
 
-// Blob implements [record.Store].
 func (s *database) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
 	var want int64
 	tenant, id := columnsOf(key)
@@ -69,7 +67,6 @@ func (s *database) Blob(ctx context.Context, key run.Key, name string) (data []b
 	return subject.Result(data, err, "load blob %.100q of run %q", name, key.ID)
 }
 
-// Blobs implements [record.Store].
 func (s *database) Blobs(ctx context.Context, key run.Key) (all []string, err error) {
 	tenant, id := columnsOf(key)
 	err = s.withReader(ctx, func(q querier) error {

@@ -11,7 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
-// Acquire implements [record.Store].
 func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	lease := record.Lease{Key: key}
 	err := s.write(ctx, func(ctx context.Context, t *tx) error {
@@ -65,7 +64,6 @@ func (t *tx) heldError(ctx context.Context, key run.Key, now time.Time) error {
 	return refuse(&record.HeldError{Holder: holder, Until: time.Unix(0, held)})
 }
 
-// Release implements [record.Store].
 func (s *database) Release(ctx context.Context, lease record.Lease) error {
 	err := s.write(ctx, func(ctx context.Context, t *tx) error {
 		tenant, id := columnsOf(lease.Key)
@@ -75,7 +73,6 @@ func (s *database) Release(ctx context.Context, lease record.Lease) error {
 	return subject.Wrap(err, "release run %q", lease.Key.ID)
 }
 
-// Delete implements [record.Store].
 func (s *database) Delete(ctx context.Context, key run.Key) error {
 	err := s.write(ctx, func(ctx context.Context, t *tx) error {
 		var num, epoch int64
@@ -132,7 +129,6 @@ const (
 	selectCancels = `SELECT r.tenant, r.id, w.seq FROM mcpchain_wishes w JOIN mcpchain_runs r ON r.num = w.run WHERE ` + unfinished
 )
 
-// RequestCancel implements [record.Store].
 func (s *database) RequestCancel(ctx context.Context, key run.Key) error {
 	tenant, id := columnsOf(key)
 	err := s.write(ctx, func(ctx context.Context, t *tx) error {
@@ -148,7 +144,6 @@ func (s *database) RequestCancel(ctx context.Context, key run.Key) error {
 	return subject.Wrap(err, "request to cancel run %q", key.ID)
 }
 
-// CancelRequests implements [record.Store].
 func (s *database) CancelRequests(ctx context.Context) (requests []record.CancelRequest, err error) {
 	err = s.withReader(ctx, func(q querier) error {
 		return each(ctx, q, selectCancels, nil, func(rows *sql.Rows) error {

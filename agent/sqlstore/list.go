@@ -80,7 +80,6 @@ func (s *database) page(ctx context.Context, q record.Query, last *row, size int
 	return page, err
 }
 
-// Count implements [Store].
 func (s *database) Count(ctx context.Context, q record.Query) (n int, err error) {
 	where, args := conditions(q, nil)
 	query := `SELECT 1 FROM mcpchain_runs` + where

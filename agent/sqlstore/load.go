@@ -14,7 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Load implements [record.Store].
 func (s *database) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.loadBy(ctx, key, selectLog)
 }

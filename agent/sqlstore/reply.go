@@ -12,7 +12,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Reply implements [record.Store].
 func (s *database) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
 	err := s.write(ctx, func(ctx context.Context, t *tx) error { return t.reply(ctx, key, replies) })
 	return subject.Wrap(err, "answer run %q", key.ID)

@@ -141,7 +141,6 @@ func (t *tx) run(ctx context.Context, text string, args []any) (sql.Result, erro
 	return stmt.ExecContext(ctx, args...)
 }
 
-// QueryContext implements querier.
 func (t *tx) QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	if t.d.remote {
 		return t.tx.QueryContext(ctx, t.d.statement(text), args...)

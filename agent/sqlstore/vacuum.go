@@ -41,7 +41,6 @@ const (
 	pruneRecords   = `DELETE FROM mcpchain_records WHERE run = ? AND seq < ?`
 )
 
-// Prune implements [record.Store].
 func (s *database) Prune(ctx context.Context, lease record.Lease) error {
 	tenant, id := columnsOf(lease.Key)
 	err := s.write(ctx, func(ctx context.Context, t *tx) error {

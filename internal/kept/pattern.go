@@ -123,7 +123,6 @@ type runeReader struct {
 // checkEvery is after how many characters the context is checked.
 const checkEvery = 1 << 12
 
-// ReadRune implements [io.RuneReader].
 func (r *runeReader) ReadRune() (c rune, size int, err error) {
 	switch {
 	case r.at >= len(r.text):

@@ -47,7 +47,6 @@ func (w *Watched) call(method string, c *Call, do func() error) error {
 	return w.Around(c)
 }
 
-// Create implements [record.Store].
 func (w *Watched) Create(ctx context.Context, h record.Holder, head run.Head, records []run.Record) (record.Lease, error) {
 	c := &Call{Ctx: ctx, Key: head.Key, Holder: h, Head: head, Records: records}
 	err := w.call("create", c, func() (err error) {
@@ -57,40 +56,34 @@ func (w *Watched) Create(ctx context.Context, h record.Holder, head run.Head, re
 	return c.Lease, err
 }
 
-// Load implements [record.Store].
 func (w *Watched) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	c := &Call{Ctx: ctx, Key: key}
 	err := w.call("load", c, func() (err error) { c.Log, err = w.Store.Load(c.Ctx, c.Key); return err })
 	return c.Log, err
 }
 
-// LoadCurrent implements [record.Store].
 func (w *Watched) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
 	c := &Call{Ctx: ctx, Key: key}
 	err := w.call("load", c, func() (err error) { c.Log, err = w.Store.LoadCurrent(c.Ctx, c.Key); return err })
 	return c.Log, err
 }
 
-// Append implements [record.Store].
 func (w *Watched) Append(ctx context.Context, l record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
 	c := &Call{Ctx: ctx, Key: l.Key, Lease: l, Head: head, Records: records, Replies: replies}
 	return w.call("append", c, func() error { return w.Store.Append(c.Ctx, c.Lease, c.Head, c.Records, c.Replies...) })
 }
 
-// Reply implements [record.Store].
 func (w *Watched) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
 	c := &Call{Ctx: ctx, Key: key, Replies: replies}
 	return w.call("reply", c, func() error { return w.Store.Reply(c.Ctx, c.Key, c.Replies) })
 }
 
-// Acquire implements [record.Store].
 func (w *Watched) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	c := &Call{Ctx: ctx, Key: key, Holder: h}
 	err := w.call("acquire", c, func() (err error) { c.Lease, err = w.Store.Acquire(c.Ctx, c.Key, c.Holder); return err })
 	return c.Lease, err
 }
 
-// Renew implements [record.Store].
 func (w *Watched) Renew(ctx context.Context, leases []record.Lease, ttl time.Duration) []error {
 	c := &Call{Ctx: ctx, Leases: leases, TTL: ttl}
 	errs := make([]error, len(leases))
@@ -101,13 +94,11 @@ func (w *Watched) Renew(ctx context.Context, leases []record.Lease, ttl time.Dur
 	return errs
 }
 
-// Release implements [record.Store].
 func (w *Watched) Release(ctx context.Context, l record.Lease) error {
 	c := &Call{Ctx: ctx, Key: l.Key, Lease: l}
 	return w.call("release", c, func() error { return w.Store.Release(c.Ctx, c.Lease) })
 }
 
-// List implements [record.Store].
 func (w *Watched) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
 	c := &Call{Ctx: ctx, Query: q}
 	err := w.call("list", c, func() error { c.Heads = w.Store.List(c.Ctx, c.Query); return nil })
@@ -117,13 +108,11 @@ func (w *Watched) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, 
 	return c.Heads
 }
 
-// Delete implements [record.Store].
 func (w *Watched) Delete(ctx context.Context, key run.Key) error {
 	c := &Call{Ctx: ctx, Key: key}
 	return w.call("delete", c, func() error { return w.Store.Delete(c.Ctx, c.Key) })
 }
 
-// PutBlob implements [record.Store].
 func (w *Watched) PutBlob(ctx context.Context, l record.Lease, name string, data []byte) error {
 	c := &Call{Ctx: ctx, Key: l.Key, Lease: l}
 	return w.call("put", c, func() error { return w.Store.PutBlob(c.Ctx, c.Lease, name, data) })
