@@ -46,8 +46,8 @@ func ExampleOpen() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(open.Key.ID, "asks for", open.Question.Tool)
-		if err := record.Submit(ctx, other, open.Key, open.Question.Allow()); err != nil {
+		fmt.Println(open.Head.Key.ID, "asks for", open.Question.Tool)
+		if err := record.Submit(ctx, other, open.Head.Key, open.Question.Allow()); err != nil {
 			log.Fatal(err)
 		}
 	}

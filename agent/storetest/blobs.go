@@ -88,7 +88,7 @@ func Tenant(t *testing.T, open func(t *testing.T) (store record.Store, grow func
 	tr := &trial{T: t, store: store}
 	full, beside, other := run.Key{Tenant: "full", ID: "a"}, run.Key{Tenant: "full", ID: "b"}, run.Key{Tenant: "other", ID: "a"}
 	tr.put(tr.create(begin(full, ledgertest.Note("first")), held), "a", []byte("small"))
-	tr.store = grow(full, record.MaxTenantBlobs-1<<10)
+	tr.store = grow(full, 4<<30-1<<10)
 	data := make([]byte, 2<<10)
 	lease := tr.create(begin(beside, ledgertest.Note("first")), held)
 	tr.wantError("a blob that is too much for the tenant", tr.store.PutBlob(t.Context(), lease, "b", data), record.ErrTooLarge)

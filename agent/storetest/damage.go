@@ -72,7 +72,7 @@ func damagedQuestions(t *trial) {
 			switch {
 			case err != nil:
 				t.Fatalf("tenant %q: %v", tenant, err)
-			case question.Err != nil && question.Key == damagedKey:
+			case question.Err != nil && question.Head.Key == damagedKey:
 				got[1]++
 			case question.Question != nil:
 				got[0]++

@@ -41,7 +41,7 @@ func (p *person) attend(ctx context.Context) {
 			if err = cmp.Or(err, q.Err); err != nil {
 				p.fail(ctx, err)
 			} else {
-				all.Go(func() { p.fail(ctx, p.reply(ctx, q.Key, q.Question)) })
+				all.Go(func() { p.fail(ctx, p.reply(ctx, q.Head.Key, q.Question)) })
 			}
 		}
 		all.Wait()

@@ -18,7 +18,7 @@ import (
 const (
 	MaxBlob        = 32 << 20  // one blob
 	maxRunBlobs    = 128 << 20 // all blobs of a run
-	MaxTenantBlobs = 4 << 30   // all blobs of a tenant
+	maxTenantBlobs = 4 << 30   // all blobs of a tenant
 )
 
 // sealRoom is how much longer an encrypted blob may be.
@@ -39,8 +39,8 @@ func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
 		err = fmt.Errorf("%w: blob has %d bytes, and may have %d", ErrTooLarge, size, MaxBlob)
 	case ofRun+size > maxRunBlobs+sealRoom:
 		err = fmt.Errorf("%w: with it the run would keep %d bytes, and may keep %d", ErrTooLarge, ofRun+size, maxRunBlobs)
-	case ofTenant+size > MaxTenantBlobs:
-		err = fmt.Errorf("%w: with it the runs of the tenant would keep %d bytes, and may keep %d", ErrTooLarge, ofTenant+size, int64(MaxTenantBlobs))
+	case ofTenant+size > maxTenantBlobs:
+		err = fmt.Errorf("%w: with it the runs of the tenant would keep %d bytes, and may keep %d", ErrTooLarge, ofTenant+size, int64(maxTenantBlobs))
 	default:
 		return nil
 	}

@@ -54,11 +54,11 @@ func ExampleOpenQuestions() {
 			log.Fatal(err)
 		}
 		if open.Err != nil {
-			fmt.Println(open.Key.ID, "cannot be read:", open.Err)
+			fmt.Println(open.Head.Key.ID, "cannot be read:", open.Err)
 			continue
 		}
-		fmt.Printf("%s: may %s run with %s?\n", open.Key.ID, open.Question.Tool, open.Question.Arguments)
-		if err := record.Submit(ctx, store, open.Key, open.Question.Deny("not this file")); err != nil {
+		fmt.Printf("%s: may %s run with %s?\n", open.Head.Key.ID, open.Question.Tool, open.Question.Arguments)
+		if err := record.Submit(ctx, store, open.Head.Key, open.Question.Deny("not this file")); err != nil {
 			log.Fatal(err)
 		}
 	}

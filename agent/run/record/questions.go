@@ -19,16 +19,14 @@ const defaultQuestions = 1000
 // OpenQuestion is a question without a reply, and the run that asks it. Reply with [Submit] and
 // the key of the run.
 type OpenQuestion struct {
-	Key      run.Key       `json:"key"`
-	Agent    string        `json:"agent,omitzero"`
-	Question *run.Question `json:"ask"`
-
 	// Head is the head of the run. The next page of a list begins after it: set [Query.After].
-	Head run.Head `json:"-"`
+	Head run.Head
+
+	Question *run.Question
 
 	// Err says why the questions of the run cannot be read: it is damaged, or of a later
 	// version. Question is nil then. The questions of other runs follow.
-	Err error `json:"-"`
+	Err error
 }
 
 // OpenQuestions returns the unanswered questions of many runs, for example for a page that shows what
@@ -102,7 +100,7 @@ func (l *questionList) unseen(ctx context.Context, head run.Head, err error) ([]
 		return nil, nil
 	case ok:
 		l.damaged[damaged.Error()] = true
-		return []OpenQuestion{{Key: head.Key, Head: head, Err: damaged}}, nil
+		return []OpenQuestion{{Head: head, Err: damaged}}, nil
 	case len(head.QuestionIDs) <= head.ReplyCount:
 		return nil, nil
 	}
@@ -184,11 +182,11 @@ func openOf(ctx context.Context, store Store, head run.Head) (open []OpenQuestio
 			questions, err = log.Questions()
 		}
 		if err != nil {
-			return []OpenQuestion{{Key: head.Key, Agent: head.Agent, Head: head, Err: err}}, nil
+			return []OpenQuestion{{Head: head, Err: err}}, nil
 		}
 	}
 	for _, question := range questions {
-		open = append(open, OpenQuestion{Key: head.Key, Agent: head.Agent, Head: head, Question: question})
+		open = append(open, OpenQuestion{Head: head, Question: question})
 	}
 	return open, nil
 }

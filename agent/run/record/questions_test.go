@@ -37,9 +37,9 @@ func questionIDs(t *testing.T, store record.Store, q record.Query) (ids []string
 	for question, err := range record.OpenQuestions(t.Context(), store, q) {
 		check.Must(t, err)
 		if question.Err != nil {
-			ids = append(ids, question.Key.ID+": "+question.Err.Error())
+			ids = append(ids, question.Head.Key.ID+": "+question.Err.Error())
 		} else {
-			ids = append(ids, question.Key.ID+": "+question.Question.ID)
+			ids = append(ids, question.Head.Key.ID+": "+question.Question.ID)
 		}
 	}
 	return ids
@@ -185,7 +185,7 @@ func TestOpenAsksOfHeads(t *testing.T) {
 	for open, err := range record.OpenQuestions(t.Context(), faulty(store, nil, &loads), record.Query{}) {
 		check.Must(t, err)
 		n++
-		log := check.Value(store.Load(t.Context(), open.Key))(t)
+		log := check.Value(store.Load(t.Context(), open.Head.Key))(t)
 		questions := check.Value(log.Questions())(t)
 		i := slices.IndexFunc(questions, func(q *run.Question) bool { return q.ID == open.Question.ID })
 		got := check.Value(open.Question.MarshalJSON())(t)
@@ -215,7 +215,7 @@ func TestOpenAsksInPages(t *testing.T) {
 		for open, err := range record.OpenQuestions(t.Context(), store, q) {
 			check.Must(t, err)
 			n++
-			got[open.Key.ID]++
+			got[open.Head.Key.ID]++
 			q.After = &open.Head
 		}
 		if n < q.Limit {

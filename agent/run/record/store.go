@@ -87,7 +87,7 @@ type Store interface {
 	// PutBlob stores data that is too long for a record under a name, and replaces what was stored
 	// there. Data is durable when it returns nil. A name has 1 to 64 lower-case letters, digits and
 	// hyphens. The error matches [ErrConflict] if the lease is not the latest or the run does not
-	// exist, and [ErrTooLarge] above [MaxBlob], 128 MiB for a run or, approximately, [MaxTenantBlobs].
+	// exist, and [ErrTooLarge] above [MaxBlob], 128 MiB for a run or, approximately, 4 GiB for a tenant.
 	PutBlob(ctx context.Context, lease Lease, name string, data []byte) error
 
 	// Blob returns the data of a name. The caller must not modify it. The error matches
