@@ -156,3 +156,23 @@ func selectMembers(object []byte, fields []string) ([]byte, error) {
 	}
 	return append(out, '}'), nil
 }
+
+// pointersAt returns the pointers of the objects or lists that contain the offsets, which are in
+// ascending order, or nothing if the data is not JSON.
+func pointersAt(data []byte, offsets []int) []string {
+	d := jsontext.NewDecoder(bytes.NewReader(data), lenient...)
+	var found []string
+	for len(found) < len(offsets) {
+		if _, err := d.ReadToken(); err != nil {
+			return nil
+		}
+		for len(found) < len(offsets) && d.InputOffset() > int64(offsets[len(found)]) {
+			at := d.StackPointer()
+			if _, n := d.StackIndex(d.StackDepth()); n > 0 && at != "" { // within a member, not at the start of its container
+				at = at.Parent()
+			}
+			found = append(found, string(at))
+		}
+	}
+	return found
+}

@@ -15,7 +15,7 @@ type Query struct {
 	Limit   int      `json:"limit,omitempty" minimum:"1" jsonschema:"How many bytes at most. Default 4000."`
 	Line    int      `json:"line,omitempty" minimum:"1" jsonschema:"The line to begin with, from 1."`
 	Lines   int      `json:"lines,omitempty" minimum:"1" jsonschema:"How many lines. Default 100."`
-	Pattern string   `json:"pattern,omitempty" jsonschema:"A regular expression (RE2): matches are shown with what is around them."`
+	Pattern string   `json:"pattern,omitempty" jsonschema:"A regular expression (RE2): matches are shown with what is around them, and in JSON with the pointer of what they are in."`
 	Context int      `json:"context,omitempty" minimum:"0" jsonschema:"Bytes around a match. Default 200."`
 	Pointer string   `json:"pointer,omitempty" jsonschema:"A JSON pointer, such as /items/3: only that value."`
 	Fields  []string `json:"fields,omitempty" jsonschema:"Only these members of the object, or of each object of the list."`
@@ -29,6 +29,7 @@ const (
 	maxContext     = 4000
 	maxPattern     = 1000
 	maxMatches     = 1000
+	maxPlaces      = 50  // matches whose place in JSON is shown
 	noticeSize     = 160 // bytes of the note above a piece
 )
 
@@ -40,12 +41,13 @@ func Read(ctx context.Context, data []byte, q Query, most int) (string, error) {
 		limit = defaultLimit
 	}
 	limit = max(min(limit, most)-noticeSize, 1)
-	part := data
+	part, base := data, ""
 	if q.Pointer != "" || len(q.Fields) > 0 {
 		var err error
 		if part, err = Value(data, q.Pointer); err != nil {
 			return "", err
 		}
+		base = q.Pointer
 		if len(q.Fields) > 0 {
 			if part, err = selectFields(ctx, part, q.Fields); err != nil {
 				return "", err
@@ -55,7 +57,7 @@ func Read(ctx context.Context, data []byte, q Query, most int) (string, error) {
 	text := strings.ToValidUTF8(string(part), "\ufffd")
 	switch {
 	case q.Pattern != "":
-		return search(ctx, text, q, limit)
+		return search(ctx, text, base, q, limit)
 	case q.Line > 0 || q.Lines > 0:
 		return lines(text, q, limit)
 	}
@@ -111,8 +113,8 @@ func lines(text string, q Query, limit int) (string, error) {
 }
 
 // search returns the matches of the pattern from the offset on, as many as fit into limit bytes, and
-// at least the beginning of one.
-func search(ctx context.Context, text string, q Query, limit int) (string, error) {
+// at least the beginning of one. base is the pointer of text in the result.
+func search(ctx context.Context, text, base string, q Query, limit int) (string, error) {
 	if len(q.Pattern) > maxPattern {
 		return "", fmt.Errorf("pattern has %d bytes, and may have %d", len(q.Pattern), maxPattern)
 	}
@@ -138,21 +140,30 @@ func search(ctx context.Context, text string, q Query, limit int) (string, error
 	for _, m := range found {
 		m[0], m[1] = m[0]+start, m[1]+start
 	}
-	return matchesText(text, q, found, limit, unsearched), nil
+	return matchesText(text, base, q, found, limit, unsearched), nil
 }
 
 // matchesText describes matches in text, as many as fit into limit bytes. unsearched is added to the title if all are
 // shown.
-func matchesText(text string, q Query, found [][]int, limit int, unsearched string) string {
+func matchesText(text, base string, q Query, found [][]int, limit int, unsearched string) string {
 	margin := min(q.Context, maxContext)
 	if margin <= 0 {
 		margin = defaultContext
 	}
+	offsets := make([]int, len(found))
+	for i, m := range found {
+		offsets[i] = m[0]
+	}
+	pointers := pointersAt([]byte(text), offsets[:min(len(offsets), maxPlaces)])
 	var b strings.Builder
 	shown := 0
 	for i, m := range found {
 		piece := text[excerpt.Before(text, m[0]-margin):excerpt.After(text, min(m[1], m[0]+limit)+margin)]
-		entry := fmt.Sprintf("[match %d at byte %d]\n%s\n", i+1, m[0], piece)
+		place := ""
+		if i < len(pointers) && len(q.Fields) == 0 {
+			place = fmt.Sprintf(" in %q", base+pointers[i])
+		}
+		entry := fmt.Sprintf("[match %d at byte %d%s]\n%s\n", i+1, m[0], place, piece)
 		if shown > 0 && b.Len()+len(entry) > limit {
 			break
 		}
