@@ -41,14 +41,13 @@ type dialog struct {
 
 // tally holds the counts of a history that only grows.
 type tally struct {
-	window   window
-	ids      callIDs
-	estimate estimate
+	window window
+	ids    callIDs
 }
 
 // forgetHistory resets the counts, for a history that has become shorter.
 func (t *tally) forgetHistory() {
-	t.estimate, t.ids = estimate{}, callIDs{}
+	t.ids = callIDs{}
 	t.window.messages, t.window.history, t.window.results = 0, 0, 0
 }
 

@@ -233,13 +233,11 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 	}
 }
 
-// A compactor is told the estimate of the history for a model that does not count, and
-// nothing that the agent has estimated of its calls.
+// A compactor is told nothing that the agent has estimated of the calls of a model that does not count.
 func TestBudgetOfAnUncountedModel(t *testing.T) {
-	var told, want []compact.Budget
-	note := func(_ context.Context, history []run.Message, b compact.Budget) (*compact.Result, error) {
+	var told []compact.Budget
+	note := func(_ context.Context, _ []run.Message, b compact.Budget) (*compact.Result, error) {
 		told = append(told, b)
-		want = append(want, compact.Budget{Estimate: compact.Estimate(history)})
 		if len(told) == 2 {
 			return &compact.Result{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, strings.Repeat("go ", 100))}}, nil
 		}
@@ -247,7 +245,5 @@ func TestBudgetOfAnUncountedModel(t *testing.T) {
 	}
 	opts := &agent.Options{Limits: run.Limits{Tokens: 50_000, Turns: 4}, Compact: note}
 	mustRun(t, newAgent(t, play(untilFinal(toolCall("", "x", "{}"))), opts), human("go"))
-	check.Same(t, "budgets", told, want)
-	check.Equal(t, "budgets", len(told), 5)
-	within(t, "estimate with what the compactor has put in", told[2].Estimate, 75, 1<<40)
+	check.Same(t, "budgets", told, make([]compact.Budget, 5))
 }

@@ -49,7 +49,7 @@ func (d *dialog) refit(o *overflowError) error {
 			"offer fewer tools, or give the model a larger window (%s)", o.error, largerWindow)
 	}
 	d.endModelCall()
-	budget := compact.Budget{Window: fitting, Estimate: history}
+	budget := compact.Budget{Window: fitting}
 	change, err := d.shorten(d.engine.agent.opts.Compact, budget)
 	if err != nil {
 		return err
@@ -142,8 +142,6 @@ func (d *dialog) compact() error {
 		returned := int64(d.rec.state.History[last.Messages-1].ReturnedSize()) / meanTokenBytes
 		budget.Tokens = last.Tokens() - max(last.Reasoning-returned, 0) // other reasoning is not sent again
 		budget.Messages = last.Messages
-	} else {
-		budget.Estimate = d.tally.estimate.update(d.rec.state.History)
 	}
 	_, err := d.shorten(d.engine.agent.opts.Compact, budget)
 	return err
@@ -225,17 +223,3 @@ func hasMention(messages []run.Message, handle string) bool {
 // meanTokenBytes estimates the bytes of a token in a whole call, and in data that goes back to the
 // model's host.
 const meanTokenBytes = 4
-
-// estimate is the size of a history that only grows.
-type estimate struct {
-	tokens   int64
-	messages int // number of messages that are counted in tokens
-}
-
-// update returns the tokens of the history. It counts only the messages that were added since the
-// last update.
-func (e *estimate) update(history []run.Message) int64 {
-	e.tokens += compact.Estimate(history[e.messages:])
-	e.messages = len(history)
-	return e.tokens
-}

@@ -57,11 +57,6 @@ type Budget struct {
 	// to it. A compaction invalidates the count. Default: the result of [Estimate].
 	Tokens   int64
 	Messages int
-
-	// Estimate is the result of [Estimate] for all messages. A caller that keeps it while the
-	// history grows saves the compactor from reading a short history. Package agent sets it if the
-	// provider did not count. Default: unknown.
-	Estimate int64
 }
 
 // Options configure a compactor. Nil and the zero value are valid. A value that is out of range

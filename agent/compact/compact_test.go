@@ -48,8 +48,7 @@ func turns(n, bytes int) []run.Message {
 	return h
 }
 
-// TestStart holds when something is done, by the count of the provider or the estimate of the caller, which does not
-// change what is done.
+// TestStart holds when something is done, by the count of the provider or an estimate.
 func TestStart(t *testing.T) {
 	h := turns(20, 2000) // about 10,000 tokens by their bytes
 	for name, test := range map[string]struct {
@@ -67,17 +66,9 @@ func TestStart(t *testing.T) {
 		"counted less than estimated": {&compact.Options{Window: 10_000}, compact.Budget{Tokens: 5000, Messages: len(h) - 2}, false},
 		"counted half the estimate":   {&compact.Options{Window: 10_000}, compact.Budget{Tokens: 2500, Messages: 21}, false},
 		"a count of another history":  {nil, compact.Budget{Tokens: 1_000_000, Messages: len(h) + 1}, false},
-		"estimated as short":          {nil, compact.Budget{Window: 14_000, Estimate: 5000}, false},
-		"estimated as long":           {nil, compact.Budget{Window: 14_000, Estimate: compact.Estimate(h)}, true},
-		"an estimate below zero":      {nil, compact.Budget{Window: 14_000, Estimate: -1}, true},
-		"a short estimate of a count": {nil, compact.Budget{Estimate: 5000, Tokens: 89_601, Messages: len(h)}, true},
 	} {
 		got := check.Value(compact.Trim(test.options)(t.Context(), h, test.budget))(t)
 		check.Equal(t, name+": a compaction", got != nil, test.want)
-		if test.want && test.budget.Estimate != 0 {
-			test.budget.Estimate = 0
-			check.Same(t, name, got, shortened(t, test.options, h, test.budget))
-		}
 	}
 }
 
@@ -137,7 +128,6 @@ func BenchmarkBelowStart(b *testing.B) {
 	for name, budget := range map[string]compact.Budget{
 		"counted":   {Window: 10_000_000, Tokens: 1, Messages: len(h) - 2},
 		"estimated": {Window: 10_000_000},
-		"known":     {Window: 10_000_000, Estimate: compact.Estimate(h)},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -43,9 +43,6 @@ func newPlan(messages []run.Message, b Budget, o Options) *plan {
 	if b.Tokens <= 0 || counted <= 0 || counted > len(messages) {
 		counted, b.Tokens = 0, 0
 	}
-	if counted == 0 && 0 < b.Estimate && b.Estimate <= p.start {
-		return nil
-	}
 	rest := Estimate(messages[counted:])
 	if b.Tokens+rest <= p.start {
 		return nil // the estimate of the whole cannot be larger
