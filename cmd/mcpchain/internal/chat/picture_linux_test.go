@@ -82,15 +82,8 @@ func (m *emulator) picture() []byte {
 var palette = strings.Fields("#3b4048 #e06c75 #98c379 #e5c07b #61afef #c678dd #56b6c2 #c8ccd4 #7f848e #e06c75 #98c379 #e5c07b #61afef #c678dd #56b6c2 #ffffff")
 
 func colour(c vt10x.Color) string {
-	switch {
-	case c < 16:
+	if int(c) < len(palette) {
 		return palette[c]
-	case c < 232: // a cube of 6 × 6 × 6
-		level := func(n vt10x.Color) vt10x.Color { return min(n, 1)*55 + n*40 }
-		c -= 16
-		return fmt.Sprintf("#%02x%02x%02x", level(c/36), level(c/6%6), level(c%6))
-	case c < 256:
-		return strings.Replace("#vvv", "v", fmt.Sprintf("%02x", 8+(c-232)*10), 3)
 	}
 	return "#c8ccd4"
 }

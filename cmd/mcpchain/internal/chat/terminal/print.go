@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/markdown"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // printQuestion prints a question that was entered, with the prompt before its first line.
@@ -70,16 +71,11 @@ func (t *Terminal) withoutColours(lines []string) []string {
 
 // noteLocked prints a note.
 func (t *Terminal) noteLocked(style screen.Style, text string) {
-	t.printLocked(t.noteLines(style, text))
-}
-
-// noteLines formats a note for the scrollback.
-func (t *Terminal) noteLines(style screen.Style, text string) []string {
 	lines := screen.NoteLines(text, t.columns())
 	for i := range lines {
 		lines[i] = t.paint.Text(style, lines[i])
 	}
-	return lines
+	t.printLocked(lines)
 }
 
 // printLocked prints lines into the scrollback, in portions that fit on the screen. It may wait for
@@ -105,3 +101,35 @@ func (t *Terminal) printLocked(lines []string) {
 
 // expandTabs replaces each tab by four spaces, as the library for Markdown does.
 func expandTabs(line string) string { return strings.ReplaceAll(line, "\t", "    ") }
+
+// Link implements [screen.Linking]. The address gets a row of its own if both do not fit on one.
+func (t *Terminal) Link(style screen.Style, text, address string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.endAnswerLocked()
+	text = "  " + hosttext.Line(text, maxPrompt)
+	shown := t.paint.Text(screen.Person, hosttext.Line(address, maxAddress))
+	if ansi.StringWidth(text)+1+ansi.StringWidth(shown) < t.columns() {
+		t.printLocked([]string{t.paint.Text(style, text) + " " + shown})
+		return
+	}
+	t.noteLocked(style, text)
+	t.printLocked([]string{"    " + shown})
+}
+
+// maxAddress bounds a shown address, in characters.
+const maxAddress = 2000
+
+// Suggest implements [screen.Linking].
+func (t *Terminal) Suggest(text string) bool {
+	accepted := make(chan bool, 1)
+	t.send(suggestMsg{text, accepted})
+	select {
+	case ok := <-accepted:
+		return ok
+	case <-t.done:
+		return false
+	}
+}
+
+var _ screen.Linking = (*Terminal)(nil)
