@@ -62,7 +62,20 @@ func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 	if parallel < 1 {
 		parallel = 2 * runtime.GOMAXPROCS(0)
 	}
-	k := &recorder{Options: o, all: total, finished: total - len(all)}
+	var mu sync.Mutex // held while a line is stored and shown
+	finished := total - len(all)
+	record := func(l *results.Line) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if err := o.Results.Add(l); err != nil {
+			return err
+		}
+		finished++
+		if o.OnLine != nil {
+			o.OnLine(l, finished, total)
+		}
+		return nil
+	}
 	workers, within := errgroup.WithContext(ctx)
 	workers.SetLimit(parallel)
 	for _, t := range all {
@@ -71,7 +84,7 @@ func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 		}
 		workers.Go(func() error {
 			if l := t.Run(within); l != nil {
-				return k.write(l)
+				return record(l)
 			}
 			return nil
 		})
@@ -184,27 +197,4 @@ func (o *Options) trials(s *suite.Suite) (all []*trial.Trial) {
 		}
 	}
 	return all
-}
-
-// recorder stores lines, one at a time.
-type recorder struct {
-	*Options
-	all int // number of trials
-
-	mu       sync.Mutex // held while a line is stored and shown
-	finished int        // number of trials that have a line
-}
-
-// write adds a line to the results, and shows it.
-func (k *recorder) write(l *results.Line) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if err := k.Results.Add(l); err != nil {
-		return err
-	}
-	k.finished++
-	if k.OnLine != nil {
-		k.OnLine(l, k.finished, k.all)
-	}
-	return nil
 }

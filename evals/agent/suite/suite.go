@@ -43,7 +43,6 @@ type Server struct {
 	Seed      map[string]json.RawMessage `json:"seed,omitempty" jsonschema:"what the server has at the beginning"`
 	Era       string                     `json:"era,omitempty" enum:"legacy,modern"`
 	Tools     int                        `json:"tools,omitempty" minimum:"0" jsonschema:"how many tools the server many has"`
-	Prefix    string                     `json:"prefix,omitempty" jsonschema:"of the names of tools"`
 	Faults    []Fault                    `json:"faults,omitempty"`
 
 	// Dial connects to a server of the program, for suites that are Go values. dir is the

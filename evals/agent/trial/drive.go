@@ -100,7 +100,7 @@ func (p *player) server(ctx context.Context, label string) (*adapter.Server, err
 		return nil, errors.New("suite has no such server")
 	}
 	as := s.As
-	as.Name, as.Prefix = label, s.Prefix
+	as.Name = label
 	if len(p.Task.Allow) > 0 {
 		as.Allow = p.Task.Allow
 	}

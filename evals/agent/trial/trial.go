@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -71,25 +70,15 @@ func (t *Trial) Run(ctx context.Context) *results.Line {
 		Program:   t.Program,
 		Date:      began.UTC(),
 	}
-	t.runInto(ctx, l)
+	limited, cancel := context.WithTimeout(ctx, t.timeout())
+	defer cancel()
+	e, err := t.play(limited, l)
 	if ctx.Err() != nil {
 		return nil
 	}
+	judge(l, e, err)
 	l.Duration = time.Since(began)
 	return l
-}
-
-// runInto runs the trial and completes its line. A panic makes the trial void.
-func (t *Trial) runInto(ctx context.Context, l *results.Line) {
-	defer func() {
-		if v := recover(); v != nil {
-			l.Outcome, l.Cause, l.Reason = results.Void, "harness", fmt.Sprintf("panic: %v\n%s", v, debug.Stack())
-		}
-	}()
-	ctx, cancel := context.WithTimeout(ctx, t.timeout())
-	defer cancel()
-	e, err := t.play(ctx, l)
-	judge(l, e, err)
 }
 
 // timeout returns the limit of the task, by default 60 s, or 600 s for a live model, but at least t.Patience.
@@ -194,5 +183,8 @@ func (p *player) performTask(ctx context.Context) error {
 		return &harnessError{err}
 	}
 	err := p.drive(ctx)
-	return errors.Join(p.models.Err(), err, p.keepFiles())
+	if p.models.Tape != nil {
+		err = errors.Join(p.models.Tape.Err(), err)
+	}
+	return errors.Join(err, p.keepFiles())
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"iter"
 	"slices"
 	"time"
 
@@ -254,7 +253,8 @@ func (s *Service) startDue(last map[run.Key]time.Time) error {
 			delete(last, key)
 		}
 	}
-	for head, err := range s.due() {
+	due := record.Query{AllTenants: true, Agents: []string{AgentName, viewAgentName}, DueAt: time.Now(), Limit: 8 * maxRecovered}
+	for head, err := range record.SkipDamaged(s.o.Store.List(s.ctx, due), nil) {
 		if err != nil {
 			return err
 		}
@@ -265,17 +265,4 @@ func (s *Service) startDue(last map[run.Key]time.Time) error {
 		s.startDriving(head.Key)
 	}
 	return nil
-}
-
-// due yields the due runs: conversations, and calls of views, at most 4*maxRecovered of each.
-func (s *Service) due() iter.Seq2[run.Head, error] {
-	return func(yield func(run.Head, error) bool) {
-		for _, name := range []string{AgentName, viewAgentName} {
-			for head, err := range record.SkipDamaged(s.o.Store.List(s.ctx, record.Query{AllTenants: true, Agents: []string{name}, DueAt: time.Now(), Limit: 4 * maxRecovered}), nil) {
-				if !yield(head, err) {
-					return
-				}
-			}
-		}
-	}
 }
