@@ -33,8 +33,9 @@ type host struct {
 	model    agent.Model
 	bodies   [][]byte // of the requests
 	invalid  func() []string
-	messages string // their member of a request
-	system   string // that of the instructions, "" if they are a message
+	price    func() float64 // of the input, by the host's cache
+	messages string         // their member of a request
+	system   string         // that of the instructions, "" if they are a message
 }
 
 // move is a call that the model makes, or what it says in the end.
@@ -89,7 +90,12 @@ func claudeHost(t *testing.T, name string, moves []move) *host {
 	t.Helper()
 	next := blocks(moves, "tool_use", "toolu_")
 	api := &fakehost.Claude{Key: "k", Reply: func(*fakehost.ClaudeRequest) []fakehost.Block { return next() }}
-	h := &host{invalid: api.Invalid, messages: "messages", system: "system"}
+	h := &host{invalid: api.Invalid, messages: "messages", system: "system", price: func() (sum float64) {
+		for _, r := range api.Requests() {
+			sum += r.Usage.Price()
+		}
+		return sum
+	}}
 	m, err := anthropicmodel.New("k", name, &anthropicmodel.Options{HTTPClient: h.watch(t, api)})
 	check.Must(t, err)
 	h.model = m
@@ -120,9 +126,11 @@ func member(t *testing.T, body []byte, name string) string {
 
 // Over 20 turns with five searches each request begins as the one before it: its instructions are the same, its
 // messages and its tools go on from those before, byte for byte. If found tools are called by one tool, all tools are
-// the same.
+// the same, and so is all that Claude's cache looks at before the messages. If the host takes what was found in a
+// conversation, it is there, and nothing else costs less.
 func TestPrefixOfDiscovery(t *testing.T) {
 	for name, open := range dialects {
+		prices := map[agent.DiscoveryMode]float64{}
 		for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
 			t.Run(name+"/"+string(by), func(t *testing.T) {
 				var moves []move
@@ -159,7 +167,16 @@ func TestPrefixOfDiscovery(t *testing.T) {
 					}
 				}
 				check.Equal(t, "how often tools were added", grown, grows)
+				if h.price != nil {
+					prices[by] = h.price()
+				}
 			})
+		}
+		if called, native, host := prices[agent.DiscoveryCall], prices[agent.DiscoveryNative], prices[agent.DiscoveryHost]; called > 0 {
+			t.Logf("%s: the input costs %.0f by one tool, %.0f with tools that are added, %.0f with tools in the conversation", name, called, native, host)
+			if called >= native || host >= native {
+				t.Errorf("%s: nothing is saved at a host that reads tools first", name)
+			}
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -183,28 +182,34 @@ func TestThoughtsGoBack(t *testing.T) {
 		"got results %+v", results)
 }
 
-// TestCacheMarks holds that the tools, the instructions and the last two messages of the user are marked.
-func TestCacheMarks(t *testing.T) {
-	const mark = `"cache_control":{"type":"ephemeral"`
-	history := []run.Message{run.Text(run.RoleUser, "1"), run.Text(run.RoleAssistant, "2"), run.Text(run.RoleUser, "3"), run.Text(run.RoleAssistant, "4"), run.Text(run.RoleUser, "5")}
-	for cache, want := range map[string][]string{
-		"":     {`"input_schema":{"type":"object"},` + mark + `}`, `"text":"Be brief.",` + mark + `}`, `"text":"3",` + mark + `}`, `"text":"5",` + mark + `}`},
-		"1h":   {`"text":"5",` + mark + `,"ttl":"1h"}`},
-		"none": nil,
-	} {
-		body := ""
-		m := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			data, err := io.ReadAll(r.Body)
-			check.NoError(t, err)
-			body = string(data)
-		}), "claude-opus-4-8", anthropicmodel.Options{Cache: cache})
-		_, _, _, err := ask(t, m, &model.Request{System: "Be brief.", Messages: history, Tools: []model.Tool{weather, {Name: "now"}}})
-		check.Fails(t, err, "an empty answer")
-		for _, part := range want {
-			check.Contains(t, "request", body, part)
+// TestCacheOfPrompts compares what 20 turns cost with what they cost without marks.
+func TestCacheOfPrompts(t *testing.T) {
+	cost := func(cache string) (price float64) {
+		turn := 0
+		h := &fakehost.Claude{Key: "key-1", Reply: func(*fakehost.ClaudeRequest) []fakehost.Block {
+			turn++
+			return []fakehost.Block{{Type: "tool_use", ID: fmt.Sprintf("toolu_%d", turn), Name: "weather", Arguments: `{"city":"Rome"}`}}
+		}}
+		m := serve(t, h, "claude-opus-4-8", anthropicmodel.Options{Cache: cache})
+		tools := []model.Tool{weather}
+		for i := range 20 {
+			tools = append(tools, model.Tool{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("What it does. ", 30), Schema: weather.Schema})
 		}
-		check.Equal(t, cache+": marked", strings.Contains(body, mark), want != nil)
+		history := []run.Message{run.Text(run.RoleUser, "Weather?")}
+		for range 20 {
+			reply, _, _, err := ask(t, m, &model.Request{System: strings.Repeat("Be brief. ", 100), Messages: history, Tools: tools})
+			check.Must(t, err)
+			result := run.Part{Type: run.PartResult, ID: reply.Message.Parts[0].ID, Text: strings.Repeat("sun ", 200)}
+			history = append(history, reply.Message, run.Message{Role: run.RoleTool, Parts: []run.Part{result}})
+		}
+		for _, r := range h.Requests() {
+			price += r.Usage.Price()
+		}
+		return price
 	}
+	with, without := cost(""), cost("none")
+	t.Logf("the input costs %.0f tokens, %.0f without marks: %.2f", with, without, with/without)
+	check.That(t, with/without <= 0.25, "want at most 0.25")
 }
 
 // TestThoughtsOfAnotherKey holds that a conversation continues without thoughts whose signature the host refuses.

@@ -1,21 +1,27 @@
 package fakehost
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
+	"sync"
 )
 
 // Claude imitates Anthropic's Messages API. It refuses requests by the published schema and by rules of the reference,
-// signs thoughts and checks the signatures. Its blocks are "text", "thinking", "redacted_thinking" and "tool_use". Its Reply makes the reply to a valid request.
+// signs thoughts and checks the signatures, and counts the tokens that a prompt cache would read and write. Its blocks are
+// "text", "thinking", "redacted_thinking" and "tool_use". Its Reply makes the reply to a valid request.
 type Claude struct {
 	Key   string // key of the account; it signs thoughts
 	Reply func(*ClaudeRequest) []Block
 	Stop  string // the stop_reason, instead of what the blocks say
 
 	Log[*ClaudeRequest]
+
+	mu     sync.Mutex
+	cached map[[32]byte]bool // prefixes
 }
 
 // ServeHTTP answers POST /v1/messages.
@@ -44,24 +50,78 @@ func failClaude(w http.ResponseWriter, status int, kind, message string) {
 
 func (h *Claude) answer(w http.ResponseWriter, body []byte) {
 	request, err := checkClaude(body, h.sign)
+	if err == nil {
+		h.mu.Lock()
+		request.Usage = h.account(request)
+		h.mu.Unlock()
+	}
 	h.Record(request, err)
 	if err != nil {
 		failClaude(w, http.StatusBadRequest, "invalid_request_error", err.Error())
 		return
 	}
-	h.stream(w, request.Model, len(body)/4, h.Reply(request))
+	h.stream(w, request, h.Reply(request))
 }
 
 func (h *Claude) sign(text string) string {
 	return base64.StdEncoding.EncodeToString(mac(h.Key, text))
 }
 
-func (h *Claude) stream(w http.ResponseWriter, model string, input int, blocks []Block) {
+// Usage counts the tokens of a request, four bytes each.
+type Usage struct{ Input, Read, Written int }
+
+const leastCached = 1_024 // tokens of a prefix
+
+// account returns the usage of a request. It finds the longest cached prefix, looking back up to 20 blocks from each
+// mark, and caches the prefixes that are marked.
+func (h *Claude) account(r *ClaudeRequest) (u Usage) {
+	var hashes [][32]byte
+	var sizes []int
+	chain, size := [32]byte{}, 0
+	for _, b := range r.blocks {
+		chain = sha256.Sum256(append(chain[:], b.text...))
+		size += len(b.text)
+		hashes, sizes = append(hashes, chain), append(sizes, size/4)
+	}
+	last := 0
+	for i, b := range r.blocks {
+		if !b.marked || sizes[i] < leastCached {
+			continue
+		}
+		last = sizes[i]
+		for j := i; j >= max(0, i-20); j-- {
+			if h.cached[hashes[j]] {
+				u.Read = max(u.Read, sizes[j])
+				break
+			}
+		}
+	}
+	if h.cached == nil {
+		h.cached = map[[32]byte]bool{}
+	}
+	for i, b := range r.blocks {
+		if b.marked && sizes[i] >= leastCached {
+			h.cached[hashes[i]] = true
+		}
+	}
+	u.Written = last - u.Read
+	u.Input = size/4 - last
+	return u
+}
+
+// Price returns the cost of the input, in tokens at the full price: a write costs 1.25, a read 0.1.
+func (u Usage) Price() float64 {
+	return float64(u.Input) + 1.25*float64(u.Written) + 0.1*float64(u.Read)
+}
+
+// stream writes the events of a reply.
+func (h *Claude) stream(w http.ResponseWriter, r *ClaudeRequest, blocks []Block) {
 	w.Header().Set("Content-Type", "text/event-stream")
+	u := r.Usage
 	stop := "end_turn"
 	event(w, map[string]any{"type": "message_start", "message": map[string]any{
-		"id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": []any{}, "stop_reason": nil,
-		"usage": map[string]int{"input_tokens": input, "output_tokens": 1},
+		"id": "msg_1", "type": "message", "role": "assistant", "model": r.Model, "content": []any{}, "stop_reason": nil,
+		"usage": map[string]int{"input_tokens": u.Input, "cache_read_input_tokens": u.Read, "cache_creation_input_tokens": u.Written, "output_tokens": 1},
 	}})
 	event(w, map[string]any{"type": "ping"})
 	output := 1

@@ -1,7 +1,6 @@
 package fakehost
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -20,8 +19,10 @@ type ClaudeRequest struct {
 	Choice    map[string]string          `json:"tool_choice"`
 	Thinking  map[string]any             `json:"thinking"`
 	Output    map[string]json.RawMessage `json:"output_config"`
+	Usage     Usage                      `json:"-"`
 
-	rule claudeRule
+	blocks []cacheBlock // blocks in the order of the cache
+	rule   claudeRule
 }
 
 // Message is a message of a request.
@@ -63,6 +64,11 @@ type Tool struct {
 func (t *Tool) UnmarshalJSON(data []byte) error {
 	type plain Tool
 	return errors.Join(json.Unmarshal(data, (*plain)(t)), json.Unmarshal(data, &t.Raw))
+}
+
+type cacheBlock struct {
+	text   []byte
+	marked bool
 }
 
 // claudeRule lists the parameters that a model accepts, by Anthropic's reference.
@@ -112,7 +118,7 @@ func checkClaude(body []byte, sign func(string) string) (*ClaudeRequest, error) 
 	case all["temperature"] != nil && !model.sampling:
 		return nil, Refuse("`temperature` is deprecated for this model.")
 	}
-	for _, check := range []func() error{r.checkThinking, r.checkOutput, r.checkTools, func() error { return r.checkMessages(sign) }, func() error { return checkCache(body) }} {
+	for _, check := range []func() error{r.checkThinking, r.checkOutput, r.checkTools, func() error { return r.checkMessages(sign) }, r.checkCache} {
 		if err := check(); err != nil {
 			return nil, err
 		}
@@ -285,10 +291,50 @@ func (r *ClaudeRequest) checkBlock(role string, c Content, sign func(string) str
 	return nil
 }
 
-// checkCache counts the marks for the cache.
-func checkCache(body []byte) error {
-	if marks := bytes.Count(body, []byte(`"cache_control":{`)); marks > 4 {
+// checkCache lists the blocks in the order in which the cache reads them, and counts the marks.
+func (r *ClaudeRequest) checkCache() error {
+	add := func(object any, raw map[string]json.RawMessage) {
+		mark := raw["cache_control"]
+		delete(raw, "cache_control")
+		text, err := json.Marshal(object)
+		if err != nil {
+			panic(err)
+		}
+		r.blocks = append(r.blocks, cacheBlock{text, mark != nil})
+	}
+	for _, t := range r.Tools {
+		if !t.Deferred {
+			add(t.Raw, t.Raw)
+		}
+	}
+	for _, c := range r.System {
+		add(c.Raw, c.Raw)
+	}
+	for _, m := range r.Messages {
+		for _, c := range m.Content {
+			add([]any{m.Role, c.Raw, r.referredTools(&c)}, c.Raw)
+		}
+	}
+	marks := 0
+	for _, b := range r.blocks {
+		if b.marked {
+			marks++
+		}
+	}
+	if marks > 4 {
 		return Refuse("A maximum of 4 blocks with cache_control may be provided. Found %d.", marks)
 	}
 	return nil
+}
+
+// referredTools returns the definitions of the tools that a result refers to: the model reads them there.
+func (r *ClaudeRequest) referredTools(c *Content) (tools []map[string]json.RawMessage) {
+	for _, inner := range c.Content {
+		for _, t := range r.Tools {
+			if inner.Type == "tool_reference" && t.Name == inner.ToolName {
+				tools = append(tools, t.Raw)
+			}
+		}
+	}
+	return tools
 }

@@ -1,8 +1,11 @@
 package fakehost
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestRequests checks what the host takes, and one of everything that it refuses.
@@ -63,5 +66,26 @@ func TestRequests(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestAccount counts what the cache of prompts reads and writes: a prefix of 1,024 tokens, up to a mark.
+func TestAccount(t *testing.T) {
+	h := &Claude{}
+	long := strings.Repeat("word ", 1000)
+	request := func(more string) *ClaudeRequest {
+		text, err := json.Marshal(long)
+		check.Must(t, err)
+		r, err := checkClaude([]byte(`{"model":"claude-sonnet-4-5","max_tokens":9,"system":[{"type":"text","text":`+string(text)+`,"cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"`+more+`"}]}]}`), h.sign)
+		check.Must(t, err)
+		return r
+	}
+	first, second := h.account(request("a")), h.account(request("b"))
+	if first.Read != 0 || first.Written < 1000 || second.Read != first.Written || second.Written != 0 {
+		t.Errorf("got %+v and %+v", first, second)
+	}
+	long = "short"
+	if u := h.account(request("a")); u.Read+u.Written != 0 {
+		t.Errorf("got %+v for a short prefix", u)
 	}
 }
