@@ -292,11 +292,11 @@ func TestWrongServer(t *testing.T) {
 // TestMaxTokens fails if the tools cost more than there may be, and says how much they cost.
 func TestMaxTokens(t *testing.T) {
 	t.Parallel()
-	if status, out, stderr := inspectFile(t, servers(demo), "-tool-budget", "1000"); status != statusFine || stderr != "" || !strings.Contains(out, "its tools cost about 311 tokens") {
+	if status, out, stderr := inspectFile(t, servers(demo), "-tool-budget", "1000"); status != statusFine || stderr != "" || !strings.Contains(out, "its tools cost about 273 tokens") {
 		t.Errorf("got %d, %s and %s", status, out, stderr)
 	}
 	status, _, stderr := inspectFile(t, servers(demo), "-tool-budget", "100")
-	want := "mcpchain: the tools cost about 311 tokens in each request, more than 100 (-tool-budget)\n"
+	want := "mcpchain: the tools cost about 273 tokens in each request, more than 100 (-tool-budget)\n"
 	check.That(t, status == statusCostly && stderr == want, "got %d and %q, want %q", status, stderr, want)
 	status, _, _ = inspectFile(t, servers(demo, gone), "-tool-budget", "100")
 	check.That(t, status == statusMissing, "got %d, want that of a server that cannot be used", status)
