@@ -78,7 +78,7 @@ type Options struct {
 	HTTPClient *http.Client
 }
 
-// Model is a [model.Model]. It may be used concurrently, and serve many users.
+// Model is a [model.Model], and an [llms.Model] of langchaingo. It may be used concurrently, and serve many users.
 type Model struct {
 	name    string
 	options Options

@@ -185,7 +185,7 @@ func (m *Model) GenerateContent(
 		asked.model = cmp.Or(o.Model, m.model)
 		return asked.replies(ctx, r, o)
 	})
-	return response, forLangchaingo(err)
+	return response, hostfail.ForLangchaingo("openai", err)
 }
 
 // Call asks the model one question and returns the text of its answer.
