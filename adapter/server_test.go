@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -30,4 +31,11 @@ func TestFromConfig(t *testing.T) {
 		got := left[i].Err.Error()
 		check.That(t, strings.HasPrefix(got, want), "got %s, want %s", got, want)
 	}
+}
+
+// A server's policy overrides the toolset's field by field, also with "no limit".
+func TestPolicyOfAServer(t *testing.T) {
+	common := &Options{Policy: Policy{CallTimeout: time.Minute, MaxResult: 1000, Trust: TrustFull, Start: StartAvailable}}
+	got := newServerState(common.withDefaults(), &Server{Policy: Policy{CallTimeout: -1, ConnectTimeout: -1, MaxResult: -1, Trust: TrustNone}}).policy
+	check.Same(t, "policy", got, Policy{CallTimeout: -1, MaxResult: math.MaxInt, Trust: TrustNone, Start: StartAvailable, ConnectTimeout: math.MaxInt64})
 }

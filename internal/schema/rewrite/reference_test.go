@@ -2,13 +2,95 @@ package rewrite
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 	"testing"
+
+	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
+
+// The path of a change is that of the subschema in the original, with the keywords of its draft.
+func TestPlacesOfChanges(t *testing.T) {
+	for name, tt := range map[string]struct {
+		target            profile.Profile
+		in, path, keyword string
+	}{
+		"unevaluatedItems":                   {profile.GoogleAI, `{"properties":{"a":{"type":"array","unevaluatedItems":{"enum":[1]}}}}`, "/properties/a/unevaluatedItems", "enum"},
+		"unevaluatedItems of an alternative": {profile.GoogleAI, `{"properties":{"a":{"anyOf":[{"type":"array","unevaluatedItems":{"enum":[1]}},{"type":"null"}]}}}`, "/properties/a/anyOf/0/unevaluatedItems", "enum"},
+		"a part":                             {profile.Gemini, `{"properties":{"a":{"allOf":[{"properties":{"n":{"type":"integer","multipleOf":5}}},{"type":"object"}]}}}`, "/properties/a/allOf/0/properties/n", "multipleOf"},
+		"a list of items":                    {profile.Gemini, `{"properties":{"a":{"type":"array","items":[{"type":"integer","multipleOf":5}],"additionalItems":{"type":"object","properties":{"":{"type":"integer","multipleOf":5}}}}}}`, "/properties/a/items/0", "multipleOf"},
+		"further items":                      {profile.Gemini, `{"properties":{"a":{"type":"array","items":[{"type":"integer","multipleOf":5}],"additionalItems":{"type":"object","properties":{"":{"type":"integer","multipleOf":5}}}}}}`, "/properties/a/additionalItems/properties/", "multipleOf"},
+		"an alternative of the root":         {profile.GoogleAI, `{"anyOf":[{"properties":{"n":{"type":"string","maxLength":3}}},{"required":["m"]}]}`, "/anyOf/0/properties/n", "maxLength"},
+		"what the root refers to":            {profile.GoogleAI, `{"$ref":"#/$defs/d","$defs":{"d":{"properties":{"n":{"type":"string","maxLength":3}}}}}`, "/properties/n", "maxLength"},
+		"what a property refers to":          {profile.GoogleAI, `{"properties":{"a":{"$ref":"#/$defs/d"}},"$defs":{"d":{"type":"object","properties":{"n":{"type":"string","maxLength":3}}}}}`, "/properties/a/properties/n", "maxLength"},
+
+		"a keyword of a part":              {profile.Gemini, `{"properties":{"a":{"description":"d","allOf":[{"type":"integer"},{"multipleOf":5}]}}}`, "/properties/a", "multipleOf"},
+		"a keyword of a part of a part":    {profile.Gemini, `{"properties":{"a":{"allOf":[{"type":"integer"},{"minimum":1,"allOf":[{"multipleOf":5}]}]}}}`, "/properties/a", "multipleOf"},
+		"a keyword beside alternatives":    {profile.Gemini, `{"properties":{"a":{"multipleOf":5,"anyOf":[{"type":"integer"},{"type":"boolean"}]}}}`, "/properties/a/anyOf/0", "multipleOf"},
+		"a keyword of an alternative":      {profile.Gemini, `{"properties":{"a":{"minimum":1,"anyOf":[{"type":"integer","multipleOf":5},{"type":"boolean"}]}}}`, "/properties/a/anyOf/0", "multipleOf"},
+		"a keyword of a part of the root":  {profile.Gemini, `{"allOf":[{"properties":{"a":{}}},{"allOf":[{"dependentRequired":{"a":["b"]}}],"not":{"pattern":"^x"}}]}`, "", "not"},
+		"a not with other keywords":        {profile.Gemini, `{"properties":{"a":{"enum":["x","y"],"not":{"enum":["x"],"minLength":3}}}}`, "/properties/a", "not"},
+		"a keyword of what is referred to": {profile.Gemini, `{"properties":{"a":{"allOf":[{"$ref":"#/$defs/d"}]}},"$defs":{"d":{"type":"integer","multipleOf":5}}}`, "/properties/a", "multipleOf"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changes := For(tt.target, decode(t, tt.in), nil).Changes
+			if !slices.ContainsFunc(changes, func(c profile.Change) bool {
+				return c.Path == tt.path && c.Keyword == tt.keyword && c.Effect == profile.Wider
+			}) {
+				t.Errorf("got %v, want one of %s at %s", changes, tt.keyword, tt.path)
+			}
+		})
+	}
+}
+
+// A change in every alternative is listed once.
+func TestChangesAreDistinct(t *testing.T) {
+	in := `{"properties":{"v":{"type":"object","properties":{"a":{"type":["string","null"]}},"anyOf":[{"required":["a"]},{"required":["b"]}]}}}`
+	count := map[profile.Change]int{}
+	for _, c := range For(profile.Gemini, decode(t, in), nil).Changes {
+		count[c]++
+	}
+	nullable := profile.Change{Path: "/properties/v/properties/a", Keyword: "type", Effect: profile.Same, Note: "null is written as nullable"}
+	check.That(t, count[nullable] == 1, "got %v, want %v once", count, nullable)
+	for c, n := range count {
+		check.That(t, n <= 1, "got %v %d times, want it once", c, n)
+	}
+}
+
+// GoogleAI has no way to write that null is allowed, so each null is a loss there.
+func TestNullAtGoogleAI(t *testing.T) {
+	for in, keyword := range map[string]string{
+		`{"properties":{"a":{"type":["string","null"]}}}`:                     "type",
+		`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`:  "anyOf",
+		`{"properties":{"a":{"enum":["x",null]}}}`:                            "enum",
+		`{"properties":{"a":{"enum":[null]}}}`:                                "enum",
+		`{"properties":{"a":{"type":["string","null"],"enum":["x",null]}}}`:   "enum",
+		`{"properties":{"a":{"oneOf":[{"type":"integer"},{"type":"null"}]}}}`: "oneOf",
+	} {
+		loss := profile.Change{Path: "/properties/a", Keyword: keyword, Effect: profile.Narrower, Note: "null is not offered"}
+		got := For(profile.GoogleAI, decode(t, in), nil).Changes
+		check.That(t, slices.Contains(got, loss), "%s: got %v, want %v", in, got, loss)
+	}
+}
+
+// The changes of one schema are listed in the same order every time.
+func TestOrderOfChanges(t *testing.T) {
+	in := decode(t, `{"properties":{"n":{"type":"number","minimum":1,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":true}}}`)
+	var want []string
+	for i := range 50 {
+		var got []string
+		for _, c := range For(profile.OpenAI, in, nil).Changes {
+			got = append(got, c.Path+" "+c.Keyword)
+		}
+		if i == 0 {
+			want = got
+		}
+		check.Same(t, fmt.Sprintf("run %d", i), got, want)
+	}
+}
 
 // Both spellings of a dependency apply, also together for one name.
 func TestDependenciesOfTwoDrafts(t *testing.T) {
