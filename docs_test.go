@@ -449,7 +449,7 @@ func viewOfTool(ctx context.Context, servers []adapter.Server, result *adapter.R
 	frame, frameErr := box.Frame(view.Meta, sandbox.FrameOptions{User: user, Server: serverURL}) // URL and attributes of the iframe
 
 	s, err := host.Open(ctx, conn, ts.ViewAccess(tool.Server(), view.URI), &host.Options{
-		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
+		CSP: frame.CSP, Permissions: frame.Permissions,
 		OpenLink: openLink,
 	})
 	inputErr := s.ToolInput(arguments)

@@ -90,7 +90,7 @@ func (s *shown) begin(page net.Listener, frame sandbox.Frame, loose string, view
 	if opts == nil {
 		opts = &host.Options{}
 	}
-	opts.Sandbox = host.Grants{CSP: frame.CSP, Permissions: frame.Permissions}
+	opts.CSP, opts.Permissions = frame.CSP, frame.Permissions
 	s.session, err = host.Open(t.Context(), conn, server, opts)
 	check.Must(t, err)
 	serve(t, page, s.hostPage(frame, loose, view, toView))

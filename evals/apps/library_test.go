@@ -194,7 +194,7 @@ func (c *call) inLibrary(t *testing.T, servers *testenv.NPM, use func(*shown)) m
 		"host": program, "context": c.context(), "arguments": map[string]any{}, "result": c.result,
 		"capabilities": map[string]any{
 			"openLinks": none, "logging": none, "serverTools": none, "serverResources": none,
-			"message": content, "updateModelContext": withData, "sandbox": host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
+			"message": content, "updateModelContext": withData, "sandbox": map[string]any{"csp": frame.CSP, "permissions": frame.Permissions},
 		},
 	}
 	mux := http.NewServeMux()

@@ -91,11 +91,6 @@ func (p *Permissions) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// And returns the permissions that both p and q have.
-func (p Permissions) And(q Permissions) Permissions {
-	return Permissions{p.Camera && q.Camera, p.Microphone && q.Microphone, p.Geolocation && q.Geolocation, p.ClipboardWrite && q.ClipboardWrite}
-}
-
 // readResourceMeta decodes a resource's metadata about a view. found is false if there is no member
 // ui. Invalid parts count as absent, so that a view never gets more than was declared.
 func readResourceMeta(raw json.RawMessage) (meta ResourceMeta, found bool) {

@@ -40,8 +40,9 @@ type Options struct {
 	// Context describes the host to the view, in the handshake.
 	Context HostContext
 
-	// Sandbox lists what the sandbox of the view allows. The view gets the list in the handshake.
-	Sandbox Grants
+	// CSP and Permissions are what the sandbox allows the view, which learns them in the handshake.
+	CSP         apps.CSP
+	Permissions apps.Permissions
 
 	// OpenLink opens a URL outside of the view, after a person has seen the whole URL and
 	// agreed. The URL has the scheme http or https and a host, at most 8 KiB, and no user info
@@ -75,12 +76,6 @@ type Options struct {
 	// Logger logs each served request at Info, without its contents, and at most 60 lines a minute
 	// about refused requests (Info) and violations of the protocol (Warn). Default: discarded.
 	Logger *slog.Logger
-}
-
-// Grants lists what the sandbox of a view allows.
-type Grants struct {
-	CSP         apps.CSP         `json:"csp"`
-	Permissions apps.Permissions `json:"permissions"`
 }
 
 // Limits bound what a view can do. Zero means the default; a negative number is an error of [Open].
@@ -137,7 +132,10 @@ func (o *Options) withDefaults() *Options {
 func (o *Options) capabilities() map[string]any {
 	none := struct{}{}
 	content := map[string]any{"text": none, "image": none, "audio": none, "resource": none, "resourceLink": none}
-	all := map[string]any{"serverTools": none, "serverResources": none, "logging": none, "sandbox": o.Sandbox}
+	all := map[string]any{
+		"serverTools": none, "serverResources": none, "logging": none,
+		"sandbox": map[string]any{"csp": o.CSP, "permissions": o.Permissions},
+	}
 	if o.OpenLink != nil {
 		all["openLinks"] = none
 	}

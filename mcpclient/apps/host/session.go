@@ -63,7 +63,7 @@ func open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 	if err != nil {
 		return nil, err
 	}
-	o.Logger.Info("session with a view", "csp", o.Sandbox.CSP, "permissions", o.Sandbox.Permissions)
+	o.Logger.Info("session with a view", "csp", o.CSP, "permissions", o.Permissions)
 	s := &Session{opts: o, ready: make(chan struct{}), done: make(chan struct{}), view: v, out: out}
 	s.life, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	s.teardown = &teardown{out: out, answered: make(chan struct{})}

@@ -64,7 +64,8 @@ func TestInitialize(t *testing.T) {
 				ToolInfo: &host.ToolInfo{ID: json.RawMessage(`7`), Tool: tool}, AvailableDisplayModes: []host.DisplayMode{host.DisplayInline},
 				ContainerDimensions: &host.Dimensions{Width: &width, MaxHeight: &most},
 			},
-			Sandbox:        host.Grants{CSP: apps.CSP{ConnectDomains: []string{"https://a.example.com"}}, Permissions: apps.Permissions{Camera: true}},
+			CSP:            apps.CSP{ConnectDomains: []string{"https://a.example.com"}},
+			Permissions:    apps.Permissions{Camera: true},
 			OpenLink:       func(context.Context, string) error { return nil },
 			OnModelContext: func(*host.ModelContext) error { return nil },
 		})
@@ -275,8 +276,9 @@ func TestCloseDoesNotWaitForTheHost(t *testing.T) {
 func TestSandboxIsLogged(t *testing.T) {
 	var logged bytes.Buffer
 	open(t, &scripted{}, &host.Options{
-		Sandbox: host.Grants{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: apps.Permissions{Camera: true}},
-		Logger:  slog.New(slog.NewJSONHandler(&logged, nil)),
+		CSP:         apps.CSP{ConnectDomains: []string{"https://api.example.com"}},
+		Permissions: apps.Permissions{Camera: true},
+		Logger:      slog.New(slog.NewJSONHandler(&logged, nil)),
 	})
 	for _, want := range []string{`"csp":{"connectDomains":["https://api.example.com"]}`, `"permissions":{"camera":{}}`} {
 		check.That(t, strings.Contains(logged.String(), want), "got the log %s, want it with %s", &logged, want)

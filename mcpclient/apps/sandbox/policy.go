@@ -56,6 +56,16 @@ func sources(all []string) []string {
 	return out
 }
 
+// both returns the permissions that a and b have.
+func both(a, b apps.Permissions) apps.Permissions {
+	return apps.Permissions{
+		Camera:         a.Camera && b.Camera,
+		Microphone:     a.Microphone && b.Microphone,
+		Geolocation:    a.Geolocation && b.Geolocation,
+		ClipboardWrite: a.ClipboardWrite && b.ClipboardWrite,
+	}
+}
+
 // features returns the browser features that a view gets and those it does not get, in the
 // words of Permissions Policy.
 func features(p apps.Permissions) (on, off []string) {

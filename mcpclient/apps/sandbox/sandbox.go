@@ -214,7 +214,7 @@ func (s *Sandbox) Frame(meta apps.ResourceMeta, opts FrameOptions) (Frame, error
 	if err != nil {
 		return Frame{}, err
 	}
-	f := Frame{Permissions: meta.Permissions.And(s.permissions), Sandbox: "allow-scripts allow-same-origin allow-forms"}
+	f := Frame{Permissions: both(meta.Permissions, s.permissions), Sandbox: "allow-scripts allow-same-origin allow-forms"}
 	f.CSP, f.Refused = s.allowedSources(meta.CSP)
 	host := s.hostFor(opts)
 	f.Origin = s.scheme + "://" + host
@@ -351,6 +351,6 @@ func (s *Sandbox) settings(host string, u *url.URL) (out pageSettings, ok bool) 
 		return pageSettings{}, false
 	}
 	out.CSP, _ = s.allowedSources(out.CSP)
-	out.Permissions = out.Permissions.And(s.permissions)
+	out.Permissions = both(out.Permissions, s.permissions)
 	return out, true
 }

@@ -204,7 +204,7 @@ func (s *Service) hostOptions(user string, r Request, v *view, frame sandbox.Fra
 			AvailableDisplayModes: []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen},
 			ContainerDimensions:   &host.Dimensions{MaxWidth: &width, MaxHeight: &inlineHeight},
 		},
-		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
+		CSP: frame.CSP, Permissions: frame.Permissions,
 		OpenLink: v.openLink, Message: s.message(user, v), OnModelContext: s.setContext(user, v), DisplayMode: v.changeMode,
 		OnSize: v.resized, OnCloseRequest: v.askedToClose,
 		Limits: host.Limits{
