@@ -1,6 +1,5 @@
 // Client uses one MCP server without a model or a framework. It lists the tools of the server or
-// calls one, and shows you the server's questions: you fill in its forms, and you answer instead of
-// a model.
+// calls one, and you fill in the server's forms. A server that asks a model is in examples/sampling.
 //
 //	go run ./examples/client npx -y @modelcontextprotocol/server-everything
 //	go run ./examples/client -call get-sum -args '{"a":17,"b":25}' npx -y @modelcontextprotocol/server-everything
@@ -46,10 +45,7 @@ func main() {
 
 // use connects to the server, and calls a tool, or lists all if tool is "".
 func use(ctx context.Context, server mcpclient.Transport, you *person, tool, args string, out io.Writer) error {
-	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
-		Elicitation: mcp.ElicitationFunc(you.fillIn),
-		Sampling:    mcp.SamplingFunc(you.reply),
-	})
+	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{Elicitation: mcp.ElicitationFunc(you.fillIn)})
 	if err != nil {
 		return err
 	}

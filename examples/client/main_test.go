@@ -90,8 +90,6 @@ func TestUse(t *testing.T) {
 		"form":       {"book_table", `{"people":4}`, "2030-05-01\n19:30\n\nmany\n2\n\n\n", "a table for 4 on the terrace", `  "Where to sit" 1="Inside" 2="On the terrace" 3="At the bar" ["Inside"]: `},
 		"declined":   {"book_table", "{}", "2030-05-01\n!decline\n", "(decline)", "!decline says no\n"},
 		"nobody":     {"book_table", "{}", "", "(cancel)", "the server asks: \"When should"},
-		"reply":      {"summarize", `{"text":"Go is small."}`, "It is about Go.\n", "Summary: It is about Go.\n", "the server asks the model:\n  system prompt:\n    Summarize the text of the user in one short sentence.\n  user:\n    Go is small.\n"},
-		"refusal":    {"summarize", `{"text":"Go is small."}`, "\n", "rejected by the user", "your reply, or nothing to refuse: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, shown strings.Builder

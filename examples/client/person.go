@@ -93,17 +93,3 @@ func label(f *forms.Field) string {
 	}
 	return text
 }
-
-// reply lets the person answer instead of a model. A program with a model uses a sampling.Sampler.
-func (p *person) reply(_ context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "the server asks the model:\n%s\n", hosttext.Indent(hosttext.SamplingRequest(params)))
-	text, err := p.askLocked("your reply, or nothing to refuse")
-	if err != nil || text == "" {
-		return nil, mcp.ErrRejected
-	}
-	return &mcp.CreateMessageResult{
-		Model: "a person", StopReason: "endTurn", Content: []mcp.Content{&mcp.TextContent{Text: text}},
-	}, nil
-}

@@ -123,9 +123,8 @@ func TestExpiryInUse(t *testing.T) {
 		calls.Wait()
 		expire(t)
 	}
-	if tokens, signIns := n.Tokens(), len(n.SignIns()); tokens < 2 || signIns != 1 {
-		t.Errorf("got %d tokens, %d sign-ins, want at least 2, 1", tokens, signIns)
-	}
+	tokens, signIns := n.Tokens(), len(n.SignIns())
+	check.That(t, tokens >= 2 && signIns == 1, "got %d tokens, %d sign-ins, want at least 2, 1", tokens, signIns)
 }
 
 // TestService: a program signs in as itself at the same server.
@@ -144,9 +143,8 @@ func TestService(t *testing.T) {
 			t.Errorf("%s: got %v, %v", tool, res, err)
 		}
 	}
-	if signIns := len(n.SignIns()); signIns != 0 {
-		t.Errorf("got %d sign-ins, want none", signIns)
-	}
+	signIns := len(n.SignIns())
+	check.That(t, signIns == 0, "got %d sign-ins, want none", signIns)
 }
 
 // TestClosedInput: without a terminal the person opens the shown URL.
