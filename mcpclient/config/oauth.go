@@ -14,7 +14,7 @@ type OAuth struct {
 }
 
 // oauth reads the settings of a sign-in: an object with the keys of Claude Code and VS Code, Gemini
-// CLI, opencode or Cursor. False or null means that there is no sign-in.
+// CLI or Cursor. False or null means that there is no sign-in.
 func (s *settings) oauth() *OAuth {
 	m, ok := s.node["oauth"]
 	if !ok {
