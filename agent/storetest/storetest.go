@@ -24,8 +24,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// Run tests all that a Store promises, and the other interfaces of package record that the store
-// implements. Each test calls open for an empty store.
+// Run tests all that a Store promises. Each test calls open for an empty store.
 func Run(t *testing.T, open func(t *testing.T) record.Store) {
 	for _, c := range []struct {
 		name string
