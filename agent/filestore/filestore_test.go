@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
+	"github.com/mcpchain/mcpchain/internal/private"
 )
 
 func open(t testing.TB, dir string, opts *filestore.Options) record.Store {
@@ -204,6 +205,21 @@ func TestRoomForTheEnd(t *testing.T) {
 	end := &ledger.Ended{Status: run.StatusFailed, Error: strings.Repeat("the file is full ", 300)}
 	check.NoError(t, drafted(t, s).Append(ctx, s, lease, end), "the end of the run")
 	check.Equal(t, "status", fold(t, s).Status, run.StatusFailed)
+}
+
+// TestRenewBesideAStoppedProcess renews a lease together with that of a run that another process blocks.
+func TestRenewBesideAStoppedProcess(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, nil)
+	_, blocked := create(t, s, key)
+	_, free := create(t, s, two)
+	unlock := check.Value(private.Lock(ctx, filepath.Join(dir, "locks", filestore.NameOf(key)[:2])))(t)
+	defer func() { check.NoError(t, unlock()) }()
+	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	errs := s.Renew(short, []record.Lease{blocked, free}, time.Hour)
+	check.Is(t, errs[0], context.DeadlineExceeded, "blocked")
+	check.NoError(t, errs[1], "free")
 }
 
 func TestClockSetBack(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -31,9 +32,13 @@ func (s *directory) Acquire(ctx context.Context, key run.Key, h record.Holder) (
 
 func (s *directory) Renew(ctx context.Context, leases []record.Lease, ttl time.Duration) []error {
 	errs := make([]error, len(leases))
-	for i, lease := range leases {
-		errs[i] = wrap("renew the lease of", lease.Key, s.setLease(ctx, lease, s.now().Add(ttl), ttl))
+	var all sync.WaitGroup
+	for i, lease := range leases { // at the same time, because another process may block some of the runs
+		all.Go(func() {
+			errs[i] = wrap("renew the lease of", lease.Key, s.setLease(ctx, lease, s.now().Add(ttl), ttl))
+		})
 	}
+	all.Wait()
 	return errs
 }
 

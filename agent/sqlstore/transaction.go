@@ -152,7 +152,7 @@ func (t *tx) QueryContext(ctx context.Context, text string, args ...any) (*sql.R
 	return stmt.QueryContext(ctx, args...)
 }
 
-// prepare compiles a statement once for all changes of the transaction, which ends it.
+// prepare compiles a statement once for all changes of the transaction. It is closed with the transaction.
 func (t *tx) prepare(ctx context.Context, text string) (stmt *sql.Stmt, err error) {
 	if stmt = t.prepared[text]; stmt == nil {
 		if stmt, err = t.tx.PrepareContext(ctx, text); err == nil {
