@@ -60,7 +60,6 @@ func (a *answerer) handle(ctx context.Context, method string, params json.RawMes
 	return a.callMiddleware(ctx, q)
 }
 
-// callHandler calls the handler of a method. Without one the error refuses the request.
 func (a *answerer) callHandler(ctx context.Context, q *Request) (json.RawMessage, error) {
 	method, params := q.Method, q.Params
 	if h := a.handlers[method]; h != nil {
@@ -81,7 +80,6 @@ func (a *answerer) callHandler(ctx context.Context, q *Request) (json.RawMessage
 	return nil, newRefusal(mcp.CodeMethodNotFound, "method %q is not available", excerpt.Cut(method))
 }
 
-// hostRequest returns a server's request as handlers and middleware of the host get it.
 func (a *answerer) hostRequest(method string, params, meta json.RawMessage) (*Request, error) {
 	q := a.newRequest()
 	q.Method, q.Params = method, params

@@ -95,7 +95,6 @@ func (c *Client) assembleCalling() {
 	c.caller.pipelines = c.newPipelines()
 }
 
-// assembleFeatures creates the parts behind single methods of the client.
 func (c *Client) assembleFeatures() {
 	opts := &c.opts
 	c.lists = &pageReader{

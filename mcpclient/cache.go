@@ -172,7 +172,6 @@ func (k *cache) dropLocked(key cacheKey) {
 	}
 }
 
-// forget removes a result that could not be decoded.
 func (k *cache) forget(r *request) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

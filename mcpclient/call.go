@@ -10,7 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// request is a request before it is encoded for a connection.
 type request struct {
 	method          string
 	target          string       // the tool, prompt or resource that the request names
@@ -30,7 +29,6 @@ type request struct {
 	header  http.Header // headers that repeat arguments of a tool call
 }
 
-// info describes the call that the request belongs to, for handlers.
 func (r *request) info() mcp.CallInfo {
 	if r.call.Method != "" {
 		return r.call
@@ -120,7 +118,6 @@ func (c *caller) callOptions(opts []CallOption) (*callOptions, error) {
 	return &o, nil
 }
 
-// notifyOn sends a notification over a connection, through Options.Middleware.
 func (c *caller) notifyOn(ctx context.Context, l *link, method string, params []byte) error {
 	if c.sending != nil {
 		return c.notifyThroughMiddleware(ctx, l, method, params)
@@ -128,7 +125,6 @@ func (c *caller) notifyOn(ctx context.Context, l *link, method string, params []
 	return l.postNotification(ctx, method, params)
 }
 
-// retries returns the policy of Options.Limits.Retries for requests that are safe to repeat.
 func (c *caller) retries(mayRepeat func(method string, err error) bool) retries {
 	return retries{max: c.opts.Limits.Retries, mayRepeat: mayRepeat, sleep: c.life.Sleep, log: c.log}
 }

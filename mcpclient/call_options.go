@@ -46,7 +46,6 @@ func (o callOptions) with(opts []CallOption) callOptions {
 	return changed
 }
 
-// apply applies options; nil options are ignored.
 func (o *callOptions) apply(opts []CallOption) {
 	for _, opt := range opts {
 		if opt != nil {

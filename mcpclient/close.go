@@ -100,7 +100,6 @@ func (c *connector) endSession(limit time.Duration) {
 	await.Closed(finished, limit)
 }
 
-// disconnect closes the connection and clears the cache.
 func (c *connector) disconnect() (err error) {
 	if l := c.link.Load(); l != nil {
 		l.calls.Close(c.life.Cause())

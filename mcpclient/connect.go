@@ -82,7 +82,6 @@ func (c *connector) withConnectTimeout(ctx context.Context) (context.Context, co
 	return context.WithTimeoutCause(ctx, limit, connectTimeoutError(limit))
 }
 
-// connectTimeoutError is the cause of the end of a Connect that took too long.
 type connectTimeoutError time.Duration
 
 func (l connectTimeoutError) Error() string {

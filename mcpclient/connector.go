@@ -96,7 +96,6 @@ func (c *connector) beginSession(ctx context.Context) error {
 	return c.restore(ctx)
 }
 
-// restore restores what a server that has forgotten everything needs to know.
 func (c *connector) restore(ctx context.Context) error {
 	c.cache.clear()
 	if c.current().has(listenStreams) {
@@ -175,7 +174,6 @@ func (c *connector) onSendError(l *link) error {
 	return closedError(reason)
 }
 
-// shortestKeepAlive is the least Options.Timeouts.KeepAlive.
 const shortestKeepAlive = time.Second
 
 // keepAlive pings the current connection at intervals while it is idle, until ctx ends. If the

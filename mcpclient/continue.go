@@ -71,7 +71,6 @@ func AnswerInput(ctx context.Context, c *Client, round *mcp.InputRequired, key s
 	return answers[key], nil
 }
 
-// newContinuation returns the request that continues a round with the answers.
 func newContinuation(r *mcp.InputRequired, method string, answers map[string]any, opts []CallOption) (*request, []CallOption, error) {
 	if r == nil {
 		return nil, nil, errors.New("no round (nil)")

@@ -23,11 +23,8 @@ type URLElicitationError struct {
 	// Elicitations are the server's requests, without malformed ones.
 	Elicitations []*mcp.ElicitParams
 
-	// Action is the person's answer, ElicitDecline or ElicitCancel, to the first URL that was not
-	// accepted. It is ElicitAccept if the server asked again, and empty if no person was asked.
-	Action string
-
-	rpc *mcp.RPCError
+	action string // to the first URL that was not accepted; accept if the server asked again
+	rpc    *mcp.RPCError
 }
 
 // Error implements error.
@@ -36,10 +33,10 @@ func (e *URLElicitationError) Error() string {
 	switch {
 	case len(e.Elicitations) == 0:
 		why = "the server names none that is valid"
-	case e.Action == mcp.ElicitAccept:
+	case e.action == mcp.ElicitAccept:
 		why = "the person agreed, and the server asks again"
-	case e.Action != "":
-		why = "the person's answer is " + e.Action
+	case e.action != "":
+		why = "the person's answer is " + e.action
 	}
 	return fmt.Sprintf("a person must visit URLs first (%d), but %s: %v", len(e.Elicitations), why, e.rpc)
 }
@@ -80,7 +77,7 @@ func withURLVisits(next sender, v *urlElicitations) sender {
 		}
 		got, err = next(ctx, r, o)
 		if needed := v.visitsError(err); needed != nil {
-			needed.Action = mcp.ElicitAccept
+			needed.action = mcp.ElicitAccept
 			return response{}, needed
 		}
 		return got, err
@@ -110,19 +107,17 @@ func (v *urlElicitations) visitAll(ctx context.Context, r *request, needed *URLE
 			return err
 		}
 		if action != mcp.ElicitAccept {
-			needed.Action = action
+			needed.action = action
 			return needed
 		}
 	}
 	return v.awaitVisits(ctx, waits)
 }
 
-// isValidURLElicitation reports whether a person can be asked to visit the URL of p.
 func isValidURLElicitation(p *mcp.ElicitParams) bool {
 	return p.Mode == mcp.ElicitURL && hasElicitationID(p) && inquiry.Visitable(p.URL)
 }
 
-// hasElicitationID reports whether p has an id by which the server can report its completion.
 func hasElicitationID(p *mcp.ElicitParams) bool {
 	return p.ElicitationID != "" && len(p.ElicitationID) <= maxElicitID
 }

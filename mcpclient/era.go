@@ -28,7 +28,6 @@ type era interface {
 	// returns nil for a result. quote quotes the server's text in errors.
 	inputRequired(r *request, result json.RawMessage, quote func([]byte) string) (*inputRound, error)
 
-	// hasCancelNotice reports whether the server is notified of a cancelled request.
 	hasCancelNotice(r *request, overHTTP bool) bool
 
 	// checkTask returns an error if a tool cannot be called as a task, according to what both
@@ -39,10 +38,8 @@ type era interface {
 	// ttl, if that is positive and the era allows the client to choose. It may modify r.
 	taskRequest(r *request, ttl time.Duration) *request
 
-	// decodeCreated decodes a result that is a task.
 	decodeCreated(result json.RawMessage) (state mcp.TaskState, isTask bool, err error)
 
-	// decodePolled decodes the result of tasks/get.
 	decodePolled(result json.RawMessage) (polledTask, error)
 
 	pingMethod() string

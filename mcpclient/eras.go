@@ -125,7 +125,6 @@ func (r *request) hadNoEffect(err error) bool {
 	return r.errorStatus != 0 || ok && status.Method == http.MethodPost && !backoff.IsTransient(status.Status)
 }
 
-// renegotiate finds out which era the server speaks now, and switches the client to it.
 func (c *connector) renegotiate(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()

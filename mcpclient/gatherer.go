@@ -114,7 +114,6 @@ func unansweredError(method string, err error) error {
 	return fmt.Errorf("%s of the server: %v", question, err)
 }
 
-// rejectedError is the error of a handler that rejected the question.
 type rejectedError struct{ err error }
 
 func (r *rejectedError) Error() string        { return r.err.Error() }

@@ -50,7 +50,6 @@ func (n *negotiator) initialize(ctx context.Context, e *legacyEra) (*mcp.Server,
 	return g.Server, nil
 }
 
-// errIncomplete marks a result whose type is not complete.
 var errIncomplete = errors.New("resultType is not complete")
 
 // discover identifies a modern server. The error is a [*RevisionError] with the server's

@@ -64,15 +64,12 @@ func (c *connector) newLink(t Transport, conn Conn) *link {
 	return l
 }
 
-// linkClient is the part of a client that a connection needs.
 type linkClient interface {
 	current() era
 	isReady() bool
 
-	// invalidate removes outdated results from the cache.
 	invalidate(change mcp.Change)
 
-	// onNotification passes a notification on to its observers.
 	onNotification(n *mcp.Notification)
 
 	// onLinkEnd is called when the connection has ended by itself. It returns the error of calls.
@@ -169,7 +166,6 @@ func (l *link) failCalls(err error) {
 	l.dispatcher.abandon(nil)
 }
 
-// close closes the connection, fails its calls, and cancels the handling of the server's requests.
 func (l *link) close() error {
 	l.calls.Close(ErrClosed)
 	err := l.conn.Close()

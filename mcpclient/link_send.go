@@ -58,7 +58,6 @@ func (l *link) logPanic(err error) {
 	}
 }
 
-// asyncPost is a message without a response for which no caller waits.
 type asyncPost struct {
 	session     wire.Session // the session that it belongs to, or nil
 	description string       // for the log
@@ -67,7 +66,6 @@ type asyncPost struct {
 	values      context.Context // supplies values to the context of sending; nil: those of Connect
 }
 
-// postAsync queues a message to be sent in the background. A failure is logged.
 func (l *link) postAsync(p asyncPost) {
 	l.async.Add(lifecycle.Message{
 		Values: p.values,

@@ -108,7 +108,6 @@ func compose(option string, all []Middleware) (Handler, error) {
 	return h, nil
 }
 
-// innermost calls the innermost handler of a request.
 func innermost(ctx context.Context, r *Request) (json.RawMessage, error) {
 	if r.invocation == nil {
 		return nil, errors.New("middleware: its request is neither the one it got nor a copy")
@@ -201,7 +200,6 @@ func checkResult(by string, raw json.RawMessage) (json.RawMessage, error) {
 	return made, nil
 }
 
-// sameBytes reports whether a and b share their memory.
 func sameBytes(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

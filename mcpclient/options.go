@@ -109,7 +109,6 @@ type Protocol struct {
 	AllowUndeclared bool
 }
 
-// withDefaults returns a copy of the options with all defaults.
 func (o *Options) withDefaults() Options {
 	var out Options
 	if o != nil {
@@ -148,7 +147,6 @@ func (o *Options) check() error {
 	return errors.Join(errs...)
 }
 
-// checkNumbers returns an error for a negative number that would mean nothing.
 func (o *Options) checkNumbers() error {
 	for _, field := range []struct {
 		name  string
@@ -182,7 +180,6 @@ func (o *Options) checkHandler(method string, h Handler) error {
 	return nil
 }
 
-// givesRoots reports whether the server may ask for roots.
 func (o *Options) givesRoots() bool { return o.Roots != nil || o.Handlers[rootsMethod] != nil }
 
 // Limits bound the resources that one server can use: see [Options]. Zero means the default. A

@@ -49,7 +49,6 @@ func (e *OutputError) Error() string {
 // Unwrap returns Err and [mcp.ErrInvalidResult].
 func (e *OutputError) Unwrap() []error { return []error{e.Err, mcp.ErrInvalidResult} }
 
-// errNoValidator says how to enable checks of outputs.
 var errNoValidator = errors.New("no Validator: set Options.Validator, such as new(schemacheck.Validator) of package mcpclient/schemacheck")
 
 // WithOutputCheck checks the result of [Client.CallTool], [Continue] or [Task.Wait] against the

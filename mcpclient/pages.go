@@ -115,7 +115,6 @@ func (w *pageWalk[T]) advance(cursor string) bool {
 	return true
 }
 
-// fail yields what was held back, and then an error.
 func (w *pageWalk[T]) fail(err error) {
 	if w.yieldItems(w.held) {
 		w.yield(nil, err)
@@ -183,13 +182,11 @@ func onePage[T any](ctx context.Context, c *pageReader, method, key string, curs
 	return &p.Page, nil
 }
 
-// isLostCursor reports whether err says that the server no longer knows the cursor.
 func isLostCursor(err error, cursor *string) bool {
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
 	return ok && cursor != nil && rpc.Code == mcp.CodeInvalidParams
 }
 
-// logPageViolations warns about tolerated violations in a page.
 func logPageViolations[T any](c *pageReader, p *results.Page[T], method string) {
 	if !p.Found {
 		c.logViolation("a list of the server has no items, not even none", "method", method, "want", p.Key)

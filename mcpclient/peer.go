@@ -43,7 +43,6 @@ func (p *peer) serverInfo() mcp.Server {
 
 func (p *peer) nextSession() sessionRef { return p.link.Load().nextSession() }
 
-// logViolation warns about a harmless violation of the protocol by the current connection.
 func (p *peer) logViolation(violation string, args ...any) {
 	p.link.Load().warnings.logViolation(violation, args...)
 }

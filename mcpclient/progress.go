@@ -42,7 +42,6 @@ func (l *link) onProgress(params json.RawMessage) {
 	}
 }
 
-// reportProgress calls fn, unless it is nil, with a decoded notification. It ignores a malformed one.
 func reportProgress(fn func(mcp.Progress), params json.RawMessage) {
 	var p mcp.Progress
 	if fn != nil && json.Unmarshal(params, &p) == nil {

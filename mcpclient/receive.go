@@ -78,7 +78,6 @@ func (l *link) onResponse(m jsonrpc.Message, from source) bool {
 	return true
 }
 
-// onNotification passes a notification to its call or subscription, and to the observer.
 func (l *link) onNotification(m jsonrpc.Message, from source) {
 	switch m.Method {
 	case "notifications/progress":
@@ -192,12 +191,10 @@ type warnings struct {
 	failures   int
 }
 
-// logViolation warns about a harmless violation of the protocol.
 func (w *warnings) logViolation(violation string, args ...any) {
 	w.warn(w.life.Context(), &w.violations, violation, args)
 }
 
-// logFailure warns that something could not be done for the server.
 func (w *warnings) logFailure(ctx context.Context, message string, args ...any) {
 	w.warn(ctx, &w.failures, message, args)
 }

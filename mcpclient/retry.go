@@ -27,7 +27,6 @@ type resender interface {
 	resend(ctx context.Context, r *request, err error, resends int) (bool, error)
 }
 
-// noSessions is the resender for requests of a renewal.
 type noSessions struct{}
 
 func (noSessions) awaitSession(context.Context) (*eraBox, error) { return nil, nil }
@@ -36,7 +35,6 @@ func (noSessions) resend(_ context.Context, _ *request, err error, _ int) (bool,
 	return false, err
 }
 
-// retries is the policy for resends after temporary failures.
 type retries struct {
 	max       int
 	mayRepeat func(method string, err error) bool // reports whether to repeat a request after err
@@ -123,10 +121,8 @@ func repeatable(method string) bool {
 	return false
 }
 
-// repeatableInCall reports whether a request of a call may be resent.
 func repeatableInCall(method string, _ error) bool { return repeatable(method) }
 
-// repeatableInHandshake reports whether a renewal's request may be resent.
 func repeatableInHandshake(method string, err error) bool {
 	switch method {
 	case "initialize", "server/discover":

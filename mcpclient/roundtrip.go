@@ -114,7 +114,6 @@ func (l *link) start(ctx context.Context, e era, r *request, o *callOptions) (*i
 // bodies are buffers for messages. Connections do not keep them.
 var bodies = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxPooledBody is the capacity in bytes above which a buffer is not reused.
 const maxPooledBody = 16 << 10
 
 // exchange passes a request to the connection and waits for the response. sent means that the
@@ -233,7 +232,6 @@ func (l *link) fail(call *jsonrpc.Call, err error) {
 	}
 }
 
-// queueCancelled queues notifications/cancelled for a request, if its era wants that.
 func (l *link) queueCancelled(e era, flight *inFlight, reason string) {
 	const method = "notifications/cancelled"
 	if !e.hasCancelNotice(flight.request, l.exchange != nil) {

@@ -20,7 +20,6 @@ const (
 	maxServerID   = 1 << 10          // bytes of the id of a server's request
 )
 
-// dispatcher starts the handlers of the requests of a server, and sends their answers.
 type dispatcher struct {
 	*link
 	handle  handleFunc
@@ -80,7 +79,6 @@ func (d *dispatcher) start(m jsonrpc.Message, from source) {
 	}
 }
 
-// register records a server's request, unless there is one with its id.
 func (d *dispatcher) register(r *serverRequest) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -24,15 +24,12 @@ func newRefusal(code int, format string, args ...any) error {
 	return &refusal{&mcp.RPCError{Code: code, Message: excerpt.Cut(fmt.Sprintf(format, args...))}, ""}
 }
 
-// uninstalledError refuses a request for which the host has no handler.
 func uninstalledError(message, option string) error {
 	return &refusal{&mcp.RPCError{Code: mcp.CodeMethodNotFound, Message: message}, " (" + option + " is not set)"}
 }
 
-// errExited is the error of a handler that did not return.
 var errExited = errors.New("the handler ended its goroutine (runtime.Goexit, as t.FailNow calls it)")
 
-// errPanicked is the answer of a handler that panicked.
 var errPanicked error = panickedError{}
 
 type panickedError struct{}
@@ -65,7 +62,6 @@ func wireError(err error) (e *mcp.RPCError) {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "internal error"}
 }
 
-// responseTo returns the response with result, or with err in its wire form.
 func responseTo(id json.RawMessage, result json.RawMessage, err error) []byte {
 	if err == nil {
 		return jsonrpc.AppendResult(nil, id, result)

@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	// renewTimeout bounds the start of a new session.
 	renewTimeout = 30 * time.Second
 
 	// renewPause is how long after a new session only a failed request starts another one. The end of
@@ -41,7 +40,6 @@ type sessionClient interface {
 	renegotiate(ctx context.Context) error
 }
 
-// lostSessionID returns the session that the server no longer knows.
 func lostSessionID(err error) (id string, ok bool) {
 	lost, ok := errors.AsType[wire.LostSessionError](err)
 	if !ok || lost.LostSession() == "" {

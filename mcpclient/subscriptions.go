@@ -18,7 +18,6 @@ var ErrSubscriptionEnded = errors.New("mcpclient: the server ended the subscript
 
 var errOtherEra = fmt.Errorf("%w: the server speaks another era of the protocol now: subscribe again", ErrSubscriptionEnded)
 
-// errNoNotices is the error of a subscription if the server announces none of its changes.
 var errNoNotices error = &CapabilityError{capability: "notices of what the filter asks for"}
 
 // The notifications about tasks; each era has one.
@@ -227,7 +226,6 @@ func (s *Subscription) setGranted(f mcp.SubscriptionFilter) (again bool) {
 	return again
 }
 
-// end ends the subscription with err; nil means Close.
 func (s *Subscription) end(err error) {
 	s.all.remove(s)
 	s.mu.Lock()

@@ -26,7 +26,6 @@ type subscriptions struct {
 	requested map[string]bool // resources that a legacy server was asked to watch; true: it has agreed
 }
 
-// add adds a subscription, which lasts until ctx ends.
 func (l *subscriptions) add(ctx context.Context, asked mcp.SubscriptionFilter, stream bool) *Subscription {
 	s := &Subscription{
 		all:    l,
@@ -113,7 +112,6 @@ func includesSubject(f *mcp.SubscriptionFilter, change mcp.Change) bool {
 	return slices.Contains(f.Resources, change.URI)
 }
 
-// distinct returns a filter with sorted and distinct resources and tasks.
 func distinct(f mcp.SubscriptionFilter) mcp.SubscriptionFilter {
 	f.Resources = slices.Compact(slices.Sorted(slices.Values(f.Resources)))
 	f.Tasks = slices.Compact(slices.Sorted(slices.Values(f.Tasks)))

@@ -14,17 +14,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// acknowledgeTimeout is the default bound of the wait until the server has agreed to a subscription.
 const acknowledgeTimeout = 30 * time.Second
 
 // relisten defines the waits before a broken stream is opened again. A stream that lasted for the
 // longest wait counts as good.
 var relisten = backoff.Policy{First: time.Second, Max: 30 * time.Second}
 
-// streamSilence bounds the silence of a stream over HTTP.
 const streamSilence = 5 * time.Minute
 
-// errIdle ends a stream after streamSilence.
 var errIdle = errors.New("stream of the subscription was silent for too long")
 
 // listenFor opens the stream of a subscription to a modern server and waits for the

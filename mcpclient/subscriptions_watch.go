@@ -34,7 +34,6 @@ func (s *Subscription) endWithClient(life *lifecycle.Lifecycle) {
 	}
 }
 
-// unwatch asks the server to stop watching resources without a subscription.
 func (l *subscriptions) unwatch(s *Subscription) {
 	if len(s.asked.Resources) == 0 {
 		return

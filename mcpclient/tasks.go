@@ -16,7 +16,6 @@ import (
 // ErrTaskCancelled is the error of [Task.Wait] for a cancelled task.
 var ErrTaskCancelled = errors.New("mcpclient: task cancelled")
 
-// errNoTask is the error of a resumed task without an id.
 var errNoTask = errors.New("task has no id: a server that answers at once makes no task that could be resumed")
 
 // Task is a tool call that continues at the server without a waiting caller. Its methods may be
@@ -90,7 +89,6 @@ func (s *taskStarter) startTool(ctx context.Context, tool *mcp.Tool, args any, t
 	return s.startTask(ctx, &request{method: "tools/call", target: tool.Name, params: params}, ttl, opts)
 }
 
-// startTask makes a tool call whose result may be a task.
 func (s *taskStarter) startTask(ctx context.Context, r *request, ttl time.Duration, opts []CallOption) (*Task, error) {
 	r.task = true
 	r = s.current().taskRequest(r, ttl)
@@ -169,7 +167,6 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 	return task, nil
 }
 
-// lastState returns the latest state, or that in which the task has ended.
 func (t *Task) lastState() mcp.TaskState {
 	t.mu.Lock()
 	defer t.mu.Unlock()

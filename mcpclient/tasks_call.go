@@ -85,7 +85,6 @@ type taskWait struct {
 	progress func(mcp.Progress) // called for later progress
 }
 
-// newTaskWait prepares a wait that these limits bound as a whole.
 func newTaskWait(ctx context.Context, o callOptions, l bound.Limits, opts []CallOption) (_ context.Context, w *taskWait, bounds *bound.Context) {
 	w = &taskWait{progress: o.progress}
 	ctx, bounds = within(ctx, l)

@@ -43,7 +43,6 @@ func (w *taskWait) fetch(ctx context.Context) (json.RawMessage, error) {
 	return raw, err
 }
 
-// pollResult polls until the answer has the result in it.
 func (w *taskWait) pollResult(ctx context.Context) (json.RawMessage, error) {
 	for {
 		task, err := w.poll(ctx, w.opts)
@@ -109,7 +108,6 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 	return t.update(ctx, answers, opts)
 }
 
-// taskInput is the method that answers the questions of a task.
 const taskInput = "tasks/update"
 
 func (t *Task) update(ctx context.Context, answers map[string]json.RawMessage, opts []CallOption) error {

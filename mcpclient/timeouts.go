@@ -91,7 +91,6 @@ type limit struct {
 	set bool
 }
 
-// forCall returns the options of a call that sets no limits of its own.
 func (t *Timeouts) forCall() callOptions {
 	return callOptions{idle: limit{t.Idle, t.Idle != 0}, whole: limit{t.Call, t.Call != 0}}
 }

@@ -70,7 +70,6 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 	return result, nil
 }
 
-// checkTool refuses options that belong to another tool than the called one.
 func (o *callOptions) checkTool(tool string) error {
 	isAnother := func(given *mcp.Tool) bool { return given != nil && given.Name != "" && given.Name != tool }
 	switch {
@@ -137,10 +136,8 @@ var askRefusals = []string{
 	noRequests,
 }
 
-// noRequests is the refusal of a modern server's request.
 const noRequests = "this revision has no requests of the server"
 
-// cannotAsk reports whether a tool failed because its server may not send requests.
 func (p *peer) cannotAsk(text string) bool {
 	if p.current().has(serverRequests) {
 		return false

@@ -63,7 +63,6 @@ func Pipe() (Transport, Conn) { return pipe.New() }
 // ErrClosed is the error of calls on a client that was closed, or whose connection has ended.
 var ErrClosed = transport.ErrClosed
 
-// missingTransportError returns the error of a transport that is nil or a nil pointer, otherwise nil.
 func missingTransportError(t Transport) error {
 	if t == nil {
 		return errors.New("no transport (nil): a disabled server of a config has none")

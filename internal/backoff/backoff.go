@@ -36,7 +36,6 @@ func (p Policy) Delay(n int) time.Duration {
 	return wait - rand.N(wait/2+1)
 }
 
-// longestSpread bounds what [Spread] adds.
 const longestSpread = 5 * time.Second
 
 // Spread adds a random part to the wait that a server asks for: up to half of it, at most 5 s. So
@@ -86,7 +85,6 @@ func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	return 0, false
 }
 
-// maxAsked bounds the wait that a server asks for.
 const maxAsked = 24 * time.Hour
 
 // count parses a number of units, bounded by maxAsked. ok is false if it is not a number of at least 0.

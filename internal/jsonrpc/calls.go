@@ -160,7 +160,6 @@ func (c *Call) signalLocked() {
 	}
 }
 
-// waker returns the channel for Wait.
 func (c *Call) waker() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,7 +186,6 @@ func (c *Call) Wait(ctx context.Context, note func(json.RawMessage)) (Response, 
 	}
 }
 
-// takeNotes calls note with the queued notes, on this goroutine.
 func (c *Call) takeNotes(note func(json.RawMessage)) {
 	c.mu.Lock()
 	notes := c.notes

@@ -30,7 +30,6 @@ func validUTF8(text []byte) []byte {
 	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
 }
 
-// encoder is a reusable json.Encoder with the buffer that it writes to.
 type encoder struct {
 	buf  bytes.Buffer
 	json *json.Encoder
@@ -43,7 +42,6 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// maxPooledBuffer is the capacity in bytes above which a buffer does not return to the pool.
 const maxPooledBuffer = 64 << 10
 
 // release puts e back into the pool, unless its buffer has grown too large to keep.
@@ -87,7 +85,6 @@ func Check(raw []byte) error {
 	return nil
 }
 
-// beforeID begins a message with an id.
 const beforeID = `{"jsonrpc":"` + Version + `","id":`
 
 // AppendRequest appends a request up to its params. The caller appends a comma

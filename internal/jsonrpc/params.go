@@ -42,7 +42,6 @@ func EncodeParams(v any) ([]byte, error) {
 	return raw, nil
 }
 
-// notObjectError returns the error of a value v that is not encoded as a JSON object.
 func notObjectError(v any, encoded []byte) error {
 	if _, ok := v.([]byte); ok {
 		return errors.New("want a JSON object, got a []byte, which is encoded as base64: make it a json.RawMessage")

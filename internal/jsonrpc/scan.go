@@ -199,7 +199,6 @@ func (s *scanner) str() (escaped bool, err error) {
 	}
 }
 
-// simpleEscape marks the characters that may follow a backslash, except u.
 var simpleEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
 func (s *scanner) unicodeEscape() error {

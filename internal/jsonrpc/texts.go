@@ -33,7 +33,6 @@ func MapTexts(raw json.RawMessage, f func(string) string) json.RawMessage {
 	return append(out, raw[kept:]...)
 }
 
-// punctuation stands between the strings, numbers and literals of JSON.
 const punctuation = "{}[]:, \t\r\n"
 
 // scalarLength returns the length of the string, number or literal at the start of valid JSON.

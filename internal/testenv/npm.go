@@ -72,13 +72,7 @@ func (s *NPM) Module(name string) string {
 	return filepath.Join(s.dir, "node_modules", filepath.FromSlash(name))
 }
 
-const (
-	// installTime bounds one npm ci.
-	installTime = 5 * time.Minute
-
-	// leftoverAge is the age at which a partly installed set is deleted.
-	leftoverAge = 2 * installTime
-)
+const installTime = 5 * time.Minute
 
 // installNPM is InstallNPM in a folder of the cache, with errors. exec.ErrNotFound means that Node.js or npm is missing.
 func installNPM(ctx context.Context, cache string, files fs.FS) (*NPM, error) {
@@ -101,7 +95,6 @@ func installNPM(ctx context.Context, cache string, files fs.FS) (*NPM, error) {
 	return s, nil
 }
 
-// contentHash names a set by its files and the platform.
 func contentHash(files fs.FS) (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, runtime.GOOS, runtime.GOARCH)
@@ -126,7 +119,6 @@ func (s *NPM) install(ctx context.Context, cache string, files fs.FS) error {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return err
 	}
-	sweep(cache)
 	temporary, err := os.MkdirTemp(cache, "npm-*.tmp")
 	if err != nil {
 		return err
@@ -148,16 +140,6 @@ func (s *NPM) install(ctx context.Context, cache string, files fs.FS) error {
 		return nil
 	}
 	return err
-}
-
-// sweep removes the leftovers of killed processes.
-func sweep(cache string) {
-	leftovers, _ := filepath.Glob(filepath.Join(cache, "npm-*.tmp"))
-	for _, dir := range leftovers {
-		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > leftoverAge {
-			_ = os.RemoveAll(dir)
-		}
-	}
 }
 
 // findNode returns the machine's Node.js if the set accepts it, else the set's own.

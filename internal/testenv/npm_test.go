@@ -11,7 +11,6 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 )
@@ -116,19 +115,6 @@ func TestFindNode(t *testing.T) {
 		check.Must(t, os.CopyFS(s.dir, greeter(engines)))
 		check.Text(t, check.Err(s.findNode(t.Context())), want, engines)
 	}
-}
-
-func TestSweep(t *testing.T) {
-	cache := t.TempDir()
-	for _, name := range []string{"npm-1.tmp", "npm-2.tmp", "npm-3"} {
-		check.Must(t, os.Mkdir(filepath.Join(cache, name), 0o755))
-	}
-	old := time.Now().Add(-leftoverAge - time.Minute)
-	for _, name := range []string{"npm-1.tmp", "npm-3"} {
-		check.Must(t, os.Chtimes(filepath.Join(cache, name), old, old))
-	}
-	sweep(cache)
-	wantOnly(t, cache, "npm-2.tmp", "npm-3")
 }
 
 // watcher records the end of a test.

@@ -7,7 +7,6 @@ import (
 
 var soak = declareSoak()
 
-// declareSoak declares the flag -soak of tests, which programs do not have.
 func declareSoak() *bool {
 	if !testing.Testing() {
 		return new(bool)

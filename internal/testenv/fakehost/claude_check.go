@@ -255,7 +255,6 @@ func (r *ClaudeRequest) checkEnd() error {
 	return nil
 }
 
-// toolName matches the names of tools that the API accepts.
 var toolName = regexp.MustCompile("^[a-zA-Z0-9_-]{1,128}$")
 
 // checkBlock checks that a block may be in a message of the role, and that its thoughts are ours.

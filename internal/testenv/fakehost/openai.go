@@ -85,7 +85,6 @@ func (h *OpenAI) encrypt(text string) string {
 	return base64.StdEncoding.EncodeToString(append(mac(h.Key, text), text...))
 }
 
-// mac returns a code that only the owner of a key can make.
 func mac(key, text string) []byte {
 	m := hmac.New(sha256.New, []byte(key))
 	m.Write([]byte(text))

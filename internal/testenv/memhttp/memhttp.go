@@ -15,7 +15,6 @@ import (
 	"sync"
 )
 
-// errDown is the error of a dial to a closed or refusing server.
 var errDown = errors.New("connection refused")
 
 // Server serves one handler to its own clients. They reach only this server,
@@ -94,7 +93,6 @@ func (s *Server) Close() {
 	s.running.Wait()
 }
 
-// dial makes a connection and passes its other end to the server.
 func (s *Server) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	client, server := net.Pipe()
 	if !s.add(server, client) {
@@ -124,7 +122,6 @@ func (s *Server) add(server, client net.Conn) bool {
 	return true
 }
 
-// forget ends the count of a connection that add has counted.
 func (s *Server) forget(server net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

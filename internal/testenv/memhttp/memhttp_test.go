@@ -169,20 +169,3 @@ func TestHijacked(t *testing.T) {
 		}
 	})
 }
-
-func ExampleServer() {
-	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "hello from %s", r.URL.Path)
-	}))
-	defer s.Close()
-
-	resp, err := s.Client().Get(s.URL() + "/mcp")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(resp.Body)
-	fmt.Println(string(body))
-	// Output: hello from /mcp
-}

@@ -95,7 +95,6 @@ func (l *Lifecycle) StartSending(fn func()) bool {
 // StartHost is [Lifecycle.Start] for an fn that calls the host's code: Wait does not wait for it.
 func (l *Lifecycle) StartHost(fn func()) bool { return l.startIn(&l.host, fn) }
 
-// startIn runs fn on a goroutine of a group, unless the state is closed.
 func (l *Lifecycle) startIn(group *sync.WaitGroup, fn func()) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -234,7 +233,6 @@ type event struct {
 	wake     chan struct{}
 }
 
-// wait returns a channel that is closed when the event has happened.
 func (l *Lifecycle) wait(e *event) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -247,7 +245,6 @@ func (l *Lifecycle) wait(e *event) <-chan struct{} {
 	return e.wake
 }
 
-// fireLocked marks the event as happened. The lock of its lifecycle is held.
 func (e *event) fireLocked() {
 	if !e.happened && e.wake != nil {
 		close(e.wake)

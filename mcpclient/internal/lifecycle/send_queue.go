@@ -76,7 +76,6 @@ func (s *SendQueue) sendAll() {
 	}
 }
 
-// send sends a message within SendTimeout, unless the client is closed first.
 func (s *SendQueue) send(m Message) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmp.Or(m.Values, s.life.ctx)), SendTimeout)
 	defer cancel()
@@ -113,7 +112,6 @@ func (s *SendQueue) Finish(d time.Duration) {
 	await.Closed(empty, d)
 }
 
-// closeIfEmptyLocked closes empty if all messages were sent.
 func (s *SendQueue) closeIfEmptyLocked() {
 	if s.workers == 0 && s.empty != nil {
 		close(s.empty)

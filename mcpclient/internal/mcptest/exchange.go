@@ -172,7 +172,6 @@ func describe(r *http.Request, body []byte) string {
 	return strings.Join(lines, "\n")
 }
 
-// cutHeader splits a section at its first empty line.
 func cutHeader(data []byte) (lines []string, body []byte) {
 	before, body, _ := bytes.Cut(append([]byte("\n"), data...), []byte("\n\n"))
 	for line := range strings.Lines(string(before)) {
@@ -184,7 +183,6 @@ func cutHeader(data []byte) (lines []string, body []byte) {
 	return lines, body
 }
 
-// parseHead reads the first lines of a response.
 func parseHead(data []byte) (*head, []byte, error) {
 	before, body, _ := bytes.Cut(data, []byte("\n\n"))
 	first, rest, _ := strings.Cut(string(before), "\n")

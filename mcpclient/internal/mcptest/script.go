@@ -134,7 +134,6 @@ func (s *Script) rewrite() {
 	}
 }
 
-// play goes through the steps and reports whether all of them were played.
 func (s *Script) play() bool {
 	for i := range s.archive.Files {
 		section := &s.archive.Files[i]
@@ -238,7 +237,6 @@ func itemAt(list [][]byte, i int) []byte {
 	return nil
 }
 
-// values splits text into JSON values, each on one line.
 func values(data []byte) ([][]byte, error) {
 	var out [][]byte
 	for d := json.NewDecoder(bytes.NewReader(data)); ; {

@@ -130,7 +130,6 @@ func (s *Script) unexpected(a *arrival) {
 	s.t.Errorf("%s: the client sent more than the script has:\n%s", s.path, what)
 }
 
-// abandon leaves the client without a server.
 func (s *Script) abandon() {
 	if s.conn != nil {
 		_ = s.conn.Close()

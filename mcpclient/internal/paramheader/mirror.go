@@ -14,7 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// maxSafeInteger is the largest integer that every JSON implementation can represent.
 const maxSafeInteger = 1<<53 - 1
 
 type argument struct {
@@ -105,7 +104,6 @@ func Value(v string) string {
 	return open + base64.StdEncoding.EncodeToString([]byte(v)) + end
 }
 
-// plain reports whether v consists of printable ASCII, with no space at its ends.
 func plain(v string) bool {
 	for i := range len(v) {
 		if v[i] < 0x20 || v[i] > 0x7e {

@@ -100,7 +100,6 @@ func (w *schemaWalk) schema(raw []byte, path []string, depth int) error {
 	return w.add(name, kind, path)
 }
 
-// schemas visits the members of an object, which are schemas.
 func (w *schemaWalk) schemas(raw []byte, path []string, depth int) (err error) {
 	if raw[0] != '{' {
 		return nil

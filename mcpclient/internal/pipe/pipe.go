@@ -12,7 +12,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// maxUnread is how many messages may be unread at one end of a pipe.
 const maxUnread = 64
 
 // New returns the two ends of a pipe: see mcpclient.Pipe.
@@ -24,7 +23,6 @@ func New() (transport.Transport, transport.Conn) {
 	return &dialer{end: client}, server
 }
 
-// dialer is a [transport.Transport] whose only connection is an end of a pipe.
 type dialer struct {
 	end    *end
 	dialed atomic.Bool
@@ -40,7 +38,6 @@ func (d *dialer) Dial(ctx context.Context) (transport.Conn, error) {
 	return d.end, nil
 }
 
-// end is a [transport.Conn].
 type end struct {
 	in         <-chan []byte
 	out        chan<- []byte

@@ -74,7 +74,6 @@ func (s ioCarrier) stderr() string { return "" }
 
 func (s ioCarrier) name() string { return "" }
 
-// closeEndsRead reports whether closing r ends a blocked Read.
 func closeEndsRead(r io.Reader) bool {
 	switch r := r.(type) {
 	case *io.PipeReader:

@@ -114,7 +114,6 @@ func (l *lineReader) fill() error {
 	return err
 }
 
-// read reads at least one byte, or returns an error.
 func (l *lineReader) read(b []byte) (int, error) {
 	for range maxEmpty {
 		if l.err != nil {
@@ -181,7 +180,6 @@ func (l *lineReader) tooLongError(line []byte) error {
 	}
 }
 
-// skippedLines remembers the lines of a server that are not messages.
 type skippedLines struct {
 	mu     sync.Mutex
 	latest string            // "" for none

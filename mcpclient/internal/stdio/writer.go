@@ -115,7 +115,6 @@ func (w *writer) appendLocked(message []byte) int64 {
 	return w.count
 }
 
-// admitLocked queues the waiting messages that have room.
 func (w *writer) admitLocked() {
 	for len(w.waiting) > 0 && w.fitsLocked(w.waiting[0].message) {
 		w.waiting[0].number = w.appendLocked(w.waiting[0].message)
@@ -200,7 +199,6 @@ func (w *writer) refuse(err error) {
 	w.waiting = nil
 }
 
-// wait waits until nothing is being written or queued, but not longer than d.
 func (w *writer) wait(d time.Duration) {
 	w.mu.Lock()
 	if w.running && w.idle == nil {

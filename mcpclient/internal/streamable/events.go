@@ -43,7 +43,6 @@ const (
 // errLost marks a request whose response began and did not arrive completely.
 var errLost = errors.New("answer to the request did not come")
 
-// errNoStream marks a response to GET that is not an event stream.
 var errNoStream = errors.New("response is not an event stream")
 
 // exchange reads the response to a request until deliver is satisfied; x drains the rest. A legacy
@@ -106,7 +105,6 @@ func (s *eventStream) readAnswer(x *exchange, body io.ReadCloser, deliver func([
 	return &transport.BrokenError{Err: fmt.Errorf("%w: %w", errLost, err), ResponseBegun: true}
 }
 
-// readConnection reads one connection of the stream until deliver is satisfied.
 func (s *eventStream) readConnection(body io.Reader, deliver func([]byte) bool) (satisfied, atEnd bool, err error) {
 	r := sse.NewReader(body, s.conn.max)
 	defer r.Release()
@@ -223,7 +221,6 @@ func RetryAfter(err error) time.Duration {
 	return min(status.RetryAfter, sse.MaxRetry)
 }
 
-// isPermanent reports whether it is useless to connect again after err.
 func isPermanent(err error) bool {
 	status, ok := errors.AsType[*transport.HTTPError](err)
 	return ok && !backoff.IsTransient(status.Status) || errors.Is(err, errNoStream)

@@ -193,7 +193,6 @@ func (g *group) count() int {
 	return g.size
 }
 
-// whenIdle returns a channel that is closed when nothing is in progress.
 func (g *group) whenIdle() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -58,7 +58,6 @@ func (t *HTTP) Dial(ctx context.Context) (transport.Conn, error) {
 	return c, nil
 }
 
-// newConn returns a connection that has not sent a request.
 func (t *HTTP) newConn() (*conn, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -94,7 +93,6 @@ func (t *HTTP) newConn() (*conn, error) {
 // maxIdle is how many connections of the default client may wait for calls.
 const maxIdle = 1024
 
-// conn is a [wire.Exchanger].
 type conn struct {
 	url     string
 	secrets *redact.Secrets

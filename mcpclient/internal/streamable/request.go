@@ -209,7 +209,6 @@ var (
 	contentJSON  = []string{mediaJSON}
 	acceptStream = []string{mediaStream}
 
-	// userAgent is the default of the field User-Agent.
 	userAgent = sync.OnceValue(func() []string {
 		if v := version.Module(); !strings.ContainsAny(v, " ()") {
 			return []string{"mcpchain/" + v}

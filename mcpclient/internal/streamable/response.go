@@ -124,7 +124,6 @@ const (
 	trustedRatio = 16      // bytes allocated for each byte that has arrived
 )
 
-// readSized reads a body with a declared size to its end.
 func readSized(r io.Reader, size int) ([]byte, error) {
 	b := make([]byte, 0, min(size, trustedSize)+1) // one more, to see the end
 	for {

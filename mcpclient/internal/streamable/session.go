@@ -127,7 +127,6 @@ func (c *conn) Session() wire.Session {
 	return nil
 }
 
-// retiring ends sessions that were replaced, each on a goroutine.
 type retiring struct {
 	mu     sync.Mutex
 	group  group
@@ -149,7 +148,6 @@ func (r *retiring) start(end func(context.Context)) {
 	r.group.Go(func() { end(r.ctx) })
 }
 
-// stop cancels the ends in progress, and waits for them at most d.
 func (r *retiring) stop(d time.Duration) {
 	r.mu.Lock()
 	r.closed = true
@@ -202,7 +200,6 @@ func (c *conn) EndSessions(ctx context.Context) {
 	}
 }
 
-// deleteSession ends a session on the server, whose answer it ignores.
 func (c *conn) deleteSession(ctx context.Context, s *session) {
 	sent := &wire.Message{In: s}
 	if version := s.version.Load(); version != nil {

@@ -55,7 +55,6 @@ func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, 
 	return c, nil
 }
 
-// sseConn is a shared connection over an event stream and an endpoint.
 type sseConn struct {
 	dialed *HTTP
 	stream *conn     // receives the stream

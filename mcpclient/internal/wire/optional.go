@@ -96,5 +96,4 @@ func As[T any](c transport.Conn) (T, bool) {
 	return none, false
 }
 
-// maxWrapped bounds a chain of Unwrap.
 const maxWrapped = 100

@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	// defaultStopTimeout is the wait at each step of [Process.Stop].
 	defaultStopTimeout = 2 * time.Second
 
 	// drainTimeout bounds the reading after the exit of the process, while a
@@ -30,7 +29,6 @@ const (
 	// few processes need that to end.
 	discardDelay = 10 * time.Millisecond
 
-	// killTimeout bounds the wait for the end of killed processes.
 	killTimeout = 5 * time.Second
 )
 

@@ -13,13 +13,11 @@ import (
 // maxLate bounds the bytes read from a pipe after its deadline: no pipe holds more.
 const maxLate = 1 << 20
 
-// readEnd is an [os.File].
 type readEnd interface {
 	io.ReadCloser
 	SetReadDeadline(time.Time) error
 }
 
-// output is our end of a pipe that the process writes to.
 type output struct {
 	file readEnd
 	late atomic.Int64 // bytes read after the deadline

@@ -97,7 +97,6 @@ func (f *forwarder) forward(b []byte) {
 	f.lost += len(b)
 }
 
-// notice returns a line with the number of dropped bytes, nil if there are none.
 func (f *forwarder) notice() []byte {
 	if f.lost == 0 {
 		return nil
@@ -105,7 +104,6 @@ func (f *forwarder) notice() []byte {
 	return fmt.Appendf(nil, "\n[%d bytes of stderr lost: the writer is too slow]\n", f.lost)
 }
 
-// close waits until the writer has got the queued output, but not longer than d.
 func (f *forwarder) close(d time.Duration) {
 	if f.lost > 0 {
 		select {
@@ -178,7 +176,6 @@ func lastLines(b []byte, limit int, cut bool) []byte {
 	return b
 }
 
-// printable returns valid UTF-8 of b without control characters other than newlines and tabs.
 func printable(b []byte) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -17,7 +17,6 @@ func (p *Process) End() {
 	}
 }
 
-// terminate ends the process and its group, step by step: see [Process.Stop].
 func (p *Process) terminate() {
 	defer close(p.stopped)
 	defer func() {

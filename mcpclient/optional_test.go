@@ -3,13 +3,11 @@ package mcpclient_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,163 +15,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
-
-// courier is a host's own transport and its one connection, on which every request has an
-// exchange of its own. It leads to a legacy server that can forget a session.
-type courier struct {
-	transport.Conn // nil: the client uses none of its methods
-	notices        chan string
-	answers        chan string // from the client
-
-	mu        sync.Mutex
-	seen      []string // messages and their sessions
-	sessions  int
-	current   *errand
-	forgetful bool // the next message does not find its session
-}
-
-type errand struct {
-	id   string
-	over atomic.Bool
-}
-
-func (e *errand) ID() string          { return e.id }
-func (e *errand) Ended() bool         { return e.over.Load() }
-func (e *errand) SetEnded(ended bool) { e.over.Store(ended) }
-
-// lostErrand is the error of a request whose session the server has forgotten.
-type lostErrand struct{ id string }
-
-func (e *lostErrand) Error() string       { return "no such errand" }
-func (e *lostErrand) LostSession() string { return e.id }
-
-func (c *courier) Dial(context.Context) (transport.Conn, error) { return c, nil }
-func (c *courier) Close() error                                 { return nil }
-func (c *courier) EndCalls()                                    {}
-func (c *courier) EndSessions(context.Context)                  { c.note("end", c.Session().ID()) }
-func (c *courier) HasSessions() bool                            { return c.Session() != nil }
-func (c *courier) Owner(context.Context) (string, error)        { return "", nil }
-
-func (c *courier) Session() wire.Session {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.current == nil {
-		return nil
-	}
-	return c.current
-}
-
-func (c *courier) note(what, session string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.seen = append(c.seen, what+" "+session)
-}
-
-// take delivers a message to the server, in its session.
-func (c *courier) take(m *wire.Message) (r message, err error) {
-	if err := json.Unmarshal(m.Body, &r); err != nil {
-		return r, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if m.Opens {
-		c.sessions++
-		c.current = &errand{id: fmt.Sprint("s-", c.sessions)}
-	}
-	s := c.current
-	if m.In != nil {
-		s = m.In.(*errand)
-	}
-	if s.Ended() {
-		return r, wire.ErrSessionEnded
-	}
-	m.SetSession(s)
-	c.seen = append(c.seen, r.Method+r.Params.Name+" "+s.id)
-	if c.forgetful && !m.Opens {
-		c.forgetful = false
-		return r, &lostErrand{s.id}
-	}
-	return r, nil
-}
-
-func (c *courier) Post(_ context.Context, m *wire.Message) error {
-	r, err := c.take(m)
-	if err == nil && r.Result != nil {
-		c.answers <- string(r.Result)
-	}
-	return err
-}
-
-func (c *courier) Exchange(ctx context.Context, m *wire.Message, deliver func([]byte) bool) error {
-	r, err := c.take(m)
-	if err != nil {
-		return err
-	}
-	result := `{"tools":[],"content":[]}`
-	switch r.Method + r.Params.Name {
-	case "initialize":
-		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}`
-	case "tools/callask":
-		deliver([]byte(`{"jsonrpc":"2.0","id":"q","method":"roots/list"}`))
-		result = `{"content":[],"structuredContent":` + <-c.answers + `}`
-	case "tools/callcut":
-		return &transport.BrokenError{Err: errors.New("the van broke down")}
-	case "tools/callhang":
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	deliver(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, r.ID, result))
-	return nil
-}
-
-func (c *courier) Listen(ctx context.Context, m *wire.Message, open func(resumed bool), deliver func([]byte)) error {
-	m.SetSession(c.Session())
-	open(false)
-	for {
-		select {
-		case method := <-c.notices:
-			deliver(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q}`, method))
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// A client uses a host's own Exchanger like HTTP: questions are answered in their session, a lost session is replaced,
-// only requests that are safe to repeat are sent again, and Close ends the session.
-func TestExchangerOfAHost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := &courier{notices: make(chan string), answers: make(chan string, 1)}
-		noticed := make(chan string, 1)
-		o := legacy()
-		o.Roots = []mcp.Root{{URI: "file:///a"}}
-		o.OnNotification = func(n *mcp.Notification) { noticed <- n.Method }
-		c := connected(t, server, o)
-		r, err := c.CallTool(t.Context(), "ask", nil)
-		check.That(t, err == nil && string(r.StructuredContent) == `{"roots":[{"uri":"file:///a"}]}`, "ask: got %+v, %v, want the roots", r, err)
-		server.notices <- "notifications/acme"
-		check.Equal(t, "notification", <-noticed, "notifications/acme")
-		wantError[*transport.BrokenError](t, check.Err(c.CallTool(t.Context(), "cut", nil)))
-		server.mu.Lock()
-		server.forgetful = true
-		server.mu.Unlock()
-		check.NoError(t, listOnce(t.Context(), c))
-		check.Equal(t, "session", c.SessionID(), "s-2")
-		check.Is(t, check.Err(c.CallTool(withTimeout(t, time.Second), "hang", nil)), context.DeadlineExceeded, "hang")
-		synctest.Wait()
-		check.NoError(t, c.Close())
-		<-c.Done()
-		check.Same(t, "", server.seen, []string{
-			"initialize s-1", "notifications/initialized s-1", "tools/callask s-1", " s-1", "tools/callcut s-1",
-			"tools/list s-1", "initialize s-2", "notifications/initialized s-2", "tools/list s-2",
-			"tools/callhang s-2", "notifications/cancelled s-2", "end s-2",
-		})
-	})
-}
 
 // foreign is a host's own transport with one connection.
 type foreign struct{ conn transport.Conn }
