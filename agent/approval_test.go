@@ -263,7 +263,6 @@ func TestCallBesideAnOpenForm(t *testing.T) {
 			return q.Allow(), nil
 		}},
 	})
-	got, err := a.Run(ctx, human("go"))
-	check.Must(t, err)
+	got := check.Value(a.Run(ctx, human("go")))(t)
 	check.Equal(t, "answer", got.Output, "done")
 }

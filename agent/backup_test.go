@@ -55,8 +55,7 @@ var backups = map[string]func(*testing.T) (record.Store, func() record.Store){
 		db.SetMaxOpenConns(1) // none is kept for renewals
 		return store, func() record.Store {
 			db.SetMaxIdleConns(0) // a database that is copied has no users
-			admin, err := sql.Open("pgx", server.DSN("template1"))
-			check.Must(t, err)
+			admin := check.Value(sql.Open("pgx", server.DSN("template1")))(t)
 			defer func() { _ = admin.Close() }()
 			check.Must(t, check.Err(admin.ExecContext(t.Context(), "CREATE DATABASE copied TEMPLATE postgres")))
 			store, _ := openSQL(t, "pgx", server.DSN("copied"), sqlstore.DialectPostgres)
@@ -72,8 +71,7 @@ func sqliteIn(t testing.TB, file string) (record.Store, *sql.DB) {
 
 func filesIn(t testing.TB, dir string) record.Store {
 	t.Helper()
-	store, err := filestore.Open(dir, nil)
-	check.Must(t, err)
+	store := check.Value(filestore.Open(dir, nil))(t)
 	return store
 }
 
@@ -82,8 +80,7 @@ func openSQL(t testing.TB, driver, dsn string, dialect sqlstore.Dialect) (sqlsto
 	db, err := sql.Open(driver, dsn)
 	check.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	store, err := sqlstore.Open(t.Context(), db, dialect)
-	check.Must(t, err)
+	store := check.Value(sqlstore.Open(t.Context(), db, dialect))(t)
 	return store, db
 }
 

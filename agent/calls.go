@@ -129,7 +129,6 @@ func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send send
 	if needed, ok := s.neededSignIn(c, result); ok {
 		return s.askSignIn(c, needed)
 	}
-	s.engine.reportLost(j, result)
 	late := errors.Is(result.Err, context.DeadlineExceeded) // another attempt would take as long
 	if result.Interrupted() && !late && c.Task == nil && c.Tries+1 < maxResends && j.isRepeatable() {
 		j.failure = result.Err
@@ -218,9 +217,7 @@ func (s *sender) recordRefusal(j *job, err error) error {
 	case isUndecided(err):
 		return err
 	}
-	result := s.refusalResult(j, err)
-	s.engine.reportLost(j, result)
-	return s.recordOutcome(j, result, 0)
+	return s.recordOutcome(j, s.refusalResult(j, err), 0)
 }
 
 // refusalResult returns the result of a call that does not run. A run in which the model

@@ -219,8 +219,7 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 	claude := &memhttp.Wire{Replies: []string{anthropicAnswer}}
 	langchain, err := openai.New(openai.WithToken("x"), openai.WithModel("gpt"), openai.WithHTTPClient(w))
 	check.Must(t, err)
-	anthropics, err := anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(claude))
-	check.Must(t, err)
+	anthropics := check.Value(anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(claude)))(t)
 	for name, tt := range map[string]struct {
 		model agent.Model
 		wire  *memhttp.Wire

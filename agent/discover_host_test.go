@@ -96,8 +96,7 @@ func claudeHost(t *testing.T, name string, moves []move) *host {
 		}
 		return sum
 	}}
-	m, err := anthropicmodel.New("k", name, &anthropicmodel.Options{HTTPClient: h.watch(t, api)})
-	check.Must(t, err)
+	m := check.Value(anthropicmodel.New("k", name, &anthropicmodel.Options{HTTPClient: h.watch(t, api)}))(t)
 	h.model = m
 	return h
 }
@@ -208,8 +207,7 @@ func TestRequestsOfDiscovery(t *testing.T) {
 			if *update {
 				check.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 			}
-			want, err := os.ReadFile(file)
-			check.Must(t, err)
+			want := check.Value(os.ReadFile(file))(t)
 			check.Same(t, "request", got.String(), string(want))
 		})
 	}

@@ -303,8 +303,7 @@ func TestDiscoveryStays(t *testing.T) {
 func TestSubAgentFinds(t *testing.T) {
 	var calls []string
 	below := play(uses(find("1", "invoices")), uses(toolCall("2", "pay_invoice", `{}`)), says("paid"))
-	sub, err := agent.NewSubAgent(newAgent(t, below, &agent.Options{Tools: manyTools(&calls)}), "payer", "Pays what is to be paid.")
-	check.Must(t, err)
+	sub := check.Value(agent.NewSubAgent(newAgent(t, below, &agent.Options{Tools: manyTools(&calls)}), "payer", "Pays what is to be paid."))(t)
 	m := play(uses(find("1", "a payer")), uses(toolCall("2", "payer", `{"task":"pay"}`), toolCall("3", "pay_invoice", `{}`)), says("done"))
 	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: append(manyTools(new([]string)), sub)}), human("go"))
 	check.Same(t, "calls", calls, []string{"bank.pay_invoice "})

@@ -10,7 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // engine is one run in one process: its agent, context, records and events.
@@ -26,8 +25,7 @@ type engine struct {
 	catalog  *adapter.Catalog // the tools that the model was offered, nil if another process offered them
 	handlers activeHandlers   // handlers that work for the run
 
-	mu   sync.Mutex      // guards lost, and during calls catalog
-	lost map[string]bool // servers whose loss was reported
+	mu sync.Mutex // guards catalog during calls
 }
 
 // newEngine returns the engine of a run. Its handlers have to be ended.
@@ -107,26 +105,6 @@ func finalReason(stop StopReason) string {
 	}
 	return string(stop)
 }
-
-// reportLost warns if a call failed because its connection has ended, once per server.
-func (e *engine) reportLost(j *job, result *adapter.Result) {
-	if !isLost(result.Err) {
-		return
-	}
-	e.mu.Lock()
-	wasReported := e.lost[j.eventCall.Server]
-	if e.lost == nil {
-		e.lost = map[string]bool{}
-	}
-	e.lost[j.eventCall.Server] = true
-	e.mu.Unlock()
-	if !wasReported {
-		e.rec.show(&Warning{Text: fmt.Sprintf("server %q is lost: %v", j.eventCall.Server, result.Err)})
-	}
-}
-
-// isLost reports whether the connection to a server has ended.
-func isLost(err error) bool { return errors.Is(err, mcpclient.ErrClosed) }
 
 // guard calls f and converts a panic into an error, which names what panicked.
 func guard(what string, f func() error) error { return bound.Run(what, f) }

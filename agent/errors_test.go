@@ -52,7 +52,7 @@ func TestErrorTexts(t *testing.T) {
 
 				{"Run, waiting", check.Err(a.Run(ctx, human("go"), agent.WithRun(theRun.ID))), `run agent: "r" waits for answers to its questions`},
 				{"Run, running", check.Err(a.Run(ctx, human("go"), agent.WithRun("begun"))),
-					`run agent: "begun" has no answer yet; continue it by Resume or Recover`},
+					`run agent: input for "begun": run has no answer yet; continue it by Resume or Recover`},
 				{"Run, once", check.Err(a.Run(ctx, human("go"), agent.WithRun(theRun.ID), agent.WithNewRun())),
 					`run agent: create run "r": run already exists`},
 

@@ -2,8 +2,12 @@ package agent
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -85,16 +89,9 @@ func (t *tools) job(c *ledger.Call) *job {
 		return j
 	}
 	j = &job{
-		asked:    llms.ToolCall{ID: c.ID, Type: "function"},
-		function: llms.FunctionCall{Name: c.Name, Arguments: c.Asked},
-		eventCall: Call{
-			Turn:      t.rec.state.Turn,
-			ID:        c.ID,
-			Name:      c.Name,
-			Arguments: c.Asked,
-			Server:    c.Server,
-			Tool:      c.Tool,
-		},
+		asked:     llms.ToolCall{ID: c.ID, Type: "function"},
+		function:  llms.FunctionCall{Name: c.Name, Arguments: c.Asked},
+		eventCall: describe(t.rec.state.Turn, c),
 	}
 	j.asked.FunctionCall = &j.function
 	j.call, j.err = t.prepare(c, j.asked)
@@ -156,16 +153,12 @@ func (t *tools) recordedCall(j *job) (c Call) {
 }
 
 // eventCall returns a call of the current turn as events describe it, both live and in a replay.
-func eventCall(s *ledger.State, id string) Call {
-	c := s.Call(id)
-	described := Call{
-		Turn:      s.Turn,
-		ID:        c.ID,
-		Name:      c.Name,
-		Arguments: c.Asked,
-		Server:    c.Server,
-		Tool:      c.Tool,
-	}
+func eventCall(s *ledger.State, id string) Call { return describe(s.Turn, s.Call(id)) }
+
+// describe returns a call as events describe it: with the arguments that were decided on, or else as the
+// model wrote them.
+func describe(turn int, c *ledger.Call) Call {
+	described := Call{Turn: turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool}
 	if c.Args != nil && string(c.Args) != c.Asked {
 		described.Arguments = string(c.Args)
 	}
@@ -217,4 +210,43 @@ func partType(mimeType string) run.PartType {
 		return run.PartAudio
 	}
 	return run.PartFile
+}
+
+// callKeys returns the idempotency keys for the calls of the model's next reply. If a run is
+// restored from a backup and repeats a call, the call gets the same key, so that a server that
+// honours keys recognizes it.
+//
+// A key depends on the run (its tenant, id and creation time), the number of the reply, and the
+// call's place in it, name and arguments: if the model says something else after the restore,
+// that is another call. It does not depend on the number of the record, because a process that
+// takes over a run adds records.
+func (r *recorder) callKeys(asked []run.Part) []string {
+	var subject []string
+	var replies int
+	r.read(func(s *ledger.State) {
+		replies = s.Spent.Turns
+		if r.parent == nil {
+			subject = []string{"run", s.Tenant, s.ID, s.Created.UTC().Format(time.RFC3339Nano)}
+		} else {
+			subject = []string{"call", r.parent.state.Call(r.call).Key}
+		}
+	})
+	text := appendPrefixed(nil, subject...)
+	prefix := len(text)
+	keys := make([]string, len(asked))
+	for i := range asked {
+		text = appendPrefixed(text[:prefix], asked[i].Name, asked[i].Arguments)
+		text = binary.AppendUvarint(binary.AppendUvarint(text, uint64(replies)), uint64(i))
+		sum := sha256.Sum256(text)
+		keys[i] = hex.EncodeToString(sum[:16])
+	}
+	return keys
+}
+
+// appendPrefixed appends texts, each preceded by its length.
+func appendPrefixed(to []byte, texts ...string) []byte {
+	for _, t := range texts {
+		to = append(binary.AppendUvarint(to, uint64(len(t))), t...)
+	}
+	return to
 }

@@ -241,8 +241,7 @@ func passing(t *testing.T, taken *[]string) adapter.Source {
 			*taken = append(*taken, in.Content)
 			return fmt.Sprintf("wrote %d bytes", len(in.Content)), nil
 		}}}}
-	toolset, err := adapter.Open(t.Context(), []adapter.Server{{Name: "a", Transport: source}, {Name: "b", Transport: target}}, nil)
-	check.Must(t, err)
+	toolset := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "a", Transport: source}, {Name: "b", Transport: target}}, nil))(t)
 	t.Cleanup(func() { _ = toolset.Close() })
 	return toolset
 }
@@ -294,8 +293,7 @@ func TestPassedResult(t *testing.T) {
 				within(t, "bytes that the model got", len(data), 0, 40<<10)
 			}
 			for _, r := range load(t, opts.Durable.Store, theRun).Records {
-				data, err := r.MarshalJSON()
-				check.Must(t, err)
+				data := check.Value(r.MarshalJSON())(t)
 				within(t, fmt.Sprint("bytes of record ", r.Seq), len(data), 0, 64<<10)
 			}
 		})

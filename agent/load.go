@@ -65,7 +65,7 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, 
 		if l.state.Status == run.StatusWaiting {
 			return nil, &waitingError{l.state}
 		}
-		return nil, &unfinishedError{o.key.ID}
+		return nil, fmt.Errorf("input for %q: %w", o.key.ID, ErrUnfinished)
 	}
 	l.first = []ledger.Change{&ledger.Said{Messages: in, Limits: *o.limits, Schema: begun.Schema}}
 	return l, nil

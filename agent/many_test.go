@@ -66,8 +66,7 @@ func inPostgres(t testing.TB) record.Store {
 	check.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	check.Must(t, check.Err(db.ExecContext(t.Context(), "CREATE SCHEMA "+schema)))
-	store, err := sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres)
-	check.Must(t, err)
+	store := check.Value(sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres))(t)
 	return analyzed{store, db}
 }
 
@@ -84,8 +83,7 @@ func (a analyzed) analyze() error {
 
 func inFiles(t testing.TB, opts *filestore.Options) record.Store {
 	t.Helper()
-	store, err := filestore.Open(t.TempDir(), opts)
-	check.Must(t, err)
+	store := check.Value(filestore.Open(t.TempDir(), opts))(t)
 	return store
 }
 
@@ -148,8 +146,7 @@ func resume(t testing.TB, store record.Store, a *agent.Agent, id string) {
 // question is what a run waits for.
 func question(t testing.TB, store record.Store, id string) string {
 	t.Helper()
-	log, err := store.Load(t.Context(), run.Key{ID: id})
-	check.Must(t, err)
+	log := check.Value(store.Load(t.Context(), run.Key{ID: id}))(t)
 	check.Require(t, len(log.Head.QuestionIDs) == 1, "run %s: got the questions %q, want one", id, log.Head.QuestionIDs)
 	return log.Head.QuestionIDs[0]
 }
@@ -157,8 +154,7 @@ func question(t testing.TB, store record.Store, id string) string {
 // allow answers the question of a run, and brings it to its end.
 func allow(t testing.TB, a *agent.Agent, id, ask string) {
 	t.Helper()
-	got, err := a.Resume(t.Context(), run.Key{ID: id}, run.Reply{Question: ask, Action: run.ActionAllow})
-	check.Must(t, err)
+	got := check.Value(a.Resume(t.Context(), run.Key{ID: id}, run.Reply{Question: ask, Action: run.ActionAllow}))(t)
 	check.Equal(t, "answer of run "+id, got.Output, "done")
 }
 
@@ -227,31 +223,6 @@ func BenchmarkResume(b *testing.B) {
 			b.ReportMetric(float64(cpu.Microseconds())/float64(b.N), "cpu-µs/run")
 			b.ReportMetric(rig.Median(times), "µs-p50")
 			b.ReportMetric(rig.Quantile(times, 0.99), "µs-p99")
-		})
-	}
-}
-
-// BenchmarkActiveRuns is 1,000 runs of 10 turns, with a model that takes 1 s and a tool that takes 100 ms.
-func BenchmarkActiveRuns(b *testing.B) {
-	const runs, turns, model, tool = 1000, 10, time.Second, 100 * time.Millisecond
-	for _, s := range keptStores {
-		b.Run(s.name, func(b *testing.B) {
-			a := worker(b, turnsOf{turns, model}, func() { time.Sleep(tool) }, agent.Options{Durable: agent.Durable{Store: s.open(b)}})
-			cpu := rig.CPUTime()
-			for b.Loop() {
-				var wg sync.WaitGroup
-				for range runs {
-					wg.Go(func() {
-						if got, err := a.Run(context.Background(), human("go")); err != nil || got.Output != "done" {
-							b.Errorf("got %q, %v, want the answer", got.Output, err)
-						}
-					})
-				}
-				wg.Wait()
-			}
-			ideal := turns*(model+tool) + model
-			b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/ideal.Seconds(), "×ideal")
-			b.ReportMetric((rig.CPUTime()-cpu).Seconds()/b.Elapsed().Seconds(), "processors")
 		})
 	}
 }

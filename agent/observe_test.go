@@ -145,8 +145,7 @@ func TestProvider(t *testing.T) {
 		"https://generativelanguage.googleapis.com/v1beta/openai": "gcp.gemini",
 		"https://models.example.com/v1":                           "openai",
 	} {
-		m, err := openaimodel.New(openai.ClientConfig{BaseURL: url}, "m", nil)
-		check.Must(t, err)
+		m := check.Value(openaimodel.New(openai.ClientConfig{BaseURL: url}, "m", nil))(t)
 		check.Equal(t, url, m.Info().Provider, want)
 	}
 	o := &observer{}
@@ -219,8 +218,7 @@ func TestEventsAsJSON(t *testing.T) {
 	check.Must(t, err)
 	check.Same(t, "events", got.String(), string(want))
 
-	source, err := os.ReadFile("events.go")
-	check.Must(t, err)
+	source := check.Value(os.ReadFile("events.go"))(t)
 	var declared []string
 	for _, m := range regexp.MustCompile(`kind\(\) string +{ return "(\w+)" }`).FindAllStringSubmatch(string(source), -1) {
 		declared = append(declared, m[1])

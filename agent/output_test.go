@@ -148,8 +148,7 @@ func atHost(t testing.TB, key string, w openai.HTTPDoer, name string, opts opena
 	t.Helper()
 	cfg := openai.DefaultConfig(key)
 	cfg.HTTPClient = w
-	m, err := openaimodel.New(cfg, name, &opts)
-	check.Must(t, err)
+	m := check.Value(openaimodel.New(cfg, name, &opts))(t)
 	return m
 }
 

@@ -38,9 +38,9 @@ func newPerson(e *engine, s *scope) *person {
 	}
 }
 
-// workItems returns work items that ask open questions through Options.Person.Reply: each question
-// once, and of several for one sign-in only the first. It ends the wait for replies to closed
-// questions. Questions that do not survive are asked by the servers' handlers.
+// workItems returns work items that ask open questions through Options.Person.Reply, each question once. It
+// ends the wait for replies to closed questions. Questions that do not survive are asked by the servers'
+// handlers.
 func (p *person) workItems() (launch []workItem) {
 	if p.questions.replyFunc() == nil {
 		return nil
@@ -54,7 +54,7 @@ func (p *person) workItems() (launch []workItem) {
 		}
 	}
 	for _, q := range questions {
-		if p.prompts[q.ID] != nil || !q.Survives || p.isAskingSignIn(q, questions) {
+		if p.prompts[q.ID] != nil || !q.Survives {
 			continue
 		}
 		ctx, cancel := context.WithCancel(p.scope.ctx)
@@ -62,14 +62,6 @@ func (p *person) workItems() (launch []workItem) {
 		launch = append(launch, workItem{report: report{key: q.ID}, do: func() error { return p.ask(ctx, q) }})
 	}
 	return launch
-}
-
-// isAskingSignIn reports whether another question already asks for the same sign-in. An accepted
-// sign-in counts for all calls; after a refusal the next question is asked.
-func (p *person) isAskingSignIn(q *run.Question, questions []*run.Question) bool {
-	return q.Kind == run.QuestionSignIn && slices.ContainsFunc(questions, func(o *run.Question) bool {
-		return o.Kind == q.Kind && o.Server == q.Server && o.URL == q.URL && p.prompts[o.ID] != nil
-	})
 }
 
 // ask asks a question and records the reply. Without a reply the question stays open; one that has

@@ -80,8 +80,7 @@ func thoughts(t *testing.T, store record.Store, first *dying) (input string, wri
 		t.Errorf("got a run at %q; the host refused %q", agent.Inside(got.State).Endpoint, invalid)
 	}
 	all := host.Requests()
-	data, err := json.Marshal(all[len(all)-1].Input)
-	check.Must(t, err)
+	data := check.Value(json.Marshal(all[len(all)-1].Input))(t)
 	return string(data), int(first.writes.Load())
 }
 

@@ -14,12 +14,10 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // slowTool takes a time.
@@ -123,38 +121,6 @@ func TestLeaseThatIsLate(t *testing.T) {
 		check.Text(t, err, "no connection is free", "late")
 		within(t, "the time of the lease, after which the work is stopped", time.Since(start), 4*time.Second, 10*time.Second)
 	})
-}
-
-// TestBusyDatabase has many runs work at a database with ten connections, while other work keeps
-// the processors busy: no lease is lost.
-func TestBusyDatabase(t *testing.T) {
-	runs, turns, takes := testenv.Pick(100, 1000), testenv.Pick(2, 5), testenv.Pick(500*time.Millisecond, 2*time.Second)
-	store := inPostgres(t)
-	store.(analyzed).db.SetMaxOpenConns(10)
-	m := instant{func(ctx context.Context, p prompt) (*model.Response, error) {
-		if len(p.Request.Messages) > 2*turns {
-			return says("so be it")(ctx, p)
-		}
-		return uses(toolCall(fmt.Sprint("c", len(p.Request.Messages)), "slow", `{}`))(ctx, p)
-	}}
-	a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: 6 * time.Second}, Tools: []adapter.Source{slowTool(takes)}})
-	busy, idle := context.WithCancel(t.Context())
-	defer idle()
-	for range 2 {
-		go func() {
-			for n := 0; busy.Err() == nil; n++ {
-				_ = fmt.Sprint(n)
-			}
-		}()
-	}
-	var group sync.WaitGroup
-	for i := range runs {
-		group.Go(func() {
-			got, err := a.Run(t.Context(), human("go"), agent.WithRun(fmt.Sprint("r", i)))
-			check.Same(t, fmt.Sprint("run ", i), []any{got.Output, err}, []any{"so be it", nil})
-		})
-	}
-	group.Wait()
 }
 
 // leaseTTL is that of the tests' processes.

@@ -41,8 +41,7 @@ func write(t *testing.T, events iter.Seq2[agent.Event, error]) (out []written, a
 		if q, ok := e.(*agent.Asked); ok {
 			asked = q.Question
 		}
-		data, err := agent.MarshalEvent(e)
-		check.Must(t, err)
+		data := check.Value(agent.MarshalEvent(e))(t)
 		var members map[string]any
 		check.Must(t, json.Unmarshal(data, &members))
 		delete(members, "duration_ns")

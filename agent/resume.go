@@ -105,15 +105,6 @@ func (e *waitingError) Is(target error) bool { return target == ErrWaiting }
 // that no process works on.
 var ErrUnfinished = errors.New("run has no answer yet; continue it by Resume or Recover")
 
-// unfinishedError is an [ErrUnfinished] with the id of the run.
-type unfinishedError struct{ id string }
-
-func (e *unfinishedError) Error() string {
-	return fmt.Sprintf("%q has no answer yet; continue it by Resume or Recover", e.id)
-}
-
-func (e *unfinishedError) Is(target error) bool { return target == ErrUnfinished }
-
 // ResumeStateEvents continues a run of an agent without a store. state is [Result.State] of a run
 // that waits. Resume a state only once: nothing else prevents that calls are made twice. The error
 // matches [run.ErrUnfit], [run.ErrExpired], [run.ErrNotAsked] or, for two replies to one question,

@@ -32,8 +32,7 @@ func reviewed(t *testing.T, poet *memhttp.Wire, revision string, model *script, 
 	t.Helper()
 	config := openai.DefaultConfig("key")
 	config.BaseURL, config.HTTPClient = "http://poet.test/v1", poet
-	sampler, err := sampling.New(config, "poet-1", &sampling.Options{Review: sampling.AskLater(), Limits: sampling.Limits{MaxTokens: 7}})
-	check.Must(t, err)
+	sampler := check.Value(sampling.New(config, "poet-1", &sampling.Options{Review: sampling.AskLater(), Limits: sampling.Limits{MaxTokens: 7}}))(t)
 	toolset, _ := open(t, &adapter.Options{ClientOptions: &mcpclient.Options{Sampling: sampler, Protocol: mcpclient.Protocol{Revision: revision}}})
 	return withTools(t, model, toolset, &opts)
 }

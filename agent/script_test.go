@@ -146,15 +146,13 @@ func human(text string) agent.Input { return agent.Text(text) }
 
 func newAgent(t testing.TB, model agent.Model, opts *agent.Options) *agent.Agent {
 	t.Helper()
-	a, err := agent.New(model, opts)
-	check.Must(t, err)
+	a := check.Value(agent.New(model, opts))(t)
 	return a
 }
 
 func mustRun(t testing.TB, a *agent.Agent, in agent.Input, opts ...agent.RunOption) *agent.Result {
 	t.Helper()
-	result, err := a.Run(t.Context(), in, opts...)
-	check.Must(t, err)
+	result := check.Value(a.Run(t.Context(), in, opts...))(t)
 	return result
 }
 
@@ -177,8 +175,7 @@ func answers(t testing.TB, a *agent.Agent, want string, opts ...agent.RunOption)
 // begun begins a run.
 func begun(t testing.TB, a *agent.Agent, opts ...agent.RunOption) run.Key {
 	t.Helper()
-	key, err := a.Begin(t.Context(), human("go"), opts...)
-	check.Must(t, err)
+	key := check.Value(a.Begin(t.Context(), human("go"), opts...))(t)
 	return key
 }
 
@@ -212,32 +209,28 @@ func questions(t testing.TB, got *agent.Result, n int, kind run.QuestionKind) []
 // resumed continues [theRun] until it is over or waits.
 func resumed(t testing.TB, a *agent.Agent, replies ...run.Reply) *agent.Result {
 	t.Helper()
-	result, err := a.Resume(t.Context(), theRun, replies...)
-	check.Must(t, err)
+	result := check.Value(a.Resume(t.Context(), theRun, replies...))(t)
 	return result
 }
 
 // accepted is a reply that fills in a form, or says that a URL was visited.
 func accepted(t testing.TB, q *run.Question, content map[string]any) run.Reply {
 	t.Helper()
-	reply, err := q.Accept(content)
-	check.Must(t, err)
+	reply := check.Value(q.Accept(content))(t)
 	return reply
 }
 
 // load is what a store has of a run.
 func load(t testing.TB, store record.Store, key run.Key) *record.Log {
 	t.Helper()
-	log, err := store.Load(t.Context(), key)
-	check.Must(t, err)
+	log := check.Value(store.Load(t.Context(), key))(t)
 	return log
 }
 
 // stateOf is the state of a run in a store.
 func stateOf(t testing.TB, store record.Store, key run.Key) *ledger.State {
 	t.Helper()
-	s, err := ledger.StateOf(load(t, store, key).Records)
-	check.Must(t, err)
+	s := check.Value(ledger.StateOf(load(t, store, key).Records))(t)
 	return s
 }
 

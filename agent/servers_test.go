@@ -142,8 +142,7 @@ func (s *server) connect(t testing.TB) mcpclient.Transport {
 	t.Helper()
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
-	session, err := s.Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil)
-	check.Must(t, err)
+	session := check.Value(s.Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil))(t)
 	s.hangUp = func() { toClient.Close(); toServer.Close() }
 	t.Cleanup(func() { session.Close(); session.Wait() })
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}

@@ -38,8 +38,7 @@ func (c *counting) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, e
 var everyStore = map[string]func(testing.TB) record.Store{
 	"memory": func(testing.TB) record.Store { return record.NewMemory() },
 	"sealed": func(t testing.TB) record.Store {
-		keys, err := record.NewKeys(record.Secret{Name: "a", Key: []byte("a key of 32 bytes, for the tests")})
-		check.Must(t, err)
+		keys := check.Value(record.NewKeys(record.Secret{Name: "a", Key: []byte("a key of 32 bytes, for the tests")}))(t)
 		return record.Sealed(inSQLite(t), keys)
 	},
 	"files":  func(t testing.TB) record.Store { return inFiles(t, &filestore.Options{NoSync: true}) },
@@ -76,8 +75,7 @@ func TestSnapshots(t *testing.T) {
 				within(t, fmt.Sprintf("records to begin with at input %d", i), store.records, 0, 200)
 			}
 			whole := load(t, store, run.Key{ID: "r"})
-			current, err := store.LoadCurrent(t.Context(), run.Key{ID: "r"})
-			check.Must(t, err)
+			current := check.Value(store.LoadCurrent(t.Context(), run.Key{ID: "r"}))(t)
 			within(t, "record of the snapshot", whole.Head.Snapshot, 1, math.MaxUint64)
 			within(t, "records", len(whole.Records), 300, 10_000)
 			within(t, "records to load", len(current.Records), 0, 200)

@@ -29,8 +29,7 @@ func boss(t *testing.T, model *script, helper adapter.Source, opts agent.Options
 
 func sub(t *testing.T, a *agent.Agent, make func(*agent.Agent, string, string) (adapter.Source, error)) adapter.Source {
 	t.Helper()
-	s, err := make(a, "helper", "Helps.")
-	check.Must(t, err)
+	s := check.Value(make(a, "helper", "Helps."))(t)
 	return s
 }
 
