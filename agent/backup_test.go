@@ -71,8 +71,7 @@ func sqliteIn(t testing.TB, file string) (record.Store, *sql.DB) {
 
 func filesIn(t testing.TB, dir string) record.Store {
 	t.Helper()
-	store := check.Value(filestore.Open(dir, nil))(t)
-	return store
+	return check.Value(filestore.Open(dir, nil))(t)
 }
 
 func openSQL(t testing.TB, driver, dsn string, dialect sqlstore.Dialect) (sqlstore.Store, *sql.DB) {

@@ -171,8 +171,7 @@ func TestPanicInATransportEndsTheRun(t *testing.T) {
 			adapter.Server{Name: "good", Transport: newServer().connect(t)})
 		model := play(uses(toolCall("1", "bad__echo", "{}"), toolCall("2", "good__sleep", `{"seconds":60}`)))
 		start := time.Now()
-		_, err := withTools(t, model, toolset, nil).Run(t.Context(), human("go"))
-		check.Text(t, err, "tool call panicked: oh no")
+		check.Text(t, check.Err(withTools(t, model, toolset, nil).Run(t.Context(), human("go"))), "tool call panicked: oh no")
 		check.Equal(t, "ended after", time.Since(start), 0)
 	})
 }

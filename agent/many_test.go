@@ -83,8 +83,7 @@ func (a analyzed) analyze() error {
 
 func inFiles(t testing.TB, opts *filestore.Options) record.Store {
 	t.Helper()
-	store := check.Value(filestore.Open(t.TempDir(), opts))(t)
-	return store
+	return check.Value(filestore.Open(t.TempDir(), opts))(t)
 }
 
 // turnsOf is a model that calls the tool in so many turns and then answers. It keeps nothing of its runs.

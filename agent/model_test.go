@@ -80,8 +80,7 @@ func TestReasoningDelta(t *testing.T) {
 	check.Same(t, "reasoning", got, []string{"I ", "think", "end: I think", "kept: I think"})
 
 	calls = 0
-	_, err := newAgent(t, model, &agent.Options{System: "fail"}).Run(t.Context(), human("go"))
-	check.Is(t, err, busy)
+	check.Is(t, check.Err(newAgent(t, model, &agent.Options{System: "fail"}).Run(t.Context(), human("go"))), busy)
 	check.Equal(t, "calls", calls, 1)
 }
 

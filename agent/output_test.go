@@ -148,8 +148,7 @@ func atHost(t testing.TB, key string, w openai.HTTPDoer, name string, opts opena
 	t.Helper()
 	cfg := openai.DefaultConfig(key)
 	cfg.HTTPClient = w
-	m := check.Value(openaimodel.New(cfg, name, &opts))(t)
-	return m
+	return check.Value(openaimodel.New(cfg, name, &opts))(t)
 }
 
 // replying is the body of a host's reply with that message.

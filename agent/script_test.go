@@ -146,14 +146,12 @@ func human(text string) agent.Input { return agent.Text(text) }
 
 func newAgent(t testing.TB, model agent.Model, opts *agent.Options) *agent.Agent {
 	t.Helper()
-	a := check.Value(agent.New(model, opts))(t)
-	return a
+	return check.Value(agent.New(model, opts))(t)
 }
 
 func mustRun(t testing.TB, a *agent.Agent, in agent.Input, opts ...agent.RunOption) *agent.Result {
 	t.Helper()
-	result := check.Value(a.Run(t.Context(), in, opts...))(t)
-	return result
+	return check.Value(a.Run(t.Context(), in, opts...))(t)
 }
 
 // paying is a tool that counts its calls.
@@ -175,8 +173,7 @@ func answers(t testing.TB, a *agent.Agent, want string, opts ...agent.RunOption)
 // begun begins a run.
 func begun(t testing.TB, a *agent.Agent, opts ...agent.RunOption) run.Key {
 	t.Helper()
-	key := check.Value(a.Begin(t.Context(), human("go"), opts...))(t)
-	return key
+	return check.Value(a.Begin(t.Context(), human("go"), opts...))(t)
 }
 
 // killed has a process work on an input for a while, and end.
@@ -209,29 +206,25 @@ func questions(t testing.TB, got *agent.Result, n int, kind run.QuestionKind) []
 // resumed continues [theRun] until it is over or waits.
 func resumed(t testing.TB, a *agent.Agent, replies ...run.Reply) *agent.Result {
 	t.Helper()
-	result := check.Value(a.Resume(t.Context(), theRun, replies...))(t)
-	return result
+	return check.Value(a.Resume(t.Context(), theRun, replies...))(t)
 }
 
 // accepted is a reply that fills in a form, or says that a URL was visited.
 func accepted(t testing.TB, q *run.Question, content map[string]any) run.Reply {
 	t.Helper()
-	reply := check.Value(q.Accept(content))(t)
-	return reply
+	return check.Value(q.Accept(content))(t)
 }
 
 // load is what a store has of a run.
 func load(t testing.TB, store record.Store, key run.Key) *record.Log {
 	t.Helper()
-	log := check.Value(store.Load(t.Context(), key))(t)
-	return log
+	return check.Value(store.Load(t.Context(), key))(t)
 }
 
 // stateOf is the state of a run in a store.
 func stateOf(t testing.TB, store record.Store, key run.Key) *ledger.State {
 	t.Helper()
-	s := check.Value(ledger.StateOf(load(t, store, key).Records))(t)
-	return s
+	return check.Value(ledger.StateOf(load(t, store, key).Records))(t)
 }
 
 // openQuestions are the questions of [theRun] to any process, which are n.

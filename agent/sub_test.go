@@ -29,8 +29,7 @@ func boss(t *testing.T, model *script, helper adapter.Source, opts agent.Options
 
 func sub(t *testing.T, a *agent.Agent, make func(*agent.Agent, string, string) (adapter.Source, error)) adapter.Source {
 	t.Helper()
-	s := check.Value(make(a, "helper", "Helps."))(t)
-	return s
+	return check.Value(make(a, "helper", "Helps."))(t)
 }
 
 func TestSubAgent(t *testing.T) {
