@@ -47,7 +47,7 @@ func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
 	if _, err := t.completeCheck(t.input.CheckWithin(maxFilled, sent)); err != nil {
 		return nil, err
 	}
-	return shown, nil
+	return t.withoutKey(shown), nil
 }
 
 // maxFilled bounds arguments after references were replaced by values, in bytes.
@@ -61,7 +61,7 @@ func (t *Tool) completeCheck(args json.RawMessage, err error) (json.RawMessage, 
 	if err != nil {
 		return nil, t.argumentError(err)
 	}
-	return args, nil
+	return t.withoutKey(args), nil
 }
 
 func (t *Tool) argumentError(err error) error {

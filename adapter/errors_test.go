@@ -30,6 +30,7 @@ func TestErrorTexts(t *testing.T) {
 		{opened(Server{}), `open toolset: server has no name: set Server.Name`},
 		{opened(Server{Name: "a"}), `open toolset: server "a": set Transport`},
 		{opened(nobody, nobody), `open toolset: server "b" is there twice: give each a name of its own`},
+		{opened(Server{Name: "a", Transport: reach, KeyInMeta: "k", KeyInArgument: "k"}), `open toolset: server "a": set either KeyInMeta or KeyInArgument, not both`},
 		{opened(Server{Name: "a", Policy: Policy{Start: "late"}, Transport: reach}), `open toolset: server "a": Policy.Start is "late": want "required", "available" or "lazy"`},
 		{opened(Server{Name: "a", Policy: Policy{Trust: TrustFull + 1}, Transport: reach}), `open toolset: server "a": Policy.Trust is 4: want TrustNone, TrustHints or TrustFull`},
 		{with(Policy{Start: "late"}, nobody), `open toolset: Policy.Start is "late": want "required", "available" or "lazy"`},

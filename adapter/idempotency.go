@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -14,12 +15,14 @@ import (
 )
 
 // IdempotencyKeyMeta is the entry of _meta that carries the key of a call, see [Prepared.WithIdempotencyKey], unless
-// [Server.KeyInMeta] names another one.
+// [Server.KeyInMeta] or [Server.KeyInArgument] names another place.
 const IdempotencyKeyMeta = "io.mcpchain/idempotencyKey"
 
 // HonoursKeys reports whether the server recognizes a repeated call by its key, according to
-// [Server.KeyInMeta] or [FuncOptions].
-func (t *Tool) HonoursKeys() bool { return t.honoursKeys || t.server.keyInMeta != "" }
+// [Server.KeyInMeta], [Server.KeyInArgument] or [FuncOptions].
+func (t *Tool) HonoursKeys() bool {
+	return t.honoursKeys || t.keyArgument != "" || t.server.keyInMeta != ""
+}
 
 // Repeatable reports whether a call that may have had an effect may be made again: [Policy.Repeat] says so, or the tool
 // declares that it changes nothing (readOnlyHint) or nothing more the second time (idempotentHint) and [Policy.Trust]
@@ -61,21 +64,77 @@ func (s *pendingCall) withContext(ctx context.Context) context.Context {
 	return &s.context
 }
 
-// keyOptions adds the call option that sends the key of the call, with a suffix.
-func (s *pendingCall) keyOptions(t *Tool, suffix string, opts []mcpclient.CallOption) []mcpclient.CallOption {
+// withKey puts the key of the call where the tool's server expects it.
+func (s *pendingCall) withKey(t *Tool, arguments json.RawMessage, opts []mcpclient.CallOption) (json.RawMessage, []mcpclient.CallOption) {
 	if s.key == "" {
-		return opts
+		return arguments, opts
 	}
-	return append(slices.Clip(opts), mcpclient.WithMeta(cmp.Or(t.server.keyInMeta, IdempotencyKeyMeta), jsonrpc.AppendString(nil, s.key+suffix)))
+	if t.keyArgument != "" {
+		args := jsonrpc.AppendMembers([]byte{'{'}, arguments)
+		return jsonrpc.CloseObject(jsonrpc.AppendMember(args, t.keyArgument, jsonrpc.AppendString(nil, s.key))), opts
+	}
+	return arguments, append(slices.Clip(opts), t.keyOption(s.key))
+}
+
+// keyOption returns the call option that sends the key.
+func (t *Tool) keyOption(key string) mcpclient.CallOption {
+	return mcpclient.WithMeta(cmp.Or(t.server.keyInMeta, IdempotencyKeyMeta), jsonrpc.AppendString(nil, key))
 }
 
 // continueOptions returns the options of a call that continues a round. It has a key of its own, because with the first key
-// the server would repeat its first answer.
+// the server would repeat its first answer. A key in the arguments stays, as the round is bound to them.
 func (s *pendingCall) continueOptions(t *Tool, opts []mcpclient.CallOption) []mcpclient.CallOption {
+	if s.key == "" || t.keyArgument != "" {
+		return opts
+	}
 	asked, err := jsonrpc.Marshal(s.round)
 	if err != nil {
 		return opts
 	}
 	sum := sha256.Sum256(asked)
-	return s.keyOptions(t, "-"+hex.EncodeToString(sum[:8]), opts)
+	return append(slices.Clip(opts), t.keyOption(s.key+"-"+hex.EncodeToString(sum[:8])))
+}
+
+// withoutKey removes the argument for the key, which neither the model nor a person may set.
+func (t *Tool) withoutKey(args json.RawMessage) json.RawMessage {
+	if t.keyArgument == "" {
+		return args
+	}
+	kept := []byte{'{'}
+	found := false
+	err := jsonrpc.Members(args, func(name, value []byte) {
+		if string(name) == t.keyArgument {
+			found = true
+			return
+		}
+		kept = jsonrpc.AppendMember(kept, string(name), value)
+	})
+	if err != nil || !found {
+		return args
+	}
+	return jsonrpc.CloseObject(kept)
+}
+
+// withoutProperty removes a property from an input schema. It returns false if the schema has no such property.
+func withoutProperty(raw json.RawMessage, name string) (json.RawMessage, bool) {
+	var root, properties map[string]json.RawMessage
+	if json.Unmarshal(raw, &root) != nil || json.Unmarshal(root["properties"], &properties) != nil {
+		return raw, false
+	}
+	if _, ok := properties[name]; !ok {
+		return raw, false
+	}
+	delete(properties, name)
+	set := func(keyword string, value any) {
+		if written, err := jsonrpc.Marshal(value); err == nil { // decoded JSON always marshals
+			root[keyword] = written
+		}
+	}
+	set("properties", properties)
+	var required []string
+	if json.Unmarshal(root["required"], &required) == nil {
+		set("required", slices.DeleteFunc(required, func(r string) bool { return r == name }))
+	}
+	written, err := jsonrpc.Marshal(root)
+	return written, err == nil
 }

@@ -27,51 +27,84 @@ func keyed(t *testing.T, opts *Options, s Server) *Toolset {
 
 // The key of a call is sent where the server expects it. Models and approvers do not see it.
 func TestKey(t *testing.T) {
-	for place, want := range map[string]string{"": "K <nil>", "k": "<nil> K"} {
-		const input = `{"city":"Rome","key":"mine"}`
-		seen := ""
-		opts := &Options{
-			Approve: allowing(func(a *approval.Request) { seen = string(a.Arguments) }),
-			Intercept: before(func(ctx context.Context, _ *Request) {
-				check.Equal(t, "key in an interceptor", IdempotencyKeyFrom(ctx), "K")
-			}),
-		}
-		p := check.Value(keyed(t, opts, Server{KeyInMeta: place}).Catalog(profile.Plain).Prepare(call("1", "pay", input)))(t)
-		check.Equal(t, place, p.WithIdempotencyKey("K").Run(t.Context()).Text, input+" "+want)
-		check.Equal(t, "a question about", seen, input)
-		check.Equal(t, "honours keys", p.Tool().HonoursKeys(), place != "")
+	for name, tt := range map[string]struct {
+		server      Server
+		input, want string
+		asked       string // of the model
+		honours     bool
+	}{
+		"by default":    {Server{}, `{"city":"Rome","key":"mine"}`, `{"city":"Rome","key":"mine"} K <nil>`, keyedSchema, false},
+		"in _meta":      {Server{KeyInMeta: "k"}, `{"city":"Rome","key":"mine"}`, `{"city":"Rome","key":"mine"} <nil> K`, keyedSchema, true},
+		"in another":    {Server{KeyInArgument: "token"}, `{"city":"Rome","key":"mine"}`, `{"city":"Rome","key":"mine"} K <nil>`, keyedSchema, false},
+		"in the tool's": {Server{KeyInArgument: "key"}, `{"city":"Rome"}`, `{"city":"Rome","key":"K"} <nil> <nil>`, `{"additionalProperties":false,"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := ""
+			opts := &Options{
+				Approve: allowing(func(a *approval.Request) { seen = string(a.Arguments) }),
+				Intercept: before(func(ctx context.Context, _ *Request) {
+					check.Equal(t, "key in an interceptor", IdempotencyKeyFrom(ctx), "K")
+				}),
+			}
+			catalog := keyed(t, opts, tt.server).Catalog(profile.Plain)
+			p, err := catalog.Prepare(call("1", "pay", tt.input))
+			check.Must(t, err)
+			check.Equal(t, "", p.WithIdempotencyKey("K").Run(t.Context()).Text, tt.want)
+			check.Equal(t, "a question about", seen, tt.input)
+			check.Equal(t, "honours keys", p.Tool().HonoursKeys(), tt.honours)
+			check.Same(t, "parameters", string(catalog.Definitions()[0].Function.Parameters.(json.RawMessage)), tt.asked)
+		})
 	}
 }
 
-// A server that honours keys gets one with each call.
-func TestKeyOfEachCall(t *testing.T) {
-	catalog := keyed(t, nil, Server{KeyInMeta: "k"}).Catalog(profile.Plain)
-	keys := map[string]bool{}
+// A server that honours keys gets one with each call, never one that a model wrote.
+func TestKeyIsNeverTheModels(t *testing.T) {
+	open := strings.Replace(keyedSchema, `,"additionalProperties":false`, "", 1)
+	var got []string
+	p := newPeer().tool("pay", open, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		var in struct{ Key string }
+		err := json.Unmarshal(req.Params.Arguments, &in)
+		got = append(got, in.Key)
+		return say("paid"), err
+	})
+	catalog := p.openAs(t, nil, Server{KeyInArgument: "key"}).Catalog(profile.Plain)
 	for range 2 {
-		text := catalog.Call(t.Context(), call("1", "pay", `{"city":"Rome","key":"mine"}`)).Text
-		key := text[strings.LastIndex(text, " ")+1:]
-		check.That(t, len(key) >= 20 && !keys[key], "got the key %q, want another one of ours", key)
-		keys[key] = true
+		check.Equal(t, "", catalog.Call(t.Context(), call("1", "pay", `{"city":"Rome","key":"mine"}`)).Text, "paid")
 	}
+	check.That(t, len(got) == 2 && got[0] != got[1] && len(got[0]) >= 20 && len(got[1]) >= 20, "got the keys %q, want two of ours", got)
+	prepared, err := catalog.Prepare(call("1", "pay", `{"city":"Rome","key":"mine"}`))
+	check.Must(t, err)
+	check.Equal(t, "without the key of the model", string(prepared.Arguments()), `{"city":"Rome"}`)
 }
 
 // The continuation of a call has its own key, the same each time.
 func TestKeyOfARound(t *testing.T) {
-	var keys []string
-	p := newPeer().tool("pay", keyedSchema, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		keys = append(keys, fmt.Sprint(req.Params.Meta[IdempotencyKeyMeta]))
-		if len(req.Params.InputResponses) == 0 {
-			return forName(), nil
-		}
-		return say("paid"), nil
-	})
-	ts := p.openAs(t, nil, Server{ClientOptions: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)}})
-	prepared := prepare(t, ts, "pay", `{"city":"Rome","key":"K"}`).WithIdempotencyKey("K")
-	round := roundOf(t, prepared)
-	for range 2 {
-		check.Equal(t, "", prepared.Continue(t.Context(), round, map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitDecline}}).Text, "paid")
+	for name, place := range map[string]string{"in _meta": "", "in an argument": "key"} {
+		t.Run(name, func(t *testing.T) {
+			var keys []string
+			p := newPeer().tool("pay", keyedSchema, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				var in struct{ Key string }
+				_ = json.Unmarshal(req.Params.Arguments, &in)
+				keys = append(keys, fmt.Sprint(req.Params.Meta[IdempotencyKeyMeta], in.Key))
+				if len(req.Params.InputResponses) == 0 {
+					return forName(), nil
+				}
+				return say("paid"), nil
+			})
+			ts := p.openAs(t, nil, Server{KeyInArgument: place, ClientOptions: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)}})
+			input := `{"city":"Rome","key":"K"}`
+			if place != "" {
+				input = `{"city":"Rome"}`
+			}
+			prepared := prepare(t, ts, "pay", input).WithIdempotencyKey("K")
+			round := roundOf(t, prepared)
+			for range 2 {
+				check.Equal(t, "", prepared.Continue(t.Context(), round, map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitDecline}}).Text, "paid")
+			}
+			check.That(t, keys[1] == keys[2] && (keys[0] == keys[1]) == (place != "") && (strings.HasPrefix(keys[1], "K") || place != ""),
+				"got the keys %q", keys)
+		})
 	}
-	check.That(t, keys[0] == "K" && keys[1] == keys[2] && strings.HasPrefix(keys[1], "K-"), "got the keys %q", keys)
 }
 
 func TestRepeatable(t *testing.T) {

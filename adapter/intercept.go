@@ -158,7 +158,8 @@ func (s *pendingCall) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOpt
 		return task.Wait(ctx, t.options(append(slices.Clip(opts), mcpclient.WithTask(t.def)))...)
 	}
 	if s.round == nil {
-		return t.ask(ctx, arguments, s.keyOptions(t, "", opts))
+		args, opts := s.withKey(t, arguments, opts)
+		return t.ask(ctx, args, opts)
 	}
 	if err := s.checkRound(s.round); err != nil { // an interceptor may have changed the arguments
 		return nil, err
@@ -186,7 +187,7 @@ func (s *pendingCall) checkRound(round *mcp.InputRequired) error {
 		return fillErr
 	case err != nil || round.Method != "tools/call" || params.Name != s.tool.def.Name:
 		return &roundError{"the round is not of this tool"}
-	case !bytes.Equal(canonical(params.Arguments), canonical(arguments)):
+	case !bytes.Equal(canonical(s.tool.withoutKey(params.Arguments)), canonical(arguments)):
 		return &roundError{"the round has other arguments"}
 	}
 	return nil

@@ -66,11 +66,12 @@ type Server struct {
 	// the server's names.
 	Rename func(*mcp.Tool) string
 
-	// KeyInMeta says that the server recognizes a repeated call by its key
-	// ([Prepared.WithIdempotencyKey]), and in which entry of _meta it expects the key, such as
-	// [IdempotencyKeyMeta]. Each call then has a key. Default: the server recognizes no keys; the
-	// key of a call is sent in [IdempotencyKeyMeta].
-	KeyInMeta string
+	// KeyInMeta and KeyInArgument say that the server recognizes a repeated call by its key
+	// ([Prepared.WithIdempotencyKey]), and where it expects the key: in this entry of _meta, such
+	// as [IdempotencyKeyMeta], or in this argument of its tools, which is hidden from models. A
+	// tool without the argument takes no key. Each call then has a key. Default: the server
+	// recognizes no keys; the key of a call is sent in [IdempotencyKeyMeta].
+	KeyInMeta, KeyInArgument string
 
 	// Pins are the fingerprints that the server's tools must have, by the server's names, as
 	// returned by [Toolset.Pins]. A tool without a pin counts as changed. Nil pins nothing.
@@ -84,6 +85,8 @@ func checkServer(s *Server) error {
 		return errors.New("server has no name: set Server.Name")
 	case s.Transport == nil:
 		return fmt.Errorf("server %q: set Transport", s.Name)
+	case s.KeyInMeta != "" && s.KeyInArgument != "":
+		return fmt.Errorf("server %q: set either KeyInMeta or KeyInArgument, not both", s.Name)
 	case s.Revision != "" && !slices.Contains(mcpclient.Revisions(), s.Revision):
 		return fmt.Errorf("server %q: Revision %q: want one of %s", s.Name, excerpt.Limit(s.Revision, 200), strings.Join(mcpclient.Revisions(), ", "))
 	}
@@ -100,13 +103,14 @@ type serverState struct {
 	origin  string // see serverOrigin
 	address string // see serverAddress
 
-	policy    Policy        // with defaults
-	approve   approval.Func // nil: every call is allowed
-	keyInMeta string        // see Server
-	maxUsers  int           // connections, one for each user; 0: one connection for all
-	maxMedia  int
-	outputs   schemacheck.Validator // checks outputs if the client has no validator
-	log       *slog.Logger
+	policy        Policy        // with defaults
+	approve       approval.Func // nil: every call is allowed
+	keyInMeta     string        // see Server
+	keyInArgument string        // see Server
+	maxUsers      int           // connections, one for each user; 0: one connection for all
+	maxMedia      int
+	outputs       schemacheck.Validator // checks outputs if the client has no validator
+	log           *slog.Logger
 
 	// Learnt while the toolset is open.
 	useOlder     atomic.Bool                      // connect with 2025-11-25, because its tools send requests
@@ -117,15 +121,16 @@ type serverState struct {
 // newServerState returns the state of s. o has its defaults.
 func newServerState(o *Options, s *Server) *serverState {
 	return &serverState{
-		label:     s.Name,
-		origin:    serverOrigin(s),
-		address:   serverAddress(s),
-		policy:    s.Policy.inherit(o.Policy),
-		approve:   o.Approve,
-		keyInMeta: s.KeyInMeta,
-		maxUsers:  max(s.PerUser, 0),
-		maxMedia:  o.maxMedia,
-		log:       o.Logger,
+		label:         s.Name,
+		origin:        serverOrigin(s),
+		address:       serverAddress(s),
+		policy:        s.Policy.inherit(o.Policy),
+		approve:       o.Approve,
+		keyInMeta:     s.KeyInMeta,
+		keyInArgument: s.KeyInArgument,
+		maxUsers:      max(s.PerUser, 0),
+		maxMedia:      o.maxMedia,
+		log:           o.Logger,
 	}
 }
 

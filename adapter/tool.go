@@ -24,10 +24,12 @@ type Tool struct {
 	def     *mcp.Tool
 	name    string
 	input   *toolschema.Schema
+	shown   *mcp.Tool           // the definition without keyArgument; nil: def
 	wrapped bool                // all arguments are in one property
 	task    bool                // it may be called as a task
 	outputs mcpclient.Validator // checks results against the output schema, nil for no check
 
+	keyArgument string        // the argument for the key of a call, "" for none
 	listed      bool          // offered without a search
 	topics      *topics       // what a function provides by name, or nil
 	honoursKeys bool          // a function that uses IdempotencyKeyFrom
@@ -50,7 +52,13 @@ type Tool struct {
 // newTool returns a tool for a definition. client is nil for a tool of this program. The error says
 // why the input schema cannot be used.
 func newTool(state *serverState, client *mcpclient.Client, def *mcp.Tool, schemas *schema.Cache) (*Tool, error) {
-	input, err := toolschema.New(def.InputSchema, schemas)
+	shown, keyArgument := def.InputSchema, ""
+	if name := state.keyInArgument; name != "" {
+		if without, ok := withoutProperty(shown, name); ok {
+			shown, keyArgument = without, name
+		}
+	}
+	input, err := toolschema.New(shown, schemas)
 	if err != nil {
 		return nil, err
 	}
@@ -66,20 +74,27 @@ func newTool(state *serverState, client *mcpclient.Client, def *mcp.Tool, schema
 		client:      client,
 		def:         def,
 		input:       input,
+		keyArgument: keyArgument,
 		task:        mayBeTask(client, def),
 		views:       views,
 		fingerprint: Fingerprint(def),
 	}
-	return tool, tool.prepareChecks()
+	if keyArgument != "" {
+		without := *def
+		without.InputSchema = shown
+		tool.shown = &without
+	}
+	return tool, tool.prepareChecks(shown)
 }
 
-// prepareChecks prepares the checks that the options of the client and toolset ask for.
-func (t *Tool) prepareChecks() error {
+// prepareChecks prepares the checks that the options of the client and toolset ask for. shown is
+// the input schema as models see it.
+func (t *Tool) prepareChecks(shown json.RawMessage) error {
 	if t.client == nil {
 		return nil
 	}
 	if v := t.client.Validator(); v != nil {
-		check, err := v.Compile(t.def.InputSchema)
+		check, err := v.Compile(shown)
 		if err != nil {
 			return fmt.Errorf("input schema: %w", err)
 		}
@@ -163,6 +178,15 @@ func (t *Tool) Wrapped() bool { return t.wrapped }
 
 // Definition returns the tool as its server describes it. It is shared and must not be modified.
 func (t *Tool) Definition() *mcp.Tool { return t.def }
+
+// ModelDefinition returns the definition as models and people see it, without the argument of
+// [Server.KeyInArgument]. It is shared and must not be modified.
+func (t *Tool) ModelDefinition() *mcp.Tool {
+	if t.shown == nil {
+		return t.def
+	}
+	return t.shown
+}
 
 // summary returns the purpose of the tool.
 func (t *Tool) summary() string {
