@@ -38,6 +38,7 @@ type dialect struct {
 
 	reader    string             // sets a connection up for a query; "": not needed
 	writer    string             // sets a connection up for a transaction; "": not needed
+	leases    string             // after writer, for a transaction that changes only leases; writer undoes it
 	isolation sql.IsolationLevel // for transactions that write
 	lockFile  string             // takes the lock of the file
 	lockRows  string             // appended to a SELECT: locks the rows
@@ -58,6 +59,7 @@ var dialects = map[Dialect]*dialect{
 		isRetryable: func(error) bool { return false }, // busy_timeout makes it wait
 		reader:      "PRAGMA busy_timeout = 10000",
 		writer:      settingsSQLite(),
+		leases:      "PRAGMA synchronous = NORMAL", // no sync: all holders run on this machine, and end with it
 		lockFile:    lockSchema,
 		text:        "TEXT",
 		blob:        "BLOB",

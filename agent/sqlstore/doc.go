@@ -17,7 +17,9 @@
 //
 // The driver needs SQLite 3.35 or later and a file on a local disk. The store sets what durability
 // needs, whatever the DSN says: the journal mode of the file to WAL, and on each connection that
-// writes, synchronous to FULL, busy_timeout to 10 s and, on macOS, fullfsync to ON. If the DSN sets
+// writes, synchronous to FULL, busy_timeout to 10 s and, on macOS, fullfsync to ON. A commit that
+// changes only leases does not wait for the disk. That is safe: after a power cut no process holds
+// a run, and epochs, which come from the clock, are not used again. If the DSN sets
 // wal_autocheckpoint to 0, the program makes checkpoints.
 //
 // One transaction writes at a time, and it makes all changes that arrived during the previous

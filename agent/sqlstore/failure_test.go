@@ -90,20 +90,23 @@ func watched(t *testing.T) (*instrumented, sqlstore.Store, *sql.DB) {
 
 // TestConnectionsThatFail checks that a connection is not used again if the beginning or end of its transaction failed.
 func TestConnectionsThatFail(t *testing.T) {
-	for _, operation := range []string{"begin", "commit", "rollback"} {
+	for _, operation := range []string{"begin", "commit", "commit of a lease", "rollback"} {
 		t.Run(operation, func(t *testing.T) {
 			c, store, db := watched(t)
 			db.SetMaxOpenConns(1)
 			d, lease := create(t, store, key)
 			check.Must(t, d.Append(t.Context(), store, lease, notes("x", 3)...))
-			c.fails = operation
+			c.fails, _, _ = strings.Cut(operation, " ")
 			switch operation {
 			case "rollback":
 				check.Is(t, check.Err(store.Acquire(t.Context(), run.Key{ID: "none"}, record.Holder{})), record.ErrNotFound)
+			case "commit":
+				check.Is(t, store.Delete(t.Context(), run.Key{ID: "none"}), errInstrumented)
 			default:
 				check.Is(t, ledgertest.Renew(t.Context(), store, lease, time.Minute), errInstrumented)
 			}
 			check.Equal(t, "what did not happen", c.fails, "")
+			check.Equal(t, "synchronous", value[int](t, db, "PRAGMA synchronous"), full)
 			check.NoError(t, d.Append(t.Context(), store, lease, notes("y", 1)...))
 		})
 	}

@@ -23,16 +23,17 @@ type group struct {
 
 // waiter is a caller whose change waits for its commit.
 type waiter struct {
-	change change
-	err    error
+	leasesOnly bool // it changes only leases
+	change     change
+	err        error
 
 	turn chan bool // receives once: true to commit the head of the queue, false when the change is done
 }
 
 // do makes a change. If the context ends, it takes the change out of the queue; once the commit
 // has begun, it waits for the outcome.
-func (g *group) do(ctx context.Context, c change) error {
-	w := &waiter{change: c, turn: make(chan bool, 1)}
+func (g *group) do(ctx context.Context, leasesOnly bool, c change) error {
+	w := &waiter{leasesOnly: leasesOnly, change: c, turn: make(chan bool, 1)}
 	g.mu.Lock()
 	g.queue = append(g.queue, w)
 	if !g.isActive {
@@ -106,14 +107,14 @@ func (g *group) passTurn(batch []*waiter, own *waiter) {
 // transaction of its own, so that only that one fails.
 func (s *database) commit(ctx context.Context, batch []*waiter) {
 	if len(batch) == 1 {
-		batch[0].err = s.once(ctx, batch[0].change)
+		batch[0].err = s.once(ctx, batch[0].leasesOnly, batch[0].change)
 		return
 	}
 	err := s.commitTogether(ctx, batch)
 	for _, w := range batch {
 		switch {
 		case errors.Is(err, errChangeFailed):
-			w.err = s.once(ctx, w.change)
+			w.err = s.once(ctx, w.leasesOnly, w.change)
 		case err != nil:
 			w.err = err
 		}
@@ -126,7 +127,8 @@ var errChangeFailed = errors.New("change failed")
 // commitTogether makes changes in one transaction. A change that is refused has its error, and the others
 // are committed. After any other error none is committed; if the commit itself failed, it is unknown.
 func (s *database) commitTogether(ctx context.Context, batch []*waiter) error {
-	t, err := s.begin(ctx)
+	hasOther := slices.ContainsFunc(batch, func(w *waiter) bool { return !w.leasesOnly })
+	t, err := s.begin(ctx, !hasOther)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func TestGroup(t *testing.T) {
 		const n = 1 + maxGroup + 7
 		errs := make(chan error, n)
 		for i := range n {
-			go func() { errs <- g.do(t.Context(), nothing) }()
+			go func() { errs <- g.do(t.Context(), false, nothing) }()
 			if i == 0 {
 				synctest.Wait()
 			}
@@ -70,7 +70,7 @@ func TestGroupOfEndedContexts(t *testing.T) {
 		}
 		errs := make(chan error, 3)
 		for _, ctx := range []context.Context{ctx, ctx, t.Context()} {
-			go func() { errs <- g.do(ctx, count) }()
+			go func() { errs <- g.do(ctx, false, count) }()
 			synctest.Wait()
 		}
 		cancel()
@@ -106,7 +106,7 @@ func TestGroupAfterPanic(t *testing.T) {
 						errs <- errPanicked
 					}
 				}()
-				errs <- g.do(t.Context(), nothing)
+				errs <- g.do(t.Context(), false, nothing)
 			}()
 			if i == 0 {
 				synctest.Wait()
@@ -121,7 +121,7 @@ func TestGroupAfterPanic(t *testing.T) {
 				failed++
 			}
 		}
-		if err := g.do(t.Context(), nothing); failed < 2 || err != nil || g.isActive {
+		if err := g.do(t.Context(), false, nothing); failed < 2 || err != nil || g.isActive {
 			t.Errorf("got %d failures, then %v, active %v", failed, err, g.isActive)
 		}
 	})

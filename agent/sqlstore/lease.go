@@ -13,7 +13,7 @@ import (
 
 func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	lease := record.Lease{Key: key}
-	err := s.write(ctx, func(ctx context.Context, t *tx) error {
+	err := s.writeLeases(ctx, func(ctx context.Context, t *tx) error {
 		now, err := t.d.now(ctx, t)
 		if err != nil {
 			return err
@@ -32,7 +32,7 @@ func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 // acquire takes a lease on the run of lease, and completes lease. The error matches [sql.ErrNoRows] if
 // the run is held or there is none.
 func (t *tx) acquire(ctx context.Context, lease *record.Lease, h record.Holder, now time.Time) error {
-	// A restored backup may lack a lease. The clock prevents that its epoch is used again.
+	// A lease may be lost in a power cut. The clock prevents that its epoch is used again.
 	first := int64(record.FirstEpoch(now))
 	tenant, id := columnsOf(lease.Key)
 	var epoch, seq int64
@@ -65,7 +65,7 @@ func (t *tx) heldError(ctx context.Context, key run.Key, now time.Time) error {
 }
 
 func (s *database) Release(ctx context.Context, lease record.Lease) error {
-	err := s.write(ctx, func(ctx context.Context, t *tx) error {
+	err := s.writeLeases(ctx, func(ctx context.Context, t *tx) error {
 		tenant, id := columnsOf(lease.Key)
 		_, err := t.exec(ctx, releaseRun, tenant, id, int64(lease.Epoch))
 		return err

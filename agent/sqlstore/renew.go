@@ -27,7 +27,7 @@ func (s *database) Renew(ctx context.Context, leases []record.Lease, ttl time.Du
 		if s.d.remote && s.db.Stats().MaxOpenConnections != 1 {
 			err = s.renewals.do(ctx, s, ttl, renew)
 		} else {
-			err = s.write(ctx, renew)
+			err = s.writeLeases(ctx, renew)
 		}
 		for _, lease := range chunk {
 			leaseErr := err

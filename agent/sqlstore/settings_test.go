@@ -6,9 +6,13 @@ import (
 	"context"
 	"database/sql"
 	"testing"
+	"time"
 
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // TestDatabasesThatLose checks that Open refuses a database that does not keep its commits.
@@ -28,12 +32,39 @@ func TestDatabasesThatLose(t *testing.T) {
 	}
 }
 
-// TestSyncs checks that commits to SQLite are synced, whatever the DSN says.
+// TestSyncs checks that commits to SQLite are synced, whatever the DSN says. Leases are not,
+// because all holders end with the machine; the connection that wrote one syncs again.
 func TestSyncs(t *testing.T) {
 	store, db := opened(t, "sqlite", inFile(t)+"?_pragma=synchronous(OFF)", sqlstore.DialectSQLite)
 	db.SetMaxOpenConns(1) // so that the test queries the store's connection
-	create(t, store, key)
-	check.Equal(t, "synchronous", value[int](t, db, "PRAGMA synchronous"), full)
+	var d *ledgertest.Draft
+	var lease record.Lease
+	var first uint64
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"create", func() error { d, lease = create(t, store, key); return nil }},
+		{"release", func() error { return store.Release(t.Context(), lease) }},
+		{"acquire", func() (err error) {
+			first = lease.Epoch
+			lease, err = store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour})
+			return err
+		}},
+		{"append", func() error { return d.Append(t.Context(), store, lease, notes("x", 1)...) }},
+		{"renew", func() error { return ledgertest.Renew(t.Context(), store, lease, time.Hour) }},
+		{"refused", func() error {
+			check.Is(t, check.Err(store.Acquire(t.Context(), run.Key{ID: "none"}, record.Holder{TTL: time.Hour})), record.ErrNotFound)
+			return nil
+		}},
+		{"delete", func() error { return store.Delete(t.Context(), key) }},
+	} {
+		check.Must(t, step.do())
+		check.Equal(t, step.name+": synchronous, for the host's own commits", value[int](t, db, "PRAGMA synchronous"), full)
+	}
+	if lease.Epoch < first+2 { // by the clock, in microseconds
+		t.Errorf("got epoch %d after %d, want one that a lost lease cannot have had", lease.Epoch, first)
+	}
 	check.Equal(t, "journal mode", value[string](t, db, "PRAGMA journal_mode"), "wal")
 }
 

@@ -73,12 +73,17 @@ func (s *database) withReader(ctx context.Context, read func(querier) error) err
 
 // write makes and commits a change, in a file together with the changes of other callers. A refused
 // change has changed nothing.
-func (s *database) write(ctx context.Context, c change) error {
+func (s *database) write(ctx context.Context, c change) error { return s.writeAs(ctx, false, c) }
+
+// writeLeases is write for a change of leases only.
+func (s *database) writeLeases(ctx context.Context, c change) error { return s.writeAs(ctx, true, c) }
+
+func (s *database) writeAs(ctx context.Context, leasesOnly bool, c change) error {
 	return attempt(ctx, func() error {
 		if s.d.remote {
 			return s.direct(ctx, c)
 		}
-		return s.group.do(ctx, c)
+		return s.group.do(ctx, leasesOnly, c)
 	})
 }
 

@@ -47,10 +47,12 @@ type tx struct {
 	tx       *sql.Tx
 	prepared map[string]*sql.Stmt // by their texts, unless the driver prepares statements
 	end      context.CancelFunc   // ends the wait for a rollback
+	undo     bool                 // the next user of the connection needs the dialect's writer again
 }
 
-// begin begins a transaction that writes. In SQLite it waits until no other transaction writes.
-func (s *database) begin(ctx context.Context) (_ *tx, err error) {
+// begin begins a transaction that writes, or one that changes only leases. In SQLite it waits until no
+// other transaction writes.
+func (s *database) begin(ctx context.Context, leasesOnly bool) (_ *tx, err error) {
 	defer func() { err = subject.Wrap(err, "begin a transaction") }()
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
@@ -59,6 +61,9 @@ func (s *database) begin(ctx context.Context) (_ *tx, err error) {
 	t := &tx{d: s.d, conn: conn, prepared: map[string]*sql.Stmt{}, end: func() {}}
 	if s.d.writer != "" {
 		_, err = conn.ExecContext(ctx, s.d.writer)
+	}
+	if t.undo = leasesOnly && s.d.leases != ""; t.undo && err == nil {
+		_, err = conn.ExecContext(ctx, s.d.leases)
 	}
 	if err == nil {
 		if s.d.remote {
@@ -98,6 +103,9 @@ func (t *tx) rollback() {
 // close returns the connection to the pool. After a failed transaction it is not used again.
 func (t *tx) close(err error) {
 	defer t.end()
+	if err == nil && t.undo {
+		_, err = t.conn.ExecContext(context.Background(), t.d.writer)
+	}
 	if err != nil {
 		_ = t.conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
@@ -164,7 +172,7 @@ func (t *tx) prepare(ctx context.Context, text string) (stmt *sql.Stmt, err erro
 
 // direct makes a change in a transaction of its own, and tries again if it conflicts with another one.
 func (s *database) direct(ctx context.Context, c change) error {
-	return s.retry(ctx, func() error { return s.once(ctx, c) })
+	return s.retry(ctx, func() error { return s.once(ctx, false, c) })
 }
 
 // retry repeats transact while its transaction conflicts with another one.
@@ -179,13 +187,13 @@ func (s *database) retry(ctx context.Context, transact func() error) error {
 }
 
 // once makes a change in a transaction of its own.
-func (s *database) once(ctx context.Context, c change) error {
+func (s *database) once(ctx context.Context, leasesOnly bool, c change) error {
 	release, err := s.turns.acquire(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer release()
-	t, err := s.begin(ctx)
+	t, err := s.begin(ctx, leasesOnly)
 	if err != nil {
 		return err
 	}
