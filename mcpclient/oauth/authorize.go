@@ -162,7 +162,7 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 	t.log.Debug("a person signs in", "issuer", safeURL(s.issuer()), "scopes", signIn.scopes)
 	answer, err := signIn.receive(ctx, reception)
 	if err != nil {
-		t.registrar.removeUnanswered(ctx, client, err)
+		t.registrar.markUnanswered(ctx, client, err)
 		return nil, err
 	}
 	got, err := signIn.exchange(ctx, t, answer)
@@ -224,10 +224,14 @@ func (s *signIn) exchange(ctx context.Context, t *Transport, answer url.Values) 
 	if err != nil {
 		return nil, err
 	}
-	form := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {s.redirectURI}, "code_verifier": {s.verifier}}
 	return t.grant(ctx, s.site, s.scopes, &tokenRequest{
-		doing: "exchange the code for a token", client: s.client, form: form, secretKeys: []string{"code", "code_verifier"},
+		doing: "exchange the code for a token", client: s.client, form: codeForm(code, s.redirectURI, s.verifier), secretKeys: []string{"code", "code_verifier"},
 	})
+}
+
+// codeForm returns the form of a token request with a code.
+func codeForm(code, redirectURI, verifier string) url.Values {
+	return url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {redirectURI}, "code_verifier": {verifier}}
 }
 
 // code checks an answer and returns its code. It uses and quotes an answer only after state and

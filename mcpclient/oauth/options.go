@@ -140,7 +140,7 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 	}
 	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	t.fetch = t.newFetcher(&guard{loopback: reach.ThisMachine(u.Hostname()), allow: t.opts.AllowPrivate})
-	t.registrar = registrar{t.opts, t.fetch, t.log}
+	t.registrar = registrar{t.opts, t.fetch, t.log, t.requestToken}
 	t.configured = t.newFetcher(&guard{loopback: true, allow: everywhere})
 	t.loading = make(chan struct{}, 1)
 	t.ctx, t.cancel = context.WithCancel(context.Background())

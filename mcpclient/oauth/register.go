@@ -3,6 +3,7 @@ package oauth
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"golang.org/x/oauth2"
 
 	"github.com/mcpchain/mcpchain/internal/reach"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -34,6 +37,10 @@ type registration struct {
 	Method      string    `json:"token_endpoint_auth_method,omitempty"`
 	RedirectURI string    `json:"redirect_uri"`
 	Expiry      time.Time `json:"expiry,omitzero"`
+
+	// Unanswered reports whether the last sign-in ended without an answer: the server may have shown
+	// the person that it does not know the client.
+	Unanswered bool `json:"unanswered,omitempty"`
 }
 
 func (r *registration) credentials(issuer string) *Credentials {
@@ -42,9 +49,10 @@ func (r *registration) credentials(issuer string) *Credentials {
 
 // registrar registers a client with authorization servers, and stores the registrations.
 type registrar struct {
-	opts  *Options
-	fetch *fetcher
-	log   *slog.Logger
+	opts         *Options
+	fetch        *fetcher
+	log          *slog.Logger
+	requestToken func(context.Context, *tokenRequest) (*tokenAnswer, error)
 }
 
 func (g *registrar) key(issuer string) Key {
@@ -82,9 +90,11 @@ func (g *registrar) registerOnce(ctx context.Context, s *site, name, redirectURI
 	var result *registration
 	err := g.opts.Store.Update(ctx, g.key(s.issuer()), func(ctx context.Context, old []byte) ([]byte, error) {
 		r := new(registration)
-		if decodeEntry(old, r) && r.isUsable() && r.RedirectURI == redirectURI {
+		usable := decodeEntry(old, r) && r.isUsable() && r.RedirectURI == redirectURI
+		if usable && (!r.Unanswered || g.isKnown(ctx, s, r)) {
+			r.Unanswered = false
 			result = r
-			return old, nil
+			return json.Marshal(r)
 		}
 		made, err := g.register(ctx, s, name, redirectURI)
 		if err != nil {
@@ -177,8 +187,20 @@ func applicationType(redirectURI string) string {
 	return "web"
 }
 
-// removeUnknown removes the registration of a client if err says that the server does not know it any
-// more, so that the next attempt registers again. It reports whether it did.
+// isKnown reports whether an authorization server may still know a client: it makes a token request
+// with a made-up code. A server that knows the client refuses the code. A server that fails may
+// know it.
+func (g *registrar) isKnown(ctx context.Context, s *site, r *registration) bool {
+	_, err := g.requestToken(ctx, &tokenRequest{
+		doing: "ask for the client", meta: s.meta, client: r.credentials(s.issuer()),
+		form: codeForm(rand.Text(), r.RedirectURI, oauth2.GenerateVerifier()),
+	})
+	refused, ok := errors.AsType[*ServerError](err)
+	return !ok || refused.Code == "invalid_grant" || !isFinal(refused.status)
+}
+
+// removeUnknown removes the registration of a client from the store if err says that the server
+// does not know it any more, so that the next attempt registers again. It reports whether it did.
 func (g *registrar) removeUnknown(ctx context.Context, client *Credentials, err error) bool {
 	refused, ok := errors.AsType[*ServerError](err)
 	if !ok {
@@ -187,41 +209,48 @@ func (g *registrar) removeUnknown(ctx context.Context, client *Credentials, err 
 	if refused.Code != "invalid_client" && refused.Code != "unauthorized_client" { // older Python SDKs write the latter
 		return false
 	}
-	return g.remove(ctx, client)
+	return g.replace(ctx, client, func(*registration) *registration { return nil })
 }
 
-// removeUnanswered removes the registration of a client because a sign-in ended without an answer, for
-// the reason err: the server may have shown the person that it does not know the client.
-func (g *registrar) removeUnanswered(ctx context.Context, client *Credentials, err error) {
+// markUnanswered marks the registration of a client because a sign-in ended without an answer, for
+// the reason err.
+func (g *registrar) markUnanswered(ctx context.Context, client *Credentials, err error) {
 	if _, ok := errors.AsType[*mcp.SignInError](err); ok {
 		return // no page was shown
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 	defer cancel()
-	g.remove(ctx, client)
+	g.replace(ctx, client, func(r *registration) *registration {
+		r.Unanswered = true
+		return r
+	})
 }
 
-// removeTimeout bounds removeUnanswered, which is not cancelled with the sign-in.
-const removeTimeout = 5 * time.Second
+// markTimeout bounds markUnanswered, which is not cancelled with the sign-in.
+const markTimeout = 5 * time.Second
 
-// remove removes the stored registration of a client. It returns false if there is none, or it now
-// belongs to another client.
-func (g *registrar) remove(ctx context.Context, client *Credentials) bool {
+// replace replaces the stored registration of a client by what change returns; nil deletes it. It
+// returns false if there is no registration, or it now belongs to another client.
+func (g *registrar) replace(ctx context.Context, client *Credentials, change func(*registration) *registration) bool {
 	known, err := g.stored(ctx, client.Issuer)
 	if err != nil || known == nil || known.ID != client.ID {
 		return false
 	}
-	removed := false
+	replaced := false
 	err = g.opts.Store.Update(ctx, g.key(client.Issuer), func(_ context.Context, old []byte) ([]byte, error) {
 		r := new(registration)
-		removed = decodeEntry(old, r) && r.ID == client.ID
-		if !removed {
+		replaced = decodeEntry(old, r) && r.ID == client.ID
+		if !replaced {
 			return old, nil
 		}
-		return nil, nil
+		next := change(r)
+		if next == nil {
+			return nil, nil
+		}
+		return json.Marshal(next)
 	})
 	if err != nil {
-		g.log.Warn("could not remove a registration from the store", "error", err)
+		g.log.Warn("could not change a registration in the store", "error", err)
 	}
-	return removed && err == nil
+	return replaced && err == nil
 }

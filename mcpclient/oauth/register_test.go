@@ -203,16 +203,49 @@ func TestForgottenClient(t *testing.T) {
 	check.That(t, len(w.clients) == 2 && len(w.asked) == 2, "got %d registrations, %d sign-ins, want 2, 2", len(w.clients), len(w.asked))
 }
 
-// TestRefusedPage: the page of a sign-in refuses the client, and the person gives up. The next attempt registers again.
+// TestRefusedPage: the page of a sign-in refuses the client, and the person gives up. The next attempt asks the token endpoint,
+// and registers again unless that knows the client.
 func TestRefusedPage(t *testing.T) {
-	w := newWorld(t)
-	auth := w.transport(w.options())
-	w.pages["as.test/authorize"] = http.NotFound
-	check.Fails(t, call(t.Context(), auth), "no answer")
-	w.set(func() { delete(w.pages, "as.test/authorize") })
-	w.mustCall(auth)
-	check.Equal(t, "client_id", query(t, w.asked[1], "client_id"), "client-2-of-as.test")
-	check.Equal(t, "token requests", len(w.forms), 1)
+	for _, tt := range []struct {
+		status int
+		body   any // of the token endpoint
+		want   string
+	}{
+		{http.StatusUnauthorized, map[string]string{"error": "invalid_client"}, "client-2-of-as.test"},
+		{http.StatusBadRequest, map[string]string{"error": "unauthorized_client"}, "client-2-of-as.test"},
+		{http.StatusUnprocessableEntity, map[string]string{"message": "Unrecognized client_id"}, "client-2-of-as.test"},
+		{http.StatusBadRequest, map[string]string{"error": "invalid_grant"}, "client-1-of-as.test"},
+		{http.StatusServiceUnavailable, "later", "client-1-of-as.test"},
+	} {
+		w := newWorld(t)
+		w.noRefresh = true
+		auth := w.transport(w.options())
+		w.pages["as.test/authorize"] = http.NotFound
+		check.Fails(t, call(t.Context(), auth), "no answer")
+		asked := 0
+		w.set(func() {
+			delete(w.pages, "as.test/authorize")
+			w.pages["as.test/token"] = func(rw http.ResponseWriter, req *http.Request) {
+				if w.codes[req.PostFormValue("code")] != nil {
+					w.authorization(rw, req)
+					return
+				}
+				if asked++; req.PostFormValue("client_id") != "client-1-of-as.test" || req.PostFormValue("code_verifier") == "" {
+					t.Errorf("got %v, want a token request of the first client", req.PostForm)
+				}
+				reply(rw, tt.status, tt.body)
+			}
+		})
+		for range 2 {
+			w.mustCall(auth)
+			w.revoke()
+		}
+		for _, url := range w.asked[1:] {
+			check.Equal(t, fmt.Sprint(tt.body), query(t, url, "client_id"), tt.want)
+		}
+		check.That(t, len(w.asked) == 3 && asked == 1,
+			"%v: got %d sign-ins, and the token endpoint was asked %d times, want 3, 1", tt.body, len(w.asked), asked)
+	}
 }
 
 // overtakenStore is a store in which another process replaces a registration after it was read.
@@ -247,16 +280,17 @@ func TestRegistrationOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestSignOutWithoutAToken forgets a registration with which nobody has got a token.
+// TestSignOutWithoutAToken forgets a registration with which nobody has signed in.
 func TestSignOutWithoutAToken(t *testing.T) {
 	w := newWorld(t)
 	auth := w.transport(w.options())
-	w.pages["as.test/token"] = http.NotFound
-	check.Fails(t, call(t.Context(), auth), "no token")
+	w.pages["as.test/authorize"] = http.NotFound
+	check.Fails(t, call(t.Context(), auth), "no answer")
 	check.Must(t, auth.SignOut(t.Context()))
-	w.set(func() { delete(w.pages, "as.test/token") })
+	w.set(func() { delete(w.pages, "as.test/authorize") })
 	w.mustCall(auth)
 	check.Equal(t, "client_id", query(t, w.asked[1], "client_id"), "client-2-of-as.test")
+	check.Equal(t, "token requests", len(w.forms), 1)
 }
 
 // stuckStore is a store that cannot delete a token at first.

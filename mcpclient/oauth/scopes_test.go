@@ -57,6 +57,19 @@ func TestStepUp(t *testing.T) {
 	check.Equal(t, "sign-ins", len(w.asked), 2)
 }
 
+// TestStepUpGivenUp: the token, which stays, can still be refreshed.
+func TestStepUpGivenUp(t *testing.T) {
+	w := newWorld(t)
+	auth := w.transport(w.options())
+	w.mustCall(auth)
+	w.set(func() { w.need, w.pages["as.test/authorize"] = []string{"write"}, http.NotFound })
+	check.Fails(t, call(t.Context(), auth), "no answer")
+	w.set(func() { w.need = nil })
+	w.revoke()
+	w.mustCall(auth)
+	check.Same(t, "grants", w.grants(), []string{"authorization_code", "refresh_token"})
+}
+
 // TestStepUpThatCannotHelp: a requested scope is not requested again.
 func TestStepUpThatCannotHelp(t *testing.T) {
 	w := newWorld(t)
