@@ -68,6 +68,9 @@ func (d *document) keywords(s map[string]any, at string) error {
 			return fmt.Errorf("at %q: unknown type %q", at, excerpt.CutAt(name, 40))
 		}
 	}
+	for _, key := range tree.NegativeLimits(s) {
+		delete(s, key)
+	}
 	for _, key := range counts {
 		if n, ok := tree.Rational(s[key]); ok && (n.Sign() < 0 || !n.IsInt()) {
 			return fmt.Errorf("at %q: %s %v: want a whole number that is not negative", at, key, s[key])

@@ -17,13 +17,19 @@ func mustCompile(t testing.TB, raw string) *Schema {
 	return s
 }
 
+// .NET writes its attribute [MaxLength] without a number as maxLength -1.
+func TestNegativeLimits(t *testing.T) {
+	s := mustCompile(t, `{"properties":{"a":{"type":"string","minLength":-1,"maxLength":-1},"b":{"type":"array","maxItems":-1}},"maxProperties":-1}`)
+	check.NoError(t, s.Validate([]byte(`{"a":"long","b":[1,2]}`)))
+}
+
 func TestCompileRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, schema, want string }{
 		{"not JSON", `{"type":`, "ends too early"},
 		{"not a schema", `3`, `want a schema (an object or a boolean), got number 3`},
 		{"subschema not a schema", `{"properties":{"a/b":"string"}}`, `at "/properties/a~1b": want a schema`},
 		{"unknown type", `{"properties":{"a":{"type":"str"}}}`, `at "/properties/a": unknown type "str"`},
-		{"negative number of parts", `{"properties":{"a":{"minLength":-1}}}`, `at "/properties/a": minLength -1: want a whole number that is not negative`},
+		{"negative number of parts", `{"properties":{"a":{"minContains":-1}}}`, `at "/properties/a": minContains -1: want a whole number that is not negative`},
 		{"half a part", `{"maxItems":1.5}`, `maxItems 1.5: want a whole number`},
 		{"dialect", `{"$schema":"https://example.com/mine"}`, "unsupported dialect; supported are 2020-12"},
 		{"inner dialect", `{"properties":{"a":{"$schema":"http://json-schema.org/draft-03/schema"}}}`, "unsupported dialect"},

@@ -118,6 +118,10 @@ func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 		m.record(at, bound.exclusive, profile.Same, "the boolean is written as a number")
 	}
 	m.splitDependencies(out, at)
+	for _, key := range tree.NegativeLimits(out) {
+		delete(out, key)
+		m.record(at, key, profile.Same, "left out, because it is negative")
+	}
 	for _, key := range []string{"required", "properties"} {
 		if v, ok := out[key]; ok && v == nil {
 			delete(out, key)

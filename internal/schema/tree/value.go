@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"strings"
 )
 
 // Keys returns the names of an object in order.
@@ -183,6 +184,19 @@ func Rational(v any) (*big.Rat, bool) {
 	}
 	return new(big.Rat).SetString(string(n))
 }
+
+// NegativeLimits returns the keywords of a subschema that limit lengths and sizes by a negative number. They count as
+// missing: .NET writes its attribute [MaxLength] without a number as maxLength -1.
+func NegativeLimits(s map[string]any) (keywords []string) {
+	for _, keyword := range limits {
+		if n, ok := Rational(s[keyword]); ok && n.Sign() < 0 {
+			keywords = append(keywords, keyword)
+		}
+	}
+	return keywords
+}
+
+var limits = strings.Fields("minLength maxLength minItems maxItems minProperties maxProperties")
 
 // Remarks are keywords without rules for values.
 var Remarks = []string{
