@@ -137,7 +137,7 @@ func (s *sealedStore) PutBlob(ctx context.Context, lease Lease, name string, dat
 	if len(data) > MaxBlob {
 		return CheckBlob(lease.Key, name, MaxBlob+sealRoom+1, 0, 0)
 	}
-	box := s.keys.forRun(lease.Key).seal("blob", name, data, rand.Text())
+	box := s.keys.forRun(lease.Key).seal(s.keys.current, "blob", name, data, rand.Text())
 	return s.Store.PutBlob(ctx, lease, name, box)
 }
 

@@ -82,7 +82,7 @@ func (k *Keys) Seal(key run.Key, state []byte) (string, error) {
 	if len(state) > maxSealed {
 		return "", fmt.Errorf("seal run %q: its state has %d bytes, want at most %d", key.ID, len(state), maxSealed)
 	}
-	box := k.forRun(key).seal("state", "", state, rand.Text())
+	box := k.forRun(key).seal(k.current, "state", "", state, rand.Text())
 	return base64.RawURLEncoding.EncodeToString(box), nil
 }
 
@@ -178,13 +178,13 @@ func (k *runKeys) additionalData(kind, place string, header []byte) []byte {
 
 // seal returns a box. The nonce is derived from the seed, the place and the text, so that with
 // equal seeds equal texts have equal boxes.
-func (k *runKeys) seal(kind, place string, text []byte, seed string) []byte {
-	keys := k.derive(k.current)
+func (k *runKeys) seal(secret, kind, place string, text []byte, seed string) []byte {
+	keys := k.derive(secret)
 	mac := hmac.New(sha256.New, keys.nonces)
 	mac.Write(frame(seed, kind, place, string(text)))
 	nonce := mac.Sum(nil)[:nonceSize]
 
-	box := append([]byte{boxForm, byte(len(k.current))}, k.current...)
+	box := append([]byte{boxForm, byte(len(secret))}, secret...)
 	box = append(box, keys.mark...)
 	box = binary.BigEndian.AppendUint32(box, uint32(nonceSize+len(text)+tagSize))
 	return keys.aead.Seal(append(box, nonce...), nonce, text, k.additionalData(kind, place, box))

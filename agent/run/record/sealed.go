@@ -116,12 +116,10 @@ func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []ru
 	if !errors.Is(err, ErrReplied) || len(s.keys.secrets) == 1 {
 		return err
 	}
-	log, loadErr := s.LoadCurrent(ctx, key)
-	if loadErr != nil {
-		return fmt.Errorf("compare with answers that an older secret may have sealed: %w; give the answer again", loadErr)
+	fresh, compareErr := s.notStored(ctx, key, replies)
+	if compareErr != nil {
+		return fmt.Errorf("compare with answers that an older secret may have sealed: %w; give the answer again", compareErr)
 	}
-	isStored := func(reply run.Reply) bool { return slices.ContainsFunc(log.Replies, reply.Equal) }
-	fresh := slices.DeleteFunc(slices.Clone(replies), isStored)
 	if len(fresh) == len(replies) {
 		return err
 	}
@@ -131,25 +129,55 @@ func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []ru
 	return store(sealed)
 }
 
+// notStored returns the replies that have no equal one in the store.
+func (s *sealedStore) notStored(ctx context.Context, key run.Key, replies []run.Reply) (fresh []run.Reply, err error) {
+	log, err := s.LoadCurrent(ctx, key)
+	for _, reply := range replies {
+		stored := err == nil && slices.ContainsFunc(log.Replies, reply.Equal)
+		if err == nil && !slices.Contains(log.Head.QuestionIDs, reply.Question) {
+			stored, err = s.equalsClosed(ctx, key, reply)
+		}
+		if !stored {
+			fresh = append(fresh, reply)
+		}
+	}
+	return fresh, err
+}
+
+// equalsClosed reports whether a reply equals the one to its question, which is closed. A log has no such
+// replies, so it asks the store for each secret; the store adds nothing.
+func (s *sealedStore) equalsClosed(ctx context.Context, key run.Key, reply run.Reply) (bool, error) {
+	for secret := range s.keys.secrets {
+		sealed, err := s.keys.forRun(key).sealReply(secret, reply)
+		if err == nil {
+			err = s.Store.Reply(ctx, key, []run.Reply{sealed})
+		}
+		if !errors.Is(err, ErrReplied) && !errors.Is(err, run.ErrNotAsked) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 func (s *sealedStore) sealReplies(key run.Key, replies []run.Reply) ([]run.Reply, error) {
 	keys := s.keys.forRun(key)
 	sealed := make([]run.Reply, len(replies))
 	for i, reply := range replies {
 		var err error
-		if sealed[i], err = keys.sealReply(reply); err != nil {
+		if sealed[i], err = keys.sealReply(s.keys.current, reply); err != nil {
 			return nil, err
 		}
 	}
 	return sealed, nil
 }
 
-// sealReply encrypts a reply. Only its question and time stay readable.
-func (k *runKeys) sealReply(reply run.Reply) (run.Reply, error) {
+// sealReply encrypts a reply with a secret. Only its question and time stay readable.
+func (k *runKeys) sealReply(secret string, reply run.Reply) (run.Reply, error) {
 	undated := reply
 	undated.At = time.Time{} // equal replies are equal at any time
 	data, err := undated.MarshalJSON()
 	if err == nil {
-		data, err = json.Marshal(&ledger.Sealed{Box: k.seal("answer", reply.Question, data, "")})
+		data, err = json.Marshal(&ledger.Sealed{Box: k.seal(secret, "answer", reply.Question, data, "")})
 	}
 	if err != nil {
 		return run.Reply{}, fmt.Errorf("answer question %q of run %q: %w", reply.Question, k.run.ID, err)
@@ -188,7 +216,7 @@ func (s *sealedStore) sealAll(key run.Key, records []run.Record) ([]run.Record, 
 		if err != nil {
 			return nil, err
 		}
-		box := keys.seal("record", strconv.FormatUint(r.Seq, 10), data, rand.Text())
+		box := keys.seal(s.keys.current, "record", strconv.FormatUint(r.Seq, 10), data, rand.Text())
 		if sealed[i], err = (ledger.Entry{Seq: r.Seq, At: r.At, Change: &ledger.Sealed{Box: box}}).Encode(); err != nil {
 			return nil, err
 		}

@@ -289,6 +289,22 @@ func TestRepliesOfSeveralKeys(t *testing.T) {
 	check.Is(t, check.Err(old.Load(t.Context(), key)), record.ErrUnknownKey)
 }
 
+// TestRepliesToClosedQuestions gives a reply of an older key again, after the run has processed it.
+func TestRepliesToClosedQuestions(t *testing.T) {
+	below, key := record.NewMemory(), run.Key{ID: "run_1"}
+	old, both := record.Sealed(below, keys(t, "old")), record.Sealed(below, keys(t, "new", "older", "old"))
+	d, lease := ledgertest.Create(t, old, key, ledgertest.Question("a"), ledgertest.Question("b"))
+	first, second := run.Reply{Question: "a", Action: run.ActionDecline, At: start}, run.Reply{Question: "b", Action: run.ActionDecline, At: start}
+	check.Must(t, old.Reply(t.Context(), key, []run.Reply{first}))
+	check.Must(t, d.Append(t.Context(), old, lease, &ledger.Replied{Reply: first}))
+
+	other := first
+	other.Action = run.ActionCancel
+	check.Is(t, both.Reply(t.Context(), key, []run.Reply{other}), record.ErrReplied)
+	check.NoError(t, both.Reply(t.Context(), key, []run.Reply{first, second}), "an equal reply, and the first one to another question")
+	check.Equal(t, "replies", headOf(t, below, key).ReplyCount, 1)
+}
+
 // TestKeyRotationWithoutTheStore does not report another reply if the store fails during the comparison.
 func TestKeyRotationWithoutTheStore(t *testing.T) {
 	below, key, broken := record.NewMemory(), run.Key{ID: "run_1"}, errors.New("the disk is gone")
