@@ -121,7 +121,7 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		if reply := p.rec.writer.storedReply(waiting, q.ID); reply != nil {
+		if reply := p.rec.writer.storedReply(waiting, q.ID, pollInterval); reply != nil {
 			return reply, nil
 		}
 		if p.rec.question(q.ID) == nil {
@@ -135,7 +135,7 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		reply := p.rec.writer.storedReply(ctx, q.ID)
+		reply := p.rec.writer.storedReply(ctx, q.ID, 0)
 		if reply == nil {
 			reply = new(expiredReply(q, time.Now()))
 		}
@@ -143,17 +143,30 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 	}
 }
 
-// storedReply returns the reply to a question that the store has, or nil.
-func (w *writer) storedReply(ctx context.Context, question string) *run.Reply {
+// storedReply returns the reply to a question that the store has, or nil. One goroutine at a time
+// asks the store, unless it was asked within maxAge; the others use its last answer. With a maxAge
+// of 0 each asks the store: what it had before may lack the last replies.
+func (w *writer) storedReply(ctx context.Context, question string, maxAge time.Duration) *run.Reply {
 	if w.hold == nil {
 		return nil
 	}
-	var replies []run.Reply
-	_ = guard("the store", func() (err error) { // after a failure it is asked again
-		replies, err = w.hold.replies(ctx)
-		return err
-	})
-	for _, reply := range replies {
+	w.mu.Lock()
+	if maxAge == 0 || !w.polling && time.Since(w.polled) >= maxAge {
+		w.polling, w.polled = true, time.Now()
+		w.mu.Unlock()
+		var replies []run.Reply
+		err := guard("the store", func() (err error) {
+			replies, err = w.hold.replies(ctx)
+			return err
+		})
+		w.mu.Lock()
+		w.polling = false
+		if err == nil { // otherwise it is asked again
+			w.replies = replies
+		}
+	}
+	defer w.mu.Unlock()
+	for _, reply := range w.replies {
 		if reply.Question == question {
 			return &reply
 		}

@@ -95,12 +95,15 @@ func TestHeldQuestion(t *testing.T) {
 	}
 }
 
-// Answers to several questions that end together are all found, also if they come at the last moment.
+// Answers to several questions that end together are all found, also if they come at the last moment. Until
+// then the store is asked once for all of them.
 func TestHeldQuestionsEndTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var loads atomic.Int64
 		store := watch(record.NewMemory(), func(c *storeCall) error {
 			err := c.Do()
 			if c.Method == "load" {
+				loads.Add(1)
 				time.Sleep(50 * time.Millisecond)
 			}
 			return err
@@ -110,6 +113,7 @@ func TestHeldQuestionsEndTogether(t *testing.T) {
 		first, _ := legacyProcess(t, store, play(uses(calls...), says("done")), opts)
 		ended := begin(t.Context(), first)
 		time.Sleep(9500 * time.Millisecond)
+		within(t, "loads in 9.5 s, one each second", loads.Load(), 5, 15)
 		second, _ := legacyProcess(t, store, play(says("no")), agent.Options{})
 		var answers []run.Reply
 		for _, q := range openQuestions(t, second, len(calls)) {

@@ -100,7 +100,7 @@ func (o *openQuestions) askPerson(ctx context.Context, q *run.Question) (*run.Re
 		reply.At = time.Now().UTC().Truncate(time.Millisecond)
 	}
 	if err := run.CheckReply(q, reply, time.Now()); err != nil {
-		if first := o.rec.writer.storedReply(ctx, q.ID); first != nil {
+		if first := o.rec.writer.storedReply(ctx, q.ID, 0); first != nil {
 			return first, nil
 		}
 		return nil, err
@@ -116,7 +116,7 @@ func (w *writer) storeReply(ctx context.Context, reply *run.Reply) *run.Reply {
 	}
 	err := guard("the store", func() error { return w.hold.store.Reply(ctx, w.hold.lease.Key, []run.Reply{*reply}) })
 	if errors.Is(err, record.ErrReplied) {
-		if first := w.storedReply(ctx, reply.Question); first != nil {
+		if first := w.storedReply(ctx, reply.Question, 0); first != nil {
 			return first
 		}
 	}

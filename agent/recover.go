@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -149,6 +150,9 @@ func (r *recovery) loop(ctx context.Context) error {
 			return ctx.Err()
 		case <-time.After(r.opts.PollInterval):
 		case <-r.gate.freed:
+			if err := r.collectEnds(ctx); err != nil {
+				return err
+			}
 		case _, open := <-wake:
 			if !open {
 				wake = nil
@@ -156,6 +160,21 @@ func (r *recovery) loop(ctx context.Context) error {
 		}
 	}
 }
+
+// collectEnds waits while other runs may end, because one pass lists everything due.
+func (r *recovery) collectEnds(ctx context.Context) error {
+	if err := backoff.Sleep(ctx, min(r.opts.PollInterval, collectTime)); err != nil {
+		return ctx.Err()
+	}
+	select {
+	case <-r.gate.freed:
+	default:
+	}
+	return nil
+}
+
+// collectTime is how long ends of runs are collected before other runs take their place.
+const collectTime = 20 * time.Millisecond
 
 // logOutage logs the first list that fails, and the first one that succeeds again. err is the error
 // of the last list, lastFailed reports whether the one before failed.
@@ -211,12 +230,17 @@ const maxDamaged = 1000
 
 // drive works on a run until it has ended or waits, and calls OnEnd, unless the run could not be
 // loaded or another process has ended it.
-func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) error {
+func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if r.opts.Context != nil {
 		ctx = r.opts.Context(ctx, key)
 	}
+	defer func() {
+		if err != nil && errors.Is(ctx.Err(), context.Canceled) && errors.Is(err, context.Canceled) {
+			err = &interruptedError{err}
+		}
+	}()
 	var l *loadedRun
 	s := a.resume(key, nil)
 	load := s.load
@@ -233,7 +257,7 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) error {
 		r.logTakeover(l.state)
 		return l, nil
 	}
-	err := r.forward(key, s.events(ctx))
+	err = r.forward(key, s.events(ctx))
 	if r.opts.OnEnd != nil && l != nil {
 		result := newResult(l.state)
 		result.Warnings, result.Window = s.warnings, s.window
@@ -273,14 +297,20 @@ func (r *recovery) logTakeover(s *ledger.State) {
 	r.opts.Logger.Info("a run was taken over", "run", s.ID, "tenant", s.Tenant, "turn", s.Turn, "calls", sent)
 }
 
+// interruptedError is the error of work on a run that the host has ended.
+type interruptedError struct{ err error }
+
+func (e *interruptedError) Error() string { return e.err.Error() }
+func (e *interruptedError) Unwrap() error { return e.err }
+
 // finish logs how the work on a run has ended, and lets the run be tried again later if it could
 // not be driven.
 func (r *recovery) finish(key run.Key, err error) {
 	failed := err != nil && !isSettled(err)
-	switch {
+	switch _, interrupted := errors.AsType[*interruptedError](err); {
 	case errors.Is(err, ErrFailed):
 		r.opts.Logger.Warn("a run has failed", "run", key.ID, "tenant", key.Tenant, "error", err)
-	case failed && errors.Is(err, context.Canceled): // the host has ended the work
+	case failed && interrupted:
 		r.opts.Logger.Debug("a run cannot continue", "run", key.ID, "tenant", key.Tenant, "error", err)
 	case failed:
 		r.opts.Logger.Warn("a run cannot continue", "run", key.ID, "tenant", key.Tenant, "error", err)

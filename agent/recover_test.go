@@ -142,6 +142,41 @@ func TestRecoverShares(t *testing.T) {
 	})
 }
 
+// Recover with a share lists the store again only for runs that wait, also after a run that fails, and
+// once for runs that end together.
+func TestRecoverListsForRunsThatWait(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tenants, each, share, most int
+		model                      step
+	}{
+		"none waits":     {100, 1, 1, 1, says("done")},
+		"they wait":      {2, 20, 5, 4, says("done")},
+		"they wait long": {1, 20, 1, 20, says("done")},
+		"they fail":      {2, 20, 5, 4, says("")},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			lists := 0
+			store := watch(record.NewMemory(), func(c *storeCall) error {
+				if c.Method == "list" {
+					lists++
+				}
+				return c.Do()
+			})
+			a := newAgent(t, play(slowly(tc.model)), &agent.Options{Durable: agent.Durable{Store: store}})
+			for i := range tc.tenants * tc.each {
+				begun(t, a, agent.WithTenant(fmt.Sprint(i%tc.tenants)))
+			}
+			var ended atomic.Int64
+			recovers(t, store, a, time.Minute, &agent.RecoverOptions{
+				PerTenant: tc.share, PollInterval: time.Hour, Logger: slog.New(slog.DiscardHandler),
+				OnEnd: func(run.Key, *agent.Result, error) { ended.Add(1) },
+			})
+			check.Equal(t, "ends", int(ended.Load()), tc.tenants*tc.each)
+			within(t, "lists", lists, 0, tc.most)
+		})
+	}
+}
+
 // A stopped process that wakes up after another one has taken its run appends nothing.
 func TestWokenProcessIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

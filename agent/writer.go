@@ -32,6 +32,10 @@ type writer struct {
 	retryAt uint64     // the record from which a snapshot is made again, after one was too large
 	durable run.Status // status of the run in the store
 
+	polling bool        // a goroutine asks the store for replies
+	polled  time.Time   // when the store was last asked
+	replies []run.Reply // the store's last answer
+
 	signIns  signIns
 	warnings []*Warning // the warnings that were emitted, at most as many as a result has
 	window   *WindowUse // use of the window in the last model call of the root run
