@@ -81,10 +81,11 @@ func (d *dialog) turn() error {
 		return d.engine.failAt(stop, d.engine.noOutputError(reply.text))
 	}
 	d.engine.handlers.end()
+	text := outputText(reply.text, reply.output)
 	return d.rec.record([]Event{
 		&TurnEnd{Messages: d.rec.state.History[len(d.rec.state.History)-1:]},
-		&Output{Text: reply.text, StopReason: stop, FinishReason: reply.finish},
-	}, &ledger.Ended{Status: run.StatusFinished, Stop: string(stop), Output: reply.text, Structured: reply.output})
+		&Output{Text: text, StopReason: stop, FinishReason: reply.finish},
+	}, &ledger.Ended{Status: run.StatusFinished, Stop: string(stop), Output: text, Structured: reply.output})
 }
 
 // askFitting calls ask at the limit that the run has reached, if any. A call that is too long for the

@@ -177,6 +177,15 @@ func (e *engine) parseOutput(text string) (json.RawMessage, error) {
 	return call.Arguments(), nil
 }
 
+// outputText returns the output of a run that ends with a text: the JSON that was read from it, if the run
+// has structured output, because the text may have been mended.
+func outputText(text string, structured json.RawMessage) string {
+	if structured != nil {
+		return string(structured)
+	}
+	return text
+}
+
 // complaint tells the model why its last text is not valid output, "" if there was none.
 func (e *engine) complaint() string {
 	h := e.rec.state.History

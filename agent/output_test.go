@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -201,6 +202,19 @@ func TestAsByFormat(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The output of a typed run is JSON of the type, also for a program that resumes the run without the type, and if the
+// model's text had to be mended.
+func TestOutputOfAMendedText(t *testing.T) {
+	w := &memhttp.Wire{Replies: []string{replying(`{"role":"assistant","content":"{\"city\":\"Oslo\",\"wind\":\"7\"}"}`)}}
+	a := newAgent(t, at(t, "openai", "gpt-4.1", w), nil)
+	want, result, err := agent.RunAs[forecast](t.Context(), a, human("go"))
+	check.Must(t, err)
+	var got forecast
+	check.NoError(t, json.Unmarshal([]byte(result.Output), &got), result.Output)
+	check.Same(t, "output", got, want)
+	check.Equal(t, "what the model said", result.Messages[len(result.Messages)-1].Text(), `{"city":"Oslo","wind":"7"}`)
 }
 
 // Hosts that make a grammar of the schema hold the text to it if there are no tools. Other hosts, and schemas outside of the strict subset, have the tool.

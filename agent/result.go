@@ -19,8 +19,9 @@ type Result struct {
 	// be stored is run.StatusRunning.
 	Status run.Status
 
-	// Output is the text of the model's last message, even if the run waits. A run that has failed
-	// has none, and that of a cancelled run is what the model had written, see [Agent.Cancel].
+	// Output is the text of the model's last message, even if the run waits, or the JSON of the
+	// output that [RunAs] asks for. A run that has failed has none, and that of a cancelled run is
+	// what the model had written, see [Agent.Cancel].
 	Output string
 
 	// Questions are the open questions of a waiting run. [Agent.Resume] takes the replies.

@@ -79,7 +79,7 @@ func (e *engine) finishFor(answer string, why StopReason) error {
 			return e.fail(e.noOutputError(answer))
 		}
 	}
-	events := []Event{&Output{Text: answer, StopReason: why}}
+	events := []Event{&Output{Text: outputText(answer, output), StopReason: why}}
 	if answer != "" {
 		message := run.Text(run.RoleAssistant, answer)
 		message.At = e.rec.state.Updated
@@ -91,7 +91,7 @@ func (e *engine) finishFor(answer string, why StopReason) error {
 	return e.rec.record(events, &ledger.Ended{
 		Status:     run.StatusFinished,
 		Stop:       string(why),
-		Output:     answer,
+		Output:     outputText(answer, output),
 		Structured: output,
 	})
 }
