@@ -160,6 +160,13 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+func TestNumbersOfTooManyDigits(t *testing.T) {
+	for text, kind := range map[string]Kind{"9007199254740993": KindNumber, "1000000000000000000001": KindNumber, "9223372036854775807": KindNumber, "9223372036854775808": KindInteger} {
+		check.Text(t, check.Err((&Field{Kind: kind}).Parse(text)), "number: this one has too many digits", text)
+	}
+	check.Equal(t, "a number that is not rounded", check.Value((&Field{Kind: KindNumber}).Parse("1000000000000000000000"))(t), any(1e21))
+}
+
 func TestErrorsSayWhatIsExpected(t *testing.T) {
 	many := make([]Option, 12)
 	for i := range many {

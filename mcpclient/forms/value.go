@@ -111,10 +111,12 @@ func (f *Field) number(v any) (any, error) {
 		return n, nil
 	case f.Kind == KindInteger && x == math.Trunc(x) && math.Abs(x) < 1<<53: // 12.0 and 1e3
 		return int64(x), nil
-	case f.Kind == KindNumber && (notInt != nil || int64(x) == n): // no other whole number
+	case f.Kind == KindNumber && (strings.ContainsAny(text, ".eE") || strconv.FormatFloat(x, 'f', -1, 64) == text): // no other whole number
 		return x, nil
+	case x != math.Trunc(x):
+		return nil, f.valueError()
 	}
-	return nil, f.valueError()
+	return nil, &FieldError{"want " + f.expected() + ": this one has too many digits", f.Name}
 }
 
 // numberText returns a number in JSON's notation, "" for another value.
