@@ -120,18 +120,22 @@ func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply
 		case ctx.Err() != nil || errors.Is(err, ErrInputEnded):
 			return q.Cancel(), err
 		case err != nil:
-			fmt.Fprintf(t.out(), "declined: %s\n", hosttext.Line(err.Error(), maxShown))
-			return q.Decline(), nil
+			return t.declineLocked(q, err), nil
 		case value != nil:
 			content[f.Name] = value
 		}
 	}
 	a, err := q.Accept(content)
 	if err != nil {
-		fmt.Fprintf(t.out(), "declined: %s\n", hosttext.Line(err.Error(), maxShown))
-		return q.Decline(), nil
+		return t.declineLocked(q, err), nil
 	}
 	return a, nil
+}
+
+// declineLocked declines a question that cannot be put, and shows why.
+func (t *Terminal) declineLocked(q *run.Question, err error) run.Reply {
+	fmt.Fprintf(t.out(), "declined: %s\n", hosttext.Line(err.Error(), maxShown))
+	return q.Decline()
 }
 
 // message quotes what a server says in its question.
@@ -189,8 +193,7 @@ func (t *Terminal) openLocked(ctx context.Context, q *run.Question) (run.Reply, 
 	}
 	link, err := hosttext.ParseLink(address)
 	if err != nil {
-		fmt.Fprintf(t.out(), "declined: %s\n", hosttext.Line(err.Error(), maxShown))
-		return q.Decline(), nil
+		return t.declineLocked(q, err), nil
 	}
 	t.linesLocked().ShowLink(fmt.Sprintf("%s %s\nat", hosttext.Quote(q.Server), reason), link)
 	key, err := t.chooseLocked(ctx, []string{"y", "n"}, "Say y when you have done it there, or n:")

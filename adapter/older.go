@@ -118,7 +118,7 @@ func (c *connector) mayChooseRevision(s *server) bool {
 	return forced == "" && !s.state.refusesOlder.Load()
 }
 
-// rememberOlder stores the older revision of a server for the next program.
+// rememberOlder stores the older revision of a server in the host's cache, for its other clients.
 func (c *connector) rememberOlder(s *server) {
 	c.opts.Logger.Warn("a server's tools ask in a way of an older revision, which is spoken from now on",
 		"server", s.label, "revision", s.client.Server().Revision)

@@ -135,6 +135,9 @@ func TestToolThatAsksInTheOldWay(t *testing.T) {
 					changes--
 				}
 				check.That(t, changes <= 0, "%d events are missing", changes)
+				next := check.Value(mcpclient.Connect(t.Context(), d, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &cache}}))(t)
+				check.Equal(t, "revision of the next client", next.Server().Revision, revision)
+				_ = next.Close()
 			})
 		})
 	}

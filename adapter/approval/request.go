@@ -39,7 +39,7 @@ type Decision struct {
 	Arguments json.RawMessage
 
 	// Remember makes the decision hold for later calls of the same user (User of adapter.Options).
-	// The decision ends with adapter.Toolset.Forget, or when the server with that label gets
+	// The decision ends with Forget of the [Store], or when the server with that label gets
 	// another command line or URL. Except for ScopeServer, it also ends when the tool's definition
 	// changes. A decision with Arguments, or with ScopeCall, is not remembered.
 	Remember Scope
