@@ -169,7 +169,7 @@ func spending(s *State, c Change) run.Usage {
 	case *Paused:
 		return run.Usage{Rounds: int64(len(c.Round))}
 	case *Outcome:
-		if call := s.Call(c.Call); call != nil && call.Child != nil {
+		if call := s.callToChange(c.Call); call != nil && call.Child != nil {
 			return call.Child.lostSpending()
 		}
 	case *Ended:

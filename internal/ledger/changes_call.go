@@ -184,7 +184,7 @@ func (c *Nested) apply(s *State, _ time.Time) error {
 // call returns the call that a change is about, for the change to modify. from are the states that the
 // call may be in; without from it may be in any.
 func (s *State) call(id string, from ...CallAt) (*Call, error) {
-	c := s.Call(id)
+	c := s.callToChange(id)
 	switch {
 	case c == nil:
 		return nil, fmt.Errorf("there is no call %q", id)
