@@ -22,7 +22,7 @@ import (
 // maxGrants bounds the grants of all users. Each has at most one connection.
 const maxGrants = 2000
 
-// idleAfter is how long an unused connection stays open. The next use reconnects with the stored token.
+// idleAfter is how long a connection without a call stays open. The next use reconnects with the stored token.
 const idleAfter = time.Hour
 
 // Options configure an Access. Store, Callback and Changed must be set.
@@ -88,7 +88,7 @@ func New(o Options) *Access {
 	return a
 }
 
-// endIdle ends the grants that have been unused for idleAfter, except for sign-ins in progress.
+// endIdle ends the grants that have been unused for idleAfter, except for calls and sign-ins in progress.
 func (a *Access) endIdle() {
 	since := time.Now().Add(-idleAfter)
 	if err := a.end(func(g *grant) bool { return g.idle(since) }); err != nil {

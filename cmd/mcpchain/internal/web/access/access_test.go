@@ -11,7 +11,9 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -92,4 +94,36 @@ func TestStopWhileConnecting(t *testing.T) {
 	close(goOn)
 	a.Connect(t.Context(), "Ada")
 	check.Equal(t, "state", a.Status("Ada")[0].State, Ready)
+}
+
+// TestCallInProgress has a call wait for hours, for example for the reply to a form: its connection is not idle.
+func TestCallInProgress(t *testing.T) {
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	waits := sdk.NewServer(&sdk.Implementation{Name: "mail", Version: "1"}, nil)
+	sdk.AddTool(waits, &sdk.Tool{Name: "wait"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		close(begun)
+		<-goOn
+		return &sdk.CallToolResult{}, nil, nil
+	})
+	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return waits }, nil))
+	defer server.Close()
+	a := New(Options{
+		Servers: []*config.Server{{Name: "mail", Transport: &mcpclient.HTTP{URL: server.URL}}}, Store: oauth.NewMemoryStore(),
+		Changed: func(context.Context, string, string, bool) {},
+	})
+	defer a.Close()
+	a.Connect(t.Context(), "Ada")
+	g := check.Value(a.grant("Ada", "mail"))(t)
+	var calling sync.WaitGroup
+	calling.Go(func() {
+		check.NoError(t, check.Err(g.toolset().Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{
+			{ID: "1", FunctionCall: &llms.FunctionCall{Name: "wait", Arguments: "{}"}},
+		})))
+	})
+	<-begun
+	later := time.Now().Add(2 * idleAfter)
+	check.That(t, !g.idle(later), "the connection of a call in progress is idle")
+	close(goOn)
+	calling.Wait()
+	check.That(t, g.idle(later), "the connection is still in use after the call")
 }

@@ -38,6 +38,7 @@ type grant struct {
 	scopes  []string         // that the token lacks, according to refused calls
 	attempt *attempt         // the sign-in in progress, or nil
 	used    time.Time        // when the grant was last used
+	calls   int              // number of calls in progress
 }
 
 // attempt is a sign-in in progress.
@@ -76,11 +77,35 @@ func (g *grant) touch() {
 	g.used = time.Now()
 }
 
-// idle reports whether the grant has been unused since a time, and nobody signs in.
+// idle reports whether the grant has been unused since a time, no call is in progress, and nobody signs in.
 func (g *grant) idle(since time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.attempt == nil && g.used.Before(since)
+	return g.attempt == nil && g.calls == 0 && g.used.Before(since)
+}
+
+// toolOptions returns the options of a connection, whose calls are counted: one may wait for hours for its user.
+func (g *grant) toolOptions() *adapter.Options {
+	var opts adapter.Options
+	if shared := g.access.opts.Tools; shared != nil {
+		opts = *shared
+	}
+	opts.Intercept = append(slices.Clip(opts.Intercept), func(next adapter.Handler) adapter.Handler {
+		return func(ctx context.Context, r *adapter.Request) (*mcp.CallToolResult, error) {
+			g.countCalls(1)
+			defer g.countCalls(-1)
+			return next(ctx, r)
+		}
+	})
+	return &opts
+}
+
+// countCalls adds n to the calls in progress, and records a use.
+func (g *grant) countCalls(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.calls += n
+	g.used = time.Now()
 }
 
 // status returns what the user sees of the grant. For a connected server, the error names tools of the server's entry
@@ -150,7 +175,7 @@ func (g *grant) connect(ctx context.Context) {
 	ends := g.ends
 	g.mu.Unlock()
 	servers, _ := adapter.FromConfig([]config.Server{*g.server})
-	tools, err := adapter.Open(limited, servers, g.access.opts.Tools)
+	tools, err := adapter.Open(limited, servers, g.toolOptions())
 	_, needed := errors.AsType[*mcp.SignInError](err)
 	switch {
 	case needed:
