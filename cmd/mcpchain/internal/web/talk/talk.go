@@ -83,8 +83,6 @@ type Service struct {
 	viewAgent *agent.Agent  // makes the calls of views
 	feed      *eventfeed.Feed
 
-	beginning chan struct{} // has a value while a call of a view begins; room for one
-
 	ctx     context.Context // for the work; ends with Close
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -114,8 +112,7 @@ var (
 func New(o Options) (*Service, error) {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	s := &Service{
-		o: o, beginning: make(chan struct{}, 1),
-		topics: map[run.Key]*topic{}, atWork: map[string]int{}, lists: map[string]*listSignal{}, titles: map[run.Key]string{},
+		o: o, topics: map[run.Key]*topic{}, atWork: map[string]int{}, lists: map[string]*listSignal{}, titles: map[run.Key]string{},
 	}
 	s.feed = eventfeed.New(&eventfeed.Options{Items: s.items, RunBytes: maxRecent})
 	s.agentOpts = agent.Options{

@@ -24,8 +24,9 @@ type Event struct {
 
 // topic is a conversation, or a call of a view, that this process works on or a window shows.
 type topic struct {
-	key  run.Key
-	refs int // guarded by Service.mu
+	key       run.Key
+	refs      int           // guarded by Service.mu
+	beginning chan struct{} // has a value while a call of the conversation's views begins; room for one
 
 	mu      sync.Mutex // guards the fields below
 	changed signal
@@ -72,7 +73,7 @@ func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 	defer s.mu.Unlock()
 	t := s.topics[key]
 	if t == nil {
-		t = &topic{key: key, at: agent.Position{Seq: log.Head.Seq}, spent: state.Spent}
+		t = &topic{key: key, beginning: make(chan struct{}, 1), at: agent.Position{Seq: log.Head.Seq}, spent: state.Spent}
 		s.topics[key] = t
 	}
 	t.refs++

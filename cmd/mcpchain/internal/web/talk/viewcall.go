@@ -163,11 +163,16 @@ func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mc
 	}
 }
 
-// beginViewCall begins a run, and deletes runs that no window shows any more.
+// beginViewCall begins a run, after others of its conversation, and deletes runs that no window shows any more.
 func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c ViewCall) (key run.Key, err error) {
+	t, err := s.acquire(ctx, conversation)
+	if err != nil {
+		return key, err
+	}
+	defer s.release(t)
 	select {
-	case s.beginning <- struct{}{}:
-		defer func() { <-s.beginning }()
+	case t.beginning <- struct{}{}:
+		defer func() { <-t.beginning }()
 	case <-ctx.Done():
 		return key, ctx.Err()
 	}
