@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/agenttest"
@@ -285,8 +286,10 @@ func TestStreams(t *testing.T) {
 	v.stream = w.watch("Ada", "w")
 	check.Contains(t, "the same life", string(v.stream.next(t).data), v.opened.Life)
 	check.Equal(t, "the first message: the one that was not seen", v.stream.next(t).n, 11)
-	go v.agrees()
+	var agreeing sync.WaitGroup
+	agreeing.Go(v.agrees)
 	check.NoError(t, w.views.End(t.Context(), "Ada", v.opened.Session, "x"))
+	agreeing.Wait()
 	v.isGone("ended")
 	v.stream.end()
 	<-v.stream.over
