@@ -31,7 +31,7 @@ func Lock(ctx context.Context, path string) (unlock func() error, err error) {
 		case <-ctx.Done():
 			timer.Stop()
 			_ = f.Close()
-			return nil, fmt.Errorf("lock %s, which another process holds: %w", path, ctx.Err())
+			return nil, fmt.Errorf("lock %s, which is held: %w", path, ctx.Err())
 		}
 	}
 }
