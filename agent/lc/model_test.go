@@ -148,6 +148,14 @@ func TestCallOptions(t *testing.T) {
 	check.Same(t, "options", m.options, llms.CallOptions{Model: "m-1", MaxTokens: 5, TopK: 5, StopWords: []string{"end"}, N: 1, CandidateCount: 1})
 }
 
+func TestSchemasForGoogle(t *testing.T) {
+	m := play(says("x"))
+	for _, err := range lc.Model(m, &lc.ModelOptions{Dialect: "google"}).Generate(t.Context(), &model.Request{Tools: []model.Tool{{Name: "f", Schema: []byte(`{"type":"object"}`)}}}) {
+		check.Must(t, err)
+	}
+	check.Same(t, "schema", m.options.Tools[0].Function.Parameters, any(map[string]any{"type": "object"}))
+}
+
 func TestMistralHasNoToolsAtTheEnd(t *testing.T) {
 	m := play(uses("1", "forecast", `{"city":"Oslo"}`), says("done"))
 	got := mustRun(t, wrapping(t, m, &lc.ModelOptions{Dialect: "mistral"},
