@@ -104,14 +104,25 @@ func rpcError(raw json.RawMessage, scrub func(string) string) error {
 	return e
 }
 
-// onMalformed fails the call to which malformed text belongs: that in whose response it came, if
-// there is one.
+// onMalformed fails the call in whose response malformed text came. Other text may have several
+// messages on one line, or an answer among words; if not, it fails the call to which it belongs.
 func (l *link) onMalformed(data []byte, err error, from source) (satisfied bool) {
 	err = fmt.Errorf("%w: message of the server: %w: %s", mcp.ErrInvalidResult, redact.Error(l.texts.cut(err.Error()), err), l.texts.quote(data))
 	if from.call != nil {
 		return l.calls.Fail(from.call.ID, err)
 	}
-	l.onUnreadable(&transport.MessageError{Prefix: data, Err: err})
+	messages := jsonrpc.Split(data, maxBatch)
+	if _, answer := jsonrpc.CutResponse(data); messages == nil && answer != nil {
+		messages = []json.RawMessage{answer}
+	}
+	if messages == nil {
+		l.onUnreadable(&transport.MessageError{Prefix: data, Err: err})
+		return false
+	}
+	l.warnings.logViolation("messages that do not stand alone on their lines", "messages", len(messages))
+	for _, m := range messages {
+		l.receive(m, from)
+	}
 	return false
 }
 

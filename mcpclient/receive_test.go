@@ -153,6 +153,19 @@ func TestBatchIsBounded(t *testing.T) {
 	})
 }
 
+// The log says that an answer was found among other text, but does not quote it.
+func TestAnswersAmongTextAreNotLogged(t *testing.T) {
+	for _, text := range []string{"Loading… ", "[INFO] sent "} {
+		opts, log := logs(legacy(), slog.LevelInfo)
+		overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			call := goCall(t.Context(), c, "private")
+			p.send("%s", text+answerTo(p.next()))
+			check.Equal(t, text, <-call, outcome{text: "private"})
+		})
+		check.That(t, log.String() != "" && !strings.Contains(log.String(), "private"), "got the log %s, want a warning without what the tool said", log)
+	}
+}
+
 // Text that a server prints between its messages answers nothing, even if only one call waits
 // and the text looks like the beginning of a message.
 func TestNoiseIsNoAnswer(t *testing.T) {

@@ -26,9 +26,9 @@ type Conn = transport.Conn
 // IO is the stdio transport over a reader and a writer, one message per line. It can be dialed
 // once; then Dial returns [transport.ErrDialedOnce]. Close closes both if they are io.Closers.
 //
-// A line that does not begin with { or [ is skipped, and logged by a client. A line over MaxMessage
-// is a [*transport.MessageError] as soon as that is known; the connection continues after it. Send
-// queues a message; it blocks while 1 MiB is queued.
+// A line that does not begin with { or [ is skipped, except for an answer in it, and logged by a
+// client. A line over MaxMessage is a [*transport.MessageError] as soon as that is known; the
+// connection continues after it. Send queues a message; it blocks while 1 MiB is queued.
 //
 // Closing a network connection, an [os.File] with deadlines or an [io.PipeReader] makes its
 // Read return. Other readers, such as a terminal, are read by a goroutine of the connection, so
@@ -78,10 +78,10 @@ func missingTransportError(t Transport) error {
 //
 // When the process exits or closes its output, Recv returns what it wrote and then a
 // [*transport.ProcessError]. A descendant that keeps the output open delays that by at most 200 ms.
-// A line that does not begin with { or [ is skipped; a client logs it, and the error that ends the
-// connection quotes the last such line. A line over MaxMessage is a [*transport.MessageError] as
-// soon as that is known; the connection continues after it. Send queues a message; it blocks while
-// 1 MiB is queued.
+// A line that does not begin with { or [ is skipped, except for an answer in it; a client logs it,
+// and the error that ends the connection quotes the last such line. A line over MaxMessage is a
+// [*transport.MessageError] as soon as that is known; the connection continues after it. Send
+// queues a message; it blocks while 1 MiB is queued.
 //
 // Close ends the whole process group: it closes the process's input, waits for StopTimeout,
 // sends SIGTERM, waits again, then kills. On Windows it terminates the process tree. If this

@@ -1,6 +1,9 @@
 package jsonrpc
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // BrokenMembers calls visit with the top-level members of an object that is incomplete or not JSON,
 // as far as they can be read. The value is nil unless it is a complete string, number or word.
@@ -66,4 +69,41 @@ func (s *scanner) scalar() []byte {
 	}
 	s.pos += end
 	return s.data[start:s.pos]
+}
+
+const blanks = " \t\r\n"
+
+// Split returns the messages in text that has nothing but several messages, one behind the other, at
+// most max; nil for other text.
+func Split(text []byte, max int) (messages []json.RawMessage) {
+	for d := json.NewDecoder(bytes.NewReader(text)); d.More(); {
+		var m json.RawMessage
+		if len(messages) == max || d.Decode(&m) != nil || m[0] != '{' && m[0] != '[' {
+			return nil
+		}
+		messages = append(messages, m)
+	}
+	if len(messages) < 2 {
+		return nil
+	}
+	return messages
+}
+
+// CutResponse finds a response among other text, such as a log, and returns it with the text before
+// it; nil if there is none. It finds no response that may be a part of a larger value.
+func CutResponse(text []byte) (before, response []byte) {
+	before, _, _ = bytes.Cut(text, []byte{'{'})
+	if bytes.IndexByte(before, '"') >= 0 {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(text[len(before):]))
+	if d.Decode((*json.RawMessage)(&response)) != nil {
+		return nil, nil
+	}
+	m, err := Parse(response)
+	after := bytes.TrimLeft(text[len(before)+int(d.InputOffset()):], blanks)
+	if err != nil || !m.IsResponse() || !m.HasID() || len(after) > 0 && bytes.IndexByte([]byte(",:{}]\""), after[0]) >= 0 {
+		return nil, nil
+	}
+	return before, response
 }

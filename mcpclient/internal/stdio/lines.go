@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -21,7 +22,8 @@ const (
 var byteOrderMark = []byte("\uFEFF")
 
 // lineReader finds the messages among the lines of a reader. A line that begins like a JSON object
-// or array is a message; the caller finds out whether it is JSON. Other lines are skipped.
+// or array is a message; the caller finds out whether it is JSON. Other lines are skipped, except for
+// a response in them.
 type lineReader struct {
 	src     io.Reader
 	max     int          // bound of a line in bytes
@@ -44,7 +46,14 @@ func (l *lineReader) next() ([]byte, error) {
 		switch {
 		case len(text) == 0:
 		case !beginsMessage(text):
+			before, response := jsonrpc.CutResponse(text)
+			if response != nil {
+				text = before
+			}
 			l.skipped.add(text)
+			if response != nil {
+				return response, nil
+			}
 		case owned:
 			return text, nil
 		default:

@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -173,6 +174,9 @@ func reference(in []byte, limit int) (r received) {
 		case text == "":
 		case !begins:
 			r.Skipped++
+			if _, response := jsonrpc.CutResponse([]byte(text)); response != nil {
+				r.Lines = append(r.Lines, string(response))
+			}
 		case i == len(lines)-1 && json.NewDecoder(strings.NewReader(text)).Decode(new(any)) == io.ErrUnexpectedEOF:
 			r.End = "unexpected EOF"
 		default:

@@ -238,6 +238,8 @@ func startError(s Spec, err error) error {
 	case statErr != nil && blank:
 		err = fmt.Errorf("%w (arguments belong in Args, not in Path)", err)
 	case statErr != nil:
+	case info.IsDir():
+		err = fmt.Errorf("%w (it is a directory)", err)
 	case errors.Is(err, fs.ErrNotExist):
 		err = fmt.Errorf("%w (the file is there: what its first line or its loader names is not, or Windows does not run such files)", err)
 	case errors.Is(err, fs.ErrPermission) && info.Mode()&0o111 == 0:

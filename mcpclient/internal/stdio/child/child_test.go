@@ -317,6 +317,7 @@ func TestStartErrors(t *testing.T) {
 	}{
 		{"home", Spec{Path: "~/server"}, "~ and $ are for a shell", fs.ErrNotExist},
 		{"variable", Spec{Path: "$NOWHERE/server"}, "~ and $ are for a shell", fs.ErrNotExist},
+		{"directory", Spec{Path: dir}, "it is a directory", nil},
 		{"not to be run", Spec{Path: text}, "see chmod +x", nil},
 		{"not in PATH", Spec{Path: "no-such-mcp-server"}, `start "no-such-mcp-server": executable file not found in`, exec.ErrNotFound},
 		{"no such file", Spec{Path: filepath.Join(dir, "gone")}, "gone", fs.ErrNotExist},
