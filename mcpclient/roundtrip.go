@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -152,11 +153,12 @@ func (w *roundTripper) exchangeAlone(ctx context.Context, l *link, e era, flight
 		return flight.answered
 	}
 	if o.progress == nil {
-		w.onExchangeEnd(l, flight, l.exchange.Exchange(ctx, m, deliver))
+		w.onExchangeEnd(l, flight, l.exchange.Exchange(ctx, m, deliver), func(late context.Context) { _, _ = flight.Wait(late, nil) })
 		answer, _, err := flight.Response()
 		return true, answer, err
 	}
-	if !w.life.Start(func() { w.onExchangeEnd(l, flight, l.exchange.Exchange(ctx, m, deliver)) }) {
+	wait := func(late context.Context) { <-late.Done() } // the caller waits for the answer itself
+	if !w.life.Start(func() { w.onExchangeEnd(l, flight, l.exchange.Exchange(ctx, m, deliver), wait) }) {
 		return false, jsonrpc.Response{}, ErrClosed
 	}
 	answer, err := flight.wait(ctx, o)
@@ -181,8 +183,13 @@ func (l *link) message(e era, flight *inFlight, o *callOptions) *wire.Message {
 	return m
 }
 
+// strayTime bounds the wait for an answer that a server sends over its standalone stream, in
+// violation of the protocol. It may come shortly after the end of the exchange.
+const strayTime = 100 * time.Millisecond
+
 // onExchangeEnd ends a call whose exchange over HTTP has ended with err, unless it has an answer.
-func (w *roundTripper) onExchangeEnd(l *link, flight *inFlight, err error) {
+// wait waits for an answer that arrives in another way.
+func (w *roundTripper) onExchangeEnd(l *link, flight *inFlight, err error, wait func(late context.Context)) {
 	l.logPanic(err)
 	switch {
 	case flight.answered:
@@ -193,6 +200,11 @@ func (w *roundTripper) onExchangeEnd(l *link, flight *inFlight, err error) {
 		err = errLostCursor
 	case err == nil:
 		err = fmt.Errorf("%w: the response ended without an answer to the request", mcp.ErrInvalidResult)
+	}
+	if errors.Is(err, mcp.ErrInvalidResult) && w.standalone.isWanted() {
+		late, cancel := context.WithTimeout(flight.ctx, strayTime)
+		defer cancel()
+		wait(late)
 	}
 	l.calls.Fail(flight.ID, err)
 }

@@ -361,3 +361,43 @@ func TestStandaloneStreamOnDemand(t *testing.T) {
 		})
 	}
 }
+
+// A server may answer over its standalone stream, in violation of the protocol. The answer
+// counts, whichever stream is read first.
+func TestAnswerOverStandaloneStream(t *testing.T) {
+	for name, test := range map[string]struct {
+		delay time.Duration
+		opts  []mcpclient.CallOption
+		want  string // in the error
+	}{
+		"soon":                {delay: 50 * time.Millisecond},
+		"soon, with progress": {delay: 50 * time.Millisecond, opts: []mcpclient.CallOption{mcpclient.WithProgress(func(mcp.Progress) {})}},
+		"late":                {delay: time.Second, want: "HTTP status 202 without a body"},
+		"late, with progress": {delay: time.Second, opts: []mcpclient.CallOption{mcpclient.WithProgress(func(mcp.Progress) {})}, want: "HTTP status 202 without a body"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := make(chan string, 1)
+			overLegacyHTTP(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				if r.Method == http.MethodPost {
+					w.WriteHeader(http.StatusAccepted)
+					asked <- answerTo(m)
+					return
+				}
+				send := stream(w)
+				select {
+				case answer := <-asked:
+					time.Sleep(test.delay)
+					send(answer)
+					<-r.Context().Done()
+				case <-r.Context().Done():
+				}
+			}, func(t *testing.T, c *mcpclient.Client) {
+				if res, err := c.CallTool(t.Context(), "a", nil, test.opts...); test.want == "" {
+					check.Equal(t, "answer", textOf(res, err), "a")
+				} else {
+					check.Text(t, err, test.want)
+				}
+			})
+		})
+	}
+}
