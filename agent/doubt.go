@@ -63,7 +63,7 @@ func applyDoubtReply(t *turn, c *ledger.Call) (func() error, error) {
 }
 
 // unpark makes a call again if its questions are answered. No call is parked any more, but a store may have
-// one: its server was told that the person cancelled.
+// one: its server was told that the person cancelled, and gets the replies when it asks again.
 func unpark(t *turn, c *ledger.Call) (func() error, error) {
 	hasOpen := false
 	t.rec.read(func(s *ledger.State) {

@@ -1,8 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,6 +31,9 @@ func (p *person) answerDuringCall(
 ) (*mcp.ElicitResult, error) {
 	ask := p.questions.fromServer(server, call)
 	ask.Kind, ask.Elicit = questionKind(params), params
+	if result := p.parkedResult(ask); result != nil {
+		return result, nil
+	}
 	reply, err := p.askDuringCall(ctx, ask)
 	if err == nil && reply == nil && p.rec.writer.hold == nil && p.questions.replyFunc() == nil {
 		p.rec.show(&Warning{Text: fmt.Sprintf(notAsked, server, cmp.Or(ask.Tool, "one of its tools"))})
@@ -35,6 +42,37 @@ func (p *person) answerDuringCall(
 		return nil, err
 	}
 	return ask.ElicitResult(*reply)
+}
+
+// parkedResult returns the reply that a person has given to the same question of an earlier attempt of the
+// call, nil if there is none. An earlier version parked calls: it told the server that the person cancelled,
+// kept the question, and made the call again with the reply.
+func (p *person) parkedResult(q *run.Question) (result *mcp.ElicitResult) {
+	var reply json.RawMessage
+	p.rec.read(func(s *ledger.State) {
+		if c := s.Call(q.Call); c != nil {
+			reply = c.Replies[parkedKey(q.Elicit)]
+		}
+	})
+	if d := json.NewDecoder(bytes.NewReader(reply)); reply != nil {
+		d.UseNumber()
+		if d.Decode(&result) != nil {
+			return nil
+		}
+	}
+	return result
+}
+
+// parkedKey identifies a question when its call is made again.
+func parkedKey(p *mcp.ElicitParams) string {
+	form := p.RequestedSchema
+	var compact bytes.Buffer
+	if json.Compact(&compact, form) == nil {
+		form = compact.Bytes()
+	}
+	data, _ := json.Marshal([]string{p.Mode, p.Message, string(form), p.URL}) // strings always marshal
+	sum := sha256.Sum256(data)
+	return "parked_" + hex.EncodeToString(sum[:])
 }
 
 // askDuringCall asks a question of a server that waits for the reply during a call. In a run with
