@@ -27,7 +27,6 @@ func TestErrorTexts(t *testing.T) {
 			check.Must(t, a.Reply(ctx, theRun, ask.Allow())) // it is the first
 			begun(t, a, agent.WithRun("begun"))
 			unkept := newAgent(t, play(says("x")), nil)
-			type answer struct{ N int }
 			for _, tt := range []struct {
 				name string
 				got  error
