@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-
 	"errors"
 	"fmt"
 

@@ -3,10 +3,9 @@ package adapter
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
-
-	"log/slog"
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"

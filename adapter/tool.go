@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"

@@ -3,9 +3,8 @@ package rewrite
 import (
 	"fmt"
 	"slices"
-	"testing"
-
 	"strings"
+	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"

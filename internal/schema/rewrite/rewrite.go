@@ -16,11 +16,10 @@ package rewrite
 
 import (
 	"encoding/json"
-	"strconv"
-	"strings"
-
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
