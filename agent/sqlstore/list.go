@@ -13,8 +13,12 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// maxPage bounds the heads that one query of List reads.
-const maxPage = 1000
+// maxPage bounds the heads that one query of List reads. The first one reads at most firstPage, because many lists end
+// early, and each of the next ones eight times as many as the one before.
+const (
+	firstPage = 128
+	maxPage   = 1000
+)
 
 // List implements [record.Store]. It reads page by page, and holds no connection while the loop
 // body runs. A run that changes during the loop may be missed.
@@ -28,8 +32,8 @@ func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[run.Head,
 		if remaining <= 0 { // no limit
 			remaining = math.MaxInt
 		}
-		for remaining > 0 {
-			size := min(s.pageSize, remaining)
+		for most := firstPage; remaining > 0; most = min(8*most, maxPage) {
+			size := min(most, s.pageSize, remaining)
 			rows, err := s.page(ctx, q, last, size)
 			if err != nil {
 				yield(run.Head{}, fmt.Errorf("list runs: %w", err))

@@ -51,6 +51,28 @@ func TestSQLiteOfOneConnection(t *testing.T) {
 	})
 }
 
+// TestShortList ends a list after its first run: most of the others are not read.
+func TestShortList(t *testing.T) {
+	store, db := inSQLite(t).open(t)
+	check.Must(t, store.Release(t.Context(), ledgertest.Keep(t, store, ledgertest.Since(ledgertest.Start, &ledger.Begun{ID: "a"}))))
+	const columns = "tenant, agent, status, updated, due, seq, head, answers, epoch, held, holder"
+	check.Must(t, check.Err(db.ExecContext(t.Context(), `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+		INSERT INTO mcpchain_runs (id, `+columns+`) SELECT 'a' || i, `+columns+` FROM mcpchain_runs, n`)))
+	read := func(most int) float64 {
+		return testing.AllocsPerRun(2, func() {
+			n := 0
+			for range store.List(t.Context(), record.Query{}) {
+				if n++; n == most {
+					break
+				}
+			}
+			check.Equal(t, "runs", n, most)
+		})
+	}
+	first, all := read(1), read(1001)
+	check.That(t, first < all/4, "got %v allocations for the first of 1001 runs, and %v for all", first, all)
+}
+
 // damaged returns a function that opens stores with a way to damage the head of a run.
 func damaged(in func(testing.TB) job, statement string) func(t *testing.T) (record.Store, func(run.Key)) {
 	return func(t *testing.T) (record.Store, func(run.Key)) {
