@@ -140,7 +140,7 @@ func judge(l *results.Line, e *grade.Evidence, err error) {
 		l.Outcome, l.Cause = results.Void, "infra"
 	case errors.Is(err, context.DeadlineExceeded): // the time was up
 		l.Outcome = results.Fail
-	case err != nil && e.State.Status != run.StatusFailed: // a process crashed
+	case err != nil && e.State.Status != run.StatusFailed: // the run did not end
 		l.Outcome = results.Fail
 	default:
 		l.Outcome = results.Pass
