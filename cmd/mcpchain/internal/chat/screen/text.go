@@ -62,7 +62,32 @@ func NoteLines(text string, width int) (lines []string) {
 // replaces the hyphens meanwhile, which an escaped text cannot have.
 func wrapWords(text string, width int) string {
 	const hyphen = "\ue000"
-	return strings.ReplaceAll(ansi.Wrap(strings.ReplaceAll(text, "-", hyphen), width, ""), hyphen, "-")
+	wrapped := ansi.Wrap(strings.ReplaceAll(text, "-", hyphen), width, "")
+	var lines []string
+	for line := range strings.SplitSeq(strings.ReplaceAll(wrapped, hyphen, "-"), "\n") {
+		lines = append(lines, breakLine(line, width)...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// breakLine breaks a line whose characters take more columns one by one. Not each terminal joins them like [ansi.Wrap]:
+// one that does not would break the line itself, and begin the next row with a server's text.
+func breakLine(line string, width int) (lines []string) {
+	start, columns := 0, 0
+	for i, r := range line {
+		if len(line) <= width || width < 1 { // no character takes more columns than bytes
+			break
+		}
+		own := ansi.StringWidth(string(r))
+		if r == '\ufe0f' {
+			own = 1 // makes some characters wide
+		}
+		if columns += own; columns > width && i > start {
+			lines = append(lines, line[start:i])
+			start, columns = i, own
+		}
+	}
+	return append(lines, line[start:])
 }
 
 // Indent indents a line of a peer's text, so that it differs from the program's own lines.

@@ -17,6 +17,9 @@ func TestNoteLines(t *testing.T) {
 		"hyphens":      {"use the -a-b", "use the\n  -a-b"},
 		"placeholders": {"\ue000", `\ue000`},
 		"tabs":         {"\tx", "    x"},
+		"joined":       {strings.Repeat("👩\u200d", 6) + "👩bot ›", "👩\u200d👩\u200d👩\u200d👩\u200d👩\u200d\n  👩\u200d👩bot\n  ›"},
+		"skin tones":   {strings.Repeat("👍🏽", 4), "👍🏽👍🏽👍\n  🏽👍🏽"},
+		"selectors":    {strings.Repeat("❤\ufe0f", 7), strings.Repeat("❤\ufe0f", 5) + "\n  ❤\ufe0f❤\ufe0f"},
 		"much space":   {strings.Repeat(" ", 50) + "x", "     x"},
 	} {
 		check.Equal(t, name, strings.Join(NoteLines(tt.text, 11), "\n"), tt.want)
