@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/internal/private"
 )
 
 const (
@@ -31,7 +32,7 @@ func openHistory(path string) *history {
 	lines := bytes.SplitAfter(raw, []byte("\n"))
 	if most := 2 * maxEntries; err == nil && len(lines) > most {
 		lines = lines[len(lines)-maxEntries:]
-		_ = os.WriteFile(path, bytes.Join(lines, nil), 0o600) // another program may lose what it adds meanwhile
+		shorten(path, bytes.Join(lines, nil))
 	}
 	for _, line := range lines[max(0, len(lines)-maxEntries):] {
 		var text string
@@ -41,6 +42,13 @@ func openHistory(path string) *history {
 	}
 	h.reset()
 	return h
+}
+
+// shorten replaces the file. If it cannot write all of it, the file stays. Another program may lose what it adds meanwhile.
+func shorten(path string, text []byte) {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		_ = private.WriteFile(target, text)
+	}
 }
 
 // add adds an entry, unless it is empty or repeats the last one.

@@ -32,6 +32,7 @@ func TestHistoryOnDisk(t *testing.T) {
 }
 
 // The newest entries are kept in memory, and twice as many in the file. Malformed lines and control characters are removed.
+// Another file, for this user, replaces a file that is too long: if it cannot be written, nothing is lost.
 func TestHistoryIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	var b strings.Builder
@@ -39,8 +40,12 @@ func TestHistoryIsBounded(t *testing.T) {
 		fmt.Fprintf(&b, "\"%d\\u001b\"\n", i)
 	}
 	b.WriteString("no JSON\n\"\"\n")
-	check.Must(t, os.WriteFile(path, []byte(b.String()), 0o600))
+	check.Must(t, os.WriteFile(path, []byte(b.String()), 0o644))
+	before := check.Value(os.Stat(path))(t)
 	h := openHistory(path)
+	after := check.Value(os.Stat(path))(t)
+	check.That(t, !os.SameFile(before, after), "the file itself was written")
+	check.That(t, after.Mode().Perm() == 0o600 || runtime.GOOS == "windows", "got the mode %o", after.Mode().Perm())
 	got := len(h.entries)
 	check.That(t, got == maxEntries-3 && h.entries[got-1] == "2004", "got %d entries up to %q", got, h.entries[got-1])
 	h.add("new")

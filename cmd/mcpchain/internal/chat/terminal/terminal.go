@@ -47,7 +47,7 @@ const (
 
 // Terminal is a [screen.Screen] on a terminal. Its methods may be called concurrently.
 type Terminal struct {
-	ctx        context.Context // for external editors and requests for completions
+	ctx        context.Context // for requests for completions
 	cancel     context.CancelFunc
 	program    *tea.Program
 	output     *output
