@@ -21,6 +21,10 @@ func Content(blocks []mcp.Content) string {
 		case *mcp.ResourceLink:
 			parts = append(parts, fmt.Sprintf("[link to %s]", c.URI))
 		case *mcp.EmbeddedResource:
+			if c.Resource.Blob != nil {
+				parts = append(parts, fmt.Sprintf("[resource %s, %d bytes]", c.Resource.URI, len(c.Resource.Blob)))
+				continue
+			}
 			parts = append(parts, fmt.Sprintf("[resource %s] %s", c.Resource.URI, c.Resource.Text))
 		case *mcp.ToolUseContent:
 			parts = append(parts, fmt.Sprintf("[calls %s %s]", c.Name, c.Input))
