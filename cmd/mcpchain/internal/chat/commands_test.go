@@ -183,11 +183,12 @@ func TestCompactionIsAnnounced(t *testing.T) {
 func TestWhoseResource(t *testing.T) {
 	t.Parallel()
 	path := configure(t, "evil=shadow", "my files=good")
-	o := converse(t, "/read demo://menu\n/read @my files demo://menu\n/read @nobody demo://menu\n/read @evil demo://evil\n", "-config", path)
+	o := converse(t, "/read\n/read demo://menu\n/read @my files demo://menu\n/read @nobody demo://menu\n/read @evil demo://evil\n", "-config", path)
 	o.check(t, o.stdout, 1,
+		"error: say which server you mean, as in /read @evil NAME; those with resources are evil, my files\n",
 		"error: say which server you mean, as in /read @evil demo://menu; those with resources are evil, my files\n",
 		"\ndemo://menu of the server my files:\n",
-		"error: no server with resources is called nobody demo://menu\n",
+		"error: no server with resources is called nobody demo://menu; there are evil, my files\n",
 		"\ndemo://evil of the server evil:\n")
 	check.That(t, strings.Contains(o.stdout, "Lemon tart") && strings.Count(o.stdout, "evil word") == 1,
 		"got %s\nwant the menu of the server that was named, and one answer of the other", o.stdout)

@@ -18,8 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Bounds of the shown text of a tool's result, in characters. The command /show and a trace have
-// all of it.
+// Bounds of the shown text of a tool's result, in characters. The command /show has more of it, and a trace
+// all.
 const (
 	MaxResult  = 120
 	MaxFailure = 400

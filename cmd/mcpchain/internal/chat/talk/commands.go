@@ -47,7 +47,7 @@ func (s *Session) commands() []command {
 		{"/model [NAME]", "show the model, or switch to another one", s.modelChoice.choose, s.modelChoice.complete},
 		{"/usage", "show tokens and cost of the turn and the conversation", s.conversation.showUsage, nil},
 		{"/context", "show what fills the window of the model", s.conversation.showWindow, nil},
-		{"/show [N]", "show the complete last result, or the Nth last one", s.results.show, nil},
+		{"/show [N]", "show the last result, or the Nth last one", s.results.show, nil},
 		{"/reasoning", "show the model's reasoning before its last answer", s.conversation.showReasoning, nil},
 		{"/clear", "begin another conversation", s.conversation.clear, nil},
 		{"/undo", "forget the last question and its answer", s.conversation.undo, nil},

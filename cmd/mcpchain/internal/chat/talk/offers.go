@@ -103,13 +103,14 @@ func (o *offer) cutServer(
 	switch {
 	case server != nil:
 		return server, rest, nil
-	case isNamed:
-		return nil, "", fmt.Errorf("no server with %s is called %s", o.plural, hosttext.Line(named, 80))
 	case len(servers) == 0:
 		return nil, "", fmt.Errorf("no server offers %s", o.plural)
+	case isNamed:
+		return nil, "", fmt.Errorf("no server with %s is called %s; there are %s",
+			o.plural, hosttext.Line(named, 80), strings.Join(names, ", "))
 	case len(servers) > 1:
 		return nil, "", fmt.Errorf("say which server you mean, as in %s @%s %s; those with %s are %s",
-			o.command, names[0], hosttext.Line(argument, 80), o.plural, strings.Join(names, ", "))
+			o.command, names[0], cmp.Or(hosttext.Line(argument, 80), "NAME"), o.plural, strings.Join(names, ", "))
 	}
 	return &servers[0], argument, nil
 }

@@ -193,7 +193,7 @@ func (s *Session) converse(ctx context.Context) error {
 	if s.Screen.Attended() {
 		failed := func(server adapter.ServerStatus) bool { return server.Err != nil }
 		if slices.ContainsFunc(s.connections.allStatuses(), failed) {
-			s.Screen.Note(screen.Faint, "/servers restart NAME tries a server again.")
+			s.Screen.Note(screen.Faint, "/servers restart NAME tries a server again; after a change of the file, start the program again.")
 		}
 		s.Screen.Note(screen.Faint, "Ask something; /help lists commands; Ctrl-C ends a turn, Ctrl-D the conversation.")
 	}
