@@ -217,7 +217,8 @@ func TestOutputOfAMendedText(t *testing.T) {
 	check.Equal(t, "what the model said", result.Messages[len(result.Messages)-1].Text(), `{"city":"Oslo","wind":"7"}`)
 }
 
-// Hosts that make a grammar of the schema hold the text to it if there are no tools. Other hosts, and schemas outside of the strict subset, have the tool.
+// Hosts that make a grammar of the schema hold the text to it if there are no tools, and the program may say otherwise.
+// Other hosts, and schemas outside of the strict subset, have the tool.
 func TestAsByToolWhereThereIsNoFormat(t *testing.T) {
 	text := replying(`{"role":"assistant","content":"{\"city\":\"Oslo\",\"wind\":null}"}`)
 	tool := replying(`{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"final_answer","arguments":"{\"city\":\"Oslo\"}"}}]}`)
@@ -226,11 +227,12 @@ func TestAsByToolWhereThereIsNoFormat(t *testing.T) {
 		More map[string]any `json:"more,omitempty"` // of any names
 	}
 	for _, tt := range []struct {
-		host, model           string
+		host, model, policy   string
 		tools, open, byFormat bool
 	}{
-		{"llamacpp", "m", false, false, true}, {"ollama", "m", false, false, true}, {"llamacpp", "m", true, false, false},
-		{"compatible", "gpt-4.1", false, false, false}, {"openai", "gpt-4-turbo", false, false, false}, {"openai", "gpt-4.1", false, true, false},
+		{"llamacpp", "m", "", false, false, true}, {"ollama", "m", "auto", false, false, true}, {"llamacpp", "m", "", true, false, false},
+		{"groq", "m", "never", false, false, false}, {"compatible", "m", "always", true, false, true},
+		{"compatible", "gpt-4.1", "", false, false, false}, {"openai", "gpt-4-turbo", "", false, false, false}, {"openai", "gpt-4.1", "", false, true, false},
 	} {
 		w := &memhttp.Wire{Replies: []string{tool}}
 		if tt.byFormat {
@@ -240,7 +242,7 @@ func TestAsByToolWhereThereIsNoFormat(t *testing.T) {
 		if tt.tools {
 			opts.Tools = []adapter.Source{aLibrary()}
 		}
-		a := newAgent(t, atHost(t, "x", w, tt.model, openaimodel.Options{Host: tt.host}), opts)
+		a := newAgent(t, atHost(t, "x", w, tt.model, openaimodel.Options{Host: tt.host, Format: tt.policy}), opts)
 		var err error
 		if tt.open {
 			err = errorOf3(agent.RunAs[open](t.Context(), a, human("go")))

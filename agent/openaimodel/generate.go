@@ -19,7 +19,9 @@ func (m *Model) Info() model.Info {
 	return model.Info{
 		Provider: m.providerName(), Name: m.model, Endpoint: m.chat.Endpoint(m.model), Profile: m.chat.Schemas(m.model),
 		Window: m.options.Window, MaxTokens: m.options.MaxTokens, Media: m.isAccepted,
-		Formats: func(tools bool) bool { return m.chat.TakesFormats(m.model, tools) },
+		Formats: func(tools bool) bool {
+			return m.options.Format == "always" || m.options.Format != "never" && m.chat.TakesFormats(m.model, tools)
+		},
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/sashabaranov/go-openai"
@@ -54,6 +55,13 @@ type Options struct {
 	// API selects an API of the provider: "chat" for Chat Completions, or "responses". Default: by the
 	// provider and the model; OpenAI's models since gpt-5.4 use Responses, where they reason with tools.
 	API string
+
+	// Format specifies when a structured answer is text for which the provider enforces a schema
+	// (response_format): "auto", "always", or "never", for a model whose provider refuses that.
+	// Otherwise the model answers by calling a tool. Default "auto": for gpt-4o and later models at
+	// OpenAI and Azure, and for agents without tools at Ollama, vLLM, llama.cpp, LM Studio,
+	// OpenRouter, Groq, Together, Gemini and Mistral.
+	Format string
 
 	// Extra are fields to add to every request, for features of a single provider. They replace
 	// fields of this package. New refuses the fields of the conversation, its tools and the bound
@@ -108,6 +116,9 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 	}
 	if o.Window < 0 {
 		return nil, fmt.Errorf("new model: Window is %d", o.Window)
+	}
+	if !slices.Contains([]string{"", "auto", "always", "never"}, o.Format) {
+		return nil, fmt.Errorf("new model: Format is %q; use auto, always or never", o.Format)
 	}
 	client, err := chat.New(cfg, &chat.Options{
 		Host:        o.Host,
