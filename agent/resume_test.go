@@ -273,6 +273,8 @@ func (s *listed) in(store record.Store) *listed {
 		switch c.Method {
 		case "load", "append", "reply", "acquire":
 			s.calls = append(s.calls, c.Method)
+		default: // such as a renewal, which has a goroutine of its own
+			return c.Do()
 		}
 		if before := s.before; before != nil && c.Method == "acquire" {
 			s.before = nil
