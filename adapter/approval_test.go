@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
 // annotated returns a server with one tool that claims to change nothing, and one without hints.
@@ -44,9 +45,8 @@ func TestApprovalDenies(t *testing.T) {
 		return approval.Decision{Reason: "not now"}, nil
 	}})
 	r := ts.Catalog(profile.Plain).Call(t.Context(), call("7", "write", `{"city":"Rome","days":"3"}`))
-	var denied *deniedError
-	check.That(t, errors.As(r.Err, &denied) && denied.reason == "not now" && r.Fatal() == nil && r.IsError && r.Raw == nil,
-		"got %+v, want a denial that is not fatal", r)
+	check.Is(t, r.Err, apps.ErrDenied)
+	check.That(t, r.Fatal() == nil && r.IsError && r.Raw == nil, "got %+v, want a denial that is not fatal", r)
 	check.Equal(t, "", r.Text, "Error: the call of write was denied: not now. Nothing was done.")
 }
 

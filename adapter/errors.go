@@ -10,7 +10,7 @@ import (
 
 // Reasons that a call was not sent. [Result.Err] and the errors of [Catalog.Prepare],
 // [Prepared.Approve] and [Catalog.LookupStored] match one of these, unless there is no tool with the name or the call was
-// denied. Their text says what is wrong, and [Catalog.ErrorResult] phrases it for the model.
+// denied ([apps.ErrDenied]). Their text says what is wrong, and [Catalog.ErrorResult] phrases it for the model.
 var (
 	// ErrArguments means that the arguments do not fit. The error of [Catalog.Prepare] unwraps to
 	// the violation, without the name of the tool.
