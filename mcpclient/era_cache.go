@@ -41,9 +41,10 @@ func (c *EraCache) find(t Transport) string {
 	if c == nil {
 		return ""
 	}
+	server := identityOf(t)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if found := c.known[identityOf(t)]; found.isFresh() {
+	if found := c.known[server]; found.isFresh() {
 		return found.revision
 	}
 	return ""
