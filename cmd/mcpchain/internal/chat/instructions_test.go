@@ -59,6 +59,13 @@ func TestInstructions(t *testing.T) {
 	check.That(t, !strings.Contains(system, "bank") && !strings.Contains(o.stderr, "bank"), "got %q and %s\nwant nothing of the instructions", system, o.stderr)
 }
 
+// The person sees only the first lines of long instructions, so that the start stays short.
+func TestInstructionsOfManyLines(t *testing.T) {
+	t.Parallel()
+	_, o := instructed(t, "-config", configure(t, "sums=!"+entry(t, "instruct", instructionsOf, strings.Repeat("line\r\n", 10)+"last")))
+	o.check(t, o.stdout, 0, "server sums tells the model:\n"+strings.Repeat("  line\n", 8)+"  … 3 more lines\n")
+}
+
 // The instructions of each server, and of all together, are bounded.
 func TestLongInstructions(t *testing.T) {
 	t.Parallel()

@@ -19,6 +19,7 @@ const (
 	maxAllInstructions = 10_000 // characters
 	maxQuotedLine      = 300    // characters of one line that are shown to the person
 	maxQuoted          = 1000   // characters of several lines that are shown to the person
+	maxQuotedLines     = 8      // of one server
 )
 
 // instructions are what the model gets from servers before it is asked anything: their
@@ -54,11 +55,7 @@ func (i *instructions) systemPrompt() string {
 			remaining -= length
 			if i.shown[server.Name] != text {
 				i.shown[server.Name] = text
-				shown := " " + hosttext.Line(text, maxQuotedLine)
-				if strings.Contains(text, "\n") {
-					shown = "\n" + hosttext.Block(strings.ReplaceAll(text, "\r\n", "\n"), maxQuoted)
-				}
-				i.screen.Note(screen.Faint, "server %s tells the model:%s", server.Name, shown)
+				i.screen.Note(screen.Faint, "server %s tells the model:%s", server.Name, quoteLines(text))
 			}
 			fmt.Fprintf(&b, "\n\nWhat the server %q says of the use of its tools, in quotes, and of nothing else: %s",
 				server.Name, hosttext.Quote(text))
@@ -73,6 +70,19 @@ func truncate(text string, most int) string {
 		return text
 	}
 	return string([]rune(text)[:most-1]) + "…"
+}
+
+// quoteLines formats a text for a note: on the same line if it has one line, otherwise the first lines below.
+func quoteLines(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	if len(lines) == 1 {
+		return " " + hosttext.Line(text, maxQuotedLine)
+	}
+	shown := "\n" + hosttext.Block(strings.Join(lines[:min(len(lines), maxQuotedLines)], "\n"), maxQuoted)
+	if more := len(lines) - maxQuotedLines; more > 0 {
+		shown += "\n  … " + screen.Plural(more, "more line")
+	}
+	return shown
 }
 
 // skillInfo describes a skill that the model may load.
