@@ -99,6 +99,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 			return p.fail(statusUsage, err)
 		}
 	}
+	if o.signIn {
+		ctx = signin.Asking(ctx) // a call may need another sign-in
+	}
 	closeSignIns, err := p.signIns(ctx, file, o, r)
 	defer closeSignIns()
 	if err != nil {

@@ -39,7 +39,7 @@ func (p *program) signIns(ctx context.Context, file []config.Server, o *options,
 		open = append(open, t)
 		if o.signIn {
 			// Sign in first: connecting does not wait long enough for a person.
-			if err := t.SignIn(signin.Asking(ctx)); err != nil {
+			if err := t.SignIn(ctx); err != nil {
 				r.byName[s.Name].Error = s.Annotate(fmt.Errorf("sign in: %w", signin.Failure(err))).Error()
 			}
 		}

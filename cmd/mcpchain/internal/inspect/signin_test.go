@@ -51,6 +51,20 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
+// A call that needs more scopes asks for another sign-in.
+func TestSignInForACall(t *testing.T) {
+	t.Parallel()
+	notes := peer.StartProtected(t, peer.Notes(), time.Hour)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "mcp.json")
+	check.Must(t, os.WriteFile(path, []byte(`{"mcpServers":{"notes":{"url":"`+notes.URL+`","oauth":{"scopes":"notes:read"}}}}`), 0o600))
+	var out bytes.Buffer
+	p := &program{user: &signin.Lines{In: strings.NewReader("y\ny\n"), Out: &out, Open: notes.Browse}, out: &out, err: &out}
+	status := p.run(t.Context(), []string{path, "-tokens", filepath.Join(dir, "tokens"), "-sign-in", "-call", "add_note", `{"text":"x"}`})
+	check.That(t, status == statusFine && strings.Contains(out.String(), "add_note done x") && notes.Tokens() == 2,
+		"got %d and %d tokens:\n%s", status, notes.Tokens(), &out)
+}
+
 // If the tokens cannot be kept, servers are inspected without. It is an error for those who sign in, or name the folder.
 func TestNoFolderForTokens(t *testing.T) {
 	notes := peer.StartProtected(t, tryout.NewServer(), time.Hour)
