@@ -210,9 +210,8 @@ func newWirePeer(t *testing.T, revision string, s *Sampler) *wirePeer {
 		p.serve(t, revision, json.NewDecoder(fromClient), toClient)
 		toClient.Close()
 	}()
-	client, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer},
-		&mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Sampling: s})
-	check.Must(t, err)
+	client := check.Value(mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer},
+		&mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Sampling: s}))(t)
 	p.client = client
 	t.Cleanup(func() { client.Close(); fromClient.Close(); <-done })
 	return p

@@ -95,9 +95,7 @@ func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 		g := newGovernor(Limits{Total: Budget{Concurrent: 1}}.withDefaults())
 		var tickets [2]*ticket
 		for i := range tickets {
-			var err error
-			tickets[i], err = g.admit(&requester{}, usage{})
-			check.Must(t, err)
+			tickets[i] = check.Value(g.admit(&requester{}, usage{}))(t)
 			defer tickets[i].close()
 		}
 		check.Must(t, tickets[0].wait(t.Context()))

@@ -25,9 +25,8 @@ func connect(t *testing.T, revision string, s *Sampler) *mcpclient.Client {
 	server := sdk.NewServer(&sdk.Implementation{Name: "poet", Version: "1"}, nil)
 	server.AddTool(&sdk.Tool{Name: "poem", InputSchema: json.RawMessage(`{"type":"object"}`)}, poem)
 	server.AddTool(&sdk.Tool{Name: "poems", InputSchema: json.RawMessage(`{"type":"object"}`)}, poems)
-	client, err := mcpclient.Connect(t.Context(), peer.Connect(t, server),
-		&mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Sampling: s})
-	check.Must(t, err)
+	client := check.Value(mcpclient.Connect(t.Context(), peer.Connect(t, server),
+		&mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Sampling: s}))(t)
 	t.Cleanup(func() { client.Close() })
 	return client
 }

@@ -175,9 +175,8 @@ func TestRecordedServers(t *testing.T) {
 		"another argument": {strings.ReplaceAll(string(data), `"arguments":{"name":"Ada"}`, `"arguments":{"name":"Eve"}`), `server "desk", connection 1, tools/call: line`},
 		"one call more":    {string(data) + extra, "a recorded call was not made"},
 	} {
-		if err := os.WriteFile(name, []byte(c.tape), 0o600); err != nil || c.tape == string(data) {
-			t.Fatal(err)
-		}
+		err := os.WriteFile(name, []byte(c.tape), 0o600)
+		check.Require(t, err == nil && c.tape != string(data), "%v", err)
 		if l := run(t, served("/nonexistent/server"), offline)["greet"]; l.Outcome != results.Void || !strings.Contains(l.Reason, c.want) || !strings.Contains(l.Reason, `task "greet"`) {
 			t.Errorf("%s: got %s: %s, want %q", what, l.Outcome, l.Reason, c.want)
 		}

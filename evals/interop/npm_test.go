@@ -115,16 +115,14 @@ func everythingAsks(t *testing.T, ctx context.Context, c *mcpclient.Client, aske
 		origin := <-asked
 		check.That(t, origin.Call != nil && origin.Call.Name == tt.tool && origin.Server.Info.Name != "", "%s: got origin %+v, want the call", tt.tool, origin)
 	}
-	if res, err := c.CallTool(ctx, "get-roots-list", nil); err != nil || !strings.Contains(res.Text(), "file:///workspace") {
-		t.Errorf("get-roots-list: got %+v, %v", res, err)
-	}
+	res, err := c.CallTool(ctx, "get-roots-list", nil)
+	check.That(t, err == nil && strings.Contains(res.Text(), "file:///workspace"), "get-roots-list: got %+v, %v", res, err)
 }
 
 func everythingReads(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	first := all(t, c.Resources(ctx))[0]
-	if res, err := c.ReadResource(ctx, first.URI); err != nil || len(res.Contents) == 0 {
-		t.Errorf("read %s: got %+v, %v", first.URI, res, err)
-	}
+	res, err := c.ReadResource(ctx, first.URI)
+	check.That(t, err == nil && len(res.Contents) != 0, "read %s: got %+v, %v", first.URI, res, err)
 	for _, template := range all(t, c.ResourceTemplates(ctx)) {
 		uri := check.Value(template.Expand(map[string]string{"resourceId": "1"}))(t)
 		res, err := c.ReadResource(ctx, uri)

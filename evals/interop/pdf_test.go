@@ -53,9 +53,8 @@ func pdf(t *testing.T, transport mcpclient.Transport, file string) {
 	waiting, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	check.Is(t, check.Err(c.CallTool(waiting, "poll_pdf_commands", map[string]any{"viewUUID": shown.ViewUUID})), context.DeadlineExceeded, "poll_pdf_commands")
-	if res, err := c.CallTool(ctx, "list_pdfs", nil); err != nil || res.Err() != nil {
-		t.Errorf("list_pdfs after a call that was given up: got %+v, %v", res, err)
-	}
+	res, err := c.CallTool(ctx, "list_pdfs", nil)
+	check.That(t, err == nil && res.Err() == nil, "list_pdfs after a call that was given up: got %+v, %v", res, err)
 }
 
 // readPDF reads the file in pieces of 100 bytes.

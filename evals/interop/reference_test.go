@@ -58,9 +58,8 @@ func (r *reference) must(t *testing.T, name string, args, out any) {
 	t.Helper()
 	res, err := r.call(t, name, args)
 	check.Require(t, err == nil, "%s: %v", name, err)
-	if err := json.Unmarshal(res.StructuredContent, out); err != nil {
-		t.Fatalf("%s: %v in %s", name, err, res.StructuredContent)
-	}
+	err = json.Unmarshal(res.StructuredContent, out)
+	check.Require(t, err == nil, "%s: %v in %s", name, err, res.StructuredContent)
 }
 
 type content struct{ Content string }

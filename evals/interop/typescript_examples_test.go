@@ -121,9 +121,8 @@ func exampleSimple(t *testing.T, name string) {
 			check.That(t, err == nil && len(res.Contents) == 1, "read %s: got %+v, %v", link.URI, res, err)
 		}
 	}
-	if res, err := c.GetPrompt(ctx, "greeting-template", map[string]string{"name": "Ada"}); err != nil || len(res.Messages) != 1 {
-		t.Errorf("greeting-template: got %+v, %v", res, err)
-	}
+	res, err := c.GetPrompt(ctx, "greeting-template", map[string]string{"name": "Ada"})
+	check.That(t, err == nil && len(res.Messages) == 1, "greeting-template: got %+v, %v", res, err)
 	callTasks(t, ctx, c, asking{"delay", map[string]any{"duration": 10}, "Completed 10ms delay"})
 }
 

@@ -190,17 +190,15 @@ func offer(t *testing.T, e endpoint, lists map[string][]adapter.Source) []map[st
 		Size *int   `json:"size,omitempty"`
 	}
 	for name, tools := range lists {
-		a, err := agent.New(m, &agent.Options{
+		a := check.Value(agent.New(m, &agent.Options{
 			System: "Be brief.", Tools: tools, Limits: run.Limits{Turns: 1}, Model: agent.ModelSettings{Temperature: new(0.5)},
 			Hooks: []agent.Hook{{BeforeModel: func(_ context.Context, _ *agent.State, q *model.Request) error {
 				q.Stop = []string{"STOP"}
 				return nil
 			}}},
-		})
-		check.Must(t, err)
-		if _, err := a.Run(t.Context(), agent.Text("go")); err != nil {
-			t.Fatalf("%s, %s: %v", e, name, err)
-		}
+		}))(t)
+		_, err := a.Run(t.Context(), agent.Text("go"))
+		check.Require(t, err == nil, "%s, %s: %v", e, name, err)
 		if name != "names" {
 			continue
 		}

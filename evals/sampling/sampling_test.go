@@ -52,9 +52,8 @@ func (b *bench) connect(t *testing.T, opts *sampling.Options) *mcpclient.Client 
 		written, err := json.Marshal(r)
 		check.That(t, err == nil && strings.Contains(string(written), fmt.Sprintf(`"tool":%q`, b.tool)) && strings.Contains(string(written), `"revision":"2`),
 			"got the record %s, %v, want the tool and the revision", written, err)
-		if r.Server != "the server" || r.InputTokens+r.OutputTokens == 0 && r.Outcome == "answered" {
-			t.Errorf("got the record %+v, want the server and tokens", r)
-		}
+		check.That(t, r.Server == "the server" && (r.InputTokens+r.OutputTokens != 0 || r.Outcome != "answered"),
+			"got the record %+v, want the server and tokens", r)
 	}
 	cfg := openai.DefaultConfig("sk-of-nobody")
 	cfg.BaseURL = b.url
@@ -143,9 +142,7 @@ func refused(t *testing.T, b *bench) {
 
 func replyRefused(t *testing.T, b *bench) {
 	c := b.connect(t, &sampling.Options{Review: &sampling.Review{
-		Reply: func(context.Context, *sampling.Request, *mcp.CreateMessageResult) error {
-			return errors.New("no")
-		},
+		Reply: func(context.Context, *sampling.Request, *mcp.CreateMessageResult) error { return errors.New("no") },
 	}})
 	_, err := b.call(t.Context(), t, c, "a question")
 	b.wantRefused(t, err, "the reply was not approved")

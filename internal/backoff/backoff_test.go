@@ -19,21 +19,18 @@ func TestDelayGrowsToTheMaximum(t *testing.T) {
 			got := p.Delay(n)
 			low, high = min(low, got), max(high, got)
 		}
-		if low < limit/2 || high > limit || high-low < limit*9/20 {
-			t.Errorf("Delay(%d): got %v to %v, want %v to %v", n, low, high, limit/2, limit)
-		}
+		check.That(t, low >= limit/2 && high <= limit && high-low >= limit*9/20,
+			"Delay(%d): got %v to %v, want %v to %v", n, low, high, limit/2, limit)
 	}
 }
 
 func TestDelayAtExtremes(t *testing.T) {
 	for _, n := range []int{-1, 0, 63, 1 << 30} {
-		if got := (Policy{}).Delay(n); got <= 0 || got > 30*time.Second {
-			t.Errorf("Delay(%d): got %v, want more than 0 and at most 30s", n, got)
-		}
+		got := (Policy{}).Delay(n)
+		check.That(t, got > 0 && got <= 30*time.Second, "Delay(%d): got %v, want more than 0 and at most 30s", n, got)
 	}
-	if got := (Policy{First: time.Hour, Max: time.Second}).Delay(0); got > time.Second {
-		t.Errorf("First over Max: got %v, want at most 1s", got)
-	}
+	got := (Policy{First: time.Hour, Max: time.Second}).Delay(0)
+	check.That(t, got <= time.Second, "First over Max: got %v, want at most 1s", got)
 }
 
 func TestSpread(t *testing.T) {
@@ -41,13 +38,10 @@ func TestSpread(t *testing.T) {
 		seen := map[time.Duration]bool{}
 		for range 200 {
 			got := Spread(asked)
-			if seen[got] = true; got < asked || got > most {
-				t.Fatalf("Spread(%v): got %v, want at most %v", asked, got, most)
-			}
+			seen[got] = true
+			check.Require(t, got >= asked && got <= most, "Spread(%v): got %v, want at most %v", asked, got, most)
 		}
-		if asked > 0 && len(seen) < 2 {
-			t.Errorf("Spread(%v): got the same 200 times", asked)
-		}
+		check.That(t, asked <= 0 || len(seen) >= 2, "Spread(%v): got the same 200 times", asked)
 	}
 }
 
@@ -92,9 +86,7 @@ func TestRetryAfter(t *testing.T) {
 			h := http.Header{}
 			h.Set(tt.key, tt.value)
 			got, ok := RetryAfter(h, now)
-			if got != tt.want || ok != tt.ok {
-				t.Errorf("got %v, %t, want %v, %t", got, ok, tt.want, tt.ok)
-			}
+			check.That(t, got == tt.want && ok == tt.ok, "got %v, %t, want %v, %t", got, ok, tt.want, tt.ok)
 		})
 	}
 }
@@ -109,8 +101,7 @@ func TestRetryAfterByTheServersClock(t *testing.T) {
 	} {
 		h := http.Header{"Retry-After": {when}, "Date": {date}}
 		now, _ := http.ParseTime(when)
-		if got, ok := RetryAfter(h, now.Add(-time.Hour)); got != want || !ok {
-			t.Errorf("sent %s: got %v, %t, want %v", date, got, ok, want)
-		}
+		got, ok := RetryAfter(h, now.Add(-time.Hour))
+		check.That(t, got == want && ok, "sent %s: got %v, %t, want %v", date, got, ok, want)
 	}
 }

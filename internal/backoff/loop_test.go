@@ -40,9 +40,7 @@ func TestLoopWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began, err := tries(t.Context(), policy, len(tt.waits), tt.again)
-				if err != nil || len(began) != len(tt.waits)+1 {
-					t.Fatalf("got tries at %v, %v, want %d", began, err, len(tt.waits)+1)
-				}
+				check.Require(t, err == nil && len(began) == len(tt.waits)+1, "got tries at %v, %v, want %d", began, err, len(tt.waits)+1)
 				for i, wait := range tt.waits {
 					wait *= time.Second
 					if got := began[i+1] - began[i]; got > wait || got < wait*tt.least/100 {
@@ -64,9 +62,7 @@ func TestLoopEnds(t *testing.T) {
 			}
 			return nil
 		})
-		if err != errEnough || len(began) != 3 {
-			t.Errorf("got %d tries, %v, want 3, %v", len(began), err, errEnough)
-		}
+		check.That(t, err == errEnough && len(began) == 3, "got %d tries, %v, want 3, %v", len(began), err, errEnough)
 	})
 }
 
@@ -85,9 +81,8 @@ func TestLoopInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			began, err := tries(ctx, tt.policy, 10, on)
 			interrupted, ok := errors.AsType[*Interrupted](err)
-			if !ok || interrupted.Last != errTry || !errors.Is(err, tt.want) || !errors.Is(err, errTry) || len(began) != 1 {
-				t.Errorf("got %d tries, %v, want 1, an Interrupted by %v", len(began), err, tt.want)
-			}
+			check.That(t, ok && interrupted.Last == errTry && errors.Is(err, tt.want) && errors.Is(err, errTry) && len(began) == 1,
+				"got %d tries, %v, want 1, an Interrupted by %v", len(began), err, tt.want)
 		})
 	}
 }

@@ -81,9 +81,8 @@ func TestLimits(t *testing.T) {
 				<-inner.Done()
 				check.Equal(t, "ended after", time.Since(start), tt.want)
 				check.Is(t, c.Err(), context.DeadlineExceeded)
-				if got := context.Cause(inner); tt.cause != nil && got.Error() != tt.cause.Error() {
-					t.Errorf("got the cause %v, want %v", got, tt.cause)
-				}
+				got := context.Cause(inner)
+				check.That(t, tt.cause == nil || got.Error() == tt.cause.Error(), "got the cause %v, want %v", got, tt.cause)
 			})
 		})
 	}
@@ -115,9 +114,8 @@ func TestDeadline(t *testing.T) {
 		}
 		c := bound.Within(t.Context(), bound.Limits{Idle: time.Second})
 		defer c.Stop()
-		if end, bounded := c.Deadline(); bounded {
-			t.Errorf("got the deadline %v, want none", end)
-		}
+		end, bounded := c.Deadline()
+		check.That(t, !bounded, "got the deadline %v, want none", end)
 	})
 }
 
@@ -135,9 +133,8 @@ func TestFrom(t *testing.T) {
 	none := bound.From(t.Context())
 	none.Heard()
 	none.Hold()()
-	if none.Bounded() || outer.Bounded() || !inner.Bounded() {
-		t.Errorf("got %v, %v and %v, want the inner context to be bounded alone", none.Bounded(), outer.Bounded(), inner.Bounded())
-	}
+	check.That(t, !none.Bounded() && !outer.Bounded() && inner.Bounded(),
+		"got %v, %v and %v, want the inner context to be bounded alone", none.Bounded(), outer.Bounded(), inner.Bounded())
 }
 
 func TestRun(t *testing.T) {
@@ -145,8 +142,6 @@ func TestRun(t *testing.T) {
 	check.Equal(t, "the error of f", bound.Run("f", func() error { return failed }), failed)
 	err := bound.Run("f", func() error { panic("oops") })
 	p, ok := errors.AsType[*bound.PanicError](err)
-	if !ok || err.Error() != "f panicked: oops" || p.Value != "oops" {
-		t.Fatalf("got %v, want the panic", err)
-	}
+	check.Require(t, ok && err.Error() == "f panicked: oops" && p.Value == "oops", "got %v, want the panic", err)
 	check.Contains(t, "stack", string(p.Stack), "TestRun")
 }

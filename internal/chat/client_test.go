@@ -325,10 +325,9 @@ func TestRefusedFields(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	h := refusing(t, answering(plainAnswer),
 		map[string]string{"presence_penalty": "Unsupported parameter: 'presence_penalty' is not supported with this model."})
-	got, err := h.client(t, openAI, &Options{API: Chat}).Complete(t.Context(), &Request{
+	got := check.Value(h.client(t, openAI, &Options{API: Chat}).Complete(t.Context(), &Request{
 		Model: "gpt-5.6-sol", Messages: hello().Messages, Tools: []Tool{{Name: "f"}}, PresencePenalty: new(0.5),
-	})
-	check.Must(t, err)
+	}))(t)
 	check.Contains(t, "effort", got.Warning, "without reasoning: the effort is none; ")
 	check.Contains(t, "penalties", got.Warning, "takes no penalties: they are left out")
 }

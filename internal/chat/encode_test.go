@@ -339,9 +339,8 @@ func TestIDs(t *testing.T) {
 	}
 	s := newIDs(shortID)
 	taken := s.outgoing("x")
-	if got := s.outgoing(taken); got == taken {
-		t.Errorf("two calls share the id %q", got)
-	}
+	got := s.outgoing(taken)
+	check.That(t, got != taken, "two calls share the id %q", got)
 }
 
 // A caller that keeps a call's Extra does not need the client's memory.

@@ -86,9 +86,8 @@ func TestClosedConnections(t *testing.T) {
 				API: api, Retries: -1, Retrying: func(err error, _ time.Duration) { t.Errorf("%s: told of %v", name, err) },
 			})
 			for n := range 100 {
-				if reply, err := c.Stream(t.Context(), hello(), Deltas{}); err != nil || reply.Text != "Hello" {
-					t.Fatalf("%s, %s: call %d: got %+v, %v", name, api, n, reply, err)
-				}
+				reply, err := c.Stream(t.Context(), hello(), Deltas{})
+				check.Require(t, err == nil && reply.Text == "Hello", "%s, %s: call %d: got %+v, %v", name, api, n, reply, err)
 			}
 		}
 	}

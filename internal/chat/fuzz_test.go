@@ -89,9 +89,8 @@ func FuzzPieces(f *testing.F) {
 			return first + second + p.flush()
 		}
 		within := max(0, min(cut, len(s)))
-		if got := joined(s[:within], s[within:]); !utf8.ValidString(got) || utf8.ValidString(s) && got != s {
-			t.Errorf("%q cut at %d: got %q", s, within, got)
-		}
+		got := joined(s[:within], s[within:])
+		check.That(t, utf8.ValidString(got) && (!utf8.ValidString(s) || got == s), "%q cut at %d: got %q", s, within, got)
 		units := utf16.Encode([]rune(want))
 		escaped := func(units []uint16) []byte {
 			out := []byte{'"'}
@@ -101,9 +100,8 @@ func FuzzPieces(f *testing.F) {
 			return append(out, '"')
 		}
 		within = max(0, min(cut, len(units)))
-		if got := joined(unquote(escaped(units[:within])), unquote(escaped(units[within:]))); got != want {
-			t.Errorf("%q cut at unit %d: got %q", want, within, got)
-		}
+		got = joined(unquote(escaped(units[:within])), unquote(escaped(units[within:])))
+		check.That(t, got == want, "%q cut at unit %d: got %q", want, within, got)
 	})
 }
 

@@ -104,9 +104,8 @@ func TestResponses(t *testing.T) {
 			r.Messages = append(r.Messages, Message{Role: Assistant, Items: reply.Items},
 				Message{Role: ToolRole, ToolCallID: "call_1", Parts: []Part{{Text: "sun"}}},
 				Message{Role: ToolRole, ToolCallID: "call_2", Parts: []Part{{Text: "rain"}, {Image: &Image{MIMEType: "image/png", Data: []byte("png")}}}})
-			if _, err := c.Complete(t.Context(), r); err != nil && name == "whole" {
-				t.Fatal(err)
-			}
+			_, err = c.Complete(t.Context(), r)
+			check.Require(t, err == nil || name != "whole", "%v", err)
 			var sent struct{ Input []json.RawMessage }
 			check.Must(t, json.Unmarshal([]byte(host.Last()), &sent))
 			want := []string{
@@ -337,9 +336,8 @@ func TestResponsesBombs(t *testing.T) {
 	pieces = append(pieces, completed("response.completed", response("completed", "", "")))
 	h := newHost(t, streaming(pieces...))
 	var err error
-	if grown := check.Allocated(func() { _, err = h.client(t, openAI, nil).Stream(t.Context(), astra(), Deltas{}) }); err != nil || grown > 400<<20 {
-		t.Errorf("100,000 pieces took %d bytes: %v", grown, err)
-	}
+	grown := check.Allocated(func() { _, err = h.client(t, openAI, nil).Stream(t.Context(), astra(), Deltas{}) })
+	check.That(t, err == nil && grown <= 400<<20, "100,000 pieces took %d bytes: %v", grown, err)
 }
 
 func FuzzResponses(f *testing.F) {
@@ -359,8 +357,7 @@ func FuzzResponses(f *testing.F) {
 			}
 		}
 		stream := "data: " + strings.ReplaceAll(data, "\n", "\ndata: ") + "\n\n" + completed("response.completed", response("completed", "", "")) + "\n\n"
-		if a, err := x.assembleResponse(strings.NewReader(stream), d, nil); err == nil && len(a.text) > 4*len(data) {
-			t.Errorf("%d bytes became %d", len(data), len(a.text))
-		}
+		a, err := x.assembleResponse(strings.NewReader(stream), d, nil)
+		check.That(t, err != nil || len(a.text) <= 4*len(data), "%d bytes became %d", len(data), len(a.text))
 	})
 }

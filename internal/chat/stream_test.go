@@ -57,10 +57,9 @@ func TestStream(t *testing.T) {
 			r.Stop = []string{"###"}
 			r.Tools = []Tool{{Name: "f"}, {Name: "g"}, {Name: "get"}, {Name: "get_weather"}}
 			var pieces []string
-			got, err := h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{
+			got := check.Value(h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{
 				Text: func(s string) error { pieces = append(pieces, s); return nil },
-			})
-			check.Must(t, err)
+			}))(t)
 			sameReply(t, got, &tt.want)
 			check.Same(t, "pieces", pieces, tt.pieces)
 		})
@@ -183,9 +182,8 @@ func TestCallbackEndsTheStream(t *testing.T) {
 		"text":      {Text: func(string) error { return enough }},
 		"reasoning": {Reasoning: func(string) error { return enough }},
 	} {
-		if _, err := c.Stream(t.Context(), hello(), deltas); err != enough {
-			t.Errorf("%s: got %v, want %v", name, err, enough)
-		}
+		_, err := c.Stream(t.Context(), hello(), deltas)
+		check.That(t, err == enough, "%s: got %v, want %v", name, err, enough)
 		<-gone // the host's handler has ended
 	}
 	h = newHost(t, answering(plainAnswer))

@@ -15,9 +15,8 @@ func TestCut(t *testing.T) {
 		full + "b":              full + "…",
 		full[1:] + "é" + "rest": full[1:] + "…", // no half of a character
 	} {
-		if got := Cut(in); got != want {
-			t.Errorf("Cut of %d bytes: got %q, want %q", len(in), got, want)
-		}
+		got := Cut(in)
+		check.That(t, got == want, "Cut of %d bytes: got %q, want %q", len(in), got, want)
 	}
 }
 
@@ -25,19 +24,14 @@ func TestShortenIsBounded(t *testing.T) {
 	text := strings.Repeat("ä", 1000)
 	for limit := range len(text) {
 		got := Shorten(text, limit, nil)
-		if len(got) > limit || strings.ToValidUTF8(got, "") != got {
-			t.Fatalf("limit %d: got %d bytes, %q", limit, len(got), got)
-		}
+		check.Require(t, len(got) <= limit && strings.ToValidUTF8(got, "") == got, "limit %d: got %d bytes, %q", limit, len(got), got)
 	}
 }
 
 func TestQuote(t *testing.T) {
-	if got, want := Quote([]byte("a\n\xff")), `"a\n\xff"`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if got, want := Quote(make([]byte, 1<<20)), `"`+strings.Repeat(`\x00`, Max)+`…"`; got != want {
-		t.Errorf("got %d bytes, want %d", len(got), len(want))
-	}
+	check.Equal(t, "", Quote([]byte("a\n\xff")), `"a\n\xff"`)
+	got, want := Quote(make([]byte, 1<<20)), `"`+strings.Repeat(`\x00`, Max)+`…"`
+	check.That(t, got == want, "got %d bytes, want %d", len(got), len(want))
 }
 
 func TestIndent(t *testing.T) {
@@ -52,7 +46,6 @@ func TestIndent(t *testing.T) {
 		check.Equal(t, text, got, want)
 		check.Equal(t, text, ok, want != "")
 	}
-	if _, ok := Indent(strings.Repeat("[", 32) + strings.Repeat("]", 32)); !ok {
-		t.Error("32 arrays in each other were not indented")
-	}
+	_, ok := Indent(strings.Repeat("[", 32) + strings.Repeat("]", 32))
+	check.That(t, ok, "32 arrays in each other were not indented")
 }

@@ -72,9 +72,8 @@ func TestCallNotes(t *testing.T) {
 		calls.Resolve(c.ID, Response{Result: raw("1")})
 		wg.Wait()
 		// The waiting call may see 2 before it is dropped, and sees the rest in order.
-		if n := len(got); n < 3 || got[0] != "1" || got[n-2] != "3" || got[n-1] != "4" {
-			t.Errorf("got notes %q, want 1, 3, 4 with 2 perhaps", got)
-		}
+		n := len(got)
+		check.That(t, n >= 3 && got[0] == "1" && got[n-2] == "3" && got[n-1] == "4", "got notes %q, want 1, 3, 4 with 2 perhaps", got)
 	})
 }
 

@@ -11,8 +11,7 @@ import (
 
 func TestMembers(t *testing.T) {
 	got := map[string]string{}
-	err := Members([]byte(`{"a":1,"b":{"a":2},"c":"x"}`), func(k, v []byte) { got[string(k)] = string(v) })
-	check.NoError(t, err)
+	check.NoError(t, Members([]byte(`{"a":1,"b":{"a":2},"c":"x"}`), func(k, v []byte) { got[string(k)] = string(v) }))
 	check.Same(t, "members", got, map[string]string{"a": "1", "b": `{"a":2}`, "c": `"x"`})
 	check.Fails(t, Members([]byte(`[1]`), func(k, v []byte) {}), "an array")
 }
@@ -65,14 +64,12 @@ func TestString(t *testing.T) {
 		`"\ude00x"`, `"\ud83d\ud83d\ude00"`, "\"\xff\\n\xc3\"", `"é€😀"`, `"` + strings.Repeat(`long\n`, 100) + `"`} {
 		var want string
 		check.Must(t, json.Unmarshal([]byte(raw), &want))
-		if got, ok := String([]byte(raw)); !ok || got != want {
-			t.Errorf("%s: got %q, %t, want %q", raw, got, ok, want)
-		}
+		got, ok := String([]byte(raw))
+		check.That(t, ok && got == want, "%s: got %q, %t, want %q", raw, got, ok, want)
 	}
 	for _, raw := range []string{``, `"`, `5`, `null`, `{}`, `"\"`, `"\q"`, `"\u12"`, `"\u12g4"`} {
-		if got, ok := String([]byte(raw)); ok {
-			t.Errorf("%s: got %q, want that it is not a string", raw, got)
-		}
+		got, ok := String([]byte(raw))
+		check.That(t, !ok, "%s: got %q, want that it is not a string", raw, got)
 	}
 }
 

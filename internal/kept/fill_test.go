@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/kept"
 )
 
@@ -53,20 +54,16 @@ func TestFill(t *testing.T) {
 			got = "error: " + err.Error()
 		}
 		if strings.HasPrefix(name, "another") {
-			if err == nil || !strings.Contains(got, tt.sent) {
-				t.Errorf("%s: got %s", name, got)
-			}
+			check.That(t, err != nil && strings.Contains(got, tt.sent), "%s: got %s", name, got)
 			continue
 		}
-		if got != tt.sent || err == nil && string(shown) != tt.shown {
-			t.Errorf("%s: got\n%s\n%s\nwant\n%s\n%s", name, shown, got, tt.shown, tt.sent)
-		}
+		check.That(t, got == tt.sent && (err != nil || string(shown) == tt.shown),
+			"%s: got\n%s\n%s\nwant\n%s\n%s", name, shown, got, tt.shown, tt.sent)
 		if err != nil {
 			continue
 		}
 		again, sent, err := kept.Fill(shown, results)
-		if err != nil || string(again) != string(shown) || string(sent) != tt.sent {
-			t.Errorf("%s: filled again: got %s, %s, %v", name, again, sent, err)
-		}
+		check.That(t, err == nil && string(again) == string(shown) && string(sent) == tt.sent,
+			"%s: filled again: got %s, %s, %v", name, again, sent, err)
 	}
 }

@@ -26,13 +26,11 @@ func TestDescribe(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&b, `,"member %d":"x"`, i)
 	}
-	if _, shape := kept.Describe([]byte("{" + b.String()[1:] + "}")); len(shape) > 300 || !strings.HasSuffix(shape, ", 1000 members in all}") {
-		t.Errorf("got %d bytes: %s", len(shape), shape)
-	}
+	_, shape := kept.Describe([]byte("{" + b.String()[1:] + "}"))
+	check.That(t, len(shape) <= 300 && strings.HasSuffix(shape, ", 1000 members in all}"), "got %d bytes: %s", len(shape), shape)
 	odd := `{` + strings.Repeat(`"a\":":1,`, 13) + `"z":1}`
-	if _, shape := kept.Describe([]byte(odd)); !strings.HasSuffix(shape, ", 14 members in all}") {
-		t.Errorf("names with quotes: got %s", shape)
-	}
+	_, shape = kept.Describe([]byte(odd))
+	check.That(t, strings.HasSuffix(shape, ", 14 members in all}"), "names with quotes: got %s", shape)
 }
 
 const data = `{"items":[{"id":"a","n":1,"tags":["x","y"]},{"id":"b","n":2,"tags":["z"]}],"next":"p/2"}`
@@ -83,15 +81,12 @@ func TestReadIsBounded(t *testing.T) {
 		"one long match": {Pattern: ".*"},
 	} {
 		got, err := kept.Read(t.Context(), []byte(long), q, 6000)
-		if err != nil || len(got) > 6000 || len(got) < 1000 {
-			t.Errorf("%s: got %d bytes, %v", name, len(got), err)
-		}
+		check.That(t, err == nil && len(got) <= 6000 && len(got) >= 1000, "%s: got %d bytes, %v", name, len(got), err)
 	}
 	check.Fails(t, check.Err(kept.Read(t.Context(), []byte(long), kept.Query{Pattern: strings.Repeat("a", 1001)}, 6000)), "a long pattern")
 	deep := strings.Repeat("[", 1<<20)
-	if got, err := kept.Read(t.Context(), []byte(deep), kept.Query{Pointer: "/0/0"}, 6000); err == nil {
-		t.Errorf("got %q", got)
-	}
+	got, err := kept.Read(t.Context(), []byte(deep), kept.Query{Pointer: "/0/0"}, 6000)
+	check.That(t, err != nil, "got %q", got)
 	check.NoError(t, check.Err(kept.Read(t.Context(), []byte(deep), kept.Query{Pattern: `\[$`}, 6000)))
 }
 
@@ -103,8 +98,7 @@ func FuzzRead(f *testing.F) {
 		if field != "" {
 			q.Fields = []string{field}
 		}
-		if got, err := kept.Read(t.Context(), data, q, 5000); err == nil && len(got) > 5000 {
-			t.Errorf("got %d bytes", len(got))
-		}
+		got, err := kept.Read(t.Context(), data, q, 5000)
+		check.That(t, err != nil || len(got) <= 5000, "got %d bytes", len(got))
 	})
 }

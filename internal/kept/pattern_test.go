@@ -27,9 +27,8 @@ func TestFindAll(t *testing.T) {
 		for _, p := range patterns {
 			want := regexp.MustCompile("(?m)"+p).FindAllStringIndex(b.String(), -1)
 			got, searched, err := kept.FindAll(t.Context(), p, b.String(), 1<<20)
-			if err != nil || searched != b.Len() || fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Fatalf("%q in %q: got %v to %d, %v, want %v", p, &b, got, searched, err, want)
-			}
+			check.Require(t, err == nil && searched == b.Len() && fmt.Sprint(got) == fmt.Sprint(want),
+				"%q in %q: got %v to %d, %v, want %v", p, &b, got, searched, err, want)
 		}
 	}
 }
@@ -41,14 +40,12 @@ func TestSearchIsBounded(t *testing.T) {
 	for _, p := range []string{`x[^y]*y|x`, `(?:x?){900}y`} {
 		const steps = 1 << 20
 		found, searched, err := kept.FindAll(t.Context(), p, text, steps)
-		if err != nil || searched >= 1<<12 || len(found) > 100 {
-			t.Errorf("%s: got %d matches in %d bytes, %v", p, len(found), searched, err)
-		}
+		check.That(t, err == nil && searched < 1<<12 && len(found) <= 100,
+			"%s: got %d matches in %d bytes, %v", p, len(found), searched, err)
 	}
 	got, err := kept.Read(t.Context(), []byte(strings.Repeat("x", 1<<20)), kept.Query{Pattern: `(?:x?){900}y`}, 6000)
-	if want := "[no match, and the search takes too long: continue with offset 110926, or use a simpler pattern]"; err != nil || got != want {
-		t.Errorf("got %q, %v, want %q", got, err, want)
-	}
+	want := "[no match, and the search takes too long: continue with offset 110926, or use a simpler pattern]"
+	check.That(t, err == nil && got == want, "got %q, %v, want %q", got, err, want)
 	if found, searched, err := kept.FindAll(t.Context(), "xyz", text+"xyz", 1); err != nil || searched != len(text)+3 || len(found) != 1 {
 		t.Errorf("words: got %v in %d bytes, %v, want all of the text searched", found, searched, err)
 	}
@@ -60,7 +57,6 @@ func TestSearchIsBounded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	check.Is(t, check.Err(kept.Read(ctx, []byte(text), kept.Query{Pattern: "y"}, 6000)), context.Canceled)
-	if _, _, err := kept.FindAll(t.Context(), "(a", "", 1); err == nil || strings.Contains(err.Error(), "(?m)") {
-		t.Errorf("got %v, want an error in the words of the model", err)
-	}
+	_, _, err = kept.FindAll(t.Context(), "(a", "", 1)
+	check.That(t, err != nil && !strings.Contains(err.Error(), "(?m)"), "got %v, want an error in the words of the model", err)
 }

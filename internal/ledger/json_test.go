@@ -130,9 +130,8 @@ func TestLaterVersion(t *testing.T) {
 	reply := run.Reply{Question: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"a":"<"}`), Unknown: jsontext.Value(`{"mood":"good"}`)}
 	data := check.Value(json.Marshal(reply))(t)
 	var read run.Reply
-	if err := json.Unmarshal(data, &read); err != nil || !read.Equal(reply) {
-		t.Errorf("got %+v, %v, want %+v", read, err, reply)
-	}
+	err := json.Unmarshal(data, &read)
+	check.That(t, err == nil && read.Equal(reply), "got %+v, %v, want %+v", read, err, reply)
 }
 
 // TestLastCall keeps the usage of the last model call, until a compaction or a call that the provider has not counted.

@@ -39,9 +39,8 @@ func TestModels(t *testing.T) {
 			t.Errorf("%q: got %+v, %v, %v, want %+v", name, got, found, err, want)
 		}
 	}
-	if _, _, err := m.Find("big", func(string) string { return "" }); err == nil || !strings.Contains(err.Error(), "environment variable KEY is not set") {
-		t.Errorf("got %v, want the variable", err)
-	}
+	_, _, err := m.Find("big", func(string) string { return "" })
+	check.That(t, err != nil && strings.Contains(err.Error(), "environment variable KEY is not set"), "got %v, want the variable", err)
 }
 
 func TestWrongModels(t *testing.T) {
@@ -172,9 +171,7 @@ func TestClaudeOfTheEnvironment(t *testing.T) {
 		{"-model-api chat", "", "", models.Model{API: "chat"}},
 	} {
 		f, err := complete(t, tt.args, map[string]string{"ANTHROPIC_MODEL": "claude-x", "ANTHROPIC_API_KEY": "k", "OPENAI_MODEL": tt.openai, "OPENAI_BASE_URL": tt.base})
-		if err != nil || !reflect.DeepEqual(f.Model, tt.want) {
-			t.Errorf("%q: got %+v, %v, want %+v", tt.args, f.Model, err, tt.want)
-		}
+		check.That(t, err == nil && reflect.DeepEqual(f.Model, tt.want), "%q: got %+v, %v, want %+v", tt.args, f.Model, err, tt.want)
 	}
 	write(t, path, `{"models":{"a":{"baseUrl":"http://h/v1","model":"m"}}}`)
 	for args, want := range map[string]string{
@@ -207,9 +204,8 @@ func TestWrongPrices(t *testing.T) {
 		_, err := complete(t, "-prices "+path, nil)
 		check.Text(t, err, "-prices: ", path)
 		check.Text(t, err, want, path)
-		if _, ok := errors.AsType[*models.SettingError](err); !ok {
-			t.Errorf("%s: got %T, want that the file is wrong", path, err)
-		}
+		_, ok := errors.AsType[*models.SettingError](err)
+		check.That(t, ok, "%s: got %T, want that the file is wrong", path, err)
 	}
 }
 
@@ -238,9 +234,8 @@ func TestNameNotInTheFile(t *testing.T) {
 	} {
 		_, err := complete(t, tt.args, tt.env)
 		check.Text(t, err, path+tt.want, tt.args)
-		if _, ok := errors.AsType[*models.SettingError](err); !ok {
-			t.Errorf("%s: got %T, want that the file is wrong", tt.args, err)
-		}
+		_, ok := errors.AsType[*models.SettingError](err)
+		check.That(t, ok, "%s: got %T, want that the file is wrong", tt.args, err)
 	}
 	for args, base := range map[string]string{"-model gpt-6-sol": models.OpenAI, "-models " + path + " -model m -base-url http://g/v1": "http://g/v1"} {
 		f, err := complete(t, args, key)
@@ -268,16 +263,13 @@ func TestFlags(t *testing.T) {
 		set := flag.NewFlagSet("test", flag.ContinueOnError)
 		f := models.Declare(set, env)
 		check.Must(t, set.Parse(strings.Fields(args)))
-		if err := f.Complete(); err != nil || !reflect.DeepEqual(f.Model, want) {
-			t.Errorf("%s: got %+v, %v, want %+v", args, f.Model, err, want)
-		}
+		err := f.Complete()
+		check.That(t, err == nil && reflect.DeepEqual(f.Model, want), "%s: got %+v, %v, want %+v", args, f.Model, err, want)
 		check.NoError(t, check.Err(f.Model.Open(nil)), args)
-		if _, err := f.Model.Sampler(sampling.Options{}); (err == nil) != (want.API != models.Messages) {
-			t.Errorf("%s: sampler: %v", args, err)
-		}
-		if (f.Prices != nil) != (want.Price != nil) || f.Prices != nil && cost.Check(f.Prices) != nil {
-			t.Errorf("%s: got prices %+v", args, f.Prices)
-		}
+		_, err = f.Model.Sampler(sampling.Options{})
+		check.That(t, (err == nil) == (want.API != models.Messages), "%s: sampler: %v", args, err)
+		check.That(t, (f.Prices != nil) == (want.Price != nil) && (f.Prices == nil || cost.Check(f.Prices) == nil),
+			"%s: got prices %+v", args, f.Prices)
 	}
 	for args, want := range map[string]string{
 		"-model m -model-api soap": `-model-api "soap": want chat, responses or messages`, "-model m -window -1": "-window is below 0", "-model m -max-tokens -1": "-max-tokens is below 0",

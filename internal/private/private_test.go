@@ -27,9 +27,8 @@ func TestCheckDir(t *testing.T) {
 	check.Must(t, os.Mkdir(dir, 0o700))
 	write(t, file, "")
 	for path, want := range map[string]string{dir: "", dir + "/": "", file: "not a directory"} {
-		if err := CheckDir(path); !contains(err, want) {
-			t.Errorf("%s: got %v, want %q", path, err, want)
-		}
+		err := CheckDir(path)
+		check.That(t, contains(err, want), "%s: got %v, want %q", path, err, want)
 	}
 	check.Is(t, CheckDir(filepath.Join(parent, "gone")), fs.ErrNotExist)
 }
@@ -40,13 +39,10 @@ func TestReadFile(t *testing.T) {
 	for content, want := range map[string]string{"": "", "1234": "", "12345": "over 4 bytes"} {
 		write(t, path, content)
 		got, err := ReadFile(path, 4, 0o077)
-		if !contains(err, want) || err == nil && string(got) != content {
-			t.Errorf("%s: got %q, %v, want %q", content, got, err, want)
-		}
+		check.That(t, contains(err, want) && (err != nil || string(got) == content), "%s: got %q, %v, want %q", content, got, err, want)
 	}
-	if _, err := ReadFile(filepath.Dir(path), 4, 0o077); !contains(err, "not a regular file") {
-		t.Errorf("got %v for a directory", err)
-	}
+	_, err := ReadFile(filepath.Dir(path), 4, 0o077)
+	check.That(t, contains(err, "not a regular file"), "got %v for a directory", err)
 }
 
 func TestWriteFile(t *testing.T) {
@@ -54,15 +50,13 @@ func TestWriteFile(t *testing.T) {
 	path := filepath.Join(dir, "file")
 	for _, content := range []string{"one", "two"} {
 		check.Must(t, WriteFile(path, []byte(content)))
-		if got, err := ReadFile(path, 10, 0o077); string(got) != content || err != nil {
-			t.Errorf("got %q, %v, want %q", got, err, content)
-		}
+		got, err := ReadFile(path, 10, 0o077)
+		check.That(t, string(got) == content && err == nil, "got %q, %v, want %q", got, err, content)
 	}
 	check.Must(t, os.Mkdir(filepath.Join(dir, "taken"), 0o700))
 	check.Fails(t, WriteFile(filepath.Join(dir, "taken"), nil), "a directory")
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
-		t.Errorf("got %v, %v, want the file and the directory alone", left, err)
-	}
+	left, err := os.ReadDir(dir)
+	check.That(t, err == nil && len(left) == 2, "got %v, %v, want the file and the directory alone", left, err)
 }
 
 // Unfinished files of a dead process are removed in time.
@@ -75,8 +69,7 @@ func TestSweep(t *testing.T) {
 	}
 	Sweep(dir)
 	for name, left := range map[string]bool{"new-old": false, "new-young": true, "else": true} {
-		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != left {
-			t.Errorf("%s: got %v, want it left: %t", name, err, left)
-		}
+		_, err := os.Stat(filepath.Join(dir, name))
+		check.That(t, (err == nil) == left, "%s: got %v, want it left: %t", name, err, left)
 	}
 }

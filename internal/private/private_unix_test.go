@@ -31,22 +31,17 @@ func TestModes(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%#o", tt.mode), func(t *testing.T) {
 			check.Must(t, os.Chmod(path, tt.mode))
-			if _, err := ReadFile(path, 1, 0o022); !contains(err, tt.read) {
-				t.Errorf("others may read: got %v, want %q", err, tt.read)
-			}
-			if _, err := ReadFile(path, 1, 0o077); !contains(err, tt.own) {
-				t.Errorf("others may not read: got %v, want %q", err, tt.own)
-			}
+			_, err := ReadFile(path, 1, 0o022)
+			check.That(t, contains(err, tt.read), "others may read: got %v, want %q", err, tt.read)
+			_, err = ReadFile(path, 1, 0o077)
+			check.That(t, contains(err, tt.own), "others may not read: got %v, want %q", err, tt.own)
 			check.Must(t, os.Chmod(dir, tt.mode))
-			if err := CheckDir(dir); !contains(err, tt.dir) {
-				t.Errorf("directory: got %v, want %q", err, tt.dir)
-			}
-			if _, err := ReadFile(path, 1, 0); !contains(err, tt.dir) {
-				t.Errorf("file in the directory: got %v, want %q", err, tt.dir)
-			}
-			if err := WriteFile(filepath.Join(dir, "new"), nil); !contains(err, tt.dir) {
-				t.Errorf("new file in the directory: got %v, want %q", err, tt.dir)
-			}
+			err = CheckDir(dir)
+			check.That(t, contains(err, tt.dir), "directory: got %v, want %q", err, tt.dir)
+			_, err = ReadFile(path, 1, 0)
+			check.That(t, contains(err, tt.dir), "file in the directory: got %v, want %q", err, tt.dir)
+			err = WriteFile(filepath.Join(dir, "new"), nil)
+			check.That(t, contains(err, tt.dir), "new file in the directory: got %v, want %q", err, tt.dir)
 			check.Must(t, os.Chmod(dir, 0o700))
 		})
 	}
@@ -64,12 +59,10 @@ func TestOwners(t *testing.T) {
 			check.Must(t, os.Chown(p, 1234, -1))
 		}
 	}
-	if err := CheckDir(dir); !contains(err, "belongs to the user") {
-		t.Errorf("got %v for a directory of another user", err)
-	}
-	if _, err := ReadFile(path, 1<<20, 0); !contains(err, "belongs to the user") {
-		t.Errorf("got %v for a file of another user", err)
-	}
+	err := CheckDir(dir)
+	check.That(t, contains(err, "belongs to the user"), "got %v for a directory of another user", err)
+	_, err = ReadFile(path, 1<<20, 0)
+	check.That(t, contains(err, "belongs to the user"), "got %v for a file of another user", err)
 }
 
 // Links and pipes are refused without being opened.
@@ -85,9 +78,8 @@ func TestOtherThanFiles(t *testing.T) {
 	}
 	dirLink := link(dir)
 	for _, path := range []string{dirLink, dirLink + "/", dirLink + "/."} {
-		if err := CheckDir(path); !contains(err, "symbolic link") {
-			t.Errorf("%s: got %v, want it refused", path, err)
-		}
+		err := CheckDir(path)
+		check.That(t, contains(err, "symbolic link"), "%s: got %v, want it refused", path, err)
 	}
 	pipe := filepath.Join(parent, "pipe")
 	check.Must(t, syscall.Mkfifo(pipe, 0o600))
@@ -96,8 +88,7 @@ func TestOtherThanFiles(t *testing.T) {
 	defer func() { _ = end.Close() }()
 	check.Must(t, check.Err(end.WriteString("xx")))
 	for _, path := range []string{link(file), pipe, "/dev/null"} {
-		if _, err := ReadFile(path, 1, 0o077); !contains(err, "not a regular file") {
-			t.Errorf("%s: got %v, want it refused", path, err)
-		}
+		_, err := ReadFile(path, 1, 0o077)
+		check.That(t, contains(err, "not a regular file"), "%s: got %v, want it refused", path, err)
 	}
 }

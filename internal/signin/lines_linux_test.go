@@ -33,14 +33,11 @@ func TestSecret(t *testing.T) {
 		}
 		then()
 	}
-	typed := func(text string) {
-		check.Must(t, check.Err(io.WriteString(person, text)))
-	}
+	typed := func(text string) { check.Must(t, check.Err(io.WriteString(person, text))) }
 	you := &Lines{In: tty, Out: io.Discard}
 	key := &config.Input{ID: "key", Password: true}
 	go hidden(func() { typed("secret\n") })
-	answer, err := you.Input(t.Context(), key)
-	check.NoError(t, err)
+	answer := check.Value(you.Input(t.Context(), key))(t)
 	check.Equal(t, "the secret", answer, "secret")
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -48,8 +45,7 @@ func TestSecret(t *testing.T) {
 	check.Is(t, check.Err(you.Input(ctx, key)), context.Canceled, "the end of the question")
 	check.Equal(t, "the terminal shows what is typed", shows(), true)
 	typed("line\n")
-	line, err := you.Ask(t.Context(), "next: ")
-	check.NoError(t, err)
+	line := check.Value(you.Ask(t.Context(), "next: "))(t)
 	check.Equal(t, "the line", line, "line")
 
 	var questions sync.WaitGroup

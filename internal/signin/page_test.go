@@ -21,9 +21,8 @@ const address = "https://auth.example.com/a?state=s"
 // Without a person, a sign-in is refused at once.
 func TestNotAsking(t *testing.T) {
 	_, err := (&Page{Advice: "do it later"}).Listen(t.Context(), "")
-	if needed, ok := errors.AsType[*NeededError](err); !ok || needed.Error() != "the server wants a sign-in: do it later" {
-		t.Errorf("got %v, want a NeededError", err)
-	}
+	needed, ok := errors.AsType[*NeededError](err)
+	check.That(t, ok && needed.Error() == "the server wants a sign-in: do it later", "got %v, want a NeededError", err)
 }
 
 // What a person pastes is taken if it is the answer.
@@ -31,9 +30,7 @@ func TestPaste(t *testing.T) {
 	var r oauth.Listener
 	var mistakes []error
 	p := &Page{Visit: func(_ context.Context, v *Visit) (string, error) {
-		if v.URL != address || v.Link.Host != "auth.example.com" {
-			t.Errorf("got %+v, want the page", v)
-		}
+		check.That(t, v.URL == address && v.Link.Host == "auth.example.com", "got %+v, want the page", v)
 		mistakes = append(mistakes, v.Mistake)
 		return []string{
 			"https://auth.example.com/callback?code=c&state=s", r.RedirectURI() + "?code=c&state=other", " " + r.RedirectURI() + "?code=c&state=s\n",
@@ -42,12 +39,9 @@ func TestPaste(t *testing.T) {
 	r = check.Value(p.Listen(Asking(t.Context()), ""))(t)
 	defer r.Close()
 	answer, err := r.Receive(t.Context(), address)
-	if err != nil || answer.Get("code") != "c" {
-		t.Errorf("got %v, %v, want the code", answer, err)
-	}
-	if len(mistakes) != 3 || mistakes[0] != nil || mistakes[1] == nil || mistakes[2] == nil {
-		t.Errorf("got %v, want two mistakes", mistakes)
-	}
+	check.That(t, err == nil && answer.Get("code") == "c", "got %v, %v, want the code", answer, err)
+	check.That(t, len(mistakes) == 3 && mistakes[0] == nil && mistakes[1] != nil && mistakes[2] != nil,
+		"got %v, want two mistakes", mistakes)
 }
 
 // The end of the turn ends the question, though the request continues for a while.
@@ -72,9 +66,8 @@ func TestNoVisit(t *testing.T) {
 	p := &Page{Visit: func(context.Context, *Visit) (string, error) { return "", ErrDeclined }}
 	for page, want := range map[string]bool{address: true, "javascript:x?state=s": false} {
 		r := check.Value(p.Listen(Asking(t.Context()), ""))(t)
-		if _, err := r.Receive(t.Context(), page); err == nil || errors.Is(err, ErrDeclined) != want {
-			t.Errorf("%s: got %v", page, err)
-		}
+		_, err := r.Receive(t.Context(), page)
+		check.That(t, err != nil && errors.Is(err, ErrDeclined) == want, "%s: got %v", page, err)
 		_ = r.Close()
 	}
 }
@@ -90,16 +83,14 @@ func TestExplain(t *testing.T) {
 		"the sign-in took too long; begin again":                                                                                                   context.DeadlineExceeded,
 		"the server or its sign-in service cannot be reached: dial: no":                                                                            &net.OpError{Op: "dial", Err: errors.New("no")},
 	} {
-		if got := Failure(err); got.Error() != want || !errors.Is(got, err) {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		got := Failure(err)
+		check.That(t, got.Error() == want && errors.Is(got, err), "got %q, want %q", got, want)
 	}
 	for _, other := range []error{errors.New("other"), context.DeadlineExceeded} {
 		check.Equal(t, "the error as it is", Explain(other), other)
 	}
-	if got := Explain(nil); got != nil {
-		t.Errorf("got %v, want nil", got)
-	}
+	got := Explain(nil)
+	check.That(t, got == nil, "got %v, want nil", got)
 }
 
 // A server that is started, or has a token, has no sign-in.
@@ -113,9 +104,8 @@ func TestAuthorize(t *testing.T) {
 		s := &cfg[i]
 		check.Must(t, s.Err)
 		transport, err := Authorize(s, &Options{Receiver: NotNow("")})
-		if got, want := transport != nil, s.Name == "plain" || s.Name == "old"; got != want || (err != nil) != (s.Name == "open") {
-			t.Errorf("%s: got %v, %v", s.Name, transport, err)
-		}
+		got, want := transport != nil, s.Name == "plain" || s.Name == "old"
+		check.That(t, got == want && (err != nil) == (s.Name == "open"), "%s: got %v, %v", s.Name, transport, err)
 		if transport != nil {
 			_ = transport.Close()
 		}

@@ -22,8 +22,6 @@ func TestKillChildren(t *testing.T) {
 	go func() { ended <- one.Wait() }()
 	check.Equal(t, "killed", KillChildren(t, "the-one"), 1)
 	check.Fails(t, <-ended, "the process ended without being killed")
-	if !Runs(other.Process.Pid) {
-		t.Error("the other was killed, too")
-	}
+	check.That(t, Runs(other.Process.Pid), "the other was killed, too")
 	check.Equal(t, "killed", KillChildren(t, "no-such-word"), 0)
 }

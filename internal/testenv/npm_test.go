@@ -48,23 +48,17 @@ func TestInstall(t *testing.T) {
 	cache := t.TempDir()
 	first := check.Value(installed(t, cache, greeter(">=18")))(t)
 	out, err := exec.CommandContext(t.Context(), first.Node(), first.Path("program.mjs")).CombinedOutput()
-	if err != nil || string(out) != "hello\n" {
-		t.Errorf("got %q, %v, want hello", out, err)
-	}
+	check.That(t, err == nil && string(out) == "hello\n", "got %q, %v, want hello", out, err)
 	check.NoError(t, check.Err(os.Stat(first.Module("greeter/index.js"))))
 	before := check.Value(os.Stat(first.dir))(t)
 	second, err := installed(t, cache, greeter(">=18"))
-	if err != nil || *second != *first {
-		t.Fatalf("got %+v, %v, want %+v", second, err, first)
-	}
-	if after, err := os.Stat(second.dir); err != nil || !os.SameFile(before, after) {
-		t.Errorf("the set was installed again: %v", err)
-	}
+	check.Require(t, err == nil && *second == *first, "got %+v, %v, want %+v", second, err, first)
+	after, err := os.Stat(second.dir)
+	check.That(t, err == nil && os.SameFile(before, after), "the set was installed again: %v", err)
 	changed := greeter(">=18")
 	changed["program.mjs"] = &fstest.MapFile{Data: []byte("")}
-	if third, err := installed(t, cache, changed); err != nil || third.dir == first.dir {
-		t.Errorf("got %+v, %v, want a set of its own for other files", third, err)
-	}
+	third, err := installed(t, cache, changed)
+	check.That(t, err == nil && third.dir != first.dir, "got %+v, %v, want a set of its own for other files", third, err)
 }
 
 // TestInstallAtOnce installs a set several times at once; all must return the
@@ -80,9 +74,7 @@ func TestInstallAtOnce(t *testing.T) {
 	check.Must(t, errors.Join(errs...))
 	wantOnly(t, cache, filepath.Base(sets[0].dir))
 	for _, s := range sets {
-		if *s != *sets[0] {
-			t.Errorf("got %+v, want %+v", s, sets[0])
-		}
+		check.That(t, *s == *sets[0], "got %+v, want %+v", s, sets[0])
 	}
 }
 
@@ -93,9 +85,7 @@ func wantOnly(t *testing.T, dir string, want ...string) {
 	for _, e := range entries {
 		got = append(got, e.Name())
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q in the cache, want %q", got, want)
-	}
+	check.That(t, slices.Equal(got, want), "got %q in the cache, want %q", got, want)
 }
 
 func TestInstallFails(t *testing.T) {
@@ -146,8 +136,7 @@ func TestMissing(t *testing.T) {
 			defer close(done)
 			InstallNPM(w, fstest.MapFS{"package.json": {Data: []byte("of nobody")}})
 		}()
-		if <-done; w.skipped != (ci == "") || w.failed != (ci != "") {
-			t.Errorf("CI=%q: got skipped %v, failed %v", ci, w.skipped, w.failed)
-		}
+		<-done
+		check.That(t, w.skipped == (ci == "") && w.failed == (ci != ""), "CI=%q: got skipped %v, failed %v", ci, w.skipped, w.failed)
 	}
 }

@@ -15,22 +15,17 @@ func TestRunsOfZombie(t *testing.T) {
 		check.Must(t, cmd.Start())
 		pid := cmd.Process.Pid
 		for end := time.Now().Add(Patience); Runs(pid); time.Sleep(100 * time.Microsecond) {
-			if time.Now().After(end) {
-				t.Fatal("got true for a process that nobody has waited for")
-			}
+			check.Require(t, !time.Now().After(end), "got true for a process that nobody has waited for")
 		}
 		waited := make(chan error, 1)
 		go func() { waited <- cmd.Wait() }()
 		for open := true; open; {
 			select {
 			case err := <-waited:
-				if open = false; err != nil {
-					t.Fatal(err)
-				}
+				open = false
+				check.Require(t, err == nil, "%v", err)
 			default:
-				if Runs(pid) {
-					t.Fatal("got true for a process that has ended")
-				}
+				check.Require(t, !Runs(pid), "got true for a process that has ended")
 			}
 		}
 	}

@@ -22,12 +22,8 @@ func TestRuns(t *testing.T) {
 	in := check.Value(cmd.StdinPipe())(t)
 	check.Must(t, cmd.Start())
 	pid := cmd.Process.Pid
-	if !Runs(os.Getpid()) || !Runs(pid) {
-		t.Error("got false for a process that runs")
-	}
+	check.That(t, Runs(os.Getpid()) && Runs(pid), "got false for a process that runs")
 	_ = in.Close()
 	check.Must(t, cmd.Wait())
-	if Runs(pid) {
-		t.Error("got true for a process that has ended")
-	}
+	check.That(t, !Runs(pid), "got true for a process that has ended")
 }

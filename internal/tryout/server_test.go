@@ -129,7 +129,7 @@ func TestBooking(t *testing.T) {
 // Values in the call are the form's defaults.
 func TestBookingForSoMany(t *testing.T) {
 	for people, want := range map[int]string{0: "default: <nil>", 4: "default: 4"} {
-		client, err := mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
+		client := check.Value(mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
 			Elicitation: mcp.ElicitationFunc(func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				fields, err := forms.Fields(p)
 				if err != nil {
@@ -139,8 +139,7 @@ func TestBookingForSoMany(t *testing.T) {
 				check.Equal(t, people, fmt.Sprintf("default: %v", fields[i].Default), want)
 				return &mcp.ElicitResult{Action: "decline"}, nil
 			}),
-		})
-		check.Must(t, err)
+		}))(t)
 		res := check.Value(client.CallTool(t.Context(), "book_table", map[string]any{"people": people}))(t)
 		check.Contains(t, "a form that was declined", res.Text(), "(decline)")
 		check.NoError(t, client.Close())
@@ -157,7 +156,7 @@ func TestPlainClient(t *testing.T) {
 
 // Clients of older revisions get requests of the server.
 func TestLegacyClient(t *testing.T) {
-	client, err := mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
+	client := check.Value(mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
 		Protocol: mcpclient.Protocol{Revision: "2025-06-18"},
 		Sampling: mcp.SamplingFunc(func(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			return &mcp.CreateMessageResult{Model: "m", Content: p.Messages[0].Content}, nil
@@ -165,8 +164,7 @@ func TestLegacyClient(t *testing.T) {
 		Elicitation: mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "cancel"}, nil
 		}),
-	})
-	check.Must(t, err)
+	}))(t)
 	summary := check.Value(client.CallTool(t.Context(), "summarize", map[string]any{"text": "echo"}))(t)
 	check.Equal(t, "", summary.Text(), "Summary: echo")
 	booking := check.Value(client.CallTool(t.Context(), "book_table", nil))(t)

@@ -24,12 +24,10 @@ func TestSummarize(t *testing.T) {
 	check.That(t, err == nil && s.Rate == (0.25+1)/2 && s.Tasks == 2 && s.Trials == 6, "got %+v, %v", s, err)
 	got, want := s.PassAt[2], (1-3.0/6+1)/2
 	check.That(t, math.Abs(got-want) <= 1e-12, "pass@2: got %v, want %v", got, want)
-	if got, ok := s.PassAt[3]; ok {
-		t.Errorf("pass@3 of a task with two trials: got %v", got)
-	}
+	got, ok := s.PassAt[3]
+	check.That(t, !ok, "pass@3 of a task with two trials: got %v", got)
 	voided, err := Summarize(append(lines, line("b", 2, Void)))
-	check.That(t, errors.Is(err, ErrVoid) && voided.Rate == s.Rate,
-		"got %+v, %v", voided, err)
+	check.That(t, errors.Is(err, ErrVoid) && voided.Rate == s.Rate, "got %+v, %v", voided, err)
 }
 
 func TestRefusals(t *testing.T) {
@@ -45,16 +43,14 @@ func TestRefusals(t *testing.T) {
 // A void trial is run again, and its new line counts.
 func TestAgain(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.jsonl")
-	f, err := Open(name)
-	check.Must(t, err)
+	f := check.Value(Open(name))(t)
 	key := line("a", 0, Void).Key()
 	for _, o := range []Outcome{Void, Pass} {
 		check.That(t, !f.Has(key), "the trial counts before its line is %s", o)
 		check.Must(t, f.Add(line("a", 0, o)))
 	}
 	f.Close()
-	f, err = Open(name)
-	check.Must(t, err)
+	f = check.Value(Open(name))(t)
 	defer f.Close()
 	lines := f.Lines()
 	check.Require(t, len(lines) == 1, "got %d lines, want 1", len(lines))
@@ -73,8 +69,7 @@ func TestPartOfALine(t *testing.T) {
 	check.Must(t, err)
 	check.Must(t, f.Add(line("b", 0, Pass)))
 	f.Close()
-	f, err = Open(name)
-	check.Must(t, err)
+	f = check.Value(Open(name))(t)
 	defer f.Close()
 	check.Equal(t, "lines", len(f.Lines()), 2)
 }
@@ -105,12 +100,10 @@ func TestFile(t *testing.T) {
 	check.Must(t, f.Add(line("a", 0, Pass)))
 	check.Fails(t, f.Add(line("a", 0, Pass)), "a trial has two lines")
 	f.Close()
-	cut, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
-	check.Must(t, err)
+	cut := check.Value(os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0))(t)
 	_, _ = cut.WriteString(`{"suite":"s","tas`)
 	cut.Close()
-	f, err = Open(name)
-	check.Must(t, err)
+	f = check.Value(Open(name))(t)
 	defer f.Close()
 	check.Must(t, f.Add(line("a", 1, Fail)))
 	data, err := os.ReadFile(name)
@@ -127,8 +120,7 @@ func TestForeignFile(t *testing.T) {
 		if err == nil {
 			f.Close()
 		}
-		data, readErr := os.ReadFile(name)
-		check.Must(t, readErr)
+		data := check.Value(os.ReadFile(name))(t)
 		check.That(t, err != nil && strings.Contains(err.Error(), "is not a result of a trial") && string(data) == text, "%q: got %v and %q", text, err, data)
 	}
 }

@@ -26,10 +26,9 @@ func TestScripted(t *testing.T) {
 		s := check.Value(suite.Open(name))(t)
 		all = append(all, s)
 	}
-	lines, err := agenteval.Lines(t.Context(), all, agenteval.Options{
+	lines := check.Value(agenteval.Lines(t.Context(), all, agenteval.Options{
 		Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Parallel: runtime.GOMAXPROCS(0), Patience: patience,
-	})
-	check.Must(t, err)
+	}))(t)
 	for _, l := range lines {
 		check.That(t, l.Outcome == results.Pass, "%s/%s: %s: %s", l.Suite, l.Task, l.Outcome, l.Reason)
 	}

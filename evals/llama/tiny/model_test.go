@@ -13,9 +13,8 @@ import (
 func TestModel(t *testing.T) {
 	const sum = "83ea5cd38f2470e86fef1b7b2f3d6cebb0dd77df9ea28ab356fc5ac6b981884b"
 	data := Model()
-	if got := fmt.Sprintf("%x", sha256.Sum256(data)); got != sum || len(data) > 4<<20 {
-		t.Errorf("got %d bytes with the sum %s, want %s and less than 4 MiB", len(data), got, sum)
-	}
+	got := fmt.Sprintf("%x", sha256.Sum256(data))
+	check.That(t, got == sum && len(data) <= 4<<20, "got %d bytes with the sum %s, want %s and less than 4 MiB", len(data), got, sum)
 }
 
 // reply plays the model: the next token is the likeliest one that is allowed.
@@ -63,8 +62,6 @@ func TestReplies(t *testing.T) {
 		t.Errorf("got %q, want the characters of GPT-2", gpt2Text(" \n"))
 	}
 	for _, mark := range []string{markEnd, markUser, markAssistant, markSystem, markTool, markOffered, markReturned, openThought, closeThought, openCall} {
-		if !strings.Contains(template, mark) || !strings.Contains(Modelfile("m"), mark) {
-			t.Errorf("a template lacks %s", mark)
-		}
+		check.That(t, strings.Contains(template, mark) && strings.Contains(Modelfile("m"), mark), "a template lacks %s", mark)
 	}
 }

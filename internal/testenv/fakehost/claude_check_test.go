@@ -74,18 +74,15 @@ func TestAccount(t *testing.T) {
 	h := &Claude{}
 	long := strings.Repeat("word ", 1000)
 	request := func(more string) *ClaudeRequest {
-		text, err := json.Marshal(long)
-		check.Must(t, err)
+		text := check.Value(json.Marshal(long))(t)
 		r, err := checkClaude([]byte(`{"model":"claude-sonnet-4-5","max_tokens":9,"system":[{"type":"text","text":`+string(text)+`,"cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"`+more+`"}]}]}`), h.sign)
 		check.Must(t, err)
 		return r
 	}
 	first, second := h.account(request("a")), h.account(request("b"))
-	if first.Read != 0 || first.Written < 1000 || second.Read != first.Written || second.Written != 0 {
-		t.Errorf("got %+v and %+v", first, second)
-	}
+	check.That(t, first.Read == 0 && first.Written >= 1000 && second.Read == first.Written && second.Written == 0,
+		"got %+v and %+v", first, second)
 	long = "short"
-	if u := h.account(request("a")); u.Read+u.Written != 0 {
-		t.Errorf("got %+v for a short prefix", u)
-	}
+	u := h.account(request("a"))
+	check.That(t, u.Read+u.Written == 0, "got %+v for a short prefix", u)
 }

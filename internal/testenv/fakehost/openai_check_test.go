@@ -23,9 +23,8 @@ func host(t *testing.T) (url, thought, call string) {
 	t.Cleanup(server.Close)
 	_, body := post(t, server.URL+"/v1/responses", "k", `{"model":"gpt-6-astra","store":false,"input":[{"type":"message","role":"user","content":"begin"}]}`)
 	var reply struct{ Output []json.RawMessage }
-	if err := json.Unmarshal([]byte(body), &reply); err != nil || len(reply.Output) != 2 {
-		t.Fatalf("got %s, %v", body, err)
-	}
+	err := json.Unmarshal([]byte(body), &reply)
+	check.Require(t, err == nil && len(reply.Output) == 2, "got %s, %v", body, err)
 	return server.URL, string(reply.Output[0]), string(reply.Output[1])
 }
 
@@ -77,9 +76,8 @@ func TestResponses(t *testing.T) {
 			}
 		})
 	}
-	if status, _ := post(t, url+"/v1/responses", "other", `{}`); status != http.StatusUnauthorized {
-		t.Errorf("got %d for another key", status)
-	}
+	status, _ := post(t, url+"/v1/responses", "other", `{}`)
+	check.That(t, status == http.StatusUnauthorized, "got %d for another key", status)
 	if status, body := post(t, url+"/v1/responses", "k", `{"model":"gpt-4o","input":[`+user+`]}`); status != http.StatusBadRequest || !strings.Contains(body, "'store' must be false") {
 		t.Errorf("got %d %s for a request that is stored", status, body)
 	}

@@ -3,6 +3,8 @@ package fakehost
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Requests of each API, and what is wrong with them.
@@ -36,9 +38,8 @@ func TestSchemas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := tt.check([]byte(tt.body))
-			if (err != nil) != (tt.wrong != "") || err != nil && !strings.Contains(err.Error(), tt.wrong) {
-				t.Errorf("got %v, want one about %q", err, tt.wrong)
-			}
+			check.That(t, (err != nil) == (tt.wrong != "") && (err == nil || strings.Contains(err.Error(), tt.wrong)),
+				"got %v, want one about %q", err, tt.wrong)
 		})
 	}
 }

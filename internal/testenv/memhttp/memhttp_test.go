@@ -70,8 +70,7 @@ func TestServerSeesCancel(t *testing.T) {
 		inBubble(t, wait, func(t *testing.T, s *memhttp.Server) {
 			ctx, cancel := context.WithCancel(t.Context())
 			req := check.Value(http.NewRequestWithContext(ctx, method, s.URL(), strings.NewReader("body")))(t)
-			resp, err := s.Client().Do(req)
-			check.Must(t, err)
+			resp := check.Value(s.Client().Do(req))(t)
 			defer resp.Body.Close()
 			cancel()
 			check.Is(t, check.Err(io.ReadAll(resp.Body)), context.Canceled, method)
@@ -97,9 +96,8 @@ func TestHandlerAborts(t *testing.T) {
 	inBubble(t, abort, func(t *testing.T, s *memhttp.Server) {
 		for range 2 { // the second needs a new connection
 			got, err := io.ReadAll(get(t, t.Context(), s, "/").Body)
-			if string(got) != "part" || !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("got %q, %v, want %q, %v", got, err, "part", io.ErrUnexpectedEOF)
-			}
+			check.That(t, string(got) == "part" && errors.Is(err, io.ErrUnexpectedEOF),
+				"got %q, %v, want %q, %v", got, err, "part", io.ErrUnexpectedEOF)
 		}
 	})
 }
@@ -138,9 +136,7 @@ func TestClose(t *testing.T) {
 	inBubble(t, h, func(t *testing.T, s *memhttp.Server) {
 		get(t, t.Context(), s, "/")
 		s.Close()
-		if !returned {
-			t.Error("Close returned before the handler")
-		}
+		check.That(t, returned, "Close returned before the handler")
 		s.Close()
 		check.Fails(t, check.Err(s.Client().Get(s.URL())), "closed")
 	})
@@ -160,12 +156,10 @@ func TestHijacked(t *testing.T) {
 	}
 	inBubble(t, hijack, func(t *testing.T, s *memhttp.Server) {
 		cut, open := get(t, t.Context(), s, "/cut").Body, get(t, t.Context(), s, "/open").Body
-		if got, err := io.ReadAll(cut); string(got) != "half" || err != io.ErrUnexpectedEOF {
-			t.Errorf("got %q, %v, want %q, %v", got, err, "half", io.ErrUnexpectedEOF)
-		}
+		got, err := io.ReadAll(cut)
+		check.That(t, string(got) == "half" && err == io.ErrUnexpectedEOF, "got %q, %v, want %q, %v", got, err, "half", io.ErrUnexpectedEOF)
 		s.Close()
-		if got, err := io.ReadAll(open); err == nil {
-			t.Errorf("got %q and a clean end after Close, want an error", got)
-		}
+		got, err = io.ReadAll(open)
+		check.That(t, err != nil, "got %q and a clean end after Close, want an error", got)
 	})
 }
