@@ -54,7 +54,8 @@ func (s *session) drive(ctx context.Context, l *loadedRun, out func(Event) error
 	return outcomeError(r.rec.state)
 }
 
-// start returns the driver of a loaded run. The caller must call end, which waits for handlers and tool calls. out gets the events; nil: nobody wants them.
+// start returns the driver of a loaded run. The caller must call end, which waits for handlers and tool
+// calls. out gets the events; nil: nobody wants them.
 func (s *session) start(ctx context.Context, l *loadedRun, out func(Event) error) (r *driver, end func()) {
 	rec := &recorder{writer: newWriter(ctx, l.state, l.hold, out), state: l.state}
 	rec.writer.observer = s.agent.recipe.opts.Observer

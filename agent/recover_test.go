@@ -280,6 +280,25 @@ func TestRecoverFromOnEvent(t *testing.T) {
 	}
 }
 
+// A store that fails with the error of a context is a failure to report: only who cancels a run knows that already.
+func TestRecoverLogsCancellationsOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failed := false
+		store := watch(record.NewMemory(), func(c *storeCall) error {
+			if c.Method == "append" && !failed {
+				failed = true
+				return fmt.Errorf("pool: %w", context.Canceled)
+			}
+			return c.Do()
+		})
+		a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
+		begun(t, a)
+		var log strings.Builder
+		recovers(t, store, a, time.Minute, &agent.RecoverOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		check.Contains(t, "log", log.String(), "a run cannot continue")
+	})
+}
+
 // A run that cannot be driven is tried again after longer and longer waits, which are
 // forgotten if it is not due for a while.
 func TestRecoverForgetsWaits(t *testing.T) {
