@@ -2,7 +2,6 @@ package child
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -33,11 +32,6 @@ func eventually(t *testing.T, claim string, holds func() bool) {
 			t.Fatalf("%s: not so after %v; goroutines:\n%s", claim, testenv.Patience, strings.Join(goroutines(), "\n\n"))
 		}
 	}
-}
-
-func endOfStderr(t *testing.T, p *Process, want string) {
-	t.Helper()
-	eventually(t, fmt.Sprintf("the tail of stderr is %q", want), func() bool { return p.StderrExcerpt() == want })
 }
 
 // echo sends a line to the process and waits for it to come back, so that the process has begun.
