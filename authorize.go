@@ -1,6 +1,7 @@
 package mcpchain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ func (h *Host) authorize(file []config.Server) (err error) {
 			continue
 		}
 		t, err := signin.Authorize(s, &signin.Options{
-			Client: "mcpchain", Store: store, Receiver: h.receiver(s),
+			Client: cmp.Or(h.options.Name, "mcpchain"), Store: store, Receiver: h.receiver(s),
 		})
 		switch {
 		case t != nil:

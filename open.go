@@ -30,14 +30,17 @@ type Options struct {
 	Toolset *adapter.Options
 
 	// Sampling says how servers may borrow a model: that of the first call of [Host.Agent] or
-	// [Host.Ask] whose model is an [*openaimodel.Model]. Until then their requests are refused. Default: a person is asked about each request
-	// ([sampling.AskLater]), within the default limits. It has no effect if
-	// Toolset.ClientOptions.Sampling is set.
+	// [Host.Ask] whose model is an [*openaimodel.Model]. Until then their requests are refused.
+	// Default: a person is asked about each request ([sampling.AskLater]), within the default
+	// limits. It has no effect if Toolset.ClientOptions.Sampling is set.
 	Sampling *sampling.Options
 
 	// Tokens stores the tokens of sign-ins. Default: files in the directory mcpchain/tokens under
 	// [os.UserConfigDir].
 	Tokens oauth.Store
+
+	// Name is the name of this program for authorization servers. Default "mcpchain".
+	Name string
 }
 
 // Host holds the servers of a file: their connections, their tools and their sign-ins. Its methods
