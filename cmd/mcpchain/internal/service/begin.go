@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
@@ -60,32 +61,40 @@ func identity(h http.Header) (string, error) {
 // startWait is how long a run may take to begin, after others of its user. With Temporal, a stored run may begin later.
 const startWait = 10 * time.Second
 
-// startOnce begins a run, or finds the run that an earlier request with the same id began. The runs of a user begin one
-// after the other, so that none begins for which there is no room.
+// startOnce begins a run, or finds the run that an earlier request with the same id began.
 func (s *service) startOnce(ctx context.Context, c caller, id, input string) (run.Key, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
+	key, stored, err := s.storeOnce(ctx, c, id, input)
+	if stored {
+		s.engine.drive(ctx, key)
+	}
+	return key, err
+}
+
+// storeOnce stores a run without driving it, or finds the run with the id. stored reports whether it stored one. The runs
+// of a user are stored one after the other, so that there is room for each.
+func (s *service) storeOnce(ctx context.Context, c caller, id, input string) (key run.Key, stored bool, err error) {
 	select {
 	case c.beginning <- struct{}{}:
 		defer func() { <-c.beginning }()
 	case <-ctx.Done():
-		return run.Key{}, ctx.Err()
+		return key, false, ctx.Err()
 	}
+	earlier := run.Key{Tenant: c.name, ID: id}
 	if id != "" {
-		key := run.Key{Tenant: c.name, ID: id}
-		if err := s.checkInput(ctx, key, input); !errors.Is(err, record.ErrNotFound) {
-			return key, err
+		if err := s.checkInput(ctx, earlier, input); !errors.Is(err, record.ErrNotFound) {
+			return earlier, false, err
 		}
 	}
 	if err := s.room(ctx, c.name); err != nil {
-		return run.Key{}, err
+		return key, false, err
 	}
-	key, err := s.engine.start(ctx, c.name, id, input)
+	key, err = s.agent.Begin(ctx, agent.Text(input), runOptions(c.name, id, input)...)
 	if errors.Is(err, record.ErrExists) { // by a concurrent request to another process
-		key = run.Key{Tenant: c.name, ID: id}
-		err = s.checkInput(ctx, key, input)
+		return earlier, false, s.checkInput(ctx, earlier, input)
 	}
-	return key, err
+	return key, err == nil, err
 }
 
 // checkInput returns an error if a run was begun with another input, or there is none.

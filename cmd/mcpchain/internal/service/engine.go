@@ -12,9 +12,7 @@ import (
 
 // engine drives the runs of the store.
 type engine interface {
-	// start begins a run with that id, or a new one if it is empty. The error matches
-	// [record.ErrExists] if there is one.
-	start(ctx context.Context, user, id, input string) (run.Key, error)
+	drive(ctx context.Context, key run.Key) // has a stored run driven, at once if possible
 
 	answer(ctx context.Context, key run.Key, answers []run.Reply) error // all of them or none
 	stop(ctx context.Context, key run.Key) error                        // may return before the run has ended

@@ -30,12 +30,8 @@ type local struct {
 	draining bool // no run may continue here
 }
 
-// start implements [engine].
-func (l *local) start(ctx context.Context, user, id, input string) (run.Key, error) {
-	key, err := l.agent.Begin(ctx, agent.Text(input), runOptions(user, id, input)...)
-	l.wakeUp()
-	return key, err
-}
+// drive implements [engine].
+func (l *local) drive(context.Context, run.Key) { l.wakeUp() }
 
 // answer implements [engine].
 func (l *local) answer(ctx context.Context, key run.Key, answers []run.Reply) error {

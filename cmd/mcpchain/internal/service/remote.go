@@ -19,7 +19,6 @@ import (
 
 // remote lets Temporal drive the runs.
 type remote struct {
-	agent  *agent.Agent
 	store  record.Store
 	client *temporal.Client
 	worker *temporal.Worker // nil in a process that only serves HTTP
@@ -28,7 +27,7 @@ type remote struct {
 
 // newRemote returns an engine, with a worker unless the process only serves HTTP.
 func newRemote(service client.Client, a *agent.Agent, store record.Store, o *options, logger *slog.Logger) (*remote, error) {
-	r := &remote{agent: a, store: store, logger: logger}
+	r := &remote{store: store, logger: logger}
 	r.client = temporal.NewClient(service, store, &temporal.ClientOptions{Queue: o.queue, SearchAttributes: o.attributes})
 	if o.role == front {
 		return r, nil
@@ -46,14 +45,11 @@ func (o *options) forWorker(logger *slog.Logger) *temporal.WorkerOptions {
 	}
 }
 
-// start implements [engine]. If Temporal cannot be reached, the run is stored, and begins later: this is not an error.
-func (r *remote) start(ctx context.Context, user, id, input string) (run.Key, error) {
-	key, err := r.client.Start(ctx, r.agent, agent.Text(input), runOptions(user, id, input)...)
-	if err != nil && key.ID != "" {
-		r.logger.Warn("a run waits for Temporal", "run", key.ID, "tenant", user, "error", err)
-		return key, nil
+// drive implements [engine]. If Temporal cannot be reached, a worker finds the run later.
+func (r *remote) drive(ctx context.Context, key run.Key) {
+	if err := r.client.Drive(ctx, key); err != nil {
+		r.logger.Warn("a run waits for Temporal", "run", key.ID, "tenant", key.Tenant, "error", err)
 	}
-	return key, err
 }
 
 // answer implements [engine].
