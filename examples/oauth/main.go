@@ -1,7 +1,7 @@
 // The oauth example signs in to a protected MCP server, and lists its tools or calls one.
 //
 //	go run ./examples/oauth https://mcp.example.com/mcp
-//	go run ./examples/oauth -call list_notes https://mcp.example.com/mcp
+//	go run ./examples/oauth -call TOOL https://mcp.example.com/mcp
 //	go run ./examples/oauth -paste https://mcp.example.com/mcp     on a machine without a browser
 //	go run ./examples/oauth -sign-out https://mcp.example.com/mcp
 //
