@@ -218,11 +218,9 @@ func TestFilesConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	all, err := NewFiles(dir).paths()
-	check.NoError(t, err)
+	all := check.Value(NewFiles(dir).paths())(t)
 	check.Equal(t, "files", len(all), 81)
-	entries, err := os.ReadDir(dir)
-	check.NoError(t, err)
+	entries := check.Value(os.ReadDir(dir))(t)
 	check.Equal(t, "entries, with nothing left over", len(entries), 81)
 }
 

@@ -50,10 +50,9 @@ const (
 func echo(t *testing.T, name, inputSchema string) adapter.Source {
 	t.Helper()
 	def := &mcp.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(inputSchema)}
-	f, err := adapter.NewFuncTool(def, func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
+	f := check.Value(adapter.NewFuncTool(def, func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(arguments)}}}, nil
-	}, nil)
-	check.Must(t, err)
+	}, nil))(t)
 	return f
 }
 
@@ -76,9 +75,8 @@ func thermometers(t *testing.T) *adapter.Toolset {
 		return adapter.Server{Name: name, Transport: peer.Connect(t, s)}
 	}
 	gone := adapter.Server{Name: "gone", Transport: &mcpclient.Command{Path: "no-such-mcp-server"}}
-	ts, err := adapter.Open(t.Context(), []adapter.Server{server("south", "Rome", "30"), gone, server("north", "Oslo", "10")},
-		&adapter.Options{Policy: adapter.Policy{Start: adapter.StartAvailable}})
-	check.Must(t, err)
+	ts := check.Value(adapter.Open(t.Context(), []adapter.Server{server("south", "Rome", "30"), gone, server("north", "Oslo", "10")},
+		&adapter.Options{Policy: adapter.Policy{Start: adapter.StartAvailable}}))(t)
 	t.Cleanup(func() { _ = ts.Close() })
 	return ts
 }

@@ -33,9 +33,7 @@ func TestSummarize(t *testing.T) {
 	h := turns(60, 250)
 	for i := range 2 {
 		got, err := c(t.Context(), h, compact.Budget{})
-		if err != nil || got == nil || got.Usage.Total != 5 {
-			t.Fatal(got, err)
-		}
+		check.Require(t, err == nil && got != nil && got.Usage.Total == 5, "%v %v", got, err)
 		summary := run.Part{Type: run.PartSummary, Text: fmt.Sprintf("[Summary of older messages]\nsummary %d", i+1)}
 		want := []run.Message{run.Text(run.RoleUser, "go"), {Role: run.RoleUser, Parts: []run.Part{summary}}}
 		check.Same(t, fmt.Sprint("summary ", i+1), got.Messages, want)

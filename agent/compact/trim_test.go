@@ -32,9 +32,7 @@ func open(t *testing.T, text string, o *adapter.Options) *adapter.Toolset {
 
 func callTool(t *testing.T, ts *adapter.Toolset, name, args string) string {
 	r := ts.Catalog(profile.Plain).Call(t.Context(), llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: args}})
-	if r.IsError {
-		t.Fatal(r.Text)
-	}
+	check.Require(t, !r.IsError, "%v", r.Text)
 	return r.Text
 }
 

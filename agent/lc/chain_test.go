@@ -42,8 +42,7 @@ func TestChainKeepsAConversation(t *testing.T) {
 func TestChainWaits(t *testing.T) {
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Take sunglasses."))
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: record.NewMemory()}})
-	_, err := chains.Run(t.Context(), lc.Chain(a, agent.WithRun("ada")), "What do I need?")
-	check.Is(t, err, agent.ErrWaiting)
+	check.Is(t, check.Err(chains.Run(t.Context(), lc.Chain(a, agent.WithRun("ada")), "What do I need?")), agent.ErrWaiting)
 	key := run.Key{ID: "ada"}
 	questions := check.Value(a.Questions(t.Context(), key))(t)
 	result := check.Value(a.Resume(t.Context(), key, questions[0].Allow()))(t)

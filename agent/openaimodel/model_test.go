@@ -71,7 +71,7 @@ func TestStreaming(t *testing.T) {
 		`data: [DONE]`,
 	), nil)
 	var text, reasoning []string
-	got, err := m.GenerateContent(t.Context(), human("Hi"),
+	got := check.Value(m.GenerateContent(t.Context(), human("Hi"),
 		llms.WithStreamingFunc(func(_ context.Context, chunk []byte) error {
 			text = append(text, string(chunk))
 			return nil
@@ -81,8 +81,7 @@ func TestStreaming(t *testing.T) {
 				reasoning = append(reasoning, string(r))
 			}
 			return nil
-		}))
-	check.Must(t, err)
+		})))(t)
 	call := func(id, args string) llms.ToolCall {
 		return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: args}}
 	}

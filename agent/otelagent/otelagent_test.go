@@ -150,9 +150,8 @@ func TestNesting(t *testing.T) {
 	sdk.AddTool(server, &sdk.Tool{Name: "greet"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "Hello."}}}, nil, nil
 	})
-	toolset, err := adapter.Open(t.Context(), []adapter.Server{{Name: "greeter", Transport: peer.Connect(t, server)}},
-		&adapter.Options{ClientOptions: &mcpclient.Options{Middleware: []mcpclient.Middleware{client.ClientMiddleware}}})
-	check.Must(t, err)
+	toolset := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "greeter", Transport: peer.Connect(t, server)}},
+		&adapter.Options{ClientOptions: &mcpclient.Options{Middleware: []mcpclient.Middleware{client.ClientMiddleware}}}))(t)
 	defer toolset.Close()
 	name := toolset.Catalog(profile.OpenAI).Definitions()[0].Function.Name
 	run(t, r.agent(t, &asking{Model: play(uses("1", name, "{}"), says("Done.")), tracer: r.tracers.Tracer("")}, agent.Options{}, toolset))

@@ -66,9 +66,7 @@ func newRecorder(t *testing.T, o otelagent.Options) *recorder {
 	r := &recorder{InMemoryExporter: tracetest.NewInMemoryExporter(), meters: sdkmetric.NewManualReader()}
 	r.tracers = sdktrace.NewTracerProvider(sdktrace.WithSyncer(r))
 	o.TracerProvider, o.MeterProvider = r.tracers, sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.meters))
-	var err error
-	r.telemetry, err = otelagent.New(&o)
-	check.Must(t, err)
+	r.telemetry = check.Value(otelagent.New(&o))(t)
 	return r
 }
 

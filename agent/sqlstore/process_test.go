@@ -114,8 +114,7 @@ func begun(t *testing.T, j job) *process {
 	p := &process{Cmd: exec.Command(os.Args[0])}
 	p.Env = append(os.Environ(), childJob+"="+string(data))
 	p.Stderr = os.Stderr
-	p.in, err = p.StdinPipe()
-	check.Must(t, err)
+	p.in = check.Value(p.StdinPipe())(t)
 	out := check.Value(p.StdoutPipe())(t)
 	p.out = bufio.NewReader(out)
 	check.Must(t, p.Start())

@@ -80,9 +80,8 @@ func damaged(in func(testing.TB) job, statement string) func(t *testing.T) (reco
 		sqlstore.PageBy(store, 2)
 		return store, func(key run.Key) {
 			r := check.Value(db.ExecContext(t.Context(), statement, key.ID))(t)
-			if n, err := r.RowsAffected(); n != 1 || err != nil {
-				t.Fatalf("%d rows were changed, %v", n, err)
-			}
+			n, err := r.RowsAffected()
+			check.Require(t, n == 1 && err == nil, "%d rows were changed, %v", n, err)
 		}
 	}
 }

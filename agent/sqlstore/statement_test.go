@@ -42,9 +42,8 @@ func TestLoadWaits(t *testing.T) {
 	other.SetMaxOpenConns(1)
 	execute(t, other, "BEGIN IMMEDIATE", "UPDATE mcpchain_schema SET version = version", "COMMIT") // holds its lock
 	var direct *sqlite.Error
-	if _, err := db.ExecContext(t.Context(), "SELECT * FROM mcpchain_schema"); !errors.As(err, &direct) {
-		t.Fatalf("got %v, want the lock of another", err)
-	}
+	_, err := db.ExecContext(t.Context(), "SELECT * FROM mcpchain_schema")
+	check.Require(t, errors.As(err, &direct), "got %v, want the lock of another", err)
 	released := time.AfterFunc(50*time.Millisecond, func() { _ = other.Close() })
 	defer released.Stop()
 	check.NoError(t, check.Err(store.Load(t.Context(), key)))

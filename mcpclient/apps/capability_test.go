@@ -45,7 +45,6 @@ func TestDeclareRefuses(t *testing.T) {
 		opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Capabilities: json.RawMessage(capabilities)}}
 		check.Fails(t, check.Err(apps.Declare(opts)), capabilities)
 	}
-	if opts, err := apps.Declare(nil); err != nil || opts.Protocol.Capabilities == nil {
-		t.Errorf("without options: got %v and %v", opts, err)
-	}
+	opts, err := apps.Declare(nil)
+	check.That(t, err == nil && opts.Protocol.Capabilities != nil, "without options: got %v and %v", opts, err)
 }

@@ -100,8 +100,7 @@ func FuzzCheckSource(f *testing.F) {
 			return
 		}
 		check.That(t, safe.MatchString(got), "%q: got %q", source, got)
-		if again, ok := apps.CheckSource(got); !ok || again != got {
-			t.Errorf("%q: got %q, and of that %q", source, got, again)
-		}
+		again, ok := apps.CheckSource(got)
+		check.That(t, ok && again == got, "%q: got %q, and of that %q", source, got, again)
 	})
 }

@@ -299,9 +299,7 @@ func FuzzParse(f *testing.F) {
 		}
 		names := map[string]bool{}
 		for _, s := range cfg {
-			if names[s.Name] || s.Name == "" && s.Err == nil || (s.Transport == nil) != s.Disabled {
-				t.Errorf("got %+v", s)
-			}
+			check.That(t, !names[s.Name] && (s.Name != "" || s.Err != nil) && (s.Transport == nil) == s.Disabled, "got %+v", s)
 			names[s.Name] = true
 			oneLine(t, s.Err)
 		}

@@ -17,7 +17,7 @@ func TestAt(t *testing.T) {
 	dir := t.TempDir()
 	path, env := filepath.Join(dir, "mcp.json"), filepath.Join(dir, ".env")
 	check.Must(t, os.WriteFile(env, []byte("A=1\nnonsense\n"), 0o600))
-	cfg, err := new(config.Loader).LoadData(t.Context(), path, []byte(`{"mcpServers": {
+	cfg := check.Value(new(config.Loader).LoadData(t.Context(), path, []byte(`{"mcpServers": {
   "fine": {"command": "x"},
 
   "of two": {
@@ -28,8 +28,7 @@ func TestAt(t *testing.T) {
   "empty": {},
   "file": {"command": "x", "envFile": "`+filepath.ToSlash(env)+`"},
   "twice": {"command": "x"}, "off": {"comand": "x", "disabled": true},
-  "twice": {"command": "y"}}}`))
-	check.Must(t, err)
+  "twice": {"command": "y"}}}`)))(t)
 	ended := fmt.Errorf("server %q: connect: %w", "fine", io.EOF) // as package adapter has it
 	for i, want := range []string{
 		path + `:2: server "fine": connect: EOF`,
@@ -46,9 +45,8 @@ func TestAt(t *testing.T) {
 		}
 		got := s.Annotate(reason)
 		check.That(t, got != nil && got.Error() == want, "got %v\nwant %s", got, want)
-		if !errors.Is(got, config.ErrEntry) || s.Err == nil && !errors.Is(got, io.EOF) {
-			t.Errorf("%s: got %T, want an ErrEntry that wraps the reason", s.Name, got)
-		}
+		check.That(t, errors.Is(got, config.ErrEntry) && (s.Err != nil || errors.Is(got, io.EOF)),
+			"%s: got %T, want an ErrEntry that wraps the reason", s.Name, got)
 	}
 	check.NoError(t, cfg[0].Annotate(nil))
 }

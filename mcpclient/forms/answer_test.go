@@ -215,9 +215,8 @@ func TestFieldError(t *testing.T) {
 		}
 	}
 	_, err := Complete(form(`"age":{"type":"integer"}`, "age"), &mcp.ElicitResult{Action: mcp.ElicitAccept})
-	if wrong, ok := errors.AsType[*FieldError](err); !ok || wrong.Reason != "an answer is required: a whole number" {
-		t.Errorf("got %v, want it to wrap the error of the field", err)
-	}
+	wrong, ok := errors.AsType[*FieldError](err)
+	check.That(t, ok && wrong.Reason == "an answer is required: a whole number", "got %v, want it to wrap the error of the field", err)
 }
 
 func TestErrorsKeepTheAnswer(t *testing.T) {
@@ -227,9 +226,8 @@ func TestErrorsKeepTheAnswer(t *testing.T) {
 		{Kind: KindChoice, Options: colors}, {Kind: KindChoices, Options: colors},
 		{Kind: KindChoice, Options: []Option{{"1", "Hunter2"}, {"2", "HUNTER2"}}},
 	} {
-		if err := check.Err(f.Parse(secret)); err == nil || strings.Contains(err.Error(), secret) {
-			t.Errorf("%s: got %v, want an error without the answer", f.Kind, err)
-		}
+		err := check.Err(f.Parse(secret))
+		check.That(t, err != nil && !strings.Contains(err.Error(), secret), "%s: got %v, want an error without the answer", f.Kind, err)
 	}
 }
 

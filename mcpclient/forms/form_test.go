@@ -182,14 +182,12 @@ func FuzzFields(f *testing.F) {
 		var received mcp.ElicitResult
 		check.Must(t, json.Unmarshal(raw, &received))
 		for name := range once.Content {
-			if _, ok := received.Content[name]; !ok {
-				t.Errorf("field %q is lost on the way: %s", name, raw)
-			}
+			_, ok := received.Content[name]
+			check.That(t, ok, "field %q is lost on the way: %s", name, raw)
 		}
 		twice, err := Complete(p, once)
-		if err != nil || !reflect.DeepEqual(once, twice) {
-			t.Errorf("got %#v, %v for a complete answer, want it unchanged: %#v", twice, err, once)
-		}
+		check.That(t, err == nil && reflect.DeepEqual(once, twice),
+			"got %#v, %v for a complete answer, want it unchanged: %#v", twice, err, once)
 	})
 }
 
@@ -248,9 +246,8 @@ func TestPatternsThatTakeLong(t *testing.T) {
 		twenty[i] = fmt.Sprintf(`"x%d":{"type":"string","pattern":%q,"default":%q}`, i, large, strings.Repeat("a", 500))
 	}
 	fields := check.Value(Fields(form(strings.Join(twenty, ","))))(t)
-	if fields[0].Default == nil || fields[19].Default != nil {
-		t.Error("want the first default, and not the last, which are bounded together")
-	}
+	check.That(t, fields[0].Default != nil && fields[19].Default == nil,
+		"want the first default, and not the last, which are bounded together")
 
 	f := Field{Kind: KindString, Pattern: large + "c"}
 	check.NoError(t, f.Check(strings.Repeat("a", 250_000)), "a match that takes long is the server's to check")

@@ -141,9 +141,8 @@ func TestContentIsNotEscapedForHTML(t *testing.T) {
 		&UnknownContent{Raw: json.RawMessage(`{"a":"<b>&"}`)},
 	} {
 		got := check.Value(jsonrpc.Marshal(c))(t)
-		if strings.Contains(string(got), `\u003c`) || strings.Contains(string(got), `\u0026`) || !strings.Contains(string(got), "<") {
-			t.Errorf("%T: got %s, want < and & as they are", c, got)
-		}
+		check.That(t, !strings.Contains(string(got), `\u003c`) && !strings.Contains(string(got), `\u0026`) && strings.Contains(string(got), "<"),
+			"%T: got %s, want < and & as they are", c, got)
 	}
 }
 

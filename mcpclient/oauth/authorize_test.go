@@ -106,9 +106,8 @@ func TestReplayedAnswer(t *testing.T) {
 	wantUntrusted(t, call(t.Context(), auth), "another state")
 	a, b := query(t, w.asked[0], "state"), query(t, w.asked[1], "state")
 	check.That(t, a != b && len(a) >= 20, "got states %q and %q, want two that cannot be guessed", a, b)
-	if a, b := query(t, w.asked[0], "code_challenge"), query(t, w.asked[1], "code_challenge"); a == b {
-		t.Errorf("got the same code challenge twice")
-	}
+	a, b = query(t, w.asked[0], "code_challenge"), query(t, w.asked[1], "code_challenge")
+	check.That(t, a != b, "got the same code challenge twice")
 }
 
 func TestClientIdentityOrder(t *testing.T) {

@@ -60,9 +60,8 @@ func TestTokenEndpointAuthentication(t *testing.T) {
 			case form.Has("client_assertion"):
 				got = methodPrivateKeyJWT
 			}
-			if got != tt.want || got != methodBasic && form.Get("client_id") != id {
-				t.Errorf("got %s with %v, want %s", got, form, tt.want)
-			}
+			check.That(t, got == tt.want && (got == methodBasic || form.Get("client_id") == id),
+				"got %s with %v, want %s", got, form, tt.want)
 		})
 	}
 	c := Credentials{ID: id, Secret: secret}

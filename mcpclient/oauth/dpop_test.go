@@ -38,9 +38,8 @@ func checkProof(t *testing.T, proof, method, target, token string) jwt.MapClaims
 	check.Require(t, err == nil, "%v", err)
 	sum := sha256.Sum256([]byte(token))
 	ath, _ := claims["ath"].(string)
-	if token == "" && ath != "" || token != "" && ath != base64.RawURLEncoding.EncodeToString(sum[:]) {
-		t.Errorf("got ath %q for token %q", ath, token)
-	}
+	check.That(t, (token != "" || ath == "") && (token == "" || ath == base64.RawURLEncoding.EncodeToString(sum[:])),
+		"got ath %q for token %q", ath, token)
 	check.That(t, parsed.Header["typ"] == "dpop+jwt" && claims["htm"] == method && claims["htu"] == target && claims["jti"] != "",
 		"got header %v, claims %v", parsed.Header, claims)
 	if iat, _ := claims["iat"].(float64); int64(iat) != time.Now().Unix() {

@@ -74,9 +74,8 @@ func TestCheckURL(t *testing.T) {
 		{inner, "https://[::a01:203]/", false},
 	} {
 		_, err := tt.guard.checkURL("test", tt.url)
-		if (err == nil) != tt.ok || err != nil && !errors.Is(err, ErrUntrusted) {
-			t.Errorf("%.60s: got %v, want allowed %v", tt.url, err, tt.ok)
-		}
+		check.That(t, (err == nil) == tt.ok && (err == nil || errors.Is(err, ErrUntrusted)),
+			"%.60s: got %v, want allowed %v", tt.url, err, tt.ok)
 	}
 }
 
@@ -117,9 +116,8 @@ func TestRedirects(t *testing.T) {
 			})
 			w.pages["as.test/.well-known/openid-configuration"] = http.NotFound
 			err := call(t.Context(), w.transport(w.options()))
-			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("got %v, want %q", err, tt.want)
-			}
+			check.That(t, (tt.want != "" || err == nil) && (tt.want == "" || err != nil && strings.Contains(err.Error(), tt.want)),
+				"got %v, want %q", err, tt.want)
 		})
 	}
 }
@@ -166,8 +164,7 @@ func TestSilentServers(t *testing.T) {
 		inBubble(t, func(t *testing.T, w *world) {
 			w.pages[page] = silence
 			start := time.Now()
-			err := call(t.Context(), w.transport(w.options()))
-			check.Text(t, err, "no answer within 30s", page)
+			check.Text(t, call(t.Context(), w.transport(w.options())), "no answer within 30s", page)
 			got := time.Since(start)
 			check.That(t, got <= time.Minute+30*time.Second, "%s: it took %v", page, got)
 		})

@@ -121,11 +121,10 @@ func TestPaste(t *testing.T) {
 		{uri + "/other?code=c", ""},
 		{uri + "?code=%zz", ""},
 	} {
-		r, err := (&Paste{Ask: func(_ context.Context, url string) (string, error) {
+		r := check.Value((&Paste{Ask: func(_ context.Context, url string) (string, error) {
 			check.Equal(t, "shown", url, "https://as.test/authorize?x=y")
 			return tt.pasted, nil
-		}}).Listen(t.Context(), "")
-		check.Must(t, err)
+		}}).Listen(t.Context(), ""))(t)
 		answer, err := r.Receive(t.Context(), "https://as.test/authorize?x=y")
 		if tt.code == "" {
 			wantUntrusted(t, err, "copy the whole address")

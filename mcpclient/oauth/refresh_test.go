@@ -201,9 +201,7 @@ func TestTokenOfADamagedStore(t *testing.T) {
 	auth := w.transport(opts)
 	w.mustCall(auth)
 	kept, err := auth.storedLink(t.Context())
-	if err != nil || kept == nil {
-		t.Fatal(kept, err)
-	}
+	check.Require(t, err == nil && kept != nil, "%v %v", kept, err)
 	tok := *auth.sessions.get().token
 	tok.Type, tok.Thumbprint, tok.Refresh = "DPoP", "", ""
 	check.Must(t, save(t.Context(), opts.Store, auth.tokenKey(kept.Resource, kept.Issuer), &tok))

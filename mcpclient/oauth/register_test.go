@@ -99,9 +99,8 @@ func TestRegistrationUnusable(t *testing.T) {
 		err := call(t.Context(), w.transport(w.options()))
 		check.Text(t, err, "register the client: POST https://as.test/register: "+want)
 		check.That(t, len(w.asked) == 0, "%s: the person was asked to sign in", want)
-		if err != nil && (len(err.Error()) > 600 || strings.Contains(err.Error(), `"secret"`)) {
-			t.Errorf("got %.500q, want a short error without the secret", err)
-		}
+		check.That(t, err == nil || len(err.Error()) <= 600 && !strings.Contains(err.Error(), `"secret"`),
+			"got %.500q, want a short error without the secret", err)
 	}
 }
 

@@ -120,13 +120,11 @@ func TestFileStoreOnDisk(t *testing.T) {
 	files, err := os.ReadDir(dir)
 	check.Require(t, err == nil && len(files) == 2, "got %v, %v, want the entry and its lock", files, err)
 	for _, f := range files {
-		if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: got mode %v, %v, want 0600", f.Name(), info.Mode(), err)
-		}
+		info, err := f.Info()
+		check.That(t, err == nil && info.Mode().Perm() == 0o600, "%s: got mode %v, %v, want 0600", f.Name(), info.Mode(), err)
 	}
-	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("got mode %v, %v of the directory, want 0700", info.Mode(), err)
-	}
+	info, err := os.Stat(dir)
+	check.That(t, err == nil && info.Mode().Perm() == 0o700, "got mode %v, %v of the directory, want 0700", info.Mode(), err)
 }
 
 // TestFileStoreRefuses: files that others may have read or written are refused.

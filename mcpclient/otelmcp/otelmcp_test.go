@@ -105,9 +105,8 @@ func TestTrace(t *testing.T) {
 				asked.Parent.TraceID() != call.SpanContext.TraceID() {
 				t.Errorf("question: got kind %v, parent %v", asked.SpanKind, asked.Parent)
 			}
-			if len(asked.Links) != 1 || asked.Links[0].SpanContext.SpanID() != call.SpanContext.SpanID() {
-				t.Errorf("question: got links %v, want the call", asked.Links)
-			}
+			check.That(t, len(asked.Links) == 1 && asked.Links[0].SpanContext.SpanID() == call.SpanContext.SpanID(),
+				"question: got links %v, want the call", asked.Links)
 			check.Equal(t, "span of the handler", handler.SpanID(), asked.SpanContext.SpanID())
 			check.Equal(t, "baggage of the handler", member, "server")
 
@@ -134,9 +133,8 @@ func TestQuestionWithoutTrace(t *testing.T) {
 				c, _ := connect(t, t.Context(), r.install(sampler(opts, func(context.Context) {})), asker(func(map[string]json.RawMessage) string { return meta }))
 				check.Must(t, check.Err(c.CallTool(t.Context(), "ask", nil)))
 				call, asked := r.span("tools/call ask"), r.span("sampling/createMessage")
-				if asked.Parent.SpanID() != call.SpanContext.SpanID() || len(asked.Links) != 0 {
-					t.Errorf("got parent %v and links %v, want the call %v", asked.Parent, asked.Links, call.SpanContext)
-				}
+				check.That(t, asked.Parent.SpanID() == call.SpanContext.SpanID() && len(asked.Links) == 0,
+					"got parent %v and links %v, want the call %v", asked.Parent, asked.Links, call.SpanContext)
 			})
 		}
 	}
@@ -366,9 +364,7 @@ func TestHTTP(t *testing.T) {
 			check.That(t, !strings.Contains(got, "secret-") && !strings.Contains(got, "hidden"), "%s: got %s", name, got)
 		}
 		for point := range r.points("mcp.client.operation.duration") {
-			if strings.Contains(point, "session.id") || strings.Contains(point, "hidden") {
-				t.Errorf("the duration says %s", point)
-			}
+			check.That(t, !strings.Contains(point, "session.id") && !strings.Contains(point, "hidden"), "the duration says %s", point)
 		}
 	})
 }

@@ -52,9 +52,7 @@ func (r *recorder) install(o mcpclient.Options) *mcpclient.Options {
 func (r *recorder) span(name string) tracetest.SpanStub {
 	r.t.Helper()
 	found := slices.DeleteFunc(r.spans.GetSpans(), func(s tracetest.SpanStub) bool { return s.Name != name })
-	if len(found) != 1 {
-		r.t.Fatalf("got %d spans %q, want 1", len(found), name)
-	}
+	check.Require(r.t, len(found) == 1, "got %d spans %q, want 1", len(found), name)
 	return found[0]
 }
 

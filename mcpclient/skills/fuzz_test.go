@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // A skill that can be loaded has files that can be verified, within the bounds.
@@ -19,22 +21,16 @@ func FuzzSkill(f *testing.F) {
 			return
 		}
 		if err := s.Check(); err != nil {
-			if len(err.Error()) > 8<<10 {
-				t.Errorf("got an error of %d bytes", len(err.Error()))
-			}
+			check.That(t, len(err.Error()) <= 8<<10, "got an error of %d bytes", len(err.Error()))
 			return
 		}
 		total := int64(0)
 		seen := map[string]bool{}
 		for _, file := range s.Files {
 			total += *file.Size
-			if seen[file.URI] || *file.Size < 0 || len(file.Digest) != len(digest) {
-				t.Errorf("got file %+v of %s", file, raw)
-			}
+			check.That(t, !seen[file.URI] && *file.Size >= 0 && len(file.Digest) == len(digest), "got file %+v of %s", file, raw)
 			seen[file.URI] = true
 		}
-		if !seen[s.URI] || s.Name == "" || s.dynamic || total > maxBytes || len(s.Files) > maxFiles {
-			t.Errorf("got %+v of %s", s, raw)
-		}
+		check.That(t, seen[s.URI] && s.Name != "" && !s.dynamic && total <= maxBytes && len(s.Files) <= maxFiles, "got %+v of %s", s, raw)
 	})
 }

@@ -47,11 +47,10 @@ func play(t *testing.T, name string, do func(t *testing.T, ctx context.Context, 
 
 func connect(t *testing.T, transport mcpclient.Transport, revision string) *mcpclient.Client {
 	t.Helper()
-	c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{
+	c := check.Value(mcpclient.Connect(t.Context(), transport, &mcpclient.Options{
 		ClientInfo: mcp.Implementation{Name: "test", Version: "1"},
 		Protocol:   mcpclient.Protocol{Revision: revision},
-	})
-	check.Must(t, err)
+	}))(t)
 	t.Cleanup(func() { check.NoError(t, c.Close()) })
 	return c
 }
@@ -72,9 +71,7 @@ func serve(t *testing.T, result string) (c *mcpclient.Client, asked map[string]i
 func wantError[E error](t *testing.T, err error) E {
 	t.Helper()
 	e, ok := errors.AsType[E](err)
-	if !ok {
-		t.Fatalf("got error %v (%T), want a %T", err, err, e)
-	}
+	check.Require(t, ok, "got error %v (%T), want a %T", err, err, e)
 	return e
 }
 
@@ -85,16 +82,14 @@ func TestSkills(t *testing.T) {
 			check.Must(t, err)
 			all = append(all, s)
 		}
-		if len(all) != 3 || all[0].Name != "pdf" || all[0].Description != "Extract and fill" || all[0].Check() != nil {
-			t.Fatalf("got %+v", all)
-		}
+		check.Require(t, len(all) == 3 && all[0].Name == "pdf" && all[0].Description == "Extract and fill" && all[0].Check() == nil,
+			"got %+v", all)
 		for i, want := range map[int]string{1: "neither a list", 2: "dynamic"} {
 			check.Text(t, check.Err(skills.Load(ctx, c, all[i])), want)
 		}
 		loaded := check.Value(skills.Load(ctx, c, all[0]))(t)
 		check.Equal(t, "instructions", loaded.Instructions, "Skill body.\n")
-		forms, err := loaded.ReadFile(ctx, pdfForms)
-		check.NoError(t, err)
+		forms := check.Value(loaded.ReadFile(ctx, pdfForms))(t)
 		check.Equal(t, pdfForms, string(forms), "\x00forms")
 		check.Text(t, check.Err(loaded.ReadFile(ctx, "skill://pdf/../secret")), "not among the files")
 		again := check.Value(skills.Get(ctx, c, pdfSkill))(t)

@@ -56,12 +56,10 @@ func TestSearch(t *testing.T) {
 	} {
 		check.Same(t, query, append([]int{}, x.Search(query, 2)...), want)
 	}
-	if got := x.Search("file", -1); len(got) != 0 {
-		t.Errorf("got %v for a negative limit", got)
-	}
-	if got := New(nil).Search("file", 3); len(got) != 0 {
-		t.Errorf("got %v of no docs", got)
-	}
+	got := x.Search("file", -1)
+	check.That(t, len(got) == 0, "got %v for a negative limit", got)
+	got = New(nil).Search("file", 3)
+	check.That(t, len(got) == 0, "got %v of no docs", got)
 }
 
 // TestRanking checks what counts for which document, by its place among others.
@@ -174,9 +172,7 @@ func TestTies(t *testing.T) {
 		same[i] = Doc{Name: "get", Description: "Gets a thing."}
 	}
 	got := New(same).Search("get a thing", 50)
-	if !slices.IsSorted(got) || len(got) != 50 {
-		t.Errorf("got %v", got)
-	}
+	check.That(t, slices.IsSorted(got) && len(got) == 50, "got %v", got)
 }
 
 func FuzzSearch(f *testing.F) {
@@ -184,9 +180,8 @@ func FuzzSearch(f *testing.F) {
 	f.Add("\xff", "使用", "用\x00")
 	f.Fuzz(func(t *testing.T, name, text, query string) {
 		x := New([]Doc{{Name: name, Description: text}, docs[1]})
-		if got := x.Search(query, 1); len(got) > 1 {
-			t.Errorf("got %v", got)
-		}
+		got := x.Search(query, 1)
+		check.That(t, len(got) <= 1, "got %v", got)
 	})
 }
 

@@ -81,9 +81,8 @@ func TestSealedState(t *testing.T) {
 		{"another run", "acme", "run_2", sealed},
 		{"tenant and run with another border", "acmer", "un_1", sealed},
 	} {
-		if s, err := keys(t, "a").Open(run.Key{Tenant: tt.tenant, ID: tt.id}, tt.sealed); s != nil || !errors.Is(err, record.ErrForged) {
-			t.Errorf("%s: got %v, %v, want %v", tt.name, s, err, record.ErrForged)
-		}
+		s, err := keys(t, "a").Open(run.Key{Tenant: tt.tenant, ID: tt.id}, tt.sealed)
+		check.That(t, s == nil && errors.Is(err, record.ErrForged), "%s: got %v, %v, want %v", tt.name, s, err, record.ErrForged)
 	}
 	_, err := keys(t, "b").Open(key, sealed)
 	check.Is(t, err, record.ErrUnknownKey)
@@ -330,8 +329,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add("AQFh" + sealed)
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
-		if data, err := k.Open(run.Key{ID: "run_1"}, text); (data == nil) != (err != nil) {
-			t.Fatalf("got %q, %v", data, err)
-		}
+		data, err := k.Open(run.Key{ID: "run_1"}, text)
+		check.Require(t, (data == nil) == (err != nil), "got %q, %v", data, err)
 	})
 }

@@ -36,9 +36,8 @@ func TestCallTool(t *testing.T) {
 		} {
 			check.Equal(t, tt.params, v.ask(`"a"`, "tools/call", tt.params), tt.want)
 		}
-		if got, want := v.ask("1", "tools/list", `{}`), `{"tools":[{"name":"plain","inputSchema":{"type":"object"}},{"name":"app","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["app"]}}}]}`; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		got, want := v.ask("1", "tools/list", `{}`), `{"tools":[{"name":"plain","inputSchema":{"type":"object"}},{"name":"app","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["app"]}}}]}`
+		check.That(t, got == want, "got %s, want %s", got, want)
 		all := listed()
 		check.That(t, !slices.Contains(all, nil), "the server's own list has changed: %v", all)
 	})
@@ -112,9 +111,8 @@ func TestCancelledRequest(t *testing.T) {
 		v.notify("notifications/cancelled", `{"requestId":7}`)
 		v.silent("after a cancellation, which has no answer")
 		check.Equal(t, "the id again", v.ask("7", "ping", `{}`), "{}")
-		if a, b := <-ids, <-ids; a == b || a != `"x"` && b != `"x"` {
-			t.Errorf("got the ids %s and %s", a, b)
-		}
+		a, b := <-ids, <-ids
+		check.That(t, a != b && (a == `"x"` || b == `"x"`), "got the ids %s and %s", a, b)
 	})
 }
 

@@ -57,15 +57,12 @@ func TestLifecycleOrder(t *testing.T) {
 		broken := errors.New("broken")
 		goodbye := func() {
 			time.Sleep(time.Millisecond)
-			if l.IsOpen() || l.IsClosed() || l.Reason() != nil || l.Cause() != errClosed || !l.Start(func() {}) {
-				t.Error("it is not closing")
-			}
+			check.That(t, !l.IsOpen() && !l.IsClosed() && l.Reason() == nil && l.Cause() == errClosed && l.Start(func() {}),
+				"it is not closing")
 			note("goodbye")
 		}
 		l.Close(goodbye, func() error {
-			if !l.IsClosed() || l.Context().Err() == nil || l.Reason() != errClosed {
-				t.Error("it is not closed")
-			}
+			check.That(t, l.IsClosed() && l.Context().Err() != nil && l.Reason() == errClosed, "it is not closed")
 			note("disconnect")
 			return broken
 		})
@@ -86,9 +83,8 @@ func TestLifecycleFails(t *testing.T) {
 	inLife(t, func(t *testing.T, l *Lifecycle) {
 		why, disconnected := errors.New("why"), make(chan struct{})
 		l.Fail(why, func() error { close(disconnected); return nil })
-		if !l.IsClosed() || l.Context().Err() == nil || l.Reason() != why || l.Cause() != why || !closed(l.Closing()) {
-			t.Errorf("got reason %v, want %v at once", l.Reason(), why)
-		}
+		check.That(t, l.IsClosed() && l.Context().Err() != nil && l.Reason() == why && l.Cause() == why && closed(l.Closing()),
+			"got reason %v, want %v at once", l.Reason(), why)
 		l.Close(func() { t.Error("goodbye after the end") }, nil)
 		<-disconnected
 		<-l.Done()

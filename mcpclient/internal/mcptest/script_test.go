@@ -137,9 +137,8 @@ func TestProgressTokens(t *testing.T) {
 		"another":     {`, "_meta": {"progressToken": 1}`, 2, "progressToken"},
 	} {
 		_, failures, _ := play(t, fmt.Sprintf(script, tt.written), false, fmt.Sprintf(says, tt.token))
-		if (tt.want == "") != (len(failures) == 0) || !strings.Contains(strings.Join(failures, "\n"), tt.want) {
-			t.Errorf("%s: got failures %q, want %q", name, failures, tt.want)
-		}
+		check.That(t, (tt.want == "") == (len(failures) == 0) && strings.Contains(strings.Join(failures, "\n"), tt.want),
+			"%s: got failures %q, want %q", name, failures, tt.want)
 	}
 }
 
@@ -147,9 +146,8 @@ func TestProgressTokens(t *testing.T) {
 func wantFailure(t *testing.T, failures []string, part string) {
 	t.Helper()
 	flat := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, "\u00a0", " ")), " ") }
-	if part == "" && len(failures) > 0 || part != "" && (len(failures) != 1 || !strings.Contains(flat(failures[0]), flat(part))) {
-		t.Errorf("got the failures %q, want %q", failures, part)
-	}
+	check.That(t, (part != "" || len(failures) <= 0) && (part == "" || len(failures) == 1 && strings.Contains(flat(failures[0]), flat(part))),
+		"got the failures %q, want %q", failures, part)
 }
 
 func TestUpdate(t *testing.T) {

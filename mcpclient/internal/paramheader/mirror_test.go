@@ -23,20 +23,15 @@ func FuzzValue(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, v string) {
 		h := paramheader.Value(v)
-		if strings.Trim(h, " \t") != h || strings.ContainsFunc(h, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
-			t.Errorf("%q becomes the header %q", v, h)
-		}
+		check.That(t, strings.Trim(h, " \t") == h && !strings.ContainsFunc(h, func(r rune) bool { return r < 0x20 || r > 0x7e }),
+			"%q becomes the header %q", v, h)
 		got := h
 		if inner, ok := strings.CutPrefix(h, "=?base64?"); ok && strings.HasSuffix(inner, "?=") {
 			raw, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(inner, "?="))
-			if err != nil {
-				t.Fatalf("%q becomes the header %q: %v", v, h, err)
-			}
+			check.Require(t, err == nil, "%q becomes the header %q: %v", v, h, err)
 			got = string(raw)
 		}
-		if got != v {
-			t.Errorf("%q becomes the header %q, which says %q", v, h, got)
-		}
+		check.That(t, got == v, "%q becomes the header %q, which says %q", v, h, got)
 	})
 }
 
@@ -55,9 +50,7 @@ func FuzzMirror(f *testing.F) {
 	}
 	params, err := paramheader.Of(json.RawMessage(`{"properties":{"a":{"type":"string","x-mcp-header":"A"},
 		"b":{"properties":{"c":{"type":"integer","x-mcp-header":"C"}}}}}`))
-	if err != nil {
-		f.Fatal(err)
-	}
+	check.Must(f, err)
 	f.Fuzz(func(t *testing.T, args []byte) {
 		args = bytes.Trim(args, " \t\r\n")
 		var order, within map[string]json.RawMessage
@@ -82,9 +75,7 @@ func FuzzMirror(f *testing.F) {
 				t.Errorf("%s: header %s is %q, want %q", args, name, got, paramheader.Value(want))
 			}
 		}
-		if (err != nil) != unsafe {
-			t.Errorf("%s: got %v, want an error for an unsafe integer: %t", args, err, unsafe)
-		}
+		check.That(t, (err != nil) == unsafe, "%s: got %v, want an error for an unsafe integer: %t", args, err, unsafe)
 	})
 }
 

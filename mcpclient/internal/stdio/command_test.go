@@ -118,9 +118,8 @@ func soon(t *testing.T, what string, f func()) {
 	t.Helper()
 	began := time.Now()
 	f()
-	if took := time.Since(began); took > testenv.Patience {
-		t.Errorf("%s took %v", what, took)
-	}
+	took := time.Since(began)
+	check.That(t, took <= testenv.Patience, "%s took %v", what, took)
 }
 
 func recv(t *testing.T, conn transport.Conn, want string) {
@@ -140,9 +139,7 @@ func recvEnd(t *testing.T, conn transport.Conn, status string) *transport.Proces
 	var err error
 	soon(t, "the report of the end of the process", func() { _, err = conn.Recv() })
 	e, ok := errors.AsType[*transport.ProcessError](err)
-	if !ok || e.Status != status || e.Command != os.Args[0] {
-		t.Fatalf("got %v, want a ProcessError with status %q", err, status)
-	}
+	check.Require(t, ok && e.Status == status && e.Command == os.Args[0], "got %v, want a ProcessError with status %q", err, status)
 	return e
 }
 
@@ -192,9 +189,8 @@ func TestCommandWriteToDead(t *testing.T) {
 			break
 		}
 	}
-	if e, ok := errors.AsType[*transport.ProcessError](err); !ok || e.Status != "exit status 3" {
-		t.Errorf("Send: got %v, want a ProcessError with exit status 3", err)
-	}
+	e, ok := errors.AsType[*transport.ProcessError](err)
+	check.That(t, ok && e.Status == "exit status 3", "Send: got %v, want a ProcessError with exit status 3", err)
 	for _, m := range []string{"[1]", "[2]", `{"last":true}`} {
 		recv(t, conn, m)
 	}
@@ -204,9 +200,8 @@ func TestCommandWriteToDead(t *testing.T) {
 func TestCommandSaysWhatWasNoMessage(t *testing.T) {
 	conn := dialCommand(t, "usage")
 	_, err := conn.Recv()
-	if _, ok := errors.AsType[*transport.ProcessError](err); !ok || !strings.Contains(err.Error(), `"usage: server [flags]"`) {
-		t.Errorf("got %v, want a ProcessError that quotes the line", err)
-	}
+	_, ok := errors.AsType[*transport.ProcessError](err)
+	check.That(t, ok && strings.Contains(err.Error(), `"usage: server [flags]"`), "got %v, want a ProcessError that quotes the line", err)
 }
 
 func TestCommandClosesOneEnd(t *testing.T) {
@@ -281,9 +276,8 @@ func TestCommandDoesNotStart(t *testing.T) {
 	c := &Command{Path: "no-such-mcp-server"}
 	_, err := c.Dial(t.Context())
 	e, ok := errors.AsType[*transport.ProcessError](err)
-	if !ok || e.Command != c.Path || !errors.Is(err, exec.ErrNotFound) {
-		t.Errorf("got %v, want a ProcessError that wraps %v", err, exec.ErrNotFound)
-	}
+	check.That(t, ok && e.Command == c.Path && errors.Is(err, exec.ErrNotFound),
+		"got %v, want a ProcessError that wraps %v", err, exec.ErrNotFound)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	check.Is(t, check.Err(c.Dial(ended)), context.Canceled, "with a context that has ended")
@@ -295,8 +289,7 @@ func TestBundledPathOf(t *testing.T) {
 		writeProgram(t, filepath.Join(dir, filepath.FromSlash(file)))
 	}
 	for name, want := range map[string]string{"server": "server", "tool": "tool.exe", "both": "both"} {
-		got, err := bundledPath(filepath.Join(dir, "host"), name)
-		check.NoError(t, err)
+		got := check.Value(bundledPath(filepath.Join(dir, "host"), name))(t)
 		check.Equal(t, name, got, filepath.Join(dir, want))
 	}
 	for _, name := range []string{
@@ -308,8 +301,7 @@ func TestBundledPathOf(t *testing.T) {
 
 // The directory of a link comes before that of the program it leads to.
 func TestSiblingOfLink(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	check.Must(t, err)
+	dir := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	at := func(file string) string { return filepath.Join(dir, filepath.FromSlash(file)) }
 	for _, file := range []string{"real/host", "real/server", "real/both", "links/both"} {
 		writeProgram(t, at(file))
@@ -321,8 +313,7 @@ func TestSiblingOfLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"server": at("real/server"), "both": at("links/both")} {
-		got, err := bundledPath(at("links/host"), name)
-		check.NoError(t, err)
+		got := check.Value(bundledPath(at("links/host"), name))(t)
 		check.Equal(t, name, got, want)
 	}
 }
@@ -334,8 +325,7 @@ func writeProgram(t *testing.T, path string) {
 
 func TestBundledPath(t *testing.T) {
 	executable := check.Value(os.Executable())(t)
-	got, err := BundledPath(filepath.Base(executable))
-	check.NoError(t, err)
+	got := check.Value(BundledPath(filepath.Base(executable)))(t)
 	check.Equal(t, "", got, executable)
 }
 
@@ -343,9 +333,8 @@ func TestBundledPath(t *testing.T) {
 func TestCommandEnvironment(t *testing.T) {
 	own := []string{"PATH=/bin", "OPENAI_API_KEY=sk-1", "AWS_SECRET_ACCESS_KEY=x", "SHELL=() { evil; }"}
 	check.Same(t, "", (&Command{Env: []string{"TOKEN=t", "PATH=/usr/bin"}}).environment(own), []string{"PATH=/bin", "TOKEN=t", "PATH=/usr/bin"})
-	if got := new(Command).environment([]string{"A=b"}); got == nil || len(got) != 0 {
-		t.Errorf("got %#v, want an empty environment and not nil, which means all", got)
-	}
+	got := new(Command).environment([]string{"A=b"})
+	check.That(t, got != nil && len(got) == 0, "got %#v, want an empty environment and not nil, which means all", got)
 }
 
 func TestHarmless(t *testing.T) {
@@ -370,9 +359,8 @@ func TestHarmless(t *testing.T) {
 func TestCommandWithoutVariable(t *testing.T) {
 	for _, entry := range []string{"secret", "=secret", ""} {
 		_, err := (&Command{Path: os.Args[0], Env: []string{"A=b", entry}}).Dial(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "Env[1]: want KEY=value") || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: got %v, want an error about its form", entry, err)
-		}
+		check.That(t, err != nil && strings.Contains(err.Error(), "Env[1]: want KEY=value") && !strings.Contains(err.Error(), "secret"),
+			"%q: got %v, want an error about its form", entry, err)
 	}
 	_, err := (&Command{Path: "./no-such-server", Env: []string{`=C:=C:\a`, "A="}}).Dial(t.Context())
 	check.Is(t, err, fs.ErrNotExist)
@@ -383,8 +371,7 @@ func TestCommandWithArgumentsInItsPath(t *testing.T) {
 	check.Must(t, os.WriteFile(plain, nil, 0o600))
 	for path, want := range map[string]bool{"npx -y some-server": true, "/bin/none -x": true, plain: false} {
 		_, err := (&Command{Path: path}).Dial(t.Context())
-		if err == nil || strings.Contains(err.Error(), "arguments belong in Args") != want {
-			t.Errorf("%q: got %v, want a hint about Args: %t", path, err, want)
-		}
+		check.That(t, err != nil && strings.Contains(err.Error(), "arguments belong in Args") == want,
+			"%q: got %v, want a hint about Args: %t", path, err, want)
 	}
 }

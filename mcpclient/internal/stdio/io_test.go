@@ -130,9 +130,8 @@ func TestIOCloseLeavesStuckBehind(t *testing.T) {
 				synctest.Wait()
 				began := time.Now()
 				check.NoError(t, conn.Close())
-				if took, want := time.Since(began), test.moments*closingTime; took > want {
-					t.Errorf("Close took %v, want at most %v", took, want)
-				}
+				took, want := time.Since(began), test.moments*closingTime
+				check.That(t, took <= want, "Close took %v, want at most %v", took, want)
 				close(release) // the bubble waits for all goroutines
 			})
 		})

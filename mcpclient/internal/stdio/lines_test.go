@@ -120,15 +120,12 @@ func TestLineReaderEndlessLine(t *testing.T) {
 		}
 		wantNext(t, l, "{}")
 	})
-	if got > 2*limit {
-		t.Errorf("allocated %d bytes in all, want at most %d", got, 2*limit)
-	}
+	check.That(t, got <= 2*limit, "allocated %d bytes in all, want at most %d", got, 2*limit)
 }
 
 func wantNext(t *testing.T, l *lineReader, want string) {
 	t.Helper()
-	message, err := l.next()
-	check.NoError(t, err)
+	message := check.Value(l.next())(t)
 	check.Equal(t, "message", string(message), want)
 }
 
@@ -138,16 +135,14 @@ func TestLineReaderKeepsNothing(t *testing.T) {
 	idle := 0
 	pause := func([]byte) (int, error) {
 		idle++
-		if len(l.buffer) != readBuffer || len(l.data) > 0 && &l.data[0] != &l.buffer[0] {
-			t.Errorf("while nothing comes, %d bytes are kept beside the buffer of %d", len(l.data), len(l.buffer))
-		}
+		check.That(t, len(l.buffer) == readBuffer && (len(l.data) <= 0 || &l.data[0] == &l.buffer[0]),
+			"while nothing comes, %d bytes are kept beside the buffer of %d", len(l.data), len(l.buffer))
 		return 0, io.EOF
 	}
 	l.src = io.MultiReader(strings.NewReader("["+strings.Repeat("x", 5<<20)+"\n{"), readerFunc(pause), strings.NewReader("}\n"), readerFunc(pause))
 	message, err := l.next()
-	if err != nil || len(message) != 5<<20+1 || cap(message) > len(message)+len(message)/8 {
-		t.Fatalf("got %d bytes of %d and error %v, want %d", len(message), cap(message), err, 5<<20+1)
-	}
+	check.Require(t, err == nil && len(message) == 5<<20+1 && cap(message) <= len(message)+len(message)/8,
+		"got %d bytes of %d and error %v, want %d", len(message), cap(message), err, 5<<20+1)
 	wantNext(t, l, "{}")
 	check.Equal(t, "at the end", check.Err(l.next()), io.EOF)
 	check.Equal(t, "reads", idle, 2)

@@ -61,8 +61,7 @@ func TestSendConcurrently(t *testing.T) {
 	r, w, err := os.Pipe()
 	check.Must(t, err)
 	never, _ := io.Pipe()
-	conn, err := (&IO{Reader: never, Writer: w}).Dial(t.Context())
-	check.Must(t, err)
+	conn := check.Value((&IO{Reader: never, Writer: w}).Dial(t.Context()))(t)
 	var wg sync.WaitGroup
 	for s := range senders {
 		wg.Go(func() {
@@ -77,16 +76,12 @@ func TestSendConcurrently(t *testing.T) {
 	var next [senders]int
 	l := &lineReader{src: r, max: 1 << 20}
 	for range senders * each {
-		m, err := l.next()
-		check.Must(t, err)
+		m := check.Value(l.next())(t)
 		var s, i int
-		if _, err := fmt.Sscanf(string(m), "[%d,%d,", &s, &i); err != nil {
-			t.Fatalf("torn message %.60q: %v", m, err)
-		}
+		_, err = fmt.Sscanf(string(m), "[%d,%d,", &s, &i)
+		check.Require(t, err == nil, "torn message %.60q: %v", m, err)
 		want := fmt.Sprintf("[%d,%d,%q]", s, next[s], strings.Repeat("x", s*next[s]*23))
-		if string(m) != want {
-			t.Fatalf("got %.60q, want %.60q", m, want)
-		}
+		check.Require(t, string(m) == want, "got %.60q, want %.60q", m, want)
 		next[s]++
 	}
 }

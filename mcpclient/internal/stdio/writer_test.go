@@ -46,9 +46,8 @@ func TestSendCoalesces(t *testing.T) {
 		synctest.Wait()
 		check.Same(t, "", g.writes, []string{"first\n", strings.Repeat("{}\n", 64)})
 		check.Equal(t, "the writing goroutine is still there", w.running, false)
-		if kept := cap(w.next) + cap(w.spare); kept > 2*maxSpare {
-			t.Errorf("%d bytes of buffers are kept", kept)
-		}
+		kept := cap(w.next) + cap(w.spare)
+		check.That(t, kept <= 2*maxSpare, "%d bytes of buffers are kept", kept)
 	})
 }
 
@@ -69,9 +68,8 @@ func TestSendBuffersApart(t *testing.T) {
 		close(g.pass)
 		synctest.Wait()
 		check.Equal(t, "", strings.Join(g.writes, ""), "first\n"+large+"\nsecond\nthird\n")
-		if kept := max(cap(w.next), cap(w.spare)); kept > maxSpare {
-			t.Errorf("a buffer of %d bytes is kept, want %d at most", kept, maxSpare)
-		}
+		kept := max(cap(w.next), cap(w.spare))
+		check.That(t, kept <= maxSpare, "a buffer of %d bytes is kept, want %d at most", kept, maxSpare)
 	})
 }
 
@@ -102,9 +100,8 @@ func TestSendNothingAfterError(t *testing.T) {
 		}
 		close(pass)
 		synctest.Wait()
-		if calls != 1 || w.queued != 0 || w.next != nil {
-			t.Errorf("got %d calls, %d bytes counted as queued and %q, want one call and nothing queued", calls, w.queued, w.next)
-		}
+		check.That(t, calls == 1 && w.queued == 0 && w.next == nil,
+			"got %d calls, %d bytes counted as queued and %q, want one call and nothing queued", calls, w.queued, w.next)
 	})
 }
 
@@ -131,12 +128,10 @@ func TestSendQueueBound(t *testing.T) {
 		close(g.pass)
 		synctest.Wait()
 		all := strings.Join(g.writes, "")
-		if want := half + "\n1\nbig" + half + half + "\n2\n"; all != want {
-			t.Errorf("got %d bytes, want %d, in the order of sending", len(all), len(want))
-		}
-		if !errors.Is(results[0], context.Canceled) || errors.Join(results[1:]...) != nil {
-			t.Errorf("got errors %v, want the first to be canceled", results)
-		}
+		want := half + "\n1\nbig" + half + half + "\n2\n"
+		check.That(t, all == want, "got %d bytes, want %d, in the order of sending", len(all), len(want))
+		check.That(t, errors.Is(results[0], context.Canceled) && errors.Join(results[1:]...) == nil,
+			"got errors %v, want the first to be canceled", results)
 		check.Equal(t, "bytes queued", w.queued, 0)
 	})
 }

@@ -19,9 +19,8 @@ func TestReadSized(t *testing.T) {
 			"end with the last": iotest.DataErrReader(bytes.NewReader(want)),
 			"in halves":         iotest.HalfReader(bytes.NewReader(want)),
 		} {
-			if got, err := readSized(r, size); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%d bytes, %s: got %d, %v", size, name, len(got), err)
-			}
+			got, err := readSized(r, size)
+			check.That(t, err == nil && bytes.Equal(got, want), "%d bytes, %s: got %d, %v", size, name, len(got), err)
 		}
 	}
 	check.Text(t, check.Err(readSized(strings.NewReader("0123456789"), 9)), "Content-Length of 9", "more than claimed")
@@ -36,8 +35,6 @@ func TestClaimedSizeIsNotTrusted(t *testing.T) {
 			check.Equal(t, sent, err, cut)
 			check.Equal(t, "bytes", len(got), sent)
 		})
-		if n > uint64(trustedSize+trustedRatio*sent+sent+1<<18) {
-			t.Errorf("got %d bytes allocated for %d that came", n, sent)
-		}
+		check.That(t, n <= uint64(trustedSize+trustedRatio*sent+sent+1<<18), "got %d bytes allocated for %d that came", n, sent)
 	}
 }

@@ -94,9 +94,8 @@ func start(t *testing.T, role string, change ...func(*Spec)) *Process {
 	p := check.Value(Start(s))(t)
 	t.Cleanup(func() {
 		check.NoError(t, p.Stop(), "stop")
-		if left := members(t, p.Pid()); len(left) > 0 {
-			t.Errorf("processes %q of group %d are alive after Stop", left, p.Pid())
-		}
+		left := members(t, p.Pid())
+		check.That(t, len(left) <= 0, "processes %q of group %d are alive after Stop", left, p.Pid())
 	})
 	return p
 }
@@ -106,9 +105,8 @@ func within(t *testing.T, d time.Duration, what string, f func()) {
 	t.Helper()
 	start := time.Now()
 	f()
-	if took := time.Since(start); took > d {
-		t.Errorf("%s took %v, want at most %v", what, took, d)
-	}
+	took := time.Since(start)
+	check.That(t, took <= d, "%s took %v, want at most %v", what, took, d)
 }
 
 func readLine(t *testing.T, r io.Reader) string {
@@ -150,9 +148,8 @@ func TestStopSteps(t *testing.T) {
 			readLine(t, p.Stdout())
 			began := time.Now()
 			check.Must(t, p.Stop())
-			if took := time.Since(began); took < test.steps*step {
-				t.Errorf("Stop took %v, want at least %d steps of %v", took, test.steps, step)
-			}
+			took := time.Since(began)
+			check.That(t, took >= test.steps*step, "Stop took %v, want at least %d steps of %v", took, test.steps, step)
 			check.Equal(t, "status", p.Status(), test.status)
 		})
 	}
@@ -171,9 +168,8 @@ func TestKill(t *testing.T) {
 				kill(p)
 				check.NoError(t, p.Stop())
 			})
-			if got, want := p.Status(), "signal: killed"; runtime.GOOS != "windows" && got != want {
-				t.Errorf("got status %q, want %q", got, want)
-			}
+			got, want := p.Status(), "signal: killed"
+			check.That(t, runtime.GOOS == "windows" || got == want, "got status %q, want %q", got, want)
 		})
 	}
 }
@@ -184,9 +180,7 @@ func TestStopConcurrently(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			check.NoError(t, p.Stop())
-			if p.Status() == "" {
-				t.Error("Stop returned before the end of the process")
-			}
+			check.That(t, p.Status() != "", "Stop returned before the end of the process")
 		})
 	}
 	wg.Wait()
@@ -224,9 +218,8 @@ func stat(pid string) []string {
 func TestLateReader(t *testing.T) {
 	p := start(t, "burst")
 	<-p.Done()
-	if err := p.stdout.file.SetReadDeadline(time.Now().Add(-time.Second)); err != nil && runtime.GOOS != "windows" {
-		t.Fatal(err)
-	}
+	err := p.stdout.file.SetReadDeadline(time.Now().Add(-time.Second))
+	check.Require(t, err == nil || runtime.GOOS == "windows", "%v", err)
 	check.Equal(t, "bytes of output", len(readAll(t, p)), burst())
 }
 

@@ -22,9 +22,7 @@ func TestDescendantHoldsStderr(t *testing.T) {
 		check.Must(t, err)
 		line, err := bufio.NewReader(p.Stdout()).ReadString('\n')
 		pid, bad := strconv.Atoi(strings.TrimSpace(line))
-		if err != nil || bad != nil {
-			t.Fatalf("got %q and error %v, want the descendant's id", line, err)
-		}
+		check.Require(t, err == nil && bad == nil, "got %q and error %v, want the descendant's id", line, err)
 		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 		select {
 		case <-p.Done():
@@ -32,8 +30,6 @@ func TestDescendantHoldsStderr(t *testing.T) {
 			t.Fatal("Done waits for the descendant")
 		}
 		check.NoError(t, p.Stop())
-		if !testenv.Runs(pid) {
-			t.Error("the descendant has ended before Stop returned")
-		}
+		check.That(t, testenv.Runs(pid), "the descendant has ended before Stop returned")
 	}
 }

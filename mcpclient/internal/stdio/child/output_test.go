@@ -38,9 +38,8 @@ func eventually(t *testing.T, claim string, holds func() bool) {
 func echo(t *testing.T, p *Process) {
 	t.Helper()
 	check.Must(t, check.Err(io.WriteString(p.Stdin(), "ready\n")))
-	if line, err := bufio.NewReader(p.Stdout()).ReadString('\n'); line != "ready\n" {
-		t.Fatalf("got %q and error %v, want %q", line, err, "ready\n")
-	}
+	line, err := bufio.NewReader(p.Stdout()).ReadString('\n')
+	check.Require(t, line == "ready\n", "got %q and error %v, want %q", line, err, "ready\n")
 }
 
 func TestManyExitAtOnce(t *testing.T) {
@@ -88,9 +87,8 @@ func TestOutputAfterlife(t *testing.T) {
 	o := &output{file: r}
 	o.expire()
 	within(t, testenv.Patience, "reading", func() { _, _ = io.Copy(io.Discard, o) })
-	if got, most := o.late.Load(), int64(maxLate+64<<10); got > most {
-		t.Errorf("read %d bytes when its time was over, want at most %d", got, most)
-	}
+	got, most := o.late.Load(), int64(maxLate+64<<10)
+	check.That(t, got <= most, "read %d bytes when its time was over, want at most %d", got, most)
 	r.Close()
 	<-ended
 	w.Close()

@@ -40,12 +40,10 @@ func TestExcerpt(t *testing.T) {
 				}
 				e.write([]byte(text), now)
 			}
-			if got := e.String(); got != test.want {
-				t.Errorf("got %d bytes %.90q, want %d bytes %.90q", len(got), got, len(test.want), test.want)
-			}
-			if cap(e.tail) > 8*maxExcerpt || cap(e.head) > 2*maxHead {
-				t.Errorf("the buffers grew to %d and %d bytes", cap(e.tail), cap(e.head))
-			}
+			got := e.String()
+			check.That(t, got == test.want, "got %d bytes %.90q, want %d bytes %.90q", len(got), got, len(test.want), test.want)
+			check.That(t, cap(e.tail) <= 8*maxExcerpt && cap(e.head) <= 2*maxHead,
+				"the buffers grew to %d and %d bytes", cap(e.tail), cap(e.head))
 		})
 	}
 }

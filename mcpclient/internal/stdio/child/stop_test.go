@@ -63,9 +63,7 @@ func TestStopLeavesStuckPipes(t *testing.T) {
 		all.Go(func() { check.NoError(t, p.Stop()) })
 	}
 	within(t, testenv.Patience, "Stop", all.Wait)
-	if real.Status() == "" {
-		t.Error("the process has not ended")
-	}
+	check.That(t, real.Status() != "", "the process has not ended")
 }
 
 // A Write that blocks ends with Stop, also if it begins at the same moment.

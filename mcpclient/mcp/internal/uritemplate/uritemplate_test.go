@@ -111,8 +111,7 @@ func TestExpandRefuses(t *testing.T) {
 
 func TestExpandIsBounded(t *testing.T) {
 	half := map[string]string{"a": strings.Repeat("x", MaxExpansion/2)}
-	got, err := Expand("{a}{a}", half)
-	check.NoError(t, err)
+	got := check.Value(Expand("{a}{a}", half))(t)
 	check.Equal(t, "bytes at the bound", len(got), MaxExpansion)
 	check.Text(t, check.Err(Expand("{a}{a"+strings.Repeat(",a", 4000)+"}", half)), "more than 1048576 bytes")
 }
@@ -125,23 +124,19 @@ func FuzzExpand(f *testing.F) {
 	f.Fuzz(func(t *testing.T, template, value string) {
 		values := map[string]string{"a": value, "path": value}
 		uri, err := Expand(template, values)
-		if most := 3*len(template)*(len(value)+2) + 3; len(uri) > most {
-			t.Errorf("%q expands to %d bytes, want at most %d", template, len(uri), most)
-		}
+		most := 3*len(template)*(len(value)+2) + 3
+		check.That(t, len(uri) <= most, "%q expands to %d bytes, want at most %d", template, len(uri), most)
 		for i := range len(uri) {
 			if c := uri[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"<>\^{|}`+"`", c) >= 0 {
 				t.Fatalf("%q expands to %q, which has %q", template, uri, c)
 			}
 		}
 		if err == nil && !strings.Contains(template, "{") && utf8.ValidString(template) && !strings.Contains(template, "%") {
-			if got, err := url.PathUnescape(uri); err != nil || got != template {
-				t.Errorf("%q expands to %q, which is %q, %v", template, uri, got, err)
-			}
+			got, err := url.PathUnescape(uri)
+			check.That(t, err == nil && got == template, "%q expands to %q, which is %q, %v", template, uri, got, err)
 		}
 		alone, err := Expand("{a}", values)
-		if len(alone) > MaxExpansion {
-			t.Errorf("got %d bytes", len(alone))
-		}
+		check.That(t, len(alone) <= MaxExpansion, "got %d bytes", len(alone))
 		if got, unescapeErr := url.PathUnescape(alone); err == nil && (unescapeErr != nil || got != value) {
 			t.Errorf("%q expands to %q, which is %q (%v)", value, alone, got, unescapeErr)
 		}

@@ -65,22 +65,17 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, document []byte) {
 		fields, body, err := Parse(document)
 		if err != nil {
-			if len(err.Error()) > 2*MaxSize {
-				t.Errorf("got an error of %d bytes", len(err.Error()))
-			}
+			check.That(t, len(err.Error()) <= 2*MaxSize, "got an error of %d bytes", len(err.Error()))
 			return
 		}
-		if fields == nil || !bytes.HasSuffix(document, body) || len(document)-len(body) > 2*MaxSize {
-			t.Errorf("got %v and %d bytes of %d", fields, len(body), len(document))
-		}
+		check.That(t, fields != nil && bytes.HasSuffix(document, body) && len(document)-len(body) <= 2*MaxSize,
+			"got %v and %d bytes of %d", fields, len(body), len(document))
 		// A value that was read can be written as JSON, and JSON is YAML.
 		raw := check.Value(json.Marshal(fields))(t)
 		if len(raw) > MaxSize/2 || bytes.ContainsAny(raw, "\\\x7f\u0085\u2028\u2029\ufeff") {
 			return
 		}
 		again, _, err := Parse([]byte("---\n" + string(raw) + "\n---\n"))
-		if err != nil || !reflect.DeepEqual(again, fields) {
-			t.Errorf("got %v, %v from %s", again, err, raw)
-		}
+		check.That(t, err == nil && reflect.DeepEqual(again, fields), "got %v, %v from %s", again, err, raw)
 	})
 }
