@@ -85,9 +85,8 @@ func TestProgram(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			status, out, errs := mcpchain(t, tt.stdin, strings.Fields(tt.args)...)
-			if status != tt.status || !strings.HasPrefix(out, tt.out) || tt.out == "" && out != "" || !strings.HasPrefix(errs, tt.errs) {
-				t.Errorf("got %d, %q, %q, want %d, %q, %q", status, out, errs, tt.status, tt.out, tt.errs)
-			}
+			check.That(t, status == tt.status && strings.HasPrefix(out, tt.out) && (tt.out != "" || out == "") && strings.HasPrefix(errs, tt.errs),
+				"got %d, %q, %q, want %d, %q, %q", status, out, errs, tt.status, tt.out, tt.errs)
 		})
 	}
 }

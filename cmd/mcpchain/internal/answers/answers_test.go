@@ -35,9 +35,8 @@ func TestAnswersOfServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := tt.given.ByServer(tt.servers)
 			check.Same(t, "", got, tt.want)
-			if (err != nil) != (tt.err != "") || err != nil && !strings.HasPrefix(err.Error(), tt.err) {
-				t.Errorf("got %v, want %s", err, tt.err)
-			}
+			check.That(t, (err != nil) == (tt.err != "") && (err == nil || strings.HasPrefix(err.Error(), tt.err)),
+				"got %v, want %s", err, tt.err)
 		})
 	}
 }

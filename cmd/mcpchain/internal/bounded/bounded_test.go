@@ -60,12 +60,9 @@ func TestListener(t *testing.T) {
 		(<-conns).Close()
 		(<-conns).Close()
 		accepted(5)
-		if err := listener.Close(); err != nil || inner.closed.Load() != 1 {
-			t.Error(err, inner.closed.Load())
-		}
-		if err := listener.Close(); err != nil {
-			t.Error("close it twice:", err)
-		}
+		err := listener.Close()
+		check.That(t, err == nil && inner.closed.Load() == 1, "%v %v", err, inner.closed.Load())
+		check.NoError(t, listener.Close(), "close it twice")
 		if err := <-ended; !errors.Is(err, net.ErrClosed) { // it has waited for room
 			t.Errorf("got %v, want that the listener is closed", err)
 		}
@@ -141,7 +138,6 @@ func TestEachAddress(t *testing.T) {
 	check.That(t, got == want, "refused %s, want %s", got, want)
 	check.Must(t, first.Close())
 	come("1.2.3.4:9")
-	if conn, err := listener.Accept(); err != nil || conn.RemoteAddr().String() != "1.2.3.4:9" {
-		t.Errorf("got %v, %v, want that there is room again", conn, err)
-	}
+	conn, err := listener.Accept()
+	check.That(t, err == nil && conn.RemoteAddr().String() == "1.2.3.4:9", "got %v, %v, want that there is room again", conn, err)
 }

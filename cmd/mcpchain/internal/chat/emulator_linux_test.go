@@ -138,9 +138,7 @@ func (m *emulator) until(what string, ok func(screen string) bool) {
 	for !ok(m.screen()) {
 		select {
 		case piece, open := <-m.shown:
-			if !open {
-				m.t.Fatalf("the terminal closed before %s:\n%s", what, m.screen())
-			}
+			check.Require(m.t, open, "the terminal closed before %s:\n%s", what, m.screen())
 			m.take(piece)
 		case <-deadline:
 			m.t.Fatalf("waited for: %s:\n%s", what, m.screen())
@@ -190,9 +188,7 @@ func (m *emulator) goldenOf(name string, screen func() string) {
 	m.t.Helper()
 	path := filepath.Join("testdata", "screens", name+".txt")
 	want, err := os.ReadFile(path)
-	if err != nil && !*update {
-		m.t.Fatal(err)
-	}
+	check.Require(m.t, err == nil || *update, "%v", err)
 	wait := patience
 	if *update {
 		wait /= 4

@@ -242,9 +242,8 @@ func onStrangeTerminal(t *testing.T, peer, typed string) {
 		all, err := everything(ctx, s, peer)
 		s.Link(screen.Faint, "linked "+peer, "http://127.0.0.1:1/")
 		question, failed := s.Question(ctx)
-		if got = append(all, question); err != nil || failed != nil {
-			t.Error(err, failed)
-		}
+		got = append(all, question)
+		check.That(t, err == nil && failed == nil, "%v %v", err, failed)
 	})
 	said := pasted(typed + "\x1b[7777m")
 	m.enter("[y]es", "y", "soon:")

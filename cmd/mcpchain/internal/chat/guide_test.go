@@ -41,9 +41,7 @@ func TestGuide(t *testing.T) {
 		}
 		command := strings.NewReplacer(endpoint, model.BaseURL, " mcp.json", " "+servers+"/mcp.json").Replace(c.Text)
 		got, err := guide.Run(t.Context(), command, where, env)
-		if err != nil || c.Output != "" && got != c.Output {
-			t.Errorf("%s: got %v and %q, want %q", c.Text, err, got, c.Output)
-		}
+		check.That(t, err == nil && (c.Output == "" || got == c.Output), "%s: got %v and %q, want %q", c.Text, err, got, c.Output)
 	}
 	check.That(t, len(commands) >= 10, "got %d commands, want the ones of the guide", len(commands))
 }

@@ -71,9 +71,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, cmd: command(t, args...), stdout: make(chan string, 1000), stderr: make(chan string, 1000)}
-	var err error
-	p.stdin, err = p.cmd.StdinPipe()
-	check.Must(t, err)
+	p.stdin = check.Value(p.cmd.StdinPipe())(t)
 	stdout := check.Value(p.cmd.StdoutPipe())(t)
 	stderr := check.Value(p.cmd.StderrPipe())(t)
 	check.Must(t, p.cmd.Start())
@@ -105,9 +103,7 @@ func (p *program) await(lines <-chan string, text string) string {
 			if seen = append(seen, line); strings.Contains(line, text) && ok {
 				return line
 			}
-			if !ok {
-				p.t.Fatalf("the output ended without %q:\n%s", text, strings.Join(seen, "\n"))
-			}
+			check.Require(p.t, ok, "the output ended without %q:\n%s", text, strings.Join(seen, "\n"))
 		case <-deadline:
 			p.t.Fatalf("no line with %q:\n%s", text, strings.Join(seen, "\n"))
 		}

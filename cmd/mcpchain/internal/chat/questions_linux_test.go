@@ -113,13 +113,12 @@ func inProject(t *testing.T) *exec.Cmd {
 	t.Helper()
 	model, _ := overheard(t)
 	cmd := command(t, model...)
-	text, err := json.Marshal(map[string]any{
+	text := check.Value(json.Marshal(map[string]any{
 		"inputs": []any{map[string]any{"type": "promptString", "id": "key", "description": "The key of the server", "password": true}},
 		"servers": map[string]any{"mine": map[string]any{
 			"command": cmd.Path, "env": map[string]string{asServer: "good", "KEY": "${input:key}"}, "excludeTools": []string{"count"},
 		}},
-	})
-	check.Must(t, err)
+	}))(t)
 	cmd.Dir = t.TempDir()
 	put(t, filepath.Join(cmd.Dir, "mcp.json"), string(text), 0o600)
 	return cmd

@@ -30,9 +30,8 @@ func startCounting(t *testing.T, server string) (p *program, pid int) {
 	file := filepath.Join(t.TempDir(), "pid")
 	p = start(t, "-yes", "-config", configure(t, "one=!"+entry(t, server, pidFile, file)))
 	p.ask("Count to 1000", p.stderr, "count 1/1000")
-	if pid = pidOf(t, file); syscall.Kill(pid, 0) != nil {
-		t.Fatal("the server does not run")
-	}
+	pid = pidOf(t, file)
+	check.Require(t, syscall.Kill(pid, 0) == nil, "the server does not run")
 	return p, pid
 }
 

@@ -187,13 +187,11 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, term string, columns, rows uint16) 
 // pseudoTerminal opens a pseudo-terminal. It returns the person's side and the program's side.
 func pseudoTerminal(t *testing.T) (person, tty *os.File) {
 	t.Helper()
-	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	check.Must(t, err)
+	person = check.Value(os.OpenFile("/dev/ptmx", os.O_RDWR, 0))(t)
 	t.Cleanup(func() { person.Close() })
 	check.Must(t, unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0))
 	number := check.Value(unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN))(t)
-	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	check.Must(t, err)
+	tty = check.Value(os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	return person, tty
 }
 
@@ -228,9 +226,7 @@ func (m *plain) awaitOne(text string) {
 	for !strings.Contains(m.screen, text) {
 		select {
 		case piece, ok := <-m.shown:
-			if !ok {
-				m.t.Fatalf("the terminal closed without %q after %q of\n%s", text, m.screen, m.whole)
-			}
+			check.Require(m.t, ok, "the terminal closed without %q after %q of\n%s", text, m.screen, m.whole)
 			m.screen, m.whole = m.screen+piece, m.whole+piece
 		case <-deadline:
 			m.t.Fatalf("no %q after %q of\n%s", text, m.screen, m.whole)

@@ -35,9 +35,8 @@ func (m *emulator) openView() *viewPage {
 	var first struct {
 		Opened struct{ Session, HTML string }
 	}
-	if err := json.Unmarshal(p.lines.Bytes(), &first); err != nil || first.Opened.HTML != "<p>the board" {
-		m.t.Fatalf("got %q, %v", p.lines.Bytes(), err)
-	}
+	err := json.Unmarshal(p.lines.Bytes(), &first)
+	check.Require(m.t, err == nil && first.Opened.HTML == "<p>the board", "got %q, %v", p.lines.Bytes(), err)
 	p.session = first.Opened.Session
 	p.asks(1, "ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
 	p.answer(1)
@@ -47,12 +46,10 @@ func (m *emulator) openView() *viewPage {
 
 func (p *viewPage) post(path, body string) *http.Response {
 	p.t.Helper()
-	r, err := http.NewRequestWithContext(p.t.Context(), "POST", p.address+path, strings.NewReader(body))
-	check.Must(p.t, err)
+	r := check.Value(http.NewRequestWithContext(p.t.Context(), "POST", p.address+path, strings.NewReader(body)))(p.t)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Origin", "http://"+r.Host)
-	res, err := http.DefaultClient.Do(r)
-	check.Must(p.t, err)
+	res := check.Value(http.DefaultClient.Do(r))(p.t)
 	p.t.Cleanup(func() { _ = res.Body.Close() })
 	check.Require(p.t, res.StatusCode < 300, "%s: got %s", path, res.Status)
 	return res

@@ -22,9 +22,8 @@ func TestOpen(t *testing.T) {
 		db := check.Value(Open(t.Context(), file))(t)
 		check.NoError(t, db.Close())
 	}
-	if info, err := os.Stat(file); err != nil || info.Size() == 0 || info.Mode().Perm() != 0o600 {
-		t.Errorf("got %v, %v, want a file of the user alone", info, err)
-	}
+	info, err := os.Stat(file)
+	check.That(t, err == nil && info.Size() != 0 && info.Mode().Perm() == 0o600, "got %v, %v, want a file of the user alone", info, err)
 	text := filepath.Join(t.TempDir(), "sums.json")
 	check.Must(t, os.WriteFile(text, []byte(`{"servers": {}}`), 0o600))
 	missing := filepath.Join(t.TempDir(), "new")
@@ -44,9 +43,7 @@ func TestIsPostgres(t *testing.T) {
 		"host=h dbname=runs": true, "dbname=runs host=h": true, "user = ada": true,
 		"runs.db": false, "C:/postgres": false, "mysql://h": false, "runs=1.db": false,
 	} {
-		if IsPostgres(place) != want {
-			t.Errorf("%s: got %v, want %v", place, !want, want)
-		}
+		check.That(t, IsPostgres(place) == want, "%s: got %v, want %v", place, !want, want)
 	}
 }
 
@@ -59,9 +56,8 @@ func TestFolderOfOtherFiles(t *testing.T) {
 	check.Text(t, err, "-store: "+home+" is neither empty nor a store of runs")
 	_, ok := errors.AsType[*cli.FileError](err)
 	check.That(t, ok, "got %T, want that the folder is wrong", err)
-	if inside, err := os.ReadDir(home); err != nil || len(inside) != 1 {
-		t.Errorf("got %v, %v, want the letter alone", inside, err)
-	}
+	inside, err := os.ReadDir(home)
+	check.That(t, err == nil && len(inside) == 1, "got %v, %v, want the letter alone", inside, err)
 	check.Must(t, os.Mkdir(filepath.Join(empty, "locks"), 0o700)) // by another process, which is creating the store
 	for range 2 {
 		_, closer, err := OpenStore(t.Context(), empty)

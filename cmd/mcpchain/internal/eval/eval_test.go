@@ -95,10 +95,9 @@ func TestRecord(t *testing.T) {
 func TestConfig(t *testing.T) {
 	self := check.Value(os.Executable())(t)
 	list := write(t, "todo.json", `["buy milk"]`)
-	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"todo": map[string]any{
+	config := check.Value(json.Marshal(map[string]any{"mcpServers": map[string]any{"todo": map[string]any{
 		"command": self, "env": map[string]string{"TODO_FILE": list}, "includeTools": []string{"list_items"},
-	}}})
-	check.Must(t, err)
+	}}}))(t)
 	suite := `{"name": "s", "tasks": [{"id": "a", "prompt": "p", "expect": {"answer": {"exact": "x"}}, "script": [{"calls": [{"tool": "TOOL", "args": ARGS}]}, {"sees": ["milk"], "say": "x"}]}]}`
 	for tool, want := range map[string]int{"list_items": cli.StatusFine, "add_item": cli.StatusFailed} {
 		args := map[string]string{"list_items": "{}", "add_item": `{"text": "x"}`}[tool]

@@ -23,9 +23,8 @@ func TestWatch(t *testing.T) {
 	}, &sdk.StreamableHTTPOptions{Stateless: true})
 	server := httptest.NewServer(handler)
 	address := server.Listener.Addr().String()
-	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "far", Transport: &mcpclient.HTTP{URL: server.URL}}},
-		&adapter.Options{ClientOptions: &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}}})
-	check.Must(t, err)
+	tools := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "far", Transport: &mcpclient.HTTP{URL: server.URL}}},
+		&adapter.Options{ClientOptions: &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}}}))(t)
 	defer tools.Close()
 	var log bytes.Buffer
 	w, stop := NewWatch(tools.Servers, slog.New(slog.NewTextHandler(&log, nil)))
@@ -34,9 +33,7 @@ func TestWatch(t *testing.T) {
 		t.Helper()
 		for range 2 {
 			w.pingAll(t.Context())
-			if w.IsDown("far") != down {
-				t.Fatalf("got down %v, want %v; the log has %s", !down, down, &log)
-			}
+			check.Require(t, w.IsDown("far") == down, "got down %v, want %v; the log has %s", !down, down, &log)
 		}
 	}
 	look(false)

@@ -48,9 +48,8 @@ func TestAct(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			status, out, stderr := inspectFile(t, tt.file, tt.args...)
-			if status != tt.status || out != tt.out || !strings.Contains(stderr, tt.stderr) || tt.stderr == "" && stderr != "" {
-				t.Errorf("got %d, %q and %q, want %d, %q and %q", status, out, stderr, tt.status, tt.out, tt.stderr)
-			}
+			check.That(t, status == tt.status && out == tt.out && strings.Contains(stderr, tt.stderr) && (tt.stderr != "" || stderr == ""),
+				"got %d, %q and %q, want %d, %q and %q", status, out, stderr, tt.status, tt.out, tt.stderr)
 		})
 	}
 }
@@ -59,9 +58,8 @@ func TestAct(t *testing.T) {
 func TestLongNumber(t *testing.T) {
 	const arguments = `{"id":9007199254740993}`
 	o := check.Value(parse([]string{"mcp.json", "-call", "add", arguments}, func(string) string { return "" }, io.Discard))(t)
-	if raw, err := json.Marshal(o.arguments); err != nil || string(raw) != arguments {
-		t.Errorf("got %s, %v, want %s", raw, err, arguments)
-	}
+	raw, err := json.Marshal(o.arguments)
+	check.That(t, err == nil && string(raw) == arguments, "got %s, %v, want %s", raw, err, arguments)
 	for _, wrong := range []string{`[1]`, `null`, `{"a":1`, ``} {
 		_, err := parse([]string{"mcp.json", "-call", "add", wrong}, func(string) string { return "" }, io.Discard)
 		check.That(t, err != nil, "%q: got no error", wrong)

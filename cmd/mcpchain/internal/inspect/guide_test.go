@@ -31,9 +31,8 @@ func TestGuide(t *testing.T) {
 			where = filepath.Join("..", "..", "..", "..")
 		}
 		got, err := guide.Run(t.Context(), c.Text, where, env)
-		if err != nil || got == "" && where == dir || c.Output != "" && got != c.Output {
-			t.Errorf("%s: got %v and %q, want %q", c.Text, err, got, c.Output)
-		}
+		check.That(t, err == nil && (got != "" || where != dir) && (c.Output == "" || got == c.Output),
+			"%s: got %v and %q, want %q", c.Text, err, got, c.Output)
 	}
 	check.That(t, len(commands) >= 10, "got %d commands, want the ones of the guide", len(commands))
 }

@@ -115,9 +115,8 @@ func TestSummary(t *testing.T) {
 		"0 of 0 servers can be used": {off},
 	} {
 		r := &report{Servers: servers}
-		if r.updateTotals(); r.summary() != want {
-			t.Errorf("got %s, want %s", r.summary(), want)
-		}
+		r.updateTotals()
+		check.That(t, r.summary() == want, "got %s, want %s", r.summary(), want)
 	}
 }
 
@@ -138,9 +137,7 @@ func TestIsName(t *testing.T) {
 		"get-sum_2.v": true, strings.Repeat("a", maxName): true,
 		"": false, "has space": false, "ü": false, "a/b": false, strings.Repeat("a", maxName+1): false,
 	} {
-		if isName(name) != want {
-			t.Errorf("%q: got %v, want %v", name, !want, want)
-		}
+		check.That(t, isName(name) == want, "%q: got %v, want %v", name, !want, want)
 	}
 }
 

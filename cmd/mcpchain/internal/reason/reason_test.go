@@ -93,9 +93,8 @@ func TestStatus(t *testing.T) {
 			_, _ = w.Write([]byte(" said\n"))
 		}))
 		got := connect(t, &mcpclient.HTTP{URL: s.URL}, time.Minute)
-		if got = strings.ReplaceAll(got, s.URL, "URL"); got != want {
-			t.Errorf("%d: got %s\nwant %s", status, got, want)
-		}
+		got = strings.ReplaceAll(got, s.URL, "URL")
+		check.That(t, got == want, "%d: got %s\nwant %s", status, got, want)
 		s.Close()
 	}
 }
@@ -113,9 +112,8 @@ func TestPage(t *testing.T) {
 			_, _ = w.Write([]byte("<p>"))
 		}))
 		got := connect(t, &mcpclient.HTTP{URL: s.URL}, time.Minute)
-		if got = strings.ReplaceAll(got, s.URL, "URL"); got != want {
-			t.Errorf("%d: got %s\nwant %s", status, got, want)
-		}
+		got = strings.ReplaceAll(got, s.URL, "URL")
+		check.That(t, got == want, "%d: got %s\nwant %s", status, got, want)
 		s.Close()
 	}
 }

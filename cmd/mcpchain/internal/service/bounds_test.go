@@ -143,21 +143,17 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 	id := strings.Fields(first)[1]
 	ada.follow(id, "", is("answer"))
-	if code, again := post(ada, "one", "hi"); code != http.StatusCreated || again != id {
-		t.Errorf("after the end: got %d %s, want 201 %s", code, again, id)
-	}
+	code, again := post(ada, "one", "hi")
+	check.That(t, code == http.StatusCreated && again == id, "after the end: got %d %s, want 201 %s", code, again, id)
 	check.Equal(t, "messages: a question and an answer", len(ada.state(id).Messages), 2)
-	if code, _ := post(ada, "one", "another"); code != http.StatusUnprocessableEntity {
-		t.Errorf("another input: got %d, want 422", code)
-	}
-	if code, _ := post(ada, strings.Repeat("x", maxKey+1), "hi"); code != http.StatusBadRequest {
-		t.Errorf("a long key: got %d, want 400", code)
-	}
+	code, _ = post(ada, "one", "another")
+	check.That(t, code == http.StatusUnprocessableEntity, "another input: got %d, want 422", code)
+	code, _ = post(ada, strings.Repeat("x", maxKey+1), "hi")
+	check.That(t, code == http.StatusBadRequest, "a long key: got %d, want 400", code)
 	for name, p := range map[string]person{"another key": ada, "another user": bob} {
 		key := map[string]string{"another key": "two", "another user": "one"}[name]
-		if code, other := post(p, key, "hi"); code != http.StatusCreated || p == ada && other == id {
-			t.Errorf("%s: got %d %s, want a run of its own", name, code, other)
-		}
+		code, other := post(p, key, "hi")
+		check.That(t, code == http.StatusCreated && (p != ada || other != id), "%s: got %d %s, want a run of its own", name, code, other)
 	}
 }
 

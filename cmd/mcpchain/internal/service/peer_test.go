@@ -91,14 +91,12 @@ type person struct {
 // request sends a request with headers, given as names and values, and returns the response.
 func (p person) request(ctx context.Context, method, path, body string, headers ...string) *http.Response {
 	p.t.Helper()
-	req, err := http.NewRequestWithContext(ctx, method, p.url+path, strings.NewReader(body))
-	check.Must(p.t, err)
+	req := check.Value(http.NewRequestWithContext(ctx, method, p.url+path, strings.NewReader(body)))(p.t)
 	req.Header.Set("Authorization", "Bearer "+p.token)
 	for pair := range slices.Chunk(headers, 2) {
 		req.Header.Set(pair[0], pair[1])
 	}
-	resp, err := http.DefaultClient.Do(req)
-	check.Must(p.t, err)
+	resp := check.Value(http.DefaultClient.Do(req))(p.t)
 	return resp
 }
 

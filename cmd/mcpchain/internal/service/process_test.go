@@ -177,9 +177,8 @@ func TestFlags(t *testing.T) {
 		"extra":                                          "extra",
 	} {
 		_, err := parse(strings.Fields(flags), new(strings.Builder))
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: got %v, want an error with %q", flags, err, want)
-		}
+		check.That(t, (want != "" || err == nil) && (want == "" || err != nil && strings.Contains(err.Error(), want)),
+			"%s: got %v, want an error with %q", flags, err, want)
 	}
 }
 

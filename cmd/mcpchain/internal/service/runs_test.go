@@ -142,15 +142,13 @@ func TestRunsCommandLine(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if status := operate([]string{"show", "ada/good", "-store", file}, nil, &out); status != 0 || !json.Valid(out.Bytes()) {
-		t.Errorf("show: got status %d and %s", status, &out)
-	}
+	status := operate([]string{"show", "ada/good", "-store", file}, nil, &out)
+	check.That(t, status == 0 && json.Valid(out.Bytes()), "show: got status %d and %s", status, &out)
 }
 
 // A mistyped command is answered by the one that is meant.
 func TestMistypedRunsCommand(t *testing.T) {
-	_, err := parseRuns([]string{"lst"}, io.Discard)
-	check.Text(t, err, `there is no command "lst" (did you mean "list"?)`, "")
+	check.Text(t, check.Err(parseRuns([]string{"lst"}, io.Discard)), `there is no command "lst" (did you mean "list"?)`, "")
 }
 
 // Only import makes a store of what is not one.

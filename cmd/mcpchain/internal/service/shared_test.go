@@ -124,9 +124,7 @@ func TestRefusedStop(t *testing.T) {
 	eventually(t, "the run is free", func() (free bool) {
 		var err error
 		lease, err = s.store.Acquire(t.Context(), p.key(id), record.Holder{Name: "other", TTL: time.Hour})
-		if err != nil && !errors.Is(err, record.ErrHeld) {
-			t.Fatal(err)
-		}
+		check.Require(t, err == nil || errors.Is(err, record.ErrHeld), "%v", err)
 		return err == nil
 	})
 	ctx, cancel := context.WithCancel(t.Context())

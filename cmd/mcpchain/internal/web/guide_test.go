@@ -26,9 +26,8 @@ func TestGuide(t *testing.T) {
 	defer func() { _ = model.Close() }()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "mcpchain")
-	if out, err := exec.Command("go", "build", "-o", program, "../..").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	out, err := exec.Command("go", "build", "-o", program, "../..").CombinedOutput()
+	check.Require(t, err == nil, "build: %v\n%s", err, out)
 	check.Must(t, os.WriteFile(filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers": {}}`), 0o600))
 	check.Must(t, os.WriteFile(filepath.Join(dir, "users.txt"), []byte("Ada 0123456789abcdef\n"), 0o600))
 	count := 0
@@ -75,7 +74,6 @@ func serve(t *testing.T, program, dir string, args []string) {
 		}
 		check.NoError(t, cmd.Process.Signal(os.Interrupt))
 	}
-	if err := cmd.Wait(); err != nil || !strings.Contains(said, "http://") {
-		t.Errorf("%s: got %v and %s", args, err, said)
-	}
+	err = cmd.Wait()
+	check.That(t, err == nil && strings.Contains(said, "http://"), "%s: got %v and %s", args, err, said)
 }

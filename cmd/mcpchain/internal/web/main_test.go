@@ -64,9 +64,7 @@ func TestAllowedHosts(t *testing.T) {
 		"127.0.0.1:80":   {[]string{"127.0.0.1", "localhost", "[::1]", "localhost:80"}, []string{"evil.example"}},
 	} {
 		o, err := parseFlags([]string{"-store", "x.db", "-origin", "https://Agent.Example:443/", "-demo-sign-in"}, func(string) string { return "" }, new(strings.Builder))
-		if err != nil || !o.isSecure() {
-			t.Fatal(o, err)
-		}
+		check.Require(t, err == nil && o.isSecure(), "%v %v", o, err)
 		hosts := o.allowedHosts(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(listen)))
 		for _, want := range tt.want {
 			check.That(t, slices.Contains(hosts, want), "%s: got %q, want %s among them", listen, hosts, want)
@@ -124,9 +122,8 @@ func TestFilesAreOfTheUser(t *testing.T) {
 		info, err := os.Stat(name)
 		check.That(t, err == nil && info.Mode().Perm() == 0o600, "%s: got %v, %v, want 0600", name, info, err)
 	}
-	if info, err := os.Stat(filepath.Dir(file)); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("got %v, %v, want a folder with 0700", info, err)
-	}
+	info, err := os.Stat(filepath.Dir(file))
+	check.That(t, err == nil && info.Mode().Perm() == 0o700, "got %v, %v, want a folder with 0700", info, err)
 }
 
 // TestOriginOfViews shows views if browsers can reach their sandbox. An address of this machine is another
@@ -166,7 +163,6 @@ func TestRoom(t *testing.T) {
 	check.Is(t, o.room(t.Context(), db, "Ada", true), talk.ErrFull)
 	check.NoError(t, o.room(t.Context(), db, "Ada", false))
 	check.NoError(t, db.Close())
-	if err := o.room(t.Context(), db, "Ada", false); err == nil || errors.Is(err, talk.ErrFull) {
-		t.Errorf("got %v, want the error of the database", err)
-	}
+	err := o.room(t.Context(), db, "Ada", false)
+	check.That(t, err != nil && !errors.Is(err, talk.ErrFull), "got %v, want the error of the database", err)
 }

@@ -177,9 +177,8 @@ func TestURL(t *testing.T) {
 	}
 	s := typist.Absent(t)
 	p := newPerson(s)
-	if got, err := p.Elicit(inTurn(t), params); err != nil || got.Action != "decline" {
-		t.Errorf("without a terminal: got %+v, %v; want decline", got, err)
-	}
+	got, err := p.Elicit(inTurn(t), params)
+	check.That(t, err == nil && got.Action == "decline", "without a terminal: got %+v, %v; want decline", got, err)
 	check.That(t, !p.ElicitationCapability().URL, "URLs are offered without a terminal")
 }
 

@@ -34,8 +34,7 @@ func TestMessageNamesNoFile(t *testing.T) {
 	} {
 		s := &suggested{Screen: typist.New(t, "y")}
 		check.Must(t, New(s, false, nil, &Failures{}).TakeMessage(t.Context(), "maps", text))
-		if want = viewframe.Attribution("maps") + want; s.line != want {
-			t.Errorf("%q: got %q, want %q", text, s.line, want)
-		}
+		want = viewframe.Attribution("maps") + want
+		check.That(t, s.line == want, "%q: got %q, want %q", text, s.line, want)
 	}
 }

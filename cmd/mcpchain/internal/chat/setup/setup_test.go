@@ -81,9 +81,7 @@ func TestTrustEnvironmentFile(t *testing.T) {
 	write(t, env, "# for node\nexport NODE_OPTIONS=--require ./a.js\nTOKEN=hunter2\n")
 	s := typist.New(t, "y")
 	file, err := p.Find(t.Context(), s)
-	if err != nil || file == nil {
-		t.Fatal(file, err)
-	}
+	check.Require(t, err == nil && file != nil, "%v %v", file, err)
 	if want := "  files: starts node server.js\n    with the variables of the file ${workspaceFolder}/.env.mcp\n  The environment file " + env +
 		":\n    NODE_OPTIONS=--require ./a.js\n    TOKEN=…\n"; !strings.Contains(s.Text(), want) {
 		t.Errorf("got %s, want %s", s.Text(), want)
@@ -117,9 +115,7 @@ func TestFileThatChangesMeanwhile(t *testing.T) {
 	s := changing{typist.New(t, "y"), func() { write(t, p.Project, strings.ReplaceAll(project, "files-server", "evil")) }}
 	t.Setenv("KEY", "k")
 	file, err := p.Find(t.Context(), s)
-	if err != nil || file == nil {
-		t.Fatal(file, err)
-	}
+	check.Require(t, err == nil && file != nil, "%v %v", file, err)
 	cfg := check.Value(file.Read(t.Context(), s))(t)
 	check.Equal(t, "what was allowed", cfg[0].Transport.(*mcpclient.Command).Path, "files-server")
 	again := typist.New(t, "n")
@@ -152,8 +148,7 @@ func TestTrustOfALongList(t *testing.T) {
 func TestTrustWithoutAPerson(t *testing.T) {
 	p := places(t)
 	write(t, p.Project, project)
-	_, err := p.Find(t.Context(), typist.Absent(t))
-	check.Text(t, err, "names servers that you have not allowed yet")
+	check.Text(t, check.Err(p.Find(t.Context(), typist.Absent(t))), "names servers that you have not allowed yet")
 	write(t, p.Project, `{"mcpServers": {}}`)
 	got, err := p.Find(t.Context(), typist.Absent(t))
 	check.That(t, err == nil && got != nil && got.Path == p.Project, "got %v, %v, want the file without servers", got, err)

@@ -115,9 +115,7 @@ func TestTurnThatCannotBegin(t *testing.T) {
 	store := &full{Store: record.NewMemory(), full: true}
 	model := agenttest.Play(agenttest.Say("fine"))
 	s := newSession(Config{Screen: typist.New(t), Store: store, Model: &Model{}, Failures: &person.Failures{}})
-	var err error
-	s.conversation.agent, err = agent.New(model, &agent.Options{Name: agentName, Durable: agent.Durable{Store: store}})
-	check.Must(t, err)
+	s.conversation.agent = check.Value(agent.New(model, &agent.Options{Name: agentName, Durable: agent.Durable{Store: store}}))(t)
 	s.conversation.branch([]run.Message{run.Text(run.RoleUser, "first"), run.Text(run.RoleAssistant, "yes")})
 	check.Is(t, s.askModel(t.Context(), run.Text(run.RoleUser, "second")), ErrReported)
 	store.full = false

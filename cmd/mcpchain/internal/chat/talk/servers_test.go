@@ -45,9 +45,8 @@ func TestLeftOut(t *testing.T) {
 		{"remote", `mcp.json:3: server "remote": odd`, errors.New(`server "remote": odd`)},
 	} {
 		for range 2 { // the reason of a failed restart is told once more in the list
-			if tt.err = servers.explain(&adapter.ServerStatus{Name: tt.server, Err: tt.err}); tt.err.Error() != tt.want {
-				t.Errorf("got  %v\nwant %s", tt.err, tt.want)
-			}
+			tt.err = servers.explain(&adapter.ServerStatus{Name: tt.server, Err: tt.err})
+			check.That(t, tt.err.Error() == tt.want, "got  %v\nwant %s", tt.err, tt.want)
 		}
 	}
 }

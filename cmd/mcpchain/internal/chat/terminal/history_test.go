@@ -23,9 +23,8 @@ func TestHistoryOnDisk(t *testing.T) {
 	check.Equal(t, "entries on the disk", fmt.Sprintf("%q", again.entries), `["first" "two\nlines" "first"]`)
 	shown, ok := again.older("draft")
 	check.That(t, ok && shown == "first", "got %q, want the newest", shown)
-	if shown, ok = again.newer(); !ok || shown != "draft" {
-		t.Errorf("got %q, want what was being written", shown)
-	}
+	shown, ok = again.newer()
+	check.That(t, ok && shown == "draft", "got %q, want what was being written", shown)
 	info := check.Value(os.Stat(path))(t)
 	mode := info.Mode().Perm()
 	check.That(t, mode == 0o600 || runtime.GOOS == "windows", "got the mode %o", mode)

@@ -41,8 +41,7 @@ func TestStatus(t *testing.T) {
 		s.handleEvent(step.event, at(i+1))
 		check.Same(t, i, strings.Join(s.view(at(i+1), false), "\n"), step.want)
 	}
-	if s.end(); s.view(at(70), false) != nil {
-		t.Error("a turn that is over has a status")
-	}
+	s.end()
+	check.That(t, s.view(at(70), false) == nil, "a turn that is over has a status")
 	check.Equal(t, "", formatSeconds(252*time.Second), "4:12")
 }

@@ -128,9 +128,7 @@ func offer(t *testing.T, s *Service, arguments string) string {
 	t.Helper()
 	catalog := s.opts.Tools.Catalog(profile.Plain)
 	res := catalog.Call(t.Context(), llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "show", Arguments: "{}"}})
-	if res.Raw == nil {
-		t.Fatal(res.Err)
-	}
+	check.Require(t, res.Raw != nil, "%v", res.Err)
 	address := check.Value(s.Offer(res.Tool, json.RawMessage(arguments), res.Raw))(t)
 	return address
 }
@@ -181,8 +179,7 @@ func (p *page) begin() map[string]any {
 
 func (p *page) next() (l responseLine) {
 	p.t.Helper()
-	raw, err := p.lines.ReadBytes('\n')
-	check.Must(p.t, err)
+	raw := check.Value(p.lines.ReadBytes('\n'))(p.t)
 	check.Must(p.t, json.Unmarshal(raw, &l))
 	return l
 }
@@ -380,11 +377,9 @@ func (c *late) Recv() ([]byte, error) {
 func TestEndWaitsForTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
-		ours, err := transport.Dial(t.Context())
-		check.Must(t, err)
+		ours := check.Value(transport.Dial(t.Context()))(t)
 		n := &session{service: New(Options{}), conn: &late{ours, make(chan struct{})}}
-		n.host, err = host.Open(t.Context(), conn, &viewServer{session: n}, nil)
-		check.Must(t, err)
+		n.host = check.Value(host.Open(t.Context(), conn, &viewServer{session: n}, nil))(t)
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		n.stream(gone, httptest.NewRecorder())

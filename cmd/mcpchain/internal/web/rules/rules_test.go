@@ -18,9 +18,8 @@ func TestRules(t *testing.T) {
 	}
 	holds := func(k approval.Key, want bool) {
 		t.Helper()
-		if d, ok, err := r.Recall(t.Context(), k); ok != want || err != nil || ok && !d.Allow {
-			t.Errorf("%v: got %v, %v, %v, want %v", k, d, ok, err, want)
-		}
+		d, ok, err := r.Recall(t.Context(), k)
+		check.That(t, ok == want && err == nil && (!ok || d.Allow), "%v: got %v, %v, %v, want %v", k, d, ok, err, want)
 	}
 	for _, k := range []approval.Key{key("Ada", "b", "x"), key("Ada", "a", "y"), key("Grace", "a", "y"), key("Ada", "a", "y")} {
 		check.Must(t, r.Remember(t.Context(), k, approval.Allow()))

@@ -206,9 +206,8 @@ func TestOlder(t *testing.T) {
 		last := p.List[len(p.List)-1]
 		status, _, body := w.do(t, "Ada", "GET", "/api/conversations?"+url.Values{"after": {last.ID}, "updated": {last.Updated}}.Encode(), "")
 		p = page{}
-		if err := json.Unmarshal([]byte(body), &p); err != nil || status != 200 {
-			t.Fatal(status, body, err)
-		}
+		err := json.Unmarshal([]byte(body), &p)
+		check.Require(t, err == nil && status == 200, "%v %v %v", status, body, err)
 	}
 	check.That(t, len(seen) == all && seen["c0"], "got %d conversations, want the %d of the user", len(seen), all)
 	check.Equal(t, "no time", w.status(t, "Ada", "GET", "/api/conversations?after=c1&updated=yesterday", ""), 400)

@@ -81,9 +81,8 @@ func TestUsersAreApart(t *testing.T) {
 	} {
 		check.Equal(t, path, w.status(t, "Grace", "POST", path, body), 404)
 	}
-	if status, _, answer := w.do(t, "Grace", "GET", base+"/media/1/0/call/0", ""); status != 404 || strings.Contains(answer, "secret") {
-		t.Errorf("GET %s: got %d %s, want 404", base, status, answer)
-	}
+	status, _, answer := w.do(t, "Grace", "GET", base+"/media/1/0/call/0", "")
+	check.That(t, status == 404 && !strings.Contains(answer, "secret"), "GET %s: got %d %s, want 404", base, status, answer)
 	got := w.watch(t, "Grace", id, "").next(t)
 	check.That(t, got.Type == "refused" && got.member(t, "status") == "404", "stream: got %s %s, want a refusal with 404", got.Type, got.Data)
 	check.Equal(t, "DELETE", w.status(t, "Grace", "DELETE", base, ""), 404)

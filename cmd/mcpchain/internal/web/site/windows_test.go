@@ -87,9 +87,7 @@ func TestAtWork(t *testing.T) {
 	statuses := make(chan int, 24)
 	var wg sync.WaitGroup
 	for range cap(statuses) {
-		wg.Go(func() {
-			statuses <- w.status(t, "Ada", "POST", "/api/conversations", `{"text":"hello"}`)
-		})
+		wg.Go(func() { statuses <- w.status(t, "Ada", "POST", "/api/conversations", `{"text":"hello"}`) })
 	}
 	wg.Wait()
 	close(statuses)

@@ -96,9 +96,8 @@ func (w *world) post(t testing.TB, user, path string, body any) string {
 	data := check.Value(json.Marshal(body))(t)
 	status, _, answer := w.do(t, user, "POST", path, string(data))
 	var out struct{ ID string }
-	if err := json.Unmarshal([]byte(answer), &out); err != nil || status != http.StatusAccepted {
-		t.Fatalf("POST %s: got %d %s", path, status, answer)
-	}
+	err := json.Unmarshal([]byte(answer), &out)
+	check.Require(t, err == nil && status == http.StatusAccepted, "POST %s: got %d %s", path, status, answer)
 	return out.ID
 }
 
@@ -177,9 +176,7 @@ func (w *window) next(t testing.TB) (e event) {
 	defer timer.Stop()
 	for {
 		line, err := w.lines.ReadBytes('\n')
-		if err != nil {
-			t.Fatal("read the stream:", err)
-		}
+		check.Require(t, err == nil, "read the stream: %v", err)
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		field, value, _ := strings.Cut(string(line), ": ")
 		switch {

@@ -90,11 +90,9 @@ func TestUsersAreApart(t *testing.T) {
 	id, calls := w.converse("Ada")
 	log := check.Value(w.store.Load(t.Context(), run.Key{Tenant: "Ada", ID: id}))(t)
 	log.Head.Key.Tenant = "Grace"
-	first, err := ledger.Decode(log.Records[0])
-	check.Must(t, err)
+	first := check.Value(ledger.Decode(log.Records[0]))(t)
 	first.Change.(*ledger.Begun).Tenant = "Grace"
-	log.Records[0], err = first.Encode()
-	check.Must(t, err)
+	log.Records[0] = check.Value(first.Encode())(t)
 	check.Must(t, check.Err(w.store.Create(t.Context(), record.Holder{Name: "test"}, log.Head, log.Records)))
 	check.Is(t, check.Err(w.open("Mallory", "w", id, calls[0])), talk.ErrGone, "a view of a conversation of others")
 	ada, grace := w.show("Ada", "w", id, calls[0]), w.show("Grace", "w", id, calls[0]) // a message of the other fails the test
@@ -181,9 +179,8 @@ func TestViewsOfAUser(t *testing.T) {
 	const most = 96
 	for n := range most + 1 {
 		err := check.Err(w.open("Ada", fmt.Sprint("window ", n), id, calls[0]))
-		if (err == nil) != (n < most) || n == most && !errors.Is(err, viewing.ErrTooMany) {
-			t.Fatalf("view %d: got %v, want %d views", n, err, most)
-		}
+		check.Require(t, (err == nil) == (n < most) && (n != most || errors.Is(err, viewing.ErrTooMany)),
+			"view %d: got %v, want %d views", n, err, most)
 	}
 	check.NoError(t, check.Err(w.open("Grace", "w", other, others[0])), "another user")
 }

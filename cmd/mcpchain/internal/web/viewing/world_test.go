@@ -85,8 +85,7 @@ func (w *world) shop() mcpclient.Transport {
 // converse has a user ask, and the model call "show" so many times. It returns the calls when the turn has ended.
 func (w *world) converse(user string) (conversation string, calls []place) {
 	w.t.Helper()
-	id, err := w.talk.Begin(w.t.Context(), user, "Show me the shop.")
-	check.Must(w.t, err)
+	id := check.Value(w.talk.Begin(w.t.Context(), user, "Show me the shop."))(w.t)
 	w.ended(user, id, func(e talk.Event) {
 		if e.Type == "result" {
 			var at place
@@ -221,8 +220,7 @@ func (w *world) open(user, window, conversation string, at place) (*viewing.Open
 // show opens a view in a window of its own, and begins it.
 func (w *world) show(user, window, conversation string, at place) *shown {
 	w.t.Helper()
-	opened, err := w.open(user, window, conversation, at)
-	check.Must(w.t, err)
+	opened := check.Value(w.open(user, window, conversation, at))(w.t)
 	v := &shown{world: w, user: user, opened: opened, stream: w.watch(user, window), answers: map[string]string{}}
 	e := v.stream.next(w.t)
 	check.Require(w.t, e.kind == "view-life" && strings.Contains(string(e.data), opened.Life), "got %s %s first, want the life %s", e.kind, e.data, opened.Life)
