@@ -164,9 +164,7 @@ func TestArgumentsRefused(t *testing.T) {
 				tt.path = fmt.Sprintf("at %q: ", tt.path)
 			}
 			check.Contains(t, "", e.Error(), tt.path+tt.want)
-			if len(e.Error()) > 2000 {
-				t.Errorf("got an error of %d bytes, want it short", len(e.Error()))
-			}
+			check.That(t, len(e.Error()) <= 2000, "got an error of %d bytes, want it short", len(e.Error()))
 		})
 	}
 }

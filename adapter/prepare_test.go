@@ -174,8 +174,7 @@ func TestApprovedIsSent(t *testing.T) {
 			prepared, err := ts.Catalog(tt.profile).Prepare(call("1", "w", tt.input))
 			check.Must(t, err)
 			if tt.edit != "" {
-				prepared, err = prepared.WithArguments(json.RawMessage(tt.edit))
-				check.Must(t, err)
+				prepared = check.Value(prepared.WithArguments(json.RawMessage(tt.edit)))(t)
 			}
 			sent := prepared.Run(t.Context()).Text
 			check.Same(t, "prepared, approved, sent", []string{string(prepared.Arguments()), asked, sent}, []string{tt.want, tt.want, tt.want})

@@ -178,9 +178,8 @@ func TestNotStrict(t *testing.T) {
 		})
 	}
 	tool := toolWith(t, `{"properties":{"a":{"type":"string","enum":[`+strings.Join(values[:250], ",")+`]}},"required":["a"],"additionalProperties":false}`)
-	if _, strict, changes := parametersOf(t, tool, profile.OpenAIStrict); !strict {
-		t.Errorf("got %v, want 250 values strict, however long they are", changes)
-	}
+	_, strict, changes := parametersOf(t, tool, profile.OpenAIStrict)
+	check.That(t, strict, "got %v, want 250 values strict, however long they are", changes)
 }
 
 // No value means one thing in the written schema and another to the server.

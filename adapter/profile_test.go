@@ -199,9 +199,8 @@ func checkArguments(t *testing.T, tool *Tool, p profile.Profile, root map[string
 			}
 			continue
 		}
-		if err := tool.valid(sent); err != nil {
-			t.Fatalf("%s: got %s sent, which does not fit: %v", args, sent, err)
-		}
+		err = tool.valid(sent)
+		check.Require(t, err == nil, "%s: got %s sent, which does not fit: %v", args, sent, err)
 	}
 	return fit
 }

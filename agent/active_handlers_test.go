@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestNoVisitBeginsAfterTheEnd(t *testing.T) {
@@ -17,8 +19,7 @@ func TestNoVisitBeginsAfterTheEnd(t *testing.T) {
 		leave()
 	}()
 	v.end()
-	if same, _, ok := v.register(t.Context()); ok || same != t.Context() {
-		t.Error("a visit began after the end")
-	}
+	same, _, ok := v.register(t.Context())
+	check.That(t, !ok && same == t.Context(), "a visit began after the end")
 	v.end() // must not block
 }

@@ -32,9 +32,8 @@ func TestAdvance(t *testing.T) {
 		}
 		advance(first, run.StatusRunning)
 		next := advance(first, run.StatusWaiting)
-		if len(next.Questions) != 1 || !next.Wake.Equal(next.Questions[0].Created.Add(time.Hour)) {
-			t.Fatalf("got %+v, want one question, open for an hour", next)
-		}
+		check.Require(t, len(next.Questions) == 1 && next.Wake.Equal(next.Questions[0].Created.Add(time.Hour)),
+			"got %+v, want one question, open for an hour", next)
 		advance(first, run.StatusWaiting)
 		check.Must(t, record.Submit(t.Context(), store, key, accepted(t, next.Questions[0], map[string]any{"name": "Ann"})))
 		second, _ := process(t, store, play(says("done")), opts)
@@ -84,8 +83,7 @@ func TestAdvanceFails(t *testing.T) {
 		gone := errors.New("no credit")
 		a, _ := process(t, store, play(breaks(gone)), agent.Options{})
 		key := begun(t, a)
-		lease, err := store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
-		check.Must(t, err)
+		lease := check.Value(store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute}))(t)
 		check.Is(t, check.Err(a.Advance(t.Context(), key, nil)), record.ErrHeld)
 		check.Must(t, store.Release(t.Context(), lease))
 		next, err := a.Advance(t.Context(), key, nil)
@@ -218,8 +216,7 @@ func unfinishedReply(t *testing.T, hooks []agent.Hook, want string) {
 			check.Is(t, check.Err(a.Cancel(t.Context(), key)), record.ErrHeld) // it is told
 		}()
 		got, err := a.Run(t.Context(), human("go"), agent.WithRun(key.ID))
-		kept, resultErr := agent.ResultOf(load(t, store, key).Records)
-		check.Must(t, resultErr)
+		kept := check.Value(agent.ResultOf(load(t, store, key).Records))(t)
 		check.Is(t, err, agent.ErrCancelled)
 		check.Same(t, "output, and that in the store", []string{got.Output, kept.Output}, []string{want, want})
 	})

@@ -230,8 +230,7 @@ func TestApprovalInTheCourseOfACall(t *testing.T) {
 
 // A call that is allowed starts while the form of another one is open.
 func TestCallBesideAnOpenForm(t *testing.T) {
-	toolset, err := adapter.Open(t.Context(), []adapter.Server{{Name: "weather", Transport: weather()}}, nil)
-	check.Must(t, err)
+	toolset := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "weather", Transport: weather()}}, nil))(t)
 	defer toolset.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()

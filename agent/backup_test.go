@@ -76,8 +76,7 @@ func filesIn(t testing.TB, dir string) record.Store {
 
 func openSQL(t testing.TB, driver, dsn string, dialect sqlstore.Dialect) (sqlstore.Store, *sql.DB) {
 	t.Helper()
-	db, err := sql.Open(driver, dsn)
-	check.Must(t, err)
+	db := check.Value(sql.Open(driver, dsn))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	store := check.Value(sqlstore.Open(t.Context(), db, dialect))(t)
 	return store, db

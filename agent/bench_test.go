@@ -210,8 +210,7 @@ func stepsOf(t testing.TB, store record.Store, id string) func() {
 	a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}, Limits: run.Limits{Turns: -1, Calls: -1}})
 	key := begun(t, a, agent.WithRun(id))
 	return func() {
-		if next, err := a.Advance(t.Context(), key, nil); err != nil || next.Status != run.StatusRunning {
-			t.Fatal(next, err)
-		}
+		next, err := a.Advance(t.Context(), key, nil)
+		check.Require(t, err == nil && next.Status == run.StatusRunning, "%v %v", next, err)
 	}
 }

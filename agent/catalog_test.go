@@ -217,8 +217,7 @@ const odd = `{"type":"object","properties":{"a b":{"type":["string","null"]},"t"
 func TestToolsAreWrittenForTheModel(t *testing.T) {
 	w := &memhttp.Wire{Replies: []string{openaiAnswer}}
 	claude := &memhttp.Wire{Replies: []string{anthropicAnswer}}
-	langchain, err := openai.New(openai.WithToken("x"), openai.WithModel("gpt"), openai.WithHTTPClient(w))
-	check.Must(t, err)
+	langchain := check.Value(openai.New(openai.WithToken("x"), openai.WithModel("gpt"), openai.WithHTTPClient(w)))(t)
 	anthropics := check.Value(anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(claude)))(t)
 	for name, tt := range map[string]struct {
 		model agent.Model

@@ -158,9 +158,8 @@ func TestPrefixOfDiscovery(t *testing.T) {
 						t.Errorf("turn %d has the messages\n%s\nafter\n%s", i+2, got, was)
 					}
 					got, was := member(t, body, "tools"), member(t, before, "tools")
-					if !strings.HasPrefix(got, was) || grows == 0 && got != was {
-						t.Errorf("turn %d has the tools\n%s\nafter\n%s", i+2, got, was)
-					}
+					check.That(t, strings.HasPrefix(got, was) && (grows != 0 || got == was),
+						"turn %d has the tools\n%s\nafter\n%s", i+2, got, was)
 					if got != was {
 						grown++
 					}
@@ -173,9 +172,7 @@ func TestPrefixOfDiscovery(t *testing.T) {
 		}
 		if called, native, host := prices[agent.DiscoveryCall], prices[agent.DiscoveryNative], prices[agent.DiscoveryHost]; called > 0 {
 			t.Logf("%s: the input costs %.0f by one tool, %.0f with tools that are added, %.0f with tools in the conversation", name, called, native, host)
-			if called >= native || host >= native {
-				t.Errorf("%s: nothing is saved at a host that reads tools first", name)
-			}
+			check.That(t, !(called >= native) && !(host >= native), "%s: nothing is saved at a host that reads tools first", name)
 		}
 	}
 }

@@ -156,9 +156,8 @@ func TestHostileDescriptions(t *testing.T) {
 		result := mustRun(t, a, human("go"))
 		mu.Lock()
 		for name, times := range ran {
-			if strings.HasSuffix(name, ".wipe_disk") || strings.HasSuffix(name, ".WIPE_DISK") || name == "files.list_files" {
-				t.Errorf("%s: %s ran %d times", by, name, times)
-			}
+			check.That(t, !strings.HasSuffix(name, ".wipe_disk") && !strings.HasSuffix(name, ".WIPE_DISK") && name != "files.list_files",
+				"%s: %s ran %d times", by, name, times)
 		}
 		mu.Unlock()
 		line := regexp.MustCompile(`^(- [\w-]+( \((liar|honest)\d+\): .*)?|\{"name":"[\w-]+","server":"(liar|honest)\d+","description":".*\}|- list_files|You have these (tools now:|already: .*)|Call these by call_tool:|Its tools are these; .*|No tool fits\..*|There is no such server\.|[\w-]+ is too long to be shown here: .*)$`)
@@ -168,9 +167,7 @@ func TestHostileDescriptions(t *testing.T) {
 					continue
 				}
 				for _, l := range strings.Split(p.Text, "\n") {
-					if !line.MatchString(l) {
-						t.Errorf("%s: a search tells %.300q", by, l)
-					}
+					check.That(t, line.MatchString(l), "%s: a search tells %.300q", by, l)
 				}
 			}
 		}

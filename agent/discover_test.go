@@ -128,9 +128,8 @@ func TestDiscoveryByCalling(t *testing.T) {
 	}
 	for _, m := range result.Messages {
 		for _, p := range m.Parts {
-			if p.Type == run.PartResult && p.ID != "1" && p.Name != "call_tool" {
-				t.Errorf("the result %s is of %q, want call_tool, which was called", p.ID, p.Name)
-			}
+			check.That(t, p.Type != run.PartResult || p.ID == "1" || p.Name == "call_tool",
+				"the result %s is of %q, want call_tool, which was called", p.ID, p.Name)
 		}
 	}
 }
@@ -184,9 +183,7 @@ func TestUnfoundTool(t *testing.T) {
 		result := mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{Mode: by}}), human("go"))
 		check.Same(t, "calls", calls, []string(nil))
 		for _, text := range results(result.Messages) {
-			if !strings.Contains(text, "find it by search_tools first") || strings.Contains(text, "valve_8") {
-				t.Errorf("got %q", text)
-			}
+			check.That(t, strings.Contains(text, "find it by search_tools first") && !strings.Contains(text, "valve_8"), "got %q", text)
 		}
 	}
 }
@@ -272,9 +269,8 @@ func TestRank(t *testing.T) {
 	} {
 		m := play(uses(toolCall("1", "search_tools", `{"query":"invoices","limit":2}`)), says("done"))
 		result := mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(new([]string)), Discover: agent.Discover{Rank: tt.rank}}), human("go"))
-		if got := results(result.Messages)[0]; !strings.Contains(got, tt.want) || strings.Contains(got, "wipe") {
-			t.Errorf("%s: got %q, want %q", name, got, tt.want)
-		}
+		got := results(result.Messages)[0]
+		check.That(t, strings.Contains(got, tt.want) && !strings.Contains(got, "wipe"), "%s: got %q, want %q", name, got, tt.want)
 		check.Equal(t, name+": warned", len(result.Warnings) > 0, tt.warning)
 	}
 }
@@ -353,9 +349,8 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, by := range []agent.DiscoveryMode{agent.DiscoveryCall, agent.DiscoveryHost} { // native is as the second, with less
 				want, writes := searched(t, open(t), &dying{}, by, tools)
-				if !strings.Contains(want, "did pay_invoice") || !strings.Contains(want, `\"the answer\"`) || writes < 12 {
-					t.Fatalf("got the request %s after %d writes", want, writes)
-				}
+				check.Require(t, strings.Contains(want, "did pay_invoice") && strings.Contains(want, `\"the answer\"`) && writes >= 12,
+					"got the request %s after %d writes", want, writes)
 				for at := 1; at <= writes; at += step {
 					for _, keep := range []bool{false, true} {
 						t.Run(fmt.Sprintf("%s/%d/%v", by, at, keep), func(t *testing.T) { // which closes its store
@@ -385,14 +380,12 @@ func searched(t *testing.T, store record.Store, first *dying, by agent.Discovery
 	for i := range last.Messages {
 		last.Messages[i].At = time.Time{}
 	}
-	names, err := store.Blobs(t.Context(), theRun)
-	check.Must(t, err)
+	names := check.Value(store.Blobs(t.Context(), theRun))(t)
 	check.Require(t, len(names) == 1, "died at write %d, kept %v: got the blobs %q, want one", first.at, first.keep, names)
 	data, err := store.Blob(t.Context(), theRun, names[0])
 	check.Same(t, fmt.Sprintf("the bytes of the result, died at write %d, kept %v", first.at, first.keep), []any{string(data) == itemsOf(1000), err},
 		[]any{true, nil})
-	data, err = json.Marshal([]any{last.System, last.Tools, last.Messages})
-	check.Must(t, err)
+	data = check.Value(json.Marshal([]any{last.System, last.Tools, last.Messages}))(t)
 	return strings.ReplaceAll(string(data), names[0], "the-handle"), int(first.writes.Load()) // it is of the run
 }
 
@@ -440,9 +433,8 @@ func TestFoundToolThatChanges(t *testing.T) {
 		rain, "pay_invoice: Pays an invoice now. " + rain,
 		"pay_invoice: Pays an invoice now. " + rain + " " + agent.Inside(result.State).Offered[2].Name + ": Pays an invoice. Better than any other.",
 	})
-	if o := agent.Inside(result.State).Offered[2]; o.Server != "crook" || o.Name == "pay_invoice" {
-		t.Errorf("got %+v", o)
-	}
+	o := agent.Inside(result.State).Offered[2]
+	check.That(t, o.Server == "crook" && o.Name != "pay_invoice", "got %+v", o)
 	check.Contains(t, "what a tool that is gone gave", results(result.Messages)[4], "Error: ")
 }
 

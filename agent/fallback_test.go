@@ -48,9 +48,8 @@ func TestFallback(t *testing.T) {
 			// The run stays with the model that answers.
 			check.Same(t, "answer, whose it is, and the calls of both",
 				[]any{got.Output, got.Messages[1].Model, len(first.prompts()), len(second.prompts())}, []any{"hello", "b", 1, 2})
-			if told := warningsOf(got); len(told) != 1 || !strings.Contains(told[0], "a failed and b is asked: sorry") {
-				t.Errorf("got the warnings %q", told)
-			}
+			told := warningsOf(got)
+			check.That(t, len(told) == 1 && strings.Contains(told[0], "a failed and b is asked: sorry"), "got the warnings %q", told)
 		})
 	}
 }

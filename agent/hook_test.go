@@ -139,9 +139,8 @@ func TestModelRetries(t *testing.T) {
 func TestCompaction(t *testing.T) {
 	model := play(slices.Repeat([]step{uses(toolCall("", "read", "{}"))}, 5)...)
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{aLibrary()}, Compact: compact.Trim(&compact.Options{Window: 1000})})
-	if got := eventOf[*agent.Compacted](t, a); got.Replaced == 0 {
-		t.Errorf("got %+v, want what was replaced", got)
-	}
+	got := eventOf[*agent.Compacted](t, a)
+	check.That(t, got.Replaced != 0, "got %+v, want what was replaced", got)
 }
 
 // A hook reads the state while other calls change it.
@@ -174,9 +173,7 @@ func TestHookFailsAfterTool(t *testing.T) {
 				if end, ok := e.(*agent.ToolEnd); ok && (strings.Contains(end.Part.Text+end.Result.Text, "secret") || end.Result.Raw != nil) {
 					t.Errorf("the event has the result: %+v", end)
 				}
-				if err != nil && !ends && !errors.Is(err, agent.ErrFailed) {
-					t.Errorf("got %v, want %v", err, agent.ErrFailed)
-				}
+				check.That(t, err == nil || ends || errors.Is(err, agent.ErrFailed), "got %v, want %v", err, agent.ErrFailed)
 			}
 			model := play(says("done"))
 			second, _ := process(t, store, model, agent.Options{})
@@ -294,11 +291,8 @@ func TestStopWithOutput(t *testing.T) {
 	for answer, want := range map[string]error{`{"city":"Oslo","degree":7}`: nil, "Oslo": agent.ErrNoOutput} {
 		hooks := []agent.Hook{{BeforeModel: func(context.Context, *agent.State, *model.Request) error { return agent.StopRun(answer) }}}
 		got, result, err := agent.RunAs[weatherReport](t.Context(), newAgent(t, play(says("no")), &agent.Options{Hooks: hooks}), human("go"))
-		if want == nil && (err != nil || got != (weatherReport{"Oslo", 7}) || !json.Valid(agent.Inside(result.State).Structured)) {
-			t.Errorf("got %+v, %v", got, err)
-		}
-		if want != nil && err == nil {
-			t.Errorf("%s: got no error, want %v", answer, want)
-		}
+		check.That(t, want != nil || err == nil && got == (weatherReport{"Oslo", 7}) && json.Valid(agent.Inside(result.State).Structured),
+			"got %+v, %v", got, err)
+		check.That(t, want == nil || err != nil, "%s: got no error, want %v", answer, want)
 	}
 }

@@ -180,9 +180,8 @@ func (h *hostile) test(t *testing.T) {
 		t.Errorf("the model is told %.300q, want %q", told, h.told)
 	}
 	h.valid(t, model)
-	if data, err := json.Marshal(got.State); err != nil || len(data) > max(h.bytes, 1<<20) {
-		t.Errorf("the run has %d bytes, %v", len(data), err)
-	}
+	data, err := json.Marshal(got.State)
+	check.That(t, err == nil && len(data) <= max(h.bytes, 1<<20), "the run has %d bytes, %v", len(data), err)
 	opts.Durable.Store, opts.Hooks, opts.ServerInstructions = memory, nil, nil
 	// It takes another input, with a model that answers. If it is not over, it comes to its end before.
 	model = play(says("fine"))
@@ -282,30 +281,22 @@ func valid(t *testing.T, dialect string, messages []llms.MessageContent) {
 	open := map[string]bool{}
 	var before llms.ChatMessageType
 	for i, m := range messages {
-		if m.Role != llms.ChatMessageTypeTool && m.Role != llms.ChatMessageTypeAI && len(open) > 0 {
-			t.Fatalf("message %d of %s follows %d calls without results", i, m.Role, len(open))
-		}
-		if dialect == "mistral" && before == llms.ChatMessageTypeTool && m.Role == llms.ChatMessageTypeHuman {
-			t.Fatalf("message %d of a human follows a result", i)
-		}
-		if before = m.Role; len(m.Parts) == 0 {
-			t.Fatalf("message %d of %s is empty", i, m.Role)
-		}
+		check.Require(t, m.Role == llms.ChatMessageTypeTool || m.Role == llms.ChatMessageTypeAI || len(open) <= 0,
+			"message %d of %s follows %d calls without results", i, m.Role, len(open))
+		check.Require(t, dialect != "mistral" || before != llms.ChatMessageTypeTool || m.Role != llms.ChatMessageTypeHuman,
+			"message %d of a human follows a result", i)
+		before = m.Role
+		check.Require(t, len(m.Parts) != 0, "message %d of %s is empty", i, m.Role)
 		for _, part := range m.Parts {
 			switch p := part.(type) {
 			case llms.TextContent:
-				if dialect == "anthropic" && strings.TrimSpace(p.Text) == "" {
-					t.Fatalf("message %d of %s has no text", i, m.Role)
-				}
+				check.Require(t, dialect != "anthropic" || strings.TrimSpace(p.Text) != "", "message %d of %s has no text", i, m.Role)
 			case llms.ToolCall:
-				if p.ID == "" || open[p.ID] || !plainName.MatchString(p.FunctionCall.Name) || !isObject(p.FunctionCall.Arguments) {
-					t.Fatalf("message %d has the call %.300v", i, p)
-				}
+				check.Require(t, p.ID != "" && !open[p.ID] && plainName.MatchString(p.FunctionCall.Name) && isObject(p.FunctionCall.Arguments),
+					"message %d has the call %.300v", i, p)
 				open[p.ID] = true
 			case llms.ToolCallResponse:
-				if !open[p.ToolCallID] || !plainName.MatchString(p.Name) {
-					t.Fatalf("message %d has a result of the call %.300v", i, p)
-				}
+				check.Require(t, open[p.ToolCallID] && plainName.MatchString(p.Name), "message %d has a result of the call %.300v", i, p)
 				delete(open, p.ToolCallID)
 			}
 		}

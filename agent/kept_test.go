@@ -288,8 +288,7 @@ func TestPassedResult(t *testing.T) {
 			check.That(t, len(taken) == 1 && ledger.DigestOf([]byte(taken[0])) == k.Digest,
 				"the server got %d files, or not the one that was read", len(taken))
 			for _, p := range append(first.Turns(), second.Turns()...) {
-				data, err := json.Marshal(p.Request.Messages)
-				check.Must(t, err)
+				data := check.Value(json.Marshal(p.Request.Messages))(t)
 				within(t, "bytes that the model got", len(data), 0, 40<<10)
 			}
 			for _, r := range load(t, opts.Durable.Store, theRun).Records {

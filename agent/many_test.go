@@ -62,8 +62,7 @@ func inPostgres(t testing.TB) record.Store {
 		t.Fatal(err)
 	}
 	schema := fmt.Sprintf("s%d", schemas.Add(1))
-	db, err := sql.Open("pgx", server.DSN("postgres")+" search_path="+schema)
-	check.Must(t, err)
+	db := check.Value(sql.Open("pgx", server.DSN("postgres")+" search_path="+schema))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	check.Must(t, check.Err(db.ExecContext(t.Context(), "CREATE SCHEMA "+schema)))
 	store := check.Value(sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres))(t)
@@ -250,9 +249,8 @@ func TestResultTooLargeToKeep(t *testing.T) {
 	for _, store := range []record.Store{inFiles(t, &filestore.Options{NoSync: true}), nil} {
 		a := largeAgent(t, store, 1, strings.Repeat("\x01", 6<<20)) // 36 MiB as JSON
 		kept := results(agent.Inside(answers(t, a, "so much").State).History)[0]
-		if left := strings.Contains(kept, "is left out: it has 36 MiB, and at most 32 are kept with a run"); left != (store != nil) {
-			t.Errorf("with a store %v: got a result of %d bytes: %.200q", store != nil, len(kept), kept)
-		}
+		left := strings.Contains(kept, "is left out: it has 36 MiB, and at most 32 are kept with a run")
+		check.That(t, left == (store != nil), "with a store %v: got a result of %d bytes: %.200q", store != nil, len(kept), kept)
 	}
 }
 

@@ -192,14 +192,12 @@ func everyEvent() []agent.Event {
 // A position goes to a page and back as text.
 func TestPositionAsText(t *testing.T) {
 	for text, want := range map[string]agent.Position{"": {}, "17": {Seq: 17}, "17.2": {Seq: 17, More: 2}} {
-		if got, err := agent.ParsePosition(text); err != nil || got != want || text != "" && got.String() != text {
-			t.Errorf("%q: got %v, %v, want %v", text, got, err, want)
-		}
+		got, err := agent.ParsePosition(text)
+		check.That(t, err == nil && got == want && (text == "" || got.String() == text), "%q: got %v, %v, want %v", text, got, err, want)
 	}
 	for _, text := range []string{"x", "17.", "17.0", ".2", "-1", "+1", "017", "1.2.3", "1.99999999999", "99999999999999999999"} {
-		if got, err := agent.ParsePosition(text); err == nil || got != (agent.Position{}) {
-			t.Errorf("%q: got %v, %v, want an error", text, got, err)
-		}
+		got, err := agent.ParsePosition(text)
+		check.That(t, err != nil && got == (agent.Position{}), "%q: got %v, %v, want an error", text, got, err)
 	}
 }
 
@@ -208,14 +206,12 @@ func TestEventsAsJSON(t *testing.T) {
 	var got bytes.Buffer
 	var types []string
 	for _, e := range everyEvent() {
-		data, err := agent.MarshalEvent(e)
-		check.Must(t, err)
+		data := check.Value(agent.MarshalEvent(e))(t)
 		check.Equal(t, string(data)+" is JSON", json.Valid(data), true)
 		got.Write(append(data, '\n'))
 		types = append(types, agent.EventType(e))
 	}
-	want, err := os.ReadFile("testdata/events.jsonl")
-	check.Must(t, err)
+	want := check.Value(os.ReadFile("testdata/events.jsonl"))(t)
 	check.Same(t, "events", got.String(), string(want))
 
 	source := check.Value(os.ReadFile("events.go"))(t)

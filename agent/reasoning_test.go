@@ -56,9 +56,8 @@ func TestReasoningAtEveryBoundary(t *testing.T) {
 	for name, open := range everyStore {
 		t.Run(name, func(t *testing.T) {
 			want, writes := thoughts(t, open(t), &dying{})
-			if !strings.Contains(want, `"encrypted_content"`) || writes < 4 {
-				t.Fatalf("got the request %s after %d writes", want, writes)
-			}
+			check.Require(t, strings.Contains(want, `"encrypted_content"`) && writes >= 4,
+				"got the request %s after %d writes", want, writes)
 			for at := 1; at <= writes; at++ {
 				for _, keep := range []bool{false, true} {
 					got, _ := thoughts(t, open(t), &dying{at: at, keep: keep})
@@ -95,9 +94,8 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 	for range 2 {
 		got := mustRun(t, next, human("and?"), agent.WithRun(theRun.ID))
 		check.Equal(t, "answer", got.Output, "done")
-		if told := warningsOf(got); len(told) != 1 || !strings.Contains(told[0], "earlier thoughts") {
-			t.Errorf("got the warnings %q", told)
-		}
+		told := warningsOf(got)
+		check.That(t, len(told) == 1 && strings.Contains(told[0], "earlier thoughts"), "got the warnings %q", told)
 	}
 }
 
@@ -119,9 +117,8 @@ func TestRunStaysAtItsEndpoint(t *testing.T) {
 		mustRun(t, newAgent(t, tt.first, &agent.Options{Durable: agent.Durable{Store: store}}), human("go"), agent.WithRun(theRun.ID))
 		got := mustRun(t, newAgent(t, tt.next, &agent.Options{Durable: agent.Durable{Store: store}}), human("and?"), agent.WithRun(theRun.ID))
 		all := host.Requests()
-		if path := all[len(all)-1].Path; tt.want != "" && path != tt.want {
-			t.Errorf("got a request to %s, want %s", path, tt.want)
-		}
+		path := all[len(all)-1].Path
+		check.That(t, tt.want == "" || path == tt.want, "got a request to %s, want %s", path, tt.want)
 		if told := warningsOf(got); len(told) != tt.told || tt.told > 0 && !strings.Contains(told[0], `continues at "messages"`) {
 			t.Errorf("got the warnings %q, want %d", told, tt.told)
 		}
@@ -156,9 +153,8 @@ func TestPromptsBeginAlike(t *testing.T) {
 	check.Contains(t, "prompt", head, "look")
 	for i, r := range requests[1:] {
 		nextHead, next := prompt(r)
-		if nextHead != head || !strings.HasPrefix(next, input) || len(next) == len(input) {
-			t.Errorf("turn %d begins with\n%s %s\nand turn %d with\n%s %s", i+1, head, input, i+2, nextHead, next)
-		}
+		check.That(t, nextHead == head && strings.HasPrefix(next, input) && len(next) != len(input),
+			"turn %d begins with\n%s %s\nand turn %d with\n%s %s", i+1, head, input, i+2, nextHead, next)
 		head, input = nextHead, next
 	}
 }

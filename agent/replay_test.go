@@ -97,9 +97,7 @@ func TestReplay(t *testing.T) {
 			tt.opts.Durable.Store, tt.opts.Tools = record.NewMemory(), []adapter.Source{toolset}
 			a := boss(t, play(tt.model...).streaming(), sub(t, helper, tt.make), tt.opts)
 			live, q := write(t, a.Events(t.Context(), human("go"), agent.WithRun(theRun.ID)))
-			if q == nil {
-				t.Fatal("the run asks nothing")
-			}
+			check.Require(t, q != nil, "the run asks nothing")
 			rest, _ := write(t, a.ResumeEvents(t.Context(), theRun, accepted(t, q, map[string]any{"name": "Ann"})))
 			live = append(live, rest...)
 			check.Equal(t, "status", load(t, tt.opts.Durable.Store, theRun).Head.Status, run.StatusFinished)
@@ -133,9 +131,8 @@ func TestReplayOfDenials(t *testing.T) {
 			live, q := write(t, a.Events(t.Context(), human("go"), agent.WithRun(theRun.ID)))
 			if q != nil {
 				again, _ := write(t, a.ResumeEvents(t.Context(), theRun))
-				if last := live[len(live)-1].At; len(again) != 1 || again[0].At != last {
-					t.Errorf("got %+v while the run waits, want one event at %+v", again, last)
-				}
+				last := live[len(live)-1].At
+				check.That(t, len(again) == 1 && again[0].At == last, "got %+v while the run waits, want one event at %+v", again, last)
 				rest, _ := write(t, a.ResumeEvents(t.Context(), theRun, q.Deny("no")))
 				live = append(live, rest...)
 			}

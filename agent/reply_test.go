@@ -25,14 +25,11 @@ func TestCallIDs(t *testing.T) {
 		}
 		got := ids.assign(given, history)
 		for i, p := range got[1:] {
-			if taken[p.ID] || p.ID == "\xff" {
-				t.Errorf("turn %d, call %d: id %q is empty, taken or no text", turn, i, p.ID)
-			}
+			check.That(t, !taken[p.ID] && p.ID != "\xff", "turn %d, call %d: id %q is empty, taken or no text", turn, i, p.ID)
 			taken[p.ID] = true
 		}
-		if got[2].ID != good[0] || got[5].ID != good[1] || given[1].ID != "" {
-			t.Errorf("turn %d: good ids were changed, or those of the caller: %+v, %+v", turn, got, given)
-		}
+		check.That(t, got[2].ID == good[0] && got[5].ID == good[1] && given[1].ID == "",
+			"turn %d: good ids were changed, or those of the caller: %+v, %+v", turn, got, given)
 		history = append(history, run.Message{Role: run.RoleAssistant, Parts: got})
 	}
 }

@@ -142,9 +142,8 @@ func TestCompletionIsKept(t *testing.T) {
 	check.Fails(t, check.Err(second.Resume(t.Context(), theRun, got.Questions[0].Allow())), "the process")
 	log := load(t, store, theRun)
 	last := ledger.ChangeOf(log.Records[len(log.Records)-1])
-	if _, ok := last.(*ledger.Sampled); !ok {
-		t.Fatalf("the last record is a %T, want the completion", last)
-	}
+	_, ok := last.(*ledger.Sampled)
+	check.Require(t, ok, "the last record is a %T, want the completion", last)
 	got = resumed(t, reviewed(t, host, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}))
 	check.Same(t, "result", lines(got.Messages)[2], `tool: 1/sample→"roses"`)
 	check.Equal(t, "calls of the model", len(host.Requests), 1)

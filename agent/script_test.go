@@ -231,9 +231,7 @@ func stateOf(t testing.TB, store record.Store, key run.Key) *ledger.State {
 func openQuestions(t testing.TB, a *agent.Agent, n int) []*run.Question {
 	t.Helper()
 	open, err := a.Questions(t.Context(), theRun)
-	if err != nil || len(open) != n {
-		t.Fatalf("got the questions %+v, %v, want %d", open, err, n)
-	}
+	check.Require(t, err == nil && len(open) == n, "got the questions %+v, %v, want %d", open, err, n)
 	return open
 }
 
@@ -298,9 +296,7 @@ func lines(messages []run.Message) []string {
 // within reports a number that is less than least or more than most.
 func within[T cmp.Ordered](t testing.TB, what any, got, least, most T) {
 	t.Helper()
-	if got < least || got > most {
-		t.Errorf("%v: got %v, want %v to %v", what, got, least, most)
-	}
+	check.That(t, got >= least && got <= most, "%v: got %v, want %v to %v", what, got, least, most)
 }
 
 // played are the events of a run, and the result that they make.

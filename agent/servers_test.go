@@ -167,12 +167,10 @@ func open(t testing.TB, opts *adapter.Options) (*adapter.Toolset, *server) {
 
 func openAll(t testing.TB, opts *adapter.Options, servers ...adapter.Server) *adapter.Toolset {
 	t.Helper()
-	toolset, err := adapter.Open(context.Background(), servers, opts)
-	check.Must(t, err)
+	toolset := check.Value(adapter.Open(context.Background(), servers, opts))(t)
 	t.Cleanup(func() {
-		if err := toolset.Close(); err != nil && !errors.Is(err, mcpclient.ErrClosed) {
-			t.Errorf("close: %v", err)
-		}
+		err := toolset.Close()
+		check.That(t, err == nil || errors.Is(err, mcpclient.ErrClosed), "close: %v", err)
 	})
 	return toolset
 }

@@ -58,8 +58,7 @@ func TestSubAgentTwice(t *testing.T) {
 	err := check.Err(agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{paying(new(int)), paying(new(int))}}))
 	check.Equal(t, "two functions", fmt.Sprint(err), `new agent: options: Tools[1] is a second "pay" with the same definition: give it another name`)
 	named := func(description string) adapter.Source {
-		s, err := agent.NewSubAgent(newAgent(t, play(says("x")), nil), "expert", description)
-		check.Must(t, err)
+		s := check.Value(agent.NewSubAgent(newAgent(t, play(says("x")), nil), "expert", description))(t)
 		return s
 	}
 	expert := named("Knows.")
@@ -105,9 +104,8 @@ func TestHandoff(t *testing.T) {
 func TestSubAgentFails(t *testing.T) {
 	broken := newAgent(t, play(breaks(errors.New("secret"))), nil)
 	got := mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, broken, agent.NewSubAgent), agent.Options{}), human("go"))
-	if text := lines(got.Messages)[2]; !strings.Contains(text, "failed") || strings.Contains(text, "secret") {
-		t.Errorf("the model is told %s", text)
-	}
+	text := lines(got.Messages)[2]
+	check.That(t, strings.Contains(text, "failed") && !strings.Contains(text, "secret"), "the model is told %s", text)
 	busy := newAgent(t, play(untilFinal(toolCall("", "x", "{}"))), &agent.Options{Limits: run.Limits{Failures: -1, Calls: -1, Turns: -1}})
 	got = mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, busy, agent.NewSubAgent),
 		agent.Options{Limits: run.Limits{Calls: 3}}), human("go"))
@@ -139,9 +137,8 @@ func TestApprovalPanicsBelow(t *testing.T) {
 			failed := slices.ContainsFunc(of[*agent.ToolEnd](events), func(e *agent.ToolEnd) bool {
 				return e.Name == "helper" && e.Result.Err != nil && strings.Contains(e.Result.Err.Error(), "oh no")
 			})
-			if !warned || !failed || ran || !strings.Contains(log.String(), "oh no") || !strings.Contains(log.String(), "sub_test.go") {
-				t.Errorf("got a warning: %t, an error: %t, a call: %t, and the log %s", warned, failed, ran, &log)
-			}
+			check.That(t, warned && failed && !ran && strings.Contains(log.String(), "oh no") && strings.Contains(log.String(), "sub_test.go"),
+				"got a warning: %t, an error: %t, a call: %t, and the log %s", warned, failed, ran, &log)
 		})
 	}
 }

@@ -68,9 +68,7 @@ func (s *tasker) answer(m *testenv.Message) string {
 		return `"result":{"status":"completed","result":{"content":[{"type":"text","text":"paid"}]},` + state + `}`
 	case "tasks/update":
 		var p struct{ InputResponses json.RawMessage }
-		if err := json.Unmarshal(m.Params, &p); err != nil {
-			s.t.Error(err)
-		}
+		check.NoError(s.t, json.Unmarshal(m.Params, &p))
 		if n := len(s.updates); n > 1 || !strings.HasPrefix(string(p.InputResponses), []string{`{"pay":`, `{"poem":`}[n]) {
 			s.t.Errorf("the task is told %s, which it does not ask", p.InputResponses)
 		}

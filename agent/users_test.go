@@ -89,9 +89,8 @@ func (c *crowd) change() {
 func (c *crowd) answer(ctx context.Context, p prompt) (*model.Response, error) {
 	user := userOf(ctx)
 	for _, told := range results(p.Request.Messages) {
-		if strings.Contains(told, `"user"`) && !strings.Contains(told, `"user":"`+user+`"`) {
-			c.t.Errorf("the model was told for %s: %s", user, told)
-		}
+		check.That(c.t, !strings.Contains(told, `"user"`) || strings.Contains(told, `"user":"`+user+`"`),
+			"the model was told for %s: %s", user, told)
 	}
 	if p.Request.ToolChoice == model.ChoiceNone {
 		return replied(textPart(user)), nil

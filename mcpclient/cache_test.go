@@ -21,8 +21,7 @@ import (
 
 func wantTools(t *testing.T, ctx context.Context, c *mcpclient.Client, want string, opts ...mcpclient.CallOption) {
 	t.Helper()
-	names, err := collect(c.Tools(ctx, opts...), toolName)
-	check.NoError(t, err)
+	names := check.Value(collect(c.Tools(ctx, opts...), toolName))(t)
 	check.Equal(t, "tools", strings.Join(names, " "), want)
 }
 

@@ -26,9 +26,8 @@ func TestPathOfACall(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^[0-9]+\\. `(\\w+)` \\(`([\\w.]+)`\\)").FindAllStringSubmatch(section, -1) {
 		documented = append(documented, m[1]+" "+m[2])
 	}
-	if n := len(documented); n == 0 || n > 10 {
-		t.Fatalf("got a list of %d functions, want 1 to 10", n)
-	}
+	n := len(documented)
+	check.Require(t, n != 0 && n <= 10, "got a list of %d functions, want 1 to 10", n)
 	middleware := changing(func(*mcpclient.Request) {})
 	for name, over := range map[string]func(t *testing.T, o mcpclient.Options) []string{"a pipe": pathOverPipe, "HTTP": pathOverHTTP} {
 		bubble(t, name, func(t *testing.T) {

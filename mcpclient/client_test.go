@@ -305,9 +305,8 @@ func useConcurrently(t *testing.T, c *mcpclient.Client) {
 func TestAfterEnd(t *testing.T) {
 	eachPeer(t, func(t *testing.T, _ string, c *mcpclient.Client, _ *peer) {
 		var ended error
-		if !c.AfterEnd(func(err error) { time.Sleep(time.Second); ended = err }) || !c.AfterEnd(func(error) { panic("oops") }) {
-			t.Error("got false before the end")
-		}
+		check.That(t, c.AfterEnd(func(err error) { time.Sleep(time.Second); ended = err }) && c.AfterEnd(func(error) { panic("oops") }),
+			"got false before the end")
 		check.NoError(t, c.Close())
 		<-c.Done()
 		check.Equal(t, "told", ended, mcpclient.ErrClosed)

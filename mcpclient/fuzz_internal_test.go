@@ -20,12 +20,9 @@ import (
 // addResults adds the results of all transcripts to the seeds.
 func addResults(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		f.Fatal("no transcripts to begin with: ", err)
-	}
+	check.Require(f, err == nil && len(files) != 0, "no transcripts to begin with:  %v", err)
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		check.Must(f, err)
+		data := check.Value(os.ReadFile(file))(f)
 		for _, section := range txtar.Parse(data).Files {
 			for line := range bytes.Lines(section.Data) {
 				var m struct{ Result json.RawMessage }
@@ -75,9 +72,8 @@ func FuzzDecodeResult(f *testing.F) {
 			var read mcp.Resource
 			once, _ := jsonrpc.Marshal(r)
 			_ = json.Unmarshal(once, &read)
-			if again, _ := jsonrpc.Marshal(read); err == nil && once != nil && !bytes.Equal(once, again) {
-				t.Errorf("resource: got %s the second time, want %s", again, once)
-			}
+			again, _ := jsonrpc.Marshal(read)
+			check.That(t, err != nil || once == nil || bytes.Equal(once, again), "resource: got %s the second time, want %s", again, once)
 		}
 		var called mcp.CallToolResult
 		err = jsonrpc.DecodeResult(raw, &called)

@@ -111,8 +111,7 @@ func TestHTTPSToAPlainServer(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
 	address := strings.Replace(s.URL, "http://", "https://", 1)
-	err := connectError(t, &mcpclient.HTTP{URL: address, Client: nil}, legacy())
-	check.Is(t, err, http.ErrSchemeMismatch)
+	check.Is(t, connectError(t, &mcpclient.HTTP{URL: address, Client: nil}, legacy()), http.ErrSchemeMismatch)
 	proxy, err := url.Parse(address)
 	check.Must(t, err)
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}

@@ -94,9 +94,8 @@ func TestRefusedByEndingConnection(t *testing.T) {
 				}
 			}
 			_, got := c.wire.roundTrip(t.Context(), &request{method: "tools/call"}, &callOptions{})
-			if _, unsent := errors.AsType[*unsentError](got); !unsent || err != nil && !errors.Is(got, err) {
-				t.Errorf("got %v, want one that was not sent, of %v", got, err)
-			}
+			_, unsent := errors.AsType[*unsentError](got)
+			check.That(t, unsent && (err == nil || errors.Is(got, err)), "got %v, want one that was not sent, of %v", got, err)
 		})
 	}
 }
@@ -191,9 +190,7 @@ func TestRewatch(t *testing.T) {
 		check.Same(t, "requests", methods, []string{"resources/subscribe file:///a", "resources/subscribe file:///b"})
 		for i, s := range all {
 			for change, err := range s.Changes(t.Context()) {
-				if err != nil || change.Kind != mcp.Stale {
-					t.Errorf("subscription %d: got %v, %v, want Stale", i, change, err)
-				}
+				check.That(t, err == nil && change.Kind == mcp.Stale, "subscription %d: got %v, %v, want Stale", i, change, err)
 				break
 			}
 		}

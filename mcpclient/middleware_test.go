@@ -319,9 +319,8 @@ func TestMiddlewareErrorsAreScrubbed(t *testing.T) {
 		d.read()
 		_, err := c.CallTool(t.Context(), "a", nil)
 		lines := d.read()
-		if err == nil || len(lines) != 2 || !strings.Contains(lines[1], "[secret]") || strings.Contains(lines[1], "secret-key") {
-			t.Errorf("got %v, and saw %q", err, lines)
-		}
+		check.That(t, err != nil && len(lines) == 2 && strings.Contains(lines[1], "[secret]") && !strings.Contains(lines[1], "secret-key"),
+			"got %v, and saw %q", err, lines)
 	})
 }
 

@@ -133,9 +133,8 @@ func TestNothingAtTheURL(t *testing.T) {
 func noCommonRevision(server ...string) func(*testing.T, error) {
 	return func(t *testing.T, err error) {
 		e := wantError[*mcpclient.RevisionError](t, err)
-		if !slices.Equal(e.ServerRevisions, server) || !slices.Contains(e.ClientRevisions, mcp.Revision20251125) {
-			t.Errorf("got %+v, want the server's to be %q", e, server)
-		}
+		check.That(t, slices.Equal(e.ServerRevisions, server) && slices.Contains(e.ClientRevisions, mcp.Revision20251125),
+			"got %+v, want the server's to be %q", e, server)
 		n := strings.Count(err.Error(), "no common protocol revision")
 		check.That(t, n == 1 || len(e.ServerRevisions) == 0, "it says so %d times: %v", n, err)
 	}
@@ -250,15 +249,13 @@ func TestNotAnMCPServer(t *testing.T) {
 				for _, transport := range transportsTo(server) {
 					err := connectError(t, transport, opts)
 					_, refused := errors.AsType[*mcp.RPCError](err)
-					if !refused && !errors.Is(err, mcp.ErrInvalidResult) || strings.Count(fmt.Sprint(err), hint) != 1 {
-						t.Errorf("%T: got %v, want ErrInvalidResult and once %q", transport, err, hint)
-					}
+					check.That(t, (refused || errors.Is(err, mcp.ErrInvalidResult)) && strings.Count(fmt.Sprint(err), hint) == 1,
+						"%T: got %v, want ErrInvalidResult and once %q", transport, err, hint)
 				}
 
 				server = httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) { answer(w, m) })
-				if _, err := connectTo(t, server, opts).CallTool(t.Context(), "a", nil); err == nil || strings.Contains(err.Error(), hint) {
-					t.Errorf("CallTool: got %v, want an error without %q", err, hint)
-				}
+				_, err := connectTo(t, server, opts).CallTool(t.Context(), "a", nil)
+				check.That(t, err != nil && !strings.Contains(err.Error(), hint), "CallTool: got %v, want an error without %q", err, hint)
 			})
 		}
 	}

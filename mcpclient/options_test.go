@@ -41,9 +41,8 @@ func TestDefaults(t *testing.T) {
 
 // Options has few fields: the others are in groups.
 func TestOptionsAreFew(t *testing.T) {
-	if n := reflect.TypeFor[Options]().NumField(); n > 15 {
-		t.Errorf("got %d fields, want at most 15", n)
-	}
+	n := reflect.TypeFor[Options]().NumField()
+	check.That(t, n <= 15, "got %d fields, want at most 15", n)
 }
 
 // docs/bounds.md lists each limit and timeout with its default.

@@ -81,9 +81,8 @@ func TestOriginBesideLists(t *testing.T) {
 			p.next()
 		}
 		p.ask(`0`)
-		if a := <-seen; a.origin.Call != nil {
-			t.Errorf("of several lists: got %+v, want no call", a.origin.Call)
-		}
+		a := <-seen
+		check.That(t, a.origin.Call == nil, "of several lists: got %+v, want no call", a.origin.Call)
 		p.next()
 		call := goCall(context.WithValue(t.Context(), contextKey("different"), "mine"), c, "one")
 		m := p.next()

@@ -142,9 +142,8 @@ func (p *peer) read() {
 			return
 		}
 		var m message
-		if err := json.Unmarshal(raw, &m); err != nil {
-			p.t.Errorf("the client sent %q: %v", raw, err)
-		}
+		err = json.Unmarshal(raw, &m)
+		check.That(p.t, err == nil, "the client sent %q: %v", raw, err)
 		p.inbox <- m
 	}
 }
@@ -401,9 +400,7 @@ func speaks(revision string) func(t *testing.T, ctx context.Context, c *mcpclien
 func wantError[E error](t *testing.T, err error) E {
 	t.Helper()
 	var e E
-	if !errors.As(err, &e) {
-		t.Fatalf("got error %v (%T), want a %T", err, err, e)
-	}
+	check.Require(t, errors.As(err, &e), "got error %v (%T), want a %T", err, err, e)
 	return e
 }
 
@@ -484,17 +481,15 @@ func wantBoth(t testing.TB, err, want error, text string, of ...any) {
 // wantCode checks the code of a server's error.
 func wantCode(t testing.TB, err error, want int) {
 	t.Helper()
-	if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != want {
-		t.Errorf("got %v (%T), want code %d", err, err, want)
-	}
+	rpc, ok := errors.AsType[*mcp.RPCError](err)
+	check.That(t, ok && rpc.Code == want, "got %v (%T), want code %d", err, err, want)
 }
 
 // wantStatus checks the status of an HTTP error.
 func wantStatus(t testing.TB, err error, want int) {
 	t.Helper()
-	if e, ok := errors.AsType[*transport.HTTPError](err); !ok || e.Status != want {
-		t.Errorf("got %v (%T), want status %d", err, err, want)
-	}
+	e, ok := errors.AsType[*transport.HTTPError](err)
+	check.That(t, ok && e.Status == want, "got %v (%T), want status %d", err, err, want)
 }
 
 // textOf returns the text of a result, or of the error.

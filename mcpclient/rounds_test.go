@@ -196,9 +196,8 @@ func TestRoundsOfParallelCalls(t *testing.T) {
 			asksRoots(p, first[tool], tool)
 			again := p.next()
 			want := `{"of ` + tool + `":{"roots":[]}}`
-			if again.Params.Name != tool || again.Params.State != tool || string(again.Params.Answers) != want {
-				t.Errorf("got %+v, want the state and the answers of %s", again, tool)
-			}
+			check.That(t, again.Params.Name == tool && again.Params.State == tool && string(again.Params.Answers) == want,
+				"got %+v, want the state and the answers of %s", again, tool)
 			check.That(t, string(again.ID) != string(first["a"].ID) && string(again.ID) != string(first["b"].ID), "got id %s again", again.ID)
 			var meta map[string]json.RawMessage
 			if err := json.Unmarshal(again.Params.Meta, &meta); err != nil || string(meta["progressToken"]) != string(again.ID) || string(meta["k"]) != `"v"` {

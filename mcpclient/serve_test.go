@@ -203,9 +203,8 @@ func TestModernServerSendsRequests(t *testing.T) {
 		done := goCall(t.Context(), c, "asks")
 		call := p.next()
 		p.send(`{"jsonrpc":"2.0","id":"a","method":"ping"}`)
-		if m := p.next(); string(m.ID) != `"a"` || string(m.Result) != "{}" {
-			t.Errorf("got %+v, want the answer to a ping", m)
-		}
+		m := p.next()
+		check.That(t, string(m.ID) == `"a"` && string(m.Result) == "{}", "got %+v, want the answer to a ping", m)
 		for _, method := range []string{"sampling/createMessage", "elicitation/create", "roots/list", "tasks/list", "acme/do"} {
 			p.send(`{"jsonrpc":"2.0","id":7,"method":%q,"params":%s}`, method, samplingParams)
 			m := p.next()

@@ -357,9 +357,8 @@ func TestEventIDIsBounded(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		_, _ = connectTo(t, httpServer(t, h), legacy()).CallTool(t.Context(), "a", nil)
-		if len(resumed) != 1 || resumed[0] != strings.Repeat("a", 1<<10) {
-			t.Errorf("got %d connections after %.20q, want one after the id that fits", len(resumed), resumed)
-		}
+		check.That(t, len(resumed) == 1 && resumed[0] == strings.Repeat("a", 1<<10),
+			"got %d connections after %.20q, want one after the id that fits", len(resumed), resumed)
 	})
 }
 

@@ -230,9 +230,7 @@ func TestStrangeMessages(t *testing.T) {
 						p.answer(asked)
 						synctest.Wait()
 					}
-					if len(first) == 0 {
-						t.Fatal("the call continues")
-					}
+					check.Require(t, len(first) != 0, "the call continues")
 					probe.want.check(t, <-first)
 					p.answer(other)
 					go p.echo()
@@ -259,12 +257,9 @@ func (v verdict) check(t *testing.T, got outcome) {
 // The client continues to read after any message of the server.
 func FuzzReceive(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		f.Fatal("no transcripts to begin with: ", err)
-	}
+	check.Require(f, err == nil && len(files) != 0, "no transcripts to begin with:  %v", err)
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		check.Must(f, err)
+		data := check.Value(os.ReadFile(file))(f)
 		for _, section := range txtar.Parse(data).Files {
 			f.Add(bytes.TrimSpace(section.Data), len(data)%2 == 0)
 		}

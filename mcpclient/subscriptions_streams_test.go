@@ -123,9 +123,7 @@ func TestChangesPrecedeTheEnd(t *testing.T) {
 					got = append(got, change)
 				}
 			}
-			if len(got) == 0 || got[0] != toolsChanged || !errors.Is(last, mcpclient.ErrClosed) {
-				t.Fatalf("got %v, then %v", got, last)
-			}
+			check.Require(t, len(got) != 0 && got[0] == toolsChanged && errors.Is(last, mcpclient.ErrClosed), "got %v, then %v", got, last)
 		})
 	}
 }

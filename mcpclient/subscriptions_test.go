@@ -27,9 +27,7 @@ func wantChanges(t *testing.T, s *mcpclient.Subscription, want ...mcp.Change) {
 	t.Helper()
 	var got []mcp.Change
 	for change, err := range s.Changes(t.Context()) {
-		if err != nil {
-			t.Fatalf("after %v: %v", got, err)
-		}
+		check.Require(t, err == nil, "after %v: %v", got, err)
 		if got = append(got, change); len(got) == len(want) {
 			break
 		}

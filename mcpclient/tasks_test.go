@@ -236,9 +236,8 @@ func TestTaskIsAnsweredLater(t *testing.T) {
 		})
 		_, err := c.Task("k", "slow").Wait(t.Context())
 		r := round(t, err)
-		if r.Method != "tasks/update" || len(r.Requests) != 1 || strings.Contains(err.Error(), `"k"`) {
-			t.Fatalf("got %+v, want the question of the task, and no id in %v", r, err)
-		}
+		check.Require(t, r.Method == "tasks/update" && len(r.Requests) == 1 && !strings.Contains(err.Error(), `"k"`),
+			"got %+v, want the question of the task, and no id in %v", r, err)
 		answer := map[string]any{"q": tea()}
 		other := c.Task("k", "slow")
 		for name, err := range map[string]error{
@@ -254,9 +253,8 @@ func TestTaskIsAnsweredLater(t *testing.T) {
 			check.Must(t, other.Answer(t.Context(), r, answer))
 		}
 		check.Equal(t, "", textOf(other.Wait(t.Context())), "done")
-		if len(updates) != 1 || !strings.Contains(updates[0], `{"q":{"role":"assistant"`) {
-			t.Errorf("the server is told %q, want the answer once", updates)
-		}
+		check.That(t, len(updates) == 1 && strings.Contains(updates[0], `{"q":{"role":"assistant"`),
+			"the server is told %q, want the answer once", updates)
 	})
 }
 

@@ -45,9 +45,7 @@ func TestUnusableSchemas(t *testing.T) {
 				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s,{"name":"plain","inputSchema":{}}]}}`, m.ID, test)
 			}, func(t *testing.T, c *mcpclient.Client) {
 				p, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)
-				if err != nil || len(p.Items) != 2 {
-					t.Fatalf("%s: got %+v, %v, want both tools", test, p, err)
-				}
+				check.Require(t, err == nil && len(p.Items) == 2, "%s: got %+v, %v, want both tools", test, p, err)
 				odd := p.Items[0]
 				got := string(odd.InputSchema) + string(odd.OutputSchema)
 				check.That(t, !strings.Contains(test, schema) || strings.Contains(got, schema), "got the schemas %s, want %s", got, schema)
@@ -194,8 +192,7 @@ func TestCompletion(t *testing.T) {
 
 func wantCompletion(t *testing.T, c *mcpclient.Client, p *mcp.CompleteParams, want *mcp.Completion) {
 	t.Helper()
-	got, err := c.Complete(t.Context(), p)
-	check.NoError(t, err)
+	got := check.Value(c.Complete(t.Context(), p))(t)
 	check.Same(t, "completion", got, want)
 }
 
@@ -314,9 +311,8 @@ func TestValidatorOfForms(t *testing.T) {
 			if m.Error != nil {
 				refusal = m.Error.Message
 			}
-			if asked != test.asked || refusal != test.refusal {
-				t.Errorf("%s: got asked %t and %q, want %t and %q", name, asked, refusal, test.asked, test.refusal)
-			}
+			check.That(t, asked == test.asked && refusal == test.refusal,
+				"%s: got asked %t and %q, want %t and %q", name, asked, refusal, test.asked, test.refusal)
 			check.Equal(t, name, c.Validator(), test.validator)
 		})
 	}
