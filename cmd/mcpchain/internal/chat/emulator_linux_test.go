@@ -138,7 +138,9 @@ func (m *emulator) until(what string, ok func(screen string) bool) {
 	for !ok(m.screen()) {
 		select {
 		case piece, open := <-m.shown:
-			check.Require(m.t, open, "the terminal closed before %s:\n%s", what, m.screen())
+			if !open {
+				m.t.Fatalf("the terminal closed before %s:\n%s", what, m.screen())
+			}
 			m.take(piece)
 		case <-deadline:
 			m.t.Fatalf("waited for: %s:\n%s", what, m.screen())

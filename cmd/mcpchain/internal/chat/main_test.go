@@ -103,7 +103,9 @@ func (p *program) await(lines <-chan string, text string) string {
 			if seen = append(seen, line); strings.Contains(line, text) && ok {
 				return line
 			}
-			check.Require(p.t, ok, "the output ended without %q:\n%s", text, strings.Join(seen, "\n"))
+			if !ok {
+				p.t.Fatalf("the output ended without %q:\n%s", text, strings.Join(seen, "\n"))
+			}
 		case <-deadline:
 			p.t.Fatalf("no line with %q:\n%s", text, strings.Join(seen, "\n"))
 		}
