@@ -190,7 +190,7 @@ func TestInstallable(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(out, &mod)
 	}
-	check.That(t, err == nil && len(mod.Replace)+len(mod.Exclude) <= 0, "got %+v, %v, want neither replace nor exclude", mod, err)
+	check.That(t, err == nil && len(mod.Replace)+len(mod.Exclude) == 0, "got %+v, %v, want neither replace nor exclude", mod, err)
 }
 
 // TestStoreLinksNoDriver checks that the packages link neither a database driver nor, except for

@@ -281,7 +281,7 @@ func valid(t *testing.T, dialect string, messages []llms.MessageContent) {
 	open := map[string]bool{}
 	var before llms.ChatMessageType
 	for i, m := range messages {
-		check.Require(t, m.Role == llms.ChatMessageTypeTool || m.Role == llms.ChatMessageTypeAI || len(open) <= 0,
+		check.Require(t, m.Role == llms.ChatMessageTypeTool || m.Role == llms.ChatMessageTypeAI || len(open) == 0,
 			"message %d of %s follows %d calls without results", i, m.Role, len(open))
 		check.Require(t, dialect != "mistral" || before != llms.ChatMessageTypeTool || m.Role != llms.ChatMessageTypeHuman,
 			"message %d of a human follows a result", i)

@@ -135,7 +135,7 @@ func TestLineReaderKeepsNothing(t *testing.T) {
 	idle := 0
 	pause := func([]byte) (int, error) {
 		idle++
-		check.That(t, len(l.buffer) == readBuffer && (len(l.data) <= 0 || &l.data[0] == &l.buffer[0]),
+		check.That(t, len(l.buffer) == readBuffer && (len(l.data) == 0 || &l.data[0] == &l.buffer[0]),
 			"while nothing comes, %d bytes are kept beside the buffer of %d", len(l.data), len(l.buffer))
 		return 0, io.EOF
 	}

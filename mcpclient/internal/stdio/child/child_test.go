@@ -95,7 +95,7 @@ func start(t *testing.T, role string, change ...func(*Spec)) *Process {
 	t.Cleanup(func() {
 		check.NoError(t, p.Stop(), "stop")
 		left := members(t, p.Pid())
-		check.That(t, len(left) <= 0, "processes %q of group %d are alive after Stop", left, p.Pid())
+		check.That(t, len(left) == 0, "processes %q of group %d are alive after Stop", left, p.Pid())
 	})
 	return p
 }
