@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// person asks the questions of a turn through Options.Person.Reply, and holds those that wait
-// in open calls.
+// person asks the questions of a turn through Options.Person.Reply, and those that servers ask in open
+// calls, which wait for their reply (legacy.go).
 type person struct {
 	questions *openQuestions
 	rec       *recorder
@@ -25,7 +25,7 @@ type person struct {
 	closed  bool                          // no more questions are held; guarded by writer.mu
 
 	mu    sync.Mutex // guards the following field
-	asked int        // number of questions of open calls
+	asked int        // number of questions that servers have asked in calls of this turn
 }
 
 func newPerson(e *engine, s *scope) *person {
@@ -39,8 +39,7 @@ func newPerson(e *engine, s *scope) *person {
 }
 
 // workItems returns work items that ask open questions through Options.Person.Reply, each question once. It
-// ends the wait for replies to closed questions. Questions that do not survive are asked by the servers'
-// handlers.
+// ends the wait for replies to closed questions. Questions in open calls are asked by askNow instead.
 func (p *person) workItems() (launch []workItem) {
 	if p.questions.replyFunc() == nil {
 		return nil

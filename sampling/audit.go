@@ -19,7 +19,7 @@ const (
 	outcomeAnswered  = "answered"
 	outcomeRefused   = "refused"   // a limit, the policy or the reviewer refused it
 	outcomeInvalid   = "invalid"   // the request breaks the rules of the protocol
-	outcomeFailed    = "failed"    // the model failed
+	outcomeFailed    = "failed"    // the model failed, or there is none
 	outcomeCancelled = "cancelled" // the caller stopped waiting
 	outcomeWaiting   = "waiting"   // a person decides later; another record follows then
 )
@@ -32,9 +32,9 @@ const (
 )
 
 // Record describes one request that has ended or waits for a person, for [Options.Audit]. Its JSON
-// has more members than the fields, such as the model, the decisions, the cost and the times;
-// docs/sampling.md lists them. It contains only hashes and counts of the request and the reply, so
-// it may be logged.
+// has more members than the fields, such as the model, the decisions, the cost and the times. It has
+// no contents of messages, but hashes of the request and the reply, from which a short text can be
+// guessed, and some words of server and model, each cut to 1 KiB: treat it as confidential.
 type Record struct {
 	Server string // the program's name for it
 
@@ -49,7 +49,7 @@ type Record struct {
 }
 
 // MarshalJSON writes the whole record.
-func (r *Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.all) }
+func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.all) }
 
 // record is the JSON of a [Record].
 type record struct {
@@ -72,7 +72,7 @@ type record struct {
 	Edited        bool   `json:"edited,omitempty"`      // the reviewer changed the request
 	ReplyEdited   bool   `json:"replyEdited,omitempty"` // the reviewer changed the reply
 
-	Model          string `json:"model,omitempty"`      // model that was asked
+	Model          string `json:"model,omitempty"`      // model that was chosen
 	Reason         string `json:"reason,omitempty"`     // reason for the choice; quotes a hint of the server
 	AnsweredBy     string `json:"answeredBy,omitempty"` // the provider's name for the model
 	IncludeContext string `json:"includeContext,omitempty"`
@@ -129,12 +129,11 @@ func newRun(q *requester, params *mcp.CreateMessageParams) *run {
 }
 
 // audit completes the record of a request and passes it to Options.Audit.
-func (s *Sampler) audit(ctx context.Context, r *run, params *mcp.CreateMessageParams, result *mcp.CreateMessageResult, err error) {
+func (s *Sampler) audit(ctx context.Context, r *run, result *mcp.CreateMessageResult, err error) {
 	if s.options.Audit == nil {
 		return
 	}
 	a := &r.record
-	a.RequestHash = hash(encodeJSON(params))
 	if r.request != nil {
 		a.Model, a.Reason = r.request.Model, r.request.reason
 	}

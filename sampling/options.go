@@ -47,8 +47,7 @@ type Options struct {
 	Origin func(ctx context.Context) (server, call string)
 
 	// Audit gets a record of every request that has ended or waits for a person. It may be called
-	// concurrently. A record has only hashes of the request and the reply; Review sees the
-	// contents.
+	// concurrently. A record has no contents of messages; Review sees them.
 	Audit func(ctx context.Context, r *Record)
 
 	// Metadata lists the keys of a request's metadata that are sent to the provider: at most 16

@@ -33,6 +33,22 @@ func TestReviewEdits(t *testing.T) {
 	check.Equal(t, "the server's own request was changed to", p.Messages[0].Content[0].(*mcp.TextContent).Text, "Hi")
 }
 
+// TestHashOfAnEditedRequest has the record name the server's request, though the reviewer edits a block in place.
+func TestHashOfAnEditedRequest(t *testing.T) {
+	hashes := map[string]bool{}
+	for _, text := range []string{"Hi", "Good day"} {
+		s := newHost(t, answering(plainAnswer)).sampler(t, &Options{
+			Audit: func(_ context.Context, r *Record) { hashes[r.all.RequestHash] = true },
+			Review: &Review{Request: func(_ context.Context, r *Request) error {
+				r.Params.Messages[0].Content[0].(*mcp.TextContent).Text = text
+				return nil
+			}},
+		})
+		check.NoError(t, ask(t, s, hi))
+	}
+	check.Equal(t, "requests by their hashes", len(hashes), 1)
+}
+
 func TestReviewRefuses(t *testing.T) {
 	secret := errors.New("the boss says no to " + testKey)
 	for _, tt := range []struct {

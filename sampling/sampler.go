@@ -92,8 +92,11 @@ func (s *Sampler) CreateMessage(ctx context.Context, params *mcp.CreateMessagePa
 func (s *Sampler) createMessage(ctx context.Context, params *mcp.CreateMessageParams, server string) (result *mcp.CreateMessageResult, err error) {
 	q, unknown := s.identify(ctx, server)
 	r := newRun(q, params)
+	if s.options.Audit != nil && params != nil { // before a reviewer edits blocks in place
+		r.record.RequestHash = hash(encodeJSON(params))
+	}
 	r.approvedFor, r.approved = inquiry.Approved(ctx, params)
-	defer func() { s.audit(ctx, r, params, result, err) }()
+	defer func() { s.audit(ctx, r, result, err) }()
 	if err := s.check(params); err != nil {
 		return nil, err
 	}

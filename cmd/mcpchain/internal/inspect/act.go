@@ -146,6 +146,9 @@ func toolOf(s adapter.ServerStatus, name string) (*adapter.Tool, error) {
 	if err := s.Skipped[name]; err != nil {
 		return nil, fmt.Errorf("tool %q cannot be used: %w", name, err)
 	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("there is no tool %q: the server has no tools to use", name)
+	}
 	return nil, fmt.Errorf("there is no tool %q to use%s; there are %s", name, spelling.Hint(name, names), quoted(names))
 }
 

@@ -44,7 +44,7 @@ func NewInput(ctx context.Context, r io.Reader, attended bool) *Input {
 // read sends lines until the input or the context ends.
 func (in *Input) read(ctx context.Context, r *bufio.Reader, attended bool) {
 	defer close(in.lines)
-	for {
+	for ctx.Err() == nil {
 		l := readLine(r)
 		last := l.err != nil && !errors.Is(l.err, errLongLine)
 		if attended && !last {
