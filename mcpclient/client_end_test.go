@@ -98,10 +98,7 @@ func TestConnectionEndsTheWaitForATask(t *testing.T) {
 func TestCloseDropsNotifications(t *testing.T) {
 	told := 0
 	o := legacy()
-	o.OnNotification = func(*mcp.Notification) {
-		told++
-		time.Sleep(time.Second)
-	}
+	o.OnNotification = func(*mcp.Notification) { told++; time.Sleep(time.Second) }
 	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for range 100 {
 			p.send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`)
@@ -121,10 +118,7 @@ func TestConnectionEndsAsConnectReturns(t *testing.T) {
 	for range 2000 {
 		synctest.Test(t, func(t *testing.T) {
 			transport, p := newPeer(t)
-			go func() {
-				p.handshake()
-				_ = p.conn.Close()
-			}()
+			go func() { p.handshake(); _ = p.conn.Close() }()
 			o := modern()
 			if c, err := mcpclient.Connect(t.Context(), transport, &o); err == nil {
 				synctest.Wait()
@@ -172,10 +166,7 @@ func TestConnectionEndsBeforeConnectReturns(t *testing.T) {
 	})
 }
 
-func kept(o mcpclient.Options) mcpclient.Options {
-	o.Timeouts.KeepAlive = 30 * time.Second
-	return o
-}
+func kept(o mcpclient.Options) mcpclient.Options { o.Timeouts.KeepAlive = 30 * time.Second; return o }
 
 // Any answer proves that the server is alive. During a call there are no pings.
 func TestKeepAlive(t *testing.T) {

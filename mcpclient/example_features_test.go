@@ -22,11 +22,7 @@ func ExampleClient_Complete() {
 	client := exampleClient(server)
 	defer client.Close()
 
-	completion, err := client.Complete(ctx, &mcp.CompleteParams{
-		Prompt:   "review",
-		Argument: "language",
-		Value:    "py",
-	})
+	completion, err := client.Complete(ctx, &mcp.CompleteParams{Prompt: "review", Argument: "language", Value: "py"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -16,9 +16,7 @@ import (
 )
 
 func ExampleClient_AddToolDefinitions() {
-	server := library(map[string]string{
-		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
-	})
+	server := library(map[string]string{"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`})
 	client, err := mcpclient.Connect(context.Background(), server, nil)
 	if err != nil {
 		log.Fatal(err)
@@ -150,9 +148,7 @@ func ExampleMiddleware() {
 		"tools/call":      `{"content":[]}`,
 	})
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
-		Middleware: []mcpclient.Middleware{account, readOnly},
-	})
+	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{Middleware: []mcpclient.Middleware{account, readOnly}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -38,10 +38,7 @@ type killable struct {
 
 func (c *killable) Kill() { c.killed.Store(true) }
 
-func (c *killable) Close() error {
-	time.Sleep(time.Hour)
-	return c.plain.Close()
-}
+func (c *killable) Close() error { time.Sleep(time.Hour); return c.plain.Close() }
 
 type explaining struct{ plain }
 

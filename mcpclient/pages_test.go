@@ -63,10 +63,7 @@ func TestLists(t *testing.T) {
 		check.Is(t, check.Err(collect(c.ResourceTemplates(ctx), templateURI)), mcp.ErrInvalidResult, "an object for the items")
 		wantCode(t, check.Err(collect(c.Prompts(ctx), promptName)), mcp.CodeInvalidParams)
 	}
-	playAll(t, bothEras(
-		conversation{name: "lists", play: play},
-		conversation{name: "list_broken", play: broken},
-	))
+	playAll(t, bothEras(conversation{name: "lists", play: play}, conversation{name: "list_broken", play: broken}))
 }
 
 // A list whose every page has a new cursor ends with an error.

@@ -49,10 +49,7 @@ func (f *peerTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	p := &peer{t: f.t, conn: conn, inbox: make(chan message, 100)}
 	f.t.Cleanup(func() { _ = conn.Close() })
 	go p.read()
-	go func() {
-		f.greet(p)
-		f.peers <- p
-	}()
+	go func() { f.greet(p); f.peers <- p }()
 	return transport.Dial(ctx)
 }
 
@@ -305,10 +302,7 @@ func TestRestartFails(t *testing.T) {
 
 // slowToClose returns a transport whose connections take a minute to close.
 func slowToClose(transport mcpclient.Transport) mcpclient.Transport {
-	return &hooked{Transport: transport, close: func(conn mcpclient.Conn) error {
-		time.Sleep(time.Minute)
-		return conn.Close()
-	}}
+	return &hooked{Transport: transport, close: func(conn mcpclient.Conn) error { time.Sleep(time.Minute); return conn.Close() }}
 }
 
 // listens is a program that prints a line and waits.
@@ -455,10 +449,7 @@ func TestRestartRestores(t *testing.T) {
 }
 
 // answerCall does the server's part of the handshake, and answers one call.
-func (s *oldServer) answerCall() {
-	s.shake()
-	s.say <- answerTo(<-s.got)
-}
+func (s *oldServer) answerCall() { s.shake(); s.say <- answerTo(<-s.got) }
 
 // An event stream of HTTP+SSE that has ended is opened again, even if HTTP fell back to it, and
 // with the previous token.

@@ -42,11 +42,9 @@ func TestLegacyServerAsks(t *testing.T) {
 // late is a refusal with a message for the server.
 type late struct{}
 
-func (late) Error() string { return "late" }
-func (late) Unwrap() error { return mcp.ErrRejected }
-func (late) RPCError() *mcp.RPCError {
-	return &mcp.RPCError{Code: -1, Message: "too late in the day"}
-}
+func (late) Error() string           { return "late" }
+func (late) Unwrap() error           { return mcp.ErrRejected }
+func (late) RPCError() *mcp.RPCError { return &mcp.RPCError{Code: -1, Message: "too late in the day"} }
 
 // A server gets errors that were made for it, and none of other servers.
 func TestHandlerErrors(t *testing.T) {

@@ -93,10 +93,7 @@ type lookedAt struct {
 	do func()
 }
 
-func (l lookedAt) Done() <-chan struct{} {
-	l.do()
-	return l.Context.Done()
-}
+func (l lookedAt) Done() <-chan struct{} { l.do(); return l.Context.Done() }
 
 // Changes that arrived before the end of a subscription precede its error, even if both arrive
 // just before the reader waits.
@@ -214,9 +211,7 @@ func TestSubscribeToTasks(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "subscribe_tasks", way: "pipe", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		s := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{PromptsListChanged: true, Tasks: []string{"t2", "t1", "t2"}})
 		check.Same(t, "filter", s.Filter(), mcp.SubscriptionFilter{Tasks: []string{"t1", "t2"}})
-		wantChanges(t, s,
-			mcp.Change{Kind: mcp.TaskUpdated, Task: "t2"},
-			mcp.Change{Kind: mcp.TaskUpdated, Task: "t1"}, stale)
+		wantChanges(t, s, mcp.Change{Kind: mcp.TaskUpdated, Task: "t2"}, mcp.Change{Kind: mcp.TaskUpdated, Task: "t1"}, stale)
 		wantNoChange(t, s)
 		_ = s.Close()
 	}}))

@@ -52,9 +52,7 @@ func end(s *mcpclient.Subscription) (last error) {
 	return last
 }
 
-func updated(uri string) mcp.Change {
-	return mcp.Change{Kind: mcp.ResourceUpdated, URI: uri}
-}
+func updated(uri string) mcp.Change { return mcp.Change{Kind: mcp.ResourceUpdated, URI: uri} }
 
 var (
 	toolsChanged = mcp.Change{Kind: mcp.ToolsChanged}

@@ -173,9 +173,7 @@ func TestWithTaskLimits(t *testing.T) {
 func TestWithTaskIdleTimeout(t *testing.T) {
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		limit := mcpclient.WithIdleTimeout(300 * time.Millisecond)
-		call := func() error {
-			return check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit))
-		}
+		call := func() error { return check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit)) }
 		w.polls = 5
 		check.NoError(t, call())
 		synctest.Wait()

@@ -42,10 +42,7 @@ var (
 		allocator, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 		ctx, cancel := chromedp.NewContext(allocator)
 		browserContext = ctx
-		closeBrowser = func() {
-			cancel()
-			cancelAllocator()
-		}
+		closeBrowser = func() { cancel(); cancelAllocator() }
 		return chromedp.Do(ctx)
 	})
 )

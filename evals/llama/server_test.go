@@ -153,10 +153,7 @@ func element(v any, path ...any) any {
 }
 
 // at returns a string that is a part of a JSON value, "" if there is none.
-func at(v any, path ...any) string {
-	text, _ := element(v, path...).(string)
-	return text
-}
+func at(v any, path ...any) string { text, _ := element(v, path...).(string); return text }
 
 // String returns a line with the facts.
 func (s *server) String() string {

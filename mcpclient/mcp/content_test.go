@@ -218,9 +218,7 @@ func FuzzDecodeContent(f *testing.F) {
 // What a server lists, says or asks has a bound on its parts, not only on its
 // bytes: an empty block takes three bytes of a message and hundreds of memory.
 func TestContentIsBoundedInParts(t *testing.T) {
-	many := func(part string) string {
-		return "[" + strings.Repeat(part+",", jsonrpc.MaxElements) + part + "]"
-	}
+	many := func(part string) string { return "[" + strings.Repeat(part+",", jsonrpc.MaxElements) + part + "]" }
 	for name, decode := range map[string]func() error{
 		"result": func() error {
 			return jsonrpc.DecodeResult(json.RawMessage(`{"content":`+many("{}")+`}`), new(CallToolResult))

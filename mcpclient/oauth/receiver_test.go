@@ -97,10 +97,7 @@ func TestLoopbackDoesNotWaitForOpen(t *testing.T) {
 	opened := make(chan string, 1)
 	r := check.Value((&Loopback{Open: func(context.Context, string) error { opened <- ""; <-answered; return nil }}).Listen(t.Context(), ""))(t)
 	got := make(chan error, 1)
-	go func() {
-		_, err := r.Receive(t.Context(), "https://as.test/?state=x")
-		got <- err
-	}()
+	go func() { _, err := r.Receive(t.Context(), "https://as.test/?state=x"); got <- err }()
 	<-opened
 	status, _, _ := get(t, "GET", r.RedirectURI()+"?state=x&code=y")
 	check.That(t, status == http.StatusOK, "got %d", status)

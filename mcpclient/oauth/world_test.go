@@ -125,10 +125,7 @@ func callAs(ctx context.Context, t *Transport, method, target string) error {
 	return nil
 }
 
-func (w *world) mustCall(t *Transport) {
-	w.t.Helper()
-	check.Must(w.t, call(w.t.Context(), t))
-}
+func (w *world) mustCall(t *Transport) { w.t.Helper(); check.Must(w.t, call(w.t.Context(), t)) }
 
 func (w *world) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	w.mu.Lock()
@@ -372,10 +369,7 @@ func (w *world) onLoopback() http.Handler {
 			w.ServeHTTP(rw, req)
 		case req.URL.Path == "/token":
 			_ = req.ParseForm()
-			w.set(func() {
-				w.forms = append(w.forms, req.PostForm)
-				w.tokenLocked(rw, req, base)
-			})
+			w.set(func() { w.forms = append(w.forms, req.PostForm); w.tokenLocked(rw, req, base) })
 		default:
 			w.authorization(rw, req)
 		}

@@ -113,9 +113,7 @@ func TestSleep(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		check.Is(t, l.Sleep(ctx, time.Minute), context.DeadlineExceeded)
-		time.AfterFunc(time.Second, func() {
-			l.Close(func() { time.Sleep(time.Minute) }, func() error { return nil })
-		})
+		time.AfterFunc(time.Second, func() { l.Close(func() { time.Sleep(time.Minute) }, func() error { return nil }) })
 		start = time.Now()
 		check.Equal(t, "at the end", l.Sleep(t.Context(), time.Minute), errClosed)
 		check.Equal(t, "slept", time.Since(start), time.Second)

@@ -28,10 +28,7 @@ import (
 func TestMain(m *testing.M) { testenv.Main(m, serverRoles) }
 
 var serverRoles = map[string]func() int{
-	"echo": func() int {
-		_, _ = io.Copy(os.Stdout, os.Stdin)
-		return 0
-	},
+	"echo": func() int { _, _ = io.Copy(os.Stdout, os.Stdin); return 0 },
 	"dies": func() int { // after two messages, with a third that was sent before
 		lines := bufio.NewScanner(os.Stdin)
 		for range 2 {
@@ -42,10 +39,7 @@ var serverRoles = map[string]func() int{
 		fmt.Fprintln(os.Stderr, "fatal: out of cheese")
 		return 3
 	},
-	"usage": func() int {
-		fmt.Println("usage: server [flags]")
-		return 2
-	},
+	"usage": func() int { fmt.Println("usage: server [flags]"); return 2 },
 	"deaf": func() int { // never reads
 		fmt.Println("{}")
 		return testenv.Stay()
@@ -64,10 +58,7 @@ var serverRoles = map[string]func() int{
 		fmt.Println("{}")
 		return testenv.Stay()
 	},
-	"holder": func() int {
-		signal.Ignore(syscall.SIGTERM)
-		return testenv.Stay()
-	},
+	"holder": func() int { signal.Ignore(syscall.SIGTERM); return testenv.Stay() },
 	"abandons": func() int { // exits, and leaves a child that keeps the pipes
 		spawnHolder()
 		return 4
@@ -205,9 +196,7 @@ func TestCommandSaysWhatWasNoMessage(t *testing.T) {
 }
 
 func TestCommandClosesOneEnd(t *testing.T) {
-	t.Run("output", func(t *testing.T) {
-		recvEnd(t, dialCommand(t, "silent"), "closed its standard output but runs on")
-	})
+	t.Run("output", func(t *testing.T) { recvEnd(t, dialCommand(t, "silent"), "closed its standard output but runs on") })
 	t.Run("input", func(t *testing.T) {
 		if runtime.GOOS == "windows" {
 			t.Skip("there are no signals on Windows")

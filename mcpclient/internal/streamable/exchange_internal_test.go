@@ -64,10 +64,7 @@ func TestExchangesEndInAnyOrder(t *testing.T) {
 // stuck is a body that says nothing until the exchange ends.
 type stuck struct{ x *exchange }
 
-func (s *stuck) Read([]byte) (int, error) {
-	<-s.x.Done()
-	return 0, s.x.Err()
-}
+func (s *stuck) Read([]byte) (int, error) { <-s.x.Done(); return 0, s.x.Err() }
 
 func (s *stuck) Close() error { return nil }
 

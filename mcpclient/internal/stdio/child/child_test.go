@@ -26,14 +26,8 @@ import (
 func TestMain(m *testing.M) { testenv.Main(m, roles) }
 
 var roles = map[string]func() int{
-	"echo": func() int {
-		_, _ = io.Copy(os.Stdout, os.Stdin)
-		return 0
-	},
-	"fail": func() int {
-		fmt.Fprintln(os.Stderr, "config.json: no such file")
-		return 3
-	},
+	"echo": func() int { _, _ = io.Copy(os.Stdout, os.Stdin); return 0 },
+	"fail": func() int { fmt.Fprintln(os.Stderr, "config.json: no such file"); return 3 },
 	"deaf": func() int { // ignores its stdin, ends at SIGTERM
 		fmt.Println("ready")
 		return testenv.Stay()
@@ -49,10 +43,7 @@ var roles = map[string]func() int{
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return 5
 	},
-	"burst": func() int {
-		fmt.Print(strings.Repeat("x", burst()))
-		return 0
-	},
+	"burst": func() int { fmt.Print(strings.Repeat("x", burst())); return 0 },
 	"stderr": func() int {
 		for i := range 1 << 14 {
 			fmt.Fprintf(os.Stderr, "line %058d\n", i)
@@ -164,10 +155,7 @@ func TestKill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, "stubborn", func(s *Spec) { s.StopTimeout = time.Hour })
 			readLine(t, p.Stdout())
-			within(t, testenv.Patience, "the end", func() {
-				kill(p)
-				check.NoError(t, p.Stop())
-			})
+			within(t, testenv.Patience, "the end", func() { kill(p); check.NoError(t, p.Stop()) })
 			got, want := p.Status(), "signal: killed"
 			check.That(t, runtime.GOOS == "windows" || got == want, "got status %q, want %q", got, want)
 		})
