@@ -192,8 +192,7 @@ func TestCompletion(t *testing.T) {
 
 func wantCompletion(t *testing.T, c *mcpclient.Client, p *mcp.CompleteParams, want *mcp.Completion) {
 	t.Helper()
-	got := check.Value(c.Complete(t.Context(), p))(t)
-	check.Same(t, "completion", got, want)
+	check.Same(t, "completion", check.Value(c.Complete(t.Context(), p))(t), want)
 }
 
 // An impossible total counts as absent.

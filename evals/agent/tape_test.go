@@ -44,8 +44,7 @@ func same(t *testing.T, l *results.Line) string {
 	t.Helper()
 	c := *l
 	c.Date, c.Duration, c.Mode, c.Config = time.Time{}, 0, "", ""
-	data := check.Value(json.MarshalIndent(&c, "", " "))(t)
-	return string(data)
+	return string(check.Value(json.MarshalIndent(&c, "", " "))(t))
 }
 
 // play is a model that plays a cassette.

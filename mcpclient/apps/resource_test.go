@@ -79,8 +79,7 @@ func TestLoad(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c, asked := server(t, revision, tt.contents, tt.listed)
 					view := check.Value(apps.Load(t.Context(), c, uri))(t)
-					want := &apps.View{URI: uri, HTML: []byte("<p>hi"), Meta: tt.want}
-					check.Same(t, "", view, want)
+					check.Same(t, "", view, &apps.View{URI: uri, HTML: []byte("<p>hi"), Meta: tt.want})
 					check.That(t, asked["resources/read"] == 1 && asked["resources/list"] == tt.lists, "got the requests %v, want %d lists", asked, tt.lists)
 				})
 			})

@@ -235,8 +235,7 @@ func TestLoad(t *testing.T) {
 	write(".env", "# keys\n\nA='one two'\nexport B = \"env\"\r\nC=a=b\n")
 
 	cfg := check.Value(load(path))(t)
-	got := cfg[0].Transport.(*mcpclient.Command).Env
-	check.Same(t, "", got, []string{"A=one two", "B=env", "C=a=b", "B=file"})
+	check.Same(t, "", cfg[0].Transport.(*mcpclient.Command).Env, []string{"A=one two", "B=env", "C=a=b", "B=file"})
 
 	write(".env", "A=1\nhunter2\n")
 	check.Equal(t, "bad environment file", fmt.Sprint(loadErr(t, path)), dir+"/.env:2: want NAME=value")

@@ -63,10 +63,8 @@ var contents = []struct {
 func TestContent(t *testing.T) {
 	for _, tt := range contents {
 		t.Run(tt.name, func(t *testing.T) {
-			got := check.Value(readBlock(json.RawMessage(tt.wire)))(t)
-			check.Same(t, "decoded", got, tt.want)
-			encoded := check.Value(jsonrpc.Marshal(tt.want))(t)
-			check.Equal(t, "encoded", string(encoded), cmp.Or(tt.encoded, tt.wire))
+			check.Same(t, "decoded", check.Value(readBlock(json.RawMessage(tt.wire)))(t), tt.want)
+			check.Equal(t, "encoded", string(check.Value(jsonrpc.Marshal(tt.want))(t)), cmp.Or(tt.encoded, tt.wire))
 		})
 	}
 }
@@ -107,8 +105,7 @@ func TestUnknownContent(t *testing.T) {
 			got := check.Value(readBlock(raw))(t)
 			raw[0] = 'X' // a block does not share memory with what it was read from
 			check.Same(t, "", got, Content(&UnknownContent{Type: tt.typ, Raw: json.RawMessage(tt.wire)}))
-			encoded := check.Value(jsonrpc.Marshal(got))(t)
-			check.Equal(t, "encoded", string(encoded), tt.wire)
+			check.Equal(t, "encoded", string(check.Value(jsonrpc.Marshal(got))(t)), tt.wire)
 		})
 	}
 }
@@ -154,8 +151,7 @@ func nestedResults(n int) string {
 func TestContentDepth(t *testing.T) {
 	for _, n := range []int{0, 1, maxContentDepth, maxContentDepth + 1, 400} {
 		c := check.Value(readBlock(json.RawMessage(nestedResults(n))))(t)
-		encoded := check.Value(jsonrpc.Marshal(c))(t)
-		check.Equal(t, "encoded", string(encoded), nestedResults(n))
+		check.Equal(t, "encoded", string(check.Value(jsonrpc.Marshal(c))(t)), nestedResults(n))
 		depth := 0
 		for r, ok := c.(*ToolResultContent); ok; r, ok = c.(*ToolResultContent) {
 			depth++
@@ -185,8 +181,7 @@ func TestSamplingMessageContent(t *testing.T) {
 			var m SamplingMessage
 			check.Must(t, json.Unmarshal([]byte(tt.wire), &m))
 			check.Same(t, "", m.Content, tt.want)
-			got := check.Value(m.MarshalJSON())(t)
-			check.Equal(t, "encoded", string(got), cmp.Or(tt.encoded, tt.wire))
+			check.Equal(t, "encoded", string(check.Value(m.MarshalJSON())(t)), cmp.Or(tt.encoded, tt.wire))
 		})
 	}
 	for _, wire := range []string{`{"role":"user","content":"hi"}`, `{"role":"user","content":[5]}`, `{"role":"user","content":5}`, `{"role":5}`} {
@@ -210,8 +205,7 @@ func FuzzDecodeContent(f *testing.F) {
 		second := check.Value(readBlock(once))(t)
 		twice := check.Value(jsonrpc.Marshal(second))(t)
 		check.Equal(t, "the second time", string(twice), string(once))
-		third := check.Value(readBlock(twice))(t)
-		check.Same(t, "", third, second)
+		check.Same(t, "", check.Value(readBlock(twice))(t), second)
 	})
 }
 

@@ -178,8 +178,7 @@ func TestOtherAuthenticationIsLeftAlone(t *testing.T) {
 func TestDiscover(t *testing.T) {
 	w := newWorld(t)
 	w.supported = []string{"read", "write"}
-	got := check.Value(Discover(t.Context(), serverURL, w.options()))(t)
-	check.Same(t, "", got, []string{issuerOne})
+	check.Same(t, "", check.Value(Discover(t.Context(), serverURL, w.options()))(t), []string{issuerOne})
 	w.set(func() { w.pages["mcp.test/.well-known/oauth-protected-resource/mcp"] = http.NotFound })
 	check.Is(t, check.Err(Discover(t.Context(), serverURL, w.options())), ErrNoAuthorization)
 	ended, cancel := context.WithCancel(t.Context())

@@ -89,8 +89,7 @@ func TestSkills(t *testing.T) {
 		}
 		loaded := check.Value(skills.Load(ctx, c, all[0]))(t)
 		check.Equal(t, "instructions", loaded.Instructions, "Skill body.\n")
-		forms := check.Value(loaded.ReadFile(ctx, pdfForms))(t)
-		check.Equal(t, pdfForms, string(forms), "\x00forms")
+		check.Equal(t, pdfForms, string(check.Value(loaded.ReadFile(ctx, pdfForms))(t)), "\x00forms")
 		check.Text(t, check.Err(loaded.ReadFile(ctx, "skill://pdf/../secret")), "not among the files")
 		again := check.Value(skills.Get(ctx, c, pdfSkill))(t)
 		check.Same(t, "files", again.Files, all[0].Files)

@@ -172,8 +172,7 @@ func TestTeardown(t *testing.T) {
 			synctest.Wait()
 			check.That(t, s.Err() == nil, "got %v, want the session to wait for the answer", s.Err())
 			v.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,` + answer + `}`)
-			err := <-closed
-			check.NoError(t, err)
+			check.NoError(t, <-closed)
 			check.Text(t, s.Err(), "the session with the view is closed")
 			check.Equal(t, "the end of the connection", check.Err(v.conn.Recv()), io.EOF)
 			check.NoError(t, s.Close(t.Context(), "again"), "again")

@@ -37,8 +37,7 @@ func get(s http.Handler, method, url string) *http.Response {
 
 func body(t *testing.T, r *http.Response) string {
 	t.Helper()
-	b := check.Value(io.ReadAll(r.Body))(t)
-	return string(b)
+	return string(check.Value(io.ReadAll(r.Body))(t))
 }
 
 // "The Host and the Sandbox MUST have different origins."

@@ -22,8 +22,7 @@ func dialPipe(t *testing.T) (client, server transport.Conn) {
 
 func wantMessage(t *testing.T, conn transport.Conn, want string) {
 	t.Helper()
-	got := check.Value(conn.Recv())(t)
-	check.Equal(t, "message", string(got), want)
+	check.Equal(t, "message", string(check.Value(conn.Recv())(t)), want)
 }
 
 func TestPipe(t *testing.T) {

@@ -46,8 +46,7 @@ func readItems[T any](key, items string) ([]*T, error) {
 // wantItems checks the items of a list.
 func wantItems[T any](t *testing.T, key, items string, want ...*T) {
 	t.Helper()
-	got := check.Value(readItems[T](key, items))(t)
-	check.Same(t, key, got, want)
+	check.Same(t, key, check.Value(readItems[T](key, items))(t), want)
 }
 
 // What some servers write in another form than the protocol has does not cost the list: the sizes of an icon in one

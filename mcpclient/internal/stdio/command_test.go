@@ -115,8 +115,7 @@ func soon(t *testing.T, what string, f func()) {
 
 func recv(t *testing.T, conn transport.Conn, want string) {
 	t.Helper()
-	got := check.Value(conn.Recv())(t)
-	check.Equal(t, "message", string(got), want)
+	check.Equal(t, "message", string(check.Value(conn.Recv())(t)), want)
 }
 
 func send(t *testing.T, conn transport.Conn, message string) {
@@ -278,8 +277,7 @@ func TestBundledPathOf(t *testing.T) {
 		writeProgram(t, filepath.Join(dir, filepath.FromSlash(file)))
 	}
 	for name, want := range map[string]string{"server": "server", "tool": "tool.exe", "both": "both"} {
-		got := check.Value(bundledPath(filepath.Join(dir, "host"), name))(t)
-		check.Equal(t, name, got, filepath.Join(dir, want))
+		check.Equal(t, name, check.Value(bundledPath(filepath.Join(dir, "host"), name))(t), filepath.Join(dir, want))
 	}
 	for _, name := range []string{
 		"folder", "missing", "", ".", "..", "../" + filepath.Base(dir) + "/server", filepath.Join("folder", "server"), filepath.Join(dir, "server"),
@@ -302,8 +300,7 @@ func TestSiblingOfLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"server": at("real/server"), "both": at("links/both")} {
-		got := check.Value(bundledPath(at("links/host"), name))(t)
-		check.Equal(t, name, got, want)
+		check.Equal(t, name, check.Value(bundledPath(at("links/host"), name))(t), want)
 	}
 }
 
@@ -314,8 +311,7 @@ func writeProgram(t *testing.T, path string) {
 
 func TestBundledPath(t *testing.T) {
 	executable := check.Value(os.Executable())(t)
-	got := check.Value(BundledPath(filepath.Base(executable)))(t)
-	check.Equal(t, "", got, executable)
+	check.Equal(t, "", check.Value(BundledPath(filepath.Base(executable)))(t), executable)
 }
 
 // A server gets no secret of this process.

@@ -125,8 +125,7 @@ func TestLineReaderEndlessLine(t *testing.T) {
 
 func wantNext(t *testing.T, l *lineReader, want string) {
 	t.Helper()
-	message := check.Value(l.next())(t)
-	check.Equal(t, "message", string(message), want)
+	check.Equal(t, "message", string(check.Value(l.next())(t)), want)
 }
 
 // What was read for a long message is not kept, and the message has no room to spare.

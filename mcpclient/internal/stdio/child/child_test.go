@@ -102,15 +102,13 @@ func within(t *testing.T, d time.Duration, what string, f func()) {
 
 func readLine(t *testing.T, r io.Reader) string {
 	t.Helper()
-	line := check.Value(bufio.NewReader(r).ReadString('\n'))(t)
-	return strings.TrimSpace(line)
+	return strings.TrimSpace(check.Value(bufio.NewReader(r).ReadString('\n'))(t))
 }
 
 // readAll returns the output of a process.
 func readAll(t *testing.T, p *Process) string {
 	t.Helper()
-	all := check.Value(io.ReadAll(p.Stdout()))(t)
-	return string(all)
+	return string(check.Value(io.ReadAll(p.Stdout()))(t))
 }
 
 func TestExitByItself(t *testing.T) {

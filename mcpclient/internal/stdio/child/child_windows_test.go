@@ -49,8 +49,7 @@ func TestJobOfExited(t *testing.T) {
 	cmd.Env = append(os.Environ(), testenv.Role("echo"))
 	check.Must(t, cmd.Start()) // its input is empty
 	check.Must(t, cmd.Process.WithHandle(func(handle uintptr) {
-		_, err := windows.WaitForSingleObject(windows.Handle(handle), windows.INFINITE)
-		check.NoError(t, err)
+		check.NoError(t, check.Err(windows.WaitForSingleObject(windows.Handle(handle), windows.INFINITE)))
 	}))
 	group := &group{process: cmd.Process}
 	group.job, group.joinErr = newJob(cmd.Process)
