@@ -150,9 +150,7 @@ func TestFollowersMove(t *testing.T) {
 	l, f := new(link), new(follower)
 	l.followers.follow(f, 1)
 	l.followers.follow(f, 2)
-	if l.followers.find(1) != nil || l.followers.find(2) != f {
-		t.Errorf("got the followers %v, want one of 2", l.followers.byID)
-	}
+	check.That(t, l.followers.find(1) == nil && l.followers.find(2) == f, "got the followers %v, want one of 2", l.followers.byID)
 	next := new(link)
 	next.followers.follow(f, 1)
 	if f.unfollow(); len(l.followers.byID) != 0 || len(next.followers.byID) != 0 {

@@ -204,9 +204,8 @@ func TestMaxNotifications(t *testing.T) {
 			}
 			close(release)
 			kept := got.read()
-			if len(kept) != want.kept || kept[0] != `{"i":0}` || kept[1] != fmt.Sprintf(`{"i":%d}`, want.second) {
-				t.Errorf("messages of %d bytes: got %d, the first two %q, want %d, the second %d", size, len(kept), kept[:2], want.kept, want.second)
-			}
+			check.That(t, len(kept) == want.kept && kept[0] == `{"i":0}` && kept[1] == fmt.Sprintf(`{"i":%d}`, want.second),
+				"messages of %d bytes: got %d, the first two %q, want %d, the second %d", size, len(kept), kept[:2], want.kept, want.second)
 		})
 	}
 }

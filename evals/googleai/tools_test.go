@@ -138,9 +138,8 @@ func TestToolsOfServers(t *testing.T) {
 			check.Must(t, json.Unmarshal(g.body, &sent))
 			check.Require(t, len(sent.Tools) == 1 && len(sent.Tools[0].FunctionDeclarations) == len(tools), "got %s, want %d functions", g.body, len(tools))
 			for _, d := range sent.Tools[0].FunctionDeclarations {
-				if first := d.Name[0]; first != '_' && (first|0x20 < 'a' || first|0x20 > 'z') {
-					t.Errorf("%s: want a letter or _ first", d.Name)
-				}
+				first := d.Name[0]
+				check.That(t, first == '_' || first|0x20 >= 'a' && first|0x20 <= 'z', "%s: want a letter or _ first", d.Name)
 				if d.Parameters == nil {
 					t.Errorf("%s: got no parameters", d.Name)
 				} else if err := d.Parameters.check(""); err != nil {

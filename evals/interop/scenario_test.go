@@ -162,9 +162,8 @@ func readAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	for _, p := range prompts {
 		res, err := c.GetPrompt(ctx, p.Name, map[string]string{"name": "Ada"})
 		check.Require(t, err == nil && len(res.Messages) == 1, "prompt %s: got %+v, %v", p.Name, res, err)
-		if text, ok := res.Messages[0].Content.(*mcp.TextContent); !ok || text.Text != "Greet Ada" {
-			t.Errorf("prompt %s: got %+v", p.Name, res.Messages[0].Content)
-		}
+		text, ok := res.Messages[0].Content.(*mcp.TextContent)
+		check.That(t, ok && text.Text == "Greet Ada", "prompt %s: got %+v", p.Name, res.Messages[0].Content)
 	}
 	check.That(t, len(resources) == 1 && len(templates) == 1 && len(prompts) == 1,
 		"got %d resources, %d templates, %d prompts, want one of each", len(resources), len(templates), len(prompts))

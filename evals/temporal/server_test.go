@@ -283,9 +283,8 @@ func (s *service) replay(t *testing.T, key run.Key, runID, name string) {
 	}
 	r := worker.NewWorkflowReplayer()
 	check.NoError(t, temporal.Register(r, []*agent.Agent{s.agent(t, nil, "other", 0)}, nil))
-	if err := r.ReplayWorkflowHistory(quiet(), &history); err != nil {
-		t.Errorf("replay: %v", err)
-	}
+	err := r.ReplayWorkflowHistory(quiet(), &history)
+	check.That(t, err == nil, "replay: %v", err)
 	data := check.Value(protojson.MarshalOptions{Indent: " "}.Marshal(&history))(t)
 	for _, word := range []string{"noted", "short"} {
 		check.That(t, !strings.Contains(history.String(), word), "the history has %q", word)

@@ -42,9 +42,8 @@ func checkProof(t *testing.T, proof, method, target, token string) jwt.MapClaims
 		"got ath %q for token %q", ath, token)
 	check.That(t, parsed.Header["typ"] == "dpop+jwt" && claims["htm"] == method && claims["htu"] == target && claims["jti"] != "",
 		"got header %v, claims %v", parsed.Header, claims)
-	if iat, _ := claims["iat"].(float64); int64(iat) != time.Now().Unix() {
-		t.Errorf("got iat %v, want now", claims["iat"])
-	}
+	iat, _ := claims["iat"].(float64)
+	check.That(t, int64(iat) == time.Now().Unix(), "got iat %v, want now", claims["iat"])
 	return claims
 }
 

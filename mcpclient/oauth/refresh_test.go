@@ -181,9 +181,8 @@ func TestRestart(t *testing.T) {
 		w.mustCall(w.transport(opts))
 		before := len(w.paths)
 		w.mustCall(w.transport(opts))
-		if len(w.paths) != before || len(w.seen) != 3 {
-			t.Errorf("got %q, %d requests after a restart, want the token to be used at once", w.paths[before:], len(w.seen))
-		}
+		check.That(t, len(w.paths) == before && len(w.seen) == 3,
+			"got %q, %d requests after a restart, want the token to be used at once", w.paths[before:], len(w.seen))
 		time.Sleep(2 * time.Hour)
 		w.mustCall(w.transport(opts))
 		check.That(t, len(w.asked) == 1 && w.grants()[1] == "refresh_token", "got %d sign-ins, grants %q, want a refresh", len(w.asked), w.grants())

@@ -110,14 +110,12 @@ func TestLineReaderEndlessLine(t *testing.T) {
 	got := check.Allocated(func() {
 		_, err := l.next()
 		e, ok := errors.AsType[*transport.MessageError](err)
-		if !ok || !errors.Is(err, transport.ErrMessageTooLarge) || len(e.Prefix) != readBuffer {
-			t.Fatalf("got error %v, want a MessageError with %d bytes", err, readBuffer)
-		}
+		check.Require(t, ok && errors.Is(err, transport.ErrMessageTooLarge) && len(e.Prefix) == readBuffer,
+			"got error %v, want a MessageError with %d bytes", err, readBuffer)
 		check.Text(t, err, "8388608 bytes")
 		check.Text(t, err, "MaxMessage")
-		if read := size - endless.left; read > limit+maxChunk {
-			t.Errorf("reported after %d bytes, want about %d", read, limit)
-		}
+		read := size - endless.left
+		check.That(t, read <= limit+maxChunk, "reported after %d bytes, want about %d", read, limit)
 		wantNext(t, l, "{}")
 	})
 	check.That(t, got <= 2*limit, "allocated %d bytes in all, want at most %d", got, 2*limit)

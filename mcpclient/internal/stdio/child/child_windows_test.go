@@ -18,9 +18,7 @@ func TestJobEnds(t *testing.T) {
 	in := check.Value(cmd.StdinPipe())(t)
 	group := check.Value(startGroup(cmd))(t)
 	defer func() { check.NoError(t, group.release()) }()
-	if !group.alive() {
-		t.Error("got no member while the process runs")
-	}
+	check.That(t, group.alive(), "got no member while the process runs")
 	exited := make(chan struct{})
 	go func() {
 		_ = in.Close()
@@ -38,9 +36,7 @@ func TestNoJob(t *testing.T) {
 	err = p.Stop()
 	check.Is(t, err, windows.ERROR_ACCESS_DENIED)
 	check.Text(t, err, "descendants may still run")
-	if p.Status() == "" {
-		t.Error("Stop returned before the process had ended")
-	}
+	check.That(t, p.Status() != "", "Stop returned before the process had ended")
 }
 
 // A process that has exited needs no job.
@@ -55,7 +51,6 @@ func TestJobOfExited(t *testing.T) {
 	group.job, group.joinErr = newJob(cmd.Process)
 	check.NoError(t, group.release())
 	_ = cmd.Wait()
-	if _, err := newJob(cmd.Process); err == nil {
-		t.Error("got no error for a process without a handle")
-	}
+	_, err := newJob(cmd.Process)
+	check.That(t, err != nil, "got no error for a process without a handle")
 }
