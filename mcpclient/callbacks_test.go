@@ -339,8 +339,7 @@ func TestAnswersOfRevisions(t *testing.T) {
 				}))
 				p := <-transport.peers
 				p.ask("1")
-				m := p.next()
-				want := ""
+				m, want := p.next(), ""
 				if test.want[i] != unreadable {
 					want = `{"role":"assistant",` + test.want[i] + `,"model":""}`
 				}

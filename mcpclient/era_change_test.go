@@ -255,8 +255,7 @@ func TestRolledBackUnderManyCalls(t *testing.T) {
 // A call whose server was rolled back while it ran may have run, and is not sent again.
 func TestRolledBackDuringACall(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
-		cut := make(chan struct{})
-		began := 0
+		cut, began := make(chan struct{}), 0
 		a.on("slow", func(http.ResponseWriter, *http.Request, message) bool {
 			began++
 			<-cut

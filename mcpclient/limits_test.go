@@ -211,8 +211,7 @@ func TestIdleTimeoutWaitsForPeople(t *testing.T) {
 // A server that asks a question is not silent.
 func TestQuestionEndsSilence(t *testing.T) {
 	opts := legacy()
-	opts.Timeouts.Idle = time.Minute
-	opts.Roots = []mcp.Root{}
+	opts.Timeouts.Idle, opts.Roots = time.Minute, []mcp.Root{}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			m := p.next()

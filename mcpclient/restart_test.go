@@ -349,8 +349,7 @@ func TestRestartClosed(t *testing.T) {
 		"handshake":      {true, 0},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			peers := newPeerTransport(t)
-			o := legacy()
+			peers, o := newPeerTransport(t), legacy()
 			o.Limits.Restarts = 5
 			c := connected(t, &hooked{Transport: peers, close: func(conn mcpclient.Conn) error {
 				time.Sleep(test.took)
@@ -364,8 +363,7 @@ func TestRestartClosed(t *testing.T) {
 			synctest.Wait()
 			waiting := background(func() error { return c.Ping(t.Context()) })
 			synctest.Wait()
-			start := time.Now()
-			closed := background(c.Close)
+			start, closed := time.Now(), background(c.Close)
 			check.Is(t, <-waiting, mcpclient.ErrClosed)
 			within(t, "the end of the wait", start, 0)
 			check.NoError(t, <-closed)

@@ -305,8 +305,7 @@ func TestValidatorOfForms(t *testing.T) {
 		})
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			p.send(form)
-			m := p.next()
-			refusal := ""
+			m, refusal := p.next(), ""
 			if m.Error != nil {
 				refusal = m.Error.Message
 			}

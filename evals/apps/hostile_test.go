@@ -89,8 +89,7 @@ type elsewhere struct {
 
 func newElsewhere(t *testing.T) *elsewhere {
 	t.Helper()
-	e := &elsewhere{reached: map[string]bool{}}
-	l := listen(t)
+	e, l := &elsewhere{reached: map[string]bool{}}, listen(t)
 	e.url = "http://" + l.Addr().String()
 	serve(t, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e.mu.Lock()

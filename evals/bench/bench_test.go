@@ -34,8 +34,7 @@ func TestEveryCell(t *testing.T) {
 	t.Cleanup(func() { check.NoError(t, c.close()) })
 	l := check.Value(newLab(c.address))(t)
 	l.sessions = 2
-	compared := comparison(l)
-	seen := map[string]bool{}
+	compared, seen := comparison(l), map[string]bool{}
 	for _, at := range cells() {
 		t.Run(at.String(), func(t *testing.T) {
 			check.That(t, !seen[at.String()], "two cells have this name")
@@ -147,8 +146,7 @@ func wantVerdicts(t *testing.T, c *rig.Cell, lines ...string) {
 }
 
 func TestToolsAreOfTheSizeTheySay(t *testing.T) {
-	a := newAnswers(legacy)
-	total := 0
+	a, total := newAnswers(legacy), 0
 	for _, page := range a.pages() {
 		total += len(page)
 	}

@@ -174,8 +174,7 @@ func connect(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	opts.Sampling = mcp.SamplingFunc(poet)
-	opts.Elicitation = person{}
+	opts.Sampling, opts.Elicitation = mcp.SamplingFunc(poet), person{}
 	if opts.Roots == nil {
 		opts.Roots = []mcp.Root{{URI: workspace, Name: "workspace"}}
 	}

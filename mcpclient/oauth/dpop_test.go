@@ -135,8 +135,7 @@ func TestDPoPNonceForSeveral(t *testing.T) {
 func TestDPoPNonceNeverRight(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		boundTo(w, "", "")
-		n := 0
-		auth := w.bound(&DPoP{})
+		n, auth := 0, w.bound(&DPoP{})
 		w.mustCall(auth)
 		w.set(func() {
 			w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) {

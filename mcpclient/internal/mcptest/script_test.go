@@ -63,8 +63,7 @@ func play(t *testing.T, text string, update bool, says ...string) (got []string,
 	path := filepath.Join(t.TempDir(), "script.txtar")
 	check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{TB: t}
-		c := newChannel()
+		r, c := &recorder{TB: t}, newChannel()
 		read(r, path, update).serve(c)
 		for _, m := range says {
 			c.toServer <- []byte(m)
@@ -163,8 +162,7 @@ func TestSilenceIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "script.txtar")
 	check.Must(t, os.WriteFile(path, []byte("-- client --\n{}\n"), 0o600))
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{TB: t}
-		c := newChannel()
+		r, c := &recorder{TB: t}, newChannel()
 		Read(r, path).serve(c)
 		<-c.closed // the script fails and closes the connection
 		close(c.toServer)
