@@ -135,8 +135,7 @@ func edited(t *testing.T, b *bench) {
 
 func refused(t *testing.T, b *bench) {
 	c := b.connect(t, &sampling.Options{Review: &sampling.Review{Request: func(context.Context, *sampling.Request) error { return errors.New("not now") }}})
-	_, err := b.call(t.Context(), t, c, "a question")
-	b.wantRefused(t, err, "the request was not approved")
+	b.wantRefused(t, check.Err(b.call(t.Context(), t, c, "a question")), "the request was not approved")
 	b.check(t, "refused")
 }
 
@@ -144,8 +143,7 @@ func replyRefused(t *testing.T, b *bench) {
 	c := b.connect(t, &sampling.Options{Review: &sampling.Review{
 		Reply: func(context.Context, *sampling.Request, *mcp.CreateMessageResult) error { return errors.New("no") },
 	}})
-	_, err := b.call(t.Context(), t, c, "a question")
-	b.wantRefused(t, err, "the reply was not approved")
+	b.wantRefused(t, check.Err(b.call(t.Context(), t, c, "a question")), "the reply was not approved")
 	b.check(t, "refused")
 }
 

@@ -278,8 +278,7 @@ func (s *service) replay(t *testing.T, key run.Key, runID, name string) {
 	events := s.client.GetWorkflowHistory(t.Context(), temporal.WorkflowID(key), runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	var history historypb.History
 	for events.HasNext() {
-		e := check.Value(events.Next())(t)
-		history.Events = append(history.Events, e)
+		history.Events = append(history.Events, check.Value(events.Next())(t))
 	}
 	r := worker.NewWorkflowReplayer()
 	check.NoError(t, temporal.Register(r, []*agent.Agent{s.agent(t, nil, "other", 0)}, nil))

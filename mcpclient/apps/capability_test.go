@@ -28,8 +28,7 @@ func TestDeclare(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			given := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision, Capabilities: json.RawMessage(`{"experimental":{"e":{}},"extensions":{"com.example/x":{"n":1}}}`)}}
 			for _, before := range []*mcpclient.Options{{Protocol: mcpclient.Protocol{Revision: revision}}, given} {
-				opts := check.Value(apps.Declare(before))(t)
-				got := declared(t, opts)
+				got := declared(t, check.Value(apps.Declare(before))(t))
 				check.Equal(t, revision, string(jsonrpc.Lookup([]byte(got), "extensions", "io.modelcontextprotocol/ui")), settings)
 				if before == given && (jsonrpc.Lookup([]byte(got), "extensions", "com.example/x") == nil || jsonrpc.Lookup([]byte(got), "experimental", "e") == nil) {
 					t.Errorf("%s: got %s, want what was declared before, too", revision, got)

@@ -163,8 +163,7 @@ func TestRefreshTokenThatIsNotRotated(t *testing.T) {
 
 func TestMigration(t *testing.T) {
 	w := newWorld(t)
-	opts := w.options()
-	auth := w.transport(opts)
+	auth := w.transport(w.options())
 	w.mustCall(auth)
 	w.set(func() { w.issuers = []string{issuerTwo} })
 	w.mustCall(auth)

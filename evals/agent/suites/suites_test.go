@@ -23,8 +23,7 @@ func TestScripted(t *testing.T) {
 	names := check.Value(filepath.Glob("*.yaml"))(t)
 	var all []*suite.Suite
 	for _, name := range names {
-		s := check.Value(suite.Open(name))(t)
-		all = append(all, s)
+		all = append(all, check.Value(suite.Open(name))(t))
 	}
 	lines := check.Value(agenteval.Lines(t.Context(), all, agenteval.Options{
 		Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Parallel: runtime.GOMAXPROCS(0), Patience: patience,

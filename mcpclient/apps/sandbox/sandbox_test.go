@@ -78,8 +78,7 @@ func TestOrigins(t *testing.T) {
 }
 
 func TestFrame(t *testing.T) {
-	yes := apps.Permissions{Camera: true, Microphone: true}
-	s := newSandbox(t, "http://127.0.0.1:8081", yes)
+	s := newSandbox(t, "http://127.0.0.1:8081", apps.Permissions{Camera: true, Microphone: true})
 	f := frame(t, s, apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: apps.Permissions{Camera: true, Geolocation: true}}, "weather")
 	if f.Origin != "http://127.0.0.1:8081" || f.Sandbox != "allow-scripts allow-same-origin allow-forms" || f.Allow != "camera *; focus-without-user-activation 'none'" || f.Permissions != (apps.Permissions{Camera: true}) {
 		t.Errorf("got %+v", f)
