@@ -24,10 +24,9 @@ type recorder struct {
 	cleanups []func()
 }
 
-func (r *recorder) Helper()           {}
-func (r *recorder) Cleanup(f func())  { r.cleanups = append(r.cleanups, f) }
-func (r *recorder) Error(args ...any) { r.failures = append(r.failures, fmt.Sprint(args...)) }
-
+func (r *recorder) Helper()                        {}
+func (r *recorder) Cleanup(f func())               { r.cleanups = append(r.cleanups, f) }
+func (r *recorder) Error(args ...any)              { r.failures = append(r.failures, fmt.Sprint(args...)) }
 func (r *recorder) Errorf(format string, a ...any) { r.Error(fmt.Sprintf(format, a...)) }
 
 func (r *recorder) end() {
