@@ -38,9 +38,8 @@ func TestPathOfACall(t *testing.T) {
 	}
 }
 
-// callers returns the functions of the client on this stack, the outermost first, down to exchange:
-// those below it depend on the connection. Functions between two occurrences of the same function
-// are left out: it passes them as callbacks.
+// callers returns the functions of the client on this stack, the outermost first, down to exchange: those below it depend on the
+// connection. Functions between two occurrences of the same function are left out: it passes them as callbacks.
 func callers() (all []string) {
 	const client = "github.com/mcpchain/mcpchain/mcpclient."
 	var pcs [100]uintptr

@@ -58,8 +58,7 @@ func inUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// A flood of notifications for a slow handler delays no call and does not fill the memory; the
-// log counts the dropped ones.
+// A flood of notifications for a slow handler delays no call and does not fill the memory; the log counts the dropped ones.
 func TestFloodOfNotifications(t *testing.T) {
 	const flood = 200_000
 	eachEra(t, func(t *testing.T, era string, opts mcpclient.Options) {
@@ -108,8 +107,7 @@ func (l *logged) String() string {
 	return l.b.String()
 }
 
-// A server that no longer reads delays neither calls beyond their deadlines nor Close, however
-// large the pending message is.
+// A server that no longer reads delays neither calls beyond their deadlines nor Close, however large the pending message is.
 func TestServerStopsReading(t *testing.T) {
 	eachEra(t, func(t *testing.T, era string, opts mcpclient.Options) {
 		overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {

@@ -151,9 +151,8 @@ func TestCallbackOfACallCloses(t *testing.T) {
 	})
 }
 
-// A hook may close the client during the request of a call, a request of the client itself, or
-// the last request, itself or by another goroutine that it waits for. The client's own goroutines
-// wait for the hook, and Close for them, up to its timeout.
+// A hook may close the client during the request of a call, a request of the client itself, or the last request, itself or by
+// another goroutine that it waits for. The client's own goroutines wait for the hook, and Close for them, up to its timeout.
 func TestHookCloses(t *testing.T) {
 	for name, elsewhere := range map[string]bool{http.MethodPost: false, http.MethodGet: false, http.MethodDelete: false, "GET, elsewhere": true} {
 		bubble(t, name, func(t *testing.T) {

@@ -68,8 +68,7 @@ func serveTools() int {
 	return 0
 }
 
-// connectTools connects to serveTools. At the end of the test it checks that no goroutine of
-// the client and no process is left.
+// connectTools connects to serveTools. At the end of the test it checks that no goroutine of the client and no process is left.
 func connectTools(t *testing.T) *Client {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

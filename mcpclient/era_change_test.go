@@ -272,8 +272,7 @@ func TestRolledBackDuringACall(t *testing.T) {
 	})
 }
 
-// A server that refuses unknown methods is not probed after every refusal. A server that cannot
-// be probed changes nothing.
+// A server that refuses unknown methods is not probed after every refusal. A server that cannot be probed changes nothing.
 func TestNotRolledBack(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		broken := false

@@ -39,8 +39,7 @@ func object(raw []byte) (m map[string]json.RawMessage) { _ = json.Unmarshal(raw,
 func array(raw []byte) (a []json.RawMessage)           { _ = json.Unmarshal(raw, &a); return a }
 func text(raw []byte) (s string)                       { _ = json.Unmarshal(raw, &s); return s }
 
-// Hand-written decoders agree with encoding/json: they take the last of equal members, every
-// item, and raw parts byte for byte.
+// Hand-written decoders agree with encoding/json: they take the last of equal members, every item, and raw parts byte for byte.
 func FuzzDecodeResult(f *testing.F) {
 	addResults(f)
 	f.Add([]byte(`{"tools":[{"name":"a"}],"tools":[{"name":"b"}],"contents":[],"contents":[{"uri":"a"}],"messages":[],"messages":[]}`))

@@ -229,8 +229,7 @@ func TestConnectFailsInSession(t *testing.T) {
 	}
 }
 
-// callHere calls a tool that reports progress. note gets each notification with the stack of the
-// callback.
+// callHere calls a tool that reports progress. note gets each notification with the stack of the callback.
 //
 //go:noinline
 func callHere(t *testing.T, c *mcpclient.Client, note func(p mcp.Progress, stack string)) {

@@ -63,8 +63,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// A RoundTripper sees each HTTP request before it is sent, and its response: a request that is
-// repeated with another token twice.
+// A RoundTripper sees each HTTP request before it is sent, and its response: a request that is repeated with another token twice.
 func TestHTTPHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent := ""
@@ -392,8 +391,7 @@ func TestErrorsHideSecrets(t *testing.T) {
 	}
 }
 
-// The user name in a URL is a token at some hosts. Both halves of the user info may return in
-// the form of Basic authentication.
+// The user name in a URL is a token at some hosts. Both halves of the user info may return in the form of Basic authentication.
 func TestDiscoveryHidesSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {

@@ -220,8 +220,7 @@ func dials(client *http.Client, idle int) *atomic.Int32 {
 	return n
 }
 
-// A response that the server keeps open after the answer occupies no goroutine and no
-// connection after a second, or after Close.
+// A response that the server keeps open after the answer occupies no goroutine and no connection after a second, or after Close.
 func TestServerKeepsResponsesOpen(t *testing.T) {
 	inEras(t, func(t *testing.T, era string, opts mcpclient.Options) {
 		var open atomic.Int32

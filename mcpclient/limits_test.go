@@ -180,8 +180,7 @@ func slowly(o mcpclient.Options) mcpclient.Options {
 
 const askedForm = `{"message":"?","requestedSchema":{"type":"object","properties":{}}}`
 
-// The time that a person takes is not the server's silence. On a shared connection it is
-// unknown which of several calls asks.
+// The time that a person takes is not the server's silence. On a shared connection it is unknown which of several calls asks.
 func TestIdleTimeoutWaitsForPeople(t *testing.T) {
 	peerBubble(t, "legacy", slowly(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		done := background(func() error { together(2, func() { callText(t, t.Context(), c, "a", "a") }); return nil })

@@ -82,8 +82,7 @@ func TestCallsOfLostConnection(t *testing.T) {
 	})
 }
 
-// A message that an ending connection refuses was not sent, even if the end of the connection
-// has failed the call by then.
+// A message that an ending connection refuses was not sent, even if the end of the connection has failed the call by then.
 func TestRefusedByEndingConnection(t *testing.T) {
 	for name, err := range map[string]error{"before the reader": nil, "after it": io.ErrUnexpectedEOF} {
 		t.Run(name, func(t *testing.T) {

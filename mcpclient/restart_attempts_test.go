@@ -165,8 +165,7 @@ func TestRestartedConnectionEndsAtOnce(t *testing.T) {
 	})
 }
 
-// A server that fails one attempt of a restart like a legacy server, and then returns
-// unchanged, has not changed its era.
+// A server that fails one attempt of a restart like a legacy server, and then returns unchanged, has not changed its era.
 func TestFailedAttemptInAnotherEra(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)

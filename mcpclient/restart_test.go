@@ -313,8 +313,7 @@ func listens(t *testing.T) *mcpclient.IO {
 	return &mcpclient.IO{Reader: fromServer, Writer: io.Discard}
 }
 
-// The error for a program that prints a line and waits differs from that for a silent one, at
-// first and after a restart.
+// The error for a program that prints a line and waits differs from that for a silent one, at first and after a restart.
 func TestMuteServer(t *testing.T) {
 	said := `the last: "Listening on port 8080"`
 	synctest.Test(t, func(t *testing.T) {
@@ -449,8 +448,7 @@ func TestRestartRestores(t *testing.T) {
 // answerCall does the server's part of the handshake, and answers one call.
 func (s *oldServer) answerCall() { s.shake(); s.say <- answerTo(<-s.got) }
 
-// An event stream of HTTP+SSE that has ended is opened again, even if HTTP fell back to it, and
-// with the previous token.
+// An event stream of HTTP+SSE that has ended is opened again, even if HTTP fell back to it, and with the previous token.
 func TestRestartOverSSE(t *testing.T) {
 	for name, recipeOf := range map[string]func(string, *http.Client) *mcpclient.HTTP{"direct": direct, "fallback": fallingBack} {
 		bubble(t, name, func(t *testing.T) {

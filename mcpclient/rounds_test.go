@@ -180,8 +180,7 @@ func asksRoots(p *peer, m message, state string) {
 	p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{%q:{"method":"roots/list"}},"requestState":%q}}`, m.ID, "of "+state, state)
 }
 
-// The questions and the state of one call belong to that call only, which is sent again with a
-// new id and progress token.
+// The questions and the state of one call belong to that call only, which is sent again with a new id and progress token.
 func TestRoundsOfParallelCalls(t *testing.T) {
 	opts := modern()
 	opts.Roots = []mcp.Root{}

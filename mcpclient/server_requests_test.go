@@ -238,8 +238,7 @@ func TestLongID(t *testing.T) {
 	})
 }
 
-// The questions of all calls of a modern client share one bound. Further ones wait, except
-// those of a handler's own calls.
+// The questions of all calls of a modern client share one bound. Further ones wait, except those of a handler's own calls.
 func TestQuestionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)

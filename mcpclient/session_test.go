@@ -18,8 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// sessionServer is a legacy server over HTTP that can forget its sessions. The test sends messages
-// on its standalone streams.
+// sessionServer is a legacy server over HTTP that can forget its sessions. The test sends messages on its standalone streams.
 type sessionServer struct {
 	instead func(w http.ResponseWriter, r *http.Request, m message) bool // reports whether it has answered
 
@@ -380,8 +379,7 @@ func TestSessionGoesOnWithoutRenewal(t *testing.T) {
 	})
 }
 
-// A server that forgets each session as soon as its standalone stream opens is asked for a new
-// one at most once a minute.
+// A server that forgets each session as soon as its standalone stream opens is asked for a new one at most once a minute.
 func TestSessionsForgottenAtOnce(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.set(func() { s.fleeting = true })
@@ -437,8 +435,7 @@ func TestNotificationInNoSession(t *testing.T) {
 	})
 }
 
-// An answer whose session is lost is dropped. The call that it belongs to fails at once,
-// although its response stays open.
+// An answer whose session is lost is dropped. The call that it belongs to fails at once, although its response stays open.
 func TestAnswerInLostSession(t *testing.T) {
 	for _, opts := range [][]mcpclient.CallOption{nil, {mcpclient.WithProgress(func(mcp.Progress) {})}} {
 		var finish chan struct{}

@@ -95,8 +95,7 @@ type lookedAt struct {
 
 func (l lookedAt) Done() <-chan struct{} { l.do(); return l.Context.Done() }
 
-// Changes that arrived before the end of a subscription precede its error, even if both arrive
-// just before the reader waits.
+// Changes that arrived before the end of a subscription precede its error, even if both arrive just before the reader waits.
 func TestChangesPrecedeTheEnd(t *testing.T) {
 	for range 20 { // select chooses randomly
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -175,8 +174,7 @@ func TestSilentSubscription(t *testing.T) {
 	}
 }
 
-// After an interruption, the standalone stream of a legacy server may have missed messages,
-// unless the server can resume it.
+// After an interruption, the standalone stream of a legacy server may have missed messages, unless the server can resume it.
 func TestStandaloneStreamMissedSomething(t *testing.T) {
 	for _, resumable := range []bool{false, true} {
 		bubble(t, fmt.Sprint(resumable), func(t *testing.T) {
@@ -320,8 +318,7 @@ func TestStandaloneStreamComesBack(t *testing.T) {
 	}
 }
 
-// The standalone stream opens when something reads it: with the first subscription, and the
-// first call that asks for progress.
+// The standalone stream opens when something reads it: with the first subscription, and the first call that asks for progress.
 func TestStandaloneStreamOnDemand(t *testing.T) {
 	for name, heed := range map[string]func(ctx context.Context, c *mcpclient.Client) error{
 		"subscription": func(ctx context.Context, c *mcpclient.Client) error { return check.Err(c.Subscribe(ctx, onTools)) },

@@ -196,8 +196,7 @@ func acknowledgement(m message, notifications string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}}`, m.ID, notifications)
 }
 
-// If a server agrees to nothing, subscribing fails. An acknowledgement without a filter means
-// that it agrees to everything.
+// If a server agrees to nothing, subscribing fails. An acknowledgement without a filter means that it agrees to everything.
 func TestAgreedToNothing(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() { p.send("%s", acknowledgement(p.next(), `,"notifications":{}`)) }()
@@ -269,8 +268,7 @@ func TestChangesInASelect(t *testing.T) {
 	})
 }
 
-// When a stream is opened again, the cache is cleared, because changes may be missing. The
-// server may agree to less than before.
+// When a stream is opened again, the cache is cleared, because changes may be missing. The server may agree to less than before.
 func TestReopenedSubscriptionForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := make(chan bool)

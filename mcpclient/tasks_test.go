@@ -284,8 +284,7 @@ func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 	})
 }
 
-// A wait for a task that is cancelled in the meantime fails with ErrTaskCancelled, even if the
-// server has forgotten the task.
+// A wait for a task that is cancelled in the meantime fails with ErrTaskCancelled, even if the server has forgotten the task.
 func TestTaskIsCancelledMeanwhile(t *testing.T) {
 	inBubble(t, undeclared(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		task := c.Task("k", "slow")

@@ -22,8 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Another user's token begins a new session and ends the old one with its own token. A renewed
-// token continues the session.
+// Another user's token begins a new session and ends the old one with its own token. A renewed token continues the session.
 func TestBearerToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got diary
@@ -56,8 +55,7 @@ func TestBearerToken(t *testing.T) {
 	})
 }
 
-// In the modern era the next request has the new token, and no error contains a token, even if one is a prefix of
-// another.
+// In the modern era the next request has the new token, and no error contains a token, even if one is a prefix of another.
 func TestBearerTokenWithoutSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got string
@@ -214,8 +212,7 @@ func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, d *
 	})
 }
 
-// Calls that find another user's token wait for one new session. Nothing is sent in a session
-// with the token of another user.
+// Calls that find another user's token wait for one new session. Nothing is sent in a session with the token of another user.
 func TestTokenSetWhileOneIsRefused(t *testing.T) {
 	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		_ = token.ChangeUser("two")

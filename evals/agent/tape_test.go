@@ -52,8 +52,7 @@ func play(dir string) model.Spec {
 	return model.Spec{Mode: results.Recorded, Endpoint: models.Model{Key: theKey}, Cassette: dir}
 }
 
-// A live model that is recorded has the same results, byte for byte, when it is played: scores, counts,
-// tokens and transcripts.
+// A live model that is recorded has the same results, byte for byte, when it is played: scores, counts, tokens and transcripts.
 func TestRecordedModel(t *testing.T) {
 	live := endpoint(t, taped)
 	live.Cassette, live.Record = t.TempDir(), true

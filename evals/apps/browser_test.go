@@ -76,8 +76,7 @@ func show(t *testing.T, view *apps.View, server host.Server, opts *host.Options,
 	return s
 }
 
-// begin begins a session with a view, and opens the host's page. loose is a page instead of the sandbox, see
-// [showLoose].
+// begin begins a session with a view, and opens the host's page. loose is a page instead of the sandbox, see [showLoose].
 func (s *shown) begin(page net.Listener, frame sandbox.Frame, loose string, view *apps.View, server host.Server, opts *host.Options) {
 	t := s.t
 	t.Helper()

@@ -17,11 +17,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// attacks are what a hostile view tries, in the order in which one view can try them all. Each is
-// the body of a function of evil, a URL of another origin, and of host, the origin of the host's
-// page. It returns what it has got, or "refused". What it reaches counts, too, whatever it returns.
-// The last two leave the document, even if they are refused: such a frame may lose what it has just
-// said, so they begin when the host has answered all the others.
+// attacks are what a hostile view tries, in the order in which one view can try them all. Each is the body of a function of evil,
+// a URL of another origin, and of host, the origin of the host's page. It returns what it has got, or "refused". What it reaches
+// counts, too, whatever it returns. The last two leave the document, even if they are refused: such a frame may lose what it has
+// just said, so they begin when the host has answered all the others.
 var attacks = []struct{ name, script string }{
 	{"cookie", `return document.cookie || "refused"`},
 	{"storage", `return localStorage.getItem("secret") || "refused"`},
@@ -161,10 +160,9 @@ func (s *shown) proxiesReady() int {
 	return eval[int](s, `heard.filter((m) => m.method === "ui/notifications/sandbox-proxy-ready").length`)
 }
 
-// Each attack succeeds at a host that does nothing against it: no policy, no sandbox, the view at
-// the host's own origin, no check of who sends a message, no bounds, and a server with each tool.
-// So TestHostileView can fail. A second ui/initialize is missing here: TestOfficialHost sees it
-// answered.
+// Each attack succeeds at a host that does nothing against it: no policy, no sandbox, the view at the host's own origin, no check
+// of who sends a message, no bounds, and a server with each tool. So TestHostileView can fail. A second ui/initialize is missing
+// here: TestOfficialHost sees it answered.
 func TestLooseHost(t *testing.T) {
 	evil := newElsewhere(t)
 	for i, a := range attacks {

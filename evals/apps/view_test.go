@@ -61,8 +61,7 @@ func next(t *testing.T, said <-chan [2]string) [2]string {
 	}
 }
 
-// A view begins in the sandbox, is told of its call, calls a tool, changes its size and is
-// torn down.
+// A view begins in the sandbox, is told of its call, calls a tool, changes its size and is torn down.
 func TestView(t *testing.T) {
 	for name, wild := range map[string]bool{"without an origin": false, "with an origin of its server": true} {
 		t.Run(name, func(t *testing.T) {

@@ -27,8 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestEveryCell runs every client through every cell once and checks each
-// answer. It asserts no time and no size.
+// TestEveryCell runs every client through every cell once and checks each answer. It asserts no time and no size.
 func TestEveryCell(t *testing.T) {
 	c := check.Value(startChild())(t)
 	t.Cleanup(func() { check.NoError(t, c.close()) })

@@ -37,8 +37,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestChaos kills workers a few times with each store, and compares what the tools did with
-// what the model was told.
+// TestChaos kills workers a few times with each store, and compares what the tools did with what the model was told.
 func TestChaos(t *testing.T) {
 	for _, store := range []string{"file", "sqlite", "postgres"} {
 		t.Run(store, func(t *testing.T) { play(t, &options{Runs: 6, kills: 15, slow: 15 * time.Millisecond}, store) })

@@ -115,9 +115,8 @@ func (s *session) options() *mcpclient.Options {
 	}
 }
 
-// elicit accepts with only the values that a form wants confirmed: the client
-// fills in defaults. Between the rounds of a tool that wants input it calls
-// another tool. That tool must not see anything of the rounds.
+// elicit accepts with only the values that a form wants confirmed: the client fills in defaults. Between the rounds of a tool
+// that wants input it calls another tool. That tool must not see anything of the rounds.
 func (s *session) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	fields, err := forms.Fields(p)
 	if err != nil {
@@ -202,8 +201,7 @@ func grant(ctx context.Context, serverURL, scenario string, given *scenarioConte
 	return &oauth.AuthorizationCode{Receiver: receiver, Document: &oauth.Credentials{ID: document}}, nil
 }
 
-// provisioned makes credentials from the suite's data. The suite does not name
-// their authorization server: the MCP server does.
+// provisioned makes credentials from the suite's data. The suite does not name their authorization server: the MCP server does.
 func provisioned(ctx context.Context, serverURL string, given *scenarioContext) (oauth.Credentials, error) {
 	c := oauth.Credentials{ID: given.ClientID, Secret: given.ClientSecret}
 	found, err := oauth.Discover(ctx, serverURL, nil)

@@ -34,8 +34,7 @@ func (s suite) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// scenarios asks the suite for its client scenarios, by revision; scenarios
-// without a revision are under "extension".
+// scenarios asks the suite for its client scenarios, by revision; scenarios without a revision are under "extension".
 func (s suite) scenarios(t *testing.T) map[string][]string {
 	out := check.Value(s.command(t.Context(), "list", "--client").Output())(t)
 	found := map[string][]string{}
@@ -139,9 +138,8 @@ func (o *outcome) verify(t *testing.T, want ...string) {
 	}
 }
 
-// selections are the runs of the suite. Together they have every scenario for
-// clients under each of its revisions: the requirements of a revision run with
-// its extensions and later additions of the suite.
+// selections are the runs of the suite. Together they have every scenario for clients under each of its revisions: the
+// requirements of a revision run with its extensions and later additions of the suite.
 var selections = []struct {
 	name string // the revision, or "extension" for other scenarios
 	args []string

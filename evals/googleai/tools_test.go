@@ -100,8 +100,7 @@ var typeNames = map[string]string{
 	"STRING": "STRING", "NUMBER": "NUMBER", "INTEGER": "INTEGER", "BOOLEAN": "BOOLEAN", "ARRAY": "ARRAY", "OBJECT": "OBJECT",
 }
 
-// check reports parts of a schema that Gemini refuses: an unknown type, an
-// object without properties, a list without items.
+// check reports parts of a schema that Gemini refuses: an unknown type, an object without properties, a list without items.
 func (p *parameters) check(at string) error {
 	kind := typeNames[fmt.Sprint(p.Type)]
 	switch {
@@ -123,8 +122,7 @@ func (p *parameters) check(at string) error {
 	return nil
 }
 
-// For each tool of each server, langchaingo's googleai accepts an agent's
-// definition, and Gemini accepts googleai's request.
+// For each tool of each server, langchaingo's googleai accepts an agent's definition, and Gemini accepts googleai's request.
 func TestToolsOfServers(t *testing.T) {
 	for list, tools := range recorded(t) {
 		t.Run(list, func(t *testing.T) {

@@ -18,8 +18,7 @@ const (
 	markExamples  = "github.com/mark3labs/mcp-go/examples/"
 )
 
-// goExamples builds example programs of a module in go.mod, and returns a
-// command over stdio for each.
+// goExamples builds example programs of a module in go.mod, and returns a command over stdio for each.
 func goExamples(t *testing.T, module string, programs ...string) map[string]*mcpclient.Command {
 	t.Helper()
 	dir := t.TempDir()

@@ -73,8 +73,7 @@ func goServer(stop context.Context) *sdk.Server {
 	return s
 }
 
-// waits are the results of calls of the waiting tool, for another tool to
-// return. Results are dropped without a reader.
+// waits are the results of calls of the waiting tool, for another tool to return. Results are dropped without a reader.
 type waits chan string
 
 func (w waits) add(event string) {
@@ -133,8 +132,7 @@ func add(_ context.Context, _ *sdk.CallToolRequest, args addArgs) (*sdk.CallTool
 	return nil, sum{args.A + args.B}, nil
 }
 
-// think asks the client's model. The SDK turns the question into a request of
-// the server in the legacy era.
+// think asks the client's model. The SDK turns the question into a request of the server in the legacy era.
 func think(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	answer, ok := req.Params.InputResponses["thought"]
 	if !ok {

@@ -143,8 +143,7 @@ func markCount(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResul
 	return mcp.NewToolResultText("counted"), nil
 }
 
-// serveMark is markServer over stdio. It needs a process of its own: the session of
-// that server over stdio is a global variable.
+// serveMark is markServer over stdio. It needs a process of its own: the session of that server over stdio is a global variable.
 func serveMark() int {
 	if err := server.ServeStdio(markServer(context.Background())); err != nil {
 		return 1
@@ -167,10 +166,9 @@ func markSSE(t *testing.T) (url string) {
 	return s.URL + "/sse"
 }
 
-// TestMCPGo has the server of mcp-go as its peer. It lets notices of progress race with each other
-// and with the result. In the modern era it never reports changes of a resource, and over stdio its
-// notices lack the id of the subscription, so that they have no receiver: there the test only
-// checks that the server accepts the subscription. Over HTTP+SSE it cannot send requests.
+// TestMCPGo has the server of mcp-go as its peer. It lets notices of progress race with each other and with the result. In the
+// modern era it never reports changes of a resource, and over stdio its notices lack the id of the subscription, so that they
+// have no receiver: there the test only checks that the server accepts the subscription. Over HTTP+SSE it cannot send requests.
 func TestMCPGo(t *testing.T) {
 	t.Parallel()
 	legacy := peer{name: "mcp-go", looseProgress: true}

@@ -25,8 +25,7 @@ func npmServers(t *testing.T) *testenv.NPM {
 	return testenv.InstallNPM(t, os.DirFS("testdata/npm"))
 }
 
-// TestServerEverything has the reference server of the protocol as its peer. It
-// speaks 2025-11-25 over stdio and Streamable HTTP.
+// TestServerEverything has the reference server of the protocol as its peer. It speaks 2025-11-25 over stdio and Streamable HTTP.
 func TestServerEverything(t *testing.T) {
 	t.Parallel()
 	set := npmServers(t)

@@ -23,8 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
-// reference is a reference server over stdio; every result is checked by the
-// output schema of its tool.
+// reference is a reference server over stdio; every result is checked by the output schema of its tool.
 type reference struct {
 	*mcpclient.Client
 	tools map[string]*mcp.Tool
@@ -70,8 +69,7 @@ func realDir(t *testing.T) string {
 	return dir
 }
 
-// TestFilesystem has the reference server for files as its peer. It asks for
-// the client's roots, and works only in these.
+// TestFilesystem has the reference server for files as its peer. It asks for the client's roots, and works only in these.
 func TestFilesystem(t *testing.T) {
 	t.Parallel()
 	outside, inside := realDir(t), realDir(t)

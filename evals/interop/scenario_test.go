@@ -32,8 +32,7 @@ func roleCommand(t *testing.T, role string) *mcpclient.Command {
 type peer struct {
 	name string
 
-	// looseProgress: notices of progress travel apart from the result, and come in
-	// any order or after it, too late for the call.
+	// looseProgress: notices of progress travel apart from the result, and come in any order or after it, too late for the call.
 	looseProgress bool
 
 	// visits: it has a tool that asks the person to visit a URL.
@@ -45,8 +44,7 @@ type peer struct {
 	// ignoresCancel: it does not tell a tool that its call was cancelled.
 	ignoresCancel bool
 
-	// silent are changes that it does not report by the protocol, though it may
-	// accept the subscription.
+	// silent are changes that it does not report by the protocol, though it may accept the subscription.
 	silent []mcp.ChangeKind
 }
 

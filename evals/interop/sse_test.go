@@ -69,8 +69,7 @@ func TestGoSDKForgetsSession(t *testing.T) {
 	check.That(t, before != "" && after != "" && after != before, "got session %q, then %q", before, after)
 }
 
-// TestServerEverythingForgetsSession replaces the reference server by another one, which answers
-// 400 to the session of the first.
+// TestServerEverythingForgetsSession replaces the reference server by another one, which answers 400 to the session of the first.
 func TestServerEverythingForgetsSession(t *testing.T) {
 	t.Parallel()
 	set := npmServers(t)

@@ -28,8 +28,7 @@ func exampleHTTP(t *testing.T, name string) *mcpclient.HTTP {
 	return &mcpclient.HTTP{URL: nodeAt(t, set, set.Module(examplePath(name))) + "/mcp"}
 }
 
-// longRunning follows the progress of a call, and cancels another call after
-// its first progress. The connection stays usable.
+// longRunning follows the progress of a call, and cancels another call after its first progress. The connection stays usable.
 func longRunning(t *testing.T, ctx context.Context, c *mcpclient.Client, tool string, short, long any) {
 	t.Helper()
 	var last mcp.Progress
@@ -43,8 +42,7 @@ func longRunning(t *testing.T, ctx context.Context, c *mcpclient.Client, tool st
 	check.That(t, err == nil && res.Err() == nil, "%s after a cancelled call: got %+v, %v", tool, res, err)
 }
 
-// TestTypeScriptExamples has the example servers of the official SDK for
-// TypeScript as its peers, in the version for 2025-11-25.
+// TestTypeScriptExamples has the example servers of the official SDK for TypeScript as its peers, in the version for 2025-11-25.
 func TestTypeScriptExamples(t *testing.T) {
 	npmPeers(t) // once, for all that run at the same time
 	for name, run := range map[string]func(t *testing.T, name string){
@@ -154,8 +152,7 @@ func exampleChanges(t *testing.T, name string) {
 	check.That(t, n >= 2, "got %d resources after the change, want 2 or more", n)
 }
 
-// examplePolling's server ends the stream of a call before the answer. The
-// answer comes on the resumed stream.
+// examplePolling's server ends the stream of a call before the answer. The answer comes on the resumed stream.
 func examplePolling(t *testing.T, name string) {
 	asks(t, exampleHTTP(t, name), mcpclient.Options{}, []asking{{"long-task", nil, "completed successfully"}})
 }

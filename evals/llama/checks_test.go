@@ -264,8 +264,7 @@ func echo(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// echoed wants two thoughts in the latest request, and in the prompt that the server makes from it,
-// if it shows prompts.
+// echoed wants two thoughts in the latest request, and in the prompt that the server makes from it, if it shows prompts.
 func (t *trial) echoed(ctx context.Context) error {
 	const thoughts = 2
 	if err := want("thoughts in the request", strings.Count(string(t.wire.last), tiny.Thought), thoughts); err != nil {

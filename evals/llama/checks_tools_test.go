@@ -76,9 +76,8 @@ func (b *toolbox) called(ctx context.Context, t *trial, p profile.Profile) error
 	return nil
 }
 
-// toolChecks offer the tools of servers of the official packages, by the profile of each provider.
-// [profile.GoogleAI] is left out: its schemas are for a library, and hold no argument to a list or
-// to a bound.
+// toolChecks offer the tools of servers of the official packages, by the profile of each provider. [profile.GoogleAI] is left
+// out: its schemas are for a library, and hold no argument to a list or to a bound.
 func toolChecks(lists fs.FS) (all []check) {
 	for _, list := range []string{"everything", "filesystem", "memory", "sequential-thinking", "pdf"} {
 		for _, p := range profile.All() {

@@ -62,8 +62,7 @@ func TestScript(t *testing.T) {
 	check.Same(t, "replies", got, []string{"call_0_0 call_0_1", "call_1_0 call_1_1", "", "call_0_0 call_0_1"})
 }
 
-// TestRunsAreChecked: what ends with another answer, or without the calls of the
-// tool, is not measured.
+// TestRunsAreChecked: what ends with another answer, or without the calls of the tool, is not measured.
 func TestRunsAreChecked(t *testing.T) {
 	at := cell{kind: native, calls: 1, turns: turns}
 	for says, want := range map[string]string{
@@ -98,8 +97,7 @@ func (c *counted) Append(ctx context.Context, l record.Lease, head run.Head, rec
 	return c.Store.Append(ctx, l, head, records, answers...)
 }
 
-// TestCommits: a turn adds at most three commits to a run, at any number of parallel calls. A store of files syncs once
-// for each.
+// TestCommits: a turn adds at most three commits to a run, at any number of parallel calls. A store of files syncs once for each.
 func TestCommits(t *testing.T) {
 	commits := func(at cell) int64 {
 		store := &counted{Store: record.NewMemory()}

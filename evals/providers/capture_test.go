@@ -134,8 +134,7 @@ func files(t *testing.T, pattern string) map[string][]byte {
 	return out
 }
 
-// sampled sends each request of the sampler's tests to the model, and a request
-// with each list of tools.
+// sampled sends each request of the sampler's tests to the model, and a request with each list of tools.
 func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[string]any {
 	t.Helper()
 	r := new(recorder)

@@ -243,8 +243,7 @@ func TestService(t *testing.T) {
 	s.listed(t)
 }
 
-// answers replies to two questions at once, to one of them twice. It also sends a late and a
-// forged reply.
+// answers replies to two questions at once, to one of them twice. It also sends a late and a forged reply.
 func (s *service) answers(t *testing.T, key run.Key) {
 	q := s.waits(t, key)
 	forged := run.Reply{Question: "ask_forged", Action: run.ActionAllow}
@@ -308,8 +307,7 @@ func (s *service) listed(t *testing.T) {
 	t.Error("the cancelled runs are not listed")
 }
 
-// TestChaos is a short run of the program. It does not check the length of pauses, which
-// depends on the machine.
+// TestChaos is a short run of the program. It does not check the length of pauses, which depends on the machine.
 func TestChaos(t *testing.T) {
 	opted(t)
 	o := &options{Store: witness.Store{Kind: "sqlite"}, runs: 8, workers: 2, length: 8 * time.Second, every: 2 * time.Second, Lease: 2 * time.Second}

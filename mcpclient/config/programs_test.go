@@ -183,8 +183,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// A refused answer and a choice that does not exist are mistakes of the servers
-// that need it, without the answer.
+// A refused answer and a choice that does not exist are mistakes of the servers that need it, without the answer.
 func TestWrongInputs(t *testing.T) {
 	refused := errors.New("nobody is there")
 	l := config.Loader{Only: []string{"two", "one"}, Input: func(_ context.Context, in *config.Input) (string, error) {

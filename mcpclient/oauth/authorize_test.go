@@ -18,8 +18,7 @@ func answering(w *world, change func(answer url.Values)) *Options {
 	}}})
 }
 
-// TestAnswerIsChecked: unless an answer is surely the right server's, its code
-// is not used and its words are not shown.
+// TestAnswerIsChecked: unless an answer is surely the right server's, its code is not used and its words are not shown.
 func TestAnswerIsChecked(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -78,8 +77,7 @@ func TestRefusalIsExplained(t *testing.T) {
 	check.That(t, !ok || strings.Contains(refused.description, "[secret]"), "got %+v with the state in it", refused)
 }
 
-// TestStolenCode: a code of the victim's sign-in, put into the attacker's own
-// answer, has another verifier.
+// TestStolenCode: a code of the victim's sign-in, put into the attacker's own answer, has another verifier.
 func TestStolenCode(t *testing.T) {
 	w := newWorld(t)
 	var stolen string

@@ -69,8 +69,7 @@ func FuzzParseChallenges(f *testing.F) {
 		for _, c := range found {
 			again = append(again, written(c))
 		}
-		// Written again in one field, the challenges are the same, if each has
-		// parameters and the field is within the bound.
+		// Written again in one field, the challenges are the same, if each has parameters and the field is within the bound.
 		one := strings.Join(again, ", ")
 		diff := cmp.Diff(parseChallenges([]string{one}), found, cmp.AllowUnexported(challenge{}))
 		check.That(t, len(one) > maxChallengeHeader || diff == "", "%q, written %q: got -, want +:\n%s", field, one, diff)

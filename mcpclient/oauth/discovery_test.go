@@ -136,8 +136,7 @@ func TestLegacyServers(t *testing.T) {
 	}
 }
 
-// The issuer of a legacy server is its origin, which its SDK may write with a slash. Another issuer
-// is not trusted.
+// The issuer of a legacy server is its origin, which its SDK may write with a slash. Another issuer is not trusted.
 func TestLegacyIssuer(t *testing.T) {
 	w := legacyWorld(t, true)
 	w.meta["issuer"] = "https://mcp.test/"

@@ -131,8 +131,7 @@ func TestPaste(t *testing.T) {
 	}
 }
 
-// A worker does not wait for a person. Once the person has signed in elsewhere, the worker
-// finds the token in the store.
+// A worker does not wait for a person. Once the person has signed in elsewhere, the worker finds the token in the store.
 func TestSignInElsewhere(t *testing.T) {
 	w := newWorld(t)
 	page, worker := w.options(), w.options()

@@ -237,8 +237,7 @@ func TestShortLives(t *testing.T) {
 	})
 }
 
-// TestMigrationDuringARenewal: a server moves to another authorization server while its token is
-// renewed early at the first.
+// TestMigrationDuringARenewal: a server moves to another authorization server while its token is renewed early at the first.
 func TestMigrationDuringARenewal(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.noRefresh = true

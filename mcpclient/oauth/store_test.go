@@ -269,8 +269,7 @@ func otherProcess(dir, server string) error {
 	return nil
 }
 
-// TestProcessesRefreshAtOnce: processes share a store and an expired token, and
-// the server accepts each refresh token once.
+// TestProcessesRefreshAtOnce: processes share a store and an expired token, and the server accepts each refresh token once.
 func TestProcessesRefreshAtOnce(t *testing.T) {
 	w := newWorld(t)
 	peer := httptest.NewServer(w.onLoopback())

@@ -36,8 +36,7 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// Nothing that looks like a secret, and no secret that is known, stays in a text or in JSON, wherever
-// it stands.
+// Nothing that looks like a secret, and no secret that is known, stays in a text or in JSON, wherever it stands.
 func TestFilter(t *testing.T) {
 	f := NewFilter(`pass<word>"1"`, "test", "")
 	for _, key := range []string{

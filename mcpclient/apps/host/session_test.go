@@ -27,8 +27,7 @@ func result(text string) *mcp.CallToolResult {
 
 const wireResult = `{"content":[{"type":"text","text":"hi"}],"structuredContent":{"n":1},"_meta":{"m":2}}`
 
-// "The Host MUST NOT send any request or notification to the View before it receives an
-// initialized notification."
+// "The Host MUST NOT send any request or notification to the View before it receives an initialized notification."
 func TestNothingBeforeInitialized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := open(t, &scripted{}, &host.Options{Context: host.HostContext{Theme: "light"}})
@@ -157,8 +156,7 @@ func TestViewThatDoesNotBegin(t *testing.T) {
 	})
 }
 
-// "Host MUST send this notification before tearing down the UI resource … SHOULD wait for
-// a response."
+// "Host MUST send this notification before tearing down the UI resource … SHOULD wait for a response."
 func TestTeardown(t *testing.T) {
 	for _, answer := range []string{`"result":{}`, `"error":{"code":-32000,"message":"Teardown error"}`} {
 		synctest.Test(t, func(t *testing.T) {

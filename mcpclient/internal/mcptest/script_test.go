@@ -55,8 +55,7 @@ func (c *channel) Recv() ([]byte, error) {
 	return nil, io.EOF
 }
 
-// play plays text to a client's messages, and returns the messages to the
-// client, the script's failures, and the file afterwards.
+// play plays text to a client's messages, and returns the messages to the client, the script's failures, and the file afterwards.
 func play(t *testing.T, text string, update bool, says ...string) (got []string, failures []string, after string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "script.txtar")

@@ -48,8 +48,7 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// A stalled writer costs one wait, then output is dropped; after it has caught
-// up, a notice comes before further output.
+// A stalled writer costs one wait, then output is dropped; after it has caught up, a notice comes before further output.
 func TestForwarderStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got bytes.Buffer
