@@ -89,7 +89,6 @@ func TestFloodOfNotifications(t *testing.T) {
 	})
 }
 
-// logged is a log to which several goroutines write.
 type logged struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -221,7 +220,6 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// askIn sends a question in a call.
 func (p *peer) askIn(call message, era, method, params string) {
 	p.send("%s", strings.Replace(question(era, method, params), "$ID", string(call.ID), 1))
 }

@@ -59,7 +59,6 @@ func (s *changeable) answer(p *peer) {
 	}
 }
 
-// remembering returns options with a cache of eras.
 func remembering(v *mcpclient.EraCache) mcpclient.Options {
 	return mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}}
 }

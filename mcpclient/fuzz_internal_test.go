@@ -34,7 +34,6 @@ func addResults(f *testing.F) {
 	}
 }
 
-// object decodes an object with encoding/json.
 func object(raw []byte) (m map[string]json.RawMessage) { _ = json.Unmarshal(raw, &m); return m }
 func array(raw []byte) (a []json.RawMessage)           { _ = json.Unmarshal(raw, &a); return a }
 func text(raw []byte) (s string)                       { _ = json.Unmarshal(raw, &s); return s }

@@ -37,7 +37,6 @@ func overHTTP(t *testing.T, o mcpclient.Options, h func(w http.ResponseWriter, r
 	})
 }
 
-// answerCall answers a tool call over HTTP.
 func answerCall(w http.ResponseWriter, _ *http.Request, m message) {
 	_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 }

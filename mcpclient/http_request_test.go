@@ -180,7 +180,6 @@ func TestResponseWithoutRequest(t *testing.T) {
 	})
 }
 
-// wrapped returns a WrapTransport that consists of one function.
 func wrapped(f func(next http.RoundTripper, r *http.Request) (*http.Response, error)) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) { return f(next, r) })

@@ -262,7 +262,6 @@ func (s *oldServer) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// shake does the server's part of the handshake.
 func (s *oldServer) shake() {
 	s.say <- strings.Replace(handshakeAnswer(<-s.got), "2025-11-25", "2024-11-05", 1)
 	<-s.got

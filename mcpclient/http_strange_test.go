@@ -22,7 +22,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// status returns a handler that answers with a failure.
 func status(code int, header ...string) func(http.ResponseWriter, message) {
 	return func(w http.ResponseWriter, _ message) {
 		for i := 0; i < len(header); i += 2 {

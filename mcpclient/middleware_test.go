@@ -43,7 +43,6 @@ func (d *diary) read() []string {
 	return out
 }
 
-// middleware records requests and results.
 func (d *diary) middleware(name string) mcpclient.Middleware {
 	return handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 		d.write("%s > %s", name, strings.TrimSpace(r.Method+" "+r.Name))
@@ -57,14 +56,12 @@ func (d *diary) middleware(name string) mcpclient.Middleware {
 	})
 }
 
-// handlerOf returns middleware that consists of one function.
 func handlerOf(fn func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error)) mcpclient.Middleware {
 	return func(next mcpclient.Handler) mcpclient.Handler {
 		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) { return fn(ctx, r, next) }
 	}
 }
 
-// changing returns middleware that changes requests.
 func changing(change func(r *mcpclient.Request)) mcpclient.Middleware {
 	return handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 		change(r)
@@ -72,7 +69,6 @@ func changing(change func(r *mcpclient.Request)) mcpclient.Middleware {
 	})
 }
 
-// gives returns middleware that answers itself.
 func gives(raw json.RawMessage, err error) mcpclient.Middleware {
 	return handlerOf(func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { return raw, err })
 }

@@ -77,7 +77,6 @@ func TestForcedRevisionIsNotSpoken(t *testing.T) {
 	}
 }
 
-// transportsTo returns the transports to a server over HTTP.
 func transportsTo(server *memhttp.Server) []mcpclient.Transport {
 	return []mcpclient.Transport{
 		&mcpclient.HTTP{URL: server.URL(), Client: server.Client()},
@@ -195,7 +194,6 @@ func TestProbeCannotBeSent(t *testing.T) {
 	})
 }
 
-// dialer is a function that implements Transport.
 type dialer func(context.Context) (mcpclient.Conn, error)
 
 func (d dialer) Dial(ctx context.Context) (mcpclient.Conn, error) { return d(ctx) }

@@ -57,7 +57,6 @@ func newPeer(t *testing.T) (mcpclient.Transport, *peer) {
 	return transport, p
 }
 
-// bubble runs f as a subtest in a bubble.
 func bubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
@@ -97,7 +96,6 @@ func connected(t testing.TB, transport mcpclient.Transport, opts mcpclient.Optio
 	return connectedIn(t, t.Context(), transport, opts)
 }
 
-// connectedIn is connected with a context of its own.
 func connectedIn(t testing.TB, ctx context.Context, transport mcpclient.Transport, opts mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	c := check.Value(mcpclient.Connect(ctx, transport, &opts))(t)
@@ -105,7 +103,6 @@ func connectedIn(t testing.TB, ctx context.Context, transport mcpclient.Transpor
 	return c
 }
 
-// connectError returns the error of connecting.
 func connectError(t testing.TB, transport mcpclient.Transport, opts mcpclient.Options) error {
 	c, err := mcpclient.Connect(t.Context(), transport, &opts)
 	if err == nil {
@@ -163,7 +160,6 @@ func handshakeAnswer(m message) string {
 // next returns the next message of the client, or the zero message after its end.
 func (p *peer) next() message { return <-p.inbox }
 
-// quiet checks that the client has sent nothing.
 func (p *peer) quiet() {
 	p.t.Helper()
 	synctest.Wait()
@@ -174,14 +170,12 @@ func (p *peer) quiet() {
 	}
 }
 
-// refused checks that the next message refuses a request.
 func (p *peer) refused(code int) {
 	p.t.Helper()
 	m := p.next()
 	check.That(p.t, m.Error != nil && m.Error.Code == code, "got %+v, want a refusal with code %d", m, code)
 }
 
-// expect checks the method of the next message.
 func (p *peer) expect(method string) message {
 	p.t.Helper()
 	m := p.next()
@@ -222,7 +216,6 @@ func answerTo(m message) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, m.ID, m.Params.Name)
 }
 
-// ask sends a sampling request.
 func (p *peer) ask(id string) {
 	p.send(`{"jsonrpc":"2.0","id":%s,"method":"sampling/createMessage","params":%s}`, id, samplingParams)
 }
@@ -238,12 +231,10 @@ func (p *peer) echo() {
 	}
 }
 
-// tea returns the answer of a model.
 func tea() *mcp.CreateMessageResult {
 	return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "tea"}}}
 }
 
-// connectTo connects to a server over HTTP.
 func connectTo(t *testing.T, server *memhttp.Server, opts mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	return connectedBy(t, server.URL(), server.Client(), opts)
@@ -282,7 +273,6 @@ func readMessage(r *http.Request) (m message) {
 	return m
 }
 
-// httpHandler is the handler of [httpServer].
 func httpHandler(h func(w http.ResponseWriter, r *http.Request, m message)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m := readMessage(r)
@@ -304,7 +294,6 @@ func stream(w http.ResponseWriter) func(data string) {
 	return func(data string) { _, _ = fmt.Fprintf(w, "data: %s\n\n", data); w.(http.Flusher).Flush() }
 }
 
-// within checks how much time has passed.
 func within(t *testing.T, what string, start time.Time, want time.Duration) {
 	t.Helper()
 	got := time.Since(start)
@@ -373,13 +362,11 @@ func (conv conversation) run(t *testing.T, way string) {
 	conv.play(t, ctx, c)
 }
 
-// ping checks that a connection works.
 func ping(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	t.Helper()
 	check.NoError(t, c.Ping(ctx))
 }
 
-// speaks checks the negotiated revision.
 func speaks(revision string) func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	return func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		check.Equal(t, "revision", c.Server().Revision, revision)
@@ -395,7 +382,6 @@ func wantError[E error](t *testing.T, err error) E {
 	return e
 }
 
-// speaking returns options with a revision.
 func speaking(revision string) mcpclient.Options {
 	return mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}
 }
@@ -432,7 +418,6 @@ func bothEras(all ...conversation) (out []conversation) {
 	return out
 }
 
-// asks installs handlers with fixed answers.
 func asks(o mcpclient.Options) mcpclient.Options {
 	o.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return &mcp.CreateMessageResult{Model: "m", StopReason: "endTurn", Content: []mcp.Content{&mcp.TextContent{Text: "tea"}}}, nil
@@ -444,7 +429,6 @@ func asks(o mcpclient.Options) mcpclient.Options {
 	return o
 }
 
-// samples installs a sampling handler.
 func samples(o mcpclient.Options, fn mcp.SamplingFunc) mcpclient.Options { o.Sampling = fn; return o }
 
 // callText calls a tool and checks the text of the result.
@@ -463,14 +447,12 @@ func wantBoth(t testing.TB, err, want error, text string, of ...any) {
 	check.Text(t, err, text, of...)
 }
 
-// wantCode checks the code of a server's error.
 func wantCode(t testing.TB, err error, want int) {
 	t.Helper()
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
 	check.That(t, ok && rpc.Code == want, "got %v (%T), want code %d", err, err, want)
 }
 
-// wantStatus checks the status of an HTTP error.
 func wantStatus(t testing.TB, err error, want int) {
 	t.Helper()
 	e, ok := errors.AsType[*transport.HTTPError](err)
@@ -485,7 +467,6 @@ func textOf(res *mcp.CallToolResult, err error) string {
 	return res.Text()
 }
 
-// isDone reports whether a client has ended.
 func isDone(c *mcpclient.Client) bool {
 	select {
 	case <-c.Done():
@@ -502,7 +483,6 @@ func background(f func() error) <-chan error {
 	return done
 }
 
-// together runs f n times concurrently.
 func together(n int, f func()) {
 	var all sync.WaitGroup
 	for range n {

@@ -17,7 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// observed collects notifications.
 type observed struct {
 	diary
 	logs []mcp.LogMessage

@@ -189,7 +189,6 @@ func TestFailedAttemptInAnotherEra(t *testing.T) {
 	})
 }
 
-// acknowledge agrees to the next subscription.
 func (p *peer) acknowledge() { p.send("%s", acknowledgement(p.next(), "")) }
 
 // A server that ends and returns in another era, also at the second attempt, is probed again.

@@ -68,7 +68,6 @@ func (f *peerTransport) dialed() int {
 	return f.dials
 }
 
-// events records the calls of Options.OnRestart.
 type events struct{ diary }
 
 // add writes the attempt, with "+" if it succeeded.

@@ -31,7 +31,6 @@ func unasked(t *testing.T) mcpclient.Options {
 	return o
 }
 
-// round returns the round with which a call ended.
 func round(t *testing.T, err error) *mcp.InputRequired {
 	t.Helper()
 	return wantError[*mcp.InputRequired](t, err)
@@ -175,7 +174,6 @@ func TestDeferralsAreBounded(t *testing.T) {
 	}
 }
 
-// asksRoots answers a request with a question for roots.
 func asksRoots(p *peer, m message, state string) {
 	p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{%q:{"method":"roots/list"}},"requestState":%q}}`, m.ID, "of "+state, state)
 }

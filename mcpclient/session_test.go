@@ -42,14 +42,12 @@ func (s *sessionServer) on(method string, answers func(w http.ResponseWriter, r 
 	}
 }
 
-// set changes how the server behaves.
 func (s *sessionServer) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
 }
 
-// forget ends the session.
 func (s *sessionServer) forget() { s.set(func() { s.known = "" }) }
 
 // says returns the channel for messages on the standalone stream of a session, which ends when it is closed.
@@ -117,14 +115,12 @@ func (s *sessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse answers with a status and a message.
 func refuse(w http.ResponseWriter, status int, text string) {
 	to := jsonWriter(w)
 	w.WriteHeader(status)
 	_, _ = io.WriteString(to, text)
 }
 
-// start begins a session.
 func (s *sessionServer) start() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +137,6 @@ func (s *sessionServer) start() string {
 	return id
 }
 
-// speak serves the standalone stream of a session.
 func (s *sessionServer) speak(w http.ResponseWriter, r *http.Request, id string) {
 	says := s.says(id)
 	send := stream(w)
@@ -183,7 +178,6 @@ func inSession(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *sessio
 	inSessionWith(t, o, f)
 }
 
-// inSessionWith is inSession with options.
 func inSessionWith(t *testing.T, o mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, s *sessionServer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -97,7 +97,6 @@ func (d *diplomat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// has checks whether one is among the requests.
 func has(t *testing.T, seen []string, one string, want bool) {
 	t.Helper()
 	got := slices.Contains(seen, one)

@@ -94,7 +94,6 @@ func overLinesUpTo(t *testing.T, maxMessage int, opts mcpclient.Options, f func(
 	})
 }
 
-// outcome is the result of a call.
 type outcome struct {
 	text string
 	err  error
@@ -113,7 +112,6 @@ func goCall(ctx context.Context, c *mcpclient.Client, tool string) <-chan outcom
 	return done
 }
 
-// deep returns nested arrays.
 func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
 // answered is the answer to the call $ID.

@@ -15,14 +15,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// subscribed returns a subscription that must succeed.
 func subscribed(t *testing.T, ctx context.Context, c *mcpclient.Client, f mcp.SubscriptionFilter, opts ...mcpclient.CallOption) *mcpclient.Subscription {
 	t.Helper()
 	s := check.Value(c.Subscribe(ctx, f, opts...))(t)
 	return s
 }
 
-// wantChanges takes as many changes as are wanted.
 func wantChanges(t *testing.T, s *mcpclient.Subscription, want ...mcp.Change) {
 	t.Helper()
 	var got []mcp.Change
@@ -191,7 +189,6 @@ func TestSubscriptionReopened(t *testing.T) {
 	})
 }
 
-// acknowledgement returns the acknowledgement of a requested subscription.
 func acknowledgement(m message, notifications string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}}`, m.ID, notifications)
 }

@@ -75,13 +75,11 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 	})
 }
 
-// connectWith connects over HTTP with a token source.
 func connectWith(t *testing.T, s *memhttp.Server, token transport.TokenSource, o mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	return connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}, o)
 }
 
-// bearer returns a source of one token.
 func bearer(token string) *transport.Bearer {
 	b := new(transport.Bearer)
 	_ = b.ChangeUser(token)
@@ -378,7 +376,6 @@ func TestTokenSourcePanics(t *testing.T) {
 	})
 }
 
-// tokenFunc is a function that implements TokenSource.
 type tokenFunc func(ctx context.Context, refused *transport.Refusal) (transport.Token, error)
 
 func (f tokenFunc) Token(ctx context.Context, refused *transport.Refusal) (transport.Token, error) {

@@ -112,7 +112,6 @@ func greet(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, er
 	return said("Hello " + in.Name)
 }
 
-// welcome sends a request to the client.
 func welcome(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	answer, err := r.Session.Elicit(ctx, &sdk.ElicitParams{
 		Mode: "form", Message: "Your name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),

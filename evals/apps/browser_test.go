@@ -188,7 +188,6 @@ func (s *shown) fill(w io.Writer, page string, words ...any) {
 	_, _ = strings.NewReplacer(pairs...).WriteString(w, string(source))
 }
 
-// open opens the host's page in a new browser.
 func (s *shown) open() {
 	s.t.Helper()
 	ctx, cancel := chromedp.NewContext(browserContext, chromedp.WithNewBrowserContext())
@@ -264,7 +263,6 @@ func (s *shown) ready() {
 	}
 }
 
-// await waits until something is true.
 func (s *shown) await(what string, is func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); !is(); time.Sleep(50 * time.Millisecond) {

@@ -279,7 +279,6 @@ func (s *shown) messages() map[string]any {
 	return out
 }
 
-// differences are the paths at which two values differ.
 func differences(ours, theirs any) []string {
 	a, isMap := ours.(map[string]any)
 	b, both := theirs.(map[string]any)

@@ -241,7 +241,6 @@ func browse(ctx context.Context, url string) error {
 	return resp.Body.Close()
 }
 
-// tools lists the tools of the server.
 func (s *session) tools(ctx context.Context) (all []*mcp.Tool, err error) {
 	for t, err := range s.Tools(ctx) {
 		if err != nil {
@@ -272,7 +271,6 @@ func connectOnly(context.Context, *session) error { return nil }
 
 func ping(ctx context.Context, s *session) error { return s.Ping(ctx) }
 
-// useEverything uses tools, resources and prompts.
 func useEverything(ctx context.Context, s *session) error {
 	if err := useTools(ctx, s); err != nil {
 		return err

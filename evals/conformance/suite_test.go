@@ -62,12 +62,10 @@ func (s suite) required(t *testing.T, revision string) []string {
 	return names
 }
 
-// observation is a check of the suite.
 type observation struct {
 	ID, Name, Status, ErrorMessage string
 }
 
-// outcome is the result of one scenario.
 type outcome struct {
 	passed []string // the ids of the checks
 	wrong  []string // failures and warnings

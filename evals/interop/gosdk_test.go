@@ -94,7 +94,6 @@ func (w waits) wait(ctx, stop context.Context) error {
 	return errors.New("gave up waiting")
 }
 
-// next waits for the next event.
 func (w waits) next(ctx, stop context.Context) (string, error) {
 	select {
 	case event := <-w:
@@ -145,7 +144,6 @@ func think(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, er
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(raw)}}}, err
 }
 
-// ask asks the person.
 func ask(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	answer, ok := req.Params.InputResponses["color"]
 	if !ok {
@@ -162,7 +160,6 @@ func ask(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, erro
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(raw)}}}, err
 }
 
-// where asks for the client's roots.
 func where(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	answer, ok := req.Params.InputResponses["roots"]
 	if !ok {
@@ -184,7 +181,6 @@ func count(ctx context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.Call
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "counted"}}}, nil, nil
 }
 
-// goHTTP serves goServer over Streamable HTTP.
 func goHTTP(t *testing.T, opts *sdk.StreamableHTTPOptions) mcpclient.Transport {
 	server := goServer(t.Context())
 	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, opts)
@@ -202,7 +198,6 @@ func goPipe(t *testing.T) mcpclient.Transport {
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
 }
 
-// serveGo is goServer over stdio.
 func serveGo() int {
 	if err := goServer(context.Background()).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		return 1

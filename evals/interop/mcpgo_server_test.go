@@ -61,7 +61,6 @@ func markServer(stop context.Context) *server.MCPServer {
 	return s
 }
 
-// addMarkTexts adds the resources and the prompt.
 func addMarkTexts(s *server.MCPServer) {
 	s.AddResource(mcp.NewResource(notes, "notes", mcp.WithMIMEType("text/plain")), func(_ context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 		return []mcp.ResourceContents{mcp.TextResourceContents{URI: req.Params.URI, MIMEType: "text/plain", Text: "buy milk"}}, nil

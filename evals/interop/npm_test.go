@@ -35,7 +35,6 @@ func TestServerEverything(t *testing.T) {
 	})
 }
 
-// everythingAt starts the server and returns its URL.
 func everythingAt(t *testing.T, set *testenv.NPM, transport, path string) string {
 	t.Helper()
 	return nodeAt(t, set, set.Module(everythingProgram), transport) + path

@@ -29,7 +29,6 @@ type reference struct {
 	tools map[string]*mcp.Tool
 }
 
-// connectReference starts one of the reference servers.
 func connectReference(t *testing.T, name string, env []string, args []string, opts mcpclient.Options) *reference {
 	t.Helper()
 	server := referenceServer(t, name, args...)
@@ -203,7 +202,6 @@ func toolsOf(t *testing.T, ctx context.Context, c *mcpclient.Client) map[string]
 	return tools
 }
 
-// poet is a model with one answer.
 func poet(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	return &mcp.CreateMessageResult{Model: "tiny", StopReason: "endTurn", Content: []mcp.Content{&mcp.TextContent{Text: "leaves fall"}}}, nil
 }

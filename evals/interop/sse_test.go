@@ -16,7 +16,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// goSSE serves goServer over HTTP+SSE.
 func goSSE(t *testing.T) string {
 	server := goServer(t.Context())
 	s := httptest.NewServer(sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return server }, nil))

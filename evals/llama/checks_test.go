@@ -22,7 +22,6 @@ import (
 // toolLists has the lists of tools of servers.
 var toolLists = os.DirFS("../interop/testdata/tools")
 
-// checks returns all checks.
 func checks() []check {
 	return append([]check{
 		{"chat", "", chat},
@@ -135,7 +134,6 @@ func calls(ctx context.Context, t *trial) error {
 	return fitting(c)
 }
 
-// offered offers the tools that the model knows.
 func offered() llms.CallOption { return llms.WithTools(twoTools(nil).catalog("openai").Definitions()) }
 
 // fitting wants the calls that the model makes, each with an id of its own.
@@ -188,7 +186,6 @@ func sampled(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// agent runs an agent with tools.
 func (t *trial) agent(ctx context.Context, tools *toolbox, whole bool, in agent.Input) (*agent.Result, error) {
 	a, err := agent.New(t.llm, &agent.Options{Tools: tools.all, Model: agent.ModelSettings{NoStreaming: whole}})
 	if err != nil {
@@ -211,7 +208,6 @@ func twoTurns(ctx context.Context, t *trial) (err error) {
 	return err
 }
 
-// form is a structured answer.
 type form struct {
 	City    string `json:"city"`
 	Degrees int    `json:"degrees"`

@@ -38,7 +38,6 @@ const (
 	responses fact = "/v1/responses"
 )
 
-// facts returns all facts.
 func facts() []fact { return []fact{grammar, formats, thoughts, refusals, responses} }
 
 // find asks a server, over a transport, what it is and what it offers.
@@ -155,7 +154,6 @@ func element(v any, path ...any) any {
 // at returns a string that is a part of a JSON value, "" if there is none.
 func at(v any, path ...any) string { text, _ := element(v, path...).(string); return text }
 
-// String returns a line with the facts.
 func (s *server) String() string {
 	var yes, no []string
 	for _, f := range facts() {
@@ -189,7 +187,6 @@ func newWire(base *http.Transport) *wire {
 	return w
 }
 
-// RoundTrip sends a request.
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -75,7 +75,6 @@ func TestRunsAreChecked(t *testing.T) {
 	}
 }
 
-// fake answers at once.
 type fake string
 
 func (f fake) run(context.Context) (string, error) { return string(f), nil }

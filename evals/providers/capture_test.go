@@ -28,7 +28,6 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// endpoint is a model at a host.
 type endpoint struct{ host, model string }
 
 func (e endpoint) String() string { return e.model + " at " + e.host }
@@ -208,7 +207,6 @@ func offer(t *testing.T, e endpoint, lists map[string][]adapter.Source) []map[st
 	return r.requests
 }
 
-// sources makes tools of each list.
 func sources(t *testing.T, lists map[string][]*mcp.Tool) map[string][]adapter.Source {
 	t.Helper()
 	out := map[string][]adapter.Source{}
@@ -238,7 +236,6 @@ func capture(t *testing.T, visit func(e endpoint, by string, request map[string]
 	}
 }
 
-// cut shows the beginning of a request.
 func cut(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -218,7 +218,6 @@ func lacks(o map[string]any, keys ...string) error {
 	return nil
 }
 
-// ofRoots checks the schema of each tool.
 func ofRoots(check func(root map[string]any) error) func(request map[string]any) error {
 	return func(request map[string]any) error {
 		for _, tool := range tree.List(request["tools"]) {

@@ -40,7 +40,6 @@ func TestSchedule(t *testing.T) {
 	s.replay(t, key, first, "scheduled")
 }
 
-// begun waits for the first run.
 func (s *service) begun(t *testing.T) run.Key {
 	t.Helper()
 	for range 1200 {

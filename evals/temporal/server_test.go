@@ -114,7 +114,6 @@ func (p play) next(messages []run.Message) run.Message {
 	return m
 }
 
-// agent returns an agent with a prompt.
 func (s *service) agent(t *testing.T, model play, prompt string, ttl time.Duration) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(model, &agent.Options{
@@ -294,7 +293,6 @@ func (s *service) replay(t *testing.T, key run.Key, runID, name string) {
 	check.Must(t, os.WriteFile(path, append(data, '\n'), 0o644))
 }
 
-// listed finds workflows by their search attributes.
 func (s *service) listed(t *testing.T) {
 	query := `McpchainTenant = "acme" AND McpchainStatus = "cancelled" AND McpchainAgent = "helper"`
 	for range 100 {

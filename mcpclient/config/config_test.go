@@ -26,7 +26,6 @@ func load(path string) ([]config.Server, error) {
 	return new(config.Loader).Load(context.Background(), path)
 }
 
-// read reads the text of a file.
 func read(t *testing.T, name, text string) []config.Server {
 	t.Helper()
 	return check.Value(new(config.Loader).LoadData(t.Context(), name, []byte(text)))(t)

@@ -264,7 +264,6 @@ func TestSizesOfIconsAreBounded(t *testing.T) {
 	check.Equal(t, "sizes of 1,000", len(icon.Sizes), maxSizes)
 }
 
-// readBlock reads one content block.
 func readBlock(raw json.RawMessage) (Content, error) {
 	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
 	return decodeContent(&d, maxContentDepth), d.End()

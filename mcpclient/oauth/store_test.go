@@ -20,7 +20,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
-// stores are both stores.
 func stores(t *testing.T) map[string]Store {
 	t.Helper()
 	file := check.Value(NewFileStore(filepath.Join(t.TempDir(), "tokens")))(t)

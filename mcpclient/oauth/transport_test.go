@@ -324,7 +324,6 @@ func TestNewReportsMistakes(t *testing.T) {
 	}
 }
 
-// clientWith is a grant with one client.
 func clientWith(c Credentials) Grant {
 	c.Issuer, c.ID = issuerOne, "c"
 	return &AuthorizationCode{Receiver: &Paste{}, Clients: []Credentials{c}}

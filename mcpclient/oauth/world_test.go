@@ -265,7 +265,6 @@ func (w *world) issueLocked(rw http.ResponseWriter, tok *issued, kind string) {
 	reply(rw, http.StatusOK, answer)
 }
 
-// revoke ends all access tokens.
 func (w *world) revoke() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -20,7 +20,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
 )
 
-// recorder collects spans and metrics.
 type recorder struct {
 	t       *testing.T
 	spans   *tracetest.InMemoryExporter
@@ -87,7 +86,6 @@ func text(attributes []attribute.KeyValue) string {
 	return strings.Join(out, " ")
 }
 
-// message is a message of the client.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -99,7 +97,6 @@ type message struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// handshake returns the answer to a handshake.
 func handshake(m message) (answer string, ok bool) {
 	const capabilities = `"capabilities":{"tools":{},"prompts":{},"resources":{}}`
 	switch m.Method {
@@ -139,7 +136,6 @@ func serve(conn mcpclient.Conn, answer func(m message) string) {
 	}
 }
 
-// connect makes a client of a server.
 func connect(t *testing.T, ctx context.Context, o *mcpclient.Options, answer func(m message) string) (*mcpclient.Client, mcpclient.Conn) {
 	t.Helper()
 	transport, conn := mcpclient.Pipe()

@@ -62,7 +62,6 @@ func (v *view) request(id, method, params string) {
 	v.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, params))
 }
 
-// next is the next message of the host.
 func (v *view) next() jsonrpc.Message {
 	v.t.Helper()
 	raw := check.Value(v.conn.Recv())(v.t)

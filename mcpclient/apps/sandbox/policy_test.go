@@ -11,7 +11,6 @@ import (
 
 const ancestor = "http://127.0.0.1:8080"
 
-// directives takes a policy apart.
 func directives(policy string) map[string]string {
 	out := map[string]string{}
 	for _, d := range strings.Split(policy, ";") {

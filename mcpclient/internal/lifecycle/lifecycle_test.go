@@ -27,7 +27,6 @@ func inLife(t *testing.T, f func(t *testing.T, l *Lifecycle)) {
 	})
 }
 
-// closed reports whether a channel is.
 func closed(c <-chan struct{}) bool {
 	synctest.Wait()
 	select {

@@ -124,7 +124,6 @@ func TestGreetingKeepsWhatIsUnknown(t *testing.T) {
 	}
 }
 
-// members are n members of an object.
 func members(n int) string {
 	var all []string
 	for i := range n {

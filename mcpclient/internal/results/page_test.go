@@ -36,14 +36,12 @@ func checkItem[T any](t *testing.T, key, item string) {
 	check.Same(t, key, read, want)
 }
 
-// readItems reads the items of a list.
 func readItems[T any](key, items string) ([]*T, error) {
 	p := Page[T]{Key: key}
 	err := jsonrpc.DecodeResult([]byte(`{"`+key+`":[`+items+`]}`), &p)
 	return p.Items, err
 }
 
-// wantItems checks the items of a list.
 func wantItems[T any](t *testing.T, key, items string, want ...*T) {
 	t.Helper()
 	check.Same(t, key, check.Value(readItems[T](key, items))(t), want)

@@ -104,7 +104,6 @@ func dialCommand(t *testing.T, role string, change ...func(*Command)) transport.
 	return conn
 }
 
-// soon runs f and fails if it takes long.
 func soon(t *testing.T, what string, f func()) {
 	t.Helper()
 	began := time.Now()

@@ -105,7 +105,6 @@ func readLine(t *testing.T, r io.Reader) string {
 	return strings.TrimSpace(check.Value(bufio.NewReader(r).ReadString('\n'))(t))
 }
 
-// readAll returns the output of a process.
 func readAll(t *testing.T, p *Process) string {
 	t.Helper()
 	return string(check.Value(io.ReadAll(p.Stdout()))(t))
@@ -209,7 +208,6 @@ func TestLateReader(t *testing.T) {
 	check.Equal(t, "bytes of output", len(readAll(t, p)), burst())
 }
 
-// lockedBuffer is a bytes.Buffer for several goroutines.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -24,7 +24,6 @@ func goroutines() (stacks []string) {
 	return stacks
 }
 
-// eventually waits for a condition to become true.
 func eventually(t *testing.T, claim string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(testenv.Patience); !holds(); time.Sleep(time.Millisecond) {
