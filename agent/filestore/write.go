@@ -265,15 +265,28 @@ func wrap(what string, key run.Key, err error) error {
 // Prune implements [record.Store]. It writes a file that begins with the last snapshot, and
 // replaces the old one.
 func (s *directory) Prune(ctx context.Context, lease record.Lease) error {
-	err := s.changeAs(ctx, lease, func(f file, _ tip) error {
-		name := nameOf(lease.Key)
-		c, err := s.read(f, name)
-		if err != nil || c.records[0].Seq >= c.tip.head.Snapshot {
-			return err
-		}
-		return s.rewrite(name, c)
+	return wrap("prune", lease.Key, s.prune(ctx, lease))
+}
+
+func (s *directory) prune(ctx context.Context, lease record.Lease) error {
+	name := nameOf(lease.Key)
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var c *content
+	_, err = s.withFile(name, func(f file) (_ bool, err error) { // closes it: Windows does not replace an open file
+		c, err = s.read(f, name)
+		return true, err
 	})
-	return wrap("prune", lease.Key, err)
+	switch {
+	case errors.Is(err, record.ErrNotFound), err == nil && c.tip.head.Epoch != lease.Epoch:
+		return record.ErrConflict
+	case err != nil || c.records[0].Seq >= c.tip.head.Snapshot:
+		return err
+	}
+	return s.rewrite(name, c)
 }
 
 // rewrite replaces a file by one line: the records from the last snapshot on, and all replies, also
