@@ -17,18 +17,18 @@ import (
 
 // Console is a [screen.Screen] that writes answers to one writer and everything else to another.
 type Console struct {
-	opts   Options
-	out    *output
-	errOut io.Writer
-	in     *Input
-	paint  screen.Paint
-	notes  notes
+	opts     Options
+	out      *output
+	errOut   io.Writer
+	in       *Input
+	paint    screen.Paint
+	notes    notes
+	thinking screen.Thinking // used by Show alone
 
 	mu          sync.Mutex // guards the writers and the fields below; a dialog holds it until its end
-	thinking    screen.Thinking
-	inAnswer    bool // a line of an answer is not finished
-	hasProgress bool // the last line is a progress notice, to be replaced
-	hasPrompt   bool // the last line is the prompt, and the person may be typing
+	inAnswer    bool       // a line of an answer is not finished
+	hasProgress bool       // the last line is a progress notice, to be replaced
+	hasPrompt   bool       // the last line is the prompt, and the person may be typing
 }
 
 // Options describe the terminal of a person. The zero value is for a pipe.
@@ -168,12 +168,10 @@ func (c *Console) Deliver(text string) {
 	fmt.Fprintln(c.out, hosttext.Prose(text))
 }
 
-// Show implements [screen.Screen]. A person sees text as it arrives, a script only the answer.
+// Show implements [screen.Screen]. A person sees text as it arrives, a script the answer alone as output and the rest as
+// notes. During a dialog only text of the model waits for its end; other events must not hold up the run.
 func (c *Console) Show(e agent.Event) {
-	c.mu.Lock()
-	line := c.thinking.Event(e)
-	c.mu.Unlock()
-	if line != "" && c.opts.Person {
+	if line := c.thinking.Event(e); line != "" && c.opts.Person {
 		c.Note(screen.Faint, "%s", line)
 	}
 	switch e := e.(type) {
