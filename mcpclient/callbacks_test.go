@@ -94,17 +94,9 @@ type logged struct {
 	b  bytes.Buffer
 }
 
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
+func (l *logged) Write(b []byte) (int, error) { l.mu.Lock(); defer l.mu.Unlock(); return l.b.Write(b) }
 
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
+func (l *logged) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }
 
 // A server that no longer reads delays neither calls beyond their deadlines nor Close, however large the pending message is.
 func TestServerStopsReading(t *testing.T) {

@@ -182,11 +182,7 @@ func TestKeepAlive(t *testing.T) {
 			})
 			time.Sleep(10*time.Minute + time.Second)
 			check.That(t, asked.Load() == 20 && c.Err() == nil, "asked %d times in 10 min, and then %v", asked.Load(), c.Err())
-			go func() {
-				m := <-called
-				time.Sleep(time.Hour)
-				p.answer(m)
-			}()
+			go func() { m := <-called; time.Sleep(time.Hour); p.answer(m) }()
 			callText(t, t.Context(), c, "slow", "slow", mcpclient.WithTimeout(0))
 			check.That(t, asked.Load() == 20 && c.Err() == nil, "asked %d times in all during a call, and then %v", asked.Load(), c.Err())
 		})

@@ -62,11 +62,7 @@ func (p *peer) greetWith(revision, capabilities string) {
 	p.next()
 }
 
-func (f *peerTransport) dialed() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.dials
-}
+func (f *peerTransport) dialed() int { f.mu.Lock(); defer f.mu.Unlock(); return f.dials }
 
 type events struct{ diary }
 

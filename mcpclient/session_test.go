@@ -42,11 +42,7 @@ func (s *sessionServer) on(method string, answers func(w http.ResponseWriter, r 
 	}
 }
 
-func (s *sessionServer) set(change func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change()
-}
+func (s *sessionServer) set(change func()) { s.mu.Lock(); defer s.mu.Unlock(); change() }
 
 func (s *sessionServer) forget() { s.set(func() { s.known = "" }) }
 

@@ -36,11 +36,7 @@ func TestLoopback(t *testing.T) {
 		t.Fatalf("got %d %q for an answer before the question, want 400", status, body)
 	}
 	got := make(chan url.Values, 1)
-	go func() {
-		answer, err := r.Receive(t.Context(), authorizationURL)
-		check.NoError(t, err)
-		got <- answer
-	}()
+	go func() { answer, err := r.Receive(t.Context(), authorizationURL); check.NoError(t, err); got <- answer }()
 	check.Equal(t, "opened", <-opened, authorizationURL)
 	for _, bad := range []struct {
 		method, path string

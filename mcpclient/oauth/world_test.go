@@ -90,11 +90,7 @@ func (w *world) transport(opts *Options) *Transport {
 }
 
 // granted is options with another grant.
-func (w *world) granted(grant Grant) *Options {
-	opts := w.options()
-	opts.Grant = grant
-	return opts
-}
+func (w *world) granted(grant Grant) *Options { opts := w.options(); opts.Grant = grant; return opts }
 
 // transportAfter is the transport of a person who does something before the sign-in.
 func (w *world) transportAfter(before func(ctx context.Context) error) *Transport {
@@ -284,11 +280,7 @@ func (w *world) grants() []string {
 	return out
 }
 
-func (w *world) set(change func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	change()
-}
+func (w *world) set(change func()) { w.mu.Lock(); defer w.mu.Unlock(); change() }
 
 // person is a receiver with a person who signs in at once.
 type person struct {

@@ -53,12 +53,8 @@ var serverRoles = map[string]func() int{
 		_ = os.Stdout.Close()
 		return testenv.Stay()
 	},
-	"stubborn": func() int {
-		signal.Ignore(syscall.SIGTERM)
-		fmt.Println("{}")
-		return testenv.Stay()
-	},
-	"holder": func() int { signal.Ignore(syscall.SIGTERM); return testenv.Stay() },
+	"stubborn": func() int { signal.Ignore(syscall.SIGTERM); fmt.Println("{}"); return testenv.Stay() },
+	"holder":   func() int { signal.Ignore(syscall.SIGTERM); return testenv.Stay() },
 	"abandons": func() int { // exits, and leaves a child that keeps the pipes
 		spawnHolder()
 		return 4

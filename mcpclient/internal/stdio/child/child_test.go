@@ -32,11 +32,7 @@ var roles = map[string]func() int{
 		fmt.Println("ready")
 		return testenv.Stay()
 	},
-	"stubborn": func() int {
-		signal.Ignore(syscall.SIGTERM)
-		fmt.Println("ready")
-		return testenv.Stay()
-	},
+	"stubborn": func() int { signal.Ignore(syscall.SIGTERM); fmt.Println("ready"); return testenv.Stay() },
 	"chatty": func() int { // writes all that before it reads its stdin
 		fmt.Println("ready")
 		fmt.Print(strings.Repeat("x", 1<<20))
@@ -50,11 +46,7 @@ var roles = map[string]func() int{
 		}
 		return 0
 	},
-	"greet": func() int {
-		fmt.Fprintln(os.Stderr, "hello")
-		_, _ = io.Copy(os.Stdout, os.Stdin)
-		return 0
-	},
+	"greet": func() int { fmt.Fprintln(os.Stderr, "hello"); _, _ = io.Copy(os.Stdout, os.Stdin); return 0 },
 	"mute": func() int { // closes its stderr long before it ends
 		_ = os.Stderr.Close()
 		_, _ = io.Copy(os.Stdout, os.Stdin)
@@ -219,11 +211,7 @@ func (l *lockedBuffer) Write(b []byte) (int, error) {
 	return l.b.Write(b)
 }
 
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
+func (l *lockedBuffer) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }
 
 func TestStderrForwarded(t *testing.T) {
 	var w lockedBuffer
