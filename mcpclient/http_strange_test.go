@@ -44,10 +44,7 @@ func otherID(text string) string {
 	return strings.ReplaceAll(text, "ANSWER", `{"jsonrpc":"2.0","id":99,"result":{"content":[]}}`)
 }
 
-const (
-	asJSON   = "application/json"
-	asStream = "text/event-stream"
-)
+const asJSON, asStream = "application/json", "text/event-stream"
 
 // A strange response fails at most its own call, at once and with the reason, and the call is
 // not repeated. The next call succeeds.

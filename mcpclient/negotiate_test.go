@@ -263,10 +263,8 @@ func TestNotAnMCPServer(t *testing.T) {
 // more. The error of the second server does not hide how the first one ended. A server that ignores
 // the probe and ends on initialize is not started again: most such servers fail to start.
 func TestServersThatDieOfTheHandshake(t *testing.T) {
-	const (
-		closed  = "transport: connection closed: server closed the connection"
-		running = "connect: initialize: server error -32000: another one is running (and before that, "
-	)
+	const closed = "transport: connection closed: server closed the connection"
+	const running = "connect: initialize: server error -32000: another one is running (and before that, "
 	greet := (*peer).handshake
 	refuse := func(p *peer) { p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`) }
 	busy := func(p *peer) {

@@ -22,10 +22,8 @@ import (
 
 // Unsent distinguishes calls that the server cannot have accepted from those that may have run.
 func TestUnsent(t *testing.T) {
-	const (
-		round = `{"resultType":"input_required","requestState":"s"}`
-		task  = `{"resultType":"task","taskId":"k","status":"working"}`
-	)
+	const round = `{"resultType":"input_required","requestState":"s"}`
+	const task = `{"resultType":"task","taskId":"k","status":"working"}`
 	dial := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	reset := &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 	for name, tt := range map[string]struct {

@@ -22,10 +22,7 @@ import (
 const asRunner = "MCPCHAIN_EVALS_TEST_RUNNER"
 
 // The trials of the killed runner, and how many of them a process ends before it is killed.
-const (
-	manyTrials = 42
-	perProcess = 2
-)
+const manyTrials, perProcess = 42, 2
 
 // runMany runs trials, whose server is a process, and kills this process after some of them.
 func runMany(ctx context.Context, dir string) error {

@@ -22,10 +22,7 @@ import (
 )
 
 // goStateless does not end the calls of a client that closes their streams.
-var (
-	goSDK       = peer{name: "go-sdk"}
-	goStateless = peer{name: "go-sdk", ignoresCancel: true}
-)
+var goSDK, goStateless = peer{name: "go-sdk"}, peer{name: "go-sdk", ignoresCancel: true}
 
 // goServer makes a server with the official Go SDK for the whole scenario. A
 // page of its lists has three items. stop ends the waiting tool.

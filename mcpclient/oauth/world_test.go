@@ -21,11 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
 
-const (
-	serverURL = "https://mcp.test/mcp"
-	issuerOne = "https://as.test"
-	issuerTwo = "https://as2.test"
-)
+const serverURL, issuerOne, issuerTwo = "https://mcp.test/mcp", "https://as.test", "https://as2.test"
 
 // world is a protected server and its authorization servers, in memory. Its
 // fields are set before the first request, or with mu held.

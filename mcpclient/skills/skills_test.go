@@ -19,10 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
 
-const (
-	pdfSkill = "skill://pdf/SKILL.md"
-	pdfForms = "skill://pdf/FORMS.bin"
-)
+const pdfSkill, pdfForms = "skill://pdf/SKILL.md", "skill://pdf/FORMS.bin"
 
 // play plays a transcript of each era over a shared connection and over HTTP.
 func play(t *testing.T, name string, do func(t *testing.T, ctx context.Context, c *mcpclient.Client)) {

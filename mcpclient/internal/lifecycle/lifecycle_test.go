@@ -11,10 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-var (
-	silent    = slog.New(slog.DiscardHandler)
-	errClosed = errors.New("closed")
-)
+var silent, errClosed = slog.New(slog.DiscardHandler), errors.New("closed")
 
 // inLife runs f with a lifecycle whose goroutines have a second to return.
 func inLife(t *testing.T, f func(t *testing.T, l *Lifecycle)) {
