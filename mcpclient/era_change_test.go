@@ -24,14 +24,13 @@ type changingServer struct {
 	outdated func(a *changingServer, w http.ResponseWriter, m message)           // a modern server's answer to a legacy request
 	before   func(w http.ResponseWriter, r *http.Request, m message) (done bool) // may answer instead
 
-	mu       sync.Mutex
-	speaks   string
-	session  string
-	sessions int
-	got      []string // methods
-	ran      int      // tool calls
-	stray    bool     // a modern request named a session
-	streams  []chan struct{}
+	mu              sync.Mutex
+	speaks, session string
+	sessions        int
+	got             []string // methods
+	ran             int      // tool calls
+	stray           bool     // a modern request named a session
+	streams         []chan struct{}
 }
 
 func (a *changingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -62,9 +62,7 @@ func (s suite) required(t *testing.T, revision string) []string {
 	return names
 }
 
-type observation struct {
-	ID, Name, Status, ErrorMessage string
-}
+type observation struct{ ID, Name, Status, ErrorMessage string }
 
 type outcome struct {
 	passed []string // the ids of the checks

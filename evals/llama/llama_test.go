@@ -54,9 +54,7 @@ func TestServer(t *testing.T) {
 const llamacpp, ollama = "llamacpp", "ollama"
 
 // scripted plays a llama-server with the model, or an Ollama. The fault is what it does wrong.
-type scripted struct {
-	kind, fault string
-}
+type scripted struct{ kind, fault string }
 
 type asked struct {
 	Stream   bool `json:"stream"`

@@ -19,13 +19,12 @@ import (
 
 // asker is a server with a tool that asks for a completion of a prompt.
 type asker struct {
-	name      string
-	transport func(t *testing.T) mcpclient.Transport
-	revision  string
-	tool      string
-	argument  string // the argument with the prompt
-	tools     bool   // it offers the model a tool, and asks again with the tool's result
-	modern    bool
+	name           string
+	transport      func(t *testing.T) mcpclient.Transport
+	revision, tool string
+	argument       string // the argument with the prompt
+	tools          bool   // it offers the model a tool, and asks again with the tool's result
+	modern         bool
 }
 
 func askers() []asker {

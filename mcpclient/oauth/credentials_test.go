@@ -73,10 +73,9 @@ func TestAssertion(t *testing.T) {
 	_, edKey, err := ed25519.GenerateKey(rand.Reader)
 	check.Must(t, err)
 	tests := []struct {
-		key       crypto.Signer
-		supported []string
-		audience  string
-		alg, aud  string
+		key                crypto.Signer
+		supported          []string
+		audience, alg, aud string
 	}{
 		{newKey(t), nil, "", "ES256", issuerOne},
 		{newKey(t), []string{"RS256", "ES256"}, issuerOne + "/token", "ES256", issuerOne + "/token"},

@@ -95,9 +95,8 @@ func TestNamesAreCheckedToo(t *testing.T) {
 
 func TestRedirects(t *testing.T) {
 	for _, tt := range []struct {
-		name   string
-		target string
-		want   string // part of the error; empty for success
+		name, target string
+		want         string // part of the error; empty for success
 	}{
 		{"elsewhere", "https://as2.test/moved", ""},
 		{"private address", "https://169.254.169.254/latest", "169.254.169.254"},

@@ -13,12 +13,10 @@ import (
 
 func TestScopeSelection(t *testing.T) {
 	for _, tt := range []struct {
-		name       string
-		challenge  string
-		supported  []string
-		configured []string
-		server     []string // scopes_supported of the authorization server
-		want       string
+		name, challenge       string
+		supported, configured []string
+		server                []string // scopes_supported of the authorization server
+		want                  string
 	}{
 		{name: "challenge", challenge: `scope="a b"`, supported: []string{"x"}, configured: []string{"y"}, want: "a b"},
 		{name: "configured", supported: []string{"x"}, configured: []string{"y"}, want: "y"},

@@ -63,9 +63,8 @@ func TestVerdicts(t *testing.T) {
 
 func TestQuantile(t *testing.T) {
 	for _, test := range []struct {
-		values []float64
-		q      float64
-		want   float64
+		values  []float64
+		q, want float64
 	}{
 		{nil, 0.5, 0},
 		{[]float64{3}, 0.5, 3},
