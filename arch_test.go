@@ -172,8 +172,7 @@ func linked(t *testing.T, packages ...string) []string {
 	return all
 }
 
-// TestClientIsLight checks that a program that only connects and calls links neither a schema
-// compiler nor a YAML parser.
+// TestClientIsLight checks that a program that only connects and calls links neither a schema compiler nor a YAML parser.
 func TestClientIsLight(t *testing.T) {
 	for _, path := range linked(t, "./mcpclient") {
 		ours := within(path, module)

@@ -25,8 +25,7 @@ type trip struct {
 	Days int    `json:"days,omitempty" minimum:"1"`
 }
 
-// A function works like a tool of a server: its arguments are parsed, repaired and checked, and the
-// model gets its result.
+// A function works like a tool of a server: its arguments are parsed, repaired and checked, and the model gets its result.
 func TestFunc(t *testing.T) {
 	same := func(_ context.Context, in trip) (trip, error) { return in, nil }
 	text := func(_ context.Context, in trip) (string, error) { return in.City, nil }

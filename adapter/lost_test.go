@@ -46,8 +46,7 @@ func TestServersComeBack(t *testing.T) {
 	})
 }
 
-// TestServerThatComesLate has a server that joins when it can be reached and lists its tools: one
-// connection is useless.
+// TestServerThatComesLate has a server that joins when it can be reached and lists its tools: one connection is useless.
 func TestServerThatComesLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events

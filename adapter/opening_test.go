@@ -34,8 +34,7 @@ func TestQuickServersAreNotKeptWaiting(t *testing.T) {
 	})
 }
 
-// TestSlowServerAtTheEnd closes the toolset, or cancels Open, while a server is still connecting.
-// Nothing is left behind.
+// TestSlowServerAtTheEnd closes the toolset, or cancels Open, while a server is still connecting. Nothing is left behind.
 func TestSlowServerAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers := func() []Server {

@@ -26,10 +26,7 @@ type peer struct {
 
 // newPeer returns a server without tools.
 func newPeer() *peer {
-	return &peer{
-		Server: sdk.NewServer(&sdk.Implementation{Name: "peer", Version: "1"}, nil),
-		ended:  make(chan struct{}),
-	}
+	return &peer{Server: sdk.NewServer(&sdk.Implementation{Name: "peer", Version: "1"}, nil), ended: make(chan struct{})}
 }
 
 // newSilentPeer returns a server that announces no changes.

@@ -143,8 +143,7 @@ func TestManyUsersOfFewConnections(t *testing.T) {
 	})
 }
 
-// A conversation waits for the call of another conversation of its user, and is told. An unknown
-// user gets no connection.
+// A conversation waits for the call of another conversation of its user, and is told. An unknown user gets no connection.
 func TestConversationsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
@@ -272,8 +271,7 @@ func TestOpeningOutlivesItsFirstCall(t *testing.T) {
 	})
 }
 
-// TestCloseAwaitsConnections checks that Close cancels the connections that calls and Add are making,
-// and waits for them.
+// TestCloseAwaitsConnections checks that Close cancels the connections that calls and Add are making, and waits for them.
 func TestCloseAwaitsConnections(t *testing.T) {
 	calls := func(tool string) func(*Toolset, mcpclient.Transport) error {
 		return func(ts *Toolset, _ mcpclient.Transport) error {

@@ -12,8 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// TestRepeatedMembers checks that a model reads only what the fingerprint covers: of members with the same
-// name the last.
+// TestRepeatedMembers checks that a model reads only what the fingerprint covers: of members with the same name the last.
 func TestRepeatedMembers(t *testing.T) {
 	once := toolWith(t, `{"type":"object","properties":{"a":{"type":"string","description":"one"}}}`)
 	twice := toolWith(t, `{"type":"object","properties":{"a":{"type":"string","description":"hidden","description":"one"}}}`)

@@ -17,8 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
-// provenance says where the schemas of each file in testdata/schemas come from, and how many there
-// are. They are unchanged.
+// provenance says where the schemas of each file in testdata/schemas come from, and how many there are. They are unchanged.
 var provenance = map[string]struct {
 	source string
 	tools  int

@@ -199,8 +199,7 @@ func TestOneApproval(t *testing.T) {
 	}
 }
 
-// An interceptor that changes the arguments has them approved in the course of the
-// call. If that fails, the run ends, too.
+// An interceptor that changes the arguments has them approved in the course of the call. If that fails, the run ends, too.
 func TestApprovalInTheCourseOfACall(t *testing.T) {
 	closed := errors.New("window closed")
 	change := func(next adapter.Handler) adapter.Handler {

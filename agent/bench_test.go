@@ -105,9 +105,8 @@ func BenchmarkDurableTurn(b *testing.B) {
 	}
 }
 
-// BenchmarkOldRun gives an input to a conversation that has had so many, in a process that has not
-// seen it, and moves a run on by a turn after so many. The young and the old one take turns: a
-// ratio is of what was measured at the same time.
+// BenchmarkOldRun gives an input to a conversation that has had so many, in a process that has not seen it, and moves a run
+// on by a turn after so many. The young and the old one take turns: a ratio is of what was measured at the same time.
 func BenchmarkOldRun(b *testing.B) {
 	for _, kind := range []string{"files", "SQLite", "Postgres"} {
 		for _, work := range []struct {
@@ -169,8 +168,7 @@ func (c canned) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: head, Body: io.NopCloser(strings.NewReader(string(c))), Request: r}, nil
 }
 
-// compare reports what two functions take, in turns, as the median of wall time and the mean of CPU
-// time of this process.
+// compare reports what two functions take, in turns, as the median of wall time and the mean of CPU time of this process.
 func compare(b *testing.B, young, old func()) {
 	var cpu [2]time.Duration
 	var wall [2][]float64

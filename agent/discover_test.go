@@ -275,8 +275,7 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// TestDiscoveryStays holds that a run continues as it began: after a compaction, with another
-// window, and with a new input.
+// TestDiscoveryStays holds that a run continues as it began: after a compaction, with another window, and with a new input.
 func TestDiscoveryStays(t *testing.T) {
 	m := play(uses(find("1", "invoices")), says("done"), says("done again"))
 	shorten := func(_ context.Context, messages []run.Message, _ compact.Budget) (*compact.Result, error) {
@@ -336,9 +335,8 @@ func searching(seen *[]prompt) agent.Model {
 	}}
 }
 
-// A run with two searches and a kept result that ends with its process continues in another one
-// with the same request to the byte, and the same bytes of the result, whatever the store, and
-// whether the first process dies before or after a write.
+// A run with two searches and a kept result that ends with its process continues in another one with the same request to the
+// byte, and the same bytes of the result, whatever the store, and whether the first process dies before or after a write.
 func TestDiscoveryAtEveryBoundary(t *testing.T) {
 	tools := adapter.Merge(append(manyTools(new([]string)), exporting(1000))...)
 	for name, open := range everyStore {

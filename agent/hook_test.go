@@ -109,10 +109,9 @@ func TestModelRetries(t *testing.T) {
 	}
 	busy := fails(model.Error{Kind: model.ErrorRateLimit})
 	for name, tt := range map[string]struct {
-		steps   []step
-		retries int
-		calls   int
-		ok      bool
+		steps          []step
+		retries, calls int
+		ok             bool
 	}{
 		"passing":     {[]step{busy, busy, says("hi")}, 0, 3, true},
 		"too often":   {[]step{busy}, 0, 3, false},

@@ -202,8 +202,7 @@ func TestTrimKeepsHandles(t *testing.T) {
 	}
 }
 
-// TestKeptResultByAdvance drives the run step by step, each in a process of its own, as an engine
-// such as Temporal does.
+// TestKeptResultByAdvance drives the run step by step, each in a process of its own, as an engine such as Temporal does.
 func TestKeptResultByAdvance(t *testing.T) {
 	for name, open := range everyStore {
 		t.Run(name, func(t *testing.T) {

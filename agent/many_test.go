@@ -105,8 +105,7 @@ func (m turnsOf) Generate(ctx context.Context, r *model.Request) iter.Seq2[model
 	}
 }
 
-// worker is an agent with one tool. Each run has a user of its own: of one user a toolset
-// asks about one call at a time.
+// worker is an agent with one tool. Each run has a user of its own: of one user a toolset asks about one call at a time.
 func worker(t testing.TB, m turnsOf, work func(), opts agent.Options) *agent.Agent {
 	t.Helper()
 	opts.Tools = []adapter.Source{adapter.Func("work", "Works.", func(context.Context, struct{}) (string, error) {
@@ -233,8 +232,7 @@ func largeAgent(t *testing.T, store record.Store, n int, text string) *agent.Age
 	return newAgent(t, play(uses(calls...), says("so much")), &agent.Options{Durable: agent.Durable{Store: store, ResultTokens: -1}, Tools: []adapter.Source{large}})
 }
 
-// TestTurnLargerThanACommit has a turn whose results are more than the store keeps at once: they
-// are kept in several writes.
+// TestTurnLargerThanACommit has a turn whose results are more than the store keeps at once: they are kept in several writes.
 func TestTurnLargerThanACommit(t *testing.T) {
 	store := inFiles(t, &filestore.Options{NoSync: true})
 	a := largeAgent(t, store, 8, strings.Repeat("much", 5<<18)) // 40 MiB

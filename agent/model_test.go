@@ -49,8 +49,7 @@ func TestStreaming(t *testing.T) {
 	}
 }
 
-// Reasoning comes as it arrives, whole at the end, and stays in the history. A call that has
-// shown some is not made again.
+// Reasoning comes as it arrives, whole at the end, and stays in the history. A call that has shown some is not made again.
 func TestReasoningDelta(t *testing.T) {
 	calls := 0
 	busy := &model.Error{Kind: model.ErrorRateLimit, Err: errors.New("slow down")}

@@ -38,10 +38,7 @@ func TestResultDuringAnOutage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		taken bool
 		want  string
-	}{
-		"not taken over": {want: "done"},
-		"taken over":     {taken: true, want: "unknown whether the call ran"},
-	} {
+	}{"not taken over": {want: "done"}, "taken over": {taken: true, want: "unknown whether the call ran"}} {
 		synctestRun(t, name, func(t *testing.T) {
 			memory := record.NewMemory()
 			store, gone := away(memory)

@@ -22,8 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// A window is a host whose model has few tokens, of four bytes each. To each question it first asks for
-// the tool "read".
+// A window is a host whose model has few tokens, of four bytes each. To each question it first asks for the tool "read".
 type window struct {
 	tokens  int
 	refusal string // "": it leaves out the beginning without a word

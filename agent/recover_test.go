@@ -33,8 +33,7 @@ func recovers(t *testing.T, store record.Store, a *agent.Agent, limit time.Durat
 	check.Is(t, agent.Recover(ctx, store, []*agent.Agent{a}, opts), context.DeadlineExceeded)
 }
 
-// Recover continues a run whose process has ended once its lease is over, and with one
-// that waits once its answer is there.
+// Recover continues a run whose process has ended once its lease is over, and with one that waits once its answer is there.
 func TestRecover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()

@@ -115,8 +115,7 @@ func TestReplayOfSubAgentsSideBySide(t *testing.T) {
 	resumes(t, a, live)
 }
 
-// A call that does not run is replayed as it was: with the arguments that the model wrote,
-// whoever refused it and wherever.
+// A call that does not run is replayed as it was: with the arguments that the model wrote, whoever refused it and wherever.
 func TestReplayOfDenials(t *testing.T) {
 	const spaced = `{ "x": 1 }`
 	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Deny("no"), nil }

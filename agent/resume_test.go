@@ -34,8 +34,7 @@ func process(t *testing.T, store record.Store, model *script, opts agent.Options
 
 var theRun = run.Key{ID: "r"}
 
-// An approval is answered in another process, and what was approved is what runs: also what a hook
-// made of the arguments.
+// An approval is answered in another process, and what was approved is what runs: also what a hook made of the arguments.
 func TestApprovalInAnotherProcess(t *testing.T) {
 	hook := agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.Call) error {
 		c.Arguments = `{"x":3}`
@@ -68,8 +67,7 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 	}
 }
 
-// A call that was under way when its process ended is not sent again, and the model is
-// told; a person may be asked instead.
+// A call that was under way when its process ended is not sent again, and the model is told; a person may be asked instead.
 func TestCallInDoubt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer func(*run.Question) run.Reply
@@ -123,8 +121,7 @@ func TestMessagesAreOfTheCaller(t *testing.T) {
 	}
 }
 
-// Without a store a run that waits is JSON, and continues in another process: with the arguments
-// that were approved, once.
+// Without a store a run that waits is JSON, and continues in another process: with the arguments that were approved, once.
 func TestResumeState(t *testing.T) {
 	ran := ""
 	process := func(model *script) *agent.Agent {
@@ -231,9 +228,8 @@ func TestResumeWithoutAnAnswer(t *testing.T) {
 	failed, again := b.Resume(t.Context(), run.Key{ID: "failed"})
 	cancelled, end := b.Resume(t.Context(), run.Key{ID: "cancelled"})
 	for name, tt := range map[string]struct {
-		got  error
-		want error
-		text string
+		got, want error
+		text      string
 	}{
 		"as it fails":   {live, agent.ErrFailed, "no key"},
 		"afterwards":    {again, agent.ErrFailed, "no key"},

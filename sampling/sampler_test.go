@@ -124,10 +124,7 @@ func TestInvalidRequests(t *testing.T) {
 		{"odd choice", `{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"toolChoice":{"mode":"maybe"}}`, `"maybe"`},
 	}
 	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{
-		Limits: Limits{Total: Budget{Requests: 1}},
-		Review: noReview(t),
-	})
+	s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Requests: 1}}, Review: noReview(t)})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			check.Contains(t, "", wantCode(t, ask(t, s, tt.params), mcp.CodeInvalidParams).Message, tt.want)

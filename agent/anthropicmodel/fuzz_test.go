@@ -25,8 +25,7 @@ func TestBlockBounds(t *testing.T) {
 	}
 }
 
-// FuzzEvents holds that events of any form end in parts within the bounds, with the text that was
-// shown, or in an error.
+// FuzzEvents holds that events of any form end in parts within the bounds, with the text that was shown, or in an error.
 func FuzzEvents(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"message_start","message":{"id":"m","model":"c","content":[],"usage":{"input_tokens":-1}}}`,

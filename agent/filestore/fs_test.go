@@ -193,9 +193,7 @@ func (d *disk) put(path string, data []byte) {
 }
 
 // on opens a store on a disk. Its locks are in a directory.
-func (d *disk) on(t testing.TB, dir string) record.Store {
-	return openOn(t, d, dir, nil)
-}
+func (d *disk) on(t testing.TB, dir string) record.Store { return openOn(t, d, dir, nil) }
 
 // file returns the only run on a disk.
 func (d *disk) file(t testing.TB) (path string, n *inode) {

@@ -119,8 +119,7 @@ func TestPostgresAppendIsOneTrip(t *testing.T) {
 		"got %d records and a head at %d, %v, want %d", len(log.Records), log.Head.Seq, err, d.State.Seq)
 }
 
-// TestPostgresAppendOfAnother lets an append wait for the transaction of another program, which
-// takes the run meanwhile.
+// TestPostgresAppendOfAnother lets an append wait for the transaction of another program, which takes the run meanwhile.
 func TestPostgresAppendOfAnother(t *testing.T) {
 	store, db := inPostgres(t).open(t)
 	d, lease := create(t, store, key)

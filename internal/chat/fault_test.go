@@ -281,10 +281,7 @@ func TestTimeouts(t *testing.T) {
 		host  http.HandlerFunc
 		code  string
 		after time.Duration
-	}{
-		{"no answer", hang, CodeTimeout, 5 * time.Minute},
-		{"a silent stream", silent, CodeIdle, 3*50*time.Second + time.Minute},
-	} {
+	}{{"no answer", hang, CodeTimeout, 5 * time.Minute}, {"a silent stream", silent, CodeIdle, 3*50*time.Second + time.Minute}} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t, tt.host)

@@ -125,8 +125,7 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// TestResponsesRemembered gives a caller that keeps no items, as a server that samples, the
-// thoughts back by the memory.
+// TestResponsesRemembered gives a caller that keeps no items, as a server that samples, the thoughts back by the memory.
 func TestResponsesRemembered(t *testing.T) {
 	host := newHost(t, answering(response("completed", thoughtItem+","+callItem, "")))
 	c := host.client(t, openAI, nil)
@@ -242,10 +241,8 @@ func TestResponsesEnd(t *testing.T) {
 		manyCalls = append(manyCalls, fmt.Sprintf(`data: {"type":"response.output_item.done","output_index":%d,"item":%s}`, i, callItem))
 	}
 	for name, tt := range map[string]struct {
-		h      http.HandlerFunc
-		finish string
-		code   string
-		text   string
+		h                  http.HandlerFunc
+		finish, code, text string
 	}{
 		"bound":               {answering(response("incomplete", textItem, `,"incomplete_details":{"reason":"max_output_tokens"}`)), FinishLength, "", ""},
 		"cut before input":    {answering(response("incomplete", textItem+`,{"type":"function_call","call_id":"c","name":"f","arguments":""}`, `,"incomplete_details":{"reason":"max_output_tokens"}`)), FinishLength, "", ""},

@@ -135,9 +135,8 @@ func TestAffords(t *testing.T) {
 	full := price.Price{Currency: "USD", Input: 1_000_000, CacheWrite: 1_500_000, Output: 2_000_000, Reasoning: 3_000_000}
 	tiny := price.Price{Currency: "USD", Input: 1, Output: 1}
 	for _, tt := range []struct {
-		price        price.Price
-		micro, input int64
-		want         int64
+		price              price.Price
+		micro, input, want int64
 	}{
 		{plain, 0, 0, 0},
 		{plain, 100, 100, 0},

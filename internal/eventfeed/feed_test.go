@@ -72,11 +72,10 @@ var key = run.Key{Tenant: "acme", ID: "r"}
 
 // kept is a store: it has the events of one run that have a record.
 type kept struct {
-	mu     sync.Mutex
-	events []agent.Event
-	over   bool
-	looks  int
-	heads  int
+	mu           sync.Mutex
+	events       []agent.Event
+	over         bool
+	looks, heads int
 }
 
 func (k *kept) Replay(_ context.Context, at run.Key, after agent.Position) iter.Seq2[agent.Event, error] {

@@ -149,8 +149,7 @@ func TestRetriesOfASampler(t *testing.T) {
 	check.Equal(t, "requests", asked, 1)
 }
 
-// Programs use ANTHROPIC_MODEL as the library does: with its own key, unless OPENAI_MODEL or a flag
-// names another model.
+// Programs use ANTHROPIC_MODEL as the library does: with its own key, unless OPENAI_MODEL or a flag names another model.
 func TestClaudeOfTheEnvironment(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -209,9 +208,8 @@ func TestWrongPrices(t *testing.T) {
 	}
 }
 
-// A name that is not in the file of -models is an error with the names of the file, also if a key
-// would let OpenAI have the question. The file in the configuration folder names models beside
-// those of OpenAI.
+// A name that is not in the file of -models is an error with the names of the file, also if a key would let OpenAI have the
+// question. The file in the configuration folder names models beside those of OpenAI.
 func TestNameNotInTheFile(t *testing.T) {
 	home := t.TempDir()
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData"} {

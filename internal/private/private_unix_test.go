@@ -47,8 +47,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// Another user's files are refused even with the right mode. Root creates such
-// files; other users test with root's files.
+// Another user's files are refused even with the right mode. Root creates such files; other users test with root's files.
 func TestOwners(t *testing.T) {
 	dir, path := "/", "/etc/passwd"
 	if os.Geteuid() == 0 {

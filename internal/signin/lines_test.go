@@ -31,10 +31,8 @@ func TestShowLink(t *testing.T) {
 func TestInput(t *testing.T) {
 	choice := config.Input{ID: "place", Default: "Bee", Choices: []string{"Ann\x1b[2J", "Bee"}}
 	for name, tt := range map[string]struct {
-		in    config.Input
-		typed string
-		want  string
-		shown string
+		in                 config.Input
+		typed, want, shown string
 	}{
 		"text":          {config.Input{ID: "key", Description: "The\nkey\x1b[2J"}, "k k\n", "k k", `The key\x1b[2J: `},
 		"by its number": {choice, "1\n", "Ann\x1b[2J", "  1) Ann\\x1b[2J\n  2) Bee\nplace [Bee]: "},

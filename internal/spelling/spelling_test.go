@@ -4,9 +4,8 @@ import "testing"
 
 func TestDistance(t *testing.T) {
 	for _, test := range []struct {
-		a, b  string
-		limit int
-		want  int
+		a, b        string
+		limit, want int
 	}{
 		{"", "", 3, 0},
 		{"args", "args", 3, 0},

@@ -61,8 +61,7 @@ func TestInstall(t *testing.T) {
 	check.That(t, err == nil && third.dir != first.dir, "got %+v, %v, want a set of its own for other files", third, err)
 }
 
-// TestInstallAtOnce installs a set several times at once; all must return the
-// same set, and nothing else may be left.
+// TestInstallAtOnce installs a set several times at once; all must return the same set, and nothing else may be left.
 func TestInstallAtOnce(t *testing.T) {
 	cache := t.TempDir()
 	var wg sync.WaitGroup
@@ -97,10 +96,7 @@ func TestInstallFails(t *testing.T) {
 }
 
 func TestFindNode(t *testing.T) {
-	for engines, want := range map[string]string{
-		"^18":   "want a major version",
-		">=900": "no Node.js 900 or newer",
-	} {
+	for engines, want := range map[string]string{"^18": "want a major version", ">=900": "no Node.js 900 or newer"} {
 		s := &NPM{dir: t.TempDir()}
 		check.Must(t, os.CopyFS(s.dir, greeter(engines)))
 		check.Text(t, check.Err(s.findNode(t.Context())), want, engines)

@@ -185,8 +185,7 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// many returns documents whose words are distributed as in large vocabularies: few words are in
-// many documents.
+// many returns documents whose words are distributed as in large vocabularies: few words are in many documents.
 func many(n int) (out []Doc) {
 	r := rand.New(rand.NewPCG(1, 1))
 	zipf := rand.NewZipf(r, 1.1, 5, 20_000)

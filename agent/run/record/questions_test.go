@@ -70,8 +70,7 @@ func faulty(store record.Store, errs map[string]error, loads *int) record.Store 
 	})
 }
 
-// TestOpenAsks lists open questions: of a tenant, of sub-agents, without those that have a
-// reply or whose run has ended.
+// TestOpenAsks lists open questions: of a tenant, of sub-agents, without those that have a reply or whose run has ended.
 func TestOpenAsks(t *testing.T) {
 	store, wait := record.NewMemory(), &ledger.Suspended{}
 	acme := func(id string) run.Key { return run.Key{Tenant: "acme", ID: id} }

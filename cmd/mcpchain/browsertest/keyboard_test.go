@@ -17,8 +17,7 @@ func (w *person) press(keys string, modifiers ...chromedp.Modifier) {
 	w.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
 }
 
-// walk presses Tab until the focus is at an element whose label begins with a text. Modifiers may
-// have it go back.
+// walk presses Tab until the focus is at an element whose label begins with a text. Modifiers may have it go back.
 func (w *person) walk(text string, modifiers ...chromedp.Modifier) {
 	w.t.Helper()
 	const label = `(() => {
@@ -186,8 +185,7 @@ func TestViewTakesTheKeyboard(t *testing.T) {
 	ada.shoot("focus theft closed")
 }
 
-// TestViewGetsTheKeyboard gives a view the keyboard by the pointer and by Tab, and takes it back
-// for a field of the page.
+// TestViewGetsTheKeyboard gives a view the keyboard by the pointer and by Tab, and takes it back for a field of the page.
 func TestViewGetsTheKeyboard(t *testing.T) {
 	ada := enter(t)
 	ada.ask(`call visitors {"day":"Friday"}`)

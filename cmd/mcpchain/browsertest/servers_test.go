@@ -116,8 +116,7 @@ func TestServersOfUsers(t *testing.T) {
 	check.Equal(t, "tokens: the same two", server.Tokens(), 2)
 }
 
-// TestMoreAccess has a call wait until the person allows more at the provider, and another one be
-// declined.
+// TestMoreAccess has a call wait until the person allows more at the provider, and another one be declined.
 func TestMoreAccess(t *testing.T) {
 	server, args := notes(t)
 	ada := enter(t, args...)

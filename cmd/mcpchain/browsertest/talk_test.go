@@ -98,8 +98,7 @@ func TestWindows(t *testing.T) {
 	ada.await("document.querySelectorAll('#list li').length === 0")
 }
 
-// TestRestart has the program killed while a question is open, and while another is
-// answered.
+// TestRestart has the program killed while a question is open, and while another is answered.
 func TestRestart(t *testing.T) {
 	ada := enter(t)
 	ada.expectErrors("net::ERR") // the server is away
@@ -193,8 +192,7 @@ func TestPicture(t *testing.T) {
 		"got a picture of %d by %d in %d bytes, want 1100 by 760 in 200 KiB at most", picture.Width, picture.Height, len(data))
 }
 
-// TestManyWindows has a person open more windows than a browser opens connections, and close the
-// window of the reader.
+// TestManyWindows has a person open more windows than a browser opens connections, and close the window of the reader.
 func TestManyWindows(t *testing.T) {
 	first := enter(t)
 	windows := []*person{first}
@@ -213,8 +211,7 @@ func TestManyWindows(t *testing.T) {
 	check.Equal(t, "questions: each once", eval[int](last, "document.querySelectorAll('.said').length"), 2)
 }
 
-// TestOpenOtherDuringRestart opens another conversation while the server is away. Nothing of the
-// first one appears in it.
+// TestOpenOtherDuringRestart opens another conversation while the server is away. Nothing of the first one appears in it.
 func TestOpenOtherDuringRestart(t *testing.T) {
 	ada := enter(t)
 	ada.ask("What is 1 plus 1?", ".reply .prose", "2")

@@ -251,9 +251,8 @@ const saver = `<!doctype html><title>saver</title><p id="saver">A drawing.</p><s
 	send({ id: 1, method: "ui/initialize", params: { protocolVersion: "2026-01-26", appInfo: { name: "saver", version: "1" }, appCapabilities: {} } });
 </script>`
 
-// TestSwitchWithView goes to another conversation while a view is open, and asks in the same
-// moment: the question is the new conversation's. The view hears that it ends, and its page is not
-// waited for.
+// TestSwitchWithView goes to another conversation while a view is open, and asks in the same moment: the question is the new
+// conversation's. The view hears that it ends, and its page is not waited for.
 func TestSwitchWithView(t *testing.T) {
 	stubborn := strings.Replace(saver, "send({ id: m.id, result: { saved: true } })", "{}", 1)
 	for name, document := range map[string]string{"saves": saver, "stubborn": stubborn} {

@@ -73,8 +73,7 @@ func TestServersCommand(t *testing.T) {
 	holds(t, o.stdout, "fine (stdio, ", "broken (stdio, ", "The result: 1 + 2 = 3.")
 }
 
-// severalModels is an endpoint with several models, which say who they are. It also returns what it
-// was asked for.
+// severalModels is an endpoint with several models, which say who they are. It also returns what it was asked for.
 func severalModels(t *testing.T, list string) (url string, asked func() []string) {
 	var mu sync.Mutex // guards names
 	var names []string

@@ -13,8 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
-// TestGuide installs the program as the guide says, and runs the commands of the guide with demo
-// servers and the demo model.
+// TestGuide installs the program as the guide says, and runs the commands of the guide with demo servers and the demo model.
 func TestGuide(t *testing.T) {
 	t.Parallel()
 	text := check.Value(os.ReadFile("../../../../docs/chatbot.md"))(t)

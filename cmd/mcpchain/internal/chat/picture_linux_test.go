@@ -14,8 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// TestPicture holds the picture of the README against a conversation. With -update it is
-// drawn again.
+// TestPicture holds the picture of the README against a conversation. With -update it is drawn again.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	cmd := command(t)

@@ -163,8 +163,7 @@ func shadowServer() *sdk.Server {
 	return s
 }
 
-// wedgedServer has a tool and a resource that never answer. Another tool never
-// answers, but reports progress without an end.
+// wedgedServer has a tool and a resource that never answer. Another tool never answers, but reports progress without an end.
 func wedgedServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "wedge"}, nil)
 	sdk.AddTool(s, &sdk.Tool{Name: "wedge"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {

@@ -23,8 +23,7 @@ func (p *program) signal(s os.Signal) {
 	check.Must(p.t, p.cmd.Process.Signal(s))
 }
 
-// startCounting runs the program until a tool call is under way, and returns
-// the process id of the server.
+// startCounting runs the program until a tool call is under way, and returns the process id of the server.
 func startCounting(t *testing.T, server string) (p *program, pid int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pid")

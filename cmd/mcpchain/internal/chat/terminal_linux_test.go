@@ -94,9 +94,8 @@ func TestInterruptWhileConnecting(t *testing.T) {
 	check.That(t, !strings.Contains(m.screen, "again"), "it is said that Ctrl-C must be repeated: %q", m.screen)
 }
 
-// TestServerOfTheGoSDK calls tools of the official Go SDK's example server that ask the model and
-// the person. The server asks as in an older revision than it speaks, so the first call is in
-// doubt. After a kill the server is started again.
+// TestServerOfTheGoSDK calls tools of the official Go SDK's example server that ask the model and the person. The server
+// asks as in an older revision than it speaks, so the first call is in doubt. After a kill the server is started again.
 func TestServerOfTheGoSDK(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "everything")

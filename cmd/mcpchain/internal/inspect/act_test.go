@@ -12,8 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// A server does what it is asked for, and its answer reaches the terminal
-// without the characters that a terminal obeys.
+// A server does what it is asked for, and its answer reaches the terminal without the characters that a terminal obeys.
 func TestAct(t *testing.T) {
 	both := servers(demo, odd)
 	const refusedForm = "\"elicitation/create\" cannot be sent while serving a request on protocol version 2026-07-28: return an InputRequests map instead (multi round-trip requests, SEP-2322)\n"

@@ -14,8 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// TestGuide installs the programs as the guide says, and runs each command of the guide, with the
-// guide's own mcp.json.
+// TestGuide installs the programs as the guide says, and runs each command of the guide, with the guide's own mcp.json.
 func TestGuide(t *testing.T) {
 	t.Parallel()
 	text := check.Value(os.ReadFile("../../../../docs/inspect.md"))(t)

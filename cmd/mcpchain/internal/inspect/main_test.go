@@ -84,8 +84,7 @@ func TestMain(m *testing.M) {
 // hostile is a text that a terminal must not get.
 const hostile = "two\nlines\x1b[2J\u009b31m\u202e"
 
-// oddServer has an unusable tool, and a tool that providers need changed. It
-// has no version, and sends hostile texts.
+// oddServer has an unusable tool, and a tool that providers need changed. It has no version, and sends hostile texts.
 func oddServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "odd\x1b[31m\u200b"}, nil)
 	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "odd://{name}", Name: "odd"}, nil)

@@ -54,8 +54,7 @@ func TestFailureForAQuestion(t *testing.T) {
 		"got %d, %q and %s, want %d and the failure", status, out, stderr, statusAsked)
 }
 
-// An address to visit is shown without its secret parts. Not all of many
-// questions are shown, and all are declined.
+// An address to visit is shown without its secret parts. Not all of many questions are shown, and all are declined.
 func TestManyQuestions(t *testing.T) {
 	t.Parallel()
 	var shown strings.Builder

@@ -18,8 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// A server behind a sign-in says so. -sign-in signs in, and the next run uses
-// the kept token.
+// A server behind a sign-in says so. -sign-in signs in, and the next run uses the kept token.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	notes := peer.StartProtected(t, tryout.NewServer(), time.Hour)
@@ -88,8 +87,7 @@ func TestNoFolderForTokens(t *testing.T) {
 	}
 }
 
-// Without an answer, the server that needs it cannot be used, and the file's
-// texts reach the terminal escaped.
+// Without an answer, the server that needs it cannot be used, and the file's texts reach the terminal escaped.
 func TestInputWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	status, out, stderr := inspectFile(t, `{"inputs":[{"type":"promptString","id":"key","description":"The \u001b[2Jkey"}],
@@ -99,8 +97,7 @@ func TestInputWithoutAnswer(t *testing.T) {
 	}
 }
 
-// In a script, lines of standard input are the answers, as the guide says. An
-// empty line is the default.
+// In a script, lines of standard input are the answers, as the guide says. An empty line is the default.
 func TestInputsInAScript(t *testing.T) {
 	t.Parallel()
 	text := check.Value(os.ReadFile("../../../../docs/mcp-json.md"))(t)

@@ -12,8 +12,7 @@ import (
 func TestUnknownMethod(t *testing.T) {
 	gone := errors.New("gone")
 	for name, tt := range map[string]struct {
-		last error
-		want error
+		last, want error
 	}{
 		"no such method": {fmt.Errorf("list: %w", &mcp.RPCError{Code: mcp.CodeMethodNotFound}), nil},
 		"other error":    {gone, gone},

@@ -21,8 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// withTool serves an agent whose model calls a tool, which a person approves. The tokens of the users
-// are their names.
+// withTool serves an agent whose model calls a tool, which a person approves. The tokens of the users are their names.
 func withTool(t testing.TB, o *options, model agent.Model, tool adapter.Source, users ...string) (url string, made *service) {
 	t.Helper()
 	own := map[string]string{}

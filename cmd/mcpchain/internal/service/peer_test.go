@@ -83,9 +83,8 @@ func startLogging(t testing.TB, o *options, log *slog.Logger, changes ...func(*s
 
 // person is a user at a service.
 type person struct {
-	t     testing.TB
-	url   string
-	token string
+	t          testing.TB
+	url, token string
 }
 
 // request sends a request with headers, given as names and values, and returns the response.
@@ -165,9 +164,7 @@ func (p person) state(id string) (v runJSON) {
 
 // event is one of a stream.
 type event struct {
-	id   string
-	data string
-	Type string
+	id, data, Type string
 }
 
 // follow reads the events of a run after one, until a condition holds.

@@ -99,9 +99,8 @@ func (p *peopleAtOneServer) answers(user int, id, form, name string) {
 	}
 }
 
-// TestPeopleAtOneServer has two users with two runs each, whose forms are open at the same time:
-// each answer reaches its own call. When the processes of the server are killed, the next calls
-// work.
+// TestPeopleAtOneServer has two users with two runs each, whose forms are open at the same time: each answer reaches its own
+// call. When the processes of the server are killed, the next calls work.
 func TestPeopleAtOneServer(t *testing.T) {
 	p := openPeople(t, 2, 10)
 	type open struct{ id, form string }

@@ -85,8 +85,7 @@ func (p *process) end(t *testing.T, sig os.Signal) error {
 	return nil
 }
 
-// counting begins a run that calls a tool for a while, and returns once the call is under way, with the
-// events up to there.
+// counting begins a run that calls a tool for a while, and returns once the call is under way, with the events up to there.
 func (p person) counting() (id string, events []event) {
 	p.t.Helper()
 	for range 20 {
@@ -100,8 +99,7 @@ func (p person) counting() (id string, events []event) {
 	return "", nil
 }
 
-// drained reads the events of a run until the stream ends, and then gives the error of that, nil if
-// the service ended it.
+// drained reads the events of a run until the stream ends, and then gives the error of that, nil if the service ended it.
 func (p person) drained(id string) <-chan error {
 	p.t.Helper()
 	resp := p.request(context.Background(), "GET", "/runs/"+id+"/events", "")
@@ -114,9 +112,8 @@ func (p person) drained(id string) <-chan error {
 	return ended
 }
 
-// TestRestart ends the process while one run calls a tool and another waits for a person. Both go
-// on in the next process, and so does the stream. A process that is stopped lets its runs go,
-// whatever their leases; it ends the stream.
+// TestRestart ends the process while one run calls a tool and another waits for a person. Both go on in the next process,
+// and so does the stream. A process that is stopped lets its runs go, whatever their leases; it ends the stream.
 func TestRestart(t *testing.T) {
 	for name, sig := range map[string]os.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
@@ -199,8 +196,7 @@ func TestBusyPort(t *testing.T) {
 	check.Text(t, o.run(t.Context(), slog.New(slog.DiscardHandler)), "; -listen names another address", "")
 }
 
-// TestGrace stops a process with a call under way, which ends within the grace or is cut. The log
-// says what becomes of runs.
+// TestGrace stops a process with a call under way, which ends within the grace or is cut. The log says what becomes of runs.
 func TestGrace(t *testing.T) {
 	for name, tt := range map[string]struct {
 		grace    string

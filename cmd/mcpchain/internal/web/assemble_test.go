@@ -159,8 +159,7 @@ func TestOrigin(t *testing.T) {
 	check.Equal(t, "header without HTTPS", request(plain, "GET", "/", "").Header().Get("Strict-Transport-Security"), "")
 }
 
-// TestAddresses bounds the sign-ins of an address. A network of IPv6 counts as one, and only a
-// proxy names another address.
+// TestAddresses bounds the sign-ins of an address. A network of IPv6 counts as one, and only a proxy names another address.
 func TestAddresses(t *testing.T) {
 	h, _ := trial(t, "-rate", "1", "-trusted-proxy", "192.0.2.0/24", "-address-header", "X-From")
 	for name, tt := range map[string]struct {
@@ -237,8 +236,7 @@ func TestNavigations(t *testing.T) {
 	}
 }
 
-// TestBoundsOfAUser has a user keep as many conversations, and bytes, as there may be: the page
-// says so, and what to do.
+// TestBoundsOfAUser has a user keep as many conversations, and bytes, as there may be: the page says so, and what to do.
 func TestBoundsOfAUser(t *testing.T) {
 	begin := func(h http.Handler, who func(*http.Request)) *httptest.ResponseRecorder {
 		return request(h, "POST", "/api/conversations", `{"text":"hello"}`, who)

@@ -77,8 +77,7 @@ func TestNoConversationOfTheFolder(t *testing.T) {
 	check.That(t, err == nil && head.Key.ID == "mine", "got %v, %v, want the one within the bound", head.Key, err)
 }
 
-// TestNumbersOfAList resumes by the list that the person has seen, though another conversation
-// became the newest.
+// TestNumbersOfAList resumes by the list that the person has seen, though another conversation became the newest.
 func TestNumbersOfAList(t *testing.T) {
 	store := record.NewMemory()
 	begin := time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC)

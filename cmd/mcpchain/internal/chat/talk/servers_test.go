@@ -81,8 +81,7 @@ func (m mortal) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	return transport.Dial(ctx)
 }
 
-// Each end of a server's process is reported once, and so is each return, until the server is given
-// up.
+// Each end of a server's process is reported once, and so is each return, until the server is given up.
 func TestDeathsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		screen := typist.New(t)

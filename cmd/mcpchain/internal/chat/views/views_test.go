@@ -82,8 +82,7 @@ func (p *asked) all() []string {
 	return append([]string(nil), p.heard...)
 }
 
-// board is a server with a tool that has a view, and a tool for views that asks the person for a
-// name.
+// board is a server with a tool that has a view, and a tool for views that asks the person for a name.
 func board(t *testing.T) *adapter.Toolset {
 	t.Helper()
 	s := sdk.NewServer(&sdk.Implementation{Name: "board", Version: "1"}, nil)
@@ -114,8 +113,7 @@ func board(t *testing.T) *adapter.Toolset {
 	return ts
 }
 
-// offered returns a service with one view, and the address of the view. ended is called after each
-// call of the view.
+// offered returns a service with one view, and the address of the view. ended is called after each call of the view.
 func offered(t *testing.T, who Person, ended func(*Call)) (*Service, string) {
 	t.Helper()
 	aside := func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
@@ -222,8 +220,7 @@ func (p *page) notified(method string) any {
 	return p.until(func(m map[string]any) bool { return m["method"] == method })["params"]
 }
 
-// A view gets the call and its result. Its own calls go to its server, after the same approval as
-// calls of the model.
+// A view gets the call and its result. Its own calls go to its server, after the same approval as calls of the model.
 func TestView(t *testing.T) {
 	who := &asked{}
 	var mu sync.Mutex
@@ -310,8 +307,7 @@ func TestViewAsks(t *testing.T) {
 	}
 }
 
-// Closing a page asks the view to end. A page that is gone cancels its questions, and closing the
-// service ends all pages.
+// Closing a page asks the view to end. A page that is gone cancels its questions, and closing the service ends all pages.
 func TestEnd(t *testing.T) {
 	who := &asked{}
 	s, address := offered(t, who, nil)

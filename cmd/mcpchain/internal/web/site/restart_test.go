@@ -36,8 +36,7 @@ func TestRestart(t *testing.T) {
 	check.Equal(t, "a second answer", second.status(t, "Ada", "POST", "/api/conversations/"+id+"/answers", answer), http.StatusNotFound)
 }
 
-// TestLeftAlone ends the process in the middle of a model's reply. The next one continues without being
-// asked.
+// TestLeftAlone ends the process in the middle of a model's reply. The next one continues without being asked.
 func TestLeftAlone(t *testing.T) {
 	store := inFile(t)
 	first := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Hang()))

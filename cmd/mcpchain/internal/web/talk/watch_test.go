@@ -23,9 +23,7 @@ func TestWatchDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, id := begun(t, Options{Model: agenttest.Play(agenttest.Say("hello")), Store: record.NewMemory()})
 		ended := make(chan error, 1)
-		go func() {
-			ended <- s.Watch(t.Context(), "Ada", id, agent.Position{}, func([]Event) error { return nil })
-		}()
+		go func() { ended <- s.Watch(t.Context(), "Ada", id, agent.Position{}, func([]Event) error { return nil }) }()
 		synctest.Wait()
 		check.Must(t, s.Delete(t.Context(), "Ada", id))
 		select {
