@@ -65,9 +65,8 @@ func TestCookbookManyUsers(t *testing.T) {
 	looksUp, says := agenttest.CallTools(agenttest.ToolCall{Tool: "look_up", Arguments: `{}`}), agenttest.Say("Done.")
 	a := must(agent.New(agenttest.Play(looksUp, says, looksUp, says), &agent.Options{Tools: []adapter.Source{tools}, Durable: agent.Durable{Store: record.NewMemory()}}))
 	for _, name := range []string{"ann", "bob"} {
-		if got, err := ask(t.Context(), a, name, "Who owes us?"); err != nil || got.Output != "Done." || got.Usage.Turns != 2 {
-			t.Errorf("%s: got %+v, %v", name, got, err)
-		}
+		got, err := ask(t.Context(), a, name, "Who owes us?")
+		check.That(t, err == nil && got.Output == "Done." && got.Usage.Turns == 2, "%s: got %+v, %v", name, got, err)
 	}
 	check.Same(t, "tokens at the server", tokens, []string{"Bearer of-ann", "Bearer of-bob"})
 }
@@ -126,9 +125,7 @@ func TestCookbookBudget(t *testing.T) {
 	}
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
 	got, err := budget(agenttest.PlayRepeating(spends).WithInfo(model.Info{Name: "gpt-6-sol"}), []adapter.Source{today}).Run(t.Context(), agent.Text("Which day is it?"))
-	if err != nil || got.Output != "Out of money." || got.Usage.Cost["USD"] < 100_000 || got.StopReason != "max_cost" || got.Usage.Cost["USD"] > 200_000 {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	check.That(t, err == nil && got.Output == "Out of money." && got.Usage.Cost["USD"] >= 100_000 && got.StopReason == "max_cost" && got.Usage.Cost["USD"] <= 200_000, "got %+v, %v", got, err)
 }
 
 func someTools() adapter.Server {
@@ -152,9 +149,7 @@ func TestCookbookSomeTools(t *testing.T) {
 	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "read_file"}, agenttest.ToolCall{Tool: "write_file"}))
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}, Person: agent.Person{Approve: agent.AskPerson}}))
 	got, err := a.Run(t.Context(), agent.Text("Change the file."))
-	if err != nil || len(got.Questions) != 1 || got.Questions[0].Tool != "write_file" {
-		t.Errorf("got %+v, %v, want a question about write_file", got, err)
-	}
+	check.That(t, err == nil && len(got.Questions) == 1 && got.Questions[0].Tool == "write_file", "got %+v, %v, want a question about write_file", got, err)
 	prompt := model.Turns()[0]
 	check.Same(t, "the model has", prompt.Tools(), []string{"read_file", "write_file"})
 }
@@ -178,9 +173,7 @@ func TestCookbookOwnTools(t *testing.T) {
 		agenttest.Say("Pay today."),
 	)
 	got, err := ownTools(model).Run(t.Context(), agent.Text("What have I got to do?"))
-	if err != nil || got.Output != "Pay today." || got.Usage.Turns != 4 || got.Usage.Calls != 2 {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	check.That(t, err == nil && got.Output == "Pay today." && got.Usage.Turns == 4 && got.Usage.Calls == 2, "got %+v, %v", got, err)
 	third := model.Turns()[2]
 	check.Same(t, "the model was told", third.Results(), []string{"It wants money."})
 }

@@ -48,9 +48,7 @@ func TestDocs(t *testing.T) {
 	}
 	for _, guide := range glob(t, "docs/*.md") {
 		for _, block := range blocks(read(t, guide), "go") {
-			if !strings.Contains(program, lines(block)) {
-				t.Errorf("%s: neither docs_test.go nor an example of agent has this block:\n%s", guide, block)
-			}
+			check.That(t, strings.Contains(program, lines(block)), "%s: neither docs_test.go nor an example of agent has this block:\n%s", guide, block)
 		}
 	}
 }
@@ -66,9 +64,7 @@ func TestConfigurations(t *testing.T) {
 			}
 		}
 	}
-	if shown == 0 {
-		t.Error("no configuration is shown")
-	}
+	check.That(t, shown != 0, "no configuration is shown")
 }
 
 // TestPrograms checks that the program of every command in the guides exists. Tests of the programs check the flags.
@@ -93,9 +89,7 @@ func TestComparedVersions(t *testing.T) {
 			continue // not used here
 		}
 		checked++
-		if m[1] != c[2] {
-			t.Errorf("docs/comparison.md has %s %s, and go.mod %s", module, c[2], m[1])
-		}
+		check.That(t, m[1] == c[2], "docs/comparison.md has %s %s, and go.mod %s", module, c[2], m[1])
 	}
 	check.Equal(t, "versions, those of go-sdk, mcp-go and eino", checked, 3)
 }
@@ -129,9 +123,7 @@ func documents(t *testing.T) []string {
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s: got %v, %v", pattern, files, err)
-	}
+	check.Require(t, err == nil && len(files) != 0, "%s: got %v, %v", pattern, files, err)
 	return files
 }
 
@@ -387,9 +379,7 @@ func must[T any](v T, err error) T {
 func TestReadme(t *testing.T) {
 	readme := read(t, "README.md")
 	shown := blocks(readme, "go")
-	if len(shown) != 1 {
-		t.Fatalf("got %d Go programs in the README, want 1", len(shown))
-	}
+	check.Require(t, len(shown) == 1, "got %d Go programs in the README, want 1", len(shown))
 	rest := read(t, "examples/quickstart/main.go")
 	for line := range strings.Lines(shown[0]) {
 		switch _, after, found := strings.Cut(rest, "\n"+line); {
@@ -400,9 +390,7 @@ func TestReadme(t *testing.T) {
 			t.Errorf("the quickstart has no line %q after the ones before", line)
 		}
 	}
-	if !strings.Contains(readme, "\ngo test work\n") || !strings.Contains(read(t, ".ci/run"), "\ngo test work\n") {
-		t.Error("the test command of the README is not the one that CI runs")
-	}
+	check.That(t, strings.Contains(readme, "\ngo test work\n") && strings.Contains(read(t, ".ci/run"), "\ngo test work\n"), "the test command of the README is not the one that CI runs")
 }
 
 // TestLinks checks links of documents to files and headings of the repository.

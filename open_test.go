@@ -78,9 +78,7 @@ func TestOpen(t *testing.T) {
 	for _, s := range h.Problems() {
 		left[s.Name] = s
 	}
-	if len(left) != 4 || left["typo"].Err == nil || left["absent"].Err == nil || left["locked"].Err == nil || len(left["good"].Unmatched) != 1 {
-		t.Errorf("got %v", left)
-	}
+	check.That(t, len(left) == 4 && left["typo"].Err != nil && left["absent"].Err != nil && left["locked"].Err != nil && len(left["good"].Unmatched) == 1, "got %v", left)
 	for _, want := range []string{`comand: unknown key`, `no-such-program-here`, `server "good" has no tool "ad"`, "wants you to sign in at"} {
 		check.Contains(t, "the person saw", shown.String(), want)
 	}

@@ -227,9 +227,8 @@ func TestNamesInComments(t *testing.T) {
 	example, name := regexp.MustCompile(`(?m)^\t.*$`), regexp.MustCompile(`(?:^|[\s(])([a-z][a-z0-9]*[A-Z]\w*)`)
 	for path, text := range comments {
 		for _, m := range name.FindAllStringSubmatch(withoutQuotes(example.ReplaceAllString(text, "")), -1) {
-			if word := m[1]; !known[" "+word] && !known[filepath.Dir(path)+" "+word] {
-				t.Errorf("%s: a comment names %s, which its package does not have", path, word)
-			}
+			word := m[1]
+			check.That(t, known[" "+word] || known[filepath.Dir(path)+" "+word], "%s: a comment names %s, which its package does not have", path, word)
 		}
 	}
 }

@@ -50,9 +50,8 @@ func TestMergeOfTheSame(t *testing.T) {
 		_, after, _ := strings.Cut(r.Text, "call ")
 		reader, rest, _ := strings.Cut(after, " with ")
 		input, _, _ := strings.Cut(rest, " to read")
-		if got := catalog.Call(t.Context(), call("2", reader, input)); got.IsError || !strings.Contains(got.Text, "a long line") || reader != tools[2*i+1].Name() {
-			t.Errorf("read on with %s: got %q", reader, got.Text)
-		}
+		got := catalog.Call(t.Context(), call("2", reader, input))
+		check.That(t, !got.IsError && strings.Contains(got.Text, "a long line") && reader == tools[2*i+1].Name(), "read on with %s: got %q", reader, got.Text)
 	}
 	staleFor(t, check.Err(catalog.LookupStored("s", "read", tools[0].Fingerprint())), &staleToolError{tool: "read", server: "s", reason: toolAmbiguous})
 }

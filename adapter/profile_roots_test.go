@@ -215,9 +215,7 @@ func TestRewrittenValuesAreUnambiguous(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tool := toolWith(t, `{"properties":{"v":`+c.v+`}}`)
 			o := offered(t, tool, c.profile)
-			if strings.Contains(show(o.root), "Write any value as JSON") {
-				t.Errorf("asks for JSON text that nobody reads\n%s", show(o.root))
-			}
+			check.That(t, !strings.Contains(show(o.root), "Write any value as JSON"), "asks for JSON text that nobody reads\n%s", show(o.root))
 			if arguments := `{"v":` + c.value + `}`; c.sent == "" {
 				o.refuses(t, arguments)
 			} else {

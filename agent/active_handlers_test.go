@@ -11,9 +11,7 @@ func TestNoVisitBeginsAfterTheEnd(t *testing.T) {
 	v := new(activeHandlers)
 	v.ctx, v.cancel = context.WithCancelCause(t.Context())
 	visiting, leave, ok := v.register(t.Context())
-	if !ok || visiting.Err() != nil {
-		t.Fatalf("got %t with error %v, want a visit", ok, visiting.Err())
-	}
+	check.Require(t, ok && visiting.Err() == nil, "got %t with error %v, want a visit", ok, visiting.Err())
 	go func() {
 		<-visiting.Done()
 		leave()

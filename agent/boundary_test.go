@@ -132,9 +132,7 @@ func TestEveryBoundaryAtALimit(t *testing.T) {
 			t.Errorf("%s: %d tokens of %d are taken, by %+v", name, taken, limited.Limit, got.last.Spent)
 		}
 		for n, times := range got.effects {
-			if times != 1 || want.effects[n] != 1 {
-				t.Errorf("%s: %s was done %d times, and %d times without the kill", name, n, times, want.effects[n])
-			}
+			check.That(t, times == 1 && want.effects[n] == 1, "%s: %s was done %d times, and %d times without the kill", name, n, times, want.effects[n])
 		}
 	})
 	within(t, "boundaries at which the run was killed", int(killed.Load()), 30/step, most-1)
@@ -187,9 +185,8 @@ func (s *worlds) run(t *testing.T, name string, first, next life) *ending {
 		t.Errorf("%s: %v", name, err)
 		return nil
 	}
-	if got.state, told, err = masked(t.Context(), store); err != nil || told != len(got.doubts) || len(w.wrong) > 0 {
-		t.Errorf("%s: %d calls in doubt, want %d; %v %v", name, told, len(got.doubts), err, w.wrong)
-	}
+	got.state, told, err = masked(t.Context(), store)
+	check.That(t, err == nil && told == len(got.doubts) && len(w.wrong) == 0, "%s: %d calls in doubt, want %d; %v %v", name, told, len(got.doubts), err, w.wrong)
 	for n := range got.doubts {
 		if w.effects[n] == 0 {
 			w.effects[n] = 1

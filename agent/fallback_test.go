@@ -39,9 +39,8 @@ func TestFallback(t *testing.T) {
 			first, second := play(tt.first).as(model.Info{Name: "a"}), play(uses(toolCall("1", "x", "{}")), says("hello")).as(model.Info{Name: "b"})
 			got, err := newAgent(t, agent.Fallback(first, second), nil).Run(t.Context(), human("go"))
 			if !tt.next {
-				if answered := name == "it answers"; answered != (err == nil) || len(second.prompts()) > 0 || answered && len(got.Warnings) > 0 {
-					t.Errorf("got %v after %d calls of the second model", err, len(second.prompts()))
-				}
+				answered := name == "it answers"
+				check.That(t, answered == (err == nil) && len(second.prompts()) == 0 && (!answered || len(got.Warnings) == 0), "got %v after %d calls of the second model", err, len(second.prompts()))
 				return
 			}
 			check.Must(t, err)
@@ -110,8 +109,7 @@ func TestFallbackCost(t *testing.T) {
 		for range 10 {
 			history = append(history, run.Text(run.RoleAssistant, strings.Repeat("x", 1000)))
 		}
-		if short, err := compactor(t.Context(), history, compact.Budget{}); err != nil || short.Usage.Cost["USD"] != 200 {
-			t.Errorf("got a summary for %+v, %v, want the cost of the small model", short, err)
-		}
+		short, err := compactor(t.Context(), history, compact.Budget{})
+		check.That(t, err == nil && short.Usage.Cost["USD"] == 200, "got a summary for %+v, %v, want the cost of the small model", short, err)
 	}
 }

@@ -126,9 +126,8 @@ func TestModelRetries(t *testing.T) {
 		synctestRun(t, name, func(t *testing.T) {
 			model, began := play(tt.steps...).streaming(), time.Now()
 			_, err := newAgent(t, model, &agent.Options{Model: agent.ModelSettings{Retries: tt.retries}}).Run(t.Context(), human("go"))
-			if waited := time.Since(began); (waited > 0) != (tt.calls > 1) || tt.calls > 2 && waited < 1500*time.Millisecond {
-				t.Errorf("waited %v for %d calls, want longer after each failure", waited, tt.calls)
-			}
+			waited := time.Since(began)
+			check.That(t, (waited > 0) == (tt.calls > 1) && (tt.calls <= 2 || waited >= 1500*time.Millisecond), "waited %v for %d calls, want longer after each failure", waited, tt.calls)
 			check.Same(t, "success, and calls of the model", []any{err == nil, len(model.prompts())}, []any{tt.ok, tt.calls})
 		})
 	}
@@ -169,9 +168,8 @@ func TestHookFailsAfterTool(t *testing.T) {
 			store := record.NewMemory()
 			first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":"secret"}`))), agent.Options{Hooks: []agent.Hook{guard}})
 			for e, err := range first.Events(ctx, human("go"), agent.WithRun(theRun.ID)) {
-				if end, ok := e.(*agent.ToolEnd); ok && (strings.Contains(end.Part.Text+end.Result.Text, "secret") || end.Result.Raw != nil) {
-					t.Errorf("the event has the result: %+v", end)
-				}
+				end, ok := e.(*agent.ToolEnd)
+				check.That(t, !ok || !strings.Contains(end.Part.Text+end.Result.Text, "secret") && end.Result.Raw == nil, "the event has the result: %+v", end)
 				check.That(t, err == nil || ends || errors.Is(err, agent.ErrFailed), "got %v, want %v", err, agent.ErrFailed)
 			}
 			model := play(says("done"))

@@ -176,9 +176,8 @@ func (h *hostile) test(t *testing.T) {
 	case h.err != "" && (err == nil || !strings.Contains(err.Error(), h.err) || len(err.Error()) > 8<<10):
 		t.Fatalf("got %.1000v, want %q", err, h.err)
 	}
-	if told := last(got.Messages); !strings.Contains(told, h.told) {
-		t.Errorf("the model is told %.300q, want %q", told, h.told)
-	}
+	told := last(got.Messages)
+	check.That(t, strings.Contains(told, h.told), "the model is told %.300q, want %q", told, h.told)
 	h.valid(t, model)
 	data, err := json.Marshal(got.State)
 	check.That(t, err == nil && len(data) <= max(h.bytes, 1<<20), "the run has %d bytes, %v", len(data), err)
@@ -226,9 +225,8 @@ func TestRoundsOfARun(t *testing.T) {
 			}
 			state, answer := got.State, accepted(t, q, map[string]any{})
 			played(t, h.agent(t, model, agent.Options{Person: agent.Person{Reply: accepts}}).ResumeStateEvents(t.Context(), state, answer))
-			if said := last(state.History()[:len(state.History())-1]); !strings.Contains(said, told) || state.Usage().Rounds > bound {
-				t.Errorf("the model is told %.300q, and %d bytes are kept", said, state.Usage().Rounds)
-			}
+			said := last(state.History()[:len(state.History())-1])
+			check.That(t, strings.Contains(said, told) && state.Usage().Rounds <= bound, "the model is told %.300q, and %d bytes are kept", said, state.Usage().Rounds)
 		})
 	}
 }

@@ -137,9 +137,8 @@ func TestNotKept(t *testing.T) {
 		got := answers(t, newAgent(t, m, opts), "done", in...)
 		check.Equal(t, name+": kept results", len(agent.Inside(got.State).Kept), 0)
 		check.Equal(t, name+": a warning", len(got.Warnings) == 1, name == "a store that refuses")
-		if said := results(agent.Inside(got.State).History)[0]; len(said) > 64<<10 || strings.Contains(said, "read_result") || strings.Contains(said, "handle") {
-			t.Errorf("%s: got a result of %d bytes, or one with a handle", name, len(said))
-		}
+		said := results(agent.Inside(got.State).History)[0]
+		check.That(t, len(said) <= 64<<10 && !strings.Contains(said, "read_result") && !strings.Contains(said, "handle"), "%s: got a result of %d bytes, or one with a handle", name, len(said))
 		if opts.Durable.Store != nil {
 			all, err := opts.Durable.Store.Blobs(t.Context(), theRun)
 			check.Same(t, name+": blobs", []any{len(all), err}, []any{0, nil})
@@ -197,9 +196,8 @@ func TestTrimKeepsHandles(t *testing.T) {
 	}
 	got := answers(t, newAgent(t, newFinder(), opts), foundNote)
 	said := results(agent.Inside(got.State).History)[0]
-	if k := agent.Inside(got.State).Kept[0]; len(said) > 1024 || handleIn(said) != k.Handle || !strings.Contains(said, "the whole is json: "+k.Shape) {
-		t.Errorf("got %d bytes: %s", len(said), said)
-	}
+	k := agent.Inside(got.State).Kept[0]
+	check.That(t, len(said) <= 1024 && handleIn(said) == k.Handle && strings.Contains(said, "the whole is json: "+k.Shape), "got %d bytes: %s", len(said), said)
 }
 
 // TestKeptResultByAdvance drives the run step by step, each in a process of its own, as an engine such as Temporal does.
@@ -275,9 +273,7 @@ func TestPassedResult(t *testing.T) {
 			for err == nil && got.Status == run.StatusWaiting && got.Questions[0].Tool != "write_file" {
 				got, err = newAgent(t, first, opts).Resume(t.Context(), theRun, got.Questions[0].Allow())
 			}
-			if err != nil || got.Status != run.StatusWaiting {
-				t.Fatalf("got %v, %v", got.Status, err)
-			}
+			check.Require(t, err == nil && got.Status == run.StatusWaiting, "got %v, %v", got.Status, err)
 			k := agent.Inside(got.State).Kept[0]
 			want := fmt.Sprintf(`{"path":"copy","content":{"$result":%q,"size":%d,"kind":"text","shape":"3 lines","sha256":%q}}`, k.Handle, k.Size, k.Digest)
 			check.Equal(t, "the person is asked about", string(got.Questions[0].Arguments), want)

@@ -88,9 +88,7 @@ func TestModelSettings(t *testing.T) {
 	mustRun(t, newAgent(t, m, &agent.Options{Model: agent.ModelSettings{MaxTokens: 7, Temperature: &cold, Effort: "low"}}), human("go"))
 	mustRun(t, newAgent(t, m, nil), human("go"))
 	got, other := m.prompts()[0].Request, m.prompts()[1].Request
-	if got.MaxTokens != 7 || got.Temperature != &cold || got.Effort != "low" || got.Stream || got.CacheKey == "" || got.CacheKey == other.CacheKey {
-		t.Errorf("got %+v", got)
-	}
+	check.That(t, got.MaxTokens == 7 && got.Temperature == &cold && got.Effort == "low" && !got.Stream && got.CacheKey != "" && got.CacheKey != other.CacheKey, "got %+v", got)
 }
 
 func TestModelNamesItself(t *testing.T) {

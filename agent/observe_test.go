@@ -118,9 +118,7 @@ func TestObserverGetsTheReplyOfHooks(t *testing.T) {
 			a := newAgent(t, play(counted(says("secret"))), &agent.Options{Hooks: []agent.Hook{{AfterModel: tt.hook}}, Observer: o})
 			check.Equal(t, "the run fails", check.Err(a.Run(t.Context(), human("go"))) != nil, tt.fails)
 			i := o.inferences[0]
-			if (i.Response == nil) != tt.fails || i.Response != nil && i.Response.Text() != tt.want {
-				t.Errorf("got the reply %+v, want %q", i.Response, tt.want)
-			}
+			check.That(t, (i.Response == nil) == tt.fails && (i.Response == nil || i.Response.Text() == tt.want), "got the reply %+v, want %q", i.Response, tt.want)
 			check.Same(t, "failure and tokens", []any{o.errs[0] != nil, i.Usage.Total}, []any{tt.fails, int64(150)})
 		})
 	}

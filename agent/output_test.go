@@ -44,9 +44,7 @@ func TestAs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			model := play(tt.steps...)
 			got, result, err := agent.RunAs[weatherReport](t.Context(), boxed(t, model, &tt.opts), human("go"))
-			if !errors.Is(err, tt.err) || tt.err == nil && got != (weatherReport{"Oslo", 7}) || result.Usage.Turns != tt.turns {
-				t.Errorf("got %+v, %v after %d turns", got, err, result.Usage.Turns)
-			}
+			check.That(t, errors.Is(err, tt.err) && (tt.err != nil || got == (weatherReport{"Oslo", 7})) && result.Usage.Turns == tt.turns, "got %+v, %v after %d turns", got, err, result.Usage.Turns)
 			if name == "in words" {
 				p := lines(model.prompts()[1].Request.Messages)
 				check.Contains(t, "how the model is asked again", p[len(p)-1], "final_answer")
@@ -105,9 +103,8 @@ func TestAsBesideAnotherFinalAnswer(t *testing.T) {
 				return uses(toolCall("1", theirs, `{"city":"Bergen","degree":1}`))(ctx, p)
 			}, says("7 degrees"), func(ctx context.Context, p prompt) (*model.Response, error) {
 				told := lines(p.Request.Messages)
-				if last := told[len(told)-1]; !strings.Contains(last, "the tool "+ours+".") || ours == theirs {
-					t.Errorf("the model is told %s; the tools are %q and %q", last, ours, theirs)
-				}
+				last := told[len(told)-1]
+				check.That(t, strings.Contains(last, "the tool "+ours+".") && ours != theirs, "the model is told %s; the tools are %q and %q", last, ours, theirs)
 				return uses(toolCall("2", ours, `{"city":"Oslo","degree":7}`))(ctx, p)
 			})
 			got, _, err := agent.RunAs[weatherReport](t.Context(), withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Turns: 2}}), human("go"))
@@ -189,9 +186,7 @@ func TestAsByFormat(t *testing.T) {
 			}
 			a := boxed(t, at(t, "openai", "gpt-4.1", w), &agent.Options{Limits: tt.limits})
 			got, result, err := agent.RunAs[forecast](t.Context(), a, human("go"))
-			if !errors.Is(err, tt.err) || tt.err == nil && got != (forecast{City: "Oslo"}) || result.StopReason != tt.stop {
-				t.Errorf("got %+v, stop %q, %v", got, result.StopReason, err)
-			}
+			check.That(t, errors.Is(err, tt.err) && (tt.err != nil || got == (forecast{City: "Oslo"})) && result.StopReason == tt.stop, "got %+v, stop %q, %v", got, result.StopReason, err)
 			check.Same(t, "format", w.Requests[0]["response_format"], decode(t, `{"type":"json_schema","json_schema":{"name":"final_answer","strict":true,
 				"schema":{"type":"object","properties":{"city":{"type":"string"},"wind":{"type":["integer","null"]}},"required":["city","wind"],"additionalProperties":false}}}`))
 			check.Equal(t, "there is a tool for the answer", strings.Contains(jsonOf(w.Requests[0]["tools"]), "final_answer"), false)

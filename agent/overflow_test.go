@@ -177,17 +177,13 @@ func TestWindowUse(t *testing.T) {
 				for _, end := range of[*agent.ModelEnd](events) {
 					uses = append(uses, end.Window)
 				}
-				if len(uses) != 3 || result.Window != uses[2] {
-					t.Fatalf("got %d accounts, and %p in the result", len(uses), result.Window)
-				}
+				check.Require(t, len(uses) == 3 && result.Window == uses[2], "got %d accounts, and %p in the result", len(uses), result.Window)
 				for i, use := range uses {
 					sum := use.Instructions + use.History + use.Results
 					for _, s := range use.Servers {
 						sum += s.Tokens
 					}
-					if sum != use.Input || use.Size != 50_000 {
-						t.Errorf("call %d: the parts make %d, want %d: %+v", i, sum, use.Input, use)
-					}
+					check.That(t, sum == use.Input && use.Size == 50_000, "call %d: the parts make %d, want %d: %+v", i, sum, use.Input, use)
 					if len(use.Servers) != 2 || use.Servers[0].Server != "north" || use.Servers[0].Tools != 2 || use.Servers[1].Tools != 1 || use.Servers[1].Tokens < use.Servers[0].Tokens {
 						t.Errorf("call %d: got the servers %+v", i, use.Servers)
 					}
@@ -207,8 +203,7 @@ func TestWindowUse(t *testing.T) {
 // TestWindowUseOfAResult has the account of the last call in a result, and none without a call.
 func TestWindowUseOfAResult(t *testing.T) {
 	a := newAgent(t, play(says("hi")), &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
-	if got := mustRun(t, a, human("hello"), agent.WithRun("r")); got.Window == nil || got.Window.Input == 0 {
-		t.Errorf("got %+v", got.Window)
-	}
+	got := mustRun(t, a, human("hello"), agent.WithRun("r"))
+	check.That(t, got.Window != nil && got.Window.Input != 0, "got %+v", got.Window)
 	check.Equal(t, "account of a result without a call", resumed(t, a).Window, nil)
 }

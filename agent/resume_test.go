@@ -116,9 +116,8 @@ func TestMessagesAreOfTheCaller(t *testing.T) {
 	check.Same(t, "messages of the caller, and of the run", []int{len(got.Messages), len(agent.Inside(got.State).History)}, []int{1, 2})
 	one := append(got.Messages, run.Text(run.RoleUser, "one"))
 	_ = append(got.Messages, run.Text(run.RoleUser, "two"))
-	if last := agent.Inside(got.State).History[1]; last.Role != run.RoleAssistant || one[1].Parts[0].Text != "one" {
-		t.Errorf("got %v in the run and %v in a history", last, one[1])
-	}
+	last := agent.Inside(got.State).History[1]
+	check.That(t, last.Role == run.RoleAssistant && one[1].Parts[0].Text == "one", "got %v in the run and %v in a history", last, one[1])
 }
 
 // Without a store a run that waits is JSON, and continues in another process: with the arguments that were approved, once.

@@ -125,9 +125,8 @@ func TestHeldSamplingReview(t *testing.T) {
 			got := <-ended
 			check.Must(t, got.err)
 			check.Contains(t, "result", lines(got.Result.Messages)[2], tt.want)
-			if asked := jsonOf(host.Requests); (len(host.Requests) > 0) != (tt.asked != "") || !strings.Contains(asked, tt.asked) {
-				t.Errorf("the model was asked %q, want %q", asked, tt.asked)
-			}
+			asked := jsonOf(host.Requests)
+			check.That(t, (len(host.Requests) > 0) == (tt.asked != "") && strings.Contains(asked, tt.asked), "the model was asked %q, want %q", asked, tt.asked)
 		})
 	}
 }

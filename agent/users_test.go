@@ -161,7 +161,5 @@ func TestUsersDoNotMeet(t *testing.T) {
 		})
 	}
 	users.Wait()
-	if c.ran["ada@files"] == 0 || c.ran["ada@vault"] == 0 || c.ran["bob@files"] == 0 || c.stale == 0 {
-		t.Errorf("ran %v, and %d were stale: want some of each", c.ran, c.stale)
-	}
+	check.That(t, c.ran["ada@files"] != 0 && c.ran["ada@vault"] != 0 && c.ran["bob@files"] != 0 && c.stale != 0, "ran %v, and %d were stale: want some of each", c.ran, c.stale)
 }

@@ -47,9 +47,8 @@ func TestModelsOfOpenAI(t *testing.T) {
 				&mcp.ToolResultContent{ToolUseID: "call_1", Content: []mcp.Content{&mcp.TextContent{Text: "sun and rain"}}},
 				&mcp.ToolResultContent{ToolUseID: "call_2", Content: []mcp.Content{&mcp.TextContent{Text: "rain"}}},
 			}})
-			if result, err = sampler.CreateMessage(t.Context(), params); err != nil || result.StopReason != "endTurn" {
-				t.Fatalf("%s, effort %q, with results: got %+v, %v", name, effort, result, err)
-			}
+			result, err = sampler.CreateMessage(t.Context(), params)
+			check.Require(t, err == nil && result.StopReason == "endTurn", "%s, effort %q, with results: got %+v, %v", name, effort, result, err)
 			asked += 3
 		}
 		invalid := host.Invalid()

@@ -116,9 +116,8 @@ func TestRequests(t *testing.T) {
 								r.System, r.Stream, r.Temperature, r.Stop = "Be kind.", true, &half, []string{"END", "\n"}
 								r.Format = json.RawMessage(`{"type":"object"}`)
 							}
-							if _, _, _, err := ask(t, m, r); err != nil {
-								t.Fatalf("%s, %s, effort %q, %d tools, choice %v, full %t: %v", name, title, effort, len(tools), choice, full, err)
-							}
+							_, _, _, err := ask(t, m, r)
+							check.Require(t, err == nil, "%s, %s, effort %q, %d tools, choice %v, full %t: %v", name, title, effort, len(tools), choice, full, err)
 						}
 					}
 				}

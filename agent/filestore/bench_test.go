@@ -112,9 +112,8 @@ func BenchmarkLists(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				if n := c.list(); n != c.want {
-					b.Fatalf("got %d in the list, want %d", n, c.want)
-				}
+				n := c.list()
+				check.Require(b, n == c.want, "got %d in the list, want %d", n, c.want)
 			}
 			if c.name == "due" {
 				b.ReportMetric(first.Seconds(), "s/first")

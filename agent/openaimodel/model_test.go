@@ -248,9 +248,8 @@ func TestNewErrors(t *testing.T) {
 		{"base URL", "m", bad, nil, "base URL"},
 		{"extra", "m", good, &Options{Extra: map[string]json.RawMessage{"model": nil}}, `"model"`},
 	} {
-		if _, err := New(tt.cfg, tt.model, tt.opts); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), testKey) {
-			t.Errorf("%s: got %v, want an error with %q, without the key", tt.name, err, tt.want)
-		}
+		_, err := New(tt.cfg, tt.model, tt.opts)
+		check.That(t, err != nil && strings.Contains(err.Error(), tt.want) && !strings.Contains(err.Error(), testKey), "%s: got %v, want an error with %q, without the key", tt.name, err, tt.want)
 	}
 }
 
@@ -263,8 +262,6 @@ func TestFromEnv(t *testing.T) {
 		t.Setenv("OPENAI_API_KEY", tt.key)
 		t.Setenv("OPENAI_BASE_URL", tt.base)
 		m, err := FromEnv()
-		if tt.want == "" && (err != nil || m.Info().Name != "m") || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%+v: got %v", tt, err)
-		}
+		check.That(t, (tt.want != "" || err == nil && m.Info().Name == "m") && (tt.want == "" || err != nil && strings.Contains(err.Error(), tt.want)), "%+v: got %v", tt, err)
 	}
 }

@@ -92,9 +92,8 @@ func TestCallersSpan(t *testing.T) {
 		caller = span.SpanContext()
 		return ctx
 	})
-	if s := r.span(t, "invoke_agent boss"); s.Parent.SpanID() != caller.SpanID() || len(s.Links) != 1 {
-		t.Errorf("got the parent %v and the links %v, want the caller %v", s.Parent, s.Links, caller)
-	}
+	s := r.span(t, "invoke_agent boss")
+	check.That(t, s.Parent.SpanID() == caller.SpanID() && len(s.Links) == 1, "got the parent %v and the links %v, want the caller %v", s.Parent, s.Links, caller)
 }
 
 // A resumed run that still waits does nothing, and has no span and no write.

@@ -23,9 +23,8 @@ func TestAcceptKeepsText(t *testing.T) {
 	}}
 	page := "<b>" + strings.Repeat("&", 1<<19)
 	reply, err := q.Accept(map[string]any{"page": page})
-	if want := `{"page":"` + page + `"}`; err != nil || string(reply.Content) != want {
-		t.Errorf("got %.20s with %d bytes, %v, want %.20s with %d", reply.Content, len(reply.Content), err, want, len(want))
-	}
+	want := `{"page":"` + page + `"}`
+	check.That(t, err == nil && string(reply.Content) == want, "got %.20s with %d bytes, %v, want %.20s with %d", reply.Content, len(reply.Content), err, want, len(want))
 }
 
 // JSON that nests deeper than a store can load is refused.
@@ -35,9 +34,8 @@ func TestDeepReplies(t *testing.T) {
 	unknown := q.Allow()
 	unknown.Unknown = jsontext.Value(deep)
 	for name, reply := range map[string]run.Reply{"arguments": q.AllowWith(deep), "unknown members": unknown} {
-		if err := run.CheckReply(q, reply, time.Now()); !errors.Is(err, run.ErrUnfit) || !strings.Contains(err.Error(), "nested deeper than") {
-			t.Errorf("%s: got %v, want %v", name, err, run.ErrUnfit)
-		}
+		err := run.CheckReply(q, reply, time.Now())
+		check.That(t, errors.Is(err, run.ErrUnfit) && strings.Contains(err.Error(), "nested deeper than"), "%s: got %v, want %v", name, err, run.ErrUnfit)
 	}
 }
 

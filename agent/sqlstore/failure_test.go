@@ -62,9 +62,8 @@ func TestFailsAlone(t *testing.T) {
 	wg.Wait()
 	for i, id := range ids {
 		log := check.Value(store.Load(t.Context(), run.Key{ID: id}))(t)
-		if bad := id == "bad"; bad != (errs[i] != nil) || bad && !strings.Contains(errs[i].Error(), "out of luck") || bad != (log.Head.Seq == 1) {
-			t.Errorf("run %q: got %v and %d records", id, errs[i], log.Head.Seq)
-		}
+		bad := id == "bad"
+		check.That(t, bad == (errs[i] != nil) && (!bad || strings.Contains(errs[i].Error(), "out of luck")) && bad == (log.Head.Seq == 1), "run %q: got %v and %d records", id, errs[i], log.Head.Seq)
 	}
 }
 

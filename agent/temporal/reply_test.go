@@ -90,9 +90,8 @@ func TestAnswerIsRefused(t *testing.T) {
 			asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, questions []*run.Question) {
 				got = update(t, env, "bad", tt.reply(questions[0]))
 				env.RegisterDelayedCallback(func() {
-					if s := w.state(t); s.Status != run.StatusWaiting || len(ledger.Open(s)) != 2 {
-						t.Errorf("the run is %s with %d questions", s.Status, len(ledger.Open(s)))
-					}
+					s := w.state(t)
+					check.That(t, s.Status == run.StatusWaiting && len(ledger.Open(s)) == 2, "the run is %s with %d questions", s.Status, len(ledger.Open(s)))
 					update(t, env, "good", questions[0].Allow(), questions[1].Allow())
 				}, time.Hour)
 			})

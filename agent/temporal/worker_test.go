@@ -93,9 +93,8 @@ func TestTenantSteps(t *testing.T) {
 	working(t, w, ended) // does not count for the limit
 	close(stop)
 	for range 2 {
-		if err := <-ended; err == nil || isLimit(err) {
-			t.Errorf("got %v, want the end of the worker", err)
-		}
+		err := <-ended
+		check.That(t, err != nil && !isLimit(err), "got %v, want the end of the worker", err)
 	}
 }
 

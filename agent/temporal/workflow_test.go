@@ -129,9 +129,8 @@ func TestRunCannotGoOn(t *testing.T) {
 		job["target"].(map[string]any)["agent"] = "another"
 		env.ExecuteWorkflow("mcpchain.Run", job)
 		var app *temporalsdk.ApplicationError // after the ten attempts of a test
-		if err := env.GetWorkflowError(); !errors.As(err, &app) || app.NonRetryable() || !strings.Contains(err.Error(), `no agent "another"`) {
-			t.Errorf("got %v, want that another worker may go on", err)
-		}
+		err := env.GetWorkflowError()
+		check.That(t, errors.As(err, &app) && !app.NonRetryable() && strings.Contains(err.Error(), `no agent "another"`), "got %v, want that another worker may go on", err)
 	})
 }
 
@@ -206,9 +205,8 @@ func TestWorkerStops(t *testing.T) {
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
 	finished(t, env)
 	want := "It is unknown whether the call ran"
-	if texts := told(w.state(t)); len(texts) != 2 || !strings.HasPrefix(texts[0], want) || texts[1] != "noted" {
-		t.Errorf("the model is told %q, want %q of the first call", texts, want)
-	}
+	texts := told(w.state(t))
+	check.That(t, len(texts) == 2 && strings.HasPrefix(texts[0], want) && texts[1] == "noted", "the model is told %q, want %q of the first call", texts, want)
 	check.Text(t, <-w.ended, "another one continues")
 }
 

@@ -43,9 +43,8 @@ func TestLoopWaits(t *testing.T) {
 				check.Require(t, err == nil && len(began) == len(tt.waits)+1, "got tries at %v, %v, want %d", began, err, len(tt.waits)+1)
 				for i, wait := range tt.waits {
 					wait *= time.Second
-					if got := began[i+1] - began[i]; got > wait || got < wait*tt.least/100 {
-						t.Errorf("wait %d: got %v, want %v, of which %d %% are certain", i, got, wait, tt.least)
-					}
+					got := began[i+1] - began[i]
+					check.That(t, got <= wait && got >= wait*tt.least/100, "wait %d: got %v, want %v, of which %d %% are certain", i, got, wait, tt.least)
 				}
 			})
 		})

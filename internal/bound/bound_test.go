@@ -96,9 +96,7 @@ func TestStop(t *testing.T) {
 		release()
 		c.Heard()
 		time.Sleep(time.Hour)
-		if c.Err() != context.Canceled || context.Cause(c) != context.Canceled {
-			t.Errorf("got %v and %v, want a context that was canceled and reached no limit", c.Err(), context.Cause(c))
-		}
+		check.That(t, c.Err() == context.Canceled && context.Cause(c) == context.Canceled, "got %v and %v, want a context that was canceled and reached no limit", c.Err(), context.Cause(c))
 	})
 }
 

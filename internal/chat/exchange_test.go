@@ -167,9 +167,8 @@ func TestErrorBodyWithoutEnd(t *testing.T) {
 			_, err := h.client(t, openAI, &Options{API: tt.api, Retries: -1}).Complete(t.Context(), hello())
 			close(over)
 			want := wantCode(t, err, "")
-			if took := time.Since(began); want.Status != tt.status || want.RetryAfter != 7*time.Second || took != errorBodyTime {
-				t.Errorf("got status %d, retry after %v, in %v", want.Status, want.RetryAfter, took)
-			}
+			took := time.Since(began)
+			check.That(t, want.Status == tt.status && want.RetryAfter == 7*time.Second && took == errorBodyTime, "got status %d, retry after %v, in %v", want.Status, want.RetryAfter, took)
 		})
 	}
 }

@@ -87,9 +87,8 @@ func TestTakesFormats(t *testing.T) {
 		{"groq", "m", true, false}, {"together", "m", true, false}, {"gemini", "m", true, false}, {"mistral", "m", true, false},
 	} {
 		c := check.Value(New(openai.DefaultConfig(testKey), &Options{Host: tt.host}))(t)
-		if got, tools := c.TakesFormats(tt.model, false), c.TakesFormats(tt.model, true); got != tt.want || tools != tt.tools {
-			t.Errorf("%s at %s: got %t, with tools %t, want %t, %t", tt.model, tt.host, got, tools, tt.want, tt.tools)
-		}
+		got, tools := c.TakesFormats(tt.model, false), c.TakesFormats(tt.model, true)
+		check.That(t, got == tt.want && tools == tt.tools, "%s at %s: got %t, with tools %t, want %t, %t", tt.model, tt.host, got, tools, tt.want, tt.tools)
 	}
 }
 
@@ -120,8 +119,7 @@ func TestNewErrors(t *testing.T) {
 		if tt.edit != nil {
 			tt.edit(&cfg)
 		}
-		if _, err := New(cfg, tt.opts); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), testKey) {
-			t.Errorf("%s: got %v, want an error with %q, without the key", tt.name, err, tt.want)
-		}
+		_, err := New(cfg, tt.opts)
+		check.That(t, err != nil && strings.Contains(err.Error(), tt.want) && !strings.Contains(err.Error(), testKey), "%s: got %v, want an error with %q, without the key", tt.name, err, tt.want)
 	}
 }

@@ -364,9 +364,8 @@ func TestReadersComeAndGo(t *testing.T) {
 	}
 	f.Stopped(key)
 	readers.Wait()
-	if _, size := f.Size(); size > 3000 || f.Usage().Held != 0 {
-		t.Errorf("got %d bytes in memory and %d held by readers, want at most 3000 and none", size, f.Usage().Held)
-	}
+	_, size := f.Size()
+	check.That(t, size <= 3000 && f.Usage().Held == 0, "got %d bytes in memory and %d held by readers, want at most 3000 and none", size, f.Usage().Held)
 }
 
 // comeAndGo reads up to the last event, with a new reader now and then.

@@ -66,9 +66,8 @@ func TestServe(t *testing.T) {
 	}
 	for _, test := range []struct{ last, query, want string }{{"2", "", "id: 3"}, {"", "?after=1", "id: 2"}, {"2", "?after=1", "id: 3"}} {
 		resp, again := stream(t, server.Client(), server.URL+"/r"+test.query, test.last)
-		if got := lines(t, again, 2)[1]; got != test.want || resp.Header.Get("Content-Type") != "text/event-stream" {
-			t.Errorf("after %+v: got %q as %q, want %s", test, got, resp.Header.Get("Content-Type"), test.want)
-		}
+		got := lines(t, again, 2)[1]
+		check.That(t, got == test.want && resp.Header.Get("Content-Type") == "text/event-stream", "after %+v: got %q as %q, want %s", test, got, resp.Header.Get("Content-Type"), test.want)
 	}
 }
 
@@ -94,9 +93,8 @@ func TestStreamIsKeptAliveAndEndsWithTheRequest(t *testing.T) {
 		resp, events := stream(t, server.Client(), server.URL()+"/r", "")
 		began := time.Now()
 		lines(t, events, 1)
-		if got := lines(t, events, 2); got[0] != ": keep-alive" || got[1] != ": keep-alive" || time.Since(began) != 30*time.Second {
-			t.Errorf("got %q after %v, want two comments after 30 s", got, time.Since(began))
-		}
+		got := lines(t, events, 2)
+		check.That(t, got[0] == ": keep-alive" && got[1] == ": keep-alive" && time.Since(began) == 30*time.Second, "got %q after %v, want two comments after 30 s", got, time.Since(began))
 		resp.Body.Close()
 		synctest.Wait()
 		r := check.Value(f.Read(t.Context(), key, agent.Position{}))(t) // there is room for a reader: the request has ended

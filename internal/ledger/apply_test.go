@@ -195,9 +195,8 @@ func TestUnfitStates(t *testing.T) {
 func TestSpentNeverOverflows(t *testing.T) {
 	huge := run.Usage{Turns: math.MaxInt, Total: math.MaxInt64, Cost: map[string]int64{"USD": math.MaxInt64}, Active: math.MaxInt64}
 	s := fold(t, with(called, &ledger.Charged{Spent: huge}, &ledger.Charged{Spent: huge}, &ledger.Charged{Spent: run.Usage{Turns: 1, Active: 1}}))
-	if got := s.Spent; got.Turns != math.MaxInt || got.Total != math.MaxInt64 || got.Cost["USD"] != math.MaxInt64 || got.Active != math.MaxInt64 {
-		t.Errorf("got %+v, want the largest numbers", got)
-	}
+	got := s.Spent
+	check.That(t, got.Turns == math.MaxInt && got.Total == math.MaxInt64 && got.Cost["USD"] == math.MaxInt64 && got.Active == math.MaxInt64, "got %+v, want the largest numbers", got)
 }
 
 // TestSpentOfSubagents counts the usage of a sub-agent once for itself and once for the run.
@@ -384,9 +383,8 @@ func TestOffered(t *testing.T) {
 		&ledger.Said{Messages: []run.Message{run.Text(run.RoleUser, "again")}},
 		&ledger.Offered{Tools: tools("c")},
 	))
-	if diff := cmp.Diff(tools("b", "a", "c"), s.Offered); diff != "" || s.Discovery != ledger.DiscoveryNative || s.Directory != "files" {
-		t.Errorf("got %q, %q (-want +got):\n%s", s.Discovery, s.Directory, diff)
-	}
+	diff := cmp.Diff(tools("b", "a", "c"), s.Offered)
+	check.That(t, diff == "" && s.Discovery == ledger.DiscoveryNative && s.Directory == "files", "got %q, %q (-want +got):\n%s", s.Discovery, s.Directory, diff)
 }
 
 func TestOfferedMisfits(t *testing.T) {

@@ -93,9 +93,8 @@ func TestSnapshot(t *testing.T) {
 	r := ledger.Entry{Seq: s.Seq + 1, At: start, Change: snapshot}
 	check.Must(t, ledger.Apply(s, r))
 	got := check.Value(ledger.Fold([]ledger.Entry{r}))(t)
-	if err := same(s, got); err != nil || got.Snapshot != r.Seq || ledger.HeadOf(got).Snapshot != r.Seq {
-		t.Errorf("got the snapshot %d, want %d: %v", got.Snapshot, r.Seq, err)
-	}
+	err := same(s, got)
+	check.That(t, err == nil && got.Snapshot == r.Seq && ledger.HeadOf(got).Snapshot == r.Seq, "got the snapshot %d, want %d: %v", got.Snapshot, r.Seq, err)
 	r.Seq++
 	check.Text(t, check.Err(ledger.Fold([]ledger.Entry{r})), "is of record", "a snapshot of another place")
 	check.Fails(t, check.Err(ledger.Fold([]ledger.Entry{{Seq: 7, Change: &ledger.Noted{Snapshot: []byte(`{"v":1}`)}}})), "no records make it")

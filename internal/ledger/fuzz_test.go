@@ -47,9 +47,8 @@ func FuzzState(f *testing.F) {
 			return
 		}
 		check.Must(t, check.Err(reread(s)))
-		if questions := ledger.Open(s); len(questions) != len(ledger.HeadOf(s).QuestionIDs) {
-			t.Fatalf("got %d questions, and %d in the head", len(questions), len(ledger.HeadOf(s).QuestionIDs))
-		}
+		questions := ledger.Open(s)
+		check.Require(t, len(questions) == len(ledger.HeadOf(s).QuestionIDs), "got %d questions, and %d in the head", len(questions), len(ledger.HeadOf(s).QuestionIDs))
 		var a run.Reply
 		if json.Unmarshal(reply, &a) == nil {
 			_ = ledger.CheckReply(s, a, start)

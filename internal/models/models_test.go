@@ -35,9 +35,8 @@ func TestModels(t *testing.T) {
 		"fast":  {BaseURL: "http://localhost/v1", Name: "q"},
 		"other": {},
 	} {
-		if got, found, err := m.Find(name, getenv); err != nil || !reflect.DeepEqual(got, want) || found != (want.Name != "") {
-			t.Errorf("%q: got %+v, %v, %v, want %+v", name, got, found, err, want)
-		}
+		got, found, err := m.Find(name, getenv)
+		check.That(t, err == nil && reflect.DeepEqual(got, want) && found == (want.Name != ""), "%q: got %+v, %v, %v, want %+v", name, got, found, err, want)
 	}
 	_, _, err := m.Find("big", func(string) string { return "" })
 	check.That(t, err != nil && strings.Contains(err.Error(), "environment variable KEY is not set"), "got %v, want the variable", err)

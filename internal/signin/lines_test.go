@@ -42,9 +42,8 @@ func TestInput(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		l := &Lines{In: strings.NewReader(tt.typed), Out: &out}
-		if got, err := l.Input(t.Context(), &tt.in); err != nil || got != tt.want || !strings.HasSuffix(out.String(), tt.shown) {
-			t.Errorf("%s: got %q, %v and %q, want %q and %q", name, got, err, &out, tt.want, tt.shown)
-		}
+		got, err := l.Input(t.Context(), &tt.in)
+		check.That(t, err == nil && got == tt.want && strings.HasSuffix(out.String(), tt.shown), "%s: got %q, %v and %q, want %q and %q", name, got, err, &out, tt.want, tt.shown)
 	}
 }
 

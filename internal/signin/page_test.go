@@ -122,7 +122,5 @@ func TestRedirect(t *testing.T) {
 	defer func() { _ = auth.Close() }()
 	_, err := mcpclient.Connect(t.Context(), s.Transport, nil)
 	const want = "use the URL https://moved.example/mcp if you trust it"
-	if err == nil || !strings.Contains(Explain(err).Error(), want) || strings.Contains(Explain(err).Error(), "sign-in") {
-		t.Errorf("got %v, want %q", Explain(err), want)
-	}
+	check.That(t, err != nil && strings.Contains(Explain(err).Error(), want) && !strings.Contains(Explain(err).Error(), "sign-in"), "got %v, want %q", Explain(err), want)
 }

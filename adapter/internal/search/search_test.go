@@ -159,9 +159,8 @@ func TestRanking(t *testing.T) {
 // TestRelated checks that each word of the thesaurus has relatives, and is not its own.
 func TestRelated(t *testing.T) {
 	for _, w := range strings.Fields(synonyms + thesaurus) {
-		if stem := (stems{}).of(w); stem == "" || len(related()[stem]) == 0 || related()[stem][stem] != 0 {
-			t.Errorf("%q: got the relatives %v of %q", w, related()[stem], stem)
-		}
+		stem := (stems{}).of(w)
+		check.That(t, stem != "" && len(related()[stem]) != 0 && related()[stem][stem] == 0, "%q: got the relatives %v of %q", w, related()[stem], stem)
 	}
 }
 

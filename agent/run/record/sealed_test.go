@@ -167,9 +167,8 @@ func TestSealedQuestions(t *testing.T) {
 		n := 0
 		for head, err := range below.List(t.Context(), record.Query{AllTenants: true}) {
 			data, err2 := json.Marshal(head)
-			if err := errors.Join(err, err2); err != nil || len(head.QuestionIDs) != 1 || bytes.Contains(data, []byte("secret")) {
-				t.Errorf("got the head %s, %v", data, err)
-			}
+			err := errors.Join(err, err2)
+			check.That(t, err == nil && len(head.QuestionIDs) == 1 && !bytes.Contains(data, []byte("secret")), "got the head %s, %v", data, err)
 		}
 		for open, err := range record.OpenQuestions(t.Context(), store, record.Query{Tenant: "acme"}) {
 			check.That(t, err == nil && open.Err == nil && string(open.Question.Arguments) == `{"secret":1}`,

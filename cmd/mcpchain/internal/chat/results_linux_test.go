@@ -63,9 +63,8 @@ func TestPictures(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(m.home(), ".config/mcpchain/chatbot/media/*-workshop-paint.png"))
 	check.Require(t, err == nil && len(files) == 1, "got %v, %v, want a file", files, err)
 	data := check.Value(os.ReadFile(files[0]))(t)
-	if tail := data[len(data)-22:]; bytes.Contains(m.whole, tail) || bytes.Contains(m.whole, []byte(base64.StdEncoding.EncodeToString(data))) {
-		t.Error("the server's file went to the terminal")
-	}
+	tail := data[len(data)-22:]
+	check.That(t, !bytes.Contains(m.whole, tail) && !bytes.Contains(m.whole, []byte(base64.StdEncoding.EncodeToString(data))), "the server's file went to the terminal")
 }
 
 // Concurrent calls have a line each, and all fits into a window that becomes narrower.

@@ -115,9 +115,8 @@ func TestLogin(t *testing.T) {
 	m.ask("/logout notes", "you are signed out of notes")
 	m.enter("you ›\n", "What is your name?\r")
 	m.await("I was given no tools") // the model is asked before the screen shows that a turn has begun
-	if got := s.asked(); strings.Contains(got, "Keep notes short.") || strings.Contains(got, `"name":"list_notes"`) {
-		t.Errorf("the model was asked %s\nwant nothing of a server that was left", got)
-	}
+	got := s.asked()
+	check.That(t, !strings.Contains(got, "Keep notes short.") && !strings.Contains(got, `"name":"list_notes"`), "the model was asked %s\nwant nothing of a server that was left", got)
 	m.enter("you ›\n", "/login notes\r", "[y]es", "y", "[c]ancel", "c", "sign in to notes: you did not sign in")
 	m.enter("you ›\n", "/login notes\r", "[y]es  [m]yself", ctrlC, "interrupted")
 	m.leave()

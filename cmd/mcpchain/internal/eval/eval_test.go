@@ -55,9 +55,8 @@ const sums = `{"name": "sums", "about": "Small.", "tasks": [
 func TestDemo(t *testing.T) {
 	file, junit := write(t, "s.json", sums), filepath.Join(t.TempDir(), "out.xml")
 	status, out, errs := run(t, "-junit", junit, file)
-	if row := strings.Fields(strings.Split(out, "\n")[2]); status != cli.StatusFailed || !strings.HasPrefix(out, "demo: model demo, ") || strings.Join(row[:6], " ") != "sums 2 2 1 1 0" {
-		t.Errorf("got %d, %s", status, out)
-	}
+	row := strings.Fields(strings.Split(out, "\n")[2])
+	check.That(t, status == cli.StatusFailed && strings.HasPrefix(out, "demo: model demo, ") && strings.Join(row[:6], " ") == "sums 2 2 1 1 0", "got %d, %s", status, out)
 	if !strings.Contains(errs, "the model is a demo model") || !strings.Contains(errs, "fail sums/lost 0: answer: ") || !strings.HasSuffix(errs, "mcpchain: sums: 1 of 2 trials failed\n") {
 		t.Errorf("got %s", errs)
 	}
@@ -127,9 +126,8 @@ func TestMistakes(t *testing.T) {
 		"-play /nonexistent " + file:             "open /nonexistent/",
 		write(t, "t.yaml", "name: s\ntasks: [{id: a, promt: p}]"): `did you mean "prompt"?`,
 	} {
-		if status, out, errs := run(t, strings.Fields(args)...); status != cli.StatusUsage || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "trials") {
-			t.Errorf("%q: got %d, %q, %s, want %q", args, status, out, errs, want)
-		}
+		status, out, errs := run(t, strings.Fields(args)...)
+		check.That(t, status == cli.StatusUsage && out == "" && strings.Contains(errs, want) && !strings.Contains(errs, "trials"), "%q: got %d, %q, %s, want %q", args, status, out, errs, want)
 	}
 }
 
@@ -177,9 +175,8 @@ func TestVoid(t *testing.T) {
 		"got %d, %s, want the reason", status, errs)
 	check.Contains(t, "", out, "v: void trials say nothing about the agent, and do not count; ")
 	_, out, errs = run(t, "-scripted", write(t, "v.yaml", head+"]"))
-	if row := strings.Fields(strings.Split(out, "\n")[2]); strings.Join(row, " ") != "v 1 1 0 0 1 –" || !strings.HasSuffix(errs, "mcpchain: v: more than 5 % of the trials are void: 1 of 1\n") {
-		t.Errorf("got %s%s", out, errs)
-	}
+	row := strings.Fields(strings.Split(out, "\n")[2])
+	check.That(t, strings.Join(row, " ") == "v 1 1 0 0 1 –" && strings.HasSuffix(errs, "mcpchain: v: more than 5 % of the trials are void: 1 of 1\n"), "got %s%s", out, errs)
 }
 
 // Trials with kept results are not run again, and the command says so.

@@ -246,9 +246,8 @@ func TestServersOfAFile(t *testing.T) {
 	file := inFile(t, "mcp.json", fmt.Sprintf(`{"mcpServers":{"demo":{"url":%q}}}`, demoServer(t, 1)))
 	p := person{t, start(t, settings(t, "-config", file, "-user-header", demoservers.UserHeader), nil), "demo-ada"}
 	id := p.run("call whoami")
-	if got := p.settled(id); got.Status != run.StatusWaiting || len(got.Asks) != 1 || got.Asks[0].Server != "demo" {
-		t.Fatalf("got %s with %v, want a question", got.Status, got.Asks)
-	}
+	got := p.settled(id)
+	check.Require(t, got.Status == run.StatusWaiting && len(got.Asks) == 1 && got.Asks[0].Server == "demo", "got %s with %v, want a question", got.Status, got.Asks)
 	p.allow(id)
 	all := p.follow(id, "", is("answer"))
 	check.That(t, slices.ContainsFunc(all, func(e event) bool { return strings.Contains(e.data, "the user ada.") }),

@@ -106,9 +106,8 @@ func TestWorkerOfTemporal(t *testing.T) {
 		check.Must(t, env.GetWorkflowError())
 		log := check.Value(s.store.Load(t.Context(), key))(t)
 		state, err := ledger.StateOf(log.Records)
-		if want := "the user " + user + "."; err != nil || state.Status != run.StatusFinished || !strings.Contains(state.Output, want) {
-			t.Errorf("got %s %q, %v, want %q of the server", state.Status, state.Output, err, want)
-		}
+		want := "the user " + user + "."
+		check.That(t, err == nil && state.Status == run.StatusFinished && strings.Contains(state.Output, want), "got %s %q, %v, want %q of the server", state.Status, state.Output, err, want)
 	}
 }
 

@@ -100,9 +100,8 @@ func TestFileWithMistakes(t *testing.T) {
 		"off": {"command": "x", "disabled": true}
 	}}`, served(t, nil)))
 	o := check.Value(parseFlags([]string{"-config", file, "-store", "x"}, func(string) string { return "" }, new(bytes.Buffer)))(t)
-	if e, err := hosting.ReadEntries(t.Context(), o.config, &o.Hosting, true); err != nil || len(e.Shared) != 2 || e.Shared[0].Policy.IdleTimeout != 90*time.Second || len(e.Shared[0].Deny) != 2 {
-		t.Errorf("got %+v, %v, want the settings of the file", e.Shared, err)
-	}
+	e, err := hosting.ReadEntries(t.Context(), o.config, &o.Hosting, true)
+	check.That(t, err == nil && len(e.Shared) == 2 && e.Shared[0].Policy.IdleTimeout == 90*time.Second && len(e.Shared[0].Deny) == 2, "got %+v, %v, want the settings of the file", e.Shared, err)
 	h, log := trial(t, "-config", file)
 	me := sharedBy(t, h, as(t, h, `{"name":"Ada"}`))
 	check.That(t, len(me.Servers) == 1 && me.Servers[0] == "good", "got %+v, want the server that can be used", me)

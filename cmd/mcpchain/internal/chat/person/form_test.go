@@ -156,9 +156,8 @@ func TestUnattendedFormOfDefaults(t *testing.T) {
 func TestBadForm(t *testing.T) {
 	_, err := newPerson(typist.New(t)).Elicit(inTurn(t), &mcp.ElicitParams{
 		Mode: "form", RequestedSchema: json.RawMessage(`{"type": "object", "properties": {"deep": {"type": "object"}}}`)})
-	if rpc, ok := err.(*mcp.RPCError); !ok || rpc.Code != mcp.CodeInvalidParams || !strings.Contains(rpc.Message, `field "deep"`) {
-		t.Errorf("got %v, want invalid params that name the field", err)
-	}
+	rpc, ok := err.(*mcp.RPCError)
+	check.That(t, ok && rpc.Code == mcp.CodeInvalidParams && strings.Contains(rpc.Message, `field "deep"`), "got %v, want invalid params that name the field", err)
 }
 
 func TestURL(t *testing.T) {

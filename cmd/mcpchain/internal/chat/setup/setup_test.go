@@ -92,9 +92,8 @@ func TestTrustEnvironmentFile(t *testing.T) {
 	got := cfg[0].Transport.(*mcpclient.Command).Env
 	check.That(t, len(got) == 2 && got[0] == "NODE_OPTIONS=--require ./a.js", "got %q, want what was allowed", got)
 	s = typist.New(t, "n")
-	if file, err = p.Find(t.Context(), s); err != nil || file != nil || !strings.Contains(s.Text(), "./evil.js") {
-		t.Errorf("got %v, %v, want a question about the change:\n%s", file, err, s.Text())
-	}
+	file, err = p.Find(t.Context(), s)
+	check.That(t, err == nil && file == nil && strings.Contains(s.Text(), "./evil.js"), "got %v, %v, want a question about the change:\n%s", file, err, s.Text())
 }
 
 // changing is a screen that changes the file before it returns an answer.

@@ -59,9 +59,8 @@ func TestNamesInQuestions(t *testing.T) {
 	} {
 		d.init(80, 24)
 		for _, ready := range []bool{false, true} {
-			if view, _ := d.view(80, ready); strings.Contains(view, "\x1b[8m") || strings.Contains(view, "\u202e") || !strings.Contains(view, `x\x1b[8m\u202e`) {
-				t.Errorf("%s: got %q", what, view)
-			}
+			view, _ := d.view(80, ready)
+			check.That(t, !strings.Contains(view, "\x1b[8m") && !strings.Contains(view, "\u202e") && strings.Contains(view, `x\x1b[8m\u202e`), "%s: got %q", what, view)
 		}
 	}
 }

@@ -29,9 +29,8 @@ func TestRestart(t *testing.T) {
 	window := second.watch(t, "Ada", id, last.ID)
 	second.answer(t, "Ada", id, map[string]any{"ask": last.member(t, "id"), "action": "allow"})
 	rest := window.until(t, "ended")
-	if got := kinds(rest); !strings.HasPrefix(got, "answered") || !strings.HasSuffix(got, "result reply ended") {
-		t.Errorf("got %q after the restart, want the answer, the result, the reply and the end", got)
-	}
+	got := kinds(rest)
+	check.That(t, strings.HasPrefix(got, "answered") && strings.HasSuffix(got, "result reply ended"), "got %q after the restart, want the answer, the result, the reply and the end", got)
 	answer := `{"ask":"` + last.member(t, "id") + `","action":"deny"}`
 	check.Equal(t, "a second answer", second.status(t, "Ada", "POST", "/api/conversations/"+id+"/answers", answer), http.StatusNotFound)
 }
@@ -82,9 +81,8 @@ func TestStop(t *testing.T) {
 	events := window.until(t, "ended")
 	check.Equal(t, "a question, a reply and the end", kinds(events), "said reply ended")
 	other := w.post(t, "Ada", "/api/conversations/"+id+"/edits", map[string]any{"seq": 1, "index": 0, "text": "hello again"})
-	if events = w.watch(t, "Ada", other, "").until(t, "ended"); kinds(events) != "said reply ended" || other == id {
-		t.Errorf("got %q in %s, want a question, a reply and the end in another conversation", kinds(events), other)
-	}
+	events = w.watch(t, "Ada", other, "").until(t, "ended")
+	check.That(t, kinds(events) == "said reply ended" && other != id, "got %q in %s, want a question, a reply and the end in another conversation", kinds(events), other)
 	check.Equal(t, "messages to the model: the question alone", len(model.Turns()[2].Request.Messages), 1)
 	check.Equal(t, "DELETE", w.status(t, "Ada", "DELETE", "/api/conversations/"+id, ""), http.StatusAccepted)
 	got := w.watch(t, "Ada", id, "").next(t)
