@@ -121,25 +121,6 @@ func TestMediaAreDropped(t *testing.T) {
 	}
 }
 
-// BenchmarkBelowStart is what each model call costs while the history is short enough.
-func BenchmarkBelowStart(b *testing.B) {
-	h := turns(5000, 40)
-	c := compact.Trim(nil)
-	for name, budget := range map[string]compact.Budget{
-		"counted":   {Window: 10_000_000, Tokens: 1, Messages: len(h) - 2},
-		"estimated": {Window: 10_000_000},
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if got, err := c(b.Context(), h, budget); got != nil || err != nil {
-					b.Fatal(got, err)
-				}
-			}
-		})
-	}
-}
-
 // What the host of the model gets back with a call is a part of the history.
 func TestHostDataCounts(t *testing.T) {
 	history := func(data int) []run.Message {

@@ -250,43 +250,6 @@ func TestConfigIsNotShared(t *testing.T) {
 	check.That(t, cfg.HTTPClient == client, "the caller's configuration was changed")
 }
 
-func BenchmarkComplete(b *testing.B) {
-	c := newClient(b, openAI, doerFunc(func(r *http.Request) (*http.Response, error) {
-		io.Copy(io.Discard, r.Body)
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(plainAnswer))}, nil
-	}), nil)
-	r := conversation(20)
-	b.ReportAllocs()
-	for b.Loop() {
-		check.Must(b, check.Err(c.Complete(b.Context(), r)))
-	}
-}
-
-// conversation is a request with tools and n rounds of their use.
-func conversation(n int) *Request {
-	r := &Request{Model: "gpt-4.1", MaxTokens: 1000, Temperature: new(0.0)}
-	for i := range 20 {
-		r.Tools = append(r.Tools, Tool{Name: "tool" + string(rune('a'+i)), Description: strings.Repeat("Does things. ", 20),
-			Parameters: []byte(`{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer"}},"required":["path"]}`)})
-	}
-	r.Messages = append(r.Messages, Text(System, "Be brief."), Text(User, "Look."))
-	for i := range n {
-		id := "call_" + string(rune('a'+i))
-		r.Messages = append(r.Messages,
-			Message{Role: Assistant, ToolCalls: []ToolCall{{ID: id, Name: "toola", Arguments: `{"path":"/"}`}}},
-			Message{Role: ToolRole, ToolCallID: id, Parts: []Part{{Text: strings.Repeat("A line of a file.\n", 100)}}})
-	}
-	return r
-}
-
-func BenchmarkEncode(b *testing.B) {
-	c, r := newClient(b, openAI, nil, nil), conversation(20)
-	b.ReportAllocs()
-	for b.Loop() {
-		check.Must(b, check.Err(c.encode(r, false)))
-	}
-}
-
 // Hosts behind an unknown URL refuse fields in which others want reasoning back, stop sequences and penalties. Later
 // requests leave out what was refused.
 func TestRefusedFields(t *testing.T) {
@@ -348,9 +311,8 @@ func TestRefusedChoice(t *testing.T) {
 		c := h.client(t, "https://api.deepseek.com", nil)
 		for _, want := range []int{2, 3} {
 			got, err := c.Complete(t.Context(), &Request{Model: "m", Messages: hello().Messages, ToolChoice: tt.choice, Tools: []Tool{{Name: "f"}, {Name: "g"}}})
-			if err != nil || len(got.ToolCalls) != 1 || h.Asked() != want || !strings.Contains(h.Last(), tt.last) {
-				t.Errorf("choice %d: got %+v, %v after %d requests, want a call after %d; the last request was %s, want %s in it", i, got, err, h.Asked(), want, h.Last(), tt.last)
-			}
+			check.That(t, err == nil && len(got.ToolCalls) == 1 && h.Asked() == want && strings.Contains(h.Last(), tt.last),
+				"choice %d: got %+v, %v after %d requests, want a call after %d; the last request was %s, want %s in it", i, got, err, h.Asked(), want, h.Last(), tt.last)
 		}
 		check.Equal(t, i, strings.Contains(h.Last(), `"name":"g"`), (tt.choice.Choice == Required))
 	}

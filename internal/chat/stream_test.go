@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -219,20 +218,5 @@ func checkStops(t *testing.T, text string, stops []string) {
 			got += f.flush()
 		}
 		check.That(t, got == wantText && cut == wantCut, "%q in pieces of %d: got %q, %t, want %q, %t", text, size, got, cut, wantText, wantCut)
-	}
-}
-
-func BenchmarkAssemble(b *testing.B) {
-	var s strings.Builder
-	for range 1000 {
-		s.WriteString(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"word "}}]}` + "\n\n")
-	}
-	s.WriteString(chunk(`{}`, "stop") + "\n\ndata: [DONE]\n\n")
-	stream := s.String()
-	b.SetBytes(int64(len(stream)))
-	b.ReportAllocs()
-	for b.Loop() {
-		x := (&sender{timeout: time.Hour, maxReply: 1 << 20}).begin(b.Context(), chatCompletion)
-		check.Must(b, check.Err(x.assemble(strings.NewReader(stream), &draft{}, nil)))
 	}
 }

@@ -307,39 +307,3 @@ func TestNewReaderRefusesBound(t *testing.T) {
 	defer func() { check.That(t, recover() != nil, "got no panic, want one for a bound of 0") }()
 	NewReader(strings.NewReader(""), 0)
 }
-
-// BenchmarkOneEvent measures a response with one answer.
-func BenchmarkOneEvent(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		r := NewReader(strings.NewReader("event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"), 1<<20)
-		check.Must(b, check.Err(r.Next()))
-		r.Release()
-	}
-}
-
-func BenchmarkSmallEvents(b *testing.B) {
-	in := strings.Repeat("id: 42\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progress\":1}}\n\n", 1000)
-	b.SetBytes(int64(len(in)))
-	b.ReportAllocs()
-	for b.Loop() {
-		readAll(b, in, 1000)
-	}
-}
-
-func BenchmarkLargeEvent(b *testing.B) {
-	in := "data: " + strings.Repeat("x", 1<<20) + "\n\n"
-	b.SetBytes(int64(len(in)))
-	b.ReportAllocs()
-	for b.Loop() {
-		readAll(b, in, 1)
-	}
-}
-
-func readAll(b *testing.B, in string, want int) {
-	r := NewReader(strings.NewReader(in), 1<<20)
-	for range want {
-		check.Must(b, check.Err(r.Next()))
-	}
-	check.Equal(b, "end", check.Err(r.Next()), io.EOF)
-}
