@@ -91,8 +91,7 @@ func TestQuestionThatEnds(t *testing.T) {
 	cancel(over)
 	check.Is(t, check.Err(you.ReadLine(ctx, "first:")), over, "the cause of the end")
 	go func() { _, _ = io.WriteString(typed, "a line\n") }()
-	line := check.Value(you.ReadLine(t.Context(), "second:"))(t)
-	check.Equal(t, "second", line, "a line")
+	check.Equal(t, "second", check.Value(you.ReadLine(t.Context(), "second:"))(t), "a line")
 	check.Equal(t, "the person saw", shown.String(), "first: \nsecond: ")
 }
 
@@ -124,8 +123,7 @@ func TestVisit(t *testing.T) {
 	link := &signin.Visit{URL: "https://auth.example.com/a", Link: linkOf(t, "https://auth.example.com/a")}
 	var shown strings.Builder
 	you := &Terminal{In: strings.NewReader("n\nhttp://127.0.0.1/?code=c\ns\nn\n Stop\n"), Out: &shown}
-	got := check.Value(you.visit(t.Context(), "mail", link))(t)
-	check.Equal(t, "the last page", got, "http://127.0.0.1/?code=c")
+	check.Equal(t, "the last page", check.Value(you.visit(t.Context(), "mail", link))(t), "http://127.0.0.1/?code=c")
 	check.Contains(t, "the person saw", shown.String(), "The server \"mail\" wants you to sign in at auth.example.com:\n\n  https://auth.example.com/a\n")
 	for _, when := range []string{"before", "after"} {
 		check.Equal(t, when+" the page is open", check.Err(you.visit(t.Context(), "mail", link)), signin.ErrDeclined)

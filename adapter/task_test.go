@@ -260,9 +260,8 @@ func TestResumeThatEnds(t *testing.T) {
 			time.AfterFunc(2500*time.Millisecond, func() { cancel(cause) })
 			r := prepared.Resume(ctx, "k", nil, nil)
 			synctest.Wait()
-			if !r.Interrupted() || !errors.Is(r.Err, context.Canceled) || slices.Contains(p.methods, "tasks/cancel") != (cause == context.Canceled) {
-				t.Errorf("%v: got %v and the requests %q", cause, r.Err, p.methods)
-			}
+			check.That(t, r.Interrupted() && errors.Is(r.Err, context.Canceled) && slices.Contains(p.methods, "tasks/cancel") == (cause == context.Canceled),
+				"%v: got %v and the requests %q", cause, r.Err, p.methods)
 			_ = ts.Servers()[0].Client.Close()
 			r = prepared.Resume(t.Context(), "k", nil, nil)
 			check.That(t, r.Interrupted() && !r.Unsent(), "got %q, want that it is not known what the task comes to", r.Text)

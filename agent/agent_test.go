@@ -186,9 +186,8 @@ func TestModelErrors(t *testing.T) {
 func TestPanicHasItsStack(t *testing.T) {
 	_, err := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { panic("broken model") }), nil).Run(t.Context(), human("go"))
 	p, ok := errors.AsType[*bound.PanicError](err)
-	if !ok || p.Value != "broken model" || !strings.Contains(string(p.Stack), "TestPanicHasItsStack") || err.Error() != "run agent: call model: model panicked: broken model" {
-		t.Errorf("got %v, want a panic with its stack beside the text", err)
-	}
+	check.That(t, ok && p.Value == "broken model" && strings.Contains(string(p.Stack), "TestPanicHasItsStack") && err.Error() == "run agent: call model: model panicked: broken model",
+		"got %v, want a panic with its stack beside the text", err)
 }
 
 // An option of a run that makes no sense is refused by its own name, before anything of the run exists.

@@ -233,9 +233,8 @@ func TestToolsOutsideTheConversation(t *testing.T) {
 		opts := agent.Options{Compact: tt.compact, Tools: found, Discover: agent.Discover{Threshold: 1e-6, Mode: agent.DiscoveryHost}}
 		mustRun(t, newAgent(t, h.model, &opts), human("go"))
 		last := string(h.bodies[2])
-		if len(h.invalid()) > 0 || !strings.Contains(member(t, h.bodies[2], "tools"), "forecast") || strings.Contains(last, "additional_tools") || strings.Contains(last, "defer_loading") {
-			t.Errorf("%s: got %s; refused: %q", name, last, h.invalid())
-		}
+		check.That(t, len(h.invalid()) == 0 && strings.Contains(member(t, h.bodies[2], "tools"), "forecast") && !strings.Contains(last, "additional_tools") && !strings.Contains(last, "defer_loading"),
+			"%s: got %s; refused: %q", name, last, h.invalid())
 		asked := string(h.bodies[1])
 		check.That(t, opts.Compact == nil || strings.Contains(asked, "additional_tools") || strings.Contains(asked, "tool_reference"), "%s: before the compaction it got %s", name, asked)
 	}

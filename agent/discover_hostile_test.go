@@ -172,13 +172,11 @@ func TestHostileDescriptions(t *testing.T) {
 			}
 		}
 		for _, o := range agent.Inside(result.State).Offered {
-			if strings.EqualFold(o.Tool, "wipe_disk") || strings.EqualFold(o.Name, "search_tools") || strings.EqualFold(o.Name, "call_tool") || o.Server == "files" {
-				t.Errorf("%s: the run has %+v", by, o)
-			}
+			check.That(t, !strings.EqualFold(o.Tool, "wipe_disk") && !strings.EqualFold(o.Name, "search_tools") && !strings.EqualFold(o.Name, "call_tool") && o.Server != "files",
+				"%s: the run has %+v", by, o)
 		}
 		system := m.prompts()[0].Request.System
-		if len(system) > 5<<10 || strings.Count(system, "\n- files (") != 1 || strings.Contains(system, "\n- wipe_disk") || !strings.Contains(system, "more servers") {
-			t.Errorf("%s: got %d bytes of instructions:\n%.3000s", by, len(system), system)
-		}
+		check.That(t, len(system) <= 5<<10 && strings.Count(system, "\n- files (") == 1 && !strings.Contains(system, "\n- wipe_disk") && strings.Contains(system, "more servers"),
+			"%s: got %d bytes of instructions:\n%.3000s", by, len(system), system)
 	}
 }

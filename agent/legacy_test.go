@@ -174,9 +174,8 @@ func endWhileHeld(t *testing.T, answered bool) {
 	events, result := played(t, second.ResumeEvents(t.Context(), theRun))
 	check.Same(t, "warnings", warningsOf(result), want)
 	closed := of[*agent.Replied](events)
-	if len(closed) != 1 || !answered && (closed[0].Reply.Action != run.ActionCancel || closed[0].Reply.Reason != "the process that asked has ended") {
-		t.Errorf("got %+v, want the end of the question", closed)
-	}
+	check.That(t, len(closed) == 1 && (answered || closed[0].Reply.Action == run.ActionCancel && closed[0].Reply.Reason == "the process that asked has ended"),
+		"got %+v, want the end of the question", closed)
 	check.Same(t, "answer of the model, told of the doubt, and calls", []any{result.Output, calls.Load()}, []any{"done", int32(0)})
 	err := second.Reply(t.Context(), theRun, signs("Ann")(asked))
 	check.That(t, answered || errors.Is(err, run.ErrNotAsked), "got %v, want %v", err, run.ErrNotAsked)

@@ -66,10 +66,7 @@ func TestObserver(t *testing.T) {
 		contexts = append(contexts, at)
 	}
 	wrap := func(next step) step {
-		return func(ctx context.Context, p prompt) (*model.Response, error) {
-			where(ctx)
-			return next(ctx, p)
-		}
+		return func(ctx context.Context, p prompt) (*model.Response, error) { where(ctx); return next(ctx, p) }
 	}
 	tool := adapter.Func("tool", "Does it.", func(ctx context.Context, _ struct{}) (string, error) {
 		where(ctx)
@@ -85,14 +82,11 @@ func TestObserver(t *testing.T) {
 	check.Same(t, "the run's trace and revision", []any{agent.Inside(result.State).Trace, agent.Inside(result.State).Agent.Rev}, []any{o.trace, "v7"})
 	check.Require(t, len(o.invocations) == 1 && len(o.inferences) == 2 && len(o.executions) == 1 && len(o.errs) == 4, "got %+v", o)
 	v := o.invocations[0]
-	if v.Run != theRun.ID || v.Agent != "boss" || v.Version != "v7" || v.Model != "m" || v.System != "Be brief." || len(v.History) != 1 ||
-		v.Before != nil || v.Output == nil || v.Output.Text() != "done" || v.Finish != "stop" {
-		t.Errorf("got the invocation %+v", v)
-	}
+	check.That(t, v.Run == theRun.ID && v.Agent == "boss" && v.Version == "v7" && v.Model == "m" && v.System == "Be brief." && len(v.History) == 1 && v.Before == nil && v.Output != nil && v.Output.Text() == "done" && v.Finish == "stop",
+		"got the invocation %+v", v)
 	i := o.inferences[1]
-	if i.Provider != "acme" || i.Request.System != "Be brief." || len(i.Request.Messages) != 3 || len(i.Request.Tools) != 1 || i.Response == nil || i.Response.Text() != "done" || i.Request.Stream {
-		t.Errorf("got the inference %+v", i)
-	}
+	check.That(t, i.Provider == "acme" && i.Request.System == "Be brief." && len(i.Request.Messages) == 3 && len(i.Request.Tools) == 1 && i.Response != nil && i.Response.Text() == "done" && !i.Request.Stream,
+		"got the inference %+v", i)
 	e := o.executions[0]
 	check.That(t, e.ID == "1" && e.Name == "tool" && e.Description == "Does it." && e.Result != nil && e.Result.Text == "ok",
 		"got the execution %+v", e)

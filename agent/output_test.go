@@ -245,8 +245,7 @@ func TestAsByToolWhereThereIsNoFormat(t *testing.T) {
 			err = errorOf3(agent.RunAs[forecast](t.Context(), a, human("go")))
 		}
 		request, tools := w.Requests[0], jsonOf(w.Requests[0]["tools"])
-		if err != nil || (request["response_format"] != nil) != tt.byFormat || strings.Contains(tools, "final_answer") == tt.byFormat {
-			t.Errorf("%+v: got %v, the format %v and the tools %s", tt, err, request["response_format"], tools)
-		}
+		check.That(t, err == nil && (request["response_format"] != nil) == tt.byFormat && strings.Contains(tools, "final_answer") != tt.byFormat,
+			"%+v: got %v, the format %v and the tools %s", tt, err, request["response_format"], tools)
 	}
 }

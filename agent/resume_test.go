@@ -378,9 +378,7 @@ func TestEqualAnswerIsMadeDurable(t *testing.T) {
 			}
 			store.broken = broken
 			check.Is(t, check.Err(a.Resume(t.Context(), key, yes)), broken)
-			if len(store.given) == 0 || store.given[0].Question != ask {
-				t.Errorf("got the answers %v in %q, want the one that was given", store.given, store.calls)
-			}
+			check.That(t, len(store.given) != 0 && store.given[0].Question == ask, "got the answers %v in %q, want the one that was given", store.given, store.calls)
 			store.broken = nil
 			if got, err := a.Resume(t.Context(), key); broken != nil && (err != nil || got.Output != "done") || worked.Load() != 1 {
 				t.Errorf("got %q, %v after %d calls, want one call", got.Output, err, worked.Load())
@@ -406,17 +404,13 @@ func TestResumeBesideOthers(t *testing.T) {
 		for name, kept := range map[string]record.Store{"memory": record.NewMemory(), "file": inFiles(t, nil), "SQLite": inSQLite(t)} {
 			store, a, ask, worked := waitingRun(t, kept)
 			old := load(t, store, key)
-			store.before = func() {
-				check.NoError(t, store.Delete(t.Context(), key))
-				suspend(t, a, 0, 1)
-			}
+			store.before = func() { check.NoError(t, store.Delete(t.Context(), key)); suspend(t, a, 0, 1) }
 			check.Must(t, store.Store.Reply(t.Context(), key, []run.Reply{yes(ask)}))
 			got, err := a.Resume(t.Context(), key)
 			check.Same(t, name+": the new run waits", []any{got.Status, err, worked.Load()}, []any{run.StatusWaiting, nil, int64(0)})
 			log := load(t, store, key)
-			if log.Head.Seq != old.Head.Seq || log.Head.QuestionIDs[0] == ask || len(log.Replies) > 0 {
-				t.Fatalf("%s: got %+v, want the new run at record %d with its own question", name, log, old.Head.Seq)
-			}
+			check.Require(t, log.Head.Seq == old.Head.Seq && log.Head.QuestionIDs[0] != ask && len(log.Replies) == 0,
+				"%s: got %+v, want the new run at record %d with its own question", name, log, old.Head.Seq)
 			check.Is(t, check.Err(a.Resume(t.Context(), key, yes(ask))), run.ErrNotAsked, name, "the answer to the old run")
 			check.Is(t, record.Submit(t.Context(), store, key, yes(ask)), run.ErrNotAsked, name, "the answer to the old run")
 			check.Must(t, check.Err(a.Resume(t.Context(), key, yes(log.Head.QuestionIDs[0]))))

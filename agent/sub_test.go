@@ -158,9 +158,8 @@ func TestWarningsOfARun(t *testing.T) {
 	for name, r := range map[string]*agent.Result{"Run": got, "Add": added} {
 		check.Equal(t, name+": warnings", len(r.Warnings), 100)
 		for _, w := range r.Warnings {
-			if !strings.HasPrefix(w.Text, "the agent helper failed: ") || len(w.Text) > 1100 || !utf8.ValidString(w.Text) || len(w.Path) != 1 {
-				t.Fatalf("%s: got the warning %.200q of %d bytes at %q", name, w.Text, len(w.Text), w.Path)
-			}
+			check.Require(t, strings.HasPrefix(w.Text, "the agent helper failed: ") && len(w.Text) <= 1100 && utf8.ValidString(w.Text) && len(w.Path) == 1,
+				"%s: got the warning %.200q of %d bytes at %q", name, w.Text, len(w.Text), w.Path)
 		}
 	}
 }

@@ -114,8 +114,7 @@ func TestOpenAIFunctionsAgent(t *testing.T) {
 		calls(`{"__arg1":"{\"city\":\"Rome\",\"tags\":\"a\"}"}`), calls(`{"__arg1":"Paris"}`), calls(`{"city":"Oslo"}`), {Content: "rainy"},
 	}}
 	agent := agents.NewOpenAIFunctionsAgent(model, Tools(echo(t, "forecast", weather)))
-	got := check.Value(chains.Run(t.Context(), agents.NewExecutor(agent), "How is it?"))(t)
-	check.Equal(t, "final answer", got, "rainy")
+	check.Equal(t, "final answer", check.Value(chains.Run(t.Context(), agents.NewExecutor(agent), "How is it?"))(t), "rainy")
 	last := fmt.Sprint(model.told[len(model.told)-1])
 	for _, want := range []string{`{"city":"Rome","tags":["a"]}`, `{"city":"Paris"}`, `{"city":"Oslo"}`} {
 		check.Contains(t, "the last messages", last, want)

@@ -33,9 +33,8 @@ func TestLangchaingo(t *testing.T) {
 	}))
 	check.Must(t, err)
 	choice := got.Choices[0]
-	if choice.Content != "Let me see." || streamed != choice.Content || len(choice.ToolCalls) != 2 || choice.ReasoningContent != "Two cities, two calls." || choice.GenerationInfo["PromptTokens"] == 0 {
-		t.Errorf("got %+v, streamed %q", choice, streamed)
-	}
+	check.That(t, choice.Content == "Let me see." && streamed == choice.Content && len(choice.ToolCalls) == 2 && choice.ReasoningContent == "Two cities, two calls." && choice.GenerationInfo["PromptTokens"] != 0,
+		"got %+v, streamed %q", choice, streamed)
 	answer := llms.MessageContent{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{llms.TextContent{Text: choice.Content}}}
 	results := llms.MessageContent{Role: llms.ChatMessageTypeTool}
 	for _, call := range choice.ToolCalls {

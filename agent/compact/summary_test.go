@@ -115,9 +115,8 @@ func TestByModelOptions(t *testing.T) {
 	check.That(t, err == nil && used.Cost == nil, "got %+v, %v, want no cost without prices", used, err)
 	asked := m.Turns()[0].Request
 	check.Equal(t, "prompt", asked.System, "Be brief.")
-	if got := asked.Messages[0].Text(); len(got) > 200_000 || strings.ToValidUTF8(got, "") != got {
-		t.Errorf("the model got %d bytes, want at most 200,000 in whole characters", len(got))
-	}
+	got := asked.Messages[0].Text()
+	check.That(t, len(got) <= 200_000 && strings.ToValidUTF8(got, "") == got, "the model got %d bytes, want at most 200,000 in whole characters", len(got))
 	down := errors.New("down")
 	_, _, err = compact.ByModel(plays("", down), nil)(t.Context(), nil)
 	check.Is(t, err, down)

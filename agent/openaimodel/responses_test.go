@@ -115,7 +115,6 @@ func TestItemsGoBack(t *testing.T) {
 	_, _, err = generate(t, atOpenAI(t, host, "gpt-6-astra", nil), r)
 	check.Require(t, err == nil, "got %v; refused: %q", err, host.Invalid())
 	input := host.Requests()[1].Input
-	if len(input) != 7 || !strings.Contains(string(input[0]), "data:application/pdf;base64,cGRm") || !strings.Contains(string(input[5]), "data:image/png;base64,cG5n") {
-		t.Errorf("got the input %s", input)
-	}
+	check.That(t, len(input) == 7 && strings.Contains(string(input[0]), "data:application/pdf;base64,cGRm") && strings.Contains(string(input[5]), "data:image/png;base64,cG5n"),
+		"got the input %s", input)
 }

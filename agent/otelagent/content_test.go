@@ -156,9 +156,8 @@ func TestContent(t *testing.T) {
 	got := last["gen_ai.tool.definitions"]
 	check.That(t, strings.HasPrefix(got, `[{"type":"function","name":"lookup","description":"Looks up.","parameters":{`), "got the tools %s", got)
 	tool := attributes(r.span(t, "execute_tool lookup").Attributes)
-	if tool["gen_ai.tool.call.arguments"] != `{"day":"today"}` || tool["gen_ai.tool.call.result"] != `{"content":"Sunny today"}` || tool["gen_ai.tool.description"] != "Looks up." {
-		t.Errorf("got the call %v", tool)
-	}
+	check.That(t, tool["gen_ai.tool.call.arguments"] == `{"day":"today"}` && tool["gen_ai.tool.call.result"] == `{"content":"Sunny today"}` && tool["gen_ai.tool.description"] == "Looks up.",
+		"got the call %v", tool)
 	whole := attributes(r.span(t, "invoke_agent").Attributes)
 	check.That(t, whole["gen_ai.input.messages"] == "["+asked+"]" && whole["gen_ai.output.messages"] == last["gen_ai.output.messages"],
 		"got the run %v", whole)
@@ -237,10 +236,9 @@ func TestContentIsBounded(t *testing.T) {
 		}
 	}
 	got := attributes(r.span(t, "chat").Attributes)
-	if input := got["gen_ai.input.messages"]; len(input) < limit/2 || !strings.HasSuffix(input, `[{"type":"text","content":"� last"}]}]`) ||
-		!strings.Contains(input, `{"type":"omitted","modality":"image","mime_type":"image/png","byte_size":131072},{"type":"omitted","modality":"image","byte_size":26}`) {
-		t.Errorf("got the messages %s", input)
-	}
+	input := got["gen_ai.input.messages"]
+	check.That(t, len(input) >= limit/2 && strings.HasSuffix(input, `[{"type":"text","content":"� last"}]}]`) && strings.Contains(input, `{"type":"omitted","modality":"image","mime_type":"image/png","byte_size":131072},{"type":"omitted","modality":"image","byte_size":26}`),
+		"got the messages %s", input)
 	system := got["gen_ai.system_instructions"]
 	check.That(t, strings.HasSuffix(system, `é…"}]`), "got the instructions %s", system)
 }

@@ -155,9 +155,8 @@ func TestSearch(t *testing.T) {
 		a := check.Value(agent.New(m, &agent.Options{Tools: []adapter.Source{set}, Discover: agent.Discover{Threshold: 1e-6, Mode: by}}))(t)
 		got := check.Value(a.Run(t.Context(), agent.Text("go")))(t)
 		found, loaded := got.State.History()[2].Parts[0].Text, got.State.History()[4].Parts[0].Text
-		if !strings.HasSuffix(found, "\nload_skill has these, by name:\n- pdf: \"Fills forms.\"") || !strings.Contains(loaded, "Fill forms.") {
-			t.Errorf("%s: found %q, and loaded %q", by, found, loaded)
-		}
+		check.That(t, strings.HasSuffix(found, "\nload_skill has these, by name:\n- pdf: \"Fills forms.\"") && strings.Contains(loaded, "Fill forms."),
+			"%s: found %q, and loaded %q", by, found, loaded)
 	}
 }
 

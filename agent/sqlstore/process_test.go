@@ -118,10 +118,7 @@ func begun(t *testing.T, j job) *process {
 	out := check.Value(p.StdoutPipe())(t)
 	p.out = bufio.NewReader(out)
 	check.Must(t, p.Start())
-	t.Cleanup(func() {
-		_ = p.Process.Kill()
-		_ = p.Wait()
-	})
+	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
 	return p
 }
 
@@ -165,9 +162,8 @@ func TestStoppedProcess(t *testing.T) {
 		p.seq(t)
 		check.Must(t, check.Err(io.WriteString(p.in, "go\n")))
 		d.Add(notes("by the child", 3)...)
-		if got := p.seq(t); got != d.State.Seq {
-			t.Fatalf("got record %d, want %d", got, d.State.Seq)
-		}
+		got := p.seq(t)
+		check.Require(t, got == d.State.Seq, "got record %d, want %d", got, d.State.Seq)
 		signal(t, p, syscall.SIGSTOP)
 		lease, err := record.Lease{}, record.ErrHeld
 		for errors.Is(err, record.ErrHeld) {

@@ -125,9 +125,8 @@ func TestDiscovery(t *testing.T) {
 		return &model.Response{Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{call}}}
 	})
 	dieAtEachWrite(t, searches, adapter.Merge(all...), 8, func(about string, s *ledger.State, d *dying) {
-		if got != "search_tools valve_90 valve_89 read_result " || len(s.Kept) != 1 || s.Output != "[lines 1000 to 1000 of 2001]\n1000: 7 bar\n" {
-			t.Fatalf("%s: the model has %q, and the run kept %v and answers %q", about, got, s.Kept, s.Output)
-		}
+		check.Require(t, got == "search_tools valve_90 valve_89 read_result " && len(s.Kept) == 1 && s.Output == "[lines 1000 to 1000 of 2001]\n1000: 7 bar\n",
+			"%s: the model has %q, and the run kept %v and answers %q", about, got, s.Kept, s.Output)
 		names, err := d.store.Blobs(t.Context(), key)
 		check.That(t, err == nil && len(names) == 1 && names[0] == s.Kept[0].Handle, "%s: got the blobs %q, %v", about, names, err)
 		if data, err := d.store.Blob(t.Context(), key, s.Kept[0].Handle); err != nil || string(data) != readings.String() {

@@ -162,10 +162,7 @@ func TestContinueAsNew(t *testing.T) {
 func TestCancel(t *testing.T) {
 	w := newWorld()
 	env := begin(t, w.agent(t, script{{calls: []string{`{"n":1,"hang":true}`}}}, agent.Options{}), nil)
-	go func() {
-		<-w.began
-		env.CancelWorkflow()
-	}()
+	go func() { <-w.began; env.CancelWorkflow() }()
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
 	check.Equal(t, "the workflow is cancelled", temporalsdk.IsCanceledError(env.GetWorkflowError()), true)
 	select {
@@ -183,9 +180,8 @@ func TestCancelWaiting(t *testing.T) {
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Hour)
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
 	check.Equal(t, "the workflow is cancelled", temporalsdk.IsCanceledError(env.GetWorkflowError()), true)
-	if s := w.state(t); s.Status != run.StatusCancelled || len(ledger.Open(s)) != 0 || len(w.noted()) != 0 {
-		t.Errorf("the run is %s, with %d questions and notes %v", s.Status, len(ledger.Open(s)), w.noted())
-	}
+	s := w.state(t)
+	check.That(t, s.Status == run.StatusCancelled && len(ledger.Open(s)) == 0 && len(w.noted()) == 0, "the run is %s, with %d questions and notes %v", s.Status, len(ledger.Open(s)), w.noted())
 	if s := queried(t, env); s.Status != run.StatusCancelled || len(s.Questions) != 0 {
 		t.Errorf("got state %+v", s)
 	}
@@ -198,10 +194,7 @@ func TestWorkerStops(t *testing.T) {
 	env := begin(t, a, &temporal.WorkerOptions{Grace: time.Second}) // also for the next attempt
 	stop := make(chan struct{})
 	env.SetWorkerStopChannel(stop)
-	go func() {
-		<-w.began
-		close(stop)
-	}()
+	go func() { <-w.began; close(stop) }()
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
 	finished(t, env)
 	want := "It is unknown whether the call ran"

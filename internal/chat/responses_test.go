@@ -97,10 +97,8 @@ func TestResponses(t *testing.T) {
 			check.Must(t, err)
 			check.That(t, name == "whole" || text == "Let me see." && reasoning == "Two calls.\n\nOne turn.",
 				"got the pieces %q and %q", text, reasoning)
-			if reply.Text != "Let me see." || reply.Reasoning != "Two calls.\n\nOne turn." || reply.Finish != FinishToolCalls || len(reply.ToolCalls) != 2 ||
-				*reply.Usage != (Usage{Prompt: 30, Completion: 40, Total: 70, Cached: 10, Reasoning: 20}) {
-				t.Errorf("got %+v with %+v", reply, reply.Usage)
-			}
+			check.That(t, reply.Text == "Let me see." && reply.Reasoning == "Two calls.\n\nOne turn." && reply.Finish == FinishToolCalls && len(reply.ToolCalls) == 2 && *reply.Usage == (Usage{Prompt: 30, Completion: 40, Total: 70, Cached: 10, Reasoning: 20}),
+				"got %+v with %+v", reply, reply.Usage)
 			r.Messages = append(r.Messages, Message{Role: Assistant, Items: reply.Items},
 				Message{Role: ToolRole, ToolCallID: "call_1", Parts: []Part{{Text: "sun"}}},
 				Message{Role: ToolRole, ToolCallID: "call_2", Parts: []Part{{Text: "rain"}, {Image: &Image{MIMEType: "image/png", Data: []byte("png")}}}})
@@ -286,9 +284,8 @@ func TestResponsesStop(t *testing.T) {
 		r.Stop, r.ReadToEnd = []string{"me"}, toEnd
 		text := ""
 		reply, err := newHost(t, streaming(lines...)).client(t, openAI, nil).Stream(t.Context(), r, Deltas{Text: func(s string) error { text += s; return nil }})
-		if err != nil || reply.Text != "Let " || text != "Let " || !reply.Stopped || len(reply.ToolCalls) > 0 || len(reply.Items) != 1 || (reply.Usage != nil) != toEnd {
-			t.Errorf("to the end %t: got %+v, %q, %v", toEnd, reply, text, err)
-		}
+		check.That(t, err == nil && reply.Text == "Let " && text == "Let " && reply.Stopped && len(reply.ToolCalls) == 0 && len(reply.Items) == 1 && (reply.Usage != nil) == toEnd,
+			"to the end %t: got %+v, %q, %v", toEnd, reply, text, err)
 	}
 
 	// After the stop sequence a failure of the host costs only the usage.

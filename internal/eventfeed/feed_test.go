@@ -292,9 +292,8 @@ func TestBounds(t *testing.T) {
 				t.Errorf("got %d runs with %d bytes, want at most 320 with %d", streams, size, bound)
 			}
 			f.Publish(key, delta(1, strings.Repeat("x", 5000)))
-			if streams, size := f.Size(); size > bound || streams > 320 {
-				t.Errorf("got %d runs with %d bytes after a large event, want at most 320 with %d", streams, size, bound)
-			}
+			streams, size := f.Size()
+			check.That(t, size <= bound && streams <= 320, "got %d runs with %d bytes after a large event, want at most 320 with %d", streams, size, bound)
 		})
 	}
 }

@@ -82,9 +82,7 @@ func TestParseRefuses(t *testing.T) {
 func TestParseBatch(t *testing.T) {
 	in := []byte(` [ {"id":1,"result":1} , {"method":"n"} ] `)
 	check.Equal(t, "", check.Err(Parse(in)), ErrBatch)
-	got := check.Value(Batch(in, 2))(t)
-	want := []json.RawMessage{raw(`{"id":1,"result":1}`), raw(`{"method":"n"}`)}
-	check.Same(t, "", got, want)
+	check.Same(t, "", check.Value(Batch(in, 2))(t), []json.RawMessage{raw(`{"id":1,"result":1}`), raw(`{"method":"n"}`)})
 	check.Text(t, check.Err(Batch(in, 1)), "more than 1")
 	for _, bad := range []string{`[1`, `[1,]`, `[] x`, `{}`} {
 		check.Fails(t, check.Err(Batch([]byte(bad), 9)), bad)

@@ -37,16 +37,14 @@ func TestSecret(t *testing.T) {
 	you := &Lines{In: tty, Out: io.Discard}
 	key := &config.Input{ID: "key", Password: true}
 	go hidden(func() { typed("secret\n") })
-	answer := check.Value(you.Input(t.Context(), key))(t)
-	check.Equal(t, "the secret", answer, "secret")
+	check.Equal(t, "the secret", check.Value(you.Input(t.Context(), key))(t), "secret")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	go hidden(cancel)
 	check.Is(t, check.Err(you.Input(ctx, key)), context.Canceled, "the end of the question")
 	check.Equal(t, "the terminal shows what is typed", shows(), true)
 	typed("line\n")
-	line := check.Value(you.Ask(t.Context(), "next: "))(t)
-	check.Equal(t, "the line", line, "line")
+	check.Equal(t, "the line", check.Value(you.Ask(t.Context(), "next: "))(t), "line")
 
 	var questions sync.WaitGroup
 	for range 2 { // the second comes while the first hides what is typed

@@ -57,6 +57,5 @@ func TestOverdueQuestion(t *testing.T) {
 	page := &Visit{Link: check.Value(hosttext.ParseLink("https://auth.example.com/"))(t)}
 	check.Is(t, check.Err(l.Visit(over, "mail", page)), context.Canceled)
 	go func() { _, _ = io.WriteString(typed, "line\n") }()
-	got := check.Value(l.Ask(t.Context(), "next: "))(t)
-	check.Equal(t, "the answer", got, "line")
+	check.Equal(t, "the answer", check.Value(l.Ask(t.Context(), "next: "))(t), "line")
 }

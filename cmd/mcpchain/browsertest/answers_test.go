@@ -61,17 +61,15 @@ func TestAllowAsShown(t *testing.T) {
 	eval[bool](ada, "(document.querySelector('#question').value = %s, true)", `call keep {"id": 9007199254740993, "text": "`+long+`"}`)
 	ada.click("#send", "Send", ".card pre", `end"`)
 	ada.click(".card button", "Allow")
-	if args := received(t, got); !strings.Contains(args, "9007199254740993") || !strings.Contains(args, long) {
-		t.Errorf("the server got %d bytes, %.60s, want all of them", len(args), args)
-	}
+	args := received(t, got)
+	check.That(t, strings.Contains(args, "9007199254740993") && strings.Contains(args, long), "the server got %d bytes, %.60s, want all of them", len(args), args)
 	ada.see("#send", "Send")
 	ada.ask(`call keep {"id": 9007199254740993, "text": "old"}`)
 	ada.click(".card summary", "Change what is sent")
 	eval[bool](ada, "(n => (n.value = n.value.replace('old', 'new'), true))(document.querySelector('.card textarea'))")
 	ada.click(".card button", "Allow")
-	if args := received(t, got); !strings.Contains(args, "9007199254740993") || !strings.Contains(args, "new") {
-		t.Errorf("the server got %s, want the number as it was, and the text that is new", args)
-	}
+	args = received(t, got)
+	check.That(t, strings.Contains(args, "9007199254740993") && strings.Contains(args, "new"), "the server got %s, want the number as it was, and the text that is new", args)
 }
 
 // TestHostilePattern fills in a form whose pattern never ends in JavaScript.

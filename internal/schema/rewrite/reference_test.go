@@ -36,11 +36,9 @@ func TestPlacesOfChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			changes := For(tt.target, decode(t, tt.in), nil).Changes
-			if !slices.ContainsFunc(changes, func(c profile.Change) bool {
+			check.That(t, slices.ContainsFunc(changes, func(c profile.Change) bool {
 				return c.Path == tt.path && c.Keyword == tt.keyword && c.Effect == profile.Wider
-			}) {
-				t.Errorf("got %v, want one of %s at %s", changes, tt.keyword, tt.path)
-			}
+			}), "got %v, want one of %s at %s", changes, tt.keyword, tt.path)
 		})
 	}
 }

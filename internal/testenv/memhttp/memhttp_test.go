@@ -51,9 +51,8 @@ func TestStreaming(t *testing.T) {
 			if want := fmt.Sprintln("line", i); got != want || err != nil {
 				t.Errorf("got %q, %v, want %q", got, err, want)
 			}
-			if waited, want := time.Since(start), time.Duration(i)*time.Hour; waited != want {
-				t.Errorf("line %d: got it after %v, want %v", i, waited, want)
-			}
+			waited, want := time.Since(start), time.Duration(i)*time.Hour
+			check.That(t, waited == want, "line %d: got it after %v, want %v", i, waited, want)
 		}
 	})
 }

@@ -372,8 +372,7 @@ func TestModelsOfToday(t *testing.T) {
 		if strings.HasSuffix(args, "chat") {
 			want = "/v1/chat/completions"
 		}
-		if got := host.Requests()[0]; got.Path != want || strings.Contains(args, "high") != strings.Contains(string(got.Body), `"effort":"high"`) {
-			t.Errorf("%s: got %s %s", args, got.Path, got.Body)
-		}
+		got := host.Requests()[0]
+		check.That(t, got.Path == want && strings.Contains(args, "high") == strings.Contains(string(got.Body), `"effort":"high"`), "%s: got %s %s", args, got.Path, got.Body)
 	}
 }

@@ -76,9 +76,8 @@ func TestLazyServer(t *testing.T) {
 		t.Errorf("the first program: got %+v", o)
 	}
 	o := run()
-	if o.status != 0 || !strings.Contains(o.stderr, "server mine: 7 tools, connected to by its first call") || !strings.Contains(o.stdout+o.stderr, "17 + 25 = 42") {
-		t.Errorf("the next program: got %+v", o)
-	}
+	check.That(t, o.status == 0 && strings.Contains(o.stderr, "server mine: 7 tools, connected to by its first call") && strings.Contains(o.stdout+o.stderr, "17 + 25 = 42"),
+		"the next program: got %+v", o)
 	before, after, _ := strings.Cut(o.stdout+o.stderr, "17 + 25")
 	check.That(t, strings.Contains(before, "ready, connected to by its first call") || strings.Contains(after, "ready, revision"), "got %+v, want the state before and after the call", o)
 }

@@ -57,9 +57,8 @@ func TestDemo(t *testing.T) {
 	status, out, errs := run(t, "-junit", junit, file)
 	row := strings.Fields(strings.Split(out, "\n")[2])
 	check.That(t, status == cli.StatusFailed && strings.HasPrefix(out, "demo: model demo, ") && strings.Join(row[:6], " ") == "sums 2 2 1 1 0", "got %d, %s", status, out)
-	if !strings.Contains(errs, "the model is a demo model") || !strings.Contains(errs, "fail sums/lost 0: answer: ") || !strings.HasSuffix(errs, "mcpchain: sums: 1 of 2 trials failed\n") {
-		t.Errorf("got %s", errs)
-	}
+	check.That(t, strings.Contains(errs, "the model is a demo model") && strings.Contains(errs, "fail sums/lost 0: answer: ") && strings.HasSuffix(errs, "mcpchain: sums: 1 of 2 trials failed\n"),
+		"got %s", errs)
 	var doc struct {
 		Tests    int `xml:"tests,attr"`
 		Failures int `xml:"failures,attr"`

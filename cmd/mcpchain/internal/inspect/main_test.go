@@ -304,10 +304,8 @@ func TestMaxTokens(t *testing.T) {
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	status, out, _ := inspectFile(t, servers(odd), "-profile", "gemini")
-	if status != statusSkipped || strings.Contains(out, "openai") || !strings.Contains(out, `"nullable": true`) ||
-		!strings.Contains(out, "      same: /properties/a type: null is written as nullable\n") || !strings.Contains(out, `"\u009b31m\u3164"`) {
-		t.Errorf("got %d and %s\nwant what Gemini is sent, and all changes", status, out)
-	}
+	check.That(t, status == statusSkipped && !strings.Contains(out, "openai") && strings.Contains(out, `"nullable": true`) && strings.Contains(out, "      same: /properties/a type: null is written as nullable\n") && strings.Contains(out, `"\u009b31m\u3164"`),
+		"got %d and %s\nwant what Gemini is sent, and all changes", status, out)
 }
 
 // The report for an endpoint has the schemas that an agent sends there.

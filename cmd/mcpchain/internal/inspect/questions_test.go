@@ -39,9 +39,8 @@ func TestQuestions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			status, out, stderr := inspectFile(t, servers(demo), tt.args...)
-			if status != tt.status || out != tt.out || !strings.HasPrefix(stderr, tt.stderr) || status != statusUsage && stderr != tt.stderr {
-				t.Errorf("got %d, %q and %q, want %d, %q and %q", status, out, stderr, tt.status, tt.out, tt.stderr)
-			}
+			check.That(t, status == tt.status && out == tt.out && strings.HasPrefix(stderr, tt.stderr) && (status == statusUsage || stderr == tt.stderr),
+				"got %d, %q and %q, want %d, %q and %q", status, out, stderr, tt.status, tt.out, tt.stderr)
 		})
 	}
 }

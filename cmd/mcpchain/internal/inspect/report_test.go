@@ -263,7 +263,6 @@ func TestLoudServers(t *testing.T) {
 func TestBanner(t *testing.T) {
 	t.Parallel()
 	status, _, stderr := inspectFile(t, servers(`"b":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"banner"}}`))
-	if status != statusFine || strings.Count(stderr, "warning: msg=") != 1 || !strings.Contains(stderr, " server=b ") || !strings.Contains(stderr, "welcome to the demo") {
-		t.Errorf("got %d and %s\nwant a warning with the server and the line", status, stderr)
-	}
+	check.That(t, status == statusFine && strings.Count(stderr, "warning: msg=") == 1 && strings.Contains(stderr, " server=b ") && strings.Contains(stderr, "welcome to the demo"),
+		"got %d and %s\nwant a warning with the server and the line", status, stderr)
 }

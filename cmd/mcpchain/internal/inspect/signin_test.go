@@ -92,9 +92,8 @@ func TestInputWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	status, out, stderr := inspectFile(t, `{"inputs":[{"type":"promptString","id":"key","description":"The \u001b[2Jkey"}],
 		"servers":{"s":{"command":"x","env":{"KEY":"${input:key}"}}}}`)
-	if status != statusMissing || !strings.Contains(out, `cannot be used: `) || !strings.Contains(out, `input "key": there is no answer: standard input has ended; give it a line for each input, or write ${NAME}`) || !strings.Contains(stderr, `The \x1b[2Jkey: `) {
-		t.Errorf("got %d, %q and %q", status, out, stderr)
-	}
+	check.That(t, status == statusMissing && strings.Contains(out, `cannot be used: `) && strings.Contains(out, `input "key": there is no answer: standard input has ended; give it a line for each input, or write ${NAME}`) && strings.Contains(stderr, `The \x1b[2Jkey: `),
+		"got %d, %q and %q", status, out, stderr)
 }
 
 // In a script, lines of standard input are the answers, as the guide says. An empty line is the default.

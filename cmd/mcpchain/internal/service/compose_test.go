@@ -54,9 +54,8 @@ func TestCompose(t *testing.T) {
 		want := "postgres://" + postgres["POSTGRES_USER"] + "@postgres:5432/" + postgres["POSTGRES_DB"] + "?"
 		check.That(t, o.role == roles[name] && o.temporal == "temporal:7233" && strings.HasPrefix(o.store, want),
 			"%s: got role %s, Temporal %s, Postgres %s, want %s, temporal:7233, %s", name, o.role, o.temporal, o.store, roles[name], want)
-		if s.Environment["PGPASSWORD"] != postgres["POSTGRES_PASSWORD"] || strings.Contains(strings.Join(s.Command, " "), "PASSWORD") || !o.attributes {
-			t.Errorf("%s: got %q, want the password in the environment alone, and search attributes", name, s.Command)
-		}
+		check.That(t, s.Environment["PGPASSWORD"] == postgres["POSTGRES_PASSWORD"] && !strings.Contains(strings.Join(s.Command, " "), "PASSWORD") && o.attributes,
+			"%s: got %q, want the password in the environment alone, and search attributes", name, s.Command)
 		for _, secret := range s.Secrets {
 			check.That(t, file.Secrets[secret] != nil && o.Users == "/run/secrets/"+secret, "%s: got users %s, want the secret %q", name, o.Users, secret)
 		}

@@ -136,9 +136,8 @@ func TestModelAway(t *testing.T) {
 			p := person{t, start(t, settings(t), nil), "demo-ada"}
 			id := p.run("hi")
 			got := p.settled(id)
-			if got.Status != tt.want || !strings.Contains(got.Error, tt.says) || tt.says == "" && got.Error != "" || asked.Load() != tt.asked {
-				t.Errorf("got %s %q after %d requests, want %s %q after %d", got.Status, got.Error, asked.Load(), tt.want, tt.says, tt.asked)
-			}
+			check.That(t, got.Status == tt.want && strings.Contains(got.Error, tt.says) && (tt.says != "" || got.Error == "") && asked.Load() == tt.asked,
+				"got %s %q after %d requests, want %s %q after %d", got.Status, got.Error, asked.Load(), tt.want, tt.says, tt.asked)
 			check.That(t, !strings.Contains(got.Error, "secret"), "%s shows the key", got.Error)
 		})
 	}
@@ -178,10 +177,8 @@ func TestRefusals(t *testing.T) {
 	} {
 		var got struct{ Error string }
 		code, head := p.do(tt.method, tt.path, tt.body, &got)
-		if code != tt.code || got.Error != tt.want || head.Get("Allow") != tt.allow || head.Get("Content-Type") != "application/json" {
-			t.Errorf("%s %s: got %d %q, Allow %q, %s, want %d %q, Allow %q, JSON", tt.method, tt.path, code, got.Error, head.Get("Allow"),
-				head.Get("Content-Type"), tt.code, tt.want, tt.allow)
-		}
+		check.That(t, code == tt.code && got.Error == tt.want && head.Get("Allow") == tt.allow && head.Get("Content-Type") == "application/json",
+			"%s %s: got %d %q, Allow %q, %s, want %d %q, Allow %q, JSON", tt.method, tt.path, code, got.Error, head.Get("Allow"), head.Get("Content-Type"), tt.code, tt.want, tt.allow)
 	}
 }
 

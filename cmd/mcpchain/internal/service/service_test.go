@@ -70,9 +70,8 @@ func TestQuestions(t *testing.T) {
 			by++
 		}
 	}
-	if got := p.state(id); got.Status != run.StatusFinished || !strings.Contains(got.Answer, "2030-01-02") || by != 2 {
-		t.Errorf("got %s %q with %d answers by ada, want a booking with 2", got.Status, got.Answer, by)
-	}
+	got := p.state(id)
+	check.That(t, got.Status == run.StatusFinished && strings.Contains(got.Answer, "2030-01-02") && by == 2, "got %s %q with %d answers by ada, want a booking with 2", got.Status, got.Answer, by)
 	send(409, `[{"ask":%q,"action":"decline"}]`, form.ID)
 }
 

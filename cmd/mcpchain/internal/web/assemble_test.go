@@ -253,9 +253,8 @@ func TestBoundsOfAUser(t *testing.T) {
 	h, _ = trial(t, "-bytes", "100")
 	ada = as(t, h, `{"name":"Ada"}`)
 	check.Equal(t, "within the bound", begin(h, ada).Code, http.StatusAccepted)
-	if w := begin(h, ada); w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "that they may") {
-		t.Errorf("got %d %s", w.Code, w.Body)
-	}
+	w := begin(h, ada)
+	check.That(t, w.Code == http.StatusInsufficientStorage && strings.Contains(w.Body.String(), "that they may"), "got %d %s", w.Code, w.Body)
 }
 
 // TestServerThatEnds shows how the servers stand, and tells windows when one of them has ended or is there again.

@@ -137,8 +137,7 @@ func TestUnattendedForm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := typist.Absent(t)
 			f := tableOf(t, s, tt.given)
-			got := f.unattended()
-			check.Same(t, "", got, tt.want)
+			check.Same(t, "", f.unattended(), tt.want)
 			s.Check(t, tt.shown)
 			check.Equal(t, "a failure of the run", f.person.failures.Declined.Load() > 0, tt.want.Action == "decline")
 		})

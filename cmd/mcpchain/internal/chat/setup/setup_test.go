@@ -42,9 +42,8 @@ func TestTrust(t *testing.T) {
 	write(t, p.Project, project)
 	find := func(s *typist.Screen, want string) {
 		t.Helper()
-		if got, err := p.Find(t.Context(), s); err != nil || (got == nil) != (want == "") || got != nil && got.Path != want {
-			t.Errorf("got %v, %v, want %q; the screen:\n%s", got, err, want, s.Text())
-		}
+		got, err := p.Find(t.Context(), s)
+		check.That(t, err == nil && (got == nil) == (want == "") && (got == nil || got.Path == want), "got %v, %v, want %q; the screen:\n%s", got, err, want, s.Text())
 	}
 	s := typist.New(t, "no")
 	find(s, "")
@@ -137,9 +136,8 @@ func TestTrustOfALongList(t *testing.T) {
 		write(t, p.Project, `{"mcpServers": {`+strings.Join(servers, ",")+`}}`)
 		s := typist.New(t, "y")
 		file, err := p.Find(t.Context(), s)
-		if err != nil || file != nil || !strings.Contains(s.Text(), "names more than can be shown here") || !strings.HasSuffix(s.Text(), "servers: none; "+p.Project+" is not used\n") {
-			t.Errorf("%s: got %v, %v, want no question:\n%s", name, file, err, s.Text())
-		}
+		check.That(t, err == nil && file == nil && strings.Contains(s.Text(), "names more than can be shown here") && strings.HasSuffix(s.Text(), "servers: none; "+p.Project+" is not used\n"),
+			"%s: got %v, %v, want no question:\n%s", name, file, err, s.Text())
 	}
 }
 

@@ -237,9 +237,8 @@ func TestView(t *testing.T) {
 	}
 	about := p.begin()
 	context := about["hostContext"].(map[string]any)
-	if context["theme"] != "dark" || context["containerDimensions"].(map[string]any)["maxHeight"] != 300.0 || context["toolInfo"].(map[string]any)["tool"].(map[string]any)["name"] != "show" {
-		t.Errorf("got the context %v", context)
-	}
+	check.That(t, context["theme"] == "dark" && context["containerDimensions"].(map[string]any)["maxHeight"] == 300.0 && context["toolInfo"].(map[string]any)["tool"].(map[string]any)["name"] == "show",
+		"got the context %v", context)
 	check.Same(t, "input", p.notified("ui/notifications/tool-input"), any(map[string]any{"arguments": map[string]any{}}))
 	check.Contains(t, "the result", fmt.Sprint(p.notified("ui/notifications/tool-result")), "text:shown")
 	check.Contains(t, "", fmt.Sprint(p.ask("tools/call", `{"name":"pin","arguments":{}}`)), "pinned by Ada")
@@ -249,8 +248,7 @@ func TestView(t *testing.T) {
 	who.no = true
 	who.mu.Unlock()
 	check.Contains(t, "it denied", fmt.Sprint(p.ask("tools/call", `{"name":"pin","arguments":{}}`)["error"]), "denied")
-	want := []string{"call pin {} by ui://board/v", "form Who?", "call pin {} by ui://board/v"}
-	check.Same(t, "asked", who.all(), want)
+	check.Same(t, "asked", who.all(), []string{"call pin {} by ui://board/v", "form Who?", "call pin {} by ui://board/v"})
 	p.say(`{"jsonrpc":"2.0","method":"ui/notifications/size-changed","params":{"height":123}}`)
 	for p.next().Height != 123 {
 	}
@@ -293,9 +291,8 @@ func TestViewAsks(t *testing.T) {
 	}
 	check.Same(t, "told", s.TakeModelContexts(), []ModelContext{{"board", "two notes"}})
 	check.Equal(t, "told again", len(s.TakeModelContexts()), 0)
-	if got := p.ask("ui/update-model-context", `{"content":[{"type":"text","text":"`+strings.Repeat("x", 20<<10)+`"}]}`); got["error"] == nil || s.TakeModelContexts() != nil {
-		t.Errorf("got %v, want much text refused", got)
-	}
+	got := p.ask("ui/update-model-context", `{"content":[{"type":"text","text":"`+strings.Repeat("x", 20<<10)+`"}]}`)
+	check.That(t, got["error"] != nil && s.TakeModelContexts() == nil, "got %v, want much text refused", got)
 	who.mu.Lock()
 	who.no, who.heard = true, nil
 	who.mu.Unlock()

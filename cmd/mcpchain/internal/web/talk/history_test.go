@@ -30,10 +30,7 @@ func TestHistoryBesideATurn(t *testing.T) {
 		s, id := begun(t, Options{Model: agenttest.Play(agenttest.Say("one"), agenttest.Say("two")), Store: store})
 		synctest.Wait()
 		key := run.Key{Tenant: "Ada", ID: id}
-		afterLoad = func() {
-			check.NoError(t, s.Say(t.Context(), "Ada", id, "second"))
-			synctest.Wait()
-		}
+		afterLoad = func() { check.NoError(t, s.Say(t.Context(), "Ada", id, "second")); synctest.Wait() }
 		part := check.Value(s.history(t.Context(), key, agent.Position{}))(t)
 		rest := check.Value(s.history(t.Context(), key, part[len(part)-1].at))(t)
 		isSaid := func(e entry) bool { return e.kind == "said" }
@@ -50,8 +47,7 @@ func TestPrunedConversation(t *testing.T) {
 	snapshot := check.Value(ledger.NewSnapshot(draft.State))(t)
 	draft.Add(snapshot, &ledger.Said{Messages: question("second")}, end, &ledger.Said{Messages: question("third")}, end)
 	check.Must(t, store.Release(t.Context(), ledgertest.Keep(t, store, draft)))
-	pruned := check.Value(record.Prune(t.Context(), store, record.Query{AllTenants: true}))(t)
-	check.Equal(t, "pruned", pruned, 1)
+	check.Equal(t, "pruned", check.Value(record.Prune(t.Context(), store, record.Query{AllTenants: true}))(t), 1)
 	model := agenttest.PlayRepeating(agenttest.Say("fine"))
 	s := opened(t, Options{Model: model, Store: store})
 	list, _, err := s.List(t.Context(), "Ada", "", time.Time{})

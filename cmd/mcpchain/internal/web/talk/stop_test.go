@@ -129,8 +129,7 @@ func TestLogOfTurns(t *testing.T) {
 		synctest.Wait()
 		check.Must(t, s.Stop(t.Context(), "Ada", stopped))
 		line := log.String()
-		if strings.Count(line, "\n") != 1 || !strings.Contains(line, "level=WARN") || !strings.Contains(line, "user=Ada conversation="+failed) || !strings.Contains(line, "no luck") {
-			t.Errorf("got %q, want one line about %s", line, failed)
-		}
+		check.That(t, strings.Count(line, "\n") == 1 && strings.Contains(line, "level=WARN") && strings.Contains(line, "user=Ada conversation="+failed) && strings.Contains(line, "no luck"),
+			"got %q, want one line about %s", line, failed)
 	})
 }
