@@ -47,8 +47,7 @@ func TestKey(t *testing.T) {
 				}),
 			}
 			catalog := keyed(t, opts, tt.server).Catalog(profile.Plain)
-			p, err := catalog.Prepare(call("1", "pay", tt.input))
-			check.Must(t, err)
+			p := check.Value(catalog.Prepare(call("1", "pay", tt.input)))(t)
 			check.Equal(t, "", p.WithIdempotencyKey("K").Run(t.Context()).Text, tt.want)
 			check.Equal(t, "a question about", seen, tt.input)
 			check.Equal(t, "honours keys", p.Tool().HonoursKeys(), tt.honours)
@@ -72,8 +71,7 @@ func TestKeyIsNeverTheModels(t *testing.T) {
 		check.Equal(t, "", catalog.Call(t.Context(), call("1", "pay", `{"city":"Rome","key":"mine"}`)).Text, "paid")
 	}
 	check.That(t, len(got) == 2 && got[0] != got[1] && len(got[0]) >= 20 && len(got[1]) >= 20, "got the keys %q, want two of ours", got)
-	prepared, err := catalog.Prepare(call("1", "pay", `{"city":"Rome","key":"mine"}`))
-	check.Must(t, err)
+	prepared := check.Value(catalog.Prepare(call("1", "pay", `{"city":"Rome","key":"mine"}`)))(t)
 	check.Equal(t, "without the key of the model", string(prepared.Arguments()), `{"city":"Rome"}`)
 }
 

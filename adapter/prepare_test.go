@@ -171,8 +171,7 @@ func TestApprovedIsSent(t *testing.T) {
 			}})
 			_ = ts.Catalog(profile.OpenAI) // another model was offered the plain one
 			check.Equal(t, "", string(prepare(t, ts, "w", `{"input":{"x":{}}}`).Arguments()), `{"input":{"x":{}}}`)
-			prepared, err := ts.Catalog(tt.profile).Prepare(call("1", "w", tt.input))
-			check.Must(t, err)
+			prepared := check.Value(ts.Catalog(tt.profile).Prepare(call("1", "w", tt.input)))(t)
 			if tt.edit != "" {
 				prepared = check.Value(prepared.WithArguments(json.RawMessage(tt.edit)))(t)
 			}

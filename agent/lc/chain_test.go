@@ -62,7 +62,6 @@ func TestChainRefuses(t *testing.T) {
 		{"a model that fails", play(), "Hi", nil, "overloaded"},
 	} {
 		test.model.err = errors.New("overloaded")
-		_, err := chains.Run(t.Context(), lc.Chain(newAgent(t, test.model, nil)), test.input, test.options...)
-		check.Text(t, err, test.want, test.name)
+		check.Text(t, check.Err(chains.Run(t.Context(), lc.Chain(newAgent(t, test.model, nil)), test.input, test.options...)), test.want, test.name)
 	}
 }

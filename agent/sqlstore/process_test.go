@@ -109,8 +109,7 @@ type process struct {
 
 func begun(t *testing.T, j job) *process {
 	t.Helper()
-	data, err := json.Marshal(j)
-	check.Must(t, err)
+	data := check.Value(json.Marshal(j))(t)
 	p := &process{Cmd: exec.Command(os.Args[0])}
 	p.Env = append(os.Environ(), childJob+"="+string(data))
 	p.Stderr = os.Stderr

@@ -228,8 +228,7 @@ func replayed(t *testing.T, file string) error {
 // TestCancelBeforeContinueAsNew replays the history of a cancelled workflow whose step ended all the same, and was the
 // last one before it continues as new: it cancels the run, because the next execution would not know.
 func TestCancelBeforeContinueAsNew(t *testing.T) {
-	data, err := os.ReadFile("testdata/cancelled.json")
-	check.Must(t, err)
+	data := check.Value(os.ReadFile("testdata/cancelled.json"))(t)
 	var history struct {
 		Events []map[string]any `json:"events"`
 	}

@@ -116,8 +116,7 @@ func TestSampling(t *testing.T) {
 // TestHeldSampling reviews what a server up to revision 2025-11-25 asks the model while its call
 // waits: after a reload, and from a second window.
 func TestHeldSampling(t *testing.T) {
-	binary, err := built()
-	check.Must(t, err)
+	binary := check.Value(built())(t)
 	ada := enter(t, configured(t, "demo", map[string]any{"command": binary, "args": []string{"demo"}, "revision": "2025-11-25"})...)
 	ada.allow(`call summarize {"text": "Version 1.5 is out. It is fast."}`)
 	ada.see(".card.sampling", "Version 1.5 is out. It is fast.")

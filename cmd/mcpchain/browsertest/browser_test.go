@@ -164,8 +164,7 @@ func value[T any](w *person, action chromedp.Action[T]) T {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
-	out, err := chromedp.Run(ctx, action)
-	check.Must(w.t, err)
+	out := check.Value(chromedp.Run(ctx, action))(w.t)
 	return out
 }
 
@@ -174,8 +173,7 @@ func eval[T any](w *person, format string, args ...any) T {
 	w.t.Helper()
 	quoted := make([]any, len(args))
 	for i, a := range args {
-		data, err := json.Marshal(a)
-		check.Must(w.t, err)
+		data := check.Value(json.Marshal(a))(w.t)
 		quoted[i] = string(data)
 	}
 	return value(w, chromedp.Evaluate[T](fmt.Sprintf(format, quoted...), chromedp.EvalAwaitPromise))

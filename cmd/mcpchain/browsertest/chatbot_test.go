@@ -58,30 +58,24 @@ func (c *chatter) hears(what string, yes bool) {
 // calls calls a tool of a server, and opens the page of its view.
 func (c *chatter) calls(name string, server mcpclient.Transport, tool, arguments string) *person {
 	c.t.Helper()
-	client, err := apps.Declare(&mcpclient.Options{})
-	check.Must(c.t, err)
-	tools, err := adapter.Open(c.t.Context(), []adapter.Server{{Name: name, Transport: server}}, &adapter.Options{ClientOptions: client})
-	check.Must(c.t, err)
+	client := check.Value(apps.Declare(&mcpclient.Options{}))(c.t)
+	tools := check.Value(adapter.Open(c.t.Context(), []adapter.Server{{Name: name, Transport: server}}, &adapter.Options{ClientOptions: client}))(c.t)
 	c.t.Cleanup(func() { _ = tools.Close() })
 	service := views.New(views.Options{
 		Tools: tools, Person: c, OnCallStart: func(*views.Call) {}, OnCallEnd: func(*views.Call) {},
 		Interruptible: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
 	})
 	c.t.Cleanup(service.Close)
-	called, err := tools.Catalog(profile.Plain).LookupStored(name, tool, "")
-	check.Must(c.t, err)
-	result, err := called.Client().CallTool(c.t.Context(), tool, json.RawMessage(arguments))
-	check.Must(c.t, err)
-	address, err := service.Offer(called, json.RawMessage(arguments), result)
-	check.Must(c.t, err)
+	called := check.Value(tools.Catalog(profile.Plain).LookupStored(name, tool, ""))(c.t)
+	result := check.Value(called.Client().CallTool(c.t.Context(), tool, json.RawMessage(arguments)))(c.t)
+	address := check.Value(service.Offer(called, json.RawMessage(arguments), result))(c.t)
 	return open(c.t, &program{url: address}, nil)
 }
 
 // TestViewOfChatbot shows a view on the chatbot's page, and has the person decide on what the view wants.
 func TestViewOfChatbot(t *testing.T) {
 	t.Parallel()
-	servers, err := demoservers.Start()
-	check.Must(t, err)
+	servers := check.Value(demoservers.Start())(t)
 	t.Cleanup(func() { _ = servers.Close() })
 	c := &chatter{t, make(chan string), make(chan bool)}
 	page := c.calls("desk", &mcpclient.HTTP{URL: servers.DeskURL}, "visitors", `{"day":"Friday"}`)

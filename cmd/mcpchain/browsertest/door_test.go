@@ -55,8 +55,7 @@ func TestWithoutHTTPS(t *testing.T) {
 	_, port, _ := strings.Cut(proxy.Listener.Addr().String(), ":")
 	origin := "http://page.test:" + port
 	p := start(t, "-origin", origin, "-demo-sign-in")
-	target, err := url.Parse(p.url)
-	check.Must(t, err)
+	target := check.Value(url.Parse(p.url))(t)
 	proxy.Config.Handler = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
 		r.Out.Host = r.In.Host

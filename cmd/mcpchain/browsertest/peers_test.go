@@ -113,7 +113,6 @@ func serving(t *testing.T, name string, s *server) (args []string) {
 // configured is a configuration with the entry of one server.
 func configured(t *testing.T, name string, entry map[string]any) (args []string) {
 	t.Helper()
-	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
-	check.Must(t, err)
+	data := check.Value(json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}}))(t)
 	return []string{"-config", write(t, "mcp.json", string(data))}
 }

@@ -184,10 +184,8 @@ func TestPicture(t *testing.T) {
 	if *update {
 		check.Must(t, os.WriteFile(path, value(ada, chromedp.CaptureScreenshot()), 0o644))
 	}
-	data, err := os.ReadFile(path)
-	check.Must(t, err)
-	picture, err := png.DecodeConfig(bytes.NewReader(data))
-	check.Must(t, err)
+	data := check.Value(os.ReadFile(path))(t)
+	picture := check.Value(png.DecodeConfig(bytes.NewReader(data)))(t)
 	check.That(t, picture.Width == 1100 && picture.Height == 760 && len(data) <= 200<<10,
 		"got a picture of %d by %d in %d bytes, want 1100 by 760 in 200 KiB at most", picture.Width, picture.Height, len(data))
 }

@@ -304,8 +304,7 @@ func (w *person) inFrames(expression string) bool {
 			return true
 		}
 	}
-	infos, err := chromedp.Targets(w.ctx)
-	check.Must(w.t, err)
+	infos := check.Value(chromedp.Targets(w.ctx))(w.t)
 	for _, info := range infos {
 		if info.Type != "iframe" || info.BrowserContextID != chromedp.FromContext(w.ctx).BrowserContextID {
 			continue
