@@ -90,9 +90,7 @@ func BenchmarkFunc(b *testing.B) {
 	source := Merge(f, other)
 	for b.Loop() {
 		p, err := source.Catalog(profile.Plain).Prepare(call("1", "echo", `{"x":1}`))
-		if err != nil {
-			b.Fatal(err)
-		}
+		check.Must(b, err)
 		if r := p.WithIdempotencyKey("K").Run(b.Context()); r.Text != "ok" {
 			b.Fatal(r.Text)
 		}

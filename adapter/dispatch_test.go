@@ -179,9 +179,7 @@ func BenchmarkCallOverhead(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := tool.arguments(input); err != nil {
-					b.Fatal(err)
-				}
+				check.Must(b, check.Err(tool.arguments(input)))
 			}
 		})
 	}

@@ -86,24 +86,18 @@ func offered(t *testing.T, tool *Tool, p profile.Profile) offer {
 	t.Helper()
 	root, _ := writtenFor(t, tool, p)
 	rewritten, err := schema.Compile([]byte(show(dialect(p, root))))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, show(root))
-	}
+	check.Require(t, err == nil, "%v\n%s", err, show(root))
 	return offer{rewritten, root}
 }
 
 func (o offer) fits(t *testing.T, arguments string) {
 	t.Helper()
-	if err := o.Validate([]byte(arguments)); err != nil {
-		t.Errorf("%s: got %v, want it to fit\n%s", arguments, err, show(o.root))
-	}
+	check.NoError(t, o.Validate([]byte(arguments)), arguments, "fits", show(o.root))
 }
 
 func (o offer) refuses(t *testing.T, arguments string) {
 	t.Helper()
-	if o.Validate([]byte(arguments)) == nil {
-		t.Errorf("%s: got it taken, want it refused\n%s", arguments, show(o.root))
-	}
+	check.Fails(t, o.Validate([]byte(arguments)), arguments, "refused by", show(o.root))
 }
 
 // sends checks what a tool sends for arguments of a model.

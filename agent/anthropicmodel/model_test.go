@@ -123,9 +123,7 @@ func TestRequests(t *testing.T) {
 				}
 			}
 		}
-		if invalid := h.Invalid(); len(invalid) > 0 {
-			t.Errorf("%s: %s", name, invalid[0])
-		}
+		check.That(t, len(h.Invalid()) == 0, "%s: %q", name, h.Invalid())
 	}
 	t.Logf("%d requests", n/testenv.Step(5))
 }

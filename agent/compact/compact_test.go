@@ -3,11 +3,8 @@ package compact_test
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -30,9 +27,7 @@ func picture() run.Part {
 func shortened(t *testing.T, o *compact.Options, h []run.Message, b compact.Budget) *compact.Result {
 	t.Helper()
 	got, err := compact.Trim(o)(t.Context(), h, b)
-	if err != nil || got == nil {
-		t.Fatal(got, err)
-	}
+	check.Require(t, err == nil && got != nil, "got %v, %v", got, err)
 	return got
 }
 
@@ -116,9 +111,8 @@ func TestMediaAreDropped(t *testing.T) {
 	h[2].Parts = []run.Part{result("0", "Look.", picture(), ref, picture())}
 	got := shortened(t, &compact.Options{Window: 2000}, h, compact.Budget{})
 	want := []run.Part{result("0", "Look.\n[2 media of this result were left out to save room.]", ref)}
-	if got.Replaced != 3 || !reflect.DeepEqual(got.Messages[2].Parts, want) {
-		t.Errorf("got %d replaced, (-want +got):\n%s", got.Replaced, cmp.Diff(want, got.Messages[2].Parts))
-	}
+	check.Require(t, got.Replaced == 3, "got %d replaced, want 3", got.Replaced)
+	check.Same(t, "parts", got.Messages[2].Parts, want)
 }
 
 // What the host of the model gets back with a call is a part of the history.

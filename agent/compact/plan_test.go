@@ -217,9 +217,7 @@ func checkMessage(t *testing.T, before, after run.Message) {
 			p.Text, p.Media = before.Parts[i].Text, before.Parts[i].Media
 		}
 	}
-	if !reflect.DeepEqual(before, restored) {
-		t.Errorf("more than a result was changed (-before +after):\n%s", cmp.Diff(before, restored))
-	}
+	check.Same(t, "more than a result was changed", restored, before)
 }
 
 // checkCalls checks that what was a pair of a call and a result is one, or gone.

@@ -88,9 +88,7 @@ func TestModelsOfOpenAI(t *testing.T) {
 					"%s, effort %q, %05b: got %q, %+v", name, effort, n, text, reply)
 			}
 		}
-		if invalid := host.Invalid(); len(invalid) > 0 {
-			t.Errorf("%s: %s", name, invalid[0])
-		}
+		check.That(t, len(host.Invalid()) == 0, "%s: %q", name, host.Invalid())
 	}
 	t.Logf("%d requests", asked)
 }

@@ -86,9 +86,8 @@ func TestTenantSteps(t *testing.T) {
 	ended := make(chan error, 2)
 	go func() { ended <- s.take(0, "a", "1") }()
 	working(t, w, ended)
-	if err := s.take(1, "a", "2"); !isLimit(err) {
-		t.Errorf("got %v, want the limit of the tenant", err)
-	}
+	err := s.take(1, "a", "2")
+	check.That(t, isLimit(err), "got %v, want the limit of the tenant", err)
 	go func() { ended <- s.take(2, "b", "1") }()
 	working(t, w, ended) // does not count for the limit
 	close(stop)

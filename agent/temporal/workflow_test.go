@@ -182,9 +182,8 @@ func TestCancelWaiting(t *testing.T) {
 	check.Equal(t, "the workflow is cancelled", temporalsdk.IsCanceledError(env.GetWorkflowError()), true)
 	s := w.state(t)
 	check.That(t, s.Status == run.StatusCancelled && len(ledger.Open(s)) == 0 && len(w.noted()) == 0, "the run is %s, with %d questions and notes %v", s.Status, len(ledger.Open(s)), w.noted())
-	if s := queried(t, env); s.Status != run.StatusCancelled || len(s.Questions) != 0 {
-		t.Errorf("got state %+v", s)
-	}
+	answer := queried(t, env)
+	check.That(t, answer.Status == run.StatusCancelled && len(answer.Questions) == 0, "got state %+v", answer)
 }
 
 // TestWorkerStops checks that a stopping worker lets a step continue for a while, and then leaves it to another worker.
