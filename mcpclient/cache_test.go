@@ -178,7 +178,8 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 	}
 	const answer = `{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"ttlMs":3600000}}`
 	bubble(t, "token", func(t *testing.T) {
-		asked, token := 0, new(transport.Bearer)
+		asked := 0
+		token := new(transport.Bearer)
 		c := connectWith(t, httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 			asked++
 			fmt.Fprintf(jsonWriter(w), answer, m.ID)

@@ -230,7 +230,8 @@ func everyRequest(ctx context.Context, c *mcpclient.Client) map[string]error {
 func TestErrorsSayItOnce(t *testing.T) {
 	once := func(t *testing.T, c *mcpclient.Client) {
 		t.Helper()
-		failed, errs := 0, everyRequest(t.Context(), c)
+		failed := 0
+		errs := everyRequest(t.Context(), c)
 		errs["Cancel"] = c.Task("1", "t").Cancel(t.Context())
 		_, errs["Poll"] = c.Task("1", "t").Poll(t.Context())
 		_, errs["Wait"] = c.Task("1", "t").Wait(t.Context())

@@ -327,7 +327,8 @@ func TestAnswersOfRevisions(t *testing.T) {
 				}))
 				p := <-transport.peers
 				p.ask("1")
-				m, want := p.next(), ""
+				m := p.next()
+				want := ""
 				if test.want[i] != unreadable {
 					want = `{"role":"assistant",` + test.want[i] + `,"model":""}`
 				}

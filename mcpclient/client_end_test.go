@@ -96,7 +96,8 @@ func TestConnectionEndsTheWaitForATask(t *testing.T) {
 
 // Notifications that wait for a slow observer are dropped when the client closes.
 func TestCloseDropsNotifications(t *testing.T) {
-	told, o := 0, legacy()
+	told := 0
+	o := legacy()
 	o.OnNotification = func(*mcp.Notification) { told++; time.Sleep(time.Second) }
 	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for range 100 {

@@ -233,7 +233,8 @@ func endsAtOnce(t *testing.T, c *mcpclient.Client, wait func() error) {
 	if len(ended) > 0 {
 		t.Fatalf("it ended before Close: %v", <-ended)
 	}
-	start, closed := time.Now(), background(c.Close)
+	start := time.Now()
+	closed := background(c.Close)
 	check.Is(t, <-ended, mcpclient.ErrClosed)
 	within(t, "the end", start, 0)
 	check.NoError(t, <-closed)
@@ -300,7 +301,8 @@ func TestCloseFailsCallsThatAsk(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 		}
 		synctest.Wait()
-		start, closed := time.Now(), background(c.Close)
+		start := time.Now()
+		closed := background(c.Close)
 		check.Is(t, <-failed, mcpclient.ErrClosed)
 		within(t, "the call", start, 0)
 		go p.each(func(message) {})

@@ -250,7 +250,8 @@ func TestConnectionAfterHandshake(t *testing.T) {
 				case <-r.Context().Done():
 				}
 			})
-			start, c := time.Now(), connectTo(t, s, modern())
+			start := time.Now()
+			c := connectTo(t, s, modern())
 			check.Equal(t, "Connect took", time.Since(start), tt.took)
 			var reused bool
 			trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }}

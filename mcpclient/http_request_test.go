@@ -218,7 +218,8 @@ func (e endless) Close() error             { return nil }
 // A body that continues after the end of its request does not delay Close.
 func TestCloseWithEndlessBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, body := httpServer(t, nil), make(endless)
+		s := httpServer(t, nil)
+		body := make(endless)
 		defer close(body)
 		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), WrapTransport: wrapped(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(r)

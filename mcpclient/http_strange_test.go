@@ -121,7 +121,8 @@ func TestStrangeResponses(t *testing.T) {
 						answerCall(w, r, m)
 					}
 				})
-				c, start := connectTo(t, s, opts), time.Now()
+				c := connectTo(t, s, opts)
+				start := time.Now()
 				res, err := c.CallTool(t.Context(), "strange", nil)
 				if test.want == "" {
 					check.Equal(t, "answer", textOf(res, err), "strange")
@@ -230,7 +231,8 @@ func TestServerKeepsResponsesOpen(t *testing.T) {
 			stream(w)(answerTo(m))
 			<-r.Context().Done()
 		})
-		c, start := connectTo(t, s, opts), time.Now()
+		c := connectTo(t, s, opts)
+		start := time.Now()
 		for range 50 {
 			callText(t, t.Context(), c, "a", "a")
 		}

@@ -210,7 +210,8 @@ func TestIdleTimeoutWaitsForPeople(t *testing.T) {
 // A server that asks a question is not silent.
 func TestQuestionEndsSilence(t *testing.T) {
 	opts := legacy()
-	opts.Timeouts.Idle, opts.Roots = time.Minute, []mcp.Root{}
+	opts.Timeouts.Idle = time.Minute
+	opts.Roots = []mcp.Root{}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			m := p.next()

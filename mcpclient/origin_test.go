@@ -116,7 +116,8 @@ func TestOriginOfTask(t *testing.T) {
 // Over HTTP, and in the modern era, a question arrives in the response to its call.
 func TestOriginInResponse(t *testing.T) {
 	inEras(t, func(t *testing.T, name string, opts mcpclient.Options) {
-		seen, answered := make(chan asking, 2), make(chan bool, 2)
+		seen := make(chan asking, 2)
+		answered := make(chan bool, 2)
 		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 			switch {
 			case m.Method == "" && m.ID != nil: // an answer of a legacy client

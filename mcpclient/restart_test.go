@@ -343,7 +343,8 @@ func TestRestartClosed(t *testing.T) {
 		"handshake":      {true, 0},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			peers, o := newPeerTransport(t), legacy()
+			peers := newPeerTransport(t)
+			o := legacy()
 			o.Limits.Restarts = 5
 			c := connected(t, &hooked{Transport: peers, close: func(conn mcpclient.Conn) error {
 				time.Sleep(test.took)
@@ -357,7 +358,8 @@ func TestRestartClosed(t *testing.T) {
 			synctest.Wait()
 			waiting := background(func() error { return c.Ping(t.Context()) })
 			synctest.Wait()
-			start, closed := time.Now(), background(c.Close)
+			start := time.Now()
+			closed := background(c.Close)
 			check.Is(t, <-waiting, mcpclient.ErrClosed)
 			within(t, "the end of the wait", start, 0)
 			check.NoError(t, <-closed)

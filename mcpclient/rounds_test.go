@@ -39,7 +39,8 @@ func round(t *testing.T, err error) *mcp.InputRequired {
 // readAgain returns what a round is after it was stored.
 func readAgain(t *testing.T, r *mcp.InputRequired) *mcp.InputRequired {
 	t.Helper()
-	stored, restored := check.Value(json.Marshal(r))(t), new(mcp.InputRequired)
+	stored := check.Value(json.Marshal(r))(t)
+	restored := new(mcp.InputRequired)
 	check.Must(t, json.Unmarshal(stored, restored))
 	return restored
 }

@@ -62,7 +62,8 @@ func TestUnsent(t *testing.T) {
 				return s.Transport().RoundTrip(r)
 			})}
 			opts := modern()
-			opts.Limits.Retries, opts.Protocol.AllowUndeclared = -1, true
+			opts.Limits.Retries = -1
+			opts.Protocol.AllowUndeclared = true
 			c := connectedBy(t, s.URL(), client, opts)
 			if first == "" {
 				failure = tt.err
@@ -113,7 +114,8 @@ func TestSendCheck(t *testing.T) {
 				sent++
 				_, _ = io.WriteString(jsonWriter(w), `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"resultType":"input_required","requestState":"s"}}`)
 			})
-			c, asked := connectTo(t, s, undeclared(modern())), 0
+			c := connectTo(t, s, undeclared(modern()))
+			asked := 0
 			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithSendCheck(func(context.Context) error {
 				if asked++; asked > allowed {
 					return refusal

@@ -190,7 +190,8 @@ func TestMaxNotifications(t *testing.T) {
 		12 << 20: {6, 3, 4}, // two large ones fit in 32 MiB
 	} {
 		var got diary
-		release, opts := make(chan bool), legacy()
+		release := make(chan bool)
+		opts := legacy()
 		opts.OnNotification = func(n *mcp.Notification) {
 			<-release
 			got.write("%s", strings.ReplaceAll(string(n.Params), " ", ""))

@@ -222,7 +222,8 @@ func TestSilentSubscriptionOnASharedConnection(t *testing.T) {
 		wantNoChange(t, s)
 		_ = p.conn.Close()
 		p = <-transport.peers
-		start, m := time.Now(), p.expect("subscriptions/listen")
+		start := time.Now()
+		m := p.expect("subscriptions/listen")
 		within(t, "the subscription", start, 0)
 		p.send("%s", acknowledgement(m, ""))
 		wantChanges(t, s, stale)
@@ -295,7 +296,8 @@ func TestStandaloneStreamComesBack(t *testing.T) {
 		"ends":  {0, 100, 250},
 	} {
 		t.Run(name, func(t *testing.T) {
-			waits, opened := map[time.Duration]bool{}, 0
+			waits := map[time.Duration]bool{}
+			opened := 0
 			var ended time.Time
 			overLegacyHTTP(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 				if opened++; opened > 20 {

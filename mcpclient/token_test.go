@@ -111,7 +111,8 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 				}
 				server.ServeHTTP(w, r)
 			})
-			asked, token := 0, new(transport.Bearer)
+			asked := 0
+			token := new(transport.Bearer)
 			token.Refused = func(context.Context, *transport.Refusal) error { asked++; return token.Renew("fresh") }
 			recipe := direct(s.URL()+"/sse", s.Client())
 			recipe.SSE, recipe.Token = sse, token
@@ -182,7 +183,8 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 		})
 		go first.shake()
 		recipe := direct(server.URL()+"/sse", server.Client())
-		asked, token := 0, new(transport.Bearer)
+		asked := 0
+		token := new(transport.Bearer)
 		token.Refused = func(_ context.Context, r *transport.Refusal) error {
 			asked++
 			check.That(t, r.Token == "old-token" && r.Status == http.StatusUnauthorized, "asked about %+v", r)
@@ -331,7 +333,8 @@ func TestStreamOfOtherUser(t *testing.T) {
 func TestTokenSourceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) { w.WriteHeader(http.StatusUnauthorized) })
-		errSignedOut, out := errors.New("signed out"), false
+		errSignedOut := errors.New("signed out")
+		out := false
 		c := connectWith(t, s, tokenFunc(func(_ context.Context, refused *transport.Refusal) (transport.Token, error) {
 			if out || refused != nil {
 				return transport.Token{}, errSignedOut

@@ -305,7 +305,8 @@ func TestValidatorOfForms(t *testing.T) {
 		})
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			p.send(form)
-			m, refusal := p.next(), ""
+			m := p.next()
+			refusal := ""
 			if m.Error != nil {
 				refusal = m.Error.Message
 			}

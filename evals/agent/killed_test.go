@@ -62,7 +62,8 @@ tasks:
 
 // The runner is killed again and again. In the end each trial has one line.
 func TestKilledRunner(t *testing.T) {
-	dir, kills := t.TempDir(), 0
+	dir := t.TempDir()
+	kills := 0
 	for {
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
 		cmd.Env = append(os.Environ(), asRunner+"="+dir)
@@ -75,7 +76,8 @@ func TestKilledRunner(t *testing.T) {
 		kills++
 	}
 	data := check.Value(os.ReadFile(filepath.Join(dir, "results.jsonl")))(t)
-	lines, seen := check.Value(results.Parse(data))(t), map[int]bool{}
+	lines := check.Value(results.Parse(data))(t)
+	seen := map[int]bool{}
 	for _, l := range lines {
 		check.That(t, l.Outcome == results.Pass && !seen[l.Trial], "trial %d is %s, and had a line: %v; %s", l.Trial, l.Outcome, seen[l.Trial], l.Reason)
 		seen[l.Trial] = true

@@ -88,7 +88,8 @@ type elsewhere struct {
 
 func newElsewhere(t *testing.T) *elsewhere {
 	t.Helper()
-	e, l := &elsewhere{reached: map[string]bool{}}, listen(t)
+	e := &elsewhere{reached: map[string]bool{}}
+	l := listen(t)
 	e.url = "http://" + l.Addr().String()
 	serve(t, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e.mu.Lock()

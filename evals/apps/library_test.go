@@ -185,7 +185,8 @@ func (c *call) inLibrary(t *testing.T, servers *testenv.NPM, use func(*shown)) m
 	t.Helper()
 	page := listen(t)
 	s := newShown(t, page)
-	frame, none := s.sandbox(c.view, false), struct{}{}
+	frame := s.sandbox(c.view, false)
+	none := struct{}{}
 	content := map[string]any{"text": none, "image": none, "audio": none, "resource": none, "resourceLink": none}
 	withData := maps.Clone(content)
 	withData["structuredContent"] = none

@@ -33,7 +33,8 @@ func TestEveryCell(t *testing.T) {
 	t.Cleanup(func() { check.NoError(t, c.close()) })
 	l := check.Value(newLab(c.address))(t)
 	l.sessions = 2
-	compared, seen := comparison(l), map[string]bool{}
+	compared := comparison(l)
+	seen := map[string]bool{}
 	for _, at := range cells() {
 		t.Run(at.String(), func(t *testing.T) {
 			check.That(t, !seen[at.String()], "two cells have this name")
@@ -145,7 +146,8 @@ func wantVerdicts(t *testing.T, c *rig.Cell, lines ...string) {
 }
 
 func TestToolsAreOfTheSizeTheySay(t *testing.T) {
-	a, total := newAnswers(legacy), 0
+	a := newAnswers(legacy)
+	total := 0
 	for _, page := range a.pages() {
 		total += len(page)
 	}

@@ -83,7 +83,8 @@ func perform(args []string, env func(string) string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 110*time.Second) // a little less than the suite gives it
 	defer cancel()
 	s := &session{context: json.RawMessage(env("MCP_CONFORMANCE_CONTEXT"))}
-	server, opts := &mcpclient.HTTP{URL: args[len(args)-1]}, s.options()
+	server := &mcpclient.HTTP{URL: args[len(args)-1]}
+	opts := s.options()
 	if protected {
 		auth, err := authorization(ctx, server.URL, name, s.context)
 		if err != nil {

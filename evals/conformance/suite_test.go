@@ -79,7 +79,8 @@ func (s suite) run(ctx context.Context, client, results string, args ...string) 
 	if verdict != nil {
 		verdict = fmt.Errorf("%w\n%s", verdict, out[max(0, len(out)-4<<10):])
 	}
-	outcomes, files := map[string]*outcome{}, os.DirFS(results)
+	outcomes := map[string]*outcome{}
+	files := os.DirFS(results)
 	err := fs.WalkDir(files, ".", func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || path.Base(file) != "checks.json" {
 			return err

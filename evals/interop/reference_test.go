@@ -171,7 +171,8 @@ func connect(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	opts.Sampling, opts.Elicitation = mcp.SamplingFunc(poet), person{}
+	opts.Sampling = mcp.SamplingFunc(poet)
+	opts.Elicitation = person{}
 	if opts.Roots == nil {
 		opts.Roots = []mcp.Root{{URI: workspace, Name: "workspace"}}
 	}

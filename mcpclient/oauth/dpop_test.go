@@ -135,7 +135,8 @@ func TestDPoPNonceForSeveral(t *testing.T) {
 func TestDPoPNonceNeverRight(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		boundTo(w, "", "")
-		n, auth := 0, w.bound(&DPoP{})
+		n := 0
+		auth := w.bound(&DPoP{})
 		w.mustCall(auth)
 		w.set(func() {
 			w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) {

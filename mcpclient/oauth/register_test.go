@@ -52,7 +52,8 @@ func TestRegistrationIsKept(t *testing.T) {
 
 func TestRegistrationExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, n := newWorld(t), 0
+		w := newWorld(t)
+		n := 0
 		w.pages["as.test/register"] = func(rw http.ResponseWriter, _ *http.Request) {
 			n++
 			reply(rw, http.StatusCreated, map[string]any{"client_id": "x", "client_secret": "y", "client_secret_expires_at": time.Now().Add(time.Hour).Unix()})
@@ -143,7 +144,8 @@ func TestClientsOfOneIssuer(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
 	for i, grant := range []AuthorizationCode{{}, {Client: &Credentials{ID: "one", Secret: "s"}}, {Client: &Credentials{ID: "two"}}, {RegisterAs: "Test"}} {
-		grant.Receiver, opts.Grant = &person{w: w}, &grant
+		grant.Receiver = &person{w: w}
+		opts.Grant = &grant
 		w.mustCall(w.transport(opts))
 		check.Equal(t, "client_id", query(t, w.asked[i], "client_id"), []string{"client-1-of-as.test", "one", "two", "client-1-of-as.test"}[i])
 		w.revoke()

@@ -273,7 +273,8 @@ func TestProcessesRefreshAtOnce(t *testing.T) {
 	w := newWorld(t)
 	peer := httptest.NewServer(w.onLoopback())
 	defer peer.Close()
-	server, dir := peer.URL+"/mcp", t.TempDir()
+	server := peer.URL + "/mcp"
+	dir := t.TempDir()
 	store := check.Value(NewFileStore(dir))(t)
 	w.set(func() { w.refreshes["refresh-secret-0"] = &issued{issuer: peer.URL, resource: server} })
 	old := &token{Access: "old", Type: "Bearer", Refresh: "refresh-secret-0", Expiry: time.Now().Add(-time.Minute), ClientID: "c"}

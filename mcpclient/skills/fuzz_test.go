@@ -24,7 +24,8 @@ func FuzzSkill(f *testing.F) {
 			check.That(t, len(err.Error()) <= 8<<10, "got an error of %d bytes", len(err.Error()))
 			return
 		}
-		total, seen := int64(0), map[string]bool{}
+		total := int64(0)
+		seen := map[string]bool{}
 		for _, file := range s.Files {
 			total += *file.Size
 			check.That(t, !seen[file.URI] && *file.Size >= 0 && len(file.Digest) == len(digest), "got file %+v of %s", file, raw)

@@ -30,7 +30,8 @@ func TestClosed(t *testing.T) {
 					defer func() { <-c }()
 					time.AfterFunc(test.after, func() { close(c) })
 				}
-				start, got := time.Now(), await.Closed(c, test.limit)
+				start := time.Now()
+				got := await.Closed(c, test.limit)
 				check.Equal(t, "took", time.Since(start), test.took)
 				check.Equal(t, "", got, test.want)
 			})

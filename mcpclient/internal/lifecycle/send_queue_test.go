@@ -15,7 +15,8 @@ import (
 // fit the queue. What fails is told, but not that the client is closed.
 func TestSendQueue(t *testing.T) {
 	inLife(t, func(t *testing.T, l *Lifecycle) {
-		s, start := NewSendQueue(l, silent), time.Now()
+		s := NewSendQueue(l, silent)
+		start := time.Now()
 		var sent, failed atomic.Int32
 		const all = maxSending + maxQueue
 		for i := range all + 1 {
@@ -43,7 +44,8 @@ func TestSendQueue(t *testing.T) {
 // What is being sent ends with the client, and finish with its time.
 func TestSendQueueEnds(t *testing.T) {
 	inLife(t, func(t *testing.T, l *Lifecycle) {
-		s, ended := NewSendQueue(l, silent), make(chan error, 1)
+		s := NewSendQueue(l, silent)
+		ended := make(chan error, 1)
 		s.Add(Message{
 			Send:    func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 			OnError: func(err error) { ended <- err },

@@ -61,7 +61,8 @@ func play(t *testing.T, text string, update bool, says ...string) (got []string,
 	path := filepath.Join(t.TempDir(), "script.txtar")
 	check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	synctest.Test(t, func(t *testing.T) {
-		r, c := &recorder{TB: t}, newChannel()
+		r := &recorder{TB: t}
+		c := newChannel()
 		read(r, path, update).serve(c)
 		for _, m := range says {
 			c.toServer <- []byte(m)
@@ -160,7 +161,8 @@ func TestSilenceIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "script.txtar")
 	check.Must(t, os.WriteFile(path, []byte("-- client --\n{}\n"), 0o600))
 	synctest.Test(t, func(t *testing.T) {
-		r, c := &recorder{TB: t}, newChannel()
+		r := &recorder{TB: t}
+		c := newChannel()
 		Read(r, path).serve(c)
 		<-c.closed // the script fails and closes the connection
 		close(c.toServer)

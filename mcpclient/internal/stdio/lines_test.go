@@ -128,7 +128,8 @@ func wantNext(t *testing.T, l *lineReader, want string) {
 
 // What was read for a long message is not kept, and the message has no room to spare.
 func TestLineReaderKeepsNothing(t *testing.T) {
-	l, idle := &lineReader{max: 1 << 30}, 0
+	l := &lineReader{max: 1 << 30}
+	idle := 0
 	pause := func([]byte) (int, error) {
 		idle++
 		check.That(t, len(l.buffer) == readBuffer && (len(l.data) == 0 || &l.data[0] == &l.buffer[0]),

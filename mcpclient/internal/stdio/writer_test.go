@@ -55,7 +55,8 @@ func TestSendCoalesces(t *testing.T) {
 func TestSendBuffersApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{pass: make(chan struct{})}
-		w, large := &writer{dst: g}, strings.Repeat("l", 2*maxSpare)
+		w := &writer{dst: g}
+		large := strings.Repeat("l", 2*maxSpare)
 		for i, m := range []string{"first", large, "second", "third"} {
 			check.Must(t, check.Err(w.send(t.Context(), []byte(m))))
 			synctest.Wait()
@@ -108,7 +109,8 @@ func TestSendNothingAfterError(t *testing.T) {
 func TestSendQueueBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{pass: make(chan struct{})}
-		w, half := &writer{dst: g}, strings.Repeat("h", maxQueued/2)
+		w := &writer{dst: g}
+		half := strings.Repeat("h", maxQueued/2)
 		_, _ = w.send(t.Context(), []byte(half))
 		giveUp, cancel := context.WithCancel(t.Context())
 		results := make([]error, 4)

@@ -54,7 +54,8 @@ func TestForwarderStall(t *testing.T) {
 		var got bytes.Buffer
 		release := make(chan struct{})
 		f := newForwarder(writerFunc(func(b []byte) (int, error) { <-release; return got.Write(b) }))
-		began, chunk := time.Now(), bytes.Repeat([]byte("x"), 100)
+		began := time.Now()
+		chunk := bytes.Repeat([]byte("x"), 100)
 		for range forwardQueue + 1 {
 			f.forward(chunk)
 			synctest.Wait()
