@@ -97,7 +97,10 @@ func failing(text string) sdk.ToolHandler {
 
 // counted returns an approval that always decides the same, and counts its calls.
 func counted(asked *int, decision approval.Decision) approval.Func {
-	return func(context.Context, *approval.Request) (approval.Decision, error) { *asked++; return decision, nil }
+	return func(context.Context, *approval.Request) (approval.Decision, error) {
+		*asked++
+		return decision, nil
+	}
 }
 
 // allowing returns an approval that allows all calls, after note.

@@ -130,7 +130,10 @@ func TestQuestionsComeInTheirOrder(t *testing.T) {
 			} else {
 				want = append(want, id)
 			}
-			go func() { catalog.Call(with, call(id, "write", fmt.Sprintf(`{"city":"%d"}`, i))); ends <- struct{}{} }()
+			go func() {
+				catalog.Call(with, call(id, "write", fmt.Sprintf(`{"city":"%d"}`, i)))
+				ends <- struct{}{}
+			}()
 			synctest.Wait()
 		}
 		leave()

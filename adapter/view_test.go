@@ -262,7 +262,10 @@ func TestViewIsOfItsCall(t *testing.T) {
 			within(ctx)
 			return errors.New("no")
 		},
-		Intercept: before(func(ctx context.Context, _ *Request) { note(ctx, "outer"); within(ctx) }),
+		Intercept: before(func(ctx context.Context, _ *Request) {
+			note(ctx, "outer")
+			within(ctx)
+		}),
 	})
 	access := outer.ViewAccess("p", "ui://p/v")
 	views := outer.ViewTools().Catalog(profile.Plain)

@@ -15,7 +15,10 @@ import (
 func answeredBy(t testing.TB, answer func(m *testenv.Message) string) (mcpclient.Transport, mcpclient.Conn) {
 	transport, conn := mcpclient.Pipe()
 	ended := make(chan struct{})
-	go func() { defer close(ended); testenv.Answer(conn, answer) }()
+	go func() {
+		defer close(ended)
+		testenv.Answer(conn, answer)
+	}()
 	t.Cleanup(func() { _ = conn.Close(); <-ended })
 	return transport, conn
 }

@@ -152,7 +152,10 @@ var hostiles = map[string]hostile{
 // history is valid for each provider, and it takes another input.
 func TestHostile(t *testing.T) {
 	for name, tt := range hostiles {
-		t.Run(name, func(t *testing.T) { t.Parallel(); synctest.Test(t, tt.test) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, tt.test)
+		})
 	}
 }
 

@@ -404,7 +404,10 @@ func TestResumeBesideOthers(t *testing.T) {
 		for name, kept := range map[string]record.Store{"memory": record.NewMemory(), "file": inFiles(t, nil), "SQLite": inSQLite(t)} {
 			store, a, ask, worked := waitingRun(t, kept)
 			old := load(t, store, key)
-			store.before = func() { check.NoError(t, store.Delete(t.Context(), key)); suspend(t, a, 0, 1) }
+			store.before = func() {
+				check.NoError(t, store.Delete(t.Context(), key))
+				suspend(t, a, 0, 1)
+			}
 			check.Must(t, store.Store.Reply(t.Context(), key, []run.Reply{yes(ask)}))
 			got, err := a.Resume(t.Context(), key)
 			check.Same(t, name+": the new run waits", []any{got.Status, err, worked.Load()}, []any{run.StatusWaiting, nil, int64(0)})

@@ -195,7 +195,10 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 		restarting(t, modern(), nil, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 			asked := 0
 			for range 2 {
-				go p.each(func(m message) { asked++; p.send(answer, m.ID) })
+				go p.each(func(m message) {
+					asked++
+					p.send(answer, m.ID)
+				})
 				list(t, c, &asked, 1)
 				asked = 0
 				_ = p.conn.Close()

@@ -64,7 +64,10 @@ func TestFloodOfNotifications(t *testing.T) {
 	eachEra(t, func(t *testing.T, era string, opts mcpclient.Options) {
 		var seen atomic.Int64
 		opts, log := logs(opts, slog.LevelWarn)
-		opts.OnNotification = func(*mcp.Notification) { seen.Add(1); time.Sleep(time.Millisecond) }
+		opts.OnNotification = func(*mcp.Notification) {
+			seen.Add(1)
+			time.Sleep(time.Millisecond)
+		}
 		overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			before, start := inUse(), time.Now()
 			go func() {
@@ -94,9 +97,17 @@ type logged struct {
 	b  bytes.Buffer
 }
 
-func (l *logged) Write(b []byte) (int, error) { l.mu.Lock(); defer l.mu.Unlock(); return l.b.Write(b) }
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
 
-func (l *logged) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
 
 // A server that no longer reads delays neither calls beyond their deadlines nor Close, however large the pending message is.
 func TestServerStopsReading(t *testing.T) {
@@ -364,7 +375,10 @@ func (v *visitor) Elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitR
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 }
 
-func visiting(o mcpclient.Options, v *visitor) mcpclient.Options { o.Elicitation = v; return o }
+func visiting(o mcpclient.Options, v *visitor) mcpclient.Options {
+	o.Elicitation = v
+	return o
+}
 
 // wantVisits checks the error of a call that requires visits.
 func wantVisits(t *testing.T, err error, why string, urls int) {
@@ -500,7 +514,10 @@ func TestVisitsWithoutAWait(t *testing.T) {
 	opts := visiting(legacy(), person)
 	opts.Timeouts.URLElicitation = -1
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		go func() { p.reply(visit); p.answer(p.next()) }()
+		go func() {
+			p.reply(visit)
+			p.answer(p.next())
+		}()
 		start := time.Now()
 		callText(t, t.Context(), c, "t", "t")
 		within(t, "the call", start, 0)

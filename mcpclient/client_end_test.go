@@ -98,7 +98,10 @@ func TestConnectionEndsTheWaitForATask(t *testing.T) {
 func TestCloseDropsNotifications(t *testing.T) {
 	told := 0
 	o := legacy()
-	o.OnNotification = func(*mcp.Notification) { told++; time.Sleep(time.Second) }
+	o.OnNotification = func(*mcp.Notification) {
+		told++
+		time.Sleep(time.Second)
+	}
 	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for range 100 {
 			p.send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`)
@@ -118,7 +121,10 @@ func TestConnectionEndsAsConnectReturns(t *testing.T) {
 	for range 2000 {
 		synctest.Test(t, func(t *testing.T) {
 			transport, p := newPeer(t)
-			go func() { p.handshake(); _ = p.conn.Close() }()
+			go func() {
+				p.handshake()
+				_ = p.conn.Close()
+			}()
 			o := modern()
 			if c, err := mcpclient.Connect(t.Context(), transport, &o); err == nil {
 				synctest.Wait()
@@ -166,7 +172,10 @@ func TestConnectionEndsBeforeConnectReturns(t *testing.T) {
 	})
 }
 
-func kept(o mcpclient.Options) mcpclient.Options { o.Timeouts.KeepAlive = 30 * time.Second; return o }
+func kept(o mcpclient.Options) mcpclient.Options {
+	o.Timeouts.KeepAlive = 30 * time.Second
+	return o
+}
 
 // Any answer proves that the server is alive. During a call there are no pings.
 func TestKeepAlive(t *testing.T) {
@@ -183,7 +192,11 @@ func TestKeepAlive(t *testing.T) {
 			})
 			time.Sleep(10*time.Minute + time.Second)
 			check.That(t, asked.Load() == 20 && c.Err() == nil, "asked %d times in 10 min, and then %v", asked.Load(), c.Err())
-			go func() { m := <-called; time.Sleep(time.Hour); p.answer(m) }()
+			go func() {
+				m := <-called
+				time.Sleep(time.Hour)
+				p.answer(m)
+			}()
 			callText(t, t.Context(), c, "slow", "slow", mcpclient.WithTimeout(0))
 			check.That(t, asked.Load() == 20 && c.Err() == nil, "asked %d times in all during a call, and then %v", asked.Load(), c.Err())
 		})

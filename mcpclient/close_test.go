@@ -377,7 +377,10 @@ func TestCloseWithStuckPeer(t *testing.T) {
 	o := legacy()
 	stuckPeer(t, o, "notifications/cancelled", func(c *mcpclient.Client, p *peer) {
 		cancelled(p.t, c)
-		go func() { time.Sleep(time.Second); p.send(`{"id":1,"method":"ping"}`) }()
+		go func() {
+			time.Sleep(time.Second)
+			p.send(`{"id":1,"method":"ping"}`)
+		}()
 		start := time.Now()
 		check.NoError(p.t, c.Close())
 		check.Equal(p.t, "Close took", time.Since(start), 2500*time.Millisecond)

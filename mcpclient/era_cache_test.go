@@ -34,7 +34,11 @@ func newChangeable(t *testing.T, name, era string) *changeable {
 func (s *changeable) Identity() string { return s.name }
 
 // become changes the era of the server's next connections.
-func (s *changeable) become(era string) { s.mu.Lock(); defer s.mu.Unlock(); s.era = era }
+func (s *changeable) become(era string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.era = era
+}
 
 // answer refuses requests of the other era.
 func (s *changeable) answer(p *peer) {

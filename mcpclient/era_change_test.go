@@ -255,7 +255,11 @@ func TestRolledBackUnderManyCalls(t *testing.T) {
 func TestRolledBackDuringACall(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		cut, began := make(chan struct{}), 0
-		a.on("slow", func(http.ResponseWriter, *http.Request, message) bool { began++; <-cut; panic(http.ErrAbortHandler) })
+		a.on("slow", func(http.ResponseWriter, *http.Request, message) bool {
+			began++
+			<-cut
+			panic(http.ErrAbortHandler)
+		})
 		failed := background(func() error { return check.Err(c.CallTool(t.Context(), "slow", nil)) })
 		synctest.Wait()
 		a.become(mcp.Revision20251125)

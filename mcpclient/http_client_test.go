@@ -342,7 +342,11 @@ func TestClosedNewConnection(t *testing.T) {
 			trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { synctest.Wait() }} // until net/http has noticed the end
 			return s.Transport().RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
 		})
-		closed := func() net.Conn { ours, theirs := net.Pipe(); _ = theirs.Close(); return ours }
+		closed := func() net.Conn {
+			ours, theirs := net.Pipe()
+			_ = theirs.Close()
+			return ours
+		}
 		c := connectedBy(t, s.URL(), client, modern())
 		ends = []net.Conn{closed(), closed()}
 		start := time.Now()

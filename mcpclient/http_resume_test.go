@@ -354,7 +354,11 @@ func TestSSEMessageTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newOldServer(t)
 		withOldServer(t, s, direct, func(t *testing.T, c *mcpclient.Client) {
-			go func() { <-s.got; s.say <- strings.Repeat("x", 2000); s.say <- answerTo(<-s.got) }()
+			go func() {
+				<-s.got
+				s.say <- strings.Repeat("x", 2000)
+				s.say <- answerTo(<-s.got)
+			}()
 			check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), transport.ErrMessageTooLarge)
 			callText(t, t.Context(), c, "b", "b")
 		})

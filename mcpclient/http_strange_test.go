@@ -182,7 +182,10 @@ func TestHugeResponses(t *testing.T) {
 func TestBlackHole(t *testing.T) {
 	inEras(t, func(t *testing.T, era string, opts mcpclient.Options) {
 		var ended atomic.Int32
-		silent := func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done(); ended.Add(1) }
+		silent := func(_ http.ResponseWriter, r *http.Request, _ message) {
+			<-r.Context().Done()
+			ended.Add(1)
+		}
 		c := connectTo(t, httpServer(t, silent), opts)
 		start := time.Now()
 		check.Is(t, check.Err(c.CallTool(withTimeout(t, time.Second), "a", nil)), context.DeadlineExceeded)

@@ -183,7 +183,10 @@ const askedForm = `{"message":"?","requestedSchema":{"type":"object","properties
 // The time that a person takes is not the server's silence. On a shared connection it is unknown which of several calls asks.
 func TestIdleTimeoutWaitsForPeople(t *testing.T) {
 	peerBubble(t, "legacy", slowly(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		done := background(func() error { together(2, func() { callText(t, t.Context(), c, "a", "a") }); return nil })
+		done := background(func() error {
+			together(2, func() { callText(t, t.Context(), c, "a", "a") })
+			return nil
+		})
 		first, second := p.next(), p.next()
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":%s}`, askedForm)
 		start := time.Now()

@@ -329,7 +329,11 @@ func TestMiddlewareOfSubscription(t *testing.T) {
 		d.read()
 		for _, ended := range []bool{false, true} {
 			first := make(chan message, 1)
-			go func() { m := p.next(); p.send("%s", acknowledgement(m, "")); first <- m }()
+			go func() {
+				m := p.next()
+				p.send("%s", acknowledgement(m, ""))
+				first <- m
+			}()
 			s := subscribed(t, t.Context(), c, onTools)
 			check.Same(t, "", d.read(), []string{"m > subscriptions/listen"})
 			m := <-first

@@ -36,8 +36,11 @@ type killable struct {
 	killed atomic.Bool
 }
 
-func (c *killable) Kill()        { c.killed.Store(true) }
-func (c *killable) Close() error { time.Sleep(time.Hour); return c.plain.Close() }
+func (c *killable) Kill() { c.killed.Store(true) }
+func (c *killable) Close() error {
+	time.Sleep(time.Hour)
+	return c.plain.Close()
+}
 
 type explaining struct{ plain }
 

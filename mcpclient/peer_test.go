@@ -87,7 +87,10 @@ func eachPeer(t *testing.T, f func(t *testing.T, era string, c *mcpclient.Client
 // proves that no goroutine of the client is left.
 func inBubble(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, p *peer)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { c, p := connectedPeer(t, opts); f(t, c, p) })
+	synctest.Test(t, func(t *testing.T) {
+		c, p := connectedPeer(t, opts)
+		f(t, c, p)
+	})
 }
 
 // connected connects to a server that must accept. The client is closed at the end of the test.
@@ -243,7 +246,10 @@ func connectTo(t *testing.T, server *memhttp.Server, opts mcpclient.Options) *mc
 // watched returns a RoundTripper that calls before for each HTTP request.
 func watched(before func(*http.Request)) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) { before(r); return next.RoundTrip(r) })
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			before(r)
+			return next.RoundTrip(r)
+		})
 	}
 }
 
@@ -291,7 +297,10 @@ func httpHandler(h func(w http.ResponseWriter, r *http.Request, m message)) http
 func stream(w http.ResponseWriter) func(data string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.(http.Flusher).Flush()
-	return func(data string) { _, _ = fmt.Fprintf(w, "data: %s\n\n", data); w.(http.Flusher).Flush() }
+	return func(data string) {
+		_, _ = fmt.Fprintf(w, "data: %s\n\n", data)
+		w.(http.Flusher).Flush()
+	}
 }
 
 func within(t *testing.T, what string, start time.Time, want time.Duration) {
@@ -397,7 +406,10 @@ func logs(o mcpclient.Options, level slog.Level) (mcpclient.Options, *logged) {
 }
 
 // undeclared lets a client use what the server does not declare.
-func undeclared(o mcpclient.Options) mcpclient.Options { o.Protocol.AllowUndeclared = true; return o }
+func undeclared(o mcpclient.Options) mcpclient.Options {
+	o.Protocol.AllowUndeclared = true
+	return o
+}
 
 // heeding makes a client over HTTP read the standalone stream.
 func heeding(o mcpclient.Options) mcpclient.Options {
@@ -429,7 +441,10 @@ func asks(o mcpclient.Options) mcpclient.Options {
 	return o
 }
 
-func samples(o mcpclient.Options, fn mcp.SamplingFunc) mcpclient.Options { o.Sampling = fn; return o }
+func samples(o mcpclient.Options, fn mcp.SamplingFunc) mcpclient.Options {
+	o.Sampling = fn
+	return o
+}
 
 // callText calls a tool and checks the text of the result.
 func callText(t *testing.T, ctx context.Context, c *mcpclient.Client, tool, want string, opts ...mcpclient.CallOption) {

@@ -49,7 +49,10 @@ func (f *peerTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	p := &peer{t: f.t, conn: conn, inbox: make(chan message, 100)}
 	f.t.Cleanup(func() { _ = conn.Close() })
 	go p.read()
-	go func() { f.greet(p); f.peers <- p }()
+	go func() {
+		f.greet(p)
+		f.peers <- p
+	}()
 	return transport.Dial(ctx)
 }
 
@@ -62,7 +65,11 @@ func (p *peer) greetWith(revision, capabilities string) {
 	p.next()
 }
 
-func (f *peerTransport) dialed() int { f.mu.Lock(); defer f.mu.Unlock(); return f.dials }
+func (f *peerTransport) dialed() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dials
+}
 
 type events struct{ diary }
 
@@ -297,7 +304,10 @@ func TestRestartFails(t *testing.T) {
 
 // slowToClose returns a transport whose connections take a minute to close.
 func slowToClose(transport mcpclient.Transport) mcpclient.Transport {
-	return &hooked{Transport: transport, close: func(conn mcpclient.Conn) error { time.Sleep(time.Minute); return conn.Close() }}
+	return &hooked{Transport: transport, close: func(conn mcpclient.Conn) error {
+		time.Sleep(time.Minute)
+		return conn.Close()
+	}}
 }
 
 // listens is a program that prints a line and waits.
@@ -443,7 +453,10 @@ func TestRestartRestores(t *testing.T) {
 }
 
 // answerCall does the server's part of the handshake, and answers one call.
-func (s *oldServer) answerCall() { s.shake(); s.say <- answerTo(<-s.got) }
+func (s *oldServer) answerCall() {
+	s.shake()
+	s.say <- answerTo(<-s.got)
+}
 
 // An event stream of HTTP+SSE that has ended is opened again, even if HTTP fell back to it, and with the previous token.
 func TestRestartOverSSE(t *testing.T) {

@@ -216,7 +216,11 @@ func TestGivenUpBetweenRounds(t *testing.T) {
 	})
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { p.asksModern(); <-asked; cancel() }()
+		go func() {
+			p.asksModern()
+			<-asked
+			cancel()
+		}()
 		check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), context.Canceled)
 		p.quiet()
 	})

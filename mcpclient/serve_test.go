@@ -304,6 +304,10 @@ func TestHandlerOfRootsDeclaresThem(t *testing.T) {
 // spying is a server that records the first message and closes the connection.
 func spying(sent *string) mcpclient.Transport {
 	transport, conn := mcpclient.Pipe()
-	go func() { raw, _ := conn.Recv(); *sent = string(raw); _ = conn.Close() }()
+	go func() {
+		raw, _ := conn.Recv()
+		*sent = string(raw)
+		_ = conn.Close()
+	}()
 	return transport
 }

@@ -406,7 +406,10 @@ func TestWaitsForStream(t *testing.T) {
 func TestCachedResultsAreBounded(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		asked := 0
-		go p.each(func(m message) { asked++; p.send(`{"id":%s,"result":{"tools":[],"ttlMs":60000}}`, m.ID) })
+		go p.each(func(m message) {
+			asked++
+			p.send(`{"id":%s,"result":{"tools":[],"ttlMs":60000}}`, m.ID)
+		})
 		read := func(n int) {
 			check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, new(fmt.Sprint(n)))))
 		}

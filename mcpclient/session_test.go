@@ -42,7 +42,11 @@ func (s *sessionServer) on(method string, answers func(w http.ResponseWriter, r 
 	}
 }
 
-func (s *sessionServer) set(change func()) { s.mu.Lock(); defer s.mu.Unlock(); change() }
+func (s *sessionServer) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
 
 func (s *sessionServer) forget() { s.set(func() { s.known = "" }) }
 
@@ -298,7 +302,10 @@ func TestSessionRenewalOutlivesCall(t *testing.T) {
 		s := new(sessionServer)
 		c := connectTo(t, serve(t, s), legacy())
 		s.forget()
-		s.on("initialize", func(http.ResponseWriter, *http.Request, message) bool { time.Sleep(2 * time.Second); return false })
+		s.on("initialize", func(http.ResponseWriter, *http.Request, message) bool {
+			time.Sleep(2 * time.Second)
+			return false
+		})
 		check.Is(t, c.Ping(withTimeout(t, time.Second)), context.DeadlineExceeded)
 		check.NoError(t, check.Err(c.CallTool(t.Context(), "a", nil)), "a call that waited for the new session")
 	})
@@ -319,7 +326,10 @@ var aQuestion = `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","pa
 // "The initialize request MUST NOT be cancelled by clients": nor is that of a session that replaces a lost one.
 func TestInitializeOfNewSessionIsNotCancelled(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		s.on("initialize", func(_ http.ResponseWriter, r *http.Request, _ message) bool { <-r.Context().Done(); return true })
+		s.on("initialize", func(_ http.ResponseWriter, r *http.Request, _ message) bool {
+			<-r.Context().Done()
+			return true
+		})
 		s.forget()
 		check.Is(t, listOnce(t.Context(), c), mcpclient.ErrSessionLost)
 		check.Equal(t, "initialize", s.times("initialize"), 1)
@@ -457,7 +467,10 @@ func TestAnswerInLostSession(t *testing.T) {
 // A cancellation whose session is lost begins the next one, and is not sent there, because the call is unknown there.
 func TestCancellationInLostSession(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		s.on("tools/call", func(_ http.ResponseWriter, r *http.Request, _ message) bool { <-r.Context().Done(); return true })
+		s.on("tools/call", func(_ http.ResponseWriter, r *http.Request, _ message) bool {
+			<-r.Context().Done()
+			return true
+		})
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := background(func() error { return check.Err(c.CallTool(ctx, "acts", nil)) })
 		synctest.Wait()

@@ -278,7 +278,10 @@ func FuzzReceive(f *testing.F) {
 		c, p := connectedPeer(t, opts)
 		ctx, cancel := context.WithCancel(t.Context())
 		returned := make(chan bool)
-		go func() { defer close(returned); _, _ = c.CallTool(ctx, "a", nil) }()
+		go func() {
+			defer close(returned)
+			_, _ = c.CallTool(ctx, "a", nil)
+		}()
 		p.next()
 		_ = p.conn.Send(t.Context(), data)
 		p.send(`{"method":"the mark of the test"}`)

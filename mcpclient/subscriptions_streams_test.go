@@ -93,14 +93,21 @@ type lookedAt struct {
 	do func()
 }
 
-func (l lookedAt) Done() <-chan struct{} { l.do(); return l.Context.Done() }
+func (l lookedAt) Done() <-chan struct{} {
+	l.do()
+	return l.Context.Done()
+}
 
 // Changes that arrived before the end of a subscription precede its error, even if both arrive just before the reader waits.
 func TestChangesPrecedeTheEnd(t *testing.T) {
 	for range 20 { // select chooses randomly
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			asked := make(chan message, 1)
-			go func() { m := p.next(); p.send("%s", acknowledgement(m, "")); asked <- m }()
+			go func() {
+				m := p.next()
+				p.send("%s", acknowledgement(m, ""))
+				asked <- m
+			}()
 			s := subscribed(t, t.Context(), c, onTools)
 			m := <-asked
 			ctx := lookedAt{t.Context(), sync.OnceFunc(func() {

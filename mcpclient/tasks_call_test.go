@@ -206,7 +206,11 @@ func TestWithTaskIdleTimeout(t *testing.T) {
 func TestWithTaskIdleInPauses(t *testing.T) {
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		w.polls = 2
-		go func() { time.Sleep(100 * time.Millisecond); synctest.Wait(); w.tell(1) }()
+		go func() {
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+			w.tell(1)
+		}()
 		check.NoError(t, check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithIdleTimeout(300*time.Millisecond))))
 		synctest.Wait()
 		w.polls = 2

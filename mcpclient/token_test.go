@@ -113,7 +113,10 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 			})
 			asked := 0
 			token := new(transport.Bearer)
-			token.Refused = func(context.Context, *transport.Refusal) error { asked++; return token.Renew("fresh") }
+			token.Refused = func(context.Context, *transport.Refusal) error {
+				asked++
+				return token.Renew("fresh")
+			}
 			recipe := direct(s.URL()+"/sse", s.Client())
 			recipe.SSE, recipe.Token = sse, token
 			connected(t, recipe, speaking(revision))

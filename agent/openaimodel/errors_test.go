@@ -66,7 +66,10 @@ func TestErrors(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	m, _ := newModel(t, func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() }, nil)
+	m, _ := newModel(t, func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}, nil)
 	check.Is(t, check.Err(m.GenerateContent(ctx, human("Hi"))), context.Canceled)
 }
 

@@ -72,7 +72,10 @@ func locked(t *testing.T, db *sql.DB) (release func()) {
 	t.Helper()
 	conn := check.Value(db.Conn(t.Context()))(t)
 	check.Must(t, check.Err(conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")))
-	return func() { check.NoError(t, check.Err(conn.ExecContext(t.Context(), "COMMIT"))); _ = conn.Close() }
+	return func() {
+		check.NoError(t, check.Err(conn.ExecContext(t.Context(), "COMMIT")))
+		_ = conn.Close()
+	}
 }
 
 // watched opens a store with an instrumented driver.

@@ -159,7 +159,10 @@ func TestManyFirstStarts(t *testing.T) {
 			begin := make(chan struct{})
 			for range 8 {
 				db := j.connect(t)
-				all.Go(func() { <-begin; check.NoError(t, check.Err(sqlstore.Open(t.Context(), db, j.Dialect))) })
+				all.Go(func() {
+					<-begin
+					check.NoError(t, check.Err(sqlstore.Open(t.Context(), db, j.Dialect)))
+				})
 			}
 			close(begin)
 			all.Wait()

@@ -117,7 +117,10 @@ func begun(t *testing.T, j job) *process {
 	out := check.Value(p.StdoutPipe())(t)
 	p.out = bufio.NewReader(out)
 	check.Must(t, p.Start())
-	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		_ = p.Wait()
+	})
 	return p
 }
 

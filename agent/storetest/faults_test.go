@@ -213,7 +213,10 @@ var faults = []struct {
 
 func sharing() func(c *call) error {
 	var first *record.Log
-	return after(func(c *call) { first = cmp.Or(first, c.Log); c.Log = first })
+	return after(func(c *call) {
+		first = cmp.Or(first, c.Log)
+		c.Log = first
+	})
 }
 
 func keepingReplies() on {

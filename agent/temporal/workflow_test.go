@@ -162,7 +162,10 @@ func TestContinueAsNew(t *testing.T) {
 func TestCancel(t *testing.T) {
 	w := newWorld()
 	env := begin(t, w.agent(t, script{{calls: []string{`{"n":1,"hang":true}`}}}, agent.Options{}), nil)
-	go func() { <-w.began; env.CancelWorkflow() }()
+	go func() {
+		<-w.began
+		env.CancelWorkflow()
+	}()
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
 	check.Equal(t, "the workflow is cancelled", temporalsdk.IsCanceledError(env.GetWorkflowError()), true)
 	select {
@@ -193,7 +196,10 @@ func TestWorkerStops(t *testing.T) {
 	env := begin(t, a, &temporal.WorkerOptions{Grace: time.Second}) // also for the next attempt
 	stop := make(chan struct{})
 	env.SetWorkerStopChannel(stop)
-	go func() { <-w.began; close(stop) }()
+	go func() {
+		<-w.began
+		close(stop)
+	}()
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
 	finished(t, env)
 	want := "It is unknown whether the call ran"

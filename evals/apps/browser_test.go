@@ -42,7 +42,10 @@ var (
 		allocator, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 		ctx, cancel := chromedp.NewContext(allocator)
 		browserContext = ctx
-		closeBrowser = func() { cancel(); cancelAllocator() }
+		closeBrowser = func() {
+			cancel()
+			cancelAllocator()
+		}
 		return chromedp.Do(ctx)
 	})
 )

@@ -48,7 +48,10 @@ func TestChaos(t *testing.T) {
 // process had is not in doubt afterwards.
 func TestFault(t *testing.T) {
 	for _, store := range []string{"sqlite", "postgres"} {
-		t.Run(store, func(t *testing.T) { t.Parallel(); play(t, &options{Runs: 9, slow: faultSlow, Fault: true}, store) })
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			play(t, &options{Runs: 9, slow: faultSlow, Fault: true}, store)
+		})
 	}
 }
 

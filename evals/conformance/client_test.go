@@ -252,7 +252,10 @@ func (s *session) tools(ctx context.Context) (all []*mcp.Tool, err error) {
 	return all, nil
 }
 
-func listTools(ctx context.Context, s *session) error { _, err := s.tools(ctx); return err }
+func listTools(ctx context.Context, s *session) error {
+	_, err := s.tools(ctx)
+	return err
+}
 
 // useTools calls every tool that the client lists.
 func useTools(ctx context.Context, s *session) error {

@@ -202,7 +202,10 @@ func cancelOne(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	short, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { _, err := c.CallTool(short, "wait", nil); done <- err }()
+	go func() {
+		_, err := c.CallTool(short, "wait", nil)
+		done <- err
+	}()
 	hear("waiting")
 	cancel()
 	check.Is(t, <-done, context.Canceled, "wait")

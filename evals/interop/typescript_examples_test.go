@@ -60,7 +60,10 @@ func TestTypeScriptExamples(t *testing.T) {
 		"honoWebStandardStreamableHttp":        exampleGreet,
 		"simpleStatelessStreamableHttp":        exampleStateless,
 	} {
-		t.Run(name, func(t *testing.T) { t.Parallel(); run(t, name) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, name)
+		})
 	}
 }
 

@@ -152,7 +152,10 @@ func element(v any, path ...any) any {
 }
 
 // at returns a string that is a part of a JSON value, "" if there is none.
-func at(v any, path ...any) string { text, _ := element(v, path...).(string); return text }
+func at(v any, path ...any) string {
+	text, _ := element(v, path...).(string)
+	return text
+}
 
 func (s *server) String() string {
 	var yes, no []string

@@ -148,7 +148,10 @@ func (s *service) work(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) 
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
-	stop = sync.OnceFunc(func() { cancel(); check.Is(t, <-done, context.Canceled, "the worker ended") })
+	stop = sync.OnceFunc(func() {
+		cancel()
+		check.Is(t, <-done, context.Canceled, "the worker ended")
+	})
 	t.Cleanup(stop)
 	return stop
 }

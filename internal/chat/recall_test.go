@@ -164,7 +164,10 @@ func TestConversationsDiffer(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	numbered := func(i int) (d callDigest) { copy(d[:], fmt.Sprint(i)); return d }
+	numbered := func(i int) (d callDigest) {
+		copy(d[:], fmt.Sprint(i))
+		return d
+	}
 	m := NewMemory()
 	m.put(numbered(1), hostData{reasoning: "kept"})
 	m.put(numbered(2), hostData{reasoning: "y"})

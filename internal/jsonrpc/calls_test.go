@@ -108,7 +108,10 @@ func TestCallsConcurrently(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				wg.Go(func() { c.AddNote(raw("1")); calls.Resolve(c.ID, Response{Result: raw("1")}) })
+				wg.Go(func() {
+					c.AddNote(raw("1"))
+					calls.Resolve(c.ID, Response{Result: raw("1")})
+				})
 				check.NoError(t, check.Err(c.Wait(t.Context(), ignore)))
 				calls.Forget(c)
 			}

@@ -128,7 +128,10 @@ func TestMissing(t *testing.T) {
 		t.Setenv("CI", ci)
 		w := &watcher{TB: t}
 		done := make(chan struct{})
-		go func() { defer close(done); InstallNPM(w, fstest.MapFS{"package.json": {Data: []byte("of nobody")}}) }()
+		go func() {
+			defer close(done)
+			InstallNPM(w, fstest.MapFS{"package.json": {Data: []byte("of nobody")}})
+		}()
 		<-done
 		check.That(t, w.skipped == (ci == "") && w.failed == (ci != ""), "CI=%q: got skipped %v, failed %v", ci, w.skipped, w.failed)
 	}

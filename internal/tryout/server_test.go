@@ -47,7 +47,10 @@ func connect(t *testing.T, a *answers, progress func(*sdk.ProgressNotificationPa
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opts)
 	session := check.Value(client.Connect(t.Context(), clientEnd, nil))(t)
-	t.Cleanup(func() { session.Close(); server.Wait() })
+	t.Cleanup(func() {
+		session.Close()
+		server.Wait()
+	})
 	return session
 }
 

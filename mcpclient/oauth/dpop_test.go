@@ -119,7 +119,10 @@ func TestDPoPNonceForSeveral(t *testing.T) {
 		w.mustCall(w.transport(opts))
 		auth, refuse := w.transport(opts), make(chan struct{})
 		w.set(func() {
-			w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) { <-refuse; page(rw, req) }
+			w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {
+				<-refuse
+				page(rw, req)
+			}
 		})
 		var calls sync.WaitGroup
 		for range 3 {

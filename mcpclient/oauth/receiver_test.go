@@ -36,7 +36,11 @@ func TestLoopback(t *testing.T) {
 		t.Fatalf("got %d %q for an answer before the question, want 400", status, body)
 	}
 	got := make(chan url.Values, 1)
-	go func() { answer, err := r.Receive(t.Context(), authorizationURL); check.NoError(t, err); got <- answer }()
+	go func() {
+		answer, err := r.Receive(t.Context(), authorizationURL)
+		check.NoError(t, err)
+		got <- answer
+	}()
 	check.Equal(t, "opened", <-opened, authorizationURL)
 	for _, bad := range []struct {
 		method, path string
@@ -93,7 +97,10 @@ func TestLoopbackDoesNotWaitForOpen(t *testing.T) {
 	opened := make(chan string, 1)
 	r := check.Value((&Loopback{Open: func(context.Context, string) error { opened <- ""; <-answered; return nil }}).Listen(t.Context(), ""))(t)
 	got := make(chan error, 1)
-	go func() { _, err := r.Receive(t.Context(), "https://as.test/?state=x"); got <- err }()
+	go func() {
+		_, err := r.Receive(t.Context(), "https://as.test/?state=x")
+		got <- err
+	}()
 	<-opened
 	status, _, _ := get(t, "GET", r.RedirectURI()+"?state=x&code=y")
 	check.That(t, status == http.StatusOK, "got %d", status)

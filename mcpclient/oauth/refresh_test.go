@@ -247,7 +247,10 @@ func TestMigrationDuringARenewal(t *testing.T) {
 		moved := make(chan struct{})
 		w.set(func() {
 			w.issuers = []string{issuerTwo}
-			w.pages["as.test/token"] = func(rw http.ResponseWriter, req *http.Request) { <-moved; w.authorization(rw, req) }
+			w.pages["as.test/token"] = func(rw http.ResponseWriter, req *http.Request) {
+				<-moved
+				w.authorization(rw, req)
+			}
 		})
 		time.AfterFunc(time.Second, func() { close(moved) })
 		w.mustCall(auth)

@@ -129,7 +129,11 @@ func TestFirstCallerGivesUp(t *testing.T) {
 func TestAbandonedSignInEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ended := make(chan error, 1)
-		auth := w.transportAfter(func(ctx context.Context) error { <-ctx.Done(); ended <- ctx.Err(); return ctx.Err() })
+		auth := w.transportAfter(func(ctx context.Context) error {
+			<-ctx.Done()
+			ended <- ctx.Err()
+			return ctx.Err()
+		})
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		start := time.Now()

@@ -86,7 +86,11 @@ func (w *world) transport(opts *Options) *Transport {
 }
 
 // granted is options with another grant.
-func (w *world) granted(grant Grant) *Options { opts := w.options(); opts.Grant = grant; return opts }
+func (w *world) granted(grant Grant) *Options {
+	opts := w.options()
+	opts.Grant = grant
+	return opts
+}
 
 // transportAfter is the transport of a person who does something before the sign-in.
 func (w *world) transportAfter(before func(ctx context.Context) error) *Transport {
@@ -117,7 +121,10 @@ func callAs(ctx context.Context, t *Transport, method, target string) error {
 	return nil
 }
 
-func (w *world) mustCall(t *Transport) { w.t.Helper(); check.Must(w.t, call(w.t.Context(), t)) }
+func (w *world) mustCall(t *Transport) {
+	w.t.Helper()
+	check.Must(w.t, call(w.t.Context(), t))
+}
 
 func (w *world) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	w.mu.Lock()
@@ -276,7 +283,11 @@ func (w *world) grants() []string {
 	return out
 }
 
-func (w *world) set(change func()) { w.mu.Lock(); defer w.mu.Unlock(); change() }
+func (w *world) set(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
 
 // person is a receiver with a person who signs in at once.
 type person struct {
@@ -356,7 +367,10 @@ func (w *world) onLoopback() http.Handler {
 			w.ServeHTTP(rw, req)
 		case req.URL.Path == "/token":
 			_ = req.ParseForm()
-			w.set(func() { w.forms = append(w.forms, req.PostForm); w.tokenLocked(rw, req, base) })
+			w.set(func() {
+				w.forms = append(w.forms, req.PostForm)
+				w.tokenLocked(rw, req, base)
+			})
 		default:
 			w.authorization(rw, req)
 		}

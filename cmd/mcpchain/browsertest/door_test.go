@@ -61,7 +61,10 @@ func TestWithoutHTTPS(t *testing.T) {
 		r.Out.Host = r.In.Host
 	}}
 	proxy.Start()
-	t.Cleanup(func() { proxy.CloseClientConnections(); proxy.Close() })
+	t.Cleanup(func() {
+		proxy.CloseClientConnections()
+		proxy.Close()
+	})
 	p.url = origin
 	ada := visit(t, p, "Ada")
 	check.Require(t, !eval[bool](ada, "isSecureContext"), "the browser trusts the page")

@@ -98,7 +98,10 @@ func TestOlderConversations(t *testing.T) {
 	}
 	until()
 	ada.reload()
-	count := func(n int) { t.Helper(); ada.await("document.querySelectorAll('#list li').length === %s", n) }
+	count := func(n int) {
+		t.Helper()
+		ada.await("document.querySelectorAll('#list li').length === %s", n)
+	}
 	count(50)
 	ada.accessible("long list")
 	ada.click("#older", "Show older ones")

@@ -106,7 +106,10 @@ func talking(t *testing.T, replies ...[]string) (args []string) {
 func serving(t *testing.T, name string, s *server) (args []string) {
 	t.Helper()
 	listening := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.Server }, &sdk.StreamableHTTPOptions{Stateless: true}))
-	t.Cleanup(func() { close(s.over); listening.Close() })
+	t.Cleanup(func() {
+		close(s.over)
+		listening.Close()
+	})
 	return configured(t, name, map[string]any{"type": "http", "url": listening.URL})
 }
 

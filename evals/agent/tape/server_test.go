@@ -64,7 +64,10 @@ func (h *hangingUp) Recv() ([]byte, error) {
 	return nil, h.err
 }
 
-func (h *hangingUp) Close() error { close(h.closed); return nil }
+func (h *hangingUp) Close() error {
+	close(h.closed)
+	return nil
+}
 
 // The end of a connection is played if the server ended it, and waits for the client's messages like any other. If the
 // client closed the connection, it ends when the client closes it again.

@@ -28,7 +28,10 @@ func open(t *testing.T, server host.Server, opts *host.Options) (*host.Session, 
 	end := check.Value(transport.Dial(t.Context()))(t)
 	s := check.Value(host.Open(t.Context(), conn, server, opts))(t)
 	v := &view{t, end}
-	t.Cleanup(func() { _ = end.Close(); <-s.Done() })
+	t.Cleanup(func() {
+		_ = end.Close()
+		<-s.Done()
+	})
 	return s, v
 }
 

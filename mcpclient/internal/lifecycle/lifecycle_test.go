@@ -45,7 +45,11 @@ func TestLifecycleOrder(t *testing.T) {
 			time.Sleep(500 * time.Millisecond)
 			note("ours")
 		})
-		l.StartHost(func() { <-l.Context().Done(); time.Sleep(time.Minute); note("host") })
+		l.StartHost(func() {
+			<-l.Context().Done()
+			time.Sleep(time.Minute)
+			note("host")
+		})
 		broken := errors.New("broken")
 		goodbye := func() {
 			time.Sleep(time.Millisecond)

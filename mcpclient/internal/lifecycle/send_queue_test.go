@@ -29,7 +29,10 @@ func TestSendQueue(t *testing.T) {
 					sent.Add(1)
 					return []error{nil, errClosed, fmt.Errorf("send: %w", errClosed), ctx.Err()}[i%4]
 				},
-				OnError: func(err error) { failed.Add(1); check.Is(t, err, context.DeadlineExceeded) },
+				OnError: func(err error) {
+					failed.Add(1)
+					check.Is(t, err, context.DeadlineExceeded)
+				},
 			})
 		}
 		s.Finish(time.Hour)

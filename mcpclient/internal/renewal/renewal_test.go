@@ -23,10 +23,16 @@ func renewingSlowly(t *testing.T, f func(t *testing.T, r *Group, begin func(cont
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		life := lifecycle.New(t.Context(), lifecycle.Options{Closed: errClosed, Timeout: time.Second, Log: slog.New(slog.DiscardHandler)})
-		defer func() { life.Close(func() {}, func() error { return nil }); <-life.Done() }()
+		defer func() {
+			life.Close(func() {}, func() error { return nil })
+			<-life.Done()
+		}()
 		runs := 0
 		r := New(life, func() bool { return false })
-		f(t, r, func(ctx context.Context) error { runs++; return life.Sleep(ctx, time.Second) }, &runs)
+		f(t, r, func(ctx context.Context) error {
+			runs++
+			return life.Sleep(ctx, time.Second)
+		}, &runs)
 	})
 }
 

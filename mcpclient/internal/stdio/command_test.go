@@ -28,7 +28,10 @@ import (
 func TestMain(m *testing.M) { testenv.Main(m, serverRoles) }
 
 var serverRoles = map[string]func() int{
-	"echo": func() int { _, _ = io.Copy(os.Stdout, os.Stdin); return 0 },
+	"echo": func() int {
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		return 0
+	},
 	"dies": func() int { // after two messages, with a third that was sent before
 		lines := bufio.NewScanner(os.Stdin)
 		for range 2 {
@@ -39,7 +42,10 @@ var serverRoles = map[string]func() int{
 		fmt.Fprintln(os.Stderr, "fatal: out of cheese")
 		return 3
 	},
-	"usage": func() int { fmt.Println("usage: server [flags]"); return 2 },
+	"usage": func() int {
+		fmt.Println("usage: server [flags]")
+		return 2
+	},
 	"deaf": func() int { // never reads
 		fmt.Println("{}")
 		return testenv.Stay()
@@ -53,8 +59,15 @@ var serverRoles = map[string]func() int{
 		_ = os.Stdout.Close()
 		return testenv.Stay()
 	},
-	"stubborn": func() int { signal.Ignore(syscall.SIGTERM); fmt.Println("{}"); return testenv.Stay() },
-	"holder":   func() int { signal.Ignore(syscall.SIGTERM); return testenv.Stay() },
+	"stubborn": func() int {
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("{}")
+		return testenv.Stay()
+	},
+	"holder": func() int {
+		signal.Ignore(syscall.SIGTERM)
+		return testenv.Stay()
+	},
 	"abandons": func() int { // exits, and leaves a child that keeps the pipes
 		spawnHolder()
 		return 4

@@ -119,7 +119,11 @@ func TestStreamCloseWritesWhatIsQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, server, _ := newTestStream(t)
 		got := make(chan string, 1)
-		go func() { time.Sleep(closingTime / 2); b, _ := io.ReadAll(server); got <- string(b) }()
+		go func() {
+			time.Sleep(closingTime / 2)
+			b, _ := io.ReadAll(server)
+			got <- string(b)
+		}()
 		_ = conn.Send(t.Context(), []byte(`{"method":"notifications/cancelled"}`))
 		conn.Close()
 		check.Equal(t, "", <-got, "{\"method\":\"notifications/cancelled\"}\n")

@@ -64,8 +64,11 @@ func TestExchangesEndInAnyOrder(t *testing.T) {
 // stuck is a body that says nothing until the exchange ends.
 type stuck struct{ x *exchange }
 
-func (s *stuck) Read([]byte) (int, error) { <-s.x.Done(); return 0, s.x.Err() }
-func (s *stuck) Close() error             { return nil }
+func (s *stuck) Read([]byte) (int, error) {
+	<-s.x.Done()
+	return 0, s.x.Err()
+}
+func (s *stuck) Close() error { return nil }
 
 // What is being drained ends neither with its caller nor with the calls, and gets a
 // moment when the connection is closed, after which nothing is drained any more.

@@ -145,7 +145,10 @@ func everything(ctx context.Context, s screen.Screen, peer string) (typed []stri
 	} {
 		s.Show(e)
 	}
-	keep := func(text string, failed error) { typed = append(typed, text); err = errors.Join(err, failed) }
+	keep := func(text string, failed error) {
+		typed = append(typed, text)
+		err = errors.Join(err, failed)
+	}
 	_, failed := s.Choose(ctx, &screen.Choice{
 		Heading: "heading " + peer, Text: "  text " + peer, Warnings: []string{"warned of " + peer}, Question: "Sure of " + peer + "?", Answers: answers,
 		Changes: screen.DiffLines([]diff.Line{{Kind: diff.Added, Text: peer}}),

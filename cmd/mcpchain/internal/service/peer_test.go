@@ -74,7 +74,10 @@ func startLogging(t testing.TB, o *options, log *slog.Logger, changes ...func(*s
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- s.serve(ctx, listener, o.connections) }()
-	t.Cleanup(func() { stop(); check.NoError(t, <-done, "the service ended with") })
+	t.Cleanup(func() {
+		stop()
+		check.NoError(t, <-done, "the service ended with")
+	})
 	return "http://" + listener.Addr().String()
 }
 

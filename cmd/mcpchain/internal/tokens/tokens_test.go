@@ -13,7 +13,10 @@ import (
 // TestAgain gives and takes tokens while the table is used. A file with a mistake changes nothing.
 func TestAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users")
-	write := func(text string) { t.Helper(); check.Must(t, os.WriteFile(path, []byte(text), 0o600)) }
+	write := func(text string) {
+		t.Helper()
+		check.Must(t, os.WriteFile(path, []byte(text), 0o600))
+	}
 	const first, second = "0123456789abcdef", "fedcba9876543210"
 	write("# people\n\nada " + first + "\n")
 	table := check.Value(tokens.Read(path))(t)

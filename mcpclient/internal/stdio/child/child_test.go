@@ -26,27 +26,44 @@ import (
 func TestMain(m *testing.M) { testenv.Main(m, roles) }
 
 var roles = map[string]func() int{
-	"echo": func() int { _, _ = io.Copy(os.Stdout, os.Stdin); return 0 },
-	"fail": func() int { fmt.Fprintln(os.Stderr, "config.json: no such file"); return 3 },
+	"echo": func() int {
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		return 0
+	},
+	"fail": func() int {
+		fmt.Fprintln(os.Stderr, "config.json: no such file")
+		return 3
+	},
 	"deaf": func() int { // ignores its stdin, ends at SIGTERM
 		fmt.Println("ready")
 		return testenv.Stay()
 	},
-	"stubborn": func() int { signal.Ignore(syscall.SIGTERM); fmt.Println("ready"); return testenv.Stay() },
+	"stubborn": func() int {
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("ready")
+		return testenv.Stay()
+	},
 	"chatty": func() int { // writes all that before it reads its stdin
 		fmt.Println("ready")
 		fmt.Print(strings.Repeat("x", 1<<20))
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return 5
 	},
-	"burst": func() int { fmt.Print(strings.Repeat("x", burst())); return 0 },
+	"burst": func() int {
+		fmt.Print(strings.Repeat("x", burst()))
+		return 0
+	},
 	"stderr": func() int {
 		for i := range 1 << 14 {
 			fmt.Fprintf(os.Stderr, "line %058d\n", i)
 		}
 		return 0
 	},
-	"greet": func() int { fmt.Fprintln(os.Stderr, "hello"); _, _ = io.Copy(os.Stdout, os.Stdin); return 0 },
+	"greet": func() int {
+		fmt.Fprintln(os.Stderr, "hello")
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		return 0
+	},
 	"mute": func() int { // closes its stderr long before it ends
 		_ = os.Stderr.Close()
 		_, _ = io.Copy(os.Stdout, os.Stdin)
@@ -144,7 +161,10 @@ func TestKill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, "stubborn", func(s *Spec) { s.StopTimeout = time.Hour })
 			readLine(t, p.Stdout())
-			within(t, testenv.Patience, "the end", func() { kill(p); check.NoError(t, p.Stop()) })
+			within(t, testenv.Patience, "the end", func() {
+				kill(p)
+				check.NoError(t, p.Stop())
+			})
 			got, want := p.Status(), "signal: killed"
 			check.That(t, runtime.GOOS == "windows" || got == want, "got status %q, want %q", got, want)
 		})
@@ -211,7 +231,11 @@ func (l *lockedBuffer) Write(b []byte) (int, error) {
 	return l.b.Write(b)
 }
 
-func (l *lockedBuffer) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
 
 func TestStderrForwarded(t *testing.T) {
 	var w lockedBuffer

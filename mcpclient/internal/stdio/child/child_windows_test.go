@@ -20,7 +20,11 @@ func TestJobEnds(t *testing.T) {
 	defer func() { check.NoError(t, group.release()) }()
 	check.That(t, group.alive(), "got no member while the process runs")
 	exited := make(chan struct{})
-	go func() { _ = in.Close(); _ = cmd.Wait(); close(exited) }()
+	go func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+		close(exited)
+	}()
 	check.NoError(t, awaitEnd(exited, group.runs))
 }
 

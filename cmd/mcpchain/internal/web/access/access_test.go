@@ -52,7 +52,10 @@ func slow(t *testing.T) (a *Access, asked, goOn chan struct{}) {
 	var once sync.Once
 	mcp := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return tryout.NewServer() }, &sdk.StreamableHTTPOptions{Stateless: true})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		once.Do(func() { close(asked); <-goOn })
+		once.Do(func() {
+			close(asked)
+			<-goOn
+		})
 		mcp.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)

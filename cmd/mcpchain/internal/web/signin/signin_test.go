@@ -125,7 +125,10 @@ func TestUnknownUser(t *testing.T) {
 // TestToken signs in by the token of a file. Who loses the token is signed out.
 func TestToken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users")
-	write := func(text string) { t.Helper(); check.Must(t, os.WriteFile(path, []byte(text), 0o600)) }
+	write := func(text string) {
+		t.Helper()
+		check.Must(t, os.WriteFile(path, []byte(text), 0o600))
+	}
 	write("Ada 0123456789abcdef\n")
 	table := check.Value(tokens.Read(path))(t)
 	_, db := opened(t, filepath.Join(t.TempDir(), "web.db"))

@@ -30,7 +30,10 @@ func TestHistoryBesideATurn(t *testing.T) {
 		s, id := begun(t, Options{Model: agenttest.Play(agenttest.Say("one"), agenttest.Say("two")), Store: store})
 		synctest.Wait()
 		key := run.Key{Tenant: "Ada", ID: id}
-		afterLoad = func() { check.NoError(t, s.Say(t.Context(), "Ada", id, "second")); synctest.Wait() }
+		afterLoad = func() {
+			check.NoError(t, s.Say(t.Context(), "Ada", id, "second"))
+			synctest.Wait()
+		}
 		part := check.Value(s.history(t.Context(), key, agent.Position{}))(t)
 		rest := check.Value(s.history(t.Context(), key, part[len(part)-1].at))(t)
 		isSaid := func(e entry) bool { return e.kind == "said" }
