@@ -22,8 +22,8 @@ import (
 // toolLists has the lists of tools of servers.
 var toolLists = os.DirFS("../interop/testdata/tools")
 
-func checks() []check {
-	return append([]check{
+func checks() []oneCheck {
+	return append([]oneCheck{
 		{"chat", "", chat},
 		{"stream", "", stream},
 		{"length", "", length},

@@ -78,12 +78,12 @@ func (b *toolbox) called(ctx context.Context, t *trial, p profile.Profile) error
 
 // toolChecks offer the tools of servers of the official packages, by the profile of each provider. [profile.GoogleAI] is left
 // out: its schemas are for a library, and hold no argument to a list or to a bound.
-func toolChecks(lists fs.FS) (all []check) {
+func toolChecks(lists fs.FS) (all []oneCheck) {
 	for _, list := range []string{"everything", "filesystem", "memory", "sequential-thinking", "pdf"} {
 		for _, p := range profile.All() {
 			if p != profile.GoogleAI {
 				name := "tools/" + list + "/" + string(p)
-				all = append(all, check{name, "", func(ctx context.Context, t *trial) error { return t.offer(ctx, lists, list, p) }})
+				all = append(all, oneCheck{name, "", func(ctx context.Context, t *trial) error { return t.offer(ctx, lists, list, p) }})
 			}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/evals/llama/tiny"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
 
@@ -29,20 +30,14 @@ func TestServer(t *testing.T) {
 	if *address == "" {
 		t.Skip("-url names a server")
 	}
-	s, err := find(t.Context(), http.DefaultTransport.(*http.Transport), *address, *name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(find(t.Context(), http.DefaultTransport.(*http.Transport), *address, *name))(t)
 	t.Log(s)
 	for _, c := range checks() {
 		t.Run(c.name, func(t *testing.T) {
 			if !s.offers(c) {
 				t.Skip("not offered:", c.needs)
 			}
-			note, err := s.run(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			note := check.Value(s.run(t.Context(), c))(t)
 			if note != "" {
 				t.Log(note)
 			}
@@ -180,10 +175,7 @@ func outcomes(t *testing.T, played scripted, wanted string) (failed, skipped []s
 	t.Helper()
 	web := memhttp.New(played)
 	defer web.Close()
-	s, err := find(t.Context(), web.Transport(), web.URL()+"/v1/", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(find(t.Context(), web.Transport(), web.URL()+"/v1/", ""))(t)
 	if facts := s.String(); !strings.HasSuffix(facts, "/v1/responses") {
 		t.Errorf("got the facts %s", facts)
 	}
@@ -248,9 +240,7 @@ func TestNoServer(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "m.gguf")
-	if err := makeModel(file, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, makeModel(file, io.Discard))
 	data, err := os.ReadFile(file + ".modelfile")
 	if err != nil || !strings.HasPrefix(string(data), "FROM "+file+"\n") {
 		t.Errorf("got %q, %v, want the name of the model", data, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 )
 
-// check is a check by its name. It is skipped at a server without what it needs.
-type check struct {
+// oneCheck is a check by its name. It is skipped at a server without what it needs.
+type oneCheck struct {
 	name  string
 	needs fact
 	run   func(context.Context, *trial) error
@@ -23,7 +23,7 @@ type check struct {
 const patience = 5 * time.Minute
 
 // run runs one check, and returns what a person wants to know about it.
-func (s *server) run(ctx context.Context, c check) (note string, err error) {
+func (s *server) run(ctx context.Context, c oneCheck) (note string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	t := &trial{server: s, wire: newWire(s.transport)}
@@ -36,7 +36,7 @@ func (s *server) run(ctx context.Context, c check) (note string, err error) {
 }
 
 // offers reports whether the server has what a check needs.
-func (s *server) offers(c check) bool { return c.needs == "" || s.has[c.needs] }
+func (s *server) offers(c oneCheck) bool { return c.needs == "" || s.has[c.needs] }
 
 // trial is a check under way, with a model of its own.
 type trial struct {

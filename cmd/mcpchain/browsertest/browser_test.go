@@ -99,9 +99,7 @@ func open(t *testing.T, p *program, of *person) *person {
 		w.mu.Unlock()
 		cancel()
 	})
-	if err := chromedp.Listen(w.ctx, w.listen); err != nil { // opens the window, which lives as long as its context
-		t.Fatal(err)
-	}
+	check.Must(t, chromedp.Listen(w.ctx, w.listen)) // opens the window, which lives as long as its context
 	check.Must(t, check.Err(chromedp.Call(w.ctx, log.Enable, cdp.Empty{})))
 	w.do(chromedp.EmulateViewport(1280, 860), chromedp.Navigate(p.url))
 	return w

@@ -76,9 +76,7 @@ func TestPermissions(t *testing.T) {
 	cmd := command(t)
 	allowed(t, cmd)
 	build := filepath.Join(t.TempDir(), "another-build")
-	if err := exec.Command("cp", cmd.Path, build).Run(); err != nil { // this process must not have it open while it starts others
-		t.Fatal(err)
-	}
+	check.Must(t, exec.Command("cp", cmd.Path, build).Run()) // this process must not have it open while it starts others
 	script := func(input string) outcome {
 		again := exec.CommandContext(t.Context(), build)
 		again.Dir, again.Env = t.TempDir(), cmd.Env

@@ -95,7 +95,7 @@ func TestDialogAfterItsContext(t *testing.T) {
 // Note does not block during a dialog. The notes are shown at its end.
 func TestNotesDuringADialog(t *testing.T) {
 	s := newScreen(t)
-	if err := s.runDialog(t.Context(), func() error {
+	check.Must(t, s.runDialog(t.Context(), func() error {
 		for i := range maxNotes + 3 {
 			s.Note(screen.Warn, "note %d", i)
 			s.Progress("%d of 10", i)
@@ -103,9 +103,7 @@ func TestNotesDuringADialog(t *testing.T) {
 		s.Show(&agent.ToolStart{Call: agent.Call{Tool: "other"}}) // the event of another call
 		check.That(t, !strings.Contains(s.buffer.String(), "note"), "a note is in the middle of a dialog")
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	s.Note(screen.Warn, "later")
 	want := ""
 	for i := range maxNotes {

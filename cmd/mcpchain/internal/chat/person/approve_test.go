@@ -206,11 +206,9 @@ func TestAlwaysLending(t *testing.T) {
 	s := typist.New(t)
 	p := newPerson(s)
 	p.yes = true
-	if err := p.Lend(inTurn(t), &sampling.Request{Params: &mcp.CreateMessageParams{
+	check.NoError(t, p.Lend(inTurn(t), &sampling.Request{Params: &mcp.CreateMessageParams{
 		Messages: []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "Hello"}}}},
-	}}); err != nil {
-		t.Error(err)
-	}
+	}}))
 	s.Check(t, "   asks the model: user: Hello\n")
 }
 
