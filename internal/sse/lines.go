@@ -1,125 +1,220 @@
 package sse
 
 import (
-	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"sync"
 )
 
-const bufferSize = 4 << 10
+const (
+	minBuffer     = 4 << 10
+	maxBuffer     = 64 << 10
+	maxReused     = 16  // buffers of one line, so that a pool does not keep 10 MiB alive
+	maxEmptyReads = 100 // reads without bytes or error in a row, as in bufio
+)
 
-var buffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, bufferSize) }}
+// A stream reads into a buffer of minBuffer bytes, which is enough for most, and the rest
+// of a line longer than that into buffers of maxBuffer bytes.
+var (
+	buffers     = sync.Pool{New: func() any { return new([minBuffer]byte) }}
+	longBuffers = sync.Pool{New: func() any { return new([maxBuffer]byte) }}
+)
+
+var errReleased = errors.New("reader was released")
 
 var byteOrderMark = []byte("\xEF\xBB\xBF")
 
+// lines splits a stream. A line longer than the buffer is gathered in several buffers, and joined
+// when its length is known, so that it is in memory twice at most.
 type lines struct {
-	src source
-	buf *bufio.Reader // over src; nil before the first line and after release
-	max int           // bytes of a line
-
-	afterCR  bool         // a following \n belongs to the line before
-	gathered bytes.Buffer // the line so far, if it is not in the buffer as a whole
-	length   int          // length of what was read of the line, dropped bytes included
-	first    byte         // first byte of the line, if length is above 0
-}
-
-// source is a stream whose error stays.
-type source struct {
-	io.Reader
+	src io.Reader
+	max int // bytes of a line
 	err error
+
+	buf      []byte
+	pos, lim int // buf[pos:lim] is not yet read
+	lf, cr   found
+
+	started bool // past the byte order mark
+	afterCR bool // a following \n belongs to the line before
+
+	gathered [][]byte // the line so far
+	length   int      // length of the line before buf[pos], dropped bytes included
+	first    byte     // first byte of the line, if length is above 0
 }
 
-func (s *source) Read(p []byte) (n int, err error) {
-	if s.err == nil {
-		n, s.err = s.Reader.Read(p)
-	}
-	return n, s.err
+// found is the index of a byte in the buffer (ok), or the end of the searched part.
+type found struct {
+	at int
+	ok bool
 }
 
 // next returns the next line without its end. It points into the buffer and is valid until the next
 // call; if owned is set, the caller may keep it. For a comment, and for any line if skipping is
 // set, only the first byte is certain. With an error it is the interrupted line, or empty.
 func (l *lines) next(skipping bool) (line []byte, owned bool, err error) {
-	if l.buf == nil {
-		l.buf = buffers.Get().(*bufio.Reader)
-		l.buf.Reset(&l.src)
-		if start, _ := l.buf.Peek(len(byteOrderMark)); bytes.Equal(start, byteOrderMark) { // no event is shorter
-			_, _ = l.buf.Discard(len(byteOrderMark))
-		}
+	if !l.started {
+		l.skipByteOrderMark()
 	}
 	for {
-		if _, err := l.buf.Peek(1); err != nil {
-			line, owned = l.join(nil, skipping || l.first == ':')
-			return line, owned, err
-		}
-		read, _ := l.buf.Peek(l.buf.Buffered())
-		if l.afterCR {
+		if l.afterCR && l.pos < l.lim {
 			l.afterCR = false
-			if read[0] == '\n' {
-				_, _ = l.buf.Discard(1)
-				continue
+			if l.buf[l.pos] == '\n' {
+				l.pos++
 			}
 		}
-		end := lineEnd(read)
-		if l.length == 0 && end > 0 {
-			l.first = read[0]
+		end := min(l.find('\n', &l.lf), l.find('\r', &l.cr))
+		chunk, complete := l.buf[l.pos:end], end < l.lim
+		if l.length == 0 && len(chunk) > 0 {
+			l.first = chunk[0]
 		}
-		length := l.length + end
-		ignored := skipping || length > 0 && l.first == ':'
-		complete, long := end < len(read), length > l.max && !ignored
-		switch {
+		ignored := skipping || l.first == ':' && l.length+len(chunk) > 0
+		switch long := l.length+len(chunk) > l.max && !ignored; {
 		case complete:
-			l.afterCR = read[end] == '\r'
-			line, owned = l.join(read[:end], ignored)
-			_, _ = l.buf.Discard(1)
-		case long, ignored: // the rest of a long line is for a caller who skips the line
-			l.gathered, l.length = bytes.Buffer{}, length
-		default:
-			_, _ = l.gathered.Write(read)
-			l.length = length
-		}
-		_, _ = l.buf.Discard(end)
-		switch {
-		case long:
-			return nil, false, errLongLine
-		case complete:
+			l.pos = end + 1
+			l.afterCR = l.buf[end] == '\r'
+			line, owned = l.join(chunk, ignored)
+			if long {
+				return nil, false, errLongLine
+			}
 			return line, owned, nil
+		case long: // the rest is for a caller who skips the line
+			l.drop()
+			return nil, false, errLongLine
+		case ignored:
+			l.drop()
+		}
+		if err := l.more(); err != nil {
+			line, owned = l.join(l.buf[l.pos:l.lim], ignored)
+			l.pos = l.lim
+			return line, owned, err
 		}
 	}
 }
 
-// lineEnd returns the index of the first \n or \r, len(b) if there is none.
-func lineEnd(b []byte) int {
-	if i := bytes.IndexByte(b, '\n'); i >= 0 {
-		b = b[:i]
+// find returns the index of the next c, or lim. It scans a buffer only once.
+func (l *lines) find(c byte, f *found) int {
+	if f.ok && f.at >= l.pos {
+		return f.at
 	}
-	if i := bytes.IndexByte(b, '\r'); i >= 0 {
-		b = b[:i]
+	from := max(f.at, l.pos)
+	*f = found{at: l.lim}
+	if i := bytes.IndexByte(l.buf[from:l.lim], c); i >= 0 {
+		*f = found{at: from + i, ok: true}
 	}
-	return len(b)
+	return f.at
 }
 
-// join returns a line that ends with part, and begins the next. owned means that the line does not
-// point into the buffer.
-func (l *lines) join(part []byte, ignored bool) (line []byte, owned bool) {
+// join returns a line whose last bytes are chunk, and begins the next. owned means that the line
+// does not point into a buffer.
+func (l *lines) join(chunk []byte, ignored bool) (line []byte, owned bool) {
 	switch {
 	case l.length == 0:
-		return part, false
+		return chunk, false
 	case ignored:
 		line = []byte{l.first}
 	default:
-		_, _ = l.gathered.Write(part)
-		line = l.gathered.Bytes()
+		line = bytes.Join(append(l.gathered, chunk), nil)
 	}
-	l.gathered, l.length = bytes.Buffer{}, 0
+	for _, b := range l.gathered[:min(len(l.gathered), maxReused)] {
+		putBuffer(b)
+	}
+	l.gathered, l.length = nil, 0
 	return line, true
 }
 
-func (l *lines) release() {
-	if l.buf != nil {
-		l.buf.Reset(nil)
-		buffers.Put(l.buf)
+// drop forgets the read part of an ignored line.
+func (l *lines) drop() {
+	l.length += l.lim - l.pos
+	l.gathered, l.pos = nil, l.lim
+}
+
+// more reads once. The buffer begins with a line.
+func (l *lines) more() error {
+	if l.err != nil {
+		return l.err
+	}
+	switch {
+	case l.pos == l.lim:
+		l.setBuffer(minBuffer)
+	case l.lim < len(l.buf):
+	case l.pos > 0:
+		l.move()
+	default:
+		l.gathered = append(l.gathered, l.buf)
+		l.length += len(l.buf)
 		l.buf = nil
+		l.setBuffer(maxBuffer)
+	}
+	return l.read()
+}
+
+// setBuffer starts an empty buffer of size bytes: minBuffer or maxBuffer.
+func (l *lines) setBuffer(size int) {
+	l.pos, l.lim, l.lf, l.cr = 0, 0, found{}, found{}
+	if len(l.buf) == size {
+		return
+	}
+	putBuffer(l.buf)
+	if size == minBuffer {
+		l.buf = buffers.Get().(*[minBuffer]byte)[:]
+	} else {
+		l.buf = longBuffers.Get().(*[maxBuffer]byte)[:]
+	}
+}
+
+// move copies the unread bytes to the beginning of the buffer.
+func (l *lines) move() {
+	copy(l.buf, l.buf[l.pos:l.lim])
+	l.lf.at, l.cr.at = max(0, l.lf.at-l.pos), max(0, l.cr.at-l.pos)
+	l.lim -= l.pos
+	l.pos = 0
+}
+
+// read reads into the free end of the buffer, until a byte arrives. Its error stays.
+func (l *lines) read() error {
+	for range maxEmptyReads {
+		n, err := l.src.Read(l.buf[l.lim:])
+		l.err = err
+		l.lim += n
+		switch {
+		case n > 0:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	l.err = io.ErrNoProgress
+	return l.err
+}
+
+// skipByteOrderMark reads only as far as it needs to decide.
+func (l *lines) skipByteOrderMark() {
+	l.started = true
+	l.setBuffer(minBuffer)
+	for l.lim < len(byteOrderMark) && bytes.HasPrefix(byteOrderMark, l.buf[:l.lim]) {
+		if l.read() != nil {
+			return
+		}
+	}
+	if bytes.HasPrefix(l.buf[:l.lim], byteOrderMark) {
+		l.pos = len(byteOrderMark)
+	}
+}
+
+// release returns the buffer to its pool. What was gathered of a line is left to the garbage collector.
+func (l *lines) release() {
+	putBuffer(l.buf)
+	*l = lines{started: true, err: errReleased}
+}
+
+// putBuffer returns a buffer to its pool. Other slices are ignored.
+func putBuffer(b []byte) {
+	switch len(b) {
+	case minBuffer:
+		buffers.Put((*[minBuffer]byte)(b))
+	case maxBuffer:
+		longBuffers.Put((*[maxBuffer]byte)(b))
 	}
 }

@@ -6,15 +6,11 @@ import (
 	"io"
 )
 
-var (
-	errLongLine = errors.New("line over the bound")
-	errReleased = errors.New("reader was released")
-)
+var errLongLine = errors.New("line over the bound")
 
 // Reader reads the events of one stream. It is not for concurrent use.
 type Reader struct {
 	lines    lines
-	err      error  // the end of the stream
 	skipping bool   // the rest of an event that is too large is skipped
 	rest     []byte // see [Reader.Rest]
 }
@@ -22,12 +18,13 @@ type Reader struct {
 // NewReader returns a reader of r. maxEvent, in bytes and above 0, bounds the data of one event and
 // each of its lines. Comments are not kept and have no bound.
 //
-// A reader reads up to 4 KiB beyond the returned event. NewReader panics if maxEvent is not above 0.
+// A reader reads up to 64 KiB beyond the returned event, and between two events it holds at most
+// 4 KiB. NewReader panics if maxEvent is not above 0.
 func NewReader(r io.Reader, maxEvent int) *Reader {
 	if maxEvent <= 0 {
 		panic("sse: maxEvent is not positive")
 	}
-	return &Reader{lines: lines{src: source{Reader: r}, max: maxEvent + len("data: ")}}
+	return &Reader{lines: lines{src: r, max: maxEvent + len("data: ")}}
 }
 
 // Next returns the next event as soon as its blank line has arrived. A block of lines without data
@@ -43,9 +40,6 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 // without data: the retry time, which by the standard takes effect immediately, and for an event too
 // large its id and type, if they came before its data.
 func (r *Reader) Next() (Event, error) {
-	if r.err != nil {
-		return Event{}, r.err
-	}
 	var ev Event
 	begun := false
 	for {
@@ -54,7 +48,7 @@ func (r *Reader) Next() (Event, error) {
 		case err == errLongLine:
 			return r.skipEvent(ev)
 		case err != nil:
-			return r.finish(ev, begun, line, owned, err)
+			return r.finish(ev, begun, line, owned)
 		case r.skipping:
 			r.skipping = len(line) > 0
 			continue
@@ -74,14 +68,11 @@ func (r *Reader) Next() (Event, error) {
 }
 
 // AtEnd reports whether the stream is known to end after the returned events.
-func (r *Reader) AtEnd() bool { return r.lines.src.err == io.EOF }
+func (r *Reader) AtEnd() bool { return r.lines.err == io.EOF }
 
 // Release returns the reader's memory to a pool. The reader must not be used afterwards; its events
 // stay valid. A reader may also be left to the garbage collector.
-func (r *Reader) Release() {
-	r.lines.release()
-	r.err = errReleased
-}
+func (r *Reader) Release() { r.lines.release() }
 
 // Rest returns the data of an event that lacks only its blank line or the end of its last line, nil
 // for none. Call it after Next has returned io.ErrUnexpectedEOF at the end of the stream. The
@@ -89,21 +80,20 @@ func (r *Reader) Release() {
 // that it is whole.
 func (r *Reader) Rest() []byte { return r.rest }
 
-// finish returns the last result of Next, after err. The stream may have broken off within an event
-// or a line. begun means that the event has a line before this one.
-func (r *Reader) finish(ev Event, begun bool, line []byte, owned bool, err error) (Event, error) {
+// finish returns the last result of Next. The stream may have broken off within an event or a line.
+// begun means that the event has a line before this one.
+func (r *Reader) finish(ev Event, begun bool, line []byte, owned bool) (Event, error) {
 	timing := Event{Retry: ev.Retry, HasRetry: ev.HasRetry}
-	r.err = err
-	if err != io.EOF {
-		return timing, err
+	if r.lines.err != io.EOF {
+		return timing, r.lines.err
 	}
 	if begun || r.skipping || len(line) > 0 && line[0] != ':' {
-		r.err = io.ErrUnexpectedEOF
+		r.lines.err = io.ErrUnexpectedEOF // also for later calls
 	}
 	if _, fits := r.field(&ev, line, owned); fits && !r.skipping {
 		r.rest = ev.Data
 	}
-	return timing, r.err
+	return timing, r.lines.err
 }
 
 // skipEvent returns the result for an event that is too large. The next call of Next skips the rest.
@@ -150,6 +140,7 @@ func (r *Reader) field(ev *Event, line []byte, owned bool) (known, fits bool) {
 	return true, true
 }
 
+// data adds a line of data to the event, if it fits.
 func (r *Reader) data(ev *Event, value []byte, owned bool) (fits bool) {
 	switch {
 	case len(value) > r.maxEvent():

@@ -230,7 +230,7 @@ func TestDataBelongsToCaller(t *testing.T) {
 func TestLongLines(t *testing.T) {
 	var in strings.Builder
 	var want []outcome
-	for _, edge := range []int{bufferSize, 2 * bufferSize} {
+	for _, edge := range []int{minBuffer, 2 * minBuffer, maxBuffer} {
 		for n := edge - 9; n <= edge+2; n++ {
 			data := strings.Repeat("long ", n/5) + "....."[:n%5]
 			in.WriteString(": " + data + "\r\ndata: " + data + "\r\n\r\ndata: short\r\r")
@@ -249,6 +249,30 @@ func TestLongLines(t *testing.T) {
 			check.That(t, reflect.DeepEqual(got[i], want[i]), "%s: event %d has %d bytes of data and error %q, want %d bytes",
 				name, i, len(got[i].Event.Data), got[i].Err, len(want[i].Event.Data))
 		}
+	}
+}
+
+// After a large event a stream uses a small buffer again.
+func TestIdleReaderIsSmall(t *testing.T) {
+	in := "data: " + strings.Repeat("x", 3*maxBuffer) + "\n\n"
+	src := io.MultiReader(strings.NewReader(in), strings.NewReader("data: small\n\n"), iotest.ErrReader(io.EOF))
+	r := NewReader(src, 1<<20)
+	for range 2 {
+		check.Must(t, check.Err(r.Next()))
+	}
+	if got := len(r.lines.buf); got != minBuffer || r.lines.gathered != nil {
+		t.Errorf("got a buffer of %d bytes and %d lines kept, want %d and none", got, len(r.lines.gathered), minBuffer)
+	}
+}
+
+func TestLargeEventIsInMemoryTwice(t *testing.T) {
+	const size = 10 << 20
+	in := "data: " + strings.Repeat("x", size) + "\n\n"
+	var ev Event
+	var err error
+	used := check.Allocated(func() { ev, err = NewReader(strings.NewReader(in), size).Next() })
+	if got := float64(used) / size; err != nil || len(ev.Data) != size || got > 2.2 {
+		t.Errorf("got %d bytes, %v, and %.2f times the event allocated, want 2", len(ev.Data), err, got)
 	}
 }
 
