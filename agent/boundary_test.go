@@ -32,7 +32,7 @@ import (
 // A run whose process is killed before or after any of its writes ends as an undisturbed one does: in another process, with
 // each effect once, and each question put once. The run has each feature: approval, edit, form, URL, sampling with and
 // without a review, task, parallel calls, sub-agent, stop, sign-in, compaction, handoff, structured answer. Only a call of a
-// tool without keys that was under way may be in doubt: the history says so, or the person is asked and knows.
+// tool without keys that was under way may be in doubt: the history says so, or the person is asked.
 func TestEveryBoundary(t *testing.T) {
 	all := newWorlds(t)
 	want := all.run(t, "undisturbed", life{}, life{})

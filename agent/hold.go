@@ -16,7 +16,7 @@ import (
 // hold is a run that this process holds in a store.
 type hold struct {
 	store   record.Store
-	renewer *renewer // renews the lease together with others; set while the process works on the run
+	renewer *renewer // renews the lease together with others; set when the work on the run begins
 	lease   record.Lease
 	ttl     time.Duration
 	host    context.Context      // ends when the host ends the work on the run; it outlives the lease

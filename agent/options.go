@@ -20,7 +20,8 @@ import (
 // a negative value means no limit or none; [New] refuses it where a run needs a limit.
 //
 // A run waits for its callbacks, which must return when their context ends. A panic in one fails
-// the run; in Observer it interrupts the run, and in Compact it counts as an error of the function. Callbacks may be called concurrently, because runs share the agent.
+// the run; in Observer it interrupts the run, and in Compact and Discover.Rank it counts as an
+// error of the function. Callbacks may be called concurrently, because runs share the agent.
 type Options struct {
 	// Name is stored with each run. [Recover] finds the agent of a run by it. Default "agent".
 	Name string

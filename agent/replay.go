@@ -20,10 +20,10 @@ import (
 //
 // Order, [EventInfo] and fields are as in the live events, except for what is not recorded: durations,
 // [ToolEnd.Result], and [ModelEnd.Streamed], which is false as no [TextDelta] precedes it.
-// [ModelStart], [ModelEnd], [ToolStart], [ToolEnd],
-// [Asked], [Replied], [Compacted], [TurnEnd], [Suspended] and [Output] are replayed, including those of
-// sub-agents; other events have no record. If older records were pruned ([record.Prune]), a [Warning]
-// comes first. The events of a failed run end without an error: its head has the status.
+// [ModelStart], [ModelEnd], [ToolStart], [ToolEnd], [Asked], [Replied], [Compacted], [TurnEnd],
+// [Suspended] and [Output] are replayed, including those of sub-agents; other events have no record.
+// If older records were pruned ([record.Prune]), a [Warning] comes first. The events of a failed run
+// end without an error: its head has the status.
 //
 // Replay takes no lease, so another process may drive the run. If the run cannot be read, the last pair
 // has an error and no event; it matches [ErrPosition] if the run has no such position.

@@ -15,8 +15,8 @@
 // on the run, because the run has ended, has failed or waits.
 //
 // The latest 256 KiB of each run stay in memory, and at most 64 MiB for all runs together; what
-// readers have read but not yet sent takes as much again. There are at most 4,096 readers. The program examples/page shows a run on a page, and docs/service.md describes the
-// streams of a service.
+// readers have read but not yet sent takes as much again. There are at most 4,096 readers. The program
+// examples/page shows a run on a page, and docs/service.md describes the streams of a service.
 package feed
 
 import (
