@@ -112,8 +112,7 @@ func (p plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.v) }
 // Import reads a run that [Export] has written, and stores it under its original key, with no
 // holder. Before it stores anything it verifies the checksum, and that the records produce the
 // head. The error matches [ErrExists] if there is a run with that key. If the import ends halfway,
-// the store may have a part of the run: delete it. The part looks failed, so that nobody continues
-// it, unless the run has a single record or only its replies are missing.
+// the store may have a part of the run, which stays held, so that nobody continues it: delete it.
 func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 	in, err := readExport(r)
 	if err != nil {
@@ -227,43 +226,42 @@ func (in *imported) checkHead() error {
 	return nil
 }
 
-// importTTL is the lease of an import, which keeps others from the run until it is complete.
-const importTTL = time.Minute
+// The lease of an import keeps others from the run until it is complete, however long that takes and also if the
+// process ends before: without its blobs and replies a run must not continue.
+const (
+	importHolder = "import (delete the run if it has ended)"
+	importTTL    = 100 * 365 * 24 * time.Hour
+)
 
-// store stores the run: its first chunk of records, its blobs, the other chunks, and its replies.
+// store stores the run, and releases it once it is complete.
 func (in *imported) store(ctx context.Context, store Store) error {
 	chunks := in.chunks()
-	lease, err := store.Create(ctx, Holder{Name: "import", TTL: importTTL}, in.headAfter(chunks[0]), chunks[0])
+	lease, err := store.Create(ctx, Holder{Name: importHolder, TTL: importTTL}, in.headAfter(chunks[0]), chunks[0])
 	if err != nil {
 		return err
 	}
-	defer release(ctx, store, lease)
-	renew := func(err error) error { // after each write, because all of them may take longer than a lease
-		if err == nil {
-			err = errors.Join(store.Renew(ctx, []Lease{lease}, importTTL)...)
-		}
-		return err
-	}
 	for _, b := range in.blobs {
-		if err := renew(store.PutBlob(ctx, lease, b.Name, b.Data)); err != nil {
+		if err := store.PutBlob(ctx, lease, b.Name, b.Data); err != nil {
 			return err
 		}
 	}
 	for _, records := range chunks[1:] {
-		if err := renew(store.Append(ctx, lease, in.headAfter(records), records)); err != nil {
+		if err := store.Append(ctx, lease, in.headAfter(records), records); err != nil {
 			return err
 		}
 	}
 	if len(in.replies) > 0 {
-		return store.Reply(ctx, in.head.Key, in.replies)
+		if err := store.Reply(ctx, in.head.Key, in.replies); err != nil {
+			return err
+		}
 	}
-	return nil
+	return release(ctx, store, lease)
 }
 
 // importChunk is the approximate size in bytes of the records that are stored together.
 const importChunk = 8 << 20
 
-// chunks divides the records. If there are blobs, the last record is a chunk of its own.
+// chunks divides the records. If there are blobs, the last record is a chunk of its own, after them.
 func (in *imported) chunks() (chunks [][]run.Record) {
 	first, size, last := 0, 0, len(in.records)-1
 	for i, r := range in.records {
@@ -276,8 +274,7 @@ func (in *imported) chunks() (chunks [][]run.Record) {
 	return chunks
 }
 
-// headAfter returns the head after a chunk. Until the last one it is the head of a failed run, which
-// nobody continues if the import ends here.
+// headAfter returns the head after a chunk. Until the last one it is the head of a failed run without questions.
 func (in *imported) headAfter(records []run.Record) run.Head {
 	head := in.head
 	if last := records[len(records)-1].Seq; last != head.Seq {

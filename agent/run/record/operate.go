@@ -108,7 +108,7 @@ func withHold(ctx context.Context, store Store, what string, head run.Head, do f
 	if err != nil {
 		return err
 	}
-	defer release(ctx, store, lease)
+	defer func() { _ = release(ctx, store, lease) }() // if that fails, the lease expires
 	if lease.Seq != head.Seq || !lease.Created.Equal(head.Created) {
 		return fmt.Errorf("%s run %q: %w", what, head.Key.ID, ErrConflict)
 	}
@@ -118,11 +118,11 @@ func withHold(ctx context.Context, store Store, what string, head run.Head, do f
 // releaseTime bounds the release of a lease.
 const releaseTime = 5 * time.Second
 
-// release releases a lease, even if the context has ended. If that fails, the lease expires.
-func release(ctx context.Context, store Store, lease Lease) {
+// release releases a lease, even if the context has ended.
+func release(ctx context.Context, store Store, lease Lease) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
-	_ = store.Release(ctx, lease)
+	return store.Release(ctx, lease)
 }
 
 // isBusy reports whether an error means that another process works on a run or has deleted it.

@@ -138,38 +138,53 @@ func TestImportRefuses(t *testing.T) {
 	check.Is(t, record.Export(t.Context(), store, run.Key{ID: "nobody"}, &out), record.ErrNotFound, "a run that is not there")
 }
 
-// TestImportBesideOthers imports runs with a blob, of one chunk and of several, to a slow store, beside processes that
-// continue what is due: nobody takes a run before it is whole, also if the import is killed.
+// TestImportBesideOthers imports runs with a blob and a reply, of one record, one chunk and several, to a slow store, and
+// kills the import before each of its writes: nobody takes a run before it is whole.
 func TestImportBesideOthers(t *testing.T) { synctest.Test(t, importBesideOthers) }
 
 func importBesideOthers(t *testing.T) {
 	key := run.Key{ID: "one"}
-	for _, size := range []int{1, 5 << 20} {
+	for _, notes := range [][]ledger.Change{nil, ledgertest.Notes("x", 3), ledgertest.Notes(strings.Repeat("x", 5<<20), 3)} {
 		for _, open := range []func(record.Store) record.Store{
 			func(s record.Store) record.Store { return s },
 			func(s record.Store) record.Store { return record.Sealed(s, keys(t, "a")) },
 		} {
 			from := record.NewMemory()
-			d, lease := ledgertest.Create(t, open(from), key, ledgertest.Notes(strings.Repeat("x", size), 3)...)
+			d, lease := ledgertest.Create(t, open(from), key, notes...)
+			check.Must(t, d.Append(t.Context(), open(from), lease, ledgertest.Question("q")))
+			check.Must(t, open(from).Reply(t.Context(), key, []run.Reply{{Question: "q", Action: run.ActionDecline}}))
 			check.Must(t, from.PutBlob(t.Context(), lease, "blob", []byte("data")))
+			if notes == nil { // one record
+				snapshot := check.Value(ledger.NewSnapshot(d.State))(t)
+				check.Must(t, d.Append(t.Context(), open(from), lease, snapshot))
+				check.Must(t, from.Prune(t.Context(), lease))
+				d.Records = d.Records[len(d.Records)-1:]
+			}
 			var out bytes.Buffer
 			check.Must(t, record.Export(t.Context(), from, key, &out))
 			into := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
-				if c.Method == "append" || c.Method == "put" {
-					time.Sleep(50 * time.Second)
-					_, err := c.Store.Acquire(t.Context(), key, record.Holder{})
-					log, _ := c.Store.Load(t.Context(), key)
-					if log.Head.HeldUntil = (time.Time{}); !errors.Is(err, record.ErrHeld) || log.Head.Due(time.Now()) {
-						t.Errorf("%s: got %v, and due %t after the lease, want a run that is held, and not due", c.Method, err, log.Head.Due(time.Now()))
-					}
+				if c.Method != "create" && c.Method != "load" {
+					c.Ctx = context.WithoutCancel(c.Ctx) // a release has 5 s
+					wantHeldForever(t, c.Store, key, c.Method)
 				}
 				return c.Do()
 			})
 			check.Must(t, check.Err(record.Import(t.Context(), into, &out)))
 			log, err := into.Load(t.Context(), key)
-			check.That(t, err == nil && log.Head.Due(time.Now()) && log.Head.Seq == d.State.Seq && len(log.Records) == len(d.Records),
+			check.That(t, err == nil && log.Head.Due(time.Now()) && log.Head.Seq == d.State.Seq && len(log.Records) == len(d.Records) && len(log.Replies) == 1,
 				"got %+v, %v, want the run, held by nobody", log.Head, err)
 		}
+	}
+}
+
+// wantHeldForever checks that nobody continues a run, a year after its import was killed.
+func wantHeldForever(t *testing.T, store record.Store, key run.Key, before string) {
+	t.Helper()
+	time.Sleep(365 * 24 * time.Hour)
+	_, err := store.Acquire(t.Context(), key, record.Holder{})
+	check.Is(t, err, record.ErrHeld, before)
+	for head := range store.List(t.Context(), record.Query{DueAt: time.Now()}) {
+		t.Errorf("%s: got %+v, want a run that is not due", before, head)
 	}
 }
 
