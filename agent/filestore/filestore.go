@@ -133,13 +133,16 @@ func nameOf(key run.Key) string {
 
 func (s *directory) path(name string) string { return filepath.Join(s.dir, name) }
 
+// stripeOf returns the name of the lock of a file, a number below stripes in hexadecimal.
+func stripeOf(name string) string { return name[:2] }
+
 // lock waits until no other goroutine or process changes the file. Some files share a lock. A
 // process that is stopped while it holds one blocks others until it continues or ends.
 func (s *directory) lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	stripe, err := strconv.ParseUint(name[:2], 16, 8)
+	stripe, err := strconv.ParseUint(stripeOf(name), 16, 8)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +151,7 @@ func (s *directory) lock(ctx context.Context, name string) (unlock func(), err e
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	release, err := private.Lock(ctx, filepath.Join(s.dir, "locks", name[:2]))
+	release, err := private.Lock(ctx, filepath.Join(s.dir, "locks", stripeOf(name)))
 	if err != nil {
 		<-s.locks[stripe]
 		return nil, err

@@ -3,8 +3,11 @@ package filestore_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -205,6 +208,33 @@ func TestRoomForTheEnd(t *testing.T) {
 	end := &ledger.Ended{Status: run.StatusFailed, Error: strings.Repeat("the file is full ", 300)}
 	check.NoError(t, drafted(t, s).Append(ctx, s, lease, end), "the end of the run")
 	check.Equal(t, "status", fold(t, s).Status, run.StatusFailed)
+}
+
+// counting is a file system that counts goroutines.
+type counting struct {
+	filestore.FS
+	most atomic.Int64
+}
+
+func (c *counting) OpenFile(name string, flag int, perm fs.FileMode) (filestore.File, error) {
+	c.most.Store(max(c.most.Load(), int64(runtime.NumGoroutine())))
+	return c.FS.OpenFile(name, flag, perm)
+}
+
+// TestRenewManyLeases renews many leases with a goroutine for each lock at most.
+func TestRenewManyLeases(t *testing.T) {
+	files := &counting{FS: filestore.OS()}
+	s := openOn(t, files, t.TempDir(), nil)
+	leases := make([]record.Lease, 2000)
+	for i := range leases {
+		leases[i].Key.ID = fmt.Sprint(i) // of no run
+	}
+	before := runtime.NumGoroutine()
+	for _, err := range s.Renew(t.Context(), leases, time.Hour) {
+		check.Is(t, err, record.ErrConflict)
+	}
+	got := files.most.Load()
+	check.That(t, got <= int64(before)+256, "got %d goroutines, want 256 at most beside %d", got, before)
 }
 
 // TestRenewBesideAStoppedProcess renews a lease together with that of a run that another process blocks.

@@ -30,12 +30,22 @@ func (s *directory) Acquire(ctx context.Context, key run.Key, h record.Holder) (
 	return lease, nil
 }
 
+// Renew implements [record.Store]. Runs that share a lock are renewed one after the other, and others at the
+// same time, because another process may block some of the locks.
 func (s *directory) Renew(ctx context.Context, leases []record.Lease, ttl time.Duration) []error {
+	byLock := map[string][]int{}
+	for i, lease := range leases {
+		stripe := stripeOf(nameOf(lease.Key))
+		byLock[stripe] = append(byLock[stripe], i)
+	}
 	errs := make([]error, len(leases))
 	var all sync.WaitGroup
-	for i, lease := range leases { // at the same time, because another process may block some of the runs
+	for _, indexes := range byLock {
 		all.Go(func() {
-			errs[i] = wrap("renew the lease of", lease.Key, s.setLease(ctx, lease, s.now().Add(ttl), ttl))
+			for _, i := range indexes {
+				lease := leases[i]
+				errs[i] = wrap("renew the lease of", lease.Key, s.setLease(ctx, lease, s.now().Add(ttl), ttl))
+			}
 		})
 	}
 	all.Wait()
