@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/agent/internal/billing"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/cost"
@@ -293,7 +294,7 @@ func (d *dialog) estimateUsage(r *reply, q *model.Request, output int64) error {
 
 // price returns the price of the model, zero if unknown. Of several models it is the highest price.
 func (a account) price() (dearest price.Price) {
-	for _, name := range a.engine.agent.info.Names() {
+	for _, name := range billing.Names(&a.engine.agent.info) {
 		p, _ := cost.PriceOf(a.engine.agent.opts.Model.Prices, name)
 		if dearest.Currency == "" || cost.Most(p, 1000, 1000).Micro > cost.Most(dearest, 1000, 1000).Micro {
 			dearest = p

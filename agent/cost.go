@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/agent/internal/billing"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -24,7 +25,7 @@ func (a account) checkPrices() error {
 // checkPrices returns an error for limits of the cost that cannot be enforced, because one of the
 // models that may reply has no name or no price. The error names the option to set.
 func (r *recipe) checkPrices(limits map[string]int64) error {
-	for _, name := range r.info.Names() {
+	for _, name := range billing.Names(&r.info) {
 		err := cost.Limited(r.opts.Model.Prices, name, limits)
 		switch {
 		case err == nil:

@@ -53,7 +53,7 @@ func (f *fallback) Info() model.Info {
 	}
 	info.OtherNames = slices.Clone(info.OtherNames)
 	for _, other := range all[1:] {
-		info.OtherNames = append(info.OtherNames, other.Names()...)
+		info.OtherNames = append(info.OtherNames, billing.Names(&other)...)
 		if other.Window > 0 && (info.Window == 0 || other.Window < info.Window) {
 			info.Window = other.Window
 		}

@@ -78,6 +78,7 @@ func (w *wireRequest) output() *wireOutput {
 // to call a tool cannot think before; if it always thinks, it is not forced.
 func (m *Model) setThinking(w *wireRequest, rule *rule, r *model.Request, effort string) error {
 	isAsked := effort != "" && effort != "none"
+	isForced := r.ToolChoice == model.ChoiceRequired
 	if isAsked {
 		if e := rule.effort(effort); e != "" {
 			w.output().Effort = e
@@ -85,22 +86,22 @@ func (m *Model) setThinking(w *wireRequest, rule *rule, r *model.Request, effort
 	}
 	switch adaptive := (&wireThinking{Type: "adaptive", Display: "summarized"}); rule.thinking {
 	case thinksBudget:
-		if !isAsked || isForced(r.ToolChoice) || !startsWithThought(r.Messages) {
+		if !isAsked || isForced || !startsWithThought(r.Messages) {
 			return nil
 		}
 		return w.setBudget(rule, r.MaxTokens == 0 && m.options.MaxTokens == 0, budgets[effort])
 	case thinksIfAsked:
-		if isAsked && !isForced(r.ToolChoice) {
+		if isAsked && !isForced {
 			w.Thinking = adaptive
 		}
 	case thinksUnless:
 		w.Thinking = adaptive
-		if effort == "none" || isForced(r.ToolChoice) {
+		if effort == "none" || isForced {
 			w.Thinking = &wireThinking{Type: "disabled"}
 		}
 	case thinksAlways:
 		w.Thinking = adaptive
-		if isForced(r.ToolChoice) {
+		if isForced {
 			w.ToolChoice = nil // it would be refused
 		}
 	}
@@ -219,9 +220,6 @@ func choice(r *model.Request, hasTools bool) json.RawMessage {
 		return json.RawMessage(`{"type":"none"}`)
 	case model.ChoiceRequired:
 		return json.RawMessage(`{"type":"any"}`)
-	case model.ChoiceTool:
-		name, _ := json.Marshal(r.ToolName) // a string always marshals
-		return json.RawMessage(`{"type":"tool","name":` + string(name) + `}`)
 	}
 	return nil
 }

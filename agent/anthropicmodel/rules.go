@@ -1,10 +1,6 @@
 package anthropicmodel
 
-import (
-	"strings"
-
-	"github.com/mcpchain/mcpchain/agent/model"
-)
+import "strings"
 
 // rule describes what a family of Claude models accepts.
 type rule struct {
@@ -121,6 +117,3 @@ var budgets = map[string]int{"minimal": leastBudget, "low": 4_096, "medium": 8_1
 func isKnownEffort(effort string) bool {
 	return effort == "" || effort == "none" || budgets[effort] > 0
 }
-
-// isForced reports whether the model must call a tool immediately, without thinking.
-func isForced(c model.Choice) bool { return c == model.ChoiceRequired || c == model.ChoiceTool }

@@ -60,9 +60,6 @@ type Info struct {
 	ToolsErr    error // why the model cannot be offered tools; nil: it can
 }
 
-// Names returns the names of the models that may reply, the main one first.
-func (i *Info) Names() []string { return append([]string{i.Name}, i.OtherNames...) }
-
 // Accepts reports whether the model accepts media of a MIME type, see [Info.Media].
 func (i *Info) Accepts(mimeType string) bool {
 	if i.Media != nil {
@@ -86,7 +83,6 @@ type Request struct {
 	// conversation, it gets the tools that a result names (run.Part.Tools) there.
 	Tools      []Tool
 	ToolChoice Choice
-	ToolName   string          // with ChoiceTool, the name of the tool to call
 	Format     json.RawMessage // a schema for the text, within the strict subset of OpenAI's structured outputs; nil: any text
 
 	MaxTokens   int // the bound of the reply, including its reasoning
@@ -120,14 +116,12 @@ type Tool struct {
 	Strict      bool            // the provider should enforce the schema, if it can
 }
 
-// Choice specifies whether the model must call tools.
+// Choice specifies whether the model must call tools. 0: the model decides.
 type Choice int
 
 const (
-	ChoiceAuto     Choice = iota // the model decides
-	ChoiceNone                   // no call, although the request has tools
-	ChoiceRequired               // at least one call
-	ChoiceTool                   // a call of the Request's ToolName
+	ChoiceNone     Choice = iota + 1 // no call, although the request has tools
+	ChoiceRequired                   // at least one call
 )
 
 // Delta is a piece of a reply. Exactly one of its fields is set.
@@ -146,18 +140,14 @@ type Response struct {
 
 	ID       string    // the provider's id, for logs
 	Endpoint string    // the API that was asked; empty: the one of [Info]
-	Finish   string    // why the reply ended: [FinishStop], …, or the provider's own reason
+	Finish   string    // why the reply ended: "stop", "tool_calls", "content_filter", [FinishLength], or the provider's own reason
 	Usage    run.Usage // tokens; all 0: the provider does not count, or its counts cannot be true
 	Warning  string    // what a person should know about the request, such as an option that was left out; usually empty
 }
 
-// The reasons for the end of a reply.
-const (
-	FinishStop    = "stop"           // the reply is complete
-	FinishCalls   = "tool_calls"     // the model waits for results
-	FinishLength  = "length"         // [Request.MaxTokens], or the model's own bound, was reached
-	FinishRefusal = "content_filter" // the provider or the model refused
-)
+// FinishLength is the [Response.Finish] of a reply that reached [Request.MaxTokens], or the model's own
+// bound. Its last text or call may be incomplete.
+const FinishLength = "length"
 
 // Error is a failure of a model's provider. Its text contains no credentials, and at most 1 KiB of
 // the provider's text.

@@ -31,5 +31,8 @@ func AskedNames(m model.Model, scratch any) []string {
 		return f.AskedNames(scratch)
 	}
 	info := m.Info()
-	return info.Names()
+	return Names(&info)
 }
+
+// Names returns the names of the models that may reply, the main one first.
+func Names(i *model.Info) []string { return append([]string{i.Name}, i.OtherNames...) }

@@ -59,7 +59,7 @@ func position(history []run.Message) (replies int, seen string) {
 
 // reply returns the reply of a step.
 func reply(at int, step suite.Step) *llm.Response {
-	r := &llm.Response{Message: run.Message{Role: run.RoleAssistant}, Finish: llm.FinishStop}
+	r := &llm.Response{Message: run.Message{Role: run.RoleAssistant}, Finish: "stop"}
 	if step.Say != "" {
 		r.Message = run.Text(run.RoleAssistant, step.Say)
 	}
@@ -68,7 +68,7 @@ func reply(at int, step suite.Step) *llm.Response {
 		if args == "" {
 			args = "{}"
 		}
-		r.Finish = llm.FinishCalls
+		r.Finish = "tool_calls"
 		r.Message.Parts = append(r.Message.Parts, run.Part{Type: run.PartCall, ID: fmt.Sprintf("c%d_%d", at, i), Name: c.Tool, Arguments: args})
 	}
 	return r
