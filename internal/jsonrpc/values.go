@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -130,11 +133,56 @@ func String(raw []byte) (s string, ok bool) {
 		return "", false
 	}
 	inner := raw[1 : len(raw)-1]
-	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
-		return string(inner), true
+	if utf8.Valid(inner) {
+		return unescape(inner)
 	}
-	err := json.Unmarshal(raw, &s)
-	return s, err == nil
+	var decoded string // s itself would be allocated by every call
+	err := json.Unmarshal(raw, &decoded)
+	return decoded, err == nil
+}
+
+// unescape replaces the escapes in the text between quotes.
+func unescape(text []byte) (s string, ok bool) {
+	var b strings.Builder
+	b.Grow(len(text))
+	for {
+		i := bytes.IndexByte(text, '\\')
+		if i < 0 {
+			b.Write(text)
+			return b.String(), true
+		}
+		b.Write(text[:i])
+		text = text[i:]
+		if len(text) < 2 {
+			return "", false
+		}
+		if plain := strings.IndexByte(`"\/bfnrt`, text[1]); plain >= 0 {
+			b.WriteByte("\"\\/\b\f\n\r\t"[plain])
+			text = text[2:]
+			continue
+		}
+		r, ok := codeUnit(text)
+		if !ok {
+			return "", false
+		}
+		text = text[6:]
+		if utf16.IsSurrogate(r) {
+			low, _ := codeUnit(text)
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				text = text[6:]
+			}
+		}
+		b.WriteRune(r)
+	}
+}
+
+// codeUnit reads the UTF-16 code unit of the escape at the start of text.
+func codeUnit(text []byte) (unit rune, ok bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return rune(n), err == nil
 }
 
 const maxTTL = 24 * time.Hour
