@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,18 +130,6 @@ func (c *Client) SessionID() string {
 // Validator returns [Options.Validator].
 func (c *Client) Validator() Validator { return c.opts.Validator }
 
-// SetLogLevel asks for log messages at this level and above from now on, instead of
-// [Options.LogLevel]; "" asks for none. A modern server gets the level with every later request. A
-// legacy one gets it immediately, and in every later session; as it has no level for silence, ""
-// asks it for "emergency" if it got another level before. The error is a
-// [*CapabilityError] if the server has no logging.
-func (c *Client) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
-	if level != "" && !level.Known() {
-		return fmt.Errorf("set log level %q: not a level of the protocol", level)
-	}
-	return c.levels.setLevel(ctx, c.caller.calls, level)
-}
-
 // SetRoots replaces the roots and notifies a legacy server, unless [Protocol.ExactCapabilities]
 // omits roots.listChanged. A modern server asks again when it needs the roots. It requires that
 // [Options.Roots] was set, even if empty.
@@ -163,20 +150,4 @@ func (c *Client) SetRoots(ctx context.Context, roots []mcp.Root) error {
 		return nil
 	}
 	return c.Notify(ctx, "notifications/roots/list_changed", nil)
-}
-
-// Complete asks the server for values of an argument of a prompt or resource template. It
-// returns at most the first 100 values, and sets HasMore if there are more.
-//
-// Do not send a request for every keystroke: wait for a pause, and cancel the context of an
-// outdated call.
-func (c *Client) Complete(ctx context.Context, p *mcp.CompleteParams, opts ...CallOption) (*mcp.Completion, error) {
-	if p == nil {
-		return nil, errors.New("complete: no params (nil)")
-	}
-	out, err := complete(ctx, &c.caller, p, opts)
-	if err != nil {
-		return nil, fmt.Errorf("complete argument %q of %q: %w", p.Argument, cmp.Or(p.Prompt, p.Template), err)
-	}
-	return out, nil
 }

@@ -3,12 +3,26 @@ package mcpclient
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
+
+var (
+	modernRevisions = [...]string{mcp.Revision20260728}
+	legacyRevisions = [...]string{mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105}
+)
+
+func isModern(revision string) bool { return slices.Contains(modernRevisions[:], revision) }
+
+func isLegacy(revision string) bool { return slices.Contains(legacyRevisions[:], revision) }
+
+// Revisions returns the revisions that a client speaks, the newest first. They are the values
+// of [Protocol.Revision].
+func Revisions() []string { return append(modernRevisions[:], legacyRevisions[:]...) }
 
 const versionHeader = "Mcp-Protocol-Version"
 

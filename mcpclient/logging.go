@@ -18,6 +18,18 @@ type logLevels struct {
 	sent  atomic.Pointer[mcp.LogLevel] // to a legacy server, or nil
 }
 
+// SetLogLevel asks for log messages at this level and above from now on, instead of
+// [Options.LogLevel]; "" asks for none. A modern server gets the level with every later request. A
+// legacy one gets it immediately, and in every later session; as it has no level for silence, ""
+// asks it for "emergency" if it got another level before. The error is a
+// [*CapabilityError] if the server has no logging.
+func (c *Client) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
+	if level != "" && !level.Known() {
+		return fmt.Errorf("set log level %q: not a level of the protocol", level)
+	}
+	return c.levels.setLevel(ctx, c.caller.calls, level)
+}
+
 // setLevel sets a valid level, and names it in the error.
 func (l *logLevels) setLevel(ctx context.Context, p pipeline, level mcp.LogLevel) error {
 	if err := l.trySet(ctx, p, level); err != nil {

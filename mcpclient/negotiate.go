@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -195,4 +197,47 @@ func (n *negotiator) setEra(e era) {
 	if e != n.current() {
 		n.era.Store(&eraBox{e})
 	}
+}
+
+// allowedRevisions returns the revisions that the client may speak: the forced one, or all of an
+// era.
+func (n *negotiator) allowedRevisions(era []string) []string {
+	if forced := n.protocol.Revision; forced != "" {
+		return []string{forced}
+	}
+	return era
+}
+
+func firstCommon(ours, theirs []string) (string, bool) {
+	for _, r := range ours {
+		if slices.Contains(theirs, r) {
+			return r, true
+		}
+	}
+	return "", false
+}
+
+func namedRevisions(err error) ([]string, bool) {
+	var mismatch *RevisionError
+	if errors.As(err, &mismatch) {
+		return mismatch.ServerRevisions, true
+	}
+	var rpc *mcp.RPCError
+	if !errors.As(err, &rpc) || rpc.Code != mcp.CodeUnsupportedRevision {
+		return nil, false
+	}
+	named := supportedRevisions(rpc)
+	return named, len(named) > 0
+}
+
+// supportedRevisions returns the revisions in the data of an error with any code, because servers
+// use several codes for such data.
+func supportedRevisions(e *mcp.RPCError) []string {
+	var data struct {
+		Supported []string `json:"supported"`
+	}
+	if jsonrpc.DecodeResult(e.Data, &data) != nil {
+		return nil
+	}
+	return data.Supported
 }

@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -69,4 +71,25 @@ func (p *peer) rpcError(raw json.RawMessage) error { return rpcError(raw, p.link
 
 func (p *peer) modern(revision string) era {
 	return newModernEra(revision, p.introduction, &p.offers)
+}
+
+func (p *peer) quote(b []byte) string { return p.link.Load().texts.quote(b) }
+
+// quoteJSON is quote for a JSON value. It shows the content of a string.
+func (p *peer) quoteJSON(raw []byte) string {
+	if text, ok := jsonrpc.String(raw); ok {
+		raw = []byte(text)
+	}
+	return p.quote(raw)
+}
+
+func (p *peer) scrubError(err error) error {
+	l := p.link.Load()
+	if err == nil || l == nil {
+		return err
+	}
+	if text := l.texts.scrub(err.Error()); text != err.Error() {
+		return redact.Error(text, err)
+	}
+	return err
 }

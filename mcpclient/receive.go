@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -225,4 +226,22 @@ func (w *warnings) warn(ctx context.Context, count *int, message string, args []
 	default:
 		w.log.DebugContext(ctx, message, args...)
 	}
+}
+
+type redactor struct{ conn Conn }
+
+func (r *redactor) scrub(text string) string {
+	if conn, ok := wire.As[wire.Redactor](r.conn); ok {
+		return conn.Redact(text)
+	}
+	return text
+}
+
+// cut shortens a server's text to 1 KiB, without secrets.
+func (r *redactor) cut(text string) string {
+	return excerpt.Cut(r.scrub(text[:min(len(text), redact.Max)]))
+}
+
+func (r *redactor) quote(b []byte) string {
+	return excerpt.Quote([]byte(r.cut(string(b[:min(len(b), redact.Max)]))))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
@@ -123,6 +124,14 @@ func (s *sessions) renewIfLost(err error) (lost bool) {
 		})
 	}
 	return lost
+}
+
+// isSpuriousRefusal reports whether err refuses the current revision but lists it, as one of
+// several instances may do during an update.
+func (p *peer) isSpuriousRefusal(err error) bool {
+	named, refused := namedRevisions(err)
+	revision := p.current().name()
+	return refused && isModern(revision) && slices.Contains(named, revision)
 }
 
 // awaitReconnect waits for the next connection after a request has failed with err, and reports

@@ -1,6 +1,18 @@
 package mcp
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
+
+// The revisions of the protocol, the newest first.
+const (
+	Revision20260728 = "2026-07-28"
+	Revision20251125 = "2025-11-25"
+	Revision20250618 = "2025-06-18"
+	Revision20250326 = "2025-03-26"
+	Revision20241105 = "2024-11-05"
+)
 
 // Implementation names a program that speaks the protocol.
 type Implementation struct {
@@ -53,4 +65,19 @@ type TaskCapability struct {
 type ListCapability struct {
 	ListChanged bool `json:"listChanged,omitempty"` // it announces changes of the list
 	Subscribe   bool `json:"subscribe,omitempty"`   // to the changes of one resource; of resources only
+}
+
+// Page is one page of a list.
+type Page[T any] struct {
+	Items []*T
+
+	// NextCursor asks for the page after this one; nil on the last page. It is valid on this
+	// connection only, and "" is a cursor like any other. One longer than 64 KiB is an error.
+	NextCursor *string
+
+	// TTL is how long the page is valid after it was received, as a modern server says; at most
+	// 24 h. With 0 it may be stale at once.
+	TTL time.Duration
+
+	Meta json.RawMessage
 }
