@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/term"
+	"github.com/charmbracelet/x/term"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/lines"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
@@ -49,7 +49,7 @@ func isDumb() bool { return os.Getenv("TERM") == "dumb" }
 
 // columns returns the width of the terminal, or 0 if there is none.
 func columns() int {
-	width, _, err := term.GetSize(int(os.Stderr.Fd()))
+	width, _, err := term.GetSize(os.Stderr.Fd())
 	if err != nil {
 		return 0
 	}
@@ -57,4 +57,4 @@ func columns() int {
 }
 
 // isTerminal reports whether a standard stream is a terminal.
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+func isTerminal(f *os.File) bool { return term.IsTerminal(f.Fd()) }

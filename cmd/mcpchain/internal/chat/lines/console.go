@@ -3,33 +3,47 @@
 package lines
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Console is a [screen.Screen] that writes answers to one writer and everything else to another.
+// Console is a [screen.Screen] that writes answers to one writer and everything else to another. During a dialog it
+// keeps what others show until the end: they may be reading from a server, and must not wait for the person.
 type Console struct {
 	opts     Options
-	out      *output
+	out      io.Writer
 	errOut   io.Writer
 	in       *Input
 	paint    screen.Paint
-	notes    notes
 	thinking screen.Thinking // used by Show alone
+	asking   chan struct{}   // has a value during a dialog; room for one
 
-	mu          sync.Mutex // guards the writers and the fields below; a dialog holds it until its end
-	inAnswer    bool       // a line of an answer is not finished
-	hasProgress bool       // the last line is a progress notice, to be replaced
-	hasPrompt   bool       // the last line is the prompt, and the person may be typing
+	mu         sync.Mutex // guards the writers, which belong to the dialog while there is one, and the fields below
+	unfinished lineKind   // what the last line is
+	outErr     error      // the first failure to write an answer; nothing is written after it
+	inDialog   bool
+	kept       []func() // what to show at the end of the dialog
+	notes      int      // how many notes came during the dialog; endDialog says how many were not kept
 }
+
+// lineKind is the kind of a line without a line break.
+type lineKind int
+
+const (
+	noLine       lineKind = iota
+	answerLine            // of an answer
+	progressLine          // to be erased
+	promptLine            // the person may be typing there
+)
 
 // Options describe the terminal of a person. The zero value is for a pipe.
 type Options struct {
@@ -42,12 +56,14 @@ type Options struct {
 	Hide func() (show func(), err error)
 }
 
-// New returns a console with answers on out and everything else on err.
-func New(out, err io.Writer, in *Input, o Options) *Console {
+// New returns a console with answers on out and everything else on errOut.
+func New(out, errOut io.Writer, in *Input, o Options) *Console {
 	if o.Width == nil {
 		o.Width = func() int { return 0 }
 	}
-	return &Console{opts: o, out: &output{Writer: out}, errOut: err, in: in, paint: screen.NewPaint(err)}
+	return &Console{
+		opts: o, out: out, errOut: errOut, in: in, paint: screen.NewPaint(errOut), asking: make(chan struct{}, 1),
+	}
 }
 
 // Attended implements [screen.Screen].
@@ -58,31 +74,74 @@ func (c *Console) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.endLineLocked()
-	if c.out.err != nil {
-		return fmt.Errorf("write the answer: %w", c.out.err)
+	if c.outErr != nil {
+		return fmt.Errorf("write the answer: %w", c.outErr)
 	}
 	return nil
 }
 
-// output is a writer that remembers its first error.
-type output struct {
-	io.Writer
-	err error
+// show calls f, which writes, with the lock: now, or at the end of the dialog.
+func (c *Console) show(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inDialog {
+		c.kept = append(c.kept, f)
+		return
+	}
+	f()
 }
 
-// Write implements [io.Writer].
-func (o *output) Write(p []byte) (int, error) {
-	n, err := o.Writer.Write(p)
-	o.err = cmp.Or(o.err, err)
-	return n, err
+// writeAnswerLocked writes a part of an answer.
+func (c *Console) writeAnswerLocked(text string) {
+	if c.outErr == nil {
+		_, c.outErr = io.WriteString(c.out, text)
+	}
 }
 
-// Begin implements [screen.Screen].
-func (c *Console) Begin() {}
+// endLineLocked ends an unfinished line, so that the next text begins a line.
+func (c *Console) endLineLocked() {
+	switch c.unfinished {
+	case answerLine:
+		c.writeAnswerLocked("\n")
+	case progressLine:
+		fmt.Fprint(c.errOut, "\r\x1b[K")
+	case promptLine:
+		fmt.Fprintln(c.errOut)
+	}
+	c.unfinished = noLine
+}
 
-// noteLocked writes a note, below an unfinished line.
-func (c *Console) noteLocked(style screen.Style, format string, args ...any) {
-	c.endLineLocked()
+// maxNotes bounds the notes that are kept during a dialog.
+const maxNotes = 200
+
+// Note implements [screen.Screen]. If the person may be typing a question, the prompt is shown again after the note.
+func (c *Console) Note(style screen.Style, format string, args ...any) {
+	if !c.hasRoom() {
+		return
+	}
+	text := fmt.Sprintf(format, args...)
+	c.show(func() {
+		wasPrompt := c.unfinished == promptLine
+		c.endLineLocked()
+		c.write(style, "%s", text)
+		if wasPrompt {
+			c.promptLocked()
+		}
+	})
+}
+
+// hasRoom reports whether another note can be shown or kept, and counts it if it comes during a dialog.
+func (c *Console) hasRoom() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inDialog {
+		c.notes++
+	}
+	return c.notes <= maxNotes
+}
+
+// write writes a note of one or more lines. The caller has the dialog, or the lock and no unfinished line.
+func (c *Console) write(style screen.Style, format string, args ...any) {
 	fmt.Fprintln(c.errOut, c.render(style, fmt.Sprintf(format, args...)))
 }
 
@@ -95,32 +154,43 @@ func (c *Console) render(style screen.Style, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// addAnswer shows the next part of an answer.
-func (c *Console) addAnswer(text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.inAnswer {
-		c.endLineLocked()
-		fmt.Fprint(c.errOut, c.paint.Text(screen.Model, "bot ›")+" ")
-		c.inAnswer = true
-	}
-	fmt.Fprint(c.out, hosttext.Prose(text))
-}
+// maxProgress bounds a line of progress, in columns: only one row can be erased.
+const maxProgress = 76
 
-// Question implements [screen.Screen].
-func (c *Console) Question(ctx context.Context) (string, error) {
-	if c.opts.Person {
-		c.mu.Lock()
-		c.promptLocked()
-		c.mu.Unlock()
+// Progress implements [screen.Screen]. It does nothing during a dialog. Where a row cannot be
+// erased, each line stays.
+func (c *Console) Progress(format string, args ...any) {
+	limit := maxProgress
+	if width := c.opts.Width(); width > 1 {
+		limit = min(limit, width-1)
 	}
-	text, err := c.in.next(ctx)
+	text := ansi.Truncate(hosttext.Line(fmt.Sprintf(format, args...), limit), limit, "…")
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err == nil {
-		c.hasPrompt = false // the person's line break has ended the line
+	if c.inDialog {
+		return
 	}
 	c.endLineLocked()
+	if !c.opts.Person || c.opts.Dumb {
+		fmt.Fprintln(c.errOut, text)
+		return
+	}
+	fmt.Fprint(c.errOut, c.paint.Text(screen.Faint, text))
+	c.unfinished = progressLine
+}
+
+// Question implements [screen.Screen]. A note meanwhile repeats the prompt.
+func (c *Console) Question(ctx context.Context) (string, error) {
+	if c.opts.Person {
+		c.show(c.promptLocked)
+	}
+	text, err := c.in.next(ctx)
+	c.show(func() {
+		if err == nil || err == errLongLine {
+			c.unfinished = noLine // the person's line break has ended the line
+		}
+		c.endLineLocked()
+	})
 	return strings.TrimSpace(text), err
 }
 
@@ -128,29 +198,14 @@ func (c *Console) Question(ctx context.Context) (string, error) {
 func (c *Console) promptLocked() {
 	c.endLineLocked()
 	fmt.Fprint(c.errOut, "\n"+c.paint.Text(screen.Person, "you ›")+" ")
-	c.hasPrompt = true
+	c.unfinished = promptLine
 }
+
+// Begin implements [screen.Screen]. There is no sign of a turn before its first event.
+func (c *Console) Begin() {}
 
 // End implements [screen.Screen]: it ends an unfinished line.
-func (c *Console) End() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.endLineLocked()
-}
-
-// endLineLocked ends an answer or a prompt, or erases a progress notice, so that the next text
-// begins a line.
-func (c *Console) endLineLocked() {
-	switch {
-	case c.inAnswer:
-		fmt.Fprintln(c.out)
-	case c.hasProgress:
-		fmt.Fprint(c.errOut, "\r\x1b[K")
-	case c.hasPrompt:
-		fmt.Fprintln(c.errOut)
-	}
-	c.inAnswer, c.hasProgress, c.hasPrompt = false, false, false
-}
+func (c *Console) End() { c.show(c.endLineLocked) }
 
 // List implements [screen.Screen]. In a pipe the line is an answer.
 func (c *Console) List(style screen.Style, format string, args ...any) {
@@ -163,50 +218,61 @@ func (c *Console) List(style screen.Style, format string, args ...any) {
 
 // Deliver implements [screen.Screen].
 func (c *Console) Deliver(text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	fmt.Fprintln(c.out, hosttext.Prose(text))
+	c.show(func() { c.writeAnswerLocked(hosttext.Prose(text) + "\n") })
 }
 
-// Show implements [screen.Screen]. A person sees text as it arrives, a script the answer alone as output and the rest as
-// notes. During a dialog only text of the model waits for its end; other events must not hold up the run.
+// Show implements [screen.Screen]. A person sees text as it arrives, a script the answer alone as output and the rest
+// as notes.
 func (c *Console) Show(e agent.Event) {
-	if line := c.thinking.Event(e); line != "" && c.opts.Person {
+	if !c.opts.Person {
+		c.showScript(e)
+		return
+	}
+	if line := c.thinking.Event(e); line != "" {
 		c.Note(screen.Faint, "%s", line)
 	}
 	switch e := e.(type) {
 	case *agent.TextDelta:
-		if c.opts.Person {
+		c.addAnswer(e.Text)
+	case *agent.ModelEnd:
+		if !e.Streamed && e.Text != "" {
 			c.addAnswer(e.Text)
 		}
-	case *agent.ModelEnd:
-		c.showModelEnd(e)
-	case *agent.ToolProgress:
-		c.Progress("  %s %s", screen.CallName(&e.Call), screen.Progress(e))
+		c.End()
 	default:
-		hint := ""
-		if c.opts.Person {
-			hint = screen.ShowHint
-		}
-		if style, text := screen.EventNote(e, hint); text != "" {
-			c.Note(style, "%s", text)
-		}
+		c.showOther(e, screen.ShowHint)
 	}
-	if e, ok := e.(*agent.Output); ok && !c.opts.Person {
+}
+
+// addAnswer shows the next part of an answer.
+func (c *Console) addAnswer(text string) {
+	c.show(func() {
+		if c.unfinished != answerLine {
+			c.endLineLocked()
+			fmt.Fprint(c.errOut, c.paint.Text(screen.Model, "bot ›")+" ")
+			c.unfinished = answerLine
+		}
+		c.writeAnswerLocked(hosttext.Prose(text))
+	})
+}
+
+// showScript shows an event to a script.
+func (c *Console) showScript(e agent.Event) {
+	if e, ok := e.(*agent.ModelEnd); ok && e.Text != "" && len(e.ToolCalls) > 0 {
+		c.Note(screen.Faint, "%s", e.Text) // the text before tool calls
+	}
+	c.showOther(e, "")
+	if e, ok := e.(*agent.Output); ok {
 		c.Deliver(e.Text)
 	}
 }
 
-// showModelEnd shows the text of a reply, as far as it was not shown while it arrived. A script
-// gets the text before tool calls as a note.
-func (c *Console) showModelEnd(e *agent.ModelEnd) {
-	switch {
-	case c.opts.Person && e.Streamed:
-		c.End()
-	case e.Text != "" && c.opts.Person:
-		c.addAnswer(e.Text)
-		c.End()
-	case e.Text != "" && len(e.ToolCalls) > 0:
-		c.Note(screen.Faint, "%s", e.Text)
+// showOther shows an event that is not a text of the model. hint follows a result that was cut.
+func (c *Console) showOther(e agent.Event, hint string) {
+	if e, ok := e.(*agent.ToolProgress); ok {
+		c.Progress("  %s %s", screen.CallName(&e.Call), screen.Progress(e))
+	}
+	if style, text := screen.EventNote(e, hint); text != "" {
+		c.Note(style, "%s", text)
 	}
 }

@@ -80,7 +80,7 @@ func TestNoteAtThePrompt(t *testing.T) {
 	s := newScreen(t, "", "")
 	s.promptLocked()
 	s.Note(screen.Warn, "warning")
-	s.hasPrompt = false // the person has pressed Enter
+	s.unfinished = noLine // the person has pressed Enter
 	s.Note(screen.Warn, "done")
 	s.check(t, "\nyou › \nwarning\n\nyou › done\n")
 }
@@ -110,6 +110,38 @@ func TestNotesDuringADialog(t *testing.T) {
 		want += fmt.Sprintf("note %d\n", i)
 	}
 	s.check(t, want+"4 more notes are not shown\nlater\n")
+}
+
+// Another dialog waits, as long as its context lasts.
+func TestOneDialogAtATime(t *testing.T) {
+	s := newScreen(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	check.Must(t, s.runDialog(t.Context(), func() error {
+		cancel(errOver)
+		check.Equal(t, "", s.runDialog(ctx, func() error { t.Error("asked"); return nil }), errOver)
+		return nil
+	}))
+}
+
+// The text of a model waits for the end of a dialog, and holds up nobody.
+func TestAnswerDuringADialog(t *testing.T) {
+	s := newScreen(t)
+	check.Must(t, s.runDialog(t.Context(), func() error {
+		s.Show(&agent.TextDelta{Text: "one"})
+		s.Note(screen.Warn, "two")
+		check.Equal(t, "shown", s.buffer.String(), "")
+		return nil
+	}))
+	s.check(t, "bot › one\ntwo\n")
+}
+
+// A line that is skipped has ended the line of the prompt.
+func TestLongLineAtThePrompt(t *testing.T) {
+	s := newScreen(t)
+	s.in.lines <- line{tooLong: true}
+	check.Is(t, check.Err(s.Question(t.Context())), errLongLine)
+	s.Note(screen.Fail, "skipped")
+	s.check(t, "\nyou › skipped\n")
 }
 
 // A line of progress takes one row, also in scripts with characters of two columns: only one row is erased.

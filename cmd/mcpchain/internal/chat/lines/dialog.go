@@ -12,23 +12,38 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// runDialog calls f, which has the screen and the keyboard. Lines that were typed before are
-// dropped, and notes are shown after the end.
+// runDialog calls f, which has the screen and the keyboard, after other dialogs. Lines that were typed before are
+// dropped.
 func (c *Console) runDialog(ctx context.Context, f func() error) error {
-	c.notes.begin()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer func() {
-		for _, n := range c.notes.end() {
-			c.noteLocked(n.style, "%s", n.text)
-		}
-	}()
+	select {
+	case c.asking <- struct{}{}:
+		defer func() { <-c.asking }()
+	case <-ctx.Done():
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	c.in.discard()
+	c.mu.Lock()
 	c.endLineLocked()
+	c.inDialog = true
+	c.mu.Unlock()
+	defer c.endDialog()
+	c.in.discard()
 	return f()
+}
+
+// endDialog shows what was kept during the dialog.
+func (c *Console) endDialog() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, show := range c.kept {
+		show()
+	}
+	if dropped := c.notes - maxNotes; dropped > 0 {
+		c.endLineLocked()
+		c.write(screen.Faint, "%d more notes are not shown", dropped)
+	}
+	c.inDialog, c.kept, c.notes = false, nil, 0
 }
 
 // Choose implements [screen.Screen].
@@ -38,10 +53,10 @@ func (c *Console) Choose(ctx context.Context, q *screen.Choice) (key byte, err e
 			if line.Unbroken {
 				fmt.Fprintln(c.errOut, c.paint.Text(line.Style, line.Text))
 			} else {
-				c.noteLocked(line.Style, "%s", line.Text)
+				c.write(line.Style, "%s", line.Text)
 			}
 		}
-		key, err = c.chooseLocked(ctx, q.Question, q.Answers)
+		key, err = c.choose(ctx, q.Question, q.Answers)
 		return err
 	})
 	return key, err
@@ -52,10 +67,10 @@ func (c *Console) Choose(ctx context.Context, q *screen.Choice) (key byte, err e
 func (c *Console) Write(ctx context.Context, d *screen.Draft) (written string, err error) {
 	err = c.runDialog(ctx, func() error {
 		if d.Text != "" {
-			c.noteLocked(screen.Faint, "%s", hosttext.Indent(d.Text))
+			c.write(screen.Faint, "%s", hosttext.Indent(d.Text))
 		}
 		for {
-			written, err = c.askLocked(ctx, screen.Warn, d.Prompt)
+			written, err = c.ask(ctx, screen.Warn, d.Prompt)
 			if err != nil || written == "" || d.Check == nil {
 				return err
 			}
@@ -63,7 +78,7 @@ func (c *Console) Write(ctx context.Context, d *screen.Draft) (written string, e
 			if wrong == nil {
 				return nil
 			}
-			c.noteLocked(screen.Warn, "  %s; an empty line keeps what there was", hosttext.Line(wrong.Error(), 1000))
+			c.write(screen.Warn, "  %s; an empty line keeps what there was", hosttext.Line(wrong.Error(), 1000))
 		}
 	})
 	if written == "" {
@@ -88,13 +103,13 @@ var sendAnswers = []screen.Answer{
 func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err error) {
 	var choice byte
 	err = c.runDialog(ctx, func() error {
-		c.noteLocked(screen.Warn, "%s", f.Heading)
+		c.write(screen.Warn, "%s", f.Heading)
 		if f.Message != "" {
-			c.noteLocked(screen.Tool, "%s", hosttext.Block(f.Message, screen.MaxShown))
+			c.write(screen.Tool, "%s", hosttext.Block(f.Message, screen.MaxShown))
 		}
-		c.noteLocked(screen.Faint, "  Empty takes what is in [brackets]. !decline says no, !cancel leaves the form.")
+		c.write(screen.Faint, "  Empty takes what is in [brackets]. !decline says no, !cancel leaves the form.")
 		for _, err := range f.Mistakes {
-			c.noteLocked(screen.Warn, "  %v", err)
+			c.write(screen.Warn, "  %v", err)
 		}
 		for {
 			for _, field := range f.Fields {
@@ -102,9 +117,9 @@ func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err 
 					return err
 				}
 			}
-			c.noteLocked(screen.Tool, "%s", hosttext.Indent(f.Summary()))
+			c.write(screen.Tool, "%s", hosttext.Indent(f.Summary()))
 			var err error
-			choice, err = c.chooseLocked(ctx, "Send this to "+f.Server+"?", sendAnswers)
+			choice, err = c.choose(ctx, "Send this to "+f.Server+"?", sendAnswers)
 			if err != nil || choice != 'e' {
 				return err
 			}
@@ -123,7 +138,7 @@ func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err 
 // errDecline or errCancel if the person leaves the form.
 func (c *Console) askField(ctx context.Context, f *screen.Form, field *forms.Field) error {
 	for {
-		text, err := c.askLocked(ctx, screen.Person, "  "+f.FieldPrompt(field))
+		text, err := c.ask(ctx, screen.Person, "  "+f.FieldPrompt(field))
 		switch {
 		case err != nil:
 			return err
@@ -136,7 +151,7 @@ func (c *Console) askField(ctx context.Context, f *screen.Form, field *forms.Fie
 		}
 		value, err := field.Parse(text)
 		if err != nil {
-			c.noteLocked(screen.Warn, "  field %q: %s", hosttext.Line(field.Name, 80), screen.FieldProblem(field, err))
+			c.write(screen.Warn, "  field %q: %s", hosttext.Line(field.Name, 80), screen.FieldProblem(field, err))
 			continue
 		}
 		if value != nil {
@@ -146,13 +161,13 @@ func (c *Console) askField(ctx context.Context, f *screen.Form, field *forms.Fie
 	}
 }
 
-// askLocked shows a question and waits for a line. It must be called within a dialog.
-func (c *Console) askLocked(ctx context.Context, style screen.Style, question string) (string, error) {
+// ask shows a question and waits for a line. It must be called within a dialog.
+func (c *Console) ask(ctx context.Context, style screen.Style, question string) (string, error) {
 	for {
 		fmt.Fprint(c.errOut, c.render(style, question)+" ")
 		text, err := c.in.next(ctx)
 		if err == errLongLine {
-			c.noteLocked(screen.Warn, "%v", err)
+			c.write(screen.Warn, "%v", err)
 			continue
 		}
 		if err != nil {
@@ -162,16 +177,16 @@ func (c *Console) askLocked(ctx context.Context, style screen.Style, question st
 	}
 }
 
-// chooseLocked asks until a line is the key of an answer or the first word of its label: a line
+// choose asks until a line is the key of an answer or the first word of its label: a line
 // that was meant for something else decides nothing.
-func (c *Console) chooseLocked(ctx context.Context, question string, answers []screen.Answer) (byte, error) {
+func (c *Console) choose(ctx context.Context, question string, answers []screen.Answer) (byte, error) {
 	var keys []string
 	for _, a := range answers {
 		keys = append(keys, string(a.Key))
 	}
 	question += " " + screen.Paint{}.Answers(answers, ", ") + ":"
 	for {
-		text, err := c.askLocked(ctx, screen.Warn, question)
+		text, err := c.ask(ctx, screen.Warn, question)
 		if err != nil {
 			return 0, err
 		}
@@ -182,7 +197,7 @@ func (c *Console) chooseLocked(ctx context.Context, question string, answers []s
 				return a.Key, nil
 			}
 		}
-		c.noteLocked(screen.Faint, "  That is not one of the answers: type one of %s.", strings.Join(keys, ", "))
+		c.write(screen.Faint, "  That is not one of the answers: type one of %s.", strings.Join(keys, ", "))
 	}
 }
 
@@ -203,7 +218,7 @@ func (c *Console) Secret(ctx context.Context, prompt string) (text string, err e
 		}
 		defer fmt.Fprintln(c.errOut) // the typed line break was not shown
 		defer show()
-		text, err = c.askLocked(ctx, screen.Warn, prompt)
+		text, err = c.ask(ctx, screen.Warn, prompt)
 		return err
 	})
 	return text, err

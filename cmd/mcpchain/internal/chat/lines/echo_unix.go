@@ -5,20 +5,17 @@ package lines
 import (
 	"os"
 
+	"github.com/charmbracelet/x/term"
 	"golang.org/x/sys/unix"
 )
 
 // Hide stops a terminal from showing what is typed, until show is called.
 func Hide(terminal *os.File) (show func(), err error) {
-	fd := int(terminal.Fd())
-	before, err := unix.IoctlGetTermios(fd, getTermios)
+	before, err := term.GetState(terminal.Fd())
 	if err != nil {
 		return nil, err
 	}
 	hidden := *before
 	hidden.Lflag &^= unix.ECHO
-	if err := unix.IoctlSetTermios(fd, setTermios, &hidden); err != nil {
-		return nil, err
-	}
-	return func() { _ = unix.IoctlSetTermios(fd, setTermios, before) }, nil
+	return func() { _ = term.SetState(terminal.Fd(), before) }, term.SetState(terminal.Fd(), &hidden)
 }

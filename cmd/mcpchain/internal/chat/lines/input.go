@@ -2,8 +2,8 @@ package lines
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"errors"
 	"io"
 	"strings"
 
@@ -12,22 +12,23 @@ import (
 
 const (
 	maxLine      = 1 << 20 // bytes of one line of input, with its line break
-	maxTypeAhead = 256     // lines typed before the next question
+	maxTypeAhead = 256     // lines typed before a dialog or a question
 )
 
 // errLongLine means that a line was skipped.
 var errLongLine = &screen.LongLineError{Max: maxLine}
 
 // Input reads lines in a goroutine of its own, so that the wait for a line can be cancelled. From a
-// terminal it reads all the time: a line that was typed before a question must not answer it.
+// terminal it reads all the time: a line that was typed before a dialog must not answer it.
 type Input struct {
 	lines chan line
+	err   error // why the input ended; set before lines is closed
 }
 
-// line is a line of input, or an error: errLongLine, or why the input ended.
+// line is a line of input.
 type line struct {
-	text string
-	err  error
+	text    string
+	tooLong bool // it was skipped
 }
 
 // NewInput starts to read. attended means that a person types the input. The goroutine ends at the end of the input or
@@ -45,9 +46,12 @@ func NewInput(ctx context.Context, r io.Reader, attended bool) *Input {
 func (in *Input) read(ctx context.Context, r *bufio.Reader, attended bool) {
 	defer close(in.lines)
 	for ctx.Err() == nil {
-		l := readLine(r)
-		last := l.err != nil && !errors.Is(l.err, errLongLine)
-		if attended && !last {
+		l, err := readLine(r)
+		if err != nil {
+			in.err = err
+			return
+		}
+		if attended {
 			select {
 			case in.lines <- l:
 			default: // drop it: too many lines were typed ahead
@@ -57,16 +61,13 @@ func (in *Input) read(ctx context.Context, r *bufio.Reader, attended bool) {
 		select {
 		case in.lines <- l:
 		case <-ctx.Done():
-			return
-		}
-		if last {
-			return
 		}
 	}
 }
 
-// readLine reads a line, and removes its line break, control characters and escape sequences.
-func readLine(r *bufio.Reader) line {
+// readLine reads a line, and removes its line break, control characters and escape sequences. What precedes the end of
+// the input is a line, too; what precedes a failure is incomplete, and dropped.
+func readLine(r *bufio.Reader) (line, error) {
 	var text []byte
 	tooLong := false
 	for {
@@ -75,29 +76,34 @@ func readLine(r *bufio.Reader) line {
 			text = append(text, part...)
 		}
 		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
+		case err == bufio.ErrBufferFull:
 			continue
-		case err != nil && (len(text) == 0 || !errors.Is(err, io.EOF)):
-			return line{err: err}
-		case tooLong:
-			return line{err: errLongLine}
+		case err == io.EOF && len(text) > 0, err == nil:
+		default:
+			return line{}, err
 		}
-		return line{text: screen.CleanInput(strings.TrimRight(string(text), "\r\n"))}
+		if tooLong {
+			return line{tooLong: true}, nil
+		}
+		return line{text: screen.CleanInput(strings.TrimRight(string(text), "\r\n"))}, nil
 	}
 }
 
-// next waits for a line. The error is io.EOF at the end of the input, errLongLine for a skipped
-// line, or the cause of the context's end.
+// next waits for a line. The error is errLongLine for a skipped line, io.EOF or the error of the reader at the end of
+// the input, or the cause of the context's end.
 func (in *Input) next(ctx context.Context) (string, error) {
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
 	select {
 	case l, ok := <-in.lines:
-		if !ok {
-			return "", io.EOF
+		switch {
+		case !ok:
+			return "", cmp.Or(in.err, io.EOF)
+		case l.tooLong:
+			return "", errLongLine
 		}
-		return l.text, l.err
+		return l.text, nil
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
@@ -107,8 +113,8 @@ func (in *Input) next(ctx context.Context) (string, error) {
 func (in *Input) discard() {
 	for {
 		select {
-		case l, ok := <-in.lines:
-			if !ok || l.err != nil && !errors.Is(l.err, errLongLine) {
+		case _, ok := <-in.lines:
+			if !ok {
 				return
 			}
 		default:

@@ -31,6 +31,16 @@ func TestReadErrorIsReported(t *testing.T) {
 	check.Is(t, check.Err(in.next(t.Context())), broken)
 }
 
+func TestReadErrorBeforeADialog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("broken")
+		in := NewInput(t.Context(), io.MultiReader(strings.NewReader("a\n"), &failing{broken}), true)
+		synctest.Wait()
+		in.discard()
+		check.Is(t, check.Err(in.next(t.Context())), broken)
+	})
+}
+
 type failing struct{ err error }
 
 func (f *failing) Read([]byte) (int, error) { return 0, f.err }

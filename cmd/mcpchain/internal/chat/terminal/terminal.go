@@ -16,7 +16,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"golang.org/x/term"
+	"github.com/charmbracelet/x/term"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/markdown"
@@ -87,7 +87,7 @@ func Open(ctx context.Context, o Options) *Terminal {
 	t.output = &output{File: o.Out, drawn: make(chan struct{}), busy: make(chan struct{}, 1)}
 	t.frame.written = t.output.frames.Load
 	// The library reports the size only after the first frame.
-	if width, height, err := term.GetSize(int(o.Out.Fd())); err == nil {
+	if width, height, err := term.GetSize(o.Out.Fd()); err == nil {
 		t.width.Store(int64(width))
 		t.height.Store(int64(height))
 	}
