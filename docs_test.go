@@ -285,7 +285,7 @@ var _ = func(ctx context.Context, dir string, showAndOpen func(context.Context, 
 	}
 	auth, err := oauth.New("https://mcp.example.com/mcp", &oauth.Options{
 		Grant: &oauth.AuthorizationCode{
-			Receiver:   &oauth.Loopback{Open: showAndOpen},
+			Receiver:   oauth.Loopback(showAndOpen, 0),
 			RegisterAs: "My agent",
 		},
 		Store: store,

@@ -3,6 +3,9 @@ package conformance
 import (
 	"context"
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
@@ -160,11 +163,13 @@ func authorization(ctx context.Context, serverURL, scenario string, raw json.Raw
 			return nil, fmt.Errorf("MCP_CONFORMANCE_CONTEXT: %w", err)
 		}
 	}
-	opts := new(oauth.Options)
+	opts, err := new(oauth.Options), error(nil)
 	if strings.HasPrefix(scenario, "auth/dpop") {
-		opts.DPoP = &oauth.DPoP{Require: true}
+		opts.RequireDPoP = true
+		if opts.DPoP, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+			return nil, err
+		}
 	}
-	var err error
 	if opts.Grant, err = grant(ctx, serverURL, scenario, &given); err != nil {
 		return nil, err
 	}
@@ -172,14 +177,14 @@ func authorization(ctx context.Context, serverURL, scenario string, raw json.Raw
 }
 
 func grant(ctx context.Context, serverURL, scenario string, given *scenarioContext) (oauth.Grant, error) {
-	receiver := &oauth.Loopback{Open: browse}
+	receiver := oauth.Loopback(browse, 0)
 	switch scenario {
 	case "auth/pre-registration":
 		c := oauth.Credentials{Issuer: given.Issuer, ID: given.ClientID, Secret: given.ClientSecret}
 		return &oauth.AuthorizationCode{Receiver: receiver, Clients: []oauth.Credentials{c}}, nil
 	case "auth/client-credentials-basic", "auth/client-credentials-jwt":
 		c, err := provisioned(ctx, serverURL, given)
-		return &oauth.ClientCredentials{Clients: []oauth.Credentials{c}}, err
+		return oauth.ClientCredentials{c}, err
 	case "auth/enterprise-managed-authorization":
 		c, err := provisioned(ctx, serverURL, given)
 		return &oauth.Enterprise{

@@ -107,7 +107,7 @@ func expire(t *testing.T) {
 func TestExpiryInUse(t *testing.T) {
 	t.Parallel()
 	n := startNotes(t)
-	transport := check.Value(oauth.New(n.URL, &oauth.Options{Grant: &oauth.AuthorizationCode{Receiver: &oauth.Loopback{Open: n.Browse}}}))(t)
+	transport := check.Value(oauth.New(n.URL, &oauth.Options{Grant: &oauth.AuthorizationCode{Receiver: oauth.Loopback(n.Browse, 0)}}))(t)
 	defer func() { _ = transport.Close() }()
 	client := check.Value(mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: n.URL, Client: transport.Client()}, nil))(t)
 	defer func() { _ = client.Close() }()
@@ -131,9 +131,9 @@ func TestExpiryInUse(t *testing.T) {
 func TestService(t *testing.T) {
 	t.Parallel()
 	n := startNotes(t)
-	transport, err := oauth.New(n.URL, &oauth.Options{Grant: &oauth.ClientCredentials{Clients: []oauth.Credentials{
+	transport, err := oauth.New(n.URL, &oauth.Options{Grant: oauth.ClientCredentials{
 		{Issuer: n.Provider.Issuer, ID: "service", Secret: "the-secret-of-the-service"},
-	}}})
+	}})
 	check.Must(t, err)
 	defer func() { _ = transport.Close() }()
 	client := check.Value(mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: n.URL, Client: transport.Client()}, nil))(t)

@@ -20,10 +20,10 @@ type person struct {
 }
 
 // browser signs in with a browser on this machine.
-func (p *person) browser() oauth.Receiver { return &oauth.Loopback{Open: p.offerToOpen} }
+func (p *person) browser() oauth.Receiver { return oauth.Loopback(p.offerToOpen, 0) }
 
 // paste signs in with a browser on another device.
-func (p *person) paste() oauth.Receiver { return &oauth.Paste{Ask: p.askForAddress} }
+func (p *person) paste() oauth.Receiver { return oauth.Paste(p.askForAddress) }
 
 // offerToOpen shows an address, and opens it if the person agrees.
 func (p *person) offerToOpen(ctx context.Context, url string) error {

@@ -49,7 +49,7 @@ func (p *Page) Listen(ctx context.Context, previous string) (oauth.Listener, err
 	}
 	r := &reception{page: p, asking: asking}
 	var err error
-	r.Listener, err = (&oauth.Loopback{Port: p.Port, Open: r.open}).Listen(ctx, previous)
+	r.Listener, err = oauth.Loopback(r.open, p.Port).Listen(ctx, previous)
 	if err != nil {
 		return nil, fmt.Errorf("wait for the answer of the sign-in: %w", err)
 	}

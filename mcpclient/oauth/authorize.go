@@ -43,7 +43,7 @@ type AuthorizationCode struct {
 
 func (g *AuthorizationCode) flow() (flow, error) {
 	if g.Receiver == nil {
-		return nil, errors.New("AuthorizationCode.Receiver is nil: set a Loopback or a Paste")
+		return nil, errors.New("AuthorizationCode.Receiver is nil: set it, for example to Loopback(open, 0)")
 	}
 	if err := checkAll(g.Clients); err != nil {
 		return nil, err

@@ -10,25 +10,22 @@ import (
 
 // ClientCredentials lets a service sign in as itself: the extension
 // io.modelcontextprotocol/oauth-client-credentials. The credentials have a
-// secret, or a key for private_key_jwt.
-type ClientCredentials struct {
-	// Clients are registered each with one authorization server. Required.
-	Clients []Credentials
-}
+// secret, or a key for private_key_jwt, and are registered each with one authorization server.
+type ClientCredentials []Credentials
 
-func (g *ClientCredentials) flow() (flow, error) {
-	if len(g.Clients) == 0 {
-		return nil, errors.New("ClientCredentials.Clients is empty")
+func (g ClientCredentials) flow() (flow, error) {
+	if len(g) == 0 {
+		return nil, errors.New("ClientCredentials is empty")
 	}
-	if err := checkAll(g.Clients); err != nil {
+	if err := checkAll(g); err != nil {
 		return nil, err
 	}
-	for _, c := range g.Clients {
+	for _, c := range g {
 		if c.Secret == "" && c.Key == nil {
 			return nil, fmt.Errorf("client %q has neither a Secret nor a Key", c.ID)
 		}
 	}
-	return &clientFlow{registeredFlow{slices.Clone(g.Clients)}}, nil
+	return &clientFlow{registeredFlow{slices.Clone(g)}}, nil
 }
 
 // registeredFlow is the common part of flows with registered credentials. choose returns only issuers

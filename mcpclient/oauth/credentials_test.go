@@ -107,7 +107,7 @@ func TestClientCredentials(t *testing.T) {
 	for _, c := range []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}, {Issuer: issuerOne, ID: "svc", Key: newKey(t)}} {
 		inBubble(t, func(t *testing.T, w *world) {
 			w.challenge, w.noRefresh = `scope="jobs"`, true
-			auth := w.transport(w.granted(&ClientCredentials{Clients: []Credentials{c}}))
+			auth := w.transport(w.granted(ClientCredentials{c}))
 			w.mustCall(auth)
 			time.Sleep(2 * time.Hour)
 			w.mustCall(auth)
@@ -126,7 +126,7 @@ func TestClientCredentials(t *testing.T) {
 func TestServiceSecretsGoNowhereElse(t *testing.T) {
 	c := Credentials{Issuer: issuerTwo, ID: "svc", Secret: "the-secret-of-svc"}
 	for name, grant := range map[string]Grant{
-		"client credentials": &ClientCredentials{Clients: []Credentials{c}},
+		"client credentials": ClientCredentials{c},
 		"enterprise":         enterprise(t, []Credentials{c}),
 		"workload":           &Workload{Issuers: []string{issuerTwo}, Assertion: assertion("the-assertion")},
 	} {
@@ -143,7 +143,7 @@ func TestServiceRefused(t *testing.T) {
 	w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) {
 		reply(rw, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
 	}
-	err := call(t.Context(), w.transport(w.granted(&ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}}})))
+	err := call(t.Context(), w.transport(w.granted(ClientCredentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}})))
 	refused, ok := errors.AsType[*ServerError](err)
 	check.That(t, ok && refused.status == http.StatusUnauthorized && strings.Contains(err.Error(), "check the client id"),
 		"got %v, want what to do", err)

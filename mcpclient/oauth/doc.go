@@ -6,7 +6,7 @@
 // and repeats the request:
 //
 //	auth, err := oauth.New("https://mcp.example.com/mcp", &oauth.Options{
-//		Grant: &oauth.AuthorizationCode{Receiver: &oauth.Loopback{Open: showAndOpen}},
+//		Grant: &oauth.AuthorizationCode{Receiver: oauth.Loopback(showAndOpen, 0)},
 //		Store: store,
 //	})
 //	…

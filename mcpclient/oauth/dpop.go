@@ -4,7 +4,6 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -19,18 +18,6 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 )
-
-// DPoP binds tokens to a key, so that a stolen token is useless (RFC 9449):
-// every request has a proof signed by the key.
-type DPoP struct {
-	// Key is an *ecdsa.PrivateKey, *rsa.PrivateKey or ed25519.PrivateKey. Stored
-	// tokens work only with the same key. Default: a new P-256 key.
-	Key crypto.Signer
-
-	// Require refuses tokens that are not bound to the key; some servers do not
-	// support DPoP. Default: such tokens are used as bearer tokens.
-	Require bool
-}
 
 // dpopState holds what proofs need: the key, and the latest nonces of servers.
 type dpopState struct {
@@ -47,21 +34,14 @@ const (
 	maxNonce  = 1 << 10 // bytes
 )
 
-// newDPoP checks the key, or makes one.
-func newDPoP(o *DPoP) (*dpopState, error) {
-	key := o.Key
-	if key == nil {
-		var err error
-		if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
-			return nil, fmt.Errorf("DPoP key: %w", err)
-		}
-	}
+// newDPoP checks a key.
+func newDPoP(key crypto.Signer) (*dpopState, error) {
 	if _, err := algorithmFor(key, nil); err != nil {
-		return nil, fmt.Errorf("DPoP.Key: %w", err)
+		return nil, fmt.Errorf("Options.DPoP: %w", err)
 	}
 	jwk, err := publicJWK(key)
 	if err != nil {
-		return nil, fmt.Errorf("DPoP.Key: %w", err)
+		return nil, fmt.Errorf("Options.DPoP: %w", err)
 	}
 	canonical, err := json.Marshal(jwk) // sorted keys and no spaces: RFC 7638
 	if err != nil {

@@ -81,16 +81,16 @@ func boundTo(w *world, asNonce, rsNonce string) {
 }
 
 // bound is a transport that binds its tokens to a key.
-func (w *world) bound(d *DPoP) *Transport {
+func (w *world) bound(require bool) *Transport {
 	opts := w.options()
-	opts.DPoP = d
+	opts.DPoP, opts.RequireDPoP = newKey(w.t), require
 	return w.transport(opts)
 }
 
 func TestDPoP(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		boundTo(w, "", "")
-		auth := w.bound(&DPoP{Require: true})
+		auth := w.bound(true)
 		w.mustCall(auth)
 		check.NoError(t, callAs(t.Context(), auth, http.MethodPost, serverURL+"?query=1"))
 		check.That(t, len(w.heads) == 2 && w.heads[0].Get("Jti") != w.heads[1].Get("Jti"), "got proofs %v, want a new one in each request", w.heads)
@@ -100,7 +100,7 @@ func TestDPoP(t *testing.T) {
 func TestDPoPNonces(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		boundTo(w, "nonce-of-as", "nonce-of-rs")
-		auth := w.bound(&DPoP{})
+		auth := w.bound(false)
 		w.mustCall(auth)
 		w.mustCall(auth)
 		check.That(t, len(w.forms) == 2 && len(w.asked) == 1 && w.forms[0].Get("code") == w.forms[1].Get("code"),
@@ -115,7 +115,7 @@ func TestDPoPNonceForSeveral(t *testing.T) {
 		boundTo(w, "", "nonce-of-rs")
 		page := w.pages["mcp.test/mcp"]
 		opts := w.options()
-		opts.DPoP, opts.Store = &DPoP{Key: newKey(t)}, NewMemoryStore()
+		opts.DPoP, opts.Store = newKey(t), NewMemoryStore()
 		w.mustCall(w.transport(opts))
 		auth, refuse := w.transport(opts), make(chan struct{})
 		w.set(func() {
@@ -139,7 +139,7 @@ func TestDPoPNonceNeverRight(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		boundTo(w, "", "")
 		n := 0
-		auth := w.bound(&DPoP{})
+		auth := w.bound(false)
 		w.mustCall(auth)
 		w.set(func() {
 			w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) {
@@ -156,10 +156,10 @@ func TestDPoPNonceNeverRight(t *testing.T) {
 
 func TestDPoPIsNotSilentlyDropped(t *testing.T) {
 	w := newWorld(t)
-	wantUntrusted(t, call(t.Context(), w.bound(&DPoP{Require: true})), "DPoP.Require")
+	wantUntrusted(t, call(t.Context(), w.bound(true)), "Options.RequireDPoP")
 
 	w = newWorld(t)
-	w.mustCall(w.bound(&DPoP{}))
+	w.mustCall(w.bound(false))
 
 	w = newWorld(t)
 	w.scheme = "DPoP"
@@ -171,11 +171,11 @@ func TestDPoPKeyOfStoredTokens(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		boundTo(w, "", "")
 		opts := w.options()
-		opts.Store, opts.DPoP = NewMemoryStore(), &DPoP{Key: newKey(t)}
+		opts.Store, opts.DPoP = NewMemoryStore(), newKey(t)
 		w.mustCall(w.transport(opts))
 		w.mustCall(w.transport(opts))
 		check.Equal(t, "sign-ins with the same key", len(w.asked), 1)
-		opts.DPoP = &DPoP{Key: newKey(t)}
+		opts.DPoP = newKey(t)
 		w.mustCall(w.transport(opts))
 		check.Equal(t, "sign-ins with another key", len(w.asked), 2)
 	})
@@ -185,16 +185,16 @@ func TestThumbprint(t *testing.T) {
 	// RFC 8037 appendix A.3.
 	public := check.Value(base64.RawURLEncoding.DecodeString("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"))(t)
 	key := append(make(ed25519.PrivateKey, 32), public...)
-	d := check.Value(newDPoP(&DPoP{Key: key}))(t)
+	d := check.Value(newDPoP(key))(t)
 	want := "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
 	check.That(t, d.thumbprint == want, "got %q, want %q", d.thumbprint, want)
 	weak := check.Value(ecdsa.GenerateKey(elliptic.P224(), rand.Reader))(t)
-	check.Fails(t, check.Err(newDPoP(&DPoP{Key: weak})), "a curve that no algorithm has")
+	check.Fails(t, check.Err(newDPoP(weak)), "a curve that no algorithm has")
 }
 
 func TestNoncesAreBounded(t *testing.T) {
 	w := newWorld(t)
-	auth := w.bound(&DPoP{})
+	auth := w.bound(false)
 	for i := range 10 * maxNonces {
 		auth.dpop.storeNonce("https://h"+strings.Repeat("x", i)+".test/", http.Header{"Dpop-Nonce": {"n"}})
 	}

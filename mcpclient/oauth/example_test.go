@@ -21,7 +21,7 @@ func Example() {
 	defer server.Close()
 	auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{
 		Grant: &oauth.AuthorizationCode{
-			Receiver:   &oauth.Loopback{Open: browse}, // shows the URL, then oauth.OpenBrowser
+			Receiver:   oauth.Loopback(browse, 0), // shows the URL, then oauth.OpenBrowser
 			RegisterAs: "My agent",
 		},
 	})
@@ -54,7 +54,7 @@ func ExamplePaste() {
 		state := authorizationURL[strings.Index(authorizationURL, "state=")+len("state="):]
 		return "http://127.0.0.1/callback?code=the-code&state=" + state, nil
 	}
-	auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{Grant: &oauth.AuthorizationCode{Receiver: &oauth.Paste{Ask: ask}}})
+	auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{Grant: &oauth.AuthorizationCode{Receiver: oauth.Paste(ask)}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -85,7 +85,7 @@ func ExampleNewFileStore() {
 		server.use(&oauth.Options{
 			Store: store,
 			Grant: &oauth.AuthorizationCode{
-				Receiver: &oauth.Loopback{Open: browse},
+				Receiver: oauth.Loopback(browse, 0),
 				Clients:  []oauth.Credentials{{Issuer: server.URL, ID: "my-client", Secret: os.Getenv("CLIENT_SECRET")}},
 			},
 		})
@@ -110,7 +110,7 @@ func ExampleClientCredentials() {
 		{Issuer: server.URL, ID: "my-service", Secret: "from the environment"},
 		{Issuer: server.URL, ID: "my-service", Key: key, KeyID: "2026"},
 	} {
-		server.use(&oauth.Options{Grant: &oauth.ClientCredentials{Clients: []oauth.Credentials{c}}})
+		server.use(&oauth.Options{Grant: oauth.ClientCredentials{c}})
 	}
 	fmt.Println(server.grants)
 	// Output:
@@ -159,12 +159,18 @@ func ExampleWorkload() {
 }
 
 // Tokens are useless without the key.
-func ExampleDPoP() {
+func ExampleOptions_dPoP() {
 	server := newDemo()
 	defer server.Close()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader) // keep it with the stored tokens
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	server.use(&oauth.Options{
-		Grant: &oauth.AuthorizationCode{Receiver: &oauth.Loopback{Open: browse}},
-		DPoP:  &oauth.DPoP{Require: true},
+		Grant:       &oauth.AuthorizationCode{Receiver: oauth.Loopback(browse, 0)},
+		DPoP:        key,
+		RequireDPoP: true,
 	})
 	// Output: somebody with a token
 }

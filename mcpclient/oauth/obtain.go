@@ -53,7 +53,7 @@ func (t *Transport) isForeign(tok *token, s *site) bool {
 func (t *Transport) isUsable(tok *token) bool {
 	switch tok.Type {
 	case "Bearer":
-		return isSendable(tok.Access) && (t.dpop == nil || !t.opts.DPoP.Require)
+		return isSendable(tok.Access) && (t.dpop == nil || !t.opts.RequireDPoP)
 	case "DPoP":
 		return isSendable(tok.Access) && t.dpop.isBoundTo(tok)
 	}

@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"crypto"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,8 +31,14 @@ type Options struct {
 	// scopes in the server's metadata.
 	Scopes []string
 
-	// DPoP binds the tokens to a key. Default: they are plain bearer tokens.
-	DPoP *DPoP
+	// DPoP is a key that tokens are bound to, so that a stolen token is useless (RFC 9449): every request has a proof
+	// signed by the key. It is an *ecdsa.PrivateKey, *rsa.PrivateKey or ed25519.PrivateKey. Stored tokens work only
+	// with the same key. Default: plain bearer tokens.
+	DPoP crypto.Signer
+
+	// RequireDPoP refuses tokens that are not bound to DPoP. Default: they are used as bearer tokens, because some
+	// servers do not support DPoP.
+	RequireDPoP bool
 
 	// Transport makes the requests to the MCP server. Default: a copy of
 	// http.DefaultTransport, with enough idle connections for many calls.
@@ -74,7 +81,7 @@ func (o *Options) withDefaults() *Options {
 
 // Grant is a way to get a token: [AuthorizationCode], [ClientCredentials], [Enterprise] or
 // [Workload]. Several Transports may share one, and then call its functions concurrently; one
-// Transport calls them one at a time, except Loopback.Open and Paste.Ask, which may outlive their
+// Transport calls them one at a time, except those of [Loopback] and [Paste], which may outlive their
 // sign-in. A panic of one is an error, and logged.
 type Grant interface {
 	flow() (flow, error)
@@ -129,6 +136,9 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 	}
 	t := &Transport{server: u, name: safeURL(serverURL), opts: opts.withDefaults()}
 	t.sessions.server, t.log = t.name, t.opts.Logger
+	if t.opts.RequireDPoP && t.opts.DPoP == nil {
+		return nil, errors.New("Options.RequireDPoP needs the key Options.DPoP")
+	}
 	if t.opts.DPoP != nil {
 		if t.dpop, err = newDPoP(t.opts.DPoP); err != nil {
 			return nil, err
@@ -140,7 +150,10 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 	}
 	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	t.fetch = t.newFetcher(&guard{loopback: reach.ThisMachine(u.Hostname()), allow: t.opts.AllowPrivate})
-	t.registrar = registrar{t.opts, t.fetch, t.log, t.requestToken}
+	t.registrar = registrar{
+		store: t.opts.Store, account: t.opts.Account, boundTokens: t.opts.RequireDPoP,
+		fetch: t.fetch, log: t.log, requestToken: t.requestToken,
+	}
 	t.configured = t.newFetcher(&guard{loopback: true, allow: everywhere})
 	t.loading = make(chan struct{}, 1)
 	t.ctx, t.cancel = context.WithCancel(context.Background())

@@ -49,30 +49,32 @@ const (
 	maxCallback     = 128 << 10        // bytes of its header, in which the answer is
 )
 
-// Loopback receives the redirect at a port of this machine: for programs on the same machine as the
-// person's browser. It listens only on 127.0.0.1, only during the sign-in, and accepts one
-// redirect.
-type Loopback struct {
-	// Open sends the person to the URL: it shows the whole URL, and opens it in a browser if the
-	// person agrees, for example with [OpenBrowser]. The sign-in waits for the redirect while Open
-	// runs and after it has returned. Required.
-	Open func(ctx context.Context, url string) error
-
-	// Port is the port to listen on. Default: a free port, and the same port again
-	// if it is still free.
-	Port int
+// Loopback returns a [Receiver] that receives the redirect at a port of this machine: for programs on the same machine
+// as the person's browser. It listens only on 127.0.0.1, only during the sign-in, and accepts one redirect.
+//
+// open sends the person to the URL: it shows the whole URL, and opens it in a browser if the person agrees, for example
+// with [OpenBrowser]. The sign-in waits for the redirect while open runs and after it has returned.
+//
+// If port is taken, the sign-in fails. Port 0 stands for any: the one of the client's registration if it is free.
+func Loopback(open func(ctx context.Context, url string) error, port int) Receiver {
+	return &loopback{open, port}
 }
 
-// Listen opens the port. If Port is taken, it fails; a port of previous gives way to a free one.
-func (l *Loopback) Listen(ctx context.Context, previous string) (Listener, error) {
-	if l.Open == nil {
-		return nil, errors.New("Loopback.Open is nil")
+type loopback struct {
+	open func(ctx context.Context, url string) error
+	port int
+}
+
+// Listen opens the port.
+func (l *loopback) Listen(ctx context.Context, previous string) (Listener, error) {
+	if l.open == nil {
+		return nil, errors.New("Loopback has no function to open a URL")
 	}
 	listener, err := l.listen(ctx, previous)
 	if err != nil {
 		return nil, err
 	}
-	r := &loopbackReception{open: l.Open, uri: "http://" + listener.Addr().String() + callbackPath, answer: make(chan url.Values, 1)}
+	r := &loopbackReception{open: l.open, uri: "http://" + listener.Addr().String() + callbackPath, answer: make(chan url.Values, 1)}
 	r.server = &http.Server{
 		Handler: r, ReadTimeout: callbackTimeout, WriteTimeout: callbackTimeout, MaxHeaderBytes: maxCallback,
 		ErrorLog: log.New(io.Discard, "", 0),
@@ -82,15 +84,15 @@ func (l *Loopback) Listen(ctx context.Context, previous string) (Listener, error
 }
 
 // listen tries the port of the previous redirect URI first.
-func (l *Loopback) listen(ctx context.Context, previous string) (net.Listener, error) {
+func (l *loopback) listen(ctx context.Context, previous string) (net.Listener, error) {
 	var config net.ListenConfig
-	if port := loopbackPort(previous); port != "" && l.Port == 0 {
+	if port := loopbackPort(previous); port != "" && l.port == 0 {
 		listener, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", port))
 		if err == nil {
 			return listener, nil
 		}
 	}
-	return config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Port)))
+	return config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(l.port)))
 }
 
 // loopbackPort returns the port of a redirect URI of a Loopback, "" for another URI.
@@ -126,8 +128,8 @@ func (r *loopbackReception) Receive(ctx context.Context, authorizationURL string
 	r.state = u.Query().Get("state")
 	r.mu.Unlock()
 	opened := make(chan error, 1)
-	go func() { // may outlive the sign-in, like Paste.Ask
-		opened <- bound.Run("Loopback.Open", func() error { return r.open(ctx, authorizationURL) })
+	go func() { // may outlive the sign-in, like the function of Paste
+		opened <- bound.Run("the function of Loopback", func() error { return r.open(ctx, authorizationURL) })
 	}()
 	for {
 		select {
@@ -227,27 +229,26 @@ func browserCommand(system, url string) (name string, args []string) {
 	return "xdg-open", []string{url}
 }
 
-// Paste lets the person copy the redirect, for devices without a browser. The person signs in on
-// another device. The redirect leads nowhere there; the person copies its URL from the browser's
-// address bar.
-type Paste struct {
-	// Ask shows the whole URL, and returns the URL that the person copied. ctx ends after 5 min.
-	// Required.
-	Ask func(ctx context.Context, authorizationURL string) (callbackURL string, err error)
+// Paste returns a [Receiver] for devices without a browser. The person signs in on another device, where the redirect
+// leads nowhere, and copies its URL from the browser's address bar.
+//
+// ask shows the whole URL, and returns the URL that the person copied. Its context ends after 5 min.
+func Paste(ask func(ctx context.Context, authorizationURL string) (callbackURL string, err error)) Receiver {
+	return paste(ask)
 }
 
-// Listen returns an error if Ask is nil. It opens nothing.
-func (p *Paste) Listen(context.Context, string) (Listener, error) {
-	if p.Ask == nil {
-		return nil, errors.New("Paste.Ask is nil")
+type paste func(context.Context, string) (string, error)
+
+// Listen opens nothing.
+func (p paste) Listen(context.Context, string) (Listener, error) {
+	if p == nil {
+		return nil, errors.New("Paste has no function to ask the person")
 	}
-	return &pasteReception{p.Ask}, nil
+	return &pasteReception{p}, nil
 }
 
 // pasteReception asks the person for the answer.
-type pasteReception struct {
-	ask func(context.Context, string) (string, error)
-}
+type pasteReception struct{ ask paste }
 
 func (r *pasteReception) RedirectURI() string { return "http://127.0.0.1" + callbackPath }
 
@@ -259,7 +260,7 @@ func (r *pasteReception) Receive(ctx context.Context, authorizationURL string) (
 	got := make(chan pasted, 1)
 	go func() { // may outlive the sign-in: reading from a terminal cannot be interrupted
 		var p pasted
-		p.err = bound.Run("Paste.Ask", func() (err error) {
+		p.err = bound.Run("the function of Paste", func() (err error) {
 			p.text, err = r.ask(ctx, authorizationURL)
 			return err
 		})

@@ -27,7 +27,7 @@ func get(t *testing.T, method, target string) (status int, body string, header h
 
 func TestLoopback(t *testing.T) {
 	opened := make(chan string, 1)
-	l := &Loopback{Open: func(_ context.Context, url string) error { opened <- url; return nil }}
+	l := Loopback(func(_ context.Context, url string) error { opened <- url; return nil }, 0)
 	r := check.Value(l.Listen(t.Context(), ""))(t)
 	uri := r.RedirectURI()
 	check.That(t, strings.HasPrefix(uri, "http://127.0.0.1:") && strings.HasSuffix(uri, "/callback"), "got redirect URI %q", uri)
@@ -77,17 +77,17 @@ func TestLoopback(t *testing.T) {
 
 func TestLoopbackEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	r := check.Value((&Loopback{Open: func(context.Context, string) error { cancel(); return nil }}).Listen(ctx, ""))(t)
+	r := check.Value(Loopback(func(context.Context, string) error { cancel(); return nil }, 0).Listen(ctx, ""))(t)
 	check.Is(t, check.Err(r.Receive(ctx, "https://as.test/?state=x")), context.Canceled)
 	check.NoError(t, r.Close())
-	refusing := check.Value((&Loopback{Open: func(context.Context, string) error { return errors.New("declined") }}).Listen(t.Context(), ""))(t)
+	refusing := check.Value(Loopback(func(context.Context, string) error { return errors.New("declined") }, 0).Listen(t.Context(), ""))(t)
 	defer func() { _ = refusing.Close() }()
 	check.Text(t, check.Err(refusing.Receive(t.Context(), "https://as.test/?state=x")), "declined")
-	panicking := check.Value((&Loopback{Open: func(context.Context, string) error { panic("boom") }}).Listen(t.Context(), ""))(t)
+	panicking := check.Value(Loopback(func(context.Context, string) error { panic("boom") }, 0).Listen(t.Context(), ""))(t)
 	defer func() { _ = panicking.Close() }()
-	check.Text(t, check.Err(panicking.Receive(t.Context(), "https://as.test/?state=x")), "Loopback.Open panicked: boom")
-	pasting := check.Value((&Paste{Ask: func(context.Context, string) (string, error) { panic("boom") }}).Listen(t.Context(), ""))(t)
-	check.Text(t, check.Err(pasting.Receive(t.Context(), "https://as.test/?state=x")), "Paste.Ask panicked: boom")
+	check.Text(t, check.Err(panicking.Receive(t.Context(), "https://as.test/?state=x")), "the function of Loopback panicked: boom")
+	pasting := check.Value(Paste(func(context.Context, string) (string, error) { panic("boom") }).Listen(t.Context(), ""))(t)
+	check.Text(t, check.Err(pasting.Receive(t.Context(), "https://as.test/?state=x")), "the function of Paste panicked: boom")
 }
 
 // TestLoopbackDoesNotWaitForOpen: Open may ask a question on a terminal.
@@ -95,7 +95,7 @@ func TestLoopbackDoesNotWaitForOpen(t *testing.T) {
 	answered := make(chan struct{})
 	defer close(answered)
 	opened := make(chan string, 1)
-	r := check.Value((&Loopback{Open: func(context.Context, string) error { opened <- ""; <-answered; return nil }}).Listen(t.Context(), ""))(t)
+	r := check.Value(Loopback(func(context.Context, string) error { opened <- ""; <-answered; return nil }, 0).Listen(t.Context(), ""))(t)
 	got := make(chan error, 1)
 	go func() {
 		_, err := r.Receive(t.Context(), "https://as.test/?state=x")
@@ -121,10 +121,10 @@ func TestPaste(t *testing.T) {
 		{uri + "/other?code=c", ""},
 		{uri + "?code=%zz", ""},
 	} {
-		r := check.Value((&Paste{Ask: func(_ context.Context, url string) (string, error) {
+		r := check.Value(Paste(func(_ context.Context, url string) (string, error) {
 			check.Equal(t, "shown", url, "https://as.test/authorize?x=y")
 			return tt.pasted, nil
-		}}).Listen(t.Context(), ""))(t)
+		}).Listen(t.Context(), ""))(t)
 		answer, err := r.Receive(t.Context(), "https://as.test/authorize?x=y")
 		if tt.code == "" {
 			wantUntrusted(t, err, "copy the whole address")

@@ -241,7 +241,7 @@ func TestShortLives(t *testing.T) {
 func TestMigrationDuringARenewal(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.noRefresh = true
-		auth := w.transport(w.granted(&ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "one", Secret: "s"}, {Issuer: issuerTwo, ID: "two", Secret: "s"}}}))
+		auth := w.transport(w.granted(ClientCredentials{{Issuer: issuerOne, ID: "one", Secret: "s"}, {Issuer: issuerTwo, ID: "two", Secret: "s"}}))
 		w.mustCall(auth)
 		time.Sleep(time.Hour - earlyRenewal/2)
 		moved := make(chan struct{})

@@ -49,20 +49,22 @@ func (r *registration) credentials(issuer string) *Credentials {
 
 // registrar registers a client with authorization servers, and stores the registrations.
 type registrar struct {
-	opts         *Options
+	store        Store
+	account      string // of the keys
+	boundTokens  bool   // asks for tokens that are bound to a key
 	fetch        *fetcher
 	log          *slog.Logger
 	requestToken func(context.Context, *tokenRequest) (*tokenAnswer, error)
 }
 
 func (g *registrar) key(issuer string) Key {
-	return Key{Account: g.opts.Account, Issuer: issuer}
+	return Key{Account: g.account, Issuer: issuer}
 }
 
 // stored returns the stored registration with an issuer, or nil.
 func (g *registrar) stored(ctx context.Context, issuer string) (*registration, error) {
 	r := new(registration)
-	ok, err := load(ctx, g.opts.Store, g.key(issuer), r)
+	ok, err := load(ctx, g.store, g.key(issuer), r)
 	if err != nil || !ok || !r.isUsable() {
 		return nil, err
 	}
@@ -88,7 +90,7 @@ func (r *registration) checkMethod() error {
 // Another process that registers at the same time waits, and finds the registration in the store.
 func (g *registrar) registerOnce(ctx context.Context, s *site, name, redirectURI string) (*registration, error) {
 	var result *registration
-	err := g.opts.Store.Update(ctx, g.key(s.issuer()), func(ctx context.Context, old []byte) ([]byte, error) {
+	err := g.store.Update(ctx, g.key(s.issuer()), func(ctx context.Context, old []byte) ([]byte, error) {
 		r := new(registration)
 		usable := decodeEntry(old, r) && r.isUsable() && r.RedirectURI == redirectURI
 		if usable && (!r.Unanswered || g.isKnown(ctx, s, r)) {
@@ -162,7 +164,7 @@ func (g *registrar) newClientMetadata(name string, m *issuerMetadata, redirectUR
 		ResponseTypes:           []string{"code"},
 		TokenEndpointAuthMethod: methodToRegister(m),
 		ApplicationType:         applicationType(redirectURI),
-		DPoPBoundAccessTokens:   g.opts.DPoP != nil && g.opts.DPoP.Require,
+		DPoPBoundAccessTokens:   g.boundTokens,
 	}
 }
 
@@ -237,7 +239,7 @@ func (g *registrar) replace(ctx context.Context, client *Credentials, change fun
 		return false
 	}
 	replaced := false
-	err = g.opts.Store.Update(ctx, g.key(client.Issuer), func(_ context.Context, old []byte) ([]byte, error) {
+	err = g.store.Update(ctx, g.key(client.Issuer), func(_ context.Context, old []byte) ([]byte, error) {
 		r := new(registration)
 		replaced = decodeEntry(old, r) && r.ID == client.ID
 		if !replaced {

@@ -169,7 +169,7 @@ func TestTokenOfAnotherClient(t *testing.T) {
 		got = append(got, query(t, asked, "client_id")+" "+query(t, asked, "scope"))
 	}
 	check.Same(t, "sign-ins", got, []string{"client-1-of-as.test scope-0", "one scope-1", "two scope-2"})
-	robot := w.granted(&ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "robot", Secret: "s"}}})
+	robot := w.granted(ClientCredentials{{Issuer: issuerOne, ID: "robot", Secret: "s"}})
 	robot.Store = opts.Store
 	w.mustCall(w.transport(robot))
 	grants := w.grants()

@@ -64,10 +64,10 @@ func TestNoSecretIsShown(t *testing.T) {
 			return &AuthorizationCode{Receiver: &person{w: w, answer: func(_ string, a url.Values) url.Values { a.Set("state", "x"); return a }}}
 		},
 		"service": func(*world) Grant {
-			return &ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "client-secret-1"}}}
+			return ClientCredentials{{Issuer: issuerOne, ID: "svc", Secret: "client-secret-1"}}
 		},
 		"key": func(*world) Grant {
-			return &ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "svc", Key: newKey(t)}}}
+			return ClientCredentials{{Issuer: issuerOne, ID: "svc", Key: newKey(t)}}
 		},
 		"workload": func(*world) Grant {
 			return &Workload{Issuers: []string{issuerOne}, Assertion: assertion("assertion-secret-1")}

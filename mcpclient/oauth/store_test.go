@@ -247,9 +247,9 @@ func otherProcess(dir, server string) error {
 	if err != nil {
 		return err
 	}
-	grant := &AuthorizationCode{Receiver: &Paste{Ask: func(context.Context, string) (string, error) {
+	grant := &AuthorizationCode{Receiver: Paste(func(context.Context, string) (string, error) {
 		return "", errors.New("a person was asked")
-	}}}
+	})}
 	auth, err := New(server, &Options{Grant: grant, Store: store})
 	if err != nil {
 		return err

@@ -119,7 +119,7 @@ func requestSecrets(form url.Values, header http.Header, r *tokenRequest) []stri
 }
 
 // newToken checks an answer, and makes a token of it. It refuses one that cannot be sent in a
-// header or is of another type than Bearer and DPoP, a bearer token if DPoP.Require is set, and a
+// header or is of another type than Bearer and DPoP, a bearer token if Options.RequireDPoP is set, and a
 // DPoP token without Options.DPoP. If the answer names no scopes, the token has those requested.
 func (t *Transport) newToken(got *tokenAnswer, s *site, client string, requested []string) (*token, error) {
 	now := time.Now()
@@ -134,8 +134,8 @@ func (t *Transport) newToken(got *tokenAnswer, s *site, client string, requested
 	switch strings.ToLower(got.TokenType) {
 	case "bearer":
 		tok.Type = "Bearer"
-		if t.opts.DPoP != nil && t.opts.DPoP.Require {
-			return nil, untrustedError("%s gave a token that is not bound to the DPoP key, which DPoP.Require demands", where)
+		if t.opts.RequireDPoP {
+			return nil, untrustedError("%s gave a token that is not bound to the DPoP key, which Options.RequireDPoP demands", where)
 		}
 	case "dpop":
 		if t.opts.DPoP == nil {

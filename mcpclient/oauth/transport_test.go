@@ -290,7 +290,7 @@ func TestSignInWithoutGET(t *testing.T) {
 }
 
 func TestNewReportsMistakes(t *testing.T) {
-	code := &AuthorizationCode{Receiver: &Paste{}}
+	code := &AuthorizationCode{Receiver: Paste(nil)}
 	const document = "https://host.test/client.json"
 	weak := check.Value(ecdsa.GenerateKey(elliptic.P224(), rand.Reader))(t)
 	for _, tt := range []struct {
@@ -302,21 +302,22 @@ func TestNewReportsMistakes(t *testing.T) {
 		{"mcp.test", &Options{Grant: code}, "server URL"},
 		{"http://mcp.test/mcp", &Options{Grant: code}, "unencrypted"},
 		{serverURL, &Options{Grant: &AuthorizationCode{}}, "Receiver"},
-		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Clients: []Credentials{{ID: "x"}}}}, "Issuer"},
-		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: "https://host"}}}, "with a path"},
-		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: document, Issuer: issuerOne}}}, "AuthorizationCode.Document \"https://host.test/client.json\" has an Issuer"},
-		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: document, Secret: "x", Key: weak}}}, "AuthorizationCode.Document: client"},
-		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: document, Key: weak}}}, "AuthorizationCode.Document: key of type"},
-		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Client: &Credentials{Secret: "x"}}}, "AuthorizationCode.Client: Credentials.ID"},
-		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Client: &Credentials{Issuer: issuerOne, ID: "x"}}}, "put it into Clients"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: Paste(nil), Clients: []Credentials{{ID: "x"}}}}, "Issuer"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: Paste(nil), Document: &Credentials{ID: "https://host"}}}, "with a path"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: Paste(nil), Document: &Credentials{ID: document, Issuer: issuerOne}}}, "AuthorizationCode.Document \"https://host.test/client.json\" has an Issuer"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: Paste(nil), Document: &Credentials{ID: document, Secret: "x", Key: weak}}}, "AuthorizationCode.Document: client"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: Paste(nil), Document: &Credentials{ID: document, Key: weak}}}, "AuthorizationCode.Document: key of type"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: Paste(nil), Client: &Credentials{Secret: "x"}}}, "AuthorizationCode.Client: Credentials.ID"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: Paste(nil), Client: &Credentials{Issuer: issuerOne, ID: "x"}}}, "put it into Clients"},
 		{serverURL, &Options{Grant: code, Scopes: []string{"ok", "read write"}}, `Options.Scopes: "read write" is not a scope`},
 		{serverURL, &Options{Grant: code, Scopes: make([]string, 1)}, `Options.Scopes: "" is not a scope`},
 		{serverURL, &Options{Grant: code, Scopes: strings.Fields(strings.Repeat("s ", 65))}, "Options.Scopes has 65 scopes, want at most 64"},
 		{serverURL, &Options{Grant: clientWith(Credentials{Secret: "x", Method: "client_secret_jwt"})}, `client "c": authentication method "client_secret_jwt" is not supported`},
 		{serverURL, &Options{Grant: clientWith(Credentials{Method: "client_secret_post"})}, `client "c": authentication method "client_secret_post" needs a secret`},
 		{serverURL, &Options{Grant: clientWith(Credentials{Secret: "x", Method: "private_key_jwt"})}, `client "c": authentication method "private_key_jwt" needs a key`},
-		{serverURL, &Options{Grant: &ClientCredentials{}}, "Clients"},
-		{serverURL, &Options{Grant: &ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "x"}}}}, "neither"},
+		{serverURL, &Options{Grant: ClientCredentials{}}, "ClientCredentials is empty"},
+		{serverURL, &Options{Grant: ClientCredentials{{Issuer: issuerOne, ID: "x", Secret: "s"}}, RequireDPoP: true}, "needs the key"},
+		{serverURL, &Options{Grant: ClientCredentials{{Issuer: issuerOne, ID: "x"}}}, "neither"},
 		{serverURL, &Options{Grant: &Enterprise{}}, "TokenEndpoint"},
 		{serverURL, &Options{Grant: &Workload{}}, "Workload"},
 	} {
@@ -326,7 +327,7 @@ func TestNewReportsMistakes(t *testing.T) {
 
 func clientWith(c Credentials) Grant {
 	c.Issuer, c.ID = issuerOne, "c"
-	return &AuthorizationCode{Receiver: &Paste{}, Clients: []Credentials{c}}
+	return &AuthorizationCode{Receiver: Paste(nil), Clients: []Credentials{c}}
 }
 
 // TestHostEndsItsGoroutine: a runtime.Goexit of the host's code fails the request.
