@@ -245,8 +245,8 @@ func someAnswer(f *forms.Field) any {
 	case forms.KindBoolean:
 		return true
 	case forms.KindNumber, forms.KindInteger:
-		if f.Minimum != nil {
-			return *f.Minimum
+		if f.Min != nil {
+			return *f.Min
 		}
 		return 1
 	case forms.KindChoice:
@@ -258,8 +258,8 @@ func someAnswer(f *forms.Field) any {
 		return "ada@example.com"
 	}
 	answer := "green and blue"
-	if f.MaxLength != nil {
-		answer = answer[:min(len(answer), *f.MaxLength)]
+	if f.Max != nil {
+		answer = answer[:min(len(answer), int(*f.Max))]
 	}
 	return answer
 }

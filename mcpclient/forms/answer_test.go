@@ -17,11 +17,11 @@ var colors = []Option{{"red", "Rot"}, {"green", "Grün"}, {"2", "Number two"}, {
 
 func TestParse(t *testing.T) {
 	text := Field{Kind: KindString}
-	number := Field{Kind: KindNumber, Minimum: new(0.1), Maximum: new(1e300)}
+	number := Field{Kind: KindNumber, Min: new(0.1), Max: new(1e300)}
 	integer := Field{Kind: KindInteger}
 	boolean := Field{Kind: KindBoolean}
 	choice := Field{Kind: KindChoice, Options: colors}
-	choices := Field{Kind: KindChoices, Options: colors, MaxItems: new(2)}
+	choices := Field{Kind: KindChoices, Options: colors, Max: new(2.0)}
 	twins := Field{Kind: KindChoice, Options: []Option{{"1", "Same"}, {"0", "Same"}}}
 	for _, tt := range []struct {
 		field Field
@@ -30,9 +30,9 @@ func TestParse(t *testing.T) {
 	}{
 		{text, " as typed ", " as typed "},
 		{text, "\xff", nil},
-		{Field{Kind: KindString, MinLength: new(2), MaxLength: new(3)}, "äöü", "äöü"},
-		{Field{Kind: KindString, MinLength: new(2), MaxLength: new(3)}, "ä", nil},
-		{Field{Kind: KindString, MinLength: new(2), MaxLength: new(3)}, "äöüß", nil},
+		{Field{Kind: KindString, Min: new(2.0), Max: new(3.0)}, "äöü", "äöü"},
+		{Field{Kind: KindString, Min: new(2.0), Max: new(3.0)}, "ä", nil},
+		{Field{Kind: KindString, Min: new(2.0), Max: new(3.0)}, "äöüß", nil},
 		{Field{Kind: KindString, Pattern: "[0-9]$"}, "room 5", "room 5"},
 		{Field{Kind: KindString, Pattern: "[0-9]$"}, "room", nil},
 
@@ -77,9 +77,9 @@ func TestParse(t *testing.T) {
 		{integer, "9223372036854775807", int64(math.MaxInt64)},
 		{integer, "9223372036854775808", nil},
 		{integer, "1.5", nil},
-		{Field{Kind: KindInteger, Minimum: new(0.5)}, "0", nil},
-		{Field{Kind: KindInteger, Maximum: new(5.0)}, "6", nil},
-		{Field{Kind: KindInteger, Maximum: new(math.Inf(1))}, "6", int64(6)},
+		{Field{Kind: KindInteger, Min: new(0.5)}, "0", nil},
+		{Field{Kind: KindInteger, Max: new(5.0)}, "6", nil},
+		{Field{Kind: KindInteger, Max: new(math.Inf(1))}, "6", int64(6)},
 
 		{boolean, "Yes", true}, {boolean, "y", true}, {boolean, "TRUE", true}, {boolean, "1", true},
 		{boolean, " no ", false}, {boolean, "N", false}, {boolean, "false", false}, {boolean, "0", false},
@@ -131,7 +131,7 @@ type measure float32
 
 func TestCheck(t *testing.T) {
 	number, integer := Field{Kind: KindNumber}, Field{Kind: KindInteger}
-	choices := Field{Kind: KindChoices, Options: colors, MinItems: new(1)}
+	choices := Field{Kind: KindChoices, Options: colors, Min: new(1.0)}
 	for _, tt := range []struct {
 		field Field
 		value any
@@ -176,13 +176,13 @@ func TestErrorsSayWhatIsExpected(t *testing.T) {
 		field Field
 		want  string
 	}{
-		{Field{Kind: KindString, MinLength: new(3), MaxLength: new(9), Pattern: "^a"}, `field "f": want text, length at least 3, at most 9, matching "^a"`},
+		{Field{Kind: KindString, Min: new(3.0), Max: new(9.0), Pattern: "^a"}, `field "f": want text, length at least 3, at most 9, matching "^a"`},
 		{Field{Kind: KindString, Format: "date"}, `field "f": want a day of the calendar, as in 2027-05-31`},
-		{Field{Kind: KindNumber, Minimum: new(0.5), Maximum: new(1e5)}, `field "f": want a number, at least 0.5, at most 100000`},
-		{Field{Kind: KindInteger, Minimum: new(18.0)}, `field "f": want a whole number, at least 18`},
+		{Field{Kind: KindNumber, Min: new(0.5), Max: new(1e5)}, `field "f": want a number, at least 0.5, at most 100000`},
+		{Field{Kind: KindInteger, Min: new(18.0)}, `field "f": want a whole number, at least 18`},
 		{Field{Kind: KindBoolean}, `field "f": want yes or no`},
 		{Field{Kind: KindChoice, Options: colors[:2]}, `field "f": want one of "red" (Rot), "green" (Grün)`},
-		{Field{Kind: KindChoices, Options: colors[:1], MinItems: new(1)}, `field "f": want any of "red" (Rot), each once, count at least 1`},
+		{Field{Kind: KindChoices, Options: colors[:1], Min: new(1.0)}, `field "f": want any of "red" (Rot), each once, count at least 1`},
 		{Field{Kind: KindChoice, Options: many}, `field "f": want one of "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", and 2 more`},
 		{Field{Kind: "object"}, `field "f": want a kind that fields have, not "object"`},
 	} {

@@ -32,14 +32,11 @@ type Field struct {
 
 	Options []Option // for KindChoice and KindChoices
 
-	Format    string // string: "email", "uri", "date", "date-time", or the server's own, which is not checked
-	Pattern   string // string: a regular expression of package regexp; not checked if that takes long
-	MinLength *int   // in characters
-	MaxLength *int
-	Minimum   *float64
-	Maximum   *float64
-	MinItems  *int
-	MaxItems  *int
+	Format  string // string: "email", "uri", "date", "date-time", or the server's own, which is not checked
+	Pattern string // string: a regular expression of package regexp; not checked if that takes long
+
+	// Min and Max bound a number, the length of a string in characters, or the number of choices; nil for no bound.
+	Min, Max *float64
 
 	// Default has a type that [Field.Parse] returns. It is nil if the server gave none, or one that
 	// is invalid or takes long to check.

@@ -6,9 +6,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -109,7 +111,7 @@ func readField(name string, raw json.RawMessage) (f *Field, preset json.RawMessa
 	case typ == "string":
 		f.Kind = KindString
 		f.Format, f.Pattern = s.text("format"), s.text("pattern")
-		f.MinLength, f.MaxLength = s.count("minLength"), s.count("maxLength")
+		f.Min, f.Max = s.count("minLength"), s.count("maxLength")
 		if len(f.Pattern) > maxPattern {
 			s.noteFault("pattern", fmt.Sprintf("at most %d bytes", maxPattern))
 		} else if tree.CheckPattern(f.Pattern) != nil {
@@ -119,7 +121,7 @@ func readField(name string, raw json.RawMessage) (f *Field, preset json.RawMessa
 		s.noteFault("enum", "a type of string, or of array with the enum in its items")
 	case typ == "number", typ == "integer":
 		f.Kind = Kind(typ)
-		f.Minimum, f.Maximum = s.number("minimum"), s.number("maximum")
+		f.Min, f.Max = s.number("minimum"), s.number("maximum")
 	case typ == "boolean":
 		f.Kind = KindBoolean
 	case typ == "array":
@@ -127,9 +129,59 @@ func readField(name string, raw json.RawMessage) (f *Field, preset json.RawMessa
 		items := readSchema(s.values["items"])
 		f.Options = items.options()
 		s.noteInnerFault("items", items)
-		f.MinItems, f.MaxItems = s.count("minItems"), s.count("maxItems")
+		f.Min, f.Max = s.count("minItems"), s.count("maxItems")
 	default:
 		s.noteFault("type", "string, number, integer, boolean, or array of options: forms are flat")
 	}
 	return f, s.values["default"], s.err
+}
+
+// fill checks and completes the answers, and leaves out fields without an answer. The error names
+// the first wrong field, in the order of the form, or one that is not in the form.
+func fill(fields []*Field, answers map[string]any) (map[string]any, error) {
+	content := map[string]any{}
+	known := map[string]bool{}
+	for _, f := range fields {
+		known[f.Name] = true
+		v, err := f.answer(answers[f.Name])
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			content[f.Name] = v
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(answers)) {
+		if !known[name] {
+			return nil, fmt.Errorf("field %q is not in the form", excerpt.Cut(name))
+		}
+	}
+	return content, nil
+}
+
+// Complete returns the answer that the server gets when a handler returns r: defaults are
+// filled into an accepted form, and every value is checked and converted to the type of its
+// field. The error names the field and what it expects, or is the error of [Fields] for an invalid
+// form. The client completes the results of handlers; a handler calls Complete to check an
+// answer beforehand, or to record what is sent. It does not modify r.
+func Complete(p *mcp.ElicitParams, r *mcp.ElicitResult) (*mcp.ElicitResult, error) {
+	switch r.Action {
+	case mcp.ElicitDecline, mcp.ElicitCancel:
+		return &mcp.ElicitResult{Action: r.Action}, nil
+	case mcp.ElicitAccept:
+	default:
+		return nil, &inquiry.AnswerError{Err: fmt.Errorf("action %q, want accept, decline or cancel", excerpt.Cut(r.Action))}
+	}
+	if p.Mode == mcp.ElicitURL {
+		return &mcp.ElicitResult{Action: r.Action}, nil
+	}
+	fields, err := Fields(p)
+	if err != nil {
+		return nil, err
+	}
+	content, err := fill(fields, r.Content)
+	if err != nil {
+		return nil, &inquiry.AnswerError{Err: err}
+	}
+	return &mcp.ElicitResult{Action: r.Action, Content: content}, nil
 }

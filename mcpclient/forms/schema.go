@@ -74,18 +74,13 @@ func (s *formSchema) number(keyword string) (n *float64) {
 	return n
 }
 
-// count reads a whole number from 0, cut to the largest int32; nil means none.
-func (s *formSchema) count(keyword string) *int {
+// count reads a whole number from 0; nil means none.
+func (s *formSchema) count(keyword string) *float64 {
 	n := s.number(keyword)
-	if n == nil {
-		return nil
-	}
-	if *n != math.Trunc(*n) || *n < 0 {
+	if n != nil && (*n != math.Trunc(*n) || *n < 0) {
 		s.noteFault(keyword, "a whole number, at least 0")
-		return nil
 	}
-	count := int(min(*n, math.MaxInt32))
-	return &count
+	return n
 }
 
 // texts returns the value of a keyword that is a list of strings.

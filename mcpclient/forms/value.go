@@ -1,7 +1,9 @@
 package forms
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/mail"
 	"net/url"
@@ -12,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -47,16 +50,16 @@ func (f *Field) value(v any) (any, error) {
 
 // fitsString reports whether a text has the length, the format and the pattern of the field.
 func (f *Field) fitsString(s string) bool {
-	if !utf8.ValidString(s) || !within(utf8.RuneCountInString(s), f.MinLength, f.MaxLength) || !fitsFormat(f.Format, s) {
+	if !utf8.ValidString(s) || !f.isWithin(float64(utf8.RuneCountInString(s))) || !fitsFormat(f.Format, s) {
 		return false
 	}
 	re, err := tree.CompilePattern(f.Pattern) // unanchored, as in JSON Schema
 	return err == nil && (re.Work(s) > maxWork || re.MatchString(s))
 }
 
-// within reports whether n is in bounds; nil means no bound.
-func within[T int | float64](n T, least, most *T) bool {
-	return (least == nil || n >= *least) && (most == nil || n <= *most)
+// isWithin reports whether a number, a length or a count is within the bounds of the field.
+func (f *Field) isWithin(n float64) bool {
+	return (f.Min == nil || n >= *f.Min) && (f.Max == nil || n <= *f.Max)
 }
 
 // formatName names a format that is checked; "" stands for the others, which are the server's own.
@@ -102,7 +105,7 @@ func notInURI(r rune) bool {
 func (f *Field) number(v any) (any, error) {
 	text := numberText(v)
 	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || len(text) > maxNumber || !json.Valid([]byte(text)) || !within(x, f.Minimum, f.Maximum) {
+	if err != nil || len(text) > maxNumber || !json.Valid([]byte(text)) || !f.isWithin(x) {
 		return nil, f.valueError()
 	}
 	n, notInt := strconv.ParseInt(text, 10, 64)
@@ -165,5 +168,71 @@ func (f *Field) fitsChoices(list []string) bool {
 			return false
 		}
 	}
-	return within(len(list), f.MinItems, f.MaxItems)
+	return f.isWithin(float64(len(list)))
+}
+
+// FieldError is the error of an answer that does not fit a [Field]. It does not contain the answer,
+// because the error may reach the server, which has not received the answer.
+type FieldError struct {
+	Reason string // what the field expects, for a person who sees the field
+	name   string
+}
+
+// Error returns the field's name, cut to 1 KiB, and the reason.
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("field %q: %s", excerpt.Cut(e.name), e.Reason)
+}
+
+// valueError returns the error for a value that does not fit the field.
+func (f *Field) valueError() error { return &FieldError{"want " + f.expected(), f.Name} }
+
+// expected describes a valid answer.
+func (f *Field) expected() string {
+	var b strings.Builder
+	measure := ""
+	switch f.Kind {
+	case KindString:
+		b.WriteString(cmp.Or(formatName(f.Format), "text"))
+		measure = "length "
+	case KindNumber:
+		b.WriteString("a number")
+	case KindInteger:
+		b.WriteString("a whole number")
+	case KindBoolean:
+		b.WriteString("yes or no")
+	case KindChoice:
+		b.WriteString("one of " + listOptions(f.Options))
+	case KindChoices:
+		b.WriteString("any of " + listOptions(f.Options) + ", each once")
+		measure = "count "
+	default:
+		fmt.Fprintf(&b, "a kind that fields have, not %q", excerpt.Cut(string(f.Kind)))
+	}
+	if f.Min != nil {
+		fmt.Fprintf(&b, ", %sat least %v", measure, *f.Min)
+		measure = ""
+	}
+	if f.Max != nil {
+		fmt.Fprintf(&b, ", %sat most %v", measure, *f.Max)
+	}
+	if f.Pattern != "" {
+		fmt.Fprintf(&b, ", matching %q", excerpt.Cut(f.Pattern))
+	}
+	return b.String()
+}
+
+// listOptions returns the first options with their titles, cut to 1 KiB.
+func listOptions(options []Option) string {
+	var names []string
+	for _, o := range options[:min(len(options), maxOptionsListed)] {
+		name := strconv.Quote(excerpt.Cut(o.Value))
+		if o.Title != o.Value {
+			name += " (" + excerpt.Cut(o.Title) + ")"
+		}
+		names = append(names, name)
+	}
+	if more := len(options) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return excerpt.Cut(strings.Join(names, ", "))
 }

@@ -53,12 +53,8 @@ type fieldJSON struct {
 	Options     []optionJSON `json:"options,omitempty"`
 	Format      string       `json:"format,omitempty"`
 	Pattern     string       `json:"pattern,omitempty"`
-	MinLength   *int         `json:"min_length,omitempty"`
-	MaxLength   *int         `json:"max_length,omitempty"`
-	Minimum     *float64     `json:"minimum,omitempty"`
-	Maximum     *float64     `json:"maximum,omitempty"`
-	MinItems    *int         `json:"min_items,omitempty"`
-	MaxItems    *int         `json:"max_items,omitempty"`
+	Min         *float64     `json:"min,omitempty"` // see [forms.Field]
+	Max         *float64     `json:"max,omitempty"`
 	Default     any          `json:"default,omitempty"`
 }
 
@@ -141,8 +137,7 @@ func fieldsOf(params *mcp.ElicitParams) (out []fieldJSON, wrong string) {
 		v := fieldJSON{
 			Name: f.Name, Title: hosttext.Line(f.Title, 200), Description: exactText(f.Description, 1000),
 			Kind: string(f.Kind), Required: f.Required, Format: f.Format, Pattern: hosttext.Line(f.Pattern, 200),
-			MinLength: f.MinLength, MaxLength: f.MaxLength, Minimum: f.Minimum, Maximum: f.Maximum,
-			MinItems: f.MinItems, MaxItems: f.MaxItems, Default: f.Default,
+			Min: f.Min, Max: f.Max, Default: f.Default,
 		}
 		for _, o := range f.Options {
 			v.Options = append(v.Options, optionJSON{o.Value, hosttext.Line(o.Title, 200)})

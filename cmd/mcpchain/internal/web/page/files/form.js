@@ -77,9 +77,9 @@ function bounds(f) {
     return high === undefined ? `at least ${low}${unit}` : `${low} to ${high}${unit}`;
   };
   switch (f.kind) {
-    case "string": return [suchAs[f.format], range(f.min_length, f.max_length, " characters"), f.pattern && !f.description ? `as ${f.pattern}` : ""].filter(Boolean).join(" · ");
-    case "choices": return range(f.min_items, f.max_items, " of these");
-    case "integer": case "number": return range(f.minimum, f.maximum, "");
+    case "string": return [suchAs[f.format], range(f.min, f.max, " characters"), f.pattern && !f.description ? `as ${f.pattern}` : ""].filter(Boolean).join(" · ");
+    case "choices": return range(f.min, f.max, " of these");
+    case "integer": case "number": return range(f.min, f.max, "");
   }
   return "";
 }
@@ -87,15 +87,15 @@ function bounds(f) {
 // objection says why a value does not fit, "" if it does as far as the page can tell.
 function objection(f, value) {
   if (f.kind === "choices") {
-    if (f.min_items > value.length) return `Choose at least ${f.min_items}.`;
-    if (f.max_items < value.length) return `Choose at most ${f.max_items}.`;
+    if (f.min > value.length) return `Choose at least ${f.min}.`;
+    if (f.max < value.length) return `Choose at most ${f.max}.`;
     return "";
   }
   if (f.kind === "integer" || f.kind === "number") return numberObjection(f, value);
   if (f.kind !== "string") return "";
   const length = [...value].length;
-  if (f.min_length > length) return `Write at least ${f.min_length} characters.`;
-  if (f.max_length < length) return `Write at most ${f.max_length} characters.`;
+  if (f.min > length) return `Write at least ${f.min} characters.`;
+  if (f.max < length) return `Write at most ${f.max} characters.`;
   if (f.format === "email" && !/^[^\s@]+@[^\s@]+$/.test(value)) return "This is not an e-mail address.";
   if (f.format === "date" && !isDay(value)) return "This is not a date such as 2026-12-24: year, month, day.";
   if (f.format === "date-time" && Number.isNaN(Date.parse(value))) return "This is not a date and time such as 2026-12-24 19:30.";
@@ -107,8 +107,8 @@ function numberObjection(f, value) {
   const n = Number(value);
   if (value.trim() === "" || !Number.isFinite(n)) return "This is not a number.";
   if (f.kind === "integer" && !/^[+-]?\d+$/.test(value.trim())) return "This is not a whole number.";
-  if (n < f.minimum) return `This has to be at least ${f.minimum}.`;
-  if (n > f.maximum) return `This has to be at most ${f.maximum}.`;
+  if (n < f.min) return `This has to be at least ${f.min}.`;
+  if (n > f.max) return `This has to be at most ${f.max}.`;
   return "";
 }
 
@@ -116,7 +116,7 @@ const inputTypes = { email: "email", uri: "url" };
 
 function text(field, ids) {
   const numeric = field.kind === "integer" || field.kind === "number";
-  const long = field.kind === "string" && !field.format && field.max_length > 200;
+  const long = field.kind === "string" && !field.format && field.max > 200;
   const input = long
     ? el("textarea", { id: ids.input, rows: 3 })
     : el("input", {
