@@ -52,11 +52,18 @@
 package agent
 
 import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // Model is a language model: an [openaimodel.Model], an [anthropicmodel.Model], lc.Model for a
@@ -88,3 +95,109 @@ func (a *Agent) LeaseTTL() time.Duration { return a.recipe.opts.Durable.LeaseTTL
 
 // Profile returns the profile by which tools are defined for the model, see [adapter.Toolset.Catalog].
 func (a *Agent) Profile() profile.Profile { return a.recipe.profile }
+
+// Run gives the input to the model and returns the outcome. If the run waits for a person the
+// error is nil, Result.Status is run.StatusWaiting, and Result.Questions has the questions. The
+// result is never nil: with an error it has what was done before. If the run itself has failed,
+// and not only the work in this process, the error also matches [ErrFailed].
+//
+// An input for a run that waits or has no output yet is refused. The error matches [ErrWaiting], and
+// Questions has the questions; [record.ErrHeld], if a process works on the run; or [ErrUnfinished].
+func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, error) {
+	return a.begin(in, opts).outcome(ctx)
+}
+
+// Events gives the input to the model and yields events until the run has ended or waits. The last
+// pair has an [*Output] or a [*Suspended], or an error and no event. Without [WithRun], each range
+// over the sequence begins another run, which calls the tools again.
+//
+// The run continues while the loop body handles an event, up to its next event. Leaving the
+// loop cancels this process's work on the run; Events then waits for tool calls, callbacks and
+// the model to return. With [Durable.Store] the run can be resumed.
+//
+// The caller must not modify in until the loop ends.
+func (a *Agent) Events(ctx context.Context, in Input, opts ...RunOption) iter.Seq2[Event, error] {
+	return a.begin(in, opts).events(ctx)
+}
+
+// Input is what a run gets: messages, for example [Result.Messages] with a new message of the person.
+type Input []run.Message
+
+// Text returns an input of one message of the person.
+func Text(text string) Input { return Input{run.Text(run.RoleUser, text)} }
+
+// RunOption is an option of one run.
+type RunOption func(*runOptions)
+
+type runOptions struct {
+	key     run.Key
+	hasID   bool // the id comes from WithRun
+	newOnly bool
+	limits  *run.Limits
+	vars    map[string]json.RawMessage
+	output  *output // nil: the answer is text
+}
+
+// WithRun gives the run an id. If [Durable.Store] has a run with this id that has ended, the input
+// continues it: a conversation is one run with many inputs. By default each run gets a new id. It
+// is an error if the agent has no store or the id is empty.
+func WithRun(id string) RunOption {
+	return func(o *runOptions) { o.key.ID, o.hasID = id, true }
+}
+
+// WithNewRun makes the input begin a run and never continue one, so that a repeated request begins
+// one run. If the run named by [WithRun] exists, the error matches [record.ErrExists].
+func WithNewRun() RunOption { return func(o *runOptions) { o.newOnly = true } }
+
+// WithTenant gives the run to a tenant. [Durable.Store] keeps the runs of tenants apart.
+func WithTenant(tenant string) RunOption { return func(o *runOptions) { o.key.Tenant = tenant } }
+
+// WithLimits replaces all of [Options.Limits]: a field that is 0 has the default of [run.Limits],
+// not the value of the options.
+func WithLimits(l run.Limits) RunOption { return func(o *runOptions) { o.limits = &l } }
+
+// WithVar sets a variable of a new run, which is stored with it: hooks read it in [State.Vars], in
+// every process. An existing run keeps its own variables.
+func WithVar(name string, value json.RawMessage) RunOption {
+	return func(o *runOptions) {
+		if o.vars == nil {
+			o.vars = map[string]json.RawMessage{}
+		}
+		o.vars[name] = value
+	}
+}
+
+// settings returns the options of a run, with the defaults of its limits, and gives it an id if it
+// has none. The error names the option that is wrong.
+func (r *recipe) settings(opts []RunOption) (*runOptions, error) {
+	o := &runOptions{limits: &r.opts.Limits}
+	for _, set := range opts {
+		set(o)
+	}
+	switch {
+	case o.hasID && r.opts.Durable.Store == nil:
+		return nil, errors.New("WithRun needs Options.Durable.Store")
+	case o.hasID && o.key.ID == "":
+		return nil, errors.New("WithRun: id is empty")
+	case o.key.ID == "":
+		o.key.ID = "run_" + newKey()
+	}
+	for name, value := range o.vars {
+		if value != nil && !json.Valid(value) {
+			return nil, fmt.Errorf("WithVar: the value of %q is not valid JSON", name)
+		}
+	}
+	limits, err := withDefaults(*o.limits)
+	if err != nil {
+		return nil, fmt.Errorf("WithLimits: %w", err)
+	}
+	o.limits = &limits
+	return o, nil
+}
+
+// newKey returns a unique name.
+func newKey() string {
+	var random [16]byte
+	rand.Read(random[:])
+	return hex.EncodeToString(random[:])
+}

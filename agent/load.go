@@ -226,3 +226,14 @@ func (s ownRuns) checkAgent(key run.Key, log *record.Log, err error) (*record.Lo
 	}
 	return log, err
 }
+
+// loadedRun is a run to continue.
+type loadedRun struct {
+	state   *ledger.State
+	hold    *hold           // nil: the run is not stored
+	first   []ledger.Change // recorded before the run continues
+	replies []run.Reply     // those that it had when it was loaded
+	tally   tally
+
+	isCancelled bool // its cancellation was requested before this process acquired it
+}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -140,4 +141,39 @@ func (s *sender) execute(ctx context.Context, j *job, work func(context.Context)
 		}
 		done(err)
 	})
+}
+
+// infer makes a model call within the observer, which gets the reply as the hooks leave it.
+func (d *dialog) infer(
+	q *model.Request, stream *streamedReply, work func(context.Context) (*reply, error),
+) (r *reply, err error) {
+	o := d.engine.agent.opts.Observer
+	if o == nil {
+		return work(d.engine.ctx)
+	}
+	v := &Inference{
+		Model:    d.engine.agent.info.Name,
+		Provider: cmp.Or(d.engine.agent.info.Provider, "unknown"),
+		Request:  q,
+	}
+	began := time.Now()
+	ctx, done := o.Infer(d.engine.ctx, v)
+	err = workThenEnd(func() (err error) {
+		r, err = work(ctx)
+		return err
+	}, func(err error) {
+		if r != nil {
+			v.ID, v.Finish, v.Usage = r.id, r.finish, r.usage
+		}
+		if r != nil && err == nil {
+			message := r.message
+			message.Parts = slices.Clone(message.Parts)
+			v.Response = &message
+		}
+		if !stream.firstText.IsZero() {
+			v.FirstChunk = stream.firstText.Sub(began)
+		}
+		done(err)
+	})
+	return r, err
 }

@@ -3,7 +3,9 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/price"
 )
 
@@ -208,4 +211,40 @@ func (o *Options) check() error {
 		return fmt.Errorf("Durable.LeaseTTL is %v; give a positive duration, or 0 for %v", o.Durable.LeaseTTL, defaultLease)
 	}
 	return o.Discover.check()
+}
+
+// The default limits of a run.
+const (
+	defaultTurns     = 20
+	defaultCalls     = 100
+	defaultFailures  = 5
+	defaultParallel  = 8
+	defaultQuestions = 100
+	defaultDepth     = 4
+)
+
+// withDefaults returns a copy in which the limits that are 0 have their defaults. A negative number
+// means no limit, except where a run needs one: that is an error, and so are a negative cost and a
+// depth that no run can have.
+func withDefaults(l run.Limits) (run.Limits, error) {
+	l.Turns = cmp.Or(l.Turns, defaultTurns)
+	l.Calls = cmp.Or(l.Calls, defaultCalls)
+	l.Failures = cmp.Or(l.Failures, defaultFailures)
+	l.Parallel = cmp.Or(l.Parallel, defaultParallel)
+	l.Questions = cmp.Or(l.Questions, defaultQuestions)
+	l.Depth = cmp.Or(l.Depth, defaultDepth)
+	if l.Parallel < 0 || l.Depth < 0 {
+		return l, errors.New("Limits.Parallel and Limits.Depth must be positive, or 0 for their defaults")
+	}
+	if l.Depth > ledger.MaxDepth {
+		return l, fmt.Errorf("Limits.Depth is %d, and may be %d at most", l.Depth, ledger.MaxDepth)
+	}
+	l.Active, l.Tokens = max(l.Active, 0), max(l.Tokens, 0)
+	l.Cost = maps.Clone(l.Cost)
+	for currency, micro := range l.Cost {
+		if micro < 0 {
+			return l, fmt.Errorf("Limits.Cost of %q is %d; give a positive value, or 0 for no cost at all", currency, micro)
+		}
+	}
+	return l, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -115,68 +114,152 @@ func sendEvent(ctx context.Context, events chan<- Event, e Event) error {
 	}
 }
 
-// withHold calls f while this process holds the run. It repeats that if a reply came before the run
-// was released, because its sender was told that the holder handles it.
-func (s *session) withHold(ctx context.Context, l *loadedRun, f func(context.Context) error) error {
-	if l.hold == nil {
-		return f(ctx)
+// drive records the first changes of the run, and advances it until it has ended or waits. A run that
+// had finished or waits already only emits its last event; one that had ended otherwise is an error.
+func (s *session) drive(ctx context.Context, l *loadedRun, out func(Event) error) error {
+	r, end := s.start(ctx, l, out)
+	defer end()
+	defer func() { _ = r.rec.writer.save() }() // what is lost is in doubt for a later process
+	if err := r.rec.record(nil, l.first...); err != nil {
+		return err
 	}
-	for {
-		if err := s.withRenewal(ctx, l, f); err != nil {
-			return err
-		}
-		reacquired := false
-		err := guard("the store", func() error {
-			reacquired = s.reacquire(ctx, l)
-			return nil
-		})
-		if err != nil || !reacquired {
-			return err
-		}
+	if err := r.engine.setOutput(s.output); err != nil {
+		return err
+	}
+	if depth, limit := enclosingRuns(ctx), r.rec.state.Limits.Depth; depth > limit {
+		err := fmt.Errorf("run is within tool calls of %d others, and at most %d are allowed (Limits.Depth)", depth, limit)
+		return r.engine.fail(err)
+	}
+	if err := l.wake(r); err != nil {
+		return err
+	}
+	if r.isRunning() {
+		return r.engine.observe(func() error { return l.proceed(r) })
+	}
+	switch s := r.rec.state; s.Status {
+	case run.StatusWaiting:
+		r.rec.show(&Suspended{Questions: ledger.Open(s)})
+	case run.StatusFinished: // in an earlier session: Replay yields this event, too
+		at := EventInfo{Run: s.ID, Seq: s.Seq, Time: s.Updated}
+		_ = r.rec.writer.emit(&Output{EventInfo: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
+	}
+	if err := r.rec.commit(); err != nil {
+		return err
+	}
+	return outcomeError(r.rec.state)
+}
+
+// start returns the driver of a loaded run. The caller must call end, which waits for handlers and tool
+// calls. out gets the events; nil: nobody wants them.
+func (s *session) start(ctx context.Context, l *loadedRun, out func(Event) error) (r *driver, end func()) {
+	rec := &recorder{writer: newWriter(ctx, l.state, l.hold, out), state: l.state}
+	rec.writer.observer = s.agent.recipe.opts.Observer
+	e := newEngine(ctx, s.agent.recipe, &openQuestions{rec: rec, agent: s.agent.recipe}, newWorkers())
+	e.drive = func(child *engine) error { return newDriver(child).proceed() }
+	return newDriver(e), func() {
+		e.handlers.end()
+		e.workers.end()
+		s.collect(rec.writer)
 	}
 }
 
-// reacquire acquires a waiting run again if it has a reply, unless another process has acquired it.
-func (s *session) reacquire(ctx context.Context, l *loadedRun) (ok bool) {
-	if l.state.Status != run.StatusWaiting {
-		return false
+// collect stores in the session the parts of a [Result] that the writer has.
+func (s *session) collect(w *writer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s.warnings = append(s.warnings, w.warnings...)
+	s.window, s.unfinished = w.window, w.unfinished
+	s.storedStatus = ""
+	if w.hold != nil && w.durable != w.root.Status {
+		s.storedStatus = w.durable
 	}
-	log, err := s.agent.runs().LoadCurrent(ctx, l.hold.lease.Key)
-	if err != nil || log.Head.Status != run.StatusWaiting {
-		return false
-	}
-	isOpen := func(r run.Reply) bool { return slices.Contains(log.Head.QuestionIDs, r.Question) }
-	if !slices.ContainsFunc(log.Replies, isOpen) {
-		return false
-	}
-	next, err := s.agent.hold(ctx, l.hold.lease.Key)
-	if err != nil {
-		return false
-	}
-	*l = *next
-	return true
 }
 
-// withRenewal calls f while the lease of the run is renewed, unless the run is to be cancelled. The
-// context of f ends if the renewal fails, or once the run is to be cancelled. Afterwards the run is
-// released.
-func (s *session) withRenewal(ctx context.Context, l *loadedRun, f func(context.Context) error) error {
-	defer l.hold.release()
-	if l.isCancelled {
-		return s.endAsRequested(ctx, l)
+// proceed advances a run until it waits or has ended.
+func (l *loadedRun) proceed(r *driver) error {
+	for r.isRunning() {
+		if err := r.step(); err != nil {
+			return err
+		}
+		if r.isRunning() {
+			continue
+		}
+		if err := r.rec.commit(); err != nil {
+			return err
+		}
+		if err := l.wake(r); err != nil { // a reply may have come in the meantime
+			return err
+		}
 	}
-	l.hold.host = ctx
-	ctx, cancel := context.WithCancelCause(ctx)
-	r := s.agent.recipe.renewer
-	defer r.add(l.hold, cancel)()
-	l.hold.renewer = r
-	defer cancel(nil)
-	err := f(ctx)
-	if storeErr := l.hold.storeReplies(ctx); storeErr != nil {
-		err = errors.Join(err, storeErr)
-	}
-	if errors.Is(context.Cause(ctx), errCancelRequested) {
-		return s.endAsRequested(ctx, l)
-	}
-	return err
+	return r.rec.commit()
 }
+
+// wake gives a waiting run what it waits for: the replies that it was loaded with, or else those that
+// the store has got since. If the run continues, that is made durable with its next changes; until
+// then the store keeps the replies. Otherwise it is durable when wake returns.
+func (l *loadedRun) wake(r *driver) error {
+	replies := l.replies
+	l.replies = nil
+	if len(replies) == 0 && l.hold != nil && len(ledger.Open(r.rec.state)) > 0 {
+		var err error
+		if replies, err = l.hold.replies(r.engine.ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.engine.questions.wake(replies); err != nil || r.isRunning() {
+		return err
+	}
+	return r.rec.commit()
+}
+
+// driver advances a run: by calls of the model, and by the tool calls that it asks for.
+type driver struct {
+	engine      *engine
+	rec         *recorder // the engine's
+	account     account
+	dialog      dialog
+	lostCharged bool // the reservations of earlier processes are charged
+}
+
+func newDriver(e *engine) *driver {
+	a := e.account()
+	return &driver{engine: e, rec: e.rec, account: a, dialog: dialog{engine: e, rec: e.rec, account: a}}
+}
+
+// step advances the run by one turn, or as far as possible. Its changes are recorded but not
+// yet committed.
+func (d *driver) step() error {
+	if !d.lostCharged {
+		d.lostCharged = true
+		if err := d.account.chargeLost(); err != nil {
+			return err
+		}
+	}
+	if d.isRunning() && d.rec.state.Phase == ledger.PhaseModel {
+		if err := d.dialog.turn(); err != nil {
+			return err
+		}
+	}
+	if d.isRunning() && d.rec.state.Phase == ledger.PhaseCalls {
+		return d.engine.runCalls()
+	}
+	return nil
+}
+
+// proceed advances the run of a sub-agent until it waits or has ended. It is an error if agents are
+// nested deeper than the root run allows.
+func (d *driver) proceed() error {
+	limit := d.engine.root().rec.state.Limits.Depth
+	if depth := len(d.rec.path); depth > limit {
+		return fmt.Errorf("sub-agents are nested %d deep, and at most %d levels are allowed (Limits.Depth)", depth, limit)
+	}
+	for d.isRunning() {
+		if err := d.step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isRunning reports whether a step can advance the run.
+func (d *driver) isRunning() bool { return d.rec.state.Status == run.StatusRunning }

@@ -137,3 +137,59 @@ func (u *WindowUse) scale(usage *run.Usage, estimated bool) {
 	*largest += rest
 	u.Input, u.Cached, u.Estimated = usage.Input, usage.Cached, false
 }
+
+// The size of text bounds its tokens: a token has three or four bytes of prose, and two of digits
+// and dense scripts.
+const (
+	minTokenBytes = 2
+	messageBytes  = 16                   // what a message or a tool adds to its text
+	imageBytes    = 2000 * minTokenBytes // the least that an image, audio or a file counts
+	dataShare     = 128                  // of larger ones, 1/dataShare of the data counts
+	estimateError = 15                   // percent that an estimate may be too low
+)
+
+// inputTokens returns an upper bound of the input tokens of a call: the provider's count for the
+// last call plus what was added since. Before the first count, and if the call has become shorter, it
+// is an estimate with its error added.
+func (d *dialog) inputTokens(q *model.Request) int64 {
+	size := d.callSize(q)
+	if last := d.rec.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {
+		return last.Input + (size-last.Size)/minTokenBytes
+	}
+	estimate := model.Tokens(q, &d.engine.agent.info)
+	return estimate + estimate*estimateError/100
+}
+
+// callSize returns the bytes of text of a call, including what its provider gets back.
+func (d *dialog) callSize(q *model.Request) int64 {
+	size := int64(len(q.System))
+	for i := range q.Messages {
+		m := &q.Messages[i]
+		size += messageBytes + int64(m.ReturnedSize())
+		for j := range m.Parts {
+			size += d.contentSize(&m.Parts[j])
+		}
+	}
+	for i := range q.Tools {
+		t := &q.Tools[i]
+		size += messageBytes + int64(len(t.Name)+len(t.Description)+len(t.Schema))
+	}
+	return size
+}
+
+// contentSize returns the size of a part, without data that only its provider gets.
+func (d *dialog) contentSize(p *run.Part) (size int64) {
+	switch p.Type {
+	case run.PartReasoning:
+	case run.PartImage, run.PartAudio, run.PartFile:
+		size = max(imageBytes, int64(len(p.Data))/dataShare)
+	default:
+		size = int64(len(p.ID) + len(p.Name) + len(p.Text) + len(p.Arguments))
+	}
+	for i := range p.Media {
+		if d.engine.agent.info.Accepts(p.Media[i].MIMEType) {
+			size += d.contentSize(&p.Media[i])
+		}
+	}
+	return size
+}
