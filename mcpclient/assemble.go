@@ -107,14 +107,12 @@ func (c *Client) assembleFeatures() {
 	c.levels.peer = &c.peer
 	c.levels.initial = opts.LogLevel
 	c.tasks = taskStarter{
-		taskParts: taskParts{
-			gatherer:  c.gatherer,
-			call:      c.caller.calls.do,
-			wire:      &c.wire,
-			validator: opts.Validator,
-			limits:    &opts.Limits,
-		},
-		timeouts: &opts.Timeouts,
+		gatherer:  c.gatherer,
+		call:      c.caller.calls.do,
+		wire:      &c.wire,
+		validator: opts.Validator,
+		limits:    &opts.Limits,
+		timeouts:  &opts.Timeouts,
 	}
 	c.subscriptions = &subscriptions{
 		life:           c.life,

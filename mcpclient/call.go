@@ -80,8 +80,8 @@ func (p pipeline) do(ctx context.Context, r *request, result any, opts []CallOpt
 	if err != nil {
 		return err
 	}
-	if need := requirement(r.method); need != "" && !c.provides(need) {
-		return &CapabilityError{capability: need}
+	if err := c.checkOffered(r.method); err != nil {
+		return err
 	}
 	limits := o.limitsOrDefault()
 	if o.noDefaultLimits {

@@ -205,51 +205,29 @@ func mergeMissing(object, more []byte) []byte {
 
 const skillsExtension = "io.modelcontextprotocol/skills"
 
-func requirement(method string) string {
+// requirement returns the capability that a method needs, "" for none, and whether the server
+// declares it.
+func requirement(s *mcp.ServerCapabilities, method string) (capability string, declared bool) {
 	switch method {
 	case "tools/list", "tools/call":
-		return "tools"
+		return "tools", s.Tools != nil
 	case "resources/list", "resources/templates/list", "resources/read":
-		return "resources"
+		return "resources", s.Resources != nil
 	case "resources/subscribe", "resources/unsubscribe":
-		return "resources.subscribe"
+		return "resources.subscribe", s.Resources != nil && s.Resources.Subscribe
 	case "prompts/list", "prompts/get":
-		return "prompts"
+		return "prompts", s.Prompts != nil
 	case "logging/setLevel":
-		return "logging"
+		return "logging", s.Logging != nil
 	case "completion/complete":
-		return "completions"
+		return "completions", s.Completions != nil
 	case "tasks/cancel":
-		return "tasks.cancel"
+		return "tasks.cancel", s.Tasks != nil && s.Tasks.Cancel != nil
 	case "tasks/list":
-		return "tasks.list"
+		return "tasks.list", s.Tasks != nil && s.Tasks.List != nil
 	case "skills/list", "skills/get":
-		return "the extension " + skillsExtension
+		_, declared = s.Extensions[skillsExtension]
+		return "the extension " + skillsExtension, declared
 	}
-	return ""
-}
-
-func declares(s *mcp.ServerCapabilities, capability string) bool {
-	switch capability {
-	case "tools":
-		return s.Tools != nil
-	case "resources":
-		return s.Resources != nil
-	case "resources.subscribe":
-		return s.Resources != nil && s.Resources.Subscribe
-	case "prompts":
-		return s.Prompts != nil
-	case "logging":
-		return s.Logging != nil
-	case "completions":
-		return s.Completions != nil
-	case "tasks.cancel":
-		return s.Tasks != nil && s.Tasks.Cancel != nil
-	case "tasks.list":
-		return s.Tasks != nil && s.Tasks.List != nil
-	case "the extension " + skillsExtension:
-		_, ok := s.Extensions[skillsExtension]
-		return ok
-	}
-	return true
+	return "", true
 }

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -21,49 +19,38 @@ const eraPause = 5 * time.Second
 // errEraBound is the error of a request that has no meaning outside the era in which it began.
 var errEraBound = errors.New("request continues what began in the previous era: begin again")
 
-// eras probes a server over HTTP again when a request fails as it would in another era: its
-// operator may have updated it, or rolled it back. "Clients SHOULD cache the result …,
-// re-probing if the cached assumption later fails" (2026-07-28 versioning).
-type eras struct {
-	*peer
-	renewals *renewal.Group
-	forced   bool // Options.Protocol.Revision is set
-	client   sessionClient
-
-	mu     sync.Mutex
-	probed time.Time // when the last probe began
-}
-
-// resend is called for a request that failed with err. It reports whether to send the request
-// again, because the server now speaks another era, and otherwise returns the error of the call.
-func (e *eras) resend(ctx context.Context, r *request, err error) (again bool, _ error) {
-	if r.sentEra == nil || r.movedEra || e.forced || e.link.Load().exchange == nil { // without sentEra it was not sent
+// resendInOtherEra is called for a request that failed with err. If it failed as it would in another
+// era, it probes a server over HTTP again: its operator may have updated it, or rolled it back. It
+// reports whether to send the request again, and otherwise returns the error of the call. "Clients
+// SHOULD cache the result …, re-probing if the cached assumption later fails" (2026-07-28 versioning).
+func (s *sessions) resendInOtherEra(ctx context.Context, r *request, err error) (again bool, _ error) {
+	if r.sentEra == nil || r.movedEra || s.forced || s.link.Load().exchange == nil { // without sentEra it was not sent
 		return false, err
 	}
-	if r.sentEra == e.era.Load() {
-		if e.renewals.Within(ctx) || !suggestsOtherEra(r, err) {
+	if r.sentEra == s.era.Load() {
+		if s.renewals.Within(ctx) || !suggestsOtherEra(r, err) {
 			return false, err
 		}
-		probeErr := e.renewals.Renew(ctx, func() bool { return e.beginProbe(r.sentEra) }, e.client.renegotiate)
+		probeErr := s.renewals.Renew(ctx, func() bool { return s.beginProbe(r.sentEra) }, s.client.renegotiate)
 		if probeErr != nil {
 			return false, fmt.Errorf("%w (and the server did not say what it speaks: %w)", err, probeErr)
 		}
 	}
-	if now := e.era.Load(); r.sentEra == now || r.sentEra.has(listenStreams) == now.has(listenStreams) {
+	if now := s.era.Load(); r.sentEra == now || r.sentEra.has(listenStreams) == now.has(listenStreams) {
 		return false, err
 	}
-	return e.moveToEra(r, err)
+	return s.moveToEra(r, err)
 }
 
 // beginProbe reports whether to probe a server that was addressed in an era: not if the era has
 // changed since, nor within eraPause of the last probe. The probe then counts as begun.
-func (e *eras) beginProbe(sentEra *eraBox) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.era.Load() != sentEra || time.Since(e.probed) < eraPause {
+func (s *sessions) beginProbe(sentEra *eraBox) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.era.Load() != sentEra || time.Since(s.probed) < eraPause {
 		return false
 	}
-	e.probed = time.Now()
+	s.probed = time.Now()
 	return true
 }
 
@@ -94,8 +81,8 @@ func suggestsOtherEra(r *request, err error) bool {
 
 // moveToEra prepares a request that failed with err for the era that the server now speaks, and
 // reports whether to send it again. If not, it returns the error of the call.
-func (e *eras) moveToEra(r *request, err error) (again bool, _ error) {
-	now := e.current()
+func (s *sessions) moveToEra(r *request, err error) (again bool, _ error) {
+	now := s.current()
 	switch {
 	case r.method == "subscriptions/listen", r.method == "resources/subscribe":
 		return false, errOtherEra

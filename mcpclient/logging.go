@@ -43,8 +43,10 @@ func (l *logLevels) setLevel(ctx context.Context, p pipeline, level mcp.LogLevel
 func (l *logLevels) trySet(ctx context.Context, p pipeline, level mcp.LogLevel) error {
 	const method = "logging/setLevel"
 	if !l.peer.current().has(sessionLevel) {
-		if level != "" && !l.peer.provides(requirement(method)) {
-			return &CapabilityError{capability: requirement(method)}
+		if level != "" {
+			if err := l.peer.checkOffered(method); err != nil {
+				return err
+			}
 		}
 		l.level.Store(&level)
 		return nil

@@ -321,6 +321,19 @@ func TestMiddlewareErrorsAreScrubbed(t *testing.T) {
 }
 
 // The stream of a subscription is a request that lasts; in the legacy era each resource is one.
+func TestMiddlewareCallsDuringHandshake(t *testing.T) {
+	eachEra(t, func(t *testing.T, _ string, opts mcpclient.Options) {
+		var callErr error
+		opts.Middleware = []mcpclient.Middleware{changing(func(r *mcpclient.Request) {
+			if r.Method == "initialize" || r.Method == "server/discover" {
+				_, callErr = r.Client.CallTool(t.Context(), "x", nil)
+			}
+		})}
+		connectedPeer(t, opts)
+		wantError[*mcpclient.CapabilityError](t, callErr)
+	})
+}
+
 func TestMiddlewareOfSubscription(t *testing.T) {
 	var d diary
 	opts := modern()

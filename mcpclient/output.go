@@ -60,15 +60,14 @@ func WithOutputCheck(tool *mcp.Tool, v Validator) CallOption {
 	return func(o *callOptions) { o.outputTool, o.validator = tool, v }
 }
 
+// resultCheck compiles the output schema of a tool for the check of its result, nil if there is
+// nothing to check. v is the Validator of [Options].
 func (o *callOptions) resultCheck(v Validator) (func(*mcp.CallToolResult) error, error) {
-	return outputCheck(cmp.Or(o.validator, v), o.outputTool)
-}
-
-// outputCheck compiles the output schema of a tool, nil if there is nothing to check.
-func outputCheck(v Validator, tool *mcp.Tool) (func(*mcp.CallToolResult) error, error) {
+	tool := o.outputTool
 	if tool == nil || len(tool.OutputSchema) == 0 {
 		return nil, nil
 	}
+	v = cmp.Or(o.validator, v)
 	if v == nil {
 		return nil, fmt.Errorf("output schema of tool %q: %w", tool.Name, errNoValidator)
 	}

@@ -49,17 +49,22 @@ func (p *peer) logViolation(violation string, args ...any) {
 	p.link.Load().warnings.logViolation(violation, args...)
 }
 
-// provides reports whether the server declared a capability of [requirement], or its revision
-// cannot declare it. It is always true with Options.Protocol.AllowUndeclared.
-func (p *peer) provides(capability string) bool {
-	if p.undeclared {
-		return true
+// checkOffered returns a [*CapabilityError] if the server did not declare what a method needs,
+// although its revision can declare it. It returns nil with Options.Protocol.AllowUndeclared.
+func (p *peer) checkOffered(method string) error {
+	server := p.server.Load()
+	if server == nil { // a call of middleware during the first handshake
+		server = new(mcp.Server)
+	}
+	capability, declared := requirement(&server.Capabilities, method)
+	if declared || p.undeclared {
+		return nil
 	}
 	e := p.current()
 	if capability == "completions" && !e.has(completionCapability) || capability == "tasks.cancel" && !e.has(coreTasks) {
-		return true
+		return nil
 	}
-	return declares(&p.server.Load().Capabilities, capability)
+	return &CapabilityError{capability: capability}
 }
 
 func (p *peer) checkTask(tool *mcp.Tool) error {

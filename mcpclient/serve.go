@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -244,21 +245,5 @@ func withRelatedTask(answer, question json.RawMessage) json.RawMessage {
 	if task == nil || !jsonrpc.IsObject(answer) {
 		return answer
 	}
-	var members, meta map[string]json.RawMessage
-	if json.Unmarshal(answer, &members) != nil {
-		return answer
-	}
-	if json.Unmarshal(members["_meta"], &meta) != nil || meta == nil {
-		meta = map[string]json.RawMessage{}
-	}
-	meta[relatedTask] = task
-	var err error
-	if members["_meta"], err = jsonrpc.Marshal(meta); err != nil {
-		return answer
-	}
-	related, err := jsonrpc.Marshal(members)
-	if err != nil {
-		return answer
-	}
-	return related
+	return mergeMissing(fmt.Appendf(nil, `{"_meta":{%q:%s}}`, relatedTask, task), answer)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
@@ -28,7 +29,13 @@ const (
 // request containing an Mcp-Session-Id, it MUST start a new session", 2025-11-25 transports),
 // and any other with its connection.
 type sessions struct {
-	eras
+	*peer
+	renewals *renewal.Group
+	forced   bool // Options.Protocol.Revision is set
+	client   sessionClient
+
+	mu     sync.Mutex
+	probed time.Time // when the era was last probed
 }
 
 // sessionClient is the part of a client that sessions need.
@@ -79,12 +86,12 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 	}
 	id, lost := lostSessionID(err)
 	if !lost {
-		return s.eras.resend(ctx, r, err)
+		return s.resendInOtherEra(ctx, r, err)
 	}
 	if renewErr := s.renewSession(ctx, id); renewErr != nil {
 		return false, fmt.Errorf("%w: %w; and could not start a new session: %w", ErrSessionLost, err, renewErr)
 	}
-	if again, err := s.eras.resend(ctx, r, err); again {
+	if again, err := s.resendInOtherEra(ctx, r, err); again {
 		return true, err
 	}
 	if !repeatable(r.method) || r.resent {

@@ -21,7 +21,7 @@ var errNoTask = errors.New("task has no id: a server that answers at once makes 
 // Task is a tool call that continues at the server without a waiting caller. Its methods may be
 // called concurrently. If the server answered at once they send nothing.
 type Task struct {
-	taskParts
+	*taskStarter
 	id     string
 	tool   string
 	callID int64 // CallInfo.ID of the tool call and its later requests
@@ -34,17 +34,14 @@ type Task struct {
 	rounds   int                        // rounds of questions so far
 }
 
-type taskParts struct {
+// taskStarter starts tasks, and has what their methods use.
+type taskStarter struct {
 	*gatherer
 	call      func(ctx context.Context, r *request, result any, opts []CallOption) error
 	wire      *roundTripper
 	validator Validator
 	limits    *Limits
-}
-
-type taskStarter struct {
-	taskParts
-	timeouts *Timeouts
+	timeouts  *Timeouts
 }
 
 // The default interval of polling, and bounds of a server's interval.
@@ -122,13 +119,7 @@ func (c *Client) Task(id, tool string) *Task {
 }
 
 func (s *taskStarter) newTask(id, tool string, call int64) *Task {
-	return &Task{
-		taskParts: s.taskParts,
-		id:        id,
-		tool:      tool,
-		callID:    call,
-		answered:  map[[sha256.Size]byte]bool{},
-	}
+	return &Task{taskStarter: s, id: id, tool: tool, callID: call, answered: map[[sha256.Size]byte]bool{}}
 }
 
 // ID returns the id for [Client.Task]. It may be the only protection of the task: treat it as a

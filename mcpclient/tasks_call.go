@@ -148,7 +148,7 @@ func (t *Task) giveUp(ctx context.Context, err error) {
 }
 
 func (w *roundTripper) sendUnawaited(ctx context.Context, r *request) {
-	if !w.peer.provides(requirement(r.method)) {
+	if w.peer.checkOffered(r.method) != nil {
 		return
 	}
 	l, e, o := w.peer.link.Load(), w.peer.current(), new(callOptions)
