@@ -3,10 +3,16 @@ package model
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent"
+	llm "github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
@@ -99,3 +105,108 @@ func (s Spec) Open(suites []*suite.Suite) (Spec, error) {
 
 // ErrInfra matches errors of a model's endpoint, which say nothing about the agent.
 var ErrInfra = errors.New("the endpoint of the model failed")
+
+// Session holds the model of one trial.
+type Session struct {
+	Spec Spec
+	Task *suite.Task
+	Tape *tape.Tape // tape of a model that is recorded or played; otherwise nil
+}
+
+// Model returns the model of the task's agent.
+func (s *Session) Model() (agent.Model, error) {
+	switch s.Spec.Mode {
+	case results.Scripted:
+		return &script{s.Task.Script}, nil
+	case results.Recorded:
+		return s.Tape.PlayModel(s.Spec.Info), nil
+	}
+	m, err := s.Spec.Endpoint.Open(nil)
+	if err != nil {
+		return nil, err
+	}
+	if s.Spec.Record {
+		return s.Tape.RecordModel(live{m}), nil
+	}
+	return live{m}, nil
+}
+
+// live is a model whose errors match [ErrInfra]. It has retried before it returns one.
+type live struct{ agent.Model }
+
+// Generate implements [agent.Model].
+func (l live) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		for d, err := range l.Model.Generate(ctx, r) {
+			if err != nil && ctx.Err() == nil {
+				err = fmt.Errorf("%w: %w", ErrInfra, err)
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+// script is a model with written replies. Only the history determines the next one, so that
+// any agent can continue a run.
+type script struct{ steps []suite.Step }
+
+// Info implements [agent.Model].
+func (s *script) Info() llm.Info { return llm.Info{NoStreaming: true} }
+
+// Generate implements [agent.Model].
+func (s *script) Generate(_ context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		reply, err := s.next(r.Messages)
+		yield(llm.Delta{Response: reply}, err)
+	}
+}
+
+// next returns the reply to a history.
+func (s *script) next(history []run.Message) (*llm.Response, error) {
+	at, seen := position(history)
+	if at >= len(s.steps) {
+		return nil, fmt.Errorf("the script has %d steps, and another one is wanted after %q", len(s.steps), seen)
+	}
+	step := s.steps[at]
+	for _, want := range step.Sees {
+		if !strings.Contains(seen, want) {
+			return nil, fmt.Errorf("step %d of the script has to see %q, and saw %q", at+1, want, seen)
+		}
+	}
+	return reply(at, step), nil
+}
+
+// position returns the number of replies in the history, and the text since the last one.
+func position(history []run.Message) (replies int, seen string) {
+	var since strings.Builder
+	for _, m := range history {
+		if m.Role == run.RoleAssistant {
+			replies++
+			since.Reset()
+			continue
+		}
+		for _, p := range m.Parts {
+			since.WriteString(p.Text + "\n")
+		}
+	}
+	return replies, since.String()
+}
+
+// reply returns the reply of a step.
+func reply(at int, step suite.Step) *llm.Response {
+	r := &llm.Response{Message: run.Message{Role: run.RoleAssistant}, Finish: "stop"}
+	if step.Say != "" {
+		r.Message = run.Text(run.RoleAssistant, step.Say)
+	}
+	for i, c := range step.Calls {
+		args := string(c.Args)
+		if args == "" {
+			args = "{}"
+		}
+		r.Finish = "tool_calls"
+		r.Message.Parts = append(r.Message.Parts, run.Part{Type: run.PartCall, ID: fmt.Sprintf("c%d_%d", at, i), Name: c.Tool, Arguments: args})
+	}
+	return r
+}

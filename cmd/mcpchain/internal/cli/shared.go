@@ -1,14 +1,20 @@
 package cli
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // The titles of groups that several commands share.
@@ -126,4 +132,85 @@ func Place(names ...string) string {
 // Files returns the section on files in the configuration folder.
 func Files(text string) Section {
 	return Section{"Files, in mcpchain of your configuration folder (by default ~/.config on Linux)", text}
+}
+
+// Revisions are the values of -revision: the revisions of the protocol by server. The revision of ""
+// is for all other servers.
+type Revisions map[string]string
+
+// RevisionFlag declares -revision.
+func (c *Command) RevisionFlag(r Revisions) {
+	c.Group(GroupServers, func(set *flag.FlagSet) {
+		set.Var(r, "revision", "use this `revision` of the protocol for all servers or, as server=revision, for one; may be repeated")
+	})
+}
+
+// String implements [flag.Value]. It returns the default, which is empty.
+func (r Revisions) String() string { return "" }
+
+// Set implements [flag.Value]. It reads revision or server=revision.
+func (r Revisions) Set(s string) error {
+	at := strings.LastIndexByte(s, '=')
+	server, revision := s[:max(0, at)], s[at+1:]
+	if known := mcpclient.Revisions(); !slices.Contains(known, revision) {
+		return fmt.Errorf("want one of %s, or server=revision", strings.Join(known, ", "))
+	}
+	if _, dup := r[server]; dup {
+		return fmt.Errorf("%q is given twice", s)
+	}
+	r[server] = revision
+	return nil
+}
+
+// Apply sets the revisions of servers, and replaces the revisions of the file. The error names a
+// server that is not there; then nothing is set.
+func (r Revisions) Apply(servers []adapter.Server) error {
+	for name := range r {
+		if name != "" && !slices.ContainsFunc(servers, func(s adapter.Server) bool { return s.Name == name }) {
+			return fmt.Errorf("-revision: there is no server %q to connect to", name)
+		}
+	}
+	for i := range servers {
+		s := &servers[i]
+		s.Revision = cmp.Or(r[s.Name], r[""], s.Revision)
+	}
+	return nil
+}
+
+// maxWarnings is the most warnings that a logger shows.
+const maxWarnings = 50
+
+// Warnings returns a logger that shows a person what a client tolerates of servers, such as lines that
+// are not messages. show gets each line once: a server that is started twice, to find out which
+// revision it speaks, may print the same twice.
+func Warnings(show func(line string)) *slog.Logger {
+	return slog.New(slog.NewTextHandler(&warnings{show, map[string]bool{}}, &slog.HandlerOptions{
+		Level: slog.LevelWarn,
+		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+}
+
+// warnings shows different lines of a log, up to maxWarnings.
+type warnings struct {
+	show func(line string)
+	seen map[string]bool
+}
+
+// Write implements [io.Writer]. The handler calls it with one line at a time.
+func (w *warnings) Write(line []byte) (int, error) {
+	text := strings.TrimSpace(string(line))
+	if len(w.seen) > maxWarnings || w.seen[text] {
+		return len(line), nil
+	}
+	w.seen[text] = true
+	if len(w.seen) > maxWarnings {
+		text = "more of this is not shown"
+	}
+	w.show("warning: " + hosttext.Line(text, 500))
+	return len(line), nil
 }

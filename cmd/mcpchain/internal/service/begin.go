@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -129,4 +131,22 @@ func (s *service) room(ctx context.Context, user string) error {
 		}
 	}
 	return nil
+}
+
+// inputVar is the variable of a run with the hash of its input, if it may be begun again: the state
+// may not keep the input.
+const inputVar = "input"
+
+// hashOf returns the hash of an input as JSON.
+func hashOf(input string) json.RawMessage {
+	return fmt.Appendf(nil, "\"%x\"", sha256.Sum256([]byte(input)))
+}
+
+// runOptions returns the options of a user's run.
+func runOptions(user, id, input string) []agent.RunOption {
+	options := []agent.RunOption{agent.WithTenant(user), agent.WithNewRun()}
+	if id != "" {
+		options = append(options, agent.WithRun(id), agent.WithVar(inputVar, hashOf(input)))
+	}
+	return options
 }

@@ -6,11 +6,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
 )
 
 // MaxUser bounds the name of a user in bytes. Stores take names of up to 1 KiB.
@@ -96,4 +100,28 @@ func (t *Table) Holds(user, hash string) bool { return (*t.users.Load())[hash] =
 func hashOf(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
+}
+
+// OnHangup calls reload at each SIGHUP, until stop is called, and logs its outcome. reload is nil
+// if there is no file. stop waits for a call in progress.
+func OnHangup(logger *slog.Logger, reload func() (int, error)) (stop func()) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	var work sync.WaitGroup
+	work.Go(func() {
+		for range hangups {
+			if reload == nil {
+				logger.Info("SIGHUP: there is no file of users to read again")
+			} else if n, err := reload(); err != nil {
+				logger.Error("the users stay as they were", "error", err)
+			} else {
+				logger.Info("the users are read again", "users", n)
+			}
+		}
+	})
+	return func() {
+		signal.Stop(hangups)
+		close(hangups)
+		work.Wait()
+	}
 }

@@ -2,14 +2,18 @@ package screen
 
 import (
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
@@ -116,4 +120,83 @@ func Cost(amounts map[string]int64) string {
 		}
 	}
 	return strings.Join(parts, " + ")
+}
+
+// Paint styles text for a terminal. The zero value uses no colours.
+type Paint struct{ colours bool }
+
+// NewPaint returns the paint for a terminal. It uses no colours if the terminal has none or
+// NO_COLOR is set.
+func NewPaint(w io.Writer) Paint {
+	return Paint{colours: colorprofile.Detect(w, os.Environ()) > colorprofile.ASCII}
+}
+
+// Colours reports whether p uses colours.
+func (p Paint) Colours() bool { return p.colours }
+
+// styles has the styles with colours. Plain has none.
+var styles = map[Style]ansi.Style{
+	Person: ansi.NewStyle().Bold().ForegroundColor(ansi.Cyan),
+	Model:  ansi.NewStyle().Bold().ForegroundColor(ansi.Green),
+	Tool:   ansi.NewStyle().ForegroundColor(ansi.Blue),
+	Faint:  ansi.NewStyle().Faint(),
+	Warn:   ansi.NewStyle().ForegroundColor(ansi.Yellow),
+	Fail:   ansi.NewStyle().Bold().ForegroundColor(ansi.Red),
+
+	Removed: ansi.NewStyle().ForegroundColor(ansi.Red),
+	Added:   ansi.NewStyle().ForegroundColor(ansi.Green),
+}
+
+// Text styles a line, which must not have control characters.
+func (p Paint) Text(style Style, text string) string {
+	if s, ok := styles[style]; ok && p.colours && text != "" {
+		return s.Styled(text)
+	}
+	return text
+}
+
+// Answers lists answers with their keys, such as [y]es.
+func (p Paint) Answers(answers []Answer, separator string) string {
+	var labels []string
+	for _, a := range answers {
+		labels = append(labels, p.Text(Person, fmt.Sprintf("[%c]", a.Key))+a.Word()[1:])
+	}
+	return strings.Join(labels, separator)
+}
+
+// Line is a text with its style.
+type Line struct {
+	Style    Style
+	Text     string
+	Unbroken bool // one line without control characters that must not be wrapped, so that it can be copied
+}
+
+// maxDiffLines bounds a shown diff.
+const maxDiffLines = 100
+
+// diffStyles are the styles of the lines of a diff.
+var diffStyles = map[diff.Kind]Style{diff.Same: Plain, diff.Removed: Removed, diff.Added: Added, diff.Heading: Faint}
+
+// DiffLines returns the lines of a diff to show: at most maxDiffLines, and at most MaxShown bytes. A long diff is cut,
+// with a note.
+func DiffLines(lines []diff.Line) (shown []Line) {
+	length := 0
+	for i, line := range lines {
+		text := Indent(line.Marked())
+		length += len(text)
+		if i >= maxDiffLines || length > MaxShown {
+			note := fmt.Sprintf("  (%s not shown)", moreLines(len(lines)-i))
+			return append(shown, Line{Style: Faint, Text: note})
+		}
+		shown = append(shown, Line{Style: diffStyles[line.Kind], Text: text})
+	}
+	return shown
+}
+
+// moreLines returns a count of lines with its verb.
+func moreLines(n int) string {
+	if n == 1 {
+		return "1 more line is"
+	}
+	return fmt.Sprintf("%d more lines are", n)
 }
