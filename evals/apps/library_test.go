@@ -154,7 +154,7 @@ func (c *call) ReadResource(ctx context.Context, uri string, opts ...mcpclient.C
 func (c *call) context() host.HostContext {
 	return host.HostContext{
 		ToolInfo: &host.ToolInfo{ID: json.RawMessage("7"), Tool: c.tool}, Theme: "light", Locale: "en-US", TimeZone: "Europe/Rome", Platform: "web",
-		AvailableDisplayModes: []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen},
+		AvailableDisplayModes: []string{"inline", "fullscreen"},
 	}
 }
 
@@ -168,7 +168,7 @@ func (c *call) inSession(t *testing.T, use func(*shown)) map[string]any {
 		OpenLink:       func(context.Context, string) error { return nil },
 		Message:        func(context.Context, []mcp.Content) error { return nil },
 		OnModelContext: func(*host.ModelContext) error { return nil },
-		DisplayMode:    func(_ context.Context, mode host.DisplayMode) (host.DisplayMode, error) { return mode, nil },
+		DisplayMode:    func(_ context.Context, mode string) (string, error) { return mode, nil },
 	}, false)
 	s.ready()
 	check.NoError(t, s.session.ToolInput(json.RawMessage(`{}`)))
@@ -190,11 +190,15 @@ func (c *call) inLibrary(t *testing.T, servers *testenv.NPM, use func(*shown)) m
 	content := map[string]any{"text": none, "image": none, "audio": none, "resource": none, "resourceLink": none}
 	withData := maps.Clone(content)
 	withData["structuredContent"] = none
+	permissions := map[string]any{}
+	for _, name := range frame.Permissions {
+		permissions[name] = none
+	}
 	about := map[string]any{
 		"host": program, "context": c.context(), "arguments": map[string]any{}, "result": c.result,
 		"capabilities": map[string]any{
 			"openLinks": none, "logging": none, "serverTools": none, "serverResources": none,
-			"message": content, "updateModelContext": withData, "sandbox": map[string]any{"csp": frame.CSP, "permissions": frame.Permissions},
+			"message": content, "updateModelContext": withData, "sandbox": map[string]any{"csp": frame.CSP, "permissions": permissions},
 		},
 	}
 	mux := http.NewServeMux()

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"mime"
 	"slices"
 	"unicode/utf8"
@@ -38,7 +37,7 @@ type View struct {
 func (v *View) Fingerprint() string {
 	encoded, err := jsonrpc.Marshal(v.Meta)
 	if err != nil {
-		panic(err) // strings and booleans always marshal
+		panic(err) // strings and a boolean always marshal
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%d:", len(v.HTML))
@@ -49,46 +48,28 @@ func (v *View) Fingerprint() string {
 
 // ResourceMeta is a server's metadata about a view: the member ui of the _meta of a resource.
 type ResourceMeta struct {
-	CSP           CSP         `json:"csp"`
-	Permissions   Permissions `json:"permissions"`
-	Domain        string      `json:"domain,omitempty"` // an origin of its own, in the syntax of certain hosts
-	PrefersBorder *bool       `json:"prefersBorder,omitempty"`
+	CSP           CSP      `json:"csp"`
+	Permissions   []string `json:"permissions,omitempty"` // camera, microphone, geolocation, clipboardWrite
+	Domain        string   `json:"domain,omitempty"`      // an origin of its own, in the syntax of certain hosts
+	PrefersBorder *bool    `json:"prefersBorder,omitempty"`
 
 	// Refused describes the declared sources that no policy may have, which are left out of CSP.
 	// Each text names the list, and quotes at most 1 KiB of the source.
 	Refused []string `json:"-"`
 }
 
-// Permissions are the browser features that a view asks for.
-type Permissions struct {
-	Camera, Microphone, Geolocation, ClipboardWrite bool
-}
+// permissions are the browser features that a view can ask for.
+var permissions = []string{"camera", "microphone", "geolocation", "clipboardWrite"}
 
-// names yields the names of the members in JSON.
-func (p *Permissions) names() iter.Seq2[string, *bool] {
-	return func(yield func(string, *bool) bool) {
-		_ = yield("camera", &p.Camera) && yield("microphone", &p.Microphone) &&
-			yield("geolocation", &p.Geolocation) && yield("clipboardWrite", &p.ClipboardWrite)
-	}
-}
-
-// MarshalJSON implements [json.Marshaler]: each permission is an empty object.
-func (p Permissions) MarshalJSON() ([]byte, error) {
-	out := []byte{'{'}
-	for name, asked := range p.names() {
-		if *asked {
-			out = jsonrpc.AppendMember(out, name, []byte("{}"))
+// readPermissions returns the features that an object asks for, each by a member that is an object.
+func readPermissions(object []byte) []string {
+	var asked []string
+	for _, name := range permissions {
+		if jsonrpc.IsObject(jsonrpc.Lookup(object, name)) {
+			asked = append(asked, name)
 		}
 	}
-	return jsonrpc.CloseObject(out), nil
-}
-
-// UnmarshalJSON implements [json.Unmarshaler]: only an object asks for a permission.
-func (p *Permissions) UnmarshalJSON(data []byte) error {
-	for name, asked := range p.names() {
-		*asked = jsonrpc.IsObject(jsonrpc.Lookup(data, name))
-	}
-	return nil
+	return asked
 }
 
 // readResourceMeta decodes a resource's metadata about a view. found is false if there is no member
@@ -99,7 +80,7 @@ func readResourceMeta(raw json.RawMessage) (meta ResourceMeta, found bool) {
 		return ResourceMeta{}, false
 	}
 	meta.CSP, meta.Refused = readCSP(jsonrpc.Lookup(ui, "csp"))
-	_ = meta.Permissions.UnmarshalJSON(jsonrpc.Lookup(ui, "permissions")) // never an error
+	meta.Permissions = readPermissions(jsonrpc.Lookup(ui, "permissions"))
 	if domain, ok := jsonrpc.String(jsonrpc.Lookup(ui, "domain")); ok && len(domain) <= maxSource {
 		meta.Domain = domain
 	}

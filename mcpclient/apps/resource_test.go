@@ -59,7 +59,7 @@ func TestLoad(t *testing.T) {
 	const meta = `"_meta":{"ui":{"csp":{"connectDomains":["https://api.example.com"]},"permissions":{"camera":{}},"prefersBorder":false,"domain":"d"}}`
 	const other = `"_meta":{"ui":{"csp":{"connectDomains":["https://list.example.com"]}}}`
 	no := false
-	full := apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: apps.Permissions{Camera: true}, Domain: "d", PrefersBorder: &no}
+	full := apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: []string{"camera"}, Domain: "d", PrefersBorder: &no}
 	entry := func(members string) string { return `{"uri":"ui://s/v","name":"v",` + members + `}` }
 	for _, tt := range []struct {
 		name, contents, listed string
@@ -116,7 +116,7 @@ func TestLoadRefuses(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	one := &apps.View{HTML: []byte("a")}
 	seen := map[string]bool{one.Fingerprint(): true}
-	for _, v := range []*apps.View{{HTML: []byte("b")}, {HTML: []byte("a"), Meta: apps.ResourceMeta{Permissions: apps.Permissions{Camera: true}}},
+	for _, v := range []*apps.View{{HTML: []byte("b")}, {HTML: []byte("a"), Meta: apps.ResourceMeta{Permissions: []string{"camera"}}},
 		{HTML: []byte("a"), Meta: apps.ResourceMeta{CSP: apps.CSP{FrameDomains: []string{"https://a.example.com"}}}}} {
 		if f := v.Fingerprint(); seen[f] {
 			t.Errorf("%+v: got the fingerprint of another view", v)
@@ -140,7 +140,7 @@ func TestOfResource(t *testing.T) {
 		{`{"ui":[]}`, apps.ResourceMeta{}, false},
 		{`{"ui":{}}`, apps.ResourceMeta{}, true},
 		{`{"ui":{"prefersBorder":true,"domain":7,"permissions":{"camera":true,"microphone":{},"geolocation":null,"clipboardWrite":{},"usb":{}}}}`,
-			apps.ResourceMeta{PrefersBorder: &yes, Permissions: apps.Permissions{Microphone: true, ClipboardWrite: true}}, true},
+			apps.ResourceMeta{PrefersBorder: &yes, Permissions: []string{"microphone", "clipboardWrite"}}, true},
 		{`{"ui":{"prefersBorder":null,"csp":7,"permissions":[]}}`, apps.ResourceMeta{}, true},
 		{`{"ui":{"csp":{"frameDomains":["https://a.example.com"," https://b.example.com",7],"baseUriDomains":"x","connectDomains":["wss://c.example.com"],"resourceDomains":["wss://c.example.com"]}}}`,
 			apps.ResourceMeta{

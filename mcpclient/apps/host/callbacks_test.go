@@ -154,8 +154,8 @@ func TestWaitingBytesAreBounded(t *testing.T) {
 func TestSetContextKeepsTheMode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := begun(t, &scripted{}, &host.Options{
-			Context:     host.HostContext{AvailableDisplayModes: []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen}, DisplayMode: host.DisplayFullscreen},
-			DisplayMode: func(_ context.Context, mode host.DisplayMode) (host.DisplayMode, error) { return mode, nil },
+			Context:     host.HostContext{AvailableDisplayModes: []string{"inline", "fullscreen"}, DisplayMode: "fullscreen"},
+			DisplayMode: func(_ context.Context, mode string) (string, error) { return mode, nil },
 		}, `{}`)
 		<-s.Ready()
 		check.NoError(t, s.SetContext(host.HostContext{Theme: "light"}))

@@ -8,26 +8,17 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// DisplayMode is how a view is shown.
-type DisplayMode string
-
-// The display modes; "pip" (picture in picture) is another one. Views that name none have the mode
-// inline.
-const (
-	DisplayInline     DisplayMode = "inline"
-	DisplayFullscreen DisplayMode = "fullscreen"
-)
-
-// HostContext describes the host to its views. Fields that are not set are left out.
+// HostContext describes the host to its views. Fields that are not set are left out. A display mode is "inline",
+// "fullscreen" or "pip" (picture in picture).
 type HostContext struct {
-	ToolInfo              *ToolInfo     `json:"toolInfo,omitempty"`
-	Theme                 string        `json:"theme,omitempty"`       // "light" or "dark"
-	DisplayMode           DisplayMode   `json:"displayMode,omitempty"` // default DisplayInline
-	AvailableDisplayModes []DisplayMode `json:"availableDisplayModes,omitempty"`
-	ContainerDimensions   *Dimensions   `json:"containerDimensions,omitempty"`
-	Locale                string        `json:"locale,omitempty"`   // BCP 47, as "en-US"
-	TimeZone              string        `json:"timeZone,omitempty"` // IANA, as "Europe/Rome"
-	Platform              string        `json:"platform,omitempty"` // "web", "desktop" or "mobile"
+	ToolInfo              *ToolInfo   `json:"toolInfo,omitempty"`
+	Theme                 string      `json:"theme,omitempty"`       // "light" or "dark"
+	DisplayMode           string      `json:"displayMode,omitempty"` // default inline
+	AvailableDisplayModes []string    `json:"availableDisplayModes,omitempty"`
+	ContainerDimensions   *Dimensions `json:"containerDimensions,omitempty"`
+	Locale                string      `json:"locale,omitempty"`   // BCP 47, as "en-US"
+	TimeZone              string      `json:"timeZone,omitempty"` // IANA, as "Europe/Rome"
+	Platform              string      `json:"platform,omitempty"` // "web", "desktop" or "mobile"
 }
 
 // ToolInfo is the tool call for which the view is shown.
@@ -47,7 +38,7 @@ type Dimensions struct {
 // encode returns the context by member, and sets DisplayMode if it is empty.
 func (c *HostContext) encode() (map[string]json.RawMessage, error) {
 	if c.DisplayMode == "" {
-		c.DisplayMode = DisplayInline
+		c.DisplayMode = "inline"
 	}
 	raw, err := jsonrpc.Marshal(c)
 	if err != nil {

@@ -57,7 +57,7 @@ func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, e
 		ProtocolVersion string             `json:"protocolVersion"`
 		AppInfo         mcp.Implementation `json:"appInfo"` // only its form is checked
 		AppCapabilities struct {
-			AvailableDisplayModes []DisplayMode `json:"availableDisplayModes"`
+			AvailableDisplayModes []string `json:"availableDisplayModes"`
 		} `json:"appCapabilities"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil || p.ProtocolVersion == "" {

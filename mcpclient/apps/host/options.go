@@ -42,7 +42,7 @@ type Options struct {
 
 	// CSP and Permissions are what the sandbox allows the view, which learns them in the handshake.
 	CSP         apps.CSP
-	Permissions apps.Permissions
+	Permissions []string // by their names in [apps.ResourceMeta]
 
 	// OpenLink opens a URL outside of the view, after a person has seen the whole URL and
 	// agreed. The URL has the scheme http or https and a host, at most 8 KiB, and no user info
@@ -56,7 +56,7 @@ type Options struct {
 	// DisplayMode shows the view in another mode and returns the resulting mode, which the view
 	// gets. It is only called with modes that the host has declared, and the view, too, unless the view
 	// has declared none. An error is logged, and the mode stays.
-	DisplayMode func(ctx context.Context, mode DisplayMode) (DisplayMode, error)
+	DisplayMode func(ctx context.Context, mode string) (string, error)
 
 	// OnModelContext is called with context that the view wants future model calls to have, in
 	// place of the previous one; an empty one removes it. An error refuses the update.
@@ -131,10 +131,14 @@ func (o *Options) withDefaults() *Options {
 // function that is set.
 func (o *Options) capabilities() map[string]any {
 	none := struct{}{}
+	permissions := map[string]any{}
+	for _, name := range o.Permissions {
+		permissions[name] = none
+	}
 	content := map[string]any{"text": none, "image": none, "audio": none, "resource": none, "resourceLink": none}
 	all := map[string]any{
 		"serverTools": none, "serverResources": none, "logging": none,
-		"sandbox": map[string]any{"csp": o.CSP, "permissions": o.Permissions},
+		"sandbox": map[string]any{"csp": o.CSP, "permissions": permissions},
 	}
 	if o.OpenLink != nil {
 		all["openLinks"] = none

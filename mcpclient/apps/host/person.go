@@ -99,7 +99,7 @@ func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage)
 // requestDisplayMode has the host change the mode, and returns the resulting one.
 func (h *handlers) requestDisplayMode(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
-		Mode DisplayMode `json:"mode"`
+		Mode string `json:"mode"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil || p.Mode == "" {
 		return nil, errorf(mcp.CodeInvalidParams, "want a mode")
@@ -115,5 +115,5 @@ func (h *handlers) requestDisplayMode(ctx context.Context, params json.RawMessag
 			h.view.setMode(shown)
 		}
 	}
-	return map[string]DisplayMode{"mode": h.view.mode()}, nil
+	return map[string]string{"mode": h.view.mode()}, nil
 }

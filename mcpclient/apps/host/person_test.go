@@ -122,34 +122,34 @@ func TestModelContext(t *testing.T) {
 func TestDisplayMode(t *testing.T) {
 	for _, tt := range []struct {
 		name, capabilities, ask string
-		offered                 []host.DisplayMode
-		becomes                 host.DisplayMode
+		offered                 []string
+		becomes                 string
 		err                     error
 		asked                   bool
-		want                    host.DisplayMode
+		want                    string
 	}{
-		{"changed", `{"availableDisplayModes":["inline","fullscreen"]}`, "fullscreen", []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen}, host.DisplayFullscreen, nil, true, host.DisplayFullscreen},
-		{"a view that does not say", `{}`, "fullscreen", []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen}, host.DisplayFullscreen, nil, true, host.DisplayFullscreen},
-		{"not of the host", `{}`, "pip", []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen}, "pip", nil, false, host.DisplayInline},
-		{"not of the view", `{"availableDisplayModes":["inline"]}`, "fullscreen", []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen}, host.DisplayFullscreen, nil, false, host.DisplayInline},
-		{"another became", `{"availableDisplayModes":["inline","fullscreen"]}`, "fullscreen", []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen, "pip"}, "pip", nil, true, host.DisplayInline},
-		{"failed", `{}`, "fullscreen", []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen}, host.DisplayFullscreen, errors.New("no"), true, host.DisplayInline},
-		{"as it is", `{}`, "inline", []host.DisplayMode{host.DisplayInline}, host.DisplayFullscreen, nil, false, host.DisplayInline},
-		{"unknown", `{}`, "cinema", []host.DisplayMode{host.DisplayInline}, "cinema", nil, false, host.DisplayInline},
+		{"changed", `{"availableDisplayModes":["inline","fullscreen"]}`, "fullscreen", []string{"inline", "fullscreen"}, "fullscreen", nil, true, "fullscreen"},
+		{"a view that does not say", `{}`, "fullscreen", []string{"inline", "fullscreen"}, "fullscreen", nil, true, "fullscreen"},
+		{"not of the host", `{}`, "pip", []string{"inline", "fullscreen"}, "pip", nil, false, "inline"},
+		{"not of the view", `{"availableDisplayModes":["inline"]}`, "fullscreen", []string{"inline", "fullscreen"}, "fullscreen", nil, false, "inline"},
+		{"another became", `{"availableDisplayModes":["inline","fullscreen"]}`, "fullscreen", []string{"inline", "fullscreen", "pip"}, "pip", nil, true, "inline"},
+		{"failed", `{}`, "fullscreen", []string{"inline", "fullscreen"}, "fullscreen", errors.New("no"), true, "inline"},
+		{"as it is", `{}`, "inline", []string{"inline"}, "fullscreen", nil, false, "inline"},
+		{"unknown", `{}`, "cinema", []string{"inline"}, "cinema", nil, false, "inline"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				asked := false
 				_, v := begun(t, &scripted{}, &host.Options{
 					Context: host.HostContext{AvailableDisplayModes: tt.offered},
-					DisplayMode: func(context.Context, host.DisplayMode) (host.DisplayMode, error) {
+					DisplayMode: func(context.Context, string) (string, error) {
 						asked = true
 						return tt.becomes, tt.err
 					},
 				}, tt.capabilities)
 				v.request("1", "ui/request-display-mode", `{"mode":"`+tt.ask+`"}`)
 				got := map[string]bool{v.said(): true}
-				if tt.want != host.DisplayInline {
+				if tt.want != "inline" {
 					got[v.said()] = true
 					check.That(t, got[`ui/notifications/host-context-changed {"displayMode":"`+string(tt.want)+`"}`],
 						"got %v, want the view told of the mode", got)
@@ -164,7 +164,7 @@ func TestSetContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := begun(t, &scripted{}, &host.Options{Context: host.HostContext{Theme: "dark", TimeZone: "Europe/Rome"}}, `{"availableDisplayModes":["inline"]}`)
 		<-s.Ready()
-		check.Fails(t, s.SetContext(host.HostContext{Theme: "dark", TimeZone: "Europe/Rome", DisplayMode: host.DisplayFullscreen}), "a mode that the view has not")
+		check.Fails(t, s.SetContext(host.HostContext{Theme: "dark", TimeZone: "Europe/Rome", DisplayMode: "fullscreen"}), "a mode that the view has not")
 		check.NoError(t, s.SetContext(host.HostContext{Theme: "dark", TimeZone: "Europe/Rome"}))
 		v.silent("without a change")
 		check.NoError(t, s.SetContext(host.HostContext{Theme: "light", Platform: "web"}))

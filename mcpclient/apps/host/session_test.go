@@ -60,11 +60,11 @@ func TestInitialize(t *testing.T) {
 		s, v := open(t, &scripted{}, &host.Options{
 			Host: mcp.Implementation{Name: "h", Version: "2"},
 			Context: host.HostContext{
-				ToolInfo: &host.ToolInfo{ID: json.RawMessage(`7`), Tool: tool}, AvailableDisplayModes: []host.DisplayMode{host.DisplayInline},
+				ToolInfo: &host.ToolInfo{ID: json.RawMessage(`7`), Tool: tool}, AvailableDisplayModes: []string{"inline"},
 				ContainerDimensions: &host.Dimensions{Width: &width, MaxHeight: &most},
 			},
 			CSP:            apps.CSP{ConnectDomains: []string{"https://a.example.com"}},
-			Permissions:    apps.Permissions{Camera: true},
+			Permissions:    []string{"camera"},
 			OpenLink:       func(context.Context, string) error { return nil },
 			OnModelContext: func(*host.ModelContext) error { return nil },
 		})
@@ -274,10 +274,10 @@ func TestSandboxIsLogged(t *testing.T) {
 	var logged bytes.Buffer
 	open(t, &scripted{}, &host.Options{
 		CSP:         apps.CSP{ConnectDomains: []string{"https://api.example.com"}},
-		Permissions: apps.Permissions{Camera: true},
+		Permissions: []string{"camera"},
 		Logger:      slog.New(slog.NewJSONHandler(&logged, nil)),
 	})
-	for _, want := range []string{`"csp":{"connectDomains":["https://api.example.com"]}`, `"permissions":{"camera":{}}`} {
+	for _, want := range []string{`"csp":{"connectDomains":["https://api.example.com"]}`, `"permissions":["camera"]`} {
 		check.That(t, strings.Contains(logged.String(), want), "got the log %s, want it with %s", &logged, want)
 	}
 }

@@ -14,10 +14,10 @@ import (
 type view struct {
 	out *outbox
 
-	mu      sync.Mutex    // may be held while out is locked, never the reverse
-	greeted bool          // ui/initialize was answered
-	ready   bool          // ui/notifications/initialized was received
-	modes   []DisplayMode // the modes that the view declared; empty: all
+	mu      sync.Mutex // may be held while out is locked, never the reverse
+	greeted bool       // ui/initialize was answered
+	ready   bool       // ui/notifications/initialized was received
+	modes   []string   // the modes that the view declared; empty: all
 	context HostContext
 	known   map[string]json.RawMessage // the members of context that the view knows
 }
@@ -38,7 +38,7 @@ func (v *view) phase() (greeted, ready bool) {
 }
 
 // greet records the modes that a view supports, and returns the host's context for it.
-func (v *view) greet(modes []DisplayMode) map[string]json.RawMessage {
+func (v *view) greet(modes []string) map[string]json.RawMessage {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.greeted, v.modes = true, modes
@@ -91,7 +91,7 @@ func (v *view) changeLocked(c HostContext, now map[string]json.RawMessage) {
 }
 
 // setMode records the mode in which the view is shown now, if host and view support it.
-func (v *view) setMode(mode DisplayMode) {
+func (v *view) setMode(mode string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.canShowLocked(mode) {
@@ -104,18 +104,18 @@ func (v *view) setMode(mode DisplayMode) {
 	}
 }
 
-func (v *view) mode() DisplayMode {
+func (v *view) mode() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.context.DisplayMode
 }
 
 // supportsLocked reports whether the view supports a mode.
-func (v *view) supportsLocked(mode DisplayMode) bool {
+func (v *view) supportsLocked(mode string) bool {
 	return len(v.modes) == 0 || slices.Contains(v.modes, mode)
 }
 
 // canShowLocked reports whether both host and view support a mode.
-func (v *view) canShowLocked(mode DisplayMode) bool {
+func (v *view) canShowLocked(mode string) bool {
 	return slices.Contains(v.context.AvailableDisplayModes, mode) && v.supportsLocked(mode)
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -56,30 +57,14 @@ func sources(all []string) []string {
 	return out
 }
 
-// both returns the permissions that a and b have.
-func both(a, b apps.Permissions) apps.Permissions {
-	return apps.Permissions{
-		Camera:         a.Camera && b.Camera,
-		Microphone:     a.Microphone && b.Microphone,
-		Geolocation:    a.Geolocation && b.Geolocation,
-		ClipboardWrite: a.ClipboardWrite && b.ClipboardWrite,
-	}
+// both returns the permissions of a that are also in b.
+func both(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return !slices.Contains(b, name) })
 }
 
-// features returns the browser features that a view gets and those it does not get, in the
-// words of Permissions Policy.
-func features(p apps.Permissions) (on, off []string) {
-	for _, f := range []struct {
-		name    string
-		granted bool
-	}{{"camera", p.Camera}, {"microphone", p.Microphone}, {"geolocation", p.Geolocation}, {"clipboard-write", p.ClipboardWrite}} {
-		if f.granted {
-			on = append(on, f.name)
-		} else {
-			off = append(off, f.name)
-		}
-	}
-	return on, off
+// features are the browser features of permissions, in the words of Permissions Policy.
+var features = map[string]string{
+	"camera": "camera", "microphone": "microphone", "geolocation": "geolocation", "clipboardWrite": "clipboard-write",
 }
 
 // focus is the feature by which a view takes the keyboard with focus(). Few browsers enforce
@@ -96,20 +81,26 @@ var otherFeatures = []string{
 
 // permissionsPolicy returns the header for a page whose view has these permissions. As a view
 // has no origin it is granted by *; nothing else is in the page.
-func permissionsPolicy(p apps.Permissions) string {
-	on, off := features(p)
+func permissionsPolicy(granted []string) string {
 	var parts []string
-	for _, name := range on {
-		parts = append(parts, name+"=*")
+	for _, name := range slices.Sorted(maps.Keys(features)) {
+		if slices.Contains(granted, name) {
+			parts = append(parts, features[name]+"=*")
+		} else {
+			parts = append(parts, features[name]+"=()")
+		}
 	}
-	for _, name := range append(off, otherFeatures...) {
+	for _, name := range otherFeatures {
 		parts = append(parts, name+"=()")
 	}
 	return strings.Join(parts, ", ")
 }
 
 // allow returns the allow attribute of a view's frame, for content from any origin.
-func allow(p apps.Permissions) string {
-	on, _ := features(p)
-	return strings.Join(append(on, focus+" 'none'"), " *; ")
+func allow(granted []string) string {
+	var text strings.Builder
+	for _, name := range granted {
+		text.WriteString(features[name] + " *; ")
+	}
+	return text.String() + focus + " 'none'"
 }

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -38,8 +39,8 @@ type Options struct {
 	// a server on the person's own machine. The host's own origins stay out of reach.
 	AllowPrivate bool
 
-	// Permissions are the most that views may get. Default: none.
-	Permissions apps.Permissions
+	// Permissions are the most that views may get, by their names in [apps.ResourceMeta]. Default: none.
+	Permissions []string
 
 	// Key signs the URLs of frames, so that they stay valid in another process and after a restart.
 	// It has at least 16 random bytes; use 32. The labels in place of a star also depend on it:
@@ -54,7 +55,7 @@ type Sandbox struct {
 	below        string   // host without "*.", below which these origins are; "" without them
 	ancestors    []string // the origins of the host
 	allowPrivate bool     // Options.AllowPrivate
-	permissions  apps.Permissions
+	permissions  []string
 	key          []byte
 }
 
@@ -74,7 +75,7 @@ func New(opts *Options) (*Sandbox, error) {
 		scheme:       scheme,
 		host:         host,
 		allowPrivate: opts.AllowPrivate,
-		permissions:  opts.Permissions,
+		permissions:  slices.Clone(opts.Permissions),
 		key:          bytes.Clone(opts.Key),
 	}
 	if below, own := strings.CutPrefix(host, "*."); own {
@@ -89,6 +90,11 @@ func New(opts *Options) (*Sandbox, error) {
 			return nil, err
 		}
 		s.ancestors = append(s.ancestors, ancestor)
+	}
+	for _, name := range s.permissions {
+		if features[name] == "" {
+			return nil, fmt.Errorf("sandbox: Options.Permissions: %q is not one of %q", name, slices.Sorted(maps.Keys(features)))
+		}
 	}
 	if len(s.ancestors) == 0 {
 		return nil, errors.New("sandbox: Options.HostOrigins is empty")
@@ -183,7 +189,7 @@ type Frame struct {
 	// sources that it does not get: the host's own, the sandbox's, and private ones unless
 	// Options.AllowPrivate is set.
 	CSP         apps.CSP
-	Permissions apps.Permissions
+	Permissions []string
 	Refused     []string
 }
 
@@ -198,9 +204,9 @@ type FrameOptions struct {
 
 // pageSettings are in the URL of a frame, and decide what the page allows its view.
 type pageSettings struct {
-	Host        string           `json:"host"` // the origin of the host's page
-	CSP         apps.CSP         `json:"csp"`
-	Permissions apps.Permissions `json:"permissions"`
+	Host        string   `json:"host"` // the origin of the host's page
+	CSP         apps.CSP `json:"csp"`
+	Permissions []string `json:"permissions"`
 }
 
 // maxURL bounds the URL of a frame, in bytes.
@@ -255,7 +261,7 @@ func (s *Sandbox) hostFor(opts FrameOptions) string {
 func (s *Sandbox) sign(f Frame, ancestor, host string) string {
 	raw, err := jsonrpc.Marshal(pageSettings{ancestor, f.CSP, f.Permissions})
 	if err != nil {
-		panic(err) // strings and booleans always marshal
+		panic(err) // strings always marshal
 	}
 	settings := base64.RawURLEncoding.EncodeToString(raw)
 	return "?view=" + settings + "&mark=" + s.signature(host, settings)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
 )
 
-func newSandbox(t *testing.T, origin string, granted apps.Permissions) *sandbox.Sandbox {
+func newSandbox(t *testing.T, origin string, granted []string) *sandbox.Sandbox {
 	t.Helper()
 	s, err := sandbox.New(&sandbox.Options{Origin: origin, HostOrigins: []string{ancestor}, Permissions: granted, Key: []byte("a key of this test")})
 	check.Must(t, err)
@@ -78,9 +79,9 @@ func TestOrigins(t *testing.T) {
 }
 
 func TestFrame(t *testing.T) {
-	s := newSandbox(t, "http://127.0.0.1:8081", apps.Permissions{Camera: true, Microphone: true})
-	f := frame(t, s, apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: apps.Permissions{Camera: true, Geolocation: true}}, "weather")
-	if f.Origin != "http://127.0.0.1:8081" || f.Sandbox != "allow-scripts allow-same-origin allow-forms" || f.Allow != "camera *; focus-without-user-activation 'none'" || f.Permissions != (apps.Permissions{Camera: true}) {
+	s := newSandbox(t, "http://127.0.0.1:8081", []string{"camera", "microphone"})
+	f := frame(t, s, apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: []string{"camera", "geolocation"}}, "weather")
+	if f.Origin != "http://127.0.0.1:8081" || f.Sandbox != "allow-scripts allow-same-origin allow-forms" || f.Allow != "camera *; focus-without-user-activation 'none'" || !slices.Equal(f.Permissions, []string{"camera"}) {
 		t.Errorf("got %+v", f)
 	}
 	for _, method := range []string{"GET", "HEAD"} {
@@ -99,7 +100,7 @@ func TestFrame(t *testing.T) {
 
 // No URL but of a frame shows a page, and none loosens the policy of a frame.
 func TestOtherURLsAreRefused(t *testing.T) {
-	s := newSandbox(t, "http://127.0.0.1:8081", apps.Permissions{})
+	s := newSandbox(t, "http://127.0.0.1:8081", nil)
 	f := frame(t, s, apps.ResourceMeta{}, "a")
 	loose := frame(t, s, apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}}, "a")
 	u, _ := url.Parse(f.URL)
@@ -129,7 +130,7 @@ func TestOtherURLsAreRefused(t *testing.T) {
 
 // Each server's views have an origin of their own, and no other serves them.
 func TestOriginOfEachServer(t *testing.T) {
-	s := newSandbox(t, "http://*.localhost:8081", apps.Permissions{})
+	s := newSandbox(t, "http://*.localhost:8081", nil)
 	a, again, b := frame(t, s, apps.ResourceMeta{}, "a"), frame(t, s, apps.ResourceMeta{}, "a"), frame(t, s, apps.ResourceMeta{}, "b")
 	if diff := cmp.Diff(a, again); diff != "" || a.Origin == b.Origin || !strings.HasSuffix(a.Origin, ".localhost:8081") {
 		t.Errorf("got %s and %s, the same server differs in %s", a.Origin, b.Origin, diff)
@@ -145,9 +146,9 @@ func TestOriginOfEachServer(t *testing.T) {
 // A request may name the port that its scheme has anyway.
 func TestDefaultPort(t *testing.T) {
 	for _, origin := range []string{"http://*.localhost", "http://views.localhost"} {
-		f := frame(t, newSandbox(t, origin, apps.Permissions{}), apps.ResourceMeta{}, "a")
+		f := frame(t, newSandbox(t, origin, nil), apps.ResourceMeta{}, "a")
 		again := strings.Replace(f.URL, f.Origin, f.Origin+":80", 1)
-		check.Equal(t, origin, get(newSandbox(t, origin, apps.Permissions{}), "GET", again).StatusCode, 200)
+		check.Equal(t, origin, get(newSandbox(t, origin, nil), "GET", again).StatusCode, 200)
 	}
 }
 
@@ -157,7 +158,7 @@ func allowsNothing(c apps.CSP) bool {
 }
 
 func TestFrameURLIsBounded(t *testing.T) {
-	s := newSandbox(t, "http://127.0.0.1:8081", apps.Permissions{})
+	s := newSandbox(t, "http://127.0.0.1:8081", nil)
 	var many []string
 	for range 64 {
 		many = append(many, "https://"+strings.Repeat("a", 60)+"."+strings.Repeat("b", 60)+"."+strings.Repeat("c", 60)+".example.com")
@@ -168,7 +169,7 @@ func TestFrameURLIsBounded(t *testing.T) {
 
 // Each user has origins of their own, whatever the server is called.
 func TestOriginOfEachUser(t *testing.T) {
-	s := newSandbox(t, "http://*.localhost:8081", apps.Permissions{})
+	s := newSandbox(t, "http://*.localhost:8081", nil)
 	seen := map[string]sandbox.FrameOptions{}
 	for _, at := range []sandbox.FrameOptions{{User: "Ada", Server: "a"}, {User: "Grace", Server: "a"}, {User: "Ada", Server: "b"}, {User: "Adaa"}, {Server: "Adaa"}, {User: "A", Server: "daa"}} {
 		f := check.Value(s.Frame(apps.ResourceMeta{}, at))(t)
@@ -256,7 +257,9 @@ func TestOwnAndPrivateSources(t *testing.T) {
 
 // A short key can be guessed, and with it a policy can be forged.
 func TestShortKey(t *testing.T) {
-	_, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor}, Key: []byte("short")})
+	_, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor}, Permissions: []string{"usb"}})
+	check.Text(t, err, `Options.Permissions: "usb" is not one of`)
+	_, err = sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor}, Key: []byte("short")})
 	check.Text(t, err, "Options.Key")
 }
 

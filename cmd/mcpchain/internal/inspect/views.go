@@ -14,15 +14,15 @@ const maxViews = 50
 
 // viewReport is the report on a view.
 type viewReport struct {
-	URI         string           `json:"uri"`
-	Tools       []string         `json:"tools"` // whose results it shows
-	Bytes       int              `json:"bytes,omitempty"`
-	Fingerprint string           `json:"fingerprint,omitempty"`
-	CSP         apps.CSP         `json:"csp"`
-	Permissions apps.Permissions `json:"permissions"`
-	Refused     []string         `json:"refused,omitempty"` // sources that no policy may have
-	Private     []string         `json:"private,omitempty"` // sources in the person's network
-	Error       string           `json:"error,omitempty"`
+	URI         string   `json:"uri"`
+	Tools       []string `json:"tools"` // whose results it shows
+	Bytes       int      `json:"bytes,omitempty"`
+	Fingerprint string   `json:"fingerprint,omitempty"`
+	CSP         apps.CSP `json:"csp"`
+	Permissions []string `json:"permissions,omitempty"`
+	Refused     []string `json:"refused,omitempty"` // sources that no policy may have
+	Private     []string `json:"private,omitempty"` // sources in the person's network
+	Error       string   `json:"error,omitempty"`
 }
 
 // fillViews loads the views of a server's tools, at most maxViews, and adds the tools that only views may call.
@@ -78,20 +78,6 @@ func (v *viewReport) sources() (all []string) {
 	return all
 }
 
-// permissions returns the features that a view asks for.
-func (v *viewReport) permissions() (all []string) {
-	p := v.Permissions
-	for _, f := range []struct {
-		name  string
-		asked bool
-	}{{"camera", p.Camera}, {"microphone", p.Microphone}, {"geolocation", p.Geolocation}, {"clipboard-write", p.ClipboardWrite}} {
-		if f.asked {
-			all = append(all, f.name)
-		}
-	}
-	return all
-}
-
 // writeViews writes the views, and warns about what they access.
 func (s *serverReport) writeViews(p *printer) {
 	p.list("tool for views alone", s.ViewTools)
@@ -105,7 +91,7 @@ func (s *serverReport) writeViews(p *printer) {
 			what string
 			all  []string
 		}{
-			{"reaches", v.sources()}, {"warning: frames", v.CSP.FrameDomains}, {"warning: asks for", v.permissions()},
+			{"reaches", v.sources()}, {"warning: frames", v.CSP.FrameDomains}, {"warning: asks for", v.Permissions},
 			{"warning: reaches the private network", v.Private}, {"warning: declares what no policy may have", v.Refused},
 		} {
 			if len(about.all) > 0 {

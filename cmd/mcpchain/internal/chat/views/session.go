@@ -146,7 +146,7 @@ func (n *session) hostOptions(page *openRequest, tool *adapter.Tool, frame *sand
 			ToolInfo:              &host.ToolInfo{Tool: tool.Definition()},
 			Theme:                 page.Theme,
 			Platform:              "desktop",
-			AvailableDisplayModes: []host.DisplayMode{host.DisplayInline},
+			AvailableDisplayModes: []string{"inline"},
 			ContainerDimensions:   &host.Dimensions{MaxWidth: &page.Width, MaxHeight: &page.Height},
 		},
 		CSP:            frame.CSP,

@@ -10,7 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
-	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 )
 
 // The rate of the requests for a user's views, which send more than a person does.
@@ -43,7 +42,7 @@ func (s *site) viewRoutes(mux *http.ServeMux) {
 		return nil, views.Answer(user, r.PathValue("session"), body.Ask, body.Yes)
 	}))
 	mux.Handle("POST /api/views/{session}/mode", route(s, rates, func(r *http.Request, user string, body struct {
-		Mode host.DisplayMode `json:"mode"`
+		Mode string `json:"mode"`
 	}) (any, error) {
 		return nil, views.Mode(user, r.PathValue("session"), body.Mode)
 	}))

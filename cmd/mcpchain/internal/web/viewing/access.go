@@ -166,19 +166,19 @@ func (s *Service) message(user string, v *view) func(context.Context, []mcp.Cont
 }
 
 // changeMode asks the page to show the view in another mode.
-func (v *view) changeMode(_ context.Context, mode host.DisplayMode) (host.DisplayMode, error) {
+func (v *view) changeMode(_ context.Context, mode string) (string, error) {
 	v.window.put(v, "view-mode", map[string]string{"session": v.id, "mode": string(mode)})
 	return mode, nil
 }
 
 // Mode tells a view that the user has changed its mode. The error is talk.ErrUnfit for a mode that the page does not
 // have, or talk.ErrGone if there is no such view.
-func (s *Service) Mode(user, id string, mode host.DisplayMode) error {
+func (s *Service) Mode(user, id string, mode string) error {
 	v, err := s.viewOf(user, id)
 	if err != nil {
 		return err
 	}
-	if mode != host.DisplayInline && mode != host.DisplayFullscreen {
+	if mode != "inline" && mode != "fullscreen" {
 		return talk.ErrUnfit
 	}
 	if err := v.host.SetContext(host.HostContext{DisplayMode: mode}); err != nil {

@@ -201,7 +201,7 @@ func (s *Service) hostOptions(user string, r Request, v *view, frame sandbox.Fra
 		Host: hostInfo,
 		Context: host.HostContext{
 			ToolInfo: &host.ToolInfo{Tool: tool.Definition()}, Theme: r.Theme, Platform: "web",
-			AvailableDisplayModes: []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen},
+			AvailableDisplayModes: []string{"inline", "fullscreen"},
 			ContainerDimensions:   &host.Dimensions{MaxWidth: &width, MaxHeight: &inlineHeight},
 		},
 		CSP: frame.CSP, Permissions: frame.Permissions,
