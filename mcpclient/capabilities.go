@@ -137,9 +137,11 @@ func checkExtension(name string) error {
 func checkAgreement(capability string, declared bool, handler string, installed bool) error {
 	switch {
 	case declared && !installed:
-		return fmt.Errorf("Options.Protocol.Capabilities declares %s, and %s is nil: install it, or set Options.Protocol.AllowUndeclared", capability, handler)
+		return fmt.Errorf("Options.Protocol.Capabilities declares %s, and %s is nil: install it, or set Options.Protocol.AllowUndeclared",
+			capability, handler)
 	case installed && !declared:
-		return fmt.Errorf("%s is set, and Options.Protocol.Capabilities does not declare %s: declare it, or set Options.Protocol.AllowUndeclared", handler, capability)
+		return fmt.Errorf("%s is set, and Options.Protocol.Capabilities does not declare %s: declare it, or set Options.Protocol.AllowUndeclared",
+			handler, capability)
 	}
 	return nil
 }

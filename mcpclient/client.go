@@ -136,7 +136,7 @@ func (c *Client) Validator() Validator { return c.opts.Validator }
 func (c *Client) SetRoots(ctx context.Context, roots []mcp.Root) error {
 	switch {
 	case c.opts.Handlers[rootsMethod] != nil:
-		return errors.New("set roots: Options.Handlers answers roots/list (Notify tells the server that they changed: notifications/roots/list_changed)")
+		return errors.New("set roots: Options.Handlers answers roots/list; send notifications/roots/list_changed by Notify")
 	case !c.offers.roots:
 		return errors.New("set roots: Options.Roots was nil, so that the client did not declare roots")
 	}

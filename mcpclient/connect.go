@@ -70,14 +70,19 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 	return c, nil
 }
 
+const (
+	commandTimeout = time.Minute      // of Connect to a process
+	signInTimeout  = 10 * time.Minute // of Connect if a person may have to sign in
+)
+
 // withConnectTimeout bounds the context of a Connect, unless it has a deadline.
 func (c *connector) withConnectTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, bounded := ctx.Deadline(); bounded {
 		return ctx, func() {}
 	}
-	limit := 10 * time.Minute
-	if _, ok := c.negotiator.transport.(*Command); ok { // no person has to sign in
-		limit = time.Minute
+	limit := signInTimeout
+	if _, ok := c.negotiator.transport.(*Command); ok {
+		limit = commandTimeout
 	}
 	return context.WithTimeoutCause(ctx, limit, connectTimeoutError(limit))
 }
@@ -113,6 +118,7 @@ func (c *connector) dialAndNegotiate(ctx context.Context) error {
 	return c.finishHandshake(ctx)
 }
 
+// dial opens a connection and makes it the current one, without closing the previous one.
 func (c *connector) dial(ctx context.Context, t Transport) error {
 	conn, err := t.Dial(ctx)
 	switch {
@@ -157,5 +163,7 @@ func (c *connector) finishHandshake(ctx context.Context) error {
 
 // observesServer reports whether the host wants messages of the server other than responses.
 func (c *connector) observesServer() bool {
-	return c.offers.sampling != nil || c.offers.elicitation != nil || c.offers.roots || len(c.opts.Handlers) > 0 || c.opts.OnNotification != nil
+	offers := &c.offers
+	answers := offers.sampling != nil || offers.elicitation != nil || offers.roots || len(c.opts.Handlers) > 0
+	return answers || c.opts.OnNotification != nil
 }

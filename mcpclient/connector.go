@@ -174,8 +174,6 @@ func (c *connector) onSendError(l *link) error {
 	return closedError(reason)
 }
 
-const shortestKeepAlive = time.Second
-
 // keepAlive pings the current connection at intervals while it is idle, until ctx ends. If the
 // server does not answer within one interval, the connection ends.
 func (c *connector) keepAlive(ctx context.Context, every time.Duration) {

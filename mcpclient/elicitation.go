@@ -71,7 +71,8 @@ func (a *answerer) decodeElicitation(raw json.RawMessage) (*mcp.ElicitParams, er
 		}
 	case params.Mode == mcp.ElicitURL && offered.URL:
 		if !inquiry.Visitable(params.URL) {
-			return nil, newRefusal(mcp.CodeInvalidParams, "elicitation: URL is not a web address: want http or https, a host, no user info, and printable characters only")
+			return nil, newRefusal(mcp.CodeInvalidParams,
+				"elicitation: URL is not a web address: want http or https, a host, no user info, and printable characters only")
 		}
 	default:
 		return nil, newRefusal(mcp.CodeInvalidParams, "elicitation: mode %q was not declared by the client", excerpt.Cut(params.Mode))

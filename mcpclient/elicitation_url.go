@@ -45,9 +45,8 @@ func (e *URLElicitationError) Error() string {
 func (e *URLElicitationError) Unwrap() error { return e.rpc }
 
 const (
-	maxVisits       = 256     // URLs whose completion is awaited
-	maxElicitID     = 1 << 10 // bytes
-	defaultDoneWait = 5 * time.Minute
+	maxVisits   = 256     // URLs whose completion is awaited
+	maxElicitID = 1 << 10 // bytes
 )
 
 // urlElicitations asks a person to visit URLs, and remembers the ids for which the server may

@@ -30,7 +30,9 @@ type reply struct {
 // gather answers several questions concurrently and returns the answers by key. The first failure
 // ends it, and the contexts of handlers that still run on goroutines of the lifecycle. After
 // [mcp.ErrAnswerLater] it waits for the other handlers, and returns their answers, too.
-func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error) {
+func (g *gatherer) gather(
+	ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo,
+) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer bound.From(ctx).Hold()()
@@ -130,7 +132,8 @@ func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[strin
 	for range d.Members {
 		n++
 		if n > g.limit+answered {
-			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.Limits.ServerRequests)", mcp.ErrInvalidResult, g.limit)
+			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.Limits.ServerRequests)",
+				mcp.ErrInvalidResult, g.limit)
 		}
 	}
 	if d.Err() != nil || json.Unmarshal(raw, &asked) != nil {

@@ -26,12 +26,14 @@ func (n *negotiator) handshake(ctx context.Context, e era) (*mcp.Server, error) 
 // initialize introduces the client to a legacy server and requests a revision. The server may
 // choose another, unless the host has forced one.
 func (n *negotiator) initialize(ctx context.Context, e *legacyEra) (*mcp.Server, error) {
-	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, e.revision, n.offers.encode(`{"listChanged":true}`), n.introduction)
+	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`,
+		e.revision, n.offers.encode(`{"listChanged":true}`), n.introduction)
 	l := n.link.Load()
 	got, err := n.send(ctx, &request{method: "initialize", params: params, era: e}, new(callOptions))
 	if err != nil {
 		if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && len(supportedRevisions(rpc)) > 0 {
-			return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, excerpt.Cut(strings.Join(supportedRevisions(rpc), ", ")))
+			speaks := excerpt.Cut(strings.Join(supportedRevisions(rpc), ", "))
+			return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, speaks)
 		}
 		return nil, fmt.Errorf("initialize: %w", l.handshakeError(err))
 	}

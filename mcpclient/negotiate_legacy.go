@@ -139,7 +139,8 @@ func (n *negotiator) replace(ctx context.Context, before error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, transport.ErrDialedOnce):
-		return fmt.Errorf("%w (some servers end on server/discover: make a new transport, and set Options.Protocol.Revision to %s)", before, legacyRevisions[0])
+		return fmt.Errorf("%w (some servers end on server/discover: make a new transport, and set Options.Protocol.Revision to %s)",
+			before, legacyRevisions[0])
 	default:
 		return fmt.Errorf("%w (and before that, %w)", err, before)
 	}

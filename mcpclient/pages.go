@@ -14,8 +14,8 @@ import (
 )
 
 // List iterates over all pages of a list for which [Client] has no method, such as tasks/list of
-// revision 2025-11-25 or a list of an extension: method requests a page, which has its items under key. Each range asks the server
-// again, except for cached pages; an error is the last pair.
+// revision 2025-11-25 or a list of an extension: method requests a page, which has its items under
+// key. Each range asks the server again, except for cached pages; an error is the last pair.
 func List[T any](ctx context.Context, c *Client, method, key string, opts ...CallOption) iter.Seq2[*T, error] {
 	return list[T](ctx, c.lists, method, key, opts)
 }
@@ -132,7 +132,9 @@ func (w *pageWalk[T]) yieldItems(items []*T) bool {
 
 // ListPage requests one page of a list: the page at cursor, or the first for nil. It leaves out
 // the same tools as [Client.Tools]. The list methods of [Client] iterate over all pages.
-func ListPage[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate](ctx context.Context, c *Client, cursor *string, opts ...CallOption) (*mcp.Page[T], error) {
+func ListPage[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate](
+	ctx context.Context, c *Client, cursor *string, opts ...CallOption,
+) (*mcp.Page[T], error) {
 	method, key := listing[T]()
 	session := c.nextSession()
 	p, err := onePage[T](ctx, c.lists, method, key, cursor, &session, opts)
@@ -162,7 +164,9 @@ func listing[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate]() (m
 // It updates the session to the page's. NextCursor is nil on the last page: "clients MUST
 // NOT treat an empty cursor as the end of results". If the server no longer knows a cursor,
 // onePage removes the cached pages.
-func onePage[T any](ctx context.Context, c *pageReader, method, key string, cursor *string, session *sessionRef, opts []CallOption) (*mcp.Page[T], error) {
+func onePage[T any](
+	ctx context.Context, c *pageReader, method, key string, cursor *string, session *sessionRef, opts []CallOption,
+) (*mcp.Page[T], error) {
 	r := &request{method: method}
 	if cursor != nil {
 		if *session != (sessionRef{}) {

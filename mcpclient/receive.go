@@ -100,7 +100,8 @@ func (l *link) onNotification(m jsonrpc.Message, from source) {
 func rpcError(raw json.RawMessage, scrub func(string) string) error {
 	e, err := results.Error(raw, scrub)
 	if err != nil {
-		return fmt.Errorf("%w: error object: %v: %s", mcp.ErrInvalidResult, err, excerpt.Quote([]byte(scrub(string(raw[:min(len(raw), redact.Max)])))))
+		text := scrub(string(raw[:min(len(raw), redact.Max)]))
+		return fmt.Errorf("%w: error object: %v: %s", mcp.ErrInvalidResult, err, excerpt.Quote([]byte(text)))
 	}
 	return e
 }
@@ -108,7 +109,8 @@ func rpcError(raw json.RawMessage, scrub func(string) string) error {
 // onMalformed fails the call in whose response malformed text came. Other text may have several
 // messages on one line, or an answer among words; if not, it fails the call to which it belongs.
 func (l *link) onMalformed(data []byte, err error, from source) (satisfied bool) {
-	err = fmt.Errorf("%w: message of the server: %w: %s", mcp.ErrInvalidResult, redact.Error(l.texts.cut(err.Error()), err), l.texts.quote(data))
+	err = redact.Error(l.texts.cut(err.Error()), err)
+	err = fmt.Errorf("%w: message of the server: %w: %s", mcp.ErrInvalidResult, err, l.texts.quote(data))
 	if from.call != nil {
 		return l.calls.Fail(from.call.ID, err)
 	}

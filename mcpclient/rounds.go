@@ -108,7 +108,9 @@ func tooManyRoundsError(who string, limit int) error {
 	return fmt.Errorf("%w: the %s asked for input more than %d times (Options.Limits.Rounds)", ErrTooManyRounds, who, limit)
 }
 
-func (s *inputRounds) inputRequired(r *request, round *inputRound, questions map[string]mcp.InputRequest, answers map[string]json.RawMessage) *mcp.InputRequired {
+func (s *inputRounds) inputRequired(
+	r *request, round *inputRound, questions map[string]mcp.InputRequest, answers map[string]json.RawMessage,
+) *mcp.InputRequired {
 	return &mcp.InputRequired{
 		Method:   r.method,
 		Params:   r.params,
@@ -135,7 +137,8 @@ func (s *inputRounds) wait(ctx context.Context) error {
 	wait := min(firstDeferral<<min(s.deferrals, 10), longestDeferral)
 	s.deferrals++
 	if passed := time.Since(s.deferred); s.deferrals > maxDeferralCount || passed+wait > maxDeferralTime {
-		return fmt.Errorf("%w: the server deferred the call %d times within %v, asking for no input", ErrTooManyRounds, s.deferrals, passed.Round(time.Millisecond))
+		return fmt.Errorf("%w: the server deferred the call %d times within %v, asking for no input",
+			ErrTooManyRounds, s.deferrals, passed.Round(time.Millisecond))
 	}
 	return s.life.Sleep(ctx, wait)
 }
@@ -148,7 +151,9 @@ func (s *inputRounds) wait(ctx context.Context) error {
 // Further questions go to the handlers or, with [WithManualInput], are returned as another
 // [*mcp.InputRequired]. Continue a round only once: nothing else prevents the server from
 // running the call twice.
-func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResult](ctx context.Context, c *Client, round *mcp.InputRequired, answers map[string]any, opts ...CallOption) (*T, error) {
+func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResult](
+	ctx context.Context, c *Client, round *mcp.InputRequired, answers map[string]any, opts ...CallOption,
+) (*T, error) {
 	result := new(T)
 	method, what := "resources/read", "resource"
 	switch any(result).(type) {

@@ -119,7 +119,9 @@ const maxPooledBody = 16 << 10
 
 // exchange passes a request to the connection and waits for the response. sent means that the
 // server may have received it.
-func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inFlight, o *callOptions) (sent bool, _ jsonrpc.Response, err error) {
+func (w *roundTripper) exchange(
+	ctx context.Context, l *link, e era, flight *inFlight, o *callOptions,
+) (sent bool, _ jsonrpc.Response, err error) {
 	if l.exchange != nil {
 		return w.exchangeAlone(ctx, l, e, flight, o)
 	}
@@ -142,7 +144,9 @@ func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inF
 // exchangeAlone is exchange on a connection where every request has a response channel of its own.
 // Progress may arrive on the standalone stream while the exchange is silent: a caller that asked
 // for progress waits for both.
-func (w *roundTripper) exchangeAlone(ctx context.Context, l *link, e era, flight *inFlight, o *callOptions) (sent bool, _ jsonrpc.Response, err error) {
+func (w *roundTripper) exchangeAlone(
+	ctx context.Context, l *link, e era, flight *inFlight, o *callOptions,
+) (sent bool, _ jsonrpc.Response, err error) {
 	m := l.message(e, flight, o)
 	m.Handshake = !w.peer.isReady()
 	if o.countsProgress || o.progress != nil {

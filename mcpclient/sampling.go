@@ -78,7 +78,8 @@ func singleBlock(r *mcp.CreateMessageResult, audio bool) (*mcp.CreateMessageResu
 	for _, c := range r.Content {
 		t, ok := c.(*mcp.TextContent)
 		if !ok {
-			return nil, fmt.Errorf("server's revision reads one content block, and the answer has %d, among them one of type %q", len(r.Content), inquiry.ContentType(c))
+			return nil, fmt.Errorf("server's revision reads one content block, and the answer has %d, among them one of type %q",
+				len(r.Content), inquiry.ContentType(c))
 		}
 		texts = append(texts, t.Text)
 	}

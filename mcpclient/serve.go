@@ -40,12 +40,17 @@ func (d *dispatcher) serve(m jsonrpc.Message, from source) {
 	case len(m.ID) > maxServerID:
 		d.warnings.logViolation("ignored a request of the server: its id is too long", "method", d.texts.cut(m.Method), "bytes", len(m.ID))
 	case !allowed && d.link.exchange != nil:
-		d.warnings.logViolation("ignored a request of the server: its revision has none, and no way to answer them", "method", d.texts.cut(m.Method))
+		d.warnings.logViolation("ignored a request of the server: its revision has none, and no way to answer them",
+			"method", d.texts.cut(m.Method))
 	case m.Method == "ping":
 		if !allowed {
 			d.warnings.logViolation("answered a ping of the server: its revision has none")
 		}
-		d.link.postAsync(asyncPost{session: from.session, description: "answer to ping", body: jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}"))})
+		d.link.postAsync(asyncPost{
+			session:     from.session,
+			description: "answer to ping",
+			body:        jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}")),
+		})
 	case !allowed:
 		d.warnings.logViolation("refused a request of the server: its revision has none", "method", d.texts.cut(m.Method))
 		d.refuse(m, from, newRefusal(mcp.CodeMethodNotFound, noRequests+": the server asks by the result input_required"))
@@ -118,7 +123,8 @@ func (d *dispatcher) respond(ctx context.Context, m jsonrpc.Message, r *serverRe
 	switch {
 	case err == nil:
 	case refused != nil && refused.Code == mcp.CodeInvalidParams:
-		d.warnings.logViolation("refused a malformed request of the server", "method", d.texts.cut(m.Method), "reason", d.texts.scrub(refused.Message))
+		d.warnings.logViolation("refused a malformed request of the server",
+			"method", d.texts.cut(m.Method), "reason", d.texts.scrub(refused.Message))
 	case wireError(err).Code == mcp.CodeInternalError: // the server learns only the code
 		d.warnings.logFailure(ctx, "server request failed", "method", d.texts.cut(m.Method), "error", d.client.scrubError(err))
 	default:

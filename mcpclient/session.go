@@ -24,10 +24,10 @@ const (
 	maxOwners = 5
 )
 
-// sessions restores what the server knows about a client after it has forgotten it: a legacy
-// server over HTTP may do so at any time ("When a client receives HTTP 404 in response to a
-// request containing an Mcp-Session-Id, it MUST start a new session", 2025-11-25 transports),
-// and any other with its connection.
+// sessions begins a new session when the server has forgotten the old one, and finds out when the
+// server speaks another era. A legacy server over HTTP may forget a session at any time ("When a
+// client receives HTTP 404 in response to a request containing an Mcp-Session-Id, it MUST start a new
+// session", 2025-11-25 transports), any other server with its connection.
 type sessions struct {
 	*peer
 	renewals *renewal.Group

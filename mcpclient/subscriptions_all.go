@@ -75,9 +75,10 @@ func (l *subscriptions) endOtherEra(streams bool) {
 // subscribed to".
 func (l *subscriptions) publish(change mcp.Change) {
 	all := l.list()
-	exact := change.Kind == mcp.TaskUpdated || slices.ContainsFunc(all, func(s *Subscription) bool { return includesSubject(&s.asked, change) })
+	subscribed := func(s *Subscription) bool { return includesSubject(&s.asked, change) }
+	exact := change.Kind == mcp.TaskUpdated || slices.ContainsFunc(all, subscribed)
 	for _, s := range all {
-		wanted := includesSubject(&s.asked, change)
+		wanted := subscribed(s)
 		if !exact {
 			wanted = includesKind(&s.asked, change.Kind)
 		}

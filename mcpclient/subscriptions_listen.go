@@ -124,7 +124,8 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions, era *eraBox)
 	}
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
-	unanswered := time.AfterFunc(o.whole.Duration, func() { cancel(fmt.Errorf("server did not acknowledge the subscription within %v", o.whole)) })
+	late := fmt.Errorf("server did not acknowledge the subscription within %v", o.whole.Duration)
+	unanswered := time.AfterFunc(o.whole.Duration, func() { cancel(late) })
 	defer unanswered.Stop()
 	options := *o
 	options.listening = &listening{cancel: cancel, change: s.push, acknowledge: func(granted *mcp.SubscriptionFilter) {
@@ -199,7 +200,8 @@ func (l *link) notifySubscription(n *mcp.Notification, from *jsonrpc.Call) {
 	a := l.listeningTo(p.Meta.Subscription, from)
 	switch {
 	case a == nil:
-		l.warnings.logViolation("ignored a notification that belongs to no subscription", "method", n.Method, "subscription", l.texts.quote(p.Meta.Subscription))
+		l.warnings.logViolation("ignored a notification that belongs to no subscription",
+			"method", n.Method, "subscription", l.texts.quote(p.Meta.Subscription))
 	case changed:
 		a.change(change)
 	default:

@@ -85,7 +85,9 @@ type taskWait struct {
 	progress func(mcp.Progress) // called for later progress
 }
 
-func newTaskWait(ctx context.Context, o callOptions, l bound.Limits, opts []CallOption) (_ context.Context, w *taskWait, bounds *bound.Context) {
+func newTaskWait(
+	ctx context.Context, o callOptions, l bound.Limits, opts []CallOption,
+) (_ context.Context, w *taskWait, bounds *bound.Context) {
 	w = &taskWait{progress: o.progress}
 	ctx, bounds = within(ctx, l)
 	w.opts = append(slices.Clip(opts), func(each *callOptions) {

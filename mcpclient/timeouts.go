@@ -31,10 +31,10 @@ type Timeouts struct {
 	// in Idle, the time of a sign-in does not count. Default 5 s.
 	Probe time.Duration
 
-	// KeepAlive is how often to ping an idle server, at least 1 s. If no answer arrives in the
-	// same time again, the connection counts as ended. During calls only their own limits
-	// apply, and over [HTTP] nothing is pinged, because every request has an exchange of its
-	// own. Default 0, and a negative number: no pings.
+	// KeepAlive is how often to ping an idle server; less than 1 s becomes 1 s. If no answer
+	// arrives in the same time again, the connection counts as ended. During calls only their own
+	// limits apply, and over [HTTP] nothing is pinged, because every request has an exchange of
+	// its own. Default, and negative: no pings.
 	KeepAlive time.Duration
 
 	// URLElicitation is how long a call that needs a person to visit a URL (error -32042 of
@@ -44,27 +44,30 @@ type Timeouts struct {
 	URLElicitation time.Duration
 }
 
-// withDefaults leaves Idle and Call as they are: their defaults depend on the call.
+const (
+	defaultIdleTimeout   = 5 * time.Minute
+	defaultCallTimeout   = 24 * time.Hour
+	defaultProbe         = 5 * time.Second
+	shortestKeepAlive    = time.Second
+	defaultURLCompletion = 5 * time.Minute
+)
+
+// withDefaults sets no default of Idle and Call, which depend on the options of a call: see
+// limitsOrDefault.
 func (t Timeouts) withDefaults() Timeouts {
-	t.Probe = cmp.Or(t.Probe, 5*time.Second)
+	t.Probe = cmp.Or(t.Probe, defaultProbe)
 	if t.KeepAlive > 0 {
 		t.KeepAlive = max(t.KeepAlive, shortestKeepAlive)
 	} else {
 		t.KeepAlive = 0
 	}
-	t.URLElicitation = cmp.Or(t.URLElicitation, defaultDoneWait)
+	t.URLElicitation = cmp.Or(t.URLElicitation, defaultURLCompletion)
 	return t
 }
 
-// The limits of a call for which nobody sets any.
-const (
-	defaultIdleTimeout = 5 * time.Minute
-	defaultCallTimeout = 24 * time.Hour
-)
-
 // WithIdleTimeout bounds the silence of this call instead of [Timeouts.Idle]; 0 or less means
-// no limit. The call asks for progress, which extends it, and over HTTP in the legacy era also
-// opens the standalone stream for it.
+// no limit. With a limit the call asks for progress, which extends it, and over HTTP in the legacy
+// era also opens the standalone stream for it.
 func WithIdleTimeout(d time.Duration) CallOption {
 	return func(o *callOptions) {
 		o.idle = limit{d, true}
@@ -78,23 +81,25 @@ func WithTimeout(d time.Duration) CallOption {
 	return func(o *callOptions) { o.whole = limit{d, true} }
 }
 
-// TimeoutOf returns the limit that [WithTimeout] sets among options, if any. It is for programs
-// that make calls of their own with the same options.
+// TimeoutOf returns the limit that [WithTimeout] sets among options, if any; 0 or less means none. It
+// is for programs that make calls of their own with the same options.
 func TimeoutOf(opts ...CallOption) (d time.Duration, set bool) {
 	whole := callOptions{}.with(opts).whole
 	return whole.Duration, whole.set
 }
 
-// limit is a limit that may be set. If it is set and not positive there is no limit.
+// limit is an optional limit of time. If it is set to 0 or less, there is none, not even the default.
 type limit struct {
 	time.Duration
 	set bool
 }
 
+// forCall returns the options of a call that sets no limits itself.
 func (t *Timeouts) forCall() callOptions {
 	return callOptions{idle: limit{t.Idle, t.Idle != 0}, whole: limit{t.Call, t.Call != 0}}
 }
 
+// limits returns the limits that are set, without defaults.
 func (o *callOptions) limits() bound.Limits {
 	return bound.Limits{Idle: o.idle.Duration, Whole: o.whole.Duration}
 }
@@ -130,13 +135,13 @@ type TimeoutError struct {
 	Limit time.Duration
 }
 
-// Error names the limit and the options that set it.
+// Error names the limit and the options that change it.
 func (e *TimeoutError) Error() string {
-	what, setBy := "no answer", "Options.Timeouts.Call or WithTimeout"
+	what, options := "no answer", "Options.Timeouts.Call or WithTimeout"
 	if e.Idle {
-		what, setBy = "neither an answer nor progress", "Options.Timeouts.Idle or WithIdleTimeout"
+		what, options = "neither an answer nor progress", "Options.Timeouts.Idle or WithIdleTimeout"
 	}
-	return fmt.Sprintf("%s within %v (%s): %v", what, e.Limit, setBy, context.DeadlineExceeded)
+	return fmt.Sprintf("%s within %v (%s): %v", what, e.Limit, options, context.DeadlineExceeded)
 }
 
 // Unwrap returns [context.DeadlineExceeded].
@@ -145,8 +150,8 @@ func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 // contextError returns the error of a call whose context ended: a [*TimeoutError] for a limit of
 // the client, otherwise one that matches the context's error and names its cause.
 func contextError(ctx context.Context) error {
-	if limit, ok := errors.AsType[*bound.Expired](context.Cause(ctx)); ok {
-		return &TimeoutError{Idle: limit.Idle, Limit: limit.Limit}
+	if expired, ok := errors.AsType[*bound.Expired](context.Cause(ctx)); ok {
+		return &TimeoutError{Idle: expired.Idle, Limit: expired.Limit}
 	}
 	return bound.Ended(ctx)
 }

@@ -10,7 +10,7 @@
 // one: a schema with another reference is refused. Formats such as "email" are annotations, as
 // 2020-12 demands: they are not checked.
 //
-// Options.Schemas of package mcpclient says what is checked.
+// [mcpclient.Options.Validator] says what is checked.
 //
 // # Bounds
 //

@@ -5,5 +5,6 @@ import "strings"
 
 // Valid reports whether a text is a token.
 func Valid(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) })
+	const delimiters = `"(),/:;<=>?@[\]{}`
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(delimiters, r) })
 }

@@ -15,8 +15,7 @@ const DefaultMaxMessage = 32 << 20
 // Identifier is a [transport.Transport] that identifies its server.
 type Identifier interface {
 	// Identity returns a unique text for each server, such as a URL or a command line, or "" if
-	// unknown. A client keeps only a digest of it to remember the server's revision, because it
-	// may contain secrets.
+	// unknown. It may contain secrets: a client only compares it.
 	Identity() string
 }
 
