@@ -229,8 +229,7 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 		"a host":                  {at(t, "groq", "m", w), w, profile.OpenAI},
 		"Gemini as a host":        {at(t, "gemini", "m", w), w, profile.Gemini},
 		"a vendor at a host":      {at(t, "openrouter", "anthropic/claude-x", w), w, profile.Anthropic},
-		"as the options say":      {lc.Model(langchain, &lc.ModelOptions{Profile: profile.OpenAIStrict}), w, profile.OpenAIStrict},
-		"as the server wrote it":  {lc.Model(langchain, &lc.ModelOptions{Profile: profile.Plain}), w, profile.Plain},
+		"as the options say":      {lc.Model(langchain, &lc.ModelOptions{Dialect: "llamacpp"}), w, profile.LlamaCpp},
 		"by the dialect":          {lc.Model(new(keeper), &lc.ModelOptions{Dialect: "google"}), nil, profile.GoogleAI},
 	} {
 		t.Run(name, func(t *testing.T) {

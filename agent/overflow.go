@@ -141,7 +141,7 @@ func (d *dialog) compact() error {
 	if last := d.rec.state.Last; !last.Estimated && 0 < last.Messages && last.Messages <= len(d.rec.state.History) {
 		returned := int64(d.rec.state.History[last.Messages-1].ReturnedSize()) / meanTokenBytes
 		budget.Tokens = last.Tokens() - max(last.Reasoning-returned, 0) // other reasoning is not sent again
-		budget.Messages = last.Messages
+		budget.Tokens += compact.Estimate(d.rec.state.History[last.Messages:])
 	}
 	_, err := d.shorten(d.engine.agent.opts.Compact, budget)
 	return err

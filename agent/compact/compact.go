@@ -27,7 +27,6 @@
 package compact
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -51,12 +50,10 @@ type Budget struct {
 	// Window is the model's window in tokens, for input and output together. Default: [Options.Window].
 	Window int64
 
-	// Tokens is what the provider counted in the last model call: its input, and its output without
-	// reasoning that is not sent back. It covers the first Messages of the history, the reply included,
-	// and what every call sends: the system prompt and tools. Other messages are estimated in relation
-	// to it. A compaction invalidates the count. Default: the result of [Estimate].
-	Tokens   int64
-	Messages int
+	// Tokens is the size of the history with what every call sends: the system prompt and the tools. It
+	// comes from the provider's count of the last call, and an estimate of what has followed. A
+	// compaction invalidates the count. Default: the result of [Estimate].
+	Tokens int64
 }
 
 // Options configure a compactor. Nil and the zero value are valid. A value that is out of range
@@ -68,10 +65,6 @@ type Options struct {
 	// KeepTurns is how many turns at the end are kept as they are; a turn is a message of the model
 	// with the results of its calls. If they alone exceed 0.7 of the window, fewer are kept. Default 4.
 	KeepTurns int
-
-	// Prompt is the system prompt of [Summarize]. The default asks for wishes, decisions, facts,
-	// names, what was done and what is open.
-	Prompt string
 
 	// Prices determine the cost of the calls of [Summarize]. Default: unknown.
 	Prices *price.Table
@@ -96,7 +89,6 @@ func (o *Options) withDefaults() Options {
 	if c.KeepTurns <= 0 {
 		c.KeepTurns = defaultKeep
 	}
-	c.Prompt = cmp.Or(c.Prompt, summaryPrompt)
 	return c
 }
 

@@ -39,19 +39,14 @@ func newPlan(messages []run.Message, b Budget, o Options) *plan {
 	}
 	p := &plan{Options: o, messages: messages}
 	p.start, p.target = int64(startShare*float64(window)), int64(targetShare*float64(window))
-	counted := b.Messages
-	if b.Tokens <= 0 || counted <= 0 || counted > len(messages) {
-		counted, b.Tokens = 0, 0
-	}
-	rest := Estimate(messages[counted:])
-	if b.Tokens+rest <= p.start {
-		return nil // the estimate of the whole cannot be larger
-	}
-	before := Estimate(messages[:counted])
-	p.scale = newScale(b.Tokens, before)
-	if p.scale.tokens(before+rest) <= p.start {
+	if 0 < b.Tokens && b.Tokens <= p.start {
 		return nil
 	}
+	estimate := Estimate(messages)
+	if b.Tokens <= 0 && estimate <= p.start {
+		return nil
+	}
+	p.scale = newScale(b.Tokens, estimate)
 	p.units, p.last = split(messages)
 	return p
 }

@@ -24,6 +24,8 @@ var forms = map[string]form{
 	"anthropic": {convert.Anthropic, profile.Anthropic, "anthropic"},
 	"bedrock":   {convert.Anthropic, profile.OpenAI, "aws.bedrock"},
 	"google":    {convert.Google, profile.GoogleAI, "gcp.gemini"},
+	"gemini":    {convert.OpenAI, profile.Gemini, "gcp.gemini"},
+	"llamacpp":  {convert.OpenAI, profile.LlamaCpp, "llamacpp"},
 	"mistral":   {convert.Mistral, profile.OpenAI, "mistral_ai"},
 }
 

@@ -24,7 +24,6 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -44,14 +43,12 @@ type ModelOptions struct {
 	//   - "anthropic" and "bedrock": one part in a message of the model, no blank text
 	//   - "google": the results of a turn in one message, schemas as maps
 	//   - "mistral": no message of the user after results, no tools for a last answer
+	//   - "gemini" and "llamacpp": as "openai", with schemas for an endpoint of Gemini, or for llama.cpp and
+	//     programs built on it
 	//
-	// Set it for a model that wraps another one and so hides its type. Default: by the package of the
-	// model's type, "openai" for an unknown one.
+	// It also determines how the schemas of tools are written. Set it for a model that wraps another one
+	// and so hides its type. Default: by the package of the model's type, "openai" for an unknown one.
 	Dialect string
-
-	// Profile is the form in which the schemas of tools are written. Default: by the dialect:
-	// [profile.Anthropic], [profile.GoogleAI] or [profile.OpenAI].
-	Profile profile.Profile
 
 	// Stream makes the model stream. Some models of langchaingo, such as the one for OpenAI, then mix up
 	// parallel tool calls, return them as text, or take a broken stream for a complete answer. Default:
@@ -89,14 +86,11 @@ func Model(m llms.Model, opts *ModelOptions) agent.Model {
 		w.options.Stream = true
 	}
 	w.info = model.Info{
-		Provider: form.provider, Name: asked.Model, Profile: w.options.Profile, MaxTokens: asked.MaxTokens,
+		Provider: form.provider, Name: asked.Model, Profile: form.profile, MaxTokens: asked.MaxTokens,
 		NoStreaming: !w.options.Stream, ToolsErr: noTools(m),
 	}
 	if named, ok := m.(interface{ ModelName() string }); ok && w.info.Name == "" {
 		w.info.Name = named.ModelName()
-	}
-	if w.info.Profile == "" {
-		w.info.Profile = form.profile
 	}
 	return w
 }

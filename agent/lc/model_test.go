@@ -13,7 +13,6 @@ import (
 	"github.com/tmc/langchaingo/llms/openai"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -116,12 +115,13 @@ func TestInfo(t *testing.T) {
 		provider, profile string
 	}{
 		{claude, nil, "anthropic", "anthropic"},
-		{claude, &lc.ModelOptions{Profile: profile.Plain}, "anthropic", "plain"},
 		{claude, &lc.ModelOptions{Dialect: "google"}, "anthropic", "googleai"},
 		{play(), nil, "unknown", "openai"},
 		{play(), &lc.ModelOptions{Dialect: "mistral"}, "mistral_ai", "openai"},
 		{play(), &lc.ModelOptions{Dialect: "bedrock"}, "aws.bedrock", "openai"},
 		{play(), &lc.ModelOptions{Dialect: "google"}, "gcp.gemini", "googleai"},
+		{play(), &lc.ModelOptions{Dialect: "gemini"}, "gcp.gemini", "gemini"},
+		{play(), &lc.ModelOptions{Dialect: "llamacpp"}, "llamacpp", "llamacpp"},
 	} {
 		got := lc.Model(tt.model, tt.opts).Info()
 		check.That(t, got.Provider == tt.provider && string(got.Profile) == tt.profile && got.NoStreaming,
