@@ -2,46 +2,75 @@ package results
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// File is a file of lines. Its methods may be called concurrently.
+// File is a file of lines, which one program at a time has open. Its methods may be called concurrently.
 type File struct {
-	f *os.File
+	f      *os.File
+	unlock func() error
 
-	mu    sync.Mutex  // guards the following fields
+	mu    sync.Mutex  // guards the fields below, and is held while a line is written, so that lines follow each other
 	size  int64       // of the file, up to the end of the last line
 	lines []*Line     // the last one of each trial
 	index map[Key]int // index of a trial's line
 }
 
-// Open opens a file, and creates it if necessary. It removes an incomplete last line, and refuses a file with other
-// content.
+// lockWait is how long Open waits for a program that ends.
+const lockWait = time.Second
+
+// Open opens a file, and creates it if necessary, with a lock file beside it. It removes an incomplete last line, and
+// refuses a file with other content, or one that another program has open.
 func Open(name string) (*File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	r := &File{f: f, index: map[Key]int{}}
-	if err := r.load(); err != nil {
-		_ = f.Close()
+	r := &File{f: f, unlock: func() error { return nil }, index: map[Key]int{}}
+	if err = r.lock(name + ".lock"); err == nil {
+		err = r.load()
+	}
+	if err != nil {
+		_ = r.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return r, nil
 }
 
-// lineStart is how each line starts.
+// lock takes the lock in a file, where the system has locks.
+func (f *File) lock(path string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	unlock, err := private.Lock(ctx, path)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("another program writes its results there")
+	case errors.Is(err, errors.ErrUnsupported):
+		return nil
+	case err != nil:
+		return err
+	}
+	f.unlock = unlock
+	return nil
+}
+
+// lineStart is how each line starts: with the first field of [Line].
 const lineStart = `{"suite":"`
 
 // load reads the lines, and removes what follows the last line break: a program that was killed wrote it in part.
 func (f *File) load() error {
-	data, err := os.ReadFile(f.f.Name())
+	data, err := io.ReadAll(f.f)
 	if err != nil {
 		return err
 	}
@@ -76,23 +105,6 @@ func (f *File) countsLocked(key Key) bool {
 	return ok && f.lines[i].Outcome != Void
 }
 
-// Parse parses lines of JSON. The error names the number of a line that is not a result.
-func Parse(data []byte) (lines []*Line, err error) {
-	n := 0
-	for text := range bytes.Lines(data) {
-		n++
-		l := &Line{}
-		if err := json.Unmarshal(text, l); err != nil {
-			return nil, fmt.Errorf("line %d is not a result of a trial: %w", n, err)
-		}
-		if l.Suite == "" {
-			return nil, fmt.Errorf("line %d is not a result of a trial", n)
-		}
-		lines = append(lines, l)
-	}
-	return lines, nil
-}
-
 // Has reports whether a trial has a line that counts. Void trials are repeated.
 func (f *File) Has(key Key) bool {
 	f.mu.Lock()
@@ -100,8 +112,8 @@ func (f *File) Has(key Key) bool {
 	return f.countsLocked(key)
 }
 
-// Add appends a line, which is durable when Add returns. It replaces the line of a void trial. A second line of
-// another trial is an error.
+// Add appends a line, which is durable when Add returns, and keeps it. It replaces the line of a void trial; another
+// second line is an error.
 func (f *File) Add(l *Line) error {
 	data, err := json.Marshal(l)
 	if err != nil {
@@ -110,18 +122,21 @@ func (f *File) Add(l *Line) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.countsLocked(l.Key()) {
-		return fmt.Errorf("trial %v has a line", l.Key())
+		return fmt.Errorf("trial %d of task %q has a line", l.Trial, l.Task)
 	}
 	data = append(data, '\n')
-	if _, err := f.f.WriteAt(data, f.size); err != nil {
-		return errors.Join(err, f.f.Truncate(f.size)) // what was written of the line
+	if _, err = f.f.WriteAt(data, f.size); err == nil {
+		err = f.f.Sync()
+	}
+	if err != nil {
+		return errors.Join(err, f.f.Truncate(f.size)) // remove what was written of the line
 	}
 	f.size += int64(len(data))
 	f.putLocked(l)
-	return f.f.Sync()
+	return nil
 }
 
-// Lines returns the last line of each trial.
+// Lines returns the last line of each trial, which the caller must not change.
 func (f *File) Lines() []*Line {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,4 +144,4 @@ func (f *File) Lines() []*Line {
 }
 
 // Close closes the file.
-func (f *File) Close() error { return f.f.Close() }
+func (f *File) Close() error { return errors.Join(f.f.Close(), f.unlock()) }

@@ -4,7 +4,13 @@
 // line, unless it is void.
 package results
 
-import "time"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
 
 // Mode specifies where the replies of the model came from. Scores of different modes cannot be compared, so no table
 // mixes them.
@@ -83,3 +89,20 @@ type Key struct {
 
 // Key returns the key of the trial.
 func (l *Line) Key() Key { return Key{l.SuiteHash, l.Task, l.Trial, l.Config, l.Program} }
+
+// Parse parses lines of JSON. The error names the number of a line that is not a result.
+func Parse(data []byte) (lines []*Line, err error) {
+	n := 0
+	for text := range bytes.Lines(data) {
+		n++
+		l := &Line{}
+		if err := json.Unmarshal(text, l); err != nil {
+			return nil, fmt.Errorf("line %d is not a result of a trial: %w", n, err)
+		}
+		if l.Suite == "" || !slices.Contains([]Outcome{Pass, Fail, Void}, l.Outcome) {
+			return nil, fmt.Errorf("line %d is not a result of a trial", n)
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}

@@ -111,9 +111,19 @@ func TestFile(t *testing.T) {
 	check.That(t, err == nil && err2 == nil && len(lines) == 2 && f.Has(lines[1].Key()), "got %s, %v, %v", data, err, err2)
 }
 
+// Two programs with one file would overwrite each other's lines.
+func TestTwoPrograms(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.jsonl")
+	f := check.Value(Open(name))(t)
+	_, err := Open(name)
+	check.That(t, err != nil && strings.Contains(err.Error(), "another program writes its results there"), "got %v", err)
+	check.Must(t, f.Close())
+	check.Must(t, check.Value(Open(name))(t).Close())
+}
+
 // A file of something else is refused, and not changed.
 func TestForeignFile(t *testing.T) {
-	for _, text := range []string{"one line", "{}\n", `{"mcpServers":{}}`, "[]\n", `{"suite":"s","outcome":"pass"}` + "\nthe rest"} {
+	for _, text := range []string{"one line", "{}\n", `{"mcpServers":{}}`, "[]\n", `{"suite":"s"}` + "\n", `{"suite":"s","outcome":"pass"}` + "\nthe rest"} {
 		name := filepath.Join(t.TempDir(), "f")
 		check.Must(t, os.WriteFile(name, []byte(text), 0o600))
 		f, err := Open(name)

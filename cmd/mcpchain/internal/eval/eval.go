@@ -49,6 +49,9 @@ func evaluate(ctx context.Context, o *options, out, notes io.Writer) error {
 	if o.list {
 		return o.listTasks(suites, out)
 	}
+	if err := o.checkScripts(suites); err != nil {
+		return err
+	}
 	if err := o.addServers(ctx, suites); err != nil {
 		return err
 	}
@@ -118,6 +121,18 @@ func (o *options) load() (suites []*suite.Suite, err error) {
 		return nil, fmt.Errorf("no suite/id matches %q; -list has them", o.run)
 	}
 	return suites, nil
+}
+
+// checkScripts returns an error for a chosen task without the script that -scripted needs.
+func (o *options) checkScripts(suites []*suite.Suite) error {
+	for _, s := range suites {
+		for _, t := range s.Tasks {
+			if o.scripted && len(t.Script) == 0 && o.Tasks(s.Name, t.ID) {
+				return &cli.FileError{Err: fmt.Errorf("-scripted: task %s/%s has no script; -run selects others", s.Name, t.ID)}
+			}
+		}
+	}
+	return nil
 }
 
 // maxPrompt bounds the text of a prompt in a list, in characters.

@@ -111,6 +111,7 @@ func TestMistakes(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                                       "name a suite",
 		"-scripted -model x " + file:             "give one of -model, -scripted and -play",
+		"-scripted " + file:                      "-scripted: task sums/add has no script",
 		"-play-servers " + file:                  "-play-servers goes with -play",
 		"-least 2 " + file:                       "-least 2: want 0 to 1",
 		"-workers -1 " + file:                    "-workers is below 0",
