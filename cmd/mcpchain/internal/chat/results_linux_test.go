@@ -30,7 +30,7 @@ func TestShow(t *testing.T) {
 	t.Parallel()
 	cmd := here(t, []string{"workshop"}, "-yes")
 	m := openScreenOf(t, cmd)
-	m.ask("/show", "no tool was called yet", "call lines", "(/show has all)", "What is 1 plus 2?", "1 + 2 = 3")
+	m.ask("/show", "no tool was called yet", "call lines", "(/show has more)", "What is 1 plus 2?", "1 + 2 = 3")
 	m.ask("/show 2", `line 120\x1b[2J`)
 	m.goldenEnd("show", 34)
 	m.atTheBottom()

@@ -214,3 +214,11 @@ func (w *warnings) Write(line []byte) (int, error) {
 	w.show("warning: " + hosttext.Line(text, 500))
 	return len(line), nil
 }
+
+// Plural returns a count with an English noun that takes an s.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,57 +26,64 @@ func (p *program) makeRequest(ctx context.Context, r *report, tools *adapter.Too
 		return p.fail(statusMissing, err)
 	}
 	about := r.byName[server.Name]
-	limits := []mcpclient.CallOption{
+	opts := []mcpclient.CallOption{
 		mcpclient.WithIdleTimeout(cmp.Or(about.entry.Timeout, o.timeouts.Idle)),
 		mcpclient.WithTimeout(o.timeouts.Call),
 	}
-	if err := checkPromptArguments(ctx, server.Client, o, limits); err != nil {
+	if err := checkPromptArguments(ctx, server.Client, o, opts); err != nil {
 		return p.fail(statusUsage, err)
 	}
 	before := asked.declined()
-	got, err := request(ctx, server, o, limits)
+	got, err := request(ctx, server, o, opts)
 	if err == nil {
-		err = got.show(p.out, o.json)
+		if err := got.show(p.out, o.json); err != nil {
+			return p.fail(statusMissing, fmt.Errorf("write the answer: %w", err))
+		}
 	}
-	status := statusFine
-	_, refused := errors.AsType[*mcp.RPCError](err)
-	switch {
-	case err == nil && got.failure != nil:
-		status, err = statusFailed, got.failure
-	case refused:
-		status, err = statusFailed, fmt.Errorf("the server refused: %w", err)
-	case err != nil:
-		status, err = statusMissing, about.explain(err)
-	}
+	status, failure := about.outcome(got, err)
 	if asked.declined() > before {
 		status = statusAsked
 	}
-	if err != nil {
-		return p.fail(status, err)
+	if failure != nil {
+		return p.fail(status, failure)
 	}
 	return status
 }
 
+// outcome returns the exit status of a request, and why it failed.
+func (s *serverReport) outcome(got *answer, err error) (status int, failure error) {
+	_, refused := errors.AsType[*mcp.RPCError](err)
+	switch {
+	case refused:
+		return statusFailed, fmt.Errorf("the server refused: %w", err)
+	case err != nil:
+		return statusMissing, s.explain(err)
+	case got.failure != nil:
+		return statusFailed, got.failure
+	}
+	return statusFine, nil
+}
+
 // answer is what a server answered.
 type answer struct {
-	result  any    // as JSON
+	result  any    // for -json
 	text    string // for people
 	failure error  // why the result is a failure, or nil
 }
 
 // request makes the request that the command line asks for.
-func request(ctx context.Context, s adapter.ServerStatus, o *options, limits []mcpclient.CallOption) (*answer, error) {
+func request(ctx context.Context, s adapter.ServerStatus, o *options, opts []mcpclient.CallOption) (*answer, error) {
 	switch {
 	case o.call != "":
-		return callTool(ctx, s, o, limits)
+		return callTool(ctx, s, o, opts)
 	case o.read != "":
-		r, err := s.Client.ReadResource(ctx, o.read, limits...)
+		r, err := s.Client.ReadResource(ctx, o.read, opts...)
 		if err != nil {
 			return nil, err
 		}
 		return &answer{result: r, text: resource(r)}, nil
 	}
-	r, err := s.Client.GetPrompt(ctx, o.prompt, o.promptArguments, limits...)
+	r, err := s.Client.GetPrompt(ctx, o.prompt, o.promptArguments, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -85,12 +91,12 @@ func request(ctx context.Context, s adapter.ServerStatus, o *options, limits []m
 }
 
 // checkPromptArguments returns an error if the prompt of -prompt does not take one of the arguments, or needs another
-// one. It does not check a prompt that the server does not list.
-func checkPromptArguments(ctx context.Context, c *mcpclient.Client, o *options, limits []mcpclient.CallOption) error {
+// one. It lists the server's prompts for that, and does not check one that is not listed before an error.
+func checkPromptArguments(ctx context.Context, c *mcpclient.Client, o *options, opts []mcpclient.CallOption) error {
 	if o.prompt == "" {
 		return nil
 	}
-	for prompt, err := range c.Prompts(ctx, limits...) {
+	for prompt, err := range c.Prompts(ctx, opts...) {
 		if err != nil {
 			break
 		}
@@ -111,15 +117,15 @@ func (a *answer) show(w io.Writer, asJSON bool) error {
 }
 
 // callTool calls a tool by the server's name for it, as a task if the tool has to be one.
-func callTool(ctx context.Context, s adapter.ServerStatus, o *options, limits []mcpclient.CallOption) (*answer, error) {
+func callTool(ctx context.Context, s adapter.ServerStatus, o *options, opts []mcpclient.CallOption) (*answer, error) {
 	tool, err := toolOf(s, o.call)
 	if err != nil {
 		return nil, err
 	}
 	if tool.IsTask() {
-		limits = append(limits, mcpclient.WithTask(tool.Definition()))
+		opts = append(opts, mcpclient.WithTask(tool.Definition()))
 	}
-	r, err := s.Client.CallTool(ctx, o.call, o.arguments, limits...)
+	r, err := s.Client.CallTool(ctx, o.call, o.arguments, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -146,18 +152,13 @@ func toolOf(s adapter.ServerStatus, name string) (*adapter.Tool, error) {
 	if err := s.Skipped[name]; err != nil {
 		return nil, fmt.Errorf("tool %q cannot be used: %w", name, err)
 	}
+	if slices.ContainsFunc(s.AppTools, func(t *adapter.Tool) bool { return t.Definition().Name == name }) {
+		return nil, fmt.Errorf("tool %q is for the server's views alone", name)
+	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("there is no tool %q: the server has no tools to use", name)
 	}
 	return nil, fmt.Errorf("there is no tool %q to use%s; there are %s", name, spelling.Hint(name, names), quoted(names))
-}
-
-// skippedOf returns the tools that cannot be used, sorted by name.
-func skippedOf(skipped map[string]error) (out []skippedTool) {
-	for _, name := range slices.Sorted(maps.Keys(skipped)) {
-		out = append(out, skippedTool{name, skipped[name].Error()})
-	}
-	return out
 }
 
 // resultFailure returns the error for a result that is a failure, with the flag that helps if the tool needs an older
@@ -167,44 +168,10 @@ func resultFailure(result *mcp.CallToolResult) error {
 	case "":
 		return errors.New("the server reports an error")
 	case inquiry.CannotAskAdvice:
-		return fmt.Errorf("the server reports an error: it asks by a request of its server, which this revision of the protocol does not have: "+
+		return fmt.Errorf("the server reports an error: it asks by a request to the client, which this revision of the protocol does not have: "+
 			`connect with %s, by -revision or "revision" in the file`, mcp.Revision20251125)
 	}
 	return fmt.Errorf("the server reports an error: %s", result.Advice)
-}
-
-// enabled returns the names of the enabled servers.
-func (r *report) enabled() (names []string) {
-	for _, about := range r.Servers {
-		if !about.Disabled {
-			names = append(names, about.Name)
-		}
-	}
-	return names
-}
-
-// checkOneServer returns an error if more than one server is enabled.
-func (r *report) checkOneServer() error {
-	if names := r.enabled(); len(names) > 1 {
-		return fmt.Errorf("-server: name one of %s", quoted(names))
-	}
-	return nil
-}
-
-// onlyServer returns the only enabled server of the file. The error says why it cannot be used, or that there is none.
-func (r *report) onlyServer(tools *adapter.Toolset) (s adapter.ServerStatus, err error) {
-	names := r.enabled()
-	if len(names) == 0 {
-		return s, errors.New("no server of the file is enabled")
-	}
-	if about := r.byName[names[0]]; about.Error != "" {
-		return s, errors.New(about.Error)
-	}
-	s = tools.Servers()[0]
-	if s.Err != nil {
-		return s, r.byName[s.Name].why(s.Err)
-	}
-	return s, nil
 }
 
 // quoted lists names of servers and tools.
@@ -224,7 +191,7 @@ func resource(r *mcp.ReadResourceResult) string {
 			fmt.Fprintf(&b, "%s:\n", c.URI)
 		}
 		if c.Blob != nil {
-			fmt.Fprintf(&b, "[%s, %d bytes; -json has them]\n", c.MIMEType, len(c.Blob))
+			fmt.Fprintf(&b, "[%s, %d bytes; -json has them]\n", cmp.Or(c.MIMEType, "unknown type"), len(c.Blob))
 		} else {
 			b.WriteString(c.Text + "\n")
 		}

@@ -210,7 +210,8 @@ func (p *program) receiver(s *config.Server, o *options) oauth.Receiver {
 	}
 	return &signin.Page{Port: signin.Port(s), Visit: func(ctx context.Context, v *signin.Visit) (string, error) {
 		pasted, err := p.user.Visit(ctx, s.Name, v)
-		if errors.Is(err, signin.ErrNoAnswer) { // the page may be open elsewhere
+		if errors.Is(err, signin.ErrNoAnswer) { // the person may open the page nevertheless
+			_, _ = fmt.Fprintln(p.err, "mcpchain: standard input has ended; sign in on that page, or end the program by Ctrl-C")
 			<-ctx.Done()
 			err = ctx.Err()
 		}

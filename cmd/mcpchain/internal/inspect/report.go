@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
 	"github.com/mcpchain/mcpchain/internal/models"
@@ -153,11 +156,53 @@ func (r *report) updateTotals() {
 	}
 }
 
+// enabled returns the names of the enabled servers.
+func (r *report) enabled() (names []string) {
+	for _, about := range r.Servers {
+		if !about.Disabled {
+			names = append(names, about.Name)
+		}
+	}
+	return names
+}
+
+// checkOneServer returns an error if more than one server is enabled.
+func (r *report) checkOneServer() error {
+	if names := r.enabled(); len(names) > 1 {
+		return fmt.Errorf("-server: name one of %s", quoted(names))
+	}
+	return nil
+}
+
+// onlyServer returns the only enabled server of the file. The error says why it cannot be used, or that there is none.
+func (r *report) onlyServer(tools *adapter.Toolset) (s adapter.ServerStatus, err error) {
+	names := r.enabled()
+	if len(names) == 0 {
+		return s, errors.New("no server of the file is enabled")
+	}
+	if about := r.byName[names[0]]; about.Error != "" {
+		return s, errors.New(about.Error)
+	}
+	s = tools.Servers()[0] // the toolset has the valid entries of enabled servers
+	if s.Err != nil {
+		return s, r.byName[s.Name].why(s.Err)
+	}
+	return s, nil
+}
+
+// skippedOf returns the tools that cannot be used, sorted by name.
+func skippedOf(skipped map[string]error) (out []skippedTool) {
+	for _, name := range slices.Sorted(maps.Keys(skipped)) {
+		out = append(out, skippedTool{name, skipped[name].Error()})
+	}
+	return out
+}
+
 // describe shows a server's command or URL without secrets: arguments, user info and query.
 func describe(t mcpclient.Transport) string {
 	switch t := t.(type) {
 	case *mcpclient.Command:
-		return fmt.Sprintf("command %s with %s", t.Path, plural(len(t.Args), "argument"))
+		return fmt.Sprintf("command %s with %s", t.Path, cli.Plural(len(t.Args), "argument"))
 	case *mcpclient.HTTP:
 		if t.SSE {
 			return "sse " + models.PublicURL(t.URL)

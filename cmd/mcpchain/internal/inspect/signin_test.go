@@ -64,6 +64,35 @@ func TestSignInForACall(t *testing.T) {
 		"got %d and %d tokens:\n%s", status, notes.Tokens(), &out)
 }
 
+// endsAt ends a context when a text is written.
+type endsAt struct {
+	bytes.Buffer
+	text string
+	end  func()
+}
+
+func (w *endsAt) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), w.text) {
+		w.end()
+	}
+	return w.Buffer.Write(p)
+}
+
+// A sign-in without input says what it waits for.
+func TestSignInWithoutInput(t *testing.T) {
+	t.Parallel()
+	notes := peer.StartProtected(t, tryout.NewServer(), time.Hour)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "mcp.json")
+	check.Must(t, os.WriteFile(path, []byte(`{"mcpServers":{"notes":{"url":"`+notes.URL+`"}}}`), 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out := &endsAt{text: "standard input has ended; sign in on that page", end: cancel}
+	p := &program{user: &signin.Lines{In: strings.NewReader(""), Out: io.Discard}, out: io.Discard, err: out}
+	status := p.run(ctx, []string{path, "-tokens", dir, "-sign-in"})
+	check.That(t, status == statusMissing && ctx.Err() == context.Canceled, "got %d, %s", status, &out.Buffer)
+}
+
 // If the tokens cannot be kept, servers are inspected without. It is an error for those who sign in, or name the folder.
 func TestNoFolderForTokens(t *testing.T) {
 	notes := peer.StartProtected(t, tryout.NewServer(), time.Hour)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -47,7 +48,7 @@ func (r *report) summary() string {
 	case r.Total == 1:
 		return "the server cannot be used"
 	}
-	return fmt.Sprintf("%d of %s can be used", r.Usable, plural(r.Total, "server"))
+	return fmt.Sprintf("%d of %s can be used", r.Usable, cli.Plural(r.Total, "server"))
 }
 
 // encode writes JSON with escapes for control and invisible characters.
@@ -129,7 +130,7 @@ func (s *serverReport) writeTokens(p *printer) {
 // list writes how many names there are, and those that fit; nothing if there are none.
 func (p *printer) list(what string, names []string) {
 	if len(names) > 0 {
-		p.line("  %s: %s", plural(len(names), what), fitNames(names))
+		p.line("  %s: %s", cli.Plural(len(names), what), fitNames(names))
 	}
 }
 
@@ -227,7 +228,7 @@ func (r *profileReport) write(p *printer) {
 		strict = ", strict"
 	}
 	if n := len(r.Changes); n > 0 {
-		changes = plural(n, "change")
+		changes = cli.Plural(n, "change")
 	}
 	p.line("    %s: %d bytes%s, %s", r.Profile, r.Bytes, strict, changes)
 	for _, c := range r.Changes {
@@ -242,14 +243,6 @@ func (r *profileReport) write(p *printer) {
 		raw = []byte(err.Error())
 	}
 	p.line("      %s", hosttext.EscapeJSON(string(raw)))
-}
-
-// plural returns a number with a noun.
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Bounds of a server's texts.

@@ -322,19 +322,11 @@ func (o *operator) verify(ctx context.Context) error {
 		defects++
 		fmt.Fprintf(o.out, "%s: %s\n", nameOf(key), hosttext.Line(err.Error(), 500))
 	}
-	fmt.Fprintf(o.out, "%s, %s\n", count(runs, "run"), count(defects, "defect"))
+	fmt.Fprintf(o.out, "%s, %s\n", cli.Plural(runs, "run"), cli.Plural(defects, "defect"))
 	if defects > 0 {
 		return errDefects
 	}
 	return nil
-}
-
-// count returns a number with its noun.
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprint(n, " ", noun)
 }
 
 // delete deletes runs that have ended.
@@ -348,6 +340,6 @@ func (o *operator) prune(ctx context.Context) error { return o.change(ctx, recor
 // change calls a function of package record, and writes how many runs it has changed, also if it fails.
 func (o *operator) change(ctx context.Context, f func(context.Context, record.Store, record.Query) (int, error), what string) error {
 	n, err := f(ctx, o.store, o.query)
-	fmt.Fprintln(o.out, count(n, "run"), what)
+	fmt.Fprintln(o.out, cli.Plural(n, "run"), what)
 	return err
 }

@@ -161,8 +161,8 @@ func TestShowResult(t *testing.T) {
 	}{
 		"short":   {&adapter.Result{Text: "a\nb"}, "← demo add: a b\n"},
 		"empty":   {&adapter.Result{}, "← demo add:\n"},
-		"long":    {&adapter.Result{Text: long}, "← demo add: " + long[:screen.MaxResult-1] + "… (/show has all)\n"},
-		"failure": {&adapter.Result{Text: long, IsError: true}, "✗ demo add: " + long[:screen.MaxFailure-1] + "… (/show has all)\n"},
+		"long":    {&adapter.Result{Text: long}, "← demo add: " + long[:screen.MaxResult-1] + "… (/show has more)\n"},
+		"failure": {&adapter.Result{Text: long, IsError: true}, "✗ demo add: " + long[:screen.MaxFailure-1] + "… (/show has more)\n"},
 		"error":   {&adapter.Result{Text: "x", IsError: true, Err: fmt.Errorf("gone")}, "✗ demo add: gone\n"},
 		"stopped": {&adapter.Result{Text: "x", IsError: true, Err: fmt.Errorf("call: %w", context.Canceled)}, "✗ demo add: stopped\n"},
 	} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -39,7 +40,7 @@ func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	}
 	choice, err := p.screen.Choose(ctx, &screen.Choice{
 		Heading: fmt.Sprintf("The server %s wants to put this to the model %s, for at most %s:",
-			server, r.Model, screen.Plural(int(r.Params.MaxTokens), "token")),
+			server, r.Model, cli.Plural(int(r.Params.MaxTokens), "token")),
 		Text:     hosttext.Indent(hosttext.SamplingRequest(r.Params)),
 		Question: "Allow it, with its reply?",
 		Answers: []screen.Answer{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -83,15 +84,15 @@ type Failures struct {
 func (f *Failures) Report(s screen.Screen) bool {
 	var lines []string
 	if n := f.Unreachable.Load(); n > 0 {
-		lines = append(lines, "no server could be reached, of "+screen.Plural(int(n), "server"))
+		lines = append(lines, "no server could be reached, of "+cli.Plural(int(n), "server"))
 	}
 	if n := f.Denied.Load(); n > 0 && f.Ran.Load() == 0 {
 		lines = append(lines, fmt.Sprintf("no tool ran: %s denied, because no person could be asked; "+
-			"start with -yes to allow them", screen.Plural(int(n), "call")))
+			"start with -yes to allow them", cli.Plural(int(n), "call")))
 	}
 	if n := f.Declined.Load(); n > 0 {
 		lines = append(lines, fmt.Sprintf("%s declined, because no person could be asked and -answer did not "+
-			"complete it; see above", screen.Plural(int(n), "form")))
+			"complete it; see above", cli.Plural(int(n), "form")))
 	}
 	for _, line := range lines {
 		s.Note(screen.Fail, "mcpchain: %s", line)

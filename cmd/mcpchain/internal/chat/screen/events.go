@@ -13,20 +13,20 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Bounds of the shown text of a tool's result, in characters. The command /show has more of it, and a trace
-// all.
+// Bounds of the shown text of a tool's result, in characters. The command /show has more of it.
 const (
 	MaxResult  = 120
 	MaxFailure = 400
 )
 
 // ShowHint tells a person how to see the rest of a result that was cut.
-const ShowHint = " (/show has all)"
+const ShowHint = " (/show has more)"
 
 // EventNote returns the note that is shown for an event, "" if there is none. hint follows a result
 // that was cut. It is not for the events of a replay, where a [agent.ToolEnd] has no result.
@@ -51,7 +51,7 @@ func EventNote(e agent.Event, hint string) (Style, string) {
 		return Faint, fmt.Sprintf("  answer to %s: %s", e.Server, e.Result.Action)
 	case *agent.Compacted:
 		return Faint, fmt.Sprintf("the conversation got long: the oldest %s are short now, or left out, for the model",
-			Plural(e.Replaced, "message"))
+			cli.Plural(e.Replaced, "message"))
 	case *agent.Output:
 		switch reason := StopReason(e); {
 		case reason == model.FinishLength:

@@ -97,14 +97,6 @@ func breakLine(line string, width int) (lines []string) {
 // Indent indents a line of a peer's text, so that it differs from the program's own lines.
 func Indent(line string) string { return "  " + strings.ReplaceAll(line, "\t", "    ") }
 
-// Plural returns a count with an English noun that takes an s.
-func Plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // Cost formats amounts in millionths by currency, such as "0.12 USD". It returns "" for no amounts.
 func Cost(amounts map[string]int64) string {
 	var parts []string

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -79,7 +80,7 @@ func (c *connections) report(servers []adapter.ServerStatus) {
 		}
 		reached++
 		ui.Note(screen.Faint, "server %s: %s, %s",
-			server.Name, screen.Plural(len(server.Tools), "tool"), revisionOf(server))
+			server.Name, cli.Plural(len(server.Tools), "tool"), revisionOf(server))
 		for _, tool := range slices.Sorted(maps.Keys(server.Skipped)) {
 			ui.Note(screen.Warn, "left out: tool %s of server %s: %v",
 				hosttext.Line(tool, 100), server.Name, server.Skipped[tool])
@@ -163,7 +164,7 @@ func (c *connections) list() {
 			style, state = screen.Warn, "lost, and being started again: "+down.Error()
 		default:
 			revision := strings.TrimPrefix(revisionOf(server), "protocol ")
-			state = fmt.Sprintf("ready, %s, %s", revision, screen.Plural(len(server.Tools), "tool"))
+			state = fmt.Sprintf("ready, %s, %s", revision, cli.Plural(len(server.Tools), "tool"))
 			if n := len(server.Skipped); n > 0 {
 				state += fmt.Sprintf(", %d left out", n)
 			}
@@ -231,7 +232,7 @@ func (c *connections) afterConnect(ctx context.Context, name, prefix string) err
 	for _, open := range c.statuses() {
 		if open.Name == name && open.Err == nil {
 			c.screen.Note(screen.Faint, "%s %s: %s, %s",
-				prefix, name, screen.Plural(len(open.Tools), "tool"), revisionOf(open))
+				prefix, name, cli.Plural(len(open.Tools), "tool"), revisionOf(open))
 		}
 	}
 	return c.makeAgent(ctx)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/skillset"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
@@ -80,7 +81,7 @@ func quoteLines(text string) string {
 	}
 	shown := "\n" + hosttext.Block(strings.Join(lines[:min(len(lines), maxQuotedLines)], "\n"), maxQuoted)
 	if more := len(lines) - maxQuotedLines; more > 0 {
-		shown += "\n  … " + screen.Plural(more, "more line")
+		shown += "\n  … " + cli.Plural(more, "more line")
 	}
 	return shown
 }
@@ -120,7 +121,7 @@ func (i *instructions) openSkills(ctx context.Context) (*skillset.Set, error) {
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	i.screen.Note(screen.Faint, "servers offer the model %s; /skills lists them", screen.Plural(len(i.skills), "skill"))
+	i.screen.Note(screen.Faint, "servers offer the model %s; /skills lists them", cli.Plural(len(i.skills), "skill"))
 	for _, err := range set.Skipped() {
 		i.screen.Note(screen.Warn, "left out: a skill: %s", hosttext.Line(err.Error(), 300))
 	}

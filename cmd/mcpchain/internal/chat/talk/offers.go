@@ -76,7 +76,7 @@ func (o *offers) readResource(ctx context.Context, argument string) error {
 		switch {
 		case c.Blob != nil && o.downloads.saveBlob(server.Name, uri, c.Blob):
 		case c.Blob != nil:
-			o.screen.List(screen.Faint, "[%s, %d bytes]", hosttext.Line(c.MIMEType, 80), len(c.Blob))
+			o.screen.List(screen.Faint, "[%s, %d bytes]", hosttext.Line(cmp.Or(c.MIMEType, "unknown type"), 80), len(c.Blob))
 		case o.screen.Attended():
 			o.screen.Note(screen.Tool, "%s", hosttext.Block(c.Text, screen.MaxShown))
 		default:

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/media"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -183,7 +184,7 @@ func (d *downloads) save(from string, files [][]byte) {
 	}
 	for i, data := range files {
 		if i == maxSaved {
-			d.screen.Note(screen.Warn, "  not saved: %s", screen.Plural(len(files)-maxSaved, "file"))
+			d.screen.Note(screen.Warn, "  not saved: %s", cli.Plural(len(files)-maxSaved, "file"))
 			return
 		}
 		path, err := d.folder.Save(from, data)

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -77,7 +78,7 @@ func (s *Session) resume(ctx context.Context, number string) error {
 	}
 	s.conversation.replace(head.Key.ID, state.History)
 	s.results.replaceBy(state.History)
-	messages := screen.Plural(len(state.History), "message")
+	messages := cli.Plural(len(state.History), "message")
 	s.Screen.Note(screen.Faint, "continuing the conversation of %s, %s: %s%s",
 		formatTime(head.Updated), messages, hosttext.Line(firstQuestion(state.History), 60), s.archive.folderNote(state))
 	s.showLastTurn(state)

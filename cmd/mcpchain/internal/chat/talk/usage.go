@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/cost"
 )
@@ -51,7 +52,7 @@ func (c *conversation) count(e agent.Event) {
 // formatSpent describes usage. unfinished counts calls of the model that did not end, whose tokens
 // are not known.
 func formatSpent(u run.Usage, unfinished int) string {
-	text := fmt.Sprintf("%s, %d tokens in, %d out", screen.Plural(u.Turns, "model call"), u.Input, u.Output)
+	text := fmt.Sprintf("%s, %d tokens in, %d out", cli.Plural(u.Turns, "model call"), u.Input, u.Output)
 	var parts []string
 	if u.Cached > 0 {
 		parts = append(parts, fmt.Sprintf("%d in from a cache", u.Cached))
@@ -63,14 +64,14 @@ func formatSpent(u run.Usage, unfinished int) string {
 		text += " (" + strings.Join(parts, ", ") + ")"
 	}
 	if u.Sampling.Requests > 0 {
-		completions := screen.Plural(u.Sampling.Requests, "completion")
+		completions := cli.Plural(u.Sampling.Requests, "completion")
 		text += fmt.Sprintf("; for servers: %s, %d tokens", completions, u.Sampling.Tokens)
 	}
 	if cost := screen.Cost(u.Cost); cost != "" {
 		text += "; " + cost
 	}
 	if unfinished > 0 {
-		text += fmt.Sprintf("; what %s took is not known", screen.Plural(unfinished, "interrupted call"))
+		text += fmt.Sprintf("; what %s took is not known", cli.Plural(unfinished, "interrupted call"))
 	}
 	return text
 }
@@ -101,7 +102,7 @@ func windowLines(u *agent.WindowUse) []string {
 	}
 	lines := []string{about, fmt.Sprintf("%8d  instructions", u.Instructions)}
 	for _, server := range u.Servers {
-		tools := screen.Plural(server.Tools, "tool")
+		tools := cli.Plural(server.Tools, "tool")
 		lines = append(lines, fmt.Sprintf("%8d  %s of %s", server.Tokens, tools, server.Server))
 	}
 	return append(lines, fmt.Sprintf("%8d  messages", u.History), fmt.Sprintf("%8d  results of tools", u.Results))

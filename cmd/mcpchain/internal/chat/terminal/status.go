@@ -9,6 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
@@ -102,7 +103,7 @@ func (s *status) view(now time.Time, asking bool) (lines []string) {
 	case len(s.calls) == 1:
 		doing = "running " + s.calls[0].name
 	case len(s.calls) > 1:
-		doing = "running " + screen.Plural(len(s.calls), "tool")
+		doing = "running " + cli.Plural(len(s.calls), "tool")
 	}
 	parts := []string{doing, formatSeconds(now.Sub(s.since))}
 	if s.turn.Turns > 0 {
