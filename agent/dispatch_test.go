@@ -62,7 +62,7 @@ func TestModelGetsTheTools(t *testing.T) {
 	first, last := m.prompts()[0].Request, m.prompts()[1].Request
 	check.Equal(t, "tools", len(first.Tools), len(toolset.Catalog(profile.Plain).Definitions()))
 	check.Same(t, "tools at the end", last.Tools, first.Tools)
-	check.Same(t, "tool choice", []model.Choice{first.ToolChoice, last.ToolChoice}, []model.Choice{0, model.ChoiceNone})
+	check.Same(t, "tool choice", []model.Choice{first.ToolChoice, last.ToolChoice}, []model.Choice{model.ChoiceAuto, model.ChoiceNone})
 }
 
 func TestProgress(t *testing.T) {

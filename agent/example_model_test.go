@@ -22,7 +22,7 @@ func (loud) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delt
 		if r.Stream && !yield(model.Delta{Text: text}, nil) {
 			return
 		}
-		yield(model.Delta{Response: &model.Response{Message: run.Text(run.RoleAssistant, text), Finish: "stop"}}, nil)
+		yield(model.Delta{Response: &model.Response{Message: run.Text(run.RoleAssistant, text), Finish: model.FinishStop}}, nil)
 	}
 }
 

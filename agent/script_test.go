@@ -98,7 +98,7 @@ func textPart(text string) run.Part { return run.Part{Type: run.PartText, Text: 
 // says answers with text.
 func says(text string) step {
 	return func(context.Context, prompt) (*model.Response, error) {
-		return &model.Response{Message: run.Text(run.RoleAssistant, text), Finish: "stop"}, nil
+		return &model.Response{Message: run.Text(run.RoleAssistant, text), Finish: model.FinishStop}, nil
 	}
 }
 
@@ -106,7 +106,7 @@ func says(text string) step {
 func uses(calls ...run.Part) step {
 	return func(context.Context, prompt) (*model.Response, error) {
 		reply := replied(slices.Clone(calls)...)
-		reply.Finish = "tool_calls"
+		reply.Finish = model.FinishCalls
 		return reply, nil
 	}
 }

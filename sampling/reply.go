@@ -52,7 +52,7 @@ func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mc
 
 // mayCall reports whether the reply to a request may call tools.
 func mayCall(p *mcp.CreateMessageParams) bool {
-	return len(p.Tools) > 0 && toolChoice(p) != chat.None
+	return len(p.Tools) > 0 && toolChoice(p).Choice != chat.None
 }
 
 // stopReason returns the protocol's reason for the end of the reply, or the host's own reason.

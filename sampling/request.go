@@ -32,17 +32,17 @@ func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 	return out
 }
 
-// toolChoice returns the choice of tools for the host.
-func toolChoice(p *mcp.CreateMessageParams) chat.Choice {
+// toolChoice returns the choice of tools for the host; the zero value leaves it to the model.
+func toolChoice(p *mcp.CreateMessageParams) chat.ToolChoice {
 	if p.ToolChoice != nil {
 		switch p.ToolChoice.Mode {
 		case "required":
-			return chat.Required
+			return chat.ToolChoice{Choice: chat.Required}
 		case "none":
-			return chat.None
+			return chat.ToolChoice{Choice: chat.None}
 		}
 	}
-	return chat.Auto
+	return chat.ToolChoice{}
 }
 
 // writer translates a server's messages. Only messages of the user can have media, so

@@ -174,7 +174,7 @@ func Say(text string) Step {
 				return nil, err
 			}
 		}
-		return &model.Response{Message: run.Text(run.RoleAssistant, text), Finish: "stop"}, nil
+		return &model.Response{Message: run.Text(run.RoleAssistant, text), Finish: model.FinishStop}, nil
 	}
 }
 
@@ -187,7 +187,7 @@ func CallTools(calls ...ToolCall) Step {
 				Type: run.PartCall, ID: fmt.Sprintf("call-%d-%d", t.Number, i+1), Name: call.Tool, Arguments: call.Arguments,
 			})
 		}
-		return &model.Response{Message: m, Finish: "tool_calls"}, nil
+		return &model.Response{Message: m, Finish: model.FinishCalls}, nil
 	}
 }
 

@@ -78,7 +78,6 @@ func (w *wireRequest) output() *wireOutput {
 // to call a tool cannot think before; if it always thinks, it is not forced.
 func (m *Model) setThinking(w *wireRequest, rule *rule, r *model.Request, effort string) error {
 	isAsked := effort != "" && effort != "none"
-	isForced := r.ToolChoice == model.ChoiceRequired
 	if isAsked {
 		if e := rule.effort(effort); e != "" {
 			w.output().Effort = e
@@ -86,22 +85,22 @@ func (m *Model) setThinking(w *wireRequest, rule *rule, r *model.Request, effort
 	}
 	switch adaptive := (&wireThinking{Type: "adaptive", Display: "summarized"}); rule.thinking {
 	case thinksBudget:
-		if !isAsked || isForced || !startsWithThought(r.Messages) {
+		if !isAsked || isForced(r.ToolChoice) || !startsWithThought(r.Messages) {
 			return nil
 		}
 		return w.setBudget(rule, r.MaxTokens == 0 && m.options.MaxTokens == 0, budgets[effort])
 	case thinksIfAsked:
-		if isAsked && !isForced {
+		if isAsked && !isForced(r.ToolChoice) {
 			w.Thinking = adaptive
 		}
 	case thinksUnless:
 		w.Thinking = adaptive
-		if effort == "none" || isForced {
+		if effort == "none" || isForced(r.ToolChoice) {
 			w.Thinking = &wireThinking{Type: "disabled"}
 		}
 	case thinksAlways:
 		w.Thinking = adaptive
-		if isForced {
+		if isForced(r.ToolChoice) {
 			w.ToolChoice = nil // it would be refused
 		}
 	}
@@ -220,6 +219,9 @@ func choice(r *model.Request, hasTools bool) json.RawMessage {
 		return json.RawMessage(`{"type":"none"}`)
 	case model.ChoiceRequired:
 		return json.RawMessage(`{"type":"any"}`)
+	case model.ChoiceTool:
+		name, _ := json.Marshal(r.ToolName) // a string always marshals
+		return json.RawMessage(`{"type":"tool","name":` + string(name) + `}`)
 	}
 	return nil
 }

@@ -106,12 +106,12 @@ func TestRequests(t *testing.T) {
 		for title, history := range histories {
 			for _, effort := range []string{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"} {
 				for _, tools := range [][]model.Tool{nil, {weather, {Name: "now"}}} {
-					for _, choice := range []model.Choice{0, model.ChoiceNone, model.ChoiceRequired} {
+					for _, choice := range []model.Choice{model.ChoiceAuto, model.ChoiceNone, model.ChoiceRequired, model.ChoiceTool} {
 						for _, full := range []bool{false, true} {
 							if n++; n%testenv.Step(5) != 0 {
 								continue
 							}
-							r := &model.Request{Messages: history, Effort: effort, Tools: tools, ToolChoice: choice}
+							r := &model.Request{Messages: history, Effort: effort, Tools: tools, ToolChoice: choice, ToolName: "weather"}
 							if full {
 								r.System, r.Stream, r.Temperature, r.Stop = "Be kind.", true, &half, []string{"END", "\n"}
 								r.Format = json.RawMessage(`{"type":"object"}`)
@@ -156,7 +156,7 @@ func TestThoughtsGoBack(t *testing.T) {
 		types = append(types, string(p.Type))
 	}
 	check.Same(t, "parts", types, []string{"reasoning", "reasoning", "text", "call", "call"})
-	check.That(t, reply.Finish == "tool_calls" && reply.Message.Model == "claude-opus-4-8" && reply.Usage.Input != 0 && reply.Usage.Output != 0,
+	check.That(t, reply.Finish == model.FinishCalls && reply.Message.Model == "claude-opus-4-8" && reply.Usage.Input != 0 && reply.Usage.Output != 0,
 		"got %+v", reply)
 	stored, err := json.Marshal(reply.Message) // as another process reads it
 	check.Must(t, err)
@@ -290,7 +290,7 @@ func TestEndsOfReplies(t *testing.T) {
 	for stop, want := range map[string]struct {
 		finish string
 		parts  int
-	}{"max_tokens": {model.FinishLength, 1}, "model_context_window_exceeded": {model.FinishLength, 1}, "refusal": {"content_filter", 1}, "stop_sequence": {"stop", 2}, "later_word": {"later_word", 2}} {
+	}{"max_tokens": {model.FinishLength, 1}, "model_context_window_exceeded": {model.FinishLength, 1}, "refusal": {model.FinishRefusal, 1}, "stop_sequence": {model.FinishStop, 2}, "later_word": {"later_word", 2}} {
 		for _, call := range []fakehost.Block{before, within} {
 			reply, _ := asked(t, &fakehost.Claude{Key: "key-1", Stop: stop, Reply: func(*fakehost.ClaudeRequest) []fakehost.Block {
 				return []fakehost.Block{{Type: "text", Text: "Well"}, call}
@@ -313,7 +313,7 @@ func TestWholeAnswer(t *testing.T) {
 			{Type: run.PartText, Text: "Hi"},
 			{Type: run.PartCall, ID: "call_0", Name: "now", Arguments: `{"a":1}`},
 		}},
-		ID: "m", Finish: "tool_calls", Usage: run.Usage{Input: 7, Cached: 4, Output: 5, Reasoning: 2, Total: 12},
+		ID: "m", Finish: model.FinishCalls, Usage: run.Usage{Input: 7, Cached: 4, Output: 5, Reasoning: 2, Total: 12},
 	}
 	check.Equal(t, "text", text, "Hi")
 	check.Same(t, "reply", reply, want, cmpopts.IgnoreFields(run.Message{}, "At"))

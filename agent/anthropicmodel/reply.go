@@ -49,7 +49,7 @@ func (a *answer) parts() (out []run.Part) {
 		case "tool_use":
 			input := cmp.Or(strings.TrimSpace(b.input.String()), string(b.begun))
 			switch {
-			case finish(a.stop) == chat.FinishContentFilter:
+			case finish(a.stop) == model.FinishRefusal:
 				continue // the model took back what it began
 			case finish(a.stop) == model.FinishLength && i == len(a.blocks)-1 && !json.Valid([]byte(input)):
 				continue
@@ -108,13 +108,13 @@ func makeIDsUnique(history []run.Message, parts []run.Part) {
 func finish(stop string) string {
 	switch stop {
 	case "end_turn", "stop_sequence":
-		return chat.FinishStop
+		return model.FinishStop
 	case "tool_use":
-		return chat.FinishToolCalls
+		return model.FinishCalls
 	case "max_tokens", "model_context_window_exceeded":
 		return model.FinishLength
 	case "refusal":
-		return chat.FinishContentFilter
+		return model.FinishRefusal
 	}
 	return stop
 }

@@ -1,6 +1,10 @@
 package anthropicmodel
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/mcpchain/mcpchain/agent/model"
+)
 
 // rule describes what a family of Claude models accepts.
 type rule struct {
@@ -117,3 +121,6 @@ var budgets = map[string]int{"minimal": leastBudget, "low": 4_096, "medium": 8_1
 func isKnownEffort(effort string) bool {
 	return effort == "" || effort == "none" || budgets[effort] > 0
 }
+
+// isForced reports whether the model must call a tool immediately, without thinking.
+func isForced(c model.Choice) bool { return c == model.ChoiceRequired || c == model.ChoiceTool }

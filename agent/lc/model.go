@@ -184,7 +184,8 @@ func (w *langchainModel) stream(
 // gets pieces of the reply; nil: no streaming.
 func (w *langchainModel) callOptions(r *model.Request, send func(model.Delta) error) []llms.CallOption {
 	tools := w.toolsOf(r.Tools)
-	if r.ToolChoice == model.ChoiceNone && w.rules.NoToolsAtEnd {
+	choice := choiceOf(r)
+	if choice == "none" && w.rules.NoToolsAtEnd {
 		tools = nil
 	}
 	decide := func(o *llms.CallOptions) {
@@ -211,10 +212,8 @@ func (w *langchainModel) callOptions(r *model.Request, send func(model.Delta) er
 		switch {
 		case len(tools) == 0:
 			o.ToolChoice = nil
-		case r.ToolChoice == model.ChoiceNone:
-			o.ToolChoice = "none"
-		case r.ToolChoice == model.ChoiceRequired:
-			o.ToolChoice = "required"
+		case choice != nil:
+			o.ToolChoice = choice
 		}
 		o.N, o.CandidateCount = min(o.N, 1), min(o.CandidateCount, 1)
 	}
@@ -241,6 +240,19 @@ func (w *langchainModel) toolsOf(all []model.Tool) (out []llms.Tool) {
 		out = append(out, llms.Tool{Type: "function", Function: f})
 	}
 	return out
+}
+
+// choiceOf returns langchaingo's value for a choice, nil if the model decides.
+func choiceOf(r *model.Request) any {
+	switch r.ToolChoice {
+	case model.ChoiceNone:
+		return "none"
+	case model.ChoiceRequired:
+		return "required"
+	case model.ChoiceTool:
+		return llms.ToolChoice{Type: "function", Function: &llms.FunctionReference{Name: r.ToolName}}
+	}
+	return nil
 }
 
 // toolless are the packages of langchaingo's providers that silently drop the tools of a call.

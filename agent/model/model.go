@@ -83,6 +83,7 @@ type Request struct {
 	// conversation, it gets the tools that a result names (run.Part.Tools) there.
 	Tools      []Tool
 	ToolChoice Choice
+	ToolName   string          // with ChoiceTool, the name of the tool to call
 	Format     json.RawMessage // a schema for the text, within the strict subset of OpenAI's structured outputs; nil: any text
 
 	MaxTokens   int // the bound of the reply, including its reasoning
@@ -116,12 +117,14 @@ type Tool struct {
 	Strict      bool            // the provider should enforce the schema, if it can
 }
 
-// Choice specifies whether the model must call tools. 0: the model decides.
+// Choice specifies whether the model must call tools.
 type Choice int
 
 const (
-	ChoiceNone     Choice = iota + 1 // no call, although the request has tools
-	ChoiceRequired                   // at least one call
+	ChoiceAuto     Choice = iota // the model decides
+	ChoiceNone                   // no call, although the request has tools
+	ChoiceRequired               // at least one call
+	ChoiceTool                   // a call of the Request's ToolName
 )
 
 // Delta is a piece of a reply. Exactly one of its fields is set.
@@ -140,14 +143,18 @@ type Response struct {
 
 	ID       string    // the provider's id, for logs
 	Endpoint string    // the API that was asked; empty: the one of [Info]
-	Finish   string    // why the reply ended: "stop", "tool_calls", "content_filter", [FinishLength], or the provider's own reason
+	Finish   string    // why the reply ended: [FinishStop], …, or the provider's own reason
 	Usage    run.Usage // tokens; all 0: the provider does not count, or its counts cannot be true
 	Warning  string    // what a person should know about the request, such as an option that was left out; usually empty
 }
 
-// FinishLength is the [Response.Finish] of a reply that reached [Request.MaxTokens], or the model's own
-// bound. Its last text or call may be incomplete.
-const FinishLength = "length"
+// The reasons for the end of a reply.
+const (
+	FinishStop    = "stop"           // the reply is complete
+	FinishCalls   = "tool_calls"     // the model waits for results
+	FinishLength  = "length"         // [Request.MaxTokens], or the model's own bound, was reached
+	FinishRefusal = "content_filter" // the provider or the model refused
+)
 
 // Error is a failure of a model's provider. Its text contains no credentials, and at most 1 KiB of
 // the provider's text.

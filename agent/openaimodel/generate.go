@@ -116,11 +116,8 @@ func (m *Model) chatRequest(r *model.Request, o *llms.CallOptions) (*chat.Reques
 	if r.Format != nil {
 		q.Format = &chat.Format{Name: formatName, Schema: r.Format}
 	}
-	switch {
-	case r.ToolChoice == model.ChoiceRequired:
-		q.ToolChoice = chat.Required
-	case r.ToolChoice == model.ChoiceNone && len(r.Tools) > 0:
-		q.ToolChoice = chat.None
+	if len(r.Tools) > 0 || r.ToolChoice == model.ChoiceRequired || r.ToolChoice == model.ChoiceTool {
+		q.ToolChoice = chat.ToolChoice{Choice: choices[r.ToolChoice], Name: r.ToolName}
 	}
 	q.Tools = make([]chat.Tool, len(r.Tools))
 	for i, t := range r.Tools {
@@ -139,4 +136,9 @@ func (m *Model) chatRequest(r *model.Request, o *llms.CallOptions) (*chat.Reques
 	err := c.add(r.Messages)
 	q.Messages = c.messages
 	return q, err
+}
+
+// choices translates which tools the model may or must call.
+var choices = map[model.Choice]chat.Choice{
+	model.ChoiceAuto: chat.Auto, model.ChoiceNone: chat.None, model.ChoiceRequired: chat.Required, model.ChoiceTool: chat.Named,
 }

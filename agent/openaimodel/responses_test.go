@@ -71,15 +71,15 @@ func TestModelsOfOpenAI(t *testing.T) {
 				r := &model.Request{System: "Be brief.", Messages: []run.Message{run.Text(run.RoleUser, "Weather?")}, Effort: effort, Stream: n&1 > 0, CacheKey: strings.Repeat("conversation", 9)}
 				if n&2 > 0 {
 					r.Tools = []model.Tool{{Name: "weather", Schema: object, Strict: n&4 > 0}, {Name: "odd.name"}}
-					r.ToolChoice = []model.Choice{0, model.ChoiceRequired}[n>>3&1]
+					r.ToolChoice, r.ToolName = []model.Choice{model.ChoiceAuto, model.ChoiceTool}[n>>3&1], "weather"
 				}
 				if n&16 > 0 {
 					r.Format, r.Temperature, r.MaxTokens, r.Stop = object, &half, 5, []string{"END"}
 				}
 				reply, text, err := generate(t, m, r)
 				asked++
-				if err == nil && reply.Finish == "tool_calls" {
-					r.Messages, r.Endpoint, r.ToolChoice = append(r.Messages, results(reply)...), reply.Endpoint, 0
+				if err == nil && reply.Finish == model.FinishCalls {
+					r.Messages, r.Endpoint, r.ToolChoice = append(r.Messages, results(reply)...), reply.Endpoint, model.ChoiceAuto
 					reply, text, err = generate(t, m, r)
 					asked++
 				}

@@ -41,7 +41,7 @@ func says(text string) agenttest.Step {
 		m := runs.Text(runs.RoleAssistant, text)
 		m.Model = "m-1"
 		usage := runs.Usage{Input: 7, Output: 3, Cached: 4, Reasoning: 2}
-		return &model.Response{Message: m, ID: "reply-1", Finish: "stop", Usage: usage}, p.Stream(model.Delta{Text: text})
+		return &model.Response{Message: m, ID: "reply-1", Finish: model.FinishStop, Usage: usage}, p.Stream(model.Delta{Text: text})
 	}
 }
 
@@ -49,7 +49,7 @@ func says(text string) agenttest.Step {
 func uses(id, name, arguments string) agenttest.Step {
 	return func(context.Context, agenttest.Turn) (*model.Response, error) {
 		call := runs.Part{Type: runs.PartCall, ID: id, Name: name, Arguments: arguments}
-		return &model.Response{Message: runs.Message{Role: runs.RoleAssistant, Parts: []runs.Part{call}}, Finish: "tool_calls"}, nil
+		return &model.Response{Message: runs.Message{Role: runs.RoleAssistant, Parts: []runs.Part{call}}, Finish: model.FinishCalls}, nil
 	}
 }
 

@@ -71,7 +71,7 @@ func (s script) next(messages []run.Message) (model.Delta, error) {
 	for i, arguments := range r.calls {
 		m.Parts = append(m.Parts, run.Part{Type: run.PartCall, ID: fmt.Sprintf("c%d_%d", turn, i), Name: "note", Arguments: arguments})
 	}
-	return model.Delta{Response: &model.Response{Message: m, Finish: "stop"}}, nil
+	return model.Delta{Response: &model.Response{Message: m, Finish: model.FinishStop}}, nil
 }
 
 // note is the arguments of the tool.

@@ -91,14 +91,14 @@ func (m ourModel) Generate(context.Context, *model.Request) iter.Seq2[model.Delt
 	return func(yield func(model.Delta, error) bool) {
 		ids := m.next()
 		if ids == nil {
-			yield(model.Delta{Response: &model.Response{Message: run.Text(run.RoleAssistant, answer), Finish: "stop"}}, nil)
+			yield(model.Delta{Response: &model.Response{Message: run.Text(run.RoleAssistant, answer), Finish: model.FinishStop}}, nil)
 			return
 		}
 		calls := run.Message{Role: run.RoleAssistant}
 		for _, id := range ids {
 			calls.Parts = append(calls.Parts, ourCall(id))
 		}
-		yield(model.Delta{Response: &model.Response{Message: calls, Finish: "tool_calls"}}, nil)
+		yield(model.Delta{Response: &model.Response{Message: calls, Finish: model.FinishCalls}}, nil)
 	}
 }
 

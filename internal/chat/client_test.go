@@ -147,7 +147,7 @@ func TestCancelWhileWaitingToRetry(t *testing.T) {
 func TestRequiredCall(t *testing.T) {
 	const called = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f"}}]}}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`
 	r := hello()
-	r.Tools, r.ToolChoice = []Tool{{Name: "f"}}, Required
+	r.Tools, r.ToolChoice = []Tool{{Name: "f"}}, ToolChoice{Choice: Required}
 	hosts := func(first, second string) *host { return newHost(t, inTurn(answering(first), answering(second))) }
 
 	h := hosts(plainAnswer, called)
@@ -298,12 +298,13 @@ func TestWarnings(t *testing.T) {
 // DeepSeek cannot be forced to call a tool while it thinks: an instruction asks for the call.
 func TestRefusedChoice(t *testing.T) {
 	for i, tt := range []struct {
-		choice  Choice
+		choice  ToolChoice
 		refused string
 		last    string // text of the accepted request
 	}{
-		{Required, `"tool_choice":"required"`, "Answer by calling at least one of the tools."},
-		{None, `"tool_choice":"none"`, `"messages":[{"role":"user","content":"Hi"}]`},
+		{ToolChoice{Choice: Required}, `"tool_choice":"required"`, "Answer by calling at least one of the tools."},
+		{ToolChoice{Choice: Named, Name: "f"}, `"tool_choice":{"`, "Answer by calling at least one of the tools."},
+		{ToolChoice{Choice: None}, `"tool_choice":"none"`, `"messages":[{"role":"user","content":"Hi"}]`},
 	} {
 		h := refusing(t, answering(`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}`),
 			map[string]string{tt.refused: "Thinking mode does not support this tool_choice"})
@@ -313,7 +314,7 @@ func TestRefusedChoice(t *testing.T) {
 			check.That(t, err == nil && len(got.ToolCalls) == 1 && h.Asked() == want && strings.Contains(h.Last(), tt.last),
 				"choice %d: got %+v, %v after %d requests, want a call after %d; the last request was %s, want %s in it", i, got, err, h.Asked(), want, h.Last(), tt.last)
 		}
-		check.Equal(t, i, strings.Contains(h.Last(), `"name":"g"`), tt.choice == Required)
+		check.Equal(t, i, strings.Contains(h.Last(), `"name":"g"`), (tt.choice.Choice == Required))
 	}
 }
 

@@ -95,8 +95,8 @@ func (c *Client) encodeBy(profile *Profile, r *Request, streams bool) (*draft, e
 			return nil, err
 		}
 	}
-	if d.mustCall = r.ToolChoice == Required; d.mustCall && len(r.Tools) == 0 {
-		return nil, errors.New("tool call is required, but there are no tools")
+	if err := d.checkChoice(r); err != nil {
+		return nil, err
 	}
 	endpoint := c.EndpointOf(r)
 	if !r.Recorded && (c.WantsDataBack() || endpoint == Responses) {
@@ -125,6 +125,24 @@ func set[T comparable](d *draft, key string, value T) {
 	if value != *new(T) {
 		d.fields[key] = value
 	}
+}
+
+// checkChoice checks that the choice of a tool fits the tools, and sets mustCall.
+func (d *draft) checkChoice(r *Request) error {
+	choice := r.ToolChoice
+	d.mustCall = choice.Choice == Required || choice.Choice == Named
+	switch {
+	case d.mustCall && len(r.Tools) == 0:
+		return errors.New("tool call is required, but there are no tools")
+	case choice.Choice == Named && findTool(r.Tools, choice.Name) < 0:
+		return fmt.Errorf("tool choice names %q, which is not among the tools", excerpt.Cut(choice.Name))
+	}
+	return nil
+}
+
+// findTool returns the index of a tool, -1 if there is none with this name.
+func findTool(tools []Tool, name string) int {
+	return slices.IndexFunc(tools, func(t Tool) bool { return t.Name == name })
 }
 
 // encodeChat writes a request for Chat Completions.
@@ -214,20 +232,26 @@ const upstreamTokens = 8192
 
 // encodeTools sets the tools and the choice among them.
 func (d *draft) encodeTools(r *Request) {
-	p := d.profile
-	if r.ToolChoice == None && p.NoneDrops || len(r.Tools) == 0 {
+	p, tools, choice := d.profile, r.Tools, r.ToolChoice
+	if choice.Choice == Named && !p.NamedChoice { // offer only that tool
+		i := findTool(tools, choice.Name)
+		tools, choice = tools[i:i+1], ToolChoice{Choice: Required}
+	}
+	if choice.Choice == None && p.NoneDrops || len(tools) == 0 {
 		return
 	}
-	offered := make([]chatTool, len(r.Tools))
-	for i, t := range r.Tools {
+	offered := make([]chatTool, len(tools))
+	for i, t := range tools {
 		offered[i] = chatTool{Type: "function"}
 		offered[i].Function = chatFunction{d.names.outgoing(t.Name), t.Description, t.Strict && p.Strict, parameters(t.Parameters)}
 	}
 	d.fields["tools"] = offered
-	switch r.ToolChoice {
-	case None:
+	switch {
+	case choice.Choice == None:
 		d.fields["tool_choice"] = "none"
-	case Required:
+	case choice.Choice == Named:
+		d.fields["tool_choice"] = map[string]any{"type": "function", "function": map[string]string{"name": d.names.outgoing(choice.Name)}}
+	case choice.Choice == Required:
 		set(d, "tool_choice", string(p.Required)) // "": an instruction asks for the call
 	}
 	if p.Parallel {

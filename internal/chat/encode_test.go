@@ -74,13 +74,17 @@ func TestEncodeParameters(t *testing.T) {
 
 		{"tools", openAI, "gpt-4.1", Request{Tools: tools}, `{"tools":[` + strict + `,` + wireG + `]}`},
 		{"tools of llama.cpp", local, "m", Request{Tools: tools}, `{"tools":[` + wireF + `,` + wireG + `]}`},
-		{"none", openAI, "gpt-4.1", Request{Tools: tools[1:], ToolChoice: None}, `{"tools":[` + wireG + `],"tool_choice":"none"}`},
-		{"none at Mistral", mistral, "m", Request{Tools: tools, ToolChoice: None}, `{}`},
-		{"none at Ollama", ollama, "m", Request{Tools: tools, ToolChoice: None}, `{}`},
-		{"required", openAI, "gpt-4.1", Request{Tools: tools[1:], ToolChoice: Required},
+		{"none", openAI, "gpt-4.1", Request{Tools: tools[1:], ToolChoice: ToolChoice{Choice: None}}, `{"tools":[` + wireG + `],"tool_choice":"none"}`},
+		{"none at Mistral", mistral, "m", Request{Tools: tools, ToolChoice: ToolChoice{Choice: None}}, `{}`},
+		{"none at Ollama", ollama, "m", Request{Tools: tools, ToolChoice: ToolChoice{Choice: None}}, `{}`},
+		{"required", openAI, "gpt-4.1", Request{Tools: tools[1:], ToolChoice: ToolChoice{Choice: Required}},
 			`{"tools":[` + wireG + `],"tool_choice":"required"}`},
-		{"required at Mistral", mistral, "m", Request{Tools: tools[1:], ToolChoice: Required},
+		{"required at Mistral", mistral, "m", Request{Tools: tools[1:], ToolChoice: ToolChoice{Choice: Required}},
 			`{"tools":[` + wireG + `],"tool_choice":"any"}`},
+		{"named", openAI, "gpt-4.1", Request{Tools: tools, ToolChoice: ToolChoice{Named, "g"}},
+			`{"tools":[` + strict + `,` + wireG + `],"tool_choice":{"type":"function","function":{"name":"g"}}}`},
+		{"named where only strings are known", local, "m", Request{Tools: tools, ToolChoice: ToolChoice{Named, "g"}},
+			`{"tools":[` + wireG + `],"tool_choice":"required"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := tt.request
@@ -172,7 +176,8 @@ func TestEncodeErrors(t *testing.T) {
 		{"call without name", Request{Messages: []Message{{Role: Assistant, ToolCalls: []ToolCall{{ID: "a"}}}}}, `name ""`},
 		{"picture of the assistant", Request{Messages: []Message{{Role: Assistant, Parts: []Part{{Image: &Image{}}}}}}, "text only"},
 		{"no picture", Request{Messages: []Message{{Role: User, Parts: []Part{{Image: &Image{}}}}}}, "neither data"},
-		{"required", Request{Messages: user, ToolChoice: Required}, "there are no tools"},
+		{"required", Request{Messages: user, ToolChoice: ToolChoice{Choice: Required}}, "there are no tools"},
+		{"named", Request{Messages: user, Tools: []Tool{{Name: "f"}}, ToolChoice: ToolChoice{Named, "g"}}, `names "g"`},
 	} {
 		check.Text(t, check.Err(c.Complete(t.Context(), &tt.request)), tt.want, tt.name)
 	}

@@ -22,6 +22,7 @@ type Profile struct {
 	Responses    bool   // it also has the Responses API, for OpenAI's models
 
 	Required     requiredChoice
+	NamedChoice  bool // tool_choice may be an object that names a tool
 	NoneDrops    bool // tool_choice "none" does not work; the tools are left out
 	Parallel     bool // parallel_tool_calls must be true to get several calls
 	Strict       bool // accepts strict schemas of functions
@@ -109,33 +110,33 @@ func profiles() []Profile {
 		{Name: "compatible", AnyVendor: true, Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: anyMetadata},
 		{Name: "openai", Responses: true, Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
-			Required: requiredNative, Strict: true, Formats: strictModels, IDs: plainID, StreamUsage: true,
+			Required: requiredNative, NamedChoice: true, Strict: true, Formats: strictModels, IDs: plainID, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: storedMetadata},
 		{Name: "azure", Responses: true, Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
-			Required: requiredNative, Strict: true, Formats: strictModels, IDs: plainID, StreamUsage: true,
+			Required: requiredNative, NamedChoice: true, Strict: true, Formats: strictModels, IDs: plainID, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: storedMetadata},
 		// Ollama ignores max_completion_tokens, tool_choice and metadata.
 		{Name: "ollama", Formats: withoutTools, Schemas: profile.LlamaCpp, NoneDrops: true,
 			Reasoning: plainReasoning, StreamUsage: true, Images: imageData},
-		{Name: "vllm", Formats: withoutTools, Required: requiredNative,
+		{Name: "vllm", Formats: withoutTools, Required: requiredNative, NamedChoice: true,
 			Reasoning: reasoningContent, StreamUsage: true, Images: anyImages, Audio: true},
 		{Name: "llamacpp", Formats: withoutTools, Schemas: profile.LlamaCpp, Required: requiredNative, Parallel: true,
 			Reasoning: reasoningContent, StreamUsage: true, Images: anyImages, Audio: true},
 		{Name: "lmstudio", Formats: withoutTools, Schemas: profile.LlamaCpp, Required: requiredNative,
 			Reasoning: reasoningContent, StreamUsage: true, Images: imageData},
-		{Name: "openrouter", Formats: withoutTools, OpenAIModels: true, AnyVendor: true, Required: requiredNative,
+		{Name: "openrouter", Formats: withoutTools, OpenAIModels: true, AnyVendor: true, Required: requiredNative, NamedChoice: true,
 			IDs: plainID, Reasoning: reasoningDetails, EchoExtra: true, StreamUsage: true, Images: anyImages, Audio: true, Metadata: anyMetadata},
-		{Name: "groq", Formats: withoutTools, Nameless: true, TokenField: completionTokens, Required: requiredNative,
+		{Name: "groq", Formats: withoutTools, Nameless: true, TokenField: completionTokens, Required: requiredNative, NamedChoice: true,
 			StreamUsage: true, Images: anyImages},
-		{Name: "together", Formats: withoutTools, Required: requiredNative,
+		{Name: "together", Formats: withoutTools, Required: requiredNative, NamedChoice: true,
 			StreamUsage: true, Images: anyImages, Audio: true},
-		{Name: "gemini", Formats: withoutTools, Schemas: profile.Gemini, Required: requiredNative, EchoExtra: true,
+		{Name: "gemini", Formats: withoutTools, Schemas: profile.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true,
 			StreamUsage: true, Images: anyImages, Audio: true},
 		// Mistral: with "none" the text is garbled; usage needs no request; sounds
 		// have another form.
-		{Name: "mistral", Formats: withoutTools, Required: requiredAny, NoneDrops: true,
+		{Name: "mistral", Formats: withoutTools, Required: requiredAny, NamedChoice: true, NoneDrops: true,
 			IDs: shortID, StrictTurns: true, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},
-		{Name: "deepseek", Required: requiredNative, BlankContent: true,
+		{Name: "deepseek", Required: requiredNative, NamedChoice: true, BlankContent: true,
 			JoinText: true, Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true},
 		// Moonshot wants types in alternatives and not beside them, and has no tuples.
 		{Name: "moonshot", Schemas: profile.Gemini, BlankContent: true,

@@ -45,7 +45,7 @@ func (d *draft) adapt(failure *Error) *Profile {
 	case isRefused(choiceName) && d.fields["tool_choice"] == "none": // DeepSeek
 		p.NoneDrops = true
 	case isRefused(choiceName) && sent("tool_choice"): // DeepSeek and Qwen while they think
-		p.Required = requiredBySystem
+		p.Required, p.NamedChoice = requiredBySystem, false
 	case isRefused(reasoningName) && d.hasReasoning && p.Reasoning == reasoningContent:
 		p.Reasoning = plainReasoning
 	case isRefused(reasoningName) && d.hasReasoning:

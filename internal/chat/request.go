@@ -11,7 +11,7 @@ type Request struct {
 	Messages []Message
 
 	Tools      []Tool
-	ToolChoice Choice
+	ToolChoice ToolChoice
 
 	// OneChance makes a missing required tool call an error immediately. By default the
 	// model is asked once more, except in a stream.
@@ -160,15 +160,22 @@ type Tool struct {
 	Strict      bool            // the host enforces the schema, if it can
 }
 
-// Choice tells the model whether to call tools.
+// Choice is the kind of a [ToolChoice].
 type Choice int
 
-// The choices.
+// The kinds of a [ToolChoice].
 const (
 	Auto     Choice = iota // the model decides
 	None                   // no call
 	Required               // at least one call
+	Named                  // a call of one tool
 )
+
+// ToolChoice tells the model whether to call tools.
+type ToolChoice struct {
+	Choice Choice
+	Name   string // name of the tool, with Named
+}
 
 // ToolCall is a call of a tool by the model.
 type ToolCall struct {

@@ -138,11 +138,13 @@ func (d *draft) responsesTools(r *Request, later map[string]responsesTool) {
 	if len(first) > 0 {
 		d.fields["tools"] = first
 	}
-	switch r.ToolChoice {
+	switch r.ToolChoice.Choice {
 	case None:
 		d.fields["tool_choice"] = "none"
 	case Required:
 		d.fields["tool_choice"] = "required"
+	case Named:
+		d.fields["tool_choice"] = map[string]string{"type": "function", "name": d.names.outgoing(r.ToolChoice.Name)}
 	}
 }
 

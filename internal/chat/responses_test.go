@@ -171,9 +171,9 @@ func TestResponsesRequests(t *testing.T) {
 		"temperature": {"gpt-6-astra", Request{Temperature: new(0.5), MaxTokens: 9, Stop: []string{"x"}}, `{"include":["reasoning.encrypted_content"],"max_output_tokens":16}`},
 		"effort":      {"gpt-5.6-sol", Request{ReasoningEffort: "high"}, `{"include":["reasoning.encrypted_content"],"reasoning":{"effort":"high"}}`},
 		"no effort":   {"gpt-5.6-sol", Request{ReasoningEffort: "none", Temperature: new(0.5)}, `{"include":["reasoning.encrypted_content"],"reasoning":{"effort":"none"},"temperature":0.5}`},
-		"tools": {"gpt-6-astra", Request{Tools: []Tool{{Name: "f"}, {Name: "g.h", Strict: true, Parameters: json.RawMessage(`{"type":"object"}`)}}, ToolChoice: Required},
-			`{"include":["reasoning.encrypted_content"],"tools":[` + loose + `,{"type":"function","name":"g_h_` + digest("g.h0", 8) + `","parameters":{"type":"object"},"strict":true}],"tool_choice":"required"}`},
-		"none":   {"gpt-6-astra", Request{Tools: []Tool{{Name: "f"}}, ToolChoice: None}, `{"include":["reasoning.encrypted_content"],"tools":[` + loose + `],"tool_choice":"none"}`},
+		"tools": {"gpt-6-astra", Request{Tools: []Tool{{Name: "f"}, {Name: "g.h", Strict: true, Parameters: json.RawMessage(`{"type":"object"}`)}}, ToolChoice: ToolChoice{Named, "f"}},
+			`{"include":["reasoning.encrypted_content"],"tools":[` + loose + `,{"type":"function","name":"g_h_` + digest("g.h0", 8) + `","parameters":{"type":"object"},"strict":true}],"tool_choice":{"type":"function","name":"f"}}`},
+		"none":   {"gpt-6-astra", Request{Tools: []Tool{{Name: "f"}}, ToolChoice: ToolChoice{Choice: None}}, `{"include":["reasoning.encrypted_content"],"tools":[` + loose + `],"tool_choice":"none"}`},
 		"format": {"gpt-6-astra", Request{Format: &Format{"a", json.RawMessage(`{"type":"object"}`)}}, `{"include":["reasoning.encrypted_content"],"text":{"format":{"type":"json_schema","name":"a","schema":{"type":"object"},"strict":true}}}`},
 		"JSON":   {"gpt-6-astra", Request{JSON: true}, `{"include":["reasoning.encrypted_content"],"text":{"format":{"type":"json_object"}}}`},
 	} {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
@@ -83,7 +82,7 @@ func request(messages []llms.MessageContent, o *llms.CallOptions) (r *model.Requ
 		}
 		r.Tools = append(r.Tools, model.Tool{Name: f.Name, Description: f.Description, Schema: schema, Strict: f.Strict})
 	}
-	if err = setChoice(r, o); err != nil {
+	if r.ToolChoice, r.ToolName, err = choiceOf(o); err != nil {
 		return nil, err
 	}
 	r.Messages, err = FromLLMS(messages)
@@ -104,12 +103,12 @@ func schemaOf(parameters any) (json.RawMessage, error) {
 }
 
 var choices = map[string]model.Choice{
-	"": 0, "auto": 0, "none": model.ChoiceNone, "required": model.ChoiceRequired, "any": model.ChoiceRequired,
+	"": model.ChoiceAuto, "auto": model.ChoiceAuto, "none": model.ChoiceNone, "required": model.ChoiceRequired, "any": model.ChoiceRequired,
 }
 
-// setChoice sets the choice of tools by ToolChoice, or else by the older FunctionCallBehavior. If that
-// names a tool, only this tool is offered, and the model must call it.
-func setChoice(r *model.Request, o *llms.CallOptions) error {
+// choiceOf returns the choice of tools, and with ChoiceTool the tool, by ToolChoice, or else by
+// the older FunctionCallBehavior.
+func choiceOf(o *llms.CallOptions) (_ model.Choice, tool string, err error) {
 	choice := o.ToolChoice
 	if choice == nil {
 		choice = string(o.FunctionCallBehavior)
@@ -120,22 +119,14 @@ func setChoice(r *model.Request, o *llms.CallOptions) error {
 	switch choice := choice.(type) {
 	case string:
 		if mode, ok := choices[choice]; ok {
-			r.ToolChoice = mode
-			return nil
+			return mode, "", nil
 		}
 	case llms.ToolChoice:
-		if choice.Function == nil || choice.Function.Name == "" {
-			break
+		if choice.Function != nil && choice.Function.Name != "" {
+			return model.ChoiceTool, choice.Function.Name, nil
 		}
-		name := choice.Function.Name
-		r.ToolChoice = model.ChoiceRequired
-		r.Tools = slices.DeleteFunc(r.Tools, func(t model.Tool) bool { return t.Name != name })
-		if len(r.Tools) == 0 {
-			return fmt.Errorf("tool choice names %q, which is not among the tools", name)
-		}
-		return nil
 	}
-	return fmt.Errorf(`tool choice %#v is not "auto", "none", "required" or an llms.ToolChoice with a function`, choice)
+	return model.ChoiceAuto, "", fmt.Errorf(`tool choice %#v is not "auto", "none", "required" or an llms.ToolChoice with a function`, choice)
 }
 
 // response translates a reply to langchaingo's types.

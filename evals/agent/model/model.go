@@ -196,7 +196,7 @@ func position(history []run.Message) (replies int, seen string) {
 
 // reply returns the reply of a step.
 func reply(at int, step suite.Step) *llm.Response {
-	r := &llm.Response{Message: run.Message{Role: run.RoleAssistant}, Finish: "stop"}
+	r := &llm.Response{Message: run.Message{Role: run.RoleAssistant}, Finish: llm.FinishStop}
 	if step.Say != "" {
 		r.Message = run.Text(run.RoleAssistant, step.Say)
 	}
@@ -205,7 +205,7 @@ func reply(at int, step suite.Step) *llm.Response {
 		if args == "" {
 			args = "{}"
 		}
-		r.Finish = "tool_calls"
+		r.Finish = llm.FinishCalls
 		r.Message.Parts = append(r.Message.Parts, run.Part{Type: run.PartCall, ID: fmt.Sprintf("c%d_%d", at, i), Name: c.Tool, Arguments: args})
 	}
 	return r
