@@ -154,8 +154,14 @@ func (o *options) kill(ctx context.Context) (kills int, err error) {
 	}
 }
 
+// How long a worker lives that is killed: from before its first call to the last turns of its runs.
+const (
+	minLife = 30 * time.Millisecond
+	maxLife = 430 * time.Millisecond
+)
+
 // worker runs a worker process until all runs have ended or, if kill is true, kills it at a random
-// moment before. killed says that the kill came first. The error includes the output of the worker.
+// moment. killed says that the kill came before the end. The error includes the output of the worker.
 func (o *options) worker(ctx context.Context, kill bool) (killed bool, err error) {
 	cmd, err := witness.Worker(ctx, o)
 	if err != nil {
@@ -167,7 +173,7 @@ func (o *options) worker(ctx context.Context, kill bool) (killed bool, err error
 		return false, err
 	}
 	if kill {
-		timer := time.AfterFunc(30*time.Millisecond+rand.N(400*time.Millisecond), func() { _ = cmd.Process.Kill() })
+		timer := time.AfterFunc(minLife+rand.N(maxLife-minLife), func() { _ = cmd.Process.Kill() })
 		defer timer.Stop()
 	}
 	err = cmd.Wait()

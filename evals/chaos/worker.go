@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 )
 
-// script is the model of all runs.
+// script is the model of all runs, whose kinds of servers alternate. play expects the calls of all its turns.
 var script = &witness.Script{Turns: 5, Fan: 4, Kinds: []string{witness.Keys, witness.Tasks, witness.Plain}}
 
 // work does the work of a worker process. With -fault the disk of SQLite is full for a while; a
@@ -39,12 +40,21 @@ func (o *options) work(ctx context.Context) error {
 	return errors.Join(err, end())
 }
 
-// drive begins the runs that do not exist yet, continues those that a killed process has left, and
-// returns when all have ended.
+const (
+	leaseTTL      = 300 * time.Millisecond // the next worker waits for the leases of one that was killed
+	faultLeaseTTL = time.Minute            // longer than a fault
+	recoverEvery  = 30 * time.Millisecond  // between looks for due runs
+	lookEvery     = 20 * time.Millisecond  // between looks whether a run exists, or all have ended
+)
+
+// errAllEnded is the cause by which drive ends its work.
+var errAllEnded = errors.New("all runs have ended")
+
+// drive drives the runs that do not exist yet, and those that a killed process has left, until all have ended.
 func (o *options) drive(ctx context.Context, store record.Store) error {
-	ttl := 300 * time.Millisecond
+	ttl := leaseTTL
 	if o.Fault {
-		ttl = time.Minute // longer than the fault
+		ttl = faultLeaseTTL
 	}
 	agents, err := script.Agents(ctx, o.URL, agent.Options{
 		Durable:        agent.Durable{Store: store, LeaseTTL: ttl},
@@ -53,36 +63,46 @@ func (o *options) drive(ctx context.Context, store record.Store) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var begun sync.WaitGroup
+	var work sync.WaitGroup
+	defer work.Wait()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	for i := range o.Runs {
-		if _, err := store.Load(ctx, script.Key(i)); errors.Is(err, record.ErrNotFound) {
-			begun.Go(func() { begin(ctx, agents[i%len(agents)], script.Key(i).ID) })
-		}
+		work.Go(func() { driveNew(ctx, store, agents[i%len(agents)], script.Key(i).ID) })
 	}
-	go func() {
-		begun.Wait()
-		for {
-			_, ended, err := count(ctx, store)
-			if ctx.Err() != nil || err == nil && ended >= o.Runs {
-				stop()
-				return
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
-	}()
-	err = agent.Recover(ctx, store, agents, &agent.RecoverOptions{PollInterval: 30 * time.Millisecond, Logger: slog.Default()})
-	if errors.Is(err, context.Canceled) {
+	work.Go(func() {
+		awaitEnds(ctx, store, o.Runs)
+		stop(errAllEnded)
+	})
+	err = agent.Recover(ctx, store, agents, &agent.RecoverOptions{PollInterval: recoverEvery, Logger: slog.Default()})
+	if context.Cause(ctx) == errAllEnded {
 		return nil
 	}
 	return err
 }
 
-// begin begins a run, which drive continues if that fails.
-func begin(ctx context.Context, a *agent.Agent, id string) {
-	if _, err := a.Run(ctx, agent.Text(id), agent.WithRun(id)); err != nil && ctx.Err() == nil {
+// driveNew drives a run from its beginning, again if the store fails before the run exists. A run that exists is left to
+// [agent.Recover].
+func driveNew(ctx context.Context, store record.Store, a *agent.Agent, id string) {
+	for ; ctx.Err() == nil; time.Sleep(lookEvery) {
+		_, err := store.LoadCurrent(ctx, run.Key{ID: id})
+		if errors.Is(err, record.ErrNotFound) {
+			_, err = a.Run(ctx, agent.Text(id), agent.WithRun(id), agent.WithNewRun())
+		}
+		if err == nil || errors.Is(err, record.ErrExists) {
+			return
+		}
 		log.Printf("%s: %v", id, err)
+	}
+}
+
+// awaitEnds waits until n runs have ended, or until the context ends. While the store fails it looks again.
+func awaitEnds(ctx context.Context, store record.Store, n int) {
+	for ; ctx.Err() == nil; time.Sleep(lookEvery) {
+		_, ended, err := count(ctx, store)
+		if err == nil && ended >= n {
+			return
+		}
 	}
 }
 
