@@ -211,5 +211,5 @@ func (t *Terminal) doubtLocked(ctx context.Context, q *run.Question) (run.Reply,
 	if key == "n" {
 		return q.NotRun(), err
 	}
-	return q.Ran(), err
+	return q.Ran(""), err
 }

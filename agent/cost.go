@@ -99,8 +99,8 @@ func completionUsage(took cost.Charge) (spent run.Usage, asked bool) {
 		Cached:     t.Cached,
 		CacheWrite: t.CacheWrite,
 		Reasoning:  t.Reasoning,
-		Sampling:   run.SamplingUsage{Requests: 1, Tokens: total},
 	}
+	spent.Sampling.Requests, spent.Sampling.Tokens = 1, total
 	if took.Cost.Currency != "" {
 		spent.Cost = map[string]int64{took.Cost.Currency: took.Cost.Micro}
 	}

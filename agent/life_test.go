@@ -123,7 +123,7 @@ func (l *life) answers(ctx context.Context, records []run.Record) (answers []run
 		case q.Kind == run.QuestionURL || q.Kind == run.QuestionSignIn:
 			answer = must(q.Accept(nil))
 		case strings.Contains(string(q.Arguments), "edit"):
-			answer = q.AllowWith(fmt.Appendf(nil, `{"n":%q,"by":"Ann"}`, number(q.Arguments)))
+			answer = allowWith(q, fmt.Appendf(nil, `{"n":%q,"by":"Ann"}`, number(q.Arguments)))
 		}
 		l.tell(ctx, fmt.Sprint(q.Path, q.Call, q.Kind), q.ID)
 		answers = append(answers, answer)
@@ -139,7 +139,7 @@ func (l *life) doubt(ctx context.Context, q *run.Question) run.Reply {
 	if l.tell(ctx, number(q.Arguments), "") == "0" {
 		return q.NotRun()
 	}
-	return q.RanWith(noted)
+	return q.Ran(noted)
 }
 
 // tell tells the world of a question, and returns how often the world has done what it is about.

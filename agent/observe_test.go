@@ -160,6 +160,8 @@ func everyEvent() []agent.Event {
 	part := run.Part{Type: run.PartCall, ID: "1", Name: "box_echo", Arguments: `{"x":1}`}
 	result := run.Part{Type: run.PartResult, ID: "1", Name: "box_echo", Text: "1", Structured: []byte(`{"x":1}`), IsError: true}
 	spent := run.Usage{Turns: 1, Calls: 1, Input: 3, Output: 2, Cost: map[string]int64{"USD": 5}}
+	sampled := run.Usage{Input: 3, Total: 3}
+	sampled.Sampling.Requests, sampled.Sampling.Tokens = 1, 3
 	question := &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "who?"}
 	sampling := &mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{}}
 	return []agent.Event{
@@ -175,7 +177,7 @@ func everyEvent() []agent.Event {
 		&agent.Asked{EventInfo: meta, Question: ask},
 		&agent.Replied{EventInfo: meta, Question: ask, Reply: answer},
 		&agent.Elicited{EventInfo: meta, Server: "box", Call: &call, Params: question, Result: &mcp.ElicitResult{Action: mcp.ElicitDecline}, Err: errors.New("no form")},
-		&agent.Sampled{EventInfo: meta, Server: "box", Call: &call, Params: sampling, Usage: run.Usage{Input: 3, Total: 3, Sampling: run.SamplingUsage{Requests: 1, Tokens: 3}}, Err: errors.New("no model")},
+		&agent.Sampled{EventInfo: meta, Server: "box", Call: &call, Params: sampling, Usage: sampled, Err: errors.New("no model")},
 		&agent.Compacted{EventInfo: meta, Replaced: 4},
 		&agent.Warning{EventInfo: meta, Text: "careful"},
 		&agent.TurnEnd{EventInfo: meta, Messages: []run.Message{{Role: run.RoleTool, Parts: []run.Part{result}, Model: "m", At: at}}},

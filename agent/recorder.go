@@ -210,8 +210,7 @@ func (r *recorder) callsBefore(c *ledger.Call) (n int) {
 func (r *recorder) roundBytes() int64 {
 	r.writer.mu.Lock()
 	defer r.writer.mu.Unlock()
-	root := r.writer.root
-	return root.Spent.Since(root.Before).Rounds
+	return r.writer.root.SinceInput().Rounds
 }
 
 // pending returns copies of the turn's calls for which want is true. They do not change with the

@@ -284,7 +284,7 @@ var errNotDue = errors.New("run has ended")
 
 // logTakeover logs a run that another process has left unfinished, and its calls in progress.
 func (r *recovery) logTakeover(s *ledger.State) {
-	hasBegun := s.Takeovers > 0 || s.Phase == ledger.PhaseCalls || s.Spent.Since(s.Before).Turns > 0
+	hasBegun := s.Takeovers > 0 || s.Phase == ledger.PhaseCalls || s.SinceInput().Turns > 0
 	if s.Status != run.StatusRunning || !hasBegun {
 		return
 	}

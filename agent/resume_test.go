@@ -24,6 +24,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
+// allowWith returns a reply that allows a call or a completion with other arguments.
+func allowWith(q *run.Question, arguments json.RawMessage) run.Reply {
+	r := q.Allow()
+	r.Arguments = arguments
+	return r
+}
+
 // process is an agent with a toolset of its own, as another process would have it.
 func process(t *testing.T, store record.Store, model *script, opts agent.Options) (*agent.Agent, *server) {
 	t.Helper()
@@ -46,7 +53,7 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 	}{
 		"allow":        {(*run.Question).Allow, `tool: 1/echo→"{\"x\":1}"`},
 		"after a hook": {(*run.Question).Allow, `tool: 1/echo→"{\"x\":3}"`},
-		"edit": {func(q *run.Question) run.Reply { return q.AllowWith([]byte(`{"x":2}`)) },
+		"edit": {func(q *run.Question) run.Reply { return allowWith(q, []byte(`{"x":2}`)) },
 			`tool: 1/echo→"[the user changed the arguments to {\"x\":2}]\n{\"x\":2}"`},
 		"deny": {func(q *run.Question) run.Reply { return q.Deny("not on Fridays") },
 			`tool: 1/echo→"Error: the call of echo was denied: not on Fridays. Nothing was done."`},
@@ -74,8 +81,8 @@ func TestCallInDoubt(t *testing.T) {
 		want   string
 	}{
 		"tell the model": {nil, "It is unknown whether the call ran"},
-		"it ran":         {(*run.Question).Ran, "The user says that the call ran"},
-		"it has run so":  {func(q *run.Question) run.Reply { return q.RanWith("7 lines") }, "7 lines"},
+		"it ran":         {func(q *run.Question) run.Reply { return q.Ran("") }, "The user says that the call ran"},
+		"it has run so":  {func(q *run.Question) run.Reply { return q.Ran("7 lines") }, "7 lines"},
 		"it has not run": {(*run.Question).NotRun, "slept 1 s"},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
@@ -158,7 +165,7 @@ func TestResumeState(t *testing.T) {
 		want   error
 	}{
 		{run.Reply{Question: "ask_forged", Action: run.ActionAllow}, run.ErrNotAsked}, {run.Reply{Question: one.ID, Action: run.ActionAccept}, run.ErrUnfit},
-		{one.AllowWith(json.RawMessage(`{"Bill":"x"}`)), run.ErrUnfit},
+		{allowWith(one, json.RawMessage(`{"Bill":"x"}`)), run.ErrUnfit},
 	} {
 		check.Is(t, check.Err(resume(c.answer)), c.want, c.answer)
 	}
@@ -170,7 +177,7 @@ func TestResumeState(t *testing.T) {
 		t.Fatalf("got %+v, %v and the calls %q, want the other question", r, err, ran)
 	}
 	check.Is(t, check.Err(resume(one.Allow())), run.ErrNotAsked, "the first answer again")
-	r, err := resume(two.AllowWith(json.RawMessage(`{"Bill":19}`)))
+	r, err := resume(allowWith(two, json.RawMessage(`{"Bill":19}`)))
 	check.Same(t, "answer and calls", []any{r.Output, err, ran}, []any{"done", nil, "17 19 "})
 	for _, err = range process(play(says("done"))).ResumeStateEvents(t.Context(), nil) {
 	}
@@ -202,11 +209,11 @@ func TestAnswersAreRefused(t *testing.T) {
 			check.Is(t, err, want, name)
 			check.Equal(t, err.Error()+": says once what failed", strings.Count(err.Error(), "answer question") <= 1, true)
 		}
-		refused("arguments that do not fit", theRun, one.AllowWith(json.RawMessage(`{"bill":"all"}`)), run.ErrUnfit)
+		refused("arguments that do not fit", theRun, allowWith(one, json.RawMessage(`{"bill":"all"}`)), run.ErrUnfit)
 		refused("another tenant", run.Key{Tenant: "other", ID: theRun.ID}, one.Allow(), record.ErrNotFound)
 		refused("a question that was never asked", theRun, run.Reply{Question: "ask_forged", Action: run.ActionAllow}, run.ErrNotAsked)
 		for range 2 { // an equal answer changes nothing
-			check.Must(t, a.Reply(t.Context(), theRun, one.AllowWith(json.RawMessage(`{"bill":19}`))))
+			check.Must(t, a.Reply(t.Context(), theRun, allowWith(one, json.RawMessage(`{"bill":19}`))))
 		}
 		refused("a second answer", theRun, one.Deny("no"), record.ErrReplied)
 		check.Equal(t, "the open question", openQuestions(t, a, 1)[0].ID, two.ID)

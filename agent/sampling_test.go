@@ -37,11 +37,18 @@ func reviewed(t *testing.T, poet *memhttp.Wire, revision string, model *script, 
 	return withTools(t, model, toolset, &opts)
 }
 
-// edited is what a person makes of a request for a poem, and took what servers take for one.
-var (
-	edited = json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"a short poem"}}],"maxTokens":5}`)
-	took   = map[bool]run.SamplingUsage{true: {Requests: 1, Tokens: 5}}
-)
+// edited is what a person makes of a request for a poem.
+var edited = json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"a short poem"}}],"maxTokens":5}`)
+
+// wantSampling checks the usage of servers, which have asked for a poem once if asked is true.
+func wantSampling(t *testing.T, got run.Usage, asked bool) {
+	t.Helper()
+	var want run.Usage
+	if asked {
+		want.Sampling.Requests, want.Sampling.Tokens = 1, 5
+	}
+	check.Same(t, "what servers took", got.Sampling, want.Sampling)
+}
 
 // A sampling request waits for a person, who sees what goes to the model, and may edit it. The
 // answer comes in another process, and the model is asked once.
@@ -52,7 +59,7 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 		want   string
 	}{
 		"allow": {(*run.Question).Allow, `"a poem"`, `tool: 1/sample→"roses"`},
-		"edit":  {func(q *run.Question) run.Reply { return q.AllowWith(edited) }, `"a short poem"`, `tool: 1/sample→"roses"`},
+		"edit":  {func(q *run.Question) run.Reply { return allowWith(q, edited) }, `"a short poem"`, `tool: 1/sample→"roses"`},
 		"deny": {func(q *run.Question) run.Reply { return q.Deny("no poems here") }, "",
 			`tool: 1/sample→"Error: the user did not let the tool's server use the model: no poems here. The call was given up."`},
 	} {
@@ -68,7 +75,7 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 			if asked := jsonOf(host.Requests); strings.Count(asked, `"messages"`) > 1 || !strings.Contains(asked, tt.asked) {
 				t.Errorf("the model was asked %s, want %s once", asked, tt.asked)
 			}
-			check.Same(t, "what servers took", got.Usage.Sampling, took[tt.asked != ""])
+			wantSampling(t, got.Usage, tt.asked != "")
 		})
 	}
 }
@@ -91,7 +98,7 @@ func TestSamplingReviewAtHand(t *testing.T) {
 				agent.Options{Person: agent.Person{Reply: tt.answer}})
 			result := mustRun(t, a, human("go"))
 			check.Contains(t, "result", lines(result.Messages)[2], tt.want)
-			check.Same(t, "what servers took", result.Usage.Sampling, took[name == "allow"])
+			wantSampling(t, result.Usage, name == "allow")
 		})
 	}
 }
@@ -105,7 +112,7 @@ func TestHeldSamplingReview(t *testing.T) {
 		want   string
 	}{
 		"allow":   {(*run.Question).Allow, `"a poem"`, "roses"},
-		"edit":    {func(q *run.Question) run.Reply { return q.AllowWith(edited) }, `"a short poem"`, "roses"},
+		"edit":    {func(q *run.Question) run.Reply { return allowWith(q, edited) }, `"a short poem"`, "roses"},
 		"deny":    {func(q *run.Question) run.Reply { return q.Deny("no") }, "", "not approved"},
 		"expires": {nil, "", "not approved"},
 	} {

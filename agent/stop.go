@@ -144,7 +144,7 @@ var limitNames = map[StopReason]string{
 // on the size of the next call, see spendingLimit.
 func (a account) limit() StopReason {
 	s := a.rec.state
-	spent := s.Spent.Since(s.Before)
+	spent := s.SinceInput()
 	switch l := s.Limits; {
 	case hasTooManyCalls(s):
 		return StopMaxToolCalls
@@ -168,5 +168,5 @@ func (a account) limit() StopReason {
 // hasTooManyCalls reports whether the model has asked for more calls than Limits.Calls, so that some did
 // not run.
 func hasTooManyCalls(s *ledger.State) bool {
-	return s.Limits.Calls >= 0 && s.Spent.Since(s.Before).Calls > s.Limits.Calls
+	return s.Limits.Calls >= 0 && s.SinceInput().Calls > s.Limits.Calls
 }

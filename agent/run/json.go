@@ -16,8 +16,6 @@ type (
 	plainReply    Reply
 	plainLimits   Limits
 	plainUsage    Usage
-	plainSampling SamplingUsage
-	plainKept     Kept
 )
 
 // format is the JSON of this package. Equal values have equal bytes, and raw JSON of peers is kept
@@ -79,21 +77,3 @@ func (s Usage) MarshalJSON() ([]byte, error) { return jsonv2.Marshal((*plainUsag
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (s *Usage) UnmarshalJSON(data []byte) error { return unmarshal("usage", data, (*plainUsage)(s)) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (s SamplingUsage) MarshalJSON() ([]byte, error) {
-	return jsonv2.Marshal((*plainSampling)(&s), format)
-}
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (s *SamplingUsage) UnmarshalJSON(data []byte) error {
-	return unmarshal("sampling usage", data, (*plainSampling)(s))
-}
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (k Kept) MarshalJSON() ([]byte, error) { return jsonv2.Marshal((*plainKept)(&k), format) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (k *Kept) UnmarshalJSON(data []byte) error {
-	return unmarshal("kept result", data, (*plainKept)(k))
-}

@@ -48,9 +48,17 @@ type Usage struct {
 	CacheWrite int64 `json:"cache_write,omitzero"` // part of Input: written to a cache
 	Reasoning  int64 `json:"reasoning,omitzero"`   // part of Output
 
-	Cost     map[string]int64 `json:"cost,omitempty"` // micro-units by currency
-	Sampling SamplingUsage    `json:"sampling,omitzero"`
-	Active   time.Duration    `json:"active_ns,omitzero"` // counted if Limits.Active is set; includes the calls of sub-agents
+	Cost map[string]int64 `json:"cost,omitempty"` // micro-units by currency
+
+	// Sampling is the part of the tokens and costs that completions for servers have used.
+	Sampling struct {
+		Requests int   `json:"requests,omitzero"`
+		Tokens   int64 `json:"tokens,omitzero"`
+
+		Unknown jsontext.Value `json:",embed"` // members of a later version
+	} `json:"sampling,omitzero"`
+
+	Active time.Duration `json:"active_ns,omitzero"` // counted if Limits.Active is set; includes the calls of sub-agents
 
 	Rounds int64 `json:"rounds,omitzero"` // bytes of questions and state that servers made the run store
 
@@ -63,15 +71,6 @@ type Usage struct {
 	LostCost   map[string]int64 `json:"lost_cost,omitempty"` // micro-units by currency
 
 	Unknown jsontext.Value `json:",embed"` // members of a later version
-}
-
-// SamplingUsage is the usage of completions requested by servers. It is part of the tokens and
-// costs of [Usage].
-type SamplingUsage struct {
-	Requests int   `json:"requests,omitzero"`
-	Tokens   int64 `json:"tokens,omitzero"`
-
-	Unknown jsontext.Value `json:",embed"`
 }
 
 // Add adds the usage of another run, or of another part of this one. A sum that would overflow
@@ -108,43 +107,10 @@ func plus(costs, more map[string]int64) map[string]int64 {
 	return total
 }
 
-func minus(costs, part map[string]int64) map[string]int64 {
-	if len(part) == 0 {
-		return costs
-	}
-	rest := make(map[string]int64, len(costs)+len(part))
-	maps.Copy(rest, costs)
-	for currency, micro := range part {
-		rest[currency] -= micro
-	}
-	return rest
-}
-
 // sum returns a + b, or the larger of the two on overflow.
 func sum[T int | int64 | time.Duration](a, b T) T {
 	if b > 0 && a+b < a {
 		return max(a, b)
 	}
 	return a + b
-}
-
-// Since returns the usage since earlier, an older value of the same count.
-func (s Usage) Since(earlier Usage) Usage {
-	s.Turns -= earlier.Turns
-	s.Calls -= earlier.Calls
-	s.Input -= earlier.Input
-	s.Output -= earlier.Output
-	s.Total -= earlier.Total
-	s.Cached -= earlier.Cached
-	s.CacheWrite -= earlier.CacheWrite
-	s.Reasoning -= earlier.Reasoning
-	s.Sampling.Requests -= earlier.Sampling.Requests
-	s.Sampling.Tokens -= earlier.Sampling.Tokens
-	s.Active -= earlier.Active
-	s.Rounds -= earlier.Rounds
-	s.Lost -= earlier.Lost
-	s.LostTokens -= earlier.LostTokens
-	s.Cost = minus(s.Cost, earlier.Cost)
-	s.LostCost = minus(s.LostCost, earlier.LostCost)
-	return s
 }

@@ -154,14 +154,9 @@ func (q *Question) ElicitResult(r Reply) (*mcp.ElicitResult, error) {
 }
 
 // Allow returns a reply that lets a call run ([QuestionApproval]) or lets a server have a
-// completion ([QuestionSampling]). Set its Scope to decide on later calls, too.
+// completion ([QuestionSampling]). Set its Scope to decide on later calls, too, and its Arguments to
+// change those of the call, or to replace the server's request by another [mcp.CreateMessageParams].
 func (q *Question) Allow() Reply { return q.newReply(ActionAllow, "") }
-
-// AllowWith is [Question.Allow] with other arguments, a JSON object that fits the tool's
-// schema. For a completion it replaces the request by the JSON of an [mcp.CreateMessageParams].
-func (q *Question) AllowWith(arguments json.RawMessage) Reply {
-	return Reply{Question: q.ID, Action: ActionAllow, Arguments: arguments}
-}
 
 // Deny returns a reply that refuses a call or a completion. The model is told the reason.
 func (q *Question) Deny(reason string) Reply { return q.newReply(ActionDeny, reason) }
@@ -197,23 +192,17 @@ func (q *Question) Decline() Reply { return q.newReply(ActionDecline, "") }
 // Cancel returns a reply that dismisses a form, a URL or a sign-in without a decision.
 func (q *Question) Cancel() Reply { return q.newReply(ActionCancel, "") }
 
-// Ran returns a reply saying that a call in doubt ran. Its result is lost.
-func (q *Question) Ran() Reply { return q.newReply(ActionRan, "") }
-
-// RanWith returns a reply saying that a call in doubt ran, with the result.
-func (q *Question) RanWith(result string) Reply { return q.newReply(ActionKnown, result) }
+// Ran returns a reply saying that a call in doubt ran, with the result, or "" if that is lost.
+func (q *Question) Ran(result string) Reply {
+	if result == "" {
+		return q.newReply(ActionRan, "")
+	}
+	return q.newReply(ActionKnown, result)
+}
 
 // NotRun returns a reply saying that a call in doubt did not run. It is sent again.
 func (q *Question) NotRun() Reply { return q.newReply(ActionNotRun, "") }
 
 func (q *Question) newReply(action Action, reason string) Reply {
 	return Reply{Question: q.ID, Action: action, Reason: reason}
-}
-
-// Equal reports whether two replies are equal, apart from their times.
-func (r Reply) Equal(other Reply) bool {
-	r.At, other.At = time.Time{}, time.Time{}
-	first, err1 := r.MarshalJSON()
-	second, err2 := other.MarshalJSON()
-	return err1 == nil && err2 == nil && bytes.Equal(first, second)
 }

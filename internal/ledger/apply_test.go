@@ -77,7 +77,7 @@ func TestContradictions(t *testing.T) {
 		{"the loss of a reply that nobody waits for", begun, &ledger.Called{Lost: true}, "not made"},
 		{"a reply without a call", begun, &ledger.Responded{}, "not called"},
 		{"a second reply", with(called, &ledger.Responded{}), &ledger.Responded{}, "not called"},
-		{"negative usage", called, &ledger.Responded{Usage: run.Usage{Sampling: run.SamplingUsage{Tokens: -1}}}, "less than nothing"},
+		{"negative usage", called, &ledger.Responded{Usage: withSampling(run.Usage{}, 0, -1)}, "less than nothing"},
 		{"negative cost", called, &ledger.Responded{Usage: run.Usage{Cost: map[string]int64{"USD": -1}}}, "less than nothing"},
 		{"a call of less than no bytes", called, &ledger.Responded{Size: -1}, "less than no bytes"},
 		{"calls with one id", called, &ledger.Responded{Calls: []ledger.Call{call("1"), call("1")}}, `two calls have the id "1"`},

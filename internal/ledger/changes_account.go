@@ -141,11 +141,46 @@ func (s *State) reservations() (total Amount, n int) {
 // Taken returns the amount that counts towards Limits.Tokens and Limits.Cost since the last input:
 // the usage, the possible usage of lost calls, and the reservations.
 func (s *State) Taken() Amount {
-	spent := s.Spent.Since(s.Before)
+	spent := s.SinceInput()
 	used := Amount{Tokens: spent.Total, Cost: spent.Cost}
 	lost := Amount{Tokens: spent.LostTokens, Cost: spent.LostCost}
 	reserved, _ := s.reservations()
 	return used.plus(lost).plus(reserved)
+}
+
+// SinceInput returns the usage since the last input.
+func (s *State) SinceInput() run.Usage {
+	used, earlier := s.Spent, s.Before
+	used.Turns -= earlier.Turns
+	used.Calls -= earlier.Calls
+	used.Input -= earlier.Input
+	used.Output -= earlier.Output
+	used.Total -= earlier.Total
+	used.Cached -= earlier.Cached
+	used.CacheWrite -= earlier.CacheWrite
+	used.Reasoning -= earlier.Reasoning
+	used.Sampling.Requests -= earlier.Sampling.Requests
+	used.Sampling.Tokens -= earlier.Sampling.Tokens
+	used.Active -= earlier.Active
+	used.Rounds -= earlier.Rounds
+	used.Lost -= earlier.Lost
+	used.LostTokens -= earlier.LostTokens
+	used.Cost = minus(used.Cost, earlier.Cost)
+	used.LostCost = minus(used.LostCost, earlier.LostCost)
+	return used
+}
+
+// minus returns the difference of costs. It does not modify its arguments, which may be shared.
+func minus(costs, part map[string]int64) map[string]int64 {
+	if len(part) == 0 {
+		return costs
+	}
+	rest := make(map[string]int64, len(costs)+len(part))
+	maps.Copy(rest, costs)
+	for currency, micro := range part {
+		rest[currency] -= micro
+	}
+	return rest
 }
 
 // lostSpending returns all reservations as lost, because the usage of a lost call is unknown.

@@ -22,8 +22,6 @@ type (
 	plainReply    run.Reply
 	plainLimits   run.Limits
 	plainUsage    run.Usage
-	plainSampling run.SamplingUsage
-	plainKept     run.Kept
 )
 
 // format is the JSON of states and records. Equal values have equal bytes, and raw JSON of peers is
@@ -37,8 +35,6 @@ var format = newFormat(
 	plain(func(r *run.Reply) *plainReply { return (*plainReply)(r) }),
 	plain(func(l *run.Limits) *plainLimits { return (*plainLimits)(l) }),
 	plain(func(s *run.Usage) *plainUsage { return (*plainUsage)(s) }),
-	plain(func(s *run.SamplingUsage) *plainSampling { return (*plainSampling)(s) }),
-	plain(func(k *run.Kept) *plainKept { return (*plainKept)(k) }),
 	plain(func(d *Decision) *plainDecision { return (*plainDecision)(d) }),
 	coder{ // states of sub-agents
 		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *State) error {

@@ -282,7 +282,14 @@ func (g *generator) cost() map[string]int64 {
 }
 
 func (g *generator) spent() run.Usage {
-	return run.Usage{Turns: g.IntN(2), Input: g.Int64N(3), Output: g.Int64N(3), Total: pick(g, 0, 7, g.Int64()), Cost: g.cost(), Active: time.Duration(g.IntN(9)), Sampling: run.SamplingUsage{Tokens: g.Int64N(2)}}
+	used := run.Usage{Turns: g.IntN(2), Input: g.Int64N(3), Output: g.Int64N(3), Total: pick(g, 0, 7, g.Int64()), Cost: g.cost(), Active: time.Duration(g.IntN(9))}
+	return withSampling(used, 0, g.Int64N(2))
+}
+
+// withSampling returns usage with that of completions for servers.
+func withSampling(u run.Usage, requests int, tokens int64) run.Usage {
+	u.Sampling.Requests, u.Sampling.Tokens = requests, tokens
+	return u
 }
 
 func (g *generator) time() time.Time {

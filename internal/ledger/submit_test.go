@@ -67,6 +67,13 @@ func TestOpen(t *testing.T) {
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
+// allowWith returns a reply that allows a call or a completion with other arguments.
+func allowWith(q *run.Question, arguments json.RawMessage) run.Reply {
+	r := q.Allow()
+	r.Arguments = arguments
+	return r
+}
+
 // TestAnswers makes each kind of reply and checks that it is accepted.
 func TestAnswers(t *testing.T) {
 	s := questions(t)
@@ -77,9 +84,9 @@ func TestAnswers(t *testing.T) {
 		want string
 	}{
 		{q("approval").Allow(), `{"ask":"approval","action":"allow"}`},
-		{q("approval").AllowWith(json.RawMessage(`{}`)), `{"ask":"approval","action":"allow","arguments":{}}`},
+		{allowWith(q("approval"), json.RawMessage(`{}`)), `{"ask":"approval","action":"allow","arguments":{}}`},
 		{q("approval").Deny("too much"), `{"ask":"approval","action":"deny","reason":"too much"}`},
-		{q("sampling").AllowWith(raw(`{"messages":[{"role":"user","content":{"type":"text","text":"x"}}],"maxTokens":5}`)),
+		{allowWith(q("sampling"), raw(`{"messages":[{"role":"user","content":{"type":"text","text":"x"}}],"maxTokens":5}`)),
 			`{"ask":"sampling","action":"allow","arguments":{"messages":[{"role":"user","content":{"type":"text","text":"x"}}],"maxTokens":5}}`},
 		{q("sampling").Allow(), `{"ask":"sampling","action":"allow"}`},
 		{q("form").Decline(), `{"ask":"form","action":"decline"}`},
@@ -87,9 +94,9 @@ func TestAnswers(t *testing.T) {
 		{accept("form", map[string]any{"city": "Köln"}), `{"ask":"form","action":"accept","content":{"city":"Köln","n":3}}`},
 		{accept("url", nil), `{"ask":"url","action":"accept"}`},
 		{accept("sign_in", nil), `{"ask":"sign_in","action":"accept"}`},
-		{q("doubt").Ran(), `{"ask":"doubt","action":"ran"}`},
+		{q("doubt").Ran(""), `{"ask":"doubt","action":"ran"}`},
 		{q("doubt").NotRun(), `{"ask":"doubt","action":"not_run"}`},
-		{q("doubt").RanWith("42"), `{"ask":"doubt","action":"known","reason":"42"}`},
+		{q("doubt").Ran("42"), `{"ask":"doubt","action":"known","reason":"42"}`},
 	} {
 		check.Equal(t, "", string(check.Value(tt.got.MarshalJSON())(t)), tt.want)
 		check.NoError(t, ledger.CheckReply(s, tt.got, start), tt.want)

@@ -30,7 +30,8 @@ func Example() {
 	}
 	for _, q := range questions {
 		fmt.Printf("%s: may %s run with %s?\n", kept.Head.Status, q.Tool, q.Arguments)
-		reply := q.AllowWith(json.RawMessage(`{"path":"notes.txt"}`))
+		reply := q.Allow()
+		reply.Arguments = json.RawMessage(`{"path":"notes.txt"}`)
 		reply.By = "alice"
 		if err := record.Submit(ctx, store, key, reply); err != nil {
 			log.Fatal(err)

@@ -133,7 +133,7 @@ func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []ru
 func (s *sealedStore) notStored(ctx context.Context, key run.Key, replies []run.Reply) (fresh []run.Reply, err error) {
 	log, err := s.LoadCurrent(ctx, key)
 	for _, reply := range replies {
-		stored := err == nil && slices.ContainsFunc(log.Replies, reply.Equal)
+		stored := err == nil && slices.ContainsFunc(log.Replies, func(r run.Reply) bool { return equalReplies(r, reply) })
 		if err == nil && !slices.Contains(log.Head.QuestionIDs, reply.Question) {
 			stored, err = s.equalsClosed(ctx, key, reply)
 		}

@@ -19,7 +19,7 @@ import (
 func (c *conversation) showUsage(ctx context.Context, _ string) error {
 	var turn, sum run.Usage
 	if state, err := c.archive.load(ctx, run.Key{ID: c.name}); err == nil {
-		turn, sum = state.Spent.Since(state.Before), state.Spent
+		turn, sum = state.SinceInput(), state.Spent
 	} else if !errors.Is(err, record.ErrNotFound) { // there was no question yet
 		return err
 	}
