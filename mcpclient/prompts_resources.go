@@ -80,19 +80,15 @@ func (c *Client) ResourceTemplates(ctx context.Context, opts ...CallOption) iter
 
 // ReadResource reads the resource at uri, which need not be listed.
 func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*mcp.ReadResourceResult, error) {
-	params, err := jsonrpc.EncodeParams(struct {
-		URI string `json:"uri"`
-	}{uri})
-	if err != nil {
-		return nil, fmt.Errorf("read resource %q: %w", uri, err)
-	}
 	result := new(mcp.ReadResourceResult)
-	err = c.caller.reads.do(ctx, &request{method: "resources/read", target: uri, params: params}, result, opts)
+	err := c.caller.reads.do(ctx, &request{method: "resources/read", target: uri, params: uriParams(uri)}, result, opts)
 	if err != nil {
 		return nil, fmt.Errorf("read resource %q: %w", uri, err)
 	}
 	return result, nil
 }
+
+func uriParams(uri string) []byte { return append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}') }
 
 // maxCompletions is the protocol's bound: "Maximum 100 items per response".
 const maxCompletions = 100

@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -369,5 +370,38 @@ func TestNewSessionWatches(t *testing.T) {
 		ping(t, t.Context(), c)
 		has(t, s.seen(), "resources/subscribe s-2 2025-11-25", true)
 		wantChanges(t, sub, stale)
+	})
+}
+
+// If a server does not watch the resources in a new session, for a reason that may pass, the call that needed the session fails.
+func TestNewSessionCannotWatch(t *testing.T) {
+	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
+		sub := subscribed(t, t.Context(), c, onResources("file:///a"))
+		s.on("resources/subscribe", func(w http.ResponseWriter, _ *http.Request, _ message) bool {
+			w.WriteHeader(http.StatusNotImplemented)
+			return true
+		})
+		s.forget()
+		wantBoth(t, c.Ping(t.Context()), mcpclient.ErrSessionLost, "could not start a new session")
+		wantChanges(t, sub, stale)
+	})
+}
+
+// A subscription that is closed while a session begins waits 5 s for it, and then the log says what the server still does.
+func TestUnsubscribeWithoutASession(t *testing.T) {
+	opts, log := logs(undeclared(legacy()), slog.LevelWarn)
+	inSessionWith(t, opts, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
+		sub := subscribed(t, t.Context(), c, onResources("file:///a"))
+		s.on("initialize", func(_ http.ResponseWriter, r *http.Request, _ message) bool { <-r.Context().Done(); return true })
+		s.forget()
+		go func() { _ = c.Ping(t.Context()) }()
+		synctest.Wait()
+		check.NoError(t, sub.Close())
+		time.Sleep(5*time.Second - 1)
+		synctest.Wait()
+		check.Equal(t, "log before the end of the wait", log.String(), "")
+		time.Sleep(1)
+		synctest.Wait()
+		check.Contains(t, "log", log.String(), "the server still watches resources")
 	})
 }

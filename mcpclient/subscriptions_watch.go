@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -109,11 +108,7 @@ func provesUnwatched(err error) bool {
 }
 
 func (l *subscriptions) watchOne(ctx context.Context, method, uri string, o *callOptions) error {
-	params, err := jsonrpc.EncodeParams(map[string]string{"uri": uri})
-	if err != nil {
-		return err
-	}
-	_, err = l.send(ctx, &request{method: method, target: uri, params: params}, o)
+	_, err := l.send(ctx, &request{method: method, target: uri, params: uriParams(uri)}, o)
 	return err
 }
 
