@@ -115,7 +115,7 @@ var layers = []struct {
 	{"evals", []string{"", "github.com", "golang.org", "modernc.org"}},
 	{"evals/temporal", []string{"", "github.com", "go.temporal.io", "modernc.org"}},
 	{"evals/loop", []string{"", "github.com"}},
-	{".", []string{"adapter", "agent", "hosttext", "internal/models", "internal/signin", "mcpclient", "sampling"}},
+	{".", []string{"adapter", "agent", "hosttext", "internal/signin", "mcpclient", "sampling"}},
 }
 
 func TestArchitecture(t *testing.T) {

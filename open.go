@@ -9,7 +9,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
@@ -177,26 +178,23 @@ func (h *Host) Close() error {
 	return err
 }
 
-// ModelFromEnv returns the model that the environment names, an openaimodel.Model or an
-// anthropicmodel.Model: the model OPENAI_MODEL with the key OPENAI_API_KEY, at OPENAI_BASE_URL if
-// that is set, otherwise at OpenAI; or, without OPENAI_MODEL, the model ANTHROPIC_MODEL with the key
-// ANTHROPIC_API_KEY, at ANTHROPIC_BASE_URL if that is set. It does no I/O. It returns an error if
-// neither model is set, or if the key is not: OPENAI_BASE_URL needs none.
+// ModelFromEnv returns the model that the environment names: the model of [openaimodel.FromEnv] if
+// OPENAI_MODEL is set, otherwise that of [anthropicmodel.FromEnv] if ANTHROPIC_MODEL is set. It
+// does no I/O. It returns an error if neither is set, or the variables are incomplete.
 func ModelFromEnv() (agent.Model, error) {
-	m := models.Model{Name: os.Getenv("OPENAI_MODEL"), Key: os.Getenv("OPENAI_API_KEY"), BaseURL: os.Getenv("OPENAI_BASE_URL")}
-	if m.Name != "" && m.Key == "" && m.BaseURL == "" {
-		return nil, errors.New("neither OPENAI_API_KEY nor OPENAI_BASE_URL is set: the model needs a key, or another provider")
-	}
-	if m.Name == "" {
-		m = models.Model{
-			API: models.Messages, Name: os.Getenv("ANTHROPIC_MODEL"), Key: os.Getenv("ANTHROPIC_API_KEY"), BaseURL: os.Getenv("ANTHROPIC_BASE_URL"),
+	switch {
+	case os.Getenv("OPENAI_MODEL") != "":
+		m, err := openaimodel.FromEnv()
+		if err != nil {
+			return nil, err // a nil *openaimodel.Model would not be a nil agent.Model
 		}
-		switch {
-		case m.Name == "":
-			return nil, errors.New("no model: set OPENAI_MODEL and OPENAI_API_KEY (or OPENAI_BASE_URL), or ANTHROPIC_MODEL and ANTHROPIC_API_KEY")
-		case m.Key == "":
-			return nil, errors.New("ANTHROPIC_API_KEY is not set: it is the key for the model")
+		return m, nil
+	case os.Getenv("ANTHROPIC_MODEL") != "":
+		m, err := anthropicmodel.FromEnv()
+		if err != nil {
+			return nil, err
 		}
+		return m, nil
 	}
-	return m.Open(nil)
+	return nil, errors.New("no model: set OPENAI_MODEL and OPENAI_API_KEY (or OPENAI_BASE_URL), or ANTHROPIC_MODEL and ANTHROPIC_API_KEY")
 }

@@ -166,16 +166,13 @@ func TestModelThatCannotBeLent(t *testing.T) {
 
 // TestFromEnv checks that OPENAI_MODEL takes precedence, and that no model is returned with an error.
 func TestFromEnv(t *testing.T) {
-	for _, tt := range []struct{ openai, key, base, anthropic, want, model string }{
-		{"", "", "", "", "no model: set OPENAI_MODEL", ""},
-		{"m", "", "", "c", "neither OPENAI_API_KEY nor OPENAI_BASE_URL", ""},
-		{"m", "k", "", "c", "", "m"},
-		{"m", "", "http://localhost:11434/v1", "c", "", "m"},
-		{"m", "", "ftp://h", "c", "want http://host/path", ""},
-		{"", "", "", "claude-opus-4-7", "ANTHROPIC_API_KEY is not set", ""},
-		{"", "k", "", "claude-opus-4-7", "", "claude-opus-4-7"},
+	for _, tt := range []struct{ openai, key, anthropic, want, model string }{
+		{"", "", "", "no model: set OPENAI_MODEL", ""},
+		{"m", "", "c", "neither OPENAI_API_KEY nor OPENAI_BASE_URL", ""},
+		{"m", "k", "c", "", "m"},
+		{"", "k", "claude-opus-4-7", "", "claude-opus-4-7"},
 	} {
-		t.Setenv("OPENAI_BASE_URL", tt.base)
+		t.Setenv("OPENAI_BASE_URL", "")
 		t.Setenv("OPENAI_MODEL", tt.openai)
 		t.Setenv("OPENAI_API_KEY", tt.key)
 		t.Setenv("ANTHROPIC_MODEL", tt.anthropic)

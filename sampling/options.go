@@ -88,7 +88,7 @@ type Options struct {
 	// Timeout bounds one attempt. Default 10 min.
 	Timeout time.Duration
 
-	// IdleTimeout bounds the silence within a stream. Default: a fifth of Timeout.
+	// IdleTimeout bounds the silence within a stream. Default 2 min.
 	IdleTimeout time.Duration
 
 	// Logger logs failures of the provider at Warn; servers do not see them. Default: discarded.

@@ -19,6 +19,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,10 @@ type Options struct {
 	// any, is sent with each request. Default: https://api.anthropic.com.
 	BaseURL string
 
+	// Header is added to each request, such as "Anthropic-Beta", or "Authorization" instead of the
+	// key. Default: none.
+	Header http.Header
+
 	// Effort specifies how much the model thinks if a request sets no effort: "none", "minimal",
 	// "low", "medium", "high", "xhigh" or "max". A model that does not have it gets the nearest
 	// one. Default: the model's own.
@@ -64,12 +69,11 @@ type Options struct {
 	// concurrently, and must return soon. Default nil.
 	Retrying func(err error, wait time.Duration)
 
-	// Timeout bounds one attempt, its whole reply included, and a fifth of it bounds the silence of a
-	// reply; the API's pings end a silence. Default 10 min.
+	// Timeout bounds one attempt, its whole reply included. Default 10 min. A reply that is silent for
+	// 2 min fails earlier; the API's pings end a silence.
 	Timeout time.Duration
 
-	// HTTPClient sends the requests. Its transport may add headers (adapter.ContextHeaders), such as
-	// "Authorization" instead of the key. Redirects to another origin are refused unless it has a
+	// HTTPClient sends the requests. Redirects to another origin are refused unless it has a
 	// CheckRedirect function. Default: [http.DefaultClient].
 	HTTPClient *http.Client
 }
@@ -86,18 +90,21 @@ type Model struct {
 var _ model.Model = (*Model)(nil)
 
 // New returns a model. It does no I/O. It returns an error if the name is empty, an option is invalid,
-// or the key is empty without an Options.HTTPClient.
+// or the key is empty and Options.Header has none.
 func New(key, name string, opts *Options) (*Model, error) {
 	m := &Model{name: name, header: http.Header{"Anthropic-Version": {version}}}
 	if opts != nil {
 		m.options = *opts
 	}
 	o := &m.options
+	for field, values := range o.Header {
+		m.header[http.CanonicalHeaderKey(field)] = slices.Clone(values)
+	}
 	switch {
 	case name == "":
 		return nil, errors.New("new model: name of the model is empty")
-	case key == "" && o.HTTPClient == nil:
-		return nil, errors.New("new model: the key is empty, and no HTTPClient could add one")
+	case key == "" && m.header.Get("Authorization") == "" && m.header.Get("X-Api-Key") == "":
+		return nil, errors.New("new model: the key is empty, and Header has none")
 	case !slices.Contains([]string{"", "5m", "1h", "none"}, o.Cache):
 		return nil, fmt.Errorf("new model: Cache is %q; use 5m, 1h or none", o.Cache)
 	case !isKnownEffort(o.Effort):
@@ -120,6 +127,19 @@ func New(key, name string, opts *Options) (*Model, error) {
 		Retries: o.Retries, Retrying: hostfail.Retrying(o.Retrying, failure), Timeout: o.Timeout,
 	})
 	return m, nil
+}
+
+// FromEnv returns the model ANTHROPIC_MODEL with the key ANTHROPIC_API_KEY, at ANTHROPIC_BASE_URL
+// if that is set. It returns an error if the model or the key is not set.
+func FromEnv() (*Model, error) {
+	name := os.Getenv("ANTHROPIC_MODEL")
+	switch {
+	case name == "":
+		return nil, errors.New("ANTHROPIC_MODEL is not set: it names the model")
+	case os.Getenv("ANTHROPIC_API_KEY") == "":
+		return nil, errors.New("ANTHROPIC_API_KEY is not set: it is the key for the model")
+	}
+	return New(os.Getenv("ANTHROPIC_API_KEY"), name, &Options{BaseURL: os.Getenv("ANTHROPIC_BASE_URL")})
 }
 
 // address returns the URL of requests.

@@ -461,6 +461,16 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
+func TestFromEnv(t *testing.T) {
+	for _, tt := range []struct{ name, key, want string }{{"", "k", "ANTHROPIC_MODEL"}, {"claude-opus-5", "", "ANTHROPIC_API_KEY"}} {
+		t.Setenv("ANTHROPIC_MODEL", tt.name)
+		t.Setenv("ANTHROPIC_API_KEY", tt.key)
+		check.Text(t, check.Err(anthropicmodel.FromEnv()), tt.want)
+	}
+	t.Setenv("ANTHROPIC_API_KEY", "k")
+	check.Equal(t, "name", check.Value(anthropicmodel.FromEnv())(t).Info().Name, "claude-opus-5")
+}
+
 // TestStop ends a request of a caller that stops, and of a context that ends.
 func TestStop(t *testing.T) {
 	m := serve(t, &fakehost.Claude{Key: "key-1", Reply: thinkAndCall}, "claude-opus-4-8", anthropicmodel.Options{})

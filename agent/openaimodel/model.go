@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"time"
 
@@ -76,9 +77,11 @@ type Options struct {
 	// may be called concurrently, and must return soon. Default nil.
 	Retrying func(err error, wait time.Duration)
 
-	// Timeout bounds one attempt, its whole answer included, and a fifth of it bounds the silence
-	// within a stream. Default 10 min.
+	// Timeout bounds one attempt, its whole answer included. Default 10 min.
 	Timeout time.Duration
+
+	// IdleTimeout bounds the silence within a stream. Default 2 min.
+	IdleTimeout time.Duration
 }
 
 // Model is a [model.Model] for agents, and an [llms.Model] for langchaingo. It may be used
@@ -118,17 +121,34 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 		return nil, fmt.Errorf("new model: Format is %q; use auto, always or never", o.Format)
 	}
 	client, err := chat.New(cfg, &chat.Options{
-		Host:     o.Host,
-		API:      o.API,
-		Extra:    o.Extra,
-		Retries:  o.Retries,
-		Retrying: hostfail.Retrying(o.Retrying, failure),
-		Timeout:  o.Timeout,
+		Host:        o.Host,
+		API:         o.API,
+		Extra:       o.Extra,
+		Retries:     o.Retries,
+		Retrying:    hostfail.Retrying(o.Retrying, failure),
+		Timeout:     o.Timeout,
+		IdleTimeout: o.IdleTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("new model: %w", err)
 	}
 	return &Model{chat: client, host: cfg, model: name, options: o}, nil
+}
+
+// FromEnv returns the model OPENAI_MODEL with the key OPENAI_API_KEY, at OPENAI_BASE_URL if that is
+// set, otherwise at OpenAI. It returns an error if OPENAI_MODEL is not set, or if neither
+// OPENAI_API_KEY nor OPENAI_BASE_URL is.
+func FromEnv() (*Model, error) {
+	name, key, base := os.Getenv("OPENAI_MODEL"), os.Getenv("OPENAI_API_KEY"), os.Getenv("OPENAI_BASE_URL")
+	switch {
+	case name == "":
+		return nil, errors.New("OPENAI_MODEL is not set: it names the model")
+	case key == "" && base == "":
+		return nil, errors.New("neither OPENAI_API_KEY nor OPENAI_BASE_URL is set: the model needs a key, or another provider")
+	}
+	config := openai.DefaultConfig(key)
+	config.BaseURL = cmp.Or(base, config.BaseURL)
+	return New(config, name, nil)
 }
 
 // Probe asks an endpoint for its kind of provider, for [Options.Host], and for the context window
@@ -141,7 +161,7 @@ func Probe(ctx context.Context, cfg openai.ClientConfig, model string) (host str
 
 // Sampler returns a sampler that answers the sampling requests of MCP servers with this model at
 // the same provider. These options of the model apply where opts leave them zero: API, Host,
-// Effort, Extra, Retries and Timeout. opts may be nil.
+// Effort, Extra, Retries, Timeout and IdleTimeout. opts may be nil.
 func (m *Model) Sampler(opts *sampling.Options) (*sampling.Sampler, error) {
 	var o sampling.Options
 	if opts != nil {
@@ -151,7 +171,7 @@ func (m *Model) Sampler(opts *sampling.Options) (*sampling.Sampler, error) {
 	o.API, o.Host = cmp.Or(o.API, own.API), cmp.Or(o.Host, own.Host)
 	o.Effort = cmp.Or(o.Effort, own.Effort)
 	o.Retries = cmp.Or(o.Retries, own.Retries)
-	o.Timeout = cmp.Or(o.Timeout, own.Timeout)
+	o.Timeout, o.IdleTimeout = cmp.Or(o.Timeout, own.Timeout), cmp.Or(o.IdleTimeout, own.IdleTimeout)
 	if o.Extra == nil {
 		o.Extra = own.Extra
 	}

@@ -33,7 +33,7 @@ type Options struct {
 	// Timeout bounds one attempt, its whole answer included. Default 10 min.
 	Timeout time.Duration
 
-	// IdleTimeout bounds the silence within a stream. Default: a fifth of Timeout.
+	// IdleTimeout bounds the silence within a stream. Default 2 min.
 	IdleTimeout time.Duration
 
 	// API selects an API, [Chat] or [Responses]. Default: by the host and the model.

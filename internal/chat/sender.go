@@ -38,14 +38,13 @@ type sender struct {
 }
 
 func newSender(next openai.HTTPDoer, o *Options) sender {
-	timeout := cmp.Or(max(0, o.Timeout), 10*time.Minute)
 	return sender{
 		http:        withinOrigin(next),
 		retries:     max(0, cmp.Or(o.Retries, 2)),
 		backoff:     backoff.Policy{Max: maxRetryWait},
 		retrying:    o.Retrying,
-		timeout:     timeout,
-		idleTimeout: cmp.Or(max(0, o.IdleTimeout), timeout/5),
+		timeout:     cmp.Or(max(0, o.Timeout), 10*time.Minute),
+		idleTimeout: cmp.Or(max(0, o.IdleTimeout), 2*time.Minute),
 		maxReply:    maxReply,
 	}
 }

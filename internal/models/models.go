@@ -116,19 +116,18 @@ func (m *Model) Discover(ctx context.Context) {
 	m.Host, m.Window = cmp.Or(m.Host, host), cmp.Or(m.Window, window)
 }
 
-// Open returns the model, nil with an error. retrying is called before the wait for another attempt; it
-// may be nil.
+// Open returns the model. retrying is called before the wait for another attempt; it may be nil.
 func (m *Model) Open(retrying func(error, time.Duration)) (agent.Model, error) {
 	if m.API == Messages {
-		return orNil(anthropicmodel.New(m.Key, m.Name, &anthropicmodel.Options{
+		return anthropicmodel.New(m.Key, m.Name, &anthropicmodel.Options{
 			BaseURL:   m.BaseURL,
 			Effort:    m.Effort,
 			MaxTokens: m.MaxTokens,
 			Retries:   m.Retries,
 			Retrying:  retrying,
-		}))
+		})
 	}
-	return orNil(openaimodel.New(m.Config(), m.Name, &openaimodel.Options{
+	return openaimodel.New(m.Config(), m.Name, &openaimodel.Options{
 		API:       m.API,
 		Host:      m.Host,
 		Effort:    m.Effort,
@@ -137,15 +136,7 @@ func (m *Model) Open(retrying func(error, time.Duration)) (agent.Model, error) {
 		Window:    m.Window,
 		Retries:   m.Retries,
 		Retrying:  retrying,
-	}))
-}
-
-// orNil returns nil with an error: a nil pointer in an [agent.Model] would not be nil.
-func orNil[M agent.Model](m M, err error) (agent.Model, error) {
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	})
 }
 
 // Sampler returns a sampler that lends the model to servers. The model's API, host, effort, extra
