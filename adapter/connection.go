@@ -180,10 +180,7 @@ func (c *connector) makeTool(s *server, def *mcp.Tool) (*Tool, error) {
 			return nil, err
 		}
 	}
-	if repeat := s.state.policy.Repeat; repeat != nil {
-		err = runGuarded(c.opts.Logger, "Policy.Repeat", func() error { tool.repeat = repeat(def); return nil })
-	}
-	return tool, err
+	return tool, tool.applyRepeat()
 }
 
 // recordSkipped records that a tool is left out.

@@ -36,7 +36,7 @@
 //
 // A program can store a call and continue with it later. [Catalog.LookupStored] finds the tool
 // again, and [Tool.Prepare] and [Tool.Restore] make the call again. [Prepared.Continue] continues a
-// call that waits for input, and [Prepared.Resume] one that has become a task. [Result.Unsent] and
+// call that waits for input or has become a task. [Result.Unsent] and
 // [Result.Interrupted] tell whether a failed call may have run. A server recognizes a repeated call
 // by its key ([Prepared.WithIdempotencyKey]).
 //

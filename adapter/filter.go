@@ -8,13 +8,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// DeclaresReadOnly is a [Server.Filter] that keeps the tools that declare that they change nothing.
-// The declaration is the server's own.
-func DeclaresReadOnly(tool *mcp.Tool) bool {
-	a := tool.Annotations
-	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
-}
-
 // matchesAny reports whether a name matches one of the patterns of Allow or Deny.
 func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches([]rune(p), []rune(name)) })

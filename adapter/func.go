@@ -23,16 +23,12 @@ type FuncOptions struct {
 	// Server is the label that takes the place of a server's, for instance in approvals. Default: local.
 	Server string
 
-	// ReadOnly says that the function changes nothing, and Idempotent that a second call with the
-	// same arguments changes nothing more. A ReadOnly function runs without approval, and calls of
-	// either kind may be repeated, see [Tool.Repeatable].
-	ReadOnly, Idempotent bool
+	// ReadOnly says that the function changes nothing: it runs without approval, and its calls may be
+	// repeated, see [Tool.Repeatable].
+	ReadOnly bool
 
 	// HonoursKeys says that the function runs at most once for each key, see [IdempotencyKeyFrom].
 	HonoursKeys bool
-
-	// Trusted lets the function run without approval.
-	Trusted bool
 
 	// AlwaysOffered offers the tool from the start, even if the model searches for tools (agent.Options.Discover).
 	AlwaysOffered bool
@@ -42,7 +38,7 @@ type FuncOptions struct {
 	Topics map[string]string
 
 	// Options has the settings that a function shares with toolsets: Approve, Decisions, User, Intercept, Logger, and
-	// Policy's MaxResult and CallTimeout. Other fields are ignored.
+	// Policy's MaxResult, CallTimeout, Repeat, and Trust, by default [TrustHints]. Other fields are ignored.
 	Options *Options
 }
 
@@ -154,13 +150,22 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 	if opts != nil {
 		o = *opts
 	}
+	trust := TrustHints
+	if o.Options != nil {
+		trust = cmp.Or(o.Options.Policy.Trust, trust)
+	}
 	common := o.Options.withDefaults()
+	common.Policy.Trust = trust
 	c := &calls{
 		approvals: newApprovals(common), intercept: common.Intercept,
 		current: func(t *Tool) (*Tool, error) { return t, nil },
 		fit:     func(text string, t *Tool) string { return shorten(text, t.server.policy.MaxResult) },
 	}
-	tool, err := newTool(newServerState(common, o.server()), nil, o.withHints(def), new(schema.Cache))
+	server := &Server{Name: cmp.Or(o.Server, "local")}
+	tool, err := newTool(newServerState(common, server), nil, o.withHint(def), new(schema.Cache))
+	if err == nil {
+		err = tool.applyRepeat()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("function %q: %w", excerpt.Limit(def.Name, 200), err)
 	}
@@ -173,29 +178,15 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 	return &FuncTool{tool, newCatalogs([]*Tool{tool}, common)}, nil
 }
 
-// server takes the place of a server of the function.
-func (o *FuncOptions) server() *Server {
-	s := &Server{Name: cmp.Or(o.Server, "local"), Policy: Policy{Trust: TrustHints}}
-	if o.Trusted {
-		s.Policy.Trust = TrustFull
-	}
-	return s
-}
-
-// withHints returns a copy of a definition with the hints of ReadOnly and Idempotent.
-func (o *FuncOptions) withHints(def *mcp.Tool) *mcp.Tool {
+// withHint returns a copy of a definition with the hint of ReadOnly.
+func (o *FuncOptions) withHint(def *mcp.Tool) *mcp.Tool {
 	out := *def
-	if o.ReadOnly || o.Idempotent {
+	if o.ReadOnly {
 		var hints mcp.ToolAnnotations
 		if def.Annotations != nil {
 			hints = *def.Annotations
 		}
-		if o.ReadOnly {
-			hints.ReadOnlyHint = new(true)
-		}
-		if o.Idempotent {
-			hints.IdempotentHint = new(true)
-		}
+		hints.ReadOnlyHint = new(true)
 		out.Annotations = &hints
 	}
 	return &out

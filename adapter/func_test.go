@@ -82,10 +82,15 @@ func TestFuncOptions(t *testing.T) {
 		}
 		return in.City + IdempotencyKeyFrom(ctx) + strings.Repeat("!", 300), nil
 	}
+	trusted := *common
+	trusted.Policy.Trust = TrustFull
+	repeated := trusted
+	repeated.Policy.Repeat = func(*mcp.Tool) bool { return true }
 	source := Merge(
 		Func("write", "", where, &FuncOptions{Options: common}),
 		Func("read", "", where, &FuncOptions{ReadOnly: true, Server: "files", Options: common}),
-		Func("again", "", where, &FuncOptions{Idempotent: true, Trusted: true, HonoursKeys: true, Options: common}),
+		Func("again", "", where, &FuncOptions{HonoursKeys: true, Options: &trusted}),
+		Func("more", "", where, &FuncOptions{Options: &repeated}),
 	)
 	catalog := source.Catalog(profile.Plain)
 	for _, tool := range catalog.Tools() {
@@ -96,10 +101,9 @@ func TestFuncOptions(t *testing.T) {
 		}
 		r := p.WithIdempotencyKey("K").Run(t.Context())
 		check.That(t, strings.HasPrefix(r.Text, want) && len(r.Text) <= 256, "%s: got %q", tool.Name(), r.Text)
-		check.That(t, tool.Repeatable() == (tool.Name() != "write") && tool.HonoursKeys() == (tool.Name() == "again"),
-			"%s: repeatable %v, honours keys %v", tool.Name(), tool.Repeatable(), tool.HonoursKeys())
+		check.Equal(t, tool.Name()+" may be called again", tool.Repeatable(), tool.Name() != "write")
 	}
-	check.Same(t, "calls", ran, []string{"write", "read", "again"})
+	check.Same(t, "calls", ran, []string{"write", "read", "again", "more"})
 	check.Same(t, "approvals", asked, []string{"local write"})
 	check.NoError(t, check.Err(catalog.LookupStored("files", "read", "")), "the function by its label")
 	catalog.Call(t.Context(), call("1", "read", `{"city":"nowhere"}`))

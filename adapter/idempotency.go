@@ -18,26 +18,45 @@ import (
 // [Server.KeyInMeta] or [Server.KeyInArgument] names another place.
 const IdempotencyKeyMeta = "io.mcpchain/idempotencyKey"
 
-// HonoursKeys reports whether the server recognizes a repeated call by its key, according to
-// [Server.KeyInMeta], [Server.KeyInArgument] or [FuncOptions].
-func (t *Tool) HonoursKeys() bool {
+// Repeatable reports whether a call that may have had an effect may be made again with the same key: the server or the
+// function recognizes it ([Server.KeyInMeta], [Server.KeyInArgument], [FuncOptions].HonoursKeys), [Policy.Repeat] says
+// so, or the tool declares that it changes nothing (readOnlyHint) or nothing more the second time (idempotentHint) and
+// [Policy.Trust] believes hints.
+func (t *Tool) Repeatable() bool { return t.honoursKey() || t.isHarmlessTwice() }
+
+// honoursKey reports whether a repeated call is recognized by its key.
+func (t *Tool) honoursKey() bool {
 	return t.honoursKeys || t.keyArgument != "" || t.server.keyInMeta != ""
 }
 
-// Repeatable reports whether a call that may have had an effect may be made again: [Policy.Repeat] says so, or the tool
-// declares that it changes nothing (readOnlyHint) or nothing more the second time (idempotentHint) and [Policy.Trust]
-// believes hints. The hints of a function are believed ([FuncOptions]).
-func (t *Tool) Repeatable() bool {
-	return t.repeat || t.server.policy.Trust >= TrustHints && (DeclaresReadOnly(t.def) || idempotent(t.def))
+// isHarmlessTwice reports whether a second call without the key of the first does no harm.
+func (t *Tool) isHarmlessTwice() bool {
+	return t.repeat || t.server.policy.Trust >= TrustHints && (isReadOnly(t.def) || isIdempotent(t.def))
+}
+
+// applyRepeat asks [Policy.Repeat] about the tool. The error is a panic.
+func (t *Tool) applyRepeat() error {
+	repeat := t.server.policy.Repeat
+	if repeat == nil {
+		return nil
+	}
+	return runGuarded(t.server.log, "Policy.Repeat", func() error { t.repeat = repeat(t.def); return nil })
 }
 
 // ReadOnly reports whether calls of the tool change nothing: the tool declares it (readOnlyHint),
 // and [Policy.Trust] believes hints, or it is a function with ReadOnly in [FuncOptions].
 func (t *Tool) ReadOnly() bool {
-	return t.isReader() || t.server.policy.Trust >= TrustHints && DeclaresReadOnly(t.def)
+	return t.isReader() || t.server.policy.Trust >= TrustHints && isReadOnly(t.def)
 }
 
-func idempotent(tool *mcp.Tool) bool {
+// isReadOnly reports whether a tool declares that it changes nothing.
+func isReadOnly(tool *mcp.Tool) bool {
+	a := tool.Annotations
+	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
+}
+
+// isIdempotent reports whether a tool declares that a second call with the same arguments changes nothing more.
+func isIdempotent(tool *mcp.Tool) bool {
 	a := tool.Annotations
 	return a != nil && a.IdempotentHint != nil && *a.IdempotentHint
 }
@@ -54,7 +73,7 @@ func IdempotencyKeyFrom(ctx context.Context) string {
 // withContext returns the context of the call. A call without a key gets one first if the server honours keys, and a call
 // without a view gets that of ctx.
 func (s *pendingCall) withContext(ctx context.Context) context.Context {
-	if s.key == "" && s.tool.HonoursKeys() {
+	if s.key == "" && s.tool.honoursKey() {
 		s.key = rand.Text()
 	}
 	if s.view == "" {

@@ -50,7 +50,7 @@ func TestKey(t *testing.T) {
 			p := check.Value(catalog.Prepare(call("1", "pay", tt.input)))(t)
 			check.Equal(t, "", p.WithIdempotencyKey("K").Run(t.Context()).Text, tt.want)
 			check.Equal(t, "a question about", seen, tt.input)
-			check.Equal(t, "honours keys", p.Tool().HonoursKeys(), tt.honours)
+			check.Equal(t, "honours keys", p.Tool().honoursKey(), tt.honours)
 			check.Same(t, "parameters", string(catalog.Definitions()[0].Function.Parameters.(json.RawMessage)), tt.asked)
 		})
 	}
@@ -97,7 +97,7 @@ func TestKeyOfARound(t *testing.T) {
 			prepared := prepare(t, ts, "pay", input).WithIdempotencyKey("K")
 			round := roundOf(t, prepared)
 			for range 2 {
-				check.Equal(t, "", prepared.Continue(t.Context(), round, map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitDecline}}).Text, "paid")
+				check.Equal(t, "", prepared.Continue(t.Context(), "", round, map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitDecline}}).Text, "paid")
 			}
 			check.That(t, keys[1] == keys[2] && (keys[0] == keys[1]) == (place != "") && (strings.HasPrefix(keys[1], "K") || place != ""),
 				"got the keys %q", keys)

@@ -80,14 +80,14 @@ func TestInputRequired(t *testing.T) {
 	} {
 		round := new(mcp.InputRequired)
 		check.Must(t, json.Unmarshal(bytes.ReplaceAll(kept, []byte(tt.change), []byte(tt.to)), round))
-		r := prepared(tt.arguments).Continue(t.Context(), round, answers)
+		r := prepared(tt.arguments).Continue(t.Context(), "", round, answers)
 		check.That(t, r.Text == tt.want && (r.Err == nil) == strings.HasPrefix(tt.want, "Ann"),
 			"%s: got %q and %v, want %q", tt.arguments, r.Text, r.Err, tt.want)
 	}
-	check.Fails(t, prepared(`{"city":"Rome"}`).Continue(t.Context(), nil, answers).Fatal(), "without a round")
+	check.Fails(t, prepared(`{"city":"Rome"}`).Continue(t.Context(), "", nil, answers).Fatal(), "without a round")
 	check.Equal(t, "approvals", questions, 1)
 	change = true
-	r := prepared(`{"city":"Rome"}`).Continue(t.Context(), asked, answers)
+	r := prepared(`{"city":"Rome"}`).Continue(t.Context(), "", asked, answers)
 	check.Fails(t, r.Fatal())
 	check.Contains(t, "", r.Text, "the round has other arguments")
 }

@@ -40,7 +40,7 @@ func TestServersComeBack(t *testing.T) {
 		for _, event := range e.take() {
 			kinds = append(kinds, event.Kind)
 		}
-		check.Same(t, "events", kinds, []EventKind{ServerLost, ServerReturned, ServerLost})
+		check.Same(t, "events", kinds, []EventKind{ServerLost, ServerAdded, ServerLost})
 		text := log.String()
 		check.That(t, strings.Count(text, "a server is lost") == 2 && strings.Count(text, "a server is there again") == 1, "got the log:\n%s", text)
 	})

@@ -19,9 +19,8 @@ const hashLength = 8
 
 // identity identifies the tool that a name stands for, and holds the host's wishes for the name.
 type identity struct {
-	server, tool string
-	prefix       string // the host's name for the server; used instead of server unless empty
-	own          string // the host's name for the tool; used instead of tool unless empty
+	server, tool string // server is the host's label, "" for a toolset's own tool
+	own          string // the host's name for the tool, "" to use tool
 }
 
 // assignNames gives every tool a unique name that all providers accept: [A-Za-z0-9_-], beginning
@@ -64,7 +63,7 @@ const shortened = 0
 func plainName(id identity, prefixed bool) string {
 	name := legalName(cmp.Or(id.own, id.tool))
 	if prefixed {
-		name = legalName(cmp.Or(id.prefix, id.server)) + separator + name
+		name = legalName(cmp.Or(id.server, "toolset")) + separator + name
 	}
 	if first := name[0]; first == '-' || '0' <= first && first <= '9' {
 		name = "_" + name // Gemini and Moonshot require a letter or underscore

@@ -165,16 +165,30 @@ func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Resul
 	return p.tool.calls.run(ctx, p.newPendingCall(), opts)
 }
 
-// Continue continues a call that was run with [mcpclient.WithManualInput] and needed input.
-// round is its [Result.InputRequired], possibly from another process; answers are as for
-// [mcpclient.Continue]. The round must belong to this tool and these arguments, or nothing is
-// sent: prepare the same call again, with [Prepared.WithArguments] if the approver had changed
-// them. No approval is asked for. With WithManualInput, further questions come as another
-// round. Continue a round only once.
-func (p *Prepared) Continue(ctx context.Context, round *mcp.InputRequired, answers map[string]any, opts ...mcpclient.CallOption) *Result {
+// Continue continues a call that needed input or has become a task, here or in another process. No
+// approval is asked for.
+//
+// round is the last [Result.InputRequired] of a call with [mcpclient.WithManualInput], nil for a task
+// that needed no input; answers are as for [mcpclient.Continue]. Continue a round only once. task is ""
+// or, for a task, the id in the state that [mcpclient.WithTaskStarted] reported.
+//
+// Without a task, the round must belong to this tool and these arguments, or nothing is sent: prepare
+// the same call again, with [Prepared.WithArguments] if the approver had changed them. With a task,
+// nothing is sent again, and the result is the task's. If the context ends with the cause
+// [mcpclient.ErrDetach], the task continues for a later Continue; otherwise it is cancelled.
+func (p *Prepared) Continue(ctx context.Context, task string, round *mcp.InputRequired, answers map[string]any, opts ...mcpclient.CallOption) *Result {
 	s := p.newPendingCall()
-	s.approvedArgs, s.round, s.answers = p.arguments, round, answers
-	if err := s.checkRound(round); err != nil {
+	s.approvedArgs, s.task, s.round, s.answers = p.arguments, task, round, answers
+	var err error
+	switch {
+	case task == "":
+		err = s.checkRound(round)
+	case p.tool.local != nil:
+		err = &roundError{"there is no task"}
+	default:
+		s.sent = true
+	}
+	if err != nil {
 		return (&Result{Call: p.call, Tool: p.tool}).fail(ctx, err)
 	}
 	return p.tool.calls.run(ctx, s, opts)
@@ -195,23 +209,6 @@ func (p *Prepared) AnswerInput(ctx context.Context, round *mcp.InputRequired, ke
 	}
 	s := &pendingCall{tool: p.tool, call: p.call, key: p.key, view: currentView(ctx)}
 	return mcpclient.AnswerInput(&callContext{ctx, s}, t.client, round, key)
-}
-
-// Resume waits for a call that has become a task, here or in another process. id is from the
-// state that [mcpclient.WithTaskStarted] reported. Nothing is sent again and no approval is
-// asked for; the result is the task's. If the context ends with the cause
-// [mcpclient.ErrDetach], the task continues for a later Resume; otherwise it is cancelled.
-//
-// For a task that needed input, round is the last [Result.InputRequired], and answers are as
-// for [mcpclient.Continue]; otherwise both are nil.
-func (p *Prepared) Resume(ctx context.Context, id string, round *mcp.InputRequired, answers map[string]any, opts ...mcpclient.CallOption) *Result {
-	s := p.newPendingCall()
-	s.round, s.answers = round, answers
-	s.approvedArgs, s.task, s.sent = p.arguments, id, true
-	if id == "" || p.tool.local != nil {
-		return (&Result{Call: p.call, Tool: p.tool}).fail(ctx, &roundError{"there is no task"})
-	}
-	return p.tool.calls.run(ctx, s, opts)
 }
 
 func (p *Prepared) newPendingCall() *pendingCall {

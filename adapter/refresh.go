@@ -13,7 +13,10 @@ type EventKind string
 
 const (
 	ToolsChanged EventKind = "tools changed" // a server's tools were listed again
-	ServerAdded  EventKind = "server added"  // by Add, or when it is reached after Open
+
+	// ServerAdded means that a server is connected: by [Toolset.Add], because it is reached after Open, or again
+	// after [ServerLost]. The fields list changes of its tools.
+	ServerAdded EventKind = "server added"
 
 	// RevisionChanged means that a server is now connected with an older revision, because its tools ask questions the
 	// older way: Err has the refusal of such a question. Set [Server.Revision] to prevent it.
@@ -22,9 +25,6 @@ const (
 	// ServerLost means that the connection to a server has ended by itself: Err has the reason.
 	// The toolset reconnects. The tools stay; their calls fail until then.
 	ServerLost EventKind = "server lost"
-
-	// ServerReturned means that a lost server is connected again. The fields list changes of its tools.
-	ServerReturned EventKind = "server returned"
 )
 
 // Event is a change of a toolset. Tools are given by the names that their server uses. Tools that
@@ -172,10 +172,7 @@ func (c *connector) reconnect(ctx context.Context, old *server) (*Event, error) 
 	var e Event
 	replaced := c.roster.replace(old, s, func() bool {
 		e = s.diff(old)
-		e.Kind = ServerReturned
-		if old.err != nil {
-			e.Kind = ServerAdded
-		}
+		e.Kind = ServerAdded
 		return true
 	})
 	if !replaced {

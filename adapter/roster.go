@@ -69,12 +69,12 @@ func (r *roster) buildLocked() {
 		servers = append(servers, s.state)
 		for _, tool := range forModels(s.tools) {
 			all = append(all, tool)
-			ids = append(ids, identity{server: s.label, tool: tool.def.Name, prefix: s.recipe.Prefix, own: tool.own})
+			ids = append(ids, identity{server: s.label, tool: tool.def.Name, own: tool.own})
 		}
 	}
 	if r.own != nil {
 		all = append(all, r.own)
-		ids = append(ids, identity{tool: r.own.def.Name, prefix: "toolset"})
+		ids = append(ids, identity{tool: r.own.def.Name})
 	}
 	for i, name := range assignNames(ids, r.opts.AlwaysPrefix) {
 		all[i] = all[i].withName(name)

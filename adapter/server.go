@@ -19,8 +19,8 @@ import (
 // Server is one server of a toolset, and how it is treated.
 type Server struct {
 	// Name is the host's label of the server. It must be unique. It prefixes the names of tools
-	// where necessary, and identifies the server in errors and by [OriginFrom]. The server's own
-	// name is never used for that.
+	// where necessary (see [Options.AlwaysPrefix]), and identifies the server in errors and by [OriginFrom].
+	// The server's own name is never used for that.
 	Name string
 
 	// Transport reaches the server.
@@ -54,11 +54,8 @@ type Server struct {
 
 	// Filter reports whether a tool that passes Allow and Deny is offered. It must not modify the
 	// tool. A tool for which it panics is left out, see [ServerStatus.Skipped]. Default: all are
-	// offered. [DeclaresReadOnly] is a filter.
+	// offered.
 	Filter func(*mcp.Tool) bool
-
-	// Prefix is used in the names of tools instead of Name. Default: Name.
-	Prefix string
 
 	// Rename returns another name of a tool for the model, or "" to keep the server's. The name
 	// is made legal and unique like any other. A tool for which it panics is left out. Default:

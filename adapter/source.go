@@ -103,8 +103,5 @@ func (onlyCallers) ElicitationCapability() mcp.ElicitationCapability {
 }
 
 func (onlyCallers) Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	return nil, ErrUserNotAsked
+	return nil, inquiry.ErrNotAsked
 }
-
-// ErrUserNotAsked is what a server gets if its question could not be put to a person. No answer is made up.
-var ErrUserNotAsked error = &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the user was not asked: the conversation is unknown, or nobody can be asked now"}

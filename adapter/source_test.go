@@ -142,5 +142,5 @@ func TestHandlersKeepTheirCapabilities(t *testing.T) {
 	none := asked(nil)
 	check.That(t, none.Sampling == nil && inquiry.ElicitationCapabilityOf(none.Elicitation) == (mcp.ElicitationCapability{Form: true, URL: true}),
 		"got other handlers than one of questions, which callers answer")
-	check.Is(t, check.Err(none.Elicitation.Elicit(t.Context(), &mcp.ElicitParams{Message: "who?"})), ErrUserNotAsked, "without a caller")
+	check.Is(t, check.Err(none.Elicitation.Elicit(t.Context(), &mcp.ElicitParams{Message: "who?"})), inquiry.ErrNotAsked, "without a caller")
 }

@@ -238,7 +238,7 @@ func TestResume(t *testing.T) {
 				again := open(t, opts, Server{Name: "p", Transport: p.transport(t)})
 				tool := check.Value(again.Catalog(profile.Plain).LookupStored("p", "slow", prepared.Tool().Fingerprint()))(t)
 				restored := check.Value(tool.Restore(call("1", "slow", ""), prepared.Arguments(), false))(t)
-				check.Equal(t, "", restored.Resume(t.Context(), id, nil, nil).Text, "done")
+				check.Equal(t, "", restored.Continue(t.Context(), id, nil, nil).Text, "done")
 				check.Equal(t, "intercepted, approved", [2]int{ran, asked}, [2]int{2, 1})
 				n := strings.Count(strings.Join(p.methods, " "), "tools/call")
 				check.That(t, n == 1 && !p.asked("tasks/cancel"), "got the requests %q, want one call and nothing cancelled", p.methods)
@@ -255,15 +255,15 @@ func TestResumeThatEnds(t *testing.T) {
 		p.status = "working"
 		withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
 			prepared := prepare(t, ts, "slow", "")
-			check.Equal(t, "", prepared.Resume(t.Context(), "", nil, nil).Text, "Error: the call cannot be continued: there is no task. Nothing was done.")
+			check.Equal(t, "", prepared.Continue(t.Context(), "", nil, nil).Text, "Error: the call cannot be continued: there is no round (nil). Nothing was done.")
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(2500*time.Millisecond, func() { cancel(cause) })
-			r := prepared.Resume(ctx, "k", nil, nil)
+			r := prepared.Continue(ctx, "k", nil, nil)
 			synctest.Wait()
 			check.That(t, r.Interrupted() && errors.Is(r.Err, context.Canceled) && slices.Contains(p.methods, "tasks/cancel") == (cause == context.Canceled),
 				"%v: got %v and the requests %q", cause, r.Err, p.methods)
 			_ = ts.Servers()[0].Client.Close()
-			r = prepared.Resume(t.Context(), "k", nil, nil)
+			r = prepared.Continue(t.Context(), "k", nil, nil)
 			check.That(t, r.Interrupted() && !r.Unsent(), "got %q, want that it is not known what the task comes to", r.Text)
 		})
 	}

@@ -23,7 +23,7 @@ type Tool struct {
 	def     *mcp.Tool
 	name    string
 	input   *toolschema.Schema
-	shown   *mcp.Tool           // the definition without keyArgument; nil: def
+	shown   *mcp.Tool           // the definition without keyArgument
 	wrapped bool                // all arguments are in one property
 	task    bool                // it may be called as a task
 	outputs mcpclient.Validator // checks results against the output schema, nil for no check
@@ -72,6 +72,7 @@ func newTool(state *serverState, client *mcpclient.Client, def *mcp.Tool, schema
 		server:      state,
 		client:      client,
 		def:         def,
+		shown:       def,
 		input:       input,
 		keyArgument: keyArgument,
 		task:        mayBeTask(client, def),
@@ -175,17 +176,9 @@ func (t *Tool) Client() *mcpclient.Client {
 // Wrapped reports whether the model is asked for all arguments in one property.
 func (t *Tool) Wrapped() bool { return t.wrapped }
 
-// Definition returns the tool as its server describes it. It is shared and must not be modified.
-func (t *Tool) Definition() *mcp.Tool { return t.def }
-
-// ModelDefinition returns the definition as models and people see it, without the argument of
+// Definition returns the tool as its server describes it, but without the argument of
 // [Server.KeyInArgument]. It is shared and must not be modified.
-func (t *Tool) ModelDefinition() *mcp.Tool {
-	if t.shown == nil {
-		return t.def
-	}
-	return t.shown
-}
+func (t *Tool) Definition() *mcp.Tool { return t.shown }
 
 // summary returns the purpose of the tool.
 func (t *Tool) summary() string {

@@ -60,7 +60,7 @@ type ServerStatus struct {
 	Name   string            // the host's label
 	Client *mcpclient.Client // nil if Err is set or the server is idle
 	Err    error             // why the server's tools are not offered
-	Tools  []*Tool
+	Tools  []*Tool           // for models
 
 	// Skipped says, by the server's names, why tools cannot be offered, for example because of
 	// their schemas. Tools that filters exclude do not count.
@@ -95,8 +95,7 @@ func (s *server) statusLocked() ServerStatus {
 		Tools:     forModels(s.tools),
 		Skipped:   maps.Clone(s.skipped),
 		Unmatched: slices.Clone(s.unmatched),
-
-		AppTools: forViews(s.tools),
+		AppTools:  forViews(s.tools),
 	}
 	if s.client != nil {
 		out.Ended = s.client.Err()

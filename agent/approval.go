@@ -97,7 +97,7 @@ func (t *turn) admit(c *ledger.Call) error {
 	case errors.Is(err, ErrAsk):
 		return t.questions.add(&run.Question{
 			Kind: run.QuestionApproval, Call: c.ID, Server: c.Server, Tool: c.Name,
-			Arguments: j.call.Arguments(), Definition: j.call.Tool().ModelDefinition(), Survives: true,
+			Arguments: j.call.Arguments(), Definition: j.call.Tool().Definition(), Survives: true,
 		})
 	case err != nil:
 		return t.sender.recordRefusal(j, err)

@@ -130,7 +130,7 @@ func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send send
 		return s.askSignIn(c, needed)
 	}
 	late := errors.Is(result.Err, context.DeadlineExceeded) // another attempt would take as long
-	if result.Interrupted() && !late && c.Task == nil && c.Tries+1 < maxResends && j.isRepeatable() {
+	if result.Interrupted() && !late && c.Task == nil && c.Tries+1 < maxResends && j.call.Tool().Repeatable() {
 		j.failure = result.Err
 		return nil // it is sent again, see resolveDoubt
 	}

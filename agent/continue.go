@@ -135,7 +135,7 @@ func (t *turn) sendAgain(c *ledger.Call) (func() error, error) {
 		return nil, err
 	}
 	return t.recordIntent(c, j, func(j *job, ctx context.Context, opts callOptions) *adapter.Result {
-		return j.call.Continue(ctx, round, answers, opts...)
+		return j.call.Continue(ctx, "", round, answers, opts...)
 	})
 }
 
@@ -182,7 +182,7 @@ func awaitTask(t *turn, c *ledger.Call) (func() error, error) {
 		return nil, err
 	}
 	resume := func(j *job, ctx context.Context, opts callOptions) *adapter.Result {
-		return j.call.Resume(ctx, c.Task.ID, round, answers, opts...)
+		return j.call.Continue(ctx, c.Task.ID, round, answers, opts...)
 	}
 	return func() error { return t.sender.perform(c, j, resume) }, nil
 }
@@ -202,7 +202,7 @@ const unknownOutcome = "It is " + doubttext.Unknown + ": the work on it ended be
 // connection has ended. It is sent again only if that is safe.
 func resolveDoubt(t *turn, c *ledger.Call) (func() error, error) {
 	j := t.tools.job(c)
-	if j.err == nil && c.Tries < maxTries && j.isRepeatable() {
+	if j.err == nil && c.Tries < maxTries && j.call.Tool().Repeatable() {
 		return t.sendAgain(c)
 	}
 	if t.agent.opts.Durable.AskInDoubt {
@@ -212,12 +212,6 @@ func resolveDoubt(t *turn, c *ledger.Call) (func() error, error) {
 		})
 	}
 	return nil, t.sender.recordOutcome(j, j.errorResult(unknownOutcome, nil), 0)
-}
-
-// isRepeatable reports whether the call can be sent again without doing anything twice.
-func (j *job) isRepeatable() bool {
-	t := j.call.Tool()
-	return t.Repeatable() || t.HonoursKeys()
 }
 
 // applyDoubtReply applies a person's reply about a call in doubt: it is sent again, has the result that

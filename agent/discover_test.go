@@ -23,6 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/testenv"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // task is a tool that a run has to find.
@@ -44,8 +45,11 @@ func function(t task, calls *[]string) adapter.Source {
 	}) (string, error) {
 		*calls = append(*calls, t.server+"."+t.name+" "+in.Text)
 		return "did " + t.name, nil
-	}, &adapter.FuncOptions{Server: t.server, Idempotent: true})
+	}, &adapter.FuncOptions{Server: t.server, Options: &adapter.Options{Policy: adapter.Policy{Repeat: isHarmless}}})
 }
+
+// isHarmless lets every call be made again.
+func isHarmless(*mcp.Tool) bool { return true }
 
 // manyTools are the tasks among 300 other tools, at 30 servers.
 func manyTools(calls *[]string) (all []adapter.Source) {

@@ -62,7 +62,7 @@ func newFinder(p profile.Profile) (*finder, error) {
 		Description: "Finds tools by what they should do. Search before you say that something cannot be done.",
 		InputSchema: json.RawMessage(searchSchema),
 	}
-	search, err := adapter.NewFuncTool(def, runSearch, &adapter.FuncOptions{Server: searchServer, ReadOnly: true, Trusted: true})
+	search, err := adapter.NewFuncTool(def, runSearch, &adapter.FuncOptions{Server: searchServer, ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}

@@ -251,7 +251,7 @@ func newReader(p profile.Profile) *reader {
 				return "", err
 			}
 			return kept.Read(ctx, data, q, max(all.agent.resultTokens()*readBytes, leastResult))
-		}, &adapter.FuncOptions{Server: keptServer, ReadOnly: true, Trusted: true})
+		}, &adapter.FuncOptions{Server: keptServer, ReadOnly: true})
 	return &reader{source, definitions(source.Catalog(p))[0]}
 }
 

@@ -120,7 +120,9 @@ func TestCallLimits(t *testing.T) {
 			case <-time.After(2 * time.Hour):
 				return "woken", nil
 			}
-		}, &adapter.FuncOptions{Idempotent: true, Options: &adapter.Options{Policy: adapter.Policy{CallTimeout: limit}}})
+		}, &adapter.FuncOptions{Options: &adapter.Options{Policy: adapter.Policy{
+			CallTimeout: limit, Repeat: isHarmless,
+		}}})
 	}
 	server := func(p adapter.Policy) func(*testing.T) adapter.Source {
 		return func(t *testing.T) adapter.Source {

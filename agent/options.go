@@ -106,8 +106,8 @@ type Person struct {
 	// Such a question ends with its call, and so with the process. Meanwhile it is a question of the
 	// run (with run.Question.Survives false), and the reply may come from any process, through
 	// [Agent.Reply]. After Hold, or QuestionTTL if that is shorter, the server is told that the
-	// person cancelled. Default 5 min; negative: the server is told immediately that nobody was asked
-	// ([adapter.ErrUserNotAsked]). A run without a store never waits; if it has no Reply either, it
+	// person cancelled. Default 5 min; negative: the server is told immediately that nobody was asked.
+	// A run without a store never waits; if it has no Reply either, it
 	// emits a [Warning]. Limits.Questions bounds such questions of one turn; beyond it the run fails.
 	Hold time.Duration
 

@@ -89,7 +89,7 @@ func (s *servers) elicit(
 // nobody was asked.
 func hostAnswer(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
 	if next == nil {
-		return nil, adapter.ErrUserNotAsked
+		return nil, inquiry.ErrNotAsked
 	}
 	return next.Elicit(ctx, params)
 }

@@ -11,6 +11,11 @@ import (
 const CannotAskAdvice = "the tool asks by a request of its server, which this revision of the protocol does not have: " +
 	"connect with " + mcp.Revision20251125 + ", by Options.Protocol.Revision, adapter.Server.Revision or \"revision\" in mcp.json"
 
+// ErrNotAsked is what a server gets if its question could not be put to a person. No answer is made up.
+var ErrNotAsked error = &mcp.RPCError{
+	Code: mcp.CodeInternalError, Message: "the user was not asked: the conversation is unknown, or nobody can be asked now",
+}
+
 // AdvisedError is the error of a call with advice for its caller, which is also part of its text.
 type AdvisedError struct {
 	Err    error

@@ -184,11 +184,11 @@ func explanation(a *approval.Request) string {
 
 // Claims lists what a server claims about the effects of a tool.
 func Claims(t *mcp.Tool) (claims []string) {
-	if adapter.DeclaresReadOnly(t) {
-		claims = append(claims, "the tool changes nothing")
-	}
 	if t.Annotations == nil {
-		return claims
+		return nil
+	}
+	if r := t.Annotations.ReadOnlyHint; r != nil && *r {
+		claims = append(claims, "the tool changes nothing")
 	}
 	if d := t.Annotations.DestructiveHint; d != nil && *d {
 		claims = append(claims, "the tool may destroy something")

@@ -108,12 +108,10 @@ func (c *connections) onChange(e adapter.Event) {
 		c.screen.Note(screen.Fail, "the server %s is given up for now: %v; "+
 			"it is tried again from time to time, and by /servers restart %s", e.Server, errors.Unwrap(e.Err), e.Server)
 	case adapter.ServerAdded:
+		c.configured.health.set(e.Server, nil)
 		if !c.configured.health.isConnecting(e.Server) { // else the command says so
 			c.screen.Note(screen.Faint, "the server %s is there now; the next question can use its tools", e.Server)
 		}
-	case adapter.ServerReturned:
-		c.configured.health.set(e.Server, nil)
-		c.screen.Note(screen.Faint, "the server %s is back", e.Server)
 	}
 }
 

@@ -107,7 +107,7 @@ func TestDeathsAreTold(t *testing.T) {
 		const reason = "transport: connection closed: server closed the connection"
 		screen.Check(t, strings.Repeat("lost the server frail, and start it again: "+reason+"\nthe server frail is back\n", 5)+
 			"the server frail is given up for now: "+reason+"; the connection did not last after 5 restarts in a row; it is tried again from time to time, and by /servers restart frail\n"+
-			"the server frail is back\n")
+			"the server frail is there now; the next question can use its tools\n")
 		check.NoError(t, tools.Close())
 	})
 }

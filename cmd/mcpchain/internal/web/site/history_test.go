@@ -29,7 +29,7 @@ func painting() adapter.Source {
 			&mcp.ImageContent{MIMEType: "image/png", Data: fmt.Appendf(nil, "picture %d", in.Number)},
 			&mcp.AudioContent{MIMEType: "audio/wav", Data: fmt.Appendf(nil, "sound %d", in.Number)},
 		}}, nil
-	}, &adapter.FuncOptions{ReadOnly: true, Trusted: true})
+	}, &adapter.FuncOptions{ReadOnly: true})
 }
 
 // sameID has the model call a tool by an id that it uses in each turn, as some do.
