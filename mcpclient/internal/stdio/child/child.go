@@ -105,7 +105,7 @@ func Start(s Spec) (*Process, error) {
 		noWait:      make(chan struct{}),
 		stopped:     make(chan struct{}),
 	}
-	p.watch(s.Stderr)
+	p.watch(s.Stderr, stderr.r)
 	return p, nil
 }
 

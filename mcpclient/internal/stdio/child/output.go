@@ -48,15 +48,21 @@ func (o *output) Read(b []byte) (int, error) {
 // of the process: it may be held open for drainTimeout, and reading takes time.
 const lateTimeout = 2 * drainTimeout
 
-// watch reads the standard error on one goroutine and awaits the exit on another, which then closes
-// done.
-func (p *Process) watch(stderr io.Writer) {
-	drained := make(chan struct{})
-	p.wg.Go(func() { p.drain(stderr, drained) })
+// watch reads the standard error, awaits the exit, and then closes done. On Linux one goroutine does all that, unless w,
+// which gets the standard error, could block it.
+func (p *Process) watch(w io.Writer, stderr *os.File) {
 	p.wg.Go(func() {
+		defer close(p.done)
+		drained := make(chan struct{})
+		if w == nil && awaitExit(p.process, stderr, func() bool { return p.readStderr(nil) }) == nil {
+			p.reap()
+			p.drain(nil, drained)
+			return
+		}
+		p.wg.Go(func() { p.drain(w, drained) })
+		_ = awaitExit(p.process, nil, nil)
 		p.reap()
 		await.Closed(drained, lateTimeout)
-		close(p.done)
 	})
 }
 

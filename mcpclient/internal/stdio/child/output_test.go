@@ -17,7 +17,7 @@ import (
 func goroutines() (stacks []string) {
 	buf := make([]byte, 1<<20)
 	for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		if strings.Contains(stack, "/stdio/child.(*Process)") && !strings.Contains(stack, "testing.") {
+		if strings.Contains(stack, "/stdio/child.") && strings.Contains(stack, "(*Process)") && !strings.Contains(stack, "testing.") {
 			stacks = append(stacks, stack)
 		}
 	}

@@ -36,19 +36,22 @@ func (p *Process) drain(w io.Writer, drained chan<- struct{}) {
 		defer f.close(p.stopTimeout)
 	}
 	defer close(drained)
-	buf := make([]byte, stderrBuffer)
-	for {
-		n, err := p.stderr.Read(buf)
-		if n > 0 {
-			p.excerpt.write(buf[:n], time.Now())
-			if f != nil {
-				f.forward(buf[:n])
-			}
-		}
-		if err != nil {
-			return
+	for p.readStderr(f) {
+		continue
+	}
+}
+
+// readStderr reads the standard error once, and returns false at its end. f may be nil.
+func (p *Process) readStderr(f *forwarder) (more bool) {
+	buf := make([]byte, stderrBuffer) // not kept while a process is silent
+	n, err := p.stderr.Read(buf)
+	if n > 0 {
+		p.excerpt.write(buf[:n], time.Now())
+		if f != nil {
+			f.forward(buf[:n])
 		}
 	}
+	return err == nil
 }
 
 // forwarder passes chunks to a writer that may be slow, stuck or broken.
