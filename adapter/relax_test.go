@@ -15,6 +15,8 @@ func dialect(p profile.Profile, root map[string]any) map[string]any {
 	switch p {
 	case profile.Gemini:
 		return objects(root, fromGemini).(map[string]any)
+	case profile.LlamaCpp:
+		return objects(root, fromLlama).(map[string]any)
 	case profile.OpenAIStrict:
 		if strict := root["additionalProperties"] == false; strict {
 			return objects(root, fromStrict).(map[string]any)
@@ -47,6 +49,13 @@ func objects(v any, change func(out map[string]any)) any {
 func fromStrict(s map[string]any) {
 	if _, ok := s["format"].(string); ok {
 		s["minLength"] = count(1)
+	}
+}
+
+// fromLlama removes what llama.cpp does not read beside a reference.
+func fromLlama(s map[string]any) {
+	if _, ok := s["$ref"].(string); ok {
+		maps.DeleteFunc(s, func(key string, _ any) bool { return key != "$ref" && key != "$defs" && key != "definitions" })
 	}
 }
 

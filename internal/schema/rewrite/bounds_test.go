@@ -94,7 +94,7 @@ func TestChangesAreBounded(t *testing.T) {
 }
 
 // Alternatives are compared until that takes too many steps.
-func TestExcludedProperties(t *testing.T) {
+func TestOneOfEffect(t *testing.T) {
 	branches := func(n int) []map[string]any {
 		var out []map[string]any
 		for i := range n {
@@ -102,8 +102,7 @@ func TestExcludedProperties(t *testing.T) {
 		}
 		return out
 	}
-	for n, want := range map[int]bool{2: true, 300: true, 3000: false} {
-		_, _, got := excludedProperties(&tree.Document{Left: 1 << 20}, branches(n))
-		check.That(t, got == want, "%d alternatives: got %v, want %v", n, got, want)
+	for n, want := range map[int]profile.Effect{2: profile.Same, 300: profile.Same, 3000: profile.Wider} {
+		check.Equal(t, n, oneOfEffect(&tree.Document{Left: 1 << 20}, branches(n)), want)
 	}
 }

@@ -1,8 +1,8 @@
 package rewrite
 
 import (
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -104,6 +104,9 @@ func (g *gemini) kind(k geminiKind, s map[string]any, at string, via []hop) map[
 			ok = out != nil
 		}
 	case "array":
+		if isMixed(tree.List(s["prefixItems"])) {
+			return g.asText(at, "the list", s)
+		}
 		ok = g.array(out, s, at, via)
 		g.describeUnwritable(out, s, at, "uniqueItems")
 	case "string":
@@ -132,57 +135,36 @@ func (g *gemini) kind(k geminiKind, s map[string]any, at string, via []hop) map[
 	return g.finish(out, s, at)
 }
 
-// array writes the items of a list as alternatives without an order, for GoogleAI only the first of them. It returns false
-// if no list that is allowed can be written.
+// array writes the items of a list. A tuple whose items are all described in the same way has items of one kind; the
+// caller writes another tuple as JSON text. It returns false if no list that is allowed can be written.
 func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 	items, described := s["items"]
-	if !described {
+	path := tree.Join(at, "items")
+	closed := described && tree.Never(items)
+	tuple := tree.List(s["prefixItems"])
+	if len(tuple) > 0 {
+		if !closed {
+			g.record(at, "items", profile.Narrower, "no items behind the tuple are offered")
+		}
+		g.record(at, "prefixItems", profile.Same, "all items are of one kind")
+		items, closed, path = tuple[0], true, tree.Join(at, "prefixItems", "0")
+	} else if !described {
 		items = true
 	}
-	tuple := tree.List(s["prefixItems"])
-	var all []any
-	seen := tree.Set{}
-	add := func(v any, path string) bool {
-		written := g.schema(v, path, via)
-		if written != nil && seen.Add(written) {
-			all = append(all, written)
-		}
-		return written != nil
-	}
-	closed := tree.Never(items) // nothing may follow the tuple
-	for i, item := range tuple {
-		if g.isExhausted() || !add(item, tree.Join(at, "prefixItems", strconv.Itoa(i))) {
-			tuple, closed = tuple[:i], true
-			break
+	written := map[string]any{"type": "string"}
+	if len(tuple) > 0 || !closed {
+		if written = g.schema(items, path, via); written == nil {
+			tuple, closed = nil, true
+			written = map[string]any{"type": "string"}
 		}
 	}
-	prefixForms := len(all)
-	if !closed && (len(tuple) == 0 || len(tree.Object(items)) > 0) {
-		closed = !add(items, tree.Join(at, "items"))
-	}
-	switch {
-	case closed && !g.limitItems(out, s, len(tuple), at):
-		return false
-	case len(all) == 0:
-		out["items"] = map[string]any{"type": "string"}
-		return true
-	case len(tuple) > 0 && len(all) == 1:
-		g.record(at, "prefixItems", profile.Same, "all items are of one kind")
-	case len(tuple) > 0:
-		const note = "the order of the items is left to validation"
-		g.record(at, "prefixItems", profile.Wider, note)
-		if len(all) > prefixForms {
-			g.record(at, "items", profile.Wider, note)
-		}
-		if g.write(size(tuple)) {
-			describe(out, "The items in order: "+tree.Show(tuple))
-		}
-	}
-	out["items"] = all[0]
-	if !g.googleAI {
-		out["items"] = anyOf(all)
-	}
-	return true
+	out["items"] = written
+	return !closed || g.limitItems(out, s, len(tuple), at)
+}
+
+// isMixed reports whether the items of a tuple are described in different ways.
+func isMixed(tuple []any) bool {
+	return slices.ContainsFunc(tuple, func(item any) bool { return !reflect.DeepEqual(item, tuple[0]) })
 }
 
 // limitItems bounds a list to n items. It returns false if the list must be longer, or if n is 0 for GoogleAI, which cannot

@@ -74,14 +74,18 @@ func (g *gemini) property(s map[string]any, name, at string) (property any, path
 }
 
 // entries writes an object without described properties as a list of entries, which package
-// toolschema turns into an object again. An object that must be empty is written by emptyObject, and one with several
-// rules for names as JSON text. It returns nil if no name or no value can be written.
+// toolschema turns into an object again. An object that must be empty, or has several rules for names, is JSON text. It
+// returns nil if no name or no value can be written.
 func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any {
 	patterns := tree.Object(s["patternProperties"])
-	switch rest, _ := tree.Rest(s); {
-	case len(tree.Object(s["properties"])) > 0, rest == false && len(patterns) == 0: // none may be given
-		return g.emptyObject(s, at)
-	case len(patterns) > 1, len(patterns) > 0 && tree.Object(s["propertyNames"]) != nil:
+	rest, _ := tree.Rest(s)
+	isEmpty := len(tree.Object(s["properties"])) > 0 || rest == false && len(patterns) == 0 // of the properties, none may be given
+	severalRules := len(patterns) > 1 || len(patterns) > 0 && tree.Object(s["propertyNames"]) != nil
+	switch least, _ := decodeLimit(s["minProperties"]); {
+	case isEmpty && least > 0:
+		g.record(at, "minProperties", profile.Same, "left out, because it allows no value")
+		return nil
+	case isEmpty, severalRules:
 		return g.asText(at, "the object", s)
 	}
 	name, value, path := g.entryRules(s, at)
@@ -143,23 +147,4 @@ func (g *gemini) anyValue() map[string]any {
 		value = orNull(map[string]any{"anyOf": scalarForms()}, false)
 	}
 	return map[string]any{EntryValue: value, EntryJSON: map[string]any{"type": "string", "description": description}}
-}
-
-// emptyObject writes an object that must not have properties. It returns nil if the object must have some.
-func (g *gemini) emptyObject(s map[string]any, at string) map[string]any {
-	if least, _ := decodeLimit(s["minProperties"]); least > 0 {
-		g.record(at, "minProperties", profile.Same, "left out, because it allows no value")
-		return nil
-	}
-	if g.googleAI {
-		return g.asText(at, "the object", s)
-	}
-	effect := profile.Same
-	if rest, _ := tree.Rest(s); rest != false {
-		effect = profile.Narrower
-	}
-	out := map[string]any{"type": "string", "format": "enum", "enum": []any{"{}"}}
-	tree.CopyKeys(out, s, "title", "description")
-	g.record(at, "", effect, "the empty object is asked for as JSON text")
-	return out
 }

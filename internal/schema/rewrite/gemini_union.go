@@ -27,7 +27,11 @@ func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]a
 	var written map[string]any
 	if slices.ContainsFunc(all, func(a alternative) bool { return tree.Constants(a.s) == nil }) {
 		if key == "oneOf" && len(all) > 1 {
-			all = g.narrowOneOf(all, at)
+			branches := make([]map[string]any, len(all))
+			for i, a := range all {
+				branches[i] = a.s
+			}
+			g.record(at, key, oneOfEffect(g.document.Document, branches), "written as anyOf")
 		}
 		written = g.branches(all, key, at)
 	} else if len(all) > 0 {
@@ -66,28 +70,6 @@ func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all 
 		all = append(all, alternative{merged, branch, path, inner})
 	}
 	return all, nullable
-}
-
-// narrowOneOf narrows the alternatives of a oneOf so that a value matches only one of them, if possible.
-func (g *gemini) narrowOneOf(all []alternative, at string) []alternative {
-	branches := make([]map[string]any, len(all))
-	for i, a := range all {
-		branches[i] = a.s
-	}
-	excluded, effect, ok := excludedProperties(g.document.Document, branches)
-	if !ok {
-		g.record(at, "oneOf", profile.Wider, "written as anyOf")
-		return all
-	}
-	what := "written as anyOf"
-	for i, names := range excluded {
-		if len(names) > 0 && g.work(len(names)+mergeCost(all[i].s)) {
-			what = "written as anyOf, each alternative without what others allow"
-			all[i].s, _ = merge(all[i].s, withoutProperties(names))
-		}
-	}
-	g.record(at, "oneOf", effect, what)
-	return all
 }
 
 // branches writes alternatives, at least one without enumerated values. For GoogleAI it writes only the first one

@@ -38,6 +38,9 @@ func (l *llama) schema(v any, at string) any {
 		return v
 	}
 	out := tree.Map(in, func(p tree.Place, sub any) any { return l.schema(sub, p.Join(at)) })
+	if out["$ref"] != nil && tree.HasAny(out, assertions) {
+		l.record(at, "", profile.Wider, "llama.cpp reads the reference and not the keywords beside it")
+	}
 	l.tuple(out, at)
 	l.dropBounds(out, at)
 	l.alternatives(out, at)

@@ -20,7 +20,7 @@ func merge(a, b map[string]any) (out map[string]any, lost []string) {
 		old, both := a[key]
 		switch {
 		case key == "additionalProperties", key == "unevaluatedProperties":
-		case (key == "then" || key == "else") && a["if"] != nil: // lost with its if
+		case (key == "then" || key == "else") && a["if"] != nil && !reflect.DeepEqual(a["if"], b["if"]): // lost with its if
 		case ordered && slices.Contains(itemKeywords, key):
 			lost = append(lost, key)
 		case !both:
@@ -72,7 +72,7 @@ func mergeValues(key string, a, b any) (any, bool) {
 		return union(tree.List(a), tree.List(b)), true
 	case "uniqueItems":
 		return a == true || b == true, true
-	case "items", "propertyNames":
+	case "items", "propertyNames", "then", "else":
 		return allOf(a, b), true
 	case "allOf":
 		return slices.Concat(tree.List(a), tree.List(b)), true

@@ -21,7 +21,6 @@ func TestPlacesOfChanges(t *testing.T) {
 		"unevaluatedItems of an alternative": {profile.GoogleAI, `{"properties":{"a":{"anyOf":[{"type":"array","unevaluatedItems":{"enum":[1]}},{"type":"null"}]}}}`, "/properties/a/anyOf/0/unevaluatedItems", "enum"},
 		"a part":                             {profile.Gemini, `{"properties":{"a":{"allOf":[{"properties":{"n":{"type":"integer","multipleOf":5}}},{"type":"object"}]}}}`, "/properties/a/allOf/0/properties/n", "multipleOf"},
 		"a list of items":                    {profile.Gemini, `{"properties":{"a":{"type":"array","items":[{"type":"integer","multipleOf":5}],"additionalItems":{"type":"object","properties":{"":{"type":"integer","multipleOf":5}}}}}}`, "/properties/a/items/0", "multipleOf"},
-		"further items":                      {profile.Gemini, `{"properties":{"a":{"type":"array","items":[{"type":"integer","multipleOf":5}],"additionalItems":{"type":"object","properties":{"":{"type":"integer","multipleOf":5}}}}}}`, "/properties/a/additionalItems/properties/", "multipleOf"},
 		"an alternative of the root":         {profile.GoogleAI, `{"anyOf":[{"properties":{"n":{"type":"string","maxLength":3}}},{"required":["m"]}]}`, "/anyOf/0/properties/n", "maxLength"},
 		"what the root refers to":            {profile.GoogleAI, `{"$ref":"#/$defs/d","$defs":{"d":{"properties":{"n":{"type":"string","maxLength":3}}}}}`, "/properties/n", "maxLength"},
 		"what a property refers to":          {profile.GoogleAI, `{"properties":{"a":{"$ref":"#/$defs/d"}},"$defs":{"d":{"type":"object","properties":{"n":{"type":"string","maxLength":3}}}}}`, "/properties/a/properties/n", "maxLength"},
@@ -131,4 +130,13 @@ func TestMergingIsBounded(t *testing.T) {
 			atMost(t, fmt.Sprint(name, " for ", target, ": bytes"), len(encoded(t, root)), 20*len(tt.schema))
 		}
 	}
+}
+
+// Of two subschemas with the same condition, both consequences apply.
+func TestMergeOfConditions(t *testing.T) {
+	a := decode(t, `{"if":{"required":["a"]},"then":{"required":["b"]}}`)
+	b := decode(t, `{"if":{"required":["a"]},"then":{"required":["c"]},"else":false}`)
+	out, lost := merge(a, b)
+	check.Equal(t, "", tree.Show(out), `{"else":false,"if":{"required":["a"]},"then":{"allOf":[{"required":["b"]},{"required":["c"]}]}}`)
+	check.Equal(t, "lost keywords", len(lost), 0)
 }

@@ -206,17 +206,16 @@ func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 
 // union writes the alternatives of a keyword as anyOf.
 func (s *strict) union(branches []any, out map[string]any, key, at string, depth int) bool {
-	excluded := make([][]string, len(branches))
 	if key == "oneOf" {
-		excluded = s.excludedProperties(branches, at)
+		resolved := make([]map[string]any, len(branches))
+		for i, b := range branches {
+			resolved[i] = s.doc.Plain(b)
+		}
+		s.record(at, key, oneOfEffect(s.doc, resolved), "written as anyOf")
 	}
 	var all []any
 	for i, b := range branches {
-		branch := tree.Object(b)
-		if len(excluded[i]) > 0 {
-			branch, _ = merge(branch, withoutProperties(excluded[i]))
-		}
-		written := s.schema(branch, tree.Join(at, key, strconv.Itoa(i)), depth)
+		written := s.schema(tree.Object(b), tree.Join(at, key, strconv.Itoa(i)), depth)
 		if written == nil {
 			return false
 		}
@@ -227,27 +226,4 @@ func (s *strict) union(branches []any, out map[string]any, key, at string, depth
 	}
 	out["anyOf"] = all
 	return true
-}
-
-// excludedProperties lists for each alternative of a oneOf the properties that it must not have, so that a value matches
-// only one of them. It lists none if that is impossible.
-func (s *strict) excludedProperties(branches []any, at string) [][]string {
-	none := make([][]string, len(branches))
-	resolved := make([]map[string]any, len(branches))
-	for i, b := range branches {
-		resolved[i] = s.doc.Plain(b)
-	}
-	excluded, effect, ok := excludedProperties(s.doc, resolved)
-	changed := slices.ContainsFunc(excluded, func(names []string) bool { return len(names) > 0 })
-	referred := slices.ContainsFunc(branches, func(b any) bool { return tree.Object(b)["$ref"] != nil })
-	switch {
-	case !ok, changed && referred: // a target cannot be written in two ways
-		s.record(at, "oneOf", profile.Wider, "written as anyOf")
-		return none
-	case !changed:
-		s.record(at, "oneOf", profile.Same, "written as anyOf")
-	default:
-		s.record(at, "oneOf", effect, "written as anyOf, each alternative without what others allow")
-	}
-	return excluded
 }

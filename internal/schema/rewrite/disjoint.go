@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"reflect"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -14,42 +13,17 @@ const maxCompared = 16
 // compareSteps are the steps of a comparison without those for its lists.
 const compareSteps = 8
 
-// excludedProperties lists for each alternative of a oneOf the properties that it must not have, so that a
-// value matches only one alternative of an anyOf. It assumes that objects are written without
-// further properties. effect is Narrower if a value that the oneOf allows may then match none. It returns false
-// if a value could still match two alternatives, or if the steps are used up.
-func excludedProperties(doc *tree.Document, branches []map[string]any) (excluded [][]string, effect profile.Effect, ok bool) {
-	excluded, effect = make([][]string, len(branches)), profile.Same
+// oneOfEffect returns the effect of writing a oneOf as an anyOf: Same if no value matches two of the alternatives, as
+// far as that is known within the steps.
+func oneOfEffect(doc *tree.Document, branches []map[string]any) profile.Effect {
 	for i, a := range branches {
-		for j, b := range branches[i+1:] {
-			j += i + 1
-			if disjoint(doc, a, b, maxCompared) {
-				continue
-			}
-			onlyA, onlyB := requiredOnlyBy(a, b), requiredOnlyBy(b, a)
-			if !tree.IsObject(a) || !tree.IsObject(b) || len(onlyA) == 0 || len(onlyB) == 0 {
-				return nil, profile.Wider, false
-			}
-			if !doc.Spend(mergeCost(a) + mergeCost(b) + len(excluded[i]) + len(excluded[j])) {
-				return nil, profile.Wider, false
-			}
-			excluded[i], excluded[j] = append(excluded[i], onlyB[0]), append(excluded[j], onlyA[0])
-			if len(onlyA)*len(onlyB) > 1 || !reflect.DeepEqual(besideRequired(a), besideRequired(b)) {
-				effect = profile.Narrower
+		for _, b := range branches[i+1:] {
+			if !disjoint(doc, a, b, maxCompared) {
+				return profile.Wider
 			}
 		}
 	}
-	return excluded, effect, true
-}
-
-// requiredOnlyBy lists the properties that a requires and b does not.
-func requiredOnlyBy(a, b map[string]any) []string {
-	requiredByB := tree.SetOf(tree.List(b["required"])...)
-	return slices.DeleteFunc(tree.Strings(a["required"]), func(name string) bool { return requiredByB.Has(name) })
-}
-
-func besideRequired(s map[string]any) map[string]any {
-	return tree.Without(s, "required", "title", "description")
+	return profile.Same
 }
 
 // disjoint reports whether types, enumerated values and required properties show that no value
@@ -91,13 +65,4 @@ func refusesAny(s map[string]any, names []string) bool {
 		_, described := tree.Object(s["properties"])[name]
 		return !described
 	})
-}
-
-// withoutProperties returns a schema of objects without the named properties.
-func withoutProperties(names []string) map[string]any {
-	refused := make(map[string]any, len(names))
-	for _, name := range names {
-		refused[name] = false
-	}
-	return map[string]any{"properties": refused}
 }
