@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"reflect"
-	"strconv"
+	"strings"
 )
 
 // Refusal is the error of a request whose sender may know the reason.
@@ -26,37 +25,41 @@ func Refuse(status int, format string, args ...any) error {
 	return Refusal{status, fmt.Sprintf(format, args...)}
 }
 
-// ReadJSON decodes the body of a request, which is a single JSON value with a maximum of most bytes. Objects must not
-// have unknown members. The error is a [Refusal].
-func ReadJSON(w http.ResponseWriter, r *http.Request, most int64, v any) error {
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
-	d.DisallowUnknownFields() // for example a state
+// ReadJSON decodes the body of a request: one JSON value of at most maxBytes. A member that v does not have is an error,
+// because it may be mistyped. The error is a [Refusal].
+func ReadJSON(w http.ResponseWriter, r *http.Request, maxBytes int64, v any) error {
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBytes))
+	d.DisallowUnknownFields()
 	err := d.Decode(v)
 	if err == nil {
-		if _, err = d.Token(); errors.Is(err, io.EOF) {
+		switch _, err = d.Token(); {
+		case errors.Is(err, io.EOF):
 			return nil
+		case err == nil:
+			err = errors.New("there is more than one value")
 		}
-		err = cmp.Or(err, errors.New("there is more than one value"))
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return Refuse(http.StatusRequestEntityTooLarge, "the body has more than %d bytes", most)
+		return Refuse(http.StatusRequestEntityTooLarge, "the body has more than %d bytes", maxBytes)
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return Refuse(http.StatusBadRequest, "%s", typeErrorText(wrong))
 	}
-	return Refuse(http.StatusBadRequest, "read the body as JSON: %.200s", err)
+	return Refuse(http.StatusBadRequest, "read the body as JSON: %.200s", strings.TrimPrefix(err.Error(), "json: "))
 }
 
 // typeErrorText describes the value of a body that has the wrong type.
 func typeErrorText(e *json.UnmarshalTypeError) string {
-	want := "another kind of value"
+	want := "a number"
 	switch e.Type.Kind() {
 	case reflect.Slice:
-		want = `a list, as in [{"ask":"ID","action":"allow"}]`
-	case reflect.Struct:
+		want = "a list, as in […]"
+	case reflect.Struct, reflect.Map:
 		want = "an object, as in {…}"
 	case reflect.String:
 		want = "a text in quotes"
+	case reflect.Bool:
+		want = "true or false"
 	}
 	return fmt.Sprintf("%.100s is a JSON %s: want %s", cmp.Or(e.Field, "the body"), e.Value, want)
 }
@@ -79,8 +82,8 @@ func WriteError(w http.ResponseWriter, status int, text string) {
 	WriteJSON(w, status, map[string]string{"error": text})
 }
 
-// Routes returns a handler with the routes of a mux. Other requests get an error of [WriteError]
-// instead of the text of the mux.
+// Routes returns a handler with the routes of a mux. A request without a route gets an error of [WriteError] instead of
+// the text of the mux, or its redirect to a clean path.
 func Routes(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern == "" {
@@ -95,24 +98,15 @@ type unrouted struct{ http.ResponseWriter }
 
 // WriteHeader implements [http.ResponseWriter]: it writes the whole response.
 func (w unrouted) WriteHeader(status int) {
-	text := "there is no such path"
-	if status == http.StatusMethodNotAllowed {
-		text = "the path has no such method"
+	switch status {
+	case http.StatusNotFound:
+		WriteError(w.ResponseWriter, status, "there is no such path")
+	case http.StatusMethodNotAllowed:
+		WriteError(w.ResponseWriter, status, "the path has no such method")
+	default: // a redirect
+		w.ResponseWriter.WriteHeader(status)
 	}
-	WriteError(w.ResponseWriter, status, text)
 }
 
 // Write drops the text of the mux.
 func (w unrouted) Write(p []byte) (int, error) { return len(p), nil }
-
-// Allow counts a request of a sender, and returns a [Refusal] if there were too many. The response
-// then says when to try again.
-func (r *Rates) Allow(w http.ResponseWriter, who string) error {
-	wait := r.Take(who)
-	if wait == 0 {
-		return nil
-	}
-	seconds := int(math.Ceil(wait.Seconds()))
-	w.Header().Set("Retry-After", strconv.Itoa(seconds))
-	return Refuse(http.StatusTooManyRequests, "too many requests; try again in %d s", seconds)
-}

@@ -1,6 +1,9 @@
 package hosting
 
 import (
+	"math"
+	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -24,9 +27,20 @@ func NewRates(perMinute float64, burst int) *Rates {
 	return &Rates{perSecond: rate.Limit(perMinute / 60), burst: burst, limiters: map[string]*rate.Limiter{}}
 }
 
-// Take counts a request. If there were too many, it does not count, and wait says how long the
-// sender has to wait; otherwise wait is 0.
-func (r *Rates) Take(who string) (wait time.Duration) {
+// Allow counts a request of a sender, unless there were too many: then it returns a [Refusal], and the response says when
+// to try again.
+func (r *Rates) Allow(w http.ResponseWriter, who string) error {
+	wait := r.take(who)
+	if wait == 0 {
+		return nil
+	}
+	seconds := int(math.Ceil(wait.Seconds()))
+	w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	return Refuse(http.StatusTooManyRequests, "too many requests; try again in %d s", seconds)
+}
+
+// take counts a request. If there were too many, it does not count, and wait says how long the sender has to wait.
+func (r *Rates) take(who string) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l := r.limiters[who]

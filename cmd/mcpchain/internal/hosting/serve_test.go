@@ -66,12 +66,12 @@ func TestServe(t *testing.T) {
 func TestRates(t *testing.T) {
 	r := NewRates(1, 2)
 	for _, who := range []string{"ada", "ada", "bob"} {
-		check.Equal(t, who, r.Take(who), 0)
+		check.Equal(t, who, r.take(who), 0)
 	}
-	wait := r.Take("ada")
+	wait := r.take("ada")
 	check.That(t, wait > 0, "got a wait of %v, want some", wait)
 	for i := range 2 * maxRated {
-		r.Take(fmt.Sprint(i))
+		r.take(fmt.Sprint(i))
 	}
 	n := len(r.limiters)
 	check.That(t, n <= maxRated, "got %d users in memory, want at most %d", n, maxRated)

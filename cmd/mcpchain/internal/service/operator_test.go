@@ -147,7 +147,7 @@ func TestModelAway(t *testing.T) {
 func TestWrongBody(t *testing.T) {
 	p := person{t, start(t, settings(t), nil), "demo-ada"}
 	for _, tt := range []struct{ path, body, want string }{
-		{"/runs/x/answers", `{"ask":"a","action":"allow"}`, `the body is a JSON object: want a list, as in [{"ask":"ID","action":"allow"}]`},
+		{"/runs/x/answers", `{"ask":"a","action":"allow"}`, `the body is a JSON object: want a list, as in […]`},
 		{"/runs/x/answers", `[{"ask":1}]`, "ask is a JSON number: want a text in quotes"},
 		{"/runs", `[]`, "the body is a JSON array: want an object, as in {…}"},
 	} {

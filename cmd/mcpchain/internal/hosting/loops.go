@@ -8,9 +8,69 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
+
+// Every calls do at intervals, the first time immediately, until the context ends. An interval
+// begins when do has returned.
+func Every(ctx context.Context, interval time.Duration, do func()) {
+	for {
+		do()
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(interval):
+		}
+	}
+}
+
+// startLoop calls do at intervals, as Every does, on a goroutine of its own, until stop is called.
+// stop ends the context of do, and waits for it.
+func startLoop(interval time.Duration, do func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() { Every(ctx, interval, func() { do(ctx) }) })
+	return func() {
+		cancel()
+		work.Wait()
+	}
+}
+
+// checkInterval is how often [WhileSignedIn] asks.
+const checkInterval = 15 * time.Second
+
+// WhileSignedIn returns a context for a long response. It ends within 15 s after signedIn has become
+// false: the person has signed out, or the token was revoked. end ends it, and waits for signedIn.
+func WhileSignedIn(parent context.Context, signedIn func() bool) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancel(parent)
+	stop := startLoop(checkInterval, func(context.Context) {
+		if !signedIn() {
+			cancel()
+		}
+	})
+	return ctx, func() { cancel(); stop() }
+}
+
+// tidyInterval returns the time between deletions of old runs: a tenth of the time that they are
+// kept, from a second to an hour.
+func tidyInterval(kept time.Duration) time.Duration {
+	return min(max(kept/10, time.Second), time.Hour)
+}
+
+// Tidy deletes runs that ended longer ago than kept, until stop is called. It logs what it could not delete.
+func Tidy(store record.Store, kept time.Duration, logger *slog.Logger) (stop func()) {
+	return startLoop(tidyInterval(kept), func(ctx context.Context) {
+		n, err := record.DeleteEnded(ctx, store, record.Query{AllTenants: true, ChangedBefore: time.Now().Add(-kept)})
+		if err != nil && ctx.Err() == nil {
+			logger.Warn("runs that are over cannot be deleted", "error", err)
+		}
+		if n > 0 {
+			logger.Info("runs were deleted", "runs", n, "over for", kept)
+		}
+	})
+}
 
 // The times of a [Watch].
 const (
