@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -16,7 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -110,28 +110,28 @@ func (s *Service) withView(ctx context.Context, key run.Key) context.Context {
 	if !isViewCall(key) {
 		return ctx
 	}
-	c, _, err := s.viewCall(ctx, key)
+	c, err := s.viewCall(ctx, key)
 	if err != nil {
 		return ctx // the run cannot be driven, either
 	}
 	return adapter.WithView(ctx, c.URI)
 }
 
-// viewCall returns the call of a run, and the run's state.
-func (s *Service) viewCall(ctx context.Context, key run.Key) (*ViewCall, *ledger.State, error) {
+// viewCall returns the call of a run.
+func (s *Service) viewCall(ctx context.Context, key run.Key) (*ViewCall, error) {
 	state, err := s.load(ctx, key)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c := &ViewCall{}
 	if err := json.Unmarshal(state.Vars["view"], c); err != nil {
-		return nil, nil, fmt.Errorf("a call of a view cannot be read: %w", err)
+		return nil, fmt.Errorf("a call of a view cannot be read: %w", err)
 	}
-	return c, state, nil
+	return c, nil
 }
 
-// CallForView makes a call of a view after the user has agreed, and returns its result. If ctx ends first, the run of
-// the call ends unless the call was sent.
+// CallForView makes a call of a view after the user has agreed, and returns its result. If ctx ends first, CallForView
+// cancels the run of the call unless the call was sent: nobody is asked about it any more, in the next process either.
 //
 // The error matches ErrTooMany if the conversation has too many open calls, and apps.ErrDenied if the user has refused
 // or stopped the call.
@@ -140,6 +140,18 @@ func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mc
 	if err != nil {
 		return nil, err
 	}
+	result, err := s.awaitViewCall(ctx, key)
+	if err == nil || ctx.Err() == nil {
+		return result, err
+	}
+	if err := s.cancelUnsent(context.WithoutCancel(ctx), key); err != nil {
+		s.o.Logger.Warn("could not cancel a call of a view", "error", err)
+	}
+	return nil, ctx.Err()
+}
+
+// awaitViewCall returns the result of a call when its run has ended.
+func (s *Service) awaitViewCall(ctx context.Context, key run.Key) (*mcp.CallToolResult, error) {
 	t, err := s.acquire(ctx, key)
 	if err != nil {
 		return nil, err
@@ -157,7 +169,6 @@ func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mc
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			s.cancelViewCall(key)
 			return nil, ctx.Err()
 		}
 	}
@@ -206,22 +217,23 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 	return key, nil
 }
 
-// cancelViewCall cancels a run for which no view waits any more, unless its call was sent.
-func (s *Service) cancelViewCall(key run.Key) {
-	s.running.Go(func() {
-		_, state, err := s.viewCall(s.ctx, key)
-		if err != nil || state.Status.Ended() {
-			return
+// cancelTime bounds cancelling a call, for which the end of the program waits.
+const cancelTime = 10 * time.Second
+
+// cancelUnsent cancels a run for which no view waits any more, unless its call was sent.
+func (s *Service) cancelUnsent(ctx context.Context, key run.Key) error {
+	ctx, cancel := context.WithTimeout(ctx, cancelTime)
+	defer cancel()
+	state, err := s.load(ctx, key)
+	if err != nil || state.Status.Ended() {
+		return err
+	}
+	for _, c := range state.Calls {
+		if c.Tries > 0 {
+			return nil
 		}
-		for _, c := range state.Calls {
-			if c.Tries > 0 {
-				return
-			}
-		}
-		if err := s.Stop(s.ctx, key.Tenant, key.ID); err != nil {
-			s.o.Logger.Warn("could not cancel a call of a view", "error", err)
-		}
-	})
+	}
+	return s.Stop(ctx, key.Tenant, key.ID)
 }
 
 // viewRuns lists the runs of a conversation's views, the latest first.

@@ -66,7 +66,7 @@ func (s *Service) viewEvents(ctx context.Context, w *window) (out []Event, err e
 
 // viewEventsSince returns the events of a call of a view after a position, and the last position.
 func (s *Service) viewEventsSince(ctx context.Context, key run.Key, at agent.Position) (out []Event, _ agent.Position, err error) {
-	c, _, err := s.viewCall(ctx, key)
+	c, err := s.viewCall(ctx, key)
 	if err != nil {
 		return nil, at, err
 	}

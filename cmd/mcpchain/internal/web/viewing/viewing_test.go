@@ -153,6 +153,20 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 	check.Equal(t, "runs: the last ones", runs(), 51)
 }
 
+// A program that ends asks nobody about the calls of its views: their results would go nowhere. So does the next one.
+func TestProgramEndsDuringAQuestion(t *testing.T) {
+	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
+	id, calls := w.converse("Ada")
+	v := w.show("Ada", "w", id, calls[0])
+	v.request("tools/call", `{"name":"pay","arguments":{}}`)
+	call, _ := w.asked("Ada", id)
+	go v.agrees()
+	w.views.Close()
+	w.talk.Close()
+	log := check.Value(w.store.Load(t.Context(), run.Key{Tenant: "Ada", ID: call}))(t)
+	check.Equal(t, "the call", log.Head.Status, run.StatusCancelled)
+}
+
 // A page that has lost the answer says the messages again, and others with them: the view's session gets each once.
 func TestSaidAgain(t *testing.T) {
 	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))

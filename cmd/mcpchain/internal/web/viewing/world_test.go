@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -300,32 +299,34 @@ func (v *shown) knows(text string) string {
 	return v.ask("ui/update-model-context", fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, text))
 }
 
-// allow allows a call of a user's view, for a scope.
-func (w *world) allow(user, conversation, scope string) {
+// asked waits for the question about a call of a user's view, and returns the call's run and the id of the question.
+func (w *world) asked(user, conversation string) (call, question string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
-	var once sync.Once
-	var answered error
 	err := w.talk.Watch(ctx, user, conversation, agent.Position{}, func(batch []talk.Event) error {
 		for _, e := range batch {
 			var viewed struct {
 				Run, Kind string
 				Event     struct{ ID string }
 			}
-			if e.Type != "viewed" {
+			if e.Type != "viewed" || question != "" {
 				continue
 			}
-			if w.read(e.Data, &viewed); viewed.Kind != "asked" {
-				continue
-			}
-			once.Do(func() {
-				answered = w.talk.Answer(ctx, user, viewed.Run, talk.Answer{Ask: viewed.Event.ID, Action: run.ActionAllow, Scope: scope})
+			if w.read(e.Data, &viewed); viewed.Kind == "asked" {
+				call, question = viewed.Run, viewed.Event.ID
 				cancel()
-			})
+			}
 		}
 		return nil
 	})
-	check.Require(w.t, err == nil && answered == nil && ctx.Err() == context.Canceled,
-		"got %v and %v, want a question about a call of %s's view", err, answered, user)
+	check.Require(w.t, err == nil && question != "", "got %v, want a question about a call of %s's view", err, user)
+	return call, question
+}
+
+// allow allows a call of a user's view, for a scope.
+func (w *world) allow(user, conversation, scope string) {
+	w.t.Helper()
+	call, question := w.asked(user, conversation)
+	check.Must(w.t, w.talk.Answer(w.t.Context(), user, call, talk.Answer{Ask: question, Action: run.ActionAllow, Scope: scope}))
 }
