@@ -24,15 +24,15 @@ func TestAdvance(t *testing.T) {
 		key := begun(t, first, agent.WithRun("r"), agent.WithTenant("acme"))
 		check.Equal(t, "key", key, run.Key{Tenant: "acme", ID: "r"})
 		var seen []string
-		advance := func(a *agent.Agent, want run.Status) agent.Progress {
+		advance := func(a *agent.Agent, want run.Status) *agent.Result {
 			t.Helper()
-			next, err := a.Advance(t.Context(), key, func(e agent.Event) { seen = append(seen, agent.EventType(e)) })
+			next, err := a.Advance(t.Context(), key, func(e agent.Event) { seen = append(seen, agent.KindOf(e)) })
 			check.Same(t, "status", []any{next.Status, err}, []any{want, nil})
 			return next
 		}
 		advance(first, run.StatusRunning)
 		next := advance(first, run.StatusWaiting)
-		check.Require(t, len(next.Questions) == 1 && next.Wake.Equal(next.Questions[0].Created.Add(time.Hour)),
+		check.Require(t, len(next.Questions) == 1 && next.Questions[0].Expires.Equal(next.Questions[0].Created.Add(time.Hour)),
 			"got %+v, want one question, open for an hour", next)
 		advance(first, run.StatusWaiting)
 		check.Must(t, record.Submit(t.Context(), store, key, accepted(t, next.Questions[0], map[string]any{"name": "Ann"})))
@@ -63,11 +63,11 @@ func TestAdvanceEvents(t *testing.T) {
 			check.Equal(t, "events at once", inside, 1)
 			time.Sleep(time.Second)
 			inside--
-			if agent.EventType(e) == "tool_progress" {
+			if agent.KindOf(e) == "tool_progress" {
 				progress++
 			}
 			if p := e.Position(); p.Seq < max(at.Seq, 1) {
-				t.Errorf("%s has the position %+v after %+v", agent.EventType(e), p, at)
+				t.Errorf("%s has the position %+v after %+v", agent.KindOf(e), p, at)
 			}
 			at = e.Position()
 		})

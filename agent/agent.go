@@ -61,7 +61,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -93,9 +92,6 @@ func (a *Agent) Name() string { return a.recipe.opts.Name }
 // see [Durable.LeaseTTL].
 func (a *Agent) LeaseTTL() time.Duration { return a.recipe.opts.Durable.LeaseTTL }
 
-// Profile returns the profile by which tools are defined for the model, see [adapter.Toolset.Catalog].
-func (a *Agent) Profile() profile.Profile { return a.recipe.profile }
-
 // Run gives the input to the model and returns the outcome. If the run waits for a person the
 // error is nil, Result.Status is run.StatusWaiting, and Result.Questions has the questions. The
 // result is never nil: with an error it has what was done before. If the run itself has failed,
@@ -103,7 +99,7 @@ func (a *Agent) Profile() profile.Profile { return a.recipe.profile }
 //
 // An input for a run that waits or has no output yet is refused. The error matches [ErrWaiting], and
 // Questions has the questions; [record.ErrHeld], if a process works on the run; or [ErrUnfinished].
-func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, error) {
+func (a *Agent) Run(ctx context.Context, in []run.Message, opts ...RunOption) (*Result, error) {
 	return a.begin(in, opts).outcome(ctx)
 }
 
@@ -116,15 +112,12 @@ func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, 
 // the model to return. With [Durable.Store] the run can be resumed.
 //
 // The caller must not modify in until the loop ends.
-func (a *Agent) Events(ctx context.Context, in Input, opts ...RunOption) iter.Seq2[Event, error] {
+func (a *Agent) Events(ctx context.Context, in []run.Message, opts ...RunOption) iter.Seq2[Event, error] {
 	return a.begin(in, opts).events(ctx)
 }
 
-// Input is what a run gets: messages, for example [Result.Messages] with a new message of the person.
-type Input []run.Message
-
 // Text returns an input of one message of the person.
-func Text(text string) Input { return Input{run.Text(run.RoleUser, text)} }
+func Text(text string) []run.Message { return []run.Message{run.Text(run.RoleUser, text)} }
 
 // RunOption is an option of one run.
 type RunOption func(*runOptions)

@@ -24,7 +24,7 @@ import (
 
 func TestSystemMessages(t *testing.T) {
 	model := play(says("hello"))
-	messages := append(agent.Input{run.Text(run.RoleSystem, "Speak French.")}, human("hi")...)
+	messages := append([]run.Message{run.Text(run.RoleSystem, "Speak French.")}, human("hi")...)
 	got := mustRun(t, newAgent(t, model, &agent.Options{System: "Be brief."}), messages)
 	check.Same(t, "prompt", asked(model.prompts()[0]), []string{`system: "Be brief."`, `system: "Speak French."`, `human: "hi"`})
 	check.Same(t, "history", lines(got.Messages), []string{`system: "Speak French."`, `human: "hi"`, `ai: "hello"`})

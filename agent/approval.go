@@ -12,12 +12,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// ErrAsk is returned, possibly wrapped, by an [approval.Func] to ask a person: the run opens a question.
-var ErrAsk = errors.New("a person is asked")
+// errAsk is the error of [AskPerson].
+var errAsk = errors.New("a person is asked")
 
-// AskPerson is an [approval.Func] that asks a person about each call.
+// AskPerson is an [approval.Func] that asks a person about each call: the run opens a question. A function
+// of your own that asks about some calls returns what AskPerson returns for these.
 func AskPerson(context.Context, *approval.Request) (approval.Decision, error) {
-	return approval.Decision{}, ErrAsk
+	return approval.Decision{}, errAsk
 }
 
 // mayAsk reports whether a person may be asked about one of the calls.
@@ -94,7 +95,7 @@ func (t *turn) admit(c *ledger.Call) error {
 		call, err = j.call.Approve(t.scope.ctx)
 	}
 	switch {
-	case errors.Is(err, ErrAsk):
+	case errors.Is(err, errAsk):
 		return t.questions.add(&run.Question{
 			Kind: run.QuestionApproval, Call: c.ID, Server: c.Server, Tool: c.Name,
 			Arguments: j.call.Arguments(), Definition: j.call.Tool().Definition(), Survives: true,

@@ -35,7 +35,7 @@ func TestManyCallsTakeMemoryEach(t *testing.T) {
 	hook := agent.Hook{
 		BeforeTool: func(_ context.Context, s *agent.State, _ *agent.Call) error { _ = s.Usage(); return nil },
 		AfterTool: func(_ context.Context, s *agent.State, _ *agent.Call, _ *run.Part) error {
-			_ = s.Failures()
+			_ = s.History()
 			return nil
 		},
 	}
@@ -142,7 +142,7 @@ func BenchmarkLongHistory(b *testing.B) {
 	}{{"model", instant{says("done")}}, {"openaimodel", atHost(b, "k", host, "m", openaimodel.Options{Host: "compatible"})}} {
 		for _, messages := range []int{1, 1000} {
 			b.Run(fmt.Sprint(m.name, "/", messages), func(b *testing.B) {
-				var in agent.Input
+				var in []run.Message
 				for len(in) < messages-1 {
 					in = append(in, run.Text(run.RoleUser, strings.Repeat("go on ", 10)), run.Text(run.RoleAssistant, strings.Repeat("so be it ", 10)))
 				}

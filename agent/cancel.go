@@ -147,6 +147,6 @@ func (s *session) endAsRequested(ctx context.Context, l *loadedRun) error {
 	if err != nil {
 		return fmt.Errorf("cancel the run: %w", err)
 	}
-	l.state = stored.state
+	l.state, s.storedStatus = stored.state, ""
 	return outcomeError(l.state)
 }

@@ -237,7 +237,7 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 			s.AddTool(&sdk.Tool{Name: "odd", InputSchema: json.RawMessage(odd)}, nil)
 			check.Must(t, tools.Refresh(t.Context()))
 			a := withTools(t, tt.model, tools, nil)
-			check.Equal(t, "profile", a.Profile(), tt.want)
+			check.Equal(t, "profile", agent.ProfileOf(a), tt.want)
 			if tt.wire == nil {
 				return
 			}

@@ -1,8 +1,9 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -56,41 +57,41 @@ func (m *EventInfo) meta() *EventInfo { return m }
 // Position returns the place of the event in the run.
 func (m *EventInfo) Position() Position { return Position{m.Seq, m.More} }
 
-// EventType returns the type of an event in JSON, such as "tool_end".
-func EventType(e Event) string { return e.kind() }
-
-// MarshalEvent returns the JSON of an event: its fields and its type. A question is an "ask" there,
-// a reply and an [Output] are an "answer". The names are stable; there is no function that reads the JSON.
+// MarshalEvent returns the JSON of an event: its type, such as "tool_end", and its fields. A question is
+// an "ask" there, a reply and an [Output] are an "answer". The names are stable; there is no function that
+// reads the JSON.
 func MarshalEvent(e Event) ([]byte, error) {
-	data, err := json.Marshal(e)
-	if err != nil {
-		return nil, err
+	var members [][]byte
+	for _, object := range []any{map[string]string{"type": e.kind()}, e, otherMembers(e)} {
+		data, err := json.Marshal(object)
+		if err != nil {
+			return nil, err
+		}
+		if inner := data[1 : len(data)-1]; len(inner) > 0 {
+			members = append(members, inner)
+		}
 	}
-	head, err := json.Marshal(map[string]string{"type": e.kind()})
-	if err != nil {
-		return nil, err
-	}
-	all := append(append(head[:len(head)-1], ','), data[1:]...)
-	eventErr := eventError(e)
-	if eventErr == nil {
-		return all, nil
-	}
-	text, err := json.Marshal(eventErr.Error())
-	if err != nil {
-		return nil, err
-	}
-	return fmt.Appendf(all[:len(all)-1], `,"error":%s}`, text), nil
+	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), nil
 }
 
-// eventError returns the error of an event, nil if it has none.
-func eventError(e Event) error {
+// otherMembers returns the members of an event's JSON that its fields do not have.
+func otherMembers(e Event) map[string]any {
+	var err error
 	switch e := e.(type) {
+	case *ApprovalDecided:
+		d := e.Decision
+		return map[string]any{
+			"decision": ledger.Decision{Allow: d.Allow, Reason: d.Reason, Arguments: d.Arguments, Scope: scopeNames[d.Remember]},
+		}
 	case *Elicited:
-		return e.Err
+		err = e.Err
 	case *Sampled:
-		return e.Err
+		err = e.Err
 	}
-	return nil
+	if err == nil {
+		return map[string]any{}
+	}
+	return map[string]any{"error": err.Error()}
 }
 
 // Call is the tool call that an event belongs to.
@@ -142,17 +143,7 @@ type ModelEnd struct {
 type ApprovalDecided struct {
 	EventInfo
 	Call
-	Decision approval.Decision `json:"-"` // in JSON as in records
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (e *ApprovalDecided) MarshalJSON() ([]byte, error) {
-	type members ApprovalDecided
-	d := e.Decision
-	return json.Marshal(struct {
-		*members
-		Decision ledger.Decision `json:"decision"`
-	}{(*members)(e), ledger.Decision{Allow: d.Allow, Reason: d.Reason, Arguments: d.Arguments, Scope: scopeNames[d.Remember]}})
+	Decision approval.Decision `json:"-"` // in [MarshalEvent] as in records, as "decision"
 }
 
 // ToolStart begins a tool call. A call that does not run, because its name or arguments are
@@ -254,7 +245,7 @@ type Output struct {
 	FinishReason string     `json:"finish_reason,omitempty"` // the provider's reason for the end of the last message
 }
 
-// The types of events in JSON, see [EventType].
+// The types of events in JSON, see [MarshalEvent].
 
 func (*ModelStart) kind() string      { return "model_start" }
 func (*ReasoningDelta) kind() string  { return "reasoning_delta" }

@@ -117,7 +117,7 @@ func ExampleAgent_Replay() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if agent.EventType(event) == "model_end" {
+		if _, ok := event.(*agent.ModelEnd); ok {
 			lastEventID = event.Position().String()
 		}
 	}
@@ -127,11 +127,11 @@ func ExampleAgent_Replay() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("id: %s, event: %s\n", event.Position(), agent.EventType(event)) // agent.MarshalEvent has its data
+		fmt.Printf("id: %s, event: %T\n", event.Position(), event) // agent.MarshalEvent has its data
 	}
 	// Output:
-	// id: 4, event: asked
-	// id: 5, event: suspended
+	// id: 4, event: *agent.Asked
+	// id: 5, event: *agent.Suspended
 }
 
 // A web server keeps the answer, and a worker continues the run.

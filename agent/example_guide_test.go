@@ -233,7 +233,7 @@ func ExampleStopRun() {
 			return nil
 		},
 		BeforeModel: func(_ context.Context, s *agent.State, _ *model.Request) error {
-			if s.Failures() >= 2 { // turns in which every call failed
+			if s.Usage().Turns >= 10 {
 				return agent.StopRun("I get no further. Please call us.")
 			}
 			return nil

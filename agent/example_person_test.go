@@ -14,7 +14,7 @@ import (
 )
 
 // A rule allows some calls, and has a person asked about the others.
-func ExampleErrAsk() {
+func ExampleAskPerson_rule() {
 	ctx := context.Background()
 	model := play(uses(toolCall("1", "pay", `{"number":17}`), toolCall("2", "remind", `{"number":18}`)))
 	remind := adapter.Func("remind", "Reminds of a bill.", func(context.Context, struct {
@@ -25,9 +25,9 @@ func ExampleErrAsk() {
 
 	a := must(agent.New(model, &agent.Options{
 		Tools: []adapter.Source{payment(), remind},
-		Person: agent.Person{Approve: func(_ context.Context, call *approval.Request) (approval.Decision, error) {
+		Person: agent.Person{Approve: func(ctx context.Context, call *approval.Request) (approval.Decision, error) {
 			if call.Name == "pay" { // call.Server and call.Arguments tell more
-				return approval.Decision{}, agent.ErrAsk
+				return agent.AskPerson(ctx, call)
 			}
 			return approval.Allow(), nil // approval.Deny gives the model a reason
 		}},

@@ -209,7 +209,7 @@ func TestKeptResultByAdvance(t *testing.T) {
 				return newAgent(t, newFinder(), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{exporting(1000)}})
 			}
 			key, err := step().Begin(t.Context(), human("go"))
-			for next := (agent.Progress{Status: run.StatusRunning}); err == nil && next.Status == run.StatusRunning; {
+			for next := (&agent.Result{Status: run.StatusRunning}); err == nil && next.Status == run.StatusRunning; {
 				next, err = step().Advance(t.Context(), key, nil)
 			}
 			check.Must(t, err)

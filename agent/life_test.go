@@ -229,9 +229,9 @@ func spends(s step) step {
 }
 
 // byWord has a person asked about calls that say so.
-func byWord(_ context.Context, a *approval.Request) (approval.Decision, error) {
+func byWord(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 	if strings.Contains(string(a.Arguments), `"approval"`) {
-		return approval.Decision{}, agent.ErrAsk
+		return agent.AskPerson(ctx, a)
 	}
 	return approval.Allow(), nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // begin returns a session for an input.
-func (a *Agent) begin(in Input, opts []RunOption) *session {
+func (a *Agent) begin(in []run.Message, opts []RunOption) *session {
 	s := &session{agent: a}
 	s.load = func(ctx context.Context) (*loadedRun, error) {
 		if len(in) == 0 {
@@ -42,7 +42,7 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 
 // create creates a run in the store, or acquires the run that has the key for the input. A run that
 // has not ended is an error.
-func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, in Input) (*loadedRun, error) {
+func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, in []run.Message) (*loadedRun, error) {
 	s := new(ledger.State)
 	first, err := s.Add(time.Now().UTC(), begun) // the time distinguishes runs with the same key
 	if err != nil {

@@ -1,8 +1,8 @@
 package agent
 
 import (
-	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -40,29 +40,23 @@ type Invocation struct {
 	Version string // [Options.Version]
 	Model   string // the requested model; may be empty
 	System  string
-	History []run.Message     // when the work begins
-	Before  map[string]string // the Trace of earlier work on the run, nil if none
+	History []run.Message // when the work begins
 
-	// Trace may be set by Invoke. It is stored with the run, as Before of later work. That of a
-	// sub-agent is not stored.
+	// Trace is what Invoke has left here for earlier work on the run, nil if none. Invoke may replace
+	// it: then it is stored with the run. That of a sub-agent is not stored.
 	Trace map[string]string
 
-	// At the end:
-	Output *run.Message // the output of a finished run
-	Finish string       // the provider's reason for the end of the last message
+	Output *run.Message // at the end: the output of a finished run
 }
 
 // Inference (OpenTelemetry's chat) is a model call.
 type Inference struct {
-	Model    string // the requested model; may be empty
-	Provider string // the model's, by the names of OpenTelemetry's conventions; "unknown" if it names none
-	Request  *model.Request
+	Info    model.Info // of the requested model
+	Request *model.Request
 
-	// At the end: the reply as the AfterModel hooks leave it, nil if there is none or a hook failed.
-	Response   *run.Message
-	ID         string // the reply's ID, empty if the provider sends none
-	Finish     string // the provider's reason for the end of the reply
-	Usage      run.Usage
+	// At the end: the reply as the AfterModel hooks leave it, nil if there is none. If a hook or a check has
+	// refused the reply, it has no parts.
+	Response   *model.Response
 	FirstChunk time.Duration // from the call to the first text, 0 if there is none
 }
 
@@ -83,10 +77,11 @@ func (e *engine) observe(work func() error) error {
 		return work()
 	}
 	v := e.invocation()
+	earlier := v.Trace
 	ctx, done := o.Invoke(e.ctx, v)
 	e.ctx = ctx
 	return workThenEnd(func() error {
-		if e.parent == nil && v.Trace != nil {
+		if e.parent == nil && !maps.Equal(v.Trace, earlier) {
 			if err := e.rec.record(nil, &ledger.Noted{Trace: v.Trace}); err != nil {
 				return err
 			}
@@ -94,7 +89,6 @@ func (e *engine) observe(work func() error) error {
 		return work()
 	}, func(err error) {
 		e.rec.read(func(s *ledger.State) {
-			v.Finish = s.Finish
 			if n := len(s.History); s.Status == run.StatusFinished && n > 0 {
 				v.Output = &s.History[n-1]
 			}
@@ -112,7 +106,7 @@ func (e *engine) invocation() *Invocation {
 	e.rec.read(func(s *ledger.State) {
 		v.History = slices.Clip(s.History)
 		if e.parent == nil {
-			v.Before = s.Trace
+			v.Trace = s.Trace
 		}
 	})
 	if e.parent != nil && v.Agent == "" {
@@ -141,39 +135,4 @@ func (s *sender) execute(ctx context.Context, j *job, work func(context.Context)
 		}
 		done(err)
 	})
-}
-
-// infer makes a model call within the observer, which gets the reply as the hooks leave it.
-func (d *dialog) infer(
-	q *model.Request, stream *streamedReply, work func(context.Context) (*reply, error),
-) (r *reply, err error) {
-	o := d.engine.agent.opts.Observer
-	if o == nil {
-		return work(d.engine.ctx)
-	}
-	v := &Inference{
-		Model:    d.engine.agent.info.Name,
-		Provider: cmp.Or(d.engine.agent.info.Provider, "unknown"),
-		Request:  q,
-	}
-	began := time.Now()
-	ctx, done := o.Infer(d.engine.ctx, v)
-	err = workThenEnd(func() (err error) {
-		r, err = work(ctx)
-		return err
-	}, func(err error) {
-		if r != nil {
-			v.ID, v.Finish, v.Usage = r.id, r.finish, r.usage
-		}
-		if r != nil && err == nil {
-			message := r.message
-			message.Parts = slices.Clone(message.Parts)
-			v.Response = &message
-		}
-		if !stream.firstText.IsZero() {
-			v.FirstChunk = stream.firstText.Sub(began)
-		}
-		done(err)
-	})
-	return r, err
 }

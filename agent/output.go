@@ -46,7 +46,7 @@ var ErrNoOutput = errors.New("model gave no output")
 // If the run waits for a person the error matches [ErrWaiting]. The schema is stored with the run, so that
 // [Recover] and [Agent.Resume] bring it to the same end: [Result.Output] is then the JSON of the output,
 // checked against the schema only.
-func RunAs[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *Result, error) {
+func RunAs[T any](ctx context.Context, a *Agent, in []run.Message, opts ...RunOption) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
 		return *new(T), newResult(new(ledger.State)), err

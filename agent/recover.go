@@ -259,9 +259,7 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 	}
 	err = r.forward(key, s.events(ctx))
 	if r.opts.OnEnd != nil && l != nil {
-		result := newResult(l.state)
-		result.Warnings, result.Window = s.warnings, s.window
-		r.opts.OnEnd(key, result, err)
+		r.opts.OnEnd(key, s.result(l.state), err)
 	}
 	return err
 }

@@ -47,7 +47,7 @@ func write(t *testing.T, events iter.Seq2[agent.Event, error]) (out []written, a
 		delete(members, "duration_ns")
 		delete(members, "streamed")
 		delete(members, "window")
-		out = append(out, written{e.Position(), jsonOf(members), replayable[agent.EventType(e)]})
+		out = append(out, written{e.Position(), jsonOf(members), replayable[agent.KindOf(e)]})
 	}
 	return out, asked
 }
@@ -183,7 +183,7 @@ func TestReplayOfOutput(t *testing.T) {
 	check.Must(t, errorOf3(agent.RunAs[weatherReport](t.Context(), a, human("go"), agent.WithRun(theRun.ID))))
 	var types []string
 	for e := range each(t, a.Replay(t.Context(), theRun, agent.Position{})) {
-		types = append(types, agent.EventType(e))
+		types = append(types, agent.KindOf(e))
 	}
 	check.Same(t, "events", types, []string{"model_start", "model_end", "tool_start", "tool_end", "turn_end", "answer"})
 }

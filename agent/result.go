@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -105,20 +104,6 @@ func outcomeError(s *ledger.State) error {
 	return nil
 }
 
-// outcome drives the session and returns its result.
-func (s *session) outcome(ctx context.Context) (*Result, error) {
-	state, err := s.run(ctx)
-	if state == nil {
-		state = new(ledger.State)
-	}
-	r := newResult(state)
-	r.Warnings, r.Window = s.warnings, s.window
-	if s.storedStatus != "" {
-		r.Status, r.StopReason, r.Output, r.Failure = s.storedStatus, "", "", ""
-	}
-	return r, err
-}
-
 // Bounds of Result.Warnings.
 const (
 	maxWarnings = 100
@@ -180,11 +165,6 @@ type State struct {
 // Key returns the key of the run.
 func (s *State) Key() run.Key {
 	return readState(s, func(in *ledger.State) run.Key { return run.Key{Tenant: in.Tenant, ID: in.ID} })
-}
-
-// Failures returns the number of consecutive turns in which every call failed.
-func (s *State) Failures() int {
-	return readState(s, func(in *ledger.State) int { return in.Failures })
 }
 
 // Usage returns the usage of the run, by all inputs.

@@ -142,14 +142,14 @@ func repeated(n int, name, arguments string) (calls []run.Part) {
 	return calls
 }
 
-func human(text string) agent.Input { return agent.Text(text) }
+func human(text string) []run.Message { return agent.Text(text) }
 
 func newAgent(t testing.TB, model agent.Model, opts *agent.Options) *agent.Agent {
 	t.Helper()
 	return check.Value(agent.New(model, opts))(t)
 }
 
-func mustRun(t testing.TB, a *agent.Agent, in agent.Input, opts ...agent.RunOption) *agent.Result {
+func mustRun(t testing.TB, a *agent.Agent, in []run.Message, opts ...agent.RunOption) *agent.Result {
 	t.Helper()
 	return check.Value(a.Run(t.Context(), in, opts...))(t)
 }

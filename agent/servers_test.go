@@ -194,7 +194,7 @@ func boxed(t testing.TB, model agent.Model, opts *agent.Options) *agent.Agent {
 
 // typed selects events by their types.
 func typed(types ...string) func(agent.Event) bool {
-	return func(e agent.Event) bool { return slices.Contains(types, agent.EventType(e)) }
+	return func(e agent.Event) bool { return slices.Contains(types, agent.KindOf(e)) }
 }
 
 // happenings are the events of a run that test wants, in words.

@@ -27,20 +27,29 @@ type session struct {
 	storedStatus run.Status // status of the run in its store, if the last changes could not be stored
 }
 
-// run drives the session and returns the state.
-func (s *session) run(ctx context.Context) (*ledger.State, error) {
+// outcome drives the session and returns its result, which is never nil.
+func (s *session) outcome(ctx context.Context) (*Result, error) {
 	l, err := s.load(ctx)
+	if waiting, ok := errors.AsType[*waitingError](err); ok {
+		return s.result(waiting.state), fmt.Errorf("run agent: %w", err)
+	}
 	if err != nil {
-		err = fmt.Errorf("run agent: %w", err)
-		if waiting, ok := errors.AsType[*waitingError](err); ok {
-			return waiting.state, err
-		}
-		return nil, err
+		return s.result(new(ledger.State)), fmt.Errorf("run agent: %w", err)
 	}
 	if err := s.runWork(ctx, l, nil, s.drive); err != nil {
-		return l.state, fmt.Errorf("run agent: %w", err)
+		return s.result(l.state), fmt.Errorf("run agent: %w", err)
 	}
-	return l.state, nil
+	return s.result(l.state), nil
+}
+
+// result returns the result of a run that the session has driven.
+func (s *session) result(state *ledger.State) *Result {
+	r := newResult(state)
+	r.Warnings, r.Window = s.warnings, s.window
+	if s.storedStatus != "" {
+		r.Status, r.StopReason, r.Output, r.Failure = s.storedStatus, "", "", ""
+	}
+	return r
 }
 
 // events drives the session and yields the events of the run.
@@ -119,7 +128,6 @@ func sendEvent(ctx context.Context, events chan<- Event, e Event) error {
 func (s *session) drive(ctx context.Context, l *loadedRun, out func(Event) error) error {
 	r, end := s.start(ctx, l, out)
 	defer end()
-	defer func() { _ = r.rec.writer.save() }() // what is lost is in doubt for a later process
 	if err := r.rec.record(nil, l.first...); err != nil {
 		return err
 	}
@@ -149,14 +157,15 @@ func (s *session) drive(ctx context.Context, l *loadedRun, out func(Event) error
 	return outcomeError(r.rec.state)
 }
 
-// start returns the driver of a loaded run. The caller must call end, which waits for handlers and tool
-// calls. out gets the events; nil: nobody wants them.
+// start returns the driver of a loaded run. The caller must call end, which writes what is recorded, and
+// waits for handlers and tool calls. out gets the events; nil: nobody wants them.
 func (s *session) start(ctx context.Context, l *loadedRun, out func(Event) error) (r *driver, end func()) {
 	rec := &recorder{writer: newWriter(ctx, l.state, l.hold, out), state: l.state}
 	rec.writer.observer = s.agent.recipe.opts.Observer
 	e := newEngine(ctx, s.agent.recipe, &openQuestions{rec: rec, agent: s.agent.recipe}, newWorkers())
 	e.drive = func(child *engine) error { return newDriver(child).proceed() }
 	return newDriver(e), func() {
+		_ = rec.writer.save() // what is lost is in doubt for a later process
 		e.handlers.end()
 		e.workers.end()
 		s.collect(rec.writer)

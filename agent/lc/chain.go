@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/internal/convert"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // The keys of a chain.
@@ -23,7 +24,7 @@ const (
 
 // Messages returns a history of langchaingo as the input of an agent. Content of types that are not
 // langchaingo's own is left out.
-func Messages(messages ...llms.MessageContent) agent.Input {
+func Messages(messages ...llms.MessageContent) []run.Message {
 	all, _ := convert.FromLLMS(messages)
 	return all
 }

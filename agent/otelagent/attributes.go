@@ -68,26 +68,30 @@ func invocationStart(v *agent.Invocation) []attribute.KeyValue {
 }
 
 func invocationEnd(v *agent.Invocation, i *invocation) []attribute.KeyValue {
-	return append(finish(v.Finish), tokens(keyInput.Int64(i.input.Load()), keyOutput.Int64(i.output.Load()))...)
+	return append(finish(i.finish), tokens(keyInput.Int64(i.input.Load()), keyOutput.Int64(i.output.Load()))...)
 }
 
 func inferenceStart(v *agent.Inference, i *invocation) []attribute.KeyValue {
-	out := []attribute.KeyValue{keyProvider.String(v.Provider)}
+	out := []attribute.KeyValue{keyProvider.String(provider(v))}
 	if v.Request.Stream {
 		out = append(out, keyRequestStream.Bool(true))
 	}
-	return slices.Concat(out, text(keyConversation, i.run), text(keyRequestModel, v.Model))
+	return slices.Concat(out, text(keyConversation, i.run), text(keyRequestModel, v.Info.Name))
 }
 
+// provider returns the name of the model's provider by the conventions.
+func provider(v *agent.Inference) string { return cmp.Or(v.Info.Provider, "unknown") }
+
 func inferenceEnd(v *agent.Inference) []attribute.KeyValue {
-	if v.Response == nil {
+	r := v.Response
+	if r == nil {
 		return nil
 	}
-	out := slices.Concat(text(keyResponseModel, v.Response.Model), text(keyResponseID, v.ID), finish(v.Finish))
+	out := slices.Concat(text(keyResponseModel, r.Message.Model), text(keyResponseID, r.ID), finish(r.Finish))
 	if v.FirstChunk > 0 {
 		out = append(out, keyFirstChunk.Float64(v.FirstChunk.Seconds()))
 	}
-	u := v.Usage
+	u := r.Usage
 	return append(out, tokens(keyInput.Int64(u.Input), keyOutput.Int64(u.Output), keyReasoning.Int64(u.Reasoning),
 		keyCacheRead.Int64(u.Cached), keyCacheWrite.Int64(u.CacheWrite))...)
 }

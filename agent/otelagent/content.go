@@ -50,10 +50,10 @@ type message struct {
 	Finish string   `json:"finish_reason,omitempty"` // only for output; required by version 1.41 of the conventions
 }
 
-func (w *writer) invocation(v *agent.Invocation) []attribute.KeyValue {
+func (w *writer) invocation(v *agent.Invocation, finish string) []attribute.KeyValue {
 	out := slices.Concat(w.instructions(v.System), w.messages(keyInputMessages, v.History))
 	if v.Output != nil {
-		out = append(out, w.output(*v.Output, v.Finish)...)
+		out = append(out, w.output(*v.Output, finish)...)
 	}
 	return out
 }
@@ -61,8 +61,8 @@ func (w *writer) invocation(v *agent.Invocation) []attribute.KeyValue {
 func (w *writer) inference(v *agent.Inference) []attribute.KeyValue {
 	q := v.Request
 	out := slices.Concat(w.instructions(q.System), w.messages(keyInputMessages, q.Messages), w.tools(q.Tools))
-	if v.Response != nil {
-		out = append(out, w.output(*v.Response, v.Finish)...)
+	if r := v.Response; r != nil && len(r.Message.Parts) > 0 {
+		out = append(out, w.output(r.Message, r.Finish)...)
 	}
 	return out
 }

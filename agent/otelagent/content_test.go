@@ -130,7 +130,7 @@ func TestContent(t *testing.T) {
 		return "Sunny " + in.Day, nil
 	}, nil)
 	a := r.agent(t, play(thinks, says("Sunny.")), agent.Options{System: "Be brief."}, lookup)
-	input := agent.Input{{Role: runs.RoleUser, Parts: []runs.Part{
+	input := []runs.Message{{Role: runs.RoleUser, Parts: []runs.Part{
 		{Type: runs.PartText, Text: "Weather?"}, {Type: runs.PartImage, MIMEType: "image/png", Data: []byte{1, 2, 3}},
 		{Type: runs.PartImage, URL: "https://example.com/a.png"}, {Type: runs.PartFile, MIMEType: "video/mp4", Data: []byte{1}},
 	}}}

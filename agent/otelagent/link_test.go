@@ -113,7 +113,7 @@ func TestWaitingRunHasNoSpan(t *testing.T) {
 func TestBrokenContext(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{})
 	for _, kept := range []map[string]string{nil, {}, {"traceparent": "nonsense"}, {"traceparent": "00-00000000000000000000000000000000-0000000000000000-01"}} {
-		_, end := r.telemetry.Invoke(t.Context(), &agent.Invocation{Before: kept})
+		_, end := r.telemetry.Invoke(t.Context(), &agent.Invocation{Trace: kept})
 		end(nil)
 	}
 	for _, s := range r.GetSpans() {

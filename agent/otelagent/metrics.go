@@ -120,17 +120,19 @@ func (m *metrics) recordInvocation(ctx context.Context, v *agent.Invocation, i *
 // recordInference records a model call, which has ended. The histograms of tokens leave out counts
 // that are unknown, as the spans do.
 func (m *metrics) recordInference(ctx context.Context, v *agent.Inference, failure string, seconds float64) {
-	attributes := append(text(keyRequestModel, v.Model), keyOperation.String("chat"), keyProvider.String(v.Provider))
+	attributes := append(text(keyRequestModel, v.Info.Name), keyOperation.String("chat"), keyProvider.String(provider(v)))
+	var used run.Usage
 	if v.Response != nil {
-		attributes = append(attributes, text(keyResponseModel, v.Response.Model)...)
+		used = v.Response.Usage
+		attributes = append(attributes, text(keyResponseModel, v.Response.Message.Model)...)
 	}
 	all := withAttributes(failure, attributes)
 	m.inference.Record(ctx, seconds, all)
-	if v.Usage.Input > 0 {
-		m.inputs.Record(ctx, v.Usage.Input, all)
+	if used.Input > 0 {
+		m.inputs.Record(ctx, used.Input, all)
 	}
-	if v.Usage.Output > 0 {
-		m.outputs.Record(ctx, v.Usage.Output, all)
+	if used.Output > 0 {
+		m.outputs.Record(ctx, used.Output, all)
 	}
 	if v.FirstChunk > 0 {
 		m.firstChunk.Record(ctx, v.FirstChunk.Seconds(), withAttributes("", attributes))
@@ -138,7 +140,7 @@ func (m *metrics) recordInference(ctx context.Context, v *agent.Inference, failu
 	// No model reports tokens by modality.
 	counted := withAttributes("", attributes, []attribute.KeyValue{keyModality.String("unknown")})
 	for i, kind := range tokenKinds {
-		m.usage[i].Add(ctx, kind.of(&v.Usage), counted)
+		m.usage[i].Add(ctx, kind.of(&used), counted)
 	}
 }
 

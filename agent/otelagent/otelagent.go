@@ -103,6 +103,7 @@ func New(opts *Options) (agent.Observer, error) {
 // which child spans add concurrently.
 type invocation struct {
 	run, agent string
+	finish     string // why the last reply ended
 
 	inferences, tools atomic.Int64 // calls
 	input, output     atomic.Int64 // tokens
@@ -128,14 +129,14 @@ func (t *telemetry) Appended(ctx context.Context, took time.Duration, err error)
 
 func (t *telemetry) Invoke(ctx context.Context, v *agent.Invocation) (context.Context, func(error)) {
 	i := &invocation{run: v.Run, agent: v.Agent}
-	span, ctx := t.start(ctx, "invoke_agent", v.Agent, trace.SpanKindInternal, invocationStart(v), links(v.Before)...)
+	span, ctx := t.start(ctx, "invoke_agent", v.Agent, trace.SpanKindInternal, invocationStart(v), links(v.Trace)...)
 	ctx = context.WithValue(ctx, key{}, i)
 	v.Trace = traceContext(ctx)
 	return ctx, func(err error) {
 		failure := errorType(err)
 		attributes := invocationEnd(v, i)
 		if t.content != nil {
-			attributes = append(attributes, t.content.invocation(v)...)
+			attributes = append(attributes, t.content.invocation(v, i.finish)...)
 		}
 		t.metrics.recordInvocation(ctx, v, i, failure, span.end(failure, attributes))
 	}
@@ -144,10 +145,13 @@ func (t *telemetry) Invoke(ctx context.Context, v *agent.Invocation) (context.Co
 func (t *telemetry) Infer(ctx context.Context, v *agent.Inference) (context.Context, func(error)) {
 	i := currentInvocation(ctx)
 	i.inferences.Add(1)
-	span, ctx := t.start(ctx, "chat", v.Model, trace.SpanKindClient, inferenceStart(v, i))
+	span, ctx := t.start(ctx, "chat", v.Info.Name, trace.SpanKindClient, inferenceStart(v, i))
 	return ctx, func(err error) {
-		i.input.Add(v.Usage.Input)
-		i.output.Add(v.Usage.Output)
+		if v.Response != nil {
+			i.finish = v.Response.Finish
+			i.input.Add(v.Response.Usage.Input)
+			i.output.Add(v.Response.Usage.Output)
+		}
 		failure := errorType(err)
 		attributes := inferenceEnd(v)
 		if t.content != nil {

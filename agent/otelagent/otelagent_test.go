@@ -194,3 +194,11 @@ func TestNothingIsTraced(t *testing.T) {
 	a := check.Value(agent.New(play(says("Hello.")), &agent.Options{Observer: telemetry}))(t)
 	check.Equal(t, "output", check.Value(a.Run(t.Context(), agent.Text("Hi")))(t).Output, "Hello.")
 }
+
+// A model that does not name its provider has an unknown one, which the conventions require.
+func TestUnknownProvider(t *testing.T) {
+	r := newRecorder(t, otelagent.Options{})
+	_, end := r.telemetry.Infer(t.Context(), &agent.Inference{Request: new(model.Request)})
+	end(nil)
+	check.Equal(t, "provider", attributes(r.GetSpans()[0].Attributes)["gen_ai.provider.name"], "unknown")
+}

@@ -53,16 +53,19 @@ func (a *activities) step(ctx context.Context, t target) (progress, error) {
 	if err != nil {
 		a.logger.Warn("a run has failed", "run", t.ID, "tenant", t.Tenant, "error", err)
 	}
-	p := progress{Status: next.Status, Wake: next.Wake}
+	p := progress{Status: next.Status}
 	for _, q := range next.Questions {
 		p.Asks = append(p.Asks, q.ID)
+		if !q.Expires.IsZero() && (p.Wake.IsZero() || q.Expires.Before(p.Wake)) {
+			p.Wake = q.Expires
+		}
 	}
 	return p, nil
 }
 
 // advance lets the agent take a step. It waits for the lease of a dead worker itself, because
 // Temporal would add a second for each attempt.
-func (a *activities) advance(ctx context.Context, helper *agent.Agent, key run.Key) (agent.Progress, error) {
+func (a *activities) advance(ctx context.Context, helper *agent.Agent, key run.Key) (*agent.Result, error) {
 	lease := helper.LeaseTTL()
 	for until := time.Now().Add(lease); ; {
 		next, err := helper.Advance(ctx, key, a.events(key))

@@ -82,7 +82,7 @@ func checkWorkflowID(id string) error {
 // named by [agent.WithRun], and lets workers drive it. The agent needs no tools here: the workers
 // have them. If there is both a key and an error the run is stored, and [Client.Drive] starts it.
 // Other errors are those of [agent.Agent.Begin].
-func (c *Client) Start(ctx context.Context, a *agent.Agent, in agent.Input, opts ...agent.RunOption) (run.Key, error) {
+func (c *Client) Start(ctx context.Context, a *agent.Agent, in []run.Message, opts ...agent.RunOption) (run.Key, error) {
 	key, err := a.Begin(ctx, in, opts...)
 	if err != nil {
 		return key, fmt.Errorf("start run: %w", err)

@@ -31,7 +31,7 @@ import (
 // The schedule and the histories of its workflows contain the input. A worker begins the run. The
 // tenant is its fairness key. It is an error if the id of the workflow would exceed the 1,000 bytes
 // that Temporal accepts.
-func (c *Client) ScheduleAction(a *agent.Agent, key run.Key, in agent.Input) (*client.ScheduleWorkflowAction, error) {
+func (c *Client) ScheduleAction(a *agent.Agent, key run.Key, in []run.Message) (*client.ScheduleWorkflowAction, error) {
 	t := target{Tenant: key.Tenant, Agent: a.Name()}
 	id := WorkflowID(key)
 	if err := checkWorkflowID(id + timeOfSchedule); err != nil {
@@ -75,7 +75,7 @@ func (d *driver) begin(ctx workflow.Context) error {
 }
 
 // begin begins the run of a workflow, once, and returns its id.
-func (a *activities) begin(ctx context.Context, t target, in agent.Input) (id string, err error) {
+func (a *activities) begin(ctx context.Context, t target, in []run.Message) (id string, err error) {
 	helper, err := a.agent(t)
 	if err != nil {
 		return "", err

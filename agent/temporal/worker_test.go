@@ -108,11 +108,11 @@ func TestContextAndEvents(t *testing.T) {
 	}}}})
 	s := workerOf(t, a, nil, &temporal.WorkerOptions{
 		Context: func(ctx context.Context, k run.Key) context.Context { return context.WithValue(ctx, user{}, k.Tenant) },
-		OnEvent: func(k run.Key, e agent.Event) { seen = append(seen, k.Tenant+" "+agent.EventType(e)) },
+		OnEvent: func(k run.Key, e agent.Event) { seen = append(seen, fmt.Sprintf("%s %T", k.Tenant, e)) },
 	})
 	check.Must(t, check.Err(a.Begin(t.Context(), agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant))))
 	check.Must(t, s.take(0, key.Tenant, key.ID))
-	check.Equal(t, "", fmt.Sprint(seen), "[acme acme model_start acme model_end acme turn_end acme answer]")
+	check.Equal(t, "", fmt.Sprint(seen), "[acme acme *agent.ModelStart acme *agent.ModelEnd acme *agent.TurnEnd acme *agent.Output]")
 }
 
 // TestNewWorker refuses agents with equal names, and invalid numbers.

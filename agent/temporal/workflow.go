@@ -8,7 +8,6 @@ import (
 	temporalsdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -35,12 +34,12 @@ func (t target) key() run.Key { return run.Key{Tenant: t.Tenant, ID: t.ID} }
 
 // job is the input of a workflow.
 type job struct {
-	Target     target      `json:"target"`
-	Attributes bool        `json:"attributes,omitzero"` // keep the search attributes up to date
-	After      int         `json:"after"`               // continue as new after this many steps
-	Steps      int         `json:"steps,omitzero"`      // taken so far
-	Taken      []string    `json:"taken,omitempty"`     // the last questions with a reply
-	Begin      agent.Input `json:"begin,omitempty"`     // from a schedule: begin the run with it
+	Target     target        `json:"target"`
+	Attributes bool          `json:"attributes,omitzero"` // keep the search attributes up to date
+	After      int           `json:"after"`               // continue as new after this many steps
+	Steps      int           `json:"steps,omitzero"`      // taken so far
+	Taken      []string      `json:"taken,omitempty"`     // the last questions with a reply
+	Begin      []run.Message `json:"begin,omitempty"`     // from a schedule: begin the run with it
 }
 
 // progress is the result of a step.

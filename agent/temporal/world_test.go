@@ -119,9 +119,9 @@ func (w *world) agent(t *testing.T, model script, opts agent.Options) *agent.Age
 	t.Helper()
 	opts.Name, opts.Durable.Store = "helper", w.store
 	opts.Tools = append(opts.Tools, adapter.Func("note", "Notes a number.", w.note, nil))
-	opts.Person.Approve = func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+	opts.Person.Approve = func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 		if strings.Contains(string(a.Arguments), `"ask"`) {
-			return approval.Decision{}, agent.ErrAsk
+			return agent.AskPerson(ctx, a)
 		}
 		return approval.Allow(), nil
 	}

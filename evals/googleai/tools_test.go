@@ -15,7 +15,6 @@ import (
 	"github.com/tmc/langchaingo/llms/googleai"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -128,7 +127,6 @@ func TestToolsOfServers(t *testing.T) {
 		t.Run(list, func(t *testing.T) {
 			g := new(gemini)
 			a := check.Value(agent.New(lc.Model(g.model(t), nil), &agent.Options{Tools: tools}))(t)
-			check.Equal(t, "the profile", a.Profile(), profile.GoogleAI)
 			check.Must(t, check.Err(a.Run(t.Context(), agent.Text("go"))))
 			var sent struct {
 				Tools []struct{ FunctionDeclarations []declaration }

@@ -186,7 +186,7 @@ func sampled(ctx context.Context, t *trial) error {
 	return nil
 }
 
-func (t *trial) agent(ctx context.Context, tools *toolbox, whole bool, in agent.Input) (*agent.Result, error) {
+func (t *trial) agent(ctx context.Context, tools *toolbox, whole bool, in []run.Message) (*agent.Result, error) {
 	a, err := agent.New(t.llm, &agent.Options{Tools: tools.all, Model: agent.ModelSettings{NoStreaming: whole}})
 	if err != nil {
 		return nil, err
@@ -291,7 +291,7 @@ func conversation(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	var history agent.Input
+	var history []run.Message
 	const size = 2000
 	long := agent.Text(strings.Repeat("word ", size/len("word ")))
 	turns := 4 * tiny.Window / size

@@ -18,7 +18,7 @@ type ours struct {
 	agent *agent.Agent
 	store record.Store     // may be nil
 	tools *adapter.Toolset // nil if the tool is native
-	input agent.Input
+	input []run.Message
 }
 
 // openOurs opens our agent for a cell, with a history of that many messages.

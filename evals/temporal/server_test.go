@@ -117,9 +117,9 @@ func (p play) next(messages []run.Message) run.Message {
 func (s *service) agent(t *testing.T, model play, prompt string, ttl time.Duration) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(model, &agent.Options{
-		Name: "helper", System: prompt, Durable: agent.Durable{Store: s.store, LeaseTTL: 2 * time.Second}, Person: agent.Person{QuestionTTL: ttl, Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+		Name: "helper", System: prompt, Durable: agent.Durable{Store: s.store, LeaseTTL: 2 * time.Second}, Person: agent.Person{QuestionTTL: ttl, Approve: func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 			if strings.Contains(string(a.Arguments), `"ask"`) {
-				return approval.Decision{}, agent.ErrAsk
+				return agent.AskPerson(ctx, a)
 			}
 			return approval.Allow(), nil
 		}},

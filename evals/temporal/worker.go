@@ -33,9 +33,9 @@ func (o *options) work(ctx context.Context) error {
 	r := &reporter{Store: store, url: o.Tools + "/report", worker: o.Worker}
 	agents, err := script.Agents(ctx, o.Tools, agent.Options{
 		Durable: agent.Durable{Store: r, LeaseTTL: o.Lease},
-		Person: agent.Person{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+		Person: agent.Person{Approve: func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 			if a.Name == "approved" {
-				return approval.Decision{}, agent.ErrAsk
+				return agent.AskPerson(ctx, a)
 			}
 			return approval.Allow(), nil
 		}},

@@ -55,12 +55,12 @@ func TestHasRecord(t *testing.T) {
 	replayed := map[string]bool{}
 	for e, err := range a.Replay(t.Context(), run.Key{ID: "r"}, agent.Position{}) {
 		check.Must(t, err)
-		replayed[e.Position().String()+agent.EventType(e)] = true
+		replayed[fmt.Sprintf("%v %T", e.Position(), e)] = true
 	}
 	kinds := map[string]bool{}
 	for _, e := range live {
-		kind := agent.EventType(e)
-		check.Equal(t, "has "+kind+" a record", eventfeed.HasRecord(e), replayed[e.Position().String()+kind])
+		kind := fmt.Sprintf("%T", e)
+		check.Equal(t, "has "+kind+" a record", eventfeed.HasRecord(e), replayed[fmt.Sprintf("%v %s", e.Position(), kind)])
 		kinds[kind] = true
 	}
 	if len(kinds) < 11 { // ten with a record, and pieces of text

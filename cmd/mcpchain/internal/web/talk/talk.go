@@ -211,9 +211,9 @@ func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) er
 	if err != nil {
 		return err
 	}
-	var input agent.Input
+	var input []run.Message
 	if state.Status == run.StatusCancelled || state.Status == run.StatusFailed {
-		input = agent.Input{run.Text(run.RoleAssistant, earlyEnd(state.Output))}
+		input = []run.Message{run.Text(run.RoleAssistant, earlyEnd(state.Output))}
 	}
 	for _, text := range texts {
 		input = append(input, agent.Text(text)...)
