@@ -75,7 +75,7 @@ type approvals struct {
 func newApprovals(o *Options) *approvals {
 	store := o.Decisions
 	if store == nil {
-		store = new(approval.Memory)
+		store = approval.NewMemory()
 	}
 	return &approvals{asking: turns{users: map[string]*turn{}}, store: store, user: o.User, log: o.Logger}
 }

@@ -90,8 +90,8 @@ func TestApprovalsAreRemembered(t *testing.T) {
 	for scope, want := range map[approval.Scope]int{approval.ScopeCall: 5, approval.ScopeArguments: 4, approval.ScopeTool: 2, approval.ScopeServer: 1} {
 		for _, allow := range []bool{true, false} {
 			asked := 0
-			var kept approval.Memory
-			ts := annotated().open(t, &Options{Decisions: &kept, Approve: counted(&asked, approval.Decision{Allow: allow, Remember: scope})})
+			kept := approval.NewMemory()
+			ts := annotated().open(t, &Options{Decisions: kept, Approve: counted(&asked, approval.Decision{Allow: allow, Remember: scope})})
 			calls := []llms.ToolCall{
 				call("1", "write", `{"city":"Rome"}`), call("2", "write", `{ "city": "Rome" }`),
 				call("3", "write", `{"city":"Oslo"}`), call("4", "read", "{}"), call("5", "read", `{"x":1}`),
@@ -126,7 +126,9 @@ func TestApprovalEndsWithTheDefinition(t *testing.T) {
 func TestApprovalThatFails(t *testing.T) {
 	oops := errors.New("terminal gone")
 	for name, approve := range map[string]approval.Func{
-		"error": func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Allow(), oops },
+		"error": func(context.Context, *approval.Request) (approval.Decision, error) {
+			return approval.Decision{Allow: true}, oops
+		},
 		"panic": func(context.Context, *approval.Request) (approval.Decision, error) { panic(oops.Error()) },
 	} {
 		var log bytes.Buffer

@@ -95,7 +95,7 @@ func TestDecisionsByOlderFingerprints(t *testing.T) {
 		tool, _ := catalog.Lookup(name)
 		key := newKey(approval.ScopeTool, "", tool, nil)
 		key.Fingerprint = fingerprint
-		check.Must(t, approval.NewFiles(dir).Remember(t.Context(), key, approval.Allow()))
+		check.Must(t, approval.NewFiles(dir).Remember(t.Context(), key, approval.Decision{Allow: true}))
 		for range 2 {
 			check.NoError(t, catalog.Call(t.Context(), call("1", name, "{}")).Err, name)
 		}

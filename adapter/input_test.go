@@ -57,7 +57,7 @@ func curious() *peer {
 func TestInputRequired(t *testing.T) {
 	questions, change := 0, false
 	opts := &Options{
-		Approve: counted(&questions, approval.Allow()),
+		Approve: counted(&questions, approval.Decision{Allow: true}),
 		ClientOptions: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			t.Error("the handler was asked")
 			return nil, nil

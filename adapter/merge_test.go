@@ -62,7 +62,7 @@ func TestFind(t *testing.T) {
 	asked := 0
 	process := func(schema string) *Catalog {
 		p := newPeer().tool("asks", schema, echo)
-		return open(t, &Options{Approve: counted(&asked, approval.Allow())},
+		return open(t, &Options{Approve: counted(&asked, approval.Decision{Allow: true})},
 			Server{Name: "p", Transport: p.transport(t)}).Catalog(profile.Plain)
 	}
 	const wrapped = `{"type":"object","properties":{"city":{"type":"string"}},"anyOf":[{"required":["city"]}]}`
@@ -77,7 +77,7 @@ func TestFind(t *testing.T) {
 	check.Must(t, err)
 	check.Equal(t, "as it was decided", p.Run(t.Context()).Text, `{"city":"Rome"}`)
 	check.Equal(t, "by the same decision", now.Call(t.Context(), call("2", "asks", edited)).Text, edited)
-	check.Text(t, check.Err(p.Decide(t.Context(), approval.Deny("no"))), "the call of asks was denied: no")
+	check.Text(t, check.Err(p.Decide(t.Context(), approval.Decision{Reason: "no"})), "the call of asks was denied: no")
 	p = check.Value(tool.Restore(call("1", "asks", `{"city":"Rome"}`), json.RawMessage(edited), true))(t)
 	check.Equal(t, "", p.Run(t.Context()).Text, "[the user changed the arguments to "+edited+"]\n"+edited)
 	check.Equal(t, "questions", asked, 0)

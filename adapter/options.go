@@ -38,8 +38,8 @@ type Options struct {
 	// server. Default: all calls are sent.
 	Approve approval.Func
 
-	// Decisions stores decisions of Approve that apply to later calls. Default: an
-	// [approval.Memory] of the toolset, which remembers no more than 10,000. [approval.Files]
+	// Decisions stores decisions of Approve that apply to later calls. Default: a
+	// memory of the toolset ([approval.NewMemory]), which remembers no more than 10,000. [approval.Files]
 	// stores them in files.
 	Decisions approval.Store
 

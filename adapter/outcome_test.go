@@ -47,7 +47,9 @@ func TestOutcomes(t *testing.T) {
 		}
 		return next(ctx, r)
 	})
-	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Deny("no"), nil }
+	deny := func(context.Context, *approval.Request) (approval.Decision, error) {
+		return approval.Decision{Reason: "no"}, nil
+	}
 	attempts := 0
 	second := func(mcpclient.Conn) string { // answers the second call only
 		if attempts++; attempts == 2 {

@@ -211,7 +211,7 @@ func TestPreparedCallIsACopy(t *testing.T) {
 func TestApproveBeforeRun(t *testing.T) {
 	const edit = `{"city":"Oslo"}`
 	var asked []string
-	decide := approval.Allow()
+	decide := approval.Decision{Allow: true}
 	change := false
 	opts := &Options{
 		Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
@@ -231,10 +231,10 @@ func TestApproveBeforeRun(t *testing.T) {
 		asked  []string
 		text   string
 	}{
-		{approval.Allow(), false, []string{`{"city":"Rome"}`}, `{"city":"Rome"}`},
+		{approval.Decision{Allow: true}, false, []string{`{"city":"Rome"}`}, `{"city":"Rome"}`},
 		{approval.Decision{Allow: true, Arguments: json.RawMessage(edit)}, false, []string{`{"city":"Rome"}`}, "[the user changed the arguments to " + edit + "]\n" + edit},
-		{approval.Allow(), true, []string{`{"city":"Rome"}`, `{"city":"Bari"}`}, `{"city":"Bari"}`},
-		{approval.Deny("no"), false, []string{`{"city":"Rome"}`}, "Error: the call of write was denied: no. Nothing was done."},
+		{approval.Decision{Allow: true}, true, []string{`{"city":"Rome"}`, `{"city":"Bari"}`}, `{"city":"Bari"}`},
+		{approval.Decision{Reason: "no"}, false, []string{`{"city":"Rome"}`}, "Error: the call of write was denied: no. Nothing was done."},
 	} {
 		asked, decide, change = nil, tt.decide, tt.change
 		write := call("1", "write", `{"city":"Rome"}`)

@@ -221,7 +221,7 @@ func TestResume(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			var ran, asked int
 			opts := &Options{
-				Approve: counted(&asked, approval.Allow()),
+				Approve: counted(&asked, approval.Decision{Allow: true}),
 				Intercept: before(func(_ context.Context, r *Request) {
 					if ran++; ran == 2 {
 						r.Arguments = []byte(`{"a":2}`) // of a call that was sent long ago

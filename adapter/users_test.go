@@ -34,7 +34,7 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 			t.Run(fmt.Sprint(scope, ", in files ", inFiles), func(t *testing.T) {
 				var asked []string
 				dir := filepath.Join(t.TempDir(), "kept")
-				var kept approval.Store = new(approval.Memory)
+				kept := approval.NewMemory()
 				if inFiles {
 					kept = approval.NewFiles(dir)
 				}

@@ -118,7 +118,7 @@ func TestViewAccess(t *testing.T) {
 		Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, a.Server+" "+a.Definition.Name+" "+a.View+" "+string(a.Arguments))
 			if a.Definition.Name == "plain" {
-				return approval.Deny("not now"), nil
+				return approval.Decision{Reason: "not now"}, nil
 			}
 			return approval.Decision{Allow: true, Arguments: json.RawMessage(`{"n":2}`)}, nil
 		},
@@ -199,9 +199,9 @@ func TestViewSession(t *testing.T) {
 	ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		asked++
 		if a.Definition.Name == "plain" {
-			return approval.Deny("a reason that the view is not told"), nil
+			return approval.Decision{Reason: "a reason that the view is not told"}, nil
 		}
-		return approval.Allow(), nil
+		return approval.Decision{Allow: true}, nil
 	}}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "q", Transport: newPeer().tool("y", object, echo).transport(t)})
 	tell := openView(t, t.Context(), ts)
 	tell(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"app_tool","arguments":{"n":1}}}`,
@@ -228,7 +228,7 @@ func TestViewSessionIsTheUsers(t *testing.T) {
 	ctx = WithCaller(ctx, &Caller{Approve: func(approval.Func) approval.Func {
 		return func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, a.Definition.Name+" for "+a.View)
-			return approval.Deny(""), nil
+			return approval.Decision{}, nil
 		}
 	}})
 	tell := openView(t, ctx, ts)
@@ -245,7 +245,7 @@ func TestViewIsOfItsCall(t *testing.T) {
 	inner := open(t, &Options{
 		Approve: func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 			note(ctx, "approve "+a.View)
-			return approval.Allow(), nil
+			return approval.Decision{Allow: true}, nil
 		},
 		Intercept: before(func(ctx context.Context, _ *Request) { note(ctx, "intercept") }),
 	}, Server{Name: "inner", Transport: newPeer().tool("x", object, echo).transport(t)})

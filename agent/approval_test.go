@@ -29,7 +29,7 @@ func only(lines []string, word string) []string {
 func allowing(see func(*approval.Request)) approval.Func {
 	return func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		see(a)
-		return approval.Allow(), nil
+		return approval.Decision{Allow: true}, nil
 	}
 }
 
@@ -46,9 +46,9 @@ func TestApproval(t *testing.T) {
 	model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`), toolCall("3", "echo", `{"x":3}`), toolCall("4", "echo", `{"x":4}`),
 		toolCall("5", "nothing", `{}`)), says("done"))
 	decisions := map[string]approval.Decision{
-		"1": approval.Allow(),
-		"2": approval.Deny("too early"),
-		"3": approval.Decision{Allow: true, Arguments: json.RawMessage(`{"x":30}`)},
+		"1": {Allow: true},
+		"2": {Reason: "too early"},
+		"3": {Allow: true, Arguments: json.RawMessage(`{"x":30}`)},
 		// 4: the zero value
 	}
 	approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
@@ -117,7 +117,9 @@ func TestApprovalShowsRepairedArguments(t *testing.T) {
 // An approval that fails ends the run before the call, whether it is the agent's or the toolset's.
 func TestApprovalFails(t *testing.T) {
 	closed := errors.New("window closed")
-	fails := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Allow(), closed }
+	fails := func(context.Context, *approval.Request) (approval.Decision, error) {
+		return approval.Decision{Allow: true}, closed
+	}
 	for name, tt := range map[string]struct {
 		ofAgent, ofToolset approval.Func
 		is                 error
@@ -151,7 +153,7 @@ func TestLeavingTheRangeEndsTheApproval(t *testing.T) {
 }
 
 func TestDeniedTurnsCount(t *testing.T) {
-	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Deny(""), nil }
+	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Decision{}, nil }
 	model := play(untilFinal(toolCall("", "echo", "")))
 	got := mustRun(t, boxed(t, model, &agent.Options{Person: agent.Person{Approve: deny}, Limits: run.Limits{Failures: 2}}), human("go"))
 	check.Same(t, "stopped with", []any{got.StopReason, got.Usage.Turns}, []any{agent.StopMaxFailures, 3})
@@ -216,7 +218,7 @@ func TestApprovalInTheCourseOfACall(t *testing.T) {
 			if fails && len(asked) == 2 {
 				return approval.Decision{}, closed
 			}
-			return approval.Allow(), nil
+			return approval.Decision{Allow: true}, nil
 		}
 		a := withTools(t, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), toolset, &agent.Options{Person: agent.Person{Approve: approve}})
 		result, err := a.Run(t.Context(), human("go"))

@@ -29,7 +29,7 @@ func ExampleAskPerson_rule() {
 			if call.Name == "pay" { // call.Server and call.Arguments tell more
 				return agent.AskPerson(ctx, call)
 			}
-			return approval.Allow(), nil // approval.Deny gives the model a reason
+			return approval.Decision{Allow: true}, nil // a Reason of a denial is for the model
 		}},
 	}))
 	result := must(a.Run(ctx, agent.Text("Pay bill 17, and remind me of bill 18.")))

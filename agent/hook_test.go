@@ -266,7 +266,7 @@ func TestStopIsKept(t *testing.T) {
 		if string(a.Arguments) == `{"x":2}` {
 			return agent.AskPerson(ctx, a)
 		}
-		return approval.Allow(), nil
+		return approval.Decision{Allow: true}, nil
 	}}}
 	stopping := opts
 	stopping.Hooks = []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, _ *agent.Call, r *run.Part) error {

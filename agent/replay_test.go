@@ -118,7 +118,9 @@ func TestReplayOfSubAgentsSideBySide(t *testing.T) {
 // A call that does not run is replayed as it was: with the arguments that the model wrote, whoever refused it and wherever.
 func TestReplayOfDenials(t *testing.T) {
 	const spaced = `{ "x": 1 }`
-	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Deny("no"), nil }
+	deny := func(context.Context, *approval.Request) (approval.Decision, error) {
+		return approval.Decision{Reason: "no"}, nil
+	}
 	hook := agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.Call) error { return agent.DenyCall("no") }}
 	for name, opts := range map[string]agent.Options{
 		"approval": {Person: agent.Person{Approve: deny}}, "hook": {Hooks: []agent.Hook{hook}}, "limit": {Limits: run.Limits{Calls: -1, Turns: 1}},

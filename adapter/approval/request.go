@@ -32,7 +32,7 @@ type Request struct {
 // Decision is the answer to a [Request]. The zero value denies.
 type Decision struct {
 	Allow  bool
-	Reason string // the reason for a denial; the model reads it
+	Reason string // the reason for a denial; the model reads it and continues
 
 	// Arguments replace the arguments of an allowed call. They must fit the tool's schema, and the
 	// model is told.
@@ -62,13 +62,6 @@ func (s Scope) String() string {
 	}
 	return [...]string{"this call", "same arguments", "same tool", "same server"}[s]
 }
-
-// Allow returns the decision to run a call unchanged. To change its arguments, set
-// Decision.Arguments.
-func Allow() Decision { return Decision{Allow: true} }
-
-// Deny returns the decision not to run a call. The model reads the reason and continues.
-func Deny(reason string) Decision { return Decision{Reason: reason} }
 
 // Func decides on a call before it is sent. A toolset asks about one call of a user (User of
 // adapter.Options) at a time, and about calls of different users concurrently. It asks only about

@@ -8,7 +8,7 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	s := &Memory{}
+	s := NewMemory().(*memory)
 	for i := range maxDecisions {
 		check.Must(t, s.Remember(t.Context(), sameTool("s", fmt.Sprint(i)), Decision{Allow: true}))
 	}

@@ -123,7 +123,7 @@ func (w *world) agent(t *testing.T, model script, opts agent.Options) *agent.Age
 		if strings.Contains(string(a.Arguments), `"ask"`) {
 			return agent.AskPerson(ctx, a)
 		}
-		return approval.Allow(), nil
+		return approval.Decision{Allow: true}, nil
 	}
 	if opts.Durable.LeaseTTL == 0 {
 		opts.Durable.LeaseTTL = 10 * time.Second

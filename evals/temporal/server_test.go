@@ -121,7 +121,7 @@ func (s *service) agent(t *testing.T, model play, prompt string, ttl time.Durati
 			if strings.Contains(string(a.Arguments), `"ask"`) {
 				return agent.AskPerson(ctx, a)
 			}
-			return approval.Allow(), nil
+			return approval.Decision{Allow: true}, nil
 		}},
 		Tools: []adapter.Source{adapter.Func("note", "Notes a number.", s.note, nil)},
 	})

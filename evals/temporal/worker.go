@@ -37,7 +37,7 @@ func (o *options) work(ctx context.Context) error {
 			if a.Name == "approved" {
 				return agent.AskPerson(ctx, a)
 			}
-			return approval.Allow(), nil
+			return approval.Decision{Allow: true}, nil
 		}},
 	})
 	if err != nil {

@@ -22,9 +22,9 @@ func New(model agent.Model, tools adapter.Source, guest Guest) (*agent.Agent, er
 		Tools:  []adapter.Source{tools},
 		Person: agent.Person{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			if a.Definition.Name != "book" || guest(a.Name, string(a.Arguments)) {
-				return approval.Allow(), nil
+				return approval.Decision{Allow: true}, nil
 			}
-			return approval.Deny("the guest does not want it"), nil
+			return approval.Decision{Reason: "the guest does not want it"}, nil
 		}},
 	})
 }

@@ -38,11 +38,11 @@ func decide(p *suite.People, tool string) approval.Decision {
 		case !ok:
 			continue
 		case !a.Allow:
-			return approval.Deny(a.Reason)
+			return approval.Decision{Reason: a.Reason}
 		}
 		return approval.Decision{Allow: true, Arguments: a.Arguments}
 	}
-	return approval.Deny("the person says nothing")
+	return approval.Decision{Reason: "the person says nothing"}
 }
 
 // answer returns the reply of a task's people to a question of a run.

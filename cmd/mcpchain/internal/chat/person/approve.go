@@ -28,12 +28,12 @@ type toolKey struct{ server, tool string }
 func (p *Person) Approve(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 	switch {
 	case p.yes:
-		return approval.Allow(), nil
+		return approval.Decision{Allow: true}, nil
 	case !p.screen.Attended():
 		p.failures.Denied.Add(1)
 		p.screen.Note(screen.Warn, "denied %s: tool call %s: %s",
 			a.Server, hosttext.Line(a.Definition.Name, 200), noTerminal)
-		return approval.Deny(noTerminal), nil
+		return approval.Decision{Reason: noTerminal}, nil
 	}
 	q := p.approvalChoice(a)
 	draft := newDraft(a)
@@ -106,15 +106,15 @@ func (p *Person) decide(
 ) (d approval.Decision, decided bool, err error) {
 	switch key {
 	case 'y':
-		return approval.Allow(), true, nil
+		return approval.Decision{Allow: true}, true, nil
 	case 'n':
-		return approval.Deny(""), true, nil
+		return approval.Decision{}, true, nil
 	case 'w':
 		reason, err := p.screen.Write(ctx, &screen.Draft{Prompt: "No, because:", Back: true})
 		if errors.Is(err, screen.ErrLeft) {
 			return approval.Decision{}, false, nil
 		}
-		return approval.Deny(strings.TrimSpace(reason)), true, err
+		return approval.Decision{Reason: strings.TrimSpace(reason)}, true, err
 	case 'e':
 		return p.edit(ctx, a, draft)
 	case 'a':

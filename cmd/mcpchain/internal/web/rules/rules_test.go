@@ -22,7 +22,7 @@ func TestRules(t *testing.T) {
 		check.That(t, ok == want && err == nil && (!ok || d.Allow), "%v: got %v, %v, %v, want %v", k, d, ok, err, want)
 	}
 	for _, k := range []approval.Key{key("Ada", "b", "x"), key("Ada", "a", "y"), key("Grace", "a", "y"), key("Ada", "a", "y")} {
-		check.Must(t, r.Remember(t.Context(), k, approval.Allow()))
+		check.Must(t, r.Remember(t.Context(), k, approval.Decision{Allow: true}))
 	}
 	all := r.Of("Ada")
 	check.Require(t, len(all) == 2 && all[0].Server == "a" && all[0].Tool == "y" && all[0].Allow && all[0].Scope != "" && all[0].ID != all[1].ID,
@@ -35,8 +35,8 @@ func TestRules(t *testing.T) {
 	check.Must(t, r.Forget(t.Context(), "", "b"))
 	holds(key("Ada", "b", "x"), false)
 	for i := range 200 {
-		check.Must(t, r.Remember(t.Context(), key("Ada", "a", fmt.Sprint(i)), approval.Allow()))
+		check.Must(t, r.Remember(t.Context(), key("Ada", "a", fmt.Sprint(i)), approval.Decision{Allow: true}))
 	}
-	check.Fails(t, r.Remember(t.Context(), key("Ada", "a", "more"), approval.Allow()), "Ada has as many rules as she likes")
-	check.NoError(t, r.Remember(t.Context(), key("Grace", "a", "more"), approval.Allow()))
+	check.Fails(t, r.Remember(t.Context(), key("Ada", "a", "more"), approval.Decision{Allow: true}), "Ada has as many rules as she likes")
+	check.NoError(t, r.Remember(t.Context(), key("Grace", "a", "more"), approval.Decision{Allow: true}))
 }
