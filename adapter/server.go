@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -105,7 +106,8 @@ type serverState struct {
 	keyInArgument string        // see Server
 	maxUsers      int           // connections, one for each user; 0: one connection for all
 	maxMedia      int
-	outputs       schemacheck.Validator // checks outputs if the client has no validator
+	validator     mcpclient.Validator   // of the host's options for the connection, or nil
+	outputs       schemacheck.Validator // checks outputs without such a validator
 	log           *slog.Logger
 
 	// Learnt while the toolset is open.
@@ -116,6 +118,10 @@ type serverState struct {
 
 // newServerState returns the state of s. o has its defaults.
 func newServerState(o *Options, s *Server) *serverState {
+	var validator mcpclient.Validator
+	if given := cmp.Or(s.ClientOptions, o.ClientOptions); given != nil {
+		validator = given.Validator
+	}
 	return &serverState{
 		label:         s.Name,
 		origin:        serverOrigin(s),
@@ -126,6 +132,7 @@ func newServerState(o *Options, s *Server) *serverState {
 		keyInArgument: s.KeyInArgument,
 		maxUsers:      max(s.PerUser, 0),
 		maxMedia:      o.maxMedia,
+		validator:     validator,
 		log:           o.Logger,
 	}
 }

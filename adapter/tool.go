@@ -93,7 +93,7 @@ func (t *Tool) prepareChecks(shown json.RawMessage) error {
 	if t.client == nil {
 		return nil
 	}
-	if v := t.client.Validator(); v != nil {
+	if v := t.server.validator; v != nil {
 		check, err := v.Compile(shown)
 		if err != nil {
 			return fmt.Errorf("input schema: %w", err)
@@ -103,7 +103,7 @@ func (t *Tool) prepareChecks(shown json.RawMessage) error {
 	if !t.server.policy.CheckOutputs || len(t.def.OutputSchema) == 0 {
 		return nil
 	}
-	v := cmp.Or(t.client.Validator(), mcpclient.Validator(&t.server.outputs))
+	v := cmp.Or(t.server.validator, mcpclient.Validator(&t.server.outputs))
 	if _, err := v.Compile(t.def.OutputSchema); err != nil {
 		t.server.log.Warn("results of a tool are not checked", "server", t.server.label, "tool", excerpt.Limit(t.def.Name, 200), "error", err)
 		return nil

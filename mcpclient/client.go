@@ -127,9 +127,6 @@ func (c *Client) SessionID() string {
 	return ""
 }
 
-// Validator returns [Options.Validator].
-func (c *Client) Validator() Validator { return c.opts.Validator }
-
 // SetRoots replaces the roots and notifies a legacy server, unless [Protocol.ExactCapabilities]
 // omits roots.listChanged. A modern server asks again when it needs the roots. It requires that
 // [Options.Roots] was set, even if empty.

@@ -15,34 +15,29 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// URLElicitationError is the error of a call that needs a person to visit URLs first, if that has
-// not happened: no handler accepts URLs, none of them is valid, the person refused, or the server
-// still asked afterwards. It wraps the server's [*mcp.RPCError]. Only servers of revision 2025-11-25
-// ask in this way.
-type URLElicitationError struct {
-	// Elicitations are the server's requests, without malformed ones.
-	Elicitations []*mcp.ElicitParams
-
-	action string // to the first URL that was not accepted; accept if the server asked again
-	rpc    *mcp.RPCError
+// visitsError is the error of a call that needs a person to visit URLs first, if that has not
+// happened: no handler accepts URLs, none of them is valid, the person refused, or the server still
+// asked afterwards. It wraps the server's error, with code -32042 of revision 2025-11-25.
+type visitsError struct {
+	elicitations []*mcp.ElicitParams // without malformed ones
+	action       string              // the answer to the first URL that was not accepted; accept if the server asked again
+	rpc          *mcp.RPCError
 }
 
-// Error implements error.
-func (e *URLElicitationError) Error() string {
+func (e *visitsError) Error() string {
 	why := "no handler for URLs is installed"
 	switch {
-	case len(e.Elicitations) == 0:
+	case len(e.elicitations) == 0:
 		why = "the server names none that is valid"
 	case e.action == mcp.ElicitAccept:
 		why = "the person agreed, and the server asks again"
 	case e.action != "":
 		why = "the person's answer is " + e.action
 	}
-	return fmt.Sprintf("a person must visit URLs first (%d), but %s: %v", len(e.Elicitations), why, e.rpc)
+	return fmt.Sprintf("a person must visit URLs first (%d), but %s: %v", len(e.elicitations), why, e.rpc)
 }
 
-// Unwrap returns the server's error.
-func (e *URLElicitationError) Unwrap() error { return e.rpc }
+func (e *visitsError) Unwrap() error { return e.rpc }
 
 const (
 	maxVisits   = 256     // URLs whose completion is awaited
@@ -67,7 +62,7 @@ type urlElicitations struct {
 func withURLVisits(next sender, v *urlElicitations) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
 		got, err := next(ctx, r, o)
-		needed := v.visitsError(err)
+		needed := v.neededVisits(err)
 		if needed == nil {
 			return got, err
 		}
@@ -75,7 +70,7 @@ func withURLVisits(next sender, v *urlElicitations) sender {
 			return response{}, err
 		}
 		got, err = next(ctx, r, o)
-		if needed := v.visitsError(err); needed != nil {
+		if needed := v.neededVisits(err); needed != nil {
 			needed.action = mcp.ElicitAccept
 			return response{}, needed
 		}
@@ -83,23 +78,24 @@ func withURLVisits(next sender, v *urlElicitations) sender {
 	}
 }
 
-// visitsError returns the error of a call for which a person must visit URLs, nil for other errors.
-func (v *urlElicitations) visitsError(err error) *URLElicitationError {
+// neededVisits returns err as the error of a call for which a person must visit URLs, nil if it is
+// another error.
+func (v *urlElicitations) neededVisits(err error) *visitsError {
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
 	if !ok || rpc.Code != mcp.CodeURLElicitationNeeded || !v.peer.current().has(urlElicitationErrors) {
 		return nil
 	}
-	return &URLElicitationError{Elicitations: v.validElicitations(rpc), rpc: rpc}
+	return &visitsError{elicitations: v.validElicitations(rpc), rpc: rpc}
 }
 
 // visitAll asks a person to visit the URLs. It returns nil if the person accepted all of them,
 // so that the call may be repeated.
-func (v *urlElicitations) visitAll(ctx context.Context, r *request, needed *URLElicitationError) error {
-	if len(needed.Elicitations) == 0 || v.peer.offers.elicitation == nil || !v.peer.offers.elicitation.URL {
+func (v *urlElicitations) visitAll(ctx context.Context, r *request, needed *visitsError) error {
+	if len(needed.elicitations) == 0 || v.peer.offers.elicitation == nil || !v.peer.offers.elicitation.URL {
 		return needed
 	}
 	var waits []<-chan struct{}
-	for _, p := range needed.Elicitations {
+	for _, p := range needed.elicitations {
 		waits = append(waits, v.expect(p.ElicitationID))
 		action, err := v.visit(ctx, r, p)
 		if err != nil {

@@ -178,10 +178,10 @@ func ExampleWithOutputCheck() {
 		_, err := client.CallTool(ctx, tool.Name, nil, mcpclient.WithOutputCheck(tool, new(schemacheck.Validator)))
 		var violation *mcpclient.SchemaViolation
 		if errors.As(err, &violation) {
-			fmt.Println(violation.Path, violation.Keyword)
+			fmt.Println(violation.Path, violation.Message)
 		}
 	}
-	// Output: /degrees type
+	// Output: /degrees want number, got string "warm"
 }
 
 func ExampleClient_StartTask() {

@@ -20,7 +20,6 @@ type Validator interface {
 // SchemaViolation is the first place where a value violates its schema.
 type SchemaViolation struct {
 	Path    string // a JSON pointer into the value, "" for the value itself
-	Keyword string // the violated keyword of the schema, such as "required"; "" for none
 	Message string // what was expected, and what was found
 }
 

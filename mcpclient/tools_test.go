@@ -218,7 +218,7 @@ func TestOutputCheck(t *testing.T) {
 		res, err := c.CallTool(ctx, "forecast", nil, checked)
 		e := wantError[*mcpclient.OutputError](t, err)
 		bad := wantError[*mcpclient.SchemaViolation](t, err)
-		if res != nil || e.Result.Text() != "t" || !errors.Is(err, mcp.ErrInvalidResult) || bad.Path != "/degrees" || bad.Keyword != "type" {
+		if res != nil || e.Result.Text() != "t" || !errors.Is(err, mcp.ErrInvalidResult) || bad.Path != "/degrees" || !strings.Contains(bad.Message, "number") {
 			t.Errorf("does not fit: got %+v, %v with %+v", res, err, bad)
 		}
 		wantError[*mcpclient.SchemaViolation](t, check.Err(c.CallTool(ctx, "forecast", nil, checked)))
@@ -226,7 +226,7 @@ func TestOutputCheck(t *testing.T) {
 		check.That(t, err == nil && res.IsError, "failure of the tool: got %+v, %v", res, err)
 		_, err = c.CallTool(ctx, "forecast", nil, checked)
 		bad = wantError[*mcpclient.SchemaViolation](t, err)
-		check.That(t, bad.Path == "" && bad.Keyword == "type", "null: got %+v", bad)
+		check.That(t, bad.Path == "" && strings.Contains(bad.Message, "object"), "null: got %+v", bad)
 		// A call that cannot be checked is not sent.
 		check.Text(t, check.Err(c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(forecast(`{"$schema":"urn:own"}`), new(schemacheck.Validator)))), "unsupported dialect", "unknown dialect")
 		check.NoError(t, check.Err(c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(&mcp.Tool{}, nil))), "no schema")
@@ -312,7 +312,6 @@ func TestValidatorOfForms(t *testing.T) {
 			}
 			check.That(t, asked == test.asked && refusal == test.refusal,
 				"%s: got asked %t and %q, want %t and %q", name, asked, refusal, test.asked, test.refusal)
-			check.Equal(t, name, c.Validator(), test.validator)
 		})
 	}
 }

@@ -115,7 +115,7 @@ func TestMCPGoExamples(t *testing.T) {
 	t.Run("url needed", func(t *testing.T) {
 		ctx, c := connect(t, servers["elicitation"], mcpclient.Options{Protocol: forced.Protocol, Timeouts: mcpclient.Timeouts{URLElicitation: -1}})
 		_, err := c.CallTool(ctx, "protected_action", nil)
-		_, ok := errors.AsType[*mcpclient.URLElicitationError](err)
-		check.That(t, ok && strings.Contains(err.Error(), "the person agreed, and the server asks again"), "protected_action: got %v, want it to ask once more after the person agreed", err)
+		rpc, ok := errors.AsType[*mcp.RPCError](err)
+		check.That(t, ok && rpc.Code == mcp.CodeURLElicitationNeeded && strings.Contains(err.Error(), "the person agreed, and the server asks again"), "protected_action: got %v, want it to ask once more after the person agreed", err)
 	})
 }

@@ -17,6 +17,5 @@
 //	a URI or id that changed      8 KiB; a longer one is [Stale]
 //	how long a result may be kept 24 h, even if the server says more
 //	_meta of a server             64 KiB; a larger one is not kept
-//	capabilities that the protocol does not name  100, of 64 KiB together; others are not kept
 //	texts of a peer in errors     1 KiB; they are cut
 package mcp

@@ -30,7 +30,6 @@ var ErrInvalidResult = errors.New("mcp: invalid result")
 // Error codes of JSON-RPC and of the protocol.
 const (
 	CodeUserRejected         = -1
-	CodeParseError           = -32700
 	CodeInvalidRequest       = -32600
 	CodeMethodNotFound       = -32601
 	CodeInvalidParams        = -32602

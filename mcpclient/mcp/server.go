@@ -27,8 +27,7 @@ type Implementation struct {
 // Server describes the server of a connection. Info is the server's own claim: show it, but base no
 // decision on it.
 type Server struct {
-	Revision     string   // the protocol revision in use
-	Revisions    []string // the revisions that a modern server lists; nil for a legacy one
+	Revision     string // the protocol revision in use
 	Info         Implementation
 	Capabilities ServerCapabilities
 	Instructions string          // a hint for the model on how to use the server
@@ -45,9 +44,6 @@ type ServerCapabilities struct {
 	Tasks        *TaskCapability            `json:"tasks,omitempty"` // revision 2025-11-25; since then an extension
 	Extensions   map[string]json.RawMessage `json:"extensions,omitempty"`
 	Experimental map[string]json.RawMessage `json:"experimental,omitempty"`
-
-	// Others are the capabilities that the protocol does not name, at most 100 in 64 KiB.
-	Others map[string]json.RawMessage `json:"-"`
 }
 
 // TaskCapability describes what a server of revision 2025-11-25 can do with tasks.

@@ -129,9 +129,11 @@ func (f failure) attributes() []attribute.KeyValue {
 	return out
 }
 
+const parseError = -32700 // of JSON-RPC
+
 // knownCodes are the codes of JSON-RPC errors with a metric series of their own.
 var knownCodes = []int{
-	mcp.CodeParseError, mcp.CodeInvalidRequest, mcp.CodeMethodNotFound,
+	parseError, mcp.CodeInvalidRequest, mcp.CodeMethodNotFound,
 	mcp.CodeInvalidParams, mcp.CodeInternalError, mcp.CodeResourceNotFound,
 	mcp.CodeHeaderMismatch, mcp.CodeMissingCapability, mcp.CodeUnsupportedRevision,
 	mcp.CodeURLElicitationNeeded,

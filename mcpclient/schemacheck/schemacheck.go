@@ -45,7 +45,7 @@ func (v *Validator) Compile(raw json.RawMessage) (check func(value json.RawMessa
 	return func(value json.RawMessage) error {
 		err := s.Validate(value)
 		if bad, ok := errors.AsType[*schema.Violation](err); ok {
-			return &mcpclient.SchemaViolation{Path: bad.Path, Keyword: bad.Keyword, Message: bad.Message}
+			return &mcpclient.SchemaViolation{Path: bad.Path, Message: bad.Message}
 		}
 		return err
 	}, nil

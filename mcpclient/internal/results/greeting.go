@@ -2,7 +2,6 @@ package results
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
@@ -50,11 +49,9 @@ func (g *Greeting) decode(d *jsonrpc.Decoder) {
 	if inMeta.Name != "" && g.Modern {
 		g.Server.Info = inMeta
 	}
-	g.Server.Revisions = g.Revisions
 }
 
-// maxKeptMeta bounds the _meta that a client keeps of its server, and the capabilities that it does
-// not know, in bytes.
+// maxKeptMeta bounds the _meta that a client keeps of its server, in bytes.
 const maxKeptMeta = 64 << 10
 
 // meta keeps _meta, unless it is larger than the bound, and decodes the server's name from it into
@@ -75,9 +72,6 @@ func (g *Greeting) meta(d *jsonrpc.Decoder, info *mcp.Implementation) {
 		d.Fail(err)
 	}
 }
-
-// maxOthers bounds the capabilities that are kept although the client does not know them.
-const maxOthers = 100
 
 // listCapability decodes what a server offers of a list, nil for null. Only resources can be
 // subscribed to: in other capabilities the member subscribe means nothing.
@@ -123,7 +117,6 @@ func decodeImplementation(d *jsonrpc.Decoder, i *mcp.Implementation) {
 
 func decodeCapabilities(d *jsonrpc.Decoder, c *mcp.ServerCapabilities) {
 	*c = mcp.ServerCapabilities{}
-	size := 0 // bytes of the capabilities that the client does not know
 	for key := range jsonrpc.MembersOf(d) {
 		switch string(key) {
 		case "tools":
@@ -142,15 +135,6 @@ func decodeCapabilities(d *jsonrpc.Decoder, c *mcp.ServerCapabilities) {
 			c.Extensions = jsonrpc.MapMember(d, "extensions")
 		case "experimental":
 			c.Experimental = jsonrpc.MapMember(d, "experimental")
-		default:
-			size += len(key)
-			if raw := d.Raw(); len(c.Others) < maxOthers && size+len(raw) <= maxKeptMeta {
-				size += len(raw)
-				if c.Others == nil {
-					c.Others = map[string]json.RawMessage{}
-				}
-				c.Others[string(key)] = bytes.Clone(raw)
-			}
 		}
 	}
 }
