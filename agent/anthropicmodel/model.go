@@ -24,7 +24,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tmc/langchaingo/llms"
+
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -87,7 +90,10 @@ type Model struct {
 	wire    *chat.Wire
 }
 
-var _ model.Model = (*Model)(nil)
+var (
+	_ model.Model = (*Model)(nil)
+	_ llms.Model  = (*Model)(nil)
+)
 
 // New returns a model. It does no I/O. It returns an error if the name is empty, an option is invalid,
 // or the key is empty and Options.Header has none.
@@ -212,4 +218,28 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 		return nil, err
 	}
 	return a.response(r, m.name, warning), nil
+}
+
+// GenerateContent implements [llms.Model]. langchaingo's types have no field for thoughts, so
+// thoughts of earlier replies are not sent back. The response has one choice. Options without a
+// counterpart in the API are ignored; more than one candidate is an error. A failure of the
+// provider matches [*model.Error] and [*llms.Error] by errors.As.
+func (m *Model) GenerateContent(
+	ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption,
+) (*llms.ContentResponse, error) {
+	response, err := convert.Generate(ctx, messages, options, func(r *model.Request, o *llms.CallOptions) iter.Seq2[model.Delta, error] {
+		asked := *m
+		if o.Model != "" {
+			asked.name = o.Model
+		}
+		return asked.Generate(ctx, r)
+	})
+	return response, hostfail.ForLangchaingo("anthropic", err)
+}
+
+// Call asks the model one question and returns the text of its answer.
+//
+// Deprecated: use [Model.GenerateContent].
+func (m *Model) Call(ctx context.Context, prompt string, options ...llms.CallOption) (string, error) {
+	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
 }
