@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,7 +27,7 @@ type exchange struct {
 
 type exchanges struct {
 	mu         sync.Mutex
-	open       map[*exchange]bool
+	open       []*exchange
 	drains     group
 	callsEnded bool // no request may await an answer
 	closed     bool
@@ -48,10 +49,7 @@ func (e *exchanges) begin(caller context.Context, awaitsAnswer, handshake bool) 
 	if e.closed || e.callsEnded && awaitsAnswer || caller.Err() != nil {
 		x.cancel()
 	}
-	if e.open == nil {
-		e.open = map[*exchange]bool{}
-	}
-	e.open[x] = true
+	e.open = append(e.open, x)
 	return x
 }
 
@@ -63,7 +61,7 @@ func (e *exchanges) endCalls() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.callsEnded = true
-	for x := range e.open {
+	for _, x := range e.open {
 		if x.awaitsAnswer && x.drain == nil {
 			x.cancel()
 		}
@@ -79,7 +77,7 @@ func (e *exchanges) close() {
 		close(e.done)
 	}
 	e.closed = true
-	for x := range e.open {
+	for _, x := range e.open {
 		if x.drain == nil {
 			x.cancel()
 		} else if x.drain.Stop() {
@@ -106,7 +104,9 @@ func (x *exchange) release() {
 	x.cancel()
 	x.all.mu.Lock()
 	defer x.all.mu.Unlock()
-	delete(x.all.open, x)
+	if i := slices.Index(x.all.open, x); i >= 0 {
+		x.all.open = slices.Delete(x.all.open, i, i+1)
+	}
 }
 
 const (
