@@ -92,6 +92,21 @@ func TestViewComesBack(t *testing.T) {
 	check.Equal(t, "calls of the view", eval[int](ada, "document.querySelectorAll('.view .calls .tool').length"), 1)
 }
 
+// TestReloadDuringACall loads the page again while a call of the view waits for its user. The view is shown again, and may
+// repeat the call, so nobody is asked about the earlier one.
+func TestReloadDuringACall(t *testing.T) {
+	ada := enter(t)
+	ada.ask(`call visitors {"day":"Friday"}`)
+	ada.sees("Visitors on Friday")
+	ada.checkIn("Lise Meitner")
+	ada.see(".card.approval", "Lise Meitner")
+	ada.reload()
+	ada.sees("Visitors on Friday")
+	ada.checkIn("Maria Mayer")
+	ada.see(".card.approval", "Maria Mayer")
+	check.Equal(t, "cards", eval[int](ada, "document.querySelectorAll('.card').length"), 1)
+}
+
 // TestViewAsks has a view open a page and write to the model: its user sees what, and from whom.
 func TestViewAsks(t *testing.T) {
 	ada := enter(t)

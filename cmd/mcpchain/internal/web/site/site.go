@@ -18,7 +18,7 @@
 //	POST   /api/views                              the view of a call, see package viewing
 //	POST   /api/views/seen                         the messages that a window has
 //	POST   /api/views/{session}/messages, answers, mode
-//	DELETE /api/views/{session}
+//	DELETE /api/views/{session}?gone               gone if the page is left, too
 //	POST   /api/servers/{server}/sign-in           the page where the user signs in to a server {link}
 //	POST   /api/servers/{server}/sign-out
 //	DELETE /api/rules/{rule}                       a decision for later calls

@@ -47,7 +47,7 @@ func (s *site) viewRoutes(mux *http.ServeMux) {
 		return nil, views.Mode(user, r.PathValue("session"), body.Mode)
 	}))
 	mux.Handle("DELETE /api/views/{session}", route(s, rates, func(r *http.Request, user string, _ none) (any, error) {
-		return nil, views.End(r.Context(), user, r.PathValue("session"), "the page does not show it any more")
+		return nil, views.End(r.Context(), user, r.PathValue("session"), r.URL.Query().Has("gone"))
 	}))
 }
 

@@ -186,7 +186,7 @@ func (s *Service) begin(ctx context.Context, user string, r Request, v *view, fr
 	}
 	s.mu.Unlock()
 	if ended {
-		_ = session.Close(ctx, "the page is gone") // the view has not begun, so it is not asked
+		_ = session.Close(unasked, "the page is gone")
 		s.removeView(v)
 		return talk.ErrGone
 	}
@@ -250,16 +250,27 @@ func (s *Service) Say(ctx context.Context, user, id string, first int, messages 
 	return err
 }
 
-// End ends a view: the page then removes its frame. The view is asked first, and has 2 s to answer. The error is
-// talk.ErrGone if there is no such view.
-func (s *Service) End(ctx context.Context, user, id, reason string) error {
+// End ends a view: the page then removes its frame. The view is asked first, and has 2 s to answer, unless its page is
+// gone: then its calls must not outlast it, as a page that is loaded again shows the view again, which repeats them. The
+// error is talk.ErrGone if there is no such view.
+func (s *Service) End(ctx context.Context, user, id string, pageIsGone bool) error {
 	v, err := s.viewOf(user, id)
 	if err != nil {
 		return err
 	}
-	_ = v.host.Close(ctx, reason) // the session has ended even after an error
+	if pageIsGone {
+		ctx = unasked
+	}
+	_ = v.host.Close(ctx, "the page does not show it any more") // the session has ended even after an error
 	return nil
 }
+
+// unasked is a context that has ended: a session that is closed with it does not ask its view.
+var unasked = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
 
 // EndConversation ends the views of a deleted conversation, and forgets what they want models to know.
 func (s *Service) EndConversation(user, conversation string) {
@@ -295,11 +306,9 @@ func (s *Service) closeAll(reason string, which func(*view) bool) {
 		}
 	}
 	s.mu.Unlock()
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
 	var wg sync.WaitGroup
 	for v, read := range all {
-		ctx := ended
+		ctx := unasked
 		if read {
 			ctx = context.Background() // the session bounds it
 		}

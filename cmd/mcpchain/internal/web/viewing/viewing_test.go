@@ -47,7 +47,7 @@ func TestModelContext(t *testing.T) {
 	want("And again?")
 	check.Contains(t, "", v.ask("ui/update-model-context", `{"structuredContent":{"row":3}}`), `"result":{}`)
 	go v.agrees()
-	check.NoError(t, w.views.End(t.Context(), "Ada", v.opened.Session, "the end"))
+	check.NoError(t, w.views.End(t.Context(), "Ada", v.opened.Session, false))
 	want("What now?", from+`{"row":3}`)
 	v = w.show("Ada", "w2", id, calls[0])
 	v.knows("row 4 is selected")
@@ -100,7 +100,7 @@ func TestUsersAreApart(t *testing.T) {
 	ada.knows("Ada's secret")
 	for name, err := range map[string]error{
 		"say":    w.views.Say(t.Context(), "Grace", ada.opened.Session, 0, nil),
-		"end":    w.views.End(t.Context(), "Grace", ada.opened.Session, "x"),
+		"end":    w.views.End(t.Context(), "Grace", ada.opened.Session, false),
 		"mode":   w.views.Mode("Grace", ada.opened.Session, "fullscreen"),
 		"answer": w.views.Answer("Grace", ada.opened.Session, "1", true),
 	} {
@@ -163,6 +163,21 @@ func TestProgramEndsDuringAQuestion(t *testing.T) {
 	go v.agrees()
 	w.views.Close()
 	w.talk.Close()
+	log := check.Value(w.store.Load(t.Context(), run.Key{Tenant: "Ada", ID: call}))(t)
+	check.Equal(t, "the call", log.Head.Status, run.StatusCancelled)
+}
+
+// A page that is loaded again shows the view again, which repeats its calls: its user is not asked about the earlier ones.
+func TestPageIsGone(t *testing.T) {
+	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
+	id, calls := w.converse("Ada")
+	v := w.show("Ada", "w", id, calls[0])
+	v.request("tools/call", `{"name":"pay","arguments":{}}`)
+	call, _ := w.asked("Ada", id)
+	check.Must(t, w.views.End(t.Context(), "Ada", v.opened.Session, true))
+	for e := v.stream.next(t); e.kind != "view-closed"; e = v.stream.next(t) {
+		check.That(t, !strings.Contains(string(e.data), "teardown"), "got %s, which no page shows", e.data)
+	}
 	log := check.Value(w.store.Load(t.Context(), run.Key{Tenant: "Ada", ID: call}))(t)
 	check.Equal(t, "the call", log.Head.Status, run.StatusCancelled)
 }
@@ -299,7 +314,7 @@ func TestStreams(t *testing.T) {
 	check.Equal(t, "the first message: the one that was not seen", v.stream.next(t).n, 11)
 	var agreeing sync.WaitGroup
 	agreeing.Go(v.agrees)
-	check.NoError(t, w.views.End(t.Context(), "Ada", v.opened.Session, "x"))
+	check.NoError(t, w.views.End(t.Context(), "Ada", v.opened.Session, false))
 	agreeing.Wait()
 	v.isGone("ended")
 	v.stream.end()

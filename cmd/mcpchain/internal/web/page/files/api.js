@@ -63,7 +63,9 @@ export const viewSays = (session, first, messages) => request("POST", `${view(se
 export const answerView = (session, ask, yes) => request("POST", `${view(session)}/answers`, { ask, yes });
 export const viewMode = (session, mode) => request("POST", `${view(session)}/mode`, { mode });
 export const viewSeen = (window, n) => request("POST", "/api/views/seen", { window, n });
-export const endView = (session, leaving) => request("DELETE", view(session), undefined, { keepalive: leaving });
+export const endView = (session) => request("DELETE", view(session));
+// leaveView ends a view of a page that is left, which does not wait for it.
+export const leaveView = (session) => request("DELETE", `${view(session)}?gone`, undefined, { keepalive: true });
 
 const server = (name) => `/api/servers/${encodeURIComponent(name)}`;
 

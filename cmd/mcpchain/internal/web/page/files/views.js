@@ -182,7 +182,7 @@ export class Views {
 
   // #leave ends the sessions of a page that is left. Nothing waits for it.
   #leave = () => {
-    for (const session of this.#sessions.keys()) api.endView(session, true).catch(() => {});
+    for (const session of this.#sessions.keys()) api.leaveView(session).catch(() => {});
   };
 
   // leave tears all views down while another conversation is shown. They have a stream of their own until then: they end once
