@@ -1,13 +1,12 @@
 package chat
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +18,7 @@ import (
 
 func TestConversation(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "trace.jsonl")
-	converse(t, `What is 17 plus 25, and what 6 times 7?
+	o := converse(t, `What is 17 plus 25, and what 6 times 7?
 
 How is the weather in Berlin and Atlantis?
 Summarize: Go is a language. It is small.
@@ -28,7 +26,8 @@ Book a table at Luigi
 Count to 2
 Show me a picture
 What did I ask before?
-`, "-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30", "-answer", "people=4", "-answer", "seating=On the terrace", "-trace", path).check(t,
+`, "-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30", "-answer", "people=4", "-answer", "seating=On the terrace")
+	o.check(t,
 		`The result: 17 + 25 = 42.
 The result: 6 × 7 = 42.
 The tool weather says: Berlin: 18 °C, light rain
@@ -42,69 +41,16 @@ Before that you asked: Show me a picture
 		"count 1/2 counted to 1", "demo asks the model: system prompt: Summarize the text of the user in one short sentence. user: Go is a language. It is small.", "the model answered demo: Go is a language.", "answer to demo: accept")
 
 	var got []string
-	for _, r := range readTrace(t, path) {
-		check.That(t, r["time"] != "", "no time: %v", r)
-		switch r["type"] {
-		case "tool_start":
-			got = append(got, fmt.Sprint("tool_start ", r["server"], " ", r["tool"]))
-		case "sampled":
-			got = append(got, fmt.Sprint("sampling ", r["server"], " ", at(r, "call", "tool"), ": ", at(r, "result", "content", "text")))
-		case "elicited":
-			got = append(got, fmt.Sprint("elicitation ", r["server"], " ", at(r, "call", "tool"), ": ", at(r, "result", "action")))
-		case "tool_progress":
-			got = append(got, fmt.Sprint("progress ", at(r, "progress", "message")))
-		case "answer":
-			got = append(got, "answer")
+	for line := range strings.Lines(o.stderr) {
+		if begin := regexp.MustCompile(`^→ \S+ \S+|^  the model answered|^  answer to \S+: \S+|^count [12]/2`).FindString(line); begin != "" {
+			got = append(got, strings.TrimSpace(begin))
 		}
 	}
-	want := []string{
-		"tool_start demo add", "tool_start demo multiply", "answer",
-		"tool_start demo weather", "tool_start demo weather", "answer",
-		"tool_start demo summarize", "sampling demo summarize: Go is a language.", "answer",
-		"tool_start demo book_table", "elicitation demo book_table: accept", "answer",
-		"tool_start demo count", "progress counted to 1", "progress counted to 2", "answer",
-		"tool_start demo picture", "answer", "answer",
-	}
-	check.Same(t, "trace", inOrder(got), want)
-}
-
-// inOrder sorts the two sums, because they run concurrently.
-func inOrder(events []string) []string {
-	if len(events) > 1 && events[0] == "tool_start demo multiply" {
-		events[0], events[1] = events[1], events[0]
-	}
-	return events
-}
-
-// at returns a member of nested objects, nil if there is none.
-func at(v any, names ...string) any {
-	for _, name := range names {
-		object, _ := v.(map[string]any)
-		v = object[name]
-	}
-	return v
-}
-
-func readTrace(t *testing.T, path string) []map[string]any {
-	t.Helper()
-	data := check.Value(os.ReadFile(path))(t)
-	var records []map[string]any
-	for line := range strings.Lines(string(data)) {
-		var r map[string]any
-		err := json.Unmarshal([]byte(line), &r)
-		check.Require(t, err == nil, "%v: %s", err, line)
-		records = append(records, r)
-	}
-	return records
-}
-
-func TestTraceIsAppended(t *testing.T) {
-	t.Parallel()
-	path := write(t, "trace.jsonl", `{"type":"old"}`+"\n")
-	converse(t, "", "-trace", path, "-prompt", "hello")
-	records := readTrace(t, path)
-	check.That(t, len(records) >= 3 && records[0]["type"] == "old" && records[len(records)-1]["type"] == "answer",
-		"got %v, want the old record, new ones, and the answer at the end", records)
+	slices.Sort(got[:2]) // the two sums run concurrently
+	check.Same(t, "calls and answers", got, []string{
+		"→ demo add", "→ demo multiply", "→ demo weather", "→ demo weather", "→ demo summarize", "the model answered",
+		"→ demo book_table", "answer to demo: accept", "→ demo count", "count 1/2", "count 2/2", "→ demo picture",
+	})
 }
 
 func TestDenied(t *testing.T) {
@@ -153,10 +99,10 @@ func TestWrongUsage(t *testing.T) {
 	converse(t, "", "-nonsense").check(t, "", 2, "mcpchain: there is no flag -nonsense; mcpchain chat -help lists the flags\n")
 	converse(t, "hello\n", "-store", "x.db").check(t, "", 2, "mcpchain: -store is for a conversation on a terminal: that of a script is not stored; ")
 	o := converse(t, "", "-help")
-	check.That(t, o.status == 0 && strings.Contains(o.stdout, "-trace file"), "help: got %+v", o)
+	check.That(t, o.status == 0 && strings.Contains(o.stdout, "-store file"), "help: got %+v", o)
 }
 
-// A file that cannot be read has the exit status of a wrong command line. A trace that cannot be written does not.
+// A file that cannot be read has the exit status of a wrong command line.
 func TestBadConfig(t *testing.T) {
 	t.Parallel()
 	path := write(t, "mcp.json", "{\n  \"mcpServers\": {\n    \"files\": {\n  }\n}")
@@ -168,7 +114,6 @@ func TestBadConfig(t *testing.T) {
 	project.Dir = filepath.Dir(path)
 	finish(t, project, "").check(t, "", 2, "mcpchain: mcp.json:5: the file ends, ")
 	converse(t, "", "-models", path).check(t, "", 2, "mcpchain: read models: "+path+":2: ")
-	converse(t, "", "-trace", filepath.Dir(path)).check(t, "", 1, "mcpchain: open the trace: open ")
 }
 
 // A server with a mistake in the file is reported with its line, and the others work.

@@ -87,7 +87,6 @@ type options struct {
 	noInstructions bool
 
 	database string // keeps conversations; "": in the configuration folder
-	trace    string
 }
 
 // Command returns the command chat.
@@ -120,9 +119,6 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 		flags.BoolVar(&o.noInstructions, "no-instructions", false, "do not pass the servers' instructions to the model")
 	})
 	c.StoreFlag(&o.database, "conversations", cli.StoreAny, "chatbot/conversations.db")
-	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
-		flags.StringVar(&o.trace, "trace", "", "append events to `file`, one JSON object per line")
-	})
 	c.Sections = []cli.Section{
 		{Title: "Commands, which can be typed, piped, or the text of -prompt", Text: talk.Commands()},
 		{Title: "Keys", Text: keys},

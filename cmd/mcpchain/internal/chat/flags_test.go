@@ -40,11 +40,11 @@ func TestFlags(t *testing.T) {
 	}{
 		"nothing": {nil, env(), options{}, models.Model{}, ""},
 		"all": {
-			[]string{"-base-url", "http://h/v1/", "-model", "m", "-config", "c", "-prompt", "p", "-yes", "-answer", "a=b=c", "-answer", "d=", "-trace", "t", "-connect-timeout", "1m", "-idle-timeout", "2m", "-call-timeout", "3m",
+			[]string{"-base-url", "http://h/v1/", "-model", "m", "-config", "c", "-prompt", "p", "-yes", "-answer", "a=b=c", "-answer", "d=", "-connect-timeout", "1m", "-idle-timeout", "2m", "-call-timeout", "3m",
 				"-revision", "a=2025-11-25", "-no-instructions"},
 			env("OPENAI_API_KEY", "k", "OPENAI_MODEL", "other"),
 			options{config: "c", prompt: "p", oneShot: true, yes: true,
-				answers: answers.Answers{"a": "b=c", "d": ""}, trace: "t", timeouts: cli.Timeouts{Connect: time.Minute, Idle: 2 * time.Minute, Call: 3 * time.Minute},
+				answers: answers.Answers{"a": "b=c", "d": ""}, timeouts: cli.Timeouts{Connect: time.Minute, Idle: 2 * time.Minute, Call: 3 * time.Minute},
 				revisions: cli.Revisions{"a": "2025-11-25"}, noInstructions: true},
 			models.Model{BaseURL: "http://h/v1", Name: "m", Key: "k"}, "",
 		},

@@ -61,21 +61,11 @@ func chat(o *options) (err error) {
 }
 
 // converse creates what a conversation needs, and holds it until its end.
-func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *talk.Interrupts) (err error) {
+func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *talk.Interrupts) error {
 	servers, answers, err := o.servers(ctx, ui)
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
-	trace, err := talk.OpenTrace(o.trace)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if failure := trace.Close(); failure != nil {
-			talk.Fail(ui, failure)
-			err = cmp.Or(err, talk.ErrReported)
-		}
-	}()
 	model, err := talk.OpenModel(ctx, o.model.Model, o.model.Hint, ui)
 	if err != nil {
 		return err
@@ -88,7 +78,6 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 		Interrupts:     interrupts,
 		Person:         person.New(ui, o.yes, answers, failures),
 		Failures:       failures,
-		Trace:          trace,
 		Model:          model,
 		Models:         o.model.File,
 		Prices:         o.model.Prices,

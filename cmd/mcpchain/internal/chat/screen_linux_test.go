@@ -133,21 +133,14 @@ func TestConversationOfTwoPrograms(t *testing.T) {
 // A paste of several lines is one question. Its tabs stay, its control characters are no keys.
 func TestPaste(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "trace.jsonl")
-	m := openScreen(t, "-trace", path)
+	m := openScreen(t)
 	m.enter("you ›", pasted("Summarize:\rline one\n\tline two\x1b[31m\x03"), "line two")
 	m.golden("paste")
 	m.typed("\r", "Allow it?")
 	m.enter("[y]es", "n", "bot ›")
+	m.enter("you ›\n", "/undo\r", "forgotten: Summarize: line one line two\n")
+	m.enter("you ›\n", "/undo\r", "there is no question to forget")
 	m.leave()
-	var questions []string
-	for _, r := range readTrace(t, path) {
-		if r["type"] == "question" {
-			questions = append(questions, r["text"].(string))
-		}
-	}
-	check.That(t, len(questions) == 1 && strings.HasPrefix(questions[0], "Summarize:\nline one\n") && !strings.ContainsAny(questions[0], "\x1b\x03\r"),
-		"got %q, want one question without control characters", questions)
 }
 
 // Keys that are typed while the model works answer no question and start no turn.
@@ -189,8 +182,7 @@ func TestMarkdown(t *testing.T) {
 // A form shows mistakes beside the field, goes back with Shift-Tab, and handles arrow keys.
 func TestFormOnScreen(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "trace.jsonl")
-	m := openScreen(t, "-trace", path)
+	m := openScreen(t)
 	m.enter("you ›", "Book a table for 4\r", "[y]es", "y", "Enter continues", "2030-02-30\r", "want a day of")
 	m.golden("form")
 	m.typed(ctrlC)
@@ -201,13 +193,12 @@ func TestFormOnScreen(t *testing.T) {
 	m.enter("┃ Note", "quiet"+arrowLeft+arrowUp+"\r", "Send this to demo?  [y]es")
 	m.golden("summary")
 	m.typed("y", "Booked: a table")
-	m.await("you ›\n")
+	m.until("the booked time is the corrected one", func(s string) bool {
+		_, booked, _ := strings.Cut(s, "Booked: a table")
+		return strings.Contains(booked, "19:30") && strings.HasSuffix(s, "you ›\n")
+	})
 	check.That(t, strings.Count(m.screen(), "→ demo book_table") == 1, "want one line about the begin of the call:\n%s", m.screen())
 	m.leave()
-	for _, r := range readTrace(t, path) {
-		content := at(r, "answer", "content")
-		check.That(t, r["type"] != "answered" || at(content, "time") == "19:30", "got %v, want the time as it was corrected", content)
-	}
 }
 
 // The wait for a rate limit is shown. A turn that is interrupted during it leaves a usable conversation.

@@ -24,7 +24,6 @@ import (
 type connections struct {
 	configured *Servers
 	screen     screen.Screen
-	trace      *Trace
 	failures   *person.Failures
 	makeAgent  func(context.Context) error // with what the servers offer the model now
 	toolset    *adapter.Toolset
@@ -62,13 +61,12 @@ func (c *connections) connect(ctx context.Context) error {
 	return nil
 }
 
-// report tells the person and the trace the state of servers, and what is left out. If no
-// server is reached, each of them counts as a failure.
+// report tells the person the state of servers, and what is left out. If no server is reached, each of them counts as a
+// failure.
 func (c *connections) report(servers []adapter.ServerStatus) {
 	ui := c.screen
 	reached := 0
 	for _, server := range servers {
-		c.trace.write(traceLine{Type: "server", Server: server.Name, Error: errorText(server.Err)})
 		if errors.Is(server.Err, adapter.ErrConnecting) {
 			ui.Note(screen.Faint, "server %s: is still being connected to, and joins when it is ready", server.Name)
 			reached++

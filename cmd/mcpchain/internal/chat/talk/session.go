@@ -30,7 +30,6 @@ type Config struct {
 	Interrupts *Interrupts
 	Person     *person.Person
 	Failures   *person.Failures
-	Trace      *Trace // nil: none
 	Model      *Model
 	Models     *models.File // models for /model; nil: only the models of the endpoint
 	Prices     *price.Table // nil: unknown
@@ -47,7 +46,6 @@ type Config struct {
 // Session is a conversation with its servers and the commands of the person.
 type Session struct {
 	Config
-	turnCount int // turns of this program
 
 	conversation *conversation
 	archive      *archive
@@ -71,7 +69,7 @@ func newSession(c Config) *Session {
 		screen: c.Screen, archive: s.archive, model: c.Model, prices: c.Prices, name: newName(),
 	}
 	s.connections = &connections{
-		configured: c.Servers, screen: c.Screen, trace: c.Trace, failures: c.Failures, makeAgent: s.makeAgent,
+		configured: c.Servers, screen: c.Screen, failures: c.Failures, makeAgent: s.makeAgent,
 	}
 	s.instructions = &instructions{
 		screen: c.Screen, connections: s.connections, withheld: c.NoInstructions, shown: map[string]string{},
@@ -80,7 +78,7 @@ func newSession(c Config) *Session {
 	s.downloads = &downloads{screen: c.Screen, folder: c.Media}
 	s.offers = &offers{screen: c.Screen, connections: s.connections, downloads: s.downloads, ask: s.askModel}
 	s.attachments = &attachments{screen: c.Screen, offers: s.offers}
-	s.views = &toolViews{screen: c.Screen, trace: c.Trace}
+	s.views = &toolViews{screen: c.Screen}
 	s.permissions = &permissions{screen: c.Screen, servers: c.Servers}
 	s.modelChoice = &modelChoice{screen: c.Screen, model: c.Model, file: c.Models, makeAgent: s.makeAgent}
 	return s

@@ -21,14 +21,12 @@ import (
 
 // askModel asks the agent a question. It reports failures, but not the end of the program.
 func (s *Session) askModel(ctx context.Context, question run.Message) error {
-	s.turnCount++
 	s.views.attachContext(&question)
-	s.Trace.write(traceLine{Type: "question", Turn: s.turnCount, Text: questionText(question)})
 	return s.showTurn(ctx, []run.Message{question}, s.conversation.events(ctx, question))
 }
 
-// showTurn shows the events of a turn, and adds its input and its messages to the history. It also
-// traces the events, keeps results, saves their pictures and offers their views.
+// showTurn shows the events of a turn, and adds its input and its messages to the history. It also keeps results, saves
+// their pictures and offers their views.
 func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter.Seq2[agent.Event, error]) error {
 	messages := append(slices.Clip(s.conversation.history), input...)
 	s.conversation.turnUnfinished = 0
@@ -40,7 +38,6 @@ func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter
 			s.Screen.End()
 			return s.endFailedTurn(ctx, messages, err)
 		}
-		s.Trace.writeEvent(s.turnCount, e)
 		s.conversation.count(e)
 		if start, ok := e.(*agent.ToolStart); !ok || !started[start.ID] {
 			s.Screen.Show(e)
@@ -85,7 +82,6 @@ func (s *Session) resume(ctx context.Context, number string) error {
 	if state.Status.Ended() {
 		return nil
 	}
-	s.turnCount++
 	if err := s.showTurn(ctx, nil, s.conversation.resumeEvents(ctx, head.Key)); err != nil {
 		return err
 	}
@@ -127,7 +123,6 @@ func (s *Session) endFailedTurn(turn context.Context, messages []run.Message, er
 	case isElsewhere:
 		err = errElsewhere
 	}
-	s.Trace.write(traceLine{Type: "error", Turn: s.turnCount, Error: err.Error()})
 	if isElsewhere {
 		s.conversation.branch(s.conversation.history)
 		return s.report(err)

@@ -19,7 +19,6 @@ import (
 // toolViews shows the views of tools in the person's browser, if the screen has links.
 type toolViews struct {
 	screen  screen.Screen
-	trace   *Trace
 	service *views.Service // nil: views are not shown
 }
 
@@ -63,27 +62,18 @@ func (v *toolViews) onCallStart(c *views.Call) {
 		c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(string(c.Arguments), 200))
 }
 
-// onCallEnd shows and traces the outcome of a view's call.
+// onCallEnd shows the outcome of a view's call.
 func (v *toolViews) onCallEnd(c *views.Call) {
-	r := traceLine{
-		Type:     "view_call",
-		Server:   c.Server,
-		Tool:     c.Tool,
-		Error:    errorText(c.Err),
-		Duration: screen.Milliseconds(c.Duration),
-	}
-	if len(c.Arguments) > 0 {
-		r.Arguments = screen.Arguments(string(c.Arguments))
-	}
-	style, mark, text := screen.Tool, "←", r.Error
-	if c.Result != nil {
-		r.Text, r.IsError = offering.Content(c.Result.Content), c.Result.IsError
-		text = r.Text
-	}
-	if r.IsError || c.Err != nil {
+	style, mark, text := screen.Tool, "←", ""
+	switch {
+	case c.Err != nil:
+		style, mark, text = screen.Warn, "✗", c.Err.Error()
+	case c.Result.IsError:
 		style, mark = screen.Warn, "✗"
 	}
-	v.trace.write(r)
+	if c.Result != nil {
+		text = offering.Content(c.Result.Content)
+	}
 	v.screen.Note(style, "%s %s %s: %s",
 		mark, c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(text, screen.MaxResult))
 }

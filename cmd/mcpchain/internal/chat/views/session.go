@@ -275,13 +275,12 @@ func (n *session) takeMessage(ctx context.Context, content []mcp.Content) error 
 	})
 }
 
-// Call is a tool call of a view. Result or Err, and Duration, are set when it has ended.
+// Call is a tool call of a view. Result or Err is set when it has ended.
 type Call struct {
 	Server, Tool string
 	Arguments    json.RawMessage
 	Result       *mcp.CallToolResult
 	Err          error
-	Duration     time.Duration // without the time of a question to the person
 }
 
 // viewServer is the server of a view, as the view may use it. The person is asked about the view's
@@ -302,22 +301,14 @@ func (a *viewServer) CallTool(
 	ctx, done := o.Interruptible(ctx)
 	defer done()
 	c := &Call{Server: a.session.view.server, Tool: name, Arguments: arguments}
-	start := time.Now()
 	caller := &adapter.Caller{
-		Approve: func(approval.Func) approval.Func {
-			return func(ctx context.Context, r *approval.Request) (approval.Decision, error) {
-				d, err := o.Person.Approve(ctx, r)
-				start = time.Now() // the time of the question does not count
-				return d, err
-			}
-		},
+		Approve: func(approval.Func) approval.Func { return o.Person.Approve },
 		Elicit: func(ctx context.Context, p *mcp.ElicitParams, _ mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
 			return o.Person.Elicit(ctx, p)
 		},
 	}
 	o.OnCallStart(c)
 	c.Result, c.Err = a.direct.CallTool(adapter.WithCaller(ctx, caller), name, arguments, opts...)
-	c.Duration = time.Since(start)
 	o.OnCallEnd(c)
 	return c.Result, c.Err
 }
