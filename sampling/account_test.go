@@ -106,7 +106,7 @@ func TestReservationsAreSettled(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, tt.host)
 			var r record
-			s := h.sampler(t, &Options{Audit: func(_ context.Context, record *Record) { r = *record.all }})
+			s := h.sampler(t, &Options{Audit: auditTo(t, func(got record) { r = got })})
 			_ = ask(t, s, hi) // some fail
 			check.Equal(t, "tokens", r.InputTokens+r.OutputTokens, tt.used)
 			check.Equal(t, "estimated", r.Estimated, tt.estimated)
@@ -184,7 +184,7 @@ func TestDepth(t *testing.T) {
 		var deepest error
 		s = h.sampler(t, &Options{
 			Origin: duringCall, Limits: Limits{Total: Budget{Concurrent: 1}, PerServer: Budget{Concurrent: 1}},
-			Audit: func(_ context.Context, r *Record) { records = append(records, *r.all) },
+			Audit: auditTo(t, func(r record) { records = append(records, r) }),
 			Review: &Review{Request: func(ctx context.Context, _ *Request) error {
 				_, err := s.CreateMessage(inCall(ctx, "inner"), question(t, hi))
 				if deepest == nil {

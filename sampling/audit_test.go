@@ -2,6 +2,7 @@ package sampling
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -16,6 +17,15 @@ import (
 )
 
 const secretQuestion = `{"messages":[{"role":"user","content":{"type":"text","text":"my secret"}}],"maxTokens":100,"includeContext":"thisServer"}`
+
+// auditTo returns an Options.Audit that passes the records on.
+func auditTo(t *testing.T, use func(record)) func(context.Context, json.RawMessage) {
+	return func(_ context.Context, raw json.RawMessage) {
+		var r record
+		check.Must(t, json.Unmarshal(raw, &r))
+		use(r)
+	}
+}
 
 func TestAudit(t *testing.T) {
 	no := errors.New("no")
@@ -50,7 +60,7 @@ func TestAudit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, tt.host)
 			var records []record
-			tt.opts.Audit = func(ctx context.Context, r *Record) { records = append(records, *r.all) }
+			tt.opts.Audit = auditTo(t, func(r record) { records = append(records, r) })
 			tt.want.Depth, tt.want.Server = 1, "files"
 			_ = ask(t, h.sampler(t, &tt.opts).ForServer("files"), tt.params) // some fail
 			check.Require(t, len(records) == 1, "got %d records of a request", len(records))
@@ -69,7 +79,7 @@ func TestAuditOfTimes(t *testing.T) {
 		h := newHost(t, slowly(3*time.Second))
 		var r record
 		s := h.sampler(t, &Options{
-			Audit: func(_ context.Context, record *Record) { r = *record.all },
+			Audit: auditTo(t, func(got record) { r = got }),
 			Review: &Review{
 				Request: func(context.Context, *Request) error { time.Sleep(time.Second); return nil },
 				Reply:   func(context.Context, *Request, *mcp.CreateMessageResult) error { time.Sleep(time.Second); return nil },
@@ -87,9 +97,9 @@ func TestAuditOfACancelledRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	h := newHost(t, func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })
 	var r record
-	s := h.sampler(t, &Options{Audit: func(ctx context.Context, record *Record) {
+	s := h.sampler(t, &Options{Audit: func(ctx context.Context, record json.RawMessage) {
 		check.NoError(t, ctx.Err(), "the context of the audit")
-		r = *record.all
+		check.Must(t, json.Unmarshal(record, &r))
 	}})
 	check.Is(t, check.Err(s.CreateMessage(ctx, question(t, hi))), context.Canceled)
 	check.That(t, r.Outcome == outcomeCancelled && r.Estimated && r.OutputTokens == 100, "got %+v, want cancelled with all of what was reserved", r)

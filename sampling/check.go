@@ -95,7 +95,7 @@ func notEmpty(kind string, data []byte) error {
 	return nil
 }
 
-// checkTools wants a name of its own for each tool, and no schema but an object.
+// checkTools returns an error for a tool without a name, with the name of another, or with a schema that is not an object.
 func checkTools(tools []*mcp.Tool) error {
 	seen := map[string]bool{}
 	for i, t := range tools {
@@ -127,6 +127,15 @@ func checkToolChoice(p *mcp.CreateMessageParams) error {
 		return nil
 	}
 	return fmt.Errorf(`toolChoice: mode %q is not one of "auto", "required", "none"`, excerpt.Cut(p.ToolChoice.Mode))
+}
+
+// encodeJSON returns the JSON of a value as on the wire, nil if it cannot be encoded.
+func encodeJSON(v any) json.RawMessage {
+	raw, err := jsonrpc.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return raw
 }
 
 // isObject reports whether raw is valid JSON, and an object.

@@ -79,17 +79,17 @@ func TestChosenModelIsAsked(t *testing.T) {
 	const cheap = `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":100,"modelPreferences":{"costPriority":1}}`
 	h := newHost(t, answering(plainAnswer))
 	var seen, reason string
-	var record record
+	var audited record
 	s := h.sampler(t, &Options{
 		Models: append(catalogue(), Model{ID: "gpt-4.1"}),
 		Review: &Review{Request: func(_ context.Context, r *Request) error { seen, reason = r.Model, r.reason; return nil }},
-		Audit:  func(_ context.Context, r *Record) { record = *r.all },
+		Audit:  auditTo(t, func(r record) { audited = r }),
 	})
 	answered(t, s, cheap)
-	check.That(t, strings.Contains(h.Last(), `"model":"gpt-5-mini"`) && seen == "gpt-5-mini" && record.Model == "gpt-5-mini",
-		"asked %s, the reviewer saw %s, the record has %s, want gpt-5-mini", h.Last(), seen, record.Model)
-	check.That(t, strings.Contains(reason, "cost 1") && record.Reason == reason,
-		"the reviewer was told %q, the record has %q, want the priority of the cost", reason, record.Reason)
+	check.That(t, strings.Contains(h.Last(), `"model":"gpt-5-mini"`) && seen == "gpt-5-mini" && audited.Model == "gpt-5-mini",
+		"asked %s, the reviewer saw %s, the record has %s, want gpt-5-mini", h.Last(), seen, audited.Model)
+	check.That(t, strings.Contains(reason, "cost 1") && audited.Reason == reason,
+		"the reviewer was told %q, the record has %q, want the priority of the cost", reason, audited.Reason)
 }
 
 // A request without a number of tokens, or with too many, gets the limit before a model with enough room is chosen.

@@ -1,7 +1,6 @@
 package sampling
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -77,35 +76,4 @@ func hostExtra(meta json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return m[extraKey]
-}
-
-// Bounds of OpenAI for metadata.
-const (
-	maxMetadata      = 16
-	maxMetadataKey   = 64
-	maxMetadataValue = 512
-)
-
-// metadata copies the allowed keys of a server's metadata. Hosts require text, so numbers and
-// booleans become their JSON. Lists, objects, null and long values are left out.
-func metadata(raw json.RawMessage, allowed []string) map[string]string {
-	var all map[string]json.RawMessage
-	if len(allowed) == 0 || json.Unmarshal(raw, &all) != nil {
-		return nil
-	}
-	out := map[string]string{}
-	for _, key := range allowed {
-		value := bytes.TrimSpace(all[key])
-		if len(value) == 0 || len(key) > maxMetadataKey || len(out) == maxMetadata || bytes.ContainsAny(value[:1], "[{n") {
-			continue
-		}
-		text := string(value)
-		if value[0] == '"' && json.Unmarshal(value, &text) != nil {
-			continue
-		}
-		if len(text) <= maxMetadataValue {
-			out[key] = text
-		}
-	}
-	return out
 }

@@ -64,7 +64,7 @@ func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
 		return nil
 	}
 	r.record.Decision = byReviewer
-	err := r.timed(func() any { return r.request.Params }, &r.record.Edited, func() error {
+	err := r.askReviewer(func() any { return r.request.Params }, &r.record.Edited, func() error {
 		switch review := s.options.Review.Request; {
 		case r.approved:
 			r.request.Model = cmp.Or(r.approvedFor, r.request.Model)
@@ -94,7 +94,7 @@ func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMess
 		return nil
 	}
 	r.record.ReplyDecision = byReviewer
-	err := r.timed(func() any { return reply }, &r.record.ReplyEdited, func() error {
+	err := r.askReviewer(func() any { return reply }, &r.record.ReplyEdited, func() error {
 		if review := s.options.Review.Reply; review != nil {
 			return review(ctx, r.request, reply)
 		}
@@ -114,13 +114,13 @@ func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMess
 
 var errReplyWaits = errors.New("review of a reply cannot wait")
 
-// timed asks the reviewer and records the time. It sets edited to whether the reviewer changed what seen returns, or
-// the model.
-func (r *run) timed(seen func() any, edited *bool, ask func() error) error {
-	before, model, start := hash(encodeJSON(seen())), r.request.Model, time.Now()
+// askReviewer calls ask, which asks the reviewer, and records the time. It sets edited to whether the reviewer changed
+// what seen returns, or the model.
+func (r *run) askReviewer(seen func() any, edited *bool, ask func() error) error {
+	before, model, start := hash(seen()), r.request.Model, time.Now()
 	err := ask()
 	r.record.Reviewing += time.Since(start)
-	*edited = hash(encodeJSON(seen())) != before || r.request.Model != model
+	*edited = hash(seen()) != before || r.request.Model != model
 	return err
 }
 

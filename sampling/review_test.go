@@ -38,7 +38,7 @@ func TestHashOfAnEditedRequest(t *testing.T) {
 	hashes := map[string]bool{}
 	for _, text := range []string{"Hi", "Good day"} {
 		s := newHost(t, answering(plainAnswer)).sampler(t, &Options{
-			Audit: func(_ context.Context, r *Record) { hashes[r.all.RequestHash] = true },
+			Audit: auditTo(t, func(r record) { hashes[r.RequestHash] = true }),
 			Review: &Review{Request: func(_ context.Context, r *Request) error {
 				r.Params.Messages[0].Content[0].(*mcp.TextContent).Text = text
 				return nil
@@ -96,7 +96,7 @@ func TestReviewLater(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	var outcomes []string
 	s := h.sampler(t, &Options{Review: AskLater(), Limits: Limits{MaxTokens: 5},
-		Audit: func(_ context.Context, r *Record) { outcomes = append(outcomes, r.Outcome) }})
+		Audit: auditTo(t, func(r record) { outcomes = append(outcomes, r.Outcome) })})
 	p := question(t, hi)
 	_, err := s.CreateMessage(t.Context(), p)
 	later, ok := errors.AsType[*inquiry.ReviewLaterError](err)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/cost"
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -81,6 +80,20 @@ func (s *Sampler) SamplingCapability() mcp.SamplingCapability {
 	return mcp.SamplingCapability{Tools: true}
 }
 
+// run is the state of one request.
+type run struct {
+	requester  *requester
+	request    *Request // nil before the checks
+	model      Model
+	ticket     *ticket // nil until the request is admitted
+	addedBytes int     // bytes that rewriting adds to the schemas of the tools
+
+	approved    bool   // a person approved it before the request arrived
+	approvedFor string // the approved model, "" for any
+
+	record record // for Options.Audit
+}
+
 // CreateMessage implements [mcp.SamplingHandler]. Its error matches [mcp.ErrRejected] if a limit, the policy or the
 // reviewer objects, and [mcp.ErrAnswerLater] if a person decides later. Other errors are an [*mcp.RPCError]: code -32602
 // for an invalid request, -32603 for a failure of the model.
@@ -90,18 +103,18 @@ func (s *Sampler) CreateMessage(ctx context.Context, params *mcp.CreateMessagePa
 
 // createMessage answers a request. server is the host's name for the server, "" if ForServer was not used.
 func (s *Sampler) createMessage(ctx context.Context, params *mcp.CreateMessageParams, server string) (result *mcp.CreateMessageResult, err error) {
-	q, unknown := s.identify(ctx, server)
-	r := newRun(q, params)
-	if s.options.Audit != nil && params != nil { // before a reviewer edits blocks in place
-		r.record.RequestHash = hash(encodeJSON(params))
+	q, identityErr := s.identify(ctx, server)
+	r := &run{requester: q}
+	if s.options.Audit != nil {
+		r.record = newRecord(q, params)
 	}
 	r.approvedFor, r.approved = inquiry.Approved(ctx, params)
 	defer func() { s.audit(ctx, r, result, err) }()
 	if err := s.check(params); err != nil {
 		return nil, err
 	}
-	if unknown != nil {
-		return nil, unknown
+	if identityErr != nil {
+		return nil, identityErr
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -218,78 +231,4 @@ func (s *Sampler) applyEdits(r *run) error {
 	}
 	s.clamp(r)
 	return r.ticket.reserve(r.model.ID, reservation(&r.model, r.request, r.addedBytes))
-}
-
-// complete asks the model. If a required call is missing, or the protocol cannot express a call, it
-// asks a second time within the limits, because models err at random.
-func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResult, error) {
-	tools, err := s.offer(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	question := chatRequest(r.request, tools, &s.options)
-	question.Memory = s.memories.memory(r.requester)
-	result, err := s.completeOnce(ctx, r, question, tools)
-	if badCall(err) && r.ticket.reserve(r.model.ID, reservation(&r.model, r.request, r.addedBytes)) == nil {
-		result, err = s.completeOnce(ctx, r, question, tools)
-	}
-	if err != nil {
-		return nil, s.modelError(ctx, r, err)
-	}
-	return result, nil
-}
-
-// completeOnce asks the model once, and charges the request for it.
-func (s *Sampler) completeOnce(ctx context.Context, r *run, question *chat.Request, tools offer) (*mcp.CreateMessageResult, error) {
-	r.record.Completions++
-	reply, err := s.ask(ctx, r.request, question)
-	s.charge(r, reply, err)
-	if err != nil {
-		return nil, err
-	}
-	if reply.Warning != "" {
-		s.options.Logger.Warn("sampling: " + reply.Warning)
-	}
-	result, err := samplingResult(reply, r.request.Params, tools)
-	if err == nil {
-		r.record.AnsweredBy = excerpt.Cut(reply.Model)
-	}
-	return result, err
-}
-
-// badCall reports whether the model failed to call a required tool, or called one wrongly.
-func badCall(err error) bool {
-	if _, ok := errors.AsType[*callError](err); ok {
-		return true
-	}
-	failure, ok := errors.AsType[*chat.Error](err)
-	return ok && (failure.Code == chat.CodeNoToolCall || failure.Code == chat.CodeToolUse)
-}
-
-// charge records the cost of a completion in the accounts.
-func (s *Sampler) charge(r *run, reply *chat.Reply, err error) {
-	failure, ok := errors.AsType[*chat.Error](err)
-	var used usage
-	switch {
-	case err == nil:
-		used = spending(&r.model, r.request, r.addedBytes, reply.Usage, reply.Size)
-	case ok && failure.Usage != nil:
-		used = spendingIfFailed(&r.model, r.request, r.addedBytes, failure.Usage)
-	case ok && (failure.Status >= 400 || failure.Code == chat.CodeRequest) && !badCall(err):
-		// The host did not accept it.
-	default:
-		used = spendingIfFailed(&r.model, r.request, r.addedBytes, nil)
-	}
-	r.ticket.spend(r.model.ID, used)
-}
-
-// ask asks the model, streaming the text to Options.OnText if that is set.
-func (s *Sampler) ask(ctx context.Context, req *Request, question *chat.Request) (*chat.Reply, error) {
-	if s.options.OnText == nil {
-		return s.chat.Complete(ctx, question)
-	}
-	return s.chat.Stream(ctx, question, chat.Deltas{Text: func(piece string) error {
-		s.options.OnText(ctx, req, piece)
-		return nil
-	}})
 }

@@ -62,11 +62,11 @@ func TestBudgetOfACallByItsOrigin(t *testing.T) {
 				h := newHost(t, answering(plainAnswer))
 				var mu sync.Mutex
 				calls := map[string]int{}
-				s := h.sampler(t, &Options{Limits: Limits{PerCall: Budget{Requests: 2}}, Origin: origin, Audit: func(_ context.Context, r *Record) {
+				s := h.sampler(t, &Options{Limits: Limits{PerCall: Budget{Requests: 2}}, Origin: origin, Audit: auditTo(t, func(r record) {
 					mu.Lock()
 					defer mu.Unlock()
-					calls[r.all.Call]++
-				}})
+					calls[r.Call]++
+				})})
 				first, second := connect(t, revision, s), connect(t, revision, s)
 				for _, c := range []*mcpclient.Client{first, first, second, second} {
 					got, err := c.CallTool(t.Context(), "poems", nil)

@@ -23,9 +23,9 @@ type offeredTool struct {
 	written *toolschema.Written
 }
 
-// offer rewrites the schemas of a request's tools for its model, and reserves the added bytes: a provider without
+// rewriteTools rewrites the schemas of a request's tools for its model, and reserves the added bytes: a provider without
 // references gets copies of the referenced schemas. Limits.InputBytes applies to the rewritten schemas, too.
-func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
+func (s *Sampler) rewriteTools(ctx context.Context, r *run) (offer, error) {
 	target, params := s.chat.Schemas(r.request.Model), r.request.Params
 	room := s.options.Limits.InputBytes - inputSize(params)
 	out := offer{}
