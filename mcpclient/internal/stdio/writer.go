@@ -179,11 +179,19 @@ func (w *writer) drop() {
 	w.stopped = true
 }
 
-// unwritten reports whether nothing of a message was written, nor will be.
+// unwritten reports whether nothing of a message was written, nor will be. It gives the last Write a moment to end: before
+// that, all that was passed to it may have been written.
 func (w *writer) unwritten(number int64) bool {
 	w.mu.Lock()
+	stopped := w.stopped
+	w.mu.Unlock()
+	if !stopped {
+		return false
+	}
+	w.wait(closingTime)
+	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.stopped && number > w.started
+	return number > w.started
 }
 
 // refuse refuses messages from now on. Queued messages are still written.

@@ -174,3 +174,20 @@ func TestSendUnwritten(t *testing.T) {
 		})
 	}
 }
+
+// While the last Write goes on, nobody knows how much it will have written.
+func TestUnwrittenDuringLastWrite(t *testing.T) {
+	for takes, want := range map[time.Duration]bool{closingTime / 2: true, 2 * closingTime: false} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &writer{dst: writerFunc(func([]byte) (int, error) {
+				time.Sleep(takes)
+				return 0, io.ErrClosedPipe
+			}), onError: func(error) {}}
+			_, _ = w.send(t.Context(), []byte("{}"))
+			synctest.Wait()
+			w.drop()
+			check.Equal(t, fmt.Sprint("unwritten during a Write of ", takes), w.unwritten(1), want)
+			w.wait(takes)
+		})
+	}
+}
