@@ -50,7 +50,7 @@ var errCancelRequested = errors.New("cancellation of the run was requested")
 func (r *renewer) checkCancels(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, cancelInterval)
 	defer cancel()
-	var requests []record.CancelRequest
+	var requests map[run.Key]uint64
 	_ = guard("the store", func() (err error) { // failures of the store are handled when leases are renewed
 		requests, err = r.store.CancelRequests(ctx)
 		return err
@@ -64,8 +64,8 @@ func (r *renewer) checkCancels(ctx context.Context) {
 		holds[h.lease.Key] = h
 	}
 	r.mu.Unlock()
-	for _, c := range requests {
-		if h := holds[c.Key]; h != nil && h.hasToCancel(ctx, c) {
+	for key, seq := range requests {
+		if h := holds[key]; h != nil && h.hasToCancel(ctx, seq) {
 			r.stop(h, errCancelRequested)
 		}
 	}
@@ -82,32 +82,25 @@ func (r *renewer) checkCancelsNow() {
 // hasCancelRequest reports whether a run that this process acquires is to be cancelled.
 func (h *hold) hasCancelRequest(ctx context.Context) bool {
 	requests, err := h.store.CancelRequests(ctx)
-	if err != nil {
-		return false // the renewer checks again
-	}
-	for _, c := range requests {
-		if c.Key == h.lease.Key {
-			return h.hasToCancel(ctx, c)
-		}
-	}
-	return false
+	seq, ok := requests[h.lease.Key]
+	return err == nil && ok && h.hasToCancel(ctx, seq) // after an error the renewer checks again
 }
 
-// hasToCancel reports whether a request applies to this process's work on the run. It may be void,
-// because it was for an earlier input.
-func (h *hold) hasToCancel(ctx context.Context, c record.CancelRequest) (yes bool) {
-	if c.Seq >= h.lease.Seq {
+// hasToCancel reports whether a request after record number seq applies to this process's work on the
+// run. It may be void, because it was for an earlier input.
+func (h *hold) hasToCancel(ctx context.Context, seq uint64) (yes bool) {
+	if seq >= h.lease.Seq {
 		return true
 	}
-	if h.void == c {
+	if h.void == seq {
 		return false
 	}
 	_ = guard("the store", func() error {
-		log, err := h.store.Load(ctx, c.Key)
+		log, err := h.store.Load(ctx, h.lease.Key)
 		if err == nil {
-			yes = !mayHaveEnded(log.Records, c.Seq)
+			yes = !mayHaveEnded(log.Records, seq)
 			if !yes {
-				h.void = c
+				h.void = seq
 			}
 		}
 		return err

@@ -55,12 +55,12 @@ func TestErrorTexts(t *testing.T) {
 				{"Run, once", check.Err(a.Run(ctx, human("go"), agent.WithRun(theRun.ID), agent.WithNewRun())),
 					`run agent: create run "r": run already exists`},
 
-				{"Resume, none", check.Err(a.Resume(ctx, none)), `run agent: load run "none": run not found`},
-				{"Cancel, none", check.Err(a.Cancel(ctx, none)), `cancel: load run "none": run not found`},
-				{"Advance, none", check.Err(a.Advance(ctx, none, nil)), `advance: load run "none": run not found`},
-				{"Asks, none", check.Err(a.Questions(ctx, none)), `read questions: load run "none": run not found`},
-				{"Answer, none", a.Reply(ctx, none, ask.Allow()), `load run "none": run not found`},
-				{"Replay, none", replayed(t, a, none), `replay: load run "none": run not found`},
+				{"Resume, none", check.Err(a.Resume(ctx, none)), `run agent: load run "none": not found`},
+				{"Cancel, none", check.Err(a.Cancel(ctx, none)), `cancel: load run "none": not found`},
+				{"Advance, none", check.Err(a.Advance(ctx, none, nil)), `advance: load run "none": not found`},
+				{"Asks, none", check.Err(a.Questions(ctx, none)), `read questions: load run "none": not found`},
+				{"Answer, none", a.Reply(ctx, none, ask.Allow()), `load run "none": not found`},
+				{"Replay, none", replayed(t, a, none), `replay: load run "none": not found`},
 
 				{"Resume, other", check.Err(other.Resume(ctx, theRun)), `run agent: load run "r": it belongs to agent "agent", and this is "other"`},
 				{"Resume with an answer, other", otherResume, `run agent: load run "r": it belongs to agent "agent", and this is "other"`},

@@ -20,9 +20,9 @@ type hold struct {
 	renewer *renewer // renews the lease together with others; set when the work on the run begins
 	lease   record.Lease
 	ttl     time.Duration
-	host    context.Context      // ends when the host ends the work on the run; it outlives the lease
-	void    record.CancelRequest // an earlier request, which does not apply; used only by the renewer's goroutine
-	renewal *renewal             // the last one that includes the lease, or nil; the renewer's lock guards it
+	host    context.Context // ends when the host ends the work on the run; it outlives the lease
+	void    uint64          // number of the record of an earlier request, which does not apply; used only by the renewer's goroutine
+	renewal *renewal        // the last one that includes the lease, or nil; the renewer's lock guards it
 
 	mu      sync.Mutex  // guards the fields below
 	renewed time.Time   // when the last successful renewal was requested

@@ -183,7 +183,7 @@ func (r *results) load(ctx context.Context, handle string) ([]byte, error) {
 	}
 	data, err := store.Blob(ctx, lease.Key, handle)
 	switch {
-	case errors.Is(err, record.ErrNoBlob):
+	case errors.Is(err, record.ErrNotFound):
 		return nil, fmt.Errorf("there is no result with the handle %.100q: the handles are %q", handle, r.handles())
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

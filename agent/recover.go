@@ -218,10 +218,10 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 }
 
 // logDamage logs once that a run cannot be read.
-func (r *recovery) logDamage(d *record.DamagedError) {
-	if text := d.Error(); !r.damaged[text] && len(r.damaged) < maxDamaged {
+func (r *recovery) logDamage(key run.Key, err error) {
+	if text := fmt.Sprint(key, err); !r.damaged[text] && len(r.damaged) < maxDamaged {
 		r.damaged[text] = true
-		r.opts.Logger.Error("a run cannot be read, and is left alone", "run", d.Key.ID, "tenant", d.Key.Tenant, "error", d.Err)
+		r.opts.Logger.Error("a run cannot be read, and is left alone", "run", key.ID, "tenant", key.Tenant, "error", err)
 	}
 }
 

@@ -38,7 +38,7 @@ func (c *counting) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, e
 var everyStore = map[string]func(testing.TB) record.Store{
 	"memory": func(testing.TB) record.Store { return record.NewMemory() },
 	"sealed": func(t testing.TB) record.Store {
-		keys := check.Value(record.NewKeys(record.Secret{Name: "a", Key: []byte("a key of 32 bytes, for the tests")}))(t)
+		keys := check.Value(record.NewKeys("a", map[string][]byte{"a": []byte("a key of 32 bytes, for the tests")}))(t)
 		return record.Sealed(inSQLite(t), keys)
 	},
 	"files":  func(t testing.TB) record.Store { return inFiles(t, &filestore.Options{NoSync: true}) },

@@ -90,20 +90,20 @@ func (s *directory) Blob(ctx context.Context, key run.Key, name string) (data []
 	return data, subject.Wrap(err, "load blob %.100q of run %q", name, key.ID)
 }
 
-// readBlob reads a blob. The error matches [record.ErrNoBlob] if there is none.
+// readBlob reads a blob. The error matches [record.ErrNotFound] if there is none.
 func (s *directory) readBlob(key run.Key, name string) ([]byte, error) {
 	if record.CheckBlob(key, name, 0, 0, 0) != nil { // no path can be made of the name
-		return nil, record.ErrNoBlob
+		return nil, record.ErrNotFound
 	}
 	return s.readChecked(filepath.Join(s.blobDir(key), name))
 }
 
-// readChecked reads a file of writeChecked. The error matches [record.ErrNoBlob] if there is none, and
+// readChecked reads a file of writeChecked. The error matches [record.ErrNotFound] if there is none, and
 // [record.ErrCorrupt] if its checksum is wrong.
 func (s *directory) readChecked(path string) ([]byte, error) {
 	f, err := s.files.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, record.ErrNoBlob
+		return nil, record.ErrNotFound
 	}
 	if err != nil {
 		return nil, err

@@ -43,14 +43,15 @@ func (s *directory) writeCancel(c cancelRequest) error {
 
 // CancelRequests implements [record.Store]. It removes requests for runs that
 // have ended or do not exist, and skips damaged requests and those for damaged runs.
-func (s *directory) CancelRequests(ctx context.Context) (open []record.CancelRequest, err error) {
+func (s *directory) CancelRequests(ctx context.Context) (map[run.Key]uint64, error) {
+	open := map[run.Key]uint64{}
 	names, err := s.runNames(cancelDir)
 	for _, name := range names {
 		if ctx.Err() != nil {
 			break
 		}
 		if c, err := s.readCancel(ctx, name); err == nil && c != nil {
-			open = append(open, record.CancelRequest{Key: c.Key, Seq: c.Seq})
+			open[c.Key] = c.Seq
 		}
 	}
 	return subject.Result(open, cmp.Or(ctx.Err(), err), "list cancel requests")

@@ -31,7 +31,7 @@ func (s *directory) List(ctx context.Context, q record.Query) iter.Seq2[run.Head
 			}
 		}
 		for _, d := range damaged {
-			if !yield(run.Head{Key: d.Key}, d) {
+			if !yield(run.Head{Key: d.key}, d.err) {
 				return
 			}
 		}
@@ -45,8 +45,14 @@ type listing struct {
 	store   *directory
 	q       record.Query
 	heads   []run.Head
-	damaged []*record.DamagedError
+	damaged []damage
 	seen    map[string]bool // files that were read: a process that was killed may have left a second mark
+}
+
+// damage is a run that cannot be read.
+type damage struct {
+	key run.Key // zero if it cannot be read either
+	err error
 }
 
 func (l *listing) read(ctx context.Context) (err error) {
@@ -134,7 +140,7 @@ func (l *listing) add(ctx context.Context, name string) (added bool, err error) 
 			h.Key = run.Key{Tenant: l.q.Tenant, ID: l.q.ID}
 		}
 		if l.q.AllTenants || h.Key.ID != "" && h.Key.Tenant == l.q.Tenant {
-			l.damaged = append(l.damaged, &record.DamagedError{Key: h.Key, Err: err})
+			l.damaged = append(l.damaged, damage{h.Key, fmt.Errorf("%w: %w", record.ErrDamaged, err)})
 		}
 	case l.q.Matches(h):
 		l.heads = append(l.heads, h)
@@ -143,7 +149,7 @@ func (l *listing) add(ctx context.Context, name string) (added bool, err error) 
 	return false, nil
 }
 
-func (l *listing) page() ([]run.Head, []*record.DamagedError) {
+func (l *listing) page() ([]run.Head, []damage) {
 	heads, damaged := l.heads, l.damaged
 	slices.SortFunc(heads, l.q.Compare)
 	if l.q.Limit > 0 {

@@ -89,12 +89,12 @@ var observedStatuses = []run.Status{run.StatusRunning, run.StatusWaiting, run.St
 func count(ctx context.Context, store record.Store, q record.Query) (c counts, err error) {
 	c.status = map[run.Status]int64{}
 	q.DueAt, q.ChangedBefore, q.After = time.Time{}, time.Time{}, nil
-	damaged := map[string]bool{} // by their errors: they are listed with each status, some without a key
+	damaged := map[string]bool{} // by their keys and errors: they are listed with each status, some without a key
 	for _, status := range observedStatuses {
 		q.Status = status
 		for head, err := range store.List(ctx, q) {
-			if d, ok := errors.AsType[*record.DamagedError](err); ok {
-				damaged[d.Error()] = true
+			if errors.Is(err, record.ErrDamaged) {
+				damaged[fmt.Sprint(head.Key, err)] = true
 				continue
 			}
 			if err != nil {

@@ -34,7 +34,7 @@ func (d damagedStore) List(ctx context.Context, q record.Query) iter.Seq2[runs.H
 		}
 		for i, id := range []string{"bad", "", ""} { // two do not say whose runs they are
 			key := runs.Key{ID: id}
-			if !yield(runs.Head{Key: key}, &record.DamagedError{Key: key, Err: fmt.Errorf("file %d: a bit", i)}) {
+			if !yield(runs.Head{Key: key}, fmt.Errorf("file %d: %w", i, record.ErrDamaged)) {
 				return
 			}
 		}

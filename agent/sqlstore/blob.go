@@ -60,7 +60,7 @@ func (s *database) Blob(ctx context.Context, key run.Key, name string) (data []b
 	}
 	switch {
 	case isNone(err):
-		err = record.ErrNoBlob
+		err = record.ErrNotFound
 	case err == nil && sum(data) != want:
 		err = fmt.Errorf("%w: its sum is %x and should be %x", record.ErrCorrupt, sum(data), want)
 	}

@@ -144,12 +144,14 @@ func (s *database) RequestCancel(ctx context.Context, key run.Key) error {
 	return subject.Wrap(err, "request to cancel run %q", key.ID)
 }
 
-func (s *database) CancelRequests(ctx context.Context) (requests []record.CancelRequest, err error) {
-	err = s.withReader(ctx, func(q querier) error {
+func (s *database) CancelRequests(ctx context.Context) (map[run.Key]uint64, error) {
+	requests := map[run.Key]uint64{}
+	err := s.withReader(ctx, func(q querier) error {
 		return each(ctx, q, selectCancels, nil, func(rows *sql.Rows) error {
-			var c record.CancelRequest
-			err := rows.Scan(&c.Key.Tenant, &c.Key.ID, &c.Seq)
-			requests = append(requests, c)
+			var key run.Key
+			var seq uint64
+			err := rows.Scan(&key.Tenant, &key.ID, &seq)
+			requests[key] = seq
 			return err
 		})
 	})

@@ -56,7 +56,7 @@ func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[run.Head,
 // row is a run of a list. The columns give its place in the order even if its head cannot be read.
 type row struct {
 	head         run.Head
-	err          error // a *record.DamagedError or nil
+	err          error // matches record.ErrDamaged, or nil
 	updated, due int64
 }
 
@@ -75,7 +75,7 @@ func (s *database) page(ctx context.Context, q record.Query, last *row, size int
 				return err
 			}
 			if r.head, err = decodeHead(key, data, epoch, held, ttl, replies); err != nil {
-				r.head, r.err = run.Head{Key: key}, &record.DamagedError{Key: key, Err: err}
+				r.head, r.err = run.Head{Key: key}, fmt.Errorf("%w: %w", record.ErrDamaged, err)
 			}
 			page = append(page, r)
 			return nil

@@ -45,9 +45,9 @@ func blobsKept(t *trial) {
 	t.put(t.create(begin(other, ledgertest.Note("first")), held), "b", []byte("another's"))
 	t.wantBlob(one, "b", []byte("\x00\n two again"))
 	t.wantBlobs(other, "b")
-	t.wantError("a blob that is not there", errorOf(t.store.Blob(t.Context(), one, "c")), record.ErrNoBlob)
-	t.wantError("a blob of no run", errorOf(t.store.Blob(t.Context(), run.Key{ID: "nobody"}, "b")), record.ErrNoBlob)
-	t.wantError("a name that is a path", errorOf(t.store.Blob(t.Context(), one, "../b")), record.ErrNoBlob)
+	t.wantError("a blob that is not there", errorOf(t.store.Blob(t.Context(), one, "c")), record.ErrNotFound)
+	t.wantError("a blob of no run", errorOf(t.store.Blob(t.Context(), run.Key{ID: "nobody"}, "b")), record.ErrNotFound)
+	t.wantError("a name that is a path", errorOf(t.store.Blob(t.Context(), one, "../b")), record.ErrNotFound)
 	t.wantLog(d)
 }
 
@@ -109,7 +109,7 @@ func blobsDeleted(t *trial) {
 	t.wantError("put to a deleted run", t.store.PutBlob(t.Context(), lease, "a", nil), record.ErrConflict)
 	t.create(begin(one, ledgertest.Note("again")), held)
 	t.wantBlobs(one)
-	t.wantError("a blob of the run before", errorOf(t.store.Blob(t.Context(), one, "a")), record.ErrNoBlob)
+	t.wantError("a blob of the run before", errorOf(t.store.Blob(t.Context(), one, "a")), record.ErrNotFound)
 	t.wantBlob(two, "a", []byte("stays"))
 }
 

@@ -2,7 +2,7 @@ package storetest
 
 import (
 	"context"
-	"slices"
+	"maps"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -10,14 +10,11 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-func (t *trial) cancelRequests(want ...record.CancelRequest) {
+func (t *trial) cancelRequests(want map[run.Key]uint64) {
 	t.Helper()
 	got, err := t.store.CancelRequests(t.Context())
 	t.ok(err)
-	slices.SortFunc(got, func(a, b record.CancelRequest) int {
-		return record.Query{}.Compare(run.Head{Key: a.Key}, run.Head{Key: b.Key})
-	})
-	if !slices.Equal(got, want) {
+	if !maps.Equal(got, want) {
 		t.Errorf("got the cancel requests %v, want %v", got, want)
 	}
 }
@@ -30,29 +27,30 @@ func (t *trial) requestCancel(key run.Key) {
 // cancelRequest checks that a request stays while holders of the run change, and ends with the run.
 func cancelRequest(t *trial) {
 	t.wantError("request to cancel no run", t.store.RequestCancel(t.Context(), one), record.ErrNotFound)
-	t.cancelRequests()
+	t.cancelRequests(nil)
 	other := run.Key{Tenant: "other", ID: one.ID}
 	d, apart := begin(one), begin(other)
 	lease := t.create(d, expired)
 	t.create(apart, held)
 	at := d.State.Seq
 	t.requestCancel(one)
-	t.cancelRequests(record.CancelRequest{Key: one, Seq: at})
+	t.cancelRequests(map[run.Key]uint64{one: at})
 	t.requestCancel(other)
 	t.append(lease, d, ledgertest.Note("1"))
 	lease = t.acquire(one, held)
-	both := []record.CancelRequest{{Key: one, Seq: at}, {Key: other, Seq: apart.State.Seq}}
-	t.cancelRequests(both...)
+	both := map[run.Key]uint64{one: at, other: apart.State.Seq}
+	t.cancelRequests(both)
 	t.append(lease, d, ledgertest.Note("2"))
 	t.requestCancel(one)
-	both[0].Seq = d.State.Seq
-	t.cancelRequests(both...)
+	both[one] = d.State.Seq
+	t.cancelRequests(both)
 	t.wantLog(d)
 	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
-	t.cancelRequests(both[1])
+	delete(both, one)
+	t.cancelRequests(both)
 	t.ok(t.store.Delete(t.Context(), other))
 	t.create(begin(other), held) // created at the same time, as an imported run is
-	t.cancelRequests()
+	t.cancelRequests(nil)
 }
 
 // cancelRequestOfEarlierInput checks that a request for an earlier input is void.
@@ -66,13 +64,13 @@ func cancelRequestOfEarlierInput(t *trial) {
 	t.append(lease, d, &ledger.Said{})
 	got, err := t.store.CancelRequests(t.Context())
 	t.ok(err)
-	for _, c := range got { // a store may keep a void request
-		if c.Key != one || c.Seq >= end {
-			t.Errorf("got the request %v, want none from record %d on", c, end)
+	for key, seq := range got { // a store may keep a void request
+		if key != one || seq >= end {
+			t.Errorf("got the request %v of record %d, want none from record %d on", key, seq, end)
 		}
 	}
 	t.requestCancel(one)
-	t.cancelRequests(record.CancelRequest{Key: one, Seq: d.State.Seq})
+	t.cancelRequests(map[run.Key]uint64{one: d.State.Seq})
 }
 
 // cancelRun cancels a run that nobody holds, one whose holder ends it, and one whose holder
@@ -98,11 +96,11 @@ func cancelRun(t *trial) {
 	done, stop := t.cancelling(d)
 	stop()
 	t.wantError("cancel what is stuck", <-done, record.ErrHeld)
-	t.cancelRequests(record.CancelRequest{Key: keys[2], Seq: d.State.Seq})
+	t.cancelRequests(map[run.Key]uint64{keys[2]: d.State.Seq})
 	t.ok(t.store.Release(t.Context(), lease))
 	t.ok(record.CancelRun(t.Context(), t.store, keys[2]))
 	t.wantCancelled(keys[2])
-	t.cancelRequests()
+	t.cancelRequests(nil)
 }
 
 // cancelling cancels a held run, and returns when its holder can see the request.

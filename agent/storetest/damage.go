@@ -70,11 +70,11 @@ func damagedQuestions(t *trial) {
 		var got [2]int
 		for question, err := range record.OpenQuestions(t.Context(), t.store, record.Query{Tenant: tenant, AllTenants: tenant == ""}) {
 			switch {
+			case errors.Is(err, record.ErrDamaged) && question.Head.Key == damagedKey:
+				got[1]++
 			case err != nil:
 				t.Fatalf("tenant %q: %v", tenant, err)
-			case question.Err != nil && question.Head.Key == damagedKey:
-				got[1]++
-			case question.Question != nil:
+			default:
 				got[0]++
 			}
 		}
@@ -143,10 +143,9 @@ func (t *trial) wantListBeside(what string, q record.Query, want int, damaged ru
 	var got int
 	var found run.Key
 	for head, err := range t.store.List(t.Context(), q) {
-		d, ok := errors.AsType[*record.DamagedError](err)
 		switch {
-		case ok && errors.Is(err, record.ErrCorrupt) && head.Key == d.Key && found == run.Key{}:
-			found = d.Key
+		case errors.Is(err, record.ErrDamaged) && errors.Is(err, record.ErrCorrupt) && found == run.Key{}:
+			found = head.Key
 		case err != nil:
 			t.Fatalf("%s: %v", what, err)
 		default:

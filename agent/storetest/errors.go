@@ -117,7 +117,7 @@ func ended(t *trial) {
 	}
 	t.wantNone(draftKey(other))
 	t.wantLog(d)
-	t.cancelRequests()
+	t.cancelRequests(nil)
 	if got := t.load(key).Head; got.Epoch != lease.Epoch || got.HeldUntil.IsZero() {
 		t.Errorf("got %+v, want the lease as it was", got)
 	}

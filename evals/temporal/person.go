@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +37,7 @@ func (p *person) attend(ctx context.Context) {
 	for ctx.Err() == nil {
 		var all sync.WaitGroup
 		for q, err := range record.OpenQuestions(ctx, p.store, record.Query{AllTenants: true}) {
-			if err = cmp.Or(err, q.Err); err != nil {
+			if err != nil {
 				p.fail(ctx, err)
 			} else {
 				all.Go(func() { p.fail(ctx, p.reply(ctx, q.Head.Key, q.Question)) })

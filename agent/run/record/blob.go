@@ -59,7 +59,7 @@ func blobsOf(ctx context.Context, store Store, key run.Key) (map[string][]byte, 
 	all := make(map[string][]byte, len(names))
 	for _, name := range names {
 		data, err := store.Blob(ctx, key, name)
-		if errors.Is(err, ErrNoBlob) {
+		if errors.Is(err, ErrNotFound) {
 			continue // deleted in the meantime
 		}
 		if err != nil {
@@ -112,13 +112,10 @@ func (m *memory) Blob(ctx context.Context, key run.Key, name string) (data []byt
 	err = m.withRun(ctx, fmt.Sprintf("load blob %.100q of", name), key, func(r *memoryRun) (err error) {
 		var ok bool
 		if data, ok = r.blobs[name]; !ok {
-			err = ErrNoBlob
+			err = ErrNotFound
 		}
 		return err
 	})
-	if errors.Is(err, ErrNotFound) {
-		err = subject.Wrap(ErrNoBlob, "load blob %.100q of run %q", name, key.ID)
-	}
 	return data, err
 }
 

@@ -20,8 +20,8 @@ func TestErrorsOfAChange(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	for want, err := range map[string]error{
-		`load run "none": run not found`:                     record.CancelRun(t.Context(), store, run.Key{ID: "none"}),
-		`load run "gone": run not found`:                     record.Revive(t.Context(), store, run.Key{ID: "gone"}),
+		`load run "none": not found`:                         record.CancelRun(t.Context(), store, run.Key{ID: "none"}),
+		`load run "gone": not found`:                         record.Revive(t.Context(), store, run.Key{ID: "gone"}),
 		`revive run "run_1": run is waiting, and not parked`: record.Revive(t.Context(), store, key),
 		`load run "run_1": context canceled`:                 record.CancelRun(ended, store, key),
 	} {

@@ -51,12 +51,12 @@ func ExampleOpenQuestions() {
 		log.Fatal(err)
 	}
 	for open, err := range record.OpenQuestions(ctx, store, record.Query{Tenant: "acme"}) {
+		if errors.Is(err, record.ErrDamaged) {
+			fmt.Println(open.Head.Key.ID, err)
+			continue
+		}
 		if err != nil {
 			log.Fatal(err)
-		}
-		if open.Err != nil {
-			fmt.Println(open.Head.Key.ID, "cannot be read:", open.Err)
-			continue
 		}
 		fmt.Printf("%s: may %s run with %s?\n", open.Head.Key.ID, open.Question.Tool, open.Question.Arguments)
 		if err := record.Submit(ctx, store, open.Head.Key, open.Question.Deny("not this file")); err != nil {
@@ -69,9 +69,10 @@ func ExampleOpenQuestions() {
 
 func ExampleKeys() {
 	// Secrets come from where the program keeps its others, 32 random bytes each.
-	now := record.Secret{Name: "2026-11", Key: bytes.Repeat([]byte("november"), 4)}
-	last := record.Secret{Name: "2026-10", Key: bytes.Repeat([]byte("-october"), 4)}
-	keys, err := record.NewKeys(now, last)
+	keys, err := record.NewKeys("2026-11", map[string][]byte{
+		"2026-11": bytes.Repeat([]byte("november"), 4),
+		"2026-10": bytes.Repeat([]byte("-october"), 4), // decrypts what it has encrypted
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,20 +17,10 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Secret is a named key of 32 random bytes. The name is not secret: it precedes everything that
-// the key has encrypted. Do not use a name for two keys.
-type Secret struct {
-	Name string `json:"ID"` // 1 to 255 bytes
-	Key  []byte `json:"-"`
-}
-
 const (
 	maxSecretName = 255 // bytes; a box has the length in one byte
 	secretSize    = 32  // bytes of a key of AES-256
 )
-
-// Format writes the name of the key, not the key, whatever the verb.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "secret "+s.Name) }
 
 // Keys encrypt with AES-256-GCM. Each run has keys of its own, which are derived from the secret, so one
 // secret is good for any number of runs with up to 2^32 records each. Keys may be used concurrently.
@@ -39,29 +29,31 @@ type Keys struct {
 	secrets map[string][]byte
 }
 
-// NewKeys returns keys that encrypt with current, and decrypt what any of the secrets
-// encrypted. To rotate, pass the previous secret as an older one for as long as something
-// encrypted by it exists. It is an error if a secret does not have the form of [Secret], if two
-// have the same name, or if all bytes of a key are equal.
-func NewKeys(current Secret, older ...Secret) (*Keys, error) {
-	k := &Keys{current: current.Name, secrets: map[string][]byte{}}
-	for _, s := range append([]Secret{current}, older...) {
+// NewKeys returns keys that encrypt with the current secret, and decrypt what any of the secrets encrypted. A
+// secret is 32 random bytes. Its name, of 1 to 255 bytes, is not secret: it precedes everything that the
+// secret has encrypted. To rotate, add a secret with another name, and keep the previous one for as long as
+// something encrypted by it exists. It is an error if the current secret is missing, if a secret or its name
+// has another length, or if all bytes of a secret are equal.
+func NewKeys(current string, secrets map[string][]byte) (*Keys, error) {
+	if secrets[current] == nil {
+		return nil, fmt.Errorf("keys: there is no secret %q, the current one", current)
+	}
+	k := &Keys{current: current, secrets: map[string][]byte{}}
+	for name, key := range secrets {
 		switch {
-		case s.Name == "" || len(s.Name) > maxSecretName:
-			return nil, fmt.Errorf("keys: the name of a secret has %d bytes, want 1 to %d", len(s.Name), maxSecretName)
-		case k.secrets[s.Name] != nil:
-			return nil, fmt.Errorf("keys: two secrets have the name %q", s.Name)
-		case len(s.Key) != secretSize:
-			return nil, fmt.Errorf("keys: secret %q has %d bytes, want %d", s.Name, len(s.Key), secretSize)
-		case bytes.Count(s.Key, s.Key[:1]) == len(s.Key):
-			return nil, fmt.Errorf("keys: secret %q is one byte %d times", s.Name, secretSize)
+		case name == "" || len(name) > maxSecretName:
+			return nil, fmt.Errorf("keys: the name of a secret has %d bytes, want 1 to %d", len(name), maxSecretName)
+		case len(key) != secretSize:
+			return nil, fmt.Errorf("keys: secret %q has %d bytes, want %d", name, len(key), secretSize)
+		case bytes.Count(key, key[:1]) == len(key):
+			return nil, fmt.Errorf("keys: secret %q is one byte %d times", name, secretSize)
 		}
-		k.secrets[s.Name] = bytes.Clone(s.Key)
+		k.secrets[name] = bytes.Clone(key)
 	}
 	return k, nil
 }
 
-// Format writes the name of the current secret, whatever the verb.
+// Format writes the name of the current secret and no secret, whatever the verb.
 func (k *Keys) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "keys "+k.current) }
 
 // The errors of decryption.

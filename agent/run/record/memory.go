@@ -30,7 +30,7 @@ type memoryRun struct {
 	records []run.Record
 	replies map[string]run.Reply // by question, including closed ones
 
-	cancel uint64 // CancelRequest.Seq, 0 if there is none
+	cancel uint64 // number of the last record when cancellation was requested, 0: it was not
 
 	blobs    map[string][]byte // by name; the data is immutable
 	blobSize int64             // total bytes
@@ -170,15 +170,16 @@ func (m *memory) RequestCancel(ctx context.Context, key run.Key) error {
 	})
 }
 
-func (m *memory) CancelRequests(ctx context.Context) (requests []CancelRequest, err error) {
+func (m *memory) CancelRequests(ctx context.Context) (map[run.Key]uint64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("list cancel requests: %w", err)
 	}
+	requests := map[run.Key]uint64{}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for key, r := range m.runs {
 		if r.cancel > 0 && !r.head.Status.Ended() {
-			requests = append(requests, CancelRequest{key, r.cancel})
+			requests[key] = r.cancel
 		}
 	}
 	return requests, nil

@@ -137,18 +137,14 @@ func isBusy(err error) bool {
 func Verify(ctx context.Context, store Store, q Query) iter.Seq2[run.Key, error] {
 	return func(yield func(run.Key, error) bool) {
 		for head, err := range store.List(ctx, q) {
-			damaged, ok := errors.AsType[*DamagedError](err)
-			switch {
-			case ok:
-				if !yield(damaged.Key, damaged) {
-					return
-				}
-				continue
-			case err != nil:
+			isDamaged := errors.Is(err, ErrDamaged)
+			if err != nil && !isDamaged {
 				yield(run.Key{}, fmt.Errorf("verify runs: %w", err))
 				return
 			}
-			err = verify(ctx, store, head.Key)
+			if !isDamaged {
+				err = verify(ctx, store, head.Key)
+			}
 			if ended := ctx.Err(); ended != nil {
 				yield(run.Key{}, fmt.Errorf("verify runs: %w", ended))
 				return

@@ -214,7 +214,7 @@ type ending struct {
 func (s ending) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		key := run.Key{ID: "damaged"}
-		if !yield(run.Head{Key: key}, &record.DamagedError{Key: key, Err: record.ErrCorrupt}) || q.Limit == 1 {
+		if !yield(run.Head{Key: key}, record.ErrDamaged) || q.Limit == 1 {
 			return
 		}
 		q.Limit = max(0, q.Limit-1)

@@ -16,17 +16,11 @@ import (
 // defaultQuestions is the default of Query.Limit for OpenQuestions.
 const defaultQuestions = 1000
 
-// OpenQuestion is a question without a reply, and the run that asks it. Reply with [Submit] and
+// OpenQuestion is a question without a reply, and the head of the run that asks it. Reply with [Submit] and
 // the key of the run.
 type OpenQuestion struct {
-	// Head is the head of the run. The next page of a list begins after it: set [Query.After].
-	Head run.Head
-
+	Head     run.Head // the next page of a list begins after it: set [Query.After]
 	Question *run.Question
-
-	// Err says why the questions of the run cannot be read: it is damaged, or of a later
-	// version. Question is nil then. The questions of other runs follow.
-	Err error
 }
 
 // OpenQuestions returns the unanswered questions of many runs, for example for a page that shows what
@@ -35,8 +29,10 @@ type OpenQuestion struct {
 // [OpenQuestion.Head] of the last question of the previous page. Other fields are ignored.
 //
 // The runs that changed last come first. No question appears on two pages. A run that changes while
-// pages are read moves to the front, where the next reading finds it. An error of the store is the
-// last pair.
+// pages are read moves to the front, where the next reading finds it.
+//
+// For a run whose questions cannot be read, because it is damaged or of a later version, it yields the
+// head without a question, and an error that matches [ErrDamaged]. Any other error is the last pair.
 func OpenQuestions(ctx context.Context, store Store, q Query) iter.Seq2[OpenQuestion, error] {
 	return func(yield func(OpenQuestion, error) bool) {
 		limit := q.Limit
@@ -64,22 +60,30 @@ type questionList struct {
 	query     Query
 	remaining int              // how many more questions to yield
 	seen      map[run.Key]bool // runs whose questions were yielded
-	damaged   map[string]bool  // errors of damaged runs that were yielded: some have no key
+	damaged   map[string]bool  // keys and errors of runs that cannot be read and were yielded: some have no key
 	yield     func(OpenQuestion, error) bool
 }
 
 // list yields the questions of the runs with these statuses. It reports whether to continue.
 func (l *questionList) list(ctx context.Context, statuses ...run.Status) bool {
 	for head, err := range newest(ctx, l.store, l.query, statuses) {
-		questions, err := l.unseen(ctx, head, err)
-		if err != nil {
+		var questions []*run.Question
+		if err == nil && !l.seen[head.Key] && len(head.QuestionIDs) > head.ReplyCount {
+			questions, err = openOf(ctx, l.store, head)
+		}
+		switch {
+		case errors.Is(err, ErrDamaged):
+			if !l.yieldDamage(head, err) {
+				return false
+			}
+		case err != nil:
 			l.yield(OpenQuestion{}, fmt.Errorf("list open questions: %w", err))
 			return false
 		}
 		for _, q := range questions {
 			l.seen[head.Key] = true
 			l.remaining--
-			if !l.yield(q, nil) {
+			if !l.yield(OpenQuestion{head, q}, nil) {
 				return false
 			}
 		}
@@ -90,21 +94,15 @@ func (l *questionList) list(ctx context.Context, statuses ...run.Status) bool {
 	return true
 }
 
-// unseen returns the questions of a run, unless they were yielded. err is the error of listing the run.
-func (l *questionList) unseen(ctx context.Context, head run.Head, err error) ([]OpenQuestion, error) {
-	damaged, ok := errors.AsType[*DamagedError](err)
-	switch {
-	case err != nil && !ok:
-		return nil, err
-	case ok && l.damaged[damaged.Error()], !ok && l.seen[head.Key]:
-		return nil, nil
-	case ok:
-		l.damaged[damaged.Error()] = true
-		return []OpenQuestion{{Head: head, Err: damaged}}, nil
-	case len(head.QuestionIDs) <= head.ReplyCount:
-		return nil, nil
+// yieldDamage yields a run that cannot be read, once. It reports whether to continue.
+func (l *questionList) yieldDamage(head run.Head, err error) bool {
+	text := fmt.Sprint(head.Key, err)
+	if l.damaged[text] {
+		return true
 	}
-	return openOf(ctx, l.store, head)
+	l.damaged[text] = true
+	l.remaining--
+	return l.yield(OpenQuestion{Head: head}, err)
 }
 
 // newest merges the lists of several statuses, and reads each page by page.
@@ -167,28 +165,27 @@ func (s *stream) fill(ctx context.Context, store Store) bool {
 	return len(s.page) > 0
 }
 
-// openOf returns the questions of one run: from its head if that has them, else from its records. If
-// these cannot be read, it returns one question with the reason in Err.
-func openOf(ctx context.Context, store Store, head run.Head) (open []OpenQuestion, err error) {
-	questions, ok := questionsIn(head)
-	if !ok {
-		log, err := store.LoadCurrent(ctx, head.Key)
-		switch {
-		case errors.Is(err, ErrNotFound):
-			return nil, nil // deleted in the meantime
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case err == nil:
-			questions, err = log.Questions()
-		}
-		if err != nil {
-			return []OpenQuestion{{Head: head, Err: err}}, nil
-		}
+// openOf returns the questions of one run: from its head if that has them, else from its records. The error
+// matches [ErrDamaged] if these cannot be read.
+func openOf(ctx context.Context, store Store, head run.Head) ([]*run.Question, error) {
+	if questions, ok := questionsIn(head); ok {
+		return questions, nil
 	}
-	for _, question := range questions {
-		open = append(open, OpenQuestion{Head: head, Question: question})
+	log, err := store.LoadCurrent(ctx, head.Key)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil, nil // deleted in the meantime
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	}
-	return open, nil
+	var questions []*run.Question
+	if err == nil {
+		questions, err = log.Questions()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return questions, nil
 }
 
 // questionsIn returns the open questions in a head. ok is false if the records have to be read instead.

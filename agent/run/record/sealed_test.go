@@ -19,44 +19,42 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// secret returns a key with that name.
-func secret(name string) record.Secret {
+// secret returns the secret with that name.
+func secret(name string) []byte {
 	key := make([]byte, 32)
 	var seed [32]byte
 	copy(seed[:], name)
 	rand.NewChaCha8(seed).Read(key)
-	return record.Secret{Name: name, Key: key}
+	return key
 }
 
 func keys(t testing.TB, current string, older ...string) *record.Keys {
 	t.Helper()
-	var more []record.Secret
+	secrets := map[string][]byte{current: secret(current)}
 	for _, name := range older {
-		more = append(more, secret(name))
+		secrets[name] = secret(name)
 	}
-	return check.Value(record.NewKeys(secret(current), more...))(t)
+	return check.Value(record.NewKeys(current, secrets))(t)
 }
 
 func TestNewKeys(t *testing.T) {
-	short, zero := secret("short"), secret("zero")
-	short.Key, zero.Key = short.Key[1:], make([]byte, 32)
-	for want, secrets := range map[string][2]record.Secret{
-		"has 0 bytes, want 1 to 255":    {secret("a"), secret("")},
-		"has 256 bytes, want 1 to 255":  {secret(strings.Repeat("a", 256)), secret("b")},
-		`two secrets have the name "a"`: {secret("a"), secret("a")},
-		"has 31 bytes, want 32":         {short, secret("b")},
-		"one byte 32 times":             {secret("a"), zero},
+	good := secret("a")
+	for want, secrets := range map[string]map[string][]byte{
+		"has 0 bytes, want 1 to 255":   {"a": good, "": good},
+		"has 256 bytes, want 1 to 255": {"a": good, strings.Repeat("a", 256): good},
+		`there is no secret "a"`:       {"b": good},
+		"has 31 bytes, want 32":        {"a": good[1:]},
+		"one byte 32 times":            {"a": good, "zero": make([]byte, 32)},
 	} {
-		check.Text(t, check.Err(record.NewKeys(secrets[0], secrets[1])), want)
+		check.Text(t, check.Err(record.NewKeys("a", secrets)), want)
 	}
 }
 
-// TestSecretsAreNotPrinted formats values that contain keys.
+// TestSecretsAreNotPrinted formats keys.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	s, k := secret("a"), keys(t, "a")
-	data := check.Value(json.Marshal(s))(t)
-	text := fmt.Sprintf("%v %+v %#v %d %v %+v %#v %d %s", s, s, s, s, k, k, k, k, data)
-	for _, form := range []string{fmt.Sprint(s.Key), string(s.Key), fmt.Sprintf("%x", s.Key), fmt.Sprintf("%#v", s.Key), base64.StdEncoding.EncodeToString(s.Key)} {
+	text := fmt.Sprintf("%v %+v %#v %d", k, k, k, k)
+	for _, form := range []string{fmt.Sprint(s), string(s), fmt.Sprintf("%x", s), fmt.Sprintf("%#v", s), base64.StdEncoding.EncodeToString(s)} {
 		check.That(t, !strings.Contains(text, strings.Trim(form, "[]")), "the key is in %s", text)
 	}
 }
@@ -87,9 +85,7 @@ func TestSealedState(t *testing.T) {
 	_, err := keys(t, "b").Open(key, sealed)
 	check.Is(t, err, record.ErrUnknownKey)
 	check.Text(t, err, `"a"`)
-	impostor := secret("b")
-	impostor.Name = "a"
-	k := check.Value(record.NewKeys(impostor))(t)
+	k := check.Value(record.NewKeys("a", map[string][]byte{"a": secret("b")}))(t)
 	check.Fails(t, check.Err(k.Open(key, sealed)), "another key of the same name")
 }
 
@@ -171,7 +167,7 @@ func TestSealedQuestions(t *testing.T) {
 			check.That(t, err == nil && len(head.QuestionIDs) == 1 && !bytes.Contains(data, []byte("secret")), "got the head %s, %v", data, err)
 		}
 		for open, err := range record.OpenQuestions(t.Context(), store, record.Query{Tenant: "acme"}) {
-			check.That(t, err == nil && open.Err == nil && string(open.Question.Arguments) == `{"secret":1}`,
+			check.That(t, err == nil && string(open.Question.Arguments) == `{"secret":1}`,
 				"got %+v, %v, want the question", open, err)
 			n++
 		}

@@ -67,17 +67,18 @@ type Store interface {
 	// times are ordered by tenant and id.
 	//
 	// The loop body may call the store. If a run that the query may select cannot be read, List
-	// yields a head with its key and a [*DamagedError], and continues. Any other error is the
-	// last pair.
+	// yields a head that has only its key, which is zero if that cannot be read either, with an
+	// error that matches [ErrDamaged], and continues. Any other error is the last pair.
 	List(ctx context.Context, q Query) iter.Seq2[run.Head, error]
 
 	// RequestCancel stores a request to cancel a run, which its holder sees in CancelRequests. It
 	// does nothing if the run has ended. The error matches [ErrNotFound] if there is no such run.
 	RequestCancel(ctx context.Context, key run.Key) error
 
-	// CancelRequests returns all requests for runs that have not ended, of every tenant, in no
-	// particular order.
-	CancelRequests(ctx context.Context) ([]CancelRequest, error)
+	// CancelRequests returns the runs, of every tenant, whose cancellation was requested and that
+	// have not ended, each with the number of its last record when the request was made: a request
+	// is void if the run has ended since.
+	CancelRequests(ctx context.Context) (map[run.Key]uint64, error)
 
 	// Prune removes the records before Head.Snapshot, none if that is 0. The state of the run
 	// and the replies to all questions, closed ones included, stay. The error matches
@@ -91,7 +92,7 @@ type Store interface {
 	PutBlob(ctx context.Context, lease Lease, name string, data []byte) error
 
 	// Blob returns the data of a name. The caller must not modify it. The error matches
-	// [ErrNoBlob] if there is none, and [ErrCorrupt] if the data has changed since it was put.
+	// [ErrNotFound] if there is none, and [ErrCorrupt] if the data has changed since it was put.
 	Blob(ctx context.Context, key run.Key, name string) ([]byte, error)
 
 	// Blobs returns the sorted names of the blobs of a run, none if the run does not exist.
@@ -105,12 +106,12 @@ type Store interface {
 // The errors of a [Store].
 var (
 	ErrExists   = errors.New("run already exists")
-	ErrNotFound = errors.New("run not found")
+	ErrNotFound = errors.New("not found")
 	ErrConflict = errors.New("run was taken over by another process, or deleted")
 	ErrHeld     = errors.New("another process holds the run")
 	ErrReplied  = errors.New("question already has another answer")
 	ErrCorrupt  = errors.New("stored data is damaged")
-	ErrNoBlob   = errors.New("blob not found")
+	ErrDamaged  = errors.New("run cannot be read")      // of one run in a list
 	ErrTooLarge = errors.New("too large for the store") // trying again does not help
 )
 
@@ -134,30 +135,14 @@ func (e *HeldError) Error() string {
 // Unwrap returns [ErrHeld].
 func (e *HeldError) Unwrap() error { return ErrHeld }
 
-// DamagedError is yielded by [Store.List] for a run that cannot be read.
-type DamagedError struct {
-	Key run.Key // ID is empty if the key cannot be read either
-	Err error
-}
-
-// Error tells why the run cannot be read.
-func (e *DamagedError) Error() string {
-	if e.Key.ID == "" {
-		return e.Err.Error()
-	}
-	return fmt.Sprintf("run %q of tenant %q: %v", e.Key.ID, e.Key.Tenant, e.Err)
-}
-
-// Unwrap returns Err.
-func (e *DamagedError) Unwrap() error { return e.Err }
-
-// SkipDamaged removes damaged runs from a list. It passes each to damaged, which may be nil.
-func SkipDamaged(list iter.Seq2[run.Head, error], damaged func(*DamagedError)) iter.Seq2[run.Head, error] {
+// SkipDamaged removes the runs that cannot be read from a list ([ErrDamaged]). It passes the key and the error of
+// each to damaged, which may be nil.
+func SkipDamaged(list iter.Seq2[run.Head, error], damaged func(run.Key, error)) iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		for head, err := range list {
-			if d, ok := errors.AsType[*DamagedError](err); ok {
+			if errors.Is(err, ErrDamaged) {
 				if damaged != nil {
-					damaged(d)
+					damaged(head.Key, err)
 				}
 				continue
 			}
@@ -184,12 +169,6 @@ type Lease struct {
 	// deleted and created again, in the meantime. Methods that modify a run ignore both.
 	Seq     uint64
 	Created time.Time
-}
-
-// CancelRequest is a request of [CancelRun] to cancel a run. It is void if the run has ended since.
-type CancelRequest struct {
-	Key run.Key
-	Seq uint64 // number of the last record when the request was made
 }
 
 // Query selects runs. The zero value selects all runs of the tenant "".

@@ -83,8 +83,8 @@ func (r *remote) work(ctx context.Context) error {
 // resume starts workflows for due runs that have not changed since a time: their process may have died before it
 // reached Temporal. Runs that have a workflow stay as they are. It skips runs that cannot be read.
 func (r *remote) resume(ctx context.Context, since time.Time) {
-	unreadable := func(d *record.DamagedError) {
-		r.warn(ctx, "a run cannot be read, and is left alone", d.Err, "run", d.Key.ID, "tenant", d.Key.Tenant)
+	unreadable := func(key run.Key, err error) {
+		r.warn(ctx, "a run cannot be read, and is left alone", err, "run", key.ID, "tenant", key.Tenant)
 	}
 	due := r.store.List(ctx, record.Query{AllTenants: true, DueAt: time.Now(), ChangedBefore: since})
 	for head, err := range record.SkipDamaged(due, unreadable) {

@@ -234,8 +234,8 @@ func (o *operator) list(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, w.Flush()) }()
 	fmt.Fprintln(w, "RUN\tSTATUS\tQUESTIONS\tTAKEOVERS\tHELD\tLAST CHANGE")
 	for head, err := range o.store.List(ctx, o.query) {
-		if damaged, ok := errors.AsType[*record.DamagedError](err); ok {
-			fmt.Fprintf(w, "%s\tdamaged: %s\n", nameOf(damaged.Key), hosttext.Line(damaged.Err.Error(), 200))
+		if errors.Is(err, record.ErrDamaged) {
+			fmt.Fprintf(w, "%s\tdamaged: %s\n", nameOf(head.Key), hosttext.Line(err.Error(), 200))
 			continue
 		}
 		if err != nil {
@@ -310,7 +310,7 @@ func (o *operator) importRun(ctx context.Context) error {
 func (o *operator) verify(ctx context.Context) error {
 	runs, defects := 0, 0
 	for _, err := range o.store.List(ctx, o.query) {
-		if _, damaged := errors.AsType[*record.DamagedError](err); err != nil && !damaged {
+		if err != nil && !errors.Is(err, record.ErrDamaged) {
 			return err
 		}
 		runs++
