@@ -1,30 +1,20 @@
-// Command bench compares Go clients of MCP: what a client does between the socket and its caller,
-// in CPU time and memory.
+// Command bench compares Go clients of MCP: what a client does between the socket and its caller, in CPU time and memory.
 //
 //	go run ./evals/bench               # everything, about ten minutes
 //	go run ./evals/bench -quick        # a first look, about a minute
 //	go run ./evals/bench -check        # fails if a target is missed
 //	go run ./evals/bench -run 'pipe/small' -only ours,floor
 //
-// # Clients
+// The clients are this module's mcpclient (ours), the official Go SDK (go-sdk), mark3labs/mcp-go (mcp-go), and a floor,
+// the least code for the exchange (floor.go), to which ratios are. All talk to the same responder, which finds id and
+// method as text and answers with prepared bytes. Every answer is checked, so that failures are not measured.
 //
-// This module's mcpclient (ours), the official Go SDK (go-sdk), mark3labs/mcp-go (mcp-go), and a
-// floor: little more than the exchange itself. The floor appends its requests byte by byte, keeps a
-// map of waiting calls over streams, uses net/http in the plain way, and decodes a response with
-// encoding/json once. It negotiates, bounds, validates and retries nothing. Ratios are to the
-// floor.
-//
-// In the code, a cell is a workload over a transport in an era, a subject is one client in one
-// cell, a responder is the server of all clients, and a lab makes the endpoints at which clients
-// reach responders. Weighing means measuring memory.
-//
-// All talk to the same responder, which finds id and method as text and answers with prepared bytes, with the id put
-// in. Over streams it allocates nothing for a request; over HTTP, net/http does, in the child process. Every answer is
-// checked (the length of the text, the number of tools), so that failures are not measured.
+// In the code, a cell is a workload over a transport in an era, a subject is one client in one cell, and a lab makes the
+// endpoints at which clients reach responders. Weighing means measuring memory.
 //
 // # Cells
 //
-// The name of a cell is transport/workload/era.
+// The name of a cell is transport/workload/era. Not every combination exists, see cells.go.
 //
 //   - pipe: two io.Pipes, the responder in this process. stdio: a child process, which is this
 //     program again. json, sse: a child process with net/http on loopback, which answers with a
@@ -36,51 +26,28 @@
 //     kB in 20 pages. connect: a session from the handshake to Close. The era is always forced, so
 //     no client probes, and none opens a standalone stream.
 //   - idle: the memory of a session after one call. kept: the memory that it keeps after listing
-//     1,000 tools. alive: how many copies of a result of 10 MiB are alive at the same time, at
-//     most.
+//     1,000 tools. alive: how many copies of a result of 10 MiB are alive at the same time, at most.
 //   - legacy is 2025-11-25, modern is 2026-07-28.
-//
-// Not every combination exists: 1mib, 10mib, tools, kept and alive run only in the legacy era, and json-default and
-// sse-default only with 64 and 512.
 //
 // # Figures
 //
-// The figure is CPU time per operation: user and system time of this process, by getrusage. Wall
-// time would depend on other processes of the machine. A sample of the default length seldom
-// contains a garbage collection; with -time 1s it contains some. With stdio and HTTP the figure is
-// the client's alone, including the kernel's work on its behalf. With pipe it includes the
-// responder, which answers requests that arrive together in one write. connect over pipe includes
-// making the pipes, and connect over stdio the fork. On Windows, CPU time has a grain of 16 ms: use
-// a longer -time there.
+// The figure is CPU time per operation, user and system time of this process: wall time would depend on other processes
+// of the machine. With stdio and HTTP it is the client's alone, including the kernel's work on its behalf. With pipe it
+// includes the responder, and the making of the pipes in connect; connect over stdio includes the fork. On Windows, CPU
+// time has a grain of 16 ms: use a longer -time there. The other columns are medians.
 //
-// The other columns are medians: allocations and bytes of an operation; conns, the new HTTP
-// connections of an operation; goroutines of an idle session; kept.
+// Each round measures every client once, in rotated order, each sample after a garbage collection. A ratio is the median
+// of the ratios by round, and ± is half the distance between their quartiles as a share of that median: if it is large,
+// the ratio means little. A cell whose verdict would be chance gets up to four times as many rounds; comparisons with
+// peers do not, as their limits include the ±.
 //
-// Samples are interleaved: each round measures every client once, in rotated order, each sample after a garbage
-// collection. A ratio is the median of the ratios by round, and ± is half the distance between their quartiles as a
-// share of that median: if it is large, the ratio means little. If a figure is closer to its target than three standard
-// errors of its median, the verdict would be chance: the cell then gets more rounds, up to four times as many.
-// Comparisons with peers get no more rounds: their limits include the ±.
-// Concurrent calls run in goroutines that have made one call before, and make at least eight each: otherwise their
-// common start would count too much.
-//
-// A live heap of 64 MiB stands for a real program: with a small heap the collector runs so often
-// that a client with many allocations looks even worse. The answers of the responder at a pipe, up
-// to 12 MiB, add to it.
-//
-// Memory is measured for each client in a process of its own, after garbage collections until the heap stops shrinking.
-// idle is heap and stacks over 99 sessions, over HTTP ten times as many with one endpoint, without the responder, child
-// processes, and connections of the shared HTTP client. kept is heap only. alive is the largest heap at collections
-// every 200 µs that stop the world; it counts buffers by their capacity. One sample is enough, as these figures hardly
-// vary.
+// Memory is measured for each client in a process of its own. idle is heap and stacks, without the responder, child
+// processes, and connections of the shared HTTP client. kept is heap only. alive counts buffers by their capacity.
 //
 // # Targets
 //
-// mcpclient has two kinds of targets: bounds on its own figures, and in every cell a figure no
-// worse than either peer's. The printed limits include tolerances: two copies of a payload are 2.3,
-// as a growing buffer has room; beyond a peer's figure are allowed the ± of both CPU times, 16 KiB
-// of kept memory, and for an idle session over HTTP beside mcp-go's 3.1 KiB, in the modern era 3.5.
-// targets.go has the bounds, and the reason for each tolerance.
+// mcpclient has two kinds of targets: bounds on its own figures, and in every cell a figure no worse than either peer's.
+// targets.go has both, and the reason for each tolerance.
 package main
 
 import (

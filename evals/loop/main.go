@@ -39,30 +39,19 @@
 //
 // The frameworks do different things in a turn, and each has its own defaults:
 //
-//   - ours repairs and validates the arguments of each call by the tool's schema, decides whether
-//     the call is allowed, bounds its time, its silence and its result, and takes a panic for an
-//     error. Each step of the run is a record, from which its state is folded, also without a
-//     store. It emits an event for each step. Calls run side by side, results are in their order;
-//     functions that end within microseconds share a goroutine. The tool says that it only reads,
-//     and its server is believed: calls that may write would be sent one after the other, a rule
-//     that no peer has.
-//   - eino decodes the arguments into the Go type, or passes them on to the MCP server as they are,
-//     and validates neither. It makes the JSON of a whole MCP result the tool message. It has no
-//     bound on a call. An error of a tool ends the run. Calls run side by side without a bound, the
-//     first on the loop's goroutine. It emits an event for each message, and runs a graph with
-//     callbacks, which are unused.
-//   - langchaingo validates nothing, and passes the arguments as text to the tool. It renders its prompt from templates
-//     and rebuilds the history in each turn. Calls run one after the other. It has no events, no MCP client and no
-//     sessions.
+//   - ours repairs and validates arguments, decides whether a call is allowed, bounds it, records each step of the run,
+//     and emits an event for it. Calls run side by side, results are in their order. The tool says that it only reads,
+//     and its server is believed: calls that may write would be sent one after the other, a rule that no peer has.
+//   - eino decodes the arguments into the Go type, or passes them on to the MCP server, and validates neither. It makes
+//     the JSON of a whole MCP result the tool message. It has no bound on a call. An error of a tool ends the run. Calls
+//     run side by side without a bound. It emits an event for each message.
+//   - langchaingo passes the arguments as text to the tool, and rebuilds the history in each turn. Calls run one after
+//     the other. It has no events, no MCP client and no sessions.
 //
 // # Targets
 //
-// CPU time of our agent is at most half of the best peer's with a native tool, and at most 0.7 of it with an MCP tool.
-// With eight and 64 native calls in a turn it is at most 0.8 of it: most of what the peers pay, they pay once for a
-// turn. With a store CPU time is at most three times that without, because each record is then encoded as JSON.
-//
-// The share of a model call is how much it costs more because of a history: at most 30 µs with 1,000 messages and
-// 200 µs with 10,000. It is the mean of the eleven calls of a run; the first one takes in the whole history.
+// The targets are in this file. The share of a model call is how much it costs more because of a history: the mean of the
+// eleven calls of a run, of which the first one takes in the whole history.
 package main
 
 import (
