@@ -3,10 +3,9 @@ package diff
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff/lcs"
+	"github.com/aymanbagabas/go-udiff"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -31,64 +30,32 @@ type Line struct {
 // contextLines is the number of unchanged lines that are shown before and after a change.
 const contextLines = 3
 
-// Lines compares two texts. Unchanged lines far from a change are replaced by an ellipsis. Equal
-// texts give a heading that says so.
-func Lines(before, after string) []Line {
-	a, b := splitLines(before), splitLines(after)
-	var lines []Line
-	at := 0
-	// DiffLines bounds its effort: the diff of very different large texts is not minimal.
-	for _, d := range lcs.DiffLines(a, b) {
-		lines = append(lines, newLines(Same, a[at:d.Start])...)
-		lines = append(lines, newLines(Removed, a[d.Start:d.End])...)
-		lines = append(lines, newLines(Added, b[d.ReplStart:d.ReplEnd])...)
-		at = d.End
-	}
-	lines = append(lines, newLines(Same, a[at:])...)
-	if !slices.ContainsFunc(lines, isChange) {
+// Lines compares two texts. Unchanged lines before a change, far from it, are replaced by an ellipsis. Equal texts, apart
+// from a line break at the end, give a heading that says so. The diff of very different large texts is not minimal.
+func Lines(before, after string) (lines []Line) {
+	before, after = withLineBreak(before), withLineBreak(after)
+	d, err := udiff.ToUnifiedDiff("", "", before, udiff.Lines(before, after), contextLines)
+	if err != nil || len(d.Hunks) == 0 { // the edits are valid, so there is no error
 		return []Line{{Heading, "(nothing changes)"}}
 	}
-	return elide(lines)
-}
-
-// isChange reports whether a line is in one of the texts only.
-func isChange(l Line) bool { return l.Kind != Same }
-
-// splitLines returns the lines of a text. An empty text has none.
-func splitLines(text string) []string {
-	if text == "" {
-		return nil
-	}
-	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-}
-
-// newLines returns lines of one kind.
-func newLines(kind Kind, texts []string) (lines []Line) {
-	for _, text := range texts {
-		lines = append(lines, Line{kind, text})
+	kinds := map[udiff.OpKind]Kind{udiff.Equal: Same, udiff.Delete: Removed, udiff.Insert: Added}
+	for _, hunk := range d.Hunks {
+		if hunk.FromLine > 1 {
+			lines = append(lines, Line{Heading, "…"})
+		}
+		for _, l := range hunk.Lines {
+			lines = append(lines, Line{kinds[l.Kind], strings.TrimSuffix(l.Content, "\n")})
+		}
 	}
 	return lines
 }
 
-// elide replaces unchanged lines that are far from a change by an ellipsis.
-func elide(lines []Line) (shown []Line) {
-	omitted := false
-	for i, line := range lines {
-		around := lines[max(0, i-contextLines):min(len(lines), i+contextLines+1)]
-		if !slices.ContainsFunc(around, isChange) {
-			omitted = true
-			continue
-		}
-		if omitted {
-			shown = append(shown, Line{Heading, "…"})
-			omitted = false
-		}
-		shown = append(shown, line)
+// withLineBreak returns a text whose last line, if there is one, ends with a line break.
+func withLineBreak(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
 	}
-	if omitted {
-		shown = append(shown, Line{Heading, "…"})
-	}
-	return shown
+	return text + "\n"
 }
 
 // Marked returns the line with the mark that it has in a unified diff.

@@ -21,11 +21,12 @@ func TestLines(t *testing.T) {
 	long := strings.Repeat("same\n", 10)
 	for _, tt := range []struct{ name, before, after, want string }{
 		{"a line", "one\ntwo\nthree\n", "one\n2\nthree\n", "  one\n- two\n+ 2\n  three"},
-		{"far lines", long + "a\n" + long, long + "b\n" + long, "…\n  same\n  same\n  same\n- a\n+ b\n  same\n  same\n  same\n…"},
+		{"far lines", long + "a\n" + long, long + "b\n" + long, "…\n  same\n  same\n  same\n- a\n+ b\n  same\n  same\n  same"},
 		{"in between", "a\nb\nc\nd", "b\nx\nd", "- a\n  b\n- c\n+ x\n  d"},
 		{"all is new", "", "a\n\nb", "+ a\n+ \n+ b"},
 		{"all is gone", "a\nb", "", "- a\n- b"},
-		{"nothing", "a\n", "a\n", "(nothing changes)"},
+		{"a line more", "a", "a\nb\n", "  a\n+ b"},
+		{"nothing", "a\n", "a", "(nothing changes)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) { check.Same(t, "", marked(diff.Lines(tt.before, tt.after)), tt.want) })
 	}

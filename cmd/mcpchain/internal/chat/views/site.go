@@ -8,11 +8,13 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"path"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
@@ -66,37 +68,22 @@ func (s *Service) listen() (*site, error) {
 	return t, nil
 }
 
-// serve serves until close. The log of the server is discarded: it would be written across the
-// screen of the chat.
+// serve serves until close, with deadlines for each request, which handlers move if they last longer. The log of the
+// server is discarded: it would be written across the screen of the chat.
 func (t *site) serve(l net.Listener, h http.Handler) {
 	server := &http.Server{
-		Handler:           limitRequests(h),
+		Handler:           h,
 		ErrorLog:          log.New(io.Discard, "", 0),
 		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       sendTime,
+		WriteTimeout:      sendTime,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
 	t.servers = append(t.servers, server)
-	t.served.Go(func() { _ = server.Serve(l) }) // ends with Close
-}
-
-// limitRequests refuses more than maxRequests requests at a time. It sets deadlines for each of
-// them, which handlers move if they last longer.
-func limitRequests(next http.Handler) http.Handler {
-	slots := make(chan struct{}, maxRequests)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-		default:
-			http.Error(w, "There are too many requests at once.", http.StatusServiceUnavailable)
-			return
-		}
-		c := http.NewResponseController(w)
-		_ = c.SetReadDeadline(time.Now().Add(sendTime))
-		_ = c.SetWriteDeadline(time.Now().Add(sendTime))
-		next.ServeHTTP(w, r)
-	})
+	everybody := func(netip.Addr) bool { return true } // no address has a share: all are this machine's
+	bounded := bounded.New(l, maxConns, everybody)
+	t.served.Go(func() { _ = server.Serve(bounded) }) // ends with Close
 }
 
 // close ends all requests and so all sessions, and waits for them.

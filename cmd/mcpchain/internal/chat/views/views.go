@@ -28,7 +28,7 @@ const (
 	maxContexts = 4        // views whose texts are added to a question; each has at most viewframe.MaxText bytes
 	maxIncoming = 1 << 20  // bytes of a message of a view, and of a request of a page
 	maxOutgoing = 16 << 20 // bytes of a message to a view
-	maxRequests = 64       // concurrent requests to the page, and to the sandbox
+	maxConns    = 64       // concurrent connections to the page, and to the sandbox
 	maxRefused  = 3        // questions of a page that are refused in succession; further ones are not asked
 	maxFailure  = 300      // characters of an error on a page
 	maxName     = 100      // characters of the name of a server or tool on a page
