@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// answerer lets the host's handlers answer what servers of both eras ask.
 type answerer struct {
 	*peer
 	sampling    mcp.SamplingHandler

@@ -75,7 +75,9 @@ func (c *Client) assembleConnector() {
 	}
 	c.sessions = c.connector.newSessions()
 	c.connector.sessions = c.sessions
-	c.connector.restarts = c.connector.newRestarts()
+	if c.opts.Limits.Restarts > 0 {
+		c.connector.restarts = &restarts{connector: &c.connector}
+	}
 	c.standalone = standaloneStream{
 		peer:     &c.peer,
 		sessions: c.sessions,

@@ -211,7 +211,7 @@ func (k *cache) invalidate(change mcp.Change) {
 			return key.method == "resources/read" && strings.HasPrefix(change.URI, e.target)
 		})
 	case mcp.TaskUpdated: // tasks are not cached
-	default:
+	default: // a URI that is too long
 		k.dropMethods("resources/read")
 	}
 }

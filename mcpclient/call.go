@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// request is a request of a call. Stages of the pipeline change it, or send a changed copy.
 type request struct {
 	method          string
 	target          string       // the tool, prompt or resource that the request names
@@ -19,9 +20,9 @@ type request struct {
 	answers         []byte       // members that answer an input round, each followed by a comma
 	call            mcp.CallInfo // the call that it belongs to; without a Method, that is the request itself
 	task            bool         // the result may be a task, or the request is about one
-	resent          bool         // it was sent again in a new session or on a new connection
-	revisionRetried bool         // it was sent again after the server refused its revision
-	movedEra        bool         // it was sent again in another era
+	resent          bool         // it was resent in a new session or on a new connection
+	revisionRetried bool         // it was resent after the server refused its revision
+	movedEra        bool         // it was resent in another era
 
 	era         era     // the era to use; nil: the current one
 	sentEra     *eraBox // the era in which it was sent
@@ -31,6 +32,7 @@ type request struct {
 	header  http.Header // headers that repeat arguments of a tool call
 }
 
+// info describes the call to which the request belongs.
 func (r *request) info() mcp.CallInfo {
 	if r.call.Method != "" {
 		return r.call
@@ -53,6 +55,7 @@ type pipeline struct {
 	send   sender // the first stage
 }
 
+// pipelines are the ways of a request, which differ in their stages: see docs/architecture.md.
 type pipelines struct {
 	calls  pipeline
 	reads  pipeline // may answer from the cache
@@ -60,6 +63,7 @@ type pipelines struct {
 	listen sender   // for subscriptions/listen
 }
 
+// caller sends the requests of the methods of [Client].
 type caller struct {
 	*peer
 	pipelines

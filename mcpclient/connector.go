@@ -104,23 +104,6 @@ func (c *connector) restore(ctx context.Context) error {
 	return c.subscriptions.watchAgain(ctx)
 }
 
-func (c *connector) newRestarts() *restarts {
-	if c.opts.Limits.Restarts == 0 {
-		return nil
-	}
-	return &restarts{
-		limit:    c.opts.Limits.Restarts,
-		notify:   c.opts.OnRestart,
-		renewals: c.sessions.renewals,
-		log:      c.log,
-		current:  c.link.Load,
-		reopen:   c.reopen,
-		giveUp:   func(err error) { c.life.Fail(c.scrubError(err), c.disconnect) },
-		scrub:    c.scrubError,
-		queue:    func(fn func()) { c.callbacks.Add(fn, 0) },
-	}
-}
-
 func (c *connector) reopen(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, restartTimeout, fmt.Errorf("not ready within %v", restartTimeout))
 	defer cancel()

@@ -14,6 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// gatherer lets handlers answer the questions that come in results: of a round, of a task, or in an
+// error about URLs.
 type gatherer struct {
 	*peer
 	slots  lifecycle.Slots // shared with the handlers of the server's requests
@@ -21,6 +23,7 @@ type gatherer struct {
 	limit  int // questions of one round
 }
 
+// reply is the answer to the question with this key.
 type reply struct {
 	key    string
 	answer json.RawMessage

@@ -18,6 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
+// link is one dialed connection, with the calls that wait on it and the requests of the server that
+// are being answered.
 type link struct {
 	number    int64 // counts the connections of a client from 1
 	conn      Conn
@@ -68,6 +70,7 @@ func (c *connector) newLink(t Transport, conn Conn) *link {
 	return l
 }
 
+// linkClient is the part of a client that a link needs.
 type linkClient interface {
 	current() era
 	isReady() bool
@@ -96,6 +99,7 @@ type source struct {
 	session wire.Session  // the session that it belongs to, or nil
 }
 
+// read receives until the connection ends.
 func (l *link) read() {
 	for {
 		data, err := l.conn.Recv()
@@ -298,6 +302,7 @@ func (l *link) logPanic(err error) {
 	}
 }
 
+// asyncPost is a message for which no caller waits.
 type asyncPost struct {
 	session     wire.Session // the session that it belongs to, or nil
 	description string       // for the log

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// negotiator finds the server's era and revision, over another connection or transport if necessary.
 type negotiator struct {
 	*peer
 	transport    Transport // the transport in use

@@ -24,6 +24,7 @@ const maxPages = 1000
 
 var errEndless = errors.New("mcpclient: list does not end")
 
+// pageReader requests the pages of lists.
 type pageReader struct {
 	*peer
 	cache *cache

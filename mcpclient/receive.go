@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-const maxBatch = 1000
+const maxBatch = 1000 // messages in one batch or on one line
 
 // receive decodes one message and dispatches it. It reports whether it was the response to the
 // call in whose exchange it came.
@@ -196,6 +196,7 @@ func (l *link) onlyCall() (only *jsonrpc.Call) {
 
 const maxWarnings = 100
 
+// warnings logs the violations and failures of one connection.
 type warnings struct {
 	life *lifecycle.Lifecycle
 	log  *slog.Logger
@@ -230,6 +231,7 @@ func (w *warnings) warn(ctx context.Context, count *int, message string, args []
 	}
 }
 
+// redactor removes the secrets of a connection from texts for errors and logs.
 type redactor struct{ conn Conn }
 
 func (r *redactor) scrub(text string) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
@@ -22,16 +21,7 @@ const (
 
 // restarts replaces connections that have ended. Connect uses it first, then one renewal at a time.
 type restarts struct {
-	limit    int                          // Limits.Restarts
-	notify   func(attempt int, err error) // Options.OnRestart, or nil
-	renewals *renewal.Group
-	log      *slog.Logger
-	current  func() *link                    // the connection in use
-	reopen   func(ctx context.Context) error // opens another
-	giveUp   func(err error)                 // ends the client
-	scrub    func(err error) error
-	queue    func(fn func()) // queues a call of notify
-
+	connector   *connector
 	connectedAt time.Time // when the last connection was ready
 	attempts    int       // consecutive attempts
 }
@@ -43,7 +33,7 @@ func (s *restarts) begin(l *link, err error) error {
 		return nil
 	}
 	lost := fmt.Errorf("%w: %w", ErrConnectionLost, err)
-	if !s.renewals.Start(func(ctx context.Context) error {
+	if !s.connector.sessions.renewals.Start(func(ctx context.Context) error {
 		select {
 		case <-l.ended: // until then it may deliver answers
 		case <-ctx.Done():
@@ -58,7 +48,7 @@ func (s *restarts) begin(l *link, err error) error {
 }
 
 func (s *restarts) restart(ctx context.Context) (err error) {
-	old := s.current()
+	old := s.connector.link.Load()
 	reason := old.endErr()
 	err = renewal.ErrExited // if reopen does not return: then nothing would replace the connection
 	defer func() {
@@ -70,16 +60,16 @@ func (s *restarts) restart(ctx context.Context) (err error) {
 	if time.Since(s.connectedAt) >= restartReset {
 		s.attempts = 0
 	}
-	for failure := reason; failure != nil; failure = s.reopen(ctx) {
+	for failure := reason; failure != nil; failure = s.connector.reopen(ctx) {
 		switch {
 		case ctx.Err() != nil:
 			return failure
-		case s.attempts >= s.limit || errors.Is(failure, transport.ErrDialedOnce):
+		case s.attempts >= s.connector.opts.Limits.Restarts || errors.Is(failure, transport.ErrDialedOnce):
 			return s.fail(reason, failure)
 		}
 		wait := backoff.Policy{}.Delay(s.attempts)
 		s.attempts++
-		s.report(wait, s.scrub(failure))
+		s.report(wait, s.connector.scrubError(failure))
 		if backoff.Sleep(ctx, wait) != nil {
 			return failure
 		}
@@ -102,15 +92,20 @@ func (s *restarts) fail(reason, last error) error {
 	return err
 }
 
+// giveUp ends the client.
+func (s *restarts) giveUp(err error) {
+	s.connector.life.Fail(s.connector.scrubError(err), s.connector.disconnect)
+}
+
 // report reports to the host, or to the log, that an attempt follows after a wait or has succeeded.
 func (s *restarts) report(wait time.Duration, err error) {
-	attempt := s.attempts
+	attempt, notify, log := s.attempts, s.connector.opts.OnRestart, s.connector.log
 	switch {
-	case s.notify != nil:
-		s.queue(func() { s.notify(attempt, err) })
+	case notify != nil:
+		s.connector.callbacks.Add(func() { notify(attempt, err) }, 0)
 	case err == nil:
-		s.log.Info("the connection is up again", "attempt", attempt)
+		log.Info("the connection is up again", "attempt", attempt)
 	default:
-		s.log.Warn("the connection ended: making another", "attempt", attempt, "after", wait, "error", err)
+		log.Warn("the connection ended: making another", "attempt", attempt, "after", wait, "error", err)
 	}
 }

@@ -48,11 +48,13 @@ func withRounds(next sender, limit int, g *gatherer) sender {
 	}
 }
 
+// inputRound is a result that asks for input.
 type inputRound struct {
 	questions json.RawMessage // an object, or nil
 	state     json.RawMessage // returned unchanged, or nil
 }
 
+// inputRounds are the rounds of one call.
 type inputRounds struct {
 	*gatherer
 	limit     int       // bounds asked

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// inFlight is a request that awaits its response. It is the Value of its [jsonrpc.Call].
 type inFlight struct {
 	jsonrpc.Call
 	ctx          context.Context // the context of the caller and of exchanges over HTTP
@@ -29,6 +30,7 @@ type inFlight struct {
 	listening *listening // only of subscriptions/listen
 }
 
+// roundTripper sends requests over the current connection, once.
 type roundTripper struct {
 	*peer
 	standalone *standaloneStream

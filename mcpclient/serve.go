@@ -21,6 +21,7 @@ const (
 	maxServerID   = 1 << 10          // bytes of the id of a server's request
 )
 
+// dispatcher receives the requests of a legacy server on a link, and sends their answers.
 type dispatcher struct {
 	*link
 	handle  handleFunc

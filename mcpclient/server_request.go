@@ -9,6 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// serverRequest is a request of the server that is being answered.
 type serverRequest struct {
 	id       serverRequestID
 	call     *jsonrpc.Call // the call that it belongs to, if known

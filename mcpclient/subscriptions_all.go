@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// subscriptions are the subscriptions of a client, and what its legacy server watches for them.
 type subscriptions struct {
 	life           *lifecycle.Lifecycle
 	log            *slog.Logger

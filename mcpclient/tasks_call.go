@@ -79,6 +79,7 @@ func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOptio
 	return result, nil
 }
 
+// taskWait is one wait for the end of a task.
 type taskWait struct {
 	*Task
 	opts     []CallOption       // the options of each request
