@@ -62,7 +62,7 @@ func TestCookbookManyUsers(t *testing.T) {
 	defer web.Close()
 	tools := must(openForUsers(t.Context(), web.URL, func(user string) string { return "of-" + user }))
 	defer tools.Close()
-	looksUp, says := agenttest.CallTools(agenttest.ToolCall{Tool: "look_up", Arguments: `{}`}), agenttest.Say("Done.")
+	looksUp, says := agenttest.CallTools("look_up", `{}`), agenttest.Say("Done.")
 	a := must(agent.New(agenttest.Play(looksUp, says, looksUp, says), &agent.Options{Tools: []adapter.Source{tools}, Durable: agent.Durable{Store: record.NewMemory()}}))
 	for _, name := range []string{"ann", "bob"} {
 		got, err := ask(t.Context(), a, name, "Who owes us?")
@@ -117,7 +117,7 @@ func budget(model agent.Model, tools []adapter.Source) *agent.Agent {
 // What a reply costs counts, and the budget leaves no room for another call of that size.
 func TestCookbookBudget(t *testing.T) {
 	spends := func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
-		step := agenttest.CallTools(agenttest.ToolCall{Tool: "today", Arguments: `{}`})
+		step := agenttest.CallTools("today", `{}`)
 		if p.Request.ToolChoice == model.ChoiceNone {
 			step = agenttest.Say("Out of money.")
 		}
@@ -141,12 +141,12 @@ func someTools() adapter.Server {
 func TestCookbookSomeTools(t *testing.T) {
 	answers := func(context.Context, *agenttest.Call) (string, error) { return "ok", nil }
 	server := someTools()
-	server.Transport = &agenttest.Server{Tools: []agenttest.Tool{
-		{Name: "read_file", ReadOnly: true, Run: answers}, {Name: "write_file", Run: answers}, {Name: "delete_file", Run: answers},
-	}}
+	server.Transport = agenttest.NewServer(
+		agenttest.Tool{Name: "read_file", ReadOnly: true, Run: answers}, agenttest.Tool{Name: "write_file", Run: answers}, agenttest.Tool{Name: "delete_file", Run: answers},
+	)
 	tools := must(adapter.Open(t.Context(), []adapter.Server{server}, nil))
 	defer tools.Close()
-	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "read_file"}, agenttest.ToolCall{Tool: "write_file"}))
+	model := agenttest.Play(agenttest.CallTools("read_file", "{}", "write_file", "{}"))
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}, Person: agent.Person{Approve: agent.AskPerson}}))
 	got, err := a.Run(t.Context(), agent.Text("Change the file."))
 	check.That(t, err == nil && len(got.Questions) == 1 && got.Questions[0].Tool == "write_file", "got %+v, %v, want a question about write_file", got, err)
@@ -167,9 +167,9 @@ func ownTools(model agent.Model) *agent.Agent {
 // The agent and its sub-agent share a model: the second step is the reader's.
 func TestCookbookOwnTools(t *testing.T) {
 	model := agenttest.Play(
-		agenttest.CallTools(agenttest.ToolCall{Tool: "reader", Arguments: `{"task":"Read the letter."}`}),
+		agenttest.CallTools("reader", `{"task":"Read the letter."}`),
 		agenttest.Say("It wants money."),
-		agenttest.CallTools(agenttest.ToolCall{Tool: "today", Arguments: `{}`}),
+		agenttest.CallTools("today", `{}`),
 		agenttest.Say("Pay today."),
 	)
 	got, err := ownTools(model).Run(t.Context(), agent.Text("What have I got to do?"))
@@ -194,12 +194,12 @@ func TestCookbookSampling(t *testing.T) {
 	defer web.Close()
 	host := openai.DefaultConfig("key")
 	host.BaseURL = web.URL
-	notes := &agenttest.Server{Tools: []agenttest.Tool{{Name: "sum_up", Run: func(ctx context.Context, c *agenttest.Call) (string, error) {
+	notes := agenttest.NewServer(agenttest.Tool{Name: "sum_up", Run: func(ctx context.Context, c *agenttest.Call) (string, error) {
 		return c.Sample(ctx, "Sum this up: …", 100)
-	}}}}
+	}})
 	tools := lends(t.Context(), host, []adapter.Server{{Name: "notes", Transport: notes}})
 	defer tools.Close()
-	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "sum_up"}), agenttest.Say("Done."))
+	model := agenttest.Play(agenttest.CallTools("sum_up", "{}"), agenttest.Say("Done."))
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}}))
 	check.Must(t, check.Err(a.Run(t.Context(), agent.Text("Sum up my notes."))))
 	last := model.Turns()[1]

@@ -36,7 +36,7 @@ func ExampleOpen() {
 	}
 
 	// Any model will do; this one plays a script.
-	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "today"}), agenttest.Say("It is Sunday."))
+	model := agenttest.Play(agenttest.CallTools("today", "{}"), agenttest.Say("It is Sunday."))
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
 	a, err := host.Agent(model, &agent.Options{Tools: []adapter.Source{today}})
 	if err != nil {

@@ -23,8 +23,8 @@ func ExampleDiscover() {
 	tools = append(tools, adapter.Func("pay_invoice", "Pays an invoice.", pay, &adapter.FuncOptions{Server: "bank"}))
 
 	model := agenttest.Play(
-		agenttest.CallTools(agenttest.ToolCall{Tool: "search_tools", Arguments: `{"query":"settle an invoice"}`}),
-		agenttest.CallTools(agenttest.ToolCall{Tool: "pay_invoice", Arguments: `{"Number":7}`}),
+		agenttest.CallTools("search_tools", `{"query":"settle an invoice"}`),
+		agenttest.CallTools("pay_invoice", `{"Number":7}`),
 		agenttest.Say("Invoice 7 is paid."))
 	a, err := agent.New(model, &agent.Options{Tools: tools})
 	if err != nil {

@@ -43,13 +43,13 @@ func booking() mcpclient.Transport {
 	const form = `{"type":"object","properties":{
 		"people":{"type":"integer","title":"People","minimum":1},
 		"seat":{"type":"string","title":"Seat","enum":["inside","outside"],"default":"inside"}},"required":["people"]}`
-	return &agenttest.Server{Tools: []agenttest.Tool{{Name: "book", Run: func(ctx context.Context, c *agenttest.Call) (string, error) {
+	return agenttest.NewServer(agenttest.Tool{Name: "book", Run: func(ctx context.Context, c *agenttest.Call) (string, error) {
 		r, err := c.Elicit(ctx, "How many people?", form)
 		if err != nil || r.Action != "accept" {
 			return "Not booked.", err
 		}
 		return fmt.Sprintf("Booked for %v, %v.", r.Content["people"], r.Content["seat"]), nil
-	}}}}
+	}})
 }
 
 // A person fills in a form, and is asked again after a typing mistake.

@@ -54,12 +54,12 @@ func newFinder() *agenttest.Model {
 	return agenttest.PlayRepeating(func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 		results := results(p.Request.Messages)
 		read := func(arguments string) agenttest.Step {
-			return agenttest.CallTools(agenttest.ToolCall{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,%s}`, handleIn(results[0]), arguments)})
+			return agenttest.CallTools("read_result", fmt.Sprintf(`{"handle":%q,%s}`, handleIn(results[0]), arguments))
 		}
 		next := agenttest.Say("lost")
 		switch len(results) {
 		case 0:
-			next = agenttest.CallTools(agenttest.ToolCall{Tool: "export", Arguments: `{}`})
+			next = agenttest.CallTools("export", `{}`)
 		case 1:
 			next = read(`"pattern":"\"id\":\"x-answer\"","context":20`)
 		case 2:
@@ -173,12 +173,12 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 		return &compact.Result{Replaced: len(messages), Messages: []run.Message{said}}, nil
 	}
 	var told string
-	m := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "export", Arguments: `{}`}),
+	m := agenttest.Play(agenttest.CallTools("export", `{}`),
 		func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 			told = p.Request.Messages[0].Text()
 			_, after, _ := strings.Cut(told, "\n- ")
 			handle, _, _ := strings.Cut(after, ":")
-			return agenttest.CallTools(agenttest.ToolCall{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,"pointer":"/items/500/note"}`, handle)})(ctx, p)
+			return agenttest.CallTools("read_result", fmt.Sprintf(`{"handle":%q,"pointer":"/items/500/note"}`, handle))(ctx, p)
 		}, agenttest.Say("done"))
 	opts := &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)}, Compact: summary}
 	got := mustRun(t, newAgent(t, m, opts), human("go"))
@@ -223,21 +223,21 @@ func TestKeptResultByAdvance(t *testing.T) {
 // passing are two servers: one has a file of 1 or 5 MB, the other takes one.
 func passing(t *testing.T, taken *[]string) adapter.Source {
 	file := strings.Repeat("0123456789abcdef", testenv.Pick(1, 5)<<16)
-	source := &agenttest.Server{Tools: []agenttest.Tool{{Name: "read_file", ReadOnly: true,
+	source := agenttest.NewServer(agenttest.Tool{Name: "read_file", ReadOnly: true,
 		Run: func(context.Context, *agenttest.Call) (string, error) {
 			return "first line\n" + file + "\nlast line", nil
-		}}}}
-	target := &agenttest.Server{Tools: []agenttest.Tool{{
+		}})
+	target := agenttest.NewServer(agenttest.Tool{
 		Name:   "write_file",
 		Schema: `{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}`,
 		Run: func(_ context.Context, c *agenttest.Call) (string, error) {
 			var in struct{ Path, Content string }
-			if err := c.Decode(&in); err != nil {
+			if err := json.Unmarshal(c.Arguments, &in); err != nil {
 				return "", err
 			}
 			*taken = append(*taken, in.Content)
 			return fmt.Sprintf("wrote %d bytes", len(in.Content)), nil
-		}}}}
+		}})
 	toolset := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "a", Transport: source}, {Name: "b", Transport: target}}, nil))(t)
 	t.Cleanup(func() { _ = toolset.Close() })
 	return toolset
@@ -250,9 +250,9 @@ func passer(reference string) *agenttest.Model {
 		var next agenttest.Step
 		switch len(said) {
 		case 0:
-			next = agenttest.CallTools(agenttest.ToolCall{Tool: "read_file", Arguments: `{}`})
+			next = agenttest.CallTools("read_file", `{}`)
 		case 1:
-			next = agenttest.CallTools(agenttest.ToolCall{Tool: "write_file", Arguments: fmt.Sprintf(`{"path":"copy","content":`+reference+`}`, handleIn(said[0]))})
+			next = agenttest.CallTools("write_file", fmt.Sprintf(`{"path":"copy","content":`+reference+`}`, handleIn(said[0])))
 		default:
 			next = agenttest.Say(said[1])
 		}

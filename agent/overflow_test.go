@@ -164,8 +164,8 @@ func TestWindowUse(t *testing.T) {
 			t.Run(name+hook, func(t *testing.T) {
 				info := model.Info{NoStreaming: true, Window: 50_000, Provider: provider}
 				m := agenttest.Play(
-					agenttest.CallTools(agenttest.ToolCall{Tool: "weather", Arguments: `{"City":"Oslo"}`}),
-					agenttest.CallTools(agenttest.ToolCall{Tool: "weather", Arguments: `{"City":"Bergen"}`}),
+					agenttest.CallTools("weather", `{"City":"Oslo"}`),
+					agenttest.CallTools("weather", `{"City":"Bergen"}`),
 					agenttest.Say("sunny").WithUsage(2000, 3),
 				).WithInfo(info)
 				a := newAgent(t, m, &agent.Options{System: strings.Repeat("Be brief. ", 20), Hooks: hooks, Tools: []adapter.Source{

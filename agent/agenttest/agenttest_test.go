@@ -3,7 +3,6 @@ package agenttest_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -17,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-func runAgent(t *testing.T, model agent.Model, server *agenttest.Server, client *mcpclient.Options) (*agent.Result, error) {
+func runAgent(t *testing.T, model agent.Model, server mcpclient.Transport, client *mcpclient.Options) (*agent.Result, error) {
 	t.Helper()
 	tools := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "s", Transport: server}}, &adapter.Options{ClientOptions: client}))(t)
 	defer tools.Close()
@@ -32,19 +31,19 @@ func TestScriptEnds(t *testing.T) {
 		model *agenttest.Model
 		want  string
 	}{
-		{"over", agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "none", Arguments: "{}"})), "call 2 of the model: the script has 1 steps"},
+		{"over", agenttest.Play(agenttest.CallTools("none", "{}")), "call 2 of the model: the script has 1 steps"},
 		{"empty", agenttest.PlayRepeating(), "call 1 of the model: the script has 0 steps"},
-		{"fails", agenttest.Play(agenttest.Fail(boom)), "boom"},
+		{"fails", agenttest.Play(func(context.Context, agenttest.Turn) (*model.Response, error) { return nil, boom }), "boom"},
 	} {
-		check.Text(t, check.Err(runAgent(t, test.model, &agenttest.Server{}, nil)), test.want, test.name)
+		check.Text(t, check.Err(runAgent(t, test.model, agenttest.NewServer(), nil)), test.want, test.name)
 	}
 }
 
 // A tool that cannot be called is a mistake of the test, and told at once.
 func TestToolWithoutAFunction(t *testing.T) {
 	run := func(context.Context, *agenttest.Call) (string, error) { return "", nil }
-	for want, tool := range map[string]agenttest.Tool{`Tools[0], "look", has no Run`: {Name: "look"}, "Tools[0] has no Name": {Run: run}} {
-		server := &agenttest.Server{Tools: []agenttest.Tool{tool}}
+	for want, tool := range map[string]agenttest.Tool{`tool 0, "look", has no Run`: {Name: "look"}, "tool 0 has no Name": {Run: run}} {
+		server := agenttest.NewServer(tool)
 		check.Text(t, check.Err(server.Dial(t.Context())), want)
 	}
 }
@@ -53,10 +52,10 @@ func TestPrompts(t *testing.T) {
 	echo := agenttest.Tool{Name: "echo", Run: func(_ context.Context, c *agenttest.Call) (string, error) { return string(c.Arguments), nil }}
 	fails := agenttest.Tool{Name: "fails", Run: func(context.Context, *agenttest.Call) (string, error) { return "", errors.New("no paper") }}
 	model := agenttest.Play(
-		agenttest.CallTools(agenttest.ToolCall{Tool: "echo", Arguments: `{"a":1}`}, agenttest.ToolCall{Tool: "fails", Arguments: `{}`}),
+		agenttest.CallTools("echo", `{"a":1}`, "fails", `{}`),
 		agenttest.Say("one two"),
 	)
-	result := check.Value(runAgent(t, model, &agenttest.Server{Tools: []agenttest.Tool{echo, fails}}, nil))(t)
+	result := check.Value(runAgent(t, model, agenttest.NewServer(echo, fails), nil))(t)
 	check.Equal(t, "output", result.Output, "one two")
 	prompts := model.Turns()
 	check.Same(t, "tools", prompts[0].Tools(), []string{"echo", "fails"})
@@ -84,8 +83,8 @@ func TestServerAsks(t *testing.T) {
 			return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 		}),
 	}
-	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "book", Arguments: "{}"}), agenttest.Say("done"))
-	check.Must(t, check.Err(runAgent(t, model, &agenttest.Server{Tools: []agenttest.Tool{tool}}, client)))
+	model := agenttest.Play(agenttest.CallTools("book", "{}"), agenttest.Say("done"))
+	check.Must(t, check.Err(runAgent(t, model, agenttest.NewServer(tool), client)))
 	turns := model.Turns()
 	check.Same(t, "results", turns[1].Results(), []string{"decline roses"})
 }
@@ -94,12 +93,12 @@ func TestServerAsks(t *testing.T) {
 func TestServerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		started, ended := make(chan struct{}), make(chan struct{})
-		server := &agenttest.Server{Tools: []agenttest.Tool{{Name: "slow", Run: func(ctx context.Context, _ *agenttest.Call) (string, error) {
+		server := agenttest.NewServer(agenttest.Tool{Name: "slow", Run: func(ctx context.Context, _ *agenttest.Call) (string, error) {
 			close(started)
 			<-ctx.Done()
 			close(ended)
 			return "", ctx.Err()
-		}}}}
+		}})
 		client := check.Value(mcpclient.Connect(t.Context(), server, nil))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-started; cancel() }()
@@ -107,15 +106,6 @@ func TestServerEnds(t *testing.T) {
 		<-ended
 		check.NoError(t, client.Close())
 	})
-}
-
-func TestHang(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("enough"))
-	var failed error
-	for _, failed = range agenttest.Play(agenttest.Hang()).Generate(ctx, new(model.Request)) {
-	}
-	check.Equal(t, "the cause of the end", fmt.Sprint(failed), "enough")
 }
 
 func TestSayStreams(t *testing.T) {
@@ -137,7 +127,6 @@ type day struct {
 // A step that calls a tool until it has a result calls it once, also if the agent reminds the
 // model of the form of its answer, or of a limit.
 func TestResultsBehindReminders(t *testing.T) {
-	today := agenttest.ToolCall{Tool: "today", Arguments: "{}"}
 	for _, test := range []struct {
 		name   string
 		limits run.Limits
@@ -153,7 +142,7 @@ func TestResultsBehindReminders(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			model := agenttest.PlayRepeating(func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 				if len(p.Results()) == 0 {
-					return agenttest.CallTools(today)(ctx, p)
+					return agenttest.CallTools("today", "{}")(ctx, p)
 				}
 				return agenttest.Say(test.say)(ctx, p)
 			}).WithInfo(test.info)

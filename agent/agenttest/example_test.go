@@ -2,6 +2,7 @@ package agenttest_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log"
 
@@ -18,18 +19,18 @@ import (
 // model wants, and the prompts show what it was told.
 func Example() {
 	model := agenttest.Play(
-		agenttest.CallTools(agenttest.ToolCall{Tool: "weather", Arguments: `{"city":"Oslo"}`}),
+		agenttest.CallTools("weather", `{"city":"Oslo"}`),
 		agenttest.Say("It rains in Oslo."),
 	)
-	server := &agenttest.Server{Tools: []agenttest.Tool{{
+	server := agenttest.NewServer(agenttest.Tool{
 		Name: "weather", Description: "The weather of a city.", ReadOnly: true,
 		Schema: `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`,
 		Run: func(_ context.Context, c *agenttest.Call) (string, error) {
 			var in struct{ City string }
-			err := c.Decode(&in)
+			err := json.Unmarshal(c.Arguments, &in)
 			return "rain in " + in.City, err
 		},
-	}}}
+	})
 
 	ctx := context.Background()
 	tools := must(adapter.Open(ctx, []adapter.Server{{Name: "sky", Transport: server}}, nil))
@@ -47,7 +48,7 @@ func Example() {
 func ExampleStep() {
 	clerk := func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 		if len(p.Results()) == 0 {
-			return agenttest.CallTools(agenttest.ToolCall{Tool: "today"})(ctx, p)
+			return agenttest.CallTools("today", "{}")(ctx, p)
 		}
 		return agenttest.Say("It is "+p.Results()[0]+".")(ctx, p)
 	}
@@ -69,7 +70,7 @@ func ExampleTurn() {
 		if p.Request.ToolChoice == model.ChoiceNone {
 			return agenttest.Say("I got no further.")(ctx, p)
 		}
-		return agenttest.CallTools(agenttest.ToolCall{Tool: "today"})(ctx, p)
+		return agenttest.CallTools("today", "{}")(ctx, p)
 	}
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
 	a := must(agent.New(agenttest.PlayRepeating(eager), &agent.Options{Tools: []adapter.Source{today}, Limits: run.Limits{Turns: 2}}))
@@ -81,7 +82,7 @@ func ExampleTurn() {
 // A limit of the cost needs a name of the model, its price, and the tokens of each reply.
 func ExampleStep_WithUsage() {
 	model := agenttest.PlayRepeating(
-		agenttest.CallTools(agenttest.ToolCall{Tool: "today"}).WithUsage(400, 20),
+		agenttest.CallTools("today", "{}").WithUsage(400, 20),
 		agenttest.Say("It is Sunday.").WithUsage(450, 10),
 	).WithInfo(model.Info{Name: "scripted"})
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)

@@ -1,9 +1,9 @@
 // Package agenttest tests agents without a language model or a server program: a [Model] plays a
-// script and remembers its turns, and a [Server] is an MCP server of Go functions in the same
-// process.
+// script and remembers its turns, and [NewServer] returns an MCP server of Go functions in the
+// same process.
 //
 //	model := agenttest.Play(
-//		agenttest.CallTools(agenttest.ToolCall{Tool: "weather", Arguments: `{"city":"Oslo"}`}),
+//		agenttest.CallTools("weather", `{"city":"Oslo"}`),
 //		agenttest.Say("It rains in Oslo."),
 //	)
 //	a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{toolset}})
@@ -178,14 +178,18 @@ func Say(text string) Step {
 	}
 }
 
-// CallTools asks for tool calls, all in one turn.
-func CallTools(calls ...ToolCall) Step {
+// CallTools asks for tool calls, all in one turn: toolsAndArguments has the name of a tool, its arguments,
+// the name of the next tool, and so on. Arguments are JSON, or any text to test what happens to invalid
+// arguments. CallTools panics if the last tool has none.
+func CallTools(toolsAndArguments ...string) Step {
+	if len(toolsAndArguments)%2 == 1 {
+		panic("agenttest: CallTools: the last tool has no arguments")
+	}
 	return func(_ context.Context, t Turn) (*model.Response, error) {
 		m := run.Message{Role: run.RoleAssistant}
-		for i, call := range calls {
-			m.Parts = append(m.Parts, run.Part{
-				Type: run.PartCall, ID: fmt.Sprintf("call-%d-%d", t.Number, i+1), Name: call.Tool, Arguments: call.Arguments,
-			})
+		for call := range slices.Chunk(toolsAndArguments, 2) {
+			id := fmt.Sprintf("call-%d-%d", t.Number, len(m.Parts)+1)
+			m.Parts = append(m.Parts, run.Part{Type: run.PartCall, ID: id, Name: call[0], Arguments: call[1]})
 		}
 		return &model.Response{Message: m, Finish: model.FinishCalls}, nil
 	}
@@ -203,22 +207,5 @@ func (s Step) WithUsage(input, output int) Step {
 		with := *reply
 		with.Usage.Input, with.Usage.Output = int64(input), int64(output)
 		return &with, nil
-	}
-}
-
-// ToolCall is a tool call that the model asks for. Arguments are JSON, or any text to test what
-// happens to invalid arguments.
-type ToolCall struct{ Tool, Arguments string }
-
-// Fail fails the model call with err, which must not be nil.
-func Fail(err error) Step {
-	return func(context.Context, Turn) (*model.Response, error) { return nil, err }
-}
-
-// Hang blocks until the context of the call ends, and returns its cause.
-func Hang() Step {
-	return func(ctx context.Context, _ Turn) (*model.Response, error) {
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
 	}
 }

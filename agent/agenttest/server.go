@@ -13,14 +13,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Server is an MCP server in this process, and a [mcpclient.Transport]. It calls itself
+// NewServer returns an MCP server in this process, to which clients connect. It calls itself
 // "agenttest" and speaks revision 2025-11-25, in which a tool may ask the person and the model
-// while it runs. It must not be modified after its first use.
-type Server struct {
-	Tools []Tool
-}
+// while it runs. A tool without a name or a function is an error of Dial.
+func NewServer(tools ...Tool) mcpclient.Transport { return &server{tools} }
 
-// Tool is a tool of a [Server].
+type server struct{ tools []Tool }
+
+// Tool is a tool of a server.
 type Tool struct {
 	Name, Description string
 
@@ -40,14 +40,6 @@ type Call struct {
 	Arguments json.RawMessage
 
 	conn *connection
-}
-
-// Decode decodes the arguments.
-func (c *Call) Decode(into any) error {
-	if err := json.Unmarshal(c.Arguments, into); err != nil {
-		return fmt.Errorf("arguments: %w", err)
-	}
-	return nil
 }
 
 // Elicit asks the person to fill in a form. schema is the JSON Schema of its fields. If the person
@@ -70,15 +62,14 @@ func (c *Call) Sample(ctx context.Context, question string, maxTokens int) (stri
 	return result.Content.Text, err
 }
 
-// Dial implements [mcpclient.Transport]. The server's goroutines end with the connection. A tool
-// without a name or a function is an error.
-func (s *Server) Dial(ctx context.Context) (mcpclient.Conn, error) {
-	for i, t := range s.Tools {
+// Dial implements [mcpclient.Transport]. The server's goroutines end with the connection.
+func (s *server) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	for i, t := range s.tools {
 		switch {
 		case t.Name == "":
-			return nil, fmt.Errorf("agenttest: Tools[%d] has no Name", i)
+			return nil, fmt.Errorf("agenttest: tool %d has no Name", i)
 		case t.Run == nil:
-			return nil, fmt.Errorf("agenttest: Tools[%d], %q, has no Run", i, t.Name)
+			return nil, fmt.Errorf("agenttest: tool %d, %q, has no Run", i, t.Name)
 		}
 	}
 	transport, conn := mcpclient.Pipe()
@@ -98,7 +89,7 @@ func (s *Server) Dial(ctx context.Context) (mcpclient.Conn, error) {
 }
 
 type connection struct {
-	server *Server
+	server *server
 	conn   mcpclient.Conn
 	calls  sync.WaitGroup
 
@@ -191,9 +182,9 @@ func (c *connection) result(ctx context.Context, m message) (any, error) {
 	return nil, &mcp.RPCError{Code: mcp.CodeMethodNotFound, Message: "unknown method " + m.Method}
 }
 
-func (s *Server) list() []any {
+func (s *server) list() []any {
 	tools := []any{}
-	for _, t := range s.Tools {
+	for _, t := range s.tools {
 		tools = append(tools, map[string]any{
 			"name": t.Name, "description": t.Description, "inputSchema": json.RawMessage(cmp.Or(t.Schema, `{"type":"object"}`)),
 			"annotations": map[string]any{"readOnlyHint": t.ReadOnly},
@@ -211,11 +202,11 @@ func (c *connection) call(ctx context.Context, raw json.RawMessage) (any, error)
 	if err := json.Unmarshal(raw, &params); err != nil {
 		return nil, &mcp.RPCError{Code: mcp.CodeInvalidParams, Message: err.Error()}
 	}
-	i := slices.IndexFunc(c.server.Tools, func(t Tool) bool { return t.Name == params.Name })
+	i := slices.IndexFunc(c.server.tools, func(t Tool) bool { return t.Name == params.Name })
 	if i < 0 {
 		return nil, &mcp.RPCError{Code: mcp.CodeInvalidParams, Message: "unknown tool " + params.Name}
 	}
-	text, err := c.server.Tools[i].Run(ctx, &Call{params.Arguments, c})
+	text, err := c.server.tools[i].Run(ctx, &Call{params.Arguments, c})
 	if err != nil {
 		text = err.Error()
 	}

@@ -33,7 +33,9 @@ func play(steps ...agenttest.Step) *agenttest.Model {
 }
 
 // failing makes a model whose calls fail.
-func failing(err error) *agenttest.Model { return play(agenttest.Fail(err)) }
+func failing(err error) *agenttest.Model {
+	return play(func(context.Context, agenttest.Turn) (*model.Response, error) { return nil, err })
+}
 
 // says answers with a text.
 func says(text string) agenttest.Step {

@@ -149,8 +149,8 @@ func TestSearch(t *testing.T) {
 	set := opened(t, map[string]*mcpclient.Client{"office": client}, nil)
 	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall} {
 		m := agenttest.Play(
-			agenttest.CallTools(agenttest.ToolCall{Tool: "search_tools", Arguments: `{"query":"a form to fill in"}`}),
-			agenttest.CallTools(agenttest.ToolCall{Tool: "load_skill", Arguments: `{"skill":"pdf"}`}), agenttest.Say("done"),
+			agenttest.CallTools("search_tools", `{"query":"a form to fill in"}`),
+			agenttest.CallTools("load_skill", `{"skill":"pdf"}`), agenttest.Say("done"),
 		)
 		a := check.Value(agent.New(m, &agent.Options{Tools: []adapter.Source{set}, Discover: agent.Discover{Threshold: 1e-6, Mode: by}}))(t)
 		got := check.Value(a.Run(t.Context(), agent.Text("go")))(t)

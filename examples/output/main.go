@@ -28,8 +28,8 @@ type invoice struct {
 
 func main() {
 	model := agenttest.Play(
-		agenttest.CallTools(agenttest.ToolCall{Tool: "final_answer", Arguments: `{"number":17,"due":"2027-05-03","state":"unpaid","lines":[{"text":"Tea","amount":3.5}]}`}),
-		agenttest.CallTools(agenttest.ToolCall{Tool: "final_answer", Arguments: `{"number":17,"due":"2027-05-03","state":"open","lines":[{"text":"Tea","amount":3.5}]}`}),
+		agenttest.CallTools("final_answer", `{"number":17,"due":"2027-05-03","state":"unpaid","lines":[{"text":"Tea","amount":3.5}]}`),
+		agenttest.CallTools("final_answer", `{"number":17,"due":"2027-05-03","state":"open","lines":[{"text":"Tea","amount":3.5}]}`),
 	)
 	assistant := must(agent.New(model, nil))
 	got, result, err := agent.RunAs[invoice](context.Background(), assistant, agent.Text("Invoice 17, due 3 May 2027: tea 3.50"))

@@ -35,9 +35,9 @@ func main() {
 	}, nil)
 
 	model := agenttest.Play(
-		agenttest.CallTools(agenttest.ToolCall{Tool: "pay", Arguments: `{"to":"Ann","amount":250}`}),
-		agenttest.CallTools(agenttest.ToolCall{Tool: "balance", Arguments: `{}`}),
-		agenttest.CallTools(agenttest.ToolCall{Tool: "pay", Arguments: `{"to":"Ann","amount":100}`}),
+		agenttest.CallTools("pay", `{"to":"Ann","amount":250}`),
+		agenttest.CallTools("balance", `{}`),
+		agenttest.CallTools("pay", `{"to":"Ann","amount":100}`),
 		agenttest.Say("There was not enough for 250, so Ann has got 100."),
 	)
 	assistant := must(agent.New(model, &agent.Options{Tools: []adapter.Source{balance, pay}}))

@@ -29,7 +29,7 @@ func main() {
 	ctx := context.Background()
 	store := must(filestore.Open(cmp.Or(os.Getenv("RUNS"), "runs"), nil))
 	if len(os.Args) < 2 {
-		first := clerk(store, agenttest.CallTools(agenttest.ToolCall{Tool: "pay", Arguments: `{"bill":17}`}))
+		first := clerk(store, agenttest.CallTools("pay", `{"bill":17}`))
 		result := must(first.Run(ctx, agent.Text("Pay bill 17."), agent.WithRun(key.ID)))
 		for _, q := range result.Questions {
 			fmt.Printf("May %s run with %s? Say yes or no.\n", q.Tool, q.Arguments)

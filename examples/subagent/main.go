@@ -20,7 +20,7 @@ import (
 
 func main() {
 	small := agenttest.PlayRepeating(
-		agenttest.CallTools(agenttest.ToolCall{Tool: "open_letter", Arguments: `{"number":1}`}),
+		agenttest.CallTools("open_letter", `{"number":1}`),
 		agenttest.Say("Pay 20 euros by Monday."),
 	)
 	open := adapter.Func("open_letter", "The text of a letter.", func(_ context.Context, l struct {
@@ -31,7 +31,7 @@ func main() {
 	reader := must(agent.New(small, &agent.Options{Name: "reader", System: "Say in one line what a letter wants.", Tools: []adapter.Source{open}}))
 
 	large := agenttest.Play(
-		agenttest.CallTools(agenttest.ToolCall{Tool: "reader", Arguments: `{"task":"What does letter 1 want?"}`}),
+		agenttest.CallTools("reader", `{"task":"What does letter 1 want?"}`),
 		agenttest.Say("You have to pay 20 euros by Monday."),
 	)
 	clerk := must(agent.New(large, &agent.Options{

@@ -2,13 +2,15 @@ package concierge
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
+	"errors"
 	"slices"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/model"
 )
 
 // restaurant is a server with two tools. It records what was booked.
@@ -16,19 +18,19 @@ type restaurant struct{ booked []string }
 
 func (r *restaurant) open(t *testing.T) *adapter.Toolset {
 	t.Helper()
-	server := &agenttest.Server{Tools: []agenttest.Tool{
-		{Name: "free", Description: "The free tables of a day.", ReadOnly: true, Run: func(context.Context, *agenttest.Call) (string, error) {
+	server := agenttest.NewServer(
+		agenttest.Tool{Name: "free", Description: "The free tables of a day.", ReadOnly: true, Run: func(context.Context, *agenttest.Call) (string, error) {
 			return "19:00, 21:00", nil
 		}},
-		{Name: "book", Description: "Books a table.", Run: func(_ context.Context, c *agenttest.Call) (string, error) {
+		agenttest.Tool{Name: "book", Description: "Books a table.", Run: func(_ context.Context, c *agenttest.Call) (string, error) {
 			var in struct{ At string }
-			if err := c.Decode(&in); err != nil {
+			if err := json.Unmarshal(c.Arguments, &in); err != nil {
 				return "", err
 			}
 			r.booked = append(r.booked, in.At)
 			return "booked for " + in.At, nil
 		}},
-	}}
+	)
 	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "luigi", Transport: server}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -50,8 +52,8 @@ func TestConcierge(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			model := agenttest.Play(
-				agenttest.CallTools(agenttest.ToolCall{Tool: "free", Arguments: `{}`}),
-				agenttest.CallTools(agenttest.ToolCall{Tool: "book", Arguments: `{"at":"19:00"}`}),
+				agenttest.CallTools("free", `{}`),
+				agenttest.CallTools("book", `{"at":"19:00"}`),
 				agenttest.Say("That is all."),
 			)
 			var asked []string
@@ -88,8 +90,10 @@ func TestConcierge(t *testing.T) {
 // TestModelFails has a model that calls an unknown tool, and then fails.
 func TestModelFails(t *testing.T) {
 	model := agenttest.Play(
-		agenttest.CallTools(agenttest.ToolCall{Tool: "fly", Arguments: `{}`}),
-		agenttest.Fail(fmt.Errorf("the model is down")),
+		agenttest.CallTools("fly", `{}`),
+		func(context.Context, agenttest.Turn) (*model.Response, error) {
+			return nil, errors.New("the model is down")
+		},
 	)
 	concierge, err := New(model, (&restaurant{}).open(t), nil)
 	if err != nil {

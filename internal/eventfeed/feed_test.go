@@ -28,7 +28,7 @@ import (
 func TestHasRecord(t *testing.T) {
 	store := record.NewMemory()
 	tool := adapter.Func("work", "Works.", func(context.Context, struct{}) (string, error) { return "worked", nil }, nil)
-	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "work", Arguments: "{}"}), agenttest.Say("done")).WithInfo(model.Info{})
+	model := agenttest.Play(agenttest.CallTools("work", "{}"), agenttest.Say("done")).WithInfo(model.Info{})
 	a, err := agent.New(model, &agent.Options{
 		Tools: []adapter.Source{tool}, Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson},
 		Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*compact.Result, error) {

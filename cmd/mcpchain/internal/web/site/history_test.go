@@ -35,7 +35,7 @@ func painting() adapter.Source {
 // sameID has the model call a tool by an id that it uses in each turn, as some do.
 func sameID(tool, arguments string) agenttest.Step {
 	return func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
-		res, err := agenttest.CallTools(agenttest.ToolCall{Tool: tool, Arguments: arguments})(ctx, p)
+		res, err := agenttest.CallTools(tool, arguments)(ctx, p)
 		if err == nil {
 			res.Message.Parts[0].ID = "call"
 		}
@@ -135,7 +135,7 @@ func TestSpentBySubAgents(t *testing.T) {
 	helping := check.Value(agent.New(agenttest.Play(agenttest.Say("helped").WithUsage(1000, 200)), nil))(t)
 	helper := check.Value(agent.NewSubAgent(helping, "helper", "Helps."))(t)
 	goOn := make(chan struct{})
-	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "helper", Arguments: `{"task":"help"}`}).WithUsage(10, 1),
+	model := agenttest.Play(agenttest.CallTools("helper", `{"task":"help"}`).WithUsage(10, 1),
 		func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 			select {
 			case <-goOn:

@@ -20,7 +20,7 @@ import (
 // TestRestart ends the process with a question open, and answers it in the next one.
 func TestRestart(t *testing.T) {
 	store := inFile(t)
-	first := serve(t, site.Limits{}, store, agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`})), paying())
+	first := serve(t, site.Limits{}, store, agenttest.Play(agenttest.CallTools("pay", `{"number":1}`)), paying())
 	id := first.begin(t, "Ada", "Pay the bill.")
 	last := first.watch(t, "Ada", id, "").last(t, "asked")
 	first.stop()
@@ -38,7 +38,7 @@ func TestRestart(t *testing.T) {
 // TestLeftAlone ends the process in the middle of a model's reply. The next one continues without being asked.
 func TestLeftAlone(t *testing.T) {
 	store := inFile(t)
-	first := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Hang()))
+	first := serve(t, site.Limits{}, store, agenttest.Play(hang))
 	id := first.begin(t, "Ada", "hello")
 	first.watch(t, "Ada", id, "").works(t)
 	first.stop()
@@ -60,15 +60,21 @@ func TestRequestAtTheEnd(t *testing.T) {
 	check.Equal(t, answer.Body.String(), answer.Code, http.StatusServiceUnavailable)
 }
 
+// hang is a step of a model that does not answer.
+func hang(ctx context.Context, _ agenttest.Turn) (*model.Response, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
 // TestStop ends a turn whose model hangs. The conversation takes another question then, and the first question can be
 // asked again in another conversation.
 func TestStop(t *testing.T) {
 	asked := make(chan struct{})
-	hang := func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
+	asks := func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 		close(asked)
-		return agenttest.Hang()(ctx, p)
+		return hang(ctx, p)
 	}
-	model := agenttest.Play(hang, agenttest.Say("Yes?"), agenttest.Say("Anew."))
+	model := agenttest.Play(asks, agenttest.Say("Yes?"), agenttest.Say("Anew."))
 	w := serve(t, site.Limits{}, record.NewMemory(), model)
 	id := w.begin(t, "Ada", "hello")
 	window := w.watch(t, "Ada", id, "")
@@ -92,7 +98,7 @@ func TestStop(t *testing.T) {
 // asking is a server whose tool shows a form, in an open call of the legacy era.
 func asking(t *testing.T) adapter.Source {
 	t.Helper()
-	server := &agenttest.Server{Tools: []agenttest.Tool{{Name: "book", ReadOnly: true, Run: func(ctx context.Context, c *agenttest.Call) (string, error) {
+	server := agenttest.NewServer(agenttest.Tool{Name: "book", ReadOnly: true, Run: func(ctx context.Context, c *agenttest.Call) (string, error) {
 		answer, err := c.Elicit(ctx, "When?", `{"type":"object","properties":{
 			"day":{"type":"string","format":"date"},"people":{"type":"integer","minimum":1,"maximum":12}},"required":["day","people"]}`)
 		if err != nil {
@@ -100,7 +106,7 @@ func asking(t *testing.T) adapter.Source {
 		}
 		content, err := json.Marshal(answer.Content)
 		return answer.Action + " " + string(content), err
-	}}}}
+	}})
 	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "desk", Transport: server, Policy: adapter.Policy{Trust: adapter.TrustHints}}},
 		nil)
 	check.Must(t, err)
@@ -110,7 +116,7 @@ func asking(t *testing.T) adapter.Source {
 
 // TestFormIsChecked refuses what does not fit a form, each field with its reason.
 func TestFormIsChecked(t *testing.T) {
-	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "book", Arguments: `{}`}), agenttest.Say("Booked."))
+	model := agenttest.Play(agenttest.CallTools("book", `{}`), agenttest.Say("Booked."))
 	w := serve(t, site.Limits{}, record.NewMemory(), model, asking(t))
 	id := w.begin(t, "Ada", "Book a table.")
 	window := w.watch(t, "Ada", id, "")
@@ -147,7 +153,7 @@ func TestMedia(t *testing.T) {
 			&mcp.ImageContent{MIMEType: "text/html", Data: []byte("<script>x</script>")},
 		}}, nil
 	}, &adapter.FuncOptions{ReadOnly: true})
-	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "paint", Arguments: `{}`}), agenttest.Say("There."))
+	model := agenttest.Play(agenttest.CallTools("paint", `{}`), agenttest.Say("There."))
 	w := serve(t, site.Limits{}, record.NewMemory(), model, tool)
 	id := w.begin(t, "Ada", "Paint.")
 	window := w.watch(t, "Ada", id, "")

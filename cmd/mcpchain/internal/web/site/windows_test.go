@@ -58,7 +58,7 @@ func TestTaken(t *testing.T) {
 		return "over", nil
 	}, nil)
 	t.Cleanup(func() { close(over) })
-	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "long", Arguments: `{}`}, agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`}))
+	model := agenttest.Play(agenttest.CallTools("long", `{}`, "pay", `{"number":1}`))
 	w := serve(t, site.Limits{}, record.NewMemory(), model, long, paying())
 	id := w.begin(t, "Ada", "Do both.")
 	window := w.watch(t, "Ada", id, "")
@@ -83,7 +83,7 @@ func TestTaken(t *testing.T) {
 
 // TestAtWork bounds the conversations of a user at work, however many begin at the same moment.
 func TestAtWork(t *testing.T) {
-	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Hang()))
+	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayRepeating(hang))
 	statuses := make(chan int, 24)
 	var wg sync.WaitGroup
 	for range cap(statuses) {
@@ -146,7 +146,7 @@ func paying() adapter.Source {
 // TestStreamResumes has a window continue at each event where its stream may have stopped.
 func TestStreamResumes(t *testing.T) {
 	model := agenttest.Play(
-		agenttest.CallTools(agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`}, agenttest.ToolCall{Tool: "pay", Arguments: `{"number":2}`}),
+		agenttest.CallTools("pay", `{"number":1}`, "pay", `{"number":2}`),
 		agenttest.Say("**Done.**"), agenttest.Say("Bye."))
 	w := serve(t, site.Limits{Streams: 100}, record.NewMemory(), model, paying())
 	id := w.begin(t, "Ada", "Pay both bills.")

@@ -122,7 +122,12 @@ func TestStopWhileHeld(t *testing.T) {
 func TestLogOfTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		model := agenttest.Play(agenttest.Fail(errors.New("no luck")), agenttest.Hang())
+		fail := func(context.Context, agenttest.Turn) (*model.Response, error) { return nil, errors.New("no luck") }
+		hang := func(ctx context.Context, _ agenttest.Turn) (*model.Response, error) {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}
+		model := agenttest.Play(fail, hang)
 		s, failed := begun(t, Options{Model: model, Store: record.NewMemory(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		synctest.Wait()
 		stopped := check.Value(s.Begin(t.Context(), "Ada", "hello"))(t)

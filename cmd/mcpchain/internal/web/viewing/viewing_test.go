@@ -20,14 +20,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-var show = agenttest.ToolCall{Tool: "show", Arguments: `{}`}
+var show = []string{"show", `{}`}
 
 const from = "[Written by the view of the server shop, which I was shown:]\n"
 
 // "Host SHOULD provide the context to the model in future turns": the last one, once, before the next question, also
 // after the view has ended, and also after a question that was refused.
 func TestModelContext(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."), agenttest.Say("Yes."), agenttest.Say("Yes."), agenttest.Say("Yes."), agenttest.Say("Yes."))
+	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."), agenttest.Say("Yes."), agenttest.Say("Yes."), agenttest.Say("Yes."), agenttest.Say("Yes."))
 	id, calls := w.converse("Ada")
 	v := w.show("Ada", "w", id, calls[0])
 	for _, text := range []string{"row 1 is selected", "row 2 is selected"} {
@@ -60,7 +60,7 @@ func TestModelContextIsBounded(t *testing.T) {
 	var steps []agenttest.Step
 	const conversations, views = 5, 9
 	for range conversations {
-		steps = append(steps, agenttest.CallTools(slices.Repeat([]agenttest.ToolCall{show}, views)...), agenttest.Say("There."))
+		steps = append(steps, agenttest.CallTools(slices.Repeat(show, views)...), agenttest.Say("There."))
 	}
 	w := newWorld(t, steps...)
 	var ids []string
@@ -86,7 +86,7 @@ func TestModelContextIsBounded(t *testing.T) {
 
 // Two users have a conversation of the same name, with the same call and window: nothing of one reaches the other.
 func TestUsersAreApart(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."), agenttest.Say("Yes."))
+	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."), agenttest.Say("Yes."))
 	id, calls := w.converse("Ada")
 	log := check.Value(w.store.Load(t.Context(), run.Key{Tenant: "Ada", ID: id}))(t)
 	log.Head.Key.Tenant = "Grace"
@@ -129,7 +129,7 @@ func TestUsersAreApart(t *testing.T) {
 // A call that must not be repeated is a run, also if no person is asked about it: else a process
 // that ends before the result would know nothing of it. A view that makes many leaves the latest.
 func TestCallsThatMustNotBeRepeated(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
+	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
 	v := w.show("Ada", "w", id, calls[0])
 	runs := func() (n int) {
@@ -155,7 +155,7 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 
 // A program that ends asks nobody about the calls of its views: their results would go nowhere. So does the next one.
 func TestProgramEndsDuringAQuestion(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
+	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
 	v := w.show("Ada", "w", id, calls[0])
 	v.request("tools/call", `{"name":"pay","arguments":{}}`)
@@ -169,7 +169,7 @@ func TestProgramEndsDuringAQuestion(t *testing.T) {
 
 // A page that is loaded again shows the view again, which repeats its calls: its user is not asked about the earlier ones.
 func TestPageIsGone(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
+	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
 	v := w.show("Ada", "w", id, calls[0])
 	v.request("tools/call", `{"name":"pay","arguments":{}}`)
@@ -184,7 +184,7 @@ func TestPageIsGone(t *testing.T) {
 
 // A page that has lost the answer says the messages again, and others with them: the view's session gets each once.
 func TestSaidAgain(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
+	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
 	v := w.show("Ada", "w", id, calls[0])
 	var batch []json.RawMessage
@@ -202,7 +202,7 @@ func TestSaidAgain(t *testing.T) {
 
 // A user who names many windows leaves room for the views of others.
 func TestViewsOfAUser(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."), agenttest.CallTools(show), agenttest.Say("There."))
+	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."), agenttest.CallTools(show...), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
 	other, others := w.converse("Grace")
 	const most = 96
@@ -216,7 +216,7 @@ func TestViewsOfAUser(t *testing.T) {
 
 // "Host MUST send this notification before tearing down the UI resource, for any reason."
 func TestTeardown(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
+	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
 	testTeardown(t, w, "conversation", id, calls[0], func() { w.views.EndConversation("Ada", id) })
 	testTeardown(t, w, "session", id, calls[0], func() { w.views.EndSession("Ada", sessionOf("window session")) })
@@ -226,7 +226,7 @@ func TestTeardown(t *testing.T) {
 
 // TestSignOutOfOneDevice ends the views of that device; those of another one of the same user stay.
 func TestSignOutOfOneDevice(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
+	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
 	phone, desk := w.show("Ada", "phone", id, calls[0]), w.show("Ada", "desk", id, calls[0])
 	over := make(chan struct{})
@@ -241,7 +241,7 @@ func TestSignOutOfOneDevice(t *testing.T) {
 // one whose view ends with the session.
 func TestSignOutKeepsOtherConversations(t *testing.T) {
 	call := func(context.Context, agenttest.Turn) (*model.Response, error) {
-		part := run.Part{Type: run.PartCall, ID: "call", Name: show.Tool, Arguments: show.Arguments}
+		part := run.Part{Type: run.PartCall, ID: "call", Name: show[0], Arguments: show[1]}
 		return &model.Response{Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{part}}}, nil
 	}
 	w := newWorld(t, call, agenttest.Say("There."), call, agenttest.Say("There."))
@@ -294,7 +294,7 @@ func testTeardown(t *testing.T, w *world, name, id string, at place, end func())
 // A later stream of a window takes all that the window has not seen. A window that was forgotten
 // begins its numbers again, and says so.
 func TestStreams(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
+	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
 	v := w.show("Ada", "w", id, calls[0])
 	first := v.stream
