@@ -24,6 +24,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/rules"
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/price"
@@ -379,7 +380,7 @@ func (s *Service) retryWhileHeld(ctx context.Context, do func() error) error {
 		if time.Now().After(end) {
 			return ErrElsewhere
 		}
-		if err := sleep(ctx, heldInterval); err != nil {
+		if err := backoff.Sleep(ctx, heldInterval); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
 )
 
@@ -134,7 +135,7 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 		case <-ctx.Done():
 			return nil
 		}
-		if err := sleep(ctx, updateInterval); err != nil {
+		if err := backoff.Sleep(ctx, updateInterval); err != nil {
 			return nil
 		}
 		listIsStale = isClosed(listChanged)
@@ -202,18 +203,6 @@ func isClosed(c <-chan struct{}) bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// sleep waits for a time, or until the context ends: that is its error.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 
