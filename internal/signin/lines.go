@@ -164,7 +164,8 @@ func (l *Lines) Visit(ctx context.Context, server string, v *Visit) (pasted stri
 			}
 		}
 	}
-	pasted, err = l.Ask(ctx, "Waiting until you have signed in. If the last page does not load, copy its whole address to here, or type s to stop: ")
+	pasted, err = l.Ask(ctx, "Waiting until you have signed in. "+
+		"If the last page does not load, copy its whole address to here, or type s to stop: ")
 	if isAnswer(pasted, "s", "stop") {
 		err = ErrDeclined
 	}

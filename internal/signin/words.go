@@ -71,7 +71,8 @@ func explain(err error) string {
 	case errors.Is(err, oauth.ErrUntrusted):
 		return fmt.Sprintf("the sign-in was stopped, since something about it is not right: %v", err)
 	case isStatus && status.Status == http.StatusUnauthorized:
-		return fmt.Sprintf("the server wants a key, or another one than it got: get one from its operator, and %s (HTTP status 401 of %s)", header, status.URL)
+		return fmt.Sprintf("the server wants a key, or another one than it got: get one from its operator, and %s (HTTP status 401 of %s)",
+			header, status.URL)
 	}
 	return ""
 }

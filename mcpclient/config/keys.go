@@ -150,7 +150,8 @@ func (n *node) isServer() bool {
 func (d *decoder) noServersError(root *node) error {
 	for _, m := range root.members {
 		if m.value.isServer() {
-			return d.errorf(m.line, keyName(m.key), `a server stands outside of "mcpServers"; did you mean {"mcpServers": {%s: …}}?`, quoteKey(m.key))
+			return d.errorf(m.line, keyName(m.key),
+				`a server stands outside of "mcpServers"; did you mean {"mcpServers": {%s: …}}?`, quoteKey(m.key))
 		}
 	}
 	return d.errorf(root.line, "", `no servers: want an object "mcpServers", or "servers" as in VS Code`)

@@ -218,7 +218,8 @@ func (s *settings) transport() transport.Transport {
 func (s *settings) revision() string {
 	revision := s.string("revision")
 	if revision != "" && s.isKnown(revision) && !slices.Contains(mcpclient.Revisions(), revision) {
-		s.noteMistake(s.node["revision"].line, s.keyPath("revision"), "unknown revision; want one of %s", strings.Join(mcpclient.Revisions(), ", "))
+		s.noteMistake(s.node["revision"].line, s.keyPath("revision"),
+			"unknown revision; want one of %s", strings.Join(mcpclient.Revisions(), ", "))
 	}
 	return revision
 }

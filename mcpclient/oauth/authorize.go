@@ -225,7 +225,8 @@ func (s *signIn) exchange(ctx context.Context, t *Transport, answer url.Values) 
 		return nil, err
 	}
 	return t.grant(ctx, s.site, s.scopes, &tokenRequest{
-		doing: "exchange the code for a token", client: s.client, form: codeForm(code, s.redirectURI, s.verifier), secretKeys: []string{"code", "code_verifier"},
+		doing: "exchange the code for a token", client: s.client,
+		form: codeForm(code, s.redirectURI, s.verifier), secretKeys: []string{"code", "code_verifier"},
 	})
 }
 
@@ -253,7 +254,8 @@ func (s *signIn) code(answer url.Values) (string, error) {
 	case present && iss != s.site.issuer():
 		return "", untrustedError("the answer of the sign-in comes from another issuer than %s", safeURL(s.site.issuer()))
 	case !present && s.site.meta.AuthorizationResponseIssuerIsSupported:
-		return "", untrustedError("the answer of the sign-in does not name its issuer, which %s promises in its metadata", safeURL(s.site.issuer()))
+		return "", untrustedError("the answer of the sign-in does not name its issuer, which %s promises in its metadata",
+			safeURL(s.site.issuer()))
 	}
 	if answer.Has("error") {
 		return "", &ServerError{

@@ -108,7 +108,10 @@ func parseDemand(header http.Header, dpop bool) (*demand, bool) {
 		return &demand{}, len(all) == 0
 	}
 	c := all[best]
-	d := &demand{scheme: c.scheme, code: c.params["error"], metadata: c.params["resource_metadata"], scopes: splitScopes(c.params["scope"])}
+	d := &demand{
+		scheme: c.scheme, code: c.params["error"], metadata: c.params["resource_metadata"],
+		scopes: splitScopes(c.params["scope"]),
+	}
 	for _, other := range all { // one challenge may have the metadata, another the scopes
 		if d.metadata == "" && (other.scheme == "bearer" || other.scheme == "dpop") {
 			d.metadata = other.params["resource_metadata"]

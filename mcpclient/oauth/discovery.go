@@ -110,7 +110,8 @@ func (t *Transport) resourceMetadataAt(ctx context.Context, raw string) (*resour
 		return nil, err
 	}
 	if !t.isResource(prm.Resource) {
-		return nil, untrustedError("the metadata at %s describes the resource %q instead of the server %s", safeURL(raw), safeURL(prm.Resource), t.name)
+		return nil, untrustedError("the metadata at %s describes the resource %q instead of the server %s",
+			safeURL(raw), safeURL(prm.Resource), t.name)
 	}
 	prm.Servers = slices.DeleteFunc(prm.Servers, func(s string) bool { return s == "" })
 	if len(prm.Servers) == 0 {
@@ -124,10 +125,12 @@ func (t *Transport) resourceMetadataAt(ctx context.Context, raw string) (*resour
 // of its URL at the same origin.
 func (t *Transport) isResource(name string) bool {
 	u, err := url.Parse(name)
-	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || strings.Contains(name, "#") || origin(u) != origin(t.server) {
+	switch {
+	case err != nil, u.Host == "", origin(u) != origin(t.server):
 		return false
-	}
-	if u.RawQuery != "" && u.RawQuery != t.server.RawQuery {
+	case u.User != nil, strings.Contains(name, "#"): // even an empty fragment
+		return false
+	case u.RawQuery != "" && u.RawQuery != t.server.RawQuery:
 		return false
 	}
 	path, ours := strings.TrimRight(u.EscapedPath(), "/"), strings.TrimRight(t.server.EscapedPath(), "/")

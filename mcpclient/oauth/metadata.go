@@ -115,7 +115,8 @@ func (m *issuerMetadata) checkCode() error {
 	}
 	// 2026-07-28: without code_challenge_methods_supported "clients MUST refuse to proceed".
 	if !m.assumed && !slices.Contains(m.CodeChallengeMethodsSupported, "S256") {
-		return untrustedError("authorization server %s does not say that it supports PKCE with S256 (code_challenge_methods_supported)", safeURL(m.Issuer))
+		return untrustedError("authorization server %s does not say that it supports PKCE with S256 "+
+			"(code_challenge_methods_supported)", safeURL(m.Issuer))
 	}
 	return nil
 }

@@ -148,9 +148,11 @@ func (r *loopbackReception) Receive(ctx context.Context, authorizationURL string
 
 // The pages contain nothing of the request, so that none of it can run as a script.
 const (
-	pageStart = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign-in</title><body style="font-family:sans-serif;margin:4em auto;max-width:32em">`
+	pageStart = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign-in</title>` +
+		`<body style="font-family:sans-serif;margin:4em auto;max-width:32em">`
 	pageDone  = pageStart + `<h1>Back to the application</h1><p>The answer has been handed over. You can close this window.</p>`
-	pageOther = pageStart + `<h1>Not expected</h1><p>This is not the answer of a sign-in that is under way. Start again from the application.</p>`
+	pageOther = pageStart + `<h1>Not expected</h1>` +
+		`<p>This is not the answer of a sign-in that is under way. Start again from the application.</p>`
 )
 
 // ServeHTTP accepts one request with the expected state. Other requests change
@@ -282,7 +284,8 @@ func (r *pasteReception) parse(text string) (url.Values, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
 	if err != nil || len(text) > maxToken || u.Scheme+"://"+u.Host+u.Path != r.RedirectURI() {
-		return nil, untrustedError("what was pasted is not a URL that begins with %s: copy the whole address of the page that did not load", r.RedirectURI())
+		return nil, untrustedError("what was pasted is not a URL that begins with %s: "+
+			"copy the whole address of the page that did not load", r.RedirectURI())
 	}
 	answer, err := url.ParseQuery(u.RawQuery)
 	if err != nil {

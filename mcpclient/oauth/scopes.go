@@ -34,7 +34,8 @@ func cleanScopes(list []string) []string {
 func checkScopes(list []string) error {
 	for _, s := range list {
 		if !isScope(s) {
-			return fmt.Errorf("Options.Scopes: %q is not a scope: want up to %d visible ASCII characters other than quotes and backslashes", cut(s), maxScope)
+			return fmt.Errorf("Options.Scopes: %q is not a scope: "+
+				"want up to %d visible ASCII characters other than quotes and backslashes", cut(s), maxScope)
 		}
 	}
 	if len(list) > maxScopes {

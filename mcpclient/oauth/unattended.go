@@ -141,11 +141,17 @@ func (f *enterpriseFlow) exchange(ctx context.Context, t *Transport, s *site, sc
 	if err != nil {
 		return "", err
 	}
-	// "N_A" means that this is not an access token; do not use it as one.
-	if got.IssuedTokenType != tokenTypeIDJAG || !strings.EqualFold(got.TokenType, "N_A") || got.AccessToken == "" || len(got.AccessToken) > maxToken {
-		return "", fmt.Errorf("%s: the answer is not an assertion for an authorization server (want issued_token_type %s)", doing, tokenTypeIDJAG)
+	if !got.isAssertion() {
+		return "", fmt.Errorf("%s: the answer is not an assertion for an authorization server (want issued_token_type %s)",
+			doing, tokenTypeIDJAG)
 	}
 	return got.AccessToken, nil
+}
+
+// isAssertion reports whether an answer is an ID-JAG. Its token type says that it is not an access token: "N_A".
+func (a *tokenAnswer) isAssertion() bool {
+	isIDJAG := a.IssuedTokenType == tokenTypeIDJAG && strings.EqualFold(a.TokenType, "N_A")
+	return isIDJAG && a.AccessToken != "" && len(a.AccessToken) <= maxToken
 }
 
 // Workload lets the platform of a program vouch for it: workload identity federation, by the grant
@@ -204,7 +210,8 @@ func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scope
 	}
 	sum := sha256.Sum256([]byte(s.issuer() + " " + assertion))
 	if f.refused.Load() == sum {
-		return nil, fmt.Errorf("%s: authorization server %s refused this very assertion before, which is not sent again", doing, safeURL(s.issuer()))
+		return nil, fmt.Errorf("%s: authorization server %s refused this very assertion before: it is not sent again",
+			doing, safeURL(s.issuer()))
 	}
 	got, err := t.grant(ctx, s, scopes, &tokenRequest{
 		doing: doing, client: f.configuredClient(s), scopes: scopes,

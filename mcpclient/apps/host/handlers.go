@@ -40,7 +40,7 @@ type method struct {
 }
 
 var methods = map[string]method{
-	"ping":                    {when: immediate, serve: func(*handlers, context.Context, json.RawMessage) (any, error) { return struct{}{}, nil }},
+	"ping":                    {when: immediate, serve: (*handlers).ping},
 	"ui/initialize":           {when: immediate, serve: (*handlers).initialize},
 	"ui/update-model-context": {when: inOrder, serve: (*handlers).updateModelContext},
 	"tools/list":              {serve: (*handlers).listTools},
@@ -50,6 +50,8 @@ var methods = map[string]method{
 	"ui/message":              {serve: (*handlers).message, single: true},
 	"ui/request-display-mode": {serve: (*handlers).requestDisplayMode, single: true},
 }
+
+func (*handlers) ping(context.Context, json.RawMessage) (any, error) { return struct{}{}, nil }
 
 // initialize answers the handshake, and records the modes that the view supports.
 func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, error) {

@@ -154,7 +154,8 @@ func origin(raw string) (scheme, host string, err error) {
 	switch {
 	case err != nil:
 		return "", "", err
-	case u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.User != nil, u.Path != "" && u.Path != "/", u.RawQuery != "", u.Fragment != "":
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.User != nil,
+		u.Path != "" && u.Path != "/", u.RawQuery != "", u.Fragment != "":
 		return "", "", fmt.Errorf("%q is not a scheme (http, https), a host and a port", raw)
 	}
 	host = plainHost(u.Scheme, u.Host)

@@ -30,7 +30,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -120,7 +119,7 @@ func (a *app) open(ctx context.Context, o *options, address net.Addr) (p *parts,
 	if p.servers, err = a.connect(ctx, o, tools, p.changes.ofServers); err != nil {
 		return nil, err
 	}
-	p.personal, err = a.personal(o, address, tools, p.servers.personal, p.changes.ofAccess)
+	p.personal, err = a.personal(o, address, tools, p)
 	return p, err
 }
 
@@ -227,13 +226,17 @@ func (a *app) signIn(ctx context.Context, o *options, db *sql.DB) (site.SignIn, 
 
 // personal returns the servers to which each user signs in. Tokens are in files beside the
 // database that only the program's own user may read.
-func (a *app) personal(o *options, address net.Addr, opts *adapter.Options, servers []*config.Server, changed func(context.Context, string, string, bool)) (*access.Access, error) {
-	tokens, err := oauth.NewFileStore(filepath.Join(filepath.Dir(o.store), "tokens"))
+func (a *app) personal(o *options, address net.Addr, tools *adapter.Options, p *parts) (*access.Access, error) {
+	store, err := oauth.NewFileStore(filepath.Join(filepath.Dir(o.store), "tokens"))
 	if err != nil {
 		return nil, err
 	}
 	personal := access.New(access.Options{
-		Servers: servers, Store: tokens, Tools: opts, Logger: o.logger, Changed: changed,
+		Servers:  p.servers.personal,
+		Store:    store,
+		Tools:    tools,
+		Logger:   o.logger,
+		Changed:  p.changes.ofAccess,
 		Callback: o.base(address) + site.CallbackPath,
 	})
 	a.onClose(personal.Close)
@@ -258,7 +261,10 @@ func toolOptions(o *options, model models.Model, prices *price.Table) (*adapter.
 }
 
 // demoPrices are invented prices of the demo model, so that the page shows costs.
-var demoPrices = &price.Table{Date: "2026-11-01", Models: []price.Price{{Model: tryout.ModelName, Currency: "USD", Input: 250_000, Output: 2_000_000}}}
+var demoPrices = &price.Table{
+	Date:   "2026-11-01",
+	Models: []price.Price{{Model: tryout.ModelName, Currency: "USD", Input: 250_000, Output: 2_000_000}},
+}
 
 // room implements talk.Options.Room. A user who stores less than both bounds may begin or continue one more conversation.
 func (o *options) room(ctx context.Context, db *database.DB, user string, begins bool) error {

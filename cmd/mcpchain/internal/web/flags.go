@@ -89,25 +89,30 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	c.HostingFlags(&o.Hosting)
 	c.Group(cli.GroupUsers, func(flags *flag.FlagSet) {
 		flags.Func("origin", "public `URL` of the page behind a proxy, such as https://agent.example.com", o.setOrigin)
-		flags.StringVar(&o.addressHeader, "address-header", "", "`header` whose last element is the browser's address, set by a proxy of -trusted-proxy; default: none")
+		flags.StringVar(&o.addressHeader, "address-header", "",
+			"`header` whose last element is the browser's address, set by a proxy of -trusted-proxy; default: none")
 		flags.StringVar(&o.userFrom, "user-from", "", "`header` with the user that a proxy of -trusted-proxy has signed in")
 		flags.StringVar(&o.demo, "demo-users", "Ada,Grace,Linus", "`names` of the demo's users, separated by commas")
-		flags.BoolVar(&o.demoSignIn, "demo-sign-in", false, "let everybody take any name of -demo-users, even with -origin and on addresses other than the loopback interface")
+		flags.BoolVar(&o.demoSignIn, "demo-sign-in", false,
+			"let everybody take any name of -demo-users, even with -origin and on addresses other than the loopback interface")
 	})
 	c.Group("Views of tools", func(flags *flag.FlagSet) {
 		flags.StringVar(&o.views, "views", "", "`address` of the sandbox in which tools' views run, or none; default: the next port of -listen")
 		flags.Func("views-origin", "public `origin` of the sandbox; default: its address, or with -origin no views", o.setViewsOrigin)
-		flags.BoolVar(&o.viewsLocal, "views-local", false, "let views use addresses of this machine and of private networks that their servers declare")
+		flags.BoolVar(&o.viewsLocal, "views-local", false,
+			"let views use addresses of this machine and of private networks that their servers declare")
 	})
 	c.StoreFlag(&o.store, "conversations and sessions", cli.StoreFile, "web/web.db")
 	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
 		flags.IntVar(&o.stored, "stored", 1000, "maximum number of `conversations` of a user")
 		flags.Int64Var(&o.bytes, "bytes", 256<<20, "maximum number of `bytes` of a user's conversations; default 256 MiB")
-		flags.DurationVar(&o.kept, "keep", 0, "delete a conversation this `time` after its last turn, such as 2160h; default: its user deletes it")
+		flags.DurationVar(&o.kept, "keep", 0,
+			"delete a conversation this `time` after its last turn, such as 2160h; default: its user deletes it")
 	})
 	c.Group(cli.GroupBounds, func(flags *flag.FlagSet) {
 		flags.IntVar(&o.rate, "rate", 120, "maximum number of `requests` of a user that change something, per minute, 30 at once")
-		flags.IntVar(&o.tokens, "turn-tokens", 500_000, "maximum number of `tokens` for the answer to a question, including tools and sub-agents; default 500,000")
+		flags.IntVar(&o.tokens, "turn-tokens", 500_000,
+			"maximum number of `tokens` for the answer to a question, including tools and sub-agents; default 500,000")
 	})
 	c.Sections = []cli.Section{cli.Files(files), cli.Environment(""), cli.Statuses(nil), {Title: "Examples", Text: examples}}
 	return c, o
@@ -143,7 +148,8 @@ func (o *options) setViewsOrigin(text string) error {
 // parseOrigin returns the origin of a URL, without a port that browsers omit.
 func parseOrigin(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+	switch {
+	case err != nil, u.Host == "", u.Scheme != "https" && u.Scheme != "http", strings.Trim(u.Path, "/") != "", u.RawQuery != "":
 		return nil, errors.New("want a URL such as https://agent.example.com")
 	}
 	host := strings.TrimSuffix(strings.ToLower(u.Host), map[string]string{"http": ":80", "https": ":443"}[u.Scheme])
@@ -161,7 +167,8 @@ func (o *options) complete() error {
 	case o.userFrom != "" && o.Users != "":
 		return errors.New("-user-from and -users are two sign-ins: give one")
 	case o.isDemo() && !o.demoSignIn && (o.origin != nil || !o.IsLocal()):
-		return errors.New("others can reach this page, and the demo's sign-in asks for no proof: give -users, -user-from with -trusted-proxy, or -demo-sign-in to let everybody be anyone")
+		return errors.New("others can reach this page, and the demo's sign-in asks for no proof: " +
+			"give -users, -user-from with -trusted-proxy, or -demo-sign-in to let everybody be anyone")
 	case o.kept < 0:
 		return errors.New("-keep is below 0")
 	case len(o.demoUsers) == 0:
@@ -180,7 +187,7 @@ func (o *options) complete() error {
 // isDemo reports whether the sign-in requires no proof.
 func (o *options) isDemo() bool { return o.Users == "" && o.userFrom == "" }
 
-// list returns the items of a list that commas separate, without empty ones.
+// splitList returns the items of a list that commas separate, without empty ones.
 func splitList(text string) (out []string) {
 	for item := range strings.SplitSeq(text, ",") {
 		if item = strings.TrimSpace(item); item != "" {

@@ -51,7 +51,9 @@ func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, ch
 	a.onClose(tools.Close)
 	s := &servers{tools: tools, refused: entries.Wrong}
 	for _, entry := range entries.File {
-		wants := slices.ContainsFunc(tools.Servers(), func(t adapter.ServerStatus) bool { return t.Name == entry.Name && wantsSignIn(t.Err) })
+		wants := slices.ContainsFunc(tools.Servers(), func(t adapter.ServerStatus) bool {
+			return t.Name == entry.Name && wantsSignIn(t.Err)
+		})
 		if wants {
 			if err := tools.Remove(entry.Name); err != nil {
 				return nil, err

@@ -197,11 +197,11 @@ func (p *Proxy) Person(r *http.Request) (site.Person, bool) {
 
 // ServeHTTP answers people whom the proxy has not named.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	reason := fmt.Sprintf("The proxy in front of this page has not said who you are, in the header %s.", p.Header)
 	if !p.Trusted.HasSender(r) {
-		site.WritePage(w, http.StatusForbidden, "You are not signed in", "This page is reached through a proxy that signs people in. This request did not come from there.")
-		return
+		reason = "This page is reached through a proxy that signs people in. This request did not come from there."
 	}
-	site.WritePage(w, http.StatusForbidden, "You are not signed in", fmt.Sprintf("The proxy in front of this page has not said who you are, in the header %s.", p.Header))
+	site.WritePage(w, http.StatusForbidden, "You are not signed in", reason)
 }
 
 // SignOut refers to a page that says where to sign out.

@@ -166,16 +166,24 @@ var statuses = []struct {
 	{access.ErrFull, http.StatusTooManyRequests},
 }
 
+// statusOf returns the status of an error whose text is for the user, 0 for another error.
+func statusOf(err error) int {
+	for _, known := range statuses {
+		if errors.Is(err, known.err) {
+			return known.status
+		}
+	}
+	return 0
+}
+
 // describe returns the status for an error, and its text for the user. An error that is not for the user has a general
 // text, and is logged.
 func (s *site) describe(r *http.Request, err error) (status int, text string) {
 	if refused, ok := errors.AsType[hosting.Refusal](err); ok {
 		return refused.Status, refused.Text
 	}
-	for _, known := range statuses {
-		if errors.Is(err, known.err) {
-			return known.status, err.Error()
-		}
+	if status := statusOf(err); status != 0 {
+		return status, err.Error()
 	}
 	if errors.Is(err, context.Canceled) { // the program ends, or the browser is gone
 		return http.StatusServiceUnavailable, "the program ends; try again"

@@ -33,12 +33,12 @@ func guarded(o *Options, next http.Handler) http.Handler {
 			h.Set("Cache-Control", "no-store")
 		}
 		host := strings.ToLower(r.Host)
-		known := slices.Contains(o.Hosts, host)
+		opensPage := r.Method == http.MethodGet && r.URL.Path == "/"
 		switch {
-		case known && o.Canonical != "" && "http://"+host != o.Canonical && r.Method == http.MethodGet && r.URL.Path == "/":
-			http.Redirect(w, r, o.Canonical+"/", http.StatusTemporaryRedirect) // a cookie belongs to one name
-		case !known && r.URL.Path != healthPath:
+		case !slices.Contains(o.Hosts, host) && r.URL.Path != healthPath:
 			hosting.WriteError(w, http.StatusMisdirectedRequest, "this host is not served here; see the flag -origin")
+		case opensPage && o.Canonical != "" && o.Canonical != "http://"+host: // a cookie belongs to one name
+			http.Redirect(w, r, o.Canonical+"/", http.StatusTemporaryRedirect)
 		case api && isForeign(r), protection.Check(r) != nil:
 			hosting.WriteError(w, http.StatusForbidden, "the request comes from another site")
 		case r.Method == http.MethodPost && !viewframe.IsJSON(r):

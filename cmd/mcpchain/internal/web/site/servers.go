@@ -1,12 +1,10 @@
 package site
 
 import (
-	"errors"
 	"html/template"
 	"net/http"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 )
 
@@ -30,7 +28,7 @@ func (s *site) leaveServer(r *http.Request, user string, _ none) (any, error) {
 
 // signInError logs the error of a sign-in and returns it with a text for people, nil for none.
 func (s *site) signInError(r *http.Request, err error) error {
-	if err == nil || errors.Is(err, access.ErrNoServer) || errors.Is(err, access.ErrFull) {
+	if err == nil || statusOf(err) != 0 {
 		return err
 	}
 	s.opts.Logger.Warn("a sign-in to a server has failed", "server", r.PathValue("server"), "error", err)

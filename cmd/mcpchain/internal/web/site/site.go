@@ -129,7 +129,9 @@ func New(o Options) http.Handler {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	o.Limits = o.Limits.withDefaults()
 	s := &site{
-		opts: o, changes: hosting.NewRates(float64(o.Limits.PerMinute), o.Limits.Burst), reads: hosting.NewRates(float64(o.Limits.ReadsPerMinute), o.Limits.ReadBurst),
+		opts:    o,
+		changes: hosting.NewRates(float64(o.Limits.PerMinute), o.Limits.Burst),
+		reads:   hosting.NewRates(float64(o.Limits.ReadsPerMinute), o.Limits.ReadBurst),
 		streams: &streams{each: o.Limits.Streams, all: o.Limits.AllStreams},
 	}
 	mux := http.NewServeMux()

@@ -3,7 +3,6 @@ package site
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"sync"
 
@@ -54,7 +53,7 @@ func (s *site) viewRoutes(mux *http.ServeMux) {
 // openView opens a view. The reason why it cannot be shown is only logged, as it may be a text of a server.
 func (s *site) openView(r *http.Request, user string, q viewing.Request) (any, error) {
 	opened, err := s.opts.Views.Open(r.Context(), user, q)
-	if err == nil || errors.Is(err, viewing.ErrNoView) || errors.Is(err, viewing.ErrTooMany) || errors.Is(err, talk.ErrGone) {
+	if err == nil || statusOf(err) != 0 {
 		return opened, err
 	}
 	s.opts.Logger.Warn("a view cannot be shown", "error", err)

@@ -149,7 +149,11 @@ func fieldsOf(params *mcp.ElicitParams) (out []fieldJSON, wrong string) {
 
 // samplingOf returns what a server wants to ask the model. wrong is why the user cannot allow it, "" if the user can.
 func samplingOf(q *run.Question) (s *samplingJSON, wrong string) {
-	s = &samplingJSON{Model: hosttext.Line(q.Model, 100), MaxTokens: int64(q.Sampling.MaxTokens), Text: hosttext.SamplingRequest(q.Sampling)}
+	s = &samplingJSON{
+		Model:     hosttext.Line(q.Model, 100),
+		MaxTokens: int64(q.Sampling.MaxTokens),
+		Text:      hosttext.SamplingRequest(q.Sampling),
+	}
 	data, err := json.Marshal(q.Sampling)
 	if err != nil {
 		return s, "The request cannot be shown: " + ErrorText(err.Error())

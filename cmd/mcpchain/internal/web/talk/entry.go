@@ -137,7 +137,12 @@ func (s *Service) viewURI(server, tool string) string {
 
 // answeredOf returns the data of an answer, with the page that the user agrees to visit, unless its address is refused.
 func answeredOf(e *agent.Replied) answeredJSON {
-	a := answeredJSON{Ask: e.Question.ID, Action: string(e.Reply.Action), Reason: proseText(e.Reply.Reason, maxError), What: subject(e.Question)}
+	a := answeredJSON{
+		Ask:    e.Question.ID,
+		Action: string(e.Reply.Action),
+		Reason: proseText(e.Reply.Reason, maxError),
+		What:   subject(e.Question),
+	}
 	if e.Question.Kind == run.QuestionURL && e.Reply.Action == run.ActionAccept {
 		a.Link, _ = linkOf(e.Question.Elicit.URL)
 	}
@@ -173,7 +178,12 @@ type storedAt struct {
 
 // resultOf returns the data of a result. The page loads pictures and sound by their URLs, see [Service.Media].
 func resultOf(key run.Key, at storedAt, e *agent.ToolEnd) resultJSON {
-	r := resultJSON{callJSON: callOf(e.Call), Text: proseText(e.Part.Text, maxResult), Error: e.Part.IsError, Took: int64(e.Duration / time.Millisecond)}
+	r := resultJSON{
+		callJSON: callOf(e.Call),
+		Text:     proseText(e.Part.Text, maxResult),
+		Error:    e.Part.IsError,
+		Took:     int64(e.Duration / time.Millisecond),
+	}
 	for i, p := range e.Part.Media {
 		if !isShown(p) {
 			continue

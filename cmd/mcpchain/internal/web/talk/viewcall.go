@@ -209,7 +209,8 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 		return key, err
 	}
 	key = run.Key{Tenant: conversation.Tenant, ID: prefixOf(conversation) + strings.ToLower(rand.Text())}
-	_, err = s.viewAgent.Begin(ctx, agent.Text(string(encoded)), agent.WithRun(key.ID), agent.WithNewRun(), agent.WithTenant(key.Tenant), agent.WithVar("view", encoded))
+	_, err = s.viewAgent.Begin(ctx, agent.Text(string(encoded)), agent.WithVar("view", encoded),
+		agent.WithRun(key.ID), agent.WithNewRun(), agent.WithTenant(key.Tenant))
 	if err != nil {
 		return key, fmt.Errorf("begin the call of a view: %w", err)
 	}
@@ -239,7 +240,8 @@ func (s *Service) cancelUnsent(ctx context.Context, key run.Key) error {
 // viewRuns lists the runs of a conversation's views, the latest first.
 func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (runs []run.Head, err error) {
 	prefix := prefixOf(conversation)
-	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, record.Query{Tenant: conversation.Tenant, Agents: []string{viewAgentName}}), nil) {
+	query := record.Query{Tenant: conversation.Tenant, Agents: []string{viewAgentName}}
+	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, query), nil) {
 		if err != nil {
 			return nil, err
 		}

@@ -36,7 +36,12 @@ func (s *Service) ShownCall(ctx context.Context, user, id string, turn int, call
 		}
 		end, ok := e.(*agent.ToolEnd)
 		if ok && len(end.Path) == 0 && end.Turn == turn && end.ID == call {
-			return &ShownCall{Server: end.Server, Tool: end.Tool, Arguments: json.RawMessage(end.Arguments), Result: resultOfPart(&end.Part)}, nil
+			return &ShownCall{
+				Server:    end.Server,
+				Tool:      end.Tool,
+				Arguments: json.RawMessage(end.Arguments),
+				Result:    resultOfPart(&end.Part),
+			}, nil
 		}
 	}
 	return nil, ErrGone

@@ -150,15 +150,24 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 			Server:       shown.Server,
 		},
 	}
-	if err := s.begin(ctx, user, r, v, frame, tool, shown); err != nil {
+	if err := s.begin(ctx, v, &opening{r, user, shown, tool, &frame}); err != nil {
 		return nil, err
 	}
 	return &Opened{Shown: viewframe.Of(shown.Server, document, &frame), Session: v.id, Life: v.window.life}, nil
 }
 
+// opening is what a session begins with.
+type opening struct {
+	Request
+	user  string
+	shown *talk.ShownCall
+	tool  *adapter.Tool
+	frame *sandbox.Frame
+}
+
 // begin opens the session, and gives the view its input and its result. The error is ErrTooMany at a bound, or
 // talk.ErrGone if the view was ended meanwhile.
-func (s *Service) begin(ctx context.Context, user string, r Request, v *view, frame sandbox.Frame, tool *adapter.Tool, shown *talk.ShownCall) (err error) {
+func (s *Service) begin(ctx context.Context, v *view, o *opening) (err error) {
 	transport, conn := mcpclient.Pipe()
 	if v.conn, err = transport.Dial(context.WithoutCancel(ctx)); err != nil {
 		return err
@@ -169,11 +178,11 @@ func (s *Service) begin(ctx context.Context, user string, r Request, v *view, fr
 			_ = v.conn.Close()
 		}
 	}()
-	if err := s.addView(windowKey{user, r.Window}, v); err != nil {
+	if err := s.addView(windowKey{o.user, o.Window}, v); err != nil {
 		return err
 	}
-	server := &access{service: s, view: v, user: user, direct: s.opts.Tools.ViewAccess(shown.Server, v.call.URI)}
-	session, err := host.Open(hosting.WithUser(ctx, user), conn, server, s.hostOptions(user, r, v, frame, tool))
+	server := &access{service: s, view: v, user: o.user, direct: s.opts.Tools.ViewAccess(o.shown.Server, v.call.URI)}
+	session, err := host.Open(hosting.WithUser(ctx, o.user), conn, server, s.hostOptions(v, o))
 	if err != nil {
 		s.removeView(v)
 		return err
@@ -190,23 +199,30 @@ func (s *Service) begin(ctx context.Context, user string, r Request, v *view, fr
 		s.removeView(v)
 		return talk.ErrGone
 	}
-	viewframe.Give(session, shown.Arguments, shown.Result)
+	viewframe.Give(session, o.shown.Arguments, o.shown.Result)
 	return nil
 }
 
 // hostOptions returns the options of a session: what the view may do, and what it gets to know about the page.
-func (s *Service) hostOptions(user string, r Request, v *view, frame sandbox.Frame, tool *adapter.Tool) *host.Options {
-	width := float64(r.Width)
+func (s *Service) hostOptions(v *view, o *opening) *host.Options {
+	width := float64(o.Width)
 	return &host.Options{
 		Host: hostInfo,
 		Context: host.HostContext{
-			ToolInfo: &host.ToolInfo{Tool: tool.Definition()}, Theme: r.Theme, Platform: "web",
+			ToolInfo:              &host.ToolInfo{Tool: o.tool.Definition()},
+			Theme:                 o.Theme,
+			Platform:              "web",
 			AvailableDisplayModes: []string{"inline", "fullscreen"},
 			ContainerDimensions:   &host.Dimensions{MaxWidth: &width, MaxHeight: &inlineHeight},
 		},
-		CSP: frame.CSP, Permissions: frame.Permissions,
-		OpenLink: v.openLink, Message: s.message(user, v), OnModelContext: s.setContext(user, v), DisplayMode: v.changeMode,
-		OnSize: v.resized, OnCloseRequest: v.askedToClose,
+		CSP:            o.frame.CSP,
+		Permissions:    o.frame.Permissions,
+		OpenLink:       v.openLink,
+		Message:        s.message(o.user, v),
+		OnModelContext: s.setContext(o.user, v),
+		DisplayMode:    v.changeMode,
+		OnSize:         v.resized,
+		OnCloseRequest: v.askedToClose,
 		Limits: host.Limits{
 			Incoming:       maxIncoming,
 			Outgoing:       maxOutgoing,
@@ -274,7 +290,9 @@ var unasked = func() context.Context {
 
 // EndConversation ends the views of a deleted conversation, and forgets what they want models to know.
 func (s *Service) EndConversation(user, conversation string) {
-	s.closeAll("the conversation is deleted", func(v *view) bool { return v.window.key.user == user && v.call.Conversation == conversation })
+	s.closeAll("the conversation is deleted", func(v *view) bool {
+		return v.window.key.user == user && v.call.Conversation == conversation
+	})
 	s.forgetContexts(user, func(t *modelContext) bool { return t.call.conversation == conversation })
 }
 
