@@ -2,11 +2,14 @@ package adapter
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -97,6 +100,26 @@ func (q *question) key(scope approval.Scope) approval.Key {
 	return newKey(scope, q.user, q.tool, q.arguments)
 }
 
+// newKey returns the key of a decision about a call.
+func newKey(scope approval.Scope, user string, t *Tool, arguments json.RawMessage) approval.Key {
+	k := approval.Key{
+		Scope:  scope,
+		User:   user,
+		Server: t.server.label,
+		Origin: t.server.origin,
+		Place:  t.server.address,
+	}
+	if scope == approval.ScopeServer {
+		return k
+	}
+	k.Tool, k.Fingerprint = t.def.Name, t.fingerprint
+	if scope == approval.ScopeArguments {
+		sum := sha256.Sum256(canonical(arguments))
+		k.Arguments = hex.EncodeToString(sum[:])
+	}
+	return k
+}
+
 // recall returns the remembered decision with the narrowest scope that covers the call.
 func (a *approvals) recall(ctx context.Context, q *question) (d approval.Decision, found bool) {
 	if q.anonymous {
@@ -147,7 +170,9 @@ func (t *Tool) approver(ctx context.Context) approval.Func {
 
 // approve returns the arguments to send, after a decision if the call needs one. edited reports whether they differ from
 // the model's.
-func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
+func (a *approvals) approve(
+	ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage,
+) (_ json.RawMessage, edited bool, err error) {
 	ask := t.approver(ctx)
 	if ask == nil {
 		return arguments, false, nil
@@ -218,4 +243,62 @@ func (t *Tool) askHost(ctx context.Context, ask approval.Func, request *approval
 		t.server.log.Warn("Options.Approve gave no decision", "server", t.server.label, "tool", t.name, "error", err)
 	}
 	return approval.Decision{}, &approvalError{t.name, err}
+}
+
+// callUser returns the user of a call, "" without Options.User. If that returns "", known is
+// false and nothing is remembered.
+func (a *approvals) callUser(ctx context.Context) (user string, known bool) {
+	if a.user == nil {
+		return "", true
+	}
+	if err := runGuarded(a.log, "Options.User", func() error { user = a.user(ctx); return nil }); err != nil {
+		a.log.Error("a call has no user", "error", err)
+		return "", false
+	}
+	return user, user != ""
+}
+
+// turns let a user be asked one question at a time. Questions that wait get their turn in order, as
+// senders to a channel do. A user who does not answer delays no other user.
+type turns struct {
+	mu    sync.Mutex
+	users map[string]*turn
+}
+
+// turn is the turn of one user.
+type turn struct {
+	slot  chan struct{} // has a token while a question has the turn
+	count int           // questions that have the turn or wait for it
+}
+
+// acquire waits for the turn of a user, or for the end of ctx. The caller must call end, unless
+// there is an error.
+func (q *turns) acquire(ctx context.Context, user string) (end func(), err error) {
+	q.mu.Lock()
+	t := q.users[user]
+	if t == nil {
+		t = &turn{slot: make(chan struct{}, 1)}
+		q.users[user] = t
+	}
+	t.count++
+	q.mu.Unlock()
+	select {
+	case t.slot <- struct{}{}:
+		return func() {
+			<-t.slot
+			q.release(user, t)
+		}, nil
+	case <-ctx.Done():
+		q.release(user, t)
+		return nil, ctx.Err()
+	}
+}
+
+// release removes a question, and after the last one the user's turn.
+func (q *turns) release(user string, t *turn) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.count--; t.count == 0 {
+		delete(q.users, user)
+	}
 }

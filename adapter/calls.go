@@ -80,7 +80,9 @@ func (c *calls) holdTool(ctx context.Context, t *Tool) (now *Tool, release func(
 
 // approve returns the arguments that were approved. edited reports whether they differ from the
 // model's. A call that cannot be made is refused before anyone is asked.
-func (c *calls) approve(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
+func (c *calls) approve(
+	ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage,
+) (_ json.RawMessage, edited bool, err error) {
 	if t.approver(ctx) == nil {
 		return arguments, false, nil
 	}
@@ -153,11 +155,12 @@ func (r *Result) write(full, text string) {
 // answerViolation completes a result that violates the tool's output schema. As the tool did run,
 // the model also gets the result.
 func (c *calls) answerViolation(r *Result, err error, bad *mcpclient.OutputError, edited []byte) *Result {
-	server := r.Tool.server
+	server, why := r.Tool.server, excerpt.Cut(bad.Err.Error())
 	server.log.Warn("a result does not fit the output schema of its tool",
-		"server", server.label, "tool", excerpt.Limit(r.Tool.def.Name, 200), "error", excerpt.Limit(bad.Err.Error(), 1<<10))
+		"server", server.label, "tool", shortName(r.Tool.def), "error", why)
 	c.answer(r, bad.Result, edited)
-	note := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. It may be wrong:\n", excerpt.Limit(bad.Err.Error(), 1<<10))
+	note := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. "+
+		"It may be wrong:\n", why)
 	r.write(note+cmp.Or(r.Full, r.Text), shorten(note+r.Text, server.policy.MaxResult))
 	r.IsError, r.Err = true, err
 	return r

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -50,7 +49,7 @@ func (s *server) passesFilters(def *mcp.Tool) (keep bool, err error) {
 	if r.Filter == nil {
 		return true, nil
 	}
-	err = runGuarded(s.state.log, fmt.Sprintf("filter at tool %q", excerpt.Limit(def.Name, 200)), func() error {
+	err = runGuarded(s.state.log, fmt.Sprintf("filter at tool %q", shortName(def)), func() error {
 		keep = r.Filter(def)
 		return nil
 	})

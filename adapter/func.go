@@ -142,7 +142,9 @@ func plainIntegers(raw json.RawMessage) json.RawMessage {
 // known only at run time. The function gets arguments that fit the input schema of the definition.
 // NewFuncTool is like [Func], but returns an error for a definition without a name or with an
 // invalid schema. run may be called concurrently. def must not change afterwards.
-func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp.CallToolResult, error), opts *FuncOptions) (*FuncTool, error) {
+func NewFuncTool(
+	def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp.CallToolResult, error), opts *FuncOptions,
+) (*FuncTool, error) {
 	if def == nil || def.Name == "" {
 		return nil, errors.New("function has no name")
 	}

@@ -109,7 +109,7 @@ func (s *pendingCall) send(ctx context.Context, r *Request) (_ *mcp.CallToolResu
 		}
 	}()
 	if r.Tool != s.tool || r.Call != s.call {
-		return nil, &interceptedError{errors.New("interceptor may not put another Tool or Call into the Request: call the other tool itself")}
+		return nil, &interceptedError{errors.New("an interceptor replaced Tool or Call of the Request: call the other tool instead")}
 	}
 	if _, err := s.tool.calls.connectedTool(s.tool); err != nil { // before anyone is asked
 		return nil, err

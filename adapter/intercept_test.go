@@ -93,7 +93,7 @@ func TestInterceptorRetries(t *testing.T) {
 
 func TestInterceptorFails(t *testing.T) {
 	over := errors.New("over the budget")
-	const replaced = "Error: the call was stopped: interceptor may not put another Tool or Call into the Request: call the other tool itself"
+	const replaced = "Error: the call was stopped: an interceptor replaced Tool or Call of the Request: call the other tool instead"
 	for name, tt := range map[string]struct {
 		i    func(context.Context, *Request, Handler) (*mcp.CallToolResult, error)
 		want string

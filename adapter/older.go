@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/doubttext"
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -16,8 +15,8 @@ import (
 
 // errActedFirst is the error of a tool that could not ask its question, and may have acted
 // before it tried.
-var errActedFirst = errors.New("the tool asked the user or the model in a way that its connection did not allow, and " + doubttext.MayHaveActed + " before it asked; " +
-	"the connection allows it now: call the tool again only if it does no harm twice")
+var errActedFirst = errors.New("the tool asked the user or the model in a way that its connection did not allow, and " +
+	doubttext.MayHaveActed + " before it asked; the connection allows it now: call the tool again only if it does no harm twice")
 
 // attempt runs the call on the tool's present connection. It also returns the tool as that
 // connection has it, nil if the call was not sent.
@@ -33,7 +32,9 @@ func (s *pendingCall) attempt(ctx context.Context, r *Request) (*Tool, *mcp.Call
 
 // askAgain repeats the call of a tool that could not ask, on a connection with the older
 // revision in which it can. If that is not possible, it returns the outcome of the first call.
-func (s *pendingCall) askAgain(ctx context.Context, r *Request, t *Tool, res *mcp.CallToolResult, err error) (*Tool, *mcp.CallToolResult, error) {
+func (s *pendingCall) askAgain(
+	ctx context.Context, r *Request, t *Tool, res *mcp.CallToolResult, err error,
+) (*Tool, *mcp.CallToolResult, error) {
 	failed := err
 	if res != nil {
 		failed = res.Err()
@@ -90,7 +91,8 @@ func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) b
 		return e, nil
 	})
 	if err != nil {
-		c.opts.Logger.Warn("a tool asks in a way of an older revision, in which its server cannot be reached", "server", s.label, "tool", excerpt.Limit(tool.def.Name, 200), "error", err)
+		c.opts.Logger.Warn("a tool asks in a way of an older revision, in which its server cannot be reached",
+			"server", s.label, "tool", shortName(tool.def), "error", err)
 		return false
 	}
 	return tool.server.useOlder.Load()

@@ -11,6 +11,42 @@ import (
 	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
+// Open connects to all servers concurrently, lists their tools, and returns a toolset of them,
+// which may be none. ctx bounds only the opening.
+//
+// Tools have a stable order: servers as given, tools as listed.
+//
+// If a server fails, Open fails, unless its [Policy.Start] is [StartAvailable] or [StartLazy]: then
+// the toolset opens without it. The error names every server that fails within two seconds of the
+// first. When Open fails it closes what it has opened. It also fails if two servers have the same
+// Name.
+func Open(ctx context.Context, servers []Server, opts *Options) (*Toolset, error) {
+	t := newToolset(opts.withDefaults())
+	if err := cmp.Or(t.opts.Policy.check(), checkServers(servers)); err != nil {
+		return nil, fmt.Errorf("open toolset: %w", err)
+	}
+	if err := t.connector.connect(ctx, servers); err != nil {
+		_ = t.Close()
+		return nil, fmt.Errorf("open toolset: %w", err)
+	}
+	return t, nil
+}
+
+// checkServers returns an error for invalid servers, and for names that are not unique.
+func checkServers(servers []Server) error {
+	seen := map[string]bool{}
+	for i := range servers {
+		if err := checkServer(&servers[i]); err != nil {
+			return err
+		}
+		if seen[servers[i].Name] {
+			return fmt.Errorf("server %q is there twice: give each a name of its own", servers[i].Name)
+		}
+		seen[servers[i].Name] = true
+	}
+	return nil
+}
+
 // ErrConnecting is the error of a server that Open did not wait for, see [Options.OpenWait].
 var ErrConnecting = errors.New("connection is still being made")
 

@@ -56,7 +56,7 @@ const (
 func (l *lender) userConn(ctx context.Context, state *serverState) (_ *server, release func(), err error) {
 	user, known := l.callUser(ctx)
 	if !known {
-		return nil, nil, &unsentError{fmt.Errorf("server %q has a connection for each user, and Options.User does not name the user of the call", state.label)}
+		return nil, nil, &unsentError{fmt.Errorf("server %q has a connection for each user: Options.User names none for the call", state.label)}
 	}
 	caller := callerOrNil(ctx)
 	limit := state.policy.CallTimeout

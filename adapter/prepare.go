@@ -130,14 +130,9 @@ func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
 
 // withDecision returns the call with the arguments of a decision.
 func (p *Prepared) withDecision(arguments json.RawMessage, edited bool) *Prepared {
-	return &Prepared{
-		call:      p.call,
-		tool:      p.tool,
-		arguments: arguments,
-		approved:  true,
-		edited:    edited,
-		key:       p.key,
-	}
+	decided := *p
+	decided.arguments, decided.approved, decided.edited = arguments, true, edited
+	return &decided
 }
 
 // Decide is Approve with a decision that was made elsewhere, possibly later and in another process.
@@ -176,7 +171,9 @@ func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Resul
 // the same call again, with [Prepared.WithArguments] if the approver had changed them. With a task,
 // nothing is sent again, and the result is the task's. If the context ends with the cause
 // [mcpclient.ErrDetach], the task continues for a later Continue; otherwise it is cancelled.
-func (p *Prepared) Continue(ctx context.Context, task string, round *mcp.InputRequired, answers map[string]any, opts ...mcpclient.CallOption) *Result {
+func (p *Prepared) Continue(
+	ctx context.Context, task string, round *mcp.InputRequired, answers map[string]any, opts ...mcpclient.CallOption,
+) *Result {
 	s := p.newPendingCall()
 	s.approvedArgs, s.task, s.round, s.answers = p.arguments, task, round, answers
 	var err error

@@ -2,9 +2,13 @@ package adapter
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -85,7 +89,8 @@ func checkServer(s *Server) error {
 	case s.KeyInMeta != "" && s.KeyInArgument != "":
 		return fmt.Errorf("server %q: set either KeyInMeta or KeyInArgument, not both", s.Name)
 	case s.Revision != "" && !slices.Contains(mcpclient.Revisions(), s.Revision):
-		return fmt.Errorf("server %q: Revision %q: want one of %s", s.Name, excerpt.Limit(s.Revision, 200), strings.Join(mcpclient.Revisions(), ", "))
+		known := strings.Join(mcpclient.Revisions(), ", ")
+		return fmt.Errorf("server %q: Revision %q: want one of %s", s.Name, excerpt.Limit(s.Revision, 200), known)
 	}
 	if err := s.Policy.check(); err != nil {
 		return fmt.Errorf("server %q: %w", s.Name, err)
@@ -135,6 +140,58 @@ func newServerState(o *Options, s *Server) *serverState {
 		validator:     validator,
 		log:           o.Logger,
 	}
+}
+
+// serverOrigin returns a hash of the identity of a server's transport: the command line and its
+// directory, or the URL without user info. The environment and headers are left out, because
+// tokens in them change. A Transport without an identity counts by its type.
+func serverOrigin(s *Server) string {
+	identity := ""
+	switch t := s.Transport.(type) {
+	case *mcpclient.HTTP:
+		identity = (&mcpclient.HTTP{URL: stripUser(t.URL), SSE: t.SSE}).Identity()
+	case interface{ Identity() string }:
+		identity = t.Identity()
+	}
+	if identity == "" {
+		identity = fmt.Sprintf("%T", s.Transport)
+	}
+	sum := sha256.Sum256([]byte(identity))
+	return hex.EncodeToString(sum[:])
+}
+
+// maxAddress bounds the result of serverAddress, in bytes.
+const maxAddress = 1024
+
+// serverAddress returns where a server is: the program and its directory, or the URL. It leaves out
+// arguments, user info and query, which may be secret. It is UTF-8, although paths need not be.
+func serverAddress(s *Server) string {
+	address := ""
+	switch t := s.Transport.(type) {
+	case *mcpclient.Command:
+		dir, err := filepath.Abs(t.Dir)
+		if err != nil {
+			dir = t.Dir
+		}
+		return excerpt.Limit(strings.ToValidUTF8(t.Path+" in "+dir, "\ufffd"), maxAddress)
+	case *mcpclient.HTTP:
+		address = t.URL
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return excerpt.Limit((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), maxAddress)
+}
+
+// stripUser returns a URL without its user info. What is not a URL is returned as it is.
+func stripUser(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	u.User = nil
+	return u.String()
 }
 
 // FromConfig returns the enabled servers of an mcp.json for [Open], with all settings but their

@@ -62,11 +62,11 @@ func newTool(state *serverState, client *mcpclient.Client, def *mcp.Tool, schema
 		return nil, err
 	}
 	if ignored := input.Ignored(); len(ignored) > 0 {
-		state.log.Debug("patterns that are left to the server", "server", state.label, "tool", excerpt.Limit(def.Name, 200), "at", ignored)
+		state.log.Debug("patterns that are left to the server", "server", state.label, "tool", shortName(def), "at", ignored)
 	}
 	views, err := apps.ReadToolMeta(def)
 	if err != nil {
-		state.log.Warn("what a tool says of views cannot be read", "server", state.label, "tool", excerpt.Limit(def.Name, 200), "error", err)
+		state.log.Warn("what a tool says of views cannot be read", "server", state.label, "tool", shortName(def), "error", err)
 	}
 	tool := &Tool{
 		server:      state,
@@ -105,12 +105,15 @@ func (t *Tool) prepareChecks(shown json.RawMessage) error {
 	}
 	v := cmp.Or(t.server.validator, mcpclient.Validator(&t.server.outputs))
 	if _, err := v.Compile(t.def.OutputSchema); err != nil {
-		t.server.log.Warn("results of a tool are not checked", "server", t.server.label, "tool", excerpt.Limit(t.def.Name, 200), "error", err)
+		t.server.log.Warn("results of a tool are not checked", "server", t.server.label, "tool", shortName(t.def), "error", err)
 		return nil
 	}
 	t.outputs = v
 	return nil
 }
+
+// shortName returns a server's name for its tool, cut to the length that logs and errors have room for.
+func shortName(def *mcp.Tool) string { return excerpt.Limit(def.Name, 200) }
 
 // withName returns a copy of the tool with that name.
 func (t *Tool) withName(name string) *Tool {

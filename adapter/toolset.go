@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -101,6 +102,30 @@ func (s *server) statusLocked() ServerStatus {
 		out.Ended = s.client.Err()
 	}
 	return out
+}
+
+// Add adds a server at the end. It returns an error if the server cannot be opened, whatever its
+// [Policy.Start], or if its Name is taken. Names of other tools may change if they collide with the
+// new ones, see [Options.AlwaysPrefix]. ctx bounds only the opening.
+func (t *Toolset) Add(ctx context.Context, added Server) error {
+	if err := t.connector.add(ctx, &added); err != nil {
+		return fmt.Errorf("add to toolset: %w", err)
+	}
+	return nil
+}
+
+// Remove removes a server and its tools, and closes its connection if the toolset opened it. Its
+// current calls fail. It returns an error if there is no such server.
+func (t *Toolset) Remove(name string) error {
+	s := t.roster.remove(name)
+	if s == nil {
+		return fmt.Errorf("remove from toolset: there is no server %q", name)
+	}
+	t.lender.stopUsers(s.state)
+	if err := s.close(); err != nil {
+		return fmt.Errorf("remove server %q: %w", name, err)
+	}
+	return nil
 }
 
 // Pins returns the fingerprints of the offered tools by server, to be stored and passed to

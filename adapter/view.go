@@ -118,7 +118,9 @@ func (a *viewAccess) present() (*server, []*Tool) {
 }
 
 // CallTool implements [host.Server].
-func (a *viewAccess) CallTool(ctx context.Context, name string, arguments json.RawMessage, opts ...mcpclient.CallOption) (*mcp.CallToolResult, error) {
+func (a *viewAccess) CallTool(
+	ctx context.Context, name string, arguments json.RawMessage, opts ...mcpclient.CallOption,
+) (*mcp.CallToolResult, error) {
 	_, all := a.present()
 	i := slices.IndexFunc(all, func(tool *Tool) bool { return tool.def.Name == name })
 	if i < 0 {

@@ -17,7 +17,9 @@ import (
 // PromptMessages asks the server for the messages of a prompt. Values that are not strings are sent
 // as JSON. Values that the prompt has no argument for are ignored; a required argument without a
 // value is an error.
-func PromptMessages(ctx context.Context, client *mcpclient.Client, prompt *mcp.Prompt, values map[string]any) ([]llms.MessageContent, error) {
+func PromptMessages(
+	ctx context.Context, client *mcpclient.Client, prompt *mcp.Prompt, values map[string]any,
+) ([]llms.MessageContent, error) {
 	args, err := promptArguments(prompt, values)
 	if err != nil {
 		return nil, fmt.Errorf("prompt %.200q: %w", prompt.Name, err)
