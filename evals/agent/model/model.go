@@ -106,27 +106,20 @@ func (s Spec) Open(suites []*suite.Suite) (Spec, error) {
 // ErrInfra matches errors of a model's endpoint, which say nothing about the agent.
 var ErrInfra = errors.New("the endpoint of the model failed")
 
-// Session holds the model of one trial.
-type Session struct {
-	Spec Spec
-	Task *suite.Task
-	Tape *tape.Tape // tape of a model that is recorded or played; otherwise nil
-}
-
-// Model returns the model of the task's agent.
-func (s *Session) Model() (agent.Model, error) {
-	switch s.Spec.Mode {
+// ForTrial returns the model for a trial of a task, which is recorded to a tape or played from it, or has none.
+func (s Spec) ForTrial(task *suite.Task, t *tape.Tape) (agent.Model, error) {
+	switch s.Mode {
 	case results.Scripted:
-		return &script{s.Task.Script}, nil
+		return &script{task.Script}, nil
 	case results.Recorded:
-		return s.Tape.PlayModel(s.Spec.Info), nil
+		return t.PlayModel(s.Info), nil
 	}
-	m, err := s.Spec.Endpoint.Open(nil)
+	m, err := s.Endpoint.Open(nil)
 	if err != nil {
 		return nil, err
 	}
-	if s.Spec.Record {
-		return s.Tape.RecordModel(live{m}), nil
+	if s.Record {
+		return t.RecordModel(live{m}), nil
 	}
 	return live{m}, nil
 }

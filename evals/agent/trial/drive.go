@@ -45,7 +45,7 @@ func (p *player) drive(ctx context.Context) (err error) {
 
 // newAgent returns the task's agent. tools may be nil.
 func (p *player) newAgent(tools *adapter.Toolset) (*agent.Agent, error) {
-	m, err := p.models.Model()
+	m, err := p.Model.ForTrial(p.Task, p.tape)
 	if err != nil {
 		return nil, err
 	}

@@ -15,14 +15,14 @@ import (
 // trial plays servers, or records them if the trial records and the server has no URL.
 func (p *player) dial(ctx context.Context, label string, s *suite.Server) (mcpclient.Transport, error) {
 	if s.InProcess == "" && p.Model.Servers {
-		return p.models.Tape.Play(label), nil
+		return p.tape.Play(label), nil
 	}
 	t, end, err := p.dialServer(ctx, label, s)
 	if err == nil && end != nil {
 		p.closes = append(p.closes, end)
 	}
 	if err == nil && p.Model.Record && s.InProcess == "" && s.URL == "" {
-		t = p.models.Tape.Record(label, t)
+		t = p.tape.Record(label, t)
 	}
 	return t, err
 }

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
 )
@@ -26,19 +25,17 @@ func (p *player) filter() *tape.Filter {
 	return tape.NewFilter(known...)
 }
 
-// openModels opens the models of the trial, and its tape if it has one. A recording starts from the
-// beginning.
-func (p *player) openModels() (err error) {
-	p.models = &model.Session{Spec: p.Model, Task: p.Task}
+// openTape opens the tape of a trial whose model is recorded or played. A recording starts from the beginning.
+func (p *player) openTape() (err error) {
 	file := tape.File(p.Model.Cassette, p.Suite.Name, p.Task.ID, p.N)
 	switch {
 	case p.Model.Record:
 		if err := tape.Clear(file); err != nil {
 			return err
 		}
-		p.models.Tape = tape.Recorder(p.Task.ID, file, p.filter())
+		p.tape = tape.Recorder(p.Task.ID, file, p.filter())
 	case p.Model.Mode == results.Recorded:
-		p.models.Tape, err = tape.Player(p.Task.ID, file, p.filter())
+		p.tape, err = tape.Player(p.Task.ID, file, p.filter())
 	}
 	return err
 }
@@ -46,7 +43,7 @@ func (p *player) openModels() (err error) {
 // keepFiles records the files about which the task has claims, or restores recorded ones: those of servers that do not
 // run in process.
 func (p *player) keepFiles() error {
-	if p.models.Tape == nil || p.Model.Record == p.Model.Servers {
+	if p.tape == nil || p.Model.Record == p.Model.Servers {
 		return nil // neither recorded nor played
 	}
 	root, err := os.OpenRoot(p.dir)
@@ -56,7 +53,7 @@ func (p *player) keepFiles() error {
 	defer root.Close()
 	files := map[string]string{}
 	if p.Model.Servers {
-		if files, err = p.models.Tape.Files(); err != nil {
+		if files, err = p.tape.Files(); err != nil {
 			return err
 		}
 	}
@@ -73,7 +70,7 @@ func (p *player) keepFiles() error {
 		}
 	}
 	if p.Model.Record {
-		return p.models.Tape.KeepFiles(files)
+		return p.tape.KeepFiles(files)
 	}
 	return nil
 }

@@ -167,7 +167,7 @@ type player struct {
 	dir    string
 	world  *world.World
 	store  record.Store
-	models *model.Session
+	tape   *tape.Tape // nil: the trial is neither recorded nor played
 	closes []func() error
 }
 
@@ -178,14 +178,14 @@ func (p *player) close() {
 	}
 }
 
-// performTask opens the model, has the agent do the task, and records or restores its files.
+// performTask opens the tape, has the agent do the task, and records or restores its files.
 func (p *player) performTask(ctx context.Context) error {
-	if err := p.openModels(); err != nil {
+	if err := p.openTape(); err != nil {
 		return &harnessError{err}
 	}
 	err := p.drive(ctx)
-	if p.models.Tape != nil {
-		err = errors.Join(p.models.Tape.Err(), err)
+	if p.tape != nil {
+		err = errors.Join(p.tape.Err(), err)
 	}
 	return errors.Join(err, p.keepFiles())
 }
