@@ -72,7 +72,9 @@ func checkSchema(data, object []byte) error {
 		err := s.Validate(object)
 		wrong, ok := errors.AsType[*schema.Violation](err)
 		if ok && wrong.Unknown != "" {
-			wrong.Path, wrong.Message = wrong.Path+"/"+pointerToken(wrong.Unknown), fmt.Sprintf("unknown key%s; known keys: %s", spelling.Hint(wrong.Unknown, wrong.Known), strings.Join(wrong.Known, ", "))
+			wrong.Path += "/" + pointerToken(wrong.Unknown)
+			hint := spelling.Hint(wrong.Unknown, wrong.Known)
+			wrong.Message = fmt.Sprintf("unknown key%s; known keys: %s", hint, strings.Join(wrong.Known, ", "))
 		}
 		if ok {
 			return &lineError{lineAt(data, wrong.Path), wrong.Error()}

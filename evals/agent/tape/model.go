@@ -81,7 +81,8 @@ func (m *tapedModel) reply(ctx context.Context, r *llm.Request) (*llm.Response, 
 			turn++
 		}
 	}
-	request, err := json.Marshal(map[string]any{"system": r.System, "messages": messages, "tools": r.Tools, "choice": map[string]any{"Mode": r.ToolChoice, "Name": r.ToolName}})
+	choice := map[string]any{"Mode": r.ToolChoice, "Name": r.ToolName}
+	request, err := json.Marshal(map[string]any{"system": r.System, "messages": messages, "tools": r.Tools, "choice": choice})
 	if err != nil {
 		return nil, err
 	}

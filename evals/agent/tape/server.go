@@ -1,7 +1,6 @@
 package tape
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -149,7 +147,7 @@ func (p *playingTransport) Dial(context.Context) (mcpclient.Conn, error) {
 }
 
 // playingConn is a connection to a recorded server. A message of the server is delivered when the
-// client has sent all requests and answers that it had sent before that message.
+// client has sent all requests and answers that precede that message on the tape.
 type playingConn struct {
 	tape   *Tape // its lock guards the following fields
 	server string
@@ -275,52 +273,4 @@ func (c *playingConn) Close() error {
 	c.closed = true
 	c.changed.Broadcast()
 	return nil
-}
-
-// envelope holds the members that tell requests, notifications and answers apart.
-type envelope struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-}
-
-func envelopeOf(message []byte) (e envelope) {
-	_ = json.Unmarshal(message, &e) // without an error: other text has neither member
-	return e
-}
-
-// comparableRequest returns a request without what differs in each connection: its id, and the tokens and keys of a
-// call. An answer keeps the id, which the server assigned.
-func comparableRequest(message json.RawMessage) json.RawMessage {
-	m := decode(message)
-	if m["method"] != nil {
-		delete(m, "id")
-	}
-	if params, ok := m["params"].(map[string]any); ok {
-		if meta, ok := params["_meta"].(map[string]any); ok {
-			for _, name := range []string{"progressToken", adapter.IdempotencyKeyMeta, "traceparent"} {
-				delete(meta, name)
-			}
-			if len(meta) == 0 {
-				delete(params, "_meta")
-			}
-		}
-	}
-	return encode(m)
-}
-
-// decode decodes an object and keeps the text of its numbers. It returns nil for other text.
-func decode(object []byte) (m map[string]any) {
-	d := json.NewDecoder(bytes.NewReader(object))
-	d.UseNumber()
-	_ = d.Decode(&m)
-	return m
-}
-
-// encode encodes an object that was decoded.
-func encode(object any) []byte {
-	data, err := json.Marshal(object)
-	if err != nil {
-		panic(err)
-	}
-	return data
 }

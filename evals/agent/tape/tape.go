@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/mcpchain/mcpchain/adapter"
 )
 
 // ErrMiss matches errors of a tape that lacks a needed line.
@@ -188,4 +190,52 @@ func difference(recorded, asked json.RawMessage) string {
 		}
 	}
 	return "the request differs in white space"
+}
+
+// envelope holds the members that tell requests, notifications and answers apart.
+type envelope struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+}
+
+func envelopeOf(message []byte) (e envelope) {
+	_ = json.Unmarshal(message, &e) // without an error: other text has neither member
+	return e
+}
+
+// comparableRequest returns a request without what differs in each connection: its id, and the tokens and keys of a
+// call. An answer keeps the id, which the server assigned.
+func comparableRequest(message json.RawMessage) json.RawMessage {
+	m := decode(message)
+	if m["method"] != nil {
+		delete(m, "id")
+	}
+	if params, ok := m["params"].(map[string]any); ok {
+		if meta, ok := params["_meta"].(map[string]any); ok {
+			for _, name := range []string{"progressToken", adapter.IdempotencyKeyMeta, "traceparent"} {
+				delete(meta, name)
+			}
+			if len(meta) == 0 {
+				delete(params, "_meta")
+			}
+		}
+	}
+	return encode(m)
+}
+
+// decode decodes an object and keeps the text of its numbers. It returns nil for other text.
+func decode(object []byte) (m map[string]any) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	d.UseNumber()
+	_ = d.Decode(&m)
+	return m
+}
+
+// encode encodes an object that was decoded.
+func encode(object any) []byte {
+	data, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	return data
 }

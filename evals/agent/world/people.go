@@ -22,20 +22,28 @@ func people(p *stateFolder, _ *suite.Server) ([]tool, error) {
 	form := func(message, schema string) *sdk.ElicitParams {
 		return &sdk.ElicitParams{Mode: "form", Message: message, RequestedSchema: json.RawMessage(schema)}
 	}
-	const order = `{"type":"object","properties":{"dish":{"type":"string","enum":["soup","stew","salad"]},"count":{"type":"integer","minimum":1,"maximum":9},"spicy":{"type":"boolean","default":false}},"required":["dish","count"]}`
+	const (
+		who   = `{"type":"object","properties":{"name":{"type":"string","minLength":2}},"required":["name"]}`
+		order = `{"type":"object","properties":{"dish":{"type":"string","enum":["soup","stew","salad"]},` +
+			`"count":{"type":"integer","minimum":1,"maximum":9},"spicy":{"type":"boolean","default":false}},"required":["dish","count"]}`
+	)
 	page := &sdk.ElicitParams{Mode: "url", Message: "Please pay.", URL: "https://pay.example/order/7", ElicitationID: "7"}
-	question := &sdk.CreateMessageParams{MaxTokens: 64, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "Name a colour."}}}}
-	return []tool{
-		{name: "ask_name", about: "Asks the person for their name and keeps it.", schema: object(), writes: true,
-			ask: asks("name", form("What is your name?", `{"type":"object","properties":{"name":{"type":"string","minLength":2}},"required":["name"]}`), keep)},
-		{name: "ask_order", about: "Asks the person what to cook and takes the order.", schema: object(), writes: true, ask: asks("order", form("What may we cook?", order), keep)},
-		{name: "visit_page", about: "Asks the person to pay at a page.", schema: object(), writes: true, ask: asks("page", page, keep)},
-		{name: "ask_model", about: "Asks the host's model for a colour and keeps it.", schema: object(), writes: true, ask: asks("colour", question, keep)},
-	}, p.store(kept)
+	colour := &sdk.SamplingMessage{Role: "user", Content: &sdk.TextContent{Text: "Name a colour."}}
+	question := &sdk.CreateMessageParams{MaxTokens: 64, Messages: []*sdk.SamplingMessage{colour}}
+	tools := []tool{
+		{name: "ask_name", about: "Asks the person for their name and keeps it.", ask: asks("name", form("What is your name?", who), keep)},
+		{name: "ask_order", about: "Asks the person what to cook and takes the order.", ask: asks("order", form("What may we cook?", order), keep)},
+		{name: "visit_page", about: "Asks the person to pay at a page.", ask: asks("page", page, keep)},
+		{name: "ask_model", about: "Asks the host's model for a colour and keeps it.", ask: asks("colour", question, keep)},
+	}
+	for i := range tools {
+		tools[i].schema, tools[i].writes = object(), true
+	}
+	return tools, p.store(kept)
 }
 
 // asks returns the function ask of a tool: it asks a question, and keeps the answer.
-func asks(name string, question sdk.InputRequest, keep func(string) (*sdk.CallToolResult, error)) func(*sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+func asks(name string, question sdk.InputRequest, keep func(string) (*sdk.CallToolResult, error)) asker {
 	return func(r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		answer, ok := r.Params.InputResponses[name]
 		if !ok {

@@ -119,8 +119,13 @@ type tool struct {
 	schema      string // schema of the arguments
 	writes      bool   // a call that succeeds is an effect
 	run         func(*call) (string, error)
-	ask         func(*sdk.CallToolRequest) (*sdk.CallToolResult, error) // replaces run; its result may have questions, to be called again with their answers
+
+	// ask replaces run. If its result has questions, the tool is called again with their answers.
+	ask asker
 }
+
+// asker runs a tool that asks people or a model.
+type asker func(*sdk.CallToolRequest) (*sdk.CallToolResult, error)
 
 // call holds the arguments of a call of a tool.
 type call struct{ args map[string]any }
@@ -148,7 +153,8 @@ func object(names ...string) string {
 		properties[n] = map[string]string{"type": kind}
 		required = append(required, n)
 	}
-	data, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}) // strings always marshal
+	schema := map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+	data, _ := json.Marshal(schema) // strings always marshal
 	return string(data)
 }
 

@@ -8,7 +8,8 @@
 //	tools             calls of weather and clock; after "think" with a thought before
 //	a tool's result   an answer; after "think" a thought and more calls
 //
-// If a grammar forbids a phrase, the next best token is one that ends the open string, object or reply. So every grammar gets a short text that fits.
+// If a grammar forbids a phrase, the next best token is one that ends the open string, object or reply. So every grammar
+// gets a short text that fits.
 package tiny
 
 import (
