@@ -20,13 +20,15 @@ type form struct {
 }
 
 var forms = map[string]form{
-	"openai":    {convert.OpenAI, profile.OpenAI, "openai"},
-	"anthropic": {convert.Anthropic, profile.Anthropic, "anthropic"},
-	"bedrock":   {convert.Anthropic, profile.OpenAI, "aws.bedrock"},
-	"google":    {convert.Google, profile.GoogleAI, "gcp.gemini"},
-	"gemini":    {convert.OpenAI, profile.Gemini, "gcp.gemini"},
-	"llamacpp":  {convert.OpenAI, profile.LlamaCpp, "llamacpp"},
-	"mistral":   {convert.Mistral, profile.OpenAI, "mistral_ai"},
+	"openai":   {convert.Rules{}, profile.OpenAI, "openai"},
+	"gemini":   {convert.Rules{}, profile.Gemini, "gcp.gemini"},
+	"llamacpp": {convert.Rules{}, profile.LlamaCpp, "llamacpp"},
+	// Anthropic's provider ignores the tool choice, and the API requires the tools as long as the history has calls. So
+	// its models are told in words when they have to answer without tools.
+	"anthropic": {convert.Rules{SingleParts: true, NoBlankText: true}, profile.Anthropic, "anthropic"},
+	"bedrock":   {convert.Rules{SingleParts: true, NoBlankText: true}, profile.OpenAI, "aws.bedrock"},
+	"google":    {convert.Rules{MergedResults: true, SchemaMaps: true}, profile.GoogleAI, "gcp.gemini"},
+	"mistral":   {convert.Rules{ResultsLast: true, NoToolsAtEnd: true}, profile.OpenAI, "mistral_ai"},
 }
 
 // packages has the dialects of langchaingo's packages that are not openai.

@@ -121,7 +121,7 @@ func (e *encoder) addTurn(messages []run.Message) {
 	}
 }
 
-// Rules describe the forms of messages that a provider of langchaingo requires.
+// Rules describe the forms of messages that a provider of langchaingo requires. The zero value requires none.
 type Rules struct {
 	SingleParts   bool // an AI message has one part
 	NoBlankText   bool // blank text is refused
@@ -130,21 +130,3 @@ type Rules struct {
 	ResultsLast   bool // no human message may follow tool messages, so results have no images
 	NoToolsAtEnd  bool // tools are left out when the model has to answer without them
 }
-
-// The rules of providers.
-var (
-	// OpenAI accepts messages as they are.
-	OpenAI = Rules{}
-
-	// Anthropic accepts AI messages of one part, and no blank text. Its models are told in words
-	// when they have to answer without tools: the provider ignores the tool choice, and the API
-	// requires the tools as long as the history has calls.
-	Anthropic = Rules{SingleParts: true, NoBlankText: true}
-
-	// Google accepts the results of one turn in one message, and schemas of tools as maps.
-	Google = Rules{MergedResults: true, SchemaMaps: true}
-
-	// Mistral accepts no human message after tool messages, and no tools when the model has to
-	// answer without them.
-	Mistral = Rules{ResultsLast: true, NoToolsAtEnd: true}
-)

@@ -13,7 +13,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-var everyDialect = []convert.Rules{convert.OpenAI, convert.Anthropic, convert.Google, convert.Mistral}
+var (
+	openAI       = convert.Rules{}
+	anthropic    = convert.Rules{SingleParts: true, NoBlankText: true}
+	google       = convert.Rules{MergedResults: true, SchemaMaps: true}
+	mistral      = convert.Rules{ResultsLast: true, NoToolsAtEnd: true}
+	everyDialect = []convert.Rules{openAI, anthropic, google, mistral}
+)
 
 func message(role run.Role, parts ...run.Part) run.Message {
 	return run.Message{Role: role, Parts: parts}
@@ -90,19 +96,19 @@ func TestToLLMS(t *testing.T) {
 		recall = `human: "sum" image/png=mine`
 	)
 	for d, want := range map[convert.Rules][]string{
-		convert.OpenAI: {
+		openAI: {
 			`system: "s1" "s2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
 			`tool: 1→"result of 1"`, `tool: 2→"result of 2"`, media, recall, `ai: "d"`,
 		},
-		convert.Anthropic: {
+		anthropic: {
 			`system: "s1\n\ns2"`, `human: "a" https://example.com/a.png/low "[audio/wav at store:1]"`,
 			`ai: 1=f({"x":1})`, `ai: 2=f({})`, `tool: 1→"result of 1"`, `tool: 2→"result of 2"`, media, recall, `ai: "d"`,
 		},
-		convert.Google: {
+		google: {
 			`system: "s1" "s2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
 			`tool: 1→"result of 1" 2→"result of 2"`, media, recall, `ai: "d"`,
 		},
-		convert.Mistral: {
+		mistral: {
 			`system: "s1" "s2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
 			`tool: 1→"result of 1"`, `tool: 2→"result of 2"`, `ai: "(The conversation was interrupted here.)"`, recall, `ai: "d"`,
 		},
@@ -118,7 +124,7 @@ func TestArguments(t *testing.T) {
 	for arguments, want := range map[string]string{
 		`{"x":1}`: `{"x":1}`, ` {} `: ` {} `, `null`: `{}`, `"x"`: `{}`, `{"x":`: `{}`, ``: `{}`, `[]`: `{}`, `{} {}`: `{}`,
 	} {
-		got := toLLMS([]run.Message{message(run.RoleAssistant, call("1", arguments))}, convert.OpenAI)
+		got := toLLMS([]run.Message{message(run.RoleAssistant, call("1", arguments))}, openAI)
 		check.Equal(t, arguments, got[0].Parts[0].(llms.ToolCall).FunctionCall.Arguments, want)
 	}
 }
@@ -138,7 +144,7 @@ func TestSystemPrompt(t *testing.T) {
 		{"do", 1, []string{`system: "do\n\none"`}},
 		{"", 3, []string{`system: "one"`, `system: "two"`, `human: "go"`}},
 	} {
-		got := lines(convert.ToLLMS(convert.OpenAI, pngOnly, step.system, h[:step.of]))
+		got := lines(convert.ToLLMS(openAI, pngOnly, step.system, h[:step.of]))
 		check.Same(t, fmt.Sprintf("system %q, %d messages", step.system, step.of), got, step.want)
 	}
 }
