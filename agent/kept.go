@@ -239,8 +239,8 @@ type reader struct {
 
 func newReader(p profile.Profile) *reader {
 	source := adapter.Func(readResult, kept.Description+" "+
-		"In the arguments of other tools {\"$result\": handle} stands for the text of a result, and {\"$result\": handle, \"pointer\": \"/a/0\"} for a value of its JSON: "+
-		"so it need not be read to be passed on.",
+		`In the arguments of other tools {"$result": handle} stands for the text of a result, and `+
+		`{"$result": handle, "pointer": "/a/0"} for a value of its JSON: so it need not be read to be passed on.`,
 		func(ctx context.Context, q kept.Query) (string, error) {
 			all, ok := ctx.Value(keptKey{}).(*results)
 			if !ok {

@@ -85,8 +85,10 @@ func split(messages []run.Message) (units []unit, last int) {
 	return units, last
 }
 
+// isSummary reports whether a message consists of summaries.
 func isSummary(m *run.Message) bool {
-	return m.Role == run.RoleUser && len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type != run.PartSummary })
+	isOther := func(p run.Part) bool { return p.Type != run.PartSummary }
+	return m.Role == run.RoleUser && len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, isOther)
 }
 
 // hasOpenCalls reports whether a turn has a call without a result. It leaves those calls in open.

@@ -45,8 +45,10 @@ func trimResult(p *run.Part, limit int) {
 }
 
 // cutMark matches the note where package adapter or agent has shortened a result.
-var cutMark = regexp.MustCompile(`\n\[… (\d+) of (\d+) bytes were cut here(?:; call (\S+) with \{"handle":"([^"\\]+)","offset":(\d+)\} to read them(; the whole is [^\n]*?)?)? …\]\n`)
+var cutMark = regexp.MustCompile(`\n\[… (\d+) of (\d+) bytes were cut here` +
+	`(?:; call (\S+) with \{"handle":"([^"\\]+)","offset":(\d+)\} to read them(; the whole is [^\n]*?)?)? …\]\n`)
 
+// cutText is a text whose middle may be missing. The head and the tail of a whole text are both the text.
 type cutText struct {
 	head, tail  string
 	total       int    // bytes of the full text

@@ -267,5 +267,6 @@ func noTools(m llms.Model) error {
 	if !slices.Contains(toolless, path) {
 		return nil
 	}
-	return fmt.Errorf("langchaingo's provider %s does not send tools to its model; use package openaimodel with the provider's OpenAI-compatible URL%s", path, compatibleURL[path])
+	return fmt.Errorf("langchaingo's provider %s does not send tools to its model; "+
+		"use package openaimodel with the provider's OpenAI-compatible URL%s", path, compatibleURL[path])
 }

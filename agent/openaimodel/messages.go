@@ -166,7 +166,8 @@ func (c *conversation) addResults(group []run.Message) {
 			if p.Type != run.PartResult {
 				continue
 			}
-			c.messages = append(c.messages, chat.Message{Role: chat.ToolRole, ToolCallID: p.ID, Parts: []chat.Part{{Text: p.Text}}, Tools: p.Tools})
+			text := []chat.Part{{Text: p.Text}}
+			c.messages = append(c.messages, chat.Message{Role: chat.ToolRole, ToolCallID: p.ID, Parts: text, Tools: p.Tools})
 			hasTitle := false
 			for k := range p.Media {
 				part, err := binary(p.Media[k].MIMEType, p.Media[k].Data)

@@ -88,7 +88,8 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 		inference:  in.seconds("gen_ai.client.inference.duration", "Duration of model calls.", callSeconds),
 		firstChunk: in.seconds("gen_ai.client.inference.time_to_first_chunk", "Time from a model call to the first chunk of its reply.", callSeconds),
 		execution:  in.seconds("gen_ai.execute_tool.duration", "Duration of tool calls.", callSeconds),
-		appended:   in.seconds("mcpchain.runs.append.duration", "How long the store of a run takes to keep what was recorded, with all attempts.", appendSeconds),
+		appended: in.seconds("mcpchain.runs.append.duration",
+			"How long the store of a run takes to keep what was recorded, with all attempts.", appendSeconds),
 
 		inferenceCalls: in.numbers("gen_ai.invoke_agent.inference_calls", "{inference_call}", "Model calls of one invocation.", callCounts),
 		toolCalls:      in.numbers("gen_ai.invoke_agent.tool_calls", "{tool_call}", "Tool calls of one invocation.", callCounts),

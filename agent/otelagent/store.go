@@ -29,7 +29,8 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 	in := &maker{meter: provider.Meter(scope)}
 	runs := in.gauge("mcpchain.runs", "{run}", "Runs of the store that are running, waiting or failed.")
 	const lagName = "mcpchain.runs.lag"
-	lag, err := in.meter.Float64ObservableGauge(lagName, metric.WithUnit("s"), metric.WithDescription("For how long the first due run has been due."))
+	lag, err := in.meter.Float64ObservableGauge(lagName, metric.WithUnit("s"),
+		metric.WithDescription("For how long the first due run has been due."))
 	in.addError(lagName, err)
 	all := []metric.Observable{runs, lag}
 	var gauges []metric.Int64ObservableGauge
@@ -67,7 +68,8 @@ var storeGauges = []struct {
 	{"mcpchain.runs.due", "{run}", "Runs that can continue and that no process holds.", func(c *counts) int64 { return c.due }},
 	{"mcpchain.runs.held", "{run}", "Runs that a process holds.", func(c *counts) int64 { return c.held }},
 	{"mcpchain.runs.parked", "{run}", "Runs that failed because their processes ended repeatedly.", func(c *counts) int64 { return c.parked }},
-	{"mcpchain.runs.takeovers", "{process}", "Consecutive processes that ended without progress while they worked on unfinished runs.", func(c *counts) int64 { return c.takeovers }},
+	{"mcpchain.runs.takeovers", "{process}", "Consecutive processes that ended without progress while they worked on unfinished runs.",
+		func(c *counts) int64 { return c.takeovers }},
 	{"mcpchain.runs.damaged", "{run}", "Runs that cannot be read.", func(c *counts) int64 { return c.damaged }},
 }
 

@@ -217,7 +217,8 @@ func (d *draft) encodeGeneration(r *Request, rule modelRule, effort string) {
 	}
 	switch {
 	case r.Format != nil:
-		d.fields["response_format"] = map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": r.Format.Name, "schema": r.Format.Schema, "strict": true}}
+		schema := map[string]any{"name": r.Format.Name, "schema": r.Format.Schema, "strict": true}
+		d.fields["response_format"] = map[string]any{"type": "json_schema", "json_schema": schema}
 	case r.JSON:
 		d.fields["response_format"] = map[string]any{"type": "json_object"}
 	}

@@ -130,7 +130,8 @@ func (e *Error) Retryable() bool {
 // needsMaxTokens reports whether the request needs max_tokens. Hosts have no code for that, only a text.
 func (e *Error) needsMaxTokens() bool {
 	text := strings.ToLower(e.Message)
-	return e.refusesInput() && strings.Contains(text, "max_tokens") && (strings.Contains(text, "required") || strings.Contains(text, "missing"))
+	isMissing := strings.Contains(text, "required") || strings.Contains(text, "missing")
+	return e.refusesInput() && strings.Contains(text, "max_tokens") && isMissing
 }
 
 // refusesInput reports whether the host refuses the fields of the request.

@@ -154,7 +154,8 @@ func (p *Profile) checkPart(part *Part) error {
 func wirePart(p *Part) chatPart {
 	switch {
 	case p.Audio != nil:
-		return chatPart{Type: "input_audio", Audio: map[string]string{"data": base64.StdEncoding.EncodeToString(p.Audio.Data), "format": p.Audio.Format}}
+		data := base64.StdEncoding.EncodeToString(p.Audio.Data)
+		return chatPart{Type: "input_audio", Audio: map[string]string{"data": data, "format": p.Audio.Format}}
 	case p.Image == nil:
 		return chatPart{Type: "text", Text: p.Text}
 	}
@@ -237,7 +238,8 @@ func (e *messageEncoder) addCalls(msg *chatMessage, calls []ToolCall) (thought h
 			return thought, fmt.Errorf("tool call with id %q and name %q: both are needed", excerpt.Cut(call.ID), excerpt.Cut(call.Name))
 		}
 		e.draft.ids[call.ID] = true
-		wire := chatCall{ID: e.ids.outgoing(call.ID), Type: "function", Function: calledFunction{e.draft.names.outgoing(call.Name), objectText(call.Arguments)}}
+		function := calledFunction{e.draft.names.outgoing(call.Name), objectText(call.Arguments)}
+		wire := chatCall{ID: e.ids.outgoing(call.ID), Type: "function", Function: function}
 		e.toolNames[call.ID] = wire.Function.Name
 		kept := e.draft.recall(&call)
 		if kept.extra == nil && isExtra(call.Extra) {

@@ -3,9 +3,9 @@ package chat
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
-	"strconv"
 	"time"
 )
 
@@ -58,8 +58,8 @@ func (d *draft) adapt(failure *Error) *Profile {
 
 // badGrammar matches the errors of llama.cpp, and of programs built on it, about a tool's schema that cannot become a
 // grammar. They refuse all tools of the request and name none.
-var badGrammar = regexp.MustCompile(`(?i)failed to parse grammar|failed to initialize samplers|json schema conversion failed|unrecognized schema|invalid pattern|` +
-	`error parsing grammar|unable to generate parser|must be set for an integer|min_value or max_value`)
+var badGrammar = regexp.MustCompile(`(?i)failed to parse grammar|failed to initialize samplers|json schema conversion failed|` +
+	`unrecognized schema|invalid pattern|error parsing grammar|unable to generate parser|must be set for an integer|min_value or max_value`)
 
 // searchTime bounds the search for the tool that a host refuses.
 const searchTime = 2 * time.Minute
@@ -98,6 +98,6 @@ func (c *Client) findRefusedTool(ctx context.Context, r *Request, err error) err
 		}
 	}
 	named := *failure
-	named.Message = "the host refuses the schema of the tool " + strconv.Quote(suspects[0].Name) + ", and with it all tools: " + failure.Message
+	named.Message = fmt.Sprintf("the host refuses the schema of the tool %q, and with it all tools: %s", suspects[0].Name, failure.Message)
 	return &named
 }

@@ -89,7 +89,8 @@ func (d *draft) encodeResponses(r *Request, rule modelRule) error {
 	}
 	switch {
 	case r.Format != nil:
-		d.fields["text"] = map[string]any{"format": map[string]any{"type": "json_schema", "name": r.Format.Name, "schema": r.Format.Schema, "strict": true}}
+		format := map[string]any{"type": "json_schema", "name": r.Format.Name, "schema": r.Format.Schema, "strict": true}
+		d.fields["text"] = map[string]any{"format": format}
 	case r.JSON:
 		d.fields["text"] = map[string]any{"format": map[string]string{"type": "json_object"}}
 	}
@@ -228,7 +229,8 @@ func (d *draft) responsesAssistant(ids *ids, m *Message) (out []any, err error) 
 			out = append(out, responsesMessage{Type: "message", Role: "assistant", Content: item.Text.Text, Phase: item.Text.Phase})
 		case item.Call != nil:
 			d.ids[item.Call.ID] = true
-			out = append(out, responsesCall{"function_call", ids.outgoing(item.Call.ID), d.names.outgoing(item.Call.Name), objectText(item.Call.Arguments)})
+			id, name := ids.outgoing(item.Call.ID), d.names.outgoing(item.Call.Name)
+			out = append(out, responsesCall{"function_call", id, name, objectText(item.Call.Arguments)})
 		}
 	}
 	if slices.ContainsFunc(m.Parts, Part.isMedia) {

@@ -23,7 +23,8 @@ type responseStream struct {
 
 // assembleResponse reads a stream of the Responses API to its end.
 func (x *exchange) assembleResponse(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
-	s := &responseStream{exchange: x, draft: d, text: textStream{deltas: deltas, filter: stopFilter{stops: d.stops}}, items: map[int]itemWire{}}
+	text := textStream{deltas: deltas, filter: stopFilter{stops: d.stops}}
+	s := &responseStream{exchange: x, draft: d, text: text, items: map[int]itemWire{}}
 	events := x.events(src)
 	for !s.done() {
 		event, err := x.next(events)

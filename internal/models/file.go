@@ -109,7 +109,8 @@ func (f *File) lookup(name string, getenv func(string) string) (model Model, fou
 
 // missing returns the error for a name that is not in the file.
 func (f *File) missing(name string) error {
-	return fmt.Errorf("%s has no model %q%s; it has %s", hosttext.Line(f.path, 400), hosttext.Line(name, 80), spelling.Hint(name, f.Names()), f.quoted())
+	hint := spelling.Hint(name, f.Names())
+	return fmt.Errorf("%s has no model %q%s; it has %s", hosttext.Line(f.path, 400), hosttext.Line(name, 80), hint, f.quoted())
 }
 
 // quoted lists the names, for the text of an error.

@@ -136,7 +136,8 @@ func (f *Flags) completeEndpoint() error {
 	m := &f.Model
 	switch {
 	case m.Key == "" && m.API == Messages:
-		return &SettingError{errors.New(`a model of the "messages" API needs a key, in ANTHROPIC_API_KEY, or if a file names its baseUrl, in apiKey there`)}
+		return &SettingError{errors.New(`a model of the "messages" API needs a key, in ANTHROPIC_API_KEY, ` +
+			"or if a file names its baseUrl, in apiKey there")}
 	case m.BaseURL == "" && m.Key == "" && len(f.models()) > 0:
 		return &SettingError{f.File.missing(m.Name)}
 	case m.BaseURL == "" && m.Key == "":

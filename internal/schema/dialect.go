@@ -47,7 +47,8 @@ func (d *document) setDialect(s map[string]any) error {
 		}
 		d.dialect = dialectIndex(uri)
 		if d.dialect < 0 {
-			return fmt.Errorf("$schema %q: unsupported dialect; supported are 2020-12, 2019-09, draft-07, draft-06 and draft-04", excerpt.CutAt(uri, 200))
+			return fmt.Errorf("$schema %q: unsupported dialect; supported are 2020-12, 2019-09, draft-07, draft-06 and draft-04",
+				excerpt.CutAt(uri, 200))
 		}
 	}
 	d.hasOlder = d.hasOlder || d.dialect > draft202012

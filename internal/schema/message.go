@@ -59,7 +59,8 @@ func (p location) message(e *jsonschema.EvaluationError) string {
 	case "minItems", "maxItems":
 		return fmt.Sprintf("want %s %v items, got %v", bound(e.Keyword), e.Params[snake(e.Keyword)], e.Params["count"])
 	case "pattern":
-		return fmt.Sprintf("want text that matches the regular expression %s, got %s", excerpt.CutAt(fmt.Sprint(e.Params["pattern"]), maxListed), got)
+		pattern := excerpt.CutAt(fmt.Sprint(e.Params["pattern"]), maxListed)
+		return fmt.Sprintf("want text that matches the regular expression %s, got %s", pattern, got)
 	case "not":
 		if p.schema != nil && p.schema.Enum != nil && len(p.schema.Enum) == 0 { // see keywords
 			return "no value is allowed here, got " + got

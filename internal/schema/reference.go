@@ -35,7 +35,8 @@ func (d *document) reference(s map[string]any, at string) error {
 		}
 		d.hops += d.depth * d.depth * (1 + len(ref)/bytesPerHop)
 		if d.hops > maxHops {
-			return fmt.Errorf("at %q: too many references at %d levels of subschemas: put what refers to others into definitions at the root", tree.Join(at, key), d.depth)
+			return fmt.Errorf("at %q: too many references at %d levels of subschemas: "+
+				"put what refers to others into definitions at the root", tree.Join(at, key), d.depth)
 		}
 	}
 	return nil

@@ -56,7 +56,8 @@ func (b *PatternBudget) Check(expr string) (size int, foreign, over error) {
 	size, effort, err := measure(expr)
 	if b.spent += effort; b.spent > MaxPatterns {
 		b.spent = MaxPatterns
-		return size, err, fmt.Errorf("patterns up to here compile to more than %d instructions together: want fewer of them, or shorter repetitions", MaxPatterns)
+		return size, err, fmt.Errorf("patterns up to here compile to more than %d instructions together: "+
+			"want fewer of them, or shorter repetitions", MaxPatterns)
 	}
 	return size, err, nil
 }
