@@ -29,10 +29,6 @@ type ClientOptions struct {
 	// [run.Status]) of workflows. They must be registered as keywords ([AddSearchAttributes]).
 	// Default: not set.
 	SearchAttributes bool
-
-	// ContinueAfter is the number of steps after which a workflow continues as new, so that its
-	// history stays short. Default 500.
-	ContinueAfter int
 }
 
 // Client starts runs through Temporal, replies to their questions, waits for their results and
@@ -50,13 +46,11 @@ func NewClient(service client.Client, store record.Store, opts *ClientOptions) *
 		c.opts = *opts
 	}
 	c.opts.Queue = cmp.Or(c.opts.Queue, DefaultQueue)
-	if c.opts.ContinueAfter <= 0 {
-		c.opts.ContinueAfter = defaultContinueAfter
-	}
 	return c
 }
 
-const defaultContinueAfter = 500 // steps
+// continueAfter is the number of steps after which a workflow continues as new, so that its history stays short.
+const continueAfter = 500
 
 // WorkflowID returns the id of the workflow of a run: the tenant followed by the run's id.
 // Different runs have different ids.
@@ -124,9 +118,13 @@ func (c *Client) drive(ctx context.Context, t target) error {
 	}
 	o.Priority = priority(t)
 	o.TypedSearchAttributes = c.attributes(t)
-	j := job{Target: t, Attributes: c.opts.SearchAttributes, After: c.opts.ContinueAfter}
-	_, err := c.service.SignalWithStartWorkflow(ctx, o.ID, wakeSignal, nil, o, runWorkflow, j)
+	_, err := c.service.SignalWithStartWorkflow(ctx, o.ID, wakeSignal, nil, o, runWorkflow, c.job(t, nil))
 	return err
+}
+
+// job returns the input of a workflow. in is that of a schedule, else nil.
+func (c *Client) job(t target, in []run.Message) job {
+	return job{Target: t, Attributes: c.opts.SearchAttributes, After: continueAfter, Begin: in}
 }
 
 func (c *Client) attributes(t target) temporalsdk.SearchAttributes {

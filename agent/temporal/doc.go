@@ -11,12 +11,10 @@
 //	                 ─▶ waiting: until an Update "answer", a Signal "wake", or the expiry of a question
 //	                 ─▶ done, failed, cancelled: the end of the workflow
 //
-// Workers ([NewWorker]) have the agents and execute the steps. A [Client] starts runs, answers
+// Workers ([Work]) have the agents and execute the steps. A [Client] starts runs, answers
 // their questions, waits for their results and cancels them:
 //
-//	w, err := temporal.NewWorker(service, []*agent.Agent{helper}, nil)
-//	…
-//	go w.Run(ctx)
+//	go temporal.Work(ctx, service, []*agent.Agent{helper}, nil)
 //	c := temporal.NewClient(service, store, nil)
 //	key, err := c.Start(ctx, helper, agent.Text("What is on my calendar?"))
 //	…

@@ -40,7 +40,7 @@ func (c *Client) ScheduleAction(a *agent.Agent, key run.Key, in []run.Message) (
 	return &client.ScheduleWorkflowAction{
 		ID: id, Workflow: runWorkflow, TaskQueue: c.opts.Queue, WorkflowTaskTimeout: taskTimeout,
 		TypedSearchAttributes: c.attributes(t), Priority: priority(t),
-		Args: []any{job{Target: t, Attributes: c.opts.SearchAttributes, After: c.opts.ContinueAfter, Begin: in}},
+		Args: []any{c.job(t, in)},
 	}, nil
 }
 

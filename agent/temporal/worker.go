@@ -21,7 +21,7 @@ import (
 // DefaultQueue is the default task queue of workers and clients.
 const DefaultQueue = "mcpchain"
 
-// WorkerOptions configure a [Worker]. Nil and the zero value are valid.
+// WorkerOptions configure [Work]. Nil and the zero value are valid.
 type WorkerOptions struct {
 	// Queue is the task queue. All workers of a queue must have the same agents. Default
 	// [DefaultQueue].
@@ -72,42 +72,47 @@ func (o *WorkerOptions) withDefaults() (WorkerOptions, error) {
 	return out, nil
 }
 
-// Worker executes the steps of runs.
-type Worker struct {
-	worker worker.Worker
-	failed chan error
-}
-
 // maxPulse is the longest time between heartbeats of a step, by which it learns that its run is
 // cancelled.
 const maxPulse = 5 * time.Second
 
-// NewWorker returns a worker for the runs of the agents, which must have different names and a
-// store that all workers share. The step of a dead worker is repeated after their LeaseTTL.
-func NewWorker(service client.Client, agents []*agent.Agent, opts *WorkerOptions) (*Worker, error) {
+// Work executes the steps of runs of the agents until the context ends. Then it waits until current steps
+// have ended or other workers can take them, which takes [WorkerOptions.Grace] and some seconds at most, and
+// returns the context's error. If the worker fails it returns that error. The agents must have different
+// names and a store that all workers share. The step of a dead worker is repeated after their LeaseTTL.
+func Work(ctx context.Context, service client.Client, agents []*agent.Agent, opts *WorkerOptions) error {
 	o, err := opts.withDefaults()
 	if err != nil {
-		return nil, fmt.Errorf("new worker: %w", err)
+		return fmt.Errorf("start worker: %w", err)
 	}
-	w := &Worker{failed: make(chan error, 1)}
 	flows, acts, err := newImplementation(agents, &o)
 	if err != nil {
-		return nil, fmt.Errorf("new worker: %w", err)
+		return fmt.Errorf("start worker: %w", err)
 	}
-	w.worker = worker.New(service, o.Queue, worker.Options{
+	failed := make(chan error, 1)
+	w := worker.New(service, o.Queue, worker.Options{
 		MaxConcurrentActivityExecutionSize: o.Steps,
 		WorkerStopTimeout:                  o.Grace + stopReserve,
 		MaxHeartbeatThrottleInterval:       acts.pulse,
 		StickyScheduleToStartTimeout:       stickyTimeout,
 		OnFatalError: func(err error) {
 			select {
-			case w.failed <- err:
+			case failed <- err:
 			default:
 			}
 		},
 	})
-	register(w.worker, flows, acts)
-	return w, nil
+	register(w, flows, acts)
+	if err := w.Start(); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	select {
+	case <-ctx.Done():
+		w.Stop()
+		return ctx.Err()
+	case err := <-failed: // the worker has stopped
+		return fmt.Errorf("run worker: %w", err)
+	}
 }
 
 // stepTimeout bounds a step: a model call and the tool calls of its reply. It exceeds the default limit
@@ -156,7 +161,7 @@ func newImplementation(agents []*agent.Agent, o *WorkerOptions) (*workflows, *ac
 }
 
 // Register registers the workflow and activities of agents with a worker of your own, for other
-// options of Temporal's worker than [NewWorker] sets. It ignores Queue, Steps and Grace. A
+// options of Temporal's worker than [Work] sets. It ignores Queue, Steps and Grace. A
 // worker.WorkflowReplayer gets only the workflow.
 func Register(r worker.WorkflowRegistry, agents []*agent.Agent, opts *WorkerOptions) error {
 	o, err := opts.withDefaults()
@@ -179,21 +184,5 @@ func register(r worker.WorkflowRegistry, w *workflows, a *activities) {
 		r.RegisterActivityWithOptions(a.begin, activity.RegisterOptions{Name: beginActivity})
 		r.RegisterActivityWithOptions(a.reply, activity.RegisterOptions{Name: replyActivity})
 		r.RegisterActivityWithOptions(a.cancel, activity.RegisterOptions{Name: cancelActivity})
-	}
-}
-
-// Run executes steps until the context ends. Then it waits until current steps have ended or other
-// workers can take them, which takes [WorkerOptions.Grace] and some seconds at most, and returns
-// the context's error. If the worker fails it returns that error.
-func (w *Worker) Run(ctx context.Context) error {
-	if err := w.worker.Start(); err != nil {
-		return fmt.Errorf("start worker: %w", err)
-	}
-	select {
-	case <-ctx.Done():
-		w.worker.Stop()
-		return ctx.Err()
-	case err := <-w.failed: // the worker has stopped
-		return fmt.Errorf("run worker: %w", err)
 	}
 }

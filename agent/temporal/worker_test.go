@@ -115,14 +115,14 @@ func TestContextAndEvents(t *testing.T) {
 	check.Equal(t, "", fmt.Sprint(seen), "[acme acme *agent.ModelStart acme *agent.ModelEnd acme *agent.TurnEnd acme *agent.Output]")
 }
 
-// TestNewWorker refuses agents with equal names, and invalid numbers.
-func TestNewWorker(t *testing.T) {
+// TestWork refuses agents with equal names, and invalid numbers.
+func TestWork(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{text: "done"}}, agent.Options{})
-	check.Fails(t, check.Err(temporal.NewWorker(mocks.NewClient(t), nil, nil)), "no agents")
-	check.Fails(t, check.Err(temporal.NewWorker(mocks.NewClient(t), []*agent.Agent{a, a}, nil)), "two of a name")
+	check.Fails(t, temporal.Work(t.Context(), mocks.NewClient(t), nil, nil), "no agents")
+	check.Fails(t, temporal.Work(t.Context(), mocks.NewClient(t), []*agent.Agent{a, a}, nil), "two of a name")
 	negative := &temporal.WorkerOptions{Grace: -time.Second}
-	check.Fails(t, check.Err(temporal.NewWorker(mocks.NewClient(t), []*agent.Agent{a}, negative)), "a negative time")
+	check.Fails(t, temporal.Work(t.Context(), mocks.NewClient(t), []*agent.Agent{a}, negative), "a negative time")
 }
 
 // TestPatience checks that a worker tries again when the lease of a held run ends, and not

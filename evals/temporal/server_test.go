@@ -144,10 +144,9 @@ func (s *service) note(ctx context.Context, n note) (string, error) {
 // work runs a worker until stop is called.
 func (s *service) work(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) (stop func()) {
 	t.Helper()
-	w := check.Value(temporal.NewWorker(s.client, []*agent.Agent{a}, o))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- w.Run(ctx) }()
+	go func() { done <- temporal.Work(ctx, s.client, []*agent.Agent{a}, o) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		check.Is(t, <-done, context.Canceled, "the worker ended")
@@ -226,8 +225,8 @@ func TestService(t *testing.T) {
 			s.notes = nil
 			a := s.agent(t, tt.model, "short", tt.ttl)
 			stop := s.work(t, a, &tt.options)
-			s.runs = temporal.NewClient(s.client, s.store, &temporal.ClientOptions{SearchAttributes: true, ContinueAfter: tt.after})
-			key := check.Value(s.runs.Start(t.Context(), a, agent.Text("go"), agent.WithRun(tt.name), agent.WithTenant("acme")))(t)
+			s.runs = temporal.NewClient(s.client, s.store, &temporal.ClientOptions{SearchAttributes: true})
+			key := s.start(t, a, tt.name, tt.after)
 			first := s.client.GetWorkflow(t.Context(), temporal.WorkflowID(key), "").GetRunID()
 			if tt.play != nil {
 				tt.play(t, key, stop)
@@ -243,6 +242,22 @@ func TestService(t *testing.T) {
 		})
 	}
 	s.listed(t)
+}
+
+// start starts a run, whose workflow continues as new after so many steps, or as often as the client says.
+func (s *service) start(t *testing.T, a *agent.Agent, id string, after int) run.Key {
+	t.Helper()
+	options := []agent.RunOption{agent.WithRun(id), agent.WithTenant("acme")}
+	if after == 0 {
+		return check.Value(s.runs.Start(t.Context(), a, agent.Text("go"), options...))(t)
+	}
+	key := check.Value(a.Begin(t.Context(), agent.Text("go"), options...))(t)
+	job := map[string]any{
+		"target": map[string]any{"tenant": key.Tenant, "id": key.ID, "agent": a.Name()}, "attributes": true, "after": after,
+	}
+	o := client.StartWorkflowOptions{ID: temporal.WorkflowID(key), TaskQueue: temporal.DefaultQueue}
+	check.Must(t, check.Err(s.client.ExecuteWorkflow(t.Context(), o, "mcpchain.Run", job)))
+	return key
 }
 
 // answers replies to two questions at once, to one of them twice. It also sends a late and a forged reply.

@@ -47,16 +47,12 @@ func (o *options) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := temporal.NewWorker(service, agents, &temporal.WorkerOptions{
+	return temporal.Work(ctx, service, agents, &temporal.WorkerOptions{
 		Context: func(ctx context.Context, key run.Key) context.Context {
 			r.report(key, "begin")
 			return ctx
 		},
 	})
-	if err != nil {
-		return err
-	}
-	return w.Run(ctx)
 }
 
 // reporter is a store that tells [watch] who holds a run.

@@ -21,20 +21,20 @@ import (
 type remote struct {
 	store  record.Store
 	client *temporal.Client
-	worker *temporal.Worker // nil in a process that only serves HTTP
+	worker func(context.Context) error // executes steps; nil in a process that only serves HTTP
 	logger *slog.Logger
 }
 
 // newRemote returns an engine, with a worker unless the process only serves HTTP.
-func newRemote(service client.Client, a *agent.Agent, store record.Store, o *options, logger *slog.Logger) (*remote, error) {
+func newRemote(service client.Client, a *agent.Agent, store record.Store, o *options, logger *slog.Logger) *remote {
 	r := &remote{store: store, logger: logger}
 	r.client = temporal.NewClient(service, store, &temporal.ClientOptions{Queue: o.queue, SearchAttributes: o.attributes})
-	if o.role == front {
-		return r, nil
+	if o.role != front {
+		r.worker = func(ctx context.Context) error {
+			return temporal.Work(ctx, service, []*agent.Agent{a}, o.forWorker(logger))
+		}
 	}
-	var err error
-	r.worker, err = temporal.NewWorker(service, []*agent.Agent{a}, o.forWorker(logger))
-	return r, err
+	return r
 }
 
 // forWorker returns the options of a worker.
@@ -77,7 +77,7 @@ func (r *remote) work(ctx context.Context) error {
 	sweeping.Go(func() {
 		hosting.Every(ctx, sweepInterval, func() { r.resume(ctx, time.Now().Add(-sweepInterval)) })
 	})
-	return r.worker.Run(ctx)
+	return r.worker(ctx)
 }
 
 // resume starts workflows for due runs that have not changed since a time: their process may have died before it

@@ -151,8 +151,8 @@ func (s *service) createEngine(ctx context.Context, o *options, model agent.Mode
 			return err
 		}
 	}
-	s.engine, err = newRemote(service, s.agent, s.store, o, s.logger)
-	return err
+	s.engine = newRemote(service, s.agent, s.store, o, s.logger)
+	return nil
 }
 
 // pollInterval is how often event streams read the store for changes by other processes.
