@@ -68,8 +68,7 @@ type Process struct {
 	noWait      chan struct{} // closed to skip the waits of terminate
 	killOnce    sync.Once     // closes noWait
 	stopped     chan struct{} // closed when terminate has ended
-	stopErr     error         // set before stopped is closed, as is groupErr
-	groupErr    error         // why descendants may still run although the process has ended
+	stopErr     error         // set before stopped is closed
 	closeOnce   sync.Once     // closes the output
 	unclosed    bool          // a Close of the output did not return in time; set by closeOnce
 	wg          sync.WaitGroup
@@ -171,8 +170,7 @@ func (p *Process) StderrExcerpt() string { return p.excerpt.String() }
 //
 // [Process.Kill] goes straight to SIGKILL. Stop returns when all processes have ended, at the
 // latest 5 s after SIGKILL. All calls return the same: nil, or an error if the process or a
-// descendant survived, as a process can that waits inside the operating system, or may have
-// survived because Windows gave the process no job.
+// descendant survived, as a process can that waits inside the operating system.
 func (p *Process) Stop() error {
 	var reading sync.WaitGroup
 	reading.Add(1)
@@ -195,15 +193,14 @@ func (p *Process) Stop() error {
 		errClosed, _ := await.Close(p.stderr.file, drainTimeout)
 		p.unclosed = !outClosed || !errClosed
 	})
-	err := cmp.Or(p.stopErr, p.groupErr)
 	if p.unclosed {
-		return err
+		return p.stopErr
 	}
 	reading.Wait()
 	if p.stopErr == nil {
 		p.wg.Wait()
 	}
-	return err
+	return p.stopErr
 }
 
 // Kill makes Stop go straight to SIGKILL, and does not wait.

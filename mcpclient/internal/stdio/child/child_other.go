@@ -28,4 +28,4 @@ func (g *group) terminate() { g.kill() }
 
 func (g *group) kill() { _ = g.process.Kill() }
 
-func (g *group) release() error { return nil }
+func (g *group) release() {}

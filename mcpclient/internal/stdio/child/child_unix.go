@@ -65,4 +65,4 @@ func (g *group) terminate() { _ = syscall.Kill(-g.id, syscall.SIGTERM) }
 
 func (g *group) kill() { _ = syscall.Kill(-g.id, syscall.SIGKILL) }
 
-func (g *group) release() error { return nil }
+func (g *group) release() {}

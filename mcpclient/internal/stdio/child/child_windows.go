@@ -1,6 +1,7 @@
 package child
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,38 +16,40 @@ import (
 // with it, even if this process is killed.
 type group struct {
 	process *os.Process
-	joinErr error // why the process is in no job
 
 	mu  sync.Mutex
-	job windows.Handle // zero if the process is in no job, or after release
+	job windows.Handle // zero after release
 }
 
+// startGroup starts a process that does nothing before it is in its job: what it starts belongs to the job, too.
 func startGroup(cmd *exec.Cmd) (*group, error) {
+	job, err := newJob()
+	if err != nil {
+		return nil, fmt.Errorf("make a job object: %v", err)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		HideWindow:    true,
-		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, // Ctrl-C is meant only for this process
+		CreationFlags: windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP, // Ctrl-C is meant only for this process
 	}
 	if err := cmd.Start(); err != nil {
+		_ = windows.CloseHandle(job)
 		return nil, err
 	}
-	job, err := newJob(cmd.Process)
-	return &group{process: cmd.Process, joinErr: err, job: job}, nil
+	g := &group{process: cmd.Process, job: job}
+	if err := g.begin(); err != nil {
+		g.release()
+		_ = cmd.Wait()
+		return nil, err
+	}
+	return g, nil
 }
 
-// newJob makes a job and puts the process into it. Children that the process
-// started before, within some microseconds, are not in it. A process that has
-// exited already cannot join: newJob returns zero, as Wait reports its end.
-func newJob(p *os.Process) (job windows.Handle, err error) {
-	job, err = windows.CreateJobObject(nil, nil)
+// newJob makes a job that ends its members when its last handle is closed.
+func newJob() (windows.Handle, error) {
+	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return 0, err
 	}
-	defer func() {
-		if err != nil {
-			windows.CloseHandle(job)
-			job = 0
-		}
-	}()
 	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
 		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{
 			LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
@@ -54,23 +57,27 @@ func newJob(p *os.Process) (job windows.Handle, err error) {
 	}
 	if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err != nil {
-		return job, err
+		_ = windows.CloseHandle(job)
+		return 0, err
 	}
-	var joinErr error
-	exited := false
-	if err := p.WithHandle(func(handle uintptr) {
-		process := windows.Handle(handle)
-		joinErr = windows.AssignProcessToJobObject(job, process)
-		event, _ := windows.WaitForSingleObject(process, 0)
-		exited = event == windows.WAIT_OBJECT_0
-	}); err != nil {
-		return job, err
-	}
-	if joinErr != nil && exited {
-		windows.CloseHandle(job)
-		return 0, nil
-	}
-	return job, joinErr
+	return job, nil
+}
+
+// resumeProcess takes the handle of a process. ResumeThread would need that of its thread, which os/exec does not return.
+var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
+
+// begin puts the suspended process into the job, and then resumes it.
+func (g *group) begin() (err error) {
+	unusable := g.process.WithHandle(func(handle uintptr) {
+		if failed := windows.AssignProcessToJobObject(g.job, windows.Handle(handle)); failed != nil {
+			err = fmt.Errorf("put the process into a job object: %v", failed)
+			return
+		}
+		if status, _, _ := resumeProcess.Call(handle); status != 0 {
+			err = fmt.Errorf("resume the process: %v", windows.NTStatus(status))
+		}
+	})
+	return cmp.Or(unusable, err)
 }
 
 // alive reports whether the job has running members. If the system does not tell, it has.
@@ -106,18 +113,13 @@ func (g *group) kill() {
 	}
 }
 
-// release closes the last handle to the job, which ends the remaining members. It returns an
-// error if descendants could not be ended because there was no job.
-func (g *group) release() error {
+// release closes the last handle to the job, which ends the remaining members.
+func (g *group) release() {
 	g.kill()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.job != 0 {
-		windows.CloseHandle(g.job)
+		_ = windows.CloseHandle(g.job)
 		g.job = 0
 	}
-	if g.joinErr != nil {
-		return fmt.Errorf("descendants may still run, as the process was in no job object: %w", g.joinErr)
-	}
-	return nil
 }

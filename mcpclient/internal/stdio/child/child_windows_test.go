@@ -3,6 +3,8 @@ package child
 import (
 	"os"
 	"os/exec"
+	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/windows"
@@ -17,7 +19,7 @@ func TestJobEnds(t *testing.T) {
 	cmd.Env = append(os.Environ(), testenv.Role("echo"))
 	in := check.Value(cmd.StdinPipe())(t)
 	group := check.Value(startGroup(cmd))(t)
-	defer func() { check.NoError(t, group.release()) }()
+	defer group.release()
 	check.That(t, group.alive(), "got no member while the process runs")
 	exited := make(chan struct{})
 	go func() {
@@ -28,29 +30,17 @@ func TestJobEnds(t *testing.T) {
 	check.NoError(t, awaitEnd(exited, group.runs))
 }
 
-// Stop reports that descendants may still run if the process could not join a job.
+// A process that cannot join its job does not begin.
 func TestNoJob(t *testing.T) {
-	p, err := Start(Spec{Path: os.Args[0], Env: append(os.Environ(), testenv.Role("echo"))})
-	check.Must(t, err)
-	p.group.joinErr = windows.ERROR_ACCESS_DENIED
-	err = p.Stop()
-	check.Is(t, err, windows.ERROR_ACCESS_DENIED)
-	check.Text(t, err, "descendants may still run")
-	check.That(t, p.Status() != "", "Stop returned before the process had ended")
-}
-
-// A process that has exited needs no job.
-func TestJobOfExited(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), testenv.Role("echo"))
-	check.Must(t, cmd.Start()) // its input is empty
-	check.Must(t, cmd.Process.WithHandle(func(handle uintptr) {
-		check.NoError(t, check.Err(windows.WaitForSingleObject(windows.Handle(handle), windows.INFINITE)))
-	}))
+	cmd.Env = append(os.Environ(), testenv.Role("fail"))
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED}
+	check.Must(t, cmd.Start())
 	group := &group{process: cmd.Process}
-	group.job, group.joinErr = newJob(cmd.Process)
-	check.NoError(t, group.release())
-	_ = cmd.Wait()
-	_, err := newJob(cmd.Process)
-	check.That(t, err != nil, "got no error for a process without a handle")
+	check.Text(t, group.begin(), "put the process into a job object")
+	group.release()
+	check.Fails(t, cmd.Wait())
+	check.Equal(t, "stderr", stderr.String(), "")
 }

@@ -19,11 +19,7 @@ func (p *Process) End() {
 
 func (p *Process) terminate() {
 	defer close(p.stopped)
-	defer func() {
-		if err := p.group.release(); err != nil {
-			p.groupErr = fmt.Errorf("process %d: %w", p.Pid(), err)
-		}
-	}()
+	defer p.group.release()
 	_, _ = await.Close(p.stdin, drainTimeout)
 	if p.awaitGroup(p.stopTimeout, drainTimeout, p.noWait) {
 		return
