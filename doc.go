@@ -5,10 +5,9 @@
 //	a, err := host.Agent(model, &agent.Options{System: "Be brief."})
 //	result, err := a.Run(ctx, agent.Text("Book a table for 4"))
 //
-// [Ask] is a complete program in one call: it puts a question to the model, and asks the person at
-// the terminal for decisions. [ModelFromEnv] returns the model that the environment names.
-// [Host.Ask] asks that model without an agent of your own, and [NewSampler] lends it to servers.
-// The packages below can be used without this one:
+// [Ask] is a complete program in one call: it puts a question to the model, and asks the person at the terminal for
+// decisions. [ModelFromEnv] returns the model that the environment names, and [Host.Ask] asks it without an agent of
+// your own. The packages below can be used without this one:
 //
 //   - [github.com/mcpchain/mcpchain/mcpclient], a Model Context Protocol client: every
 //     published revision, every transport, authorization, tasks, and all requests that a

@@ -2,7 +2,6 @@ package mcpchain
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -57,20 +56,4 @@ func (l *lender) CreateMessage(ctx context.Context, params *mcp.CreateMessagePar
 		return nil, &mcp.RPCError{Code: mcp.CodeInternalError, Message: "this host has no model that servers can borrow"}
 	}
 	return sampler.CreateMessage(ctx, params)
-}
-
-// NewSampler returns a sampler that lends the model of the environment ([ModelFromEnv]) to servers.
-// Set its [sampling.Sampler.ForServer] as Sampling of [mcpclient.Options]. The servers of a [Host]
-// do not need it: see Sampling of [Options]. It returns an error for a model of Anthropic, which
-// cannot be lent.
-func NewSampler(opts *sampling.Options) (*sampling.Sampler, error) {
-	m, err := ModelFromEnv()
-	if err != nil {
-		return nil, err
-	}
-	lent, ok := m.(lendable)
-	if !ok {
-		return nil, fmt.Errorf("model %s cannot be lent: set OPENAI_MODEL", m.Info().Name)
-	}
-	return lent.Sampler(opts)
 }

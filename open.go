@@ -30,14 +30,12 @@ type Options struct {
 	// mcpchain/tools under [os.UserConfigDir]. Default: the zero [adapter.Options].
 	Toolset *adapter.Options
 
-	// Sampling says how servers may borrow a model: that of the first call of [Host.Agent] or
-	// [Host.Ask] whose model is an [*openaimodel.Model]. Until then their requests are refused.
-	// Default: a person is asked about each request ([sampling.AskLater]), within the default
-	// limits. It has no effect if Toolset.ClientOptions.Sampling is set.
+	// Sampling says how servers may borrow a model: that of the first call of [Host.Agent] or [Host.Ask] whose model is
+	// an [*openaimodel.Model]. Until then their requests are refused. Default: a person is asked about each request
+	// ([sampling.AskLater]), within the default limits. It has no effect if Toolset.ClientOptions.Sampling is set.
 	Sampling *sampling.Options
 
-	// Tokens stores the tokens of sign-ins. Default: files in the directory mcpchain/tokens under
-	// [os.UserConfigDir].
+	// Tokens stores the tokens of sign-ins. Default: files in the directory mcpchain/tokens under [os.UserConfigDir].
 	Tokens oauth.Store
 
 	// Name is the name of this program for authorization servers. Default "mcpchain".
@@ -59,9 +57,8 @@ type Host struct {
 // server that could not be reached is tried again, after 0.5 s and then after longer waits of up to
 // 1 min. Open returns an error if the file cannot be read or the options are invalid.
 //
-// A remote server without an Authorization header may require a sign-in. Open uses a stored token,
-// or asks the person at the terminal to sign in. The caller closes the host, after which its tools
-// and agents cannot call servers.
+// A remote server without an Authorization header may require a sign-in. Open uses a stored token, or asks the person
+// at the terminal to sign in. The caller closes the host, after which its tools and agents cannot call servers.
 func Open(ctx context.Context, file string, opts *Options) (*Host, error) {
 	h := &Host{lender: new(lender)}
 	if opts != nil {
@@ -214,9 +211,8 @@ func ModelFromEnv() (agent.Model, error) {
 // servers of an mcp.json. The person at the terminal allows calls, fills in forms and signs in; if
 // question is empty, Ask reads it from the terminal. A nil Terminal is the zero Terminal.
 //
-// The answer may be written to a terminal: characters that could control it are escaped
-// ([hosttext.Prose]). If the input ended and something was therefore refused, Ask returns the
-// answer and an error that matches [ErrInputEnded].
+// The answer may be written to a terminal: characters that could control it are escaped ([hosttext.Prose]). If the
+// input ended and something was therefore refused, Ask returns the answer and an error that matches [ErrInputEnded].
 func Ask(ctx context.Context, file, question string, t *Terminal) (string, error) {
 	if t == nil {
 		t = new(Terminal)

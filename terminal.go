@@ -19,16 +19,14 @@ import (
 // ErrInputEnded means that nobody could be asked, because the input of the [Terminal] has ended.
 var ErrInputEnded = errors.New("nobody could be asked: the input has ended")
 
-// Terminal asks a person questions, one at a time, and reads one line for each. The zero value
-// reads standard input and writes to standard error. Texts of servers and models are escaped
-// ([hosttext]): they cannot control the terminal, and cannot be mistaken for the program's own
-// output.
+// Terminal asks a person questions, one at a time, and reads one line for each. The zero value reads standard input and
+// writes to standard error. Texts of servers and models are escaped ([hosttext]): they cannot control the terminal, and
+// cannot be mistaken for the program's own output.
 //
-// After the end of the input everything is refused: no call is allowed, no form filled in. If the
-// context of a question ends before a line is read, the next question gets the next line. A
-// terminal reads ahead of the line, so the program must not read In itself, and must not copy the
-// value. What is typed for a secret input of the file is not shown, unless the context of the
-// question before has ended. Methods may be called concurrently.
+// After the end of the input everything is refused: no call is allowed, no form filled in. If the context of a question
+// ends before a line is read, the next question gets the next line. A terminal reads ahead of the line, so the program
+// must not read In itself, and must not copy the value. What is typed for a secret input of the file is not shown,
+// unless the context of the question before has ended. Methods may be called concurrently.
 type Terminal struct {
 	In  io.Reader // default: standard input
 	Out io.Writer // default: standard error

@@ -11,12 +11,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
-// Reply asks the person a question of a run; set it as Person.Reply of [agent.Options]. It asks
-// again if the answer is not one of those offered, or a value does not fit its field of a form; an
-// empty line declines a form if the field is required and has no default. At the end of the input,
-// Reply cancels forms, pages that a server wants visited, and sign-ins; it denies calls and
-// sampling requests, with the end of the input as the reason, and leaves it undecided whether a
-// call ran.
+// Reply asks the person a question of a run; set it as Person.Reply of [agent.Options]. It asks again if the answer is
+// not one of those offered, or a value does not fit its field of a form; an empty line declines a form if the field is
+// required and has no default. At the end of the input, Reply cancels forms, pages that a server wants visited, and
+// sign-ins; it denies calls and sampling requests, with the end of the input as the reason, and leaves it undecided
+// whether a call ran.
 func (t *Terminal) Reply(ctx context.Context, q *run.Question) (run.Reply, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,8 +36,7 @@ func (t *Terminal) Reply(ctx context.Context, q *run.Question) (run.Reply, error
 	return a, nil
 }
 
-// unasked returns the reply to a question that nobody was asked. It says nothing in the name of a
-// person.
+// unasked returns the reply to a question that nobody was asked. It says nothing in the name of a person.
 func unasked(q *run.Question) run.Reply {
 	switch q.Kind {
 	case run.QuestionDoubt:

@@ -17,7 +17,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/mcpchain/mcpchain"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -77,7 +77,11 @@ func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer)
 
 // newSampler lends the model of the environment to servers, as far as the person allows.
 func newSampler(p *person) (*sampling.Sampler, error) {
-	return mcpchain.NewSampler(&sampling.Options{
+	model, err := openaimodel.FromEnv()
+	if err != nil {
+		return nil, err
+	}
+	return model.Sampler(&sampling.Options{
 		Review: &sampling.Review{Request: p.reviewRequest, Reply: p.reviewReply},
 		Policy: sampling.Policy{OutsideCalls: sampling.ModeDeny}, // refuses requests without a call
 		Limits: sampling.Limits{PerServer: sampling.Budget{Requests: 20}, MaxTokens: 1000},
