@@ -271,8 +271,7 @@ type turn struct {
 	count int           // questions that have the turn or wait for it
 }
 
-// acquire waits for the turn of a user, or for the end of ctx. The caller must call end, unless
-// there is an error.
+// acquire waits for the turn of a user, or for the end of ctx. The caller must call end, unless there is an error.
 func (q *turns) acquire(ctx context.Context, user string) (end func(), err error) {
 	q.mu.Lock()
 	t := q.users[user]

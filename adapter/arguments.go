@@ -24,9 +24,8 @@ func (e *argumentError) Is(target error) bool {
 
 func (e *argumentError) Unwrap() error { return e.err }
 
-// arguments parses the input of a model, see [Catalog.Prepare]. The error matches [ErrArguments].
-// The result must not be parsed again: a property that looks like the wrapper of a profile may be a
-// parameter.
+// arguments parses the input of a model, see [Catalog.Prepare]. The error matches [ErrArguments]. The result must not
+// be parsed again: a property that looks like the wrapper of a profile may be a parameter.
 func (t *Tool) arguments(input string) (json.RawMessage, error) {
 	if t.fill != nil {
 		return t.check(json.RawMessage(input))
@@ -34,8 +33,7 @@ func (t *Tool) arguments(input string) (json.RawMessage, error) {
 	return t.completeCheck(t.input.Arguments(input, t.wrapped))
 }
 
-// check is like arguments for input that a host has written or edited, which is sent unchanged
-// if it fits.
+// check is like arguments for input that a host has written or edited, which is sent unchanged if it fits.
 func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
 	if t.fill == nil {
 		return t.completeCheck(t.input.Check(arguments))
@@ -68,9 +66,8 @@ func (t *Tool) argumentError(err error) error {
 	return &argumentError{tool: t.name, err: err}
 }
 
-// filler replaces references in arguments by values. The server gets sent, which has to fit the
-// schema; interceptors, approvers and records see shown. The input is the model's arguments, or
-// an earlier shown.
+// filler replaces references in arguments by values. The server gets sent, which has to fit the schema; interceptors,
+// approvers and records see shown. The input is the model's arguments, or an earlier shown.
 type filler func(arguments json.RawMessage) (shown, sent json.RawMessage, err error)
 
 // WithReferences returns a copy of the tool whose calls may contain references instead of values;

@@ -13,9 +13,8 @@ import (
 // A Caller handles the approvals and the servers' questions of the tool calls whose context carries
 // it, see [WithCaller]. It is for implementers of an agent. A nil function changes nothing.
 type Caller struct {
-	// Approve wraps the approval: it returns the function that decides on the call. next is
-	// [Options.Approve], which may be nil. If the result is nil, the call is allowed. Trust and
-	// remembered decisions take precedence.
+	// Approve wraps the approval: it returns the function that decides on the call. next is [Options.Approve], which
+	// may be nil. If the result is nil, the call is allowed. Trust and remembered decisions take precedence.
 	Approve func(next approval.Func) approval.Func
 
 	// Elicit answers a server's question to a person during a call. next is the connection's
@@ -37,9 +36,8 @@ type Caller struct {
 
 type callerKey struct{}
 
-// WithCaller returns a context whose tool calls c handles. If a server's request may belong to
-// several calls, c handles it only if all of them have it: use the same pointer for calls that
-// belong together.
+// WithCaller returns a context whose tool calls c handles. If a server's request may belong to several calls, c handles
+// it only if all of them have it: use the same pointer for calls that belong together.
 func WithCaller(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }

@@ -105,7 +105,10 @@ func (c *calls) run(ctx context.Context, s *pendingCall, opts []mcpclient.CallOp
 	}
 	if t.isReader() {
 		r.sent = true
-		res, _ := t.local(ctx, s.checkedArgs) // a local tool returns no error
+		res, err := t.runLocal(ctx, s.checkedArgs, nil)
+		if err != nil {
+			return r.fail(ctx, err)
+		}
 		return c.answer(r, res, nil)
 	}
 	if t.local == nil {
@@ -166,8 +169,7 @@ func (c *calls) answerViolation(r *Result, err error, bad *mcpclient.OutputError
 	return r
 }
 
-// Call prepares and runs one call of a model, see [Catalog.Prepare] and [Prepared.Run]. The
-// result is never nil.
+// Call prepares and runs one call of a model, see [Catalog.Prepare] and [Prepared.Run]. The result is never nil.
 func (c *Catalog) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclient.CallOption) *Result {
 	tool, ok := c.Lookup(function(call).Name)
 	if !ok {
@@ -182,8 +184,7 @@ const parallelism = 8
 // Dispatch runs the calls of one reply, at most 8 concurrently, and returns one message for each,
 // in the order of the calls. It omits images and audio; [Catalog.Call] returns them.
 //
-// The error joins the fatal errors of the results ([Result.Fatal]). The messages are complete even
-// then.
+// The error joins the fatal errors of the results ([Result.Fatal]). The messages are complete even then.
 func (c *Catalog) Dispatch(ctx context.Context, calls []llms.ToolCall) ([]llms.MessageContent, error) {
 	results := make([]*Result, len(calls))
 	free := make(chan struct{}, parallelism)

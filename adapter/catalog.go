@@ -14,10 +14,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
-// Catalog is what a model is offered in one request: tools, their names, and their schemas for
-// one provider. It is immutable: a name in the model's reply means the tool that was offered
-// under it, even if servers have changed since. Take a new catalog for each model call, and use
-// it to answer the reply. The zero value has no tools.
+// Catalog is what a model is offered in one request: tools, their names, and their schemas for one provider. It is
+// immutable: a name in the model's reply means the tool that was offered under it, even if servers have changed since.
+// Take a new catalog for each model call, and use it to answer the reply. The zero value has no tools.
 type Catalog struct {
 	tools       []*Tool
 	definitions []llms.Tool // in the order of the tools
@@ -43,8 +42,7 @@ func newCatalogs(tools []*Tool, o *Options) catalogs {
 	return all
 }
 
-// find returns the catalog for a profile, always the same value. It panics if the profile is
-// unknown.
+// find returns the catalog for a profile, always the same value. It panics if the profile is unknown.
 func (all catalogs) find(p profile.Profile) *Catalog {
 	build, ok := all[cmp.Or(p, profile.Plain)]
 	if !ok {
@@ -93,10 +91,9 @@ func (c *Catalog) index() {
 
 // Definitions returns the tools with their schemas, for [llms.WithTools].
 //
-// Parameters is a [json.RawMessage], except for Gemini and GoogleAI, where it is a shared
-// map[string]any that must not be modified. With [profile.Plain] it is the server's schema, with at
-// most its root completed; langchaingo's openai, anthropic, mistral and bedrock providers pass it
-// on unchanged.
+// Parameters is a [json.RawMessage], except for Gemini and GoogleAI, where it is a shared map[string]any that must not
+// be modified. With [profile.Plain] it is the server's schema, with at most its root completed; langchaingo's openai,
+// anthropic, mistral and bedrock providers pass it on unchanged.
 func (c *Catalog) Definitions() []llms.Tool {
 	if len(c.definitions) == 0 {
 		return nil

@@ -12,8 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// server is one connection to a server, or the failed attempt to connect. A reconnect is a new
-// server.
+// server is one connection to a server, or the failed attempt to connect. A reconnect is a new server.
 type server struct {
 	label  string
 	recipe *Server      // shared by all connections to the server

@@ -23,10 +23,9 @@
 //
 // # Changes
 //
-// A toolset follows its servers: [Toolset.Add], [Toolset.Remove], [Toolset.Refresh] and the
-// announcements of servers change what is offered, and [Options.OnChange] reports what servers changed. A
-// [Catalog] and a [Tool] never change. If a server changes a tool, calls of the old one are not
-// sent ([ErrStale]).
+// A toolset follows its servers: [Toolset.Add], [Toolset.Remove], [Toolset.Refresh] and the announcements of servers
+// change what is offered, and [Options.OnChange] reports what servers changed. A [Catalog] and a [Tool] never change.
+// If a server changes a tool, calls of the old one are not sent ([ErrStale]).
 //
 // A toolset connects again to servers that could not be reached, or whose connection has ended and
 // is not restarted by its client, after 0.5 s and ever longer waits up to 1 min. It cannot do that
@@ -34,11 +33,10 @@
 //
 // # Calls that outlive their process
 //
-// A program can store a call and continue with it later. [Catalog.LookupStored] finds the tool
-// again, and [Tool.Prepare] and [Tool.Restore] make the call again. [Prepared.Continue] continues a
-// call that waits for input or has become a task. [Result.Unsent] and
-// [Result.Interrupted] tell whether a failed call may have run. A server recognizes a repeated call
-// by its key ([Prepared.WithIdempotencyKey]).
+// A program can store a call and continue with it later. [Catalog.LookupStored] finds the tool again, and
+// [Tool.Prepare] and [Tool.Restore] make the call again. [Prepared.Continue] continues a call that waits for input or
+// has become a task. [Result.Unsent] and [Result.Interrupted] tell whether a failed call may have run. A server
+// recognizes a repeated call by its key ([Prepared.WithIdempotencyKey]).
 //
 // # What reaches the server and the model
 //

@@ -12,8 +12,7 @@ func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches([]rune(p), []rune(name)) })
 }
 
-// matches reports whether a name matches a pattern, in time proportional to the product of
-// their lengths.
+// matches reports whether a name matches a pattern, in time proportional to the product of their lengths.
 func matches(pattern, name []rune) bool {
 	p, n := 0, 0
 	star, resume := -1, 0 // the last *, and where matching resumes after it
@@ -38,8 +37,7 @@ func matches(pattern, name []rune) bool {
 	return p == len(pattern)
 }
 
-// passesFilters reports whether the host's filters include a tool. The error is a panic of the
-// filter.
+// passesFilters reports whether the host's filters include a tool. The error is a panic of the filter.
 func (s *server) passesFilters(def *mcp.Tool) (keep bool, err error) {
 	r := s.recipe
 	allowed := len(r.Allow) == 0 || matchesAny(r.Allow, def.Name)

@@ -10,9 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// flat decodes objects into a struct whose fields are strings, numbers and booleans, in one
-// pass. It handles only what encoding/json decodes in the same way, and leaves the rest to it.
-// A nil flat handles nothing.
+// flat decodes objects into a struct whose fields are strings, numbers and booleans, in one pass. It handles only what
+// encoding/json decodes in the same way, and leaves the rest to it. A nil flat handles nothing.
 type flat map[string]field
 
 // field is a field of a flat struct.

@@ -219,7 +219,9 @@ func (t *Tool) runLocal(ctx context.Context, args json.RawMessage, opts []mcpcli
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return nil, err
 	case err != nil:
-		return toolFailure(err.Error()), nil
+		failure := textResult(err.Error())
+		failure.IsError = true
+		return failure, nil
 	case res == nil:
 		return &mcp.CallToolResult{}, nil
 	}

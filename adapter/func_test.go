@@ -34,15 +34,17 @@ func TestFunc(t *testing.T) {
 		input, want, structured string
 		isError                 bool
 	}{
-		"text":       {Func("f", "Does it.", text, nil), `{"city":"Rome"}`, "Rome", "", false},
-		"JSON":       {Func("f", "Does it.", same, nil), `{"city":"<Rome>","days":"3"}`, `{"city":"<Rome>","days":3}`, `{"city":"<Rome>","days":3}`, false},
-		"missing":    {Func("f", "Does it.", same, nil), `{}`, `Error: arguments of f: missing required property "city". Nothing was done. Correct the arguments and call the tool again.`, "", true},
-		"unknown":    {Func("f", "Does it.", same, nil), `{"city":"Rome","City":"Oslo"}`, `Error: arguments of f: unknown property "City"; known are "city", "days". Nothing was done. Correct the arguments and call the tool again.`, "", true},
-		"bound":      {Func("f", "Does it.", same, nil), `{"city":"Rome","days":0}`, `Error: arguments of f: at "/days": want a number >= 1, got number 0. Nothing was done. Correct the arguments and call the tool again.`, "", true},
-		"failure":    {Func("f", "", func(context.Context, trip) (int, error) { return 0, errors.New("no trains") }, nil), `{"city":"Rome"}`, "Error: no trains", "", true},
-		"panic":      {Func("f", "", func(context.Context, trip) (int, error) { panic("oops") }, nil), `{"city":"Rome"}`, "Error: the tool panicked: oops", "", true},
-		"nothing":    {Func("f", "", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }, nil), "", "(the tool returned no content)", "", false},
-		"result":     {Func("f", "", func(context.Context, map[string]int) (*mcp.CallToolResult, error) { return toolFailure("full"), nil }, nil), `{"a":1}`, "Error: full", "", true},
+		"text":    {Func("f", "Does it.", text, nil), `{"city":"Rome"}`, "Rome", "", false},
+		"JSON":    {Func("f", "Does it.", same, nil), `{"city":"<Rome>","days":"3"}`, `{"city":"<Rome>","days":3}`, `{"city":"<Rome>","days":3}`, false},
+		"missing": {Func("f", "Does it.", same, nil), `{}`, `Error: arguments of f: missing required property "city". Nothing was done. Correct the arguments and call the tool again.`, "", true},
+		"unknown": {Func("f", "Does it.", same, nil), `{"city":"Rome","City":"Oslo"}`, `Error: arguments of f: unknown property "City"; known are "city", "days". Nothing was done. Correct the arguments and call the tool again.`, "", true},
+		"bound":   {Func("f", "Does it.", same, nil), `{"city":"Rome","days":0}`, `Error: arguments of f: at "/days": want a number >= 1, got number 0. Nothing was done. Correct the arguments and call the tool again.`, "", true},
+		"failure": {Func("f", "", func(context.Context, trip) (int, error) { return 0, errors.New("no trains") }, nil), `{"city":"Rome"}`, "Error: no trains", "", true},
+		"panic":   {Func("f", "", func(context.Context, trip) (int, error) { panic("oops") }, nil), `{"city":"Rome"}`, "Error: the tool panicked: oops", "", true},
+		"nothing": {Func("f", "", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }, nil), "", "(the tool returned no content)", "", false},
+		"result": {Func("f", "", func(context.Context, map[string]int) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "full"}}}, nil
+		}, nil), `{"a":1}`, "Error: full", "", true},
 		"no result":  {Func("f", "", func(context.Context, struct{}) (*mcp.CallToolResult, error) { return nil, nil }, nil), "", "(the tool returned no content)", "", false},
 		"not a JSON": {Func("f", "", func(context.Context, trip) (func(), error) { return func() {}, nil }, nil), `{"city":"Rome"}`, "Error: result: json: unsupported type: func()", "", true},
 		"integers":   {Func("f", "", same, nil), `{"city":"Rome","days":3.0}`, `{"city":"Rome","days":3}`, `{"city":"Rome","days":3}`, false},

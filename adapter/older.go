@@ -13,8 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// errActedFirst is the error of a tool that could not ask its question, and may have acted
-// before it tried.
+// errActedFirst is the error of a tool that could not ask its question, and may have acted before it tried.
 var errActedFirst = errors.New("the tool asked the user or the model in a way that its connection did not allow, and " +
 	doubttext.MayHaveActed + " before it asked; the connection allows it now: call the tool again only if it does no harm twice")
 

@@ -16,10 +16,9 @@ import (
 //
 // Tools have a stable order: servers as given, tools as listed.
 //
-// If a server fails, Open fails, unless its [Policy.Start] is [StartAvailable] or [StartLazy]: then
-// the toolset opens without it. The error names every server that fails within two seconds of the
-// first. When Open fails it closes what it has opened. It also fails if two servers have the same
-// Name.
+// If a server fails, Open fails, unless its [Policy.Start] is [StartAvailable] or [StartLazy]: then the toolset opens
+// without it. The error names every server that fails within two seconds of the first. When Open fails it closes what
+// it has opened. It also fails if two servers have the same Name.
 func Open(ctx context.Context, servers []Server, opts *Options) (*Toolset, error) {
 	t := newToolset(opts.withDefaults())
 	if err := cmp.Or(t.opts.Policy.check(), checkServers(servers)); err != nil {
@@ -122,7 +121,7 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 	return nil
 }
 
-// await waits until every server is open or has failed, but once one is open no longer than openWait. If a
+// await waits until every server is open or has failed. Once one is open, it waits no longer than openWait. If a
 // required one fails, it cancels the others after failTogether, so that the error names all that
 // fail at about the same time. After an error no server is still being opened.
 func (o *opening) await(ctx context.Context) error {

@@ -19,18 +19,16 @@ type Options struct {
 	// Policy applies to all servers. [Server.Policy] overrides it for one.
 	Policy Policy
 
-	// OpenWait is how long Open waits for the other servers once one is ready, if every server is
-	// [StartAvailable] or [StartLazy]. Those that are not ready by then have the error
-	// [ErrConnecting], and join later ([ServerAdded]). Default 0: Open waits until each is ready or
-	// has failed.
+	// OpenWait is how long Open waits for the other servers once one is ready, if every server is [StartAvailable] or
+	// [StartLazy]. Those that are not ready by then have the error [ErrConnecting], and join later ([ServerAdded]).
+	// Default 0: Open waits until each is ready or has failed.
 	OpenWait time.Duration
 
-	// KeepResults is how many bytes of results that were shortened (see Policy.MaxResult) are kept
-	// in memory, the latest first. The model gets a tool read_result to read them. Default 0:
-	// nothing is kept.
+	// KeepResults is how many bytes of results that were shortened (see Policy.MaxResult) are kept in memory, the
+	// latest first. The model gets a tool read_result to read them. Default 0: nothing is kept.
 	KeepResults int
 
-	// AlwaysPrefix prefixes all tool names with the server's, as in "files__read", so that they do
+	// AlwaysPrefix prefixes all tool names with the label of the server, as in "files__read", so that they do
 	// not depend on which other servers there are. Default: only names that would collide.
 	AlwaysPrefix bool
 
@@ -38,9 +36,8 @@ type Options struct {
 	// server. Default: all calls are sent.
 	Approve approval.Func
 
-	// Decisions stores decisions of Approve that apply to later calls. Default: a
-	// memory of the toolset ([approval.NewMemory]), which remembers no more than 10,000. [approval.Files]
-	// stores them in files.
+	// Decisions stores decisions of Approve that apply to later calls. Default: a memory of the toolset
+	// ([approval.NewMemory]), which remembers no more than 10,000. [approval.Files] stores them in files.
 	Decisions approval.Store
 
 	// User returns the user of a call from its context. It is required if users share a
@@ -55,14 +52,12 @@ type Options struct {
 	// Intercept wraps every call that is sent. The first one is outermost. Default: none.
 	Intercept []Interceptor
 
-	// OnChange is called after Open for changes: servers added, lost and returned, tools added,
-	// removed and changed. It may be called concurrently and may use the toolset, except for Close,
-	// which waits for it. Default: none.
+	// OnChange is called after Open for changes: servers added and lost, tools added, removed and changed. It
+	// may be called concurrently and may use the toolset, except for Close, which waits for it. Default: none.
 	OnChange func(Event)
 
-	// ListDir is a directory that stores the tools of servers with [StartLazy], so that a later
-	// program need not connect before their first call. It is created when needed; processes
-	// may share it. Default: nothing is stored.
+	// ListDir is a directory that stores the tools of servers with [StartLazy], so that a later program need not
+	// connect before their first call. It is created when needed; processes may share it. Default: nothing is stored.
 	ListDir string
 
 	// Logger logs servers and tools that are left out, and violations found by

@@ -16,8 +16,7 @@ import (
 // servers of a toolset. A field of [Server.Policy] that is not zero overrides it, so CheckOutputs
 // and Pin cannot be switched off for one server. A negative number means no limit.
 type Policy struct {
-	// Start says when to connect to a server, and what happens if that fails. Default:
-	// [StartRequired].
+	// Start says when to connect to a server, and what happens if that fails. Default: [StartRequired].
 	Start Start
 
 	// ConnectTimeout bounds connecting to a server and listing its tools. Default 30 s.
@@ -36,20 +35,17 @@ type Policy struct {
 	// end, with a note of the gap's size between them. Default 64 KiB, at least 256.
 	MaxResult int
 
-	// CheckOutputs checks results against the output schemas of tools. The model gets an
-	// invalid result together with the violation, as a failure; [Result.Err] is an
-	// [*mcpclient.OutputError], and the Logger logs it at Warn. An unusable schema checks
-	// nothing; it is logged when the tool is listed. Default: results are not checked.
+	// CheckOutputs checks results against the output schemas of tools. The model gets an invalid result together with
+	// the violation, as a failure; [Result.Err] is an [*mcpclient.OutputError], and the Logger logs it at Warn. An
+	// unusable schema checks nothing; it is logged when the tool is listed. Default: results are not checked.
 	CheckOutputs bool
 
-	// Trust says how far a server's hints are believed, in approvals and by [Tool.Repeatable].
-	// Default: [TrustNone].
+	// Trust says how far a server's hints are believed, in approvals and by [Tool.Repeatable]. Default: [TrustNone].
 	Trust Trust
 
-	// Repeat reports whether calls of a tool may be sent again when their outcome is unknown, even
-	// if its hints do not say so; see [Tool.Repeatable]. False forbids nothing: then the hints
-	// decide, as far as Trust believes them. If it panics, the tool is left out. Default: only the
-	// hints count.
+	// Repeat reports whether calls of a tool may be sent again when their outcome is unknown, even if its hints do not
+	// say so; see [Tool.Repeatable]. False forbids nothing: then the hints decide, as far as Trust believes them. If it
+	// panics, the tool is left out. Default: only the hints count.
 	Repeat func(*mcp.Tool) bool
 
 	// Pin keeps every tool at its first definition: one that differs when it is listed again is
@@ -68,11 +64,10 @@ const (
 	// [Toolset.Servers] has the reason, and [Toolset.Refresh] tries again.
 	StartAvailable Start = "available"
 
-	// StartLazy connects at the first call. Until then the tools are those of the last listing,
-	// which [Options.ListDir] stores; without one it is like StartAvailable. A tool that has
-	// changed in the meantime is stale, see [ErrStale]. The connection is closed after 10
-	// minutes without calls, and opened by the next. A server that is not connected has no
-	// Client and no instructions.
+	// StartLazy connects at the first call. Until then the tools are those of the last listing, which [Options.ListDir]
+	// stores; without one it is like StartAvailable. A tool that has changed in the meantime is stale, see [ErrStale].
+	// The connection is closed after 10 minutes without calls, and opened by the next. A server that is not connected
+	// has no Client and no instructions.
 	StartLazy Start = "lazy"
 )
 

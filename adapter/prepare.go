@@ -111,9 +111,8 @@ func (p *Prepared) NeedsApproval(ctx context.Context) bool {
 	return !p.approved && p.tool.approver(ctx) != nil
 }
 
-// Approve asks for a decision about the call, if one is needed, and returns the call with the
-// arguments of the decision. Run then asks only if an interceptor changes them. Without Approve,
-// Run asks.
+// Approve asks for a decision about the call, if one is needed, and returns the call with the arguments of the
+// decision. Run then asks only if an interceptor changes them. Without Approve, Run asks.
 //
 // The error matches [ErrUndecided] or [ErrStale], or says that the call was denied or that the
 // server cannot be reached. [Catalog.ErrorResult] turns it into the answer for the model.
@@ -191,10 +190,9 @@ func (p *Prepared) Continue(
 	return p.tool.calls.run(ctx, s, opts)
 }
 
-// AnswerInput lets the connection's handlers answer one question of a round, as during a call.
-// key is its key in InputRequests; the answer goes to [Prepared.Continue] under the same key.
-// An error that matches [mcp.ErrAnswerLater] leaves the question to a person; others say that
-// no handler answers, or that the server cannot be reached.
+// AnswerInput lets the connection's handlers answer one question of a round, as during a call. key is its key in
+// InputRequests; the answer goes to [Prepared.Continue] under the same key. An error that matches [mcp.ErrAnswerLater]
+// leaves the question to a person; others say that no handler answers, or that the server cannot be reached.
 func (p *Prepared) AnswerInput(ctx context.Context, round *mcp.InputRequired, key string) (json.RawMessage, error) {
 	t, release, err := p.tool.calls.holdTool(ctx, p.tool)
 	if err != nil {

@@ -67,8 +67,7 @@ func toolNames(tools []*Tool) []string {
 // given. It first reconnects those that could not be reached, whose connection has ended, or that
 // required a sign-in. A server that fails keeps its tools; the error joins all failures.
 //
-// Servers that announce changes are listed automatically, at most once a second. For other servers
-// call Refresh.
+// Servers that announce changes are listed automatically, at most once a second. For other servers call Refresh.
 func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 	chosen, err := t.roster.listNamed(names)
 	if err != nil {

@@ -24,8 +24,7 @@ type Result struct {
 	// Tool is the tool of the call, nil if there is none with that name.
 	Tool *Tool
 
-	// Text is the answer for the model. It is never empty, and at most [Policy.MaxResult] bytes
-	// long.
+	// Text is the answer for the model. It is never empty, and at most [Policy.MaxResult] bytes long.
 	Text string
 
 	// Full is the complete text if Text is shortened, otherwise "".
@@ -38,9 +37,8 @@ type Result struct {
 	// Raw is the server's result, with structured content and _meta. It is nil if there is none.
 	Raw *mcp.CallToolResult
 
-	// InputRequired is set if the server needs input to continue a call made with
-	// [mcpclient.WithManualInput]: see [Prepared.Continue]. Text then says so, Err is the same
-	// value, and the error is not fatal.
+	// InputRequired is set if the server needs input to continue a call made with [mcpclient.WithManualInput]: see
+	// [Prepared.Continue]. Text then says so, Err is the same value, and the error is not fatal.
 	InputRequired *mcp.InputRequired
 
 	// IsError reports whether Text tells the model of a failure.

@@ -250,8 +250,7 @@ type snapshot struct {
 	views    func() *Catalog // the tools for views
 }
 
-// newSnapshot returns a snapshot of the tools for models and of the tools that are hidden from
-// them.
+// newSnapshot returns a snapshot of the tools for models and of the tools that are hidden from them.
 func newSnapshot(o *Options, servers []*serverState, all, hidden []*Tool) *snapshot {
 	s := &snapshot{
 		tools: all, servers: map[*serverState]bool{},

@@ -42,11 +42,10 @@ type Server struct {
 	// send requests, which 2026-07-28 does not allow.
 	Revision string
 
-	// PerUser, if positive, gives each user ([Options.User]) a connection of their own; it is the
-	// largest number of such connections. Use it for servers that keep state per connection, and
-	// for stdio servers up to revision 2025-11-25, which do not say to which call a question
-	// belongs: calls of different conversations of a user then run one after the other, and a
-	// conversation gets another connection while a question is open.
+	// PerUser, if positive, gives each user ([Options.User]) a connection of their own; it is the largest number of
+	// such connections. Use it for servers that keep state per connection, and for stdio servers up to revision
+	// 2025-11-25, which do not say to which call a question belongs: calls of different conversations of a user then
+	// run one after the other, and a conversation gets another connection while a question is open.
 	//
 	// If all connections are in use, a call waits, see [Caller].Waiting. A connection is closed
 	// after 10 minutes without calls, or earlier if another user needs it. One more connection
@@ -57,14 +56,12 @@ type Server struct {
 	// character. Without Allow all tools are allowed. Deny takes precedence.
 	Allow, Deny []string
 
-	// Filter reports whether a tool that passes Allow and Deny is offered. It must not modify the
-	// tool. A tool for which it panics is left out, see [ServerStatus.Skipped]. Default: all are
-	// offered.
+	// Filter reports whether a tool that passes Allow and Deny is offered. It must not modify the tool. A tool for
+	// which it panics is left out, see [ServerStatus.Skipped]. Default: all are offered.
 	Filter func(*mcp.Tool) bool
 
-	// Rename returns another name of a tool for the model, or "" to keep the server's. The name
-	// is made legal and unique like any other. A tool for which it panics is left out. Default:
-	// the server's names.
+	// Rename returns another name of a tool for the model, or "" to keep the server's. The name is made legal and
+	// unique like any other. A tool for which it panics is left out. Default: the server's names.
 	Rename func(*mcp.Tool) string
 
 	// KeyInMeta and KeyInArgument say that the server recognizes a repeated call by its key
@@ -194,10 +191,9 @@ func stripUser(raw string) string {
 	return u.String()
 }
 
-// FromConfig returns the enabled servers of an mcp.json for [Open], with all settings but their
-// sign-in. left has the servers that cannot be used; the Err of each names the line in the file. If
-// the file was not loaded with Loader.AllowFilters, a server with lists of allowed tools is among
-// them.
+// FromConfig returns the enabled servers of an mcp.json for [Open], with all settings but their sign-in. left has the
+// servers that cannot be used; the Err of each names the line in the file. If the file was not loaded with
+// Loader.AllowFilters, a server with lists of allowed tools is among them.
 func FromConfig(file []config.Server) (servers []Server, left []ServerStatus) {
 	for i := range file {
 		switch s := &file[i]; {

@@ -4,15 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
-	"math"
-	"reflect"
+	"errors"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/kept"
-	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/internal/toolschema"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // spill keeps long results in memory.
@@ -28,22 +23,10 @@ type spill struct {
 }
 
 // newSpill returns a spill with the tool that reads its texts.
-func newSpill(o *Options, schemas *schema.Cache, current func(*Tool) (*Tool, error)) *spill {
+func newSpill(o *Options, current func(*Tool) (*Tool, error)) *spill {
 	p := &spill{limit: o.KeepResults, current: current, texts: map[string]string{}}
-	input, err := toolschema.OfType(reflect.TypeFor[kept.Query]())
-	if err != nil {
-		panic(err) // the type is ours
-	}
-	def := &mcp.Tool{
-		Name: kept.Reader, Description: kept.Description, InputSchema: input,
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
-	}
-	tool, err := newTool(newServerState(o, &Server{}), nil, def, schemas)
-	if err != nil {
-		panic(err) // the schema is ours
-	}
-	tool.local = p.read
-	p.tool = tool
+	p.tool = Func(kept.Reader, kept.Description, p.read, &FuncOptions{ReadOnly: true}).tool
+	p.tool.server = newServerState(o, &Server{}) // without a label, see isReader
 	return p
 }
 
@@ -68,34 +51,15 @@ func (p *spill) store(text string) string {
 	return handle
 }
 
-// read runs a call of the tool.
-func (p *spill) read(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-	var in struct {
-		kept.Query
-		Offset float64 `json:"offset"` // the schema accepts 1e9 as an integer
-	}
-	if err := json.Unmarshal(args, &in); err != nil {
-		return toolFailure("arguments: " + err.Error()), nil
-	}
-	q := in.Query
-	q.Offset = int(min(in.Offset, math.MaxInt32))
+// read is the function of the tool.
+func (p *spill) read(ctx context.Context, q kept.Query) (string, error) {
 	p.mu.Lock()
 	text, ok := p.texts[q.Handle]
 	p.mu.Unlock()
 	if !ok {
-		return toolFailure("there is no result with that handle, or it is not kept any more: call the tool that made it again"), nil
+		return "", errors.New("there is no result with that handle, or it is not kept any more: call the tool that made it again")
 	}
-	found, err := kept.Read(ctx, []byte(text), q, p.tool.server.policy.MaxResult)
-	if err != nil {
-		return toolFailure(err.Error()), nil
-	}
-	return textResult(found), nil
-}
-
-func toolFailure(text string) *mcp.CallToolResult {
-	res := textResult(text)
-	res.IsError = true
-	return res
+	return kept.Read(ctx, []byte(text), q, p.tool.server.policy.MaxResult)
 }
 
 // name returns the models' name for the tool.

@@ -32,7 +32,7 @@ type Tool struct {
 	listed      bool          // offered without a search
 	topics      *topics       // what a function provides by name, or nil
 	honoursKeys bool          // a function that uses IdempotencyKeyFrom
-	repeat      bool          // Policy.Repeat allows to repeat its calls
+	repeat      bool          // Policy.Repeat says that its calls may be made again
 	views       apps.ToolMeta // the definition's metadata about views
 
 	fill     filler                      // see WithReferences; nil: arguments contain no references

@@ -39,7 +39,7 @@ func newToolset(o *Options) *Toolset {
 	t.lender.connectIdle, t.lender.disconnectIdle = t.connector.connectIdle, t.connector.disconnectIdleLocked
 	t.calls.hold, t.calls.reconnectOlder = t.lender.hold, t.connector.reconnectOlder
 	if o.KeepResults > 0 {
-		kept := newSpill(o, &t.connector.schemas, t.roster.current)
+		kept := newSpill(o, t.roster.current)
 		kept.tool.calls, t.calls.fit, t.roster.own = t.calls, kept.fit, kept.tool
 	}
 	return t
@@ -67,18 +67,16 @@ type ServerStatus struct {
 	// their schemas. Tools that filters exclude do not count.
 	Skipped map[string]error
 
-	// Unmatched lists the entries of [Server.Allow] and Deny that match no tool, possibly
-	// because they are mistyped or the server has renamed a tool. A tool that such an entry
-	// should exclude is offered.
+	// Unmatched lists the entries of [Server.Allow] and Deny that match no tool, possibly because they are mistyped or
+	// the server has renamed a tool. A tool that such an entry should exclude is offered.
 	Unmatched []string
 
 	// AppTools are the tools that views of the server may call, including those hidden from
 	// models, see [Toolset.ViewAccess].
 	AppTools []*Tool
 
-	// Ended says why the connection ended, nil if it has not. It is nil over HTTP, which has no
-	// lasting connection, and while a connection is being restarted. To find out, call
-	// [mcpclient.Client.Ping].
+	// Ended says why the connection ended, nil if it has not. It is nil over HTTP, which has no lasting connection, and
+	// while a connection is being restarted. To find out, call [mcpclient.Client.Ping].
 	Ended error
 }
 
@@ -128,8 +126,7 @@ func (t *Toolset) Remove(name string) error {
 	return nil
 }
 
-// Pins returns the fingerprints of the offered tools by server, to be stored and passed to
-// [Server.Pins] later.
+// Pins returns the fingerprints of the offered tools by server, to be stored and passed to [Server.Pins] later.
 func (t *Toolset) Pins() map[string]map[string]string {
 	t.roster.mu.Lock()
 	defer t.roster.mu.Unlock()
@@ -151,7 +148,7 @@ func (t *Toolset) Close() error {
 	r.mu.Lock()
 	r.closed = true
 	servers := slices.Concat(r.servers, r.retired, t.lender.connsLocked())
-	servers = slices.DeleteFunc(servers, func(s *server) bool { return s == nil || !s.isOpened() }) // see openFor
+	servers = slices.DeleteFunc(servers, func(s *server) bool { return !s.isOpened() }) // see openFor
 	for _, s := range servers {
 		s.stopIdleLocked()
 	}

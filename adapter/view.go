@@ -34,12 +34,10 @@ type viewAccess struct {
 	server, uri string
 }
 
-// viewKey is the context key of the view of a call: a string during the call, a nextView in a
-// context for calls.
+// viewKey is the context key of the view of a call: a string during the call, a nextView in a context for calls.
 type viewKey struct{}
 
-// nextView is the URI of the view that makes calls with a context. Calls within such a call are
-// not made by the view.
+// nextView is the URI of the view that makes calls with a context. Calls within such a call are not made by the view.
 type nextView string
 
 // WithView returns a context for calls of [Toolset.ViewTools] on behalf of a view, see [ViewFrom].

@@ -194,7 +194,7 @@ func (w *watcher) handleChanges() {
 			w.giveUp(err)
 			return
 		}
-		if time.Since(w.subscribedAt) > maxResubscribe {
+		if time.Since(w.subscribedAt) > maxResubscribe { // it has worked
 			w.failures = 0
 		}
 		w.retryLater()

@@ -30,9 +30,8 @@ const (
 	maxHost = 1000
 )
 
-// ParseLink checks a web address. Show its Warnings to the person, who decides. It returns an error
-// if no browser would open the address as a web page, or if it is longer than 8 KiB. The error does
-// not contain the address.
+// ParseLink checks a web address. Show its Warnings to the person, who decides. It returns an error if no browser would
+// open the address as a web page, or if it is longer than 8 KiB. The error does not contain the address.
 func ParseLink(raw string) (*Link, error) {
 	u, err := url.Parse(raw)
 	switch {

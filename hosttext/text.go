@@ -3,10 +3,9 @@
 // themselves. An invisible character, such as a control character, a direction mark or a zero-width
 // joiner, becomes its Go escape, such as \u200b, except within an emoji and in [Prose].
 //
-// Use [Escape], [Line], [Quote] or [Block] for texts on which a person decides, and for names;
-// [Prose] for texts that a person only reads; [JSONLine] and [EscapeJSON] for JSON; [ParseLink] for
-// links. docs/sampling.md and SECURITY.md of the repository say where a program needs them. A
-// character is a rune; bytes that are not UTF-8 become U+FFFD.
+// Use [Escape], [Line], [Quote] or [Block] for texts on which a person decides, and for names; [Prose] for texts that a
+// person only reads; [JSONLine] and [EscapeJSON] for JSON; [ParseLink] for links. docs/sampling.md and SECURITY.md of
+// the repository say where a program needs them. A character is a rune; bytes that are not UTF-8 become U+FFFD.
 package hosttext
 
 import (
@@ -40,9 +39,8 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// Prose is like [Escape], for texts that a person only reads, whole or in pieces. It
-// keeps joiners and variation selectors everywhere, because some scripts and emoji
-// need them, and drops carriage returns.
+// Prose is like [Escape], for texts that a person only reads, whole or in pieces. It keeps joiners and variation
+// selectors everywhere, because some scripts and emoji need them, and drops carriage returns.
 func Prose(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -198,8 +196,7 @@ func escape(r rune) string {
 	return fmt.Sprintf(`\U%08x`, r)
 }
 
-// JSONLine writes JSON on one line, with the escapes of [EscapeJSON]. It quotes text that is not
-// JSON.
+// JSONLine writes JSON on one line, with the escapes of [EscapeJSON]. It quotes text that is not JSON.
 func JSONLine(text string) string {
 	var line bytes.Buffer
 	if err := json.Compact(&line, []byte(text)); err != nil {
@@ -224,9 +221,8 @@ func EscapeJSON(text string) string {
 	return b.String()
 }
 
-// NewWriter returns a writer that writes [Prose] to w, for the output of an untrusted program on
-// the terminal. It keeps an incomplete character until the next Write. It is for one goroutine at a
-// time.
+// NewWriter returns a writer that writes [Prose] to w, for the output of an untrusted program on the terminal. It keeps
+// an incomplete character until the next Write. It is for one goroutine at a time.
 func NewWriter(w io.Writer) io.Writer { return &writer{w: w} }
 
 type writer struct {
@@ -234,8 +230,7 @@ type writer struct {
 	rest []byte // the first bytes of an incomplete character
 }
 
-// Write writes the complete characters, and keeps the beginning of an incomplete one for the next
-// call.
+// Write writes the complete characters, and keeps the beginning of an incomplete one for the next call.
 func (w *writer) Write(p []byte) (int, error) {
 	text := append(w.rest, p...)
 	end := len(text)

@@ -1,20 +1,17 @@
-// Package price defines tables of the prices of models. Package agent uses them for the cost of
-// runs, and package sampling for the cost of the requests of servers. The guide is docs/agent.md of
-// the repository.
+// Package price defines tables of the prices of models. Package agent uses them for the cost of runs, and package
+// sampling for the cost of the requests of servers. The guide is docs/agent.md of the repository.
 package price
 
 import "errors"
 
-// Table lists the prices of models. There are no built-in prices, because they change and providers
-// differ.
+// Table lists the prices of models. There are no built-in prices, because they change and providers differ.
 type Table struct {
 	Date   string  `json:"date"` // the day of the prices, such as "2026-11-22"; users of a table with Models refuse it without
 	Models []Price `json:"models"`
 }
 
-// Price is the price of a million tokens of a model, in millionths of the currency's unit. A price
-// must not be negative. Free cached input or reasoning cannot be written, because 0 means the price
-// of other tokens:
+// Price is the price of a million tokens of a model, in millionths of the currency's unit. A price must not be
+// negative. Free cached input or reasoning cannot be written, because 0 means the price of other tokens:
 //
 //	{Model: "gpt-5-mini*", Currency: "USD", Input: 250_000, Cached: 25_000, Output: 2_000_000}
 type Price struct {

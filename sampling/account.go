@@ -34,9 +34,8 @@ func newAccount(owner string, b Budget, window time.Duration) *account {
 	return a
 }
 
-// openAccount returns the account of a key. If there is none with a charge within the window, it is
-// the fresh one, and other accounts without such a charge are deleted: there are never more
-// accounts than requests within the window.
+// openAccount returns the account of a key. If there is none with a charge within the window, it is the fresh one, and
+// other accounts without such a charge are deleted: there are never more accounts than requests within the window.
 func openAccount[K comparable](all map[K]*account, key K, now time.Time, window time.Duration, fresh *account) *account {
 	if a, ok := all[key]; ok && !a.idle(now, window) {
 		return a
@@ -51,8 +50,7 @@ func (a *account) idle(now time.Time, window time.Duration) bool {
 	return !slices.ContainsFunc(a.charges, func(c *charge) bool { return c.within(now, window) })
 }
 
-// within reports whether a charge counts: its request is not finished, or began less than
-// a window ago.
+// within reports whether a charge counts: its request is not finished, or began less than a window ago.
 func (c *charge) within(now time.Time, window time.Duration) bool {
 	return c.open || now.Sub(c.at) < window
 }
@@ -64,8 +62,7 @@ func (a *account) expire(now time.Time) {
 	}
 }
 
-// check returns an error if the budget does not allow a charge. The charge may be in the account
-// already.
+// check returns an error if the budget does not allow a charge. The charge may be in the account already.
 func (a *account) check(now time.Time, next *charge) error {
 	a.expire(now)
 	need, currency := next.reserved.tokens(), next.reserved.Cost.Currency
@@ -115,8 +112,7 @@ func (a *account) inWindow() string {
 	return fmt.Sprintf(" in %v", a.window)
 }
 
-// bill reserves and settles the cost of a request in the account of its context. It is for one
-// goroutine.
+// bill reserves and settles the cost of a request in the account of its context. It is for one goroutine.
 type bill struct {
 	account           cost.Account      // nil: the context has no account
 	settleReservation func(cost.Charge) // settles the reservation; nil: nothing is reserved

@@ -32,8 +32,7 @@ type refusedError struct {
 // Error returns the reason without the reviewer's error, because the server gets the text.
 func (e *refusedError) Error() string { return "sampling request refused: " + e.reason }
 
-// Unwrap returns [mcp.ErrRejected], the [*mcp.RPCError] for the
-// server and, if there is one, the reviewer's error.
+// Unwrap returns [mcp.ErrRejected], the [*mcp.RPCError] for the server and, if there is one, the reviewer's error.
 func (e *refusedError) Unwrap() []error {
 	all := []error{mcp.ErrRejected, e.RPCError(), e.cause}
 	return slices.DeleteFunc(all, func(err error) bool { return err == nil })

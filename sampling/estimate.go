@@ -170,9 +170,8 @@ func (m *Model) withCost(u usage) usage {
 	return u
 }
 
-// spending returns the usage of a completion: the host's count, or an estimate if count is nil or
-// incomplete. size is the length of the reply in bytes. Package chat has removed counts that
-// cannot be true.
+// spending returns the usage of a completion: the host's count, or an estimate if count is nil or incomplete. size is
+// the length of the reply in bytes. Package chat has removed counts that cannot be true.
 func spending(m *Model, req *Request, added int, count *chat.Usage, size int) usage {
 	needs := newNeeds(req.Params)
 	u := usage{Input: needs.tokens() + int64(added/4), Output: int64(size+3) / 4, Estimated: true}
@@ -199,8 +198,7 @@ func spending(m *Model, req *Request, added int, count *chat.Usage, size int) us
 	return m.withCost(u)
 }
 
-// spendingIfFailed returns the usage of a failed completion. If the host did not count it, it is
-// the longest reply.
+// spendingIfFailed returns the usage of a failed completion. If the host did not count it, it is the longest reply.
 func spendingIfFailed(m *Model, req *Request, added int, count *chat.Usage) usage {
 	u := spending(m, req, added, count, 0)
 	if count == nil || count.Completion == 0 {

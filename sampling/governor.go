@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// Limits bound the requests and the cost of all servers. A zero field has its default;
-// [New] refuses a negative one. The limits hold for any number of concurrent requests,
-// with and without a reviewer.
+// Limits bound the requests and the cost of all servers. A zero field has its default; [New] refuses a negative one.
+// The limits hold for any number of concurrent requests, with and without a reviewer.
 //
 // Before the reviewer or the model is asked, an upper bound of the cost is reserved: one token for
 // each byte of the request's text, and its maxTokens. Afterwards the real cost replaces the
@@ -47,21 +46,18 @@ type Limits struct {
 
 // Budget bounds requests. A zero field has the default that [Limits] names.
 type Budget struct {
-	// Requests bounds the valid requests within any Window, whatever their
-	// outcome; more are refused. A request may need two completions: a model that
-	// does not call a required tool, or calls a tool wrongly, is asked again.
+	// Requests bounds the valid requests within any Window, whatever their outcome; more are refused. A request may
+	// need two completions: a model that does not call a required tool, or calls a tool wrongly, is asked again.
 	Requests int
 
 	// Tokens bounds the tokens of requests and replies within any Window.
 	Tokens int64
 
-	// Cost bounds the cost within any Window, in millionths of each currency's unit:
-	// {"USD": 500_000} is half a dollar. [Options.Prices] must have a price for every
-	// model, in one of these currencies.
+	// Cost bounds the cost within any Window, in millionths of each currency's unit: {"USD": 500_000} is half a dollar.
+	// [Options.Prices] must have a price for every model, in one of these currencies.
 	Cost map[string]int64
 
-	// Concurrent bounds the requests that are reviewed or answered at the same
-	// time; more requests wait.
+	// Concurrent bounds the requests that are reviewed or answered at the same time; more requests wait.
 	Concurrent int
 }
 

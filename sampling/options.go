@@ -16,34 +16,30 @@ import (
 // Options configure a sampler. Nil and the zero value are valid: then there is no
 // reviewer, and only the limits restrict servers.
 type Options struct {
-	// Review sees every request before the model does, and every reply before the
-	// server does. Default: no review.
+	// Review sees every request before the model does, and every reply before the server does. Default: no review.
 	Review *Review
 
 	// Limits bound the requests and the cost of servers. Zero fields have defaults.
 	Limits Limits
 
-	// Prices has the prices of the models, by their ids. They are used for limits of cost,
-	// the audit, and servers that prefer a cheap model. An agent may share the table.
-	// Default nil: unknown.
+	// Prices has the prices of the models, by their ids. They are used for limits of cost, the audit, and servers that
+	// prefer a cheap model. An agent may share the table. Default nil: unknown.
 	Prices *price.Table
 
 	// Models are the models from which one is chosen by the contents of a request and
 	// the server's preferences. Default: the model of New, for all contents.
 	Models []Model
 
-	// Policy applies to servers that Servers does not name. Servers has policies by the program's
-	// names for servers: see [Sampler.ForServer] and Origin. If Servers is set, a server without a
-	// name is refused.
+	// Policy applies to servers that Servers does not name. Servers has policies by the program's names for servers:
+	// see [Sampler.ForServer] and Origin. If Servers is set, a server without a name is refused.
 	Policy  Policy
 	Servers map[string]Policy
 
-	// Origin returns the program's names for the server and the tool call of a request, from the
-	// handler's context; "" if it does not know one. It may be called concurrently. The audit has
-	// the name of the call. It also identifies the call for Limits.PerCall if the connection does
-	// not; the connection is preferred, because models repeat the ids of calls in other
-	// conversations. Default: no server, and the call of [mcp.OriginFrom]. With package adapter set
-	// adapter.OriginFrom.
+	// Origin returns the program's names for the server and the tool call of a request, from the handler's context; ""
+	// if it does not know one. It may be called concurrently. The audit has the name of the call. It also identifies
+	// the call for Limits.PerCall if the connection does not; the connection is preferred, because models repeat the
+	// ids of calls in other conversations. Default: no server, and the call of [mcp.OriginFrom]. With package adapter
+	// set adapter.OriginFrom.
 	Origin func(ctx context.Context) (server, call string)
 
 	// Audit gets a record of every request that has ended or waits for a person, a JSON object; docs/sampling.md
@@ -62,29 +58,24 @@ type Options struct {
 	// text of the reply. Default: the model's own.
 	Effort string
 
-	// OnText gets the pieces of a completion's text as they arrive, to show progress; the server
-	// gets only the whole text. It is called for the pieces of one completion in order, and for
-	// different completions concurrently. If it is set, completions are streamed, and IdleTimeout
-	// applies. Default nil: no streaming.
+	// OnText gets the pieces of a completion's text as they arrive, to show progress; the server gets only the whole
+	// text. It is called for the pieces of one completion in order, and for different completions concurrently. If it
+	// is set, completions are streamed, and IdleTimeout applies. Default nil: no streaming.
 	OnText func(ctx context.Context, r *Request, piece string)
 
-	// Host names the kind of API behind the base URL: openai, azure, ollama,
-	// vllm, llamacpp, lmstudio, openrouter, groq, together, gemini, mistral,
-	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
+	// Host names the kind of API behind the base URL: openai, azure, ollama, vllm, llamacpp, lmstudio, openrouter,
+	// groq, together, gemini, mistral, deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
-	// API selects an API of the provider: "chat" for Chat Completions, or "responses". Default: by
-	// the provider and the model; OpenAI's models since gpt-5.4 use Responses, where they reason
-	// with tools.
+	// API selects an API of the provider: "chat" for Chat Completions, or "responses". Default: by the provider and the
+	// model; OpenAI's models since gpt-5.4 use Responses, where they reason with tools.
 	API string
 
-	// Extra are fields to add to every request to the provider. They replace fields of this
-	// package. New refuses the fields of the conversation, its tools and the bound of the reply.
-	// Default: none.
+	// Extra are fields to add to every request to the provider. They replace fields of this package. New refuses the
+	// fields of the conversation, its tools and the bound of the reply. Default: none.
 	Extra map[string]json.RawMessage
 
-	// Retries bounds the retries after temporary failures of the provider. Default 2; negative:
-	// none.
+	// Retries bounds the retries after temporary failures of the provider. Default 2; negative: none.
 	Retries int
 
 	// Timeout bounds one attempt. Default 10 min.

@@ -56,9 +56,8 @@ func (h *hostMemories) memory(q *requester) *chat.Memory {
 	return m
 }
 
-// extraKey is the key in a tool use's _meta for data that the model's host
-// wants back with the call. Servers "SHOULD preserve this field in tool use
-// blocks in message history"; if a server does not, recall has the data.
+// extraKey is the key in a tool use's _meta for data that the model's host wants back with the call. Servers "SHOULD
+// preserve this field in tool use blocks in message history"; if a server does not, recall has the data.
 const extraKey = "io.github.mcpchain/host-extra"
 
 // withHostExtra returns the _meta of a tool use with the host's data, nil for none.

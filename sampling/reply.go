@@ -91,8 +91,7 @@ type callError struct{ reason string }
 
 func (e *callError) Error() string { return "the model called " + e.reason }
 
-// samplingResult translates the model's reply to a result of the protocol. The error is
-// a [*callError].
+// samplingResult translates the model's reply to a result of the protocol. The error is a [*callError].
 func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mcp.CreateMessageResult, error) {
 	out := &mcp.CreateMessageResult{Role: "assistant", Model: r.Model, StopReason: stopReason(r)}
 	if text := cmp.Or(r.Text, r.Refusal); text != "" {

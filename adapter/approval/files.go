@@ -213,8 +213,7 @@ func (s *Files) Drop(ctx context.Context, key Key) (err error) {
 	return ignoreMissing(private.Remove(path))
 }
 
-// ignoreMissing returns nil for the error of a file that does not exist, and other errors as they
-// are.
+// ignoreMissing returns nil for the error of a file that does not exist, and other errors as they are.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -222,9 +221,8 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// Forget implements [Store]. It also removes files that decide nothing. If a file cannot be read
-// for another reason, Forget keeps it and reports it in the error, unless it forgets the decisions
-// of all users and servers.
+// Forget implements [Store]. It also removes files that decide nothing. If a file cannot be read for another reason,
+// Forget keeps it and reports it in the error, unless it forgets the decisions of all users and servers.
 func (s *Files) Forget(ctx context.Context, user, server string) (err error) {
 	defer annotate("forget decisions", &err)
 	paths, err := s.paths()

@@ -23,9 +23,8 @@ type Request struct {
 	// Definition is the tool as its server describes it. Annotations are claims of the server.
 	Definition *mcp.Tool
 
-	// Arguments are the arguments to send: repaired, checked, and as the interceptors left them.
-	// Where an agent inserts a stored result, they have a description of it (size, kind, shape and
-	// digest) in place of the value.
+	// Arguments are the arguments to send: repaired, checked, and as the interceptors left them. Where an agent inserts
+	// a stored result, they have a description of it (size, kind, shape and digest) in place of the value.
 	Arguments json.RawMessage
 }
 
@@ -34,8 +33,7 @@ type Decision struct {
 	Allow  bool
 	Reason string // the reason for a denial; the model reads it and continues
 
-	// Arguments replace the arguments of an allowed call. They must fit the tool's schema, and the
-	// model is told.
+	// Arguments replace the arguments of an allowed call. They must fit the tool's schema, and the model is told.
 	Arguments json.RawMessage
 
 	// Remember makes the decision hold for later calls of the same user (User of adapter.Options).
@@ -63,9 +61,8 @@ func (s Scope) String() string {
 	return [...]string{"this call", "same arguments", "same tool", "same server"}[s]
 }
 
-// Func decides on a call before it is sent. A toolset asks about one call of a user (User of
-// adapter.Options) at a time, and about calls of different users concurrently. It asks only about
-// calls that neither a remembered decision nor Trust of adapter.Policy settles. After an error the
-// call is not sent: the error of its result is fatal and matches adapter.ErrUndecided, and a run of
-// package agent ends.
+// Func decides on a call before it is sent. A toolset asks about one call of a user (User of adapter.Options) at a
+// time, and about calls of different users concurrently. It asks only about calls that neither a remembered decision
+// nor Trust of adapter.Policy settles. After an error the call is not sent: the error of its result is fatal and
+// matches adapter.ErrUndecided, and a run of package agent ends.
 type Func func(context.Context, *Request) (Decision, error)

@@ -18,10 +18,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Documents returns one document for each part of a resource. Metadata "source", the key of
-// langchaingo's loaders, and "uri" are the URI of the part, and "mime_type" is its type if that is
-// known. A binary part with a MIME type of text becomes text. Other binary parts have no content;
-// their bytes are in metadata "data".
+// Documents returns one document for each part of a resource. Metadata "source", the key of langchaingo's loaders, and
+// "uri" are the URI of the part, and "mime_type" is its type if that is known. A binary part with a MIME type of text
+// becomes text. Other binary parts have no content; their bytes are in metadata "data".
 func Documents(res *mcp.ReadResourceResult) []schema.Document {
 	out := make([]schema.Document, len(res.Contents))
 	for i := range res.Contents {
@@ -56,9 +55,8 @@ func isText(mimeType string) bool {
 		slices.Contains([]string{"application/json", "application/xml", "application/yaml"}, kind)
 }
 
-// Loader loads resources of one server as documents. It implements documentloaders.Loader of
-// langchaingo. Load fails if there are more than 1,000 documents or 64 MiB. Its methods may be
-// called concurrently.
+// Loader loads resources of one server as documents. It implements documentloaders.Loader of langchaingo. Load fails if
+// there are more than 1,000 documents or 64 MiB. Its methods may be called concurrently.
 type Loader struct {
 	Client *mcpclient.Client
 

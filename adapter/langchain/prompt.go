@@ -14,9 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// PromptMessages asks the server for the messages of a prompt. Values that are not strings are sent
-// as JSON. Values that the prompt has no argument for are ignored; a required argument without a
-// value is an error.
+// PromptMessages asks the server for the messages of a prompt. Values that are not strings are sent as JSON. Values
+// that the prompt has no argument for are ignored; a required argument without a value is an error.
 func PromptMessages(
 	ctx context.Context, client *mcpclient.Client, prompt *mcp.Prompt, values map[string]any,
 ) ([]llms.MessageContent, error) {

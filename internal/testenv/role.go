@@ -83,9 +83,8 @@ type Conn interface {
 	Recv() ([]byte, error)
 }
 
-// Answer is a server: it answers the requests on a connection until that ends, with the member that
-// answer returns, such as "result":{}, or not at all for "". Notifications are passed to answer,
-// too; they have no ID.
+// Answer is a server: it answers the requests on a connection until that ends, with the member that answer returns,
+// such as "result":{}, or not at all for "". Notifications are passed to answer, too; they have no ID.
 func Answer(conn Conn, answer func(m *Message) string) {
 	for {
 		raw, err := conn.Recv()

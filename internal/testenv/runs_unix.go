@@ -10,8 +10,7 @@ import (
 	"syscall"
 )
 
-// Runs reports whether a process is running. A zombie has ended: it waits for
-// its parent to ask for its status.
+// Runs reports whether a process is running. A zombie has ended: it waits for its parent to ask for its status.
 func Runs(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false

@@ -128,8 +128,7 @@ func pairOf(first, second string) string {
 	return strings.ToLower(first + " " + second)
 }
 
-// hints maps one or two words of a query to a word that they imply: "how far" asks for a distance. "0"
-// is any number.
+// hints maps one or two words of a query to a word that they imply: "how far" asks for a distance. "0" is any number.
 var hints = func() map[string]string {
 	out := map[string]string{"born": "birthday", "how old": "age", "0 am": "time", "0 pm": "time"}
 	for _, h := range []struct{ before, words, implied string }{
@@ -148,8 +147,7 @@ var hints = func() map[string]string {
 	return out
 }()
 
-// near returns the term that differs from a mistyped word by one letter, the most frequent of
-// several, or "".
+// near returns the term that differs from a mistyped word by one letter, the most frequent of several, or "".
 func (x *Index) near(word string) (best string) {
 	if len(word) < 5 {
 		return ""

@@ -1,9 +1,8 @@
 // Package search finds tools by words that describe their purpose.
 //
-// It ranks documents by BM25 over fields, see Robertson and Zaragoza, "The Probabilistic Relevance
-// Framework: BM25 and Beyond". It also scores related words, adjacent words, and translations
-// between Chinese and English. Documents with equal scores keep their order, so that the same query
-// always finds the same tools.
+// It ranks documents by BM25 over fields, see Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
+// Beyond". It also scores related words, adjacent words, and translations between Chinese and English. Documents with
+// equal scores keep their order, so that the same query always finds the same tools.
 package search
 
 import (
@@ -138,9 +137,8 @@ func (x *Index) add(stem string, doc, field int) {
 	}
 }
 
-// Search returns the indexes of at most limit documents that match the query, the best match first.
-// It uses the first 64 words of the query. It replaces a word that no document has by one that
-// differs by one letter.
+// Search returns the indexes of at most limit documents that match the query, the best match first. It uses the first
+// 64 words of the query. It replaces a word that no document has by one that differs by one letter.
 func (x *Index) Search(query string, limit int) []int {
 	asked, terms := x.read(query)
 	r := ranking{index: x, asked: asked, scores: make([]float64, len(x.lengths)), word: make([]float64, len(x.lengths))}
@@ -174,8 +172,7 @@ type ranking struct {
 	found  []int     // documents with any word
 }
 
-// add scores a word of the query in all documents. If a document has several related words, only
-// the best one counts.
+// add scores a word of the query in all documents. If a document has several related words, only the best one counts.
 func (r *ranking) add(stem string, share float64) {
 	most := r.count(stem, share, math.Inf(1))
 	for other, weight := range related()[stem] {
@@ -198,9 +195,8 @@ func (r *ranking) add(stem string, share float64) {
 	r.has = r.has[:0]
 }
 
-// count scores one form of the current word, times share, in the documents that have it. It returns
-// the rarity of the form, which it limits to most: a rare related word must not count more than the
-// word of the query.
+// count scores one form of the current word, times share, in the documents that have it. It returns the rarity of the
+// form, which it limits to most: a rare related word must not count more than the word of the query.
 func (r *ranking) count(stem string, share, most float64) float64 {
 	id, ok := r.index.terms[stem]
 	if !ok {
@@ -326,8 +322,7 @@ func (x *Index) rarity(term uint32) float64 {
 	return math.Log(1 + (n-has+0.5)/(has+0.5))
 }
 
-// weighted returns the number of times that a document has a word, by the weights and the lengths
-// of its fields.
+// weighted returns the number of times that a document has a word, by the weights and the lengths of its fields.
 func (x *Index) weighted(p *posting) (count float64) {
 	for f, n := range p.count {
 		if n > 0 {

@@ -34,8 +34,7 @@ var related = sync.OnceValue(func() map[string]map[string]float64 {
 	return out
 })
 
-// synonyms has a group of words with the same meaning on each line, or of forms that have no stem in
-// common.
+// synonyms has a group of words with the same meaning on each line, or of forms that have no stem in common.
 //
 //go:embed synonyms.txt
 var synonyms string
@@ -45,8 +44,7 @@ var synonyms string
 //go:embed thesaurus.txt
 var thesaurus string
 
-// actions has a group of verbs on each line. A tool for one of them does not do what those of another
-// line ask for.
+// actions has a group of verbs on each line. A tool for one of them does not do what those of another line ask for.
 //
 //go:embed actions.txt
 var actions string

@@ -12,9 +12,8 @@ const (
 	maxWord = 40       // bytes of a word; longer ones are data, such as an encoded picture
 )
 
-// words returns the words of a text. It splits camel and snake case. In scripts without spaces
-// between words, it returns the English translations of Chinese words, and then each pair of
-// adjacent letters as a word.
+// words returns the words of a text. It splits camel and snake case. In scripts without spaces between words, it
+// returns the English translations of Chinese words, and then each pair of adjacent letters as a word.
 func words(text string) iter.Seq[string] {
 	return func(yield func(word string) bool) {
 		for text := text[:min(len(text), maxText)]; text != ""; {
@@ -36,8 +35,7 @@ func words(text string) iter.Seq[string] {
 	}
 }
 
-// length returns the number of bytes of the first runes of a text that belong together, each to the
-// one before it.
+// length returns the number of bytes of the first runes of a text that belong together, each to the one before it.
 func length(text string, together func(before, r, after rune) bool) int {
 	before, n := utf8.DecodeRuneInString(text)
 	for n < len(text) {

@@ -129,8 +129,7 @@ func (s *Server) forget(server net.Conn) {
 	s.running.Done()
 }
 
-// connState forgets a connection when the server has closed it. A hijacked
-// connection stays known until it is dropped.
+// connState forgets a connection when the server has closed it. A hijacked connection stays known until it is dropped.
 func (s *Server) connState(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateClosed:

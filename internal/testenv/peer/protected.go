@@ -44,7 +44,7 @@ func StartProtected(t testing.TB, server *sdk.Server, life time.Duration) *Prote
 	peerServer := httptest.NewServer(mux)
 	t.Cleanup(peerServer.Close)
 	p := &Protected{URL: peerServer.URL + "/mcp"}
-	p.Provider = StartProvider(t, p.URL, life)
+	p.Provider = startProvider(t, p.URL, life)
 	const metadata = "/.well-known/oauth-protected-resource/mcp"
 	mux.Handle(metadata, auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
 		Resource: p.URL, AuthorizationServers: []string{p.Provider.Issuer}, ScopesSupported: []string{"notes:read", "notes:write"},

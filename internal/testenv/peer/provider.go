@@ -28,8 +28,8 @@ type Provider struct {
 	Login  string // login of the person as whom Browse acts
 }
 
-// StartProvider runs a provider of tokens for a resource until the test ends. They expire after life, in whole seconds.
-func StartProvider(t testing.TB, resource string, life time.Duration) *Provider {
+// startProvider runs a provider of tokens for a resource until the test ends. They expire after life, in whole seconds.
+func startProvider(t testing.TB, resource string, life time.Duration) *Provider {
 	t.Helper()
 	set := install(t)
 	port := set.Listen(t, regexp.MustCompile(`^listening at (\d+)$`), set.Path("provider.mjs"), resource, fmt.Sprint(int(life.Seconds())))
