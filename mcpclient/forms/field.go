@@ -22,31 +22,35 @@ const (
 	KindChoices Kind = "choices" // any of Options
 )
 
-// Field is one question of a form.
+// Field is one question of a form. Its JSON is for pages that show forms.
 type Field struct {
-	Name        string
-	Title       string // Name if the server gave none
-	Description string
-	Kind        Kind
-	Required    bool
+	Name        string `json:"name"`
+	Title       string `json:"title"` // Name if the server gave none
+	Description string `json:"description,omitempty"`
+	Kind        Kind   `json:"kind"`
+	Required    bool   `json:"required,omitempty"`
 
-	Options []Option // for KindChoice and KindChoices
+	Options []Option `json:"options,omitempty"` // for KindChoice and KindChoices
 
-	Format  string // string: "email", "uri", "date", "date-time", or the server's own, which is not checked
-	Pattern string // string: a regular expression of package regexp; not checked if that takes long
+	// Format of a string is "email", "uri", "date", "date-time", or the server's own, which is not checked.
+	Format string `json:"format,omitempty"`
+
+	// Pattern of a string is a regular expression of package regexp. It is not checked if that takes long.
+	Pattern string `json:"pattern,omitempty"`
 
 	// Min and Max bound a number, the length of a string in characters, or the number of choices; nil for no bound.
-	Min, Max *float64
+	Min *float64 `json:"min,omitempty"`
+	Max *float64 `json:"max,omitempty"`
 
 	// Default has a type that [Field.Parse] returns. It is nil if the server gave none, or one that
 	// is invalid or takes long to check.
-	Default any
+	Default any `json:"default,omitempty"`
 }
 
 // Option is one choice of a field.
 type Option struct {
-	Value string // for the server
-	Title string // for the person
+	Value string `json:"value"` // for the server
+	Title string `json:"title"` // for the person
 }
 
 // Parse converts what a person typed to the field's value and checks it. The value is a string,

@@ -76,21 +76,9 @@ func open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 		handlers: &handlers{server: server, opts: o, view: v, out: out},
 		serving:  map[string]context.CancelFunc{}, busy: map[string]bool{},
 	}
-	notifications := &notifications{
-		opts:     o,
-		log:      log,
-		view:     v,
-		calls:    calls,
-		requests: requests,
-		ready:    s.ready,
-	}
 	in := &inbox{
-		conn:          conn,
-		limits:        o.Limits,
-		log:           log,
-		teardown:      s.teardown,
-		requests:      requests,
-		notifications: notifications,
+		conn: conn, opts: o, log: log, view: v, calls: calls,
+		requests: requests, teardown: s.teardown, ready: s.ready,
 	}
 	s.run(conn, in, calls)
 	return s, nil

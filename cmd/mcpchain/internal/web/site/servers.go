@@ -17,7 +17,7 @@ func (s *site) beginServer(r *http.Request, user string, _ none) (any, error) {
 	if err != nil || address == "" {
 		return none{}, s.signInError(r, err)
 	}
-	link, err := talk.Link(address)
+	link, err := talk.ParseLink(address)
 	return map[string]any{"link": link}, s.signInError(r, err)
 }
 

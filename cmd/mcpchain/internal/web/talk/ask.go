@@ -36,36 +36,15 @@ type askJSON struct {
 	Tries int       `json:"tries,omitempty"` // doubt: how often the call was sent
 	Sent  time.Time `json:"sent,omitzero"`   // doubt: when the call was last sent
 
-	Fields []fieldJSON `json:"fields,omitempty"`
-	Link   *linkJSON   `json:"link,omitempty"`
-	Wrong  string      `json:"wrong,omitempty"` // why the question cannot be accepted
+	Fields []*forms.Field `json:"fields,omitempty"`
+	Link   *Link          `json:"link,omitempty"`
+	Wrong  string         `json:"wrong,omitempty"` // why the question cannot be accepted
 
 	Sampling *samplingJSON `json:"sampling,omitempty"`
 }
 
-// fieldJSON is a field of a form.
-type fieldJSON struct {
-	Name        string       `json:"name"`
-	Title       string       `json:"title"`
-	Description string       `json:"description,omitempty"`
-	Kind        string       `json:"kind"`
-	Required    bool         `json:"required,omitempty"`
-	Options     []optionJSON `json:"options,omitempty"`
-	Format      string       `json:"format,omitempty"`
-	Pattern     string       `json:"pattern,omitempty"`
-	Min         *float64     `json:"min,omitempty"` // see [forms.Field]
-	Max         *float64     `json:"max,omitempty"`
-	Default     any          `json:"default,omitempty"`
-}
-
-// optionJSON is a value of a field to choose.
-type optionJSON struct {
-	Value string `json:"value"`
-	Title string `json:"title"`
-}
-
-// linkJSON is an address for the user to visit, in three parts, so that the page can highlight the host.
-type linkJSON struct {
+// Link is an address for the user to visit, in three parts, so that the page can highlight the host.
+type Link struct {
 	Before   string   `json:"before"`
 	Host     string   `json:"host"`
 	After    string   `json:"after"`
@@ -112,7 +91,10 @@ func askOf(q *run.Question) askJSON {
 	case run.QuestionForm:
 		a.Fields, a.Wrong = fieldsOf(q.Elicit)
 	case run.QuestionURL:
-		a.Link, a.Wrong = linkOf(q.Elicit.URL)
+		link, err := ParseLink(q.Elicit.URL)
+		if a.Link = link; err != nil {
+			a.Wrong = err.Error()
+		}
 	case run.QuestionSampling:
 		a.Sampling, a.Wrong = samplingOf(q)
 	}
@@ -127,24 +109,19 @@ func tooLong(size int) string {
 	return fmt.Sprintf("This has %d bytes. Not all of it is shown, so it can only be refused.", size)
 }
 
-// fieldsOf returns the fields of a form, or why it cannot be shown.
-func fieldsOf(params *mcp.ElicitParams) (out []fieldJSON, wrong string) {
+// fieldsOf returns the fields of a form with texts for a page, or why it cannot be shown.
+func fieldsOf(params *mcp.ElicitParams) (fields []*forms.Field, wrong string) {
 	fields, err := forms.Fields(params)
 	if err != nil {
 		return nil, "the form cannot be shown: " + ErrorText(err.Error())
 	}
 	for _, f := range fields {
-		v := fieldJSON{
-			Name: f.Name, Title: hosttext.Line(f.Title, 200), Description: exactText(f.Description, 1000),
-			Kind: string(f.Kind), Required: f.Required, Format: f.Format, Pattern: hosttext.Line(f.Pattern, 200),
-			Min: f.Min, Max: f.Max, Default: f.Default,
+		f.Title, f.Description, f.Pattern = hosttext.Line(f.Title, 200), exactText(f.Description, 1000), hosttext.Line(f.Pattern, 200)
+		for i := range f.Options {
+			f.Options[i].Title = hosttext.Line(f.Options[i].Title, 200)
 		}
-		for _, o := range f.Options {
-			v.Options = append(v.Options, optionJSON{o.Value, hosttext.Line(o.Title, 200)})
-		}
-		out = append(out, v)
 	}
-	return out, ""
+	return fields, ""
 }
 
 // samplingOf returns what a server wants to ask the model. wrong is why the user cannot allow it, "" if the user can.
@@ -178,26 +155,15 @@ func subject(q *run.Question) string {
 	return "the doubt about " + name
 }
 
-// Link returns what the page needs to show and open an address, for JSON. The error says, for the user to read, why the
-// page does not open it.
-func Link(address string) (any, error) {
-	l, wrong := linkOf(address)
-	if wrong != "" {
-		return nil, errors.New(wrong)
-	}
-	return l, nil
-}
-
-// linkOf splits an address, so that the page can highlight its host. wrong is why the page does not open it, "" if it
-// does.
-func linkOf(address string) (_ *linkJSON, wrong string) {
+// ParseLink splits an address. The error says, for the user to read, why the page does not open it.
+func ParseLink(address string) (*Link, error) {
 	parsed, err := hosttext.ParseLink(address)
 	if err != nil {
-		return nil, ErrorText(err.Error())
+		return nil, errors.New(ErrorText(err.Error()))
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, "the address cannot be read"
+		return nil, errors.New("the address cannot be read")
 	}
 	before, rest, _ := strings.Cut(parsed.URL, "://")
 	before += "://"
@@ -208,11 +174,11 @@ func linkOf(address string) (_ *linkJSON, wrong string) {
 	if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
 		before, rest, end = before+rest[:at+1], rest[at+1:], end-at-1
 	}
-	return &linkJSON{
+	return &Link{
 		Before:   before,
 		Host:     rest[:end],
 		After:    rest[end:],
 		Href:     u.String(),
 		Warnings: parsed.Warnings,
-	}, ""
+	}, nil
 }

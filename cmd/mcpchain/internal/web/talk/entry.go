@@ -59,11 +59,11 @@ type (
 		Message string   `json:"message,omitempty"`
 	}
 	answeredJSON struct { // an answer of the user
-		Ask    string    `json:"ask"` // the question's id
-		Action string    `json:"action"`
-		Reason string    `json:"reason,omitempty"`
-		What   string    `json:"what"`           // the subject of the question
-		Link   *linkJSON `json:"link,omitempty"` // the page that the user wants to visit
+		Ask    string `json:"ask"` // the question's id
+		Action string `json:"action"`
+		Reason string `json:"reason,omitempty"`
+		What   string `json:"what"`           // the subject of the question
+		Link   *Link  `json:"link,omitempty"` // the page that the user wants to visit
 	}
 	endedJSON struct {
 		Status string `json:"status"` // done, failed or cancelled
@@ -144,7 +144,7 @@ func answeredOf(e *agent.Replied) answeredJSON {
 		What:   subject(e.Question),
 	}
 	if e.Question.Kind == run.QuestionURL && e.Reply.Action == run.ActionAccept {
-		a.Link, _ = linkOf(e.Question.Elicit.URL)
+		a.Link, _ = ParseLink(e.Question.Elicit.URL)
 	}
 	return a
 }
