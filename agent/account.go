@@ -242,8 +242,8 @@ func (a account) chargeLost() error {
 }
 
 // limitError is the error of a run that cannot afford an answer: Limits.Tokens or Limits.Cost leave too
-// little for another model call. The text names the limit, what was used, what the call needs, and the
-// option to raise.
+// little for another model call. The text says how much of the limit is used, and what the call needs. It
+// may be shown to people who cannot change the options of a program.
 type limitError struct {
 	stop StopReason // the limit that was reached
 	text string
@@ -256,24 +256,22 @@ func (e *limitError) Error() string { return "too little of a limit is left for 
 func (a account) newLimitError(allowed allowance, input int64) error {
 	limiting := allowed.limiting
 	taken, limits := limiting.rec.state.Taken(), limiting.rec.state.Limits
-	limit, used, least := fmt.Sprint(limits.Tokens), fmt.Sprint(taken.Tokens), fmt.Sprint(input+leastOutput)
+	limit, used, least := fmt.Sprint(limits.Tokens, " tokens"), fmt.Sprint(taken.Tokens), fmt.Sprint(input+leastOutput)
 	if allowed.stop == StopMaxCost {
 		p := a.price()
 		money := func(micro int64) string { return cost.Money{Currency: p.Currency, Micro: micro}.String() }
 		limit, used = money(limits.Cost[p.Currency]), money(taken.Cost[p.Currency])
 		least = money(cost.Most(p, input, leastOutput).Micro)
 	}
-	kept := ""
-	name, option := limitNames[allowed.stop], "Options.Limits or WithLimits"
+	name, kept := limitNames[allowed.stop], ""
 	if limiting.parent != nil {
-		option = fmt.Sprintf("Options.Limits of the sub-agent %q", limiting.agent.opts.Name)
+		name += fmt.Sprintf(" of the sub-agent %q", limiting.agent.opts.Name)
 	}
 	if limiting != a.engine {
-		kept = ", some is kept for the answer of the agent above"
+		kept = ", some are kept for the answer of the agent above"
 	}
-	return &limitError{allowed.stop, fmt.Sprintf("%s is %s, %s is used or reserved%s, "+
-		"and a call with about %d tokens of input takes %s at least: raise %s in %s",
-		name, limit, used, kept, input, least, name, option)}
+	return &limitError{allowed.stop, fmt.Sprintf("of %s (%s) %s are used or reserved%s, "+
+		"and a call with about %d tokens of input takes at least %s", limit, name, used, kept, input, least)}
 }
 
 // estimateUsage estimates the tokens of a reply if the model did not report them. Limits.Tokens

@@ -80,12 +80,8 @@ func (d *dialog) turn() error {
 	case d.engine.agent.output != nil && reply.output == nil:
 		return d.engine.failAt(stop, d.engine.noOutputError(reply.text))
 	}
-	d.engine.handlers.end()
-	text := outputText(reply.text, reply.output)
-	return d.rec.record([]Event{
-		&TurnEnd{Messages: d.rec.state.History[len(d.rec.state.History)-1:]},
-		&Output{Text: text, StopReason: stop, FinishReason: reply.finish},
-	}, &ledger.Ended{Status: run.StatusFinished, Stop: string(stop), Output: text, Structured: reply.output})
+	turnEnd := &TurnEnd{Messages: d.rec.state.History[len(d.rec.state.History)-1:]}
+	return d.engine.finish(reply.text, reply.output, stop, turnEnd)
 }
 
 // askFitting calls ask at the limit that the run has reached, if any. A call that is too long for the

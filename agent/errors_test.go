@@ -104,7 +104,7 @@ func replayed(t *testing.T, a *agent.Agent, key run.Key) (failed error) {
 	return failed
 }
 
-// A run that cannot pay for an answer says which limit stops it, how much was used, and what to raise.
+// A run that cannot pay for an answer says which limit stops it, how much of it was used, and what a call takes.
 func TestLimitText(t *testing.T) {
 	ctx := t.Context()
 	helper := func(o *agent.Options) adapter.Source {
@@ -120,15 +120,15 @@ func TestLimitText(t *testing.T) {
 		name, got, want string
 	}{
 		{"tokens", check.Err(newAgent(t, play(says("x")), &agent.Options{Limits: run.Limits{Tokens: 50}}).Run(ctx, human("go"))).Error(),
-			`run agent: too little of a limit is left for an answer: Limits.Tokens is 50, 0 is used or reserved, and a call with about 35 tokens of input takes 99 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
+			`run agent: too little of a limit is left for an answer: of 50 tokens (Limits.Tokens) 0 are used or reserved, and a call with about 35 tokens of input takes at least 99`},
 		{"cost", check.Err(newAgent(t, play(costly).called("m-1"), &agent.Options{
 			Limits: run.Limits{Cost: map[string]int64{"USD": 100}}, Model: agent.ModelSettings{Prices: prices},
 		}).Run(ctx, human("go"))).Error(),
-			`run agent: too little of a limit is left for an answer: Limits.Cost is 0.0001 USD, 0 USD is used or reserved, and a call with about 35 tokens of input takes 0.000163 USD at least: raise Limits.Cost in Options.Limits or WithLimits`},
+			`run agent: too little of a limit is left for an answer: of 0.0001 USD (Limits.Cost) 0 USD are used or reserved, and a call with about 35 tokens of input takes at least 0.000163 USD`},
 		{"a sub-agent's own", ofHelper(&agent.Options{}, &agent.Options{Name: "digger", Limits: run.Limits{Tokens: 500}}),
-			`[the agent helper failed: too little of a limit is left for an answer: Limits.Tokens is 500, 0 is used or reserved, and a call with about 793 tokens of input takes 857 at least: raise Limits.Tokens in Options.Limits of the sub-agent "digger"]`},
+			`[the agent helper failed: too little of a limit is left for an answer: of 500 tokens (Limits.Tokens of the sub-agent "digger") 0 are used or reserved, and a call with about 793 tokens of input takes at least 857]`},
 		{"that of the agent above", ofHelper(&agent.Options{Limits: run.Limits{Tokens: 1250}}, nil),
-			`[the agent helper failed: too little of a limit is left for an answer: Limits.Tokens is 1250, 150 is used or reserved, some is kept for the answer of the agent above, and a call with about 793 tokens of input takes 857 at least: raise Limits.Tokens in Options.Limits or WithLimits]`},
+			`[the agent helper failed: too little of a limit is left for an answer: of 1250 tokens (Limits.Tokens) 150 are used or reserved, some are kept for the answer of the agent above, and a call with about 793 tokens of input takes at least 857]`},
 	} {
 		check.Equal(t, tt.name, tt.got, tt.want)
 	}

@@ -93,20 +93,9 @@ func (all hooks) afterModel(ctx context.Context, s *ledger.State, r *reply) erro
 // checkCalls returns an error if a hook has changed the calls of the reply, because the history
 // would differ from the calls that run.
 func (r *reply) checkCalls() error {
-	remaining := r.calls
-	for i := range r.message.Parts {
-		switch p := &r.message.Parts[i]; {
-		case p.Type != run.PartCall:
-		case len(remaining) == 0:
-			return fmt.Errorf("call of %s was added: a reply has only the calls that the model made", p.Name)
-		case p.ID != remaining[0].ID || p.Name != remaining[0].Name || p.Arguments != remaining[0].Arguments:
-			return fmt.Errorf("call %s of %s was changed: use BeforeTool", remaining[0].ID, remaining[0].Name)
-		default:
-			remaining = remaining[1:]
-		}
-	}
-	if len(remaining) > 0 {
-		return fmt.Errorf("call %s of %s was removed: use BeforeTool", remaining[0].ID, remaining[0].Name)
+	isSame := func(a, b run.Part) bool { return a.ID == b.ID && a.Name == b.Name && a.Arguments == b.Arguments }
+	if !slices.EqualFunc(callParts(r.message.Parts), r.calls, isSame) {
+		return errors.New("the calls of the reply were changed: change them in BeforeTool")
 	}
 	return nil
 }

@@ -83,11 +83,11 @@ func TestHookFails(t *testing.T) {
 			return nil
 		}}, `before tool "echo": its arguments do not fit: `, false},
 		"other arguments": {after(func(m *run.Message) { m.Parts[0].Arguments = `{"X":1}` }),
-			"after the model: call 1 of echo was changed: use BeforeTool", false},
-		"another name":   {after(func(m *run.Message) { m.Parts[0].Name = "fail" }), "after the model: call 1 of echo was changed: use BeforeTool", false},
-		"another id":     {after(func(m *run.Message) { m.Parts[0].ID = "2" }), "after the model: call 1 of echo was changed: use BeforeTool", false},
-		"a call removed": {after(func(m *run.Message) { m.Parts = nil }), "after the model: call 1 of echo was removed: use BeforeTool", false},
-		"a call added":   {after(func(m *run.Message) { m.Parts = append(m.Parts, m.Parts[0]) }), "after the model: call of echo was added", false},
+			"after the model: the calls of the reply were changed", false},
+		"another name":   {after(func(m *run.Message) { m.Parts[0].Name = "fail" }), "after the model: the calls of the reply were changed", false},
+		"another id":     {after(func(m *run.Message) { m.Parts[0].ID = "2" }), "after the model: the calls of the reply were changed", false},
+		"a call removed": {after(func(m *run.Message) { m.Parts = nil }), "after the model: the calls of the reply were changed", false},
+		"a call added":   {after(func(m *run.Message) { m.Parts = append(m.Parts, m.Parts[0]) }), "after the model: the calls of the reply were changed", false},
 	} {
 		ran := false
 		echo := adapter.Func("echo", "Echoes.", func(context.Context, struct{ X int }) (string, error) {

@@ -177,15 +177,6 @@ func (e *engine) parseOutput(text string) (json.RawMessage, error) {
 	return call.Arguments(), nil
 }
 
-// outputText returns the output of a run that ends with a text: the JSON that was read from it, if the run
-// has structured output, because the text may have been mended.
-func outputText(text string, structured json.RawMessage) string {
-	if structured != nil {
-		return string(structured)
-	}
-	return text
-}
-
 // complaint tells the model why its last text is not valid output, "" if there was none.
 func (e *engine) complaint() string {
 	h := e.rec.state.History
@@ -216,11 +207,16 @@ func (e *engine) needsRepair(r *reply) bool {
 	return e.agent.output != nil && r.output == nil && len(r.calls) == 0 && e.rec.state.Repairs < maxRepairs
 }
 
-// finishWith ends the run with structured output.
-func (e *engine) finishWith(output json.RawMessage) error {
+// finish records the end of a run that has an output: the JSON of structured output, which may be a
+// mended form of the text, or else the text. The event of the end follows those in before.
+func (e *engine) finish(text string, structured json.RawMessage, why StopReason, before ...Event) error {
 	e.handlers.end()
-	return e.rec.record([]Event{&Output{Text: string(output), StopReason: StopOutput, FinishReason: e.rec.state.Finish}},
-		&ledger.Ended{Status: run.StatusFinished, Stop: string(StopOutput), Output: string(output), Structured: output})
+	if structured != nil {
+		text = string(structured)
+	}
+	return e.rec.record(append(before, &Output{Text: text, StopReason: why, FinishReason: e.rec.state.Finish}), &ledger.Ended{
+		Status: run.StatusFinished, Stop: string(why), Output: text, Structured: structured,
+	})
 }
 
 // noOutputError is the error of a run that ends with text.

@@ -6,40 +6,28 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// person asks the questions of a turn through Options.Person.Reply, and those that servers ask in open
-// calls, which wait for their reply (legacy.go).
+// person asks the open questions of a turn through Options.Person.Reply, except those for which a call
+// waits ([heldQuestions]).
 type person struct {
 	questions *openQuestions
 	rec       *recorder
-	agent     *recipe
 	scope     *scope
 
-	prompts map[string]context.CancelFunc // by id of the question: ends the wait for its reply
-	closed  bool                          // no more questions are held; guarded by writer.mu
-
-	mu    sync.Mutex // guards the following field
-	asked int        // number of questions that servers have asked in calls of this turn
+	prompts map[string]context.CancelFunc // ends the wait for a reply, by the question's id; used by the scheduler's goroutine
 }
 
 func newPerson(e *engine, s *scope) *person {
-	return &person{
-		questions: e.questions,
-		rec:       e.rec,
-		agent:     e.agent,
-		scope:     s,
-		prompts:   map[string]context.CancelFunc{},
-	}
+	return &person{questions: e.questions, rec: e.rec, scope: s, prompts: map[string]context.CancelFunc{}}
 }
 
-// workItems returns work items that ask open questions through Options.Person.Reply, each question once. It
-// ends the wait for replies to closed questions. Questions in open calls are asked by askNow instead.
+// workItems returns work items that ask open questions, each question once. It ends the wait for replies
+// to questions that were closed in another way.
 func (p *person) workItems() (launch []workItem) {
 	if p.questions.replyFunc() == nil {
 		return nil
@@ -66,7 +54,7 @@ func (p *person) workItems() (launch []workItem) {
 // ask asks a question and records the reply. Without a reply the question stays open; one that has
 // expired meanwhile is closed. An error of Options.Person.Reply fails the run.
 func (p *person) ask(ctx context.Context, q *run.Question) error {
-	reply, err := p.askOnce(ctx, q)
+	reply, err := p.askShared(ctx, q)
 	switch {
 	case p.rec.endError() != nil:
 		return p.rec.endError()
@@ -82,35 +70,16 @@ func (p *person) ask(ctx context.Context, q *run.Question) error {
 	return p.questions.close(*reply)
 }
 
-// askOnce asks a question. A sign-in that another agent of the run is asking for gets the same reply.
-func (p *person) askOnce(ctx context.Context, q *run.Question) (reply *run.Reply, err error) {
+// askShared asks a question. A sign-in for which another agent of the run is asking gets the same reply.
+func (p *person) askShared(ctx context.Context, q *run.Question) (*run.Reply, error) {
+	ask := func() (*run.Reply, error) { return p.questions.askPerson(ctx, q) }
 	if q.Kind == run.QuestionSignIn {
-		other, end, ended := p.rec.writer.signIns.begin(ctx, q)
-		if end == nil {
-			return other, ended
-		}
-		defer func() { end(reply, err) }()
+		return p.rec.writer.signIns.ask(ctx, q, ask)
 	}
-	return p.questions.askPerson(ctx, q)
+	return ask()
 }
 
-// replyError is the error of Options.Person.Reply, which fails the run.
+// replyError wraps an error of Options.Person.Reply.
 func replyError(q *run.Question, err error) error {
 	return fmt.Errorf("answer the question about %s: %w", cmp.Or(q.Tool, q.Server), err)
-}
-
-// askNow asks a question that a server waits for. It returns nil if there is no reply. An error
-// fails the run, unless the context has ended or the question has expired.
-func (p *person) askNow(ctx context.Context, q *run.Question) (*run.Reply, error) {
-	if p.questions.replyFunc() == nil {
-		return nil, nil
-	}
-	reply, err := p.questions.askPerson(ctx, q)
-	switch {
-	case err == nil:
-		return reply, nil
-	case ctx.Err() != nil || errors.Is(err, run.ErrExpired):
-		return nil, err
-	}
-	return nil, p.scope.fail(replyError(q, err))
 }

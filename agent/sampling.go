@@ -65,9 +65,9 @@ func (s *servers) complete(
 		s.mu.Unlock()
 		return nil, err
 	}
-	q := s.person.questions.fromServer(server, call)
+	q := s.held.questions.fromServer(server, call)
 	q.Kind, q.Sampling, q.Model = run.QuestionSampling, later.Params, later.Model
-	reply, err := s.person.askDuringCall(ctx, q)
+	reply, err := s.held.ask(ctx, q)
 	switch {
 	case err != nil:
 		return nil, err

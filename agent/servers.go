@@ -13,13 +13,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// servers handles what servers ask for during the calls of a turn: a person, the model, or approval.
+// servers handles what servers ask for during the calls of a turn: a person or the model. It also asks
+// the host whether a call may run.
 type servers struct {
 	rec      *recorder
 	agent    *recipe
 	scope    *scope
 	sched    *scheduler
-	person   *person
+	held     *heldQuestions
 	handlers *activeHandlers
 
 	mu      sync.Mutex                              // guards the following field
@@ -68,7 +69,7 @@ func (s *servers) elicit(
 	var result *mcp.ElicitResult
 	err := guard("elicitation handler", func() (err error) {
 		if isOurs {
-			result, err = s.person.answerDuringCall(ctx, server, call, params)
+			result, err = s.held.elicit(ctx, server, call, params)
 		}
 		if result == nil && err == nil {
 			result, err = hostAnswer(ctx, params, next)

@@ -67,58 +67,56 @@ func newSignIn(q *run.Question) signIn { return signIn{q.Server, q.URL} }
 
 // askedSignIn is a question for a sign-in that is being asked.
 type askedSignIn struct {
-	done   chan struct{} // closed at its end; before that, the other fields are set
-	reply  *run.Reply    // nil: there is no reply, or the question failed
-	failed bool
+	done  chan struct{} // closed at its end; before that, the other fields are set
+	reply *run.Reply    // nil: there is none
+	err   error
 }
 
-// begin returns the function with which the caller ends its question. If the person is already
-// being asked for the same sign-in, it waits and returns the reply instead: an acceptance, or nil
-// without a reply. After a refusal or a failure the next caller asks. The error is the cause of a
-// context that ends before.
-func (s *signIns) begin(
-	ctx context.Context, q *run.Question,
-) (reply *run.Reply, end func(*run.Reply, error), err error) {
+// ask returns the result of ask, unless the person is already being asked for the same sign-in: then it
+// waits, and returns that reply, an acceptance or nil. After a refusal or a failure the next caller asks.
+// The error is the cause of a context that ends before.
+func (s *signIns) ask(ctx context.Context, q *run.Question, ask func() (*run.Reply, error)) (*run.Reply, error) {
 	for {
-		other, end := s.join(q)
-		if end != nil {
-			return nil, end, nil
+		question, isMine := s.join(newSignIn(q))
+		if isMine {
+			defer s.end(newSignIn(q), question)
+			question.reply, question.err = ask()
+			return question.reply, question.err
 		}
 		select {
-		case <-other.done:
+		case <-question.done:
 		case <-ctx.Done():
-			return nil, nil, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
-		switch given := other.reply; {
-		case given == nil && !other.failed:
-			return nil, nil, nil
-		case given != nil && given.Action == run.ActionAccept:
-			return signInReply(q, given), nil, nil
+		switch reply := question.reply; {
+		case reply == nil && question.err == nil:
+			return nil, nil
+		case reply != nil && reply.Action == run.ActionAccept:
+			return signInReply(q, reply), nil
 		}
 	}
 }
 
-// join returns the current question for the same sign-in, or registers the caller's own and
-// returns the function that ends it.
-func (s *signIns) join(q *run.Question) (other *askedSignIn, end func(*run.Reply, error)) {
+// join returns the current question for a sign-in, or a new one, which is the caller's.
+func (s *signIns) join(key signIn) (question *askedSignIn, isMine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := newSignIn(q)
-	if other := s.asked[key]; other != nil {
-		return other, nil
+	if current := s.asked[key]; current != nil {
+		return current, false
 	}
 	if s.asked == nil {
 		s.asked = map[signIn]*askedSignIn{}
 	}
-	mine := &askedSignIn{done: make(chan struct{})}
-	s.asked[key] = mine
-	return nil, func(reply *run.Reply, err error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		mine.reply, mine.failed = reply, err != nil
-		delete(s.asked, key)
-		close(mine.done)
-	}
+	s.asked[key] = &askedSignIn{done: make(chan struct{})}
+	return s.asked[key], true
+}
+
+// end ends a question for a sign-in.
+func (s *signIns) end(key signIn, question *askedSignIn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.asked, key)
+	close(question.done)
 }
 
 // signInReply converts the reply to another question for the same sign-in.

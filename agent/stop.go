@@ -92,29 +92,23 @@ const notMade = "The call was not made: the run was stopped."
 // finishFor ends the run with an answer that did not come from its model. If it is not the structured
 // output that the run needs, the run fails.
 func (e *engine) finishFor(answer string, why StopReason) error {
-	e.handlers.end()
-	var output json.RawMessage
+	var structured json.RawMessage
 	if e.agent.output != nil {
 		var err error
-		if output, err = e.parseOutput(answer); err != nil {
+		if structured, err = e.parseOutput(answer); err != nil {
+			e.handlers.end()
 			return e.fail(e.noOutputError(answer))
 		}
 	}
-	events := []Event{&Output{Text: outputText(answer, output), StopReason: why}}
-	if answer != "" {
-		message := run.Text(run.RoleAssistant, answer)
-		message.At = e.rec.state.Updated
-		if err := e.rec.record(nil, &ledger.Called{}, &ledger.Responded{Message: message}); err != nil {
-			return err
-		}
-		events = append([]Event{&TurnEnd{Messages: []run.Message{message}}}, events...)
+	if answer == "" {
+		return e.finish(answer, structured, why)
 	}
-	return e.rec.record(events, &ledger.Ended{
-		Status:     run.StatusFinished,
-		Stop:       string(why),
-		Output:     outputText(answer, output),
-		Structured: output,
-	})
+	message := run.Text(run.RoleAssistant, answer)
+	message.At = e.rec.state.Updated
+	if err := e.rec.record(nil, &ledger.Called{}, &ledger.Responded{Message: message}); err != nil {
+		return err
+	}
+	return e.finish(answer, structured, why, &TurnEnd{Messages: []run.Message{message}})
 }
 
 // setStop replaces a reply by the answer of a hook.

@@ -23,6 +23,7 @@ type turn struct {
 	scope     *scope
 	sched     *scheduler
 	person    *person
+	held      *heldQuestions
 	servers   *servers
 	tools     *tools
 	sender    *sender
@@ -54,12 +55,13 @@ func newTurn(e *engine) *turn {
 	}
 	t.newCall.n, t.newIntent.n, t.newDecided.n = n, n, n
 	t.person = newPerson(e, t.scope)
+	t.held = &heldQuestions{questions: e.questions, rec: e.rec, agent: e.agent, scope: t.scope}
 	t.servers = &servers{
 		rec:      e.rec,
 		agent:    e.agent,
 		scope:    t.scope,
 		sched:    t.sched,
-		person:   t.person,
+		held:     t.held,
 		handlers: &e.handlers,
 		reviews:  map[requestID]*inquiry.ReviewLaterError{},
 	}
@@ -97,7 +99,7 @@ func (e *engine) runCalls() error {
 	if err != nil {
 		return e.fail(fmt.Errorf("turn %d: %w", e.rec.state.Turn, err))
 	}
-	if err := t.person.closeHeld(); err != nil {
+	if err := t.held.close(); err != nil {
 		return err
 	}
 	if e.rec.state.Limits.Active > 0 && t.sched.worked > 0 {
@@ -125,7 +127,7 @@ func (e *engine) endTurn() error {
 	}
 	switch {
 	case output != nil:
-		return e.finishWith(output)
+		return e.finish("", output, StopOutput)
 	case stop != nil:
 		return e.finishFor(*stop, StopHook)
 	case handedOff:

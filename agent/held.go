@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -25,18 +26,32 @@ const (
 	pollInterval = time.Second
 )
 
-// answerDuringCall asks a person what a server asks during a call. The result is nil if nobody replies.
-func (p *person) answerDuringCall(
+// heldQuestions are the questions that servers ask in calls of a turn and for which they wait: those of
+// legacy servers, and of servers that a handler has called.
+type heldQuestions struct {
+	questions *openQuestions
+	rec       *recorder
+	agent     *recipe
+	scope     *scope
+
+	closed bool // no more questions are held; guarded by writer.mu
+
+	mu    sync.Mutex // guards the following field
+	asked int        // number of questions that servers have asked in calls of this turn
+}
+
+// elicit asks a person what a server wants to know. The result is nil if nobody replies.
+func (h *heldQuestions) elicit(
 	ctx context.Context, server string, call *Call, params *mcp.ElicitParams,
 ) (*mcp.ElicitResult, error) {
-	ask := p.questions.fromServer(server, call)
+	ask := h.questions.fromServer(server, call)
 	ask.Kind, ask.Elicit = questionKind(params), params
-	if result := p.parkedResult(ask); result != nil {
+	if result := h.parkedResult(ask); result != nil {
 		return result, nil
 	}
-	reply, err := p.askDuringCall(ctx, ask)
-	if err == nil && reply == nil && p.rec.writer.hold == nil && p.questions.replyFunc() == nil {
-		p.rec.show(&Warning{Text: fmt.Sprintf(notAsked, server, cmp.Or(ask.Tool, "one of its tools"))})
+	reply, err := h.ask(ctx, ask)
+	if err == nil && reply == nil && h.rec.writer.hold == nil && h.questions.replyFunc() == nil {
+		h.rec.show(&Warning{Text: fmt.Sprintf(notAsked, server, cmp.Or(ask.Tool, "one of its tools"))})
 	}
 	if err != nil || reply == nil {
 		return nil, err
@@ -47,9 +62,9 @@ func (p *person) answerDuringCall(
 // parkedResult returns the reply that a person has given to the same question of an earlier attempt of the
 // call, nil if there is none. An earlier version parked calls: it told the server that the person cancelled,
 // kept the question, and made the call again with the reply.
-func (p *person) parkedResult(q *run.Question) (result *mcp.ElicitResult) {
+func (h *heldQuestions) parkedResult(q *run.Question) (result *mcp.ElicitResult) {
 	var reply json.RawMessage
-	p.rec.read(func(s *ledger.State) {
+	h.rec.read(func(s *ledger.State) {
 		if c := s.Call(q.Call); c != nil {
 			reply = c.Replies[parkedKey(q.Elicit)]
 		}
@@ -75,57 +90,72 @@ func parkedKey(p *mcp.ElicitParams) string {
 	return "parked_" + hex.EncodeToString(sum[:])
 }
 
-// askDuringCall asks a question of a server that waits for the reply during a call. In a run with
-// a store it becomes a question of the run, unless Person.Hold is negative. The reply is nil if there
-// is none.
-func (p *person) askDuringCall(ctx context.Context, q *run.Question) (*run.Reply, error) {
-	if err := p.countQuestion(q.Server); err != nil {
+// ask asks a question of a server. In a run with a store it becomes a question of the run, unless
+// Person.Hold is negative. The reply is nil if there is none.
+func (h *heldQuestions) ask(ctx context.Context, q *run.Question) (*run.Reply, error) {
+	if err := h.countQuestion(q.Server); err != nil {
 		return nil, err
 	}
-	if p.rec.writer.hold != nil && p.agent.opts.Person.Hold >= 0 {
-		return p.holdQuestion(ctx, q)
+	if h.rec.writer.hold != nil && h.agent.opts.Person.Hold >= 0 {
+		return h.hold(ctx, q)
 	}
-	return p.askNow(ctx, q)
+	return h.askNow(ctx, q)
+}
+
+// askNow asks a question through Options.Person.Reply, which may be nil. It returns nil if there is no
+// reply. An error fails the run, unless the context has ended or the question has expired.
+func (h *heldQuestions) askNow(ctx context.Context, q *run.Question) (*run.Reply, error) {
+	if h.questions.replyFunc() == nil {
+		return nil, nil
+	}
+	reply, err := h.questions.askPerson(ctx, q)
+	switch {
+	case err == nil:
+		return reply, nil
+	case ctx.Err() != nil || errors.Is(err, run.ErrExpired):
+		return nil, err
+	}
+	return nil, h.scope.fail(replyError(q, err))
 }
 
 // notAsked warns that a question reached nobody.
 const notAsked = "server %q asked the user in a call of %s, and was told that the user was not asked: Options.Person.Reply is nil, " +
 	"and the run is not kept; set Options.Person.Reply, or Options.Durable.Store for an answer from elsewhere"
 
-// countQuestion counts a question of an open call. Beyond the limit it fails the run.
-func (p *person) countQuestion(server string) error {
-	limit := p.rec.writer.root.Limits.Questions
-	p.mu.Lock()
-	p.asked++
-	isOver := limit >= 0 && p.asked > limit
-	p.mu.Unlock()
+// countQuestion counts a question. Beyond the limit it fails the run.
+func (h *heldQuestions) countQuestion(server string) error {
+	limit := h.rec.writer.root.Limits.Questions
+	h.mu.Lock()
+	h.asked++
+	isOver := limit >= 0 && h.asked > limit
+	h.mu.Unlock()
 	if !isOver {
 		return nil
 	}
-	return p.scope.fail(fmt.Errorf("servers have asked more than %d questions in open calls of a turn, "+
+	return h.scope.fail(fmt.Errorf("servers have asked more than %d questions in open calls of a turn, "+
 		"server %q the last one (Limits.Questions)", limit, server))
 }
 
-// holdQuestion keeps a question open while its call waits, at most for Person.Hold, and closes it
-// with the reply, or as cancelled if the server stops waiting or the run fails. The reply is nil if
-// the call has ended.
-func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply, error) {
-	hold := cmp.Or(p.agent.opts.Person.Hold, defaultHold)
-	q.Expires = time.Now().Add(hold).UTC().Truncate(time.Millisecond)
-	if opened, err := p.openInCall(q); err != nil || !opened {
+// hold keeps a question open while its call waits, at most for Person.Hold, and closes it with the
+// reply, or as cancelled if the server stops waiting or the run fails. The reply is nil if the call has
+// ended.
+func (h *heldQuestions) hold(ctx context.Context, q *run.Question) (*run.Reply, error) {
+	wait := cmp.Or(h.agent.opts.Person.Hold, defaultHold)
+	q.Expires = time.Now().Add(wait).UTC().Truncate(time.Millisecond)
+	if opened, err := h.openInCall(q); err != nil || !opened {
 		return nil, err
 	}
 	defer bound.From(ctx).Hold()()
-	reply, err := p.awaitReply(ctx, q)
+	reply, err := h.awaitReply(ctx, q)
 	switch {
-	case p.rec.endError() != nil:
-		return nil, p.rec.endError() // the next process closes the question
-	case reply == nil && p.scope.handlerError() != nil:
+	case h.rec.endError() != nil:
+		return nil, h.rec.endError() // the next process closes the question
+	case reply == nil && h.scope.handlerError() != nil:
 		reply = new(cancelledReply(q, "the run ends with an error"))
 	case err != nil:
 		reply = new(cancelledReply(q, "the server does not wait for the answer any more"))
 	}
-	if err := errors.Join(p.questions.closeOwn(q, *reply), p.rec.commit()); err != nil {
+	if err := errors.Join(h.questions.closeOwn(q, *reply), h.rec.commit()); err != nil {
 		return nil, err
 	}
 	return reply, err
@@ -133,36 +163,36 @@ func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply,
 
 // openInCall opens a question of a call that is under way, or of a call that the server does not name. ok
 // is false if the call has ended.
-func (p *person) openInCall(q *run.Question) (ok bool, err error) {
+func (h *heldQuestions) openInCall(q *run.Question) (ok bool, err error) {
 	states := []ledger.CallAt{ledger.CallSent, ledger.CallTasked, ledger.CallInRound}
-	p.rec.writer.mu.Lock()
-	c := p.rec.state.Call(q.Call)
-	ok = !p.closed && p.rec.state.Status == run.StatusRunning && (q.Call == "" || c != nil && slices.Contains(states, c.At))
+	h.rec.writer.mu.Lock()
+	c := h.rec.state.Call(q.Call)
+	ok = !h.closed && h.rec.state.Status == run.StatusRunning && (q.Call == "" || c != nil && slices.Contains(states, c.At))
 	if ok {
-		err = p.questions.addLocked(nil, []*run.Question{q})
+		err = h.questions.addLocked(nil, []*run.Question{q})
 	}
-	p.rec.writer.mu.Unlock()
+	h.rec.writer.mu.Unlock()
 	if err != nil {
-		return false, p.scope.fail(err)
+		return false, h.scope.fail(err)
 	}
-	return ok, p.rec.commit()
+	return ok, h.rec.commit()
 }
 
 // awaitReply waits for the reply to a held question, from Person.Reply and then from the
 // store. After its time it returns [expiredReply].
-func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, error) {
+func (h *heldQuestions) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	waiting, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()
-	if reply, err := p.askNow(waiting, q); reply != nil || p.scope.handlerError() != nil {
+	if reply, err := h.askNow(waiting, q); reply != nil || h.scope.handlerError() != nil {
 		return reply, err
 	}
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		if reply := p.rec.writer.storedReply(waiting, q.ID, pollInterval); reply != nil {
+		if reply := h.rec.writer.storedReply(waiting, q.ID, pollInterval); reply != nil {
 			return reply, nil
 		}
-		if p.rec.question(q.ID) == nil {
+		if h.rec.question(q.ID) == nil {
 			return nil, errOver
 		}
 		select {
@@ -173,7 +203,7 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		reply := p.rec.writer.storedReply(ctx, q.ID, 0)
+		reply := h.rec.writer.storedReply(ctx, q.ID, 0)
 		if reply == nil {
 			reply = new(expiredReply(q, time.Now()))
 		}
@@ -212,18 +242,18 @@ func (w *writer) storedReply(ctx context.Context, question string, maxAge time.D
 	return nil
 }
 
-// closeHeld cancels the held questions that are still open after the calls of the turn, and prevents
-// further ones.
-func (p *person) closeHeld() error {
-	p.rec.writer.mu.Lock()
-	p.closed = true
-	questions := slices.Clone(p.rec.state.Questions)
-	p.rec.writer.mu.Unlock()
+// close cancels the questions that are still open after the calls of the turn, and prevents further
+// ones.
+func (h *heldQuestions) close() error {
+	h.rec.writer.mu.Lock()
+	h.closed = true
+	questions := slices.Clone(h.rec.state.Questions)
+	h.rec.writer.mu.Unlock()
 	for _, q := range questions {
 		if q.Survives {
 			continue
 		}
-		if err := p.questions.closeOwn(q, cancelledReply(q, "the call that asked is over")); err != nil {
+		if err := h.questions.closeOwn(q, cancelledReply(q, "the call that asked is over")); err != nil {
 			return err
 		}
 	}
