@@ -90,7 +90,7 @@ func (l *link) handshakeError(err error) error {
 func addURLHint(err error) error {
 	status, refused := errors.AsType[*transport.HTTPError](err)
 	rpc, answered := errors.AsType[*mcp.RPCError](err)
-	noServer := refused && suggestsNoServer(status.Status)
+	noServer := refused && slices.Contains(foreignStatuses[:], status.Status)
 	otherAPI := answered && rpc.Code == 0 // its error is not one of JSON-RPC
 	if !noServer && !otherAPI && !errors.Is(err, mcp.ErrInvalidResult) {
 		return err
@@ -98,11 +98,8 @@ func addURLHint(err error) error {
 	return fmt.Errorf("%w (is this the URL of an MCP server?)", err)
 }
 
-// suggestsNoServer reports whether another kind of server may answer a handshake with this status.
-func suggestsNoServer(status int) bool {
-	switch status {
-	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
-		return true
-	}
-	return false
+// foreignStatuses are statuses with which another kind of server may answer a handshake.
+var foreignStatuses = [...]int{
+	http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone,
+	http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
@@ -123,22 +124,13 @@ func repeatable(method string) bool {
 
 func repeatableInCall(method string, _ error) bool { return repeatable(method) }
 
+// repeatableInHandshake is repeatable for requests that also begin a session: these are only repeated if
+// the server asks the client to wait.
 func repeatableInHandshake(method string, err error) bool {
-	switch method {
-	case "initialize", "server/discover":
-		return asksToWait(err)
+	if method != "initialize" && method != "server/discover" {
+		return repeatable(method)
 	}
-	return repeatable(method)
-}
-
-func asksToWait(err error) bool {
 	status, ok := errors.AsType[*transport.HTTPError](err)
-	if !ok {
-		return false
-	}
-	switch status.Status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return true
-	}
-	return false
+	asksToWait := []int{http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusServiceUnavailable}
+	return ok && slices.Contains(asksToWait, status.Status)
 }

@@ -84,26 +84,35 @@ func (s *inputRounds) answer(ctx context.Context, r *request, round *inputRound)
 			return nil, err
 		}
 	}
-	again := *r
-	again.answers = nil
+	var answers map[string]json.RawMessage
 	if questions != nil {
-		answers, err := s.gather(ctx, questions, r.info())
+		answers, err = s.gather(ctx, questions, r.info())
 		if errors.Is(err, mcp.ErrAnswerLater) {
 			return nil, s.inputRequired(r, round, questions, answers)
 		}
 		if err != nil {
 			return nil, err
 		}
+	}
+	again := *r
+	again.answers, err = encodeInput(answers, round.state)
+	return &again, err
+}
+
+// encodeInput returns the members of a request that answer a round, each followed by a comma. A round
+// without questions has nil answers, one without a state a nil state.
+func encodeInput(answers map[string]json.RawMessage, state json.RawMessage) (members []byte, err error) {
+	if answers != nil {
 		raw, err := jsonrpc.Marshal(answers)
 		if err != nil {
 			return nil, err
 		}
-		again.answers = jsonrpc.AppendMember(again.answers, "inputResponses", raw)
+		members = jsonrpc.AppendMember(members, "inputResponses", raw)
 	}
-	if round.state != nil {
-		again.answers = jsonrpc.AppendMember(again.answers, "requestState", round.state)
+	if state != nil {
+		members = jsonrpc.AppendMember(members, "requestState", state)
 	}
-	return &again, nil
+	return members, nil
 }
 
 func tooManyRoundsError(who string, limit int) error {
@@ -216,36 +225,33 @@ func newContinuation(r *mcp.InputRequired, method string, answers map[string]any
 	if err != nil {
 		return nil, nil, err
 	}
-	next.answers = nil
-	meta = append(meta, func(o *callOptions) { o.rounds = r.Rounds })
 	given, err := encodeAnswers(r, answers)
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.Requests != nil {
-		raw, err := jsonrpc.Marshal(given)
-		if err != nil {
-			return nil, nil, err
-		}
-		next.answers = jsonrpc.AppendMember(next.answers, "inputResponses", raw)
-	}
-	if r.State != nil {
-		state, err := jsonrpc.OneLine(r.State)
-		if err != nil {
+	state := r.State
+	if state != nil {
+		if state, err = jsonrpc.OneLine(state); err != nil {
 			return nil, nil, fmt.Errorf("InputRequired.State: %w", err)
 		}
-		next.answers = jsonrpc.AppendMember(next.answers, "requestState", state)
 	}
+	if next.answers, err = encodeInput(given, state); err != nil {
+		return nil, nil, err
+	}
+	meta = append(meta, func(o *callOptions) { o.rounds = r.Rounds })
 	return next, append(meta, opts...), nil
 }
 
 // encodeAnswers returns the answers to all questions of a round, both given answers and answers of
-// handlers.
+// handlers. It returns nil for a round without questions.
 func encodeAnswers(r *mcp.InputRequired, answers map[string]any) (map[string]json.RawMessage, error) {
 	for key := range answers {
 		if _, ok := r.Requests[key]; !ok {
 			return nil, fmt.Errorf("answer %q: nothing is asked under this key", key)
 		}
+	}
+	if r.Requests == nil {
+		return nil, nil
 	}
 	wire := make(map[string]json.RawMessage, len(r.Requests))
 	for key, q := range r.Requests {
