@@ -13,7 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// ErrSubscriptionEnded is the error of a [Subscription] that the server ended.
+// ErrSubscriptionEnded is the error of a [Subscription] that the server ended, or that could not be
+// made again in a new session.
 var ErrSubscriptionEnded = errors.New("mcpclient: the server ended the subscription")
 
 var errOtherEra = fmt.Errorf("%w: the server speaks another era of the protocol now: subscribe again", ErrSubscriptionEnded)

@@ -2,6 +2,7 @@ package mcpclient_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -373,16 +374,40 @@ func TestNewSessionWatches(t *testing.T) {
 	})
 }
 
-// If a server does not watch the resources in a new session, for a reason that may pass, the call that needed the session fails.
+// If the resources cannot be watched in a new session, their subscription says so, and calls continue.
 func TestNewSessionCannotWatch(t *testing.T) {
 	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		sub := subscribed(t, t.Context(), c, onResources("file:///a"))
+		watching, listing := subscribed(t, t.Context(), c, onResources("file:///a")), subscribed(t, t.Context(), c, mcp.SubscriptionFilter{ToolsListChanged: true})
 		s.on("resources/subscribe", func(w http.ResponseWriter, _ *http.Request, _ message) bool {
 			w.WriteHeader(http.StatusNotImplemented)
 			return true
 		})
 		s.forget()
-		wantBoth(t, c.Ping(t.Context()), mcpclient.ErrSessionLost, "could not start a new session")
+		ping(t, t.Context(), c)
+		for change, err := range watching.Changes(t.Context()) {
+			check.That(t, errors.Is(err, mcpclient.ErrSubscriptionEnded) && strings.Contains(err.Error(), "HTTP status 501"), "got %v, %v", change, err)
+		}
+		wantChanges(t, listing, stale)
+	})
+}
+
+// A session that is lost while the resources are watched again is followed by another one, which watches them.
+func TestNewSessionIsLostWhileItWatches(t *testing.T) {
+	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
+		sub := subscribed(t, t.Context(), c, onResources("file:///a"))
+		s.on("resources/subscribe", func(w http.ResponseWriter, r *http.Request, _ message) bool {
+			lost := r.Header.Get("Mcp-Session-Id") == "s-2"
+			if lost {
+				s.forget()
+				w.WriteHeader(http.StatusNotFound)
+			}
+			return lost
+		})
+		s.forget()
+		check.Is(t, c.Ping(t.Context()), mcpclient.ErrSessionLost)
+		s.seen()
+		ping(t, t.Context(), c)
+		has(t, s.seen(), "resources/subscribe s-3 2025-11-25", true)
 		wantChanges(t, sub, stale)
 	})
 }

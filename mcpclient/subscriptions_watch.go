@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -112,8 +113,9 @@ func (l *subscriptions) watchOne(ctx context.Context, method, uri string, o *cal
 	return err
 }
 
-// watchAgain asks a server that has forgotten everything to watch again. A resource that it
-// refuses does not affect the others.
+// watchAgain asks a server that has forgotten everything to watch again. A resource that it refuses
+// does not affect the others. If the server cannot be asked about a resource, the subscriptions to it
+// end. An error means that the session or the connection is lost again, or that ctx has ended.
 func (l *subscriptions) watchAgain(ctx context.Context) error {
 	release, err := l.acquireTurn(ctx)
 	if err != nil {
@@ -127,13 +129,28 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	defer l.publish(mcp.Change{Kind: mcp.Stale})
 	for _, uri := range slices.Sorted(maps.Keys(wanted)) {
 		err := l.watch(ctx, []string{uri}, &callOptions{}, noSessions{})
-		if wraps[*mcp.RPCError](err) {
+		_, forgot := lostSessionID(err)
+		switch {
+		case err == nil:
+		case wraps[*mcp.RPCError](err):
 			l.log.Warn("the server does not watch a resource any more", "error", err)
-		} else if err != nil {
+		case forgot, wraps[*wire.OwnerError](err), errors.Is(err, ErrClosed), errors.Is(err, ErrConnectionLost), ctx.Err() != nil:
 			return err
+		default:
+			l.endWatching(uri, err)
 		}
 	}
 	return nil
+}
+
+// endWatching ends the subscriptions to a resource of which nobody knows whether the server watches it.
+func (l *subscriptions) endWatching(uri string, err error) {
+	for _, s := range l.list() {
+		if slices.Contains(s.asked.Resources, uri) {
+			s.end(fmt.Errorf("%w: in a new session: %w", ErrSubscriptionEnded, err))
+			s.cancel()
+		}
+	}
 }
 
 func (l *subscriptions) acquireTurn(ctx context.Context) (release func(), err error) {
