@@ -175,7 +175,7 @@ func TestSendUnwritten(t *testing.T) {
 	}
 }
 
-// While the last Write goes on, nobody knows how much it will have written.
+// While the last Write continues, nobody knows how much it will have written.
 func TestUnwrittenDuringLastWrite(t *testing.T) {
 	for takes, want := range map[time.Duration]bool{closingTime / 2: true, 2 * closingTime: false} {
 		synctest.Test(t, func(t *testing.T) {
