@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -185,21 +184,9 @@ func limit(s map[string]any, key string, otherwise int) int {
 // samples are texts that match the patterns in testdata.
 var samples = map[string]string{"^[a-c]{2}$": "ab", "^(?!x)": "abc", "^[a-z]+$": "abc"}
 
-// written matches the patterns that replace lengths.
-var written = regexp.MustCompile(`^\^\[\\s\\S\](?:\+|\{(\d+),(\d*)\})\$$`)
-
 func (g *generator) text(s map[string]any) any {
 	if pattern, ok := s["pattern"].(string); ok {
-		limits := written.FindStringSubmatch(pattern)
-		if limits == nil {
-			return samples[pattern]
-		}
-		s = map[string]any{"minLength": json.Number("1")}
-		for i, key := range []string{"minLength", "maxLength"} {
-			if limits[i+1] != "" {
-				s[key] = json.Number(limits[i+1])
-			}
-		}
+		return samples[pattern]
 	}
 	n := limit(s, "minLength", 0)
 	if most := limit(s, "maxLength", n+10); most > n {

@@ -161,7 +161,6 @@ func TestNotStrict(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ schema, why string }{
 		"foreign patterns":  {`{"type":"string","pattern":"^(?!x)"}`, "not strict: the pattern is of another language"},
-		"no text":           {`{"type":"string","minLength":2,"maxLength":1}`, "not strict: no string is long enough"},
 		"long enumerations": {`{"type":"string","enum":[` + strings.Join(values, ",") + `]}`, "not strict: there are too many enumerated values"},
 	} {
 		t.Run(name, func(t *testing.T) {

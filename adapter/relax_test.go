@@ -17,10 +17,6 @@ func dialect(p profile.Profile, root map[string]any) map[string]any {
 		return objects(root, fromGemini).(map[string]any)
 	case profile.LlamaCpp:
 		return objects(root, fromLlama).(map[string]any)
-	case profile.OpenAIStrict:
-		if strict := root["additionalProperties"] == false; strict {
-			return objects(root, fromStrict).(map[string]any)
-		}
 	}
 	return root
 }
@@ -43,13 +39,6 @@ func objects(v any, change func(out map[string]any)) any {
 		return out
 	}
 	return v
-}
-
-// fromStrict says of a format that it does not allow the empty string.
-func fromStrict(s map[string]any) {
-	if _, ok := s["format"].(string); ok {
-		s["minLength"] = count(1)
-	}
 }
 
 // fromLlama removes what llama.cpp does not read beside a reference.

@@ -57,15 +57,6 @@ func aliasOf(name string, taken map[string]bool) string {
 	return alias
 }
 
-// matchesMore reports whether an alias matches one of the patterns that its name does not match.
-func matchesMore(doc *tree.Document, patterns map[string]any, name, alias string) bool {
-	return slices.ContainsFunc(tree.Keys(patterns), func(pattern string) bool {
-		byName, known := doc.Matches(pattern, name)
-		byAlias, _ := doc.Matches(pattern, alias)
-		return byAlias && known && !byName
-	})
-}
-
 // EachName visits the names of properties that the keywords of a subschema mention, but not the
 // keywords of its own subschemas. It may visit a name more than once.
 func EachName(s map[string]any, visit func(name string)) {
@@ -86,15 +77,15 @@ func EachName(s map[string]any, visit func(name string)) {
 type aliases map[string]string
 
 // write replaces the names that the keywords of a subschema mention, but not the keywords of its own
-// subschemas. propertyNames, which an alias may not fit, and patternProperties for such a name are left to validation.
-func (a aliases) write(out map[string]any, at string, doc *tree.Document, r *report) {
-	var renamed []string
+// subschemas. Beside a name that is replaced, the rules for names (propertyNames and patternProperties) are left to
+// validation.
+func (a aliases) write(out map[string]any, at string, r *report) {
+	renames := false
 	EachName(out, func(name string) {
-		if _, ok := a[name]; ok {
-			renamed = append(renamed, name)
-		}
+		_, renamed := a[name]
+		renames = renames || renamed
 	})
-	if renamed == nil {
+	if !renames {
 		return
 	}
 	for _, key := range []string{"properties", "dependentSchemas", "dependentRequired"} {
@@ -105,18 +96,12 @@ func (a aliases) write(out map[string]any, at string, doc *tree.Document, r *rep
 	if required := tree.List(out["required"]); required != nil {
 		out["required"] = a.list(required)
 	}
-	patterns := tree.Object(out["patternProperties"])
-	if slices.ContainsFunc(renamed, func(name string) bool { return matchesMore(doc, patterns, name, a[name]) }) {
-		r.record(at, "patternProperties", profile.Narrower, "a pattern also applies to a renamed property")
-	}
-	matched := slices.ContainsFunc(tree.Keys(patterns), func(pattern string) bool {
-		return slices.ContainsFunc(renamed, func(name string) bool {
-			matches, known := doc.Matches(pattern, name)
-			return matches || !known
-		})
-	})
-	if matched {
-		r.record(at, "patternProperties", profile.Wider, "left to validation for renamed properties")
+	if _, ok := out["patternProperties"]; ok { // an alias may match other patterns than its name
+		r.record(at, "patternProperties", profile.Wider, "left to validation, because properties are renamed")
+		if rest, key := tree.Rest(out); key != "" && rest != true {
+			r.record(at, key, profile.Narrower, "it also applies to names that a pattern describes")
+		}
+		delete(out, "patternProperties")
 	}
 	if _, ok := out["propertyNames"]; ok { // an alias may not fit
 		r.record(at, "propertyNames", profile.Wider, "left to validation, because properties are renamed")

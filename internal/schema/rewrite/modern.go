@@ -73,7 +73,7 @@ func (m modernizer) schema(v any, at string) any {
 	m.updateReference(out)
 	m.upgradeKeywords(out, at)
 	m.writeItems(out, at)
-	m.aliases.write(out, at, m.original, m.report)
+	m.aliases.write(out, at, m.report)
 	m.out.places[tree.Address(out)] = at
 	return out
 }

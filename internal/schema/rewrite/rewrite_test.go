@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -110,13 +109,4 @@ func TestAliases(t *testing.T) {
 		check.That(t, !taken && acceptedName.MatchString(alias), "got the alias %q of %q, want a plain name of its own", alias, name)
 	}
 	check.Same(t, "got others the second time", Aliases(root), aliases)
-}
-
-// If an alias is held to a pattern that its name does not match, that is reported.
-func TestAliasesAndPatterns(t *testing.T) {
-	for pattern, want := range map[string]bool{`^a_`: true, `^[\\w.-]+$`: true, `b`: false, `^c`: false} {
-		in := decode(t, `{"type":"object","properties":{"a b":{"type":"string"}},"patternProperties":{"`+pattern+`":{"type":"integer"}}}`)
-		narrower := slices.ContainsFunc(For(profile.Anthropic, in, nil).Changes, func(c profile.Change) bool { return c.Effect == profile.Narrower })
-		check.Equal(t, "narrower because of "+pattern, narrower, want)
-	}
 }

@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -24,8 +23,8 @@ const (
 // strictTreatments maps each keyword to its treatment in the strict subset.
 var strictTreatments = treatments(map[treatment]string{
 	keep:          "description pattern multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems",
-	structural:    "type properties required additionalProperties items enum const anyOf oneOf $ref $defs definitions minLength maxLength format",
-	inDescription: "default uniqueItems minProperties maxProperties",
+	structural:    "type properties required additionalProperties items enum const anyOf oneOf $ref $defs definitions format",
+	inDescription: "default uniqueItems minLength maxLength minProperties maxProperties",
 	drop:          annotations,
 	forget:        bookkeeping,
 })
@@ -50,7 +49,7 @@ func treatments(by map[treatment]string) map[string]treatment {
 // strictFormats are the formats that the strict subset enforces.
 var strictFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 
-// keywords writes the keywords of a subschema by their treatments, and its lengths.
+// keywords writes the keywords of a subschema by their treatments.
 func (s *strict) keywords(in, out map[string]any, at string) bool {
 	for _, key := range tree.Keys(in) {
 		treatment, known := strictTreatments[key]
@@ -73,14 +72,19 @@ func (s *strict) keywords(in, out map[string]any, at string) bool {
 			return s.fail(at, key, "the keyword is not known there")
 		}
 	}
-	return s.lengths(in, out, at)
+	return true
 }
 
-// looseness returns the effect of removing uniqueItems, minProperties or maxProperties.
+// looseness returns the effect of removing uniqueItems, or a bound of a length or of the number of properties.
 func looseness(in map[string]any, key string) profile.Effect {
 	n, _ := decodeLimit(in[key])
 	least, _ := decodeLimit(in["minItems"])
+	isText := len(tree.Types(in)) == 0 || slices.Contains(tree.Types(in), "string")
+	isLength := key == "minLength" || key == "maxLength"
 	switch {
+	case isLength && (!isText || tree.Constants(in) != nil), // the enumerated values have such lengths
+		key == "minLength" && n <= 0:
+		return profile.Same
 	case key == "uniqueItems" && least <= 1, // repeated items are taken out before validation
 		key == "minProperties" && n <= len(tree.Strings(in["required"])),
 		key == "maxProperties" && n >= len(tree.Object(in["properties"])):
@@ -89,65 +93,8 @@ func looseness(in map[string]any, key string) profile.Effect {
 	return profile.Wider
 }
 
-// maxPatternLength bounds the lengths that are written as patterns, because a provider's grammar grows with them.
-const maxPatternLength = 256
-
-// lengths writes minLength and maxLength as a pattern instead of a format. Lengths above maxPatternLength, and those of a
-// subschema with a pattern, are only in the description.
-func (s *strict) lengths(in, out map[string]any, at string) bool {
-	least, hasLeast := decodeLimit(in["minLength"])
-	most, hasMost := decodeLimit(in["maxLength"])
-	all := tree.Types(in)
-	switch {
-	case !hasLeast && !hasMost:
-		return true
-	case hasMost && most < least:
-		return s.fail(at, "maxLength", "no string is long enough")
-	case len(all) > 0 && !slices.Contains(all, "string"), tree.Constants(in) != nil:
-		s.record(at, "minLength", profile.Same, "left out, because it says nothing more")
-		return true
-	}
-	if least == 1 && out["format"] != nil { // no strict format allows the empty string
-		s.record(at, "minLength", profile.Same, "the format says it")
-		least, hasLeast = 0, false
-	}
-	hasLeast = hasLeast && least > 0 && s.fitsPattern(out, "minLength", least, at)
-	hasMost = hasMost && s.fitsPattern(out, "maxLength", most, at)
-	if !hasLeast && !hasMost {
-		return true
-	}
-	if out["format"] != nil {
-		delete(out, "format")
-		s.record(at, "format", profile.Same, "the format is told in the description, because a pattern says the length")
-	}
-	upper, key := "", "minLength"
-	if hasMost {
-		upper, key = strconv.Itoa(most), "maxLength"
-	}
-	quantifier := "{" + strconv.Itoa(least) + "," + upper + "}"
-	if quantifier == "{1,}" {
-		quantifier = "+"
-	}
-	out["pattern"] = `^[\s\S]` + quantifier + "$"
-	s.record(at, key, profile.Same, "written as a pattern")
-	return true
-}
-
-// fitsPattern reports whether a length can be written as the pattern of out. Otherwise it records why not.
-func (s *strict) fitsPattern(out map[string]any, keyword string, length int, at string) bool {
-	switch {
-	case out["pattern"] != nil:
-		s.record(at, keyword, profile.Wider, "told in the description, because there is a pattern")
-	case length > maxPatternLength:
-		s.record(at, keyword, profile.Wider, "told in the description, because it is over "+strconv.Itoa(maxPatternLength))
-	default:
-		return true
-	}
-	return false
-}
-
-// decodeLimit returns a limit without its fraction. Limits above 1<<30 become 1<<30, which is beyond any pattern, and
-// those below -1 become -1.
+// decodeLimit returns a limit without its fraction. Limits above 1<<30 become 1<<30, and those below -1
+// become -1.
 func decodeLimit(v any) (n int, ok bool) {
 	limit, ok := tree.Rational(v)
 	if !ok {
