@@ -143,7 +143,7 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	return nil
 }
 
-// endWatching ends the subscriptions to a resource of which nobody knows whether the server watches it.
+// endWatching ends the subscriptions to a resource that the server may not watch.
 func (l *subscriptions) endWatching(uri string, err error) {
 	for _, s := range l.list() {
 		if slices.Contains(s.asked.Resources, uri) {
