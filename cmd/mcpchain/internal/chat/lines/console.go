@@ -224,28 +224,31 @@ func (c *Console) Deliver(text string) {
 // Show implements [screen.Screen]. A person sees text as it arrives, a script the answer alone as output and the rest
 // as notes.
 func (c *Console) Show(e agent.Event) {
-	if !c.opts.Person {
-		c.showScript(e)
+	if e, ok := e.(*agent.ToolProgress); ok {
+		c.Progress("  %s %s", screen.CallName(&e.Call), screen.Progress(e))
+	}
+	if c.opts.Person {
+		c.thinking.Show(c, e)
 		return
 	}
-	if line := c.thinking.Event(e); line != "" {
-		c.Note(screen.Faint, "%s", line)
+	if style, text := screen.EventNote(e, ""); text != "" {
+		c.Note(style, "%s", text)
 	}
 	switch e := e.(type) {
-	case *agent.TextDelta:
-		c.addAnswer(e.Text)
 	case *agent.ModelEnd:
-		if !e.Streamed && e.Text != "" {
-			c.addAnswer(e.Text)
+		if e.Text != "" && len(e.ToolCalls) > 0 {
+			c.Note(screen.Faint, "%s", e.Text)
 		}
-		c.End()
-	default:
-		c.showOther(e, screen.ShowHint)
+	case *agent.Output:
+		c.Deliver(e.Text)
 	}
 }
 
-// addAnswer shows the next part of an answer.
-func (c *Console) addAnswer(text string) {
+// EndAnswer implements [screen.Output].
+func (c *Console) EndAnswer() { c.End() }
+
+// AddAnswer implements [screen.Output].
+func (c *Console) AddAnswer(text string) {
 	c.show(func() {
 		if c.unfinished != answerLine {
 			c.endLineLocked()
@@ -254,25 +257,4 @@ func (c *Console) addAnswer(text string) {
 		}
 		c.writeAnswerLocked(hosttext.Prose(text))
 	})
-}
-
-// showScript shows an event to a script.
-func (c *Console) showScript(e agent.Event) {
-	if e, ok := e.(*agent.ModelEnd); ok && e.Text != "" && len(e.ToolCalls) > 0 {
-		c.Note(screen.Faint, "%s", e.Text) // the text before tool calls
-	}
-	c.showOther(e, "")
-	if e, ok := e.(*agent.Output); ok {
-		c.Deliver(e.Text)
-	}
-}
-
-// showOther shows an event that is not a text of the model. hint follows a result that was cut.
-func (c *Console) showOther(e agent.Event, hint string) {
-	if e, ok := e.(*agent.ToolProgress); ok {
-		c.Progress("  %s %s", screen.CallName(&e.Call), screen.Progress(e))
-	}
-	if style, text := screen.EventNote(e, hint); text != "" {
-		c.Note(style, "%s", text)
-	}
 }

@@ -58,8 +58,8 @@ var errOver = errors.New("over")
 
 func TestScreen(t *testing.T) {
 	s := newScreen(t, "")
-	s.addAnswer("one ")
-	s.addAnswer("two")
+	s.AddAnswer("one ")
+	s.AddAnswer("two")
 	s.Progress("1/2")
 	s.Progress("2/2")
 	s.Note(screen.Tool, "a\nb")
@@ -69,7 +69,7 @@ func TestScreen(t *testing.T) {
 func TestProgressOnADumbTerminal(t *testing.T) {
 	s := newScreen(t)
 	s.opts.Dumb = true
-	s.addAnswer("one")
+	s.AddAnswer("one")
 	s.Progress("1/2")
 	s.Progress("2/2")
 	s.Note(screen.Tool, "done")

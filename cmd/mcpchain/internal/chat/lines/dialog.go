@@ -87,22 +87,10 @@ func (c *Console) Write(ctx context.Context, d *screen.Draft) (written string, e
 	return written, err
 }
 
-// What a person can type instead of the value of a field.
-var (
-	errDecline = errors.New("declined")
-	errCancel  = errors.New("cancelled")
-)
-
-// sendAnswers are the answers to the question that follows the fields of a form.
-var sendAnswers = []screen.Answer{
-	{Key: 'y', Label: "yes"}, {Key: 'e', Label: "edit"}, {Key: 'n', Label: "no"}, {Key: 'c', Label: "cancel"},
-}
-
 // Fill implements [screen.Screen]: it asks for each field, as often as the person wants. What was
 // typed is in the form even if it is declined.
 func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err error) {
-	var choice byte
-	err = c.runDialog(ctx, func() error {
+	err = c.runDialog(ctx, func() (err error) {
 		c.write(screen.Warn, "%s", f.Heading)
 		if f.Message != "" {
 			c.write(screen.Tool, "%s", hosttext.Block(f.Message, screen.MaxShown))
@@ -111,43 +99,41 @@ func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err 
 		for _, err := range f.Mistakes {
 			c.write(screen.Warn, "  %v", err)
 		}
-		for {
-			for _, field := range f.Fields {
-				if err := c.askField(ctx, f, field); err != nil {
-					return err
-				}
-			}
-			c.write(screen.Tool, "%s", hosttext.Indent(f.Summary()))
-			var err error
-			choice, err = c.choose(ctx, "Send this to "+f.Server+"?", sendAnswers)
-			if err != nil || choice != 'e' {
-				return err
-			}
+		for action == "" && err == nil {
+			action, err = c.askFields(ctx, f)
 		}
+		return err
 	})
-	switch {
-	case err == errDecline || err == nil && choice == 'n':
-		return mcp.ElicitDecline, nil
-	case err == errCancel || err == nil && choice == 'c':
-		return mcp.ElicitCancel, nil
-	}
-	return mcp.ElicitAccept, err
+	return action, err
 }
 
-// askField asks until the answer fits the field. An empty line keeps the value. The error is
-// errDecline or errCancel if the person leaves the form.
-func (c *Console) askField(ctx context.Context, f *screen.Form, field *forms.Field) error {
+// askFields asks for each field, and what to do with the form. The action is "" if the person wants to edit it.
+func (c *Console) askFields(ctx context.Context, f *screen.Form) (action string, err error) {
+	for _, field := range f.Fields {
+		if action, err := c.askField(ctx, f, field); action != "" || err != nil {
+			return action, err
+		}
+	}
+	final := f.FinalChoice()
+	c.write(screen.Tool, "%s", final.Text)
+	key, err := c.choose(ctx, final.Question, final.Answers)
+	return screen.Actions[key], err
+}
+
+// askField asks until the answer fits the field. An empty line keeps the value. The action is "" unless the person
+// leaves the form.
+func (c *Console) askField(ctx context.Context, f *screen.Form, field *forms.Field) (action string, err error) {
 	for {
 		text, err := c.ask(ctx, screen.Person, "  "+f.FieldPrompt(field))
 		switch {
 		case err != nil:
-			return err
+			return "", err
 		case text == "!decline":
-			return errDecline
+			return mcp.ElicitDecline, nil
 		case text == "!cancel":
-			return errCancel
+			return mcp.ElicitCancel, nil
 		case text == "" && f.Values[field.Name] != nil:
-			return nil
+			return "", nil
 		}
 		value, err := field.Parse(text)
 		if err != nil {
@@ -157,7 +143,7 @@ func (c *Console) askField(ctx context.Context, f *screen.Form, field *forms.Fie
 		if value != nil {
 			f.Values[field.Name] = value
 		}
-		return nil
+		return "", nil
 	}
 }
 

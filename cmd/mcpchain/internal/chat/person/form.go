@@ -92,8 +92,7 @@ func (p *Person) visit(ctx context.Context, server string, params *mcp.ElicitPar
 	if err == nil && key == 'y' {
 		err = p.awaitPage(ctx, server)
 	}
-	actions := map[byte]string{'y': mcp.ElicitAccept, 'n': mcp.ElicitDecline, 'c': mcp.ElicitCancel}
-	return elicitResult(actions[key], err, nil)
+	return elicitResult(screen.Actions[key], err, nil)
 }
 
 // errDone ends a wait because the server says that the page is done.

@@ -147,13 +147,40 @@ func formatNumber(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
+// Output is a screen that shows the answer of a model as it arrives.
+type Output interface {
+	Note(style Style, format string, args ...any)
+	AddAnswer(text string) // shows the next part of an answer
+	EndAnswer()            // ends it, unless there is none
+}
+
+// Show shows an event to a person. t is for the events of one conversation, one after the other.
+func (t *Thinking) Show(out Output, e agent.Event) {
+	if line := t.event(e); line != "" {
+		out.Note(Faint, "%s", line)
+	}
+	switch e := e.(type) {
+	case *agent.TextDelta:
+		out.AddAnswer(e.Text)
+	case *agent.ModelEnd:
+		if !e.Streamed && e.Text != "" {
+			out.AddAnswer(e.Text)
+		}
+		out.EndAnswer()
+	default:
+		if style, text := EventNote(e, ShowHint); text != "" {
+			out.Note(style, "%s", text)
+		}
+	}
+}
+
 // Thinking sums up the reasoning of a model in one line. The zero value is ready to use.
 type Thinking struct {
 	begin time.Time // of the reasoning; zero: there was none yet
 }
 
-// Event handles an event of the agent. It returns a line when reasoning has ended, otherwise "".
-func (t *Thinking) Event(e agent.Event) (line string) {
+// event handles an event of the agent. It returns a line when reasoning has ended, otherwise "".
+func (t *Thinking) event(e agent.Event) (line string) {
 	switch e := e.(type) {
 	case *agent.ModelStart:
 		*t = Thinking{}

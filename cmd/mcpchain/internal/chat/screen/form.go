@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // maxOptions is the most options of a field that are listed.
@@ -59,6 +60,20 @@ func (f *Form) Summary() string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// FinalChoice returns the question that follows the fields.
+func (f *Form) FinalChoice() *Choice {
+	return &Choice{
+		Text:     hosttext.Indent(f.Summary()),
+		Question: "Send this to " + f.Server + "?",
+		Answers: []Answer{
+			{Key: 'y', Label: "yes"}, {Key: 'e', Label: "edit"}, {Key: 'n', Label: "no"}, {Key: 'c', Label: "cancel"},
+		},
+	}
+}
+
+// Actions are the replies to a server by the keys of answers. Other answers, such as edit, ask again.
+var Actions = map[byte]string{'y': mcp.ElicitAccept, 'n': mcp.ElicitDecline, 'c': mcp.ElicitCancel}
 
 // FieldProblem says what a field takes, after a value was refused with err. The server's
 // description of a field is clearer than a pattern.

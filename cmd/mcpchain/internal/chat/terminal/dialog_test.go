@@ -53,7 +53,7 @@ func TestTypedBeforeTheQuestion(t *testing.T) {
 func TestNamesInQuestions(t *testing.T) {
 	const name = "x\x1b[8m\u202e"
 	for what, d := range map[string]dialog{
-		"choice": &choiceDialog{question: finalChoice(&screen.Form{Server: name}, true)},
+		"choice": &choiceDialog{question: (&screen.Form{Server: name}).FinalChoice()},
 		"text":   newTextDialog(screen.Paint{}, &screen.Draft{Prompt: name}),
 		"secret": newSecretDialog(screen.Paint{}, name),
 	} {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 const (
@@ -34,42 +33,30 @@ func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err
 		t.Note(screen.Warn, "  %v", mistake)
 	}
 	var d *formDialog
-	for {
+	for action == "" {
 		if len(f.Fields) > 0 {
 			d = d.reopen(f)
 			if err := t.askLocked(ctx, d); err != nil {
 				return "", err
 			}
 		}
-		key, err := t.chooseLocked(ctx, finalChoice(f, d == nil || !d.wasLeft))
-		switch {
-		case err != nil:
-			return "", err
-		case key == 'y':
-			return mcp.ElicitAccept, nil
-		case key == 'n':
-			return mcp.ElicitDecline, nil
-		case key == 'c':
-			return mcp.ElicitCancel, nil
+		final := f.FinalChoice()
+		if d != nil && d.wasLeft {
+			final = leaveChoice
 		}
+		key, err := t.chooseLocked(ctx, final)
+		if err != nil {
+			return "", err
+		}
+		action = screen.Actions[key]
 	}
+	return action, nil
 }
 
-// finalChoice returns the question that follows the fields. A form that was left is not complete.
-func finalChoice(f *screen.Form, complete bool) *screen.Choice {
-	if !complete {
-		return &screen.Choice{Question: "Leave the form?", Answers: []screen.Answer{
-			{Key: 'b', Label: "back to it"}, {Key: 'n', Label: "no, decline"}, {Key: 'c', Label: "cancel"},
-		}}
-	}
-	return &screen.Choice{
-		Text:     hosttext.Indent(f.Summary()),
-		Question: "Send this to " + f.Server + "?",
-		Answers: []screen.Answer{
-			{Key: 'y', Label: "yes"}, {Key: 'e', Label: "edit"}, {Key: 'n', Label: "no"}, {Key: 'c', Label: "cancel"},
-		},
-	}
-}
+// leaveChoice is the question about a form that was left, and so is not complete.
+var leaveChoice = &screen.Choice{Question: "Leave the form?", Answers: []screen.Answer{
+	{Key: 'b', Label: "back to it"}, {Key: 'n', Label: "no, decline"}, {Key: 'c', Label: "cancel"},
+}}
 
 // formDialog asks for the fields of a form. The values are stored in the form when all of them are
 // valid.

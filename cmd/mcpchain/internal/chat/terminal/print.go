@@ -25,14 +25,23 @@ func (t *Terminal) printQuestion(text string) {
 	t.printLocked(append([]string{""}, lines...))
 }
 
-// addAnswerLocked shows a piece of an answer.
-func (t *Terminal) addAnswerLocked(text string) {
+// AddAnswer implements [screen.Output].
+func (t *Terminal) AddAnswer(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.answer == nil {
 		t.answer, t.answerShown = markdown.New(max(1, t.columns()-1)), false // a full row would get a space, see printLocked
 	}
 	lines := t.answer.Add(text)
 	t.send(unfinishedMsg(t.withoutColours(t.answer.Rest())))
 	t.printAnswerLocked(lines)
+}
+
+// EndAnswer implements [screen.Output].
+func (t *Terminal) EndAnswer() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.endAnswerLocked()
 }
 
 // endAnswerLocked prints the rest of the answer.

@@ -62,8 +62,9 @@ type Terminal struct {
 	done       chan struct{}  // closed when program has ended
 	programErr error          // set before done is closed
 
+	thinking screen.Thinking // used by Show alone
+
 	mu          sync.Mutex // guards the fields below, and the order of what is printed
-	thinking    screen.Thinking
 	answer      *markdown.Stream
 	answerShown bool // the answer has lines on the screen
 }
@@ -145,10 +146,8 @@ func (t *Terminal) List(style screen.Style, format string, args ...any) {
 
 // Deliver implements [screen.Screen].
 func (t *Terminal) Deliver(text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.addAnswerLocked(text)
-	t.endAnswerLocked()
+	t.AddAnswer(text)
+	t.EndAnswer()
 }
 
 // Progress implements [screen.Screen].
@@ -192,34 +191,14 @@ func (t *Terminal) Begin() { t.send(beginMsg{}) }
 
 // End implements [screen.Screen].
 func (t *Terminal) End() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.endAnswerLocked()
+	t.EndAnswer()
 	t.send(endMsg{})
 }
 
 // Show implements [screen.Screen].
 func (t *Terminal) Show(e agent.Event) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.send(eventMsg{e})
-	if line := t.thinking.Event(e); line != "" {
-		t.noteLocked(screen.Faint, line)
-	}
-	switch e := e.(type) {
-	case *agent.TextDelta:
-		t.addAnswerLocked(e.Text)
-	case *agent.ModelEnd:
-		if !e.Streamed && e.Text != "" {
-			t.addAnswerLocked(e.Text)
-		}
-		t.endAnswerLocked()
-	default:
-		if style, text := screen.EventNote(e, screen.ShowHint); text != "" {
-			t.endAnswerLocked()
-			t.noteLocked(style, text)
-		}
-	}
+	t.thinking.Show(t, e)
 }
 
 // columns returns the width of the terminal, or defaultColumns.
