@@ -50,7 +50,7 @@ func For(target profile.Profile, root map[string]any, room *Room) Result {
 	case profile.Gemini, profile.GoogleAI:
 		result.Root = writeGemini(target, root, r, room)
 	case profile.OpenAIStrict:
-		if result.Root, result.Strict = writeStrict(root, r, room); result.Strict {
+		if result.Root, result.Strict = writeStrict(root, r); result.Strict {
 			result.Changed = r.silent || len(r.changes) > 0
 			break
 		}

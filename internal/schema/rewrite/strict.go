@@ -23,39 +23,21 @@ const (
 // strict writes subschemas in the strict subset. If that is impossible, its methods record why and return nil or false.
 type strict struct {
 	*report
-	doc    *tree.Document
-	budget *budget
+	doc *tree.Document
 
 	properties, enum, text int // what was written, in the units of maxStrictProperties, maxStrictEnum and maxStrictText
 }
 
 // writeStrict writes a schema in the strict subset. If it returns false, the last change is the reason.
-func writeStrict(root map[string]any, r *report, room *Room) (map[string]any, bool) {
+func writeStrict(root map[string]any, r *report) (map[string]any, bool) {
 	d := modernize(followRoot(root, r), modernOptions{addItems: true}, r)
-	before := room.budget()
-	left := before
-	s := &strict{report: r, doc: d.Document, budget: &left}
-	defer func() { room.written += before.bytes - left.bytes }()
-	in := d.Root
-	objectRoot(in, tree.RefersToRoot(root), r)
-	out := s.schema(in, "", 0)
-	if out == nil {
-		return nil, false
+	s := &strict{report: r, doc: d.Document}
+	objectRoot(d.Root, tree.RefersToRoot(root), r)
+	out := s.schema(d.Root, "", 0)
+	if out != nil && tree.HasAny(out, []string{"anyOf", "enum", "$ref"}) {
+		return nil, s.fail("", "", "the root has alternatives")
 	}
-	if name := WrapperName(root); out["anyOf"] != nil || out["enum"] != nil || out["$ref"] != nil {
-		if name == "" || tree.RefersToRoot(d.Root) {
-			return nil, s.fail("", "", "the root has alternatives")
-		}
-		defs, hasDefs := out["$defs"]
-		delete(out, "$defs")
-		out = wrapperObject(name, out)
-		out["additionalProperties"] = false
-		if hasDefs {
-			out["$defs"] = defs
-		}
-		r.changes = slices.Insert(r.changes, 0, profile.Change{Effect: profile.Same, Note: wrapNote(name)})
-	}
-	return out, true
+	return out, out != nil
 }
 
 // fail records why a schema cannot be strict, and returns false.
@@ -103,8 +85,9 @@ var assertions = strings.Fields("type properties required additionalProperties u
 	"pattern multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems uniqueItems " +
 	"minLength maxLength minProperties maxProperties")
 
-// alternatives lists the alternatives of anyOf, or else of oneOf, each merged with the keywords beside them. key is their
-// keyword. A subschema without either has none. ok is false if the keywords cannot be merged.
+// alternatives lists the alternatives of anyOf, or else of oneOf. key is their keyword. A subschema without either has none.
+// ok is false if it demands more: the strict subset has no keywords beside alternatives. A type that all of them repeat is
+// no such demand.
 func (s *strict) alternatives(in map[string]any, at string) (branches []any, key string, ok bool) {
 	key = "anyOf"
 	if in[key] == nil {
@@ -114,37 +97,13 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 	if all == nil {
 		return nil, "", true
 	}
-	base := map[string]any{}
-	tree.CopyKeys(base, in, assertions...)
-	delete(base, key)
-	if len(base) == 0 && in["$ref"] == nil {
-		return all, key, true
+	beside := tree.Without(in, key)
+	repeats := func(b any) bool { return slices.Equal(tree.Types(s.doc.Plain(b)), tree.Types(in)) }
+	if tree.HasAny(beside, []string{"$ref"}) || tree.HasAny(tree.Without(beside, "type"), assertions) ||
+		len(tree.Types(in)) > 0 && slices.ContainsFunc(all, func(b any) bool { return !repeats(b) }) {
+		return nil, key, s.fail(at, key, "the alternatives have other keywords beside them")
 	}
-	for _, b := range all {
-		if s.repeatsType(b, base) {
-			branches = append(branches, b)
-			continue
-		}
-		if !s.budget.work(mergeCost(base)+mergeCost(tree.Object(b))) || !s.budget.write(size(base)) {
-			return nil, key, s.fail(at, key, "the keywords beside the alternatives are too large to be copied into each")
-		}
-		merged, lost := merge(tree.Object(b), base)
-		if len(lost) > 0 || in["$ref"] != nil {
-			return nil, key, s.fail(at, key, "the alternatives have other keywords beside them")
-		}
-		branches = append(branches, merged)
-	}
-	s.record(at, key, profile.Same, "the keywords beside the alternatives are copied into each")
-	return branches, key, true
-}
-
-// repeatsType reports whether base, beside an alternative that is a reference, only repeats the type of its target.
-func (s *strict) repeatsType(alternative any, base map[string]any) bool {
-	if tree.Object(alternative)["$ref"] == nil || !tree.HasOnly(base, "type") {
-		return false
-	}
-	target := tree.Types(s.doc.Plain(alternative))
-	return len(target) > 0 && slices.Equal(target, tree.Types(base))
+	return all, key, true
 }
 
 // definitions writes the definitions, which the strict subset has only at the root.
