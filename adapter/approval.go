@@ -96,25 +96,21 @@ func (a *approvals) newQuestion(ctx context.Context, t *Tool, arguments json.Raw
 	return &question{tool: t, arguments: arguments, user: user, anonymous: !known}
 }
 
+// key returns the key of a decision about the call.
 func (q *question) key(scope approval.Scope) approval.Key {
-	return newKey(scope, q.user, q.tool, q.arguments)
-}
-
-// newKey returns the key of a decision about a call.
-func newKey(scope approval.Scope, user string, t *Tool, arguments json.RawMessage) approval.Key {
 	k := approval.Key{
 		Scope:  scope,
-		User:   user,
-		Server: t.server.label,
-		Origin: t.server.origin,
-		Place:  t.server.address,
+		User:   q.user,
+		Server: q.tool.server.label,
+		Origin: q.tool.server.origin,
+		Place:  q.tool.server.address,
 	}
 	if scope == approval.ScopeServer {
 		return k
 	}
-	k.Tool, k.Fingerprint = t.def.Name, t.fingerprint
+	k.Tool, k.Fingerprint = q.tool.def.Name, q.tool.fingerprint
 	if scope == approval.ScopeArguments {
-		sum := sha256.Sum256(canonical(arguments))
+		sum := sha256.Sum256(canonical(q.arguments))
 		k.Arguments = hex.EncodeToString(sum[:])
 	}
 	return k

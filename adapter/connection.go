@@ -108,12 +108,6 @@ func withNotifications(opts *mcpclient.Options, notify func(*mcp.Notification)) 
 	return opts
 }
 
-// needsReconnect reports whether only the toolset can reconnect to the server: it was not reached,
-// or its connection ended and its client does not restart it, or has given up.
-func (s *server) needsReconnect() bool {
-	return s.client == nil || s.client.Err() != nil
-}
-
 // listing is the result of listing a server's tools.
 type listing struct {
 	tools     []*Tool

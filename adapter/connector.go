@@ -30,7 +30,8 @@ func (c *connector) newServer(recipe *Server, state *serverState) *server {
 		pins:     recipe.Pins,
 		changing: make(chan struct{}, 1),
 	}
-	s.watch = newWatch(s.label, c.opts, func(ctx context.Context) error { return c.relist(ctx, s) }, c.notifyHost)
+	relist := func(ctx context.Context) (*Event, error) { return c.relistTools(ctx, s) }
+	s.watch = newWatch(s.label, c.opts, func(ctx context.Context) error { return c.changeServer(ctx, s, relist) }, c.notifyHost)
 	s.life, s.end = context.WithCancel(c.roster.life)
 	return s
 }

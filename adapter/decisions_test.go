@@ -29,7 +29,7 @@ func TestPlaceOfADecision(t *testing.T) {
 // serverKey is the key of a decision about a server.
 func serverKey(transport mcpclient.Transport) approval.Key {
 	tool := &Tool{server: newServerState(new(Options).withDefaults(), &Server{Name: "s", Transport: transport})}
-	return newKey(approval.ScopeServer, "", tool, nil)
+	return (&question{tool: tool}).key(approval.ScopeServer)
 }
 
 // A decision does not hold for another server with the same label.
@@ -93,7 +93,7 @@ func TestDecisionsByOlderFingerprints(t *testing.T) {
 		"model_tool": "d18d327d0a4ed13d5812a1bce660cad8d8d4554d29fe98dcdafd4b683fa13372",
 	} {
 		tool, _ := catalog.Lookup(name)
-		key := newKey(approval.ScopeTool, "", tool, nil)
+		key := (&question{tool: tool}).key(approval.ScopeTool)
 		key.Fingerprint = fingerprint
 		check.Must(t, approval.NewFiles(dir).Remember(t.Context(), key, approval.Decision{Allow: true}))
 		for range 2 {

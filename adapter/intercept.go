@@ -158,7 +158,7 @@ func (s *pendingCall) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOpt
 	}
 	if s.round == nil {
 		args, opts := s.withKey(t, arguments, opts)
-		return t.ask(ctx, args, opts)
+		return t.client.CallTool(ctx, t.def.Name, args, t.options(opts)...)
 	}
 	if err := s.checkRound(s.round); err != nil { // an interceptor may have changed the arguments
 		return nil, err

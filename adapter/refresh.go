@@ -93,11 +93,6 @@ func (c *connector) refresh(ctx context.Context, s *server) error {
 	})
 }
 
-// relist lists the tools of one server again because it announced a change.
-func (c *connector) relist(ctx context.Context, s *server) error {
-	return c.changeServer(ctx, s, func(ctx context.Context) (*Event, error) { return c.relistTools(ctx, s) })
-}
-
 // changeServer calls do exclusively for the server, and reports the event to the host, unless it is
 // nil. It does nothing if the server was removed or replaced.
 func (c *connector) changeServer(ctx context.Context, s *server, do func(context.Context) (*Event, error)) error {
@@ -130,12 +125,13 @@ func (c *connector) runExclusively(ctx context.Context, s *server, do func(conte
 	return e, err
 }
 
-// mustReplace reports whether a server has to be replaced: it could not be opened, or its connection is lost.
+// mustReplace reports whether a server has to be replaced: it could not be opened or is idle, or its connection has
+// ended and its client does not restart it.
 func (c *connector) mustReplace(s *server) bool {
 	c.roster.mu.Lock()
 	failed := s.err != nil
 	c.roster.mu.Unlock()
-	return failed || s.needsReconnect()
+	return failed || s.client == nil || s.client.Err() != nil
 }
 
 // relistTools lists the tools of a server and replaces the earlier list. The event is nil if

@@ -62,36 +62,31 @@ func (r *roster) current(t *Tool) (*Tool, error) { return r.present.Load().find(
 
 // buildLocked names the tools and replaces the snapshot. A renamed tool is a new value, since callers may hold the old one.
 func (r *roster) buildLocked() {
-	var all []*Tool
-	var ids []identity
 	var servers []*serverState
-	for _, s := range r.servers {
-		servers = append(servers, s.state)
-		for _, tool := range forModels(s.tools) {
-			all = append(all, tool)
-			ids = append(ids, identity{server: s.label, tool: tool.def.Name, own: tool.own})
-		}
-	}
-	if r.own != nil {
-		all = append(all, r.own)
-		ids = append(ids, identity{tool: r.own.def.Name})
-	}
-	for i, name := range assignNames(ids, r.opts.AlwaysPrefix) {
-		all[i] = all[i].withName(name)
-	}
-	rest := all
+	var slots []**Tool // where the tools for models stand
+	var ids []identity // of these tools
 	var hidden []*Tool
 	for _, s := range r.servers {
-		tools := slices.Clone(s.tools)
-		for i, tool := range tools {
+		servers = append(servers, s.state)
+		s.tools = slices.Clone(s.tools)
+		for i, tool := range s.tools {
 			if tool.views.ForModel {
-				tools[i], rest = rest[0], rest[1:]
-			} else {
-				tools[i] = tool.withName(tool.def.Name)
-				hidden = append(hidden, tools[i])
+				slots = append(slots, &s.tools[i])
+				ids = append(ids, identity{server: s.label, tool: tool.def.Name, own: tool.own})
+				continue
 			}
+			s.tools[i] = tool.withName(tool.def.Name)
+			hidden = append(hidden, s.tools[i])
 		}
-		s.tools = tools
+	}
+	if own := r.own; own != nil {
+		slots = append(slots, &own)
+		ids = append(ids, identity{tool: own.def.Name})
+	}
+	all := make([]*Tool, len(slots))
+	for i, name := range assignNames(ids, r.opts.AlwaysPrefix) {
+		all[i] = (*slots[i]).withName(name)
+		*slots[i] = all[i]
 	}
 	r.present.Store(newSnapshot(r.opts, servers, all, hidden))
 }

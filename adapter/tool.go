@@ -217,11 +217,6 @@ func mayBeTask(client *mcpclient.Client, def *mcp.Tool) bool {
 // 2025-11-25), or the server decides for each call (later revisions).
 func (t *Tool) IsTask() bool { return t.task }
 
-// ask calls the tool at the server.
-func (t *Tool) ask(ctx context.Context, args json.RawMessage, opts []mcpclient.CallOption) (*mcp.CallToolResult, error) {
-	return t.client.CallTool(ctx, t.def.Name, args, t.options(opts)...)
-}
-
 // options returns the options of a call, or of its continuation: whether it may become a task, and the
 // check of its result are added.
 func (t *Tool) options(opts []mcpclient.CallOption) []mcpclient.CallOption {

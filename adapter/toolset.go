@@ -165,7 +165,7 @@ func (t *Toolset) Close() error {
 }
 
 // concurrently calls do for all servers at the same time, waits, and joins the errors.
-func concurrently[S any](servers []S, do func(S) error) error {
+func concurrently(servers []*server, do func(*server) error) error {
 	errs := make([]error, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {
