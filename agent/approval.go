@@ -36,7 +36,7 @@ func (t *turn) decide(calls []*ledger.Call) error {
 	canBatch := len(t.agent.opts.Hooks) == 0 && t.rec.stopAnswer() == nil
 	for _, c := range calls {
 		j := t.tools.job(c)
-		if canBatch && j.err == nil && c.Reply == nil && !j.call.NeedsApproval(t.scope.ctx) && !t.exceedsCalls(c) {
+		if canBatch && t.isAllowed(c, j) {
 			batch = append(batch, t.allow(c, j, j.call))
 			continue
 		}
@@ -51,11 +51,21 @@ func (t *turn) decide(calls []*ledger.Call) error {
 	return t.rec.record(nil, batch...)
 }
 
+// isAllowed reports whether a call may run without an approval.
+func (t *turn) isAllowed(c *ledger.Call, j *job) bool {
+	if j.err != nil || c.Reply != nil {
+		return false
+	}
+	return !j.call.NeedsApproval(t.scope.ctx) && !t.exceedsCalls(c)
+}
+
 // exceedsCalls reports whether a call exceeds Limits.Calls. The limit does not apply to a call that
 // gives the structured output, nor to one with a person's reply.
 func (t *turn) exceedsCalls(c *ledger.Call) bool {
-	limit := t.rec.state.Limits.Calls
-	return c.Reply == nil && limit >= 0 && !t.engine.isOutputCall(c) && t.rec.callsBefore(c) >= limit
+	if c.Reply != nil || t.engine.isOutputCall(c) {
+		return false
+	}
+	return isReached(t.rec.callsBefore(c), t.rec.state.Limits.Calls)
 }
 
 // allow prepares a call to run as it was approved, and returns the change that records the decision.

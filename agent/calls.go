@@ -129,12 +129,19 @@ func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send send
 	if needed, ok := s.neededSignIn(c, result); ok {
 		return s.askSignIn(c, needed)
 	}
-	late := errors.Is(result.Err, context.DeadlineExceeded) // another attempt would take as long
-	if result.Interrupted() && !late && c.Task == nil && c.Tries+1 < maxResends && j.call.Tool().Repeatable() {
+	if mayResend(c, j, result) {
 		j.failure = result.Err
 		return nil // it is sent again, see resolveDoubt
 	}
 	return s.recordOutcome(j, result, time.Since(start))
+}
+
+// mayResend reports whether a call whose connection has ended is sent again by this process.
+func mayResend(c *ledger.Call, j *job, result *adapter.Result) bool {
+	if !result.Interrupted() || errors.Is(result.Err, context.DeadlineExceeded) { // another attempt would take as long
+		return false
+	}
+	return c.Task == nil && c.Tries+1 < maxResends && j.call.Tool().Repeatable()
 }
 
 // recordOutcome records the result of a call, shortened if it is long, and after the hooks.

@@ -107,7 +107,8 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 func askModel(ctx context.Context, m Model, r *model.Request, hasNext bool, yield func(model.Delta, error) bool) error {
 	shown := false
 	for d, err := range m.Generate(ctx, r) {
-		if err != nil && hasNext && !shown && ctx.Err() == nil && mayAskNext(err) {
+		canSwitch := hasNext && !shown && ctx.Err() == nil
+		if canSwitch && err != nil && mayAskNext(err) {
 			return err
 		}
 		shown = shown || d.Text != "" || d.Reasoning != ""

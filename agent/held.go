@@ -50,13 +50,15 @@ func (h *heldQuestions) elicit(
 		return result, nil
 	}
 	reply, err := h.ask(ctx, ask)
-	if err == nil && reply == nil && h.rec.writer.hold == nil && h.questions.replyFunc() == nil {
+	switch {
+	case err != nil:
+		return nil, err
+	case reply != nil:
+		return ask.ElicitResult(*reply)
+	case h.rec.writer.hold == nil && h.questions.replyFunc() == nil:
 		h.rec.show(&Warning{Text: fmt.Sprintf(notAsked, server, cmp.Or(ask.Tool, "one of its tools"))})
 	}
-	if err != nil || reply == nil {
-		return nil, err
-	}
-	return ask.ElicitResult(*reply)
+	return nil, nil
 }
 
 // parkedResult returns the reply that a person has given to the same question of an earlier attempt of the
@@ -167,7 +169,8 @@ func (h *heldQuestions) openInCall(q *run.Question) (ok bool, err error) {
 	states := []ledger.CallAt{ledger.CallSent, ledger.CallTasked, ledger.CallInRound}
 	h.rec.writer.mu.Lock()
 	c := h.rec.state.Call(q.Call)
-	ok = !h.closed && h.rec.state.Status == run.StatusRunning && (q.Call == "" || c != nil && slices.Contains(states, c.At))
+	isUnderWay := q.Call == "" || c != nil && slices.Contains(states, c.At)
+	ok = isUnderWay && !h.closed && h.rec.state.Status == run.StatusRunning
 	if ok {
 		err = h.questions.addLocked(nil, []*run.Question{q})
 	}

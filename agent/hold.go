@@ -21,7 +21,7 @@ type hold struct {
 	lease   record.Lease
 	ttl     time.Duration
 	host    context.Context // ends when the host ends the work on the run; it outlives the lease
-	void    uint64          // number of the record of an earlier request, which does not apply; used only by the renewer's goroutine
+	void    uint64          // record of an earlier request to cancel, which does not apply; used before the renewer has the hold, then by it
 	renewal *renewal        // the last one that includes the lease, or nil; the renewer's lock guards it
 
 	mu      sync.Mutex  // guards the fields below
@@ -37,9 +37,9 @@ const maxOutage = time.Minute
 
 // append stores records, and the head of the state after them, durably, with the replies that were
 // given to this process. It tries again if the store fails, because what this process knows, such as
-// the outcome of a call, would be in doubt for any other. It does so even after the end of the lease,
-// because the store refuses the records if another process has acquired the run. The numbers of the
-// records prevent a double append.
+// the outcome of a call, would be in doubt for any other: for the time of a lease, and for maxOutage more if
+// renewals fail, too. It does so even after the end of the lease, because the store refuses the records if
+// another process has acquired the run. The numbers of the records prevent a double append.
 func (h *hold) append(ctx context.Context, head run.Head, records []run.Record) error {
 	replies := h.unsavedReplies()
 	began := time.Now()
@@ -93,7 +93,10 @@ func (h *hold) isStored(ctx context.Context, head run.Head, records []run.Record
 		return false
 	}
 	log, err := h.store.Load(ctx, h.lease.Key)
-	if err != nil || log.Head.Seq != head.Seq || log.Head.Epoch != h.lease.Epoch || len(log.Records) < len(records) {
+	if err != nil || len(log.Records) < len(records) {
+		return false
+	}
+	if log.Head.Seq != head.Seq || log.Head.Epoch != h.lease.Epoch {
 		return false
 	}
 	for i, stored := range log.Records[len(log.Records)-len(records):] {

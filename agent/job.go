@@ -140,10 +140,8 @@ func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared,
 // mayRefer reports whether the arguments of a call may refer to stored results. The agent's own tools
 // accept no references.
 func (t *tools) mayRefer(c *ledger.Call) bool {
-	if c.Wrapped || c.Server == keptServer || c.Server == searchServer || t.agent.subAgent(c) != nil {
-		return false
-	}
-	return kept.Refers(cmp.Or(string(c.Args), c.Asked))
+	isOwn := c.Server == keptServer || c.Server == searchServer || t.agent.subAgent(c) != nil
+	return !isOwn && !c.Wrapped && kept.Refers(cmp.Or(string(c.Args), c.Asked))
 }
 
 // recordedCall returns the call as it is recorded.

@@ -78,7 +78,10 @@ type longResult struct {
 func (r *results) shorten(j *job, result *adapter.Result) (*adapter.Result, *longResult) {
 	text := cmp.Or(result.Full, result.Text)
 	tokens := r.agent.resultTokens()
-	if len(text) <= tokens || len(text) > record.MaxBlob || result.Tool == nil || r.agent.reader.isReader(result.Tool) {
+	if result.Tool == nil || r.agent.reader.isReader(result.Tool) {
+		return result, nil
+	}
+	if len(text) <= tokens || len(text) > record.MaxBlob { // a token has at least a byte
 		return result, nil
 	}
 	var call ledger.Call

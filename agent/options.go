@@ -88,8 +88,9 @@ type Options struct {
 type Person struct {
 	// Approve decides on calls, instead of the Approve functions of the toolset. It does not
 	// see calls that [adapter.Policy.Trust] or a remembered decision allows. It is called for
-	// one call of a user at a time, in order; allowed calls run meanwhile. A person is
-	// asked if it returns what [AskPerson] returns. Any other error fails the run. Default: the functions of the toolset; if it has none, every call is allowed.
+	// one call of a user at a time, in order; allowed calls run meanwhile. A person is asked if it
+	// returns what [AskPerson] returns. Any other error fails the run. Default: the functions of the
+	// toolset; if it has none, every call is allowed.
 	Approve approval.Func
 
 	// Reply replies to the questions of a run. Calls may overlap. Servers' questions come here

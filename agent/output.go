@@ -195,7 +195,7 @@ func (e *engine) callOutput() json.RawMessage {
 		return nil
 	}
 	for _, c := range e.rec.state.Calls {
-		if e.isOutputCall(c) && c.At == ledger.CallDone && !c.Result.IsError {
+		if e.isOutputCall(c) && hasSucceeded(c) {
 			return c.Args
 		}
 	}
@@ -204,7 +204,8 @@ func (e *engine) callOutput() json.RawMessage {
 
 // needsRepair reports whether the model has to be asked for a corrected reply.
 func (e *engine) needsRepair(r *reply) bool {
-	return e.agent.output != nil && r.output == nil && len(r.calls) == 0 && e.rec.state.Repairs < maxRepairs
+	continues := r.output != nil || len(r.calls) > 0
+	return e.agent.output != nil && !continues && e.rec.state.Repairs < maxRepairs
 }
 
 // finish records the end of a run that has an output: the JSON of structured output, which may be a

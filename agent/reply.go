@@ -186,7 +186,7 @@ func (r *reply) reasoning() string {
 // retryPolicy sets the waits before a failed model call is repeated.
 var retryPolicy = backoff.Policy{First: time.Second}
 
-// maxRetryAfter is the longest wait that a host may ask for.
+// maxRetryAfter is the longest wait that a host may ask for. If it asks for more, the call fails.
 const maxRetryAfter = 30 * time.Second
 
 // generate calls the model. It repeats the call after a temporary failure if nothing of the
@@ -195,12 +195,13 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 	for n := 0; ; n++ {
 		reply, err := receive(ctx, d.engine.agent.model, q, stream)
 		failed, ok := errors.AsType[*model.Error](err)
+		mayRepeat := ok && isRetryable(failed) && !stream.isShown()
 		switch {
 		case d.engine.ctx.Err() != nil:
 			return nil, d.engine.endError()
 		case err == nil:
 			return reply, nil
-		case n >= d.engine.agent.opts.Model.Retries || !ok || !isRetryable(failed) || stream.isShown():
+		case !mayRepeat || n >= d.engine.agent.opts.Model.Retries:
 			return nil, fmt.Errorf("call model: %w", err)
 		}
 		if failed.Kind == model.ErrorTimeout {

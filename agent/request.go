@@ -112,12 +112,13 @@ func (d *dialog) requestTools() []model.Tool {
 	}
 	var tools []model.Tool
 	added, isAdded := d.addedTools(all)
-	searches := s.Discovery != ledger.DiscoveryNone
-	if searches {
+	isOther := func(t *adapter.Tool) bool { return !isAdded[t] }
+	if s.Discovery != ledger.DiscoveryNone {
 		tools = d.engine.agent.finder.definitions(s.Discovery)
+		isOther = isAnswerTool
 	}
 	for i, t := range d.engine.catalog.Tools() {
-		if searches && isAnswerTool(t) || !searches && !isAdded[t] {
+		if isOther(t) {
 			tools = append(tools, all[i])
 		}
 	}

@@ -20,8 +20,9 @@ func (s *sender) neededSignIn(c *ledger.Call, result *adapter.Result) (*mcp.Sign
 	}
 	isTask := false
 	s.rec.read(func(s *ledger.State) { isTask = s.Call(c.ID).Task != nil })
+	mayContinue := result.Unsent() || isTask
 	wasAwaited := c.At == ledger.CallAtSignIn && isTask // a task is awaited once after each sign-in
-	return needed, (result.Unsent() || isTask) && c.Tries < maxTries && !wasAwaited
+	return needed, mayContinue && !wasAwaited && c.Tries < maxTries
 }
 
 // askSignIn asks a person to sign in. Then the call is made again.

@@ -196,7 +196,7 @@ func (t *turn) recordChildOutcome(j *job, e *engine, err error) error {
 // handoffAnswer returns the answer of an agent that has taken over the run, if there is one.
 func (e *engine) handoffAnswer() (answer string, ok bool) {
 	for _, c := range e.rec.state.Calls {
-		if sub := e.agent.subAgent(c); sub != nil && sub.handoff && c.At == ledger.CallDone && !c.Result.IsError {
+		if sub := e.agent.subAgent(c); sub != nil && sub.handoff && hasSucceeded(c) {
 			return c.Result.Text, true
 		}
 	}

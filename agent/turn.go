@@ -118,7 +118,8 @@ func (e *engine) runCalls() error {
 // run fails without the structured output that it needs.
 func (e *engine) endTurn() error {
 	output, stop := e.callOutput(), e.rec.stopAnswer()
-	if output == nil && stop == nil && e.agent.output != nil && e.rec.state.Final != "" {
+	hasEnd := output != nil || stop != nil
+	if !hasEnd && e.agent.output != nil && e.rec.state.Final != "" {
 		return e.failAt(StopReason(e.rec.state.Final), e.noOutputError(e.rec.state.Output))
 	}
 	answer, handedOff := e.handoffAnswer()
@@ -135,6 +136,9 @@ func (e *engine) endTurn() error {
 	}
 	return nil
 }
+
+// hasSucceeded reports whether a call has a result that is not an error.
+func hasSucceeded(c *ledger.Call) bool { return c.At == ledger.CallDone && !c.Result.IsError }
 
 // start returns the work items that can begin, and records what is decided without one. The intents
 // of all calls are durable before the first is sent, and questions before anyone is asked.
@@ -198,7 +202,8 @@ func (t *turn) advanceable() []*ledger.Call {
 
 // canAdvance reports whether a step may advance a call now.
 func (t *turn) canAdvance(c *ledger.Call, room bool) bool {
-	return !t.sched.busy[c.ID] && steps[c.At] != nil && (room || c.At != ledger.CallReady)
+	mayBegin := room || c.At != ledger.CallReady
+	return mayBegin && !t.sched.busy[c.ID] && steps[c.At] != nil
 }
 
 // current returns a copy of a call as it is now, nil if the call has to wait for room or for

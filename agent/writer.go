@@ -93,17 +93,27 @@ const maxCommit = 16 << 20
 func (w *writer) commit() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for target := w.root.Seq; w.err == nil && (w.done < target || len(w.events) > 0 && !w.writing); {
+	for target := w.root.Seq; w.err == nil && !w.isDoneLocked(target); {
 		if w.writing {
 			w.wrote.Wait()
 			continue
 		}
 		w.writeLocked()
 	}
-	if w.err == nil && !w.writing && w.hold != nil && ledger.SnapshotDue(w.root) && w.root.Seq >= w.retryAt {
+	if w.err == nil && w.hold != nil && w.mustSnapshotLocked() {
 		w.snapshotLocked()
 	}
 	return w.err
+}
+
+// isDoneLocked reports whether a record is durable and nothing waits to be emitted. Another goroutine that
+// is writing emits the events behind the record.
+func (w *writer) isDoneLocked(seq uint64) bool {
+	return w.done >= seq && (w.writing || len(w.events) == 0)
+}
+
+func (w *writer) mustSnapshotLocked() bool {
+	return !w.writing && w.root.Seq >= w.retryAt && ledger.SnapshotDue(w.root)
 }
 
 // writeLocked writes what was recorded, and emits its events. Meanwhile it unlocks the writer. It sets
