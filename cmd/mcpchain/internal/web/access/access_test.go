@@ -81,6 +81,26 @@ func TestSignOutWhileConnecting(t *testing.T) {
 	check.That(t, g.toolset() == nil, "the user is connected")
 }
 
+// TestStopBesideAConnection has a user stop a turn while another turn connects to the server: it does not wait for that.
+func TestStopBesideAConnection(t *testing.T) {
+	a, asked, goOn := slow(t)
+	var connecting sync.WaitGroup
+	connecting.Go(func() { a.Connect(t.Context(), "Ada") })
+	<-asked
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	returned := make(chan struct{})
+	go func() { defer close(returned); a.Connect(stopped, "Ada") }()
+	select {
+	case <-returned:
+	case <-time.After(connectTime / 2):
+		t.Error("the stopped turn waits for the connection")
+	}
+	close(goOn)
+	connecting.Wait()
+	check.Equal(t, "state", a.Status("Ada")[0].State, Ready)
+}
+
 // TestStopWhileConnecting has a user stop the turn that connects to a server. The next turn tries again.
 func TestStopWhileConnecting(t *testing.T) {
 	a, asked, goOn := slow(t)

@@ -28,7 +28,7 @@ type grant struct {
 	server *config.Server
 	auth   *oauth.Transport
 
-	connecting sync.Mutex // held while connecting
+	connecting chan struct{} // has a value while a goroutine connects; room for one
 
 	mu      sync.Mutex // guards the following fields
 	state   State
@@ -44,7 +44,7 @@ type grant struct {
 // attempt is a sign-in in progress.
 type attempt struct {
 	addressSet chan struct{} // closed when there is an address
-	address    string        // to sign in at; set before shown is closed, and guarded by Access.mu until then
+	address    string        // to sign in at; set before addressSet is closed, and guarded by Access.mu until then
 	done       chan struct{} // closed when the sign-in has ended
 	err        error         // set before done is closed
 }
@@ -52,7 +52,7 @@ type attempt struct {
 // newGrant returns a grant of a user without a connection. The error says that the server's entry
 // has no sign-in for users.
 func newGrant(a *Access, user string, s *config.Server) (*grant, error) {
-	g := &grant{access: a, user: user, server: s, state: Untried}
+	g := &grant{access: a, user: user, server: s, connecting: make(chan struct{}, 1), state: Untried}
 	http, ok := s.Transport.(*mcpclient.HTTP)
 	if !ok {
 		return nil, fmt.Errorf("server %q: only servers over HTTP have a sign-in for each user", s.Name)
@@ -163,8 +163,12 @@ func (g *grant) disconnect() error {
 // connect connects to the server with the user's token, unless it is connected, and sets the state. The state stays as
 // it was if the context ends first.
 func (g *grant) connect(ctx context.Context) {
-	g.connecting.Lock()
-	defer g.connecting.Unlock()
+	select {
+	case g.connecting <- struct{}{}:
+		defer func() { <-g.connecting }()
+	case <-ctx.Done():
+		return
+	}
 	if g.toolset() != nil {
 		g.setState(Ready, nil)
 		return
