@@ -144,8 +144,8 @@ type Loader struct {
 // Load returns the servers of the file at path, in its order and each name once. It reads their
 // environment files, and expands the variables of this process. If the name of a program contains
 // spaces and there is no such program, its server has an Err, because the name is probably a command
-// with arguments. If the file was read but is not a list of servers
-// the error has the file and the line; a mistake in one server is in its Err. ctx is for Input.
+// with arguments. If the file was read but is not a list of servers, the error has the file and the
+// line; a mistake in one server is in its Err. ctx is for Input.
 func (l *Loader) Load(ctx context.Context, path string) ([]Server, error) {
 	data, err := readBounded(path)
 	if err != nil {

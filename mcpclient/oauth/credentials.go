@@ -243,8 +243,8 @@ func (c *Credentials) assertion(m *issuerMetadata) (string, error) {
 	return signed, nil
 }
 
-// algorithmFor picks an algorithm for a key from the server's list. If the
-// server has no list, it picks the usual one.
+// algorithmFor picks an algorithm for a key from the server's list, by preference the most usual one.
+// An empty list stands for all algorithms.
 func algorithmFor(key crypto.Signer, supported []string) (jwt.SigningMethod, error) {
 	var ours []jwt.SigningMethod
 	switch k := key.(type) {

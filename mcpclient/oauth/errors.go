@@ -94,7 +94,7 @@ func untrustedError(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrUntrusted, fmt.Errorf(format, args...))
 }
 
-const maxShown = 300
+const maxShown = 300 // bytes of a server's text in an error
 
 // cut shortens a server's text for errors.
 func cut(s string) string { return excerpt.CutAt(s, maxShown) }

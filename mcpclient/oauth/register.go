@@ -71,7 +71,7 @@ func (g *registrar) stored(ctx context.Context, issuer string) (*registration, e
 	return r, nil
 }
 
-// isUsable reports whether the registration is complete and has not expired.
+// isUsable reports whether the registration has an id and a supported method, and has not expired.
 func (r *registration) isUsable() bool {
 	return r.ID != "" && r.checkMethod() == nil && (r.Expiry.IsZero() || time.Now().Before(r.Expiry))
 }

@@ -54,8 +54,8 @@ type Options struct {
 	Message func(ctx context.Context, content []mcp.Content) error
 
 	// DisplayMode shows the view in another mode and returns the resulting mode, which the view
-	// gets. It is only called with modes that the host has declared, and the view, too, unless the view
-	// has declared none. An error is logged, and the mode stays.
+	// gets. It is only called with modes that both the host and the view have declared; a view that
+	// declares none supports all. An error is logged, and the mode stays.
 	DisplayMode func(ctx context.Context, mode string) (string, error)
 
 	// OnModelContext is called with context that the view wants future model calls to have, in

@@ -216,7 +216,7 @@ func (o *options) allowedHosts(a net.Addr) (hosts []string) {
 }
 
 // canonical returns the URL of the page for browsers on this machine, which know it by several
-// names, or "".
+// names; "" if others can reach the page.
 func (o *options) canonical(a net.Addr) string {
 	if o.origin != nil || !isLoopback(a) {
 		return ""

@@ -6,7 +6,7 @@
 //	GET    /api/me                                 who is signed in, and who may sign in
 //	GET    /sign-in, /sign-in/…                    see [SignIn], also POST
 //	POST   /api/sign-out
-//	GET    /api/events?conversation=&after=&…      the stream of a browser's windows, the next of its reader=
+//	GET    /api/events?conversation=&after=&…      the stream of a browser's windows; it ends an earlier one of its reader=
 //	POST   /api/conversations                      a new conversation {text}
 //	POST   /api/conversations/{id}/messages        another question {text}
 //	POST   /api/conversations/{id}/edits           another question instead of one {seq, index, text}

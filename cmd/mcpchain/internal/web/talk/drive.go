@@ -77,8 +77,8 @@ func (s *Service) countWork(key run.Key, n int) {
 	}
 }
 
-// drive resumes the run as long as there is something to do. It logs errors, except for a stop by the user, and returns
-// none: windows get the end of a turn from the store.
+// drive resumes the run as long as there is something to do. It logs errors, unless the user or the program has ended the
+// turn, or another process holds the run. It returns none: windows get the end of a turn from the store.
 func (s *Service) drive(t *topic) {
 	for {
 		ctx, cancel := context.WithCancelCause(context.WithValue(hosting.WithUser(s.ctx, t.key.Tenant), topicKey{}, t))

@@ -148,3 +148,30 @@ func (s *Service) Media(ctx context.Context, user, id string, seq uint64, index 
 	}
 	return run.Part{}, ErrGone
 }
+
+// recordAt returns the index of a record by its number, -1 if there is none. The log of a run that
+// was pruned has no early records.
+func recordAt(log *record.Log, seq uint64) int {
+	return slices.IndexFunc(log.Records, func(r run.Record) bool { return r.Seq == seq })
+}
+
+// lastInput returns the number of the record that began the present turn, 0 if it was pruned.
+func lastInput(log *record.Log) uint64 {
+	for _, r := range slices.Backward(log.Records) {
+		if inputOf(ledger.ChangeOf(r)) != nil {
+			return r.Seq
+		}
+	}
+	return 0
+}
+
+// inputOf returns the messages that a record adds as input, nil if it adds none.
+func inputOf(c ledger.Change) []run.Message {
+	switch c := c.(type) {
+	case *ledger.Begun:
+		return c.Messages
+	case *ledger.Said:
+		return c.Messages
+	}
+	return nil
+}

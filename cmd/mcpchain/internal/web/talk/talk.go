@@ -10,10 +10,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +22,6 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/rules"
-	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/price"
@@ -35,10 +32,6 @@ const AgentName = "web"
 
 // leaseTTL is how long a killed process still holds its conversations.
 const leaseTTL = 5 * time.Second
-
-// heldInterval is the wait between attempts to acquire a conversation that another process
-// holds.
-const heldInterval = 200 * time.Millisecond
 
 // Bounds of a user's conversations.
 const (
@@ -157,257 +150,6 @@ func (s *Service) agentFor(user string) *agent.Agent {
 func (s *Service) Close() {
 	s.stop()
 	s.running.Wait()
-}
-
-// Begin starts a conversation with a question, and returns its id. The error matches ErrUnfit for a text that is blank
-// or above 64 KiB, ErrFull if there is no room, or ErrTooMany if eight conversations of the user are at work.
-func (s *Service) Begin(ctx context.Context, user, text string) (string, error) {
-	return s.begin(ctx, user, run.Text(run.RoleUser, text))
-}
-
-// begin starts a conversation with messages. The last one is the question.
-func (s *Service) begin(ctx context.Context, user string, messages ...run.Message) (string, error) {
-	return s.submit(ctx, user, "", messages[len(messages)-1].Text(), func() (string, error) {
-		key, err := s.agent.Begin(ctx, messages, agent.WithTenant(user))
-		if err != nil {
-			return "", fmt.Errorf("begin a conversation: %w", err)
-		}
-		return key.ID, nil
-	})
-}
-
-// Say asks another question in a conversation. before are texts of the program that the model reads before it. The
-// error matches ErrBusy, ErrWaiting or ErrElsewhere if the previous turn has not ended, ErrGone if there is no such
-// conversation, or an error of Begin.
-func (s *Service) Say(ctx context.Context, user, id, text string, before ...string) error {
-	_, err := s.submit(ctx, user, id, text, func() (string, error) {
-		key := run.Key{Tenant: user, ID: id}
-		if isViewCall(key) {
-			return "", ErrGone
-		}
-		return id, s.beginTurn(ctx, key, append(slices.Clip(before), text))
-	})
-	return err
-}
-
-// submit calls begin, which records the question text in a conversation, if the user may ask now, and starts to work on
-// the conversation. id is "" for a new conversation; begin returns its id.
-func (s *Service) submit(ctx context.Context, user, id, text string, begin func() (id string, err error)) (string, error) {
-	if err := s.reserveWork(ctx, user, id, text); err != nil {
-		return "", err
-	}
-	id, err := begin()
-	if key := (run.Key{Tenant: user, ID: id}); err != nil || !s.startUncounted(key) {
-		s.countWork(key, -1)
-	}
-	if err == nil {
-		s.Changed(user)
-	}
-	return id, err
-}
-
-// beginTurn records another question of a conversation: the last of texts. Those before it are texts of the program.
-func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) error {
-	state, err := s.load(ctx, key)
-	if err != nil {
-		return err
-	}
-	var input []run.Message
-	if state.Status == run.StatusCancelled || state.Status == run.StatusFailed {
-		input = []run.Message{run.Text(run.RoleAssistant, earlyEnd(state.Output))}
-	}
-	for _, text := range texts {
-		input = append(input, agent.Text(text)...)
-	}
-	begin := func() error {
-		_, err := s.agent.Begin(ctx, input, agent.WithRun(key.ID), agent.WithTenant(key.Tenant))
-		return err
-	}
-	if state.Status.Ended() { // this process may still hold it for a moment
-		err = s.retryWhileHeld(ctx, begin)
-	} else {
-		err = begin()
-	}
-	switch {
-	case errors.Is(err, ErrElsewhere):
-		return err
-	case errors.Is(err, agent.ErrWaiting):
-		return ErrWaiting
-	case errors.Is(err, agent.ErrUnfinished), errors.Is(err, record.ErrHeld):
-		return ErrBusy
-	case err != nil:
-		return fmt.Errorf("ask: %w", err)
-	}
-	return nil
-}
-
-// earlyEnd returns what the model reads as its answer in a turn that ended early: what it had written, and a note.
-func earlyEnd(written string) string {
-	if written == "" {
-		return "(no answer: the turn ended early)"
-	}
-	return written + "\n\n(the user stopped the answer here)"
-}
-
-// reserveWork returns an error if the user may not ask now. Otherwise it counts the conversation, which
-// is new if the id is "", as at work until the work ends.
-func (s *Service) reserveWork(ctx context.Context, user, id, text string) error {
-	if strings.TrimSpace(text) == "" || len(text) > maxMessage {
-		return fmt.Errorf("%w: a question has text, of at most %d bytes", ErrUnfit, maxMessage)
-	}
-	if s.o.Room != nil {
-		if err := s.o.Room(ctx, user, id == ""); err != nil {
-			return err
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.atWork[user] >= maxAtWork {
-		return ErrTooMany
-	}
-	s.atWork[user]++
-	return nil
-}
-
-// Edit replaces a question: it starts a new conversation with the messages before the question and the new text, and
-// returns its id. The old question is message index of record seq. The error matches ErrGone if that is not a question,
-// or an error of Begin.
-func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index int, text string) (string, error) {
-	log, err := s.o.Store.Load(ctx, run.Key{Tenant: user, ID: id})
-	if err != nil {
-		return "", goneError(err)
-	}
-	at := recordAt(log, seq)
-	if at < 0 {
-		return "", ErrGone
-	}
-	var before []run.Message
-	if at > 0 {
-		result, err := agent.ResultOf(log.Records[:at])
-		if err != nil {
-			return "", err
-		}
-		before = result.Messages
-	}
-	input := inputOf(ledger.ChangeOf(log.Records[at]))
-	if index < 0 || index >= len(input) || input[index].Role != run.RoleUser {
-		return "", ErrGone
-	}
-	question := run.Text(run.RoleUser, text)
-	return s.begin(ctx, user, slices.Concat(before, input[:index], []run.Message{question})...)
-}
-
-// recordAt returns the index of a record by its number, -1 if there is none. The log of a run that
-// was pruned has no early records.
-func recordAt(log *record.Log, seq uint64) int {
-	return slices.IndexFunc(log.Records, func(r run.Record) bool { return r.Seq == seq })
-}
-
-// lastInput returns the number of the record that began the present turn, 0 if it was pruned.
-func lastInput(log *record.Log) uint64 {
-	for _, r := range slices.Backward(log.Records) {
-		if inputOf(ledger.ChangeOf(r)) != nil {
-			return r.Seq
-		}
-	}
-	return 0
-}
-
-// inputOf returns the messages that a record adds as input, nil if it adds none.
-func inputOf(c ledger.Change) []run.Message {
-	switch c := c.(type) {
-	case *ledger.Begun:
-		return c.Messages
-	case *ledger.Said:
-		return c.Messages
-	}
-	return nil
-}
-
-// Stop cancels the turn of a conversation and the calls of its views. What the model has written of its answer stays. A
-// turn that has ended stays as it is. The error matches ErrElsewhere if another process does not release the
-// conversation, or ErrGone if there is no such conversation.
-func (s *Service) Stop(ctx context.Context, user, id string) error {
-	key := run.Key{Tenant: user, ID: id}
-	t, err := s.acquire(ctx, key)
-	if err != nil {
-		return err
-	}
-	defer s.release(t)
-	t.mu.Lock()
-	interrupt := t.cancel // read now: a later turn has another one
-	t.mu.Unlock()
-	if err := s.cancel(ctx, key); err != nil { // first: this keeps what the model has written
-		return err
-	}
-	if interrupt != nil {
-		interrupt(errStopped) // ends the rest of the work, such as connecting to servers
-	}
-	s.Changed(user)
-	_, err = s.catchUp(ctx, t)
-	return errors.Join(err, s.stopViews(ctx, key))
-}
-
-// cancel cancels the present turn of a run, also one that this process drives or a killed process holds. It does not
-// cancel a turn that begins meanwhile.
-func (s *Service) cancel(ctx context.Context, key run.Key) error {
-	turn := uint64(0)
-	return s.retryWhileHeld(ctx, func() error {
-		log, err := s.o.Store.Load(ctx, key)
-		if err != nil {
-			return goneError(err)
-		}
-		at := lastInput(log)
-		if turn > 0 && at != turn {
-			return nil
-		}
-		turn = at
-		if _, err := s.agentOf(key).Cancel(ctx, key); err != nil {
-			return goneError(fmt.Errorf("stop: %w", err))
-		}
-		return nil
-	})
-}
-
-// retryWhileHeld calls do again while a process holds the run. A killed process holds a run until its lease ends:
-// retryWhileHeld waits a second longer, and then returns ErrElsewhere.
-func (s *Service) retryWhileHeld(ctx context.Context, do func() error) error {
-	for end := time.Now().Add(leaseTTL + time.Second); ; {
-		err := do()
-		if !errors.Is(err, record.ErrHeld) {
-			return err
-		}
-		if time.Now().After(end) {
-			return ErrElsewhere
-		}
-		if err := backoff.Sleep(ctx, heldInterval); err != nil {
-			return err
-		}
-	}
-}
-
-// Delete stops a conversation, and deletes it after the calls of its views. The errors are those of Stop and of the
-// store. After an error it can be called again.
-func (s *Service) Delete(ctx context.Context, user, id string) error {
-	if err := s.Stop(ctx, user, id); err != nil {
-		return err
-	}
-	key := run.Key{Tenant: user, ID: id}
-	if err := s.deleteViews(ctx, key); err != nil {
-		return err
-	}
-	if err := s.o.Store.Delete(ctx, key); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	delete(s.titles, key)
-	t := s.topics[key]
-	s.mu.Unlock()
-	if t != nil {
-		t.endWindows()
-	}
-	s.Changed(user)
-	return nil
 }
 
 // load returns the state of a run. The error is ErrGone if there is none.
