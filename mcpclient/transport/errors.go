@@ -73,11 +73,10 @@ func (e *ProcessError) textWith(more string) string {
 // onStderr introduces what a process wrote to its standard error, unchanged for people.
 func onStderr(output string) string { return " wrote to stderr:\n" + output }
 
-// ServerError is an error with what the connection knows about a server that did not answer or
-// has ended.
+// ServerError is the error of a server that did not answer or has ended, with what it wrote beside
+// its messages.
 type ServerError struct {
 	Err    error
-	Server string // the command or URL, without secrets, of a server that gave no answer; otherwise ""
 	Stderr string // end of its standard error, as in a [ProcessError]
 
 	// Skipped is the last line of its output that is not a message, at most 1 KiB, or "". Often
@@ -85,14 +84,11 @@ type ServerError struct {
 	Skipped string
 }
 
-// Error has the text of Err and what is known about the server.
+// Error has the text of Err and what the server wrote.
 func (e *ServerError) Error() string {
 	more := ""
-	if e.Server != "" {
-		more = " (" + e.Server + " gave no answer)"
-	}
 	if e.Skipped != "" {
-		more += fmt.Sprintf("; it wrote a line that is not a JSON-RPC message, the last: %q", e.Skipped)
+		more = fmt.Sprintf("; it wrote a line that is not a JSON-RPC message, the last: %q", e.Skipped)
 	}
 	if process, ok := e.Err.(*ProcessError); ok { // its text ends with the server's output
 		return process.textWith(more)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -139,8 +140,9 @@ func (s *stream) Explain(err error) error {
 	if s.Err() != nil {
 		return err
 	}
-	if _, ended := errors.AsType[*transport.ProcessError](err); ended {
-		return &transport.ServerError{Err: err, Server: s.name()}
+	silent := fmt.Errorf("%w (%s gave no answer)", err, s.name())
+	if _, ended := errors.AsType[*transport.ProcessError](err); ended { // the process before
+		return silent
 	}
-	return &transport.ServerError{Err: err, Server: s.name(), Stderr: s.stderr(), Skipped: s.lines.skipped.last()}
+	return &transport.ServerError{Err: silent, Stderr: s.stderr(), Skipped: s.lines.skipped.last()}
 }

@@ -196,7 +196,7 @@ func (c *conn) Close() error {
 
 // Explain implements [wire.Explainer].
 func (c *conn) Explain(err error) error {
-	return &transport.ServerError{Err: err, Server: c.safeURL()}
+	return fmt.Errorf("%w (%s gave no answer)", err, c.safeURL())
 }
 
 func (c *conn) safeURL() string {
