@@ -191,7 +191,7 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 // thoughts are known by their signatures.
 var thoughts = hostfail.Thoughts{
 	ID: func(p *run.Part) string {
-		if p.Type != run.PartReasoning || !hasThought(p) {
+		if !hasThought(p) {
 			return ""
 		}
 		return string(p.Provider[signatureKey]) + string(p.Provider[redactedKey]) + string(p.Provider[blockKey])

@@ -17,7 +17,7 @@ import (
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
 	return model.Info{
-		Provider: m.providerName(), Name: m.model, Endpoint: m.chat.Endpoint(m.model), Profile: m.chat.Schemas(m.model),
+		Provider: m.chat.Provider(), Name: m.model, Endpoint: m.chat.Endpoint(m.model), Profile: m.chat.Schemas(m.model),
 		Window: m.options.Window, MaxTokens: m.options.MaxTokens, Media: m.isAccepted,
 		Formats: func(tools bool) bool {
 			return m.options.Format == "always" || m.options.Format != "never" && m.chat.TakesFormats(m.model, tools)
@@ -30,25 +30,6 @@ func (m *Model) isAccepted(mimeType string) bool {
 	_, isImage := chat.ImageType(mimeType)
 	_, isAudio := chat.AudioFormat(mimeType)
 	return isImage && m.chat.TakesImages() || isAudio && m.chat.TakesAudio()
-}
-
-// providerName returns the provider's name by OpenTelemetry's conventions for generative AI, or the
-// provider's own name if they have none. An unknown provider is "openai", whose API it imitates.
-func (m *Model) providerName() string {
-	switch host := m.chat.Host(); host {
-	case "azure":
-		return "azure.ai.openai"
-	case "gemini":
-		return "gcp.gemini"
-	case "mistral":
-		return "mistral_ai"
-	case "moonshot":
-		return "moonshot_ai"
-	case "compatible":
-		return "openai"
-	default:
-		return host
-	}
 }
 
 // Generate implements [model.Model]. Data that a provider wants back with a message is in the parts

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,9 +40,9 @@ func detect(cfg *openai.ClientConfig) (string, error) {
 			cfg.APIType, openai.APITypeOpenAI)
 	}
 	host := strings.ToLower(base.Hostname())
-	for _, h := range hostNames() {
-		if host == h.domain || strings.HasSuffix(host, "."+h.domain) {
-			return h.profile, nil
+	for _, p := range profiles() {
+		if slices.ContainsFunc(p.Domains, func(d string) bool { return host == d || strings.HasSuffix(host, "."+d) }) {
+			return p.Name, nil
 		}
 	}
 	switch {
@@ -51,29 +52,6 @@ func detect(cfg *openai.ClientConfig) (string, error) {
 		return "lmstudio", nil
 	}
 	return "compatible", nil
-}
-
-type hostName struct{ domain, profile string }
-
-// hostNames returns the profiles of known domains and their subdomains.
-func hostNames() []hostName {
-	return []hostName{
-		{"api.openai.com", "openai"},
-		{"openai.azure.com", "azure"},
-		{"services.ai.azure.com", "azure"},
-		{"cognitiveservices.azure.com", "azure"},
-		{"openrouter.ai", "openrouter"},
-		{"api.groq.com", "groq"},
-		{"api.together.xyz", "together"},
-		{"api.together.ai", "together"},
-		{"generativelanguage.googleapis.com", "gemini"},
-		{"aiplatform.googleapis.com", "gemini"},
-		{"api.mistral.ai", "mistral"},
-		{"api.deepseek.com", "deepseek"},
-		{"api.moonshot.ai", "moonshot"},
-		{"api.moonshot.cn", "moonshot"},
-		{"ollama.com", "ollama"},
-	}
 }
 
 const (

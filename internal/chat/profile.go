@@ -13,7 +13,9 @@ import (
 // Profile describes how a host's API differs from OpenAI's. With only a Name it is the most cautious one: every
 // imitation accepts its requests.
 type Profile struct {
-	Name string
+	Name     string
+	Provider string   // its name in OpenTelemetry's conventions for generative AI; Name if empty
+	Domains  []string // it is at these domains and their subdomains
 
 	TokenField   string // field for Request.MaxTokens; max_tokens if empty
 	SeedField    string // field for the seed; seed if empty
@@ -107,16 +109,19 @@ const completionTokens = "max_completion_tokens"
 // profiles returns the profiles of the known hosts. The first one is for unknown hosts.
 func profiles() []Profile {
 	return []Profile{
-		{Name: "compatible", AnyVendor: true, Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true,
+		{Name: "compatible", Provider: "openai", AnyVendor: true, Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: anyMetadata},
-		{Name: "openai", Responses: true, Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
+		{Name: "openai", Domains: []string{"api.openai.com"},
+			Responses: true, Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
 			Required: requiredNative, NamedChoice: true, Strict: true, Formats: strictModels, IDs: plainID, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: storedMetadata},
-		{Name: "azure", Responses: true, Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
+		{Name: "azure", Provider: "azure.ai.openai",
+			Domains:   []string{"openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com"},
+			Responses: true, Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
 			Required: requiredNative, NamedChoice: true, Strict: true, Formats: strictModels, IDs: plainID, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: storedMetadata},
 		// Ollama ignores max_completion_tokens, tool_choice and metadata.
-		{Name: "ollama", Formats: withoutTools, Schemas: profile.LlamaCpp, NoneDrops: true,
+		{Name: "ollama", Domains: []string{"ollama.com"}, Formats: withoutTools, Schemas: profile.LlamaCpp, NoneDrops: true,
 			Reasoning: plainReasoning, StreamUsage: true, Images: imageData},
 		{Name: "vllm", Formats: withoutTools, Required: requiredNative, NamedChoice: true,
 			Reasoning: reasoningContent, StreamUsage: true, Images: anyImages, Audio: true},
@@ -124,23 +129,27 @@ func profiles() []Profile {
 			Reasoning: reasoningContent, StreamUsage: true, Images: anyImages, Audio: true},
 		{Name: "lmstudio", Formats: withoutTools, Schemas: profile.LlamaCpp, Required: requiredNative,
 			Reasoning: reasoningContent, StreamUsage: true, Images: imageData},
-		{Name: "openrouter", Formats: withoutTools, OpenAIModels: true, AnyVendor: true, Required: requiredNative, NamedChoice: true,
-			IDs: plainID, Reasoning: reasoningDetails, EchoExtra: true, StreamUsage: true, Images: anyImages, Audio: true, Metadata: anyMetadata},
-		{Name: "groq", Formats: withoutTools, Nameless: true, TokenField: completionTokens, Required: requiredNative, NamedChoice: true,
-			StreamUsage: true, Images: anyImages},
-		{Name: "together", Formats: withoutTools, Required: requiredNative, NamedChoice: true,
-			StreamUsage: true, Images: anyImages, Audio: true},
-		{Name: "gemini", Formats: withoutTools, Schemas: profile.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true,
+		{Name: "openrouter", Domains: []string{"openrouter.ai"},
+			Formats: withoutTools, OpenAIModels: true, AnyVendor: true, Required: requiredNative, NamedChoice: true, IDs: plainID,
+			Reasoning: reasoningDetails, EchoExtra: true, StreamUsage: true, Images: anyImages, Audio: true, Metadata: anyMetadata},
+		{Name: "groq", Domains: []string{"api.groq.com"}, Formats: withoutTools, Nameless: true, TokenField: completionTokens,
+			Required: requiredNative, NamedChoice: true, StreamUsage: true, Images: anyImages},
+		{Name: "together", Domains: []string{"api.together.xyz", "api.together.ai"},
+			Formats: withoutTools, Required: requiredNative, NamedChoice: true, StreamUsage: true, Images: anyImages, Audio: true},
+		{Name: "gemini", Provider: "gcp.gemini", Domains: []string{"generativelanguage.googleapis.com", "aiplatform.googleapis.com"},
+			Formats: withoutTools, Schemas: profile.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true,
 			StreamUsage: true, Images: anyImages, Audio: true},
 		// Mistral: with "none" the text is garbled; usage needs no request; sounds
 		// have another form.
-		{Name: "mistral", Formats: withoutTools, Required: requiredAny, NamedChoice: true, NoneDrops: true,
-			IDs: shortID, StrictTurns: true, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},
-		{Name: "deepseek", Required: requiredNative, NamedChoice: true, BlankContent: true,
+		{Name: "mistral", Provider: "mistral_ai", Domains: []string{"api.mistral.ai"},
+			Formats: withoutTools, Required: requiredAny, NamedChoice: true, NoneDrops: true, IDs: shortID,
+			StrictTurns: true, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},
+		{Name: "deepseek", Domains: []string{"api.deepseek.com"}, Required: requiredNative, NamedChoice: true, BlankContent: true,
 			JoinText: true, Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true},
 		// Moonshot wants types in alternatives and not beside them, and has no tuples.
-		{Name: "moonshot", Schemas: profile.Gemini, BlankContent: true,
-			Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true, Images: imageData},
+		{Name: "moonshot", Provider: "moonshot_ai", Domains: []string{"api.moonshot.ai", "api.moonshot.cn"},
+			Schemas: profile.Gemini, BlankContent: true, Reasoning: reasoningContent, AllReasoning: true,
+			StreamUsage: true, Images: imageData},
 	}
 }
 
@@ -189,6 +198,9 @@ func (p *Profile) schemas(model string) profile.Profile {
 // Host returns the host's kind of API, as in [Options].
 func (c *Client) Host() string { return c.profile.Name }
 
+// Provider returns the host's name in OpenTelemetry's conventions for generative AI, or else its own.
+func (c *Client) Provider() string { return cmp.Or(c.profile.Provider, c.profile.Name) }
+
 // WantsDataBack reports whether the host wants some data of its messages back: Message.Reasoning, Message.Details or
 // ToolCall.Extra.
 func (c *Client) WantsDataBack() bool { return c.profile.Reasoning != "" || c.profile.EchoExtra }
@@ -221,7 +233,8 @@ func (c *Client) CheckMetadata() error {
 		return fmt.Errorf("host %s takes no metadata", c.profile.Name)
 	case storedMetadata:
 		if string(bytes.TrimSpace(c.extra["store"])) != "true" {
-			return fmt.Errorf(`host %s takes metadata only for completions that it stores; set the extra field "store": true`, c.profile.Name)
+			return fmt.Errorf(`host %s takes metadata only for completions that it stores; set the extra field "store": true`,
+				c.profile.Name)
 		}
 	}
 	return nil

@@ -92,12 +92,6 @@ func TestTakesFormats(t *testing.T) {
 	}
 }
 
-func TestProfilesAreComplete(t *testing.T) {
-	for _, h := range append(hostNames(), hostName{profile: "lmstudio"}, hostName{profile: "compatible"}) {
-		check.NoError(t, check.Err(findProfile(h.profile)), h.domain)
-	}
-}
-
 func TestNewErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name string
