@@ -56,7 +56,8 @@ const (
 func (l *lender) userConn(ctx context.Context, state *serverState) (_ *server, release func(), err error) {
 	user, known := l.callUser(ctx)
 	if !known {
-		return nil, nil, &unsentError{fmt.Errorf("server %q has a connection for each user: Options.User names none for the call", state.label)}
+		err := fmt.Errorf("server %q has a connection for each user: Options.User names none for the call", state.label)
+		return nil, nil, &unsentError{err}
 	}
 	caller := callerOrNil(ctx)
 	limit := state.policy.CallTimeout

@@ -140,7 +140,8 @@ func (g *governor) admit(q *requester, reserved usage) (*ticket, error) {
 	now := time.Now()
 	t := &ticket{governor: g, charge: &charge{at: now, reserved: reserved, open: true}, nested: q.depth > 1}
 	if q.chargeKey != (callKey{}) {
-		t.accounts = append(t.accounts, openAccount(g.calls, q.chargeKey, now, g.limits.Window, newAccount("one call", g.limits.PerCall, 0)))
+		call := newAccount("one call", g.limits.PerCall, 0)
+		t.accounts = append(t.accounts, openAccount(g.calls, q.chargeKey, now, g.limits.Window, call))
 	}
 	server := newAccount("one server", g.limits.PerServer, g.limits.Window)
 	t.accounts = append(t.accounts, openAccount(g.servers, q.key, now, g.limits.Window, server), g.allServers)

@@ -129,7 +129,8 @@ func (w *writer) addAssistant(blocks []mcp.Content) {
 			m.Parts = append(m.Parts, chat.Part{Text: c.Text})
 		case *mcp.ToolUseContent:
 			w.order = append(w.order, c.ID)
-			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: w.tools.replayArguments(c.Name, c.Input), Extra: hostExtra(c.Meta)})
+			arguments := w.tools.replayArguments(c.Name, c.Input)
+			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: arguments, Extra: hostExtra(c.Meta)})
 		default:
 			if part, ok := mediaPart(c); ok {
 				m.Parts = append(m.Parts, chat.Part{Text: "[" + mediaName(c) + " of the assistant, attached to the user's next message]"})

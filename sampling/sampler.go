@@ -102,7 +102,9 @@ func (s *Sampler) CreateMessage(ctx context.Context, params *mcp.CreateMessagePa
 }
 
 // createMessage answers a request. server is the host's name for the server, "" if ForServer was not used.
-func (s *Sampler) createMessage(ctx context.Context, params *mcp.CreateMessageParams, server string) (result *mcp.CreateMessageResult, err error) {
+func (s *Sampler) createMessage(
+	ctx context.Context, params *mcp.CreateMessageParams, server string,
+) (result *mcp.CreateMessageResult, err error) {
 	q, identityErr := s.identify(ctx, server)
 	r := &run{requester: q}
 	if s.options.Audit != nil {

@@ -32,7 +32,8 @@ func (p *person) reply(ctx context.Context, q *run.Question) (run.Reply, error) 
 
 // approve asks whether a tool may run.
 func (p *person) approve(ctx context.Context, q *run.Question) (run.Reply, error) {
-	fmt.Fprintf(p.out, "%s wants to run %s with %s\n", hosttext.Quote(q.Server), hosttext.Quote(q.Tool), hosttext.JSONLine(string(q.Arguments)))
+	fmt.Fprintf(p.out, "%s wants to run %s with %s\n",
+		hosttext.Quote(q.Server), hosttext.Quote(q.Tool), hosttext.JSONLine(string(q.Arguments)))
 	line, err := p.terminal.ReadLine(ctx, "y, a for always with this tool, or the reason why not:")
 	switch {
 	case errors.Is(err, mcpchain.ErrInputEnded):

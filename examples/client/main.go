@@ -55,7 +55,8 @@ func use(ctx context.Context, server mcpclient.Transport, you *person, tool, arg
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "%s: %s\n  arguments: %s\n", hosttext.Line(t.Name, 200), hosttext.Quote(t.Description), hosttext.JSONLine(string(t.InputSchema)))
+			fmt.Fprintf(out, "%s: %s\n  arguments: %s\n",
+				hosttext.Line(t.Name, 200), hosttext.Quote(t.Description), hosttext.JSONLine(string(t.InputSchema)))
 		}
 		return nil
 	}

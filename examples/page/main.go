@@ -54,7 +54,10 @@ func serve(ctx context.Context, listener net.Listener, file string) error {
 		return err
 	}
 	defer host.Close()
-	a, err := host.Agent(nil, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Person: agent.Person{Approve: agent.AskPerson}})
+	a, err := host.Agent(nil, &agent.Options{
+		Durable: agent.Durable{Store: record.NewMemory()},
+		Person:  agent.Person{Approve: agent.AskPerson},
+	})
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,9 @@ func main() {
 	}) (string, error) {
 		return fmt.Sprintf("Letter %d: … we kindly ask for 20 euros by Monday …", l.Number), nil
 	}, &adapter.FuncOptions{ReadOnly: true})
-	reader := must(agent.New(small, &agent.Options{Name: "reader", System: "Say in one line what a letter wants.", Tools: []adapter.Source{open}}))
+	reader := must(agent.New(small, &agent.Options{
+		Name: "reader", System: "Say in one line what a letter wants.", Tools: []adapter.Source{open},
+	}))
 
 	large := agenttest.Play(
 		agenttest.CallTools("reader", `{"task":"What does letter 1 want?"}`),

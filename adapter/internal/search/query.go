@@ -111,7 +111,8 @@ func kindOf(token string) string {
 		return "time"
 	case isNumber(token) && strings.Count(token, "-")+strings.Count(token, "/") == 2:
 		return "date"
-	case extensions[strings.ToLower(path.Ext(token))], strings.HasPrefix(token, "./"), strings.Count(token, "/")+strings.Count(token, `\`) > 1:
+	case extensions[strings.ToLower(path.Ext(token))],
+		strings.HasPrefix(token, "./"), strings.Count(token, "/")+strings.Count(token, `\`) > 1:
 		return "file"
 	}
 	return ""

@@ -45,7 +45,7 @@ func (h *Claude) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func failClaude(w http.ResponseWriter, status int, kind, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]string{"type": kind, "message": message}})
+	_ = json.NewEncoder(w).Encode(fields{"type": "error", "error": map[string]string{"type": kind, "message": message}})
 }
 
 func (h *Claude) answer(w http.ResponseWriter, body []byte) {
@@ -119,39 +119,40 @@ func (h *Claude) stream(w http.ResponseWriter, r *ClaudeRequest, blocks []Block)
 	w.Header().Set("Content-Type", "text/event-stream")
 	u := r.Usage
 	stop := "end_turn"
-	event(w, map[string]any{"type": "message_start", "message": map[string]any{
+	event(w, fields{"type": "message_start", "message": fields{
 		"id": "msg_1", "type": "message", "role": "assistant", "model": r.Model, "content": []any{}, "stop_reason": nil,
-		"usage": map[string]int{"input_tokens": u.Input, "cache_read_input_tokens": u.Read, "cache_creation_input_tokens": u.Written, "output_tokens": 1},
+		"usage": fields{"input_tokens": u.Input, "cache_read_input_tokens": u.Read,
+			"cache_creation_input_tokens": u.Written, "output_tokens": 1},
 	}})
-	event(w, map[string]any{"type": "ping"})
+	event(w, fields{"type": "ping"})
 	output := 1
 	for i, b := range blocks {
 		start, deltas := h.events(b)
 		if b.Type == "tool_use" {
 			stop = "tool_use"
 		}
-		event(w, map[string]any{"type": "content_block_start", "index": i, "content_block": start})
+		event(w, fields{"type": "content_block_start", "index": i, "content_block": start})
 		for _, d := range deltas {
-			event(w, map[string]any{"type": "content_block_delta", "index": i, "delta": d})
+			event(w, fields{"type": "content_block_delta", "index": i, "delta": d})
 		}
-		event(w, map[string]any{"type": "content_block_stop", "index": i})
+		event(w, fields{"type": "content_block_stop", "index": i})
 		output += (len(b.Text) + len(b.Arguments)) / 4
 	}
 	if h.Stop != "" {
 		stop = h.Stop
 	}
-	event(w, map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": stop}, "usage": map[string]int{"output_tokens": output}})
-	event(w, map[string]any{"type": "message_stop"})
+	event(w, fields{"type": "message_delta", "delta": fields{"stop_reason": stop}, "usage": map[string]int{"output_tokens": output}})
+	event(w, fields{"type": "message_stop"})
 }
 
 // events returns the start of a block, and its pieces in two halves.
-func (h *Claude) events(b Block) (start map[string]any, deltas []map[string]any) {
+func (h *Claude) events(b Block) (start fields, deltas []fields) {
 	piece := func(kind, field, text string) {
 		for half := (len(text) + 1) / 2; len(text) > 0; text = text[min(half, len(text)):] {
-			deltas = append(deltas, map[string]any{"type": kind, field: text[:min(half, len(text))]})
+			deltas = append(deltas, fields{"type": kind, field: text[:min(half, len(text))]})
 		}
 	}
-	start = map[string]any{"type": b.Type}
+	start = fields{"type": b.Type}
 	switch b.Type {
 	case "text":
 		start["text"] = ""
@@ -159,11 +160,11 @@ func (h *Claude) events(b Block) (start map[string]any, deltas []map[string]any)
 	case "thinking":
 		start["thinking"], start["signature"] = "", ""
 		piece("thinking_delta", "thinking", b.Text)
-		deltas = append(deltas, map[string]any{"type": "signature_delta", "signature": h.sign(b.Text)})
+		deltas = append(deltas, fields{"type": "signature_delta", "signature": h.sign(b.Text)})
 	case "redacted_thinking":
 		start["data"] = h.sign("redacted") + b.Text
 	case "tool_use":
-		maps.Copy(start, map[string]any{"id": b.ID, "name": b.Name, "input": map[string]any{}})
+		maps.Copy(start, fields{"id": b.ID, "name": b.Name, "input": fields{}})
 		piece("input_json_delta", "partial_json", b.Arguments)
 	}
 	return start, deltas

@@ -118,7 +118,8 @@ func checkClaude(body []byte, sign func(string) string) (*ClaudeRequest, error) 
 	case all["temperature"] != nil && !model.sampling:
 		return nil, Refuse("`temperature` is deprecated for this model.")
 	}
-	for _, check := range []func() error{r.checkThinking, r.checkOutput, r.checkTools, func() error { return r.checkMessages(sign) }, r.checkCache} {
+	checkMessages := func() error { return r.checkMessages(sign) }
+	for _, check := range []func() error{r.checkThinking, r.checkOutput, r.checkTools, checkMessages, r.checkCache} {
 		if err := check(); err != nil {
 			return nil, err
 		}

@@ -14,6 +14,9 @@ import (
 	"sync"
 )
 
+// fields are the members of a JSON object.
+type fields = map[string]any
+
 // Block is a piece of a reply.
 type Block struct {
 	Type, Text string // Text is the text, the thought or its summary
@@ -78,7 +81,7 @@ func (h *OpenAI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func failOpenAI(w http.ResponseWriter, status int, message, code string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "code": code}})
+	_ = json.NewEncoder(w).Encode(fields{"error": fields{"message": message, "type": "invalid_request_error", "code": code}})
 }
 
 func (h *OpenAI) encrypt(text string) string {
@@ -105,18 +108,18 @@ func tokens(r *OpenAIRequest, blocks []Block) (input, output int) {
 }
 
 func (h *OpenAI) respond(w http.ResponseWriter, r *OpenAIRequest, blocks []Block, stream bool) {
-	var items []map[string]any
+	var items []fields
 	thought := ""
 	for i, b := range blocks {
 		id := fmt.Sprintf("item_%d_%d", len(r.Input), i)
 		switch b.Type {
 		case "text":
-			items = append(items, map[string]any{"id": id, "type": "message", "role": "assistant", "status": "completed", "phase": "final_answer",
-				"content": []any{map[string]any{"type": "output_text", "text": b.Text, "annotations": []any{}}}})
+			items = append(items, fields{"id": id, "type": "message", "role": "assistant", "status": "completed", "phase": "final_answer",
+				"content": []any{fields{"type": "output_text", "text": b.Text, "annotations": []any{}}}})
 		case "reasoning":
 			thought = h.encrypt(b.Text)
-			items = append(items, map[string]any{"id": id, "type": "reasoning", "encrypted_content": thought,
-				"summary": []any{map[string]any{"type": "summary_text", "text": b.Text}}})
+			items = append(items, fields{"id": id, "type": "reasoning", "encrypted_content": thought,
+				"summary": []any{fields{"type": "summary_text", "text": b.Text}}})
 		case "call":
 			h.mu.Lock()
 			if h.thoughts == nil {
@@ -124,12 +127,14 @@ func (h *OpenAI) respond(w http.ResponseWriter, r *OpenAIRequest, blocks []Block
 			}
 			h.thoughts[b.ID] = thought
 			h.mu.Unlock()
-			items = append(items, map[string]any{"id": id, "type": "function_call", "status": "completed", "call_id": b.ID, "name": b.Name, "arguments": b.Arguments})
+			items = append(items, fields{"id": id, "type": "function_call", "status": "completed",
+				"call_id": b.ID, "name": b.Name, "arguments": b.Arguments})
 		}
 	}
 	input, output := tokens(r, blocks)
-	response := map[string]any{"id": "resp_1", "object": "response", "status": "completed", "model": r.Model, "output": items,
-		"usage": map[string]any{"input_tokens": input, "output_tokens": output, "total_tokens": input + output, "output_tokens_details": map[string]any{"reasoning_tokens": 1}}}
+	response := fields{"id": "resp_1", "object": "response", "status": "completed", "model": r.Model, "output": items,
+		"usage": fields{"input_tokens": input, "output_tokens": output, "total_tokens": input + output,
+			"output_tokens_details": fields{"reasoning_tokens": 1}}}
 	if !stream {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(response)
@@ -137,26 +142,26 @@ func (h *OpenAI) respond(w http.ResponseWriter, r *OpenAIRequest, blocks []Block
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for i, item := range items {
-		openaiEvent(w, "response.output_item.added", map[string]any{"output_index": i, "item": map[string]any{"type": item["type"]}})
+		openaiEvent(w, "response.output_item.added", fields{"output_index": i, "item": fields{"type": item["type"]}})
 		switch item["type"] {
 		case "message":
-			openaiEvent(w, "response.output_text.delta", map[string]any{"output_index": i, "delta": blocks[i].Text})
+			openaiEvent(w, "response.output_text.delta", fields{"output_index": i, "delta": blocks[i].Text})
 		case "reasoning":
-			openaiEvent(w, "response.reasoning_summary_text.delta", map[string]any{"output_index": i, "delta": blocks[i].Text})
+			openaiEvent(w, "response.reasoning_summary_text.delta", fields{"output_index": i, "delta": blocks[i].Text})
 		case "function_call":
-			openaiEvent(w, "response.function_call_arguments.delta", map[string]any{"output_index": i, "delta": blocks[i].Arguments})
+			openaiEvent(w, "response.function_call_arguments.delta", fields{"output_index": i, "delta": blocks[i].Arguments})
 		}
-		openaiEvent(w, "response.output_item.done", map[string]any{"output_index": i, "item": item})
+		openaiEvent(w, "response.output_item.done", fields{"output_index": i, "item": item})
 	}
-	openaiEvent(w, "response.completed", map[string]any{"response": response})
+	openaiEvent(w, "response.completed", fields{"response": response})
 }
 
-func openaiEvent(w io.Writer, kind string, e map[string]any) {
+func openaiEvent(w io.Writer, kind string, e fields) {
 	e["type"] = kind
 	event(w, e)
 }
 
-func event(w io.Writer, e map[string]any) {
+func event(w io.Writer, e fields) {
 	data, err := json.Marshal(e)
 	if err != nil {
 		panic(err)
@@ -166,14 +171,15 @@ func event(w io.Writer, e map[string]any) {
 
 // complete writes a chat completion, which has no thoughts.
 func complete(w http.ResponseWriter, r *OpenAIRequest, blocks []Block, stream bool) {
-	message, finish := map[string]any{"role": "assistant"}, "stop"
+	message, finish := fields{"role": "assistant"}, "stop"
 	var calls []any
 	for _, b := range blocks {
 		switch b.Type {
 		case "text":
 			message["content"] = b.Text
 		case "call":
-			calls = append(calls, map[string]any{"index": len(calls), "id": b.ID, "type": "function", "function": map[string]string{"name": b.Name, "arguments": b.Arguments}})
+			function := fields{"name": b.Name, "arguments": b.Arguments}
+			calls = append(calls, fields{"index": len(calls), "id": b.ID, "type": "function", "function": function})
 			finish = "tool_calls"
 		}
 	}
@@ -184,13 +190,14 @@ func complete(w http.ResponseWriter, r *OpenAIRequest, blocks []Block, stream bo
 	usage := map[string]int{"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output}
 	if !stream {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"id": "c", "model": r.Model, "usage": usage, "choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}}})
+		choice := fields{"index": 0, "message": message, "finish_reason": finish}
+		_ = json.NewEncoder(w).Encode(fields{"id": "c", "model": r.Model, "usage": usage, "choices": []any{choice}})
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	for _, chunk := range []map[string]any{
-		{"id": "c", "model": r.Model, "choices": []any{map[string]any{"index": 0, "delta": message}}},
-		{"id": "c", "model": r.Model, "usage": usage, "choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": finish}}},
+	for _, chunk := range []fields{
+		{"id": "c", "model": r.Model, "choices": []any{fields{"index": 0, "delta": message}}},
+		{"id": "c", "model": r.Model, "usage": usage, "choices": []any{fields{"index": 0, "delta": fields{}, "finish_reason": finish}}},
 	} {
 		data, err := json.Marshal(chunk)
 		if err != nil {

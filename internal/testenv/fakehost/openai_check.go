@@ -218,7 +218,8 @@ func checkChat(r *OpenAIRequest) (stream bool, err error) {
 	case c.rule.efforts != "" && c.members["stop"] != nil:
 		return false, Refuse("Unsupported parameter: 'stop' is not supported with this model.")
 	case len(c.tools) > 0 && (c.rule.chatTools == "never" || c.rule.chatTools == "none" && c.effort != "none"):
-		return false, Refuse("Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. Please use /v1/responses instead.", r.Model)
+		return false, Refuse("Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. "+
+			"Please use /v1/responses instead.", r.Model)
 	}
 	return c.stream, checkTurns(c.members["messages"])
 }

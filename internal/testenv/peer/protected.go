@@ -51,7 +51,8 @@ func StartProtected(t testing.TB, server *sdk.Server, life time.Duration) *Prote
 	}))
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
 	guarded := func(scopes ...string) http.Handler {
-		return auth.RequireBearerToken(p.verify, &auth.RequireBearerTokenOptions{ResourceMetadataURL: peerServer.URL + metadata, Scopes: scopes})(handler)
+		o := &auth.RequireBearerTokenOptions{ResourceMetadataURL: peerServer.URL + metadata, Scopes: scopes}
+		return auth.RequireBearerToken(p.verify, o)(handler)
 	}
 	read, write := guarded("notes:read"), guarded("notes:read", "notes:write")
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
@@ -76,9 +77,10 @@ func Notes() *sdk.Server {
 		Text string `json:"text,omitempty"`
 	}
 	for _, name := range []string{"list_notes", "add_note"} {
-		sdk.AddTool(server, &sdk.Tool{Name: name, Description: "A\ntool.\x1b[2J"}, func(_ context.Context, _ *sdk.CallToolRequest, in input) (*sdk.CallToolResult, any, error) {
+		run := func(_ context.Context, _ *sdk.CallToolRequest, in input) (*sdk.CallToolResult, any, error) {
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "\x1b[2J" + name + " done " + in.Text}}}, nil, nil
-		})
+		}
+		sdk.AddTool(server, &sdk.Tool{Name: name, Description: "A\ntool.\x1b[2J"}, run)
 	}
 	return server
 }
