@@ -74,7 +74,7 @@ func (s *database) appendInOne(ctx context.Context, update []any, items []item) 
 	text := s.d.statement(appendRecords(len(items)))
 	return attempt(ctx, func() error {
 		return s.retry(ctx, func() error {
-			release, err := s.turns.acquire(ctx, s)
+			release, err := s.takeTurn(ctx)
 			if err != nil {
 				return err
 			}

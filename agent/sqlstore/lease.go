@@ -3,12 +3,13 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
 func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
@@ -64,6 +65,64 @@ func (t *tx) heldError(ctx context.Context, key run.Key, now time.Time) error {
 	return refuse(&record.HeldError{Holder: holder, Until: time.Unix(0, held)})
 }
 
+// Renew implements [record.Store] with statements for many leases. On a server it does not wait for a turn, because
+// behind the work of a thousand runs it would be late.
+func (s *database) Renew(ctx context.Context, leases []record.Lease, ttl time.Duration) []error {
+	errs := make([]error, 0, len(leases))
+	for chunk := range slices.Chunk(leases, maxRenewed) {
+		kept, err := s.renew(ctx, chunk, ttl)
+		for _, lease := range chunk {
+			leaseErr := err
+			if err == nil && !kept[lease.Key] {
+				leaseErr = record.ErrConflict
+			}
+			errs = append(errs, subject.Wrap(leaseErr, "renew the lease of run %q", lease.Key.ID))
+		}
+	}
+	return errs
+}
+
+// renew renews a few leases, and returns the runs whose latest leases they are. A renewal that ends with its context on a
+// server is never made later, after a release: its transaction locks the rows before it can be committed.
+func (s *database) renew(ctx context.Context, leases []record.Lease, ttl time.Duration) (kept map[run.Key]bool, err error) {
+	change := func(ctx context.Context, t *tx) (err error) {
+		kept, err = t.renew(ctx, leases, ttl)
+		return err
+	}
+	if s.d.remote {
+		err = attempt(ctx, func() error {
+			return s.retry(ctx, func() error { return s.transact(ctx, true, change) })
+		})
+	} else {
+		err = s.writeLeases(ctx, change)
+	}
+	return kept, err
+}
+
+// maxRenewed bounds the leases of one statement, because databases bound its parameters.
+const maxRenewed = 300
+
+// renew renews leases with one statement, and returns the runs whose latest leases they are.
+func (t *tx) renew(ctx context.Context, leases []record.Lease, ttl time.Duration) (kept map[run.Key]bool, err error) {
+	now, err := t.d.now(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	args := []any{until(now.Add(ttl)), int64(max(ttl, 0))}
+	for _, lease := range leases {
+		tenant, id := columnsOf(lease.Key)
+		args = append(args, tenant, id, int64(lease.Epoch))
+	}
+	kept = map[run.Key]bool{}
+	query := renewRuns + strings.Repeat(", "+heldRow, len(leases)-1) + ") RETURNING tenant, id"
+	return kept, each(ctx, t, query, args, func(rows *sql.Rows) error {
+		var key run.Key
+		err := rows.Scan(&key.Tenant, &key.ID)
+		kept[key] = true
+		return err
+	})
+}
+
 func (s *database) Release(ctx context.Context, lease record.Lease) error {
 	err := s.writeLeases(ctx, func(ctx context.Context, t *tx) error {
 		tenant, id := columnsOf(lease.Key)
@@ -71,52 +130,6 @@ func (s *database) Release(ctx context.Context, lease record.Lease) error {
 		return err
 	})
 	return subject.Wrap(err, "release run %q", lease.Key.ID)
-}
-
-func (s *database) Delete(ctx context.Context, key run.Key) error {
-	err := s.write(ctx, func(ctx context.Context, t *tx) error {
-		var num, epoch int64
-		tenant, id := columnsOf(key)
-		err := one(ctx, t, deleteRun, []any{tenant, id}, &num, &epoch)
-		if isNone(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, text := range []string{deleteRecords, deleteReplies, deleteBlobs} {
-			if _, err := t.exec(ctx, text, num); err != nil {
-				return err
-			}
-		}
-		if err := t.returnPages(ctx); err != nil {
-			return err
-		}
-		return t.awaitClock(ctx, uint64(epoch))
-	})
-	return subject.Wrap(err, "delete run %q", key.ID)
-}
-
-// maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted run.
-// Clocks of some systems stand still for 16 ms.
-const maxTicks = 20
-
-// awaitClock returns once a new run would get a higher epoch, or after maxTicks. It does not wait for
-// a clock that was set back further.
-func (t *tx) awaitClock(ctx context.Context, epoch uint64) error {
-	for range maxTicks {
-		now, err := t.d.now(ctx, t)
-		if err != nil {
-			return err
-		}
-		if next := record.FirstEpoch(now); next > epoch || epoch-next > maxTicks*1000 {
-			return nil
-		}
-		if err := backoff.Sleep(ctx, time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // The statements of cancel requests. A version that does not know them leaves the row when it ends

@@ -21,11 +21,14 @@ type Store interface {
 
 // database is the [Store] of [Open].
 type database struct {
-	db       *sql.DB
-	d        *dialect
-	group    group
-	renewals renewals
-	turns    turns
+	db    *sql.DB
+	d     *dialect
+	group group
+
+	// turns is filled by those who use a connection of a bounded pool, except for renewals: one connection is left to
+	// them. Callers get theirs in the order of their requests. A pool serves those who wait in any order, and among a
+	// thousand some would wait for longer than a lease. Nil: the pool has no bound, or a single connection.
+	turns chan struct{}
 
 	pageSize int // how many runs List reads at once
 }
@@ -38,8 +41,11 @@ func Open(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 	if d == nil {
 		return nil, fmt.Errorf("open SQL store: there is no dialect %d", dialect)
 	}
-	s := &database{db: db, d: d, renewals: renewals{turn: make(chan struct{}, 1)}, pageSize: maxPage}
+	s := &database{db: db, d: d, pageSize: maxPage}
 	s.group.commit = s.commit
+	if bound := db.Stats().MaxOpenConnections; d.remote && bound > 1 {
+		s.turns = make(chan struct{}, bound-1)
+	}
 	if err := s.withReader(ctx, func(q querier) error { return d.configure(ctx, q) }); err != nil {
 		return nil, fmt.Errorf("open SQL store in %s: %w", d.name, err)
 	}
@@ -53,7 +59,7 @@ func Open(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 // at a server one of the pool, in its turn.
 func (s *database) withReader(ctx context.Context, read func(querier) error) error {
 	if s.d.reader == "" {
-		release, err := s.turns.acquire(ctx, s)
+		release, err := s.takeTurn(ctx)
 		if err != nil {
 			return err
 		}
@@ -69,6 +75,19 @@ func (s *database) withReader(ctx context.Context, read func(querier) error) err
 		return err
 	}
 	return read(conn)
+}
+
+// takeTurn waits for a turn to use a connection. Release ends the turn.
+func (s *database) takeTurn(ctx context.Context) (release func(), err error) {
+	if s.turns == nil {
+		return func() {}, nil
+	}
+	select {
+	case s.turns <- struct{}{}:
+		return func() { <-s.turns }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // write makes and commits a change, in a file together with the changes of other callers. A refused

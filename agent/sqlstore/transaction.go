@@ -186,13 +186,18 @@ func (s *database) retry(ctx context.Context, transact func() error) error {
 	})
 }
 
-// once makes a change in a transaction of its own.
+// once makes a change in a transaction of its own, in its turn.
 func (s *database) once(ctx context.Context, leasesOnly bool, c change) error {
-	release, err := s.turns.acquire(ctx, s)
+	release, err := s.takeTurn(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
+	return s.transact(ctx, leasesOnly, c)
+}
+
+// transact is once without waiting for a turn.
+func (s *database) transact(ctx context.Context, leasesOnly bool, c change) error {
 	t, err := s.begin(ctx, leasesOnly)
 	if err != nil {
 		return err

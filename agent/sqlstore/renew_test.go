@@ -26,10 +26,11 @@ import (
 // and a caller that stops waiting takes no connection: neither one of the pool nor that of renewals.
 func TestRenewalsHaveAConnection(t *testing.T) {
 	dsn := server.dsn(t)
-	store, db := opened(t, "pgx", dsn, sqlstore.DialectPostgres)
+	db := job{Driver: "pgx", DSN: dsn}.connect(t)
+	db.SetMaxOpenConns(3)
+	store := check.Value(sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres))(t)
 	_, locked := create(t, store, key)
 	_, free := create(t, store, run.Key{ID: "free"})
-	db.SetMaxOpenConns(3)
 	program := check.Value(sql.Open("pgx", dsn))(t)
 	defer func() { _ = program.Close() }()
 	other := check.Value(program.BeginTx(t.Context(), nil))(t)
@@ -65,7 +66,8 @@ func TestRenewalsHaveAConnection(t *testing.T) {
 	stop()
 	check.Must(t, other.Rollback())
 	group.Wait()
-	check.NoError(t, check.Err(store.Load(t.Context(), key)))
+	log := check.Value(store.Load(t.Context(), key))(t)
+	check.That(t, log.Head.HeldUntil.IsZero(), "got a run held until %v, want one that stays released after a renewal was given up", log.Head.HeldUntil)
 }
 
 // trips counts round trips to a server: writes after a read.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
 // Pages of a SQLite file that are free for later runs: above a share of all pages, each
@@ -34,6 +37,52 @@ func (t *tx) returnPages(ctx context.Context) error {
 	}
 	// It returns a row for each page, and drivers step an Exec once.
 	return each(ctx, t, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", maxReturn), nil, func(*sql.Rows) error { return nil })
+}
+
+func (s *database) Delete(ctx context.Context, key run.Key) error {
+	err := s.write(ctx, func(ctx context.Context, t *tx) error {
+		var num, epoch int64
+		tenant, id := columnsOf(key)
+		err := one(ctx, t, deleteRun, []any{tenant, id}, &num, &epoch)
+		if isNone(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, text := range []string{deleteRecords, deleteReplies, deleteBlobs} {
+			if _, err := t.exec(ctx, text, num); err != nil {
+				return err
+			}
+		}
+		if err := t.returnPages(ctx); err != nil {
+			return err
+		}
+		return t.awaitClock(ctx, uint64(epoch))
+	})
+	return subject.Wrap(err, "delete run %q", key.ID)
+}
+
+// maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted run.
+// Clocks of some systems stand still for 16 ms.
+const maxTicks = 20
+
+// awaitClock returns once a new run would get a higher epoch, or after maxTicks. It does not wait for
+// a clock that was set back further.
+func (t *tx) awaitClock(ctx context.Context, epoch uint64) error {
+	for range maxTicks {
+		now, err := t.d.now(ctx, t)
+		if err != nil {
+			return err
+		}
+		if next := record.FirstEpoch(now); next > epoch || epoch-next > maxTicks*1000 {
+			return nil
+		}
+		if err := backoff.Sleep(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const (
