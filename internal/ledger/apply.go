@@ -26,7 +26,7 @@ func Apply(s *State, r Entry) error {
 		return fmt.Errorf("apply record %d: there is no change", r.Seq)
 	}
 	if err := applyChange(s, r); err != nil {
-		return fmt.Errorf("apply record %d (%s): %w", r.Seq, r.Change.kind(), err)
+		return fmt.Errorf("apply record %d (%s): %w", r.Seq, kindOf(r.Change), err)
 	}
 	s.Seq, s.Updated = r.Seq, r.At
 	if snapshot != nil {

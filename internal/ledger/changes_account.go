@@ -21,8 +21,6 @@ type Reserved struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-func (*Reserved) kind() string { return "reserved" }
-
 func (c *Reserved) apply(s *State, _ time.Time) error {
 	if _, isTaken := s.Sampling[c.Key]; isTaken || !utf8.ValidString(c.Key) {
 		return fmt.Errorf("key %.100q of a reservation is taken or is not text", c.Key)
@@ -45,8 +43,6 @@ type Charged struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-func (*Charged) kind() string { return "charged" }
-
 func (c *Charged) apply(s *State, _ time.Time) error {
 	if c.Settles == nil {
 		return nil
@@ -68,8 +64,6 @@ type Sampled struct {
 
 	Unknown jsontext.Value `json:",embed"`
 }
-
-func (*Sampled) kind() string { return "sampled" }
 
 func (c *Sampled) apply(s *State, _ time.Time) error {
 	call, err := s.call(c.Call, CallInRound)

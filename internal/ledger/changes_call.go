@@ -21,8 +21,6 @@ type Decided struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-func (*Decided) kind() string { return "decided" }
-
 func (c *Decided) apply(s *State, _ time.Time) error {
 	call, err := s.call(c.Call, CallProposed, CallReady)
 	if err != nil {
@@ -43,8 +41,6 @@ type Intent struct {
 
 	Unknown jsontext.Value `json:",embed"`
 }
-
-func (*Intent) kind() string { return "intent" }
 
 func (c *Intent) apply(s *State, at time.Time) error {
 	call, err := s.call(c.Call, CallProposed, CallReady, CallSent, CallInRound, CallInDoubt, CallAtSignIn, CallParked)
@@ -95,8 +91,6 @@ type Paused struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-func (*Paused) kind() string { return "paused" }
-
 func (c *Paused) apply(s *State, _ time.Time) error {
 	call, err := s.call(c.Call, CallSent, CallInRound, CallTasked, CallAtSignIn)
 	if err != nil {
@@ -113,8 +107,6 @@ type Detached struct {
 
 	Unknown jsontext.Value `json:",embed"`
 }
-
-func (*Detached) kind() string { return "detached" }
 
 func (c *Detached) apply(s *State, _ time.Time) error {
 	call, err := s.call(c.Call, CallSent, CallInRound, CallTasked)
@@ -134,8 +126,6 @@ type Outcome struct {
 
 	Unknown jsontext.Value `json:",embed"`
 }
-
-func (*Outcome) kind() string { return "outcome" }
 
 func (c *Outcome) apply(s *State, _ time.Time) error {
 	call, err := s.call(c.Call)
@@ -164,8 +154,6 @@ type Nested struct {
 
 	Unknown jsontext.Value `json:",embed"`
 }
-
-func (*Nested) kind() string { return "nested" }
 
 func (c *Nested) apply(s *State, _ time.Time) error {
 	call, err := s.call(c.Call, CallProposed, CallReady, CallSent, CallOfChild)

@@ -48,8 +48,6 @@ type OfferedTool struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-func (*Offered) kind() string { return "offered" }
-
 func (c *Offered) apply(s *State, _ time.Time) error {
 	if c.Discovery != DiscoveryNone {
 		if s.Discovery != DiscoveryNone {

@@ -20,8 +20,6 @@ type Opened struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-func (*Opened) kind() string { return "opened" }
-
 func (c *Opened) apply(s *State, _ time.Time) error {
 	q := c.Question
 	if q.ID == "" || !utf8.ValidString(q.ID) || q.Kind == "" {
@@ -43,8 +41,6 @@ type Replied struct {
 
 	Unknown jsontext.Value `json:",embed"`
 }
-
-func (*Replied) kind() string { return "answered" }
 
 func (c *Replied) apply(s *State, _ time.Time) error {
 	q := s.Question(c.Reply.Question)

@@ -28,8 +28,6 @@ type Begun struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-func (*Begun) kind() string { return "begun" }
-
 func (c *Begun) apply(s *State, at time.Time) error {
 	if err := checkVersion(c.V); err != nil {
 		return err
@@ -60,8 +58,6 @@ type Said struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-func (*Said) kind() string { return "said" }
-
 func (c *Said) apply(s *State, _ time.Time) error {
 	if !s.Status.Ended() {
 		return fmt.Errorf("run is %s; an input goes to one that has ended", s.Status)
@@ -82,8 +78,6 @@ type Suspended struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-func (*Suspended) kind() string { return "suspended" }
-
 func (c *Suspended) apply(s *State, _ time.Time) error {
 	s.Status, s.Wake = run.StatusWaiting, c.Wake
 	return nil
@@ -93,8 +87,6 @@ func (c *Suspended) apply(s *State, _ time.Time) error {
 type Woken struct {
 	Unknown jsontext.Value `json:",embed"`
 }
-
-func (*Woken) kind() string { return "woken" }
 
 func (c *Woken) apply(s *State, _ time.Time) error {
 	if s.Status != run.StatusWaiting {
@@ -114,8 +106,6 @@ type Ended struct {
 
 	Unknown jsontext.Value `json:",embed"`
 }
-
-func (*Ended) kind() string { return "ended" }
 
 func (c *Ended) apply(s *State, at time.Time) error {
 	if !c.Status.Ended() {
@@ -170,8 +160,6 @@ type Noted struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-func (*Noted) kind() string { return "noted" }
-
 func (c *Noted) apply(s *State, _ time.Time) error {
 	if len(c.Vars) > 0 {
 		s.Vars = withVars(s.Vars, c.Vars)
@@ -205,8 +193,6 @@ func withVars(vars, changes map[string]json.RawMessage) map[string]json.RawMessa
 type Sealed struct {
 	Box []byte `json:"box"`
 }
-
-func (*Sealed) kind() string { return "sealed" }
 
 func (*Sealed) apply(*State, time.Time) error {
 	return errors.New("record is sealed: load the run from a sealed store, with its keys")

@@ -22,8 +22,6 @@ type Called struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-func (*Called) kind() string { return "called" }
-
 func (c *Called) apply(s *State, _ time.Time) error {
 	if err := s.checkPhase(PhaseModel); err != nil {
 		return err
@@ -58,8 +56,6 @@ type Responded struct {
 
 	Unknown jsontext.Value `json:",embed"`
 }
-
-func (*Responded) kind() string { return "replied" }
 
 func (c *Responded) apply(s *State, _ time.Time) error {
 	if err := s.checkPhase(PhaseModel); err != nil {
@@ -135,8 +131,6 @@ type TurnEnded struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-func (*TurnEnded) kind() string { return "turn_ended" }
-
 func (c *TurnEnded) apply(s *State, at time.Time) error {
 	if s.Phase != PhaseCalls {
 		return fmt.Errorf("run is in phase %q", s.Phase)
@@ -177,8 +171,6 @@ type Compacted struct {
 
 	Unknown jsontext.Value `json:",embed"`
 }
-
-func (*Compacted) kind() string { return "compacted" }
 
 func (c *Compacted) apply(s *State, _ time.Time) error {
 	if s.Phase == PhaseCalls {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -24,11 +25,10 @@ type Entry struct {
 // *Opened, *Replied, *Compacted, *Reserved, *Charged, *Nested, *Noted, *Suspended, *Woken,
 // *Ended, *Sealed and *Unknown. A field Call is the id of a call of the current turn.
 type Change interface {
-	kind() string // the name of its type in JSON
 	apply(*State, time.Time) error
 }
 
-// kinds maps the name of a change in JSON to a constructor.
+// kinds maps the name of a type of changes in JSON to a constructor.
 var kinds = map[string]func() Change{
 	"begun":      func() Change { return new(Begun) },
 	"said":       func() Change { return new(Said) },
@@ -55,14 +55,29 @@ var kinds = map[string]func() Change{
 	"sealed":     func() Change { return new(Sealed) },
 }
 
+// kindNames is the reverse of kinds.
+var kindNames = func() map[reflect.Type]string {
+	names := make(map[reflect.Type]string, len(kinds))
+	for name, newChange := range kinds {
+		names[reflect.TypeOf(newChange())] = name
+	}
+	return names
+}()
+
+// kindOf returns the name of the type of a change in JSON.
+func kindOf(c Change) string {
+	if u, ok := c.(*Unknown); ok {
+		return u.Kind
+	}
+	return kindNames[reflect.TypeOf(c)]
+}
+
 // Unknown is a change of a later version. Stores keep it, and [Apply] refuses it.
 type Unknown struct {
 	V    int // the version that wrote it, 0 if unknown
 	Kind string
 	Data jsontext.Value
 }
-
-func (c *Unknown) kind() string { return c.Kind }
 
 func (c *Unknown) apply(*State, time.Time) error {
 	if c.V > Version {
@@ -96,7 +111,7 @@ func (r *Entry) write(e *jsontext.Encoder) error {
 	if r.Change == nil {
 		return errors.New("there is no change")
 	}
-	out := envelope[Change]{Seq: r.Seq, At: r.At, Kind: r.Change.kind(), Data: r.Change}
+	out := envelope[Change]{Seq: r.Seq, At: r.At, Kind: kindOf(r.Change), Data: r.Change}
 	if u, ok := r.Change.(*Unknown); ok {
 		out.V = u.V
 	}
