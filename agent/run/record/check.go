@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
@@ -102,6 +103,43 @@ func equalReplies(a, b run.Reply) bool {
 	first, err1 := a.MarshalJSON()
 	second, err2 := b.MarshalJSON()
 	return err1 == nil && err2 == nil && bytes.Equal(first, second)
+}
+
+// Bounds of the blobs that are stored beside records, in bytes.
+const (
+	MaxBlob        = 32 << 20  // one blob
+	maxRunBlobs    = 128 << 20 // all blobs of a run
+	maxTenantBlobs = 4 << 30   // all blobs of a tenant
+)
+
+// sealRoom is how much longer an encrypted blob may be.
+const sealRoom = 1 << 10
+
+// maxBlobName bounds the name of a blob, in bytes.
+const maxBlobName = 64
+
+// CheckBlob checks the arguments of [Store.PutBlob], for implementations. ofRun and
+// ofTenant are the bytes of the other blobs of the run and of the tenant. The error names the run, and
+// matches [ErrTooLarge] above one of the bounds.
+func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
+	var err error
+	switch {
+	case !isBlobName(name):
+		err = fmt.Errorf("name %.100q has to have 1 to %d lower-case letters, digits and hyphens", name, maxBlobName)
+	case size > MaxBlob+sealRoom:
+		err = fmt.Errorf("%w: blob has %d bytes, and may have %d", ErrTooLarge, size, MaxBlob)
+	case ofRun+size > maxRunBlobs+sealRoom:
+		err = fmt.Errorf("%w: with it the run would keep %d bytes, and may keep %d", ErrTooLarge, ofRun+size, maxRunBlobs)
+	case ofTenant+size > maxTenantBlobs:
+		err = fmt.Errorf("%w: with it the runs of the tenant would keep %d bytes, and may keep %d", ErrTooLarge, ofTenant+size, int64(maxTenantBlobs))
+	default:
+		return nil
+	}
+	return subject.Errorf("keep blob %.100q of run %q: %w", name, key.ID, err)
+}
+
+func isBlobName(name string) bool {
+	return name != "" && len(name) <= maxBlobName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
 // Compare orders heads as [Store.List] does for the query, for implementations.

@@ -62,6 +62,26 @@ func Export(ctx context.Context, store Store, key run.Key, w io.Writer) error {
 	return nil
 }
 
+// blobsOf returns the blobs of a run by name, none if the run does not exist.
+func blobsOf(ctx context.Context, store Store, key run.Key) (map[string][]byte, error) {
+	names, err := store.Blobs(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string][]byte, len(names))
+	for _, name := range names {
+		data, err := store.Blob(ctx, key, name)
+		if errors.Is(err, ErrNotFound) {
+			continue // deleted in the meantime
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[name] = data
+	}
+	return all, nil
+}
+
 func writeExport(w io.Writer, log *Log, blobs map[string][]byte) error {
 	first := exported{
 		Version: 1,

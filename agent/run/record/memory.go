@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -183,6 +184,49 @@ func (m *memory) CancelRequests(ctx context.Context) (map[run.Key]uint64, error)
 		}
 	}
 	return requests, nil
+}
+
+func (m *memory) PutBlob(ctx context.Context, lease Lease, name string, data []byte) error {
+	return m.withLease(ctx, fmt.Sprintf("keep blob %.100q of", name), lease, func(r *memoryRun) error {
+		var ofTenant int64
+		for key, other := range m.runs {
+			if key.Tenant == lease.Key.Tenant {
+				ofTenant += other.blobSize
+			}
+		}
+		old := int64(len(r.blobs[name]))
+		if err := CheckBlob(lease.Key, name, int64(len(data)), r.blobSize-old, ofTenant-old); err != nil {
+			return err
+		}
+		if r.blobs == nil {
+			r.blobs = map[string][]byte{}
+		}
+		r.blobs[name] = slices.Clone(data)
+		r.blobSize += int64(len(data)) - old
+		return nil
+	})
+}
+
+func (m *memory) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
+	err = m.withRun(ctx, fmt.Sprintf("load blob %.100q of", name), key, func(r *memoryRun) (err error) {
+		var ok bool
+		if data, ok = r.blobs[name]; !ok {
+			err = ErrNotFound
+		}
+		return err
+	})
+	return data, err
+}
+
+func (m *memory) Blobs(ctx context.Context, key run.Key) (names []string, err error) {
+	err = m.withRun(ctx, "list the blobs of", key, func(r *memoryRun) error {
+		names = slices.Sorted(maps.Keys(r.blobs))
+		return nil
+	})
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	return names, err
 }
 
 func (m *memory) Delete(ctx context.Context, key run.Key) error {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -211,6 +210,24 @@ func encodeHead(h run.Head) []byte {
 	return data
 }
 
+// verifyBlobs compares the results that are stored beside the records with what these say of them.
+func verifyBlobs(ctx context.Context, store Store, s *ledger.State) error {
+	all, err := blobsOf(ctx, store, run.Key{Tenant: s.Tenant, ID: s.ID})
+	if err != nil {
+		return err
+	}
+	for _, k := range s.Kept {
+		data, ok := all[k.Handle]
+		if !ok {
+			return fmt.Errorf("run %q: the result %q is missing: %w", s.ID, k.Handle, ErrCorrupt)
+		}
+		if err := ledger.CheckKept(k, data); err != nil {
+			return fmt.Errorf("run %q: %w: %w", s.ID, err, ErrCorrupt)
+		}
+	}
+	return nil
+}
+
 // Prune removes the records before the last snapshot of each run of a query, for example of runs
 // whose last change is long ago ([Query.ChangedBefore]), and returns how many runs now begin with it.
 // Pruned runs continue and can be exported as before; only their early history is removed:
@@ -239,12 +256,85 @@ func Prune(ctx context.Context, store Store, q Query) (n int, err error) {
 	return n, nil
 }
 
-// Current returns the log without the records before the last snapshot, for implementations of
-// [Store.LoadCurrent]. It does not modify l.
-func (l *Log) Current() *Log {
-	at := slices.IndexFunc(l.Records, func(r run.Record) bool { return r.Seq == l.Head.Snapshot })
-	if at <= 0 {
-		return l
+// How long CancelRun waits for the holder of a run.
+const (
+	firstLook = 10 * time.Millisecond // doubled after each look
+	lastLook  = time.Second
+)
+
+// CancelRun cancels a run from any process, without its agent. A run that has ended stays as it
+// is. If a process holds the run, the store keeps a request: the holder stops its work
+// within about a second, and CancelRun waits until the run has ended. If the context ends
+// meanwhile, the error matches [ErrHeld] and says if the request stays, so that a later holder cancels
+// the run. A task that a server runs for the run is not stopped.
+func CancelRun(ctx context.Context, store Store, key run.Key) error {
+	cancel := func() error {
+		return change(ctx, store, key, "cancel", func(s *ledger.State) (ledger.Change, error) {
+			if s.Status.Ended() {
+				return nil, nil
+			}
+			return ledger.Cancellation(), nil
+		})
 	}
-	return &Log{Head: l.Head, Records: l.Records[at:], Replies: l.Replies}
+	err := cancel()
+	for wait := firstLook; errors.Is(err, ErrHeld) || errors.Is(err, ErrConflict); wait = min(2*wait, lastLook) {
+		held, note := err, "its cancellation may be requested"
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", held, ctx.Err())
+		}
+		if err = store.RequestCancel(ctx, key); err == nil {
+			note = "its cancellation stays requested"
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+			}
+			err = cancel()
+		}
+		if err != nil && ctx.Err() != nil {
+			return fmt.Errorf("%w; %s: %w", held, note, ctx.Err())
+		}
+	}
+	return err
+}
+
+// change appends the change that choose returns to a run that nobody holds; nil means none. The error
+// matches [ErrConflict] if another process was faster. It names the run.
+func change(ctx context.Context, store Store, key run.Key, what string, choose func(*ledger.State) (ledger.Change, error)) error {
+	log, err := store.LoadCurrent(ctx, key)
+	if err != nil {
+		return err
+	}
+	s, err := ledger.StateOf(log.Records)
+	var c ledger.Change
+	if err == nil {
+		c, err = choose(s)
+	}
+	if err != nil {
+		return fmt.Errorf("%s run %q: %w", what, key.ID, err)
+	}
+	if c == nil {
+		return nil
+	}
+	return withHold(ctx, store, what, log.Head, func(lease Lease) error {
+		records, err := s.Add(time.Now().UTC(), c)
+		if err != nil {
+			return fmt.Errorf("%s run %q: %w", what, key.ID, err)
+		}
+		return store.Append(ctx, lease, ledger.HeadOf(s), records)
+	})
+}
+
+// StopParked is the stop reason of a run that failed because its processes died repeatedly
+// without progress. [Revive] starts it again.
+const StopParked = "parked"
+
+// Revive lets a parked run continue where it stopped, once the cause is removed: agent.Recover picks it
+// up. Calls that were in progress are in doubt. It is an error if the run is not parked.
+func Revive(ctx context.Context, store Store, key run.Key) error {
+	return change(ctx, store, key, "revive", func(s *ledger.State) (ledger.Change, error) {
+		if s.Status != run.StatusFailed || s.Stop != StopParked {
+			return nil, fmt.Errorf("run is %s, and not parked", s.Status)
+		}
+		return &ledger.Said{Limits: s.Limits, Schema: s.Schema}, nil
+	})
 }

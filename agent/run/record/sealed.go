@@ -247,3 +247,23 @@ func (k *runKeys) openRecord(seq uint64, r run.Record) (run.Record, error) {
 	}
 	return opened, nil
 }
+
+func (s *sealedStore) PutBlob(ctx context.Context, lease Lease, name string, data []byte) error {
+	if len(data) > MaxBlob {
+		return CheckBlob(lease.Key, name, MaxBlob+sealRoom+1, 0, 0)
+	}
+	box := s.keys.forRun(lease.Key).seal(s.keys.current, "blob", name, data, rand.Text())
+	return s.Store.PutBlob(ctx, lease, name, box)
+}
+
+func (s *sealedStore) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
+	box, err := s.Store.Blob(ctx, key, name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := s.keys.forRun(key).unseal("blob", name, box)
+	if err != nil {
+		return nil, fmt.Errorf("load blob %.100q of run %q: %w", name, key.ID, corruptError(err))
+	}
+	return data, nil
+}

@@ -206,3 +206,13 @@ type Log struct {
 	// Replies to open questions, in the order of Head.QuestionIDs.
 	Replies []run.Reply
 }
+
+// Current returns the log without the records before the last snapshot, for implementations of
+// [Store.LoadCurrent]. It does not modify l.
+func (l *Log) Current() *Log {
+	at := slices.IndexFunc(l.Records, func(r run.Record) bool { return r.Seq == l.Head.Snapshot })
+	if at <= 0 {
+		return l
+	}
+	return &Log{Head: l.Head, Records: l.Records[at:], Replies: l.Replies}
+}
