@@ -28,7 +28,8 @@ func (s *database) Create(
 			}
 			lease.Epoch = record.FirstEpoch(now)
 			if err := t.change(ctx, record.ErrExists, insertRun,
-				head.Key.Tenant, head.Key.ID, head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
+				head.Key.Tenant, head.Key.ID, head.Agent, string(head.Status), nanos(head.Updated), due(head),
+				int64(head.Seq), int64(head.Snapshot), data,
 				int64(lease.Epoch), until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name); err != nil {
 				return err
 			}

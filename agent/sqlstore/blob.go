@@ -18,8 +18,9 @@ const (
 		FROM mcpchain_blobs WHERE tenant = ? AND NOT (run = ? AND name = ?)`
 	putBlob = `INSERT INTO mcpchain_blobs (run, tenant, name, size, sum, data) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (run, name) DO UPDATE SET size = excluded.size, sum = excluded.sum, data = excluded.data`
-	selectBlob  = `SELECT b.sum, b.data FROM mcpchain_runs r JOIN mcpchain_blobs b ON b.run = r.num WHERE r.tenant = ? AND r.id = ? AND b.name = ?`
-	selectBlobs = `SELECT b.name FROM mcpchain_runs r JOIN mcpchain_blobs b ON b.run = r.num WHERE r.tenant = ? AND r.id = ? ORDER BY b.name`
+	selectBlob  = `SELECT b.sum, b.data` + ofBlobs + ` AND b.name = ?`
+	selectBlobs = `SELECT b.name` + ofBlobs + ` ORDER BY b.name`
+	ofBlobs     = ` FROM mcpchain_runs r JOIN mcpchain_blobs b ON b.run = r.num WHERE r.tenant = ? AND r.id = ?`
 	deleteBlobs = `DELETE FROM mcpchain_blobs WHERE run = ?`
 )
 

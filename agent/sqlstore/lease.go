@@ -138,7 +138,8 @@ const (
 	unfinished   = `r.status NOT IN ('done', 'failed', 'cancelled')`
 	insertCancel = `INSERT INTO mcpchain_wishes (run, seq) SELECT num, seq FROM mcpchain_runs r
 		WHERE tenant = ? AND id = ? AND ` + unfinished + ` ON CONFLICT (run) DO UPDATE SET seq = excluded.seq`
-	deleteCancels = `DELETE FROM mcpchain_wishes WHERE NOT EXISTS (SELECT 1 FROM mcpchain_runs r WHERE r.num = mcpchain_wishes.run AND ` + unfinished + `)`
+	deleteCancels = `DELETE FROM mcpchain_wishes WHERE NOT EXISTS
+		(SELECT 1 FROM mcpchain_runs r WHERE r.num = mcpchain_wishes.run AND ` + unfinished + `)`
 	selectCancels = `SELECT r.tenant, r.id, w.seq FROM mcpchain_wishes w JOIN mcpchain_runs r ON r.num = w.run WHERE ` + unfinished
 )
 

@@ -110,7 +110,8 @@ func selectPage(q record.Query, last *row, size int) (query string, args []any) 
 	var lists []string
 	add := func(list record.Query, terms ...string) {
 		where, values := conditions(list, last, terms...)
-		lists = append(lists, `SELECT num, updated, tenant, id FROM (SELECT num, updated, tenant, id FROM mcpchain_runs`+where+orderOf(list).clause()+`) AS list`)
+		const columns = `SELECT num, updated, tenant, id FROM `
+		lists = append(lists, columns+`(`+columns+`mcpchain_runs`+where+orderOf(list).clause()+`) AS list`)
 		args = append(append(args, values...), size)
 	}
 	add(q, unknownStatus)
@@ -119,7 +120,8 @@ func selectPage(q record.Query, last *row, size int) (query string, args []any) 
 		list.Status = status
 		add(list)
 	}
-	return selectRows + ` WHERE num IN (SELECT num FROM (` + strings.Join(lists, " UNION ALL ") + order + `) AS page)` + order, append(args, size, size)
+	page := `(SELECT num FROM (` + strings.Join(lists, " UNION ALL ") + order + `) AS page)`
+	return selectRows + ` WHERE num IN ` + page + order, append(args, size, size)
 }
 
 // statuses are the statuses that this program knows, in alphabetical order.

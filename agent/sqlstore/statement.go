@@ -11,18 +11,20 @@ const (
 	updateReplies = `UPDATE mcpchain_runs SET answers = ?, due = ? WHERE tenant = ? AND id = ?`
 
 	selectHead      = `SELECT epoch, held, ttl, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?`
-	selectReplies   = `SELECT a.ask, a.sum, a.data FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
-	selectQuestions = `SELECT a.ask FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
+	selectReplies   = `SELECT a.ask, a.sum, a.data` + ofReplies
+	selectQuestions = `SELECT a.ask` + ofReplies
+	ofReplies       = ` FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
 
 	// selectLog reads a run in one statement, and so at one moment. selectCurrent leaves out
 	// the records before the last snapshot. The first column of a row is headPart, recordPart or replyPart.
-	selectLog     = selectCurrentTo + selectRepliesToo
-	selectCurrent = selectCurrentTo + ` AND c.seq BETWEEN r.snapshot AND r.seq` + selectRepliesToo // as a range, so that Postgres uses the index
+	selectLog     = selectRecords + andReplies
+	selectCurrent = selectRecords + sinceSnapshot + andReplies
 
-	selectCurrentTo = `SELECT 0, epoch, held, ttl, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?
-		UNION ALL SELECT 1, c.seq, c.sum, 0, 0, c.data FROM mcpchain_runs r JOIN mcpchain_records c ON c.run = r.num WHERE r.tenant = ? AND r.id = ?`
-	selectRepliesToo = `
-		UNION ALL SELECT 2, 0, a.sum, 0, 0, a.data FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
+	selectRecords = `SELECT 0, epoch, held, ttl, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?
+		UNION ALL SELECT 1, c.seq, c.sum, 0, 0, c.data
+		FROM mcpchain_runs r JOIN mcpchain_records c ON c.run = r.num WHERE r.tenant = ? AND r.id = ?`
+	sinceSnapshot = ` AND c.seq BETWEEN r.snapshot AND r.seq` // a range, so that Postgres uses the index
+	andReplies    = ` UNION ALL SELECT 2, 0, a.sum, 0, 0, a.data` + ofReplies
 
 	acquireRun = `UPDATE mcpchain_runs SET epoch = CASE WHEN epoch < ? THEN ? ELSE epoch + 1 END, held = ?, ttl = ?, holder = ?
 		WHERE tenant = ? AND id = ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) RETURNING epoch, seq, head`

@@ -59,7 +59,8 @@ func blobsFenced(t *trial) {
 	t.wantError("put of a holder that was replaced", t.store.PutBlob(t.Context(), first, "a", []byte("late")), record.ErrConflict)
 	t.wantBlob(one, "a", []byte("of the first"))
 	t.put(second, "a", []byte("of the second"))
-	t.wantError("put to no run", t.store.PutBlob(t.Context(), record.Lease{Key: run.Key{ID: "nobody"}, Epoch: 1}, "a", nil), record.ErrConflict)
+	nobody := record.Lease{Key: run.Key{ID: "nobody"}, Epoch: 1}
+	t.wantError("put to no run", t.store.PutBlob(t.Context(), nobody, "a", nil), record.ErrConflict)
 }
 
 func blobsBounded(t *trial) {
@@ -118,8 +119,15 @@ func blobsMoved(t *trial) {
 	part := run.Part{Type: run.PartResult, ID: "c", Name: "read", Text: "cut", Kept: &run.Kept{
 		Handle: "r1", Tool: "read", Kind: "text", Size: len(data), Digest: ledger.DigestOf(data),
 	}}
-	d := begin(one, &ledger.Called{}, &ledger.Responded{Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "c", Name: "read"}}},
-		Calls: []ledger.Call{{ID: "c", Key: "k", Name: "read", At: ledger.CallProposed}}}, &ledger.Intent{Call: "c"}, &ledger.Outcome{Call: "c", Result: part})
+	d := begin(one,
+		&ledger.Called{},
+		&ledger.Responded{
+			Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "c", Name: "read"}}},
+			Calls:   []ledger.Call{{ID: "c", Key: "k", Name: "read", At: ledger.CallProposed}},
+		},
+		&ledger.Intent{Call: "c"},
+		&ledger.Outcome{Call: "c", Result: part},
+	)
 	lease := t.create(d, expired)
 	wantBad := func(what string) {
 		t.Helper()

@@ -24,7 +24,7 @@ func createExists(t *trial) {
 	d := begin(one, ledgertest.Note("first"))
 	lease := t.create(d, expired)
 	second := begin(one, ledgertest.Note("second"), ledgertest.Note("third"))
-	t.wantError("create again", errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, second.Head(), second.Records)), record.ErrExists)
+	t.wantError("create again", t.createError(second), record.ErrExists)
 	t.wantLog(d)
 	t.append(lease, d, ledgertest.Note("more"))
 	t.wantLog(d)
@@ -129,7 +129,8 @@ func appendConflict(t *trial) {
 	t.wantLog(d)
 	none := begin(run.Key{ID: "none"})
 	next := none.Add(ledgertest.Note("1"))
-	t.wantError("to no run", t.store.Append(t.Context(), record.Lease{Key: draftKey(none), Epoch: lease.Epoch}, none.Head(), next), record.ErrConflict)
+	nobody := record.Lease{Key: draftKey(none), Epoch: lease.Epoch}
+	t.wantError("to no run", t.store.Append(t.Context(), nobody, none.Head(), next), record.ErrConflict)
 	t.wantNone(draftKey(none))
 }
 

@@ -123,7 +123,7 @@ func damagedLeases(t *trial) {
 
 func damagedCreate(t *trial) {
 	d := begin(damagedKey)
-	t.wantError("create what is there", errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, d.Head(), d.Records)), record.ErrExists)
+	t.wantError("create what is there", t.createError(d), record.ErrExists)
 	t.create(begin(run.Key{Tenant: "evil", ID: "next"}), held)
 	t.load(run.Key{Tenant: "evil", ID: "next"})
 }

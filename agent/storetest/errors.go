@@ -14,9 +14,9 @@ func namesRun(t *trial) {
 	key := run.Key{Tenant: "acme", ID: "run-4711"}
 	d := begin(key, opened("a", "b")...)
 	none := record.Lease{Key: key, Epoch: 1}
-	t.name(key, map[string]error{
+	t.wantNamed(key, map[string]error{
 		"load no run":               errorOf(t.store.Load(t.Context(), key)),
-		"acquire no run":            errorOf(t.store.Acquire(t.Context(), key, record.Holder{TTL: held})),
+		"acquire no run":            t.acquireError(key),
 		"answer no run":             t.store.Reply(t.Context(), key, []run.Reply{yes("a")}),
 		"append to no run":          t.store.Append(t.Context(), none, d.Head(), d.Records, yes("a")),
 		"renew the lease of no run": t.renew(none, held),
@@ -29,9 +29,9 @@ func namesRun(t *trial) {
 	records := d.Add(ledgertest.Note("1"))
 	behind := d.Add(ledgertest.Note("2"))
 	other := record.Lease{Key: key, Epoch: lease.Epoch + 1}
-	t.name(key, map[string]error{
+	t.wantNamed(key, map[string]error{
 		"create again":                    errorOf(t.store.Create(t.Context(), record.Holder{}, begin(key, opened("a", "b")...).Head(), before)),
-		"acquire what is held":            errorOf(t.store.Acquire(t.Context(), key, record.Holder{TTL: held})),
+		"acquire what is held":            t.acquireError(key),
 		"another answer":                  t.store.Reply(t.Context(), key, []run.Reply{no("a")}),
 		"answer no question":              t.store.Reply(t.Context(), key, []run.Reply{yes("c")}),
 		"append another answer":           t.store.Append(t.Context(), lease, d.Head(), append(records, behind...), no("a")),
@@ -60,11 +60,11 @@ func blobsNameRun(t *trial) {
 		}
 	}
 	errs["put without a name"] = t.store.PutBlob(t.Context(), lease, "", nil)
-	t.name(key, errs)
+	t.wantNamed(key, errs)
 }
 
-// name checks that errors contain the id of a run once.
-func (t *trial) name(key run.Key, errs map[string]error) {
+// wantNamed checks that errors contain the id of a run once.
+func (t *trial) wantNamed(key run.Key, errs map[string]error) {
 	t.Helper()
 	for what, err := range errs {
 		if err == nil {
@@ -102,7 +102,7 @@ func ended(t *trial) {
 		"load a blob":          errorOf(t.store.Blob(ctx, key, "a")),
 		"list blobs":           errorOf(t.store.Blobs(ctx, key)),
 	}
-	t.name(key, errs)
+	t.wantNamed(key, errs)
 	errs["list cancel requests"] = errorOf(t.store.CancelRequests(ctx))
 	pairs := 0
 	for _, err := range t.store.List(ctx, record.Query{AllTenants: true}) {

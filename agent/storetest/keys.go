@@ -52,11 +52,11 @@ func keysRefused(t *trial) {
 		{ID: strings.Repeat("a", 1<<10+1)}, {ID: "a", Tenant: strings.Repeat("a", 1<<10+1)},
 	} {
 		d := begin(key)
-		if _, err := t.store.Create(t.Context(), record.Holder{TTL: held}, d.Head(), d.Records); err == nil {
+		if t.createError(d) == nil {
 			t.Errorf("got no error for the key %.20q", key)
 		}
 		t.wantNone(key)
-		t.wantError("acquire", errorOf(t.store.Acquire(t.Context(), key, record.Holder{TTL: held})), record.ErrNotFound)
+		t.wantError("acquire", t.acquireError(key), record.ErrNotFound)
 		t.ok(t.store.Delete(t.Context(), key))
 	}
 	t.wantList("after all", record.Query{AllTenants: true})

@@ -15,7 +15,7 @@ import (
 )
 
 func lease(t *trial) {
-	t.wantError("acquire no run", errorOf(t.store.Acquire(t.Context(), one, record.Holder{TTL: held})), record.ErrNotFound)
+	t.wantError("acquire no run", t.acquireError(one), record.ErrNotFound)
 	t.wantError("renew the lease of no run", t.renew(record.Lease{Key: one, Epoch: 1}, held), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), record.Lease{Key: one, Epoch: 1}))
 
@@ -36,7 +36,8 @@ func lease(t *trial) {
 	t.ok(t.store.Release(t.Context(), first))
 	second := t.acquire(one, held)
 	if second.Epoch <= first.Epoch || second.Seq != d.Head().Seq || !second.Created.Equal(d.Head().Created) {
-		t.Errorf("got epoch %d at record %d after %d, and a run of %v, want a higher one at %d, and %v", second.Epoch, second.Seq, first.Epoch, second.Created, d.Head().Seq, d.Head().Created)
+		t.Errorf("got epoch %d at record %d after %d, and a run of %v, want a higher one at %d, and %v",
+			second.Epoch, second.Seq, first.Epoch, second.Created, d.Head().Seq, d.Head().Created)
 	}
 	t.wantHolder(second)
 }
@@ -133,7 +134,7 @@ func leaseStarved(t *trial) {
 			t.ok(err)
 		}
 		stop()
-		t.wantError("acquire what is held", errorOf(t.store.Acquire(t.Context(), leases[0].Key, record.Holder{Name: "another", TTL: ttl})), record.ErrHeld)
+		t.wantHeld(leases[0].Key)
 	}
 	for _, lease := range leases {
 		if got := t.load(lease.Key).Head; got.Epoch != lease.Epoch || got.Seq != lease.Seq+appends {

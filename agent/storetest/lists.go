@@ -78,7 +78,8 @@ func listQuestions(t *trial) {
 		if len(h.QuestionIDs) > 0 {
 			want = append(want, h.QuestionIDs[0])
 		}
-		if questions := ledger.HeadOf(t.state(h.Key)).Questions; len(h.Questions) > 0 && string(encode(h.Questions)) != string(encode(questions)) {
+		questions := ledger.HeadOf(t.state(h.Key)).Questions
+		if len(h.Questions) > 0 && string(encode(h.Questions)) != string(encode(questions)) {
 			t.Errorf("got the questions %s, want %s", h.Questions, questions)
 		}
 	}
@@ -264,7 +265,7 @@ func deleteRun(t *trial) {
 	t.wantError("renew", t.renew(lease, held), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), lease))
 	t.wantError("answer", t.store.Reply(t.Context(), one, []run.Reply{yes("a")}), record.ErrNotFound)
-	t.wantError("acquire", errorOf(t.store.Acquire(t.Context(), one, record.Holder{TTL: held})), record.ErrNotFound)
+	t.wantError("acquire", t.acquireError(one), record.ErrNotFound)
 	t.wantNone(one)
 }
 

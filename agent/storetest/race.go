@@ -50,7 +50,7 @@ func createAtOnce(t *trial) {
 		drafts[i] = begin(one, ledgertest.Note(fmt.Sprint(i)))
 	}
 	won := t.raceForOne(record.ErrExists, func(i int) error {
-		return errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, drafts[i].Head(), drafts[i].Records))
+		return t.createError(drafts[i])
 	})
 	t.wantLog(drafts[won])
 }

@@ -135,7 +135,8 @@ func (t *trial) create(d *ledgertest.Draft, ttl time.Duration) record.Lease {
 	lease, err := t.store.Create(t.Context(), record.Holder{Name: "one", TTL: ttl}, d.Head(), d.Records)
 	t.ok(err)
 	if lease.Key != draftKey(d) || lease.Seq != d.Head().Seq || !lease.Created.Equal(d.Head().Created) {
-		t.Fatalf("got the lease of %q of %v at record %d, want %q of %v at %d", lease.Key, lease.Created, lease.Seq, draftKey(d), d.Head().Created, d.Head().Seq)
+		t.Fatalf("got the lease of %q of %v at record %d, want %q of %v at %d",
+			lease.Key, lease.Created, lease.Seq, draftKey(d), d.Head().Created, d.Head().Seq)
 	}
 	return lease
 }
@@ -202,7 +203,17 @@ func (t *trial) wantHolder(lease record.Lease) {
 
 func (t *trial) wantHeld(key run.Key) {
 	t.Helper()
-	t.wantError("acquire what is held", errorOf(t.store.Acquire(t.Context(), key, record.Holder{TTL: held})), record.ErrHeld)
+	t.wantError("acquire what is held", t.acquireError(key), record.ErrHeld)
+}
+
+// createError returns the error of creating the run of a draft.
+func (t *trial) createError(d *ledgertest.Draft) error {
+	return errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, d.Head(), d.Records))
+}
+
+// acquireError returns the error of acquiring a run.
+func (t *trial) acquireError(key run.Key) error {
+	return errorOf(t.store.Acquire(t.Context(), key, record.Holder{TTL: held}))
 }
 
 func errorOf[T any](_ T, err error) error { return err }
@@ -268,7 +279,8 @@ func encode(v any) json.RawMessage {
 func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close func())) {
 	s, closeStore := open(t)
 	first := &trial{T: t, store: s}
-	d, over, gone := begin(one, opened("a", "b")...), begin(run.Key{ID: "over"}, &ledger.Ended{Status: run.StatusFinished}), begin(run.Key{ID: "gone"})
+	d, gone := begin(one, opened("a", "b")...), begin(run.Key{ID: "gone"})
+	over := begin(run.Key{ID: "over"}, &ledger.Ended{Status: run.StatusFinished})
 	first.create(d, expired)
 	first.create(over, held)
 	first.create(gone, held)
@@ -290,8 +302,7 @@ func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close fun
 	if got := second.load(one).Head; got.Epoch != lease.Epoch || !got.HeldUntil.Equal(before.HeldUntil) {
 		t.Errorf("got epoch %d, held until %s, want %d, %s", got.Epoch, got.HeldUntil, lease.Epoch, before.HeldUntil)
 	}
-	_, err := s.Acquire(t.Context(), one, record.Holder{TTL: held})
-	second.wantError("acquire what is held", err, record.ErrHeld)
+	second.wantHeld(one)
 	second.wantList("due", record.Query{AllTenants: true, DueAt: time.Now().Add(2 * held)}, "one")
 	second.wantError("another answer", s.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
 	second.append(lease, d, &ledger.Woken{}, replied(yes("b")))

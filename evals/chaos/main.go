@@ -77,7 +77,8 @@ func main() {
 	flag.IntVar(&o.kills, "kills", 500, "`number` of times that the worker is killed")
 	flag.StringVar(&o.Kind, "store", "file", "`name` of the store: file, sqlite or postgres")
 	flag.DurationVar(&o.slow, "slow", 15*time.Millisecond, "how long a call waits at most before and after its effect")
-	flag.BoolVar(&o.Fault, "fault", false, "have the store fail once while runs are under way, for a second (postgres: for five), instead of killing the worker")
+	flag.BoolVar(&o.Fault, "fault", false, "have the store fail once while runs are under way, for a second (postgres: for five),\n"+
+		"instead of killing the worker")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		log.Fatalf("there are only flags, and no argument %q", flag.Arg(0))

@@ -169,15 +169,15 @@ func (c *Nested) apply(s *State, _ time.Time) error {
 	return Apply(call.Child, c.Record)
 }
 
-// call returns the call that a change is about, for the change to modify. from are the states that the
-// call may be in; without from it may be in any.
+// call returns the call that a change is about, for the change to modify. It is an error if the call is in none
+// of the states from; without from it may be in any.
 func (s *State) call(id string, from ...CallAt) (*Call, error) {
 	c := s.callToChange(id)
 	switch {
 	case c == nil:
 		return nil, fmt.Errorf("there is no call %q", id)
 	case len(from) > 0 && !slices.Contains(from, c.At):
-		return nil, fmt.Errorf("call %q is %q", id, c.At)
+		return nil, fmt.Errorf("call %q is %q, want one of %q", id, c.At, from)
 	}
 	return c, nil
 }

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Lock waits for the lock on a file (mode 0600), which no two callers hold, of one process
-// or of two. The lock ends with the process at the latest. The file stays, as deleting it
-// would allow two holders.
+// Lock waits until no other caller, of this process or another, holds the lock on a file (mode 0600), and takes it. A
+// process that ends gives it back. The file stays, because deleting it would allow two holders.
 func Lock(ctx context.Context, path string) (unlock func() error, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

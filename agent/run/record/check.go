@@ -131,7 +131,8 @@ func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
 	case ofRun+size > maxRunBlobs+sealRoom:
 		err = fmt.Errorf("%w: with it the run would keep %d bytes, and may keep %d", ErrTooLarge, ofRun+size, maxRunBlobs)
 	case ofTenant+size > maxTenantBlobs:
-		err = fmt.Errorf("%w: with it the runs of the tenant would keep %d bytes, and may keep %d", ErrTooLarge, ofTenant+size, int64(maxTenantBlobs))
+		err = fmt.Errorf("%w: with it the runs of the tenant would keep %d bytes, and may keep %d",
+			ErrTooLarge, ofTenant+size, int64(maxTenantBlobs))
 	default:
 		return nil
 	}

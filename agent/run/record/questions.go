@@ -257,7 +257,8 @@ func holderLives(h run.Head, now time.Time) bool {
 func checkSurvive(s *ledger.State, replies []run.Reply) error {
 	for _, q := range ledger.Open(s) {
 		if !q.Survives && slices.ContainsFunc(replies, func(reply run.Reply) bool { return reply.Question == q.ID }) {
-			return fmt.Errorf("answer question %q of run %q: the process that asked it has ended, or has not renewed its lease: %w", q.ID, s.ID, run.ErrNotAsked)
+			return fmt.Errorf("answer question %q of run %q: the process that asked it has ended, or has not renewed its lease: %w",
+				q.ID, s.ID, run.ErrNotAsked)
 		}
 	}
 	return nil
