@@ -290,7 +290,8 @@ func (d *dialog) estimateUsage(r *reply, q *model.Request, output int64) error {
 	return nil
 }
 
-// price returns the price of the model, zero if unknown. Of several models it is the highest price.
+// price returns the price of the model, zero if unknown. Of several models it is the highest, for as many
+// tokens of output as of input.
 func (a account) price() (dearest price.Price) {
 	for _, name := range billing.Names(&a.engine.agent.info) {
 		p, _ := cost.PriceOf(a.engine.agent.opts.Model.Prices, name)

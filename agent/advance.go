@@ -32,12 +32,12 @@ func (a *Agent) Begin(ctx context.Context, in []run.Message, opts ...RunOption) 
 
 // recordFirst records the first changes of a run, and makes them durable.
 func (s *session) recordFirst(ctx context.Context, l *loadedRun) error {
-	r, end := s.start(ctx, l, nil)
+	e, end := s.start(ctx, l, nil)
 	defer end()
-	if err := r.rec.record(nil, l.first...); err != nil {
+	if err := e.rec.record(nil, l.first...); err != nil {
 		return err
 	}
-	return r.rec.commit()
+	return e.rec.commit()
 }
 
 // Advance advances a run of [Durable.Store] by at most one turn: it acquires the run, renews its
@@ -71,17 +71,18 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 
 // step advances the run by at most one turn.
 func (s *session) step(ctx context.Context, l *loadedRun, out func(Event) error) error {
-	r, end := s.start(ctx, l, out)
+	e, end := s.start(ctx, l, out)
 	defer end()
-	if err := r.engine.setOutput(nil); err != nil {
+	if err := e.setOutput(nil); err != nil {
 		return err
 	}
+	r := newDriver(e)
 	r.dialog.tally = l.tally
 	defer func() { l.tally = r.dialog.tally }()
 	if err := l.wake(r); err != nil || !r.isRunning() {
 		return err
 	}
-	return r.engine.observe(func() error {
+	return e.observe(func() error {
 		if err := r.step(); err != nil {
 			return err
 		}

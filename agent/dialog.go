@@ -21,6 +21,7 @@ import (
 type dialog struct {
 	engine  *engine
 	rec     *recorder // the engine's
+	agent   *recipe   // the engine's
 	account account
 
 	scratch        any  // see model.Request.Scratch
@@ -77,7 +78,7 @@ func (d *dialog) turn() error {
 		return nil // the run continues with the calls, or asks again
 	case strings.TrimSpace(reply.text) == "" && reply.stop == nil:
 		return d.engine.failAt(stop, fmt.Errorf("turn %d: %w", d.rec.state.Turn, reply.noAnswerError(stop)))
-	case d.engine.agent.output != nil && reply.output == nil:
+	case d.agent.output != nil && reply.output == nil:
 		return d.engine.failAt(stop, d.engine.noOutputError(reply.text))
 	}
 	turnEnd := &TurnEnd{Messages: d.rec.state.History[len(d.rec.state.History)-1:]}
@@ -145,7 +146,7 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 // that was shown, unless hooks had to see it first, and the usage of a reply that a check or a hook has
 // refused. With a limit of tokens or cost, its reservation counts instead.
 func (d *dialog) failCall(q *model.Request, r *reply, stream *streamedReply, err error) error {
-	if !hooks(d.engine.agent.opts.Hooks).readReplies() {
+	if !hooks(d.agent.opts.Hooks).readReplies() {
 		d.rec.setUnfinished(stream.text.String())
 	}
 	if r != nil && !d.engine.hasLimit(isSpendingLimited) {
@@ -189,7 +190,7 @@ func (d *dialog) generateReply(ctx context.Context, q *model.Request, stream *st
 	if err := d.estimateUsage(r, q, maxOutput); err != nil {
 		return r, err
 	}
-	err = hooks(d.engine.agent.opts.Hooks).afterModel(d.engine.ctx, d.rec.state, r)
+	err = hooks(d.agent.opts.Hooks).afterModel(d.engine.ctx, d.rec.state, r)
 	if answer := hookAnswer(err); answer != nil {
 		r.setStop(*answer)
 		return r, nil
@@ -201,7 +202,7 @@ func (d *dialog) generateReply(ctx context.Context, q *model.Request, stream *st
 func (d *dialog) newReply(got *model.Response) *reply {
 	m := got.Message
 	m.Role = run.RoleAssistant
-	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.engine.agent.info.Name), maxWord)
+	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.agent.info.Name), maxWord)
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
 	m.Parts = d.tally.ids.assign(m.Parts, d.rec.state.History)
 	r := &reply{
@@ -211,10 +212,10 @@ func (d *dialog) newReply(got *model.Response) *reply {
 		calls:    callParts(m.Parts),
 		finish:   excerpt.CutAt(got.Finish, maxWord),
 		usage:    clampUsage(got.Usage),
-		endpoint: excerpt.CutAt(cmp.Or(got.Endpoint, d.engine.agent.info.Endpoint), maxWord),
+		endpoint: excerpt.CutAt(cmp.Or(got.Endpoint, d.agent.info.Endpoint), maxWord),
 	}
 	r.usage.Turns = 1
-	r.usage.Cost = billing.Cost(d.engine.agent.opts.Model.Prices, d.engine.agent.model, d.scratch, m.Model, r.usage)
+	r.usage.Cost = billing.Cost(d.agent.opts.Model.Prices, d.agent.model, d.scratch, m.Model, r.usage)
 	return r
 }
 
@@ -222,8 +223,8 @@ func (d *dialog) newReply(got *model.Response) *reply {
 // releases what was reserved for it. The last call of a run, which is final, is not repeated.
 func (d *dialog) recordReply(q *model.Request, r *reply, end *ModelEnd, final bool) error {
 	defer d.endModelCall()
-	isOutput := d.engine.agent.outputFormat != nil && len(r.calls) == 0
-	mayBeOutput := d.engine.agent.output != nil && r.stop != nil // the answer of a hook
+	isOutput := d.agent.outputFormat != nil && len(r.calls) == 0
+	mayBeOutput := d.agent.output != nil && r.stop != nil // the answer of a hook
 	if isOutput || mayBeOutput {
 		r.output, _ = d.engine.parseOutput(r.text) // complaint tells the model the error
 	}

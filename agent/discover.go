@@ -82,7 +82,7 @@ func (d *dialog) discover() error {
 	change := &ledger.Offered{}
 	switch {
 	case s.Discovery == ledger.DiscoveryNone && begins && d.mustSearch():
-		change.Discovery = cmp.Or(ledger.Discovery(d.engine.agent.opts.Discover.Mode), d.engine.agent.defaultDiscovery())
+		change.Discovery = cmp.Or(ledger.Discovery(d.agent.opts.Discover.Mode), d.agent.defaultDiscovery())
 		change.Directory = directory(d.engine.catalog, change.Discovery)
 	case s.Discovery == ledger.DiscoveryNone || d.discoveredFor == d.engine.catalog:
 		return nil
@@ -108,8 +108,8 @@ func (r *recipe) defaultDiscovery() ledger.Discovery {
 // mustSearch reports whether the definitions of all tools take too much of the window, see
 // [Discover.Threshold].
 func (d *dialog) mustSearch() bool {
-	share := d.engine.agent.opts.Discover.Threshold
-	window := float64(cmp.Or(d.engine.agent.learnt.window.Load(), defaultWindow))
+	share := d.agent.opts.Discover.Threshold
+	window := float64(cmp.Or(d.agent.learnt.window.Load(), defaultWindow))
 	limit := share * window
 	switch {
 	case share < 0:
@@ -117,11 +117,11 @@ func (d *dialog) mustSearch() bool {
 	case share == 0:
 		limit = max(defaultShare*window, leastTokens)
 	}
-	w := d.engine.agent.learnt.tools.Load()
+	w := d.agent.learnt.tools.Load()
 	if w == nil || w.catalog != d.engine.catalog {
 		all := &model.Request{Tools: d.tools.all(d.engine.catalog)}
-		w = &catalogSize{d.engine.catalog, model.Tokens(all, &d.engine.agent.info)}
-		d.engine.agent.learnt.tools.Store(w)
+		w = &catalogSize{d.engine.catalog, model.Tokens(all, &d.agent.info)}
+		d.agent.learnt.tools.Store(w)
 	}
 	return float64(w.tokens) > limit
 }
@@ -135,7 +135,7 @@ type catalogSize struct {
 // addAlways adds the tools that the model has without a search. If the conversation takes no more, it
 // warns and adds the first of them.
 func (d *dialog) addAlways(to *ledger.Offered) error {
-	isWanted := d.engine.agent.opts.Discover.Always
+	isWanted := d.agent.opts.Discover.Always
 	if isWanted == nil {
 		isWanted = (*adapter.Tool).AlwaysOffered
 	}
@@ -209,7 +209,7 @@ const maxToolName = 64
 // none.
 func (d *dialog) currentTool(t *ledger.OfferedTool) (*adapter.Tool, error) {
 	if isReaderEntry(t) {
-		return d.engine.agent.reader.source.Tool(), nil
+		return d.agent.reader.source.Tool(), nil
 	}
 	c := d.engine.catalog
 	tool, err := c.LookupStored(t.Server, t.Tool, t.Def)
@@ -252,7 +252,7 @@ func (d *dialog) resolveName(name, arguments string) (*adapter.Tool, string, str
 		return tool, name, arguments
 	}
 	if s.Discovery != ledger.DiscoveryNone && isSameName(name, searchTool) {
-		return d.engine.agent.finder.search.Tool(), searchTool, arguments
+		return d.agent.finder.search.Tool(), searchTool, arguments
 	}
 	if s.Discovery == ledger.DiscoveryCall && isSameName(name, callTool) {
 		if inner, given, err := parseCallTool(arguments); err == nil {

@@ -41,7 +41,7 @@ func (d *dialog) refit(o *overflowError) error {
 	history := compact.Estimate(d.rec.state.History)
 	fitting := history // a compactor leaves less than the window
 	if refusal, ok := errors.AsType[*model.Error](o.error); ok && refusal.Window > 0 {
-		d.engine.agent.learnt.window.Store(refusal.Window)
+		d.agent.learnt.window.Store(refusal.Window)
 		fitting = o.fittingHistory(refusal, history)
 	}
 	if fitting <= 0 {
@@ -50,7 +50,7 @@ func (d *dialog) refit(o *overflowError) error {
 	}
 	d.endModelCall()
 	budget := compact.Budget{Window: fitting}
-	change, err := d.shorten(d.engine.agent.opts.Compact, budget)
+	change, err := d.shorten(d.agent.opts.Compact, budget)
 	if err != nil {
 		return err
 	}
@@ -137,13 +137,13 @@ func (d *dialog) warnOfTruncation(q *model.Request, used run.Usage) {
 // compact shortens the history if it is too long for the model. After a failure the history
 // stays as it is, and the usage counts.
 func (d *dialog) compact() error {
-	budget := compact.Budget{Window: d.engine.agent.learnt.window.Load()}
+	budget := compact.Budget{Window: d.agent.learnt.window.Load()}
 	if last := d.rec.state.Last; !last.Estimated && 0 < last.Messages && last.Messages <= len(d.rec.state.History) {
 		returned := int64(d.rec.state.History[last.Messages-1].ReturnedSize()) / meanTokenBytes
 		budget.Tokens = last.Tokens() - max(last.Reasoning-returned, 0) // other reasoning is not sent again
 		budget.Tokens += compact.Estimate(d.rec.state.History[last.Messages:])
 	}
-	_, err := d.shorten(d.engine.agent.opts.Compact, budget)
+	_, err := d.shorten(d.agent.opts.Compact, budget)
 	return err
 }
 

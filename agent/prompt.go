@@ -17,16 +17,17 @@ const (
 	maxAllInstructions = 16 << 10 // in total
 )
 
-// system returns the system prompt of the next model call. The error is a panic of the host.
+// system returns the system prompt of the next model call. The error is a panic in
+// Options.ServerInstructions.
 func (d *dialog) system() (string, error) {
-	accept, directory := d.engine.agent.opts.ServerInstructions, d.rec.state.Directory
+	accept, directory := d.agent.opts.ServerInstructions, d.rec.state.Directory
 	if accept == nil && directory == "" {
-		return d.engine.agent.opts.System, nil
+		return d.agent.opts.System, nil
 	}
 	if d.promptCatalog == d.engine.catalog {
 		return d.prompt, nil
 	}
-	sections := []string{d.engine.agent.opts.System, directory}
+	sections := []string{d.agent.opts.System, directory}
 	if accept != nil {
 		err := guard("ServerInstructions", func() error {
 			sections = append(sections, quoteInstructions(d.engine.catalog, accept))

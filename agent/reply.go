@@ -193,7 +193,7 @@ const maxRetryAfter = 30 * time.Second
 // reply was shown.
 func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streamedReply) (*model.Response, error) {
 	for n := 0; ; n++ {
-		reply, err := receive(ctx, d.engine.agent.model, q, stream)
+		reply, err := receive(ctx, d.agent.model, q, stream)
 		failed, ok := errors.AsType[*model.Error](err)
 		mayRepeat := ok && isRetryable(failed) && !stream.isShown()
 		switch {
@@ -201,7 +201,7 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 			return nil, d.engine.endError()
 		case err == nil:
 			return reply, nil
-		case !mayRepeat || n >= d.engine.agent.opts.Model.Retries:
+		case !mayRepeat || n >= d.agent.opts.Model.Retries:
 			return nil, fmt.Errorf("call model: %w", err)
 		}
 		if failed.Kind == model.ErrorTimeout {
@@ -303,11 +303,11 @@ func (s *streamedReply) hasAll(text string) bool { return text != "" && s.text.S
 func (d *dialog) infer(
 	q *model.Request, stream *streamedReply, work func(context.Context) (*reply, error),
 ) (r *reply, err error) {
-	o := d.engine.agent.opts.Observer
+	o := d.agent.opts.Observer
 	if o == nil {
 		return work(d.engine.ctx)
 	}
-	v := &Inference{Info: d.engine.agent.info, Request: q}
+	v := &Inference{Info: d.agent.info, Request: q}
 	began := time.Now()
 	ctx, done := o.Infer(d.engine.ctx, v)
 	err = workThenEnd(func() (err error) {

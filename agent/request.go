@@ -19,7 +19,7 @@ import (
 // prepare prepares a model call. The call is the last one if stop is a limit, or if the limits leave
 // no room for another: then the returned reason is that limit.
 func (d *dialog) prepare(stop StopReason) (*model.Request, StopReason, error) {
-	a := d.engine.agent
+	a := d.agent
 	d.engine.catalog = a.tools.Catalog(a.profile)
 	if err := d.discover(); err != nil {
 		return nil, stop, err
@@ -47,7 +47,7 @@ func (d *dialog) prepare(stop StopReason) (*model.Request, StopReason, error) {
 
 // request returns the request to the model, before limits and hooks change it.
 func (d *dialog) request(system string) *model.Request {
-	a, settings := d.engine.agent, &d.engine.agent.opts.Model
+	a, settings := d.agent, &d.agent.opts.Model
 	return &model.Request{
 		System: system, Messages: slices.Clip(d.rec.state.History), Tools: d.requestTools(), Format: a.outputFormat,
 		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
@@ -77,7 +77,7 @@ func (d *dialog) forceAnswer(q *model.Request, final bool) {
 	case final:
 		text = reminder.Last
 	}
-	if d.engine.agent.outputFormat != nil {
+	if d.agent.outputFormat != nil {
 		text = strings.TrimSpace(text + "\n" + d.engine.complaint())
 	}
 	if text != "" {
@@ -114,7 +114,7 @@ func (d *dialog) requestTools() []model.Tool {
 	added, isAdded := d.addedTools(all)
 	isOther := func(t *adapter.Tool) bool { return !isAdded[t] }
 	if s.Discovery != ledger.DiscoveryNone {
-		tools = d.engine.agent.finder.definitions(s.Discovery)
+		tools = d.agent.finder.definitions(s.Discovery)
 		isOther = isAnswerTool
 	}
 	for i, t := range d.engine.catalog.Tools() {
@@ -145,7 +145,7 @@ func (d *dialog) addedTools(all []model.Tool) (added []model.Tool, isAdded map[*
 		if s.Discovery == ledger.DiscoveryCall && !s.Offered[i].Listed {
 			continue
 		}
-		named := d.engine.agent.reader.definition // which is in no catalog
+		named := d.agent.reader.definition // which is in no catalog
 		if at, ok := index[tool]; ok {
 			named = all[at]
 		}

@@ -126,23 +126,23 @@ func sendEvent(ctx context.Context, events chan<- Event, e Event) error {
 // drive records the first changes of the run, and advances it until it has ended or waits. A run that
 // had finished or waits already only emits its last event; one that had ended otherwise is an error.
 func (s *session) drive(ctx context.Context, l *loadedRun, out func(Event) error) error {
-	r, end := s.start(ctx, l, out)
+	e, end := s.start(ctx, l, out)
 	defer end()
-	if err := r.rec.record(nil, l.first...); err != nil {
+	if err := e.rec.record(nil, l.first...); err != nil {
 		return err
 	}
-	if err := r.engine.setOutput(s.output); err != nil {
+	if err := e.setOutput(s.output); err != nil {
 		return err
 	}
-	if depth, limit := enclosingRuns(ctx), r.rec.state.Limits.Depth; depth > limit {
-		err := fmt.Errorf("run is within tool calls of %d others, and at most %d are allowed (Limits.Depth)", depth, limit)
-		return r.engine.fail(err)
+	if depth, limit := enclosingRuns(ctx), e.rec.state.Limits.Depth; depth > limit {
+		return e.fail(fmt.Errorf("run is within tool calls of %d others, and at most %d are allowed (Limits.Depth)", depth, limit))
 	}
+	r := newDriver(e)
 	if err := l.wake(r); err != nil {
 		return err
 	}
 	if r.isRunning() {
-		return r.engine.observe(func() error { return l.proceed(r) })
+		return e.observe(func() error { return l.proceed(r) })
 	}
 	switch s := r.rec.state; s.Status {
 	case run.StatusWaiting:
@@ -157,14 +157,14 @@ func (s *session) drive(ctx context.Context, l *loadedRun, out func(Event) error
 	return outcomeError(r.rec.state)
 }
 
-// start returns the driver of a loaded run. The caller must call end, which writes what is recorded, and
+// start returns the engine of a loaded run. The caller must call end, which writes what is recorded, and
 // waits for handlers and tool calls. out gets the events; nil: nobody wants them.
-func (s *session) start(ctx context.Context, l *loadedRun, out func(Event) error) (r *driver, end func()) {
+func (s *session) start(ctx context.Context, l *loadedRun, out func(Event) error) (e *engine, end func()) {
 	rec := &recorder{writer: newWriter(ctx, l.state, l.hold, out), state: l.state}
 	rec.writer.observer = s.agent.recipe.opts.Observer
-	e := newEngine(ctx, s.agent.recipe, &openQuestions{rec: rec, agent: s.agent.recipe}, newWorkers())
+	e = newEngine(ctx, s.agent.recipe, &openQuestions{rec: rec, agent: s.agent.recipe}, newWorkers())
 	e.drive = func(child *engine) error { return newDriver(child).proceed() }
-	return newDriver(e), func() {
+	return e, func() {
 		_ = rec.writer.save() // what is lost is in doubt for a later process
 		e.handlers.end()
 		e.workers.end()
@@ -225,14 +225,13 @@ func (l *loadedRun) wake(r *driver) error {
 type driver struct {
 	engine      *engine
 	rec         *recorder // the engine's
-	account     account
 	dialog      dialog
 	lostCharged bool // the reservations of earlier processes are charged
 }
 
+// newDriver returns the driver of an engine whose structured output is set, see setOutput.
 func newDriver(e *engine) *driver {
-	a := e.account()
-	return &driver{engine: e, rec: e.rec, account: a, dialog: dialog{engine: e, rec: e.rec, account: a}}
+	return &driver{engine: e, rec: e.rec, dialog: dialog{engine: e, rec: e.rec, agent: e.agent, account: e.account()}}
 }
 
 // step advances the run by one turn, or as far as possible. Its changes are recorded but not
@@ -240,7 +239,7 @@ func newDriver(e *engine) *driver {
 func (d *driver) step() error {
 	if !d.lostCharged {
 		d.lostCharged = true
-		if err := d.account.chargeLost(); err != nil {
+		if err := d.dialog.account.chargeLost(); err != nil {
 			return err
 		}
 	}

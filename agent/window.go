@@ -44,14 +44,14 @@ type window struct {
 // windowUse estimates what fills the window in a call. If a BeforeModel hook may have changed the
 // request, all is counted again.
 func (d *dialog) windowUse(q *model.Request) *WindowUse {
-	w, info := &d.tally.window, &d.engine.agent.info
-	use := &WindowUse{Size: d.engine.agent.learnt.window.Load(), Estimated: true}
+	w, info := &d.tally.window, &d.agent.info
+	use := &WindowUse{Size: d.agent.learnt.window.Load(), Estimated: true}
 	if q.System != w.system {
 		w.system = q.System
 		w.systemTokens = model.Tokens(&model.Request{System: q.System}, info)
 	}
 	use.Instructions = w.systemTokens
-	if slices.ContainsFunc(d.engine.agent.opts.Hooks, func(h Hook) bool { return h.BeforeModel != nil }) {
+	if slices.ContainsFunc(d.agent.opts.Hooks, func(h Hook) bool { return h.BeforeModel != nil }) {
 		*w = window{system: w.system, systemTokens: w.systemTokens} // a hook may have changed anything
 	}
 	n := min(len(q.Messages), len(d.rec.state.History))
@@ -92,7 +92,7 @@ func countTokens(messages []run.Message, info *model.Info) (history, results int
 // overhead is what the host adds once.
 func (d *dialog) serverTools(tools []model.Tool) (servers []ServerTools, overhead int64) {
 	tokens := func(tools ...model.Tool) int64 {
-		return model.Tokens(&model.Request{Tools: tools}, &d.engine.agent.info)
+		return model.Tokens(&model.Request{Tools: tools}, &d.agent.info)
 	}
 	servers = []ServerTools{}
 	if len(tools) > 0 {
@@ -156,7 +156,7 @@ func (d *dialog) inputTokens(q *model.Request) int64 {
 	if last := d.rec.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {
 		return last.Input + (size-last.Size)/minTokenBytes
 	}
-	estimate := model.Tokens(q, &d.engine.agent.info)
+	estimate := model.Tokens(q, &d.agent.info)
 	return estimate + estimate*estimateError/100
 }
 
@@ -187,7 +187,7 @@ func (d *dialog) contentSize(p *run.Part) (size int64) {
 		size = int64(len(p.ID) + len(p.Name) + len(p.Text) + len(p.Arguments))
 	}
 	for i := range p.Media {
-		if d.engine.agent.info.Accepts(p.Media[i].MIMEType) {
+		if d.agent.info.Accepts(p.Media[i].MIMEType) {
 			size += d.contentSize(&p.Media[i])
 		}
 	}
