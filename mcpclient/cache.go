@@ -64,7 +64,8 @@ func withCache(next sender, kept *cache, limit int, c *Client) sender {
 			return next(ctx, r, o)
 		}
 		raw, generation := kept.get(r, owner)
-		if raw != nil && !o.noCache && ctx.Err() == nil && c.Err() == nil {
+		ended := ctx.Err() != nil || c.Err() != nil
+		if raw != nil && !o.noCache && !ended {
 			return response{result: raw}, nil
 		}
 		got, err := next(ctx, r, o)

@@ -24,7 +24,8 @@ var errEraBound = errors.New("request continues what began in the previous era: 
 // reports whether to send the request again, and otherwise returns the error of the call. "Clients
 // SHOULD cache the result …, re-probing if the cached assumption later fails" (2026-07-28 versioning).
 func (s *sessions) resendInOtherEra(ctx context.Context, r *request, err error) (again bool, _ error) {
-	if r.sentEra == nil || r.movedEra || s.forced || s.link.Load().exchange == nil { // without sentEra it was not sent
+	mayMove := r.sentEra != nil && !r.movedEra && !s.forced // without sentEra it was not sent
+	if !mayMove || s.link.Load().exchange == nil {
 		return false, err
 	}
 	if r.sentEra == s.era.Load() {
@@ -86,7 +87,7 @@ func (s *sessions) moveToEra(r *request, err error) (again bool, _ error) {
 	switch {
 	case r.method == "subscriptions/listen", r.method == "resources/subscribe":
 		return false, errOtherEra
-	case r.session != nil || r.answers != nil || r.task || r.method == "logging/setLevel":
+	case r.isEraBound():
 		return false, fmt.Errorf("%w (the server speaks %s now: %w)", err, now.name(), errEraBound)
 	case !repeatable(r.method) && !r.hadNoEffect(err):
 		return false, fmt.Errorf("%w (the server speaks %s now; the request was not sent again, as it may have run)", err, now.name())
@@ -95,6 +96,11 @@ func (s *sessions) moveToEra(r *request, err error) (again bool, _ error) {
 	}
 	r.movedEra = true
 	return true, nil
+}
+
+// isEraBound reports whether a request continues what began in its era, or exists only there.
+func (r *request) isEraBound() bool {
+	return r.session != nil || r.answers != nil || r.task || r.method == "logging/setLevel"
 }
 
 // hadNoEffect reports whether err proves that the server did not act on the request.

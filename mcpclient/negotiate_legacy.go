@@ -82,9 +82,12 @@ func disprovesLegacy(err error) bool {
 // one. The error has the failures of both.
 func (n *negotiator) adoptLegacy(ctx context.Context, e era) error {
 	err := n.adopt(ctx, e)
+	if err == nil || n.isReady() { // a new connection would end the calls
+		return err
+	}
 	t, ok := n.transport.(*HTTP)
-	if err == nil || !ok || n.isReady() || n.current() != e { // ready: a new connection would end the calls
-		return err // another era is current: the server has answered initialize
+	if !ok || n.current() != e { // another era is current: the server has answered initialize
+		return err
 	}
 	older := t.fallback(err)
 	if older == nil {

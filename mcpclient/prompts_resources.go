@@ -129,8 +129,7 @@ func complete(ctx context.Context, c *caller, p *mcp.CompleteParams, opts []Call
 	}
 	out := &mcp.Completion{Values: result.Completion.Values, HasMore: result.Completion.HasMore}
 	if n, err := result.Completion.Total.Int64(); err == nil && n >= 0 {
-		total := int(n)
-		out.Total = &total
+		out.Total = new(int(n))
 	}
 	if len(out.Values) > maxCompletions {
 		c.logViolation("the server completes with more values than are allowed", "got", len(out.Values), "want", maxCompletions)

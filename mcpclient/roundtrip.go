@@ -67,8 +67,7 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	case err != nil && ctx.Err() == nil:
 		return response{}, err
 	case err != nil:
-		// "The initialize request MUST NOT be cancelled by clients."
-		if sent && !o.noCancelNotice && w.peer.isReady() && r.method != "initialize" {
+		if sent && w.announcesCancel(r, o) {
 			l.queueCancelled(e, flight, context.Cause(ctx).Error())
 		}
 		return response{}, contextError(ctx)
@@ -81,6 +80,12 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 		return response{}, rpcError(answer.Error, l.texts.scrub)
 	}
 	return response{result: answer.Result, session: flight.session(l)}, nil
+}
+
+// announcesCancel reports whether to tell the server that nobody waits for its answer: not in a
+// handshake, as "the initialize request MUST NOT be cancelled by clients".
+func (w *roundTripper) announcesCancel(r *request, o *callOptions) bool {
+	return !o.noCancelNotice && w.peer.isReady() && r.method != "initialize"
 }
 
 func (w *roundTripper) assignCallID(r *request) {

@@ -64,7 +64,8 @@ func (s *sessions) awaitSession(ctx context.Context) (*eraBox, error) {
 			return nil, err
 		}
 		era := s.era.Load()
-		if !s.renewals.UnderWay() && era == s.era.Load() || s.renewals.Within(ctx) || !s.life.IsOpen() {
+		settled := !s.renewals.UnderWay() && era == s.era.Load()
+		if settled || s.renewals.Within(ctx) || !s.life.IsOpen() {
 			return era, nil
 		}
 	}

@@ -70,8 +70,9 @@ func (l *subscriptions) listenAgain(s *Subscription, o *callOptions) error {
 		}
 		began := time.Now()
 		err = l.listenOnce(s, o, asked.sentEra)
+		ended := s.ctx.Err() != nil || !l.life.IsOpen()
 		switch temporary := isTemporary(err); {
-		case s.ctx.Err() != nil || !l.life.IsOpen() || temporary && !s.isAcknowledged():
+		case ended || temporary && !s.isAcknowledged():
 			return err
 		case !temporary:
 			if again, err := l.sessions.resend(s.ctx, asked, err, 0); !again {

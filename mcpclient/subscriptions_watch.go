@@ -129,18 +129,23 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	defer l.publish(mcp.Change{Kind: mcp.Stale})
 	for _, uri := range slices.Sorted(maps.Keys(wanted)) {
 		err := l.watch(ctx, []string{uri}, &callOptions{}, noSessions{})
-		_, forgot := lostSessionID(err)
 		switch {
 		case err == nil:
 		case wraps[*mcp.RPCError](err):
 			l.log.Warn("the server does not watch a resource any more", "error", err)
-		case forgot, wraps[*wire.OwnerError](err), errors.Is(err, ErrClosed), errors.Is(err, ErrConnectionLost), ctx.Err() != nil:
+		case endsSession(err) || ctx.Err() != nil:
 			return err
 		default:
 			l.endWatching(uri, err)
 		}
 	}
 	return nil
+}
+
+// endsSession reports whether err says that the session or the connection is lost, or another user's.
+func endsSession(err error) bool {
+	_, forgot := lostSessionID(err)
+	return forgot || wraps[*wire.OwnerError](err) || errors.Is(err, ErrClosed) || errors.Is(err, ErrConnectionLost)
 }
 
 // endWatching ends the subscriptions to a resource that the server may not watch.
