@@ -3,13 +3,13 @@ package lc
 import (
 	"context"
 	"errors"
-	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
 	"github.com/mcpchain/mcpchain/agent/model"
 )
 
@@ -44,28 +44,13 @@ func kindOf(err error) model.ErrorKind {
 			return model.ErrorTooLong
 		}
 	}
-	return kindOfStatus(text)
-}
-
-// statusText matches a status in the errors of langchaingo's providers.
-var statusText = regexp.MustCompile(`(?:status code:?|googleapi: error|http error:?) ([45]\d\d)\b`)
-
-func kindOfStatus(text string) model.ErrorKind {
 	m := statusText.FindStringSubmatch(text)
 	if m == nil {
 		return 0 // another failure
 	}
-	switch status, _ := strconv.Atoi(m[1]); {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return model.ErrorAuth
-	case status == http.StatusNotFound:
-		return model.ErrorNotFound
-	case status == http.StatusTooManyRequests:
-		return model.ErrorRateLimit
-	case status == http.StatusRequestTimeout:
-		return model.ErrorTimeout
-	case status >= 500:
-		return model.ErrorUnavailable
-	}
-	return model.ErrorInvalid
+	status, _ := strconv.Atoi(m[1])
+	return hostfail.KindOfStatus(status)
 }
+
+// statusText matches a status in the errors of langchaingo's providers.
+var statusText = regexp.MustCompile(`(?:status code:?|googleapi: error|http error:?) ([45]\d\d)\b`)

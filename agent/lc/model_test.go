@@ -48,7 +48,7 @@ func TestFailures(t *testing.T) {
 		want model.ErrorKind
 	}{
 		{errors.New("API returned unexpected status code: 429: slow down"), model.ErrorRateLimit},
-		{errors.New("anthropic: API returned unexpected status code: 529"), model.ErrorUnavailable},
+		{errors.New("anthropic: API returned unexpected status code: 529"), model.ErrorRateLimit},
 		{errors.New("googleapi: Error 503: overloaded"), model.ErrorUnavailable},
 		{errors.New("API returned unexpected status code: 401: key"), model.ErrorAuth},
 		{errors.New("API returned unexpected status code: 404: model"), model.ErrorNotFound},

@@ -28,18 +28,23 @@ func Kind(e *chat.Error, kinds map[string]model.ErrorKind) model.ErrorKind {
 	case chat.CodeUnreachable, chat.CodeTruncated, chat.CodeEmpty:
 		return model.ErrorUnavailable
 	}
+	return KindOfStatus(e.Status)
+}
+
+// KindOfStatus returns the kind of a failure by its HTTP status, 0 for a status that is none.
+func KindOfStatus(status int) model.ErrorKind {
 	switch {
-	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return model.ErrorAuth
-	case e.Status == http.StatusNotFound:
+	case status == http.StatusNotFound:
 		return model.ErrorNotFound
-	case e.Status == http.StatusRequestTimeout:
+	case status == http.StatusRequestTimeout:
 		return model.ErrorTimeout
-	case e.Status == http.StatusTooManyRequests, e.Status == statusOverloaded:
+	case status == http.StatusTooManyRequests, status == statusOverloaded:
 		return model.ErrorRateLimit
-	case e.Status >= 500:
+	case status >= 500:
 		return model.ErrorUnavailable
-	case e.Status >= 400:
+	case status >= 400:
 		return model.ErrorInvalid
 	}
 	return 0
