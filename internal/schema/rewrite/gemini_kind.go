@@ -137,36 +137,40 @@ func (g *gemini) kind(k geminiKind, s map[string]any, at string, via []hop) map[
 	return g.finish(out, s, at)
 }
 
-// array writes the items of a list. A tuple whose items are all described in the same way has items of one kind; the
-// caller writes another tuple as JSON text. It returns false if no list that is allowed can be written.
+// array writes the items of a list. A tuple has items of one kind; the caller writes one that isMixed as JSON text. It
+// returns false if no list that is allowed can be written.
 func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
-	items, described := s["items"]
-	path := tree.Join(at, "items")
-	closed := described && tree.Never(items)
-	tuple := tree.List(s["prefixItems"])
-	if len(tuple) > 0 {
-		if !closed {
+	items, path, most := any(true), tree.Join(at, "items"), -1 // -1: any number of items
+	if described, ok := s["items"]; ok {
+		items = described
+	}
+	if tuple := tree.List(s["prefixItems"]); len(tuple) > 0 {
+		if !tree.Never(items) {
 			g.record(at, "items", profile.Narrower, "no items behind the tuple are offered")
 		}
 		g.record(at, "prefixItems", profile.Same, "all items are of one kind")
-		items, closed, path = tuple[0], true, tree.Join(at, "prefixItems", "0")
-	} else if !described {
-		items = true
+		path = g.path(tree.Object(tuple[0]), tree.Join(at, "prefixItems", "0"), via)
+		items, most = withoutRemarks(tuple[0]), len(tuple)
 	}
-	written := map[string]any{"type": "string"}
-	if len(tuple) > 0 || !closed {
-		if written = g.schema(items, path, via); written == nil {
-			tuple, closed = nil, true
-			written = map[string]any{"type": "string"}
-		}
+	written := g.schema(items, path, via)
+	if written == nil {
+		written, most = map[string]any{"type": "string"}, 0
 	}
 	out["items"] = written
-	return !closed || g.limitItems(out, s, len(tuple), at)
+	return most < 0 || g.limitItems(out, s, most, at)
 }
 
-// isMixed reports whether the items of a tuple are described in different ways.
+// isMixed reports whether different items of a tuple have different rules.
 func isMixed(tuple []any) bool {
-	return slices.ContainsFunc(tuple, func(item any) bool { return !reflect.DeepEqual(item, tuple[0]) })
+	return slices.ContainsFunc(tuple, func(item any) bool { return !reflect.DeepEqual(withoutRemarks(item), withoutRemarks(tuple[0])) })
+}
+
+// withoutRemarks returns a subschema without what may differ between the items of a tuple.
+func withoutRemarks(v any) any {
+	if s := tree.Object(v); s != nil {
+		return tree.Without(s, tree.Remarks...)
+	}
+	return v
 }
 
 // limitItems bounds a list to n items. It returns false if the list must be longer, or if n is 0 for GoogleAI, which cannot

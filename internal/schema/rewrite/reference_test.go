@@ -140,3 +140,14 @@ func TestMergeOfConditions(t *testing.T) {
 	check.Equal(t, "", tree.Show(out), `{"else":false,"if":{"required":["a"]},"then":{"allOf":[{"required":["b"]},{"required":["c"]}]}}`)
 	check.Equal(t, "lost keywords", len(lost), 0)
 }
+
+// A tuple whose items differ only in what is said of them is a list for Gemini, any other is JSON text.
+func TestTuplesForGemini(t *testing.T) {
+	for items, want := range map[string]string{
+		`{"type":"number","title":"x"},{"type":"number","description":"up"}`: `{"items":{"type":"number"},"maxItems":2,"type":"array"}`,
+		`{"type":"number"},{"type":"number","minimum":0}`:                    `{"description":"Write the list as JSON.","type":"string"}`,
+	} {
+		in := decode(t, `{"properties":{"a":{"type":"array","prefixItems":[`+items+`],"items":false}}}`)
+		check.Equal(t, items, tree.Show(tree.Object(For(profile.Gemini, in, nil).Root["properties"])["a"]), want)
+	}
+}
