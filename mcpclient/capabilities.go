@@ -152,24 +152,28 @@ func (f *offers) encode(roots string, extensions ...string) []byte {
 	if f.exact != nil {
 		return f.exact
 	}
-	own := map[string]any{}
+	var own struct {
+		Elicitation map[string]struct{} `json:"elicitation,omitzero"`
+		Extensions  map[string]struct{} `json:"extensions,omitzero"`
+		Roots       json.RawMessage     `json:"roots,omitzero"`
+		Sampling    map[string]struct{} `json:"sampling,omitzero"`
+	}
 	if s := f.sampling; s != nil {
-		own["sampling"] = flags(map[string]bool{"tools": s.Tools, "context": s.Context})
+		own.Sampling = flags(map[string]bool{"tools": s.Tools, "context": s.Context})
 	}
 	if e := f.elicitation; e != nil {
-		own["elicitation"] = flags(map[string]bool{"form": e.Form, "url": e.URL})
+		own.Elicitation = flags(map[string]bool{"form": e.Form, "url": e.URL})
 	}
 	if f.roots {
-		own["roots"] = json.RawMessage(roots)
+		own.Roots = json.RawMessage(roots)
 	}
 	if len(extensions) > 0 {
-		named := map[string]struct{}{}
+		own.Extensions = map[string]struct{}{}
 		for _, name := range extensions {
-			named[name] = struct{}{}
+			own.Extensions[name] = struct{}{}
 		}
-		own["extensions"] = named
 	}
-	raw, _ := jsonrpc.Marshal(own) // maps of such values always marshal
+	raw, _ := jsonrpc.Marshal(own) // such values always marshal
 	if f.base != nil {
 		return mergeMissing(f.base, raw)
 	}
