@@ -245,7 +245,8 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 	}
 	if server.Capabilities.Resources != nil {
 		s.Resources = listed(s, "resources", status.Client.Resources(ctx), func(r *mcp.Resource) string { return r.URI })
-		s.Templates = listed(s, "templates of resources", offering.Templates(ctx, status.Client), func(t *mcp.ResourceTemplate) string { return t.URITemplate })
+		templates := offering.Templates(ctx, status.Client)
+		s.Templates = listed(s, "templates of resources", templates, func(t *mcp.ResourceTemplate) string { return t.URITemplate })
 	}
 }
 

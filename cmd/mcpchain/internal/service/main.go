@@ -86,7 +86,9 @@ type options struct {
 	attributes                 bool   // set search attributes in Temporal
 	role                       string // what this process does: both, front or worker
 
-	lease, kept, grace time.Duration // a killed process's lease; how long ended runs are kept; time for calls when the process stops
+	lease time.Duration // after which others continue the runs of a killed process
+	kept  time.Duration // how long ended runs are stored
+	grace time.Duration // for tool calls when the process stops
 
 	parallel, connections, memory  int     // for this process: active runs, connections, and bytes of events
 	running, open, stored, streams int     // for each user: active, waiting and stored runs, and event streams

@@ -105,14 +105,21 @@ func (s *service) open(ctx context.Context, o *options) error {
 	return nil
 }
 
-// askTTL is how long a question stays open.
-const askTTL = 7 * 24 * time.Hour
+// Bounds of a run.
+const (
+	askTTL    = 7 * 24 * time.Hour // how long a question stays open
+	maxTokens = 500_000
+)
 
 // createEngine creates the agent, the feed and the engine.
 func (s *service) createEngine(ctx context.Context, o *options, model agent.Model, tools []adapter.Source) (err error) {
 	s.agent, err = agent.New(model, &agent.Options{
-		Name: "service", Tools: tools, Durable: agent.Durable{Store: s.store, LeaseTTL: o.lease}, Person: agent.Person{QuestionTTL: askTTL, Approve: agent.AskPerson},
-		Limits: run.Limits{Tokens: 500_000}, Model: agent.ModelSettings{Retries: -1}, // the model retries by itself
+		Name:    "service",
+		Tools:   tools,
+		Durable: agent.Durable{Store: s.store, LeaseTTL: o.lease},
+		Person:  agent.Person{QuestionTTL: askTTL, Approve: agent.AskPerson},
+		Limits:  run.Limits{Tokens: maxTokens},
+		Model:   agent.ModelSettings{Retries: -1}, // the model retries by itself
 	})
 	if err != nil {
 		return err
@@ -198,7 +205,12 @@ func openTools(ctx context.Context, o *options, logger *slog.Logger) (_ *adapter
 		return nil, nil, err
 	}
 	opts := &adapter.Options{
-		Policy:        adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeouts.Connect, IdleTimeout: o.timeouts.Idle, CallTimeout: o.timeouts.Call},
+		Policy: adapter.Policy{
+			Start:          adapter.StartAvailable,
+			ConnectTimeout: o.timeouts.Connect,
+			IdleTimeout:    o.timeouts.Idle,
+			CallTimeout:    o.timeouts.Call,
+		},
 		OpenWait:      hosting.Patience,
 		User:          hosting.User,
 		Logger:        logger,

@@ -104,7 +104,7 @@ func (o *offers) fillArguments(
 	}
 	form := argumentForm(server.Name, prompt, given)
 	action, err := o.screen.Fill(ctx, form)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil, false, nil
 	}
 	if err != nil || action != mcp.ElicitAccept {
@@ -144,8 +144,8 @@ func argumentForm(server string, prompt *mcp.Prompt, given map[string]string) *s
 // nextKey matches the beginning of another argument.
 var nextKey = regexp.MustCompile(`\s+[^\s=]+=`)
 
-// parseArguments reads key=value pairs. A value in double quotes may have any other text, and another value continues until the next key.
-// The last value of a key counts.
+// parseArguments reads key=value pairs. A value in double quotes has any text but these, and another value continues
+// until the next key. The last value of a key counts.
 func parseArguments(text string) (map[string]string, error) {
 	given := map[string]string{}
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
