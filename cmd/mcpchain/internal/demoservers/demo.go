@@ -68,9 +68,16 @@ func NewDesk() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "desk", Title: "Front desk", Version: "1.0.0"}, nil)
 	closed := false
 	readOnly := &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed}
-	sdk.AddTool(s, &sdk.Tool{Name: "whoami", Title: "Who am I", Description: "Tells which user the server sees.", Annotations: readOnly}, whoami)
-	sdk.AddTool(s, &sdk.Tool{Name: "register", Title: "Register a visitor", Description: "Registers a visitor. It asks for all details by a form."}, register)
-	sdk.AddTool(s, &sdk.Tool{Name: "badge", Title: "Order a badge", Description: "Orders a badge. The visitor uploads a photo on a page of the desk.", Annotations: readOnly}, badge)
+	sdk.AddTool(s, &sdk.Tool{
+		Name: "whoami", Title: "Who am I", Annotations: readOnly, Description: "Tells which user the server sees.",
+	}, whoami)
+	sdk.AddTool(s, &sdk.Tool{
+		Name: "register", Title: "Register a visitor", Description: "Registers a visitor. It asks for all details by a form.",
+	}, register)
+	sdk.AddTool(s, &sdk.Tool{
+		Name: "badge", Title: "Order a badge", Annotations: readOnly,
+		Description: "Orders a badge. The visitor uploads a photo on a page of the desk.",
+	}, badge)
 	addVisitors(s)
 	return s
 }
@@ -108,7 +115,8 @@ func register(_ context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.Cal
 	case err != nil:
 		return nil, nil, err
 	case !asked:
-		return ask("visitor", &sdk.ElicitParams{Mode: "form", Message: "Who comes to visit?", RequestedSchema: json.RawMessage(visitorForm)}), nil, nil
+		form := &sdk.ElicitParams{Mode: "form", Message: "Who comes to visit?", RequestedSchema: json.RawMessage(visitorForm)}
+		return ask("visitor", form), nil, nil
 	case form.Action != "accept":
 		return text("No visitor was registered (" + form.Action + ")."), nil, nil
 	}

@@ -59,12 +59,15 @@ func (v *visitors) add(user, name string) ([]string, error) {
 func addVisitors(s *sdk.Server) {
 	all := &visitors{lists: map[string][]string{}}
 	closed := false
-	s.AddResource(&sdk.Resource{URI: visitorsURI, Name: "visitors", MIMEType: "text/html;profile=mcp-app"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: visitorsURI, MIMEType: "text/html;profile=mcp-app", Text: visitorsPage}}}, nil
-	})
+	page := &sdk.ResourceContents{URI: visitorsURI, MIMEType: "text/html;profile=mcp-app", Text: visitorsPage}
+	s.AddResource(&sdk.Resource{URI: page.URI, Name: "visitors", MIMEType: page.MIMEType},
+		func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{page}}, nil
+		})
 	sdk.AddTool(s, &sdk.Tool{
 		Name: "visitors", Title: "Visitors of a day", Description: "Lists the visitors of a day, in a view with a form to check in.",
-		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed}, Meta: sdk.Meta{"ui": map[string]any{"resourceUri": visitorsURI}},
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed},
+		Meta:        sdk.Meta{"ui": map[string]any{"resourceUri": visitorsURI}},
 	}, func(_ context.Context, req *sdk.CallToolRequest, in struct {
 		Day string `json:"day,omitempty" jsonschema:"such as Friday"`
 	}) (*sdk.CallToolResult, visitorList, error) {

@@ -1,6 +1,8 @@
 package offering
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -16,4 +18,31 @@ func TestContent(t *testing.T) {
 	})
 	check.Same(t, "", got, "a\n[image image/png, 1 bytes]\n[audio audio/wav, 0 bytes]\n[link to x://y]\n[resource x://z] b\n"+
 		"[calls add {}]\n[tool result] c\n[new]\n[resource x://w, 2 bytes]")
+}
+
+func TestUnknownMethod(t *testing.T) {
+	gone := errors.New("gone")
+	for name, tt := range map[string]struct {
+		last, want error
+	}{
+		"no such method": {fmt.Errorf("list: %w", &mcp.RPCError{Code: mcp.CodeMethodNotFound}), nil},
+		"other error":    {gone, gone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := func(yield func(*mcp.ResourceTemplate, error) bool) {
+				_ = yield(&mcp.ResourceTemplate{Name: "a"}, nil) && yield(nil, tt.last)
+			}
+			var got error
+			n := 0
+			for template, err := range ignoreUnknownMethod(all) {
+				if got = err; template != nil {
+					n++
+				}
+			}
+			check.That(t, n == 1 && got == tt.want, "got %d templates and %v, want 1 and %v", n, got, tt.want)
+			for range ignoreUnknownMethod(all) { // ends with the range
+				break
+			}
+		})
+	}
 }
