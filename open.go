@@ -239,7 +239,7 @@ func Ask(ctx context.Context, file, question string, t *Terminal) (string, error
 	if err != nil {
 		return "", err
 	}
-	if t.foundNobody() {
+	if t.nobody.Load() {
 		err = ErrInputEnded
 	}
 	return hosttext.Prose(result.Output), err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -31,9 +32,34 @@ type Terminal struct {
 	In  io.Reader // default: standard input
 	Out io.Writer // default: standard error
 
-	mu     sync.Mutex    // guards the fields below, and is held while a question is asked: one at a time
-	lines  *signin.Lines // made at the first question
-	nobody bool          // a question met the end of the input
+	prepared sync.Once     // guards lines and turn, which the first question makes
+	lines    *signin.Lines // for the question that has the turn
+	turn     chan struct{} // has a token while a question is asked: one at a time
+	nobody   atomic.Bool   // a question met the end of the input
+}
+
+// begin waits for the turn of a question, which lasts until the caller calls end. Methods whose names end in Locked are
+// called within a turn. A free turn is taken even if ctx has ended: then the question is shown, and [signin.Lines] ends it.
+func (t *Terminal) begin(ctx context.Context) (end func(), err error) {
+	t.prepared.Do(func() {
+		t.lines = &signin.Lines{In: t.In, Out: t.out(), Open: oauth.OpenBrowser}
+		if t.In == nil {
+			t.lines.In = os.Stdin
+		}
+		t.turn = make(chan struct{}, 1)
+	})
+	end = func() { <-t.turn }
+	select {
+	case t.turn <- struct{}{}:
+		return end, nil
+	default:
+	}
+	select {
+	case t.turn <- struct{}{}:
+		return end, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // maxShown bounds an error and the text of a question, in characters.
@@ -48,8 +74,8 @@ func (t *Terminal) out() io.Writer {
 
 // note shows a line. It escapes the values, which may be texts of a server.
 func (t *Terminal) note(format string, args ...any) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	end, _ := t.begin(context.Background()) // not amid a question; this context does not end
+	defer end()
 	fmt.Fprintln(t.out(), hosttext.Line(fmt.Sprintf(format, args...), maxShown))
 }
 
@@ -65,42 +91,27 @@ func (t *Terminal) showProblems(left []adapter.ServerStatus) {
 	}
 }
 
-// foundNobody reports whether a question met the end of the input.
-func (t *Terminal) foundNobody() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.nobody
-}
-
 // ReadLine asks the person for a line, such as the next question for the model. It returns
 // [ErrInputEnded] at the end of the input, and the cause of ctx if it ends first.
 func (t *Terminal) ReadLine(ctx context.Context, prompt string) (string, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	end, err := t.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
 	return t.askLocked(ctx, "%s", prompt)
 }
 
 // askLocked asks a question, and returns the typed line.
 func (t *Terminal) askLocked(ctx context.Context, format string, args ...any) (string, error) {
-	line, err := t.linesLocked().Ask(ctx, fmt.Sprintf(format, args...)+" ")
-	return strings.TrimSpace(line), t.answerErrorLocked(err)
+	line, err := t.lines.Ask(ctx, fmt.Sprintf(format, args...)+" ")
+	return strings.TrimSpace(line), t.answerError(err)
 }
 
-// linesLocked returns what reads the answers.
-func (t *Terminal) linesLocked() *signin.Lines {
-	if t.lines == nil {
-		t.lines = &signin.Lines{In: t.In, Out: t.out(), Open: oauth.OpenBrowser}
-		if t.In == nil {
-			t.lines.In = os.Stdin
-		}
-	}
-	return t.lines
-}
-
-// answerErrorLocked returns the error of a question, and remembers the end of the input.
-func (t *Terminal) answerErrorLocked(err error) error {
+// answerError returns the error of a question, and remembers the end of the input.
+func (t *Terminal) answerError(err error) error {
 	if errors.Is(err, signin.ErrNoAnswer) {
-		t.nobody = true
+		t.nobody.Store(true)
 		return ErrInputEnded
 	}
 	return err
@@ -108,17 +119,23 @@ func (t *Terminal) answerErrorLocked(err error) error {
 
 // askInput asks for a value that the file refers to as an input.
 func (t *Terminal) askInput(ctx context.Context, in *config.Input) (string, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	value, err := t.linesLocked().Input(ctx, in)
-	return value, t.answerErrorLocked(err)
+	end, err := t.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	value, err := t.lines.Input(ctx, in)
+	return value, t.answerError(err)
 }
 
 // visit asks the person to open the page of a sign-in. It returns the address that the person
 // pastes, if the last page does not load.
 func (t *Terminal) visit(ctx context.Context, server string, v *signin.Visit) (string, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	pasted, err := t.linesLocked().Visit(ctx, server, v)
-	return strings.TrimSpace(pasted), t.answerErrorLocked(err)
+	end, err := t.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	pasted, err := t.lines.Visit(ctx, server, v)
+	return strings.TrimSpace(pasted), t.answerError(err)
 }

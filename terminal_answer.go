@@ -17,8 +17,11 @@ import (
 // sign-ins; it denies calls and sampling requests, with the end of the input as the reason, and leaves it undecided
 // whether a call ran.
 func (t *Terminal) Reply(ctx context.Context, q *run.Question) (run.Reply, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	end, err := t.begin(ctx)
+	if err != nil {
+		return run.Reply{}, err
+	}
+	defer end()
 	put := map[run.QuestionKind]func(context.Context, *run.Question) (run.Reply, error){
 		run.QuestionApproval: t.approveLocked, run.QuestionSampling: t.lendLocked, run.QuestionForm: t.fillInLocked,
 		run.QuestionURL: t.openLocked, run.QuestionSignIn: t.openLocked, run.QuestionDoubt: t.doubtLocked,
@@ -193,7 +196,7 @@ func (t *Terminal) openLocked(ctx context.Context, q *run.Question) (run.Reply, 
 	if err != nil {
 		return t.declineLocked(q, err), nil
 	}
-	t.linesLocked().ShowLink(fmt.Sprintf("%s %s\nat", hosttext.Quote(q.Server), reason), link)
+	t.lines.ShowLink(fmt.Sprintf("%s %s\nat", hosttext.Quote(q.Server), reason), link)
 	key, err := t.chooseLocked(ctx, []string{"y", "n"}, "Say y when you have done it there, or n:")
 	a := q.Decline()
 	if key == "y" {

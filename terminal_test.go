@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -93,6 +95,24 @@ func TestQuestionThatEnds(t *testing.T) {
 	go func() { _, _ = io.WriteString(typed, "a line\n") }()
 	check.Equal(t, "second", check.Value(you.ReadLine(t.Context(), "second:"))(t), "a line")
 	check.Equal(t, "the person saw", shown.String(), "first: \nsecond: ")
+}
+
+// TestQuestionThatWaitsForAnother checks that a question whose turn does not come ends with its context.
+func TestQuestionThatWaitsForAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, typed := io.Pipe()
+		defer typed.Close()
+		you := &Terminal{In: in, Out: io.Discard}
+		first := make(chan error, 1)
+		go func() { first <- check.Err(you.ReadLine(t.Context(), "first:")) }()
+		synctest.Wait()
+		over := errors.New("it is over")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, over)
+		defer cancel()
+		check.Is(t, check.Err(you.ReadLine(ctx, "second:")), over, "the cause of the end")
+		_, _ = io.WriteString(typed, "a line\n")
+		check.NoError(t, <-first)
+	})
 }
 
 // TestLongLine has a person paste a text, which does not end the input; the last line has no line break.
