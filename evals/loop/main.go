@@ -50,8 +50,8 @@
 //
 // # Targets
 //
-// The targets are in this file. The share of a model call is how much it costs more because of a history: the mean of the
-// eleven calls of a run, of which the first one takes in the whole history.
+// The targets are in this file. The share of a model call is how much it costs more because of a history. It is the mean of
+// the eleven calls of a run; the first one takes in the whole history.
 package main
 
 import (
