@@ -12,10 +12,10 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// List implements [record.Store]. It reads the last line of each file that the query may select:
-// for due runs, for one run and for waiting runs only theirs, and for waiting runs no more than the
-// page has. Other lists read the last line of every file. Files that cannot be read come after all
-// other runs; if even the key of such a file cannot be read, only lists of all tenants have it.
+// List implements [record.Store]. It reads the last line of a file for each run that it may select: one
+// with an id, those that may be due or are running, or as many waiting ones as the page has. Other lists
+// read the last line of every file. Files that cannot be read come after all other runs; if even the key
+// of a file cannot be read, only lists of all tenants have it.
 //
 // Due and waiting runs that another version of this package has written, or that were copied
 // into the directory, may be missing for a minute, or for a thousand times as long as it takes

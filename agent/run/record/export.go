@@ -132,7 +132,8 @@ func (p plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.v) }
 // Import reads a run that [Export] has written, and stores it under its original key, with no
 // holder. Before it stores anything it verifies the checksum, and that the records produce the
 // head. The error matches [ErrExists] if there is a run with that key. If the import ends halfway,
-// the store may have a part of the run, which stays held, so that nobody continues it: delete it.
+// the store may have a part of the run, which stays held, so that nobody continues it. Another import
+// replaces it.
 func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 	in, err := readExport(r)
 	if err != nil {
@@ -247,16 +248,34 @@ func (in *imported) checkHead() error {
 }
 
 // The lease of an import keeps others from the run until it is complete, however long that takes and also if the
-// process ends before: without its blobs and replies a run must not continue.
+// process ends before: without its blobs and replies a run must not continue. No other lease is as long.
 const (
-	importHolder = "import (delete the run if it has ended)"
+	importHolder = "import (if it was interrupted, import the run again)"
 	importTTL    = 100 * 365 * 24 * time.Hour
 )
+
+// isUnfinished reports whether the store has a part of the run, from an import that was interrupted, or that another
+// process makes.
+func (in *imported) isUnfinished(ctx context.Context, store Store) bool {
+	for head, err := range store.List(ctx, Query{Tenant: in.head.Key.Tenant, ID: in.head.Key.ID}) {
+		return err == nil && head.HeldAt(time.Now()) && head.TTL == importTTL
+	}
+	return false
+}
 
 // store stores the run, and releases it once it is complete.
 func (in *imported) store(ctx context.Context, store Store) error {
 	chunks := in.chunks()
-	lease, err := store.Create(ctx, Holder{Name: importHolder, TTL: importTTL}, in.headAfter(chunks[0]), chunks[0])
+	create := func() (Lease, error) {
+		return store.Create(ctx, Holder{Name: importHolder, TTL: importTTL}, in.headAfter(chunks[0]), chunks[0])
+	}
+	lease, err := create()
+	if errors.Is(err, ErrExists) && in.isUnfinished(ctx, store) {
+		if err := store.Delete(ctx, in.head.Key); err != nil {
+			return err
+		}
+		lease, err = create()
+	}
 	if err != nil {
 		return err
 	}
