@@ -16,7 +16,7 @@ type callOptions struct {
 	idle            limit // of silence
 	whole           limit // of the call with all its requests
 	token           bool  // ask for progress notifications
-	countsProgress  bool  // also those on the standalone stream, which end the silence
+	countsProgress  bool  // progress ends the silence, also on the standalone stream
 	logLevel        mcp.LogLevel
 	noCache         bool
 	manual          bool                        // the caller answers input rounds

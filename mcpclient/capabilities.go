@@ -27,8 +27,8 @@ type offers struct {
 }
 
 // offers returns the client's capabilities: the installed handlers' with the additions of
-// Options.Protocol.Capabilities, or with ExactCapabilities only the latter. The error says where
-// they and the handlers disagree.
+// Options.Protocol.Capabilities, or with ExactCapabilities only what that declares. The error says
+// where it disagrees with the handlers.
 func (o *Options) offers() (offers, error) {
 	out := o.handlerOffers()
 	if e := out.elicitation; e != nil && !e.Form && !e.URL {

@@ -48,7 +48,7 @@ const (
 	// notifications that wait for one call, and the changes that wait for one subscription.
 	maxNotifications = 1024
 
-	// maxNotificationBytes bounds the memory of those that wait for [Options.OnNotification].
+	// maxNotificationBytes bounds the memory of the notifications that wait for [Options.OnNotification].
 	maxNotificationBytes = wire.DefaultMaxMessage
 )
 

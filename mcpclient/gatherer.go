@@ -109,9 +109,9 @@ func (g *gatherer) ask(ctx context.Context, key string, q mcp.InputRequest, call
 // of its own. Only a rejection can be found by errors.Is.
 func unansweredError(method string, err error) error {
 	question := cmp.Or(excerpt.Cut(method), "a question")
-	var r *refusal
+	r, refused := errors.AsType[*refusal](err)
 	switch {
-	case errors.As(err, &r):
+	case refused:
 		return fmt.Errorf("%w: %s of the server: %s%s", mcp.ErrInvalidResult, question, r.Message, r.hint)
 	case errors.Is(err, mcp.ErrRejected):
 		return fmt.Errorf("%s of the server: %w", question, &rejectedError{err})

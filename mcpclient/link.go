@@ -307,8 +307,8 @@ type asyncPost struct {
 	session     wire.Session // the session that it belongs to, or nil
 	description string       // for the log
 	body        []byte
-	header      http.Header     // nil: that of an answer in the current era
-	values      context.Context // supplies values to the context of sending; nil: those of Connect
+	header      http.Header     // nil: the header of an answer in the current era
+	values      context.Context // its values are sent with; nil: the values of Connect's context
 }
 
 func (l *link) postAsync(p asyncPost) {

@@ -218,21 +218,22 @@ func firstCommon(ours, theirs []string) (string, bool) {
 	return "", false
 }
 
-func namedRevisions(err error) ([]string, bool) {
-	var mismatch *RevisionError
-	if errors.As(err, &mismatch) {
+// namedRevisions returns the revisions with which a server refused the client's. ok is false for
+// another error.
+func namedRevisions(err error) (named []string, ok bool) {
+	if mismatch, ok := errors.AsType[*RevisionError](err); ok {
 		return mismatch.ServerRevisions, true
 	}
-	var rpc *mcp.RPCError
-	if !errors.As(err, &rpc) || rpc.Code != mcp.CodeUnsupportedRevision {
+	rpc, ok := errors.AsType[*mcp.RPCError](err)
+	if !ok || rpc.Code != mcp.CodeUnsupportedRevision {
 		return nil, false
 	}
-	named := supportedRevisions(rpc)
+	named = supportedRevisions(rpc)
 	return named, len(named) > 0
 }
 
-// supportedRevisions returns the revisions in the data of an error with any code, because servers
-// use several codes for such data.
+// supportedRevisions returns the revisions in the data of an error. Servers send them with several
+// codes.
 func supportedRevisions(e *mcp.RPCError) []string {
 	var data struct {
 		Supported []string `json:"supported"`

@@ -23,18 +23,16 @@ func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision str
 		revision, err = legacyAmong(named, probeErr)
 		return revision, false, err
 	}
-	var rpc *mcp.RPCError
-	var status *transport.HTTPError
+	status, isStatus := errors.AsType[*transport.HTTPError](probeErr)
+	rpc, isRPC := errors.AsType[*mcp.RPCError](probeErr)
 	switch {
-	case errors.As(probeErr, &status):
-		if !concernsRevision(status) {
-			return "", false, probeErr
-		}
+	case isStatus && !concernsRevision(status):
+		return "", false, probeErr
+	case isStatus:
 		return newest, false, nil
-	case errors.As(probeErr, &rpc):
-		if results.OnlyModern(rpc) {
-			return "", false, probeErr
-		}
+	case isRPC && results.OnlyModern(rpc):
+		return "", false, probeErr
+	case isRPC:
 		return newest, false, nil
 	case errors.Is(probeErr, errIncomplete):
 		return "", false, probeErr // a server that names its revisions is modern

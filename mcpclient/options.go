@@ -51,9 +51,9 @@ type Options struct {
 	Middleware       []Middleware
 	ServerMiddleware []Middleware
 
-	// OnRestart is called before the wait for each restart by Limits.Restarts with the reason, and after a successful
-	// attempt with nil. Consecutive attempts count from 1. It is called in turn with OnNotification, on
-	// the same goroutine. Its calls wait with the notifications: if more than 1,024 wait the oldest is
+	// OnRestart is called with the reason before the wait for each restart by Limits.Restarts, and
+	// with nil after a successful attempt. Consecutive attempts count from 1. Its calls wait in one
+	// queue with the notifications, for the same goroutine: if more than 1,024 wait, the oldest is
 	// dropped, and Close drops all. Default: Logger logs restarts.
 	OnRestart func(attempt int, err error)
 
@@ -81,8 +81,8 @@ type Options struct {
 type Protocol struct {
 	// Revision forces a protocol revision, one of [Revisions], and with it the era, instead of
 	// probing. If the server speaks only other revisions, Connect fails with a [*RevisionError].
-	// Default: the newest revision of both sides. Some servers speak 2026-07-28 although their
-	// tools send requests, which fail there: such tools work with [mcp.Revision20251125].
+	// Default: the newest revision of both sides. Some servers speak 2026-07-28 although their tools
+	// send requests, which fail there, and work with [mcp.Revision20251125].
 	Revision string
 
 	// EraCache remembers the server's era for other clients. A forced Revision neither uses nor

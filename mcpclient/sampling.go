@@ -55,8 +55,8 @@ func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json
 }
 
 // singleBlock returns the result for servers that read a single block: text, an image or, if
-// audio is set, audio. It joins blocks of text. It does not modify r; a result that does not
-// fit into such a block is an error.
+// audio is set, audio. It joins blocks of text. It does not modify r; a result that does not fit into
+// one block is an error.
 func singleBlock(r *mcp.CreateMessageResult, audio bool) (*mcp.CreateMessageResult, error) {
 	switch len(r.Content) {
 	case 0:

@@ -122,6 +122,6 @@ func (s *sharedValues) Value(key any) any {
 
 // equal reports whether a and b are equal. Values that cannot be compared differ.
 func equal(a, b any) (same bool) {
-	defer func() { _ = recover() }() // a comparison of such values panics
+	defer func() { _ = recover() }() // == panics for them
 	return a == b
 }

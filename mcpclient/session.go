@@ -20,7 +20,7 @@ const (
 	renewPause = time.Minute
 
 	// maxOwners bounds how often a message changes to a session of another user before it is sent,
-	// and how often such a session begins again because the user has changed meanwhile.
+	// and how often the session begins again because its user has changed meanwhile.
 	maxOwners = 5
 )
 
@@ -119,9 +119,8 @@ func (s *sessions) resendNotification(ctx context.Context, err error, renewed in
 }
 
 // renewIfLost begins a new session if err, of a message without a caller, says that the server has
-// forgotten its own, and reports whether it says so. A session that was lost right after it
-// began must be reported by a request, because a server that only refuses such messages would
-// get one session after the other.
+// forgotten its session, and reports whether it says so. It begins none right after another one: a
+// server that only refuses messages without a caller would get one session after the other.
 func (s *sessions) renewIfLost(err error) (lost bool) {
 	id, lost := lostSessionID(err)
 	if lost && !s.renewals.Recent(renewPause) {

@@ -55,8 +55,8 @@ func (l *subscriptions) list() []*Subscription {
 	return slices.Clone(l.all)
 }
 
-// endOtherEra ends the subscriptions of another era with errOtherEra. streams says whether those
-// of the current era have streams of their own: such a server watches nothing else.
+// endOtherEra ends the subscriptions of another era with errOtherEra. streams says whether the
+// subscriptions of the current era have streams of their own. Then the server watches nothing else.
 func (l *subscriptions) endOtherEra(streams bool) {
 	if streams {
 		l.mu.Lock()

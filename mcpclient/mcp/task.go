@@ -34,7 +34,7 @@ type TaskState struct {
 	Status       TaskStatus
 	Message      string         // for a person, may be empty
 	CreatedAt    string         // ISO 8601, as the server wrote it
-	UpdatedAt    string         // likewise
+	UpdatedAt    string         // in the form of CreatedAt
 	TTL          *time.Duration // since CreatedAt, after which the server may forget it; nil: never
 	PollInterval time.Duration  // the shortest interval between polls; zero if the server does not say
 }
