@@ -18,7 +18,7 @@ type Timeouts struct {
 	// with [WithProgress] or [WithIdleTimeout], which also open the standalone stream of a legacy
 	// server over HTTP. Time that the client uses does not count: while handlers answer the server,
 	// a person visits a URL, HTTP.Token or an oauth.Transport gets a token, or the client waits
-	// before another attempt. Default 5 min, or none if Call is set; negative: none.
+	// before another attempt. Default 5 min, or none if Call has a limit; negative: none.
 	Idle time.Duration
 
 	// Call bounds one call as a whole, including its input rounds and its task, regardless of
@@ -78,7 +78,10 @@ func WithIdleTimeout(d time.Duration) CallOption {
 // WithTimeout bounds this call as a whole instead of [Timeouts.Call]; 0 or less means that only the
 // context bounds it. Silence is then bounded only by [Timeouts.Idle] or [WithIdleTimeout], if set.
 func WithTimeout(d time.Duration) CallOption {
-	return func(o *callOptions) { o.whole = limit{d, true} }
+	return func(o *callOptions) {
+		o.whole = limit{d, true}
+		o.idle.set = true // without the default
+	}
 }
 
 // TimeoutOf returns the limit that [WithTimeout] sets among options, if any; 0 or less means none. It
@@ -104,16 +107,15 @@ func (o *callOptions) limits() bound.Limits {
 	return bound.Limits{Idle: o.idle.Duration, Whole: o.whole.Duration}
 }
 
-// limitsOrDefault returns the limits of a call. If Whole is set, Idle has no default. If only Idle
-// is set, the default of Whole is at least as long.
+// limitsOrDefault returns the limits of a call. If Whole has a limit, Idle has no default. The default of Whole is at least as
+// long as Idle.
 func (o *callOptions) limitsOrDefault() bound.Limits {
 	l := o.limits()
-	switch {
-	case o.whole.set:
-	case o.idle.set:
+	if !o.idle.set && l.Whole <= 0 {
+		l.Idle = defaultIdleTimeout
+	}
+	if !o.whole.set {
 		l.Whole = max(defaultCallTimeout, l.Idle)
-	default:
-		l.Idle, l.Whole = defaultIdleTimeout, defaultCallTimeout
 	}
 	return l
 }
