@@ -44,8 +44,6 @@ func TestMergedRoots(t *testing.T) {
 			gemini, `{"a":"2"}`, `{"a":2}`, `{"a":"1"}`},
 		{"enumerations that share a number", `{"properties":{"a":{"oneOf":[{"enum":[1,2]},{"enum":[1.0,3]}]}},"required":["a"]}`, gemini, `{"a":"3"}`,
 			`{"a":3}`, `{"a":"1.0"}`},
-		{"a number that is ruled out in another spelling", `{"properties":{"a":{"enum":[1.0,2],"not":{"const":1}}},"required":["a"]}`, gemini, `{"a":"2"}`,
-			`{"a":2}`, `{"a":"1.0"}`},
 		{"a fraction that is not an integer", `{"properties":{"a":{"type":"integer","enum":[1.5,2.0]}},"required":["a"]}`, gemini, `{"a":"2.0"}`, `{"a":2.0}`,
 			`{"a":"1.5"}`},
 	} {

@@ -173,7 +173,7 @@ func (g *gemini) enum(s map[string]any, at string) map[string]any {
 		return g.asText(at, "the value", s)
 	}
 	for _, key := range []string{"not", "if"} {
-		if _, ok := s[key]; ok && (key == "if" || excludedValues(s) == nil) {
+		if _, ok := s[key]; ok {
 			g.record(at, key, profile.Wider, "left to validation")
 		}
 	}

@@ -135,41 +135,24 @@ func mergeMaps(a, b map[string]any, join func(a, b any) any) map[string]any {
 	return out
 }
 
-// closeMerged applies the rule of a or b for further properties to the properties that only the other one describes, and
-// sets the rules of both in out. Beside patternProperties that is not possible, and the keyword is lost.
+// closeMerged sets the rules of a and b for further properties in out. A rule is lost if it applies to a property that only
+// the other one describes.
 func closeMerged(out, a, b map[string]any) (lost []string) {
-	restA, keyA := tree.Rest(a)
-	restB, keyB := tree.Rest(b)
-	if keyA == "" && keyB == "" {
-		return nil
-	}
-	properties := maps.Clone(tree.Object(out["properties"]))
-	for _, name := range tree.Keys(properties) {
-		p := properties[name]
-		for _, side := range []map[string]any{a, b} {
-			rest, key := tree.Rest(side)
-			_, described := tree.Object(side["properties"])[name]
-			switch {
-			case described || key == "" || rest == true:
-			case side["patternProperties"] != nil:
-				lost = []string{key}
-			default:
-				p = allOf(p, rest)
-			}
+	var rules []any
+	for _, side := range []map[string]any{a, b} {
+		rest, key := tree.Rest(side)
+		if key == "" {
+			continue
 		}
-		properties[name] = p
+		rules = append(rules, rest)
+		isOthers := func(name string) bool { return tree.Object(side["properties"])[name] == nil }
+		if rest != true && slices.ContainsFunc(tree.Keys(tree.Object(out["properties"])), isOthers) {
+			lost = []string{key}
+		}
 	}
-	if properties != nil {
-		out["properties"] = properties
-	}
-	delete(out, "unevaluatedProperties")
-	switch {
-	case keyA == "":
-		out["additionalProperties"] = restB
-	case keyB == "":
-		out["additionalProperties"] = restA
-	default:
-		out["additionalProperties"] = allOf(restA, restB)
+	if len(rules) > 0 {
+		delete(out, "unevaluatedProperties")
+		out["additionalProperties"] = allOf(rules[0], rules[len(rules)-1])
 	}
 	return lost
 }
@@ -179,15 +162,7 @@ var scalarKeywords = []string{
 	"type", "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 }
 
-// excludedValues lists the values that the not of s enumerates, nil if it has other keywords.
-func excludedValues(s map[string]any) []any {
-	if not := tree.Object(s["not"]); tree.HasOnly(not, "const", "enum") {
-		return tree.Constants(not)
-	}
-	return nil
-}
-
-// satisfyingValues lists the enumerated values that the scalarKeywords of s, and excludedValues, allow.
+// satisfyingValues lists the enumerated values that the scalarKeywords of s allow.
 func satisfyingValues(s map[string]any) []any {
 	values := slices.Clone(tree.Constants(s))
 	if enum := tree.List(s["enum"]); enum != nil && s["const"] != nil {
@@ -196,9 +171,6 @@ func satisfyingValues(s map[string]any) []any {
 	}
 	demands := map[string]any{}
 	tree.CopyKeys(demands, s, scalarKeywords...)
-	if excluded := excludedValues(s); excluded != nil {
-		values = slices.DeleteFunc(values, tree.SetOf(excluded...).Has)
-	}
 	if len(demands) == 0 || tree.HasOnly(demands, "type") {
 		all := tree.Types(s)
 		return slices.DeleteFunc(values, func(v any) bool {
