@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -204,4 +206,13 @@ func (c *Catalog) Dispatch(ctx context.Context, calls []llms.ToolCall) ([]llms.M
 		errs = append(errs, r.Fatal())
 	}
 	return messages, errors.Join(errs...)
+}
+
+// runGuarded calls a function of the host. A panic becomes an error, and its stack is logged.
+func runGuarded(log *slog.Logger, what string, fn func() error) error {
+	err := bound.Run(what, fn)
+	if p, ok := err.(*bound.PanicError); ok {
+		log.Error(p.Error(), "stack", string(p.Stack))
+	}
+	return err
 }

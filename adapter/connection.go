@@ -3,11 +3,9 @@ package adapter
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -106,83 +104,6 @@ func withNotifications(opts *mcpclient.Options, notify func(*mcp.Notification)) 
 		}
 	}
 	return opts
-}
-
-// listing is the result of listing a server's tools.
-type listing struct {
-	tools     []*Tool
-	skipped   map[string]error // why a tool cannot be offered
-	unmatched []string         // entries of Allow and Deny that match no tool
-}
-
-// list asks for the server's tools, and stores the list for the next program. A tool that cannot be
-// used is skipped. A server without tools has an empty list.
-func (c *connector) list(ctx context.Context, s *server, opts ...mcpclient.CallOption) (l listing, err error) {
-	if s.client.Server().Capabilities.Tools == nil {
-		return l, nil
-	}
-	var defs []*mcp.Tool
-	for def, err := range s.client.Tools(ctx, opts...) {
-		if err != nil {
-			return l, err
-		}
-		defs = append(defs, def)
-		if len(defs) > c.opts.maxTools {
-			return l, fmt.Errorf("lists more than %d tools", c.opts.maxTools)
-		}
-	}
-	c.storeList(s, defs)
-	return c.makeTools(s, defs), nil
-}
-
-// makeTools converts the definitions of a server to tools, and notes those that cannot be offered.
-func (c *connector) makeTools(s *server, defs []*mcp.Tool) (l listing) {
-	seen := map[string]bool{}
-	var listed []string
-	for _, def := range defs {
-		listed = append(listed, def.Name)
-		tool, err := c.makeTool(s, def)
-		if tool != nil && seen[def.Name] {
-			err = errors.New("listed twice: the first one is used")
-		}
-		switch {
-		case err != nil:
-			l.recordSkipped(s, def.Name, err)
-		case tool != nil:
-			seen[def.Name] = true
-			l.tools = append(l.tools, tool)
-		}
-	}
-	l.unmatched = s.unmatchedBy(listed)
-	return l
-}
-
-// makeTool converts a definition to a tool. It returns nil if the host's filters exclude it.
-func (c *connector) makeTool(s *server, def *mcp.Tool) (*Tool, error) {
-	keep, err := s.passesFilters(def)
-	if err != nil || !keep {
-		return nil, err
-	}
-	tool, err := newTool(s.state, s.client, def, &c.schemas)
-	if err != nil {
-		return nil, err
-	}
-	tool.calls = c.calls
-	if rename := s.recipe.Rename; rename != nil {
-		if err := runGuarded(c.opts.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil }); err != nil {
-			return nil, err
-		}
-	}
-	return tool, tool.applyRepeat()
-}
-
-// recordSkipped records that a tool is left out.
-func (l *listing) recordSkipped(s *server, name string, err error) {
-	s.state.log.Warn("left out a tool", "server", s.label, "tool", excerpt.Limit(name, 200), "error", err)
-	if l.skipped == nil {
-		l.skipped = map[string]error{}
-	}
-	l.skipped[name] = err
 }
 
 // close ends the watch and the connection.

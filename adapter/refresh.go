@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"fmt"
-	"reflect"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -180,36 +179,4 @@ func (c *connector) reconnect(ctx context.Context, old *server) (*Event, error) 
 	}
 	c.watchServer(s)
 	return &e, nil
-}
-
-// diff returns the changes from the server's earlier list to the listing. It keeps the values of unchanged tools.
-func (l *listing) diff(s *server) Event {
-	e := Event{Server: s.label, Kind: ToolsChanged}
-	before := map[string]*Tool{}
-	for _, tool := range s.tools {
-		before[tool.def.Name] = tool
-	}
-	for i, tool := range l.tools {
-		name := tool.def.Name
-		old := before[name]
-		delete(before, name)
-		was := old != nil && old.views.ForModel
-		switch is := tool.views.ForModel; {
-		case is && !was:
-			e.Added = append(e.Added, name)
-		case was && !is:
-			e.Removed = append(e.Removed, name)
-		case is && old.fingerprint != tool.fingerprint:
-			e.Changed = append(e.Changed, name)
-		}
-		if old != nil && old.client == tool.client && old.own == tool.own && reflect.DeepEqual(old.def, tool.def) {
-			l.tools[i] = old
-		}
-	}
-	for _, tool := range s.tools {
-		if tool.views.ForModel && before[tool.def.Name] != nil {
-			e.Removed = append(e.Removed, tool.def.Name)
-		}
-	}
-	return e
 }

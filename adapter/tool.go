@@ -1,13 +1,17 @@
 package adapter
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/kept"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
@@ -227,4 +231,40 @@ func (t *Tool) options(opts []mcpclient.CallOption) []mcpclient.CallOption {
 		opts = append(slices.Clip(opts), mcpclient.WithOutputCheck(t.def, t.outputs))
 	}
 	return opts
+}
+
+// Fingerprint returns the SHA-256 hash, in hexadecimal digits, of everything that a model or an approval relies on: the
+// tool's name, title, description, schemas and annotations, and whether models and views may call it. It does not depend on
+// the formatting of the server's JSON. CHANGELOG.md names a version of this module that computes it differently.
+func Fingerprint(tool *mcp.Tool) string {
+	hints, _ := json.Marshal(tool.Annotations) // strings and booleans always marshal
+	h := sha256.New()
+	for _, part := range [][]byte{
+		[]byte(tool.Name), []byte(tool.Title), []byte(tool.Description),
+		canonical(tool.InputSchema), canonical(tool.OutputSchema), hints,
+	} {
+		fmt.Fprintf(h, "%d:", len(part))
+		h.Write(part)
+	}
+	// A decision applies to calls of models and of views, so it depends on who may call.
+	if views, _ := apps.ReadToolMeta(tool); !views.ForModel || !views.ForViews {
+		fmt.Fprintf(h, "model %t, app %t", views.ForModel, views.ForViews)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// canonical returns JSON with sorted keys and without white space. Invalid JSON is returned as
+// it is. Numbers keep their digits.
+func canonical(raw json.RawMessage) []byte {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return raw
+	}
+	b, err := jsonrpc.Marshal(v)
+	if err != nil {
+		return raw
+	}
+	return b
 }
