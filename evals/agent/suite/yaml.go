@@ -7,9 +7,16 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 
+	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/spelling"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
 )
 
@@ -73,3 +80,133 @@ func parseNamed(name string, data []byte) (*Suite, error) {
 
 // Schema returns the JSON Schema of suites, for editors.
 func Schema() (json.RawMessage, error) { return toolschema.OfType(reflect.TypeFor[Suite]()) }
+
+// lineError is the error of a line of a file.
+type lineError struct {
+	line int
+	text string
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.text) }
+
+// schemas returns the schema of suites twice: without the members that it requires, and as it is.
+// They are checked in this order, so that a mistyped key is reported before the key that is missing
+// because of it.
+var schemas = sync.OnceValues(func() (all []*schema.Schema, err error) {
+	strict, err := Schema()
+	if err != nil {
+		return nil, err
+	}
+	var document any
+	if err := json.Unmarshal(strict, &document); err != nil {
+		return nil, err
+	}
+	requireNothing(document)
+	loose, err := json.Marshal(document)
+	if err != nil {
+		return nil, err
+	}
+	for _, raw := range [][]byte{loose, strict} {
+		s, err := schema.Compile(raw)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+})
+
+// requireNothing removes the lists of required members from a schema. A property that is called required is not a list.
+func requireNothing(v any) {
+	object, _ := v.(map[string]any)
+	if _, ok := object["required"].([]any); ok {
+		delete(object, "required")
+	}
+	for _, member := range object {
+		requireNothing(member)
+	}
+}
+
+// checkSchema returns an error for the first mistake in a suite by its schema, with the line in the YAML. object is
+// the suite as JSON.
+func checkSchema(data, object []byte) error {
+	all, err := schemas()
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		err := s.Validate(object)
+		wrong, ok := errors.AsType[*schema.Violation](err)
+		if ok && wrong.Unknown != "" {
+			wrong.Path += "/" + pointerToken(wrong.Unknown)
+			hint := spelling.Hint(wrong.Unknown, wrong.Known)
+			wrong.Message = fmt.Sprintf("unknown key%s; known keys: %s", hint, strings.Join(wrong.Known, ", "))
+		}
+		if ok {
+			return &lineError{lineAt(data, wrong.Path), wrong.Error()}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pointerToken returns a key as a part of a JSON pointer.
+func pointerToken(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
+
+// lineAt returns the line of the value at a JSON pointer. If it cannot find the value, for example behind an alias, it
+// returns the line of the value around it. It returns 1 for the whole document, and for text that is not YAML.
+func lineAt(data []byte, pointer string) int {
+	line := 1
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil || len(file.Docs) == 0 || pointer == "" {
+		return line
+	}
+	n := file.Docs[0].Body
+	for name := range strings.SplitSeq(pointer[1:], "/") {
+		n, line = member(n, strings.NewReplacer("~1", "/", "~0", "~").Replace(name), line)
+	}
+	return line
+}
+
+// member returns a member of an object or a list, and the line where it begins, or nil and the given line if there is
+// none.
+func member(n ast.Node, name string, line int) (ast.Node, int) {
+	if anchor, ok := n.(*ast.AnchorNode); ok {
+		n = anchor.Value
+	}
+	switch n := n.(type) {
+	case ast.MapNode:
+		for all := n.MapRange(); all.Next(); {
+			if keyName(all.Key()) == name {
+				return all.Value(), all.Key().GetToken().Position.Line
+			}
+		}
+	case ast.ArrayNode:
+		for i, all := 0, n.ArrayRange(); all.Next(); i++ {
+			if strconv.Itoa(i) == name {
+				return all.Value(), startLine(all.Value())
+			}
+		}
+	}
+	return nil, line
+}
+
+// startLine returns the line where a value begins: for an object, the line of its first key.
+func startLine(n ast.Node) int {
+	if m, ok := n.(ast.MapNode); ok {
+		if all := m.MapRange(); all.Next() {
+			return all.Key().GetToken().Position.Line
+		}
+	}
+	return n.GetToken().Position.Line
+}
+
+// keyName returns a key without its quotes.
+func keyName(n ast.MapKeyNode) string {
+	if text, ok := n.(*ast.StringNode); ok {
+		return text.Value
+	}
+	return n.GetToken().Value
+}

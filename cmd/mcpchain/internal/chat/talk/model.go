@@ -1,14 +1,23 @@
 package talk
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -135,4 +144,150 @@ func (m *Model) urlHint(err error) string {
 		hint += ": does it lack /v1?"
 	}
 	return hint
+}
+
+// Bounds of the list of an endpoint's models.
+const (
+	modelsWait   = 10 * time.Second
+	maxModels    = 200     // names that are shown
+	maxModelList = 4 << 20 // bytes
+)
+
+// models returns the sorted names of the endpoint's models.
+func (m *Model) models(ctx context.Context) (names []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, modelsWait)
+	defer cancel()
+	at := m.endpoint()
+	config := at.Config()
+	config.HTTPClient = boundedClient{config.HTTPClient}
+	list, err := openai.NewClientWithConfig(config).ListModels(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, model := range list.Models {
+		if id := model.ID; id != "" && hosttext.Line(id, 200) == id {
+			names = append(names, id)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// boundedClient bounds the bodies of responses.
+type boundedClient struct{ openai.HTTPDoer }
+
+// Do implements [openai.HTTPDoer].
+func (b boundedClient) Do(r *http.Request) (*http.Response, error) {
+	response, err := b.HTTPDoer.Do(r)
+	if err == nil {
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(response.Body, maxModelList), response.Body}
+	}
+	return response, err
+}
+
+// modelChoice lets the person choose the model.
+type modelChoice struct {
+	screen    screen.Screen
+	model     *Model
+	file      *models.File                // nil: only the models of the endpoint
+	makeAgent func(context.Context) error // with the model in use
+}
+
+// choose is the command /model.
+func (c *modelChoice) choose(ctx context.Context, name string) error {
+	if name == "" {
+		c.list(ctx)
+		return nil
+	}
+	if strings.ContainsAny(name, " \t") || hosttext.Line(name, 200) != name {
+		return fmt.Errorf("invalid model name %q", hosttext.Line(name, 200))
+	}
+	next, err := c.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	next.Discover(ctx)
+	before := c.model.endpoint()
+	if err := c.use(ctx, next); err != nil {
+		return errors.Join(err, c.use(ctx, before))
+	}
+	at := ""
+	if next.BaseURL != before.BaseURL {
+		at = " at " + c.model.url()
+	}
+	c.screen.Note(screen.Faint, "model: %s%s, from the next question on", next.Name, at)
+	return nil
+}
+
+// use changes the model, and makes the agent for it.
+func (c *modelChoice) use(ctx context.Context, m models.Model) error {
+	if err := c.model.use(m); err != nil {
+		return err
+	}
+	return c.makeAgent(ctx)
+}
+
+// find finds a model by its name in the file of models, or else at the endpoint.
+func (c *modelChoice) find(ctx context.Context, name string) (models.Model, error) {
+	if c.file != nil {
+		if m, found, err := c.file.Find(name, os.Getenv); found || err != nil {
+			return m, err
+		}
+	}
+	// An endpoint that lists no models may still have the model.
+	names, err := c.model.models(ctx)
+	if err == nil && len(names) > 0 && !slices.Contains(names, name) {
+		return models.Model{}, fmt.Errorf("the endpoint has no model %q; /model lists its models", name)
+	}
+	next := c.model.endpoint()
+	next.Name, next.Window = name, 0
+	return next, nil
+}
+
+// list lists the models of the file and of the endpoint.
+func (c *modelChoice) list(ctx context.Context) {
+	c.screen.List(screen.Plain, "%s at %s", c.model.Name(), cmp.Or(c.model.url(), "this program"))
+	if c.file != nil {
+		for _, name := range c.file.Names() {
+			m, found, err := c.file.Find(name, os.Getenv)
+			if err != nil {
+				c.screen.List(screen.Faint, "  %s cannot be used: %s", name, hosttext.Line(err.Error(), 200))
+			} else if found {
+				c.screen.List(screen.Tool, "  %s (%s at %s)", name, m.Name, models.PublicURL(m.BaseURL))
+			}
+		}
+	}
+	names, err := c.model.models(ctx)
+	for i, other := range names {
+		if i == maxModels {
+			c.screen.List(screen.Faint, "  … and %d more", len(names)-maxModels)
+			break
+		}
+		if other != c.model.Name() {
+			c.screen.List(screen.Tool, "  %s", other)
+		}
+	}
+	if err != nil {
+		c.screen.List(screen.Faint, "the endpoint lists no models: %s", hosttext.Line(err.Error(), 200))
+	}
+}
+
+// complete completes the argument of /model.
+func (c *modelChoice) complete(ctx context.Context, _ string) (found screen.Completion) {
+	if c.file != nil {
+		for _, name := range c.file.Names() {
+			found.Items = addItem(found.Items, name, "in the file of models", false)
+		}
+	}
+	names, err := c.model.models(ctx)
+	if err != nil {
+		return found
+	}
+	for _, name := range names {
+		found.Items = addItem(found.Items, name, "", false)
+	}
+	return found
 }
