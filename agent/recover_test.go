@@ -23,6 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // recovers has a process recover runs for a while.
@@ -511,4 +512,26 @@ func TestRefusedReplyCounts(t *testing.T) {
 			t.Errorf("got %v and %d tokens, %+v", err, taken, got.Usage)
 		}
 	}
+}
+
+// What OnEnd gets of a run whose end could not be stored is what the store has, as with Run.
+func TestEndThatTheStoreLacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := watch(record.NewMemory(), func(c *storeCall) error {
+			if c.Method == "append" && len(changesOf[*ledger.Ended](c.Records)) > 0 {
+				return record.ErrTooLarge
+			}
+			return c.Do()
+		})
+		a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
+		begun(t, a)
+		ctx, stop := context.WithCancel(t.Context())
+		var got []any
+		options := &agent.RecoverOptions{Logger: slog.New(slog.DiscardHandler), OnEnd: func(_ run.Key, r *agent.Result, err error) {
+			got = []any{r.Status, r.Output, errors.Is(err, record.ErrTooLarge)}
+			stop()
+		}}
+		check.Is(t, agent.Recover(ctx, store, []*agent.Agent{a}, options), context.Canceled)
+		check.Same(t, "end", got, []any{run.StatusRunning, "", true})
+	})
 }
