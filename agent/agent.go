@@ -180,7 +180,7 @@ func (r *recipe) settings(opts []RunOption) (*runOptions, error) {
 			return nil, fmt.Errorf("WithVar: the value of %q is not valid JSON", name)
 		}
 	}
-	limits, err := withDefaults(*o.limits)
+	limits, err := limitsWithDefaults(*o.limits)
 	if err != nil {
 		return nil, fmt.Errorf("WithLimits: %w", err)
 	}

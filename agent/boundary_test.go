@@ -314,7 +314,7 @@ func registers(t *testing.T, url string, opts agent.Options, want run.Status) {
 		Name string `json:"name"`
 	}
 	stamp := adapter.Func("stamp", "Stamps a name.", func(_ context.Context, n name) (string, error) { return n.Name + ", stamped", nil }, nil)
-	opts.Name, opts.Version, opts.System, opts.Tools = "clerk", "1", "Be brief.", []adapter.Source{toolset, stamp}
+	opts.Name, opts.System, opts.Tools = "clerk", "Be brief.", []adapter.Source{toolset, stamp}
 	model := play(uses(toolCall("1", "form", `{"n":"7"}`)), uses(toolCall("2", "stamp", `{"name":"Ann"}`)), tellsResults)
 	check.Equal(t, "status", mustRun(t, newAgent(t, model, &opts), human("go"), agent.WithRun(theRun.ID)).Status, want)
 }

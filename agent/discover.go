@@ -226,13 +226,7 @@ func (d *dialog) newCalls(asked []run.Part) []ledger.Call {
 	for i := range asked {
 		p, c := &asked[i], &calls[i]
 		tool, name, arguments := d.resolveName(p.Name, p.Arguments)
-		*c = ledger.Call{
-			ID:    p.ID,
-			Key:   keys[i],
-			Name:  name,
-			Asked: arguments,
-			At:    ledger.CallProposed,
-		}
+		*c = ledger.Call{ID: p.ID, Key: keys[i], Name: name, Asked: arguments, At: ledger.CallProposed}
 		if tool != nil {
 			c.Server, c.Tool = tool.Server(), tool.Definition().Name
 			c.Def = tool.Fingerprint()

@@ -54,13 +54,7 @@ func (j *job) setCall(call *adapter.Prepared) {
 
 // errorResult returns the result of a call to which no server returned one.
 func (j *job) errorResult(text string, err error) *adapter.Result {
-	return &adapter.Result{
-		Call:    j.asked,
-		Tool:    j.tool(),
-		Text:    text,
-		IsError: true,
-		Err:     err,
-	}
+	return &adapter.Result{Call: j.asked, Tool: j.tool(), Text: text, IsError: true, Err: err}
 }
 
 // tools finds the tools of a turn's calls, and prepares the calls.

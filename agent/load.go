@@ -25,7 +25,7 @@ func (a *Agent) begin(in []run.Message, opts []RunOption) *session {
 		}
 		begun := &ledger.Begun{
 			V: ledger.Version, ID: o.key.ID, Tenant: o.key.Tenant,
-			Agent:    ledger.AgentName{Name: a.recipe.opts.Name, Rev: a.recipe.opts.Version},
+			Agent:    ledger.AgentName{Name: a.recipe.opts.Name},
 			Messages: in, Limits: *o.limits, Vars: o.vars,
 		}
 		if o.output != nil {

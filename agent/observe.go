@@ -37,7 +37,6 @@ type Observer interface {
 type Invocation struct {
 	Run     string // id of the root run
 	Agent   string // [Options.Name]; for a sub-agent without one, the name of its tool
-	Version string // [Options.Version]
 	Model   string // the requested model; may be empty
 	System  string
 	History []run.Message // when the work begins
@@ -100,7 +99,7 @@ func (e *engine) observe(work func() error) error {
 // invocation describes the work that begins.
 func (e *engine) invocation() *Invocation {
 	v := &Invocation{
-		Run: e.rec.writer.root.ID, Agent: e.agent.givenName, Version: e.agent.opts.Version,
+		Run: e.rec.writer.root.ID, Agent: e.agent.givenName,
 		Model: e.agent.info.Name, System: e.agent.opts.System,
 	}
 	e.rec.read(func(s *ledger.State) {

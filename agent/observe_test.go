@@ -77,15 +77,15 @@ func TestObserver(t *testing.T) {
 	}, nil)
 	o := &observer{trace: map[string]string{"traceparent": "x"}}
 	a := newAgent(t, play(wrap(uses(toolCall("1", "tool", `{}`))), wrap(says("done"))).as(model.Info{Name: "m", Provider: "acme", NoStreaming: true}), &agent.Options{
-		Name: "boss", Version: "v7", System: "Be brief.", Durable: agent.Durable{Store: record.NewMemory()}, Observer: o, Tools: []adapter.Source{tool},
+		Name: "boss", System: "Be brief.", Durable: agent.Durable{Store: record.NewMemory()}, Observer: o, Tools: []adapter.Source{tool},
 		Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *agent.State, _ *agent.Call) error { where(ctx); return nil }}},
 	})
 	result := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
 	check.Same(t, "contexts", contexts, []string{"/invoke/infer", "/invoke", "/invoke/execute", "/invoke/infer"})
-	check.Same(t, "the run's trace and revision", []any{agent.Inside(result.State).Trace, agent.Inside(result.State).Agent.Rev}, []any{o.trace, "v7"})
+	check.Same(t, "the run's trace", agent.Inside(result.State).Trace, o.trace)
 	check.Require(t, len(o.invocations) == 1 && len(o.inferences) == 2 && len(o.executions) == 1 && len(o.errs) == 4, "got %+v", o)
 	v := o.invocations[0]
-	check.That(t, v.Run == theRun.ID && v.Agent == "boss" && v.Version == "v7" && v.Model == "m" && v.System == "Be brief." && len(v.History) == 1 && v.Output != nil && v.Output.Text() == "done",
+	check.That(t, v.Run == theRun.ID && v.Agent == "boss" && v.Model == "m" && v.System == "Be brief." && len(v.History) == 1 && v.Output != nil && v.Output.Text() == "done",
 		"got the invocation %+v", v)
 	i := o.inferences[1]
 	check.That(t, i.Info.Provider == "acme" && i.Request.System == "Be brief." && len(i.Request.Messages) == 3 && len(i.Request.Tools) == 1 && i.Response != nil && i.Response.Message.Text() == "done" && !i.Request.Stream,

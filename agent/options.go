@@ -29,9 +29,6 @@ type Options struct {
 	// Name is stored with each run. [Recover] finds the agent of a run by it. Default "agent".
 	Name string
 
-	// Version is stored with runs, and passed to Observer. Default: none.
-	Version string
-
 	// System is the system prompt. It precedes the messages of every model call and is not part
 	// of the history. Default: none.
 	System string
@@ -180,7 +177,7 @@ func (o *Options) withDefaults() (*Options, error) {
 		return nil, err
 	}
 	var err error
-	if out.Limits, err = withDefaults(out.Limits); err != nil {
+	if out.Limits, err = limitsWithDefaults(out.Limits); err != nil {
 		return nil, err
 	}
 	out.Name = cmp.Or(out.Name, defaultName)
@@ -223,10 +220,10 @@ const (
 	defaultDepth     = 4
 )
 
-// withDefaults returns a copy in which the limits that are 0 have their defaults. A negative number
+// limitsWithDefaults returns a copy in which the limits that are 0 have their defaults. A negative number
 // means no limit, except where a run needs one: that is an error, and so are a negative cost and a
 // depth that no run can have.
-func withDefaults(l run.Limits) (run.Limits, error) {
+func limitsWithDefaults(l run.Limits) (run.Limits, error) {
 	l.Turns = cmp.Or(l.Turns, defaultTurns)
 	l.Calls = cmp.Or(l.Calls, defaultCalls)
 	l.Failures = cmp.Or(l.Failures, defaultFailures)

@@ -25,13 +25,7 @@ type recorder struct {
 // child returns the recorder of the named sub-agent that works on a call.
 func (r *recorder) child(call, name string) *recorder {
 	path := append(slices.Clip(r.path), name)
-	child := &recorder{
-		writer:   r.writer,
-		endError: r.endError,
-		parent:   r,
-		call:     call,
-		path:     path,
-	}
+	child := &recorder{writer: r.writer, endError: r.endError, parent: r, call: call, path: path}
 	child.findState()
 	return child
 }

@@ -151,7 +151,7 @@ func (e *engine) begin(c *ledger.Call, sub *subAgent) error {
 	root := e.rec.writer.root
 	err := e.rec.record(nil, &ledger.Begun{
 		V: ledger.Version, ID: root.ID + "/" + c.ID, Tenant: root.Tenant,
-		Agent:    ledger.AgentName{Name: sub.agent.opts.Name, Rev: sub.agent.opts.Version},
+		Agent:    ledger.AgentName{Name: sub.agent.opts.Name},
 		Messages: messages, Limits: sub.agent.opts.Limits, Schema: schema,
 	})
 	e.rec.findState()

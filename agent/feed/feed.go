@@ -57,11 +57,7 @@ func New(opts *Options) *Feed {
 	if opts == nil {
 		opts = &Options{}
 	}
-	return &Feed{eventfeed.New(&eventfeed.Options{
-		Replay: opts.Replay,
-		Head:   opts.Head,
-		Poll:   opts.Poll,
-	})}
+	return &Feed{eventfeed.New(&eventfeed.Options{Replay: opts.Replay, Head: opts.Head, Poll: opts.Poll})}
 }
 
 // Publish gives an event to the readers of a run. Events of one run must be published in order, not

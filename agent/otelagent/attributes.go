@@ -19,7 +19,6 @@ const (
 	keyConversation  = attribute.Key("gen_ai.conversation.id")
 	keyAgentID       = attribute.Key("gen_ai.agent.id")
 	keyAgentName     = attribute.Key("gen_ai.agent.name")
-	keyAgentVersion  = attribute.Key("gen_ai.agent.version")
 	keyRequestModel  = attribute.Key("gen_ai.request.model")
 	keyRequestStream = attribute.Key("gen_ai.request.stream")
 	keyResponseModel = attribute.Key("gen_ai.response.model")
@@ -64,7 +63,7 @@ func finish(reason string) []attribute.KeyValue {
 
 func invocationStart(v *agent.Invocation) []attribute.KeyValue {
 	return slices.Concat([]attribute.KeyValue{keyConversation.String(v.Run)},
-		text(keyAgentID, v.Agent), text(keyAgentName, v.Agent), text(keyAgentVersion, v.Version), text(keyRequestModel, v.Model))
+		text(keyAgentID, v.Agent), text(keyAgentName, v.Agent), text(keyRequestModel, v.Model))
 }
 
 func invocationEnd(v *agent.Invocation, i *invocation) []attribute.KeyValue {

@@ -39,7 +39,7 @@ const (
 func TestTrace(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{})
 	helper := (*recorder)(nil).agent(t, play(uses("1", "lookup", "{}"), says("Sunny.")), agent.Options{}, fails())
-	run(t, r.agent(t, play(uses("2", "helper", `{"task":"Weather?"}`), says("Sunny.")), agent.Options{Name: "boss", Version: "v7"}, sub(t, helper, "helper")))
+	run(t, r.agent(t, play(uses("2", "helper", `{"task":"Weather?"}`), says("Sunny.")), agent.Options{Name: "boss"}, sub(t, helper, "helper")))
 	const inner = "invoke_agent boss → execute_tool helper → invoke_agent helper"
 	want := []string{
 		"invoke_agent boss → chat m (client, Unset): " + asked,
@@ -49,7 +49,7 @@ func TestTrace(t *testing.T) {
 		inner + " (internal, Unset): agent.id=helper agent.name=helper operation.name=invoke_agent " + used,
 		"invoke_agent boss → execute_tool helper (internal, Unset): agent.name=boss operation.name=execute_tool tool.call.id=2 tool.name=helper tool.type=function",
 		"invoke_agent boss → chat m (client, Unset): " + answered,
-		"invoke_agent boss (internal, Unset): agent.id=boss agent.name=boss agent.version=v7 operation.name=invoke_agent " + used,
+		"invoke_agent boss (internal, Unset): agent.id=boss agent.name=boss operation.name=invoke_agent " + used,
 	}
 	check.Same(t, "spans", r.lines(t), want)
 	for _, s := range r.GetSpans() {

@@ -57,7 +57,7 @@ func succeed(ctx context.Context, dir, database, server, id string) (string, err
 		return fmt.Sprintf("%s, stamped", n.Name), nil
 	}, nil)
 	a, err := agent.New(lc.Model(model{}, nil), &agent.Options{
-		Name: "clerk", Version: "2", System: "Be thorough.", Tools: []adapter.Source{stamp, toolset}, Durable: agent.Durable{Store: store},
+		Name: "clerk", System: "Be thorough.", Tools: []adapter.Source{stamp, toolset}, Durable: agent.Durable{Store: store},
 	})
 	if err != nil {
 		return "", err
