@@ -112,7 +112,7 @@ func withDiplomat(t *testing.T, while time.Duration, f func(t *testing.T, c *mcp
 			return tea(), nil
 		})
 		o, d.log = logs(o, slog.LevelDebug)
-		o.Timeouts.Call = -1 // for calls that outlive sessions
+		o.Timeouts.Idle, o.Timeouts.Call = -1, -1 // for calls that outlive sessions
 		token := bearer("one")
 		c := connectWith(t, serve(t, d), token, o)
 		d.read()
