@@ -3,7 +3,6 @@ package site
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"sync"
@@ -105,11 +104,7 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 // refusal returns the event with the reason why a window cannot get its conversation.
 func (s *site) refusal(r *http.Request, err error) talk.Event {
 	status, text := s.describe(r, err)
-	data, err := json.Marshal(map[string]any{"status": status, "error": text})
-	if err != nil {
-		data = []byte("{}")
-	}
-	return talk.Event{Type: "refused", Data: data}
+	return talk.NewEvent("refused", map[string]any{"status": status, "error": text})
 }
 
 // stream writes server-sent events. The field "window" says to which window an event belongs.

@@ -104,7 +104,7 @@ func ViewCallEvent(c ViewCall, text string, failed bool, took time.Duration) Eve
 		callJSON: callOf(agent.Call{ID: c.Tool, Server: c.Server, Name: c.Tool, Arguments: string(c.Arguments)}),
 		Text:     proseText(text, maxResult), Error: failed, Took: int64(took / time.Millisecond),
 	}
-	return transientEvent("viewed", viewCallJSON{
+	return NewEvent("viewed", viewCallJSON{
 		Turn:   c.Turn,
 		Call:   c.Call,
 		Server: event.Server,
@@ -153,7 +153,7 @@ func (s *Service) viewEventsSince(ctx context.Context, key run.Key, at agent.Pos
 	for _, e := range entries {
 		at = e.at
 		if slices.Contains([]string{"asked", "answered", "call", "result", "ended"}, e.kind) {
-			out = append(out, transientEvent("viewed", viewCallJSON{key.ID, c.Turn, c.Call, hosttext.Line(c.Server, 100), e.kind, e.data}))
+			out = append(out, NewEvent("viewed", viewCallJSON{key.ID, c.Turn, c.Call, hosttext.Line(c.Server, 100), e.kind, e.data}))
 		}
 	}
 	return out, at, nil

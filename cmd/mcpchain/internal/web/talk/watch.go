@@ -183,15 +183,15 @@ func (s *Service) overview(ctx context.Context, user string) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	events := []Event{transientEvent("list", heads)}
+	events := []Event{NewEvent("list", heads)}
 	if s.o.Shared != nil {
-		events = append(events, transientEvent("shared", s.o.Shared()))
+		events = append(events, NewEvent("shared", s.o.Shared()))
 	}
 	if s.o.Rules != nil {
-		events = append(events, transientEvent("rules", s.o.Rules.Of(user)))
+		events = append(events, NewEvent("rules", s.o.Rules.Of(user)))
 	}
 	if s.o.Personal != nil {
-		events = append(events, transientEvent("servers", s.o.Personal.Status(user)))
+		events = append(events, NewEvent("servers", s.o.Personal.Status(user)))
 	}
 	return events, nil
 }
@@ -236,12 +236,12 @@ func (w *window) readLive() (out []Event, err error) {
 	}
 	if t.contextUse != w.lastUse {
 		w.lastUse = t.contextUse
-		out = append(out, transientEvent("window", t.contextUse))
+		out = append(out, NewEvent("window", t.contextUse))
 	}
 	if w.generation != t.generation {
 		w.generation, w.blocks = t.generation, 0
 	}
-	now := transientEvent("now", liveJSON{
+	now := NewEvent("now", liveJSON{
 		Working:  t.working,
 		From:     w.blocks,
 		Blocks:   t.draft.Blocks[w.blocks:],
@@ -266,10 +266,10 @@ func (t *topic) countWindow(n int) {
 	t.changed.fire()
 }
 
-// transientEvent returns an event without a position.
-func transientEvent(kind string, data any) Event { return Event{Type: kind, Data: encode(data)} }
+// NewEvent returns an event without a position. Its data is encoded as JSON.
+func NewEvent(kind string, data any) Event { return Event{Type: kind, Data: encode(data)} }
 
-// encode returns data as JSON, null if it has none, which would be a mistake of this package.
+// encode returns data as JSON, null if it has none, which would be a mistake of this program.
 func encode(data any) []byte {
 	encoded, err := json.Marshal(data)
 	if err != nil {

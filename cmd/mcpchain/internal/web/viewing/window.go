@@ -35,9 +35,8 @@ type window struct {
 
 // numbered is a message for a window, with its number.
 type numbered struct {
-	n    uint64
-	kind string
-	data json.RawMessage
+	talk.Event
+	n uint64
 }
 
 // addView adds a view to its window. The error is ErrTooMany if there is no room, or the service is closed.
@@ -124,10 +123,10 @@ func wake(c chan struct{}) {
 }
 
 // addLocked adds a message to the queue.
-func (w *window) addLocked(kind string, data json.RawMessage) {
+func (w *window) addLocked(e talk.Event) {
 	w.last++
-	w.waiting = append(w.waiting, numbered{w.last, kind, data})
-	w.bytes += len(data)
+	w.waiting = append(w.waiting, numbered{e, w.last})
+	w.bytes += len(e.Data)
 	wake(w.changed)
 }
 
@@ -139,16 +138,13 @@ func (w *window) offer(e talk.Event) {
 	if w.removed || len(w.waiting) >= maxWaiting/2 || w.bytes >= maxOutgoing {
 		return
 	}
-	w.addLocked(e.Type, e.Data)
+	w.addLocked(e)
 }
 
 // put adds a message for the window. It waits for room unless the session has ended, and reports whether the message
 // was added: not if the window was removed.
 func (w *window) put(v *view, kind string, value any) bool {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return false
-	}
+	event := talk.NewEvent(kind, value)
 	for {
 		w.mu.Lock()
 		switch {
@@ -156,7 +152,7 @@ func (w *window) put(v *view, kind string, value any) bool {
 			w.mu.Unlock()
 			return false
 		case len(w.waiting) < maxWaiting && w.bytes < 2*maxOutgoing || v.host.Err() != nil:
-			w.addLocked(kind, data)
+			w.addLocked(event)
 			w.mu.Unlock()
 			wake(w.room) // another view may wait, and there may be room for more
 			return true
@@ -175,11 +171,7 @@ func (w *window) put(v *view, kind string, value any) bool {
 func (s *Service) Watch(ctx context.Context, user, session, id string, send func([]talk.Event) error) error {
 	w, stream := s.openStream(windowKey{user, id}, session)
 	defer s.closeStream(w)
-	life, err := json.Marshal(map[string]string{"life": w.life})
-	if err == nil {
-		err = send([]talk.Event{{Type: "view-life", Data: life}})
-	}
-	if err != nil {
+	if err := send([]talk.Event{talk.NewEvent("view-life", map[string]string{"life": w.life})}); err != nil {
 		return err
 	}
 	for {
@@ -239,14 +231,10 @@ func (w *window) unsent(stream int) (out []talk.Event, isLatest bool) {
 		if m.n <= w.sent {
 			continue
 		}
-		data, err := json.Marshal(struct {
+		out = append(out, talk.NewEvent(m.Type, struct {
 			N    uint64          `json:"n"`
 			Data json.RawMessage `json:"data"`
-		}{m.n, m.data})
-		if err != nil {
-			continue
-		}
-		out = append(out, talk.Event{Type: m.kind, Data: data})
+		}{m.n, m.Data}))
 		w.sent = m.n
 	}
 	return out, true
@@ -262,7 +250,7 @@ func (s *Service) Seen(user, id string, n uint64) {
 	}
 	w.mu.Lock()
 	for len(w.waiting) > 0 && w.waiting[0].n <= n {
-		w.bytes -= len(w.waiting[0].data)
+		w.bytes -= len(w.waiting[0].Data)
 		w.waiting[0] = numbered{}
 		w.waiting = w.waiting[1:]
 	}
