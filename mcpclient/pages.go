@@ -183,20 +183,16 @@ func onePage[T any](
 		}
 		return nil, err
 	}
-	logPageViolations(c, p, method)
+	if !p.Found {
+		c.logViolation("a list of the server has no items, not even none", "method", method, "want", key)
+	}
+	if p.Nulls > 0 {
+		c.logViolation("a list of the server has items that are null", "method", method, "nulls", p.Nulls)
+	}
 	return &p.Page, nil
 }
 
 func isLostCursor(err error, cursor *string) bool {
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
 	return ok && cursor != nil && rpc.Code == mcp.CodeInvalidParams
-}
-
-func logPageViolations[T any](c *pageReader, p *results.Page[T], method string) {
-	if !p.Found {
-		c.logViolation("a list of the server has no items, not even none", "method", method, "want", p.Key)
-	}
-	if p.Nulls > 0 {
-		c.logViolation("a list of the server has items that are null", "method", method, "nulls", p.Nulls)
-	}
 }
