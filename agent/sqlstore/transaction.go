@@ -59,19 +59,7 @@ func (s *database) begin(ctx context.Context, leasesOnly bool) (_ *tx, err error
 		return nil, err
 	}
 	t := &tx{d: s.d, conn: conn, prepared: map[string]*sql.Stmt{}, end: func() {}}
-	if s.d.writer != "" {
-		_, err = conn.ExecContext(ctx, s.d.writer)
-	}
-	if t.undo = leasesOnly && s.d.leases != ""; t.undo && err == nil {
-		_, err = conn.ExecContext(ctx, s.d.leases)
-	}
-	if err == nil {
-		if s.d.remote {
-			ctx, t.end = context.WithCancel(ctx)
-		}
-		t.tx, err = conn.BeginTx(ctx, &sql.TxOptions{Isolation: s.d.isolation})
-	}
-	if err != nil {
+	if err := t.begin(ctx, leasesOnly); err != nil {
 		t.close(err)
 		return nil, err
 	}
@@ -82,6 +70,26 @@ func (s *database) begin(ctx context.Context, leasesOnly bool) (_ *tx, err error
 		}
 	}
 	return t, nil
+}
+
+// begin sets the connection up, and begins the transaction on it. The caller closes it after an error.
+func (t *tx) begin(ctx context.Context, leasesOnly bool) (err error) {
+	if t.d.writer != "" {
+		if _, err := t.conn.ExecContext(ctx, t.d.writer); err != nil {
+			return err
+		}
+	}
+	if leasesOnly && t.d.leases != "" {
+		t.undo = true
+		if _, err := t.conn.ExecContext(ctx, t.d.leases); err != nil {
+			return err
+		}
+	}
+	if t.d.remote {
+		ctx, t.end = context.WithCancel(ctx)
+	}
+	t.tx, err = t.conn.BeginTx(ctx, &sql.TxOptions{Isolation: t.d.isolation})
+	return err
 }
 
 // commit ends the transaction. After an error it is unknown whether it was committed.
