@@ -14,7 +14,7 @@ import (
 
 // TestMain lets the test binary be a worker.
 func TestMain(m *testing.M) {
-	if worker, _ := witness.Settings(new(options)); worker {
+	if worker, _ := witness.Settings(new(harness)); worker {
 		main()
 		return
 	}
@@ -23,24 +23,24 @@ func TestMain(m *testing.M) {
 
 // TestFlags refuses flags that would divide by zero.
 func TestFlags(t *testing.T) {
-	good := options{Store: witness.Store{Kind: "file"}, Runs: 1, slow: time.Second}
+	good := harness{Store: witness.Store{Kind: "file"}, Runs: 1, slow: time.Second}
 	check.NoError(t, good.check())
-	for name, change := range map[string]func(*options){
-		"no runs":              func(o *options) { o.Runs = 0 },
-		"negative kills":       func(o *options) { o.kills = -1 },
-		"calls without a time": func(o *options) { o.slow = 0 },
-		"a fault of files":     func(o *options) { o.Fault = true },
+	for name, change := range map[string]func(*harness){
+		"no runs":              func(h *harness) { h.Runs = 0 },
+		"negative kills":       func(h *harness) { h.kills = -1 },
+		"calls without a time": func(h *harness) { h.slow = 0 },
+		"a fault of files":     func(h *harness) { h.Fault = true },
 	} {
-		o := good
-		change(&o)
-		check.That(t, o.check() != nil, "%s: got no error", name)
+		h := good
+		change(&h)
+		check.That(t, h.check() != nil, "%s: got no error", name)
 	}
 }
 
 // TestChaos kills workers a few times with each store, and compares what the tools did with what the model was told.
 func TestChaos(t *testing.T) {
 	for _, store := range []string{"file", "sqlite", "postgres"} {
-		t.Run(store, func(t *testing.T) { play(t, &options{Runs: 6, kills: 15, slow: 15 * time.Millisecond}, store) })
+		t.Run(store, func(t *testing.T) { play(t, &harness{Runs: 6, kills: 15, slow: 15 * time.Millisecond}, store) })
 	}
 }
 
@@ -50,22 +50,22 @@ func TestFault(t *testing.T) {
 	for _, store := range []string{"sqlite", "postgres"} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
-			play(t, &options{Runs: 9, slow: faultSlow, Fault: true}, store)
+			play(t, &harness{Runs: 9, slow: faultSlow, Fault: true}, store)
 		})
 	}
 }
 
 // play wants all calls of all runs, and no error.
-func play(t *testing.T, o *options, store string) {
+func play(t *testing.T, h *harness, store string) {
 	t.Helper()
 	var out strings.Builder
-	o.Kind = store
-	v, err := o.play(t.Context(), &out)
+	h.Kind = store
+	v, err := h.play(t.Context(), &out)
 	if errors.Is(err, testenv.ErrNoPostgres) && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
 	check.Must(t, err)
 	t.Log(out.String())
-	want := o.Runs * script.Turns * script.Fan
+	want := h.Runs * script.Turns * script.Fan
 	check.That(t, v.Clean() && v.All().Calls == want, "got\n%swant %d calls", out.String(), want)
 }

@@ -33,9 +33,9 @@ import (
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 )
 
-// options are the flags, see main, and what play adds for the worker processes. These get the
-// exported fields.
-type options struct {
+// harness runs workers and judges what they did. Its fields are flags, see main, and what play adds for the worker
+// processes, which get the exported fields.
+type harness struct {
 	witness.Store
 	Runs  int
 	Fault bool
@@ -46,11 +46,11 @@ type options struct {
 }
 
 // check refuses flags that make no sense.
-func (o *options) check() error {
+func (h *harness) check() error {
 	switch {
-	case o.Runs < 1 || o.kills < 0 || o.slow <= 0:
+	case h.Runs < 1 || h.kills < 0 || h.slow <= 0:
 		return errors.New("-runs and -slow have to be above 0, and -kills may not be negative")
-	case o.Fault && o.Kind == "file":
+	case h.Fault && h.Kind == "file":
 		return errors.New("-fault needs -store sqlite or postgres")
 	}
 	return nil
@@ -63,33 +63,33 @@ func main() {
 	log.SetFlags(0)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var o options
-	if worker, err := witness.Settings(&o); worker {
+	var h harness
+	if worker, err := witness.Settings(&h); worker {
 		if err == nil {
-			err = o.work(ctx)
+			err = h.work(ctx)
 		}
 		if err != nil {
 			log.Fatal(err)
 		}
 		return
 	}
-	flag.IntVar(&o.Runs, "runs", 50, "`number` of runs to begin with; more begin if they are over before the kills are")
-	flag.IntVar(&o.kills, "kills", 500, "`number` of times that the worker is killed")
-	flag.StringVar(&o.Kind, "store", "file", "`name` of the store: file, sqlite or postgres")
-	flag.DurationVar(&o.slow, "slow", 15*time.Millisecond, "how long a call waits at most before and after its effect")
-	flag.BoolVar(&o.Fault, "fault", false, "have the store fail once while runs are under way, for a second (postgres: for five),\n"+
+	flag.IntVar(&h.Runs, "runs", 50, "`number` of runs to begin with; more begin if they are over before the kills are")
+	flag.IntVar(&h.kills, "kills", 500, "`number` of times that the worker is killed")
+	flag.StringVar(&h.Kind, "store", "file", "`name` of the store: file, sqlite or postgres")
+	flag.DurationVar(&h.slow, "slow", 15*time.Millisecond, "how long a call waits at most before and after its effect")
+	flag.BoolVar(&h.Fault, "fault", false, "have the store fail once while runs are under way, for a second (postgres: for five),\n"+
 		"instead of killing the worker")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		log.Fatalf("there are only flags, and no argument %q", flag.Arg(0))
 	}
-	if err := o.check(); err != nil {
+	if err := h.check(); err != nil {
 		log.Fatal(err)
 	}
-	if o.Fault {
-		o.kills, o.slow = 0, max(o.slow, faultSlow)
+	if h.Fault {
+		h.kills, h.slow = 0, max(h.slow, faultSlow)
 	}
-	v, err := o.play(ctx, os.Stdout)
+	v, err := h.play(ctx, os.Stdout)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -99,37 +99,37 @@ func main() {
 }
 
 // play drives the runs, and compares their calls with the effects.
-func (o *options) play(ctx context.Context, out io.Writer) (v *witness.Verdict, err error) {
-	database, stop, err := o.Start()
+func (h *harness) play(ctx context.Context, out io.Writer) (v *witness.Verdict, err error) {
+	database, stop, err := h.Start()
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
-	w := witness.New(o.slow, "effect")
+	w := witness.New(h.slow, "effect")
 	server := httptest.NewServer(w)
 	defer server.Close()
-	o.URL = server.URL
-	store, err := o.Open(ctx)
+	h.URL = server.URL
+	store, err := h.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if o.Fault && database != nil {
-		end := failOnce(ctx, store, o.Runs, func() error { return database.Restart(downFor) })
+	if h.Fault && database != nil {
+		end := failOnce(ctx, store, h.Runs, func() error { return database.Restart(downFor) })
 		defer func() { err = errors.Join(err, end()) }()
 	}
-	kills, err := o.kill(ctx)
+	kills, err := h.kill(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if v, err = script.Judge(ctx, store, w, o.Runs, !o.Fault); err != nil {
+	if v, err = script.Judge(ctx, store, w, h.Runs, !h.Fault); err != nil {
 		return nil, err
 	}
 
 	fault := ""
-	if o.Fault {
+	if h.Fault {
 		fault = ", which failed once"
 	}
-	fmt.Fprintf(out, "store %s%s: %d runs, %d kills\n", o.Kind, fault, o.Runs, kills)
+	fmt.Fprintf(out, "store %s%s: %d runs, %d kills\n", h.Kind, fault, h.Runs, kills)
 	v.Print(out)
 	return v, nil
 }
@@ -139,16 +139,16 @@ const moreRuns = 10
 
 // kill runs one worker after the other until all runs have ended, and kills as many as it has to.
 // It returns the number of kills.
-func (o *options) kill(ctx context.Context) (kills int, err error) {
+func (h *harness) kill(ctx context.Context) (kills int, err error) {
 	for {
-		killed, err := o.worker(ctx, kills < o.kills)
+		killed, err := h.worker(ctx, kills < h.kills)
 		switch {
 		case err != nil:
 			return kills, err
 		case killed:
 			kills++
-		case kills < o.kills:
-			o.Runs += moreRuns
+		case kills < h.kills:
+			h.Runs += moreRuns
 		default:
 			return kills, nil
 		}
@@ -163,8 +163,8 @@ const (
 
 // worker runs a worker process until all runs have ended or, if kill is true, kills it at a random
 // moment. killed says that the kill came before the end. The error includes the output of the worker.
-func (o *options) worker(ctx context.Context, kill bool) (killed bool, err error) {
-	cmd, err := witness.Worker(ctx, o)
+func (h *harness) worker(ctx context.Context, kill bool) (killed bool, err error) {
+	cmd, err := witness.Worker(ctx, h)
 	if err != nil {
 		return false, err
 	}

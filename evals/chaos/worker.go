@@ -23,24 +23,24 @@ var script = &witness.Script{Turns: 5, Fan: 4, Kinds: []string{witness.Keys, wit
 
 // work does the work of a worker process. With -fault the disk of SQLite is full for a while; a
 // Postgres server is restarted by play instead.
-func (o *options) work(ctx context.Context) error {
-	if !o.Fault || o.Kind == "postgres" {
-		store, err := o.Open(ctx)
+func (h *harness) work(ctx context.Context) error {
+	if !h.Fault || h.Kind == "postgres" {
+		store, err := h.Open(ctx)
 		if err != nil {
 			return err
 		}
-		return o.drive(ctx, store)
+		return h.drive(ctx, store)
 	}
-	store, fill, err := o.openFailing(ctx)
+	store, fill, err := h.openFailing(ctx)
 	if err != nil {
 		return err
 	}
-	end := failOnce(ctx, store, o.Runs, func() error {
+	end := failOnce(ctx, store, h.Runs, func() error {
 		err := fill(true)
 		time.Sleep(fullFor)
 		return errors.Join(err, fill(false))
 	})
-	err = o.drive(ctx, store)
+	err = h.drive(ctx, store)
 	return errors.Join(err, end())
 }
 
@@ -55,12 +55,12 @@ const (
 var errAllEnded = errors.New("all runs have ended")
 
 // drive drives the runs that do not exist yet, and those that a killed process has left, until all have ended.
-func (o *options) drive(ctx context.Context, store record.Store) error {
+func (h *harness) drive(ctx context.Context, store record.Store) error {
 	ttl := leaseTTL
-	if o.Fault {
+	if h.Fault {
 		ttl = faultLeaseTTL
 	}
-	agents, err := script.Agents(ctx, o.URL, agent.Options{
+	agents, err := script.Agents(ctx, h.URL, agent.Options{
 		Durable:        agent.Durable{Store: store, LeaseTTL: ttl},
 		ParallelWrites: true, // so that a kill meets as many calls as there may be
 	})
@@ -71,11 +71,11 @@ func (o *options) drive(ctx context.Context, store record.Store) error {
 	defer work.Wait()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	for i := range o.Runs {
+	for i := range h.Runs {
 		work.Go(func() { driveNew(ctx, store, agents[i%len(agents)], script.Key(i).ID) })
 	}
 	work.Go(func() {
-		awaitEnds(ctx, store, o.Runs)
+		awaitEnds(ctx, store, h.Runs)
 		stop(errAllEnded)
 	})
 	err = agent.Recover(ctx, store, agents, &agent.RecoverOptions{PollInterval: recoverEvery, Logger: slog.Default()})
@@ -159,8 +159,8 @@ func failOnce(ctx context.Context, store record.Store, n int, fail func() error)
 }
 
 // openFailing opens the store in SQLite. fill fills its disk, or makes room again.
-func (o *options) openFailing(ctx context.Context) (_ record.Store, fill func(full bool) error, err error) {
-	db, err := sql.Open("sqlite", filepath.Join(o.Dir, "runs.db"))
+func (h *harness) openFailing(ctx context.Context) (_ record.Store, fill func(full bool) error, err error) {
+	db, err := sql.Open("sqlite", filepath.Join(h.Dir, "runs.db"))
 	if err != nil {
 		return nil, nil, err
 	}

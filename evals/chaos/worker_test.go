@@ -35,7 +35,7 @@ func TestDriveAfterFailures(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		o := &options{Runs: 2, URL: world.URL}
-		check.NoError(t, o.drive(ctx, store), method)
+		h := &harness{Runs: 2, URL: world.URL}
+		check.NoError(t, h.drive(ctx, store), method)
 	}
 }
