@@ -154,7 +154,7 @@ func (f *forms) onlyStrings(s map[string]any, at string) map[string]any {
 }
 
 // enumeration writes the values of s as strings, because Gemini enumerates only strings, and null as nullable. It leaves
-// out the empty string, which Gemini refuses, unless it is the only value. For GoogleAI, where the description lists the
+// out the empty string, which Gemini refuses. For GoogleAI, where the description lists the
 // values, numbers and booleans keep their type. It returns nil if no value can be written.
 func (f *forms) enumeration(values []any, s map[string]any, at string) map[string]any {
 	if len(values) == 0 {
@@ -173,15 +173,15 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 	if e.null && f.googleAI {
 		f.reportNull(at, "enum")
 	}
-	switch {
-	case e.empty && len(e.texts) > 0:
+	if e.empty {
 		f.record(at, "enum", profile.Narrower, "the empty value is not offered")
-	case e.empty:
-		f.record(at, "enum", profile.Same, "the empty string is written as a maximum length of 0")
-		out = map[string]any{"type": "string", "maxLength": number(0)}
-		tree.CopyKeys(out, s, "title", "description")
-	case len(e.texts) == 0:
+	}
+	switch {
+	case len(e.texts) > 0:
+	case e.null:
 		return orNull(nil, f.googleAI)
+	default:
+		return nil
 	}
 	out = f.finish(out, s, at)
 	if e.null {
@@ -290,8 +290,6 @@ func (f *forms) keepForwarded(out, s map[string]any, at string) map[string]any {
 				}
 			}
 		case key == "format" && out[key] == "enum", key != "format" && treatment == drop:
-		case key == "maxLength" && tree.Constants(s) != nil:
-			facts = append(facts, "the empty string")
 		default:
 			facts = append(facts, key+": "+tree.Show(out[key]))
 		}
@@ -309,8 +307,7 @@ func (f *forms) keepForwarded(out, s map[string]any, at string) map[string]any {
 // sourceKeyword returns the keyword of s that was written as key.
 func sourceKeyword(s map[string]any, key string) string {
 	for _, other := range append([]string{key}, map[string][]string{
-		"enum": {"const", "anyOf", "oneOf"}, "maxLength": {"const", "enum"},
-		"minItems": {"minProperties"}, "maxItems": {"maxProperties"},
+		"enum": {"const", "anyOf", "oneOf"}, "minItems": {"minProperties"}, "maxItems": {"maxProperties"},
 	}[key]...) {
 		if _, ok := s[other]; ok {
 			return other
