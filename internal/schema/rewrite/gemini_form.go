@@ -73,10 +73,10 @@ func (f *forms) reportNull(at, keyword string) {
 	f.record(at, keyword, profile.Same, "null is written as nullable")
 }
 
-// orNull allows null beside what out allows. If out is nil, null is the only value. GoogleAI cannot express null, so for it
-// out stays as it is.
-func orNull(out map[string]any, googleAI bool) map[string]any {
-	if googleAI {
+// orNull allows null, if it is nullable, beside what out allows. If out is nil, null is the only value. GoogleAI cannot
+// express null, so for it out stays as it is.
+func (f *forms) orNull(out map[string]any, nullable bool) map[string]any {
+	if !nullable || f.googleAI {
 		return out
 	}
 	if out == nil {
@@ -179,15 +179,11 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 	switch {
 	case len(e.texts) > 0:
 	case e.null:
-		return orNull(nil, f.googleAI)
+		return f.orNull(nil, true)
 	default:
 		return nil
 	}
-	out = f.finish(out, s, at)
-	if e.null {
-		return orNull(out, f.googleAI)
-	}
-	return out
+	return f.orNull(f.finish(out, s, at), e.null)
 }
 
 // spelledValues are enumerated values as strings.

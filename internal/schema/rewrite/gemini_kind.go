@@ -85,11 +85,7 @@ func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
 			}
 		}
 	}
-	out := anyOf(written)
-	if nullable {
-		return orNull(out, g.googleAI)
-	}
-	return out
+	return g.orNull(anyOf(written), nullable)
 }
 
 // kind writes a subschema of one type. It returns nil if no value of the type that is allowed can be written.

@@ -144,7 +144,7 @@ func (g *gemini) anyValue() map[string]any {
 	if g.googleAI {
 		description = "The value as JSON, instead of value, if it is not a string."
 	} else {
-		value = orNull(map[string]any{"anyOf": scalarForms()}, false)
+		value = g.orNull(map[string]any{"anyOf": scalarForms()}, true)
 	}
 	return map[string]any{EntryValue: value, EntryJSON: map[string]any{"type": "string", "description": description}}
 }

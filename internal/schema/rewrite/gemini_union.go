@@ -37,10 +37,7 @@ func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]a
 	} else if len(all) > 0 {
 		written = g.enumerations(all, s, key, at)
 	}
-	if nullable {
-		return orNull(written, g.googleAI)
-	}
-	return written
+	return g.orNull(written, nullable)
 }
 
 // alternatives lists the alternatives that allow some value, except null. nullable reports whether null is one of them.
