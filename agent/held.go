@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -31,13 +30,11 @@ const (
 type heldQuestions struct {
 	questions *openQuestions
 	rec       *recorder
-	agent     *recipe
 	scope     *scope
 
-	closed bool // no more questions are held; guarded by writer.mu
-
-	mu    sync.Mutex // guards the following field
-	asked int        // number of questions that servers have asked in calls of this turn
+	// Guarded by writer.mu:
+	asked  int  // number of questions that servers have asked in calls of this turn
+	closed bool // no more questions are held
 }
 
 // elicit asks a person what a server wants to know. The result is nil if nobody replies.
@@ -98,7 +95,7 @@ func (h *heldQuestions) ask(ctx context.Context, q *run.Question) (*run.Reply, e
 	if err := h.countQuestion(q.Server); err != nil {
 		return nil, err
 	}
-	if h.rec.writer.hold != nil && h.agent.opts.Person.Hold >= 0 {
+	if h.rec.writer.hold != nil && h.questions.agent.opts.Person.Hold >= 0 {
 		return h.hold(ctx, q)
 	}
 	return h.askNow(ctx, q)
@@ -126,11 +123,11 @@ const notAsked = "server %q asked the user in a call of %s, and was told that th
 
 // countQuestion counts a question. Beyond the limit it fails the run.
 func (h *heldQuestions) countQuestion(server string) error {
+	h.rec.writer.mu.Lock()
 	limit := h.rec.writer.root.Limits.Questions
-	h.mu.Lock()
 	h.asked++
 	isOver := limit >= 0 && h.asked > limit
-	h.mu.Unlock()
+	h.rec.writer.mu.Unlock()
 	if !isOver {
 		return nil
 	}
@@ -142,7 +139,7 @@ func (h *heldQuestions) countQuestion(server string) error {
 // reply, or as cancelled if the server stops waiting or the run fails. The reply is nil if the call has
 // ended.
 func (h *heldQuestions) hold(ctx context.Context, q *run.Question) (*run.Reply, error) {
-	wait := cmp.Or(h.agent.opts.Person.Hold, defaultHold)
+	wait := cmp.Or(h.questions.agent.opts.Person.Hold, defaultHold)
 	q.Expires = time.Now().Add(wait).UTC().Truncate(time.Millisecond)
 	if opened, err := h.openInCall(q); err != nil || !opened {
 		return nil, err

@@ -55,7 +55,7 @@ func newTurn(e *engine) *turn {
 	}
 	t.newCall.n, t.newIntent.n, t.newDecided.n = n, n, n
 	t.person = newPerson(e, t.scope)
-	t.held = &heldQuestions{questions: e.questions, rec: e.rec, agent: e.agent, scope: t.scope}
+	t.held = &heldQuestions{questions: e.questions, rec: e.rec, scope: t.scope}
 	t.servers = &servers{
 		rec:      e.rec,
 		agent:    e.agent,
