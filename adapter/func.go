@@ -174,7 +174,7 @@ func NewFuncTool(
 	tool.calls = c
 	tool.local = run
 	tool.honoursKeys = o.HonoursKeys
-	tool.listed = o.AlwaysOffered
+	tool.alwaysOffered = o.AlwaysOffered
 	tool.topics = newTopics(o.Topics)
 	tool = tool.withName(assignNames([]identity{{server: tool.server.label, tool: def.Name}}, false)[0])
 	return &FuncTool{tool, newCatalogs([]*Tool{tool}, common)}, nil

@@ -22,38 +22,37 @@ import (
 
 // Tool is a tool as a model sees it: one of a server, or of this program.
 type Tool struct {
-	server  *serverState
-	client  *mcpclient.Client // nil for the toolset's own tools
-	def     *mcp.Tool
-	name    string
-	input   *toolschema.Schema
-	shown   *mcp.Tool           // the definition without keyArgument
-	wrapped bool                // all arguments are in one property
-	task    bool                // it may be called as a task
-	outputs mcpclient.Validator // checks results against the output schema, nil for no check
+	server *serverState
+	client *mcpclient.Client // nil for a tool of this program, and of a server that is idle
+	calls  *calls            // runs its calls
+	name   string            // the model's
+	own    string            // the name that the host wants, "" for the server's
 
+	def         *mcp.Tool     // as the server describes it
+	shown       *mcp.Tool     // def without keyArgument
 	keyArgument string        // the argument for the key of a call, "" for none
-	listed      bool          // offered without a search
-	topics      *topics       // what a function provides by name, or nil
-	honoursKeys bool          // a function that uses IdempotencyKeyFrom
-	repeat      bool          // Policy.Repeat says that its calls may be made again
-	views       apps.ToolMeta // the definition's metadata about views
+	views       apps.ToolMeta // what def says of views
+	fingerprint string        // of def
+	input       *toolschema.Schema
+	wrapped     bool // the model is asked for all arguments in one property
+	task        bool // see IsTask
+
+	alwaysOffered bool    // see FuncOptions
+	topics        *topics // what a function provides by name, or nil
+	honoursKeys   bool    // a function that uses IdempotencyKeyFrom
+	repeat        bool    // Policy.Repeat says that its calls may be made again
 
 	fill     filler                      // see WithReferences; nil: arguments contain no references
 	validate func(json.RawMessage) error // the host's validator of arguments, or nil
-
-	reader      string // the name of the tool that reads its long results, "" for the one in its toolset
-	own         string // the name that the host wants, "" for the server's
-	fingerprint string
-
-	calls *calls // runs its calls
+	outputs  mcpclient.Validator         // checks results against the output schema, nil for no check
+	reader   string                      // the name of the tool that reads its long results, "" for the one in its toolset
 
 	// local runs the tool in this process. It is set for functions and the toolset's own tools.
 	local func(context.Context, json.RawMessage) (*mcp.CallToolResult, error)
 }
 
-// newTool returns a tool for a definition. client is nil for a tool of this program. The error says
-// why the input schema cannot be used.
+// newTool returns a tool for a definition. client is nil for a tool of this program, and of a server that is idle. The
+// error says why the tool cannot be offered.
 func newTool(state *serverState, client *mcpclient.Client, def *mcp.Tool, schemas *schema.Cache) (*Tool, error) {
 	shown, keyArgument := def.InputSchema, ""
 	if name := state.keyInArgument; name != "" {
@@ -169,7 +168,7 @@ func (t *Tool) Local() bool { return t.local != nil }
 
 // AlwaysOffered reports whether the tool is offered from the start to a model that searches for its
 // tools, see [FuncOptions].
-func (t *Tool) AlwaysOffered() bool { return t.listed }
+func (t *Tool) AlwaysOffered() bool { return t.alwaysOffered }
 
 // Client returns the connection to the tool's server. It is nil for a tool of this program, and
 // if the server is idle ([StartLazy]).
