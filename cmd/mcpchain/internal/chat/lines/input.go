@@ -31,19 +31,19 @@ type line struct {
 	tooLong bool // it was skipped
 }
 
-// NewInput starts to read. attended means that a person types the input. The goroutine ends at the end of the input or
+// NewInput starts to read. person means that a person types the input. The goroutine ends at the end of the input or
 // of the context, except that it cannot interrupt a Read.
-func NewInput(ctx context.Context, r io.Reader, attended bool) *Input {
+func NewInput(ctx context.Context, r io.Reader, person bool) *Input {
 	in := &Input{lines: make(chan line)}
-	if attended {
+	if person {
 		in.lines = make(chan line, maxTypeAhead)
 	}
-	go in.read(ctx, bufio.NewReader(r), attended)
+	go in.read(ctx, bufio.NewReader(r), person)
 	return in
 }
 
 // read sends lines until the input or the context ends.
-func (in *Input) read(ctx context.Context, r *bufio.Reader, attended bool) {
+func (in *Input) read(ctx context.Context, r *bufio.Reader, person bool) {
 	defer close(in.lines)
 	for ctx.Err() == nil {
 		l, err := readLine(r)
@@ -51,7 +51,7 @@ func (in *Input) read(ctx context.Context, r *bufio.Reader, attended bool) {
 			in.err = err
 			return
 		}
-		if attended {
+		if person {
 			select {
 			case in.lines <- l:
 			default: // drop it: too many lines were typed ahead
