@@ -121,7 +121,7 @@ func (t *tx) close(err error) {
 }
 
 func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	result, err := t.run(ctx, text, args)
+	result, err := perform(ctx, t, text, args, t.tx.ExecContext, (*sql.Stmt).ExecContext)
 	if err != nil {
 		return 0, err
 	}
@@ -129,43 +129,40 @@ func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) 
 }
 
 // change is exec for a statement that is refused if it changes no row.
-func (t *tx) change(ctx context.Context, refusal error, text string, args ...any) error {
+func (t *tx) change(ctx context.Context, reason error, text string, args ...any) error {
 	n, err := t.exec(ctx, text, args...)
 	if err == nil && n == 0 {
-		return refuse(refusal)
+		return refuse(reason)
 	}
 	return err
 }
 
 // one is [one] for a row whose absence is refused.
-func (t *tx) one(ctx context.Context, refusal error, query string, args []any, columns ...any) error {
+func (t *tx) one(ctx context.Context, reason error, query string, args []any, columns ...any) error {
 	err := one(ctx, t, query, args, columns...)
 	if isNone(err) {
-		return refuse(refusal)
+		return refuse(reason)
 	}
 	return err
 }
 
-func (t *tx) run(ctx context.Context, text string, args []any) (sql.Result, error) {
-	if t.d.remote {
-		return t.tx.ExecContext(ctx, t.d.statement(text), args...)
-	}
-	stmt, err := t.prepare(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	return stmt.ExecContext(ctx, args...)
+func (t *tx) QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	return perform(ctx, t, text, args, t.tx.QueryContext, (*sql.Stmt).QueryContext)
 }
 
-func (t *tx) QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+// perform executes a statement: as text at a server, compiled in a file.
+func perform[R any](
+	ctx context.Context, t *tx, text string, args []any,
+	asText func(context.Context, string, ...any) (R, error), compiled func(*sql.Stmt, context.Context, ...any) (R, error),
+) (result R, err error) {
 	if t.d.remote {
-		return t.tx.QueryContext(ctx, t.d.statement(text), args...)
+		return asText(ctx, t.d.statement(text), args...)
 	}
 	stmt, err := t.prepare(ctx, text)
 	if err != nil {
-		return nil, err
+		return result, err
 	}
-	return stmt.QueryContext(ctx, args...)
+	return compiled(stmt, ctx, args...)
 }
 
 // prepare compiles a statement once for all changes of the transaction. It is closed with the transaction.

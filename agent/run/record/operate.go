@@ -57,8 +57,11 @@ type failures struct {
 	more  int
 }
 
+// maxReasons bounds the errors that DeleteEnded returns.
+const maxReasons = 10
+
 func (f *failures) add(err error) {
-	if len(f.first) < 10 {
+	if len(f.first) < maxReasons {
 		f.first = append(f.first, err)
 	} else {
 		f.more++
