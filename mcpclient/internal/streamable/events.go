@@ -208,7 +208,8 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 		s.retryAfter = RetryAfter(err)
 		return nil, err
 	}
-	return nil, fmt.Errorf("%w: GET %s: HTTP status %d, content type %q", errNoStream, s.conn.safeURL(), resp.StatusCode, s.conn.safeContentType(resp))
+	return nil, fmt.Errorf("%w: GET %s: HTTP status %d, content type %q",
+		errNoStream, s.conn.safeURL(), resp.StatusCode, s.conn.safeContentType(resp))
 }
 
 // RetryAfter returns the Retry-After of a temporary refusal of a stream, with the bound of a

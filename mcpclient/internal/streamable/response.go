@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
+// deliverSingle passes the body of a response, one message, to deliver. The caller closes it.
 func (c *conn) deliverSingle(resp *http.Response, m *message, deliver func([]byte) bool) error {
 	if resp.StatusCode/100 != 2 {
 		return c.deliverFailure(resp, m, deliver)
@@ -36,52 +37,60 @@ func (c *conn) deliverSingle(resp *http.Response, m *message, deliver func([]byt
 	return nil
 }
 
+// maxQuoted bounds the beginning of a body in an error, in bytes: it may be a page of HTML.
+const maxQuoted = 200
+
+// contentTypeError reads the body of a response that is neither a message nor a stream, and returns the error.
 func (c *conn) contentTypeError(resp *http.Response) error {
 	body := readErrorBody(resp.Body)
 	if len(bytes.TrimSpace(body)) == 0 {
 		return c.noBodyError(resp)
 	}
+	text := c.Redact(string(body))
+	begins := strings.ToValidUTF8(text[:min(len(text), maxQuoted)], "")
 	return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: it begins %s",
-		mcp.ErrInvalidResult, c.safeURL(), c.safeContentType(resp), mediaJSON, mediaStream, excerpt.Quote([]byte(beginning(c.Redact(string(body))))))
+		mcp.ErrInvalidResult, c.safeURL(), c.safeContentType(resp), mediaJSON, mediaStream, excerpt.Quote([]byte(begins)))
 }
 
 func (c *conn) noBodyError(resp *http.Response) error {
 	return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", mcp.ErrInvalidResult, c.safeURL(), resp.StatusCode)
 }
 
-func beginning(text string) string { return strings.ToValidUTF8(text[:min(len(text), 200)], "") }
-
 // deliverFailure passes the JSON-RPC error in a failed response to deliver: it is the server's answer,
-// unless the status is about more than this request. Otherwise the failure is the error.
+// unless it concerns more than this request. A code that only modern servers use is always an answer:
+// it says how to ask again. Without an answer the failure is the error.
 func (c *conn) deliverFailure(resp *http.Response, m *message, deliver func([]byte) bool) error {
 	failure := c.statusError(resp)
 	answer, err := jsonrpc.Parse(failure.raw)
 	if err != nil || answer.Error == nil {
 		return failure
 	}
-	rpc, err := results.Error(answer.Error, c.Redact)
-	ok := err == nil
-	switch {
-	case ok && rpc.Code == mcp.CodeMethodNotFound:
-		failure.session = "" // the method was not found, not the session
-	case ok && meansLostSession(failure.Status, rpc):
-		failure.session = resp.Request.Header.Get(sessionHeader)
-	}
-	beyond := backoff.IsTransient(failure.Status) || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden ||
-		failure.session != "" || m.sent.Opens && failure.suggestsOlderServer()
 	m.sent.ErrorStatus = failure.Status
-	if ok && (!beyond || results.OnlyModern(rpc)) && deliver(failure.raw) {
-		return nil
+	rpc, err := results.Error(answer.Error, c.Redact)
+	if err != nil {
+		return failure
 	}
 	failure.rpc = rpc
+	switch {
+	case rpc.Code == mcp.CodeMethodNotFound:
+		failure.session = "" // the status 404 is that of the method
+	case meansLostSession(failure.Status, rpc):
+		failure.session = resp.Request.Header.Get(sessionHeader)
+	}
+	if (results.OnlyModern(rpc) || !failure.concernsMore(m.sent.Opens)) && deliver(failure.raw) {
+		return nil
+	}
 	return failure
 }
+
+// codeServerError is the first of the codes that JSON-RPC leaves to servers.
+const codeServerError = -32000
 
 // meansLostSession reports whether an answer means that the server does not know the session. The
 // status should be 404, but servers modelled on the examples of the TypeScript SDK answer 400 with
 // "No valid session ID provided".
 func meansLostSession(status int, err *mcp.RPCError) bool {
-	return status == http.StatusBadRequest && err.Code == -32000 && strings.Contains(strings.ToLower(err.Message), "session")
+	return status == http.StatusBadRequest && err.Code == codeServerError && strings.Contains(strings.ToLower(err.Message), "session")
 }
 
 func mediaType(resp *http.Response) string {
@@ -93,10 +102,12 @@ func mediaType(resp *http.Response) string {
 	return media
 }
 
+// safeContentType returns the content type of a response for errors.
 func (c *conn) safeContentType(resp *http.Response) string {
 	return excerpt.Cut(c.Redact(strings.Join(resp.Header["Content-Type"], ", ")))
 }
 
+// readBody reads the body of a response, up to the bound of a message.
 func (c *conn) readBody(resp *http.Response) (body []byte, err error) {
 	if resp.ContentLength > int64(c.max) {
 		return nil, c.tooLargeError()
@@ -108,7 +119,8 @@ func (c *conn) readBody(resp *http.Response) (body []byte, err error) {
 	}
 	switch {
 	case err != nil:
-		return nil, &transport.BrokenError{Err: fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.safeURL(), len(body), err), ResponseBegun: true}
+		err = fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.safeURL(), len(body), err)
+		return nil, &transport.BrokenError{Err: err, ResponseBegun: true}
 	case len(body) > c.max:
 		return nil, c.tooLargeError()
 	}
@@ -124,6 +136,8 @@ const (
 	trustedRatio = 16      // bytes allocated for each byte that has arrived
 )
 
+// readSized reads a body with a Content-Length of size. net/http ends a body there; one that a RoundTripper of the host
+// made may be longer, which is an error, or shorter, which is not.
 func readSized(r io.Reader, size int) ([]byte, error) {
 	b := make([]byte, 0, min(size, trustedSize)+1) // one more, to see the end
 	for {
@@ -147,8 +161,7 @@ const (
 	errorBodyTime = time.Second // how long that may take
 )
 
-// readErrorBody reads the body of a failed response, as far as it arrives in time. Not every such
-// body ends.
+// readErrorBody reads the body of a response for an error, as far as it arrives in time: some bodies do not end.
 func readErrorBody(body io.ReadCloser) []byte {
 	late := time.AfterFunc(errorBodyTime, func() { _ = body.Close() })
 	defer late.Stop()
@@ -156,6 +169,18 @@ func readErrorBody(body io.ReadCloser) []byte {
 	return raw
 }
 
+// statusError is the error of a response whose status is not 2xx.
+type statusError struct {
+	*transport.HTTPError
+
+	raw            []byte        // the body, up to 64 KiB
+	rpc            *mcp.RPCError // the error in the body, or nil
+	session        string        // the session that the server no longer knows, or ""
+	hadCredentials bool          // the request had credentials
+}
+
+// statusError reads the body of a failed response. A 404 to a request in a session means that the session is lost: after its
+// end the server "MUST respond to requests containing that session ID with HTTP 404 Not Found" (2025-11-25 transports).
 func (c *conn) statusError(resp *http.Response) *statusError {
 	raw := readErrorBody(resp.Body)
 	lost := ""
@@ -177,15 +202,6 @@ func (c *conn) statusError(resp *http.Response) *statusError {
 	}
 }
 
-type statusError struct {
-	*transport.HTTPError
-
-	raw            []byte        // the body, up to 64 KiB
-	rpc            *mcp.RPCError // the error in the body, or nil
-	session        string        // the session that the server no longer knows, or ""
-	hadCredentials bool          // the request had credentials
-}
-
 // LostSession implements [wire.LostSessionError].
 func (e *statusError) LostSession() string { return e.session }
 
@@ -197,15 +213,15 @@ func (e *statusError) Unwrap() []error {
 	return []error{e.HTTPError, e.rpc}
 }
 
-// Error names the request, the status and the beginning of the body, and gives advice for some
-// statuses.
+// Error names the request, the status and the beginning of the body, and for 401 how to authorize.
 func (e *statusError) Error() string {
 	text := e.HTTPError.Error()
 	switch {
 	case e.Status == http.StatusUnauthorized && e.hadCredentials:
 		return text + " (the server does not take the credentials that were sent: have HTTP.Token renew them, or see package oauth)"
 	case e.Status == http.StatusUnauthorized:
-		return text + " (the server wants authorization: set HTTP.Token, or Authorization in HTTP.Header, as in \"Bearer TOKEN\", or see package oauth)"
+		return text + " (the server wants authorization: set HTTP.Token, or Authorization in HTTP.Header, as in \"Bearer TOKEN\"," +
+			" or see package oauth)"
 	}
 	return text
 }
@@ -216,8 +232,20 @@ func (e *statusError) suggestsOlderServer() bool {
 	return e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
 }
 
-// meansNoStream reports whether the server says that it has no standalone stream. A 404 says so,
-// too, unless the stream wasOpen before in a session, which the server has forgotten then.
+// concernsMore reports whether a failure concerns more than its request, which opens a session or not: the caller repeats
+// the request, gets another token, begins another session, or talks to the server in another way.
+func (e *statusError) concernsMore(opens bool) bool {
+	switch {
+	case backoff.IsTransient(e.Status), e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
+		return true
+	case opens && e.suggestsOlderServer():
+		return true
+	}
+	return e.session != ""
+}
+
+// meansNoStream reports whether the server says that it has no standalone stream. A 404 says so, too. But after the stream
+// wasOpen in a session, it says that this session is lost.
 func (e *statusError) meansNoStream(wasOpen bool) bool {
 	return e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotFound && !(wasOpen && e.session != "")
 }
