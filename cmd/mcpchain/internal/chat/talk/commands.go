@@ -32,8 +32,9 @@ func (c *command) name() string {
 func (s *Session) commands() []command {
 	return []command{
 		{"/help", "list the commands", s.help, nil},
-		{"/tools [PATTERN]", "list the tools", s.toolbox.list, s.toolbox.complete},
-		{"/tool NAME", "show a tool: its description, its arguments", s.toolbox.show, s.toolbox.complete},
+		{"/tools [PATTERN]", "list the tools", s.connections.listTools, s.connections.completeTool},
+		{"/tool NAME", "show a tool: its description, its arguments",
+			s.connections.showTool, s.connections.completeTool},
 		{"/servers [restart NAME]", "list the servers, or connect to one again",
 			s.connections.manage, s.connections.complete},
 		{"/resources", "list the resources, and templates of their URIs", s.offers.listResources, nil},

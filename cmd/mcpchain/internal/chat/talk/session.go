@@ -51,7 +51,6 @@ type Session struct {
 	archive      *archive
 	connections  *connections
 	instructions *instructions
-	toolbox      *toolbox
 	offers       *offers
 	attachments  *attachments
 	downloads    *downloads
@@ -74,7 +73,6 @@ func newSession(c Config) *Session {
 	s.instructions = &instructions{
 		screen: c.Screen, connections: s.connections, withheld: c.NoInstructions, shown: map[string]string{},
 	}
-	s.toolbox = &toolbox{screen: c.Screen, connections: s.connections}
 	s.downloads = &downloads{screen: c.Screen, folder: c.Media}
 	s.offers = &offers{screen: c.Screen, connections: s.connections, downloads: s.downloads, ask: s.askModel}
 	s.attachments = &attachments{screen: c.Screen, offers: s.offers}

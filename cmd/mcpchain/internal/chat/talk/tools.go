@@ -21,27 +21,21 @@ import (
 // maxDescription bounds the shown description of a tool, in characters.
 const maxDescription = 2000
 
-// toolbox is the tools of the connected servers, as the person sees them.
-type toolbox struct {
-	screen      screen.Screen
-	connections *connections
-}
-
-// list is the command /tools: it lists all tools, or those that match a pattern.
-func (b *toolbox) list(_ context.Context, pattern string) error {
+// listTools is the command /tools: it lists all tools, or those that match a pattern.
+func (c *connections) listTools(_ context.Context, pattern string) error {
 	count, all := 0, 0
-	for _, server := range b.connections.statuses() {
+	for _, server := range c.statuses() {
 		for _, t := range server.Tools {
 			if all++; !isMatch(t, pattern) {
 				continue
 			}
 			count++
-			listItem(b.screen, t.Name(), server.Name, t.Definition().Description)
+			listItem(c.screen, t.Name(), server.Name, t.Definition().Description)
 		}
 	}
 	switch {
 	case all == 0:
-		b.screen.List(screen.Faint, "there are no tools")
+		c.screen.List(screen.Faint, "there are no tools")
 	case count == 0:
 		return fmt.Errorf("no tool fits %s; there are %d", hosttext.Line(pattern, 80), all)
 	}
@@ -55,12 +49,12 @@ func isMatch(t *adapter.Tool, pattern string) bool {
 		strings.Contains(strings.ToLower(t.Definition().Name), pattern)
 }
 
-// show is the command /tool: it shows what a server says about a tool.
-func (b *toolbox) show(_ context.Context, argument string) error {
+// showTool is the command /tool: it shows what a server says about a tool.
+func (c *connections) showTool(_ context.Context, argument string) error {
 	if argument == "" {
 		return errors.New("usage: /tool NAME; /tools lists them")
 	}
-	t, err := b.find(argument)
+	t, err := c.findTool(argument)
 	if err != nil {
 		return err
 	}
@@ -69,23 +63,23 @@ func (b *toolbox) show(_ context.Context, argument string) error {
 	if t.Name() != def.Name {
 		heading += ", for the model " + hosttext.Line(t.Name(), 200)
 	}
-	b.screen.List(screen.Plain, "%s", heading)
-	b.screen.List(screen.Tool, "%s", hosttext.Block(cmp.Or(def.Description, "(no description)"), maxDescription))
-	b.screen.List(screen.Plain, "Arguments:")
-	b.screen.List(screen.Tool, "%s", hosttext.Indent(schemaText(def.InputSchema)))
+	c.screen.List(screen.Plain, "%s", heading)
+	c.screen.List(screen.Tool, "%s", hosttext.Block(cmp.Or(def.Description, "(no description)"), maxDescription))
+	c.screen.List(screen.Plain, "Arguments:")
+	c.screen.List(screen.Tool, "%s", hosttext.Indent(schemaText(def.InputSchema)))
 	if len(def.OutputSchema) > 0 {
-		b.screen.List(screen.Plain, "Structured result:")
-		b.screen.List(screen.Tool, "%s", hosttext.Indent(schemaText(def.OutputSchema)))
+		c.screen.List(screen.Plain, "Structured result:")
+		c.screen.List(screen.Tool, "%s", hosttext.Indent(schemaText(def.OutputSchema)))
 	}
 	for _, claim := range person.Claims(def) {
-		b.screen.List(screen.Faint, "The server claims: %s.", claim)
+		c.screen.List(screen.Faint, "The server claims: %s.", claim)
 	}
 	return nil
 }
 
-// find finds a tool by its name for the model.
-func (b *toolbox) find(name string) (*adapter.Tool, error) {
-	for _, server := range b.connections.statuses() {
+// findTool finds a tool by its name for the model.
+func (c *connections) findTool(name string) (*adapter.Tool, error) {
+	for _, server := range c.statuses() {
 		for _, t := range server.Tools {
 			if t.Name() == name {
 				return t, nil
@@ -95,15 +89,15 @@ func (b *toolbox) find(name string) (*adapter.Tool, error) {
 	return nil, fmt.Errorf("no tool %s; /tools lists them", hosttext.Line(name, 80))
 }
 
-// complete completes the arguments of /tools and /tool.
-func (b *toolbox) complete(context.Context, string) (c screen.Completion) {
-	for _, server := range b.connections.statuses() {
+// completeTool completes the arguments of /tools and /tool.
+func (c *connections) completeTool(context.Context, string) (found screen.Completion) {
+	for _, server := range c.statuses() {
 		for _, t := range server.Tools {
-			c.Items = addItem(c.Items, t.Name(), server.Name+": "+t.Definition().Description, false)
+			found.Items = addItem(found.Items, t.Name(), server.Name+": "+t.Definition().Description, false)
 		}
 	}
-	slices.SortFunc(c.Items, func(a, b screen.Item) int { return cmp.Compare(a.Text, b.Text) })
-	return c
+	slices.SortFunc(found.Items, func(a, b screen.Item) int { return cmp.Compare(a.Text, b.Text) })
+	return found
 }
 
 // schemaText describes the members of an object, one on each line.
