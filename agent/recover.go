@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"maps"
 	"math"
@@ -241,40 +240,29 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 			err = &interruptedError{err}
 		}
 	}()
-	var l *loadedRun
 	s := a.resume(key, nil)
-	load := s.load
-	s.load = func(ctx context.Context) (*loadedRun, error) {
-		due, err := load(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if due.state.Status.Ended() {
-			due.hold.release()
-			return nil, errNotDue
-		}
-		l = due
-		r.logTakeover(l.state)
-		return l, nil
+	l, err := s.load(ctx)
+	if err != nil {
+		return fmt.Errorf("run agent: %w", err)
 	}
-	err = r.forward(key, s.events(ctx))
-	if r.opts.OnEnd != nil && l != nil {
-		r.opts.OnEnd(key, s.result(l.state), err)
+	if l.state.Status.Ended() {
+		l.hold.release()
+		return errNotDue
 	}
-	return err
-}
-
-// forward passes the events of a run to OnEvent. It returns the error with which they end.
-func (r *recovery) forward(key run.Key, events iter.Seq2[Event, error]) error {
-	for e, err := range events {
-		if err != nil {
-			return err
-		}
+	r.logTakeover(l.state)
+	err = s.runWork(ctx, l, func(e Event) bool {
 		if r.opts.OnEvent != nil {
 			r.opts.OnEvent(key, e)
 		}
+		return true
+	}, s.drive)
+	if err != nil {
+		err = fmt.Errorf("run agent: %w", err)
 	}
-	return nil
+	if r.opts.OnEnd != nil {
+		r.opts.OnEnd(key, s.result(l.state), err)
+	}
+	return err
 }
 
 // errNotDue is the error of a run that another process has ended since it was listed.
