@@ -412,6 +412,29 @@ func TestNewSessionIsLostWhileItWatches(t *testing.T) {
 	})
 }
 
+// Requests to watch go one after the other. Neither another subscription nor a new session waits without end for one
+// that the server does not answer.
+func TestWatchingWaitsForItsTurn(t *testing.T) {
+	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
+		s.on("resources/subscribe", func(_ http.ResponseWriter, r *http.Request, _ message) bool { <-r.Context().Done(); return true })
+		ctx, cancel := context.WithCancel(t.Context())
+		silent := background(func() error {
+			return check.Err(c.Subscribe(ctx, onResources("file:///a"), mcpclient.WithTimeout(time.Hour)))
+		})
+		synctest.Wait()
+		start := time.Now()
+		err := check.Err(c.Subscribe(t.Context(), onResources("file:///b"), mcpclient.WithTimeout(time.Second)))
+		check.Is(t, err, context.DeadlineExceeded)
+		within(t, "another subscription", start, time.Second)
+		s.forget()
+		start = time.Now()
+		wantBoth(t, c.Ping(t.Context()), mcpclient.ErrSessionLost, "could not start a new session")
+		within(t, "a new session", start, 30*time.Second)
+		cancel()
+		check.Is(t, <-silent, context.Canceled)
+	})
+}
+
 // A subscription that is closed while a session begins waits 5 s for it, and then the log says what the server still does.
 func TestUnsubscribeWithoutASession(t *testing.T) {
 	opts, log := logs(undeclared(legacy()), slog.LevelWarn)
