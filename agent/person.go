@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // person asks the open questions of a turn through Options.Person.Reply, except those for which a call
@@ -82,4 +85,118 @@ func (p *person) askShared(ctx context.Context, q *run.Question) (*run.Reply, er
 // replyError wraps an error of Options.Person.Reply.
 func replyError(q *run.Question, err error) error {
 	return fmt.Errorf("answer the question about %s: %w", cmp.Or(q.Tool, q.Server), err)
+}
+
+// neededSignIn returns the sign-in that a person has to make before a call can be made or the wait
+// for a task can continue. The server has not accepted the call. After maxTries calls there is none.
+func (s *sender) neededSignIn(c *ledger.Call, result *adapter.Result) (*mcp.SignInError, bool) {
+	needed, ok := errors.AsType[*mcp.SignInError](result.Err)
+	if !ok {
+		return nil, false
+	}
+	isTask := false
+	s.rec.read(func(s *ledger.State) { isTask = s.Call(c.ID).Task != nil })
+	mayContinue := result.Unsent() || isTask
+	wasAwaited := c.At == ledger.CallAtSignIn && isTask // a task is awaited once after each sign-in
+	return needed, mayContinue && !wasAwaited && c.Tries < maxTries
+}
+
+// askSignIn asks a person to sign in. Then the call is made again.
+func (s *sender) askSignIn(c *ledger.Call, needed *mcp.SignInError) error {
+	return s.questions.add(&run.Question{
+		Kind:     run.QuestionSignIn,
+		Call:     c.ID,
+		Server:   c.Server,
+		Tool:     c.Name,
+		URL:      needed.URL,
+		Survives: true,
+	})
+}
+
+// resumeAfterSignIn makes a call again, or ends it, after a person's reply about a sign-in.
+func resumeAfterSignIn(t *turn, c *ledger.Call) (func() error, error) {
+	switch {
+	case c.Reply == nil:
+		return nil, nil
+	case c.Reply.Action == run.ActionAccept:
+		return t.sendAgain(c)
+	}
+	effect := "Nothing was done."
+	if c.Task != nil || len(c.Round) > 0 {
+		effect = "The call was given up."
+	}
+	j := t.tools.job(c)
+	text := "Error: the user did not sign in at the tool's server. " + effect
+	return nil, t.sender.recordOutcome(j, j.errorResult(text, mcp.ErrRejected), 0)
+}
+
+// signIns are the sign-ins that a person is being asked for: each only once at a time in a run
+// and its sub-agents.
+type signIns struct {
+	mu    sync.Mutex // guards the following field
+	asked map[signIn]*askedSignIn
+}
+
+// signIn is what a person does at a server, for all calls that need it.
+type signIn struct{ server, url string }
+
+func newSignIn(q *run.Question) signIn { return signIn{q.Server, q.URL} }
+
+// askedSignIn is a question for a sign-in that is being asked.
+type askedSignIn struct {
+	done  chan struct{} // closed at its end; before that, the other fields are set
+	reply *run.Reply    // nil: there is none
+	err   error
+}
+
+// ask returns the result of ask, unless the person is already being asked for the same sign-in: then it
+// waits, and returns that reply, an acceptance or nil. After a refusal or a failure the next caller asks.
+// The error is the cause of a context that ends before.
+func (s *signIns) ask(ctx context.Context, q *run.Question, ask func() (*run.Reply, error)) (*run.Reply, error) {
+	for {
+		question, isMine := s.join(newSignIn(q))
+		if isMine {
+			defer s.end(newSignIn(q), question)
+			question.reply, question.err = ask()
+			return question.reply, question.err
+		}
+		select {
+		case <-question.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		switch reply := question.reply; {
+		case reply == nil && question.err == nil:
+			return nil, nil
+		case reply != nil && reply.Action == run.ActionAccept:
+			return signInReply(q, reply), nil
+		}
+	}
+}
+
+// join returns the current question for a sign-in, or a new one, which is the caller's.
+func (s *signIns) join(key signIn) (question *askedSignIn, isMine bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if current := s.asked[key]; current != nil {
+		return current, false
+	}
+	if s.asked == nil {
+		s.asked = map[signIn]*askedSignIn{}
+	}
+	s.asked[key] = &askedSignIn{done: make(chan struct{})}
+	return s.asked[key], true
+}
+
+// end ends a question for a sign-in.
+func (s *signIns) end(key signIn, question *askedSignIn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.asked, key)
+	close(question.done)
+}
+
+// signInReply converts the reply to another question for the same sign-in.
+func signInReply(q *run.Question, a *run.Reply) *run.Reply {
+	return &run.Reply{Question: q.ID, Action: a.Action, By: a.By, At: a.At}
 }
