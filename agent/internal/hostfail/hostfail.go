@@ -31,7 +31,7 @@ func Kind(e *chat.Error, kinds map[string]model.ErrorKind) model.ErrorKind {
 	return KindOfStatus(e.Status)
 }
 
-// KindOfStatus returns the kind of a failure by its HTTP status, 0 for a status that is none.
+// KindOfStatus returns the kind of a failure with an HTTP status, 0 below 400.
 func KindOfStatus(status int) model.ErrorKind {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
