@@ -45,7 +45,7 @@ func main() {
 
 // summarize asks the server to summarise files and prints the result.
 func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer) error {
-	sampler, err := newSampler(&person{in: lines(in), out: out, decided: map[string]error{}})
+	sampler, err := newSampler(newPerson(in, out))
 	if err != nil {
 		return err
 	}

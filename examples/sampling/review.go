@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -16,19 +15,37 @@ import (
 
 // person reviews the server's requests and the replies.
 type person struct {
-	in <-chan string // lines; closed at the end of the input
+	in   <-chan string // lines; closed at the end of the input
+	turn chan struct{} // has a token while the person is asked or told something: one thing at a time
 
-	mu      sync.Mutex // held while the person is asked
+	// For who has the turn:
 	out     io.Writer
 	decided map[string]error // decisions for all requests of a server; nil allows them
+}
+
+func newPerson(in io.Reader, out io.Writer) *person {
+	return &person{in: lines(in), turn: make(chan struct{}, 1), out: out, decided: map[string]error{}}
+}
+
+// begin waits for the turn, which lasts until the caller calls end.
+func (p *person) begin(ctx context.Context) (end func(), err error) {
+	select {
+	case p.turn <- struct{}{}:
+		return func() { <-p.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 var errRefused = errors.New("the person refused")
 
 // reviewRequest shows a request. The person may allow or refuse it, once or always, or add an instruction.
 func (p *person) reviewRequest(ctx context.Context, r *sampling.Request) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	end, err := p.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	if decision, ok := p.decided[r.Server]; ok {
 		return decision
 	}
@@ -63,8 +80,11 @@ func (p *person) reviewRequest(ctx context.Context, r *sampling.Request) error {
 
 // reviewReply shows a reply before the server sees it.
 func (p *person) reviewReply(ctx context.Context, r *sampling.Request, reply *mcp.CreateMessageResult) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	end, err := p.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	fmt.Fprintf(p.out, "%s would get this reply:\n%s\n", r.Server, hosttext.Indent(hosttext.SamplingReply(reply)))
 	choice, err := p.ask(ctx, "Let it? [y]es, [n]o")
 	if err != nil {
@@ -92,8 +112,8 @@ func (p *person) ask(ctx context.Context, what string) (string, error) {
 
 // say prints a text while the person is not asked.
 func (p *person) say(format string, args ...any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	end, _ := p.begin(context.Background()) // this context does not end
+	defer end()
 	fmt.Fprintf(p.out, format, args...)
 }
 
