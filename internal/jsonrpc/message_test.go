@@ -95,34 +95,15 @@ func TestIntID(t *testing.T) {
 		want       int64
 		quoted, ok bool
 	}{
-		{"7", 7, false, true},
-		{`"7"`, 7, true, true},
-		{"9007199254740993", 9007199254740993, false, true},
-		{"0", 0, false, false},
-		{"-1", -1, false, false},
-		{`"+7"`, 0, true, false},
-		{`"-7"`, 0, true, false},
-		{"9223372036854775807", math.MaxInt64, false, true},
-		{"9223372036854775808", 0, false, false},
-		{"7.0", 7, false, true},
-		{"7.5", 0, false, false},
-		{"1e3", 1000, false, true},
-		{"2.00", 2, false, true},
-		{"2e0", 2, false, true},
-		{"2E+0", 2, false, true},
-		{"2.50e1", 25, false, true},
-		{"2000e-3", 2, false, true},
-		{`"2.0"`, 2, true, true},
-		{"2.5e0", 0, false, false},
-		{"2001e-3", 0, false, false},
-		{"9007199254740993.0", 0, false, false},
-		{"1e19", 0, false, false},
-		{"1e-999999999999999999999", 0, false, false},
-		{"1e999999999", 0, false, false},
-		{"-2e0", 0, false, false},
-		{`"x"`, 0, true, false},
-		{"null", 0, false, false},
-		{"", 0, false, false},
+		{"7", 7, false, true}, {`"7"`, 7, true, true}, {"9007199254740993", 9007199254740993, false, true},
+		{"0", 0, false, false}, {"-1", -1, false, false}, {`"+7"`, 0, true, false}, {`"-7"`, 0, true, false},
+		{"9223372036854775807", math.MaxInt64, false, true}, {"9223372036854775808", 0, false, false},
+		{"7.0", 7, false, true}, {"7.5", 0, false, false}, {"1e3", 1000, false, true}, {"2.00", 2, false, true},
+		{"2e0", 2, false, true}, {"2E+0", 2, false, true}, {"2.50e1", 25, false, true}, {"2000e-3", 2, false, true},
+		{`"2.0"`, 2, true, true}, {"2.5e0", 0, false, false}, {"2001e-3", 0, false, false},
+		{"9007199254740993.0", 0, false, false}, {"1e19", 0, false, false},
+		{"1e-999999999999999999999", 0, false, false}, {"1e999999999", 0, false, false}, {"-2e0", 0, false, false},
+		{`"x"`, 0, true, false}, {"null", 0, false, false}, {"", 0, false, false},
 	} {
 		id, quoted, ok := (&Message{ID: raw(tt.id)}).IntID()
 		check.That(t, ok == tt.ok && quoted == tt.quoted && (!ok || id == tt.want),
@@ -167,12 +148,6 @@ func BenchmarkParse(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
 				check.Must(b, check.Err(Parse(data)))
-			}
-		})
-		b.Run(name+"/json.Valid", func(b *testing.B) {
-			b.SetBytes(int64(len(data)))
-			for b.Loop() {
-				check.Require(b, json.Valid(data), "not valid")
 			}
 		})
 	}

@@ -1,8 +1,6 @@
 package search
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -74,8 +72,7 @@ func TestRanking(t *testing.T) {
 		}, map[string][]int{"document type": {1, 0}}},
 		"words of a name that the query does not have count against it, unless they are related to one of the query": {[]Doc{
 			{Name: "get_price_history", Description: "Returns a price.", Params: "price"},
-			{Name: "get_price", Description: "Returns a price."},
-			{Name: "photo_catalog", Description: "Returns a picture."},
+			{Name: "get_price", Description: "Returns a price."}, {Name: "photo_catalog", Description: "Returns a picture."},
 			{Name: "photo_image", Description: "Returns a picture."},
 		}, map[string][]int{"a price": {1}, "the history of a price": {0}, "a picture": {3}}},
 		"a verb of the same meaning counts more than a related word": {[]Doc{
@@ -93,8 +90,7 @@ func TestRanking(t *testing.T) {
 			{Name: "label_group", Description: "Shows and deletes the label of a group."},
 		}, map[string][]int{"get the label of a group": {3, 2, 1, 0}, "delete the label of a group": {0}}},
 		"to tell is to get": {[]Doc{
-			{Name: "modify_balance", Description: "Modifies a balance."},
-			{Name: "get_balance", Description: "Gets a balance."},
+			{Name: "modify_balance", Description: "Modifies a balance."}, {Name: "get_balance", Description: "Gets a balance."},
 		}, map[string][]int{"tell me the balance": {1, 0}}},
 		"words that ask for details say little": {[]Doc{
 			{Name: "info", Description: "Gives detailed information."},
@@ -105,48 +101,38 @@ func TestRanking(t *testing.T) {
 			{Name: "bulletin", Description: "Tells of the news of a town, and who wrote them."},
 		}, map[string][]int{"current news": {1, 0}, "the latest news": {1, 0}}},
 		"two parameters count more than a word of the description": {[]Doc{
-			{Name: "a", Description: "Shows the wind."},
-			{Name: "b", Description: "Shows the air.", Params: "humidity pressure"},
+			{Name: "a", Description: "Shows the wind."}, {Name: "b", Description: "Shows the air.", Params: "humidity pressure"},
 		}, map[string][]int{"wind humidity and pressure": {1, 0}}},
 		"a query names things that it does not call by their names": {[]Doc{
 			{Name: "distance", Description: "Gives the distance between two towns."},
-			{Name: "clock", Description: "Gives the time."},
-			{Name: "translate", Description: "Translates a text."},
-			{Name: "open_file", Description: "Shows a file."},
-			{Name: "open_paper", Description: "Shows a publication."},
+			{Name: "clock", Description: "Gives the time."}, {Name: "translate", Description: "Translates a text."},
+			{Name: "open_file", Description: "Shows a file."}, {Name: "open_paper", Description: "Shows a publication."},
 		}, map[string][]int{
 			"How far is it from Rome to Paris?": {0}, "at 5 PM": {1}, "at 17:30": {1}, "thank you in German": {2},
 			"open /data/paper_list.bib": {3, 4}, "open C:\\papers\\list.txt": {3, 4}, "open the paper": {4, 3},
 		}},
 		"words of values count less than words outside them": {[]Doc{
-			{Name: "stars", Description: "Shows the stars."},
-			{Name: "notes", Description: "Writes a note."},
+			{Name: "stars", Description: "Shows the stars."}, {Name: "notes", Description: "Writes a note."},
 		}, map[string][]int{`note "look at the stars"`: {1, 0}, "note look at the stars": {0, 1}, "note user's friends' stars": {0, 1}}},
 		"a word that a query repeats counts more": {[]Doc{
-			{Name: "rivers", Description: "Shows rivers."},
-			{Name: "lakes", Description: "Shows lakes."},
+			{Name: "rivers", Description: "Shows rivers."}, {Name: "lakes", Description: "Shows lakes."},
 		}, map[string][]int{"a lake or a river": {0, 1}, "a river or a lake, and a lake": {1, 0}}},
 		"a number counts less than a word": {[]Doc{
-			{Name: "a", Description: "Limits texts to 30."},
-			{Name: "b", Description: "Limits texts to minutes."},
+			{Name: "a", Description: "Limits texts to 30."}, {Name: "b", Description: "Limits texts to minutes."},
 		}, map[string][]int{"30 minutes": {1, 0}}},
 		"a name counts more if the query has all its words": {[]Doc{
-			{Name: "photo_image", Description: "Returns a photo."},
-			{Name: "photo", Description: "Returns what the camera sees."},
+			{Name: "photo_image", Description: "Returns a photo."}, {Name: "photo", Description: "Returns what the camera sees."},
 			{Name: "yield", Description: "Tells what a stock and a bond yield."},
 		}, map[string][]int{"the photo": {1, 0}}},
 		"words find a tool that is described in the other language": {[]Doc{
-			{Name: "a", Description: "获取热门新闻，包含财经和科技资讯。"},
-			{Name: "b", Description: "查询火车票的余票信息。"},
+			{Name: "a", Description: "获取热门新闻，包含财经和科技资讯。"}, {Name: "b", Description: "查询火车票的余票信息。"},
 			{Name: "c", Description: "Translates a text."},
 		}, map[string][]int{"train tickets": {1}, "trending financial news": {0}, "翻译文本": {2}, "火车票": {1}}},
 		"words find other forms of them": {[]Doc{
 			{Name: "account_logout", Description: "Ends the session of an account."},
-			{Name: "account_signup", Description: "Makes an account."},
-			{Name: "calculator", Description: "Adds numbers."},
+			{Name: "account_signup", Description: "Makes an account."}, {Name: "calculator", Description: "Adds numbers."},
 			{Name: "help", Description: "Tells of the specific commands that are required."},
-			{Name: "b", Description: "Cancelled."},
-			{Name: "c", Description: "Cancels it, and tells what it has cost."},
+			{Name: "b", Description: "Cancelled."}, {Name: "c", Description: "Cancels it, and tells what it has cost."},
 		}, map[string][]int{"log out of the account": {0}, "sign up for an account": {1}, "calculate": {2}, "help with specific calculations": {2}, "cancel": {4, 5}}},
 	} {
 		x := New(tt.docs)
@@ -182,42 +168,4 @@ func FuzzSearch(f *testing.F) {
 		got := x.Search(query, 1)
 		check.That(t, len(got) <= 1, "got %v", got)
 	})
-}
-
-// many returns documents whose words are distributed as in large vocabularies: few words are in many documents.
-func many(n int) (out []Doc) {
-	r := rand.New(rand.NewPCG(1, 1))
-	zipf := rand.NewZipf(r, 1.1, 5, 20_000)
-	text := func(n int) string {
-		var b strings.Builder
-		for range n {
-			fmt.Fprintf(&b, "word%c%c%c%d ", 'a'+rune(zipf.Uint64()%26), 'a'+rune(zipf.Uint64()/26%26), 'a'+rune(zipf.Uint64()/676%26), zipf.Uint64()%10)
-		}
-		return b.String()
-	}
-	for range n {
-		out = append(out, Doc{Name: text(2), Description: text(40), Params: text(30), Server: text(2)})
-	}
-	return out
-}
-
-func BenchmarkSearch(b *testing.B) {
-	for _, n := range []int{1_000, 10_000} {
-		x := New(many(n))
-		query := many(1)[0].Description
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				x.Search(query[:60], 5)
-			}
-		})
-	}
-}
-
-func BenchmarkNew(b *testing.B) {
-	all := many(10_000)
-	b.ReportAllocs()
-	for b.Loop() {
-		New(all)
-	}
 }
