@@ -32,16 +32,10 @@ func TestUnsent(t *testing.T) {
 		err    error  // of the last request, instead of a status
 		want   bool
 	}{
-		"not reached":         {"", 0, dial, true},
-		"reset":               {"", 0, reset, false},
-		"unauthorized":        {"", 401, nil, true},
-		"forbidden":           {"", 403, nil, true},
-		"too many":            {"", 429, nil, true},
-		"broken":              {"", 500, nil, false},
-		"unavailable":         {"", 503, nil, false},
-		"a round before":      {round, 0, dial, false},
-		"a task before":       {task, 0, dial, false},
-		"a round, forbidden":  {round, 403, nil, false},
+		"not reached": {"", 0, dial, true}, "reset": {"", 0, reset, false}, "unauthorized": {"", 401, nil, true},
+		"forbidden": {"", 403, nil, true}, "too many": {"", 429, nil, true}, "broken": {"", 500, nil, false},
+		"unavailable": {"", 503, nil, false}, "a round before": {round, 0, dial, false},
+		"a task before": {task, 0, dial, false}, "a round, forbidden": {round, 403, nil, false},
 		"a task, not allowed": {task, 401, nil, false},
 	} {
 		bubble(t, name, func(t *testing.T) {

@@ -257,11 +257,8 @@ func TestCurrencies(t *testing.T) {
 		cost cost.Money
 		ok   bool
 	}{
-		{cost.Money{Currency: "USD", Micro: 10}, true},
-		{cost.Money{Currency: "EUR", Micro: 10}, true},
-		{cost.Money{Currency: "USD", Micro: 1}, false},
-		{cost.Money{Currency: "CHF"}, false},
-		{cost.Money{}, false},
+		{cost.Money{Currency: "USD", Micro: 10}, true}, {cost.Money{Currency: "EUR", Micro: 10}, true},
+		{cost.Money{Currency: "USD", Micro: 1}, false}, {cost.Money{Currency: "CHF"}, false}, {cost.Money{}, false},
 	} {
 		_, err := g.admit(&requester{}, usage{Cost: step.cost})
 		check.That(t, (err == nil) == step.ok, "step %d, %v: got %v, want admitted: %t", i, step.cost, err, step.ok)

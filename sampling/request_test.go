@@ -100,11 +100,8 @@ func TestMetadataOfHosts(t *testing.T) {
 		extra map[string]json.RawMessage
 		want  string // part of the error; empty for no error
 	}{
-		{"openai", nil, `"store": true`},
-		{"azure", nil, `"store": true`},
-		{"openai", stored, ""},
-		{"ollama", stored, "host ollama takes no metadata"},
-		{"compatible", nil, ""},
+		{"openai", nil, `"store": true`}, {"azure", nil, `"store": true`}, {"openai", stored, ""},
+		{"ollama", stored, "host ollama takes no metadata"}, {"compatible", nil, ""},
 	} {
 		_, err := New(openai.DefaultConfig(testKey), "m", &Options{Host: tt.host, Extra: tt.extra, Metadata: []string{"user"}})
 		check.That(t, (err == nil) == (tt.want == "") && (err == nil || strings.Contains(err.Error(), tt.want)),

@@ -324,14 +324,9 @@ func TestIDs(t *testing.T) {
 		id      string
 		changed bool
 	}{
-		{anyID, "functions.f:0", false},
-		{anyID, strings.Repeat("x", 257), true},
-		{plainID, "call_abc-1", false},
-		{plainID, "functions.f:0", true},
-		{plainID, strings.Repeat("x", 41), true},
-		{shortID, "abcDEF123", false},
-		{shortID, "call_abc1", true},
-		{shortID, "abc", true},
+		{anyID, "functions.f:0", false}, {anyID, strings.Repeat("x", 257), true}, {plainID, "call_abc-1", false},
+		{plainID, "functions.f:0", true}, {plainID, strings.Repeat("x", 41), true}, {shortID, "abcDEF123", false},
+		{shortID, "call_abc1", true}, {shortID, "abc", true},
 	} {
 		got := newIDs(tt.rule).outgoing(tt.id)
 		check.That(t, (got != tt.id) == tt.changed && tt.rule.allows(got), "rule %d: %q goes out as %q", tt.rule, tt.id, got)

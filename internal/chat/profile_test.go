@@ -72,15 +72,10 @@ func TestTakesFormats(t *testing.T) {
 		host, model string
 		want, tools bool // with tools, too
 	}{
-		{"openai", "gpt-4.1", true, true},
-		{"openai", "GPT-5-mini", true, true},
-		{"openai", "o3", true, true},
-		{"openai", "gpt-4-turbo", false, false},
-		{"openai", "gpt-3.5-turbo", false, false},
-		{"openai", "gpt-4o-2024-05-13", false, false},
-		{"openai", "o1-mini", false, false},
-		{"azure", "gpt-4o", true, true},
-		{"azure", "our-deployment", false, false},
+		{"openai", "gpt-4.1", true, true}, {"openai", "GPT-5-mini", true, true}, {"openai", "o3", true, true},
+		{"openai", "gpt-4-turbo", false, false}, {"openai", "gpt-3.5-turbo", false, false},
+		{"openai", "gpt-4o-2024-05-13", false, false}, {"openai", "o1-mini", false, false},
+		{"azure", "gpt-4o", true, true}, {"azure", "our-deployment", false, false},
 		{"compatible", "gpt-4.1", false, false},
 		{"deepseek", "m", false, false}, {"moonshot", "m", false, false},
 		{"ollama", "m", true, false}, {"vllm", "m", true, false}, {"llamacpp", "m", true, false}, {"lmstudio", "m", true, false}, {"openrouter", "m", true, false},

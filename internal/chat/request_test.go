@@ -8,16 +8,9 @@ import (
 
 func TestMediaTypes(t *testing.T) {
 	for _, tt := range []struct{ typ, image, audio string }{
-		{"image/png", "image/png", ""},
-		{"image/PNG; x=,y", "image/png", ""},
-		{"image/jpg", "image/jpeg", ""},
-		{"image/webp", "image/webp", ""},
-		{"image/svg+xml", "", ""},
-		{"audio/wav", "", "wav"},
-		{"Audio/X-Wav", "", "wav"},
-		{"audio/mpeg", "", "mp3"},
-		{"audio/ogg", "", ""},
-		{"", "", ""},
+		{"image/png", "image/png", ""}, {"image/PNG; x=,y", "image/png", ""}, {"image/jpg", "image/jpeg", ""},
+		{"image/webp", "image/webp", ""}, {"image/svg+xml", "", ""}, {"audio/wav", "", "wav"},
+		{"Audio/X-Wav", "", "wav"}, {"audio/mpeg", "", "mp3"}, {"audio/ogg", "", ""}, {"", "", ""},
 	} {
 		image, isImage := ImageType(tt.typ)
 		audio, isAudio := AudioFormat(tt.typ)

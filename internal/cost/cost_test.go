@@ -138,14 +138,8 @@ func TestAffords(t *testing.T) {
 		price              price.Price
 		micro, input, want int64
 	}{
-		{plain, 0, 0, 0},
-		{plain, 100, 100, 0},
-		{plain, 99, 100, -1},
-		{plain, 105, 100, 2},
-		{plain, -1, 0, -1},
-		{full, 210, 100, 20},
-		{tiny, 1, 0, 1_000_000},
-		{tiny, math.MaxInt64, 1, maxTokens},
+		{plain, 0, 0, 0}, {plain, 100, 100, 0}, {plain, 99, 100, -1}, {plain, 105, 100, 2}, {plain, -1, 0, -1},
+		{full, 210, 100, 20}, {tiny, 1, 0, 1_000_000}, {tiny, math.MaxInt64, 1, maxTokens},
 		{price.Price{Currency: "USD"}, 0, 1 << 40, maxTokens},
 	} {
 		got := Affords(tt.price, tt.micro, tt.input)

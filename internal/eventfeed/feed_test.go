@@ -190,12 +190,8 @@ func TestResume(t *testing.T) {
 	wantRest(t, early, "3 a b 5.1 5 c")
 	again := eventfeed.New(&eventfeed.Options{Replay: k.Replay}) // the process has begun again
 	for _, test := range []struct{ after, want, again string }{
-		{"", "3 a b 5.1 5 c", "3 5.1 5"},
-		{"2", "3 a b 5.1 5 c", "3 5.1 5"},
-		{"3", "a b 5.1 5 c", "5.1 5"},
-		{"4", "5.1 5 c", "5.1 5"},
-		{"5.1", "5 c", "5"},
-		{"5", "c", ""},
+		{"", "3 a b 5.1 5 c", "3 5.1 5"}, {"2", "3 a b 5.1 5 c", "3 5.1 5"}, {"3", "a b 5.1 5 c", "5.1 5"},
+		{"4", "5.1 5 c", "5.1 5"}, {"5.1", "5 c", "5"}, {"5", "c", ""},
 	} {
 		check.Equal(t, test.after, rest(t, read(t, whole, test.after)), test.want)
 		check.Equal(t, test.after+" in a new process", rest(t, read(t, again, test.after)), test.again)

@@ -148,13 +148,8 @@ func TestSnapshotDue(t *testing.T) {
 		records         uint64
 		want            bool
 	}{
-		{1, 1, 127, false},
-		{1, 1, 128, true},
-		{100, 1, 199, false},
-		{100, 1, 200, true},
-		{100, 0, 199, false},
-		{2, 100, 399, false},
-		{2, 100, 400, true},
+		{1, 1, 127, false}, {1, 1, 128, true}, {100, 1, 199, false}, {100, 1, 200, true}, {100, 0, 199, false},
+		{2, 100, 399, false}, {2, 100, 400, true},
 	} {
 		s := &ledger.State{Seq: 1000 + tc.records, Snapshot: 1000}
 		for range tc.messages {

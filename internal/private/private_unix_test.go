@@ -23,10 +23,7 @@ func TestModes(t *testing.T) {
 		dir       string // part of the error of CheckDir
 		read, own string // parts of the errors of ReadFile, without 0022 and 0077
 	}{
-		{0o700, "", "", ""},
-		{0o750, "", "", "0750"},
-		{0o704, "", "", "0704"},
-		{0o720, "0720", "0720", "0720"},
+		{0o700, "", "", ""}, {0o750, "", "", "0750"}, {0o704, "", "", "0704"}, {0o720, "0720", "0720", "0720"},
 		{0o702, "0702", "0702", "0702"},
 	} {
 		t.Run(fmt.Sprintf("%#o", tt.mode), func(t *testing.T) {

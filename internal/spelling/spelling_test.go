@@ -7,14 +7,8 @@ func TestDistance(t *testing.T) {
 		a, b        string
 		limit, want int
 	}{
-		{"", "", 3, 0},
-		{"args", "args", 3, 0},
-		{"", "ab", 3, 2},
-		{"comand", "command", 3, 1},
-		{"ulr", "url", 3, 2},
-		{"kitten", "sitting", 9, 3},
-		{"kitten", "sitting", 2, 2},
-		{"a", "abcdefgh", 3, 3},
+		{"", "", 3, 0}, {"args", "args", 3, 0}, {"", "ab", 3, 2}, {"comand", "command", 3, 1}, {"ulr", "url", 3, 2},
+		{"kitten", "sitting", 9, 3}, {"kitten", "sitting", 2, 2}, {"a", "abcdefgh", 3, 3},
 	} {
 		if got := distanceOf(test.a, test.b, test.limit); got != test.want {
 			t.Errorf("%q and %q up to %d: got %d, want %d", test.a, test.b, test.limit, got, test.want)

@@ -279,13 +279,9 @@ func TestLargeEventIsInMemoryTwice(t *testing.T) {
 // Next drops an event without its blank line at the end, but Rest returns it.
 func TestRest(t *testing.T) {
 	for in, want := range map[string]string{
-		"data: x\n\ndata: y\n":               "y",
-		"data: x\n\ndata: y":                 "y",
-		"data: x\n\ndata: y\nda":             "y",
-		"data: x\n\nid: 1\ndata: y\ndata: z": "y\nz",
-		"data: x\n\n":                        "",
-		"data: x\n\n: y":                     "",
-		"data: x\n\ndata: 1234567890\n":      "",
+		"data: x\n\ndata: y\n": "y", "data: x\n\ndata: y": "y", "data: x\n\ndata: y\nda": "y",
+		"data: x\n\nid: 1\ndata: y\ndata: z": "y\nz", "data: x\n\n": "", "data: x\n\n: y": "",
+		"data: x\n\ndata: 1234567890\n": "",
 	} {
 		for _, src := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in))} {
 			r := NewReader(src, 5)

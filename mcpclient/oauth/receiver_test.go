@@ -113,10 +113,7 @@ func TestPaste(t *testing.T) {
 		pasted string
 		code   string // empty if it is refused
 	}{
-		{uri + "?code=c&state=s", "c"},
-		{"  " + uri + "?code=c&state=s\n", "c"},
-		{"c", ""},
-		{"", ""},
+		{uri + "?code=c&state=s", "c"}, {"  " + uri + "?code=c&state=s\n", "c"}, {"c", ""}, {"", ""},
 		{"https://evil.test/callback?code=c&state=s", ""},
 		{uri + "/other?code=c", ""},
 		{uri + "?code=%zz", ""},

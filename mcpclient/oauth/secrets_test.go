@@ -66,9 +66,7 @@ func TestNoSecretIsShown(t *testing.T) {
 		"service": func(*world) Grant {
 			return ClientCredentials{{Issuer: issuerOne, ID: "svc", Secret: "client-secret-1"}}
 		},
-		"key": func(*world) Grant {
-			return ClientCredentials{{Issuer: issuerOne, ID: "svc", Key: newKey(t)}}
-		},
+		"key": func(*world) Grant { return ClientCredentials{{Issuer: issuerOne, ID: "svc", Key: newKey(t)}} },
 		"workload": func(*world) Grant {
 			return &Workload{Issuers: []string{issuerOne}, Assertion: assertion("assertion-secret-1")}
 		},

@@ -335,14 +335,9 @@ func TestHarmless(t *testing.T) {
 		system, name, value string
 		want                bool
 	}{
-		{"linux", "LC_ALL", "C", true},
-		{"linux", "lc_all", "C", false},
-		{"linux", "PATH", "() { evil; }", false},
-		{"linux", "APPDATA", "x", false},
-		{"windows", "AppData", `C:\Users\a`, true},
-		{"windows", "Path", `C:\`, true},
-		{"windows", "SHELL", "sh", false},
-		{"windows", "OPENAI_API_KEY", "sk-1", false},
+		{"linux", "LC_ALL", "C", true}, {"linux", "lc_all", "C", false}, {"linux", "PATH", "() { evil; }", false},
+		{"linux", "APPDATA", "x", false}, {"windows", "AppData", `C:\Users\a`, true}, {"windows", "Path", `C:\`, true},
+		{"windows", "SHELL", "sh", false}, {"windows", "OPENAI_API_KEY", "sk-1", false},
 	} {
 		check.Equal(t, test.name+" on "+test.system, isHarmless(test.system, test.name, test.value), test.want)
 	}
