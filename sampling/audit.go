@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -29,7 +30,25 @@ const (
 	byReviewer = "reviewer"
 )
 
-// record is what [Options.Audit] gets, as JSON. docs/sampling.md lists the members.
+// Record describes one request that has ended or waits for a person, for [Options.Audit]. Its JSON has more members than
+// the fields; docs/sampling.md lists them. A record has no contents of messages, but hashes of them, from which a short
+// text can be guessed, and words of the server and the model, each cut to 1 KiB: treat it as confidential.
+type Record struct {
+	Server string // the program's name for it
+
+	// Outcome is "answered", "refused" by a limit, the policy or the reviewer, "invalid" by the protocol, "failed",
+	// "cancelled" by the caller, or "waiting" for a person who decides later; another record follows then.
+	Outcome string
+
+	InputTokens, OutputTokens int64
+
+	all *record
+}
+
+// MarshalJSON writes the whole record.
+func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.all) }
+
+// record is the JSON of a [Record].
 type record struct {
 	Time time.Time `json:"time"` // of arrival
 
@@ -119,7 +138,9 @@ func (s *Sampler) audit(ctx context.Context, r *run, result *mcp.CreateMessageRe
 	case ctx.Err() != nil:
 		a.Outcome = outcomeCancelled
 	}
-	s.options.Audit(context.WithoutCancel(ctx), encodeJSON(a))
+	s.options.Audit(context.WithoutCancel(ctx), &Record{
+		Server: a.Server, Outcome: a.Outcome, InputTokens: a.InputTokens, OutputTokens: a.OutputTokens, all: a,
+	})
 }
 
 // hash returns the SHA-256 of the JSON of a value in hexadecimal digits, "" if it cannot be encoded.

@@ -19,10 +19,11 @@ import (
 const secretQuestion = `{"messages":[{"role":"user","content":{"type":"text","text":"my secret"}}],"maxTokens":100,"includeContext":"thisServer"}`
 
 // auditTo returns an Options.Audit that passes the records on.
-func auditTo(t *testing.T, use func(record)) func(context.Context, json.RawMessage) {
-	return func(_ context.Context, raw json.RawMessage) {
+func auditTo(t *testing.T, use func(record)) func(context.Context, *Record) {
+	return func(_ context.Context, got *Record) {
 		var r record
-		check.Must(t, json.Unmarshal(raw, &r))
+		check.Must(t, json.Unmarshal(check.Value(json.Marshal(got))(t), &r))
+		check.Equal(t, "fields", *got, Record{r.Server, r.Outcome, r.InputTokens, r.OutputTokens, got.all})
 		use(r)
 	}
 }
@@ -97,9 +98,9 @@ func TestAuditOfACancelledRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	h := newHost(t, func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })
 	var r record
-	s := h.sampler(t, &Options{Audit: func(ctx context.Context, record json.RawMessage) {
+	s := h.sampler(t, &Options{Audit: func(ctx context.Context, got *Record) {
 		check.NoError(t, ctx.Err(), "the context of the audit")
-		check.Must(t, json.Unmarshal(record, &r))
+		r = *got.all
 	}})
 	check.Is(t, check.Err(s.CreateMessage(ctx, question(t, hi))), context.Canceled)
 	check.That(t, r.Outcome == outcomeCancelled && r.Estimated && r.OutputTokens == 100, "got %+v, want cancelled with all of what was reserved", r)

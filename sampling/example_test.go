@@ -2,7 +2,6 @@ package sampling_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -75,14 +74,7 @@ func ExampleSampler_ForServer() {
 		}},
 		Limits:  sampling.Limits{Total: sampling.Budget{Cost: map[string]int64{"USD": 1_000_000}}, PerServer: sampling.Budget{Requests: 10}},
 		Servers: map[string]sampling.Policy{"stranger": {OutsideCalls: sampling.ModeDeny}},
-		Audit: func(_ context.Context, record json.RawMessage) {
-			var r struct {
-				Server, Outcome           string
-				InputTokens, OutputTokens int
-			}
-			if err := json.Unmarshal(record, &r); err != nil {
-				log.Fatal(err)
-			}
+		Audit: func(_ context.Context, r *sampling.Record) {
 			fmt.Printf("%s: %s, %d tokens\n", r.Server, r.Outcome, r.InputTokens+r.OutputTokens)
 		},
 	})

@@ -42,11 +42,9 @@ type Options struct {
 	// set adapter.OriginFrom.
 	Origin func(ctx context.Context) (server, call string)
 
-	// Audit gets a record of every request that has ended or waits for a person, a JSON object; docs/sampling.md
-	// lists its members. A record has no contents of messages (Review sees them), but hashes of them, from which
-	// a short text can be guessed, and words of the server and the model, each cut to 1 KiB: treat it as
-	// confidential. Audit may be called concurrently.
-	Audit func(ctx context.Context, record json.RawMessage)
+	// Audit gets a record of every request that has ended or waits for a person. It may be called
+	// concurrently. A record has no contents of messages; Review sees them.
+	Audit func(ctx context.Context, r *Record)
 
 	// Metadata lists the keys of a request's metadata that are sent to the provider: at most 16
 	// keys, with text of up to 512 bytes each. New fails for providers that refuse metadata. OpenAI

@@ -44,13 +44,14 @@ func (b *bench) call(ctx context.Context, t *testing.T, c *mcpclient.Client, abo
 func (b *bench) connect(t *testing.T, opts *sampling.Options) *mcpclient.Client {
 	t.Helper()
 	b.outcomes = nil
-	opts.Audit = func(_ context.Context, record json.RawMessage) {
+	opts.Audit = func(_ context.Context, got *sampling.Record) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		var r struct {
 			Server, Tool, Revision, Outcome string
 			InputTokens, OutputTokens       int
 		}
+		record := check.Value(json.Marshal(got))(t)
 		check.Must(t, json.Unmarshal(record, &r))
 		b.outcomes = append(b.outcomes, r.Outcome)
 		isCounted := r.InputTokens+r.OutputTokens != 0 || r.Outcome != "answered"

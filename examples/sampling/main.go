@@ -9,7 +9,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -85,14 +84,8 @@ func newSampler(p *person) (*sampling.Sampler, error) {
 		Review: &sampling.Review{Request: p.reviewRequest, Reply: p.reviewReply},
 		Policy: sampling.Policy{OutsideCalls: sampling.ModeDeny}, // refuses requests without a call
 		Limits: sampling.Limits{PerServer: sampling.Budget{Requests: 20}, MaxTokens: 1000},
-		Audit: func(_ context.Context, record json.RawMessage) {
-			var r struct {
-				Server, Outcome           string
-				InputTokens, OutputTokens int
-			}
-			if json.Unmarshal(record, &r) == nil {
-				p.say("[%s: %s, %d tokens]\n", r.Server, r.Outcome, r.InputTokens+r.OutputTokens)
-			}
+		Audit: func(_ context.Context, r *sampling.Record) {
+			p.say("[%s: %s, %d tokens]\n", r.Server, r.Outcome, r.InputTokens+r.OutputTokens)
 		},
 	})
 }
