@@ -27,6 +27,7 @@
 package compact
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -66,6 +67,10 @@ type Options struct {
 	// with the results of its calls. If they alone exceed 0.7 of the window, fewer are kept. Default 4.
 	KeepTurns int
 
+	// Prompt is the system prompt of [Summarize]. The default asks for wishes, decisions, facts, names, what was done
+	// and what is open.
+	Prompt string
+
 	// Prices determine the cost of the calls of [Summarize]. Default: unknown.
 	Prices *price.Table
 }
@@ -89,6 +94,7 @@ func (o *Options) withDefaults() Options {
 	if c.KeepTurns <= 0 {
 		c.KeepTurns = defaultKeep
 	}
+	c.Prompt = cmp.Or(c.Prompt, summaryPrompt)
 	return c
 }
 

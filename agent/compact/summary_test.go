@@ -109,12 +109,12 @@ func TestByModel(t *testing.T) {
 	check.That(t, strings.HasSuffix(got, "user: [image: image/png]\n\n") && len(got) <= 1300, "the model got %q", got)
 }
 
-func TestByModelWithoutPrices(t *testing.T) {
+func TestByModelOptions(t *testing.T) {
 	m := plays("ok", nil)
-	_, used, err := compact.ByModel(m, nil)(t.Context(), []run.Message{run.Text(run.RoleUser, strings.Repeat("é", 150_000))})
+	_, used, err := compact.ByModel(m, &compact.Options{Prompt: "Be brief."})(t.Context(), []run.Message{run.Text(run.RoleUser, strings.Repeat("é", 150_000))})
 	check.That(t, err == nil && used.Cost == nil, "got %+v, %v, want no cost without prices", used, err)
 	asked := m.Turns()[0].Request
-	check.Contains(t, "prompt", asked.System, "You shorten the older part")
+	check.Equal(t, "prompt", asked.System, "Be brief.")
 	got := asked.Messages[0].Text()
 	check.That(t, len(got) <= 200_000 && strings.ToValidUTF8(got, "") == got, "the model got %d bytes, want at most 200,000 in whole characters", len(got))
 	down := errors.New("down")
