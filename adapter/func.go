@@ -30,6 +30,9 @@ type FuncOptions struct {
 	// HonoursKeys says that the function runs at most once for each key, see [IdempotencyKeyFrom].
 	HonoursKeys bool
 
+	// Trusted lets the function run without approval.
+	Trusted bool
+
 	// AlwaysOffered offers the tool from the start, even if the model searches for tools (agent.Options.Discover).
 	AlwaysOffered bool
 
@@ -38,7 +41,7 @@ type FuncOptions struct {
 	Topics map[string]string
 
 	// Options has the settings that a function shares with toolsets: Approve, Decisions, User, Intercept, Logger, and
-	// Policy's MaxResult, CallTimeout, Repeat, and Trust, by default [TrustHints]. Other fields are ignored.
+	// Policy's MaxResult, CallTimeout and Repeat. Other fields are ignored, also Trust, which is for servers.
 	Options *Options
 }
 
@@ -152,18 +155,16 @@ func NewFuncTool(
 	if opts != nil {
 		o = *opts
 	}
-	trust := TrustHints
-	if o.Options != nil {
-		trust = cmp.Or(o.Options.Policy.Trust, trust)
-	}
 	common := o.Options.withDefaults()
-	common.Policy.Trust = trust
 	c := &calls{
 		approvals: newApprovals(common), intercept: common.Intercept,
 		current: func(t *Tool) (*Tool, error) { return t, nil },
 		fit:     func(text string, t *Tool) string { return shorten(text, t.server.policy.MaxResult) },
 	}
-	server := &Server{Name: cmp.Or(o.Server, "local")}
+	server := &Server{Name: cmp.Or(o.Server, "local"), Policy: Policy{Trust: TrustHints}}
+	if o.Trusted {
+		server.Policy.Trust = TrustFull
+	}
 	tool, err := newTool(newServerState(common, server), nil, o.withHint(def), new(schema.Cache))
 	if err == nil {
 		err = tool.applyRepeat()

@@ -84,15 +84,15 @@ func TestFuncOptions(t *testing.T) {
 		}
 		return in.City + IdempotencyKeyFrom(ctx) + strings.Repeat("!", 300), nil
 	}
-	trusted := *common
-	trusted.Policy.Trust = TrustFull
-	repeated := trusted
+	common.Policy.Trust = TrustFull // of servers: it trusts no function
+	distrusting, repeated := *common, *common
+	distrusting.Policy.Trust = TrustNone
 	repeated.Policy.Repeat = func(*mcp.Tool) bool { return true }
 	source := Merge(
 		Func("write", "", where, &FuncOptions{Options: common}),
-		Func("read", "", where, &FuncOptions{ReadOnly: true, Server: "files", Options: common}),
-		Func("again", "", where, &FuncOptions{HonoursKeys: true, Options: &trusted}),
-		Func("more", "", where, &FuncOptions{Options: &repeated}),
+		Func("read", "", where, &FuncOptions{ReadOnly: true, Server: "files", Options: &distrusting}),
+		Func("again", "", where, &FuncOptions{Trusted: true, HonoursKeys: true, Options: common}),
+		Func("more", "", where, &FuncOptions{Trusted: true, Options: &repeated}),
 	)
 	catalog := source.Catalog(profile.Plain)
 	for _, tool := range catalog.Tools() {

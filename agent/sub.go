@@ -64,9 +64,7 @@ func newSub(a *Agent, name, description string, handoff bool) (adapter.Source, e
 	refuse := func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 		return nil, errors.New("only an agent can call a sub-agent")
 	}
-	tool, err := adapter.NewFuncTool(def, refuse, &adapter.FuncOptions{
-		Server: subServer, Options: &adapter.Options{Policy: adapter.Policy{Trust: adapter.TrustFull}},
-	})
+	tool, err := adapter.NewFuncTool(def, refuse, &adapter.FuncOptions{Server: subServer, Trusted: true})
 	if err != nil {
 		return nil, fmt.Errorf("sub-agent: %w", err)
 	}
