@@ -285,8 +285,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 		value, into any
 		want        string
 	}{
-		{&mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: "user", Content: two}}}, new(mcp.GetPromptResult),
-			`{"messages":[{"role":"user","content":{"type":"text","text":"<b>"}}]}`},
+		{&mcp.PromptMessage{Role: "user", Content: two}, new(mcp.PromptMessage), `{"role":"user","content":{"type":"text","text":"<b>"}}`},
 		{&mcp.CallToolResult{Content: []mcp.Content{}}, new(mcp.CallToolResult), `{"content":[]}`},
 		{&mcp.CallToolResult{Content: []mcp.Content{two}, IsError: true, StructuredContent: json.RawMessage(`{"a":9007199254740993}`), Meta: json.RawMessage(`{}`)},
 			new(mcp.CallToolResult), `{"content":[{"type":"text","text":"<b>"}],"structuredContent":{"a":9007199254740993},"isError":true,"_meta":{}}`},

@@ -32,6 +32,12 @@ type PromptMessage struct {
 	Content Content
 }
 
+func (m *PromptMessage) UnmarshalJSON(data []byte) error {
+	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
+	m.decode(&d)
+	return d.Err()
+}
+
 func (m *PromptMessage) decode(d *jsonrpc.Decoder) {
 	for key := range d.Members {
 		switch string(key) {
