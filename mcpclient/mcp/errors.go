@@ -29,16 +29,19 @@ var ErrInvalidResult = errors.New("mcp: invalid result")
 
 // Error codes of JSON-RPC and of the protocol.
 const (
-	CodeUserRejected         = -1
-	CodeInvalidRequest       = -32600
-	CodeMethodNotFound       = -32601
-	CodeInvalidParams        = -32602
-	CodeInternalError        = -32603
-	CodeResourceNotFound     = -32002 // up to revision 2025-11-25
-	CodeHeaderMismatch       = -32020 // since revision 2026-07-28
-	CodeMissingCapability    = -32021 // since revision 2026-07-28
-	CodeUnsupportedRevision  = -32022 // since revision 2026-07-28
-	CodeURLElicitationNeeded = -32042 // revision 2025-11-25 only
+	CodeUserRejected        = -1
+	CodeInvalidRequest      = -32600
+	CodeMethodNotFound      = -32601
+	CodeInvalidParams       = -32602
+	CodeInternalError       = -32603
+	CodeResourceNotFound    = -32002 // up to revision 2025-11-25
+	CodeHeaderMismatch      = -32020 // since revision 2026-07-28
+	CodeMissingCapability   = -32021 // since revision 2026-07-28
+	CodeUnsupportedRevision = -32022 // since revision 2026-07-28
+
+	// CodeURLElicitationNeeded says that a person has to visit URLs first, in revision 2025-11-25 only. Without a handler for
+	// URLs it reaches the caller: the member elicitations of Data is a list of [ElicitParams], whose URLs nobody has checked.
+	CodeURLElicitationNeeded = -32042
 )
 
 // RPCError is an error with which the server answered. A handler that returns one, not wrapped,
