@@ -29,11 +29,13 @@ func awaitExit(p *os.Process, stderr *os.File, read func() (more bool)) error {
 	}
 	for {
 		var event [1]unix.EpollEvent
+		var waitErr error
 		err := conn.Read(func(fd uintptr) (done bool) {
-			n, err := unix.EpollWait(int(fd), event[:], 0)
-			return n > 0 || err != nil
+			var n int
+			n, waitErr = unix.EpollWait(int(fd), event[:], 0)
+			return n > 0 || waitErr != nil
 		})
-		if err != nil || event[0].Fd == hasExited {
+		if err = cmp.Or(err, waitErr); err != nil || event[0].Fd == hasExited {
 			return err
 		}
 		if !read() {
