@@ -320,7 +320,7 @@ func TestMiddlewareErrorsAreScrubbed(t *testing.T) {
 	})
 }
 
-// The stream of a subscription is a request that lasts; in the legacy era each resource is one.
+// During the handshake no capability of the server is known yet.
 func TestMiddlewareCallsDuringHandshake(t *testing.T) {
 	eachEra(t, func(t *testing.T, _ string, opts mcpclient.Options) {
 		var callErr error
@@ -334,6 +334,7 @@ func TestMiddlewareCallsDuringHandshake(t *testing.T) {
 	})
 }
 
+// The stream of a subscription is a request that lasts; in the legacy era each resource is one.
 func TestMiddlewareOfSubscription(t *testing.T) {
 	var d diary
 	opts := modern()

@@ -19,7 +19,7 @@ const DefaultMaxMessage = 32 << 20
 // Identifier is a [transport.Transport] that identifies its server.
 type Identifier interface {
 	// Identity returns a unique text for each server, such as a URL or a command line, or "" if
-	// unknown. It may contain secrets: a client only compares it.
+	// unknown. It may contain secrets: a client keeps it, and only compares it.
 	Identity() string
 }
 
