@@ -20,9 +20,10 @@ type form struct {
 }
 
 var forms = map[string]form{
-	"openai":   {convert.Rules{}, profile.OpenAI, "openai"},
-	"gemini":   {convert.Rules{}, profile.Gemini, "gcp.gemini"},
-	"llamacpp": {convert.Rules{}, profile.LlamaCpp, "llamacpp"},
+	"openai":        {convert.Rules{}, profile.OpenAI, "openai"},
+	"openai-strict": {convert.Rules{}, profile.OpenAIStrict, "openai"},
+	"gemini":        {convert.Rules{}, profile.Gemini, "gcp.gemini"},
+	"llamacpp":      {convert.Rules{}, profile.LlamaCpp, "llamacpp"},
 	// Anthropic's provider ignores the tool choice, and the API requires the tools as long as the history has calls. So
 	// its models are told in words when they have to answer without tools.
 	"anthropic": {convert.Rules{SingleParts: true, NoBlankText: true}, profile.Anthropic, "anthropic"},

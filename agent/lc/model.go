@@ -43,6 +43,7 @@ type ModelOptions struct {
 	//   - "anthropic" and "bedrock": one part in a message of the model, no blank text
 	//   - "google": the results of a turn in one message, schemas as maps
 	//   - "mistral": no message of the user after results, no tools for a last answer
+	//   - "openai-strict": as "openai", with the schemas of tools that OpenAI enforces where that is possible
 	//   - "gemini" and "llamacpp": as "openai", with schemas for an endpoint of Gemini, or for llama.cpp and
 	//     programs built on it
 	//

@@ -120,6 +120,7 @@ func TestInfo(t *testing.T) {
 		{play(), &lc.ModelOptions{Dialect: "mistral"}, "mistral_ai", "openai"},
 		{play(), &lc.ModelOptions{Dialect: "bedrock"}, "aws.bedrock", "openai"},
 		{play(), &lc.ModelOptions{Dialect: "google"}, "gcp.gemini", "googleai"},
+		{play(), &lc.ModelOptions{Dialect: "openai-strict"}, "openai", "openai-strict"},
 		{play(), &lc.ModelOptions{Dialect: "gemini"}, "gcp.gemini", "gemini"},
 		{play(), &lc.ModelOptions{Dialect: "llamacpp"}, "llamacpp", "llamacpp"},
 	} {
