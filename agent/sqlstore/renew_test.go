@@ -26,11 +26,10 @@ import (
 // and a caller that stops waiting takes no connection: neither one of the pool nor that of renewals.
 func TestRenewalsHaveAConnection(t *testing.T) {
 	dsn := server.dsn(t)
-	db := job{Driver: "pgx", DSN: dsn}.connect(t)
-	db.SetMaxOpenConns(3)
-	store := check.Value(sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres))(t)
+	store, db := opened(t, "pgx", dsn, sqlstore.DialectPostgres)
 	_, locked := create(t, store, key)
 	_, free := create(t, store, run.Key{ID: "free"})
+	db.SetMaxOpenConns(3)
 	program := check.Value(sql.Open("pgx", dsn))(t)
 	defer func() { _ = program.Close() }()
 	other := check.Value(program.BeginTx(t.Context(), nil))(t)

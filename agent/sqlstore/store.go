@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
@@ -25,10 +26,8 @@ type database struct {
 	d     *dialect
 	group group
 
-	// turns is filled by those who use a connection of a bounded pool, except for renewals: one connection is left to
-	// them. Callers get theirs in the order of their requests. A pool serves those who wait in any order, and among a
-	// thousand some would wait for longer than a lease. Nil: the pool has no bound, or a single connection.
-	turns chan struct{}
+	mu    sync.Mutex
+	turns chan struct{} // of currentTurns, nil before its first use
 
 	pageSize int // how many runs List reads at once
 }
@@ -43,9 +42,6 @@ func Open(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 	}
 	s := &database{db: db, d: d, pageSize: maxPage}
 	s.group.commit = s.commit
-	if bound := db.Stats().MaxOpenConnections; d.remote && bound > 1 {
-		s.turns = make(chan struct{}, bound-1)
-	}
 	if err := s.withReader(ctx, func(q querier) error { return d.configure(ctx, q) }); err != nil {
 		return nil, fmt.Errorf("open SQL store in %s: %w", d.name, err)
 	}
@@ -79,15 +75,33 @@ func (s *database) withReader(ctx context.Context, read func(querier) error) err
 
 // takeTurn waits for a turn to use a connection. Release ends the turn.
 func (s *database) takeTurn(ctx context.Context) (release func(), err error) {
-	if s.turns == nil {
+	turns := s.currentTurns()
+	if turns == nil {
 		return func() {}, nil
 	}
 	select {
-	case s.turns <- struct{}{}:
-		return func() { <-s.turns }, nil
+	case turns <- struct{}{}:
+		return func() { <-turns }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// currentTurns returns a channel that is filled by those who use a connection of a bounded pool, except for renewals: one
+// connection is left to them. Callers get theirs in the order of their requests. A pool serves those who wait in any
+// order, and among a thousand some would wait for longer than a lease. The channel is nil if the pool has no bound, or a
+// single connection. It is another one once the program has changed the bound.
+func (s *database) currentTurns() chan struct{} {
+	bound := s.db.Stats().MaxOpenConnections
+	if !s.d.remote || bound < 2 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cap(s.turns) != bound-1 {
+		s.turns = make(chan struct{}, bound-1)
+	}
+	return s.turns
 }
 
 // write makes and commits a change, in a file together with the changes of other callers. A refused
