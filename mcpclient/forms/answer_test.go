@@ -174,6 +174,7 @@ func TestErrorsSayWhatIsExpected(t *testing.T) {
 		{Field{Kind: KindString, Min: new(3.0), Max: new(9.0), Pattern: "^a"}, `field "f": want text, length at least 3, at most 9, matching "^a"`},
 		{Field{Kind: KindString, Format: "date"}, `field "f": want a day of the calendar, as in 2027-05-31`},
 		{Field{Kind: KindNumber, Min: new(0.5), Max: new(1e5)}, `field "f": want a number, at least 0.5, at most 100000`},
+		{Field{Kind: KindString, Max: new(1e6)}, `field "f": want text, length at most 1000000`},
 		{Field{Kind: KindInteger, Min: new(18.0)}, `field "f": want a whole number, at least 18`},
 		{Field{Kind: KindBoolean}, `field "f": want yes or no`},
 		{Field{Kind: KindChoice, Options: colors[:2]}, `field "f": want one of "red" (Rot), "green" (Grün)`},

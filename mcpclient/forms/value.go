@@ -209,16 +209,22 @@ func (f *Field) expected() string {
 		fmt.Fprintf(&b, "a kind that fields have, not %q", excerpt.Cut(string(f.Kind)))
 	}
 	if f.Min != nil {
-		fmt.Fprintf(&b, ", %sat least %v", measure, *f.Min)
+		fmt.Fprintf(&b, ", %sat least %s", measure, plainNumber(*f.Min))
 		measure = ""
 	}
 	if f.Max != nil {
-		fmt.Fprintf(&b, ", %sat most %v", measure, *f.Max)
+		fmt.Fprintf(&b, ", %sat most %s", measure, plainNumber(*f.Max))
 	}
 	if f.Pattern != "" {
 		fmt.Fprintf(&b, ", matching %q", excerpt.Cut(f.Pattern))
 	}
 	return b.String()
+}
+
+// plainNumber writes a number as in JSON: 1000000 instead of 1e+06.
+func plainNumber(x float64) string {
+	text, _ := json.Marshal(x)
+	return string(text)
 }
 
 // listOptions returns the first options with their titles, cut to 1 KiB.
