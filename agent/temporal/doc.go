@@ -14,7 +14,10 @@
 // Workers ([Work]) have the agents and execute the steps. A [Client] starts runs, answers
 // their questions, waits for their results and cancels them:
 //
-//	go temporal.Work(ctx, service, []*agent.Agent{helper}, nil)
+//	err := temporal.Work(ctx, service, []*agent.Agent{helper}, nil) // until ctx ends
+//
+// In any process:
+//
 //	c := temporal.NewClient(service, store, nil)
 //	key, err := c.Start(ctx, helper, agent.Text("What is on my calendar?"))
 //	…
