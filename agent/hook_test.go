@@ -141,6 +141,23 @@ func TestCompaction(t *testing.T) {
 	check.That(t, got.Replaced != 0, "got %+v, want what was replaced", got)
 }
 
+// The size of a history is the host's count of the last call, and an estimate of what has followed.
+func TestSizeOfHistory(t *testing.T) {
+	var got, want []int64
+	compacts := func(_ context.Context, history []run.Message, b compact.Budget) (*compact.Result, error) {
+		size := int64(0)
+		if len(history) > 1 {
+			size = 150 + compact.Estimate(history[len(history)-1:]) // of the result
+		}
+		got, want = append(got, b.Tokens), append(want, size)
+		return nil, nil
+	}
+	model := play(counted(uses(toolCall("1", "read", "{}"))), counted(says("done")))
+	mustRun(t, newAgent(t, model, &agent.Options{Tools: []adapter.Source{aLibrary()}, Compact: compacts}), human("go"))
+	check.Same(t, "sizes", got, want)
+	check.Equal(t, "calls", len(got), 2)
+}
+
 // A hook reads the state while other calls change it.
 func TestHookReadsTheState(t *testing.T) {
 	calls := repeated(8, "echo", `{}`)
