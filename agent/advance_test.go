@@ -120,6 +120,26 @@ func TestAdvanceWithoutStore(t *testing.T) {
 	check.Same(t, "died, and has not ended", []any{errors.Is(err, errDead), next.Status.Ended()}, []any{true, false})
 }
 
+// A run that is cancelled after its end could not be stored is cancelled, also for its caller.
+func TestCancelAfterLostEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := record.NewMemory()
+		store := watch(memory, func(c *storeCall) error {
+			if c.Method != "append" || c.Head.Status != run.StatusFinished {
+				return c.Do()
+			}
+			check.NoError(t, memory.RequestCancel(t.Context(), theRun))
+			time.Sleep(2 * time.Second) // the process finds the request
+			return record.ErrTooLarge
+		})
+		a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
+		got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
+		check.Is(t, err, agent.ErrCancelled)
+		check.Same(t, "status of the result and in the store",
+			[]any{got.Status, load(t, memory, theRun).Head.Status}, []any{run.StatusCancelled, run.StatusCancelled})
+	})
+}
+
 // TestCancelFromAnywhere has an operator, who has the store alone, cancel a run that a process
 // works on. The request is not for the next input.
 func TestCancelFromAnywhere(t *testing.T) {

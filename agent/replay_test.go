@@ -161,6 +161,8 @@ func TestReplayOfStop(t *testing.T) {
 		"after the model": {agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return agent.StopRun("") }}, says(secret)},
 		"before a tool": {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.Call) error { return agent.StopRun("no") }},
 			uses(toolCall("1", "echo", `{"X":"7"}`))},
+		"after a tool": {agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.Call, *run.Part) error { return agent.StopRun("") }},
+			uses(toolCall("1", "echo", `{"X":7}`))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stop = false
