@@ -87,7 +87,7 @@ func (m *modernizer) modernReference(ref string) string {
 	if !changed {
 		return ref
 	}
-	return "#" + tree.Join("", path...)
+	return tree.Reference(path...)
 }
 
 // modernKeyword returns the name that a keyword of s has in 2020-12.

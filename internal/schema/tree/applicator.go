@@ -5,6 +5,7 @@ package tree
 import (
 	"iter"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,6 +203,15 @@ func Join(at string, segments ...string) string {
 		at += "/" + escapes.Replace(s)
 	}
 	return at
+}
+
+// Reference returns a reference to a place inside the document, whose segments it escapes.
+func Reference(segments ...string) string {
+	var pointer strings.Builder
+	for _, s := range segments {
+		pointer.WriteString("/" + escapes.Replace(s))
+	}
+	return (&url.URL{Fragment: pointer.String()}).String()
 }
 
 // Unescape reads a segment of a JSON pointer.
