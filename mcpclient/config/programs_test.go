@@ -50,6 +50,10 @@ func TestPrograms(t *testing.T) {
 			config.Server{Transport: &mcpclient.HTTP{URL: "https://example.com/mcp"}, Timeout: 30 * time.Second,
 				Allow: []string{"a", "b"}, Deny: []string{"b"}, OAuth: &config.OAuth{ClientID: "c", Scopes: []string{"x", "y"}}},
 		},
+		"gemini cli without a sign-in": {
+			`{"mcpServers": {"s": {"httpUrl": "https://example.com/mcp", "oauth": {"enabled": false, "clientId": "c"}}}}`,
+			config.Server{Transport: &mcpclient.HTTP{URL: "https://example.com/mcp"}},
+		},
 		"claude code": {
 			`{"mcpServers": {"s": {"type": "http", "url": "https://example.com/mcp", "timeout": 600000, "alwaysLoad": true,
 				"oauth": {"clientId": "c", "callbackPort": 8080, "scopes": "x y"}}}}`,

@@ -71,8 +71,8 @@ type OAuth struct {
 	CallbackPort int      // the port of the redirect URI on this machine; 0: any
 }
 
-// oauth reads the settings of a sign-in: an object with the keys of Claude Code and VS Code, Gemini
-// CLI or Cursor. False or null means that there is no sign-in.
+// oauth reads the settings of a sign-in: an object with the keys of Claude Code, VS Code, Cursor or
+// some of Gemini CLI. It returns nil without a sign-in: for false, null, and "enabled": false.
 func (s *settings) oauth() *OAuth {
 	m, ok := s.node["oauth"]
 	if !ok {
@@ -86,8 +86,17 @@ func (s *settings) oauth() *OAuth {
 		return nil
 	}
 	o := new(OAuth)
+	isEnabled := true
 	for _, e := range m.value.members {
-		s.oauthKey(o, key+"."+keyName(e.key), e)
+		at := key + "." + keyName(e.key)
+		if e.key == "enabled" {
+			isEnabled = !s.requireKind(e.value, at, kindBool) || e.value.text == "true"
+			continue
+		}
+		s.oauthKey(o, at, e)
+	}
+	if !isEnabled {
+		return nil
 	}
 	if o.ClientSecret != "" && o.ClientID == "" {
 		s.noteMistake(m.line, key, "has a client secret and no client id")
@@ -115,8 +124,6 @@ func (s *settings) oauthKey(o *OAuth, key string, m member) {
 			s.noteMistake(m.line, key, "want a port from 1 to 65535")
 		}
 		o.CallbackPort = int(n)
-	case "enabled":
-		s.requireKind(m.value, key, kindBool)
 	default:
 		s.noteMistake(m.line, key, "unknown key;%s known keys: %s", didYouMean(m.key, oauthKeys), strings.Join(oauthKeys, ", "))
 	}
