@@ -11,6 +11,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 )
@@ -51,6 +52,12 @@ func TestGenerateContent(t *testing.T) {
 	}}}
 	check.Same(t, "response", got, want)
 	equalJSON(t, sent(), `{"model":"gpt-4.1","messages":[{"role":"user","content":"Hi"}],"stream":false}`)
+}
+
+func TestRefusal(t *testing.T) {
+	m, _ := newModel(t, answering(`{"choices":[{"message":{"refusal":"No."},"finish_reason":"stop"}]}`), nil)
+	got := check.Value(m.GenerateContent(t.Context(), human("Hi")))(t).Choices[0]
+	check.That(t, got.Content == "No." && got.StopReason == model.FinishRefusal, "got %+v, want a refusal", got)
 }
 
 func TestCall(t *testing.T) {

@@ -20,9 +20,9 @@ func (m *Model) modelResponse(r *chat.Reply) *model.Response {
 		}
 		parts = append(parts, p)
 	}
-	text := r.Text
-	if text == "" {
-		text = r.Refusal
+	text, finish := r.Text, r.Finish
+	if text == "" && r.Refusal != "" {
+		text, finish = r.Refusal, model.FinishRefusal
 	}
 	if text != "" {
 		parts = append(parts, run.Part{Type: run.PartText, Text: text})
@@ -39,7 +39,7 @@ func (m *Model) modelResponse(r *chat.Reply) *model.Response {
 	}
 	out := &model.Response{
 		Message: run.Message{Role: run.RoleAssistant, Parts: slices.Clip(parts), Model: r.Model},
-		ID:      r.ID, Endpoint: endpointOf(r), Finish: r.Finish, Warning: r.Warning,
+		ID:      r.ID, Endpoint: endpointOf(r), Finish: finish, Warning: r.Warning,
 	}
 	if u := r.Usage; u != nil {
 		out.Usage = run.Usage{
