@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 
 	"github.com/tmc/langchaingo/chains"
 	"github.com/tmc/langchaingo/llms"
@@ -104,14 +103,13 @@ type streamFunc = func(ctx context.Context, chunk []byte) error
 
 // streamOption returns the streaming function of a call. Other options are an error.
 func streamOption(options []chains.ChainCallOption) (streamFunc, error) {
-	var o llms.CallOptions
-	for _, set := range chains.GetLLMCallOptions(options...) {
-		set(&o)
-	}
-	stream := o.StreamingFunc
-	o.StreamingFunc = nil
-	if !reflect.ValueOf(o).IsZero() {
+	set := chains.GetLLMCallOptions(options...)
+	if len(set) > 1 { // the streaming function is always one of them
 		return nil, errors.New("chain of an agent takes no options for the model; set agent.Options.Model")
 	}
-	return stream, nil
+	var o llms.CallOptions
+	for _, option := range set {
+		option(&o)
+	}
+	return o.StreamingFunc, nil
 }

@@ -61,6 +61,7 @@ func TestChainRefuses(t *testing.T) {
 	}{
 		{"an input that is not text", play(), 7, nil, "give a string"},
 		{"options of the model", play(), "Hi", []chains.ChainCallOption{chains.WithTemperature(1)}, "agent.Options.Model"},
+		{"an option that is 0", play(), "Hi", []chains.ChainCallOption{chains.WithTemperature(0)}, "agent.Options.Model"},
 		{"a stream that fails", play(says("Hello.")), "Hi", []chains.ChainCallOption{streaming}, "stop"},
 		{"a model that fails", play(), "Hi", nil, "overloaded"},
 	} {
