@@ -14,7 +14,8 @@ import (
 )
 
 // turn takes the calls of a turn to their outcomes, or as far as possible without a reply. Its
-// methods run on the scheduler's goroutine and decide what comes next.
+// methods run on the scheduler's goroutine. Those that decide about one call, or drive its sub-agent,
+// run on that call's worker.
 type turn struct {
 	engine    *engine
 	rec       *recorder
