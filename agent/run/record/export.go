@@ -133,7 +133,7 @@ func (p plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.v) }
 // holder. Before it stores anything it verifies the checksum, and that the records produce the
 // head. The error matches [ErrExists] if there is a run with that key. If the import ends halfway,
 // the store may have a part of the run, which stays held, so that nobody continues it. Another import
-// replaces it.
+// replaces it. Unless only its replies are missing it looks failed, and [DeleteEnded] deletes it after a day.
 func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 	in, err := readExport(r)
 	if err != nil {
@@ -252,13 +252,17 @@ func (in *imported) checkHead() error {
 const (
 	importHolder = "import (if it was interrupted, import the run again)"
 	importTTL    = 100 * 365 * 24 * time.Hour
+	maxImport    = 24 * time.Hour // an import that began earlier was interrupted
 )
+
+// isImport reports whether an import holds a run, or has left it.
+func isImport(head run.Head) bool { return head.HeldAt(time.Now()) && head.TTL == importTTL }
 
 // isUnfinished reports whether the store has a part of the run, from an import that was interrupted, or that another
 // process makes.
 func (in *imported) isUnfinished(ctx context.Context, store Store) bool {
 	for head, err := range store.List(ctx, Query{Tenant: in.head.Key.Tenant, ID: in.head.Key.ID}) {
-		return err == nil && head.HeldAt(time.Now()) && head.TTL == importTTL
+		return err == nil && isImport(head)
 	}
 	return false
 }

@@ -16,8 +16,9 @@ import (
 // DeleteEnded deletes the runs of a query that have ended, for example those whose last change is
 // long ago ([Query.ChangedBefore]), and returns how many. It can be interrupted and repeated.
 // Query.Limit bounds the number of deleted runs; 0 deletes all. Runs that cannot be read stay, and
-// so do runs that a process holds, or that get another input meanwhile. DeleteEnded continues after a
-// run that it cannot delete; its error has the first 10 reasons, and how many more there are.
+// so do runs that a process holds, or that get another input meanwhile; but the part of a run that an
+// interrupted [Import] has left goes after a day. DeleteEnded continues after a run that it cannot
+// delete; its error has the first 10 reasons, and how many more there are.
 func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 	if q.Status != "" && !q.Status.Ended() {
 		return 0, fmt.Errorf("delete runs: status %q is not that of an ended run", q.Status)
@@ -77,6 +78,9 @@ func (f *failures) err() error {
 
 // deleteEnded deletes a run that has not changed since head was read.
 func deleteEnded(ctx context.Context, store Store, head run.Head) error {
+	if isImport(head) && time.Since(head.HeldUntil.Add(-importTTL)) > maxImport {
+		return store.Delete(ctx, head.Key)
+	}
 	isHeld := false
 	deleteHeld := func() error {
 		return withHold(ctx, store, "delete", head, func(Lease) error {

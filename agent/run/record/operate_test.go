@@ -187,6 +187,28 @@ func importBesideOthers(t *testing.T) {
 
 var errInterrupted = errors.New("interrupted")
 
+// TestDeleteInterruptedImport deletes what an import has left, but not what one may be working on.
+func TestDeleteInterruptedImport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from, key := record.NewMemory(), run.Key{ID: "one"}
+		d, lease := ledgertest.Create(t, from, key, ledgertest.Notes("x", 3)...)
+		check.Must(t, d.Append(t.Context(), from, lease, ledgertest.Question("q")))
+		check.Must(t, from.PutBlob(t.Context(), lease, "blob", []byte("data")))
+		var out bytes.Buffer
+		check.Must(t, record.Export(t.Context(), from, key, &out))
+		into := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
+			if c.Method == "put" {
+				return errInterrupted
+			}
+			return c.Do()
+		})
+		check.Is(t, check.Err(record.Import(t.Context(), into, &out)), errInterrupted)
+		wantDeleted(t, into, record.Query{}, 0)
+		time.Sleep(25 * time.Hour)
+		wantDeleted(t, into, record.Query{}, 1)
+	})
+}
+
 // wantHeldForever checks that nobody continues a run, a year after its import was killed.
 func wantHeldForever(t *testing.T, store record.Store, key run.Key, before string) {
 	t.Helper()
