@@ -116,7 +116,7 @@ func TestPathsArePointers(t *testing.T) {
 // References follow renamed targets below names that a URI or a JSON pointer escapes, and below long ones.
 func TestReferencesToOddNames(t *testing.T) {
 	for name, ref := range map[string]string{"100%/~": "100%25~1~0", "n" + strings.Repeat("a", tree.MaxPath): "n" + strings.Repeat("a", tree.MaxPath)} {
-		root := For(profile.Anthropic, decode(t, fmt.Sprintf(`{"properties":{%q:{"items":[{"type":"boolean"}]},"p":{"$ref":"#/properties/%s/items/0"}}}`, name, ref)), nil).Root
+		root := For(profile.OpenAI, decode(t, fmt.Sprintf(`{"properties":{%q:{"items":[{"type":"boolean"}]},"p":{"$ref":"#/properties/%s/items/0"}}}`, name, ref)), nil).Root
 		written := &tree.Document{Root: root, Left: 1000}
 		check.Equal(t, name[:4], written.Plain(tree.Object(root["properties"])["p"])["type"], any("boolean"))
 	}
