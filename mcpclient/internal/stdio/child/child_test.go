@@ -191,9 +191,13 @@ func TestStopReadsOutput(t *testing.T) {
 	check.Equal(t, "status", p.Status(), "exit status 5")
 }
 
-// members returns the processes of a group without zombies, on systems with /proc.
+// members returns the processes of a group without zombies, on systems with /proc. Wine shows the /proc of its host, with
+// other numbers.
 func members(t *testing.T, group int) (pids []string) {
 	t.Helper()
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	stats := check.Value(filepath.Glob("/proc/[0-9]*/stat"))(t)
 	for _, path := range stats {
 		pid := filepath.Base(filepath.Dir(path))
