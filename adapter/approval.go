@@ -158,7 +158,7 @@ func (a *approvals) warn(what string, q *question, err error) {
 func (t *Tool) approver(ctx context.Context) approval.Func {
 	ask := callerFrom(ctx).wrapApproval(t.server.log, t.server.approve)
 	switch {
-	case t.isReader(), t.server.policy.Trust == TrustFull, t.server.policy.Trust == TrustHints && isReadOnly(t.def):
+	case t.isReader(), t.server.policy.Trust == TrustFull, t.server.policy.Trust == TrustHints && DeclaresReadOnly(t.def):
 		return nil
 	}
 	return ask
