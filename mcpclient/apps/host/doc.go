@@ -2,7 +2,7 @@
 // 2026-01-26, over any connection that carries messages.
 //
 //	s, err := host.Open(ctx, conn, toolset.ViewAccess("weather", view.URI), &host.Options{
-//		Context:  host.HostContext{Theme: "dark", AvailableDisplayModes: []host.DisplayMode{host.DisplayInline}},
+//		Context:  host.HostContext{Theme: "dark", AvailableDisplayModes: []string{"inline"}},
 //		OpenLink: askThePerson,
 //	})
 //	s.ToolInput(arguments)
