@@ -66,9 +66,8 @@ func TestAdvanceEvents(t *testing.T) {
 			if agent.KindOf(e) == "tool_progress" {
 				progress++
 			}
-			if p := e.Position(); p.Seq < max(at.Seq, 1) {
-				t.Errorf("%s has the position %+v after %+v", agent.KindOf(e), p, at)
-			}
+			p := e.Position()
+			check.That(t, p.Seq >= max(at.Seq, 1), "%s has the position %+v after %+v", agent.KindOf(e), p, at)
 			at = e.Position()
 		})
 		check.Must(t, err)

@@ -66,10 +66,8 @@ func TestApproval(t *testing.T) {
 	}
 	// Calls that are allowed run while a person decides on the next ones.
 	check.Same(t, "decisions", only(got, "about"), []string{
-		`turn 1: decided about echo (1): true `,
-		`turn 1: decided about echo (2): false too early`,
-		`turn 1: decided about echo (3): true `,
-		`turn 1: decided about echo (4): false `,
+		`turn 1: decided about echo (1): true `, `turn 1: decided about echo (2): false too early`,
+		`turn 1: decided about echo (3): true `, `turn 1: decided about echo (4): false `,
 	})
 	ends := only(got, "ends:")
 	slices.Sort(ends)
@@ -223,9 +221,8 @@ func TestApprovalInTheCourseOfACall(t *testing.T) {
 		a := withTools(t, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), toolset, &agent.Options{Person: agent.Person{Approve: approve}})
 		result, err := a.Run(t.Context(), human("go"))
 		check.Same(t, "asked", asked, []string{`{"x":1}`, `{"x":2}`})
-		if errors.Is(err, closed) != fails || !fails && (err != nil || result.Output != "done") {
-			t.Errorf("fails %t: got %v and %q", fails, err, result.Output)
-		}
+		check.That(t, errors.Is(err, closed) == fails && (fails || err == nil && result.Output == "done"),
+			"fails %t: got %v and %q", fails, err, result.Output)
 	}
 }
 

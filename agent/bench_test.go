@@ -22,8 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// manyCalls is an agent whose model makes so many calls of a function in one turn, which go side by side or one after
-// the other.
+// manyCalls is an agent whose model makes so many calls of a function in one turn, which go side by side or one after the other.
 func manyCalls(t testing.TB, n int, reads bool, hooks ...agent.Hook) *agent.Agent {
 	work := adapter.Func("work", "", func(context.Context, struct{}) (string, error) { return "ok", nil }, &adapter.FuncOptions{ReadOnly: reads})
 	ask, answer := uses(repeated(n, "work", `{}`)...), says("done")

@@ -27,8 +27,7 @@ import (
 
 var prices = &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m-*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}
 
-// costly asks for a tool until it may not any more; each reply takes 100 and 50 tokens of
-// the model m-1, which is 200 millionths.
+// costly asks for a tool until it may not any more; each reply takes 100 and 50 tokens of the model m-1, which is 200 millionths.
 var costly = counted(untilFinal(toolCall("", "x", "{}")))
 
 func TestSpendingLimits(t *testing.T) {
@@ -288,11 +287,9 @@ func TestCompactionCounts(t *testing.T) {
 		fails       bool
 		err         error
 	}{
-		"success":          {20_000, 5000, false, nil},
-		"failure":          {20_000, 5000, true, nil},
+		"success": {20_000, 5000, false, nil}, "failure": {20_000, 5000, true, nil},
 		"beyond the limit": {20_000, 50_000, false, agent.ErrFailed},
-		"failure beyond":   {20_000, 50_000, true, agent.ErrFailed},
-		"cancelled":        {20_000, 5000, true, context.Canceled},
+		"failure beyond":   {20_000, 50_000, true, agent.ErrFailed}, "cancelled": {20_000, 5000, true, context.Canceled},
 		"cancelled at end": {20_000, 5000, false, context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -31,10 +31,8 @@ type task struct{ server, name, about string }
 
 // tasks are tools among many others.
 var tasks = []task{
-	{"mail", "send_letter", "Sends a letter to a person."},
-	{"calendar", "book_room", "Books a meeting room."},
-	{"bank", "pay_invoice", "Pays an invoice."},
-	{"weather", "forecast", "Tells the weather of a city."},
+	{"mail", "send_letter", "Sends a letter to a person."}, {"calendar", "book_room", "Books a meeting room."},
+	{"bank", "pay_invoice", "Pays an invoice."}, {"weather", "forecast", "Tells the weather of a city."},
 	{"files", "rename_file", "Renames a file."},
 }
 
@@ -200,14 +198,10 @@ func TestFewTools(t *testing.T) {
 		window   int64
 		searches bool
 	}{
-		{8, agent.Discover{}, 0, false},
-		{8, agent.Discover{}, 4_000, false},
-		{8, agent.Discover{Threshold: 0.05}, 4_000, true},
-		{100, agent.Discover{}, 4_000, true},
-		{300, agent.Discover{}, 0, true},
-		{300, agent.Discover{}, 1_000_000, false},
-		{300, agent.Discover{Threshold: -1}, 0, false},
-		{300, agent.Discover{Threshold: 1}, 0, false},
+		{8, agent.Discover{}, 0, false}, {8, agent.Discover{}, 4_000, false},
+		{8, agent.Discover{Threshold: 0.05}, 4_000, true}, {100, agent.Discover{}, 4_000, true},
+		{300, agent.Discover{}, 0, true}, {300, agent.Discover{}, 1_000_000, false},
+		{300, agent.Discover{Threshold: -1}, 0, false}, {300, agent.Discover{Threshold: 1}, 0, false},
 		{8, agent.Discover{Threshold: 1e-6}, 0, true},
 	} {
 		m := play(says("done")).as(model.Info{Window: tt.window})

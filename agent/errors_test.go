@@ -116,9 +116,7 @@ func TestLimitText(t *testing.T) {
 		got, _ := newAgent(t, play(asksHelper, counted(says("done"))), lead).Run(ctx, human("go"))
 		return fmt.Sprint(got.Warnings)
 	}
-	for _, tt := range []struct {
-		name, got, want string
-	}{
+	for _, tt := range []struct{ name, got, want string }{
 		{"tokens", check.Err(newAgent(t, play(says("x")), &agent.Options{Limits: run.Limits{Tokens: 50}}).Run(ctx, human("go"))).Error(),
 			`run agent: too little of a limit is left for an answer: of 50 tokens (Limits.Tokens) 0 are used or reserved, and a call with about 35 tokens of input takes at least 99`},
 		{"cost", check.Err(newAgent(t, play(costly).called("m-1"), &agent.Options{

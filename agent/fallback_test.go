@@ -25,15 +25,11 @@ func TestFallback(t *testing.T) {
 		first step
 		next  bool
 	}{
-		"overloaded":      {fails(model.ErrorRateLimit, ""), true},
-		"unreachable":     {fails(model.ErrorUnavailable, ""), true},
-		"key refused":     {fails(model.ErrorAuth, ""), true},
-		"no such model":   {fails(model.ErrorNotFound, ""), true},
-		"after a text":    {fails(model.ErrorUnavailable, "He"), false},
-		"too late":        {fails(model.ErrorTimeout, ""), false},
-		"refused content": {fails(model.ErrorRefused, ""), false},
-		"invalid":         {fails(model.ErrorInvalid, ""), false},
-		"it answers":      {says("hello"), false},
+		"overloaded": {fails(model.ErrorRateLimit, ""), true}, "unreachable": {fails(model.ErrorUnavailable, ""), true},
+		"key refused": {fails(model.ErrorAuth, ""), true}, "no such model": {fails(model.ErrorNotFound, ""), true},
+		"after a text": {fails(model.ErrorUnavailable, "He"), false}, "too late": {fails(model.ErrorTimeout, ""), false},
+		"refused content": {fails(model.ErrorRefused, ""), false}, "invalid": {fails(model.ErrorInvalid, ""), false},
+		"it answers": {says("hello"), false},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			first, second := play(tt.first).as(model.Info{Name: "a"}), play(uses(toolCall("1", "x", "{}")), says("hello")).as(model.Info{Name: "b"})

@@ -325,8 +325,7 @@ func after(messages []run.Message) (next int) {
 	return next
 }
 
-// shorten replaces all but two turns with a summary. It has all that was said, so that the last history has all that
-// was done.
+// shorten replaces all but two turns with a summary. It has all that was said, so that the last history has all that was done.
 func shorten(_ context.Context, h []run.Message, _ compact.Budget) (*compact.Result, error) {
 	if len(h) < 9 {
 		return nil, nil

@@ -120,9 +120,7 @@ func TestCallLimits(t *testing.T) {
 			case <-time.After(2 * time.Hour):
 				return "woken", nil
 			}
-		}, &adapter.FuncOptions{Options: &adapter.Options{Policy: adapter.Policy{
-			CallTimeout: limit, Repeat: isHarmless,
-		}}})
+		}, &adapter.FuncOptions{Options: &adapter.Options{Policy: adapter.Policy{CallTimeout: limit, Repeat: isHarmless}}})
 	}
 	server := func(p adapter.Policy) func(*testing.T) adapter.Source {
 		return func(t *testing.T) adapter.Source {
@@ -194,8 +192,7 @@ func (r *reader) compact(_ context.Context, h []run.Message, b compact.Budget) (
 	return &compact.Result{Replaced: 3, Messages: h[:1]}, nil
 }
 
-// A run ends at the same limit, at the same turn, and is compacted at the same turns, if each
-// of its steps is of another process.
+// A run ends at the same limit, at the same turn, and is compacted at the same turns, if each of its steps is of another process.
 func TestLimitsInOtherProcesses(t *testing.T) {
 	ends := map[string]bool{}
 	step := testenv.Pick[int64](3000, 1000)

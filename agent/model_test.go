@@ -30,10 +30,8 @@ func TestStreaming(t *testing.T) {
 		model agent.Model
 		want  string
 	}{
-		"whole":     {play(streams("a", "", "b")), ""},
-		"streaming": {play(streams("a", "", "b")).streaming(), "a|b|"},
-		"not asked": {play(streams("a", "", "b")).streaming(), ""},
-		"does not":  {play(says("ab")).streaming(), ""},
+		"whole": {play(streams("a", "", "b")), ""}, "streaming": {play(streams("a", "", "b")).streaming(), "a|b|"},
+		"not asked": {play(streams("a", "", "b")).streaming(), ""}, "does not": {play(says("ab")).streaming(), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got string

@@ -149,10 +149,8 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 		tenants, each, share, most int
 		model                      step
 	}{
-		"none waits":     {100, 1, 1, 1, says("done")},
-		"they wait":      {2, 20, 5, 4, says("done")},
-		"they wait long": {1, 20, 1, 20, says("done")},
-		"they fail":      {2, 20, 5, 4, says("")},
+		"none waits": {100, 1, 1, 1, says("done")}, "they wait": {2, 20, 5, 4, says("done")},
+		"they wait long": {1, 20, 1, 20, says("done")}, "they fail": {2, 20, 5, 4, says("")},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			lists := 0
@@ -299,8 +297,7 @@ func TestRecoverLogsCancellationsOfOthers(t *testing.T) {
 	})
 }
 
-// A run that cannot be driven is tried again after longer and longer waits, which are
-// forgotten if it is not due for a while.
+// A run that cannot be driven is tried again after longer and longer waits, which are forgotten if it is not due for a while.
 func TestRecoverForgetsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var due atomic.Bool

@@ -11,8 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// playCalls runs tool calls of a second each, in their order as far as the scheduler has room. lane
-// tells the lane of a call.
+// playCalls runs tool calls of a second each, in their order as far as the scheduler has room. lane tells the lane of a call.
 func playCalls(t *testing.T, n, limit int, lane func(int) string, do func(int) error) (began, commits []string, worked time.Duration, err error) {
 	t.Helper()
 	w := newWorkers()

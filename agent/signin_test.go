@@ -76,8 +76,7 @@ func (g *gate) process(t *testing.T, revision string, model *script, opts agent.
 	return withTools(t, model, openAll(t, inEra(revision), adapter.Server{Name: "drive", Transport: transport}), &opts)
 }
 
-// Calls that need a sign-in wait for it, in any process, and are sent once after it. One
-// sign-in is for all calls of its server.
+// Calls that need a sign-in wait for it, in any process, and are sent once after it. One sign-in is for all calls of its server.
 func TestSignIn(t *testing.T) {
 	for _, revision := range eras {
 		t.Run(revision, func(t *testing.T) {

@@ -143,9 +143,8 @@ func TestPrunedRun(t *testing.T) {
 			input()
 			check.Equal(t, "messages that the model read", read, 2*inputs-1)
 			events, _ := played(t, a.Replay(t.Context(), theRun, agent.Position{}))
-			if w, ok := events[0].(*agent.Warning); !ok || !strings.Contains(w.Text, "are gone") {
-				t.Errorf("the replay begins with %T, want a warning", events[0])
-			}
+			w, ok := events[0].(*agent.Warning)
+			check.That(t, ok && strings.Contains(w.Text, "are gone"), "the replay begins with %T, want a warning", events[0])
 			outputs := of[*agent.Output](events)
 			check.Equal(t, "the last answer of the replay", outputs[len(outputs)-1].Text, fmt.Sprint("answer ", read))
 			for key, err := range record.Verify(t.Context(), store, record.Query{}) {

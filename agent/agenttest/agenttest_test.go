@@ -51,10 +51,7 @@ func TestToolWithoutAFunction(t *testing.T) {
 func TestPrompts(t *testing.T) {
 	echo := agenttest.Tool{Name: "echo", Run: func(_ context.Context, c *agenttest.Call) (string, error) { return string(c.Arguments), nil }}
 	fails := agenttest.Tool{Name: "fails", Run: func(context.Context, *agenttest.Call) (string, error) { return "", errors.New("no paper") }}
-	model := agenttest.Play(
-		agenttest.CallTools("echo", `{"a":1}`, "fails", `{}`),
-		agenttest.Say("one two"),
-	)
+	model := agenttest.Play(agenttest.CallTools("echo", `{"a":1}`, "fails", `{}`), agenttest.Say("one two"))
 	result := check.Value(runAgent(t, model, agenttest.NewServer(echo, fails), nil))(t)
 	check.Equal(t, "output", result.Output, "one two")
 	prompts := model.Turns()

@@ -376,11 +376,8 @@ func TestCountsThatCannotBeTrue(t *testing.T) {
 func TestBeginningOfAnInput(t *testing.T) {
 	for _, beginning := range []string{`{}`, `{ }`, `null`, `""`, `{"city":"Rome"}`} {
 		for _, tt := range []struct{ piece, stop, want string }{
-			{`{"city":"Oslo"}`, "tool_use", `{"city":"Oslo"}`},
-			{`{"city":"Oslo"}`, "max_tokens", `{"city":"Oslo"}`},
-			{`{"city":"Os`, "max_tokens", ``},
-			{``, "tool_use", `{}`},
-			{``, "max_tokens", ``},
+			{`{"city":"Oslo"}`, "tool_use", `{"city":"Oslo"}`}, {`{"city":"Oslo"}`, "max_tokens", `{"city":"Oslo"}`},
+			{`{"city":"Os`, "max_tokens", ``}, {``, "tool_use", `{}`}, {``, "max_tokens", ``},
 		} {
 			if tt.piece == "" && strings.Contains(beginning, "Rome") {
 				tt.want = beginning

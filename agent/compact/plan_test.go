@@ -133,8 +133,7 @@ func isSummary(m run.Message) bool { return m.Parts[0].Type == run.PartSummary }
 // tally counts compactions, and among them what left out nothing after an earlier one.
 type tally struct{ compactions, without int }
 
-// compact checks one compaction and returns the history after it, and its part that
-// must stay as long as nothing is left out.
+// compact checks one compaction and returns the history after it, and its part that must stay as long as nothing is left out.
 func (made *tally) compact(t *testing.T, c compact.Compactor, o *compact.Options, h, stable []run.Message) (_, _ []run.Message) {
 	before := clone(h)
 	got := check.Value(c(t.Context(), h, compact.Budget{}))(t)

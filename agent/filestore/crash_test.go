@@ -49,9 +49,7 @@ func begin(s record.Store, key run.Key, changes ...ledger.Change) (c cast, err e
 	return c, err
 }
 
-var (
-	large = strings.Repeat("x", 3000)
-)
+var large = strings.Repeat("x", 3000)
 
 // steps use every method that writes.
 var steps = []step{
@@ -210,8 +208,7 @@ func TestFailedSync(t *testing.T) {
 	check.NoError(t, s.Append(ctx, lease, one.Head(), records))
 }
 
-// TestEqualAnswerIsSynced syncs a repeated reply, because the process that wrote the first one
-// may have ended before its sync.
+// TestEqualAnswerIsSynced syncs a repeated reply, because the process that wrote the first one may have ended before its sync.
 func TestEqualAnswerIsSynced(t *testing.T) {
 	d := newDisk()
 	s := d.on(t, t.TempDir())

@@ -17,8 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// disk is a file system in memory that knows what survives a power cut: synced content of
-// files, and synced names in directories.
+// disk is a file system in memory that knows what survives a power cut: synced content of files, and synced names in directories.
 type disk struct {
 	mu      sync.Mutex
 	names   map[string]*inode

@@ -29,9 +29,8 @@ func TestModes(t *testing.T) {
 		if d.IsDir() {
 			want = 0o700
 		}
-		if seen++; info.Mode().Perm() != want {
-			t.Errorf("%s: got the mode %#o, want %#o", path, info.Mode().Perm(), want)
-		}
+		seen++
+		check.That(t, info.Mode().Perm() == want, "%s: got the mode %#o, want %#o", path, info.Mode().Perm(), want)
 		return nil
 	})
 	if err != nil || seen != 10 { // a, b, b/locks, a lock, the run, b/due, two directories and a mark, b/waiting

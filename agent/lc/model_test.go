@@ -168,8 +168,7 @@ func TestMistralHasNoToolsAtTheEnd(t *testing.T) {
 	check.Equal(t, "the message after a result", m.seen[1][last-1].Role, llms.ChatMessageTypeAI)
 }
 
-// A model may stream from a goroutine of its own, as langchaingo's provider for Anthropic does, and go on when
-// nobody listens.
+// A model may stream from a goroutine of its own, as langchaingo's provider for Anthropic does, and go on when nobody listens.
 func TestStreamsFromAnyGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var late func(context.Context, []byte) error

@@ -139,11 +139,9 @@ func TestCount(t *testing.T) {
 			q    record.Query
 			want int
 		}{
-			{record.Query{AllTenants: true}, 6},
-			{record.Query{Tenant: "acme"}, 5},
+			{record.Query{AllTenants: true}, 6}, {record.Query{Tenant: "acme"}, 5},
 			{record.Query{Tenant: "acme", Status: run.StatusRunning, Limit: 3}, 3},
-			{record.Query{AllTenants: true, ID: "0"}, 2},
-			{record.Query{Tenant: "acme", Status: run.StatusFailed}, 0},
+			{record.Query{AllTenants: true, ID: "0"}, 2}, {record.Query{Tenant: "acme", Status: run.StatusFailed}, 0},
 		} {
 			check.Equal(t, fmt.Sprintf("%+v", c.q), check.Value(store.Count(t.Context(), c.q))(t), c.want)
 		}

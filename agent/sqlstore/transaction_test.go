@@ -12,8 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// stuck is a driver whose connections hang at a rollback. It records what runs before a
-// transaction, and counts transactions.
+// stuck is a driver whose connections hang at a rollback. It records what runs before a transaction, and counts transactions.
 type stuck struct {
 	driver.Conn
 	settings string
@@ -54,10 +53,8 @@ func TestMixedGroup(t *testing.T) {
 		batch []*waiter
 		want  string
 	}{
-		{[]*waiter{records, records}, "records"},
-		{[]*waiter{leases, records}, "records"},
-		{[]*waiter{records, leases}, "records"},
-		{[]*waiter{leases, leases}, "leases"},
+		{[]*waiter{records, records}, "records"}, {[]*waiter{leases, records}, "records"},
+		{[]*waiter{records, leases}, "records"}, {[]*waiter{leases, leases}, "leases"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			driver := new(stuck)

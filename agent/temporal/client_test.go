@@ -69,8 +69,7 @@ func waiting(t *testing.T) (*world, *run.Question) {
 	return w, got.Questions[0]
 }
 
-// TestAnswerWithoutWorkflow checks that a run without a workflow takes replies by its store,
-// and gets a workflow if it continues.
+// TestAnswerWithoutWorkflow checks that a run without a workflow takes replies by its store, and gets a workflow if it continues.
 func TestAnswerWithoutWorkflow(t *testing.T) {
 	w, q := waiting(t)
 	s := newService(t, nil)

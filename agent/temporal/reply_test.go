@@ -70,8 +70,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestAnswerIsRefused checks that an invalid reply is refused before it enters the history, or
-// by the store, and changes nothing.
+// TestAnswerIsRefused checks that an invalid reply is refused before it enters the history, or by the store, and changes nothing.
 func TestAnswerIsRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reply    func(q *run.Question) run.Reply

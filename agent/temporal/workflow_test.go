@@ -117,9 +117,8 @@ func TestRunCannotGoOn(t *testing.T) {
 				check.Must(t, check.Err(inner.Acquire(t.Context(), key, record.Holder{Name: "dead", TTL: tt.lease})))
 			}
 			env.ExecuteWorkflow("mcpchain.Run", theJob())
-			if finished(t, env); tries <= tt.refusals || tries > 15 {
-				t.Errorf("the run was done after %d tries, want few", tries)
-			}
+			finished(t, env)
+			check.That(t, tries > tt.refusals && tries <= 15, "the run was done after %d tries, want few", tries)
 		})
 	}
 	t.Run("other agents", func(t *testing.T) {

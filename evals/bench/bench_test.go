@@ -97,13 +97,9 @@ func TestWrongFlags(t *testing.T) {
 
 func TestFloorRequestsAreJSON(t *testing.T) {
 	for _, r := range []floorRequest{
-		{method: "initialize"},
-		{method: "server/discover", modern: true},
-		{method: "tools/call", tool: smallTool},
-		{method: "tools/call", tool: smallTool, modern: true},
-		{method: "tools/list"},
-		{method: "tools/list", cursor: "page_01"},
-		{method: "tools/list", cursor: "page_01", modern: true},
+		{method: "initialize"}, {method: "server/discover", modern: true}, {method: "tools/call", tool: smallTool},
+		{method: "tools/call", tool: smallTool, modern: true}, {method: "tools/list"},
+		{method: "tools/list", cursor: "page_01"}, {method: "tools/list", cursor: "page_01", modern: true},
 		{method: "notifications/initialized"},
 	} {
 		b := r.appendTo(nil, 1)
@@ -160,10 +156,8 @@ func TestToolsAreOfTheSizeTheySay(t *testing.T) {
 func TestResponderAllocatesNothing(t *testing.T) {
 	a := newAnswers(modern)
 	for _, r := range []floorRequest{
-		{method: "tools/call", tool: smallTool, modern: true},
-		{method: "tools/call", tool: mibTool, modern: true},
-		{method: "tools/list", cursor: "page_07", modern: true},
-		{method: "server/discover", modern: true},
+		{method: "tools/call", tool: smallTool, modern: true}, {method: "tools/call", tool: mibTool, modern: true},
+		{method: "tools/list", cursor: "page_07", modern: true}, {method: "server/discover", modern: true},
 	} {
 		line := append(r.appendTo(nil, 12345), '\n')
 		serve := func(times int) float64 {

@@ -26,10 +26,8 @@ func TestFlags(t *testing.T) {
 	good := harness{Store: witness.Store{Kind: "file"}, Runs: 1, slow: time.Second}
 	check.NoError(t, good.check())
 	for name, change := range map[string]func(*harness){
-		"no runs":              func(h *harness) { h.Runs = 0 },
-		"negative kills":       func(h *harness) { h.kills = -1 },
-		"calls without a time": func(h *harness) { h.slow = 0 },
-		"a fault of files":     func(h *harness) { h.Fault = true },
+		"no runs": func(h *harness) { h.Runs = 0 }, "negative kills": func(h *harness) { h.kills = -1 },
+		"calls without a time": func(h *harness) { h.slow = 0 }, "a fault of files": func(h *harness) { h.Fault = true },
 	} {
 		h := good
 		change(&h)

@@ -52,21 +52,12 @@ type session struct {
 }
 
 var scenarios = map[string]scenario{
-	"initialize":                          connectOnly,
-	"tools_call":                          useTools,
-	"elicitation-sep1034-client-defaults": useTools,
-	"sse-retry":                           useTools,
-	"request-metadata":                    ping,
-	"sep-2322-client-request-state":       useTools,
-	"http-standard-headers":               useEverything,
-	"http-custom-headers":                 callsOfContext,
-	"http-invalid-tool-headers":           useTools,
-	"json-schema-ref-no-deref":            listTools,
-	"json-schema-2020-12-preservation":    echoSchema,
-	"sep-2640-client-no-prefetch":         listSkills,
-	"sep-2640-client-verify-digest":       loadSkills,
-	"sep-2640-client-verify-size":         loadSkills,
-	"sep-2640-client-verify-frontmatter":  loadSkills,
+	"initialize": connectOnly, "tools_call": useTools, "elicitation-sep1034-client-defaults": useTools,
+	"sse-retry": useTools, "request-metadata": ping, "sep-2322-client-request-state": useTools,
+	"http-standard-headers": useEverything, "http-custom-headers": callsOfContext, "http-invalid-tool-headers": useTools,
+	"json-schema-ref-no-deref": listTools, "json-schema-2020-12-preservation": echoSchema,
+	"sep-2640-client-no-prefetch": listSkills, "sep-2640-client-verify-digest": loadSkills,
+	"sep-2640-client-verify-size": loadSkills, "sep-2640-client-verify-frontmatter": loadSkills,
 }
 
 // perform plays the scenario of the environment against the server of the last argument.

@@ -162,9 +162,8 @@ func TestConformance(t *testing.T) {
 	s := install(t)
 	client := check.Value(os.Executable())(t)
 	listed := s.scenarios(t)
-	if len(listed) != len(selections) {
-		t.Errorf("the suite lists scenarios for %q, want no more and no less than the selections", slices.Sorted(maps.Keys(listed)))
-	}
+	check.That(t, len(listed) == len(selections),
+		"the suite lists scenarios for %q, want no more and no less than the selections", slices.Sorted(maps.Keys(listed)))
 	for _, sel := range selections {
 		t.Run(sel.name, func(t *testing.T) {
 			t.Parallel()

@@ -95,9 +95,8 @@ func listAll(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	if p.visits {
 		want++
 	}
-	if len(tools) != want || tools["think"] == nil || tools["filler_7"] == nil {
-		t.Errorf("got tools %q, want all %d", slices.Sorted(maps.Keys(tools)), want)
-	}
+	check.That(t, len(tools) == want && tools["think"] != nil && tools["filler_7"] != nil,
+		"got tools %q, want all %d", slices.Sorted(maps.Keys(tools)), want)
 }
 
 func callAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {

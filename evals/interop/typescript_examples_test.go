@@ -46,19 +46,13 @@ func longRunning(t *testing.T, ctx context.Context, c *mcpclient.Client, tool st
 func TestTypeScriptExamples(t *testing.T) {
 	npmPeers(t) // once, for all that run at the same time
 	for name, run := range map[string]func(t *testing.T, name string){
-		"progressExample":                      exampleProgress,
-		"toolWithSampleServer":                 exampleSampling,
-		"mcpServerOutputSchema":                exampleOutput,
-		"elicitationFormExample":               exampleForms,
-		"simpleStreamableHttp":                 exampleSimple,
-		"simpleTaskInteractive":                exampleTasks,
-		"standaloneSseWithGetStreamableHttp":   exampleChanges,
-		"ssePollingExample":                    examplePolling,
-		"simpleSseServer":                      exampleSSE,
-		"sseAndStreamableHttpCompatibleServer": exampleBoth,
-		"jsonResponseStreamableHttp":           exampleGreet,
-		"honoWebStandardStreamableHttp":        exampleGreet,
-		"simpleStatelessStreamableHttp":        exampleStateless,
+		"progressExample": exampleProgress, "toolWithSampleServer": exampleSampling,
+		"mcpServerOutputSchema": exampleOutput, "elicitationFormExample": exampleForms,
+		"simpleStreamableHttp": exampleSimple, "simpleTaskInteractive": exampleTasks,
+		"standaloneSseWithGetStreamableHttp": exampleChanges, "ssePollingExample": examplePolling,
+		"simpleSseServer": exampleSSE, "sseAndStreamableHttpCompatibleServer": exampleBoth,
+		"jsonResponseStreamableHttp": exampleGreet, "honoWebStandardStreamableHttp": exampleGreet,
+		"simpleStatelessStreamableHttp": exampleStateless,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,24 +24,12 @@ var toolLists = os.DirFS("../interop/testdata/tools")
 
 func checks() []oneCheck {
 	return append([]oneCheck{
-		{"chat", "", chat},
-		{"stream", "", stream},
-		{"length", "", length},
-		{"cancel", "", cancelled},
-		{"calls", "", calls},
-		{"calls/required", grammar, requiredCall},
-		{"schemas", grammar, oddSchemas},
-		{"schemas/refused", grammar, refusedSchema},
-		{"agent", "", twoTurns},
-		{"structured", formats, structured},
-		{"structured/tools", grammar, structuredWithTools},
-		{"sampling", "", sampled},
-		{"reasoning", thoughts, reasoning},
-		{"reasoning/echo", thoughts, echo},
-		{"overflow", refusals, overflow},
-		{"overflow/conversation", "", conversation},
-		{"connections", "", connections},
-		{"connections/streamed", "", streamedConnections},
+		{"chat", "", chat}, {"stream", "", stream}, {"length", "", length}, {"cancel", "", cancelled},
+		{"calls", "", calls}, {"calls/required", grammar, requiredCall}, {"schemas", grammar, oddSchemas},
+		{"schemas/refused", grammar, refusedSchema}, {"agent", "", twoTurns}, {"structured", formats, structured},
+		{"structured/tools", grammar, structuredWithTools}, {"sampling", "", sampled}, {"reasoning", thoughts, reasoning},
+		{"reasoning/echo", thoughts, echo}, {"overflow", refusals, overflow}, {"overflow/conversation", "", conversation},
+		{"connections", "", connections}, {"connections/streamed", "", streamedConnections},
 		{"responses", responses, otherEndpoint},
 	}, toolChecks(toolLists)...)
 }

@@ -176,9 +176,8 @@ func outcomes(t *testing.T, played scripted, wanted string) (failed, skipped []s
 	web := memhttp.New(played)
 	defer web.Close()
 	s := check.Value(find(t.Context(), web.Transport(), web.URL()+"/v1/", ""))(t)
-	if facts := s.String(); !strings.HasSuffix(facts, "/v1/responses") {
-		t.Errorf("got the facts %s", facts)
-	}
+	facts := s.String()
+	check.That(t, strings.HasSuffix(facts, "/v1/responses"), "got the facts %s", facts)
 	for _, c := range checks() {
 		switch {
 		case !regexp.MustCompile(wanted).MatchString(c.name):
@@ -203,9 +202,8 @@ func TestServers(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			failed, skipped, err := outcomes(t, scripted{kind: kind}, wanted)
-			if got := strings.Join(skipped, " "); err != nil || got != want {
-				t.Errorf("%s: %q failed: %v; got %s skipped, want %s", kind, failed, err, got, want)
-			}
+			got := strings.Join(skipped, " ")
+			check.That(t, err == nil && got == want, "%s: %q failed: %v; got %s skipped, want %s", kind, failed, err, got, want)
 		})
 	}
 }
@@ -235,14 +233,12 @@ func TestNoServer(t *testing.T) {
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	for url, want := range map[string]string{"localhost:8080": "is not the URL of a server, such as http://127.0.0.1:8080", other.URL: "/v1/models has no model (HTTP 404)"} {
-		if _, err := find(t.Context(), http.DefaultTransport.(*http.Transport), url, ""); err == nil || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", url, err, want)
-		}
+		_, err := find(t.Context(), http.DefaultTransport.(*http.Transport), url, "")
+		check.That(t, err != nil && strings.HasSuffix(err.Error(), want), "%s: got %v, want %s", url, err, want)
 	}
 	file := filepath.Join(t.TempDir(), "m.gguf")
 	check.Must(t, makeModel(file, io.Discard))
 	data, err := os.ReadFile(file + ".modelfile")
-	if err != nil || !strings.HasPrefix(string(data), "FROM "+file+"\n") {
-		t.Errorf("got %q, %v, want the name of the model", data, err)
-	}
+	check.That(t, err == nil && strings.HasPrefix(string(data), "FROM "+file+"\n"),
+		"got %q, %v, want the name of the model", data, err)
 }

@@ -23,9 +23,8 @@ func TestRequests(t *testing.T) {
 			if !r.at(e) {
 				continue
 			}
-			if err := r.check(request); err != nil {
-				t.Errorf("%s, %s: %s: %v\nin %s", e, by, r.name, err, cut(request))
-			}
+			err := r.check(request)
+			check.That(t, err == nil, "%s, %s: %s: %v\nin %s", e, by, r.name, err, cut(request))
 		}
 		additions(e.host, request)
 		body := check.Value(json.Marshal(request))(t)

@@ -12,11 +12,9 @@ func TestFlags(t *testing.T) {
 	good := options{runs: 1, workers: 1, every: time.Second, Lease: time.Second}
 	check.NoError(t, good.check())
 	for name, change := range map[string]func(*options){
-		"-runs":    func(o *options) { o.runs = 0 },
-		"-workers": func(o *options) { o.workers = 0 },
-		"-every":   func(o *options) { o.every = 0 },
-		"-lease":   func(o *options) { o.Lease = 0 },
-		"-time":    func(o *options) { o.length = -1 },
+		"-runs": func(o *options) { o.runs = 0 }, "-workers": func(o *options) { o.workers = 0 },
+		"-every": func(o *options) { o.every = 0 }, "-lease": func(o *options) { o.Lease = 0 },
+		"-time": func(o *options) { o.length = -1 },
 	} {
 		o := good
 		change(&o)

@@ -235,9 +235,8 @@ func TestService(t *testing.T) {
 			defer cancel()
 			got, err := s.runs.Result(ctx, key)
 			check.Require(t, err == nil && got.Status == tt.want, "got %+v, %v, want %s", got, err, tt.want)
-			if slices.Sort(s.notes); !slices.Equal(s.notes, tt.notes) {
-				t.Errorf("got notes %v, want %v", s.notes, tt.notes)
-			}
+			slices.Sort(s.notes)
+			check.That(t, slices.Equal(s.notes, tt.notes), "got notes %v, want %v", s.notes, tt.notes)
 			s.replay(t, key, first, tt.name)
 		})
 	}

@@ -35,10 +35,7 @@ func TestInterrupt(t *testing.T) {
 		ended <- err
 	}()
 	lines := bufio.NewScanner(shown)
-	for _, step := range []struct{ typed, want string }{
-		{"What is 17 plus 25?\n", "No answer: "},
-		{"/tools\n", "  add: "},
-	} {
+	for _, step := range []struct{ typed, want string }{{"What is 17 plus 25?\n", "No answer: "}, {"/tools\n", "  add: "}} {
 		go func() { _, _ = io.WriteString(typed, step.typed) }() // read when the chatbot asks
 		found := false
 		for !found && lines.Scan() {

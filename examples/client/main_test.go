@@ -99,9 +99,8 @@ func TestUse(t *testing.T) {
 			if err := use(t.Context(), server, you, tt.tool, tt.args, &out); err != nil {
 				got = err.Error()
 			}
-			if !strings.Contains(out.String(), tt.want) && !strings.Contains(got, tt.want) {
-				t.Errorf("got %q and %s, want %q", out.String(), got, tt.want)
-			}
+			check.That(t, strings.Contains(out.String(), tt.want) || strings.Contains(got, tt.want),
+				"got %q and %s, want %q", out.String(), got, tt.want)
 			check.Contains(t, "the person saw", shown.String(), tt.shown)
 		})
 	}

@@ -40,9 +40,8 @@ func (n *protected) run(args ...string) string {
 	defer cancel()
 	var out bytes.Buffer
 	p := &program{you: personAt(strings.NewReader("y\n"), &out, n.Browse), out: &out}
-	if err := p.run(ctx, append(args, n.URL)); err != nil {
-		n.t.Fatalf("%v\n%s", err, &out)
-	}
+	err := p.run(ctx, append(args, n.URL))
+	check.Require(n.t, err == nil, "%v\n%s", err, &out)
 	return out.String()
 }
 
@@ -53,9 +52,7 @@ func personAt(in io.Reader, out io.Writer, open func(context.Context, string) er
 // Flags that would be ignored are mistakes.
 func TestFlagsThatExcludeEachOther(t *testing.T) {
 	const server = "http://127.0.0.1:1/mcp"
-	for _, args := range [][]string{
-		{"-sign-out", "-call", "x", server}, {"-sign-out", "-paste", server},
-	} {
+	for _, args := range [][]string{{"-sign-out", "-call", "x", server}, {"-sign-out", "-paste", server}} {
 		var out bytes.Buffer
 		p := &program{you: personAt(strings.NewReader(""), &out, nil), out: &out}
 		err := p.run(t.Context(), args)
@@ -72,9 +69,8 @@ func TestSignInRefreshRestartStepUp(t *testing.T) {
 	step := func(what, output, want string, newTokens, signIns int) { // on a slow machine there may be more tokens
 		t.Helper()
 		tokens, gotSignIns := n.Tokens(), len(n.SignIns())
-		if !strings.Contains(output, want) || tokens < before+newTokens || gotSignIns != signIns {
-			t.Fatalf("%s: got %d new tokens, %d sign-ins, want %d, %d; output:\n%s", what, tokens-before, gotSignIns, newTokens, signIns, output)
-		}
+		check.Require(t, strings.Contains(output, want) && tokens >= before+newTokens && gotSignIns == signIns,
+			"%s: got %d new tokens, %d sign-ins, want %d, %d; output:\n%s", what, tokens-before, gotSignIns, newTokens, signIns, output)
 		before = tokens
 	}
 	step("sign in", n.run("-store", dir, "-call", "list_notes"), `\x1b[2Jlist_notes done`, 1, 1)
@@ -115,9 +111,8 @@ func TestExpiryInUse(t *testing.T) {
 		var calls sync.WaitGroup
 		for range 8 {
 			calls.Go(func() {
-				if res, err := client.CallTool(t.Context(), "list_notes", nil); err != nil || res.Err() != nil {
-					t.Errorf("got %v, %v", res, err)
-				}
+				res, err := client.CallTool(t.Context(), "list_notes", nil)
+				check.That(t, err == nil && res.Err() == nil, "got %v, %v", res, err)
 			})
 		}
 		calls.Wait()
@@ -139,9 +134,8 @@ func TestService(t *testing.T) {
 	client := check.Value(mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: n.URL, Client: transport.Client()}, nil))(t)
 	defer func() { _ = client.Close() }()
 	for _, tool := range []string{"list_notes", "add_note"} {
-		if res, err := client.CallTool(t.Context(), tool, nil); err != nil || res.Err() != nil {
-			t.Errorf("%s: got %v, %v", tool, res, err)
-		}
+		res, err := client.CallTool(t.Context(), tool, nil)
+		check.That(t, err == nil && res.Err() == nil, "%s: got %v, %v", tool, res, err)
 	}
 	signIns := len(n.SignIns())
 	check.That(t, signIns == 0, "got %d sign-ins, want none", signIns)
@@ -167,13 +161,9 @@ func TestClosedInput(t *testing.T) {
 			address = strings.TrimSpace(lines.Text())
 		}
 	}
-	go func() {
-		check.NoError(t, n.Provider.Browse(t.Context(), address))
-	}()
+	go func() { check.NoError(t, n.Provider.Browse(t.Context(), address)) }()
 	rest, err := io.ReadAll(out)
-	if err != nil || !strings.Contains(string(rest), `list_notes: A tool.\x1b[2J`) {
-		t.Errorf("got %q, %v", rest, err)
-	}
+	check.That(t, err == nil && strings.Contains(string(rest), `list_notes: A tool.\x1b[2J`), "got %q, %v", rest, err)
 	check.NoError(t, <-done)
 }
 
@@ -201,9 +191,7 @@ func TestPasted(t *testing.T) {
 		_ = person.Close()
 	}()
 	rest, err := io.ReadAll(out)
-	if err != nil || !strings.Contains(string(rest), `list_notes: A tool.\x1b[2J`) {
-		t.Errorf("got %q, %v", rest, err)
-	}
+	check.That(t, err == nil && strings.Contains(string(rest), `list_notes: A tool.\x1b[2J`), "got %q, %v", rest, err)
 	check.NoError(t, <-done)
 }
 

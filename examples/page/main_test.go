@@ -54,9 +54,8 @@ func TestForeignPage(t *testing.T) {
 		req := check.Value(http.NewRequestWithContext(t.Context(), "POST", url+"/runs", strings.NewReader("hello")))(t)
 		change(req)
 		resp := check.Value(http.DefaultClient.Do(req))(t)
-		if _ = resp.Body.Close(); resp.StatusCode != http.StatusForbidden {
-			t.Errorf("%s: got %s, want it refused", name, resp.Status)
-		}
+		_ = resp.Body.Close()
+		check.That(t, resp.StatusCode == http.StatusForbidden, "%s: got %s, want it refused", name, resp.Status)
 	}
 }
 
@@ -65,9 +64,8 @@ func TestLongBody(t *testing.T) {
 	url := start(t)
 	for path, body := range map[string]string{"/runs": strings.Repeat("x", maxBody+1), "/runs/x/answers": `{"ask":"` + strings.Repeat("x", maxBody) + `"}`} {
 		resp := check.Value(http.Post(url+path, "text/plain", strings.NewReader(body)))(t)
-		if _ = resp.Body.Close(); resp.StatusCode != http.StatusRequestEntityTooLarge {
-			t.Errorf("%s: got %s, want 413", path, resp.Status)
-		}
+		_ = resp.Body.Close()
+		check.That(t, resp.StatusCode == http.StatusRequestEntityTooLarge, "%s: got %s, want 413", path, resp.Status)
 	}
 }
 

@@ -92,9 +92,8 @@ func TestProgram(t *testing.T) {
 // Without anybody to ask, the program fails, and says why.
 func TestNobodyThere(t *testing.T) {
 	out, err := start(t, demo.Start(t, nil), "What is 17 plus 25?\n").CombinedOutput()
-	if err == nil || !strings.HasSuffix(string(out), mcpchain.ErrInputEnded.Error()+"\n") {
-		t.Errorf("got %v and %q, want a failure with its reason", err, out)
-	}
+	check.That(t, err != nil && strings.HasSuffix(string(out), mcpchain.ErrInputEnded.Error()+"\n"),
+		"got %v and %q, want a failure with its reason", err, out)
 }
 
 // Without a model the program says what to set.
@@ -104,18 +103,16 @@ func TestNoModel(t *testing.T) {
 		return strings.HasPrefix(s, "OPENAI_MODEL=") || strings.HasPrefix(s, "ANTHROPIC_MODEL=")
 	})
 	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "no model: set OPENAI_MODEL and OPENAI_API_KEY") {
-		t.Errorf("got %v and %q, want the variables to set", err, out)
-	}
+	check.That(t, err != nil && strings.Contains(string(out), "no model: set OPENAI_MODEL and OPENAI_API_KEY"),
+		"got %v and %q, want the variables to set", err, out)
 }
 
 // An unreachable server's reason is one line, whatever its text.
 func TestReasonsAreOneLine(t *testing.T) {
 	var shown strings.Builder
 	file := demo.Start(t, map[string]any{"bad": demo.Server(t, refuseArg)})
-	if _, err := mcpchain.Ask(t.Context(), file, "Hello", &mcpchain.Terminal{In: strings.NewReader(""), Out: &shown}); err != nil {
-		t.Errorf("got %v and %s", err, &shown)
-	}
+	_, err := mcpchain.Ask(t.Context(), file, "Hello", &mcpchain.Terminal{In: strings.NewReader(""), Out: &shown})
+	check.That(t, err == nil, "got %v and %s", err, &shown)
 	if got := shown.String(); strings.Count(got, "\n") != 1 || strings.Contains(got, "\x1b") || !strings.Contains(got, refusal[len(refusal)-9:]) {
 		t.Errorf("got %q, want the reason on one line", got)
 	}

@@ -39,8 +39,7 @@ func TestResume(t *testing.T) {
 		runs := t.TempDir()
 		check.Equal(t, "the first process", lesson(t, runs), asks)
 		check.Equal(t, test.answer, lesson(t, runs, test.answer), test.want)
-		if got := lesson(t, runs, test.answer); !strings.HasSuffix(got, "no question is open") {
-			t.Errorf("the second answer: got %q", got)
-		}
+		got := lesson(t, runs, test.answer)
+		check.That(t, strings.HasSuffix(got, "no question is open"), "the second answer: got %q", got)
 	}
 }

@@ -113,9 +113,8 @@ func TestSummaries(t *testing.T) {
 				check.Contains(t, "output", stdout, want)
 			}
 			check.That(t, !strings.Contains(stdout, "\x1b"), "control characters in the output: %q", stdout)
-			if (status != 0) != (tt.failure != "") || !strings.Contains(stderr, tt.failure) {
-				t.Errorf("got status %d and errors %q, want %q", status, stderr, tt.failure)
-			}
+			check.That(t, (status != 0) == (tt.failure != "") && strings.Contains(stderr, tt.failure),
+				"got status %d and errors %q, want %q", status, stderr, tt.failure)
 			check.Same(t, "instructions of the host", h.systems, tt.systems)
 		})
 	}

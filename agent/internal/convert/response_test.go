@@ -21,14 +21,9 @@ func TestFromResponse(t *testing.T) {
 		{Content: "<thinking>x</thinking>y", GenerationInfo: map[string]any{"ThinkingContent": "x"}},
 	}}
 	want := run.Message{Role: run.RoleAssistant, Model: "m", Parts: []run.Part{
-		{Type: run.PartReasoning, Text: "hm. "},
-		{Type: run.PartReasoning, Text: "ah."},
-		text("a"),
-		text("b"),
-		call("1", `{"x":1}`),
-		{Type: run.PartCall, ID: "2", Arguments: "{}"},
-		{Type: run.PartCall, Name: "old", Arguments: "{}"},
-		text("<thinking>x</thinking>y"),
+		{Type: run.PartReasoning, Text: "hm. "}, {Type: run.PartReasoning, Text: "ah."}, text("a"), text("b"),
+		call("1", `{"x":1}`), {Type: run.PartCall, ID: "2", Arguments: "{}"},
+		{Type: run.PartCall, Name: "old", Arguments: "{}"}, text("<thinking>x</thinking>y"),
 	}}
 	check.Same(t, "message", convert.FromResponse(response), want)
 	check.Equal(t, "finish", convert.Finish(response), "tool_use")

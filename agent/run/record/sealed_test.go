@@ -71,12 +71,9 @@ func TestSealedState(t *testing.T) {
 		check.Is(t, check.Err(keys(t, "a").Open(key, sealed[:n])), record.ErrForged)
 	}
 	for _, tt := range []struct{ name, tenant, id, sealed string }{
-		{"more", "acme", "run_1", sealed + "AAAA"},
-		{"no base64", "acme", "run_1", "!" + sealed[1:]},
-		{"plain JSON", "acme", "run_1", `{"v":1,"id":"run_1"}`},
-		{"another form", "acme", "run_1", "Ag" + sealed[2:]},
-		{"another tenant", "other", "run_1", sealed},
-		{"another run", "acme", "run_2", sealed},
+		{"more", "acme", "run_1", sealed + "AAAA"}, {"no base64", "acme", "run_1", "!" + sealed[1:]},
+		{"plain JSON", "acme", "run_1", `{"v":1,"id":"run_1"}`}, {"another form", "acme", "run_1", "Ag" + sealed[2:]},
+		{"another tenant", "other", "run_1", sealed}, {"another run", "acme", "run_2", sealed},
 		{"tenant and run with another border", "acmer", "un_1", sealed},
 	} {
 		s, err := keys(t, "a").Open(run.Key{Tenant: tt.tenant, ID: tt.id}, tt.sealed)

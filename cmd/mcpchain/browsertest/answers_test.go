@@ -100,8 +100,7 @@ func TestClearedDefault(t *testing.T) {
 	equal(t, received(t, got), map[string]any{"comment": "", "days": []any{}, "guests": 0.0})
 }
 
-// TestDeclineFails has the server be away while a person declines to open a doubtful page. To open it
-// still takes the consent.
+// TestDeclineFails has the server be away while a person declines to open a doubtful page. To open it still takes the consent.
 func TestDeclineFails(t *testing.T) {
 	ada := enter(t)
 	ada.expectErrors("net::ERR")

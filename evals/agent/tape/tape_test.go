@@ -68,7 +68,6 @@ func filtered(t *testing.T, f *Filter, text, want string) {
 	check.Equal(t, text, f.Text(text), want)
 	data := check.Value(json.Marshal(map[string]string{"text": text}))(t)
 	var back map[string]string
-	if err := json.Unmarshal(f.JSON(data), &back); err != nil || back["text"] != want {
-		t.Errorf("%s became %s, %v", data, f.JSON(data), err)
-	}
+	err := json.Unmarshal(f.JSON(data), &back)
+	check.That(t, err == nil && back["text"] == want, "%s became %s, %v", data, f.JSON(data), err)
 }

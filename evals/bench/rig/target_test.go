@@ -37,11 +37,8 @@ func TestDecided(t *testing.T) {
 		cell *Cell
 		want bool
 	}{
-		{measured("x", 20, 30, 25, 22, 28), true},
-		{measured("x", 90, 80, 85, 82, 88), true},
-		{measured("x", 40, 60, 52, 45, 55), false},
-		{measured("y", 40, 60, 52, 45, 55), true},
-		{measured("x"), true},
+		{measured("x", 20, 30, 25, 22, 28), true}, {measured("x", 90, 80, 85, 82, 88), true},
+		{measured("x", 40, 60, 52, 45, 55), false}, {measured("y", 40, 60, 52, 45, 55), true}, {measured("x"), true},
 	} {
 		check.Equal(t, fmt.Sprint(test.cell.Name, test.cell.Of("a", CPU)), isDecided(halfOf(), test.cell), test.want)
 	}
@@ -66,15 +63,9 @@ func TestQuantile(t *testing.T) {
 		values  []float64
 		q, want float64
 	}{
-		{nil, 0.5, 0},
-		{[]float64{3}, 0.5, 3},
-		{[]float64{3, 1}, 0.5, 2},
-		{[]float64{5, 1, 3}, 0.5, 3},
-		{[]float64{5, 1, 4, 2, 3}, 0.25, 2},
-		{[]float64{5, 1, 4, 2, 3}, 0.75, 4},
-		{[]float64{4, 1, 3, 2}, 0.25, 1.75},
-		{[]float64{1, 2}, 0, 1},
-		{[]float64{1, 2}, 1, 2},
+		{nil, 0.5, 0}, {[]float64{3}, 0.5, 3}, {[]float64{3, 1}, 0.5, 2}, {[]float64{5, 1, 3}, 0.5, 3},
+		{[]float64{5, 1, 4, 2, 3}, 0.25, 2}, {[]float64{5, 1, 4, 2, 3}, 0.75, 4}, {[]float64{4, 1, 3, 2}, 0.25, 1.75},
+		{[]float64{1, 2}, 0, 1}, {[]float64{1, 2}, 1, 2},
 	} {
 		before := slices.Clone(test.values)
 		check.Equal(t, fmt.Sprint(test.values, test.q), Quantile(test.values, test.q), test.want)
@@ -89,18 +80,9 @@ func TestSpread(t *testing.T) {
 
 func TestNumbersAreReadable(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
-		{Duration(999), "999 ns"},
-		{Duration(1500), "1.50 µs"},
-		{Duration(2.5e6), "2.50 ms"},
-		{Size(1000), "1000 B"},
-		{Size(1536), "1.5 KiB"},
-		{Size(-1536), "-1.5 KiB"},
-		{Size(3 << 20), "3.0 MiB"},
-		{Count(999), "999"},
-		{Count(1000), "1,000"},
-		{Count(1234567), "1,234,567"},
-		{Percent(0.125), "12%"},
-		{Ratio(1.006), "1.01"},
+		{Duration(999), "999 ns"}, {Duration(1500), "1.50 µs"}, {Duration(2.5e6), "2.50 ms"}, {Size(1000), "1000 B"},
+		{Size(1536), "1.5 KiB"}, {Size(-1536), "-1.5 KiB"}, {Size(3 << 20), "3.0 MiB"}, {Count(999), "999"},
+		{Count(1000), "1,000"}, {Count(1234567), "1,234,567"}, {Percent(0.125), "12%"}, {Ratio(1.006), "1.01"},
 	} {
 		check.Equal(t, "", test.got, test.want)
 	}

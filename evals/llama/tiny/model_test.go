@@ -58,9 +58,8 @@ func TestReplies(t *testing.T) {
 	} {
 		check.Equal(t, c.prompt, reply(c.prompt, c.allowed), c.want)
 	}
-	if newTable().texts[0] == gpt2Text("\x00") || gpt2Text(" \n") != "ĠĊ" {
-		t.Errorf("got %q, want the characters of GPT-2", gpt2Text(" \n"))
-	}
+	check.That(t, newTable().texts[0] != gpt2Text("\x00") && gpt2Text(" \n") == "ĠĊ",
+		"got %q, want the characters of GPT-2", gpt2Text(" \n"))
 	for _, mark := range []string{markEnd, markUser, markAssistant, markSystem, markTool, markOffered, markReturned, openThought, closeThought, openCall} {
 		check.That(t, strings.Contains(template, mark) && strings.Contains(Modelfile("m"), mark), "a template lacks %s", mark)
 	}

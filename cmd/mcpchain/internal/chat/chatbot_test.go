@@ -202,10 +202,8 @@ func TestWedgedServer(t *testing.T) {
 		prompt, flag, want string
 		status             int
 	}{
-		{"call wedge {}", "-idle-timeout", idle, 0},
-		{"call wedge {}", "-call-timeout", whole, 0},
-		{"call busy {}", "-call-timeout", whole, 0},
-		{"/read wedge://x", "-idle-timeout", idle, 1},
+		{"call wedge {}", "-idle-timeout", idle, 0}, {"call wedge {}", "-call-timeout", whole, 0},
+		{"call busy {}", "-call-timeout", whole, 0}, {"/read wedge://x", "-idle-timeout", idle, 1},
 	} {
 		t.Run(tt.prompt+" "+tt.flag, func(t *testing.T) {
 			t.Parallel()

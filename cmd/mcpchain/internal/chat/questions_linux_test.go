@@ -69,8 +69,7 @@ func allowed(t *testing.T, cmd *exec.Cmd) {
 	m.leave()
 }
 
-// An always allowed tool of the demo server is also allowed in other builds, folders and scripts, until the person
-// takes it back.
+// An always allowed tool of the demo server is also allowed in other builds, folders and scripts, until the person takes it back.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	cmd := command(t)

@@ -12,8 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// Open creates a file that only its user may read, whatever characters its name has. It says why it
-// cannot use another place.
+// Open creates a file that only its user may read, whatever characters its name has. It says why it cannot use another place.
 func TestOpen(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())

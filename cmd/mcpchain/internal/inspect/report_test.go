@@ -108,11 +108,8 @@ func TestSummary(t *testing.T) {
 	t.Parallel()
 	good, bad, off := &serverReport{}, &serverReport{Error: "x"}, &serverReport{Disabled: true}
 	for want, servers := range map[string][]*serverReport{
-		"the file names no servers":  nil,
-		"the server can be used":     {good, off},
-		"the server cannot be used":  {bad},
-		"1 of 2 servers can be used": {good, off, bad},
-		"0 of 0 servers can be used": {off},
+		"the file names no servers": nil, "the server can be used": {good, off}, "the server cannot be used": {bad},
+		"1 of 2 servers can be used": {good, off, bad}, "0 of 0 servers can be used": {off},
 	} {
 		r := &report{Servers: servers}
 		r.updateTotals()
@@ -196,8 +193,7 @@ func TestFirstStart(t *testing.T) {
 	}
 }
 
-// Of nine servers six are broken, each in its way. The summary says of each what is wrong and what helps, and
-// so does a call.
+// Of nine servers six are broken, each in its way. The summary says of each what is wrong and what helps, and so does a call.
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	closed := testenv.FreeAddress(t)

@@ -133,14 +133,9 @@ func TestInputsInAScript(t *testing.T) {
 	file, _, _ = strings.Cut(file, "```")
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	check.Must(t, os.WriteFile(path, []byte(`{"inputs"`+file), 0o600))
-	for _, tt := range []struct {
-		lines, region, err string
-	}{
-		{"k1\nus\n", "us", ""},
-		{"k1\n\n", "eu", ""},
-		{"k1\nus", "us", ""},
-		{"k1\n", "", `input "region": there is no answer`},
-		{"k1\nasia\n", "", `input "region"`},
+	for _, tt := range []struct{ lines, region, err string }{
+		{"k1\nus\n", "us", ""}, {"k1\n\n", "eu", ""}, {"k1\nus", "us", ""},
+		{"k1\n", "", `input "region": there is no answer`}, {"k1\nasia\n", "", `input "region"`},
 	} {
 		you := &signin.Lines{In: strings.NewReader(tt.lines), Out: io.Discard}
 		cfg, err := (&options{file: path}).load(t.Context(), you)

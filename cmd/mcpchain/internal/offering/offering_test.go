@@ -22,9 +22,7 @@ func TestContent(t *testing.T) {
 
 func TestUnknownMethod(t *testing.T) {
 	gone := errors.New("gone")
-	for name, tt := range map[string]struct {
-		last, want error
-	}{
+	for name, tt := range map[string]struct{ last, want error }{
 		"no such method": {fmt.Errorf("list: %w", &mcp.RPCError{Code: mcp.CodeMethodNotFound}), nil},
 		"other error":    {gone, gone},
 	} {

@@ -15,8 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// TestGuide runs the commands of the guide against a service, one after the other, with the ids of the
-// run and its questions.
+// TestGuide runs the commands of the guide against a service, one after the other, with the ids of the run and its questions.
 func TestGuide(t *testing.T) {
 	text := check.Value(os.ReadFile("../../../../docs/service.md"))(t)
 	p := person{t, start(t, settings(t), nil), "demo-ada"}

@@ -163,9 +163,7 @@ func (p person) state(id string) (v runJSON) {
 }
 
 // event is one of a stream.
-type event struct {
-	id, data, Type string
-}
+type event struct{ id, data, Type string }
 
 // follow reads the events of a run after one, until a condition holds.
 func (p person) follow(id, last string, until func(event) bool) (all []event) {

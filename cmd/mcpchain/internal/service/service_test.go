@@ -120,12 +120,8 @@ func TestLimits(t *testing.T) {
 	url := start(t, settings(t, "-running", "2", "-open", "1", "-streams", "1", "-rate", "6000"), func(made *service) { s = made })
 	p := person{t, url, "demo-ada"}
 	for body, want := range map[string]int{
-		`{"input":"` + strings.Repeat("x", maxInput) + `"}`: 413,
-		`{"input":"x"}` + strings.Repeat(" ", maxInput):     413,
-		`{"input":"hi","state":{}}`:                         400,
-		`{"input":""}`:                                      400,
-		`{"input":"hi"} {}`:                                 400,
-		`x`:                                                 400,
+		`{"input":"` + strings.Repeat("x", maxInput) + `"}`: 413, `{"input":"x"}` + strings.Repeat(" ", maxInput): 413,
+		`{"input":"hi","state":{}}`: 400, `{"input":""}`: 400, `{"input":"hi"} {}`: 400, `x`: 400,
 	} {
 		check.Equal(t, body[:min(len(body), 40)], p.code("POST", "/runs", body), want)
 	}

@@ -111,8 +111,7 @@ func TestOperatorCancels(t *testing.T) {
 	p.follow(id, "", func(e event) bool { return e.Type == "refresh" && p.state(id).Status == run.StatusCancelled })
 }
 
-// TestRefusedStop has another process that keeps a run and does not hear that it is to end: it ends
-// when that process lets it go.
+// TestRefusedStop has another process that keeps a run and does not hear that it is to end: it ends when that process lets it go.
 func TestRefusedStop(t *testing.T) {
 	o := settings(t)
 	o.temporal = ""

@@ -181,11 +181,9 @@ func TestReviewSampling(t *testing.T) {
 		request, reply error
 		screen         string
 	}{
-		"yes":    {[]string{"y"}, nil, nil, asked},
-		"no":     {[]string{"n"}, errRefused, nil, asked},
-		"show":   {[]string{"s", "y"}, nil, nil, asked + shown},
-		"keep":   {[]string{"s", "n"}, nil, errRefused, asked + shown},
-		"always": {[]string{"a"}, nil, nil, asked},
+		"yes": {[]string{"y"}, nil, nil, asked}, "no": {[]string{"n"}, errRefused, nil, asked},
+		"show": {[]string{"s", "y"}, nil, nil, asked + shown},
+		"keep": {[]string{"s", "n"}, nil, errRefused, asked + shown}, "always": {[]string{"a"}, nil, nil, asked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := typist.New(t, tt.typed...)

@@ -15,10 +15,8 @@ import (
 
 func TestMentioned(t *testing.T) {
 	for text, want := range map[string][]string{
-		"look at @a.go and (@b/c.md), @a.go": {"a.go", "b/c.md),"},
-		`@"my file.txt" x@example.com @`:     {"my file.txt"},
-		"@demo:demo://menu?":                 {"demo:demo://menu?"},
-		"no mention":                         nil,
+		"look at @a.go and (@b/c.md), @a.go": {"a.go", "b/c.md),"}, `@"my file.txt" x@example.com @`: {"my file.txt"},
+		"@demo:demo://menu?": {"demo:demo://menu?"}, "no mention": nil,
 	} {
 		check.Same(t, text, mentions(text), want)
 	}

@@ -11,8 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// TestNoHTMLFromText keeps out of the page what the content security policy forbids, and what
-// makes HTML or script of a text.
+// TestNoHTMLFromText keeps out of the page what the content security policy forbids, and what makes HTML or script of a text.
 func TestNoHTMLFromText(t *testing.T) {
 	unwanted := map[string]*regexp.Regexp{
 		".html": regexp.MustCompile(`<style|\sstyle=|\son\w+=|<script(?:[^>]*)>[^<]|https?://`),

@@ -46,13 +46,10 @@ func TestTree(t *testing.T) {
 // TestTreeIsBounded has texts that take much to read shown as they are.
 func TestTreeIsBounded(t *testing.T) {
 	for name, text := range map[string]string{
-		"long":   strings.Repeat("word ", 1<<18),
-		"quotes": strings.Repeat(">", 200_000) + "x",
-		"lists":  strings.Repeat("- ", 100_000) + "x",
-		"links":  strings.Repeat("[", 100_000) + "x",
-		"nodes":  strings.Repeat("*a* ", 30_000),
-		"stars":  strings.Repeat("*a ", 43_000) + strings.Repeat("a_ ", 43_000),
-		"cells":  "|a|\n|-|\n" + strings.Repeat("|x|\n", 30_000),
+		"long": strings.Repeat("word ", 1<<18), "quotes": strings.Repeat(">", 200_000) + "x",
+		"lists": strings.Repeat("- ", 100_000) + "x", "links": strings.Repeat("[", 100_000) + "x",
+		"nodes": strings.Repeat("*a* ", 30_000), "stars": strings.Repeat("*a ", 43_000) + strings.Repeat("a_ ", 43_000),
+		"cells": "|a|\n|-|\n" + strings.Repeat("|x|\n", 30_000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			tree := prose.Tree(text)

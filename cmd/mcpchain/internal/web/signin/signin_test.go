@@ -158,16 +158,10 @@ func TestProxy(t *testing.T) {
 		users []string
 		want  string
 	}{
-		{"10.1.2.3:4", []string{"Ada"}, "Ada"},
-		{"[::ffff:10.1.2.3]:4", []string{" Ada "}, "Ada"},
-		{"[::1]:4", []string{"Ada"}, "Ada"},
-		{"11.1.2.3:4", []string{"Ada"}, ""},
-		{"", []string{"Ada"}, ""},
-		{"10.1.2.3:4", nil, ""},
-		{"10.1.2.3:4", []string{""}, ""},
-		{"10.1.2.3:4", []string{"Ada", "Grace"}, ""},
-		{"10.1.2.3:4", []string{"A\x00da"}, ""},
-		{"10.1.2.3:4", []string{strings.Repeat("a", 257)}, ""},
+		{"10.1.2.3:4", []string{"Ada"}, "Ada"}, {"[::ffff:10.1.2.3]:4", []string{" Ada "}, "Ada"},
+		{"[::1]:4", []string{"Ada"}, "Ada"}, {"11.1.2.3:4", []string{"Ada"}, ""}, {"", []string{"Ada"}, ""},
+		{"10.1.2.3:4", nil, ""}, {"10.1.2.3:4", []string{""}, ""}, {"10.1.2.3:4", []string{"Ada", "Grace"}, ""},
+		{"10.1.2.3:4", []string{"A\x00da"}, ""}, {"10.1.2.3:4", []string{strings.Repeat("a", 257)}, ""},
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr, r.Header["X-User"] = tt.from, tt.users

@@ -110,8 +110,7 @@ func TestMediaKeepTheirPlace(t *testing.T) {
 	check.Equal(t, "the picture of another user", w.status(t, "Grace", "GET", results[0].Media[0].URL, ""), 404)
 }
 
-// TestEditKeepsCalls asks a question again after two calls with one id: the new conversation has their arguments and
-// their media.
+// TestEditKeepsCalls asks a question again after two calls with one id: the new conversation has their arguments and their media.
 func TestEditKeepsCalls(t *testing.T) {
 	model := agenttest.Play(sameID("paint", `{"number":1}`), sameID("paint", `{"number":2}`), agenttest.Say("There."), agenttest.Say("Old."), agenttest.Say("New."))
 	w := serve(t, site.Limits{}, record.NewMemory(), model, painting())

@@ -70,9 +70,8 @@ func TestManyUsers(t *testing.T) {
 	check.That(t, !slow.over.Load(), "the write to the browser that takes nothing has ended")
 	grown := int64(heap()) - int64(before)
 	check.That(t, grown <= 64<<20, "%d streams take %d MiB, want at most 64", users, grown>>20)
-	if n := runtime.NumGoroutine() - goroutines; n > 8*users { // both ends of each connection are in this process
-		t.Errorf("%d streams take %d goroutines", users, n)
-	}
+	n := runtime.NumGoroutine() - goroutines
+	check.That(t, n <= 8*users, "%d streams take %d goroutines", users, n) // both ends of each connection are in this process
 	for _, window := range windows {
 		window.close()
 	}
