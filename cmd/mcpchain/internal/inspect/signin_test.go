@@ -57,23 +57,25 @@ func TestSignInForACall(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mcp.json")
 	check.Must(t, os.WriteFile(path, []byte(`{"mcpServers":{"notes":{"url":"`+notes.URL+`","oauth":{"scopes":"notes:read"}}}}`), 0o600))
-	var out bytes.Buffer
-	p := &program{user: &signin.Lines{In: strings.NewReader("y\ny\n"), Out: &out, Open: notes.Browse}, out: &out, err: &out}
+	in, keyboard := io.Pipe()
+	defer keyboard.Close()
+	out := &noticing{text: "Open it in your browser?", do: func() { go io.WriteString(keyboard, "y\n") }}
+	p := &program{user: &signin.Lines{In: in, Out: out, Open: notes.Browse}, out: out, err: out}
 	status := p.run(t.Context(), []string{path, "-tokens", filepath.Join(dir, "tokens"), "-sign-in", "-call", "add_note", `{"text":"x"}`})
 	check.That(t, status == statusFine && strings.Contains(out.String(), "add_note done x") && notes.Tokens() == 2,
-		"got %d and %d tokens:\n%s", status, notes.Tokens(), &out)
+		"got %d and %d tokens:\n%s", status, notes.Tokens(), &out.Buffer)
 }
 
-// endsAt ends a context when a text is written.
-type endsAt struct {
+// noticing calls a function when a text is written.
+type noticing struct {
 	bytes.Buffer
 	text string
-	end  func()
+	do   func()
 }
 
-func (w *endsAt) Write(p []byte) (int, error) {
+func (w *noticing) Write(p []byte) (int, error) {
 	if strings.Contains(string(p), w.text) {
-		w.end()
+		w.do()
 	}
 	return w.Buffer.Write(p)
 }
@@ -87,7 +89,7 @@ func TestSignInWithoutInput(t *testing.T) {
 	check.Must(t, os.WriteFile(path, []byte(`{"mcpServers":{"notes":{"url":"`+notes.URL+`"}}}`), 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	out := &endsAt{text: "standard input has ended; sign in on that page", end: cancel}
+	out := &noticing{text: "standard input has ended; sign in on that page", do: cancel}
 	p := &program{user: &signin.Lines{In: strings.NewReader(""), Out: io.Discard}, out: io.Discard, err: out}
 	status := p.run(ctx, []string{path, "-tokens", dir, "-sign-in"})
 	check.That(t, status == statusMissing && ctx.Err() == context.Canceled, "got %d, %s", status, &out.Buffer)
