@@ -41,7 +41,7 @@ type Invocation struct {
 	System  string
 	History []run.Message // when the work begins
 
-	// Trace is what Invoke has left here for earlier work on the run, nil if none. Invoke may replace
+	// Trace is what Invoke has left here for earlier work on the run, nil if none. Invoke may change
 	// it: then it is stored with the run. That of a sub-agent is not stored.
 	Trace map[string]string
 
@@ -76,7 +76,7 @@ func (e *engine) observe(work func() error) error {
 		return work()
 	}
 	v := e.invocation()
-	earlier := v.Trace
+	earlier := maps.Clone(v.Trace)
 	ctx, done := o.Invoke(e.ctx, v)
 	e.ctx = ctx
 	return workThenEnd(func() error {
@@ -105,7 +105,7 @@ func (e *engine) invocation() *Invocation {
 	e.rec.read(func(s *ledger.State) {
 		v.History = slices.Clip(s.History)
 		if e.parent == nil {
-			v.Trace = s.Trace
+			v.Trace = maps.Clone(s.Trace)
 		}
 	})
 	if e.parent != nil && v.Agent == "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -56,6 +57,28 @@ func (o *observer) Appended(context.Context, time.Duration, error) {}
 func (o *observer) Execute(ctx context.Context, v *agent.Execution) (context.Context, func(error)) {
 	o.executions = append(o.executions, v)
 	return o.in(ctx, "/execute")
+}
+
+// What an observer adds to the trace of earlier work is stored, too.
+func TestObserverAddsToTheTrace(t *testing.T) {
+	o := &adding{}
+	a := newAgent(t, play(says("one"), says("two"), says("three")), &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Observer: o})
+	var got *agent.Result
+	for range 3 {
+		got = mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
+	}
+	check.Same(t, "trace", agent.Inside(got.State).Trace, map[string]string{"1": "", "2": "", "3": ""})
+}
+
+// adding adds a number to the trace, for each work on a run.
+type adding struct{ observer }
+
+func (o *adding) Invoke(ctx context.Context, v *agent.Invocation) (context.Context, func(error)) {
+	if v.Trace == nil {
+		v.Trace = map[string]string{}
+	}
+	v.Trace[fmt.Sprint(len(v.Trace)+1)] = ""
+	return o.in(ctx, "/invoke")
 }
 
 // An observer sees each piece of work with its end, and the work has its context.
